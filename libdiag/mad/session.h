@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Session: one Port, its client agents, a Transactor and the clock, for programs that have nothing
+// to do but wait: every tool. ibsm and ibtracerd have event loops of their own.
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "libdiag/mad/transactor.h"
+
+namespace ib::mad {
+
+/// A machine that lives from requests and completions: sweep, path walk, table dump.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+  /// Requests to send now; called after start and after every completion until it returns none.
+  virtual std::vector<Request> take_requests() = 0;
+  virtual void on_completion(Instant now, const Completion& completion) = 0;
+  virtual bool done() const = 0;
+};
+
+class Session {
+ public:
+  using Clock = std::function<Instant()>;
+  Session(Port& port, const TransactorOptions& options, Clock clock = monotonic_now);
+
+  /// Runs `exchange` until done() or nothing is under way any more.
+  Result<void> run(Exchange& exchange);
+  /// One request, its answer. Any MAD status counts as an answer.
+  Result<Packet> call(Request request);
+  /// All requests, completions in the order of `requests`.
+  Result<std::vector<Completion>> call_all(std::vector<Request> requests);
+
+  Port& port() { return port_; }
+  Transactor& transactor() { return transactor_; }
+
+ private:
+  Result<AgentId> agent_for(const wire::Mad& mad);
+  Result<void> pump(const std::function<bool()>& finished,
+                    const std::function<void(Completion)>& deliver);
+
+  Port& port_;
+  Transactor transactor_;
+  Clock clock_;
+  std::map<std::uint8_t, AgentId> agents_;  // by management class
+};
+
+}  // namespace ib::mad

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Transactor: turns requests into sends, retries and completions. A machine: no I/O, no clock, no
+// thread. VL15 has no flow control, so the window per target and in all is part of correctness, not
+// of speed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "libdiag/mad/request.h"
+
+namespace ib::mad {
+
+struct TransactorOptions {
+  std::uint32_t window_per_target{4};  // unanswered MADs per target, at most
+  std::uint32_t window{256};  // unanswered MADs in all; adapts below this on loss (`-n` caps it)
+  Duration timeout_start{std::chrono::milliseconds(50)};
+  Duration timeout_floor{std::chrono::milliseconds(10)};
+  Duration timeout_ceiling{
+      std::chrono::milliseconds(200)};  // back-off doubles up to at least this (`-t`)
+  std::uint8_t attempts_min{8};
+  std::uint32_t tid_seed{1};
+};
+
+struct TransactorCounters {
+  std::uint64_t requests{}, sends{}, retries{}, spurious_retries{}, replies{}, late_replies{},
+      timeouts{};
+};
+
+/// A MAD to hand to the transport; `reply_within` covers every later attempt too, so that a late
+/// answer is not lost.
+struct SendOrder {
+  Address address;
+  wire::Mad mad;
+  std::vector<std::byte> more;
+  Duration reply_within{};
+};
+
+class Transactor {
+ public:
+  explicit Transactor(const TransactorOptions& options = {});
+  ~Transactor();
+  Transactor(Transactor&&) noexcept;
+  Transactor& operator=(Transactor&&) noexcept;
+
+  /// Queues a request. Requests to one target are sent in the order they were submitted.
+  void submit(Instant now, Request request);
+
+  /// An answer arrived. False: it belongs to none of ours (unsolicited, or too late).
+  bool on_packet(Instant now, const Packet& packet);
+
+  /// Time has come to `now`: retries and time-outs fall due.
+  void on_time(Instant now);
+
+  /// When on_time is to be called next; kNever when nothing is under way.
+  Instant next_deadline() const;
+
+  /// Effects. Each call moves out what has accumulated since the last; empty when there is none.
+  std::optional<SendOrder> next_send(Instant now);
+  std::optional<Completion> next_completion();
+
+  /// Forgets a request that has no completion yet; none will come.
+  void cancel(Cookie cookie);
+
+  std::size_t outstanding() const;  // on the wire
+  std::size_t pending() const;      // on the wire and queued
+  const TransactorCounters& counters() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ib::mad

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Model: a whole InfiniBand fabric in memory: every node's SMA and PMA, port state machines, links,
+// forwarding by the programmed tables, traps. Deterministic: time and randomness are handed in; no
+// thread, no clock, no socket. It answers from programmed state, never from the file it was loaded
+// from.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libdiag/base/instant.h"
+#include "libdiag/base/result.h"
+#include "libdiag/fabric/fabric.h"
+#include "libdiag/mad/transport.h"
+
+namespace ib::sim {
+
+using fabric::NodeIndex;
+using fabric::PortRef;
+
+/// What can go wrong, and how slow devices are. Defaults are documented in doc/ibfabric.md.
+struct Faults {
+  double loss_percent{
+      0};  // each MAD at most once per direction between sender and receiver, whatever its hops
+  double duplicate_percent{0};
+  Duration delay{0};                                   // added to every MAD
+  Duration sma_service{std::chrono::microseconds(2)};  // an SMA serves one MAD after the other
+  std::uint32_t sma_queue{64};       // waiting MADs per SMA; more are dropped in silence
+  std::uint32_t vl15_buffer{64};     // MADs in flight per link direction
+  std::uint32_t receive_queue{512};  // receive slots of a host's QP0 and of its QP1
+};
+
+struct ModelOptions {
+  std::uint64_t seed{1};
+  bool keep_lids{false};  // start with the file's LIDs instead of none
+  Duration hop_latency{std::chrono::nanoseconds(200)};
+  Faults faults;
+};
+
+/// A MAD that reached a host's software: what neither SMA nor PMA of the node consumed.
+struct Delivery {
+  PortRef port;
+  bool smi{};          // QP0, else QP1
+  mad::Packet packet;  // address = source
+  Lid dlid{};          // the LID it was sent to
+};
+
+/// How a node misbehaves, for tests and `ctl`.
+enum class Behaviour { Normal, Silent, Garbage };
+
+struct ModelCounters {
+  std::uint64_t sent{}, delivered{}, dropped_loss{}, dropped_queue{}, dropped_no_route{},
+      dropped_link_down{}, dropped_key{};
+};
+
+class Model {
+ public:
+  explicit Model(fabric::Fabric topology, const ModelOptions& options = {});
+  ~Model();
+
+  const fabric::Fabric& topology()
+      const;  // nodes, names, cables (kept up to date); not the programmed state
+
+  // ---- host side
+  // ------------------------------------------------------------------------------------------------
+  /// Software on `from` sends `packet` by QP0 (smi) or QP1. Addresses as umad has them.
+  void send(Instant now, PortRef from, bool smi, const mad::Packet& packet);
+  /// Processes everything due up to and including `now`.
+  void advance(Instant now);
+  /// When the next thing happens by itself; kNever when nothing is under way.
+  Instant next_event() const;
+  /// Moves out the next MAD that arrived at a host.
+  std::optional<Delivery> next_delivery();
+  /// IsSM of a host port, as opening its issm file does. Raises trap 144 as a real port would.
+  void set_is_sm(Instant now, PortRef port, bool on);
+
+  // ---- programmed state, as the kernel of that host and `ctl show` see it
+  // ----------------------------------------------
+  wire::PortInfo port_info(PortRef port) const;
+  wire::NodeInfo node_info(NodeIndex node) const;
+  wire::SwitchInfo switch_info(NodeIndex node) const;
+  std::vector<PKey> p_keys(PortRef port) const;
+  std::vector<Guid> guids(PortRef port) const;
+  std::uint8_t lft(NodeIndex node, Lid lid) const;
+  std::uint64_t state_generation()
+      const;  // grows with every change of a port's LID, state, keys or capability mask
+
+  // ---- what happens to cables and nodes (ctl)
+  // --------------------------------------------------------------------------
+  Result<void> link_down(Instant now, PortRef port);
+  Result<void> link_up(Instant now, PortRef port);
+  Result<void> move_cable(Instant now, PortRef from, PortRef to);
+  Result<void> reboot(Instant now, NodeIndex node);
+  Result<void> remove(Instant now, NodeIndex node);
+  Result<void> bring_back(Instant now, NodeIndex node);
+  void set_behaviour(NodeIndex node, Behaviour behaviour);
+  void set_faults(const Faults& faults);
+  void set_link_faults(PortRef port,
+                       const Faults& faults);  // loss, delay and duplicate of one cable, both ways
+  const Faults& faults() const;
+  void reseed(std::uint64_t seed);
+
+  const ModelCounters& counters() const;
+  /// MADs by management class, method, attribute, as seen at their destination.
+  struct StatRow {
+    std::uint8_t mgmt_class;
+    std::uint8_t method;
+    std::uint16_t attribute;
+    std::uint64_t count;
+  };
+  std::vector<StatRow> stats() const;
+
+  /// Called for every MAD when it leaves its sender (pcap); slid and dlid as on the wire.
+  using Tap = void (*)(void* context, Instant now, Lid slid, Lid dlid, bool smi,
+                       const mad::Packet& packet);
+  void set_tap(Tap tap, void* context);
+
+  /// Implementation, spread over several .cpp files of this room.
+  struct Impl;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ib::sim
