@@ -52,6 +52,7 @@ function(ib_program name)
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE ibkit_flags ${A_DEPS})
   target_compile_definitions(${name} PRIVATE IBKIT_VERSION="${PROJECT_VERSION}")
+  set_property(GLOBAL APPEND PROPERTY IBKIT_PROGRAMS ${name})
 endfunction()
 
 # ib_test(NAME SOURCES x_test.cpp ... DEPS target ...): a Google Test binary under build/tests, each TEST known to ctest.

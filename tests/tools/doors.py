@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Doors open one way: every #include "room/..." must be allowed by the table below. Usage: doors.py ROOT"""
+import os
+import re
+import sys
+
+# room -> rooms it may include from (itself always)
+BASE = ["libdiag/base"]
+WIRE = BASE + ["libdiag/wire"]
+MAD = WIRE + ["libdiag/mad"]
+FABRIC = WIRE + ["libdiag/fabric"]
+LIBDIAG = ["libdiag"]
+ALLOWED = {
+    "libdiag/base": BASE,
+    "libdiag/wire": WIRE,
+    "libdiag/mad": MAD,
+    "libdiag/fabric": FABRIC,
+    "libdiag/discover": MAD + FABRIC,
+    "libdiag/query": MAD + FABRIC,
+    "libdiag/routes": MAD + FABRIC,
+    "libdiag/route": FABRIC + ["libdiag/routes"],
+    "libdiag/report": MAD + FABRIC + ["libdiag/routes", "libdiag/query"],
+    "libdiag/sim": MAD + FABRIC,
+    "tools/common": LIBDIAG,
+    "tools": LIBDIAG + ["tools/common"],
+    "agent": LIBDIAG,
+    "sm/store": BASE + ["libdiag/wire"],
+    "sm/plan": LIBDIAG,
+    "sm/apply": LIBDIAG + ["sm/plan"],
+    "sm/core": LIBDIAG + ["sm/plan", "sm/apply", "sm/store"],
+    "sm/sa": LIBDIAG + ["sm/core", "sm/plan", "sm/store"],
+    "sm/daemon": LIBDIAG + ["sm"],
+    "tests": LIBDIAG + ["tools", "agent", "sm", "tests"],
+}
+
+
+def room_of(path):
+    """The longest room of the table that holds path."""
+    parts = path.split("/")
+    for n in (2, 1):
+        if "/".join(parts[:n]) in ALLOWED:
+            return "/".join(parts[:n])
+    return None
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else "."
+    bad = 0
+    seen = 0
+    for top in ("libdiag", "tools", "agent", "sm", "tests"):
+        for folder, _, files in os.walk(os.path.join(root, top)):
+            for name in files:
+                if not name.endswith((".h", ".cpp")):
+                    continue
+                path = os.path.relpath(os.path.join(folder, name), root)
+                room = room_of(path)
+                seen += 1
+                if room is None:
+                    print(f"{path}: lies in no room of the table")
+                    bad += 1
+                    continue
+                own = "/".join(path.split("/")[:2]) if room == "tools" else room
+                allowed = ALLOWED[room] + [own]
+                with open(os.path.join(root, path), encoding="utf-8") as source:
+                    for number, line in enumerate(source, 1):
+                        m = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+                        if not m:
+                            continue
+                        target = m[1]
+                        if not any(target == a or target.startswith(a + "/") for a in allowed):
+                            print(f"{path}:{number}: {room} may not include {target}")
+                            bad += 1
+    print(f"doors: {seen} files, {bad} wrong")
+    return 1 if bad or not seen else 0
+
+
+sys.exit(main())
