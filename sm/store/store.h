@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What must survive a restart of the subnet manager: who has which LID, and the multicast groups
+// with their members. One interface, two implementations: a SQLite file in the state directory, and
+// memory. Not a cache of the fabric: what a sweep can see again is not kept here.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libdiag/base/ids.h"
+#include "libdiag/base/result.h"
+
+namespace sm::store {
+
+/// A port's LID and LMC as last assigned.
+struct LidClaim {
+  ib::Guid port_guid{};
+  ib::Lid lid{};
+  std::uint8_t lmc{};
+  friend auto operator<=>(const LidClaim&, const LidClaim&) = default;
+};
+
+/// A multicast group. Values are codes as MCMemberRecord has them (IBA 15.2.5.17).
+struct McGroup {
+  ib::Gid mgid{};
+  ib::Lid mlid{};
+  std::uint32_t q_key{};
+  ib::PKey p_key{};
+  std::uint8_t mtu{};
+  std::uint8_t rate{};
+  std::uint8_t packet_life{};
+  std::uint8_t traffic_class{};
+  ib::Sl sl{};
+  std::uint32_t flow_label{};
+  std::uint8_t hop_limit{};
+  std::uint8_t scope{};
+  bool well_known{};  // configured: stays without members
+  friend bool operator==(const McGroup&, const McGroup&) = default;
+};
+
+/// One port's membership of a group.
+struct McMember {
+  ib::Gid mgid{};
+  ib::Gid port_gid{};
+  std::uint8_t join_state{};  // bits: 1 full, 2 non, 4 send-only non, 8 send-only full
+  bool proxy_join{};
+  friend bool operator==(const McMember&, const McMember&) = default;
+};
+
+/// Everything kept, each list in ascending order of its key.
+struct Contents {
+  std::vector<LidClaim> lids;     // by port GUID
+  std::vector<McGroup> groups;    // by MGID
+  std::vector<McMember> members;  // by MGID, then port GID
+  friend bool operator==(const Contents&, const Contents&) = default;
+};
+
+/// Changes that become durable together or not at all. Applied in the order of the members.
+struct Batch {
+  bool forget_lids{false};  // first forget every LID (ibsm -r)
+  std::vector<ib::Guid> lids_removed;
+  std::vector<LidClaim> lids;           // added or replaced, by port GUID
+  std::vector<ib::Gid> groups_removed;  // with their members
+  std::vector<McGroup> groups;          // added or replaced, by MGID
+  std::vector<McMember> members;        // added or replaced; join state 0 removes
+  bool empty() const {
+    return !forget_lids && lids_removed.empty() && lids.empty() && groups_removed.empty() &&
+           groups.empty() && members.empty();
+  }
+};
+
+/// Not thread-safe: one thread owns a store.
+class Store {
+ public:
+  virtual ~Store() = default;
+  virtual ib::Result<Contents> load() = 0;
+  /// When this returns success the batch survives a kill -9 of the process.
+  virtual ib::Result<void> commit(const Batch& batch) = 0;
+};
+
+/// The twin for tests and for programs that keep nothing.
+std::unique_ptr<Store> make_memory_store(Contents contents = {});
+
+/// A store in a directory, and what was odd about it, one line each: a damaged file was put aside
+/// under another name, and which. Never empty in silence.
+struct Opened {
+  std::unique_ptr<Store> store;
+  std::vector<std::string> warnings;
+};
+
+/// Opens (creates) `directory`/ibsm.db and takes the directory's lock for the store's lifetime.
+/// Unavailable when another ibsm holds the lock, when the directory cannot be written, or when the
+/// file is of a newer release; the message names the directory.
+ib::Result<Opened> open_directory(const std::string& directory);
+
+/// Applies `batch` to plain contents; what every implementation must agree with.
+void apply(const Batch& batch, Contents& contents);
+
+}  // namespace sm::store
