@@ -134,7 +134,7 @@ inline constexpr std::uint32_t kIsSm = 1U << 1, kNotice = 1U << 2, kTrap = 1U <<
 }
 namespace port_cap2 {
 inline constexpr std::uint16_t kPortInfoExtended = 1U << 1, kLinkWidth2x = 1U << 4, kHdr = 1U << 5,
-                               kNdr = 1U << 10, kXdr = 1U << 12;
+                               kNdr = 1U << 10, kExtendedSpeeds2 = 1U << 11, kXdr = 1U << 12;
 }
 
 struct PortInfo {
