@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Sweep: finds everything that can be reached from the local port by directed-route SMPs, with as
+// many requests in flight as the Transactor lets through. A machine: no I/O, no clock. It only ever
+// reads. It trusts no answer: every field is checked before anything is built on it.
+//
+// Asked of each node: NodeInfo, NodeDescription; of a switch SwitchInfo, PortInfo of port 0 and
+// then of every port; of a CA or router PortInfo of each port it is reached by. A switch port whose
+// physical link is up is probed (NodeInfo through it) unless the node was reached by that cable.
+// Every cable between switches is thus seen from both its ends, which is what tells one switch from
+// another that bears the same GUID.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "libdiag/discover/observed.h"
+#include "libdiag/mad/session.h"
+
+namespace ib::discover {
+
+struct SweepOptions {
+  /// Key for requests to the node of this GUID (0: not known yet); empty: no key.
+  std::function<std::uint64_t(Guid)> m_key;
+  bool fdr10{true};            // ask Mellanox devices that may run FDR10 whether they do
+  unsigned hops_max{63};       // how far to go; 63 is the longest directed route
+  bool descriptions{true};     // ask for NodeDescription
+  mad::Cookie cookie_base{0};  // added to every cookie; the low 48 bits are the sweep's
+};
+
+/// Check of one answer; empty: plausible, else the field and why ("NumPorts is 0").
+std::string implausible(const wire::NodeInfo& info);
+std::string implausible(const wire::SwitchInfo& info, const wire::NodeInfo& node);
+std::string implausible(const wire::PortInfo& info, const wire::NodeInfo& node, std::uint8_t port);
+
+class Sweep : public mad::Exchange {
+ public:
+  explicit Sweep(SweepOptions options = {});
+  ~Sweep() override;
+
+  std::vector<mad::Request> take_requests() override;
+  void on_completion(Instant now, const mad::Completion& completion) override;
+  bool done() const override;
+
+  /// What was found; complete when done().
+  const Observed& observed() const;
+  Observed take_observed();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ib::discover

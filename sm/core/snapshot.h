@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Snapshot: the subnet as the subnet manager last knew it, immutable and shared. The SA answers
+// from it alone, so a query never waits for a sweep. A new one is published before ports are made
+// ACTIVE (LIDs and routes stand, states are behind) and again when a sweep has ended.
+#pragma once
+
+#include <memory>
+
+#include "libdiag/discover/observed.h"
+#include "libdiag/fabric/graph.h"
+#include "libdiag/routes/tables.h"
+
+namespace sm {
+
+/// Routes as programmed, with the graph whose switch indexes they use.
+struct Routing {
+  ib::fabric::CompactGraph graph;
+  ib::routes::LinearTables lfts;
+  std::string engine;
+};
+
+struct Snapshot {
+  std::uint64_t generation{0};  // grows with every publication
+  /// Nodes, ports, cables, LIDs (observed->fabric), and every attribute as answered. Never null.
+  std::shared_ptr<const ib::discover::Observed> observed;
+  /// Node indexes of `graph` are those of observed->fabric. Null before the first routing.
+  std::shared_ptr<const Routing> routing;
+
+  ib::fabric::PortRef sm_port;  // end port of the subnet manager; on a switch port 0
+  ib::Lid sm_lid{};
+  ib::Sl sm_sl{};
+  ib::Guid sm_port_guid{};
+  std::uint64_t subnet_prefix{ib::kDefaultSubnetPrefix};
+  std::uint8_t subnet_timeout{18};    // as programmed into PortInfo
+  std::uint8_t packet_life_time{18};  // as programmed into SwitchInfo:LifeTimeValue
+  bool up{false};                     // every port whose SMA answered is ACTIVE
+
+  const ib::fabric::Fabric& fabric() const { return observed->fabric; }
+};
+using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+}  // namespace sm
