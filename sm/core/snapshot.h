@@ -1,47 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Snapshot: the subnet as the subnet manager last programmed it. Immutable once published and
-// shared by pointer, so that the SA answers from it while the next sweep runs. Data only.
+// Snapshot: the subnet as the subnet manager last knew it, immutable and shared. The SA answers
+// from it alone, so a query never waits for a sweep. A new one is published before ports are made
+// ACTIVE (LIDs and routes stand, states are behind) and again when a sweep has ended.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <vector>
 
-#include "libdiag/fabric/fabric.h"
+#include "libdiag/discover/observed.h"
 #include "libdiag/fabric/graph.h"
 #include "libdiag/routes/tables.h"
 
-namespace sm::core {
+namespace sm {
+
+/// Routes as programmed, with the graph whose switch indexes they use.
+struct Routing {
+  ib::fabric::CompactGraph graph;
+  ib::routes::LinearTables lfts;
+  std::string engine;
+};
 
 struct Snapshot {
-  Snapshot(ib::fabric::Fabric f, ib::fabric::CompactGraph g)
-      : fabric(std::move(f)), graph(std::move(g)) {}
+  std::uint64_t generation{0};  // grows with every publication
+  /// Nodes, ports, cables, LIDs (observed->fabric), and every attribute as answered. Never null.
+  std::shared_ptr<const ib::discover::Observed> observed;
+  /// Node indexes of `graph` are those of observed->fabric. Null before the first routing.
+  std::shared_ptr<const Routing> routing;
 
-  std::uint64_t generation{};  // grows with every publication
-  ib::fabric::Fabric fabric;   // nodes, cables, LIDs, descriptions
-  ib::fabric::CompactGraph graph;
-  std::shared_ptr<const ib::routes::LinearTables> lfts;  // by SwitchIndex of `graph`
-
-  // What devices last answered, M_Keys included. By NodeIndex, and by port_index().
-  std::vector<ib::wire::NodeInfo> node_infos;
-  std::vector<ib::wire::SwitchInfo> switch_infos;  // meaningless for others
-  std::vector<ib::wire::PortInfo> port_infos;
-  // P_Keys of end ports; an empty table is not known, and counts as the default partition's.
-  std::vector<std::vector<ib::PKey>> p_keys;
-
+  ib::fabric::PortRef sm_port;  // end port of the subnet manager; on a switch port 0
   ib::Lid sm_lid{};
+  ib::Sl sm_sl{};
   ib::Guid sm_port_guid{};
   std::uint64_t subnet_prefix{ib::kDefaultSubnetPrefix};
-  std::uint8_t subnet_timeout{18};  // 4.096 us x 2^n: PathRecord's packet life
-  ib::Lid mlid_max{0xC3FF};         // by the smallest MulticastFDBCap
+  std::uint8_t subnet_timeout{18};    // as programmed into PortInfo
+  std::uint8_t packet_life_time{18};  // as programmed into SwitchInfo:LifeTimeValue
+  bool up{false};                     // every port whose SMA answered is ACTIVE
 
-  std::size_t port_index(ib::fabric::PortRef p) const {
-    return fabric.node(p.node).first_port + std::size_t{p.port};
-  }
-  const ib::wire::PortInfo& port_info(ib::fabric::PortRef p) const {
-    return port_infos[port_index(p)];
-  }
+  const ib::fabric::Fabric& fabric() const { return observed->fabric; }
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
 
-}  // namespace sm::core
+}  // namespace sm
