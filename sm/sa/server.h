@@ -58,7 +58,7 @@ class Server {
   Server& operator=(Server&&) noexcept;
 
   /// A new subnet. Tables under way finish from the snapshot they began with.
-  void publish(ib::Instant now, core::SnapshotPtr snapshot);
+  void publish(ib::Instant now, SnapshotPtr snapshot);
 
   /// Everything that arrives for class 3: requests, and RMPP ACK, STOP, ABORT of tables under way.
   void on_packet(ib::Instant now, const ib::mad::Packet& packet);
