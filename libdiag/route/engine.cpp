@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/engine.h"
+
+#include <algorithm>
+#include <array>
+
+#include "libdiag/route/minhop.h"
+
+namespace ib::route {
+namespace {
+
+constexpr std::array kEngines{
+    EngineEntry{"minhop", "fewest hops, loads even; may form credit loops where links form cycles",
+                minhop},
+};
+
+}  // namespace
+
+std::span<const EngineEntry> engines() { return kEngines; }
+
+const EngineEntry* find_engine(std::string_view name) {
+  const auto at = std::find_if(kEngines.begin(), kEngines.end(),
+                               [&](const EngineEntry& e) { return name == e.name; });
+  return at == kEngines.end() ? nullptr : &*at;
+}
+
+}  // namespace ib::route

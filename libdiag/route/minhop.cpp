@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/minhop.h"
+
+#include <tbb/parallel_for.h>
+
+#include "libdiag/route/least_hops.h"
+#include "libdiag/route/spread.h"
+
+namespace ib::route {
+
+Result<Routes> minhop(const Request& request) {
+  const auto& graph = *request.graph;
+  const Targets targets(graph);
+  std::vector<LeastHops> hops(targets.batch_count());
+  tbb::parallel_for(std::size_t{0}, hops.size(), [&](std::size_t i) {
+    std::vector<fabric::SwitchIndex> leaves;
+    for (const Target& target : targets.batch(i)) leaves.push_back(target.leaf);
+    hops[i] = least_hops(graph, leaves);
+  });
+  Routes routes;
+  routes.engine = "minhop";
+  routes.lfts = spread(request, targets, hops);
+  return routes;
+}
+
+}  // namespace ib::route

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Spreads destinations over candidate arcs. For every switch and target switch somebody says which
+// arcs may be used; this chooses one per LID so that links carry equal numbers of CA-to-CA routes.
+//
+// A switch looks at its own links only, but knows how many source ports really come through it for
+// a LID: targets are walked from the farthest switches inwards, and each choice adds its sources to
+// the next switch. Equal loads fall to the neighbour with the smaller GUID, then the smaller port.
+#pragma once
+
+#include <vector>
+
+#include "libdiag/route/engine.h"
+#include "libdiag/route/least_hops.h"
+
+namespace ib::route {
+
+/// A switch that is a destination, itself or for what is attached to it.
+struct Target {
+  fabric::SwitchIndex leaf{};
+  std::size_t first_column{}, last_column{};  // its CA and router LIDs
+  bool has_siblings{false};                   // an end port with more than one LID
+};
+
+/// The targets of a graph in the order they are routed: switches with CAs before others, each by
+/// GUID.
+class Targets {
+ public:
+  struct Column {
+    Lid lid{};
+    std::uint8_t port{};    // of the leaf
+    std::uint8_t offset{};  // among the LIDs of one end port
+  };
+
+  explicit Targets(const fabric::CompactGraph& graph);
+  std::span<const Target> all() const { return targets_; }
+  std::span<const Column> columns() const { return columns_; }
+  /// LIDs of switch s itself.
+  std::span<const Lid> switch_lids(fabric::SwitchIndex s) const {
+    return {switch_lids_.data() + first_switch_lid_[s],
+            first_switch_lid_[s + 1] - first_switch_lid_[s]};
+  }
+  /// End ports with a LID behind s: how many sources send from there.
+  std::uint32_t sources(fabric::SwitchIndex s) const { return sources_[s]; }
+  std::size_t batch_count() const {
+    return (targets_.size() + kTargetsPerBatch - 1) / kTargetsPerBatch;
+  }
+  std::span<const Target> batch(std::size_t i) const {
+    const std::size_t first = i * kTargetsPerBatch;
+    return all().subspan(first, std::min(kTargetsPerBatch, targets_.size() - first));
+  }
+
+ private:
+  std::vector<Target> targets_;
+  std::vector<Column> columns_;
+  std::vector<std::uint32_t> sources_;
+  std::vector<Lid> switch_lids_;
+  std::vector<std::size_t> first_switch_lid_;
+};
+
+/// Tables from candidates. `hops[i]` belongs to targets.batch(i); its levels say in which order
+/// switches are walked, so every candidate arc must lead one level nearer to the target.
+routes::LinearTables spread(const Request& request, const Targets& targets,
+                            std::span<const LeastHops> hops);
+
+}  // namespace ib::route
