@@ -27,7 +27,8 @@ struct TopologyTextOptions {
   std::string generated_on;  // ctime text of the header; empty omits the line
 };
 
-/// Writes ibnetdiscover's text: header, switches, CAs, routers; blocks sorted by GUID.
+/// ibnetdiscover's text: header, switches, CAs, routers; blocks sorted by GUID.
+std::string topology_text(const Fabric& fabric, const TopologyTextOptions& options = {});
 void write_topology(std::ostream& out, const Fabric& fabric,
                     const TopologyTextOptions& options = {});
 

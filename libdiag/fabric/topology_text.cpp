@@ -1,0 +1,744 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The reader goes over the text once, line by line, on string_views; cables are joined afterwards,
+// when every node is known. Ends that name each other come first, one-sided claims take what is
+// left.
+#include "libdiag/fabric/topology_text.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <ostream>
+
+#include "libdiag/base/text.h"
+
+namespace ib::fabric {
+namespace {
+
+using wire::LinkSpeed;
+using wire::LinkWidth;
+using wire::NodeType;
+
+constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+bool parse_hex(std::string_view digits, std::uint64_t& out) {
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out, 16);
+  return !digits.empty() && error == std::errc{} && end == digits.data() + digits.size();
+}
+
+/// What the file says of a cable at one end.
+struct Claim {
+  std::string_view peer_id;
+  std::size_t line{}, column{};  // of the peer's id
+  PortRef from, to;              // `to` is resolved when every node is known
+  std::uint8_t peer_port{};
+  LinkWidth width{LinkWidth::Unknown};
+  LinkSpeed speed{LinkSpeed::Unknown};
+  Guid peer_port_guid{};
+  Lid peer_lid{};
+};
+
+/// Facts that precede a node's header line.
+struct Preamble {
+  std::uint64_t vendor{}, device{}, system_image{}, guid{}, port_guid{};
+  bool has_guid{false};
+};
+
+class Reader {
+ public:
+  Reader(std::string_view text, std::string_view file, std::vector<std::string>* warnings)
+      : text_(text), file_(file), warnings_(warnings) {}
+
+  Result<Fabric> read() {
+    while (next_line()) {
+      if (!read_line()) return tl::unexpected<Error>(std::move(error_));
+    }
+    if (!resolve_claims()) return tl::unexpected<Error>(std::move(error_));
+    join_cables();
+    fill_port_guids();
+    fabric_.reindex();
+    return std::move(fabric_);
+  }
+
+ private:
+  // ---- characters of the current line -----------------------------------------------------------
+
+  bool next_line() {
+    if (next_ >= text_.size()) return false;
+    const std::size_t end = std::min(text_.find('\n', next_), text_.size());
+    line_ = text_.substr(next_, end - next_);
+    if (!line_.empty() && line_.back() == '\r') line_.remove_suffix(1);
+    next_ = end + 1;
+    ++line_number_;
+    at_ = 0;
+    return true;
+  }
+  bool at_end() const { return at_ >= line_.size(); }
+  char peek() const { return at_end() ? '\0' : line_[at_]; }
+  std::string_view rest() const { return line_.substr(at_); }
+  void skip_blanks() {
+    while (!at_end() && is_blank(line_[at_])) ++at_;
+  }
+  bool take(char c) {
+    if (peek() != c || at_end()) return false;
+    ++at_;
+    return true;
+  }
+  bool take(std::string_view word) {
+    if (!rest().starts_with(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+  std::string_view take_word() {
+    const std::size_t begin = at_;
+    while (!at_end() && !is_blank(line_[at_])) ++at_;
+    return line_.substr(begin, at_ - begin);
+  }
+  bool take_number(std::uint64_t max, std::uint64_t& out) {
+    const char* begin = line_.data() + at_;
+    const char* end = line_.data() + line_.size();
+    const auto [stop, error] = std::from_chars(begin, end, out, 10);
+    if (stop == begin || error != std::errc{} || out > max) return false;
+    at_ += static_cast<std::size_t>(stop - begin);
+    return true;
+  }
+  bool take_hex(std::uint64_t& out) {
+    if (rest().starts_with("0x") || rest().starts_with("0X")) at_ += 2;
+    const char* begin = line_.data() + at_;
+    const auto [stop, error] = std::from_chars(begin, line_.data() + line_.size(), out, 16);
+    if (stop == begin || error != std::errc{}) return false;
+    at_ += static_cast<std::size_t>(stop - begin);
+    return true;
+  }
+
+  // ---- messages
+  // -----------------------------------------------------------------------------------
+
+  std::string place(std::size_t line, std::size_t column) const {
+    return std::string(file_) + ':' + std::to_string(line) + ':' + std::to_string(column) + ": ";
+  }
+  bool wrong_at(std::size_t line, std::size_t column, std::string_view expected,
+                std::string_view got) {
+    error_ = {
+        ErrorKind::Usage,
+        place(line, column) + "expected " + std::string(expected) + ", got " + std::string(got), 0};
+    return false;
+  }
+  /// Fails at the current place of the current line.
+  bool wrong(std::string_view expected) {
+    if (at_end()) return wrong_at(line_number_, at_ + 1, expected, "the end of the line");
+    std::string_view got = rest();
+    got = got.substr(0, std::min<std::size_t>(got.find_first_of(" \t"), 40));
+    if (got.empty()) got = rest().substr(0, 1);
+    return wrong_at(line_number_, at_ + 1, expected, "'" + printable(got) + "'");
+  }
+  void warn(std::size_t line, std::size_t column, const std::string& message) {
+    if (warnings_ != nullptr) warnings_->push_back(place(line, column) + message);
+  }
+
+  // ---- lines
+  // --------------------------------------------------------------------------------------
+
+  bool read_line() {
+    skip_blanks();
+    switch (peek()) {
+      case '\0':
+        if (at_end()) return true;
+        break;
+      case '#':
+        return read_comment();
+      case '[':
+        return read_port();
+      case 'v':
+        if (take("vendid=")) return read_hex_value(preamble_.vendor, 0xFFFFFFFF);
+        break;
+      case 'd':
+        if (take("devid=")) return read_hex_value(preamble_.device, 0xFFFF);
+        break;
+      case 's':
+        if (take("sysimgguid=")) return read_hex_value(preamble_.system_image, ~std::uint64_t{0});
+        if (take("switchguid=")) return read_guids();
+        break;
+      case 'c':
+        if (take("caguid=")) return read_guids();
+        break;
+      case 'r':
+        if (take("rtguid=")) return read_guids();
+        break;
+      case 'S':
+        if (take("Switch")) return read_header(NodeType::Switch);
+        break;
+      case 'H':
+        if (take("Hca")) return read_header(NodeType::ChannelAdapter);
+        break;
+      case 'R':
+        if (take("Rt") || take("Router")) return read_header(NodeType::Router);
+        break;
+      case 'C':
+        // Only `Chassis N (guid 0x...)` of -g has a word here that is no node.
+        if (take("Chassis ")) return true;
+        if (take("Ca")) return read_header(NodeType::ChannelAdapter);
+        break;
+      case 'N':
+        if (take("Non-Chassis Nodes")) return true;
+        break;
+      default:
+        break;
+    }
+    return wrong("a node, a port, vendid=, devid=, sysimgguid=, switchguid=, caguid= or rtguid=");
+  }
+
+  bool read_comment() {
+    static constexpr std::string_view kFrom = "# Initiated from node ";
+    if (!take(kFrom)) return true;
+    std::uint64_t node = 0;
+    std::uint64_t port = 0;
+    if (!take_hex(node)) return true;
+    skip_blanks();
+    if (!take("port ") || !take_hex(port)) return true;
+    fabric_.initiated_from_node = Guid{node};
+    fabric_.initiated_from_port = Guid{port};
+    return true;
+  }
+
+  bool read_hex_value(std::uint64_t& out, std::uint64_t max) {
+    const std::size_t begin = at_;
+    if (!take_hex(out) || out > max || (!at_end() && !is_blank(peek()))) {
+      at_ = begin;
+      return wrong("a hexadecimal number");
+    }
+    return read_tail();
+  }
+
+  /// `0xNODE(PORT)`; the port's GUID is a switch's port 0 or, for a CA, not written at all.
+  bool read_guids() {
+    const std::size_t begin = at_;
+    if (!take_hex(preamble_.guid) || (!at_end() && !is_blank(peek()) && peek() != '(')) {
+      at_ = begin;
+      return wrong("a GUID in hexadecimal");
+    }
+    preamble_.has_guid = true;
+    preamble_.port_guid = 0;
+    if (take('(')) {
+      if (!take_hex(preamble_.port_guid)) return wrong("a port GUID in hexadecimal");
+      if (!take(')')) return wrong("')'");
+    }
+    return read_tail();
+  }
+
+  /// Nothing but a comment may follow.
+  bool read_tail() {
+    skip_blanks();
+    if (!at_end() && peek() != '#') return wrong("a comment or the end of the line");
+    return true;
+  }
+
+  bool read_id(std::string_view& id) {
+    if (!take('"')) return wrong("a node id in quotes");
+    const std::size_t end = line_.find('"', at_);
+    if (end == std::string_view::npos || end == at_) return wrong("a node id and a closing quote");
+    id = line_.substr(at_, end - at_);
+    at_ = end + 1;
+    return true;
+  }
+
+  /// GUID that an id of the form `S-0002c9...` spells.
+  static std::optional<Guid> guid_of_id(std::string_view id) {
+    std::uint64_t value = 0;
+    if (id.size() < 3 || id[1] != '-' || id.size() > 18 || !parse_hex(id.substr(2), value)) {
+      return std::nullopt;
+    }
+    return Guid{value};
+  }
+
+  bool read_header(NodeType type) {
+    if (!is_blank(peek())) return wrong("a blank after the node's type");
+    skip_blanks();
+    Node node;
+    node.type = type;
+    std::uint64_t ports = 0;
+    if (!take_number(254, ports) || ports == 0) return wrong("a number of ports, 1 to 254");
+    node.num_ports = static_cast<std::uint8_t>(ports);
+    skip_blanks();
+    std::string_view id;
+    const std::size_t id_column = at_ + 1;
+    if (!read_id(id)) return false;
+    if (const auto seen = node_of_id_.find(id); seen != node_of_id_.end()) {
+      return wrong_at(line_number_, id_column, "a node id that was not used before",
+                      "'" + printable(id) + "'");
+    }
+    node.file_id = id;
+    node.vendor_id = static_cast<std::uint32_t>(preamble_.vendor);
+    node.device_id = static_cast<std::uint16_t>(preamble_.device);
+    node.system_image_guid = Guid{preamble_.system_image};
+    const auto spelled = guid_of_id(id);
+    if (preamble_.has_guid) {
+      node.guid = Guid{preamble_.guid};
+    } else if (spelled) {
+      node.guid = *spelled;
+    } else {
+      // ibsim's hand-written files have plain names and no GUIDs: give them some, in file order.
+      node.guid = Guid{0x0100000000000000ULL + ((fabric_.nodes().size() + 1) << 8)};
+      node.description = id;
+    }
+    Lid lid;
+    std::uint8_t lmc = 0;
+    if (!read_header_comment(node, lid, lmc)) return false;
+    const Guid port0_guid = preamble_.port_guid != 0 ? Guid{preamble_.port_guid} : node.guid;
+    preamble_ = {};
+
+    current_ = fabric_.add_node(std::move(node));
+    claim_of_.resize(claim_of_.size() + ports + 1, kNoClaim);
+    node_of_id_.emplace(id, current_);
+    if (type == NodeType::Switch) {
+      Port& port0 = fabric_.port(current_, 0);
+      port0.guid = port0_guid;
+      port0.lid = lid;
+      port0.lmc = lmc;
+    }
+    return true;
+  }
+
+  /// `# "name" enhanced port 0 lid 13 lmc 0`. A name may hold quotes: it ends at the line's last.
+  bool read_header_comment(Node& node, Lid& lid, std::uint8_t& lmc) {
+    skip_blanks();
+    if (at_end()) return true;
+    if (!take('#')) return wrong("a comment or the end of the line");
+    skip_blanks();
+    if (take('"')) {
+      const std::size_t end = line_.rfind('"');
+      if (end < at_) {
+        node.description = std::string(rest());
+        return true;
+      }
+      node.description = std::string(line_.substr(at_, end - at_));
+      at_ = end + 1;
+    }
+    while (skip_blanks(), !at_end()) {
+      if (!read_comment_word(lid, lmc, &node.enhanced_port0, nullptr)) return false;
+    }
+    return true;
+  }
+
+  /// One word of a comment outside quotes: `lid N`, `lmc N`, `enhanced`, `4xEDR`, `v=N`; others
+  /// pass.
+  bool read_comment_word(Lid& lid, std::uint8_t& lmc, bool* enhanced, Claim* claim) {
+    const std::string_view word = take_word();
+    std::uint64_t value = 0;
+    if (word == "lid") {
+      skip_blanks();
+      if (!take_number(0xFFFF, value)) return wrong("a LID, 0 to 65535");
+      lid = Lid{static_cast<std::uint16_t>(value)};
+    } else if (word == "lmc") {
+      skip_blanks();
+      if (!take_number(7, value)) return wrong("an LMC, 0 to 7");
+      lmc = static_cast<std::uint8_t>(value);
+    } else if (word == "enhanced" && enhanced != nullptr) {
+      *enhanced = true;
+    } else if (claim != nullptr) {
+      read_link_word(word, *claim);
+    }
+    return true;
+  }
+
+  void read_link_word(std::string_view word, Claim& claim) {
+    if (word.starts_with("v=")) {
+      std::uint64_t vl_cap = 0;
+      if (parse_hex(word.substr(2), vl_cap) && vl_cap <= 15) {
+        fabric_.port(claim.from).vl_cap = static_cast<std::uint8_t>(vl_cap);
+      }
+      return;
+    }
+    std::size_t width_end = 0;
+    if (word.starts_with("??")) {
+      width_end = 2;
+    } else {
+      while (width_end < word.size() && word[width_end] >= '0' && word[width_end] <= '9') {
+        ++width_end;
+      }
+      if (width_end == 0 || width_end == word.size() || word[width_end] != 'x') return;
+      ++width_end;
+    }
+    const std::string_view width = word.substr(0, width_end);
+    const std::string_view speed = word.substr(width_end);
+    claim.width = wire::parse_width(width).value_or(LinkWidth::Unknown);
+    claim.speed = wire::parse_speed(speed).value_or(LinkSpeed::Unknown);
+    const std::size_t column = static_cast<std::size_t>(word.data() - line_.data()) + 1;
+    if ((claim.width == LinkWidth::Unknown && width != "??") ||
+        (claim.speed == LinkSpeed::Unknown && speed != "???")) {
+      warn(line_number_, column, "'" + printable(word) + "' is no width and speed known here");
+    }
+  }
+
+  /// `[ext 5]` of -g, after a port number.
+  bool read_external_port(std::uint8_t* out) {
+    const std::size_t begin = at_;
+    skip_blanks();
+    if (!take("[ext ")) {
+      at_ = begin;
+      return true;
+    }
+    std::uint64_t external = 0;
+    if (!take_number(255, external)) return wrong("an external port number");
+    if (!take(']')) return wrong("']'");
+    if (out != nullptr) *out = static_cast<std::uint8_t>(external);
+    return true;
+  }
+
+  /// `(2c9030008a773)` where there is one.
+  bool read_port_guid(Guid& guid) {
+    const std::size_t begin = at_;
+    skip_blanks();
+    if (!take('(')) {
+      at_ = begin;
+      return true;
+    }
+    std::uint64_t value = 0;
+    if (!take_hex(value)) return wrong("a port GUID in hexadecimal");
+    if (!take(')')) return wrong("')'");
+    guid = Guid{value};
+    return true;
+  }
+
+  bool read_port() {
+    const std::size_t line_start = at_;
+    if (current_ == kNoNode) return wrong("a node before its ports");
+    ++at_;
+    std::uint64_t number = 0;
+    const unsigned ports = fabric_.node(current_).num_ports;
+    if (!take_number(ports, number) || number == 0) {
+      at_ = line_start + 1;
+      return wrong("a port number, 1 to " + std::to_string(ports));
+    }
+    if (!take(']')) return wrong("']'");
+    Claim claim;
+    claim.from = {current_, static_cast<std::uint8_t>(number)};
+    Port& port = fabric_.port(claim.from);
+    std::size_t& claim_index = claim_of_[fabric_.node(current_).first_port + number];
+    if (claim_index != kNoClaim) {
+      at_ = line_start;
+      return wrong("a port that was not described before");
+    }
+    port.present = true;
+    if (!read_external_port(&port.external_port)) return false;
+    if (!read_port_guid(port.guid)) return false;
+    if (!read_external_port(&port.external_port)) return false;
+    skip_blanks();
+    claim.line = line_number_;
+    claim.column = at_ + 1;
+    if (!read_id(claim.peer_id)) return false;
+    if (!take('[')) return wrong("'[' and the far port's number");
+    if (!take_number(254, number) || number == 0) return wrong("a port number, 1 to 254");
+    if (!take(']')) return wrong("']'");
+    claim.peer_port = static_cast<std::uint8_t>(number);
+    if (!read_external_port(nullptr) || !read_port_guid(claim.peer_port_guid)) return false;
+    if (!read_external_port(nullptr)) return false;
+    if (!read_port_comment(claim, port)) return false;
+    claim_index = claims_.size();
+    claims_.push_back(claim);
+    return true;
+  }
+
+  /// Of a switch: `# "far name" lid 19 4xFDR`; of others: `# lid 28 lmc 0 "far name" lid 13 4xEDR`.
+  bool read_port_comment(Claim& claim, Port& port) {
+    skip_blanks();
+    if (at_end()) return true;
+    if (!take('#')) return wrong("a comment or the end of the line");
+    std::uint8_t ignored_lmc = 0;
+    bool own = !fabric_.node(claim.from.node).is_switch();
+    while (skip_blanks(), !at_end()) {
+      if (peek() == '"') {
+        const std::size_t end = line_.rfind('"');
+        at_ = (end == at_) ? line_.size() : end + 1;
+        own = false;
+      } else if (!(own ? read_comment_word(port.lid, port.lmc, nullptr, &claim)
+                       : read_comment_word(claim.peer_lid, ignored_lmc, nullptr, &claim))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // ---- cables
+  // -------------------------------------------------------------------------------------
+
+  std::optional<NodeIndex> node_of_id(std::string_view id) const {
+    if (const auto it = node_of_id_.find(id); it != node_of_id_.end()) return it->second;
+    if (const auto guid = guid_of_id(id)) return fabric_.find_node(*guid);
+    return std::nullopt;
+  }
+
+  bool resolve_claims() {
+    for (Claim& claim : claims_) {
+      const auto node = node_of_id(claim.peer_id);
+      if (!node) {
+        warn(claim.line, claim.column,
+             "the file does not describe node '" + printable(claim.peer_id) + "'; cable ignored");
+        continue;
+      }
+      if (claim.peer_port > fabric_.node(*node).num_ports) {
+        return wrong_at(claim.line, claim.column + claim.peer_id.size() + 3,
+                        "a port of '" + printable(claim.peer_id) + "', 1 to " +
+                            std::to_string(fabric_.node(*node).num_ports),
+                        std::to_string(claim.peer_port));
+      }
+      claim.to = {*node, claim.peer_port};
+    }
+    return true;
+  }
+
+  const Claim* claim_at(PortRef port) const {
+    const std::size_t index = claim_of_[fabric_.node(port.node).first_port + port.port];
+    return index == kNoClaim ? nullptr : &claims_[index];
+  }
+
+  void join_cables() {
+    for (const Claim& claim : claims_) {
+      if (!claim.to || fabric_.port(claim.from).peer) continue;
+      const Claim* far = claim_at(claim.to);
+      if (far == nullptr || far->to != claim.from) continue;
+      if (claim.width != far->width || claim.speed != far->speed) {
+        warn(far->line, far->column,
+             "width and speed differ from those of the other end in line " +
+                 std::to_string(claim.line));
+      }
+      join(claim);
+    }
+    for (const Claim& claim : claims_) {
+      if (!claim.to || fabric_.port(claim.from).peer == claim.to) continue;
+      if (fabric_.port(claim.from).peer || fabric_.port(claim.to).peer) {
+        warn(claim.line, claim.column, "the two ends disagree; this cable is ignored");
+        continue;
+      }
+      warn(claim.line, claim.column, "only this end names the cable");
+      join(claim);
+    }
+  }
+
+  void join(const Claim& claim) {
+    fabric_.connect(claim.from, claim.to, claim.width, claim.speed);
+    const Claim* far = claim_at(claim.to);
+    if (far != nullptr && claim.width == LinkWidth::Unknown) {
+      fabric_.connect(claim.from, claim.to, far->width, far->speed);
+    }
+    // What a node does not say of itself its neighbour may know.
+    learn(claim.to, &claim);
+    learn(claim.from, far);
+  }
+  void learn(PortRef end, const Claim* from_far_end) {
+    if (from_far_end == nullptr || from_far_end->to != end) return;
+    Port& port = fabric_.port(end);
+    if (fabric_.node(end.node).is_switch()) return;
+    if (port.guid.value == 0) port.guid = from_far_end->peer_port_guid;
+    if (port.lid.value == 0) port.lid = from_far_end->peer_lid;
+  }
+
+  /// End ports whose GUID nobody wrote get the node's plus the port number, as vendors do.
+  void fill_port_guids() {
+    for (NodeIndex n = 0; n < fabric_.nodes().size(); ++n) {
+      if (fabric_.node(n).is_switch()) continue;
+      for (unsigned p = 1; p <= fabric_.node(n).num_ports; ++p) {
+        Port& port = fabric_.port(n, p);
+        if (port.present && port.guid.value == 0) port.guid = Guid{fabric_.node(n).guid.value + p};
+      }
+    }
+  }
+
+  static constexpr std::size_t kNoClaim = ~std::size_t{0};
+
+  std::string_view text_, file_, line_;
+  std::vector<std::string>* warnings_;
+  std::size_t next_{0}, at_{0}, line_number_{0};
+  Error error_;
+  Fabric fabric_;
+  Preamble preamble_;
+  NodeIndex current_{kNoNode};
+  std::vector<Claim> claims_;
+  std::vector<std::size_t> claim_of_;  // by the index of a port in the fabric
+  std::unordered_map<std::string_view, NodeIndex> node_of_id_;
+};
+
+// ---- writer
+// ---------------------------------------------------------------------------------------
+
+class Writer {
+ public:
+  Writer(const Fabric& fabric, const TopologyTextOptions& options)
+      : fabric_(fabric), options_(options) {}
+
+  std::string write() {
+    text_.reserve(fabric_.nodes().size() * 400);
+    text_ += "#\n";
+    if (!options_.generated_on.empty()) {
+      text_ += "# Topology file: generated on ";
+      text_ += options_.generated_on;
+      text_ += '\n';
+    }
+    text_ += "#\n# Initiated from node ";
+    hex(fabric_.initiated_from_node.value, 16);
+    text_ += " port ";
+    hex(fabric_.initiated_from_port.value, 16);
+    text_ += '\n';
+    std::vector<NodeIndex> order(fabric_.nodes().size());
+    std::iota(order.begin(), order.end(), NodeIndex{0});
+    std::stable_sort(order.begin(), order.end(), [&](NodeIndex a, NodeIndex b) {
+      return fabric_.node(a).guid < fabric_.node(b).guid;
+    });
+    for (const NodeType type : {NodeType::Switch, NodeType::ChannelAdapter, NodeType::Router}) {
+      for (const NodeIndex n : order) {
+        if (fabric_.node(n).type == type) write_node(n);
+      }
+    }
+    return std::move(text_);
+  }
+
+ private:
+  void hex(std::uint64_t value, std::size_t pad = 0) {
+    char digits[16];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value, 16).ptr;
+    const auto length = static_cast<std::size_t>(end - digits);
+    if (length < pad) text_.append(pad - length, '0');
+    text_.append(digits, length);
+  }
+  void decimal(unsigned value) { text_ += std::to_string(value); }
+
+  void id(const Node& node) {
+    text_ += '"';
+    text_ += node.is_switch() ? 'S' : node.type == NodeType::Router ? 'R' : 'H';
+    text_ += '-';
+    hex(node.guid.value, 16);
+    text_ += '"';
+  }
+
+  void write_node(NodeIndex n) {
+    const Node& node = fabric_.node(n);
+    text_ += "\nvendid=0x";
+    hex(node.vendor_id);
+    text_ += "\ndevid=0x";
+    hex(node.device_id);
+    text_ += '\n';
+    if (node.system_image_guid.value != 0) {
+      text_ += "sysimgguid=0x";
+      hex(node.system_image_guid.value);
+      text_ += '\n';
+    }
+    text_ += node.is_switch()                ? "switchguid=0x"
+             : node.type == NodeType::Router ? "rtguid=0x"
+                                             : "caguid=0x";
+    hex(node.guid.value);
+    if (node.is_switch()) {
+      text_ += '(';
+      hex(fabric_.port(n, 0).guid.value);
+      text_ += ')';
+    }
+    text_ += node.is_switch() ? "\nSwitch\t" : node.type == NodeType::Router ? "\nRt\t" : "\nCa\t";
+    decimal(node.num_ports);
+    text_ += ' ';
+    id(node);
+    text_ += "\t\t# \"";
+    text_ += printable(node.description);
+    text_ += '"';
+    if (node.is_switch()) {
+      text_ += node.enhanced_port0 ? " enhanced port 0 lid " : " base port 0 lid ";
+      decimal(fabric_.port(n, 0).lid.value);
+      text_ += " lmc ";
+      decimal(fabric_.port(n, 0).lmc);
+    }
+    text_ += '\n';
+    for (unsigned p = 1; p <= node.num_ports; ++p) {
+      if (fabric_.port(n, p).peer) write_port(node, fabric_.port(n, p), p);
+    }
+  }
+
+  void write_port(const Node& node, const Port& port, unsigned number) {
+    const Node& far = fabric_.node(port.peer.node);
+    text_ += '[';
+    decimal(number);
+    text_ += ']';
+    if (!node.is_switch()) {
+      text_ += '(';
+      hex(port.guid.value);
+      text_ += ") ";
+    }
+    text_ += '\t';
+    id(far);
+    text_ += '[';
+    decimal(port.peer.port);
+    text_ += ']';
+    if (!far.is_switch()) {
+      text_ += node.is_switch() ? "(" : " (";
+      hex(fabric_.port(port.peer).guid.value);
+      text_ += ") ";
+    }
+    text_ += "\t\t# ";
+    if (!node.is_switch()) {
+      text_ += "lid ";
+      decimal(port.lid.value);
+      text_ += " lmc ";
+      decimal(port.lmc);
+      text_ += ' ';
+    }
+    text_ += '"';
+    text_ += printable(far.description);
+    text_ += "\" lid ";
+    decimal(fabric_.port(end_port_of(fabric_, port.peer)).lid.value);
+    text_ += ' ';
+    text_ += wire::width_name(port.width);
+    text_ += wire::speed_name(port.speed);
+    if (options_.full_info) write_codes(port);
+    text_ += '\n';
+  }
+
+  void write_codes(const Port& port) {
+    wire::PortInfo info;
+    wire::set_active_speed(info, port.speed);
+    text_ += " s=";
+    decimal(info.link_speed_active);
+    text_ += " w=";
+    decimal(static_cast<unsigned>(port.width));
+    text_ += " v=";
+    decimal(port.vl_cap);
+  }
+
+  const Fabric& fabric_;
+  const TopologyTextOptions& options_;
+  std::string text_;
+};
+
+}  // namespace
+
+Result<Fabric> read_topology(std::string_view text, std::string_view file_name,
+                             std::vector<std::string>* warnings) {
+  return Reader(text, file_name, warnings).read();
+}
+
+Result<Fabric> read_topology_file(const std::string& path, std::vector<std::string>* warnings) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             &std::fclose);
+  if (!file) return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
+  std::string text;
+  std::size_t size = 0;
+  do {
+    text.resize(size + (std::size_t{1} << 20));
+    size += std::fread(text.data() + size, 1, text.size() - size, file.get());
+  } while (size == text.size());
+  if (std::ferror(file.get()) != 0) {
+    return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
+  }
+  text.resize(size);
+  return read_topology(text, path, warnings);
+}
+
+std::string topology_text(const Fabric& fabric, const TopologyTextOptions& options) {
+  return Writer(fabric, options).write();
+}
+
+void write_topology(std::ostream& out, const Fabric& fabric, const TopologyTextOptions& options) {
+  const std::string text = topology_text(fabric, options);
+  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+}
+
+}  // namespace ib::fabric
