@@ -240,17 +240,17 @@ TEST(TopologyReader, SaysWhereAndWhatIsWrong) {
   EXPECT_EQ(error_of("Switch 4 \"S-11\"\n[5] \"S-11\"[1]\n"),
             "t.topo:2:2: expected a port number, 1 to 4, got '5]'");
   EXPECT_EQ(error_of("Switch 4 \"S-11\"\n[1] \"S-11\"[9]\n"),
-            "t.topo:2:11: expected a port of 'S-11', 1 to 4, got 9");
+            "t.topo:2:12: expected a port of 'S-11', 1 to 4, got 9");
   EXPECT_EQ(error_of("Switch 4 \"S-11\"\n[1] \"S-11\"[2]\n[1] \"S-11\"[3]\n"),
             "t.topo:3:1: expected a port that was not described before, got '[1]'");
   EXPECT_EQ(error_of("Switch 4 \"S-11\"\nSwitch 4 \"S-11\"\n"),
             "t.topo:2:10: expected a node id that was not used before, got 'S-11'");
   EXPECT_EQ(error_of("Switch 4 \"S-11\" # \"x\" base port 0 lid 70000 lmc 0\n"),
-            "t.topo:1:40: expected a LID, 0 to 65535, got '70000'");
+            "t.topo:1:39: expected a LID, 0 to 65535, got '70000'");
   EXPECT_EQ(error_of("switchguid=0xabc(zz)\n"),
             "t.topo:1:18: expected a port GUID in hexadecimal, got 'zz)'");
   EXPECT_EQ(error_of("Switch 4 \"S-\x1b[2J\" junk\n"),
-            "t.topo:1:18: expected a comment or the end of the line, got 'junk'");
+            "t.topo:1:19: expected a comment or the end of the line, got 'junk'");
   EXPECT_EQ(error_of("\x1b[31m\n").find('\x1b'), std::string::npos) << "messages are printable";
 }
 
