@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/sim/kernel.h"
+
+#include <algorithm>
+#include <cassert>
+#include <deque>
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+namespace ib::sim {
+namespace {
+
+using wire::MadHeader;
+using wire::Method;
+using wire::MgmtClass;
+using wire::RmppHeader;
+
+constexpr int kEinval = 22, kEnomem = 12;
+constexpr std::uint8_t kVersionsMax = 8;        // MAX_MGMT_VERSION
+constexpr std::uint8_t kClassesMax = 80;        // MAX_MGMT_CLASS
+constexpr std::size_t kOuisPerClass = 8;        // MAX_MGMT_OUI
+constexpr std::uint32_t kClientMax = 1U << 24;  // agents count through 24 bits of TID
+
+std::uint8_t raw(MgmtClass c) { return static_cast<std::uint8_t>(c); }
+
+/// ib_response_mad: answers, trap repressions, and the B_Key class's own notion of an answer.
+bool is_answer(const wire::Mad& mad) {
+  if (wire::is_response(mad.method()) || mad.method() == Method::TrapRepress) return true;
+  return mad.mgmt_class() == MgmtClass::BoardMgmt && (mad.attribute_modifier() & 1U) != 0;
+}
+
+/// Classes with an RMPP header (ib_is_mad_class_rmpp).
+bool has_rmpp(MgmtClass c) {
+  return c == MgmtClass::SubnAdm || c == MgmtClass::DevMgt || raw(c) == 0x10 || raw(c) == 0x12 ||
+         wire::is_vendor_range2(c);
+}
+
+bool rmpp_active(const wire::Mad& mad) { return mad.get<&RmppHeader::active>(); }
+
+/// Where an agent's unsolicited MADs are looked up.
+struct Slot {
+  std::uint8_t class_version;
+  std::uint8_t mgmt_class;
+  std::uint32_t oui;  // vendor range 2 only, else 0
+  std::uint64_t key() const {
+    return std::uint64_t{oui} << 16 | std::uint64_t{class_version} << 8 | mgmt_class;
+  }
+};
+Slot slot_of(const wire::Mad& mad) {
+  const auto c = mad.mgmt_class();
+  return {mad.get<&MadHeader::class_version>(), raw(c),
+          wire::is_vendor_range2(c) ? mad.get<&wire::VendorHeader::oui>() : 0};
+}
+
+struct TransactionKey {
+  std::uint64_t tid;
+  std::uint8_t mgmt_class;
+  friend bool operator==(const TransactionKey&, const TransactionKey&) = default;
+};
+struct TransactionHash {
+  std::size_t operator()(const TransactionKey& k) const {
+    return static_cast<std::size_t>((k.tid ^ (std::uint64_t{k.mgmt_class} << 56)) *
+                                    0x9E3779B97F4A7C15ULL);
+  }
+};
+TransactionKey key_of(const wire::Mad& mad) { return {mad.tid().value, raw(mad.mgmt_class())}; }
+
+using ClientId = std::uint32_t;  // the upper half of a request's TID
+using RequestId = std::uint64_t;
+
+struct Agent {
+  FileId file;
+  std::int32_t number;  // within the file
+  Registration spec;
+  bool kernel_rmpp() const { return spec.rmpp_version != 0 && !spec.user_rmpp; }
+};
+
+struct Outstanding {
+  ClientId client;
+  bool answer;  // what was sent is itself an answer
+  std::uint32_t retries_left;
+  Instant deadline;
+  UserMad mad;
+};
+
+struct File {
+  std::array<ClientId, kAgentsPerFile> agents{};  // 0: free
+  std::deque<UserMad> unread;
+  std::deque<std::uint8_t> unread_qp;  // 0, 1, or 2: takes no receive slot
+};
+
+struct Due {
+  Instant at;
+  RequestId request;
+  bool operator>(const Due& other) const { return at > other.at; }
+};
+
+}  // namespace
+
+struct HostKernel::Impl {
+  explicit Impl(Attachment& attachment) : port(attachment) {}
+
+  Attachment& port;
+  FileId next_file{1};
+  ClientId next_client{1};
+  RequestId next_request{1};
+  std::unordered_map<FileId, File> files;
+  std::unordered_map<ClientId, Agent> clients;
+  std::unordered_map<std::uint64_t, std::array<ClientId, 128>> methods;  // by Slot::key
+  std::unordered_map<RequestId, Outstanding> requests;
+  std::unordered_multimap<TransactionKey, RequestId, TransactionHash> by_transaction;
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> due;
+  std::array<std::uint32_t, 2> slots_used{};
+  IssmId next_issm{1};
+  std::deque<IssmId> issm;  // the first holds it
+  KernelCounters counters;
+
+  // ---- agents ---------------------------------------------------------------------------------
+
+  bool is_valid(const Registration& r) const {
+    if (r.qpn > 1 || r.rmpp_version > 1 || r.oui > 0xFFFFFF) return false;
+    if (r.mgmt_class == 0) return true;
+    const auto c = static_cast<MgmtClass>(r.mgmt_class);
+    if (r.class_version >= kVersionsMax) return false;
+    if (r.mgmt_class >= kClassesMax && c != MgmtClass::SubnDirected) return false;
+    if (wire::is_vendor_range2(c) && r.oui == 0) return false;
+    if (r.rmpp_version != 0 && !has_rmpp(c)) return false;
+    return wire::is_smp(c) == (r.qpn == 0);
+  }
+
+  std::size_t ouis_in_use(const Slot& slot) const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        methods, [&](const auto& m) { return (m.first & 0xFFFF) == (slot.key() & 0xFFFF); }));
+  }
+
+  std::int32_t add_agent(FileId file_id, const Registration& r) {
+    const auto found = files.find(file_id);
+    assert(found != files.end());
+    File& file = found->second;
+    const auto free = std::ranges::find(file.agents, ClientId{0});
+    if (r.qpn > 1) return -kEinval;
+    if (free == file.agents.end()) return -kEnomem;
+    if (!is_valid(r)) return -kEinval;
+
+    const ClientId client = take_client();
+    if (r.mgmt_class != 0) {
+      const Slot slot{r.class_version, r.mgmt_class,
+                      wire::is_vendor_range2(static_cast<MgmtClass>(r.mgmt_class)) ? r.oui : 0};
+      const auto wanted = [&](std::size_t m) {
+        return (r.method_mask[m / 64] >> (m % 64) & 1U) != 0;
+      };
+      auto table = methods.find(slot.key());
+      if (table != methods.end()) {
+        for (std::size_t m = 0; m < 128; ++m) {
+          if (wanted(m) && table->second[m] != 0) return -kEinval;
+        }
+      } else {
+        if (slot.oui != 0 && ouis_in_use(slot) >= kOuisPerClass) return -kEinval;
+        table = methods.try_emplace(slot.key()).first;
+      }
+      for (std::size_t m = 0; m < 128; ++m) {
+        if (wanted(m)) table->second[m] = client;
+      }
+    }
+    const auto number = static_cast<std::int32_t>(free - file.agents.begin());
+    *free = client;
+    clients.emplace(client, Agent{file_id, number, r});
+    return number;
+  }
+
+  ClientId take_client() {
+    while (clients.contains(next_client)) next_client = next_client % (kClientMax - 1) + 1;
+    const ClientId taken = next_client;
+    next_client = next_client % (kClientMax - 1) + 1;
+    return taken;
+  }
+
+  void remove_client(ClientId client) {
+    std::erase_if(requests, [&](const auto& r) {
+      if (r.second.client != client) return false;
+      forget_transaction(r.first, r.second);
+      return true;
+    });
+    for (auto m = methods.begin(); m != methods.end();) {
+      std::ranges::replace(m->second, client, ClientId{0});
+      const bool empty = std::ranges::all_of(m->second, [](ClientId c) { return c == 0; });
+      m = empty ? methods.erase(m) : std::next(m);
+    }
+    clients.erase(client);
+  }
+
+  // ---- sending --------------------------------------------------------------------------------
+
+  /// A directed-route SMP this port could not put on the wire as it stands
+  /// (smi_handle_dr_smp_send).
+  bool is_sendable_smp(const wire::Mad& mad) const {
+    const auto count = mad.get<&wire::SmpHeader::hop_count>();
+    const auto pointer = mad.get<&wire::SmpHeader::hop_pointer>();
+    if (count >= 64) return false;
+    if (!mad.get<&wire::SmpHeader::direction>()) {
+      if (count > 0 && pointer == 0) {
+        return port.is_switch() || mad.get<&wire::SmpHeader::initial_path>()[1] == port.port_num();
+      }
+      if (pointer == count) {
+        return port.is_switch() || mad.get<&wire::SmpHeader::dr_dlid>() == kPermissiveLid;
+      }
+      return pointer == count + 1 || (pointer < count && port.is_switch());
+    }
+    if (count > 0 && pointer == count + 1) {
+      return port.is_switch() || mad.get<&wire::SmpHeader::return_path>()[count] == port.port_num();
+    }
+    if (pointer <= 1) return true;
+    return port.is_switch() && pointer <= count;
+  }
+
+  /// user_mad refuses a second operation with the identifier of one under way.
+  bool is_duplicate(FileId file, const UserMad& mad) const {
+    const auto [first, last] = by_transaction.equal_range(key_of(mad.packet.mad));
+    const bool answer = is_answer(mad.packet.mad);
+    for (auto i = first; i != last; ++i) {
+      const Outstanding& other = requests.at(i->second);
+      if (clients.at(other.client).file != file || other.answer != answer) continue;
+      if (!answer || same_destination(other.mad.packet.address, mad.packet.address)) return true;
+    }
+    return false;
+  }
+  static bool same_destination(const mad::Address& a, const mad::Address& b) {
+    if (a.grh.has_value() != b.grh.has_value()) return false;
+    return a.grh ? a.grh->gid == b.grh->gid : a.lid == b.lid;
+  }
+
+  int send(Instant now, FileId file_id, UserMad& mad) {
+    const File& file = files.at(file_id);
+    if (mad.agent < 0 || mad.agent >= kAgentsPerFile || mad.length < kRmppHeaderBytes)
+      return -kEinval;
+    const ClientId client = file.agents[static_cast<std::size_t>(mad.agent)];
+    if (client == 0) return -kEinval;
+    const Agent& agent = clients.at(client);
+    wire::Mad& message = mad.packet.mad;
+    const bool rmpp_class = has_rmpp(message.mgmt_class());
+    const bool kernel_rmpp = rmpp_class && agent.kernel_rmpp() && rmpp_active(message);
+    if (!kernel_rmpp && mad.length > wire::kMadBytes) return -kEinval;
+    if (!rmpp_class && agent.spec.rmpp_version != 0) return -kEinval;
+
+    const std::uint64_t tid_asked = message.tid().value;
+    const bool answer = is_answer(message);
+    if (!answer) {
+      message.set<&MadHeader::tid>(Tid{std::uint64_t{client} << 32 | (tid_asked & 0xFFFFFFFF)});
+    }
+    const bool user_segments = rmpp_class && !agent.kernel_rmpp() && rmpp_active(message);
+    const bool bad_route =
+        agent.spec.qpn == 0 && message.is_directed() && !is_sendable_smp(message);
+    if ((!user_segments && is_duplicate(file_id, mad)) || bad_route) {
+      message.set<&MadHeader::tid>(Tid{tid_asked});
+      return -kEinval;
+    }
+
+    transmit(now, agent, mad.packet);
+    if (mad.timeout_ms != 0) {
+      const RequestId id = next_request++;
+      const Instant deadline = deadline_after(now, mad.timeout_ms);
+      by_transaction.emplace(key_of(message), id);
+      if (deadline != kNever) due.push({deadline, id});
+      const std::uint32_t retries = mad.retries;
+      requests.emplace(id, Outstanding{client, answer, retries, deadline, std::move(mad)});
+    }
+    return 0;
+  }
+
+  void transmit(Instant now, const Agent& agent, const mad::Packet& packet) {
+    ++counters.sent;
+    port.transmit(now, agent.spec.qpn == 0, packet);
+  }
+
+  /// msecs_to_jiffies: what is negative as an int means for ever.
+  static Instant deadline_after(Instant now, std::uint32_t timeout_ms) {
+    if (timeout_ms > 0x7FFFFFFF) return kNever;
+    return now + std::chrono::milliseconds(timeout_ms);
+  }
+
+  void forget_transaction(RequestId id, const Outstanding& request) {
+    const auto [first, last] = by_transaction.equal_range(key_of(request.mad.packet.mad));
+    for (auto i = first; i != last; ++i) {
+      if (i->second == id) {
+        by_transaction.erase(i);
+        return;
+      }
+    }
+  }
+
+  void finish(RequestId id) {
+    const auto found = requests.find(id);
+    forget_transaction(id, found->second);
+    requests.erase(found);
+  }
+
+  void on_time_out(Instant now, RequestId id) {
+    const auto found = requests.find(id);
+    if (found == requests.end() || found->second.deadline > now) return;
+    Outstanding& request = found->second;
+    const Agent& agent = clients.at(request.client);
+    if (request.retries_left > 0) {
+      --request.retries_left;
+      ++counters.retries;
+      request.deadline = deadline_after(now, request.mad.timeout_ms);
+      due.push({request.deadline, id});
+      transmit(now, agent, request.mad.packet);
+      return;
+    }
+    ++counters.timed_out;
+    UserMad back = std::move(request.mad);
+    back.status = kStatusTimedOut;
+    back.length = kMadHeaderBytes;
+    back.packet.more.clear();
+    File& file = files.at(agent.file);
+    finish(id);
+    file.unread.push_back(std::move(back));
+    file.unread_qp.push_back(2);
+  }
+
+  // ---- receiving ------------------------------------------------------------------------------
+
+  /// find_mad_agent: answers by the identifier's upper half, everything else by class and method.
+  ClientId agent_for(const wire::Mad& mad) const {
+    if (is_answer(mad)) {
+      const auto client = static_cast<ClientId>(mad.tid().value >> 32);
+      return clients.contains(client) ? client : 0;
+    }
+    const auto table = methods.find(slot_of(mad).key());
+    if (table == methods.end()) return 0;
+    return table->second[static_cast<std::size_t>(mad.method()) & 0x7F];
+  }
+
+  /// ib_find_send_mad and rcv_has_same_gid. Whom the answer comes from is not looked at.
+  std::optional<RequestId> request_for(ClientId client, const mad::Packet& packet) const {
+    const auto [first, last] = by_transaction.equal_range(key_of(packet.mad));
+    const bool answer = is_answer(packet.mad);
+    for (auto i = first; i != last; ++i) {
+      const Outstanding& request = requests.at(i->second);
+      if (request.client != client) continue;
+      if (packet.mad.is_directed()) return i->second;
+      if (request.answer == answer) continue;
+      const mad::Address& sent = request.mad.packet.address;
+      if (sent.grh.has_value() != packet.address.grh.has_value()) continue;
+      if (answer) {
+        const unsigned differ = sent.path_bits ^ packet.address.path_bits;
+        if (!sent.grh && differ != 0 && (differ & ((1U << port.lmc()) - 1)) != 0) continue;
+      } else if (!same_destination(sent, packet.address)) {
+        continue;
+      }
+      return i->second;
+    }
+    return std::nullopt;
+  }
+
+  void on_delivery(Instant now, const Delivery& delivery) {
+    ++counters.received;
+    const wire::Mad& mad = delivery.packet.mad;
+    const ClientId client = agent_for(mad);
+    if (client == 0 || (clients.at(client).spec.qpn == 0) != delivery.smi) {
+      if (client == 0) answer_unmatched(now, delivery);
+      return;
+    }
+    const Agent& agent = clients.at(client);
+    if (is_answer(mad)) {
+      if (const auto id = request_for(client, delivery.packet)) {
+        finish(*id);
+      } else if (!(has_rmpp(mad.mgmt_class()) && !agent.kernel_rmpp() && rmpp_active(mad))) {
+        // Segments after the first match nothing; only an agent that does RMPP itself gets them.
+        ++counters.dropped_no_request;
+        return;
+      }
+    }
+    queue(agent, delivery.packet);
+  }
+
+  void queue(const Agent& agent, mad::Packet packet) {
+    const std::uint8_t qp = agent.spec.qpn;
+    if (slots_used[qp] >= port.receive_queue()) {
+      ++counters.dropped_queue;
+      return;
+    }
+    ++slots_used[qp];
+    File& file = files.at(agent.file);
+    UserMad mad;
+    mad.agent = agent.number;
+    mad.length = static_cast<std::uint32_t>(wire::kMadBytes + packet.more.size());
+    mad.packet = std::move(packet);
+    file.unread.push_back(std::move(mad));
+    file.unread_qp.push_back(qp);
+  }
+
+  /// generate_unmatched_resp: a Get or Set nobody is there for is answered, the rest is dropped.
+  void answer_unmatched(Instant now, const Delivery& delivery) {
+    const Method method = delivery.packet.mad.method();
+    if (method != Method::Get && method != Method::Set) {
+      ++counters.dropped_no_agent;
+      return;
+    }
+    ++counters.unmatched_answered;
+    mad::Packet reply = delivery.packet;
+    reply.more.clear();
+    reply.mad.set<&MadHeader::method>(Method::GetResp);
+    const auto direction = reply.mad.is_directed() ? 0x8000 : 0;
+    reply.mad.set<&MadHeader::status>(
+        static_cast<std::uint16_t>(wire::status::kBadAttribute | direction));
+    reply.address.q_key = delivery.smi ? 0 : wire::kQp1QKey;
+    ++counters.sent;
+    port.transmit(now, delivery.smi, reply);
+  }
+};
+
+HostKernel::HostKernel(Attachment& port) : impl_(std::make_unique<Impl>(port)) {}
+HostKernel::~HostKernel() = default;
+
+FileId HostKernel::open() {
+  const FileId id = impl_->next_file++;
+  impl_->files.try_emplace(id);
+  return id;
+}
+
+void HostKernel::close(FileId file) {
+  const auto found = impl_->files.find(file);
+  if (found == impl_->files.end()) return;
+  for (const ClientId client : found->second.agents) {
+    if (client != 0) impl_->remove_client(client);
+  }
+  for (const std::uint8_t qp : found->second.unread_qp) {
+    if (qp < 2) --impl_->slots_used[qp];
+  }
+  impl_->files.erase(found);
+}
+
+std::int32_t HostKernel::register_agent(FileId file, const Registration& wanted) {
+  return impl_->add_agent(file, wanted);
+}
+
+int HostKernel::unregister_agent(FileId file, std::int32_t agent) {
+  File& f = impl_->files.at(file);
+  if (agent < 0 || agent >= kAgentsPerFile) return -kEinval;
+  ClientId& client = f.agents[static_cast<std::size_t>(agent)];
+  if (client == 0) return -kEinval;
+  impl_->remove_client(client);
+  client = 0;
+  return 0;
+}
+
+int HostKernel::send(Instant now, FileId file, UserMad& mad) { return impl_->send(now, file, mad); }
+
+const UserMad* HostKernel::front(FileId file) const {
+  const File& f = impl_->files.at(file);
+  return f.unread.empty() ? nullptr : &f.unread.front();
+}
+
+void HostKernel::pop(FileId file) {
+  File& f = impl_->files.at(file);
+  assert(!f.unread.empty());
+  if (const std::uint8_t qp = f.unread_qp.front(); qp < 2) --impl_->slots_used[qp];
+  f.unread.pop_front();
+  f.unread_qp.pop_front();
+}
+
+void HostKernel::on_delivery(Instant now, const Delivery& delivery) {
+  impl_->on_delivery(now, delivery);
+}
+
+void HostKernel::advance(Instant now) {
+  while (!impl_->due.empty() && impl_->due.top().at <= now) {
+    const RequestId id = impl_->due.top().request;
+    impl_->due.pop();
+    impl_->on_time_out(now, id);
+  }
+}
+
+Instant HostKernel::next_event() const {
+  auto& due = impl_->due;
+  while (!due.empty() && !impl_->requests.contains(due.top().request)) due.pop();
+  return due.empty() ? kNever : due.top().at;
+}
+
+IssmId HostKernel::issm_open(Instant now) {
+  const IssmId id = impl_->next_issm++;
+  impl_->issm.push_back(id);
+  if (impl_->issm.size() == 1) impl_->port.set_is_sm(now, true);
+  return id;
+}
+bool HostKernel::issm_granted(IssmId id) const {
+  return !impl_->issm.empty() && impl_->issm.front() == id;
+}
+void HostKernel::issm_close(Instant now, IssmId id) {
+  const bool held = issm_granted(id);
+  std::erase(impl_->issm, id);
+  if (!held) return;
+  impl_->port.set_is_sm(now, false);
+  if (!impl_->issm.empty()) impl_->port.set_is_sm(now, true);
+}
+bool HostKernel::issm_busy() const { return !impl_->issm.empty(); }
+
+const KernelCounters& HostKernel::counters() const { return impl_->counters; }
+
+void ModelAttachment::transmit(Instant now, bool smi, const mad::Packet& packet) {
+  model_.send(now, port_, smi, packet);
+}
+void ModelAttachment::set_is_sm(Instant now, bool on) { model_.set_is_sm(now, port_, on); }
+std::uint8_t ModelAttachment::lmc() const { return model_.port_info(port_).lmc; }
+bool ModelAttachment::is_switch() const { return model_.topology().node(port_.node).is_switch(); }
+std::uint32_t ModelAttachment::receive_queue() const { return model_.faults().receive_queue; }
+
+}  // namespace ib::sim

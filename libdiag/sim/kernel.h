@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// HostKernel: what ib_mad and user_mad of Linux do for one host port: agents and who gets which
+// MAD, transaction identifiers, matching of answers, time-outs and retries, RMPP for agents that
+// ask for it, the issm file. A machine: no I/O, no clock. The behaviour is that of Linux
+// drivers/infiniband/core/{mad,user_mad,mad_rmpp,smi}.c; numbers in comments are errno values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "libdiag/base/instant.h"
+#include "libdiag/mad/transport.h"
+#include "libdiag/sim/model.h"
+
+namespace ib::sim {
+
+/// One open umad file.
+using FileId = std::uint32_t;
+/// One open, or wanted, issm file.
+using IssmId = std::uint32_t;
+
+inline constexpr std::int32_t kAgentsPerFile = 32;
+inline constexpr std::uint32_t kMadHeaderBytes = 24, kRmppHeaderBytes = 36;
+inline constexpr std::uint32_t kStatusTimedOut = 110;  // ETIMEDOUT, in UserMad::status
+
+/// What an agent asks for when it registers (struct ib_user_mad_reg_req2).
+struct Registration {
+  std::uint8_t qpn{};
+  std::uint8_t mgmt_class{};  // 0: a client of any class that gets answers only
+  std::uint8_t class_version{};
+  std::uint32_t oui{};
+  std::array<std::uint64_t, 2> method_mask{};
+  std::uint8_t rmpp_version{};
+  bool user_rmpp{false};
+};
+
+/// What passes through write() and read() of a umad file. The message is packet.mad and then
+/// packet.more, `length` bytes of it.
+struct UserMad {
+  std::int32_t agent{-1};
+  std::uint32_t status{};
+  std::uint32_t timeout_ms{};  // 0: no answer is waited for
+  std::uint32_t retries{};
+  std::uint32_t length{wire::kMadBytes};
+  mad::Packet packet;
+};
+
+/// The port a kernel drives. ModelAttachment is the usual one; tests have their own.
+class Attachment {
+ public:
+  virtual ~Attachment() = default;
+  virtual void transmit(Instant now, bool smi, const mad::Packet& packet) = 0;
+  virtual void set_is_sm(Instant now, bool on) = 0;
+  virtual std::uint8_t lmc() const = 0;
+  virtual std::uint8_t port_num() const = 0;
+  virtual bool is_switch() const = 0;
+  virtual std::uint32_t receive_queue() const = 0;  // slots of QP0 and of QP1
+};
+
+struct KernelCounters {
+  std::uint64_t sent{}, received{}, dropped_queue{}, dropped_no_agent{}, dropped_no_request{},
+      unmatched_answered{}, retries{}, timed_out{};
+};
+
+class HostKernel {
+ public:
+  explicit HostKernel(Attachment& port);
+  ~HostKernel();
+  HostKernel(const HostKernel&) = delete;
+  HostKernel& operator=(const HostKernel&) = delete;
+
+  // ---- umad files
+  FileId open();
+  /// Forgets the file with its agents, outstanding requests and unread MADs.
+  void close(FileId file);
+
+  /// The agent's number within the file, or -errno: -12 all agents taken, -22 anything invalid or a
+  /// class, version, OUI and method that somebody else has.
+  std::int32_t register_agent(FileId file, const Registration& wanted);
+  /// 0 or -22.
+  int unregister_agent(FileId file, std::int32_t agent);
+
+  /// 0 or -22 (EINVAL). `mad` is moved from only when it was accepted.
+  int send(Instant now, FileId file, UserMad& mad);
+
+  /// The next MAD to be read, without taking it.
+  const UserMad* front(FileId file) const;
+  void pop(FileId file);
+
+  // ---- the wire and time
+  void on_delivery(Instant now, const Delivery& delivery);
+  void advance(Instant now);
+  Instant next_event() const;
+
+  // ---- issm: one opener at a time, the others wait in order
+  IssmId issm_open(Instant now);
+  bool issm_granted(IssmId id) const;
+  /// Closing the one that holds IsSM gives it to the next that waits.
+  void issm_close(Instant now, IssmId id);
+  bool issm_busy() const;
+
+  const KernelCounters& counters() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A kernel's port in a Model.
+class ModelAttachment final : public Attachment {
+ public:
+  ModelAttachment(Model& model, PortRef port) : model_(model), port_(port) {}
+  void transmit(Instant now, bool smi, const mad::Packet& packet) override;
+  void set_is_sm(Instant now, bool on) override;
+  std::uint8_t lmc() const override;
+  std::uint8_t port_num() const override { return port_.port; }
+  bool is_switch() const override;
+  std::uint32_t receive_queue() const override;
+
+ private:
+  Model& model_;
+  PortRef port_;
+};
+
+}  // namespace ib::sim
