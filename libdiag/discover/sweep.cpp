@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/discover/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "libdiag/base/text.h"
+#include "libdiag/wire/rates.h"
+
+namespace ib::discover {
+namespace {
+
+using fabric::kNoNode;
+using fabric::NodeIndex;
+using fabric::PortRef;
+
+enum class Ask : std::uint8_t {
+  Probe = 1,       // NodeInfo through (node, port); node kNoNode: of the local port
+  Description,     // NodeDescription of node
+  SwitchInfo,      // of node
+  PortInfo,        // of (node, port)
+  PortInfoExt,     // the same with the extended-speeds modifier
+  VendorPortInfo,  // Mellanox ExtendedPortInfo of (node, port)
+  Recheck,         // NodeInfo through (node, port) once more
+  RecheckPort,     // PortInfo of (node, port) once more
+};
+
+struct Key {
+  Ask ask;
+  PortRef at;
+};
+constexpr mad::Cookie kCookieMask = (mad::Cookie{1} << 48) - 1;
+mad::Cookie to_cookie(Key k) {
+  return static_cast<mad::Cookie>(k.ask) << 40 | static_cast<mad::Cookie>(k.at.port) << 32 |
+         k.at.node;
+}
+Key from_cookie(mad::Cookie c) {
+  return {static_cast<Ask>((c >> 40) & 0xFF),
+          {static_cast<NodeIndex>(c & 0xFFFFFFFF), static_cast<std::uint8_t>((c >> 32) & 0xFF)}};
+}
+
+std::uint16_t attribute_of(Ask ask) {
+  switch (ask) {
+    case Ask::Probe:
+    case Ask::Recheck:
+      return wire::attr::kNodeInfo;
+    case Ask::Description:
+      return wire::attr::kNodeDescription;
+    case Ask::SwitchInfo:
+      return wire::attr::kSwitchInfo;
+    case Ask::PortInfo:
+    case Ask::PortInfoExt:
+    case Ask::RecheckPort:
+      return wire::attr::kPortInfo;
+    case Ask::VendorPortInfo:
+      return wire::attr::kMlnxExtendedPortInfo;
+  }
+  return 0;
+}
+std::string_view attribute_name(std::uint16_t attribute) {
+  switch (attribute) {
+    case wire::attr::kNodeInfo:
+      return "NodeInfo";
+    case wire::attr::kNodeDescription:
+      return "NodeDescription";
+    case wire::attr::kSwitchInfo:
+      return "SwitchInfo";
+    case wire::attr::kPortInfo:
+      return "PortInfo";
+    default:
+      return "ExtendedPortInfo";
+  }
+}
+
+/// Devices that are known to answer the vendor attribute 0xFF90; others must not be asked, since
+/// some firmware does not survive it. The ranges are those infiniband-diags asks.
+bool answers_vendor_port_info(std::uint32_t vendor, std::uint16_t device) {
+  constexpr std::uint32_t kBull = 0x119f;
+  if (vendor == kBull) {
+    constexpr std::uint16_t known[] = {0x1b02, 0x1b50, 0x1ba0, 0x1b33, 0x1b73,
+                                       0x1b40, 0x1b41, 0x1b60, 0x1b61, 0x1b83,
+                                       0x1b93, 0x1b94, 0x1bb4, 0x1bb5, 0x1bc4};
+    return std::ranges::find(known, device) != std::end(known) ||
+           (device >= 0x1bd0 && device <= 0x1bd5);
+  }
+  return (device >= 0xc738 && device <= 0xc73b) || device == 0xcb20 || device == 0xcf08 ||
+         (device >= 0x1003 && device <= 0x1017);
+}
+/// FDR10 shows as plain QDR in PortInfo.
+bool may_run_fdr10(const wire::PortInfo& info) {
+  return info.port_state != wire::PortState::Down && info.link_speed_active == 4 &&
+         info.link_speed_ext_active == 0;
+}
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  a ^= (b + 1) * 0x9E3779B97F4A7C15ULL;
+  return a ^ (a >> 29);
+}
+
+/// The specification allows two hours; nobody waits longer than a second for an SMA.
+Duration resp_time(std::uint8_t value) {
+  return std::chrono::nanoseconds(std::int64_t{4096} << std::min<unsigned>(value, 18));
+}
+
+}  // namespace
+
+struct Sweep::Impl {
+  explicit Impl(SweepOptions o) : options(std::move(o)) { ask_local(); }
+
+  SweepOptions options;
+  Observed seen;
+  std::vector<mad::Request> queue;
+  std::size_t pending{0};
+  bool finished{false};
+
+  std::vector<PortRef> claim;  // by port index: what NodeInfo through this port named
+  std::vector<Duration> hint;  // by node: how slow its answers may be
+  std::unordered_map<Guid, PortRef> port_guids;
+  struct Suspect {
+    PortRef from, to;
+    bool to_is_down;
+  };
+  std::vector<Suspect> suspects;
+  std::map<PortRef, PortRef> rechecked;  // an answer's claim; absent: no answer
+  std::map<PortRef, bool> recheck_down;  // port -> still down
+
+  // ---- asking
+
+  void ask(Key key, const mad::DirectedRoute& route, std::uint64_t target, Guid guid,
+           std::uint32_t modifier) {
+    const std::uint64_t m_key = options.m_key ? options.m_key(guid) : 0;
+    queue.push_back(mad::smp_request(options.cookie_base + to_cookie(key), target, route,
+                                     wire::Method::Get, attribute_of(key.ask), modifier, m_key));
+    if (key.at.node != kNoNode && guid.value != 0) queue.back().resp_time_hint = hint[key.at.node];
+    ++pending;
+  }
+  void ask_local() { ask({Ask::Probe, {kNoNode, 0}}, {}, 1, Guid{0}, 0); }
+  void ask_node(Ask what, PortRef at, std::uint32_t modifier) {
+    const ObservedNode& n = seen.nodes[at.node];
+    ask({what, at}, n.route, n.info.node_guid.value, n.info.node_guid, modifier);
+  }
+  void probe(Ask what, PortRef at) {
+    const ObservedNode& n = seen.nodes[at.node];
+    if (n.route.hops.size() >= options.hops_max || n.route.hops.size() >= 63) {
+      note(Trouble::Kind::TooFar, at, {what, at},
+           fmt::format("nothing beyond {} hops is looked at", n.route.hops.size()));
+      return;
+    }
+    ask({what, at}, n.route.extended(at.port), mix(n.info.node_guid.value, at.port), Guid{0}, 0);
+  }
+  void ask_port(PortRef at, bool extended) {
+    ask_node(extended ? Ask::PortInfoExt : Ask::PortInfo, at,
+             at.port | (extended ? wire::kPortInfoSmSupportsExtendedSpeeds : 0));
+  }
+
+  // ---- troubles
+
+  std::string place(PortRef p) const {
+    const auto& n = seen.fabric.node(p.node);
+    return fmt::format("{} \"{}\" port {}", to_string(n.guid), printable(n.description), p.port);
+  }
+  Trouble& note(Trouble::Kind kind, PortRef behind, Key key, std::string what) {
+    Trouble t;
+    t.kind = kind;
+    t.attribute = attribute_of(key.ask);
+    const bool through_port = key.ask == Ask::Probe || key.ask == Ask::Recheck;
+    if (key.at.node != kNoNode) {
+      const ObservedNode& n = seen.nodes[key.at.node];
+      t.route = through_port ? n.route.extended(key.at.port) : n.route;
+      if (!through_port) {
+        t.node_guid = n.info.node_guid;
+        t.description = seen.fabric.node(key.at.node).description;
+        t.port = key.at.port;
+      }
+    }
+    t.behind = behind;
+    if (through_port) {
+      t.message = behind ? fmt::format("node behind {} (route {}): {}", place(behind),
+                                       mad::to_string(t.route), what)
+                         : fmt::format("local port: {}", what);
+    } else {
+      t.message = fmt::format("{} \"{}\" (route {}): {}", to_string(t.node_guid),
+                              printable(t.description), mad::to_string(t.route), what);
+    }
+    seen.troubles.push_back(std::move(t));
+    return seen.troubles.back();
+  }
+  /// The switch port that node n was reached by.
+  PortRef entry_of(NodeIndex n) const {
+    const std::uint8_t p = seen.nodes[n].info.local_port_num.value;
+    return claim[seen.port_index({n, p})];
+  }
+  void quarantine(NodeIndex n, Trouble::Kind kind, Key key, std::string what) {
+    if (!seen.nodes[n].usable && kind == Trouble::Kind::Garbage) return;  // one line is enough
+    seen.nodes[n].usable = false;
+    note(kind, entry_of(n), key, std::move(what));
+  }
+
+  // ---- answers
+
+  void on_completion(const mad::Completion& c) {
+    const Key key = from_cookie((c.cookie - options.cookie_base) & kCookieMask);
+    --pending;
+    std::string wrong;
+    Trouble::Kind kind = Trouble::Kind::Silent;
+    if (!c.reply) {
+      kind = c.reply.error().kind == ErrorKind::Refused ? Trouble::Kind::Refused
+                                                        : Trouble::Kind::Silent;
+      wrong = fmt::format("no answer to Get({})", attribute_name(attribute_of(key.ask)));
+      if (c.attempts > 0) wrong += fmt::format(" after {} attempts", c.attempts);
+    } else if (const wire::Mad& mad = c.reply->mad; mad.status() != 0) {
+      kind = Trouble::Kind::Refused;
+      wrong = fmt::format("Get({}) answered with status 0x{:04x}",
+                          attribute_name(attribute_of(key.ask)), mad.status());
+    } else if (mad.attribute_id() != attribute_of(key.ask) ||
+               mad.method() != wire::Method::GetResp) {
+      kind = Trouble::Kind::Garbage;
+      wrong = fmt::format("answer to Get({}) has AttributeID 0x{:04x}, method 0x{:02x}",
+                          attribute_name(attribute_of(key.ask)), mad.attribute_id(),
+                          static_cast<unsigned>(mad.method()));
+    }
+    if (wrong.empty()) {
+      on_answer(key, c.reply->mad);
+    } else {
+      on_failure(key, kind, std::move(wrong));
+    }
+    if (pending == 0 && !finished) settle();
+  }
+
+  void on_failure(Key key, Trouble::Kind kind, std::string what) {
+    switch (key.ask) {
+      case Ask::Probe:
+        note(kind, key.at.node == kNoNode ? PortRef{} : key.at, key, std::move(what));
+        break;
+      case Ask::Description:
+        note(kind, entry_of(key.at.node), key, std::move(what));
+        break;
+      case Ask::SwitchInfo:
+        quarantine(key.at.node, kind, key, std::move(what));
+        break;
+      case Ask::PortInfo:
+        if (seen.nodes[key.at.node].info.node_type == wire::NodeType::Switch && key.at.port != 0 &&
+            kind != Trouble::Kind::Garbage) {
+          note(kind, entry_of(key.at.node), key, fmt::format("port {}: {}", key.at.port, what));
+        } else {
+          quarantine(key.at.node, kind, key, fmt::format("port {}: {}", key.at.port, what));
+        }
+        break;
+      case Ask::PortInfoExt:
+        // The device said that it knows extended speeds and does not answer to them: its plain
+        // answer is kept, or asked for.
+        if (!seen.port(key.at).known) ask_port(key.at, false);
+        break;
+      case Ask::VendorPortInfo:
+      case Ask::Recheck:
+      case Ask::RecheckPort:
+        break;
+    }
+  }
+
+  void on_answer(Key key, const wire::Mad& mad) {
+    switch (key.ask) {
+      case Ask::Probe:
+        on_node_info(key, wire::body<wire::NodeInfo>(mad));
+        break;
+      case Ask::Description: {
+        const auto text = wire::body<wire::NodeDescription>(mad).text;
+        seen.fabric.node(key.at.node)
+            .description.assign(text.data(),
+                                std::find(text.begin(), text.end(), '\0') - text.begin());
+        break;
+      }
+      case Ask::SwitchInfo:
+        on_switch_info(key, wire::body<wire::SwitchInfo>(mad));
+        break;
+      case Ask::PortInfo:
+      case Ask::PortInfoExt:
+        on_port_info(key, mad.data());
+        break;
+      case Ask::VendorPortInfo:
+        if (wire::body<wire::MlnxExtendedPortInfo>(mad).link_speed_active & 1) {
+          seen.port(key.at).fdr10 = true;
+          seen.fabric.port(key.at).speed = wire::LinkSpeed::Fdr10;
+        }
+        break;
+      case Ask::Recheck: {
+        const auto info = wire::body<wire::NodeInfo>(mad);
+        const auto n = seen.fabric.find_node(info.node_guid);
+        rechecked[key.at] = n ? PortRef{*n, info.local_port_num.value} : PortRef{};
+        break;
+      }
+      case Ask::RecheckPort:
+        recheck_down[key.at] = wire::body<wire::PortInfo>(mad).port_state == wire::PortState::Down;
+        break;
+    }
+  }
+
+  void on_node_info(Key key, const wire::NodeInfo& info) {
+    const PortRef from = key.at.node == kNoNode ? PortRef{} : key.at;
+    std::string wrong = implausible(info);
+    if (wrong.empty() && from && info.local_port_num.value == 0)
+      wrong = "LocalPortNum is 0 for a request that came by a cable";
+    if (!wrong.empty()) {
+      note(Trouble::Kind::Garbage, from, key, wrong).node_guid = info.node_guid;
+      return;
+    }
+    const std::uint8_t port = info.local_port_num.value;
+    const auto known = seen.fabric.find_node(info.node_guid);
+    if (!known) {
+      const std::uint8_t guid_port = info.node_type == wire::NodeType::Switch ? 0 : port;
+      if (const auto holder = port_guids.find(info.port_guid); holder != port_guids.end()) {
+        duplicate(key, info, holder->second.node,
+                  fmt::format("PortGUID {} is that of", to_string(info.port_guid)));
+        return;
+      }
+      add_node(from, info, guid_port);
+      return;
+    }
+    const NodeIndex n = *known;
+    const wire::NodeInfo& first = seen.nodes[n].info;
+    if (first.node_type != info.node_type || first.num_ports != info.num_ports ||
+        first.device_id != info.device_id || first.vendor_id != info.vendor_id ||
+        (first.node_type == wire::NodeType::Switch && first.port_guid != info.port_guid)) {
+      duplicate(key, info, n, "NodeGUID is that of");
+      return;
+    }
+    if (from) claim[seen.port_index(from)] = {n, port};
+    if (first.node_type == wire::NodeType::Switch) return;
+    PortRef& entry = claim[seen.port_index({n, port})];
+    if (entry) return;  // seen by this port before: settle() decides what that means
+    if (const auto holder = port_guids.find(info.port_guid); holder != port_guids.end()) {
+      if (from) claim[seen.port_index(from)] = {};
+      duplicate(key, info, holder->second.node,
+                fmt::format("PortGUID {} is that of", to_string(info.port_guid)));
+      return;
+    }
+    // A further port of a CA or router that is known already.
+    entry = from;
+    port_guids.emplace(info.port_guid, PortRef{n, port});
+    seen.fabric.port(n, port).guid = info.port_guid;
+    seen.fabric.port(n, port).present = true;
+    ask_port({n, port}, false);
+  }
+
+  void add_node(PortRef from, const wire::NodeInfo& info, std::uint8_t guid_port) {
+    fabric::Node node;
+    node.type = info.node_type;
+    node.guid = info.node_guid;
+    node.system_image_guid = info.system_image_guid;
+    node.vendor_id = info.vendor_id;
+    node.device_id = info.device_id;
+    node.revision = info.revision;
+    node.num_ports = info.num_ports;
+    const NodeIndex n = seen.fabric.add_node(std::move(node));
+    ObservedNode seen_node;
+    seen_node.info = info;
+    if (from) seen_node.route = seen.nodes[from.node].route.extended(from.port);
+    seen.nodes.push_back(std::move(seen_node));
+    seen.ports.resize(seen.fabric.node(n).first_port + info.num_ports + std::size_t{1});
+    claim.resize(seen.ports.size());
+    hint.push_back(Duration{0});
+    const std::uint8_t port = info.local_port_num.value;
+    if (from) {
+      claim[seen.port_index(from)] = {n, port};
+      claim[seen.port_index({n, port})] = from;
+    } else {
+      const bool is_switch = info.node_type == wire::NodeType::Switch;
+      seen.local_port = {n, is_switch ? std::uint8_t{0} : port};
+      seen.fabric.initiated_from_node = info.node_guid;
+      seen.fabric.initiated_from_port = info.port_guid;
+    }
+    port_guids.emplace(info.port_guid, PortRef{n, guid_port});
+    seen.fabric.port(n, guid_port).guid = info.port_guid;
+    seen.fabric.port(n, guid_port).present = true;
+    if (options.descriptions) ask_node(Ask::Description, {n, 0}, 0);
+    if (info.node_type == wire::NodeType::Switch) {
+      ask_node(Ask::SwitchInfo, {n, 0}, 0);
+    } else {
+      ask_port({n, port}, false);
+    }
+  }
+
+  void on_switch_info(Key key, const wire::SwitchInfo& info) {
+    const NodeIndex n = key.at.node;
+    if (auto wrong = implausible(info, seen.nodes[n].info); !wrong.empty()) {
+      quarantine(n, Trouble::Kind::Garbage, key, std::move(wrong));
+      return;
+    }
+    seen.nodes[n].switch_info = info;
+    seen.fabric.node(n).enhanced_port0 = info.enhanced_port0;
+    ask_port({n, 0}, false);
+  }
+
+  void on_port_info(Key key, const std::byte* bytes) {
+    const NodeIndex n = key.at.node;
+    const wire::NodeInfo& node = seen.nodes[n].info;
+    const bool is_switch = node.node_type == wire::NodeType::Switch;
+    const auto info = wire::decode<wire::PortInfo>(bytes);
+    if (auto wrong = implausible(info, node, key.at.port); !wrong.empty()) {
+      quarantine(n, Trouble::Kind::Garbage, key, fmt::format("port {}: {}", key.at.port, wrong));
+      return;
+    }
+    seen.update_port(key.at, bytes);
+    seen.port(key.at).extended = key.ask == Ask::PortInfoExt;
+    const bool knows_extended = (info.capability_mask & wire::port_cap::kExtendedSpeeds) != 0;
+    if (!is_switch || key.at.port == 0) hint[n] = resp_time(info.resp_time_value);
+    if (is_switch && key.at.port == 0) {
+      for (unsigned p = 1; p <= node.num_ports; ++p)
+        ask_port({n, static_cast<std::uint8_t>(p)}, knows_extended);
+      return;
+    }
+    if (!is_switch && knows_extended && key.ask == Ask::PortInfo && !seen.port(key.at).extended) {
+      ask_port(key.at, true);
+    } else if (options.fdr10 && answers_vendor_port_info(node.vendor_id, node.device_id) &&
+               may_run_fdr10(info)) {
+      ask_node(Ask::VendorPortInfo, key.at, key.at.port);
+    }
+    // The local CA's own port is the first hop; a CA further away forwards nothing.
+    const bool local_ca = !is_switch && key.at == seen.local_port && key.ask == Ask::PortInfo;
+    if ((is_switch || local_ca) && info.port_state != wire::PortState::Down &&
+        seen.nodes[n].usable && !claim[seen.port_index(key.at)])
+      probe(Ask::Probe, key.at);
+  }
+
+  /// Somebody at `key` bears a GUID that node `holder` bore first. The newcomer is left out.
+  void duplicate(Key key, const wire::NodeInfo& info, NodeIndex holder, std::string_view which) {
+    for (const Trouble& t : seen.troubles)
+      if (t.kind == Trouble::Kind::DuplicateGuid && t.node_guid == info.node_guid) return;
+    const ObservedNode& first = seen.nodes[holder];
+    Trouble& t = note(
+        Trouble::Kind::DuplicateGuid, key.at, key,
+        fmt::format("duplicate GUID {}: {} {} \"{}\" at route {}; left out",
+                    to_string(info.node_guid), which, to_string(first.info.node_guid),
+                    printable(seen.fabric.node(holder).description), mad::to_string(first.route)));
+    t.node_guid = info.node_guid;
+    t.other_route = first.route;
+  }
+
+  // ---- the end: cables from claims
+
+  /// Everything asked is answered or given up. Cables that their two ends do not agree on are
+  /// looked at once more; then the fabric is put together.
+  void settle() {
+    if (suspects.empty() && rechecked.empty() && recheck_down.empty() && find_suspects()) return;
+    judge();
+    connect();
+    std::ranges::stable_sort(seen.troubles, [](const Trouble& a, const Trouble& b) {
+      return std::pair(a.route, a.port) < std::pair(b.route, b.port);
+    });
+    seen.complete = true;
+    finished = true;
+  }
+
+  template <class Do>
+  void for_each_claim(Do&& run) {
+    for (NodeIndex n = 0; n < seen.nodes.size(); ++n) {
+      for (unsigned p = 0; p <= seen.nodes[n].info.num_ports; ++p) {
+        const PortRef a{n, static_cast<std::uint8_t>(p)};
+        if (const PortRef b = claim[seen.port_index(a)]) run(a, b);
+      }
+    }
+  }
+
+  bool find_suspects() {
+    std::map<PortRef, bool> again;
+    for_each_claim([&](PortRef a, PortRef b) {
+      const PortRef back = claim[seen.port_index(b)];
+      const ObservedPort& far = seen.port(b);
+      const bool down = far.known && far.info.port_state == wire::PortState::Down;
+      if (back == a || (!back && !down)) return;
+      suspects.push_back({a, b, down});
+      if (seen.nodes[a.node].info.node_type == wire::NodeType::Switch || a == seen.local_port)
+        again[a] = true;
+      if (back) {
+        again[back] = true;
+        if (seen.nodes[b.node].info.node_type == wire::NodeType::Switch) again[b] = true;
+      }
+    });
+    for (const Suspect& s : suspects)
+      if (s.to_is_down) ask_node(Ask::RecheckPort, s.to, s.to.port);
+    for (const auto& [port, _] : again) probe(Ask::Recheck, port);
+    return pending > 0;
+  }
+
+  void judge() {
+    for (const Suspect& s : suspects) {
+      const PortRef back = claim[seen.port_index(s.to)];
+      auto stands = [&](PortRef p) {
+        const auto it = rechecked.find(p);
+        return it != rechecked.end() && it->second == claim[seen.port_index(p)];
+      };
+      const bool to_is_switch = seen.nodes[s.to.node].info.node_type == wire::NodeType::Switch;
+      const bool same =
+          stands(s.from) && (s.to_is_down ? recheck_down.contains(s.to) && recheck_down[s.to]
+                                          : (!to_is_switch || stands(s.to)) && stands(back));
+      const Key key{Ask::Probe, s.from};
+      if (same) {
+        duplicate(key, seen.nodes[s.to.node].info, s.to.node, "NodeGUID is that of");
+      } else {
+        note(Trouble::Kind::Moved, s.from, key,
+             fmt::format("the cable to {} moved while it was looked at", place(s.to)));
+      }
+      claim[seen.port_index(s.from)] = {};
+    }
+  }
+
+  void connect() {
+    for_each_claim([&](PortRef a, PortRef b) {
+      const PortRef back = claim[seen.port_index(b)];
+      if (back && (back != a || b < a)) return;  // once for each cable
+      if (a == b) {
+        note(Trouble::Kind::Garbage, a, {Ask::Probe, a}, "the cable leads back to its own port");
+        return;
+      }
+      if (!seen.nodes[a.node].usable || !seen.nodes[b.node].usable) return;
+      const fabric::Port& near = seen.fabric.port(a);
+      const fabric::Port& far = seen.fabric.port(b);
+      // A switch port that nobody could read takes what its other end says.
+      const fabric::Port& told = near.width != wire::LinkWidth::Unknown ? near : far;
+      auto speed = told.speed;
+      if (seen.port(a).fdr10 || seen.port(b).fdr10) speed = wire::LinkSpeed::Fdr10;
+      seen.fabric.connect(a, b, told.width, speed);
+    });
+    seen.fabric.reindex();
+  }
+};
+
+Sweep::Sweep(SweepOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Sweep::~Sweep() = default;
+
+std::vector<mad::Request> Sweep::take_requests() { return std::exchange(impl_->queue, {}); }
+void Sweep::on_completion(Instant, const mad::Completion& completion) {
+  impl_->on_completion(completion);
+}
+bool Sweep::done() const { return impl_->finished; }
+const Observed& Sweep::observed() const { return impl_->seen; }
+Observed Sweep::take_observed() { return std::move(impl_->seen); }
+
+}  // namespace ib::discover
