@@ -23,7 +23,8 @@ struct Finding {
 
 /// Figures as an independent judge defines them: pairs (CA-attached switch -> LID); credit-loop
 /// channels are directed switch-to-switch links in the part of the dependency graph that Kahn's
-/// order does not reach; load counts CA-to-CA routes.
+/// order does not reach; load counts CA-to-CA routes. A walk that has not arrived after 64 hops is
+/// a loop, and loops are counted in `unreachable` too.
 struct Verdict {
   std::uint64_t pairs{}, unreachable{}, loops{}, credit_loop_channels{}, load_max{};
   double load_mean{};
@@ -36,6 +37,7 @@ struct Verdict {
 struct VerifyOptions {
   bool credit_loops_are_must{false};
   bool loads{true};
+  Lid sm_lid{};  // graded must even when a switch holds it
   std::size_t findings_max{16};
 };
 
