@@ -42,6 +42,7 @@ class Session {
 
   Port& port_;
   Transactor transactor_;
+  std::vector<Received> received_;
   Clock clock_;
   std::map<std::uint8_t, AgentId> agents_;  // by management class
 };

@@ -15,18 +15,25 @@ namespace ib::mad {
 
 struct TransactorOptions {
   std::uint32_t window_per_target{4};  // unanswered MADs per target, at most
-  std::uint32_t window{256};  // unanswered MADs in all; adapts below this on loss (`-n` caps it)
+  std::uint32_t window{256};  // unanswered MADs in all; adapts below this on congestion (`-n`)
   Duration timeout_start{std::chrono::milliseconds(50)};
   Duration timeout_floor{std::chrono::milliseconds(10)};
   Duration timeout_ceiling{
       std::chrono::milliseconds(200)};  // back-off doubles up to at least this (`-t`)
-  std::uint8_t attempts_min{8};
+  std::uint8_t attempts_min{8};         // before a target that never answered is given up
+  std::uint8_t attempts_known{12};  // and one that has: more of them is a matter of luck with loss
   std::uint32_t tid_seed{1};
 };
 
 struct TransactorCounters {
-  std::uint64_t requests{}, sends{}, retries{}, spurious_retries{}, replies{}, late_replies{},
-      timeouts{};
+  std::uint64_t requests{};
+  std::uint64_t sends{};             // retries included
+  std::uint64_t retries{};           //
+  std::uint64_t spurious_retries{};  // an earlier attempt was answered after all
+  std::uint64_t replies{};           // requests answered
+  std::uint64_t late_replies{};      // answers to attempts whose request was complete
+  std::uint64_t strange_replies{};   // our TID, but another class, attribute or kind of method
+  std::uint64_t timeouts{};          // requests given up
 };
 
 /// A MAD to hand to the transport; `reply_within` covers every later attempt too, so that a late
@@ -51,6 +58,10 @@ class Transactor {
   /// An answer arrived. False: it belongs to none of ours (unsolicited, or too late).
   bool on_packet(Instant now, const Packet& packet);
 
+  /// The transport refused `order` for good (bad address, no such P_Key): its request completes
+  /// with `error`.
+  void on_send_failed(const SendOrder& order, Error error);
+
   /// Time has come to `now`: retries and time-outs fall due.
   void on_time(Instant now);
 
@@ -64,9 +75,10 @@ class Transactor {
   /// Forgets a request that has no completion yet; none will come.
   void cancel(Cookie cookie);
 
-  std::size_t outstanding() const;  // on the wire
+  std::size_t outstanding() const;  // on the wire and not presumed lost
   std::size_t pending() const;      // on the wire and queued
   const TransactorCounters& counters() const;
+  std::uint32_t window() const;  // the present one
 
  private:
   struct Impl;

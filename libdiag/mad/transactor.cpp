@@ -1,0 +1,735 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// How it decides, in short (doc/mad.md at length):
+//
+//   * A target is a queue: it serves one MAD after the other, in order. An answer therefore says
+//     two things about the others under way: those sent *before* the answered one were overtaken
+//     and are lost; those sent *after* it wait for their turn, so their clocks start anew.
+//   * Overtaken requests are repeated each by its own clock. When a target falls silent, only the
+//     oldest request is repeated, as a probe, so a slow target does not get everything twice.
+//   * Each attempt has a TID of its own and any attempt's answer completes the request.
+#include "libdiag/mad/transactor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <deque>
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+#include "libdiag/mad/congestion_window.h"
+#include "libdiag/mad/describe.h"
+#include "libdiag/mad/round_trip.h"
+
+namespace ib::mad {
+namespace {
+
+using Index = std::uint32_t;
+constexpr Index kNone = 0xFFFFFFFF;
+
+// A TID is the slot of its attempt and how often the slot was used. The kernel keeps the upper half
+// of the TID for itself.
+constexpr std::uint32_t kSlotBits = 18;
+constexpr std::uint32_t kSlotMask = (1U << kSlotBits) - 1;
+constexpr std::uint32_t kUseMask = (1U << (32 - kSlotBits)) - 1;
+constexpr std::size_t kSlotsAtOnce = 1024;
+constexpr std::size_t kTargetsKept = 1U << 17;
+constexpr Duration kLongestWait = std::chrono::seconds(10);
+
+/// A first-in first-out queue in one block of memory. std::deque allocates for each element when
+/// elements are as large as packets.
+template <class T>
+class Fifo {
+ public:
+  bool empty() const { return head_ == items_.size(); }
+  std::size_t size() const { return items_.size() - head_; }
+  T& front() { return items_[head_]; }
+  void push(T item) { items_.push_back(std::move(item)); }
+  T pop() {
+    T item = std::move(items_[head_++]);
+    if (head_ == items_.size()) {
+      items_.clear();
+      head_ = 0;
+    } else if (head_ >= 64 && 2 * head_ >= items_.size()) {
+      items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(head_));
+      head_ = 0;
+    }
+    return item;
+  }
+
+ private:
+  std::vector<T> items_;
+  std::size_t head_{0};
+};
+
+enum class SlotState : std::uint8_t {
+  Free,
+  Live,   // its request waits for an answer
+  Ghost,  // its request is complete; the TID is kept from reuse while the transport may know it
+  Spent,  // a ghost that was answered
+};
+
+struct Slot {
+  Index entry{kNone};
+  Index target{kNone};
+  Index earlier{kNone};  // the request's previous attempt
+  std::uint32_t use{0};
+  std::uint32_t in_flight{0};  // MADs under way when it was sent, itself included
+  std::uint64_t sequence{0};   // order of sending
+  Instant sent;
+  Instant kept_until;
+  std::uint8_t ordinal{0};   // first attempt: 1
+  std::uint8_t answered{0};  // Ghost: the ordinal that completed the request, 0 if none did
+  SlotState state{SlotState::Free};
+};
+
+enum class EntryState : std::uint8_t {
+  Free,
+  Queued,    // not sent yet, in its target's queue
+  OnWire,    // sent; may be presumed lost
+  RetryDue,  // in the retry queue
+};
+
+struct Entry {
+  Request request;
+  Index target{kNone};
+  Index next{kNone};  // in the target's queue
+  Index last_attempt{kNone};
+  std::uint32_t generation{0};
+  std::uint8_t attempts{0};
+  EntryState state{EntryState::Free};
+  bool counted{false};    // holds a place in the window
+  bool overtaken{false};  // a later MAD to the same target was answered
+  Instant first_sent;
+};
+
+struct Target {
+  std::uint64_t key{};
+  RoundTrip round_trip;
+  Instant progress{0};        // last sign of life
+  Instant timer{kNever};      // when something of this target falls due
+  Instant in_heap{kNever};    // earliest heap entry that stands for it
+  std::uint32_t window{1};    // 1 until it has answered; a probe of an unknown queue
+  std::uint32_t clean{0};     // answers since the last spurious retry
+  std::uint32_t failures{0};  // requests given up since the last sign of life
+  bool probing{false};        // silent: only the oldest request is repeated
+  bool in_ready{false};
+  bool alive{false};  // has ever answered
+  Index queue_head{kNone}, queue_tail{kNone};
+  std::vector<Index> in_flight;  // sent and not complete, oldest first
+};
+
+struct TimerEntry {
+  Instant when;
+  Index target;
+  bool operator>(const TimerEntry& other) const { return when > other.when; }
+};
+
+bool same_question(const wire::Mad& request, const wire::Mad& reply) {
+  if (reply.mgmt_class() != request.mgmt_class()) return false;
+  if (request.method() == wire::Method::Trap) return reply.method() == wire::Method::TrapRepress;
+  return wire::is_response(reply.method()) && reply.attribute_id() == request.attribute_id();
+}
+
+/// An SA is software on a host and answers in its own time; it shares neither queue nor estimate
+/// with the SMA behind the same key.
+std::uint64_t key_of(const Request& request) {
+  constexpr std::uint64_t kSaSalt = 0x9E3779B97F4A7C15ULL;
+  return request.mad.mgmt_class() == wire::MgmtClass::SubnAdm ? request.target_key ^ kSaSalt
+                                                              : request.target_key;
+}
+
+struct KeyHash {
+  std::size_t operator()(std::uint64_t key) const {
+    key ^= key >> 32;
+    key *= 0x9E3779B97F4A7C15ULL;
+    return static_cast<std::size_t>(key ^ (key >> 29));
+  }
+};
+
+}  // namespace
+
+struct Transactor::Impl {
+  explicit Impl(const TransactorOptions& o) : options(o), window(o.window) {
+    options.window_per_target = std::max(options.window_per_target, 1U);
+    options.attempts_min = std::max<std::uint8_t>(options.attempts_min, 1);
+    options.attempts_known = std::max(options.attempts_known, options.attempts_min);
+    target_of.reserve(1024);
+  }
+
+  TransactorOptions options;
+  TransactorCounters counters;
+  CongestionWindow window;
+  RoundTrip elsewhere;  // what all SMAs showed: the start for targets not heard yet
+  std::uint64_t sequence{0};
+  std::uint32_t on_wire{0};
+  std::size_t pending{0};
+
+  std::deque<Entry> entries;
+  std::vector<Index> free_entries;
+  std::vector<Slot> slots;
+  Fifo<Index> free_slots;  // first freed, first used: a TID comes back as late as possible
+  Fifo<Index> ghosts;
+  std::vector<Target> targets;
+  std::vector<Index> free_targets;
+  std::unordered_map<std::uint64_t, Index, KeyHash> target_of;
+  Fifo<Index> ready;                              // targets with something to send
+  Fifo<std::pair<Index, std::uint32_t>> retries;  // entries to repeat, with their generation
+  Fifo<Completion> completions;
+  std::priority_queue<TimerEntry, std::vector<TimerEntry>, std::greater<>> timers;
+
+  // ---- estimates ------------------------------------------------------------------------------
+
+  /// How long an answer of `target` may take before it is presumed lost.
+  Duration patience(const Target& target, const Request& request) const {
+    Duration wait;
+    if (target.round_trip.measured()) {
+      wait = target.round_trip.timeout();
+    } else {
+      wait = options.timeout_start;
+      if (elsewhere.measured()) wait = std::max(wait, elsewhere.timeout());
+    }
+    // The SA may have thousands of records to collect: a repeated table is dearer than a late one.
+    if (request.mad.mgmt_class() == wire::MgmtClass::SubnAdm)
+      wait = std::max({wait, options.timeout_ceiling, request.resp_time_hint});
+    return std::clamp(wait, options.timeout_floor, kLongestWait);
+  }
+
+  /// The wait after attempt `attempt`: doubling, up to the ceiling.
+  Duration backed_off(const Target& target, const Request& request, std::uint8_t attempt) const {
+    const Duration base = patience(target, request);
+    if (attempt <= 1) return base;
+    const Duration ceiling = std::max({options.timeout_ceiling, request.resp_time_hint, base});
+    // Nothing is known of a target that never answered: it may be slow rather than deaf, and a
+    // second repetition would only lengthen its queue.
+    if (!target.round_trip.measured()) return ceiling;
+    const int shift = std::min<int>(attempt - 1, 20);
+    return std::min(base * (std::int64_t{1} << shift), ceiling);
+  }
+
+  std::uint8_t attempts_of(const Target& target) const {
+    return target.alive ? options.attempts_known : options.attempts_min;
+  }
+
+  // ---- pools ----------------------------------------------------------------------------------
+
+  Index new_entry() {
+    if (free_entries.empty()) {
+      entries.emplace_back();
+      return static_cast<Index>(entries.size() - 1);
+    }
+    const Index e = free_entries.back();
+    free_entries.pop_back();
+    return e;
+  }
+
+  void free_entry(Index e) {
+    Entry& entry = entries[e];
+    entry.state = EntryState::Free;
+    entry.request.more.clear();
+    ++entry.generation;
+    free_entries.push_back(e);
+    --pending;
+  }
+
+  Index new_slot(Instant now) {
+    while (!ghosts.empty() && slots[ghosts.front()].kept_until <= now) {
+      release_slot(ghosts.pop());
+    }
+    if (free_slots.empty() && slots.size() <= kSlotMask) {
+      const std::size_t first = slots.size();
+      slots.resize(std::min<std::size_t>(first + kSlotsAtOnce, kSlotMask + 1));
+      for (std::size_t s = first; s < slots.size(); ++s) free_slots.push(static_cast<Index>(s));
+    }
+    // A quarter of a million attempts under way: the oldest ghost has to go early.
+    while (free_slots.empty() && !ghosts.empty()) {
+      release_slot(ghosts.pop());
+    }
+    assert(!free_slots.empty());
+    const Index s = free_slots.pop();
+    slots[s].use = (slots[s].use + 1) & kUseMask;
+    return s;
+  }
+
+  void release_slot(Index s) {
+    slots[s].state = SlotState::Free;
+    slots[s].entry = kNone;
+    free_slots.push(s);
+  }
+
+  std::uint32_t tid_of(Index s) const {
+    return ((slots[s].use << kSlotBits) | s) + options.tid_seed;
+  }
+
+  Index find_slot(std::uint64_t tid) const {
+    const std::uint32_t raw = static_cast<std::uint32_t>(tid) - options.tid_seed;
+    const Index s = raw & kSlotMask;
+    if (s >= slots.size()) return kNone;
+    if (slots[s].state == SlotState::Free || slots[s].state == SlotState::Spent) return kNone;
+    return slots[s].use == (raw >> kSlotBits) ? s : kNone;
+  }
+
+  Index target_for(std::uint64_t key) {
+    const auto [at, is_new] = target_of.try_emplace(key, kNone);
+    if (!is_new) return at->second;
+    if (free_targets.empty() && targets.size() >= kTargetsKept) {
+      forget_idle_targets();
+    }
+    Index t;
+    if (free_targets.empty()) {
+      targets.emplace_back();
+      t = static_cast<Index>(targets.size() - 1);
+    } else {
+      t = free_targets.back();
+      free_targets.pop_back();
+    }
+    targets[t].key = key;
+    target_of[key] = t;
+    return t;
+  }
+
+  void forget_idle_targets() {
+    for (Index t = 0; t < targets.size(); ++t) {
+      Target& target = targets[t];
+      const auto at = target_of.find(target.key);
+      if (at == target_of.end() || at->second != t) continue;  // free already
+      if (!target.in_flight.empty() || target.queue_head != kNone || target.in_ready) continue;
+      target_of.erase(at);
+      const Instant in_heap = target.in_heap;
+      target = Target{};
+      target.in_heap = in_heap;
+      free_targets.push_back(t);
+    }
+  }
+
+  // ---- timers ---------------------------------------------------------------------------------
+
+  void arm(Index t, Instant when) {
+    Target& target = targets[t];
+    target.timer = when;
+    if (when < target.in_heap) {
+      timers.push({when, t});
+      target.in_heap = when;
+    }
+  }
+
+  Instant due(const Target& target, const Entry& entry) const {
+    const Slot& last = slots[entry.last_attempt];
+    const Instant from = entry.overtaken ? last.sent : std::max(last.sent, target.progress);
+    return from + backed_off(target, entry.request, entry.attempts);
+  }
+
+  /// Sets the target's timer from what is under way.
+  void rearm(Index t) {
+    Target& target = targets[t];
+    Instant when = kNever;
+    for (const Index e : target.in_flight) {
+      const Entry& entry = entries[e];
+      if (entry.state != EntryState::OnWire) continue;
+      if (target.probing && !entry.overtaken && e != target.in_flight.front()) continue;
+      when = std::min(when, due(target, entry));
+      // A repeated MAD holds its place in the window no longer than a first one would.
+      if (entry.counted && entry.attempts > 1)
+        when = std::min(when, slots[entry.last_attempt].sent + patience(target, entry.request));
+    }
+    arm(t, when);
+  }
+
+  void presume_lost(Entry& entry) {
+    if (!entry.counted) return;
+    entry.counted = false;
+    --on_wire;
+    const Target& target = targets[entry.target];
+    // Only the first attempt to a target in good health says something about the network.
+    if (entry.attempts == 1 && target.alive && target.failures == 0)
+      window.on_loss(slots[entry.last_attempt].in_flight);
+  }
+
+  void schedule_retry(Index e) {
+    entries[e].state = EntryState::RetryDue;
+    retries.push({e, entries[e].generation});
+  }
+
+  void on_target_timer(Instant now, Index t) {
+    bool was_silent = false;
+    // Indices, since giving a request up changes the list.
+    for (std::size_t i = 0; i < targets[t].in_flight.size();) {
+      Target& target = targets[t];
+      const Index e = target.in_flight[i];
+      Entry& entry = entries[e];
+      if (entry.state != EntryState::OnWire) {
+        ++i;
+        continue;
+      }
+      if (entry.counted && entry.attempts > 1 &&
+          slots[entry.last_attempt].sent + patience(target, entry.request) <= now)
+        presume_lost(entry);
+      const bool waits_for_probe = target.probing && !entry.overtaken && i != 0;
+      if (waits_for_probe || due(target, entry) > now) {
+        ++i;
+        continue;
+      }
+      presume_lost(entry);
+      if (entry.attempts >= attempts_of(target)) {
+        if (give_up(now, e)) return;
+        continue;
+      }
+      if (entry.overtaken || !was_silent) schedule_retry(e);
+      if (!entry.overtaken) {
+        was_silent = true;
+        fall_silent(target);
+      }
+      ++i;
+    }
+    rearm(t);
+  }
+
+  /// Nothing came back in time: everything under way is presumed lost, and only the head is
+  /// repeated until the target shows a sign of life.
+  void fall_silent(Target& target) {
+    target.probing = true;
+    for (const Index e : target.in_flight)
+      if (entries[e].state == EntryState::OnWire) presume_lost(entries[e]);
+  }
+
+  // ---- ends -----------------------------------------------------------------------------------
+
+  /// Turns the request's attempts into ghosts and takes it off its target's list.
+  void retire_attempts(Index e, std::uint8_t answered) {
+    Entry& entry = entries[e];
+    for (Index s = entry.last_attempt; s != kNone; s = slots[s].earlier) {
+      Slot& slot = slots[s];
+      slot.entry = kNone;
+      slot.answered = answered;
+      if (slot.ordinal == answered) {
+        release_slot(s);
+      } else {
+        slot.state = SlotState::Ghost;
+        ghosts.push(s);
+      }
+    }
+    entry.last_attempt = kNone;
+    if (entry.counted) {
+      entry.counted = false;
+      --on_wire;
+    }
+    auto& list = targets[entry.target].in_flight;
+    list.erase(std::find(list.begin(), list.end(), e));
+  }
+
+  void complete_with_error(Index e, Error error) {
+    Entry& entry = entries[e];
+    Completion completion;
+    completion.cookie = entry.request.cookie;
+    completion.reply = tl::unexpected<Error>(std::move(error));
+    completion.attempts = entry.attempts;
+    completions.push(std::move(completion));
+  }
+
+  Error no_answer(Instant now, const Entry& entry) const {
+    const double seconds = std::chrono::duration<double>(now - entry.first_sent).count();
+    return Error{ErrorKind::TimedOut,
+                 fmt::format("{}: no answer after {} attempt{} in {:.1f} s",
+                             describe(entry.request.address, entry.request.mad), entry.attempts,
+                             entry.attempts == 1 ? "" : "s", seconds),
+                 0};
+  }
+
+  /// Gives one request up. The second in a row without a sign of life takes the whole target
+  /// down with it: true then, and nothing of it is under way any more. (One alone may just ask for
+  /// an attribute that the target ignores.)
+  bool give_up(Instant now, Index e) {
+    const Index t = entries[e].target;
+    const bool silent = targets[t].progress <= entries[e].first_sent || !targets[t].alive;
+    ++counters.timeouts;
+    complete_with_error(e, no_answer(now, entries[e]));
+    retire_attempts(e, 0);
+    free_entry(e);
+    Target& target = targets[t];
+    if (silent) ++target.failures;
+    if (target.failures < 2) {
+      if (target.in_flight.empty()) target.probing = false;
+      make_ready(t);
+      return false;
+    }
+    while (!target.in_flight.empty()) {
+      const Index other = target.in_flight.front();
+      ++counters.timeouts;
+      complete_with_error(other, no_answer(now, entries[other]));
+      retire_attempts(other, 0);
+      free_entry(other);
+    }
+    while (target.queue_head != kNone) {
+      const Index other = target.queue_head;
+      target.queue_head = entries[other].next;
+      ++counters.timeouts;
+      const Request& request = entries[other].request;
+      complete_with_error(other, Error{ErrorKind::TimedOut,
+                                       fmt::format("{}: not sent, the target has stopped answering",
+                                                   describe(request.address, request.mad)),
+                                       0});
+      free_entry(other);
+    }
+    target.queue_tail = kNone;
+    target.probing = false;
+    arm(t, kNever);
+    return true;
+  }
+
+  // ---- sending --------------------------------------------------------------------------------
+
+  bool may_send(const Target& target) const {
+    return target.queue_head != kNone && !target.probing &&
+           target.in_flight.size() < std::min(target.window, options.window_per_target);
+  }
+
+  void make_ready(Index t) {
+    Target& target = targets[t];
+    if (target.in_ready || !may_send(target)) return;
+    target.in_ready = true;
+    ready.push(t);
+  }
+
+  SendOrder send(Instant now, Index e) {
+    Entry& entry = entries[e];
+    Target& target = targets[entry.target];
+    const Index s = new_slot(now);
+    Slot& slot = slots[s];
+    ++entry.attempts;
+    entry.state = EntryState::OnWire;
+    entry.counted = true;
+    entry.overtaken = false;
+    ++on_wire;
+    if (entry.attempts == 1) {
+      entry.first_sent = now;
+    } else {
+      ++counters.retries;
+    }
+    ++counters.sends;
+    const Duration reply_within = keep_match(target, entry.request);
+    slot.entry = e;
+    slot.target = entry.target;
+    slot.earlier = entry.last_attempt;
+    slot.in_flight = on_wire;
+    slot.sequence = ++sequence;
+    slot.sent = now;
+    slot.kept_until = now + reply_within;
+    slot.ordinal = entry.attempts;
+    slot.answered = 0;
+    slot.state = SlotState::Live;
+    entry.last_attempt = s;
+    rearm(entry.target);
+
+    SendOrder order{entry.request.address, entry.request.mad, entry.request.more, reply_within};
+    order.mad.set<&wire::MadHeader::tid>(Tid{tid_of(s)});
+    return order;
+  }
+
+  /// Long enough for every later attempt of the request.
+  Duration keep_match(const Target& target, const Request& request) const {
+    const Duration longest =
+        std::max({options.timeout_ceiling, request.resp_time_hint, patience(target, request)});
+    return longest * attempts_of(target);
+  }
+
+  std::optional<SendOrder> next_send(Instant now) {
+    if (on_wire >= window.size()) return std::nullopt;
+    while (!retries.empty()) {
+      const auto [e, generation] = retries.pop();
+      if (entries[e].generation != generation || entries[e].state != EntryState::RetryDue) continue;
+      return send(now, e);
+    }
+    while (!ready.empty()) {
+      const Index t = ready.pop();
+      Target& target = targets[t];
+      target.in_ready = false;
+      if (!may_send(target)) continue;
+      const Index e = target.queue_head;
+      target.queue_head = entries[e].next;
+      if (target.queue_head == kNone) target.queue_tail = kNone;
+      target.in_flight.push_back(e);
+      make_ready(t);
+      return send(now, e);
+    }
+    return std::nullopt;
+  }
+
+  // ---- receiving ------------------------------------------------------------------------------
+
+  bool on_packet(Instant now, const Packet& packet) {
+    const Index s = find_slot(packet.mad.tid().value);
+    if (s == kNone) return false;
+    const Slot slot = slots[s];
+    if (slot.state == SlotState::Ghost) {
+      if (!wire::is_response(packet.mad.method())) return false;
+      ++counters.late_replies;
+      if (slot.ordinal < slot.answered) ++counters.spurious_retries;
+      slots[s].state = SlotState::Spent;
+      sign_of_life(now, slot);
+      return false;
+    }
+    const Index e = slot.entry;
+    if (!same_question(entries[e].request.mad, packet.mad)) {
+      ++counters.strange_replies;
+      return false;
+    }
+    ++counters.replies;
+    Completion completion;
+    completion.cookie = entries[e].request.cookie;
+    completion.reply = packet;
+    completion.round_trip = now - slot.sent;
+    completion.attempts = entries[e].attempts;
+    completions.push(std::move(completion));
+
+    const bool was_spurious = slot.ordinal < entries[e].attempts;
+    Target& target = targets[slot.target];
+    if (was_spurious) {
+      counters.spurious_retries += static_cast<std::uint64_t>(entries[e].attempts - slot.ordinal);
+      target.window = std::max(target.window / 2, 1U);
+      target.clean = 0;
+    } else if (!target.alive) {
+      target.window = options.window_per_target;
+    } else if (target.window < options.window_per_target && ++target.clean >= 16) {
+      ++target.window;
+      target.clean = 0;
+    }
+    target.round_trip.add(completion.round_trip);
+    if (wire::is_smp(packet.mad.mgmt_class())) elsewhere.add(completion.round_trip);
+    if (slot.ordinal == 1) window.on_answer(slot.in_flight);
+
+    retire_attempts(e, slot.ordinal);
+    free_entry(e);
+    sign_of_life(now, slot);
+    return true;
+  }
+
+  /// The target answered the attempt `answered`: what was sent before it is lost, what was sent
+  /// after it waits for its turn.
+  void sign_of_life(Instant now, const Slot& answered) {
+    Target& target = targets[answered.target];
+    target.progress = now;
+    target.failures = 0;
+    target.alive = true;
+    target.probing = false;
+    for (const Index e : target.in_flight) {
+      Entry& entry = entries[e];
+      if (entry.state != EntryState::OnWire) continue;
+      if (slots[entry.last_attempt].sequence < answered.sequence) {
+        entry.overtaken = true;
+      } else if (!entry.counted && entry.attempts == 1) {
+        entry.counted = true;  // not lost after all: the target is just slow
+        ++on_wire;
+      }
+    }
+    if (!target.in_flight.empty()) {
+      rearm(answered.target);
+    } else {
+      target.timer = kNever;
+    }
+    make_ready(answered.target);
+  }
+
+  // ---- the rest -------------------------------------------------------------------------------
+
+  void submit(Request request) {
+    const Index t = target_for(key_of(request));
+    const Index e = new_entry();
+    Entry& entry = entries[e];
+    entry.request = std::move(request);
+    entry.target = t;
+    entry.next = kNone;
+    entry.last_attempt = kNone;
+    entry.attempts = 0;
+    entry.state = EntryState::Queued;
+    entry.counted = false;
+    entry.overtaken = false;
+    Target& target = targets[t];
+    if (target.queue_tail == kNone) {
+      target.queue_head = e;
+    } else {
+      entries[target.queue_tail].next = e;
+    }
+    target.queue_tail = e;
+    ++pending;
+    ++counters.requests;
+    make_ready(t);
+  }
+
+  void on_time(Instant now) {
+    while (!timers.empty() && timers.top().when <= now) {
+      const auto [when, t] = timers.top();
+      timers.pop();
+      Target& target = targets[t];
+      if (when != target.in_heap) continue;  // an earlier entry took its place
+      target.in_heap = kNever;
+      if (target.timer == kNever) continue;
+      if (target.timer > now) {
+        arm(t, target.timer);
+        continue;
+      }
+      on_target_timer(now, t);
+    }
+  }
+
+  /// Takes a request that was not answered out of everything.
+  void withdraw(Index e) {
+    Entry& entry = entries[e];
+    const Index t = entry.target;
+    Target& target = targets[t];
+    if (entry.state == EntryState::Queued) {
+      Index before = kNone;
+      for (Index at = target.queue_head; at != e; at = entries[at].next) before = at;
+      (before == kNone ? target.queue_head : entries[before].next) = entry.next;
+      if (target.queue_tail == e) target.queue_tail = before;
+    } else {
+      retire_attempts(e, 0);
+      if (target.in_flight.empty()) target.probing = false;
+    }
+    free_entry(e);
+    rearm(t);
+    make_ready(t);
+  }
+
+  void cancel(Cookie cookie) {
+    for (Index e = 0; e < entries.size(); ++e)
+      if (entries[e].state != EntryState::Free && entries[e].request.cookie == cookie) withdraw(e);
+  }
+
+  void on_send_failed(const SendOrder& order, Error error) {
+    const Index s = find_slot(order.mad.tid().value);
+    if (s == kNone || slots[s].state != SlotState::Live) return;
+    const Index e = slots[s].entry;
+    complete_with_error(e, std::move(error));
+    withdraw(e);
+  }
+};
+
+Transactor::Transactor(const TransactorOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+Transactor::~Transactor() = default;
+Transactor::Transactor(Transactor&&) noexcept = default;
+Transactor& Transactor::operator=(Transactor&&) noexcept = default;
+
+void Transactor::submit(Instant, Request request) { impl_->submit(std::move(request)); }
+bool Transactor::on_packet(Instant now, const Packet& packet) {
+  return impl_->on_packet(now, packet);
+}
+void Transactor::on_send_failed(const SendOrder& order, Error error) {
+  impl_->on_send_failed(order, std::move(error));
+}
+void Transactor::on_time(Instant now) { impl_->on_time(now); }
+Instant Transactor::next_deadline() const {
+  return impl_->pending == 0 || impl_->timers.empty() ? kNever : impl_->timers.top().when;
+}
+std::optional<SendOrder> Transactor::next_send(Instant now) { return impl_->next_send(now); }
+std::optional<Completion> Transactor::next_completion() {
+  if (impl_->completions.empty()) return std::nullopt;
+  return impl_->completions.pop();
+}
+void Transactor::cancel(Cookie cookie) { impl_->cancel(cookie); }
+std::size_t Transactor::outstanding() const { return impl_->on_wire; }
+std::size_t Transactor::pending() const { return impl_->pending; }
+const TransactorCounters& Transactor::counters() const { return impl_->counters; }
+std::uint32_t Transactor::window() const { return impl_->window.size(); }
+
+}  // namespace ib::mad
