@@ -3,24 +3,24 @@
 
 #include <tbb/parallel_for.h>
 
-#include "libdiag/route/least_hops.h"
 #include "libdiag/route/spread.h"
+#include "libdiag/routes/least_hops.h"
 
 namespace ib::route {
 
 Result<Routes> minhop(const Request& request) {
   const auto& graph = *request.graph;
   const Targets targets(graph);
-  std::vector<LeastHops> hops(targets.batch_count());
+  std::vector<routes::LeastHops> hops(targets.batch_count());
   tbb::parallel_for(std::size_t{0}, hops.size(), [&](std::size_t i) {
     std::vector<fabric::SwitchIndex> leaves;
     for (const Target& target : targets.batch(i)) leaves.push_back(target.leaf);
-    hops[i] = least_hops(graph, leaves);
+    hops[i] = routes::least_hops(graph, leaves);
   });
-  Routes routes;
-  routes.engine = "minhop";
-  routes.lfts = spread(request, targets, hops);
-  return routes;
+  Routes result;
+  result.engine = "minhop";
+  result.lfts = spread(request, targets, hops);
+  return result;
 }
 
 }  // namespace ib::route

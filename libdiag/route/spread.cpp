@@ -40,12 +40,12 @@ class Spreader {
     order_exits(request.options.scatter_seed);
   }
 
-  void run_batch(std::span<const Target> batch, const LeastHops& hops) {
+  void run_batch(std::span<const Target> batch, const routes::LeastHops& hops) {
     batch_ = batch;
     first_column_ = batch.front().first_column;
     width_ = batch.back().last_column - first_column_;
     weight_.resize(graph_.switch_count() * width_);
-    masks_.resize(graph_.switch_count() * kTargetsPerBatch * mask_words_);
+    masks_.resize(graph_.switch_count() * routes::kTargetsPerBatch * mask_words_);
     over_switches([&](SwitchIndex s) { prepare(s, hops); });
     for (std::size_t level = hops.at.size() - 1; width_ != 0 && level > 0; --level)
       over_switches([&](SwitchIndex s) { for_bits(hops.at[level][s], s); });
@@ -91,7 +91,7 @@ class Spreader {
   }
 
   Mask mask(SwitchIndex s, std::size_t b) const {
-    return {masks_.data() + (s * kTargetsPerBatch + b) * mask_words_, mask_words_};
+    return {masks_.data() + (s * routes::kTargetsPerBatch + b) * mask_words_, mask_words_};
   }
   std::uint16_t* weights(SwitchIndex s, const Target& target) {
     return weight_.data() + s * width_ + (target.first_column - first_column_);
@@ -103,16 +103,16 @@ class Spreader {
 
   /// Candidate masks of s for every target of the batch, its sources as first weights, its own
   /// LIDs, and the LIDs of the target switches, which carry no load.
-  void prepare(SwitchIndex s, const LeastHops& hops) {
+  void prepare(SwitchIndex s, const routes::LeastHops& hops) {
     const std::size_t first = graph_.arc_index(s, 0);
     const std::size_t count = graph_.arcs(s).size();
     for (std::size_t word = 0; word < mask_words_; ++word) {
       std::array<std::uint64_t, 64> bits{};
       for (std::size_t i = 0; i < 64 && word * 64 + i < count; ++i)
         bits[i] = hops.arcs[position_[first + word * 64 + i]];
-      transpose64(bits);
+      routes::transpose64(bits);
       for (std::size_t b = 0; b < batch_.size(); ++b)
-        masks_[(s * kTargetsPerBatch + b) * mask_words_ + word] = bits[b];
+        masks_[(s * routes::kTargetsPerBatch + b) * mask_words_ + word] = bits[b];
     }
     std::fill_n(weight_.data() + s * width_, width_,
                 static_cast<std::uint16_t>(targets_.sources(s)));
@@ -323,7 +323,7 @@ Targets::Targets(const fabric::CompactGraph& graph) {
 }
 
 routes::LinearTables spread(const Request& request, const Targets& targets,
-                            std::span<const LeastHops> hops) {
+                            std::span<const routes::LeastHops> hops) {
   Spreader spreader(request, targets);
   for (std::size_t i = 0; i < targets.batch_count(); ++i)
     spreader.run_batch(targets.batch(i), hops[i]);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "libdiag/route/engine.h"
-#include "libdiag/route/least_hops.h"
+#include "libdiag/routes/least_hops.h"
 
 namespace ib::route {
 
@@ -42,11 +42,11 @@ class Targets {
   /// End ports with a LID behind s: how many sources send from there.
   std::uint32_t sources(fabric::SwitchIndex s) const { return sources_[s]; }
   std::size_t batch_count() const {
-    return (targets_.size() + kTargetsPerBatch - 1) / kTargetsPerBatch;
+    return (targets_.size() + routes::kTargetsPerBatch - 1) / routes::kTargetsPerBatch;
   }
   std::span<const Target> batch(std::size_t i) const {
-    const std::size_t first = i * kTargetsPerBatch;
-    return all().subspan(first, std::min(kTargetsPerBatch, targets_.size() - first));
+    const std::size_t first = i * routes::kTargetsPerBatch;
+    return all().subspan(first, std::min(routes::kTargetsPerBatch, targets_.size() - first));
   }
 
  private:
@@ -60,6 +60,6 @@ class Targets {
 /// Tables from candidates. `hops[i]` belongs to targets.batch(i); its levels say in which order
 /// switches are walked, so every candidate arc must lead one level nearer to the target.
 routes::LinearTables spread(const Request& request, const Targets& targets,
-                            std::span<const LeastHops> hops);
+                            std::span<const routes::LeastHops> hops);
 
 }  // namespace ib::route

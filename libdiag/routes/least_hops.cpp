@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/least_hops.h"
+#include "libdiag/routes/least_hops.h"
 
 #include <cassert>
 #include <utility>
 
-namespace ib::route {
+namespace ib::routes {
 
 LeastHops least_hops(const fabric::CompactGraph& graph,
                      std::span<const fabric::SwitchIndex> targets) {
@@ -56,4 +56,4 @@ void transpose64(std::span<std::uint64_t, 64> rows) {
   }
 }
 
-}  // namespace ib::route
+}  // namespace ib::routes

@@ -9,7 +9,7 @@
 
 #include "libdiag/fabric/graph.h"
 
-namespace ib::route {
+namespace ib::routes {
 
 inline constexpr std::size_t kTargetsPerBatch = 64;
 
@@ -30,4 +30,4 @@ LeastHops least_hops(const fabric::CompactGraph& graph,
 /// Transposes a 64 x 64 bit matrix in place: bit j of word i becomes bit i of word j.
 void transpose64(std::span<std::uint64_t, 64> rows);
 
-}  // namespace ib::route
+}  // namespace ib::routes
