@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/ibtracer/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "libdiag/base/text.h"
+
+namespace ibtracer {
+
+using ib::query::WalkEnd;
+namespace wire = ib::wire;
+
+namespace {
+
+const char* type_word(wire::NodeType type) {
+  switch (type) {
+    case wire::NodeType::Switch:
+      return "switch";
+    case wire::NodeType::Router:
+      return "router";
+    default:
+      return "ca";
+  }
+}
+
+std::string name_of(const TracedHop& hop) {
+  const std::string name = ib::printable(hop.hop.description);
+  return name.empty() ? ib::to_string(hop.hop.node_guid) : name;
+}
+
+const char* agent_word(AgentWord word) {
+  switch (word) {
+    case AgentWord::NotAsked:
+      return "not asked";
+    case AgentWord::Answered:
+      return "answered";
+    case AgentWord::NoAgent:
+      return "no agent (0x000C)";
+    case AgentWord::OtherVersion:
+      return "agent of another version";
+    case AgentWord::Silent:
+      return "agent time-out";
+    case AgentWord::KnowsNoIngress:
+      return "agent cannot know its ingress";
+    case AgentWord::Odd:
+      return "odd answer";
+  }
+  return "";
+}
+
+const char* proof_word(Proof proof) {
+  switch (proof) {
+    case Proof::None:
+      return "none";
+    case Proof::Agent:
+      return "agent";
+    case Proof::Smp:
+      return "smp";
+    case Proof::Counters:
+      return "counters";
+  }
+  return "";
+}
+
+const char* counter_word(CounterProof proof) {
+  switch (proof) {
+    case CounterProof::NotAsked:
+      return "not asked";
+    case CounterProof::Proven:
+      return "proven";
+    case CounterProof::NotProven:
+      return "not proven";
+    case CounterProof::Contradicted:
+      return "contradicted";
+  }
+  return "";
+}
+
+std::string evidence(const TracedHop& hop) {
+  if (hop.mismatch != Mismatch::No)
+    return fmt::format("{} MISMATCH: {}",
+                       hop.mismatch == Mismatch::Explained ? "explained" : "unexplained", hop.note);
+  std::string text;
+  switch (hop.proof) {
+    case Proof::Agent:
+      text = "verified by agent";
+      break;
+    case Proof::Smp:
+      text = fmt::format("verified by LocalPortNum ({})", agent_word(hop.agent));
+      break;
+    case Proof::Counters:
+      text = fmt::format("proven by counters ({})", agent_word(hop.agent));
+      break;
+    case Proof::None:
+      text = fmt::format("no proof ({})", agent_word(hop.agent));
+      break;
+  }
+  if (hop.differs_from_dlid_route())
+    text += fmt::format(", for its own lid enters by {}", hop.expected);
+  if (!hop.note.empty()) text += "; " + hop.note;
+  return text;
+}
+
+std::string counters_line(const TracedHop& hop) {
+  std::string line = fmt::format("       port {} counters:", hop.hop.ingress_port);
+  if (hop.ingress_counters) {
+    const auto& c = *hop.ingress_counters;
+    line += fmt::format(" rcv {} pkts {} words, xmit {} pkts {} words", c.port_rcv_pkts,
+                        c.port_rcv_data, c.port_xmit_pkts, c.port_xmit_data);
+  }
+  if (hop.ingress_errors) {
+    const auto& e = *hop.ingress_errors;
+    line += fmt::format("; symbol {} link-recovery {} link-down {} rcv-err {} xmit-discard {}",
+                        e.symbol_error_counter, e.link_error_recovery_counter,
+                        e.link_downed_counter, e.port_rcv_errors, e.port_xmit_discards);
+  }
+  return line + "\n";
+}
+
+std::string hop_lines(const Trace& trace) {
+  std::size_t width = 0;
+  for (const TracedHop& hop : trace.hops) width = std::max(width, name_of(hop).size());
+  std::string out;
+  for (const TracedHop& hop : trace.hops) {
+    const std::string quoted = '"' + name_of(hop) + '"';
+    const std::string out_port = hop.hop.egress_port != 0
+                                     ? fmt::format("out {:>3}", hop.hop.egress_port)
+                                     : std::string("       ");
+    const std::string in_port = hop.hop.ingress_port != 0
+                                    ? fmt::format("in {:>3}", hop.hop.ingress_port)
+                                    : std::string("      ");
+    out += fmt::format("  {:>2}  {:<6} {:<{}} lid {:>5}  {}  {}", hop.hop_number,
+                       type_word(hop.hop.type), quoted, width + 2, hop.hop.lid.value, in_port,
+                       out_port);
+    out += hop.hop_number == 0 ? std::string("  source") : "  " + evidence(hop);
+    while (out.back() == ' ') out.pop_back();
+    out += '\n';
+    if (hop.ingress_counters || hop.ingress_errors) out += counters_line(hop);
+  }
+  return out;
+}
+
+std::size_t proved(const Trace& trace) {
+  return static_cast<std::size_t>(std::count_if(
+      trace.hops.begin(), trace.hops.end(),
+      [](const TracedHop& h) { return h.hop_number != 0 && h.proof != Proof::None; }));
+}
+
+std::string heading(const Trace& trace) {
+  const std::string far = trace.hops.empty() ? std::string("nowhere") : name_of(trace.hops.back());
+  const std::string from = trace.hops.empty() ? std::string("here") : name_of(trace.hops.front());
+  return fmt::format("{} lid {}: \"{}\" -> \"{}\"\n", trace.reverse ? "Back to" : "To",
+                     trace.dlid.value, from, far);
+}
+
+std::string counting_lines(const Trace& trace) {
+  if (trace.counters == CounterProof::NotAsked) return "";
+  std::string out = fmt::format("  counters: {} after {} packets to lid {}",
+                                counter_word(trace.counters), trace.packets_sent, trace.dlid.value);
+  if (!trace.counters_note.empty()) out += "; " + trace.counters_note;
+  out += '\n';
+  for (const PortCount& p : trace.port_counts) {
+    if (p.verdict == CounterProof::NotAsked) continue;
+    const TracedHop& hop = trace.hops[p.hop_index];
+    out +=
+        fmt::format("      hop {:>2} port {:>3}: rose by {}, background {} to {} an interval: {}\n",
+                    hop.hop_number, hop.hop.ingress_port, p.risen, p.background_min,
+                    p.background_max, counter_word(p.verdict));
+  }
+  return out;
+}
+
+const Trace& decisive(const TraceReport& report) {
+  return *std::max_element(
+      report.traces.begin(), report.traces.end(),
+      [](const Trace& a, const Trace& b) { return verdict_of(a) < verdict_of(b); });
+}
+
+std::string last_line(const TraceReport& report) {
+  const Verdict verdict = report.verdict();
+  const Trace& t = decisive(report);
+  const std::string where = t.reverse ? "way back to lid" : "lid";
+  const std::size_t hops = t.hops.empty() ? 0 : t.hops.size() - 1;
+  switch (verdict) {
+    case Verdict::Verified: {
+      const Trace& first = report.traces.front();
+      const std::string what = report.traces.size() == 1
+                                   ? std::string()
+                                   : fmt::format(", {} traces", report.traces.size());
+      return fmt::format("VERIFIED lid {} \"{}\": every hop of {} confirmed its ingress port{}\n",
+                         first.dlid.value, name_of(first.hops.back()), first.hops.size() - 1, what);
+    }
+    case Verdict::Partly:
+      return fmt::format("PARTLY VERIFIED {} {} \"{}\": {} of {} hops have a proof\n", where,
+                         t.dlid.value, name_of(t.hops.back()), proved(t), hops);
+    case Verdict::Mismatch: {
+      for (const TracedHop& hop : t.hops)
+        if (hop.mismatch == Mismatch::Unexplained)
+          return fmt::format("MISMATCH {} {} at hop {} \"{}\": {}\n", where, t.dlid.value,
+                             hop.hop_number, name_of(hop), hop.note);
+      return fmt::format(
+          "MISMATCH {} {}: packets did not take the tables' path, the counters say\n", where,
+          t.dlid.value);
+    }
+    case Verdict::Broken:
+      return fmt::format("BROKEN {} {} after {} hops: {}: {}\n", where, t.dlid.value, hops,
+                         ib::query::walk_end_name(t.end), t.failure);
+  }
+  return "";
+}
+
+nlohmann::json hop_json(const TracedHop& hop) {
+  nlohmann::json j{{"hop", hop.hop_number},
+                   {"type", type_word(hop.hop.type)},
+                   {"node_guid", ib::to_string(hop.hop.node_guid)},
+                   {"port_guid", ib::to_string(hop.hop.port_guid)},
+                   {"lid", hop.hop.lid.value},
+                   {"name", ib::printable(hop.hop.description)},
+                   {"ingress_port", hop.hop.ingress_port},
+                   {"egress_port", hop.hop.egress_port}};
+  if (hop.hop_number == 0) return j;
+  j["own_lid_ingress_port"] = hop.expected;
+  j["own_lid_hops"] = hop.own_lid_hops;
+  j["agent"] = agent_word(hop.agent);
+  j["agent_port"] = hop.agent_actual ? nlohmann::json(*hop.agent_actual) : nlohmann::json();
+  j["smp_port"] = hop.smp_actual ? nlohmann::json(*hop.smp_actual) : nlohmann::json();
+  j["proof"] = proof_word(hop.proof);
+  j["mismatch"] = hop.mismatch == Mismatch::No          ? "no"
+                  : hop.mismatch == Mismatch::Explained ? "explained"
+                                                        : "unexplained";
+  j["note"] = hop.note;
+  if (hop.ingress_counters) {
+    const auto& c = *hop.ingress_counters;
+    j["counters"] = {{"rcv_pkts", c.port_rcv_pkts},
+                     {"rcv_words", c.port_rcv_data},
+                     {"xmit_pkts", c.port_xmit_pkts},
+                     {"xmit_words", c.port_xmit_data}};
+  }
+  if (hop.ingress_errors) {
+    const auto& e = *hop.ingress_errors;
+    j["errors"] = {{"symbol", e.symbol_error_counter},
+                   {"link_recovery", e.link_error_recovery_counter},
+                   {"link_downed", e.link_downed_counter},
+                   {"rcv_errors", e.port_rcv_errors},
+                   {"xmit_discards", e.port_xmit_discards}};
+  }
+  return j;
+}
+
+}  // namespace
+
+std::string text_report(const TraceReport& report, bool verbose) {
+  std::string out;
+  for (const Trace& trace : report.traces) {
+    const Verdict verdict = verdict_of(trace);
+    if (!verbose && (verdict == Verdict::Verified || verdict == Verdict::Partly) &&
+        report.traces.size() == 1 && trace.counters == CounterProof::NotAsked &&
+        std::none_of(trace.hops.begin(), trace.hops.end(),
+                     [](const TracedHop& h) { return h.ingress_counters || h.ingress_errors; }))
+      continue;
+    out += heading(trace) + hop_lines(trace) + counting_lines(trace);
+    if (trace.end != WalkEnd::Arrived)
+      out += fmt::format("      {}: {}\n", ib::query::walk_end_name(trace.end), trace.failure);
+  }
+  return out + last_line(report);
+}
+
+std::string json_report(const TraceReport& report, ib::Lid lid) {
+  static constexpr const char* kVerdicts[] = {"VERIFIED", "PARTLY VERIFIED", "MISMATCH", "BROKEN"};
+  nlohmann::json document{{"schema", "ibkit/ibtracer/1"},
+                          {"tool", "ibtracer"},
+                          {"version", IBKIT_VERSION},
+                          {"complete", report.errors.empty()},
+                          {"errors", report.errors},
+                          {"target_lid", lid.value},
+                          {"verdict", kVerdicts[static_cast<int>(report.verdict())]}};
+  auto& traces = document["traces"] = nlohmann::json::array();
+  for (const Trace& trace : report.traces) {
+    nlohmann::json t{{"direction", trace.reverse ? "back" : "forward"},
+                     {"dlid", trace.dlid.value},
+                     {"verdict", kVerdicts[static_cast<int>(verdict_of(trace))]},
+                     {"end", ib::query::walk_end_name(trace.end)},
+                     {"failure", trace.failure},
+                     {"counters", counter_word(trace.counters)},
+                     {"packets_sent", trace.packets_sent}};
+    auto& hops = t["hops"] = nlohmann::json::array();
+    for (const TracedHop& hop : trace.hops) hops.push_back(hop_json(hop));
+    traces.push_back(std::move(t));
+  }
+  return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+int exit_status(const TraceReport& report) {
+  switch (report.verdict()) {
+    case Verdict::Verified:
+      return 0;
+    case Verdict::Partly:
+      return 3;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace ibtracer

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What ibtracer prints: text for people, one JSON document for scripts (doc/formats.md,
+// "ibtracer").
+#pragma once
+
+#include <string>
+
+#include "tools/ibtracer/trace.h"
+
+namespace ibtracer {
+
+/// Lines of every trace; the last begins with VERIFIED, PARTLY VERIFIED, MISMATCH or BROKEN.
+/// Without `verbose` a trace that is whole is that line alone; a broken or contradicted one shows
+/// its hops always.
+std::string text_report(const TraceReport& report, bool verbose);
+
+/// One JSON document, newline at the end. `lid` is the target.
+std::string json_report(const TraceReport& report, ib::Lid lid);
+
+/// 0 verified, 1 mismatch or broken, 3 some hop has no proof.
+int exit_status(const TraceReport& report);
+
+}  // namespace ibtracer

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/ibtracer/trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "libdiag/base/text.h"
+#include "tools/ibtracer/prove.h"
+
+namespace ibtracer {
+
+using ib::Lid;
+using ib::query::PathWalk;
+using ib::query::Walk;
+using ib::query::WalkEnd;
+using ib::query::WalkOptions;
+namespace wire = ib::wire;
+namespace mad = ib::mad;
+
+mad::Request class_port_info_request(mad::Cookie cookie, ib::Guid target, Lid lid, ib::Sl sl) {
+  mad::Request r;
+  r.cookie = cookie;
+  r.target_key = target.value;
+  r.address = mad::gsi_address(lid, sl);
+  r.mad = wire::make_mad(wire::MgmtClass::VendorIbtracer, wire::Method::Get,
+                         wire::attr::kClassPortInfo);
+  return r;
+}
+
+mad::Request source_route_request(mad::Cookie cookie, ib::Guid target, Lid lid, ib::Sl sl,
+                                  const wire::SourceRoute& route) {
+  mad::Request r = class_port_info_request(cookie, target, lid, sl);
+  r.mad =
+      wire::make_mad(wire::MgmtClass::VendorIbtracer, wire::Method::Get, wire::attr::kSourceRoute);
+  wire::set_body(r.mad, route);
+  return r;
+}
+
+namespace {
+
+ib::Result<Walk> walk_to(mad::Session& session, Lid dlid, const WalkOptions& options) {
+  PathWalk walk(dlid, options);
+  if (auto ran = session.run(walk); !ran) return tl::unexpected(ran.error());
+  return walk.walk();
+}
+
+/// The vector of a request to the last hop of `walk`: ingress ports from hop 1 on.
+wire::SourceRoute vector_of(const Walk& walk) {
+  wire::SourceRoute route;
+  route.hop = static_cast<std::uint8_t>(walk.hops.size() - 1);
+  for (std::size_t i = 1; i < walk.hops.size(); ++i)
+    route.expected_port[i] = walk.hops[i].ingress_port;
+  return route;
+}
+
+bool is_switch(const ib::query::Hop& hop) { return hop.type == wire::NodeType::Switch; }
+
+/// One hop's questions: its own LID's route from the tables, its agent, and a LID-routed NodeInfo.
+class HopCheck {
+ public:
+  HopCheck(mad::Session& session, const TraceOptions& options, TracedHop& hop, Lid lid)
+      : session_(session), options_(options), hop_(hop), lid_(lid) {}
+
+  ib::Result<void> run(const Walk& dlid_walk, bool is_last) {
+    if (is_last) {
+      own_ = dlid_walk;
+    } else if (auto read = read_own_route(); !read) {
+      return read;
+    }
+    take_expectation();
+    if (hop_.expected == 0) return {};
+    if (auto asked = ask(); !asked) return asked;
+    if (!disagrees()) return {};
+    // Tables may have changed between the walk and the question: read them once more and ask again.
+    if (auto read = read_own_route(); !read) return read;
+    const std::uint8_t before = hop_.expected;
+    take_expectation();
+    if (hop_.expected == 0) return {};
+    if (auto asked = ask(); !asked) return asked;
+    hop_.mismatch = disagrees() ? Mismatch::Unexplained : Mismatch::Explained;
+    hop_.note =
+        hop_.mismatch == Mismatch::Explained
+            ? fmt::format(
+                  "came in by port {}, not {}: the tables had changed meanwhile and agree now",
+                  hop_.expected, before)
+            : fmt::format("came in by port {} although the tables for lid {} say {}", actual(),
+                          lid_.value, hop_.expected);
+    return {};
+  }
+
+ private:
+  ib::Result<void> read_own_route() {
+    WalkOptions walk_options;
+    walk_options.m_key = options_.m_key;
+    walk_options.descriptions = false;
+    auto read = walk_to(session_, lid_, walk_options);
+    if (!read) return tl::unexpected(read.error());
+    own_ = std::move(*read);
+    return {};
+  }
+
+  void take_expectation() {
+    hop_.expected = 0;
+    if (!own_.arrived() || own_.hops.size() < 2) {
+      hop_.note =
+          fmt::format("the route to this hop's own lid {} is broken: {}", lid_.value, own_.failure);
+      return;
+    }
+    hop_.expected = own_.hops.back().ingress_port;
+    hop_.own_lid_hops = static_cast<std::uint8_t>(own_.hops.size() - 1);
+  }
+
+  ib::Result<void> ask() {
+    const ib::Guid guid = hop_.hop.node_guid;
+    std::vector<mad::Request> questions;
+    questions.push_back(class_port_info_request(0, guid, lid_, options_.sl));
+    questions.push_back(source_route_request(1, guid, lid_, options_.sl, vector_of(own_)));
+    questions.push_back(mad::smp_request(2, guid.value, lid_, wire::Method::Get,
+                                         wire::attr::kNodeInfo, 0, options_.m_key));
+    auto answers = session_.call_all(std::move(questions));
+    if (!answers) return tl::unexpected(answers.error());
+    read_agent((*answers)[0], (*answers)[1]);
+    read_smp((*answers)[2]);
+    hop_.proof = Proof::None;
+    if (hop_.agent_actual == hop_.expected) {
+      hop_.proof = Proof::Agent;
+    } else if (hop_.smp_actual == hop_.expected) {
+      hop_.proof = Proof::Smp;
+    }
+    return {};
+  }
+
+  void read_agent(const mad::Completion& info, const mad::Completion& route) {
+    hop_.agent_actual.reset();
+    if (!info.reply) {
+      hop_.agent = AgentWord::Silent;
+      return;
+    }
+    const std::uint16_t status = info.reply->mad.status();
+    if (status == wire::status::kBadAttribute) {
+      hop_.agent = AgentWord::NoAgent;
+    } else if (status == wire::status::kBadVersion || status == wire::status::kBadMethod) {
+      hop_.agent = AgentWord::OtherVersion;
+    } else if (status != wire::status::kOk) {
+      hop_.agent = AgentWord::Odd;
+      hop_.note = fmt::format("its agent answered ClassPortInfo with status 0x{:04x}", status);
+    } else if ((wire::body<wire::ClassPortInfo>(info.reply->mad).capability_mask &
+                wire::kTracerKnowsIngress) == 0) {
+      hop_.agent = AgentWord::KnowsNoIngress;
+    } else {
+      read_source_route(route);
+    }
+  }
+
+  void read_source_route(const mad::Completion& route) {
+    if (!route.reply) {
+      hop_.agent = AgentWord::Silent;
+      return;
+    }
+    const std::uint16_t status = route.reply->mad.status();
+    const auto body = wire::body<wire::SourceRoute>(route.reply->mad);
+    const bool port_agrees = body.actual_port.value == hop_.expected;
+    // Status 7 with the expected port means that the agent found the request malformed, not that
+    // the port is wrong.
+    if ((status != wire::status::kOk && status != wire::status::kBadValue) ||
+        (status == wire::status::kBadValue) == port_agrees) {
+      hop_.agent = AgentWord::Odd;
+      hop_.note = fmt::format("its agent answered status 0x{:04x} with port {}", status,
+                              body.actual_port.value);
+      return;
+    }
+    hop_.agent = AgentWord::Answered;
+    if (body.actual_port.value != 0) hop_.agent_actual = body.actual_port.value;
+  }
+
+  void read_smp(const mad::Completion& answer) {
+    hop_.smp_actual.reset();
+    if (!answer.reply || answer.reply->mad.status() != 0) return;
+    const auto node = wire::body<wire::NodeInfo>(answer.reply->mad);
+    // Port 0 of a switch says nothing of the ingress; and an answer of another node proves nothing
+    // of this one.
+    if (node.local_port_num.value != 0 && node.node_guid == hop_.hop.node_guid)
+      hop_.smp_actual = node.local_port_num.value;
+  }
+
+  bool disagrees() const {
+    return (hop_.agent_actual && *hop_.agent_actual != hop_.expected) ||
+           (hop_.smp_actual && *hop_.smp_actual != hop_.expected);
+  }
+  unsigned actual() const {
+    return hop_.agent_actual && *hop_.agent_actual != hop_.expected ? *hop_.agent_actual
+                                                                    : hop_.smp_actual.value_or(0);
+  }
+
+  mad::Session& session_;
+  const TraceOptions& options_;
+  TracedHop& hop_;
+  Lid lid_;
+  Walk own_;
+};
+
+Trace trace_of(const Walk& walk, Lid dlid) {
+  Trace trace;
+  trace.dlid = dlid;
+  trace.end = walk.end;
+  trace.failure = walk.failure;
+  for (std::size_t i = 0; i < walk.hops.size(); ++i) {
+    TracedHop hop;
+    hop.hop = walk.hops[i];
+    hop.hop_number = static_cast<std::uint8_t>(i);
+    trace.hops.push_back(std::move(hop));
+  }
+  return trace;
+}
+
+ib::Result<Trace> trace_forward(mad::Session& session, Lid dlid, const TraceOptions& options) {
+  WalkOptions walk_options;
+  walk_options.m_key = options.m_key;
+  const auto walk = walk_to(session, dlid, walk_options);
+  if (!walk) return tl::unexpected(walk.error());
+  Trace trace = trace_of(*walk, dlid);
+  for (std::size_t i = 1; i < trace.hops.size(); ++i) {
+    TracedHop& hop = trace.hops[i];
+    const bool is_last = walk->arrived() && i + 1 == trace.hops.size();
+    // The last hop is asked by the very LID that was named, since its low bits choose the path.
+    const Lid lid = is_last ? dlid : hop.hop.lid;
+    if (lid.value == 0) {
+      hop.note = "has no lid, so nothing but a directed route reaches it";
+      continue;
+    }
+    if (auto checked = HopCheck(session, options, hop, lid).run(*walk, is_last); !checked)
+      return tl::unexpected(checked.error());
+  }
+  return trace;
+}
+
+/// The way back, from the tables: our own LID's route from the far end. It starts at the first
+/// switch the answers meet, since a CA does not pass directed routes on.
+ib::Result<Trace> trace_back(mad::Session& session, const Trace& forward, Lid own_lid,
+                             const TraceOptions& options) {
+  const TracedHop& last = forward.hops.back();
+  WalkOptions walk_options;
+  walk_options.m_key = options.m_key;
+  walk_options.start = last.hop.route;
+  const bool from_host = !is_switch(last.hop) && forward.hops.size() > 1;
+  std::optional<std::uint8_t> entered;
+  if (from_host) {
+    walk_options.start.hops.pop_back();
+    entered = forward.hops[forward.hops.size() - 2].hop.egress_port;
+  }
+  const auto walk = walk_to(session, own_lid, walk_options);
+  if (!walk) return tl::unexpected(walk.error());
+  Trace trace = trace_of(*walk, own_lid);
+  trace.reverse = true;
+  if (from_host) {
+    trace.hops.front().hop.ingress_port = *entered;
+    TracedHop host;
+    host.hop = last.hop;
+    host.hop.egress_port = last.hop.ingress_port;
+    host.hop.ingress_port = 0;
+    trace.hops.insert(trace.hops.begin(), std::move(host));
+    for (std::size_t i = 0; i < trace.hops.size(); ++i)
+      trace.hops[i].hop_number = static_cast<std::uint8_t>(i);
+  }
+  return trace;
+}
+
+/// Evidence for the way back. A switch is asked by a packet that itself goes that way: a directed
+/// route to the first switch, LID-routed from there (IBA 14.2.2, DrDLID). What does not support
+/// that form stays unproved.
+ib::Result<void> prove_back(mad::Session& session, Trace& trace, const Trace& forward,
+                            const TraceOptions& options) {
+  if (trace.hops.size() < 2) return {};
+  const bool from_host = !is_switch(trace.hops.front().hop);
+  const std::size_t first_switch = from_host ? 1 : 0;
+  const mad::DirectedRoute& start = trace.hops[first_switch].hop.route;
+  // The switch next to the far host: its ingress is the far end of the cable the forward walk came
+  // out of.
+  if (from_host && forward.hops.back().proof != Proof::None) {
+    trace.hops[1].proof = forward.hops.back().proof;
+    trace.hops[1].expected = trace.hops[1].hop.ingress_port;
+    trace.hops[1].note = "the same cable as the last hop there";
+  }
+  for (std::size_t i = first_switch + 1; i < trace.hops.size(); ++i) {
+    TracedHop& hop = trace.hops[i];
+    const bool is_last = trace.end == WalkEnd::Arrived && i + 1 == trace.hops.size();
+    const Lid lid = is_last ? trace.dlid : hop.hop.lid;
+    if (lid.value == 0) continue;
+    WalkOptions own;
+    own.m_key = options.m_key;
+    own.start = start;
+    own.descriptions = false;
+    const auto walk = walk_to(session, lid, own);
+    if (!walk) return tl::unexpected(walk.error());
+    if (!walk->arrived() || walk->hops.size() < 2) {
+      hop.note =
+          fmt::format("the route back to its own lid {} is broken: {}", lid.value, walk->failure);
+      continue;
+    }
+    hop.expected = walk->hops.back().ingress_port;
+    hop.own_lid_hops = static_cast<std::uint8_t>(walk->hops.size() - 1);
+    mad::Request ask = mad::smp_request(0, hop.hop.node_guid.value, start, wire::Method::Get,
+                                        wire::attr::kNodeInfo, 0, options.m_key);
+    ask.mad.set<&wire::SmpHeader::dr_dlid>(lid);
+    const auto answer = session.call(std::move(ask));
+    if (!answer || answer->mad.status() != 0) continue;
+    const auto node = wire::body<wire::NodeInfo>(answer->mad);
+    if (node.local_port_num.value == 0 || node.node_guid != hop.hop.node_guid) continue;
+    hop.smp_actual = node.local_port_num.value;
+    if (*hop.smp_actual == hop.expected) {
+      hop.proof = Proof::Smp;
+    } else {
+      hop.mismatch = Mismatch::Unexplained;
+      hop.note = fmt::format("came in by port {} although the tables for lid {} say {}",
+                             *hop.smp_actual, lid.value, hop.expected);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Verdict verdict_of(const Trace& trace) {
+  if (trace.end != WalkEnd::Arrived) return Verdict::Broken;
+  if (trace.counters == CounterProof::Contradicted) return Verdict::Mismatch;
+  bool unproved = false;
+  for (std::size_t i = 1; i < trace.hops.size(); ++i) {
+    if (trace.hops[i].mismatch == Mismatch::Unexplained) return Verdict::Mismatch;
+    unproved = unproved || trace.hops[i].proof == Proof::None;
+  }
+  return unproved ? Verdict::Partly : Verdict::Verified;
+}
+
+Verdict TraceReport::verdict() const {
+  Verdict worst = Verdict::Verified;
+  for (const Trace& t : traces) worst = std::max(worst, verdict_of(t));
+  return worst;
+}
+
+ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOptions& options) {
+  const auto facts = session.port().facts();
+  if (!facts) return tl::unexpected(facts.error());
+  if (facts->lid.value == 0)
+    return ib::fail(
+        ib::ErrorKind::Unavailable,
+        fmt::format("trace lid {}: port {}/{} has no lid yet; is a subnet manager running?",
+                    dlid.value, facts->device, facts->port_num));
+  TraceReport report;
+  std::vector<Lid> targets{dlid};
+  for (std::size_t t = 0; t < targets.size(); ++t) {
+    auto forward = trace_forward(session, targets[t], options);
+    if (!forward) return tl::unexpected(forward.error());
+    if (t == 0 && options.lmc_all && forward->end == WalkEnd::Arrived) {
+      const auto& last = forward->hops.back().hop;
+      targets.clear();
+      for (unsigned i = 0; i < (1U << last.lmc); ++i)
+        targets.push_back(Lid{static_cast<std::uint16_t>(last.lid.value + i)});
+      if (targets[0] != dlid) {
+        forward = trace_forward(session, targets[0], options);
+        if (!forward) return tl::unexpected(forward.error());
+      }
+    }
+    if (options.prove && forward->end == WalkEnd::Arrived) {
+      if (auto counted = prove_by_counters(session, *forward, options); !counted)
+        return tl::unexpected(counted.error());
+    }
+    if (options.counters) read_counters(session, *forward, options, report.errors);
+    const bool arrived = forward->end == WalkEnd::Arrived && forward->hops.size() > 1;
+    report.traces.push_back(std::move(*forward));
+    if (options.both && arrived) {
+      auto back = trace_back(session, report.traces.back(), facts->lid, options);
+      if (!back) return tl::unexpected(back.error());
+      if (auto asked = prove_back(session, *back, report.traces.back(), options); !asked)
+        return tl::unexpected(asked.error());
+      report.traces.push_back(std::move(*back));
+    }
+  }
+  return report;
+}
+
+}  // namespace ibtracer

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// A trace: the path the tables give a LID, and what each hop itself says of the port our packet
+// came in by. The procedure reads top-down over a mad::Session, so it runs on a real port and on a
+// simulated one alike.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libdiag/mad/session.h"
+#include "libdiag/query/path_walk.h"
+#include "libdiag/wire/gmp_attributes.h"
+
+namespace ibtracer {
+
+/// What a hop's agent (class 0x30) said.
+enum class AgentWord {
+  NotAsked,
+  Answered,        // SourceRoute came back
+  NoAgent,         // an answer of 0x000C: nobody there speaks the class
+  OtherVersion,    // status 0x0004 or 0x0008
+  Silent,          // no answer: no agent, or a broken path; it cannot be told which
+  KnowsNoIngress,  // an agent that cannot know by which port a packet came (a switch's)
+  Odd,             // an answer that fits nothing
+};
+
+/// What proved that a packet to the hop's own LID came in by the expected port.
+enum class Proof { None, Agent, Smp, Counters };
+
+enum class Mismatch {
+  No,
+  Explained,    // the tables had changed meanwhile: read again, they agree with the hop
+  Unexplained,  // they still do not
+};
+
+/// A hop of the DLID's path with its evidence.
+struct TracedHop {
+  ib::query::Hop hop;
+  std::uint8_t hop_number{};  // 1 is the first node behind the source
+  std::uint8_t expected{};    // ingress by the route to the hop's own LID; 0: that route is broken
+  std::uint8_t own_lid_hops{};               // hops of that route
+  std::optional<std::uint8_t> agent_actual;  // port the agent says
+  std::optional<std::uint8_t> smp_actual;    // LocalPortNum of a LID-routed NodeInfo, where not 0
+  AgentWord agent{AgentWord::NotAsked};
+  Proof proof{Proof::None};
+  Mismatch mismatch{Mismatch::No};
+  std::string note;  // what else is to be said of this hop, one line
+  std::optional<ib::wire::PortCountersExtended> ingress_counters;  // --counters
+  std::optional<ib::wire::PortCounters> ingress_errors;            // --counters
+
+  bool differs_from_dlid_route() const { return expected != 0 && expected != hop.ingress_port; }
+};
+
+/// The outcome of counting packets on the DLID's own path (--prove).
+enum class CounterProof { NotAsked, Proven, NotProven, Contradicted };
+
+struct PortCount {
+  std::size_t hop_index{};
+  std::int64_t background_min{}, background_max{};  // packets per interval without us
+  std::int64_t risen{};                             // packets while we sent
+  CounterProof verdict{CounterProof::NotAsked};
+};
+
+/// One direction towards one LID.
+struct Trace {
+  ib::Lid dlid;
+  bool reverse{};
+  ib::query::WalkEnd end{ib::query::WalkEnd::Running};
+  std::string failure;          // empty when the walk arrived
+  std::vector<TracedHop> hops;  // hops[0] is the source
+  CounterProof counters{CounterProof::NotAsked};
+  std::uint64_t packets_sent{};  // --prove
+  std::vector<PortCount> port_counts;
+  std::string counters_note;
+};
+
+enum class Verdict { Verified, Partly, Mismatch, Broken };
+
+struct TraceOptions {
+  ib::Sl sl{};
+  bool both{};
+  bool lmc_all{};
+  bool counters{};
+  bool prove{};
+  std::uint64_t m_key{};
+};
+
+/// Everything one run found.
+struct TraceReport {
+  std::vector<Trace> traces;
+  std::vector<std::string> errors;  // what could not be read and does not decide the verdict
+  Verdict verdict() const;
+};
+
+Verdict verdict_of(const Trace& trace);
+
+/// Traces `dlid` from the session's port. Error: our own port does not answer or has no LID.
+ib::Result<TraceReport> trace(ib::mad::Session& session, ib::Lid dlid, const TraceOptions& options);
+
+// Requests of the protocol (class 0x30, OpenIB OUI).
+ib::mad::Request class_port_info_request(ib::mad::Cookie cookie, ib::Guid target, ib::Lid lid,
+                                         ib::Sl sl);
+ib::mad::Request source_route_request(ib::mad::Cookie cookie, ib::Guid target, ib::Lid lid,
+                                      ib::Sl sl, const ib::wire::SourceRoute& route);
+
+}  // namespace ibtracer
