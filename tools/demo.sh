@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# A whole fabric on a machine without an HCA: comes up, is traced, loses a link, is traced again, is drawn.
+# usage: demo.sh BIN_DIR [TOPOLOGY]       exit: 0 all of it worked, 1 something did not
+set -u
+bin=$(readlink -f "$1")
+topology=${2-}
+work=$(mktemp -d "${TMPDIR:-/tmp}/ibkit-demo.XXXXXX")
+socket=$work/fabric.sock
+export PATH=$bin:$PATH
+picture=$PWD/build/demo.svg
+
+finish() {
+  local pids
+  pids=$(jobs -p)
+  # shellcheck disable=SC2086
+  [ -n "$pids" ] && kill $pids 2>/dev/null
+  wait 2>/dev/null
+  rm -rf "$work"
+}
+trap finish EXIT
+die() { printf 'demo: %s\n' "$*" >&2; exit 1; }
+say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
+show() { printf '$ %s\n' "$*"; "$@"; }
+on() { local at=$1; shift; ibfabric exec --socket "$socket" --at "$at" -- "$@"; }
+
+# wait_for FILE PATTERN SECONDS [COUNT]: until FILE has COUNT lines that match
+wait_for() {
+  local i
+  for ((i = 0; i < $3 * 10; i++)); do
+    [ "$(grep -c -- "$2" "$1" 2>/dev/null)" -ge "${4:-1}" ] && return 0
+    sleep 0.1
+  done
+  return 1
+}
+
+if [ -z "$topology" ]; then
+  topology=$work/fabric.topo
+  say "A fabric: a fat tree of 12 leaves, 6 spines and 144 hosts, made by ibfabric gen"
+  show ibfabric gen fat-tree --levels 2 --radix 24 --leaves 12 --spines 6 --hosts 12 > "$topology" || die "ibfabric gen failed"
+  tail -n +2 "$topology" > /dev/null
+else
+  topology=$(readlink -f "$topology")
+  say "A fabric: $topology"
+fi
+
+# Two hosts far apart in the file, each with a cable; aggregation nodes are no hosts.
+read -r host_a host_b < <(awk '
+  /^Ca/ { split($0, q, "\""); id = q[2]; cable = 0; skip = /Aggregation Node/ }
+  /^\[[0-9]+\]/ && id != "" && !skip && !cable { cable = 1; all[n++] = id }
+  END { print all[0], all[n - 1] }' "$topology")
+[ -n "${host_b-}" ] || die "no two hosts with cables in $topology"
+
+say "ibfabric serves it"
+ibfabric serve "$topology" --socket "$socket" > "$work/fabric.log" 2>&1 &
+wait_for "$work/fabric.log" '^ready' 60 || { cat "$work/fabric.log" >&2; die "the fabric did not start"; }
+cat "$work/fabric.log"
+
+say "ibsm, the subnet manager, on $host_a"
+on "$host_a" ibsm -s 2 --state-dir "$work/sm" -f "$work/ibsm.log" > "$work/ibsm.out" 2>&1 &
+wait_for "$work/ibsm.out" '^SUBNET' 120 || { cat "$work/ibsm.out" >&2; die "the subnet did not come up"; }
+cat "$work/ibsm.out"
+grep -q '^SUBNET UP' "$work/ibsm.out" || die "the subnet is incomplete"
+
+say "ibtracerd, the agent, on both hosts"
+for host in "$host_a" "$host_b"; do
+  on "$host" ibtracerd > "$work/agent-$host.log" 2>&1 &
+  wait_for "$work/agent-$host.log" 'ready' 20 || { cat "$work/agent-$host.log" >&2; die "no agent on $host"; }
+  printf '%s: %s\n' "$host" "$(cat "$work/agent-$host.log")"
+done
+
+guid_b=0x${host_b#?-}
+port_b=$(ibfabric ctl --socket "$socket" show "$host_b" --json | /usr/bin/awk -F'"' '/"port_guid"/ { print $4; exit }')
+target=${port_b:-$guid_b}
+
+say "ibtracer from $host_a to $host_b: what the tables say, and what each hop confirms"
+show on "$host_a" ibtracer -v --guid "$target"
+status=$?
+[ $status = 0 ] || die "the trace ended with status $status"
+
+say "The same, both ways"
+show on "$host_a" ibtracer -v --both --guid "$target"
+status=$?
+[ $status = 0 ] || [ $status = 3 ] || die "the trace both ways ended with status $status"
+
+say "A link of that path goes down"
+# The first hop that leaves a switch for another switch; on a fabric of one switch nothing can be spared.
+read -r switch port < <(on "$host_a" ibtracer --json --guid "$target" | /usr/bin/awk -F'[:,"]+' '
+  /"type": "switch"/ { kind = "switch" } /"type": "ca"/ { kind = "ca" }
+  /"egress_port"/ { gsub(/ /, "", $3); egress = $3 } /"node_guid"/ { guid = $3; gsub(/ /, "", guid) }
+  /^ *}/ { if (kind == "switch" && egress != "" && !found) { last = guid " " egress; if (seen++ == 0) { first = last } } kind = ""; egress = ""; guid = "" }
+  END { print first }')
+if [ -n "${port-}" ]; then
+  before=$(grep -c '^SUBNET UP' "$work/ibsm.out")
+  show ibfabric ctl --socket "$socket" link down "$switch" "$port" || die "ctl link down failed"
+  wait_for "$work/ibsm.out" '^SUBNET UP' 60 $((before + 1)) || { tail -n 5 "$work/ibsm.out" >&2; die "no sweep after the link went down"; }
+  tail -n 1 "$work/ibsm.out"
+  say "The same trace, by the new route"
+  show on "$host_a" ibtracer -v --guid "$target"
+  status=$?
+  [ $status = 0 ] || die "the trace after the link went down ended with status $status"
+fi
+
+say "A picture of the fabric"
+mkdir -p "$(dirname "$picture")"
+show on "$host_a" ibtopo --svg "$picture" > /dev/null || die "ibtopo failed"
+printf '%s (%s bytes)\n' "$picture" "$(stat -c %s "$picture")"
