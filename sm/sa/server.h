@@ -14,6 +14,7 @@
 #include "libdiag/base/instant.h"
 #include "libdiag/mad/transport.h"
 #include "sm/core/snapshot.h"
+#include "sm/sa/multicast.h"
 #include "sm/store/store.h"
 
 namespace sm::sa {
@@ -39,14 +40,6 @@ struct Counters {
 struct Commit {
   std::uint64_t ticket{};
   store::Batch batch;
-};
-
-/// Who must receive an MLID: input of the multicast trees.
-struct MlidMembers {
-  ib::Lid mlid{};
-  std::vector<ib::Guid> receivers;  // full members and non-members; ascending port GUIDs
-  std::vector<ib::Guid> senders;    // send-only ones
-  friend bool operator==(const MlidMembers&, const MlidMembers&) = default;
 };
 
 class Server {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// PathRecord queries (IBA 15.2.5.16): which pairs of LIDs are meant, and what may be promised
+// about each.
+#pragma once
+
+#include <memory>
+#include <variant>
+
+#include "sm/sa/records.h"
+
+namespace sm::sa {
+
+namespace path_bit {
+inline constexpr unsigned kServiceIdHigh = 0, kServiceIdLow = 1, kDgid = 2, kSgid = 3, kDlid = 4,
+                          kSlid = 5, kRawTraffic = 6, kFlowLabel = 8, kHopLimit = 9, kTClass = 10,
+                          kReversible = 11, kNumbPath = 12, kPKey = 13, kQosClass = 14, kSl = 15,
+                          kMtuSelector = 16, kMtu = 17, kRateSelector = 18, kRate = 19,
+                          kLifeSelector = 20, kLife = 21;
+}
+
+std::variant<std::unique_ptr<RecordSource>, std::uint16_t> open_path_query(
+    std::shared_ptr<const Paths> paths, const Multicast& multicast, const Query& query);
+
+}  // namespace sm::sa

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Answers to queries, produced one record at a time, so that a table of any size needs the memory
+// of one record. Pure: a query sees one snapshot and one state of the groups.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <variant>
+
+#include "libdiag/wire/mad.h"
+#include "sm/sa/components.h"
+#include "sm/sa/multicast.h"
+#include "sm/sa/paths.h"
+
+namespace sm::sa {
+
+/// A Get or GetTable as it arrived.
+struct Query {
+  std::uint16_t attribute{};
+  std::uint32_t modifier{};
+  std::uint64_t mask{};
+  std::array<std::byte, ib::wire::kSaDataBytes> wanted{};  // the record to compare with
+  bool single{};                                           // Get: paths stop at the first
+  bool trusted{};  // carried our SM_Key: M_Keys and group members are shown
+};
+
+/// Candidates that may be looked at for one record before a query is given up, so that no client
+/// can hold up the subnet manager with a question whose answer is "nothing" a million times over.
+inline constexpr std::size_t kCandidatesMax = 400'000;
+
+class RecordSource {
+ public:
+  explicit RecordSource(std::size_t layout_bytes) : bytes_((layout_bytes + 7) / 8 * 8) {}
+  virtual ~RecordSource() = default;
+
+  /// Bytes of a record on the wire, a multiple of 8.
+  std::size_t record_bytes() const { return bytes_; }
+  /// Writes the next record (record_bytes(), padding zeroed); false at the end.
+  virtual bool next(std::byte* record) = 0;
+  /// The end came because kCandidatesMax was reached.
+  bool gave_up() const { return gave_up_; }
+
+ protected:
+  bool gave_up_{false};
+
+ private:
+  std::size_t bytes_;
+};
+
+/// The records of a query, or the status that refuses it. `multicast` is read while this is called
+/// and not afterwards.
+std::variant<std::unique_ptr<RecordSource>, std::uint16_t> open_query(
+    std::shared_ptr<const Paths> paths, const Multicast& multicast, const Query& query);
+
+/// Whether a record of this attribute exists here at all.
+bool is_known_record(std::uint16_t attribute);
+
+}  // namespace sm::sa
