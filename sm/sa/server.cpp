@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/sa/server.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <list>
+#include <map>
+
+#include "libdiag/mad/rmpp.h"
+#include "libdiag/wire/gmp_attributes.h"
+#include "sm/sa/records.h"
+
+namespace sm::sa {
+namespace {
+
+using ib::Duration;
+using ib::Instant;
+using ib::mad::Address;
+using ib::mad::Packet;
+using ib::wire::Mad;
+using ib::wire::MadHeader;
+using ib::wire::McMemberRecord;
+using ib::wire::Method;
+using ib::wire::MgmtClass;
+using ib::wire::SaHeader;
+namespace attr = ib::wire::attr;
+namespace rmpp = ib::mad::rmpp;
+namespace status = ib::wire::status;
+
+constexpr std::uint8_t kBaseVersion = 1, kClassVersion = 2;
+
+// A client that missed the answer to a join repeats it within its own time-outs.
+constexpr Duration kReplayFor = std::chrono::seconds(30);
+constexpr std::size_t kReplaysMax = 8192;
+// Tables up to this size are built whole, so that their length is announced and the snapshot let
+// go.
+constexpr std::size_t kBuiltWholeMax = 200 * 256;
+// RMPPStatus of ABORT: unspecified (IBA 13.6.2.1).
+constexpr std::uint8_t kAbortUnspecified = 127;
+constexpr std::uint8_t kNoResponseTime = 0x1F;
+
+/// ClassPortInfo says what is there, not what might be one day (IBA 15.2.5.1 and the table of
+/// capability bits).
+constexpr std::uint16_t kCapUdMulticast = 1U << 9, kCapPortInfoMatch = 1U << 13;
+constexpr std::uint32_t kCap2FullPortInfo = 1U << 6, kCap2ExtendedSpeeds = 1U << 7,
+                        kCap2PortInfoMatch2 = 1U << 10, kCap2SendOnlyFullMember = 1U << 12,
+                        kCap2Width2x = 1U << 13, kCap2Hdr = 1U << 15, kCap2Ndr = 1U << 17;
+
+std::optional<Method> response_to(Method m) {
+  switch (m) {
+    case Method::Get:
+    case Method::Set:
+      return Method::GetResp;
+    case Method::Send:
+    case Method::Trap:
+    case Method::TrapRepress:
+      return std::nullopt;  // nothing answers these (IBA 13.4.5)
+    default:
+      if (ib::wire::is_response(m)) return std::nullopt;
+      return static_cast<Method>(static_cast<unsigned>(m) | 0x80U);
+  }
+}
+
+/// Whether two requests are one, sent twice.
+bool same_request(const Mad& a, const Mad& b) { return a == b; }
+
+/// A table on its way.
+struct Transfer {
+  Address to;
+  ib::Tid tid{};
+  Mad head;
+  std::shared_ptr<RecordSource> source;  // null when built whole
+  std::unique_ptr<rmpp::Sender> sender;
+  std::uint32_t resent_seen{0}, sent_seen{0};
+};
+
+/// A record that the Sender took only part of.
+struct Carry {
+  std::vector<std::byte> bytes;
+  std::size_t at{0};
+};
+
+rmpp::Sender::Fill fill_from(std::vector<std::byte> ready, std::shared_ptr<RecordSource> source) {
+  auto carry = std::make_shared<Carry>();
+  carry->bytes = std::move(ready);
+  return [carry, source](std::span<std::byte> out) -> std::size_t {
+    std::size_t written = 0;
+    while (written < out.size()) {
+      if (carry->at == carry->bytes.size()) {
+        if (!source) break;
+        carry->bytes.resize(source->record_bytes());
+        carry->at = 0;
+        if (!source->next(carry->bytes.data())) {
+          carry->bytes.clear();
+          break;
+        }
+      }
+      const auto n = std::min(out.size() - written, carry->bytes.size() - carry->at);
+      std::memcpy(out.data() + written, carry->bytes.data() + carry->at, n);
+      written += n;
+      carry->at += n;
+    }
+    return written;
+  };
+}
+
+}  // namespace
+
+struct Server::Impl {
+  Impl(const Options& o, store::Contents contents) : options(o), multicast(std::move(contents)) {
+    if (!options.default_ipoib_group) return;
+    auto group = default_ipoib_group();
+    if (multicast.find(group.mgid) != nullptr) return;
+    for (const auto& other : multicast.contents().groups)
+      if (other.mlid == group.mlid) group.mlid = next_mlid_after_all();
+    store::Batch batch;
+    batch.groups.push_back(group);
+    multicast.apply(batch);
+    multicast_changed = true;
+    commits.push_back({++last_ticket, std::move(batch)});
+    initial_ticket = last_ticket;
+  }
+
+  Options options;
+  Multicast multicast;
+  std::shared_ptr<const Paths> paths;
+  Counters counters;
+  bool multicast_changed{false};
+
+  std::deque<Packet> sends;
+  std::list<Transfer> transfers;
+
+  // Writes wait here in order; the first is being made durable, or is the next to be looked at.
+  std::deque<Packet> writes;
+  std::optional<MembershipChange> in_commit;
+  std::uint64_t last_ticket{0};
+  std::uint64_t initial_ticket{0};
+  std::deque<Commit> commits;
+
+  struct Replay {
+    Mad request;
+    Packet answer;
+    Instant until;
+  };
+  using MemberKey = std::pair<ib::Gid, ib::Gid>;
+  std::map<MemberKey, Replay> replays;  // the last write of each member
+  std::deque<std::pair<Instant, MemberKey>> replay_order;
+
+  ib::Lid next_mlid_after_all() const {
+    ib::Lid highest = ib::kLidMulticastMin;
+    for (const auto& g : multicast.contents().groups) highest = std::max(highest, g.mlid);
+    return ib::Lid{static_cast<std::uint16_t>(highest.value + 1)};
+  }
+
+  // ---- answering
+
+  Packet answer_to(const Packet& request, Method method, std::uint16_t mad_status) const {
+    Packet answer;
+    answer.address = request.address;
+    answer.address.q_key = ib::wire::kQp1QKey;
+    // A request with a GRH is answered with one; its hop limit is what was left on the way here.
+    if (answer.address.grh) answer.address.grh->hop_limit = 0xFF;
+    answer.mad = request.mad;
+    answer.mad.set<&MadHeader::method>(method);
+    answer.mad.set<&MadHeader::status>(mad_status);
+    answer.mad.set<&SaHeader::sm_key>(std::uint64_t{0});
+    answer.mad.set<&SaHeader::attribute_offset>(std::uint16_t{0});
+    std::fill_n(answer.mad.bytes.begin() + 24, 12, std::byte{0});  // no RMPP
+    return answer;
+  }
+  /// Refused: the request comes back with a status.
+  void refuse(const Packet& request, std::uint16_t mad_status) {
+    const auto method = response_to(request.mad.method());
+    if (!method) {
+      ++counters.dropped_stray;
+      return;
+    }
+    send(answer_to(request, *method, mad_status));
+  }
+  void send(Packet answer) {
+    ++counters.answers;
+    if (answer.mad.status() != 0) ++counters.errors;
+    sends.push_back(std::move(answer));
+  }
+  template <class Record>
+  static void put_record(Packet& answer, const Record& record) {
+    std::fill_n(answer.mad.data(), ib::wire::kSaDataBytes, std::byte{0});
+    ib::wire::encode(record, answer.mad.data());
+    answer.mad.set<&SaHeader::attribute_offset>(
+        static_cast<std::uint16_t>((ib::wire::LayoutOf<Record>::kBytes + 7) / 8));
+  }
+
+  // ---- requests
+
+  void on_packet(Instant now, const Packet& packet) {
+    const Mad& mad = packet.mad;
+    if (mad.mgmt_class() != MgmtClass::SubnAdm) {
+      ++counters.dropped_malformed;
+      return;
+    }
+    if (rmpp::is_active(mad) && is_for_transfer(mad)) return on_rmpp(now, packet);
+    if (ib::wire::is_response(mad.method())) {
+      ++counters.dropped_stray;
+      return;
+    }
+    ++counters.requests;
+    const auto key = mad.get<&SaHeader::sm_key>();
+    if (key != 0 && key != options.sm_key) {
+      ++counters.dropped_sm_key;
+      return;
+    }
+    if (!paths) {
+      ++counters.dropped_not_ready;  // the client asks again
+      return;
+    }
+    if (mad.get<&MadHeader::base_version>() != kBaseVersion ||
+        mad.get<&MadHeader::class_version>() != kClassVersion)
+      return refuse(packet, status::kBadVersion);
+    dispatch(now, packet);
+  }
+
+  void dispatch(Instant now, const Packet& packet) {
+    const auto attribute = packet.mad.attribute_id();
+    switch (packet.mad.method()) {
+      case Method::Get:
+        if (attribute == attr::kClassPortInfo) return answer_class_port_info(packet);
+        if (!is_known_record(attribute)) return refuse(packet, status::kBadAttribute);
+        return answer_get(packet);
+      case Method::GetTable:
+        if (!is_known_record(attribute)) return refuse(packet, status::kBadAttribute);
+        return begin_table(now, packet);
+      case Method::Set:
+      case Method::Delete:
+        if (attribute != attr::kMcMemberRecord) return refuse(packet, status::kBadAttribute);
+        return take_write(now, packet);
+      default:
+        return refuse(packet, status::kBadMethod);
+    }
+  }
+
+  void answer_class_port_info(const Packet& request) {
+    ib::wire::ClassPortInfo info;
+    info.class_version = kClassVersion;
+    info.capability_mask = kCapUdMulticast | kCapPortInfoMatch;
+    info.capability_mask2 = kCap2FullPortInfo | kCap2ExtendedSpeeds | kCap2PortInfoMatch2 |
+                            kCap2SendOnlyFullMember | kCap2Width2x | kCap2Hdr | kCap2Ndr;
+    info.resp_time_value = options.resp_time_value;
+    info.redirect_qp = 1;
+    info.redirect_q_key = ib::wire::kQp1QKey;
+    info.trap_q_key = ib::wire::kQp1QKey;
+    auto answer = answer_to(request, Method::GetResp, status::kOk);
+    put_record(answer, info);
+    send(std::move(answer));
+  }
+
+  Query query_of(const Packet& request) const {
+    Query q;
+    q.attribute = request.mad.attribute_id();
+    q.modifier = request.mad.attribute_modifier();
+    q.mask = request.mad.get<&SaHeader::component_mask>();
+    std::copy_n(request.mad.data(), q.wanted.size(), q.wanted.begin());
+    q.single = request.mad.method() == Method::Get;
+    q.trusted = request.mad.get<&SaHeader::sm_key>() == options.sm_key;
+    return q;
+  }
+
+  void answer_get(const Packet& request) {
+    const auto query = query_of(request);
+    auto opened = open_query(paths, multicast, query);
+    if (const auto* refusal = std::get_if<std::uint16_t>(&opened)) return refuse(request, *refusal);
+    auto& source = *std::get<std::unique_ptr<RecordSource>>(opened);
+    std::vector<std::byte> record(source.record_bytes()), second(source.record_bytes());
+    if (!source.next(record.data()))
+      return refuse(request, source.gave_up() ? status::kSaNoResources : status::kSaNoRecords);
+    // Of the paths there are, any one will do; of everything else exactly one must be meant.
+    if (query.attribute != attr::kPathRecord && source.next(second.data()))
+      return refuse(request, status::kSaTooManyRecords);
+    auto answer = answer_to(request, Method::GetResp, status::kOk);
+    std::fill_n(answer.mad.data(), ib::wire::kSaDataBytes, std::byte{0});
+    std::copy(record.begin(), record.end(), answer.mad.data());
+    answer.mad.set<&SaHeader::attribute_offset>(static_cast<std::uint16_t>(record.size() / 8));
+    ++counters.records;
+    send(std::move(answer));
+  }
+
+  // ---- tables
+
+  static bool is_for_transfer(const Mad& mad) {
+    const auto type = mad.get<&ib::wire::RmppHeader::type>();
+    return type >= static_cast<std::uint8_t>(rmpp::Type::Ack) &&
+           type <= static_cast<std::uint8_t>(rmpp::Type::Abort);
+  }
+  std::list<Transfer>::iterator find_transfer(const Packet& packet) {
+    return std::find_if(transfers.begin(), transfers.end(), [&](const Transfer& t) {
+      return t.tid == packet.mad.tid() && t.to.lid == packet.address.lid &&
+             t.to.qpn == packet.address.qpn;
+    });
+  }
+
+  void begin_table(Instant now, const Packet& request) {
+    if (find_transfer(request) != transfers.end()) {
+      ++counters.replayed;  // asked again while the answer is under way
+      return;
+    }
+    if (!options.kernel_rmpp && transfers.size() >= options.transfers_max)
+      return refuse(request, status::kBusy);
+    auto opened = open_query(paths, multicast, query_of(request));
+    if (const auto* refusal = std::get_if<std::uint16_t>(&opened)) return refuse(request, *refusal);
+    std::shared_ptr<RecordSource> source =
+        std::move(std::get<std::unique_ptr<RecordSource>>(opened));
+
+    const std::size_t whole_max =
+        options.kernel_rmpp ? options.kernel_table_bytes_max : kBuiltWholeMax;
+    std::vector<std::byte> ready;
+    bool at_end = false;
+    while (!at_end && ready.size() < whole_max) {
+      const auto before = ready.size();
+      ready.resize(before + source->record_bytes());
+      if (!source->next(ready.data() + before)) {
+        ready.resize(before);
+        at_end = true;
+      }
+    }
+    if (source->gave_up()) return refuse(request, status::kSaNoResources);
+    auto answer = answer_to(request, Method::GetTableResp, status::kOk);
+    std::fill_n(answer.mad.data(), ib::wire::kSaDataBytes, std::byte{0});
+    if (!ready.empty())
+      answer.mad.set<&SaHeader::attribute_offset>(
+          static_cast<std::uint16_t>(source->record_bytes() / 8));
+    counters.records += ready.size() / source->record_bytes();
+    answer.mad.set<&ib::wire::RmppHeader::response_time>(kNoResponseTime);
+    if (options.kernel_rmpp) return send_whole(request, std::move(answer), ready, at_end);
+
+    ++counters.answers;
+    ++counters.transfers;
+    Transfer t;
+    t.to = answer.address;
+    t.tid = request.mad.tid();
+    t.head = answer.mad;
+    std::optional<std::size_t> length;
+    if (at_end) {
+      length = ready.size();
+    } else {
+      t.source = source;
+    }
+    t.sender =
+        std::make_unique<rmpp::Sender>(answer.mad, fill_from(std::move(ready), t.source), length);
+    transfers.push_back(std::move(t));
+    pump(now, std::prev(transfers.end()));
+  }
+
+  /// The transport cuts the message into segments; it holds it whole, so there is a limit.
+  void send_whole(const Packet& request, Packet answer, const std::vector<std::byte>& ready,
+                  bool at_end) {
+    if (!at_end) return refuse(request, status::kSaNoResources);
+    const auto head = std::min<std::size_t>(ready.size(), ib::wire::kSaDataBytes);
+    std::copy_n(ready.begin(), head, answer.mad.data());
+    answer.more.assign(ready.begin() + static_cast<std::ptrdiff_t>(head), ready.end());
+    ib::wire::RmppHeader header;
+    header.version = 1;
+    header.type = static_cast<std::uint8_t>(rmpp::Type::Data);
+    header.active = header.first = header.last = true;
+    header.data1 = 1;
+    header.data2 = rmpp::first_payload_length(MgmtClass::SubnAdm, ready.size());
+    ib::wire::encode(header, answer.mad.bytes.data());
+    send(std::move(answer));
+  }
+
+  void on_rmpp(Instant now, const Packet& packet) {
+    const auto at = find_transfer(packet);
+    if (at == transfers.end() || !at->sender->owns(packet.mad)) {
+      ++counters.dropped_stray;  // an ACK of a table that is done
+      return;
+    }
+    at->sender->on_mad(now, packet.mad);
+    pump(now, at);
+  }
+
+  /// Moves what the sender wants to say into `sends`; forgets the transfer when it has ended.
+  void pump(Instant now, std::list<Transfer>::iterator t) {
+    while (auto mad = t->sender->next_send(now)) {
+      if (t->source && t->source->gave_up()) return abort(t);
+      sends.push_back(Packet{t->to, *mad, {}});
+    }
+    counters.segments += t->sender->segments_sent() - t->sent_seen;
+    t->sent_seen = t->sender->segments_sent();
+    counters.segments_resent += t->sender->retries() - t->resent_seen;
+    t->resent_seen = t->sender->retries();
+    if (t->sender->state() == rmpp::Sender::State::Sending) return;
+    if (t->sender->state() == rmpp::Sender::State::Failed) ++counters.transfers_aborted;
+    transfers.erase(t);
+  }
+
+  /// The rest of the table would take too long to find: better no table than half of one.
+  void abort(std::list<Transfer>::iterator t) {
+    ib::wire::RmppHeader header;
+    header.version = 1;
+    header.type = static_cast<std::uint8_t>(rmpp::Type::Abort);
+    header.active = true;
+    header.status = kAbortUnspecified;
+    Packet packet{t->to, t->head, {}};
+    ib::wire::encode(header, packet.mad.bytes.data());
+    sends.push_back(std::move(packet));
+    ++counters.transfers_aborted;
+    transfers.erase(t);
+  }
+
+  // ---- joins and leaves
+
+  static MemberKey key_of(const Packet& request) {
+    const auto record = ib::wire::decode<McMemberRecord>(request.mad.data());
+    return {record.mgid, record.port_gid};
+  }
+
+  void take_write(Instant now, const Packet& request) {
+    forget_replays(now);
+    const auto known = replays.find(key_of(request));
+    if (known != replays.end() && same_request(known->second.request, request.mad)) {
+      ++counters.replayed;
+      sends.push_back(known->second.answer);
+      sends.back().address = answer_to(request, Method::GetResp, 0).address;
+      return;
+    }
+    for (const auto& waiting : writes) {
+      if (waiting.address.lid == request.address.lid && same_request(waiting.mad, request.mad)) {
+        ++counters.replayed;  // its answer is on the way
+        return;
+      }
+    }
+    if (writes.size() >= options.writes_pending_max) return refuse(request, status::kBusy);
+    writes.push_back(request);
+    next_write(now);
+  }
+
+  /// Looks at waiting writes until one has to be made durable.
+  void next_write(Instant now) {
+    while (!in_commit && !writes.empty()) {
+      const Packet& request = writes.front();
+      MembershipRequest r;
+      r.record = ib::wire::decode<McMemberRecord>(request.mad.data());
+      r.mask = request.mad.get<&SaHeader::component_mask>();
+      r.requester = paths->find(request.address.lid);
+      auto outcome = request.mad.method() == Method::Set ? multicast.join(*paths, r)
+                                                         : multicast.leave(*paths, r);
+      if (const auto* refusal = std::get_if<std::uint16_t>(&outcome)) {
+        refuse(request, *refusal);
+        writes.pop_front();
+        continue;
+      }
+      in_commit = std::get<MembershipChange>(std::move(outcome));
+      if (in_commit->batch.empty()) {
+        finish_write(now, true);
+      } else {
+        commits.push_back({++last_ticket, in_commit->batch});
+      }
+    }
+  }
+
+  void finish_write(Instant now, bool durable) {
+    const Packet request = std::move(writes.front());
+    writes.pop_front();
+    const auto change = std::move(*in_commit);
+    in_commit.reset();
+    if (!durable) return refuse(request, status::kSaNoResources);
+    multicast.apply(change.batch);
+    multicast_changed = multicast_changed || change.routes_change;
+    const auto method = request.mad.method() == Method::Set ? Method::GetResp : Method::DeleteResp;
+    auto answer = answer_to(request, method, status::kOk);
+    put_record(answer, change.reply);
+    ++counters.records;
+    remember(now, request, answer);
+    send(std::move(answer));
+  }
+
+  void remember(Instant now, const Packet& request, const Packet& answer) {
+    const auto key = key_of(request);
+    replays[key] = {request.mad, answer, now + kReplayFor};
+    replay_order.emplace_back(now + kReplayFor, key);
+    forget_replays(now);
+  }
+  void forget_replays(Instant now) {
+    while (!replay_order.empty() &&
+           (replay_order.front().first <= now || replay_order.size() > kReplaysMax)) {
+      const auto& [until, key] = replay_order.front();
+      const auto at = replays.find(key);
+      if (at != replays.end() && at->second.until <= until) replays.erase(at);
+      replay_order.pop_front();
+    }
+  }
+
+  void on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
+    if (ticket == initial_ticket || !in_commit || ticket != last_ticket) return;
+    finish_write(now, durable);
+    next_write(now);
+  }
+};
+
+Server::Server(const Options& options, const store::Contents& contents)
+    : impl_(std::make_unique<Impl>(options, contents)) {}
+Server::~Server() = default;
+Server::Server(Server&&) noexcept = default;
+Server& Server::operator=(Server&&) noexcept = default;
+
+void Server::publish(Instant, SnapshotPtr snapshot) {
+  impl_->paths = std::make_shared<const Paths>(std::move(snapshot));
+}
+
+void Server::on_packet(Instant now, const Packet& packet) { impl_->on_packet(now, packet); }
+
+void Server::on_time(Instant now) {
+  for (auto t = impl_->transfers.begin(); t != impl_->transfers.end();) {
+    const auto here = t++;
+    if (here->sender->next_deadline() > now) continue;
+    here->sender->on_time(now);
+    impl_->pump(now, here);
+  }
+}
+
+Instant Server::next_deadline() const {
+  Instant soonest = ib::kNever;
+  for (const auto& t : impl_->transfers) soonest = std::min(soonest, t.sender->next_deadline());
+  return soonest;
+}
+
+void Server::on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
+  impl_->on_commit_done(now, ticket, durable);
+}
+
+std::optional<Packet> Server::next_send(Instant) {
+  if (impl_->sends.empty()) return std::nullopt;
+  auto packet = std::move(impl_->sends.front());
+  impl_->sends.pop_front();
+  return packet;
+}
+
+std::optional<Commit> Server::next_commit() {
+  if (impl_->commits.empty()) return std::nullopt;
+  auto commit = std::move(impl_->commits.front());
+  impl_->commits.pop_front();
+  return commit;
+}
+
+bool Server::take_multicast_changed() { return std::exchange(impl_->multicast_changed, false); }
+std::vector<MlidMembers> Server::multicast() const { return impl_->multicast.by_mlid(); }
+const store::Contents& Server::contents() const { return impl_->multicast.contents(); }
+const Counters& Server::counters() const { return impl_->counters; }
+
+std::string run_commits(Server& server, store::Store& store, Instant now) {
+  std::string failure;
+  while (auto commit = server.next_commit()) {
+    const auto done = store.commit(commit->batch);
+    if (!done) failure = done.error().message;
+    server.on_commit_done(now, commit->ticket, done.has_value());
+  }
+  return failure;
+}
+
+}  // namespace sm::sa
