@@ -75,8 +75,9 @@ struct Slot {
   Index target{kNone};
   Index earlier{kNone};  // the request's previous attempt
   std::uint32_t use{0};
-  std::uint32_t in_flight{0};  // MADs under way when it was sent, itself included
-  std::uint64_t sequence{0};   // order of sending
+  CongestionWindow::Sent sent_as;  // first attempts only, as the next
+  bool counted{false};             // serves the window as evidence
+  std::uint64_t sequence{0};       // order of sending
   Instant sent;
   Instant kept_until;
   std::uint8_t ordinal{0};   // first attempt: 1
@@ -340,10 +341,9 @@ struct Transactor::Impl {
     if (!entry.counted) return;
     entry.counted = false;
     --on_wire;
-    const Target& target = targets[entry.target];
     // Only the first attempt to a target in good health says something about the network.
-    if (entry.attempts == 1 && target.alive && target.failures == 0)
-      window.on_loss(slots[entry.last_attempt].in_flight);
+    const Slot& last = slots[entry.last_attempt];
+    if (entry.attempts == 1 && last.counted) window.on_loss(last.sent_as);
   }
 
   void schedule_retry(Index e) {
@@ -503,6 +503,9 @@ struct Transactor::Impl {
     ++on_wire;
     if (entry.attempts == 1) {
       entry.first_sent = now;
+      slot.sent_as = window.on_send(on_wire);
+      slot.counted = target.alive && target.failures == 0;
+      if (slot.counted) window.count(slot.sent_as);
     } else {
       ++counters.retries;
     }
@@ -511,7 +514,6 @@ struct Transactor::Impl {
     slot.entry = e;
     slot.target = entry.target;
     slot.earlier = entry.last_attempt;
-    slot.in_flight = on_wire;
     slot.sequence = ++sequence;
     slot.sent = now;
     slot.kept_until = now + reply_within;
@@ -596,12 +598,25 @@ struct Transactor::Impl {
     }
     target.round_trip.add(completion.round_trip);
     if (wire::is_smp(packet.mad.mgmt_class())) elsewhere.add(completion.round_trip);
-    if (slot.ordinal == 1) window.on_answer(slot.in_flight);
+    book_first_attempt(entries[e], slot.ordinal == 1);
 
     retire_attempts(e, slot.ordinal);
     free_entry(e);
     sign_of_life(now, slot);
     return true;
+  }
+
+  /// The target of an answered request was perhaps not known to live when the request was first
+  /// sent. Now it is, so what became of that first attempt is evidence.
+  void book_first_attempt(const Entry& entry, bool answered) {
+    Index s = entry.last_attempt;
+    while (slots[s].earlier != kNone) s = slots[s].earlier;
+    const CongestionWindow::Sent& first = slots[s].sent_as;
+    if (answered) window.on_answer(first);
+    // In a nearly empty window there is evidence enough without these, which come late when bad.
+    if (slots[s].counted || first.alone) return;
+    window.count(first);
+    if (!answered) window.on_loss(first);
   }
 
   /// The target answered the attempt `answered`: what was sent before it is lost, what was sent
