@@ -96,6 +96,10 @@ class Model {
   Result<void> remove(Instant now, NodeIndex node);
   Result<void> bring_back(Instant now, NodeIndex node);
   void set_behaviour(NodeIndex node, Behaviour behaviour);
+  /// A port's hardware notices errors on its link: trap 129, 130 or 131.
+  void report_link_errors(Instant now, PortRef port, std::uint16_t trap_number);
+  /// The system image GUID of a node changes, as when a module is replaced: trap 145.
+  void set_system_image_guid(Instant now, NodeIndex node, Guid guid);
   void set_faults(const Faults& faults);
   void set_link_faults(PortRef port,
                        const Faults& faults);  // loss, delay and duplicate of one cable, both ways

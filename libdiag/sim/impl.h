@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Inside of the Model: what nodes and ports remember, MADs under way, and the event queue. Private
+// to libdiag/sim; everything else sees model.h.
+//
+// Every port of the fabric has one index, nodes one after the other (Fabric::Node::first_port +
+// port number), so that a hop is an array access.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "libdiag/sim/event_queue.h"
+#include "libdiag/sim/model.h"
+#include "libdiag/wire/gmp_attributes.h"
+#include "libdiag/wire/rates.h"
+
+namespace ib::sim {
+
+using PortIndex = std::uint32_t;
+inline constexpr PortIndex kNoPort = 0xFFFFFFFF;
+using FlightIndex = std::uint32_t;
+inline constexpr FlightIndex kNoFlight = 0xFFFFFFFF;
+
+/// Physical link training, from both ends polling to LinkUp. Devices take some milliseconds (IBA
+/// 5.6 allows longer).
+inline constexpr Duration kTraining = std::chrono::milliseconds(10);
+/// Between the answer to the Set that takes a link down and the link going down.
+inline constexpr Duration kLinkAction = std::chrono::microseconds(20);
+/// Hops after which a packet caught in a forwarding loop meets the switches' life-time limit.
+inline constexpr std::uint8_t kHopLimit = 72;
+/// How often a trap is repeated when nobody represses it.
+inline constexpr std::uint8_t kTrapRepeats = 16;
+/// Packet length between the start delimiter and the VCRC, in words of 4 bytes: LRH 8, BTH 12,
+/// DETH 8, MAD 256, ICRC 4 bytes; a GRH adds 40.
+inline constexpr std::uint64_t kMadWords = 72, kGrhWords = 10;
+
+/// A MAD on its way.
+struct Flight {
+  wire::Mad mad;
+  std::uint16_t slid{}, dlid{};
+  std::uint16_t p_key{};        // the key itself; GMPs only
+  std::uint16_t p_key_index{};  // at the receiver, set by its check
+  std::uint32_t source_qp{}, target_qp{}, q_key{};
+  Gid source_gid, target_gid;
+  std::uint32_t flow_label{};
+  std::uint8_t sl{}, hop_limit{}, traffic_class{};
+  bool smi{}, has_grh{};
+  bool off_sender{};  // the sender's loss, delay and duplicate have been decided
+  bool buffered{};    // counts in the in_flight of `egress`
+  bool from_sma{};
+  std::uint8_t hops{};
+  PortIndex egress{kNoPort};  // the port it left by last
+  PortIndex ingress{
+      kNoPort};  // the port it came in by; the end port itself when it never travelled
+  bool local{};  // a directed route that ends where it began: its SMI has nothing left to do
+};
+
+/// PMA counters; what an attribute cannot hold saturates when it is read.
+struct Counters {
+  std::uint64_t xmit_data{}, rcv_data{}, xmit_pkts{}, rcv_pkts{};
+  std::uint64_t unicast_xmit{}, unicast_rcv{}, multicast_xmit{}, multicast_rcv{};
+  std::uint32_t symbol_errors{}, link_recovery{}, link_downed{}, rcv_errors{}, rcv_relay_errors{},
+      xmit_discards{}, xmit_constraint{}, rcv_constraint{}, link_integrity{}, buffer_overrun{},
+      qp1_dropped{}, vl15_dropped{};
+};
+
+/// Tables of a port that differ from their power-on contents; allocated by the first Set.
+struct PortTables {
+  std::vector<PKey> p_keys;
+  std::vector<Guid> guids;
+  std::vector<wire::SlToVlTable> sl_to_vl;  // by input port
+  std::array<std::unique_ptr<wire::VlArbitrationTable>, 4> vl_arbitration;
+};
+
+struct LinkFault {
+  double loss_percent{}, duplicate_percent{};
+  Duration delay{};
+};
+
+struct SimPort {
+  wire::PortInfo info;  // as a Get answers it, LocalPortNum apart
+  NodeIndex node{};
+  std::uint8_t number{};
+  bool is_sm{};
+  bool cut{};  // the cable was taken down by hand (ctl link down)
+  std::uint8_t fdr10_supported{}, fdr10_enabled{}, fdr10_active{};
+  wire::LinkWidth cable_width{wire::LinkWidth::Unknown};
+  wire::LinkSpeed cable_speed{wire::LinkSpeed::Unknown};
+  PortIndex peer{kNoPort};       // where the cable ends
+  std::uint32_t training{};      // stamps the training under way; an older LinkUp event is stale
+  std::uint32_t lease{};         // stamps the M_Key lease timer; 0 when it is not running
+  std::uint32_t word_time_ps{};  // time of one 4-byte word on this link
+  std::uint32_t in_flight{};     // MADs between this port and its peer
+  std::uint32_t fault{};         // 1 + index in link_faults_, 0 none
+  std::array<std::uint32_t, 2> receive_waiting{};  // deliveries not taken: QP0, QP1
+  std::int64_t busy_until{};                       // the transmitter
+  Guid guid{};
+  Counters counters;
+  std::unique_ptr<PortTables> tables;
+};
+
+/// A notice that its SMA repeats until it is repressed (IBA 14.2.5.1, 13.4.9).
+struct PendingTrap {
+  Tid tid{};
+  PortIndex port{kNoPort};  // the end port that sends it
+  wire::Notice notice;
+  std::uint8_t sent{};
+};
+
+struct SimSwitch {
+  wire::SwitchInfo info;
+  std::vector<std::uint8_t> lft;   // grows with the highest block set
+  std::vector<std::uint16_t> mft;  // [mlid - 0xC000][position]
+  std::uint8_t mft_positions{1};
+};
+
+struct SimNode {
+  wire::NodeType type{};
+  std::uint8_t num_ports{};
+  bool powered{true};
+  Behaviour behaviour{Behaviour::Normal};
+  std::uint16_t partition_cap{};
+  PortIndex first_port{};
+  std::uint32_t sma_waiting{};
+  std::int64_t sma_busy_until{};
+  std::uint32_t trap_tid{};
+  std::array<char, 64> description{};
+  std::unique_ptr<SimSwitch> sw;
+  std::vector<PendingTrap> traps;
+  bool is_switch() const { return sw != nullptr; }
+};
+
+/// xoshiro256** seeded by SplitMix64: the same stream on every machine, which <random>'s
+/// distributions do not promise.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed);
+  std::uint64_t next();
+  bool chance(double percent);
+
+ private:
+  std::array<std::uint64_t, 4> s_{};
+};
+
+enum class EventKind : std::uint8_t {
+  Arrive,   // a: flight, b: port
+  Depart,   // a: flight, b: port it leaves by
+  Local,    // a: flight, b: end port: handed over inside a node
+  Serve,    // a: flight, b: end port: the SMA or PMA has worked it off
+  LinkUp,   // a: port, b: training stamp
+  LinkSet,  // a: port, b: wanted PortPhysicalState
+  Trap,     // a: node, b: low word of the trap's TID
+  Lease,    // a: port, b: lease stamp
+};
+
+struct Model::Impl {
+  Impl(fabric::Fabric topology, const ModelOptions& model_options);
+
+  // ---- model.cpp: construction, reading
+  void build_node(NodeIndex n, bool keep_lids);
+  void reset_port(PortIndex p, bool keep_lid);
+  void reset_node_state(NodeIndex n, bool keep_lids);
+  PortIndex index_of(PortRef ref) const { return nodes_[ref.node].first_port + ref.port; }
+  PortRef ref_of(PortIndex p) const { return {ports_[p].node, ports_[p].number}; }
+  bool valid(PortRef ref) const;
+  SimPort& port(PortIndex p) { return ports_[p]; }
+  SimNode& node_of(PortIndex p) { return nodes_[ports_[p].node]; }
+  /// The end port that speaks for `p`: port 0 of a switch, else `p`.
+  PortIndex end_port(PortIndex p) const {
+    const SimNode& n = nodes_[ports_[p].node];
+    return n.is_switch() ? n.first_port : p;
+  }
+  bool owns_lid(const SimPort& p, std::uint16_t lid) const {
+    const std::uint16_t base = p.info.lid.value;
+    return base != 0 && lid >= base && lid < base + (1U << p.info.lmc);
+  }
+  PortTables& tables(PortIndex p);
+  std::size_t p_key_slots(PortIndex p) const;
+  PKey p_key_at(const SimPort& p, std::size_t index) const;
+  Guid guid_at(const SimPort& p, std::size_t index) const;
+
+  // ---- transport.cpp: MADs on their way
+  FlightIndex allocate();
+  void release(FlightIndex f);
+  Flight& flight(FlightIndex f) { return flight_chunks_[f >> 8][f & 0xFF]; }
+  void schedule(std::int64_t at, EventKind kind, std::uint32_t a, std::uint32_t b) {
+    events_.push(at, static_cast<std::uint8_t>(kind), a, b);
+  }
+  void run(const Event& event);
+  void send(PortRef from, bool smi, const mad::Packet& packet);
+  /// Puts `f` on its way from the node of end port `from`.
+  void originate(FlightIndex f, PortIndex from);
+  void originate_directed(FlightIndex f, PortIndex from);
+  void originate_by_lid(FlightIndex f, PortIndex from);
+  void leave(FlightIndex f, PortIndex out);
+  void depart(FlightIndex f, PortIndex out);
+  void arrive(FlightIndex f, PortIndex in);
+  void receive_directed(FlightIndex f, PortIndex in);
+  void receive_by_lid(FlightIndex f, PortIndex in);
+  void forward_unicast(FlightIndex f, PortIndex in);
+  void forward_multicast(FlightIndex f, PortIndex in);
+  bool switch_allows(FlightIndex f, PortIndex at, bool inbound);
+  void accept_local(FlightIndex f, PortIndex end);
+  bool check_keys(FlightIndex f, PortIndex end);
+  void consume(FlightIndex f, PortIndex end);
+  void queue_for_agent(FlightIndex f, PortIndex end);
+  void serve(FlightIndex f, PortIndex end);
+  void respond(FlightIndex f, PortIndex end);
+  void deliver(FlightIndex f, PortIndex end);
+  std::optional<Delivery> take_delivery();
+  void drop(FlightIndex f, std::uint64_t& counter) {
+    ++counter;
+    release(f);
+  }
+  void count_stat(const wire::Mad& mad);
+  void tap(const Flight& f) {
+    if (!tap_) return;
+    tap_packet_.address = {};
+    tap_packet_.address.qpn = f.target_qp;
+    tap_packet_.address.q_key = f.q_key;
+    tap_packet_.address.sl = Sl{f.sl};
+    tap_packet_.mad = f.mad;
+    tap_(tap_context_, now_, Lid{f.slid}, Lid{f.dlid}, f.smi, tap_packet_);
+  }
+
+  // ---- sma.cpp, sma_tables.cpp, port_info.cpp: the subnet management agent
+  /// False: the request is to be dropped without an answer.
+  bool sma_answer(Flight& f, PortIndex end);
+  bool m_key_allows(const Flight& f, PortIndex end);
+  std::uint16_t sma_attribute(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_node_info(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_switch_info(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_guid_info(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_p_keys(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_sl_to_vl(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_vl_arbitration(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_linear_forwarding(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_multicast_forwarding(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_extended_port_info(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_port_info(Flight& f, PortIndex end, bool set);
+  std::uint16_t set_port_info(PortIndex p, const wire::PortInfo& wanted, bool extended);
+  std::uint8_t lft_entry(const SimSwitch& sw, std::uint16_t lid) const;
+  wire::NodeInfo make_node_info(NodeIndex n, PortIndex by) const;
+  void garble(Flight& f);
+  /// The port an attribute modifier names, or kNoPort.
+  PortIndex addressed_port(const Flight& f, PortIndex end, std::uint32_t number) const;
+
+  // ---- links.cpp: cables, training, power
+  void set_state(PortIndex p, wire::PortState state);
+  bool can_train(PortIndex p) const;
+  void start_training(PortIndex p);
+  void finish_training(PortIndex p);
+  void negotiate(PortIndex p);
+  /// Takes the link at `p` down, both ends; `phys` is what `p` itself does next.
+  void drop_link(PortIndex p, wire::PhysState phys);
+  void apply_phys_state(PortIndex p, wire::PhysState phys);
+  void unplug(PortIndex p);
+  void plug(PortIndex a, PortIndex b, wire::LinkWidth width, wire::LinkSpeed speed);
+  void note_link_change(PortIndex p);
+
+  // ---- traps.cpp
+  void raise(PortIndex end, std::uint16_t number, std::uint8_t type,
+             const std::array<std::uint8_t, 54>& details);
+  void send_trap(NodeIndex n, PendingTrap& pending);
+  void repeat_trap(NodeIndex n, std::uint32_t tid_low);
+  bool repress(const Flight& f, PortIndex end);
+  void trap_link_state(NodeIndex n);
+  void trap_bad_m_key(const Flight& f, PortIndex end);
+  void trap_bad_key(const Flight& f, PortIndex end, std::uint16_t number, std::uint32_t key);
+  void trap_switch_p_key(const Flight& f, PortIndex at);
+  void trap_capability(PortIndex end);
+  void start_lease(PortIndex end);
+  void end_lease(PortIndex p, std::uint32_t stamp);
+
+  // ---- pma.cpp
+  std::uint16_t pma_answer(Flight& f, PortIndex end);
+
+  fabric::Fabric fabric_;
+  ModelOptions options_;
+  Faults faults_;
+  Instant now_{};
+  Random random_;
+  std::vector<SimNode> nodes_;
+  std::vector<SimPort> ports_;
+  std::vector<std::unique_ptr<Flight[]>> flight_chunks_;  // 256 each; flights never move
+  std::vector<FlightIndex> free_flights_;
+  EventQueue events_;
+  struct Arrived {
+    FlightIndex flight;
+    PortIndex port;
+  };
+  std::deque<Arrived> arrived_;
+  std::vector<LinkFault> link_faults_;
+  std::uint64_t generation_{1};
+  ModelCounters counters_;
+  std::vector<StatRow> stats_;
+  std::size_t last_stat_{};
+  Tap tap_{nullptr};
+  void* tap_context_{nullptr};
+  mad::Packet tap_packet_;
+};
+
+}  // namespace ib::sim

@@ -1,0 +1,604 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// MADs on their way: directed routes (IBA 14.2.2), forwarding by LID (IBA 18.2.4.3), links, keys at
+// the receiver, and the queues in which they wait or are lost.
+#include <algorithm>
+
+#include "libdiag/sim/impl.h"
+
+namespace ib::sim {
+namespace {
+
+constexpr std::uint16_t kPermissive = 0xFFFF;
+constexpr std::size_t kHopsMax = 63;
+
+// The directed-route header read in place: every hop touches it (IBA 14.2.1.2).
+struct Route {
+  std::byte* at;
+  explicit Route(wire::Mad& mad) : at(mad.bytes.data()) {}
+  bool returning() const { return (at[4] & std::byte{0x80}) != std::byte{0}; }
+  unsigned pointer() const { return std::to_integer<unsigned>(at[6]); }
+  void set_pointer(unsigned v) { at[6] = static_cast<std::byte>(v); }
+  unsigned count() const { return std::to_integer<unsigned>(at[7]); }
+  std::uint16_t dr_slid() const { return load_be<std::uint16_t>(at + 32); }
+  std::uint16_t dr_dlid() const { return load_be<std::uint16_t>(at + 34); }
+  unsigned initial(unsigned hop) const { return std::to_integer<unsigned>(at[128 + (hop & 63)]); }
+  unsigned back(unsigned hop) const { return std::to_integer<unsigned>(at[192 + (hop & 63)]); }
+  void set_back(unsigned hop, unsigned port) {
+    at[192 + (hop & 63)] = static_cast<std::byte>(port);
+  }
+};
+
+bool is_request(wire::Method m) { return m == wire::Method::Get || m == wire::Method::Set; }
+
+}  // namespace
+
+FlightIndex Model::Impl::allocate() {
+  if (free_flights_.empty()) {
+    const auto first = static_cast<FlightIndex>(flight_chunks_.size() << 8);
+    flight_chunks_.push_back(std::make_unique<Flight[]>(256));
+    for (FlightIndex i = 256; i-- > 0;) free_flights_.push_back(first + i);
+  }
+  const FlightIndex f = free_flights_.back();
+  free_flights_.pop_back();
+  return f;
+}
+
+void Model::Impl::release(FlightIndex f) { free_flights_.push_back(f); }
+
+void Model::Impl::run(const Event& event) {
+  switch (static_cast<EventKind>(event.kind())) {
+    case EventKind::Arrive:
+      return arrive(event.a, event.b);
+    case EventKind::Depart:
+      return depart(event.a, event.b);
+    case EventKind::Local:
+      return accept_local(event.a, event.b);
+    case EventKind::Serve:
+      return serve(event.a, event.b);
+    case EventKind::LinkUp:
+      if (ports_[event.a].training == event.b) finish_training(event.a);
+      return;
+    case EventKind::LinkSet:
+      return apply_phys_state(event.a, static_cast<wire::PhysState>(event.b));
+    case EventKind::Trap:
+      return repeat_trap(event.a, event.b);
+    case EventKind::Lease:
+      return end_lease(event.a, event.b);
+  }
+}
+
+// ---- leaving
+
+void Model::Impl::send(PortRef from, bool smi, const mad::Packet& packet) {
+  const PortIndex end = end_port(index_of(from));
+  const SimPort& p = ports_[end];
+  ++counters_.sent;
+  const FlightIndex index = allocate();
+  Flight& f = flight(index);
+  const mad::Address& to = packet.address;
+  f = Flight{};
+  f.mad = packet.mad;
+  f.smi = smi;
+  f.dlid = to.lid.value;
+  f.slid = static_cast<std::uint16_t>(p.info.lid.value | (to.path_bits & ((1U << p.info.lmc) - 1)));
+  if (smi && f.mad.is_directed() && f.dlid == kPermissive) f.slid = kPermissive;
+  f.target_qp = to.qpn;
+  f.source_qp = smi ? 0 : 1;
+  f.q_key = to.q_key;
+  f.sl = to.sl.value;
+  if (to.grh) {
+    f.has_grh = true;
+    f.target_gid = to.grh->gid;
+    f.source_gid = Gid::from(p.info.gid_prefix, guid_at(p, to.grh->gid_index));
+    f.hop_limit = to.grh->hop_limit;
+    f.traffic_class = to.grh->traffic_class;
+    f.flow_label = to.grh->flow_label;
+  }
+  if (!smi) {
+    const PKey key = p_key_at(p, to.p_key_index);
+    if (key.base() == 0) return drop(index, counters_.dropped_key);
+    f.p_key = key.value;
+  }
+  tap(f);
+  if (!nodes_[p.node].powered) return drop(index, counters_.dropped_link_down);
+  originate(index, end);
+}
+
+void Model::Impl::originate(FlightIndex f, PortIndex from) {
+  Flight& x = flight(f);
+  x.ingress = from;
+  if (x.smi && x.mad.is_directed()) return originate_directed(f, from);
+  // GMPs leave an Active port only (IBA 7.2.7); port 0 of a switch has no link whose state says so.
+  if (!x.smi && ports_[from].info.port_state != wire::PortState::Active)
+    return drop(f, counters_.dropped_link_down);
+  originate_by_lid(f, from);
+}
+
+/// What the SMI of the sender does (IBA 14.2.2.2 for requests, 14.2.2.4 for answers): C14-9 and
+/// C14-13 in the words of the initiator.
+void Model::Impl::originate_directed(FlightIndex f, PortIndex from) {
+  Flight& x = flight(f);
+  Route route(x.mad);
+  const bool on_switch = nodes_[ports_[from].node].is_switch();
+  const unsigned count = route.count(), pointer = route.pointer();
+  if (count > kHopsMax) return drop(f, counters_.dropped_no_route);
+  unsigned out = 0;
+  if (!route.returning()) {
+    if (route.dr_slid() != kPermissive) return originate_by_lid(f, from);
+    if (pointer != 0) return drop(f, counters_.dropped_no_route);
+    route.set_pointer(1);
+    if (count == 0) {
+      if (route.dr_dlid() != kPermissive) {
+        x.dlid = route.dr_dlid();
+        x.slid = ports_[from].info.lid.value;
+        return originate_by_lid(f, from);
+      }
+      x.local = true;
+      return schedule(now_.ns, EventKind::Local, f, from);
+    }
+    out = route.initial(1);
+  } else {
+    if (route.dr_dlid() != kPermissive) return originate_by_lid(f, from);
+    if (pointer != count + 1) return drop(f, counters_.dropped_no_route);
+    route.set_pointer(count);
+    if (count == 0) {
+      if (route.dr_slid() != kPermissive) {
+        x.dlid = route.dr_slid();
+        return originate_by_lid(f, from);
+      }
+      x.local = true;
+      return schedule(now_.ns, EventKind::Local, f, from);
+    }
+    out = route.back(count);
+  }
+  x.slid = x.dlid = kPermissive;
+  const SimNode& node = node_of(from);
+  if (out == 0 || out > node.num_ports || (!on_switch && out != ports_[from].number))
+    return drop(f, counters_.dropped_no_route);
+  leave(f, node.first_port + out);
+}
+
+void Model::Impl::originate_by_lid(FlightIndex f, PortIndex from) {
+  Flight& x = flight(f);
+  if (node_of(from).is_switch()) {
+    if (x.dlid >= kLidMulticastMin.value && x.dlid != kPermissive)
+      return forward_multicast(f, from);
+    return forward_unicast(f, from);
+  }
+  if (owns_lid(ports_[from], x.dlid)) {
+    return schedule(now_.ns, EventKind::Local, f, from);
+  }
+  leave(f, from);
+}
+
+/// The first link of a journey: here a MAD may be lost, doubled or held back, once per direction
+/// whatever the number of hops.
+void Model::Impl::leave(FlightIndex f, PortIndex out) {
+  Flight& x = flight(f);
+  if (!x.off_sender) {
+    x.off_sender = true;
+    if (random_.chance(faults_.loss_percent)) return drop(f, counters_.dropped_loss);
+    if (random_.chance(faults_.duplicate_percent)) {
+      const FlightIndex copy = allocate();
+      flight(copy) = flight(f);
+      schedule(now_.ns + faults_.delay.count(), EventKind::Depart, copy, out);
+    }
+    if (faults_.delay.count() > 0)
+      return schedule(now_.ns + faults_.delay.count(), EventKind::Depart, f, out);
+  }
+  depart(f, out);
+}
+
+void Model::Impl::depart(FlightIndex f, PortIndex out) {
+  Flight& x = flight(f);
+  SimPort& p = ports_[out];
+  const bool relayed = x.hops > 0;
+  if (p.info.port_physical_state != wire::PhysState::LinkUp || p.peer == kNoPort ||
+      p.info.port_state == wire::PortState::Down ||
+      (!x.smi && p.info.port_state != wire::PortState::Active)) {
+    // IBA 16.1.3.5: PortXmitDiscards counts packets for a port that is inactive.
+    if (relayed) ++p.counters.xmit_discards;
+    return drop(f, counters_.dropped_link_down);
+  }
+  if (!x.smi && !switch_allows(f, out, false)) return;
+  Duration held{0};
+  if (p.fault != 0) {
+    const LinkFault& fault = link_faults_[p.fault - 1];
+    if (random_.chance(fault.loss_percent)) return drop(f, counters_.dropped_loss);
+    held = fault.delay;
+  }
+  if (x.smi && relayed && p.in_flight >= faults_.vl15_buffer) {
+    // VL15 has no flow control: what finds the buffer full is lost (IBA 7.6.4).
+    ++ports_[p.peer].counters.vl15_dropped;
+    return drop(f, counters_.dropped_queue);
+  }
+  const std::uint64_t words = kMadWords + (x.has_grh ? kGrhWords : 0);
+  const std::int64_t start = std::max(now_.ns, p.busy_until);
+  p.busy_until = start + static_cast<std::int64_t>(words * p.word_time_ps / 1000);
+  const bool multicast = x.dlid >= kLidMulticastMin.value && x.dlid != kPermissive;
+  ++p.counters.xmit_pkts;
+  p.counters.xmit_data += words;
+  ++(multicast ? p.counters.multicast_xmit : p.counters.unicast_xmit);
+  ++p.in_flight;
+  x.buffered = true;
+  x.egress = out;
+  const std::int64_t arrival = p.busy_until + options_.hop_latency.count();
+  if (held.count() > 0) {
+    // A fault holds the MAD back outside of the buffer, or a slow link would also be a small one.
+    --p.in_flight;
+    x.buffered = false;
+  }
+  schedule(arrival + held.count(), EventKind::Arrive, f, p.peer);
+  if (p.fault != 0 && random_.chance(link_faults_[p.fault - 1].duplicate_percent)) {
+    const FlightIndex copy = allocate();
+    flight(copy) = flight(f);
+    flight(copy).buffered = false;
+    schedule(arrival + held.count(), EventKind::Arrive, copy, p.peer);
+  }
+}
+
+// ---- arriving
+
+void Model::Impl::arrive(FlightIndex f, PortIndex in) {
+  Flight& x = flight(f);
+  SimPort& p = ports_[in];
+  if (x.buffered) {
+    --ports_[x.egress].in_flight;
+    x.buffered = false;
+  }
+  if (p.info.port_physical_state != wire::PhysState::LinkUp || p.peer != x.egress)
+    return drop(f, counters_.dropped_link_down);
+  ++x.hops;
+  x.ingress = in;
+  const bool multicast = x.dlid >= kLidMulticastMin.value && x.dlid != kPermissive;
+  ++p.counters.rcv_pkts;
+  p.counters.rcv_data += kMadWords + (x.has_grh ? kGrhWords : 0);
+  ++(multicast ? p.counters.multicast_rcv : p.counters.unicast_rcv);
+  if (!x.smi) {
+    // An Armed port receives data, and its first data packet makes it Active (IBA 7.2.7.3).
+    if (p.info.port_state == wire::PortState::Armed) set_state(in, wire::PortState::Active);
+    if (p.info.port_state != wire::PortState::Active) return drop(f, counters_.dropped_link_down);
+    if (!switch_allows(f, in, true)) return;
+  }
+  if (x.hops > kHopLimit) {
+    // Caught in a loop: the switch life time limit ends it (IBA 18.2.5.4).
+    ++p.counters.xmit_discards;
+    return drop(f, counters_.dropped_no_route);
+  }
+  if (x.smi && x.dlid == kPermissive) return accept_local(f, end_port(in));
+  receive_by_lid(f, in);
+}
+
+void Model::Impl::receive_by_lid(FlightIndex f, PortIndex in) {
+  Flight& x = flight(f);
+  const bool multicast = x.dlid >= kLidMulticastMin.value;
+  if (node_of(in).is_switch()) {
+    if (multicast) return forward_multicast(f, in);
+    return forward_unicast(f, in);
+  }
+  if (multicast ? !x.smi : owns_lid(ports_[in], x.dlid)) return accept_local(f, in);
+  drop(f, counters_.dropped_no_route);
+}
+
+/// SMI of a node that a directed-route SMP has reached, by link or at the end of a LID-routed part
+/// (IBA 14.2.2.3, 14.2.2.5). The numbers are those of the compliance statements.
+void Model::Impl::receive_directed(FlightIndex f, PortIndex in) {
+  Flight& x = flight(f);
+  Route route(x.mad);
+  const PortIndex end = end_port(in);
+  SimNode& node = node_of(in);
+  const unsigned count = route.count(), pointer = route.pointer();
+  const unsigned here = ports_[in].number;
+  if (count > kHopsMax || pointer > count + 1) return drop(f, counters_.dropped_no_route);
+  unsigned out = 0;
+  if (!route.returning()) {
+    if (pointer == count + 1) return consume(f, end);  // C14-9:4
+    if (pointer == count) {                            // C14-9:3, end of the directed part
+      if (count > 0) route.set_back(count, here);
+      route.set_pointer(count + 1);
+      if (route.dr_dlid() == kPermissive) return consume(f, end);
+      if (!node.is_switch()) return drop(f, counters_.dropped_no_route);
+      x.dlid = route.dr_dlid();
+      x.slid = ports_[end].info.lid.value;
+      return forward_unicast(f, end);
+    }
+    if (!node.is_switch()) return drop(f, counters_.dropped_no_route);  // C14-9:2
+    if (pointer > 0) route.set_back(pointer, here);
+    // With pointer 0 this is where the directed part begins (C14-9:1): a LID brought it here.
+    route.set_pointer(pointer + 1);
+    out = route.initial(pointer + 1);
+  } else {
+    if (pointer == 0) return consume(f, end);  // C14-13:4
+    if (pointer == 1) {
+      route.set_pointer(0);  // C14-13:3
+      if (route.dr_slid() == kPermissive) return consume(f, end);
+      if (!node.is_switch()) return drop(f, counters_.dropped_no_route);
+      x.dlid = route.dr_slid();
+      x.slid = ports_[end].info.lid.value;
+      return forward_unicast(f, end);
+    }
+    if (!node.is_switch()) return drop(f, counters_.dropped_no_route);
+    route.set_pointer(pointer - 1);  // C14-13:1 where a LID brought it here, else C14-13:2
+    out = route.back(pointer - 1);
+  }
+  x.slid = x.dlid = kPermissive;
+  if (out == 0 || out > node.num_ports) return drop(f, counters_.dropped_no_route);
+  leave(f, node.first_port + out);
+}
+
+std::uint8_t Model::Impl::lft_entry(const SimSwitch& sw, std::uint16_t lid) const {
+  // IBA 14.2.5.4: a unicast DLID above LinearFDBTop is discarded.
+  if (lid > sw.info.linear_fdb_top || lid >= sw.lft.size()) return 255;
+  return sw.lft[lid];
+}
+
+void Model::Impl::forward_unicast(FlightIndex f, PortIndex in) {
+  Flight& x = flight(f);
+  SimNode& node = node_of(in);
+  const std::uint8_t out = lft_entry(*node.sw, x.dlid);
+  if (out == 0) {
+    if (owns_lid(ports_[node.first_port], x.dlid)) {
+      if (x.ingress != node.first_port) return accept_local(f, node.first_port);
+      return schedule(now_.ns, EventKind::Local, f, node.first_port);
+    }
+  } else if (out <= node.num_ports && out != ports_[in].number) {
+    return leave(f, node.first_port + out);
+  }
+  // IBA 16.1.3.5 PortRcvSwitchRelayErrors: no mapping for the DLID, or out by the port it came in.
+  ++ports_[in].counters.rcv_relay_errors;
+  drop(f, counters_.dropped_no_route);
+}
+
+void Model::Impl::forward_multicast(FlightIndex f, PortIndex in) {
+  SimNode& node = node_of(in);
+  const SimSwitch& sw = *node.sw;
+  const std::uint16_t dlid = flight(f).dlid;
+  const std::size_t row =
+      static_cast<std::size_t>(dlid - kLidMulticastMin.value) * sw.mft_positions;
+  const unsigned came = ports_[in].number;
+  std::array<std::uint8_t, 256> outs{};
+  std::size_t n = 0;
+  if (row + sw.mft_positions <= sw.mft.size()) {
+    for (unsigned pos = 0; pos < sw.mft_positions; ++pos) {
+      const unsigned mask = sw.mft[row + pos];
+      for (unsigned bit = 0; bit < 16; ++bit) {
+        const unsigned out = pos * 16 + bit;
+        if ((mask & (1U << bit)) != 0 && out != came && out <= node.num_ports)
+          outs[n++] = static_cast<std::uint8_t>(out);
+      }
+    }
+  }
+  if (n == 0) {
+    // Not in the table: the default multicast ports (IBA 18.2.4.3.3).
+    const std::uint8_t primary = sw.info.default_multicast_primary_port;
+    const std::uint8_t other = sw.info.default_multicast_not_primary_port;
+    const std::uint8_t out = came == primary ? other : primary;
+    if (out != 255 && out <= node.num_ports && out != came) outs[n++] = out;
+  }
+  if (n == 0) {
+    ++ports_[in].counters.rcv_relay_errors;
+    return drop(f, counters_.dropped_no_route);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    FlightIndex copy = f;
+    if (i + 1 < n) {
+      copy = allocate();
+      flight(copy) = flight(f);
+    }
+    if (outs[i] == 0)
+      schedule(now_.ns, EventKind::Local, copy, node.first_port);
+    else
+      leave(copy, node.first_port + outs[i]);
+  }
+}
+
+/// Partition enforcement at a switch's external port, where the SM turned it on (IBA 10.9.6).
+bool Model::Impl::switch_allows(FlightIndex f, PortIndex at, bool inbound) {
+  SimPort& p = ports_[at];
+  const bool enforced =
+      inbound ? p.info.partition_enforcement_inbound : p.info.partition_enforcement_outbound;
+  if (!enforced || p.number == 0 || !nodes_[p.node].is_switch()) return true;
+  const PKey key{flight(f).p_key};
+  if (p.tables)
+    for (const PKey allowed : p.tables->p_keys)
+      if (allowed.base() == key.base() && allowed.base() != 0 &&
+          (allowed.is_full() || key.is_full()))
+        return true;
+  ++(inbound ? p.counters.rcv_constraint : p.counters.xmit_constraint);
+  if (p.info.p_key_violations < 0xFFFF) ++p.info.p_key_violations;
+  if (inbound) trap_switch_p_key(flight(f), at);
+  drop(f, counters_.dropped_key);
+  return false;
+}
+
+// ---- at the destination
+
+void Model::Impl::accept_local(FlightIndex f, PortIndex end) {
+  Flight& x = flight(f);
+  if (!nodes_[ports_[end].node].powered) return drop(f, counters_.dropped_link_down);
+  if (x.smi) {
+    if (!wire::is_smp(x.mad.mgmt_class()) || x.target_qp != 0)
+      return drop(f, counters_.dropped_key);
+    if (x.mad.is_directed() && !x.local) return receive_directed(f, x.ingress);
+    return consume(f, end);
+  }
+  if (wire::is_smp(x.mad.mgmt_class())) return drop(f, counters_.dropped_key);
+  if (!check_keys(f, end)) return;
+  consume(f, end);
+}
+
+/// P_Key and Q_Key of a GMP at the receiver (IBA 10.9.3, 10.2.5), and whose GID it carries.
+bool Model::Impl::check_keys(FlightIndex f, PortIndex end) {
+  Flight& x = flight(f);
+  SimPort& p = ports_[end];
+  const PKey key{x.p_key};
+  const std::size_t slots = p.tables && !p.tables->p_keys.empty() ? p.tables->p_keys.size() : 1;
+  bool member = false;
+  for (std::size_t i = 0; i < slots && !member; ++i) {
+    const PKey own = p_key_at(p, i);
+    if (own.base() != key.base() || own.base() == 0 || !(own.is_full() || key.is_full())) continue;
+    member = true;
+    x.p_key_index = static_cast<std::uint16_t>(i);
+  }
+  if (!member) {
+    if (p.info.p_key_violations < 0xFFFF) ++p.info.p_key_violations;
+    trap_bad_key(x, end, wire::trap::kBadPKey, x.p_key);
+    drop(f, counters_.dropped_key);
+    return false;
+  }
+  if (x.q_key != wire::kQp1QKey) {
+    if (p.info.q_key_violations < 0xFFFF) ++p.info.q_key_violations;
+    trap_bad_key(x, end, wire::trap::kBadQKey, x.q_key);
+    drop(f, counters_.dropped_key);
+    return false;
+  }
+  if (x.target_qp != 1 && x.target_qp != 0xFFFFFF) {
+    drop(f, counters_.dropped_key);
+    return false;
+  }
+  return true;
+}
+
+void Model::Impl::consume(FlightIndex f, PortIndex end) {
+  Flight& x = flight(f);
+  count_stat(x.mad);
+  ++counters_.delivered;
+  const wire::Method method = x.mad.method();
+  const wire::MgmtClass mgmt_class = x.mad.mgmt_class();
+  const bool agent = x.smi ? is_request(method) && x.mad.attribute_id() != wire::attr::kSmInfo
+                           : is_request(method) && mgmt_class == wire::MgmtClass::Perf;
+  if (agent || (x.smi && method == wire::Method::TrapRepress)) return queue_for_agent(f, end);
+  deliver(f, end);
+}
+
+void Model::Impl::queue_for_agent(FlightIndex f, PortIndex end) {
+  Flight& x = flight(f);
+  SimNode& node = node_of(end);
+  if (node.sma_waiting >= faults_.sma_queue) {
+    Counters& c = ports_[x.ingress].counters;
+    ++(x.smi ? c.vl15_dropped : c.qp1_dropped);
+    return drop(f, counters_.dropped_queue);
+  }
+  ++node.sma_waiting;
+  node.sma_busy_until = std::max(now_.ns, node.sma_busy_until) + faults_.sma_service.count();
+  schedule(node.sma_busy_until, EventKind::Serve, f, end);
+}
+
+void Model::Impl::serve(FlightIndex f, PortIndex end) {
+  Flight& x = flight(f);
+  SimNode& node = node_of(end);
+  if (node.sma_waiting > 0) --node.sma_waiting;
+  if (!node.powered || node.behaviour == Behaviour::Silent) return release(f);
+  if (x.smi && x.mad.method() == wire::Method::TrapRepress) {
+    if (!m_key_allows(x, end) || repress(x, end)) return release(f);
+    return deliver(f, end);
+  }
+  if (x.smi) {
+    if (!sma_answer(x, end)) return drop(f, counters_.dropped_key);
+  } else {
+    const std::uint16_t status = pma_answer(x, end);
+    x.mad.set<&wire::MadHeader::status>(status);
+  }
+  if (node.behaviour == Behaviour::Garbage) garble(x);
+  respond(f, end);
+}
+
+/// Turns a request round, as an agent does: method, D bit, addresses (IBA 13.5.4).
+void Model::Impl::respond(FlightIndex f, PortIndex end) {
+  Flight& x = flight(f);
+  x.mad.set<&wire::MadHeader::method>(wire::Method::GetResp);
+  if (x.mad.is_directed()) x.mad.bytes[4] |= std::byte{0x80};
+  const std::uint16_t asked = x.dlid;
+  x.dlid = x.slid;
+  x.slid =
+      asked >= kLidMulticastMin.value && asked != kPermissive ? ports_[end].info.lid.value : asked;
+  std::swap(x.source_qp, x.target_qp);
+  if (!x.smi) {
+    x.source_qp = 1;
+    x.p_key = p_key_at(ports_[end], x.p_key_index).value;
+  }
+  std::swap(x.source_gid, x.target_gid);
+  x.off_sender = x.local = false;
+  x.from_sma = true;
+  x.hops = 0;
+  tap(x);
+  originate(f, end);
+}
+
+void Model::Impl::deliver(FlightIndex f, PortIndex end) {
+  const Flight& x = flight(f);
+  std::uint32_t& waiting = ports_[end].receive_waiting[x.smi ? 0 : 1];
+  if (waiting >= faults_.receive_queue) {
+    Counters& c = ports_[end].counters;
+    ++(x.smi ? c.vl15_dropped : c.qp1_dropped);
+    return drop(f, counters_.dropped_queue);
+  }
+  ++waiting;
+  arrived_.push_back({f, end});
+}
+
+std::optional<Delivery> Model::Impl::take_delivery() {
+  if (arrived_.empty()) return std::nullopt;
+  const Arrived next = arrived_.front();
+  arrived_.pop_front();
+  const Flight& x = flight(next.flight);
+  SimPort& p = ports_[next.port];
+  --p.receive_waiting[x.smi ? 0 : 1];
+  std::optional<Delivery> out(std::in_place);
+  Delivery& d = *out;
+  d.port = ref_of(next.port);
+  d.smi = x.smi;
+  d.dlid = Lid{x.dlid};
+  d.packet.mad = x.mad;
+  mad::Address& from = d.packet.address;
+  from.lid = Lid{x.slid};
+  from.qpn = x.source_qp;
+  from.q_key = x.q_key;
+  from.sl = Sl{x.sl};
+  if (owns_lid(p, x.dlid))
+    from.path_bits = static_cast<std::uint8_t>(x.dlid & ((1U << p.info.lmc) - 1));
+  from.p_key_index = x.p_key_index;
+  if (x.has_grh) {
+    mad::Grh grh;
+    grh.gid = x.source_gid;
+    grh.hop_limit = x.hop_limit;
+    grh.traffic_class = x.traffic_class;
+    grh.flow_label = x.flow_label;
+    for (std::size_t i = 1; i < p.info.guid_cap; ++i)
+      if (guid_at(p, i) == x.target_gid.guid()) grh.gid_index = static_cast<std::uint8_t>(i);
+    from.grh = grh;
+  }
+  release(next.flight);
+  return out;
+}
+
+void Model::Impl::count_stat(const wire::Mad& mad) {
+  const auto mgmt_class = static_cast<std::uint8_t>(mad.mgmt_class());
+  const auto method = static_cast<std::uint8_t>(mad.method());
+  const std::uint16_t attribute = mad.attribute_id();
+  const auto same = [&](const StatRow& r) {
+    return r.attribute == attribute && r.method == method && r.mgmt_class == mgmt_class;
+  };
+  if (last_stat_ < stats_.size() && same(stats_[last_stat_])) {
+    ++stats_[last_stat_].count;
+    return;
+  }
+  // A few dozen kinds in practice; a client that sends random attributes must not grow this for
+  // ever, so what comes after the first 4096 kinds is counted as attribute 0 of class 0.
+  for (std::size_t i = 0; i < stats_.size(); ++i)
+    if (same(stats_[i])) {
+      last_stat_ = i;
+      ++stats_[i].count;
+      return;
+    }
+  constexpr std::size_t kKindsMax = 4096;
+  if (stats_.size() < kKindsMax) {
+    stats_.push_back({mgmt_class, method, attribute, 1});
+  } else if (stats_.size() == kKindsMax) {
+    stats_.push_back({0, 0, 0, 1});
+  } else {
+    ++stats_.back().count;
+  }
+}
+
+}  // namespace ib::sim
