@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Desired: what every device of the subnet should hold, as plain data. sm/apply compares it with
+// what was observed; nothing here was sent.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libdiag/discover/observed.h"
+#include "libdiag/routes/tables.h"
+#include "libdiag/routes/verify.h"
+#include "sm/core/snapshot.h"
+#include "sm/plan/lids.h"
+
+namespace sm::plan {
+
+/// What one port's PortInfo should say. Fields of other ports than these keep what they hold.
+struct PortWant {
+  bool managed{false};     // false: this port is not touched
+  bool end_port{false};    // the fields of an end port below count
+  bool activate{false};    // has a link whose two ends are ours to bring up
+  bool restart{false};     // MTU or VLs of a link in use must change: it has to go down first
+  bool reregister{false};  // clients lost what they had registered
+  // End ports.
+  ib::Lid lid{};
+  std::uint8_t lmc{};
+  ib::Lid sm_lid{};
+  ib::Sl sm_sl{};
+  std::uint64_t gid_prefix{};
+  std::uint64_t m_key{};
+  std::uint16_t m_key_lease{};
+  std::uint8_t m_key_protect{};
+  std::uint8_t subnet_timeout{};
+  // Ports with a link; 0 leaves the field alone.
+  std::uint8_t neighbor_mtu{};
+  std::uint8_t operational_vls{};
+  std::uint8_t phy_errors{};
+  std::uint8_t overrun_errors{};
+  // External ports of switches; 255 leaves the field alone.
+  std::uint8_t hoq_life{255};
+  std::uint8_t vl_stall_count{255};
+};
+
+/// True when `info` already says everything that `want` asks for, the port's state aside.
+bool satisfied(const PortWant& want, const ib::wire::PortInfo& info);
+/// Writes what `want` asks for into the bytes of a PortInfo that was read; every other bit stays,
+/// except that state, speeds and widths become "no change".
+void write_wanted(const PortWant& want, std::byte* port_info);
+
+struct SwitchWant {
+  std::uint16_t linear_fdb_top{};
+  std::uint8_t life_time_value{};
+  bool has_multicast_top{false};  // the switch knows MulticastFDBTop
+  std::uint16_t multicast_fdb_top{};
+};
+
+/// A node that is seen and not configured, and why.
+struct Unmanaged {
+  ib::fabric::NodeIndex node{};
+  std::string reason;
+};
+
+struct Desired {
+  std::vector<PortWant> ports;       // by Observed::port_index()
+  std::vector<SwitchWant> switches;  // by switch index of routing->graph
+  std::shared_ptr<const Routing> routing;
+  ib::routes::MulticastTables mfts;
+  bool program_lfts{true};  // false: the tables failed a must; what stands is better
+
+  ib::fabric::PortRef sm_port;
+  ib::Lid sm_lid{};
+  std::vector<LidAssignment> lids;
+  std::vector<Unmanaged> unmanaged;
+  std::vector<bool> node_managed;  // by node
+  ib::routes::Verdict verdict;
+  std::vector<std::string> notes;   // worth a line in the log
+  std::vector<std::string> alarms;  // worth a warning
+};
+
+}  // namespace sm::plan

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/plan/lids.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace sm::plan {
+namespace {
+
+using ib::Guid;
+using ib::Lid;
+
+/// Who owns each LID while the plan is made.
+class LidMap {
+ public:
+  explicit LidMap(Lid max) : owner_(max.value + std::size_t{1}), reserved_(owner_.size()) {}
+
+  bool fits(Lid lid, std::uint8_t lmc) const {
+    const std::size_t width = std::size_t{1} << lmc;
+    return lid.value != 0 && lid.value % width == 0 && lid.value + width <= owner_.size();
+  }
+  /// The request that owns a LID of the range, or nothing.
+  std::size_t holder(Lid lid, std::uint8_t lmc) const {
+    for (std::size_t i = 0; i < (std::size_t{1} << lmc); ++i)
+      if (owner_[lid.value + i] != 0) return owner_[lid.value + i];
+    return 0;
+  }
+  void take(Lid lid, std::uint8_t lmc, std::size_t request) {
+    for (std::size_t i = 0; i < (std::size_t{1} << lmc); ++i) owner_[lid.value + i] = request;
+  }
+  void reserve(Lid lid, std::uint8_t lmc) {
+    for (std::size_t i = 0; i < (std::size_t{1} << lmc); ++i)
+      if (lid.value + i < reserved_.size()) reserved_[lid.value + i] = true;
+  }
+  /// The lowest free range; `spare_reserved` leaves those of absent ports alone.
+  Lid find_free(std::uint8_t lmc, bool spare_reserved) {
+    const std::size_t width = std::size_t{1} << lmc;
+    // A range found taken once stays taken, so each search starts where the last of its kind ended.
+    std::size_t& lid = next_[spare_reserved ? 1 : 0][lmc];
+    for (lid = std::max(lid, width); lid + width <= owner_.size(); lid += width) {
+      bool good = true;
+      for (std::size_t i = 0; i < width && good; ++i)
+        good = owner_[lid + i] == 0 && !(spare_reserved && reserved_[lid + i]);
+      if (good) return Lid{static_cast<std::uint16_t>(lid)};
+    }
+    return ib::kNoLid;
+  }
+
+ private:
+  std::vector<std::size_t> owner_;  // request index + 1
+  std::vector<bool> reserved_;
+  std::size_t next_[2][8]{};
+};
+
+}  // namespace
+
+LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stored, Lid lid_max,
+                    bool forget) {
+  LidPlan plan;
+  LidMap map(lid_max);
+  plan.assigned.reserve(requests.size());
+  for (const LidRequest& r : requests) plan.assigned.push_back({r.port, r.guid, ib::kNoLid, r.lmc});
+
+  const auto stored_lid = [&](Guid guid) {
+    const auto it = stored.find(guid);
+    return it == stored.end() ? ib::kNoLid : it->second.lid;
+  };
+  std::vector<std::size_t> by_guid(requests.size());
+  std::iota(by_guid.begin(), by_guid.end(), std::size_t{0});
+  std::ranges::sort(
+      by_guid, [&](std::size_t a, std::size_t b) { return requests[a].guid < requests[b].guid; });
+  const auto give = [&](std::size_t i, Lid lid) {
+    map.take(lid, requests[i].lmc, i + 1);
+    plan.assigned[i].lid = lid;
+  };
+
+  if (!forget) {
+    // Held LIDs: first those the store agrees with, then by GUID.
+    for (const bool agreed : {true, false}) {
+      for (const std::size_t i : by_guid) {
+        const LidRequest& r = requests[i];
+        if (!r.standing || !map.fits(r.held, r.lmc)) continue;
+        if ((stored_lid(r.guid) == r.held) != agreed) continue;
+        if (const std::size_t other = map.holder(r.held, r.lmc); other != 0) {
+          plan.notes.push_back(fmt::format("LID {} is claimed by {} and {}; {} keeps it",
+                                           r.held.value, to_string(requests[other - 1].guid),
+                                           to_string(r.guid), to_string(requests[other - 1].guid)));
+          continue;
+        }
+        give(i, r.held);
+      }
+    }
+    for (const std::size_t i : by_guid) {
+      if (plan.assigned[i].lid != ib::kNoLid) continue;
+      const Lid lid = stored_lid(requests[i].guid);
+      if (map.fits(lid, requests[i].lmc) && map.holder(lid, requests[i].lmc) == 0) give(i, lid);
+    }
+    for (const auto& [guid, entry] : stored) map.reserve(entry.lid, entry.lmc & 7U);
+  }
+
+  const auto give_free = [&](std::size_t i) {
+    if (plan.assigned[i].lid != ib::kNoLid) return;
+    Lid lid = map.find_free(requests[i].lmc, true);
+    if (lid == ib::kNoLid) lid = map.find_free(requests[i].lmc, false);
+    if (lid != ib::kNoLid) {
+      give(i, lid);
+    } else {
+      ++plan.unassigned;
+    }
+  };
+  if (!requests.empty()) give_free(0);
+  for (const std::size_t i : by_guid)
+    if (i != 0) give_free(i);
+  return plan;
+}
+
+}  // namespace sm::plan

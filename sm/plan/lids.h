@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Which LIDs each end port gets. Pure: the same ports, the same memory, the same answer, whatever
+// the order they were discovered in.
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "libdiag/fabric/fabric.h"
+
+namespace sm::plan {
+
+/// What a store remembers of a port.
+struct StoredLid {
+  ib::Lid lid{};
+  std::uint8_t lmc{};
+};
+using StoredLids = std::unordered_map<ib::Guid, StoredLid>;
+
+/// An end port that wants LIDs.
+struct LidRequest {
+  ib::fabric::PortRef port;
+  ib::Guid guid{};
+  ib::Lid held{};        // as the port reports it
+  bool standing{false};  // ARMED or ACTIVE: `held` may be in use
+  std::uint8_t lmc{};    // wanted; 0 on a base switch port 0
+};
+
+struct LidAssignment {
+  ib::fabric::PortRef port;
+  ib::Guid guid{};
+  ib::Lid lid{};  // kNoLid: none was left
+  std::uint8_t lmc{};
+  friend bool operator==(const LidAssignment&, const LidAssignment&) = default;
+};
+
+struct LidPlan {
+  std::vector<LidAssignment> assigned;  // in the order of the requests
+  std::vector<std::string> notes;       // conflicts, one line each
+  std::size_t unassigned{0};
+};
+
+/// Gives each request 2^lmc LIDs, aligned, within 1..lid_max. First the LID it holds, if that is
+/// aligned, in range, the port standing and nobody else's (of two claimants the one the store
+/// agrees with, else the smaller GUID); then the store's; then a free one, those the store keeps
+/// for absent ports last. `forget` (ibsm -r) looks at neither. The first request gets the first
+/// free LID.
+LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stored, ib::Lid lid_max,
+                    bool forget);
+
+}  // namespace sm::plan

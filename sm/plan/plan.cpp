@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "libdiag/base/text.h"
+#include "libdiag/route/engine.h"
+
+namespace sm::plan {
+namespace {
+
+using ib::Guid;
+using ib::Lid;
+using ib::discover::Observed;
+using ib::fabric::Fabric;
+using ib::fabric::kNoNode;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+using ib::wire::PortInfo;
+using ib::wire::PortState;
+
+/// The planner's working state; run() reads as the order of the steps.
+class Planner {
+ public:
+  explicit Planner(const PlanRequest& request)
+      : request_(request), options_(request.options), observed_(*request.observed) {}
+
+  ib::Result<Desired> run() {
+    if (observed_.nodes.empty())
+      return ib::fail(ib::ErrorKind::Unavailable, "the local port does not answer");
+    find_managed();
+    assign();
+    want_ports();
+    route();
+    want_switches();
+    return std::move(out_);
+  }
+
+ private:
+  const Fabric& fabric() const { return observed_.fabric; }
+  bool is_switch(NodeIndex n) const { return fabric().node(n).is_switch(); }
+  std::string name(NodeIndex n) const {
+    return fmt::format("{} \"{}\"", to_string(fabric().node(n).guid),
+                       ib::printable(fabric().node(n).description));
+  }
+
+  /// Managed: usable, and reached from the local port by cables between usable nodes. Packets pass
+  /// through switches only, so a CA ends the search.
+  void find_managed() {
+    out_.node_managed.assign(observed_.nodes.size(), false);
+    const NodeIndex start = observed_.local_port.node;
+    std::vector<NodeIndex> queue;
+    if (observed_.nodes[start].usable) {
+      queue.push_back(start);
+      out_.node_managed[start] = true;
+    }
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      const NodeIndex n = queue[i];
+      if (!is_switch(n) && n != start) continue;
+      for (const auto& port : fabric().ports(n)) {
+        if (!port.peer || port.state == PortState::Down) continue;
+        const NodeIndex far = port.peer.node;
+        if (out_.node_managed[far] || !observed_.nodes[far].usable) continue;
+        out_.node_managed[far] = true;
+        queue.push_back(far);
+      }
+    }
+    for (NodeIndex n = 0; n < observed_.nodes.size(); ++n) {
+      if (out_.node_managed[n]) continue;
+      out_.unmanaged.push_back({n, observed_.nodes[n].usable
+                                       ? "only reached through a node that is not managed"
+                                       : "its answers are incomplete or wrong"});
+    }
+  }
+
+  template <class Do>
+  void for_each_end_port(Do&& run) const {
+    const auto visit = [&](PortRef p) {
+      if (observed_.port(p).known) run(p, observed_.port(p).info);
+    };
+    visit(observed_.local_port);  // the subnet manager's own LID first
+    for (NodeIndex n = 0; n < observed_.nodes.size(); ++n) {
+      if (!out_.node_managed[n]) continue;
+      const unsigned first = is_switch(n) ? 0 : 1;
+      const unsigned last = is_switch(n) ? 0 : fabric().node(n).num_ports;
+      for (unsigned p = first; p <= last; ++p) {
+        const PortRef ref{n, static_cast<std::uint8_t>(p)};
+        if (ref == observed_.local_port) continue;
+        // A port of a CA that is down, or was not reached, gets no LID.
+        if (first == 1 && (!fabric().port(ref).peer || fabric().port(ref).state == PortState::Down))
+          continue;
+        visit(ref);
+      }
+    }
+  }
+
+  Lid lid_max() const {
+    std::uint32_t max = ib::kLidUnicastMax.value;
+    for (NodeIndex n = 0; n < observed_.nodes.size(); ++n) {
+      if (!out_.node_managed[n] || !observed_.nodes[n].switch_info) continue;
+      // LinearFDBCap counts entries from LID 0.
+      max = std::min<std::uint32_t>(max, observed_.nodes[n].switch_info->linear_fdb_cap - 1U);
+    }
+    return Lid{static_cast<std::uint16_t>(max)};
+  }
+
+  void assign() {
+    std::vector<LidRequest> requests;
+    for_each_end_port([&](PortRef p, const PortInfo& info) {
+      LidRequest r;
+      r.port = p;
+      r.guid = fabric().port(p).guid;
+      r.held = info.lid;
+      r.standing = info.port_state == PortState::Armed || info.port_state == PortState::Active;
+      const bool port0 = is_switch(p.node);
+      const bool wide = !port0 || (options_.lmc_enhanced_port0 &&
+                                   observed_.nodes[p.node].switch_info->enhanced_port0);
+      r.lmc = wide ? options_.lmc : std::uint8_t{0};
+      requests.push_back(r);
+    });
+    static const StoredLids kNothing;
+    LidPlan plan = assign_lids(requests, request_.stored ? *request_.stored : kNothing, lid_max(),
+                               options_.reassign_lids);
+    if (plan.unassigned > 0)
+      out_.alarms.push_back(fmt::format("no LID left for {} ports (LIDs end at {})",
+                                        plan.unassigned, lid_max().value));
+    out_.alarms.insert(out_.alarms.end(), plan.notes.begin(), plan.notes.end());
+    out_.lids = std::move(plan.assigned);
+    out_.sm_port = observed_.local_port;
+    if (!out_.lids.empty()) out_.sm_lid = out_.lids.front().lid;
+  }
+
+  void want_ports() {
+    out_.ports.resize(observed_.ports.size());
+    for (const LidAssignment& a : out_.lids) want_end_port(a);
+    for (NodeIndex n = 0; n < observed_.nodes.size(); ++n) {
+      if (!out_.node_managed[n]) continue;
+      for (unsigned p = 0; p <= fabric().node(n).num_ports; ++p)
+        want_link({n, static_cast<std::uint8_t>(p)});
+    }
+  }
+
+  void want_end_port(const LidAssignment& a) {
+    PortWant& want = out_.ports[observed_.port_index(a.port)];
+    const PortInfo& info = observed_.port(a.port).info;
+    want.managed = a.lid != ib::kNoLid;
+    want.end_port = true;
+    want.lid = a.lid;
+    want.lmc = a.lmc;
+    want.sm_lid = out_.sm_lid;
+    want.sm_sl = options_.sm_sl;
+    want.gid_prefix = options_.subnet_prefix;
+    want.subnet_timeout = options_.subnet_timeout;
+    // Only what software behind the port may have built on: a port that comes up by itself
+    // registers anyway.
+    const bool in_use = info.port_state == PortState::Armed || info.port_state == PortState::Active;
+    const bool lid_lost = info.lid != ib::kNoLid && (info.lid != a.lid || info.lmc != a.lmc);
+    const bool sm_lost = info.master_sm_lid != ib::kNoLid && info.master_sm_lid != out_.sm_lid;
+    want.reregister = (info.capability_mask & ib::wire::port_cap::kClientReregistration) != 0 &&
+                      !is_switch(a.port.node) &&
+                      (lid_lost || sm_lost || (in_use && request_.sa_state_lost));
+  }
+
+  void want_link(PortRef p) {
+    const auto& seen = observed_.port(p);
+    const PortRef q = fabric().port(p).peer;
+    PortWant& want = out_.ports[observed_.port_index(p)];
+    const bool switch_port0 = is_switch(p.node) && p.port == 0;
+    if (switch_port0) {
+      // An enhanced port 0 has a state like any other end port; a base one has none to set.
+      want.activate = want.managed && seen.known && observed_.nodes[p.node].switch_info &&
+                      observed_.nodes[p.node].switch_info->enhanced_port0 &&
+                      seen.info.port_state >= PortState::Initialize;
+      return;
+    }
+    if (!seen.known || !q || seen.info.port_state == PortState::Down) return;
+    if (!out_.node_managed[q.node] || !observed_.port(q).known) return;
+    if (!is_switch(p.node) && !want.end_port) return;
+    const auto& far = observed_.port(q).info;
+    if (far.port_state == PortState::Down) return;
+    if (is_switch(p.node)) want.managed = true;
+    if (!want.managed) return;
+    want.activate = true;
+    want.neighbor_mtu = std::min(seen.info.mtu_cap, far.mtu_cap);
+    want.operational_vls = std::min({seen.info.vl_cap, far.vl_cap, options_.operational_vls_max});
+    want.phy_errors = options_.phy_errors;
+    want.overrun_errors = options_.overrun_errors;
+    if (is_switch(p.node)) {
+      const bool leaf = !is_switch(q.node);
+      want.hoq_life = leaf ? options_.leaf_hoq_life : options_.hoq_life;
+      want.vl_stall_count = leaf ? options_.leaf_vl_stall_count : options_.vl_stall_count;
+    }
+    want.restart = seen.info.port_state > PortState::Initialize &&
+                   (want.neighbor_mtu != seen.info.neighbor_mtu ||
+                    want.operational_vls != seen.info.operational_vls);
+  }
+
+  /// The fabric as it will be: the assigned LIDs, and no cable to a node that is not managed.
+  Fabric routed_fabric() const {
+    Fabric f = fabric();
+    for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
+      for (unsigned p = 0; p <= f.node(n).num_ports; ++p) {
+        f.port(n, p).lid = ib::kNoLid;
+        f.port(n, p).lmc = 0;
+        if (!out_.node_managed[n]) f.disconnect({n, static_cast<std::uint8_t>(p)});
+      }
+    }
+    for (const LidAssignment& a : out_.lids) {
+      f.port(a.port).lid = a.lid;
+      f.port(a.port).lmc = a.lmc;
+    }
+    f.reindex();
+    return f;
+  }
+
+  void route() {
+    const Fabric f = routed_fabric();
+    ib::fabric::CompactGraph graph(f);
+    auto routing = std::make_shared<Routing>(Routing{std::move(graph), {}, {}});
+    bool good = false;
+    for (const std::string& wanted : options_.engines) {
+      const auto* engine = ib::route::find_engine(wanted);
+      if (engine == nullptr) continue;
+      ib::route::Request request;
+      request.fabric = &f;
+      request.graph = &routing->graph;
+      auto routes = engine->compute(request);
+      if (!routes) {
+        out_.alarms.push_back(
+            fmt::format("routing engine {} does not fit: {}", wanted, routes.error().message));
+        continue;
+      }
+      ib::routes::VerifyOptions checks;
+      checks.credit_loops_are_must = routes->promises_deadlock_freedom;
+      checks.loads = false;
+      auto verdict = ib::routes::verify(f, routing->graph, routes->lfts, checks);
+      const bool better = routing->engine.empty() || verdict.must_ok();
+      if (better) {
+        routing->lfts = std::move(routes->lfts);
+        routing->engine = wanted;
+        out_.verdict = std::move(verdict);
+      }
+      if (out_.verdict.must_ok()) {
+        good = true;
+        break;
+      }
+      out_.alarms.push_back(fmt::format("routes of engine {} fail {} checks that must hold", wanted,
+                                        out_.verdict.must_failures));
+    }
+    if (routing->engine.empty()) {
+      out_.alarms.emplace_back("no routing engine could route this fabric");
+      routing->lfts =
+          ib::routes::LinearTables(routing->graph.switch_count(), routing->graph.max_lid());
+    }
+    out_.program_lfts = good || (request_.previous == nullptr && !routing->engine.empty());
+    for (const auto& finding : out_.verdict.findings)
+      if (finding.must) out_.alarms.push_back(finding.message);
+    for (const MlidGroup& group : request_.groups) {
+      auto tree = multicast_tree(f, routing->graph, group);
+      if (!tree.empty()) out_.mfts.emplace(group.mlid, std::move(tree));
+    }
+    out_.routing = std::move(routing);
+  }
+
+  void want_switches() {
+    const auto& graph = out_.routing->graph;
+    const auto top = static_cast<std::uint16_t>(graph.max_lid().value);
+    const std::uint16_t mcast_top =
+        out_.mfts.empty() ? std::uint16_t{0xBFFF} : out_.mfts.rbegin()->first.value;
+    for (ib::fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+      const NodeIndex n = graph.node_of(s);
+      SwitchWant want;
+      want.linear_fdb_top = top;
+      want.life_time_value = options_.packet_life_time;
+      const auto* port0 = observed_.port_info({n, 0});
+      want.has_multicast_top =
+          port0 != nullptr && (port0->capability_mask & ib::wire::port_cap::kMulticastFdbTop) != 0;
+      want.multicast_fdb_top = mcast_top;
+      out_.switches.push_back(want);
+    }
+  }
+
+  const PlanRequest& request_;
+  const PlanOptions& options_;
+  const Observed& observed_;
+  Desired out_;
+};
+
+}  // namespace
+
+ib::Result<Desired> make_plan(const PlanRequest& request) { return Planner(request).run(); }
+
+}  // namespace sm::plan

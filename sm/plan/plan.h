@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// From what was observed to what should be: LIDs, port attributes, routes, multicast. Pure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sm/plan/desired.h"
+#include "sm/plan/multicast.h"
+
+namespace sm::plan {
+
+struct PlanOptions {
+  std::uint8_t lmc{0};
+  bool lmc_enhanced_port0{false};  // enhanced switch ports 0 get `lmc` too
+  bool reassign_lids{false};
+  std::vector<std::string> engines{"minhop"};  // tried in order
+  std::uint64_t subnet_prefix{ib::kDefaultSubnetPrefix};
+  ib::Sl sm_sl{};
+  std::uint8_t subnet_timeout{18};
+  std::uint8_t packet_life_time{18};
+  std::uint8_t hoq_life{18}, leaf_hoq_life{16};
+  std::uint8_t vl_stall_count{7}, leaf_vl_stall_count{7};
+  std::uint8_t phy_errors{8}, overrun_errors{8};
+  std::uint8_t operational_vls_max{5};
+};
+
+struct PlanRequest {
+  const ib::discover::Observed* observed{};
+  PlanOptions options;
+  const StoredLids* stored{};
+  bool sa_state_lost{false};  // registrations did not survive: ports in use must register again
+  std::span<const MlidGroup> groups;
+  const Routing* previous{};  // what is programmed now, if anything
+};
+
+/// An error only when there is nothing to manage (the local port is down).
+ib::Result<Desired> make_plan(const PlanRequest& request);
+
+}  // namespace sm::plan

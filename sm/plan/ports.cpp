@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/plan/desired.h"
+
+namespace sm::plan {
+
+using ib::wire::PortInfo;
+
+bool satisfied(const PortWant& want, const PortInfo& info) {
+  if (!want.managed) return true;
+  if (want.end_port) {
+    if (info.lid != want.lid || info.lmc != want.lmc || info.master_sm_lid != want.sm_lid ||
+        info.master_sm_sl != want.sm_sl || info.gid_prefix != want.gid_prefix ||
+        info.m_key != want.m_key || info.m_key_lease_period != want.m_key_lease ||
+        info.m_key_protect_bits != want.m_key_protect ||
+        info.subnet_timeout != want.subnet_timeout || want.reregister)
+      return false;
+  }
+  const auto holds = [](std::uint8_t wanted, std::uint8_t actual, std::uint8_t leave) {
+    return wanted == leave || wanted == actual;
+  };
+  return holds(want.neighbor_mtu, info.neighbor_mtu, 0) &&
+         holds(want.operational_vls, info.operational_vls, 0) &&
+         holds(want.phy_errors, info.local_phy_errors, 0) &&
+         holds(want.overrun_errors, info.overrun_errors, 0) &&
+         holds(want.hoq_life, info.hoq_life, 255) &&
+         holds(want.vl_stall_count, info.vl_stall_count, 255);
+}
+
+void write_wanted(const PortWant& want, std::byte* port_info) {
+  ib::wire::View<PortInfo> view(port_info);
+  // 0 in these means "leave it as it is" (IBA 14.2.5.6).
+  view.set<&PortInfo::port_state>(ib::wire::PortState::NoChange);
+  view.set<&PortInfo::port_physical_state>(ib::wire::PhysState::NoChange);
+  view.set<&PortInfo::link_down_default_state>(0);
+  view.set<&PortInfo::link_width_enabled>(0);
+  view.set<&PortInfo::link_speed_enabled>(0);
+  view.set<&PortInfo::link_speed_ext_enabled>(0);
+  view.set<&PortInfo::client_reregister>(want.reregister);
+  if (want.end_port) {
+    view.set<&PortInfo::lid>(want.lid);
+    view.set<&PortInfo::lmc>(want.lmc);
+    view.set<&PortInfo::master_sm_lid>(want.sm_lid);
+    view.set<&PortInfo::master_sm_sl>(want.sm_sl);
+    view.set<&PortInfo::gid_prefix>(want.gid_prefix);
+    view.set<&PortInfo::m_key>(want.m_key);
+    view.set<&PortInfo::m_key_lease_period>(want.m_key_lease);
+    view.set<&PortInfo::m_key_protect_bits>(want.m_key_protect);
+    view.set<&PortInfo::subnet_timeout>(want.subnet_timeout);
+  }
+  if (want.neighbor_mtu != 0) view.set<&PortInfo::neighbor_mtu>(want.neighbor_mtu);
+  if (want.operational_vls != 0) view.set<&PortInfo::operational_vls>(want.operational_vls);
+  if (want.phy_errors != 0) view.set<&PortInfo::local_phy_errors>(want.phy_errors);
+  if (want.overrun_errors != 0) view.set<&PortInfo::overrun_errors>(want.overrun_errors);
+  if (want.hoq_life != 255) view.set<&PortInfo::hoq_life>(want.hoq_life);
+  if (want.vl_stall_count != 255) view.set<&PortInfo::vl_stall_count>(want.vl_stall_count);
+}
+
+}  // namespace sm::plan
