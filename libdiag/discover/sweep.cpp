@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <utility>
 
@@ -112,12 +113,24 @@ struct Sweep::Impl {
 
   SweepOptions options;
   Observed seen;
-  std::vector<mad::Request> queue;
-  std::size_t pending{0};
+  struct Todo {
+    Key key;
+    std::uint32_t modifier;
+  };
+  std::deque<Todo> todo;           // asked for, not yet made into requests
+  std::deque<NodeIndex> scanning;  // switches with ports left to read
+  std::size_t in_flight{0};
   bool finished{false};
 
   std::vector<PortRef> claim;  // by port index: what NodeInfo through this port named
-  std::vector<Duration> hint;  // by node: how slow its answers may be
+  struct Progress {
+    Duration hint{0};            // how slow its answers may be
+    std::uint16_t next_port{0};  // the next switch port to read; 0: not begun
+    std::uint8_t reading{0};     // PortInfos under way
+    bool queued{false};          // in `scanning`
+    bool silent{false};          // it did not answer: asked nothing more
+  };
+  std::vector<Progress> progress;  // by node
   std::unordered_map<Guid, PortRef> port_guids;
   struct Suspect {
     PortRef from, to;
@@ -129,31 +142,86 @@ struct Sweep::Impl {
 
   // ---- asking
 
-  void ask(Key key, const mad::DirectedRoute& route, std::uint64_t target, Guid guid,
-           std::uint32_t modifier) {
-    const std::uint64_t m_key = options.m_key ? options.m_key(guid) : 0;
-    queue.push_back(mad::smp_request(options.cookie_base + to_cookie(key), target, route,
-                                     wire::Method::Get, attribute_of(key.ask), modifier, m_key));
-    if (key.at.node != kNoNode && guid.value != 0) queue.back().resp_time_hint = hint[key.at.node];
-    ++pending;
-  }
-  void ask_local() { ask({Ask::Probe, {kNoNode, 0}}, {}, 1, Guid{0}, 0); }
-  void ask_node(Ask what, PortRef at, std::uint32_t modifier) {
-    const ObservedNode& n = seen.nodes[at.node];
-    ask({what, at}, n.route, n.info.node_guid.value, n.info.node_guid, modifier);
+  // Requests are made only as they can be sent: a PortInfo waiting in a queue would cost 400 bytes.
+  static constexpr std::size_t kInFlightMax = 2048;
+  static constexpr unsigned kReadingMax = 4;  // ports of one switch at a time
+
+  void ask(Ask what, PortRef at, std::uint32_t modifier) { todo.push_back({{what, at}, modifier}); }
+  void ask_local() { ask(Ask::Probe, {kNoNode, 0}, 0); }
+  void ask_port(PortRef at, bool extended) {
+    ask(extended ? Ask::PortInfoExt : Ask::PortInfo, at,
+        at.port | (extended ? wire::kPortInfoSmSupportsExtendedSpeeds : 0));
   }
   void probe(Ask what, PortRef at) {
-    const ObservedNode& n = seen.nodes[at.node];
-    if (n.route.hops.size() >= options.hops_max || n.route.hops.size() >= 63) {
+    const std::size_t hops = seen.nodes[at.node].route.hops.size();
+    if (hops >= std::min(options.hops_max, 63U)) {
       note(Trouble::Kind::TooFar, at, {what, at},
-           fmt::format("nothing beyond {} hops is looked at", n.route.hops.size()));
+           fmt::format("nothing beyond {} hops is looked at", hops));
       return;
     }
-    ask({what, at}, n.route.extended(at.port), mix(n.info.node_guid.value, at.port), Guid{0}, 0);
+    ask(what, at, 0);
   }
-  void ask_port(PortRef at, bool extended) {
-    ask_node(extended ? Ask::PortInfoExt : Ask::PortInfo, at,
-             at.port | (extended ? wire::kPortInfoSmSupportsExtendedSpeeds : 0));
+
+  mad::Request make_request(const Todo& t) {
+    const Key& key = t.key;
+    mad::DirectedRoute route;
+    std::uint64_t target = 1;
+    Guid guid{0};
+    Duration hint{0};
+    if (key.at.node != kNoNode) {
+      const ObservedNode& n = seen.nodes[key.at.node];
+      const bool through = key.ask == Ask::Probe || key.ask == Ask::Recheck;
+      route = through ? n.route.extended(key.at.port) : n.route;
+      target = through ? mix(n.info.node_guid.value, key.at.port) : n.info.node_guid.value;
+      if (!through) guid = n.info.node_guid;
+      if (!through) hint = progress[key.at.node].hint;
+    }
+    auto request = mad::smp_request(options.cookie_base + to_cookie(key), target, route,
+                                    wire::Method::Get, attribute_of(key.ask), t.modifier,
+                                    options.m_key ? options.m_key(guid) : 0);
+    request.resp_time_hint = hint;
+    ++in_flight;
+    return request;
+  }
+
+  std::vector<mad::Request> take_requests() {
+    std::vector<mad::Request> out;
+    while (!todo.empty() && in_flight < kInFlightMax) {
+      out.push_back(make_request(todo.front()));
+      todo.pop_front();
+    }
+    while (!scanning.empty() && in_flight < kInFlightMax) {
+      const NodeIndex n = scanning.front();
+      scanning.pop_front();
+      Progress& p = progress[n];
+      p.queued = false;
+      if (!readable(n) || p.reading >= kReadingMax) continue;
+      const PortRef at{n, static_cast<std::uint8_t>(p.next_port++)};
+      ++p.reading;
+      const bool extended =
+          (seen.port({n, 0}).info.capability_mask & wire::port_cap::kExtendedSpeeds) != 0;
+      out.push_back(
+          make_request({{extended ? Ask::PortInfoExt : Ask::PortInfo, at},
+                        at.port | (extended ? wire::kPortInfoSmSupportsExtendedSpeeds : 0)}));
+      scan(n);
+    }
+    return out;
+  }
+  bool readable(NodeIndex n) const {
+    return !progress[n].silent && seen.nodes[n].usable && progress[n].next_port != 0 &&
+           progress[n].next_port <= seen.nodes[n].info.num_ports;
+  }
+  void scan(NodeIndex n) {
+    if (progress[n].queued || progress[n].reading >= kReadingMax) return;
+    progress[n].queued = true;
+    scanning.push_back(n);
+  }
+  bool idle() {
+    while (!scanning.empty() && !readable(scanning.front())) {
+      progress[scanning.front()].queued = false;
+      scanning.pop_front();
+    }
+    return in_flight == 0 && todo.empty() && scanning.empty();
   }
 
   // ---- troubles
@@ -203,7 +271,11 @@ struct Sweep::Impl {
 
   void on_completion(const mad::Completion& c) {
     const Key key = from_cookie((c.cookie - options.cookie_base) & kCookieMask);
-    --pending;
+    --in_flight;
+    if (is_port_scan(key)) {
+      --progress[key.at.node].reading;
+      scan(key.at.node);
+    }
     std::string wrong;
     Trouble::Kind kind = Trouble::Kind::Silent;
     if (!c.reply) {
@@ -227,10 +299,24 @@ struct Sweep::Impl {
     } else {
       on_failure(key, kind, std::move(wrong));
     }
-    if (pending == 0 && !finished) settle();
+    if (idle() && !finished) settle();
+  }
+  /// One of the PortInfos that the scan of a switch counts.
+  bool is_port_scan(Key key) const {
+    if (key.ask != Ask::PortInfo && key.ask != Ask::PortInfoExt) return false;
+    return key.at.port != 0 && seen.nodes[key.at.node].info.node_type == wire::NodeType::Switch &&
+           progress[key.at.node].reading > 0;
   }
 
   void on_failure(Key key, Trouble::Kind kind, std::string what) {
+    const bool of_node = key.at.node != kNoNode && key.ask != Ask::Probe &&
+                         key.ask != Ask::Recheck && key.ask != Ask::VendorPortInfo;
+    if (of_node && kind == Trouble::Kind::Silent) {
+      // It answered before and does not now. One line, and no further question.
+      if (!std::exchange(progress[key.at.node].silent, true))
+        quarantine(key.at.node, kind, key, std::move(what));
+      return;
+    }
     switch (key.ask) {
       case Ask::Probe:
         note(kind, key.at.node == kNoNode ? PortRef{} : key.at, key, std::move(what));
@@ -361,7 +447,7 @@ struct Sweep::Impl {
     seen.nodes.push_back(std::move(seen_node));
     seen.ports.resize(seen.fabric.node(n).first_port + info.num_ports + std::size_t{1});
     claim.resize(seen.ports.size());
-    hint.push_back(Duration{0});
+    progress.emplace_back();
     const std::uint8_t port = info.local_port_num.value;
     if (from) {
       claim[seen.port_index(from)] = {n, port};
@@ -375,9 +461,9 @@ struct Sweep::Impl {
     port_guids.emplace(info.port_guid, PortRef{n, guid_port});
     seen.fabric.port(n, guid_port).guid = info.port_guid;
     seen.fabric.port(n, guid_port).present = true;
-    if (options.descriptions) ask_node(Ask::Description, {n, 0}, 0);
+    if (options.descriptions) ask(Ask::Description, {n, 0}, 0);
     if (info.node_type == wire::NodeType::Switch) {
-      ask_node(Ask::SwitchInfo, {n, 0}, 0);
+      ask(Ask::SwitchInfo, {n, 0}, 0);
     } else {
       ask_port({n, port}, false);
     }
@@ -406,17 +492,19 @@ struct Sweep::Impl {
     seen.update_port(key.at, bytes);
     seen.port(key.at).extended = key.ask == Ask::PortInfoExt;
     const bool knows_extended = (info.capability_mask & wire::port_cap::kExtendedSpeeds) != 0;
-    if (!is_switch || key.at.port == 0) hint[n] = resp_time(info.resp_time_value);
+    if (!is_switch || key.at.port == 0) progress[n].hint = resp_time(info.resp_time_value);
     if (is_switch && key.at.port == 0) {
-      for (unsigned p = 1; p <= node.num_ports; ++p)
-        ask_port({n, static_cast<std::uint8_t>(p)}, knows_extended);
+      if (progress[n].next_port == 0) {
+        progress[n].next_port = 1;
+        scan(n);
+      }
       return;
     }
     if (!is_switch && knows_extended && key.ask == Ask::PortInfo && !seen.port(key.at).extended) {
       ask_port(key.at, true);
     } else if (options.fdr10 && answers_vendor_port_info(node.vendor_id, node.device_id) &&
                may_run_fdr10(info)) {
-      ask_node(Ask::VendorPortInfo, key.at, key.at.port);
+      ask(Ask::VendorPortInfo, key.at, key.at.port);
     }
     // The local CA's own port is the first hop; a CA further away forwards nothing.
     const bool local_ca = !is_switch && key.at == seen.local_port && key.ask == Ask::PortInfo;
@@ -480,9 +568,9 @@ struct Sweep::Impl {
       }
     });
     for (const Suspect& s : suspects)
-      if (s.to_is_down) ask_node(Ask::RecheckPort, s.to, s.to.port);
+      if (s.to_is_down) ask(Ask::RecheckPort, s.to, s.to.port);
     for (const auto& [port, _] : again) probe(Ask::Recheck, port);
-    return pending > 0;
+    return !idle();
   }
 
   void judge() {
@@ -531,7 +619,7 @@ struct Sweep::Impl {
 Sweep::Sweep(SweepOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Sweep::~Sweep() = default;
 
-std::vector<mad::Request> Sweep::take_requests() { return std::exchange(impl_->queue, {}); }
+std::vector<mad::Request> Sweep::take_requests() { return impl_->take_requests(); }
 void Sweep::on_completion(Instant, const mad::Completion& completion) {
   impl_->on_completion(completion);
 }

@@ -40,8 +40,11 @@ struct PortWant {
   // External ports of switches; 255 leaves the field alone.
   std::uint8_t hoq_life{255};
   std::uint8_t vl_stall_count{255};
+  friend bool operator==(const PortWant&, const PortWant&) = default;
 };
 
+/// `want` with every field it asks for replaced by what `info` says.
+PortWant held(const PortWant& want, const ib::wire::PortInfo& info);
 /// True when `info` already says everything that `want` asks for, the port's state aside.
 bool satisfied(const PortWant& want, const ib::wire::PortInfo& info);
 /// Writes what `want` asks for into the bytes of a PortInfo that was read; every other bit stays,

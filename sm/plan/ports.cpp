@@ -5,25 +5,31 @@ namespace sm::plan {
 
 using ib::wire::PortInfo;
 
-bool satisfied(const PortWant& want, const PortInfo& info) {
-  if (!want.managed) return true;
+PortWant held(const PortWant& want, const PortInfo& info) {
+  PortWant h = want;
+  h.reregister = false;  // an event, not a state
   if (want.end_port) {
-    if (info.lid != want.lid || info.lmc != want.lmc || info.master_sm_lid != want.sm_lid ||
-        info.master_sm_sl != want.sm_sl || info.gid_prefix != want.gid_prefix ||
-        info.m_key != want.m_key || info.m_key_lease_period != want.m_key_lease ||
-        info.m_key_protect_bits != want.m_key_protect ||
-        info.subnet_timeout != want.subnet_timeout || want.reregister)
-      return false;
+    h.lid = info.lid;
+    h.lmc = info.lmc;
+    h.sm_lid = info.master_sm_lid;
+    h.sm_sl = info.master_sm_sl;
+    h.gid_prefix = info.gid_prefix;
+    h.m_key = info.m_key;
+    h.m_key_lease = info.m_key_lease_period;
+    h.m_key_protect = info.m_key_protect_bits;
+    h.subnet_timeout = info.subnet_timeout;
   }
-  const auto holds = [](std::uint8_t wanted, std::uint8_t actual, std::uint8_t leave) {
-    return wanted == leave || wanted == actual;
-  };
-  return holds(want.neighbor_mtu, info.neighbor_mtu, 0) &&
-         holds(want.operational_vls, info.operational_vls, 0) &&
-         holds(want.phy_errors, info.local_phy_errors, 0) &&
-         holds(want.overrun_errors, info.overrun_errors, 0) &&
-         holds(want.hoq_life, info.hoq_life, 255) &&
-         holds(want.vl_stall_count, info.vl_stall_count, 255);
+  if (want.neighbor_mtu != 0) h.neighbor_mtu = info.neighbor_mtu;
+  if (want.operational_vls != 0) h.operational_vls = info.operational_vls;
+  if (want.phy_errors != 0) h.phy_errors = info.local_phy_errors;
+  if (want.overrun_errors != 0) h.overrun_errors = info.overrun_errors;
+  if (want.hoq_life != 255) h.hoq_life = info.hoq_life;
+  if (want.vl_stall_count != 255) h.vl_stall_count = info.vl_stall_count;
+  return h;
+}
+
+bool satisfied(const PortWant& want, const PortInfo& info) {
+  return !want.managed || held(want, info) == want;
 }
 
 void write_wanted(const PortWant& want, std::byte* port_info) {

@@ -1,0 +1,622 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/apply/apply.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <set>
+
+#include "libdiag/base/text.h"
+#include "libdiag/discover/sweep.h"
+
+namespace sm::apply {
+namespace {
+
+using ib::discover::Observed;
+using ib::discover::ObservedPort;
+using ib::fabric::kNoSwitch;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+using ib::fabric::SwitchIndex;
+using ib::wire::PortInfo;
+using ib::wire::PortState;
+using plan::Desired;
+using plan::PortWant;
+
+constexpr std::size_t kLftBlock = 64, kMftBlock = 32, kMftPorts = 16;
+
+enum class Kind : std::uint8_t {
+  SetPort = 1,
+  GetPort,
+  SetSwitch,
+  SetLft,
+  GetLft,
+  SetMft,
+  GetMft,
+};
+
+/// One request to one node. `arg` is a port, an LFT block, or MFT block << 4 | position.
+struct Work {
+  Kind kind;
+  std::uint32_t arg;
+};
+
+struct Key {
+  Kind kind;
+  std::uint32_t arg;
+  NodeIndex node;
+};
+ib::mad::Cookie to_cookie(Key k) {
+  return static_cast<ib::mad::Cookie>(k.kind) << 44 | static_cast<ib::mad::Cookie>(k.arg) << 24 |
+         k.node;
+}
+Key from_cookie(ib::mad::Cookie c) {
+  return {static_cast<Kind>((c >> 44) & 0xF), static_cast<std::uint32_t>((c >> 24) & 0xFFFFF),
+          static_cast<NodeIndex>(c & 0xFFFFFF)};
+}
+
+std::string_view describe(Kind kind) {
+  switch (kind) {
+    case Kind::SetPort:
+      return "Set(PortInfo)";
+    case Kind::GetPort:
+      return "Get(PortInfo)";
+    case Kind::SetSwitch:
+      return "Set(SwitchInfo)";
+    case Kind::SetLft:
+      return "Set(LinearForwardingTable)";
+    case Kind::GetLft:
+      return "Get(LinearForwardingTable)";
+    case Kind::SetMft:
+      return "Set(MulticastForwardingTable)";
+    case Kind::GetMft:
+      return "Get(MulticastForwardingTable)";
+  }
+  return "";
+}
+
+}  // namespace
+
+struct Apply::Impl {
+  /// How far a node is in the present phase.
+  struct Cursor {
+    std::uint8_t step{0};
+    std::uint32_t at{0};
+    std::uint32_t in_flight{0};
+    bool queued{false};
+    bool failed{false};
+    bool was_warm{false};  // its tables may hold something good
+  };
+
+  std::shared_ptr<const Desired> desired;
+  Observed& seen;
+  Known& known;
+  ApplyOptions options;
+  Phase phase{Phase::Read};
+  std::vector<Cursor> cursors;
+  std::deque<NodeIndex> ready;
+  std::size_t in_flight{0};
+  std::uint64_t sets{0};
+  bool restarted{false};
+  std::vector<Failure> failures;
+  std::vector<std::uint16_t> mft_blocks;
+  std::set<PortRef> read_again;    // ports to be read before their node's next step
+  std::set<PortRef> acknowledged;  // a Set of this port's wanted fields was answered
+
+  Impl(std::shared_ptr<const Desired> d, Observed& o, Known& k, ApplyOptions opt)
+      : desired(std::move(d)), seen(o), known(k), options(std::move(opt)) {
+    cursors.resize(seen.nodes.size());
+    prepare_tables();
+    prepare_multicast();
+    begin(Phase::Read);
+  }
+
+  // ---- tables
+
+  SwitchIndex switch_of(NodeIndex n) const {
+    return seen.fabric.node(n).is_switch() ? desired->routing->graph.switch_of(n) : kNoSwitch;
+  }
+  std::size_t lft_blocks() const {
+    return desired->routing->lfts.lid_count() / kLftBlock +
+           (desired->routing->lfts.lid_count() % kLftBlock ? 1 : 0);
+  }
+  SwitchTables& tables(NodeIndex n) { return known.tables[seen.fabric.node(n).guid]; }
+
+  void prepare_tables() {
+    for (NodeIndex n = 0; n < seen.nodes.size(); ++n) {
+      if (!desired->node_managed[n] || switch_of(n) == kNoSwitch) continue;
+      const auto& info = *seen.nodes[n].switch_info;
+      SwitchTables& t = tables(n);
+      // LinearFDBTop 0: this switch was never programmed, or lost everything in a reboot.
+      const bool cold = info.linear_fdb_top == 0;
+      if (cold) t = {};
+      cursors[n].was_warm = !cold;
+      const std::size_t lids = lft_blocks() * kLftBlock;
+      if (t.lft.size() < lids) t.lft.resize(lids, ib::routes::kNoPort);
+      if (t.lft_known.size() < lft_blocks()) t.lft_known.resize(lft_blocks(), false);
+    }
+  }
+
+  void prepare_multicast() {
+    std::set<std::uint16_t> blocks;
+    for (const auto& [mlid, masks] : desired->mfts)
+      blocks.insert(static_cast<std::uint16_t>((mlid.value - ib::kLidMulticastMin.value) /
+                                               static_cast<int>(kMftBlock)));
+    for (const auto& [guid, t] : known.tables)
+      for (const auto& [key, block] : t.mft) blocks.insert(key.first);
+    mft_blocks.assign(blocks.begin(), blocks.end());
+  }
+  std::size_t mft_positions(NodeIndex n) const {
+    return (seen.fabric.node(n).num_ports + kMftPorts) / kMftPorts;
+  }
+
+  std::array<std::uint8_t, kLftBlock> wanted_lft(SwitchIndex s, std::uint32_t block) const {
+    std::array<std::uint8_t, kLftBlock> out;
+    out.fill(ib::routes::kNoPort);
+    const auto row = desired->routing->lfts.row(s);
+    const std::size_t first = block * kLftBlock;
+    if (first < row.size())
+      std::copy_n(row.begin() + static_cast<std::ptrdiff_t>(first),
+                  std::min(kLftBlock, row.size() - first), out.begin());
+    return out;
+  }
+  std::array<std::uint16_t, kMftBlock> wanted_mft(SwitchIndex s, std::uint16_t block,
+                                                  unsigned position) const {
+    std::array<std::uint16_t, kMftBlock> out{};
+    const auto first = static_cast<std::uint16_t>(ib::kLidMulticastMin.value + block * kMftBlock);
+    for (auto it = desired->mfts.lower_bound(ib::Lid{first});
+         it != desired->mfts.end() && it->first.value < first + kMftBlock; ++it) {
+      const auto mask = it->second.find(s);
+      if (mask == it->second.end()) continue;
+      for (unsigned i = 0; i < kMftPorts; ++i)
+        if (mask->second.test(static_cast<unsigned>(position * kMftPorts) + i))
+          out[it->first.value - first] |= static_cast<std::uint16_t>(1U << i);
+    }
+    return out;
+  }
+
+  // ---- phases
+
+  void begin(Phase next) {
+    phase = next;
+    if (phase == Phase::Done) return;
+    for (NodeIndex n = 0; n < cursors.size(); ++n) {
+      cursors[n].step = 0;
+      cursors[n].at = 0;
+      if (desired->node_managed[n] && !cursors[n].failed) enqueue(n);
+    }
+  }
+  void enqueue(NodeIndex n) {
+    if (cursors[n].queued) return;
+    cursors[n].queued = true;
+    ready.push_back(n);
+  }
+  /// Phases without work pass at once.
+  void move_on() {
+    while (phase != Phase::Done && in_flight == 0 && ready.empty())
+      begin(static_cast<Phase>(static_cast<int>(phase) + 1));
+  }
+
+  std::vector<ib::mad::Request> take_requests() {
+    std::vector<ib::mad::Request> out;
+    do {
+      move_on();
+      while (!ready.empty() && in_flight < options.in_all) {
+        const NodeIndex n = ready.front();
+        ready.pop_front();
+        Cursor& c = cursors[n];
+        c.queued = false;
+        if (c.failed || c.in_flight >= options.per_node) continue;
+        bool wait = false;
+        const auto work = next_work(n, wait);
+        if (!work) continue;  // finished, or woken by its last answer when `wait`
+        out.push_back(request_for(n, *work));
+        ++c.in_flight;
+        ++in_flight;
+        if (c.in_flight < options.per_node) enqueue(n);
+      }
+    } while (out.empty() && in_flight == 0 && phase != Phase::Done);
+    return out;
+  }
+
+  // ---- what a node needs next in this phase
+
+  std::optional<Work> next_work(NodeIndex n, bool& wait) {
+    if (const auto it = read_again.lower_bound({n, 0}); it != read_again.end() && it->node == n) {
+      const Work work{Kind::GetPort, it->port};
+      read_again.erase(it);
+      return work;
+    }
+    switch (phase) {
+      case Phase::Read:
+        return next_read(n);
+      case Phase::Settle:
+        return next_settle(n, wait);
+      case Phase::Arm:
+        return next_state(n, PortState::Initialize);
+      case Phase::Activate:
+        return next_state(n, PortState::Armed);
+      case Phase::Done:
+        return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Work> next_read(NodeIndex n) {
+    const SwitchIndex s = switch_of(n);
+    if (s == kNoSwitch || !cursors[n].was_warm) return std::nullopt;
+    Cursor& c = cursors[n];
+    SwitchTables& t = tables(n);
+    if (c.step == 0) {
+      const std::size_t held = seen.nodes[n].switch_info->linear_fdb_top / kLftBlock + 1;
+      for (; c.at < std::min(held, lft_blocks()); ++c.at)
+        if (!t.lft_known[c.at]) return Work{Kind::GetLft, c.at++};
+      c.step = 1;
+      c.at = 0;
+    }
+    // The first block holds the IPoIB groups of any subnet manager.
+    for (; c.at < mft_positions(n); ++c.at)
+      if (!t.mft.contains({0, static_cast<std::uint8_t>(c.at)})) return Work{Kind::GetMft, c.at++};
+    return std::nullopt;
+  }
+
+  bool port_needs_set(PortRef p) const {
+    const std::size_t i = seen.port_index(p);
+    const PortWant& want = desired->ports[i];
+    const ObservedPort& port = seen.ports[i];
+    if (!want.managed || !port.known) return false;
+    if (want.restart) return true;
+    PortWant asked = want;
+    if (acknowledged.contains(p)) asked.reregister = false;
+    if (satisfied(asked, port.info)) return false;
+    if (asked.reregister) return true;
+    const auto it = known.stubborn.find({seen.fabric.node(p.node).guid, p.port});
+    return it == known.stubborn.end() || it->second.want != asked ||
+           it->second.held != held(asked, port.info);
+  }
+
+  std::optional<Work> next_settle(NodeIndex n, bool& wait) {
+    Cursor& c = cursors[n];
+    const SwitchIndex s = switch_of(n);
+    const unsigned ports = seen.fabric.node(n).num_ports;
+    if (c.step == 0) {
+      for (; c.at <= ports; ++c.at) {
+        const PortRef p{n, static_cast<std::uint8_t>(c.at)};
+        const PortWant& want = desired->ports[seen.port_index(p)];
+        // A switch's external port in INIT gets its fields with the step to ARMED.
+        const bool later = s != kNoSwitch && c.at != 0 && want.activate &&
+                           seen.port(p).info.port_state == PortState::Initialize;
+        if (!later && port_needs_set(p)) return Work{Kind::SetPort, c.at++};
+      }
+      c.step = 1;
+      c.at = 0;
+    }
+    if (s == kNoSwitch) return std::nullopt;
+    if (c.step == 1) {
+      c.step = 2;
+      const auto& info = *seen.nodes[n].switch_info;
+      const auto& want = desired->switches[s];
+      if (info.port_state_change || info.life_time_value != want.life_time_value ||
+          !cursors[n].was_warm) {
+        return Work{Kind::SetSwitch, 0};
+      }
+    }
+    SwitchTables& t = tables(n);
+    if (c.step == 2) {
+      if (desired->program_lfts) {
+        for (; c.at < lft_blocks(); ++c.at) {
+          const auto wanted = wanted_lft(s, c.at);
+          const auto held = t.lft.begin() + static_cast<std::ptrdiff_t>(c.at * kLftBlock);
+          if (!t.lft_known[c.at] || !std::equal(wanted.begin(), wanted.end(), held))
+            return Work{Kind::SetLft, c.at++};
+        }
+      }
+      c.step = 3;
+      c.at = 0;
+    }
+    if (c.step == 3) {
+      const auto positions = static_cast<std::uint32_t>(mft_positions(n));
+      for (; c.at < mft_blocks.size() * positions; ++c.at) {
+        const std::uint16_t block = mft_blocks[c.at / positions];
+        const auto position = static_cast<std::uint8_t>(c.at % positions);
+        if (block * kMftBlock >= seen.nodes[n].switch_info->multicast_fdb_cap) continue;
+        const auto held = t.mft.find({block, position});
+        if (held != t.mft.end() && held->second == wanted_mft(s, block, position)) continue;
+        ++c.at;
+        return Work{Kind::SetMft, static_cast<std::uint32_t>(block) << 4 | position};
+      }
+      c.step = 4;
+    }
+    if (c.step == 4) {
+      // The top goes up only when everything below it is written.
+      if (c.in_flight > 0) {
+        wait = true;
+        return std::nullopt;
+      }
+      c.step = 5;
+      const auto& info = *seen.nodes[n].switch_info;
+      const auto& want = desired->switches[s];
+      const bool top_differs = desired->program_lfts && info.linear_fdb_top != want.linear_fdb_top;
+      const bool mcast_differs =
+          want.has_multicast_top && info.multicast_fdb_top != want.multicast_fdb_top;
+      if (top_differs || mcast_differs) return Work{Kind::SetSwitch, 1};
+    }
+    return std::nullopt;
+  }
+
+  /// Ports to be moved up from `from`. To ACTIVE only where the far end is armed too.
+  std::optional<Work> next_state(NodeIndex n, PortState from) {
+    Cursor& c = cursors[n];
+    for (; c.at <= seen.fabric.node(n).num_ports; ++c.at) {
+      const PortRef p{n, static_cast<std::uint8_t>(c.at)};
+      const std::size_t i = seen.port_index(p);
+      const PortWant& want = desired->ports[i];
+      if (!want.managed || !want.activate || want.restart || !seen.ports[i].known) continue;
+      const PortInfo& info = seen.ports[i].info;
+      if (info.port_state != from) continue;
+      if (want.end_port && info.lid != want.lid) continue;  // the LID did not take
+      const PortRef q = seen.fabric.port(p).peer;
+      if (q) {
+        if (cursors[q.node].failed) continue;
+        if (from == PortState::Armed && seen.port(q).info.port_state < PortState::Armed) continue;
+      }
+      return Work{Kind::SetPort, c.at++};
+    }
+    return std::nullopt;
+  }
+
+  // ---- requests
+
+  ib::mad::Request request_for(NodeIndex n, const Work& work) {
+    const auto& node = seen.nodes[n];
+    const ib::Guid guid = node.info.node_guid;
+    std::uint16_t attribute = 0;
+    std::uint32_t modifier = 0;
+    ib::wire::Method method = ib::wire::Method::Set;
+    switch (work.kind) {
+      case Kind::GetPort:
+        method = ib::wire::Method::Get;
+        [[fallthrough]];
+      case Kind::SetPort:
+        attribute = ib::wire::attr::kPortInfo;
+        modifier = work.arg;
+        if (seen.port({n, static_cast<std::uint8_t>(work.arg)}).extended)
+          modifier |= ib::wire::kPortInfoSmSupportsExtendedSpeeds;
+        break;
+      case Kind::SetSwitch:
+        attribute = ib::wire::attr::kSwitchInfo;
+        break;
+      case Kind::GetLft:
+        method = ib::wire::Method::Get;
+        [[fallthrough]];
+      case Kind::SetLft:
+        attribute = ib::wire::attr::kLinearForwarding;
+        modifier = work.arg;
+        break;
+      case Kind::GetMft:
+        method = ib::wire::Method::Get;
+        [[fallthrough]];
+      case Kind::SetMft:
+        attribute = ib::wire::attr::kMulticastForwarding;
+        modifier = (work.arg & 0xF) << 28 | work.arg >> 4;
+        break;
+    }
+    const std::uint64_t m_key = options.m_key ? options.m_key(guid) : 0;
+    auto request = ib::mad::smp_request(options.cookie_base + to_cookie({work.kind, work.arg, n}),
+                                        guid.value, node.route, method, attribute, modifier, m_key);
+    if (method == ib::wire::Method::Set) {
+      ++sets;
+      fill(n, work, request.mad);
+    }
+    return request;
+  }
+
+  void fill(NodeIndex n, const Work& work, ib::wire::Mad& mad) {
+    const SwitchIndex s = switch_of(n);
+    switch (work.kind) {
+      case Kind::SetPort: {
+        const PortRef p{n, static_cast<std::uint8_t>(work.arg)};
+        const std::size_t i = seen.port_index(p);
+        std::copy(seen.ports[i].bytes.begin(), seen.ports[i].bytes.end(), mad.data());
+        PortWant want = desired->ports[i];
+        if (acknowledged.contains(p)) want.reregister = false;
+        write_wanted(want, mad.data());
+        ib::wire::View<PortInfo> view(mad.data());
+        if (phase == Phase::Settle && want.restart) {
+          view.set<&PortInfo::port_state>(PortState::Down);
+          restarted = true;
+        }
+        if (phase == Phase::Arm) view.set<&PortInfo::port_state>(PortState::Armed);
+        if (phase == Phase::Activate) view.set<&PortInfo::port_state>(PortState::Active);
+        break;
+      }
+      case Kind::SetSwitch: {
+        ib::wire::SwitchInfo info = *seen.nodes[n].switch_info;
+        const auto& want = desired->switches[s];
+        info.life_time_value = want.life_time_value;
+        // Written as 1 it clears (IBA 14.2.5.4); later changes set it again.
+        info.port_state_change = info.port_state_change && work.arg == 0;
+        // Before the blocks are written the top only goes down, except on a switch without any.
+        if (desired->program_lfts && (work.arg == 1 || !cursors[n].was_warm))
+          info.linear_fdb_top = want.linear_fdb_top;
+        if (want.has_multicast_top && work.arg == 1)
+          info.multicast_fdb_top = want.multicast_fdb_top;
+        ib::wire::set_body(mad, info);
+        break;
+      }
+      case Kind::SetLft: {
+        const auto block = wanted_lft(s, work.arg);
+        std::transform(block.begin(), block.end(), mad.data(),
+                       [](std::uint8_t v) { return std::byte{v}; });
+        break;
+      }
+      case Kind::SetMft: {
+        ib::wire::MulticastForwardingTable table;
+        table.port_mask = wanted_mft(s, static_cast<std::uint16_t>(work.arg >> 4), work.arg & 0xF);
+        ib::wire::set_body(mad, table);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+
+  // ---- answers
+
+  void on_completion(const ib::mad::Completion& completion) {
+    const Key key =
+        from_cookie((completion.cookie - options.cookie_base) & ((ib::mad::Cookie{1} << 48) - 1));
+    --in_flight;
+    Cursor& c = cursors[key.node];
+    --c.in_flight;
+    if (!completion.reply) {
+      on_silence(key, completion);
+    } else if (const ib::wire::Mad& mad = completion.reply->mad; mad.status() != 0) {
+      on_refusal(key, mad.status());
+    } else {
+      on_answer(key, mad);
+    }
+    if (!c.failed) enqueue(key.node);
+  }
+
+  std::string where(const Key& key) const {
+    const auto& node = seen.fabric.node(key.node);
+    std::string text = fmt::format("{} to {} \"{}\"", describe(key.kind), to_string(node.guid),
+                                   ib::printable(node.description));
+    if (key.kind == Kind::SetPort || key.kind == Kind::GetPort)
+      text += fmt::format(" port {}", key.arg);
+    if (key.kind == Kind::SetLft || key.kind == Kind::GetLft)
+      text += fmt::format(" block {}", key.arg);
+    return text;
+  }
+  void note(const Key& key, bool timed_out, std::string_view what) {
+    const bool port = key.kind == Kind::SetPort || key.kind == Kind::GetPort;
+    failures.push_back({key.node, port ? static_cast<std::uint8_t>(key.arg) : std::uint8_t{0},
+                        timed_out, fmt::format("{}: {}", where(key), what)});
+  }
+
+  void on_silence(const Key& key, const ib::mad::Completion& completion) {
+    Cursor& c = cursors[key.node];
+    if (!c.failed) note(key, true, completion.reply.error().message);
+    c.failed = true;
+    forget(key);
+  }
+  /// What a device holds after a Set without an answer is not known.
+  void forget(const Key& key) {
+    if (key.kind == Kind::SetLft) tables(key.node).lft_known[key.arg] = false;
+    if (key.kind == Kind::SetMft)
+      tables(key.node).mft.erase(
+          {static_cast<std::uint16_t>(key.arg >> 4), static_cast<std::uint8_t>(key.arg & 0xF)});
+  }
+
+  void on_refusal(const Key& key, std::uint16_t status) {
+    // A port that went ACTIVE by itself (its peer's first packet moves it) refuses the step; what
+    // it says now decides.
+    if (key.kind == Kind::SetPort && phase == Phase::Activate) {
+      read_again.insert({key.node, static_cast<std::uint8_t>(key.arg)});
+      return;
+    }
+    note(key, false, fmt::format("status 0x{:04x}", status));
+    forget(key);
+  }
+
+  void on_answer(const Key& key, const ib::wire::Mad& mad) {
+    switch (key.kind) {
+      case Kind::SetPort:
+      case Kind::GetPort:
+        on_port(key, mad);
+        break;
+      case Kind::SetSwitch:
+        seen.nodes[key.node].switch_info = ib::wire::body<ib::wire::SwitchInfo>(mad);
+        break;
+      case Kind::SetLft:
+      case Kind::GetLft: {
+        SwitchTables& t = tables(key.node);
+        std::transform(mad.data(), mad.data() + kLftBlock,
+                       t.lft.begin() + static_cast<std::ptrdiff_t>(key.arg * kLftBlock),
+                       [](std::byte b) { return static_cast<std::uint8_t>(b); });
+        t.lft_known[key.arg] = true;
+        break;
+      }
+      case Kind::SetMft:
+      case Kind::GetMft:
+        tables(key.node).mft[{static_cast<std::uint16_t>(key.arg >> 4),
+                              static_cast<std::uint8_t>(key.arg & 0xF)}] =
+            ib::wire::body<ib::wire::MulticastForwardingTable>(mad).port_mask;
+        break;
+    }
+  }
+
+  void on_port(const Key& key, const ib::wire::Mad& mad) {
+    const PortRef p{key.node, static_cast<std::uint8_t>(key.arg)};
+    const auto info = ib::wire::body<PortInfo>(mad);
+    if (auto wrong = ib::discover::implausible(info, seen.nodes[key.node].info, p.port);
+        !wrong.empty()) {
+      note(key, false, "answered with a PortInfo whose " + wrong);
+      return;
+    }
+    seen.update_port(p, mad.data());
+    if (key.kind == Kind::GetPort) return;
+    acknowledged.insert(p);
+    PortWant want = desired->ports[seen.port_index(p)];
+    want.reregister = false;
+    const std::pair who{seen.fabric.node(p.node).guid, p.port};
+    if (satisfied(want, info)) {
+      known.stubborn.erase(who);
+    } else {
+      known.stubborn[who] = {want, held(want, info)};
+    }
+  }
+};
+
+Apply::Apply(std::shared_ptr<const Desired> desired, Observed& observed, Known& known,
+             ApplyOptions options)
+    : impl_(std::make_unique<Impl>(std::move(desired), observed, known, std::move(options))) {}
+Apply::~Apply() = default;
+
+std::vector<ib::mad::Request> Apply::take_requests() { return impl_->take_requests(); }
+void Apply::on_completion(ib::Instant, const ib::mad::Completion& completion) {
+  impl_->on_completion(completion);
+}
+bool Apply::done() const { return impl_->phase == Phase::Done; }
+Phase Apply::phase() const { return impl_->phase; }
+std::uint64_t Apply::sets() const { return impl_->sets; }
+bool Apply::restarted_links() const { return impl_->restarted; }
+const std::vector<Failure>& Apply::failures() const { return impl_->failures; }
+
+std::vector<Missing> missing_ports(const Desired& desired, const Observed& observed,
+                                   const std::vector<Failure>& failures) {
+  std::vector<Missing> out;
+  const auto why = [&](PortRef p, std::string fallback) {
+    for (const Failure& f : failures)
+      if (f.node == p.node && (f.timed_out || f.port == p.port)) return f.message;
+    return fallback;
+  };
+  for (NodeIndex n = 0; n < observed.nodes.size(); ++n) {
+    for (unsigned i = 0; i <= observed.fabric.node(n).num_ports; ++i) {
+      const PortRef p{n, static_cast<std::uint8_t>(i)};
+      const PortWant& want = desired.ports[observed.port_index(p)];
+      if (!want.managed) continue;
+      const PortInfo& info = observed.port(p).info;
+      if (want.end_port && info.lid != want.lid) {
+        out.push_back(
+            {p, info.port_state, why(p, fmt::format("LID {} was not taken", want.lid.value))});
+      } else if (want.activate && info.port_state != PortState::Active) {
+        out.push_back({p, info.port_state, why(p, "did not become ACTIVE")});
+      }
+    }
+  }
+  for (const plan::LidAssignment& a : desired.lids)
+    if (a.lid == ib::kNoLid)
+      out.push_back({a.port, observed.port(a.port).info.port_state, "no LID is left for it"});
+  for (const Failure& f : failures) {
+    const auto node = [&](const Missing& m) { return m.port.node == f.node; };
+    if (std::ranges::none_of(out, node))
+      out.push_back({{f.node, f.port}, observed.port({f.node, f.port}).info.port_state, f.message});
+  }
+  return out;
+}
+
+}  // namespace sm::apply

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Apply: the difference between what should be and what was observed, sent as SubnSets in phases.
+// A machine. What a device answers goes into Observed at once, so a Set that failed simply leaves
+// its difference for the next time; there is no other retry logic.
+//
+//   Read      tables of switches that may hold good ones already (their content is not known yet)
+//   Settle    LIDs and other fields of ports, SwitchInfo, LFT and MFT blocks, all pipelined
+//   Arm       INIT -> ARMED, with the port's other fields
+//   Activate  ARMED -> ACTIVE, where both ends are armed
+//
+// Each phase ends when everything asked in it is answered or given up. A device that does not
+// answer is asked nothing more, so that any number of dead ones cost one transaction time-out
+// together.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "libdiag/mad/session.h"
+#include "sm/plan/desired.h"
+
+namespace sm::apply {
+
+/// What a switch's forwarding tables are known to hold, from answers.
+struct SwitchTables {
+  std::vector<std::uint8_t> lft;  // by LID, as far as known
+  std::vector<bool> lft_known;    // by block of 64
+  std::map<std::pair<std::uint16_t, std::uint8_t>, std::array<std::uint16_t, 32>>
+      mft;  // by block and position
+};
+
+/// What outlives one sweep: tables by switch, and ports that answered a Set with something else
+/// than was asked (asked the same again they would answer the same again).
+struct Known {
+  std::unordered_map<ib::Guid, SwitchTables> tables;
+  struct Stubborn {
+    plan::PortWant want;
+    plan::PortWant held;  // what it answered, in the same terms
+  };
+  std::map<std::pair<ib::Guid, std::uint8_t>, Stubborn> stubborn;
+};
+
+enum class Phase { Read, Settle, Arm, Activate, Done };
+
+struct Failure {
+  ib::fabric::NodeIndex node{};
+  std::uint8_t port{};
+  bool timed_out{false};
+  std::string message;  // what was attempted, on what, what came back
+};
+
+struct ApplyOptions {
+  std::function<std::uint64_t(ib::Guid)> m_key;  // by node GUID; empty: none
+  std::uint32_t per_node{4};                     // requests under way to one node
+  std::uint32_t in_all{1024};
+  ib::mad::Cookie cookie_base{0};  // added to every cookie; the low 48 bits are ours
+};
+
+class Apply : public ib::mad::Exchange {
+ public:
+  /// `observed` and `known` are updated as answers come and must outlive this.
+  Apply(std::shared_ptr<const plan::Desired> desired, ib::discover::Observed& observed,
+        Known& known, ApplyOptions options = {});
+  ~Apply() override;
+
+  std::vector<ib::mad::Request> take_requests() override;
+  void on_completion(ib::Instant now, const ib::mad::Completion& completion) override;
+  bool done() const override;
+
+  Phase phase() const;
+  std::uint64_t sets() const;    // SubnSets sent so far
+  bool restarted_links() const;  // some links were taken down to change them: sweep again
+  const std::vector<Failure>& failures() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A managed port that is not as desired, and why in words.
+struct Missing {
+  ib::fabric::PortRef port;
+  ib::wire::PortState state{};
+  std::string reason;
+};
+std::vector<Missing> missing_ports(const plan::Desired& desired,
+                                   const ib::discover::Observed& observed,
+                                   const std::vector<Failure>& failures);
+
+}  // namespace sm::apply
