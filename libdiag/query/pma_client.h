@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// PMA client: port counters, read and never reset. Request builders and answer readers for
+// machines, blocking calls for tools.
+#pragma once
+
+#include "libdiag/mad/session.h"
+#include "libdiag/wire/gmp_attributes.h"
+
+namespace ib::query {
+
+/// ClassPortInfo:CapabilityMask of class 0x04 (IBA 16.1.3.1).
+namespace pma_cap {
+inline constexpr std::uint16_t kExtendedWidth = 1U << 9,  // PortCountersExtended, all of it
+    kExtendedWidthNoIetf = 1U << 10;                      // without the unicast and multicast ones
+}
+inline constexpr std::uint8_t kAllPorts = 255;
+
+mad::Request pma_request(mad::Cookie cookie, Lid lid, std::uint16_t attribute, std::uint8_t port,
+                         Sl sl = Sl{0});
+
+/// The counters of an answer; Refused with the status, or Malformed when it tells of another port.
+Result<wire::PortCounters> read_port_counters(const mad::Packet& answer, std::uint8_t port);
+Result<wire::PortCountersExtended> read_port_counters_extended(const mad::Packet& answer,
+                                                               std::uint8_t port);
+
+class PmaClient {
+ public:
+  explicit PmaClient(mad::Session& session, Sl sl = Sl{0}) : session_(session), sl_(sl) {}
+
+  Result<wire::ClassPortInfo> class_port_info(Lid lid);
+  Result<wire::PortCounters> port_counters(Lid lid, std::uint8_t port);
+  Result<wire::PortCountersExtended> port_counters_extended(Lid lid, std::uint8_t port);
+
+ private:
+  mad::Session& session_;
+  Sl sl_;
+};
+
+}  // namespace ib::query
