@@ -5,7 +5,6 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <numeric>
 
@@ -46,9 +45,15 @@ class Spreader {
     width_ = batch.back().last_column - first_column_;
     weight_.resize(graph_.switch_count() * width_);
     masks_.resize(graph_.switch_count() * routes::kTargetsPerBatch * mask_words_);
+    choice_.resize(weight_.size());
     over_switches([&](SwitchIndex s) { prepare(s, hops); });
-    for (std::size_t level = hops.at.size() - 1; width_ != 0 && level > 0; --level)
+    for (std::size_t level = hops.at.size() - 1; width_ != 0 && level > 0; --level) {
       over_switches([&](SwitchIndex s) { for_bits(hops.at[level][s], s); });
+      // What arrives at the targets themselves is of no interest.
+      if (level == 1) break;
+      tbb::parallel_for(std::size_t{0}, batch_.size(),
+                        [&](std::size_t b) { hand_on(batch_[b], b, hops.at[level]); });
+    }
   }
 
   routes::LinearTables take() { return std::move(tables_); }
@@ -93,8 +98,11 @@ class Spreader {
   Mask mask(SwitchIndex s, std::size_t b) const {
     return {masks_.data() + (s * routes::kTargetsPerBatch + b) * mask_words_, mask_words_};
   }
-  std::uint16_t* weights(SwitchIndex s, const Target& target) {
-    return weight_.data() + s * width_ + (target.first_column - first_column_);
+  /// Where the columns of a target begin in weight_ and choice_: targets one after the other, so
+  /// that hand_on() stays within the cache, and in a target switches one after the other.
+  std::size_t cell(SwitchIndex s, const Target& target) const {
+    return (target.first_column - first_column_) * graph_.switch_count() +
+           s * (target.last_column - target.first_column);
   }
   std::span<const Targets::Column> columns(const Target& target) const {
     return targets_.columns().subspan(target.first_column,
@@ -114,10 +122,10 @@ class Spreader {
       for (std::size_t b = 0; b < batch_.size(); ++b)
         masks_[(s * routes::kTargetsPerBatch + b) * mask_words_ + word] = bits[b];
     }
-    std::fill_n(weight_.data() + s * width_, width_,
-                static_cast<std::uint16_t>(targets_.sources(s)));
     for (std::size_t b = 0; b < batch_.size(); ++b) {
       const Target& target = batch_[b];
+      std::fill_n(weight_.data() + cell(s, target), target.last_column - target.first_column,
+                  static_cast<std::uint16_t>(targets_.sources(s)));
       if (target.leaf == s) {
         for (const auto& column : columns(target)) tables_.set(s, column.lid, column.port);
         for (Lid lid : targets_.switch_lids(s)) tables_.set(s, lid, 0);
@@ -125,13 +133,28 @@ class Spreader {
       }
       const auto lids = targets_.switch_lids(target.leaf);
       if (lids.empty()) continue;
-      std::array<std::uint8_t, 256> list;
-      const std::size_t n = candidates(mask(s, b), list);
-      for (std::size_t i = 0; n != 0 && i < lids.size(); ++i) {
-        const std::size_t choice =
-            previous_choice(s, lids[i], list, n).value_or(list[(target.leaf + i) % n]);
-        tables_.set(s, lids[i], exits_[first + choice].port);
+      for (std::size_t i = 0; i < lids.size(); ++i) {
+        std::optional<std::size_t> choice;
+        if (previous_ != nullptr) {
+          std::array<std::uint8_t, 256> list;
+          choice = previous_choice(s, lids[i], list, candidates(mask(s, b), list));
+        }
+        if (!choice) choice = nth_candidate(mask(s, b), target.leaf + i);
+        if (choice) tables_.set(s, lids[i], exits_[first + *choice].port);
       }
+    }
+  }
+
+  /// Candidate number `n` modulo their count.
+  static std::optional<std::size_t> nth_candidate(Mask mask, std::size_t n) {
+    std::size_t count = 0;
+    for (const std::uint64_t bits : mask) count += static_cast<unsigned>(std::popcount(bits));
+    if (count == 0) return std::nullopt;
+    n %= count;
+    for (std::size_t word = 0;; ++word) {
+      std::uint64_t bits = mask[word];
+      for (; bits != 0 && n > 0; --n) bits &= bits - 1;
+      if (bits != 0) return word * 64 + static_cast<unsigned>(std::countr_zero(bits));
     }
   }
 
@@ -161,49 +184,69 @@ class Spreader {
     for (; bits != 0; bits &= bits - 1) choose(s, static_cast<std::size_t>(std::countr_zero(bits)));
   }
 
+  /// One switch and one target: what choosing reads and writes. Plain pointers kept in a local
+  /// value, since the compiler must assume that writing a table byte changes any member.
+  struct Spot {
+    std::span<const Targets::Column> columns;
+    const std::uint16_t* weight;  // by column
+    std::uint8_t* choice;         // by column
+    std::uint8_t* row;            // of the table, by LID
+    const Exit* exits;
+    std::uint32_t* load;  // by exit
+
+    void assign(std::size_t c, std::size_t exit) const {
+      row[columns[c].lid.value] = exits[exit].port;
+      choice[c] = static_cast<std::uint8_t>(exit);
+      load[exit] += weight[c];
+    }
+  };
+
   /// Chooses the exit of switch s for every LID behind target b.
   void choose(SwitchIndex s, std::size_t b) {
     const Target& target = batch_[b];
-    const auto list_of = columns(target);
-    if (list_of.empty()) return;
+    if (target.first_column == target.last_column) return;
+    const std::size_t first = graph_.arc_index(s, 0);
+    const Spot spot{columns(target),
+                    weight_.data() + cell(s, target),
+                    choice_.data() + cell(s, target),
+                    tables_.row(s).data(),
+                    exits_.data() + first,
+                    load_.data() + first};
     std::array<std::uint8_t, 256> list;
     const std::size_t n = candidates(mask(s, b), list);
-    const std::uint16_t* weight = weights(s, target);
     if (n == 1) {
-      for (std::size_t c = 0; c < list_of.size(); ++c) assign(s, target, c, list[0], weight[c]);
+      for (std::size_t c = 0; c < spot.columns.size(); ++c) spot.assign(c, list[0]);
       return;
     }
-    const auto busy = static_cast<std::size_t>(
-        std::count_if(weight, weight + list_of.size(), [](auto w) { return w != 0; }));
+    const auto busy = static_cast<std::size_t>(std::count_if(
+        spot.weight, spot.weight + spot.columns.size(), [](auto w) { return w != 0; }));
     if (busy <= 2 || target.has_siblings || previous_ != nullptr)
-      choose_one_by_one(s, target, list, n);
+      choose_one_by_one(s, spot, target.has_siblings, list, n);
     else
-      choose_in_turn(s, target, list, n);
+      choose_in_turn(spot, list, n);
   }
 
   /// The candidates in a queue sorted by (load, preference): the first is taken, and goes back to
   /// where its new load belongs, which on a balanced switch is the end.
-  void choose_in_turn(SwitchIndex s, const Target& target,
-                      const std::array<std::uint8_t, 256>& list, std::size_t n) {
-    const std::size_t first = graph_.arc_index(s, 0);
+  static void choose_in_turn(const Spot& at_spot, const std::array<std::uint8_t, 256>& list,
+                             std::size_t n) {
+    const Spot spot = at_spot;
     std::array<std::uint64_t, 256> queue;
     for (std::size_t i = 0; i < n; ++i) {
-      const std::uint64_t key = std::uint64_t{load_[first + list[i]]} << 8 | list[i];
+      const std::uint64_t key = std::uint64_t{spot.load[list[i]]} << 8 | list[i];
       std::size_t at = i;
       for (; at > 0 && queue[at - 1] > key; --at) queue[at] = queue[at - 1];
       queue[at] = key;
     }
-    const auto list_of = columns(target);
-    const std::uint16_t* weight = weights(s, target);
     std::uint8_t head = 0;  // indices wrap at 256, the size of the queue
-    for (std::size_t c = 0; c < list_of.size(); ++c) {
-      if (weight[c] == 0) {
-        assign(s, target, c, list[c % n], 0);
+    for (std::size_t c = 0; c < spot.columns.size(); ++c) {
+      if (spot.weight[c] == 0) {
+        spot.assign(c, list[c % n]);
         continue;
       }
       const std::uint64_t taken = queue[head++];
-      assign(s, target, c, taken & 0xFF, weight[c]);
-      const std::uint64_t key = taken + (std::uint64_t{weight[c]} << 8);
+      spot.assign(c, taken & 0xFF);
+      const std::uint64_t key = taken + (std::uint64_t{spot.weight[c]} << 8);
       auto at = static_cast<std::uint8_t>(head + n - 1);
       for (; at != head && queue[static_cast<std::uint8_t>(at - 1)] > key; --at)
         queue[at] = queue[static_cast<std::uint8_t>(at - 1)];
@@ -213,26 +256,28 @@ class Spreader {
 
   /// One LID after the other, with all the rules: what stands is kept if asked for; the further
   /// LIDs of one end port prefer a system, then a switch that its earlier ones do not use.
-  void choose_one_by_one(SwitchIndex s, const Target& target,
-                         const std::array<std::uint8_t, 256>& list, std::size_t n) {
-    const std::size_t first = graph_.arc_index(s, 0);
-    const auto list_of = columns(target);
-    const std::uint16_t* weight = weights(s, target);
+  void choose_one_by_one(SwitchIndex s, const Spot& spot, bool siblings,
+                         const std::array<std::uint8_t, 256>& list, std::size_t n) const {
     std::vector<SwitchIndex> used;
-    for (std::size_t c = 0; c < list_of.size(); ++c) {
-      if (list_of[c].offset == 0) used.clear();
-      std::size_t choice = list[c % n];
-      if (const auto kept = previous_choice(s, list_of[c].lid, list, n)) {
+    for (std::size_t c = 0, turn = 0; c < spot.columns.size(); ++c) {
+      if (spot.columns[c].offset == 0) used.clear();
+      std::size_t choice = list[turn];
+      turn = turn + 1 == n ? 0 : turn + 1;
+      if (const auto kept = previous_choice(s, spot.columns[c].lid, list, n)) {
         choice = *kept;
-      } else if (weight[c] != 0 || target.has_siblings) {
+      } else if (siblings) {
         std::tuple<int, std::uint32_t, std::size_t> best{3, 0, 0};
         for (std::size_t i = 0; i < n; ++i)
-          best = std::min(best, {overlap(exits_[first + list[i]].to, used), load_[first + list[i]],
+          best = std::min(best, {overlap(spot.exits[list[i]].to, used), spot.load[list[i]],
                                  std::size_t{list[i]}});
         choice = std::get<2>(best);
+      } else if (spot.weight[c] != 0) {
+        choice = *std::min_element(list.begin(), list.begin() + n, [&](auto x, auto y) {
+          return spot.load[x] < spot.load[y];  // the first of equals, which is the preferred one
+        });
       }
-      if (target.has_siblings) used.push_back(exits_[first + choice].to);
-      assign(s, target, c, choice, weight[c]);
+      if (siblings) used.push_back(spot.exits[choice].to);
+      spot.assign(c, choice);
     }
   }
 
@@ -246,16 +291,21 @@ class Spreader {
     return shared ? 1 : 0;
   }
 
-  void assign(SwitchIndex s, const Target& target, std::size_t c, std::size_t choice,
-              std::uint16_t weight) {
-    const std::size_t arc = graph_.arc_index(s, 0) + choice;
-    const Exit& exit = exits_[arc];
-    tables_.set(s, targets_.columns()[target.first_column + c].lid, exit.port);
-    if (weight == 0) return;
-    load_[arc] += weight;
-    // Several switches add to the next one at once; sums do not depend on the order. They never
-    // exceed the number of end ports, which LIDs limit to 49,151.
-    std::atomic_ref(weights(exit.to, target)[c]).fetch_add(weight, std::memory_order_relaxed);
+  /// Adds the sources of every switch of one level to the switches they were sent to. Sums never
+  /// exceed the number of end ports, which LIDs limit to 49,151.
+  void hand_on(const Target& target, std::size_t b, const std::vector<std::uint64_t>& level) {
+    const std::size_t columns = target.last_column - target.first_column;
+    const std::size_t base = cell(0, target);
+    for (SwitchIndex s = 0; s < graph_.switch_count(); ++s) {
+      if (((level[s] >> b) & 1) == 0) continue;
+      const Exit* exits = exits_.data() + graph_.arc_index(s, 0);
+      const std::size_t own = base + s * columns;
+      for (std::size_t c = 0; c < columns; ++c)
+        if (const std::uint16_t sources = weight_[own + c]; sources != 0) {
+          std::uint16_t& next = weight_[base + exits[choice_[own + c]].to * columns + c];
+          next = static_cast<std::uint16_t>(next + sources);
+        }
+    }
   }
 
   const fabric::CompactGraph& graph_;
@@ -271,7 +321,8 @@ class Spreader {
   // The batch at hand.
   std::span<const Target> batch_;
   std::size_t first_column_{}, width_{};
-  std::vector<std::uint16_t> weight_;  // sources that pass switch s for a column
+  std::vector<std::uint16_t> weight_;  // sources that pass a switch for a column
+  std::vector<std::uint8_t> choice_;   // the exit it takes there
   std::vector<std::uint64_t> masks_;   // candidate exits by switch and target
 };
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Time to compute and to verify minhop tables of full three-level fat trees.
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+
+#include "libdiag/fabric/generate.h"
+#include "libdiag/route/engine.h"
+#include "libdiag/routes/verify.h"
+
+namespace ib {
+namespace {
+
+/// A full tree of switches with `radix` ports: radix^3 / 4 endpoints.
+fabric::Fabric tree(std::int64_t radix) {
+  fabric::FatTree kind;
+  kind.levels = 3;
+  kind.radix = static_cast<unsigned>(radix);
+  return fabric::generate(kind).value();
+}
+
+void report(benchmark::State& state, const fabric::CompactGraph& graph) {
+  state.counters["switches"] = static_cast<double>(graph.switch_count());
+  state.counters["lids"] = static_cast<double>(graph.destinations().size());
+}
+
+void BM_Minhop(benchmark::State& state) {
+  const auto fabric = tree(state.range(0));
+  const fabric::CompactGraph graph(fabric);
+  const auto* engine = route::find_engine("minhop");
+  for (auto _ : state) {
+    auto routes = engine->compute({&fabric, &graph, {}, nullptr});
+    if (!routes) std::abort();
+    benchmark::DoNotOptimize(routes->lfts);
+  }
+  report(state, graph);
+}
+BENCHMARK(BM_Minhop)->Arg(24)->Arg(36)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+void BM_Verify(benchmark::State& state) {
+  const auto fabric = tree(state.range(0));
+  const fabric::CompactGraph graph(fabric);
+  const auto routes = route::find_engine("minhop")->compute({&fabric, &graph, {}, nullptr});
+  if (!routes) std::abort();
+  for (auto _ : state) {
+    const auto verdict = routes::verify(fabric, graph, routes->lfts);
+    if (!verdict.must_ok()) std::abort();
+    state.counters["load_max"] = static_cast<double>(verdict.load_max);
+    state.counters["load_mean"] = verdict.load_mean;
+  }
+  report(state, graph);
+}
+BENCHMARK(BM_Verify)->Arg(24)->Arg(36)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+}  // namespace
+}  // namespace ib
+
+BENCHMARK_MAIN();
