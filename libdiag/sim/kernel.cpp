@@ -453,12 +453,14 @@ const UserMad* HostKernel::front(FileId file) const {
   return f.unread.empty() ? nullptr : &f.unread.front();
 }
 
-void HostKernel::pop(FileId file) {
+UserMad HostKernel::take(FileId file) {
   File& f = impl_->files.at(file);
   assert(!f.unread.empty());
   if (const std::uint8_t qp = f.unread_qp.front(); qp < 2) --impl_->slots_used[qp];
+  UserMad taken = std::move(f.unread.front());
   f.unread.pop_front();
   f.unread_qp.pop_front();
+  return taken;
 }
 
 void HostKernel::on_delivery(Instant now, const Delivery& delivery) {

@@ -87,7 +87,8 @@ class HostKernel {
 
   /// The next MAD to be read, without taking it.
   const UserMad* front(FileId file) const;
-  void pop(FileId file);
+  /// Takes it. There must be one.
+  UserMad take(FileId file);
 
   // ---- the wire and time
   void on_delivery(Instant now, const Delivery& delivery);

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/ibfabric/control.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "libdiag/base/text.h"
+#include "libdiag/mad/describe.h"
+#include "libdiag/wire/rates.h"
+#include "tools/ibfabric/place.h"
+
+namespace ibfabric {
+
+using ib::Error;
+using ib::ErrorKind;
+using ib::Instant;
+using ib::Result;
+using ib::fabric::NodeIndex;
+using ib::sim::Faults;
+using ib::sim::PortRef;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr char kBetween = '\0';
+
+CtlResult usage(const std::string& message) { return {2, message + "\n"}; }
+CtlResult refused(const Error& error) {
+  return {error.kind == ErrorKind::Usage || error.kind == ErrorKind::NotFound ? 2 : 1,
+          error.message + "\n"};
+}
+
+/// The answer in JSON: doc/formats.md's frame and what is particular to the command.
+CtlResult in_json(const std::string& schema, Json fields) {
+  Json whole = {
+      {"schema", "ibkit.ibfabric." + schema + "/1"}, {"complete", true}, {"errors", Json::array()}};
+  for (auto& [key, value] : fields.items()) whole[key] = std::move(value);
+  return {0, whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"};
+}
+CtlResult done(const CtlCommand& command, Json fields = Json::object()) {
+  return command.json ? in_json(command.verb, std::move(fields)) : CtlResult{};
+}
+
+bool parse_real(const std::string& text, double min, double max, double& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc{} && end == text.data() + text.size() && out >= min && out <= max;
+}
+
+const char* state_name(ib::wire::PortState s) {
+  static constexpr const char* kNames[] = {"NoChange", "Down", "Init", "Armed", "Active"};
+  const auto i = static_cast<std::size_t>(s);
+  return i < std::size(kNames) ? kNames[i] : "?";
+}
+const char* phys_name(ib::wire::PhysState s) {
+  static constexpr const char* kNames[] = {"NoChange", "Sleep",  "Polling",       "Disabled",
+                                           "Training", "LinkUp", "ErrorRecovery", "PhyTest"};
+  const auto i = static_cast<std::size_t>(s);
+  return i < std::size(kNames) ? kNames[i] : "?";
+}
+const char* type_name(ib::wire::NodeType t) {
+  switch (t) {
+    case ib::wire::NodeType::Switch:
+      return "Switch";
+    case ib::wire::NodeType::Router:
+      return "Router";
+    default:
+      return "CA";
+  }
+}
+
+double milliseconds(ib::Duration d) { return static_cast<double>(d.count()) / 1e6; }
+
+Json faults_json(const Faults& f) {
+  return {{"loss_percent", f.loss_percent},
+          {"duplicate_percent", f.duplicate_percent},
+          {"delay_ms", milliseconds(f.delay)},
+          {"sma_us", static_cast<double>(f.sma_service.count()) / 1e3},
+          {"sma_queue", f.sma_queue},
+          {"vl15_buffer", f.vl15_buffer},
+          {"receive_queue", f.receive_queue}};
+}
+
+}  // namespace
+
+std::string encode(const CtlCommand& command) {
+  std::string text = command.verb + kBetween + (command.json ? "json" : "text");
+  for (const auto& word : command.words) text += kBetween + ("w" + word);
+  for (const auto& [name, value] : command.options) text += kBetween + ("o" + name + "=" + value);
+  return text;
+}
+
+CtlCommand decode(std::string_view text) {
+  CtlCommand command;
+  const auto pieces = ib::split(text, kBetween);
+  if (pieces.size() < 2) return command;
+  command.verb = pieces[0];
+  command.json = pieces[1] == "json";
+  for (std::size_t i = 2; i < pieces.size(); ++i) {
+    const std::string_view piece = pieces[i];
+    if (piece.starts_with('w')) command.words.emplace_back(piece.substr(1));
+    if (!piece.starts_with('o')) continue;
+    const auto equals = piece.find('=');
+    if (equals == std::string_view::npos) continue;
+    command.options[std::string(piece.substr(1, equals - 1))] = piece.substr(equals + 1);
+  }
+  return command;
+}
+
+CtlResult Control::execute(Instant now, const CtlCommand& command) {
+  if (command.verb == "link") return link(now, command);
+  if (command.verb == "node") return node(now, command);
+  if (command.verb == "cable") return cable(now, command);
+  if (command.verb == "faults") return faults(command);
+  if (command.verb == "seed") return seed(command);
+  if (command.verb == "show") return show(command);
+  if (command.verb == "pcap") return pcap(command);
+  if (command.verb == "stats") return stats(command);
+  if (command.verb == "at") return locate(command);
+  return usage("unknown command '" + ib::printable(command.verb) + "'");
+}
+
+Result<PortRef> Control::find_port(std::string_view node, std::string_view port) const {
+  const auto found = find_node(model_.topology(), node);
+  if (!found) return tl::unexpected(found.error());
+  const unsigned last = model_.topology().node(*found).num_ports;
+  const unsigned first = model_.topology().node(*found).is_switch() ? 0 : 1;
+  std::uint64_t number = 0;
+  if (!ib::parse_number(port, last, number) || number < first) {
+    return ib::fail(ErrorKind::Usage, describe_node(model_.topology(), *found) +
+                                          ": expected a port " + std::to_string(first) + ".." +
+                                          std::to_string(last) + ", got '" + ib::printable(port) +
+                                          "'");
+  }
+  return PortRef{*found, static_cast<std::uint8_t>(number)};
+}
+
+CtlResult Control::link(Instant now, const CtlCommand& command) {
+  const auto& w = command.words;
+  if (w.size() != 3 || (w[0] != "down" && w[0] != "up")) return usage("link down|up NODE PORT");
+  const auto port = find_port(w[1], w[2]);
+  if (!port) return refused(port.error());
+  const auto result = w[0] == "down" ? model_.link_down(now, *port) : model_.link_up(now, *port);
+  return result ? done(command) : refused(result.error());
+}
+
+CtlResult Control::node(Instant now, const CtlCommand& command) {
+  using ib::sim::Behaviour;
+  const auto& w = command.words;
+  if (w.size() != 2) return usage("node reboot|remove|return|silent|garbage|normal NODE");
+  const auto node = find_node(model_.topology(), w[1]);
+  if (!node) return refused(node.error());
+  Result<void> result;
+  if (w[0] == "reboot") {
+    result = model_.reboot(now, *node);
+  } else if (w[0] == "remove") {
+    result = model_.remove(now, *node);
+  } else if (w[0] == "return") {
+    result = model_.bring_back(now, *node);
+  } else if (w[0] == "silent") {
+    model_.set_behaviour(*node, Behaviour::Silent);
+  } else if (w[0] == "garbage") {
+    model_.set_behaviour(*node, Behaviour::Garbage);
+  } else if (w[0] == "normal") {
+    model_.set_behaviour(*node, Behaviour::Normal);
+  } else {
+    return usage("node reboot|remove|return|silent|garbage|normal NODE");
+  }
+  return result ? done(command) : refused(result.error());
+}
+
+CtlResult Control::cable(Instant now, const CtlCommand& command) {
+  const auto& w = command.words;
+  if (w.size() != 5 || w[0] != "move") return usage("cable move NODE PORT NODE2 PORT2");
+  const auto from = find_port(w[1], w[2]);
+  if (!from) return refused(from.error());
+  const auto to = find_port(w[3], w[4]);
+  if (!to) return refused(to.error());
+  const auto result = model_.move_cable(now, *from, *to);
+  return result ? done(command) : refused(result.error());
+}
+
+CtlResult Control::faults(const CtlCommand& command) {
+  Faults f = model_.faults();
+  std::optional<PortRef> link;
+  if (!command.words.empty()) {
+    if (command.words.size() != 2) return usage("faults [--link NODE PORT] ...");
+    const auto port = find_port(command.words[0], command.words[1]);
+    if (!port) return refused(port.error());
+    link = *port;
+    f.loss_percent = f.duplicate_percent = 0;
+    f.delay = ib::Duration{0};
+  }
+  for (const auto& [name, text] : command.options) {
+    double value = 0;
+    const bool percent = name == "loss" || name == "duplicate";
+    if (!parse_real(text, 0, percent ? 100 : 1e9, value)) {
+      return usage("--" + name + ": expected " + (percent ? "0..100" : "a number") + ", got '" +
+                   ib::printable(text) + "'");
+    }
+    const auto count = static_cast<std::uint32_t>(value);
+    if (name == "loss") {
+      f.loss_percent = value;
+    } else if (name == "duplicate") {
+      f.duplicate_percent = value;
+    } else if (name == "delay-ms") {
+      f.delay = ib::Duration{std::llround(value * 1e6)};
+    } else if (link) {
+      return usage("--" + name + " is not a property of a link");
+    } else if (name == "sma-us") {
+      f.sma_service = ib::Duration{std::llround(value * 1e3)};
+    } else if (name == "sma-queue") {
+      f.sma_queue = count;
+    } else if (name == "vl15-buffer") {
+      f.vl15_buffer = count;
+    } else if (name == "rcv-queue") {
+      f.receive_queue = count;
+    } else {
+      return usage("unknown option --" + ib::printable(name));
+    }
+  }
+  if (link) {
+    model_.set_link_faults(*link, f);
+  } else if (!command.options.empty()) {
+    model_.set_faults(f);
+  }
+  if (command.json) return in_json("faults", {{"faults", faults_json(f)}});
+  if (!command.options.empty() || link) return {};
+  std::string text;
+  for (const auto& [name, value] : faults_json(f).items()) text += name + " " + value.dump() + "\n";
+  return {0, text};
+}
+
+CtlResult Control::seed(const CtlCommand& command) {
+  std::uint64_t number = 0;
+  if (command.words.size() != 1 || !ib::parse_number(command.words[0], ~std::uint64_t{0}, number)) {
+    return usage("seed N");
+  }
+  model_.reseed(number);
+  return done(command, {{"seed", number}});
+}
+
+CtlResult Control::locate(const CtlCommand& command) {
+  const auto place =
+      find_place(model_.topology(), command.words.empty() ? "" : command.words.front());
+  if (!place) return refused(place.error());
+  std::string text = "@" + std::to_string(place->node);
+  if (place->port) text += ":" + std::to_string(*place->port);
+  return {0, text};
+}
+
+CtlResult Control::show(const CtlCommand& command) {
+  const auto& fabric = model_.topology();
+  if (command.words.empty() || command.words.size() > 2) return usage("show NODE [PORT]");
+  const auto found = find_node(fabric, command.words[0]);
+  if (!found) return refused(found.error());
+  const auto& node = fabric.node(*found);
+  unsigned first = node.is_switch() ? 0 : 1;
+  unsigned last = node.num_ports;
+  if (command.words.size() == 2) {
+    const auto port = find_port(command.words[0], command.words[1]);
+    if (!port) return refused(port.error());
+    first = last = port->port;
+  }
+
+  Json ports = Json::array();
+  for (unsigned p = first; p <= last; ++p) {
+    const PortRef port{*found, static_cast<std::uint8_t>(p)};
+    const auto info = model_.port_info(port);
+    const bool end_port = is_host_port(fabric, port);
+    Json entry = {{"port", p},
+                  {"state", state_name(info.port_state)},
+                  {"phys_state", phys_name(info.port_physical_state)}};
+    if (end_port) {
+      const auto guids = model_.guids(port);
+      entry["guid"] = ib::to_string(guids.empty() ? ib::Guid{} : guids.front());
+      entry["lid"] = info.lid.value;
+      entry["lmc"] = info.lmc;
+      entry["sm_lid"] = info.master_sm_lid.value;
+      entry["capability_mask"] = info.capability_mask;
+    }
+    if (p != 0) {
+      entry["width"] = ib::wire::width_name(ib::wire::active_width(info));
+      entry["speed"] = ib::wire::speed_name(ib::wire::active_speed(info));
+      entry["neighbor_mtu"] = ib::wire::mtu_bytes(info.neighbor_mtu);
+      entry["operational_vls"] = ib::wire::data_vls(info.operational_vls);
+      if (const auto peer = fabric.port(port).peer) {
+        entry["peer"] = {{"name", ib::printable(fabric.node(peer.node).description)},
+                         {"guid", ib::to_string(fabric.node(peer.node).guid)},
+                         {"port", peer.port}};
+      }
+    }
+    ports.push_back(std::move(entry));
+  }
+  if (command.json) {
+    Json whole = {{"node",
+                   {{"name", ib::printable(node.description)},
+                    {"guid", ib::to_string(node.guid)},
+                    {"id", ib::printable(node.file_id)},
+                    {"type", type_name(node.type)},
+                    {"num_ports", node.num_ports}}},
+                  {"ports", std::move(ports)}};
+    return in_json("show", std::move(whole));
+  }
+
+  std::string text = std::string(type_name(node.type)) + " " + describe_node(fabric, *found) +
+                     " ports " + std::to_string(node.num_ports) + "\n";
+  for (const Json& p : ports) {
+    char line[160];
+    std::snprintf(line, sizeof line, "%4u %-8s %-10s", p["port"].get<unsigned>(),
+                  p["state"].get<std::string>().c_str(),
+                  p["phys_state"].get<std::string>().c_str());
+    text += line;
+    if (p.contains("width")) {
+      text += " " + p["width"].get<std::string>() + " " + p["speed"].get<std::string>();
+    }
+    if (p.contains("lid")) {
+      text +=
+          " lid " + p["lid"].dump() + " lmc " + p["lmc"].dump() + " sm_lid " + p["sm_lid"].dump();
+    }
+    if (p.contains("peer")) {
+      text += " -> '" + p["peer"]["name"].get<std::string>() + "' port " + p["peer"]["port"].dump();
+    }
+    text += "\n";
+  }
+  return {0, text};
+}
+
+CtlResult Control::pcap(const CtlCommand& command) {
+  if (command.words.size() != 1) return usage("pcap FILE|off");
+  if (command.words[0] == "off") {
+    capture_.stop();
+  } else if (const auto result = capture_.start(command.words[0]); !result) {
+    return {1, result.error().message + "\n"};
+  }
+  return done(command, {{"file", command.words[0] == "off" ? Json() : Json(command.words[0])}});
+}
+
+CtlResult Control::stats(const CtlCommand& command) {
+  const auto& c = model_.counters();
+  const Json totals = {{"sent", c.sent},
+                       {"delivered", c.delivered},
+                       {"dropped_loss", c.dropped_loss},
+                       {"dropped_queue", c.dropped_queue},
+                       {"dropped_no_route", c.dropped_no_route},
+                       {"dropped_link_down", c.dropped_link_down},
+                       {"dropped_key", c.dropped_key}};
+  Json rows = Json::array();
+  std::string text;
+  for (const auto& row : model_.stats()) {
+    const auto mgmt_class = static_cast<ib::wire::MgmtClass>(row.mgmt_class);
+    const auto method = static_cast<ib::wire::Method>(row.method);
+    const std::string names[] = {ib::mad::class_name(mgmt_class), ib::mad::method_name(method),
+                                 ib::mad::attribute_name(mgmt_class, row.attribute)};
+    rows.push_back({{"class", row.mgmt_class},
+                    {"class_name", names[0]},
+                    {"method", row.method},
+                    {"method_name", names[1]},
+                    {"attribute", row.attribute},
+                    {"attribute_name", names[2]},
+                    {"mads", row.count}});
+    char line[160];
+    std::snprintf(line, sizeof line, "%-16s %-14s %-24s %llu\n", names[0].c_str(), names[1].c_str(),
+                  names[2].c_str(), static_cast<unsigned long long>(row.count));
+    text += line;
+  }
+  if (command.json) return in_json("stats", {{"totals", totals}, {"mads", std::move(rows)}});
+  for (const auto& [name, value] : totals.items()) text += name + " " + value.dump() + "\n";
+  return {0, text};
+}
+
+}  // namespace ibfabric

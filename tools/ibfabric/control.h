@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// `ibfabric ctl`: the commands as values, their text on the socket, and what they do to a Model.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libdiag/base/result.h"
+#include "libdiag/sim/model.h"
+
+namespace ibfabric {
+
+/// A command as the user wrote it: "link", {"down", NODE, PORT}; options by name without dashes.
+struct CtlCommand {
+  std::string verb;
+  std::vector<std::string> words;
+  std::map<std::string, std::string> options;
+  bool json{false};
+  friend bool operator==(const CtlCommand&, const CtlCommand&) = default;
+};
+std::string encode(const CtlCommand& command);
+CtlCommand decode(std::string_view text);
+
+/// Exit status (0 done, 1 the model refused, 2 nothing done: usage or unknown node) and text.
+struct CtlResult {
+  int status{0};
+  std::string text;
+};
+
+/// Writes what passes in a Model to a file for Wireshark.
+class Capture {
+ public:
+  virtual ~Capture() = default;
+  virtual ib::Result<void> start(const std::string& path) = 0;
+  virtual void stop() = 0;
+};
+
+class Control {
+ public:
+  Control(ib::sim::Model& model, Capture& capture) : model_(model), capture_(capture) {}
+  CtlResult execute(ib::Instant now, const CtlCommand& command);
+
+ private:
+  CtlResult link(ib::Instant now, const CtlCommand& command);
+  CtlResult node(ib::Instant now, const CtlCommand& command);
+  CtlResult cable(ib::Instant now, const CtlCommand& command);
+  CtlResult faults(const CtlCommand& command);
+  CtlResult seed(const CtlCommand& command);
+  CtlResult show(const CtlCommand& command);
+  CtlResult pcap(const CtlCommand& command);
+  CtlResult stats(const CtlCommand& command);
+  CtlResult locate(const CtlCommand& command);
+
+  ib::Result<ib::sim::PortRef> find_port(std::string_view node, std::string_view port) const;
+
+  ib::sim::Model& model_;
+  Capture& capture_;
+};
+
+}  // namespace ibfabric

@@ -1,0 +1,767 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// libibfabric-umad.so: gives a program an HCA in a simulated fabric. It supplies the whole public
+// interface of libibumad, speaking to `ibfabric serve` instead of the kernel. Loaded by LD_PRELOAD
+// into programs of any kind, so: no C++ library, no constructors, no threads, no lock held across a
+// system call that may wait. An umad "port id" is the descriptor of its connection, as in
+// libibumad, so poll, select and epoll work on it; the server notices when its last copy is closed,
+// so neither close() nor the death of the process needs care.
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/umad.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "tools/ibfabric/protocol.h"
+
+#define IBFABRIC_API extern "C" __attribute__((visibility("default")))
+
+using namespace ibfabric;
+
+namespace {
+
+static_assert(sizeof(ib_user_mad) == kUmadHeaderBytes, "umad header as the protocol has it");
+
+int debug_level = 0;
+
+template <class... Args>
+void warn(const char* function, const char* format, Args... args) {
+  char text[512];
+  snprintf(text, sizeof text, format, args...);
+  fprintf(stderr, "ibwarn: [%d] %s: %s\n", static_cast<int>(getpid()), function, text);
+}
+#define DEBUG(...) \
+  if (debug_level) warn(__func__, __VA_ARGS__)
+
+// ---- what this process knows of its open ports ------------------------------------------------
+
+constexpr int kDescriptorsMax = 65536;
+constexpr uint32_t kTidSlots = 8192;
+constexpr size_t kMadBytes = 256;
+constexpr size_t kFirstBytes = kUmadHeaderBytes + kMadBytes;
+
+struct OpenPort {
+  uint64_t id;
+  int port_num;
+  bool is_switch;
+  bool long_messages;              // an agent has the kernel do RMPP
+  uint32_t agents;                 // bit per registered agent
+  pthread_mutex_t read_lock;       // for long_messages only
+  pthread_mutex_t write_lock;      // while a long message is on its way
+  uint8_t outstanding[kTidSlots];  // requests on their way, by a hash of class and TID
+};
+
+OpenPort* open_ports[kDescriptorsMax];
+
+OpenPort* port_of(int fd) {
+  if (fd < 0 || fd >= kDescriptorsMax) return nullptr;
+  return __atomic_load_n(&open_ports[fd], __ATOMIC_ACQUIRE);
+}
+
+void remember_port(int fd, uint64_t id, int port_num, bool is_switch) {
+  if (fd >= kDescriptorsMax) return;
+  OpenPort* port = port_of(fd);  // left behind by a plain close()
+  if (port == nullptr) port = static_cast<OpenPort*>(malloc(sizeof(OpenPort)));
+  if (port == nullptr) return;
+  memset(port, 0, sizeof *port);
+  port->id = id;
+  port->port_num = port_num;
+  port->is_switch = is_switch;
+  pthread_mutex_init(&port->read_lock, nullptr);
+  pthread_mutex_init(&port->write_lock, nullptr);
+  __atomic_store_n(&open_ports[fd], port, __ATOMIC_RELEASE);
+}
+
+// ---- the server --------------------------------------------------------------------------------
+
+int connect_to_server(int extra_flags) {
+  const char* path = getenv(kEnvSocket);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path == nullptr || strlen(path) >= sizeof address.sun_path) {
+    errno = ENODEV;
+    return -1;
+  }
+  memcpy(address.sun_path, path, strlen(path) + 1);
+  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | extra_flags, 0);
+  if (fd < 0) return -1;
+  int buffer = 1 << 20;
+  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+  int result;
+  do {
+    result = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
+  } while (result < 0 && errno == EINTR);
+  if (result < 0) {
+    const int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+  }
+  return fd;
+}
+
+Request request_of(Op op) {
+  Request request = {};
+  request.protocol = kProtocol;
+  request.op = op;
+  const char* at = getenv(kEnvAt);
+  if (at != nullptr) snprintf(request.at, sizeof request.at, "%s", at);
+  return request;
+}
+
+ssize_t receive_whole(int fd, void* buffer, size_t size) {
+  ssize_t n;
+  do {
+    n = recv(fd, buffer, size, 0);
+  } while (n < 0 && errno == EINTR);
+  return n;
+}
+
+/// Sends `request` and then `more`, receives `reply`. False, with errno set, when that did not
+/// work.
+bool ask_on(int fd, const Request& request, const void* more, size_t more_size, void* reply,
+            size_t reply_size) {
+  iovec parts[2] = {{const_cast<Request*>(&request), sizeof request},
+                    {const_cast<void*>(more), more_size}};
+  msghdr message = {};
+  message.msg_iov = parts;
+  message.msg_iovlen = more_size > 0 ? 2 : 1;
+  ssize_t n;
+  do {
+    n = sendmsg(fd, &message, MSG_NOSIGNAL);
+  } while (n < 0 && errno == EINTR);
+  if (n < 0) return false;
+  n = receive_whole(fd, reply, reply_size);
+  if (n >= static_cast<ssize_t>(sizeof(Reply)) &&
+      static_cast<Reply*>(reply)->protocol == kProtocol) {
+    return true;
+  }
+  if (n >= 0) errno = EIO;
+  return false;
+}
+
+/// One question on a connection of its own: safe in any thread and after any fork.
+bool ask(const Request& request, const void* more, size_t more_size, void* reply,
+         size_t reply_size) {
+  const int fd = connect_to_server(SOCK_CLOEXEC);
+  if (fd < 0) return false;
+  const bool good = ask_on(fd, request, more, more_size, reply, reply_size);
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return good;
+}
+
+/// 0 or -errno.
+int describe(Description* d) {
+  memset(d, 0, sizeof *d);
+  if (!ask(request_of(Op::Describe), nullptr, 0, d, sizeof *d)) return -errno;
+  return d->reply.result < 0 ? d->reply.result : 0;
+}
+
+bool is_ours(const char* ca_name) {
+  return ca_name == nullptr || strcmp(ca_name, kDeviceName) == 0;
+}
+
+/// Whether a port that was not named can be taken, by libibumad's order: active, then link up, then
+/// not disabled. IBFABRIC_AT's own port comes first.
+int choose_port(const Description& d) {
+  if (d.node_type == 2) return 0;
+  if (d.default_port > 0) return d.default_port;
+  int up = -1, enabled = -1;
+  for (int i = 0; i <= d.num_ports; ++i) {
+    const PortDescription& p = d.ports[i];
+    if (!p.present) continue;
+    if (p.state == 4) return i;
+    if (up < 0 && p.phys_state == 5) up = i;
+    if (enabled < 0 && p.phys_state != 3) enabled = i;
+  }
+  return up >= 0 ? up : enabled;
+}
+
+/// Reads the node and resolves `port_num`. 0 or -errno.
+int resolve(const char* ca_name, int* port_num, Description* d) {
+  if (!is_ours(ca_name)) return -ENODEV;
+  if (const int error = describe(d); error < 0) return error;
+  if (*port_num <= 0) *port_num = choose_port(*d);
+  if (*port_num < 0 || *port_num > d->num_ports || !d->ports[*port_num].present) return -ENODEV;
+  return 0;
+}
+
+bool fill_port(const Description& d, int port_num, umad_port_t* port) {
+  const PortDescription& p = d.ports[port_num];
+  memset(port, 0, sizeof *port);
+  snprintf(port->ca_name, sizeof port->ca_name, "%s", kDeviceName);
+  snprintf(port->link_layer, sizeof port->link_layer, "InfiniBand");
+  port->portnum = port_num;
+  port->base_lid = p.lid;
+  port->lmc = p.lmc;
+  port->sm_lid = p.sm_lid;
+  port->sm_sl = p.sm_sl;
+  port->state = p.state;
+  port->phys_state = p.phys_state;
+  port->rate = p.rate_gbps;
+  port->capmask = htonl(p.cap_mask);
+  port->gid_prefix = htobe64(p.gid_prefix);
+  port->port_guid = htobe64(p.guid);
+  port->pkeys = static_cast<uint16_t*>(calloc(p.p_key_count + 1U, sizeof(uint16_t)));
+  if (port->pkeys == nullptr) return false;
+  memcpy(port->pkeys, p.p_keys, p.p_key_count * sizeof(uint16_t));
+  port->pkeys_size = p.p_key_count;
+  return true;
+}
+
+uint16_t load16(const uint8_t* at) { return static_cast<uint16_t>(at[0] << 8 | at[1]); }
+uint32_t load32(const uint8_t* at) { return uint32_t{load16(at)} << 16 | load16(at + 2); }
+
+bool is_answer(const uint8_t* mad) { return (mad[3] & 0x80) != 0 || mad[3] == 0x07; }
+
+uint8_t* outstanding_slot(OpenPort* port, const uint8_t* mad) {
+  return &port->outstanding[(load32(mad + 12) + mad[1] * 1021U) % kTidSlots];
+}
+
+int wait_readable(int fd, int timeout_ms) {
+  pollfd p = {fd, POLLIN, 0};
+  const int n = poll(&p, 1, timeout_ms);
+  if (n == 1) return 0;
+  return n == 0 ? -ETIMEDOUT : -EIO;
+}
+
+/// Writes one frame, waiting while the server is behind: the kernel never refuses a MAD for that.
+bool write_frame(int fd, const iovec* parts, size_t count) {
+  msghdr message = {};
+  message.msg_iov = const_cast<iovec*>(parts);
+  message.msg_iovlen = count;
+  while (sendmsg(fd, &message, MSG_NOSIGNAL) < 0) {
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return false;
+    pollfd p = {fd, POLLOUT, 0};
+    if (poll(&p, 1, -1) < 0 && errno != EINTR) return false;
+  }
+  return true;
+}
+
+bool write_message(int fd, OpenPort* port, ib_user_mad* header, const uint8_t* data, size_t size) {
+  const size_t room = kFrameBytes - kUmadHeaderBytes;
+  const size_t first = size < room ? size : room;
+  const iovec parts[2] = {{header, kUmadHeaderBytes}, {const_cast<uint8_t*>(data), first}};
+  if (size <= room) return write_frame(fd, parts, 2);
+  pthread_mutex_lock(&port->write_lock);
+  bool good = write_frame(fd, parts, 2);
+  for (size_t at = first; good && at < size; at += kFrameBytes) {
+    const size_t n = size - at < kFrameBytes ? size - at : kFrameBytes;
+    const iovec part = {const_cast<uint8_t*>(data) + at, n};
+    good = write_frame(fd, &part, 1);
+  }
+  pthread_mutex_unlock(&port->write_lock);
+  return good;
+}
+
+/// read() of a umad file: bytes, or -1 with errno; ENOSPC leaves the message where it is.
+ssize_t read_message(int fd, void* buffer, size_t size) {
+  OpenPort* port = port_of(fd);
+  if (port != nullptr && !port->long_messages) return receive_whole(fd, buffer, size);
+
+  if (port != nullptr) pthread_mutex_lock(&port->read_lock);
+  ib_user_mad header;
+  ssize_t n = recv(fd, &header, sizeof header, MSG_PEEK | MSG_TRUNC);
+  if (n > 0) {
+    const auto frame = static_cast<size_t>(n);
+    const size_t whole = header.status == 0 && header.length > frame ? header.length : frame;
+    if (whole > size) {
+      // The first segment is shown with the length of the whole, so that the caller comes back.
+      recv(fd, buffer, size < kFirstBytes ? size : kFirstBytes, MSG_PEEK);
+      n = -1;
+      errno = ENOSPC;
+    } else {
+      n = receive_whole(fd, buffer, size);
+      auto* bytes = static_cast<uint8_t*>(buffer);
+      while (n > 0 && static_cast<size_t>(n) < whole) {
+        const ssize_t more = recv(fd, bytes + n, size - static_cast<size_t>(n), 0);
+        if (more > 0) {
+          n += more;
+        } else if (more == 0 || (errno != EAGAIN && errno != EINTR)) {
+          n = -1;
+          if (more == 0) errno = EIO;
+        } else {
+          wait_readable(fd, -1);
+        }
+      }
+    }
+  }
+  const int error = errno;
+  if (port != nullptr) pthread_mutex_unlock(&port->read_lock);
+  errno = error;
+  return n;
+}
+
+int open_issm(int number, int flags) {
+  const int fd = connect_to_server((flags & O_CLOEXEC) != 0 ? SOCK_CLOEXEC : 0);
+  if (fd < 0) return -1;
+  Request request = request_of(Op::OpenIssm);
+  request.port_num = number;
+  if ((flags & O_NONBLOCK) != 0) request.flags |= kNonBlock;
+  Reply reply = {};
+  iovec part = {&request, sizeof request};
+  // A signal may end the wait for another opener, as it does in the kernel.
+  if (!write_frame(fd, &part, 1) || recv(fd, &reply, sizeof reply, 0) != sizeof reply ||
+      reply.result < 0) {
+    const int error = reply.result < 0 ? -reply.result : errno;
+    close(fd);
+    errno = error;
+    return -1;
+  }
+  return fd;
+}
+
+/// The number of an issm path, or -1 for every other path.
+int issm_number(const char* path) {
+  const size_t prefix = sizeof kIssmPath - 1;
+  if (path == nullptr || strncmp(path, kIssmPath, prefix) != 0) return -1;
+  const char* digits = path + prefix;
+  if (*digits < '0' || *digits > '9' || strlen(digits) > 4) return -1;
+  for (const char* p = digits; *p != 0; ++p) {
+    if (*p < '0' || *p > '9') return -1;
+  }
+  return atoi(digits);
+}
+
+using OpenFunction = int (*)(const char*, int, ...);
+using OpenAtFunction = int (*)(int, const char*, int, ...);
+
+int real_open(const char* symbol, const char* path, int flags, mode_t mode) {
+  auto* next = reinterpret_cast<OpenFunction>(dlsym(RTLD_NEXT, symbol));
+  if (next != nullptr) return next(path, flags, mode);
+  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+
+int register_agent(int fd, Request& request) {
+  OpenPort* port = port_of(fd);
+  if (port == nullptr) {
+    errno = EBADF;
+    return -1;
+  }
+  request.port_id = port->id;
+  Reply reply = {};
+  if (!ask(request, nullptr, 0, &reply, sizeof reply)) return -1;
+  if (reply.result < 0) {
+    errno = -reply.result;
+    return -1;
+  }
+  if (request.rmpp_version != 0 && request.user_rmpp == 0) port->long_messages = true;
+  __atomic_fetch_or(&port->agents, uint32_t{1} << reply.result, __ATOMIC_SEQ_CST);
+  return reply.result;
+}
+
+}  // namespace
+
+// ---- the library's interface -------------------------------------------------------------------
+
+IBFABRIC_API int umad_init(void) { return 0; }
+IBFABRIC_API int umad_done(void) { return 0; }
+
+IBFABRIC_API int umad_get_cas_names(char cas[][UMAD_CA_NAME_LEN], int max) {
+  Description d;
+  if (describe(&d) < 0 || max < 1) return 0;
+  memset(cas[0], 0, UMAD_CA_NAME_LEN);
+  memcpy(cas[0], kDeviceName, sizeof kDeviceName);
+  return 1;
+}
+
+IBFABRIC_API int umad_get_ca_portguids(const char* ca_name, __be64* portguids, int max) {
+  if (!is_ours(ca_name)) return -ENODEV;
+  Description d;
+  if (describe(&d) < 0) return -1;
+  if (portguids == nullptr) return 0;
+  if (d.num_ports + 1 > max) return -ENOMEM;
+  for (int i = 0; i <= d.num_ports; ++i) {
+    portguids[i] = d.ports[i].present ? htobe64(d.ports[i].guid) : 0;
+  }
+  return d.num_ports + 1;
+}
+
+IBFABRIC_API int umad_get_ca(const char* ca_name, umad_ca_t* ca) {
+  if (!is_ours(ca_name)) return -ENODEV;
+  Description d;
+  if (const int error = describe(&d); error < 0) return error;
+  memset(ca, 0, sizeof *ca);
+  snprintf(ca->ca_name, sizeof ca->ca_name, "%s", kDeviceName);
+  ca->node_type = d.node_type;
+  ca->numports = d.num_ports;
+  snprintf(ca->fw_ver, sizeof ca->fw_ver, "0.0.0");
+  snprintf(ca->ca_type, sizeof ca->ca_type, "ibfabric MT%u", d.device_id);
+  snprintf(ca->hw_ver, sizeof ca->hw_ver, "%x", d.revision);
+  ca->node_guid = htobe64(d.node_guid);
+  ca->system_guid = htobe64(d.system_guid);
+  for (int i = 0; i <= d.num_ports; ++i) {
+    if (!d.ports[i].present) continue;
+    ca->ports[i] = static_cast<umad_port_t*>(calloc(1, sizeof(umad_port_t)));
+    if (ca->ports[i] == nullptr || !fill_port(d, i, ca->ports[i])) return -ENOMEM;
+  }
+  return 0;
+}
+
+IBFABRIC_API int umad_release_port(umad_port_t* port) {
+  if (port == nullptr) return -ENODEV;
+  free(port->pkeys);
+  port->pkeys = nullptr;
+  port->pkeys_size = 0;
+  return 0;
+}
+
+IBFABRIC_API int umad_release_ca(umad_ca_t* ca) {
+  if (ca == nullptr) return -ENODEV;
+  for (auto& port : ca->ports) {
+    if (port == nullptr) continue;
+    umad_release_port(port);
+    free(port);
+    port = nullptr;
+  }
+  return 0;
+}
+
+IBFABRIC_API int umad_get_port(const char* ca_name, int portnum, umad_port_t* port) {
+  Description d;
+  if (const int error = resolve(ca_name, &portnum, &d); error < 0) return error;
+  return fill_port(d, portnum, port) ? 0 : -EIO;
+}
+
+IBFABRIC_API int umad_get_issm_path(const char* ca_name, int portnum, char path[], int max) {
+  Description d;
+  if (const int error = resolve(ca_name, &portnum, &d); error < 0) return error;
+  const int number = d.node_type == 2 ? portnum : portnum - 1;
+  snprintf(path, static_cast<size_t>(max), "%s%d", kIssmPath, number);
+  return 0;
+}
+
+IBFABRIC_API int umad_open_port(const char* ca_name, int portnum) {
+  Description d;
+  if (const int error = resolve(ca_name, &portnum, &d); error < 0) {
+    DEBUG("no port %d on the node at '%s': %s", portnum, getenv(kEnvAt) ? getenv(kEnvAt) : "",
+          strerror(-error));
+    return error;
+  }
+  const int fd = connect_to_server(0);
+  if (fd < 0) return -EIO;
+  Request request = request_of(Op::OpenPort);
+  request.port_num = portnum;
+  Reply reply = {};
+  if (!ask_on(fd, request, nullptr, 0, &reply, sizeof reply) || reply.result < 0) {
+    close(fd);
+    return -EIO;
+  }
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+  remember_port(fd, reply.port_id, portnum, d.node_type == 2);
+  DEBUG("opened %s port %d as fd %d", kDeviceName, portnum, fd);
+  return fd;
+}
+
+IBFABRIC_API int umad_close_port(int portid) {
+  if (portid >= 0 && portid < kDescriptorsMax) {
+    free(__atomic_exchange_n(&open_ports[portid], nullptr, __ATOMIC_ACQ_REL));
+  }
+  close(portid);
+  return 0;
+}
+
+IBFABRIC_API void* umad_get_mad(void* umad) { return static_cast<ib_user_mad*>(umad)->data; }
+IBFABRIC_API size_t umad_size(void) { return sizeof(ib_user_mad); }
+IBFABRIC_API int umad_status(void* umad) {
+  return static_cast<int>(static_cast<ib_user_mad*>(umad)->status);
+}
+IBFABRIC_API ib_mad_addr_t* umad_get_mad_addr(void* umad) {
+  return &static_cast<ib_user_mad*>(umad)->addr;
+}
+
+IBFABRIC_API int umad_set_grh(void* umad, void* mad_addr) {
+  ib_mad_addr_t& to = static_cast<ib_user_mad*>(umad)->addr;
+  to.grh_present = mad_addr != nullptr;
+  if (mad_addr == nullptr) return 0;
+  const auto* from = static_cast<const ib_mad_addr_t*>(mad_addr);
+  memcpy(to.gid, from->gid, sizeof to.gid);
+  to.flow_label = htonl(from->flow_label);
+  to.hop_limit = from->hop_limit;
+  to.traffic_class = from->traffic_class;
+  return 0;
+}
+
+IBFABRIC_API int umad_set_pkey(void* umad, int pkey_index) {
+  static_cast<ib_user_mad*>(umad)->addr.pkey_index = static_cast<uint16_t>(pkey_index);
+  return 0;
+}
+IBFABRIC_API int umad_get_pkey(void* umad) {
+  return static_cast<ib_user_mad*>(umad)->addr.pkey_index;
+}
+
+IBFABRIC_API int umad_set_addr_net(void* umad, __be16 dlid, __be32 dqp, int sl, __be32 qkey) {
+  ib_mad_addr_t& to = static_cast<ib_user_mad*>(umad)->addr;
+  to.qpn = dqp;
+  to.lid = dlid;
+  to.qkey = qkey;
+  to.sl = static_cast<uint8_t>(sl);
+  return 0;
+}
+IBFABRIC_API int umad_set_addr(void* umad, int dlid, int dqp, int sl, int qkey) {
+  return umad_set_addr_net(umad, htons(static_cast<uint16_t>(dlid)),
+                           htonl(static_cast<uint32_t>(dqp)), sl,
+                           htonl(static_cast<uint32_t>(qkey)));
+}
+
+IBFABRIC_API void umad_addr_dump(ib_mad_addr_t* addr) {
+  char gid[33];
+  for (int i = 0; i < 16; ++i) snprintf(gid + 2 * i, 3, "%02x", addr->gid[i]);
+  warn(__func__,
+       "qpn %u qkey 0x%x lid %u sl %d\ngrh_present %d gid_index %d hop_limit %d traffic_class %d "
+       "flow_label 0x%x pkey_index 0x%x\nGid 0x%s",
+       ntohl(addr->qpn), ntohl(addr->qkey), ntohs(addr->lid), addr->sl, addr->grh_present,
+       addr->gid_index, addr->hop_limit, addr->traffic_class, addr->flow_label, addr->pkey_index,
+       gid);
+}
+IBFABRIC_API void umad_dump(void* umad) {
+  auto* mad = static_cast<ib_user_mad*>(umad);
+  warn(__func__, "agent id %d status %x timeout %d", mad->agent_id, mad->status, mad->timeout_ms);
+  umad_addr_dump(&mad->addr);
+}
+IBFABRIC_API int umad_debug(int level) {
+  if (level >= 0) debug_level = level;
+  return debug_level;
+}
+
+IBFABRIC_API int umad_send(int portid, int agentid, void* umad, int length, int timeout_ms,
+                           int retries) {
+  auto* mad = static_cast<ib_user_mad*>(umad);
+  errno = 0;
+  if (mad == nullptr) {
+    errno = EINVAL;
+    return -EINVAL;
+  }
+  mad->timeout_ms = static_cast<uint32_t>(timeout_ms);
+  mad->retries = static_cast<uint32_t>(retries);
+  mad->agent_id = static_cast<uint32_t>(agentid);
+  if (debug_level > 1) umad_dump(mad);
+
+  OpenPort* port = port_of(portid);
+  if (port == nullptr) {
+    errno = EBADF;
+    return -EIO;
+  }
+  if (agentid < 0 || agentid >= UMAD_CA_MAX_AGENTS || length < 36 ||
+      (__atomic_load_n(&port->agents, __ATOMIC_RELAXED) >> agentid & 1U) == 0 ||
+      (length > static_cast<int>(kMadBytes) && !port->long_messages)) {
+    errno = EINVAL;
+    return -EIO;
+  }
+  const auto size = static_cast<size_t>(length);
+  ib_user_mad header = *mad;
+  header.length = static_cast<uint32_t>(kUmadHeaderBytes + size);
+
+  // The kernel may refuse a second request under one TID, and a directed route that does not start
+  // at this port. Only what looks like one of these waits for the server's verdict.
+  const uint8_t* bytes = mad->data;
+  const bool tracked = timeout_ms != 0 && !is_answer(bytes);
+  uint8_t* slot = outstanding_slot(port, bytes);
+  const bool odd_route = bytes[1] == 0x81 && length >= 192 && !port->is_switch &&
+                         (bytes[4] & 0x80) == 0 &&
+                         (bytes[6] != 0 || (bytes[7] != 0 && bytes[129] != port->port_num));
+  const bool doubtful = !is_answer(bytes) && __atomic_load_n(slot, __ATOMIC_RELAXED) > 0;
+  if ((doubtful || odd_route) && size <= kMadBytes) {
+    Request request = request_of(Op::Send);
+    request.port_id = port->id;
+    uint8_t frame[kFirstBytes];
+    memcpy(frame, &header, kUmadHeaderBytes);
+    memcpy(frame + kUmadHeaderBytes, bytes, size);
+    Reply reply = {};
+    if (!ask(request, frame, kUmadHeaderBytes + size, &reply, sizeof reply)) return -EIO;
+    if (reply.result >= 0) return 0;
+    errno = -reply.result;
+    return -EIO;
+  }
+  if (tracked && __atomic_load_n(slot, __ATOMIC_RELAXED) < 255) {
+    __atomic_fetch_add(slot, 1, __ATOMIC_RELAXED);
+  }
+  if (write_message(portid, port, &header, bytes, size)) return 0;
+  if (!errno) errno = EIO;
+  return -EIO;
+}
+
+IBFABRIC_API int umad_recv(int portid, void* umad, int* length, int timeout_ms) {
+  auto* mad = static_cast<ib_user_mad*>(umad);
+  errno = 0;
+  if (mad == nullptr || length == nullptr) {
+    errno = EINVAL;
+    return -EINVAL;
+  }
+  if (timeout_ms != 0) {
+    if (const int waited = wait_readable(portid, timeout_ms); waited < 0) {
+      if (!errno) errno = -waited;
+      return waited;
+    }
+  }
+  const ssize_t n = read_message(portid, umad, umad_size() + static_cast<size_t>(*length));
+  if (n > 0) {
+    const auto header = static_cast<ssize_t>(kUmadHeaderBytes);
+    *length = n > header ? static_cast<int>(n - header) : 0;
+    OpenPort* port = port_of(portid);
+    if (port != nullptr && *length >= 24 && (mad->status != 0 || is_answer(mad->data))) {
+      uint8_t* slot = outstanding_slot(port, mad->data);
+      if (__atomic_load_n(slot, __ATOMIC_RELAXED) > 0)
+        __atomic_fetch_sub(slot, 1, __ATOMIC_RELAXED);
+    }
+    return static_cast<int>(mad->agent_id);
+  }
+  if (n == 0) errno = EIO;  // the server is gone
+  *length = static_cast<int>(mad->length) - static_cast<int>(kUmadHeaderBytes);
+  if (!errno) errno = EIO;
+  return -errno;
+}
+
+IBFABRIC_API int umad_poll(int portid, int timeout_ms) {
+  errno = 0;
+  return wait_readable(portid, timeout_ms);
+}
+IBFABRIC_API int umad_get_fd(int portid) { return portid; }
+
+IBFABRIC_API int umad_register_oui(int portid, int mgmt_class, uint8_t rmpp_version, uint8_t oui[3],
+                                   long method_mask[16 / sizeof(long)]) {
+  if (mgmt_class < 0x30 || mgmt_class > 0x4f) return -EINVAL;
+  Request request = request_of(Op::Register);
+  request.qpn = 1;
+  request.mgmt_class = static_cast<uint8_t>(mgmt_class);
+  request.class_version = 1;
+  request.rmpp_version = rmpp_version;
+  request.oui = static_cast<uint32_t>(oui[0] << 16 | oui[1] << 8 | oui[2]);
+  if (method_mask != nullptr) memcpy(request.method_mask, method_mask, sizeof request.method_mask);
+  const int agent = register_agent(portid, request);
+  return agent >= 0 ? agent : -EPERM;
+}
+
+IBFABRIC_API int umad_register(int portid, int mgmt_class, int mgmt_version, uint8_t rmpp_version,
+                               long method_mask[16 / sizeof(long)]) {
+  Request request = request_of(Op::Register);
+  request.qpn = mgmt_class == 0x01 || mgmt_class == 0x81 ? 0 : 1;
+  request.mgmt_class = static_cast<uint8_t>(mgmt_class);
+  request.class_version = static_cast<uint8_t>(mgmt_version);
+  request.rmpp_version = rmpp_version;
+  request.oui = 0x001405;
+  if (method_mask != nullptr) memcpy(request.method_mask, method_mask, sizeof request.method_mask);
+  const int agent = register_agent(portid, request);
+  return agent >= 0 ? agent : -EPERM;
+}
+
+IBFABRIC_API int umad_register2(int port_fd, umad_reg_attr* attr, uint32_t* agent_id) {
+  if (attr == nullptr || agent_id == nullptr) return EINVAL;
+  if (attr->mgmt_class >= 0x30 && attr->mgmt_class <= 0x4f &&
+      ((attr->oui & 0x00ffffff) == 0 || (attr->oui & 0xff000000) != 0)) {
+    return EINVAL;
+  }
+  if ((attr->flags & ~static_cast<uint32_t>(UMAD_USER_RMPP)) != 0) {
+    attr->flags = UMAD_USER_RMPP;  // what this kernel knows
+    return EINVAL;
+  }
+  Request request = request_of(Op::Register);
+  request.qpn = attr->mgmt_class == 0x01 || attr->mgmt_class == 0x81 ? 0 : 1;
+  request.mgmt_class = attr->mgmt_class;
+  request.class_version = attr->mgmt_class_version;
+  request.rmpp_version = attr->rmpp_version;
+  request.user_rmpp = (attr->flags & UMAD_USER_RMPP) != 0;
+  request.oui = attr->oui;
+  memcpy(request.method_mask, attr->method_mask, sizeof request.method_mask);
+  const int agent = register_agent(port_fd, request);
+  if (agent < 0) return errno;
+  *agent_id = static_cast<uint32_t>(agent);
+  return 0;
+}
+
+IBFABRIC_API int umad_unregister(int portid, int agentid) {
+  OpenPort* port = port_of(portid);
+  if (port == nullptr) {
+    errno = EBADF;
+    return -1;
+  }
+  Request request = request_of(Op::Unregister);
+  request.port_id = port->id;
+  request.agent = agentid;
+  Reply reply = {};
+  if (!ask(request, nullptr, 0, &reply, sizeof reply)) return -1;
+  if (reply.result < 0) {
+    errno = -reply.result;
+    return -1;
+  }
+  __atomic_fetch_and(&port->agents, ~(uint32_t{1} << agentid), __ATOMIC_SEQ_CST);
+  return 0;
+}
+
+IBFABRIC_API umad_device_node* umad_get_ca_device_list(void) {
+  Description d;
+  if (describe(&d) < 0) return nullptr;
+  auto* node = static_cast<umad_device_node*>(calloc(1, sizeof(umad_device_node)));
+  if (node == nullptr) return nullptr;
+  node->ca_name = strdup(kDeviceName);
+  return node;
+}
+IBFABRIC_API void umad_free_ca_device_list(umad_device_node* head) {
+  while (head != nullptr) {
+    umad_device_node* next = head->next;
+    free(const_cast<char*>(head->ca_name));
+    free(head);
+    head = next;
+  }
+}
+IBFABRIC_API int umad_sort_ca_device_list(umad_device_node** head, size_t) {
+  // Insertion sort: lists are short, ours has one node.
+  umad_device_node* sorted = nullptr;
+  for (umad_device_node* node = *head; node != nullptr;) {
+    umad_device_node* next = node->next;
+    umad_device_node** at = &sorted;
+    while (*at != nullptr && strcmp((*at)->ca_name, node->ca_name) <= 0) at = &(*at)->next;
+    node->next = *at;
+    *at = node;
+    node = next;
+  }
+  *head = sorted;
+  return 0;
+}
+
+// ---- issm: the one device file that is opened by path -------------------------------------------
+
+#define IBFABRIC_OPEN(name)                                   \
+  IBFABRIC_API int name(const char* path, int flags, ...) {   \
+    va_list list;                                             \
+    va_start(list, flags);                                    \
+    const auto mode = static_cast<mode_t>(va_arg(list, int)); \
+    va_end(list);                                             \
+    const int number = issm_number(path);                     \
+    if (number >= 0) return open_issm(number, flags);         \
+    return real_open(#name, path, flags, mode);               \
+  }
+IBFABRIC_OPEN(open)
+IBFABRIC_OPEN(open64)
+
+#define IBFABRIC_OPENAT(name)                                                   \
+  IBFABRIC_API int name(int directory, const char* path, int flags, ...) {      \
+    va_list list;                                                               \
+    va_start(list, flags);                                                      \
+    const auto mode = static_cast<mode_t>(va_arg(list, int));                   \
+    va_end(list);                                                               \
+    const int number = issm_number(path);                                       \
+    if (number >= 0) return open_issm(number, flags);                           \
+    auto* next = reinterpret_cast<OpenAtFunction>(dlsym(RTLD_NEXT, #name));     \
+    if (next != nullptr) return next(directory, path, flags, mode);             \
+    return static_cast<int>(syscall(SYS_openat, directory, path, flags, mode)); \
+  }
+IBFABRIC_OPENAT(openat)
+IBFABRIC_OPENAT(openat64)
+
+// What <fcntl.h> turns open() into in fortified programs.
+IBFABRIC_API int __open_2(const char* path, int flags) { return open(path, flags, 0); }
+IBFABRIC_API int __open64_2(const char* path, int flags) { return open64(path, flags, 0); }
