@@ -16,13 +16,14 @@ struct NodeRecord {
   NodeDescription node_description{};
   friend bool operator==(const NodeRecord&, const NodeRecord&) = default;
 };
-// Component mask: LID 0, reserved 1, NodeInfo's fields 2-13, NodeDescription 14 (IBA 15.2.5.2).
+// Component mask: LID 0, reserved 1, NodeInfo's fields 2-13 by NodeInfo's own layout,
+// NodeDescription 14 (IBA 15.2.5.2).
 template <>
 struct LayoutOf<NodeRecord>
     : Layout<
           "NodeRecord", "IBA 15.2.5.2", 108,
           Field<&NodeRecord::lid, at(0), 16, "LID", Show::Decimal, 0>,
-          Field<&NodeRecord::node_info, at(4), 320, "NodeInfo", Show::Nested, 2>,
+          Field<&NodeRecord::node_info, at(4), 320, "NodeInfo", Show::Nested>,
           Field<&NodeRecord::node_description, at(44), 512, "NodeDescription", Show::Nested, 14>> {
 };
 
@@ -39,7 +40,7 @@ struct LayoutOf<PortInfoRecord>
              Field<&PortInfoRecord::end_port_lid, at(0), 16, "EndportLID", Show::Decimal, 0>,
              Field<&PortInfoRecord::port_num, at(2), 8, "PortNum", Show::Decimal, 1>,
              Field<&PortInfoRecord::options, at(3), 8, "Options", Show::Hex, 2>,
-             Field<&PortInfoRecord::port_info, at(4), 512, "PortInfo", Show::Nested, 3>> {};
+             Field<&PortInfoRecord::port_info, at(4), 512, "PortInfo", Show::Nested>> {};
 
 struct PathRecord {
   std::uint64_t service_id{};
@@ -134,5 +135,12 @@ struct LayoutOf<McMemberRecord>
              Field<&McMemberRecord::scope, at(48), 4, "Scope", Show::Decimal, 15>,
              Field<&McMemberRecord::join_state, at(48, 4), 4, "JoinState", Show::Hex, 16>,
              Field<&McMemberRecord::proxy_join, at(49), 1, "ProxyJoin", Show::Decimal, 17>> {};
+
+/// Bytes from one record to the next in a table: whole 8-byte words, the unit of AttributeOffset
+/// (IBA 15.2.1.1).
+template <class T>
+constexpr std::size_t record_bytes() {
+  return (LayoutOf<T>::kBytes + 7) / 8 * 8;
+}
 
 }  // namespace ib::wire

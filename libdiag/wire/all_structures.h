@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The list of all described structures as types. A new structure is added here and nowhere else:
+// the registry, the fuzz target and the test of all structures walk this list.
+#pragma once
+
+#include "libdiag/wire/gmp_attributes.h"
+#include "libdiag/wire/mad.h"
+#include "libdiag/wire/sa_records.h"
+#include "libdiag/wire/smp_attributes.h"
+
+namespace ib::wire {
+
+template <class... T>
+struct TypeList {
+  /// Calls `visit.template operator()<T>()` for each type.
+  template <class Visitor>
+  static void for_each(Visitor&& visit) {
+    (visit.template operator()<T>(), ...);
+  }
+};
+
+using AllStructures =
+    TypeList<MadHeader, SmpHeader, RmppHeader, SaHeader, VendorHeader, NodeInfo, NodeDescription,
+             SwitchInfo, PortInfo, PKeyTable, SlToVlTable, VlArbitrationTable,
+             LinearForwardingTable, MulticastForwardingTable, GuidInfo, SmInfo, Notice,
+             MlnxExtendedPortInfo, ClassPortInfo, PortCounters, PortCountersExtended, SourceRoute,
+             Ping, NodeRecord, PortInfoRecord, PathRecord, McMemberRecord>;
+
+}  // namespace ib::wire

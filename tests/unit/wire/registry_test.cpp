@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/wire/registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "libdiag/wire/all_structures.h"
+#include "libdiag/wire/component_mask.h"
+
+namespace ib::wire {
+namespace {
+
+using testing::HasSubstr;
+
+NodeRecord leaf_host() {
+  NodeRecord r;
+  r.lid = Lid{12};
+  r.node_info.node_guid = Guid{0x0002c90300a1b2c0};
+  r.node_info.port_guid = Guid{0x0002c90300a1b2c1};
+  r.node_info.num_ports = 1;
+  std::copy_n("host-1 HCA-1", 12, r.node_description.text.begin());
+  return r;
+}
+
+TEST(ComponentMask, AnEmptyMaskMatchesEverything) {
+  EXPECT_TRUE(matches(leaf_host(), NodeRecord{}, 0));
+}
+
+TEST(ComponentMask, SelectsFieldsOfNestedStructures) {
+  const NodeRecord record = leaf_host();
+  NodeRecord query;
+  query.node_info.node_guid = record.node_info.node_guid;
+  const std::uint64_t by_guid = component<&NodeInfo::node_guid>();
+  EXPECT_TRUE(matches(record, query, by_guid));
+  EXPECT_FALSE(matches(record, query, by_guid | component<&NodeRecord::lid>()));
+  query.lid = Lid{12};
+  EXPECT_TRUE(matches(record, query, by_guid | component<&NodeRecord::lid>()));
+  query.node_info.node_type = NodeType::Switch;
+  EXPECT_FALSE(matches(record, query, component<&NodeInfo::node_type>()));
+  query.node_description = record.node_description;
+  EXPECT_TRUE(matches(record, query, component<&NodeRecord::node_description>()));
+}
+
+TEST(ComponentMask, ReservedBitsSelectNothing) {
+  EXPECT_TRUE(matches(leaf_host(), NodeRecord{}, ~all_components<NodeRecord>()));
+}
+
+TEST(ComponentMask, PortInfoRecordIsSearchedByCapability) {
+  PortInfoRecord sm, host;
+  sm.port_info.capability_mask = port_cap::kIsSm;
+  PortInfoRecord query;
+  query.port_info.capability_mask = port_cap::kIsSm;
+  const std::uint64_t mask = component<&PortInfo::capability_mask>();
+  EXPECT_TRUE(matches(sm, query, mask));
+  EXPECT_FALSE(matches(host, query, mask));
+}
+
+TEST(Registry, FindsTheAttributeOfAClass) {
+  EXPECT_EQ(find_attribute(MgmtClass::SubnDirected, attr::kPortInfo)->structure,
+            &describe<PortInfo>());
+  EXPECT_EQ(find_attribute(MgmtClass::SubnAdm, 0x0011)->structure, &describe<NodeRecord>());
+  EXPECT_EQ(find_attribute(MgmtClass::Perf, 0x0012)->structure, &describe<PortCounters>());
+  EXPECT_EQ(find_attribute(MgmtClass::SubnLid, 0x1234), nullptr);
+  EXPECT_EQ(attribute_name(MgmtClass::VendorIbtracer, attr::kSourceRoute), "SourceRoute");
+  EXPECT_EQ(method_name(Method::GetTableResp), "GetTableResp");
+  EXPECT_EQ(method_name(static_cast<Method>(0x7F)), "");
+  EXPECT_EQ(class_name(MgmtClass::SubnAdm), "SubnAdm");
+}
+
+TEST(Registry, EveryAttributeIsADescribedStructureWithMethods) {
+  for (const AttributeInfo& a : attributes()) {
+    EXPECT_EQ(find_structure(a.structure->name), a.structure);
+    EXPECT_FALSE(a.methods.empty()) << a.structure->name;
+    EXPECT_LE(a.structure->bytes + data_offset_of(a.mgmt_class), kMadBytes) << a.structure->name;
+    for (const Method m : a.methods) EXPECT_FALSE(is_response(m));
+  }
+}
+
+TEST(Registry, DumpIsAlignedAsTheStockToolsAlignTheirs) {
+  PortInfo p;
+  p.port_state = PortState::Active;
+  p.link_width_supported = 3;
+  p.lid = Lid{7};
+  p.m_key = 0x1234;
+  const std::string text = dump(p);
+  EXPECT_THAT(text, HasSubstr("LID:.............................7\n"));
+  EXPECT_THAT(text, HasSubstr("PortState:.......................Active\n"));
+  EXPECT_THAT(text, HasSubstr("LinkWidthSupported:..............1X or 4X\n"));
+  EXPECT_THAT(text, HasSubstr("M_Key:...........................<not displayed>\n"));
+  EXPECT_THAT(dump(p, {true}), HasSubstr("M_Key:...........................0x0000000000001234\n"));
+}
+
+TEST(Registry, AnUnknownValueSaysSo) {
+  PortInfo p;
+  p.port_state = static_cast<PortState>(9);
+  p.link_width_supported = 0x81;
+  const std::string text = dump(p);
+  EXPECT_THAT(text, HasSubstr("PortState:.......................undefined (9)\n"));
+  EXPECT_THAT(text, HasSubstr("LinkWidthSupported:..............1X or undefined (0x80)\n"));
+}
+
+TEST(Registry, HostileNodeDescriptionIsTamed) {
+  NodeRecord r = leaf_host();
+  const std::string evil = "x\x1b]0;pwn\x07\"\\\n\xff";
+  std::copy(evil.begin(), evil.end(), r.node_description.text.begin());
+  EXPECT_THAT(dump(r), HasSubstr("NodeDescription.NodeString:......x ]0;pwn \"\\  "));
+  const auto json = nlohmann::json::parse(to_json(r));
+  EXPECT_EQ(json["NodeDescription"]["NodeString"].get<std::string>().substr(0, 10), "x ]0;pwn \"");
+}
+
+TEST(Registry, JsonSaysWhatTheValueIs) {
+  PortInfoRecord r;
+  r.end_port_lid = Lid{4};
+  r.port_info.port_state = PortState::Armed;
+  r.port_info.capability_mask = port_cap::kIsSm | port_cap::kTrap;
+  r.port_info.gid_prefix = kDefaultSubnetPrefix;
+  r.port_info.client_reregister = true;
+  const auto json = nlohmann::json::parse(to_json(r));
+  EXPECT_EQ(json["EndportLID"], 4);
+  const auto& port = json["PortInfo"];
+  EXPECT_EQ(port["PortState"], "Armed");
+  EXPECT_EQ(port["CapabilityMask"]["value"], 10);
+  EXPECT_EQ(port["CapabilityMask"]["names"], (nlohmann::json{"IsSM", "IsTrapSupported"}));
+  EXPECT_EQ(port["GidPrefix"], "0xfe80000000000000");
+  EXPECT_EQ(port["ClientReregister"], true);
+  EXPECT_TRUE(port["M_Key"].is_null());
+}
+
+TEST(Registry, AMadIsDumpedHeaderByHeader) {
+  Mad mad = make_mad(MgmtClass::SubnAdm, Method::GetResp, attr::kPathRecord);
+  PathRecord path;
+  path.dlid = Lid{99};
+  path.rate = 16;
+  set_body(mad, path);
+  const std::string text = dump(mad);
+  EXPECT_THAT(text, HasSubstr("AttributeID:.....................0x0035\n"));
+  EXPECT_THAT(text, HasSubstr("RMPPVersion:.....................0\n"));
+  EXPECT_THAT(text, HasSubstr("DLID:............................99\n"));
+  EXPECT_THAT(text, HasSubstr("Rate:............................100 Gb/s\n"));
+}
+
+}  // namespace
+}  // namespace ib::wire
