@@ -5,15 +5,12 @@
 #include "libdiag/fabric/topology_text.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <numeric>
 #include <ostream>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/text_file.h"
 
 namespace ib::fabric {
 namespace {
@@ -716,20 +713,9 @@ Result<Fabric> read_topology(std::string_view text, std::string_view file_name,
 }
 
 Result<Fabric> read_topology_file(const std::string& path, std::vector<std::string>* warnings) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             &std::fclose);
-  if (!file) return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
-  std::string text;
-  std::size_t size = 0;
-  do {
-    text.resize(size + (std::size_t{1} << 20));
-    size += std::fread(text.data() + size, 1, text.size() - size, file.get());
-  } while (size == text.size());
-  if (std::ferror(file.get()) != 0) {
-    return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
-  }
-  text.resize(size);
-  return read_topology(text, path, warnings);
+  const auto text = read_text_file(path);
+  if (!text) return tl::unexpected<Error>(text.error());
+  return read_topology(*text, path, warnings);
 }
 
 std::string topology_text(const Fabric& fabric, const TopologyTextOptions& options) {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/report/json.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "libdiag/base/text.h"
+
+namespace ib::report {
+
+void JsonWriter::new_line() {
+  text_ += '\n';
+  text_.append(levels_.size() * 2, ' ');
+}
+
+/// Comma, line and indentation before an item.
+void JsonWriter::separate(bool container) {
+  if (after_key_) {
+    after_key_ = false;
+    return;
+  }
+  if (levels_.empty()) return;
+  Level& level = levels_.back();
+  if (!level.empty) text_ += ',';
+  if (level.array) {
+    // Scalars share a line; objects of an outer array get one each.
+    if (container && levels_.size() <= 3) {
+      level.inline_items = false;
+      new_line();
+    } else if (!level.empty) {
+      text_ += ' ';
+    }
+  } else if (level.inline_items) {
+    if (!level.empty) text_ += ' ';
+  } else {
+    new_line();
+  }
+  level.empty = false;
+}
+
+JsonWriter& JsonWriter::begin_object() {
+  const bool in_array = !levels_.empty() && levels_.back().array;
+  const bool inside_inline = in_array || (!levels_.empty() && levels_.back().inline_items);
+  separate(true);
+  text_ += '{';
+  levels_.push_back({false, inside_inline, true});
+  return *this;
+}
+
+JsonWriter& JsonWriter::begin_array() {
+  separate(true);
+  text_ += '[';
+  levels_.push_back({true, true, true});
+  return *this;
+}
+
+JsonWriter& JsonWriter::end_object() {
+  const Level level = levels_.back();
+  levels_.pop_back();
+  if (!level.inline_items && !level.empty) new_line();
+  text_ += '}';
+  if (levels_.empty()) text_ += '\n';
+  return *this;
+}
+
+JsonWriter& JsonWriter::end_array() {
+  const Level level = levels_.back();
+  levels_.pop_back();
+  if (!level.inline_items && !level.empty) new_line();
+  text_ += ']';
+  return *this;
+}
+
+JsonWriter& JsonWriter::key(std::string_view name) {
+  value(name);
+  text_ += ": ";
+  after_key_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::raw(std::string_view text) {
+  separate(false);
+  text_ += text;
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(std::string_view text) {
+  separate(false);
+  text_ += '"';
+  for (const char c : printable(text)) {
+    if (c == '"' || c == '\\') text_ += '\\';
+    text_ += c;
+  }
+  text_ += '"';
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(double number) {
+  if (!std::isfinite(number)) return null();
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+  return raw(std::string_view(digits, static_cast<std::size_t>(end - digits)));
+}
+
+JsonWriter& JsonWriter::value(Guid guid) { return value(to_string(guid)); }
+
+std::string JsonWriter::take() { return std::move(text_); }
+
+void begin_document(JsonWriter& json, const Envelope& envelope) {
+  json.begin_object();
+  json.field("schema", envelope.schema);
+  json.field("tool", envelope.tool);
+  json.field("version", envelope.version);
+  json.field("complete", envelope.complete);
+  json.key("errors").begin_array();
+  for (const std::string& error : envelope.errors) json.value(error);
+  json.end_array();
+}
+
+}  // namespace ib::report

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""ibkit beside the stock programs, in one run, medians.
+
+usage: bench.py BUILD_DIR SUITE [--runs N] [--size N]...
+  bringup  ibsm -o and opensm -o on ibsim: wall, wall less ibsim's CPU, CPU, resident memory (sizes 648 3456; 11664 on request)
+  tools    ibtopo beside ibnetdiscover -o 32, ibroutes beside dump_fts, on the 3,456-endpoint tree on ibsim
+  loss     ibsm -o on ibfabric, 576 hosts, with 0, 1, 5 and 10 per cent of MADs lost each way
+"""
+import argparse
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+PRELOAD = "/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so"
+SIZES = {
+    648: ["fat-tree", "--levels", "2", "--radix", "36"],
+    3456: ["fat-tree", "--levels", "3", "--radix", "24"],
+    11664: ["fat-tree", "--levels", "3", "--radix", "36"],
+}
+
+
+class Sim:
+    """One ibsim with the limits raised, on a socket of its own."""
+
+    def __init__(self, topology, folder):
+        self.env = dict(os.environ, IBSIM_SOCKNAME="bench%d" % os.getpid())
+        self.env.pop("SIM_HOST", None)
+        self.process = subprocess.Popen(
+            ["ibsim", "-s", "-n", "-N", "60000", "-S", "4000", "-P", "300000", "-L", "49151", topology],
+            env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder)
+        self.client_env = dict(self.env, LD_PRELOAD=PRELOAD)
+        self.wait_ready(folder)
+
+    def wait_ready(self, folder):
+        for _ in range(600):
+            done = subprocess.run(["ibstat", "-l"], env=self.client_env, capture_output=True, cwd=folder)
+            if done.returncode == 0 and done.stdout.strip():
+                return
+            time.sleep(0.1)
+        raise SystemExit("bench: ibsim did not start")
+
+    def cpu(self):
+        fields = open("/proc/%d/stat" % self.process.pid).read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+def run(command, env, folder, limit=900):
+    """wall, cpu seconds, max RSS in MB, status of one command."""
+    start = time.monotonic()
+    with open(os.path.join(folder, "out.txt"), "wb") as out:
+        child = subprocess.Popen(command, env=env, cwd=folder, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        while True:
+            pid, status, usage = os.wait4(child.pid, os.WNOHANG)
+            if pid:
+                break
+            if time.monotonic() - start > limit:
+                child.kill()
+            time.sleep(0.002)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.monotonic() - start
+    return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "rss": usage.ru_maxrss / 1024.0,
+            "status": child.returncode}
+
+
+def generate(build, size, folder):
+    path = os.path.join(folder, "fabric-%d.topo" % size)
+    if not os.path.exists(path):
+        with open(path, "wb") as out:
+            subprocess.run([os.path.join(build, "bin/ibfabric"), "gen"] + SIZES[size], stdout=out, check=True)
+    return path
+
+
+def median(rows, key):
+    return statistics.median(r[key] for r in rows)
+
+
+def bring_up(build, program, topology, folder):
+    sim = Sim(topology, folder)
+    state = tempfile.mkdtemp(dir=folder)
+    before = sim.cpu()
+    try:
+        if program == "opensm":
+            env = dict(sim.client_env, OSM_CACHE_DIR=state, OSM_TMP_DIR=state)
+            row = run(["opensm", "-o", "-f", os.path.join(state, "log")], env, folder)
+        else:
+            row = run([os.path.join(build, "bin/ibsm"), "-o", "--state-dir", state, "-f", os.path.join(state, "log")],
+                      sim.client_env, folder)
+            last = open(os.path.join(folder, "out.txt")).read().strip().splitlines()[-1:]
+            if row["status"] != 0:
+                print("  ibsm ended with %s: %s" % (row["status"], last))
+        row["sim"] = sim.cpu() - before
+        row["net"] = max(0.0, row["wall"] - row["sim"])
+    finally:
+        sim.stop()
+        shutil.rmtree(state, ignore_errors=True)
+    return row
+
+
+def suite_bringup(build, args, folder):
+    for size in args.size or [648, 3456]:
+        topology = generate(build, size, folder)
+        rows = {"opensm": [], "ibsm": []}
+        for _ in range(args.runs):
+            for program in rows:
+                rows[program].append(bring_up(build, program, topology, folder))
+        print("bring-up, %d endpoints, %d runs, medians" % (size, args.runs))
+        for program, r in rows.items():
+            print("  %-7s wall %7.2f s  less ibsim's CPU %7.2f s  CPU %6.2f s  RSS %6.1f MB  (ibsim CPU %5.2f s)" % (
+                program, median(r, "wall"), median(r, "net"), median(r, "cpu"), median(r, "rss"), median(r, "sim")))
+        ratio = {k: median(rows["ibsm"], k) / max(1e-9, median(rows["opensm"], k)) for k in ("wall", "net", "cpu", "rss")}
+        print("  ratio   wall %.2f  less ibsim %.2f  CPU %.2f  RSS %.2f" % (
+            ratio["wall"], ratio["net"], ratio["cpu"], ratio["rss"]))
+
+
+def suite_tools(build, args, folder):
+    topology = generate(build, 3456, folder)
+    sim = Sim(topology, folder)
+    state = tempfile.mkdtemp(dir=folder)
+    try:
+        up = run([os.path.join(build, "bin/ibsm"), "-o", "--state-dir", state], sim.client_env, folder)
+        if up["status"] != 0:
+            raise SystemExit("bench: ibsm did not bring the fabric up")
+        pairs = [("ibnetdiscover -o 32", ["ibnetdiscover", "-o", "32"], "ibtopo", [os.path.join(build, "bin/ibtopo")]),
+                 ("dump_fts", ["dump_fts"], "ibroutes", [os.path.join(build, "bin/ibroutes")])]
+        for theirs, their_command, ours, our_command in pairs:
+            rows = {theirs: [], ours: []}
+            for _ in range(args.runs):
+                rows[theirs].append(run(their_command, sim.client_env, folder))
+                rows[ours].append(run(our_command, sim.client_env, folder))
+            a, b = median(rows[theirs], "wall"), median(rows[ours], "wall")
+            print("tools, 3456 endpoints: %s %.2f s, %s %.2f s (status %s): %.1f times as fast" % (
+                theirs, a, ours, b, rows[ours][-1]["status"], a / max(1e-9, b)))
+    finally:
+        sim.stop()
+
+
+def suite_loss(build, args, folder):
+    topology = os.path.join(folder, "fabric-576.topo")
+    with open(topology, "wb") as out:
+        subprocess.run([os.path.join(build, "bin/ibfabric"), "gen", "fat-tree", "--levels", "2", "--radix", "36",
+                        "--leaves", "24", "--hosts", "24", "--spines", "12"], stdout=out, check=True)
+    for loss in (0, 1, 5, 10):
+        walls = []
+        for seed in range(1, 6):
+            state = tempfile.mkdtemp(dir=folder)
+            row = run([os.path.join(build, "bin/ibfabric"), "run", topology, "--loss", str(loss), "--seed", str(seed), "--",
+                       os.path.join(build, "bin/ibsm"), "-o", "--state-dir", state], dict(os.environ), folder, 120)
+            walls.append(row["wall"])
+            if row["status"] != 0:
+                print("  loss %d seed %d: status %s: %s" % (
+                    loss, seed, row["status"], open(os.path.join(folder, "out.txt")).read().strip().splitlines()[-1:]))
+            shutil.rmtree(state, ignore_errors=True)
+        print("loss %2d%%, 576 hosts: median %.2f s, worst %.2f s of 5 seeds" % (loss, statistics.median(walls), max(walls)))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("suite", choices=["bringup", "tools", "loss"])
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--size", type=int, action="append", choices=sorted(SIZES))
+    args = parser.parse_args()
+    build = os.path.abspath(args.build)
+    with tempfile.TemporaryDirectory(prefix="ibkit-bench.") as folder:
+        {"bringup": suite_bringup, "tools": suite_tools, "loss": suite_loss}[args.suite](build, args, folder)
+    return 0
+
+
+sys.exit(main())

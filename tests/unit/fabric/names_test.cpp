@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/fabric/names.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "libdiag/fabric/generate.h"
+
+namespace ib::fabric {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(NodeNames, ReadsAMap) {
+  const auto names = NodeNames::read(
+      "# head nodes\r\n\r\n0x10 \"alpha one\" # first\n  0x0000000000000020\t\"b\"\n0x10 "
+      "\"late\"\n",
+      "map");
+  ASSERT_TRUE(names.has_value()) << names.error().message;
+  EXPECT_EQ(names->size(), 2U);
+  EXPECT_EQ(names->find(Guid{0x10}), "alpha one");
+  EXPECT_EQ(names->find(Guid{0x20}), "b");
+  EXPECT_EQ(names->find(Guid{0x30}), std::nullopt);
+  Node node;
+  node.guid = Guid{0x30};
+  node.description = "own\x1b";
+  EXPECT_EQ(names->name_of(node), "own ");
+}
+
+TEST(NodeNames, SaysWhatIsWrongWithAnEntry) {
+  const auto error = [](std::string_view text) {
+    const auto names = NodeNames::read(text, "map");
+    return names.has_value() ? "no error" : names.error().message;
+  };
+  EXPECT_EQ(error("# x\nhost \"a\"\n"),
+            "map:2:1: expected a node GUID (0x and hexadecimal digits), got 'host'");
+  EXPECT_EQ(error(" 0xzz \"a\""),
+            "map:1:2: expected a node GUID (0x and hexadecimal digits), got '0xzz'");
+  EXPECT_EQ(error("0x10 alpha"), "map:1:6: expected a name in quotes, got 'alpha'");
+  EXPECT_EQ(error("0x10"), "map:1:5: expected a name in quotes, got the end of the line");
+  EXPECT_EQ(error("0x10 \"al"), "map:1:9: expected a closing quote, got the end of the line");
+  EXPECT_EQ(error("0x10 \"\""), "map:1:6: expected a name that is not empty, got '\"\"'");
+  EXPECT_EQ(error("0x10 \"a\" b"), "map:1:10: expected a comment or the end of the line, got 'b'");
+}
+
+TEST(ShortName, DropsWhatVendorsAdd) {
+  const auto shorten = [](const char* description, bool is_switch) {
+    Node node;
+    node.type = is_switch ? wire::NodeType::Switch : wire::NodeType::ChannelAdapter;
+    node.description = description;
+    return short_name(node);
+  };
+  EXPECT_EQ(shorten("node0254 HCA-1", false), "node0254");
+  EXPECT_EQ(shorten("MF0;sw95:MQM8700/U1", true), "sw95");
+  EXPECT_EQ(shorten("MF0;Director-1:IS5600/L05/U1", true), "Director-1 L05/U1");
+  EXPECT_EQ(shorten("leaf-001", true), "leaf-001");
+  EXPECT_EQ(shorten("Infiniscale-IV Mellanox Technologies", true),
+            "Infiniscale-IV Mellanox Technologies");
+}
+
+class FindNode : public ::testing::Test {
+ protected:
+  Fabric f = *generate_lab_like();
+  std::string name(std::string_view text, const NodeNames* names = nullptr) {
+    const auto n = find_node(f, text, names);
+    return n ? f.node(*n).description : n.error().message;
+  }
+};
+
+TEST_F(FindNode, ByIdGuidAndName) {
+  const std::string full = "MF0;lab-sw95:MQM8700/U1";
+  EXPECT_EQ(name("S-0002c90200400000"), full);
+  EXPECT_EQ(name("0x0002c90200400000"), full);
+  EXPECT_EQ(name("0x2c90200400000"), full);
+  EXPECT_EQ(name(full), full);
+  EXPECT_EQ(name("lab-sw95"), full);
+  EXPECT_EQ(name("lab-96 HCA-2"), "lab-96 HCA-2");
+  EXPECT_EQ(name(to_string(f.port(2, 1).guid)), f.node(2).description) << "a port's GUID";
+  const auto names = *NodeNames::read("0x0002c90200400000 \"core\"\n", "map");
+  EXPECT_EQ(name("core", &names), full);
+}
+
+TEST_F(FindNode, RefusesNamesOfSeveralNodesWithTheirGuids) {
+  EXPECT_EQ(name("lab-96"),
+            "the name 'lab-96' is borne by 2 nodes; say which by GUID: 0x0002c90300000000, "
+            "0x0002c90300000010");
+  EXPECT_EQ(find_node(f, "lab-96").error().kind, ErrorKind::Usage);
+  EXPECT_EQ(name("nobody"), "no node has the name, id or GUID 'nobody'");
+  const Fabric janus = *generate_janus_like();
+  EXPECT_THAT(find_node(janus, "Infiniscale-IV Mellanox Technologies").error().message,
+              HasSubstr("borne by 79 nodes"));
+}
+
+TEST_F(FindNode, WithAPort) {
+  const auto whole = find_node_and_port(f, "MF0;lab-sw95:MQM8700/U1");
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_EQ(whole->port, std::nullopt);
+  const auto with = find_node_and_port(f, "MF0;lab-sw95:MQM8700/U1:23");
+  ASSERT_TRUE(with.has_value());
+  EXPECT_EQ(with->node, whole->node);
+  EXPECT_EQ(with->port, 23);
+  EXPECT_EQ(find_node_and_port(f, "lab-sw95:0")->port, 0) << "a switch has a port 0";
+  EXPECT_EQ(find_node_and_port(f, "lab-sw95:42").error().message,
+            "expected a port of 'lab-sw95', 0 to 41, got 42");
+  EXPECT_EQ(find_node_and_port(f, "lab-96 HCA-1:0").error().message,
+            "expected a port of 'lab-96 HCA-1', 1 to 1, got 0");
+  EXPECT_EQ(find_node_and_port(f, "x:1").error().message, "no node has the name, id or GUID 'x'");
+}
+
+}  // namespace
+}  // namespace ib::fabric

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/common/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ib::tools {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::internal::CaptureStderr;
+using ::testing::internal::CaptureStdout;
+using ::testing::internal::GetCapturedStderr;
+using ::testing::internal::GetCapturedStdout;
+
+struct Tool {
+  CommandLine line{"ibtest", "Tests options.", "0.1.0"};
+  CommonOptions common;
+  std::optional<Guid> guid;
+  std::optional<Lid> lid;
+  std::string mode{"a"};
+  std::optional<std::string> file;
+  std::vector<std::string> rest;
+  Tool() {
+    add_common(line, common);
+    line.guid("--guid", guid, "A GUID");
+    line.lid("-l,--lid", lid, "A LID");
+    line.choice("--mode", mode, {"a", "b"}, "How");
+    line.operand("FILE", file, "A file");
+  }
+  std::optional<int> parse(std::vector<const char*> words) {
+    words.insert(words.begin(), "ibtest");
+    return line.parse(static_cast<int>(words.size()), words.data());
+  }
+  std::string refusal(const std::vector<const char*>& words) {
+    CaptureStderr();
+    const auto status = parse(words);
+    const std::string text = GetCapturedStderr();
+    EXPECT_EQ(status, 2) << text;
+    return text;
+  }
+};
+
+TEST(CommandLine, ReadsCommonOptions) {
+  Tool t;
+  EXPECT_EQ(t.parse({"-C", "mlx5_1", "-P2", "-t", "500", "-vv", "--json", "--guid", "0x10", "-l",
+                     "0x11", "--mode=b", "x.topo"}),
+            std::nullopt);
+  EXPECT_EQ(t.common.device, "mlx5_1");
+  EXPECT_EQ(t.common.port, 2U);
+  EXPECT_EQ(t.common.timeout_ms, 500U);
+  EXPECT_EQ(t.common.verbose, 2U);
+  EXPECT_TRUE(t.common.json);
+  EXPECT_EQ(t.guid, Guid{0x10});
+  EXPECT_EQ(t.lid, Lid{17});
+  EXPECT_EQ(t.mode, "b");
+  EXPECT_EQ(t.file, "x.topo");
+}
+
+TEST(CommandLine, LeavesDefaults) {
+  Tool t;
+  EXPECT_EQ(t.parse({}), std::nullopt);
+  EXPECT_EQ(t.common.timeout_ms, 200U);
+  EXPECT_EQ(t.file, std::nullopt);
+}
+
+TEST(CommandLine, UsageErrorsSayWhatWasExpected) {
+  EXPECT_THAT(Tool().refusal({"-t", "x"}),
+              HasSubstr("ibtest: --timeout: expected a number from 1 to 60000, got 'x'\n"));
+  EXPECT_THAT(
+      Tool().refusal({"--guid", "zz"}),
+      HasSubstr("--guid: expected a GUID (0x and up to 16 hexadecimal digits), got 'zz'\n"));
+  EXPECT_THAT(Tool().refusal({"--lid", "0"}), HasSubstr("--lid: expected a LID"));
+  EXPECT_THAT(Tool().refusal({"--mode", "c"}), HasSubstr("--mode: expected a|b, got 'c'"));
+  EXPECT_THAT(Tool().refusal({"--nonsense"}), HasSubstr("--nonsense"));
+  EXPECT_THAT(Tool().refusal({"a", "b"}), HasSubstr("Try 'ibtest --help'."));
+}
+
+TEST(CommandLine, HelpAndVersionEndWell) {
+  for (const char* word : {"--help", "-h", "--version"}) {
+    Tool t;
+    CaptureStdout();
+    EXPECT_EQ(t.parse({word}), 0);
+    EXPECT_THAT(GetCapturedStdout(), HasSubstr("ibtest"));
+  }
+}
+
+TEST(CommandLine, VerbsHaveOptionsOfTheirOwn) {
+  CommandLine line("ibtest", "Verbs.", "0.1.0");
+  unsigned n = 0;
+  std::string where;
+  std::vector<std::string> command;
+  CommandLine& run = line.verb("run", "Runs.");
+  run.number("-n", n, 1, 9, "Times");
+  run.operand("WHERE", where, "Place");
+  run.command_to_run(command);
+  line.verb("stop", "Stops.");
+  const char* words[] = {"ibtest", "run", "-n", "3", "here", "--", "ls", "-l", "--all"};
+  EXPECT_EQ(line.parse(9, words), std::nullopt);
+  EXPECT_EQ(line.chosen_verb(), "run");
+  EXPECT_EQ(n, 3U);
+  EXPECT_EQ(where, "here");
+  EXPECT_THAT(command, ElementsAre("ls", "-l", "--all"));
+
+  CommandLine none("ibtest", "Verbs.", "0.1.0");
+  none.verb("run", "Runs.");
+  CaptureStderr();
+  EXPECT_EQ(none.parse(1, words), 2);
+  GetCapturedStderr();
+}
+
+}  // namespace
+}  // namespace ib::tools

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The exit statuses of every program, and how complaints are printed.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "libdiag/base/result.h"
+
+namespace ib::tools {
+
+enum ExitStatus : int {
+  kExitGood = 0,
+  kExitFound = 1,       // findings: a mismatch, a broken path, a difference
+  kExitUsage = 2,       // wrong options, or a bad file
+  kExitIncomplete = 3,  // an answer, but some of the data is missing
+  kExitCannotRun = 4,   // no device, no permission, no server
+};
+
+/// `PROGRAM: MESSAGE` on stderr, printable characters only; returns the error's exit status.
+int complain(const std::string& program, const Error& error);
+int complain(const std::string& program, const std::string& message, int status);
+
+/// Runs a tool's body; an exception that escapes is printed and becomes kExitCannotRun. Standard
+/// output is flushed, and a full disk or closed pipe there is an error too.
+int run_main(const std::string& program, const std::function<int()>& body);
+
+}  // namespace ib::tools
