@@ -15,6 +15,7 @@ struct MlidGroup {
   ib::Lid mlid{};
   std::vector<ib::Guid> receivers;  // port GUIDs
   std::vector<ib::Guid> senders;
+  friend bool operator==(const MlidGroup&, const MlidGroup&) = default;
 };
 
 /// The tree of `group`: for each switch on it the ports a packet is copied to. Members that are not

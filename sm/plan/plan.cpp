@@ -257,29 +257,21 @@ class Planner {
     out_.program_lfts = good || (request_.previous == nullptr && !routing->engine.empty());
     for (const auto& finding : out_.verdict.findings)
       if (finding.must) out_.alarms.push_back(finding.message);
-    for (const MlidGroup& group : request_.groups) {
-      auto tree = multicast_tree(f, routing->graph, group);
-      if (!tree.empty()) out_.mfts.emplace(group.mlid, std::move(tree));
-    }
     out_.routing = std::move(routing);
   }
 
   void want_switches() {
     const auto& graph = out_.routing->graph;
-    const auto top = static_cast<std::uint16_t>(graph.max_lid().value);
-    const std::uint16_t mcast_top =
-        out_.mfts.empty() ? std::uint16_t{0xBFFF} : out_.mfts.rbegin()->first.value;
     for (ib::fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-      const NodeIndex n = graph.node_of(s);
+      const auto* port0 = observed_.port_info({graph.node_of(s), 0});
       SwitchWant want;
-      want.linear_fdb_top = top;
+      want.linear_fdb_top = graph.max_lid().value;
       want.life_time_value = options_.packet_life_time;
-      const auto* port0 = observed_.port_info({n, 0});
       want.has_multicast_top =
           port0 != nullptr && (port0->capability_mask & ib::wire::port_cap::kMulticastFdbTop) != 0;
-      want.multicast_fdb_top = mcast_top;
       out_.switches.push_back(want);
     }
+    want_multicast(out_, observed_, request_.groups);
   }
 
   const PlanRequest& request_;
@@ -289,6 +281,18 @@ class Planner {
 };
 
 }  // namespace
+
+void want_multicast(Desired& desired, const Observed& observed, std::span<const MlidGroup> groups) {
+  desired.mfts.clear();
+  for (const MlidGroup& group : groups) {
+    auto tree = multicast_tree(observed.fabric, desired.routing->graph, group);
+    if (!tree.empty()) desired.mfts.emplace(group.mlid, std::move(tree));
+  }
+  // The top without any group is the LID below the first multicast one (IBA 14.2.5.4).
+  const std::uint16_t top =
+      desired.mfts.empty() ? ib::kLidUnicastMax.value : desired.mfts.rbegin()->first.value;
+  for (SwitchWant& want : desired.switches) want.multicast_fdb_top = top;
+}
 
 ib::Result<Desired> make_plan(const PlanRequest& request) { return Planner(request).run(); }
 

@@ -38,4 +38,8 @@ struct PlanRequest {
 /// An error only when there is nothing to manage (the local port is down).
 ib::Result<Desired> make_plan(const PlanRequest& request);
 
+/// Trees of `groups` over the routes that `desired` has already; touches nothing else.
+void want_multicast(Desired& desired, const ib::discover::Observed& observed,
+                    std::span<const MlidGroup> groups);
+
 }  // namespace sm::plan

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/core/light_sweep.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "libdiag/base/text.h"
+
+namespace sm::core {
+namespace {
+
+using ib::discover::Observed;
+using ib::discover::Trouble;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+
+constexpr unsigned kSwitch = 1;     // SwitchInfo of a switch
+constexpr unsigned kNeighbour = 2;  // PortInfo of the port that leads to a silent switch
+constexpr unsigned kSilent = 3;     // NodeInfo through a port behind which nobody answered
+constexpr unsigned kEndPort = 4;    // PortInfo of the peer, in a fabric without switches
+
+}  // namespace
+
+LightSweep::LightSweep(const Observed& observed, const std::vector<bool>& managed,
+                       ib::mad::Cookie cookie_base)
+    : observed_(observed), cookie_base_(cookie_base) {
+  namespace attr = ib::wire::attr;
+  bool any_switch = false;
+  for (NodeIndex n = 0; n < observed.nodes.size(); ++n) {
+    const auto& node = observed.nodes[n];
+    if (!managed[n] || node.info.node_type != ib::wire::NodeType::Switch) continue;
+    any_switch = true;
+    ask(kSwitch, {n, 0}, attr::kSwitchInfo, node.route, node.info.node_guid.value, 0);
+  }
+  for (const Trouble& t : observed.troubles) {
+    if (t.kind != Trouble::Kind::Silent || !t.behind || t.node_guid.value != 0) continue;
+    ask(kSilent, t.behind, attr::kNodeInfo, t.route,
+        observed.nodes[t.behind.node].info.node_guid.value * 31 + t.behind.port, 0);
+  }
+  if (!any_switch) {
+    const PortRef local = observed.local_port;
+    ask(kEndPort, local, attr::kPortInfo, {}, 1, local.port);
+  }
+  started_ = true;
+}
+
+void LightSweep::ask(unsigned kind, PortRef at, std::uint16_t attribute,
+                     const ib::mad::DirectedRoute& route, std::uint64_t target,
+                     std::uint32_t modifier) {
+  const ib::mad::Cookie cookie = static_cast<ib::mad::Cookie>(kind) << 40 |
+                                 static_cast<ib::mad::Cookie>(at.port) << 32 | at.node;
+  queue_.push_back(ib::mad::smp_request(cookie_base_ + cookie, target, route, ib::wire::Method::Get,
+                                        attribute, modifier));
+}
+
+std::vector<ib::mad::Request> LightSweep::take_requests() {
+  in_flight_ += queue_.size();
+  return std::exchange(queue_, {});
+}
+
+void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completion) {
+  --in_flight_;
+  const ib::mad::Cookie c = completion.cookie - cookie_base_;
+  const PortRef at{static_cast<NodeIndex>(c & 0xFFFFFFFF),
+                   static_cast<std::uint8_t>((c >> 32) & 0xFF)};
+  const auto kind = static_cast<unsigned>((c >> 40) & 0xFF);
+  const auto& node = observed_.nodes[at.node];
+  const auto name = [&] {
+    return fmt::format("{} \"{}\"", to_string(node.info.node_guid),
+                       ib::printable(observed_.fabric.node(at.node).description));
+  };
+  const bool answered = completion.reply && completion.reply->mad.status() == 0;
+  switch (kind) {
+    case kSwitch: {
+      if (!answered) {
+        if (node.route.hops.empty()) {
+          changes_.push_back(fmt::format("switch {} does not answer", name()));
+          return;
+        }
+        // Is the cable to it down, or is it merely slow? Its neighbour knows.
+        ib::mad::DirectedRoute before = node.route;
+        const std::uint8_t port = before.hops.back();
+        before.hops.pop_back();
+        ask(kNeighbour, at, ib::wire::attr::kPortInfo, before, node.info.node_guid.value * 17 + 1,
+            port);
+        return;
+      }
+      const auto info = ib::wire::body<ib::wire::SwitchInfo>(completion.reply->mad);
+      if (info.port_state_change) {
+        changes_.push_back(fmt::format("switch {}: a port changed its state", name()));
+      } else if (node.switch_info && info.linear_fdb_top != node.switch_info->linear_fdb_top) {
+        changes_.push_back(fmt::format("switch {}: LinearFDBTop is {}, {} was set", name(),
+                                       info.linear_fdb_top, node.switch_info->linear_fdb_top));
+      }
+      return;
+    }
+    case kNeighbour:
+      if (!answered) {
+        changes_.push_back(fmt::format("switch {} and its neighbour do not answer", name()));
+      } else if (ib::wire::body<ib::wire::PortInfo>(completion.reply->mad).port_state ==
+                 ib::wire::PortState::Down) {
+        changes_.push_back(fmt::format("the cable to switch {} is down", name()));
+      }
+      return;
+    case kSilent:
+      if (answered)
+        changes_.push_back(fmt::format("the node behind {} port {} answers now", name(), at.port));
+      return;
+    case kEndPort: {
+      const auto info = answered ? ib::wire::body<ib::wire::PortInfo>(completion.reply->mad)
+                                 : ib::wire::PortInfo{};
+      if (info.port_state != observed_.port(at).info.port_state)
+        changes_.emplace_back("the local port changed its state");
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+}  // namespace sm::core

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// LightSweep: one question to each switch, to see whether anything changed. A machine. A switch
+// that does not answer is looked at from its neighbour before anything bigger is started; ports
+// behind which somebody was silent are tried again.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libdiag/discover/observed.h"
+#include "libdiag/mad/session.h"
+
+namespace sm::core {
+
+class LightSweep : public ib::mad::Exchange {
+ public:
+  /// `observed` must outlive this and keep its nodes. `managed` by node.
+  LightSweep(const ib::discover::Observed& observed, const std::vector<bool>& managed,
+             ib::mad::Cookie cookie_base);
+
+  std::vector<ib::mad::Request> take_requests() override;
+  void on_completion(ib::Instant now, const ib::mad::Completion& completion) override;
+  bool done() const override { return started_ && in_flight_ == 0 && queue_.empty(); }
+
+  /// Why a full sweep is called for, one line each; empty: nothing changed.
+  const std::vector<std::string>& changes() const { return changes_; }
+
+ private:
+  void ask(unsigned kind, ib::fabric::PortRef at, std::uint16_t attribute,
+           const ib::mad::DirectedRoute& route, std::uint64_t target, std::uint32_t modifier);
+
+  const ib::discover::Observed& observed_;
+  ib::mad::Cookie cookie_base_;
+  std::vector<ib::mad::Request> queue_;
+  std::size_t in_flight_{0};
+  bool started_{false};
+  std::vector<std::string> changes_;
+};
+
+}  // namespace sm::core

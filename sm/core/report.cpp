@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/core/report.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "libdiag/base/text.h"
+
+namespace sm::core {
+namespace {
+
+std::string_view state_name(ib::wire::PortState state) {
+  switch (state) {
+    case ib::wire::PortState::Down:
+      return "DOWN";
+    case ib::wire::PortState::Initialize:
+      return "INIT";
+    case ib::wire::PortState::Armed:
+      return "ARMED";
+    case ib::wire::PortState::Active:
+      return "ACTIVE";
+    default:
+      return "unknown";
+  }
+}
+
+}  // namespace
+
+std::string Report::headline() const {
+  if (!up()) return fmt::format("SUBNET INCOMPLETE missing={}", missing);
+  std::string line = fmt::format(
+      "SUBNET UP switches={} cas={} routers={} links={} lids={} mads={} seconds={:.2f}", switches,
+      cas, routers, links, lids, mads, std::chrono::duration<double>(took).count());
+  if (unmanaged > 0) line += fmt::format(" unmanaged={}", unmanaged);
+  return line;
+}
+
+Report make_report(const plan::Desired& desired, const ib::discover::Observed& observed,
+                   const std::vector<apply::Failure>& failures) {
+  using Type = ib::wire::NodeType;
+  Report r;
+  const auto& fabric = observed.fabric;
+  for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
+    if (!desired.node_managed[n]) continue;
+    const Type type = fabric.node(n).type;
+    ++(type == Type::Switch ? r.switches : type == Type::Router ? r.routers : r.cas);
+  }
+  r.links = fabric.link_count();
+  for (const plan::LidAssignment& a : desired.lids)
+    if (a.lid != ib::kNoLid) r.lids += std::size_t{1} << a.lmc;
+
+  const auto name = [&](ib::fabric::NodeIndex n) {
+    return fmt::format("{} \"{}\"", to_string(fabric.node(n).guid),
+                       ib::printable(fabric.node(n).description));
+  };
+  const auto missing = apply::missing_ports(desired, observed, failures);
+  r.missing = missing.size();
+  for (const apply::Missing& m : missing)
+    r.lines.push_back(fmt::format("missing: {} port {} is {}: {}", name(m.port.node), m.port.port,
+                                  state_name(m.state), m.reason));
+
+  // What discovery complained of says more than that a node is not managed.
+  std::set<ib::Guid> named;
+  for (const ib::discover::Trouble& t : observed.troubles) {
+    // A known node that is managed all the same lost no more than an attribute.
+    const auto node = t.node_guid.value == 0 ? std::nullopt : fabric.find_node(t.node_guid);
+    const bool newcomer = t.kind == ib::discover::Trouble::Kind::DuplicateGuid;
+    if (node && desired.node_managed[*node] && !newcomer) continue;
+    if (t.node_guid.value != 0 && !newcomer && !named.insert(t.node_guid).second) continue;
+    ++r.unmanaged;
+    r.lines.push_back(
+        fmt::format("unmanaged: {}: {}", ib::discover::trouble_name(t.kind), t.message));
+  }
+  for (const plan::Unmanaged& u : desired.unmanaged) {
+    if (named.contains(fabric.node(u.node).guid)) continue;
+    ++r.unmanaged;
+    r.lines.push_back(fmt::format("unmanaged: {}: {}", name(u.node), u.reason));
+  }
+  return r;
+}
+
+}  // namespace sm::core

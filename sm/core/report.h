@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Report: what became of one bring-up, as counts and lines. The first line is a promise to scripts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "libdiag/base/instant.h"
+#include "sm/apply/apply.h"
+#include "sm/plan/desired.h"
+
+namespace sm::core {
+
+struct Report {
+  std::size_t switches{}, cas{}, routers{}, links{}, lids{};
+  std::uint64_t mads{};
+  std::uint64_t sets{};  // SubnSets this time
+  ib::Duration took{};
+  std::size_t unmanaged{};
+  std::size_t missing{};
+  std::vector<std::string> lines;  // one for each missing port and each node that is not managed
+
+  bool up() const { return missing == 0; }
+  /// Exit status of `ibsm -o`: 0 up, 1 incomplete, 3 up with nodes that are not managed.
+  int exit_status() const { return missing > 0 ? 1 : unmanaged > 0 ? 3 : 0; }
+  /// "SUBNET UP switches=..." or "SUBNET INCOMPLETE missing=..."
+  std::string headline() const;
+};
+
+/// Counts and lines; figures of time and MADs are the caller's.
+Report make_report(const plan::Desired& desired, const ib::discover::Observed& observed,
+                   const std::vector<apply::Failure>& failures);
+
+}  // namespace sm::core

@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/core/subnet_manager.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "libdiag/base/text.h"
+#include "sm/core/unsolicited.h"
+
+namespace sm::core {
+namespace {
+
+using ib::Duration;
+using ib::Instant;
+using ib::kNever;
+using ib::LogLevel;
+using ib::discover::Observed;
+using ib::discover::Trouble;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+
+// Whose a completion is stands in the upper bits of its cookie.
+constexpr ib::mad::Cookie kOwnerSweep = ib::mad::Cookie{1} << 48;
+constexpr ib::mad::Cookie kOwnerApply = ib::mad::Cookie{2} << 48;
+constexpr ib::mad::Cookie kOwnerLook = ib::mad::Cookie{3} << 48;
+constexpr ib::mad::Cookie kOwnerSmInfo = ib::mad::Cookie{4} << 48;
+constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
+  return c & ~((ib::mad::Cookie{1} << 48) - 1);
+}
+
+constexpr Duration kRetryFirst = std::chrono::seconds(1);
+constexpr Duration kMemberPause = std::chrono::milliseconds(50);
+
+}  // namespace
+
+std::string_view reason_name(Reason reason) {
+  switch (reason) {
+    case Reason::Start:
+      return "start";
+    case Reason::Operator:
+      return "operator";
+    case Reason::Trap:
+      return "trap";
+    case Reason::ChangeSeen:
+      return "change seen";
+    case Reason::Unfinished:
+      return "unfinished";
+    case Reason::LinksRestarted:
+      return "links restarted";
+  }
+  return "";
+}
+
+struct SubnetManager::Impl {
+  Options options;
+  ib::mad::Transactor transactor;
+  Counters counters;
+  bool started{false};
+
+  // What is under way; at most one of these at a time.
+  std::unique_ptr<ib::discover::Sweep> sweep;
+  std::unique_ptr<apply::Apply> applying;
+  std::unique_ptr<LightSweep> looking;
+  bool only_multicast{false};  // `applying` serves memberships, not a sweep
+
+  // What is known.
+  Observed seen;
+  apply::Known known;
+  std::shared_ptr<const plan::Desired> desired;
+  plan::StoredLids stored;
+  bool sa_state_lost;
+  bool forget_lids;
+  std::vector<plan::MlidGroup> groups;
+  std::map<ib::Guid, ib::wire::SmState> other_sms;  // that were spoken of already
+  SnapshotPtr snapshot;
+  std::uint64_t generation{0};
+
+  // When to do what.
+  std::set<Reason> reasons;
+  Instant sweep_at{kNever};
+  Instant look_at{kNever};
+  Instant multicast_at{kNever};
+  Duration trap_pause;
+  Duration retry_pause{kRetryFirst};
+  Instant last_trap{0};
+  unsigned round{0};
+  bool published_before_active{false};
+
+  // The bring-up being reported.
+  Instant began;
+  std::uint64_t sends_before{0};
+  std::uint64_t sets_this_time{0};
+
+  // Effects.
+  std::deque<ib::LogEvent> logs;
+  std::deque<Report> reports;
+  std::deque<store::Batch> batches;
+  std::deque<Outgoing> replies;
+
+  Impl(Options o, const store::Contents& contents)
+      : options(std::move(o)),
+        transactor(options.transactor),
+        sa_state_lost(contents.lids.empty()),
+        forget_lids(options.plan.reassign_lids),
+        trap_pause(options.trap_pause) {
+    for (const store::LidClaim& claim : contents.lids)
+      stored[claim.port_guid] = {claim.lid, claim.lmc};
+  }
+
+  void log(LogLevel level, std::string topic, std::string message) {
+    logs.push_back({level, std::move(topic), std::move(message)});
+  }
+
+  bool busy() const { return sweep || applying || looking; }
+
+  // ---- when
+
+  void want_sweep(Instant at, Reason reason) {
+    reasons.insert(reason);
+    sweep_at = std::min(sweep_at, at);
+  }
+
+  Instant next_deadline() const {
+    Instant t = transactor.next_deadline();
+    if (!busy()) t = std::min({t, sweep_at, look_at, multicast_at});
+    return t;
+  }
+
+  void on_time(Instant now) {
+    transactor.on_time(now);
+    run(now);
+  }
+
+  /// Everything that can be done now.
+  void run(Instant now) {
+    do {
+      pump(now);
+      if (!busy()) begin_next(now);
+    } while (deliverable());
+  }
+  bool deliverable() {
+    completion = transactor.next_completion();
+    return completion.has_value();
+  }
+  std::optional<ib::mad::Completion> completion;
+
+  void begin_next(Instant now) {
+    if (!started) return;
+    if (sweep_at <= now) {
+      begin_sweep(now);
+    } else if (multicast_at <= now) {
+      begin_multicast(now);
+    } else if (look_at <= now) {
+      begin_look(now);
+    } else {
+      return;
+    }
+    submit(now);
+  }
+
+  ib::mad::Exchange* exchange() {
+    if (sweep) return sweep.get();
+    if (applying) return applying.get();
+    return looking.get();
+  }
+
+  void submit(Instant now) {
+    ib::mad::Exchange* machine = exchange();
+    if (machine == nullptr) return;
+    for (auto requests = machine->take_requests(); !requests.empty();
+         requests = machine->take_requests())
+      for (ib::mad::Request& r : requests) transactor.submit(now, std::move(r));
+    before_activation(now);
+  }
+
+  /// Hands completions to whom they belong and moves on when a machine is done.
+  void pump(Instant now) {
+    if (!completion) completion = transactor.next_completion();
+    for (; completion; completion = transactor.next_completion()) {
+      const ib::mad::Cookie owner = owner_of(completion->cookie);
+      if (owner == kOwnerSmInfo) {
+        on_sm_info(*completion);
+        continue;
+      }
+      ib::mad::Exchange* machine = exchange();
+      const ib::mad::Cookie wanted = sweep ? kOwnerSweep : applying ? kOwnerApply : kOwnerLook;
+      if (machine == nullptr || owner != wanted) continue;
+      machine->on_completion(now, *completion);
+      submit(now);
+      move_on(now);
+    }
+    move_on(now);
+  }
+
+  void move_on(Instant now) {
+    while (true) {
+      if (sweep && sweep->done()) {
+        end_sweep(now);
+      } else if (applying && applying->done()) {
+        end_apply(now);
+      } else if (looking && looking->done()) {
+        end_look(now);
+      } else {
+        return;
+      }
+      submit(now);
+    }
+  }
+
+  // ---- full sweep
+
+  void begin_sweep(Instant now) {
+    std::string why;
+    for (const Reason r : reasons)
+      why += fmt::format("{}{}", why.empty() ? "" : ", ", reason_name(r));
+    log(LogLevel::Verbose, "sweep", fmt::format("full sweep: {}", why));
+    reasons.clear();
+    sweep_at = look_at = kNever;
+    ++counters.full_sweeps;
+    if (round == 0) {
+      began = now;
+      sends_before = transactor.counters().sends;
+      sets_this_time = 0;
+    }
+    ib::discover::SweepOptions o;
+    o.cookie_base = kOwnerSweep;
+    sweep = std::make_unique<ib::discover::Sweep>(std::move(o));
+  }
+
+  void end_sweep(Instant now) {
+    seen = sweep->take_observed();
+    sweep.reset();
+    for (const Trouble& t : seen.troubles)
+      log(LogLevel::Warning, "sweep",
+          fmt::format("{}: {}", ib::discover::trouble_name(t.kind), t.message));
+    plan::PlanRequest request;
+    request.observed = &seen;
+    request.options = options.plan;
+    request.options.reassign_lids = std::exchange(forget_lids, false);
+    request.stored = &stored;
+    request.sa_state_lost = sa_state_lost;
+    request.groups = groups;
+    request.previous = snapshot ? snapshot->routing.get() : nullptr;
+    auto planned = plan::make_plan(request);
+    if (!planned) {
+      log(LogLevel::Error, "plan", planned.error().message);
+      Report r;
+      r.missing = 1;
+      r.lines.push_back("missing: the local port: " + planned.error().message);
+      finish(now, std::move(r));
+      return;
+    }
+    for (const std::string& line : planned->alarms) log(LogLevel::Warning, "plan", line);
+    for (const std::string& line : planned->notes) log(LogLevel::Info, "plan", line);
+    remember_lids(*planned, request.options.reassign_lids);
+    ask_other_sms(now);
+    desired = std::make_shared<const plan::Desired>(*std::move(planned));
+    begin_apply(false);
+  }
+
+  /// LIDs are durable before the first of them is sent to a device.
+  void remember_lids(const plan::Desired& plan, bool forget) {
+    store::Batch batch;
+    batch.forget_lids = forget;
+    if (forget) stored.clear();
+    for (const plan::LidAssignment& a : plan.lids) {
+      if (a.lid == ib::kNoLid) continue;
+      const auto it = stored.find(a.guid);
+      if (it != stored.end() && it->second.lid == a.lid && it->second.lmc == a.lmc) continue;
+      stored[a.guid] = {a.lid, a.lmc};
+      batch.lids.push_back({a.guid, a.lid, a.lmc});
+    }
+    if (!batch.empty()) batches.push_back(std::move(batch));
+  }
+
+  void begin_apply(bool multicast) {
+    apply::ApplyOptions o;
+    o.cookie_base = kOwnerApply;
+    o.per_node = options.transactor.window_per_target;
+    only_multicast = multicast;
+    published_before_active = multicast;
+    applying = std::make_unique<apply::Apply>(desired, seen, known, std::move(o));
+  }
+
+  void before_activation(Instant) {
+    if (!applying || published_before_active || applying->phase() < apply::Phase::Activate) return;
+    published_before_active = true;
+    publish(false);
+  }
+
+  void publish(bool up) {
+    auto s = std::make_shared<Snapshot>();
+    s->generation = ++generation;
+    s->observed = std::make_shared<const Observed>(seen);
+    s->routing = desired->program_lfts || !snapshot ? desired->routing : snapshot->routing;
+    s->sm_port = desired->sm_port;
+    s->sm_lid = desired->sm_lid;
+    s->sm_sl = options.plan.sm_sl;
+    s->sm_port_guid = seen.fabric.port(desired->sm_port).guid;
+    s->subnet_prefix = options.plan.subnet_prefix;
+    s->subnet_timeout = options.plan.subnet_timeout;
+    s->packet_life_time = options.plan.packet_life_time;
+    s->up = up;
+    snapshot = std::move(s);
+  }
+
+  void end_apply(Instant now) {
+    const bool multicast = only_multicast;
+    const bool links_restarted = applying->restarted_links();
+    sets_this_time += applying->sets();
+    counters.sets += applying->sets();
+    const auto failures = applying->failures();
+    applying.reset();
+    for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
+    if (multicast) {
+      if (!failures.empty()) want_sweep(now + retry_pause, Reason::Unfinished);
+      return;
+    }
+    sa_state_lost = false;
+    Report report = make_report(*desired, seen, failures);
+    const bool moved = std::ranges::any_of(
+        seen.troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Moved; });
+    if ((report.missing > 0 || links_restarted || moved) && ++round < options.rounds) {
+      // Once more at once, before anything is said: a loss or a change in the middle is no verdict.
+      want_sweep(links_restarted ? now + std::chrono::milliseconds(200) : now,
+                 links_restarted ? Reason::LinksRestarted : Reason::Unfinished);
+      return;
+    }
+    publish(report.up());
+    finish(now, std::move(report));
+  }
+
+  void finish(Instant now, Report report) {
+    round = 0;
+    report.took = now - began;
+    report.mads = transactor.counters().sends - sends_before;
+    report.sets = sets_this_time;
+    for (const std::string& line : report.lines) log(LogLevel::Warning, "subnet", line);
+    if (report.missing > 0) {
+      want_sweep(now + retry_pause, Reason::Unfinished);
+      retry_pause = std::min(retry_pause * 2, std::max(options.sweep_interval, kRetryFirst));
+    } else {
+      retry_pause = kRetryFirst;
+    }
+    reports.push_back(std::move(report));
+    rest(now);
+  }
+
+  void rest(Instant now) {
+    if (options.sweep_interval > Duration{0}) look_at = now + options.sweep_interval;
+  }
+
+  // ---- light sweep
+
+  void begin_look(Instant) {
+    look_at = kNever;
+    if (!desired) return;
+    ++counters.light_sweeps;
+    looking = std::make_unique<LightSweep>(seen, desired->node_managed, kOwnerLook);
+  }
+
+  void end_look(Instant now) {
+    const auto changes = looking->changes();
+    looking.reset();
+    for (const std::string& line : changes) log(LogLevel::Info, "sweep", line);
+    if (!changes.empty()) {
+      want_sweep(now, Reason::ChangeSeen);
+    } else {
+      rest(now);
+    }
+  }
+
+  // ---- multicast
+
+  void begin_multicast(Instant) {
+    multicast_at = kNever;
+    if (!desired) return;
+    auto next = std::make_shared<plan::Desired>(*desired);
+    plan::want_multicast(*next, seen, groups);
+    desired = std::move(next);
+    begin_apply(true);
+  }
+
+  // ---- other subnet managers
+
+  void ask_other_sms(Instant now) {
+    for (NodeIndex n = 0; n < seen.nodes.size(); ++n) {
+      for (unsigned i = 0; i <= seen.fabric.node(n).num_ports; ++i) {
+        const PortRef p{n, static_cast<std::uint8_t>(i)};
+        const auto* info = seen.port_info(p);
+        if (info == nullptr || p == seen.local_port) continue;
+        if (seen.fabric.node(n).is_switch() && i != 0) break;
+        if ((info->capability_mask & ib::wire::port_cap::kIsSm) == 0) continue;
+        const ib::mad::Cookie cookie = kOwnerSmInfo + (static_cast<ib::mad::Cookie>(i) << 32) + n;
+        transactor.submit(now,
+                          ib::mad::smp_request(cookie, seen.nodes[n].info.node_guid.value ^ 0x5151,
+                                               seen.nodes[n].route, ib::wire::Method::Get,
+                                               ib::wire::attr::kSmInfo, 0));
+      }
+    }
+  }
+
+  void on_sm_info(const ib::mad::Completion& c) {
+    if (!c.reply || c.reply->mad.status() != 0) return;
+    const auto info = ib::wire::body<ib::wire::SmInfo>(c.reply->mad);
+    const auto [it, fresh] = other_sms.emplace(info.guid, info.sm_state);
+    if (!fresh && it->second == info.sm_state) return;
+    it->second = info.sm_state;
+    if (info.sm_state == ib::wire::SmState::Master) {
+      log(LogLevel::Error, "sm",
+          fmt::format("another master subnet manager is at port {} (priority {}); two masters on "
+                      "one subnet undo each other's work, stop one of them",
+                      to_string(info.guid), info.priority));
+    } else {
+      log(LogLevel::Info, "sm",
+          fmt::format("another subnet manager is at port {} (priority {}, not master)",
+                      to_string(info.guid), info.priority));
+    }
+  }
+
+  // ---- what arrives unasked
+
+  void on_packet(Instant now, const ib::mad::Packet& packet) {
+    if (transactor.on_packet(now, packet)) {
+      run(now);
+      return;
+    }
+    const ib::wire::Mad& mad = packet.mad;
+    if (mad.method() == ib::wire::Method::Trap && mad.attribute_id() == ib::wire::attr::kNotice) {
+      ++counters.traps;
+      replies.push_back({trap_repress(packet), Duration{0}});
+      on_trap(now, packet, ib::wire::body<ib::wire::Notice>(mad));
+      return;
+    }
+    if (ib::wire::is_response(mad.method()) || mad.method() == ib::wire::Method::TrapRepress) {
+      ++counters.dropped;
+      return;
+    }
+    SmIdentity us;
+    us.guid = desired ? seen.fabric.port(desired->sm_port).guid : ib::Guid{};
+    us.priority = options.priority;
+    us.sm_key = options.sm_key;
+    us.act_count = static_cast<std::uint32_t>(transactor.counters().sends);
+    us.master = desired != nullptr;
+    if (auto reply = answer_request(packet, us)) {
+      const bool refused = reply->mad.status() != 0;
+      ++(refused ? counters.sm_info_sets_refused : counters.sm_info_gets);
+      replies.push_back({*std::move(reply), Duration{0}});
+    } else {
+      ++counters.dropped;
+    }
+  }
+
+  void on_trap(Instant now, const ib::mad::Packet& packet, const ib::wire::Notice& notice) {
+    const std::uint16_t number = notice.is_generic ? notice.trap_number : std::uint16_t{0};
+    const bool own = desired && packet.address.lid == desired->sm_lid;
+    log(LogLevel::Info, "trap",
+        fmt::format("trap {} from LID {}", number, notice.issuer_lid.value));
+    if (number != ib::wire::trap::kLinkStateChange && number != ib::wire::trap::kCapabilityChange)
+      return;
+    // Opening our own issm file raises 144 at our own port.
+    if (own && number == ib::wire::trap::kCapabilityChange) return;
+    // A pause gathers what belongs together; while traps keep coming it grows.
+    if (now - last_trap > options.trap_pause_max) trap_pause = options.trap_pause;
+    const bool waiting = reasons.contains(Reason::Trap);
+    last_trap = now;
+    if (waiting) return;
+    want_sweep(now + trap_pause, Reason::Trap);
+    trap_pause = std::min(trap_pause * 2, options.trap_pause_max);
+  }
+};
+
+SubnetManager::SubnetManager(Options options, const store::Contents& contents)
+    : impl_(std::make_unique<Impl>(std::move(options), contents)) {}
+SubnetManager::~SubnetManager() = default;
+
+void SubnetManager::start(Instant now) {
+  impl_->started = true;
+  impl_->want_sweep(now, Reason::Start);
+  impl_->run(now);
+}
+void SubnetManager::on_packet(Instant now, const ib::mad::Packet& packet) {
+  impl_->on_packet(now, packet);
+}
+void SubnetManager::on_send_failed(Instant now, const Outgoing& outgoing, ib::Error error) {
+  ib::mad::SendOrder order;
+  order.address = outgoing.packet.address;
+  order.mad = outgoing.packet.mad;
+  order.reply_within = outgoing.reply_within;
+  if (outgoing.reply_within > Duration{0})
+    impl_->transactor.on_send_failed(order, std::move(error));
+  impl_->run(now);
+}
+void SubnetManager::on_time(Instant now) { impl_->on_time(now); }
+void SubnetManager::sweep_now(Instant now, Reason reason) {
+  impl_->want_sweep(now, reason);
+  impl_->run(now);
+}
+void SubnetManager::set_groups(Instant now, std::vector<plan::MlidGroup> groups) {
+  if (impl_->groups == groups) return;
+  impl_->groups = std::move(groups);
+  if (impl_->desired) impl_->multicast_at = std::min(impl_->multicast_at, now + kMemberPause);
+}
+
+Instant SubnetManager::next_deadline() const { return impl_->next_deadline(); }
+
+namespace {
+template <class T>
+std::optional<T> pop(std::deque<T>& queue) {
+  if (queue.empty()) return std::nullopt;
+  std::optional<T> front(std::move(queue.front()));
+  queue.pop_front();
+  return front;
+}
+}  // namespace
+
+std::optional<store::Batch> SubnetManager::next_store_batch() { return pop(impl_->batches); }
+std::optional<Outgoing> SubnetManager::next_send(Instant now) {
+  if (auto reply = pop(impl_->replies)) return reply;
+  auto order = impl_->transactor.next_send(now);
+  if (!order) return std::nullopt;
+  return Outgoing{{order->address, order->mad, std::move(order->more)}, order->reply_within};
+}
+std::optional<Report> SubnetManager::next_report() { return pop(impl_->reports); }
+std::optional<ib::LogEvent> SubnetManager::next_log() { return pop(impl_->logs); }
+SnapshotPtr SubnetManager::snapshot() const { return impl_->snapshot; }
+bool SubnetManager::idle() const {
+  return !impl_->busy() && impl_->reasons.empty() && impl_->multicast_at == kNever;
+}
+const Counters& SubnetManager::counters() const { return impl_->counters; }
+const ib::mad::TransactorCounters& SubnetManager::mad_counters() const {
+  return impl_->transactor.counters();
+}
+const Observed& SubnetManager::observed() const { return impl_->seen; }
+
+}  // namespace sm::core

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// SubnetManager: the whole of ibsm without I/O and without a clock. Packets of QP0, time and events
+// go in; packets, log lines, store batches, snapshots and reports come out.
+//
+//   Idle --reasons--> Sweeping --> Applying --> Idle      (a full sweep)
+//   Idle --timer----> Looking  --> Idle or Sweeping       (a light sweep)
+//
+// Why a sweep runs is a set of reasons, each with its own words; a sweep serves all of them.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libdiag/base/log.h"
+#include "libdiag/discover/sweep.h"
+#include "libdiag/mad/transactor.h"
+#include "sm/apply/apply.h"
+#include "sm/core/light_sweep.h"
+#include "sm/core/report.h"
+#include "sm/core/snapshot.h"
+#include "sm/plan/plan.h"
+#include "sm/store/store.h"
+
+namespace sm::core {
+
+enum class Reason {
+  Start,
+  Operator,       // asked for (SIGHUP)
+  Trap,           // a device said that something changed
+  ChangeSeen,     // a light sweep saw it
+  Unfinished,     // the last one left differences
+  LinksRestarted  // links were taken down to change their MTU or VLs
+};
+std::string_view reason_name(Reason reason);
+
+struct Options {
+  plan::PlanOptions plan;
+  ib::mad::TransactorOptions transactor;
+  ib::Duration sweep_interval{std::chrono::seconds(10)};  // light sweeps; 0: none
+  std::uint8_t priority{0};
+  std::uint64_t sm_key{1};
+  /// Traps within this of the first are served by one sweep; while they go on the pause doubles, up
+  /// to the limit.
+  ib::Duration trap_pause{std::chrono::milliseconds(100)};
+  ib::Duration trap_pause_max{std::chrono::seconds(10)};
+  unsigned rounds{3};  // full sweeps before ports that should be ACTIVE are reported missing
+};
+
+/// A packet for QP0. Requests carry how long an answer may take, answers 0.
+struct Outgoing {
+  ib::mad::Packet packet;
+  ib::Duration reply_within{0};
+};
+
+struct Counters {
+  std::uint64_t full_sweeps{}, light_sweeps{}, traps{}, sets{};
+  std::uint64_t sm_info_gets{}, sm_info_sets_refused{}, dropped{};
+};
+
+class SubnetManager {
+ public:
+  SubnetManager(Options options, const store::Contents& contents);
+  ~SubnetManager();
+
+  // ---- events
+  void start(ib::Instant now);
+  void on_packet(ib::Instant now, const ib::mad::Packet& packet);
+  /// The transport could not send it.
+  void on_send_failed(ib::Instant now, const Outgoing& outgoing, ib::Error error);
+  void on_time(ib::Instant now);
+  void sweep_now(ib::Instant now, Reason reason);
+  /// Multicast memberships as they are now.
+  void set_groups(ib::Instant now, std::vector<plan::MlidGroup> groups);
+
+  ib::Instant next_deadline() const;
+
+  // ---- effects; each call moves one out
+  /// To be made durable before any packet is taken out.
+  std::optional<store::Batch> next_store_batch();
+  std::optional<Outgoing> next_send(ib::Instant now);
+  std::optional<Report> next_report();
+  std::optional<ib::LogEvent> next_log();
+  /// The latest one; null before the first routing.
+  SnapshotPtr snapshot() const;
+
+  bool idle() const;
+  const Counters& counters() const;
+  const ib::mad::TransactorCounters& mad_counters() const;
+  const ib::discover::Observed& observed() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sm::core
