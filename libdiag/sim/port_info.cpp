@@ -52,12 +52,10 @@ std::uint16_t Model::Impl::sma_port_info(Flight& f, PortIndex end, bool set) {
   if (at == kNoPort) return status::kBadValue;
   std::uint16_t result = status::kOk;
   bool reregister = false;
-  PortState shown = PortState::NoChange;
   if (set) {
     const auto wanted = wire::body<PortInfo>(f.mad);
     result = set_port_info(at, wanted, (modifier & wire::kPortInfoSmSupportsExtendedSpeeds) != 0);
     reregister = wanted.client_reregister;  // comes back as it was sent (IBA o14-12.2.1)
-    if (result == status::kOk && wanted.port_state == PortState::Down) shown = PortState::Down;
     std::memset(f.mad.bytes.data() + wire::kSmpDataOffset, 0, wire::kSmpDataBytes);
   }
   const SimPort& p = ports_[at];
@@ -66,7 +64,6 @@ std::uint16_t Model::Impl::sma_port_info(Flight& f, PortIndex end, bool set) {
   wire::View<PortInfo> view(data);
   view.set<&PortInfo::local_port_num>(PortNum{ports_[f.ingress].number});
   if (reregister) view.set<&PortInfo::client_reregister>(true);
-  if (shown == PortState::Down && p.number != 0) view.set<&PortInfo::port_state>(shown);
   // IBA 14.2.4.1: with protection on, the key is shown only to who has it.
   if (p.info.m_key != 0 && p.info.m_key_protect_bits != 0 &&
       f.mad.get<&wire::SmpHeader::m_key>() != p.info.m_key)
