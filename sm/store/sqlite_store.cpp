@@ -26,7 +26,8 @@ constexpr int kSchemaVersion = 1;
 constexpr const char* kSchema = R"sql(
 CREATE TABLE IF NOT EXISTS lid (
   port_guid BLOB PRIMARY KEY CHECK(length(port_guid) = 8),
-  lid INTEGER NOT NULL, lmc INTEGER NOT NULL) WITHOUT ROWID;
+  lid INTEGER NOT NULL CHECK(lid BETWEEN 1 AND 49151),
+  lmc INTEGER NOT NULL CHECK(lmc BETWEEN 0 AND 7)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS mc_group (
   mgid BLOB PRIMARY KEY CHECK(length(mgid) = 16),
   mlid INTEGER NOT NULL, q_key INTEGER NOT NULL, p_key INTEGER NOT NULL, mtu INTEGER NOT NULL,
@@ -343,7 +344,7 @@ OpenAttempt try_open(const std::string& path) {
   };
   if (!judge(code)) return attempt;
 
-  std::string answer = pragma(raw, "PRAGMA quick_check(1)", code);
+  std::string answer = pragma(raw, "PRAGMA integrity_check(1)", code);
   if (!judge(code)) return attempt;
   if (answer != "ok") {
     attempt.health = Health::Damaged;
