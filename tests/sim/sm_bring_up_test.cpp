@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Bring-up on simulated fabrics in virtual time: whole and damaged ones, with loss, with nodes that
+// are silent, talk nonsense or bear another's GUID; and what must not be sent when nothing changed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "libdiag/fabric/generate.h"
+#include "tests/sim/sm_on_model.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+using ib::fabric::Fabric;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+using sm::test::SmOnModel;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+template <class Kind>
+Fabric make(const Kind& kind) {
+  ib::fabric::GenerateCommon common;
+  common.lids = false;
+  auto fabric = ib::fabric::generate(kind, common);
+  EXPECT_TRUE(fabric) << (fabric ? "" : fabric.error().message);
+  return *std::move(fabric);
+}
+
+Fabric small_tree() {
+  ib::fabric::FatTree tree;
+  tree.radix = 8;
+  return make(tree);
+}
+
+double seconds(ib::Duration d) { return std::chrono::duration<double>(d).count(); }
+
+void expect_up(SmOnModel& run) {
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  EXPECT_THAT(run.not_active(), IsEmpty());
+}
+
+TEST(BringUp, BringsUpTreesToriAndIrregularFabrics) {
+  ib::fabric::FatTree three_levels;
+  three_levels.radix = 4;
+  three_levels.levels = 3;
+  ib::fabric::Grid torus;
+  torus.sizes = {4, 4, 2};
+  std::vector<Fabric> fabrics;
+  fabrics.push_back(small_tree());
+  fabrics.push_back(make(three_levels));
+  fabrics.push_back(make(torus));
+  fabrics.push_back(make(ib::fabric::DragonflyPlus{}));
+  fabrics.push_back(make(ib::fabric::RandomGraph{}));
+  for (Fabric& f : fabrics) {
+    const std::size_t switches = f.count(ib::wire::NodeType::Switch);
+    const std::size_t links = f.link_count();
+    SmOnModel run(std::move(f));
+    expect_up(run);
+    EXPECT_EQ(run.last().switches, switches);
+    EXPECT_EQ(run.last().links, links);
+    EXPECT_EQ(run.last().unmanaged, 0U) << testing::PrintToString(run.last().lines);
+    EXPECT_THAT(run.last().headline(), testing::StartsWith("SUBNET UP switches="));
+  }
+}
+
+TEST(BringUp, ProgramsTablesThatReachEveryHost) {
+  SmOnModel run(small_tree());
+  expect_up(run);
+  // Followed through the programmed tables, from every leaf to every LID.
+  const auto& f = run.model().topology();
+  for (const auto& a : run.kept().lids) {
+    for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
+      if (!f.node(n).is_switch()) continue;
+      NodeIndex here = n;
+      std::size_t hops = 0;
+      while (f.node(here).is_switch() && hops < f.nodes().size()) {
+        const std::uint8_t out = run.model().lft(here, a.lid);
+        ASSERT_NE(out, 255) << "LID " << a.lid.value << " at " << f.node(here).description;
+        if (out == 0) break;
+        here = f.port(here, out).peer.node;
+        ++hops;
+      }
+      EXPECT_TRUE(f.node(here).guid == a.port_guid || f.find_port_guid(a.port_guid)->node == here);
+    }
+  }
+}
+
+TEST(BringUp, SecondSweepSendsNoSet) {
+  SmOnModel run(small_tree());
+  expect_up(run);
+  const auto sets = run.sm().counters().sets;
+  run.sm().sweep_now(run.now(), sm::core::Reason::Operator);
+  ASSERT_TRUE(run.run_until_reports(2));
+  EXPECT_TRUE(run.last().up());
+  EXPECT_EQ(run.sm().counters().sets, sets);
+}
+
+TEST(BringUp, LightSweepsFindNothingToDoOnAQuietFabric) {
+  SmOnModel run(small_tree());
+  expect_up(run);
+  const auto sets = run.sm().counters().sets;
+  run.run_for(60s);
+  EXPECT_GE(run.sm().counters().light_sweeps, 5U);
+  EXPECT_EQ(run.sm().counters().full_sweeps, 1U) << testing::PrintToString(run.log());
+  EXPECT_EQ(run.sm().counters().sets, sets);
+}
+
+TEST(BringUp, RestartKeepsLidsAndSendsNoSet) {
+  SmOnModel run(small_tree());
+  expect_up(run);
+  const auto before = run.kept().lids;
+  run.boot();
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_TRUE(run.last().up());
+  EXPECT_EQ(run.last().sets, 0U);
+  EXPECT_EQ(run.kept().lids, before);
+}
+
+TEST(BringUp, RestartWithoutMemoryLearnsLidsFromTheFabric) {
+  SmOnModel run(small_tree());
+  expect_up(run);
+  const auto before = run.kept().lids;
+  run.boot_without_memory();
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_EQ(run.kept().lids, before);
+}
+
+struct Loss {
+  double percent;
+  double seconds_max;
+};
+class BringUpWithLoss : public testing::TestWithParam<Loss> {};
+
+TEST_P(BringUpWithLoss, EveryPortBecomesActive) {
+  ib::fabric::FatTree tree;
+  tree.radix = 24;
+  tree.leaves = 12;
+  tree.spines = 6;
+  tree.hosts_per_leaf = 12;
+  std::vector<double> times;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    ib::sim::ModelOptions options;
+    options.seed = seed;
+    options.faults.loss_percent = GetParam().percent;
+    SmOnModel run(make(tree), options);
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    expect_up(run);
+    times.push_back(seconds(run.last().took));
+  }
+  std::ranges::sort(times);
+  EXPECT_LE(times[2], GetParam().seconds_max) << testing::PrintToString(times);
+  RecordProperty("median_seconds", std::to_string(times[2]));
+}
+INSTANTIATE_TEST_SUITE_P(PerCent, BringUpWithLoss,
+                         testing::Values(Loss{1, 3}, Loss{5, 5}, Loss{10, 10}), [](const auto& p) {
+                           return std::to_string(static_cast<int>(p.param.percent));
+                         });
+
+/// How long the Transactor asks somebody who never answers.
+double full_time_out() {
+  ib::mad::Transactor transactor;
+  ib::Instant now{0};
+  transactor.submit(now, ib::mad::smp_request(1, 1, ib::mad::DirectedRoute{}, ib::wire::Method::Get,
+                                              ib::wire::attr::kNodeInfo, 0));
+  while (true) {
+    while (transactor.next_send(now)) {
+    }
+    if (transactor.next_completion()) return seconds(now - ib::Instant{0});
+    now = transactor.next_deadline();
+    transactor.on_time(now);
+  }
+}
+
+/// A clean bring-up's time plus 10 per cent plus one full transaction time-out.
+double budget(const Fabric& f) {
+  SmOnModel clean(f);
+  EXPECT_TRUE(clean.run_until_reports(1));
+  return seconds(clean.last().took) * 1.1 + full_time_out();
+}
+
+std::vector<NodeIndex> hosts(const Fabric& f) {
+  std::vector<NodeIndex> out;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    if (f.node(n).type == ib::wire::NodeType::ChannelAdapter) out.push_back(n);
+  return out;
+}
+
+TEST(BringUp, FiveSilentNodesCostOneTimeOutTogether) {
+  const Fabric f = small_tree();
+  const double limit = budget(f);
+  SmOnModel run(f);
+  const auto all = hosts(f);
+  for (std::size_t i = 1; i <= 5; ++i)
+    run.model().set_behaviour(all[i * 3], ib::sim::Behaviour::Silent);
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_TRUE(run.last().up());
+  EXPECT_EQ(run.last().unmanaged, 5U) << testing::PrintToString(run.last().lines);
+  EXPECT_EQ(run.last().lines.size(), 5U);
+  EXPECT_EQ(run.last().exit_status(), 3);
+  EXPECT_EQ(run.not_active().size(), 10U);  // both ends of five cables
+  EXPECT_LE(seconds(run.last().took), limit);
+}
+
+TEST(BringUp, SilentNodeIsTakenInWhenItAnswers) {
+  const Fabric f = small_tree();
+  SmOnModel run(f);
+  const NodeIndex silent = hosts(f)[4];
+  run.model().set_behaviour(silent, ib::sim::Behaviour::Silent);
+  ASSERT_TRUE(run.run_until_reports(1));
+  run.model().set_behaviour(silent, ib::sim::Behaviour::Normal);
+  ASSERT_TRUE(run.run_until_reports(2));
+  EXPECT_THAT(run.not_active(), IsEmpty());
+}
+
+TEST(BringUp, OneNodeThatTalksNonsenseIsNamedAndLeftOut) {
+  const Fabric f = small_tree();
+  const double limit = budget(f);
+  SmOnModel run(f);
+  run.model().set_behaviour(hosts(f)[7], ib::sim::Behaviour::Garbage);
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  EXPECT_EQ(run.last().unmanaged, 1U) << testing::PrintToString(run.last().lines);
+  EXPECT_EQ(run.not_active().size(), 2U);
+  EXPECT_LE(seconds(run.last().took), limit);
+}
+
+TEST(BringUp, OneDuplicatedGuidIsNamedAndTheRestComesUp) {
+  Fabric f = small_tree();
+  const double limit = budget(f);
+  const auto all = hosts(f);
+  const NodeIndex first = all[3], twin = all[20];
+  f.node(twin).guid = f.node(first).guid;
+  for (unsigned p = 1; p <= f.node(twin).num_ports; ++p)
+    f.port(twin, p).guid = f.port(first, p).guid;
+  f.reindex();
+  SmOnModel run(f);
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  EXPECT_EQ(run.last().unmanaged, 1U) << testing::PrintToString(run.last().lines);
+  EXPECT_THAT(run.last().lines.at(0), testing::HasSubstr("duplicate GUID"));
+  EXPECT_EQ(run.not_active().size(), 2U);  // the newcomer's cable
+  EXPECT_LE(seconds(run.last().took), limit);
+}
+
+TEST(BringUp, TwoSwitchesWithOneGuidLeaveTheRestUp) {
+  Fabric f = small_tree();
+  std::vector<NodeIndex> leaves;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
+    if (!f.node(n).is_switch()) continue;
+    bool leaf = false;
+    for (const auto& p : f.ports(n)) leaf |= p.peer && !f.node(p.peer.node).is_switch();
+    if (leaf) leaves.push_back(n);
+  }
+  const NodeIndex twin = leaves.back(), first = leaves[1];
+  f.node(twin).guid = f.node(first).guid;
+  f.port(twin, 0).guid = f.port(first, 0).guid;
+  f.reindex();
+  SmOnModel run(f);
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  EXPECT_GE(run.last().unmanaged, 1U);
+  EXPECT_THAT(run.last().lines, testing::Contains(testing::HasSubstr("duplicate GUID")));
+  // Nothing is ACTIVE that hangs from the newcomer only, and all else is.
+  for (const PortRef p : run.not_active()) {
+    const PortRef q = f.port(p).peer;
+    const auto hangs = [&](NodeIndex n) { return n == twin || n == first; };
+    EXPECT_TRUE(hangs(p.node) || hangs(q.node)) << f.node(p.node).description;
+  }
+}
+
+TEST(BringUp, LmcGivesEveryHostAnAlignedRange) {
+  sm::core::Options options;
+  options.plan.lmc = 2;
+  SmOnModel run(small_tree(), {}, options);
+  expect_up(run);
+  for (const auto& claim : run.kept().lids) EXPECT_EQ(claim.lid.value % (1 << claim.lmc), 0);
+  EXPECT_EQ(run.model().port_info(run.at()).lmc, 2);
+}
+
+TEST(BringUp, CableThatGoesDownIsRoutedAround) {
+  const Fabric f = small_tree();
+  SmOnModel run(f);
+  expect_up(run);
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
+    if (!f.node(n).is_switch()) continue;
+    for (unsigned p = 1; p <= f.node(n).num_ports; ++p) {
+      const PortRef q = f.port(n, p).peer;
+      if (!q || !f.node(q.node).is_switch()) continue;
+      ASSERT_TRUE(run.model().link_down(run.now(), {n, static_cast<std::uint8_t>(p)}));
+      ASSERT_TRUE(run.run_until_reports(2));
+      EXPECT_TRUE(run.last().up());
+      for (const auto& claim : run.kept().lids)
+        EXPECT_NE(run.model().lft(n, claim.lid), p) << "LID " << claim.lid.value;
+      return;
+    }
+  }
+}
+
+TEST(BringUp, SwitchThatRebootsIsProgrammedAgainWithItsLid) {
+  const Fabric f = small_tree();
+  SmOnModel run(f);
+  expect_up(run);
+  const auto before = run.kept().lids;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
+    if (!f.node(n).is_switch() || f.port(run.at()).peer.node == n) continue;
+    ASSERT_TRUE(run.model().reboot(run.now(), n));
+    break;
+  }
+  run.run_for(30s);
+  EXPECT_GE(run.reports(), 2U);
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  EXPECT_THAT(run.not_active(), IsEmpty());
+  EXPECT_EQ(run.kept().lids, before);
+}
+
+}  // namespace

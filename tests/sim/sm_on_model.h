@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// A subnet manager on one host of a simulated fabric, in virtual time: the machine and the Model
+// and nothing between them.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libdiag/sim/model.h"
+#include "sm/core/subnet_manager.h"
+
+namespace sm::test {
+
+class SmOnModel {
+ public:
+  SmOnModel(ib::fabric::Fabric topology, ib::sim::ModelOptions model_options = {},
+            core::Options options = {})
+      : model_(std::move(topology), model_options),
+        options_(std::move(options)),
+        at_(first_host(model_.topology())) {
+    boot();
+  }
+
+  /// The first CA's first connected port.
+  static ib::fabric::PortRef first_host(const ib::fabric::Fabric& f) {
+    for (ib::fabric::NodeIndex n = 0; n < f.nodes().size(); ++n) {
+      if (f.node(n).type != ib::wire::NodeType::ChannelAdapter) continue;
+      for (unsigned p = 1; p <= f.node(n).num_ports; ++p)
+        if (f.port(n, p).peer) return {n, static_cast<std::uint8_t>(p)};
+    }
+    return {};
+  }
+
+  /// The process ends and a new one starts with what the store holds.
+  void boot() {
+    sm_ = std::make_unique<core::SubnetManager>(options_, kept_);
+    reports_.clear();
+    sm_->start(now_);
+  }
+  /// Starts anew, but with nothing in the store.
+  void boot_without_memory() {
+    kept_ = {};
+    boot();
+  }
+
+  /// Runs until the subnet manager has reported `count` times since boot.
+  bool run_until_reports(std::size_t count, ib::Duration limit = std::chrono::seconds(120)) {
+    const ib::Instant end = now_ + limit;
+    while (reports_.size() < count && step(end)) {
+    }
+    return reports_.size() >= count;
+  }
+  void run_for(ib::Duration d) {
+    const ib::Instant end = now_ + d;
+    while (step(end)) {
+    }
+    now_ = end;
+  }
+
+  const core::Report& last() const { return reports_.back(); }
+  core::SubnetManager& sm() { return *sm_; }
+  ib::sim::Model& model() { return model_; }
+  ib::fabric::PortRef at() const { return at_; }
+  ib::Instant now() const { return now_; }
+  const std::vector<std::string>& log() const { return log_; }
+  const store::Contents& kept() const { return kept_; }
+  std::size_t reports() const { return reports_.size(); }
+
+  /// Ports whose cable is up and that are not ACTIVE, as the devices themselves have it.
+  std::vector<ib::fabric::PortRef> not_active() const {
+    std::vector<ib::fabric::PortRef> out;
+    const auto& f = model_.topology();
+    for (ib::fabric::NodeIndex n = 0; n < f.nodes().size(); ++n) {
+      for (unsigned p = 1; p <= f.node(n).num_ports; ++p) {
+        const ib::fabric::PortRef ref{n, static_cast<std::uint8_t>(p)};
+        if (!f.port(ref).peer) continue;
+        if (model_.port_info(ref).port_state != ib::wire::PortState::Active) out.push_back(ref);
+      }
+    }
+    return out;
+  }
+
+ private:
+  bool step(ib::Instant end) {
+    flush();
+    const ib::Instant next = std::min(model_.next_event(), sm_->next_deadline());
+    if (next > end) return false;
+    now_ = std::max(now_, next);
+    model_.advance(now_);
+    while (auto delivery = model_.next_delivery())
+      if (delivery->port == at_ && delivery->smi) sm_->on_packet(now_, delivery->packet);
+    if (sm_->next_deadline() <= now_) sm_->on_time(now_);
+    flush();
+    return true;
+  }
+  void flush() {
+    while (auto batch = sm_->next_store_batch()) store::apply(*batch, kept_);
+    while (auto out = sm_->next_send(now_)) model_.send(now_, at_, true, out->packet);
+    while (auto event = sm_->next_log()) log_.push_back(event->message);
+    while (auto report = sm_->next_report()) reports_.push_back(*std::move(report));
+  }
+
+  ib::sim::Model model_;
+  core::Options options_;
+  ib::fabric::PortRef at_;
+  store::Contents kept_;
+  std::unique_ptr<core::SubnetManager> sm_;
+  ib::Instant now_{1'000'000'000};
+  std::vector<std::string> log_;
+  std::vector<core::Report> reports_;
+};
+
+}  // namespace sm::test
