@@ -9,7 +9,7 @@
 namespace ib::mad {
 namespace {
 constexpr Duration kLongestSleep = std::chrono::seconds(1);
-}
+}  // namespace
 
 Session::Session(Port& port, const TransactorOptions& options, Clock clock)
     : port_(port), transactor_(options), clock_(std::move(clock)) {}

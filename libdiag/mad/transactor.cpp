@@ -34,6 +34,7 @@ constexpr std::uint32_t kSlotBits = 18;
 constexpr std::uint32_t kSlotMask = (1U << kSlotBits) - 1;
 constexpr std::uint32_t kUseMask = (1U << (32 - kSlotBits)) - 1;
 constexpr std::size_t kSlotsAtOnce = 1024;
+constexpr std::uint64_t kSilence = 8;  // so many in a row are not lost by chance
 constexpr std::size_t kTargetsKept = 1U << 17;
 constexpr Duration kLongestWait = std::chrono::seconds(10);
 
@@ -164,6 +165,9 @@ struct Transactor::Impl {
   CongestionWindow window;
   RoundTrip elsewhere;  // what all SMAs showed: the start for targets not heard yet
   std::uint64_t sequence{0};
+  std::uint64_t answered_to{0};  // highest sequence answered
+  Instant heard{0};              // when anything was, or when there began to be something to hear
+  Instant resumed{0};            // when the last silence of everybody ended
   std::uint32_t on_wire{0};
   std::size_t pending{0};
 
@@ -315,9 +319,24 @@ struct Transactor::Impl {
     }
   }
 
+  /// When one after the other goes unanswered, whoever is asked, it is not one MAD that was lost:
+  /// a busy host, a simulator that does not get its turn, a fabric that re-trains a link. Repeating
+  /// everything would only add to it, so nothing falls due before this.
+  Instant silence_until() const {
+    return sequence - answered_to >= kSilence ? heard + options.timeout_start : Instant{0};
+  }
+
+  void hear(Instant now, std::uint64_t answered) {
+    if (sequence - answered_to >= kSilence && now - heard >= options.timeout_floor / 2)
+      resumed = now;
+    heard = now;
+    answered_to = std::max(answered_to, answered);
+  }
+
   Instant due(const Target& target, const Entry& entry) const {
     const Slot& last = slots[entry.last_attempt];
-    const Instant from = entry.overtaken ? last.sent : std::max(last.sent, target.progress);
+    const Instant from =
+        entry.overtaken ? last.sent : std::max({last.sent, target.progress, resumed});
     return from + backed_off(target, entry.request, entry.attempts);
   }
 
@@ -500,7 +519,7 @@ struct Transactor::Impl {
     entry.state = EntryState::OnWire;
     entry.counted = true;
     entry.overtaken = false;
-    ++on_wire;
+    if (on_wire++ == 0) heard = std::max(heard, now);
     if (entry.attempts == 1) {
       entry.first_sent = now;
       slot.sent_as = window.on_send(on_wire);
@@ -622,6 +641,7 @@ struct Transactor::Impl {
   /// The target answered the attempt `answered`: what was sent before it is lost, what was sent
   /// after it waits for its turn.
   void sign_of_life(Instant now, const Slot& answered) {
+    hear(now, answered.sequence);
     Target& target = targets[answered.target];
     target.progress = now;
     target.failures = 0;
@@ -672,6 +692,7 @@ struct Transactor::Impl {
   }
 
   void on_time(Instant now) {
+    if (now < silence_until()) return;
     while (!timers.empty() && timers.top().when <= now) {
       const auto [when, t] = timers.top();
       timers.pop();
@@ -734,7 +755,8 @@ void Transactor::on_send_failed(const SendOrder& order, Error error) {
 }
 void Transactor::on_time(Instant now) { impl_->on_time(now); }
 Instant Transactor::next_deadline() const {
-  return impl_->pending == 0 || impl_->timers.empty() ? kNever : impl_->timers.top().when;
+  if (impl_->pending == 0 || impl_->timers.empty()) return kNever;
+  return std::max(impl_->timers.top().when, impl_->silence_until());
 }
 std::optional<SendOrder> Transactor::next_send(Instant now) { return impl_->next_send(now); }
 std::optional<Completion> Transactor::next_completion() {

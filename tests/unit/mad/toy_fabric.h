@@ -35,6 +35,7 @@ class ToyFabric : public Port {
   double loss{0};                         // each way, 0 to 1
   Duration latency{std::chrono::microseconds(5)};
   Instant now{0};
+  Instant frozen_from{kNever}, frozen_to{kNever};  // nothing moves in between
   std::uint64_t lost{0};
   std::map<std::uint64_t, std::uint32_t> sent_to;  // by target
   std::vector<wire::Mad> sent;                     // kept when keep_sent
@@ -64,8 +65,13 @@ class ToyFabric : public Port {
       const Instant batch = events.top().when;
       now = std::max(now, batch);
       while (!events.empty() && events.top().when <= batch) {
-        const Event event = events.top();
+        Event event = events.top();
         events.pop();
+        if (event.when >= frozen_from && event.when < frozen_to) {
+          event.when = frozen_to;
+          events.push(std::move(event));
+          continue;
+        }
         happen(event, out);
       }
     }

@@ -346,6 +346,19 @@ TEST(Transactor, SilentTargetsDelayNobodyElse) {
   }
 }
 
+TEST(Transactor, SilenceOfEverybodyIsNotLoss) {
+  ToyFabric fabric(300);
+  fabric.transit = {10us, 1000};
+  fabric.frozen_from = at(10ms);
+  fabric.frozen_to = at(45ms);
+  Session session(fabric, {}, fabric.clock());
+  Sweep sweep(300, 20);
+  ASSERT_TRUE(session.run(sweep));
+  EXPECT_EQ(sweep.answered, 300U * 21);
+  EXPECT_EQ(session.transactor().counters().retries, 0U);
+  EXPECT_EQ(session.transactor().window(), 256U);
+}
+
 TEST(Transactor, MoreAttemptsForATargetThatIsKnownToLive) {
   ToyFabric fabric(1);
   Session session(fabric, {}, fabric.clock());

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/mad/umad/umad_port.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <infiniband/umad.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "libdiag/mad/describe.h"
+
+namespace ib::mad {
+namespace {
+
+constexpr std::size_t kHeaderBytes = 24;
+constexpr std::size_t kBufferStart = 16 * 1024;
+constexpr std::size_t kQueueMost = 8192;
+constexpr std::size_t kBatch = 256;
+constexpr int kFailuresMost = 100;
+/// A receiver that cannot be woken looks this often whether it is to end.
+constexpr int kSliceMs = 50;
+
+/// umad's functions return -1 or a negative errno, by function and version; errno knows more.
+int errno_of(int result) {
+  if (errno != 0) return errno;
+  return result < 0 ? -result : result;
+}
+
+std::string no_port_text(const std::string& why) {
+  return fmt::format(
+      "no InfiniBand port on this host: {}; to try without hardware: ibfabric run TOPOLOGY -- "
+      "COMMAND",
+      why);
+}
+
+PortFacts facts_of(const umad_port_t& port, Guid node_guid) {
+  PortFacts facts;
+  facts.device = port.ca_name;
+  facts.port_num = static_cast<std::uint8_t>(port.portnum);
+  facts.node_guid = node_guid;
+  facts.port_guid = Guid{be64toh(port.port_guid)};
+  facts.gid_prefix = be64toh(port.gid_prefix);
+  facts.lid = Lid{static_cast<std::uint16_t>(port.base_lid)};
+  facts.lmc = static_cast<std::uint8_t>(port.lmc);
+  facts.sm_lid = Lid{static_cast<std::uint16_t>(port.sm_lid)};
+  facts.sm_sl = Sl{static_cast<std::uint8_t>(port.sm_sl)};
+  facts.state = static_cast<wire::PortState>(port.state);
+  facts.capability_mask = be32toh(port.capmask);
+  for (unsigned i = 0; i < port.pkeys_size; ++i) facts.p_keys.emplace_back(port.pkeys[i]);
+  return facts;
+}
+
+bool is_infiniband(const umad_port_t& port) {
+  // Simulators have no link_layer; RoCE ports say Ethernet and have no QP0.
+  return std::strcmp(port.link_layer, "Ethernet") != 0;
+}
+
+/// umad2sim, ibsim's preloaded library, answers for the kernel in this process.
+bool under_ibsim() { return dlsym(RTLD_DEFAULT, "sim_client_init") != nullptr; }
+
+struct Inventory {
+  std::vector<PortFacts> ports;
+  std::string nothing_because;
+};
+
+Inventory take_inventory() {
+  Inventory found;
+  umad_init();
+  char names[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN] = {};
+  const int count = umad_get_cas_names(names, UMAD_MAX_DEVICES);
+  if (count <= 0) {
+    found.nothing_because = "no device in " SYS_INFINIBAND;
+    return found;
+  }
+  for (int i = 0; i < count; ++i) {
+    umad_ca_t ca;
+    errno = 0;
+    if (const int rc = umad_get_ca(names[i], &ca); rc < 0) {
+      // Without any device the library makes one up, and fails to find it.
+      if (errno_of(rc) == ENOENT || errno_of(rc) == ENODEV) continue;
+      found.nothing_because =
+          fmt::format("reading device {}: {}", names[i], std::strerror(errno_of(rc)));
+      continue;
+    }
+    for (const umad_port_t* port : ca.ports) {
+      if (port == nullptr) continue;
+      if (is_infiniband(*port)) {
+        found.ports.push_back(facts_of(*port, Guid{be64toh(ca.node_guid)}));
+      } else if (found.nothing_because.empty()) {
+        found.nothing_because = fmt::format("{} port {} is Ethernet", names[i], port->portnum);
+      }
+    }
+    umad_release_ca(&ca);
+  }
+  if (found.nothing_because.empty()) found.nothing_because = "no device in " SYS_INFINIBAND;
+  return found;
+}
+
+Result<PortFacts> choose(const PortChoice& choice) {
+  Inventory found = take_inventory();
+  if (found.ports.empty()) return fail(ErrorKind::Unavailable, no_port_text(found.nothing_because));
+  const auto fits = [&](const PortFacts& p) {
+    return (choice.device.empty() || choice.device == p.device) &&
+           (!choice.number || *choice.number == p.port_num) &&
+           (!choice.port_guid || *choice.port_guid == p.port_guid);
+  };
+  const auto rank = [](const PortFacts& p) {
+    if (p.state == wire::PortState::Active) return 0;
+    return p.state > wire::PortState::Down ? 1 : 2;
+  };
+  const PortFacts* best = nullptr;
+  for (const PortFacts& p : found.ports)
+    if (fits(p) && (best == nullptr || rank(p) < rank(*best))) best = &p;
+  if (best != nullptr) return *best;
+
+  std::string wanted = choice.device.empty() ? "" : " " + choice.device;
+  if (choice.number) wanted += fmt::format(" port {}", *choice.number);
+  if (choice.port_guid) wanted += fmt::format(" with port GUID {}", to_string(*choice.port_guid));
+  std::string there_is;
+  for (const PortFacts& p : found.ports)
+    there_is += fmt::format("{}{} port {} ({})", there_is.empty() ? "" : ", ", p.device, p.port_num,
+                            to_string(p.port_guid));
+  return fail(ErrorKind::Unavailable,
+              fmt::format("no local port{}; there is {}", wanted, there_is));
+}
+
+Address address_of(const ib_mad_addr_t& from, int p_key_index) {
+  Address address;
+  address.lid = Lid{be16toh(from.lid)};
+  address.qpn = be32toh(from.qpn);
+  // The kernel leaves the Q_Key 0 on receipt; an answer to QP1's peer needs the well-known one.
+  address.q_key = from.qkey != 0 ? be32toh(from.qkey) : address.qpn == 0 ? 0 : wire::kQp1QKey;
+  address.sl = Sl{from.sl};
+  address.path_bits = from.path_bits;
+  address.p_key_index = static_cast<std::uint16_t>(p_key_index);
+  if (from.grh_present != 0) {
+    Grh grh;
+    std::copy_n(from.gid, 16, grh.gid.bytes.begin());
+    grh.gid_index = from.gid_index;
+    grh.hop_limit = from.hop_limit;
+    grh.traffic_class = from.traffic_class;
+    grh.flow_label = be32toh(from.flow_label);
+    address.grh = grh;
+  }
+  return address;
+}
+
+void put_address(ib_mad_addr_t& to, const Address& address) {
+  to.lid = htobe16(address.lid.value);
+  to.qpn = htobe32(address.qpn);
+  to.qkey = htobe32(address.q_key);
+  to.sl = address.sl.value;
+  to.path_bits = address.path_bits;
+  if (!address.grh) return;
+  to.grh_present = 1;
+  std::copy_n(address.grh->gid.bytes.begin(), 16, to.gid);
+  to.gid_index = address.grh->gid_index;
+  to.hop_limit = address.grh->hop_limit;
+  to.traffic_class = address.grh->traffic_class;
+  to.flow_label = htobe32(address.grh->flow_label);
+}
+
+int milliseconds(Duration d) {
+  using std::chrono::milliseconds;
+  // Upwards: a wait of less than a millisecond must not become a busy loop.
+  const auto ms = (d + milliseconds(1) - Duration(1)) / milliseconds(1);
+  return static_cast<int>(std::clamp<std::int64_t>(ms, 0, 1'000'000'000));
+}
+
+}  // namespace
+
+Result<std::vector<PortFacts>> list_umad_ports() { return take_inventory().ports; }
+
+struct UmadPort::Impl {
+  int fd{-1};
+  PortFacts first_facts;
+  Receiving receiving{Receiving::Direct};
+  bool ibsim{false};
+  std::vector<std::byte> send_buffer;
+  std::vector<std::byte> receive_buffer;
+  std::atomic<std::uint64_t> dropped{0};
+
+  // Between the receiver thread and the consumer.
+  std::thread receiver;
+  std::atomic<bool> ending{false};
+  std::mutex mutex;
+  std::condition_variable arrived;
+  std::vector<Received> queue;
+  std::optional<Error> broken;
+  int event_fd{-1};
+  bool has_event_loop{false};  // somebody looks at event_fd
+
+  ~Impl() {
+    ending = true;
+    if (receiver.joinable()) receiver.join();
+    if (event_fd >= 0) ::close(event_fd);
+    if (fd >= 0) umad_close_port(fd);
+  }
+
+  std::string name() const {
+    return fmt::format("{} port {}", first_facts.device, first_facts.port_num);
+  }
+
+  enum class Outcome { Got, Nothing, Dropped, Failed };
+
+  /// One umad_recv. `error` is set with Failed.
+  Outcome receive_one(Received& out, int wait_ms, int& error) {
+    const std::size_t header = umad_size();
+    while (true) {
+      auto* umad = receive_buffer.data();
+      int length = static_cast<int>(receive_buffer.size() - header);
+      errno = 0;
+      const int agent = umad_recv(fd, umad, &length, wait_ms);
+      if (agent < 0) {
+        const int code = errno_of(agent);
+        if (code == ETIMEDOUT || code == EAGAIN || code == EWOULDBLOCK || code == EINTR)
+          return Outcome::Nothing;
+        if (code == ENOSPC && receive_buffer.size() < (std::size_t{1} << 30)) {
+          // A long RMPP message. It stays queued until the buffer can take it; its header says how
+          // long it is, older kernels excepted.
+          ib_user_mad_t head;
+          std::memcpy(&head, umad, sizeof head);
+          receive_buffer.resize(std::max<std::size_t>(
+              2 * receive_buffer.size(),
+              head.length < (1U << 30) ? std::size_t{head.length} + header : 0));
+          continue;
+        }
+        error = code;
+        return Outcome::Failed;
+      }
+      const auto* mad = static_cast<const std::byte*>(umad_get_mad(umad));
+      const auto bytes = static_cast<std::size_t>(std::max(length, 0));
+      if (bytes < kHeaderBytes) {
+        ++dropped;
+        return Outcome::Dropped;
+      }
+      out.agent = agent;
+      out.timed_out = umad_status(umad) != 0;
+      out.packet.address = address_of(*umad_get_mad_addr(umad), umad_get_pkey(umad));
+      const std::size_t first = std::min(bytes, wire::kMadBytes);
+      std::copy_n(mad, first, out.packet.mad.bytes.begin());
+      std::fill(out.packet.mad.bytes.begin() + static_cast<std::ptrdiff_t>(first),
+                out.packet.mad.bytes.end(), std::byte{0});
+      out.packet.more.assign(mad + first, mad + bytes);
+      return Outcome::Got;
+    }
+  }
+
+  Error receive_error(int code) const {
+    return {ErrorKind::Unavailable, fmt::format("receiving on {}: {}", name(), std::strerror(code)),
+            0};
+  }
+
+  void run_receiver() {
+    std::vector<Received> batch;
+    int failures = 0;
+    while (!ending) {
+      int error = 0;
+      int wait_ms = kSliceMs;
+      // What is there is taken in one go, so the consumer is woken once.
+      while (batch.size() < kBatch) {
+        batch.emplace_back();
+        const Outcome outcome = receive_one(batch.back(), wait_ms, error);
+        if (outcome != Outcome::Got) batch.pop_back();
+        if (outcome == Outcome::Nothing || outcome == Outcome::Failed) {
+          // umad2sim reports a spurious wake-up as EIO; a device that is gone says it every time.
+          failures = outcome == Outcome::Failed ? failures + 1 : 0;
+          break;
+        }
+        wait_ms = 0;
+      }
+      if (failures >= kFailuresMost) {
+        const std::lock_guard lock(mutex);
+        broken = receive_error(error);
+        signal();
+        return;
+      }
+      if (!batch.empty()) hand_over(batch);
+    }
+  }
+
+  void hand_over(std::vector<Received>& batch) {
+    const std::lock_guard lock(mutex);
+    const bool was_empty = queue.empty();
+    if (was_empty) {
+      std::swap(queue, batch);
+    } else {
+      const std::size_t room = kQueueMost - std::min(queue.size(), kQueueMost);
+      const std::size_t taken = std::min(room, batch.size());
+      std::move(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(taken),
+                std::back_inserter(queue));
+      dropped += batch.size() - taken;
+    }
+    batch.clear();
+    if (was_empty) signal();
+  }
+
+  void signal() {
+    arrived.notify_one();
+    if (!has_event_loop) return;
+    const std::uint64_t one = 1;
+    // Fails only when the counter is full, and then the descriptor is readable anyway.
+    [[maybe_unused]] const auto written = ::write(event_fd, &one, sizeof one);
+  }
+
+  Result<void> receive_queued(std::vector<Received>& out, Duration wait) {
+    std::unique_lock lock(mutex);
+    if (queue.empty() && !broken && wait > Duration{0})
+      arrived.wait_for(lock, wait, [&] { return !queue.empty() || broken; });
+    if (queue.empty()) {
+      if (broken) return tl::unexpected<Error>(*broken);
+      return {};
+    }
+    if (has_event_loop) {
+      std::uint64_t count = 0;
+      [[maybe_unused]] const auto got = ::read(event_fd, &count, sizeof count);
+    }
+    if (out.empty()) {
+      std::swap(out, queue);
+    } else {
+      std::move(queue.begin(), queue.end(), std::back_inserter(out));
+      queue.clear();
+    }
+    return {};
+  }
+
+  Result<void> receive_direct(std::vector<Received>& out, Duration wait) {
+    int wait_ms = milliseconds(wait);
+    int failures = 0;
+    for (std::size_t batch = 0; batch < kBatch;) {
+      out.emplace_back();
+      int error = 0;
+      const Outcome outcome = receive_one(out.back(), wait_ms, error);
+      if (outcome != Outcome::Got) out.pop_back();
+      if (outcome == Outcome::Nothing) break;
+      if (outcome == Outcome::Failed && ++failures >= kFailuresMost)
+        return tl::unexpected<Error>(receive_error(error));
+      if (outcome == Outcome::Got) {
+        wait_ms = 0;
+        ++batch;
+      }
+    }
+    return {};
+  }
+
+  int register_with_umad(const AgentSpec& spec) const {
+    long mask[16 / sizeof(long)] = {};
+    constexpr unsigned kBits = 8 * sizeof(long);
+    for (const wire::Method method : spec.methods) {
+      const unsigned m = static_cast<unsigned>(method) & 0x7F;
+      mask[m / kBits] |= static_cast<long>(1UL << (m % kBits));
+    }
+    // No mask is not the same as an empty one to every library: it says "client only".
+    long* wanted = spec.methods.empty() ? nullptr : mask;
+    const auto c = static_cast<std::uint8_t>(spec.mgmt_class);
+    const std::uint8_t rmpp_version = spec.rmpp == AgentSpec::Rmpp::None ? 0 : 1;
+    if (spec.rmpp == AgentSpec::Rmpp::User) {
+      umad_reg_attr attr{};
+      attr.mgmt_class = c;
+      attr.mgmt_class_version = spec.class_version;
+      attr.flags = UMAD_USER_RMPP;
+      std::memcpy(attr.method_mask, mask, sizeof mask);
+      attr.oui = wire::is_vendor_range2(spec.mgmt_class) ? spec.oui.value_or(wire::kOpenIbOui) : 0;
+      attr.rmpp_version = rmpp_version;
+      std::uint32_t id = 0;
+      const int rc = umad_register2(fd, &attr, &id);
+      return rc == 0 ? static_cast<int>(id) : -std::abs(rc);
+    }
+    if (wire::is_vendor_range2(spec.mgmt_class)) {
+      const std::uint32_t oui = spec.oui.value_or(wire::kOpenIbOui);
+      std::uint8_t bytes[3] = {static_cast<std::uint8_t>(oui >> 16),
+                               static_cast<std::uint8_t>(oui >> 8), static_cast<std::uint8_t>(oui)};
+      return umad_register_oui(fd, c, rmpp_version, bytes, wanted);
+    }
+    return umad_register(fd, c, spec.class_version, rmpp_version, wanted);
+  }
+
+  /// umad2sim crashes on a MAD of a class that this process has not registered, so the usual ones
+  /// are, as clients. Only by the first port: a later registration takes a class over.
+  void satisfy_ibsim() const {
+    static std::atomic<bool> done{false};
+    if (done.exchange(true)) return;
+    for (const int c : {0x01, 0x81, 0x03, 0x04, 0x21}) {
+      const bool version2 = c == 0x03 || c == 0x21;
+      umad_register(fd, c, version2 ? 2 : 1, 0, nullptr);
+    }
+  }
+};
+
+UmadPort::UmadPort(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+UmadPort::~UmadPort() = default;
+
+Result<std::unique_ptr<UmadPort>> UmadPort::open(const PortChoice& choice, Receiving receiving) {
+  auto chosen = choose(choice);
+  if (!chosen) return tl::unexpected<Error>(std::move(chosen.error()));
+  auto impl = std::make_unique<Impl>();
+  impl->first_facts = std::move(*chosen);
+  impl->receiving = receiving;
+  errno = 0;
+  impl->fd = umad_open_port(impl->first_facts.device.c_str(), impl->first_facts.port_num);
+  if (impl->fd < 0) {
+    const int code = errno_of(impl->fd);
+    return fail(ErrorKind::Unavailable,
+                fmt::format("opening {} for management: {}{}", impl->name(), std::strerror(code),
+                            code == EACCES || code == EPERM
+                                ? " (needs root, or the group of /dev/infiniband/umad*)"
+                            : code == ENOENT ? " (is the module ib_umad loaded?)"
+                                             : ""));
+  }
+  // umad_size() is right only now: it depends on what the kernel agreed to when the port opened.
+  impl->receive_buffer.resize(umad_size() + kBufferStart);
+  impl->send_buffer.resize(umad_size() + wire::kMadBytes);
+  impl->ibsim = under_ibsim();
+  if (impl->ibsim) impl->satisfy_ibsim();
+  if (receiving == Receiving::Thread) {
+    impl->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (impl->event_fd < 0)
+      return fail(ErrorKind::Io, fmt::format("eventfd: {}", std::strerror(errno)));
+    impl->receiver = std::thread([raw = impl.get()] { raw->run_receiver(); });
+  }
+  return std::unique_ptr<UmadPort>(new UmadPort(std::move(impl)));
+}
+
+Result<PortFacts> UmadPort::facts() {
+  umad_port_t port;
+  errno = 0;
+  if (const int rc =
+          umad_get_port(impl_->first_facts.device.c_str(), impl_->first_facts.port_num, &port);
+      rc < 0)
+    return fail(ErrorKind::Unavailable, fmt::format("reading the state of {}: {}", impl_->name(),
+                                                    std::strerror(errno_of(rc))));
+  PortFacts facts = facts_of(port, impl_->first_facts.node_guid);
+  umad_release_port(&port);
+  return facts;
+}
+
+Result<AgentId> UmadPort::register_agent(const AgentSpec& spec) {
+  errno = 0;
+  const int agent = impl_->register_with_umad(spec);
+  if (agent >= 0) return agent;
+  const bool serves = !spec.methods.empty();
+  return fail(ErrorKind::Unavailable,
+              fmt::format("registering for class {} on {}: {}{}", class_name(spec.mgmt_class),
+                          impl_->name(), std::strerror(errno_of(agent)),
+                          serves ? " (does another program serve it?)" : ""));
+}
+
+Result<void> UmadPort::send(AgentId agent, const Packet& packet, Duration reply_within) {
+  const std::size_t header = umad_size();
+  const std::size_t bytes = wire::kMadBytes + packet.more.size();
+  auto& buffer = impl_->send_buffer;
+  if (buffer.size() < header + bytes) buffer.resize(header + bytes);
+  std::fill_n(buffer.begin(), header, std::byte{0});
+  put_address(*umad_get_mad_addr(buffer.data()), packet.address);
+  // With the old ABI the MAD starts where the P_Key index would be; this call knows.
+  umad_set_pkey(buffer.data(), packet.address.p_key_index);
+  auto* mad = static_cast<std::byte*>(umad_get_mad(buffer.data()));
+  std::copy(packet.mad.bytes.begin(), packet.mad.bytes.end(), mad);
+  std::copy(packet.more.begin(), packet.more.end(), mad + wire::kMadBytes);
+  errno = 0;
+  const int rc = umad_send(impl_->fd, agent, buffer.data(), static_cast<int>(bytes),
+                           milliseconds(reply_within), 0);
+  if (rc >= 0) return {};
+  const int code = errno_of(rc);
+  const bool gone = code == ENODEV || code == EIO || code == EBADF || code == EPIPE;
+  return fail(gone ? ErrorKind::Unavailable : ErrorKind::Io,
+              fmt::format("sending {} by {}: {}", describe(packet.address, packet.mad),
+                          impl_->name(), std::strerror(code)));
+}
+
+Result<void> UmadPort::receive(std::vector<Received>& out, Duration wait) {
+  return impl_->receiving == Receiving::Thread ? impl_->receive_queued(out, wait)
+                                               : impl_->receive_direct(out, wait);
+}
+
+int UmadPort::readable_fd() const {
+  if (impl_->receiving == Receiving::Direct) return impl_->ibsim ? -1 : umad_get_fd(impl_->fd);
+  const std::lock_guard lock(impl_->mutex);
+  if (!std::exchange(impl_->has_event_loop, true) && !impl_->queue.empty()) impl_->signal();
+  return impl_->event_fd;
+}
+const std::string& UmadPort::device() const { return impl_->first_facts.device; }
+std::uint8_t UmadPort::number() const { return impl_->first_facts.port_num; }
+std::uint64_t UmadPort::dropped() const { return impl_->dropped; }
+
+Result<IsSmFlag> IsSmFlag::take(const std::string& device, std::uint8_t number) {
+  char path[256] = {};
+  errno = 0;
+  if (const int rc = umad_get_issm_path(device.c_str(), number, path, sizeof path); rc < 0)
+    return fail(ErrorKind::Unavailable, fmt::format("finding the issm file of {} port {}: {}",
+                                                    device, number, std::strerror(errno_of(rc))));
+  // Without O_NONBLOCK the kernel waits until the present holder lets go.
+  const int fd = ::open(path, O_NONBLOCK);
+  if (fd < 0)
+    return fail(ErrorKind::Unavailable,
+                fmt::format("marking {} port {} as SM by {}: {}", device, number, path,
+                            errno == EAGAIN ? "another program holds it" : std::strerror(errno)));
+  return IsSmFlag(fd);
+}
+IsSmFlag::IsSmFlag(IsSmFlag&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+IsSmFlag& IsSmFlag::operator=(IsSmFlag&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+IsSmFlag::~IsSmFlag() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+}  // namespace ib::mad

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// UmadPort: mad::Port over libibumad: a real HCA through the kernel, ibfabric's and ibsim's
+// simulated ones through their preloaded libraries. Thin: it decides nothing about retries, windows
+// or answers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libdiag/mad/transport.h"
+
+namespace ib::mad {
+
+/// Which port of this host. Nothing named: the first ACTIVE one, else the first that is not DOWN,
+/// else the first.
+struct PortChoice {
+  std::string device;                  // "mlx5_0"
+  std::optional<std::uint8_t> number;  // of `device`, or of any
+  std::optional<Guid> port_guid;
+};
+
+/// Every InfiniBand port of this host; Ethernet ports of such adapters are not among them. None is
+/// not an error.
+Result<std::vector<PortFacts>> list_umad_ports();
+
+class UmadPort final : public Port {
+ public:
+  enum class Receiving {
+    /// receive() reads the device itself: cheapest for a program that does nothing but wait for
+    /// answers. readable_fd() is the device's, -1 under ibsim, whose descriptors are not real.
+    Direct,
+    /// A thread of its own reads the device, so the kernel's queue never fills while the program
+    /// computes, and readable_fd() fits into any event loop under ibsim too.
+    Thread,
+  };
+
+  static Result<std::unique_ptr<UmadPort>> open(const PortChoice& choice = {},
+                                                Receiving receiving = Receiving::Direct);
+  ~UmadPort() override;
+  UmadPort(const UmadPort&) = delete;
+  UmadPort& operator=(const UmadPort&) = delete;
+
+  Result<PortFacts> facts() override;
+  Result<AgentId> register_agent(const AgentSpec& spec) override;
+  Result<void> send(AgentId agent, const Packet& packet, Duration reply_within) override;
+  Result<void> receive(std::vector<Received>& out, Duration wait) override;
+  int readable_fd() const override;
+
+  const std::string& device() const;
+  std::uint8_t number() const;
+
+  /// MADs that were shorter than a MAD header, or found the receive queue full; dropped.
+  std::uint64_t dropped() const;
+
+ private:
+  struct Impl;
+  explicit UmadPort(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// While it lives the port carries CapabilityMask.IsSM. One holder at a time. Under ibsim it must
+/// be taken after all agents are registered.
+class IsSmFlag {
+ public:
+  static Result<IsSmFlag> take(const std::string& device, std::uint8_t number);
+  IsSmFlag(IsSmFlag&& other) noexcept;
+  IsSmFlag& operator=(IsSmFlag&& other) noexcept;
+  ~IsSmFlag();
+
+ private:
+  explicit IsSmFlag(int fd) : fd_(fd) {}
+  int fd_{-1};
+};
+
+}  // namespace ib::mad
