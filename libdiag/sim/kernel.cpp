@@ -8,9 +8,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "libdiag/mad/rmpp.h"
+
 namespace ib::sim {
 namespace {
 
+namespace rmpp = mad::rmpp;
 using wire::MadHeader;
 using wire::Method;
 using wire::MgmtClass;
@@ -31,12 +34,15 @@ bool is_answer(const wire::Mad& mad) {
 }
 
 /// Classes with an RMPP header (ib_is_mad_class_rmpp).
-bool has_rmpp(MgmtClass c) {
-  return c == MgmtClass::SubnAdm || c == MgmtClass::DevMgt || raw(c) == 0x10 || raw(c) == 0x12 ||
-         wire::is_vendor_range2(c);
-}
+bool has_rmpp(MgmtClass c) { return rmpp::header_bytes(c) != 0; }
 
-bool rmpp_active(const wire::Mad& mad) { return mad.get<&RmppHeader::active>(); }
+constexpr Duration kAckTimeout = std::chrono::seconds(2);  // the kernel's, where none is asked for
+
+rmpp::ReceiverOptions receiver_options() {
+  rmpp::ReceiverOptions options;
+  options.as_kernel = true;
+  return options;
+}
 
 /// Where an agent's unsolicited MADs are looked up.
 struct Slot {
@@ -73,15 +79,17 @@ struct Agent {
   FileId file;
   std::int32_t number;  // within the file
   Registration spec;
+  std::unique_ptr<rmpp::Receiver> receiver;  // where the kernel does RMPP
   bool kernel_rmpp() const { return spec.rmpp_version != 0 && !spec.user_rmpp; }
 };
 
 struct Outstanding {
-  ClientId client;
-  bool answer;  // what was sent is itself an answer
-  std::uint32_t retries_left;
-  Instant deadline;
+  ClientId client{};
+  bool answer{};  // what was sent is itself an answer
+  std::uint32_t retries_left{};
+  Instant deadline{kNever};
   UserMad mad;
+  std::unique_ptr<rmpp::Sender> sender;  // while a long message is on its way
 };
 
 struct File {
@@ -111,6 +119,7 @@ struct HostKernel::Impl {
   std::unordered_map<RequestId, Outstanding> requests;
   std::unordered_multimap<TransactionKey, RequestId, TransactionHash> by_transaction;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due;
+  std::vector<ClientId> receiving;  // agents with a Receiver
   std::array<std::uint32_t, 2> slots_used{};
   IssmId next_issm{1};
   std::deque<IssmId> issm;  // the first holds it
@@ -165,7 +174,12 @@ struct HostKernel::Impl {
     }
     const auto number = static_cast<std::int32_t>(free - file.agents.begin());
     *free = client;
-    clients.emplace(client, Agent{file_id, number, r});
+    Agent agent{file_id, number, r, nullptr};
+    if (agent.kernel_rmpp()) {
+      agent.receiver = std::make_unique<rmpp::Receiver>(receiver_options());
+      receiving.push_back(client);
+    }
+    clients.emplace(client, std::move(agent));
     return number;
   }
 
@@ -187,6 +201,7 @@ struct HostKernel::Impl {
       const bool empty = std::ranges::all_of(m->second, [](ClientId c) { return c == 0; });
       m = empty ? methods.erase(m) : std::next(m);
     }
+    std::erase(receiving, client);
     clients.erase(client);
   }
 
@@ -239,8 +254,10 @@ struct HostKernel::Impl {
     const Agent& agent = clients.at(client);
     wire::Mad& message = mad.packet.mad;
     const bool rmpp_class = has_rmpp(message.mgmt_class());
-    const bool kernel_rmpp = rmpp_class && agent.kernel_rmpp() && rmpp_active(message);
-    if (!kernel_rmpp && mad.length > wire::kMadBytes) return -kEinval;
+    // Of the user's RMPP header only the ACTIVE flag counts: the kernel makes its own
+    // (ib_create_send_mad).
+    const bool segmented = rmpp_class && agent.kernel_rmpp() && rmpp::is_active(message);
+    if (!segmented && mad.length > wire::kMadBytes) return -kEinval;
     if (!rmpp_class && agent.spec.rmpp_version != 0) return -kEinval;
 
     const std::uint64_t tid_asked = message.tid().value;
@@ -248,7 +265,7 @@ struct HostKernel::Impl {
     if (!answer) {
       message.set<&MadHeader::tid>(Tid{std::uint64_t{client} << 32 | (tid_asked & 0xFFFFFFFF)});
     }
-    const bool user_segments = rmpp_class && !agent.kernel_rmpp() && rmpp_active(message);
+    const bool user_segments = rmpp_class && !agent.kernel_rmpp() && rmpp::is_active(message);
     const bool bad_route =
         agent.spec.qpn == 0 && message.is_directed() && !is_sendable_smp(message);
     if ((!user_segments && is_duplicate(file_id, mad)) || bad_route) {
@@ -256,16 +273,90 @@ struct HostKernel::Impl {
       return -kEinval;
     }
 
-    transmit(now, agent, mad.packet);
-    if (mad.timeout_ms != 0) {
-      const RequestId id = next_request++;
-      const Instant deadline = deadline_after(now, mad.timeout_ms);
-      by_transaction.emplace(key_of(message), id);
-      if (deadline != kNever) due.push({deadline, id});
-      const std::uint32_t retries = mad.retries;
-      requests.emplace(id, Outstanding{client, answer, retries, deadline, std::move(mad)});
+    if (!segmented) transmit(now, agent, mad.packet);
+    if (!segmented && mad.timeout_ms == 0) return 0;
+
+    const RequestId id = next_request++;
+    by_transaction.emplace(key_of(message), id);
+    Outstanding& request = requests[id];
+    request.client = client;
+    request.answer = answer;
+    request.retries_left = mad.retries;
+    request.mad = std::move(mad);
+    if (segmented) {
+      request.sender = make_sender(request.mad);
+      pump_sender(now, id);
+    } else {
+      set_deadline(id, request, deadline_after(now, request.mad.timeout_ms));
     }
     return 0;
+  }
+
+  void set_deadline(RequestId id, Outstanding& request, Instant at) {
+    request.deadline = at;
+    if (at != kNever) due.push({at, id});
+  }
+
+  // ---- long messages out (mad_rmpp.c) -----------------------------------------------------------
+
+  static std::unique_ptr<rmpp::Sender> make_sender(const UserMad& mad) {
+    rmpp::SenderOptions options;
+    const auto asked = std::chrono::milliseconds(mad.timeout_ms);
+    options.ack_timeout =
+        mad.timeout_ms == 0 || asked > kAckTimeout ? kAckTimeout : Duration(asked);
+    options.ack_timeout_max = options.ack_timeout;
+    options.retries = static_cast<std::uint8_t>(std::min(mad.retries, 255U));
+    options.abort_when_given_up = false;
+    std::vector<std::byte> message(mad.packet.mad.bytes.begin(), mad.packet.mad.bytes.end());
+    message.insert(message.end(), mad.packet.more.begin(), mad.packet.more.end());
+    message.resize(mad.length);
+    return std::make_unique<rmpp::Sender>(message, options);
+  }
+
+  /// Sends what the sender has ready, and sees to its end.
+  void pump_sender(Instant now, RequestId id) {
+    Outstanding& request = requests.at(id);
+    const Agent& agent = clients.at(request.client);
+    while (auto segment = request.sender->next_send(now)) {
+      transmit(now, agent, mad::Packet{request.mad.packet.address, *segment, {}});
+    }
+    switch (request.sender->state()) {
+      case rmpp::Sender::State::Sending:
+        set_deadline(id, request, request.sender->next_deadline());
+        return;
+      case rmpp::Sender::State::Failed:
+        // Only a time-out is told to the user; a message the other side refused is forgotten.
+        if (request.sender->failure() == rmpp::status::kTooManyRetries) {
+          report_time_out(id);
+        } else {
+          finish(id);
+        }
+        return;
+      case rmpp::Sender::State::Done:
+        if (request.mad.timeout_ms == 0) {
+          finish(id);
+        } else {  // now the answer is waited for
+          request.sender.reset();
+          request.retries_left = 0;
+          set_deadline(id, request, deadline_after(now, request.mad.timeout_ms));
+        }
+    }
+  }
+
+  /// An ACK, STOP or ABORT for something we send.
+  bool give_to_sender(Instant now, ClientId client, const mad::Packet& packet) {
+    const auto [first, last] = by_transaction.equal_range(key_of(packet.mad));
+    for (auto i = first; i != last; ++i) {
+      const RequestId id = i->second;
+      Outstanding& request = requests.at(id);
+      if (request.client != client || !request.sender || !request.sender->owns(packet.mad))
+        continue;
+      if (!same_destination(request.mad.packet.address, packet.address)) continue;
+      request.sender->on_mad(now, packet.mad);
+      pump_sender(now, id);
+      return true;
+    }
+    return false;
   }
 
   void transmit(Instant now, const Agent& agent, const mad::Packet& packet) {
@@ -300,20 +391,30 @@ struct HostKernel::Impl {
     if (found == requests.end() || found->second.deadline > now) return;
     Outstanding& request = found->second;
     const Agent& agent = clients.at(request.client);
+    if (request.sender) {
+      request.sender->on_time(now);
+      pump_sender(now, id);
+      return;
+    }
     if (request.retries_left > 0) {
       --request.retries_left;
       ++counters.retries;
-      request.deadline = deadline_after(now, request.mad.timeout_ms);
-      due.push({request.deadline, id});
+      set_deadline(id, request, deadline_after(now, request.mad.timeout_ms));
       transmit(now, agent, request.mad.packet);
       return;
     }
+    report_time_out(id);
+  }
+
+  /// What was sent comes back, cut to its header.
+  void report_time_out(RequestId id) {
     ++counters.timed_out;
-    UserMad back = std::move(request.mad);
+    Outstanding& request = requests.at(id);
+    UserMad back = request.mad;
     back.status = kStatusTimedOut;
     back.length = kMadHeaderBytes;
     back.packet.more.clear();
-    File& file = files.at(agent.file);
+    File& file = files.at(clients.at(request.client).file);
     finish(id);
     file.unread.push_back(std::move(back));
     file.unread_qp.push_back(2);
@@ -362,20 +463,41 @@ struct HostKernel::Impl {
       if (client == 0) answer_unmatched(now, delivery);
       return;
     }
-    const Agent& agent = clients.at(client);
+    Agent& agent = clients.at(client);
+    if (agent.receiver && rmpp::is_active(mad)) {
+      if (give_to_sender(now, client, delivery.packet)) return;
+      agent.receiver->on_mad(now, delivery.packet.address, mad);
+      pump_receiver(now, client, agent);
+      return;
+    }
+    complete(client, agent, delivery.packet, wire::kMadBytes);
+  }
+
+  void pump_receiver(Instant now, ClientId client, Agent& agent) {
+    while (auto control = agent.receiver->next_send()) transmit(now, agent, *control);
+    while (auto message = agent.receiver->next_message()) {
+      const std::size_t length =
+          rmpp::header_bytes(message->mad.mgmt_class()) + rmpp::data_bytes(*message);
+      complete(client, agent, std::move(*message), length);
+    }
+  }
+
+  /// A whole message: an answer ends its request, and whatever it is goes to the agent.
+  void complete(ClientId client, const Agent& agent, mad::Packet packet, std::size_t length) {
+    const wire::Mad& mad = packet.mad;
     if (is_answer(mad)) {
-      if (const auto id = request_for(client, delivery.packet)) {
+      if (const auto id = request_for(client, packet)) {
         finish(*id);
-      } else if (!(has_rmpp(mad.mgmt_class()) && !agent.kernel_rmpp() && rmpp_active(mad))) {
+      } else if (!(has_rmpp(mad.mgmt_class()) && !agent.kernel_rmpp() && rmpp::is_active(mad))) {
         // Segments after the first match nothing; only an agent that does RMPP itself gets them.
         ++counters.dropped_no_request;
         return;
       }
     }
-    queue(agent, delivery.packet);
+    queue(agent, std::move(packet), length);
   }
 
-  void queue(const Agent& agent, mad::Packet packet) {
+  void queue(const Agent& agent, mad::Packet packet, std::size_t length) {
     const std::uint8_t qp = agent.spec.qpn;
     if (slots_used[qp] >= port.receive_queue()) {
       ++counters.dropped_queue;
@@ -385,7 +507,7 @@ struct HostKernel::Impl {
     File& file = files.at(agent.file);
     UserMad mad;
     mad.agent = agent.number;
-    mad.length = static_cast<std::uint32_t>(wire::kMadBytes + packet.more.size());
+    mad.length = static_cast<std::uint32_t>(length);
     mad.packet = std::move(packet);
     file.unread.push_back(std::move(mad));
     file.unread_qp.push_back(qp);
@@ -473,12 +595,22 @@ void HostKernel::advance(Instant now) {
     impl_->due.pop();
     impl_->on_time_out(now, id);
   }
+  for (const ClientId client : impl_->receiving) {
+    Agent& agent = impl_->clients.at(client);
+    if (agent.receiver->next_deadline() > now) continue;
+    agent.receiver->on_time(now);
+    impl_->pump_receiver(now, client, agent);
+  }
 }
 
 Instant HostKernel::next_event() const {
   auto& due = impl_->due;
   while (!due.empty() && !impl_->requests.contains(due.top().request)) due.pop();
-  return due.empty() ? kNever : due.top().at;
+  Instant next = due.empty() ? kNever : due.top().at;
+  for (const ClientId client : impl_->receiving) {
+    next = std::min(next, impl_->clients.at(client).receiver->next_deadline());
+  }
+  return next;
 }
 
 IssmId HostKernel::issm_open(Instant now) {
