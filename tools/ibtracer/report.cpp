@@ -270,7 +270,7 @@ std::string text_report(const TraceReport& report, bool verbose) {
 
 std::string json_report(const TraceReport& report, ib::Lid lid) {
   static constexpr const char* kVerdicts[] = {"VERIFIED", "PARTLY VERIFIED", "MISMATCH", "BROKEN"};
-  nlohmann::json document{{"schema", "ibkit/ibtracer/1"},
+  nlohmann::json document{{"schema", "ibkit.ibtracer/1"},
                           {"tool", "ibtracer"},
                           {"version", IBKIT_VERSION},
                           {"complete", report.errors.empty()},
