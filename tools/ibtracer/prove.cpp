@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "libdiag/base/text.h"
+#include "libdiag/query/pma_client.h"
 
 namespace ibtracer {
 
@@ -24,22 +25,10 @@ constexpr auto kInterval = std::chrono::milliseconds(100);
 constexpr int kBackgroundIntervals = 4;
 constexpr int kSettleReadingsMax = 20;
 
-mad::Request pma_request(const TracedHop& hop, ib::Sl sl, std::uint16_t attribute) {
-  mad::Request r;
-  r.target_key = hop.hop.node_guid.value;
-  r.address = mad::gsi_address(hop.hop.lid, sl);
-  r.mad = wire::make_mad(wire::MgmtClass::Perf, wire::Method::Get, attribute);
-  // PortSelect lies at the same place in both attributes.
-  if (attribute == wire::attr::kPortCounters) {
-    wire::PortCounters select;
-    select.port_select = ib::PortNum{hop.hop.ingress_port};
-    wire::set_body(r.mad, select);
-  } else {
-    wire::PortCountersExtended select;
-    select.port_select = ib::PortNum{hop.hop.ingress_port};
-    wire::set_body(r.mad, select);
-  }
-  return r;
+mad::Request ask_counters(const TracedHop& hop, ib::Sl sl, std::uint16_t attribute) {
+  auto request = ib::query::pma_request(0, hop.hop.lid, attribute, hop.hop.ingress_port, sl);
+  request.target_key = hop.hop.node_guid.value;
+  return request;
 }
 
 /// PortRcvPkts of every hop's ingress port; nullopt with a note where one does not answer.
@@ -47,7 +36,7 @@ ib::Result<std::optional<std::vector<std::uint64_t>>> read_all(mad::Session& ses
                                                                ib::Sl sl) {
   std::vector<mad::Request> asks;
   for (std::size_t i = 1; i < trace.hops.size(); ++i)
-    asks.push_back(pma_request(trace.hops[i], sl, wire::attr::kPortCountersExtended));
+    asks.push_back(ask_counters(trace.hops[i], sl, wire::attr::kPortCountersExtended));
   auto answers = session.call_all(std::move(asks));
   if (!answers) return tl::unexpected(answers.error());
   std::vector<std::uint64_t> counts;
@@ -206,8 +195,8 @@ void read_counters(mad::Session& session, Trace& trace, const TraceOptions& opti
   for (std::size_t i = 1; i < trace.hops.size(); ++i) {
     TracedHop& hop = trace.hops[i];
     if (hop.hop.lid.value == 0) continue;
-    std::vector<mad::Request> asks{pma_request(hop, options.sl, wire::attr::kPortCountersExtended),
-                                   pma_request(hop, options.sl, wire::attr::kPortCounters)};
+    std::vector<mad::Request> asks{ask_counters(hop, options.sl, wire::attr::kPortCountersExtended),
+                                   ask_counters(hop, options.sl, wire::attr::kPortCounters)};
     const auto answers = session.call_all(std::move(asks));
     if (!answers) {
       errors.push_back(answers.error().message);

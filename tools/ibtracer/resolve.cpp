@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/ibtracer/resolve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "libdiag/base/text.h"
+#include "libdiag/query/sa_client.h"
+#include "libdiag/query/smp_client.h"
+
+namespace ibtracer {
+
+namespace query = ib::query;
+namespace wire = ib::wire;
+
+namespace {
+
+class Resolver {
+ public:
+  Resolver(ib::mad::Session& session, const ib::mad::PortFacts& facts, const query::SaAddress& sa)
+      : facts_(facts), sa_(session, sa) {}
+
+  ib::Result<Destination> by_gid(const ib::Gid& gid) {
+    wire::PathRecord wanted;
+    wanted.dgid = gid;
+    return path(wanted, query::component::kPathDgid);
+  }
+
+  ib::Result<Destination> by_guid(ib::Guid guid) {
+    wire::NodeRecord wanted;
+    wanted.node_info.port_guid = guid;
+    wanted.node_info.node_guid = guid;
+    auto found = nodes(wanted, query::component::kNodePortGuid);
+    if (found && found->empty()) found = nodes(wanted, query::component::kNodeGuid);
+    if (!found) return tl::unexpected(found.error());
+    if (found->empty())
+      return ib::fail(ib::ErrorKind::NotFound, "find " + ib::to_string(guid) +
+                                                   ": the SA knows no port or node of that GUID");
+    return by_lid(lowest(*found));
+  }
+
+  ib::Result<Destination> by_name(const std::string& name) {
+    wire::NodeRecord wanted;
+    std::copy_n(name.begin(), std::min(name.size(), wanted.node_description.text.size()),
+                wanted.node_description.text.begin());
+    const auto found = nodes(wanted, query::component::kNodeDescription);
+    if (!found) return tl::unexpected(found.error());
+    std::set<std::string> guids;
+    for (const auto& record : *found) guids.insert(ib::to_string(record.node_info.node_guid));
+    if (guids.empty())
+      return ib::fail(ib::ErrorKind::NotFound,
+                      "find '" + ib::printable(name) + "': the SA knows no node of that name");
+    if (guids.size() > 1) {
+      std::string all;
+      for (const auto& guid : guids) all += (all.empty() ? "" : ", ") + guid;
+      return ib::fail(ib::ErrorKind::Usage,
+                      fmt::format("name '{}' is borne by {} nodes: {}; use --guid",
+                                  ib::printable(name), guids.size(), all));
+    }
+    return by_lid(lowest(*found));
+  }
+
+ private:
+  ib::Result<Destination> by_lid(ib::Lid lid) {
+    // The way to ourselves needs no path record.
+    if (lid == facts_.lid) return Destination{lid, ib::Sl{0}};
+    wire::PathRecord wanted;
+    wanted.dlid = lid;
+    return path(wanted, query::component::kPathDlid);
+  }
+
+  /// One reversible path from our own port: the answers have to come back by it.
+  ib::Result<Destination> path(wire::PathRecord wanted, std::uint64_t mask) {
+    wanted.sgid = ib::Gid::from(facts_.gid_prefix, facts_.port_guid);
+    wanted.slid = facts_.lid;
+    wanted.reversible = true;
+    wanted.numb_path = 1;
+    mask |= (mask & query::component::kPathDgid) != 0 ? query::component::kPathSgid
+                                                      : query::component::kPathSlid;
+    mask |= query::component::kPathReversible | query::component::kPathNumbPath;
+    const auto record = sa_.get(wanted, mask);
+    if (!record) return tl::unexpected(record.error());
+    return Destination{record->dlid, record->sl};
+  }
+
+  ib::Result<std::vector<wire::NodeRecord>> nodes(const wire::NodeRecord& wanted,
+                                                  std::uint64_t mask) {
+    auto found = sa_.get_table(wanted, mask);
+    if (!found && found.error().mad_status == wire::status::kSaNoRecords)
+      return std::vector<wire::NodeRecord>{};
+    return found;
+  }
+
+  static ib::Lid lowest(const std::vector<wire::NodeRecord>& records) {
+    return std::min_element(records.begin(), records.end(),
+                            [](const auto& a, const auto& b) { return a.lid < b.lid; })
+        ->lid;
+  }
+
+  const ib::mad::PortFacts& facts_;
+  query::SaClient sa_;
+};
+
+ib::Result<Destination> by_route(ib::mad::Session& session, const ib::mad::DirectedRoute& route) {
+  query::SmpClient smp(session);
+  const auto node = smp.node_info(route);
+  if (!node) return tl::unexpected(node.error());
+  const bool is_switch = node->node_type == wire::NodeType::Switch;
+  const auto port = smp.port_info(route, is_switch ? std::uint8_t{0} : node->local_port_num.value);
+  if (!port) return tl::unexpected(port.error());
+  if (port->lid.value == 0)
+    return ib::fail(ib::ErrorKind::NotFound,
+                    fmt::format("trace to DR path {}: {} there has no lid",
+                                ib::mad::to_string(route), ib::to_string(node->node_guid)));
+  return Destination{port->lid, ib::Sl{0}};
+}
+
+}  // namespace
+
+ib::Result<Destination> resolve(ib::mad::Session& session, const ib::tools::Target& target) {
+  if (const auto* lid = std::get_if<ib::Lid>(&target)) return Destination{*lid, ib::Sl{0}};
+  if (const auto* route = std::get_if<ib::mad::DirectedRoute>(&target))
+    return by_route(session, *route);
+  const auto facts = session.port().facts();
+  if (!facts) return tl::unexpected(facts.error());
+  const auto sa = query::sa_address(*facts);
+  if (!sa) return tl::unexpected(sa.error());
+  Resolver resolver(session, *facts, *sa);
+  if (const auto* gid = std::get_if<ib::Gid>(&target)) return resolver.by_gid(*gid);
+  if (const auto* guid = std::get_if<ib::Guid>(&target)) return resolver.by_guid(*guid);
+  return resolver.by_name(std::get<ib::tools::NodeName>(target).text);
+}
+
+}  // namespace ibtracer
