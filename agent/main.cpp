@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// ibtracerd: opens every port, gives up root, answers.
+#include <fmt/format.h>
+#include <malloc.h>
+#include <sys/signalfd.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "agent/options.h"
+#include "agent/privileges.h"
+#include "agent/service.h"
+#include "libdiag/mad/umad/umad_port.h"
+
+namespace {
+
+int complain(const ib::Error& error) {
+  fmt::print(stderr, "ibtracerd: {}\n", error.message);
+  return ib::exit_status(error.kind) == 2 ? 2 : 4;
+}
+
+/// "host.domain", as stock `ibping -S` answers.
+std::string host_and_domain() {
+  char host[128] = {};
+  char domain[128] = {};
+  if (::gethostname(host, sizeof host - 1) != 0) return "unknown";
+  if (::getdomainname(domain, sizeof domain - 1) != 0) domain[0] = '\0';
+  const std::string name = domain;
+  return name.empty() || name == "(none)" ? std::string(host) : std::string(host) + "." + name;
+}
+
+ib::Result<std::vector<agent::ServedPort>> open_ports(const agent::Options& options) {
+  const auto all = ib::mad::list_umad_ports();
+  if (!all) return tl::unexpected(all.error());
+  std::vector<agent::ServedPort> served;
+  for (const ib::mad::PortFacts& facts : *all) {
+    if (!options.device.empty() && facts.device != options.device) continue;
+    if (options.port != 0 && facts.port_num != options.port) continue;
+    ib::mad::PortChoice choice;
+    choice.device = facts.device;
+    choice.number = facts.port_num;
+    auto port = ib::mad::UmadPort::open(choice, ib::mad::UmadPort::Receiving::Thread);
+    if (!port) return tl::unexpected(port.error());
+    if (auto registered = agent::register_classes(**port); !registered)
+      return tl::unexpected(registered.error());
+    agent::ServedPort one;
+    one.port = std::move(*port);
+    // A CA's umad device belongs to one port; a switch's, port 0, does not say where a MAD came in.
+    one.ingress = {facts.port_num, facts.port_num != 0};
+    one.name = fmt::format("{}/{}", facts.device, facts.port_num);
+    served.push_back(std::move(one));
+  }
+  if (served.empty()) {
+    // Opening what was asked for finds the words for why there is nothing.
+    ib::mad::PortChoice choice;
+    choice.device = options.device;
+    if (options.port != 0) choice.number = static_cast<std::uint8_t>(options.port);
+    auto port = ib::mad::UmadPort::open(choice);
+    if (!port) return tl::unexpected(port.error());
+    return ib::fail(ib::ErrorKind::Unavailable, "no such InfiniBand port");
+  }
+  return served;
+}
+
+/// SIGTERM and SIGINT as a descriptor; blocked before any thread starts, so that all inherit it.
+int stop_descriptor() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  return ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto parsed = agent::parse_options(argc, argv);
+  if (const int* status = std::get_if<int>(&parsed)) return *status;
+  const auto& options = std::get<agent::Options>(parsed);
+
+  ::mallopt(M_ARENA_MAX, 1);  // one arena: an agent on every node has to be small
+  const int stop_fd = stop_descriptor();
+  if (stop_fd < 0) {
+    std::perror("ibtracerd: signalfd");
+    return 4;
+  }
+  auto ports = open_ports(options);
+  if (!ports) return complain(ports.error());
+  if (const auto dropped = agent::drop_privileges(options.user); !dropped)
+    return complain(dropped.error());
+
+  agent::ResponderOptions responder_options;
+  responder_options.host = options.host.empty() ? host_and_domain() : options.host;
+  responder_options.source_rate = options.source_rate;
+  responder_options.total_rate = options.total_rate;
+  agent::Responder responder(responder_options);
+
+  fmt::print("ibtracerd: ready ports={}\n", ports->size());
+  std::fflush(stdout);
+  ::sd_notify(0, "READY=1");
+
+  const auto served = agent::serve(*ports, responder, stop_fd);
+  const auto& c = responder.counters();
+  fmt::print("ibtracerd: done answered={} mismatches={} limited={} ignored={} refused={}\n",
+             c.answered, c.mismatches, c.limited, c.ignored, c.refused);
+  if (!served) return complain(served.error());
+  return 0;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// ibtracer: options, target, trace, report.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "libdiag/mad/umad/umad_port.h"
+#include "tools/common/exit_status.h"
+#include "tools/ibtracer/options.h"
+#include "tools/ibtracer/report.h"
+#include "tools/ibtracer/resolve.h"
+
+namespace {
+
+int run(const ibtracer::Options& options) {
+  ib::mad::PortChoice choice;
+  choice.device = options.common.device;
+  if (options.common.port != 0) choice.number = static_cast<std::uint8_t>(options.common.port);
+  auto port = ib::mad::UmadPort::open(choice);
+  if (!port) return ib::tools::complain("ibtracer", port.error());
+
+  ib::mad::TransactorOptions transactor;
+  transactor.attempts_min = static_cast<std::uint8_t>(options.retries + 1);
+  transactor.window = options.common.outstanding;
+  transactor.timeout_ceiling = std::chrono::milliseconds(options.common.timeout_ms);
+  ib::mad::Session session(**port, transactor);
+
+  const auto target = ibtracer::resolve(session, options.target);
+  if (!target) return ib::tools::complain("ibtracer", target.error());
+  ibtracer::TraceOptions how;
+  how.sl = options.sl.value_or(target->sl);
+  how.both = options.both;
+  how.lmc_all = options.lmc_all;
+  how.counters = options.counters;
+  how.prove = options.prove;
+  const auto report = ibtracer::trace(session, target->lid, how);
+  if (!report) return ib::tools::complain("ibtracer", report.error());
+
+  const std::string text = options.common.json
+                               ? ibtracer::json_report(*report, target->lid)
+                               : ibtracer::text_report(*report, options.common.verbose > 0);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  for (const std::string& error : report->errors)
+    std::fprintf(stderr, "ibtracer: %s\n", error.c_str());
+  return ibtracer::exit_status(*report);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto parsed = ibtracer::parse_options(argc, argv);
+  if (const int* status = std::get_if<int>(&parsed)) return *status;
+  return ib::tools::run_main("ibtracer", [&] { return run(std::get<ibtracer::Options>(parsed)); });
+}
