@@ -37,7 +37,7 @@ wait_for() {
 if [ -z "$topology" ]; then
   topology=$work/fabric.topo
   say "A fabric: a fat tree of 12 leaves, 6 spines and 144 hosts, made by ibfabric gen"
-  show ibfabric gen fat-tree --levels 2 --radix 24 --leaves 12 --spines 6 --hosts 12 > "$topology" || die "ibfabric gen failed"
+  show ibfabric gen fat-tree --levels 2 --radix 24 --leaves 12 --spines 6 --hosts-per-leaf 12 > "$topology" || die "ibfabric gen failed"
   tail -n +2 "$topology" > /dev/null
 else
   topology=$(readlink -f "$topology")

@@ -148,7 +148,7 @@ def suite_loss(build, args, folder):
     topology = os.path.join(folder, "fabric-576.topo")
     with open(topology, "wb") as out:
         subprocess.run([os.path.join(build, "bin/ibfabric"), "gen", "fat-tree", "--levels", "2", "--radix", "36",
-                        "--leaves", "24", "--hosts", "24", "--spines", "12"], stdout=out, check=True)
+                        "--leaves", "24", "--hosts-per-leaf", "24", "--spines", "12"], stdout=out, check=True)
     for loss in (0, 1, 5, 10):
         walls = []
         for seed in range(1, 6):

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// ibtracer against a whole simulated fabric in virtual time: SM, agents, faults.
+#include <gtest/gtest.h>
+
+#include "libdiag/fabric/generate.h"
+#include "tests/sim/programs.h"
+#include "tools/ibtracer/prove.h"
+#include "tools/ibtracer/report.h"
+#include "tools/ibtracer/trace.h"
+
+namespace ib::sim::test {
+namespace {
+
+using ibtracer::AgentWord;
+using ibtracer::CounterProof;
+using ibtracer::Mismatch;
+using ibtracer::Proof;
+using ibtracer::Trace;
+using ibtracer::TraceOptions;
+using ibtracer::TraceReport;
+using ibtracer::Verdict;
+using query::WalkEnd;
+
+/// A tree of 4 leaves, 2 spines and 16 hosts, up; the tracer sits on the first host, the target is
+/// the last.
+class Fixture : public ::testing::Test {
+ protected:
+  void SetUp() override { build(0); }
+
+  void build(unsigned lmc) {
+    fabric::FatTree tree;
+    tree.levels = 2;
+    tree.radix = 8;
+    tree.leaves = 4;
+    tree.spines = 2;
+    tree.hosts_per_leaf = 4;
+    auto made = fabric::generate(tree);
+    ASSERT_TRUE(made) << made.error().message;
+    agents_.clear();
+    sm_.reset();
+    port_.reset();
+    world_ = std::make_unique<World>(*made);
+    for (NodeIndex n = 0; n < made->nodes().size(); ++n)
+      if (!made->node(n).is_switch()) hosts_.push_back({n, 1});
+    sm::core::Options options;
+    options.plan.lmc = static_cast<std::uint8_t>(lmc);
+    sm_ = std::make_unique<SmProgram>(*world_, hosts_.front(), options);
+    ASSERT_TRUE(world_->run_until([&] { return sm_->reports() > 0; }, std::chrono::seconds(30)));
+    port_ = world_->open(hosts_.front());
+    mad::TransactorOptions o;
+    o.attempts_min = 3;
+    session_ = std::make_unique<mad::Session>(*port_, o, world_->clock());
+  }
+
+  PortRef target() const { return hosts_.back(); }
+  Lid lid_of(PortRef p) { return world_->model().port_info(p).lid; }
+  void agent_on(PortRef p, std::uint8_t lie = 0) {
+    agents_.push_back(std::make_unique<AgentProgram>(*world_, p, lie));
+  }
+  TraceReport run(const TraceOptions& options = {}) {
+    auto report = ibtracer::trace(*session_, lid_of(target()), options);
+    EXPECT_TRUE(report) << (report ? "" : report.error().message);
+    return report ? *report : TraceReport{};
+  }
+  /// Writes one LFT entry of `node` by a raw SMP, as nobody but a vandal would.
+  void break_entry(const query::Hop& hop, Lid lid, std::uint8_t port) {
+    auto get = mad::smp_request(0, hop.node_guid.value, hop.route, wire::Method::Get,
+                                wire::attr::kLinearForwarding, lid.value / 64U);
+    auto answer = session_->call(get);
+    ASSERT_TRUE(answer);
+    auto table = wire::body<wire::LinearForwardingTable>(answer->mad);
+    table.port[lid.value % 64] = port;
+    auto set = mad::smp_request(0, hop.node_guid.value, hop.route, wire::Method::Set,
+                                wire::attr::kLinearForwarding, lid.value / 64U);
+    wire::set_body(set.mad, table);
+    auto done = session_->call(set);
+    ASSERT_TRUE(done);
+    ASSERT_EQ(done->mad.status(), 0);
+  }
+
+  std::vector<PortRef> hosts_;
+  std::unique_ptr<World> world_;
+  std::unique_ptr<SmProgram> sm_;
+  std::unique_ptr<HostPort> port_;
+  std::unique_ptr<mad::Session> session_;
+  std::vector<std::unique_ptr<AgentProgram>> agents_;
+};
+
+TEST_F(Fixture, EveryHopConfirmsItsIngress) {
+  agent_on(target());
+  const auto report = run();
+  ASSERT_EQ(report.traces.size(), 1U);
+  const Trace& t = report.traces[0];
+  ASSERT_EQ(t.end, WalkEnd::Arrived) << t.failure;
+  ASSERT_EQ(t.hops.size(), 5U);  // host, leaf, spine, leaf, host
+  EXPECT_EQ(report.verdict(), Verdict::Verified) << ibtracer::text_report(report, true);
+  for (std::size_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(t.hops[i].proof, Proof::Smp) << i;
+    EXPECT_EQ(t.hops[i].smp_actual, t.hops[i].expected) << i;
+  }
+  EXPECT_EQ(t.hops[4].proof, Proof::Agent);
+  EXPECT_EQ(t.hops[4].agent, AgentWord::Answered);
+  EXPECT_EQ(ibtracer::exit_status(report), 0);
+}
+
+TEST_F(Fixture, AHostWithoutAgentSaysSoAtOnceAndIsProvedBySmp) {
+  const Instant before = world_->now();
+  const auto report = run();
+  const auto& last = report.traces[0].hops.back();
+  EXPECT_EQ(last.agent, AgentWord::NoAgent);
+  EXPECT_EQ(last.proof, Proof::Smp);
+  EXPECT_EQ(report.verdict(), Verdict::Verified);
+  EXPECT_LT(world_->now() - before, std::chrono::seconds(1))
+      << "0x000C is an answer, not a time-out";
+}
+
+TEST_F(Fixture, ALyingAgentIsAnUnexplainedMismatch) {
+  agent_on(target(), 3);
+  const auto report = run();
+  const auto& last = report.traces[0].hops.back();
+  EXPECT_EQ(last.mismatch, Mismatch::Unexplained);
+  EXPECT_EQ(last.agent_actual, 3);
+  EXPECT_EQ(report.verdict(), Verdict::Mismatch);
+  EXPECT_EQ(ibtracer::exit_status(report), 1);
+  const std::string text = ibtracer::text_report(report, false);
+  EXPECT_NE(text.find("\nMISMATCH lid"), std::string::npos) << text;
+}
+
+TEST_F(Fixture, AMissingEntryIsNamedWithEveryHopUpToIt) {
+  const auto whole = run();
+  break_entry(whole.traces[0].hops[2].hop, lid_of(target()), 255);
+  const auto report = run();
+  const Trace& t = report.traces[0];
+  EXPECT_EQ(t.end, WalkEnd::NoEntry);
+  EXPECT_EQ(t.hops.size(), 3U);
+  EXPECT_EQ(report.verdict(), Verdict::Broken);
+  const std::string text = ibtracer::text_report(report, false);
+  EXPECT_NE(text.find("\nBROKEN lid"), std::string::npos) << text;
+  EXPECT_NE(text.find("no LFT entry"), std::string::npos) << text;
+  EXPECT_EQ(ibtracer::exit_status(report), 1);
+}
+
+TEST_F(Fixture, ALoopIsFound) {
+  const auto whole = run();
+  const auto& spine = whole.traces[0].hops[2].hop;
+  break_entry(spine, lid_of(target()), spine.ingress_port);
+  const auto report = run();
+  EXPECT_EQ(report.traces[0].end, WalkEnd::Loop);
+  EXPECT_EQ(report.verdict(), Verdict::Broken);
+}
+
+TEST_F(Fixture, ALinkThatIsDownIsNamed) {
+  const auto whole = run();
+  const auto& spine = whole.traces[0].hops[2].hop;
+  const auto node = world_->model().topology().find_node(spine.node_guid);
+  ASSERT_TRUE(node);
+  ASSERT_TRUE(world_->model().link_down(world_->now(), {*node, spine.egress_port}));
+  const auto report = run();
+  EXPECT_EQ(report.traces[0].end, WalkEnd::LinkDown) << report.traces[0].failure;
+  EXPECT_EQ(report.traces[0].hops.size(), 3U);
+}
+
+TEST_F(Fixture, ASilentHostIsATimeOutAndNotAMissingAgent) {
+  world_->model().set_behaviour(target().node, Behaviour::Silent);
+  const auto report = run();
+  EXPECT_EQ(report.traces[0].end, WalkEnd::TimedOut);
+  EXPECT_EQ(report.verdict(), Verdict::Broken);
+  EXPECT_NE(ibtracer::text_report(report, false).find("time-out"), std::string::npos);
+}
+
+TEST_F(Fixture, BothWaysAreProved) {
+  agent_on(target());
+  TraceOptions options;
+  options.both = true;
+  const auto report = run(options);
+  ASSERT_EQ(report.traces.size(), 2U);
+  const Trace& back = report.traces[1];
+  EXPECT_TRUE(back.reverse);
+  ASSERT_EQ(back.end, WalkEnd::Arrived) << back.failure;
+  ASSERT_EQ(back.hops.size(), 5U);
+  EXPECT_EQ(back.hops.front().hop.node_guid, report.traces[0].hops.back().hop.node_guid);
+  EXPECT_EQ(back.hops.back().hop.node_guid, report.traces[0].hops.front().hop.node_guid);
+  EXPECT_EQ(report.verdict(), Verdict::Verified) << ibtracer::text_report(report, true);
+}
+
+TEST_F(Fixture, CountersProveTheTargetsOwnPath) {
+  agent_on(target());
+  TraceOptions options;
+  options.prove = true;
+  options.counters = true;
+  const auto report = run(options);
+  const Trace& t = report.traces[0];
+  EXPECT_EQ(t.counters, CounterProof::Proven) << ibtracer::text_report(report, true);
+  EXPECT_GE(t.packets_sent, 500U);
+  for (const auto& p : t.port_counts)
+    EXPECT_GE(p.risen, static_cast<std::int64_t>(t.packets_sent)) << p.hop_index;
+  ASSERT_TRUE(t.hops.back().ingress_counters);
+  EXPECT_GE(t.hops.back().ingress_counters->port_rcv_pkts, t.packets_sent);
+}
+
+TEST_F(Fixture, EveryLidOfAPortIsTraced) {
+  hosts_.clear();
+  build(2);
+  TraceOptions options;
+  options.lmc_all = true;
+  const auto report = run(options);
+  ASSERT_EQ(report.traces.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(report.traces[i].dlid.value, lid_of(target()).value + i);
+    EXPECT_EQ(report.traces[i].end, WalkEnd::Arrived);
+  }
+  EXPECT_EQ(report.verdict(), Verdict::Verified) << ibtracer::text_report(report, true);
+}
+
+TEST(JudgeCount, NeedsTenTimesTheSpreadAndTellsTheThreeCasesApart) {
+  ibtracer::PortCount count;
+  count.background_min = 10;
+  count.background_max = 20;
+  count.risen = 515;
+  EXPECT_EQ(ibtracer::judge_count(500, count), CounterProof::Proven);
+  count.risen = 15;
+  EXPECT_EQ(ibtracer::judge_count(500, count), CounterProof::Contradicted);
+  count.risen = 400;
+  EXPECT_EQ(ibtracer::judge_count(500, count), CounterProof::NotProven);
+  count.background_max = 200;  // too noisy for 500 packets
+  count.risen = 700;
+  EXPECT_EQ(ibtracer::judge_count(500, count), CounterProof::NotProven);
+}
+
+}  // namespace
+}  // namespace ib::sim::test

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// ibsm's and ibtracerd's machines as programs of a simulated World.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/responder.h"
+#include "libdiag/sim/host_port.h"
+#include "sm/core/subnet_manager.h"
+
+namespace ib::sim::test {
+
+/// The subnet manager on one host; its store is in memory.
+class SmProgram final : public Program {
+ public:
+  SmProgram(World& world, PortRef at, sm::core::Options options = {})
+      : port_(world.open(at)), sm_(std::make_unique<sm::core::SubnetManager>(options, kept_)) {
+    for (const auto c : {wire::MgmtClass::SubnDirected, wire::MgmtClass::SubnLid}) {
+      mad::AgentSpec spec;
+      spec.mgmt_class = c;
+      spec.methods = {wire::Method::Get, wire::Method::Set, wire::Method::Trap,
+                      wire::Method::TrapRepress};
+      agents_.push_back(*port_->register_agent(spec));
+    }
+    sm_->start(world.now());
+    world.add(*this);
+  }
+
+  void step(Instant now) override {
+    std::vector<mad::Received> arrived;
+    (void)port_->receive(arrived, Duration{0});
+    for (const auto& r : arrived)
+      if (!r.timed_out) sm_->on_packet(now, r.packet);
+    if (sm_->next_deadline() <= now) sm_->on_time(now);
+    while (auto batch = sm_->next_store_batch()) sm::store::apply(*batch, kept_);
+    while (auto out = sm_->next_send(now)) {
+      const bool directed = out->packet.mad.is_directed();
+      (void)port_->send(agents_[directed ? 0 : 1], out->packet, out->reply_within);
+    }
+    while (sm_->next_log()) {
+    }
+    while (auto report = sm_->next_report()) reports_.push_back(*std::move(report));
+  }
+  Instant next_deadline() const override { return sm_->next_deadline(); }
+
+  std::size_t reports() const { return reports_.size(); }
+
+ private:
+  std::unique_ptr<HostPort> port_;
+  sm::store::Contents kept_;
+  std::unique_ptr<sm::core::SubnetManager> sm_;
+  std::vector<mad::AgentId> agents_;
+  std::vector<sm::core::Report> reports_;
+};
+
+/// ibtracerd on one host. `lies_about_port` makes it claim that port as its ingress.
+class AgentProgram final : public Program {
+ public:
+  AgentProgram(World& world, PortRef at, std::uint8_t lies_about_port = 0)
+      : port_(world.open(at)),
+        ingress_{lies_about_port != 0 ? lies_about_port : at.port, true},
+        responder_(agent::ResponderOptions{"simulated.example", 1e6, 1e6}) {
+    for (const auto c : {wire::MgmtClass::VendorIbtracer, wire::MgmtClass::VendorPing}) {
+      mad::AgentSpec spec;
+      spec.mgmt_class = c;
+      spec.oui = wire::kOpenIbOui;
+      spec.methods = {wire::Method::Get};
+      (void)*port_->register_agent(spec);
+    }
+    world.add(*this);
+  }
+
+  void step(Instant now) override {
+    std::vector<mad::Received> arrived;
+    (void)port_->receive(arrived, Duration{0});
+    for (const auto& r : arrived)
+      if (const auto reply = responder_.answer(now, ingress_, r.packet))
+        (void)port_->send(r.agent, *reply, Duration{0});
+  }
+  Instant next_deadline() const override { return kNever; }
+
+ private:
+  std::unique_ptr<HostPort> port_;
+  agent::Ingress ingress_;
+  agent::Responder responder_;
+};
+
+}  // namespace ib::sim::test
