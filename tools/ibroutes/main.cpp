@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// ibroutes: dumps forwarding tables, and says whether they are any good.
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "libdiag/base/text.h"
+#include "libdiag/routes/subnet_lst.h"
+#include "tools/common/command_line.h"
+#include "tools/common/exit_status.h"
+#include "tools/ibroutes/report.h"
+#include "tools/ibroutes/source.h"
+
+namespace ib::tools {
+namespace {
+
+constexpr const char* kProgram = "ibroutes";
+
+struct Options {
+  CommonOptions common;
+  std::optional<std::string> from;
+  std::string node_name_map;
+  std::uint64_t m_key{0};
+};
+
+void add_options(CommandLine& line, Options& options) {
+  add_common(line, options.common);
+  line.text("--from", options.from, "TOPOLOGY,LFTS",
+            "Read these two files instead of the live fabric");
+  line.text("--node-name-map", options.node_name_map, "FILE", "Names for node GUIDs");
+  line.number("-y,--m-key", options.m_key, 0, ~std::uint64_t{0}, "Key for management packets");
+}
+
+/// Fabric and tables, or the status to exit with.
+std::optional<Source> load(const Options& options, const TableReaderOptions& tables,
+                           const std::string& only, int& status) {
+  Result<Source> source = [&]() -> Result<Source> {
+    if (options.from) {
+      auto loaded = load_files(*options.from);
+      if (loaded && !options.node_name_map.empty())
+        if (auto named = apply_names(options.node_name_map, *loaded); !named)
+          return tl::unexpected<Error>(std::move(named.error()));
+      return loaded;
+    }
+    auto connection = Connection::open(options.common);
+    if (!connection) return tl::unexpected<Error>(std::move(connection.error()));
+    LiveOptions live{tables, only, options.node_name_map};
+    live.tables.m_key = options.m_key;
+    return load_live(**connection, live);
+  }();
+  if (!source) {
+    status = complain(kProgram, source.error());
+    return std::nullopt;
+  }
+  if (!options.common.json)
+    for (const auto& error : source->errors) complain(kProgram, error, kExitIncomplete);
+  return std::move(*source);
+}
+
+/// Incomplete data come before findings: a verdict on half the tables is worth little.
+int status_of(const Source& source, bool found) {
+  if (!source.complete()) return kExitIncomplete;
+  return found ? kExitFound : kExitGood;
+}
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+// ---- ibroutes [START [END]]: dump_fts's text
+
+int run_tables(int argc, const char* const* argv) {
+  CommandLine line(kProgram, "Forwarding tables of all switches, in dump_fts's text.",
+                   IBKIT_VERSION);
+  Options options;
+  routes::DumpOptions dump;
+  bool multicast = false;
+  std::string only;
+  std::optional<std::string> first, last;
+  line.flag("-M,--multicast", multicast, "Multicast tables instead of unicast ones");
+  line.flag("-a,--all", dump.all, "Entries without a legal port too");
+  line.flag("-N,--no-dests", dump.no_names, "Do not name destinations");
+  line.text("-S,--switch", only, "NODE", "This switch only");
+  add_options(line, options);
+  line.operand("START", first, "First LID or MLID");
+  line.operand("END", last, "Last LID or MLID, inclusive");
+  line.footer(
+      "Verbs, each with a --help of its own:\n"
+      "  ibroutes dump --format opensm DIR   OpenSM's dump files\n"
+      "  ibroutes verify                     reachability, loops, credit loops, balance\n"
+      "  ibroutes path SRC DST               where the tables lead\n\n" +
+      exit_status_help());
+  if (const auto status = line.parse(argc, argv)) return *status;
+  for (auto [text, lid] : {std::pair{&first, &dump.first}, std::pair{&last, &dump.last}}) {
+    std::uint64_t number = 0;
+    if (!*text) continue;
+    if (!parse_number(**text, 0xFFFF, number))
+      return complain(kProgram, "expected a LID, got '" + **text + "'", kExitUsage);
+    *lid = Lid{static_cast<std::uint16_t>(number)};
+  }
+  dump.verbose = options.common.verbose > 0;
+
+  TableReaderOptions reader;
+  reader.unicast = !multicast;
+  reader.multicast = multicast;
+  reader.first = dump.first;
+  reader.last = dump.last;
+  int status = 0;
+  const auto source = load(options, reader, only, status);
+  if (!source) return status;
+  if (options.common.json) {
+    print(tables_json(*source, !multicast, multicast, IBKIT_VERSION));
+    return status_of(*source, false);
+  }
+  const routes::DestinationNames names(source->fabric);
+  std::string text;
+  for (const auto& table : source->tables) {
+    text.clear();
+    if (multicast)
+      routes::append_dump_fts_mft(text, table, dump);
+    else
+      routes::append_dump_fts_lft(text, table, names, dump);
+    print(text);
+  }
+  return status_of(*source, false);
+}
+
+// ---- ibroutes dump --format opensm DIR
+
+bool write_file(const std::string& path, const std::string& text) {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"),
+                                                       &std::fclose);
+  return file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
+         std::fflush(file.get()) == 0;
+}
+
+int run_dump(int argc, const char* const* argv) {
+  CommandLine line("ibroutes dump",
+                   "Writes opensm-subnet.lst, opensm-lfts.dump, opensm.fdbs and opensm.mcfdbs.",
+                   IBKIT_VERSION);
+  Options options;
+  std::string format = "opensm", directory;
+  line.choice("--format", format, {"opensm"}, "Whose files");
+  add_options(line, options);
+  line.operand("DIR", directory, "Folder to write them to; made if missing");
+  line.footer(exit_status_help());
+  if (const auto status = line.parse(argc, argv)) return *status;
+
+  TableReaderOptions reader;
+  reader.multicast = true;
+  int status = 0;
+  const auto source = load(options, reader, {}, status);
+  if (!source) return status;
+  const fabric::CompactGraph graph(source->fabric);
+  const auto linear = routes::linear_tables(graph, source->tables);
+  const routes::DestinationNames names(source->fabric);
+  std::string lst, lfts, fdbs, mcfdbs;
+  routes::append_subnet_lst(lst, source->fabric, source->sm_lid);
+  routes::append_opensm_fdbs(fdbs, graph, linear);
+  for (auto table : source->tables) {
+    // OpenSM addresses switches by LID here, where dump_fts has a directed route.
+    const auto node = source->fabric.find_node(table.guid);
+    if (node) table.address = "Lid " + to_string(source->fabric.port(*node, 0).lid);
+    routes::append_opensm_lfts(lfts, table, names);
+    routes::append_opensm_mcfdbs(mcfdbs, table);
+  }
+  if (mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST)
+    return complain(kProgram, "cannot make " + directory + ": " + std::strerror(errno),
+                    kExitCannotRun);
+  for (const auto& [name, text] : {std::pair{"opensm-subnet.lst", &lst},
+                                   {"opensm-lfts.dump", &lfts},
+                                   {"opensm.fdbs", &fdbs},
+                                   {"opensm.mcfdbs", &mcfdbs}}) {
+    const std::string path = directory + "/" + name;
+    if (!write_file(path, *text))
+      return complain(kProgram, "cannot write " + path + ": " + std::strerror(errno),
+                      kExitCannotRun);
+  }
+  return status_of(*source, false);
+}
+
+// ---- ibroutes verify
+
+int run_verify(int argc, const char* const* argv) {
+  CommandLine line("ibroutes verify",
+                   "Follows every route: what is not reached, what loops, what can deadlock, how "
+                   "even the load is.",
+                   IBKIT_VERSION);
+  Options options;
+  unsigned findings = 16;
+  line.number("--findings", findings, 0, 1000000, "How many to explain (16)");
+  add_options(line, options);
+  line.footer(exit_status_help());
+  if (const auto status = line.parse(argc, argv)) return *status;
+
+  int status = 0;
+  const auto source = load(options, {}, {}, status);
+  if (!source) return status;
+  const fabric::CompactGraph graph(source->fabric);
+  routes::VerifyOptions verify;
+  verify.findings_max = findings;
+  verify.sm_lid = source->sm_lid;
+  const auto verdict =
+      routes::verify(source->fabric, graph, routes::linear_tables(graph, source->tables), verify);
+  print(options.common.json ? verdict_json(*source, graph, verdict, IBKIT_VERSION)
+                            : verdict_text(verdict));
+  return status_of(*source, verdict.unreachable != 0 || verdict.credit_loop_channels != 0);
+}
+
+// ---- ibroutes path SRC DST
+
+int run_path(int argc, const char* const* argv) {
+  CommandLine line("ibroutes path", "Where the tables lead from one port to another.",
+                   IBKIT_VERSION);
+  Options options;
+  std::string from, to;
+  add_options(line, options);
+  line.operand("SRC", from, "LID, GUID or name of the source");
+  line.operand("DST", to, "LID, GUID or name of the destination");
+  line.footer(exit_status_help());
+  if (const auto status = line.parse(argc, argv)) return *status;
+
+  int status = 0;
+  // A destination by LID needs one block of each table; else all of them.
+  TableReaderOptions reader;
+  std::uint64_t number = 0;
+  if (parse_number(to, kLidUnicastMax.value, number))
+    reader.first = reader.last = Lid{static_cast<std::uint16_t>(number)};
+  const auto source = load(options, reader, {}, status);
+  if (!source) return status;
+  const auto source_port = end_port(source->fabric, from);
+  if (!source_port) return complain(kProgram, source_port.error());
+  const auto target = end_port(source->fabric, to);
+  if (!target) return complain(kProgram, target.error());
+  // One LID of several is the one that was named.
+  const Lid dlid =
+      number != 0 ? Lid{static_cast<std::uint16_t>(number)} : source->fabric.port(*target).lid;
+  const auto path = follow(source->fabric, source->tables, *source_port, dlid);
+  print(options.common.json ? path_json(*source, path, IBKIT_VERSION)
+                            : path_text(source->fabric, path));
+  return path.arrives() ? kExitGood : status_of(*source, true);
+}
+
+struct Verb {
+  std::string_view name;
+  int (*run)(int, const char* const*);
+};
+constexpr Verb kVerbs[] = {{"dump", run_dump}, {"verify", run_verify}, {"path", run_path}};
+
+int run(int argc, const char* const* argv) {
+  if (argc > 1)
+    for (const Verb& verb : kVerbs)
+      if (verb.name == argv[1]) return verb.run(argc - 1, argv + 1);
+  return run_tables(argc, argv);
+}
+
+}  // namespace
+}  // namespace ib::tools
+
+int main(int argc, char** argv) {
+  return ib::tools::run_main(ib::tools::kProgram, [&] { return ib::tools::run(argc, argv); });
+}

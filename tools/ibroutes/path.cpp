@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/ibroutes/path.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "libdiag/base/text.h"
+#include "libdiag/fabric/names.h"
+#include "libdiag/routes/names.h"
+
+namespace ib::tools {
+namespace {
+
+using fabric::Fabric;
+using fabric::NodeIndex;
+using fabric::PortRef;
+constexpr std::size_t kHopsMax = 64;
+
+const char* type_word(wire::NodeType type) {
+  switch (type) {
+    case wire::NodeType::ChannelAdapter:
+      return "ca";
+    case wire::NodeType::Switch:
+      return "switch";
+    case wire::NodeType::Router:
+      return "router";
+  }
+  return "node";
+}
+
+std::string lids(const Fabric& fabric, PortRef at) {
+  const auto& end = fabric.port(end_port_of(fabric, at));
+  return fmt::format("{}-{}", end.lid.value, end.lid.value + (1U << end.lmc) - 1);
+}
+
+}  // namespace
+
+TablePath follow(const Fabric& fabric, std::span<const routes::SwitchTables> tables, PortRef source,
+                 Lid dlid) {
+  TablePath path{source, dlid, {}, {}};
+  const auto owner = fabric.find_lid(dlid);
+  path.steps.push_back({source.node, 0, 0});
+  if (!owner) {
+    path.failure = fmt::format("nobody has LID {}", dlid.value);
+    return path;
+  }
+  PortRef next;
+  if (!fabric.node(source.node).is_switch()) {
+    if (owner->node == source.node && owner->port == source.port) return path;
+    next = fabric.port(source).peer;
+    path.steps[0].out_port = source.port;
+    if (!next) {
+      path.failure = fmt::format("{} port {} has no link", routes::node_name(fabric, source.node),
+                                 source.port);
+      return path;
+    }
+  } else {
+    next = {source.node, 0};
+    path.steps.clear();
+  }
+  while (true) {
+    const bool again = std::any_of(path.steps.begin(), path.steps.end(),
+                                   [&](const auto& step) { return step.node == next.node; });
+    path.steps.push_back({next.node, next.port, 0});
+    const std::string here = routes::node_name(fabric, next.node);
+    if (!fabric.node(next.node).is_switch()) {
+      if (owner->node != next.node || owner->port != next.port)
+        path.failure = fmt::format("{} port {} does not have LID {}", here, next.port, dlid.value);
+      return path;
+    }
+    if (again || path.steps.size() > kHopsMax) {
+      path.failure = again ? fmt::format("loop: {} is passed again", here)
+                           : fmt::format("more than {} hops", kHopsMax);
+      return path;
+    }
+    const auto table = std::find_if(
+        tables.begin(), tables.end(),
+        [&](const routes::SwitchTables& t) { return t.guid == fabric.node(next.node).guid; });
+    if (table == tables.end()) {
+      path.failure = fmt::format("the table of {} is not known", here);
+      return path;
+    }
+    const std::uint8_t port =
+        dlid.value < table->lft.size() ? table->lft[dlid.value] : routes::kNoPort;
+    if (port == 0) {
+      if (owner->node != next.node)
+        path.failure = fmt::format("{} takes LID {} for its own", here, dlid.value);
+      return path;
+    }
+    if (port > fabric.node(next.node).num_ports) {
+      path.failure = port == routes::kNoPort
+                         ? fmt::format("{} has no entry for LID {}", here, dlid.value)
+                         : fmt::format("{} has no port {}", here, port);
+      return path;
+    }
+    path.steps.back().out_port = port;
+    next = fabric.port(next.node, port).peer;
+    if (!next) {
+      path.failure = fmt::format("{} port {} has no link", here, port);
+      return path;
+    }
+  }
+}
+
+std::string path_text(const Fabric& fabric, const TablePath& path) {
+  std::string out;
+  const auto& source = fabric.node(path.source.node);
+  out += fmt::format("From {} {{0x{:016x}}} portnum {} lid {} \"{}\"\n", type_word(source.type),
+                     source.guid.value, source.is_switch() ? 0 : path.source.port,
+                     lids(fabric, path.source), printable(source.description));
+  for (std::size_t i = 1; i < path.steps.size(); ++i) {
+    const PathStep& step = path.steps[i];
+    const auto& node = fabric.node(step.node);
+    const PortRef at{step.node, step.in_port};
+    const Guid guid = node.is_switch() ? node.guid : fabric.port(at).guid;
+    out += fmt::format("[{}] -> {} port {{0x{:016x}}}[{}] lid {} \"{}\"\n",
+                       path.steps[i - 1].out_port, type_word(node.type), guid.value, step.in_port,
+                       lids(fabric, at), printable(node.description));
+  }
+  if (!path.arrives()) {
+    out += "BROKEN: " + path.failure + '\n';
+    return out;
+  }
+  const PathStep& last = path.steps.back();
+  const auto& node = fabric.node(last.node);
+  const std::uint8_t port =
+      path.steps.size() == 1 && !node.is_switch() ? path.source.port : last.in_port;
+  out += fmt::format("To {} {{0x{:016x}}} portnum {} lid {} \"{}\"\n", type_word(node.type),
+                     node.guid.value, node.is_switch() ? 0 : port, lids(fabric, {last.node, port}),
+                     printable(node.description));
+  return out;
+}
+
+Result<PortRef> end_port(const Fabric& fabric, std::string_view text) {
+  std::uint64_t number = 0;
+  if (parse_number(text, 0xFFFF, number)) {
+    const Lid lid{static_cast<std::uint16_t>(number)};
+    if (const auto at = fabric.find_lid(lid)) return *at;
+    return fail(ErrorKind::Usage, fmt::format("nobody has LID {}", lid.value));
+  }
+  Guid guid;
+  if (parse_guid(text, guid))
+    if (const auto at = fabric.find_port_guid(guid)) return *at;
+  const auto found = fabric::find_node_and_port(fabric, text);
+  if (!found) return tl::unexpected<Error>(found.error());
+  if (fabric.node(found->node).is_switch()) return PortRef{found->node, 0};
+  if (found->port) return PortRef{found->node, *found->port};
+  for (unsigned p = 1; p <= fabric.node(found->node).num_ports; ++p)
+    if (fabric.port(found->node, p).lid.is_unicast())
+      return PortRef{found->node, static_cast<std::uint8_t>(p)};
+  return fail(ErrorKind::Usage,
+              fmt::format("{} has no LID", routes::node_name(fabric, found->node)));
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The way the tables lead from a port to a LID, as ibtracert prints it; every hop up to a failure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "libdiag/fabric/fabric.h"
+#include "libdiag/routes/dump.h"
+
+namespace ib::tools {
+
+struct PathStep {
+  fabric::NodeIndex node{fabric::kNoNode};
+  std::uint8_t in_port{};   // 0 at the source
+  std::uint8_t out_port{};  // 0 at the destination
+};
+
+struct TablePath {
+  fabric::PortRef source;
+  Lid dlid{};
+  std::vector<PathStep> steps;  // the source first
+  std::string failure;          // empty: it arrives
+  bool arrives() const { return failure.empty(); }
+};
+
+/// Follows `tables` from the end port `source` to `dlid`.
+TablePath follow(const fabric::Fabric& fabric, std::span<const routes::SwitchTables> tables,
+                 fabric::PortRef source, Lid dlid);
+
+/// ibtracert's default format; the last line says what failed, if something did.
+std::string path_text(const fabric::Fabric& fabric, const TablePath& path);
+
+/// The end port that `text` means: a LID, else a node by any of its names (the first of its ports
+/// that has a LID).
+Result<fabric::PortRef> end_port(const fabric::Fabric& fabric, std::string_view text);
+
+}  // namespace ib::tools

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/ibroutes/report.h"
+
+#include <fmt/format.h>
+
+#include "libdiag/report/json.h"
+
+namespace ib::tools {
+namespace {
+
+report::JsonWriter begin(const Source& source, const char* what, const std::string& version) {
+  report::JsonWriter json;
+  report::begin_document(
+      json, {"ibkit/ibroutes/1", "ibroutes", version, source.complete(), source.errors});
+  json.field("what", what);
+  return json;
+}
+
+const char* type_name(wire::NodeType type) {
+  switch (type) {
+    case wire::NodeType::ChannelAdapter:
+      return "ca";
+    case wire::NodeType::Switch:
+      return "switch";
+    case wire::NodeType::Router:
+      return "router";
+  }
+  return "unknown";
+}
+
+const char* kind_name(routes::Finding::Kind kind) {
+  switch (kind) {
+    case routes::Finding::Kind::Unreachable:
+      return "unreachable";
+    case routes::Finding::Kind::Loop:
+      return "loop";
+    case routes::Finding::Kind::CreditLoop:
+      return "credit loop";
+  }
+  return "unknown";
+}
+
+void write_destinations(report::JsonWriter& json, const fabric::Fabric& fabric) {
+  json.key("destinations").begin_array();
+  for (fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
+    const auto& node = fabric.node(n);
+    const unsigned end = node.is_switch() ? 0 : node.num_ports;
+    for (unsigned p = node.is_switch() ? 0 : 1; p <= end; ++p) {
+      const auto& port = fabric.port(n, p);
+      if (!port.lid.is_unicast()) continue;
+      json.begin_object()
+          .field("lid", port.lid)
+          .field("lmc", port.lmc)
+          .field("type", type_name(node.type))
+          .field("node_guid", node.guid)
+          .field("port_guid", node.is_switch() ? node.guid : port.guid)
+          .field("name", node.description)
+          .end_object();
+    }
+  }
+  json.end_array();
+}
+
+}  // namespace
+
+std::string tables_json(const Source& source, bool unicast, bool multicast,
+                        const std::string& version) {
+  auto json = begin(source, "tables", version);
+  json.key("switches").begin_array();
+  for (const auto& table : source.tables) {
+    json.begin_object()
+        .field("guid", table.guid)
+        .field("name", table.name)
+        .field("address", table.address)
+        .field("num_ports", table.num_ports);
+    if (unicast) {
+      json.key("lft").begin_array();
+      for (const std::uint8_t port : table.lft) json.value(port);
+      json.end_array();
+    }
+    if (multicast) {
+      json.field("mft_cap", table.multicast_cap).field("mft_top", table.multicast_top);
+      json.key("mft").begin_array();
+      for (const auto& [mlid, mask] : table.mft) {
+        json.begin_object().field("mlid", mlid).key("ports").begin_array();
+        for (unsigned p = 0; p < 256; ++p)
+          if (mask.test(p)) json.value(p);
+        json.end_array().end_object();
+      }
+      json.end_array();
+    }
+    json.end_object();
+  }
+  json.end_array();
+  write_destinations(json, source.fabric);
+  json.end_object();
+  return json.take() + '\n';
+}
+
+std::string verdict_text(const routes::Verdict& verdict) {
+  std::string out = fmt::format(
+      "pairs: {}\nunreachable: {}\nloops: {}\ncredit-loop-channels: {}\nload-max: {}\n"
+      "load-mean: {:.1f}\n",
+      verdict.pairs, verdict.unreachable, verdict.loops, verdict.credit_loop_channels,
+      verdict.load_max, verdict.load_mean);
+  for (const auto& finding : verdict.findings)
+    out += (finding.must ? "must: " : "should: ") + finding.message + '\n';
+  return out;
+}
+
+std::string verdict_json(const Source& source, const fabric::CompactGraph& graph,
+                         const routes::Verdict& verdict, const std::string& version) {
+  auto json = begin(source, "verdict", version);
+  json.field("pairs", verdict.pairs)
+      .field("unreachable", verdict.unreachable)
+      .field("loops", verdict.loops)
+      .field("credit_loop_channels", verdict.credit_loop_channels)
+      .field("load_max", verdict.load_max)
+      .field("load_mean", verdict.load_mean)
+      .field("must_failures", verdict.must_failures);
+  json.key("findings").begin_array();
+  for (const auto& finding : verdict.findings) {
+    json.begin_object()
+        .field("kind", kind_name(finding.kind))
+        .field("must", finding.must)
+        .field("lid", finding.lid)
+        .field("message", finding.message);
+    json.key("hops").begin_array();
+    for (const auto& [s, port] : finding.hops)
+      json.begin_object().field("switch", graph.guid(s)).field("port", port).end_object();
+    json.end_array().end_object();
+  }
+  json.end_array().end_object();
+  return json.take() + '\n';
+}
+
+std::string path_json(const Source& source, const TablePath& path, const std::string& version) {
+  auto json = begin(source, "path", version);
+  json.field("dlid", path.dlid).field("arrives", path.arrives()).field("failure", path.failure);
+  json.key("steps").begin_array();
+  for (const PathStep& step : path.steps) {
+    const auto& node = source.fabric.node(step.node);
+    const auto& end = source.fabric.port(
+        end_port_of(source.fabric, {step.node, step.in_port != 0 ? step.in_port : step.out_port}));
+    json.begin_object()
+        .field("type", type_name(node.type))
+        .field("node_guid", node.guid)
+        .field("name", node.description)
+        .field("lid", end.lid)
+        .field("in_port", step.in_port)
+        .field("out_port", step.out_port)
+        .end_object();
+  }
+  json.end_array().end_object();
+  return json.take() + '\n';
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What ibroutes prints of tables, verdicts and paths, as text and JSON (doc/formats.md).
+#pragma once
+
+#include <string>
+
+#include "libdiag/routes/verify.h"
+#include "tools/ibroutes/path.h"
+#include "tools/ibroutes/source.h"
+
+namespace ib::tools {
+
+std::string tables_json(const Source& source, bool unicast, bool multicast,
+                        const std::string& version);
+std::string verdict_text(const routes::Verdict& verdict);
+std::string verdict_json(const Source& source, const fabric::CompactGraph& graph,
+                         const routes::Verdict& verdict, const std::string& version);
+std::string path_json(const Source& source, const TablePath& path, const std::string& version);
+
+}  // namespace ib::tools

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/ibroutes/source.h"
+
+#include <algorithm>
+#include <map>
+
+#include "libdiag/discover/sweep.h"
+#include "libdiag/fabric/names.h"
+#include "libdiag/fabric/text_file.h"
+#include "libdiag/fabric/topology_text.h"
+#include "libdiag/routes/names.h"
+#include "libdiag/routes/subnet_lst.h"
+
+namespace ib::tools {
+
+Result<Source> load_live(Connection& connection, const LiveOptions& options) {
+  const std::uint64_t m_key = options.tables.m_key;
+  discover::SweepOptions sweep_options;
+  sweep_options.m_key = [m_key](Guid) { return m_key; };
+  discover::Sweep sweep(sweep_options);
+  if (auto ran = connection.session().run(sweep); !ran)
+    return tl::unexpected<Error>(std::move(ran.error()));
+  const discover::Observed observed = sweep.take_observed();
+
+  Source source;
+  source.sm_lid = connection.facts().sm_lid;
+  for (const auto& trouble : observed.troubles) source.errors.push_back(trouble.message);
+  TableReaderOptions tables = options.tables;
+  if (!options.only.empty()) {
+    const auto node = fabric::find_node(observed.fabric, options.only);
+    if (!node) return tl::unexpected<Error>(node.error());
+    if (!observed.fabric.node(*node).is_switch())
+      return fail(ErrorKind::Usage, options.only + " is not a switch");
+    tables.only = *node;
+  }
+  TableReader reader(observed, tables);
+  if (auto ran = connection.session().run(reader); !ran)
+    return tl::unexpected<Error>(std::move(ran.error()));
+  source.errors.insert(source.errors.end(), reader.errors().begin(), reader.errors().end());
+  source.tables = reader.take_tables();
+  source.fabric = observed.fabric;
+  if (!options.node_name_map.empty())
+    if (auto named = apply_names(options.node_name_map, source); !named)
+      return tl::unexpected<Error>(std::move(named.error()));
+  return source;
+}
+
+Result<Source> load_files(const std::string& topology_and_tables) {
+  const std::size_t comma = topology_and_tables.find(',');
+  if (comma == std::string::npos)
+    return fail(ErrorKind::Usage,
+                "--from: expected TOPOLOGY,LFTS, got '" + topology_and_tables + "'");
+  const std::string topology_path = topology_and_tables.substr(0, comma);
+  auto text = fabric::read_text_file(topology_path);
+  if (!text) return tl::unexpected<Error>(std::move(text.error()));
+  auto fabric = routes::looks_like_subnet_lst(*text) ? routes::read_subnet_lst(*text, topology_path)
+                                                     : fabric::read_topology(*text, topology_path);
+  if (!fabric) return tl::unexpected<Error>(std::move(fabric.error()));
+  auto tables = routes::read_tables_file(topology_and_tables.substr(comma + 1));
+  if (!tables) return tl::unexpected<Error>(std::move(tables.error()));
+
+  Source source;
+  source.fabric = std::move(*fabric);
+  std::map<Guid, std::size_t> by_guid;
+  for (std::size_t i = 0; i < tables->size(); ++i) by_guid.emplace((*tables)[i].guid, i);
+  const auto nodes = source.fabric.nodes();
+  for (fabric::NodeIndex n = 0; n < nodes.size(); ++n) {
+    if (!nodes[n].is_switch()) continue;
+    const auto at = by_guid.find(nodes[n].guid);
+    if (at == by_guid.end()) {
+      source.errors.push_back("no table of " + routes::node_name(source.fabric, n));
+      continue;
+    }
+    auto& table = (*tables)[at->second];
+    table.num_ports = nodes[n].num_ports;
+    table.name = nodes[n].description;
+    by_guid.erase(at);
+  }
+  for (const auto& [guid, index] : by_guid)
+    source.errors.push_back("the topology has no switch " + to_string(guid));
+  source.tables = std::move(*tables);
+  return source;
+}
+
+Result<void> apply_names(const std::string& map_file, Source& source) {
+  const auto names = fabric::NodeNames::read_file(map_file);
+  if (!names) return tl::unexpected<Error>(names.error());
+  for (fabric::NodeIndex n = 0; n < source.fabric.nodes().size(); ++n) {
+    auto& node = source.fabric.node(n);
+    if (const auto name = names->find(node.guid)) node.description = *name;
+  }
+  for (auto& table : source.tables)
+    if (const auto name = names->find(table.guid)) table.name = *name;
+  return {};
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Where ibroutes has fabric and tables from: the live fabric, or two files.
+#pragma once
+
+#include "tools/common/connection.h"
+#include "tools/ibroutes/table_reader.h"
+
+namespace ib::tools {
+
+struct Source {
+  fabric::Fabric fabric;
+  std::vector<routes::SwitchTables> tables;
+  std::vector<std::string> errors;  // what could not be read
+  Lid sm_lid{};                     // 0: not known
+  bool complete() const { return errors.empty(); }
+};
+
+struct LiveOptions {
+  TableReaderOptions tables;
+  std::string only;           // a switch, by any of its names; empty: all
+  std::string node_name_map;  // file; empty: none
+};
+
+Result<Source> load_live(Connection& connection, const LiveOptions& options);
+
+/// `TOPOLOGY,LFTS`: ibnetdiscover's text (or opensm-subnet.lst) and any of the dump formats.
+/// Switches without tables are among the errors.
+Result<Source> load_files(const std::string& topology_and_tables);
+
+/// Names of `map_file` in place of NodeDescriptions, in fabric and tables.
+Result<void> apply_names(const std::string& map_file, Source& source);
+
+}  // namespace ib::tools
