@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "libdiag/wire/rates.h"
-#include "sm/sa/components.h"
+#include "sm/sa/mask.h"
 
 namespace sm::sa {
 namespace {

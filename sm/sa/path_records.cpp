@@ -212,15 +212,29 @@ class PathSource final : public RecordSource {
     return path(from, to, lid(source_, from, source_lid_), lid(destination_, to, destination_lid_));
   }
 
+  /// A link of this rate on the way rules the path out.
+  bool is_too_slow(std::uint8_t rate) const {
+    if (!both(mask_, path_bit::kRateSelector, path_bit::kRate)) return false;
+    const int order = ib::wire::compare_rates(rate, wanted_.rate);
+    return (wanted_.rate_selector == Selector::GreaterThan && order <= 0) ||
+           (wanted_.rate_selector == Selector::Exactly && order < 0);
+  }
+
   std::optional<PathRecord> path(const EndPort& from, const EndPort& to, Lid slid, Lid dlid) const {
+    std::uint8_t life = from.port == to.port ? std::uint8_t{0} : paths_->snapshot().subnet_timeout;
+    if (!fit_life(life, wanted_, mask_)) return std::nullopt;
+    // No path is better than its ends, and looking at those costs no walk.
+    for (const auto* end : {&from, &to}) {
+      auto best = paths_->own(*end);
+      if (!fit_mtu(best.mtu, wanted_, mask_)) return std::nullopt;
+      if (end->port.port != 0 && is_too_slow(best.rate)) return std::nullopt;
+    }
     auto quality = paths_->follow(from, dlid);
-    if (!quality) return std::nullopt;
+    if (!quality || !fit_mtu(quality->mtu, wanted_, mask_) ||
+        !fit_rate(quality->rate, wanted_, mask_))
+      return std::nullopt;
     const bool reversible = paths_->follow(to, slid).has_value();
     if (has_bit(mask_, path_bit::kReversible) && wanted_.reversible && !reversible)
-      return std::nullopt;
-    std::uint8_t life = from.port == to.port ? std::uint8_t{0} : paths_->snapshot().subnet_timeout;
-    if (!fit_mtu(quality->mtu, wanted_, mask_) || !fit_rate(quality->rate, wanted_, mask_) ||
-        !fit_life(life, wanted_, mask_))
       return std::nullopt;
 
     PathRecord p;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "libdiag/wire/component_mask.h"
 #include "sm/sa/path_records.h"
 
 namespace sm::sa {
@@ -30,24 +31,31 @@ class NodeSource final : public RecordSource {
   NodeSource(std::shared_ptr<const Paths> paths, const Query& query)
       : RecordSource(ib::wire::LayoutOf<NodeRecord>::kBytes),
         paths_(std::move(paths)),
-        query_(query) {}
+        query_(query),
+        wanted_(ib::wire::decode<NodeRecord>(query.wanted.data())) {}
 
   bool next(std::byte* record) override {
     while (at_ < paths_->end_ports().size()) {
-      put(make(paths_->end_ports()[at_]), record, record_bytes());
       const EndPort& port = paths_->end_ports()[at_++];
-      if (is_meant(port, record)) return true;
+      const auto made = make(port);
+      if (!is_meant(port, made)) continue;
+      put(made, record, record_bytes());
+      return true;
     }
     return false;
   }
 
  private:
-  bool is_meant(const EndPort& port, const std::byte* record) const {
-    constexpr unsigned kLidBit = 0;
-    const auto wanted = ib::wire::decode<NodeRecord>(query_.wanted.data());
-    if (has_bit(query_.mask, kLidBit) && !port.owns(wanted.lid)) return false;
-    return matches(components<NodeRecord>(), query_.mask & ~bit(kLidBit), record,
-                   query_.wanted.data());
+  static constexpr unsigned kLidBit = 0, kDescriptionBit = 14;
+
+  bool is_meant(const EndPort& port, const NodeRecord& made) const {
+    if (has_bit(query_.mask, kLidBit) && !port.owns(wanted_.lid)) return false;
+    // A description ends at its first NUL; what clients leave behind that is not compared.
+    const auto& text = made.node_description.text;
+    if (has_bit(query_.mask, kDescriptionBit) &&
+        std::strncmp(text.data(), wanted_.node_description.text.data(), text.size()) != 0)
+      return false;
+    return ib::wire::matches(made, wanted_, query_.mask & ~(bit(kLidBit) | bit(kDescriptionBit)));
   }
   NodeRecord make(const EndPort& port) const {
     const auto& observed = *paths_->snapshot().observed;
@@ -65,6 +73,7 @@ class NodeSource final : public RecordSource {
 
   std::shared_ptr<const Paths> paths_;
   Query query_;
+  NodeRecord wanted_;
   std::size_t at_{0};
 };
 
@@ -88,8 +97,9 @@ class PortInfoSource final : public RecordSource {
       if (info == nullptr || !is_owner_meant(*owner)) continue;
       const auto made = make(*owner, *info);
       if (!has_capabilities(made.port_info)) continue;
+      if (!ib::wire::matches(made, wanted_, rest_)) continue;
       put(made, record, record_bytes());
-      if (matches(components<PortInfoRecord>(), rest_, record, query_.wanted.data())) return true;
+      return true;
     }
     return false;
   }

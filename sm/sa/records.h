@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "libdiag/wire/mad.h"
-#include "sm/sa/components.h"
+#include "sm/sa/mask.h"
 #include "sm/sa/multicast.h"
 #include "sm/sa/paths.h"
 
@@ -26,7 +26,7 @@ struct Query {
 
 /// Candidates that may be looked at for one record before a query is given up, so that no client
 /// can hold up the subnet manager with a question whose answer is "nothing" a million times over.
-inline constexpr std::size_t kCandidatesMax = 400'000;
+inline constexpr std::size_t kCandidatesMax = 200'000;
 
 class RecordSource {
  public:

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Component-mask bits by number.
+#pragma once
+
+#include <cstdint>
+
+namespace sm::sa {
+
+constexpr std::uint64_t bit(unsigned n) { return std::uint64_t{1} << n; }
+constexpr bool has_bit(std::uint64_t mask, unsigned n) { return ((mask >> n) & 1) != 0; }
+
+}  // namespace sm::sa
