@@ -111,8 +111,7 @@ class Reader {
     return true;
   }
 
-  // ---- messages
-  // -----------------------------------------------------------------------------------
+  // ---- messages ----
 
   std::string place(std::size_t line, std::size_t column) const {
     return std::string(file_) + ':' + std::to_string(line) + ':' + std::to_string(column) + ": ";
@@ -136,8 +135,7 @@ class Reader {
     if (warnings_ != nullptr) warnings_->push_back(place(line, column) + message);
   }
 
-  // ---- lines
-  // --------------------------------------------------------------------------------------
+  // ---- lines ----
 
   bool read_line() {
     skip_blanks();
@@ -459,8 +457,7 @@ class Reader {
     return true;
   }
 
-  // ---- cables
-  // -------------------------------------------------------------------------------------
+  // ---- cables ----
 
   std::optional<NodeIndex> node_of_id(std::string_view id) const {
     if (const auto it = node_of_id_.find(id); it != node_of_id_.end()) return it->second;
@@ -558,8 +555,7 @@ class Reader {
   std::unordered_map<std::string_view, NodeIndex> node_of_id_;
 };
 
-// ---- writer
-// ---------------------------------------------------------------------------------------
+// ---- writer ----
 
 class Writer {
  public:
