@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/sim/kernel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+namespace ib::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using wire::Method;
+using wire::MgmtClass;
+
+constexpr int kEinval = -22, kEnomem = -12;
+
+/// A port whose wire is a list.
+class Wire final : public Attachment {
+ public:
+  struct Sent {
+    bool smi;
+    mad::Packet packet;
+  };
+  void transmit(Instant, bool smi, const mad::Packet& packet) override {
+    sent.push_back({smi, packet});
+  }
+  void set_is_sm(Instant, bool on) override { is_sm = on; }
+  std::uint8_t lmc() const override { return lmc_value; }
+  std::uint8_t port_num() const override { return 1; }
+  bool is_switch() const override { return false; }
+  std::uint32_t receive_queue() const override { return slots; }
+
+  std::vector<Sent> sent;
+  bool is_sm{false};
+  std::uint8_t lmc_value{0};
+  std::uint32_t slots{512};
+};
+
+Registration client_of(MgmtClass c, std::uint8_t version = 1) {
+  Registration r;
+  r.mgmt_class = static_cast<std::uint8_t>(c);
+  r.class_version = version;
+  r.qpn = wire::is_smp(c) ? 0 : 1;
+  if (wire::is_vendor_range2(c)) r.oui = wire::kOpenIbOui;
+  return r;
+}
+Registration server_of(MgmtClass c, std::vector<Method> methods, std::uint8_t version = 1) {
+  Registration r = client_of(c, version);
+  for (const Method m : methods) {
+    const auto bit = static_cast<unsigned>(m);
+    r.method_mask[bit / 64] |= std::uint64_t{1} << (bit % 64);
+  }
+  return r;
+}
+
+UserMad message(std::int32_t agent, wire::Mad mad, std::uint32_t tid, std::uint32_t timeout_ms = 0,
+                std::uint32_t retries = 0) {
+  UserMad m;
+  m.agent = agent;
+  m.timeout_ms = timeout_ms;
+  m.retries = retries;
+  mad.set<&wire::MadHeader::tid>(Tid{tid});
+  m.packet.mad = mad;
+  m.packet.address = wire::is_smp(mad.mgmt_class()) ? mad::smi_address() : mad::gsi_address(Lid{7});
+  return m;
+}
+wire::Mad perf_get() {
+  return wire::make_mad(MgmtClass::Perf, Method::Get, wire::attr::kPortCounters);
+}
+
+Delivery arrival(const mad::Packet& packet, bool smi = false) {
+  Delivery d;
+  d.smi = smi;
+  d.packet = packet;
+  return d;
+}
+/// What the other side answers to `request`.
+mad::Packet answer_to(const mad::Packet& request) {
+  mad::Packet p = request;
+  const auto method = static_cast<unsigned>(Method::GetResp);
+  p.mad.set<&wire::MadHeader::method>(static_cast<Method>(method));
+  return p;
+}
+
+class Kernel : public testing::Test {
+ protected:
+  Instant at(int ms) const { return Instant{} + milliseconds(ms); }
+  /// Everything unread of a file.
+  std::vector<UserMad> read(FileId from) {
+    std::vector<UserMad> all;
+    while (kernel.front(from) != nullptr) all.push_back(kernel.take(from));
+    return all;
+  }
+  int send(FileId to, UserMad m, int ms = 0) { return kernel.send(at(ms), to, m); }
+
+  Wire port;
+  HostKernel kernel{port};
+  FileId file = kernel.open();
+};
+
+TEST_F(Kernel, RefusesWhatSomebodyElseRegistered) {
+  const auto server = server_of(MgmtClass::VendorPing, {Method::Get});
+  EXPECT_EQ(kernel.register_agent(file, server), 0);
+  EXPECT_EQ(kernel.register_agent(file, server), kEinval);
+  const FileId other = kernel.open();
+  EXPECT_EQ(kernel.register_agent(other, server), kEinval);
+  // Another method, OUI or version, or no method at all, is no conflict.
+  EXPECT_EQ(kernel.register_agent(other, server_of(MgmtClass::VendorPing, {Method::Set})), 0);
+  Registration elsewhere = server;
+  elsewhere.oui = 0x123456;
+  EXPECT_EQ(kernel.register_agent(other, elsewhere), 1);
+  EXPECT_EQ(kernel.register_agent(other, server_of(MgmtClass::VendorPing, {Method::Get}, 2)), 2);
+  EXPECT_EQ(kernel.register_agent(other, client_of(MgmtClass::VendorPing)), 3);
+  // Who goes makes room.
+  kernel.close(file);
+  EXPECT_EQ(kernel.register_agent(other, server), 4);
+}
+
+TEST_F(Kernel, RefusesRegistrationsThatMakeNoSense) {
+  Registration no_oui = client_of(MgmtClass::VendorPing);
+  no_oui.oui = 0;
+  EXPECT_EQ(kernel.register_agent(file, no_oui), kEinval);
+  Registration wrong_qp = client_of(MgmtClass::Perf);
+  wrong_qp.qpn = 0;
+  EXPECT_EQ(kernel.register_agent(file, wrong_qp), kEinval);
+  Registration rmpp_without_header = client_of(MgmtClass::Perf);
+  rmpp_without_header.rmpp_version = 1;
+  EXPECT_EQ(kernel.register_agent(file, rmpp_without_header), kEinval);
+  EXPECT_EQ(kernel.register_agent(file, client_of(MgmtClass::Perf, 8)), kEinval);
+  EXPECT_EQ(kernel.register_agent(file, client_of(static_cast<MgmtClass>(0x60))), kEinval);
+  for (int i = 0; i < kAgentsPerFile; ++i) {
+    ASSERT_EQ(kernel.register_agent(file, client_of(MgmtClass::Perf)), i);
+  }
+  EXPECT_EQ(kernel.register_agent(file, client_of(MgmtClass::Perf)), kEnomem);
+}
+
+TEST_F(Kernel, WritesItsClientNumberIntoTheTidOfRequests) {
+  const auto first = kernel.register_agent(file, client_of(MgmtClass::Perf));
+  const auto second = kernel.register_agent(file, client_of(MgmtClass::Perf));
+  ASSERT_EQ(send(file, message(first, perf_get(), 0x1111, 100)), 0);
+  ASSERT_EQ(send(file, message(first, perf_get(), 0x1111, 100)), kEinval) << "under way already";
+  ASSERT_EQ(send(file, message(second, perf_get(), 0x1111, 100)), 0);
+  ASSERT_EQ(port.sent.size(), 2U);
+  const auto tid_of = [&](std::size_t i) { return port.sent[i].packet.mad.tid().value; };
+  EXPECT_EQ(tid_of(0) & 0xFFFFFFFF, 0x1111U);
+  EXPECT_EQ(tid_of(1) & 0xFFFFFFFF, 0x1111U);
+  EXPECT_NE(tid_of(0) >> 32, 0U);
+  EXPECT_NE(tid_of(0) >> 32, tid_of(1) >> 32);
+}
+
+TEST_F(Kernel, LeavesTheTidOfAnswersAlone) {
+  const auto agent = kernel.register_agent(file, client_of(MgmtClass::Perf));
+  UserMad m = message(agent, perf_get(), 0);
+  m.packet.mad.set<&wire::MadHeader::method>(Method::GetResp);
+  m.packet.mad.set<&wire::MadHeader::tid>(Tid{0x1234567887654321});
+  ASSERT_EQ(send(file, m), 0);
+  EXPECT_EQ(port.sent.at(0).packet.mad.tid().value, 0x1234567887654321U);
+}
+
+TEST_F(Kernel, GivesAnAnswerToWhoAsked) {
+  const FileId other = kernel.open();
+  const auto mine = kernel.register_agent(file, client_of(MgmtClass::Perf));
+  const auto theirs = kernel.register_agent(other, client_of(MgmtClass::Perf));
+  ASSERT_EQ(send(file, message(mine, perf_get(), 5, 100)), 0);
+  ASSERT_EQ(send(other, message(theirs, perf_get(), 5, 100)), 0) << "TIDs are per file";
+  kernel.on_delivery(at(1), arrival(answer_to(port.sent.at(1).packet)));
+  EXPECT_TRUE(read(file).empty());
+  const auto got = read(other);
+  ASSERT_EQ(got.size(), 1U);
+  EXPECT_EQ(got[0].agent, theirs);
+  EXPECT_EQ(got[0].status, 0U);
+  EXPECT_EQ(got[0].length, 256U);
+}
+
+TEST_F(Kernel, DropsASecondAnswerAndOneNobodyWaitsFor) {
+  const auto agent = kernel.register_agent(file, client_of(MgmtClass::Perf));
+  ASSERT_EQ(send(file, message(agent, perf_get(), 5, 100)), 0);
+  const auto answer = arrival(answer_to(port.sent.at(0).packet));
+  kernel.on_delivery(at(1), answer);
+  kernel.on_delivery(at(2), answer);
+  EXPECT_EQ(read(file).size(), 1U);
+  // Time-out 0: the request is done when it is sent.
+  ASSERT_EQ(send(file, message(agent, perf_get(), 6, 0)), 0);
+  kernel.on_delivery(at(3), arrival(answer_to(port.sent.at(1).packet)));
+  EXPECT_TRUE(read(file).empty());
+  EXPECT_EQ(kernel.counters().dropped_no_request, 2U);
+  EXPECT_EQ(kernel.next_event(), kNever);
+}
+
+TEST_F(Kernel, MatchesClassAndGrhOfAnAnswerButNotItsSource) {
+  const auto agent = kernel.register_agent(file, client_of(MgmtClass::Perf));
+  ASSERT_EQ(send(file, message(agent, perf_get(), 5, 100)), 0);
+  mad::Packet answer = answer_to(port.sent.at(0).packet);
+  mad::Packet other_class = answer;
+  other_class.mad.set<&wire::MadHeader::mgmt_class>(MgmtClass::DevMgt);
+  kernel.on_delivery(at(1), arrival(other_class));
+  mad::Packet with_grh = answer;
+  with_grh.address.grh = mad::Grh{};
+  kernel.on_delivery(at(1), arrival(with_grh));
+  EXPECT_TRUE(read(file).empty());
+  answer.address.lid = Lid{99};
+  kernel.on_delivery(at(1), arrival(answer));
+  EXPECT_EQ(read(file).size(), 1U);
+}
+
+TEST_F(Kernel, MatchesThePathBitsTheRequestWasSentFrom) {
+  port.lmc_value = 2;
+  const auto agent = kernel.register_agent(file, client_of(MgmtClass::Perf));
+  UserMad request = message(agent, perf_get(), 5, 100);
+  request.packet.address.path_bits = 1;
+  ASSERT_EQ(send(file, request), 0);
+  mad::Packet answer = answer_to(port.sent.at(0).packet);
+  answer.address.path_bits = 2;
+  kernel.on_delivery(at(1), arrival(answer));
+  EXPECT_TRUE(read(file).empty());
+  answer.address.path_bits = 5;  // the bits above the LMC are the LID's
+  kernel.on_delivery(at(1), arrival(answer));
+  EXPECT_EQ(read(file).size(), 1U);
+}
+
+TEST_F(Kernel, RepeatsARequestAndThenSendsItBack) {
+  const auto agent = kernel.register_agent(file, client_of(MgmtClass::Perf));
+  ASSERT_EQ(send(file, message(agent, perf_get(), 5, 100, 2)), 0);
+  EXPECT_EQ(kernel.next_event(), at(100));
+  kernel.advance(at(99));
+  EXPECT_EQ(port.sent.size(), 1U);
+  kernel.advance(at(100));
+  kernel.advance(at(200));
+  EXPECT_EQ(port.sent.size(), 3U);
+  EXPECT_EQ(port.sent[2].packet.mad, port.sent[0].packet.mad);
+  EXPECT_TRUE(read(file).empty());
+  kernel.advance(at(300));
+  EXPECT_EQ(port.sent.size(), 3U);
+  const auto got = read(file);
+  ASSERT_EQ(got.size(), 1U);
+  EXPECT_EQ(got[0].status, kStatusTimedOut);
+  EXPECT_EQ(got[0].length, kMadHeaderBytes);
+  EXPECT_EQ(got[0].agent, agent);
+  EXPECT_EQ(got[0].packet.mad.tid(), port.sent[0].packet.mad.tid());
+  EXPECT_EQ(got[0].packet.address.lid, Lid{7});
+  EXPECT_EQ(kernel.next_event(), kNever);
+  // The identifier is free again.
+  EXPECT_EQ(send(file, message(agent, perf_get(), 5, 100), 301), 0);
+}
+
+TEST_F(Kernel, ANegativeTimeOutIsForEver) {
+  const auto agent = kernel.register_agent(file, client_of(MgmtClass::Perf));
+  ASSERT_EQ(send(file, message(agent, perf_get(), 5, 0xFFFFFFFF)), 0);
+  EXPECT_EQ(kernel.next_event(), kNever);
+  kernel.on_delivery(at(1'000'000), arrival(answer_to(port.sent.at(0).packet)));
+  EXPECT_EQ(read(file).size(), 1U);
+}
+
+TEST_F(Kernel, AnswersGetAndSetNobodyIsThereFor) {
+  mad::Packet request;
+  request.address = mad::gsi_address(Lid{3});
+  request.mad = wire::make_mad(MgmtClass::VendorPing, Method::Get, wire::attr::kPing);
+  kernel.on_delivery(at(0), arrival(request));
+  ASSERT_EQ(port.sent.size(), 1U);
+  const wire::Mad& answer = port.sent[0].packet.mad;
+  EXPECT_EQ(answer.method(), Method::GetResp);
+  EXPECT_EQ(answer.status(), wire::status::kBadAttribute);
+  EXPECT_EQ(port.sent[0].packet.address.lid, Lid{3});
+
+  for (const Method m : {Method::Send, Method::Trap, Method::GetTable, Method::GetResp}) {
+    request.mad.set<&wire::MadHeader::method>(m);
+    kernel.on_delivery(at(0), arrival(request));
+  }
+  EXPECT_EQ(port.sent.size(), 1U) << "everything else is dropped";
+}
+
+TEST_F(Kernel, AnswersADirectedRouteWithItsDirectionBit) {
+  mad::Packet request;
+  request.address = mad::smi_address();
+  request.mad = wire::make_mad(MgmtClass::SubnDirected, Method::Get, wire::attr::kSmInfo);
+  kernel.on_delivery(at(0), arrival(request, true));
+  ASSERT_EQ(port.sent.size(), 1U);
+  EXPECT_TRUE(port.sent[0].smi);
+  EXPECT_EQ(port.sent[0].packet.mad.get<&wire::MadHeader::status>(), 0x800C);
+}
+
+TEST_F(Kernel, GivesUnsolicitedMadsToClassVersionMethodAndOui) {
+  const auto ping = kernel.register_agent(file, server_of(MgmtClass::VendorPing, {Method::Get}));
+  mad::Packet request;
+  request.mad = wire::make_mad(MgmtClass::VendorPing, Method::Get, wire::attr::kPing);
+  kernel.on_delivery(at(0), arrival(request));
+  const auto got = read(file);
+  ASSERT_EQ(got.size(), 1U);
+  EXPECT_EQ(got[0].agent, ping);
+  request.mad.set<&wire::VendorHeader::oui>(0x123456U);
+  kernel.on_delivery(at(0), arrival(request));
+  EXPECT_TRUE(read(file).empty());
+  EXPECT_EQ(kernel.counters().unmatched_answered, 1U);
+}
+
+TEST_F(Kernel, RefusesDirectedRoutesThatDoNotStartAtThisPort) {
+  const auto agent = kernel.register_agent(file, client_of(MgmtClass::SubnDirected));
+  wire::Mad mad = wire::make_mad(MgmtClass::SubnDirected, Method::Get, wire::attr::kNodeInfo);
+  EXPECT_EQ(send(file, message(agent, mad, 1, 100)), 0) << "to the own SMA";
+  mad.set<&wire::SmpHeader::hop_count>(1);
+  std::array<std::uint8_t, 64> path{};
+  path[1] = 2;
+  mad.set<&wire::SmpHeader::initial_path>(path);
+  EXPECT_EQ(send(file, message(agent, mad, 2, 100)), kEinval);
+  path[1] = 1;
+  mad.set<&wire::SmpHeader::initial_path>(path);
+  EXPECT_EQ(send(file, message(agent, mad, 3, 100)), 0);
+  mad.set<&wire::SmpHeader::hop_count>(64);
+  EXPECT_EQ(send(file, message(agent, mad, 4, 100)), kEinval);
+  EXPECT_EQ(port.sent.size(), 2U);
+}
+
+TEST_F(Kernel, RefusesWhatItCannotSend) {
+  const auto agent = kernel.register_agent(file, client_of(MgmtClass::Perf));
+  UserMad too_short = message(agent, perf_get(), 1);
+  too_short.length = kRmppHeaderBytes - 1;
+  EXPECT_EQ(send(file, too_short), kEinval);
+  UserMad too_long = message(agent, perf_get(), 1);
+  too_long.packet.more.resize(1);
+  too_long.length = wire::kMadBytes + 1;
+  EXPECT_EQ(send(file, too_long), kEinval);
+  EXPECT_EQ(send(file, message(agent + 1, perf_get(), 1)), kEinval);
+  EXPECT_EQ(send(file, message(-1, perf_get(), 1)), kEinval);
+  ASSERT_EQ(kernel.unregister_agent(file, agent), 0);
+  EXPECT_EQ(kernel.unregister_agent(file, agent), kEinval);
+  EXPECT_EQ(send(file, message(agent, perf_get(), 1)), kEinval);
+  EXPECT_TRUE(port.sent.empty());
+}
+
+TEST_F(Kernel, ForgetsRequestsOfAnAgentThatIsGone) {
+  const auto agent = kernel.register_agent(file, client_of(MgmtClass::Perf));
+  ASSERT_EQ(send(file, message(agent, perf_get(), 5, 100)), 0);
+  const mad::Packet answer = answer_to(port.sent.at(0).packet);
+  ASSERT_EQ(kernel.unregister_agent(file, agent), 0);
+  kernel.on_delivery(at(1), arrival(answer));
+  kernel.advance(at(1000));
+  EXPECT_TRUE(read(file).empty());
+  EXPECT_EQ(port.sent.size(), 1U);
+}
+
+TEST_F(Kernel, DropsWhatDoesNotFitIntoTheReceiveQueue) {
+  port.slots = 2;
+  const auto agent = kernel.register_agent(file, server_of(MgmtClass::VendorPing, {Method::Get}));
+  ASSERT_GE(agent, 0);
+  mad::Packet request;
+  request.mad = wire::make_mad(MgmtClass::VendorPing, Method::Get, wire::attr::kPing);
+  for (int i = 0; i < 5; ++i) kernel.on_delivery(at(0), arrival(request));
+  EXPECT_EQ(kernel.counters().dropped_queue, 3U);
+  kernel.take(file);
+  kernel.on_delivery(at(0), arrival(request));
+  EXPECT_EQ(read(file).size(), 2U);
+  // A file that is closed unread gives its slots back.
+  kernel.on_delivery(at(0), arrival(request));
+  kernel.on_delivery(at(0), arrival(request));
+  kernel.close(file);
+  file = kernel.open();
+  kernel.register_agent(file, server_of(MgmtClass::VendorPing, {Method::Get}));
+  kernel.on_delivery(at(0), arrival(request));
+  EXPECT_EQ(read(file).size(), 1U);
+}
+
+TEST_F(Kernel, LetsOneOpenerHaveTheIssmFile) {
+  const IssmId first = kernel.issm_open(at(0));
+  EXPECT_TRUE(kernel.issm_granted(first));
+  EXPECT_TRUE(port.is_sm);
+  const IssmId second = kernel.issm_open(at(0));
+  EXPECT_FALSE(kernel.issm_granted(second));
+  kernel.issm_close(at(1), first);
+  EXPECT_TRUE(kernel.issm_granted(second));
+  EXPECT_TRUE(port.is_sm);
+  kernel.issm_close(at(2), second);
+  EXPECT_FALSE(port.is_sm);
+  EXPECT_FALSE(kernel.issm_busy());
+}
+
+// ---- RMPP: two kernels, one wire between them
+// ----------------------------------------------------
+
+class TwoKernels : public testing::Test {
+ protected:
+  void SetUp() override {
+    Registration asks = client_of(MgmtClass::SubnAdm, 2);
+    asks.rmpp_version = 1;
+    client_agent = client.register_agent(client_file, asks);
+    Registration serves = server_of(MgmtClass::SubnAdm, {Method::Get, Method::GetTable}, 2);
+    serves.rmpp_version = 1;
+    server_agent = server.register_agent(server_file, serves);
+  }
+  /// Carries what is on the wire to the other side until nothing is; `lose` counts down.
+  void settle(Instant now) {
+    while (!client_port.sent.empty() || !server_port.sent.empty()) {
+      carry(now, client_port, server, Lid{1});
+      carry(now, server_port, client, Lid{2});
+    }
+  }
+  void carry(Instant now, Wire& from, HostKernel& to, Lid source) {
+    const auto sent = std::move(from.sent);
+    from.sent.clear();
+    for (const auto& s : sent) {
+      carried++;
+      if (carried == lose) continue;
+      Delivery d = arrival(s.packet);
+      d.packet.address.lid = source;
+      to.on_delivery(now, d);
+    }
+  }
+  /// A table of `bytes` that goes back to who asked for `request`.
+  UserMad table(const UserMad& request, std::size_t bytes) const {
+    UserMad m;
+    m.agent = server_agent;
+    m.packet = request.packet;
+    m.packet.mad.set<&wire::MadHeader::method>(Method::GetTableResp);
+    m.packet.mad.set<&wire::RmppHeader::active>(true);
+    std::vector<std::byte> data(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(i * 7 % 251);
+    const std::size_t first = std::min(bytes, wire::kSaDataBytes);
+    std::memcpy(m.packet.mad.bytes.data() + wire::kSaDataOffset, data.data(), first);
+    m.packet.more.assign(data.begin() + static_cast<std::ptrdiff_t>(first), data.end());
+    m.length = static_cast<std::uint32_t>(wire::kSaDataOffset + bytes);
+    return m;
+  }
+  UserMad get_table(std::uint32_t tid = 9) const {
+    return message(client_agent,
+                   wire::make_mad(MgmtClass::SubnAdm, Method::GetTable, wire::attr::kNodeRecord),
+                   tid, 1000);
+  }
+
+  Wire client_port, server_port;
+  HostKernel client{client_port}, server{server_port};
+  FileId client_file = client.open(), server_file = server.open();
+  std::int32_t client_agent{}, server_agent{};
+  int carried{0}, lose{-1};
+};
+
+TEST_F(TwoKernels, CarryATableOfManySegments) {
+  std::uint32_t tid = 1;
+  for (const std::size_t bytes : {std::size_t{112}, std::size_t{100'000}}) {
+    SCOPED_TRACE(bytes);
+    UserMad request = get_table(tid++);
+    ASSERT_EQ(client.send(Instant{}, client_file, request), 0);
+    settle(Instant{});
+    ASSERT_NE(server.front(server_file), nullptr);
+    UserMad answer = table(server.take(server_file), bytes);
+    const UserMad sent = answer;
+    ASSERT_EQ(server.send(Instant{}, server_file, answer), 0);
+    settle(Instant{});
+    ASSERT_NE(client.front(client_file), nullptr);
+    const UserMad got = client.take(client_file);
+    EXPECT_EQ(got.length, wire::kSaDataOffset + bytes);
+    EXPECT_EQ(got.packet.more, sent.packet.more);
+    EXPECT_EQ(std::memcmp(got.packet.mad.data(), sent.packet.mad.data(),
+                          std::min(bytes, wire::kSaDataBytes)),
+              0);
+    EXPECT_EQ(server.next_event(), kNever);
+  }
+}
+
+TEST_F(TwoKernels, RepeatALostSegment) {
+  UserMad request = get_table();
+  ASSERT_EQ(client.send(Instant{}, client_file, request), 0);
+  settle(Instant{});
+  UserMad answer = table(server.take(server_file), 5000);
+  answer.retries = 3;
+  lose = carried + 5;
+  ASSERT_EQ(server.send(Instant{}, server_file, answer), 0);
+  settle(Instant{});
+  EXPECT_EQ(client.front(client_file), nullptr);
+  ASSERT_NE(server.next_event(), kNever);
+  const Instant later = server.next_event();
+  server.advance(later);
+  settle(later);
+  // The request's own time-out (1 s) is not looked at here: the client's clock stands still.
+  ASSERT_NE(client.front(client_file), nullptr);
+  EXPECT_EQ(client.front(client_file)->length, wire::kSaDataOffset + 5000);
+}
+
+TEST_F(TwoKernels, SendBackATableNobodyAcknowledges) {
+  UserMad answer = table(get_table(), 1000);
+  answer.retries = 1;
+  ASSERT_EQ(server.send(Instant{}, server_file, answer), 0);
+  while (server.next_event() != kNever) server.advance(server.next_event());
+  ASSERT_NE(server.front(server_file), nullptr);
+  EXPECT_EQ(server.front(server_file)->status, kStatusTimedOut);
+  EXPECT_EQ(server.front(server_file)->length, kMadHeaderBytes);
+}
+
+TEST_F(TwoKernels, LeaveSegmentsToAnAgentThatDoesRmppItself) {
+  Registration own = client_of(MgmtClass::SubnAdm, 2);
+  own.rmpp_version = 1;
+  own.user_rmpp = true;
+  const FileId own_file = client.open();
+  const auto agent = client.register_agent(own_file, own);
+  UserMad request = get_table();
+  request.agent = agent;
+  ASSERT_EQ(client.send(Instant{}, own_file, request), 0);
+  const mad::Packet asked = client_port.sent.at(0).packet;
+  mad::Packet segment = asked;
+  segment.mad.set<&wire::MadHeader::method>(Method::GetTableResp);
+  segment.mad.set<&wire::RmppHeader::version>(1);
+  segment.mad.set<&wire::RmppHeader::type>(1);
+  segment.mad.set<&wire::RmppHeader::active>(true);
+  for (std::uint32_t n = 1; n <= 3; ++n) {
+    segment.mad.set<&wire::RmppHeader::data1>(n);
+    client.on_delivery(Instant{}, arrival(segment));
+  }
+  int got = 0;
+  while (client.front(own_file) != nullptr) {
+    EXPECT_EQ(client.take(own_file).length, 256U);
+    ++got;
+  }
+  EXPECT_EQ(got, 3);
+  EXPECT_EQ(client_port.sent.size(), 1U) << "the kernel acknowledges nothing";
+}
+
+}  // namespace
+}  // namespace ib::sim
