@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/daemon.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <map>
+
+#include "libdiag/mad/umad/umad_port.h"
+#include "sm/core/subnet_manager.h"
+#include "sm/sa/server.h"
+#include "sm/store/store.h"
+
+namespace sm::daemon {
+namespace {
+
+using ib::Duration;
+using ib::Instant;
+using ib::mad::AgentId;
+using ib::mad::AgentSpec;
+using ib::mad::UmadPort;
+using ib::wire::Method;
+using ib::wire::MgmtClass;
+
+int cannot_run(const std::string& message) {
+  std::cerr << "ibsm: " << message << std::endl;
+  return 4;
+}
+
+/// SIGTERM and SIGINT end, SIGHUP sweeps. Blocked before any thread starts, so that only this
+/// descriptor sees them.
+class Signals {
+ public:
+  Signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int s : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, s);
+    pthread_sigmask(SIG_BLOCK, &set, &before_);
+    fd_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    std::signal(SIGPIPE, SIG_IGN);
+  }
+  ~Signals() {
+    if (fd_ >= 0) close(fd_);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  int fd() const { return fd_; }
+  /// 0: none.
+  int next() const {
+    signalfd_siginfo info{};
+    return read(fd_, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+  }
+
+ private:
+  int fd_{-1};
+  sigset_t before_{};
+};
+
+/// One umad port and its agents, by class.
+struct Channel {
+  std::unique_ptr<UmadPort> port;
+  std::map<MgmtClass, AgentId> agents;
+  std::vector<ib::mad::Received> arrived;
+
+  ib::Result<void> serve(const AgentSpec& spec) {
+    auto agent = port->register_agent(spec);
+    if (!agent) return tl::unexpected<ib::Error>(std::move(agent.error()));
+    agents[spec.mgmt_class] = *agent;
+    return {};
+  }
+  ib::Result<void> send(const ib::mad::Packet& packet, Duration reply_within) {
+    const auto agent = agents.find(packet.mad.mgmt_class());
+    if (agent == agents.end())
+      return ib::fail(ib::ErrorKind::Internal, "no agent for the class of a MAD to be sent");
+    return port->send(agent->second, packet, reply_within);
+  }
+};
+
+class Daemon {
+ public:
+  Daemon(const DaemonOptions& options, LogFile& log, Background& background)
+      : options_(options), log_(log), background_(background) {}
+
+  int run() {
+    if (auto opened = open(); !opened) return cannot_run(opened.error().message);
+    const Instant start = ib::monotonic_now();
+    manager_->start(start);
+    while (true) {
+      const Instant now = ib::monotonic_now();
+      if (!listen(now)) return status_;
+      if (manager_->next_deadline() <= now) manager_->on_time(now);
+      if (server_->next_deadline() <= now) server_->on_time(now);
+      if (!speak(now)) return status_;
+      if (!wait()) return status_;
+    }
+  }
+
+ private:
+  ib::Result<void> open() {
+    auto opened = store::open_directory(options_.state_dir);
+    if (!opened) return tl::unexpected<ib::Error>(std::move(opened.error()));
+    for (const std::string& line : opened->warnings) say(ib::LogLevel::Warning, "store", line);
+    store_ = std::move(opened->store);
+    auto contents = store_->load();
+    if (!contents) return tl::unexpected<ib::Error>(std::move(contents.error()));
+
+    ib::mad::PortChoice choice;
+    choice.port_guid = options_.port_guid;
+    if (auto made = open_channel(smi_, choice); !made) return made;
+    // GMPs go by a port of their own, so that they never wait behind SMP answers.
+    choice.port_guid.reset();
+    choice.device = smi_.port->device();
+    choice.number = smi_.port->number();
+    if (auto made = open_channel(gsi_, choice); !made) return made;
+    if (auto made = register_all(); !made) return made;
+
+    // Marking the port as SM comes last: from then on others may ask.
+    auto flag = ib::mad::IsSmFlag::take(smi_.port->device(), smi_.port->number());
+    if (!flag) return tl::unexpected<ib::Error>(std::move(flag.error()));
+    is_sm_.emplace(*std::move(flag));
+
+    manager_ = std::make_unique<core::SubnetManager>(options_.core, *contents);
+    sa::Options sa_options;
+    sa_options.kernel_rmpp = kernel_rmpp_;
+    server_ = std::make_unique<sa::Server>(sa_options, *contents);
+    signals_ = &the_signals_;
+    return {};
+  }
+
+  static ib::Result<void> open_channel(Channel& channel, const ib::mad::PortChoice& choice) {
+    auto port = UmadPort::open(choice, UmadPort::Receiving::Thread);
+    if (!port) return tl::unexpected<ib::Error>(std::move(port.error()));
+    channel.port = *std::move(port);
+    return {};
+  }
+
+  ib::Result<void> register_all() {
+    AgentSpec smp;
+    smp.mgmt_class = MgmtClass::SubnLid;
+    smp.methods = {Method::Get, Method::Set, Method::Trap, Method::TrapRepress};
+    if (auto ok = smi_.serve(smp); !ok) return ok;
+    smp.mgmt_class = MgmtClass::SubnDirected;
+    smp.methods = {Method::Get, Method::Set};
+    if (auto ok = smi_.serve(smp); !ok) return ok;
+
+    AgentSpec sa;
+    sa.mgmt_class = MgmtClass::SubnAdm;
+    sa.class_version = 2;
+    sa.methods = {Method::Get, Method::Set, Method::GetTable, Method::Delete};
+    sa.rmpp = AgentSpec::Rmpp::User;
+    if (gsi_.serve(sa)) return {};
+    // An old kernel, or ibsim: the kernel segments, and tables are capped.
+    kernel_rmpp_ = true;
+    sa.rmpp = AgentSpec::Rmpp::Kernel;
+    return gsi_.serve(sa);
+  }
+
+  void say(ib::LogLevel level, std::string topic, std::string message) {
+    log_.write({level, std::move(topic), std::move(message)});
+  }
+
+  bool listen(Instant now) {
+    for (Channel* channel : {&smi_, &gsi_}) {
+      channel->arrived.clear();
+      if (auto got = channel->port->receive(channel->arrived, Duration{0}); !got) {
+        status_ = cannot_run(got.error().message);
+        return false;
+      }
+    }
+    // A request that the transport gave up says nothing new: the Transactor has a clock of its own.
+    for (const auto& r : smi_.arrived)
+      if (!r.timed_out) manager_->on_packet(now, r.packet);
+    for (const auto& r : gsi_.arrived)
+      if (!r.timed_out && r.packet.mad.mgmt_class() == MgmtClass::SubnAdm)
+        server_->on_packet(now, r.packet);
+    while (const int signal = signals_->next()) {
+      if (signal == SIGHUP) {
+        manager_->sweep_now(now, core::Reason::Operator);
+      } else {
+        say(ib::LogLevel::Info, "ibsm", "ending");
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// Everything the machines want done. False: this is the end.
+  bool speak(Instant now) {
+    // Durable first, then visible.
+    while (auto batch = manager_->next_store_batch())
+      if (auto done = store_->commit(*batch); !done)
+        say(ib::LogLevel::Error, "store", done.error().message);
+    if (const std::string failed = sa::run_commits(*server_, *store_, now); !failed.empty())
+      say(ib::LogLevel::Error, "store", failed);
+    if (auto snapshot = manager_->snapshot(); snapshot && snapshot != published_) {
+      published_ = snapshot;
+      server_->publish(now, std::move(snapshot));
+      pass_groups(now);
+    }
+    if (server_->take_multicast_changed()) pass_groups(now);
+    while (auto event = manager_->next_log()) log_.write(*event);
+    while (auto out = manager_->next_send(now))
+      if (auto sent = smi_.send(out->packet, out->reply_within); !sent) {
+        if (sent.error().kind == ib::ErrorKind::Unavailable) {
+          status_ = cannot_run(sent.error().message);
+          return false;
+        }
+        manager_->on_send_failed(now, *out, std::move(sent.error()));
+      }
+    while (auto packet = server_->next_send(now))
+      if (auto sent = gsi_.send(*packet, Duration{0}); !sent)
+        say(ib::LogLevel::Warning, "sa", sent.error().message);
+    while (auto report = manager_->next_report()) {
+      announce(*report);
+      background_.tell(report->exit_status());
+      if (options_.once) {
+        status_ = report->exit_status();
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void pass_groups(Instant now) {
+    std::vector<plan::MlidGroup> groups;
+    for (auto& g : server_->multicast())
+      groups.push_back({g.mlid, std::move(g.receivers), std::move(g.senders)});
+    manager_->set_groups(now, std::move(groups));
+  }
+
+  /// Printed when it says something new; logged always.
+  void announce(const core::Report& report) {
+    const std::string headline = report.headline();
+    log_.write_always(headline);
+    std::string news = headline.substr(0, headline.find(" mads="));
+    for (const std::string& line : report.lines) news += "\n" + line;
+    if (news == last_news_) return;
+    last_news_ = news;
+    std::cout << headline << '\n';
+    for (const std::string& line : report.lines) std::cout << line << '\n';
+    std::cout << std::flush;
+  }
+
+  bool wait() {
+    const Instant deadline = std::min(manager_->next_deadline(), server_->next_deadline());
+    int ms = -1;
+    if (deadline != ib::kNever) {
+      const auto left = deadline - ib::monotonic_now();
+      // Upwards, so that a part of a millisecond is not spent turning round.
+      ms = static_cast<int>(
+          std::clamp<std::int64_t>((left.count() + 999'999) / 1'000'000, 0, 60'000));
+    }
+    pollfd fds[] = {{smi_.port->readable_fd(), POLLIN, 0},
+                    {gsi_.port->readable_fd(), POLLIN, 0},
+                    {signals_->fd(), POLLIN, 0}};
+    if (poll(fds, 3, ms) < 0 && errno != EINTR) {
+      status_ = cannot_run(fmt::format("poll: {}", std::strerror(errno)));
+      return false;
+    }
+    return true;
+  }
+
+  const DaemonOptions& options_;
+  LogFile& log_;
+  Background& background_;
+  Signals the_signals_;  // before any thread
+  Signals* signals_{nullptr};
+  std::unique_ptr<store::Store> store_;
+  Channel smi_, gsi_;
+  bool kernel_rmpp_{false};
+  std::optional<ib::mad::IsSmFlag> is_sm_;
+  std::unique_ptr<core::SubnetManager> manager_;
+  std::unique_ptr<sa::Server> server_;
+  SnapshotPtr published_;
+  std::string last_news_;
+  int status_{0};
+};
+
+std::string_view state_name(ib::wire::PortState state) {
+  switch (state) {
+    case ib::wire::PortState::Active:
+      return "ACTIVE";
+    case ib::wire::PortState::Armed:
+      return "ARMED";
+    case ib::wire::PortState::Initialize:
+      return "INIT";
+    default:
+      return "DOWN";
+  }
+}
+
+}  // namespace
+
+int run_daemon(const DaemonOptions& options, LogFile& log, Background& background) {
+  return Daemon(options, log, background).run();
+}
+
+int print_ports() {
+  const auto ports = ib::mad::list_umad_ports();
+  if (!ports) return cannot_run(ports.error().message);
+  for (const auto& p : *ports)
+    std::cout << fmt::format("{} port {}: GUID {} LID {} {}\n", p.device, p.port_num,
+                             to_string(p.port_guid), p.lid.value, state_name(p.state));
+  if (ports->empty())
+    return cannot_run("no InfiniBand port on this host; `ibfabric run TOPOLOGY -- ibsm` has one");
+  return 0;
+}
+
+}  // namespace sm::daemon

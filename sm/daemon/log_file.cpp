@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/log_file.h"
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "sm/daemon/options.h"
+
+namespace sm::daemon {
+
+struct LogFile::Impl {
+  std::shared_ptr<spdlog::logger> logger;
+  unsigned flags;
+};
+
+LogFile::LogFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+LogFile::LogFile(LogFile&&) noexcept = default;
+LogFile& LogFile::operator=(LogFile&&) noexcept = default;
+LogFile::~LogFile() = default;
+
+ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool flush_each) {
+  constexpr const char* kDefault = "/var/log/ibsm.log";
+  auto impl = std::make_unique<Impl>();
+  impl->flags = flags;
+  spdlog::sink_ptr sink;
+  if (path == "stdout") {
+    sink = std::make_shared<spdlog::sinks::stdout_sink_st>();
+  } else if (path == "stderr") {
+    sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
+  } else {
+    try {
+      sink = std::make_shared<spdlog::sinks::basic_file_sink_st>(path.empty() ? kDefault : path);
+    } catch (const spdlog::spdlog_ex& e) {
+      if (!path.empty()) return ib::fail(ib::ErrorKind::Io, e.what());
+      sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
+      impl->flags = flags & kLogErrors;
+    }
+  }
+  impl->logger = std::make_shared<spdlog::logger>("ibsm", std::move(sink));
+  impl->logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%L%$ %v");
+  impl->logger->set_level(spdlog::level::trace);
+  impl->logger->flush_on(flush_each ? spdlog::level::trace : spdlog::level::warn);
+  return LogFile(std::move(impl));
+}
+
+void LogFile::write(const ib::LogEvent& event) {
+  unsigned needed = kLogInfo;
+  auto level = spdlog::level::info;
+  switch (event.level) {
+    case ib::LogLevel::Error:
+      needed = kLogErrors;
+      level = spdlog::level::err;
+      break;
+    case ib::LogLevel::Warning:
+      needed = kLogErrors;
+      level = spdlog::level::warn;
+      break;
+    case ib::LogLevel::Info:
+      break;
+    case ib::LogLevel::Verbose:
+      needed = kLogVerbose;
+      level = spdlog::level::debug;
+      break;
+    case ib::LogLevel::Debug:
+      needed = kLogDebug;
+      level = spdlog::level::trace;
+      break;
+  }
+  if ((impl_->flags & needed) == 0) return;
+  impl_->logger->log(level, "{}: {}", event.topic, event.message);
+}
+
+void LogFile::write_always(const std::string& line) {
+  impl_->logger->info(line);
+  impl_->logger->flush();
+}
+void LogFile::flush() { impl_->logger->flush(); }
+
+}  // namespace sm::daemon

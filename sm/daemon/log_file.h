@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// LogFile: where log events become lines. (spdlog is behind log_file.cpp.)
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "libdiag/base/log.h"
+#include "libdiag/base/result.h"
+
+namespace sm::daemon {
+
+class LogFile {
+ public:
+  /// `path` may be "stdout" or "stderr". Empty: /var/log/ibsm.log, or, where that cannot be
+  /// written, stderr with errors and warnings only.
+  static ib::Result<LogFile> open(const std::string& path, unsigned flags, bool flush_each);
+  LogFile(LogFile&&) noexcept;
+  LogFile& operator=(LogFile&&) noexcept;
+  ~LogFile();
+
+  void write(const ib::LogEvent& event);
+  /// A promise to scripts: logged whatever the flags, and flushed.
+  void write_always(const std::string& line);
+  void flush();
+
+ private:
+  struct Impl;
+  explicit LogFile(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sm::daemon

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <iostream>
+
+#include "sm/daemon/daemon.h"
+
+namespace {
+
+using namespace sm::daemon;
+
+int serve(const DaemonOptions& options) {
+  if (options.list_ports) return print_ports();
+  const auto cannot = [](const ib::Error& e) {
+    std::cerr << "ibsm: " << e.message << std::endl;
+    return 4;
+  };
+  Background background;
+  if (options.background) {
+    auto entered = Background::enter();
+    if (!entered) return cannot(entered.error());
+    background = *std::move(entered);
+  }
+  auto log = LogFile::open(options.log_file, options.log_flags, options.flush_log);
+  if (!log) return cannot(log.error());
+  auto pid_file = PidFile::write(options.pid_file);
+  if (!pid_file) return cannot(pid_file.error());
+  return run_daemon(options, *log, background);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Command command = read_command_line(argc, argv, IBKIT_VERSION);
+  if (const int* status = std::get_if<int>(&command)) return *status;
+  if (const auto* plan = std::get_if<PlanCommand>(&command))
+    return run_plan_command(*plan, std::cout, std::cerr);
+  return serve(std::get<DaemonOptions>(command));
+}

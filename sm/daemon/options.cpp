@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/options.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+
+#include "libdiag/base/text.h"
+#include "libdiag/route/engine.h"
+
+namespace sm::daemon {
+namespace {
+
+/// opensm reads long options with one dash as well: -maxsmps 4.
+std::vector<std::string> with_two_dashes(int argc, const char* const* argv) {
+  static const char* const kLong[] = {"once",           "guid",    "lmc",     "reassign_lids",
+                                      "routing_engine", "sweep",   "timeout", "maxsmps",
+                                      "log_file",       "verbose", "daemon",  "pidfile",
+                                      "state-dir",      "help",    "version"};
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    const std::string name = word.substr(0, word.find('='));
+    for (const char* known : kLong)
+      if (name == std::string("-") + known) word.insert(0, "-");
+    words.push_back(std::move(word));
+  }
+  std::reverse(words.begin(), words.end());  // as CLI11 takes a vector
+  return words;
+}
+
+std::vector<std::string> read_engines(const std::string& list) {
+  std::vector<std::string> engines;
+  std::string name;
+  for (const char c : list + ",") {
+    if (c != ',' && c != ' ') {
+      name += c;
+      continue;
+    }
+    if (name.empty()) continue;
+    if (name != "no_fallback" && ib::route::find_engine(name) == nullptr) {
+      std::string known;
+      for (const auto& e : ib::route::engines())
+        known += (known.empty() ? "" : ", ") + std::string(e.name);
+      throw CLI::ValidationError("--routing_engine: expected one of " + known + ", got '" +
+                                 ib::printable(name) + "'");
+    }
+    engines.push_back(std::exchange(name, {}));
+  }
+  if (engines.empty()) throw CLI::ValidationError("--routing_engine: expected an engine, got ''");
+  // opensm's last resort, unless it is forbidden.
+  const auto forbidden = std::find(engines.begin(), engines.end(), "no_fallback");
+  if (forbidden != engines.end()) {
+    engines.erase(forbidden);
+  } else if (std::find(engines.begin(), engines.end(), "minhop") == engines.end()) {
+    engines.emplace_back("minhop");
+  }
+  return engines;
+}
+
+CLI::Option* number(CLI::App& app, const std::string& names, std::uint64_t min, std::uint64_t max,
+                    const std::string& what, const std::string& help,
+                    std::function<void(std::uint64_t)> take) {
+  const std::string name = names.substr(names.rfind(',') + 1);
+  return app
+      .add_option_function<std::string>(
+          names,
+          [=](const std::string& text) {
+            std::uint64_t value = 0;
+            if (!ib::parse_number(text, max, value) || value < min)
+              throw CLI::ValidationError(name + ": expected " + what + " from " +
+                                         std::to_string(min) + " to " + std::to_string(max) +
+                                         ", got '" + ib::printable(text) + "'");
+            take(value);
+          },
+          help)
+      ->type_name(what)
+      ->expected(1);
+}
+
+constexpr const char* kFooter =
+    "Exit status of --once: 0 subnet up, 1 incomplete, 3 up with nodes that are not managed;\n"
+    "of every form: 2 usage, 4 cannot run. With --daemon the parent returns after the first\n"
+    "result with the same status.";
+
+}  // namespace
+
+std::string default_state_dir() {
+  for (const char* name : {"IBSM_STATE_DIR", "OSM_CACHE_DIR"})
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+  return "/var/lib/ibsm";
+}
+
+Command read_command_line(int argc, const char* const* argv, const std::string& version) {
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  DaemonOptions o;
+  PlanCommand plan;
+  plan.version = version;
+  std::string plan_engines = "minhop";
+
+  CLI::App app("ibsm: InfiniBand subnet manager and subnet administrator", "ibsm");
+  app.set_help_flag("-h,-?,--help", "Print this and exit");
+  app.set_version_flag("--version", "ibsm " + version);
+  app.get_formatter()->column_width(34);
+  app.footer(kFooter);
+
+  app.add_flag("-o,--once", o.once, "Configure the subnet once, then exit; links stay ACTIVE");
+  app.add_option_function<std::string>(
+         "-g,--guid",
+         [&](const std::string& text) {
+           ib::Guid guid;
+           std::uint64_t value = 0;
+           if (ib::parse_number(text, 0, value)) {
+             o.list_ports = true;
+           } else if (!ib::parse_guid(text, guid)) {
+             throw CLI::ValidationError(
+                 "--guid: expected a port GUID like 0x0002c90300a1b2c3, got '" +
+                 ib::printable(text) + "'");
+           } else {
+             o.port_guid = guid;
+           }
+         },
+         "Local port to work by; 0 lists them")
+      ->type_name("GUID");
+  number(app, "-l,--lmc", 0, 7, "LMC", "2^LMC LIDs for each host port (default 0)",
+         [&](std::uint64_t v) { o.core.plan.lmc = static_cast<std::uint8_t>(v); });
+  app.add_flag("-r,--reassign_lids", o.core.plan.reassign_lids,
+               "Forget all LIDs, those that ports hold and those of the store");
+  app.add_option_function<std::string>(
+         "-R,--routing_engine",
+         [&](const std::string& text) { o.core.plan.engines = read_engines(text); },
+         "Routing engines, tried in order (default minhop)")
+      ->type_name("LIST");
+  number(app, "-s,--sweep", 0, 4294, "SECONDS", "Between light sweeps (default 10); 0: none",
+         [&](std::uint64_t v) { o.core.sweep_interval = seconds(v); });
+  number(app, "-t,--timeout", 1, 60000, "MS",
+         "Longest wait for one answer before it is asked again (default 200)",
+         [&](std::uint64_t v) { o.core.transactor.timeout_ceiling = milliseconds(v); });
+  number(app, "-n,--maxsmps", 0, 0x7fffffff, "N",
+         "Requests under way, at most (default 256); 0: no limit of its own", [&](std::uint64_t v) {
+           o.core.transactor.window =
+               v == 0 ? 4096U : static_cast<std::uint32_t>(std::min<std::uint64_t>(v, 4096));
+         });
+  app.add_option("-f,--log_file", o.log_file,
+                 "Log to this file, or to `stdout` or `stderr` (default /var/log/ibsm.log)")
+      ->type_name("FILE");
+  app.add_flag_function(
+      "-v,--verbose",
+      [&](std::int64_t times) {
+        for (; times > 0; --times) o.log_flags = (o.log_flags << 1 | 1) & 0xFF;
+      },
+      "Log more; may be repeated");
+  app.add_flag_function(
+      "-V,--V",
+      [&](std::int64_t) {
+        o.log_flags = 0xFF;
+        o.flush_log = true;
+      },
+      "Log everything, every line at once");
+  number(app, "-D,--D", 0, 0xFF, "FLAGS",
+         "What to log: 1 errors, 2 information, 4 verbose, 8 debug (default 3)",
+         [&](std::uint64_t v) { o.log_flags = static_cast<unsigned>(v); });
+  app.add_flag("-B,--daemon", o.background, "Go to the background once the first result is known");
+  app.add_option("-J,--pidfile", o.pid_file, "Write the process id here")->type_name("FILE");
+  app.add_option("--state-dir", o.state_dir,
+                 "What must survive a restart is kept here (default $IBSM_STATE_DIR, "
+                 "$OSM_CACHE_DIR, /var/lib/ibsm)")
+      ->type_name("DIR");
+
+  CLI::App* plan_app = app.add_subcommand("plan", "Routes of a saved topology, no fabric attached");
+  plan_app->add_option("TOPOLOGY", plan.topology, "File of ibnetdiscover's text")->required();
+  plan_app->add_option("-R,--routing_engine", plan_engines, "Routing engines, tried in order")
+      ->type_name("LIST");
+  plan_app->add_flag("--json", plan.json, "JSON instead of text");
+  plan_app->add_option("--lfts", plan.lfts_file, "Write the tables here, as dump_fts prints them")
+      ->type_name("FILE");
+
+  try {
+    app.parse(with_two_dashes(argc, argv));
+    if (plan_app->parsed()) {
+      plan.engines = read_engines(plan_engines);
+      return plan;
+    }
+  } catch (const CLI::Success& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    std::cerr << "ibsm: " << ib::printable(e.what()) << "\nTry `ibsm --help`.\n";
+    return 2;
+  }
+  if (o.state_dir.empty()) o.state_dir = default_state_dir();
+  return o;
+}
+
+}  // namespace sm::daemon

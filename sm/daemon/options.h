@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// ibsm's command line: letters and names as opensm has them. (CLI11 is behind options.cpp.)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sm/core/subnet_manager.h"
+#include "sm/daemon/plan_command.h"
+
+namespace sm::daemon {
+
+struct DaemonOptions {
+  core::Options core;
+  bool once{false};
+  bool background{false};
+  std::optional<ib::Guid> port_guid;
+  bool list_ports{false};  // -g 0
+  std::string log_file;    // empty: the default place
+  unsigned log_flags{0x03};
+  bool flush_log{false};
+  std::string pid_file;
+  std::string state_dir;
+};
+
+/// What to do: serve, plan, or leave with a status (the text was printed).
+using Command = std::variant<int, DaemonOptions, PlanCommand>;
+
+Command read_command_line(int argc, const char* const* argv, const std::string& version);
+
+/// --state-dir's default: $IBSM_STATE_DIR, $OSM_CACHE_DIR, /var/lib/ibsm.
+std::string default_state_dir();
+
+// opensm's log flags (-D).
+inline constexpr unsigned kLogErrors = 0x01, kLogInfo = 0x02, kLogVerbose = 0x04, kLogDebug = 0x08;
+
+}  // namespace sm::daemon
