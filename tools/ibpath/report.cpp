@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "libdiag/report/json.h"
 #include "libdiag/wire/rates.h"
 
@@ -25,6 +27,12 @@ std::uint64_t raw(const PathRecord& path, std::size_t byte, std::size_t bytes) {
 double life_us(const PathRecord& path) {
   constexpr double kUnitUs = 4.096;
   return kUnitUs * static_cast<double>(std::uint64_t{1} << path.packet_life);
+}
+
+/// 0 is how the table of rates says that it does not know a code.
+template <class T>
+std::optional<T> known(T value) {
+  return value > 0 ? std::optional<T>(value) : std::nullopt;
 }
 
 /// MTU and rate in words; a code that nobody knows stays a code.
@@ -86,8 +94,8 @@ std::string json_report(std::span<const PathRecord> paths, const std::string& ve
     json.field("slid", p.slid).field("dlid", p.dlid);
     json.field("sgid", to_string(p.sgid)).field("dgid", to_string(p.dgid));
     json.field("p_key", fmt::format("0x{:04x}", p.p_key.value)).field("sl", p.sl.value);
-    json.field("mtu", ib::wire::mtu_bytes(p.mtu)).field("mtu_code", p.mtu);
-    json.field("rate_gbps", ib::wire::rate_gbps(p.rate)).field("rate_code", p.rate);
+    json.field("mtu", known(ib::wire::mtu_bytes(p.mtu))).field("mtu_code", p.mtu);
+    json.field("rate_gbps", known(ib::wire::rate_gbps(p.rate))).field("rate_code", p.rate);
     json.field("packet_life_us", life_us(p)).field("packet_life_code", p.packet_life);
     json.field("reversible", p.reversible).field("numb_path", p.numb_path);
     json.field("hop_limit", p.hop_limit).field("traffic_class", p.traffic_class);
