@@ -12,6 +12,15 @@
 
 namespace {
 
+/// Nothing was traced: what was named does not exist (2, as a wrong word is), or nobody could say
+/// (4).
+int refuse(const ib::Error& error) {
+  const bool wrong_word =
+      error.kind == ib::ErrorKind::NotFound || error.kind == ib::ErrorKind::Usage;
+  return ib::tools::complain("ibtracer", error.message,
+                             wrong_word ? ib::tools::kExitUsage : ib::tools::kExitCannotRun);
+}
+
 int run(const ibtracer::Options& options) {
   ib::mad::PortChoice choice;
   choice.device = options.common.device;
@@ -26,7 +35,7 @@ int run(const ibtracer::Options& options) {
   ib::mad::Session session(**port, transactor);
 
   const auto target = ibtracer::resolve(session, options.target);
-  if (!target) return ib::tools::complain("ibtracer", target.error());
+  if (!target) return refuse(target.error());
   ibtracer::TraceOptions how;
   how.sl = options.sl.value_or(target->sl);
   how.both = options.both;
@@ -34,7 +43,7 @@ int run(const ibtracer::Options& options) {
   how.counters = options.counters;
   how.prove = options.prove;
   const auto report = ibtracer::trace(session, target->lid, how);
-  if (!report) return ib::tools::complain("ibtracer", report.error());
+  if (!report) return refuse(report.error());
 
   const std::string text = options.common.json
                                ? ibtracer::json_report(*report, target->lid)
