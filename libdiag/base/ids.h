@@ -76,10 +76,9 @@ struct Gid {
 
   static constexpr Gid from(std::uint64_t prefix, Guid guid) {
     Gid g;
-    for (int i = 0; i < 8; ++i) {
-      g.bytes[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(prefix >> (56 - 8 * i));
-      g.bytes[static_cast<std::size_t>(8 + i)] =
-          static_cast<std::uint8_t>(guid.value >> (56 - 8 * i));
+    for (std::size_t i = 0; i < 8; ++i) {
+      g.bytes[i] = static_cast<std::uint8_t>(prefix >> (56 - 8 * i));
+      g.bytes[8 + i] = static_cast<std::uint8_t>(guid.value >> (56 - 8 * i));
     }
     return g;
   }
