@@ -9,14 +9,16 @@
 
 namespace ib::mad {
 
-std::string class_name(wire::MgmtClass mgmt_class);  // "SubnLid", "0x0a"
-std::string method_name(wire::Method method);        // "Get", "0x7f"
+std::string class_name(wire::MgmtClass mgmt_class);                               // "Subn", "0x0a"
+std::string method_name(wire::Method method);                                     // "Get", "0x7f"
 std::string attribute_name(wire::MgmtClass mgmt_class, std::uint16_t attribute);  // "PortInfo"
 
 /// "DR path 0,1,3" or "LID 17".
 std::string target_name(const Address& address, const wire::Mad& mad);
 
-/// "Get(PortInfo) to DR path 0,1,3"; other classes than the SMPs' are named: "Perf Get(…) to …".
+/// "Get(PortInfo)"; other classes than the SMPs' are named: "Perf Get(PortCounters)".
+std::string describe(const wire::Mad& mad);
+/// "Get(PortInfo) to DR path 0,1,3".
 std::string describe(const Address& address, const wire::Mad& mad);
 
 }  // namespace ib::mad

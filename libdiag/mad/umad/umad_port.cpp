@@ -451,7 +451,7 @@ Result<AgentId> UmadPort::register_agent(const AgentSpec& spec) {
   if (agent >= 0) return agent;
   const bool serves = !spec.methods.empty();
   return fail(ErrorKind::Unavailable,
-              fmt::format("registering for class {} on {}: {}{}", class_name(spec.mgmt_class),
+              fmt::format("registering for class {} on {}: {}{}", mad::class_name(spec.mgmt_class),
                           impl_->name(), std::strerror(errno_of(agent)),
                           serves ? " (does another program serve it?)" : ""));
 }
