@@ -23,12 +23,13 @@ die() { printf 'demo: %s\n' "$*" >&2; exit 1; }
 say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
 show() { printf '$ %s\n' "$*"; "$@"; }
 on() { local at=$1; shift; ibfabric exec --socket "$socket" --at "$at" -- "$@"; }
+show_on() { local at=$1; shift; printf '%s$ %s\n' "$at" "$*"; on "$at" "$@"; }
 
 # wait_for FILE PATTERN SECONDS [COUNT]: until FILE has COUNT lines that match
 wait_for() {
   local i
   for ((i = 0; i < $3 * 10; i++)); do
-    [ "$(grep -c -- "$2" "$1" 2>/dev/null)" -ge "${4:-1}" ] && return 0
+    [ -f "$1" ] && [ "$(grep -c -- "$2" "$1" 2>/dev/null)" -ge "${4:-1}" ] && return 0
     sleep 0.1
   done
   return 1
@@ -37,8 +38,10 @@ wait_for() {
 if [ -z "$topology" ]; then
   topology=$work/fabric.topo
   say "A fabric: a fat tree of 12 leaves, 6 spines and 144 hosts, made by ibfabric gen"
-  show ibfabric gen fat-tree --levels 2 --radix 24 --leaves 12 --spines 6 --hosts-per-leaf 12 > "$topology" || die "ibfabric gen failed"
-  tail -n +2 "$topology" > /dev/null
+  kind="fat-tree --levels 2 --radix 24 --leaves 12 --spines 6 --hosts-per-leaf 12"
+  printf '$ ibfabric gen %s > fabric.topo\n' "$kind"
+  # shellcheck disable=SC2086
+  ibfabric gen $kind > "$topology" || die "ibfabric gen failed"
 else
   topology=$(readlink -f "$topology")
   say "A fabric: $topology"
@@ -74,12 +77,12 @@ port_b=$(ibfabric ctl --socket "$socket" show "$host_b" --json | /usr/bin/awk -F
 target=${port_b:-$guid_b}
 
 say "ibtracer from $host_a to $host_b: what the tables say, and what each hop confirms"
-show on "$host_a" ibtracer -v --guid "$target"
+show_on "$host_a" ibtracer -v --guid "$target"
 status=$?
 [ $status = 0 ] || die "the trace ended with status $status"
 
 say "The same, both ways"
-show on "$host_a" ibtracer -v --both --guid "$target"
+show_on "$host_a" ibtracer -v --both --guid "$target"
 status=$?
 [ $status = 0 ] || [ $status = 3 ] || die "the trace both ways ended with status $status"
 
@@ -87,7 +90,7 @@ say "A link of that path goes down"
 # The first hop that leaves a switch for another switch; on a fabric of one switch nothing can be spared.
 read -r switch port < <(on "$host_a" ibtracer --json --guid "$target" | /usr/bin/awk -F'[:,"]+' '
   /"type": "switch"/ { kind = "switch" } /"type": "ca"/ { kind = "ca" }
-  /"egress_port"/ { gsub(/ /, "", $3); egress = $3 } /"node_guid"/ { guid = $3; gsub(/ /, "", guid) }
+  /"egress_port"/ { gsub(/ /, "", $3); egress = $3 } /"node_guid"/ { guid = $4 }
   /^ *}/ { if (kind == "switch" && egress != "" && !found) { last = guid " " egress; if (seen++ == 0) { first = last } } kind = ""; egress = ""; guid = "" }
   END { print first }')
 if [ -n "${port-}" ]; then
@@ -96,12 +99,12 @@ if [ -n "${port-}" ]; then
   wait_for "$work/ibsm.out" '^SUBNET UP' 60 $((before + 1)) || { tail -n 5 "$work/ibsm.out" >&2; die "no sweep after the link went down"; }
   tail -n 1 "$work/ibsm.out"
   say "The same trace, by the new route"
-  show on "$host_a" ibtracer -v --guid "$target"
+  show_on "$host_a" ibtracer -v --guid "$target"
   status=$?
   [ $status = 0 ] || die "the trace after the link went down ended with status $status"
 fi
 
 say "A picture of the fabric"
 mkdir -p "$(dirname "$picture")"
-show on "$host_a" ibtopo --svg "$picture" > /dev/null || die "ibtopo failed"
+show_on "$host_a" ibtopo --svg "$picture" > /dev/null || die "ibtopo failed"
 printf '%s (%s bytes)\n' "$picture" "$(stat -c %s "$picture")"

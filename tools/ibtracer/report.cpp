@@ -89,7 +89,8 @@ std::string evidence(const TracedHop& hop) {
       text = "verified by agent";
       break;
     case Proof::Smp:
-      text = fmt::format("verified by LocalPortNum ({})", agent_word(hop.agent));
+      text = "verified by LocalPortNum";
+      if (hop.agent != AgentWord::NotAsked) text += fmt::format(" ({})", agent_word(hop.agent));
       break;
     case Proof::Counters:
       text = fmt::format("proven by counters ({})", agent_word(hop.agent));
