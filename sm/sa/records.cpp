@@ -179,7 +179,7 @@ class McMemberSource final : public RecordSource {
       if (!is_group_meant(group, wanted, query.mask)) continue;
       const bool by_member = query.trusted || has_bit(query.mask, mc_bit::kPortGid);
       const auto members = multicast.members(group.mgid);
-      if (!by_member || (members.empty() && !has_bit(query.mask, mc_bit::kPortGid))) {
+      if (!by_member) {
         add(to_record(group), wanted, query.mask);
         continue;
       }
