@@ -27,10 +27,7 @@ namespace {
 constexpr char kBetween = '\0';
 
 CtlResult usage(const std::string& message) { return {2, message + "\n"}; }
-CtlResult refused(const Error& error) {
-  return {error.kind == ErrorKind::Usage || error.kind == ErrorKind::NotFound ? 2 : 1,
-          error.message + "\n"};
-}
+CtlResult refused(const Error& error) { return {2, error.message + "\n"}; }
 
 /// The answer in JSON: doc/formats.md's frame and what is particular to the command.
 CtlResult in_json(const std::string& schema, Json fields) {
@@ -332,7 +329,7 @@ CtlResult Control::pcap(const CtlCommand& command) {
   if (command.words[0] == "off") {
     capture_.stop();
   } else if (const auto result = capture_.start(command.words[0]); !result) {
-    return {1, result.error().message + "\n"};
+    return refused(result.error());
   }
   return done(command, {{"file", command.words[0] == "off" ? Json() : Json(command.words[0])}});
 }

@@ -25,7 +25,7 @@ struct CtlCommand {
 std::string encode(const CtlCommand& command);
 CtlCommand decode(std::string_view text);
 
-/// Exit status (0 done, 1 the model refused, 2 nothing done: usage or unknown node) and text.
+/// Exit status (0 done; 2 nothing done: usage, unknown node, or it cannot be) and text.
 struct CtlResult {
   int status{0};
   std::string text;

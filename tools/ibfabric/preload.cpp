@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // libibfabric-umad.so: gives a program an HCA in a simulated fabric. It supplies the whole public
 // interface of libibumad, speaking to `ibfabric serve` instead of the kernel. Loaded by LD_PRELOAD
-// into programs of any kind, so: no C++ library, no constructors, no threads, no lock held across a
-// system call that may wait. An umad "port id" is the descriptor of its connection, as in
-// libibumad, so poll, select and epoll work on it; the server notices when its last copy is closed,
-// so neither close() nor the death of the process needs care.
+// into programs of any kind, so: no C++ library, no constructors, no threads. An umad "port id" is
+// the descriptor of its connection, as in libibumad, so poll, select and epoll work on it; the
+// server notices when its last copy is closed, so neither close() nor the death of the process
+// needs care.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <endian.h>
@@ -251,19 +251,23 @@ bool write_frame(int fd, const iovec* parts, size_t count) {
   return true;
 }
 
+/// On a port that sends long messages every message waits for its turn, so that the frames of one
+/// stay together.
 bool write_message(int fd, OpenPort* port, ib_user_mad* header, const uint8_t* data, size_t size) {
   const size_t room = kFrameBytes - kUmadHeaderBytes;
   const size_t first = size < room ? size : room;
   const iovec parts[2] = {{header, kUmadHeaderBytes}, {const_cast<uint8_t*>(data), first}};
-  if (size <= room) return write_frame(fd, parts, 2);
-  pthread_mutex_lock(&port->write_lock);
+  const bool in_turn = port->long_messages;
+  if (in_turn) pthread_mutex_lock(&port->write_lock);
   bool good = write_frame(fd, parts, 2);
   for (size_t at = first; good && at < size; at += kFrameBytes) {
     const size_t n = size - at < kFrameBytes ? size - at : kFrameBytes;
     const iovec part = {const_cast<uint8_t*>(data) + at, n};
     good = write_frame(fd, &part, 1);
   }
-  pthread_mutex_unlock(&port->write_lock);
+  const int error = errno;
+  if (in_turn) pthread_mutex_unlock(&port->write_lock);
+  errno = error;
   return good;
 }
 

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What ibfabric promises to scripts: statuses, environment, ctl, and libibumad's names."""
+import ctypes.util
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from fabric import IBFABRIC, LIB, Fabric, generate, run, stop, wait_until
+
+
+def functions_of(library):
+    """Names of the functions a library exports, versions cut off."""
+    listing = run("nm", "-D", "--defined-only", library)
+    assert listing.returncode == 0, listing.stderr
+    rows = (line.split() for line in listing.stdout.splitlines())
+    return {row[2].split("@")[0] for row in rows if len(row) == 3 and row[1] in "TW"}
+
+
+def system_library(soname):
+    for line in run("ldconfig", "-p").stdout.splitlines():
+        words = line.split()
+        if words and words[0] == soname:
+            return words[-1]
+    raise AssertionError(f"no {soname} on this system")
+
+
+class Symbols(unittest.TestCase):
+    def test_all_of_libibumad_is_supplied(self):
+        system = functions_of(system_library("libibumad.so.3"))
+        self.assertIn("umad_send", system)
+        ours = functions_of(LIB / "libibfabric-umad.so")
+        self.assertEqual(system - ours, set())
+        # And nothing but that and the ways to open a file.
+        self.assertEqual({name for name in ours - system if not name.lstrip("_").startswith("open")},
+                         set())
+
+    def test_the_library_needs_nothing_but_the_c_library(self):
+        needed = run("objdump", "-p", LIB / "libibfabric-umad.so").stdout
+        libraries = {line.split()[1] for line in needed.splitlines() if "NEEDED" in line}
+        self.assertLessEqual(libraries, {"libc.so.6", "libdl.so.2", "libpthread.so.0"})
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.topology = generate(pathlib.Path(self.directory.name) / "t.topo", "fat-tree",
+                                 "--radix", "4")
+
+    def tearDown(self):
+        self.directory.cleanup()
+
+    def test_exits_as_the_command_does(self):
+        self.assertEqual(run(IBFABRIC, "run", self.topology, "--", "true").returncode, 0)
+        self.assertEqual(run(IBFABRIC, "run", self.topology, "--", "sh", "-c", "exit 7").returncode, 7)
+        killed = run(IBFABRIC, "run", self.topology, "--", "sh", "-c", "kill -9 $$")
+        self.assertEqual(killed.returncode, 128 + 9)
+        self.assertEqual(run(IBFABRIC, "run", self.topology, "--", "no-such-command").returncode, 127)
+
+    def test_exits_125_when_it_cannot(self):
+        missing = run(IBFABRIC, "run", "/no/such/file", "--", "true")
+        self.assertEqual(missing.returncode, 125)
+        self.assertIn("/no/such/file", missing.stderr)
+        nowhere = run(IBFABRIC, "run", self.topology, "--at", "nobody", "--", "true")
+        self.assertEqual(nowhere.returncode, 125)
+        self.assertEqual(run(IBFABRIC, "run", self.topology).returncode, 125)
+        self.assertEqual(run(IBFABRIC, "run", self.topology, "--loss", "x", "--", "true").returncode,
+                         125)
+
+    def test_leaves_nothing_behind(self):
+        result = run(IBFABRIC, "run", self.topology, "--", "sh", "-c", "echo $IBFABRIC_SOCKET")
+        socket = result.stdout.strip()
+        self.assertTrue(socket)
+        self.assertFalse(os.path.exists(os.path.dirname(socket)))
+
+    def test_starts_without_lids_or_with_the_files(self):
+        self.assertIn("Base lid: 0", run(IBFABRIC, "run", self.topology, "--", "ibstat").stdout)
+        kept = run(IBFABRIC, "run", self.topology, "--lids", "keep", "--", "ibstat").stdout
+        self.assertNotIn("Base lid: 0\n", kept)
+
+    def test_help_is_0_and_nonsense_2(self):
+        self.assertEqual(run(IBFABRIC, "--help").returncode, 0)
+        self.assertEqual(run(IBFABRIC, "run", "--help").returncode, 0)
+        self.assertEqual(run(IBFABRIC, "gen", "--help").returncode, 0)
+        self.assertEqual(run(IBFABRIC).returncode, 2)
+        self.assertEqual(run(IBFABRIC, "dance").returncode, 2)
+        self.assertEqual(run(IBFABRIC, "gen", "dance").returncode, 2)
+        self.assertEqual(run(IBFABRIC, "serve", self.topology).returncode, 2)
+
+
+class Serve(unittest.TestCase):
+    def test_ends_on_sigterm_with_0_and_removes_its_socket(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            self.assertTrue(os.path.exists(f.socket))
+            f.server.send_signal(signal.SIGTERM)
+            self.assertEqual(f.server.wait(10), 0)
+            self.assertFalse(os.path.exists(f.socket))
+
+    def test_refuses_a_bad_file_with_its_place(self):
+        with tempfile.TemporaryDirectory() as directory:
+            bad = pathlib.Path(directory) / "bad.topo"
+            bad.write_text('Switch\t4 "S-0001" # "s" base port 0 lid 1 lmc 0\n[x]\t"H-0002"[1]\n')
+            result = run(IBFABRIC, "serve", bad, "--socket", f"{directory}/s")
+            self.assertEqual(result.returncode, 2)
+            self.assertRegex(result.stderr, r"bad\.topo:\d+:\d+: expected ")
+
+    def test_does_not_take_a_socket_somebody_listens_at(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            second = run(IBFABRIC, "serve", f.topology, "--socket", f.socket)
+            self.assertEqual(second.returncode, 4)
+            self.assertEqual(f.on(None, "ibstat").returncode, 0)
+
+    def test_takes_over_a_socket_left_behind(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            f.server.kill()
+            f.server.wait()
+            self.assertTrue(os.path.exists(f.socket))
+            again = subprocess.Popen([IBFABRIC, "serve", f.topology, "--socket", f.socket],
+                                     stdout=subprocess.PIPE, text=True)
+            try:
+                self.assertEqual(again.stdout.readline(), f"ready {f.socket}\n")
+            finally:
+                stop(again)
+
+    def test_exec_says_what_is_wrong(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            self.assertEqual(f.on("nobody", "true").returncode, 2)
+            self.assertEqual(f.on("host0001 HCA-1:2", "true").returncode, 2)
+            self.assertEqual(f.on(None, "no-such-command").returncode, 127)
+        self.assertEqual(run(IBFABRIC, "exec", "--socket", "/no/such", "--", "true").returncode, 4)
+
+
+class Nested(unittest.TestCase):
+    def test_other_places_are_reached_from_within(self):
+        with tempfile.TemporaryDirectory() as directory:
+            topology = generate(pathlib.Path(directory) / "t.topo", "fat-tree", "--radix", "4")
+            script = (f"'{IBFABRIC}' exec --at 'host0005 HCA-1' -- smpquery -D nodedesc 0;"
+                      f"'{IBFABRIC}' exec --at 'host0006 HCA-1' -- "
+                      f"'{IBFABRIC}' exec --at spine-001 -- smpquery -D nodedesc 0;"
+                      f"'{IBFABRIC}' ctl show 'host0005 HCA-1'; smpquery -D nodedesc 0")
+            result = run(IBFABRIC, "run", topology, "--at", "host0002 HCA-1", "--", "sh", "-c", script)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            names = [line.split(".")[-1] for line in result.stdout.splitlines()
+                     if line.startswith("Node Description")]
+            self.assertEqual(names, ["host0005 HCA-1", "spine-001", "host0002 HCA-1"])
+
+
+class Ctl(unittest.TestCase):
+    def test_statuses(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            self.assertEqual(f.ctl("seed", "7").returncode, 0)
+            for wrong in (("seed", "x"), ("link", "sideways", "leaf-001", "1"), ("show",),
+                          ("show", "nobody"), ("show", "leaf-001", "99"), ("link", "down", "leaf-001"),
+                          ("faults", "--loss", "101"), ("dance",), ("node", "reboot", "nobody"),
+                          ("cable", "move", "leaf-001", "1", "leaf-001", "99")):
+                self.assertEqual(f.ctl(*wrong).returncode, 2, wrong)
+        self.assertEqual(run(IBFABRIC, "ctl", "--socket", "/no/such", "stats").returncode, 4)
+
+    def test_show_by_name_id_and_guid(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            by_name = json.loads(f.ctl("show", "leaf-001", "--json").stdout)
+            self.assertEqual(by_name["node"]["type"], "Switch")
+            self.assertTrue(by_name["schema"] and by_name["complete"])
+            self.assertEqual(by_name["errors"], [])
+            for other in (by_name["node"]["id"], by_name["node"]["guid"]):
+                self.assertEqual(json.loads(f.ctl("show", other, "--json").stdout), by_name)
+            port = json.loads(f.ctl("show", "leaf-001", "1", "--json").stdout)["ports"]
+            self.assertEqual(len(port), 1)
+            self.assertEqual(port[0]["state"], "Init")
+            self.assertIn("leaf-001", f.ctl("show", "leaf-001").stdout)
+
+    def test_a_link_goes_down_and_comes_back(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            def state():
+                return json.loads(f.ctl("show", "leaf-001", "1", "--json").stdout)["ports"][0]["state"]
+
+            self.assertEqual(f.ctl("link", "down", "leaf-001", "1").returncode, 0)
+            self.assertEqual(state(), "Down")
+            self.assertIn("State: Down", f.on("host0001 HCA-1", "ibstat").stdout)
+            self.assertEqual(f.ctl("link", "up", "leaf-001", "1").returncode, 0)
+            self.assertTrue(wait_until(lambda: state() == "Init", 10))
+
+    def test_a_node_goes_and_comes_back(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            def switches():
+                return f.on("host0001 HCA-1", "ibnetdiscover").stdout.count("Switch\t")
+
+            self.assertEqual(switches(), 6)
+            self.assertEqual(f.ctl("node", "remove", "spine-001").returncode, 0)
+            self.assertEqual(switches(), 5)
+            self.assertEqual(f.ctl("node", "return", "spine-001").returncode, 0)
+            self.assertTrue(wait_until(lambda: switches() == 6, 10))
+
+    def test_a_cable_is_moved(self):
+        with Fabric("fat-tree", "--radix", "8", "--missing-hosts", "50", "--seed", "3") as f:
+            def ports(switch):
+                whole = json.loads(f.ctl("show", switch, "--json").stdout)
+                return [p for p in whole["ports"] if p["port"] > 0]
+
+            leaves = [f"leaf-{n:03}" for n in range(1, 9)]
+            free = next((leaf, str(p["port"])) for leaf in leaves for p in ports(leaf)
+                        if "peer" not in p)
+            used = next((leaf, str(p["port"]), p["peer"]["name"]) for leaf in leaves if leaf != free[0]
+                        for p in ports(leaf) if p.get("peer", {}).get("name", "").startswith("host"))
+            taken = f.ctl("cable", "move", *free, used[0], used[1])
+            self.assertEqual(taken.returncode, 2, "there is no cable to move")
+            moved = f.ctl("cable", "move", used[0], used[1], *free)
+            self.assertEqual(moved.returncode, 0, moved.stderr)
+            there = next(p for p in ports(free[0]) if str(p["port"]) == free[1])
+            self.assertEqual(there["peer"]["name"], used[2])
+
+    def test_stats_count_what_passed(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            f.on(None, "smpquery", "-D", "nodeinfo", "0,1")
+            stats = json.loads(f.ctl("stats", "--json").stdout)
+            rows = {(r["class"], r["method"], r["attribute"]): r["mads"] for r in stats["mads"]}
+            self.assertGreaterEqual(rows[0x81, 0x01, 0x11], 1)
+            self.assertGreaterEqual(rows[0x81, 0x81, 0x11], 1)
+            self.assertGreater(stats["totals"]["sent"], 0)
+
+
+class Faults(unittest.TestCase):
+    def test_all_lost_is_all_lost(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            self.assertEqual(f.ctl("faults", "--loss", "100").returncode, 0)
+            lost = f.on(None, "smpquery", "-t", "50", "-D", "nodeinfo", "0,1")
+            self.assertNotEqual(lost.returncode, 0)
+            self.assertEqual(f.ctl("faults", "--loss", "0").returncode, 0)
+            found = f.on(None, "smpquery", "-D", "nodeinfo", "0,1")
+            self.assertEqual(found.returncode, 0, found.stderr)
+
+    def test_one_link_loses_and_the_others_do_not(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            self.assertEqual(
+                f.ctl("faults", "--link", "leaf-002", "1", "--loss", "100").returncode, 0)
+            clean = f.on("host0001 HCA-1", "smpquery", "-D", "nodeinfo", "0,1")
+            self.assertEqual(clean.returncode, 0, clean.stderr)
+            name = json.loads(f.ctl("show", "leaf-002", "1", "--json").stdout)
+            peer = name["ports"][0]["peer"]["name"]
+            self.assertNotEqual(
+                f.on(peer, "smpquery", "-t", "50", "-D", "nodeinfo", "0,1").returncode, 0)
+
+    def test_are_shown_as_set(self):
+        with Fabric("fat-tree", "--radix", "4", options=("--sma-us", "7", "--sma-queue", "16")) as f:
+            shown = json.loads(f.ctl("faults", "--json").stdout)["faults"]
+            self.assertEqual((shown["sma_us"], shown["sma_queue"]), (7, 16))
+            f.ctl("faults", "--delay-ms", "1.5", "--rcv-queue", "99")
+            shown = json.loads(f.ctl("faults", "--json").stdout)["faults"]
+            self.assertEqual((shown["delay_ms"], shown["receive_queue"], shown["sma_us"]), (1.5, 99, 7))
+
+
+class Nodes(unittest.TestCase):
+    def test_a_name_borne_by_several_is_refused_with_their_guids(self):
+        with tempfile.TemporaryDirectory() as directory:
+            topology = pathlib.Path(generate(pathlib.Path(directory) / "t.topo", "fat-tree",
+                                             "--radix", "4"))
+            text = topology.read_text().replace("leaf-002", "leaf-001")
+            topology.write_text(text)
+            with Fabric(topology=topology) as f:
+                refused = f.ctl("show", "leaf-001")
+                self.assertEqual(refused.returncode, 2)
+                self.assertEqual(refused.stderr.count("0x"), 2, refused.stderr)
+                self.assertEqual(f.ctl("node", "reboot", "leaf-001").returncode, 2)
+                self.assertEqual(f.on("leaf-001", "true").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

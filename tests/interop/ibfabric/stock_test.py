@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Stock opensm and infiniband-diags on ibfabric, unchanged."""
+import re
+import struct
+import unittest
+
+from fabric import TESTS, Fabric, run, wait_until
+
+LEAVES, SPINES, HOSTS = 8, 4, 32  # fat tree of radix 8
+
+
+def links(text):
+    """The cables of ibnetdiscover's text: what stands in a port line up to the comment."""
+    found, node = set(), None
+    for line in text.splitlines():
+        block = re.match(r'(?:Switch|Ca|Rt)\t\d+ "([^"]+)"', line)
+        if block:
+            node = block.group(1)
+        port = re.match(r'\[(\d+)\](?:\([0-9a-f]+\))?\s*"([^"]+)"\[(\d+)\]', line)
+        if port:
+            found.add((node, port.group(1), port.group(2), port.group(3)))
+    return found
+
+
+class Discovery(unittest.TestCase):
+    """Before any SM: the tools that need none."""
+
+    def test_sees_the_topology_of_the_file(self):
+        with Fabric("fat-tree", "--radix", "8") as f:
+            with open(f.topology, encoding="utf-8") as file:
+                wanted = links(file.read())
+            found = f.on(None, "ibnetdiscover")
+            self.assertEqual(found.returncode, 0, found.stderr)
+            self.assertEqual(links(found.stdout), wanted)
+            self.assertEqual(found.stdout.count("Switch\t"), LEAVES + SPINES)
+
+            stat = f.on(None, "ibstat")
+            self.assertIn("State: Initializing", stat.stdout)
+            self.assertIn("Base lid: 0", stat.stdout)
+            self.assertIn("Rate: 100", stat.stdout)
+
+            info = f.on(None, "smpquery", "-D", "nodeinfo", "0,1")
+            self.assertIn("Switch", info.stdout)
+            self.assertIn("LocalPort:.......................1", info.stdout)
+
+    def test_can_start_from_a_switch_and_from_any_host(self):
+        with Fabric("fat-tree", "--radix", "8") as f:
+            for at in ("spine-001", "host0017 HCA-1", "host0017 HCA-1:1"):
+                found = f.on(at, "ibnetdiscover")
+                self.assertEqual(found.stdout.count("Switch\t"), LEAVES + SPINES, found.stderr)
+            hosts = f.on("spine-001", "smpquery", "-D", "nodedesc", "0")
+            self.assertIn("spine-001", hosts.stdout)
+
+
+class Opensm(unittest.TestCase):
+    def test_brings_the_fabric_up_for_all_tools(self):
+        with Fabric("fat-tree", "--radix", "8") as f:
+            log = f.opensm()
+            self.assertNotIn("ERR", log.read_text(errors="replace"))
+            far = "host0032 HCA-1"
+            self.assertIn("State: Active", f.on(far, "ibstat").stdout)
+
+            records = f.on(far, "saquery").stdout
+            self.assertEqual(records.count("NodeRecord dump"), LEAVES + SPINES + HOSTS)
+
+            here, there = f.lid_of(None), f.lid_of(far)
+            trace = f.on(None, "ibtracert", here, there)
+            self.assertEqual(trace.returncode, 0, trace.stdout + trace.stderr)
+            self.assertEqual(trace.stdout.count("-> switch port"), 3)
+            self.assertIn(f'To ca', trace.stdout)
+
+            tables = f.on(far, "dump_fts")
+            self.assertEqual(tables.returncode, 0, tables.stderr)
+            self.assertEqual(tables.stdout.count("Unicast lids"), LEAVES + SPINES)
+            self.assertNotIn("DOWN", tables.stdout)
+
+            link_lines = f.on(None, "iblinkinfo", "-l").stdout.splitlines()
+            up = [line for line in link_lines if "Active/" in line]
+            self.assertEqual(len(up), LEAVES * 8 + SPINES * 8 + HOSTS)
+
+            counters = f.on(None, "perfquery", "-x", there, "1").stdout
+            packets = int(re.search(r"PortRcvPkts:\.*(\d+)", counters).group(1))
+            f.on(None, "perfquery", "-x", there, "1")
+            again = f.on(None, "perfquery", "-x", there, "1").stdout
+            more = int(re.search(r"PortRcvPkts:\.*(\d+)", again).group(1))
+            self.assertGreater(more, packets)
+
+            self.assertIn("SMINFO_MASTER", f.on(far, "sminfo").stdout)
+
+    def test_heals_a_link_that_went_down(self):
+        with Fabric("fat-tree", "--radix", "8") as f:
+            f.opensm(None, "-s", "1")
+            far = "host0032 HCA-1"
+            here, there = f.lid_of(None), f.lid_of(far)
+            hops = f.on(None, "ibtracert", here, there).stdout.splitlines()
+            leaf, port = re.search(r'\[1\] -> .*"(leaf-\d+)"', "\n".join(hops)).group(1), None
+            port = re.match(r"\[(\d+)\]", hops[2]).group(1)
+            self.assertEqual(f.ctl("link", "down", leaf, port).returncode, 0)
+
+            def healed():
+                trace = f.on(None, "ibtracert", here, there)
+                return trace.returncode == 0 and hops[2] not in trace.stdout
+
+            self.assertTrue(wait_until(healed, 30), f.on(None, "ibtracert", here, there).stdout)
+
+
+class BrokenTable(unittest.TestCase):
+    def test_breaks_the_trace_and_the_ping(self):
+        with Fabric("fat-tree", "--radix", "8") as f:
+            f.opensm()
+            far = "host0032 HCA-1"
+            here, there = f.lid_of(None), f.lid_of(far)
+            f.start(far, "ibping", "-S")
+            self.assertTrue(wait_until(
+                lambda: "0% packet loss" in f.on(None, "ibping", "-c", "1", there).stdout))
+            hops = f.on(None, "ibtracert", here, there).stdout
+            first_switch = re.search(r"\[1\] -> switch port \S+ lid (\d+)", hops).group(1)
+
+            poke = f.on(None, TESTS / "lft_poke", first_switch, there, 255)
+            self.assertEqual(poke.returncode, 0, poke.stderr)
+            broken = f.on(None, "ibtracert", here, there)
+            self.assertNotEqual(broken.returncode, 0)
+            self.assertNotIn("To ca", broken.stdout)
+            ping = f.on(None, "ibping", "-c", "1", there)
+            self.assertIn("100% packet loss", ping.stdout)
+
+
+class Ping(unittest.TestCase):
+    def test_goes_both_ways_between_two_hosts(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            f.opensm()
+            ends = ("host0001 HCA-1", "host0008 HCA-1")
+            for end in ends:
+                f.start(end, "ibping", "-S")
+            for at, to in (ends, ends[::-1]):
+                lid = f.lid_of(to)
+                self.assertTrue(wait_until(
+                    lambda: "2 received, 0% packet loss"
+                    in f.on(at, "ibping", "-c", "2", lid).stdout))
+
+
+class LargeTable(unittest.TestCase):
+    def test_of_a_thousand_nodes_comes_whole(self):
+        with Fabric("fat-tree", "--radix", "48") as f:
+            f.opensm()
+            for at in (None, "host1000 HCA-1"):
+                records = f.on(at, "saquery").stdout
+                self.assertEqual(records.count("NodeRecord dump"), 1152 + 72)
+            ports = f.on(None, "saquery", "PIR").stdout
+            self.assertEqual(ports.count("PortInfoRecord dump"), 1152 + 72 * 49)
+
+
+class Captured(unittest.TestCase):
+    def test_mads_stand_in_the_file_as_they_were_sent(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            file = f.directory / "mads.pcap"
+            self.assertEqual(f.ctl("pcap", file).returncode, 0)
+            f.on(None, "smpquery", "-D", "nodeinfo", "0")
+            self.assertEqual(f.ctl("pcap", "off").returncode, 0)
+            data = file.read_bytes()
+            magic, link = struct.unpack("<I16xI", data[:24])
+            self.assertEqual((magic & 0xFFFF0000, link), (0xA1B20000, 247))
+            mads = []
+            at = 24
+            while at < len(data):
+                size = struct.unpack("<8xI4x", data[at:at + 16])[0]
+                packet = data[at + 16:at + 16 + size]
+                mads.append(packet[28:28 + 24])
+                at += 16 + size
+            asked = [m for m in mads if m[3] == 0x01 and m[16:18] == b"\x00\x11"]
+            answered = [m for m in mads if m[3] == 0x81 and m[16:18] == b"\x00\x11"]
+            self.assertEqual(len(asked), len(answered))
+            self.assertGreaterEqual(len(asked), 1)
+            self.assertEqual(asked[0][8:16], answered[0][8:16])
+
+
+if __name__ == "__main__":
+    unittest.main()
