@@ -596,6 +596,9 @@ class Writer {
     if (length < pad) text_.append(pad - length, '0');
     text_.append(digits, length);
   }
+  std::string name_of(const Node& node) const {
+    return options_.names != nullptr ? options_.names->name_of(node) : printable(node.description);
+  }
   void decimal(unsigned value) { text_ += std::to_string(value); }
 
   void id(const Node& node) {
@@ -632,7 +635,7 @@ class Writer {
     text_ += ' ';
     id(node);
     text_ += "\t\t# \"";
-    text_ += printable(node.description);
+    text_ += node.is_switch() ? name_of(node) : printable(node.description);
     text_ += '"';
     if (node.is_switch()) {
       text_ += node.enhanced_port0 ? " enhanced port 0 lid " : " base port 0 lid ";
@@ -675,7 +678,7 @@ class Writer {
       text_ += ' ';
     }
     text_ += '"';
-    text_ += printable(far.description);
+    text_ += name_of(far);
     text_ += "\" lid ";
     decimal(fabric_.port(end_port_of(fabric_, port.peer)).lid.value);
     text_ += ' ';

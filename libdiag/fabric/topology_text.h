@@ -11,6 +11,7 @@
 
 #include "libdiag/base/result.h"
 #include "libdiag/fabric/fabric.h"
+#include "libdiag/fabric/names.h"
 
 namespace ib::fabric {
 
@@ -25,6 +26,9 @@ Result<Fabric> read_topology_file(const std::string& path,
 struct TopologyTextOptions {
   bool full_info{false};     // -f: " s=.. w=.. v=.." suffixes
   std::string generated_on;  // ctime text of the header; empty omits the line
+  /// Names for switch headers and far ends, as ibnetdiscover has them; a CA's own header keeps its
+  /// NodeDescription.
+  const NodeNames* names{nullptr};
 };
 
 /// ibnetdiscover's text: header, switches, CAs, routers; blocks sorted by GUID.

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// A fabric as JSON, schema ibkit.ibtopo/1 (doc/formats.md). Nodes by type and GUID, cables by their
+// ends: the same fabric gives the same document.
+#pragma once
+
+#include <string>
+
+#include "libdiag/fabric/names.h"
+#include "libdiag/report/json.h"
+
+namespace ib::report {
+
+std::string topology_json(const fabric::Fabric& fabric, const Envelope& envelope,
+                          const fabric::NodeNames* names = nullptr);
+
+}  // namespace ib::report

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/ibtopo/source.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "libdiag/discover/sweep.h"
+#include "libdiag/fabric/topology_text.h"
+#include "tools/common/connection.h"
+
+namespace ib::tools::topo {
+namespace {
+
+using discover::Observed;
+using fabric::NodeIndex;
+using fabric::PortRef;
+using wire::LinkSpeed;
+
+bool supports(const wire::PortInfo& port, LinkSpeed speed) {
+  wire::PortInfo as;
+  wire::set_active_speed(as, speed);
+  if (as.link_speed_ext_active2 != 0) {
+    return (port.link_speed_ext_supported2 & as.link_speed_ext_active2) != 0;
+  }
+  if (as.link_speed_ext_active != 0) {
+    return (port.link_speed_ext_supported & as.link_speed_ext_active) != 0;
+  }
+  return (port.link_speed_supported & as.link_speed_active) != 0;
+}
+
+/// Both ends can do more than the cable does.
+bool is_degraded(const wire::PortInfo& a, const wire::PortInfo& b, const fabric::Port& active) {
+  for (const wire::LinkWidth width :
+       {wire::LinkWidth::W12x, wire::LinkWidth::W8x, wire::LinkWidth::W4x, wire::LinkWidth::W2x}) {
+    if (wire::lanes(width) <= wire::lanes(active.width) || active.width == wire::LinkWidth::Unknown)
+      break;
+    if ((a.link_width_supported & b.link_width_supported & static_cast<unsigned>(width)) != 0)
+      return true;
+  }
+  if (active.speed == LinkSpeed::Unknown) return false;
+  for (const LinkSpeed speed : {LinkSpeed::Xdr, LinkSpeed::Ndr, LinkSpeed::Hdr, LinkSpeed::Edr,
+                                LinkSpeed::Fdr, LinkSpeed::Qdr, LinkSpeed::Ddr}) {
+    if (wire::gbps_per_lane(speed) <= wire::gbps_per_lane(active.speed)) return false;
+    if (supports(a, speed) && supports(b, speed)) return true;
+  }
+  return false;
+}
+
+std::vector<PortRef> degraded_ports(const Observed& observed) {
+  std::vector<PortRef> degraded;
+  const fabric::Fabric& fabric = observed.fabric;
+  for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
+    for (unsigned p = 0; p <= fabric.node(n).num_ports; ++p) {
+      const PortRef self{n, static_cast<std::uint8_t>(p)};
+      const fabric::Port& port = fabric.port(self);
+      if (!port.peer) continue;
+      const wire::PortInfo* own = observed.port_info(self);
+      const wire::PortInfo* far = observed.port_info(port.peer);
+      if (own != nullptr && far != nullptr && is_degraded(*own, *far, port)) {
+        degraded.push_back(self);
+      }
+    }
+  }
+  return degraded;
+}
+
+Result<Source> load_file(const Options& options) {
+  Source source;
+  auto fabric = fabric::read_topology_file(*options.load, &source.warnings);
+  if (!fabric) return tl::unexpected<Error>(std::move(fabric.error()));
+  source.fabric = *std::move(fabric);
+  source.title = options.load->substr(options.load->rfind('/') + 1);
+  return source;
+}
+
+Result<Source> sweep(const Options& options) {
+  std::uint64_t m_key = 0;
+  if (options.m_key && !parse_number(*options.m_key, ~std::uint64_t{0}, m_key)) {
+    return fail(ErrorKind::Usage, "--m_key: expected a number, got '" + *options.m_key + "'");
+  }
+  auto connection = Connection::open(options.common);
+  if (!connection) return tl::unexpected<Error>(std::move(connection.error()));
+  discover::SweepOptions sweep_options;
+  sweep_options.hops_max = options.hops_max;
+  if (options.m_key) sweep_options.m_key = [m_key](Guid) { return m_key; };
+  discover::Sweep sweep(sweep_options);
+  const Instant start = monotonic_now();
+  if (auto ran = (*connection)->session().run(sweep); !ran) {
+    return tl::unexpected<Error>(std::move(ran.error()));
+  }
+  const Duration took = monotonic_now() - start;
+
+  Observed observed = sweep.take_observed();
+  Source source;
+  const mad::PortFacts& facts = (*connection)->facts();
+  source.title = "Fabric at " + facts.device + " port " + std::to_string(facts.port_num);
+  for (const discover::Trouble& trouble : observed.troubles) {
+    // Having been told to stop somewhere is no fault of the data.
+    if (trouble.kind == discover::Trouble::Kind::TooFar && options.hops_max < 63) continue;
+    source.errors.push_back(trouble.message);
+  }
+  source.complete = observed.complete && source.errors.empty();
+  source.degraded = degraded_ports(observed);
+  const auto& counters = (*connection)->session().transactor().counters();
+  char effort[120];
+  std::snprintf(effort, sizeof effort, "%llu MADs, %llu of them again, %.3f s",
+                static_cast<unsigned long long>(counters.sends),
+                static_cast<unsigned long long>(counters.retries),
+                static_cast<double>(took.count()) / 1e9);
+  source.effort = effort;
+  source.fabric = std::move(observed.fabric);
+  source.fabric.initiated_from_node = facts.node_guid;
+  source.fabric.initiated_from_port = facts.port_guid;
+  return source;
+}
+
+}  // namespace
+
+Result<Source> load_source(const Options& options) {
+  if (options.load) return load_file(options);
+  if (options.discover == "libibnetdisc") return load_by_ibnetdisc(options);
+  return sweep(options);
+}
+
+}  // namespace ib::tools::topo
