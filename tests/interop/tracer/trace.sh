@@ -106,7 +106,8 @@ print(hop["node_guid"], hop["egress_port"])')
 wait_gone() {
   local i
   for ((i = 0; i < 200; i++)); do
-    kill -0 "$1" 2>/dev/null || return 0
+    # A daemon that nobody reaps stays as a zombie; that is gone too.
+    grep -q '^State:.[^Z]' "/proc/$1/status" 2>/dev/null || return 0
     sleep 0.05
   done
 }
