@@ -183,6 +183,11 @@ class GraphWriter {
     declare(AGEDGE, "constraint", "true");
     declare(AGEDGE, "tailport", "");
     declare(AGEDGE, "headport", "");
+    declare(AGEDGE, "headlabel", "");
+    declare(AGEDGE, "labelangle", "-25");
+    declare(AGEDGE, "labeldistance", "1");
+    declare(AGEDGE, "labelfontsize", "8");
+    declare(AGEDGE, "labelfontcolor", "#263238");
   }
 
   void set_graph() {
@@ -265,8 +270,8 @@ class GraphWriter {
       text += entry(kDegradedColour, 4, "degraded, dashed (" + std::to_string(degraded) + ")");
     }
     if (most > 1) {
-      text +=
-          "<TD BORDER=\"0\">line width: 1 to " + std::to_string(most) + " cables in parallel</TD>";
+      text += "<TD BORDER=\"0\">line width: 1 to " + std::to_string(most) +
+              " cables in parallel, by number</TD>";
     }
     return text;
   }
@@ -395,9 +400,7 @@ class GraphWriter {
     std::snprintf(width, sizeof width, "%.1f",
                   std::min(6.0, 0.4 + 0.4 * (bundle.cables + (bundle.degraded ? 2 : 0))));
     set(edge, "penwidth", width);
-    if (bundle.cables > 1 && picture_.bundles.size() <= kLabelledEdgesMax) {
-      set(edge, "label", "\xC3\x97" + std::to_string(bundle.cables));
-    }
+    if (bundle.cables > 1) label_count(edge, bundle);
     std::string ports;
     for (std::size_t i = 0; i < std::min<std::size_t>(bundle.lower_ports.size(), 12); ++i) {
       ports += (i == 0 ? "" : ",") + std::to_string(bundle.lower_ports[i].port);
@@ -415,11 +418,26 @@ class GraphWriter {
     set(edge, "headport", sideways_ ? "w" : "s");
   }
 
+  /// A label of the edge takes part in the layout; among many edges the number stands on the line
+  /// near its upper end instead, at one of four distances so that neighbours do not cover it.
+  void label_count(Agedge_t* edge, const Bundle& bundle) {
+    if (picture_.bundles.size() <= kLabelledEdgesMax) {
+      set(edge, "label", "\xC3\x97" + std::to_string(bundle.cables));
+      return;
+    }
+    if (!dot_) return;
+    static constexpr const char* kDistances[] = {"3", "5", "7", "9"};
+    set(edge, "headlabel", std::to_string(bundle.cables));
+    set(edge, "labelangle", "0");
+    set(edge, "labeldistance", kDistances[labels_at_[bundle.upper]++ % std::size(kDistances)]);
+  }
+
   const Picture& picture_;
   bool dot_;
   bool sideways_{false};
   std::size_t widest_{0};
   std::map<unsigned, std::size_t> in_tier_;
+  std::map<std::size_t, std::size_t> labels_at_;  // by upper vertex
   Graph graph_;
   std::vector<Agnode_t*> nodes_;
   std::map<std::size_t, Agraph_t*> clusters_;

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# ibtopo beside stock ibnetdiscover on ibfabric: the same lines, by our own sweep and by
+# libibnetdisc, and the exit statuses of the contract.
+set -eu
+bin=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+stock=$(command -v ibnetdiscover || echo /usr/sbin/ibnetdiscover)
+
+die() { echo "FAILED: $*" >&2; exit 1; }
+lines() { grep -v '^#' "$1" | sort; }
+status() { want=$1; shift; got=0; "$@" > out.txt 2> err.txt || got=$?
+  [ "$got" = "$want" ] || { cat err.txt >&2; die "$*: status $got, not $want"; }; }
+
+"$bin/ibfabric" gen lab-like > lab.topo
+"$bin/ibfabric" gen superpod-like > superpod.topo
+"$bin/ibfabric" gen janus-like > janus.topo
+"$bin/ibfabric" gen torus 3x3 --cables 2 > torus.topo
+shared=${IBKIT_FABRICS:-$2/../shared/fabrics}
+for real in "$shared"/*.topo; do [ -f "$real" ] && cp "$real" .; done
+
+for topo in *.topo; do
+  for lids in none keep; do
+    "$bin/ibfabric" run "$topo" --lids $lids -- "$stock" -o 32 > stock.txt 2> /dev/null \
+      || die "$topo: ibnetdiscover"
+    [ "$(wc -l < stock.txt)" -gt 50 ] || die "$topo: ibnetdiscover printed next to nothing"
+    for how in own libibnetdisc; do
+      "$bin/ibfabric" run "$topo" --lids $lids -- "$bin/ibtopo" --discover $how > ours.txt \
+        || die "$topo: ibtopo --discover $how"
+      lines stock.txt > a; lines ours.txt > b
+      diff a b || die "$topo, lids $lids: ibtopo --discover $how differs from ibnetdiscover"
+    done
+  done
+done
+
+# -f appends the codes that stock appends.
+"$bin/ibfabric" run lab.topo -- "$stock" -f > stock.txt
+"$bin/ibfabric" run lab.topo -- "$bin/ibtopo" -f > ours.txt
+lines stock.txt > a; lines ours.txt > b
+diff a b || die "ibtopo -f differs from ibnetdiscover -f"
+
+# What ibtopo writes it reads.
+status 0 "$bin/ibtopo" --load janus.topo
+lines out.txt > a; lines janus.topo > b
+diff a b || die "--load changes the text"
+status 0 "$bin/ibtopo" --load janus.topo --svg janus.svg
+[ "$(wc -c < janus.svg)" -lt 5000000 ] || die "the picture is too big"
+grep -q '</svg>' janus.svg || die "the picture is cut off"
+
+status 0 "$bin/ibtopo" --help
+status 2 "$bin/ibtopo" --nonsense
+status 2 "$bin/ibtopo" --load missing.topo
+printf 'vendid=0x2c9\nSwitch x\n' > bad.topo
+status 2 "$bin/ibtopo" --load bad.topo --svg never.svg
+grep -q '^ibtopo: bad.topo:2:8: expected a number of ports, 1 to 254, got .x.$' err.txt \
+  || { cat err.txt; die "bad file: not said where"; }
+[ ! -e never.svg ] || die "a bad file left half a picture"
+printf '0x10 alpha\n' > map
+status 2 "$bin/ibtopo" --load lab.topo --node-name-map map
+grep -q 'map:1:6: expected a name in quotes' err.txt || die "bad map: not said where"
+if [ ! -d /sys/class/infiniband ] || [ -z "$(ls /sys/class/infiniband)" ]; then
+  status 4 "$bin/ibtopo"
+  grep -q ibfabric err.txt || die "no HCA: ibfabric not named"
+fi
+echo ok
