@@ -84,14 +84,24 @@ class Fabric:
         return run(IBFABRIC, "ctl", "--socket", self.socket, *words)
 
     def opensm(self, at=None, *words):
-        """Starts stock opensm and waits for SUBNET UP; gives the path of its log."""
+        """Starts stock opensm and waits until the subnet is up; gives the path of its log.
+
+        opensm bounces links to set their MTU and may say SUBNET UP before the last of them is back;
+        what the traps tell it brings the rest up a second later.
+        """
         state = self.directory / "opensm"
         state.mkdir()
         log = state / "log"
         environment = dict(os.environ, OSM_CACHE_DIR=str(state), OSM_TMP_DIR=str(state))
-        self.start(at, "opensm", "-f", log, "-d", "2", *words, env=environment)
+        self.sm = self.start(at, "opensm", "-f", log, "-d", "2", *words, env=environment)
         up = wait_until(lambda: log.exists() and "SUBNET UP" in log.read_text(errors="replace"))
         assert up, log.read_text(errors="replace")[-3000:] if log.exists() else "no log"
+
+        def all_active():
+            links = self.on(at, "iblinkinfo", "-l").stdout
+            return "Active/" in links and "Initialize/" not in links and "Armed/" not in links
+
+        assert wait_until(all_active), self.on(at, "iblinkinfo", "-l").stdout
         return log
 
     def lid_of(self, at):
