@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Slow subnet management agents and short queues: how often a whole bring-up repeats itself.
+#include <gtest/gtest.h>
+
+#include "libdiag/fabric/generate.h"
+#include "tests/sim/sm_on_model.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+using sm::test::SmOnModel;
+
+ib::fabric::Fabric tree() {
+  ib::fabric::FatTree t;
+  t.radix = 12;
+  t.leaves = 6;
+  t.spines = 3;
+  t.hosts_per_leaf = 6;
+  ib::fabric::GenerateCommon common;
+  common.lids = false;
+  auto fabric = ib::fabric::generate(t, common);
+  EXPECT_TRUE(fabric);
+  return *std::move(fabric);
+}
+
+TEST(SmaSpeed, OneMillisecondAndSixteenPlacesRepeatUnderOnePerCent) {
+  ib::sim::ModelOptions options;
+  options.faults.sma_service = 1ms;
+  options.faults.sma_queue = 16;
+  SmOnModel run(tree(), options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_TRUE(run.not_active().empty());
+  const auto& mads = run.sm().mad_counters();
+  EXPECT_GT(mads.sends, 500U);
+  RecordProperty("mads", std::to_string(mads.sends));
+  RecordProperty("retries", std::to_string(mads.retries));
+  EXPECT_LT(100 * mads.retries, mads.sends) << mads.retries << " of " << mads.sends;
+}
+
+TEST(SmaSpeed, AHundredAndFiftyMillisecondsRepeatOnceForEachTarget) {
+  ib::sim::ModelOptions options;
+  options.faults.sma_service = 150ms;
+  SmOnModel run(tree(), options);
+  ASSERT_TRUE(run.run_until_reports(1, 600s));
+  EXPECT_TRUE(run.not_active().empty());
+  const auto& mads = run.sm().mad_counters();
+  EXPECT_GT(mads.sends, 500U);
+  RecordProperty("mads", std::to_string(mads.sends));
+  RecordProperty("retries", std::to_string(mads.retries));
+  EXPECT_LE(mads.spurious_retries, run.model().topology().nodes().size());
+  EXPECT_LE(mads.retries, run.model().topology().nodes().size());
+}
+
+}  // namespace
