@@ -212,8 +212,10 @@ void Model::Impl::reset_port(PortIndex index, bool keep_lid) {
   p.fdr10_active = 0;
   info.mtu_cap = old.mtu_cap;
   info.vl_cap = old.vl_cap;
-  info.neighbor_mtu = node.is_switch() && p.number == 0 ? old.mtu_cap : 1;
-  info.operational_vls = 1;
+  // Devices come up with all they have (as Linux qib initializes its ports); a lower start would
+  // make opensm take every link down once, to change it.
+  info.neighbor_mtu = old.mtu_cap;
+  info.operational_vls = old.vl_cap;
   info.vl_arbitration_high_cap = info.vl_arbitration_low_cap = 8;
   info.vl_stall_count = 7;
   info.hoq_life = 18;
