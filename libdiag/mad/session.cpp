@@ -9,10 +9,16 @@
 namespace ib::mad {
 namespace {
 constexpr Duration kLongestSleep = std::chrono::seconds(1);
+
+TransactorOptions within_limits(const Port& port, TransactorOptions options) {
+  if (const std::uint32_t most = port.window_max(); most != 0)
+    options.window = std::min(options.window, most);
+  return options;
+}
 }  // namespace
 
 Session::Session(Port& port, const TransactorOptions& options, Clock clock)
-    : port_(port), transactor_(options), clock_(std::move(clock)) {}
+    : port_(port), transactor_(within_limits(port, options)), clock_(std::move(clock)) {}
 
 Result<AgentId> Session::agent_for(const wire::Mad& mad) {
   const wire::MgmtClass c = mad.mgmt_class();

@@ -118,6 +118,9 @@ class Port {
 
   /// A descriptor that is readable when receive() would not wait, or -1 where there is none.
   virtual int readable_fd() const = 0;
+
+  /// Unanswered MADs that the transport can carry without harm; 0: as many as anybody wants.
+  virtual std::uint32_t window_max() const { return 0; }
 };
 
 }  // namespace ib::mad

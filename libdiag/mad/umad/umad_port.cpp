@@ -490,6 +490,13 @@ int UmadPort::readable_fd() const {
   if (!std::exchange(impl_->has_event_loop, true) && !impl_->queue.empty()) impl_->signal();
   return impl_->event_fd;
 }
+std::uint32_t UmadPort::window_max() const {
+  // umad2sim holds its only lock while it writes to ibsim's socket, and its reader needs that lock:
+  // when the sockets of both directions are full (about 170 MADs each, repetitions included) the
+  // two processes wait for each other for ever.
+  constexpr std::uint32_t kIbsimWindow = 64;
+  return impl_->ibsim ? kIbsimWindow : 0;
+}
 const std::string& UmadPort::device() const { return impl_->first_facts.device; }
 std::uint8_t UmadPort::number() const { return impl_->first_facts.port_num; }
 std::uint64_t UmadPort::dropped() const { return impl_->dropped; }

@@ -48,6 +48,7 @@ class UmadPort final : public Port {
   Result<void> send(AgentId agent, const Packet& packet, Duration reply_within) override;
   Result<void> receive(std::vector<Received>& out, Duration wait) override;
   int readable_fd() const override;
+  std::uint32_t window_max() const override;
 
   const std::string& device() const;
   std::uint8_t number() const;
