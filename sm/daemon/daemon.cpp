@@ -128,7 +128,10 @@ class Daemon {
     if (!flag) return tl::unexpected<ib::Error>(std::move(flag.error()));
     is_sm_.emplace(*std::move(flag));
 
-    manager_ = std::make_unique<core::SubnetManager>(options_.core, *contents);
+    core::Options core = options_.core;
+    if (const std::uint32_t most = smi_.port->window_max(); most != 0)
+      core.transactor.window = std::min(core.transactor.window, most);
+    manager_ = std::make_unique<core::SubnetManager>(std::move(core), *contents);
     sa::Options sa_options;
     sa_options.kernel_rmpp = kernel_rmpp_;
     server_ = std::make_unique<sa::Server>(sa_options, *contents);
