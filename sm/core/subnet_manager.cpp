@@ -337,6 +337,9 @@ struct SubnetManager::Impl {
     report.took = now - began;
     report.mads = transactor.counters().sends - sends_before;
     report.sets = sets_this_time;
+    log(LogLevel::Verbose, "sweep",
+        fmt::format("{} MADs, {} of them repetitions, {} SubnSets", report.mads,
+                    transactor.counters().retries, report.sets));
     for (const std::string& line : report.lines) log(LogLevel::Warning, "subnet", line);
     if (report.missing > 0) {
       want_sweep(now + retry_pause, Reason::Unfinished);
