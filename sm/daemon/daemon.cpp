@@ -158,7 +158,9 @@ class Daemon {
     AgentSpec sa;
     sa.mgmt_class = MgmtClass::SubnAdm;
     sa.class_version = 2;
-    sa.methods = {Method::Get, Method::Set, Method::GetTable, Method::Delete};
+    // All request methods of the class: what the SA does not do it answers with a status.
+    sa.methods = {Method::Get,      Method::Set,           Method::Report,  Method::Delete,
+                  Method::GetTable, Method::GetTraceTable, Method::GetMulti};
     sa.rmpp = AgentSpec::Rmpp::User;
     if (gsi_.serve(sa)) return {};
     // An old kernel, or ibsim: the kernel segments, and tables are capped.
