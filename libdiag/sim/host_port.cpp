@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 
 namespace ib::sim {
 namespace {
 
 constexpr std::uint8_t kRmppVersion = 1;
+constexpr std::uint64_t kIdleStepsMax = 10'000'000;
 
 std::uint32_t milliseconds(Duration d) {
   if (d.count() <= 0) return 0;
@@ -193,8 +196,17 @@ bool World::run_until(const std::function<bool()>& done, Duration limit) {
   // A program that was just added has something to say before anything happens.
   step_programs(true);
   while (!done()) {
+    const Instant before = now_;
     if (!advance(until)) return done();
     // A program whose deadline never moves on would hold the clock for ever.
+    idle_steps_ = now_ == before ? idle_steps_ + 1 : 0;
+    if (idle_steps_ > kIdleStepsMax) {
+      std::fprintf(stderr,
+                   "sim::World: time stands still at %lld ns: a program's next_deadline() "
+                   "stays in the past\n",
+                   static_cast<long long>(now_.ns));
+      std::abort();
+    }
   }
   return true;
 }

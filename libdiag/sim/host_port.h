@@ -102,6 +102,7 @@ class World {
   Model model_;
   Instant now_{};
   bool stepping_{false};
+  std::uint64_t idle_steps_{0};  // without the clock moving on
   std::unordered_map<std::uint64_t, std::unique_ptr<Host>> hosts_;
   std::vector<Host*> open_hosts_;  // those whose kernels can have something due
   std::vector<Program*> programs_;

@@ -179,6 +179,52 @@ TEST(World, ProgramsOnTwoHostsTalkOverTheProgrammedRoute) {
   world.remove(echo);
 }
 
+/// Counts its ticks: a program that lives from the clock alone.
+class Ticker final : public Program {
+ public:
+  explicit Ticker(Duration period) : period_(period) {}
+  void step(Instant now) override {
+    if (now < next_) return;
+    ++ticks;
+    next_ = now + period_;
+  }
+  Instant next_deadline() const override { return next_; }
+  unsigned ticks{0};
+
+ private:
+  Duration period_;
+  Instant next_{};
+};
+
+TEST(World, DeadlinesAreMetToTheNanosecond) {
+  World world(small_fabric());
+  Ticker slow(std::chrono::seconds(10)), fast(std::chrono::seconds(3));
+  world.add(slow);
+  world.add(fast);
+  world.run_for(std::chrono::seconds(30));
+  EXPECT_EQ(slow.ticks, 4U);  // at 0, 10, 20 and 30 s
+  EXPECT_EQ(fast.ticks, 11U);
+  EXPECT_EQ(world.now(), Instant{} + std::chrono::seconds(30));
+  world.remove(slow);
+  EXPECT_TRUE(world.run_until([&] { return fast.ticks == 20; }, std::chrono::minutes(5)));
+  EXPECT_EQ(slow.ticks, 4U);
+  EXPECT_FALSE(world.run_until([] { return false; }, std::chrono::seconds(1)));
+}
+
+TEST(World, OneProgramHoldsIsSmAtATime) {
+  World world(small_fabric());
+  const PortRef at{kH1, 1};
+  auto first = world.open(at);
+  auto second = world.open(at);
+  EXPECT_TRUE(first->set_is_sm(true));
+  EXPECT_FALSE(second->set_is_sm(true));
+  EXPECT_TRUE(world.model().port_info(at).capability_mask & wire::port_cap::kIsSm);
+  first.reset();
+  EXPECT_TRUE(second->set_is_sm(true));
+  second.reset();
+  EXPECT_FALSE(world.model().port_info(at).capability_mask & wire::port_cap::kIsSm);
+}
+
 TEST(World, ASilentNodeTimesOutInVirtualTime) {
   World world(small_fabric());
   world.model().set_behaviour(kS2, Behaviour::Silent);
