@@ -326,12 +326,10 @@ CtlResult Control::show(const CtlCommand& command) {
 
 CtlResult Control::pcap(const CtlCommand& command) {
   if (command.words.size() != 1) return usage("pcap FILE|off");
-  if (command.words[0] == "off") {
-    capture_.stop();
-  } else if (const auto result = capture_.start(command.words[0]); !result) {
-    return refused(result.error());
-  }
-  return done(command, {{"file", command.words[0] == "off" ? Json() : Json(command.words[0])}});
+  const bool off = command.words[0] == "off";
+  const auto result = off ? capture_.stop() : capture_.start(command.words[0]);
+  if (!result) return refused(result.error());
+  return done(command, {{"file", off ? Json() : Json(command.words[0])}});
 }
 
 CtlResult Control::stats(const CtlCommand& command) {

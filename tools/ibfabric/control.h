@@ -36,7 +36,7 @@ class Capture {
  public:
   virtual ~Capture() = default;
   virtual ib::Result<void> start(const std::string& path) = 0;
-  virtual void stop() = 0;
+  virtual ib::Result<void> stop() = 0;
 };
 
 class Control {
