@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// SA and PMA clients: what they ask, and how they read answers, odd ones among them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "libdiag/query/pma_client.h"
+#include "libdiag/query/sa_client.h"
+#include "libdiag/query/smp_client.h"
+
+namespace ib::query {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using wire::NodeRecord;
+using wire::PathRecord;
+
+/// A port that hands every request to a function and its answer back.
+class Echo final : public mad::Port {
+ public:
+  using Answer = std::function<std::optional<mad::Packet>(const mad::Packet&)>;
+  explicit Echo(Answer answer) : answer_(std::move(answer)) {}
+  Result<mad::PortFacts> facts() override { return mad::PortFacts{}; }
+  Result<mad::AgentId> register_agent(const mad::AgentSpec& spec) override {
+    specs.push_back(spec);
+    return static_cast<mad::AgentId>(specs.size());
+  }
+  Result<void> send(mad::AgentId agent, const mad::Packet& packet, Duration) override {
+    sent.push_back(packet);
+    if (auto answer = answer_(packet)) waiting_.push_back({agent, false, *answer});
+    return {};
+  }
+  Result<void> receive(std::vector<mad::Received>& out, Duration wait) override {
+    if (waiting_.empty()) now = now + wait;
+    out.insert(out.end(), waiting_.begin(), waiting_.end());
+    waiting_.clear();
+    return {};
+  }
+  int readable_fd() const override { return -1; }
+
+  std::vector<mad::AgentSpec> specs;
+  std::vector<mad::Packet> sent;
+  Instant now{1};
+
+ private:
+  Answer answer_;
+  std::vector<mad::Received> waiting_;
+};
+
+mad::Packet answer_to(const mad::Packet& request, wire::Method method, std::uint16_t status = 0) {
+  mad::Packet answer = request;
+  answer.mad.set<&wire::MadHeader::method>(method);
+  answer.mad.set<&wire::MadHeader::status>(status);
+  return answer;
+}
+
+/// A table as the kernel delivers it: headers once, then records `stride` bytes apart.
+mad::Packet table_answer(const mad::Packet& request, const std::vector<NodeRecord>& records,
+                         std::size_t stride) {
+  auto answer = answer_to(request, wire::Method::GetTableResp);
+  std::vector<std::byte> data(records.size() * stride);
+  for (std::size_t i = 0; i < records.size(); ++i)
+    wire::encode(records[i], data.data() + i * stride);
+  const auto first = std::min(data.size(), wire::kSaDataBytes);
+  std::copy_n(data.begin(), first, answer.mad.data());
+  answer.more.assign(data.begin() + static_cast<std::ptrdiff_t>(first), data.end());
+  answer.mad.set<&wire::SaHeader::attribute_offset>(
+      static_cast<std::uint16_t>(records.empty() ? 0 : stride / 8));
+  wire::RmppHeader header;
+  header.version = header.type = 1;
+  header.active = header.first = true;
+  header.last = answer.more.empty();
+  header.data1 = 1;
+  header.data2 = static_cast<std::uint32_t>(20 + data.size());
+  wire::encode(header, answer.mad.bytes.data());
+  return answer;
+}
+
+std::vector<NodeRecord> numbered(std::size_t count) {
+  std::vector<NodeRecord> records(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    records[i].lid = Lid{static_cast<std::uint16_t>(i + 1)};
+    records[i].node_info.node_guid = Guid{0x100 + i};
+    records[i].node_description.text[0] = static_cast<char>('a' + i % 26);
+  }
+  return records;
+}
+
+TEST(SaClient, ReadsTablesOfEveryLength) {
+  for (const std::size_t count : {0U, 1U, 2U, 17U}) {
+    for (const std::size_t stride : {112U, 120U}) {  // an SA may know more fields than we do
+      Echo echo([&](const mad::Packet& request) {
+        return table_answer(request, numbered(count), stride);
+      });
+      mad::Session session(echo, {}, [&] { return echo.now; });
+      SaClient sa(session, {Lid{5}, Sl{1}, 42});
+      const auto records = sa.get_table(NodeRecord{}, 0);
+      ASSERT_TRUE(records) << records.error().message;
+      EXPECT_TRUE(*records == numbered(count)) << count << " of " << stride;
+      ASSERT_THAT(echo.specs, SizeIs(1));
+      EXPECT_EQ(echo.specs[0].rmpp, mad::AgentSpec::Rmpp::Kernel);
+      EXPECT_EQ(echo.specs[0].class_version, 2);
+    }
+  }
+}
+
+TEST(SaClient, AsksTheSaByItsAddressAndKey) {
+  Echo echo([](const mad::Packet& request) {
+    auto answer = answer_to(request, wire::Method::GetResp);
+    PathRecord path;
+    path.dlid = Lid{9};
+    wire::set_body(answer.mad, path);
+    return answer;
+  });
+  mad::Session session(echo, {}, [&] { return echo.now; });
+  SaClient sa(session, {Lid{5}, Sl{3}, 42});
+  PathRecord wanted;
+  wanted.slid = Lid{7};
+  const auto path = sa.get(wanted, component::kPathSlid);
+  ASSERT_TRUE(path);
+  EXPECT_EQ(path->dlid, Lid{9});
+  ASSERT_THAT(echo.sent, SizeIs(1));
+  const auto& packet = echo.sent[0];
+  EXPECT_EQ(packet.address.lid, Lid{5});
+  EXPECT_EQ(packet.address.sl, Sl{3});
+  EXPECT_EQ(packet.address.qpn, 1U);
+  EXPECT_EQ(packet.address.q_key, 0x80010000U);
+  EXPECT_EQ(packet.mad.get<&wire::MadHeader::class_version>(), 2);
+  EXPECT_EQ(packet.mad.attribute_id(), 0x0035);
+  EXPECT_EQ(packet.mad.get<&wire::SaHeader::sm_key>(), 42U);
+  EXPECT_EQ(packet.mad.get<&wire::SaHeader::component_mask>(), 1U << 5);
+  EXPECT_EQ(wire::body<PathRecord>(packet.mad).slid, Lid{7});
+}
+
+TEST(SaClient, AStatusIsARefusalWithItsName) {
+  Echo echo([](const mad::Packet& request) {
+    return answer_to(request, wire::Method::GetTableResp, wire::status::kSaReqDenied);
+  });
+  mad::Session session(echo, {}, [&] { return echo.now; });
+  SaClient sa(session, {Lid{5}, Sl{0}, 0});
+  const auto records = sa.get_table(NodeRecord{}, 0);
+  ASSERT_FALSE(records);
+  EXPECT_EQ(records.error().kind, ErrorKind::Refused);
+  EXPECT_EQ(records.error().mad_status, wire::status::kSaReqDenied);
+  EXPECT_THAT(records.error().message, HasSubstr("NodeRecord"));
+  EXPECT_THAT(records.error().message, HasSubstr("0x0700 (request denied)"));
+}
+
+TEST(SaClient, ARecordTooShortIsMalformed) {
+  Echo echo([](const mad::Packet& request) {
+    auto answer = table_answer(request, numbered(2), 112);
+    answer.mad.set<&wire::SaHeader::attribute_offset>(std::uint16_t{4});
+    return answer;
+  });
+  mad::Session session(echo, {}, [&] { return echo.now; });
+  SaClient sa(session, {Lid{5}, Sl{0}, 0});
+  const auto records = sa.get_table(NodeRecord{}, 0);
+  ASSERT_FALSE(records);
+  EXPECT_EQ(records.error().kind, ErrorKind::Malformed);
+}
+
+TEST(SaClient, ASilentSaIsATimeout) {
+  Echo echo([](const mad::Packet&) { return std::nullopt; });
+  mad::Session session(echo, {}, [&] { return echo.now; });
+  SaClient sa(session, {Lid{5}, Sl{0}, 0});
+  const auto info = sa.class_port_info();
+  ASSERT_FALSE(info);
+  EXPECT_EQ(info.error().kind, ErrorKind::TimedOut);
+  EXPECT_GE(echo.sent.size(), 8U) << "asked again before giving up";
+}
+
+TEST(SaClient, APortWithoutSmKnowsNoSa) {
+  mad::PortFacts facts;
+  facts.device = "mlx5_0";
+  facts.port_num = 1;
+  const auto none = sa_address(facts);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::Unavailable);
+  EXPECT_THAT(none.error().message, HasSubstr("mlx5_0"));
+  facts.sm_lid = Lid{3};
+  facts.sm_sl = Sl{2};
+  const auto address = sa_address(facts, 7);
+  ASSERT_TRUE(address);
+  EXPECT_EQ(address->lid, Lid{3});
+  EXPECT_EQ(address->sl, Sl{2});
+  EXPECT_EQ(address->sm_key, 7U);
+}
+
+TEST(PmaClient, ReadsCountersAndNeverSets) {
+  Echo echo([](const mad::Packet& request) {
+    auto answer = answer_to(request, wire::Method::GetResp);
+    auto counters = wire::body<wire::PortCountersExtended>(request.mad);
+    counters.port_rcv_pkts = 0x123456789AULL;
+    wire::set_body(answer.mad, counters);
+    return answer;
+  });
+  mad::Session session(echo, {}, [&] { return echo.now; });
+  const auto counters = PmaClient(session).port_counters_extended(Lid{4}, 17);
+  ASSERT_TRUE(counters);
+  EXPECT_EQ(counters->port_rcv_pkts, 0x123456789AULL);
+  ASSERT_THAT(echo.sent, SizeIs(1));
+  EXPECT_EQ(echo.sent[0].mad.method(), wire::Method::Get);
+  EXPECT_EQ(echo.sent[0].mad.attribute_id(), 0x001D);
+  EXPECT_EQ(echo.sent[0].mad.bytes[65], std::byte{17}) << "PortSelect";
+}
+
+TEST(PmaClient, CountersOfAnotherPortAreNotOurs) {
+  Echo echo([](const mad::Packet& request) {
+    auto answer = answer_to(request, wire::Method::GetResp);
+    wire::PortCounters counters;
+    counters.port_select = PortNum{3};
+    wire::set_body(answer.mad, counters);
+    return answer;
+  });
+  mad::Session session(echo, {}, [&] { return echo.now; });
+  const auto counters = PmaClient(session).port_counters(Lid{4}, 2);
+  ASSERT_FALSE(counters);
+  EXPECT_EQ(counters.error().kind, ErrorKind::Malformed);
+}
+
+TEST(SmpClient, SaysWhatWasRefusedByWhom) {
+  Echo echo([](const mad::Packet& request) {
+    return answer_to(request, wire::Method::GetResp, wire::status::kBadAttribute);
+  });
+  mad::Session session(echo, {}, [&] { return echo.now; });
+  SmpClient smp(session);
+  const auto by_lid = smp.switch_info(Lid{12});
+  ASSERT_FALSE(by_lid);
+  EXPECT_EQ(by_lid.error().kind, ErrorKind::Refused);
+  EXPECT_THAT(by_lid.error().message, HasSubstr("LID 12"));
+  EXPECT_THAT(by_lid.error().message, HasSubstr("0x000c"));
+}
+
+}  // namespace
+}  // namespace ib::query
