@@ -345,7 +345,11 @@ void append_opensm_fdbs(std::string& out, const fabric::CompactGraph& graph,
     return kFar;
   };
 
-  for (SwitchIndex s = 0; s < switches; ++s) {
+  std::vector<SwitchIndex> order(switches);  // by GUID, as OpenSM has them
+  for (SwitchIndex s = 0; s < switches; ++s) order[s] = s;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](auto a, auto b) { return graph.guid(a) < graph.guid(b); });
+  for (const SwitchIndex s : order) {
     out += "dump_ucast_routes: Switch 0x";
     hex(out, graph.guid(s).value, 16);
     out += "\nLID    : Port : Hops : Optimal\n";

@@ -2,6 +2,7 @@
 // ibroutes: dumps forwarding tables, and says whether they are any good.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -151,15 +152,17 @@ int run_dump(int argc, const char* const* argv) {
   TableReaderOptions reader;
   reader.multicast = true;
   int status = 0;
-  const auto source = load(options, reader, {}, status);
+  auto source = load(options, reader, {}, status);
   if (!source) return status;
+  std::stable_sort(source->tables.begin(), source->tables.end(),
+                   [](const auto& a, const auto& b) { return a.guid < b.guid; });
   const fabric::CompactGraph graph(source->fabric);
   const auto linear = routes::linear_tables(graph, source->tables);
   const routes::DestinationNames names(source->fabric);
   std::string lst, lfts, fdbs, mcfdbs;
   routes::append_subnet_lst(lst, source->fabric, source->sm_lid);
   routes::append_opensm_fdbs(fdbs, graph, linear);
-  for (auto table : source->tables) {
+  for (auto& table : source->tables) {
     // OpenSM addresses switches by LID here, where dump_fts has a directed route.
     const auto node = source->fabric.find_node(table.guid);
     if (node) table.address = "Lid " + to_string(source->fabric.port(*node, 0).lid);
