@@ -47,8 +47,8 @@ std::optional<Figures> lftcheck(const fabric::Fabric& fabric, const fabric::Comp
     routes::append_dump_fts_lft(dump, one, names);
   write_file(scratch / "lfts", dump);
   const std::string text =
-      output_of("/usr/bin/python3 '" + script.string() + "' '" + (scratch / "topology").string() + "' '" +
-                (scratch / "lfts").string() + "' --json");
+      output_of("/usr/bin/python3 '" + script.string() + "' '" + (scratch / "topology").string() +
+                "' '" + (scratch / "lfts").string() + "' --json");
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (json.is_discarded()) throw std::runtime_error("lftcheck.py printed: " + text);
   return Figures{json["pairs"],
