@@ -125,6 +125,7 @@ class GraphWriter {
       : picture_(picture), dot_(layout_engine(picture, options) == "dot") {
     for (const Vertex& v : picture.vertices) widest_ = std::max(widest_, ++in_tier_[v.tier]);
     sideways_ = dot_ && widest_ > kWidestUpright;
+    find_usual_numbers();
   }
 
   Graph write() {
@@ -236,6 +237,18 @@ class GraphWriter {
     return text;
   }
 
+  /// What a line without a number stands for.
+  std::string unmarked() const {
+    if (!counts_beside_lines() || !dot_) return "";
+    std::string text;
+    for (const auto& [tiers, cables] : usual_) {
+      if (cables == 1) continue;
+      text += (text.empty() ? "; unmarked: " : ", ") + std::to_string(cables) + " from tier " +
+              std::to_string(tiers.first + 1) + " to " + std::to_string(tiers.second + 1);
+    }
+    return text.empty() ? "; unmarked: 1" : text + ", else 1";
+  }
+
   std::string legend() const {
     std::string text;
     if (picture_.layered) {
@@ -270,8 +283,8 @@ class GraphWriter {
       text += entry(kDegradedColour, 4, "degraded, dashed (" + std::to_string(degraded) + ")");
     }
     if (most > 1) {
-      text += "<TD BORDER=\"0\">line width: 1 to " + std::to_string(most) +
-              " cables in parallel, by number</TD>";
+      text += "<TD BORDER=\"0\">line width: 1 to " + std::to_string(most) + " cables in parallel" +
+              unmarked() + "</TD>";
     }
     return text;
   }
@@ -400,7 +413,7 @@ class GraphWriter {
     std::snprintf(width, sizeof width, "%.1f",
                   std::min(6.0, 0.4 + 0.4 * (bundle.cables + (bundle.degraded ? 2 : 0))));
     set(edge, "penwidth", width);
-    if (bundle.cables > 1) label_count(edge, bundle);
+    label_count(edge, bundle);
     std::string ports;
     for (std::size_t i = 0; i < std::min<std::size_t>(bundle.lower_ports.size(), 12); ++i) {
       ports += (i == 0 ? "" : ",") + std::to_string(bundle.lower_ports[i].port);
@@ -419,17 +432,41 @@ class GraphWriter {
   }
 
   /// A label of the edge takes part in the layout; among many edges the number stands on the line
-  /// near its upper end instead, at one of four distances so that neighbours do not cover it.
+  /// near its upper end instead, at one of four distances so that neighbours do not cover it, and
+  /// only where it is not what the legend calls usual.
   void label_count(Agedge_t* edge, const Bundle& bundle) {
-    if (picture_.bundles.size() <= kLabelledEdgesMax) {
-      set(edge, "label", "\xC3\x97" + std::to_string(bundle.cables));
+    if (!counts_beside_lines()) {
+      if (bundle.cables > 1) set(edge, "label", "\xC3\x97" + std::to_string(bundle.cables));
       return;
     }
-    if (!dot_) return;
+    if (!dot_ || bundle.cables == usual_cables(bundle)) return;
     static constexpr const char* kDistances[] = {"3", "5", "7", "9"};
     set(edge, "headlabel", std::to_string(bundle.cables));
     set(edge, "labelangle", "0");
     set(edge, "labeldistance", kDistances[labels_at_[bundle.upper]++ % std::size(kDistances)]);
+  }
+
+  bool counts_beside_lines() const { return picture_.bundles.size() > kLabelledEdgesMax; }
+
+  using Tiers = std::pair<unsigned, unsigned>;
+  Tiers tiers_of(const Bundle& bundle) const {
+    return {picture_.vertices[bundle.lower].tier, picture_.vertices[bundle.upper].tier};
+  }
+  unsigned usual_cables(const Bundle& bundle) const {
+    const auto it = usual_.find(tiers_of(bundle));
+    return it == usual_.end() ? 1 : it->second;
+  }
+  /// Between two tiers: the number that most of the bundles have, where most have the same.
+  void find_usual_numbers() {
+    std::map<Tiers, std::map<unsigned, std::size_t>> numbers;
+    for (const Bundle& b : picture_.bundles) ++numbers[tiers_of(b)][b.cables];
+    for (const auto& [tiers, counts] : numbers) {
+      std::size_t all = 0;
+      for (const auto& [ignored, n] : counts) all += n;
+      for (const auto& [cables, n] : counts) {
+        if (n * 5 > all * 3) usual_[tiers] = cables;
+      }
+    }
   }
 
   const Picture& picture_;
@@ -438,6 +475,7 @@ class GraphWriter {
   std::size_t widest_{0};
   std::map<unsigned, std::size_t> in_tier_;
   std::map<std::size_t, std::size_t> labels_at_;  // by upper vertex
+  std::map<Tiers, unsigned> usual_;
   Graph graph_;
   std::vector<Agnode_t*> nodes_;
   std::map<std::size_t, Agraph_t*> clusters_;
