@@ -30,9 +30,13 @@ CtlResult usage(const std::string& message) { return {2, message + "\n"}; }
 CtlResult refused(const Error& error) { return {2, error.message + "\n"}; }
 
 /// The answer in JSON: doc/formats.md's frame and what is particular to the command.
-CtlResult in_json(const std::string& schema, Json fields) {
-  Json whole = {
-      {"schema", "ibkit.ibfabric." + schema + "/1"}, {"complete", true}, {"errors", Json::array()}};
+CtlResult in_json(const std::string& verb, Json fields) {
+  Json whole = {{"schema", "ibkit.ibfabric/1"},
+                {"tool", "ibfabric"},
+                {"version", IBKIT_VERSION},
+                {"command", verb},
+                {"complete", true},
+                {"errors", Json::array()}};
   for (auto& [key, value] : fields.items()) whole[key] = std::move(value);
   return {0, whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"};
 }
@@ -277,16 +281,16 @@ CtlResult Control::show(const CtlCommand& command) {
       entry["sm_lid"] = info.master_sm_lid.value;
       entry["capability_mask"] = info.capability_mask;
     }
-    if (p != 0) {
+    if (p != 0 && info.port_physical_state == ib::wire::PhysState::LinkUp) {
       entry["width"] = ib::wire::width_name(ib::wire::active_width(info));
       entry["speed"] = ib::wire::speed_name(ib::wire::active_speed(info));
       entry["neighbor_mtu"] = ib::wire::mtu_bytes(info.neighbor_mtu);
       entry["operational_vls"] = ib::wire::data_vls(info.operational_vls);
-      if (const auto peer = fabric.port(port).peer) {
-        entry["peer"] = {{"name", ib::printable(fabric.node(peer.node).description)},
-                         {"guid", ib::to_string(fabric.node(peer.node).guid)},
-                         {"port", peer.port}};
-      }
+    }
+    if (const auto peer = fabric.port(port).peer) {
+      entry["peer"] = {{"name", ib::printable(fabric.node(peer.node).description)},
+                       {"guid", ib::to_string(fabric.node(peer.node).guid)},
+                       {"port", peer.port}};
     }
     ports.push_back(std::move(entry));
   }
@@ -305,7 +309,7 @@ CtlResult Control::show(const CtlCommand& command) {
                      " ports " + std::to_string(node.num_ports) + "\n";
   for (const Json& p : ports) {
     char line[160];
-    std::snprintf(line, sizeof line, "%4u %-8s %-10s", p["port"].get<unsigned>(),
+    std::snprintf(line, sizeof line, "%4u %-8s %s", p["port"].get<unsigned>(),
                   p["state"].get<std::string>().c_str(),
                   p["phys_state"].get<std::string>().c_str());
     text += line;

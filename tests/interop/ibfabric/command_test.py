@@ -163,7 +163,8 @@ class Ctl(unittest.TestCase):
         with Fabric("fat-tree", "--radix", "4") as f:
             by_name = json.loads(f.ctl("show", "leaf-001", "--json").stdout)
             self.assertEqual(by_name["node"]["type"], "Switch")
-            self.assertTrue(by_name["schema"] and by_name["complete"])
+            self.assertEqual(by_name["schema"], "ibkit.ibfabric/1")
+            self.assertTrue(by_name["complete"])
             self.assertEqual(by_name["errors"], [])
             for other in (by_name["node"]["id"], by_name["node"]["guid"]):
                 self.assertEqual(json.loads(f.ctl("show", other, "--json").stdout), by_name)
