@@ -291,8 +291,11 @@ std::optional<Finding> explain(const fabric::Fabric& fabric, const Terrain& terr
     const std::string here = switch_name(fabric, graph, s);
     if (s == destination.leaf) {
       if (port == destination.port) return std::nullopt;
-      finding.message = fmt::format("{} is not delivered: {} sends it out of port {} instead of {}",
-                                    target, here, port, destination.port);
+      finding.message =
+          port == kNoPort
+              ? fmt::format("{} is not delivered: {} has no entry", target, here)
+              : fmt::format("{} is not delivered: {} sends it out of port {} instead of {}", target,
+                            here, port, destination.port);
       return finding;
     }
     const std::uint32_t arc = terrain.arc(s, port);

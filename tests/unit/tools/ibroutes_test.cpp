@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// ibroutes: reading tables from a simulated fabric in virtual time, following them, and the
+// program itself on files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <nlohmann/json.hpp>
+
+#include "libdiag/discover/sweep.h"
+#include "libdiag/fabric/generate.h"
+#include "libdiag/fabric/topology_text.h"
+#include "libdiag/route/plan.h"
+#include "libdiag/sim/host_port.h"
+#include "tests/unit/routes/judge.h"
+#include "tools/ibroutes/path.h"
+#include "tools/ibroutes/table_reader.h"
+
+namespace ib::tools {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+/// A fabric whose switches were programmed with minhop's tables and one multicast group.
+struct Programmed {
+  route::Plan plan;
+  sim::World world;
+  std::unique_ptr<sim::HostPort> port;
+  mad::Session session;
+  discover::Observed observed;
+
+  static sim::ModelOptions keep_lids() {
+    sim::ModelOptions options;
+    options.keep_lids = true;
+    return options;
+  }
+  fabric::PortRef first_host() const {
+    for (fabric::NodeIndex n = 0;; ++n)
+      if (!plan.fabric.node(n).is_switch()) return {n, 1};
+  }
+
+  explicit Programmed(fabric::Fabric fabric, std::uint16_t top = 0)
+      : plan(route::plan_routes(std::move(fabric)).value()),
+        world(plan.fabric, keep_lids()),
+        port(world.open(first_host())),
+        session(*port, {}, world.clock()) {
+    sweep();
+    for (fabric::NodeIndex n = 0; n < observed.nodes.size(); ++n)
+      if (observed.fabric.node(n).is_switch()) program(n, top);
+    sweep();  // LinearFDBTop anew
+  }
+
+  void sweep() {
+    discover::Sweep machine;
+    ASSERT_TRUE(session.run(machine).has_value());
+    observed = machine.take_observed();
+    ASSERT_THAT(observed.troubles, IsEmpty());
+  }
+
+  void set(fabric::NodeIndex n, std::uint16_t attribute, std::uint32_t modifier,
+           const auto& value) {
+    auto request =
+        mad::smp_request(0, 1, observed.nodes[n].route, wire::Method::Set, attribute, modifier);
+    wire::set_body(request.mad, value);
+    const auto reply = session.call(std::move(request));
+    ASSERT_TRUE(reply.has_value()) << reply.error().message;
+    ASSERT_EQ(reply->mad.status(), 0);
+  }
+
+  void program(fabric::NodeIndex n, std::uint16_t top) {
+    const auto s = plan.graph.switch_of(*plan.fabric.find_node(observed.fabric.node(n).guid));
+    auto info = *observed.nodes[n].switch_info;
+    info.linear_fdb_top = top != 0 ? top : plan.graph.max_lid().value;
+    set(n, wire::attr::kSwitchInfo, 0, info);
+    const auto row = plan.routes.lfts.row(s);
+    for (std::uint32_t block = 0; block <= info.linear_fdb_top / 64U; ++block) {
+      wire::LinearForwardingTable lft;
+      for (std::size_t i = 0; i < 64; ++i)
+        lft.port[i] = block * 64 + i < row.size() ? row[block * 64 + i] : routes::kNoPort;
+      if (block == info.linear_fdb_top / 64U) lft.port[info.linear_fdb_top % 64U] = 1;
+      if (top == 0 && block == plan.graph.max_lid().value / 64U)
+        lft.port[plan.graph.max_lid().value % 64U] = row[plan.graph.max_lid().value];
+      set(n, wire::attr::kLinearForwarding, block, lft);
+    }
+    wire::MulticastForwardingTable mft;
+    mft.port_mask[3] = 0x0006;
+    set(n, wire::attr::kMulticastForwarding, 0, mft);
+  }
+};
+
+fabric::Fabric small_tree() {
+  fabric::FatTree kind;
+  kind.radix = 8;
+  return fabric::generate(kind).value();
+}
+
+TEST(TableReader, ReadsWhatIsProgrammed) {
+  Programmed net(small_tree());
+  TableReaderOptions options;
+  options.multicast = true;
+  TableReader reader(net.observed, options);
+  ASSERT_TRUE(net.session.run(reader).has_value());
+  EXPECT_THAT(reader.errors(), IsEmpty());
+  const auto tables = reader.take_tables();
+  ASSERT_THAT(tables, SizeIs(12));
+  EXPECT_EQ(routes::linear_tables(net.plan.graph, tables), net.plan.routes.lfts);
+  for (const auto& table : tables) {
+    ASSERT_THAT(table.mft, SizeIs(1));
+    EXPECT_EQ(table.mft.begin()->first, Lid{0xC003});
+    EXPECT_TRUE(table.mft.begin()->second.test(1) && table.mft.begin()->second.test(2));
+    EXPECT_THAT(table.address, StartsWith("DR path slid 0; dlid 0; 0,1"));
+  }
+}
+
+TEST(TableReader, ReadsATopThatIsAMultipleOf64) {
+  Programmed net(small_tree(), 128);
+  TableReader reader(net.observed, {});
+  ASSERT_TRUE(net.session.run(reader).has_value());
+  EXPECT_EQ(reader.blocks(), 12U * 3);
+  for (const auto& table : reader.take_tables()) {
+    ASSERT_THAT(table.lft, SizeIs(129));
+    EXPECT_EQ(table.lft[128], 1);
+  }
+}
+
+TEST(TableReader, ReadsOnlyTheBlocksThatAreAskedFor) {
+  Programmed net(small_tree(), 200);
+  TableReaderOptions options;
+  options.first = options.last = Lid{70};
+  TableReader reader(net.observed, options);
+  EXPECT_EQ(reader.blocks(), 12U);
+  options.only = 1;
+  TableReader one(net.observed, options);
+  EXPECT_EQ(one.blocks(), net.observed.fabric.node(1).is_switch() ? 1U : 0U);
+}
+
+TEST(TableReader, ABlockThatIsNotAnsweredIsNamedAndLeavesNothingStale) {
+  Programmed net(small_tree());
+  fabric::NodeIndex silent = 0;  // the last switch of the sweep: nobody is behind it alone
+  for (fabric::NodeIndex n = 0; n < net.observed.nodes.size(); ++n)
+    if (net.observed.fabric.node(n).is_switch()) silent = n;
+  const Guid guid = net.observed.fabric.node(silent).guid;
+  net.world.model().set_behaviour(*net.plan.fabric.find_node(guid), sim::Behaviour::Silent);
+  TableReader reader(net.observed, {});
+  ASSERT_TRUE(net.session.run(reader).has_value());
+  ASSERT_THAT(reader.errors(), SizeIs(1));
+  EXPECT_THAT(reader.errors()[0], AllOf(HasSubstr("LFT block 0 of "), HasSubstr(to_string(guid)),
+                                        HasSubstr("is not read")));
+  std::size_t whole = 0;
+  for (const auto& table : reader.take_tables()) {
+    const bool empty = std::all_of(table.lft.begin(), table.lft.end(),
+                                   [](auto port) { return port == routes::kNoPort; });
+    EXPECT_EQ(empty, table.guid == guid);
+    whole += !empty;
+  }
+  EXPECT_EQ(whole, 11U);
+}
+
+TEST(Path, FollowsTheTablesAndSaysWhereTheyBreak) {
+  const auto plan = route::plan_routes(small_tree()).value();
+  auto tables = routes::switch_tables(plan.fabric, plan.graph, plan.routes.lfts);
+  std::vector<fabric::Destination> hosts;
+  for (const auto& d : plan.graph.destinations())
+    if (!d.is_switch()) hosts.push_back(d);
+  const auto from = hosts.front().end_port;
+  const auto& to = hosts.back();
+  const auto good = follow(plan.fabric, tables, from, to.lid);
+  EXPECT_TRUE(good.arrives()) << good.failure;
+  EXPECT_THAT(good.steps, SizeIs(5));  // host, leaf, spine, leaf, host
+  EXPECT_THAT(path_text(plan.fabric, good), AllOf(StartsWith("From ca {0x"), HasSubstr("\nTo ca")));
+
+  const auto itself = follow(plan.fabric, tables, from, plan.fabric.port(from).lid);
+  EXPECT_TRUE(itself.arrives());
+  EXPECT_THAT(itself.steps, SizeIs(1));
+
+  tables[to.leaf].lft[to.lid.value] = routes::kNoPort;
+  const auto gap = follow(plan.fabric, tables, from, to.lid);
+  EXPECT_THAT(gap.failure, HasSubstr("has no entry for LID"));
+  EXPECT_THAT(gap.steps, SizeIs(4));  // every hop up to the failure
+  // The last leaf sends it back up: the walk must notice.
+  for (const auto& arc : plan.graph.arcs(to.leaf))
+    if (plan.graph.node_of(arc.to) == gap.steps[2].node)
+      tables[to.leaf].lft[to.lid.value] = arc.out_port;
+  EXPECT_THAT(follow(plan.fabric, tables, from, to.lid).failure, StartsWith("loop: "));
+  EXPECT_THAT(follow(plan.fabric, tables, from, Lid{9999}).failure, HasSubstr("nobody has LID"));
+}
+
+// ---- the program, on files
+
+struct Ran {
+  std::string out;
+  int status;
+};
+Ran ibroutes(const std::string& arguments) {
+  const std::string text =
+      judge::output_of(IBKIT_BIN_DIR "/ibroutes " + arguments + " 2>&1; printf '\\nstatus %d' $?");
+  const std::size_t at = text.rfind("\nstatus ");
+  return {text.substr(0, at), std::stoi(text.substr(at + 8))};
+}
+const std::string kNet4 = IBKIT_SOURCE_DIR "/tests/golden/net4/";
+
+TEST(Ibroutes, VerifiesFiles) {
+  for (const std::string tables : {"dump_fts", "opensm-lfts.dump", "opensm.fdbs"}) {
+    const Ran ran = ibroutes("verify --from " + kNet4 + "topology," + kNet4 + tables);
+    EXPECT_EQ(ran.status, 0) << ran.out;
+    EXPECT_EQ(ran.out,
+              "pairs: 22\nunreachable: 0\nloops: 0\ncredit-loop-channels: 0\nload-max: 4\n"
+              "load-mean: 4.0\n");
+  }
+}
+
+TEST(Ibroutes, JsonOfAVerdictHasItsFields) {
+  const Ran ran = ibroutes("verify --json --from " + kNet4 + "topology," + kNet4 + "dump_fts");
+  EXPECT_EQ(ran.status, 0);
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(json["schema"], "ibkit/ibroutes/1");
+  EXPECT_EQ(json["what"], "verdict");
+  EXPECT_EQ(json["complete"], true);
+  EXPECT_TRUE(json["errors"].empty());
+  EXPECT_EQ(json["pairs"], 22);
+  EXPECT_EQ(json["load_max"], 4);
+  EXPECT_TRUE(json["findings"].is_array());
+}
+
+TEST(Ibroutes, JsonOfTablesAndPaths) {
+  const std::string from = " --json --from " + kNet4 + "topology," + kNet4 + "dump_fts";
+  const auto tables = nlohmann::json::parse(ibroutes(from).out);
+  EXPECT_EQ(tables["what"], "tables");
+  ASSERT_EQ(tables["switches"].size(), 3U);
+  EXPECT_EQ(tables["switches"][0]["guid"], "0x0000000000000210");
+  EXPECT_EQ(tables["switches"][0]["lft"][2], 11);
+  EXPECT_EQ(tables["switches"][0]["lft"][0], 255);
+  EXPECT_EQ(tables["destinations"].size(), 7U);
+  const auto path = nlohmann::json::parse(ibroutes("path 2 12" + from).out);
+  EXPECT_EQ(path["what"], "path");
+  EXPECT_EQ(path["arrives"], true);
+  EXPECT_EQ(path["steps"].size(), 5U);
+  EXPECT_EQ(path["steps"][1]["out_port"], 12);
+}
+
+TEST(Ibroutes, StatusesSayWhatHappened) {
+  EXPECT_EQ(ibroutes("--help").status, 0);
+  EXPECT_EQ(ibroutes("verify --help").status, 0);
+  EXPECT_EQ(ibroutes("--no-such-option").status, 2);
+  EXPECT_EQ(ibroutes("verify --from nothing").status, 2);
+  EXPECT_EQ(ibroutes("verify --from " + kNet4 + "topology,/does/not/exist").status, 2);
+  const Ran bad = ibroutes("verify --from " + kNet4 + "topology," + kNet4 + "topology");
+  EXPECT_EQ(bad.status, 2);
+  EXPECT_THAT(bad.out, HasSubstr("topology:6:1: expected the header or a row"));
+
+  // One switch's table is missing: incomplete, whatever the rest says.
+  const judge::Scratch scratch;
+  const std::string dump = judge::read_file(kNet4 + "dump_fts");
+  judge::write_file(scratch / "part", dump.substr(0, dump.find("Unicast", 10)));
+  const std::string part = kNet4 + "topology," + (scratch / "part").string();
+  const Ran missing = ibroutes("verify --from " + part);
+  EXPECT_EQ(missing.status, 3) << missing.out;
+  EXPECT_THAT(missing.out, HasSubstr("no table of 'spine'"));
+
+  // A wrong entry is a finding.
+  std::string wrong = dump;
+  wrong.replace(wrong.find("0x0002 001"), 10, "0x0002 009");
+  judge::write_file(scratch / "wrong", wrong);
+  const std::string files = kNet4 + "topology," + (scratch / "wrong").string();
+  const Ran found = ibroutes("verify --from " + files);
+  EXPECT_EQ(found.status, 1);
+  EXPECT_THAT(found.out, AllOf(HasSubstr("unreachable: 1\n"), HasSubstr("must: LID 2 ('host-1")));
+  const Ran path = ibroutes("path 12 2 --from " + files);
+  EXPECT_EQ(path.status, 1);
+  EXPECT_THAT(path.out, HasSubstr("BROKEN: "));
+}
+
+TEST(Ibroutes, WritesOpensmsFiles) {
+  const judge::Scratch scratch;
+  const std::string dir = (scratch / "dump").string();
+  const Ran ran = ibroutes("dump --format opensm " + dir + " --from " + kNet4 + "topology," +
+                           kNet4 + "dump_fts");
+  EXPECT_EQ(ran.status, 0) << ran.out;
+  for (const char* name : {"opensm-lfts.dump", "opensm.fdbs"})
+    EXPECT_EQ(judge::read_file(dir + "/" + name), judge::read_file(kNet4 + name)) << name;
+  EXPECT_EQ(judge::read_file(dir + "/opensm.mcfdbs"), "");
+  EXPECT_THAT(judge::read_file(dir + "/opensm-subnet.lst"), StartsWith("{ CA Ports:01 "));
+}
+
+}  // namespace
+}  // namespace ib::tools
