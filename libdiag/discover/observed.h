@@ -69,7 +69,7 @@ struct Trouble {
 std::string_view trouble_name(Trouble::Kind kind);  // "silent", "duplicate GUID", ...
 
 struct Observed {
-  fabric::Fabric fabric;            // nodes in the order of discovery; node 0 is the local one
+  fabric::Fabric fabric;            // nodes by GUID once complete; in order of discovery before
   std::vector<ObservedNode> nodes;  // by NodeIndex
   std::vector<ObservedPort> ports;  // all ports of all nodes; index by port_index()
   std::vector<Trouble> troubles;    // in a stable order

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "libdiag/base/text.h"
@@ -539,6 +540,7 @@ struct Sweep::Impl {
       return std::pair(a.route, a.port) < std::pair(b.route, b.port);
     });
     seen.complete = true;
+    sort_nodes();
     finished = true;
   }
 
@@ -595,6 +597,38 @@ struct Sweep::Impl {
     }
   }
 
+  /// Nodes by GUID: what is built on this must not depend on whose answer came first.
+  void sort_nodes() {
+    const auto count = static_cast<NodeIndex>(seen.nodes.size());
+    std::vector<NodeIndex> order(count), place(count);
+    std::iota(order.begin(), order.end(), NodeIndex{0});
+    std::ranges::sort(order, {}, [&](NodeIndex n) { return seen.fabric.node(n).guid; });
+    for (NodeIndex i = 0; i < count; ++i) place[order[i]] = i;
+    const auto moved = [&](PortRef p) { return p ? PortRef{place[p.node], p.port} : p; };
+
+    Observed sorted;
+    sorted.ports.reserve(seen.ports.size());
+    sorted.nodes.reserve(count);
+    for (const NodeIndex old : order) {
+      const NodeIndex n = sorted.fabric.add_node(seen.fabric.node(old));
+      for (unsigned p = 0; p <= seen.fabric.node(old).num_ports; ++p) {
+        fabric::Port port = seen.fabric.port(old, p);
+        port.peer = moved(port.peer);
+        sorted.fabric.port(n, p) = port;
+        sorted.ports.push_back(seen.port({old, static_cast<std::uint8_t>(p)}));
+      }
+      sorted.nodes.push_back(std::move(seen.nodes[old]));
+    }
+    sorted.fabric.initiated_from_node = seen.fabric.initiated_from_node;
+    sorted.fabric.initiated_from_port = seen.fabric.initiated_from_port;
+    sorted.fabric.reindex();
+    sorted.troubles = std::move(seen.troubles);
+    for (Trouble& t : sorted.troubles) t.behind = moved(t.behind);
+    sorted.local_port = moved(seen.local_port);
+    sorted.complete = seen.complete;
+    seen = std::move(sorted);
+  }
+
   void connect() {
     for_each_claim([&](PortRef a, PortRef b) {
       const PortRef back = claim[seen.port_index(b)];
@@ -612,7 +646,6 @@ struct Sweep::Impl {
       if (seen.port(a).fdr10 || seen.port(b).fdr10) speed = wire::LinkSpeed::Fdr10;
       seen.fabric.connect(a, b, told.width, speed);
     });
-    seen.fabric.reindex();
   }
 };
 
