@@ -55,7 +55,7 @@ void print_text(std::ostream& out, const PlanCommand& command, const ib::route::
 void print_json(std::ostream& out, const PlanCommand& command, const ib::route::Plan& plan) {
   const auto& v = plan.verdict;
   ib::report::JsonWriter json;
-  ib::report::begin_document(json, {"ibkit/ibsm-plan/1", "ibsm", command.version, true, {}});
+  ib::report::begin_document(json, {"ibkit.ibsm-plan/1", "ibsm", command.version, true, {}});
   json.field("topology", command.topology)
       .field("switches", plan.fabric.count(NodeType::Switch))
       .field("cas", plan.fabric.count(NodeType::ChannelAdapter))
@@ -89,7 +89,7 @@ void print_json(std::ostream& out, const PlanCommand& command, const ib::route::
     json.end_array().end_object();
   }
   json.end_array().end_object();
-  out << json.take() << '\n';
+  out << json.take();
 }
 
 bool write_lfts(const std::string& path, const ib::route::Plan& plan) {

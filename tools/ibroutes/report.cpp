@@ -11,7 +11,7 @@ namespace {
 report::JsonWriter begin(const Source& source, const char* what, const std::string& version) {
   report::JsonWriter json;
   report::begin_document(
-      json, {"ibkit/ibroutes/1", "ibroutes", version, source.complete(), source.errors});
+      json, {"ibkit.ibroutes/1", "ibroutes", version, source.complete(), source.errors});
   json.field("what", what);
   return json;
 }
@@ -94,7 +94,7 @@ std::string tables_json(const Source& source, bool unicast, bool multicast,
   json.end_array();
   write_destinations(json, source.fabric);
   json.end_object();
-  return json.take() + '\n';
+  return json.take();
 }
 
 std::string verdict_text(const routes::Verdict& verdict) {
@@ -131,7 +131,7 @@ std::string verdict_json(const Source& source, const fabric::CompactGraph& graph
     json.end_array().end_object();
   }
   json.end_array().end_object();
-  return json.take() + '\n';
+  return json.take();
 }
 
 std::string path_json(const Source& source, const TablePath& path, const std::string& version) {
@@ -152,7 +152,7 @@ std::string path_json(const Source& source, const TablePath& path, const std::st
         .end_object();
   }
   json.end_array().end_object();
-  return json.take() + '\n';
+  return json.take();
 }
 
 }  // namespace ib::tools

@@ -218,7 +218,7 @@ TEST(Ibroutes, JsonOfAVerdictHasItsFields) {
   const Ran ran = ibroutes("verify --json --from " + kNet4 + "topology," + kNet4 + "dump_fts");
   EXPECT_EQ(ran.status, 0);
   const auto json = nlohmann::json::parse(ran.out);
-  EXPECT_EQ(json["schema"], "ibkit/ibroutes/1");
+  EXPECT_EQ(json["schema"], "ibkit.ibroutes/1");
   EXPECT_EQ(json["what"], "verdict");
   EXPECT_EQ(json["complete"], true);
   EXPECT_TRUE(json["errors"].empty());
@@ -241,6 +241,18 @@ TEST(Ibroutes, JsonOfTablesAndPaths) {
   EXPECT_EQ(path["arrives"], true);
   EXPECT_EQ(path["steps"].size(), 5U);
   EXPECT_EQ(path["steps"][1]["out_port"], 12);
+}
+
+TEST(Ibroutes, JsonIsTheGoldenFile) {
+  const std::string from = " --json --from " + kNet4 + "topology," + kNet4 + "dump_fts";
+  for (const auto& [command, name] :
+       {std::pair{"", "json-tables"}, {"verify", "json-verdict"}, {"path 2 12", "json-path"}}) {
+    // The version grows with every release; it is not part of the format.
+    std::string got = ibroutes(command + from).out;
+    const std::size_t at = got.find("\"version\": \"") + 12;
+    got.replace(at, got.find('"', at) - at, "V");
+    EXPECT_EQ(got, judge::read_file(kNet4 + name)) << name;
+  }
 }
 
 TEST(Ibroutes, StatusesSayWhatHappened) {
