@@ -81,7 +81,7 @@ TEST(Minhop, IsMinimalOnEveryKindOfFabric) {
   fabric::FatTree tree;
   tree.radix = 8;
   tree.levels = 3;
-  for (std::uint64_t seed : {1, 2, 3}) {
+  for (std::uint64_t seed : {1U, 2U, 3U}) {
     damaged.seed = seed;
     for (const auto& fabric :
          {fabric::generate(tree, damaged), fabric::generate(fabric::Grid{{3, 4, 3}}, damaged),

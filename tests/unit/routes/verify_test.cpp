@@ -192,7 +192,7 @@ TEST(Verify, AgreesWithTheJudgeOnGeneratedFabrics) {
   fabric::GenerateCommon damaged;
   damaged.missing_hosts_percent = 10;
   damaged.missing_links_percent = 8;
-  for (std::uint64_t seed : {1, 2}) {
+  for (std::uint64_t seed : {1U, 2U}) {
     damaged.seed = seed;
     const std::pair<const char*, Result<fabric::Fabric>> fabrics[] = {
         {"tree", fabric::generate(two, damaged)},
