@@ -2,6 +2,7 @@
 #include "libdiag/fabric/generate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 
@@ -146,7 +147,8 @@ Result<Fabric> generate(const FatTree& t, const GenerateCommon& common) {
   unsigned hosts = t.hosts_per_leaf;
   if (hosts == 0) {
     if (!(t.oversubscription > 0)) return refuse("over-subscription must be greater than 0");
-    hosts = static_cast<unsigned>(t.radix * t.oversubscription / (1 + t.oversubscription) + 0.5);
+    hosts =
+        static_cast<unsigned>(std::lround(t.radix * t.oversubscription / (1 + t.oversubscription)));
   }
   if (hosts == 0 || hosts >= t.radix) {
     return refuse("a leaf of " + std::to_string(t.radix) + " ports cannot have " +
@@ -159,7 +161,7 @@ Result<Fabric> generate(const Grid& t, const GenerateCommon& common) {
   const Coordinates at(t.sizes);
   if (at.count() > kNodesMax || at.count() == 0) return refuse("the sizes give no usable grid");
   TopologyBuilder b(common);
-  const auto ports = static_cast<unsigned>(t.hosts + 2 * t.cables * at.dimensions());
+  const auto ports = static_cast<unsigned>(t.hosts + std::size_t{2} * t.cables * at.dimensions());
   for (std::size_t i = 0; i < at.count(); ++i) b.add_switch(at.name(i), std::max(1U, ports));
   attach_everywhere(b, at.count(), t.hosts);
   for (std::size_t i = 0; i < at.count(); ++i) {

@@ -108,7 +108,7 @@ std::string NodeNames::name_of(const Node& node) const {
 }
 
 std::string short_name(const Node& node) {
-  const std::string name = printable(node.description);
+  std::string name = printable(node.description);
   if (!node.is_switch()) return name.substr(0, name.find(' '));
   // "MF0;" and the like, NAME, ":MODEL/"; what follows the model is the place in a chassis, and
   // "U1" alone, the only chip of a box, is none.
@@ -116,9 +116,9 @@ std::string short_name(const Node& node) {
   const std::size_t colon = name.find(':', semicolon == std::string::npos ? 0 : semicolon);
   if (semicolon == std::string::npos || colon == std::string::npos) return name;
   const std::size_t slash = name.find('/', colon);
-  const std::string host = name.substr(semicolon + 1, colon - semicolon - 1);
+  std::string host = name.substr(semicolon + 1, colon - semicolon - 1);
   if (slash == std::string::npos || name.substr(slash) == "/U1") return host;
-  return host + ' ' + name.substr(slash + 1);
+  return host.append(1, ' ').append(name, slash + 1);
 }
 
 Result<NodeIndex> find_node(const Fabric& fabric, std::string_view text, const NodeNames* names) {

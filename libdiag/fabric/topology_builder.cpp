@@ -2,6 +2,7 @@
 #include "libdiag/fabric/topology_builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 
@@ -12,7 +13,7 @@ constexpr std::uint64_t kSwitchGuids = 0x0002c90200400000ULL;  // 16 apart
 constexpr std::uint64_t kHostGuids = 0x0002c90300000000ULL;    // 16 apart; ports follow the node
 
 std::size_t share(std::size_t of, double percent) {
-  return static_cast<std::size_t>(static_cast<double>(of) * percent / 100.0 + 0.5);
+  return static_cast<std::size_t>(std::llround(static_cast<double>(of) * percent / 100.0));
 }
 
 using Id = TopologyBuilder::Id;

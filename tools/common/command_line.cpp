@@ -55,7 +55,7 @@ struct CommandLine::Impl {
   }
 };
 
-CommandLine::CommandLine(std::string program, std::string purpose, std::string version)
+CommandLine::CommandLine(std::string program, std::string purpose, const std::string& version)
     : impl_(std::make_unique<Impl>()) {
   impl_->program = program;
   impl_->own.name(std::move(program));

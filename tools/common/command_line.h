@@ -18,7 +18,7 @@ namespace ib::tools {
 /// 'x'".
 class CommandLine {
  public:
-  CommandLine(std::string program, std::string purpose, std::string version);
+  CommandLine(std::string program, std::string purpose, const std::string& version);
   ~CommandLine();
   CommandLine(CommandLine&&) noexcept;
   CommandLine(const CommandLine&) = delete;

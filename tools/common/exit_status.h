@@ -9,13 +9,11 @@
 
 namespace ib::tools {
 
-enum ExitStatus : int {
-  kExitGood = 0,
-  kExitFound = 1,       // findings: a mismatch, a broken path, a difference
-  kExitUsage = 2,       // wrong options, or a bad file
-  kExitIncomplete = 3,  // an answer, but some of the data is missing
-  kExitCannotRun = 4,   // no device, no permission, no server
-};
+inline constexpr int kExitGood = 0;
+inline constexpr int kExitFound = 1;       // findings: a mismatch, a broken path, a difference
+inline constexpr int kExitUsage = 2;       // wrong options, or a bad file
+inline constexpr int kExitIncomplete = 3;  // an answer, but some of the data is missing
+inline constexpr int kExitCannotRun = 4;   // no device, no permission, no server
 
 /// `PROGRAM: MESSAGE` on stderr, printable characters only; returns the error's exit status.
 int complain(const std::string& program, const Error& error);

@@ -437,7 +437,8 @@ std::string compress_names(std::vector<std::string> names, std::size_t length_ma
     const auto& [stem, tail, width] = key;
     const auto digits = [w = width](std::uint64_t n) {
       std::string text = std::to_string(n);
-      return text.size() < w ? std::string(w - text.size(), '0') + text : text;
+      if (text.size() < w) text.insert(0, w - text.size(), '0');
+      return text;
     };
     std::string ranges;
     for (std::size_t i = 0; i < numbers.size();) {
@@ -445,11 +446,12 @@ std::string compress_names(std::vector<std::string> names, std::size_t length_ma
       while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
       if (!ranges.empty()) ranges += ',';
       ranges += digits(numbers[i]);
-      if (last > i) ranges += '-' + digits(numbers[last]);
+      if (last > i) ranges.append(1, '-').append(digits(numbers[last]));
       i = last + 1;
     }
-    parts.emplace_back(numbers.size(),
-                       stem + (numbers.size() == 1 ? ranges : '[' + ranges + ']') + tail);
+    if (numbers.size() > 1) ranges.insert(0, 1, '[').append(1, ']');
+    parts.emplace_back(numbers.size(), stem);
+    parts.back().second.append(ranges).append(tail);
   }
   // The many first: they say most about the place.
   std::stable_sort(parts.begin(), parts.end(),

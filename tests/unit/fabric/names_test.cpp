@@ -76,8 +76,9 @@ TEST_F(FindNode, ByIdGuidAndName) {
   EXPECT_EQ(name("lab-sw95"), full);
   EXPECT_EQ(name("lab-96 HCA-2"), "lab-96 HCA-2");
   EXPECT_EQ(name(to_string(f.port(2, 1).guid)), f.node(2).description) << "a port's GUID";
-  const auto names = *NodeNames::read("0x0002c90200400000 \"core\"\n", "map");
-  EXPECT_EQ(name("core", &names), full);
+  const auto names = NodeNames::read("0x0002c90200400000 \"core\"\n", "map");
+  ASSERT_TRUE(names.has_value());
+  EXPECT_EQ(name("core", &*names), full);
 }
 
 TEST_F(FindNode, RefusesNamesOfSeveralNodesWithTheirGuids) {
