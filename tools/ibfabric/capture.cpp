@@ -6,7 +6,7 @@ namespace ibfabric {
 using ib::Result;
 
 Result<void> PcapCapture::start(const std::string& path) {
-  if (const auto stopped = stop(); !stopped) return stopped;
+  if (auto stopped = stop(); !stopped) return stopped;
   auto writer = ib::mad::PcapWriter::open(path, ib::mad::wall_clock_offset());
   if (!writer) return tl::unexpected(writer.error());
   writer_.emplace(std::move(*writer));
@@ -22,7 +22,7 @@ Result<void> PcapCapture::start(const std::string& path) {
 Result<void> PcapCapture::stop() {
   model_.set_tap(nullptr, nullptr);
   if (!writer_) return {};
-  const auto flushed = writer_->flush();
+  auto flushed = writer_->flush();
   writer_.reset();
   return flushed;
 }

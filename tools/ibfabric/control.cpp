@@ -86,9 +86,12 @@ Json faults_json(const Faults& f) {
 }  // namespace
 
 std::string encode(const CtlCommand& command) {
-  std::string text = command.verb + kBetween + (command.json ? "json" : "text");
-  for (const auto& word : command.words) text += kBetween + ("w" + word);
-  for (const auto& [name, value] : command.options) text += kBetween + ("o" + name + "=" + value);
+  std::string text = command.verb;
+  text.append(1, kBetween).append(command.json ? "json" : "text");
+  for (const auto& word : command.words) text.append(1, kBetween).append("w").append(word);
+  for (const auto& [name, value] : command.options) {
+    text.append(1, kBetween).append("o").append(name).append("=").append(value);
+  }
   return text;
 }
 

@@ -56,6 +56,7 @@ void enter_environment(const std::string& library, const std::string& socket,
 
 int replace_by(const std::vector<std::string>& command) {
   std::vector<char*> words;
+  words.reserve(command.size() + 1);
   for (const auto& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   execvp(words[0], words.data());

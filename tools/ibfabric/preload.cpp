@@ -523,7 +523,7 @@ IBFABRIC_API int umad_set_addr(void* umad, int dlid, int dqp, int sl, int qkey) 
 
 IBFABRIC_API void umad_addr_dump(ib_mad_addr_t* addr) {
   char gid[33];
-  for (int i = 0; i < 16; ++i) snprintf(gid + 2 * i, 3, "%02x", addr->gid[i]);
+  for (int i = 0; i < 16; ++i) snprintf(&gid[2 * i], 3, "%02x", addr->gid[i]);
   warn(__func__,
        "qpn %u qkey 0x%x lid %u sl %d\ngrh_present %d gid_index %d hop_limit %d traffic_class %d "
        "flow_label 0x%x pkey_index 0x%x\nGid 0x%s",
@@ -767,5 +767,7 @@ IBFABRIC_OPENAT(openat)
 IBFABRIC_OPENAT(openat64)
 
 // What <fcntl.h> turns open() into in fortified programs.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the C library's name.
 IBFABRIC_API int __open_2(const char* path, int flags) { return open(path, flags, 0); }
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
 IBFABRIC_API int __open64_2(const char* path, int flags) { return open64(path, flags, 0); }

@@ -139,6 +139,20 @@ class Ping(unittest.TestCase):
                     in f.on(at, "ibping", "-c", "2", lid).stdout))
 
 
+class Osmtest(unittest.TestCase):
+    def test_finds_nothing_wrong_with_opensm_as_seen_from_another_host(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            f.opensm()
+            far = "host0008 HCA-1"
+            guid = re.search(r"Port GUID: (0x\w+)", f.on(far, "ibstat").stdout).group(1)
+            inventory = f.directory / "inventory"
+            for flow in ("c", "v", "m"):
+                test = f.on(far, "osmtest", "-g", guid, "-i", inventory, "-t", "300", "-f", flow,
+                            "-l", f.directory / "osmtest.log")
+                self.assertIn("PASS", test.stdout.splitlines()[-1], test.stdout[-2000:])
+                self.assertEqual(test.returncode, 0)
+
+
 class LargeTable(unittest.TestCase):
     def test_of_a_thousand_nodes_comes_whole(self):
         with Fabric("fat-tree", "--radix", "48") as f:

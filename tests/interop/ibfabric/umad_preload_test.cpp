@@ -239,6 +239,7 @@ TEST_F(UmadPort, ItsDescriptorWorksWithPollAndEpoll) {
 TEST_F(UmadPort, ManyThreadsShareIt) {
   constexpr int kThreads = 4, kEach = 500;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([this, t] {
       for (int i = 0; i < kEach; ++i) {

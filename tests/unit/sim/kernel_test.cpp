@@ -46,7 +46,8 @@ Registration client_of(MgmtClass c, std::uint8_t version = 1) {
   if (wire::is_vendor_range2(c)) r.oui = wire::kOpenIbOui;
   return r;
 }
-Registration server_of(MgmtClass c, std::vector<Method> methods, std::uint8_t version = 1) {
+Registration server_of(MgmtClass c, std::initializer_list<Method> methods,
+                       std::uint8_t version = 1) {
   Registration r = client_of(c, version);
   for (const Method m : methods) {
     const auto bit = static_cast<unsigned>(m);
