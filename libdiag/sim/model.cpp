@@ -374,6 +374,19 @@ void Model::set_link_faults(PortRef ref, const Faults& faults) {
   if (p.peer != kNoPort) m.ports_[p.peer].fault = p.fault;
 }
 const Faults& Model::faults() const { return impl_->faults_; }
+Faults Model::link_faults(PortRef ref) const {
+  Faults faults = impl_->faults_;
+  LinkFault own;
+  if (impl_->valid(ref)) {
+    if (const auto index = impl_->ports_[impl_->index_of(ref)].fault) {
+      own = impl_->link_faults_[index - 1];
+    }
+  }
+  faults.loss_percent = own.loss_percent;
+  faults.duplicate_percent = own.duplicate_percent;
+  faults.delay = own.delay;
+  return faults;
+}
 void Model::reseed(std::uint64_t seed) { impl_->random_ = Random(seed); }
 
 const ModelCounters& Model::counters() const { return impl_->counters_; }

@@ -104,6 +104,8 @@ class Model {
   void set_link_faults(PortRef port,
                        const Faults& faults);  // loss, delay and duplicate of one cable, both ways
   const Faults& faults() const;
+  /// All faults, those of one cable its own.
+  Faults link_faults(PortRef port) const;
   void reseed(std::uint64_t seed);
 
   const ModelCounters& counters() const;

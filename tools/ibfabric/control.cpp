@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "tools/ibfabric/control.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -25,6 +26,8 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 constexpr char kBetween = '\0';
+constexpr double kDelayMsMax = 1e6, kSmaUsMax = 1e9;
+constexpr std::uint32_t kQueueMax = 1'000'000;
 
 CtlResult usage(const std::string& message) { return {2, message + "\n"}; }
 CtlResult refused(const Error& error) { return {2, error.message + "\n"}; }
@@ -73,14 +76,23 @@ const char* type_name(ib::wire::NodeType t) {
 
 double milliseconds(ib::Duration d) { return static_cast<double>(d.count()) / 1e6; }
 
-Json faults_json(const Faults& f) {
-  return {{"loss_percent", f.loss_percent},
-          {"duplicate_percent", f.duplicate_percent},
-          {"delay_ms", milliseconds(f.delay)},
-          {"sma_us", static_cast<double>(f.sma_service.count()) / 1e3},
-          {"sma_queue", f.sma_queue},
-          {"vl15_buffer", f.vl15_buffer},
-          {"receive_queue", f.receive_queue}};
+/// Of one link only what a link has.
+Json faults_json(const Faults& f, bool of_link) {
+  Json fields = {{"loss_percent", f.loss_percent},
+                 {"duplicate_percent", f.duplicate_percent},
+                 {"delay_ms", milliseconds(f.delay)}};
+  if (of_link) return fields;
+  fields["sma_us"] = static_cast<double>(f.sma_service.count()) / 1e3;
+  fields["sma_queue"] = f.sma_queue;
+  fields["vl15_buffer"] = f.vl15_buffer;
+  fields["receive_queue"] = f.receive_queue;
+  return fields;
+}
+
+CtlResult wrong_number(const std::string& option, double max, const std::string& text) {
+  char range[48];
+  std::snprintf(range, sizeof range, "a number from 0 to %.0f", max);
+  return usage("--" + option + ": expected " + range + ", got '" + ib::printable(text) + "'");
 }
 
 }  // namespace
@@ -142,7 +154,8 @@ Result<PortRef> Control::find_port(std::string_view node, std::string_view port)
 
 CtlResult Control::link(Instant now, const CtlCommand& command) {
   const auto& w = command.words;
-  if (w.size() != 3 || (w[0] != "down" && w[0] != "up")) return usage("link down|up NODE PORT");
+  if (w.size() != 3 || (w[0] != "down" && w[0] != "up"))
+    return usage("expected link down|up NODE PORT");
   const auto port = find_port(w[1], w[2]);
   if (!port) return refused(port.error());
   const auto result = w[0] == "down" ? model_.link_down(now, *port) : model_.link_up(now, *port);
@@ -152,7 +165,13 @@ CtlResult Control::link(Instant now, const CtlCommand& command) {
 CtlResult Control::node(Instant now, const CtlCommand& command) {
   using ib::sim::Behaviour;
   const auto& w = command.words;
-  if (w.size() != 2) return usage("node reboot|remove|return|silent|garbage|normal NODE");
+  if (w.size() != 2) return usage("expected node reboot|remove|return|silent|garbage|normal NODE");
+  static constexpr std::string_view kVerbs[] = {"reboot", "remove",  "return",
+                                                "silent", "garbage", "normal"};
+  if (std::find(std::begin(kVerbs), std::end(kVerbs), w[0]) == std::end(kVerbs)) {
+    return usage("expected node reboot|remove|return|silent|garbage|normal NODE, got '" +
+                 ib::printable(w[0]) + "'");
+  }
   const auto node = find_node(model_.topology(), w[1]);
   if (!node) return refused(node.error());
   Result<void> result;
@@ -166,17 +185,15 @@ CtlResult Control::node(Instant now, const CtlCommand& command) {
     model_.set_behaviour(*node, Behaviour::Silent);
   } else if (w[0] == "garbage") {
     model_.set_behaviour(*node, Behaviour::Garbage);
-  } else if (w[0] == "normal") {
-    model_.set_behaviour(*node, Behaviour::Normal);
   } else {
-    return usage("node reboot|remove|return|silent|garbage|normal NODE");
+    model_.set_behaviour(*node, Behaviour::Normal);
   }
   return result ? done(command) : refused(result.error());
 }
 
 CtlResult Control::cable(Instant now, const CtlCommand& command) {
   const auto& w = command.words;
-  if (w.size() != 5 || w[0] != "move") return usage("cable move NODE PORT NODE2 PORT2");
+  if (w.size() != 5 || w[0] != "move") return usage("expected cable move NODE PORT NODE2 PORT2");
   const auto from = find_port(w[1], w[2]);
   if (!from) return refused(from.error());
   const auto to = find_port(w[3], w[4]);
@@ -189,57 +206,62 @@ CtlResult Control::faults(const CtlCommand& command) {
   Faults f = model_.faults();
   std::optional<PortRef> link;
   if (!command.words.empty()) {
-    if (command.words.size() != 2) return usage("faults [--link NODE PORT] ...");
+    if (command.words.size() != 2) return usage("expected faults [--link NODE PORT] ...");
     const auto port = find_port(command.words[0], command.words[1]);
     if (!port) return refused(port.error());
+    const auto& topology = model_.topology();
+    if (!topology.port(*port).peer) {
+      return usage(describe_node(topology, port->node) + ": port " + std::to_string(port->port) +
+                   " has no cable");
+    }
     link = *port;
-    f.loss_percent = f.duplicate_percent = 0;
-    f.delay = ib::Duration{0};
+    f = model_.link_faults(*link);
   }
   for (const auto& [name, text] : command.options) {
-    double value = 0;
-    const bool percent = name == "loss" || name == "duplicate";
-    if (!parse_real(text, 0, percent ? 100 : 1e9, value)) {
-      return usage("--" + name + ": expected " + (percent ? "0..100" : "a number") + ", got '" +
-                   ib::printable(text) + "'");
+    if (name == "loss" || name == "duplicate" || name == "delay-ms") {
+      const double max = name == "delay-ms" ? kDelayMsMax : 100;
+      double value = 0;
+      if (!parse_real(text, 0, max, value)) return wrong_number(name, max, text);
+      if (name == "loss") f.loss_percent = value;
+      if (name == "duplicate") f.duplicate_percent = value;
+      if (name == "delay-ms") f.delay = ib::Duration{std::llround(value * 1e6)};
+      continue;
     }
-    const auto count = static_cast<std::uint32_t>(value);
-    if (name == "loss") {
-      f.loss_percent = value;
-    } else if (name == "duplicate") {
-      f.duplicate_percent = value;
-    } else if (name == "delay-ms") {
-      f.delay = ib::Duration{std::llround(value * 1e6)};
-    } else if (link) {
-      return usage("--" + name + " is not a property of a link");
-    } else if (name == "sma-us") {
+    if (link) return usage("--" + ib::printable(name) + " is not a property of a link");
+    if (name == "sma-us") {
+      double value = 0;
+      if (!parse_real(text, 0, kSmaUsMax, value)) return wrong_number(name, kSmaUsMax, text);
       f.sma_service = ib::Duration{std::llround(value * 1e3)};
-    } else if (name == "sma-queue") {
-      f.sma_queue = count;
-    } else if (name == "vl15-buffer") {
-      f.vl15_buffer = count;
-    } else if (name == "rcv-queue") {
-      f.receive_queue = count;
+      continue;
+    }
+    std::uint32_t* const count = name == "sma-queue"     ? &f.sma_queue
+                                 : name == "vl15-buffer" ? &f.vl15_buffer
+                                 : name == "rcv-queue"   ? &f.receive_queue
+                                                         : nullptr;
+    if (count == nullptr) return usage("unknown option --" + ib::printable(name));
+    std::uint64_t value = 0;
+    if (!ib::parse_number(text, kQueueMax, value)) return wrong_number(name, kQueueMax, text);
+    *count = static_cast<std::uint32_t>(value);
+  }
+  if (!command.options.empty()) {
+    if (link) {
+      model_.set_link_faults(*link, f);
     } else {
-      return usage("unknown option --" + ib::printable(name));
+      model_.set_faults(f);
     }
   }
-  if (link) {
-    model_.set_link_faults(*link, f);
-  } else if (!command.options.empty()) {
-    model_.set_faults(f);
-  }
-  if (command.json) return in_json("faults", {{"faults", faults_json(f)}});
-  if (!command.options.empty() || link) return {};
+  const Json now = faults_json(f, link.has_value());
+  if (command.json) return in_json("faults", {{"faults", now}});
+  if (!command.options.empty()) return {};
   std::string text;
-  for (const auto& [name, value] : faults_json(f).items()) text += name + " " + value.dump() + "\n";
+  for (const auto& [name, value] : now.items()) text += name + " " + value.dump() + "\n";
   return {0, text};
 }
 
 CtlResult Control::seed(const CtlCommand& command) {
   std::uint64_t number = 0;
   if (command.words.size() != 1 || !ib::parse_number(command.words[0], ~std::uint64_t{0}, number)) {
-    return usage("seed N");
+    return usage("expected seed N, a whole number");
   }
   model_.reseed(number);
   return done(command, {{"seed", number}});
@@ -256,7 +278,7 @@ CtlResult Control::locate(const CtlCommand& command) {
 
 CtlResult Control::show(const CtlCommand& command) {
   const auto& fabric = model_.topology();
-  if (command.words.empty() || command.words.size() > 2) return usage("show NODE [PORT]");
+  if (command.words.empty() || command.words.size() > 2) return usage("expected show NODE [PORT]");
   const auto found = find_node(fabric, command.words[0]);
   if (!found) return refused(found.error());
   const auto& node = fabric.node(*found);
@@ -332,7 +354,7 @@ CtlResult Control::show(const CtlCommand& command) {
 }
 
 CtlResult Control::pcap(const CtlCommand& command) {
-  if (command.words.size() != 1) return usage("pcap FILE|off");
+  if (command.words.size() != 1) return usage("expected pcap FILE|off");
   const bool off = command.words[0] == "off";
   const auto result = off ? capture_.stop() : capture_.start(command.words[0]);
   if (!result) return refused(result.error());

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "libdiag/base/text.h"
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/sim/model.h"
@@ -198,6 +199,9 @@ int control(const std::string& socket, const CtlCommand& command) {
   std::FILE* to = result->status == 0 ? stdout : stderr;
   if (result->status != 0) std::fputs("ibfabric: ", to);
   std::fwrite(result->text.data(), 1, result->text.size(), to);
+  if (std::fflush(to) != 0 && to == stdout) {
+    return complain({ErrorKind::Io, "cannot write to standard output"}, kCannotRun);
+  }
   return result->status;
 }
 
@@ -222,7 +226,8 @@ int generate(std::vector<std::string> words) {
   if (!fabric) return complain(fabric.error(), kUsage);
   if (output.empty()) {
     ib::fabric::write_topology(std::cout, *fabric);
-    return std::cout.flush() ? 0 : kCannotRun;
+    if (std::cout.flush()) return 0;
+    return complain({ErrorKind::Io, "cannot write to standard output"}, kCannotRun);
   }
   std::ofstream file(output);
   ib::fabric::write_topology(file, *fabric);
@@ -250,6 +255,8 @@ void add_serve_options(CLI::App& app, ServeOptions& o) {
 struct CtlOptions {
   std::string socket;
   CtlCommand command;
+  std::string form;  // what the verb wants, and how many words that is
+  std::size_t words_min{0}, words_max{0};
   std::vector<std::string> link;
   std::string loss, duplicate, delay_ms, sma_us, sma_queue, vl15_buffer, rcv_queue;
 };
@@ -257,17 +264,22 @@ struct CtlOptions {
 void add_ctl(CLI::App& ctl, CtlOptions& o) {
   ctl.add_option("--socket", o.socket, "of the server")->envname(kEnvSocket)->required();
   ctl.require_subcommand(1);
+  // Words are counted after parsing: CLI11 would complain of its own name for them.
   const auto verb = [&](const char* name, const char* what, std::size_t min, std::size_t max,
                         const char* words) {
     CLI::App* sub = ctl.add_subcommand(name, what);
     if (max > 0) {
-      sub->add_option("words", o.command.words, words)
-          ->expected(static_cast<int>(min), static_cast<int>(max))
-          ->required(min > 0)
-          ->type_name(words);
+      sub->add_option("words", o.command.words)
+          ->option_text(words)
+          ->expected(0, CLI::detail::expected_max_vector_size);
     }
     sub->add_flag("--json", o.command.json, "answer in JSON");
-    sub->callback([&o, name] { o.command.verb = name; });
+    sub->callback([&o, name, min, max, words] {
+      o.command.verb = name;
+      o.form = words;
+      o.words_min = min;
+      o.words_max = max;
+    });
     return sub;
   };
   verb("link", "pull or plug a cable", 3, 3, "down|up NODE PORT");
@@ -286,6 +298,29 @@ void add_ctl(CLI::App& ctl, CtlOptions& o) {
   faults->add_option("--sma-queue", o.sma_queue, "MADs waiting at an SMA")->type_name("N");
   faults->add_option("--vl15-buffer", o.vl15_buffer, "MADs on a link")->type_name("N");
   faults->add_option("--rcv-queue", o.rcv_queue, "receive slots of a QP")->type_name("N");
+}
+
+/// `ibfabric VERB: MESSAGE`, and where help is.
+int complain_of_usage(const CLI::App& app, const std::string& message, int status) {
+  std::string program = app.get_name();
+  std::vector<std::string> choices;
+  const CLI::App* at = &app;
+  for (auto parsed = at->get_subcommands(); !parsed.empty(); parsed = at->get_subcommands()) {
+    at = parsed.front();
+    program += " " + at->get_name();
+  }
+  std::string text = message;
+  if (at->get_require_subcommand_min() > 0 && at->get_subcommands().empty()) {
+    text = "expected";
+    for (const CLI::App* sub : at->get_subcommands({})) {
+      text += (text == "expected" ? " " : "|") + sub->get_name();
+    }
+    const auto words = at->remaining();
+    text += words.empty() ? ", got nothing" : ", got '" + ib::printable(words.front()) + "'";
+  }
+  std::fprintf(stderr, "%s: %s\nTry '%s --help'.\n", program.c_str(), text.c_str(),
+               program.c_str());
+  return status;
 }
 
 CtlCommand finish(const CtlOptions& o) {
@@ -341,7 +376,13 @@ int main(int argc, char** argv) {
     std::vector<std::string> reversed(words.rbegin(), words.rend());
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : usage;
+    return error.get_exit_code() == 0 ? app.exit(error)
+                                      : complain_of_usage(app, error.what(), usage);
+  }
+  if (const auto n = ctl_options.command.words.size();
+      n < ctl_options.words_min || n > ctl_options.words_max) {
+    return complain_of_usage(
+        app, "expected " + ctl_options.form + ", got " + std::to_string(n) + " words", usage);
   }
   if ((run_app->parsed() || exec_app->parsed()) && command.empty()) {
     std::fputs("ibfabric: expected -- COMMAND\n", stderr);

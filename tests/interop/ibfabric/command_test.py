@@ -159,6 +159,23 @@ class Ctl(unittest.TestCase):
                 self.assertEqual(f.ctl(*wrong).returncode, 2, wrong)
         self.assertEqual(run(IBFABRIC, "ctl", "--socket", "/no/such", "stats").returncode, 4)
 
+    def test_says_what_it_expected_before_it_asks_the_server(self):
+        for words, expected in ((("dance",), "got 'dance'"), (("link", "down"), "NODE PORT"),
+                                (("show",), "NODE [PORT]"), (("stats", "more"), "more")):
+            result = run(IBFABRIC, "ctl", "--socket", "/no/such", *words)
+            self.assertEqual(result.returncode, 2, words)
+            self.assertRegex(result.stderr, r"^ibfabric ctl")
+            self.assertIn(expected, result.stderr)
+        result = run(IBFABRIC, "dance")
+        self.assertIn("expected run|serve|exec|ctl|gen, got 'dance'", result.stderr)
+
+    def test_a_full_disk_is_said(self):
+        with Fabric("fat-tree", "--radix", "4") as f, open("/dev/full", "w") as full:
+            for words in (("ctl", "--socket", f.socket, "stats"), ("gen", "lab-like")):
+                result = subprocess.run([IBFABRIC, *words], stdout=full, stderr=subprocess.PIPE)
+                self.assertEqual(result.returncode, 4, words)
+                self.assertIn(b"standard output", result.stderr)
+
     def test_show_by_name_id_and_guid(self):
         with Fabric("fat-tree", "--radix", "4") as f:
             by_name = json.loads(f.ctl("show", "leaf-001", "--json").stdout)
@@ -251,6 +268,39 @@ class Faults(unittest.TestCase):
             f.ctl("faults", "--delay-ms", "1.5", "--rcv-queue", "99")
             shown = json.loads(f.ctl("faults", "--json").stdout)["faults"]
             self.assertEqual((shown["delay_ms"], shown["receive_queue"], shown["sma_us"]), (1.5, 99, 7))
+
+
+    def test_without_an_option_shows_all(self):
+        with Fabric("fat-tree", "--radix", "4", options=("--loss", "2.5")) as f:
+            shown = f.ctl("faults")
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            lines = dict(line.split() for line in shown.stdout.splitlines())
+            self.assertEqual((lines["loss_percent"], lines["sma_queue"]), ("2.5", "64"))
+            self.assertEqual(f.ctl("stats").returncode, 0)
+
+    def test_of_a_link_are_its_own_and_stay(self):
+        with Fabric("fat-tree", "--radix", "4", options=("--loss", "2")) as f:
+            def of_link(*options):
+                result = f.ctl("faults", "--link", "leaf-002", "1", *options, "--json")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                return json.loads(result.stdout)["faults"]
+
+            none = {"loss_percent": 0, "duplicate_percent": 0, "delay_ms": 0}
+            self.assertEqual(of_link(), none)
+            of_link("--loss", "50")
+            self.assertEqual(of_link("--delay-ms", "3"), {**none, "loss_percent": 50, "delay_ms": 3})
+            self.assertEqual(of_link(), {**none, "loss_percent": 50, "delay_ms": 3})
+            self.assertEqual(json.loads(f.ctl("faults", "--json").stdout)["faults"]["loss_percent"], 2)
+
+    def test_what_cannot_be_is_refused_and_changes_nothing(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            before = f.ctl("faults", "--json").stdout
+            for wrong in (("--link", "leaf-001", "0", "--loss", "1"), ("--link", "nobody", "1"),
+                          ("--link", "leaf-001", "1", "--sma-us", "1"), ("--sma-queue", "1.5"),
+                          ("--loss", "3", "--rcv-queue", "x"), ("--loss", "nan"),
+                          ("--delay-ms", "-1")):
+                self.assertEqual(f.ctl("faults", *wrong).returncode, 2, wrong)
+            self.assertEqual(f.ctl("faults", "--json").stdout, before)
 
 
 class Nodes(unittest.TestCase):
