@@ -74,7 +74,7 @@ CLI::Option* number(CLI::App& app, const std::string& names, std::uint64_t min, 
             take(value);
           },
           help)
-      ->type_name(what)
+      ->type_name("N")
       ->expected(1);
 }
 
@@ -123,7 +123,7 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
          },
          "Local port to work by; 0 lists them")
       ->type_name("GUID");
-  number(app, "-l,--lmc", 0, 7, "LMC", "2^LMC LIDs for each host port (default 0)",
+  number(app, "-l,--lmc", 0, 7, "a number", "2^LMC LIDs for each host port (default 0)",
          [&](std::uint64_t v) { o.core.plan.lmc = static_cast<std::uint8_t>(v); });
   app.add_flag("-r,--reassign_lids", o.core.plan.reassign_lids,
                "Forget all LIDs, those that ports hold and those of the store");
@@ -132,12 +132,12 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
          [&](const std::string& text) { o.core.plan.engines = read_engines(text); },
          "Routing engines, tried in order (default minhop)")
       ->type_name("LIST");
-  number(app, "-s,--sweep", 0, 4294, "SECONDS", "Between light sweeps (default 10); 0: none",
+  number(app, "-s,--sweep", 0, 4294, "a number", "Between light sweeps (default 10); 0: none",
          [&](std::uint64_t v) { o.core.sweep_interval = seconds(v); });
-  number(app, "-t,--timeout", 1, 60000, "MS",
+  number(app, "-t,--timeout", 1, 60000, "a number",
          "Longest wait for one answer before it is asked again (default 200)",
          [&](std::uint64_t v) { o.core.transactor.timeout_ceiling = milliseconds(v); });
-  number(app, "-n,--maxsmps", 0, 0x7fffffff, "N",
+  number(app, "-n,--maxsmps", 0, 0x7fffffff, "a number",
          "Requests under way, at most (default 256); 0: no limit of its own", [&](std::uint64_t v) {
            o.core.transactor.window =
                v == 0 ? 4096U : static_cast<std::uint32_t>(std::min<std::uint64_t>(v, 4096));
@@ -158,7 +158,7 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
         o.flush_log = true;
       },
       "Log everything, every line at once");
-  number(app, "-D,--D", 0, 0xFF, "FLAGS",
+  number(app, "-D,--D", 0, 0xFF, "a number",
          "What to log: 1 errors, 2 information, 4 verbose, 8 debug (default 3)",
          [&](std::uint64_t v) { o.log_flags = static_cast<unsigned>(v); });
   app.add_flag("-B,--daemon", o.background, "Go to the background once the first result is known");

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The sweep against answers that are wrong in one field, or at random: it must end, name the
+// culprit, and find everything else.
+#include "libdiag/discover/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <random>
+
+#include "libdiag/fabric/generate.h"
+#include "libdiag/sim/model.h"
+
+namespace {
+
+using ib::Instant;
+using ib::discover::implausible;
+using ib::discover::Observed;
+using ib::discover::Sweep;
+using ib::discover::Trouble;
+using ib::fabric::Fabric;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+using ib::wire::NodeInfo;
+using ib::wire::PortInfo;
+
+Fabric small_tree() {
+  ib::fabric::FatTree tree;
+  tree.radix = 4;
+  return *ib::fabric::generate(tree);
+}
+
+/// Answers of a model, each shown to `spoil` before the sweep sees it. No answer when it says
+/// false.
+using Spoil = std::function<bool(const ib::mad::Request&, ib::wire::Mad&)>;
+
+Observed run(const Fabric& topology, const Spoil& spoil = {}) {
+  ib::sim::Model model(topology);
+  PortRef at;
+  for (NodeIndex n = 0; n < topology.nodes().size() && !at; ++n)
+    if (!topology.node(n).is_switch()) at = {n, 1};
+  Sweep sweep;
+  Instant now{1};
+  std::uint64_t tid = 0;
+  std::size_t asked = 0;
+  while (!sweep.done()) {
+    auto requests = sweep.take_requests();
+    if (requests.empty()) {
+      ADD_FAILURE() << "the sweep is stuck";
+      break;
+    }
+    for (auto& request : requests) {
+      if (++asked > 20000) {
+        ADD_FAILURE() << "the sweep does not end";
+        return sweep.take_observed();
+      }
+      request.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{++tid});
+      model.send(now, at, true, {request.address, request.mad, {}});
+      while (model.next_event() != ib::kNever) {
+        now = std::max(now, model.next_event());
+        model.advance(now);
+      }
+      ib::mad::Completion done{
+          request.cookie, ib::fail(ib::ErrorKind::TimedOut, "no answer"), {}, 8};
+      while (auto delivery = model.next_delivery()) {
+        if (delivery->packet.mad.tid().value != tid) continue;
+        if (!spoil || spoil(request, delivery->packet.mad)) done.reply = delivery->packet;
+      }
+      sweep.on_completion(now, done);
+    }
+  }
+  return sweep.take_observed();
+}
+
+TEST(Sweep, FindsEveryNodeAndCable) {
+  const Fabric f = small_tree();
+  const Observed seen = run(f);
+  EXPECT_TRUE(seen.complete);
+  EXPECT_THAT(seen.troubles, testing::IsEmpty());
+  EXPECT_EQ(seen.fabric.nodes().size(), f.nodes().size());
+  EXPECT_EQ(seen.fabric.link_count(), f.link_count());
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
+    const auto found = seen.fabric.find_node(f.node(n).guid);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(seen.fabric.node(*found).description, f.node(n).description);
+    for (unsigned p = 1; p <= f.node(n).num_ports; ++p) {
+      const PortRef a = f.port(n, p).peer, b = seen.fabric.port(*found, p).peer;
+      ASSERT_EQ(static_cast<bool>(a), static_cast<bool>(b));
+      if (!a) continue;
+      EXPECT_EQ(f.node(a.node).guid, seen.fabric.node(b.node).guid);
+      EXPECT_EQ(a.port, b.port);
+    }
+  }
+}
+
+struct FieldCase {
+  const char* name;
+  std::uint16_t attribute;
+  void (*spoil)(ib::wire::Mad&);
+};
+template <auto Member>
+void set_body_field(ib::wire::Mad& mad, std::uint64_t value) {
+  using Traits = ib::wire::MemberTraits<decltype(Member)>;
+  ib::wire::View<typename Traits::structure>(mad.data())
+      .template set<Member>(ib::wire::from_raw<typename Traits::type>(value));
+}
+namespace attr = ib::wire::attr;
+const FieldCase kFields[] = {
+    {"NodeType", attr::kNodeInfo,
+     [](ib::wire::Mad& m) { set_body_field<&NodeInfo::node_type>(m, 9); }},
+    {"NumPorts", attr::kNodeInfo,
+     [](ib::wire::Mad& m) { set_body_field<&NodeInfo::num_ports>(m, 0); }},
+    {"NumPorts", attr::kNodeInfo,
+     [](ib::wire::Mad& m) { set_body_field<&NodeInfo::num_ports>(m, 255); }},
+    {"NodeGUID", attr::kNodeInfo,
+     [](ib::wire::Mad& m) { set_body_field<&NodeInfo::node_guid>(m, 0); }},
+    {"PortGUID", attr::kNodeInfo,
+     [](ib::wire::Mad& m) { set_body_field<&NodeInfo::port_guid>(m, ~std::uint64_t{0}); }},
+    {"LocalPortNum", attr::kNodeInfo,
+     [](ib::wire::Mad& m) { set_body_field<&NodeInfo::local_port_num>(m, 200); }},
+    {"LocalPortNum", attr::kPortInfo,
+     [](ib::wire::Mad& m) { set_body_field<&PortInfo::local_port_num>(m, 200); }},
+    {"PortState", attr::kPortInfo,
+     [](ib::wire::Mad& m) { set_body_field<&PortInfo::port_state>(m, 0); }},
+    {"MTUCap", attr::kPortInfo, [](ib::wire::Mad& m) { set_body_field<&PortInfo::mtu_cap>(m, 0); }},
+    {"VLCap", attr::kPortInfo, [](ib::wire::Mad& m) { set_body_field<&PortInfo::vl_cap>(m, 0); }},
+    {"LID", attr::kPortInfo, [](ib::wire::Mad& m) { set_body_field<&PortInfo::lid>(m, 0xC123); }},
+    {"status 0x0004", attr::kPortInfo,
+     [](ib::wire::Mad& m) { m.set<&ib::wire::SmpHeader::status>(ib::wire::status::kBadVersion); }},
+    {"AttributeID", attr::kPortInfo,
+     [](ib::wire::Mad& m) { m.set<&ib::wire::MadHeader::attribute_id>(0x7777); }},
+};
+
+class SweepField : public testing::TestWithParam<FieldCase> {};
+
+TEST_P(SweepField, OneHostThatLiesIsNamedAndTheRestIsFound) {
+  const Fabric f = small_tree();
+  // The liar: the last host, known by the route its first answer came by.
+  NodeIndex liar = 0;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    if (!f.node(n).is_switch()) liar = n;
+  const Observed honest = run(f);
+  const auto route = honest.nodes[*honest.fabric.find_node(f.node(liar).guid)].route;
+  const auto same_route = [&](const ib::mad::Request& r) {
+    if (r.mad.get<&ib::wire::SmpHeader::hop_count>() != route.hops.size()) return false;
+    const auto path = r.mad.get<&ib::wire::SmpHeader::initial_path>();
+    return std::equal(route.hops.begin(), route.hops.end(), path.begin() + 1);
+  };
+  const Observed seen = run(f, [&](const ib::mad::Request& r, ib::wire::Mad& answer) {
+    if (r.mad.attribute_id() == GetParam().attribute && same_route(r)) GetParam().spoil(answer);
+    return true;
+  });
+  ASSERT_EQ(seen.troubles.size(), 1U);
+  EXPECT_THAT(seen.troubles[0].message, testing::HasSubstr(GetParam().name));
+  std::size_t usable = 0;
+  for (const auto& n : seen.nodes) usable += n.usable ? 1 : 0;
+  EXPECT_EQ(usable, f.nodes().size() - 1);
+  EXPECT_EQ(seen.fabric.link_count(), f.link_count() - 1);
+}
+INSTANTIATE_TEST_SUITE_P(Fields, SweepField, testing::ValuesIn(kFields));
+
+TEST(Sweep, EndsWhateverIsAnswered) {
+  const Fabric f = small_tree();
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 random(seed);
+    const Observed seen = run(f, [&](const ib::mad::Request&, ib::wire::Mad& answer) {
+      if (random() % 10 == 0) return false;
+      if (random() % 10 < 3)
+        for (unsigned i = 0; i < 8; ++i)
+          answer.bytes[4 + random() % 124] = static_cast<std::byte>(random());
+      return true;
+    });
+    EXPECT_TRUE(seen.complete);
+  }
+}
+
+TEST(Sweep, DoesNotAskAPlainDeviceForTheVendorAttribute) {
+  bool asked = false;
+  Fabric f = small_tree();
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n) f.node(n).device_id = 0x1234;
+  run(f, [&](const ib::mad::Request& r, ib::wire::Mad&) {
+    asked |= r.mad.attribute_id() == ib::wire::attr::kMlnxExtendedPortInfo;
+    return true;
+  });
+  EXPECT_FALSE(asked);
+}
+
+}  // namespace
