@@ -7,17 +7,9 @@
 #include <memory>
 
 #include "libdiag/discover/observed.h"
-#include "libdiag/fabric/graph.h"
-#include "libdiag/routes/tables.h"
+#include "sm/plan/routing.h"
 
 namespace sm {
-
-/// Routes as programmed, with the graph whose switch indexes they use.
-struct Routing {
-  ib::fabric::CompactGraph graph;
-  ib::routes::LinearTables lfts;
-  std::string engine;
-};
 
 struct Snapshot {
   std::uint64_t generation{0};  // grows with every publication

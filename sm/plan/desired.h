@@ -10,8 +10,8 @@
 #include "libdiag/discover/observed.h"
 #include "libdiag/routes/tables.h"
 #include "libdiag/routes/verify.h"
-#include "sm/core/snapshot.h"
 #include "sm/plan/lids.h"
+#include "sm/plan/routing.h"
 
 namespace sm::plan {
 
