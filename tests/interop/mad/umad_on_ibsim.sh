@@ -18,7 +18,7 @@ ibsim -s -n "$net" >ibsim.log 2>&1 </dev/null &
 sim=$!
 trap 'kill $sim 2>/dev/null; wait $sim 2>/dev/null; rm -rf "$dir"' EXIT
 for _ in $(seq 200); do
-  grep -q "@$IBSIM_SOCKNAME:ctl$" /proc/net/unix && break
+  grep -q "@$IBSIM_SOCKNAME:ctl" /proc/net/unix && break
   kill -0 $sim 2>/dev/null || { echo "ibsim ended:"; cat ibsim.log; exit 1; }
   sleep 0.05
 done
