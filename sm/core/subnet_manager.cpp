@@ -293,6 +293,7 @@ struct SubnetManager::Impl {
   void publish(bool up) {
     auto s = std::make_shared<Snapshot>();
     s->generation = ++generation;
+    seen.fabric.reindex();  // answers to Sets changed LIDs
     s->observed = std::make_shared<const Observed>(seen);
     s->routing = desired->program_lfts || !snapshot ? desired->routing : snapshot->routing;
     s->sm_port = desired->sm_port;

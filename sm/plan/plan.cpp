@@ -30,6 +30,10 @@ class Planner {
   ib::Result<Desired> run() {
     if (observed_.nodes.empty())
       return ib::fail(ib::ErrorKind::Unavailable, "the local port does not answer");
+    const PortRef local = observed_.local_port;
+    if (!is_switch(local.node) &&
+        (!observed_.port(local).known || observed_.port(local).info.port_state == PortState::Down))
+      return ib::fail(ib::ErrorKind::Unavailable, "the local port is down");
     find_managed();
     assign();
     want_ports();
@@ -260,12 +264,20 @@ class Planner {
     out_.routing = std::move(routing);
   }
 
+  /// The last LID; one more where that begins a block of 64, since stock dump_fts and ibroute leave
+  /// out a top that does.
+  std::uint16_t table_top(Lid last, NodeIndex n) const {
+    const auto& info = observed_.nodes[n].switch_info;
+    const bool room = info && last.value + 1 < info->linear_fdb_cap;
+    return static_cast<std::uint16_t>(last.value + (last.value % 64 == 0 && room ? 1 : 0));
+  }
+
   void want_switches() {
     const auto& graph = out_.routing->graph;
     for (ib::fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) {
       const auto* port0 = observed_.port_info({graph.node_of(s), 0});
       SwitchWant want;
-      want.linear_fdb_top = graph.max_lid().value;
+      want.linear_fdb_top = table_top(graph.max_lid(), graph.node_of(s));
       want.life_time_value = options_.packet_life_time;
       want.has_multicast_top =
           port0 != nullptr && (port0->capability_mask & ib::wire::port_cap::kMulticastFdbTop) != 0;

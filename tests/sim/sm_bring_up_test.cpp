@@ -86,6 +86,77 @@ TEST(BringUp, ProgramsTablesThatReachEveryHost) {
   }
 }
 
+bool is_set(const ib::mad::Packet& p, std::uint16_t attribute) {
+  return p.mad.method() == ib::wire::Method::Set && p.mad.attribute_id() == attribute;
+}
+ib::wire::PortState wanted_state(const ib::mad::Packet& p) {
+  return ib::wire::body<ib::wire::PortInfo>(p.mad).port_state;
+}
+
+TEST(BringUp, ActivatesNoPortBeforeEveryTableStands) {
+  SmOnModel run(small_tree());
+  bool activating = false;
+  std::size_t tables = 0, late = 0;
+  run.watch([&](const ib::mad::Packet& p) {
+    if (is_set(p, ib::wire::attr::kPortInfo) && wanted_state(p) == ib::wire::PortState::Active)
+      activating = true;
+    if (is_set(p, ib::wire::attr::kLinearForwarding)) ++(activating ? late : tables);
+    return true;
+  });
+  expect_up(run);
+  EXPECT_TRUE(activating);
+  EXPECT_GT(tables, 0U);
+  EXPECT_EQ(late, 0U);
+}
+
+TEST(BringUp, PublishesLidsAndRoutesBeforeItActivatesPorts) {
+  SmOnModel run(small_tree());
+  run.watch([&](const ib::mad::Packet& p) {
+    if (is_set(p, ib::wire::attr::kPortInfo) && wanted_state(p) == ib::wire::PortState::Active) {
+      EXPECT_TRUE(run.sm().snapshot());
+    }
+    return true;
+  });
+  expect_up(run);
+  const auto snapshot = run.sm().snapshot();
+  EXPECT_TRUE(snapshot->up);
+  EXPECT_EQ(snapshot->fabric().find_lid(snapshot->sm_lid), snapshot->sm_port);
+}
+
+TEST(BringUp, ASetThatFailsIsSentAgainByALaterSweepAndNotBefore) {
+  SmOnModel run(small_tree());
+  // Every step to ARMED of one host is lost until further notice.
+  bool deaf = true;
+  std::size_t hops = 0;
+  run.watch([&](const ib::mad::Packet& p) {
+    const auto hop_count = p.mad.get<&ib::wire::SmpHeader::hop_count>();
+    if (!is_set(p, ib::wire::attr::kPortInfo) || wanted_state(p) != ib::wire::PortState::Armed)
+      return true;
+    if (hop_count != 2 || p.mad.get<&ib::wire::SmpHeader::initial_path>()[2] != 2) return true;
+    ++hops;
+    return !deaf;
+  });
+  ASSERT_TRUE(run.run_until_reports(1));
+  ASSERT_GT(hops, 0U);
+  EXPECT_FALSE(run.last().up());
+  EXPECT_EQ(run.last().exit_status(), 1);
+  EXPECT_THAT(run.last().headline(), testing::StartsWith("SUBNET INCOMPLETE missing="));
+  EXPECT_EQ(run.last().lines.size(), run.last().missing);
+  EXPECT_FALSE(run.sm().snapshot()->up);
+  deaf = false;
+  run.run_for(20s);
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  EXPECT_THAT(run.not_active(), IsEmpty());
+}
+
+TEST(BringUp, ALocalPortThatIsDownIsSaid) {
+  SmOnModel run(small_tree());
+  ASSERT_TRUE(run.model().link_down(run.now(), run.at()));
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_FALSE(run.last().up());
+  EXPECT_THAT(run.last().lines.at(0), testing::HasSubstr("local port is down"));
+}
+
 TEST(BringUp, SecondSweepSendsNoSet) {
   SmOnModel run(small_tree());
   expect_up(run);

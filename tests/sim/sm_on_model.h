@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -59,6 +60,10 @@ class SmOnModel {
     now_ = end;
   }
 
+  /// Sees every SMP that leaves the subnet manager, and may swallow it (false).
+  using Watch = std::function<bool(const ib::mad::Packet&)>;
+  void watch(Watch watch) { watch_ = std::move(watch); }
+
   const core::Report& last() const { return reports_.back(); }
   core::SubnetManager& sm() { return *sm_; }
   ib::sim::Model& model() { return model_; }
@@ -97,7 +102,8 @@ class SmOnModel {
   }
   void flush() {
     while (auto batch = sm_->next_store_batch()) store::apply(*batch, kept_);
-    while (auto out = sm_->next_send(now_)) model_.send(now_, at_, true, out->packet);
+    while (auto out = sm_->next_send(now_))
+      if (!watch_ || watch_(out->packet)) model_.send(now_, at_, true, out->packet);
     while (auto event = sm_->next_log()) log_.push_back(event->message);
     while (auto report = sm_->next_report()) reports_.push_back(*std::move(report));
   }
@@ -108,6 +114,7 @@ class SmOnModel {
   store::Contents kept_;
   std::unique_ptr<core::SubnetManager> sm_;
   ib::Instant now_{1'000'000'000};
+  Watch watch_;
   std::vector<std::string> log_;
   std::vector<core::Report> reports_;
 };

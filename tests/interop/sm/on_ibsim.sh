@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# ibsm -o under Debian's ibsim, judged by stock tools: ibnetdiscover finds the whole fabric, iblinkinfo
+# no port between DOWN and ACTIVE, ibtracert walks from the first to other LIDs, and the tables that
+# dump_fts reads reach every LID without a loop.
+#
+#   on_ibsim.sh BIN_DIR TOPOLOGY...        a TOPOLOGY is a file, or `gen:WORDS` for ibfabric gen
+set -u
+bin=$1
+shift
+umad2sim=$(ls /usr/lib/*/umad2sim/libumad2sim.so 2>/dev/null | head -1)
+[ -n "$umad2sim" ] || { echo "needs the package ibsim-utils"; exit 1; }
+dir=$(mktemp -d) || exit 1
+sim=
+cleanup() {
+  [ -n "$sim" ] && kill "$sim" 2>/dev/null && wait "$sim" 2>/dev/null
+  rm -rf "$dir"
+}
+trap cleanup EXIT
+cd "$dir" || exit 1
+fail() {
+  echo "$topology: $*"
+  head -c 2000 stderr 2>/dev/null
+  exit 1
+}
+stock() { LD_PRELOAD=$umad2sim timeout 100 "$@" 2>>stderr; }
+
+number=0
+for topology in "$@"; do
+  number=$((number + 1))
+  export IBSIM_SOCKNAME="ibkit-sm-$$-$number"
+  : >stderr
+  case $topology in
+    # shellcheck disable=SC2086
+    gen:*) "$bin/ibfabric" gen ${topology#gen:} >file.topo || fail "gen: status $?" ;;
+    *) cp "$topology" file.topo || fail "cannot be read" ;;
+  esac
+  ibsim -s -n -N 60000 -S 4000 -P 300000 -L 49151 file.topo >ibsim.log 2>&1 </dev/null &
+  sim=$!
+  for _ in $(seq 600); do
+    grep -q "@$IBSIM_SOCKNAME:ctl" /proc/net/unix && break
+    kill -0 $sim 2>/dev/null || fail "ibsim ended: $(tail -2 ibsim.log)"
+    sleep 0.05
+  done
+
+  rm -rf state
+  LD_PRELOAD=$umad2sim timeout 100 "$bin/ibsm" -o -f sm.log --state-dir state >up 2>stderr
+  status=$?
+  [ $status = 0 ] || fail "ibsm -o: status $status: $(cat up)"
+  switches=$(grep -c '^Switch' file.topo)
+  cas=$(grep -c '^Ca' file.topo)
+  grep -q "^SUBNET UP switches=$switches cas=$cas " up ||
+    fail "wanted switches=$switches cas=$cas, got: $(cat up)"
+  [ "$(wc -l <up)" = 1 ] || fail "more than one line: $(cat up)"
+
+  stock ibnetdiscover >net || fail "ibnetdiscover: status $?"
+  [ "$(grep -c '^Switch' net)" = "$switches" ] || fail "ibnetdiscover misses switches"
+  [ "$(grep -c '^Ca' net)" = "$cas" ] || fail "ibnetdiscover misses hosts"
+  stock iblinkinfo -l >links || fail "iblinkinfo: status $?"
+  grep -E 'Initialize|Armed' links | head -3 >unfinished
+  [ -s unfinished ] && fail "not ACTIVE: $(cat unfinished)"
+  stock dump_fts >fts || fail "dump_fts: status $?"
+  "$bin/ibroutes" verify --from net,fts >verdict
+  for figure in 'unreachable: 0' 'loops: 0'; do
+    grep -q "^$figure$" verdict || fail "tables: wanted $figure, got: $(cat verdict)"
+  done
+  lids=$(sed -n 's/.*# lid \([0-9]*\) lmc.*/\1/p' net | sort -un | awk 'NR % 97 == 2' | head -5)
+  for lid in $lids; do
+    stock ibtracert -n 1 "$lid" >trace || fail "ibtracert 1 $lid: status $?: $(tail -1 trace)"
+  done
+  kill $sim && wait $sim 2>/dev/null
+  sim=
+  echo "$topology: $(cat up)"
+done
