@@ -160,6 +160,34 @@ TEST_F(Fixture, ALinkThatIsDownIsNamed) {
   EXPECT_EQ(report.traces[0].hops.size(), 3U);
 }
 
+TEST_F(Fixture, ADirectedRouteThatLeadsNowhereIsBrokenWhereItEnds) {
+  const auto& topology = world_->model().topology();
+  const auto leaf = topology.port(hosts_.front()).peer;
+  ASSERT_TRUE(leaf);
+  const auto own_leaf_port = leaf.port;
+  const std::uint8_t other = own_leaf_port == 1 ? 2 : 1;
+
+  auto report = ibtracer::trace_route(*session_, mad::DirectedRoute{{1, 99}});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->traces[0].end, WalkEnd::WrongPort);
+  EXPECT_EQ(report->traces[0].hops.size(), 2U);
+  EXPECT_EQ(ibtracer::exit_status(*report), 1);
+  const std::string text = ibtracer::text_report(*report, false);
+  EXPECT_NE(text.find("\nBROKEN DR path 0,1,99 after 1 hops: wrong port: "), std::string::npos)
+      << text;
+
+  report = ibtracer::trace_route(*session_, mad::DirectedRoute{{1, other, 1}});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->traces[0].end, WalkEnd::WrongPort) << "a host passes nothing on";
+  EXPECT_EQ(report->traces[0].hops.size(), 3U);
+
+  ASSERT_TRUE(world_->model().link_down(world_->now(), {leaf.node, other}));
+  report = ibtracer::trace_route(*session_, mad::DirectedRoute{{1, other}});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->traces[0].end, WalkEnd::LinkDown);
+  EXPECT_EQ(ibtracer::text_report(*report, false).find("To DR path 0,1,"), 0U);
+}
+
 TEST_F(Fixture, ASilentHostIsATimeOutAndNotAMissingAgent) {
   world_->model().set_behaviour(target().node, Behaviour::Silent);
   const auto report = run();

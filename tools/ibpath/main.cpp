@@ -48,6 +48,15 @@ ibpath::Wanted wanted_of(const Words& words) {
   return wanted;
 }
 
+/// What does not exist is something found (1); an SA or a node that does not answer is not.
+int refuse(const ib::Error& error) {
+  if (error.kind == ib::ErrorKind::TimedOut || error.kind == ib::ErrorKind::Refused ||
+      error.kind == ib::ErrorKind::Malformed) {
+    return tools::complain(kProgram, error.message, tools::kExitCannotRun);
+  }
+  return tools::complain(kProgram, error);
+}
+
 int run(const Words& words) {
   // Words first: a bad one is an error whether or not there is a fabric.
   const auto source = tools::parse_target(words.source);
@@ -64,11 +73,11 @@ int run(const Words& words) {
   ib::query::SaClient sa(session, *address);
 
   const auto from = ibpath::resolve(session, sa, facts, *source);
-  if (!from) return tools::complain(kProgram, from.error());
+  if (!from) return refuse(from.error());
   const auto to = ibpath::resolve(session, sa, facts, *destination);
-  if (!to) return tools::complain(kProgram, to.error());
+  if (!to) return refuse(to.error());
   const auto paths = ibpath::fetch(sa, *from, *to, wanted_of(words));
-  if (!paths) return tools::complain(kProgram, paths.error());
+  if (!paths) return refuse(paths.error());
 
   const auto text = words.common.json ? ibpath::json_report(*paths, IBKIT_VERSION)
                                       : ibpath::text_report(*paths, words.common.verbose > 0);

@@ -21,6 +21,16 @@ int refuse(const ib::Error& error) {
                              wrong_word ? ib::tools::kExitUsage : ib::tools::kExitCannotRun);
 }
 
+int print(const ibtracer::Options& options, const ibtracer::TraceReport& report, ib::Lid target) {
+  const std::string text = options.common.json
+                               ? ibtracer::json_report(report, target)
+                               : ibtracer::text_report(report, options.common.verbose > 0);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  for (const std::string& error : report.errors)
+    std::fprintf(stderr, "ibtracer: %s\n", error.c_str());
+  return ibtracer::exit_status(report);
+}
+
 int run(const ibtracer::Options& options) {
   ib::mad::PortChoice choice;
   choice.device = options.common.device;
@@ -35,7 +45,15 @@ int run(const ibtracer::Options& options) {
   ib::mad::Session session(**port, transactor);
 
   const auto target = ibtracer::resolve(session, options.target);
-  if (!target) return refuse(target.error());
+  if (!target) {
+    // A directed route that nobody answers at the end of is a broken path like any other.
+    const auto* route = std::get_if<ib::mad::DirectedRoute>(&options.target);
+    if (route == nullptr || target.error().kind != ib::ErrorKind::TimedOut)
+      return refuse(target.error());
+    const auto broken = ibtracer::trace_route(session, *route);
+    if (!broken || broken->verdict() != ibtracer::Verdict::Broken) return refuse(target.error());
+    return print(options, *broken, ib::Lid{});
+  }
   ibtracer::TraceOptions how;
   how.sl = options.sl.value_or(target->sl);
   how.both = options.both;
@@ -45,13 +63,7 @@ int run(const ibtracer::Options& options) {
   const auto report = ibtracer::trace(session, target->lid, how);
   if (!report) return refuse(report.error());
 
-  const std::string text = options.common.json
-                               ? ibtracer::json_report(*report, target->lid)
-                               : ibtracer::text_report(*report, options.common.verbose > 0);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  for (const std::string& error : report->errors)
-    std::fprintf(stderr, "ibtracer: %s\n", error.c_str());
-  return ibtracer::exit_status(*report);
+  return print(options, *report, target->lid);
 }
 
 }  // namespace

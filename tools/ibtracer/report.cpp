@@ -150,11 +150,16 @@ std::size_t proved(const Trace& trace) {
       [](const TracedHop& h) { return h.hop_number != 0 && h.proof != Proof::None; }));
 }
 
+/// What was traced: "lid 7", or a directed route.
+std::string target_of(const Trace& trace) {
+  return trace.route.empty() ? fmt::format("lid {}", trace.dlid.value) : "DR path " + trace.route;
+}
+
 std::string heading(const Trace& trace) {
   const std::string far = trace.hops.empty() ? std::string("nowhere") : name_of(trace.hops.back());
   const std::string from = trace.hops.empty() ? std::string("here") : name_of(trace.hops.front());
-  return fmt::format("{} lid {}: \"{}\" -> \"{}\"\n", trace.reverse ? "Back to" : "To",
-                     trace.dlid.value, from, far);
+  return fmt::format("{} {}: \"{}\" -> \"{}\"\n", trace.reverse ? "Back to" : "To",
+                     target_of(trace), from, far);
 }
 
 std::string counting_lines(const Trace& trace) {
@@ -207,8 +212,8 @@ std::string last_line(const TraceReport& report) {
           t.dlid.value);
     }
     case Verdict::Broken:
-      return fmt::format("BROKEN {} {} after {} hops: {}: {}\n", where, t.dlid.value, hops,
-                         ib::query::walk_end_name(t.end), t.failure);
+      return fmt::format("BROKEN {}{} after {} hops: {}: {}\n", t.reverse ? "way back to " : "",
+                         target_of(t), hops, ib::query::walk_end_name(t.end), t.failure);
   }
   return "";
 }

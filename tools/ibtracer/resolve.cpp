@@ -25,7 +25,11 @@ class Resolver {
   ib::Result<Destination> by_gid(const ib::Gid& gid) {
     wire::PathRecord wanted;
     wanted.dgid = gid;
-    return path(wanted, query::component::kPathDgid);
+    auto found = path(wanted, query::component::kPathDgid);
+    if (!found && found.error().mad_status == wire::status::kSaNoRecords)
+      return ib::fail(ib::ErrorKind::NotFound,
+                      "find " + ib::to_string(gid) + ": the SA knows no path to that GID");
+    return found;
   }
 
   ib::Result<Destination> by_guid(ib::Guid guid) {

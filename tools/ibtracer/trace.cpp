@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "libdiag/base/text.h"
+#include "libdiag/query/smp_client.h"
 #include "tools/ibtracer/prove.h"
 
 namespace ibtracer {
@@ -319,7 +322,92 @@ ib::Result<void> prove_back(mad::Session& session, Trace& trace, const Trace& fo
   return {};
 }
 
+std::string label(const ib::query::Hop& hop) {
+  const std::string name = ib::printable(hop.description);
+  return name.empty() ? ib::to_string(hop.node_guid) : '"' + name + '"';
+}
+
+/// Who answers at the end of `route`.
+ib::Result<ib::query::Hop> hop_at(mad::Session& session, const mad::DirectedRoute& route) {
+  ib::query::SmpClient smp(session);
+  const auto node = smp.node_info(route);
+  if (!node) return tl::unexpected(node.error());
+  ib::query::Hop hop;
+  hop.route = route;
+  hop.type = node->node_type;
+  hop.node_guid = node->node_guid;
+  hop.port_guid = node->port_guid;
+  hop.num_ports = node->num_ports;
+  if (!route.hops.empty()) hop.ingress_port = node->local_port_num.value;
+  // Name and LID are a comfort here.
+  if (const auto name = smp.node_description(route)) {
+    const auto& text = name->text;
+    hop.description.assign(text.begin(), std::find(text.begin(), text.end(), '\0'));
+  }
+  const auto own =
+      smp.port_info(route, is_switch(hop) ? std::uint8_t{0} : node->local_port_num.value);
+  if (own) hop.lid = own->lid;
+  return hop;
+}
+
+/// Why a route that leaves `hop` by `port` goes no further; nothing where it may.
+std::optional<std::pair<WalkEnd, std::string>> end_of_route(mad::Session& session,
+                                                            const ib::query::Hop& hop,
+                                                            std::uint8_t port) {
+  if (!hop.route.hops.empty() && !is_switch(hop)) {
+    return std::pair{WalkEnd::WrongPort,
+                     fmt::format("{} is no switch and passes nothing on", label(hop))};
+  }
+  if (port > hop.num_ports) {
+    return std::pair{WalkEnd::WrongPort,
+                     fmt::format("{} has {} ports, no port {}", label(hop), hop.num_ports, port)};
+  }
+  ib::query::SmpClient smp(session);
+  const auto info = smp.port_info(hop.route, port);
+  if (!info) return std::pair{WalkEnd::TimedOut, info.error().message};
+  if (info->port_state == wire::PortState::Down) {
+    return std::pair{WalkEnd::LinkDown, fmt::format("port {} of {}, by which the route leaves, is "
+                                                    "DOWN",
+                                                    port, label(hop))};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+ib::Result<TraceReport> trace_route(mad::Session& session, const mad::DirectedRoute& route) {
+  Trace trace;
+  trace.route = mad::to_string(route);
+  mad::DirectedRoute so_far;
+  for (std::size_t i = 0;; ++i) {
+    const auto hop = hop_at(session, so_far);
+    if (!hop) {
+      if (i == 0) return tl::unexpected(hop.error());
+      trace.end = WalkEnd::TimedOut;
+      const ib::query::Hop& before = trace.hops.back().hop;
+      trace.failure = fmt::format("beyond port {} of {}: {}", before.egress_port, label(before),
+                                  hop.error().message);
+      break;
+    }
+    TracedHop& traced = trace.hops.emplace_back();
+    traced.hop = *hop;
+    traced.hop_number = static_cast<std::uint8_t>(i);
+    if (i == route.hops.size()) {
+      trace.end = WalkEnd::Arrived;
+      break;
+    }
+    const std::uint8_t port = route.hops[i];
+    traced.hop.egress_port = port;
+    if (auto end = end_of_route(session, traced.hop, port)) {
+      std::tie(trace.end, trace.failure) = std::move(*end);
+      break;
+    }
+    so_far.hops.push_back(port);
+  }
+  TraceReport report;
+  report.traces.push_back(std::move(trace));
+  return report;
+}
 
 Verdict verdict_of(const Trace& trace) {
   if (trace.end != WalkEnd::Arrived) return Verdict::Broken;

@@ -66,6 +66,7 @@ struct PortCount {
 /// One direction towards one LID.
 struct Trace {
   ib::Lid dlid;
+  std::string route;  // a directed route that was to be followed; then there is no dlid
   bool reverse{};
   ib::query::WalkEnd end{ib::query::WalkEnd::Running};
   std::string failure;          // empty when the walk arrived
@@ -98,6 +99,9 @@ Verdict verdict_of(const Trace& trace);
 
 /// Traces `dlid` from the session's port. Error: our own port does not answer or has no LID.
 ib::Result<TraceReport> trace(ib::mad::Session& session, ib::Lid dlid, const TraceOptions& options);
+
+/// Follows a directed route that leads to no node that answers, up to where it ends and why.
+ib::Result<TraceReport> trace_route(ib::mad::Session& session, const ib::mad::DirectedRoute& route);
 
 // Requests of the protocol (class 0x30, OpenIB OUI).
 ib::mad::Request class_port_info_request(ib::mad::Cookie cookie, ib::Guid target, ib::Lid lid,

@@ -68,6 +68,8 @@ assert len(d["paths"]) == 1 and d["paths"][0]["mtu"] == 4096 and d["paths"][0]["
   [ $? = 1 ] || fail "no path: status $? $(cat none)"
   timeout 20 "$bin/ibpath" 1 nobody >none 2>&1
   [ $? = 1 ] || fail "no such name: status $? $(cat none)"
+  timeout 40 "$bin/ibpath" 0 0,1,99 >none 2>&1
+  [ $? = 4 ] || fail "nobody at the route's end: status $? $(cat none)"
 
   # The IPoIB broadcast group is there before anybody joins.
   timeout 20 saquery -g >groups 2>&1

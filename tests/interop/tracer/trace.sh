@@ -84,6 +84,16 @@ inside() {
   fi
   grep -q '^NoNewPrivs:.1$' "/proc/$agent/status" || fail "agent may gain privileges"
 
+  # What the SA does not know is a wrong word; a directed route that ends early is a broken path.
+  timeout 30 "$bin/ibtracer" -g fe80::dead:beef >usage 2>&1; [ $? = 2 ] || fail "unknown GID: not 2: $(cat usage)"
+  grep -q 'no path to that GID' usage || fail "unknown GID: $(cat usage)"
+  timeout 30 "$bin/ibtracer" -r 1 -D 0,1,99 >broken 2>&1; [ $? = 1 ] || fail "-D 0,1,99: not 1: $(cat broken)"
+  tail -n 1 broken | grep -q '^BROKEN DR path 0,1,99 after 1 hops: wrong port: ' || fail "-D 0,1,99: $(cat broken)"
+  timeout 30 "$bin/ibtracer" -r 1 --json -D 0,1,99 | /usr/bin/python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert d["verdict"] == "BROKEN" and d["traces"][0]["end"] == "wrong port", d' || fail "-D 0,1,99 --json"
+
   # Usage: exactly one target.
   timeout 5 "$bin/ibtracer" >usage 2>&1; [ $? = 2 ] || fail "no target: not 2"
   timeout 5 "$bin/ibtracer" -l 3 --guid 0x1 >usage 2>&1; [ $? = 2 ] || fail "two targets: not 2"
