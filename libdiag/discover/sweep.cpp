@@ -356,8 +356,7 @@ struct Sweep::Impl {
       case Ask::Description: {
         const auto text = wire::body<wire::NodeDescription>(mad).text;
         seen.fabric.node(key.at.node)
-            .description.assign(text.data(),
-                                std::find(text.begin(), text.end(), '\0') - text.begin());
+            .description.assign(text.begin(), std::find(text.begin(), text.end(), '\0'));
         break;
       }
       case Ask::SwitchInfo:
