@@ -124,14 +124,32 @@ struct Apply::Impl {
   }
   SwitchTables& tables(NodeIndex n) { return known.tables[seen.fabric.node(n).guid]; }
 
+  /// Never programmed, or rebooted since. The top alone does not say so: a switch that reboots
+  /// between a sweep and the Sets gets its top all the same. It has lost its LID too, or at least
+  /// all its links wait in INIT.
+  bool lost_its_tables(NodeIndex n) const {
+    if (seen.nodes[n].switch_info->linear_fdb_top == 0) return true;
+    const auto* port0 = seen.port_info({n, 0});
+    if (port0 == nullptr || port0->lid == ib::kNoLid) return true;
+    bool waiting = false;
+    for (unsigned p = 1; p <= seen.fabric.node(n).num_ports; ++p) {
+      const auto* info = seen.port_info({n, static_cast<std::uint8_t>(p)});
+      if (info == nullptr) continue;
+      if (info->port_state >= PortState::Armed) return false;
+      waiting = waiting || info->port_state == PortState::Initialize;
+    }
+    return waiting;
+  }
+
   void prepare_tables() {
     for (NodeIndex n = 0; n < seen.nodes.size(); ++n) {
       if (!desired->node_managed[n] || switch_of(n) == kNoSwitch) continue;
-      const auto& info = *seen.nodes[n].switch_info;
       SwitchTables& t = tables(n);
-      // LinearFDBTop 0: this switch was never programmed, or lost everything in a reboot.
-      const bool cold = info.linear_fdb_top == 0;
-      if (cold) t = {};
+      const bool cold = lost_its_tables(n);
+      // A port that changed may be all that is left to see of a reboot in the middle of the last
+      // Sets: what was known then is read again.
+      const bool doubtful = options.after_sweep && seen.nodes[n].switch_info->port_state_change;
+      if (cold || doubtful) t = {};
       cursors[n].was_warm = !cold;
       const std::size_t lids = lft_blocks() * kLftBlock;
       if (t.lft.size() < lids) t.lft.resize(lids, ib::routes::kNoPort);
@@ -298,8 +316,8 @@ struct Apply::Impl {
       c.step = 2;
       const auto& info = *seen.nodes[n].switch_info;
       const auto& want = desired->switches[s];
-      if (info.port_state_change || info.life_time_value != want.life_time_value ||
-          !cursors[n].was_warm) {
+      if ((options.after_sweep && info.port_state_change) ||
+          info.life_time_value != want.life_time_value || !cursors[n].was_warm) {
         return Work{Kind::SetSwitch, 0};
       }
     }
@@ -437,7 +455,7 @@ struct Apply::Impl {
         const auto& want = desired->switches[s];
         info.life_time_value = want.life_time_value;
         // Written as 1 it clears (IBA 14.2.5.4); later changes set it again.
-        info.port_state_change = info.port_state_change && work.arg == 0;
+        info.port_state_change = options.after_sweep && info.port_state_change && work.arg == 0;
         // Before the blocks are written the top only goes down, except on a switch without any.
         if (desired->program_lfts && (work.arg == 1 || !cursors[n].was_warm))
           info.linear_fdb_top = want.linear_fdb_top;

@@ -279,6 +279,7 @@ struct SubnetManager::Impl {
     apply::ApplyOptions o;
     o.cookie_base = kOwnerApply;
     o.per_node = options.transactor.window_per_target;
+    o.after_sweep = !multicast;
     only_multicast = multicast;
     published_before_active = multicast;
     applying = std::make_unique<apply::Apply>(desired, seen, known, std::move(o));

@@ -64,10 +64,8 @@ TEST(BringUp, BringsUpTreesToriAndIrregularFabrics) {
   }
 }
 
-TEST(BringUp, ProgramsTablesThatReachEveryHost) {
-  SmOnModel run(small_tree());
-  expect_up(run);
-  // Followed through the programmed tables, from every leaf to every LID.
+/// Followed through the programmed tables, from every switch to every LID.
+void expect_every_lid_reached(SmOnModel& run) {
   const auto& f = run.model().topology();
   for (const auto& a : run.kept().lids) {
     for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
@@ -84,6 +82,12 @@ TEST(BringUp, ProgramsTablesThatReachEveryHost) {
       EXPECT_TRUE(f.node(here).guid == a.port_guid || f.find_port_guid(a.port_guid)->node == here);
     }
   }
+}
+
+TEST(BringUp, ProgramsTablesThatReachEveryHost) {
+  SmOnModel run(small_tree());
+  expect_up(run);
+  expect_every_lid_reached(run);
 }
 
 bool is_set(const ib::mad::Packet& p, std::uint16_t attribute) {
@@ -379,6 +383,31 @@ TEST(BringUp, SwitchThatRebootsIsProgrammedAgainWithItsLid) {
   EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
   EXPECT_THAT(run.not_active(), IsEmpty());
   EXPECT_EQ(run.kept().lids, before);
+}
+
+TEST(BringUp, SwitchThatRebootsWhileTablesAreWrittenLosesNoRoute) {
+  sm::core::Options options;
+  options.plan.lmc = 3;  // several blocks in a table
+  const Fabric f = small_tree();
+  NodeIndex spine = 0;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    if (f.node(n).is_switch() && n != f.port(SmOnModel::first_host(f)).peer.node) spine = n;
+  for (unsigned moment = 1; moment <= 60; moment += 3) {
+    SCOPED_TRACE(moment);
+    SmOnModel run(f, {}, options);
+    unsigned seen = 0;
+    run.watch([&](const ib::mad::Packet& p) {
+      if (is_set(p, ib::wire::attr::kLinearForwarding) && ++seen == moment) {
+        EXPECT_TRUE(run.model().reboot(run.now(), spine));
+      }
+      return true;
+    });
+    run.run_for(30s);
+    ASSERT_GE(seen, moment);
+    EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+    EXPECT_THAT(run.not_active(), IsEmpty());
+    expect_every_lid_reached(run);
+  }
 }
 
 }  // namespace
