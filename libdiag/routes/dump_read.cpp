@@ -163,10 +163,19 @@ class Reader {
     return true;
   }
 
+  /// Three digits, as all of these formats have: of a row that was cut off fewer are left, which
+  /// would be another port.
+  bool port_number(std::size_t& at, std::uint64_t& port) {
+    const std::size_t begin = at;
+    if (number(at, 255, port, 10) && at == begin + 3) return true;
+    at = begin;
+    return false;
+  }
+
   bool read_unicast(std::size_t at, std::uint64_t lid) {
     std::uint64_t port = 0;
     if (line_.substr(at, 1) != " ") return expected(at, "a blank");
-    if (!number(++at, 255, port, 10)) return expected(at, "a port number");
+    if (!port_number(++at, port)) return expected(at, "a port number of three digits");
     return set_port(lid, port);
   }
 
@@ -175,8 +184,8 @@ class Reader {
     if (line_.substr(at, 3) != " : ") return expected(at, "' : '");
     at += 3;
     std::uint64_t port = kNoPort;
-    if (!line_.substr(at).starts_with("UNREACHABLE") && !number(at, 255, port, 10))
-      return expected(at, "a port number or UNREACHABLE");
+    if (!line_.substr(at).starts_with("UNREACHABLE") && !port_number(at, port))
+      return expected(at, "a port number of three digits or UNREACHABLE");
     return set_port(lid, port);
   }
 

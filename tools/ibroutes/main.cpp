@@ -97,10 +97,17 @@ int run_tables(int argc, const char* const* argv) {
   for (auto [text, lid] : {std::pair{&first, &dump.first}, std::pair{&last, &dump.last}}) {
     std::uint64_t number = 0;
     if (!*text) continue;
-    if (!parse_number(**text, 0xFFFF, number))
-      return complain(kProgram, "expected a LID, got '" + **text + "'", kExitUsage);
+    if (!parse_number(**text, 0xFFFF, number)) {
+      const bool verb = **text == "dump" || **text == "verify" || **text == "path";
+      return complain(kProgram,
+                      verb ? "expected the verb '" + **text + "' before the options"
+                           : "expected a LID, or dump, verify or path, got '" + **text + "'",
+                      kExitUsage);
+    }
     *lid = Lid{static_cast<std::uint16_t>(number)};
   }
+  if (last && dump.last < dump.first)
+    return complain(kProgram, "expected an END not below START, got '" + *last + "'", kExitUsage);
   dump.verbose = options.common.verbose > 0;
 
   TableReaderOptions reader;
@@ -209,7 +216,13 @@ int run_verify(int argc, const char* const* argv) {
       routes::verify(source->fabric, graph, routes::linear_tables(graph, source->tables), verify);
   print(options.common.json ? verdict_json(*source, graph, verdict, IBKIT_VERSION)
                             : verdict_text(verdict));
-  return status_of(*source, verdict.unreachable != 0 || verdict.credit_loop_channels != 0);
+  // Nothing followed is nothing proved: before a subnet manager has run there are no LIDs.
+  const bool no_routes = verdict.pairs == 0 && graph.switch_count() != 0;
+  if (no_routes)
+    complain(kProgram, "nothing to verify: no switch with a host, or no port with a LID",
+             kExitFound);
+  return status_of(*source,
+                   no_routes || verdict.unreachable != 0 || verdict.credit_loop_channels != 0);
 }
 
 // ---- ibroutes path SRC DST

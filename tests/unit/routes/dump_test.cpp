@@ -192,7 +192,11 @@ TEST(Dump, SaysWhereABadFileIsBad) {
   EXPECT_EQ(message("0x0001 001 : x\n"),
             "f:1:1: expected the header of a forwarding table, got '0x0001 001 : x'");
   const std::string header = "Unicast lids [0x0-0x4] of switch Lid 1 guid 0x10 (a):\n";
-  EXPECT_EQ(message((header + "0x0001 x\n").c_str()), "f:2:8: expected a port number, got 'x'");
+  EXPECT_EQ(message((header + "0x0001 x\n").c_str()),
+            "f:2:8: expected a port number of three digits, got 'x'");
+  EXPECT_EQ(message((header + "0x0001 01").c_str()),
+            "f:2:8: expected a port number of three digits, got '01'")
+      << "cut off: this was 011 to 019";
   EXPECT_EQ(message((header + "0xd001 001\n").c_str()),
             "f:2:1: expected a unicast LID, got '0xd001 001'");
   EXPECT_EQ(message("Unicast lids [0x0-0x4] of switch Lid 1\n"),

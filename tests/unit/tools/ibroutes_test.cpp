@@ -261,6 +261,10 @@ TEST(Ibroutes, StatusesSayWhatHappened) {
   EXPECT_EQ(ibroutes("--no-such-option").status, 2);
   EXPECT_EQ(ibroutes("verify --from nothing").status, 2);
   EXPECT_EQ(ibroutes("verify --from " + kNet4 + "topology,/does/not/exist").status, 2);
+  EXPECT_THAT(ibroutes("--json verify").out,
+              HasSubstr("expected the verb 'verify' before the options"));
+  EXPECT_EQ(ibroutes("--json verify").status, 2);
+  EXPECT_EQ(ibroutes("5 3 --from " + kNet4 + "topology," + kNet4 + "dump_fts").status, 2);
   const Ran bad = ibroutes("verify --from " + kNet4 + "topology," + kNet4 + "topology");
   EXPECT_EQ(bad.status, 2);
   EXPECT_THAT(bad.out, HasSubstr("topology:6:1: expected the header or a row"));
@@ -273,6 +277,18 @@ TEST(Ibroutes, StatusesSayWhatHappened) {
   const Ran missing = ibroutes("verify --from " + part);
   EXPECT_EQ(missing.status, 3) << missing.out;
   EXPECT_THAT(missing.out, HasSubstr("no table of 'spine'"));
+
+  // Where no port has a LID nothing can be followed, and that is no clean bill.
+  std::string bare = judge::read_file(kNet4 + "topology");
+  for (std::size_t at = 0; (at = bare.find(" lid ", at)) != std::string::npos;) {
+    at += 5;
+    bare.replace(at, bare.find_first_not_of("0123456789", at) - at, "0");
+  }
+  judge::write_file(scratch / "bare", bare);
+  const Ran nothing =
+      ibroutes("verify --from " + (scratch / "bare").string() + "," + kNet4 + "dump_fts");
+  EXPECT_EQ(nothing.status, 1) << nothing.out;
+  EXPECT_THAT(nothing.out, AllOf(HasSubstr("pairs: 0\n"), HasSubstr("nothing to verify")));
 
   // A wrong entry is a finding.
   std::string wrong = dump;
