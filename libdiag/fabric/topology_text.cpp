@@ -53,6 +53,11 @@ class Reader {
     while (next_line()) {
       if (!read_line()) return tl::unexpected<Error>(std::move(error_));
     }
+    if (fabric_.nodes().empty()) {
+      // A file that was never written, or comments alone: no fabric is that small.
+      wrong_at(line_number_ + 1, 1, "a node", "the end of the file");
+      return tl::unexpected<Error>(std::move(error_));
+    }
     if (!resolve_claims()) return tl::unexpected<Error>(std::move(error_));
     join_cables();
     fill_port_guids();

@@ -98,6 +98,11 @@ int run(int argc, const char* const* argv) {
   Options options;
   CommandLine line = command_line(options);
   if (const auto status = line.parse(argc, argv)) return *status;
+  if (options.common.json && options.dot)
+    return complain(kProgram, "expected one of --json and --dot", kExitUsage);
+  if (options.svg == "-" && (options.common.json || options.dot))
+    return complain(kProgram, "expected a file for --svg beside --json or --dot, got '-'",
+                    kExitUsage);
 
   const auto names = options.names ? fabric::NodeNames::read_file(*options.names)
                                    : Result<fabric::NodeNames>(fabric::NodeNames{});

@@ -52,6 +52,12 @@ grep -q '</svg>' janus.svg || die "the picture is cut off"
 status 0 "$bin/ibtopo" --help
 status 2 "$bin/ibtopo" --nonsense
 status 2 "$bin/ibtopo" --load missing.topo
+status 2 "$bin/ibtopo" --load lab.topo --json --dot
+status 2 "$bin/ibtopo" --load lab.topo --json --svg -
+printf '# nothing\n' > bad.topo
+status 2 "$bin/ibtopo" --load bad.topo
+grep -q '^ibtopo: bad.topo:2:1: expected a node, got the end of the file$' err.txt \
+  || { cat err.txt; die "empty file: not said"; }
 printf 'vendid=0x2c9\nSwitch x\n' > bad.topo
 status 2 "$bin/ibtopo" --load bad.topo --svg never.svg
 grep -q '^ibtopo: bad.topo:2:8: expected a number of ports, 1 to 254, got .x.$' err.txt \

@@ -254,6 +254,12 @@ TEST(TopologyReader, SaysWhereAndWhatIsWrong) {
   EXPECT_EQ(error_of("\x1b[31m\n").find('\x1b'), std::string::npos) << "messages are printable";
 }
 
+TEST(TopologyReader, AFileWithoutANodeIsNoFabric) {
+  EXPECT_EQ(error_of(""), "t.topo:1:1: expected a node, got the end of the file");
+  EXPECT_EQ(error_of("# Topology file\n#\n"),
+            "t.topo:3:1: expected a node, got the end of the file");
+}
+
 TEST(TopologyReader, MissingFileIsNamed) {
   const auto fabric = read_topology_file("/nonexistent/x.topo");
   ASSERT_FALSE(fabric.has_value());
