@@ -2,8 +2,27 @@
 #include "agent/options.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "libdiag/base/text.h"
 
 namespace agent {
+namespace {
+
+/// CLI::Range takes "nan" for a number in any range.
+CLI::Validator number_from(double min, double max) {
+  return {[min, max](std::string& text) {
+            double value = 0;
+            if (CLI::detail::lexical_cast(text, value) && value >= min && value <= max)
+              return std::string();
+            char range[64];
+            std::snprintf(range, sizeof range, "a number from %g to %g", min, max);
+            return std::string("expected ") + range + ", got '" + ib::printable(text) + "'";
+          },
+          ""};
+}
+
+}  // namespace
 
 std::variant<Options, int> parse_options(int argc, char** argv) {
   Options o;
@@ -13,7 +32,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   app.set_version_flag("--version", std::string("ibtracerd ") + IBKIT_VERSION);
   app.add_option("-C,--device", o.device, "serve this device only")->type_name("DEVICE");
   app.add_option("-P,--port", o.port, "serve this port number only")
-      ->check(CLI::Range(0, 254))
+      ->check(number_from(0, 254))
       ->type_name("PORT");
   app.add_option("--user", o.user, "user to become once the devices are open")
       ->type_name("NAME")
@@ -21,16 +40,18 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   app.add_option("--host", o.host, "name to answer ping with (default: host name and domain)")
       ->type_name("NAME");
   app.add_option("--source-rate", o.source_rate, "answers a second to one source")
-      ->check(CLI::Range(1.0, 1e6))
+      ->check(number_from(1, 1e6))
       ->capture_default_str();
   app.add_option("--total-rate", o.total_rate, "answers a second in all")
-      ->check(CLI::Range(1.0, 1e6))
+      ->check(number_from(1, 1e6))
       ->capture_default_str();
   app.footer("exit status: 0 ended by a signal, 2 usage, 4 cannot run");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+    if (e.get_exit_code() == 0) return app.exit(e);
+    std::fprintf(stderr, "ibtracerd: %s\nTry 'ibtracerd --help'.\n", e.what());
+    return 2;
   }
   return o;
 }

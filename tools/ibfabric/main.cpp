@@ -235,16 +235,29 @@ int generate(std::vector<std::string> words) {
   return complain({ErrorKind::Io, output + ": cannot write"}, kCannotRun);
 }
 
+/// CLI::Range takes "nan" for a number in any range.
+CLI::Validator number_from(double min, double max) {
+  return {[min, max](std::string& text) {
+            double value = 0;
+            if (CLI::detail::lexical_cast(text, value) && value >= min && value <= max)
+              return std::string();
+            char range[64];
+            std::snprintf(range, sizeof range, "a number from %g to %g", min, max);
+            return std::string("expected ") + range + ", got '" + ib::printable(text) + "'";
+          },
+          ""};
+}
+
 void add_serve_options(CLI::App& app, ServeOptions& o) {
   app.add_option("topology", o.topology, "ibnetdiscover text")->required()->type_name("TOPOLOGY");
   app.add_option("--lids", o.lids, "LIDs at the start: none, or keep the file's")
       ->check(CLI::IsMember({"none", "keep"}));
   app.add_option("--seed", o.seed, "what the dice start from");
-  app.add_option("--loss", o.loss, "per cent of MADs lost, each way")->check(CLI::Range(0., 100.));
+  app.add_option("--loss", o.loss, "per cent of MADs lost, each way")->check(number_from(0, 100));
   app.add_option("--duplicate", o.duplicate, "per cent of MADs that come twice")
-      ->check(CLI::Range(0., 100.));
-  app.add_option("--delay-ms", o.delay_ms, "added to every MAD")->check(CLI::Range(0., 1e6));
-  app.add_option("--sma-us", o.sma_us, "time an SMA takes for one MAD")->check(CLI::Range(0., 1e9));
+      ->check(number_from(0, 100));
+  app.add_option("--delay-ms", o.delay_ms, "added to every MAD")->check(number_from(0, 1e6));
+  app.add_option("--sma-us", o.sma_us, "time an SMA takes for one MAD")->check(number_from(0, 1e9));
   app.add_option("--sma-queue", o.faults.sma_queue, "MADs waiting at an SMA");
   app.add_option("--vl15-buffer", o.faults.vl15_buffer, "MADs on a link in one direction");
   app.add_option("--rcv-queue", o.faults.receive_queue, "receive slots of a host's QP0 and QP1");

@@ -99,6 +99,11 @@ assert d["verdict"] == "BROKEN" and d["traces"][0]["end"] == "wrong port", d' ||
   timeout 5 "$bin/ibtracer" -l 3 --guid 0x1 >usage 2>&1; [ $? = 2 ] || fail "two targets: not 2"
   timeout 5 "$bin/ibtracer" -l 99999 >usage 2>&1; [ $? = 2 ] || fail "bad lid: not 2"
   timeout 5 "$bin/ibtracer" --help >usage 2>&1 || fail "--help: not 0"
+  for wrong in "--source-rate nan" "--total-rate 0" "-P 300" "--nonsense"; do
+    # shellcheck disable=SC2086
+    timeout 5 "$bin/ibtracerd" $wrong >usage 2>&1; [ $? = 2 ] || fail "ibtracerd $wrong: not 2"
+    grep -q "^ibtracerd: .*${wrong##* }" usage || fail "ibtracerd $wrong: $(cat usage)"
+  done
 
   # A link of the path goes down: the trace names it while the tables still lead there.
   kill "$sm"; wait_gone "$sm"
