@@ -12,6 +12,8 @@ namespace ibtracer {
 
 using ib::query::WalkEnd;
 namespace wire = ib::wire;
+/// In the order they are written here: the envelope first.
+using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -218,21 +220,21 @@ std::string last_line(const TraceReport& report) {
   return "";
 }
 
-nlohmann::json hop_json(const TracedHop& hop) {
-  nlohmann::json j{{"hop", hop.hop_number},
-                   {"type", type_word(hop.hop.type)},
-                   {"node_guid", ib::to_string(hop.hop.node_guid)},
-                   {"port_guid", ib::to_string(hop.hop.port_guid)},
-                   {"lid", hop.hop.lid.value},
-                   {"name", ib::printable(hop.hop.description)},
-                   {"ingress_port", hop.hop.ingress_port},
-                   {"egress_port", hop.hop.egress_port}};
+Json hop_json(const TracedHop& hop) {
+  Json j{{"hop", hop.hop_number},
+         {"type", type_word(hop.hop.type)},
+         {"node_guid", ib::to_string(hop.hop.node_guid)},
+         {"port_guid", ib::to_string(hop.hop.port_guid)},
+         {"lid", hop.hop.lid.value},
+         {"name", ib::printable(hop.hop.description)},
+         {"ingress_port", hop.hop.ingress_port},
+         {"egress_port", hop.hop.egress_port}};
   if (hop.hop_number == 0) return j;
   j["own_lid_ingress_port"] = hop.expected;
   j["own_lid_hops"] = hop.own_lid_hops;
   j["agent"] = agent_word(hop.agent);
-  j["agent_port"] = hop.agent_actual ? nlohmann::json(*hop.agent_actual) : nlohmann::json();
-  j["smp_port"] = hop.smp_actual ? nlohmann::json(*hop.smp_actual) : nlohmann::json();
+  j["agent_port"] = hop.agent_actual ? Json(*hop.agent_actual) : Json();
+  j["smp_port"] = hop.smp_actual ? Json(*hop.smp_actual) : Json();
   j["proof"] = proof_word(hop.proof);
   j["mismatch"] = hop.mismatch == Mismatch::No          ? "no"
                   : hop.mismatch == Mismatch::Explained ? "explained"
@@ -276,27 +278,27 @@ std::string text_report(const TraceReport& report, bool verbose) {
 
 std::string json_report(const TraceReport& report, ib::Lid lid) {
   static constexpr const char* kVerdicts[] = {"VERIFIED", "PARTLY VERIFIED", "MISMATCH", "BROKEN"};
-  nlohmann::json document{{"schema", "ibkit.ibtracer/1"},
-                          {"tool", "ibtracer"},
-                          {"version", IBKIT_VERSION},
-                          {"complete", report.errors.empty()},
-                          {"errors", report.errors},
-                          {"target_lid", lid.value},
-                          {"verdict", kVerdicts[static_cast<int>(report.verdict())]}};
-  auto& traces = document["traces"] = nlohmann::json::array();
+  Json document{{"schema", "ibkit.ibtracer/1"},
+                {"tool", "ibtracer"},
+                {"version", IBKIT_VERSION},
+                {"complete", report.errors.empty()},
+                {"errors", report.errors},
+                {"target_lid", lid.value},
+                {"verdict", kVerdicts[static_cast<int>(report.verdict())]}};
+  auto& traces = document["traces"] = Json::array();
   for (const Trace& trace : report.traces) {
-    nlohmann::json t{{"direction", trace.reverse ? "back" : "forward"},
-                     {"dlid", trace.dlid.value},
-                     {"verdict", kVerdicts[static_cast<int>(verdict_of(trace))]},
-                     {"end", ib::query::walk_end_name(trace.end)},
-                     {"failure", trace.failure},
-                     {"counters", counter_word(trace.counters)},
-                     {"packets_sent", trace.packets_sent}};
-    auto& hops = t["hops"] = nlohmann::json::array();
+    Json t{{"direction", trace.reverse ? "back" : "forward"},
+           {"dlid", trace.dlid.value},
+           {"verdict", kVerdicts[static_cast<int>(verdict_of(trace))]},
+           {"end", ib::query::walk_end_name(trace.end)},
+           {"failure", trace.failure},
+           {"counters", counter_word(trace.counters)},
+           {"packets_sent", trace.packets_sent}};
+    auto& hops = t["hops"] = Json::array();
     for (const TracedHop& hop : trace.hops) hops.push_back(hop_json(hop));
     traces.push_back(std::move(t));
   }
-  return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 int exit_status(const TraceReport& report) {

@@ -4,6 +4,7 @@ import ctypes.util
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
@@ -67,8 +68,10 @@ class Run(unittest.TestCase):
         nowhere = run(IBFABRIC, "run", self.topology, "--at", "nobody", "--", "true")
         self.assertEqual(nowhere.returncode, 125)
         self.assertEqual(run(IBFABRIC, "run", self.topology).returncode, 125)
-        self.assertEqual(run(IBFABRIC, "run", self.topology, "--loss", "x", "--", "true").returncode,
-                         125)
+        for loss in ("x", "nan", "101"):
+            refused = run(IBFABRIC, "run", self.topology, "--loss", loss, "--", "true")
+            self.assertEqual(refused.returncode, 125)
+            self.assertIn(f"expected a number from 0 to 100, got '{loss}'", refused.stderr)
 
     def test_leaves_nothing_behind(self):
         result = run(IBFABRIC, "run", self.topology, "--", "sh", "-c", "echo $IBFABRIC_SOCKET")
@@ -168,6 +171,30 @@ class Ctl(unittest.TestCase):
             self.assertIn(expected, result.stderr)
         result = run(IBFABRIC, "dance")
         self.assertIn("expected run|serve|exec|ctl|gen, got 'dance'", result.stderr)
+
+    def test_documents_have_the_fields_that_are_written_down(self):
+        page = (pathlib.Path(__file__).parents[3] / "doc/formats.md").read_text()
+        section = page.split("\n## ibfabric ctl\n")[1].split("\n## ")[0]
+        common = page.split("\n## JSON, everywhere\n")[1].split("\n## ")[0]
+        known = set(re.findall(r"`\.*([a-z_0-9]+)(?:\[\])?`", section + common))
+
+        def fields(value):
+            if isinstance(value, dict):
+                return set(value).union(*map(fields, value.values()))
+            return set().union(*map(fields, value)) if isinstance(value, list) else set()
+
+        with Fabric("fat-tree", "--radix", "4") as f:
+            f.on(None, "smpquery", "-D", "nodeinfo", "0,1")
+            for words in (("seed", "1"), ("faults",), ("faults", "--link", "leaf-001", "1"), ("stats",),
+                          ("show", "leaf-001"), ("show", "host0001 HCA-1"), ("pcap", "off"),
+                          ("link", "up", "leaf-001", "1"), ("node", "reboot", "leaf-001")):
+                result = f.ctl(*words, "--json")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                document = json.loads(result.stdout)
+                self.assertEqual(document["command"], words[0])
+                self.assertEqual(fields(document) - known, set(), words)
+                self.assertLessEqual({"schema", "tool", "version", "complete", "errors"},
+                                     set(document))
 
     def test_a_full_disk_is_said(self):
         with Fabric("fat-tree", "--radix", "4") as f, open("/dev/full", "w") as full:
