@@ -107,9 +107,23 @@ Inventory take_inventory() {
   return found;
 }
 
+/// The library's own default port, so that every program on a host takes the same one (and under
+/// ibfabric the port that was asked for with --at).
+const PortFacts* default_port(const Inventory& found) {
+  umad_port_t port;
+  if (umad_get_port(nullptr, 0, &port) < 0) return nullptr;
+  const auto it = std::ranges::find_if(found.ports, [&](const PortFacts& p) {
+    return p.device == port.ca_name && p.port_num == port.portnum;
+  });
+  umad_release_port(&port);
+  return it != found.ports.end() ? &*it : nullptr;
+}
+
 Result<PortFacts> choose(const PortChoice& choice) {
   Inventory found = take_inventory();
   if (found.ports.empty()) return fail(ErrorKind::Unavailable, no_port_text(found.nothing_because));
+  if (choice.device.empty() && !choice.number && !choice.port_guid)
+    if (const PortFacts* port = default_port(found)) return *port;
   const auto fits = [&](const PortFacts& p) {
     return (choice.device.empty() || choice.device == p.device) &&
            (!choice.number || *choice.number == p.port_num) &&

@@ -14,8 +14,8 @@
 
 namespace ib::mad {
 
-/// Which port of this host. Nothing named: the first ACTIVE one, else the first that is not DOWN,
-/// else the first.
+/// Which port of this host. Nothing named: libibumad's default, as the stock programs take it. Of
+/// several that fit: the first ACTIVE one, else the first that is not DOWN, else the first.
 struct PortChoice {
   std::string device;                  // "mlx5_0"
   std::optional<std::uint8_t> number;  // of `device`, or of any
