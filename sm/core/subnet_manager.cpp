@@ -230,13 +230,13 @@ struct SubnetManager::Impl {
   }
 
   void end_sweep(Instant now) {
-    seen = sweep->take_observed();
+    Observed found = sweep->take_observed();
     sweep.reset();
-    for (const Trouble& t : seen.troubles)
+    for (const Trouble& t : found.troubles)
       log(LogLevel::Warning, "sweep",
           fmt::format("{}: {}", ib::discover::trouble_name(t.kind), t.message));
     plan::PlanRequest request;
-    request.observed = &seen;
+    request.observed = &found;
     request.options = options.plan;
     request.options.reassign_lids = std::exchange(forget_lids, false);
     request.stored = &stored;
@@ -248,10 +248,13 @@ struct SubnetManager::Impl {
       log(LogLevel::Error, "plan", planned.error().message);
       Report r;
       r.missing = 1;
-      r.lines.push_back("missing: the local port: " + planned.error().message);
+      r.lines.push_back("missing: " + planned.error().message);
+      // What was known before still belongs to what was desired then.
+      if (!desired) seen = std::move(found);
       finish(now, std::move(r));
       return;
     }
+    seen = std::move(found);
     for (const std::string& line : planned->alarms) log(LogLevel::Warning, "plan", line);
     for (const std::string& line : planned->notes) log(LogLevel::Info, "plan", line);
     remember_lids(*planned, request.options.reassign_lids);

@@ -33,7 +33,9 @@ class Planner {
     const PortRef local = observed_.local_port;
     if (!is_switch(local.node) &&
         (!observed_.port(local).known || observed_.port(local).info.port_state == PortState::Down))
-      return ib::fail(ib::ErrorKind::Unavailable, "the local port is down");
+      return ib::fail(
+          ib::ErrorKind::Unavailable,
+          fmt::format("{} port {} is DOWN: the local port is down", name(local.node), local.port));
     find_managed();
     assign();
     want_ports();

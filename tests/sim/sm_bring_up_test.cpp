@@ -161,6 +161,28 @@ TEST(BringUp, ALocalPortThatIsDownIsSaid) {
   EXPECT_THAT(run.last().lines.at(0), testing::HasSubstr("local port is down"));
 }
 
+TEST(BringUp, LocalPortThatGoesDownAndComesBackFindsWhatWasThere) {
+  SmOnModel run(small_tree());
+  expect_up(run);
+  const auto before = run.kept().lids;
+  const std::size_t nodes = run.sm().observed().nodes.size();
+  ASSERT_TRUE(run.model().link_down(run.now(), run.at()));
+  ASSERT_TRUE(run.run_until_reports(2));
+  EXPECT_FALSE(run.last().up());
+  // Memberships change meanwhile; what is known and what is wanted still fit each other.
+  std::vector<ib::Guid> members;
+  for (const auto& claim : before) members.push_back(claim.port_guid);
+  run.sm().set_groups(run.now(), {{ib::kLidMulticastMin, members, {}}});
+  run.run_for(5s);
+  EXPECT_EQ(run.sm().observed().nodes.size(), nodes);
+  ASSERT_TRUE(run.model().link_up(run.now(), run.at()));
+  run.run_for(30s);
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  EXPECT_THAT(run.not_active(), IsEmpty());
+  EXPECT_EQ(run.kept().lids, before);
+  expect_every_lid_reached(run);
+}
+
 TEST(BringUp, SecondSweepSendsNoSet) {
   SmOnModel run(small_tree());
   expect_up(run);

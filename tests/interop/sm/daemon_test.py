@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What ibsm promises to scripts and to a running fabric, judged by stock programs and by the counts
+of MADs that passed: statuses, the second start, what an unchanged fabric costs, faults while it
+works."""
+import json
+import os
+import pathlib
+import re
+import signal
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
+from fabric import BIN, Fabric, wait_until  # noqa: E402
+
+IBSM = BIN / "ibsm"
+TREE = ("fat-tree", "--radix", "8", "--no-lids")
+HOST = "host0001 HCA-1"
+
+TWO_ISLANDS = """vendid=0x2c9
+devid=0xbd36
+switchguid=0x2c90200400000(2c90200400000)
+Switch	4 "S-0002c90200400000"		# "sw1" enhanced port 0 lid 0 lmc 0
+[1]	"H-0002c90300000000"[1](2c90300000001) 		# "bridge" lid 0 4xEDR
+
+vendid=0x2c9
+devid=0xbd36
+switchguid=0x2c90200400100(2c90200400100)
+Switch	4 "S-0002c90200400100"		# "sw2" enhanced port 0 lid 0 lmc 0
+[1]	"H-0002c90300000000"[2](2c90300000002) 		# "bridge" lid 0 4xEDR
+
+vendid=0x2c9
+devid=0x1003
+caguid=0x2c90300000000
+Ca	2 "H-0002c90300000000"		# "bridge"
+[1](2c90300000001) 	"S-0002c90200400000"[1]		# lid 0 lmc 0 "sw1" lid 0 4xEDR
+[2](2c90300000002) 	"S-0002c90200400100"[1]		# lid 0 lmc 0 "sw2" lid 0 4xEDR
+"""
+
+
+class Sm(Fabric):
+    """A fabric with room for a subnet manager's state."""
+
+    def ibsm(self, *words, at=HOST, state="state"):
+        return self.on(at, IBSM, "--state-dir", self.directory / state, "-f", self.directory / "log",
+                       *words)
+
+    def daemon(self, *words):
+        """In the background, until SUBNET UP; gives the process id."""
+        self.pid_file = self.directory / "pid"
+        started = self.ibsm("-B", "--pidfile", self.pid_file, *words)
+        assert started.returncode == 0, started.stdout + started.stderr
+        assert started.stdout.startswith("SUBNET UP "), started.stdout
+        return int(self.pid_file.read_text())
+
+    def __exit__(self, *words):
+        if getattr(self, "pid_file", None) and self.pid_file.exists():
+            os.kill(int(self.pid_file.read_text()), signal.SIGTERM)
+            wait_until(lambda: not self.pid_file.exists(), 10)
+        super().__exit__(*words)
+
+    def sets(self):
+        rows = json.loads(self.ctl("stats", "--json").stdout)["mads"]
+        return sum(r["mads"] for r in rows if r["method"] == "Set")
+
+    def ups(self):
+        return (self.directory / "log").read_text().count("SUBNET UP")
+
+    def states(self):
+        """States of all ports with a cable, as stock iblinkinfo sees them."""
+        links = self.on(HOST, "iblinkinfo", "-l").stdout
+        return set(re.findall(r"(\w+)/ *\w+\)==>", links)) - {"Down"}
+
+    def lids(self):
+        """(lid, lmc) by port, as stock ibnetdiscover sees them."""
+        text = self.on(HOST, "ibnetdiscover").stdout
+        found = dict(re.findall(r"^\[\d+\]\(([0-9a-f]+)\).*# (lid \d+ lmc \d+)", text, re.M))
+        found.update(re.findall(r'^Switch\s+\d+ "(S-[0-9a-f]+)".*port 0 (lid \d+ lmc \d+)', text, re.M))
+        return found
+
+
+class Statuses(unittest.TestCase):
+    def test_0_up_3_with_unmanaged_nodes_1_with_the_cable_out(self):
+        with Sm(*TREE) as f:
+            up = f.ibsm("-o")
+            self.assertEqual((up.returncode, up.stdout.count("\n")), (0, 1), up.stdout + up.stderr)
+            self.assertRegex(up.stdout, r"^SUBNET UP switches=12 cas=32 routers=0 links=64 lids=44 "
+                                        r"mads=\d+ seconds=[\d.]+$")
+            self.assertEqual(f.states(), {"Active"})
+            self.assertEqual(f.ctl("node", "silent", "host0009 HCA-1").returncode, 0)
+            partly = f.ibsm("-o")
+            self.assertEqual(partly.returncode, 3, partly.stdout)
+            self.assertIn(" unmanaged=1\n", partly.stdout)
+            self.assertIn("\nunmanaged: ", partly.stdout)
+            self.assertEqual(f.ctl("link", "down", HOST, "1").returncode, 0)
+            out = f.ibsm("-o")
+            self.assertEqual(out.returncode, 1, out.stdout)
+            self.assertRegex(out.stdout, r'^SUBNET INCOMPLETE missing=1\nmissing: 0x\w+ "host0001 HCA-1" '
+                                         r"port 1 is DOWN: the local port is down")
+
+    def test_2_for_options_that_cannot_be_and_nothing_is_sent(self):
+        with Sm(*TREE) as f:
+            for wrong in (("-g", "zz"), ("-s", "-1"), ("-s", "1x"), ("-t", "0"), ("-n", "1e3"),
+                          ("-l", "8"), ("-R", "nonsense"), ("-D", "0x100"), ("--nope",), ("more",)):
+                refused = f.ibsm("-o", *wrong)
+                self.assertEqual(refused.returncode, 2, wrong)
+                self.assertIn("expected", refused.stderr, wrong)
+            self.assertEqual(f.ibsm("--help").returncode, 0)
+            self.assertEqual(f.sets(), 0)
+            self.assertFalse((f.directory / "state").exists())
+
+    def test_4_for_a_second_one_on_one_directory(self):
+        with Sm(*TREE) as f:
+            pid = f.daemon()
+            for words in (("-o",), ("-B",)):
+                second = f.ibsm(*words)
+                self.assertEqual(second.returncode, 4)
+                self.assertIn(f"in use by another ibsm (process {pid})", second.stderr)
+            self.assertEqual(f.ibsm("-o", "-g", "0xdeadbeef", state="other").returncode, 4)
+
+
+class Background(unittest.TestCase):
+    def test_unchanged_fabric_gets_no_set_by_light_or_full_sweeps(self):
+        with Sm(*TREE) as f:
+            pid = f.daemon("-s", "1")
+            before = f.sets()
+            for sweep in (2, 3, 4):
+                os.kill(pid, signal.SIGHUP)
+                self.assertTrue(wait_until(lambda: f.ups() >= sweep, 20))
+            self.assertEqual(f.sets(), before)
+            os.kill(pid, signal.SIGTERM)
+            self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 20))
+            # Nor by the next process.
+            self.assertEqual(f.ibsm("-o").returncode, 0)
+            self.assertEqual(f.sets(), before)
+
+    def test_works_on_the_port_it_was_started_at(self):
+        with tempfile.TemporaryDirectory() as directory:
+            islands = pathlib.Path(directory) / "islands.topo"
+            islands.write_text(TWO_ISLANDS)
+            with Sm(topology=islands) as f:
+                up = f.ibsm("-o", at="bridge:2")
+                self.assertEqual(up.returncode, 0, up.stdout + up.stderr)
+                shown = [f.ctl("show", "bridge", str(port)).stdout for port in (1, 2)]
+                self.assertIn("1 Init ", shown[0])
+                self.assertIn("2 Active ", shown[1])
+
+    def test_faults_while_it_works_leave_every_route_whole(self):
+        with Sm(*TREE, options=("--sma-us", "2000")) as f:
+            f.daemon("-s", "1")
+            before = f.lids()
+            for step in (("node", "reboot", "leaf-003"), ("link", "down", "leaf-002", "5"),
+                         ("node", "reboot", "spine-002"), ("link", "up", "leaf-002", "5"),
+                         ("node", "reboot", "host0012 HCA-1"), ("node", "reboot", "spine-004")):
+                self.assertEqual(f.ctl(*step).returncode, 0, step)
+
+            def whole():
+                verdict = f.on(HOST, BIN / "ibroutes", "verify").stdout
+                return ("unreachable: 0\n" in verdict and "loops: 0\n" in verdict
+                        and f.states() == {"Active"} and f.lids() == before)
+
+            self.assertTrue(wait_until(whole, 40), f.on(HOST, BIN / "ibroutes", "verify").stdout)
+
+
+class Lids(unittest.TestCase):
+    def test_survive_restarts_without_state_other_managers_and_lmc(self):
+        with Sm(*TREE) as f:
+            log = f.opensm(HOST, "-o")
+            self.assertIn("SUBNET UP", log.read_text(errors="replace"))
+            of_opensm = f.lids()
+            self.assertEqual(len(of_opensm), 44)
+            self.assertEqual(f.ibsm("-o").returncode, 0)
+            self.assertEqual(f.lids(), of_opensm)
+            for lmc in (2, 0, 7, 0):
+                up = f.ibsm("-o", "-l", str(lmc))
+                self.assertEqual(up.returncode, 0, up.stdout)
+                taken = {}
+                for port, text in f.lids().items():
+                    first, bits = map(int, re.findall(r"\d+", text))
+                    self.assertEqual(bits, 0 if port.startswith("S-") else lmc)
+                    self.assertEqual(first % (1 << bits), 0, port)
+                    for lid in range(first, first + (1 << bits)):
+                        self.assertNotIn(lid, taken, port)
+                        taken[lid] = port
+                self.assertEqual(f.states(), {"Active"})
+            self.assertEqual(f.ibsm("-o", "-r").returncode, 0)
+            self.assertEqual(f.states(), {"Active"})
+            fresh = f.lids()
+            self.assertEqual(f.ibsm("-o", state="elsewhere").returncode, 0)
+            self.assertEqual(f.lids(), fresh)
+
+
+if __name__ == "__main__":
+    unittest.main()
