@@ -47,7 +47,7 @@ class Fabric:
 
     def __init__(self, *words, options=(), topology=None):
         self.words, self.options, self.topology = words, options, topology
-        self.background = []
+        self.background, self.endings = [], []
 
     def __enter__(self):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="ibfabric-test-"))
@@ -62,6 +62,8 @@ class Fabric:
         return self
 
     def __exit__(self, *_):
+        for end in reversed(self.endings):
+            end()
         for process in reversed(self.background):
             stop(process)
         stop(self.server)
@@ -80,10 +82,14 @@ class Fabric:
         self.background.append(process)
         return process
 
+    def at_end(self, action):
+        """Does `action` before the server goes: for what did not stay a child of ours."""
+        self.endings.append(action)
+
     def ctl(self, *words):
         return run(IBFABRIC, "ctl", "--socket", self.socket, *words)
 
-    def opensm(self, at=None, *words):
+    def opensm(self, at=None, *words, dumps=None):
         """Starts stock opensm and waits until the subnet is up; gives the path of its log.
 
         opensm bounces links to set their MTU and may say SUBNET UP before the last of them is back;
@@ -92,7 +98,7 @@ class Fabric:
         state = self.directory / "opensm"
         state.mkdir()
         log = state / "log"
-        environment = dict(os.environ, OSM_CACHE_DIR=str(state), OSM_TMP_DIR=str(state))
+        environment = dict(os.environ, OSM_CACHE_DIR=str(state), OSM_TMP_DIR=str(dumps or state))
         self.sm = self.start(at, "opensm", "-f", log, "-d", "2", *words, env=environment)
         up = wait_until(lambda: log.exists() and "SUBNET UP" in log.read_text(errors="replace"))
         assert up, log.read_text(errors="replace")[-3000:] if log.exists() else "no log"
