@@ -158,6 +158,7 @@ struct SubnetManager::Impl {
       return;
     }
     submit(now);
+    move_on(now);  // what has nothing to ask is done already
   }
 
   ib::mad::Exchange* exchange() {

@@ -161,6 +161,24 @@ TEST(BringUp, ALocalPortThatIsDownIsSaid) {
   EXPECT_THAT(run.last().lines.at(0), testing::HasSubstr("local port is down"));
 }
 
+TEST(BringUp, MembershipThatChangesNoTableHoldsNothingUp) {
+  const Fabric f = small_tree();
+  SmOnModel run(f);
+  expect_up(run);
+  const auto sets = run.sm().counters().sets;
+  // The first pass reads what tables hold; the second has nothing to ask at all.
+  run.sm().set_groups(run.now(), {{ib::kLidMulticastMin, {}, {}}});
+  run.run_for(1s);
+  run.sm().set_groups(run.now(), {});
+  run.run_for(24s);
+  EXPECT_EQ(run.sm().counters().sets, sets);
+  EXPECT_TRUE(run.sm().idle());
+  EXPECT_EQ(run.sm().counters().light_sweeps, 2U);
+  ASSERT_TRUE(run.model().link_down(run.now(), {f.port(run.at()).peer.node, 8}));
+  ASSERT_TRUE(run.run_until_reports(2, 5s));
+  EXPECT_EQ(run.last().links, f.link_count() - 1);
+}
+
 TEST(BringUp, LocalPortThatGoesDownAndComesBackFindsWhatWasThere) {
   SmOnModel run(small_tree());
   expect_up(run);
