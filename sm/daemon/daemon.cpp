@@ -91,7 +91,7 @@ class Daemon {
       : options_(options), log_(log), background_(background) {}
 
   int run() {
-    if (auto opened = open(); !opened) return cannot_run(opened.error().message);
+    if (auto opened = open(); !opened) return give_up(opened.error().message);
     const Instant start = ib::monotonic_now();
     manager_->start(start);
     while (true) {
@@ -169,6 +169,12 @@ class Daemon {
     return gsi_.serve(sa);
   }
 
+  /// A daemon's stderr leads nowhere once it is in the background: the log has the reason too.
+  int give_up(const std::string& message) {
+    say(ib::LogLevel::Error, "ibsm", message);
+    return cannot_run(message);
+  }
+
   void say(ib::LogLevel level, std::string topic, std::string message) {
     log_.write({level, std::move(topic), std::move(message)});
   }
@@ -177,7 +183,7 @@ class Daemon {
     for (Channel* channel : {&smi_, &gsi_}) {
       channel->arrived.clear();
       if (auto got = channel->port->receive(channel->arrived, Duration{0}); !got) {
-        status_ = cannot_run(got.error().message);
+        status_ = give_up(got.error().message);
         return false;
       }
     }
@@ -216,7 +222,7 @@ class Daemon {
     while (auto out = manager_->next_send(now))
       if (auto sent = smi_.send(out->packet, out->reply_within); !sent) {
         if (sent.error().kind == ib::ErrorKind::Unavailable) {
-          status_ = cannot_run(sent.error().message);
+          status_ = give_up(sent.error().message);
           return false;
         }
         manager_->on_send_failed(now, *out, std::move(sent.error()));
@@ -268,7 +274,7 @@ class Daemon {
                     {gsi_.port->readable_fd(), POLLIN, 0},
                     {signals_->fd(), POLLIN, 0}};
     if (poll(fds, 3, ms) < 0 && errno != EINTR) {
-      status_ = cannot_run(fmt::format("poll: {}", std::strerror(errno)));
+      status_ = give_up(fmt::format("poll: {}", std::strerror(errno)));
       return false;
     }
     return true;

@@ -126,6 +126,7 @@ int run_plan_command(const PlanCommand& command, std::ostream& out, std::ostream
     print_json(out, command, *plan);
   else
     print_text(out, command, *plan);
+  if (!out.flush()) return complain({ib::ErrorKind::Io, "cannot write to stdout", 0});
   return plan->verdict.must_ok() ? 0 : 1;
 }
 

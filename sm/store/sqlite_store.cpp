@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "libdiag/base/text.h"
 #include "sm/store/store.h"
 
 namespace sm::store {
@@ -413,7 +414,7 @@ ib::Result<Opened> open_directory(const std::string& directory) {
     opened.warnings.push_back(fmt::format(
         "{} is damaged ({}): put aside as {}, starting with an empty one; LIDs are taken from the "
         "ports that still hold one",
-        path, attempt.reason, *aside));
+        path, ib::printable(attempt.reason), *aside));
     attempt = try_open(path);
   }
   if (attempt.health != Health::Fine)
