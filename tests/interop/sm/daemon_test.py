@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -110,6 +111,14 @@ class Statuses(unittest.TestCase):
             self.assertEqual(f.sets(), 0)
             self.assertFalse((f.directory / "state").exists())
 
+    def test_plan_to_a_full_disk_is_said(self):
+        with Sm(*TREE) as f, open("/dev/full", "w") as full:
+            for words in ((), ("--json",)):
+                command = [str(IBSM), "plan", f.topology, *words]
+                plan = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual(plan.returncode, 4)
+                self.assertIn("cannot write", plan.stderr)
+
     def test_4_for_a_second_one_on_one_directory(self):
         with Sm(*TREE) as f:
             pid = f.daemon()
@@ -134,6 +143,14 @@ class Background(unittest.TestCase):
             # Nor by the next process.
             self.assertEqual(f.ibsm("-o").returncode, 0)
             self.assertEqual(f.sets(), before)
+
+    def test_log_says_why_it_ended_when_its_port_went_away(self):
+        with Sm(*TREE) as f:
+            f.daemon()
+            f.server.kill()
+            self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 30))
+            last = (f.directory / "log").read_text().splitlines()[-1]
+            self.assertRegex(last, r" E ibsm: receiving on ibfabric0 port 1: ")
 
     def test_works_on_the_port_it_was_started_at(self):
         with tempfile.TemporaryDirectory() as directory:
