@@ -165,8 +165,14 @@ class StockOnIbsm(Shared):
             self.assertRegex(self.ok("sminfo", at=at), rf"^sminfo: sm lid {self.here} .*SMINFO_MASTER")
         masters = self.ok("saquery", "-s", at=FAR).split("IsSMdisabled")[0]
         self.assertEqual(re.findall(r"EndPortLid\.+(\d+)", masters), [str(self.here)])
-        records = self.ok("saquery", at=FAR)
-        self.assertEqual(records.count("NodeRecord dump"), LEAVES + SPINES + HOSTS)
+        self.assertEqual(self.ok("saquery", at=FAR).count("NodeRecord dump"),
+                         LEAVES + SPINES + HOSTS)
+
+    def test_osmtest_finds_multicast_as_it_should_be(self):
+        guid = re.search(r"Port GUID: (0x\w+)", self.ok("ibstat", at=FAR))[1]
+        text = self.ok("osmtest", "-g", guid, "-f", "m", "-t", "500", "-l", self.f.directory / "m.log",
+                       at=FAR)
+        self.assertIn('TEST "Multicast" PASS', text)
 
 
 class ToolsOnOpensm(Shared):

@@ -5,7 +5,9 @@
 # dump_fts reads reach every LID without a loop.
 #
 #   on_ibsim.sh BIN_DIR TOPOLOGY...        a TOPOLOGY is a file, or `gen:WORDS` for ibfabric gen
+#   $IBKIT_PATIENCE                        seconds any one program may take
 set -u
+patience=${IBKIT_PATIENCE:-100}
 bin=$1
 shift
 umad2sim=$(ls /usr/lib/*/umad2sim/libumad2sim.so 2>/dev/null | head -1)
@@ -23,7 +25,7 @@ fail() {
   head -c 2000 stderr 2>/dev/null
   exit 1
 }
-stock() { LD_PRELOAD=$umad2sim timeout 100 "$@" 2>>stderr; }
+stock() { LD_PRELOAD=$umad2sim timeout "$patience" "$@" 2>>stderr; }
 
 number=0
 for topology in "$@"; do
@@ -44,7 +46,7 @@ for topology in "$@"; do
   done
 
   rm -rf state
-  LD_PRELOAD=$umad2sim timeout 100 "$bin/ibsm" -o -f sm.log --state-dir state >up 2>stderr
+  LD_PRELOAD=$umad2sim timeout "$patience" "$bin/ibsm" -o -f sm.log --state-dir state >up 2>stderr
   status=$?
   [ $status = 0 ] || fail "ibsm -o: status $status: $(cat up)"
   switches=$(grep -c '^Switch' file.topo)
