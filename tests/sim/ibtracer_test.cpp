@@ -160,6 +160,14 @@ TEST_F(Fixture, ALinkThatIsDownIsNamed) {
   EXPECT_EQ(report.traces[0].hops.size(), 3U);
 }
 
+TEST_F(Fixture, WithoutAnAnswerOfOurOwnPortThereIsNoPathToJudge) {
+  world_->model().set_behaviour(hosts_.front().node, Behaviour::Silent);
+  const auto report = ibtracer::trace(*session_, lid_of(target()), {});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(exit_status(report.error().kind), 4) << report.error().message;
+  EXPECT_NE(report.error().message.find("our own port does not answer"), std::string::npos);
+}
+
 TEST_F(Fixture, ADirectedRouteThatLeadsNowhereIsBrokenWhereItEnds) {
   const auto& topology = world_->model().topology();
   const auto leaf = topology.port(hosts_.front()).peer;

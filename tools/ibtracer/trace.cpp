@@ -222,6 +222,9 @@ ib::Result<Trace> trace_forward(mad::Session& session, Lid dlid, const TraceOpti
   walk_options.m_key = options.m_key;
   const auto walk = walk_to(session, dlid, walk_options);
   if (!walk) return tl::unexpected(walk.error());
+  // Without our own node there is no path to call broken.
+  if (walk->hops.empty())
+    return ib::fail(ib::ErrorKind::Unavailable, "our own port does not answer: " + walk->failure);
   Trace trace = trace_of(*walk, dlid);
   for (std::size_t i = 1; i < trace.hops.size(); ++i) {
     TracedHop& hop = trace.hops[i];
