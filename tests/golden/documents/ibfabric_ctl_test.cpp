@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// `ibfabric ctl ... --json`: every document the server gives, of a small fabric after one SMP.
+#include <gtest/gtest.h>
+
+#include "libdiag/fabric/text_file.h"
+#include "libdiag/fabric/topology_text.h"
+#include "libdiag/mad/request.h"
+#include "libdiag/wire/smp_attributes.h"
+#include "tests/golden/documents/golden.h"
+#include "tools/ibfabric/control.h"
+
+namespace ibfabric {
+namespace {
+
+class NoFile final : public Capture {
+ public:
+  ib::Result<void> start(const std::string&) override { return {}; }
+  ib::Result<void> stop() override { return {}; }
+};
+
+ib::sim::Model small_model() {
+  const auto text = ib::fabric::read_text_file(ib::golden::path("topology/small.topo"));
+  ib::sim::ModelOptions options;
+  options.keep_lids = true;
+  return ib::sim::Model(ib::fabric::read_topology(text.value(), "small.topo").value(), options);
+}
+
+class CtlGolden : public ::testing::Test {
+ protected:
+  /// What a command line says, as it comes over the socket.
+  std::string ctl(std::vector<std::string> words, std::map<std::string, std::string> options = {}) {
+    CtlCommand command{words.front(), {words.begin() + 1, words.end()}, std::move(options), true};
+    const CtlResult result = control.execute(ib::Instant{0}, decode(encode(command)));
+    EXPECT_EQ(result.status, 0) << result.text;
+    return result.text;
+  }
+
+  ib::sim::Model model = small_model();
+  NoFile capture;
+  Control control{model, capture};
+};
+
+TEST_F(CtlGolden, Seed) { ib::golden::expect_same(ctl({"seed", "42"}), "ctl-seed.json"); }
+
+TEST_F(CtlGolden, Faults) {
+  const auto document = ctl({"faults"}, {{"loss", "2.5"}, {"sma-us", "150000"}});
+  ib::golden::expect_same(document, "ctl-faults.json");
+  EXPECT_EQ(ctl({"faults"}), document) << "asked for alone they are what they were set to";
+}
+
+TEST_F(CtlGolden, FaultsOfALink) {
+  ib::golden::expect_same(ctl({"faults", "node01 HCA-1", "1"}, {{"delay-ms", "3"}}),
+                          "ctl-faults-link.json");
+}
+
+TEST_F(CtlGolden, Pcap) {
+  ib::golden::expect_same(ctl({"pcap", "/somewhere/mads.pcap"}), "ctl-pcap.json");
+  ib::golden::expect_same(ctl({"pcap", "off"}), "ctl-pcap-off.json");
+}
+
+TEST_F(CtlGolden, ShowOfAHost) {
+  ib::golden::expect_same(ctl({"show", "node02 HCA-1"}), "ctl-show-ca.json");
+}
+
+TEST_F(CtlGolden, ShowOfOnePortOfASwitch) {
+  ib::golden::expect_same(ctl({"show", "S-0002c90200000010", "0"}), "ctl-show-port0.json");
+  ib::golden::expect_same(ctl({"show", "0x0002c90200000010", "3"}), "ctl-show-port.json");
+}
+
+TEST_F(CtlGolden, StatsAfterOneSmpThereAndBack) {
+  ib::fabric::NodeIndex host = 0;
+  while (model.topology().node(host).description != "node01 HCA-1") ++host;
+  const auto request = ib::mad::smp_request(0, 0, ib::mad::DirectedRoute{{1}},
+                                            ib::wire::Method::Get, ib::wire::attr::kNodeInfo, 0);
+  model.send(ib::Instant{0}, {host, 1}, true, {request.address, request.mad, {}});
+  model.advance(ib::Instant{0} + std::chrono::seconds(1));
+  ib::golden::expect_same(ctl({"stats"}), "ctl-stats.json");
+}
+
+}  // namespace
+}  // namespace ibfabric
