@@ -28,7 +28,7 @@ namespace {
 ib::Result<void> serve_port(ServedPort& served, Responder& responder,
                             std::vector<ib::mad::Received>& arrived, ib::Duration wait) {
   arrived.clear();
-  if (const auto got = served.port->receive(arrived, wait); !got) return got;
+  if (auto got = served.port->receive(arrived, wait); !got) return got;
   const ib::Instant now = ib::monotonic_now();
   for (const auto& received : arrived) {
     if (received.timed_out) continue;

@@ -83,7 +83,7 @@ Result<void> Session::run(Exchange& exchange) {
   };
   take();
   return pump([&] { return exchange.done(); },
-              [&](Completion completion) {
+              [&](const Completion& completion) {
                 exchange.on_completion(clock_(), completion);
                 take();
               });

@@ -596,10 +596,11 @@ struct Transactor::Impl {
       return false;
     }
     ++counters.replies;
+    const Duration round_trip = now - slot.sent;
     Completion completion;
     completion.cookie = entries[e].request.cookie;
     completion.reply = packet;
-    completion.round_trip = now - slot.sent;
+    completion.round_trip = round_trip;
     completion.attempts = entries[e].attempts;
     completions.push(std::move(completion));
 
@@ -615,8 +616,8 @@ struct Transactor::Impl {
       ++target.window;
       target.clean = 0;
     }
-    target.round_trip.add(completion.round_trip);
-    if (wire::is_smp(packet.mad.mgmt_class())) elsewhere.add(completion.round_trip);
+    target.round_trip.add(round_trip);
+    if (wire::is_smp(packet.mad.mgmt_class())) elsewhere.add(round_trip);
     book_first_attempt(entries[e], slot.ordinal == 1);
 
     retire_attempts(e, slot.ordinal);

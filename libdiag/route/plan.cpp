@@ -40,7 +40,7 @@ Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options) {
     entries.push_back(find_engine(name));
     if (entries.back() != nullptr) continue;
     std::string known;
-    for (const EngineEntry& e : engines()) known += std::string(known.empty() ? "" : ", ") + e.name;
+    for (const EngineEntry& e : engines()) known.append(known.empty() ? "" : ", ").append(e.name);
     return fail(ErrorKind::Usage,
                 "no routing engine is called '" + name + "'; there are: " + known);
   }

@@ -114,7 +114,7 @@ inline void deposit(std::byte* to, std::uint64_t v) {
   constexpr std::size_t first = Bit / 8, last = (Bit + Width - 1) / 8;
   static_assert(last - first < 8);
   constexpr std::size_t drop = (last + 1) * 8 - (Bit + Width);
-  constexpr std::uint64_t mask = Width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << Width) - 1;
+  constexpr std::uint64_t mask = ~std::uint64_t{0} >> (64 - Width);
   v = (v & mask) << drop;
   constexpr std::uint64_t keep = ~(mask << drop);
   for (std::size_t i = last + 1; i-- > first;) {

@@ -60,7 +60,7 @@ std::vector<std::string> read_engines(const std::string& list) {
 
 CLI::Option* number(CLI::App& app, const std::string& names, std::uint64_t min, std::uint64_t max,
                     const std::string& what, const std::string& help,
-                    std::function<void(std::uint64_t)> take) {
+                    const std::function<void(std::uint64_t)>& take) {
   const std::string name = names.substr(names.rfind(',') + 1);
   return app
       .add_option_function<std::string>(

@@ -35,7 +35,7 @@ constexpr Duration kReplayFor = std::chrono::seconds(30);
 constexpr std::size_t kReplaysMax = 8192;
 // Tables up to this size are built whole, so that their length is announced and the snapshot let
 // go.
-constexpr std::size_t kBuiltWholeMax = 200 * 256;
+constexpr std::size_t kBuiltWholeMax = 200U * 256;
 // RMPPStatus of ABORT: unspecified (IBA 13.6.2.1).
 constexpr std::uint8_t kAbortUnspecified = 127;
 constexpr std::uint8_t kNoResponseTime = 0x1F;
@@ -81,7 +81,7 @@ struct Carry {
   std::size_t at{0};
 };
 
-rmpp::Sender::Fill fill_from(std::vector<std::byte> ready, std::shared_ptr<RecordSource> source) {
+rmpp::Sender::Fill fill_from(std::vector<std::byte> ready, const std::shared_ptr<RecordSource>& source) {
   auto carry = std::make_shared<Carry>();
   carry->bytes = std::move(ready);
   return [carry, source](std::span<std::byte> out) -> std::size_t {

@@ -24,7 +24,7 @@ namespace ib::mad {
 namespace {
 
 constexpr std::size_t kHeaderBytes = 24;
-constexpr std::size_t kBufferStart = 16 * 1024;
+constexpr std::size_t kBufferStart = 16U << 10;
 constexpr std::size_t kQueueMost = 8192;
 constexpr std::size_t kBatch = 256;
 constexpr int kFailuresMost = 100;
