@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tests/scenario/manager.h"
+
+#include <fmt/format.h>
+
+namespace scenario {
+
+using ib::Duration;
+using ib::Instant;
+using ib::wire::Method;
+using ib::wire::MgmtClass;
+
+namespace {
+
+ib::mad::AgentSpec serve(MgmtClass mgmt_class, std::vector<Method> methods) {
+  ib::mad::AgentSpec spec;
+  spec.mgmt_class = mgmt_class;
+  spec.methods = std::move(methods);
+  return spec;
+}
+
+ib::mad::AgentSpec serve_sa() {
+  auto spec = serve(MgmtClass::SubnAdm,
+                    {Method::Get, Method::Set, Method::Report, Method::Delete, Method::GetTable});
+  spec.class_version = 2;
+  spec.rmpp = ib::mad::AgentSpec::Rmpp::User;
+  return spec;
+}
+
+}  // namespace
+
+Manager::Manager(ib::sim::World& world, ib::fabric::PortRef at, const sm::core::Options& options,
+                 sm::store::Contents& kept)
+    : world_(world), smi_(world.open(at)), gsi_(world.open(at)), kept_(kept) {
+  const std::vector<Method> smp{Method::Get, Method::Set, Method::Trap, Method::TrapRepress};
+  directed_ = smi_->register_agent(serve(MgmtClass::SubnDirected, smp)).value();
+  by_lid_ = smi_->register_agent(serve(MgmtClass::SubnLid, smp)).value();
+  sa_agent_ = gsi_->register_agent(serve_sa()).value();
+  smi_->set_is_sm(true);
+  sm_ = std::make_unique<sm::core::SubnetManager>(options, kept_);
+  sa_ = std::make_unique<sm::sa::Server>(sm::sa::Options{}, kept_);
+  // Before the first plan, or it would take what the groups need out of the switches.
+  pass_groups(world.now());
+  sm_->start(world.now());
+  world.add(*this);
+}
+
+Manager::~Manager() { world_.remove(*this); }
+
+void Manager::sweep_now() {
+  sm_->sweep_now(world_.now(), sm::core::Reason::Operator);
+  speak(world_.now());
+}
+
+Instant Manager::next_deadline() const {
+  return std::min(sm_->next_deadline(), sa_->next_deadline());
+}
+
+void Manager::step(Instant now) {
+  std::vector<ib::mad::Received> arrived;
+  (void)smi_->receive(arrived, Duration{0});
+  for (const auto& r : arrived)
+    if (!r.timed_out) sm_->on_packet(now, r.packet);
+  arrived.clear();
+  (void)gsi_->receive(arrived, Duration{0});
+  for (const auto& r : arrived)
+    if (!r.timed_out) sa_->on_packet(now, r.packet);
+  if (sm_->next_deadline() <= now) sm_->on_time(now);
+  if (sa_->next_deadline() <= now) sa_->on_time(now);
+  speak(now);
+}
+
+void Manager::speak(Instant now) {
+  // Durable first, then visible.
+  while (auto batch = sm_->next_store_batch()) sm::store::apply(*batch, kept_);
+  while (auto commit = sa_->next_commit()) {
+    sm::store::apply(commit->batch, kept_);
+    sa_->on_commit_done(now, commit->ticket, true);
+  }
+  if (auto snapshot = sm_->snapshot(); snapshot && snapshot != published_) {
+    published_ = snapshot;
+    sa_->publish(now, std::move(snapshot));
+    pass_groups(now);
+  }
+  if (sa_->take_multicast_changed()) pass_groups(now);
+  while (auto out = sm_->next_send(now))
+    (void)smi_->send(out->packet.mad.is_directed() ? directed_ : by_lid_, out->packet,
+                     out->reply_within);
+  while (auto packet = sa_->next_send(now)) (void)gsi_->send(sa_agent_, *packet, Duration{0});
+  while (auto event = sm_->next_log()) say(now, event->topic + ": " + event->message);
+  while (auto report = sm_->next_report()) {
+    last_ = *std::move(report);
+    ++reports_;
+    const std::string headline = last_.headline();
+    // Costs are `sent`'s and `took`'s to show.
+    say(now, headline.substr(0, headline.find(" mads=")));
+  }
+}
+
+void Manager::pass_groups(Instant now) {
+  std::vector<sm::plan::MlidGroup> groups;
+  for (auto& g : sa_->multicast())
+    groups.push_back({g.mlid, std::move(g.receivers), std::move(g.senders)});
+  sm_->set_groups(now, std::move(groups));
+}
+
+void Manager::say(Instant now, const std::string& line) {
+  // How many MADs it took is not the scenario's matter, and changes with every improvement.
+  if (line.ends_with("SubnSets")) return;
+  lines_.push_back(fmt::format("{:.2f}s {}", static_cast<double>(now.ns) / 1e9, line));
+}
+
+}  // namespace scenario

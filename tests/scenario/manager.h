@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// ibsm on one host of a simulated fabric: the subnet manager's and the subnet administrator's
+// machines with a store in memory, joined as the daemon joins them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libdiag/sim/host_port.h"
+#include "sm/core/subnet_manager.h"
+#include "sm/sa/server.h"
+
+namespace scenario {
+
+class Manager final : public ib::sim::Program {
+ public:
+  /// `kept` outlives the program: it is what is on its disk.
+  Manager(ib::sim::World& world, ib::fabric::PortRef at, const sm::core::Options& options,
+          sm::store::Contents& kept);
+  ~Manager() override;
+  Manager(const Manager&) = delete;
+  Manager& operator=(const Manager&) = delete;
+
+  void step(ib::Instant now) override;
+  ib::Instant next_deadline() const override;
+
+  void sweep_now();
+  std::size_t reports() const { return reports_; }
+  const sm::core::Report& last() const { return last_; }
+  const sm::core::Counters& counters() const { return sm_->counters(); }
+  ib::fabric::PortRef at() const { return smi_->at(); }
+  /// What was logged and reported since the last call, each line with its time.
+  std::vector<std::string> take_lines() { return std::exchange(lines_, {}); }
+
+ private:
+  void speak(ib::Instant now);
+  void pass_groups(ib::Instant now);
+  void say(ib::Instant now, const std::string& line);
+
+  ib::sim::World& world_;
+  std::unique_ptr<ib::sim::HostPort> smi_, gsi_;
+  sm::store::Contents& kept_;
+  std::unique_ptr<sm::core::SubnetManager> sm_;
+  std::unique_ptr<sm::sa::Server> sa_;
+  ib::mad::AgentId directed_{}, by_lid_{}, sa_agent_{};
+  sm::SnapshotPtr published_;
+  std::size_t reports_{0};
+  sm::core::Report last_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace scenario
