@@ -93,6 +93,8 @@ class Daemon {
   int run() {
     if (auto opened = open(); !opened) return give_up(opened.error().message);
     const Instant start = ib::monotonic_now();
+    // The store's groups before the first plan, or it would close the switches to multicast.
+    pass_groups(start);
     manager_->start(start);
     while (true) {
       const Instant now = ib::monotonic_now();
