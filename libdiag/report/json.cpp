@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/report/json.h"
 
-#include <charconv>
-#include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "libdiag/base/text.h"
 
 namespace ib::report {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::string text_of(const Json& scalar) {
+  return scalar.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
 
 void JsonWriter::new_line() {
   text_ += '\n';
@@ -24,7 +33,7 @@ void JsonWriter::separate(bool container) {
   if (!level.empty) text_ += ',';
   if (level.array) {
     // Scalars share a line; objects of an outer array get one each.
-    if (container && levels_.size() <= 3) {
+    if (container && (level.lines || levels_.size() <= 3)) {
       level.inline_items = false;
       new_line();
     } else if (!level.empty) {
@@ -47,10 +56,10 @@ JsonWriter& JsonWriter::begin_object() {
   return *this;
 }
 
-JsonWriter& JsonWriter::begin_array() {
+JsonWriter& JsonWriter::begin_array(Items items) {
   separate(true);
   text_ += '[';
-  levels_.push_back({true, true, true});
+  levels_.push_back({true, true, true, items == Items::Lines});
   return *this;
 }
 
@@ -84,22 +93,23 @@ JsonWriter& JsonWriter::raw(std::string_view text) {
   return *this;
 }
 
-JsonWriter& JsonWriter::value(std::string_view text) {
-  separate(false);
-  text_ += '"';
-  for (const char c : printable(text)) {
-    if (c == '"' || c == '\\') text_ += '\\';
-    text_ += c;
-  }
-  text_ += '"';
-  return *this;
-}
+JsonWriter& JsonWriter::value(std::string_view text) { return raw(text_of(printable(text))); }
 
-JsonWriter& JsonWriter::value(double number) {
-  if (!std::isfinite(number)) return null();
-  char digits[32];
-  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-  return raw(std::string_view(digits, static_cast<std::size_t>(end - digits)));
+JsonWriter& JsonWriter::value(double number) { return raw(text_of(number)); }
+
+JsonWriter& JsonWriter::tree(const Json& value) {
+  if (value.is_object()) {
+    begin_object();
+    for (const auto& [name, member] : value.items()) key(name).tree(member);
+    return end_object();
+  }
+  if (value.is_array()) {
+    begin_array();
+    for (const Json& item : value) tree(item);
+    return end_array();
+  }
+  if (value.is_string()) return this->value(value.get_ref<const std::string&>());
+  return raw(text_of(value));
 }
 
 JsonWriter& JsonWriter::value(Guid guid) { return value(to_string(guid)); }

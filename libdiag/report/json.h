@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// JsonWriter: JSON text, written front to back. Strings pass printable() (they may come from the
-// wire) and are escaped; nothing can break out of them.
+// JsonWriter: JSON text, written front to back, so that a document of any size is never in memory
+// as a tree. Values are nlohmann/json's to write: strings pass printable() first (they may come
+// from the wire) and nothing can break out of them. This is layout, and the frame every document
+// has.
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,12 +20,14 @@ namespace ib::report {
 ///   JsonWriter w;
 ///   w.begin_object().field("lid", 7).key("ports").begin_array().value(1).value(2).end_array();
 ///   w.end_object();
-/// Objects inside arrays come out one a line: a big document stays readable and diffs well.
+/// Objects inside arrays come out one a line: a big document stays readable and diffs well. Arrays
+/// within such an object are inline unless Items::Lines is asked for.
 class JsonWriter {
  public:
   JsonWriter& begin_object();
   JsonWriter& end_object();
-  JsonWriter& begin_array();
+  enum class Items { Usual, Lines };
+  JsonWriter& begin_array(Items items = Items::Usual);
   JsonWriter& end_array();
   JsonWriter& key(std::string_view name);
 
@@ -31,6 +36,8 @@ class JsonWriter {
   JsonWriter& value(const std::string& text) { return value(std::string_view(text)); }
   JsonWriter& value(double number);  // null when not finite
   JsonWriter& value(Guid guid);      // "0x0002c903000085d1"
+  /// A value that is a tree already, its members in their order.
+  JsonWriter& tree(const nlohmann::ordered_json& value);
   JsonWriter& value(Lid lid) { return value(lid.value); }
   template <class T>
     requires std::is_integral_v<T>
@@ -60,6 +67,7 @@ class JsonWriter {
     bool array;
     bool inline_items;  // no line of its own for each item
     bool empty;
+    bool lines{false};  // Items::Lines
   };
   JsonWriter& raw(std::string_view text);
   void separate(bool container);

@@ -9,6 +9,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/mad/describe.h"
+#include "libdiag/report/json.h"
 #include "libdiag/wire/rates.h"
 #include "tools/ibfabric/place.h"
 
@@ -33,18 +34,16 @@ CtlResult usage(const std::string& message) { return {2, message + "\n"}; }
 CtlResult refused(const Error& error) { return {2, error.message + "\n"}; }
 
 /// The answer in JSON: doc/formats.md's frame and what is particular to the command.
-CtlResult in_json(const std::string& verb, Json fields) {
-  Json whole = {{"schema", "ibkit.ibfabric/1"},
-                {"tool", "ibfabric"},
-                {"version", IBKIT_VERSION},
-                {"command", verb},
-                {"complete", true},
-                {"errors", Json::array()}};
-  for (auto& [key, value] : fields.items()) whole[key] = std::move(value);
-  return {0, whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"};
+CtlResult in_json(const std::string& verb, const Json& fields) {
+  ib::report::JsonWriter json;
+  ib::report::begin_document(json, {"ibkit.ibfabric/1", "ibfabric", IBKIT_VERSION, true, {}});
+  json.field("command", verb);
+  for (const auto& [name, value] : fields.items()) json.key(name).tree(value);
+  json.end_object();
+  return {0, json.take()};
 }
-CtlResult done(const CtlCommand& command, Json fields = Json::object()) {
-  return command.json ? in_json(command.verb, std::move(fields)) : CtlResult{};
+CtlResult done(const CtlCommand& command, const Json& fields = Json::object()) {
+  return command.json ? in_json(command.verb, fields) : CtlResult{};
 }
 
 bool parse_real(const std::string& text, double min, double max, double& out) {
@@ -327,7 +326,7 @@ CtlResult Control::show(const CtlCommand& command) {
                     {"type", type_name(node.type)},
                     {"num_ports", node.num_ports}}},
                   {"ports", std::move(ports)}};
-    return in_json("show", std::move(whole));
+    return in_json("show", whole);
   }
 
   std::string text = std::string(type_name(node.type)) + " " + describe_node(fabric, *found) +

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "libdiag/base/text.h"
+#include "libdiag/report/json.h"
 
 namespace ibtracer {
 
@@ -278,27 +279,26 @@ std::string text_report(const TraceReport& report, bool verbose) {
 
 std::string json_report(const TraceReport& report, ib::Lid lid) {
   static constexpr const char* kVerdicts[] = {"VERIFIED", "PARTLY VERIFIED", "MISMATCH", "BROKEN"};
-  Json document{{"schema", "ibkit.ibtracer/1"},
-                {"tool", "ibtracer"},
-                {"version", IBKIT_VERSION},
-                {"complete", report.errors.empty()},
-                {"errors", report.errors},
-                {"target_lid", lid.value},
-                {"verdict", kVerdicts[static_cast<int>(report.verdict())]}};
-  auto& traces = document["traces"] = Json::array();
+  ib::report::JsonWriter json;
+  ib::report::begin_document(
+      json, {"ibkit.ibtracer/1", "ibtracer", IBKIT_VERSION, report.errors.empty(), report.errors});
+  json.field("target_lid", lid).field("verdict", kVerdicts[static_cast<int>(report.verdict())]);
+  json.key("traces").begin_array();
   for (const Trace& trace : report.traces) {
-    Json t{{"direction", trace.reverse ? "back" : "forward"},
-           {"dlid", trace.dlid.value},
-           {"verdict", kVerdicts[static_cast<int>(verdict_of(trace))]},
-           {"end", ib::query::walk_end_name(trace.end)},
-           {"failure", trace.failure},
-           {"counters", counter_word(trace.counters)},
-           {"packets_sent", trace.packets_sent}};
-    auto& hops = t["hops"] = Json::array();
-    for (const TracedHop& hop : trace.hops) hops.push_back(hop_json(hop));
-    traces.push_back(std::move(t));
+    json.begin_object()
+        .field("direction", trace.reverse ? "back" : "forward")
+        .field("dlid", trace.dlid)
+        .field("verdict", kVerdicts[static_cast<int>(verdict_of(trace))])
+        .field("end", ib::query::walk_end_name(trace.end))
+        .field("failure", trace.failure)
+        .field("counters", counter_word(trace.counters))
+        .field("packets_sent", trace.packets_sent);
+    json.key("hops").begin_array(ib::report::JsonWriter::Items::Lines);
+    for (const TracedHop& hop : trace.hops) json.tree(hop_json(hop));
+    json.end_array().end_object();
   }
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  json.end_array().end_object();
+  return json.take();
 }
 
 int exit_status(const TraceReport& report) {

@@ -34,6 +34,27 @@ TEST(JsonWriter, LaysOutObjectsByLine) {
             "}\n");
 }
 
+TEST(JsonWriter, WritesTreesAsItsOwn) {
+  JsonWriter w;
+  w.begin_object().key("node").tree({{"name", "a\x1b"}, {"lids", {1, 2}}, {"peer", nullptr}});
+  w.key("all").begin_array().begin_object().key("hops").begin_array(JsonWriter::Items::Lines);
+  w.tree({{"hop", 1}}).tree({{"hop", 2}}).end_array().end_object().end_array().end_object();
+  EXPECT_EQ(w.take(),
+            "{\n"
+            "  \"node\": {\n"
+            "    \"name\": \"a \",\n"
+            "    \"lids\": [1, 2],\n"
+            "    \"peer\": null\n"
+            "  },\n"
+            "  \"all\": [\n"
+            "    {\"hops\": [\n"
+            "        {\"hop\": 1},\n"
+            "        {\"hop\": 2}\n"
+            "      ]}\n"
+            "  ]\n"
+            "}\n");
+}
+
 TEST(JsonWriter, IsReadBackByAnIndependentParser) {
   JsonWriter w;
   w.begin_object().field("max", std::numeric_limits<std::uint64_t>::max());
