@@ -523,7 +523,7 @@ IBFABRIC_API int umad_set_addr(void* umad, int dlid, int dqp, int sl, int qkey) 
 
 IBFABRIC_API void umad_addr_dump(ib_mad_addr_t* addr) {
   char gid[33];
-  for (int i = 0; i < 16; ++i) snprintf(&gid[2 * i], 3, "%02x", addr->gid[i]);
+  for (size_t i = 0; i < 16; ++i) snprintf(&gid[2 * i], 3, "%02x", addr->gid[i]);
   warn(__func__,
        "qpn %u qkey 0x%x lid %u sl %d\ngrh_present %d gid_index %d hop_limit %d traffic_class %d "
        "flow_label 0x%x pkey_index 0x%x\nGid 0x%s",

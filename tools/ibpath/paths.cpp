@@ -33,6 +33,7 @@ Result<std::vector<Record>> table(ib::query::SaClient& sa, const Record& wanted,
 
 std::vector<End> by_lid(const std::vector<NodeRecord>& records) {
   std::vector<End> ends;
+  ends.reserve(records.size());
   for (const auto& record : records) ends.push_back({record.lid, std::nullopt});
   return ends;
 }

@@ -71,10 +71,10 @@ INSTANTIATE_TEST_SUITE_P(
     Generate, Kinds,
     ::testing::Values(
         Case{"fat-tree", 54, 648, 1296}, Case{"fat-tree --levels 3 --radix 4", 20, 16, 48},
-        Case{"fat-tree --levels 3 --radix 24", 720, 3456, 3456 * 3},
+        Case{"fat-tree --levels 3 --radix 24", 720, 3456, 3456UL * 3},
         Case{"fat-tree --hosts-per-leaf 24 --leaves 24 --spines 12", 36, 576, 576 + 288},
         Case{"fat-tree --radix 8 --oversubscription 3", 10, 48, 64},
-        Case{"fat-tree --levels 3 --radix 8 --pods 2 --spines 4", 20, 32, 32 * 3},
+        Case{"fat-tree --levels 3 --radix 8 --pods 2 --spines 4", 20, 32, 32UL * 3},
         Case{"torus 4x4x4 --hosts 2 --cables 2", 64, 128, 128 + 192 * 2},
         Case{"torus 2x3", 6, 6, 6 + 3 + 6}, Case{"torus 6", 6, 6, 12},
         Case{"mesh 3x4", 12, 12, 12 + 8 + 9}, Case{"hypercube 4", 16, 16, 16 + 32},

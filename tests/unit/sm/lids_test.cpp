@@ -33,6 +33,7 @@ LidRequest port(std::uint64_t guid, std::uint16_t held = 0, bool standing = fals
 
 std::vector<unsigned> lids(const LidPlan& plan) {
   std::vector<unsigned> out;
+  out.reserve(plan.assigned.size());
   for (const auto& a : plan.assigned) out.push_back(a.lid.value);
   return out;
 }

@@ -36,7 +36,7 @@ struct Tool {
   std::string refusal(const std::vector<const char*>& words) {
     CaptureStderr();
     const auto status = parse(words);
-    const std::string text = GetCapturedStderr();
+    std::string text = GetCapturedStderr();
     EXPECT_EQ(status, 2) << text;
     return text;
   }

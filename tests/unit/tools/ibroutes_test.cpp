@@ -80,8 +80,10 @@ struct Programmed {
     const auto row = plan.routes.lfts.row(s);
     for (std::uint32_t block = 0; block <= info.linear_fdb_top / 64U; ++block) {
       wire::LinearForwardingTable lft;
-      for (std::size_t i = 0; i < 64; ++i)
-        lft.port[i] = block * 64 + i < row.size() ? row[block * 64 + i] : routes::kNoPort;
+      for (std::size_t i = 0; i < 64; ++i) {
+        const std::size_t lid = std::size_t{block} * 64 + i;
+        lft.port[i] = lid < row.size() ? row[lid] : routes::kNoPort;
+      }
       if (block == info.linear_fdb_top / 64U) lft.port[info.linear_fdb_top % 64U] = 1;
       if (top == 0 && block == plan.graph.max_lid().value / 64U)
         lft.port[plan.graph.max_lid().value % 64U] = row[plan.graph.max_lid().value];
@@ -206,7 +208,11 @@ const std::string kNet4 = IBKIT_SOURCE_DIR "/tests/golden/net4/";
 
 TEST(Ibroutes, VerifiesFiles) {
   for (const std::string tables : {"dump_fts", "opensm-lfts.dump", "opensm.fdbs"}) {
-    const Ran ran = ibroutes("verify --from " + kNet4 + "topology," + kNet4 + tables);
+    const Ran ran = ibroutes(std::string("verify --from ")
+                                 .append(kNet4)
+                                 .append("topology,")
+                                 .append(kNet4)
+                                 .append(tables));
     EXPECT_EQ(ran.status, 0) << ran.out;
     EXPECT_EQ(ran.out,
               "pairs: 22\nunreachable: 0\nloops: 0\ncredit-loop-channels: 0\nload-max: 4\n"

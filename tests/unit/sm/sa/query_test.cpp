@@ -452,6 +452,7 @@ TEST(SaQuery, PathsOfLmcRangesDiagonalFirst) {
   constexpr auto kMask = at_bit(kDgid) | at_bit(kSgid);
   const auto offsets = [&](const std::vector<PathRecord>& paths) {
     std::vector<std::tuple<int, int, int>> list;
+    list.reserve(paths.size());
     for (const auto& p : paths)
       list.emplace_back(p.slid.value - bench.host(0).lid.value,
                         p.dlid.value - bench.host(15).lid.value, p.preference);
