@@ -26,7 +26,7 @@ std::string path(const std::string& name) { return kFolder + name; }
 
 void expect_same(const std::string& document, const std::string& file) {
   const std::string got = masked(document);
-  if (std::getenv("IBKIT_REWRITE_GOLDEN") != nullptr) {
+  if (std::getenv("IBKIT_REWRITE") != nullptr) {
     std::ofstream out(path("documents/" + file), std::ios::binary);
     out << got;
   }

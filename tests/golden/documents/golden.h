@@ -7,7 +7,7 @@
 
 namespace ib::golden {
 
-/// Expects `document` to be what the file has. With IBKIT_REWRITE_GOLDEN set in the environment
+/// Expects `document` to be what the file has. With IBKIT_REWRITE set in the environment
 /// the file is written first: look at what git says has changed.
 void expect_same(const std::string& document, const std::string& file);
 
