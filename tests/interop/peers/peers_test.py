@@ -329,6 +329,56 @@ class Judges(unittest.TestCase):
         self.check("kautz")
 
 
+class Culprits(unittest.TestCase):
+    """One GUID twice, five silent nodes and one that talks nonsense, among 576 hosts."""
+    SILENT = (10, 20, 30, 40, 50)
+    GARBAGE, FIRST, TWIN = 300, 100, 400
+
+    def host(self, text, number):
+        """GUIDs of a host and of its port, and the switch and port it hangs off."""
+        return re.search(rf'caguid=0x(\w+)\nCa\t1 "[^"]+"\t\t# "host0{number:03} HCA-1"\n'
+                         rf'\[1\]\((\w+)\) \t"S-(\w+)"\[(\d+)\]', text).groups()
+
+    def bring_up(self, topology, *misbehave):
+        with Fabric(topology=topology) as f:
+            for what, number in misbehave:
+                self.assertEqual(f.ctl("node", what, f"host0{number:03} HCA-1").returncode, 0)
+            up = f.on(None, BIN / "ibsm", "-o", "--state-dir", f.directory / "state", "-f",
+                      f.directory / "log")
+            links = f.on(None, "iblinkinfo", "-l", "--switches-only", "-t", "100").stdout
+            seconds = float(re.search(r" seconds=([\d.]+)", up.stdout)[1])
+            return up, seconds, links
+
+    def test_cost_one_time_out_in_all_and_each_is_named(self):
+        with tempfile.TemporaryDirectory() as directory:
+            tree = pathlib.Path(generate(
+                pathlib.Path(directory) / "tree.topo", "fat-tree", "--levels", "2", "--radix", "36",
+                "--leaves", "24", "--hosts-per-leaf", "24", "--spines", "12"))
+            text = tree.read_text(encoding="utf-8")
+            first, twin = self.host(text, self.FIRST), self.host(text, self.TWIN)
+            twins = tree.with_name("twins.topo")
+            twins.write_text(text.replace(f"caguid=0x{twin[0]}\n", f"caguid=0x{first[0]}\n")
+                             .replace(f"({twin[1]})", f"({first[1]})"), encoding="utf-8")
+            bad = [("silent", number) for number in self.SILENT] + [("garbage", self.GARBAGE)]
+            # One silent node: a clean bring-up and one time-out.
+            one, limit, _ = self.bring_up(tree, bad[0])
+            self.assertIn(" unmanaged=1\n", one.stdout)
+            all_of_them, seconds, links = self.bring_up(twins, *bad)
+
+        self.assertEqual(all_of_them.returncode, 3, all_of_them.stdout)
+        head, *lines_ = all_of_them.stdout.splitlines()
+        self.assertRegex(head, r"^SUBNET UP switches=36 cas=569 .* unmanaged=7$")
+        self.assertEqual(len(lines_), 7, all_of_them.stdout)
+        for what, number in bad + [("duplicate GUID", self.TWIN)]:
+            _, _, switch, port = self.host(text, number)
+            named = [line for line in lines_ if line.startswith(f"unmanaged: {what}: ")
+                     and f"0x{switch.rjust(16, '0')} " in line and f" port {port} " in line]
+            self.assertEqual(len(named), 1, all_of_them.stdout)
+        self.assertEqual(links.count("Active/"), 2 * 24 * 12 + 576 - 7)
+        # Half a second for a machine that has other things to do.
+        self.assertLessEqual(seconds, limit * 1.1 + 0.5)
+
+
 class Whole(unittest.TestCase):
     """A fabric as it was found somewhere: ibsm brings it up, all tools agree about it."""
 
