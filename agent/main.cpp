@@ -31,11 +31,10 @@ std::string host_and_domain() {
   return name.empty() || name == "(none)" ? std::string(host) : std::string(host) + "." + name;
 }
 
-ib::Result<std::vector<agent::ServedPort>> open_ports(const agent::Options& options) {
-  const auto all = ib::mad::list_umad_ports();
-  if (!all) return tl::unexpected(all.error());
+ib::Result<std::vector<agent::ServedPort>> open_ports(const agent::Options& options,
+                                                      const std::vector<ib::mad::PortFacts>& all) {
   std::vector<agent::ServedPort> served;
-  for (const ib::mad::PortFacts& facts : *all) {
+  for (const ib::mad::PortFacts& facts : all) {
     if (!options.device.empty() && facts.device != options.device) continue;
     if (options.port != 0 && facts.port_num != options.port) continue;
     ib::mad::PortChoice choice;
@@ -82,12 +81,15 @@ int main(int argc, char** argv) {
   const auto& options = std::get<agent::Options>(parsed);
 
   ::mallopt(M_ARENA_MAX, 1);  // one arena: an agent on every node has to be small
+  // While signals still end the process: under ibsim without a server this waits for ever.
+  const auto all = ib::mad::list_umad_ports();
+  if (!all) return complain(all.error());
   const int stop_fd = stop_descriptor();
   if (stop_fd < 0) {
     std::perror("ibtracerd: signalfd");
     return 4;
   }
-  auto ports = open_ports(options);
+  auto ports = open_ports(options, *all);
   if (!ports) return complain(ports.error());
   if (const auto dropped = agent::drop_privileges(options.user); !dropped)
     return complain(dropped.error());

@@ -314,6 +314,9 @@ std::string_view state_name(ib::wire::PortState state) {
 }  // namespace
 
 int run_daemon(const DaemonOptions& options, LogFile& log, Background& background) {
+  // While signals still end the process: under ibsim without a server this waits for ever. What is
+  // wrong with the ports the daemon says itself.
+  (void)ib::mad::list_umad_ports();
   return Daemon(options, log, background).run();
 }
 
