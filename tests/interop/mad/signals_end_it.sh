@@ -5,7 +5,7 @@
 #   signals_end_it.sh BIN
 set -u
 bin=$1
-preload=$(dpkg -L ibsim-utils | grep 'libumad2sim.so$')
+preload=$(ls /usr/lib/*/umad2sim/libumad2sim.so) || exit 1
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 export IBSIM_SOCKNAME=nobody$$
