@@ -10,7 +10,6 @@ namespace ib::mad {
 class RoundTrip {
  public:
   bool measured() const { return measured_; }
-  Duration smoothed() const { return srtt_; }
 
   void add(Duration sample) {
     if (!measured_) {

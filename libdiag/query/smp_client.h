@@ -31,10 +31,6 @@ class SmpClient {
   Result<wire::PortInfo> port_info(const SmpTarget& target, std::uint8_t port) {
     return value<wire::PortInfo>(target, wire::attr::kPortInfo, port);
   }
-  Result<wire::LinearForwardingTable> forwarding_block(const SmpTarget& target,
-                                                       std::uint16_t block) {
-    return value<wire::LinearForwardingTable>(target, wire::attr::kLinearForwarding, block);
-  }
 
  private:
   template <class T>

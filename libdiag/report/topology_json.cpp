@@ -5,6 +5,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "libdiag/report/words.h"
+
 namespace ib::report {
 namespace {
 
@@ -12,18 +14,6 @@ using fabric::Fabric;
 using fabric::NodeIndex;
 using fabric::PortRef;
 using wire::NodeType;
-
-const char* type_name(NodeType type) {
-  switch (type) {
-    case NodeType::ChannelAdapter:
-      return "ca";
-    case NodeType::Switch:
-      return "switch";
-    case NodeType::Router:
-      return "router";
-  }
-  return "unknown";
-}
 
 const char* state_name(wire::PortState state) {
   switch (state) {
@@ -80,7 +70,7 @@ class Document {
   void write_node(NodeIndex n) {
     const fabric::Node& node = fabric_.node(n);
     json_.begin_object();
-    json_.field("type", type_name(node.type)).field("guid", node.guid);
+    json_.field("type", type_word(node.type)).field("guid", node.guid);
     json_.field("name", names_ != nullptr ? names_->name_of(node) : node.description);
     json_.field("description", node.description);
     json_.field("system_image_guid", node.system_image_guid);

@@ -166,6 +166,7 @@ struct Model::Impl {
   PortIndex index_of(PortRef ref) const { return nodes_[ref.node].first_port + ref.port; }
   PortRef ref_of(PortIndex p) const { return {ports_[p].node, ports_[p].number}; }
   bool valid(PortRef ref) const;
+  Result<PortIndex> cabled(PortRef ref) const;
   SimPort& port(PortIndex p) { return ports_[p]; }
   SimNode& node_of(PortIndex p) { return nodes_[ports_[p].node]; }
   /// The end port that speaks for `p`: port 0 of a switch, else `p`.
@@ -294,7 +295,6 @@ struct Model::Impl {
   };
   std::deque<Arrived> arrived_;
   std::vector<LinkFault> link_faults_;
-  std::uint64_t generation_{1};
   ModelCounters counters_;
   std::vector<StatRow> stats_;
   std::size_t last_stat_{};

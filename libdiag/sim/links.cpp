@@ -46,7 +46,6 @@ void Model::Impl::set_state(PortIndex index, wire::PortState state) {
   SimPort& p = ports_[index];
   if (p.info.port_state == state) return;
   p.info.port_state = state;
-  ++generation_;
 }
 
 bool Model::Impl::can_train(PortIndex index) const {
@@ -184,13 +183,21 @@ void Model::Impl::plug(PortIndex a, PortIndex b, LinkWidth width, LinkSpeed spee
 
 // ---- ctl
 
+/// The port, if there is a cable in it.
+Result<PortIndex> Model::Impl::cabled(PortRef ref) const {
+  if (!valid(ref)) return fail(ErrorKind::NotFound, "no such port");
+  const PortIndex p = index_of(ref);
+  if (ports_[p].peer == kNoPort)
+    return fail(ErrorKind::NotFound, name_of(fabric_, ref) + " has no cable");
+  return p;
+}
+
 Result<void> Model::link_down(Instant now, PortRef ref) {
   advance(now);
   Impl& m = *impl_;
-  if (!m.valid(ref)) return fail(ErrorKind::NotFound, "no such port");
-  const PortIndex p = m.index_of(ref);
-  if (m.ports_[p].peer == kNoPort)
-    return fail(ErrorKind::NotFound, name_of(m.fabric_, ref) + " has no cable");
+  const auto port = m.cabled(ref);
+  if (!port) return tl::unexpected(port.error());
+  const PortIndex p = *port;
   m.ports_[p].cut = m.ports_[m.ports_[p].peer].cut = true;
   m.drop_link(p, PhysState::Polling);
   return {};
@@ -199,10 +206,9 @@ Result<void> Model::link_down(Instant now, PortRef ref) {
 Result<void> Model::link_up(Instant now, PortRef ref) {
   advance(now);
   Impl& m = *impl_;
-  if (!m.valid(ref)) return fail(ErrorKind::NotFound, "no such port");
-  const PortIndex p = m.index_of(ref);
-  if (m.ports_[p].peer == kNoPort)
-    return fail(ErrorKind::NotFound, name_of(m.fabric_, ref) + " has no cable");
+  const auto port = m.cabled(ref);
+  if (!port) return tl::unexpected(port.error());
+  const PortIndex p = *port;
   m.ports_[p].cut = m.ports_[m.ports_[p].peer].cut = false;
   m.start_training(p);
   return {};
@@ -236,7 +242,6 @@ Result<void> Model::remove(Instant now, NodeIndex n) {
   for (unsigned i = 1; i <= node.num_ports; ++i)
     m.drop_link(node.first_port + i, PhysState::Polling);
   m.reset_node_state(n, false);
-  ++m.generation_;
   return {};
 }
 
@@ -249,7 +254,6 @@ Result<void> Model::bring_back(Instant now, NodeIndex n) {
   node.powered = true;
   m.reset_node_state(n, false);
   for (unsigned i = 1; i <= node.num_ports; ++i) m.start_training(node.first_port + i);
-  ++m.generation_;
   return {};
 }
 

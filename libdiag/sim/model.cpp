@@ -113,7 +113,6 @@ Model::Impl::Impl(fabric::Fabric topology, const ModelOptions& model_options)
     if (node.is_switch()) node.sw->info.port_state_change = true;
     node.traps.clear();
   }
-  generation_ = 1;
 }
 
 void Model::Impl::build_node(NodeIndex n, bool keep_lids) {
@@ -321,7 +320,6 @@ void Model::set_is_sm(Instant now, PortRef ref, bool on) {
     p.info.capability_mask |= wire::port_cap::kIsSm;
   else
     p.info.capability_mask &= ~wire::port_cap::kIsSm;
-  ++m.generation_;
   m.trap_capability(end);
 }
 
@@ -354,7 +352,6 @@ std::uint8_t Model::lft(NodeIndex node, Lid lid) const {
   const SimNode& n = impl_->nodes_[node];
   return n.is_switch() && lid.value < n.sw->lft.size() ? n.sw->lft[lid.value] : 255;
 }
-std::uint64_t Model::state_generation() const { return impl_->generation_; }
 
 void Model::set_behaviour(NodeIndex node, Behaviour behaviour) {
   if (node < impl_->nodes_.size()) impl_->nodes_[node].behaviour = behaviour;

@@ -84,8 +84,6 @@ class Model {
   std::vector<PKey> p_keys(PortRef port) const;
   std::vector<Guid> guids(PortRef port) const;
   std::uint8_t lft(NodeIndex node, Lid lid) const;
-  std::uint64_t state_generation()
-      const;  // grows with every change of a port's LID, state, keys or capability mask
 
   // ---- what happens to cables and nodes (ctl)
   // --------------------------------------------------------------------------

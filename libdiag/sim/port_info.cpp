@@ -159,7 +159,6 @@ std::uint16_t Model::Impl::set_port_info(PortIndex at, const PortInfo& wanted, b
   }
   if (info.m_key != before.m_key || info.m_key_protect_bits != before.m_key_protect_bits)
     p.lease = 0;
-  if (info != before) ++generation_;
   if (base0) return status::kOk;
 
   // State last, with everything else in place. What takes the link down waits until the answer has

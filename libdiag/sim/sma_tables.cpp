@@ -22,7 +22,6 @@ std::uint16_t Model::Impl::sma_guid_info(Flight& f, PortIndex end, bool set) {
     guids[0] = p.guid;
     for (std::size_t i = 0; i < 8 && block * 8 + i < capacity; ++i)
       if (block * 8 + i != 0) guids[block * 8 + i] = wanted.guid[i];  // entry 0 is read-only
-    ++generation_;
   }
   wire::GuidInfo info;
   for (std::size_t i = 0; i < 8 && block * 8 + i < capacity; ++i)
@@ -51,7 +50,6 @@ std::uint16_t Model::Impl::sma_p_keys(Flight& f, PortIndex end, bool set) {
     }
     for (std::size_t i = 0; i < 32 && block * 32 + i < slots; ++i)
       keys[block * 32 + i] = wanted.p_keys[i];
-    ++generation_;
   }
   wire::PKeyTable table;
   for (std::size_t i = 0; i < 32 && block * 32 + i < slots; ++i)

@@ -186,7 +186,6 @@ void Model::Impl::end_lease(PortIndex index, std::uint32_t stamp) {
   if (p.lease != stamp) return;
   p.lease = 0;
   p.info.m_key_protect_bits = 0;
-  ++generation_;
 }
 
 void Model::report_link_errors(Instant now, PortRef ref, std::uint16_t trap_number) {

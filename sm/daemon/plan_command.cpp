@@ -9,6 +9,7 @@
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/report/json.h"
+#include "libdiag/report/words.h"
 #include "libdiag/route/plan.h"
 #include "libdiag/routes/dump.h"
 
@@ -17,18 +18,6 @@ namespace {
 
 using ib::routes::Finding;
 using ib::wire::NodeType;
-
-const char* kind_name(Finding::Kind kind) {
-  switch (kind) {
-    case Finding::Kind::Unreachable:
-      return "unreachable";
-    case Finding::Kind::Loop:
-      return "loop";
-    case Finding::Kind::CreditLoop:
-      return "credit loop";
-  }
-  return "unknown";
-}
 
 const char* verdict_of(const ib::route::Plan& plan) {
   if (!plan.verdict.must_ok()) return "fails";
@@ -79,7 +68,7 @@ void print_json(std::ostream& out, const PlanCommand& command, const ib::route::
   json.key("findings").begin_array();
   for (const Finding& finding : v.findings) {
     json.begin_object()
-        .field("kind", kind_name(finding.kind))
+        .field("kind", ib::report::finding_word(finding.kind))
         .field("must", finding.must)
         .field("lid", finding.lid)
         .field("message", finding.message);

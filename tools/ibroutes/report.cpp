@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "libdiag/report/json.h"
+#include "libdiag/report/words.h"
 
 namespace ib::tools {
 namespace {
@@ -14,30 +15,6 @@ report::JsonWriter begin(const Source& source, const char* what, const std::stri
       json, {"ibkit.ibroutes/1", "ibroutes", version, source.complete(), source.errors});
   json.field("what", what);
   return json;
-}
-
-const char* type_name(wire::NodeType type) {
-  switch (type) {
-    case wire::NodeType::ChannelAdapter:
-      return "ca";
-    case wire::NodeType::Switch:
-      return "switch";
-    case wire::NodeType::Router:
-      return "router";
-  }
-  return "unknown";
-}
-
-const char* kind_name(routes::Finding::Kind kind) {
-  switch (kind) {
-    case routes::Finding::Kind::Unreachable:
-      return "unreachable";
-    case routes::Finding::Kind::Loop:
-      return "loop";
-    case routes::Finding::Kind::CreditLoop:
-      return "credit loop";
-  }
-  return "unknown";
 }
 
 void write_destinations(report::JsonWriter& json, const fabric::Fabric& fabric) {
@@ -51,7 +28,7 @@ void write_destinations(report::JsonWriter& json, const fabric::Fabric& fabric) 
       json.begin_object()
           .field("lid", port.lid)
           .field("lmc", port.lmc)
-          .field("type", type_name(node.type))
+          .field("type", report::type_word(node.type))
           .field("node_guid", node.guid)
           .field("port_guid", node.is_switch() ? node.guid : port.guid)
           .field("name", node.description)
@@ -121,7 +98,7 @@ std::string verdict_json(const Source& source, const fabric::CompactGraph& graph
   json.key("findings").begin_array();
   for (const auto& finding : verdict.findings) {
     json.begin_object()
-        .field("kind", kind_name(finding.kind))
+        .field("kind", report::finding_word(finding.kind))
         .field("must", finding.must)
         .field("lid", finding.lid)
         .field("message", finding.message);
@@ -143,7 +120,7 @@ std::string path_json(const Source& source, const TablePath& path, const std::st
     const auto& end = source.fabric.port(
         end_port_of(source.fabric, {step.node, step.in_port != 0 ? step.in_port : step.out_port}));
     json.begin_object()
-        .field("type", type_name(node.type))
+        .field("type", report::type_word(node.type))
         .field("node_guid", node.guid)
         .field("name", node.description)
         .field("lid", end.lid)

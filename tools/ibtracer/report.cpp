@@ -8,6 +8,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/report/json.h"
+#include "libdiag/report/words.h"
 
 namespace ibtracer {
 
@@ -17,17 +18,6 @@ namespace wire = ib::wire;
 using Json = nlohmann::ordered_json;
 
 namespace {
-
-const char* type_word(wire::NodeType type) {
-  switch (type) {
-    case wire::NodeType::Switch:
-      return "switch";
-    case wire::NodeType::Router:
-      return "router";
-    default:
-      return "ca";
-  }
-}
 
 std::string name_of(const TracedHop& hop) {
   const std::string name = ib::printable(hop.hop.description);
@@ -137,8 +127,8 @@ std::string hop_lines(const Trace& trace) {
                                     ? fmt::format("in {:>3}", hop.hop.ingress_port)
                                     : std::string("      ");
     out += fmt::format("  {:>2}  {:<6} {:<{}} lid {:>5}  {}  {}", hop.hop_number,
-                       type_word(hop.hop.type), quoted, width + 2, hop.hop.lid.value, in_port,
-                       out_port);
+                       ib::report::type_word(hop.hop.type), quoted, width + 2, hop.hop.lid.value,
+                       in_port, out_port);
     out += hop.hop_number == 0 ? std::string("  source") : "  " + evidence(hop);
     while (out.back() == ' ') out.pop_back();
     out += '\n';
@@ -223,7 +213,7 @@ std::string last_line(const TraceReport& report) {
 
 Json hop_json(const TracedHop& hop) {
   Json j{{"hop", hop.hop_number},
-         {"type", type_word(hop.hop.type)},
+         {"type", ib::report::type_word(hop.hop.type)},
          {"node_guid", ib::to_string(hop.hop.node_guid)},
          {"port_guid", ib::to_string(hop.hop.port_guid)},
          {"lid", hop.hop.lid.value},
