@@ -38,7 +38,7 @@ std::string play(const std::vector<std::string>& lines, std::size_t& commands) {
       out += lines[i++] + "\n";
       continue;
     }
-    const std::string command = lines[i++];
+    const std::string& command = lines[i++];
     std::vector<std::string> body;
     while (i < lines.size() && lines[i] != "----" && !lines[i].empty()) body.push_back(lines[i++]);
     if (i < lines.size() && lines[i] == "----") {
