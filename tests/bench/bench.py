@@ -5,10 +5,13 @@
 usage: bench.py BUILD_DIR SUITE [--runs N] [--size N]...
   bringup  ibsm -o and opensm -o on ibsim: wall, wall less ibsim's CPU, CPU, resident memory (sizes 648 3456; 11664 on request)
   tools    ibtopo beside ibnetdiscover -o 32, ibroutes beside dump_fts, on the 3,456-endpoint tree on ibsim
+  cost     CPU per request and answer on ibsim, 648 endpoints: ibsm, opensm, and a bare loop that only sends and receives
   loss     ibsm -o on ibfabric, 576 hosts, with 0, 1, 5 and 10 per cent of MADs lost each way
 """
 import argparse
+import json
 import os
+import re
 import shutil
 import signal
 import statistics
@@ -122,6 +125,46 @@ def suite_bringup(build, args, folder):
             ratio["wall"], ratio["net"], ratio["cpu"], ratio["rss"]))
 
 
+def opensm_requests(build, topology, folder):
+    """How many MADs opensm -o sends for this fabric, counted by ibfabric, since neither opensm nor ibsim says."""
+    socket = os.path.join(folder, "count.sock")
+    fabric = os.path.join(build, "bin/ibfabric")
+    server = subprocess.Popen([fabric, "serve", topology, "--socket", socket], stdout=subprocess.PIPE)
+    try:
+        server.stdout.readline()
+        first = next(line.split('"')[1] for line in open(topology) if line.startswith("Ca"))
+        state = tempfile.mkdtemp(dir=folder)
+        subprocess.run([fabric, "exec", "--socket", socket, "--at", first, "--", "opensm", "-o", "-f",
+                        os.path.join(state, "log")], env=dict(os.environ, OSM_CACHE_DIR=state, OSM_TMP_DIR=state),
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        stats = subprocess.run([fabric, "ctl", "--socket", socket, "stats", "--json"], capture_output=True, check=True)
+        return json.loads(stats.stdout)["totals"]["sent"]
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def suite_cost(build, args, folder):
+    topology = generate(build, 648, folder)
+    costs = {"opensm": [], "ibsm": [], "bare loop": []}
+    requests = opensm_requests(build, topology, folder)
+    for _ in range(args.runs):
+        costs["opensm"].append(bring_up(build, "opensm", topology, folder)["cpu"] / requests)
+        row = bring_up(build, "ibsm", topology, folder)
+        last = open(os.path.join(folder, "out.txt")).read()
+        costs["ibsm"].append(row["cpu"] / int(re.search(r"mads=(\d+)", last)[1]))
+        sim = Sim(topology, folder)
+        probe = [os.path.join(build, "tests/umad_probe"), "direct"]
+        few = run(probe + ["1"], sim.client_env, folder)["cpu"]
+        many = run(probe + ["100000", "64"], sim.client_env, folder)["cpu"]
+        costs["bare loop"].append((many - few) / 100000)
+        sim.stop()
+    print("CPU per request and answer on ibsim, 648 endpoints, %d runs, medians (opensm sends %d)" % (args.runs, requests))
+    for name, values in costs.items():
+        print("  %-9s %6.2f us" % (name, 1e6 * statistics.median(values)))
+    print("  ibsm to opensm %.2f" % (statistics.median(costs["ibsm"]) / statistics.median(costs["opensm"])))
+
+
 def suite_tools(build, args, folder):
     topology = generate(build, 3456, folder)
     sim = Sim(topology, folder)
@@ -163,16 +206,19 @@ def suite_loss(build, args, folder):
         print("loss %2d%%, 576 hosts: median %.2f s, worst %.2f s of 5 seeds" % (loss, statistics.median(walls), max(walls)))
 
 
+SUITES = {"bringup": suite_bringup, "cost": suite_cost, "tools": suite_tools, "loss": suite_loss}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
-    parser.add_argument("suite", choices=["bringup", "tools", "loss"])
+    parser.add_argument("suite", choices=sorted(SUITES))
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--size", type=int, action="append", choices=sorted(SIZES))
     args = parser.parse_args()
     build = os.path.abspath(args.build)
     with tempfile.TemporaryDirectory(prefix="ibkit-bench.") as folder:
-        {"bringup": suite_bringup, "tools": suite_tools, "loss": suite_loss}[args.suite](build, args, folder)
+        SUITES[args.suite](build, args, folder)
     return 0
 
 
