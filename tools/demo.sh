@@ -8,7 +8,7 @@ topology=${2-}
 work=$(mktemp -d "${TMPDIR:-/tmp}/ibkit-demo.XXXXXX")
 socket=$work/fabric.sock
 export PATH=$bin:$PATH
-picture=$PWD/build/demo.svg
+picture=${IBKIT_DEMO_SVG:-$PWD/build/demo.svg}
 
 finish() {
   local pids
@@ -72,9 +72,7 @@ for host in "$host_a" "$host_b"; do
   printf '%s: %s\n' "$host" "$(cat "$work/agent-$host.log")"
 done
 
-guid_b=0x${host_b#?-}
-port_b=$(ibfabric ctl --socket "$socket" show "$host_b" --json | /usr/bin/awk -F'"' '/"port_guid"/ { print $4; exit }')
-target=${port_b:-$guid_b}
+target=0x${host_b#?-}
 
 say "ibtracer from $host_a to $host_b: what the tables say, and what each hop confirms"
 show_on "$host_a" ibtracer -v --guid "$target"
@@ -88,11 +86,13 @@ status=$?
 
 say "A link of that path goes down"
 # The first hop that leaves a switch for another switch; on a fabric of one switch nothing can be spared.
-read -r switch port < <(on "$host_a" ibtracer --json --guid "$target" | /usr/bin/awk -F'[:,"]+' '
-  /"type": "switch"/ { kind = "switch" } /"type": "ca"/ { kind = "ca" }
-  /"egress_port"/ { gsub(/ /, "", $3); egress = $3 } /"node_guid"/ { guid = $4 }
-  /^ *}/ { if (kind == "switch" && egress != "" && !found) { last = guid " " egress; if (seen++ == 0) { first = last } } kind = ""; egress = ""; guid = "" }
-  END { print first }')
+cables=$(on "$host_a" ibtracer --json --guid "$target" |
+  sed -n 's/.*"type": "switch", "node_guid": "\([^"]*\)".*"egress_port": \([0-9]*\).*/\1 \2/p')
+if [ "$(echo "$cables" | wc -l)" -lt 2 ]; then
+  echo "one switch only: no cable of the path can be spared"
+  cables=""
+fi
+read -r switch port < <(echo "$cables")
 if [ -n "${port-}" ]; then
   before=$(grep -c '^SUBNET UP' "$work/ibsm.out")
   show ibfabric ctl --socket "$socket" link down "$switch" "$port" || die "ctl link down failed"
