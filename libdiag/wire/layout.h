@@ -5,8 +5,8 @@
 // JSON and SA component masks all come from that list.
 //
 //   template <> struct LayoutOf<NodeInfo> : Layout<"NodeInfo", "IBA 14.2.5.3", 40,
-//       Field<&NodeInfo::base_version, at(0), 8>,
-//       Field<&NodeInfo::local_port_num, at(36), 8>, ...
+//       Field<&NodeInfo::base_version, at(0), 8, "BaseVersion">,
+//       Field<&NodeInfo::system_image_guid, at(4), 64, "SystemImageGUID", Show::Guid>, ...
 //
 // Bit offsets count from the most significant bit of the byte, as the specification draws them.
 #pragma once
