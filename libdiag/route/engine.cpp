@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "libdiag/route/minhop.h"
+#include "libdiag/route/engines/engines.h"
 
 namespace ib::route {
 namespace {

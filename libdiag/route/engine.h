@@ -10,28 +10,41 @@
 
 #include "libdiag/base/result.h"
 #include "libdiag/fabric/graph.h"
+#include "libdiag/route/options.h"
+#include "libdiag/routes/lanes.h"
 #include "libdiag/routes/tables.h"
 
 namespace ib::route {
-
-struct Options {
-  bool honour_previous{false};  // keep entries of Request::previous that are still minimal
-  std::uint32_t scatter_seed{0};
-};
 
 struct Request {
   const fabric::Fabric* fabric{};  // for GUIDs, speeds, names in messages
   const fabric::CompactGraph* graph{};
   Options options;
-  const routes::LinearTables* previous{};
+  const routes::LinearTables* previous{};  // by the switch indexes of `graph`
+  unsigned vls{1};                         // data VLs that may be used, 1..15 (routes::data_vls)
 };
 
-/// Complete routes. One VL and SL 0 unless an engine says otherwise.
+/// How multicast trees keep clear of credit loops with the unicast routes of an engine.
+struct MulticastRule {
+  /// A number for each switch, no two alike; empty: the engine makes no claim. A tree on `sl` in
+  /// which every switch but one has exactly one neighbour with a smaller number closes no cycle
+  /// together with the unicast routes: packets climb to smaller numbers, then descend.
+  std::vector<std::uint32_t> up_order;
+  /// Not empty: trees must also be part of this spanning tree (parent by switch, kNoSwitch at a
+  /// root).
+  std::vector<fabric::SwitchIndex> parent;
+  Sl sl{};
+};
+
+/// Complete routes: what every switch and path record needs to hold.
 struct Routes {
   std::string engine;
   routes::LinearTables lfts;
+  routes::Lanes lanes;
   std::uint8_t vls_used{1};
-  bool promises_deadlock_freedom{false};
+  bool promises_deadlock_freedom{false};  // paths of all CA pairs, on the lanes above
+  MulticastRule multicast;
+  std::vector<std::string> notes;  // what an operator should know, a sentence each
 };
 
 /// An error says why the engine does not fit, in one sentence that names a switch.

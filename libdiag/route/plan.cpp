@@ -48,7 +48,8 @@ Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options) {
   fabric::CompactGraph graph(fabric);
   Plan plan{std::move(fabric), std::move(graph), {}, {}, given, {}};
   for (const EngineEntry* entry : entries) {
-    auto routes = entry->compute({&plan.fabric, &plan.graph, options.engine, nullptr});
+    auto routes = entry->compute({&plan.fabric, &plan.graph, options.engine, nullptr,
+                                  routes::data_vls(plan.fabric, plan.graph, options.vls_max)});
     if (!routes) {
       plan.notes.push_back(std::string(entry->name) + " does not fit: " + routes.error().message);
       continue;

@@ -13,6 +13,7 @@ namespace ib::route {
 struct PlanOptions {
   std::vector<std::string> engines{"minhop"};  // the first that fits is taken
   Options engine;
+  unsigned vls_max{8};  // data VLs an engine may use, as far as the links have them
   routes::VerifyOptions verify;
 };
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/minhop.h"
-
 #include <tbb/parallel_for.h>
 
+#include "libdiag/route/engines/engines.h"
 #include "libdiag/route/spread.h"
 #include "libdiag/routes/least_hops.h"
 
