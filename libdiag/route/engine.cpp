@@ -12,6 +12,8 @@ namespace {
 constexpr std::array kEngines{
     EngineEntry{"minhop", "fewest hops, loads even; may form credit loops where links form cycles",
                 minhop},
+    EngineEntry{"dor",
+                "fewest hops, lowest port first; free of credit loops on meshes cabled alike", dor},
 };
 
 }  // namespace

@@ -9,4 +9,8 @@ namespace ib::route {
 /// Every LID by a path of fewest hops, loads even. No promise about deadlocks.
 Result<Routes> minhop(const Request& request);
 
+/// Fewest hops, dimension order by the order of ports, parallel links balanced. No promise about
+/// deadlocks.
+Result<Routes> dor(const Request& request);
+
 }  // namespace ib::route
