@@ -20,7 +20,8 @@ struct GuidList {
   struct Entry {
     Guid guid{};
     std::uint32_t line{};
-    std::optional<std::uint8_t> rank;  // root files: 0 is the top
+    std::optional<std::uint8_t> rank;     // root files: 0 is the top
+    std::optional<std::uint64_t> number;  // id files: stands for the GUID in comparisons
   };
   std::string file;
   std::vector<Entry> entries;
@@ -43,11 +44,11 @@ struct TorusConfig {
     std::array<int, 3> dateline{};  // x_dateline, ...: moves the origin from the dateline
   };
   std::string file;
-  std::array<unsigned, 3> radix{};
-  std::array<bool, 3> mesh{};  // true: no wrap-around in that dimension
-  std::vector<Seed> seeds;
-  std::vector<Guid> port_order;  // portgroup and port_order lines end up here as order of ports
-  std::vector<std::uint8_t> ports;
+  std::array<unsigned, 3> radix{};  // 1: a flat dimension
+  std::array<bool, 3> mesh{};       // true: no wrap-around in that dimension
+  std::vector<Seed> seeds;  // a later one is used where switches of earlier ones are missing
+  unsigned portgroup_max_ports{16};      // parallel links between two switches, at most
+  std::vector<std::uint8_t> port_order;  // in which order ports of a switch are visited
 };
 
 /// Tables that engine `file` loads (-U, -M), by GUID; texts are read in files.h.
@@ -62,7 +63,8 @@ struct Options {
   GuidList guid_routing_order;                   // (-X) these end ports are routed first
   std::map<PortName, bool> ignored;              // (-i) ports whose load is not counted
   std::map<PortName, std::uint8_t> hop_weights;  // --hop_weights_file
-  std::map<Guid, std::vector<std::uint8_t>> port_search_order;  // (-O) by switch, all its ports
+  /// (-O) By switch: these ports first, the others behind them in the order of their numbers.
+  std::map<Guid, std::vector<std::uint8_t>> port_search_order;
   bool link_capacity{true};  // wide and fast links get a larger share
 
   // updn, dnup, ftree.
