@@ -63,6 +63,7 @@ struct Trouble {
   std::uint8_t port{};        // of the node, where a port's attribute was asked
   mad::DirectedRoute route;
   mad::DirectedRoute other_route;
+  std::string what;     // was wrong: the last part of `message`
   std::string message;  // one printable line: who, where, what
   friend bool operator==(const Trouble&, const Trouble&) = default;
 };

@@ -254,6 +254,7 @@ struct Sweep::Impl {
       t.message = fmt::format("{} \"{}\" (route {}): {}", to_string(t.node_guid),
                               printable(t.description), mad::to_string(t.route), what);
     }
+    t.what = std::move(what);
     seen.troubles.push_back(std::move(t));
     return seen.troubles.back();
   }

@@ -23,8 +23,8 @@ constexpr unsigned kEndPort = 4;    // PortInfo of the peer, in a fabric without
 }  // namespace
 
 LightSweep::LightSweep(const Observed& observed, const std::vector<bool>& managed,
-                       ib::mad::Cookie cookie_base)
-    : observed_(observed), cookie_base_(cookie_base) {
+                       std::set<ib::Guid> silent, ib::mad::Cookie cookie_base)
+    : observed_(observed), cookie_base_(cookie_base), silent_(std::move(silent)) {
   namespace attr = ib::wire::attr;
   bool any_switch = false;
   for (NodeIndex n = 0; n < observed.nodes.size(); ++n) {
@@ -34,7 +34,7 @@ LightSweep::LightSweep(const Observed& observed, const std::vector<bool>& manage
     ask(kSwitch, {n, 0}, attr::kSwitchInfo, node.route, node.info.node_guid.value, 0);
   }
   for (const Trouble& t : observed.troubles) {
-    if (t.kind != Trouble::Kind::Silent || !t.behind || t.node_guid.value != 0) continue;
+    if (t.kind != Trouble::Kind::Silent || !t.behind || t.attribute != attr::kNodeInfo) continue;
     ask(kSilent, t.behind, attr::kNodeInfo, t.route,
         observed.nodes[t.behind.node].info.node_guid.value * 31 + t.behind.port, 0);
   }
@@ -86,6 +86,8 @@ void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completio
             port);
         return;
       }
+      if (silent_.erase(node.info.node_guid) > 0)
+        notes_.push_back(fmt::format("switch {} answers again", name()));
       const auto info = ib::wire::body<ib::wire::SwitchInfo>(completion.reply->mad);
       if (info.port_state_change) {
         changes_.push_back(fmt::format("switch {}: a port changed its state", name()));
@@ -101,6 +103,13 @@ void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completio
       } else if (ib::wire::body<ib::wire::PortInfo>(completion.reply->mad).port_state ==
                  ib::wire::PortState::Down) {
         changes_.push_back(fmt::format("the cable to switch {} is down", name()));
+      } else {
+        // It may well forward what it was told to: no reason to sweep, and one to tell, once.
+        if (silent_.insert(node.info.node_guid).second)
+          notes_.push_back(
+              fmt::format("switch {} does not answer, though the cable to it is up; its tables "
+                          "stand until a full sweep",
+                          name()));
       }
       return;
     case kSilent:

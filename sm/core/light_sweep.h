@@ -15,9 +15,10 @@ namespace sm::core {
 
 class LightSweep : public ib::mad::Exchange {
  public:
-  /// `observed` must outlive this and keep its nodes. `managed` by node.
+  /// `observed` must outlive this and keep its nodes. `managed` by node. `silent`: what silent()
+  /// of the light sweep before said.
   LightSweep(const ib::discover::Observed& observed, const std::vector<bool>& managed,
-             ib::mad::Cookie cookie_base);
+             std::set<ib::Guid> silent, ib::mad::Cookie cookie_base);
 
   std::vector<ib::mad::Request> take_requests() override;
   void on_completion(ib::Instant now, const ib::mad::Completion& completion) override;
@@ -25,6 +26,10 @@ class LightSweep : public ib::mad::Exchange {
 
   /// Why a full sweep is called for, one line each; empty: nothing changed.
   const std::vector<std::string>& changes() const { return changes_; }
+  /// Worth a line, and no sweep.
+  const std::vector<std::string>& notes() const { return notes_; }
+  /// Switches that do not answer though the cable to them is up.
+  const std::set<ib::Guid>& silent() const { return silent_; }
 
  private:
   void ask(unsigned kind, ib::fabric::PortRef at, std::uint16_t attribute,
@@ -36,6 +41,8 @@ class LightSweep : public ib::mad::Exchange {
   std::size_t in_flight_{0};
   bool started_{false};
   std::vector<std::string> changes_;
+  std::vector<std::string> notes_;
+  std::set<ib::Guid> silent_;
 };
 
 }  // namespace sm::core

@@ -16,9 +16,10 @@ struct Report {
   std::uint64_t mads{};
   std::uint64_t sets{};  // SubnSets this time
   ib::Duration took{};
+  /// Nodes that are not managed. A node that was never heard counts once for each cable to it.
   std::size_t unmanaged{};
   std::size_t missing{};
-  std::vector<std::string> lines;  // one for each missing port and each node that is not managed
+  std::vector<std::string> lines;  // for each missing port and each node that is not managed
 
   bool up() const { return missing == 0; }
   /// Exit status of `ibsm -o`: 0 up, 1 incomplete, 3 up with nodes that are not managed.
@@ -30,5 +31,10 @@ struct Report {
 /// Counts and lines; figures of time and MADs are the caller's.
 Report make_report(const plan::Desired& desired, const ib::discover::Observed& observed,
                    const std::vector<apply::Failure>& failures);
+
+/// The trouble is of a node that is managed all the same: it lost no more than an attribute, and
+/// make_report() has no line for it.
+bool concerns_managed(const plan::Desired& desired, const ib::discover::Observed& observed,
+                      const ib::discover::Trouble& trouble);
 
 }  // namespace sm::core

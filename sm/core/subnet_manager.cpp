@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libdiag/base/text.h"
+#include "sm/core/culprits.h"
 #include "sm/core/unsolicited.h"
 
 namespace sm::core {
@@ -73,6 +74,8 @@ struct SubnetManager::Impl {
   bool sa_state_lost;
   bool forget_lids;
   std::vector<plan::MlidGroup> groups;
+  Culprits culprits;
+  std::set<ib::Guid> silent_switches;               // seen by light sweeps since the last full one
   std::map<ib::Guid, ib::wire::SmState> other_sms;  // that were spoken of already
   SnapshotPtr snapshot;
   std::uint64_t generation{0};
@@ -233,9 +236,8 @@ struct SubnetManager::Impl {
   void end_sweep(Instant now) {
     Observed found = sweep->take_observed();
     sweep.reset();
-    for (const Trouble& t : found.troubles)
-      log(LogLevel::Warning, "sweep",
-          fmt::format("{}: {}", ib::discover::trouble_name(t.kind), t.message));
+    culprits.identify(found, seen);
+    silent_switches.clear();  // those of this sweep are in its troubles
     plan::PlanRequest request;
     request.observed = &found;
     request.options = options.plan;
@@ -247,6 +249,7 @@ struct SubnetManager::Impl {
     auto planned = plan::make_plan(request);
     if (!planned) {
       log(LogLevel::Error, "plan", planned.error().message);
+      for (const Trouble& t : found.troubles) log_trouble(t);
       Report r;
       r.missing = 1;
       r.lines.push_back("missing: " + planned.error().message);
@@ -256,12 +259,20 @@ struct SubnetManager::Impl {
       return;
     }
     seen = std::move(found);
+    // The others are in the report.
+    for (const Trouble& t : seen.troubles)
+      if (concerns_managed(*planned, seen, t)) log_trouble(t);
     for (const std::string& line : planned->alarms) log(LogLevel::Warning, "plan", line);
     for (const std::string& line : planned->notes) log(LogLevel::Info, "plan", line);
     remember_lids(*planned, request.options.reassign_lids);
     ask_other_sms(now);
     desired = std::make_shared<const plan::Desired>(*std::move(planned));
     begin_apply(false);
+  }
+
+  void log_trouble(const Trouble& t) {
+    log(LogLevel::Warning, "sweep",
+        fmt::format("{}: {}", ib::discover::trouble_name(t.kind), t.message));
   }
 
   /// LIDs are durable before the first of them is sent to a device.
@@ -367,11 +378,14 @@ struct SubnetManager::Impl {
     look_at = kNever;
     if (!desired) return;
     ++counters.light_sweeps;
-    looking = std::make_unique<LightSweep>(seen, desired->node_managed, kOwnerLook);
+    looking =
+        std::make_unique<LightSweep>(seen, desired->node_managed, silent_switches, kOwnerLook);
   }
 
   void end_look(Instant now) {
     const auto changes = looking->changes();
+    for (const std::string& line : looking->notes()) log(LogLevel::Warning, "sweep", line);
+    silent_switches = looking->silent();
     looking.reset();
     for (const std::string& line : changes) log(LogLevel::Info, "sweep", line);
     if (!changes.empty()) {

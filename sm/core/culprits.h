@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Culprits: who it is that does not answer. A sweep meets a silent node once for every cable that
+// leads to it and cannot tell that they lead to one; the sweep before may have heard who hung
+// there. Only names troubles; what is done about them is the plan's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "libdiag/discover/observed.h"
+
+namespace sm::core {
+
+class Culprits {
+ public:
+  /// Troubles of `found` at cables whose far end was heard in `before`, or is remembered from
+  /// further back, become one for each such node. A node that answers elsewhere now is not behind
+  /// the cable any more: its trouble stays nameless.
+  void identify(ib::discover::Observed& found, const ib::discover::Observed& before);
+
+ private:
+  struct Who {
+    ib::Guid guid;
+    std::string description;
+  };
+  using Cable = std::pair<ib::Guid, std::uint8_t>;  // the end that answers
+  std::map<Cable, Who> remembered_;                 // of cables in trouble since they were heard
+};
+
+}  // namespace sm::core
