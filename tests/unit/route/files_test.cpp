@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+namespace ib::route {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+constexpr Guid kSwitch{0x0002c90200000001}, kOther{0x0002c90200000002};
+
+std::string error_of(OptionFile which, std::string_view text) {
+  Options options;
+  const auto read = read_option_text(which, text, "f", options);
+  if (read) return "no error";
+  EXPECT_EQ(read.error().kind, ErrorKind::Usage);
+  return read.error().message;
+}
+
+TEST(OptionFiles, ReadsRootsWithRanksAndNames) {
+  Options options;
+  const auto read = read_option_text(OptionFile::Roots,
+                                     "# tops of the tree\n"
+                                     "0x0002c90200000001 0   # by rank\r\n"
+                                     "\n"
+                                     "  0002c90200000002 spine-2\n"
+                                     "0x3#nothing between\n",
+                                     "roots", options);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  ASSERT_EQ(options.roots.entries.size(), 3U);
+  EXPECT_EQ(options.roots.file, "roots");
+  EXPECT_EQ(options.roots.entries[0].guid, kSwitch);
+  EXPECT_EQ(options.roots.entries[0].rank, 0);
+  EXPECT_EQ(options.roots.entries[0].line, 2U);
+  EXPECT_EQ(options.roots.entries[1].guid, kOther);
+  EXPECT_FALSE(options.roots.entries[1].rank.has_value());
+  EXPECT_EQ(options.roots.entries[2].guid, Guid{3});
+  EXPECT_EQ(options.roots.entries[2].line, 5U);
+}
+
+TEST(OptionFiles, ReadsPortsWeightsAndOrders) {
+  Options options;
+  ASSERT_TRUE(read_option_text(OptionFile::Ignored, "0x1 3\n0x1 4", "i", options).has_value());
+  ASSERT_TRUE(
+      read_option_text(OptionFile::HopWeights, "0x2 1 0\n0x2\t2 255\n", "w", options).has_value());
+  ASSERT_TRUE(read_option_text(OptionFile::PortSearchOrder, "0x2 5 1 0x10 # rest as they are\n",
+                               "O", options)
+                  .has_value());
+  ASSERT_TRUE(read_option_text(OptionFile::Ids, "0x2 7\n0x3 0x10\n", "m", options).has_value());
+  EXPECT_THAT(options.ignored, UnorderedElementsAre(Pair(PortName{Guid{1}, 3}, true),
+                                                    Pair(PortName{Guid{1}, 4}, true)));
+  EXPECT_THAT(options.hop_weights,
+              UnorderedElementsAre(Pair(PortName{Guid{2}, 1}, 0), Pair(PortName{Guid{2}, 2}, 255)));
+  EXPECT_THAT(options.port_search_order.at(Guid{2}), ElementsAre(5, 1, 16));
+  EXPECT_EQ(options.ids.entries[1].number, 16U);
+}
+
+TEST(OptionFiles, AMistakeIsNamedByFileAndLine) {
+  EXPECT_EQ(error_of(OptionFile::Roots, "# x\nspine-1\n"),
+            "f:2: expected the GUID of a switch or host like 0x0002c90300a1b2c3, got 'spine-1'");
+  EXPECT_EQ(error_of(OptionFile::Roots, "0x1 256\n"),
+            "f:1: expected a rank from 0 to 255, got '256'");
+  EXPECT_EQ(error_of(OptionFile::ComputeNodes, "0x1\n0x2\n0x1\n"),
+            "f:3: 0x0000000000000001 stands in line 1 already");
+  EXPECT_THAT(error_of(OptionFile::IoNodes, "0x1z\n"), HasSubstr("f:1: expected a port GUID"));
+  EXPECT_THAT(error_of(OptionFile::GuidRoutingOrder, "0x0\n"), HasSubstr("expected a port GUID"));
+  EXPECT_EQ(error_of(OptionFile::Ids, "0x1 5\n0x2 5\n"), "f:2: id 5 stands in line 1 already");
+  EXPECT_EQ(error_of(OptionFile::Ids, "0x1\n"), "f:1: expected a number, got the end of the line");
+  EXPECT_EQ(error_of(OptionFile::Ignored, "0x1 0\n"),
+            "f:1: expected a port number from 1 to 254, got '0'");
+  EXPECT_EQ(error_of(OptionFile::Ignored, "0x1 1 2\n"),
+            "f:1: expected a comment or the end of the line, got '2'");
+  EXPECT_EQ(error_of(OptionFile::HopWeights, "0x1 1 256\n"),
+            "f:1: expected a weight from 0 to 255, got '256'");
+  EXPECT_EQ(error_of(OptionFile::HopWeights, "0x1 1 2\n0x1 1 3\n"),
+            "f:2: 0x0000000000000001 port 1 stands in line 1 already");
+  EXPECT_EQ(error_of(OptionFile::PortSearchOrder, "0x1 1 2 1\n"), "f:1: port 1 is given twice");
+  EXPECT_THAT(error_of(OptionFile::PortSearchOrder, "0x1\n"), HasSubstr("expected a port number"));
+}
+
+TEST(OptionFiles, ReadsTorus2Qos) {
+  Options options;
+  const auto read = read_option_text(OptionFile::Torus,
+                                     "# a torus\n"
+                                     "mesh 3T 4 5   trailing words\n"
+                                     "xp_link 0x10 0x11\n"
+                                     "xm_link 0x10 0x12\n"
+                                     "yp_link 0x10 0x13\n"
+                                     "y_dateline -1\n"
+                                     "port_order 3 1 2\n"
+                                     "portgroup_max_ports 8\n"
+                                     "max_changes 64\n"
+                                     "next_seed\n"
+                                     "zp_link 0x20 0x21\n"
+                                     "z_dateline +2\n",
+                                     "torus", options);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  const TorusConfig& t = *options.torus;
+  EXPECT_THAT(t.radix, ElementsAre(3, 4, 5));
+  EXPECT_THAT(t.mesh, ElementsAre(false, true, true));
+  ASSERT_EQ(t.seeds.size(), 2U);
+  EXPECT_EQ(t.seeds[0].plus[0]->to, Guid{0x11});
+  EXPECT_EQ(t.seeds[0].minus[0]->to, Guid{0x12});
+  EXPECT_EQ(t.seeds[0].plus[1]->line, 5U);
+  EXPECT_EQ(t.seeds[0].dateline[1], -1);
+  EXPECT_EQ(t.seeds[1].plus[2]->from, Guid{0x20});
+  EXPECT_EQ(t.seeds[1].dateline[2], 2);
+  EXPECT_THAT(t.port_order, ElementsAre(3, 1, 2));
+  EXPECT_EQ(t.portgroup_max_ports, 8U);
+  EXPECT_EQ(read->places.size(), 8U);
+}
+
+TEST(OptionFiles, AMistakeInTorus2QosIsNamed) {
+  const auto error = [](std::string_view text) { return error_of(OptionFile::Torus, text); };
+  EXPECT_EQ(error("\n"), "f:1: expected torus or mesh, got nothing");
+  EXPECT_EQ(error("xp_link 0x1 0x2\n"),
+            "f:1: expected torus or mesh before anything else, got 'xp_link'");
+  EXPECT_THAT(error("torus 3 0 5\n"), HasSubstr("f:1: expected three sizes"));
+  EXPECT_THAT(error("torus 3 4\n"), HasSubstr("f:1: expected three sizes"));
+  EXPECT_EQ(error("torus 3 3 3\ntorus 3 3 3\n"), "f:2: the size of the torus is given twice");
+  EXPECT_EQ(error("torus 3 3 3\nxp_link 0x1 0x1\n"), "f:2: a link from a switch to itself");
+  EXPECT_EQ(error("torus 3 3 3\nxp_link 0x1 0x2\nxp_link 0x1 0x3\n"),
+            "f:3: this link of the seed stands in line 2 already");
+  EXPECT_THAT(error("torus 3 3 3\nxp_link 0x1 0x2\nyp_link 0x2 0x3\n"),
+              HasSubstr("f:3: the links of a seed share their first switch"));
+  EXPECT_EQ(error("torus 3 3 3\nnext_seed\n"), "f:2: the seed before this one has no links");
+  EXPECT_EQ(error("torus 3 3 3\nzz_link 0x1 0x2\n"),
+            "f:2: no keyword of torus-2QoS.conf is called 'zz_link'");
+  EXPECT_THAT(error("torus 3 3 3\nx_dateline one\n"), HasSubstr("f:2: expected a whole number"));
+}
+
+TEST(OptionFiles, WhatTheFabricLacksIsNamedAndWhatIsAwayIsNot) {
+  const Guid host_port{0x0002c90300000011};
+  fabric::Fabric f;
+  fabric::Node node;
+  node.type = wire::NodeType::Switch;
+  node.guid = kSwitch;
+  node.num_ports = 4;
+  f.add_node(node);
+  node.type = wire::NodeType::ChannelAdapter;
+  node.guid = Guid{0x0002c90300000010};
+  node.num_ports = 1;
+  f.port(f.add_node(node), 1).guid = host_port;
+  f.reindex();
+
+  Options options;
+  std::vector<Mentions> mentions;
+  const auto read = [&](OptionFile which, const std::string& text, const std::string& name) {
+    mentions.push_back(*read_option_text(which, text, name, options));
+  };
+  read(OptionFile::Roots, to_string(kSwitch) + "\n" + to_string(host_port) + "\n0x77\n0x88\n",
+       "roots");
+  read(OptionFile::HopWeights, to_string(kSwitch) + " 4 2\n" + to_string(kSwitch) + " 5 2\n", "w");
+  read(OptionFile::ComputeNodes, to_string(host_port) + "\n0x99\n", "cn");
+  EXPECT_THAT(unknown_names(f, mentions, [](Guid g) { return g == Guid{0x88}; }),
+              ElementsAre("roots:3: no node has the GUID 0x0000000000000077",
+                          "w:2: 0x0002c90200000001 has 4 ports, no port 5",
+                          "cn:2: no port has the GUID 0x0000000000000099"));
+  EXPECT_THAT(unknown_names(f, mentions, {}, 1),
+              ElementsAre("roots:3: no node has the GUID 0x0000000000000077",
+                          "roots: and 1 more lines name what is not there",
+                          "w:2: 0x0002c90200000001 has 4 ports, no port 5",
+                          "cn:2: no port has the GUID 0x0000000000000099"));
+}
+
+TEST(OptionFiles, ReadsThemAllFromDisk) {
+  const std::string dir = ::testing::TempDir();
+  const std::string roots = dir + "/ibkit-roots", orders = dir + "/ibkit-orders";
+  std::ofstream(roots) << "0x1\n";
+  std::ofstream(orders) << "0x1 2\n";
+  Options given;
+  given.connect_roots = true;
+  const auto read =
+      read_option_files({{OptionFile::Roots, roots}, {OptionFile::PortSearchOrder, orders}}, given);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_TRUE(read->options.connect_roots);
+  EXPECT_EQ(read->options.roots.entries.size(), 1U);
+  EXPECT_EQ(read->mentions.size(), 2U);
+  std::remove(roots.c_str());
+  std::remove(orders.c_str());
+  const auto missing = read_option_files({{OptionFile::Roots, roots}}, given);
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_THAT(missing.error().message, HasSubstr(roots + ": "));
+}
+
+}  // namespace
+}  // namespace ib::route
