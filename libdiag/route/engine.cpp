@@ -14,6 +14,9 @@ constexpr std::array kEngines{
                 minhop},
     EngineEntry{"dor",
                 "fewest hops, lowest port first; free of credit loops on meshes cabled alike", dor},
+    EngineEntry{"updn", "up towards the roots, then down: free of credit loops on any fabric",
+                updn},
+    EngineEntry{"dnup", "away from the hosts, then back: free of credit loops on any fabric", dnup},
 };
 
 }  // namespace

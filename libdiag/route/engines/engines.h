@@ -3,6 +3,7 @@
 #pragma once
 
 #include "libdiag/route/engine.h"
+#include "libdiag/route/up_down.h"
 
 namespace ib::route {
 
@@ -12,5 +13,15 @@ Result<Routes> minhop(const Request& request);
 /// Fewest hops, dimension order by the order of ports, parallel links balanced. No promise about
 /// deadlocks.
 Result<Routes> dor(const Request& request);
+
+/// Paths climb towards the roots, then descend: never a credit loop, whatever the fabric.
+Result<Routes> updn(const Request& request);
+/// The order its candidates (up_down_candidates) come from; `notes` gets what an operator should
+/// know about the roots.
+Result<UpDownOrder> updn_order(const Request& request, std::vector<std::string>& notes);
+
+/// The same, but the order grows from the switches with CAs instead of from roots.
+Result<Routes> dnup(const Request& request);
+UpDownOrder dnup_order(const Request& request);
 
 }  // namespace ib::route

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/engines/engines.h"
+#include "libdiag/route/ranks.h"
+
+namespace ib::route {
+
+Result<UpDownOrder> updn_order(const Request& request, std::vector<std::string>& notes) {
+  auto ranks = ranks_from_roots(request);
+  if (!ranks) return tl::unexpected(ranks.error());
+  notes = std::move(ranks->notes);
+  return with_single_tops(*request.graph, order_by_rank(request, *ranks));
+}
+
+Result<Routes> updn(const Request& request) {
+  std::vector<std::string> notes;
+  const auto order = updn_order(request, notes);
+  if (!order) return tl::unexpected(order.error());
+  Routes result = up_down_routes(request, "updn", *order);
+  result.notes = std::move(notes);
+  return result;
+}
+
+}  // namespace ib::route

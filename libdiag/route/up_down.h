@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Up*/down* paths under a total order of the switches: every path climbs to smaller positions, then
+// descends to larger ones, and never climbs again. Whatever the order and the graph, such paths
+// close no cycle of channels: number the channels by the position of the switch they climb to, the
+// highest last, then those that descend, by the switch they descend to.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libdiag/fabric/graph.h"
+#include "libdiag/route/spread.h"
+#include "libdiag/routes/least_hops.h"
+
+namespace ib::route {
+
+/// Switches from top to bottom.
+class UpDownOrder {
+ public:
+  UpDownOrder() = default;
+  /// `from_top` holds every switch once.
+  explicit UpDownOrder(std::vector<fabric::SwitchIndex> from_top);
+  std::span<const fabric::SwitchIndex> from_top() const { return from_top_; }
+  /// By switch; 0 is the top.
+  std::span<const std::uint32_t> positions() const { return position_; }
+  bool is_up(fabric::SwitchIndex from, fabric::SwitchIndex to) const {
+    return position_[to] < position_[from];
+  }
+
+ private:
+  std::vector<fabric::SwitchIndex> from_top_;
+  std::vector<std::uint32_t> position_;
+};
+
+/// The same order with as few links turned round as it takes for every component to have a single
+/// top, so that every switch reaches every other. Two tops reach each other only through something
+/// below both; that switch is put above one of them, together with what lies between:
+///
+///      A   B            A
+///      |\ /|            |\.
+///      | X |    ->      | L      paths between leaves over B stay what they were: M climbs to B
+///      |/ \|            |/|\.    and L as well, and A reaches B through L
+///      M   L            M  B
+UpDownOrder with_single_tops(const fabric::CompactGraph& graph, const UpDownOrder& order);
+
+/// The arcs on the shortest up*/down* paths towards each target of a batch, such that tables made
+/// of any choice among them never descend and then climb. A switch that a packet may enter
+/// descending goes on descending, even where its own way would be shorter over a climb.
+routes::LeastHops up_down_hops(const fabric::CompactGraph& graph, const UpDownOrder& order,
+                               std::span<const fabric::SwitchIndex> targets);
+
+/// up_down_hops() of every batch, in parallel.
+std::vector<routes::LeastHops> up_down_candidates(const fabric::CompactGraph& graph,
+                                                  const UpDownOrder& order, const Targets& targets);
+
+/// Tables spread over the candidates of an order, with the promise and the multicast rule that
+/// come with it.
+Routes up_down_routes(const Request& request, std::string engine, const UpDownOrder& order);
+
+}  // namespace ib::route
