@@ -27,6 +27,12 @@ constexpr const char* finding_word(routes::Finding::Kind kind) {
       return "loop";
     case routes::Finding::Kind::CreditLoop:
       return "credit loop";
+    case routes::Finding::Kind::AsymmetricSl:
+      return "asymmetric SL";
+    case routes::Finding::Kind::Lane:
+      return "lane";
+    case routes::Finding::Kind::Multicast:
+      return "multicast";
   }
   return "unknown";
 }

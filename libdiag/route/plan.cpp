@@ -57,7 +57,8 @@ Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options) {
     plan.routes = std::move(*routes);
     routes::VerifyOptions verify = options.verify;
     verify.credit_loops_are_must |= plan.routes.promises_deadlock_freedom;
-    plan.verdict = routes::verify(plan.fabric, plan.graph, plan.routes.lfts, verify);
+    plan.verdict =
+        routes::verify(plan.fabric, plan.graph, plan.routes.lfts, plan.routes.lanes, {}, verify);
     return plan;
   }
   std::string why;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "libdiag/fabric/graph.h"
@@ -75,6 +76,8 @@ class SlToVl {
   void set(fabric::SwitchIndex s, std::uint8_t in, std::uint8_t out, const SlToVlRow& row);
   /// What CA and router ports (and switch ports 0) use to send.
   const SlToVlRow& injection() const { return palette_.front(); }
+  /// Every row that occurs.
+  std::span<const SlToVlRow> rows() const { return palette_; }
   friend bool operator==(const SlToVl&, const SlToVl&) = default;
 
  private:

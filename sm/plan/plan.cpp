@@ -241,7 +241,7 @@ class Planner {
       ib::routes::VerifyOptions checks;
       checks.credit_loops_are_must = routes->promises_deadlock_freedom;
       checks.loads = false;
-      auto verdict = ib::routes::verify(f, routing->graph, routes->lfts, checks);
+      auto verdict = ib::routes::verify(f, routing->graph, routes->lfts, routes->lanes, {}, checks);
       const bool better = routing->engine.empty() || verdict.must_ok();
       if (better) {
         routing->lfts = std::move(routes->lfts);

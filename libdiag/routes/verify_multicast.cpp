@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/routes/verify_multicast.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "libdiag/routes/names.h"
+
+namespace ib::routes::check {
+namespace {
+
+template <class Function>
+void for_ports(const PortMask& mask, Function function) {
+  for (unsigned word = 0; word < mask.bits.size(); ++word)
+    for (std::uint64_t bits = mask.bits[word]; bits != 0; bits &= bits - 1)
+      function(
+          static_cast<std::uint8_t>(word * 64 + static_cast<unsigned>(std::countr_zero(bits))));
+}
+
+/// Switches of one group that are joined, by union and find.
+class Parts {
+ public:
+  explicit Parts(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), 0U); }
+  SwitchIndex root(SwitchIndex s) {
+    while (parent_[s] != s) s = parent_[s] = parent_[parent_[s]];
+    return s;
+  }
+  /// False when they were joined already.
+  bool join(SwitchIndex a, SwitchIndex b) {
+    a = root(a), b = root(b);
+    parent_[std::max(a, b)] = std::min(a, b);
+    return a != b;
+  }
+
+ private:
+  std::vector<SwitchIndex> parent_;
+};
+
+/// The channel that comes back over the link of c, kNoChannel when that is not known.
+Channel reverse(const Terrain& terrain, Channel c) {
+  const Channel back = terrain.link(terrain.to[c], terrain.in_port[c]);
+  return back != kNoChannel && terrain.to[back] == terrain.from(c) ? back : kNoChannel;
+}
+
+bool in_mask(const std::map<SwitchIndex, PortMask>& tree, SwitchIndex s, std::uint8_t port) {
+  const auto at = tree.find(s);
+  return at != tree.end() && at->second.test(port);
+}
+
+}  // namespace
+
+bool check_trees(const fabric::Fabric& fabric, const Terrain& terrain,
+                 const MulticastCheck& multicast, const VerifyOptions& options, Verdict& verdict) {
+  const std::uint64_t before = verdict.multicast_faults;
+  const auto name = [&](SwitchIndex s) { return switch_name(fabric, terrain.graph, s); };
+  for (const auto& [mlid, tree] : *multicast.trees) {
+    const auto report = [&, lid = mlid](SwitchIndex s, std::uint8_t port, const std::string& what) {
+      ++verdict.multicast_faults;
+      if (verdict.findings.size() < options.findings_max)
+        verdict.findings.push_back({Finding::Kind::Multicast,
+                                    true,
+                                    lid,
+                                    {{s, port}},
+                                    fmt::format("MLID 0x{:04x}: {}", lid.value, what)});
+    };
+    Parts parts(terrain.graph.switch_count());
+    std::vector<SwitchIndex> members;
+    for (const auto& [s, mask] : tree) {
+      bool host = false;
+      for_ports(mask, [&, s = s](std::uint8_t port) {
+        const Channel c = terrain.link(s, port);
+        if (c == kNoChannel) {
+          host = true;
+          return;
+        }
+        const Channel back = reverse(terrain, c);
+        const bool answered =
+            back != kNoChannel && in_mask(tree, terrain.to[c], terrain.port(back));
+        if (!answered)
+          report(s, port,
+                 fmt::format("{} port {} leads to {}, whose table does not have the link", name(s),
+                             port, name(terrain.to[c])));
+        // A link that both ends have is looked at once.
+        if ((!answered || c < back) && !parts.join(s, terrain.to[c]))
+          report(s, port,
+                 fmt::format("the link of {} port {} to {} closes a loop", name(s), port,
+                             name(terrain.to[c])));
+      });
+      if (host) members.push_back(s);
+    }
+    if (multicast.members != nullptr) {
+      const auto at = multicast.members->find(mlid);
+      members = at != multicast.members->end() ? at->second : std::vector<SwitchIndex>{};
+    }
+    for (std::size_t i = 1; i < members.size(); ++i)
+      if (parts.root(members[i]) != parts.root(members[0]))
+        report(members[i], 0,
+               fmt::format("{}, which has members, is not joined to {}", name(members[i]),
+                           name(members[0])));
+  }
+  if (multicast.members != nullptr)
+    for (const auto& [mlid, members] : *multicast.members)
+      if (members.size() > 1 && !multicast.trees->contains(mlid)) {
+        ++verdict.multicast_faults;
+        if (verdict.findings.size() < options.findings_max)
+          verdict.findings.push_back(
+              {Finding::Kind::Multicast,
+               true,
+               mlid,
+               {},
+               fmt::format("MLID 0x{:04x}: it has members and no tree", mlid.value)});
+      }
+  return verdict.multicast_faults == before;
+}
+
+void add_multicast_turns(const Terrain& terrain, const LaneView& lanes,
+                         const MulticastCheck& multicast, Dependencies& turns,
+                         std::vector<std::uint16_t>& carried) {
+  const unsigned sl = multicast.sl.value & 15U;
+  const auto vl = [&](SwitchIndex s, std::uint8_t in, std::uint8_t out) {
+    return lanes.kind() == LaneView::Kind::One ? 0U : lanes.vl(s, in, out, sl);
+  };
+  for (const auto& [mlid, tree] : *multicast.trees) {
+    for (const auto& [at, mask] : tree) {
+      for_ports(mask, [&, s = at, &m = mask](std::uint8_t in) {
+        for_ports(m, [&](std::uint8_t out) {
+          if (in == out) return;
+          const unsigned next_vl = vl(s, in, out);
+          if (out != 0)
+            carried[terrain.channel(s, out)] |= static_cast<std::uint16_t>(
+                1U << (lanes.kind() == LaneView::Kind::One ? lanes.vl(s, in, out, sl) : next_vl));
+          if (terrain.link(s, out) == kNoChannel || next_vl >= kVlDrop) return;
+          const Channel back = terrain.link(s, in);
+          if (back == kNoChannel) return;
+          const Channel c = reverse(terrain, back);  // what comes in by `in`
+          if (c == kNoChannel) return;
+          // The VL it came on depends on where it came in one switch before.
+          const SwitchIndex before = terrain.from(c);
+          const auto sender = tree.find(before);
+          if (sender == tree.end() || !sender->second.test(terrain.port(c))) return;
+          for_ports(sender->second, [&](std::uint8_t first) {
+            if (first == terrain.port(c)) return;
+            const unsigned came = vl(before, first, terrain.port(c));
+            if (came < kVlDrop) turns.add(c, came, out, next_vl);
+          });
+        });
+      });
+    }
+  }
+}
+
+}  // namespace ib::routes::check

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/routes/verify_terrain.h"
+
+#include <algorithm>
+
+namespace ib::routes::check {
+
+Terrain::Terrain(const fabric::CompactGraph& g, Lid sm_lid)
+    : graph(g), stride(g.max_ports() + std::size_t{1}), own(g.switch_count(), 0) {
+  const auto switches = static_cast<SwitchIndex>(graph.switch_count());
+  to.assign(switches * stride, fabric::kNoSwitch);
+  in_port.assign(switches * stride, 0);
+  first_into_.assign(switches + std::size_t{1}, 0);
+  for (SwitchIndex s = 0; s < switches; ++s) {
+    for (const auto& arc : graph.arcs(s)) {
+      const Channel c = channel(s, arc.out_port);
+      to[c] = arc.to;
+      in_port[c] = arc.in_port;
+      ++first_into_[arc.to + std::size_t{1}];
+    }
+  }
+  for (SwitchIndex s = 0; s < switches; ++s) first_into_[s + 1] += first_into_[s];
+  into_.resize(first_into_.back());
+  std::vector<std::size_t> next(first_into_.begin(), first_into_.end() - 1);
+  for (SwitchIndex s = 0; s < switches; ++s)
+    for (const auto& arc : graph.arcs(s)) into_[next[arc.to]++] = channel(s, arc.out_port);
+
+  for (const auto& destination : graph.destinations()) {
+    if (destination.leaf >= switches) continue;
+    const bool sibling = !destinations.empty() &&
+                         destinations.back().end_port == destination.end_port &&
+                         destinations.back().leaf == destination.leaf;
+    if (!destination.is_switch() && !sibling) ++own[destination.leaf];
+    if (destination.lid == sm_lid) sm_leaf = destination.leaf;
+    if (!destinations.empty() && destinations.back().lid == destination.lid)
+      destinations.back() = destination;  // a duplicate LID: the last holder counts
+    else
+      destinations.push_back(destination);
+  }
+  for (SwitchIndex s = 0; s < switches; ++s)
+    (own[s] != 0 || s == sm_leaf ? sources : bystanders).push_back(s);
+}
+
+const fabric::Destination* Terrain::find(Lid lid) const {
+  const auto at = std::lower_bound(destinations.begin(), destinations.end(), lid,
+                                   [](const auto& d, Lid l) { return d.lid < l; });
+  return at != destinations.end() && at->lid == lid ? &*at : nullptr;
+}
+
+}  // namespace ib::routes::check

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/routes/verify_turns.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace ib::routes::check {
+
+Order order_of(const Terrain& terrain, const Dependencies& turns) {
+  const std::size_t nodes = turns.nodes();
+  std::vector<std::uint32_t> waiting(nodes, 0);
+  std::vector<Node> ready;
+  ready.reserve(nodes);
+  for (Node n = 0; n < nodes; ++n) turns.for_next(terrain, n, [&](Node m) { ++waiting[m]; });
+  for (Node n = 0; n < nodes; ++n)
+    if (waiting[n] == 0) ready.push_back(n);
+  for (std::size_t i = 0; i < ready.size(); ++i)
+    turns.for_next(terrain, ready[i], [&](Node m) {
+      if (--waiting[m] == 0) ready.push_back(m);
+    });
+  Order order;
+  order.position.assign(nodes, 0);
+  for (std::size_t i = 0; i < ready.size(); ++i)
+    order.position[ready[i]] = static_cast<std::uint32_t>(i);
+  if (ready.size() != nodes)
+    for (Node n = 0; n < nodes; ++n)
+      if (waiting[n] != 0) order.left.push_back(n);
+  return order;
+}
+
+/// Every node left over has one before it that is left over too, so going backwards must close.
+std::vector<Node> cycle_in(const Terrain& terrain, const Dependencies& turns,
+                           const std::vector<Node>& left) {
+  const std::set<Node> cyclic(left.begin(), left.end());
+  std::map<Node, Node> before;
+  for (const Node n : left)
+    turns.for_next(terrain, n, [&](Node m) {
+      if (cyclic.contains(m)) before.emplace(m, n);
+    });
+  std::map<Node, std::size_t> seen;
+  std::vector<Node> trail;
+  Node node = left.front();
+  for (; !seen.contains(node); node = before.at(node)) {
+    seen.emplace(node, trail.size());
+    trail.push_back(node);
+  }
+  trail.erase(trail.begin(), trail.begin() + static_cast<std::ptrdiff_t>(seen.at(node)));
+  std::reverse(trail.begin(), trail.end());
+  return trail;
+}
+
+bool GrowingOrder::add(Turn turn) {
+  if (turns_.has(turn)) return true;
+  if (turn.before == turn.after) return false;
+  const std::uint32_t low = position_[turn.after], high = position_[turn.before];
+  if (low > high) {
+    turns_.add(turn);
+    return true;
+  }
+  // What `after` leads to within the stretch between the two, then what leads to `before`.
+  const auto clear = [&](const std::vector<Node>& nodes) {
+    for (const Node n : nodes) mark_[n] = false;
+  };
+  forward_.assign(1, turn.after);
+  mark_[turn.after] = true;
+  bool closes = false;
+  for (std::size_t i = 0; i < forward_.size() && !closes; ++i)
+    turns_.for_next(terrain_, forward_[i], [&](Node n) {
+      closes |= n == turn.before;
+      if (mark_[n] || position_[n] >= high) return;
+      mark_[n] = true;
+      forward_.push_back(n);
+    });
+  steps_ += forward_.size();
+  clear(forward_);
+  if (closes) return false;
+  backward_.assign(1, turn.before);
+  mark_[turn.before] = true;
+  for (std::size_t i = 0; i < backward_.size(); ++i)
+    turns_.for_previous(terrain_, backward_[i], [&](Node n) {
+      if (mark_[n] || position_[n] <= low) return;
+      mark_[n] = true;
+      backward_.push_back(n);
+    });
+  steps_ += backward_.size();
+  clear(backward_);
+
+  // The places of both sets, sorted, go first to those before, then to those after.
+  const auto by_position = [&](Node a, Node b) { return position_[a] < position_[b]; };
+  std::sort(forward_.begin(), forward_.end(), by_position);
+  std::sort(backward_.begin(), backward_.end(), by_position);
+  std::vector<std::uint32_t> places;
+  for (const Node n : backward_) places.push_back(position_[n]);
+  for (const Node n : forward_) places.push_back(position_[n]);
+  std::sort(places.begin(), places.end());
+  std::size_t next = 0;
+  for (const Node n : backward_) position_[n] = places[next++];
+  for (const Node n : forward_) position_[n] = places[next++];
+  turns_.add(turn);
+  return true;
+}
+
+}  // namespace ib::routes::check
