@@ -17,6 +17,9 @@ constexpr std::array kEngines{
     EngineEntry{"updn", "up towards the roots, then down: free of credit loops on any fabric",
                 updn},
     EngineEntry{"dnup", "away from the hosts, then back: free of credit loops on any fabric", dnup},
+    EngineEntry{"torus-2QoS",
+                "tori and meshes of up to three dimensions; no credit loops, two levels of service",
+                torus_2qos},
 };
 
 }  // namespace

@@ -24,4 +24,8 @@ Result<UpDownOrder> updn_order(const Request& request, std::vector<std::string>&
 Result<Routes> dnup(const Request& request);
 UpDownOrder dnup_order(const Request& request);
 
+/// Tori and meshes of up to three dimensions, links and a switch missing or not. Promises freedom
+/// from deadlocks; 2 VLs while no switch is missing, 4 when one is, 8 for two levels of service.
+Result<Routes> torus_2qos(const Request& request);
+
 }  // namespace ib::route
