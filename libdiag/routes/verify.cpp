@@ -8,6 +8,7 @@
 
 #include "libdiag/routes/verify_findings.h"
 #include "libdiag/routes/verify_multicast.h"
+#include "libdiag/routes/verify_sweep.h"
 #include "libdiag/routes/verify_walk.h"
 
 namespace ib::routes {
@@ -16,35 +17,41 @@ namespace {
 using namespace check;
 constexpr std::size_t kLidsPerBlock = 64;
 
-/// Walks to every LID. Tables are rows of switches and a walk wants columns: blocks of LIDs are
-/// turned round once, which fits the cache, and go to the processors.
-Tally walk_all(const Terrain& terrain, const LaneView& lanes, const LinearTables& tables,
-               const VerifyOptions& options) {
+/// Walks to the LIDs that are wanted. Tables are rows of switches and a walk wants columns: blocks
+/// of LIDs are turned round once, which fits the cache, and go to the processors.
+template <class Wanted>
+Tally walk(const Terrain& terrain, const LaneView& lanes, const LinearTables& tables, Lid sm_lid,
+           WalkOptions options, Wanted wanted) {
   struct Worker {
     LidWalker walker;
     std::vector<std::uint8_t> columns;
   };
-  const WalkOptions walk{options.loads, options.switch_lids_as_cas};
-  const auto& destinations = terrain.destinations;
   const std::size_t switches = terrain.graph.switch_count();
   tbb::enumerable_thread_specific<Worker> workers([&] {
-    return Worker{LidWalker(terrain, lanes, options.sm_lid, walk),
+    return Worker{LidWalker(terrain, lanes, sm_lid, options),
                   std::vector<std::uint8_t>(switches * kLidsPerBlock)};
   });
-  const std::size_t blocks = terrain.graph.max_lid().value / kLidsPerBlock + 1;
-  tbb::parallel_for(std::size_t{0}, blocks, [&](std::size_t block) {
-    const auto first_lid = static_cast<std::uint16_t>(block * kLidsPerBlock);
-    auto at = std::lower_bound(destinations.begin(), destinations.end(), Lid{first_lid},
-                               [](const auto& d, Lid lid) { return d.lid < lid; });
-    if (at == destinations.end() || at->lid.value >= first_lid + kLidsPerBlock) return;
+  // Runs of destinations in one block of LIDs.
+  std::vector<std::pair<std::size_t, std::size_t>> runs;
+  const auto& destinations = terrain.destinations;
+  for (std::size_t i = 0; i < destinations.size(); ++i) {
+    if (!wanted(destinations[i])) continue;
+    const auto block = [&](std::size_t j) { return destinations[j].lid.value / kLidsPerBlock; };
+    if (runs.empty() || block(runs.back().first) != block(i)) runs.emplace_back(i, i);
+    runs.back().second = i + 1;
+  }
+  tbb::parallel_for(std::size_t{0}, runs.size(), [&](std::size_t run) {
+    const auto [begin, end] = runs[run];
+    const std::uint16_t first_lid = destinations[begin].lid.value;
+    const std::size_t lids = destinations[end - 1].lid.value - first_lid + std::size_t{1};
     Worker& worker = workers.local();
-    for (SwitchIndex s = 0; s < switches; ++s) {
-      for (std::size_t i = 0; i < kLidsPerBlock; ++i)
+    for (SwitchIndex s = 0; s < switches; ++s)
+      for (std::size_t i = 0; i < lids; ++i)
         worker.columns[i * switches + s] =
             tables.at(s, Lid{static_cast<std::uint16_t>(first_lid + i)});
-    }
-    for (; at != destinations.end() && at->lid.value < first_lid + kLidsPerBlock; ++at)
-      worker.walker.walk(*at, &worker.columns[(at->lid.value - first_lid) * switches]);
+    for (std::size_t i = begin; i < end; ++i)
+      if (const auto& d = destinations[i]; wanted(d))
+        worker.walker.walk(d, &worker.columns[(d.lid.value - first_lid) * switches]);
   });
   std::optional<Tally> total;
   for (Worker& worker : workers) {
@@ -53,7 +60,9 @@ Tally walk_all(const Terrain& terrain, const LaneView& lanes, const LinearTables
     else
       total = std::move(worker.walker.tally);
   }
-  if (!total) total.emplace(terrain, lanes, options.loads);
+  if (!total) total.emplace(terrain, lanes, options);
+  total->must.expand(terrain, lanes);
+  total->should.expand(terrain, lanes);
   std::sort(total->bad_lids.begin(), total->bad_lids.end());
   return std::move(*total);
 }
@@ -149,6 +158,33 @@ class DependencyCheck {
   Verdict& verdict_;
 };
 
+/// As if every switch sent to every CA LID, and every link were used: where that is free of faults
+/// and cycles there is no need to know what really flows. The tally has what became of LIDs of
+/// switches. Precondition: one SL.
+std::optional<Tally> prove_quickly(const fabric::Fabric& fabric, const Terrain& terrain,
+                                   const LaneView& view, const LinearTables& tables,
+                                   const Lanes& lanes, const std::optional<Dependencies>& of_trees,
+                                   const VerifyOptions& options) {
+  std::vector<std::uint16_t> carried(terrain.channels(), 0);
+  for (Channel c = 0; c < carried.size(); ++c)
+    carried[c] = static_cast<std::uint16_t>(1U << (view.vl(c, 0) & 15U));
+  Verdict faults;
+  VerifyOptions silent = options;
+  silent.findings_max = 0;
+  check_lanes(fabric, terrain, lanes, view, carried, silent, faults);
+  if (faults.lane_faults + faults.asymmetric_pairs != 0) return std::nullopt;
+  Sweep ends = sweep(terrain, tables);
+  if (!ends.all_arrive) return std::nullopt;
+  Tally switches =
+      walk(terrain, view, tables, options.sm_lid, {false, true, options.switch_lids_as_cas},
+           [](const fabric::Destination& d) { return d.is_switch(); });
+  ends.turns.merge(switches.must.graph);
+  ends.turns.merge(switches.should.graph);
+  if (of_trees) ends.turns.merge(*of_trees);
+  if (!order_of(terrain, ends.turns).left.empty()) return std::nullopt;
+  return switches;
+}
+
 /// One finding for each place where a LID fails.
 void explain_lids(const fabric::Fabric& fabric, const Terrain& terrain, const LinearTables& tables,
                   const std::vector<Lid>& lids, const VerifyOptions& options, bool must,
@@ -181,38 +217,52 @@ Verdict verify(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
   const LaneView view(
       fabric, terrain, lanes, options.master_sm_sl,
       claimed ? static_cast<std::uint16_t>(1U << (multicast.sl.value & 15U)) : std::uint16_t{0});
-  Tally tally = walk_all(terrain, view, tables, options);
-  tally.must.expand(terrain, view);
-  tally.should.expand(terrain, view);
+  std::optional<Dependencies> of_trees;
+  std::vector<std::uint16_t> carried_by_trees(terrain.channels(), 0);
+  if (claimed) {
+    of_trees.emplace(terrain, view.vls());
+    add_multicast_turns(terrain, view, multicast, *of_trees, carried_by_trees);
+  }
 
   Verdict verdict;
   verdict.pairs = std::uint64_t{terrain.destinations.size()} * terrain.sources.size();
+  verdict.vls = view.vls();
+  std::optional<Tally> quick;
+  if (view.kind() == LaneView::Kind::One)
+    quick = prove_quickly(fabric, terrain, view, tables, lanes, of_trees, options);
+  const bool proved = quick.has_value();
+  if (proved && options.loads)
+    quick->load = walk(terrain, view, tables, options.sm_lid, {true, false, false},
+                       [](const fabric::Destination& d) { return !d.is_switch(); })
+                      .load;
+  Tally tally = proved ? std::move(*quick)
+                       : walk(terrain, view, tables, options.sm_lid,
+                              {options.loads, true, options.switch_lids_as_cas},
+                              [](const fabric::Destination&) { return true; });
   verdict.unreachable = tally.unreachable;
   verdict.loops = tally.loops;
   verdict.must_failures = tally.must_failures;
   verdict.switch_sources_unreachable = tally.bystanders_unreachable;
-  verdict.vls = view.vls();
   count_loads(tally, verdict);
 
   // Findings: what must hold before what should.
-  std::vector<std::uint16_t> carried = carried_vls(terrain, view, tally);
-  Dependencies of_trees;
   if (has_multicast) {
     verdict.multicast = claimed ? MulticastVerdict::Proved : MulticastVerdict::NotProved;
     if (!check_trees(fabric, terrain, multicast, options, verdict))
       verdict.multicast = MulticastVerdict::Failed;
-    if (claimed) {
-      of_trees = Dependencies(terrain, view.vls());
-      add_multicast_turns(terrain, view, multicast, of_trees, carried);
-    }
   }
-  check_lanes(fabric, terrain, lanes, view, carried, options, verdict);
+  if (!proved) {
+    std::vector<std::uint16_t> carried = carried_vls(terrain, view, tally);
+    for (Channel c = 0; c < terrain.channels(); ++c) carried[c] |= carried_by_trees[c];
+    check_lanes(fabric, terrain, lanes, view, carried, options, verdict);
+  }
   verdict.must_failures +=
       verdict.multicast_faults + verdict.asymmetric_pairs + verdict.lane_faults;
   explain_lids(fabric, terrain, tables, tally.bad_lids, options, true, verdict);
-  DependencyCheck(fabric, terrain, view, tables, options, verdict)
-      .run(std::move(tally.must.graph), claimed ? &of_trees : nullptr,
-           std::move(tally.should.graph));
+  if (!proved)
+    DependencyCheck(fabric, terrain, view, tables, options, verdict)
+        .run(std::move(tally.must.graph), of_trees ? &*of_trees : nullptr,
+             std::move(tally.should.graph));
   explain_lids(fabric, terrain, tables, tally.bad_lids, options, false, verdict);
   return verdict;
 }

@@ -37,6 +37,10 @@ class Dependencies {
     const std::size_t bit = port * std::size_t{vls_} + next_vl;
     bits_[(c * std::size_t{vls_} + vl) * words_ + bit / 64] |= std::uint64_t{1} << (bit % 64);
   }
+  /// 64 ports at a time. Precondition: one VL.
+  void add_word(Channel c, std::size_t word, std::uint64_t ports) {
+    bits_[c * words_ + word] |= ports;
+  }
   /// Precondition: `after` leaves the switch that `before` leads to.
   void add(Turn turn) { word(turn) |= mask(turn); }
   void remove(Turn turn) { word(turn) &= ~mask(turn); }

@@ -43,11 +43,12 @@ void Turns::expand(const Terrain& terrain, const LaneView& lanes) {
   sls = {};
 }
 
-Tally::Tally(const Terrain& terrain, const LaneView& lanes, bool loads)
-    : load(loads ? terrain.channels() : 0, 0),
-      carried(terrain.channels(), 0),
-      must(terrain, lanes),
-      should(terrain, lanes) {}
+Tally::Tally(const Terrain& terrain, const LaneView& lanes, WalkOptions options)
+    : load(options.loads ? terrain.channels() : 0, 0), carried(terrain.channels(), 0) {
+  if (!options.turns) return;
+  must = Turns(terrain, lanes);
+  should = Turns(terrain, lanes);
+}
 
 void Tally::add(const Tally& other) {
   unreachable += other.unreachable;
@@ -67,7 +68,7 @@ LidWalker::LidWalker(const Terrain& terrain, const LaneView& lanes, Lid sm_lid, 
       sm_lid_(sm_lid),
       options_(options),
       exact_(lanes.kind() == LaneView::Kind::Exact),
-      tally(terrain, lanes, options.loads) {
+      tally(terrain, lanes, options) {
   const std::size_t n = terrain.graph.switch_count();
   visit_.assign(n, 0);
   state_.resize(n);
@@ -93,8 +94,10 @@ void LidWalker::walk(const fabric::Destination& destination, const std::uint8_t*
   std::uint64_t bad = 0;
   if (resolve(destination, column)) {
     for (SwitchIndex s : terrain_.sources) bad += state_[s] == State::Lost;
-    resolve_bystanders(destination, column);
-    if (exact_)
+    if (options_.turns) resolve_bystanders(destination, column);
+    if (!options_.turns)
+      accumulate_loads(destination);
+    else if (exact_)
       accumulate_exactly(destination);
     else
       accumulate(destination);
@@ -191,6 +194,16 @@ void LidWalker::turn(Turns& turns, Channel before, Channel after, std::uint16_t 
     turns.graph.add(before, 0, port, 0);
   else
     turns.sls[before * terrain_.stride + port] |= bits;
+}
+
+void LidWalker::accumulate_loads(const fabric::Destination& destination) {
+  if (destination.is_switch()) return;
+  for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+    const Channel c = out_[*at];
+    if (c == kNoChannel) continue;
+    weight_[terrain_.to[c]] += weight_[*at];
+    tally.load[c] += weight_[*at];
+  }
 }
 
 void LidWalker::accumulate(const fabric::Destination& destination) {

@@ -16,10 +16,17 @@ struct Turns {
   Dependencies graph;
   std::vector<std::uint16_t> sls;  // kind ByOutput: by channel and next port, until expanded
 
+  Turns() = default;
   Turns(const Terrain& terrain, const LaneView& lanes);
   void merge(const Turns& other);
   /// Kind ByOutput: SLs become VLs.
   void expand(const Terrain& terrain, const LaneView& lanes);
+};
+
+struct WalkOptions {
+  bool loads{true};
+  bool turns{true};
+  bool switches_too{false};  // LIDs of switches count as CA LIDs do
 };
 
 /// Sums that threads make apart; adding them up gives the same in any order.
@@ -31,15 +38,11 @@ struct Tally {
   Turns must, should;                      // of CAs, routers and the SM; of LIDs of switches
   std::vector<Lid> bad_lids;
 
-  Tally(const Terrain& terrain, const LaneView& lanes, bool loads);
+  Tally(const Terrain& terrain, const LaneView& lanes, WalkOptions options);
   void add(const Tally& other);
 };
 
-struct WalkOptions {
-  bool loads{true};
-  bool switches_too{false};  // LIDs of switches count as CA LIDs do
-};
-
+/// Without turns, only loads are counted: for tables of which the rest is proved.
 class LidWalker {
  public:
   LidWalker(const Terrain& terrain, const LaneView& lanes, Lid sm_lid, WalkOptions options);
@@ -57,6 +60,7 @@ class LidWalker {
   /// One step of a walk at s: out_[s], or where it ends.
   bool step(const fabric::Destination& destination, const std::uint8_t* column, SwitchIndex s,
             State& end);
+  void accumulate_loads(const fabric::Destination& destination);
   void accumulate(const fabric::Destination& destination);
   void accumulate_exactly(const fabric::Destination& destination);
   std::uint64_t walk_each(const fabric::Destination& destination, const std::uint8_t* column);
