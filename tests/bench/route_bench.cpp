@@ -52,6 +52,26 @@ void BM_Verify(benchmark::State& state) {
 }
 BENCHMARK(BM_Verify)->Arg(24)->Arg(36)->Unit(benchmark::kMillisecond)->UseRealTime();
 
+/// What precedes programming: all checks, no figures.
+void BM_VerifyChecks(benchmark::State& state) {
+  const auto fabric = tree(state.range(0));
+  const fabric::CompactGraph graph(fabric);
+  const auto routes = route::find_engine("minhop")->compute({&fabric, &graph, {}, nullptr});
+  if (!routes) std::abort();
+  routes::VerifyOptions options;
+  options.credit_loops_are_must = true;
+  options.loads = false;
+  for (auto _ : state)
+    if (!routes::verify(fabric, graph, routes->lfts, options).must_ok()) std::abort();
+  report(state, graph);
+}
+BENCHMARK(BM_VerifyChecks)
+    ->Arg(36)
+    ->Arg(48)
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+
 }  // namespace
 }  // namespace ib
 
