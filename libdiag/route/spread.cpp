@@ -6,278 +6,442 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
+#include <memory>
 #include <numeric>
+
+#include "libdiag/route/exit_queue.h"
 
 namespace ib::route {
 namespace {
 
 using fabric::SwitchIndex;
 
-/// An arc as the choice sees it; those of one switch are in order of preference.
-struct Exit {
-  SwitchIndex to;
-  std::uint8_t port;
+/// An array that is written before it is read, so nobody clears it first.
+template <class T>
+class Scratch {
+ public:
+  void make(std::size_t size) {
+    if (size > size_) values_.reset(new T[size]), size_ = size;
+  }
+  T* data() { return values_.get(); }
+
+ private:
+  std::unique_ptr<T[]> values_;
+  std::size_t size_{0};
 };
 
-/// A number that depends on nothing but its arguments (splitmix64), for Options::scatter_seed.
-std::uint64_t mix(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
-  std::uint64_t x = seed * 0x9E3779B97F4A7C15ULL ^ a * 0xBF58476D1CE4E5B9ULL ^ b;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
+template <class Function>
+void over(std::size_t count, Function function) {
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 8), [&](const auto& range) {
+    for (std::size_t i = range.begin(); i != range.end(); ++i) function(i);
+  });
 }
+
+template <class Function>
+void for_bits(std::uint64_t bits, Function function) {
+  for (; bits != 0; bits &= bits - 1) function(static_cast<std::size_t>(std::countr_zero(bits)));
+}
+
+/// Targets of a batch that have the same candidates at a switch.
+struct Class {
+  std::uint64_t targets;
+  std::uint8_t first;  // candidate, by rank
+  bool single;         // the only one
+};
+
+struct Classes {
+  std::vector<Class> all;
+  std::vector<std::uint64_t> masks;
+  std::size_t words{1};
+
+  ExitMask mask(std::size_t i) const { return {masks.data() + i * words, words}; }
+  Class& add(std::uint64_t targets, std::size_t first, std::size_t words_each) {
+    words = words_each;
+    masks.resize(masks.size() + words, 0);
+    return all.emplace_back(Class{targets, static_cast<std::uint8_t>(first), false});
+  }
+};
+
+/// Targets for which a switch passes on what it sends.
+struct Asking {
+  std::uint64_t targets;
+  SwitchIndex from;
+  std::uint32_t group;
+};
 
 class Spreader {
  public:
-  Spreader(const Request& request, const Targets& targets)
+  Spreader(const Request& request, const Targets& targets, std::span<const routes::LeastHops> hops)
       : graph_(*request.graph),
         fabric_(*request.fabric),
         targets_(targets),
+        hops_(hops),
         previous_(request.options.honour_previous ? request.previous : nullptr),
+        exits_(request),
+        words_(std::max<std::size_t>(1, (exits_.most + 63) / 64)),
         tables_(graph_.switch_count(), graph_.max_lid()),
-        load_(graph_.arc_count(), 0) {
-    order_exits(request.options.scatter_seed);
+        load_(graph_.arc_count(), 0),
+        turn_(graph_.switch_count(), 0),
+        classes_(graph_.switch_count()) {
+    make_queues();
+    group_switches();
+    if (previous_ != nullptr) index_ports();
+    find_contested();
+    passes_on_.resize(hops.size());
+    over(hops.size(), [&](std::size_t i) { find_what_passes_on(i); });
   }
 
-  void run_batch(std::span<const Target> batch, const routes::LeastHops& hops) {
-    batch_ = batch;
-    first_column_ = batch.front().first_column;
-    width_ = batch.back().last_column - first_column_;
-    weight_.resize(graph_.switch_count() * width_);
-    masks_.resize(graph_.switch_count() * routes::kTargetsPerBatch * mask_words_);
-    choice_.resize(weight_.size());
-    over_switches([&](SwitchIndex s) { prepare(s, hops); });
-    for (std::size_t level = hops.at.size() - 1; width_ != 0 && level > 0; --level) {
-      over_switches([&](SwitchIndex s) { for_bits(hops.at[level][s], s); });
-      // What arrives at the targets themselves is of no interest.
-      if (level == 1) break;
-      tbb::parallel_for(std::size_t{0}, batch_.size(),
-                        [&](std::size_t b) { hand_on(batch_[b], b, hops.at[level]); });
+  void run_batch(std::size_t index) {
+    const std::size_t switches = graph_.switch_count();
+    batch_ = targets_.batch(index);
+    const auto& at = hops_[index].at;
+    first_column_ = batch_.front().first_column;
+    const std::size_t width = batch_.back().last_column - first_column_;
+    for (std::size_t b = 0; b < batch_.size(); ++b) {
+      const auto lids = targets_.switch_lids(batch_[b].leaf);
+      one_lid_[b] = lids.size() == 1 ? lids[0] : Lid{};
+    }
+    passes_ = width != 0 ? passes_on_[index].data() : nullptr;
+    if (width != 0) {
+      weight_.make(switches * width);
+      choice_.make(switches * width);
+      pushed_.assign(switches * batch_.size(), 0);
+    }
+    over(switches, [&](std::size_t s) {
+      classify(static_cast<SwitchIndex>(s), hops_[index]);
+      route_switch_lids(static_cast<SwitchIndex>(s));
+    });
+    for (std::size_t level = at.size() - 1; width != 0 && level > 0; --level) {
+      over(switches, [&](std::size_t s) {
+        if (at[level][s] != 0) choose(static_cast<SwitchIndex>(s), at[level][s]);
+      });
+      std::uint64_t asked = 0;
+      asking_.clear();
+      for (std::size_t i = 0; i < switches; ++i) {
+        const SwitchIndex s = order_[i];
+        if (const std::uint64_t targets = at[level][s] & passes_[s]; targets != 0)
+          asking_.push_back({targets, s, group_[i]}), asked |= targets;
+      }
+      tbb::parallel_for(std::size_t{0}, batch_.size(), [&](std::size_t b) {
+        if (((asked >> b) & 1) != 0) hand_on(b);
+      });
     }
   }
 
   routes::LinearTables take() { return std::move(tables_); }
 
  private:
-  using Mask = std::span<const std::uint64_t>;
-
-  template <class Function>
-  void over_switches(Function function) {
-    tbb::parallel_for(
-        tbb::blocked_range<SwitchIndex>(0, static_cast<SwitchIndex>(graph_.switch_count()), 8),
-        [&](const auto& range) {
-          for (SwitchIndex s = range.begin(); s != range.end(); ++s) function(s);
-        });
-  }
-
-  void order_exits(std::uint32_t seed) {
-    exits_.resize(graph_.arc_count());
-    position_.resize(graph_.arc_count());
+  void make_queues() {
+    const std::size_t arcs = graph_.arc_count();
+    keys_.make(2 * arcs);
+    bytes_.make(6 * arcs);
+    queues_.reserve(graph_.switch_count());
     for (SwitchIndex s = 0; s < graph_.switch_count(); ++s) {
-      const auto arcs = graph_.arcs(s);
-      mask_words_ = std::max(mask_words_, (arcs.size() + 63) / 64);
-      std::vector<std::size_t> order(arcs.size());
-      std::iota(order.begin(), order.end(), std::size_t{0});
-      auto key = [&](std::size_t i) {
-        const Guid guid = graph_.guid(arcs[i].to);
-        const std::uint64_t scatter =
-            seed == 0 ? 0 : mix(seed, graph_.guid(s).value, arcs[i].out_port);
-        return std::tuple(scatter, guid, arcs[i].out_port);
-      };
-      std::sort(order.begin(), order.end(),
-                [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
-      const std::size_t first = graph_.arc_index(s, 0);
-      for (std::size_t rank = 0; rank < order.size(); ++rank) {
-        const auto& arc = arcs[order[rank]];
-        exits_[first + rank] = {arc.to, arc.out_port};
-        position_[first + rank] = static_cast<std::uint32_t>(first + order[rank]);
-      }
+      const std::size_t first = graph_.arc_index(s, 0), n = graph_.arcs(s).size();
+      std::uint8_t* bytes = bytes_.data() + 6 * first;
+      queues_.emplace_back(exits_.all.data() + first, load_.data() + first,
+                           ExitQueue::Room{keys_.data() + 2 * first, bytes, bytes + 2 * n,
+                                           bytes + 4 * n, bytes + 5 * n});
     }
   }
 
-  Mask mask(SwitchIndex s, std::size_t b) const {
-    return {masks_.data() + (s * routes::kTargetsPerBatch + b) * mask_words_, mask_words_};
+  /// Switches with the same neighbours stand together: they often choose the same.
+  void group_switches() {
+    order_.resize(graph_.switch_count());
+    std::iota(order_.begin(), order_.end(), SwitchIndex{0});
+    const auto compare = [&](SwitchIndex a, SwitchIndex b) {
+      const auto x = exits_.of(graph_, a), y = exits_.of(graph_, b);
+      return std::lexicographical_compare_three_way(
+          x.begin(), x.end(), y.begin(), y.end(),
+          [](const Exit& m, const Exit& n) { return m.to <=> n.to; });
+    };
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](SwitchIndex a, SwitchIndex b) { return compare(a, b) < 0; });
+    group_.assign(order_.size(), 0);
+    for (std::size_t i = 1; i < order_.size(); ++i)
+      group_[i] = group_[i - 1] + (compare(order_[i - 1], order_[i]) != 0 ? 1U : 0U);
   }
+
+  void index_ports() {
+    ports_ = graph_.max_ports() + std::size_t{1};
+    rank_of_port_.assign(graph_.switch_count() * ports_, kNoRank);
+    for (SwitchIndex s = 0; s < graph_.switch_count(); ++s) {
+      const auto exits = exits_.of(graph_, s);
+      for (std::size_t rank = 0; rank < exits.size(); ++rank)
+        rank_of_port_[s * ports_ + exits[rank].port] = static_cast<std::uint8_t>(rank);
+    }
+  }
+
+  /// Arcs that are one of several candidates for anything: only their loads ever decide.
+  void find_contested() {
+    contested_.assign(graph_.arc_count(), 0);
+    over(graph_.switch_count(), [&](std::size_t s) {
+      const std::size_t first = graph_.arc_index(static_cast<SwitchIndex>(s), 0);
+      const std::size_t end = first + graph_.arcs(static_cast<SwitchIndex>(s)).size();
+      for (std::size_t i = 0; i < hops_.size(); ++i) {
+        if (targets_.batch(i).front().columns() == 0) break;  // nor have the batches behind it
+        const auto& arcs = hops_[i].arcs;
+        std::uint64_t once = 0, again = 0;
+        for (std::size_t a = first; a < end; ++a) again |= once & arcs[a], once |= arcs[a];
+        for (std::size_t a = first; a < end; ++a) contested_[a] |= (arcs[a] & again) != 0;
+      }
+    });
+  }
+
+  /// For which targets of a batch somebody behind a switch wants to know how much it sends there:
+  /// whoever has a choice, or a load that decides another choice.
+  void find_what_passes_on(std::size_t index) {
+    if (targets_.batch(index).front().columns() == 0) return;
+    const auto& hops = hops_[index];
+    auto& passes = passes_on_[index];
+    passes.assign(graph_.switch_count(), 0);
+    std::vector<std::uint64_t> wants(graph_.switch_count(), 0);
+    for (std::size_t level = 1; level < hops.at.size(); ++level)
+      for (SwitchIndex s = 0; s < graph_.switch_count(); ++s) {
+        const std::uint64_t here = hops.at[level][s];
+        if (here == 0) continue;
+        const auto arcs = graph_.arcs(s);
+        const std::size_t first = graph_.arc_index(s, 0);
+        std::uint64_t once = 0, decides = 0, behind = 0;
+        for (std::size_t i = 0; i < arcs.size(); ++i) {
+          const std::uint64_t mine = hops.arcs[first + i] & here;
+          decides |= contested_[first + i] != 0 ? mine : once & mine;
+          once |= mine;
+          behind |= mine & wants[arcs[i].to];
+        }
+        passes[s] |= behind;
+        wants[s] |= behind | decides;
+      }
+  }
+
   /// Where the columns of a target begin in weight_ and choice_: targets one after the other, so
   /// that hand_on() stays within the cache, and in a target switches one after the other.
   std::size_t cell(SwitchIndex s, const Target& target) const {
-    return (target.first_column - first_column_) * graph_.switch_count() +
-           s * (target.last_column - target.first_column);
+    return (target.first_column - first_column_) * graph_.switch_count() + s * target.columns();
   }
-  std::span<const Targets::Column> columns(const Target& target) const {
-    return targets_.columns().subspan(target.first_column,
-                                      target.last_column - target.first_column);
-  }
+  std::size_t slot(SwitchIndex s, std::size_t b) const { return b * graph_.switch_count() + s; }
 
-  /// Candidate masks of s for every target of the batch, its sources as first weights, its own
-  /// LIDs, and the LIDs of the target switches, which carry no load.
-  void prepare(SwitchIndex s, const routes::LeastHops& hops) {
+  /// Sorts the targets of the batch into classes of the same candidates. In a tree there are few:
+  /// one for all that lies above, and one for each exit down.
+  void classify(SwitchIndex s, const routes::LeastHops& hops) {
+    Classes& classes = classes_[s];
+    classes.all.clear();
+    classes.masks.clear();
     const std::size_t first = graph_.arc_index(s, 0);
     const std::size_t count = graph_.arcs(s).size();
-    for (std::size_t word = 0; word < mask_words_; ++word) {
-      std::array<std::uint64_t, 64> bits{};
-      for (std::size_t i = 0; i < 64 && word * 64 + i < count; ++i)
-        bits[i] = hops.arcs[position_[first + word * 64 + i]];
-      routes::transpose64(bits);
-      for (std::size_t b = 0; b < batch_.size(); ++b)
-        masks_[(s * routes::kTargetsPerBatch + b) * mask_words_ + word] = bits[b];
+    std::array<std::uint64_t, 256> arcs;
+    std::uint64_t once = 0, again = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      arcs[i] = hops.arcs[exits_.arc[first + i]];
+      again |= once & arcs[i];
+      once |= arcs[i];
     }
-    for (std::size_t b = 0; b < batch_.size(); ++b) {
-      const Target& target = batch_[b];
-      std::fill_n(weight_.data() + cell(s, target), target.last_column - target.first_column,
-                  static_cast<std::uint16_t>(targets_.sources(s)));
-      if (target.leaf == s) {
-        for (const auto& column : columns(target)) tables_.set(s, column.lid, column.port);
-        for (Lid lid : targets_.switch_lids(s)) tables_.set(s, lid, 0);
-        continue;
+    for (std::size_t i = 0; i < count; ++i)
+      if (const std::uint64_t alone = arcs[i] & ~again; alone != 0)
+        classes.add(alone, i, words_).single = true;
+    for (std::uint64_t left = again; left != 0;) {
+      const auto b = static_cast<unsigned>(std::countr_zero(left));
+      std::uint64_t same = left;
+      Class& made = classes.add(0, count, words_);
+      std::uint64_t* mask = classes.masks.data() + classes.masks.size() - words_;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t in = (arcs[i] >> b) & 1;
+        same &= ~(arcs[i] ^ (0 - in));
+        mask[i / 64] |= in << (i % 64);
+        if (in != 0 && made.first == count) made.first = static_cast<std::uint8_t>(i);
       }
-      const auto lids = targets_.switch_lids(target.leaf);
-      if (lids.empty()) continue;
-      for (std::size_t i = 0; i < lids.size(); ++i) {
-        std::optional<std::size_t> choice;
-        if (previous_ != nullptr) {
-          std::array<std::uint8_t, 256> list;
-          choice = previous_choice(s, lids[i], list, candidates(mask(s, b), list));
+      made.targets = same;
+      left &= ~same;
+    }
+  }
+
+  /// The LIDs of s, of what hangs on it, and of the target switches, which carry no load and are
+  /// dealt in turn.
+  void route_switch_lids(SwitchIndex s) {
+    const Exit* exits = exits_.all.data() + graph_.arc_index(s, 0);
+    std::uint8_t* row = tables_.row(s).data();
+    for (const Target& target : batch_) {
+      if (target.leaf != s) continue;
+      for (const auto& column : targets_.columns(target)) row[column.lid.value] = column.port;
+      for (Lid lid : targets_.switch_lids(s)) row[lid.value] = 0;
+    }
+    std::array<std::uint8_t, 256> list;
+    for (std::size_t k = 0; k < classes_[s].all.size(); ++k) {
+      const Class& c = classes_[s].all[k];
+      const ExitMask mask = classes_[s].mask(k);
+      const std::size_t n = c.single ? 1 : list_exits(mask, list.data());
+      const std::uint8_t only = exits[c.first].port;
+      std::size_t turn = turn_[s];
+      const auto route = [&](Lid lid) {
+        if (c.single) {
+          row[lid.value] = only;
+          return;
         }
-        if (!choice) choice = nth_candidate(mask(s, b), target.leaf + i);
-        if (choice) tables_.set(s, lids[i], exits_[first + *choice].port);
-      }
+        if (turn >= n) turn = 0;
+        std::size_t rank = list[turn++];
+        if (previous_ != nullptr)
+          if (const auto kept = previous_choice(s, lid, mask)) rank = *kept;
+        row[lid.value] = exits[rank].port;
+      };
+      for_bits(c.targets, [&](std::size_t b) {
+        if (one_lid_[b] != Lid{})
+          route(one_lid_[b]);
+        else
+          for (Lid lid : targets_.switch_lids(batch_[b].leaf)) route(lid);
+      });
+      turn_[s] = static_cast<std::uint8_t>(turn);
     }
-  }
-
-  /// Candidate number `n` modulo their count.
-  static std::optional<std::size_t> nth_candidate(Mask mask, std::size_t n) {
-    std::size_t count = 0;
-    for (const std::uint64_t bits : mask) count += static_cast<unsigned>(std::popcount(bits));
-    if (count == 0) return std::nullopt;
-    n %= count;
-    for (std::size_t word = 0;; ++word) {
-      std::uint64_t bits = mask[word];
-      for (; bits != 0 && n > 0; --n) bits &= bits - 1;
-      if (bits != 0) return word * 64 + static_cast<unsigned>(std::countr_zero(bits));
-    }
-  }
-
-  static std::size_t candidates(Mask mask, std::array<std::uint8_t, 256>& list) {
-    std::size_t n = 0;
-    for (std::size_t word = 0; word < mask.size(); ++word)
-      for (std::uint64_t bits = mask[word]; bits != 0; bits &= bits - 1)
-        list[n++] =
-            static_cast<std::uint8_t>(word * 64 + static_cast<unsigned>(std::countr_zero(bits)));
-    return n;
   }
 
   /// The candidate that the previous tables use for this LID, if there is one.
-  std::optional<std::size_t> previous_choice(SwitchIndex s, Lid lid,
-                                             const std::array<std::uint8_t, 256>& list,
-                                             std::size_t n) const {
+  std::optional<std::size_t> previous_choice(SwitchIndex s, Lid lid, ExitMask mask) const {
     if (previous_ == nullptr || s >= previous_->switch_count()) return std::nullopt;
     const std::uint8_t port = previous_->at(s, lid);
-    if (port == routes::kNoPort) return std::nullopt;
-    const std::size_t first = graph_.arc_index(s, 0);
-    for (std::size_t i = 0; i < n; ++i)
-      if (exits_[first + list[i]].port == port) return list[i];
-    return std::nullopt;
+    if (port >= ports_) return std::nullopt;
+    const std::uint8_t rank = rank_of_port_[s * ports_ + port];
+    if (rank == kNoRank || ((mask[rank / 64] >> (rank % 64)) & 1) == 0) return std::nullopt;
+    return rank;
   }
 
-  void for_bits(std::uint64_t bits, SwitchIndex s) {
-    for (; bits != 0; bits &= bits - 1) choose(s, static_cast<std::size_t>(std::countr_zero(bits)));
-  }
-
-  /// One switch and one target: what choosing reads and writes. Plain pointers kept in a local
-  /// value, since the compiler must assume that writing a table byte changes any member.
-  struct Spot {
-    std::span<const Targets::Column> columns;
-    const std::uint16_t* weight;  // by column
-    std::uint8_t* choice;         // by column
-    std::uint8_t* row;            // of the table, by LID
-    const Exit* exits;
-    std::uint32_t* load;  // by exit
-
-    void assign(std::size_t c, std::size_t exit) const {
-      row[columns[c].lid.value] = exits[exit].port;
-      choice[c] = static_cast<std::uint8_t>(exit);
-      load[exit] += weight[c];
-    }
-  };
-
-  /// Chooses the exit of switch s for every LID behind target b.
-  void choose(SwitchIndex s, std::size_t b) {
+  /// Sources that s sends to each column of target b: written down when somebody adds to them, or
+  /// when they are not all the same.
+  std::uint16_t* weights(SwitchIndex s, std::size_t b) {
     const Target& target = batch_[b];
-    if (target.first_column == target.last_column) return;
-    const std::size_t first = graph_.arc_index(s, 0);
-    const Spot spot{columns(target),
-                    weight_.data() + cell(s, target),
-                    choice_.data() + cell(s, target),
-                    tables_.row(s).data(),
-                    exits_.data() + first,
-                    load_.data() + first};
-    std::array<std::uint8_t, 256> list;
-    const std::size_t n = candidates(mask(s, b), list);
-    if (n == 1) {
-      for (std::size_t c = 0; c < spot.columns.size(); ++c) spot.assign(c, list[0]);
+    std::uint16_t* weight = weight_.data() + cell(s, target);
+    std::uint8_t& pushed = pushed_[slot(s, b)];
+    if (pushed != 0) return weight;
+    pushed = 1;
+    const auto own = static_cast<std::uint16_t>(targets_.sources(s));
+    const auto columns = targets_.columns(target);
+    std::fill_n(weight, columns.size(), own);
+    for (std::size_t c = 0; target.has_ignored && c < columns.size(); ++c)
+      if (!columns[c].counts) weight[c] = 0;
+    return weight;
+  }
+  bool all_weigh_the_same(SwitchIndex s, std::size_t b) const {
+    return pushed_[slot(s, b)] == 0 && !batch_[b].has_ignored;
+  }
+
+  /// Chooses the exit of switch s for every LID behind the targets given.
+  void choose(SwitchIndex s, std::uint64_t targets) {
+    const Classes& classes = classes_[s];
+    for (std::size_t k = 0; k < classes.all.size(); ++k) {
+      const std::uint64_t bits = classes.all[k].targets & targets;
+      if (classes.all[k].single)
+        for_bits(bits, [&](std::size_t b) { choose_the_only(s, b, classes.all[k].first); });
+      else
+        for_bits(bits, [&](std::size_t b) { choose_one_of(s, b, classes.mask(k)); });
+    }
+  }
+
+  void choose_the_only(SwitchIndex s, std::size_t b, std::size_t rank) {
+    const Target& target = batch_[b];
+    const std::size_t count = target.columns();
+    if (count == 0) return;
+    const std::size_t exit = graph_.arc_index(s, rank);
+    const std::uint8_t port = exits_.all[exit].port;
+    const Targets::Column* columns = targets_.columns(target).data();
+    std::uint8_t* row = tables_.row(s).data();
+    if (target.lids_in_a_row)
+      fill_bytes(row + columns[0].lid.value, port, count);
+    else
+      for (std::size_t c = 0; c < count; ++c) row[columns[c].lid.value] = port;
+    if (((passes_[s] >> b) & 1) != 0)
+      fill_bytes(choice_.data() + cell(s, target), static_cast<std::uint8_t>(rank), count);
+    if (contested_[exits_.arc[exit]] == 0) return;
+    std::uint64_t sum = 0;
+    if (all_weigh_the_same(s, b)) {
+      sum = std::uint64_t{targets_.sources(s)} * count;
+    } else {
+      const std::uint16_t* weight = weights(s, b);
+      for (std::size_t c = 0; c < count; ++c) sum += weight[c];
+    }
+    if (sum == 0) return;
+    queues_[s].leave();
+    load_[exit] += sum * exits_.all[exit].cost;
+  }
+
+  void choose_one_of(SwitchIndex s, std::size_t b, ExitMask mask) {
+    const Target& target = batch_[b];
+    const std::size_t count = target.columns();
+    if (count == 0) return;
+    std::uint8_t* row = tables_.row(s).data();
+    const Targets::Column* columns = targets_.columns(target).data();
+    std::array<std::uint8_t, 256> buffer;
+    Scratch<std::uint8_t> large;  // 254 end ports may have more than one LID each
+    std::uint8_t* ports = buffer.data();
+    if (target.lids_in_a_row)
+      ports = row + columns[0].lid.value;
+    else if (count > buffer.size())
+      large.make(count), ports = large.data();
+    if (target.has_siblings || previous_ != nullptr) {
+      queues_[s].leave();
+      choose_one_by_one(s, b, mask, ports);
+    } else {
+      choose_in_turn(s, b, mask, ports);
+    }
+    if (!target.lids_in_a_row)
+      for (std::size_t c = 0; c < count; ++c) row[columns[c].lid.value] = ports[c];
+  }
+
+  /// Each LID that somebody sends through s goes to the least loaded exit, others in turn.
+  void choose_in_turn(SwitchIndex s, std::size_t b, ExitMask mask, std::uint8_t* ports) {
+    const Target& target = batch_[b];
+    const std::size_t count = target.columns();
+    std::uint8_t* choice = choice_.data() + cell(s, target);
+    ExitQueue& queue = queues_[s];
+    queue.enter(mask);
+    if (all_weigh_the_same(s, b) && targets_.sources(s) != 0) {
+      queue.take_each(targets_.sources(s), count, ports, choice);
       return;
     }
-    const auto busy = static_cast<std::size_t>(std::count_if(
-        spot.weight, spot.weight + spot.columns.size(), [](auto w) { return w != 0; }));
-    if (busy <= 2 || target.has_siblings || previous_ != nullptr)
-      choose_one_by_one(s, spot, target.has_siblings, list, n);
-    else
-      choose_in_turn(spot, list, n);
-  }
-
-  /// The candidates in a queue sorted by (load, preference): the first is taken, and goes back to
-  /// where its new load belongs, which on a balanced switch is the end.
-  static void choose_in_turn(const Spot& at_spot, const std::array<std::uint8_t, 256>& list,
-                             std::size_t n) {
-    const Spot spot = at_spot;
-    std::array<std::uint64_t, 256> queue;
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::uint64_t key = std::uint64_t{spot.load[list[i]]} << 8 | list[i];
-      std::size_t at = i;
-      for (; at > 0 && queue[at - 1] > key; --at) queue[at] = queue[at - 1];
-      queue[at] = key;
-    }
-    std::uint8_t head = 0;  // indices wrap at 256, the size of the queue
-    for (std::size_t c = 0; c < spot.columns.size(); ++c) {
-      if (spot.weight[c] == 0) {
-        spot.assign(c, list[c % n]);
-        continue;
+    const std::size_t n = queue.size();
+    for (std::size_t c = 0; c < count; c += n)
+      copy_bytes(ports + c, queue.dealt(), std::min(n, count - c));
+    if (all_weigh_the_same(s, b)) return;
+    const std::uint16_t* weight = weights(s, b);
+    const Exit* exits = exits_.all.data() + graph_.arc_index(s, 0);
+    for (std::size_t c = 0; c < count; ++c)
+      if (weight[c] != 0) {
+        choice[c] = queue.take(weight[c]);
+        ports[c] = exits[choice[c]].port;
       }
-      const std::uint64_t taken = queue[head++];
-      spot.assign(c, taken & 0xFF);
-      const std::uint64_t key = taken + (std::uint64_t{spot.weight[c]} << 8);
-      auto at = static_cast<std::uint8_t>(head + n - 1);
-      for (; at != head && queue[static_cast<std::uint8_t>(at - 1)] > key; --at)
-        queue[at] = queue[static_cast<std::uint8_t>(at - 1)];
-      queue[at] = key;
-    }
   }
 
   /// One LID after the other, with all the rules: what stands is kept if asked for; the further
   /// LIDs of one end port prefer a system, then a switch that its earlier ones do not use.
-  void choose_one_by_one(SwitchIndex s, const Spot& spot, bool siblings,
-                         const std::array<std::uint8_t, 256>& list, std::size_t n) const {
+  void choose_one_by_one(SwitchIndex s, std::size_t b, ExitMask mask, std::uint8_t* ports) {
+    const Target& target = batch_[b];
+    const Targets::Column* columns = targets_.columns(target).data();
+    const std::uint16_t* weight = weights(s, b);
+    std::uint8_t* choices = choice_.data() + cell(s, target);
+    const Exit* exits = exits_.all.data() + graph_.arc_index(s, 0);
+    std::uint64_t* load = load_.data() + graph_.arc_index(s, 0);
+    std::array<std::uint8_t, 256> list;
+    const std::size_t n = list_exits(mask, list.data());
     std::vector<SwitchIndex> used;
-    for (std::size_t c = 0, turn = 0; c < spot.columns.size(); ++c) {
-      if (spot.columns[c].offset == 0) used.clear();
+    for (std::size_t c = 0, turn = 0; c < target.columns(); ++c) {
+      if (columns[c].offset == 0) used.clear();
       std::size_t choice = list[turn];
       turn = turn + 1 == n ? 0 : turn + 1;
-      if (const auto kept = previous_choice(s, spot.columns[c].lid, list, n)) {
+      if (const auto kept = previous_choice(s, columns[c].lid, mask)) {
         choice = *kept;
-      } else if (siblings) {
-        std::tuple<int, std::uint32_t, std::size_t> best{3, 0, 0};
+      } else if (target.has_siblings) {
+        std::tuple<int, std::uint64_t, std::size_t> best{3, 0, 0};
         for (std::size_t i = 0; i < n; ++i)
-          best = std::min(best, {overlap(spot.exits[list[i]].to, used), spot.load[list[i]],
-                                 std::size_t{list[i]}});
+          best = std::min(best,
+                          {overlap(exits[list[i]].to, used), load[list[i]], std::size_t{list[i]}});
         choice = std::get<2>(best);
-      } else if (spot.weight[c] != 0) {
+      } else if (weight[c] != 0) {
         choice = *std::min_element(list.begin(), list.begin() + n, [&](auto x, auto y) {
-          return spot.load[x] < spot.load[y];  // the first of equals, which is the preferred one
+          return load[x] < load[y];  // the first of equals, which is the preferred one
         });
       }
-      if (siblings) used.push_back(spot.exits[choice].to);
-      spot.assign(c, choice);
+      if (target.has_siblings) used.push_back(exits[choice].to);
+      ports[c] = exits[choice].port;
+      choices[c] = static_cast<std::uint8_t>(choice);
+      load[choice] += std::uint64_t{weight[c]} * exits[choice].cost;
     }
   }
 
@@ -291,93 +455,87 @@ class Spreader {
     return shared ? 1 : 0;
   }
 
-  /// Adds the sources of every switch of one level to the switches they were sent to. Sums never
-  /// exceed the number of end ports, which LIDs limit to 49,151.
-  void hand_on(const Target& target, std::size_t b, const std::vector<std::uint64_t>& level) {
-    const std::size_t columns = target.last_column - target.first_column;
-    const std::size_t base = cell(0, target);
-    for (SwitchIndex s = 0; s < graph_.switch_count(); ++s) {
-      if (((level[s] >> b) & 1) == 0) continue;
-      const Exit* exits = exits_.data() + graph_.arc_index(s, 0);
-      const std::size_t own = base + s * columns;
-      for (std::size_t c = 0; c < columns; ++c)
-        if (const std::uint16_t sources = weight_[own + c]; sources != 0) {
-          std::uint16_t& next = weight_[base + exits[choice_[own + c]].to * columns + c];
-          next = static_cast<std::uint16_t>(next + sources);
+  /// Adds the sources of the switches that are asked for target b to the switches they were sent
+  /// to. Sums never exceed the number of end ports, which LIDs limit to 49,151.
+  void hand_on(std::size_t b) {
+    const Target& target = batch_[b];
+    const std::size_t count = target.columns();
+    // Switches with the same neighbours that chose the same are added up first.
+    const std::uint8_t* common = nullptr;
+    SwitchIndex of = 0;
+    std::uint32_t group = 0;
+    std::size_t sum = 0;
+    const auto flush = [&] {
+      const Exit* exits = exits_.all.data() + graph_.arc_index(of, 0);
+      for (std::size_t c = 0; sum != 0 && c < count; ++c) add(exits[common[c]].to, b, c, sum);
+    };
+    for (const Asking& asking : asking_) {
+      if (((asking.targets >> b) & 1) == 0) continue;
+      const SwitchIndex s = asking.from;
+      const bool same = all_weigh_the_same(s, b);
+      const std::uint8_t* choice = choice_.data() + cell(s, target);
+      if (same) {
+        if (common == nullptr || group != asking.group || !equal_bytes(choice, common, count)) {
+          flush();
+          common = choice, of = s, group = asking.group, sum = 0;
         }
+        sum += targets_.sources(s);
+        continue;
+      }
+      const Exit* exits = exits_.all.data() + graph_.arc_index(s, 0);
+      const std::uint16_t* weight = weights(s, b);
+      for (std::size_t c = 0; c < count; ++c)
+        if (weight[c] != 0) add(exits[choice[c]].to, b, c, weight[c]);
     }
+    flush();
   }
+  void add(SwitchIndex to, std::size_t b, std::size_t column, std::size_t sources) {
+    std::uint16_t& weight = weights(to, b)[column];
+    weight = static_cast<std::uint16_t>(weight + sources);
+  }
+
+  static constexpr std::uint8_t kNoRank = 255;  // a switch has at most 254 exits
 
   const fabric::CompactGraph& graph_;
   const fabric::Fabric& fabric_;
   const Targets& targets_;
+  std::span<const routes::LeastHops> hops_;
   const routes::LinearTables* previous_;
+  const Exits exits_;
+  const std::size_t words_;  // of a mask of exits
   routes::LinearTables tables_;
-  std::vector<Exit> exits_;              // by arc_index(s, rank)
-  std::vector<std::uint32_t> position_;  // arc_index of exits_[i]
-  std::vector<std::uint32_t> load_;      // of exits_[i]
-  std::size_t mask_words_{1};
+  std::vector<std::uint64_t> load_;  // of exits_.all[i], times cost
+  std::vector<std::uint8_t> turn_;   // by switch: whose turn it is to get a switch LID
+  std::vector<ExitQueue> queues_;    // by switch
+  Scratch<std::uint64_t> keys_;      // of queues_
+  Scratch<std::uint8_t> bytes_;
+  std::size_t ports_{0};
+  std::vector<std::uint8_t> rank_of_port_;             // [s * ports_ + port]
+  std::vector<std::uint8_t> contested_;                // by arc
+  std::vector<std::vector<std::uint64_t>> passes_on_;  // by batch and switch
+
+  std::vector<SwitchIndex> order_;    // switches with the same neighbours together
+  std::vector<std::uint32_t> group_;  // by position in order_: number of their neighbourhood
 
   // The batch at hand.
   std::span<const Target> batch_;
-  std::size_t first_column_{}, width_{};
-  std::vector<std::uint16_t> weight_;  // sources that pass a switch for a column
-  std::vector<std::uint8_t> choice_;   // the exit it takes there
-  std::vector<std::uint64_t> masks_;   // candidate exits by switch and target
+  const std::uint64_t* passes_{};
+  std::size_t first_column_{};
+  std::vector<Classes> classes_;      // by switch
+  Scratch<std::uint8_t> class_of_;    // by target and switch, where passes_ says so
+  Scratch<std::uint16_t> weight_;     // sources that pass a switch for a column
+  Scratch<std::uint8_t> choice_;      // the exit it takes there, where there is a choice
+  std::vector<std::uint8_t> pushed_;  // by target and switch: weight_ is written
+  std::array<Lid, routes::kTargetsPerBatch> one_lid_{};  // of a target switch that has just one
+  std::vector<Asking> asking_;                           // for the level at hand
 };
 
 }  // namespace
 
-Targets::Targets(const fabric::CompactGraph& graph) {
-  const std::size_t switches = graph.switch_count();
-  std::vector<const fabric::Destination*> by_leaf;
-  std::vector<std::vector<Lid>> own(switches);
-  for (const auto& destination : graph.destinations()) {
-    if (destination.leaf >= switches) continue;
-    if (destination.is_switch())
-      own[destination.leaf].push_back(destination.lid);
-    else
-      by_leaf.push_back(&destination);
-  }
-  auto rank = [&](SwitchIndex s) { return std::tuple(graph.guid(s), s); };
-  std::sort(by_leaf.begin(), by_leaf.end(), [&](const auto* a, const auto* b) {
-    return std::tuple(rank(a->leaf), a->port, a->lid) < std::tuple(rank(b->leaf), b->port, b->lid);
-  });
-
-  sources_.assign(switches, 0);
-  for (std::size_t i = 0; i < by_leaf.size(); ++i) {
-    const auto& destination = *by_leaf[i];
-    if (i == 0 || destination.leaf != targets_.back().leaf)
-      targets_.push_back({destination.leaf, i, i, false});
-    Target& target = targets_.back();
-    const bool sibling = target.last_column > target.first_column &&
-                         columns_.back().port == destination.port &&
-                         by_leaf[i - 1]->end_port == destination.end_port;
-    const auto offset = static_cast<std::uint8_t>(sibling ? columns_.back().offset + 1 : 0);
-    columns_.push_back({destination.lid, destination.port, offset});
-    target.last_column = i + 1;
-    if (sibling)
-      target.has_siblings = true;
-    else
-      ++sources_[destination.leaf];
-  }
-
-  std::vector<SwitchIndex> others;
-  for (SwitchIndex s = 0; s < switches; ++s) {
-    if (sources_[s] == 0) others.push_back(s);
-    first_switch_lid_.push_back(switch_lids_.size());
-    switch_lids_.insert(switch_lids_.end(), own[s].begin(), own[s].end());
-  }
-  first_switch_lid_.push_back(switch_lids_.size());
-  std::sort(others.begin(), others.end(), [&](auto a, auto b) { return rank(a) < rank(b); });
-  for (SwitchIndex s : others) targets_.push_back({s, columns_.size(), columns_.size(), false});
-}
-
 routes::LinearTables spread(const Request& request, const Targets& targets,
                             std::span<const routes::LeastHops> hops) {
-  Spreader spreader(request, targets);
-  for (std::size_t i = 0; i < targets.batch_count(); ++i)
-    spreader.run_batch(targets.batch(i), hops[i]);
+  Spreader spreader(request, targets, hops);
+  for (std::size_t i = 0; i < hops.size(); ++i) spreader.run_batch(i);
   return spreader.take();
 }
 

@@ -4,7 +4,8 @@
 //
 // A switch looks at its own links only, but knows how many source ports really come through it for
 // a LID: targets are walked from the farthest switches inwards, and each choice adds its sources to
-// the next switch. Equal loads fall to the neighbour with the smaller GUID, then the smaller port.
+// the next switch. Equal loads fall to the exit that Exits prefers: without orders of the operator
+// the neighbour with the smaller GUID, then the smaller port.
 #pragma once
 
 #include <vector>
@@ -19,21 +20,29 @@ struct Target {
   fabric::SwitchIndex leaf{};
   std::size_t first_column{}, last_column{};  // its CA and router LIDs
   bool has_siblings{false};                   // an end port with more than one LID
+  bool has_ignored{false};                    // a column that does not count
+  bool lids_in_a_row{true};                   // LIDs of the columns follow each other
+  std::size_t columns() const { return last_column - first_column; }
 };
 
-/// The targets of a graph in the order they are routed: switches with CAs before others, each by
-/// GUID.
+/// The targets of a graph in the order they are routed: what Options::guid_routing_order lists,
+/// then switches with CAs by GUID, then others by GUID. A switch is there more than once when some
+/// of its end ports are routed ahead of the rest.
 class Targets {
  public:
   struct Column {
     Lid lid{};
     std::uint8_t port{};    // of the leaf
     std::uint8_t offset{};  // among the LIDs of one end port
+    bool counts{true};      // routes to it are load
   };
 
-  explicit Targets(const fabric::CompactGraph& graph);
+  explicit Targets(const Request& request);
   std::span<const Target> all() const { return targets_; }
   std::span<const Column> columns() const { return columns_; }
+  std::span<const Column> columns(const Target& target) const {
+    return columns().subspan(target.first_column, target.columns());
+  }
   /// LIDs of switch s itself.
   std::span<const Lid> switch_lids(fabric::SwitchIndex s) const {
     return {switch_lids_.data() + first_switch_lid_[s],
@@ -50,6 +59,8 @@ class Targets {
   }
 
  private:
+  void add(const Request& request, const fabric::Destination& destination);
+
   std::vector<Target> targets_;
   std::vector<Column> columns_;
   std::vector<std::uint32_t> sources_;
@@ -58,7 +69,7 @@ class Targets {
 };
 
 /// Tables from candidates. `hops[i]` belongs to targets.batch(i); its levels say in which order
-/// switches are walked, so every candidate arc must lead one level nearer to the target.
+/// switches are walked, so every candidate arc must lead to a lower level of its target.
 routes::LinearTables spread(const Request& request, const Targets& targets,
                             std::span<const routes::LeastHops> hops);
 

@@ -255,7 +255,7 @@ std::vector<routes::LeastHops> up_down_candidates(const fabric::CompactGraph& gr
 }
 
 Routes up_down_routes(const Request& request, std::string engine, const UpDownOrder& order) {
-  const Targets targets(*request.graph);
+  const Targets targets(request);
   Routes result;
   result.engine = std::move(engine);
   result.lfts = spread(request, targets, up_down_candidates(*request.graph, order, targets));

@@ -59,7 +59,7 @@ void keep_first_dimension(const Request& request, SwitchIndex s, routes::LeastHo
 
 Result<Routes> dor(const Request& request) {
   const auto& graph = *request.graph;
-  const Targets targets(graph);
+  const Targets targets(request);
   std::vector<routes::LeastHops> hops(targets.batch_count());
   tbb::parallel_for(std::size_t{0}, hops.size(), [&](std::size_t i) {
     std::vector<SwitchIndex> leaves;

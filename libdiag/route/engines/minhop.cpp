@@ -9,7 +9,7 @@ namespace ib::route {
 
 Result<Routes> minhop(const Request& request) {
   const auto& graph = *request.graph;
-  const Targets targets(graph);
+  const Targets targets(request);
   std::vector<routes::LeastHops> hops(targets.batch_count());
   tbb::parallel_for(std::size_t{0}, hops.size(), [&](std::size_t i) {
     std::vector<fabric::SwitchIndex> leaves;

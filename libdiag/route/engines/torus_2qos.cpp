@@ -226,7 +226,7 @@ class Engine2Qos {
         waiting_(graph_) {}
 
   Result<Routes> run() {
-    const Targets targets(graph_);
+    const Targets targets(request_);
     std::vector<routes::LeastHops> hops(targets.batch_count());
     for (std::size_t i = 0; i < hops.size(); ++i) {
       hops[i].arcs.assign(graph_.arc_count(), 0);

@@ -133,7 +133,7 @@ TEST(UpDown, JoinedTopsOfAFullTreeCostItsLeavesNothing) {
     request.graph = &graph;
     const auto ranks = ranks_from_roots(request).value();
     const auto order = with_single_tops(graph, order_by_rank(request, ranks));
-    const Targets targets(graph);
+    const Targets targets(request);
     std::vector<SwitchIndex> leaves;
     for (const Target& target : targets.batch(0)) leaves.push_back(target.leaf);
     const auto ours = up_down_hops(graph, order, leaves);

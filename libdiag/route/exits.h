@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Exits: the arcs of every switch in the order in which equal loads prefer them, each with what a
+// route through it costs. What operators say about ports (scatter, search order, ignored ports,
+// link capacity) ends up here; choosing among exits is spread's.
+#pragma once
+
+#include <vector>
+
+#include "libdiag/route/engine.h"
+
+namespace ib::route {
+
+struct Exit {
+  fabric::SwitchIndex to{};
+  std::uint32_t cost{1};  // of a route; 0: its load is not counted
+  std::uint8_t port{};
+};
+
+struct Exits {
+  explicit Exits(const Request& request);
+
+  std::span<const Exit> of(const fabric::CompactGraph& graph, fabric::SwitchIndex s) const {
+    return {all.data() + graph.arc_index(s, 0), graph.arcs(s).size()};
+  }
+
+  std::vector<Exit> all;           // by arc_index(s, rank), the preferred first
+  std::vector<std::uint32_t> arc;  // arc_index of all[i]
+  std::size_t most{0};             // of one switch
+};
+
+}  // namespace ib::route
