@@ -35,35 +35,26 @@ std::size_t give_lids(fabric::Fabric& fabric) {
 }
 
 Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options) {
-  std::vector<const EngineEntry*> entries;
-  for (const std::string& name : options.engines) {
-    entries.push_back(find_engine(name));
-    if (entries.back() != nullptr) continue;
-    std::string known;
-    for (const EngineEntry& e : engines()) known.append(known.empty() ? "" : ", ").append(e.name);
-    return fail(ErrorKind::Usage,
-                "no routing engine is called '" + name + "'; there are: " + known);
-  }
+  if (auto known = check_engine_names(options.choice.engines); !known)
+    return tl::unexpected<Error>(std::move(known.error()));
   const std::size_t given = give_lids(fabric);
   fabric::CompactGraph graph(fabric);
-  Plan plan{std::move(fabric), std::move(graph), {}, {}, given, {}};
-  for (const EngineEntry* entry : entries) {
-    auto routes = entry->compute({&plan.fabric, &plan.graph, options.engine, nullptr,
-                                  routes::data_vls(plan.fabric, plan.graph, options.vls_max)});
-    if (!routes) {
-      plan.notes.push_back(std::string(entry->name) + " does not fit: " + routes.error().message);
-      continue;
-    }
-    plan.routes = std::move(*routes);
-    routes::VerifyOptions verify = options.verify;
-    verify.credit_loops_are_must |= plan.routes.promises_deadlock_freedom;
-    plan.verdict =
-        routes::verify(plan.fabric, plan.graph, plan.routes.lfts, plan.routes.lanes, {}, verify);
-    return plan;
+  Choice choice = choose_routes(fabric, graph, options.choice, options.verify);
+  std::vector<std::string> notes = choice.alarms();
+  for (std::string& note : choice.notes()) notes.push_back(std::move(note));
+  if (choice.routes.engine.empty()) {
+    std::string why;
+    for (const std::string& note : notes) why += (why.empty() ? "" : "; ") + note;
+    return fail(ErrorKind::NotFound, why);
   }
-  std::string why;
-  for (const std::string& note : plan.notes) why += (why.empty() ? "" : "; ") + note;
-  return fail(ErrorKind::NotFound, why.empty() ? "no routing engine was named" : why);
+  return Plan{std::move(fabric),
+              std::move(graph),
+              std::move(choice.routes),
+              std::move(choice.verdict),
+              choice.passed,
+              std::move(choice.tried),
+              given,
+              std::move(notes)};
 }
 
 }  // namespace ib::route

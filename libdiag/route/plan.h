@@ -5,15 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "libdiag/route/engine.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/route/choose.h"
 
 namespace ib::route {
 
 struct PlanOptions {
-  std::vector<std::string> engines{"minhop"};  // the first that fits is taken
-  Options engine;
-  unsigned vls_max{8};  // data VLs an engine may use, as far as the links have them
+  ChoiceOptions choice;
   routes::VerifyOptions verify;
 };
 
@@ -22,8 +19,10 @@ struct Plan {
   fabric::CompactGraph graph;
   Routes routes;
   routes::Verdict verdict;
+  bool passed{false};  // false: what fails least, and not to be programmed
+  std::vector<Tried> tried;
   std::size_t lids_given{0};       // end ports that had none
-  std::vector<std::string> notes;  // engines that did not fit, and why
+  std::vector<std::string> notes;  // engines that did not pass, and why
 };
 
 /// Gives every end port that has a cable and no LID one: the smallest that is free, in the order of

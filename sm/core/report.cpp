@@ -105,6 +105,11 @@ Report make_report(const plan::Desired& desired, const ib::discover::Observed& o
     r.lines.push_back(fmt::format("missing: {} port {} is {}: {}", name(m.port.node), m.port.port,
                                   state_name(m.state), m.reason));
 
+  if (!desired.routed) {
+    ++r.missing;
+    r.lines.emplace_back("missing: routes: no routing engine passes all checks");
+  }
+
   // What discovery complained of says more than that a node is not managed.
   std::set<ib::Guid> named;
   std::map<Neighbour, std::vector<const Trouble*>> strangers;

@@ -73,6 +73,8 @@ struct SubnetManager::Impl {
   plan::StoredLids stored;
   bool sa_state_lost;
   bool forget_lids;
+  std::optional<ib::route::ReadOptions> offered;  // routing files not taken yet
+  std::string files_trouble;                      // why the last reading of them was no use
   std::vector<plan::MlidGroup> groups;
   Culprits culprits;
   std::set<ib::Guid> silent_switches;               // seen by light sweeps since the last full one
@@ -245,7 +247,10 @@ struct SubnetManager::Impl {
     request.stored = &stored;
     request.sa_state_lost = sa_state_lost;
     request.groups = groups;
-    request.previous = snapshot ? snapshot->routing.get() : nullptr;
+    if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing.get();
+    request.offered = offered ? &*offered : nullptr;
+    if (!files_trouble.empty())
+      log(LogLevel::Error, "plan", files_trouble + "; the old routing stays");
     auto planned = plan::make_plan(request);
     if (!planned) {
       log(LogLevel::Error, "plan", planned.error().message);
@@ -314,7 +319,7 @@ struct SubnetManager::Impl {
     s->routing = desired->program_lfts || !snapshot ? desired->routing : snapshot->routing;
     s->sm_port = desired->sm_port;
     s->sm_lid = desired->sm_lid;
-    s->sm_sl = options.plan.sm_sl;
+    s->sm_sl = options.plan.sm_sl.value_or(ib::Sl{});
     s->sm_port_guid = seen.fabric.port(desired->sm_port).guid;
     s->subnet_prefix = options.plan.subnet_prefix;
     s->subnet_timeout = options.plan.subnet_timeout;
@@ -520,6 +525,11 @@ void SubnetManager::on_time(Instant now) { impl_->on_time(now); }
 void SubnetManager::sweep_now(Instant now, Reason reason) {
   impl_->want_sweep(now, reason);
   impl_->run(now);
+}
+void SubnetManager::set_routing_files(ib::Result<ib::route::ReadOptions> files) {
+  impl_->files_trouble = files ? std::string() : std::move(files.error().message);
+  impl_->offered.reset();
+  if (files) impl_->offered = *std::move(files);
 }
 void SubnetManager::set_groups(Instant now, std::vector<plan::MlidGroup> groups) {
   if (impl_->groups == groups) return;

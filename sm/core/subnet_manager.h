@@ -74,6 +74,9 @@ class SubnetManager {
   void on_send_failed(ib::Instant now, const Outgoing& outgoing, ib::Error error);
   void on_time(ib::Instant now);
   void sweep_now(ib::Instant now, Reason reason);
+  /// The operator's routing files as read again, for the next sweep; an error keeps the old ones
+  /// and is said at every sweep until they are read without one.
+  void set_routing_files(ib::Result<ib::route::ReadOptions> files);
   /// Multicast memberships as they are now.
   void set_groups(ib::Instant now, std::vector<plan::MlidGroup> groups);
 

@@ -197,6 +197,9 @@ class Daemon {
         server_->on_packet(now, r.packet);
     while (const int signal = signals_->next()) {
       if (signal == SIGHUP) {
+        if (!options_.routing_files.empty())
+          manager_->set_routing_files(
+              ib::route::read_option_files(options_.routing_files, options_.routing_words));
         manager_->sweep_now(now, core::Reason::Operator);
       } else {
         say(ib::LogLevel::Info, "ibsm", "ending");

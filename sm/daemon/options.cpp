@@ -6,17 +6,48 @@
 #include <iostream>
 
 #include "libdiag/base/text.h"
-#include "libdiag/route/engine.h"
+#include "libdiag/route/choose.h"
 
 namespace sm::daemon {
 namespace {
 
 /// opensm reads long options with one dash as well: -maxsmps 4.
 std::vector<std::string> with_two_dashes(int argc, const char* const* argv) {
-  static const char* const kLong[] = {"once",           "guid",    "lmc",     "reassign_lids",
-                                      "routing_engine", "sweep",   "timeout", "maxsmps",
-                                      "log_file",       "verbose", "daemon",  "pidfile",
-                                      "state-dir",      "help",    "version"};
+  static const char* const kLong[] = {"once",
+                                      "guid",
+                                      "lmc",
+                                      "reassign_lids",
+                                      "routing_engine",
+                                      "sweep",
+                                      "timeout",
+                                      "maxsmps",
+                                      "log_file",
+                                      "verbose",
+                                      "daemon",
+                                      "pidfile",
+                                      "state-dir",
+                                      "help",
+                                      "version",
+                                      "root_guid_file",
+                                      "cn_guid_file",
+                                      "io_guid_file",
+                                      "ids_guid_file",
+                                      "ignore_guids",
+                                      "hop_weights_file",
+                                      "lfts_file",
+                                      "dimn_ports_file",
+                                      "guid_routing_order_file",
+                                      "torus_config",
+                                      "connect_roots",
+                                      "port_search_ordering_file",
+                                      "scatter-ports",
+                                      "lash_start_vl",
+                                      "max_reverse_hops",
+                                      "do_mesh_analysis",
+                                      "nue_max_num_vls",
+                                      "nue_include_switches",
+                                      "lid_matrix_file",
+                                      "sm_sl"};
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
@@ -29,33 +60,25 @@ std::vector<std::string> with_two_dashes(int argc, const char* const* argv) {
   return words;
 }
 
-std::vector<std::string> read_engines(const std::string& list) {
-  std::vector<std::string> engines;
+/// `ftree,updn no_fallback`: names and the word that forbids others.
+void read_engines(const std::string& list, ib::route::ChoiceOptions& choice) {
+  choice.engines.clear();
+  choice.no_fallback = false;
   std::string name;
   for (const char c : list + ",") {
     if (c != ',' && c != ' ') {
       name += c;
-      continue;
+    } else if (name == "no_fallback") {
+      choice.no_fallback = true;
+      name.clear();
+    } else if (!name.empty()) {
+      choice.engines.push_back(std::exchange(name, {}));
     }
-    if (name.empty()) continue;
-    if (name != "no_fallback" && ib::route::find_engine(name) == nullptr) {
-      std::string known;
-      for (const auto& e : ib::route::engines())
-        known += (known.empty() ? "" : ", ") + std::string(e.name);
-      throw CLI::ValidationError("--routing_engine: expected one of " + known + ", got '" +
-                                 ib::printable(name) + "'");
-    }
-    engines.push_back(std::exchange(name, {}));
   }
-  if (engines.empty()) throw CLI::ValidationError("--routing_engine: expected an engine, got ''");
-  // opensm's last resort, unless it is forbidden.
-  const auto forbidden = std::find(engines.begin(), engines.end(), "no_fallback");
-  if (forbidden != engines.end()) {
-    engines.erase(forbidden);
-  } else if (std::find(engines.begin(), engines.end(), "minhop") == engines.end()) {
-    engines.emplace_back("minhop");
-  }
-  return engines;
+  if (choice.engines.empty() && !choice.no_fallback)
+    throw CLI::ValidationError("--routing_engine: expected an engine, got ''");
+  if (const auto known = ib::route::check_engine_names(choice.engines); !known)
+    throw CLI::ValidationError("--routing_engine: expected engines; " + known.error().message);
 }
 
 CLI::Option* number(CLI::App& app, const std::string& names, std::uint64_t min, std::uint64_t max,
@@ -78,6 +101,72 @@ CLI::Option* number(CLI::App& app, const std::string& names, std::uint64_t min, 
       ->expected(1);
 }
 
+/// What the command line says about routing; files are read once all of it is known.
+struct RoutingWords {
+  ib::route::ChoiceOptions choice;
+  ib::route::OptionFiles files;
+};
+
+/// Options of `ibsm` and of `ibsm plan` alike; letters and names as opensm has them.
+void add_routing_options(CLI::App& app, RoutingWords& words) {
+  using ib::route::OptionFile;
+  auto& choice = words.choice;
+  auto& engine = choice.engine;
+  app.add_option_function<std::string>(
+         "-R,--routing_engine", [&](const std::string& text) { read_engines(text, choice); },
+         "Routing engines, tried in order; with no_fallback no others (default: by the fabric)")
+      ->type_name("LIST");
+  app.add_flag("--allow-credit-loops", choice.allow_credit_loops,
+               "Program routes that can deadlock; said at every sweep");
+  number(app, "--vls-max", 1, 15, "a number", "Data VLs that routing may use (default 8)",
+         [&](std::uint64_t v) { choice.vls_max = static_cast<unsigned>(v); });
+
+  const auto file = [&](const char* names, OptionFile which, const char* help) {
+    app.add_option_function<std::string>(
+           names, [&words, which](const std::string& path) { words.files[which] = path; }, help)
+        ->type_name("FILE");
+  };
+  file("-a,--root_guid_file", OptionFile::Roots, "GUIDs of the tops of a tree: updn, dnup, ftree");
+  file("-u,--cn_guid_file", OptionFile::ComputeNodes,
+       "Port GUIDs of compute nodes: ftree, (df)sssp");
+  file("-G,--io_guid_file", OptionFile::IoNodes, "Port GUIDs of I/O nodes: ftree, (df)sssp");
+  file("-m,--ids_guid_file", OptionFile::Ids, "Numbers that stand for GUIDs of switches: updn");
+  file("-i,--ignore_guids", OptionFile::Ignored, "Ports whose load is not counted");
+  file("-w,--hop_weights_file", OptionFile::HopWeights, "What a hop costs, by port of a switch");
+  file("-O,--port_search_ordering_file,--dimn_ports_file", OptionFile::PortSearchOrder,
+       "Order in which ports of a switch are looked at; for dor that of the dimensions");
+  file("-X,--guid_routing_order_file", OptionFile::GuidRoutingOrder,
+       "Port GUIDs that are routed first");
+  file("--torus_config", OptionFile::Torus, "torus-2QoS.conf");
+  app.add_option("-U,--lfts_file", engine.tables.lfts_file, "Forwarding tables: engine file")
+      ->type_name("FILE");
+  app.add_option("-M,--lid_matrix_file", engine.tables.lid_matrix_file, "Hop counts: engine file")
+      ->type_name("FILE");
+
+  app.add_flag("-z,--connect_roots", engine.connect_roots,
+               "Let the tops of a tree reach one another: updn, dnup, ftree");
+  number(app, "-H,--max_reverse_hops", 0, 64, "a number",
+         "Hops the wrong way on paths to I/O nodes: ftree (default 0)",
+         [&](std::uint64_t v) { engine.max_reverse_hops = static_cast<unsigned>(v); });
+  number(app, "--scatter-ports", 0, 0xFFFFFFFF, "a number",
+         "Seed to choose among equally loaded ports by chance; 0: do not (default)",
+         [&](std::uint64_t v) { engine.scatter_seed = static_cast<std::uint32_t>(v); });
+  app.add_flag("--do_mesh_analysis", engine.do_mesh_analysis,
+               "Look for the dimensions of a mesh or torus first: lash");
+  number(app, "--lash_start_vl", 0, 14, "a number", "First VL that lash uses (default 0)",
+         [&](std::uint64_t v) { engine.lash_start_vl = static_cast<unsigned>(v); });
+  number(app, "--nue_max_num_vls", 0, 15, "a number",
+         "VLs that nue uses, at most; 0: all there are (default)",
+         [&](std::uint64_t v) { engine.nue_max_num_vls = static_cast<unsigned>(v); });
+  app.add_flag("--nue_include_switches", engine.nue_include_switches,
+               "Paths of switches count as well: nue");
+}
+
+int cannot_read(const ib::Error& error) {
+  std::cerr << "ibsm: " << ib::printable(error.message) << '\n';
+  return 2;
+}
+
 constexpr const char* kFooter =
     "Exit status of --once: 0 subnet up, 1 incomplete, 3 up with nodes that are not managed;\n"
     "of every form: 2 usage, 4 cannot run. With --daemon the parent returns after the first\n"
@@ -97,7 +186,7 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
   DaemonOptions o;
   PlanCommand plan;
   plan.version = version;
-  std::string plan_engines = "minhop";
+  RoutingWords words, plan_words;
 
   CLI::App app("ibsm: InfiniBand subnet manager and subnet administrator", "ibsm");
   app.set_help_flag("-h,-?,--help", "Print this and exit");
@@ -127,11 +216,10 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
          [&](std::uint64_t v) { o.core.plan.lmc = static_cast<std::uint8_t>(v); });
   app.add_flag("-r,--reassign_lids", o.core.plan.reassign_lids,
                "Forget all LIDs, those that ports hold and those of the store");
-  app.add_option_function<std::string>(
-         "-R,--routing_engine",
-         [&](const std::string& text) { o.core.plan.engines = read_engines(text); },
-         "Routing engines, tried in order (default minhop)")
-      ->type_name("LIST");
+  add_routing_options(app, words);
+  number(app, "--sm_sl", 0, 15, "a number",
+         "SL by which ports reach the subnet manager (default: that of the path)",
+         [&](std::uint64_t v) { o.core.plan.sm_sl = ib::Sl{static_cast<std::uint8_t>(v)}; });
   number(app, "-s,--sweep", 0, 4294, "a number", "Between light sweeps (default 10); 0: none",
          [&](std::uint64_t v) { o.core.sweep_interval = seconds(v); });
   number(app, "-t,--timeout", 1, 60000, "a number",
@@ -170,8 +258,7 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
 
   CLI::App* plan_app = app.add_subcommand("plan", "Routes of a saved topology, no fabric attached");
   plan_app->add_option("TOPOLOGY", plan.topology, "File of ibnetdiscover's text")->required();
-  plan_app->add_option("-R,--routing_engine", plan_engines, "Routing engines, tried in order")
-      ->type_name("LIST");
+  add_routing_options(*plan_app, plan_words);
   plan_app->add_flag("--json", plan.json, "JSON instead of text");
   plan_app->add_option("--lfts", plan.lfts_file, "Write the tables here, as dump_fts prints them")
       ->type_name("FILE");
@@ -179,7 +266,11 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
   try {
     app.parse(with_two_dashes(argc, argv));
     if (plan_app->parsed()) {
-      plan.engines = read_engines(plan_engines);
+      auto read = ib::route::read_option_files(plan_words.files, plan_words.choice.engine);
+      if (!read) return cannot_read(read.error());
+      plan.choice = std::move(plan_words.choice);
+      plan.choice.engine = std::move(read->options);
+      plan.mentions = std::move(read->mentions);
       return plan;
     }
   } catch (const CLI::Success& e) {
@@ -188,6 +279,13 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
     std::cerr << "ibsm: " << ib::printable(e.what()) << "\nTry `ibsm --help`.\n";
     return 2;
   }
+  auto read = ib::route::read_option_files(words.files, words.choice.engine);
+  if (!read) return cannot_read(read.error());
+  o.routing_files = std::move(words.files);
+  o.routing_words = words.choice.engine;
+  o.core.plan.choice = std::move(words.choice);
+  o.core.plan.choice.engine = std::move(read->options);
+  o.core.plan.mentions = std::move(read->mentions);
   if (o.state_dir.empty()) o.state_dir = default_state_dir();
   return o;
 }

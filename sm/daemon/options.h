@@ -24,6 +24,8 @@ struct DaemonOptions {
   bool flush_log{false};
   std::string pid_file;
   std::string state_dir;
+  ib::route::OptionFiles routing_files;  // read again on SIGHUP, on top of:
+  ib::route::Options routing_words;      // what the command line says itself
 };
 
 /// What to do: serve, plan, or leave with a status (the text was printed).

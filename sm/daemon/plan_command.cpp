@@ -20,7 +20,7 @@ using ib::routes::Finding;
 using ib::wire::NodeType;
 
 const char* verdict_of(const ib::route::Plan& plan) {
-  if (!plan.verdict.must_ok()) return "fails";
+  if (!plan.passed) return "fails";
   if (plan.verdict.credit_loop_channels != 0) return "can deadlock";
   return plan.verdict.unreachable == 0 ? "good" : "some switches are not reached";
 }
@@ -106,9 +106,11 @@ int run_plan_command(const PlanCommand& command, std::ostream& out, std::ostream
   for (const auto& warning : warnings)
     complaints << "ibsm: warning: " << ib::printable(warning) << '\n';
   ib::route::PlanOptions options;
-  options.engines = command.engines;
+  options.choice = command.choice;
   const auto plan = ib::route::plan_routes(std::move(*fabric), options);
   if (!plan) return complain(plan.error());
+  for (const std::string& line : ib::route::unknown_names(plan->fabric, command.mentions))
+    complaints << "ibsm: warning: " << ib::printable(line) << '\n';
   if (!command.lfts_file.empty() && !write_lfts(command.lfts_file, *plan))
     return complain({ib::ErrorKind::Io, "cannot write " + command.lfts_file, 0});
   if (command.json)
@@ -116,7 +118,7 @@ int run_plan_command(const PlanCommand& command, std::ostream& out, std::ostream
   else
     print_text(out, command, *plan);
   if (!out.flush()) return complain({ib::ErrorKind::Io, "cannot write to stdout", 0});
-  return plan->verdict.must_ok() ? 0 : 1;
+  return plan->passed ? 0 : 1;
 }
 
 }  // namespace sm::daemon

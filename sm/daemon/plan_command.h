@@ -5,13 +5,16 @@
 
 #include <iosfwd>
 #include <string>
-#include <vector>
+
+#include "libdiag/route/choose.h"
+#include "libdiag/route/files.h"
 
 namespace sm::daemon {
 
 struct PlanCommand {
   std::string topology;  // file of ibnetdiscover's text
-  std::vector<std::string> engines{"minhop"};
+  ib::route::ChoiceOptions choice;
+  std::vector<ib::route::Mentions> mentions;  // of the files in `choice`
   bool json{false};
   std::string lfts_file;  // the tables in dump_fts's text; empty: not written
   std::string version;

@@ -70,12 +70,14 @@ struct Desired {
   std::shared_ptr<const Routing> routing;
   ib::routes::MulticastTables mfts;
   bool program_lfts{true};  // false: the tables failed a must; what stands is better
+  bool routed{true};        // false: nor does anything stand
 
   ib::fabric::PortRef sm_port;
   ib::Lid sm_lid{};
   std::vector<LidAssignment> lids;
   std::vector<Unmanaged> unmanaged;
   std::vector<bool> node_managed;  // by node
+  bool offer_taken{false};         // PlanRequest::offered counts from now on
   ib::routes::Verdict verdict;
   std::vector<std::string> notes;   // worth a line in the log
   std::vector<std::string> alarms;  // worth a warning

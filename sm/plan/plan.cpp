@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "libdiag/base/text.h"
-#include "libdiag/route/engine.h"
 
 namespace sm::plan {
 namespace {
@@ -40,6 +39,7 @@ class Planner {
     assign();
     want_ports();
     route();
+    want_sm_sls();
     want_switches();
     return std::move(out_);
   }
@@ -156,7 +156,6 @@ class Planner {
     want.lid = a.lid;
     want.lmc = a.lmc;
     want.sm_lid = out_.sm_lid;
-    want.sm_sl = options_.sm_sl;
     want.gid_prefix = options_.subnet_prefix;
     want.subnet_timeout = options_.subnet_timeout;
     // Only what software behind the port may have built on: a port that comes up by itself
@@ -221,49 +220,81 @@ class Planner {
     return f;
   }
 
+  /// The operator's options as they count for `f`; says what is wrong with them.
+  ib::route::ChoiceOptions choice_for(const Fabric& f) {
+    const auto remembered = [&](Guid guid) {
+      return request_.stored != nullptr && request_.stored->contains(guid);
+    };
+    ib::route::ChoiceOptions choice = options_.choice;
+    const auto* mentions = &options_.mentions;
+    if (request_.offered != nullptr) {
+      const auto unknown = unknown_names(f, request_.offered->mentions, remembered);
+      out_.offer_taken = unknown.empty() || request_.previous == nullptr;
+      for (const std::string& line : unknown)
+        if (!out_.offer_taken)
+          out_.alarms.push_back(line +
+                                "; the files as read anew are not used, the old routing stays");
+      if (out_.offer_taken) {
+        choice.engine = request_.offered->options;
+        mentions = &request_.offered->mentions;
+      }
+    }
+    for (const std::string& line : unknown_names(f, *mentions, remembered))
+      out_.alarms.push_back(line + "; routed without it");
+    return choice;
+  }
+
   void route() {
     const Fabric f = routed_fabric();
     ib::fabric::CompactGraph graph(f);
-    auto routing = std::make_shared<Routing>(Routing{std::move(graph), {}, {}});
-    bool good = false;
-    for (const std::string& wanted : options_.engines) {
-      const auto* engine = ib::route::find_engine(wanted);
-      if (engine == nullptr) continue;
-      ib::route::Request request;
-      request.fabric = &f;
-      request.graph = &routing->graph;
-      auto routes = engine->compute(request);
-      if (!routes) {
-        out_.alarms.push_back(
-            fmt::format("routing engine {} does not fit: {}", wanted, routes.error().message));
-        continue;
-      }
-      ib::routes::VerifyOptions checks;
-      checks.credit_loops_are_must = routes->promises_deadlock_freedom;
-      checks.loads = false;
-      auto verdict = ib::routes::verify(f, routing->graph, routes->lfts, routes->lanes, {}, checks);
-      const bool better = routing->engine.empty() || verdict.must_ok();
-      if (better) {
-        routing->lfts = std::move(routes->lfts);
-        routing->engine = wanted;
-        out_.verdict = std::move(verdict);
-      }
-      if (out_.verdict.must_ok()) {
-        good = true;
-        break;
-      }
-      out_.alarms.push_back(fmt::format("routes of engine {} fail {} checks that must hold", wanted,
-                                        out_.verdict.must_failures));
-    }
-    if (routing->engine.empty()) {
-      out_.alarms.emplace_back("no routing engine could route this fabric");
-      routing->lfts =
+    auto routing = std::make_shared<Routing>(Routing{std::move(graph), {}, {}, {}});
+    const ib::route::ChoiceOptions options = choice_for(f);
+    ib::routes::VerifyOptions checks;
+    checks.loads = false;
+    checks.sm_lid = out_.sm_lid;
+    checks.master_sm_sl = options_.sm_sl;
+    auto choice = choose_routes(f, routing->graph, options, checks);
+    for (std::string& line : choice.alarms()) out_.alarms.push_back(std::move(line));
+    for (std::string& line : choice.notes()) out_.notes.push_back(std::move(line));
+    if (!choice.passed)
+      for (const auto& finding : choice.verdict.findings)
+        if (finding.must) out_.alarms.push_back(finding.message);
+    out_.program_lfts = choice.passed || may_stand_in(f, *routing, choice, options, checks);
+    out_.routed = out_.program_lfts || request_.previous != nullptr;
+    if (choice.routes.engine.empty() || !out_.routed) {
+      choice.routes = {};
+      choice.routes.lfts =
           ib::routes::LinearTables(routing->graph.switch_count(), routing->graph.max_lid());
     }
-    out_.program_lfts = good || (request_.previous == nullptr && !routing->engine.empty());
-    for (const auto& finding : out_.verdict.findings)
-      if (finding.must) out_.alarms.push_back(finding.message);
+    routing->lfts = std::move(choice.routes.lfts);
+    routing->lanes = std::move(choice.routes.lanes);
+    routing->engine = std::move(choice.routes.engine);
+    out_.verdict = std::move(choice.verdict);
     out_.routing = std::move(routing);
+  }
+
+  /// Whether routes that fail a must are programmed all the same: on a cold start, or when what is
+  /// programmed fails worse by now. Never against the operator's word.
+  bool may_stand_in(const Fabric& f, const Routing& routing, const ib::route::Choice& choice,
+                    const ib::route::ChoiceOptions& options,
+                    const ib::routes::VerifyOptions& checks) {
+    if (choice.routes.engine.empty() || options.no_fallback) return false;
+    if (request_.previous == nullptr) return true;
+    const Routing& previous = *request_.previous;
+    const auto standing = ib::route::carried_over(previous.lfts, previous.graph, routing.graph);
+    auto verdict = verify(f, routing.graph, standing, checks);
+    // Its lanes belong to switch indexes of then; they were proved free of credit loops.
+    if (!previous.lanes.trivial()) verdict.credit_loop_channels = 0;
+    return ib::route::fails_less(choice.verdict, verdict);
+  }
+
+  /// By which SL a port reaches the subnet manager: that of the path, unless the operator says.
+  void want_sm_sls() {
+    for (const LidAssignment& a : out_.lids) {
+      PortWant& want = out_.ports[observed_.port_index(a.port)];
+      want.sm_sl =
+          options_.sm_sl.value_or(path_sl(observed_.fabric, *out_.routing, a.port, out_.sm_port));
+    }
   }
 
   /// The last LID; one more where that begins a block of 64, since stock dump_fts and ibroute leave

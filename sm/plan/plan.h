@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "libdiag/route/choose.h"
+#include "libdiag/route/files.h"
 #include "sm/plan/desired.h"
 #include "sm/plan/multicast.h"
 
@@ -15,9 +17,10 @@ struct PlanOptions {
   std::uint8_t lmc{0};
   bool lmc_enhanced_port0{false};  // enhanced switch ports 0 get `lmc` too
   bool reassign_lids{false};
-  std::vector<std::string> engines{"minhop"};  // tried in order
+  ib::route::ChoiceOptions choice;
+  std::vector<ib::route::Mentions> mentions;  // of the files that `choice` was read from
   std::uint64_t subnet_prefix{ib::kDefaultSubnetPrefix};
-  ib::Sl sm_sl{};
+  std::optional<ib::Sl> sm_sl;  // none: that of each port's path to the subnet manager
   std::uint8_t subnet_timeout{18};
   std::uint8_t packet_life_time{18};
   std::uint8_t hoq_life{18}, leaf_hoq_life{16};
@@ -33,6 +36,9 @@ struct PlanRequest {
   bool sa_state_lost{false};  // registrations did not survive: ports in use must register again
   std::span<const MlidGroup> groups;
   const Routing* previous{};  // what is programmed now, if anything
+  /// The operator's files as read anew. Taken when all they name is there, or nothing is programmed
+  /// yet; else the old ones count on.
+  const ib::route::ReadOptions* offered{};
 };
 
 /// An error only when there is nothing to manage (the local port is down).

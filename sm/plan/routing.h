@@ -5,6 +5,7 @@
 #include <string>
 
 #include "libdiag/fabric/graph.h"
+#include "libdiag/routes/lanes.h"
 #include "libdiag/routes/tables.h"
 
 namespace sm {
@@ -14,6 +15,24 @@ struct Routing {
   ib::fabric::CompactGraph graph;
   ib::routes::LinearTables lfts;
   std::string engine;
+  ib::routes::Lanes lanes;
 };
+
+/// The switch that `port` hangs from, or belongs to; kNoSwitch when there is none.
+inline ib::fabric::SwitchIndex leaf_of(const ib::fabric::Fabric& fabric,
+                                       const ib::fabric::CompactGraph& graph,
+                                       ib::fabric::PortRef port) {
+  if (fabric.node(port.node).is_switch()) return graph.switch_of(port.node);
+  const auto peer = fabric.port(port).peer;
+  return peer ? graph.switch_of(peer.node) : ib::fabric::kNoSwitch;
+}
+
+/// The SL of the path from one end port to another. 0 where no switch is between them.
+inline ib::Sl path_sl(const ib::fabric::Fabric& fabric, const Routing& routing,
+                      ib::fabric::PortRef from, ib::fabric::PortRef to) {
+  const auto a = leaf_of(fabric, routing.graph, from), b = leaf_of(fabric, routing.graph, to);
+  if (a == ib::fabric::kNoSwitch || b == ib::fabric::kNoSwitch) return {};
+  return routing.lanes.sls.at(a, b);
+}
 
 }  // namespace sm

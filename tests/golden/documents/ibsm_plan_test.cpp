@@ -13,6 +13,9 @@ namespace {
 std::string plan(bool json, int status, const std::string& topology = "topology/small.topo") {
   PlanCommand command;
   command.topology = ib::golden::path(topology);
+  // The default is what suits the fabric, and may be another one day.
+  command.choice.engines = {"minhop"};
+  command.choice.no_fallback = true;
   command.json = json;
   command.version = "0";
   std::ostringstream out, complaints;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/engines/engines.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
+#include "libdiag/route/engines/engines.h"
 #include "libdiag/route/plan.h"
 #include "libdiag/routes/least_hops.h"
 #include "libdiag/routes/verify.h"
@@ -201,7 +200,9 @@ TEST(Plan, GivesLidsWhereThereAreNoneAndJudges) {
   bare.lids = false;
   fabric::FatTree kind;
   kind.radix = 8;
-  const auto plan = plan_routes(fabric::generate(kind, bare).value());
+  PlanOptions options;
+  options.choice.engines = {"minhop"};
+  const auto plan = plan_routes(fabric::generate(kind, bare).value(), options);
   ASSERT_TRUE(plan.has_value()) << plan.error().message;
   EXPECT_EQ(plan->lids_given, 32U + 12);
   EXPECT_EQ(plan->graph.destinations().size(), 44U);
@@ -220,7 +221,7 @@ TEST(Plan, GivesLidsWhereThereAreNoneAndJudges) {
 
 TEST(Plan, RefusesAnEngineThatDoesNotExist) {
   PlanOptions options;
-  options.engines = {"minhop", "quickest"};
+  options.choice.engines = {"minhop", "quickest"};
   const auto plan = plan_routes(fabric::generate_lab_like().value(), options);
   ASSERT_FALSE(plan.has_value());
   EXPECT_EQ(plan.error().kind, ErrorKind::Usage);

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/choose.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+namespace ib::route {
+namespace {
+
+using fabric::CompactGraph;
+using fabric::kNoSwitch;
+using fabric::SwitchIndex;
+
+/// Distances from the switches that hosts hang off. Those with few hosts beside others with many
+/// are tops of a tree with a storage box or an aggregation node.
+std::vector<std::uint32_t> ranks(const CompactGraph& graph) {
+  std::vector<std::uint32_t> counts;
+  for (const std::uint32_t n : graph.attached())
+    if (n != 0) counts.push_back(n);
+  std::uint32_t usual = 0;
+  if (!counts.empty()) {
+    const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2);
+    std::nth_element(counts.begin(), middle, counts.end());
+    usual = *middle;
+  }
+  std::vector<std::uint32_t> rank(graph.switch_count(), kNoSwitch);
+  std::vector<SwitchIndex> queue;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+    if (graph.attached()[s] != 0 && graph.attached()[s] * 2 >= usual) {
+      rank[s] = 0;
+      queue.push_back(s);
+    }
+  for (std::size_t i = 0; i < queue.size(); ++i)
+    for (const auto& arc : graph.arcs(queue[i]))
+      if (rank[arc.to] == kNoSwitch) {
+        rank[arc.to] = rank[queue[i]] + 1;
+        queue.push_back(arc.to);
+      }
+  return rank;
+}
+
+/// At most one way between any two switches, parallel cables aside.
+bool is_forest(const CompactGraph& graph) {
+  std::vector<SwitchIndex> leader(graph.switch_count());
+  std::iota(leader.begin(), leader.end(), SwitchIndex{0});
+  const auto find = [&](SwitchIndex s) {
+    while (leader[s] != s) s = leader[s] = leader[leader[s]];
+    return s;
+  };
+  std::vector<SwitchIndex> neighbours;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    neighbours.clear();
+    for (const auto& arc : graph.arcs(s))
+      if (arc.to > s) neighbours.push_back(arc.to);
+    std::sort(neighbours.begin(), neighbours.end());
+    neighbours.erase(std::unique(neighbours.begin(), neighbours.end()), neighbours.end());
+    for (const SwitchIndex far : neighbours) {
+      if (find(far) == find(s)) return false;
+      leader[find(far)] = find(s);
+    }
+  }
+  return true;
+}
+
+/// Levels with hosts at the bottom and next to no cable within a level.
+bool is_tree_like(const CompactGraph& graph) {
+  if (is_forest(graph)) return true;
+  const auto rank = ranks(graph);
+  std::size_t level = 0;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+    for (const auto& arc : graph.arcs(s)) level += rank[s] == rank[arc.to] ? 1 : 0;
+  constexpr std::size_t kOneIn = 20;
+  return level * kOneIn <= graph.arc_count();
+}
+
+std::string why_it_fails(const routes::Verdict& verdict) {
+  for (const auto& finding : verdict.findings)
+    if (finding.must) return finding.message;
+  return std::to_string(verdict.must_failures) + " checks that must hold fail";
+}
+
+std::string sentence(const Tried& row) {
+  return "routing engine " + row.engine + (row.verdict ? " is refused: " : " does not fit: ") +
+         row.why;
+}
+
+}  // namespace
+
+std::vector<std::string> default_engines(const CompactGraph& graph) {
+  static constexpr const char* kTrees[] = {"ftree", "updn", "nue", "dfsssp", "minhop"};
+  // The engines of one kind of network look for it themselves and say when it is not there.
+  static constexpr const char* kOthers[] = {"torus-2QoS", "dfsssp", "nue",
+                                            "lash",       "updn",   "minhop"};
+  std::vector<std::string> names;
+  const auto add = [&](std::span<const char* const> list) {
+    for (const char* name : list)
+      if (find_engine(name) != nullptr) names.emplace_back(name);
+  };
+  if (is_tree_like(graph)) {
+    add(kTrees);
+  } else {
+    add(kOthers);
+  }
+  return names;
+}
+
+Result<void> check_engine_names(std::span<const std::string> names) {
+  for (const std::string& name : names) {
+    if (find_engine(name) != nullptr) continue;
+    std::string known;
+    for (const EngineEntry& e : engines()) known.append(known.empty() ? "" : ", ").append(e.name);
+    return fail(ErrorKind::Usage,
+                "no routing engine is called '" + name + "'; there are: " + known);
+  }
+  return {};
+}
+
+bool fails_less(const routes::Verdict& a, const routes::Verdict& b) {
+  if (a.credit_loop_channels != 0 && b.credit_loop_channels == 0) return false;
+  return a.unreachable < b.unreachable ||
+         (a.unreachable == b.unreachable && a.credit_loop_channels == 0 &&
+          b.credit_loop_channels != 0);
+}
+
+Choice choose_routes(const fabric::Fabric& fabric, const CompactGraph& graph,
+                     const ChoiceOptions& options, const routes::VerifyOptions& verify,
+                     const routes::LinearTables* previous) {
+  std::vector<std::string> names = options.engines;
+  const std::size_t named = names.size();
+  if (names.empty() || !options.no_fallback)
+    for (std::string& name : default_engines(graph))
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(std::move(name));
+
+  const Request request{&fabric, &graph, options.engine, previous,
+                        routes::data_vls(fabric, graph, options.vls_max)};
+  routes::VerifyOptions checks = verify;
+  checks.credit_loops_are_must = !options.allow_credit_loops;
+
+  Choice choice;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool fallback = named != 0 && i >= named;
+    if (choice.passed && (fallback || !options.compare)) break;
+    Tried& row = choice.tried.emplace_back();
+    row.engine = names[i];
+    row.named = i < named;
+    const EngineEntry* entry = find_engine(names[i]);
+    if (entry == nullptr) {
+      row.why = "there is no such engine";
+      continue;
+    }
+    auto routes = entry->compute(request);
+    if (!routes) {
+      row.why = std::move(routes.error().message);
+      continue;
+    }
+    auto verdict = routes::verify(fabric, graph, routes->lfts, routes->lanes, {}, checks);
+    row.vls_used = routes->vls_used;
+    row.passed = verdict.must_ok();
+    if (!row.passed) row.why = why_it_fails(verdict);
+    row.verdict = verdict;
+    const bool better =
+        choice.routes.engine.empty() ||
+        (row.passed ? !choice.passed : !choice.passed && fails_less(verdict, choice.verdict));
+    if (!better) continue;
+    choice.passed = row.passed;
+    choice.routes = std::move(*routes);
+    choice.verdict = std::move(verdict);
+  }
+  return choice;
+}
+
+std::vector<std::string> Choice::alarms() const {
+  std::vector<std::string> lines;
+  bool any_named = false;
+  for (const Tried& row : tried) {
+    any_named |= row.named;
+    if (row.named && !row.passed) lines.push_back(sentence(row));
+  }
+  const auto taken =
+      std::find_if(tried.begin(), tried.end(), [](const Tried& t) { return t.passed; });
+  if (taken == tried.end()) {
+    lines.push_back(routes.engine.empty()
+                        ? "no routing engine fits this fabric"
+                        : "no routing engine passes all checks; " + routes.engine + " fails least");
+  } else if (any_named && !taken->named) {
+    lines.push_back("none of the engines named can route this fabric; " + taken->engine + " does");
+  }
+  if (passed && verdict.credit_loop_channels != 0)
+    lines.push_back("routes of " + routes.engine + " can deadlock, which is allowed: " +
+                    std::to_string(verdict.credit_loop_channels) + " channels in credit loops");
+  return lines;
+}
+
+std::vector<std::string> Choice::notes() const {
+  std::vector<std::string> lines;
+  for (const Tried& row : tried)
+    if (!row.named && !row.passed) lines.push_back(sentence(row));
+  lines.insert(lines.end(), routes.notes.begin(), routes.notes.end());
+  return lines;
+}
+
+routes::LinearTables carried_over(const routes::LinearTables& tables, const CompactGraph& from,
+                                  const CompactGraph& to) {
+  std::unordered_map<Guid, SwitchIndex> old;
+  for (SwitchIndex s = 0; s < from.switch_count(); ++s) old.emplace(from.guid(s), s);
+  routes::LinearTables carried(to.switch_count(), to.max_lid());
+  for (SwitchIndex s = 0; s < to.switch_count(); ++s) {
+    const auto at = old.find(to.guid(s));
+    if (at == old.end() || at->second >= tables.switch_count()) continue;
+    const auto row = tables.row(at->second);
+    const auto target = carried.row(s);
+    std::copy_n(row.begin(), std::min(row.size(), target.size()), target.begin());
+  }
+  return carried;
+}
+
+}  // namespace ib::route
