@@ -11,6 +11,7 @@
 #include <functional>
 #include <numeric>
 #include <queue>
+#include <unordered_map>
 
 namespace ib::route {
 namespace {
@@ -45,7 +46,7 @@ void keep_smaller(Bytes& to, const Bytes& from) {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] = std::min(to[i], from[i]);
 }
 
-Bytes one_more(const Bytes& from) {
+Bytes plus_one(const Bytes& from) {
   Bytes more;
   for (std::size_t i = 0; i < more.size(); ++i)
     more[i] = static_cast<std::uint8_t>(from[i] + (from[i] != kFar ? 1 : 0));
@@ -58,14 +59,37 @@ Bytes filled(std::uint8_t value) {
   return bytes;
 }
 
+/// The hops of one switch to each target, and what its neighbours make of them.
+struct Seen {
+  Bytes hops = filled(kFar);
+  Bytes straight = filled(kFar);  // a valley: by links that were below it all along
+  Bytes one_more, turning;        // for a neighbour: in general, and if it was above a valley
+
+  void finish(bool valley) {
+    one_more = plus_one(hops);
+    if (!valley) return;
+    for (std::size_t b = 0; b < hops.size(); ++b) {
+      const unsigned penalty = straight[b] == hops[b] ? 1 : 3;
+      turning[b] = static_cast<std::uint8_t>(std::min(hops[b] + penalty, unsigned{kFar}));
+    }
+  }
+  const Bytes& from(const UpDownOrder& order, SwitchIndex neighbour, SwitchIndex self) const {
+    return order.is_valley(self) && !order.was_up(neighbour, self) ? turning : one_more;
+  }
+};
+
 // ---- with_single_tops ----
 
 class Joiner {
  public:
   Joiner(const fabric::CompactGraph& graph, const UpDownOrder& order)
-      : graph_(graph), order_(order), joined_(graph.switch_count(), false) {}
+      : graph_(graph),
+        order_(order),
+        joined_(graph.switch_count(), false),
+        valley_(graph.switch_count(), false) {}
 
   UpDownOrder run() {
+    const UpDownOrder given = order_;
     // The first switch of a component stays its top.
     std::vector<bool> seen(graph_.switch_count(), false);
     for (SwitchIndex s : order_.from_top()) {
@@ -75,6 +99,8 @@ class Joiner {
     }
     for (SwitchIndex valley = next_valley(); valley != fabric::kNoSwitch; valley = next_valley())
       turn_round(valley);
+    const auto former = given.positions();
+    order_.set_valleys(std::move(valley_), {former.begin(), former.end()});
     return order_;
   }
 
@@ -118,20 +144,38 @@ class Joiner {
     return fabric::kNoSwitch;
   }
 
-  /// Turns round every link on the ways from `valley` up to tops that are not joined, then sorts
-  /// all switches anew, the former order deciding where links do not.
+  /// Puts `valley` above everything that is above it and not joined. In each connected part of
+  /// that, the neighbour with most links to the valley becomes the top, and hops from there decide;
+  /// links to anything else stay as they are. Then sorts all switches anew, the former order
+  /// deciding where links do not.
   void turn_round(SwitchIndex valley) {
-    std::vector<bool> turned(graph_.switch_count(), false);
+    valley_[valley] = true;
+    constexpr std::uint32_t kOutside = 0xFFFFFFFF, kAbove = 0xFFFFFFFE;
+    std::vector<std::uint32_t> hops(graph_.switch_count(), kOutside);
     std::vector<SwitchIndex> above{valley};
-    turned[valley] = true;
     for (std::size_t i = 0; i < above.size(); ++i)
       for (const auto& arc : graph_.arcs(above[i]))
-        if (!turned[arc.to] && !joined_[arc.to] && order_.is_up(above[i], arc.to)) {
-          turned[arc.to] = true;
+        if (hops[arc.to] == kOutside && !joined_[arc.to] && order_.is_up(above[i], arc.to)) {
+          hops[arc.to] = kAbove;
           above.push_back(arc.to);
         }
+    std::vector<SwitchIndex> queue;
+    for (SwitchIndex top = next_part(valley, hops, kAbove); top != fabric::kNoSwitch;
+         top = next_part(valley, hops, kAbove)) {
+      hops[top] = 1;
+      queue.assign(1, top);
+      for (std::size_t i = 0; i < queue.size(); ++i)
+        for (const auto& arc : graph_.arcs(queue[i]))
+          if (hops[arc.to] == kAbove) {
+            hops[arc.to] = hops[queue[i]] + 1;
+            queue.push_back(arc.to);
+          }
+    }
+    hops[valley] = 0;
     const auto is_up = [&](SwitchIndex from, SwitchIndex to) {
-      return order_.is_up(from, to) != (turned[from] && turned[to]);
+      if (hops[from] == kOutside || hops[to] == kOutside || hops[from] == hops[to])
+        return order_.is_up(from, to);
+      return hops[to] < hops[from];
     };
 
     const auto position = order_.positions();
@@ -153,9 +197,25 @@ class Joiner {
     join_below(valley);
   }
 
+  /// The neighbour of `valley` with most links to it among those marked `above`; of equals the
+  /// lowest.
+  SwitchIndex next_part(SwitchIndex valley, const std::vector<std::uint32_t>& hops,
+                        std::uint32_t above) const {
+    std::unordered_map<SwitchIndex, std::size_t> links;
+    SwitchIndex best = fabric::kNoSwitch;
+    const auto key = [&](SwitchIndex s) { return std::pair(links[s], order_.positions()[s]); };
+    for (const auto& arc : graph_.arcs(valley)) {
+      if (hops[arc.to] != above) continue;
+      ++links[arc.to];
+      if (best == fabric::kNoSwitch || key(arc.to) > key(best)) best = arc.to;
+    }
+    return best;
+  }
+
   const fabric::CompactGraph& graph_;
   UpDownOrder order_;
   std::vector<bool> joined_;  // below the first top of its component
+  std::vector<bool> valley_;
 };
 
 }  // namespace
@@ -182,23 +242,25 @@ routes::LeastHops up_down_hops(const fabric::CompactGraph& graph, const UpDownOr
 
   // Hops to each target by steps down alone; from the bottom to the top, so that what lies below a
   // switch is known.
-  std::vector<Bytes> down(switches, filled(kFar));
-  for (std::size_t b = 0; b < targets.size(); ++b) down[targets[b]][b] = 0;
-  std::vector<Bytes> down_and_one(switches);
+  std::vector<Seen> down(switches);
+  for (std::size_t b = 0; b < targets.size(); ++b) down[targets[b]].hops[b] = 0;
   for (std::size_t i = switches; i-- > 0;) {
     const SwitchIndex s = order.from_top()[i];
-    Bytes least = down[s];
+    Seen& own = down[s];
     const auto arcs = graph.arcs(s);
-    for (std::size_t a = 0; a < arcs.size(); ++a)
-      if (!is_repeated(arcs, a) && !order.is_up(s, arcs[a].to))
-        keep_smaller(least, down_and_one[arcs[a].to]);
-    down[s] = least;
-    down_and_one[s] = one_more(least);
+    own.straight = own.hops;
+    for (std::size_t a = 0; a < arcs.size(); ++a) {
+      const SwitchIndex to = arcs[a].to;
+      if (is_repeated(arcs, a) || order.is_up(s, to)) continue;
+      keep_smaller(own.hops, down[to].from(order, s, to));
+      if (!order.was_up(s, to)) keep_smaller(own.straight, down[to].from(order, s, to));
+    }
+    own.finish(order.is_valley(s));
   }
 
   // Then from the top to the bottom. A switch that something above it descends to goes on
   // descending; any other takes the shorter of both ways, or both.
-  std::vector<Bytes> hops(switches), hops_and_one(switches);
+  std::vector<Seen> all(switches);
   std::vector<std::uint64_t> descends(switches);
   std::uint8_t longest = 0;
   for (SwitchIndex s : order.from_top()) {
@@ -209,27 +271,28 @@ routes::LeastHops up_down_hops(const fabric::CompactGraph& graph, const UpDownOr
     for (std::size_t a = 0; a < arcs.size(); ++a) {
       const SwitchIndex to = arcs[a].to;
       if (is_repeated(arcs, a) || !order.is_up(s, to)) continue;
-      keep_smaller(least, hops_and_one[to]);
-      entered |= where_equal(down_and_one[s], hops[to]) & descends[to];
+      keep_smaller(least, all[to].from(order, s, to));
+      entered |= where_equal(down[s].from(order, to, s), all[to].hops) & descends[to];
     }
-    keep_smaller(least, down[s]);
+    keep_smaller(least, down[s].hops);
     for (std::uint64_t bits = entered; bits != 0; bits &= bits - 1) {
       const auto b = static_cast<std::size_t>(std::countr_zero(bits));
-      least[b] = down[s][b];
+      least[b] = down[s].hops[b];
     }
-    hops[s] = least;
-    hops_and_one[s] = one_more(least);
+    all[s].hops = least;
+    all[s].straight = down[s].straight;
+    all[s].finish(order.is_valley(s));
     const std::uint64_t finite = ~where_equal(least, filled(kFar));
-    descends[s] = where_equal(least, down[s]) & finite;
+    descends[s] = where_equal(least, down[s].hops) & finite;
     const std::uint64_t climbs = finite & ~entered;
     for (std::size_t a = 0; a < arcs.size(); ++a) {
       const SwitchIndex to = arcs[a].to;
       if (is_repeated(arcs, a))
         result.arcs[first + a] = result.arcs[first + a - 1];
       else if (order.is_up(s, to))
-        result.arcs[first + a] = where_equal(least, hops_and_one[to]) & climbs;
+        result.arcs[first + a] = where_equal(least, all[to].from(order, s, to)) & climbs;
       else
-        result.arcs[first + a] = where_equal(least, down_and_one[to]) & descends[s];
+        result.arcs[first + a] = where_equal(least, down[to].from(order, s, to)) & descends[s];
     }
     for (std::uint64_t bits = finite; bits != 0; bits &= bits - 1)
       longest = std::max(longest, least[static_cast<std::size_t>(std::countr_zero(bits))]);
@@ -238,7 +301,7 @@ routes::LeastHops up_down_hops(const fabric::CompactGraph& graph, const UpDownOr
   result.at.assign(longest + std::size_t{1}, std::vector<std::uint64_t>(switches, 0));
   for (SwitchIndex s = 0; s < switches; ++s)
     for (std::size_t b = 0; b < targets.size(); ++b)
-      if (hops[s][b] != kFar) result.at[hops[s][b]][s] |= std::uint64_t{1} << b;
+      if (all[s].hops[b] != kFar) result.at[all[s].hops[b]][s] |= std::uint64_t{1} << b;
   return result;
 }
 

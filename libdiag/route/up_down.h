@@ -28,15 +28,27 @@ class UpDownOrder {
   bool is_up(fabric::SwitchIndex from, fabric::SwitchIndex to) const {
     return position_[to] < position_[from];
   }
+  /// What with_single_tops() did: `valley` was put above switches that were above it. `former` is
+  /// the order before it.
+  void set_valleys(std::vector<bool> valley, std::vector<std::uint32_t> former) {
+    valley_ = std::move(valley), former_ = std::move(former);
+  }
+  bool is_valley(fabric::SwitchIndex s) const { return !valley_.empty() && valley_[s]; }
+  /// Before the valleys were put where they are.
+  bool was_up(fabric::SwitchIndex from, fabric::SwitchIndex to) const {
+    return former_.empty() ? is_up(from, to) : former_[to] < former_[from];
+  }
 
  private:
   std::vector<fabric::SwitchIndex> from_top_;
   std::vector<std::uint32_t> position_;
+  std::vector<bool> valley_;
+  std::vector<std::uint32_t> former_;
 };
 
 /// The same order with as few links turned round as it takes for every component to have a single
 /// top, so that every switch reaches every other. Two tops reach each other only through something
-/// below both; that switch is put above one of them, together with what lies between:
+/// below both, a valley; that is put above one of them, with what lies between:
 ///
 ///      A   B            A
 ///      |\ /|            |\.
@@ -47,7 +59,9 @@ UpDownOrder with_single_tops(const fabric::CompactGraph& graph, const UpDownOrde
 
 /// The arcs on the shortest up*/down* paths towards each target of a batch, such that tables made
 /// of any choice among them never descend and then climb. A switch that a packet may enter
-/// descending goes on descending, even where its own way would be shorter over a climb.
+/// descending goes on descending, even where its own way would be shorter over a climb. A way that
+/// turns in a valley, which often is a leaf, counts as two hops longer: CAs' packets stay clear of
+/// it where they can.
 routes::LeastHops up_down_hops(const fabric::CompactGraph& graph, const UpDownOrder& order,
                                std::span<const fabric::SwitchIndex> targets);
 
