@@ -12,6 +12,10 @@ namespace {
 constexpr std::array kEngines{
     EngineEntry{"minhop", "fewest hops, loads even; may form credit loops where links form cycles",
                 minhop},
+    EngineEntry{"dfp",
+                "fewest hops, no credit loop, lanes by turn: Dragonfly+ and other networks with "
+                "short paths",
+                dfp},
     EngineEntry{"dor",
                 "fewest hops, lowest port first; free of credit loops on meshes cabled alike", dor},
     EngineEntry{"updn", "up towards the roots, then down: free of credit loops on any fabric",

@@ -15,10 +15,10 @@ SlToVlRow SlToVlRow::modulo(unsigned vls) {
 void SlToVl::set(fabric::SwitchIndex s, std::uint8_t in, std::uint8_t out, const SlToVlRow& row) {
   auto at = std::find(palette_.begin(), palette_.end(), row);
   if (at == palette_.end()) {
-    assert(palette_.size() < 256);
+    assert(palette_.size() < 65536);
     at = palette_.insert(at, row);
   }
-  which_[(s * stride_ + in) * stride_ + out] = static_cast<std::uint8_t>(at - palette_.begin());
+  which_[(s * stride_ + in) * stride_ + out] = static_cast<std::uint16_t>(at - palette_.begin());
 }
 
 unsigned data_vls(const fabric::Fabric& fabric, const fabric::CompactGraph& graph, unsigned limit) {

@@ -72,7 +72,7 @@ class SlToVl {
   std::uint8_t vl(fabric::SwitchIndex s, std::uint8_t in, std::uint8_t out, Sl sl) const {
     return row(s, in, out).vl[sl.value];
   }
-  /// Precondition: not uniform(); at most 256 different rows.
+  /// Precondition: not uniform(); at most 65,536 different rows.
   void set(fabric::SwitchIndex s, std::uint8_t in, std::uint8_t out, const SlToVlRow& row);
   /// What CA and router ports (and switch ports 0) use to send.
   const SlToVlRow& injection() const { return palette_.front(); }
@@ -83,7 +83,7 @@ class SlToVl {
  private:
   std::vector<SlToVlRow> palette_{SlToVlRow{}};  // [0]: where nothing else was set, and injection
   std::size_t stride_{0};
-  std::vector<std::uint8_t> which_;
+  std::vector<std::uint16_t> which_;
 };
 
 struct Lanes {
