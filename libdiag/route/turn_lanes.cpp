@@ -15,7 +15,7 @@ constexpr std::uint8_t kNone = 0xFF;
 constexpr unsigned kTriesMax = 256;
 /// Paths with more links between switches than this have too many turns to try.
 constexpr std::size_t kLongestPath = 6;
-/// Channels that may be looked at for one number of lanes before it is given up.
+/// Channels that may be looked at with one number of lanes before it is given up.
 constexpr std::uint64_t kWorkMax = 20'000'000;
 
 /// A graph that never closes a cycle: nodes are kept in an order that all edges follow, and a new
@@ -201,14 +201,13 @@ class Attempt {
 
   /// The SL of the pair; nullopt when there is none.
   std::optional<unsigned> place(const Pair& pair) {
-    for (unsigned sl = 0; sl < kSlsMax && work() < kWorkMax; ++sl) {
+    for (unsigned sl = 0; sl < kSlsMax && graph_.work() < kWorkMax; ++sl) {
       if (sl == lane_.size()) lane_.emplace_back(channels_.size() * ranks_, kNone);
       if (place(pair, sl)) return sl;
     }
     return std::nullopt;
   }
 
-  std::uint64_t work() const { return graph_.work(); }
   /// The lane in which packets of an SL enter the first link.
   unsigned entry(unsigned sl) const { return sl % lanes_; }
   /// kNone where no path of this SL takes the turn.
@@ -306,6 +305,32 @@ routes::Lanes tables_of(const fabric::CompactGraph& graph, const Channels& chann
   return lanes;
 }
 
+/// All pairs with a given number of lanes.
+struct Placement {
+  Placement(const fabric::CompactGraph& graph, const Channels& channels,
+            const std::vector<Pair>& pairs, unsigned lanes)
+      : attempt(graph, channels, lanes), sls(graph.switch_count(), Sl{0}), vls(lanes) {
+    for (const Pair& pair : pairs) {
+      const auto sl = attempt.place(pair);
+      if (!sl) {
+        stuck = pair.a;
+        return;
+      }
+      sls.set(pair.a, pair.b, Sl{static_cast<std::uint8_t>(*sl)});
+      sl_count = std::max(sl_count, *sl + 1);
+    }
+  }
+  TurnLanes result(const fabric::CompactGraph& graph, const Channels& channels) const {
+    return {tables_of(graph, channels, attempt, sl_count == 1 ? routes::PathSls() : sls, sl_count),
+            vls};
+  }
+
+  Attempt attempt;
+  routes::PathSls sls;
+  unsigned vls, sl_count{1};
+  std::optional<SwitchIndex> stuck;  // a path from here found no lane
+};
+
 }  // namespace
 
 std::variant<TurnLanes, NoLane> lanes_by_turn(const fabric::CompactGraph& graph,
@@ -315,27 +340,13 @@ std::variant<TurnLanes, NoLane> lanes_by_turn(const fabric::CompactGraph& graph,
   if (one_lane_does(graph, channels, walker)) return TurnLanes{};
   const std::vector<Pair> pairs = all_pairs(graph, walker);
   if (pairs.front().longest > kLongestPath) return NoLane{pairs.front().a, true};
-  NoLane why;
-  for (unsigned vls = 2; vls <= vls_max; ++vls) {
-    Attempt attempt(graph, channels, vls);
-    routes::PathSls sls(graph.switch_count(), Sl{0});
-    unsigned sl_count = 1;
-    bool all = true;
-    for (const Pair& pair : pairs) {
-      const auto sl = attempt.place(pair);
-      if (!sl) {
-        why.at = pair.a;
-        all = false;
-        break;
-      }
-      sls.set(pair.a, pair.b, Sl{static_cast<std::uint8_t>(*sl)});
-      sl_count = std::max(sl_count, *sl + 1);
-    }
-    if (!all) continue;
-    if (sl_count == 1) sls = routes::PathSls();
-    return TurnLanes{tables_of(graph, channels, attempt, sls, sl_count), vls};
-  }
-  return why;
+  // Where all lanes there are do not do, fewer need not be tried: such fabrics are the slow ones.
+  const Placement widest(graph, channels, pairs, vls_max);
+  if (widest.stuck) return NoLane{*widest.stuck, false};
+  for (unsigned vls = 2; vls < vls_max; ++vls)
+    if (Placement placement(graph, channels, pairs, vls); !placement.stuck)
+      return placement.result(graph, channels);
+  return widest.result(graph, channels);
 }
 
 }  // namespace ib::route
