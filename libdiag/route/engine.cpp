@@ -24,6 +24,9 @@ constexpr std::array kEngines{
     EngineEntry{"torus-2QoS",
                 "tori and meshes of up to three dimensions; no credit loops, two levels of service",
                 torus_2qos},
+    EngineEntry{"sssp", "fewest hops, loads even along whole paths; may form credit loops", sssp},
+    EngineEntry{"dfsssp", "sssp whose credit loops are taken apart by several VLs", dfsssp},
+    EngineEntry{"lash", "one shortest path for two switches, few VLs, no credit loops", lash},
 };
 
 }  // namespace

@@ -32,4 +32,12 @@ Result<Routes> torus_2qos(const Request& request);
 /// one SL for everybody. An error when the paths need more VLs than there are.
 Result<Routes> dfp(const Request& request);
 
+/// Fewest hops, and of those ways the one on whose links there is least. No promise about
+/// deadlocks.
+Result<Routes> sssp(const Request& request);
+/// The same with as many VLs as free it from deadlocks; pairs are dealt over all there are.
+Result<Routes> dfsssp(const Request& request);
+/// One way of fewest hops from switch to switch, on as few VLs as free it from deadlocks.
+Result<Routes> lash(const Request& request);
+
 }  // namespace ib::route

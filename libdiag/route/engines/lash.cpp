@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Layered shortest paths: one way of fewest hops for each ordered pair of switches, parallel links
+// as one, and as few layers as it takes for none to have a cycle.
+#include "libdiag/route/engines/engines.h"
+#include "libdiag/route/engines/layered.h"
+
+namespace ib::route {
+
+Result<Routes> lash(const Request& request) {
+  const unsigned start = request.options.lash_start_vl;
+  if (start >= request.vls)
+    return too_few_vls("lash", request, 1,
+                       request.graph->switch_count() > 0 ? 0 : fabric::kNoSwitch, start);
+  const Targets targets(request);
+  const auto grid = find_grid(*request.graph);
+  WayOptions options;
+  options.grain = Grain::Leaf;
+  options.grid = grid ? &*grid : nullptr;
+  const Ways ways = find_ways(request, targets, options);
+  const Layers layers =
+      assign_layers(request, targets, ways, {request.vls - start, false, options.grid});
+  if (layers.needed > request.vls - start)
+    return too_few_vls("lash", request, layers.needed, layers.crossing, start);
+  return layered_routes("lash", request, targets, ways, layers, start);
+}
+
+}  // namespace ib::route

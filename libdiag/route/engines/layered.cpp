@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/engines/layered.h"
+
+#include <fmt/format.h>
+
+#include "libdiag/routes/names.h"
+
+namespace ib::route {
+namespace {
+
+routes::PathSls shifted(const routes::PathSls& sls, std::size_t switches, unsigned by) {
+  routes::PathSls result(switches, Sl{0});
+  for (fabric::SwitchIndex a = 0; a < switches; ++a)
+    for (fabric::SwitchIndex b = 0; b <= a; ++b)
+      result.set(a, b, Sl{static_cast<std::uint8_t>(sls.at(a, b).value + by)});
+  return result;
+}
+
+}  // namespace
+
+Routes layered_routes(std::string_view engine, const Request& request, const Targets& targets,
+                      const Ways& ways, const Layers& layers, unsigned first_vl) {
+  Routes result;
+  result.engine = engine;
+  result.lfts = tables_from(request, targets, ways);
+  result.promises_deadlock_freedom = true;
+  result.vls_used = static_cast<std::uint8_t>(first_vl + layers.used);
+  result.multicast = layers.multicast;
+  if (result.vls_used > 1) {
+    const std::size_t switches = request.graph->switch_count();
+    result.lanes.sls = layers.used == 1 ? routes::PathSls(Sl{static_cast<std::uint8_t>(first_vl)})
+                       : first_vl == 0  ? layers.sls
+                                        : shifted(layers.sls, switches, first_vl);
+    result.lanes.sl_to_vl = routes::SlToVl(routes::SlToVlRow::modulo(request.vls));
+    result.multicast.sl = Sl{static_cast<std::uint8_t>(layers.multicast.sl.value + first_vl)};
+  }
+  if (layers.switch_pairs_left_out > 0)
+    result.notes.push_back(fmt::format(
+        "{}: {} pairs of switches of which one has no CA fit no layer and use the first", engine,
+        layers.switch_pairs_left_out));
+  return result;
+}
+
+tl::unexpected<Error> too_few_vls(std::string_view engine, const Request& request, unsigned needed,
+                                  fabric::SwitchIndex crossing, unsigned first_vl) {
+  const std::string place =
+      crossing == fabric::kNoSwitch
+          ? std::string()
+          : fmt::format(" for routes through switch {}",
+                        routes::switch_name(*request.fabric, *request.graph, crossing));
+  const unsigned have = request.vls > first_vl ? request.vls - first_vl : 0;
+  return fail(
+      ErrorKind::NotFound,
+      fmt::format(
+          "{} needs {} VLs{} and has {}{}", engine,
+          needed > have + 1 ? fmt::format("{}", needed) : fmt::format("at least {}", have + 1),
+          place, have, first_vl == 0 ? "" : fmt::format(" from VL {} on", first_vl)));
+}
+
+}  // namespace ib::route
