@@ -21,10 +21,11 @@ std::string_view trouble_name(Trouble::Kind kind) {
   return "trouble";
 }
 
-void Observed::update_port(fabric::PortRef p, const std::byte* answer) {
+void Observed::update_port(fabric::PortRef p, const std::byte* answer, const wire::PortInfo& info) {
   ObservedPort& seen = port(p);
-  seen.assign(answer);
-  const wire::PortInfo& info = seen.info;
+  std::copy_n(answer, seen.bytes.size(), seen.bytes.begin());
+  seen.info = info;
+  seen.known = true;
   fabric::Port& out = fabric.port(p);
   out.present = true;
   out.state = info.port_state;

@@ -36,12 +36,6 @@ struct ObservedPort {
   bool fdr10{false};     // the vendor attribute says FDR10 is active
   std::array<std::byte, 64> bytes{};
   wire::PortInfo info;
-
-  void assign(const std::byte* answer) {
-    std::copy_n(answer, bytes.size(), bytes.begin());
-    info = wire::decode<wire::PortInfo>(bytes.data());
-    known = true;
-  }
 };
 
 /// Something that kept a node, or a port of it, from being observed.
@@ -87,8 +81,8 @@ struct Observed {
     const auto& o = port(p);
     return o.known ? &o.info : nullptr;
   }
-  /// Puts a PortInfo answer in its place, here and in `fabric`.
-  void update_port(fabric::PortRef p, const std::byte* answer);
+  /// Puts a PortInfo answer, as bytes and decoded, in its place, here and in `fabric`.
+  void update_port(fabric::PortRef p, const std::byte* answer, const wire::PortInfo& info);
 };
 
 }  // namespace ib::discover

@@ -164,25 +164,24 @@ struct Sweep::Impl {
   }
 
   mad::Request make_request(const Todo& t) {
-    const Key& key = t.key;
-    mad::DirectedRoute route;
-    std::uint64_t target = 1;
-    Guid guid{0};
-    Duration hint{0};
-    if (key.at.node != kNoNode) {
-      const ObservedNode& n = seen.nodes[key.at.node];
-      const bool through = key.ask == Ask::Probe || key.ask == Ask::Recheck;
-      route = through ? n.route.extended(key.at.port) : n.route;
-      target = through ? mix(n.info.node_guid.value, key.at.port) : n.info.node_guid.value;
-      if (!through) guid = n.info.node_guid;
-      if (!through) hint = progress[key.at.node].hint;
-    }
-    auto request = mad::smp_request(options.cookie_base + to_cookie(key), target, route,
-                                    wire::Method::Get, attribute_of(key.ask), t.modifier,
-                                    options.m_key ? options.m_key(guid) : 0);
-    request.resp_time_hint = hint;
     ++in_flight;
-    return request;
+    const Key& key = t.key;
+    if (key.at.node == kNoNode) return make_request(t, 1, Guid{0}, {});
+    const ObservedNode& n = seen.nodes[key.at.node];
+    const std::uint64_t guid = n.info.node_guid.value;
+    if (key.ask != Ask::Probe && key.ask != Ask::Recheck) {
+      auto request = make_request(t, guid, n.info.node_guid, n.route);
+      request.resp_time_hint = progress[key.at.node].hint;
+      return request;
+    }
+    // Who is behind the port is not known, so the port stands for it.
+    return make_request(t, mix(guid, key.at.port), Guid{0}, n.route.extended(key.at.port));
+  }
+  mad::Request make_request(const Todo& t, std::uint64_t target, Guid guid,
+                            const mad::DirectedRoute& route) const {
+    return mad::smp_request(options.cookie_base + to_cookie(t.key), target, route,
+                            wire::Method::Get, attribute_of(t.key.ask), t.modifier,
+                            options.m_key ? options.m_key(guid) : 0);
   }
 
   std::vector<mad::Request> take_requests() {
@@ -490,7 +489,7 @@ struct Sweep::Impl {
       quarantine(n, Trouble::Kind::Garbage, key, fmt::format("port {}: {}", key.at.port, wrong));
       return;
     }
-    seen.update_port(key.at, bytes);
+    seen.update_port(key.at, bytes, info);
     seen.port(key.at).extended = key.ask == Ask::PortInfoExt;
     const bool knows_extended = (info.capability_mask & wire::port_cap::kExtendedSpeeds) != 0;
     if (!is_switch || key.at.port == 0) progress[n].hint = resp_time(info.resp_time_value);

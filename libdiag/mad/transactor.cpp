@@ -15,12 +15,12 @@
 #include <cassert>
 #include <deque>
 #include <queue>
-#include <unordered_map>
 #include <vector>
 
 #include "libdiag/mad/congestion_window.h"
 #include "libdiag/mad/describe.h"
 #include "libdiag/mad/round_trip.h"
+#include "libdiag/mad/target_index.h"
 
 namespace ib::mad {
 namespace {
@@ -47,6 +47,8 @@ class Fifo {
   std::size_t size() const { return items_.size() - head_; }
   T& front() { return items_[head_]; }
   void push(T item) { items_.push_back(std::move(item)); }
+  /// One more at the end, to be filled in place.
+  T& add() { return items_.emplace_back(); }
   T pop() {
     T item = std::move(items_[head_++]);
     if (head_ == items_.size()) {
@@ -142,14 +144,6 @@ std::uint64_t key_of(const Request& request) {
                                                               : request.target_key;
 }
 
-struct KeyHash {
-  std::size_t operator()(std::uint64_t key) const {
-    key ^= key >> 32;
-    key *= 0x9E3779B97F4A7C15ULL;
-    return static_cast<std::size_t>(key ^ (key >> 29));
-  }
-};
-
 }  // namespace
 
 struct Transactor::Impl {
@@ -157,7 +151,6 @@ struct Transactor::Impl {
     options.window_per_target = std::max(options.window_per_target, 1U);
     options.attempts_min = std::max<std::uint8_t>(options.attempts_min, 1);
     options.attempts_known = std::max(options.attempts_known, options.attempts_min);
-    target_of.reserve(1024);
   }
 
   TransactorOptions options;
@@ -176,9 +169,9 @@ struct Transactor::Impl {
   std::vector<Slot> slots;
   Fifo<Index> free_slots;  // first freed, first used: a TID comes back as late as possible
   Fifo<Index> ghosts;
-  std::vector<Target> targets;
+  std::deque<Target> targets;
   std::vector<Index> free_targets;
-  std::unordered_map<std::uint64_t, Index, KeyHash> target_of;
+  TargetIndex target_of;
   Fifo<Index> ready;                              // targets with something to send
   Fifo<std::pair<Index, std::uint32_t>> retries;  // entries to repeat, with their generation
   Fifo<Completion> completions;
@@ -276,12 +269,9 @@ struct Transactor::Impl {
   }
 
   Index target_for(std::uint64_t key) {
-    const auto [at, is_new] = target_of.try_emplace(key, kNone);
-    if (!is_new) return at->second;
-    if (free_targets.empty() && targets.size() >= kTargetsKept) {
-      forget_idle_targets();
-    }
-    Index t;
+    if (free_targets.empty() && targets.size() >= kTargetsKept) forget_idle_targets();
+    Index& t = target_of.at(key);
+    if (t != kNone) return t;
     if (free_targets.empty()) {
       targets.emplace_back();
       t = static_cast<Index>(targets.size() - 1);
@@ -290,17 +280,15 @@ struct Transactor::Impl {
       free_targets.pop_back();
     }
     targets[t].key = key;
-    target_of[key] = t;
     return t;
   }
 
   void forget_idle_targets() {
     for (Index t = 0; t < targets.size(); ++t) {
       Target& target = targets[t];
-      const auto at = target_of.find(target.key);
-      if (at == target_of.end() || at->second != t) continue;  // free already
+      if (target_of.find(target.key) != t) continue;  // free already
       if (!target.in_flight.empty() || target.queue_head != kNone || target.in_ready) continue;
-      target_of.erase(at);
+      target_of.erase(target.key);
       const Instant in_heap = target.in_heap;
       target = Target{};
       target.in_heap = in_heap;
@@ -439,11 +427,10 @@ struct Transactor::Impl {
 
   void complete_with_error(Index e, Error error) {
     Entry& entry = entries[e];
-    Completion completion;
+    Completion& completion = completions.add();
     completion.cookie = entry.request.cookie;
     completion.reply = tl::unexpected<Error>(std::move(error));
     completion.attempts = entry.attempts;
-    completions.push(std::move(completion));
   }
 
   Error no_answer(Instant now, const Entry& entry) const {
@@ -597,12 +584,11 @@ struct Transactor::Impl {
     }
     ++counters.replies;
     const Duration round_trip = now - slot.sent;
-    Completion completion;
+    Completion& completion = completions.add();
     completion.cookie = entries[e].request.cookie;
     completion.reply = packet;
     completion.round_trip = round_trip;
     completion.attempts = entries[e].attempts;
-    completions.push(std::move(completion));
 
     const bool was_spurious = slot.ordinal < entries[e].attempts;
     Target& target = targets[slot.target];
