@@ -102,12 +102,15 @@ struct Apply::Impl {
   bool restarted{false};
   std::vector<Failure> failures;
   std::vector<std::uint16_t> mft_blocks;
-  std::set<PortRef> read_again;    // ports to be read before their node's next step
-  std::set<PortRef> acknowledged;  // a Set of this port's wanted fields was answered
+  std::vector<SwitchTables*> tables_of;  // by node, in `known`; of managed switches only
+  std::set<PortRef> read_again;          // ports to be read before their node's next step
+  std::vector<bool> acknowledged;        // by port index: a Set of its wanted fields was answered
 
   Impl(std::shared_ptr<const Desired> d, Observed& o, Known& k, ApplyOptions opt)
       : desired(std::move(d)), seen(o), known(k), options(std::move(opt)) {
     cursors.resize(seen.nodes.size());
+    tables_of.resize(seen.nodes.size(), nullptr);
+    acknowledged.resize(seen.ports.size(), false);
     prepare_tables();
     prepare_multicast();
     begin(Phase::Read);
@@ -122,7 +125,7 @@ struct Apply::Impl {
     return desired->routing->lfts.lid_count() / kLftBlock +
            (desired->routing->lfts.lid_count() % kLftBlock ? 1 : 0);
   }
-  SwitchTables& tables(NodeIndex n) { return known.tables[seen.fabric.node(n).guid]; }
+  SwitchTables& tables(NodeIndex n) { return *tables_of[n]; }
 
   /// Never programmed, or rebooted since. The top alone does not say so: a switch that reboots
   /// between a sweep and the Sets gets its top all the same. It has lost its LID too, or at least
@@ -144,7 +147,8 @@ struct Apply::Impl {
   void prepare_tables() {
     for (NodeIndex n = 0; n < seen.nodes.size(); ++n) {
       if (!desired->node_managed[n] || switch_of(n) == kNoSwitch) continue;
-      SwitchTables& t = tables(n);
+      SwitchTables& t = known.tables[seen.fabric.node(n).guid];
+      tables_of[n] = &t;
       const bool cold = lost_its_tables(n);
       // A port that changed may be all that is left to see of a reboot in the middle of the last
       // Sets: what was known then is read again.
@@ -287,7 +291,7 @@ struct Apply::Impl {
     if (!want.managed || !port.known) return false;
     if (want.restart) return true;
     PortWant asked = want;
-    if (acknowledged.contains(p)) asked.reregister = false;
+    if (acknowledged[i]) asked.reregister = false;
     if (satisfied(asked, port.info)) return false;
     if (asked.reregister) return true;
     const auto it = known.stubborn.find({seen.fabric.node(p.node).guid, p.port});
@@ -439,7 +443,7 @@ struct Apply::Impl {
         const std::size_t i = seen.port_index(p);
         std::copy(seen.ports[i].bytes.begin(), seen.ports[i].bytes.end(), mad.data());
         PortWant want = desired->ports[i];
-        if (acknowledged.contains(p)) want.reregister = false;
+        if (acknowledged[i]) want.reregister = false;
         write_wanted(want, mad.data());
         ib::wire::View<PortInfo> view(mad.data());
         if (phase == Phase::Settle && want.restart) {
@@ -575,10 +579,11 @@ struct Apply::Impl {
       note(key, false, "answered with a PortInfo whose " + wrong);
       return;
     }
-    seen.update_port(p, mad.data());
+    seen.update_port(p, mad.data(), info);
     if (key.kind == Kind::GetPort) return;
-    acknowledged.insert(p);
-    PortWant want = desired->ports[seen.port_index(p)];
+    const std::size_t i = seen.port_index(p);
+    acknowledged[i] = true;
+    PortWant want = desired->ports[i];
     want.reregister = false;
     const std::pair who{seen.fabric.node(p.node).guid, p.port};
     if (satisfied(want, info)) {

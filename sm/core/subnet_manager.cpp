@@ -66,8 +66,8 @@ struct SubnetManager::Impl {
   std::unique_ptr<LightSweep> looking;
   bool only_multicast{false};  // `applying` serves memberships, not a sweep
 
-  // What is known.
-  Observed seen;
+  // What is known. Shared with the snapshot between sweeps; unshare() before anything changes it.
+  std::shared_ptr<Observed> seen{std::make_shared<Observed>()};
   apply::Known known;
   std::shared_ptr<const plan::Desired> desired;
   plan::StoredLids stored;
@@ -238,7 +238,7 @@ struct SubnetManager::Impl {
   void end_sweep(Instant now) {
     Observed found = sweep->take_observed();
     sweep.reset();
-    culprits.identify(found, seen);
+    culprits.identify(found, *seen);
     silent_switches.clear();  // those of this sweep are in its troubles
     plan::PlanRequest request;
     request.observed = &found;
@@ -259,14 +259,14 @@ struct SubnetManager::Impl {
       r.missing = 1;
       r.lines.push_back("missing: " + planned.error().message);
       // What was known before still belongs to what was desired then.
-      if (!desired) seen = std::move(found);
+      if (!desired) seen = std::make_shared<Observed>(std::move(found));
       finish(now, std::move(r));
       return;
     }
-    seen = std::move(found);
+    seen = std::make_shared<Observed>(std::move(found));
     // The others are in the report.
-    for (const Trouble& t : seen.troubles)
-      if (concerns_managed(*planned, seen, t)) log_trouble(t);
+    for (const Trouble& t : seen->troubles)
+      if (concerns_managed(*planned, *seen, t)) log_trouble(t);
     for (const std::string& line : planned->alarms) log(LogLevel::Warning, "plan", line);
     for (const std::string& line : planned->notes) log(LogLevel::Info, "plan", line);
     remember_lids(*planned, request.options.reassign_lids);
@@ -302,7 +302,12 @@ struct SubnetManager::Impl {
     o.after_sweep = !multicast;
     only_multicast = multicast;
     published_before_active = multicast;
-    applying = std::make_unique<apply::Apply>(desired, seen, known, std::move(o));
+    unshare();
+    applying = std::make_unique<apply::Apply>(desired, *seen, known, std::move(o));
+  }
+
+  void unshare() {
+    if (snapshot && snapshot->observed == seen) seen = std::make_shared<Observed>(*seen);
   }
 
   void before_activation(Instant) {
@@ -314,13 +319,13 @@ struct SubnetManager::Impl {
   void publish(bool up) {
     auto s = std::make_shared<Snapshot>();
     s->generation = ++generation;
-    seen.fabric.reindex();  // answers to Sets changed LIDs
-    s->observed = std::make_shared<const Observed>(seen);
+    seen->fabric.reindex();  // answers to Sets changed LIDs
+    s->observed = applying ? std::make_shared<Observed>(*seen) : seen;
     s->routing = desired->program_lfts || !snapshot ? desired->routing : snapshot->routing;
     s->sm_port = desired->sm_port;
     s->sm_lid = desired->sm_lid;
     s->sm_sl = options.plan.sm_sl.value_or(ib::Sl{});
-    s->sm_port_guid = seen.fabric.port(desired->sm_port).guid;
+    s->sm_port_guid = seen->fabric.port(desired->sm_port).guid;
     s->subnet_prefix = options.plan.subnet_prefix;
     s->subnet_timeout = options.plan.subnet_timeout;
     s->packet_life_time = options.plan.packet_life_time;
@@ -341,9 +346,9 @@ struct SubnetManager::Impl {
       return;
     }
     sa_state_lost = false;
-    Report report = make_report(*desired, seen, failures);
+    Report report = make_report(*desired, *seen, failures);
     const bool moved = std::ranges::any_of(
-        seen.troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Moved; });
+        seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Moved; });
     if ((report.missing > 0 || links_restarted || moved) && ++round < options.rounds) {
       // Once more at once, before anything is said: a loss or a change in the middle is no verdict.
       want_sweep(links_restarted ? now + std::chrono::milliseconds(200) : now,
@@ -384,7 +389,7 @@ struct SubnetManager::Impl {
     if (!desired) return;
     ++counters.light_sweeps;
     looking =
-        std::make_unique<LightSweep>(seen, desired->node_managed, silent_switches, kOwnerLook);
+        std::make_unique<LightSweep>(*seen, desired->node_managed, silent_switches, kOwnerLook);
   }
 
   void end_look(Instant now) {
@@ -406,7 +411,7 @@ struct SubnetManager::Impl {
     multicast_at = kNever;
     if (!desired) return;
     auto next = std::make_shared<plan::Desired>(*desired);
-    plan::want_multicast(*next, seen, groups);
+    plan::want_multicast(*next, *seen, groups);
     desired = std::move(next);
     begin_apply(true);
   }
@@ -414,17 +419,17 @@ struct SubnetManager::Impl {
   // ---- other subnet managers
 
   void ask_other_sms(Instant now) {
-    for (NodeIndex n = 0; n < seen.nodes.size(); ++n) {
-      for (unsigned i = 0; i <= seen.fabric.node(n).num_ports; ++i) {
+    for (NodeIndex n = 0; n < seen->nodes.size(); ++n) {
+      for (unsigned i = 0; i <= seen->fabric.node(n).num_ports; ++i) {
         const PortRef p{n, static_cast<std::uint8_t>(i)};
-        const auto* info = seen.port_info(p);
-        if (info == nullptr || p == seen.local_port) continue;
-        if (seen.fabric.node(n).is_switch() && i != 0) break;
+        const auto* info = seen->port_info(p);
+        if (info == nullptr || p == seen->local_port) continue;
+        if (seen->fabric.node(n).is_switch() && i != 0) break;
         if ((info->capability_mask & ib::wire::port_cap::kIsSm) == 0) continue;
         const ib::mad::Cookie cookie = kOwnerSmInfo + (static_cast<ib::mad::Cookie>(i) << 32) + n;
         transactor.submit(now,
-                          ib::mad::smp_request(cookie, seen.nodes[n].info.node_guid.value ^ 0x5151,
-                                               seen.nodes[n].route, ib::wire::Method::Get,
+                          ib::mad::smp_request(cookie, seen->nodes[n].info.node_guid.value ^ 0x5151,
+                                               seen->nodes[n].route, ib::wire::Method::Get,
                                                ib::wire::attr::kSmInfo, 0));
       }
     }
@@ -467,7 +472,7 @@ struct SubnetManager::Impl {
       return;
     }
     SmIdentity us;
-    us.guid = desired ? seen.fabric.port(desired->sm_port).guid : ib::Guid{};
+    us.guid = desired ? seen->fabric.port(desired->sm_port).guid : ib::Guid{};
     us.priority = options.priority;
     us.sm_key = options.sm_key;
     us.act_count = static_cast<std::uint32_t>(transactor.counters().sends);
@@ -566,6 +571,6 @@ const Counters& SubnetManager::counters() const { return impl_->counters; }
 const ib::mad::TransactorCounters& SubnetManager::mad_counters() const {
   return impl_->transactor.counters();
 }
-const Observed& SubnetManager::observed() const { return impl_->seen; }
+const Observed& SubnetManager::observed() const { return *impl_->seen; }
 
 }  // namespace sm::core

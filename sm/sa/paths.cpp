@@ -45,7 +45,9 @@ Paths::Paths(SnapshotPtr snapshot) : snapshot_(std::move(snapshot)) {
     for (unsigned p = 0; p <= node.num_ports; ++p)
       links_.push_back(link_of({n, static_cast<std::uint8_t>(p)}));
   }
-  by_lid_.assign(std::size_t{ib::kLidUnicastMax.value} + 1, 0);
+  unsigned lids = 0;  // one past the last
+  for (const EndPort& e : end_ports_) lids = std::max(lids, e.lid.value + e.lid_count());
+  by_lid_.assign(std::min(lids, ib::kLidUnicastMax.value + 1U), 0);
   for (std::uint32_t i = 0; i < end_ports_.size(); ++i) {
     const auto& e = end_ports_[i];
     for (unsigned l = e.lid.value; l < e.lid.value + e.lid_count() && l < by_lid_.size(); ++l)
