@@ -31,6 +31,11 @@ class Reader {
       ++number_;
       if (!read_line()) return tl::unexpected<Error>(std::move(error_));
     }
+    if (open_)
+      return fail(ErrorKind::Usage,
+                  fmt::format("{}:{}:1: expected '... lids dumped' below the {} rows of switch {}, "
+                              "got end of file",
+                              file_, number_ + 1, rows_read_, to_string(tables_[current_].guid)));
     return std::move(tables_);
   }
 
@@ -67,7 +72,10 @@ class Reader {
   }
 
   bool read_line() {
-    if (starts("0x")) return read_row();
+    if (starts("0x")) {
+      ++rows_read_;
+      return read_row();
+    }
     if (starts("Unicast lids [")) return read_header(14, Rows::Unicast);
     if (starts("Multicast mlids [")) return read_header(17, Rows::MulticastColumns);
     if (starts("dump_ucast_routes: Switch ")) return read_switch(26, Rows::Fdb);
@@ -77,10 +85,11 @@ class Reader {
       return true;
     }
     const std::string_view text = trim(line_);
+    if (text.ends_with("lids dumped")) return read_trailer();
     const bool known = text.empty() || text.front() == '#' || text.front() == '-' ||
-                       text.ends_with("lids dumped") || text.starts_with("LID    :") ||
-                       text.starts_with("Lid  Out") || text.starts_with("Port     Info") ||
-                       text == "MLid" || text.starts_with("Ports:") ||
+                       text.starts_with("LID    :") || text.starts_with("Lid  Out") ||
+                       text.starts_with("Port     Info") || text == "MLid" ||
+                       text.starts_with("Ports:") ||
                        text.starts_with("Switch multicast mlid capability") ||
                        (starts("            ") && rows_ == Rows::MulticastColumns);
     return known || expected(0, "the header or a row of a forwarding table");
@@ -110,9 +119,24 @@ class Reader {
     table.address = address;
     table.name = name;
     rows_ = rows;
+    rows_read_ = 0;
+    open_ = true;
     if (rows == Rows::Unicast && table.lft.size() < last + 1) table.lft.resize(last + 1, kNoPort);
     if (rows == Rows::MulticastColumns && last + 1 >= kLidMulticastMin.value)
       table.multicast_cap = static_cast<std::uint16_t>(last + 1 - kLidMulticastMin.value);
+    return true;
+  }
+
+  /// "38 valid lids dumped": how many rows there must have been. Without "valid" opensm counts LIDs
+  /// that nobody has, too, and has no row for them.
+  bool read_trailer() {
+    std::size_t at = 0;
+    std::uint64_t count = 0;
+    if (!number(at, ~std::uint64_t{0}, count, 10)) return expected(0, "a number of LIDs");
+    const bool exact = line_.find("valid") != std::string_view::npos;
+    if (open_ && (exact ? count != rows_read_ : count < rows_read_))
+      return expected(0, fmt::format("the number of the rows above it, {}", rows_read_));
+    open_ = false;
     return true;
   }
 
@@ -123,6 +147,7 @@ class Reader {
       return expected(begin, "a GUID");
     table_of(Guid{guid});
     rows_ = rows;
+    open_ = false;
     return true;
   }
 
@@ -237,6 +262,8 @@ class Reader {
   std::string_view text_, file_, line_;
   std::size_t number_{0};
   Rows rows_{Rows::None};
+  std::size_t rows_read_{0};  // since the header
+  bool open_{false};          // a table that says at its end how many rows it has, and has not yet
   std::vector<SwitchTables> tables_;
   std::map<Guid, std::size_t> index_;
   std::size_t current_{0};

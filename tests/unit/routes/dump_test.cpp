@@ -207,6 +207,28 @@ TEST(Dump, SaysWhereABadFileIsBad) {
             "f:4:14: expected a port number, got 'Z'");
 }
 
+TEST(Dump, AFileCutBetweenRowsIsNoticedWhereTheFormatCanShowIt) {
+  const std::string header = "Unicast lids [0x0-0x4] of switch Lid 1 guid 0x10 (a):\n";
+  const std::string rows = "0x0001 001 : x\n0x0002 002 : y\n";
+  EXPECT_TRUE(read_tables(header + rows + "2 valid lids dumped \n", "f"));
+  EXPECT_TRUE(read_tables(header + "0 valid lids dumped \n", "f"));
+  const auto cut = read_tables(header + rows, "f");
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().message,
+            "f:4:1: expected '... lids dumped' below the 2 rows of switch 0x0000000000000010, got end "
+            "of file");
+  const auto short_of_one = read_tables(header + rows + "3 valid lids dumped \n", "f");
+  ASSERT_FALSE(short_of_one);
+  EXPECT_EQ(short_of_one.error().message,
+            "f:4:1: expected the number of the rows above it, 2, got '3 valid lids dumped '");
+  // Of a whole dump every shorter beginning is refused, except where a table ends.
+  const std::string whole = golden("dump_fts");
+  const std::size_t trailer = whole.find("lids dumped");
+  ASSERT_NE(trailer, whole.npos);
+  for (std::size_t at = whole.find('\n') + 1; at < trailer; at = whole.find('\n', at) + 1)
+    EXPECT_FALSE(read_tables(whole.substr(0, at), "f")) << at;
+}
+
 TEST(Dump, BrokenTextNeverCrashesTheReaders) {
   std::mt19937 random(7);
   const std::string whole = golden("dump_fts") + golden("dump_fts-M") + golden("opensm.fdbs");
