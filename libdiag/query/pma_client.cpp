@@ -49,27 +49,4 @@ Result<wire::PortCountersExtended> read_port_counters_extended(const mad::Packet
   return read<wire::PortCountersExtended>(answer, port);
 }
 
-Result<wire::ClassPortInfo> PmaClient::class_port_info(Lid lid) {
-  auto answer = session_.call(pma_request(0, lid, wire::attr::kClassPortInfo, 0, sl_));
-  if (!answer) return tl::unexpected(answer.error());
-  if (const auto status = answer->mad.status(); status != 0)
-    return tl::unexpected(
-        Error{ErrorKind::Refused,
-              fmt::format("PMA Get(ClassPortInfo) of LID {}: status 0x{:04x}", lid.value, status),
-              status});
-  return wire::body<wire::ClassPortInfo>(answer->mad);
-}
-
-Result<wire::PortCounters> PmaClient::port_counters(Lid lid, std::uint8_t port) {
-  auto answer = session_.call(pma_request(0, lid, wire::attr::kPortCounters, port, sl_));
-  if (!answer) return tl::unexpected(answer.error());
-  return read_port_counters(*answer, port);
-}
-
-Result<wire::PortCountersExtended> PmaClient::port_counters_extended(Lid lid, std::uint8_t port) {
-  auto answer = session_.call(pma_request(0, lid, wire::attr::kPortCountersExtended, port, sl_));
-  if (!answer) return tl::unexpected(answer.error());
-  return read_port_counters_extended(*answer, port);
-}
-
 }  // namespace ib::query

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// PMA client: port counters, read and never reset. Request builders and answer readers for
-// machines, blocking calls for tools.
+// PMA client: port counters, read and never reset: requests, and how their answers are read.
 #pragma once
 
-#include "libdiag/mad/session.h"
+#include "libdiag/base/result.h"
+#include "libdiag/mad/request.h"
 #include "libdiag/wire/gmp_attributes.h"
 
 namespace ib::query {
@@ -22,18 +22,5 @@ mad::Request pma_request(mad::Cookie cookie, Lid lid, std::uint16_t attribute, s
 Result<wire::PortCounters> read_port_counters(const mad::Packet& answer, std::uint8_t port);
 Result<wire::PortCountersExtended> read_port_counters_extended(const mad::Packet& answer,
                                                                std::uint8_t port);
-
-class PmaClient {
- public:
-  explicit PmaClient(mad::Session& session, Sl sl = Sl{0}) : session_(session), sl_(sl) {}
-
-  Result<wire::ClassPortInfo> class_port_info(Lid lid);
-  Result<wire::PortCounters> port_counters(Lid lid, std::uint8_t port);
-  Result<wire::PortCountersExtended> port_counters_extended(Lid lid, std::uint8_t port);
-
- private:
-  mad::Session& session_;
-  Sl sl_;
-};
 
 }  // namespace ib::query

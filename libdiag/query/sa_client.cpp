@@ -107,6 +107,14 @@ mad::Request sa_request(mad::Cookie cookie, const SaAddress& sa, wire::Method me
   return request;
 }
 
+Error unanswered(Error error, const SaAddress& sa) {
+  if (error.kind == ErrorKind::TimedOut)
+    error.message +=
+        fmt::format("; the port has LID {} for its subnet manager: does none run there any more?",
+                    sa.lid.value);
+  return error;
+}
+
 Result<void> check_sa_answer(const mad::Packet& answer) {
   const auto status = answer.mad.status();
   if (status == wire::status::kOk) return {};

@@ -64,6 +64,9 @@ mad::Request sa_request(mad::Cookie cookie, const SaAddress& sa, wire::Method me
   return request;
 }
 
+/// Of a query that timed out: what that says of the subnet manager.
+Error unanswered(Error error, const SaAddress& sa);
+
 /// A Refused error when the answer carries a status: what was asked, and what came back.
 Result<void> check_sa_answer(const mad::Packet& answer);
 
@@ -109,7 +112,7 @@ class SaClient {
   Result<std::vector<Record>> get_table(const Record& wanted, std::uint64_t mask,
                                         std::uint32_t modifier = 0) {
     auto answer = session_.call(sa_request(0, sa_, wire::Method::GetTable, wanted, mask, modifier));
-    if (!answer) return tl::unexpected(answer.error());
+    if (!answer) return tl::unexpected(unanswered(std::move(answer.error()), sa_));
     return read_table<Record>(*answer);
   }
   Result<wire::ClassPortInfo> class_port_info() { return get(wire::ClassPortInfo{}, 0); }
@@ -126,7 +129,7 @@ class SaClient {
   template <class Record>
   Result<Record> one(wire::Method method, const Record& wanted, std::uint64_t mask) {
     auto answer = session_.call(sa_request(0, sa_, method, wanted, mask));
-    if (!answer) return tl::unexpected(answer.error());
+    if (!answer) return tl::unexpected(unanswered(std::move(answer.error()), sa_));
     if (auto ok = check_sa_answer(*answer); !ok) return tl::unexpected(ok.error());
     return wire::body<Record>(answer->mad);
   }

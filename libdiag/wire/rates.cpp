@@ -178,11 +178,6 @@ std::optional<std::uint8_t> next_slower_rate(std::uint8_t rate_code) {
   return rank < 0 ? std::nullopt : rate_at(rank - 1);
 }
 
-std::optional<std::uint8_t> next_faster_rate(std::uint8_t rate_code) {
-  const int rank = rank_of(rate_code);
-  return rank < 0 ? std::nullopt : rate_at(rank + 1);
-}
-
 unsigned mtu_bytes(std::uint8_t mtu_code) {
   return mtu_code >= 1 && mtu_code <= 5 ? 128U << mtu_code : 0;
 }

@@ -42,7 +42,6 @@ double rate_gbps(std::uint8_t rate_code);  // 0 when unknown
 /// <0, 0, >0 as a is slower, equal, faster than b, in the order of speed (codes are not ordered).
 int compare_rates(std::uint8_t a, std::uint8_t b);
 std::optional<std::uint8_t> next_slower_rate(std::uint8_t rate_code);
-std::optional<std::uint8_t> next_faster_rate(std::uint8_t rate_code);
 
 unsigned mtu_bytes(std::uint8_t mtu_code);    // 1-5 -> 256-4096; 0 when unknown
 unsigned data_vls(std::uint8_t vl_cap_code);  // 1-5 -> 1,2,4,8,15; 0 when unknown

@@ -84,12 +84,6 @@ std::span<const StructureInfo* const> structures() {
   return all;
 }
 
-const StructureInfo* find_structure(std::string_view name) {
-  for (const StructureInfo* structure : structures())
-    if (structure->name == name) return structure;
-  return nullptr;
-}
-
 std::span<const AttributeInfo> attributes() {
   using enum Method;
   constexpr MgmtClass kSmp = MgmtClass::SubnLid, kSa = MgmtClass::SubnAdm, kPm = MgmtClass::Perf;

@@ -79,8 +79,6 @@ const StructureInfo& describe() {
 
 /// Every described structure, headers included.
 std::span<const StructureInfo* const> structures();
-/// By name: "PortInfo"; null when there is none.
-const StructureInfo* find_structure(std::string_view name);
 
 /// An attribute of a management class. SMPs are listed under SubnLid and found under both classes.
 struct AttributeInfo {

@@ -186,7 +186,16 @@ TEST(SaClient, APortWithoutSmKnowsNoSa) {
   EXPECT_EQ(address->sm_key, 7U);
 }
 
-TEST(PmaClient, ReadsCountersAndNeverSets) {
+TEST(SaClient, OfASilentSaItSaysThatItMayBeGone) {
+  const Error silent =
+      unanswered({ErrorKind::TimedOut, "GetTable(PathRecord) to LID 3: no answer", 0},
+                 SaAddress{Lid{3}, Sl{0}, 0});
+  EXPECT_THAT(silent.message, HasSubstr("no answer; the port has LID 3 for its subnet manager"));
+  EXPECT_EQ(unanswered({ErrorKind::Refused, "status 4", 4}, SaAddress{Lid{3}, Sl{0}, 0}).message,
+            "status 4");
+}
+
+TEST(PmaCounters, ReadsCountersAndNeverSets) {
   Echo echo([](const mad::Packet& request) {
     auto answer = answer_to(request, wire::Method::GetResp);
     auto counters = wire::body<wire::PortCountersExtended>(request.mad);
@@ -195,7 +204,9 @@ TEST(PmaClient, ReadsCountersAndNeverSets) {
     return answer;
   });
   mad::Session session(echo, {}, [&] { return echo.now; });
-  const auto counters = PmaClient(session).port_counters_extended(Lid{4}, 17);
+  const auto answer = session.call(pma_request(0, Lid{4}, wire::attr::kPortCountersExtended, 17));
+  ASSERT_TRUE(answer);
+  const auto counters = read_port_counters_extended(*answer, 17);
   ASSERT_TRUE(counters);
   EXPECT_EQ(counters->port_rcv_pkts, 0x123456789AULL);
   ASSERT_THAT(echo.sent, SizeIs(1));
@@ -204,7 +215,7 @@ TEST(PmaClient, ReadsCountersAndNeverSets) {
   EXPECT_EQ(echo.sent[0].mad.bytes[65], std::byte{17}) << "PortSelect";
 }
 
-TEST(PmaClient, CountersOfAnotherPortAreNotOurs) {
+TEST(PmaCounters, CountersOfAnotherPortAreNotOurs) {
   Echo echo([](const mad::Packet& request) {
     auto answer = answer_to(request, wire::Method::GetResp);
     wire::PortCounters counters;
@@ -213,7 +224,9 @@ TEST(PmaClient, CountersOfAnotherPortAreNotOurs) {
     return answer;
   });
   mad::Session session(echo, {}, [&] { return echo.now; });
-  const auto counters = PmaClient(session).port_counters(Lid{4}, 2);
+  const auto answer = session.call(pma_request(0, Lid{4}, wire::attr::kPortCounters, 2));
+  ASSERT_TRUE(answer);
+  const auto counters = read_port_counters(*answer, 2);
   ASSERT_FALSE(counters);
   EXPECT_EQ(counters.error().kind, ErrorKind::Malformed);
 }

@@ -74,13 +74,9 @@ TEST(Rates, OrderIsThatOfDataRatesNotOfCodes) {
     if (i > 0) {
       EXPECT_EQ(next_slower_rate(order[i]), order[i - 1]);
     }
-    if (i + 1 < std::size(order)) {
-      EXPECT_EQ(next_faster_rate(order[i]), order[i + 1]);
-    }
   }
   EXPECT_FALSE(next_slower_rate(2));
-  EXPECT_FALSE(next_faster_rate(25));
-  EXPECT_FALSE(next_faster_rate(1)) << "an unknown code has no neighbours";
+  EXPECT_FALSE(next_slower_rate(1)) << "an unknown code has no neighbours";
 }
 
 TEST(Rates, MtuAndVlCodes) {
