@@ -18,7 +18,7 @@ namespace {
 
 int complain(const ib::Error& error) {
   fmt::print(stderr, "ibtracerd: {}\n", error.message);
-  return ib::exit_status(error.kind) == 2 ? 2 : 4;
+  return ib::exit_status(error.kind);
 }
 
 /// "host.domain", as stock `ibping -S` answers.

@@ -4,22 +4,15 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "libdiag/base/output.h"
 #include "libdiag/base/text.h"
 
 namespace agent {
 namespace {
 
 /// CLI::Range takes "nan" for a number in any range.
-CLI::Validator number_from(double min, double max) {
-  return {[min, max](std::string& text) {
-            double value = 0;
-            if (CLI::detail::lexical_cast(text, value) && value >= min && value <= max)
-              return std::string();
-            char range[64];
-            std::snprintf(range, sizeof range, "a number from %g to %g", min, max);
-            return std::string("expected ") + range + ", got '" + ib::printable(text) + "'";
-          },
-          ""};
+std::function<std::string(const std::string&)> number_from(double min, double max) {
+  return [min, max](const std::string& text) { return ib::range_complaint(text, min, max); };
 }
 
 }  // namespace
@@ -49,7 +42,13 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
+    if (e.get_exit_code() == 0) {
+      app.exit(e);  // prints
+      const auto whole = ib::finish_output();
+      if (whole) return 0;
+      std::fprintf(stderr, "ibtracerd: %s\n", whole.error().message.c_str());
+      return 4;
+    }
     std::fprintf(stderr, "ibtracerd: %s\nTry 'ibtracerd --help'.\n", e.what());
     return 2;
   }

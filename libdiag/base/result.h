@@ -12,7 +12,7 @@ namespace ib {
 /// Why something did not succeed, coarse enough to choose an exit status by.
 enum class ErrorKind {
   Usage,        // the caller's words or a bad file: exit 2
-  NotFound,     // what was named does not exist
+  NotFound,     // what was named does not exist: exit 2
   Unavailable,  // no device, no server, no permission: exit 4
   TimedOut,     // no answer after every attempt
   Refused,      // an answer with a MAD status other than 0
@@ -36,17 +36,15 @@ inline tl::unexpected<Error> fail(ErrorKind kind, std::string message) {
   return tl::unexpected<Error>(Error{kind, std::move(message), 0});
 }
 
-/// The process's exit status for this error: the contract of doc/formats.md.
+/// The exit status of a process that this error kept from its work (doc/formats.md). What it was
+/// asked to find out, and found to be wrong, is no error and exits 1.
 constexpr int exit_status(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::Usage:
+    case ErrorKind::NotFound:
       return 2;
-    case ErrorKind::Unavailable:
-    case ErrorKind::Io:
-    case ErrorKind::Internal:
-      return 4;
     default:
-      return 1;
+      return 4;
   }
 }
 

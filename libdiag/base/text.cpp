@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/base/text.h"
 
+#include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 
 namespace ib {
 namespace {
@@ -73,6 +76,17 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     if (at == std::string_view::npos) return pieces;
     text.remove_prefix(at + 1);
   }
+}
+
+std::string range_complaint(std::string_view text, double min, double max) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc{} && end == text.data() + text.size() && std::isfinite(value) &&
+      value >= min && value <= max)
+    return "";
+  char range[80];
+  std::snprintf(range, sizeof range, "expected a number from %g to %g, got '", min, max);
+  return range + printable(text) + "'";
 }
 
 }  // namespace ib

@@ -15,6 +15,10 @@ std::string printable(std::string_view text);
 /// `text` without blanks at either end.
 std::string_view trim(std::string_view text);
 
+/// Empty when `text` is a number from `min` to `max`, else what is wrong: "expected a number from 0
+/// to 100, got 'x'". Neither "nan" nor "inf" is a number.
+std::string range_complaint(std::string_view text, double min, double max);
+
 /// `text` cut at each `separator`; empty pieces are kept.
 std::vector<std::string_view> split(std::string_view text, char separator);
 

@@ -15,6 +15,28 @@ std::string text_of(const Json& scalar) {
   return scalar.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+const char* kind_word(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Usage:
+      return "usage";
+    case ErrorKind::NotFound:
+      return "not found";
+    case ErrorKind::Unavailable:
+      return "unavailable";
+    case ErrorKind::TimedOut:
+      return "timed out";
+    case ErrorKind::Refused:
+      return "refused";
+    case ErrorKind::Malformed:
+      return "malformed";
+    case ErrorKind::Io:
+      return "i/o";
+    case ErrorKind::Internal:
+      break;
+  }
+  return "internal";
+}
+
 }  // namespace
 
 void JsonWriter::new_line() {
@@ -125,6 +147,18 @@ void begin_document(JsonWriter& json, const Envelope& envelope) {
   json.key("errors").begin_array();
   for (const std::string& error : envelope.errors) json.value(error);
   json.end_array();
+}
+
+std::string failure_document(const std::string& schema, const std::string& tool,
+                             const std::string& version, const Error& error, int status) {
+  JsonWriter json;
+  begin_document(json, {schema, tool, version, false, {error.message}});
+  json.key("error").begin_object();
+  json.field("status", status);
+  json.field("kind", kind_word(error.kind));
+  json.field("message", error.message);
+  json.end_object().end_object();
+  return json.take();
 }
 
 }  // namespace ib::report

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "libdiag/base/ids.h"
+#include "libdiag/base/result.h"
 
 namespace ib::report {
 
@@ -88,5 +89,10 @@ struct Envelope {
 };
 /// Opens the document's object and writes these members; the caller adds its own and closes it.
 void begin_document(JsonWriter& json, const Envelope& envelope);
+
+/// What --json prints of a run that has nothing else to print: the frame, not complete, and "error"
+/// with its exit status, kind and message.
+std::string failure_document(const std::string& schema, const std::string& tool,
+                             const std::string& version, const Error& error, int status);
 
 }  // namespace ib::report

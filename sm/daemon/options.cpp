@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "libdiag/base/output.h"
 #include "libdiag/base/text.h"
 #include "libdiag/route/choose.h"
 
@@ -274,9 +275,14 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
       return plan;
     }
   } catch (const CLI::Success& e) {
-    return app.exit(e);
+    app.exit(e);  // prints
+    const auto whole = ib::finish_output();
+    if (whole) return 0;
+    std::cerr << "ibsm: " << whole.error().message << '\n';
+    return 4;
   } catch (const CLI::ParseError& e) {
     std::cerr << "ibsm: " << ib::printable(e.what()) << "\nTry `ibsm --help`.\n";
+    if (plan.json) std::cout << plan_failure(plan, {ib::ErrorKind::Usage, e.what(), 0});
     return 2;
   }
   auto read = ib::route::read_option_files(words.files, words.choice.engine);

@@ -19,6 +19,13 @@ namespace {
 using ib::routes::Finding;
 using ib::wire::NodeType;
 
+constexpr const char* kPlanSchema = "ibkit.ibsm-plan/1";
+
+/// That no engine fits the topology is what was to be found out; everything else is a failure.
+int plan_status(const ib::Error& error) {
+  return error.kind == ib::ErrorKind::NotFound ? 1 : ib::exit_status(error.kind);
+}
+
 const char* verdict_of(const ib::route::Plan& plan) {
   if (!plan.passed) return "fails";
   if (plan.verdict.credit_loop_channels != 0) return "can deadlock";
@@ -44,7 +51,7 @@ void print_text(std::ostream& out, const PlanCommand& command, const ib::route::
 void print_json(std::ostream& out, const PlanCommand& command, const ib::route::Plan& plan) {
   const auto& v = plan.verdict;
   ib::report::JsonWriter json;
-  ib::report::begin_document(json, {"ibkit.ibsm-plan/1", "ibsm", command.version, true, {}});
+  ib::report::begin_document(json, {kPlanSchema, "ibsm", command.version, true, {}});
   json.field("topology", command.topology)
       .field("switches", plan.fabric.count(NodeType::Switch))
       .field("cas", plan.fabric.count(NodeType::ChannelAdapter))
@@ -95,10 +102,16 @@ bool write_lfts(const std::string& path, const ib::route::Plan& plan) {
 
 }  // namespace
 
+std::string plan_failure(const PlanCommand& command, const ib::Error& error) {
+  return ib::report::failure_document(kPlanSchema, "ibsm", command.version, error,
+                                      plan_status(error));
+}
+
 int run_plan_command(const PlanCommand& command, std::ostream& out, std::ostream& complaints) {
   auto complain = [&](const ib::Error& error) {
     complaints << "ibsm: " << ib::printable(error.message) << '\n';
-    return ib::exit_status(error.kind);
+    if (command.json) out << plan_failure(command, error) << std::flush;
+    return plan_status(error);
   };
   std::vector<std::string> warnings;
   auto fabric = ib::fabric::read_topology_file(command.topology, &warnings);

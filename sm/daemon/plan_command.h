@@ -9,6 +9,8 @@
 #include "libdiag/route/choose.h"
 #include "libdiag/route/files.h"
 
+#include "libdiag/base/result.h"
+
 namespace sm::daemon {
 
 struct PlanCommand {
@@ -19,6 +21,9 @@ struct PlanCommand {
   std::string lfts_file;  // the tables in dump_fts's text; empty: not written
   std::string version;
 };
+
+/// The document of --json when there is no plan.
+std::string plan_failure(const PlanCommand& command, const ib::Error& error);
 
 /// Returns the exit status: 0 every must holds, 1 some does not or no engine fits, 2 a bad file or
 /// name, 4 the tables could not be written.

@@ -181,7 +181,7 @@ TEST_F(Fixture, ADirectedRouteThatLeadsNowhereIsBrokenWhereItEnds) {
   EXPECT_EQ(report->traces[0].hops.size(), 2U);
   EXPECT_EQ(ibtracer::exit_status(*report), 1);
   const std::string text = ibtracer::text_report(*report, false);
-  EXPECT_NE(text.find("\nBROKEN DR path 0,1,99 after 1 hops: wrong port: "), std::string::npos)
+  EXPECT_NE(text.find("\nBROKEN DR path 0,1,99 after 1 hop: wrong port: "), std::string::npos)
       << text;
 
   report = ibtracer::trace_route(*session_, mad::DirectedRoute{{1, other, 1}});

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <list>
 
@@ -30,6 +29,8 @@ std::string long_name(const std::string& names) { return names.substr(names.rfin
 
 struct CommandLine::Impl {
   std::string program;
+  std::string version;
+  std::string schema;  // of JSON documents; empty: it has none
   CLI::App own;
   CLI::App* app{&own};
   std::list<CommandLine> verbs;
@@ -58,6 +59,7 @@ struct CommandLine::Impl {
 CommandLine::CommandLine(std::string program, std::string purpose, const std::string& version)
     : impl_(std::make_unique<Impl>()) {
   impl_->program = program;
+  impl_->version = version;
   impl_->own.name(std::move(program));
   impl_->own.description(std::move(purpose));
   impl_->own.set_help_flag("-h,--help", "Print this and exit");
@@ -87,11 +89,6 @@ void CommandLine::text(const std::string& names, std::optional<std::string>& out
   impl_->option(names, value_name, help, [&out](const std::string& v) { out = v; });
 }
 
-void CommandLine::texts(const std::string& names, std::vector<std::string>& out,
-                        const std::string& value_name, const std::string& help) {
-  impl_->app->add_option(names, out, help)->type_name(value_name)->allow_extra_args(false);
-}
-
 void CommandLine::number(const std::string& names, std::uint64_t& out, std::uint64_t min,
                          std::uint64_t max, const std::string& help) {
   impl_->option(names, "N", help, [&out, min, max](const std::string& v) {
@@ -107,20 +104,6 @@ void CommandLine::number(const std::string& names, unsigned& out, unsigned min, 
     std::uint64_t value = 0;
     if (!parse_number(v, max, value) || value < min) expected(range(min, max), v);
     out = static_cast<unsigned>(value);
-  });
-}
-
-void CommandLine::real(const std::string& names, double& out, double min, double max,
-                       const std::string& help) {
-  impl_->option(names, "X", help, [&out, min, max](const std::string& v) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), value);
-    if (error != std::errc{} || end != v.data() + v.size() || !(value >= min && value <= max)) {
-      char what[80];
-      std::snprintf(what, sizeof what, "a number from %g to %g", min, max);
-      expected(what, v);
-    }
-    out = value;
   });
 }
 
@@ -163,11 +146,6 @@ void CommandLine::operand(const std::string& name, std::optional<std::string>& o
       ->type_name("");
 }
 
-void CommandLine::operands(const std::string& name, std::vector<std::string>& out,
-                           const std::string& help) {
-  impl_->app->add_option(name, out, help)->type_name("");
-}
-
 void CommandLine::command_to_run(std::vector<std::string>& out) {
   impl_->rest = &out;
   impl_->app->prefix_command();
@@ -183,10 +161,7 @@ CommandLine& CommandLine::verb(const std::string& name, const std::string& purpo
   return impl_->verbs.back();
 }
 
-std::string CommandLine::chosen_verb() const {
-  const auto chosen = impl_->app->get_subcommands();
-  return chosen.empty() ? "" : chosen.front()->get_name();
-}
+void CommandLine::documents(const std::string& schema) { impl_->schema = schema; }
 
 void CommandLine::footer(const std::string& text) { impl_->app->footer(text); }
 
@@ -199,6 +174,7 @@ std::optional<int> CommandLine::parse(int argc, const char* const* argv) {
     command.assign(dashes + 1, words.end());
     words.erase(dashes, words.end());
   }
+  const bool json = !impl_->schema.empty() && std::ranges::find(words, "--json") != words.end();
   std::reverse(words.begin(), words.end());
   try {
     impl_->app->parse(words);
@@ -206,7 +182,8 @@ std::optional<int> CommandLine::parse(int argc, const char* const* argv) {
     impl_->app->exit(e);  // prints --help or --version on stdout
     return kExitGood;
   } catch (const CLI::ParseError& e) {
-    complain(impl_->program, e.what(), kExitUsage);
+    const Refusal refuse{impl_->program, impl_->schema, impl_->version, json};
+    refuse({ErrorKind::Usage, e.what(), 0});
     std::fprintf(stderr, "Try '%s --help'.\n", impl_->program.c_str());
     return kExitUsage;
   }

@@ -29,14 +29,10 @@ class CommandLine {
             const std::string& help);
   void text(const std::string& names, std::optional<std::string>& out,
             const std::string& value_name, const std::string& help);
-  /// May be given several times.
-  void texts(const std::string& names, std::vector<std::string>& out, const std::string& value_name,
-             const std::string& help);
   void number(const std::string& names, std::uint64_t& out, std::uint64_t min, std::uint64_t max,
               const std::string& help);  // decimal or 0x
   void number(const std::string& names, unsigned& out, unsigned min, unsigned max,
               const std::string& help);
-  void real(const std::string& names, double& out, double min, double max, const std::string& help);
   void choice(const std::string& names, std::string& out, const std::vector<std::string>& choices,
               const std::string& help);
   void guid(const std::string& names, std::optional<Guid>& out, const std::string& help);
@@ -45,14 +41,14 @@ class CommandLine {
   /// Operands, in the order of declaration; names in capitals.
   void operand(const std::string& name, std::string& out, const std::string& help);
   void operand(const std::string& name, std::optional<std::string>& out, const std::string& help);
-  void operands(const std::string& name, std::vector<std::string>& out, const std::string& help);
   /// Everything after the operands or after "--", unread: a command and its own options.
   void command_to_run(std::vector<std::string>& out);
 
   /// A verb with options of its own; exactly one must be given. The reference stays valid.
   CommandLine& verb(const std::string& name, const std::string& purpose);
-  /// The verb that was given, outermost; empty before parse() or where there are none.
-  std::string chosen_verb() const;
+
+  /// The schema of the documents of --json: of a usage error, too, where --json is among the words.
+  void documents(const std::string& schema);
 
   /// Text after the options in --help: exit statuses, examples.
   void footer(const std::string& text);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "tools/common/exit_status.h"
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <exception>
-#include <iostream>
 
+#include "libdiag/base/output.h"
 #include "libdiag/base/text.h"
+#include "libdiag/report/json.h"
 
 namespace ib::tools {
 
@@ -23,6 +22,16 @@ int complain(const std::string& program, const Error& error) {
   return complain(program, error.message, exit_status(error.kind));
 }
 
+int Refusal::operator()(const Error& error) const {
+  const int status = complain(program, error);
+  if (json) {
+    const std::string tool = program.substr(0, program.find(' '));  // without its verb
+    const auto text = report::failure_document(schema, tool, version, error, status);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+  return status;
+}
+
 int run_main(const std::string& program, const std::function<int()>& body) {
   int status = kExitCannotRun;
   try {
@@ -30,11 +39,7 @@ int run_main(const std::string& program, const std::function<int()>& body) {
   } catch (const std::exception& e) {
     complain(program, e.what(), status);
   }
-  std::cout.flush();
-  if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    return complain(program, std::string("standard output: ") + std::strerror(errno),
-                    kExitCannotRun);
-  }
+  if (const auto whole = finish_output(); !whole) return complain(program, whole.error());
   return status;
 }
 

@@ -19,6 +19,18 @@ inline constexpr int kExitCannotRun = 4;   // no device, no permission, no serve
 int complain(const std::string& program, const Error& error);
 int complain(const std::string& program, const std::string& message, int status);
 
+/// How a program ends when it has nothing to print: its complaint on stderr and, where JSON was
+/// asked for, a document that says the same on stdout.
+struct Refusal {
+  std::string program;
+  std::string schema;  // of its documents
+  std::string version;
+  bool json{false};
+
+  /// Returns the error's exit status.
+  int operator()(const Error& error) const;
+};
+
 /// Runs a tool's body; an exception that escapes is printed and becomes kExitCannotRun. Standard
 /// output is flushed, and a full disk or closed pipe there is an error too.
 int run_main(const std::string& program, const std::function<int()>& body);

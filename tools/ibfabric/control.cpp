@@ -36,7 +36,7 @@ CtlResult refused(const Error& error) { return {2, error.message + "\n"}; }
 /// The answer in JSON: doc/formats.md's frame and what is particular to the command.
 CtlResult in_json(const std::string& verb, const Json& fields) {
   ib::report::JsonWriter json;
-  ib::report::begin_document(json, {"ibkit.ibfabric/1", "ibfabric", IBKIT_VERSION, true, {}});
+  ib::report::begin_document(json, {kSchema, "ibfabric", IBKIT_VERSION, true, {}});
   json.field("command", verb);
   for (const auto& [name, value] : fields.items()) json.key(name).tree(value);
   json.end_object();

@@ -14,6 +14,8 @@
 
 namespace ibfabric {
 
+inline constexpr const char* kSchema = "ibkit.ibfabric/1";
+
 /// A command as the user wrote it: "link", {"down", NODE, PORT}; options by name without dashes.
 struct CtlCommand {
   std::string verb;

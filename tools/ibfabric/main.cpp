@@ -13,9 +13,11 @@
 #include <fstream>
 #include <iostream>
 
+#include "libdiag/base/output.h"
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
+#include "libdiag/report/json.h"
 #include "libdiag/sim/model.h"
 #include "tools/ibfabric/capture.h"
 #include "tools/ibfabric/control.h"
@@ -37,6 +39,22 @@ int complain(const ib::Error& error, int status) {
   return status;
 }
 int complain(const ib::Error& error) { return complain(error, ib::exit_status(error.kind)); }
+
+/// `status`, unless what was printed did not arrive.
+int finish(int status) {
+  const auto whole = ib::finish_output();
+  return whole ? status : complain(whole.error());
+}
+
+/// A complaint and, where JSON was asked for, the document that says the same on stdout.
+int refuse(const ib::Error& error, bool json) {
+  complain(error);
+  if (json)
+    std::cout << ib::report::failure_document(kSchema, "ibfabric", IBKIT_VERSION, error,
+                                              ib::exit_status(error.kind))
+              << std::flush;
+  return ib::exit_status(error.kind);
+}
 
 /// Options of `run` and `serve`.
 struct ServeOptions {
@@ -195,14 +213,13 @@ int execute(const std::string& socket, const std::string& at,
 
 int control(const std::string& socket, const CtlCommand& command) {
   const auto result = call_server(socket, command);
-  if (!result) return complain(result.error());
-  std::FILE* to = result->status == 0 ? stdout : stderr;
-  if (result->status != 0) std::fputs("ibfabric: ", to);
-  std::fwrite(result->text.data(), 1, result->text.size(), to);
-  if (std::fflush(to) != 0 && to == stdout) {
-    return complain({ErrorKind::Io, "cannot write to standard output"}, kCannotRun);
-  }
-  return result->status;
+  if (!result) return refuse(result.error(), command.json);
+  if (result->status != 0)
+    return refuse({result->status == kUsage ? ErrorKind::Usage : ErrorKind::Internal,
+                   std::string(ib::trim(result->text)), 0},
+                  command.json);
+  std::fwrite(result->text.data(), 1, result->text.size(), stdout);
+  return finish(0);
 }
 
 int generate(std::vector<std::string> words) {
@@ -210,7 +227,7 @@ int generate(std::vector<std::string> words) {
   for (auto w = words.begin(); w != words.end(); ++w) {
     if (*w == "--help" || *w == "-h") {
       std::cout << "ibfabric gen KIND [options] [--output FILE]\n" << ib::fabric::generate_usage();
-      return 0;
+      return finish(0);
     }
     if (*w == "--output" && w + 1 != words.end()) {
       output = *(w + 1);
@@ -226,8 +243,7 @@ int generate(std::vector<std::string> words) {
   if (!fabric) return complain(fabric.error(), kUsage);
   if (output.empty()) {
     ib::fabric::write_topology(std::cout, *fabric);
-    if (std::cout.flush()) return 0;
-    return complain({ErrorKind::Io, "cannot write to standard output"}, kCannotRun);
+    return finish(0);
   }
   std::ofstream file(output);
   ib::fabric::write_topology(file, *fabric);
@@ -236,16 +252,8 @@ int generate(std::vector<std::string> words) {
 }
 
 /// CLI::Range takes "nan" for a number in any range.
-CLI::Validator number_from(double min, double max) {
-  return {[min, max](std::string& text) {
-            double value = 0;
-            if (CLI::detail::lexical_cast(text, value) && value >= min && value <= max)
-              return std::string();
-            char range[64];
-            std::snprintf(range, sizeof range, "a number from %g to %g", min, max);
-            return std::string("expected ") + range + ", got '" + ib::printable(text) + "'";
-          },
-          ""};
+std::function<std::string(const std::string&)> number_from(double min, double max) {
+  return [min, max](const std::string& text) { return ib::range_complaint(text, min, max); };
 }
 
 void add_serve_options(CLI::App& app, ServeOptions& o) {
@@ -314,7 +322,7 @@ void add_ctl(CLI::App& ctl, CtlOptions& o) {
 }
 
 /// `ibfabric VERB: MESSAGE`, and where help is.
-int complain_of_usage(const CLI::App& app, const std::string& message, int status) {
+int complain_of_usage(const CLI::App& app, const std::string& message, int status, bool json) {
   std::string program = app.get_name();
   std::vector<std::string> choices;
   const CLI::App* at = &app;
@@ -333,10 +341,14 @@ int complain_of_usage(const CLI::App& app, const std::string& message, int statu
   }
   std::fprintf(stderr, "%s: %s\nTry '%s --help'.\n", program.c_str(), text.c_str(),
                program.c_str());
+  if (json)
+    std::cout << ib::report::failure_document(kSchema, "ibfabric", IBKIT_VERSION,
+                                              {ErrorKind::Usage, text, 0}, status)
+              << std::flush;
   return status;
 }
 
-CtlCommand finish(const CtlOptions& o) {
+CtlCommand command_of(const CtlOptions& o) {
   CtlCommand command = o.command;
   if (command.verb == "faults") command.words = o.link;
   const std::pair<const char*, const std::string*> all[] = {
@@ -384,18 +396,19 @@ int main(int argc, char** argv) {
   add_ctl(*ctl_app, ctl_options);
   app.add_subcommand("gen", "write a topology: gen --help");
 
+  const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
   const int usage = !words.empty() && words[0] == "run" ? kRunFailed : kUsage;
   try {
     std::vector<std::string> reversed(words.rbegin(), words.rend());
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {
-    return error.get_exit_code() == 0 ? app.exit(error)
-                                      : complain_of_usage(app, error.what(), usage);
+    return error.get_exit_code() == 0 ? finish(app.exit(error))
+                                      : complain_of_usage(app, error.what(), usage, json);
   }
   if (const auto n = ctl_options.command.words.size();
       n < ctl_options.words_min || n > ctl_options.words_max) {
     return complain_of_usage(
-        app, "expected " + ctl_options.form + ", got " + std::to_string(n) + " words", usage);
+        app, "expected " + ctl_options.form + ", got " + std::to_string(n) + " words", usage, json);
   }
   if ((run_app->parsed() || exec_app->parsed()) && command.empty()) {
     std::fputs("ibfabric: expected -- COMMAND\n", stderr);
@@ -405,5 +418,5 @@ int main(int argc, char** argv) {
   if (run_app->parsed()) return run(options, command);
   if (serve_app->parsed()) return serve(options);
   if (exec_app->parsed()) return execute(exec_socket, options.at, command);
-  return control(ctl_options.socket, finish(ctl_options));
+  return control(ctl_options.socket, command_of(ctl_options));
 }

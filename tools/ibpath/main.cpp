@@ -35,6 +35,7 @@ std::optional<int> parse(int argc, char** argv, Words& out) {
   line.number("--pkey", out.p_key, 0, 0xFFFF, "only paths of this partition key");
   line.flag("--reversible", out.reversible, "only paths whose way back works by the same values");
   line.number("--smkey", out.sm_key, 0, UINT64_MAX, "SM_Key of the queries (0: none)");
+  line.documents(ibpath::kSchema);
   line.footer(tools::exit_status_help());
   return line.parse(argc, argv);
 }
@@ -48,27 +49,19 @@ ibpath::Wanted wanted_of(const Words& words) {
   return wanted;
 }
 
-/// What does not exist is something found (1); an SA or a node that does not answer is not.
-int refuse(const ib::Error& error) {
-  if (error.kind == ib::ErrorKind::TimedOut || error.kind == ib::ErrorKind::Refused ||
-      error.kind == ib::ErrorKind::Malformed) {
-    return tools::complain(kProgram, error.message, tools::kExitCannotRun);
-  }
-  return tools::complain(kProgram, error);
-}
-
 int run(const Words& words) {
+  const tools::Refusal refuse{kProgram, ibpath::kSchema, IBKIT_VERSION, words.common.json};
   // Words first: a bad one is an error whether or not there is a fabric.
   const auto source = tools::parse_target(words.source);
-  if (!source) return tools::complain(kProgram, source.error());
+  if (!source) return refuse(source.error());
   const auto destination = tools::parse_target(words.destination);
-  if (!destination) return tools::complain(kProgram, destination.error());
+  if (!destination) return refuse(destination.error());
 
   auto connection = tools::Connection::open(words.common);
-  if (!connection) return tools::complain(kProgram, connection.error());
+  if (!connection) return refuse(connection.error());
   const auto& facts = (*connection)->facts();
   const auto address = ib::query::sa_address(facts, words.sm_key);
-  if (!address) return tools::complain(kProgram, address.error());
+  if (!address) return refuse(address.error());
   auto& session = (*connection)->session();
   ib::query::SaClient sa(session, *address);
 
@@ -91,7 +84,9 @@ int run(const Words& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Words words;
-  if (const auto status = parse(argc, argv, words)) return *status;
-  return tools::run_main(kProgram, [&] { return run(words); });
+  return tools::run_main(kProgram, [&] {
+    Words words;
+    const auto status = parse(argc, argv, words);
+    return status ? *status : run(words);
+  });
 }

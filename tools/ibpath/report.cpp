@@ -84,7 +84,7 @@ std::string text_report(std::span<const PathRecord> paths, bool explained) {
 std::string json_report(std::span<const PathRecord> paths, const std::string& version) {
   ib::report::JsonWriter json;
   ib::report::Envelope envelope;
-  envelope.schema = "ibkit.ibpath/1";
+  envelope.schema = kSchema;
   envelope.tool = "ibpath";
   envelope.version = version;
   ib::report::begin_document(json, envelope);

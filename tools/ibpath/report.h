@@ -9,6 +9,8 @@
 
 namespace ibpath {
 
+inline constexpr const char* kSchema = "ibkit.ibpath/1";
+
 /// saquery's "PathRecord dump:". With `explained` a line before each says in words what the codes
 /// mean.
 std::string text_report(std::span<const ib::wire::PathRecord> paths, bool explained);

@@ -28,7 +28,12 @@ struct Options {
   std::uint64_t m_key{0};
 };
 
+int refuse(const Options& options, const Error& error) {
+  return Refusal{kProgram, kRoutesSchema, IBKIT_VERSION, options.common.json}(error);
+}
+
 void add_options(CommandLine& line, Options& options) {
+  line.documents(kRoutesSchema);
   add_common(line, options.common);
   line.text("--from", options.from, "TOPOLOGY,LFTS",
             "Read these two files instead of the live fabric");
@@ -54,7 +59,7 @@ std::optional<Source> load(const Options& options, const TableReaderOptions& tab
     return load_live(**connection, live);
   }();
   if (!source) {
-    status = complain(kProgram, source.error());
+    status = refuse(options, source.error());
     return std::nullopt;
   }
   if (!options.common.json)
@@ -99,15 +104,17 @@ int run_tables(int argc, const char* const* argv) {
     if (!*text) continue;
     if (!parse_number(**text, 0xFFFF, number)) {
       const bool verb = **text == "dump" || **text == "verify" || **text == "path";
-      return complain(kProgram,
-                      verb ? "expected the verb '" + **text + "' before the options"
-                           : "expected a LID, or dump, verify or path, got '" + **text + "'",
-                      kExitUsage);
+      return refuse(options,
+                    {ErrorKind::Usage,
+                     verb ? "expected the verb '" + **text + "' before the options"
+                          : "expected a LID, or dump, verify or path, got '" + **text + "'",
+                     0});
     }
     *lid = Lid{static_cast<std::uint16_t>(number)};
   }
   if (last && dump.last < dump.first)
-    return complain(kProgram, "expected an END not below START, got '" + *last + "'", kExitUsage);
+    return refuse(options,
+                  {ErrorKind::Usage, "expected an END not below START, got '" + *last + "'", 0});
   dump.verbose = options.common.verbose > 0;
 
   TableReaderOptions reader;
@@ -177,16 +184,16 @@ int run_dump(int argc, const char* const* argv) {
     routes::append_opensm_mcfdbs(mcfdbs, table);
   }
   if (mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST)
-    return complain(kProgram, "cannot make " + directory + ": " + std::strerror(errno),
-                    kExitCannotRun);
+    return refuse(options,
+                  {ErrorKind::Io, "cannot make " + directory + ": " + std::strerror(errno), 0});
   for (const auto& [name, text] : {std::pair{"opensm-subnet.lst", &lst},
                                    {"opensm-lfts.dump", &lfts},
                                    {"opensm.fdbs", &fdbs},
                                    {"opensm.mcfdbs", &mcfdbs}}) {
     const std::string path = directory + "/" + name;
     if (!write_file(path, *text))
-      return complain(kProgram, "cannot write " + path + ": " + std::strerror(errno),
-                      kExitCannotRun);
+      return refuse(options,
+                    {ErrorKind::Io, "cannot write " + path + ": " + std::strerror(errno), 0});
   }
   return status_of(*source, false);
 }
@@ -247,9 +254,9 @@ int run_path(int argc, const char* const* argv) {
   const auto source = load(options, reader, {}, status);
   if (!source) return status;
   const auto source_port = end_port(source->fabric, from);
-  if (!source_port) return complain(kProgram, source_port.error());
+  if (!source_port) return refuse(options, source_port.error());
   const auto target = end_port(source->fabric, to);
-  if (!target) return complain(kProgram, target.error());
+  if (!target) return refuse(options, target.error());
   // One LID of several is the one that was named.
   const Lid dlid =
       number != 0 ? Lid{static_cast<std::uint16_t>(number)} : source->fabric.port(*target).lid;

@@ -11,8 +11,8 @@ namespace {
 
 report::JsonWriter begin(const Source& source, const char* what, const std::string& version) {
   report::JsonWriter json;
-  report::begin_document(
-      json, {"ibkit.ibroutes/1", "ibroutes", version, source.complete(), source.errors});
+  report::begin_document(json,
+                         {kRoutesSchema, "ibroutes", version, source.complete(), source.errors});
   json.field("what", what);
   return json;
 }

@@ -10,6 +10,8 @@
 
 namespace ib::tools {
 
+inline constexpr const char* kRoutesSchema = "ibkit.ibroutes/1";
+
 std::string tables_json(const Source& source, bool unicast, bool multicast,
                         const std::string& version);
 std::string verdict_text(const routes::Verdict& verdict);

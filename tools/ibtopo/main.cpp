@@ -76,8 +76,7 @@ Result<void> put_out(const Source& source, const Options& options, const fabric:
     }
   }
   if (options.common.json) {
-    report::Envelope envelope{"ibkit.ibtopo/1", kProgram, IBKIT_VERSION, source.complete,
-                              source.errors};
+    report::Envelope envelope{kSchema, kProgram, IBKIT_VERSION, source.complete, source.errors};
     envelope.errors.insert(envelope.errors.end(), source.warnings.begin(), source.warnings.end());
     print(report::topology_json(source.fabric, envelope, names));
   } else if (options.dot) {
@@ -98,19 +97,20 @@ int run(int argc, const char* const* argv) {
   Options options;
   CommandLine line = command_line(options);
   if (const auto status = line.parse(argc, argv)) return *status;
+  const Refusal refuse{kProgram, kSchema, IBKIT_VERSION, options.common.json};
   if (options.common.json && options.dot)
-    return complain(kProgram, "expected one of --json and --dot", kExitUsage);
+    return refuse({ErrorKind::Usage, "expected one of --json and --dot", 0});
   if (options.svg == "-" && (options.common.json || options.dot))
-    return complain(kProgram, "expected a file for --svg beside --json or --dot, got '-'",
-                    kExitUsage);
+    return refuse(
+        {ErrorKind::Usage, "expected a file for --svg beside --json or --dot, got '-'", 0});
 
   const auto names = options.names ? fabric::NodeNames::read_file(*options.names)
                                    : Result<fabric::NodeNames>(fabric::NodeNames{});
-  if (!names) return complain(kProgram, names.error());
+  if (!names) return refuse(names.error());
   const auto source = load_source(options);
-  if (!source) return complain(kProgram, source.error());
+  if (!source) return refuse(source.error());
   const auto done = put_out(*source, options, options.names ? &*names : nullptr);
-  if (!done) return complain(kProgram, done.error());
+  if (!done) return refuse(done.error());
 
   for (const std::string& warning : source->warnings) complain(kProgram, warning, kExitGood);
   for (const std::string& error : source->errors) complain(kProgram, error, kExitIncomplete);

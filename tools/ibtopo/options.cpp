@@ -22,6 +22,7 @@ CommandLine command_line(Options& out) {
   line.text("--title", out.title, "TEXT", "Pictures: heading (default: the file or local port)");
   line.text("--node-name-map", out.names, "FILE", "Names for nodes: lines of 0xGUID \"name\"");
   line.text("-y,--m_key", out.m_key, "KEY", "M_Key of SMPs");
+  line.documents(kSchema);
   line.footer(exit_status_help());
   return line;
 }

@@ -9,6 +9,8 @@
 
 namespace ib::tools::topo {
 
+inline constexpr const char* kSchema = "ibkit.ibtopo/1";
+
 struct Options {
   CommonOptions common;
   std::optional<std::string> load;  // a file instead of a fabric

@@ -12,15 +12,6 @@
 
 namespace {
 
-/// Nothing was traced: what was named does not exist (2, as a wrong word is), or nobody could say
-/// (4).
-int refuse(const ib::Error& error) {
-  const bool wrong_word =
-      error.kind == ib::ErrorKind::NotFound || error.kind == ib::ErrorKind::Usage;
-  return ib::tools::complain("ibtracer", error.message,
-                             wrong_word ? ib::tools::kExitUsage : ib::tools::kExitCannotRun);
-}
-
 int print(const ibtracer::Options& options, const ibtracer::TraceReport& report, ib::Lid target) {
   const std::string text = options.common.json
                                ? ibtracer::json_report(report, target)
@@ -32,11 +23,13 @@ int print(const ibtracer::Options& options, const ibtracer::TraceReport& report,
 }
 
 int run(const ibtracer::Options& options) {
+  const ib::tools::Refusal refuse{"ibtracer", ibtracer::kSchema, IBKIT_VERSION,
+                                  options.common.json};
   ib::mad::PortChoice choice;
   choice.device = options.common.device;
   if (options.common.port != 0) choice.number = static_cast<std::uint8_t>(options.common.port);
   auto port = ib::mad::UmadPort::open(choice);
-  if (!port) return ib::tools::complain("ibtracer", port.error());
+  if (!port) return refuse(port.error());
 
   ib::mad::TransactorOptions transactor;
   transactor.attempts_min = static_cast<std::uint8_t>(options.retries + 1);
@@ -69,7 +62,9 @@ int run(const ibtracer::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto parsed = ibtracer::parse_options(argc, argv);
-  if (const int* status = std::get_if<int>(&parsed)) return *status;
-  return ib::tools::run_main("ibtracer", [&] { return run(std::get<ibtracer::Options>(parsed)); });
+  return ib::tools::run_main("ibtracer", [&] {
+    const auto parsed = ibtracer::parse_options(argc, argv);
+    if (const int* status = std::get_if<int>(&parsed)) return *status;
+    return run(std::get<ibtracer::Options>(parsed));
+  });
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "tools/common/exit_status.h"
+#include "tools/ibtracer/report.h"
 
 namespace ibtracer {
 
@@ -83,13 +84,15 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   line.flag("--lmc-all", o.lmc_all, "every LID of the target port");
   line.flag("--counters", o.counters, "counters of each hop's ingress port");
   line.flag("--prove", o.prove, "count packets on the target's own path; resets no counter");
+  line.documents(kSchema);
   line.footer(
       "exit status: 0 verified, 1 mismatch or broken, 2 usage, 3 some hop has no proof, 4 cannot "
       "run");
   if (const auto status = line.parse(argc, argv)) return *status;
   if (sl != kNoSl) o.sl = ib::Sl{static_cast<std::uint8_t>(sl)};
   auto target = take_target(s);
-  if (!target) return ib::tools::complain("ibtracer", target.error());
+  if (!target)
+    return ib::tools::Refusal{"ibtracer", kSchema, IBKIT_VERSION, o.common.json}(target.error());
   o.target = *target;
   return o;
 }

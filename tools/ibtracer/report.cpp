@@ -205,8 +205,9 @@ std::string last_line(const TraceReport& report) {
           t.dlid.value);
     }
     case Verdict::Broken:
-      return fmt::format("BROKEN {}{} after {} hops: {}: {}\n", t.reverse ? "way back to " : "",
-                         target_of(t), hops, ib::query::walk_end_name(t.end), t.failure);
+      return fmt::format("BROKEN {}{} after {} hop{}: {}: {}\n", t.reverse ? "way back to " : "",
+                         target_of(t), hops, hops == 1 ? "" : "s", ib::query::walk_end_name(t.end),
+                         t.failure);
   }
   return "";
 }
@@ -271,7 +272,7 @@ std::string json_report(const TraceReport& report, ib::Lid lid) {
   static constexpr const char* kVerdicts[] = {"VERIFIED", "PARTLY VERIFIED", "MISMATCH", "BROKEN"};
   ib::report::JsonWriter json;
   ib::report::begin_document(
-      json, {"ibkit.ibtracer/1", "ibtracer", IBKIT_VERSION, report.errors.empty(), report.errors});
+      json, {kSchema, "ibtracer", IBKIT_VERSION, report.errors.empty(), report.errors});
   json.field("target_lid", lid).field("verdict", kVerdicts[static_cast<int>(report.verdict())]);
   json.key("traces").begin_array();
   for (const Trace& trace : report.traces) {

@@ -9,6 +9,8 @@
 
 namespace ibtracer {
 
+inline constexpr const char* kSchema = "ibkit.ibtracer/1";
+
 /// Lines of every trace; the last begins with VERIFIED, PARTLY VERIFIED, MISMATCH or BROKEN.
 /// Without `verbose` a trace that is whole is that line alone; a broken or contradicted one shows
 /// its hops always.

@@ -138,8 +138,8 @@ Result<PortFacts> choose(const PortChoice& choice) {
     if (fits(p) && (best == nullptr || rank(p) < rank(*best))) best = &p;
   if (best != nullptr) return *best;
 
-  std::string wanted = choice.device.empty() ? "" : " " + choice.device;
-  if (choice.number) wanted += fmt::format(" port {}", *choice.number);
+  std::string wanted = choice.number ? fmt::format(" {}", *choice.number) : "";
+  if (!choice.device.empty()) wanted += " of " + choice.device;
   if (choice.port_guid) wanted += fmt::format(" with port GUID {}", to_string(*choice.port_guid));
   std::string there_is;
   for (const PortFacts& p : found.ports)

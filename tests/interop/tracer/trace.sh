@@ -88,7 +88,7 @@ inside() {
   timeout 30 "$bin/ibtracer" -g fe80::dead:beef >usage 2>&1; [ $? = 2 ] || fail "unknown GID: not 2: $(cat usage)"
   grep -q 'no path to that GID' usage || fail "unknown GID: $(cat usage)"
   timeout 30 "$bin/ibtracer" -r 1 -D 0,1,99 >broken 2>&1; [ $? = 1 ] || fail "-D 0,1,99: not 1: $(cat broken)"
-  tail -n 1 broken | grep -q '^BROKEN DR path 0,1,99 after 1 hops: wrong port: ' || fail "-D 0,1,99: $(cat broken)"
+  tail -n 1 broken | grep -q '^BROKEN DR path 0,1,99 after 1 hop: wrong port: ' || fail "-D 0,1,99: $(cat broken)"
   timeout 30 "$bin/ibtracer" -r 1 --json -D 0,1,99 | /usr/bin/python3 -c '
 import json, sys
 d = json.load(sys.stdin)

@@ -39,6 +39,15 @@ TEST(Trim, TakesBlanksOffBothEnds) {
   EXPECT_EQ(trim("   "), "");
 }
 
+TEST(RangeComplaint, TakesNumbersOfTheRangeAndNothingElse) {
+  for (const char* good : {"0", "100", "99.5", "1e2"})
+    EXPECT_EQ(range_complaint(good, 0, 100), "") << good;
+  for (const char* bad : {"", "x", "-1", "100.1", "1e3", "nan", "inf", "5 ", "5x"})
+    EXPECT_EQ(range_complaint(bad, 0, 100),
+              std::string("expected a number from 0 to 100, got '") + bad + "'");
+  EXPECT_EQ(range_complaint("a\x1b[m", 1, 2), "expected a number from 1 to 2, got 'a [m'");
+}
+
 TEST(Split, KeepsEmptyPieces) {
   EXPECT_THAT(split("a,,b,", ','), ElementsAre("a", "", "b", ""));
   EXPECT_THAT(split("", ','), ElementsAre(""));

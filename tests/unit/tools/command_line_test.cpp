@@ -77,6 +77,24 @@ TEST(CommandLine, UsageErrorsSayWhatWasExpected) {
   EXPECT_THAT(Tool().refusal({"a", "b"}), HasSubstr("Try 'ibtest --help'."));
 }
 
+TEST(CommandLine, AUsageErrorIsADocumentWhereJsonWasAskedFor) {
+  for (const bool json : {true, false}) {
+    Tool t;
+    t.line.documents("ibkit.ibtest/1");
+    CaptureStdout();
+    const std::string said = json ? t.refusal({"-t", "x", "--json"}) : t.refusal({"-t", "x"});
+    const std::string printed = GetCapturedStdout();
+    EXPECT_THAT(said, HasSubstr("ibtest: --timeout: expected"));
+    if (json) {
+      EXPECT_THAT(printed, HasSubstr(R"("schema": "ibkit.ibtest/1")"));
+      EXPECT_THAT(printed, HasSubstr(R"("complete": false)"));
+      EXPECT_THAT(printed, HasSubstr(R"("kind": "usage")"));
+    } else {
+      EXPECT_EQ(printed, "");
+    }
+  }
+}
+
 TEST(CommandLine, HelpAndVersionEndWell) {
   for (const char* word : {"--help", "-h", "--version"}) {
     Tool t;
@@ -98,7 +116,6 @@ TEST(CommandLine, VerbsHaveOptionsOfTheirOwn) {
   line.verb("stop", "Stops.");
   const char* words[] = {"ibtest", "run", "-n", "3", "here", "--", "ls", "-l", "--all"};
   EXPECT_EQ(line.parse(9, words), std::nullopt);
-  EXPECT_EQ(line.chosen_verb(), "run");
   EXPECT_EQ(n, 3U);
   EXPECT_EQ(where, "here");
   EXPECT_THAT(command, ElementsAre("ls", "-l", "--all"));

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""How every program ends when it cannot give what it was asked for (doc/formats.md)."""
+import json
+import subprocess
+import unittest
+
+from fabric import BIN, IBFABRIC, Fabric, run
+
+HERE, FAR = "host0001 HCA-1", "host0005 HCA-1"
+
+
+class Failures(unittest.TestCase):
+    def refusal(self, result, status, schema):
+        """The document of a run that had nothing else to print."""
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        self.assertNotEqual(result.stderr, "")
+        document = json.loads(result.stdout)
+        self.assertEqual(document["schema"], schema)
+        self.assertEqual(document["tool"], "ibsm" if "ibsm" in schema else schema[6:-2])
+        self.assertFalse(document["complete"])
+        self.assertEqual(document["error"]["status"], status)
+        self.assertEqual(document["errors"], [document["error"]["message"]])
+        return document["error"]
+
+    def test_a_usage_error_is_a_document_where_json_was_asked_for(self):
+        for program, words in (("ibpath", ["1"]), ("ibtracer", ["--sl", "16", "1"]),
+                               ("ibtracer", ["1", "-l", "2"]), ("ibtopo", ["--dot"]),
+                               ("ibtopo", ["--nonsense"]), ("ibroutes", ["verify", "--findings", "x"]),
+                               ("ibroutes", ["nonsense"])):
+            error = self.refusal(run(BIN / program, *words, "--json"), 2, f"ibkit.{program}/1")
+            self.assertEqual(error["kind"], "usage", (program, words))
+            self.assertEqual(run(BIN / program, *words).stdout, "", (program, words))
+        self.refusal(run(BIN / "ibsm", "plan", "/no/such", "--json"), 2, "ibkit.ibsm-plan/1")
+        self.refusal(run(BIN / "ibsm", "plan", "/no/such", "--json", "-R", "x"), 2, "ibkit.ibsm-plan/1")
+
+    def test_no_server_and_no_device_are_documents_too(self):
+        self.refusal(run(IBFABRIC, "ctl", "--socket", "/no/such", "stats", "--json"), 4,
+                     "ibkit.ibfabric/1")
+        self.refusal(run(IBFABRIC, "ctl", "--socket", "/no/such", "show", "--json"), 2,
+                     "ibkit.ibfabric/1")
+        with Fabric("fat-tree", "--radix", "4") as f:
+            self.refusal(f.ctl("show", "nobody", "--json"), 2, "ibkit.ibfabric/1")
+            for program, *words in (("ibpath", "1", "2"), ("ibtracer", "-l", "2"), ("ibtopo",),
+                                    ("ibroutes",), ("ibroutes", "verify")):
+                device = "-I" if program == "ibtracer" else "-C"
+                result = f.on(HERE, BIN / program, *words, device, "nosuch", "--json")
+                error = self.refusal(result, 4, f"ibkit.{program}/1")
+                self.assertEqual(error["kind"], "unavailable")
+                self.assertRegex(error["message"], "^no local port of nosuch; there is ")
+            result = f.on(HERE, BIN / "ibtopo", "-P", "9")
+            self.assertRegex(result.stderr, "^ibtopo: no local port 9; there is ")
+
+    def test_a_name_that_nobody_has_is_2_everywhere(self):
+        with Fabric("fat-tree", "--radix", "4", "--no-lids") as f:
+            f.start(HERE, BIN / "ibsm", "-f", f.directory / "log", "--state-dir", f.directory / "sm",
+                    "-B", "--pidfile", f.directory / "pid").wait()
+            f.at_end(lambda: subprocess.run(["kill", (f.directory / "pid").read_text().strip()],
+                                            check=False))
+            for nobody, kind in (("nobody at all", "n"), ("0x0002c903deadbeef", "g")):
+                for program, *words in (("ibpath", HERE, nobody), ("ibpath", nobody, HERE),
+                                        ("ibtracer", nobody), ("ibroutes", "path", HERE, nobody),
+                                        ("ibroutes", "path", nobody, HERE)):
+                    result = f.on(HERE, BIN / program, *words, "--json")
+                    self.refusal(result, 2, f"ibkit.{program}/1")
+            # Somebody has the name and the way to him does not hold: that is found out.
+            self.assertEqual(f.ctl("link", "down", FAR, "1").returncode, 0)
+            result = f.on(HERE, BIN / "ibpath", "1", "0xbffe", "--json")
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertNotIn("error", json.loads(result.stdout))
+
+    def test_help_to_a_full_disk_is_no_success(self):
+        for program in ("ibsm", "ibtracer", "ibtracerd", "ibpath", "ibtopo", "ibroutes", "ibfabric"):
+            for words in (("--help",), ("--version",)):
+                with open("/dev/full", "w", encoding="ascii") as full:
+                    result = subprocess.run([str(BIN / program), *words], stdout=full,
+                                            stderr=subprocess.PIPE, check=False)
+                self.assertEqual(result.returncode, 4, (program, words))
+                self.assertIn(b"standard output: ", result.stderr)
+                self.assertEqual(run(BIN / program, *words).returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
