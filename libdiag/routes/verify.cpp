@@ -1,72 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/routes/verify.h"
 
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 
 #include "libdiag/routes/verify_findings.h"
 #include "libdiag/routes/verify_multicast.h"
-#include "libdiag/routes/verify_sweep.h"
-#include "libdiag/routes/verify_walk.h"
+#include "libdiag/routes/verify_proof.h"
 
 namespace ib::routes {
 namespace {
 
 using namespace check;
-constexpr std::size_t kLidsPerBlock = 64;
-
-/// Walks to the LIDs that are wanted. Tables are rows of switches and a walk wants columns: blocks
-/// of LIDs are turned round once, which fits the cache, and go to the processors.
-template <class Wanted>
-Tally walk(const Terrain& terrain, const LaneView& lanes, const LinearTables& tables, Lid sm_lid,
-           WalkOptions options, Wanted wanted) {
-  struct Worker {
-    LidWalker walker;
-    std::vector<std::uint8_t> columns;
-  };
-  const std::size_t switches = terrain.graph.switch_count();
-  tbb::enumerable_thread_specific<Worker> workers([&] {
-    return Worker{LidWalker(terrain, lanes, sm_lid, options),
-                  std::vector<std::uint8_t>(switches * kLidsPerBlock)};
-  });
-  // Runs of destinations in one block of LIDs.
-  std::vector<std::pair<std::size_t, std::size_t>> runs;
-  const auto& destinations = terrain.destinations;
-  for (std::size_t i = 0; i < destinations.size(); ++i) {
-    if (!wanted(destinations[i])) continue;
-    const auto block = [&](std::size_t j) { return destinations[j].lid.value / kLidsPerBlock; };
-    if (runs.empty() || block(runs.back().first) != block(i)) runs.emplace_back(i, i);
-    runs.back().second = i + 1;
-  }
-  tbb::parallel_for(std::size_t{0}, runs.size(), [&](std::size_t run) {
-    const auto [begin, end] = runs[run];
-    const std::uint16_t first_lid = destinations[begin].lid.value;
-    const std::size_t lids = destinations[end - 1].lid.value - first_lid + std::size_t{1};
-    Worker& worker = workers.local();
-    for (SwitchIndex s = 0; s < switches; ++s)
-      for (std::size_t i = 0; i < lids; ++i)
-        worker.columns[i * switches + s] =
-            tables.at(s, Lid{static_cast<std::uint16_t>(first_lid + i)});
-    for (std::size_t i = begin; i < end; ++i)
-      if (const auto& d = destinations[i]; wanted(d))
-        worker.walker.walk(d, &worker.columns[(d.lid.value - first_lid) * switches]);
-  });
-  std::optional<Tally> total;
-  for (Worker& worker : workers) {
-    if (total)
-      total->add(worker.walker.tally);
-    else
-      total = std::move(worker.walker.tally);
-  }
-  if (!total) total.emplace(terrain, lanes, options);
-  total->must.expand(terrain, lanes);
-  total->should.expand(terrain, lanes);
-  std::sort(total->bad_lids.begin(), total->bad_lids.end());
-  return std::move(*total);
-}
-
 void count_loads(const Tally& tally, Verdict& verdict) {
   std::uint64_t used = 0, sum = 0;
   for (std::uint64_t load : tally.load) {
@@ -93,23 +37,21 @@ std::vector<std::uint16_t> carried_vls(const Terrain& terrain, const LaneView& l
 class DependencyCheck {
  public:
   DependencyCheck(const fabric::Fabric& fabric, const Terrain& terrain, const LaneView& lanes,
-                  const LinearTables& tables, const VerifyOptions& options, Verdict& verdict)
-      : fabric_(fabric),
-        terrain_(terrain),
-        lanes_(lanes),
-        tables_(tables),
-        options_(options),
-        verdict_(verdict) {}
+                  const VerifyOptions& options, Verdict& verdict)
+      : fabric_(fabric), terrain_(terrain), lanes_(lanes), options_(options), verdict_(verdict) {}
 
-  void run(Dependencies must, const Dependencies* multicast, Dependencies should) {
+  /// What can be kept, when nothing that must flow closes a cycle.
+  std::optional<Proof> run(Dependencies must, const Dependencies* multicast, Dependencies should) {
     must.subtract_from(should);
     if (multicast != nullptr) multicast->subtract_from(should);
     Dependencies all = must;
     all.merge(should);
     if (multicast != nullptr) all.merge(*multicast);
-    if (order_of(terrain_, all).left.empty()) return;  // the usual case, at the price of one order
+    Order order = order_of(terrain_, all);
+    if (order.left.empty()) return Proof{std::move(all), std::move(order.position), {}, {}};
+    const std::vector<Node> suspicious = std::move(order.left);
 
-    Order order = order_of(terrain_, must);
+    order = order_of(terrain_, must);
     if (!order.left.empty()) return loop(must, order.left, options_.credit_loops_are_must);
     if (multicast != nullptr) {
       must.merge(*multicast);
@@ -119,71 +61,33 @@ class DependencyCheck {
         return loop(must, order.left, true);
       }
     }
-    add_one_by_one(must, should, std::move(order), order_of(terrain_, all).left);
+    std::vector<Turn> refused;
+    const std::vector<Turn> suspects = turns_on_cycles(terrain_, all, suspicious);
+    for (const Turn& turn : suspects) all.remove(turn);
+    for (const Turn& turn : suspects)
+      if (must.has(turn)) all.add(turn);
+    order = order_of(terrain_, all);
+    GrowingOrder growing(terrain_, all, std::move(order.position));
+    for (const Turn& turn : suspects)
+      if (!must.has(turn) && !growing.add(turn)) refused.push_back(turn);
+    return Proof{std::move(all), growing.take_position(), std::move(refused), {}};
   }
 
  private:
-  void loop(const Dependencies& turns, const std::vector<Node>& left, bool must) {
+  std::nullopt_t loop(const Dependencies& turns, const std::vector<Node>& left, bool must) {
     verdict_.credit_loop_channels = left.size();
     if (must) verdict_.must_failures += left.size();
     if (options_.findings_max > verdict_.findings.size())
       verdict_.findings.push_back(credit_loop(fabric_, terrain_, lanes_, turns, left, must));
-  }
-
-  /// Only turns between nodes that the order of everything left over can close a cycle.
-  void add_one_by_one(Dependencies& must, const Dependencies& should, Order order,
-                      const std::vector<Node>& left) {
-    std::vector<bool> suspicious(must.nodes(), false);
-    for (const Node n : left) suspicious[n] = true;
-    GrowingOrder growing(terrain_, must, std::move(order.position));
-    std::vector<Turn> refused;
-    for (const Node n : left) {
-      std::vector<Node> next;
-      should.for_next(terrain_, n, [&](Node m) {
-        if (suspicious[m]) next.push_back(m);
-      });
-      for (const Node m : next)
-        if (!growing.add({n, m})) refused.push_back({n, m});
-    }
-    verdict_.switch_turns_refused = refused.size();
-    if (!refused.empty() && verdict_.findings.size() < options_.findings_max)
-      verdict_.findings.push_back(refused_turns(fabric_, terrain_, lanes_, must, tables_, refused));
+    return std::nullopt;
   }
 
   const fabric::Fabric& fabric_;
   const Terrain& terrain_;
   const LaneView& lanes_;
-  const LinearTables& tables_;
   const VerifyOptions& options_;
   Verdict& verdict_;
 };
-
-/// As if every switch sent to every CA LID, and every link were used: where that is free of faults
-/// and cycles there is no need to know what really flows. The tally has what became of LIDs of
-/// switches. Precondition: one SL.
-std::optional<Tally> prove_quickly(const fabric::Fabric& fabric, const Terrain& terrain,
-                                   const LaneView& view, const LinearTables& tables,
-                                   const Lanes& lanes, const std::optional<Dependencies>& of_trees,
-                                   const VerifyOptions& options) {
-  std::vector<std::uint16_t> carried(terrain.channels(), 0);
-  for (Channel c = 0; c < carried.size(); ++c)
-    carried[c] = static_cast<std::uint16_t>(1U << (view.vl(c, 0) & 15U));
-  Verdict faults;
-  VerifyOptions silent = options;
-  silent.findings_max = 0;
-  check_lanes(fabric, terrain, lanes, view, carried, silent, faults);
-  if (faults.lane_faults + faults.asymmetric_pairs != 0) return std::nullopt;
-  Sweep ends = sweep(terrain, tables);
-  if (!ends.all_arrive) return std::nullopt;
-  Tally switches =
-      walk(terrain, view, tables, options.sm_lid, {false, true, options.switch_lids_as_cas},
-           [](const fabric::Destination& d) { return d.is_switch(); });
-  ends.turns.merge(switches.must.graph);
-  ends.turns.merge(switches.should.graph);
-  if (of_trees) ends.turns.merge(*of_trees);
-  if (!order_of(terrain, ends.turns).left.empty()) return std::nullopt;
-  return switches;
-}
 
 /// One finding for each place where a LID fails.
 void explain_lids(const fabric::Fabric& fabric, const Terrain& terrain, const LinearTables& tables,
@@ -208,10 +112,12 @@ void explain_lids(const fabric::Fabric& fabric, const Terrain& terrain, const Li
 
 }  // namespace
 
-Verdict verify(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
-               const LinearTables& tables, const Lanes& lanes, const MulticastCheck& multicast,
-               const VerifyOptions& options) {
-  const Terrain terrain(graph, options.sm_lid);
+namespace check {
+
+Verdict verify_keeping(const fabric::Fabric& fabric, const Terrain& terrain,
+                       const LinearTables& tables, const Lanes& lanes,
+                       const MulticastCheck& multicast, const VerifyOptions& options,
+                       std::optional<Proof>& proof) {
   const bool has_multicast = multicast.trees != nullptr && !multicast.trees->empty();
   const bool claimed = has_multicast && multicast.claimed;
   const LaneView view(
@@ -227,18 +133,16 @@ Verdict verify(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
   Verdict verdict;
   verdict.pairs = std::uint64_t{terrain.destinations.size()} * terrain.sources.size();
   verdict.vls = view.vls();
-  std::optional<Tally> quick;
+  proof.reset();
   if (view.kind() == LaneView::Kind::One)
-    quick = prove_quickly(fabric, terrain, view, tables, lanes, of_trees, options);
-  const bool proved = quick.has_value();
+    proof = prove_quickly(fabric, terrain, view, tables, lanes, of_trees, options);
+  const bool proved = proof.has_value();
+  Tally tally = proved ? std::move(proof->switches)
+                       : walk_lids(terrain, view, tables, options.sm_lid,
+                                   {options.loads, true, options.switch_lids_as_cas}, Lids::All);
   if (proved && options.loads)
-    quick->load = walk(terrain, view, tables, options.sm_lid, {true, false, false},
-                       [](const fabric::Destination& d) { return !d.is_switch(); })
-                      .load;
-  Tally tally = proved ? std::move(*quick)
-                       : walk(terrain, view, tables, options.sm_lid,
-                              {options.loads, true, options.switch_lids_as_cas},
-                              [](const fabric::Destination&) { return true; });
+    tally.load =
+        walk_lids(terrain, view, tables, options.sm_lid, {true, false, false}, Lids::Ends).load;
   verdict.unreachable = tally.unreachable;
   verdict.loops = tally.loops;
   verdict.must_failures = tally.must_failures;
@@ -260,11 +164,28 @@ Verdict verify(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
       verdict.multicast_faults + verdict.asymmetric_pairs + verdict.lane_faults;
   explain_lids(fabric, terrain, tables, tally.bad_lids, options, true, verdict);
   if (!proved)
-    DependencyCheck(fabric, terrain, view, tables, options, verdict)
-        .run(std::move(tally.must.graph), of_trees ? &*of_trees : nullptr,
-             std::move(tally.should.graph));
+    proof = DependencyCheck(fabric, terrain, view, options, verdict)
+                .run(std::move(tally.must.graph), of_trees ? &*of_trees : nullptr,
+                     std::move(tally.should.graph));
+  if (proof && !proof->refused.empty()) {
+    verdict.switch_turns_refused = proof->refused.size();
+    if (verdict.findings.size() < options.findings_max)
+      verdict.findings.push_back(
+          refused_turns(fabric, terrain, view, proof->turns, tables, proof->refused));
+  }
+  if (view.kind() != LaneView::Kind::One) proof.reset();
   explain_lids(fabric, terrain, tables, tally.bad_lids, options, false, verdict);
   return verdict;
+}
+
+}  // namespace check
+
+Verdict verify(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
+               const LinearTables& tables, const Lanes& lanes, const MulticastCheck& multicast,
+               const VerifyOptions& options) {
+  std::optional<Proof> unused;
+  return verify_keeping(fabric, Terrain(graph, options.sm_lid), tables, lanes, multicast, options,
+                        unused);
 }
 
 Verdict verify(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,

@@ -29,6 +29,62 @@ Order order_of(const Terrain& terrain, const Dependencies& turns) {
   return order;
 }
 
+/// Tarjan's strongly connected components, without recursion.
+std::vector<Turn> turns_on_cycles(const Terrain& terrain, const Dependencies& turns,
+                                  const std::vector<Node>& left) {
+  constexpr std::uint32_t kUnseen = 0xFFFFFFFF;
+  std::vector<std::uint32_t> place(turns.nodes(), kUnseen);  // of a node in `left`
+  for (std::uint32_t i = 0; i < left.size(); ++i) place[left[i]] = i;
+  struct Frame {
+    std::uint32_t node;
+    std::vector<std::uint32_t> next;
+  };
+  std::vector<std::uint32_t> number(left.size(), kUnseen), low(left.size()),
+      part(left.size(), kUnseen);
+  std::vector<std::uint32_t> open;
+  std::vector<Frame> stack;
+  std::uint32_t numbers = 0, parts = 0;
+  const auto enter = [&](std::uint32_t i) {
+    number[i] = low[i] = numbers++;
+    open.push_back(i);
+    stack.push_back({i, {}});
+    turns.for_next(terrain, left[i], [&](Node n) {
+      if (place[n] != kUnseen) stack.back().next.push_back(place[n]);
+    });
+  };
+  for (std::uint32_t root = 0; root < left.size(); ++root) {
+    if (number[root] != kUnseen) continue;
+    enter(root);
+    while (!stack.empty()) {
+      const std::uint32_t i = stack.back().node;
+      if (!stack.back().next.empty()) {
+        const std::uint32_t j = stack.back().next.back();
+        stack.back().next.pop_back();
+        if (number[j] == kUnseen)
+          enter(j);
+        else if (part[j] == kUnseen)
+          low[i] = std::min(low[i], number[j]);
+        continue;
+      }
+      if (low[i] == number[i]) {
+        for (bool more = true; more; open.pop_back()) {
+          part[open.back()] = parts;
+          more = open.back() != i;
+        }
+        ++parts;
+      }
+      stack.pop_back();
+      if (!stack.empty()) low[stack.back().node] = std::min(low[stack.back().node], low[i]);
+    }
+  }
+  std::vector<Turn> result;
+  for (std::uint32_t i = 0; i < left.size(); ++i)
+    turns.for_next(terrain, left[i], [&](Node n) {
+      if (place[n] != kUnseen && part[place[n]] == part[i]) result.push_back({left[i], n});
+    });
+  return result;
+}
+
 /// Every node left over has one before it that is left over too, so going backwards must close.
 std::vector<Node> cycle_in(const Terrain& terrain, const Dependencies& turns,
                            const std::vector<Node>& left) {

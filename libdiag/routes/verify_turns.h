@@ -4,6 +4,7 @@
 // libdiag/routes only.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 #include "libdiag/routes/verify_terrain.h"
@@ -44,6 +45,10 @@ class Dependencies {
   /// Precondition: `after` leaves the switch that `before` leads to.
   void add(Turn turn) { word(turn) |= mask(turn); }
   void remove(Turn turn) { word(turn) &= ~mask(turn); }
+  /// Precondition: one VL.
+  void clear(Channel c) {
+    std::fill_n(bits_.begin() + static_cast<std::ptrdiff_t>(c * words_), words_, 0);
+  }
   bool has(Turn turn) const {
     return (const_cast<Dependencies*>(this)->word(turn) & mask(turn)) != 0;
   }
@@ -96,6 +101,10 @@ struct Order {
   std::vector<Node> left;
 };
 Order order_of(const Terrain& terrain, const Dependencies& turns);
+
+/// Turns that are part of some cycle, ascending, given what order_of() left over.
+std::vector<Turn> turns_on_cycles(const Terrain& terrain, const Dependencies& turns,
+                                  const std::vector<Node>& left);
 
 /// One cycle among `left`, in the order traffic takes it. Precondition: `left` is not empty.
 std::vector<Node> cycle_in(const Terrain& terrain, const Dependencies& turns,

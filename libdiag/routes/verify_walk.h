@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "libdiag/routes/tables.h"
 #include "libdiag/routes/verify_lanes.h"
 #include "libdiag/routes/verify_turns.h"
 
@@ -38,6 +39,7 @@ struct Tally {
   Turns must, should;                      // of CAs, routers and the SM; of LIDs of switches
   std::vector<Lid> bad_lids;
 
+  Tally() = default;
   Tally(const Terrain& terrain, const LaneView& lanes, WalkOptions options);
   void add(const Tally& other);
 };
@@ -95,5 +97,11 @@ class LidWalker {
  public:
   Tally tally;
 };
+
+/// Walks to all LIDs, to those of CAs and routers, or to those of switches; blocks of LIDs in
+/// parallel. Turns are expanded, bad LIDs ascend.
+enum class Lids { All, Ends, Switches };
+Tally walk_lids(const Terrain& terrain, const LaneView& lanes, const LinearTables& tables,
+                Lid sm_lid, WalkOptions options, Lids which);
 
 }  // namespace ib::routes::check

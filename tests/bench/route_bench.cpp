@@ -7,6 +7,7 @@
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/engine.h"
 #include "libdiag/routes/verify.h"
+#include "tests/unit/routes/patch.h"
 
 namespace ib {
 namespace {
@@ -78,6 +79,39 @@ void BM_VerifyChecks(benchmark::State& state) {
   report(state, graph);
 }
 BENCHMARK(BM_VerifyChecks)
+    ->Arg(36)
+    ->Arg(48)
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+
+/// A leaf loses an uplink, and the entries that led there take another: the checks by difference.
+void BM_VerifyChanges(benchmark::State& state) {
+  auto fabric = tree(state.range(0));
+  const fabric::CompactGraph whole(fabric);
+  const auto before = route::find_engine("minhop")->compute({&fabric, &whole, {}, nullptr});
+  if (!before) std::abort();
+  const fabric::SwitchIndex leaf = whole.destinations().back().leaf;
+  auto damaged = fabric;
+  damaged.disconnect({whole.node_of(leaf), whole.arcs(leaf).front().out_port});
+  const fabric::CompactGraph graph(damaged);
+  auto after = before->lfts;
+  const auto changes = routes::patch(graph, after);
+  routes::VerifyOptions options;
+  options.credit_loops_are_must = true;
+  options.loads = false;
+  routes::Verifier verifier(options);
+  for (auto _ : state) {
+    state.PauseTiming();
+    if (!verifier.verify(fabric, whole, before->lfts).must_ok()) std::abort();
+    state.ResumeTiming();
+    if (!verifier.verify_changes(damaged, graph, after, changes).must_ok()) std::abort();
+    if (!verifier.by_difference()) std::abort();
+  }
+  state.counters["changes"] = static_cast<double>(changes.size());
+  report(state, graph);
+}
+BENCHMARK(BM_VerifyChanges)
     ->Arg(36)
     ->Arg(48)
     ->Unit(benchmark::kMillisecond)
