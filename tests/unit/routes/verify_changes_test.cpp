@@ -174,19 +174,17 @@ TEST(VerifyChanges, ANewHostAndAMovedOneAreFollowed) {
   Verifier verifier(strict());
   ASSERT_TRUE(verifier.verify(fabric, graph, tables).must_ok());
   // Two hosts change places: the tables are not told at first.
-  const auto& d = graph.destinations();
-  const auto end = [&](std::size_t i) {
-    const auto host = std::find_if(d.begin() + static_cast<std::ptrdiff_t>(i), d.end(),
-                                   [](const auto& x) { return !x.is_switch(); });
-    return host->end_port;
-  };
-  std::swap(fabric.port(end(0)).lid, fabric.port(end(d.size() / 2)).lid);
+  std::vector<fabric::PortRef> hosts;
+  for (const auto& d : graph.destinations())
+    if (!d.is_switch()) hosts.push_back(d.end_port);
+  std::swap(fabric.port(hosts.front()).lid, fabric.port(hosts.back()).lid);
   fabric.reindex();
   graph = fabric::CompactGraph(fabric);
   EXPECT_FALSE(verifier.verify_changes(fabric, graph, tables, {}).must_ok());
+
   tables = minhop(fabric, graph);
   ASSERT_TRUE(verifier.verify(fabric, graph, tables).must_ok());
-  std::swap(fabric.port(end(0)).lid, fabric.port(end(d.size() / 2)).lid);
+  std::swap(fabric.port(hosts.front()).lid, fabric.port(hosts.back()).lid);
   fabric.reindex();
   graph = fabric::CompactGraph(fabric);
   const auto changes = patch(graph, tables);
