@@ -282,7 +282,10 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
     return 4;
   } catch (const CLI::ParseError& e) {
     std::cerr << "ibsm: " << ib::printable(e.what()) << "\nTry `ibsm --help`.\n";
-    if (plan.json) std::cout << plan_failure(plan, {ib::ErrorKind::Usage, e.what(), 0});
+    // The flag itself may stand behind the word that is wrong. It is `plan`'s alone.
+    const bool json = std::any_of(
+        argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
+    if (json) std::cout << plan_failure(plan, {ib::ErrorKind::Usage, e.what(), 0});
     return 2;
   }
   auto read = ib::route::read_option_files(words.files, words.choice.engine);
