@@ -238,6 +238,8 @@ struct Model::Impl {
   std::uint16_t sma_p_keys(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_sl_to_vl(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_vl_arbitration(Flight& f, PortIndex end, bool set);
+  wire::SlToVlTable sl_to_vl_at(const SimPort& out, std::size_t in) const;
+  wire::VlArbitrationTable vl_arbitration_at(const SimPort& port, std::size_t block) const;
   std::uint16_t sma_linear_forwarding(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_multicast_forwarding(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_extended_port_info(Flight& f, PortIndex end, bool set);

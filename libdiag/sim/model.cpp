@@ -181,7 +181,7 @@ void Model::Impl::reset_node_state(NodeIndex n, bool keep_lids) {
     sw.info.default_multicast_primary_port = 255;
     sw.info.default_multicast_not_primary_port = 255;
     sw.info.life_time_value = 18;
-    sw.info.optimized_sl_to_vl = 1;
+    sw.info.optimized_sl_to_vl = options_.optimized_sl_to_vl ? 1 : 0;
     sw.info.partition_enforcement_cap = kSwitchPKeys;
     sw.info.inbound_enforcement_cap = true;
     sw.info.outbound_enforcement_cap = true;
@@ -351,6 +351,13 @@ std::vector<Guid> Model::guids(PortRef ref) const {
 std::uint8_t Model::lft(NodeIndex node, Lid lid) const {
   const SimNode& n = impl_->nodes_[node];
   return n.is_switch() && lid.value < n.sw->lft.size() ? n.sw->lft[lid.value] : 255;
+}
+
+wire::SlToVlTable Model::sl_to_vl(PortRef out, std::uint8_t in) const {
+  return impl_->sl_to_vl_at(impl_->ports_[impl_->index_of(out)], in);
+}
+wire::VlArbitrationTable Model::vl_arbitration(PortRef port, unsigned block) const {
+  return impl_->vl_arbitration_at(impl_->ports_[impl_->index_of(port)], block);
 }
 
 void Model::set_behaviour(NodeIndex node, Behaviour behaviour) {

@@ -36,6 +36,7 @@ struct ModelOptions {
   std::uint64_t seed{1};
   bool keep_lids{false};  // start with the file's LIDs instead of none
   Duration hop_latency{std::chrono::nanoseconds(200)};
+  bool optimized_sl_to_vl{true};  // switches take rows for many ports in one Set
   Faults faults;
 };
 
@@ -84,6 +85,10 @@ class Model {
   std::vector<PKey> p_keys(PortRef port) const;
   std::vector<Guid> guids(PortRef port) const;
   std::uint8_t lft(NodeIndex node, Lid lid) const;
+  /// VLs of the 16 SLs on the way from input port `in` (switches; else 0) to `out`.
+  wire::SlToVlTable sl_to_vl(PortRef out, std::uint8_t in = 0) const;
+  /// Block 1 or 2 of low, 3 or 4 of high priority.
+  wire::VlArbitrationTable vl_arbitration(PortRef port, unsigned block) const;
 
   // ---- what happens to cables and nodes (ctl)
   // --------------------------------------------------------------------------

@@ -10,6 +10,18 @@ namespace ib::sim {
 
 namespace status = wire::status;
 
+namespace {
+
+/// What a port maps before anybody programmed it.
+wire::SlToVlTable standard_mapping(const SimPort& port) {
+  wire::SlToVlTable table;
+  const unsigned vls = std::max(1U, wire::data_vls(port.info.vl_cap));
+  for (unsigned sl = 0; sl < 16; ++sl) table.vl[sl] = static_cast<std::uint8_t>(sl % vls);
+  return table;
+}
+
+}  // namespace
+
 std::uint16_t Model::Impl::sma_guid_info(Flight& f, PortIndex end, bool set) {
   SimPort& p = ports_[end];
   const std::size_t block = f.mad.attribute_modifier();
@@ -75,17 +87,11 @@ std::uint16_t Model::Impl::sma_sl_to_vl(Flight& f, PortIndex end, bool set) {
     if (out == kNoPort || (!all_in && in > node.num_ports)) return status::kBadValue;
   }
   const std::size_t inputs = node.is_switch() ? node.num_ports + std::size_t{1} : 1;
-  const auto standard = [](const SimPort& p) {
-    wire::SlToVlTable t;
-    const unsigned vls = std::max(1U, wire::data_vls(p.info.vl_cap));
-    for (unsigned sl = 0; sl < 16; ++sl) t.vl[sl] = static_cast<std::uint8_t>(sl % vls);
-    return t;
-  };
   if (set) {
     const auto wanted = wire::body<wire::SlToVlTable>(f.mad);
     const auto write = [&](PortIndex p) {
       auto& rows = tables(p).sl_to_vl;
-      if (rows.empty()) rows.assign(inputs, standard(ports_[p]));
+      if (rows.empty()) rows.assign(inputs, standard_mapping(ports_[p]));
       if (all_in)
         std::fill(rows.begin(), rows.end(), wanted);
       else
@@ -97,10 +103,13 @@ std::uint16_t Model::Impl::sma_sl_to_vl(Flight& f, PortIndex end, bool set) {
       write(out);
     if (all_out) out = node.first_port + 1;
   }
-  const SimPort& p = ports_[out];
-  const bool stored = p.tables && !p.tables->sl_to_vl.empty();
-  wire::set_body(f.mad, stored ? p.tables->sl_to_vl[all_in ? 0 : in] : standard(p));
+  wire::set_body(f.mad, sl_to_vl_at(ports_[out], all_in ? 0 : in));
   return status::kOk;
+}
+
+wire::SlToVlTable Model::Impl::sl_to_vl_at(const SimPort& out, std::size_t in) const {
+  const bool stored = out.tables && in < out.tables->sl_to_vl.size();
+  return stored ? out.tables->sl_to_vl[in] : standard_mapping(out);
 }
 
 std::uint16_t Model::Impl::sma_vl_arbitration(Flight& f, PortIndex end, bool set) {
@@ -119,19 +128,24 @@ std::uint16_t Model::Impl::sma_vl_arbitration(Flight& f, PortIndex end, bool set
     *table = wire::body<wire::VlArbitrationTable>(f.mad);
     for (std::size_t i = capacity; i < 32; ++i) table->vl[i] = table->weight[i] = 0;
   }
-  wire::VlArbitrationTable answer;
-  if (p.tables && p.tables->vl_arbitration[block - 1]) {
-    answer = *p.tables->vl_arbitration[block - 1];
-  } else if (block == 1) {
-    const unsigned vls = std::min(wire::data_vls(p.info.vl_cap), capacity);
-    for (unsigned i = 0; i < vls; ++i) {
-      answer.vl[i] = static_cast<std::uint8_t>(i);
-      answer.weight[i] = 1;
-    }
-  }
   std::memset(f.mad.bytes.data() + wire::kSmpDataOffset, 0, wire::kSmpDataBytes);
-  wire::set_body(f.mad, answer);
+  wire::set_body(f.mad, vl_arbitration_at(p, block));
   return status::kOk;
+}
+
+wire::VlArbitrationTable Model::Impl::vl_arbitration_at(const SimPort& port,
+                                                        std::size_t block) const {
+  if (port.tables && port.tables->vl_arbitration[block - 1])
+    return *port.tables->vl_arbitration[block - 1];
+  wire::VlArbitrationTable table;
+  if (block != 1) return table;
+  const unsigned vls =
+      std::min<unsigned>(wire::data_vls(port.info.vl_cap), port.info.vl_arbitration_low_cap);
+  for (unsigned i = 0; i < vls; ++i) {
+    table.vl[i] = static_cast<std::uint8_t>(i);
+    table.weight[i] = 1;
+  }
+  return table;
 }
 
 std::uint16_t Model::Impl::sma_linear_forwarding(Flight& f, PortIndex end, bool set) {

@@ -35,9 +35,12 @@ enum class Kind : std::uint8_t {
   GetLft,
   SetMft,
   GetMft,
+  SetLanes,
+  GetLanes,
 };
 
-/// One request to one node. `arg` is a port, an LFT block, or MFT block << 4 | position.
+/// One request to one node. `arg` is a port, an LFT block, MFT block << 4 | position, or an index
+/// into the lane Sets of the node.
 struct Work {
   Kind kind;
   std::uint32_t arg;
@@ -73,6 +76,10 @@ std::string_view describe(Kind kind) {
       return "Set(MulticastForwardingTable)";
     case Kind::GetMft:
       return "Get(MulticastForwardingTable)";
+    case Kind::SetLanes:
+      return "Set";
+    case Kind::GetLanes:
+      return "Get(VLArbitrationTable)";
   }
   return "";
 }
@@ -88,6 +95,8 @@ struct Apply::Impl {
     bool queued{false};
     bool failed{false};
     bool was_warm{false};  // its tables may hold something good
+    bool doubtful{false};  // and may have lost it
+    std::vector<LaneSet> lanes;
   };
 
   std::shared_ptr<const Desired> desired;
@@ -154,6 +163,8 @@ struct Apply::Impl {
       // Sets: what was known then is read again.
       const bool doubtful = options.after_sweep && seen.nodes[n].switch_info->port_state_change;
       if (cold || doubtful) t = {};
+      if (cold) known.lanes.erase(seen.fabric.node(n).guid);
+      cursors[n].doubtful = doubtful && !cold;
       cursors[n].was_warm = !cold;
       const std::size_t lids = lft_blocks() * kLftBlock;
       if (t.lft.size() < lids) t.lft.resize(lids, ib::routes::kNoPort);
@@ -203,12 +214,18 @@ struct Apply::Impl {
 
   void begin(Phase next) {
     phase = next;
+    if (phase == Phase::Lanes && !lanes_needed()) phase = Phase::Settle;
     if (phase == Phase::Done) return;
     for (NodeIndex n = 0; n < cursors.size(); ++n) {
       cursors[n].step = 0;
       cursors[n].at = 0;
       if (desired->node_managed[n] && !cursors[n].failed) enqueue(n);
     }
+  }
+  /// Once mapped for several VLs, ports are mapped back for one.
+  bool lanes_needed() const {
+    return options.after_sweep && desired->program_lfts &&
+           (desired->program_lanes || !known.lanes.empty());
   }
   void enqueue(NodeIndex n) {
     if (cursors[n].queued) return;
@@ -254,6 +271,8 @@ struct Apply::Impl {
     switch (phase) {
       case Phase::Read:
         return next_read(n);
+      case Phase::Lanes:
+        return next_lanes(n);
       case Phase::Settle:
         return next_settle(n, wait);
       case Phase::Arm:
@@ -271,6 +290,9 @@ struct Apply::Impl {
     if (s == kNoSwitch || !cursors[n].was_warm) return std::nullopt;
     Cursor& c = cursors[n];
     SwitchTables& t = tables(n);
+    if (std::exchange(c.doubtful, false)) {
+      if (const auto probe = lanes_probe(n)) return probe;
+    }
     if (c.step == 0) {
       const std::size_t held = seen.nodes[n].switch_info->linear_fdb_top / kLftBlock + 1;
       for (; c.at < std::min(held, lft_blocks()); ++c.at)
@@ -282,6 +304,37 @@ struct Apply::Impl {
     for (; c.at < mft_positions(n); ++c.at)
       if (!t.mft.contains({0, static_cast<std::uint8_t>(c.at)})) return Work{Kind::GetMft, c.at++};
     return std::nullopt;
+  }
+
+  std::optional<Work> next_lanes(NodeIndex n) {
+    Cursor& c = cursors[n];
+    if (c.step == 0) {
+      c.step = 1;
+      c.lanes = lane_sets(*desired, seen, known.lanes[seen.fabric.node(n).guid], n);
+    }
+    if (c.at == c.lanes.size()) return std::nullopt;
+    return Work{Kind::SetLanes, c.at++};
+  }
+
+  /// Lanes are many: one table of arbitration, unlike any that a switch begins with, says whether
+  /// they are still what they were.
+  std::optional<Work> lanes_probe(NodeIndex n) const {
+    const auto it = known.lanes.find(seen.fabric.node(n).guid);
+    if (it == known.lanes.end()) return std::nullopt;
+    for (const auto& [key, table] : it->second.arbitration) {
+      if (key.first != kArbitrationHigh) continue;
+      if (seen.port({n, key.second}).info.port_state > PortState::Initialize)
+        return Work{Kind::GetLanes, key.second};
+    }
+    return std::nullopt;
+  }
+  void on_probe(NodeIndex n, std::uint8_t port, const ib::wire::Mad* answer) {
+    const auto it = known.lanes.find(seen.fabric.node(n).guid);
+    if (it == known.lanes.end()) return;
+    const auto held = it->second.arbitration.find({kArbitrationHigh, port});
+    if (answer == nullptr || held == it->second.arbitration.end() ||
+        ib::wire::body<ib::wire::VlArbitrationTable>(*answer) != held->second)
+      known.lanes.erase(it);
   }
 
   bool port_needs_set(PortRef p) const {
@@ -424,15 +477,36 @@ struct Apply::Impl {
         attribute = ib::wire::attr::kMulticastForwarding;
         modifier = (work.arg & 0xF) << 28 | work.arg >> 4;
         break;
+      case Kind::SetLanes:
+        attribute = cursors[n].lanes[work.arg].attribute;
+        modifier = cursors[n].lanes[work.arg].modifier;
+        break;
+      case Kind::GetLanes:
+        method = ib::wire::Method::Get;
+        attribute = ib::wire::attr::kVlArbitration;
+        modifier = static_cast<std::uint32_t>(kArbitrationHigh) << 16 | work.arg;
+        break;
     }
     const std::uint64_t m_key = options.m_key ? options.m_key(guid) : 0;
-    auto request = ib::mad::smp_request(options.cookie_base + to_cookie({work.kind, work.arg, n}),
-                                        guid.value, node.route, method, attribute, modifier, m_key);
+    auto request =
+        ib::mad::smp_request(options.cookie_base + to_cookie({work.kind, work.arg, n}), guid.value,
+                             route_for(n, work), method, attribute, modifier, m_key);
     if (method == ib::wire::Method::Set) {
       ++sets;
       fill(n, work, request.mad);
     }
     return request;
+  }
+
+  /// Lanes of a CA are those of the port that the SMP comes in by (IBA 14.2.5.8).
+  ib::mad::DirectedRoute route_for(NodeIndex n, const Work& work) const {
+    const auto& node = seen.nodes[n];
+    if (work.kind != Kind::SetLanes || seen.fabric.node(n).is_switch()) return node.route;
+    const PortRef p{n, cursors[n].lanes[work.arg].port};
+    const PortRef q = seen.fabric.port(p).peer;
+    if (p.port == node.info.local_port_num.value || !q || !seen.fabric.node(q.node).is_switch())
+      return node.route;
+    return seen.nodes[q.node].route.extended(q.port);
   }
 
   void fill(NodeIndex n, const Work& work, ib::wire::Mad& mad) {
@@ -480,6 +554,9 @@ struct Apply::Impl {
         ib::wire::set_body(mad, table);
         break;
       }
+      case Kind::SetLanes:
+        cursors[n].lanes[work.arg].write(mad);
+        break;
       default:
         break;
     }
@@ -511,6 +588,7 @@ struct Apply::Impl {
       text += fmt::format(" port {}", key.arg);
     if (key.kind == Kind::SetLft || key.kind == Kind::GetLft)
       text += fmt::format(" block {}", key.arg);
+    if (key.kind == Kind::SetLanes) text += " " + cursors[key.node].lanes[key.arg].where();
     return text;
   }
   void note(const Key& key, bool timed_out, std::string_view what) {
@@ -525,8 +603,14 @@ struct Apply::Impl {
     c.failed = true;
     forget(key);
   }
+  void note_lane_set(const Key& key, const ib::wire::Mad* answer) {
+    const auto& node = seen.fabric.node(key.node);
+    note_lanes(known.lanes[node.guid], cursors[key.node].lanes[key.arg], answer, node.num_ports);
+  }
   /// What a device holds after a Set without an answer is not known.
   void forget(const Key& key) {
+    if (key.kind == Kind::SetLanes) note_lane_set(key, nullptr);
+    if (key.kind == Kind::GetLanes) on_probe(key.node, static_cast<std::uint8_t>(key.arg), nullptr);
     if (key.kind == Kind::SetLft) tables(key.node).lft_known[key.arg] = false;
     if (key.kind == Kind::SetMft)
       tables(key.node).mft.erase(
@@ -567,6 +651,12 @@ struct Apply::Impl {
         tables(key.node).mft[{static_cast<std::uint16_t>(key.arg >> 4),
                               static_cast<std::uint8_t>(key.arg & 0xF)}] =
             ib::wire::body<ib::wire::MulticastForwardingTable>(mad).port_mask;
+        break;
+      case Kind::SetLanes:
+        note_lane_set(key, &mad);
+        break;
+      case Kind::GetLanes:
+        on_probe(key.node, static_cast<std::uint8_t>(key.arg), &mad);
         break;
     }
   }

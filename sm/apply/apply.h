@@ -4,6 +4,7 @@
 // its difference for the next time; there is no other retry logic.
 //
 //   Read      tables of switches that may hold good ones already (their content is not known yet)
+//   Lanes     SL to VL mapping and VL arbitration, where the routes need more than one VL
 //   Settle    LIDs and other fields of ports, SwitchInfo, LFT and MFT blocks, all pipelined
 //   Arm       INIT -> ARMED, with the port's other fields
 //   Activate  ARMED -> ACTIVE, where both ends are armed
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "libdiag/mad/session.h"
+#include "sm/apply/lanes.h"
 #include "sm/plan/desired.h"
 
 namespace sm::apply {
@@ -38,6 +40,7 @@ struct SwitchTables {
 /// than was asked (asked the same again they would answer the same again).
 struct Known {
   std::unordered_map<ib::Guid, SwitchTables> tables;
+  std::unordered_map<ib::Guid, KnownLanes> lanes;  // by node; none where nobody programmed any
   struct Stubborn {
     plan::PortWant want;
     plan::PortWant held;  // what it answered, in the same terms
@@ -45,7 +48,7 @@ struct Known {
   std::map<std::pair<ib::Guid, std::uint8_t>, Stubborn> stubborn;
 };
 
-enum class Phase { Read, Settle, Arm, Activate, Done };
+enum class Phase { Read, Lanes, Settle, Arm, Activate, Done };
 
 struct Failure {
   ib::fabric::NodeIndex node{};

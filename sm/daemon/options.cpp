@@ -48,7 +48,8 @@ std::vector<std::string> with_two_dashes(int argc, const char* const* argv) {
                                       "nue_max_num_vls",
                                       "nue_include_switches",
                                       "lid_matrix_file",
-                                      "sm_sl"};
+                                      "sm_sl",
+                                      "qos"};
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
@@ -218,6 +219,8 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
   app.add_flag("-r,--reassign_lids", o.core.plan.reassign_lids,
                "Forget all LIDs, those that ports hold and those of the store");
   add_routing_options(app, words);
+  app.add_flag("-Q,--qos", o.core.plan.qos,
+               "Program SL to VL mapping and VL arbitration whatever the engine");
   number(app, "--sm_sl", 0, 15, "a number",
          "SL by which ports reach the subnet manager (default: that of the path)",
          [&](std::uint64_t v) { o.core.plan.sm_sl = ib::Sl{static_cast<std::uint8_t>(v)}; });

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct PortWant {
   // External ports of switches; 255 leaves the field alone.
   std::uint8_t hoq_life{255};
   std::uint8_t vl_stall_count{255};
+  std::optional<std::uint8_t> vl_high_limit;  // with a table of arbitration
   friend bool operator==(const PortWant&, const PortWant&) = default;
 };
 
@@ -69,8 +71,9 @@ struct Desired {
   std::vector<SwitchWant> switches;  // by switch index of routing->graph
   std::shared_ptr<const Routing> routing;
   ib::routes::MulticastTables mfts;
-  bool program_lfts{true};  // false: the tables failed a must; what stands is better
-  bool routed{true};        // false: nor does anything stand
+  bool program_lfts{true};    // false: the tables failed a must; what stands is better
+  bool program_lanes{false};  // SL to VL and VL arbitration are ours
+  bool routed{true};          // false: nor does anything stand
 
   ib::fabric::PortRef sm_port;
   ib::Lid sm_lid{};

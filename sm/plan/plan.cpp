@@ -20,6 +20,9 @@ using ib::fabric::PortRef;
 using ib::wire::PortInfo;
 using ib::wire::PortState;
 
+/// One packet of the high priority table, then one of the low one (IBA 7.6.9).
+constexpr std::uint8_t kVlHighLimit = 0;
+
 /// The planner's working state; run() reads as the order of the steps.
 class Planner {
  public:
@@ -40,6 +43,7 @@ class Planner {
     want_ports();
     route();
     want_sm_sls();
+    want_lanes();
     want_switches();
     return std::move(out_);
   }
@@ -294,6 +298,17 @@ class Planner {
       PortWant& want = out_.ports[observed_.port_index(a.port)];
       want.sm_sl =
           options_.sm_sl.value_or(path_sl(observed_.fabric, *out_.routing, a.port, out_.sm_port));
+    }
+  }
+
+  /// Without arbitration entries for its VLs a link would serve none but one of them.
+  void want_lanes() {
+    out_.program_lanes = out_.program_lfts && (options_.qos || !out_.routing->lanes.trivial());
+    if (!out_.program_lanes) return;
+    for (std::size_t i = 0; i < out_.ports.size(); ++i) {
+      PortWant& want = out_.ports[i];
+      if (want.activate && want.operational_vls > 1 && observed_.ports[i].info.vl_cap > 1)
+        want.vl_high_limit = kVlHighLimit;
     }
   }
 

@@ -19,6 +19,7 @@ struct PlanOptions {
   bool reassign_lids{false};
   ib::route::ChoiceOptions choice;
   std::vector<ib::route::Mentions> mentions;  // of the files that `choice` was read from
+  bool qos{false};  // program SL to VL mapping and arbitration even for one VL
   std::uint64_t subnet_prefix{ib::kDefaultSubnetPrefix};
   std::optional<ib::Sl> sm_sl;  // none: that of each port's path to the subnet manager
   std::uint8_t subnet_timeout{18};

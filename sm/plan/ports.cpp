@@ -25,6 +25,7 @@ PortWant held(const PortWant& want, const PortInfo& info) {
   if (want.overrun_errors != 0) h.overrun_errors = info.overrun_errors;
   if (want.hoq_life != 255) h.hoq_life = info.hoq_life;
   if (want.vl_stall_count != 255) h.vl_stall_count = info.vl_stall_count;
+  if (want.vl_high_limit) h.vl_high_limit = info.vl_high_limit;
   return h;
 }
 
@@ -59,6 +60,7 @@ void write_wanted(const PortWant& want, std::byte* port_info) {
   if (want.overrun_errors != 0) view.set<&PortInfo::overrun_errors>(want.overrun_errors);
   if (want.hoq_life != 255) view.set<&PortInfo::hoq_life>(want.hoq_life);
   if (want.vl_stall_count != 255) view.set<&PortInfo::vl_stall_count>(want.vl_stall_count);
+  if (want.vl_high_limit) view.set<&PortInfo::vl_high_limit>(*want.vl_high_limit);
 }
 
 }  // namespace sm::plan

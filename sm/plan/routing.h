@@ -15,7 +15,7 @@ struct Routing {
   ib::fabric::CompactGraph graph;
   ib::routes::LinearTables lfts;
   std::string engine;
-  ib::routes::Lanes lanes;
+  ib::routes::Lanes lanes{};
 };
 
 /// The switch that `port` hangs from, or belongs to; kNoSwitch when there is none.

@@ -138,9 +138,10 @@ class PathSource final : public RecordSource {
       per_pair_max_ = wanted.numb_path;
     }
     // What no path here can have needs no look at the pairs.
-    const bool other_sl = has_bit(mask_, path_bit::kSl) && wanted.sl.value != 0;
     const bool other_key =
         has_bit(mask_, path_bit::kPKey) && wanted.p_key.base() != ib::kDefaultPKey.base();
+    const auto common = paths_->common_sl();
+    const bool other_sl = has_bit(mask_, path_bit::kSl) && common && wanted.sl != *common;
     if (other_sl || other_key || per_pair_max_ == 0 || paths_->end_ports().empty()) at_end_ = true;
   }
 
@@ -221,6 +222,8 @@ class PathSource final : public RecordSource {
   }
 
   std::optional<PathRecord> path(const EndPort& from, const EndPort& to, Lid slid, Lid dlid) const {
+    const ib::Sl sl = paths_->sl(from, to);
+    if (has_bit(mask_, path_bit::kSl) && wanted_.sl != sl) return std::nullopt;
     std::uint8_t life = from.port == to.port ? std::uint8_t{0} : paths_->snapshot().subnet_timeout;
     if (!fit_life(life, wanted_, mask_)) return std::nullopt;
     // No path is better than its ends, and looking at those costs no walk.
@@ -233,7 +236,8 @@ class PathSource final : public RecordSource {
     if (!quality || !fit_mtu(quality->mtu, wanted_, mask_) ||
         !fit_rate(quality->rate, wanted_, mask_))
       return std::nullopt;
-    const bool reversible = paths_->follow(to, slid).has_value();
+    // Answers come back on the request's SL, so both ways must be routed for the same one.
+    const bool reversible = paths_->sl(to, from) == sl && paths_->follow(to, slid).has_value();
     if (has_bit(mask_, path_bit::kReversible) && wanted_.reversible && !reversible)
       return std::nullopt;
 
@@ -247,6 +251,7 @@ class PathSource final : public RecordSource {
     p.slid = slid;
     p.reversible = reversible;
     p.p_key = has_bit(mask_, path_bit::kPKey) ? wanted_.p_key : ib::kDefaultPKey;
+    p.sl = sl;
     p.mtu_selector = p.rate_selector = p.packet_life_selector = Selector::Exactly;
     p.mtu = quality->mtu;
     p.rate = quality->rate;

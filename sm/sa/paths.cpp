@@ -90,6 +90,17 @@ PathQuality Paths::own(const EndPort& port) const {
   return {link.mtu, link.rate, 0};
 }
 
+ib::Sl Paths::sl(const EndPort& from, const EndPort& to) const {
+  if (!snapshot_->routing) return {};
+  return path_sl(snapshot_->fabric(), *snapshot_->routing, from.port, to.port);
+}
+
+std::optional<ib::Sl> Paths::common_sl() const {
+  if (!snapshot_->routing) return ib::Sl{};
+  const auto& sls = snapshot_->routing->lanes.sls;
+  return sls.uniform() ? std::optional(sls.at(0, 0)) : std::nullopt;
+}
+
 bool Paths::delivered(PortRef at, Lid dlid) const {
   const auto* owner = find(dlid);
   return owner != nullptr && owner->port == at;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What one snapshot says about end ports and the paths between them. Built once per snapshot; pure
-// look-ups afterwards. One VL, SL 0, default partition.
+// look-ups afterwards. Default partition.
 #pragma once
 
 #include <optional>
@@ -42,6 +42,11 @@ class Paths {
 
   /// Follows the tables from `from` to `dlid`; nullopt when a packet would not arrive.
   std::optional<PathQuality> follow(const EndPort& from, ib::Lid dlid) const;
+
+  /// The SL that the routes have for packets from one to the other.
+  ib::Sl sl(const EndPort& from, const EndPort& to) const;
+  /// The SL of all paths, if there is only one.
+  std::optional<ib::Sl> common_sl() const;
 
   /// MTU and rate of a port's own link; of a switch's port 0 what port 0 claims.
   PathQuality own(const EndPort& port) const;

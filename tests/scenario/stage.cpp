@@ -172,6 +172,8 @@ Manager& Stage::manager() {
 void Stage::start_manager(const Words& w) {
   if (manager_) throw Complaint("a subnet manager runs already");
   sm::core::Options options;
+  // The default engine follows the fabric; what is written here follows the tables of one.
+  options.plan.choice.engines = {"minhop"};
   std::string host;
   for (std::size_t i = 1; i < w.size(); ++i) {
     if (w[i] == "at") {

@@ -136,4 +136,189 @@ TEST(Fallback, AllowedCreditLoopsAreSaidAtEverySweep) {
   EXPECT_THAT(sweep(run), Contains(HasSubstr("can deadlock, which is allowed")));
 }
 
+Fabric torus() {
+  ib::fabric::Grid grid;
+  grid.sizes = {4, 4};
+  grid.hosts = 2;
+  return make(grid);
+}
+sm::core::Options several_vls() {
+  sm::core::Options options;
+  options.plan.choice.engines = {"torus-2QoS"};
+  options.plan.choice.no_fallback = true;
+  return options;
+}
+
+/// A row as a link of `vls` data VLs holds it.
+std::array<std::uint8_t, 16> on_link(ib::routes::SlToVlRow row, unsigned vls) {
+  for (std::uint8_t& vl : row.vl) vl = static_cast<std::uint8_t>(vl == 15 ? 15 : vl % vls);
+  return row.vl;
+}
+
+/// Every pair of live ports of every device holds what the routes need, and arbitration serves each
+/// VL in operation once.
+void expect_lanes_hold(SmOnModel& run) {
+  const auto routing = run.sm().snapshot()->routing;
+  const auto& map = routing->lanes.sl_to_vl;
+  const auto& f = run.sm().snapshot()->fabric();  // nodes by GUID
+  const auto& model = run.model();
+  for (ib::fabric::NodeIndex m = 0; m < model.topology().nodes().size(); ++m) {
+    const auto& node = model.topology().node(m);
+    const auto live = [&](unsigned p) {
+      return static_cast<bool>(model.topology().port(m, p).peer);
+    };
+    for (unsigned out = 1; out <= node.num_ports; ++out) {
+      if (!live(out)) continue;
+      const ib::fabric::PortRef port{m, static_cast<std::uint8_t>(out)};
+      const unsigned vls = ib::wire::data_vls(model.port_info(port).operational_vls);
+      const auto low = model.vl_arbitration(port, 1), high = model.vl_arbitration(port, 3);
+      EXPECT_EQ(model.port_info(port).vl_high_limit, 0);
+      std::vector<unsigned> served(16, 0);
+      for (std::size_t i = 0; i < 32; ++i) {
+        if (low.weight[i] != 0) ++served[low.vl[i]];
+        if (high.weight[i] != 0) ++served[high.vl[i]];
+      }
+      for (unsigned vl = 0; vl < 16; ++vl) ASSERT_EQ(served[vl], vl < vls ? 1U : 0U) << vl;
+      if (!node.is_switch()) {
+        ASSERT_EQ(model.sl_to_vl(port).vl, on_link(map.injection(), vls));
+        continue;
+      }
+      const auto s = routing->graph.switch_of(*f.find_node(node.guid));
+      for (unsigned in = 0; in <= node.num_ports; ++in) {
+        if (in != 0 && !live(in)) continue;
+        const auto& row =
+            in == 0 ? map.injection() : map.row(s, static_cast<std::uint8_t>(in), port.port);
+        ASSERT_EQ(model.sl_to_vl(port, static_cast<std::uint8_t>(in)).vl, on_link(row, vls))
+            << node.description << " from " << in << " to " << out;
+      }
+    }
+  }
+}
+
+struct Sent {
+  std::size_t rows{}, arbitration{}, lfts_before_last_row{}, lfts{};
+};
+/// Counts Sets as they leave.
+std::shared_ptr<Sent> count(SmOnModel& run) {
+  auto sent = std::make_shared<Sent>();
+  run.watch([sent](const ib::mad::Packet& packet) {
+    if (packet.mad.method() != ib::wire::Method::Set) return true;
+    switch (packet.mad.attribute_id()) {
+      case ib::wire::attr::kSlToVl:
+        ++sent->rows;
+        sent->lfts_before_last_row = sent->lfts;
+        break;
+      case ib::wire::attr::kVlArbitration:
+        ++sent->arbitration;
+        break;
+      case ib::wire::attr::kLinearForwarding:
+        ++sent->lfts;
+        break;
+      default:
+        break;
+    }
+    return true;
+  });
+  return sent;
+}
+
+TEST(Lanes, EveryPortHoldsWhatTheRoutesNeedBeforeTheyArrive) {
+  for (const bool optimized : {true, false}) {
+    ib::sim::ModelOptions model;
+    model.optimized_sl_to_vl = optimized;
+    SmOnModel run(torus(), model, several_vls());
+    const auto sent = count(run);
+    ASSERT_TRUE(run.run_until_reports(1));
+    EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+    EXPECT_GT(run.sm().snapshot()->routing->lanes.sl_to_vl.rows().size(), 1U);
+    expect_lanes_hold(run);
+    EXPECT_EQ(sent->lfts_before_last_row, 0U);
+    EXPECT_GT(sent->lfts, 0U);
+    // 16 switches, 6 ports with a link each, 7 inputs, and 32 hosts.
+    const std::size_t plain = 16 * 6 * 7 + 32;
+    if (optimized) {
+      EXPECT_LT(sent->rows, plain);
+    } else {
+      EXPECT_EQ(sent->rows, plain);
+    }
+  }
+}
+
+TEST(Lanes, NothingIsSentWhereNothingChanged) {
+  SmOnModel run(torus(), {}, several_vls());
+  ASSERT_TRUE(run.run_until_reports(1));
+  sweep(run);
+  EXPECT_EQ(run.last().sets, 0U);
+}
+
+TEST(Lanes, ASwitchThatRebootsAndALinkThatComesBackGetTheirRowsAgain) {
+  SmOnModel run(torus(), {}, several_vls());
+  ASSERT_TRUE(run.run_until_reports(1));
+  const auto& f = run.model().topology();
+  ib::fabric::NodeIndex away = 0;
+  for (ib::fabric::NodeIndex n = 0; n < f.nodes().size(); ++n)
+    if (f.node(n).is_switch()) away = n;
+  ASSERT_TRUE(run.model().reboot(run.now(), away).has_value());
+  run.run_for(std::chrono::seconds(30));
+  EXPECT_THAT(run.not_active(), testing::IsEmpty());
+  expect_lanes_hold(run);
+}
+
+TEST(Lanes, AChangeElsewhereDoesNotWriteASwitchAnew) {
+  SmOnModel run(torus(), {}, several_vls());
+  ASSERT_TRUE(run.run_until_reports(1));
+  const auto& f = run.model().topology();
+  const ib::fabric::PortRef host{f.find_node(f.nodes().back().guid).value(), 1};
+  ASSERT_FALSE(f.node(host.node).is_switch());
+  const auto sent = count(run);
+  ASSERT_TRUE(run.model().link_down(run.now(), host).has_value());
+  run.run_for(std::chrono::seconds(5));
+  EXPECT_EQ(sent->rows + sent->arbitration, 0U);
+  ASSERT_TRUE(run.model().link_up(run.now(), host).has_value());
+  run.run_for(std::chrono::seconds(5));
+  EXPECT_THAT(run.not_active(), testing::IsEmpty());
+  expect_lanes_hold(run);
+  EXPECT_GT(sent->rows, 0U);
+  EXPECT_LE(sent->rows, 8U);  // the host, and the 7 inputs of its port
+}
+
+TEST(Lanes, OneVlNeedsNoTablesUnlessQosIsAskedFor) {
+  SmOnModel plain(small_tree());
+  const auto none = count(plain);
+  ASSERT_TRUE(plain.run_until_reports(1));
+  EXPECT_EQ(none->rows + none->arbitration, 0U);
+
+  sm::core::Options options;
+  options.plan.qos = true;
+  SmOnModel run(small_tree(), {}, options);
+  const auto sent = count(run);
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_TRUE(run.last().up());
+  EXPECT_GT(sent->rows, 0U);
+  EXPECT_GT(sent->arbitration, 0U);
+}
+
+TEST(Lanes, PortsReachTheSubnetManagerBySlOfTheirPath) {
+  SmOnModel run(torus(), {}, several_vls());
+  ASSERT_TRUE(run.run_until_reports(1));
+  const auto snapshot = run.sm().snapshot();
+  const auto& f = snapshot->fabric();
+  bool other = false;
+  for (ib::fabric::NodeIndex n = 0; n < f.nodes().size(); ++n) {
+    const ib::fabric::PortRef port{n, static_cast<std::uint8_t>(f.node(n).is_switch() ? 0 : 1)};
+    const auto sl = sm::path_sl(f, *snapshot->routing, port, snapshot->sm_port);
+    EXPECT_EQ(snapshot->observed->port(port).info.master_sm_sl, sl);
+    other |= sl != ib::Sl{};
+  }
+  EXPECT_TRUE(other);
+
+  sm::core::Options options = several_vls();
+  options.plan.sm_sl = ib::Sl{0};
+  SmOnModel fixed(torus(), {}, options);
+  ASSERT_TRUE(fixed.run_until_reports(1));
+  const auto fixed_view = fixed.sm().snapshot();
+  for (const auto& port : fixed_view->observed->ports)
+    EXPECT_TRUE(!port.known || port.info.master_sm_sl == ib::Sl{0});
+}
+
 }  // namespace

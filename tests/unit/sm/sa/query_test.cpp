@@ -439,6 +439,40 @@ TEST(SaQuery, PathOfAnotherSlOrPartitionIsNone) {
   EXPECT_THAT(table(bench, attr::kPathRecord, wanted, at_bit(kSl)), IsEmpty());
 }
 
+TEST(SaQuery, PathsCarryTheSlOfThePairAndAreReversibleWhereBothWaysAgree) {
+  Bench bench(small_tree());
+  const auto leaf = [&](std::size_t host) {
+    return leaf_of(bench.snapshot->fabric(), bench.snapshot->routing->graph, bench.hosts[host]);
+  };
+  Routing routing = *bench.snapshot->routing;
+  routing.lanes.sls = ib::routes::PathSls(routing.graph.switch_count(), ib::Sl{0});
+  routing.lanes.sls.set(leaf(0), leaf(15), ib::Sl{3});
+  routing.lanes.sls.set_one_way(leaf(0), leaf(8), ib::Sl{5});
+  bench.snapshot = std::make_shared<Snapshot>(*bench.snapshot);
+  bench.snapshot->routing = std::make_shared<Routing>(std::move(routing));
+  bench.server.publish(bench.now, bench.snapshot);
+
+  constexpr auto kMask = at_bit(kDgid) | at_bit(kSgid);
+  auto wanted = between(bench, 0, 15);
+  for (const auto& [from, to] : {std::pair{0U, 15U}, std::pair{15U, 0U}}) {
+    const auto paths = table(bench, attr::kPathRecord, between(bench, from, to), kMask);
+    ASSERT_THAT(paths, SizeIs(1));
+    EXPECT_EQ(paths[0].sl, ib::Sl{3});
+    EXPECT_TRUE(paths[0].reversible);
+  }
+  EXPECT_EQ(table(bench, attr::kPathRecord, between(bench, 0, 1), kMask).at(0).sl, ib::Sl{0});
+
+  const auto one_way = between(bench, 0, 8);
+  EXPECT_EQ(table(bench, attr::kPathRecord, one_way, kMask).at(0).sl, ib::Sl{5});
+  EXPECT_FALSE(table(bench, attr::kPathRecord, one_way, kMask).at(0).reversible);
+
+  // By SL: the hosts of that leaf, and the leaf itself.
+  wanted.sl = ib::Sl{3};
+  const auto by_sl = table(bench, attr::kPathRecord, wanted, at_bit(kSgid) | at_bit(kSl));
+  EXPECT_THAT(by_sl, SizeIs(5));
+  for (const auto& path : by_sl) EXPECT_EQ(path.sl, ib::Sl{3});
+}
+
 TEST(SaQuery, PathsOfLmcRangesDiagonalFirst) {
   auto fabric = small_tree();
   const auto hosts = hosts_of(fabric);
