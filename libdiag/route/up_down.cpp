@@ -230,79 +230,208 @@ UpDownOrder with_single_tops(const fabric::CompactGraph& graph, const UpDownOrde
   return Joiner(graph, order).run();
 }
 
+namespace {
+
+/// Ways to the targets of one batch.
+class Ways {
+ public:
+  Ways(const fabric::CompactGraph& graph, const UpDownOrder& order,
+       std::span<const SwitchIndex> targets)
+      : graph_(graph),
+        order_(order),
+        targets_(targets),
+        down_(graph.switch_count()),
+        all_(graph.switch_count()),
+        descends_(graph.switch_count()),
+        climbs_(graph.switch_count()),
+        arcs_(graph.arc_count()) {}
+
+  void find() {
+    descend();
+    if (!climb({})) return;
+    // A switch with CAs must take a worse way than it could, since something above descends to it.
+    // That something counts only if packets of CAs may pass it. Who they may pass depends on the
+    // ways, so it grows until it covers itself.
+    std::vector<std::uint64_t> counts(graph_.switch_count(), 0);
+    for (bool grows = true; grows;) {
+      climb(counts);
+      grows = false;
+      const auto passed = passed_by_cas();
+      for (SwitchIndex s = 0; s < counts.size(); ++s) {
+        grows |= (passed[s] & ~counts[s]) != 0;
+        counts[s] |= passed[s];
+      }
+    }
+    settle(counts);
+  }
+
+  routes::LeastHops take() {
+    const std::size_t switches = graph_.switch_count();
+    std::size_t longest = 0;
+    for (SwitchIndex s = 0; s < switches; ++s)
+      for (std::size_t b = 0; b < targets_.size(); ++b)
+        if (all_[s].hops[b] != kFar) longest = std::max<std::size_t>(longest, all_[s].hops[b]);
+    routes::LeastHops result;
+    result.at.assign(longest + 1, std::vector<std::uint64_t>(switches, 0));
+    for (SwitchIndex s = 0; s < switches; ++s)
+      for (std::size_t b = 0; b < targets_.size(); ++b)
+        if (all_[s].hops[b] != kFar) result.at[all_[s].hops[b]][s] |= std::uint64_t{1} << b;
+    result.arcs = std::move(arcs_);
+    return result;
+  }
+
+ private:
+  static bool is_repeated(std::span<const fabric::Arc> arcs, std::size_t i) {
+    return i > 0 && arcs[i - 1].to == arcs[i].to;
+  }
+
+  /// Hops to each target by steps down alone; from the bottom to the top, so that what lies below
+  /// a switch is known.
+  void descend() {
+    for (std::size_t b = 0; b < targets_.size(); ++b) down_[targets_[b]].hops[b] = 0;
+    for (std::size_t i = graph_.switch_count(); i-- > 0;) {
+      const SwitchIndex s = order_.from_top()[i];
+      Seen& own = down_[s];
+      const auto arcs = graph_.arcs(s);
+      own.straight = own.hops;
+      for (std::size_t a = 0; a < arcs.size(); ++a) {
+        const SwitchIndex to = arcs[a].to;
+        if (is_repeated(arcs, a) || order_.is_up(s, to)) continue;
+        keep_smaller(own.hops, down_[to].from(order_, s, to));
+        if (!order_.was_up(s, to)) keep_smaller(own.straight, down_[to].from(order_, s, to));
+      }
+      own.finish(order_.is_valley(s));
+    }
+  }
+
+  /// From the top to the bottom. A switch that something above it descends to goes on descending;
+  /// any other takes the shorter of both ways, or both. `counts`: what above it is looked at, by
+  /// switch; empty: all. True when a switch with CAs had to leave a climb that is no longer.
+  bool climb(const std::vector<std::uint64_t>& counts) {
+    bool forced = false;
+    for (SwitchIndex s : order_.from_top()) {
+      const auto arcs = graph_.arcs(s);
+      Bytes least = filled(kFar);
+      std::uint64_t entered = 0;
+      for (std::size_t a = 0; a < arcs.size(); ++a) {
+        const SwitchIndex to = arcs[a].to;
+        if (is_repeated(arcs, a) || !order_.is_up(s, to)) continue;
+        keep_smaller(least, all_[to].from(order_, s, to));
+        entered |= where_equal(down_[s].from(order_, to, s), all_[to].hops) & descends_[to] &
+                   (counts.empty() ? ~std::uint64_t{0} : counts[to]);
+      }
+      for (std::uint64_t bits = entered; bits != 0; bits &= bits - 1) {
+        const auto b = static_cast<std::size_t>(std::countr_zero(bits));
+        forced |= least[b] <= down_[s].hops[b] && graph_.attached()[s] != 0;
+        least[b] = kFar;
+      }
+      keep_smaller(least, down_[s].hops);
+      all_[s].hops = least;
+      all_[s].straight = down_[s].straight;
+      all_[s].finish(order_.is_valley(s));
+      const std::uint64_t finite = ~where_equal(least, filled(kFar));
+      descends_[s] = where_equal(least, down_[s].hops) & finite;
+      climbs_[s] = 0;
+      const std::size_t first = graph_.arc_index(s, 0);
+      for (std::size_t a = 0; a < arcs.size(); ++a) {
+        const SwitchIndex to = arcs[a].to;
+        if (is_repeated(arcs, a)) {
+          arcs_[first + a] = arcs_[first + a - 1];
+        } else if (order_.is_up(s, to)) {
+          arcs_[first + a] = where_equal(least, all_[to].from(order_, s, to)) & finite & ~entered;
+          climbs_[s] |= arcs_[first + a];
+        } else {
+          arcs_[first + a] = where_equal(least, down_[to].from(order_, s, to)) & descends_[s];
+        }
+      }
+    }
+    return forced;
+  }
+
+  /// By switch: for which targets packets of CAs may come by. First those that climb, from the
+  /// bottom, then those that descend, from the top.
+  std::vector<std::uint64_t> passed_by_cas() const {
+    std::vector<std::uint64_t> passed(graph_.switch_count(), 0);
+    const auto hand_on = [&](SwitchIndex s, bool up) {
+      const std::size_t first = graph_.arc_index(s, 0);
+      for (std::size_t a = 0; a < graph_.arcs(s).size(); ++a)
+        if (const SwitchIndex to = graph_.arcs(s)[a].to; order_.is_up(s, to) == up)
+          passed[to] |= passed[s] & arcs_[first + a];
+    };
+    for (SwitchIndex s = 0; s < passed.size(); ++s)
+      if (graph_.attached()[s] != 0) passed[s] = ~std::uint64_t{0};
+    for (std::size_t b = 0; b < targets_.size(); ++b) passed[targets_[b]] |= std::uint64_t{1} << b;
+    for (std::size_t i = graph_.switch_count(); i-- > 0;) hand_on(order_.from_top()[i], true);
+    for (SwitchIndex s : order_.from_top()) hand_on(s, false);
+    return passed;
+  }
+
+  /// Finds ways anew for switches that do not count, as far as those of the others allow: into
+  /// what descends anyway, else up.
+  void settle(const std::vector<std::uint64_t>& counts) {
+    const std::uint64_t everything =
+        targets_.size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << targets_.size()) - 1;
+    for (std::size_t i = graph_.switch_count(); i-- > 0;) {
+      const SwitchIndex s = order_.from_top()[i];
+      const std::uint64_t open = everything & ~counts[s];
+      clear(s, open);
+      take_shortest(s, open, false);
+    }
+    for (SwitchIndex s : order_.from_top()) take_shortest(s, everything & ~counts[s], true);
+  }
+
+  void clear(SwitchIndex s, std::uint64_t bits) {
+    climbs_[s] &= ~bits;
+    for (std::size_t a = 0; a < graph_.arcs(s).size(); ++a) arcs_[graph_.arc_index(s, a)] &= ~bits;
+    for (; bits != 0; bits &= bits - 1) {
+      const auto b = static_cast<std::size_t>(std::countr_zero(bits));
+      all_[s].hops[b] = all_[s].straight[b] = kFar;
+    }
+    all_[s].finish(order_.is_valley(s));
+  }
+
+  /// Of the targets in `bits` those that s has no way to get the shortest up, or down.
+  void take_shortest(SwitchIndex s, std::uint64_t bits, bool up) {
+    const auto arcs = graph_.arcs(s);
+    for (; bits != 0; bits &= bits - 1) {
+      const auto b = static_cast<std::size_t>(std::countr_zero(bits));
+      const std::uint64_t bit = std::uint64_t{1} << b;
+      if (all_[s].hops[b] != kFar) continue;
+      const auto hops_over = [&](SwitchIndex to) {
+        if (order_.is_up(s, to) != up || (!up && (climbs_[to] & bit) != 0)) return kFar;
+        return all_[to].from(order_, s, to)[b];
+      };
+      std::uint8_t least = kFar;
+      for (const auto& arc : arcs) least = std::min(least, hops_over(arc.to));
+      if (least == kFar) continue;
+      all_[s].hops[b] = least;
+      for (std::size_t a = 0; a < arcs.size(); ++a) {
+        if (hops_over(arcs[a].to) != least) continue;
+        arcs_[graph_.arc_index(s, a)] |= bit;
+        if (up) climbs_[s] |= bit;
+        if (!up && !order_.was_up(s, arcs[a].to)) all_[s].straight[b] = least;
+      }
+    }
+    all_[s].finish(order_.is_valley(s));
+  }
+
+  const fabric::CompactGraph& graph_;
+  const UpDownOrder& order_;
+  std::span<const SwitchIndex> targets_;
+  std::vector<Seen> down_, all_;  // by steps down alone; by what is allowed
+  std::vector<std::uint64_t> descends_, climbs_;
+  std::vector<std::uint64_t> arcs_;
+};
+
+}  // namespace
+
 routes::LeastHops up_down_hops(const fabric::CompactGraph& graph, const UpDownOrder& order,
                                std::span<const SwitchIndex> targets) {
   assert(targets.size() <= routes::kTargetsPerBatch);
-  const std::size_t switches = graph.switch_count();
-  routes::LeastHops result;
-  result.arcs.assign(graph.arc_count(), 0);
-  const auto is_repeated = [](std::span<const fabric::Arc> arcs, std::size_t i) {
-    return i > 0 && arcs[i - 1].to == arcs[i].to;
-  };
-
-  // Hops to each target by steps down alone; from the bottom to the top, so that what lies below a
-  // switch is known.
-  std::vector<Seen> down(switches);
-  for (std::size_t b = 0; b < targets.size(); ++b) down[targets[b]].hops[b] = 0;
-  for (std::size_t i = switches; i-- > 0;) {
-    const SwitchIndex s = order.from_top()[i];
-    Seen& own = down[s];
-    const auto arcs = graph.arcs(s);
-    own.straight = own.hops;
-    for (std::size_t a = 0; a < arcs.size(); ++a) {
-      const SwitchIndex to = arcs[a].to;
-      if (is_repeated(arcs, a) || order.is_up(s, to)) continue;
-      keep_smaller(own.hops, down[to].from(order, s, to));
-      if (!order.was_up(s, to)) keep_smaller(own.straight, down[to].from(order, s, to));
-    }
-    own.finish(order.is_valley(s));
-  }
-
-  // Then from the top to the bottom. A switch that something above it descends to goes on
-  // descending; any other takes the shorter of both ways, or both.
-  std::vector<Seen> all(switches);
-  std::vector<std::uint64_t> descends(switches);
-  std::uint8_t longest = 0;
-  for (SwitchIndex s : order.from_top()) {
-    const auto arcs = graph.arcs(s);
-    const std::size_t first = graph.arc_index(s, 0);
-    Bytes least = filled(kFar);
-    std::uint64_t entered = 0;
-    for (std::size_t a = 0; a < arcs.size(); ++a) {
-      const SwitchIndex to = arcs[a].to;
-      if (is_repeated(arcs, a) || !order.is_up(s, to)) continue;
-      keep_smaller(least, all[to].from(order, s, to));
-      entered |= where_equal(down[s].from(order, to, s), all[to].hops) & descends[to];
-    }
-    keep_smaller(least, down[s].hops);
-    for (std::uint64_t bits = entered; bits != 0; bits &= bits - 1) {
-      const auto b = static_cast<std::size_t>(std::countr_zero(bits));
-      least[b] = down[s].hops[b];
-    }
-    all[s].hops = least;
-    all[s].straight = down[s].straight;
-    all[s].finish(order.is_valley(s));
-    const std::uint64_t finite = ~where_equal(least, filled(kFar));
-    descends[s] = where_equal(least, down[s].hops) & finite;
-    const std::uint64_t climbs = finite & ~entered;
-    for (std::size_t a = 0; a < arcs.size(); ++a) {
-      const SwitchIndex to = arcs[a].to;
-      if (is_repeated(arcs, a))
-        result.arcs[first + a] = result.arcs[first + a - 1];
-      else if (order.is_up(s, to))
-        result.arcs[first + a] = where_equal(least, all[to].from(order, s, to)) & climbs;
-      else
-        result.arcs[first + a] = where_equal(least, down[to].from(order, s, to)) & descends[s];
-    }
-    for (std::uint64_t bits = finite; bits != 0; bits &= bits - 1)
-      longest = std::max(longest, least[static_cast<std::size_t>(std::countr_zero(bits))]);
-  }
-
-  result.at.assign(longest + std::size_t{1}, std::vector<std::uint64_t>(switches, 0));
-  for (SwitchIndex s = 0; s < switches; ++s)
-    for (std::size_t b = 0; b < targets.size(); ++b)
-      if (all[s].hops[b] != kFar) result.at[all[s].hops[b]][s] |= std::uint64_t{1} << b;
-  return result;
+  if (graph.switch_count() == 0) return {};
+  Ways ways(graph, order, targets);
+  ways.find();
+  return ways.take();
 }
 
 std::vector<routes::LeastHops> up_down_candidates(const fabric::CompactGraph& graph,

@@ -59,9 +59,10 @@ UpDownOrder with_single_tops(const fabric::CompactGraph& graph, const UpDownOrde
 
 /// The arcs on the shortest up*/down* paths towards each target of a batch, such that tables made
 /// of any choice among them never descend and then climb. A switch that a packet may enter
-/// descending goes on descending, even where its own way would be shorter over a climb. A way that
-/// turns in a valley, which often is a leaf, counts as two hops longer: CAs' packets stay clear of
-/// it where they can.
+/// descending goes on descending, even where its own way would be shorter over a climb; but only
+/// packets of CAs may ask that of a switch with CAs. What is no way for CAs' packets may then have
+/// none. A way that turns in a valley, which often is a leaf, counts as two hops longer: CAs'
+/// packets stay clear of it where they can.
 routes::LeastHops up_down_hops(const fabric::CompactGraph& graph, const UpDownOrder& order,
                                std::span<const fabric::SwitchIndex> targets);
 

@@ -20,7 +20,11 @@ Result<Routes> updn(const Request& request);
 /// know about the roots.
 Result<UpDownOrder> updn_order(const Request& request, std::vector<std::string>& notes);
 
-/// The same, but the order grows from the switches with CAs instead of from roots.
+/// Fat trees: as updn, but loads are evened out over whole ways, and a fabric that is no tree is
+/// refused. Never a credit loop.
+Result<Routes> ftree(const Request& request);
+
+/// As updn, but the order grows from the switches with CAs instead of from roots.
 Result<Routes> dnup(const Request& request);
 UpDownOrder dnup_order(const Request& request);
 

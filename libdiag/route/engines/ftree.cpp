@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/detours.h"
+#include "libdiag/route/engines/engines.h"
+#include "libdiag/route/even_out.h"
+#include "libdiag/route/ranks.h"
+#include "libdiag/route/tree_shape.h"
+
+namespace ib::route {
+
+Result<Routes> ftree(const Request& request) {
+  auto ranks = ranks_from_roots(request);
+  if (!ranks) return tl::unexpected(ranks.error());
+  if (const auto tree = check_tree(request, *ranks); !tree) return tl::unexpected(tree.error());
+  const auto order = with_single_tops(*request.graph, order_by_rank(request, *ranks));
+  const Targets targets(request);
+  auto hops = up_down_candidates(*request.graph, order, targets);
+
+  Routes result;
+  result.engine = "ftree";
+  result.lfts = spread(request, targets, hops);
+  if (!is_complete_tree(request, *ranks, targets, hops)) {
+    add_detours(*request.graph, order, targets, hops);
+    even_out(request, targets, hops, result.lfts);
+  }
+  result.promises_deadlock_freedom = true;
+  result.multicast.up_order.assign(order.positions().begin(), order.positions().end());
+  result.notes = std::move(ranks->notes);
+  return result;
+}
+
+}  // namespace ib::route

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "libdiag/fabric/generate.h"
+#include "libdiag/fabric/topology_text.h"
+#include "libdiag/route/detours.h"
+#include "libdiag/route/engines/engines.h"
+#include "libdiag/route/even_out.h"
+#include "libdiag/route/plan.h"
+#include "libdiag/route/tree_shape.h"
+#include "libdiag/routes/verify.h"
+#include "tests/unit/routes/judge.h"
+
+namespace ib::route {
+namespace {
+
+using fabric::SwitchIndex;
+using ::testing::HasSubstr;
+
+fabric::FatTree tree(unsigned radix, unsigned levels) {
+  fabric::FatTree kind;
+  kind.radix = radix;
+  kind.levels = levels;
+  return kind;
+}
+
+/// A fabric with LIDs, its graph and a request for it.
+struct Case {
+  explicit Case(fabric::Fabric f) : fabric(std::move(f)), graph((give_lids(fabric), fabric)) {
+    request.fabric = &fabric;
+    request.graph = &graph;
+  }
+  Case(const Case&) = delete;
+  Case& operator=(const Case&) = delete;
+
+  routes::Verdict verdict(const Routes& routes) const {
+    return routes::verify(fabric, graph, routes.lfts);
+  }
+
+  fabric::Fabric fabric;
+  fabric::CompactGraph graph;
+  Request request;
+};
+
+/// How many packets meet on a link, at most, when every CA sends to the one that is k places on,
+/// for any k. CAs stand in the order of leaves by GUID, then of ports.
+unsigned worst_shift(const Case& c, const routes::LinearTables& tables) {
+  std::vector<fabric::Destination> ends;
+  for (const auto& d : c.graph.destinations())
+    if (!d.is_switch() && d.lid == c.fabric.port(d.end_port).lid) ends.push_back(d);
+  std::sort(ends.begin(), ends.end(), [&](const auto& a, const auto& b) {
+    return std::tuple(c.graph.guid(a.leaf), a.port) < std::tuple(c.graph.guid(b.leaf), b.port);
+  });
+  std::vector<SwitchIndex> next(c.graph.switch_count() * 256, fabric::kNoSwitch);
+  for (SwitchIndex s = 0; s < c.graph.switch_count(); ++s)
+    for (const auto& arc : c.graph.arcs(s)) next[s * 256 + arc.out_port] = arc.to;
+  unsigned worst = 0;
+  std::vector<unsigned> packets(next.size());
+  for (std::size_t k = 1; k < ends.size(); ++k) {
+    std::fill(packets.begin(), packets.end(), 0);
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      const auto& to = ends[(i + k) % ends.size()];
+      for (SwitchIndex s = ends[i].leaf; s != to.leaf;) {
+        const std::size_t link = s * 256 + tables.at(s, to.lid);
+        worst = std::max(worst, ++packets[link]);
+        s = next[link];
+      }
+    }
+  }
+  return worst;
+}
+
+TEST(Ftree, RoutesRealFabricsCompletelyAndEvenly) {
+  for (const auto& path : judge::real_fabrics()) {
+    const Case c(fabric::read_topology_file(path).value());
+    const auto routes = ftree(c.request);
+    ASSERT_TRUE(routes.has_value()) << routes.error().message;
+    EXPECT_TRUE(routes->promises_deadlock_freedom);
+    const auto verdict = c.verdict(*routes);
+    EXPECT_EQ(verdict.unreachable, 0U) << path;
+    EXPECT_EQ(verdict.credit_loop_channels, 0U) << path;
+    // What opensm's sssp reaches there, with credit loops; its minhop's worst shifts are 29 and 7.
+    if (path.filename() == "janus-qdr-1356.topo") {
+      EXPECT_LE(verdict.load_max, 3276U);
+      EXPECT_LE(worst_shift(c, routes->lfts), 14U);
+    }
+    if (path.filename() == "dgx-ndr-582.topo") {
+      EXPECT_LE(verdict.load_max, 985U);
+    }
+  }
+}
+
+TEST(Ftree, FullTreesAreEvenAndFreeOfContentionUnderShifts) {
+  for (unsigned levels : {2U, 3U})
+    for (unsigned radix : {4U, 8U, 12U}) {
+      const Case c(fabric::generate(tree(radix, levels)).value());
+      const auto routes = ftree(c.request);
+      ASSERT_TRUE(routes.has_value()) << routes.error().message;
+      const auto verdict = c.verdict(*routes);
+      EXPECT_EQ(verdict.unreachable, 0U);
+      EXPECT_EQ(verdict.credit_loop_channels, 0U);
+      const std::size_t ends = c.graph.destinations().size() - c.graph.switch_count();
+      EXPECT_EQ(verdict.load_max, ends - radix / 2);
+      EXPECT_EQ(worst_shift(c, routes->lfts), 1U) << levels << " levels of radix " << radix;
+    }
+}
+
+TEST(Ftree, OversubscribedTreesShareUplinksEvenly) {
+  auto kind = tree(16, 3);
+  kind.oversubscription = 3;  // 12 hosts, 4 uplinks
+  kind.pods = 3;
+  const Case c(fabric::generate(kind).value());
+  const auto routes = ftree(c.request).value();
+  EXPECT_EQ(c.verdict(routes).unreachable, 0U);
+  EXPECT_EQ(worst_shift(c, routes.lfts), 3U);
+}
+
+TEST(Ftree, DamagedTreesStayReachableAndNearTheirBound) {
+  for (std::uint64_t seed : {1U, 2U, 3U})
+    for (unsigned levels : {2U, 3U}) {
+      fabric::GenerateCommon damaged;
+      damaged.seed = seed;
+      damaged.missing_links_percent = 5;
+      damaged.missing_hosts_percent = 10;
+      const Case c(fabric::generate(tree(12, levels), damaged).value());
+      const auto routes = ftree(c.request).value();
+      const auto verdict = c.verdict(routes);
+      EXPECT_EQ(verdict.unreachable, 0U);
+      EXPECT_EQ(verdict.credit_loop_channels, 0U);
+      // No routing loads the links of the worst leaf less than this.
+      const auto attached = c.graph.attached();
+      std::uint64_t ends = 0, bound = 0;
+      for (const auto hosts : attached) ends += hosts;
+      for (SwitchIndex s = 0; s < c.graph.switch_count(); ++s)
+        if (attached[s] != 0)
+          bound = std::max<std::uint64_t>(
+              bound, (ends - attached[s]) * attached[s] / c.graph.arcs(s).size());
+      EXPECT_LE(verdict.load_max, bound + bound / 2) << levels << " levels, seed " << seed;
+    }
+}
+
+TEST(Ftree, SaysWhyATorusIsNoTree) {
+  for (const auto& grid : {fabric::Grid{{4, 4}, true, 2}, fabric::Grid{{5}, true, 2},
+                           fabric::Grid{{3, 4, 3}, true, 1}, fabric::Grid{{4, 4}, false, 2}}) {
+    const Case c(fabric::generate(grid).value());
+    const auto routes = ftree(c.request);
+    ASSERT_FALSE(routes.has_value());
+    EXPECT_THAT(routes.error().message, HasSubstr("not a tree"));
+    EXPECT_THAT(routes.error().message, HasSubstr("0x"));
+  }
+}
+
+TEST(Ftree, RoutesWhatHasHardlyAnySwitches) {
+  // No switch: two hosts back to back; one switch; one switch without CAs.
+  fabric::Fabric hosts;
+  for (std::uint64_t g : {1U, 2U}) {
+    fabric::Node node;
+    node.guid = Guid{g};
+    node.num_ports = 1;
+    hosts.add_node(node);
+  }
+  hosts.connect({0, 1}, {1, 1}, wire::LinkWidth::W4x, wire::LinkSpeed::Edr);
+  EXPECT_TRUE(ftree(Case(hosts).request).has_value());
+  fabric::Fabric one;
+  fabric::Node node;
+  node.type = wire::NodeType::Switch;
+  node.guid = Guid{7};
+  node.num_ports = 4;
+  one.add_node(node);
+  EXPECT_TRUE(ftree(Case(one).request).has_value());
+  EXPECT_TRUE(updn(Case(one).request).has_value());
+  EXPECT_TRUE(dnup(Case(one).request).has_value());
+}
+
+TEST(IsCompleteTree, SeesAnyMissingLink) {
+  for (unsigned levels : {2U, 3U}) {
+    fabric::GenerateCommon damaged;
+    for (double missing : {0.0, 1.0}) {
+      damaged.missing_links_percent = missing;
+      const Case c(fabric::generate(tree(12, levels), damaged).value());
+      const auto ranks = ranks_from_roots(c.request).value();
+      const auto order = with_single_tops(c.graph, order_by_rank(c.request, ranks));
+      const Targets targets(c.request);
+      EXPECT_EQ(
+          is_complete_tree(c.request, ranks, targets, up_down_candidates(c.graph, order, targets)),
+          missing == 0.0);
+    }
+  }
+}
+
+struct Candidates {
+  explicit Candidates(const Case& c)
+      : order(with_single_tops(c.graph,
+                               order_by_rank(c.request, ranks_from_roots(c.request).value()))),
+        targets(c.request),
+        hops(up_down_candidates(c.graph, order, targets)) {}
+  UpDownOrder order;
+  Targets targets;
+  std::vector<routes::LeastHops> hops;
+};
+
+unsigned level_of(const routes::LeastHops& hops, SwitchIndex s, std::size_t b) {
+  for (unsigned level = 0; level < hops.at.size(); ++level)
+    if ((hops.at[level][s] >> b) & 1) return level;
+  return 999;
+}
+
+TEST(AddDetours, KeepsToTheOrderAndComesNearer) {
+  for (std::uint64_t seed : {1U, 2U}) {
+    const Case c(fabric::generate_janus_like(seed).value());
+    Candidates candidates(c);
+    auto wider = candidates.hops;
+    add_detours(c.graph, candidates.order, candidates.targets, wider);
+    std::size_t added = 0;
+    for (std::size_t i = 0; i < wider.size(); ++i)
+      for (std::size_t b = 0; b < candidates.targets.batch(i).size(); ++b) {
+        std::vector<bool> climbs(c.graph.switch_count(), false), entered = climbs;
+        for (SwitchIndex s = 0; s < c.graph.switch_count(); ++s)
+          for (std::size_t k = 0; k < c.graph.arcs(s).size(); ++k) {
+            const std::size_t arc = c.graph.arc_index(s, k);
+            const bool now = (wider[i].arcs[arc] >> b) & 1;
+            const bool before = (candidates.hops[i].arcs[arc] >> b) & 1;
+            EXPECT_TRUE(now || !before);
+            if (!now) continue;
+            added += before ? 0 : 1;
+            const SwitchIndex to = c.graph.arcs(s)[k].to;
+            EXPECT_LT(level_of(wider[i], to, b), level_of(wider[i], s, b));
+            if (candidates.order.is_up(s, to))
+              climbs[s] = true;
+            else
+              entered[to] = true;
+          }
+        for (SwitchIndex s = 0; s < c.graph.switch_count(); ++s)
+          EXPECT_FALSE(climbs[s] && entered[s]);
+      }
+    EXPECT_GT(added, 0U);
+  }
+}
+
+TEST(EvenOut, MovesOnlyAmongCandidatesAndLowersTheMaximum) {
+  fabric::GenerateCommon damaged;
+  damaged.missing_links_percent = 10;
+  const Case c(fabric::generate(tree(12, 3), damaged).value());
+  const Candidates candidates(c);
+  const auto before = spread(c.request, candidates.targets, candidates.hops);
+  auto tables = before;
+  even_out(c.request, candidates.targets, candidates.hops, tables);
+  for (std::size_t i = 0; i < candidates.hops.size(); ++i)
+    for (std::size_t b = 0; b < candidates.targets.batch(i).size(); ++b)
+      for (const auto& column : candidates.targets.columns(candidates.targets.batch(i)[b]))
+        for (SwitchIndex s = 0; s < c.graph.switch_count(); ++s) {
+          if (tables.at(s, column.lid) == before.at(s, column.lid)) continue;
+          const auto arcs = c.graph.arcs(s);
+          const auto arc = std::find_if(arcs.begin(), arcs.end(), [&](const auto& a) {
+            return a.out_port == tables.at(s, column.lid);
+          });
+          ASSERT_NE(arc, arcs.end());
+          const std::size_t index =
+              c.graph.arc_index(s, static_cast<std::size_t>(arc - arcs.begin()));
+          EXPECT_TRUE((candidates.hops[i].arcs[index] >> b) & 1);
+        }
+  const auto old_load = routes::verify(c.fabric, c.graph, before).load_max;
+  EXPECT_LT(routes::verify(c.fabric, c.graph, tables).load_max * 2, old_load);
+
+  // What was there before stays if asked for.
+  Request keep = c.request;
+  keep.previous = &before;
+  keep.options.honour_previous = true;
+  auto kept = before;
+  even_out(keep, candidates.targets, candidates.hops, kept);
+  EXPECT_EQ(kept, before);
+}
+
+TEST(Ftree, TheSameFabricGivesTheSameTables) {
+  const Case c(fabric::generate_superpod_like(3).value());
+  const auto first = ftree(c.request).value().lfts;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ftree(c.request).value().lfts, first);
+}
+
+}  // namespace
+}  // namespace ib::route
