@@ -11,15 +11,6 @@ namespace ib::routes {
 namespace {
 
 using namespace check;
-void count_loads(const Tally& tally, Verdict& verdict) {
-  std::uint64_t used = 0, sum = 0;
-  for (std::uint64_t load : tally.load) {
-    verdict.load_max = std::max(verdict.load_max, load);
-    sum += load;
-    used += load != 0;
-  }
-  if (used != 0) verdict.load_mean = static_cast<double>(sum) / static_cast<double>(used);
-}
 
 /// VLs by channel of what the walks carried.
 std::vector<std::uint16_t> carried_vls(const Terrain& terrain, const LaneView& lanes,
@@ -140,14 +131,15 @@ Verdict verify_keeping(const fabric::Fabric& fabric, const Terrain& terrain,
   Tally tally = proved ? std::move(proof->switches)
                        : walk_lids(terrain, view, tables, options.sm_lid,
                                    {options.loads, true, options.switch_lids_as_cas}, Lids::All);
-  if (proved && options.loads)
-    tally.load =
-        walk_lids(terrain, view, tables, options.sm_lid, {true, false, false}, Lids::Ends).load;
   verdict.unreachable = tally.unreachable;
   verdict.loops = tally.loops;
   verdict.must_failures = tally.must_failures;
   verdict.switch_sources_unreachable = tally.bystanders_unreachable;
-  count_loads(tally, verdict);
+  if (options.loads) {
+    const Loads loads = proved ? link_loads(terrain, tables) : summed(tally.load);
+    verdict.load_max = loads.max;
+    verdict.load_mean = loads.mean;
+  }
 
   // Findings: what must hold before what should.
   if (has_multicast) {

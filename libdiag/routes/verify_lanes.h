@@ -23,6 +23,12 @@ class LaneView {
   LaneView(const fabric::Fabric& fabric, const Terrain& terrain, const Lanes& lanes,
            std::optional<Sl> sm_sl, std::uint16_t also);
 
+  /// Precondition: `lanes` are one SL and the same row everywhere.
+  LaneView(const Terrain& terrain, const Lanes& lanes)
+      : terrain_(terrain), lanes_(lanes), uniform_(lanes.sl_to_vl.injection()) {
+    one_ = lanes.sls.at(0, 0).value & 15U;
+  }
+
   Kind kind() const { return kind_; }
   /// VLs in the dependency graph: 1 for kind One.
   unsigned vls() const { return vls_; }

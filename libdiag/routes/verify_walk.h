@@ -104,4 +104,12 @@ enum class Lids { All, Ends, Switches };
 Tally walk_lids(const Terrain& terrain, const LaneView& lanes, const LinearTables& tables,
                 Lid sm_lid, WalkOptions options, Lids which);
 
+struct Loads {
+  std::uint64_t max{};
+  double mean{};  // over links that carry any
+};
+Loads summed(const std::vector<std::uint64_t>& load);
+/// CA-to-CA routes over each link between switches, by walks alone.
+Loads link_loads(const Terrain& terrain, const LinearTables& tables);
+
 }  // namespace ib::routes::check

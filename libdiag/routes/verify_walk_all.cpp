@@ -66,4 +66,22 @@ Tally walk_lids(const Terrain& terrain, const LaneView& lanes, const LinearTable
   return std::move(*total);
 }
 
+Loads summed(const std::vector<std::uint64_t>& load) {
+  Loads result;
+  std::uint64_t used = 0, sum = 0;
+  for (const std::uint64_t l : load) {
+    result.max = std::max(result.max, l);
+    sum += l;
+    used += l != 0;
+  }
+  if (used != 0) result.mean = static_cast<double>(sum) / static_cast<double>(used);
+  return result;
+}
+
+Loads link_loads(const Terrain& terrain, const LinearTables& tables) {
+  const Lanes lanes;
+  const LaneView view(terrain, lanes);
+  return summed(walk_lids(terrain, view, tables, kNoLid, {true, false, false}, Lids::Ends).load);
+}
+
 }  // namespace ib::routes::check
