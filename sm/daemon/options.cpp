@@ -7,7 +7,8 @@
 
 #include "libdiag/base/output.h"
 #include "libdiag/base/text.h"
-#include "libdiag/route/choose.h"
+#include "sm/daemon/plan_options.h"
+#include "sm/daemon/routing_options.h"
 
 namespace sm::daemon {
 namespace {
@@ -62,111 +63,15 @@ std::vector<std::string> with_two_dashes(int argc, const char* const* argv) {
   return words;
 }
 
-/// `ftree,updn no_fallback`: names and the word that forbids others.
-void read_engines(const std::string& list, ib::route::ChoiceOptions& choice) {
-  choice.engines.clear();
-  choice.no_fallback = false;
-  std::string name;
-  for (const char c : list + ",") {
-    if (c != ',' && c != ' ') {
-      name += c;
-    } else if (name == "no_fallback") {
-      choice.no_fallback = true;
-      name.clear();
-    } else if (!name.empty()) {
-      choice.engines.push_back(std::exchange(name, {}));
-    }
-  }
-  if (choice.engines.empty() && !choice.no_fallback)
-    throw CLI::ValidationError("--routing_engine: expected an engine, got ''");
-  if (const auto known = ib::route::check_engine_names(choice.engines); !known)
-    throw CLI::ValidationError("--routing_engine: expected engines; " + known.error().message);
-}
-
-CLI::Option* number(CLI::App& app, const std::string& names, std::uint64_t min, std::uint64_t max,
-                    const std::string& what, const std::string& help,
-                    const std::function<void(std::uint64_t)>& take) {
-  const std::string name = names.substr(names.rfind(',') + 1);
-  return app
-      .add_option_function<std::string>(
-          names,
-          [=](const std::string& text) {
-            std::uint64_t value = 0;
-            if (!ib::parse_number(text, max, value) || value < min)
-              throw CLI::ValidationError(name + ": expected " + what + " from " +
-                                         std::to_string(min) + " to " + std::to_string(max) +
-                                         ", got '" + ib::printable(text) + "'");
-            take(value);
-          },
-          help)
-      ->type_name("N")
-      ->expected(1);
-}
-
-/// What the command line says about routing; files are read once all of it is known.
-struct RoutingWords {
-  ib::route::ChoiceOptions choice;
-  ib::route::OptionFiles files;
-};
-
-/// Options of `ibsm` and of `ibsm plan` alike; letters and names as opensm has them.
-void add_routing_options(CLI::App& app, RoutingWords& words) {
-  using ib::route::OptionFile;
-  auto& choice = words.choice;
-  auto& engine = choice.engine;
-  app.add_option_function<std::string>(
-         "-R,--routing_engine", [&](const std::string& text) { read_engines(text, choice); },
-         "Routing engines, tried in order; with no_fallback no others (default: by the fabric)")
-      ->type_name("LIST");
-  app.add_flag("--allow-credit-loops", choice.allow_credit_loops,
-               "Program routes that can deadlock; said at every sweep");
-  number(app, "--vls-max", 1, 15, "a number", "Data VLs that routing may use (default 8)",
-         [&](std::uint64_t v) { choice.vls_max = static_cast<unsigned>(v); });
-
-  const auto file = [&](const char* names, OptionFile which, const char* help) {
-    app.add_option_function<std::string>(
-           names, [&words, which](const std::string& path) { words.files[which] = path; }, help)
-        ->type_name("FILE");
-  };
-  file("-a,--root_guid_file", OptionFile::Roots, "GUIDs of the tops of a tree: updn, dnup, ftree");
-  file("-u,--cn_guid_file", OptionFile::ComputeNodes,
-       "Port GUIDs of compute nodes: ftree, (df)sssp");
-  file("-G,--io_guid_file", OptionFile::IoNodes, "Port GUIDs of I/O nodes: ftree, (df)sssp");
-  file("-m,--ids_guid_file", OptionFile::Ids, "Numbers that stand for GUIDs of switches: updn");
-  file("-i,--ignore_guids", OptionFile::Ignored, "Ports whose load is not counted");
-  file("-w,--hop_weights_file", OptionFile::HopWeights, "What a hop costs, by port of a switch");
-  file("-O,--port_search_ordering_file,--dimn_ports_file", OptionFile::PortSearchOrder,
-       "Order in which ports of a switch are looked at; for dor that of the dimensions");
-  file("-X,--guid_routing_order_file", OptionFile::GuidRoutingOrder,
-       "Port GUIDs that are routed first");
-  file("--torus_config", OptionFile::Torus, "torus-2QoS.conf");
-  app.add_option("-U,--lfts_file", engine.tables.lfts_file, "Forwarding tables: engine file")
-      ->type_name("FILE");
-  app.add_option("-M,--lid_matrix_file", engine.tables.lid_matrix_file, "Hop counts: engine file")
-      ->type_name("FILE");
-
-  app.add_flag("-z,--connect_roots", engine.connect_roots,
-               "Let the tops of a tree reach one another: updn, dnup, ftree");
-  number(app, "-H,--max_reverse_hops", 0, 64, "a number",
-         "Hops the wrong way on paths to I/O nodes: ftree (default 0)",
-         [&](std::uint64_t v) { engine.max_reverse_hops = static_cast<unsigned>(v); });
-  number(app, "--scatter-ports", 0, 0xFFFFFFFF, "a number",
-         "Seed to choose among equally loaded ports by chance; 0: do not (default)",
-         [&](std::uint64_t v) { engine.scatter_seed = static_cast<std::uint32_t>(v); });
-  app.add_flag("--do_mesh_analysis", engine.do_mesh_analysis,
-               "Look for the dimensions of a mesh or torus first: lash");
-  number(app, "--lash_start_vl", 0, 14, "a number", "First VL that lash uses (default 0)",
-         [&](std::uint64_t v) { engine.lash_start_vl = static_cast<unsigned>(v); });
-  number(app, "--nue_max_num_vls", 0, 15, "a number",
-         "VLs that nue uses, at most; 0: all there are (default)",
-         [&](std::uint64_t v) { engine.nue_max_num_vls = static_cast<unsigned>(v); });
-  app.add_flag("--nue_include_switches", engine.nue_include_switches,
-               "Paths of switches count as well: nue");
-}
-
 int cannot_read(const ib::Error& error) {
   std::cerr << "ibsm: " << ib::printable(error.message) << '\n';
   return 2;
+}
+
+/// `plan`'s alone, and to be heard even where it stands behind a word that is wrong.
+bool wants_json(int argc, const char* const* argv) {
+  return std::any_of(argv, argv + argc,
+                     [](const char* word) { return std::string_view(word) == "--json"; });
 }
 
 constexpr const char* kFooter =
@@ -186,9 +91,8 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
   using std::chrono::milliseconds;
   using std::chrono::seconds;
   DaemonOptions o;
-  PlanCommand plan;
-  plan.version = version;
-  RoutingWords words, plan_words;
+  PlanWords plan;
+  RoutingWords words;
 
   CLI::App app("ibsm: InfiniBand subnet manager and subnet administrator", "ibsm");
   app.set_help_flag("-h,-?,--help", "Print this and exit");
@@ -261,21 +165,17 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
       ->type_name("DIR");
 
   CLI::App* plan_app = app.add_subcommand("plan", "Routes of a saved topology, no fabric attached");
-  plan_app->add_option("TOPOLOGY", plan.topology, "File of ibnetdiscover's text")->required();
-  add_routing_options(*plan_app, plan_words);
-  plan_app->add_flag("--json", plan.json, "JSON instead of text");
-  plan_app->add_option("--lfts", plan.lfts_file, "Write the tables here, as dump_fts prints them")
-      ->type_name("FILE");
+  plan.add_to(*plan_app);
 
   try {
     app.parse(with_two_dashes(argc, argv));
     if (plan_app->parsed()) {
-      auto read = ib::route::read_option_files(plan_words.files, plan_words.choice.engine);
-      if (!read) return cannot_read(read.error());
-      plan.choice = std::move(plan_words.choice);
-      plan.choice.engine = std::move(read->options);
-      plan.mentions = std::move(read->mentions);
-      return plan;
+      auto command = plan.command(version);
+      if (!command) {
+        if (wants_json(argc, argv)) std::cout << plan_failure(version, command.error());
+        return cannot_read(command.error());
+      }
+      return *std::move(command);
     }
   } catch (const CLI::Success& e) {
     app.exit(e);  // prints
@@ -285,10 +185,8 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
     return 4;
   } catch (const CLI::ParseError& e) {
     std::cerr << "ibsm: " << ib::printable(e.what()) << "\nTry `ibsm --help`.\n";
-    // The flag itself may stand behind the word that is wrong. It is `plan`'s alone.
-    const bool json = std::any_of(
-        argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
-    if (json) std::cout << plan_failure(plan, {ib::ErrorKind::Usage, e.what(), 0});
+    if (wants_json(argc, argv))
+      std::cout << plan_failure(version, {ib::ErrorKind::Usage, e.what(), 0});
     return 2;
   }
   auto read = ib::route::read_option_files(words.files, words.choice.engine);

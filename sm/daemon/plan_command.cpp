@@ -102,15 +102,14 @@ bool write_lfts(const std::string& path, const ib::route::Plan& plan) {
 
 }  // namespace
 
-std::string plan_failure(const PlanCommand& command, const ib::Error& error) {
-  return ib::report::failure_document(kPlanSchema, "ibsm", command.version, error,
-                                      plan_status(error));
+std::string plan_failure(const std::string& version, const ib::Error& error) {
+  return ib::report::failure_document(kPlanSchema, "ibsm", version, error, plan_status(error));
 }
 
 int run_plan_command(const PlanCommand& command, std::ostream& out, std::ostream& complaints) {
   auto complain = [&](const ib::Error& error) {
     complaints << "ibsm: " << ib::printable(error.message) << '\n';
-    if (command.json) out << plan_failure(command, error) << std::flush;
+    if (command.json) out << plan_failure(command.version, error) << std::flush;
     return plan_status(error);
   };
   std::vector<std::string> warnings;

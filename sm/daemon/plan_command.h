@@ -6,10 +6,9 @@
 #include <iosfwd>
 #include <string>
 
+#include "libdiag/base/result.h"
 #include "libdiag/route/choose.h"
 #include "libdiag/route/files.h"
-
-#include "libdiag/base/result.h"
 
 namespace sm::daemon {
 
@@ -23,7 +22,7 @@ struct PlanCommand {
 };
 
 /// The document of --json when there is no plan.
-std::string plan_failure(const PlanCommand& command, const ib::Error& error);
+std::string plan_failure(const std::string& version, const ib::Error& error);
 
 /// Returns the exit status: 0 every must holds, 1 some does not or no engine fits, 2 a bad file or
 /// name, 4 the tables could not be written.

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The options of `ibsm plan`.
+#pragma once
+
+#include <string>
+
+#include "sm/daemon/plan_command.h"
+#include "sm/daemon/routing_options.h"
+
+namespace sm::daemon {
+
+class PlanWords {
+ public:
+  void add_to(CLI::App& app);
+  /// What was asked for, once the words are read; option files are read here.
+  ib::Result<PlanCommand> command(const std::string& version);
+
+ private:
+  PlanCommand command_;
+  RoutingWords words_;
+};
+
+}  // namespace sm::daemon
