@@ -17,7 +17,7 @@ struct EvenOutOptions {
   unsigned sweeps{4};
   /// How much worse a link becomes for each further LID of the same target that the same switch
   /// sends over it. This keeps apart what hosts of one leaf send to hosts of another.
-  double crowd{0.3};
+  double crowd{0.6};
   /// Ways looked at in all: when they are used up, what there is stays.
   std::uint64_t ways_max{200'000'000};
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/deal.h"
 #include "libdiag/route/detours.h"
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/even_out.h"
@@ -17,7 +18,7 @@ Result<Routes> ftree(const Request& request) {
 
   Routes result;
   result.engine = "ftree";
-  result.lfts = spread(request, targets, hops);
+  result.lfts = deal(request, targets, TreePlaces(request, *ranks, targets), hops);
   if (!is_complete_tree(request, *ranks, targets, hops)) {
     add_detours(*request.graph, order, targets, hops);
     even_out(request, targets, hops, result.lfts);

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
+#include "libdiag/route/deal.h"
 #include "libdiag/route/detours.h"
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/even_out.h"
@@ -47,10 +49,13 @@ struct Case {
 
 /// How many packets meet on a link, at most, when every CA sends to the one that is k places on,
 /// for any k. CAs stand in the order of leaves by GUID, then of ports.
-unsigned worst_shift(const Case& c, const routes::LinearTables& tables) {
+unsigned worst_shift(const Case& c, const routes::LinearTables& tables,
+                     const std::set<Guid>& left_out = {}) {
   std::vector<fabric::Destination> ends;
   for (const auto& d : c.graph.destinations())
-    if (!d.is_switch() && d.lid == c.fabric.port(d.end_port).lid) ends.push_back(d);
+    if (!d.is_switch() && d.lid == c.fabric.port(d.end_port).lid &&
+        left_out.count(c.fabric.port(d.end_port).guid) == 0)
+      ends.push_back(d);
   std::sort(ends.begin(), ends.end(), [&](const auto& a, const auto& b) {
     return std::tuple(c.graph.guid(a.leaf), a.port) < std::tuple(c.graph.guid(b.leaf), b.port);
   });
@@ -272,6 +277,90 @@ TEST(EvenOut, MovesOnlyAmongCandidatesAndLowersTheMaximum) {
   auto kept = before;
   even_out(keep, candidates.targets, candidates.hops, kept);
   EXPECT_EQ(kept, before);
+}
+
+// The last host of every leaf does I/O; the others still meet nowhere, whichever file says so.
+TEST(Ftree, ComputeNodesKeepTheirPlacesAmongIoNodes) {
+  Case c(fabric::generate(tree(8, 3)).value());
+  std::set<Guid> io;
+  GuidList io_list{"io.conf", {}}, compute_list{"cn.conf", {}};
+  for (const auto& d : c.graph.destinations()) {
+    if (d.is_switch()) continue;
+    const Guid guid = c.fabric.port(d.end_port).guid;
+    const bool last = d.port == c.graph.attached()[d.leaf];
+    if (last) io.insert(guid);
+    (last ? io_list : compute_list).entries.push_back({guid, 1, {}, {}});
+  }
+  ASSERT_EQ(io.size(), 32U);
+  for (const bool by_io : {true, false}) {
+    c.request.options = {};
+    (by_io ? c.request.options.io_nodes : c.request.options.compute_nodes) =
+        by_io ? io_list : compute_list;
+    const auto routes = ftree(c.request).value();
+    EXPECT_EQ(c.verdict(routes).unreachable, 0U);
+    EXPECT_LE(worst_shift(c, routes.lfts, io), 2U);
+    const TreePlaces places(c.request, ranks_from_roots(c.request).value(), Targets(c.request));
+    std::vector<std::uint64_t> numbers = places.number;
+    std::sort(numbers.begin(), numbers.end());
+    for (std::size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], i);
+  }
+}
+
+TEST(Deal, DamageMovesOnlyWhatUsedIt) {
+  for (unsigned levels : {2U, 3U}) {
+    auto fabric = fabric::generate(tree(8, levels)).value();
+    Case whole(fabric);
+    const fabric::SwitchIndex leaf = whole.graph.destinations().back().leaf;
+    fabric.disconnect({whole.graph.node_of(leaf), whole.graph.arcs(leaf)[1].out_port});
+    const Case damaged(fabric);
+    const auto tables_of = [](const Case& c) {
+      const Candidates candidates(c);
+      const TreePlaces places(c.request, ranks_from_roots(c.request).value(), candidates.targets);
+      return deal(c.request, candidates.targets, places, candidates.hops);
+    };
+    const auto before = tables_of(whole), after = tables_of(damaged);
+    const Candidates candidates(damaged);
+    std::size_t moved = 0;
+    for (std::size_t i = 0; i < candidates.hops.size(); ++i)
+      for (std::size_t b = 0; b < candidates.targets.batch(i).size(); ++b)
+        for (const auto& column : candidates.targets.columns(candidates.targets.batch(i)[b]))
+          for (SwitchIndex s = 0; s < damaged.graph.switch_count(); ++s) {
+            const auto arcs = damaged.graph.arcs(s);
+            for (std::size_t k = 0; k < arcs.size(); ++k) {
+              const bool candidate =
+                  (candidates.hops[i].arcs[damaged.graph.arc_index(s, k)] >> b) & 1;
+              if (candidate && arcs[k].out_port == before.at(s, column.lid)) {
+                EXPECT_EQ(after.at(s, column.lid), before.at(s, column.lid));
+              }
+            }
+            moved += after.at(s, column.lid) != before.at(s, column.lid) ? 1 : 0;
+          }
+    EXPECT_GT(moved, 0U);
+  }
+}
+
+TEST(Deal, FurtherLidsOfAnEndPortLeaveByOtherSwitches) {
+  auto fabric = fabric::generate(tree(8, 2)).value();
+  std::uint16_t lid = 4;  // aligned to 4
+  for (fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n, lid += 4) {
+    const unsigned port = fabric.node(n).is_switch() ? 0 : 1;
+    fabric.port(n, port).lid = Lid{lid};
+    fabric.port(n, port).lmc = port == 0 ? 0 : 2;
+  }
+  fabric.reindex();
+  const Case c(std::move(fabric));
+  const auto routes = ftree(c.request).value();
+  EXPECT_EQ(c.verdict(routes).unreachable, 0U);
+  for (const auto& d : c.graph.destinations()) {
+    if (d.is_switch() || d.lid != c.fabric.port(d.end_port).lid) continue;
+    for (SwitchIndex s = 0; s < c.graph.switch_count(); ++s) {
+      if (s == d.leaf || c.graph.attached()[s] == 0) continue;
+      std::set<std::uint8_t> ports;  // four uplinks to four spines, four LIDs
+      for (std::uint16_t i = 0; i < 4; ++i)
+        ports.insert(routes.lfts.at(s, Lid{static_cast<std::uint16_t>(d.lid.value + i)}));
+      EXPECT_EQ(ports.size(), 4U);
+    }
+  }
 }
 
 TEST(Ftree, TheSameFabricGivesTheSameTables) {
