@@ -2,8 +2,10 @@
 #include "sm/daemon/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
 
 #include "libdiag/base/output.h"
 #include "libdiag/base/text.h"
