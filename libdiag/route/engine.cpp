@@ -24,6 +24,7 @@ constexpr std::array kEngines{
                 "fat trees, whole or damaged: up, then down, loads even; free of credit loops",
                 ftree},
     EngineEntry{"dnup", "away from the hosts, then back: free of credit loops on any fabric", dnup},
+    EngineEntry{"nue", "no credit loops on any fabric with any number of VLs", nue},
     EngineEntry{"torus-2QoS",
                 "tori and meshes of up to three dimensions; no credit loops, two levels of service",
                 torus_2qos},

@@ -28,6 +28,10 @@ Result<Routes> ftree(const Request& request);
 Result<Routes> dnup(const Request& request);
 UpDownOrder dnup_order(const Request& request);
 
+/// Free of credit loops on any fabric with any number of VLs; paths are as short and loads as even
+/// as that number allows.
+Result<Routes> nue(const Request& request);
+
 /// Tori and meshes of up to three dimensions, links and a switch missing or not. Promises freedom
 /// from deadlocks; 2 VLs while no switch is missing, 4 when one is, 8 for two levels of service.
 Result<Routes> torus_2qos(const Request& request);
