@@ -38,6 +38,10 @@ class Row {
       if (lane < lane_to_.size()) lane_to_[lane] = i;
       up_.push_back(i);
     }
+    for (const std::uint8_t arc : lane_to_) {
+      no_gaps_ &= arc != kNone;
+      lane_port_.push_back(arc == kNone ? routes::kNoPort : arcs_[arc].out_port);
+    }
   }
 
   void fill(std::span<const Target> batch, const routes::LeastHops& hops,
@@ -82,7 +86,13 @@ class Row {
                    std::size_t index) {
     const auto columns = targets_.columns(target);
     const std::size_t n = candidates.size();
-    const bool only_up = n == up_.size() && n != 0 && candidates.data() == up_.data();
+    const bool only_up = candidates.data() == up_.data();
+    const auto& own = lanes_[height_];
+    if (previous_.empty() && (n == 1 || (only_up && no_gaps_))) {
+      fill_simple(target, only_up && n > 1 ? nullptr : &candidates[0]);
+      deal_switch_lids(target, candidates, index);
+      return;
+    }
     std::array<bool, 256> allowed{};
     if (!only_up)
       for (const std::uint8_t i : candidates) allowed[i] = true;
@@ -91,7 +101,6 @@ class Row {
                                            [&](auto i) { return arcs_[i].to == to; });
     // Cables to a child are numbered as the child numbers those that lead up.
     const bool down = one_neighbour && places_.height[to] < height_;
-    const auto& own = lanes_[height_];
     const auto& next = lanes_[std::min<std::size_t>(height_ + 1, lanes_.size() - 1)];
     const auto& below = lanes_[down ? places_.height[to] : height_];
     const std::uint32_t below_slots = places_.slots[down ? places_.height[to] : height_];
@@ -104,10 +113,31 @@ class Row {
         arc = candidates[(own[c] + next[c]) % n];
       set(columns[i].lid, candidates, arc);
     }
-    std::size_t turn = index;
+    deal_switch_lids(target, candidates, index);
+  }
+
+  /// Nearly all targets of a complete tree: one arc for all columns, or the one of each lane.
+  void fill_simple(const Target& target, const std::uint8_t* only) {
+    const auto columns = targets_.columns(target);
+    if (columns.empty()) return;
+    std::uint8_t* out = row_.data() + columns[0].lid.value;
+    const std::uint16_t* lanes = lanes_[height_].data() + target.first_column;
+    const std::uint8_t* ports = lane_port_.data();
+    if (only != nullptr && target.lids_in_a_row)
+      std::fill_n(out, columns.size(), arcs_[*only].out_port);
+    else if (only != nullptr)
+      for (const auto& column : columns) row_[column.lid.value] = arcs_[*only].out_port;
+    else if (target.lids_in_a_row)
+      for (std::size_t i = 0; i < columns.size(); ++i) out[i] = ports[lanes[i]];
+    else
+      for (std::size_t i = 0; i < columns.size(); ++i) row_[columns[i].lid.value] = ports[lanes[i]];
+  }
+
+  void deal_switch_lids(const Target& target, std::span<const std::uint8_t> candidates,
+                        std::size_t turn) {
     for (const Lid lid : targets_.switch_lids(target.leaf))
-      if (columns.empty() || row_[lid.value] == routes::kNoPort)
-        set(lid, candidates, candidates[turn++ % n]);
+      if (row_[lid.value] == routes::kNoPort)
+        set(lid, candidates, candidates[turn++ % candidates.size()]);
   }
 
   void set(Lid lid, std::span<const std::uint8_t> candidates, std::uint8_t arc) {
@@ -127,8 +157,9 @@ class Row {
   std::size_t first_;
   std::span<std::uint8_t> row_;
   std::span<const std::uint8_t> previous_;
-  std::vector<std::uint8_t> up_;       // arcs that lead up
-  std::vector<std::uint8_t> lane_to_;  // by lane
+  std::vector<std::uint8_t> up_;                   // arcs that lead up
+  std::vector<std::uint8_t> lane_to_, lane_port_;  // by lane: the arc, its port
+  bool no_gaps_{true};                             // an arc for every lane
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/even_out.h"
 #include "libdiag/route/ranks.h"
+#include "libdiag/route/shifts.h"
 #include "libdiag/route/tree_shape.h"
 
 namespace ib::route {
@@ -18,10 +19,12 @@ Result<Routes> ftree(const Request& request) {
 
   Routes result;
   result.engine = "ftree";
-  result.lfts = deal(request, targets, TreePlaces(request, *ranks, targets), hops);
+  const TreePlaces places(request, *ranks, targets);
+  result.lfts = deal(request, targets, places, hops);
   if (!is_complete_tree(request, *ranks, targets, hops)) {
     add_detours(*request.graph, order, targets, hops);
     even_out(request, targets, hops, result.lfts);
+    calm_shifts(request, targets, places, hops, result.lfts);
   }
   result.promises_deadlock_freedom = true;
   result.multicast.up_order.assign(order.positions().begin(), order.positions().end());

@@ -12,6 +12,7 @@
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/even_out.h"
 #include "libdiag/route/plan.h"
+#include "libdiag/route/shifts.h"
 #include "libdiag/route/tree_shape.h"
 #include "libdiag/routes/verify.h"
 #include "tests/unit/routes/judge.h"
@@ -94,6 +95,7 @@ TEST(Ftree, RoutesRealFabricsCompletelyAndEvenly) {
     }
     if (path.filename() == "dgx-ndr-582.topo") {
       EXPECT_LE(verdict.load_max, 985U);
+      EXPECT_LE(worst_shift(c, routes->lfts), 3U);
     }
   }
 }
@@ -361,6 +363,35 @@ TEST(Deal, FurtherLidsOfAnEndPortLeaveByOtherSwitches) {
       EXPECT_EQ(ports.size(), 4U);
     }
   }
+}
+
+TEST(CalmShifts, LowersTheWorstShiftAndLeavesTheLoadBelowItsMaximum) {
+  fabric::GenerateCommon damaged;
+  damaged.missing_links_percent = 5;
+  const Case c(fabric::generate(tree(16, 2), damaged).value());
+  const Candidates candidates(c);
+  const TreePlaces places(c.request, ranks_from_roots(c.request).value(), candidates.targets);
+  auto tables = spread(c.request, candidates.targets, candidates.hops);
+  const auto before = routes::verify(c.fabric, c.graph, tables);
+  const unsigned worst = worst_shift(c, tables);
+  ASSERT_GT(worst, 2U);
+
+  // Nothing moves with more CAs than it is meant for, or where all entries are to stay.
+  auto same = tables;
+  calm_shifts(c.request, candidates.targets, places, candidates.hops, same, {.ends_max = 100});
+  EXPECT_EQ(same, tables);
+  Request keep = c.request;
+  keep.previous = &tables;
+  keep.options.honour_previous = true;
+  calm_shifts(keep, candidates.targets, places, candidates.hops, same);
+  EXPECT_EQ(same, tables);
+
+  calm_shifts(c.request, candidates.targets, places, candidates.hops, tables);
+  EXPECT_LT(worst_shift(c, tables), worst);
+  const auto after = routes::verify(c.fabric, c.graph, tables);
+  EXPECT_EQ(after.unreachable, 0U);
+  EXPECT_EQ(after.credit_loop_channels, 0U);
+  EXPECT_LE(after.load_max, before.load_max);
 }
 
 TEST(Ftree, TheSameFabricGivesTheSameTables) {
