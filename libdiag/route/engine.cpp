@@ -31,6 +31,7 @@ constexpr std::array kEngines{
     EngineEntry{"sssp", "fewest hops, loads even along whole paths; may form credit loops", sssp},
     EngineEntry{"dfsssp", "sssp whose credit loops are taken apart by several VLs", dfsssp},
     EngineEntry{"lash", "one shortest path for two switches, few VLs, no credit loops", lash},
+    EngineEntry{"file", "tables or hop counts from files, LIDs found again by port GUID", file},
 };
 
 }  // namespace

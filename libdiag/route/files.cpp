@@ -334,6 +334,26 @@ Result<Mentions> read_torus(std::string_view text, const std::string& file, Opti
   return reader.finish(options);
 }
 
+/// The two files of engine `file`: formats of libdiag/routes, no names to hold against a fabric.
+Result<Mentions> read_saved_tables(OptionFile which, std::string_view text, const std::string& file,
+                                   Options& options) {
+  auto tables = options.tables ? std::make_shared<TableFiles>(*options.tables)
+                               : std::make_shared<TableFiles>();
+  if (which == OptionFile::Lfts) {
+    auto lfts = routes::read_tables(text, file, &tables->owners);
+    if (!lfts) return tl::unexpected<Error>(std::move(lfts.error()));
+    tables->lfts_file = file;
+    tables->lfts = std::move(*lfts);
+  } else {
+    auto matrix = routes::read_lid_matrix(text, file);
+    if (!matrix) return tl::unexpected<Error>(std::move(matrix.error()));
+    tables->lid_matrix_file = file;
+    tables->matrix = std::move(*matrix);
+  }
+  options.tables = std::move(tables);
+  return Mentions{file, {}};
+}
+
 /// What is wrong with a mention, or nothing.
 std::string complaint(const fabric::Fabric& fabric, const Mention& m) {
   using Means = Mention::Means;
@@ -378,6 +398,9 @@ Result<Mentions> read_option_text(OptionFile which, std::string_view text, const
       return read_search_order(text, file, options);
     case OptionFile::Torus:
       return read_torus(text, file, options);
+    case OptionFile::Lfts:
+    case OptionFile::LidMatrix:
+      return read_saved_tables(which, text, file, options);
   }
   return fail(ErrorKind::Internal, file + ": a file of no known kind");
 }

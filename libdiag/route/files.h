@@ -25,7 +25,9 @@ enum class OptionFile {
   HopWeights,        // -w: GUID of a switch, port, weight 0..255
   PortSearchOrder,   // -O: GUID of a switch, ports
   GuidRoutingOrder,  // -X: port GUID
-  Torus              // --torus_config
+  Torus,             // --torus_config
+  Lfts,              // -U: forwarding tables as opensm or dump_fts print them
+  LidMatrix          // -M: hop counts as opensm dumps them
 };
 /// By path.
 using OptionFiles = std::map<OptionFile, std::string>;

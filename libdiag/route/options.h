@@ -6,12 +6,15 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "libdiag/base/ids.h"
+#include "libdiag/routes/dump.h"
+#include "libdiag/routes/lid_matrix.h"
 
 namespace ib::route {
 
@@ -51,9 +54,12 @@ struct TorusConfig {
   std::vector<std::uint8_t> port_order;  // in which order ports of a switch are visited
 };
 
-/// Tables that engine `file` loads (-U, -M), by GUID; texts are read in files.h.
+/// Tables that engine `file` takes over (-U, -M), by GUID; texts are read in files.h.
 struct TableFiles {
   std::string lfts_file, lid_matrix_file;
+  std::vector<routes::SwitchTables> lfts;
+  std::vector<Guid> owners;  // of `lfts`: the port GUID of each LID, where the file says it
+  std::vector<routes::LidMatrix> matrix;
 };
 
 struct Options {
@@ -82,7 +88,7 @@ struct Options {
   bool nue_include_switches{false};
   std::optional<TorusConfig> torus;  // --torus_config
 
-  TableFiles tables;  // engine `file`
+  std::shared_ptr<const TableFiles> tables;  // engine `file`; null: none given
 };
 
 }  // namespace ib::route

@@ -78,7 +78,9 @@ void append_opensm_fdbs(std::string& out, const fabric::CompactGraph& graph,
 
 /// Reads any of these formats, one or several after the other in one text. An error is
 /// `FILE:LINE:COL: expected X, got Y`.
-Result<std::vector<SwitchTables>> read_tables(std::string_view text, std::string_view file_name);
+/// `owners`, if given, gets the port GUID that rows name for each LID, by LID (zero: none did).
+Result<std::vector<SwitchTables>> read_tables(std::string_view text, std::string_view file_name,
+                                              std::vector<Guid>* owners = nullptr);
 Result<std::vector<SwitchTables>> read_tables_file(const std::string& path);
 
 }  // namespace ib::routes

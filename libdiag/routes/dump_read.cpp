@@ -20,7 +20,8 @@ enum class Rows { None, Unicast, MulticastColumns, MulticastMasks, Fdb, McFdb };
 
 class Reader {
  public:
-  Reader(std::string_view text, std::string_view file) : text_(text), file_(file) {}
+  Reader(std::string_view text, std::string_view file, std::vector<Guid>* owners)
+      : text_(text), file_(file), owners_(owners) {}
 
   Result<std::vector<SwitchTables>> read() {
     while (!text_.empty()) {
@@ -201,7 +202,21 @@ class Reader {
     std::uint64_t port = 0;
     if (line_.substr(at, 1) != " ") return expected(at, "a blank");
     if (!port_number(++at, port)) return expected(at, "a port number of three digits");
-    return set_port(lid, port);
+    return set_port(lid, port) && read_owner(at, lid);
+  }
+
+  /// " # Channel Adapter portguid 0x0002c9...: 'name'", where there is one.
+  bool read_owner(std::size_t at, std::uint64_t lid) {
+    constexpr std::string_view kMark = " portguid 0x";
+    const std::size_t mark = line_.find(kMark, at);
+    if (owners_ == nullptr || mark == std::string_view::npos) return true;
+    std::uint64_t guid = 0;
+    at = mark + kMark.size() - 2;
+    if (!number(at, ~std::uint64_t{0}, guid))
+      return expected(mark + kMark.size() - 2, "a port GUID");
+    if (owners_->size() <= lid) owners_->resize(lid + 1);
+    (*owners_)[lid] = Guid{guid};
+    return true;
   }
 
   /// "0x0001 : 011  : 02   : yes" or "0x0001 : UNREACHABLE"
@@ -260,6 +275,7 @@ class Reader {
   }
 
   std::string_view text_, file_, line_;
+  std::vector<Guid>* owners_;
   std::size_t number_{0};
   Rows rows_{Rows::None};
   std::size_t rows_read_{0};  // since the header
@@ -272,8 +288,9 @@ class Reader {
 
 }  // namespace
 
-Result<std::vector<SwitchTables>> read_tables(std::string_view text, std::string_view file_name) {
-  return Reader(text, file_name).read();
+Result<std::vector<SwitchTables>> read_tables(std::string_view text, std::string_view file_name,
+                                              std::vector<Guid>* owners) {
+  return Reader(text, file_name, owners).read();
 }
 
 Result<std::vector<SwitchTables>> read_tables_file(const std::string& path) {

@@ -79,10 +79,8 @@ void add_routing_options(CLI::App& app, RoutingWords& words) {
   file("-X,--guid_routing_order_file", OptionFile::GuidRoutingOrder,
        "Port GUIDs that are routed first");
   file("--torus_config", OptionFile::Torus, "torus-2QoS.conf");
-  app.add_option("-U,--lfts_file", engine.tables.lfts_file, "Forwarding tables: engine file")
-      ->type_name("FILE");
-  app.add_option("-M,--lid_matrix_file", engine.tables.lid_matrix_file, "Hop counts: engine file")
-      ->type_name("FILE");
+  file("-U,--lfts_file", OptionFile::Lfts, "Forwarding tables: engine file");
+  file("-M,--lid_matrix_file", OptionFile::LidMatrix, "Hop counts: engine file");
 
   app.add_flag("-z,--connect_roots", engine.connect_roots,
                "Let the tops of a tree reach one another: updn, dnup, ftree");

@@ -48,4 +48,7 @@ Result<Routes> dfsssp(const Request& request);
 /// One way of fewest hops from switch to switch, on as few VLs as free it from deadlocks.
 Result<Routes> lash(const Request& request);
 
+/// Tables or hop counts that an operator saved (Options::tables), LIDs found again by port GUID.
+Result<Routes> file(const Request& request);
+
 }  // namespace ib::route

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "libdiag/fabric/generate.h"
+#include "libdiag/route/engines/engines.h"
+#include "libdiag/routes/least_hops.h"
+#include "libdiag/routes/verify.h"
+
+namespace ib::route {
+namespace {
+
+using ::testing::HasSubstr;
+
+fabric::Fabric random_fabric() { return fabric::generate(fabric::RandomGraph{12, 30, 3}).value(); }
+
+Request request_of(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
+                   TableFiles files = {}) {
+  Request request;
+  request.fabric = &fabric;
+  request.graph = &graph;
+  request.options.tables = std::make_shared<TableFiles>(std::move(files));
+  return request;
+}
+
+/// opensm-lfts.dump of the tables, read back.
+TableFiles saved(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
+                 const routes::LinearTables& tables) {
+  std::string text;
+  const routes::DestinationNames names(fabric);
+  for (const auto& one : routes::switch_tables(fabric, graph, tables))
+    routes::append_opensm_lfts(text, one, names);
+  TableFiles files;
+  files.lfts_file = "lfts";
+  files.lfts = routes::read_tables(text, "lfts", &files.owners).value();
+  return files;
+}
+
+TEST(FileEngine, TakesOverTables) {
+  const auto fabric = random_fabric();
+  const fabric::CompactGraph graph(fabric);
+  const auto updn = route::updn(request_of(fabric, graph)).value();
+  const auto routes = file(request_of(fabric, graph, saved(fabric, graph, updn.lfts))).value();
+  EXPECT_EQ(routes.lfts, updn.lfts);
+  EXPECT_EQ(routes.engine, "file");
+  EXPECT_THAT(routes.notes, ::testing::IsEmpty());
+}
+
+TEST(FileEngine, FindsMovedLidsByGuid) {
+  auto fabric = random_fabric();
+  const fabric::CompactGraph before(fabric);
+  const auto updn = route::updn(request_of(fabric, before)).value();
+  const TableFiles files = saved(fabric, before, updn.lfts);
+  // Every LID is another one now.
+  const auto top = before.max_lid().value;
+  for (fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n)
+    for (unsigned p = 0; p <= fabric.node(n).num_ports; ++p)
+      if (auto& lid = fabric.port(n, p).lid; lid.is_unicast())
+        lid = Lid{static_cast<std::uint16_t>(top + 1 - lid.value)};
+  fabric.reindex();
+  const fabric::CompactGraph graph(fabric);
+  const auto routes = file(request_of(fabric, graph, files)).value();
+  for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
+    for (std::uint16_t lid = 1; lid <= top; ++lid)
+      ASSERT_EQ(routes.lfts.at(s, Lid{lid}),
+                updn.lfts.at(s, Lid{static_cast<std::uint16_t>(top + 1 - lid)}));
+}
+
+TEST(FileEngine, GapsAreFilledAndSaid) {
+  const auto fabric = random_fabric();
+  const fabric::CompactGraph graph(fabric);
+  const auto minhop = route::minhop(request_of(fabric, graph)).value();
+  auto holes = minhop.lfts;
+  const auto& far = graph.destinations().back();
+  const fabric::SwitchIndex s = far.leaf == 0 ? 1 : 0;
+  holes.set(s, far.lid, routes::kNoPort);
+  const auto routes = file(request_of(fabric, graph, saved(fabric, graph, holes))).value();
+  EXPECT_EQ(routes.lfts, minhop.lfts);
+  ASSERT_EQ(routes.notes.size(), 1U);
+  EXPECT_THAT(routes.notes[0], HasSubstr("lfts has no live port for 1 entries, the first"));
+}
+
+TEST(FileEngine, RoutesByHopCounts) {
+  const auto fabric = random_fabric();
+  const fabric::CompactGraph graph(fabric);
+  // Hops as opensm dumps them, by an own count.
+  std::string text = "# hops\n";
+  std::vector<std::vector<unsigned>> hops;
+  for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    const std::vector<fabric::SwitchIndex> target{s};
+    const auto least = routes::least_hops(graph, target);
+    hops.emplace_back(graph.switch_count(), 0xFFU);
+    for (unsigned d = 0; d < least.at.size(); ++d)
+      for (fabric::SwitchIndex from = 0; from < graph.switch_count(); ++from)
+        if (least.at[d][from] != 0) hops[s][from] = d;
+  }
+  for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    text += fmt::format("Switch: guid 0x{:016x}\n", graph.guid(s).value);
+    for (const auto& d : graph.destinations()) {
+      if (!d.is_switch()) continue;
+      std::vector<unsigned> row(graph.num_ports(s) + 1U, 0xFF);
+      row[0] = hops[d.leaf][s];
+      for (const auto& arc : graph.arcs(s)) row[arc.out_port] = hops[d.leaf][arc.to] + 1;
+      text += fmt::format("0x{:04x}: {:02x} # portguid 0x1\n", d.lid.value, fmt::join(row, " "));
+    }
+  }
+  TableFiles files;
+  files.lid_matrix_file = "matrix";
+  files.matrix = routes::read_lid_matrix(text, "matrix").value();
+  const auto routes = file(request_of(fabric, graph, files)).value();
+  EXPECT_EQ(routes.lfts, route::minhop(request_of(fabric, graph)).value().lfts);
+
+  files.matrix.pop_back();
+  const auto error = file(request_of(fabric, graph, files));
+  ASSERT_FALSE(error.has_value());
+  EXPECT_THAT(error.error().message, HasSubstr("matrix says nothing about 'sw-"));
+}
+
+TEST(FileEngine, NeedsAFile) {
+  const auto fabric = random_fabric();
+  const fabric::CompactGraph graph(fabric);
+  Request request = request_of(fabric, graph);
+  request.options.tables = nullptr;
+  EXPECT_FALSE(file(request).has_value());
+}
+
+TEST(LidMatrix, SaysWhatItExpected) {
+  const auto said = [](std::string_view text) {
+    auto matrix = routes::read_lid_matrix(text, "m");
+    return matrix ? std::string("read") : matrix.error().message;
+  };
+  EXPECT_EQ(said("0x0001: 00\n"),
+            "m:1: expected `Switch: guid 0x...` before the first row, got "
+            "'0x0001: 00'");
+  EXPECT_THAT(said("Switch: guid 0\n"), HasSubstr("m:1: expected `Switch: guid 0x"));
+  EXPECT_THAT(said("Switch: guid 0x0\n"), HasSubstr("a GUID after 0x"));
+  const std::string head = "Switch: guid 0x5 \n\n";
+  EXPECT_THAT(said(head + "0xC000: 00\n"), HasSubstr("m:3: expected a unicast LID"));
+  EXPECT_THAT(said(head + "0x0001 00\n"), HasSubstr("m:3: expected `:`"));
+  EXPECT_THAT(said(head + "0x0001: 0 01\n"), HasSubstr("hops of two hexadecimal digits"));
+  EXPECT_THAT(said(head + "0x0001: 001\n"), HasSubstr("hops of two hexadecimal digits"));
+  EXPECT_THAT(said(head + "0x0001:\n"), HasSubstr("hops of two hexadecimal digits"));
+  EXPECT_EQ(said(head + "0x0001: 00 ff # portguid 0x1\n#\n"), "read");
+  EXPECT_EQ(said(""), "read");
+}
+
+}  // namespace
+}  // namespace ib::route
