@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// nue: no credit loop on any fabric, with any number of VLs. Where VLs are enough for balanced
-// shortest paths, those are what it takes; the engines that find them are asked first. Otherwise
+// nue: no credit loop on any fabric, with any number of VLs. Where the VLs are enough for balanced
+// short paths, those are what it takes; the engines that find them are asked first. Otherwise
 // all pairs get trees on one VL, by the best of several orders of channels, and with the VLs that
 // are left as many switches as possible get their shortest paths back.
 #include <optional>
@@ -25,11 +25,10 @@ Candidate grown(Candidate candidate) {
   return candidate;
 }
 
-/// Shortest paths as another engine finds them, where these VLs do.
-std::optional<Routes> shortest_paths(Request request) {
+/// Balanced short paths as another engine finds them, where it fits and these VLs do.
+std::optional<Routes> known_way(Request request) {
   request.options.torus.reset();
-  for (const Engine engine : {dfsssp, dfp, torus_2qos}) {
-    if (engine == torus_2qos && request.vls < 2) continue;  // sent round whole rings, it detours
+  for (const Engine engine : {dfsssp, ftree, torus_2qos, dfp}) {
     auto routes = engine(request);
     if (!routes) continue;
     routes->engine = "nue";
@@ -76,7 +75,7 @@ Result<Routes> nue(const Request& asked) {
   Request request = asked;
   const unsigned most = request.options.nue_max_num_vls;
   request.vls = std::max(1U, most == 0 ? request.vls : std::min(request.vls, most));
-  if (auto shortest = shortest_paths(request)) return std::move(*shortest);
+  if (auto known = known_way(request)) return std::move(*known);
 
   const Targets targets(request);
   // A few times the arcs that kWorkToCompare stands for, however large the fabric.
@@ -93,7 +92,8 @@ Result<Routes> nue(const Request& asked) {
                            " VLs do for shortest paths of " + std::to_string(shortened) +
                            " switches, others take detours");
   } else {
-    result.notes.push_back("nue: one VL does not do for shortest paths, some take detours");
+    result.notes.push_back(
+        "nue: with one VL loads are less even, or paths longer, than more VLs would allow");
   }
   auto tables = chosen.trees.tables();
   if (tables.switches_beside != 0)
