@@ -104,11 +104,14 @@ bool AcyclicDependencies::add(Channel a, Channel b) {
   if (position_[a] > position_[b]) {
     forward_.clear();
     backward_.clear();
-    if (!reach_forward(b, a)) {
+    const bool open = reach_forward(b, a);
+    work_ += forward_.size();
+    if (!open) {
       for (const Channel c : forward_) seen_[c] = false;
       return false;
     }
     reach_backward(a, position_[b]);
+    work_ += backward_.size();
     mend();
   }
   next_.insert(a, b);

@@ -111,6 +111,8 @@ class AcyclicDependencies {
   bool add_all(std::span<const Dependency> dependencies);
   /// Where c stands: a dependency goes from a smaller to a larger number.
   std::uint32_t position(Channel c) const { return position_[c]; }
+  /// Channels that searches have met so far: what all this cost.
+  std::uint64_t work() const { return work_; }
 
  private:
   bool reach_forward(Channel start, Channel goal);
@@ -123,6 +125,7 @@ class AcyclicDependencies {
   std::vector<bool> seen_;
   std::vector<Channel> forward_, backward_;
   std::vector<std::uint32_t> slots_;
+  std::uint64_t work_{0};
 };
 
 template <class Function>

@@ -5,6 +5,8 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "libdiag/route/turns.h"
 #include "libdiag/routes/least_hops.h"
@@ -14,8 +16,12 @@ namespace {
 
 using fabric::SwitchIndex;
 
-constexpr std::size_t kLayersKnown = 16;        // more are not counted when an assignment fails
-constexpr std::size_t kPairsToCountOn = 50000;  // nor are layers of larger fabrics
+// Orders that leave more pairs over than this and one in kFew are given up.
+constexpr std::size_t kFewest = 16, kFew = 20;
+// Work before it is given up: channels looked at, and so many for each pair tried in a layer.
+constexpr std::uint64_t kStepsMax = 60'000'000, kStepsPerTry = 8;
+constexpr std::uint8_t kNoLayer = 255;
+constexpr std::size_t kRounds = 3;  // how often each layer is emptied to make room
 
 /// One layer being filled: pairs come in as long as no cycle closes.
 class Layer {
@@ -29,7 +35,7 @@ class Layer {
   }
 
   /// All turns or none. What closes a cycle once does so for good, since nothing is ever taken out:
-  /// each turn is looked at in earnest only once.
+  /// each turn alone is looked at in earnest only once.
   bool add(std::span<const Turn> turns) {
     added_.clear();
     for (const Turn t : turns) {
@@ -53,6 +59,9 @@ class Layer {
     for (const Turn t : added_) state_[t] = State::Taken;
     return true;
   }
+
+  /// Channels looked at so far.
+  std::uint64_t work() const { return graph_.work(); }
 
   std::size_t pairs{0};
 
@@ -90,7 +99,7 @@ class GridLayers {
     }
   }
 
-  /// 0 when there are none, or too many for a bit each.
+  /// 0 when there are no rings, or too many for a bit each.
   unsigned count() const { return rings_.empty() || rings_.size() > 4 ? 0 : 1U << rings_.size(); }
 
   /// 0 when the pair does not keep to the order of dimensions.
@@ -127,14 +136,19 @@ class Assigner {
   Layers run() {
     Layers result;
     result.sls = routes::PathSls(graph_.switch_count(), Sl{0});
-    const auto all = all_dependencies(walker_, Ends::Hosts);
-    const auto order = all.order();
+    bool others_fit = true;  // switches without CAs, beside those with
+    auto all = all_dependencies(walker_, Ends::All);
+    auto order = all.order();
+    if (order.size() < channels_.size()) {
+      others_fit = false;
+      all = all_dependencies(walker_, Ends::Hosts);
+      order = all.order();
+    }
     if (order.size() == channels_.size()) {
       layers_.emplace_back(turns_, all, order);
     } else {
-      place_pairs();
-      result.needed = static_cast<unsigned>(layers_.size());
-      if (layers_.size() > rules_.layers_max) {
+      result.needed = place_pairs();
+      if (result.needed > rules_.layers_max) {
         result.crossing = channels_.to(all.cycle().front());
         return result;
       }
@@ -146,7 +160,7 @@ class Assigner {
     }
     result.needed = result.used = static_cast<unsigned>(layers_.size());
     claim_tree(result.multicast);
-    place_other_switches(result);
+    if (!others_fit) place_other_switches(result);
     if (rules_.use_all) deal_over_all(result);
     return result;
   }
@@ -154,117 +168,174 @@ class Assigner {
  private:
   // Pairs of switches with CAs.
 
-  void place_pairs() {
+  struct Filling {
+    std::vector<Layer> layers;
+    std::vector<std::uint8_t> layer_of;  // by pair; kNoLayer: left over
+    std::vector<std::uint32_t> left;     // pairs that fit no layer
+    bool given_up{false};                // too many did not; not all were tried
+  };
+
+  /// Fills layers in one order after another until none is left over. How many layers it takes.
+  unsigned place_pairs() {
     pairs_.emplace(walker_);
-    std::vector<Layer> best;
-    std::vector<std::uint8_t> best_layer_of;
-    const auto keep = [&] {
-      if (best.empty() || layers_.size() < best.size()) {
-        best.swap(layers_);
-        best_layer_of.swap(layer_of_);
-      }
-      return best.size() <= rules_.layers_max;
-    };
     std::vector<std::uint32_t> order(pairs_->size());
     std::iota(order.begin(), order.end(), 0U);
-    const auto turns_of = [&](std::uint32_t i) { return pairs_->pair(i).turns.size(); };
     const auto longest_first = [&](auto x, auto y) { return turns_of(x) > turns_of(y); };
+    auto sorted = order;
+    std::stable_sort(sorted.begin(), sorted.end(), longest_first);
+    Filling best;
+    best.given_up = true;
+    const auto attempt = [&](Filling filling) {
+      squeeze(filling);
+      if (best.given_up || (!filling.given_up && filling.left.size() < best.left.size()))
+        best = std::move(filling);
+      return !best.given_up && best.left.empty();
+    };
     const auto try_all = [&] {
-      if (rules_.grid != nullptr && fill_grid() && keep()) return;
-      auto sorted = order;
-      std::stable_sort(sorted.begin(), sorted.end(), longest_first);
-      fill(sorted);
-      if (keep()) return;
-      fill(order);
-      if (keep()) return;
-      std::stable_sort(sorted.begin(), sorted.end(),
-                       [&](auto x, auto y) { return longest_first(y, x); });
-      fill(sorted);
-      keep();
+      if (rules_.grid != nullptr) {
+        const GridLayers grid(*rules_.grid, turns_);
+        if (grid.count() != 0 && grid.count() <= rules_.layers_max &&
+            attempt(fill_grid(grid, sorted)))
+          return;
+      }
+      if (attempt(fill(sorted)) || steps_ > kStepsMax) return;
+      if (attempt(fill(order)) || steps_ > kStepsMax) return;
+      std::reverse(sorted.begin(), sorted.end());
+      attempt(fill(sorted));
     };
     try_all();
-    layers_.swap(best);
-    layer_of_.swap(best_layer_of);
+    if (!best.given_up && !best.left.empty()) open_more(best);
+    layers_ = std::move(best.layers);
+    layer_of_ = std::move(best.layer_of);
+    return best.given_up ? rules_.layers_max + 1 : static_cast<unsigned>(layers_.size());
   }
 
-  /// Each pair into the first layer that takes it.
-  void fill(std::span<const std::uint32_t> order) {
-    layers_.clear();
-    layer_of_.assign(pairs_->size(), 0);
-    for (const std::uint32_t i : order)
-      if (!place(i)) return;
-  }
+  std::size_t turns_of(std::uint32_t pair) const { return pairs_->pair(pair).turns.size(); }
 
-  bool place(std::uint32_t i) {
+  /// Puts a pair into the first layer that takes it.
+  bool place(std::uint32_t i, Filling& filling) {
     const auto turns = pairs_->pair(i).turns;
     for (std::size_t l = 0;; ++l) {
-      if (l == layers_.size()) {
-        layers_.emplace_back(turns_);
-        if (l > kLayersKnown || (l >= rules_.layers_max && pairs_->size() > kPairsToCountOn))
-          return false;
+      if (l == filling.layers.size()) {
+        if (l == rules_.layers_max) break;
+        filling.layers.emplace_back(turns_);
       }
-      if (!layers_[l].add(turns)) continue;
-      layer_of_[i] = static_cast<std::uint8_t>(l);
-      ++layers_[l].pairs;
+      Layer& layer = filling.layers[l];
+      const std::uint64_t before = layer.work();
+      const bool fits = layer.add(turns);
+      steps_ += kStepsPerTry + layer.work() - before;
+      if (!fits) continue;
+      filling.layer_of[i] = static_cast<std::uint8_t>(l);
+      ++layer.pairs;
       return true;
+    }
+    filling.layer_of[i] = kNoLayer;
+    filling.left.push_back(i);
+    return false;
+  }
+
+  Filling fill(std::span<const std::uint32_t> order) {
+    Filling filling;
+    filling.layer_of.assign(pairs_->size(), 0);
+    place_all(order, filling);
+    return filling;
+  }
+
+  void place_all(std::span<const std::uint32_t> order, Filling& filling) {
+    for (const std::uint32_t i : order) {
+      const bool placed = place(i, filling);
+      const bool many = filling.left.size() > kFewest + pairs_->size() / kFew;
+      if (steps_ <= kStepsMax && (placed || !many)) continue;
+      filling.given_up = true;
+      return;
     }
   }
 
-  /// The pairs that keep to the order of dimensions into the layers made for them, the emptiest
-  /// first; then the others where they fit.
-  bool fill_grid() {
-    const GridLayers grid(*rules_.grid, turns_);
-    if (grid.count() == 0 || grid.count() > rules_.layers_max) return false;
-    layers_.clear();
-    layers_.resize(grid.count(), Layer(turns_));
-    layer_of_.assign(pairs_->size(), 0);
-    std::vector<std::uint32_t> left;
-    for (std::uint32_t i = 0; i < pairs_->size(); ++i) {
+  /// The pairs that keep to the order of dimensions into the first of the layers made for them;
+  /// then the others where they fit, which is easiest in the last layers, where hardly any are yet.
+  Filling fill_grid(const GridLayers& grid, std::span<const std::uint32_t> order) {
+    Filling filling;
+    filling.layers.resize(grid.count(), Layer(turns_));
+    filling.layer_of.assign(pairs_->size(), 0);
+    std::vector<std::uint32_t> irregular;
+    for (const std::uint32_t i : order) {
       const auto turns = pairs_->pair(i).turns;
-      std::size_t emptiest = layers_.size();
-      for (std::uint32_t bits = grid.fitting(turns); bits != 0; bits &= bits - 1) {
-        const auto l = static_cast<std::size_t>(std::countr_zero(bits));
-        if (emptiest == layers_.size() || layers_[l].pairs < layers_[emptiest].pairs) emptiest = l;
-      }
-      if (emptiest < layers_.size() && layers_[emptiest].add(turns)) {
-        layer_of_[i] = static_cast<std::uint8_t>(emptiest);
-        ++layers_[emptiest].pairs;
+      const std::uint32_t fitting = grid.fitting(turns);
+      const auto l = static_cast<std::size_t>(std::countr_zero(fitting));
+      if (fitting != 0 && filling.layers[l].add(turns)) {
+        filling.layer_of[i] = static_cast<std::uint8_t>(l);
+        ++filling.layers[l].pairs;
       } else {
-        left.push_back(i);
+        irregular.push_back(i);
       }
     }
-    std::stable_sort(left.begin(), left.end(), [&](auto x, auto y) {
-      return pairs_->pair(x).turns.size() > pairs_->pair(y).turns.size();
-    });
-    for (const std::uint32_t i : left)
-      if (!place(i)) break;
-    return true;
+    place_all(irregular, filling);
+    return filling;
+  }
+
+  /// Where few pairs are left over: empties one layer after another, lets in first what is left
+  /// over and then what was there, each into the first layer that takes it.
+  void squeeze(Filling& filling) {
+    for (std::size_t round = 0;
+         round < kRounds * rules_.layers_max && !filling.left.empty() && !filling.given_up;
+         ++round) {
+      auto& layers = filling.layers;
+      std::vector<std::size_t> order(layers.size());
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return layers[a].pairs < layers[b].pairs;
+      });
+      const std::size_t emptied = order[round % layers.size()];
+      std::vector<std::uint32_t> homeless;
+      for (std::uint32_t i = 0; i < filling.layer_of.size(); ++i)
+        if (filling.layer_of[i] == emptied) homeless.push_back(i);
+      const auto first = std::exchange(filling.left, {});
+      std::stable_sort(homeless.begin(), homeless.end(),
+                       [&](auto x, auto y) { return turns_of(x) > turns_of(y); });
+      layers[emptied] = Layer(turns_);
+      place_all(first, filling);
+      place_all(homeless, filling);
+    }
+  }
+
+  /// Counts how many layers it would take, as far as that is cheap.
+  void open_more(Filling& filling) {
+    for (const std::uint32_t i : std::exchange(filling.left, {})) {
+      const auto turns = pairs_->pair(i).turns;
+      std::size_t l = rules_.layers_max;
+      while (l < filling.layers.size() && !filling.layers[l].add(turns)) ++l;
+      if (l < filling.layers.size()) continue;
+      filling.layers.emplace_back(turns_);
+      filling.layers.back().add(turns);
+    }
   }
 
   /// Moves pairs out of layers with more than their share into those that have less. The turns they
   /// leave behind stay, which is stricter than need be and never wrong.
   void level_out() {
     const std::size_t share = (pairs_->size() + layers_.size() - 1) / layers_.size();
+    std::vector<std::size_t> order(layers_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
     for (std::size_t i = layer_of_.size(); i-- > 0;) {
       Layer& from = layers_[layer_of_[i]];
       if (from.pairs <= share) continue;
-      std::size_t emptiest = 0;
-      for (std::size_t l = 1; l < layers_.size(); ++l)
-        if (layers_[l].pairs < layers_[emptiest].pairs) emptiest = l;
-      if (!layers_[emptiest].add(pairs_->pair(i).turns)) continue;
-      --from.pairs;
-      ++layers_[emptiest].pairs;
-      layer_of_[i] = static_cast<std::uint8_t>(emptiest);
+      std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return std::tuple(layers_[a].pairs, a) < std::tuple(layers_[b].pairs, b);
+      });
+      for (const std::size_t l : order) {
+        if (layers_[l].pairs >= share) break;
+        if (!layers_[l].add(pairs_->pair(i).turns)) continue;
+        --from.pairs;
+        ++layers_[l].pairs;
+        layer_of_[i] = static_cast<std::uint8_t>(l);
+        break;
+      }
     }
   }
 
   // Pairs with a switch that has no CA.
 
   void place_other_switches(Layers& result) {
-    if (layers_.size() == 1) {
-      const auto all = all_dependencies(walker_, Ends::All);
-      if (all.order().size() == channels_.size()) return;
-    }
     std::vector<Turn> turns;
     const auto add = [&](Turn t) { turns.push_back(t); };
     for (SwitchIndex a = 0; a < graph_.switch_count(); ++a) {
@@ -402,6 +473,7 @@ class Assigner {
   const Turns turns_;
   const Walker walker_;
   std::optional<PairTurns> pairs_;  // made when one layer does not do
+  std::uint64_t steps_{0};
   std::vector<Layer> layers_;
   std::vector<std::uint8_t> layer_of_;  // by pair
 };

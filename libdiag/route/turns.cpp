@@ -84,9 +84,19 @@ Dependencies all_dependencies(const Walker& walker, Ends ends) {
     if (ends == Ends::Hosts && !hosts) return;
     for (std::size_t t = ways.first[i]; t < ways.first[i + 1]; ++t) {
       const auto tree = ways.tree(t);
+      if (ends == Ends::All && hosts) {  // from everywhere
+        for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+          if (tree[s] == kNoExit) continue;
+          const auto& arc = graph.arcs(s)[tree[s]];
+          if (tree[arc.to] == kNoExit) continue;
+          worker.dependencies.insert(channels.of_arc(graph.arc_index(s, tree[s])),
+                                     channels.of_arc(graph.arc_index(arc.to, tree[arc.to])));
+        }
+        continue;
+      }
       ++worker.stamp;
       for (SwitchIndex source = 0; source < graph.switch_count(); ++source) {
-        if ((ends == Ends::Hosts || !hosts) && walker.targets().sources(source) == 0) continue;
+        if (walker.targets().sources(source) == 0) continue;
         Channel before = kNoChannel;
         for (SwitchIndex s = source; s != target.leaf && tree[s] != kNoExit;) {
           const Channel c = channels.of_arc(graph.arc_index(s, tree[s]));

@@ -13,15 +13,20 @@ Result<Routes> lash(const Request& request) {
                        request.graph->switch_count() > 0 ? 0 : fabric::kNoSwitch, start);
   const Targets targets(request);
   const auto grid = find_grid(*request.graph);
-  WayOptions options;
-  options.grain = Grain::Leaf;
-  options.grid = grid ? &*grid : nullptr;
-  const Ways ways = find_ways(request, targets, options);
-  const Layers layers =
-      assign_layers(request, targets, ways, {request.vls - start, false, options.grid});
-  if (layers.needed > request.vls - start)
-    return too_few_vls("lash", request, layers.needed, layers.crossing, start);
-  return layered_routes("lash", request, targets, ways, layers, start);
+  std::vector<WayOptions> attempts;
+  if (grid) attempts.push_back({Grain::Leaf, &*grid});
+  attempts.push_back({Grain::Leaf});
+  unsigned needed = ~0U;
+  fabric::SwitchIndex crossing = fabric::kNoSwitch;
+  for (const WayOptions& attempt : attempts) {
+    const Ways ways = find_ways(request, targets, attempt);
+    const Layers layers =
+        assign_layers(request, targets, ways, {request.vls - start, false, attempt.grid});
+    if (layers.needed <= request.vls - start)
+      return layered_routes("lash", request, targets, ways, layers, start);
+    if (layers.needed < needed) needed = layers.needed, crossing = layers.crossing;
+  }
+  return too_few_vls("lash", request, needed, crossing, start);
 }
 
 }  // namespace ib::route

@@ -117,6 +117,29 @@ TEST(Layered, EightVlsDoOnALargeTorus) {
   }
 }
 
+TEST(Layered, EightVlsDoOnDamagedTori) {
+  fabric::GenerateCommon common;
+  common.missing_links_percent = 1;
+  common.missing_switches_percent = 0.5;
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    common.seed = seed;
+    const Case c(fabric::generate(fabric::Grid{{6, 6, 6}, true, 2, 1}, common).value());
+    for (const auto engine : {dfsssp, lash}) {
+      const auto routes = engine(c.request(8));
+      ASSERT_TRUE(routes.has_value()) << seed << ": " << routes.error().message;
+      EXPECT_TRUE(c.judge(*routes).must_ok());
+    }
+  }
+}
+
+TEST(Layered, MakesRoomForTheLastPairs) {
+  // Two rings: four layers by the rule for grids; three if layers are emptied and filled again.
+  const Case c(fabric::generate(fabric::Grid{{6, 6}, true, 2, 1}).value());
+  const auto routes = lash(c.request(3));
+  ASSERT_TRUE(routes.has_value()) << routes.error().message;
+  EXPECT_TRUE(c.judge(*routes).must_ok());
+}
+
 TEST(Layered, FullTreesNeedOneLayerAndAreLoadedEvenly) {
   fabric::FatTree kind;
   kind.radix = 12;
