@@ -37,4 +37,18 @@ constexpr const char* finding_word(routes::Finding::Kind kind) {
   return "unknown";
 }
 
+constexpr const char* multicast_word(routes::MulticastVerdict verdict) {
+  switch (verdict) {
+    case routes::MulticastVerdict::None:
+      return "none";
+    case routes::MulticastVerdict::NotProved:
+      return "not proved";
+    case routes::MulticastVerdict::Proved:
+      return "proved";
+    case routes::MulticastVerdict::Failed:
+      return "failed";
+  }
+  return "unknown";
+}
+
 }  // namespace ib::report

@@ -31,6 +31,9 @@ struct SwitchTables {
 /// entries; GUIDs that the graph does not know go to `strangers`.
 LinearTables linear_tables(const fabric::CompactGraph& graph, std::span<const SwitchTables> tables,
                            std::vector<Guid>* strangers = nullptr);
+/// Their multicast masks likewise.
+MulticastTables multicast_tables(const fabric::CompactGraph& graph,
+                                 std::span<const SwitchTables> tables);
 /// The other way round: every switch of the graph, addressed by its LID.
 std::vector<SwitchTables> switch_tables(const fabric::Fabric& fabric,
                                         const fabric::CompactGraph& graph,

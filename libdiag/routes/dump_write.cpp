@@ -150,6 +150,17 @@ LinearTables linear_tables(const fabric::CompactGraph& graph, std::span<const Sw
   return result;
 }
 
+MulticastTables multicast_tables(const fabric::CompactGraph& graph,
+                                 std::span<const SwitchTables> tables) {
+  std::map<Guid, fabric::SwitchIndex> by_guid;
+  for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) by_guid.emplace(graph.guid(s), s);
+  MulticastTables result;
+  for (const auto& table : tables)
+    if (const auto at = by_guid.find(table.guid); at != by_guid.end())
+      for (const auto& [mlid, mask] : table.mft) result[mlid][at->second] = mask;
+  return result;
+}
+
 std::vector<SwitchTables> switch_tables(const fabric::Fabric& fabric,
                                         const fabric::CompactGraph& graph,
                                         const LinearTables& tables,

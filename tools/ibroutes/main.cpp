@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/text_file.h"
+#include "libdiag/routes/lanes_dump.h"
 #include "libdiag/routes/subnet_lst.h"
 #include "tools/common/command_line.h"
 #include "tools/common/exit_status.h"
@@ -43,7 +45,7 @@ void add_options(CommandLine& line, Options& options) {
 
 /// Fabric and tables, or the status to exit with.
 std::optional<Source> load(const Options& options, const TableReaderOptions& tables,
-                           const std::string& only, int& status) {
+                           const std::string& only, int& status, bool lanes = false) {
   Result<Source> source = [&]() -> Result<Source> {
     if (options.from) {
       auto loaded = load_files(*options.from);
@@ -54,7 +56,7 @@ std::optional<Source> load(const Options& options, const TableReaderOptions& tab
     }
     auto connection = Connection::open(options.common);
     if (!connection) return tl::unexpected<Error>(std::move(connection.error()));
-    LiveOptions live{tables, only, options.node_name_map};
+    LiveOptions live{tables, lanes, only, options.node_name_map};
     live.tables.m_key = options.m_key;
     return load_live(**connection, live);
   }();
@@ -157,7 +159,9 @@ int run_dump(int argc, const char* const* argv) {
                    IBKIT_VERSION);
   Options options;
   std::string format = "opensm", directory;
+  bool lanes = false;
   line.choice("--format", format, {"opensm"}, "Whose files");
+  line.flag("--lanes", lanes, "opensm-sl2vl.dump too, of the live fabric");
   add_options(line, options);
   line.operand("DIR", directory, "Folder to write them to; made if missing");
   line.footer(exit_status_help());
@@ -166,14 +170,17 @@ int run_dump(int argc, const char* const* argv) {
   TableReaderOptions reader;
   reader.multicast = true;
   int status = 0;
-  auto source = load(options, reader, {}, status);
+  if (lanes && options.from)
+    return complain(kProgram, "--lanes reads the live fabric: not with --from", kExitUsage);
+  auto source = load(options, reader, {}, status, lanes);
   if (!source) return status;
   std::stable_sort(source->tables.begin(), source->tables.end(),
                    [](const auto& a, const auto& b) { return a.guid < b.guid; });
   const fabric::CompactGraph graph(source->fabric);
   const auto linear = routes::linear_tables(graph, source->tables);
   const routes::DestinationNames names(source->fabric);
-  std::string lst, lfts, fdbs, mcfdbs;
+  std::string lst, lfts, fdbs, mcfdbs, sl2vl;
+  if (source->sl_to_vl) routes::append_sl2vl(sl2vl, source->fabric, graph, *source->sl_to_vl);
   routes::append_subnet_lst(lst, source->fabric, source->sm_lid);
   routes::append_opensm_fdbs(fdbs, graph, linear);
   for (auto& table : source->tables) {
@@ -189,7 +196,9 @@ int run_dump(int argc, const char* const* argv) {
   for (const auto& [name, text] : {std::pair{"opensm-subnet.lst", &lst},
                                    {"opensm-lfts.dump", &lfts},
                                    {"opensm.fdbs", &fdbs},
-                                   {"opensm.mcfdbs", &mcfdbs}}) {
+                                   {"opensm.mcfdbs", &mcfdbs},
+                                   {"opensm-sl2vl.dump", &sl2vl}}) {
+    if (text == &sl2vl && !source->sl_to_vl) continue;
     const std::string path = directory + "/" + name;
     if (!write_file(path, *text))
       return refuse(options,
@@ -200,36 +209,90 @@ int run_dump(int argc, const char* const* argv) {
 
 // ---- ibroutes verify
 
+struct VerifyLineOptions {
+  std::string sl2vl, path_sls;
+  bool lanes{false}, multicast{false}, figures{false};
+  unsigned findings{16}, samples{1000};
+  std::uint64_t seed{1};
+};
+
+/// Lanes from files, or what was read from switches; one SL on one VL otherwise. An error is the
+/// user's file.
+Result<routes::Lanes> lanes_of(const Source& source, const fabric::CompactGraph& graph,
+                               const VerifyLineOptions& options) {
+  routes::Lanes lanes;
+  if (source.sl_to_vl) lanes.sl_to_vl = *source.sl_to_vl;
+  if (!options.sl2vl.empty()) {
+    auto text = fabric::read_text_file(options.sl2vl);
+    if (!text) return tl::unexpected<Error>(std::move(text.error()));
+    auto tables = routes::read_sl2vl(*text, options.sl2vl, source.fabric, graph);
+    if (!tables) return tl::unexpected<Error>(std::move(tables.error()));
+    lanes.sl_to_vl = std::move(*tables);
+  }
+  if (!options.path_sls.empty()) {
+    auto text = fabric::read_text_file(options.path_sls);
+    if (!text) return tl::unexpected<Error>(std::move(text.error()));
+    auto sls = routes::read_path_sls(*text, options.path_sls, source.fabric, graph);
+    if (!sls) return tl::unexpected<Error>(std::move(sls.error()));
+    lanes.sls = std::move(*sls);
+  }
+  return lanes;
+}
+
 int run_verify(int argc, const char* const* argv) {
   CommandLine line("ibroutes verify",
                    "Follows every route: what is not reached, what loops, what can deadlock, how "
                    "even the load is.",
                    IBKIT_VERSION);
   Options options;
-  unsigned findings = 16;
-  line.number("--findings", findings, 0, 1000000, "How many to explain (16)");
+  VerifyLineOptions wanted;
+  line.number("--findings", wanted.findings, 0, 1000000, "How many to explain (16)");
+  line.text("--sls", wanted.path_sls, "FILE", "SLs of paths; without it all have SL 0");
+  line.text("--sl2vl", wanted.sl2vl, "FILE",
+            "SL2VL tables (opensm-sl2vl.dump); without it all is on VL 0");
+  line.flag("--lanes", wanted.lanes, "Read the SL2VL tables of the live fabric");
+  line.flag("-M,--multicast", wanted.multicast, "Read multicast tables too: are they trees");
+  line.flag("--figures", wanted.figures,
+            "Load against its floor, lengths of paths, contention of patterns");
+  line.number("--samples", wanted.samples, 1, 1000000, "Patterns of --figures (1000)");
+  line.number("--seed", wanted.seed, 0, ~std::uint64_t{0}, "For the patterns (1)");
   add_options(line, options);
   line.footer(exit_status_help());
   if (const auto status = line.parse(argc, argv)) return *status;
+  if (wanted.lanes && (options.from || !wanted.sl2vl.empty()))
+    return complain(kProgram, "--lanes reads the live fabric: not with --from or --sl2vl",
+                    kExitUsage);
 
+  TableReaderOptions reader;
+  reader.multicast = wanted.multicast;
   int status = 0;
-  const auto source = load(options, {}, {}, status);
+  const auto source = load(options, reader, {}, status, wanted.lanes);
   if (!source) return status;
   const fabric::CompactGraph graph(source->fabric);
+  const auto lanes = lanes_of(*source, graph, wanted);
+  if (!lanes) return complain(kProgram, lanes.error());
   routes::VerifyOptions verify;
-  verify.findings_max = findings;
+  verify.findings_max = wanted.findings;
   verify.sm_lid = source->sm_lid;
-  const auto verdict =
-      routes::verify(source->fabric, graph, routes::linear_tables(graph, source->tables), verify);
-  print(options.common.json ? verdict_json(*source, graph, verdict, IBKIT_VERSION)
-                            : verdict_text(verdict));
+  const auto tables = routes::linear_tables(graph, source->tables);
+  const auto trees = multicast_tables(graph, source->tables);
+  const routes::MulticastCheck multicast{&trees, Sl{0}, false, nullptr};
+  VerdictReport report;
+  report.verdict = routes::verify(source->fabric, graph, tables, *lanes, multicast, verify);
+  report.lanes = !lanes->trivial();
+  if (wanted.figures)
+    report.figures = routes::figures(
+        graph, tables, {wanted.seed, wanted.samples, routes::FiguresOptions{}.all_shifts_up_to});
+  const auto& verdict = report.verdict;
+  print(options.common.json ? verdict_json(*source, graph, report, IBKIT_VERSION)
+                            : verdict_text(report));
   // Nothing followed is nothing proved: before a subnet manager has run there are no LIDs.
   const bool no_routes = verdict.pairs == 0 && graph.switch_count() != 0;
   if (no_routes)
     complain(kProgram, "nothing to verify: no switch with a host, or no port with a LID",
              kExitFound);
-  return status_of(*source,
-                   no_routes || verdict.unreachable != 0 || verdict.credit_loop_channels != 0);
+  return status_of(*source, no_routes || verdict.unreachable != 0 || !verdict.must_ok() ||
+                                verdict.credit_loop_channels != 0);
 }
 
 // ---- ibroutes path SRC DST

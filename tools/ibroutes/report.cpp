@@ -74,19 +74,36 @@ std::string tables_json(const Source& source, bool unicast, bool multicast,
   return json.take();
 }
 
-std::string verdict_text(const routes::Verdict& verdict) {
+std::string verdict_text(const VerdictReport& report) {
+  const routes::Verdict& verdict = report.verdict;
   std::string out = fmt::format(
       "pairs: {}\nunreachable: {}\nloops: {}\ncredit-loop-channels: {}\nload-max: {}\n"
       "load-mean: {:.1f}\n",
       verdict.pairs, verdict.unreachable, verdict.loops, verdict.credit_loop_channels,
       verdict.load_max, verdict.load_mean);
+  if (report.lanes)
+    out += fmt::format("vls: {}\nasymmetric-sls: {}\nlane-faults: {}\n", verdict.vls,
+                       verdict.asymmetric_pairs, verdict.lane_faults);
+  if (verdict.multicast != routes::MulticastVerdict::None)
+    out += fmt::format("multicast: {}\nmulticast-faults: {}\n",
+                       report::multicast_word(verdict.multicast), verdict.multicast_faults);
+  if (const auto& f = report.figures)
+    out += fmt::format(
+        "hosts: {}\nload-floor: {}\nhops-mean: {:.3f} (least {:.3f})\nhops-max: {}\n"
+        "extra-hops-max: {}\nshift-contention: {} at worst, {:.2f} on average of {}\n"
+        "permutation-contention: {} at worst, {:.2f} on average of {}\n"
+        "bisection: {:.3f} on average, {:.3f} at least\n",
+        f->hosts, f->load_floor, f->hops_mean, f->hops_least_mean, f->hops_max, f->extra_hops_max,
+        f->shifts.worst, f->shifts.mean, f->shifts.patterns, f->permutations.worst,
+        f->permutations.mean, f->permutations.patterns, f->bisection_mean, f->bisection_least);
   for (const auto& finding : verdict.findings)
     out += (finding.must ? "must: " : "should: ") + finding.message + '\n';
   return out;
 }
 
 std::string verdict_json(const Source& source, const fabric::CompactGraph& graph,
-                         const routes::Verdict& verdict, const std::string& version) {
+                         const VerdictReport& report, const std::string& version) {
+  const routes::Verdict& verdict = report.verdict;
   auto json = begin(source, "verdict", version);
   json.field("pairs", verdict.pairs)
       .field("unreachable", verdict.unreachable)
@@ -94,7 +111,35 @@ std::string verdict_json(const Source& source, const fabric::CompactGraph& graph
       .field("credit_loop_channels", verdict.credit_loop_channels)
       .field("load_max", verdict.load_max)
       .field("load_mean", verdict.load_mean)
+      .field("vls", verdict.vls)
+      .field("asymmetric_sls", verdict.asymmetric_pairs)
+      .field("lane_faults", verdict.lane_faults)
+      .field("multicast", report::multicast_word(verdict.multicast))
+      .field("multicast_faults", verdict.multicast_faults)
+      .field("switch_turns_refused", verdict.switch_turns_refused)
       .field("must_failures", verdict.must_failures);
+  if (const auto& f = report.figures) {
+    const auto contention = [&](const char* name, const routes::Figures::Contention& c) {
+      json.key(name)
+          .begin_object()
+          .field("patterns", c.patterns)
+          .field("worst", c.worst)
+          .field("mean", c.mean)
+          .end_object();
+    };
+    json.key("figures").begin_object();
+    json.field("hosts", f->hosts)
+        .field("load_floor", f->load_floor)
+        .field("hops_mean", f->hops_mean)
+        .field("hops_least_mean", f->hops_least_mean)
+        .field("hops_max", f->hops_max)
+        .field("extra_hops_max", f->extra_hops_max);
+    contention("shifts", f->shifts);
+    contention("permutations", f->permutations);
+    json.field("bisection_mean", f->bisection_mean)
+        .field("bisection_least", f->bisection_least)
+        .end_object();
+  }
   json.key("findings").begin_array();
   for (const auto& finding : verdict.findings) {
     json.begin_object()

@@ -2,8 +2,10 @@
 // What ibroutes prints of tables, verdicts and paths, as text and JSON (doc/formats.md).
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "libdiag/routes/figures.h"
 #include "libdiag/routes/verify.h"
 #include "tools/ibroutes/path.h"
 #include "tools/ibroutes/source.h"
@@ -14,9 +16,14 @@ inline constexpr const char* kRoutesSchema = "ibkit.ibroutes/1";
 
 std::string tables_json(const Source& source, bool unicast, bool multicast,
                         const std::string& version);
-std::string verdict_text(const routes::Verdict& verdict);
+struct VerdictReport {
+  routes::Verdict verdict;
+  bool lanes{false};  // there was more than SL 0 on VL 0 to look at
+  std::optional<routes::Figures> figures;
+};
+std::string verdict_text(const VerdictReport& report);
 std::string verdict_json(const Source& source, const fabric::CompactGraph& graph,
-                         const routes::Verdict& verdict, const std::string& version);
+                         const VerdictReport& report, const std::string& version);
 std::string path_json(const Source& source, const TablePath& path, const std::string& version);
 
 }  // namespace ib::tools

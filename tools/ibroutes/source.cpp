@@ -10,6 +10,7 @@
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/routes/names.h"
 #include "libdiag/routes/subnet_lst.h"
+#include "tools/ibroutes/lane_reader.h"
 
 namespace ib::tools {
 
@@ -38,6 +39,13 @@ Result<Source> load_live(Connection& connection, const LiveOptions& options) {
     return tl::unexpected<Error>(std::move(ran.error()));
   source.errors.insert(source.errors.end(), reader.errors().begin(), reader.errors().end());
   source.tables = reader.take_tables();
+  if (options.lanes) {
+    LaneReader lanes(observed, m_key);
+    if (auto ran = connection.session().run(lanes); !ran)
+      return tl::unexpected<Error>(std::move(ran.error()));
+    source.sl_to_vl = lanes.tables(fabric::CompactGraph(observed.fabric));
+    source.errors.insert(source.errors.end(), lanes.errors().begin(), lanes.errors().end());
+  }
   source.fabric = observed.fabric;
   if (!options.node_name_map.empty())
     if (auto named = apply_names(options.node_name_map, source); !named)

@@ -2,6 +2,9 @@
 // Where ibroutes has fabric and tables from: the live fabric, or two files.
 #pragma once
 
+#include <optional>
+
+#include "libdiag/routes/lanes.h"
 #include "tools/common/connection.h"
 #include "tools/ibroutes/table_reader.h"
 
@@ -10,13 +13,15 @@ namespace ib::tools {
 struct Source {
   fabric::Fabric fabric;
   std::vector<routes::SwitchTables> tables;
-  std::vector<std::string> errors;  // what could not be read
-  Lid sm_lid{};                     // 0: not known
+  std::vector<std::string> errors;         // what could not be read
+  Lid sm_lid{};                            // 0: not known
+  std::optional<routes::SlToVl> sl_to_vl;  // by the switches of CompactGraph(fabric)
   bool complete() const { return errors.empty(); }
 };
 
 struct LiveOptions {
   TableReaderOptions tables;
+  bool lanes{false};          // SL2VL tables too
   std::string only;           // a switch, by any of its names; empty: all
   std::string node_name_map;  // file; empty: none
 };

@@ -13,6 +13,7 @@
 #include "libdiag/route/plan.h"
 #include "libdiag/sim/host_port.h"
 #include "tests/unit/routes/judge.h"
+#include "tools/ibroutes/lane_reader.h"
 #include "tools/ibroutes/path.h"
 #include "tools/ibroutes/table_reader.h"
 
@@ -119,6 +120,48 @@ TEST(TableReader, ReadsWhatIsProgrammed) {
   }
 }
 
+TEST(LaneReader, ReadsWhatSwitchesAndCasMap) {
+  Programmed net(small_tree());
+  wire::SlToVlTable row;
+  for (std::size_t sl = 0; sl < 16; ++sl) row.vl[sl] = static_cast<std::uint8_t>(sl % 4);
+  wire::SlToVlTable drops = row;
+  drops.vl[2] = 15;
+  const fabric::CompactGraph graph(net.observed.fabric);
+  const auto& arc = graph.arcs(0)[0];
+  for (fabric::NodeIndex n = 0; n < net.observed.nodes.size(); ++n) {
+    const auto ports = net.observed.fabric.node(n).num_ports;
+    if (!net.observed.fabric.node(n).is_switch()) {
+      net.set(n, wire::attr::kSlToVl, 0, row);
+      continue;
+    }
+    for (std::uint32_t in = 0; in <= ports; ++in)
+      for (std::uint32_t out = 1; out <= ports; ++out)
+        net.set(n, wire::attr::kSlToVl, in << 8 | out, row);
+  }
+  net.set(graph.node_of(0), wire::attr::kSlToVl, graph.arcs(0)[1].out_port * 256U + arc.out_port,
+          drops);
+  LaneReader reader(net.observed, 0);
+  ASSERT_TRUE(net.session.run(reader).has_value());
+  const auto tables = reader.tables(graph);
+  EXPECT_THAT(reader.errors(), IsEmpty());
+  EXPECT_EQ(tables.injection().vl, row.vl);
+  EXPECT_EQ(tables.row(0, graph.arcs(0)[1].out_port, arc.out_port).vl, drops.vl);
+  EXPECT_EQ(tables.row(0, 0, arc.out_port).vl, row.vl);
+  EXPECT_EQ(tables.row(1, 1, graph.arcs(1)[0].out_port).vl, row.vl);
+
+  // A CA of its own mind is named.
+  for (fabric::NodeIndex n = 0; n < net.observed.nodes.size(); ++n)
+    if (!net.observed.fabric.node(n).is_switch()) {
+      net.set(n, wire::attr::kSlToVl, 0, drops);
+      break;
+    }
+  LaneReader again(net.observed, 0);
+  ASSERT_TRUE(net.session.run(again).has_value());
+  again.tables(graph);
+  ASSERT_FALSE(again.errors().empty());
+  EXPECT_THAT(again.errors()[0], HasSubstr("maps SLs to VLs otherwise"));
+}
+
 TEST(TableReader, ReadsATopThatIsAMultipleOf64) {
   Programmed net(small_tree(), 128);
   TableReader reader(net.observed, {});
@@ -218,6 +261,48 @@ TEST(Ibroutes, VerifiesFiles) {
               "pairs: 22\nunreachable: 0\nloops: 0\ncredit-loop-channels: 0\nload-max: 4\n"
               "load-mean: 4.0\n");
   }
+}
+
+TEST(Ibroutes, JudgesLanesOfFiles) {
+  const judge::Scratch scratch;
+  const std::string from = "verify --from " + kNet4 + "topology," + kNet4 + "dump_fts";
+  // The leaf and the spine by their GUIDs; SL 3 from the leaf's hosts, and VL 15 for it.
+  const std::string rows = " 0 1 2 15 4 5 6 7 8 9 10 11 12 13 14 7\n";
+  std::string sl2vl = "Switch 0x0000000000000210, base LID 1, \"leaf two\"\n";
+  for (int in = 0; in <= 12; ++in)
+    for (int out = 1; out <= 12; ++out)
+      sl2vl += std::to_string(in) + " " + std::to_string(out) + " :" + rows;
+  judge::write_file(scratch / "sl2vl", sl2vl);
+  judge::write_file(scratch / "sls",
+                    "Switch 0x0000000000000210, base LID 1, \"leaf two\"\n0x0001-0xbfff : 3\n");
+  const std::string lanes =
+      " --sl2vl " + (scratch / "sl2vl").string() + " --sls " + (scratch / "sls").string();
+  const Ran ran = ibroutes(from + lanes);
+  EXPECT_EQ(ran.status, 1) << ran.out;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("asymmetric-sls: 1\n"), HasSubstr("'leaf two'"),
+                             HasSubstr("on VL 15"), HasSubstr("those answer with SL 0")));
+  const auto json = nlohmann::json::parse(ibroutes(from + lanes + " --json").out);
+  EXPECT_GT(json["lane_faults"], 0);
+  EXPECT_EQ(json["asymmetric_sls"], 1);
+
+  judge::write_file(scratch / "sls", "Switch 0x1, base LID 1, \"?\"\n");
+  const Ran bad = ibroutes(from + " --sls " + (scratch / "sls").string());
+  EXPECT_EQ(bad.status, 2);
+  EXPECT_THAT(bad.out, HasSubstr("sls:1: the topology has no port 0x0000000000000001"));
+  EXPECT_EQ(ibroutes(from + " --lanes").status, 2);
+}
+
+TEST(Ibroutes, FiguresOnRequest) {
+  const std::string from =
+      "verify --figures --samples 20 --from " + kNet4 + "topology," + kNet4 + "dump_fts";
+  const Ran ran = ibroutes(from);
+  EXPECT_EQ(ran.status, 0) << ran.out;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("hosts: 4\n"), HasSubstr("hops-mean: 2.000 (least 2.000)\n"),
+                             HasSubstr("extra-hops-max: 0\n"), HasSubstr("average of 3\n"),
+                             HasSubstr("average of 20\n")));
+  const auto json = nlohmann::json::parse(ibroutes(from + " --json").out);
+  EXPECT_EQ(json["figures"]["hosts"], 4);
+  EXPECT_EQ(json["figures"]["permutations"]["patterns"], 20);
 }
 
 TEST(Ibroutes, JsonOfAVerdictHasItsFields) {
