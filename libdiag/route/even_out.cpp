@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <numeric>
 
 #include "libdiag/route/exits.h"
 
@@ -13,6 +13,9 @@ namespace ib::route {
 namespace {
 
 using fabric::SwitchIndex;
+/// Ways are looked at when one of their links is loaded by this part of what is between the mean
+/// and the maximum. With less there is more to do and nothing to gain.
+constexpr double kHot = 0.25;
 constexpr std::uint32_t kNoArc = 0xFFFFFFFF;
 
 /// The arcs of a graph by number, and what a route over each costs.
@@ -123,6 +126,10 @@ class Evener {
       fourth_power_ = i > 0;
       unit_ = *std::max_element(load_.begin(), load_.end());
       if (unit_ == 0) return;
+      const double used = static_cast<double>(
+          std::count_if(load_.begin(), load_.end(), [](double l) { return l > 0; }));
+      const double mean = std::accumulate(load_.begin(), load_.end(), 0.0) / used;
+      hot_ = mean + kHot * (unit_ - mean);
       moves_ = 0;
       each_target([&](const Target& target, std::size_t b, const routes::LeastHops& hops) {
         if (ways_ < options_.ways_max) visit_target(target, b, hops);
@@ -185,13 +192,23 @@ class Evener {
     };
     for (std::size_t c = 0; c < columns; ++c) add_crowd(c, 1);
     for (std::size_t c = 0; c < columns; ++c) {
-      if (trees_.sources(c, s) == 0 || stays(s, targets_.columns(target)[c].lid)) continue;
+      if (trees_.sources(c, s) == 0 || !is_worth_it(s, c) ||
+          stays(s, targets_.columns(target)[c].lid))
+        continue;
       add_crowd(c, -1);
       choose(s, c, targets_.columns(target)[c].lid, {candidates.data(), n});
       add_crowd(c, 1);
     }
     for (std::size_t c = 0; c < columns; ++c)
       trees_.walk(c, trees_.arc(c, s), [&](std::uint32_t a) { crowd_[a] = 0; });
+  }
+
+  /// False for ways that are neither hot nor crowded.
+  bool is_worth_it(SwitchIndex s, std::size_t c) const {
+    bool worth = false;
+    trees_.walk(c, trees_.arc(c, s),
+                [&](std::uint32_t a) { worth |= load_[a] > hot_ || crowd_[a] > 1; });
+    return worth;
   }
 
   bool stays(SwitchIndex s, Lid lid) const {
@@ -250,6 +267,7 @@ class Evener {
   std::vector<double> load_;
   std::vector<int> crowd_;  // other LIDs of the target that the switch at hand sends this way
   double unit_{1};          // the highest load when the sweep began
+  double hot_{0};
   bool fourth_power_{false};
   std::uint64_t ways_{0}, moves_{0};
 };

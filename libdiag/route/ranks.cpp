@@ -138,6 +138,69 @@ std::vector<SwitchIndex> switches_named(const Request& request, Guid guid) {
 
 }  // namespace
 
+namespace {
+
+std::size_t links_within_ranks(const fabric::CompactGraph& graph,
+                               const std::vector<std::uint32_t>& rank) {
+  std::size_t count = 0;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+    for (const auto& arc : graph.arcs(s)) count += rank[arc.to] == rank[s] ? 1 : 0;
+  return count;
+}
+
+std::vector<std::uint32_t> ranks_from(const fabric::CompactGraph& graph,
+                                      const std::vector<SwitchIndex>& roots) {
+  std::vector<std::uint32_t> rank(graph.switch_count(), kUnranked);
+  for (SwitchIndex s : roots) rank[s] = 0;
+  spread_ranks(graph, rank);
+  return rank;
+}
+
+/// A top that has lost much may be farther from CAs than its neighbours are, which then pass for
+/// tops. But where most CAs are at one rank, it is as high above them as most tops found: what is
+/// that high are the tops, if that leaves no more links within ranks.
+std::vector<SwitchIndex> tops_of_one_height(const fabric::CompactGraph& graph,
+                                            std::vector<SwitchIndex> roots) {
+  const auto rank = ranks_from(graph, roots);
+  std::vector<std::size_t> cas, tops;
+  std::size_t all = 0;
+  const auto count = [](std::vector<std::size_t>& at, std::uint32_t i, std::size_t n) {
+    if (at.size() <= i) at.resize(i + std::size_t{1});
+    at[i] += n;
+  };
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    count(cas, rank[s], graph.attached()[s]);
+    all += graph.attached()[s];
+  }
+  const auto bottom =
+      static_cast<std::uint32_t>(std::max_element(cas.begin(), cas.end()) - cas.begin());
+  if (cas.empty() || cas[bottom] * 2 <= all) return roots;
+  std::vector<std::uint32_t> height(graph.switch_count(), kUnranked);
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+    if (rank[s] == bottom && graph.attached()[s] != 0) height[s] = 0;
+  spread_ranks(graph, height);
+  for (SwitchIndex s : roots)
+    if (height[s] != kUnranked) count(tops, height[s], 1);
+  if (tops.empty()) return roots;
+  const auto highest =
+      static_cast<std::uint32_t>(std::max_element(tops.begin(), tops.end()) - tops.begin());
+  const auto component = components_of(graph);
+  std::vector<bool> has_top(graph.switch_count(), false);
+  std::vector<SwitchIndex> others;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+    if (height[s] == highest) {
+      others.push_back(s);
+      has_top[component[s]] = true;
+    }
+  for (SwitchIndex s : roots)
+    if (!has_top[component[s]]) others.push_back(s);
+  const bool better =
+      links_within_ranks(graph, ranks_from(graph, others)) <= links_within_ranks(graph, rank);
+  return better ? others : roots;
+}
+
+}  // namespace
+
 std::vector<SwitchIndex> find_roots(const fabric::CompactGraph& graph) {
   const auto mean = mean_distances(graph);
   const auto component = components_of(graph);
@@ -160,6 +223,7 @@ std::vector<SwitchIndex> find_roots(const fabric::CompactGraph& graph) {
       roots.push_back(s);
       has_root[component[s]] = true;
     }
+  roots = tops_of_one_height(graph, std::move(roots));
   sort_by_guid(graph, roots);
   return roots;
 }

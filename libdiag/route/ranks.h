@@ -26,7 +26,8 @@ Result<Ranks> ranks_from_roots(const Request& request);
 /// The switches in the middle: nearer to CAs than their neighbours are, on the average of all CAs
 /// that are not their own. In a tree these are the switches at the top, whatever is damaged and
 /// wherever hosts are attached. Where links form rings rather than a tree, one switch of each
-/// component that is as near as any. By GUID.
+/// component that is as near as any. Where most CAs are at one rank, what is as high above them
+/// as most of these is a top instead, even if damage has left it far from some. By GUID.
 std::vector<fabric::SwitchIndex> find_roots(const fabric::CompactGraph& graph);
 
 /// Hops from the nearest switch with CAs or routers, the other way round: the switches farthest

@@ -269,6 +269,28 @@ TEST(UpDown, LoadsOfFullTreesAreAsLowAsTheyCanBe) {
               1024U - 8);
 }
 
+// Without its middle switch a pod is far from half of the tops, farther than from their children.
+TEST(FindRoots, AreTheTopsOfATreeThatLostAMiddleSwitch) {
+  auto kind = tree(8, 3);
+  kind.pods = 3;
+  kind.oversubscription = 3;
+  auto fabric = fabric::generate(kind).value();
+  const auto expected = find_roots(fabric::CompactGraph(fabric));
+  ASSERT_EQ(expected.size(), 8U);
+  for (fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
+    if (fabric.node(n).description != "spine-01-01") continue;
+    for (unsigned p = 1; p <= fabric.node(n).num_ports; ++p) {
+      const fabric::PortRef end{n, static_cast<std::uint8_t>(p)};
+      if (fabric.port(end).peer) fabric.disconnect(end);
+    }
+  }
+  const fabric::CompactGraph graph(fabric);
+  for (SwitchIndex s : find_roots(graph)) {
+    if (graph.arcs(s).empty()) continue;  // the lost one
+    EXPECT_NE(std::find(expected.begin(), expected.end(), s), expected.end()) << s;
+  }
+}
+
 TEST(FindRoots, AreTheTopsOfTreesAndOneSwitchOfATorus) {
   for (unsigned levels : {2U, 3U})
     for (double missing : {0.0, 10.0}) {
