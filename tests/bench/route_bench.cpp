@@ -25,10 +25,10 @@ void report(benchmark::State& state, const fabric::CompactGraph& graph) {
   state.counters["lids"] = static_cast<double>(graph.destinations().size());
 }
 
-void BM_Minhop(benchmark::State& state) {
+void BM_Engine(benchmark::State& state, const char* name) {
   const auto fabric = tree(state.range(0));
   const fabric::CompactGraph graph(fabric);
-  const auto* engine = route::find_engine("minhop");
+  const auto* engine = route::find_engine(name);
   for (auto _ : state) {
     auto routes = engine->compute({&fabric, &graph, {}, nullptr});
     if (!routes) std::abort();
@@ -36,10 +36,28 @@ void BM_Minhop(benchmark::State& state) {
   }
   report(state, graph);
 }
-BENCHMARK(BM_Minhop)
+BENCHMARK_CAPTURE(BM_Engine, minhop, "minhop")
     ->Arg(24)
     ->Arg(36)
     ->Arg(48)
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+BENCHMARK_CAPTURE(BM_Engine, updn, "updn")
+    ->Arg(24)
+    ->Arg(36)
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+BENCHMARK_CAPTURE(BM_Engine, dnup, "dnup")
+    ->Arg(24)
+    ->Arg(36)
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+BENCHMARK_CAPTURE(BM_Engine, ftree, "ftree")
+    ->Arg(24)
+    ->Arg(36)
     ->Unit(benchmark::kMillisecond)
     ->MeasureProcessCPUTime()
     ->UseRealTime();
