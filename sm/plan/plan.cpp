@@ -251,7 +251,7 @@ class Planner {
   void route() {
     const Fabric f = routed_fabric();
     ib::fabric::CompactGraph graph(f);
-    auto routing = std::make_shared<Routing>(Routing{std::move(graph), {}, {}, {}});
+    auto routing = std::make_shared<Routing>(Routing{std::move(graph), {}, {}, {}, {}});
     const ib::route::ChoiceOptions options = choice_for(f);
     ib::routes::VerifyOptions checks;
     checks.loads = false;
@@ -272,6 +272,7 @@ class Planner {
     }
     routing->lfts = std::move(choice.routes.lfts);
     routing->lanes = std::move(choice.routes.lanes);
+    routing->multicast = std::move(choice.routes.multicast);
     routing->engine = std::move(choice.routes.engine);
     out_.verdict = std::move(choice.verdict);
     out_.routing = std::move(routing);
@@ -332,6 +333,9 @@ class Planner {
       out_.switches.push_back(want);
     }
     want_multicast(out_, observed_, request_.groups);
+    if (!out_.mfts.empty() && !claims(out_.routing->multicast))
+      out_.notes.push_back(fmt::format(
+          "multicast: not proved free of credit loops with {}'s routes", out_.routing->engine));
   }
 
   const PlanRequest& request_;
@@ -343,11 +347,8 @@ class Planner {
 }  // namespace
 
 void want_multicast(Desired& desired, const Observed& observed, std::span<const MlidGroup> groups) {
-  desired.mfts.clear();
-  for (const MlidGroup& group : groups) {
-    auto tree = multicast_tree(observed.fabric, desired.routing->graph, group);
-    if (!tree.empty()) desired.mfts.emplace(group.mlid, std::move(tree));
-  }
+  desired.mfts =
+      multicast_trees(observed.fabric, desired.routing->graph, groups, desired.routing->multicast);
   // The top without any group is the LID below the first multicast one (IBA 14.2.5.4).
   const std::uint16_t top =
       desired.mfts.empty() ? ib::kLidUnicastMax.value : desired.mfts.rbegin()->first.value;

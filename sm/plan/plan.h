@@ -8,10 +8,12 @@
 
 #include "libdiag/route/choose.h"
 #include "libdiag/route/files.h"
+#include "libdiag/route/multicast.h"
 #include "sm/plan/desired.h"
-#include "sm/plan/multicast.h"
 
 namespace sm::plan {
+
+using MlidGroup = ib::route::MulticastGroup;
 
 struct PlanOptions {
   std::uint8_t lmc{0};

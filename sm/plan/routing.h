@@ -4,9 +4,7 @@
 
 #include <string>
 
-#include "libdiag/fabric/graph.h"
-#include "libdiag/routes/lanes.h"
-#include "libdiag/routes/tables.h"
+#include "libdiag/route/engine.h"
 
 namespace sm {
 
@@ -16,6 +14,7 @@ struct Routing {
   ib::routes::LinearTables lfts;
   std::string engine;
   ib::routes::Lanes lanes{};
+  ib::route::MulticastRule multicast{};
 };
 
 /// The switch that `port` hangs from, or belongs to; kNoSwitch when there is none.

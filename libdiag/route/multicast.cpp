@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/multicast.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+namespace ib::route {
+namespace {
+
+using fabric::Arc;
+using fabric::CompactGraph;
+using fabric::Fabric;
+using fabric::kNoSwitch;
+using fabric::PortRef;
+using fabric::SwitchIndex;
+
+struct Leaf {
+  SwitchIndex at{kNoSwitch};
+  std::uint8_t port{};  // 0: the switch itself
+};
+
+Leaf leaf_of(const Fabric& fabric, const CompactGraph& graph, Guid guid) {
+  const auto port = fabric.find_port_guid(guid);
+  if (!port) return {};
+  if (fabric.node(port->node).is_switch()) return {graph.switch_of(port->node), 0};
+  const PortRef peer = fabric.port(*port).peer;
+  if (!peer || !fabric.node(peer.node).is_switch()) return {};
+  return {graph.switch_of(peer.node), peer.port};
+}
+
+class Planner {
+ public:
+  Planner(const Fabric& fabric, const CompactGraph& graph, const MulticastRule& rule)
+      : fabric_(fabric), graph_(graph), rule_(rule) {}
+
+  std::map<SwitchIndex, routes::PortMask> tree(const MulticastGroup& group) {
+    masks_.clear();
+    std::vector<Leaf> receivers;
+    std::vector<SwitchIndex> leaves;
+    for (const auto* list : {&group.receivers, &group.senders}) {
+      for (const Guid guid : *list) {
+        const Leaf l = leaf_of(fabric_, graph_, guid);
+        if (l.at == kNoSwitch) continue;
+        leaves.push_back(l.at);
+        if (list == &group.receivers) receivers.push_back(l);
+      }
+    }
+    if (receivers.empty()) return {};
+    std::sort(leaves.begin(), leaves.end());
+    leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
+    const auto& roots = roots_for(leaves);
+    turn_ = group.mlid.value - unsigned{kLidMulticastMin.value};
+    const SwitchIndex root = roots[turn_ % roots.size()];
+    turn_ /= static_cast<unsigned>(roots.size());
+    grow(root, leaves);
+    for (const Leaf& l : receivers)
+      if (level_[l.at] != kNoSwitch) masks_[l.at].set(l.port);
+    return std::move(masks_);
+  }
+
+ private:
+  /// Whether a tree may have `to` above `s`.
+  bool may_climb(SwitchIndex s, SwitchIndex to) const {
+    if (!rule_.up_order.empty() && rule_.up_order[to] > rule_.up_order[s]) return false;
+    return rule_.parent.empty() || rule_.parent[s] == to;
+  }
+
+  /// Switches that most members can climb to, with the fewest levels; by GUID.
+  const std::vector<SwitchIndex>& roots_for(const std::vector<SwitchIndex>& leaves) {
+    const auto [at, fresh] = roots_.try_emplace(leaves);
+    if (!fresh) return at->second;
+    const std::size_t n = graph_.switch_count();
+    std::vector<std::uint32_t> reached(n, 0), height(n, 0);
+    for (std::size_t first = 0; first < leaves.size(); first += 64)
+      climb(std::span(leaves).subspan(first, std::min<std::size_t>(64, leaves.size() - first)),
+            reached, height);
+    const std::uint32_t most = *std::max_element(reached.begin(), reached.end());
+    std::uint32_t least = kNoSwitch;
+    for (SwitchIndex s = 0; s < n; ++s)
+      if (reached[s] == most) least = std::min(least, height[s]);
+    auto& roots = at->second;
+    for (SwitchIndex s = 0; s < n; ++s)
+      if (reached[s] == most && height[s] == least) roots.push_back(s);
+    std::sort(roots.begin(), roots.end(),
+              [&](SwitchIndex a, SwitchIndex b) { return graph_.guid(a) < graph_.guid(b); });
+    return roots;
+  }
+
+  /// Up to 64 leaves climb at once, a bit each: how many come by each switch, and the longest way.
+  void climb(std::span<const SwitchIndex> leaves, std::vector<std::uint32_t>& reached,
+             std::vector<std::uint32_t>& height) const {
+    std::vector<std::uint64_t> here(graph_.switch_count(), 0), next;
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      here[leaves[i]] |= std::uint64_t{1} << i;
+      ++reached[leaves[i]];
+    }
+    bool moved = true;
+    for (std::uint32_t level = 1; moved; ++level) {
+      next = here;
+      for (SwitchIndex s = 0; s < here.size(); ++s) {
+        if (here[s] == 0) continue;
+        for (const Arc& arc : graph_.arcs(s))
+          if ((here[s] & ~next[arc.to]) != 0 && may_climb(s, arc.to)) next[arc.to] |= here[s];
+      }
+      moved = false;
+      for (SwitchIndex s = 0; s < here.size(); ++s) {
+        if (next[s] == here[s]) continue;
+        reached[s] += static_cast<std::uint32_t>(std::popcount(next[s] & ~here[s]));
+        height[s] = std::max(height[s], level);
+        moved = true;
+      }
+      here.swap(next);
+    }
+  }
+
+  /// Levels from the root down; then each switch that is needed, the lowest first, picks one above
+  /// it: one that is needed anyway, else by turn.
+  void grow(SwitchIndex root, const std::vector<SwitchIndex>& leaves) {
+    level_.assign(graph_.switch_count(), kNoSwitch);
+    level_[root] = 0;
+    std::vector<SwitchIndex> order{root};
+    for (std::size_t i = 0; i < order.size(); ++i)
+      for (const Arc& arc : graph_.arcs(order[i]))
+        if (level_[arc.to] == kNoSwitch && may_climb(arc.to, order[i])) {
+          level_[arc.to] = level_[order[i]] + 1;
+          order.push_back(arc.to);
+        }
+
+    std::vector<std::uint32_t> children(graph_.switch_count(), 0);
+    std::vector<bool> needed(graph_.switch_count(), false), member(graph_.switch_count(), false);
+    std::size_t left = 0;  // switches in the tree that have not picked theirs
+    for (const SwitchIndex s : leaves)
+      if (level_[s] != kNoSwitch) {
+        needed[s] = member[s] = true;
+        ++left;
+      }
+    SwitchIndex top = kNoSwitch;
+    std::vector<Arc> up;
+    for (auto it = order.rbegin(); it != order.rend(); ++it) {
+      const SwitchIndex s = *it;
+      if (!needed[s]) continue;
+      // All the others are below: the tree needs nothing above.
+      if (--left == 0) {
+        top = s;
+        break;
+      }
+      up.clear();
+      for (const Arc& arc : graph_.arcs(s))
+        if (level_[arc.to] + 1 == level_[s] && may_climb(s, arc.to)) up.push_back(arc);
+      const bool any =
+          std::any_of(up.begin(), up.end(), [&](const Arc& a) { return needed[a.to]; });
+      if (any) std::erase_if(up, [&](const Arc& a) { return !needed[a.to]; });
+      std::sort(up.begin(), up.end(), [&](const Arc& a, const Arc& b) {
+        return std::pair(graph_.guid(a.to), a.out_port) < std::pair(graph_.guid(b.to), b.out_port);
+      });
+      const Arc& arc = up[turn_ % up.size()];
+      masks_[s].set(arc.out_port);
+      masks_[arc.to].set(arc.in_port);
+      ++children[arc.to];
+      if (!needed[arc.to]) {
+        needed[arc.to] = true;
+        ++left;
+      }
+    }
+    trim(top, member, children);
+  }
+
+  /// A top that only hands on between itself and one switch below is none.
+  void trim(SwitchIndex top, const std::vector<bool>& member,
+            const std::vector<std::uint32_t>& children) {
+    while (top != kNoSwitch && !member[top] && children[top] == 1) {
+      const auto mask = masks_.extract(top);
+      SwitchIndex below = kNoSwitch;
+      for (const Arc& arc : graph_.arcs(top)) {
+        if (mask.empty() || !mask.mapped().test(arc.out_port)) continue;
+        below = arc.to;
+        masks_[below].clear(arc.in_port);
+      }
+      top = below;
+    }
+  }
+
+  const Fabric& fabric_;
+  const CompactGraph& graph_;
+  const MulticastRule& rule_;
+  std::map<std::vector<SwitchIndex>, std::vector<SwitchIndex>> roots_;  // by the members' switches
+  std::map<SwitchIndex, routes::PortMask> masks_;
+  std::vector<std::uint32_t> level_;
+  unsigned turn_{0};
+};
+
+}  // namespace
+
+routes::MulticastTables multicast_trees(const Fabric& fabric, const CompactGraph& graph,
+                                        std::span<const MulticastGroup> groups,
+                                        const MulticastRule& rule) {
+  Planner planner(fabric, graph, rule);
+  routes::MulticastTables tables;
+  for (const MulticastGroup& group : groups) {
+    auto tree = planner.tree(group);
+    if (!tree.empty()) tables.emplace(group.mlid, std::move(tree));
+  }
+  return tables;
+}
+
+}  // namespace ib::route

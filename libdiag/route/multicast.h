@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Multicast forwarding: one tree for each MLID over the switches that its members hang from. Pure;
+// a tree depends on its own members only, so a join changes no other group.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "libdiag/route/engine.h"
+
+namespace ib::route {
+
+/// Who must receive an MLID, and who only sends to it.
+struct MulticastGroup {
+  Lid mlid{};
+  std::vector<Guid> receivers;  // port GUIDs
+  std::vector<Guid> senders;
+  friend bool operator==(const MulticastGroup&, const MulticastGroup&) = default;
+};
+
+/// For each group and switch of its tree the ports a packet is copied to. The root is a switch of
+/// least distance to the farthest member, among all that are equally near by turn of the MLID, and
+/// so are parallel cables: groups spread over the links. `rule` keeps trees free of credit loops
+/// with the unicast routes; one without claims nothing. Members that are not in the fabric, or not
+/// connected with most others, are left out; no receiver, no entry.
+routes::MulticastTables multicast_trees(const fabric::Fabric& fabric,
+                                        const fabric::CompactGraph& graph,
+                                        std::span<const MulticastGroup> groups,
+                                        const MulticastRule& rule = {});
+
+/// Whether trees made by `rule` are claimed to close no credit loop.
+inline bool claims(const MulticastRule& rule) { return !rule.up_order.empty(); }
+
+}  // namespace ib::route

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/multicast.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "libdiag/fabric/generate.h"
+#include "libdiag/routes/verify.h"
+
+namespace ib::route {
+namespace {
+
+using fabric::CompactGraph;
+using fabric::Fabric;
+using fabric::NodeIndex;
+using fabric::PortRef;
+using fabric::SwitchIndex;
+using Masks = std::map<SwitchIndex, routes::PortMask>;
+
+std::vector<PortRef> host_ports(const Fabric& f) {
+  std::vector<PortRef> out;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    if (!f.node(n).is_switch() && f.port(n, 1).peer) out.push_back({n, 1});
+  return out;
+}
+
+/// Copies a packet along the masks as switches do: not back out of the port it came in by. How
+/// often each host gets it; fails on a loop.
+std::map<PortRef, int> deliver(const Fabric& f, const CompactGraph& g, const Masks& masks,
+                               PortRef from) {
+  std::map<PortRef, int> got;
+  std::vector<PortRef> arriving{f.port(from).peer};
+  for (std::size_t i = 0; i < arriving.size(); ++i) {
+    EXPECT_LT(arriving.size(), 10000U) << "a loop";
+    if (arriving.size() >= 10000U) return got;
+    const PortRef in = arriving[i];
+    const auto mask = masks.find(g.switch_of(in.node));
+    if (mask == masks.end()) continue;
+    for (unsigned p = 1; p <= f.node(in.node).num_ports; ++p) {
+      if (p == in.port || !mask->second.test(p)) continue;
+      const PortRef to = f.port(in.node, p).peer;
+      if (f.node(to.node).is_switch()) {
+        arriving.push_back(to);
+      } else {
+        ++got[to];
+      }
+    }
+  }
+  return got;
+}
+
+Masks tree_of(const Fabric& f, const CompactGraph& g, const MulticastGroup& group,
+              const MulticastRule& rule = {}) {
+  const auto tables = multicast_trees(f, g, std::span(&group, 1), rule);
+  return tables.empty() ? Masks{} : tables.begin()->second;
+}
+
+/// Every host of every `step`th, from `first`.
+MulticastGroup group_of(const Fabric& f, std::uint16_t mlid, std::size_t first = 0,
+                        std::size_t step = 1) {
+  MulticastGroup group;
+  group.mlid = Lid{mlid};
+  const auto all = host_ports(f);
+  for (std::size_t i = first; i < all.size(); i += step)
+    group.receivers.push_back(f.port(all[i]).guid);
+  return group;
+}
+
+TEST(MulticastTree, EveryMemberGetsOneCopyFromEveryOther) {
+  fabric::Grid torus;
+  torus.sizes = {3, 3};
+  torus.hosts = 2;
+  const Fabric f = *fabric::generate(torus);
+  const CompactGraph g(f);
+  const auto all = host_ports(f);
+  MulticastGroup group;
+  group.mlid = Lid{0xC000};
+  std::set<PortRef> receivers;
+  for (std::size_t i = 0; i < all.size(); i += 3) {
+    group.receivers.push_back(f.port(all[i]).guid);
+    receivers.insert(all[i]);
+  }
+  group.senders.push_back(f.port(all[1]).guid);
+  const Masks masks = tree_of(f, g, group);
+  for (const PortRef from : all) {
+    if (!receivers.contains(from) && from != all[1]) continue;
+    const auto got = deliver(f, g, masks, from);
+    for (const PortRef to : all)
+      EXPECT_EQ(got.contains(to) ? got.at(to) : 0, receivers.contains(to) && to != from ? 1 : 0)
+          << from.node << " to " << to.node;
+  }
+}
+
+TEST(MulticastTree, MembersOfOneSwitchNeedNoOther) {
+  const Fabric f = *fabric::generate(fabric::Grid{});
+  const CompactGraph g(f);
+  MulticastGroup group;
+  group.receivers = {f.port(host_ports(f)[0]).guid};
+  EXPECT_EQ(tree_of(f, g, group).size(), 1U);
+}
+
+TEST(MulticastTree, NobodyToReceiveMeansNoEntry) {
+  const Fabric f = *fabric::generate(fabric::Grid{});
+  const CompactGraph g(f);
+  MulticastGroup group;
+  group.senders = {f.port(host_ports(f)[0]).guid};
+  group.receivers = {Guid{0xDEAD}};  // left the fabric
+  EXPECT_TRUE(tree_of(f, g, group).empty());
+}
+
+TEST(MulticastTree, GroupsTakeTurnsAtTheTops) {
+  fabric::FatTree kind;
+  kind.radix = 8;  // 8 leaves, 4 spines
+  const Fabric f = *fabric::generate(kind);
+  const CompactGraph g(f);
+  std::vector<MulticastGroup> groups;
+  for (std::uint16_t i = 0; i < 16; ++i)
+    groups.push_back(group_of(f, static_cast<std::uint16_t>(0xC000 + i)));
+  const auto tables = multicast_trees(f, g, groups);
+  std::map<SwitchIndex, int> tops;
+  for (const auto& [mlid, masks] : tables) {
+    EXPECT_EQ(masks.size(), 9U);  // one spine and all leaves: nothing is deeper than it must be
+    for (const auto& [s, mask] : masks)
+      if (g.attached()[s] == 0) ++tops[s];
+  }
+  ASSERT_EQ(tops.size(), 4U);
+  for (const auto& [s, count] : tops) EXPECT_EQ(count, 4);
+  // A tree depends on its own members only.
+  groups.erase(groups.begin() + 3);
+  const auto fewer = multicast_trees(f, g, groups);
+  for (const auto& [mlid, masks] : fewer) EXPECT_TRUE(masks == tables.at(mlid));
+}
+
+TEST(MulticastTree, ParallelCablesShareTheGroups) {
+  fabric::Grid kind;
+  kind.sizes = {2};
+  kind.wrap = false;
+  kind.hosts = 1;
+  kind.cables = 3;
+  const Fabric f = *fabric::generate(kind);
+  const CompactGraph g(f);
+  std::map<std::uint8_t, int> used;
+  for (std::uint16_t i = 0; i < 12; ++i) {
+    const auto masks = tree_of(f, g, group_of(f, static_cast<std::uint16_t>(0xC000 + i)));
+    for (const auto& arc : g.arcs(0)) used[arc.out_port] += masks.at(0).test(arc.out_port) ? 1 : 0;
+  }
+  ASSERT_EQ(used.size(), 3U);
+  for (const auto& [port, count] : used) EXPECT_EQ(count, 4) << int{port};
+}
+
+/// Trees by the rule of every engine that has one are proved together with its unicast routes.
+TEST(MulticastTree, ByAnEnginesRuleTreesCloseNoCreditLoop) {
+  fabric::FatTree tree;
+  tree.radix = 8;
+  fabric::Grid torus;
+  torus.sizes = {4, 4};
+  fabric::GenerateCommon damaged;
+  damaged.missing_links_percent = 10;
+  std::vector<Fabric> fabrics;
+  fabrics.push_back(*fabric::generate(tree));
+  fabrics.push_back(*fabric::generate(tree, damaged));
+  fabrics.push_back(*fabric::generate(torus));
+  fabrics.push_back(*fabric::generate(fabric::RandomGraph{}));
+  fabrics.push_back(*fabric::generate(fabric::DragonflyPlus{}));
+  std::set<std::string> proved;
+  for (const Fabric& f : fabrics) {
+    const CompactGraph g(f);
+    std::vector<MulticastGroup> groups;
+    for (std::uint16_t i = 0; i < 8; ++i)
+      groups.push_back(group_of(f, static_cast<std::uint16_t>(0xC000 + i), i, i + 1U));
+    for (const EngineEntry& engine : engines()) {
+      Request request;
+      request.fabric = &f;
+      request.graph = &g;
+      request.vls = 8;
+      const auto routes = engine.compute(request);
+      if (!routes || !claims(routes->multicast)) continue;
+      const auto trees = multicast_trees(f, g, groups, routes->multicast);
+      EXPECT_EQ(trees.size(), groups.size());
+      std::map<Lid, std::vector<SwitchIndex>> members;
+      for (const auto& group : groups)
+        for (const Guid guid : group.receivers)
+          members[group.mlid].push_back(g.switch_of(f.port(*f.find_port_guid(guid)).peer.node));
+      routes::MulticastCheck check;
+      check.trees = &trees;
+      check.sl = routes->multicast.sl;
+      check.claimed = true;
+      check.members = &members;
+      const auto verdict = routes::verify(f, g, routes->lfts, routes->lanes, check, {});
+      EXPECT_EQ(verdict.multicast, routes::MulticastVerdict::Proved)
+          << engine.name << (verdict.findings.empty() ? "" : ": " + verdict.findings[0].message);
+      proved.insert(engine.name);
+    }
+  }
+  EXPECT_TRUE(proved.contains("updn"));
+}
+
+}  // namespace
+}  // namespace ib::route
