@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What if: a fabric without some of its switches and links, to be routed before it is really so.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libdiag/base/result.h"
+#include "libdiag/fabric/fabric.h"
+
+namespace ib::route {
+
+struct WhatIf {
+  /// A switch (name or GUID) or a link by either end (NODE:PORT).
+  std::vector<std::string> without;
+  double damage_percent{0};  // of the links between switches, chosen by `seed`; at least one
+  std::uint64_t seed{1};
+
+  bool empty() const { return without.empty() && damage_percent == 0; }
+};
+
+/// What was taken, in words.
+struct Taken {
+  std::size_t switches{}, links{};  // links: of either kind, those of the switches included
+  std::size_t hosts{};              // that have no link left, and so are gone as well
+  std::vector<std::string> notes;   // a line each
+};
+
+/// Takes it all from `fabric`. Names are looked up before anything goes. An error is of kind Usage
+/// and says which word is meant, what was looked for and what was found; `fabric` is as it was.
+Result<Taken> take_away(fabric::Fabric& fabric, const WhatIf& what_if);
+
+/// Pieces that no cable joins, a line that names what each holds; none when all is one piece.
+std::vector<std::string> name_pieces(const fabric::Fabric& fabric);
+
+}  // namespace ib::route
