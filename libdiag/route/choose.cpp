@@ -150,7 +150,9 @@ Choice choose_routes(const fabric::Fabric& fabric, const CompactGraph& graph,
       row.why = "there is no such engine";
       continue;
     }
+    const double start = options.clock ? options.clock() : 0;
     auto routes = entry->compute(request);
+    if (options.clock) row.seconds = options.clock() - start;
     if (!routes) {
       row.why = std::move(routes.error().message);
       continue;
@@ -160,6 +162,7 @@ Choice choose_routes(const fabric::Fabric& fabric, const CompactGraph& graph,
     row.passed = verdict.must_ok();
     if (!row.passed) row.why = why_it_fails(verdict);
     row.verdict = verdict;
+    if (options.compare) row.figures = routes::figures(graph, routes->lfts, {1, 0, 0});
     const bool better =
         choice.routes.engine.empty() ||
         (row.passed ? !choice.passed : !choice.passed && fails_less(verdict, choice.verdict));

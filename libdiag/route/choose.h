@@ -3,12 +3,14 @@
 // is taken. One implementation for the subnet manager, for `ibsm plan` and for tools. Pure.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "libdiag/route/engine.h"
+#include "libdiag/routes/figures.h"
 #include "libdiag/routes/verify.h"
 
 namespace ib::route {
@@ -22,6 +24,7 @@ struct ChoiceOptions {
   bool allow_credit_loops{false};
   unsigned vls_max{8};  // data VLs an engine may use, as far as the links have them
   bool compare{false};  // try all of the list, for the rows; the first that passes is still taken
+  std::function<double()> clock;  // seconds since whenever; empty: nothing is timed
   Options engine;
 };
 
@@ -33,6 +36,9 @@ struct Tried {
   std::string why;                         // not passed: one sentence
   std::optional<routes::Verdict> verdict;  // of its routes, if it fits
   unsigned vls_used{0};
+  std::optional<double> seconds;  // to compute the routes, with ChoiceOptions::clock
+  /// With ChoiceOptions::compare, of an engine that fits: load and lengths, no patterns.
+  std::optional<routes::Figures> figures;
 };
 
 struct Choice {

@@ -2,32 +2,89 @@
 #include "libdiag/route/plan.h"
 
 #include <algorithm>
-#include <tuple>
+#include <map>
 
 namespace ib::route {
 
-std::size_t give_lids(fabric::Fabric& fabric) {
-  std::vector<bool> taken(std::size_t{kLidUnicastMax.value} + 1, false);
-  std::vector<std::tuple<Guid, Guid, fabric::PortRef>> wanting;
+namespace {
+
+struct EndPort {
+  Guid guid{}, node_guid{};
+  fabric::PortRef ref;
+  friend auto operator<=>(const EndPort&, const EndPort&) = default;
+};
+
+/// Ports that have, or should have, a LID: switches, and hosts with a cable.
+std::vector<EndPort> end_ports(const fabric::Fabric& fabric) {
+  std::vector<EndPort> found;
   const auto nodes = fabric.nodes();
   for (fabric::NodeIndex n = 0; n < nodes.size(); ++n) {
     const auto ports = fabric.ports(n);
     const bool is_switch = nodes[n].is_switch();
     for (std::size_t p = is_switch ? 0 : 1; p < (is_switch ? 1 : ports.size()); ++p) {
       const auto& port = ports[p];
-      for (std::size_t i = 0; port.lid.is_unicast() && i < (std::size_t{1} << port.lmc); ++i)
-        if (port.lid.value + i < taken.size()) taken[port.lid.value + i] = true;
-      if (port.lid.is_unicast() || (!is_switch && !port.peer)) continue;
-      const Guid guid = port.guid.value != 0 ? port.guid : nodes[n].guid;
-      wanting.emplace_back(guid, nodes[n].guid, fabric::PortRef{n, static_cast<std::uint8_t>(p)});
+      if (!port.lid.is_unicast() && !is_switch && !port.peer) continue;
+      found.push_back({port.guid.value != 0 ? port.guid : nodes[n].guid,
+                       nodes[n].guid,
+                       {n, static_cast<std::uint8_t>(p)}});
     }
   }
-  std::sort(wanting.begin(), wanting.end());
-  std::size_t lid = 1, given = 0;
-  for (const auto& [guid, node_guid, ref] : wanting) {
-    while (lid < taken.size() && taken[lid]) ++lid;
-    if (lid == taken.size()) break;
-    fabric.port(ref).lid = Lid{static_cast<std::uint16_t>(lid++)};
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+/// Unicast LIDs, in blocks that begin at a multiple of their size.
+class LidSpace {
+ public:
+  LidSpace() : taken_(std::size_t{kLidUnicastMax.value} + 1, false) { taken_[0] = true; }
+  void take(std::size_t base, std::size_t size) {
+    for (std::size_t i = base; i < std::min(base + size, taken_.size()); ++i) taken_[i] = true;
+  }
+  /// The first free block; 0 when there is none.
+  std::size_t find(std::size_t size) {
+    std::size_t& from = next_[size];
+    for (; from + size <= taken_.size(); from += size)
+      if (std::none_of(taken_.begin() + static_cast<std::ptrdiff_t>(from),
+                       taken_.begin() + static_cast<std::ptrdiff_t>(from + size),
+                       [](bool taken) { return taken; }))
+        return from;
+    return 0;
+  }
+
+ private:
+  std::vector<bool> taken_;
+  std::map<std::size_t, std::size_t> next_;  // by size: no block below is free
+};
+
+}  // namespace
+
+Result<std::size_t> give_lids(fabric::Fabric& fabric, std::optional<std::uint8_t> lmc) {
+  const auto ports = end_ports(fabric);
+  const auto is_host = [&](const EndPort& p) { return !fabric.node(p.ref.node).is_switch(); };
+  const bool anew = lmc && std::any_of(ports.begin(), ports.end(), [&](const EndPort& p) {
+                      const auto& port = fabric.port(p.ref);
+                      return is_host(p) && port.lid.is_unicast() && port.lmc != *lmc;
+                    });
+  LidSpace lids;
+  for (const EndPort& p : ports) {
+    auto& port = fabric.port(p.ref);
+    if (anew) port.lid = kNoLid;
+    if (port.lid.is_unicast()) lids.take(port.lid.value, std::size_t{1} << port.lmc);
+  }
+  std::size_t given = 0;
+  for (const EndPort& p : ports) {
+    auto& port = fabric.port(p.ref);
+    if (port.lid.is_unicast()) continue;
+    port.lmc = is_host(p) ? lmc.value_or(0) : std::uint8_t{0};
+    const std::size_t size = std::size_t{1} << port.lmc;
+    const std::size_t base = lids.find(size);
+    if (base == 0)
+      return fail(ErrorKind::Usage,
+                  "cannot give " + std::to_string(ports.size()) + " ports LIDs with LMC " +
+                      std::to_string(lmc.value_or(0)) + ": after " + std::to_string(given) +
+                      " ports the " + std::to_string(kLidUnicastMax.value) + " there are are used");
+    lids.take(base, size);
+    port.lid = Lid{static_cast<std::uint16_t>(base)};
     ++given;
   }
   fabric.reindex();
@@ -37,23 +94,23 @@ std::size_t give_lids(fabric::Fabric& fabric) {
 Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options) {
   if (auto known = check_engine_names(options.choice.engines); !known)
     return tl::unexpected<Error>(std::move(known.error()));
-  const std::size_t given = give_lids(fabric);
+  auto given = give_lids(fabric, options.lmc);
+  if (!given) return tl::unexpected<Error>(std::move(given.error()));
+  auto taken = take_away(fabric, options.what_if);
+  if (!taken) return tl::unexpected<Error>(std::move(taken.error()));
   fabric::CompactGraph graph(fabric);
   Choice choice = choose_routes(fabric, graph, options.choice, options.verify);
-  std::vector<std::string> notes = choice.alarms();
-  for (std::string& note : choice.notes()) notes.push_back(std::move(note));
-  if (choice.routes.engine.empty()) {
-    std::string why;
-    for (const std::string& note : notes) why += (why.empty() ? "" : "; ") + note;
-    return fail(ErrorKind::NotFound, why);
-  }
+  std::vector<std::string> notes = taken->notes;
+  for (auto& lines : {name_pieces(fabric), choice.alarms(), choice.notes()})
+    notes.insert(notes.end(), lines.begin(), lines.end());
   return Plan{std::move(fabric),
               std::move(graph),
               std::move(choice.routes),
               std::move(choice.verdict),
               choice.passed,
               std::move(choice.tried),
-              given,
+              *given,
+              *std::move(taken),
               std::move(notes)};
 }
 

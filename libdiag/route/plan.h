@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "libdiag/route/choose.h"
+#include "libdiag/route/what_if.h"
 
 namespace ib::route {
 
 struct PlanOptions {
+  WhatIf what_if;                   // what goes keeps its LIDs: they are given before
+  std::optional<std::uint8_t> lmc;  // none: as the file has it
   ChoiceOptions choice;
   routes::VerifyOptions verify;
 };
@@ -17,20 +20,24 @@ struct PlanOptions {
 struct Plan {
   fabric::Fabric fabric;  // with LIDs
   fabric::CompactGraph graph;
-  Routes routes;
+  Routes routes;  // no engine: none fits
   routes::Verdict verdict;
-  bool passed{false};  // false: what fails least, and not to be programmed
+  bool passed{false};  // false: what fails least, if any, and not to be programmed
   std::vector<Tried> tried;
-  std::size_t lids_given{0};       // end ports that had none
-  std::vector<std::string> notes;  // engines that did not pass, and why
+  std::size_t lids_given{0};  // end ports that had none
+  Taken taken;
+  /// Links that are gone, pieces of the fabric, engines that did not pass and why.
+  std::vector<std::string> notes;
 };
 
 /// Gives every end port that has a cable and no LID one: the smallest that is free, in the order of
-/// port GUIDs. Returns how many got one.
-std::size_t give_lids(fabric::Fabric& fabric);
+/// port GUIDs. With an LMC, hosts get 2^LMC each, and when any of them has LIDs of another LMC, all
+/// LIDs are given anew. Returns how many ports got LIDs; an error of kind Usage when there are more
+/// ports than LIDs.
+Result<std::size_t> give_lids(fabric::Fabric& fabric, std::optional<std::uint8_t> lmc = {});
 
-/// An error of kind Usage names an engine that does not exist; one of kind NotFound says why none
-/// of the engines fits.
+/// An error of kind Usage names an engine, switch or link that does not exist. Where no engine fits
+/// the plan has routes of none, and `tried` says why.
 Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options = {});
 
 }  // namespace ib::route

@@ -61,6 +61,7 @@ std::vector<std::string> with_two_dashes(int argc, const char* const* argv) {
       if (name == std::string("-") + known) word.insert(0, "-");
     words.push_back(std::move(word));
   }
+  PlanWords::join_compare(words);
   std::reverse(words.begin(), words.end());  // as CLI11 takes a vector
   return words;
 }

@@ -1,31 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// `ibsm plan TOPOLOGY -R ENGINE [--json] [--lfts FILE]`: the routes of a saved topology and what
-// they are worth, with no fabric attached.
+// `ibsm plan TOPOLOGY`: the routes of a saved topology, whole or with parts missing, by one engine
+// or by several side by side, and what they are worth. No fabric is attached.
 #pragma once
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "libdiag/base/result.h"
-#include "libdiag/route/choose.h"
 #include "libdiag/route/files.h"
+#include "libdiag/route/plan.h"
 
 namespace sm::daemon {
 
 struct PlanCommand {
-  std::string topology;  // file of ibnetdiscover's text
-  ib::route::ChoiceOptions choice;
-  std::vector<ib::route::Mentions> mentions;  // of the files in `choice`
+  std::string topology;                       // file of ibnetdiscover's text
+  ib::route::PlanOptions plan;                // with choice.compare: a row for each engine
+  std::vector<ib::route::Mentions> mentions;  // of the option files
+  bool figures{false};                        // load against its floor, lengths, contention
+  ib::routes::FiguresOptions figures_options;
   bool json{false};
-  std::string lfts_file;  // the tables in dump_fts's text; empty: not written
+  std::string dump_dir;  // tables and lanes are written there; empty: nowhere
+  std::string svg_file;  // a picture of the loads; empty: none
   std::string version;
 };
 
 /// The document of --json when there is no plan.
 std::string plan_failure(const std::string& version, const ib::Error& error);
 
-/// Returns the exit status: 0 every must holds, 1 some does not or no engine fits, 2 a bad file or
-/// name, 4 the tables could not be written.
+/// Returns the exit status: 0 an engine's routes are verified, 1 those of none are, 2 a bad file or
+/// name, 4 something could not be written.
 int run_plan_command(const PlanCommand& command, std::ostream& out, std::ostream& complaints);
 
 }  // namespace sm::daemon

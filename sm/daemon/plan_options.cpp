@@ -2,24 +2,107 @@
 #include "sm/daemon/plan_options.h"
 
 #include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+
+#include "libdiag/base/text.h"
 
 namespace sm::daemon {
+namespace {
+
+constexpr const char* kCompare = "--compare";
+constexpr const char* kAll = "all";
+
+double now() {
+  using std::chrono::duration;
+  return duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// "5%" or "5".
+double read_percent(const std::string& text) {
+  const std::string digits = text.substr(0, text.find('%'));
+  const bool whole = digits.size() == text.size() || digits.size() + 1 == text.size();
+  if (const auto wrong = ib::range_complaint(digits, 0, 100); !wrong.empty() || !whole)
+    throw CLI::ValidationError("--damage: expected a share of the links from 0% to 100%, got '" +
+                               ib::printable(text) + "'");
+  return std::stod(digits);
+}
+
+constexpr const char* kFooter =
+    "Exit status: 0 the routes are verified, 1 those of no engine are, 2 usage or a bad file,\n"
+    "4 something could not be written.";
+
+}  // namespace
 
 void PlanWords::add_to(CLI::App& app) {
+  auto& what_if = command_.plan.what_if;
+  app.footer(kFooter);
   app.add_option("TOPOLOGY", command_.topology, "File of ibnetdiscover's text")->required();
+  app.add_option("--without", what_if.without,
+                 "Leave out a switch (NAME or GUID) or a link (NAME:PORT or GUID:PORT); may be "
+                 "repeated")
+      ->type_name("WHAT")
+      ->allow_extra_args(false);
+  app.add_option_function<std::string>(
+         "--damage", [&](const std::string& text) { what_if.damage_percent = read_percent(text); },
+         "Leave out so many of the links between switches")
+      ->type_name("PCT");
+  number(app, "--seed", 0, ~std::uint64_t{0}, "a number",
+         "Which links --damage takes, and what --figures samples (default 1)",
+         [&](std::uint64_t v) { what_if.seed = command_.figures_options.seed = v; });
+  number(app, "-l,--lmc", 0, 7, "a number",
+         "2^LMC LIDs for each host port (default: as in the file)",
+         [&](std::uint64_t v) { command_.plan.lmc = static_cast<std::uint8_t>(v); });
+  app.add_option(kCompare, compared_, "A row for each engine of the list, or for all engines")
+      ->type_name("[LIST]");
   add_routing_options(app, words_);
-  app.add_flag("--json", command_.json, "JSON instead of text");
-  app.add_option("--lfts", command_.lfts_file, "Write the tables here, as dump_fts prints them")
+  number(app, "--vls", 1, 15, "a number", "The same as --vls-max",
+         [&](std::uint64_t v) { words_.choice.vls_max = static_cast<unsigned>(v); });
+  app.add_flag("--figures", command_.figures,
+               "Load against its floor, lengths, contention of shifts and permutations, bisection");
+  app.add_option("--dump", command_.dump_dir,
+                 "Write tables and lanes into this folder, as opensm and dump_fts do")
+      ->type_name("DIR");
+  app.add_option("--svg", command_.svg_file, "Draw the fabric, links coloured by load")
       ->type_name("FILE");
+  app.add_flag("--json", command_.json, "JSON instead of text");
+}
+
+void PlanWords::join_compare(std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] != kCompare) continue;
+    const bool list =
+        i + 1 < words.size() && !words[i + 1].starts_with('-') &&
+        (ib::route::find_engine(words[i + 1]) != nullptr || !std::filesystem::exists(words[i + 1]));
+    words[i] += std::string("=") + (list ? words[i + 1] : kAll);
+    if (list) words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
 }
 
 ib::Result<PlanCommand> PlanWords::command(const std::string& version) {
-  auto read = ib::route::read_option_files(words_.files, words_.choice.engine);
-  if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
   PlanCommand command = command_;
   command.version = version;
-  command.choice = words_.choice;
-  command.choice.engine = std::move(read->options);
+  auto& choice = command.plan.choice = words_.choice;
+  choice.clock = now;
+  if (!compared_.empty()) {
+    if (!choice.engines.empty() || choice.no_fallback)
+      return ib::fail(ib::ErrorKind::Usage,
+                      "expected --compare LIST or -R LIST, got both; the one compares all of its "
+                      "list, the other takes the first that passes");
+    if (!command.dump_dir.empty() || !command.svg_file.empty() || command.figures)
+      return ib::fail(ib::ErrorKind::Usage,
+                      "expected one engine's routes for --dump, --svg and --figures; name it with "
+                      "-R instead of --compare");
+    choice.compare = true;
+    if (compared_ == kAll)
+      for (const auto& engine : ib::route::engines()) choice.engines.emplace_back(engine.name);
+    else
+      read_engines(kCompare, compared_, choice);
+    choice.no_fallback = true;
+  }
+  auto read = ib::route::read_option_files(words_.files, words_.choice.engine);
+  if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
+  choice.engine = std::move(read->options);
   command.mentions = std::move(read->mentions);
   return command;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sm/daemon/plan_command.h"
 #include "sm/daemon/routing_options.h"
@@ -15,9 +16,13 @@ class PlanWords {
   /// What was asked for, once the words are read; option files are read here.
   ib::Result<PlanCommand> command(const std::string& version);
 
+  /// `--compare [LIST]` as one word, so that the topology behind it is not taken for the list.
+  static void join_compare(std::vector<std::string>& words);
+
  private:
   PlanCommand command_;
   RoutingWords words_;
+  std::string compared_;  // a list, or kAll
 };
 
 }  // namespace sm::daemon

@@ -20,7 +20,7 @@ ALLOWED = {
     "libdiag/query": MAD + FABRIC,
     "libdiag/routes": MAD + FABRIC,
     "libdiag/route": FABRIC + ["libdiag/routes"],
-    "libdiag/report": MAD + FABRIC + ["libdiag/routes", "libdiag/query"],
+    "libdiag/report": MAD + FABRIC + ["libdiag/routes", "libdiag/route", "libdiag/query"],
     "libdiag/sim": MAD + FABRIC,
     "tools/common": LIBDIAG,
     "tools": LIBDIAG + ["tools/common"],

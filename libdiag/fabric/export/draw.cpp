@@ -7,6 +7,7 @@
 #include <graphviz/gvc.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -99,6 +100,19 @@ const char* speed_colour(LinkSpeed speed) {
       return "#212121";
   }
 }
+/// Idle, then five equal steps up to the fullest link.
+constexpr const char* kIdleColour = "#b0bec5";
+constexpr const char* kLoadColours[] = {"#3b6fb6", "#2a9d8f", "#8ab440", "#f0a020", "#d62718"};
+
+/// Which step `load` is on: 0..4. Precondition: 0 < load <= load_max.
+std::size_t load_step(std::uint64_t load, std::uint64_t load_max) {
+  return static_cast<std::size_t>((load * std::size(kLoadColours) - 1) / load_max);
+}
+std::string line_colour(const Picture& picture, const Bundle& bundle) {
+  if (bundle.load == 0) return kIdleColour;
+  return kLoadColours[load_step(bundle.load, picture.load_max)];
+}
+
 constexpr const char* kDegradedColour = "#d50000";
 constexpr const char* kChassisColour = "#f4f6f8";
 
@@ -249,6 +263,23 @@ class GraphWriter {
     return text.empty() ? "; unmarked: 1" : text + ", else 1";
   }
 
+  /// Steps of load, each with the number of its lines.
+  std::string load_legend() const {
+    std::size_t idle = 0;
+    std::array<std::size_t, std::size(kLoadColours)> lines{};
+    for (const Bundle& b : picture_.bundles)
+      ++(b.load == 0 ? idle : lines[load_step(b.load, picture_.load_max)]);
+    std::string text = "<TD BORDER=\"0\">routes over a link:</TD>";
+    if (idle > 0) text += entry(kIdleColour, 4, "0 (" + std::to_string(idle) + ")");
+    for (std::size_t step = 0; step < lines.size(); ++step)
+      if (lines[step] > 0)
+        text +=
+            entry(kLoadColours[step], 4,
+                  "to " + std::to_string(picture_.load_max * (step + 1) / std::size(kLoadColours)) +
+                      " (" + std::to_string(lines[step]) + ")");
+    return text;
+  }
+
   std::string legend() const {
     std::string text;
     if (picture_.layered) {
@@ -266,6 +297,7 @@ class GraphWriter {
         ++tier;
       }
     }
+    if (picture_.by_load) text += load_legend();
     std::map<std::pair<LinkSpeed, wire::LinkWidth>, std::size_t> speeds;
     std::size_t degraded = 0;
     unsigned most = 0;
@@ -274,12 +306,15 @@ class GraphWriter {
       most = std::max(most, b.cables);
     }
     for (const auto& [kind, cables] : speeds) {
+      if (picture_.by_load) break;
       text += entry(speed_colour(kind.first), 4,
                     std::string(wire::width_name(kind.second)) +
                         std::string(wire::speed_name(kind.first)) + " (" + std::to_string(cables) +
                         ")");
     }
-    if (degraded > 0) {
+    if (degraded > 0 && picture_.by_load) {
+      text += "<TD BORDER=\"0\">dashed: degraded (" + std::to_string(degraded) + ")</TD>";
+    } else if (degraded > 0) {
       text += entry(kDegradedColour, 4, "degraded, dashed (" + std::to_string(degraded) + ")");
     }
     if (most > 1) {
@@ -406,7 +441,11 @@ class GraphWriter {
                              (bundle.degraded ? " degraded" : "");
     Agedge_t* edge = agedge(graph_.get(), nodes_[bundle.lower], nodes_[bundle.upper], c(kind), 1);
     std::string colour = bundle.degraded ? kDegradedColour : speed_colour(bundle.speed);
-    if (picture_.bundles.size() > 150 && !bundle.degraded) colour += "a0";
+    if (picture_.by_load) {
+      colour = line_colour(picture_, bundle);
+    } else if (picture_.bundles.size() > 150 && !bundle.degraded) {
+      colour += "a0";
+    }
     set(edge, "color", colour);
     if (bundle.degraded) set(edge, "style", "dashed");
     char width[16];
@@ -420,7 +459,8 @@ class GraphWriter {
     }
     set(edge, "tooltip",
         plain(lower.name + " - " + upper.name + ": " + std::to_string(bundle.cables) + " x " +
-              kind + (lower.members.size() == 1 ? ", ports " + ports : "")));
+              kind + (lower.members.size() == 1 ? ", ports " + ports : "") +
+              (picture_.by_load ? ", routes: " + std::to_string(bundle.load) : "")));
     if (!dot_) return;
     if (lower.tier == upper.tier) {
       set(edge, "constraint", "false");

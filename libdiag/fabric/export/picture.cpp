@@ -265,6 +265,20 @@ class Builder {
       picture_.bundles.push_back({lower, upper, static_cast<unsigned>(ports.size()), width, speed,
                                   degraded, std::move(ports)});
     }
+    if (options_.load) weigh_bundles();
+  }
+
+  void weigh_bundles() {
+    picture_.by_load = true;
+    for (Bundle& bundle : picture_.bundles) {
+      for (const PortRef end : bundle.lower_ports) {
+        const PortRef far = fabric_.port(end).peer;
+        bundle.load = std::max({bundle.load, options_.load(end), options_.load(far)});
+      }
+      picture_.load_max = std::max(picture_.load_max, bundle.load);
+    }
+    std::stable_sort(picture_.bundles.begin(), picture_.bundles.end(),
+                     [](const Bundle& a, const Bundle& b) { return a.load < b.load; });
   }
 
   void judge_uplinks() {

@@ -24,6 +24,9 @@ struct PictureOptions {
   /// Whether the cable at this port runs below what both its ends can; none: judged by comparison
   /// with the other cables of its two switches.
   std::function<bool(PortRef)> degraded;
+  /// Routes that leave a switch by this port. Where there is one, links are coloured by it, each by
+  /// its fuller direction.
+  std::function<std::uint64_t(PortRef)> load;
 };
 
 struct Vertex {
@@ -49,6 +52,7 @@ struct Bundle {
   wire::LinkSpeed speed{};
   bool degraded{false};
   std::vector<PortRef> lower_ports;  // one per cable
+  std::uint64_t load{};              // of the fullest cable in its fuller direction
 };
 
 struct Chassis {
@@ -66,6 +70,8 @@ struct Picture {
   /// Nearly all cables run between tiers; otherwise (torus, dragonfly) ranks would mislead.
   bool layered{true};
   std::size_t cables{};  // of the whole fabric, hosts included
+  bool by_load{false};   // bundles have loads, the fullest comes last
+  std::uint64_t load_max{};
 };
 
 Picture make_picture(const Fabric& fabric, const PictureOptions& options = {});

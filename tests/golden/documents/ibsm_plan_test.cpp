@@ -4,31 +4,126 @@
 
 #include <sstream>
 
+#include "libdiag/fabric/text_file.h"
+#include "libdiag/fabric/topology_text.h"
+#include "libdiag/routes/dump.h"
+#include "libdiag/routes/lanes_dump.h"
 #include "sm/daemon/plan_command.h"
 #include "tests/golden/documents/golden.h"
 
 namespace sm::daemon {
 namespace {
 
-std::string plan(bool json, int status, const std::string& topology = "topology/small.topo") {
+PlanCommand command(const std::string& topology = "topology/small.topo") {
   PlanCommand command;
   command.topology = ib::golden::path(topology);
   // The default is what suits the fabric, and may be another one day.
-  command.choice.engines = {"minhop"};
-  command.choice.no_fallback = true;
-  command.json = json;
+  command.plan.choice.engines = {"minhop"};
+  command.plan.choice.no_fallback = true;
   command.version = "0";
+  return command;
+}
+
+std::string print(PlanCommand command, bool json, int status) {
+  command.json = json;
   std::ostringstream out, complaints;
   EXPECT_EQ(run_plan_command(command, out, complaints), status) << complaints.str();
   return out.str();
 }
 
-TEST(IbsmPlanGolden, Json) { ib::golden::expect_same(plan(true, 0), "ibsm-plan.json"); }
-TEST(IbsmPlanGolden, Text) { ib::golden::expect_same(plan(false, 0), "ibsm-plan.txt"); }
+TEST(IbsmPlanGolden, Json) { ib::golden::expect_same(print(command(), true, 0), "ibsm-plan.json"); }
+TEST(IbsmPlanGolden, Text) { ib::golden::expect_same(print(command(), false, 0), "ibsm-plan.txt"); }
 
 /// Two switches without a cable between them: findings, and status 1.
 TEST(IbsmPlanGolden, JsonWithFindings) {
-  ib::golden::expect_same(plan(true, 1, "documents/apart.topo"), "ibsm-plan-findings.json");
+  ib::golden::expect_same(print(command("documents/apart.topo"), true, 1),
+                          "ibsm-plan-findings.json");
+}
+
+/// Engines side by side on a ring with one VL, less a host: one passes, one is refused for a credit
+/// loop, one does not fit.
+PlanCommand comparison() {
+  PlanCommand all = command("documents/ring.topo");
+  all.plan.choice.engines = {"minhop", "updn", "dfsssp"};
+  all.plan.choice.compare = true;
+  all.plan.choice.vls_max = 1;
+  all.plan.what_if.without = {"sw-0:1"};
+  return all;
+}
+TEST(IbsmPlanGolden, ComparisonText) {
+  ib::golden::expect_same(print(comparison(), false, 0), "ibsm-plan-compare.txt");
+}
+TEST(IbsmPlanGolden, ComparisonJson) {
+  ib::golden::expect_same(print(comparison(), true, 0), "ibsm-plan-compare.json");
+}
+
+TEST(IbsmPlanGolden, FiguresText) {
+  PlanCommand figures = command();
+  figures.figures = true;
+  figures.figures_options.samples = 20;
+  figures.plan.lmc = 1;
+  ib::golden::expect_same(print(figures, false, 0), "ibsm-plan-figures.txt");
+  ib::golden::expect_same(print(figures, true, 0), "ibsm-plan-figures.json");
+}
+
+TEST(IbsmPlanGolden, NoEngineFits) {
+  PlanCommand none = command("documents/ring.topo");
+  none.plan.choice.engines = {"dfsssp"};
+  none.plan.choice.vls_max = 1;
+  ib::golden::expect_same(print(none, false, 1), "ibsm-plan-none.txt");
+  ib::golden::expect_same(print(none, true, 1), "ibsm-plan-none.json");
+}
+
+TEST(IbsmPlan, ComplainsOfWhatIsNotThereAndOfWhatCannotBeWritten) {
+  std::ostringstream out, complaints;
+  PlanCommand wrong = command();
+  wrong.plan.what_if.without = {"nobody"};
+  EXPECT_EQ(run_plan_command(wrong, out, complaints), 2);
+  EXPECT_EQ(complaints.str(),
+            "ibsm: cannot take 'nobody' away: no node has the name, id or GUID 'nobody'\n");
+  EXPECT_EQ(out.str(), "");
+  for (std::string PlanCommand::*file : {&PlanCommand::dump_dir, &PlanCommand::svg_file}) {
+    PlanCommand unwritable = command();
+    unwritable.*file = "/dev/null/x";
+    complaints.str("");
+    EXPECT_EQ(run_plan_command(unwritable, out, complaints), 4);
+    EXPECT_NE(complaints.str().find("/dev/null/x: Not a directory"), std::string::npos)
+        << complaints.str();
+  }
+}
+
+/// What is dumped is what was planned, for whoever reads it: tables as both programs print them,
+/// and the SLs and VLs of several lanes.
+TEST(IbsmPlan, DumpsReadBackAsTheRoutes) {
+  const std::string folder = ::testing::TempDir() + "ibsm-plan-dump/sub";
+  PlanCommand dump = command("documents/ring.topo");
+  dump.plan.choice.engines = {"lash"};
+  dump.plan.lmc = 1;
+  dump.dump_dir = folder;
+  dump.svg_file = folder + ".svg";
+  print(dump, false, 0);
+  auto fabric = ib::fabric::read_topology_file(folder + "/fabric.topo");
+  ASSERT_TRUE(fabric) << fabric.error().message;
+  const ib::fabric::CompactGraph graph(*fabric);
+  const auto one = ib::routes::read_tables_file(folder + "/dump_fts.txt");
+  const auto other = ib::routes::read_tables_file(folder + "/opensm-lfts.dump");
+  ASSERT_TRUE(one && other);
+  const auto tables = ib::routes::linear_tables(graph, *one);
+  EXPECT_EQ(tables, ib::routes::linear_tables(graph, *other));
+  const auto text = [&](const char* name) {
+    return ib::fabric::read_text_file(folder + '/' + name).value();
+  };
+  const auto rows = ib::routes::read_sl2vl(text("opensm-sl2vl.dump"), "x", *fabric, graph);
+  const auto sls = ib::routes::read_path_sls(text("path-sls.dump"), "x", *fabric, graph);
+  ASSERT_TRUE(rows && sls);
+  const auto verdict = ib::routes::verify(*fabric, graph, tables, {*sls, *rows}, {}, {true});
+  EXPECT_TRUE(verdict.must_ok());
+  EXPECT_GT(verdict.vls, 1U);
+  const auto alone = ib::routes::verify(*fabric, graph, tables);
+  EXPECT_GT(alone.credit_loop_channels, 0U);  // so the lanes matter
+  const std::string picture = ib::fabric::read_text_file(dump.svg_file).value();
+  EXPECT_NE(picture.find("routed by lash"), std::string::npos);
+  EXPECT_NE(picture.find("routes over a link:"), std::string::npos);
 }
 
 }  // namespace

@@ -174,5 +174,22 @@ TEST(Draw, DotTextIsTheSameEveryTime) {
   EXPECT_EQ(*dot_text(p), *dot_text(make_picture(made({"fat-tree", "--radix", "6"}))));
 }
 
+TEST(Picture, LinksHaveTheLoadOfTheirFullerDirection) {
+  const auto fabric = generate(FatTree{.radix = 4}).value();
+  PictureOptions options;
+  options.load = [](PortRef port) { return std::uint64_t{port.node} * 10 + port.port; };
+  const Picture picture = make_picture(fabric, options);
+  EXPECT_TRUE(picture.by_load);
+  std::uint64_t last = 0;
+  for (const Bundle& bundle : picture.bundles) {
+    const PortRef one = bundle.lower_ports.at(0);
+    EXPECT_EQ(bundle.load, std::max(options.load(one), options.load(fabric.port(one).peer)));
+    EXPECT_GE(bundle.load, last);
+    last = bundle.load;
+  }
+  EXPECT_EQ(picture.load_max, last);
+  EXPECT_FALSE(make_picture(fabric).by_load);
+}
+
 }  // namespace
 }  // namespace ib::fabric

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "libdiag/fabric/generate.h"
+
+namespace ib::route {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+fabric::Fabric tree() { return fabric::generate(fabric::FatTree{.radix = 8}).value(); }
+
+/// Every LID of every end port; fails the test when two have one in common.
+std::map<Lid, Guid> lids_of(const fabric::Fabric& f) {
+  std::map<Lid, Guid> found;
+  for (fabric::NodeIndex n = 0; n < f.nodes().size(); ++n)
+    for (unsigned p = 0; p <= (f.node(n).is_switch() ? 0U : f.node(n).num_ports); ++p) {
+      const auto& port = f.port(n, p);
+      if (!port.lid.is_unicast()) continue;
+      EXPECT_EQ(port.lid.value % (1U << port.lmc), 0U);
+      for (unsigned i = 0; i < (1U << port.lmc); ++i) {
+        const Lid lid{static_cast<std::uint16_t>(port.lid.value + i)};
+        EXPECT_TRUE(found.emplace(lid, f.node(n).guid).second) << lid.value;
+      }
+    }
+  return found;
+}
+
+TEST(GiveLids, AnLmcThatTheHostsHaveNotGivesAllOfThemNewOnes) {
+  auto f = tree();
+  const auto before = lids_of(f);
+  EXPECT_EQ(give_lids(f), 0U);
+  EXPECT_EQ(give_lids(f, 0), 0U);
+  EXPECT_EQ(lids_of(f), before);
+  EXPECT_EQ(give_lids(f, 3), 44U);
+  EXPECT_EQ(lids_of(f).size(), 12U + 8 * 32);
+  EXPECT_EQ(give_lids(f, 3), 0U);
+}
+
+TEST(GiveLids, PortsWithoutOneFillTheGaps) {
+  auto f = tree();
+  for (fabric::NodeIndex n = 0; n < f.nodes().size(); n += 3)
+    f.port(n, f.node(n).is_switch() ? 0 : 1).lid = kNoLid;
+  EXPECT_EQ(give_lids(f), 15U);
+  const auto lids = lids_of(f);
+  EXPECT_EQ(lids.size(), 44U);
+  EXPECT_EQ(lids.rbegin()->first.value, 44U);
+}
+
+TEST(GiveLids, MorePortsThanLidsIsSaid) {
+  auto f = fabric::generate(fabric::FatTree{.radix = 36, .hosts_per_leaf = 18}).value();
+  const auto given = give_lids(f, 7);
+  ASSERT_FALSE(given);
+  EXPECT_EQ(given.error().kind, ErrorKind::Usage);
+  EXPECT_THAT(given.error().message, HasSubstr("cannot give 702 ports LIDs with LMC 7: "));
+}
+
+TEST(Plan, WhatIsTakenAwayKeepsTheOthersLids) {
+  PlanOptions options;
+  options.what_if.without = {tree().node(0).description};
+  const auto whole = plan_routes(tree()).value();
+  const auto less = plan_routes(tree(), options).value();
+  EXPECT_TRUE(less.passed);
+  const auto before = lids_of(whole.fabric);
+  for (const auto& [lid, guid] : lids_of(less.fabric)) EXPECT_EQ(before.at(lid), guid);
+  EXPECT_LT(lids_of(less.fabric).size(), before.size());
+}
+
+TEST(Plan, EnginesComparedAreTimedByTheClockHandedIn) {
+  PlanOptions options;
+  options.choice.engines = {"minhop", "updn"};
+  options.choice.compare = true;
+  double now = 0;
+  options.choice.clock = [&] { return now += 0.5; };
+  const auto plan = plan_routes(tree(), options).value();
+  ASSERT_EQ(plan.tried.size(), 2U);
+  for (const auto& row : plan.tried) {
+    EXPECT_EQ(row.seconds, 0.5);
+    EXPECT_EQ(row.figures->extra_hops_max, 0U);
+    EXPECT_EQ(row.figures->shifts.patterns, 0U);
+  }
+}
+
+TEST(Plan, WhereNoEngineFitsItSaysWhyAndHasNoRoutes) {
+  PlanOptions options;
+  options.choice.engines = {"dfsssp"};
+  options.choice.no_fallback = true;
+  options.choice.vls_max = 1;
+  const auto plan =
+      plan_routes(fabric::generate(fabric::Grid{{6}, true, 1, 1}).value(), options).value();
+  EXPECT_EQ(plan.routes.engine, "");
+  EXPECT_FALSE(plan.passed);
+  EXPECT_THAT(plan.notes, ElementsAre(HasSubstr("dfsssp needs at least 2 VLs"),
+                                      "no routing engine fits this fabric"));
+}
+
+}  // namespace
+}  // namespace ib::route
