@@ -90,8 +90,8 @@ std::string sentence(const Tried& row) {
 std::vector<std::string> default_engines(const CompactGraph& graph) {
   static constexpr const char* kTrees[] = {"ftree", "updn", "nue", "dfsssp", "minhop"};
   // The engines of one kind of network look for it themselves and say when it is not there.
-  static constexpr const char* kOthers[] = {"torus-2QoS", "dfsssp", "nue",
-                                            "lash",       "updn",   "minhop"};
+  static constexpr const char* kOthers[] = {"torus-2QoS", "dfp",  "dfsssp", "nue",
+                                            "lash",       "updn", "minhop"};
   std::vector<std::string> names;
   const auto add = [&](std::span<const char* const> list) {
     for (const char* name : list)
