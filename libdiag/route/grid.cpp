@@ -60,6 +60,10 @@ class GridFinder {
     std::vector<std::uint8_t> dimension;
     const std::size_t count = number_dimensions(dimension);
     if (count > kDimensionsMax || !place(count, dimension, grid)) return std::nullopt;
+    // Any graph is a product of itself alone. Only a ring or a path of that is a grid: a tree of
+    // two levels with a node on every switch is not.
+    const Grid::Dimension& only = grid.dimensions.front();
+    if (count == 1 && !only.ring && !only.path) return std::nullopt;
     grid.dimension.resize(graph_.arc_count());
     for (std::size_t arc = 0; arc < graph_.arc_count(); ++arc)
       grid.dimension[arc] = dimension[channels_.of_arc(arc)];

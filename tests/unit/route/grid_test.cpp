@@ -72,6 +72,8 @@ TEST(Grid, TreesAreNone) {
   kind.radix = 8;
   EXPECT_TRUE(shape_of(fabric::generate(kind).value()).empty());
   EXPECT_TRUE(shape_of(fabric::Fabric()).empty());
+  // Aggregation nodes hang from its spines too, so that every switch has a host.
+  EXPECT_TRUE(shape_of(fabric::generate_superpod_like().value()).empty());
 }
 
 }  // namespace
