@@ -3,13 +3,72 @@
 // paths are short: where links have a natural order (up, across, down) one lane or two do.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/turn_lanes.h"
 #include "libdiag/routes/names.h"
 
 namespace ib::route {
+namespace {
 
-Result<Routes> dfp(const Request& request) {
+using fabric::SwitchIndex;
+
+/// Weight of a link between groups, a link within one being 1: no path takes two of the former
+/// where one and two of the latter do.
+constexpr std::uint8_t kGlobalWeight = 4;
+
+/// The groups of a dragonfly: its local links lie in triangles, as all routers of a group are
+/// joined; its global ones do not. Empty when this is no such network: fewer than three groups, or
+/// a group that is not close to complete.
+std::vector<std::uint32_t> groups_of(const fabric::CompactGraph& graph) {
+  const std::size_t switches = graph.switch_count();
+  std::vector<std::vector<SwitchIndex>> near(switches);
+  for (SwitchIndex s = 0; s < switches; ++s) {
+    for (const auto& arc : graph.arcs(s)) near[s].push_back(arc.to);
+    std::sort(near[s].begin(), near[s].end());
+    near[s].erase(std::unique(near[s].begin(), near[s].end()), near[s].end());
+  }
+  const auto in_triangle = [&](SwitchIndex a, SwitchIndex b) {
+    return std::any_of(near[a].begin(), near[a].end(), [&](SwitchIndex c) {
+      return std::binary_search(near[b].begin(), near[b].end(), c);
+    });
+  };
+  constexpr std::uint32_t kNoGroup = 0xFFFFFFFF;
+  std::vector<std::uint32_t> group(switches, kNoGroup);
+  std::uint32_t count = 0;
+  for (SwitchIndex start = 0; start < switches; ++start) {
+    if (group[start] != kNoGroup || near[start].empty()) continue;
+    std::vector<SwitchIndex> members{start};
+    group[start] = count;
+    std::size_t links = 0;
+    for (std::size_t i = 0; i < members.size(); ++i)
+      for (const SwitchIndex n : near[members[i]]) {
+        if (!in_triangle(members[i], n)) continue;
+        ++links;
+        if (group[n] != kNoGroup) continue;
+        group[n] = count;
+        members.push_back(n);
+      }
+    if (4 * links < 3 * members.size() * (members.size() - 1)) return {};
+    ++count;
+  }
+  if (count < 3 || count * 2 > switches) return {};
+  return group;
+}
+
+/// The request with links between groups made longer.
+Request between_groups_longer(const Request& request, const std::vector<std::uint32_t>& groups) {
+  const auto& graph = *request.graph;
+  Request longer = request;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+    for (const auto& arc : graph.arcs(s))
+      if (groups[s] != groups[arc.to])
+        longer.options.hop_weights[{graph.guid(s), arc.out_port}] = kGlobalWeight;
+  return longer;
+}
+
+Result<Routes> on_lanes(const Request& request) {
   auto routes = minhop(request);
   if (!routes) return routes;
   auto found = lanes_by_turn(*request.graph, routes->lfts, request.vls);
@@ -28,6 +87,19 @@ Result<Routes> dfp(const Request& request) {
   routes->vls_used = static_cast<std::uint8_t>(lanes.vls);
   routes->promises_deadlock_freedom = true;
   return routes;
+}
+
+}  // namespace
+
+Result<Routes> dfp(const Request& request) {
+  // One link between groups and one on either side of it: two lanes do, and no path loads a second
+  // of the few links between groups.
+  const auto groups = groups_of(*request.graph);
+  if (groups.empty() || !request.options.hop_weights.empty()) return on_lanes(request);
+  auto across = on_lanes(between_groups_longer(request, groups));
+  if (across && across->vls_used <= 2) return across;
+  auto least = on_lanes(request);
+  return !least || (across && across->vls_used <= least->vls_used) ? across : least;
 }
 
 }  // namespace ib::route
