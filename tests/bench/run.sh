@@ -21,5 +21,9 @@ for suite in bringup cost tools loss; do
     /usr/bin/python3 tests/bench/bench.py "$build" "$suite" || status=1
   fi
 done
+if [ "$name" = all ] || [ "$name" = routes ]; then
+  found=1
+  /usr/bin/python3 tests/bench/routes.py "$build" || status=1
+fi
 [ $found = 1 ] || { echo "bench: no benchmark '$name'" >&2; exit 2; }
 exit $status
