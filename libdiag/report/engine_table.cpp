@@ -101,34 +101,4 @@ void write_engines(JsonWriter& json, std::span<const route::Tried> rows) {
   json.end_array();
 }
 
-std::string figures_text(const routes::Figures& f) {
-  return fmt::format(
-      "load-floor: {}\nhops-mean: {:.3f}\nhops-least-mean: {:.3f}\nhops-max: {}\n"
-      "extra-hops-max: {}\nshifts: {}\nshift-contention-worst: {}\nshift-contention-mean: {:.2f}\n"
-      "permutations: {}\npermutation-contention-worst: {}\npermutation-contention-mean: {:.2f}\n"
-      "bisection-mean: {:.3f}\nbisection-least: {:.3f}\n",
-      f.load_floor, f.hops_mean, f.hops_least_mean, f.hops_max, f.extra_hops_max, f.shifts.patterns,
-      f.shifts.worst, f.shifts.mean, f.permutations.patterns, f.permutations.worst,
-      f.permutations.mean, f.bisection_mean, f.bisection_least);
-}
-
-void write_figures(JsonWriter& json, const routes::Figures& f) {
-  json.key("figures").begin_object();
-  json.field("hosts", f.hosts)
-      .field("load_floor", f.load_floor)
-      .field("hops_mean", f.hops_mean)
-      .field("hops_least_mean", f.hops_least_mean)
-      .field("hops_max", f.hops_max)
-      .field("extra_hops_max", f.extra_hops_max)
-      .field("shifts", f.shifts.patterns)
-      .field("shift_contention_worst", f.shifts.worst)
-      .field("shift_contention_mean", f.shifts.mean)
-      .field("permutations", f.permutations.patterns)
-      .field("permutation_contention_worst", f.permutations.worst)
-      .field("permutation_contention_mean", f.permutations.mean)
-      .field("bisection_mean", f.bisection_mean)
-      .field("bisection_least", f.bisection_least)
-      .end_object();
-}
-
 }  // namespace ib::report

@@ -20,8 +20,4 @@ std::string engine_table(std::span<const route::Tried> rows);
 /// The same as the member "engines" of a document.
 void write_engines(JsonWriter& json, std::span<const route::Tried> rows);
 
-/// Figures as "figure: value" lines, and as the member "figures".
-std::string figures_text(const routes::Figures& figures);
-void write_figures(JsonWriter& json, const routes::Figures& figures);
-
 }  // namespace ib::report

@@ -28,6 +28,16 @@ double read_percent(const std::string& text) {
   return std::stod(digits);
 }
 
+/// `file` only where there is something to read.
+std::vector<std::string> all_engines(const ib::route::OptionFiles& given) {
+  using ib::route::OptionFile;
+  const bool files = given.contains(OptionFile::Lfts) || given.contains(OptionFile::LidMatrix);
+  std::vector<std::string> names;
+  for (const auto& engine : ib::route::engines())
+    if (files || engine.name != std::string_view("file")) names.emplace_back(engine.name);
+  return names;
+}
+
 constexpr const char* kFooter =
     "Exit status: 0 the routes are verified, 1 those of no engine are, 2 usage or a bad file,\n"
     "4 something could not be written.";
@@ -95,7 +105,7 @@ ib::Result<PlanCommand> PlanWords::command(const std::string& version) {
                       "-R instead of --compare");
     choice.compare = true;
     if (compared_ == kAll)
-      for (const auto& engine : ib::route::engines()) choice.engines.emplace_back(engine.name);
+      choice.engines = all_engines(words_.files);
     else
       read_engines(kCompare, compared_, choice);
     choice.no_fallback = true;

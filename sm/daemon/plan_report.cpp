@@ -6,13 +6,12 @@
 #include "libdiag/base/text.h"
 #include "libdiag/report/engine_table.h"
 #include "libdiag/report/json.h"
-#include "libdiag/report/words.h"
+#include "libdiag/report/verdict.h"
 
 namespace sm::daemon {
 namespace {
 
 using ib::route::Plan;
-using ib::routes::Finding;
 using ib::wire::NodeType;
 
 bool compares(const PlanReport& report) { return report.command.plan.choice.compare; }
@@ -60,22 +59,6 @@ std::string routes_text(const PlanReport& report) {
   return out;
 }
 
-void write_findings(ib::report::JsonWriter& json, const Plan& plan) {
-  json.key("findings").begin_array();
-  for (const Finding& finding : plan.verdict.findings) {
-    json.begin_object()
-        .field("kind", ib::report::finding_word(finding.kind))
-        .field("must", finding.must)
-        .field("lid", finding.lid)
-        .field("message", finding.message);
-    json.key("hops").begin_array();
-    for (const auto& [s, port] : finding.hops)
-      json.begin_object().field("switch", plan.graph.guid(s)).field("port", port).end_object();
-    json.end_array().end_object();
-  }
-  json.end_array();
-}
-
 void write_routes(ib::report::JsonWriter& json, const PlanReport& report) {
   const Plan& plan = report.plan;
   const auto& v = plan.verdict;
@@ -101,9 +84,7 @@ std::string text_of(const PlanReport& report) {
   if (!compares(report)) out += fmt::format("verdict: {}\n", verdict_of(plan));
   for (const auto& note : notes_of(report)) out += "note: " + ib::printable(note) + '\n';
   if (compares(report)) return out + '\n' + ib::report::engine_table(plan.tried);
-  for (const Finding& finding : plan.verdict.findings)
-    out += (finding.must ? "must: " : "should: ") + ib::printable(finding.message) + '\n';
-  return out;
+  return out + ib::report::findings_text(plan.verdict.findings);
 }
 
 std::string json_of(const PlanReport& report) {
@@ -131,7 +112,7 @@ std::string json_of(const PlanReport& report) {
   for (const auto& note : notes_of(report)) json.value(note);
   json.end_array();
   ib::report::write_engines(json, plan.tried);
-  write_findings(json, plan);
+  ib::report::write_findings(json, plan.graph, plan.verdict.findings);
   json.end_object();
   return json.take();
 }

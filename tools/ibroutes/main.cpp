@@ -11,10 +11,12 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/text_file.h"
+#include "libdiag/report/engine_table.h"
 #include "libdiag/routes/lanes_dump.h"
 #include "libdiag/routes/subnet_lst.h"
 #include "tools/common/command_line.h"
 #include "tools/common/exit_status.h"
+#include "tools/ibroutes/compare.h"
 #include "tools/ibroutes/report.h"
 #include "tools/ibroutes/source.h"
 
@@ -98,19 +100,21 @@ int run_tables(int argc, const char* const* argv) {
       "Verbs, each with a --help of its own:\n"
       "  ibroutes dump --format opensm DIR   OpenSM's dump files\n"
       "  ibroutes verify                     reachability, loops, credit loops, balance\n"
-      "  ibroutes path SRC DST               where the tables lead\n\n" +
+      "  ibroutes path SRC DST               where the tables lead\n"
+      "  ibroutes compare [ENGINES]          what engines would make of the fabric\n\n" +
       exit_status_help());
   if (const auto status = line.parse(argc, argv)) return *status;
   for (auto [text, lid] : {std::pair{&first, &dump.first}, std::pair{&last, &dump.last}}) {
     std::uint64_t number = 0;
     if (!*text) continue;
     if (!parse_number(**text, 0xFFFF, number)) {
-      const bool verb = **text == "dump" || **text == "verify" || **text == "path";
-      return refuse(options,
-                    {ErrorKind::Usage,
-                     verb ? "expected the verb '" + **text + "' before the options"
-                          : "expected a LID, or dump, verify or path, got '" + **text + "'",
-                     0});
+      const bool verb =
+          **text == "dump" || **text == "verify" || **text == "path" || **text == "compare";
+      return refuse(
+          options, {ErrorKind::Usage,
+                    verb ? "expected the verb '" + **text + "' before the options"
+                         : "expected a LID, or dump, verify, path or compare, got '" + **text + "'",
+                    0});
     }
     *lid = Lid{static_cast<std::uint16_t>(number)};
   }
@@ -329,11 +333,55 @@ int run_path(int argc, const char* const* argv) {
   return path.arrives() ? kExitGood : status_of(*source, true);
 }
 
+// ---- ibroutes compare [ENGINES]
+
+int run_compare(int argc, const char* const* argv) {
+  CommandLine line("ibroutes compare",
+                   "What engines would make of the fabric, beside what is programmed now.",
+                   IBKIT_VERSION);
+  Options options;
+  VerifyLineOptions now;
+  CompareOptions wanted;
+  wanted.clock = seconds_now;
+  std::optional<std::string> engines;
+  line.number("--vls", wanted.vls_max, 1, 15, "Data VLs that engines may use (8)");
+  add_option_files(line, wanted.files);
+  line.text("--sls", now.path_sls, "FILE",
+            "SLs of paths as they are now; without it all have SL 0");
+  line.text("--sl2vl", now.sl2vl, "FILE",
+            "SL2VL tables as they are now; without it all is on VL 0");
+  line.flag("--lanes", now.lanes, "Read the SL2VL tables of the live fabric");
+  add_options(line, options);
+  line.operand("ENGINES", engines, "Engines, joined by commas (all)");
+  line.footer(exit_status_help());
+  if (const auto status = line.parse(argc, argv)) return *status;
+  if (now.lanes && (options.from || !now.sl2vl.empty()))
+    return complain(kProgram, "--lanes reads the live fabric: not with --from or --sl2vl",
+                    kExitUsage);
+  if (engines)
+    for (const auto name : split(*engines, ',')) wanted.engines.emplace_back(name);
+  if (auto known = route::check_engine_names(wanted.engines); !known)
+    return refuse(options, known.error());
+
+  int status = 0;
+  const auto source = load(options, {}, {}, status, now.lanes);
+  if (!source) return status;
+  const fabric::CompactGraph graph(source->fabric);
+  const auto lanes = lanes_of(*source, graph, now);
+  if (!lanes) return refuse(options, lanes.error());
+  const auto rows = compare(*source, graph, *lanes, wanted);
+  if (!rows) return refuse(options, rows.error());
+  print(options.common.json ? comparison_json(*source, *rows, IBKIT_VERSION)
+                            : report::engine_table(*rows));
+  return status_of(*source, !rows->front().passed);
+}
+
 struct Verb {
   std::string_view name;
   int (*run)(int, const char* const*);
 };
-constexpr Verb kVerbs[] = {{"dump", run_dump}, {"verify", run_verify}, {"path", run_path}};
+constexpr Verb kVerbs[] = {
+    {"dump", run_dump}, {"verify", run_verify}, {"path", run_path}, {"compare", run_compare}};
 
 int run(int argc, const char* const* argv) {
   if (argc > 1)

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "libdiag/report/json.h"
+#include "libdiag/report/verdict.h"
 #include "libdiag/report/words.h"
 
 namespace ib::tools {
@@ -74,36 +75,26 @@ std::string tables_json(const Source& source, bool unicast, bool multicast,
   return json.take();
 }
 
-std::string verdict_text(const VerdictReport& report) {
-  const routes::Verdict& verdict = report.verdict;
+std::string verdict_text(const VerdictReport& judged) {
+  const routes::Verdict& verdict = judged.verdict;
   std::string out = fmt::format(
       "pairs: {}\nunreachable: {}\nloops: {}\ncredit-loop-channels: {}\nload-max: {}\n"
       "load-mean: {:.1f}\n",
       verdict.pairs, verdict.unreachable, verdict.loops, verdict.credit_loop_channels,
       verdict.load_max, verdict.load_mean);
-  if (report.lanes)
+  if (judged.lanes)
     out += fmt::format("vls: {}\nasymmetric-sls: {}\nlane-faults: {}\n", verdict.vls,
                        verdict.asymmetric_pairs, verdict.lane_faults);
   if (verdict.multicast != routes::MulticastVerdict::None)
     out += fmt::format("multicast: {}\nmulticast-faults: {}\n",
                        report::multicast_word(verdict.multicast), verdict.multicast_faults);
-  if (const auto& f = report.figures)
-    out += fmt::format(
-        "hosts: {}\nload-floor: {}\nhops-mean: {:.3f} (least {:.3f})\nhops-max: {}\n"
-        "extra-hops-max: {}\nshift-contention: {} at worst, {:.2f} on average of {}\n"
-        "permutation-contention: {} at worst, {:.2f} on average of {}\n"
-        "bisection: {:.3f} on average, {:.3f} at least\n",
-        f->hosts, f->load_floor, f->hops_mean, f->hops_least_mean, f->hops_max, f->extra_hops_max,
-        f->shifts.worst, f->shifts.mean, f->shifts.patterns, f->permutations.worst,
-        f->permutations.mean, f->permutations.patterns, f->bisection_mean, f->bisection_least);
-  for (const auto& finding : verdict.findings)
-    out += (finding.must ? "must: " : "should: ") + finding.message + '\n';
-  return out;
+  if (judged.figures) out += report::figures_text(*judged.figures);
+  return out + report::findings_text(verdict.findings);
 }
 
 std::string verdict_json(const Source& source, const fabric::CompactGraph& graph,
-                         const VerdictReport& report, const std::string& version) {
-  const routes::Verdict& verdict = report.verdict;
+                         const VerdictReport& judged, const std::string& version) {
+  const routes::Verdict& verdict = judged.verdict;
   auto json = begin(source, "verdict", version);
   json.field("pairs", verdict.pairs)
       .field("unreachable", verdict.unreachable)
@@ -118,41 +109,9 @@ std::string verdict_json(const Source& source, const fabric::CompactGraph& graph
       .field("multicast_faults", verdict.multicast_faults)
       .field("switch_turns_refused", verdict.switch_turns_refused)
       .field("must_failures", verdict.must_failures);
-  if (const auto& f = report.figures) {
-    const auto contention = [&](const char* name, const routes::Figures::Contention& c) {
-      json.key(name)
-          .begin_object()
-          .field("patterns", c.patterns)
-          .field("worst", c.worst)
-          .field("mean", c.mean)
-          .end_object();
-    };
-    json.key("figures").begin_object();
-    json.field("hosts", f->hosts)
-        .field("load_floor", f->load_floor)
-        .field("hops_mean", f->hops_mean)
-        .field("hops_least_mean", f->hops_least_mean)
-        .field("hops_max", f->hops_max)
-        .field("extra_hops_max", f->extra_hops_max);
-    contention("shifts", f->shifts);
-    contention("permutations", f->permutations);
-    json.field("bisection_mean", f->bisection_mean)
-        .field("bisection_least", f->bisection_least)
-        .end_object();
-  }
-  json.key("findings").begin_array();
-  for (const auto& finding : verdict.findings) {
-    json.begin_object()
-        .field("kind", report::finding_word(finding.kind))
-        .field("must", finding.must)
-        .field("lid", finding.lid)
-        .field("message", finding.message);
-    json.key("hops").begin_array();
-    for (const auto& [s, port] : finding.hops)
-      json.begin_object().field("switch", graph.guid(s)).field("port", port).end_object();
-    json.end_array().end_object();
-  }
-  json.end_array().end_object();
+  if (judged.figures) report::write_figures(json, *judged.figures);
+  report::write_findings(json, graph, verdict.findings);
+  json.end_object();
   return json.take();
 }
 

@@ -346,6 +346,37 @@ TEST(Ibroutes, JsonIsTheGoldenFile) {
   }
 }
 
+/// What seconds there are is nobody's promise.
+std::string without_seconds(std::string text) {
+  const std::string key = "\"seconds\": ";
+  for (std::size_t at = 0; (at = text.find(key, at)) != std::string::npos;) {
+    at += key.size();
+    text.replace(at, text.find_first_of(",}", at) - at, "null");
+  }
+  return text;
+}
+
+TEST(Ibroutes, ComparesEnginesWithWhatIsProgrammed) {
+  const std::string from = " --from " + kNet4 + "topology," + kNet4 + "dump_fts";
+  const Ran text = ibroutes("compare minhop,updn" + from);
+  EXPECT_EQ(text.status, 0);
+  EXPECT_THAT(text.out, ::testing::ContainsRegex("engine      result    unreachable .*\n"
+                                                 "programmed  verified            0 .*  -\n"
+                                                 "minhop      verified            0 .*\n"
+                                                 "updn        verified            0 .*\n$"));
+  std::string got = without_seconds(ibroutes("compare minhop,updn --json" + from).out);
+  const std::size_t at = got.find("\"version\": \"") + 12;
+  got.replace(at, got.find('"', at) - at, "V");
+  EXPECT_EQ(got, judge::read_file(kNet4 + "json-comparison"));
+  const Ran all = ibroutes("compare" + from);
+  for (const auto& engine : route::engines())
+    EXPECT_EQ(all.out.find(std::string("\n") + engine.name + ' ') != std::string::npos,
+              engine.name != std::string_view("file"))
+        << engine.name;
+  EXPECT_EQ(ibroutes("compare nonsense" + from).status, 2);
+  EXPECT_EQ(ibroutes("compare --root_guid_file /nonexistent" + from).status, 2);
+}
+
 TEST(Ibroutes, StatusesSayWhatHappened) {
   EXPECT_EQ(ibroutes("--help").status, 0);
   EXPECT_EQ(ibroutes("verify --help").status, 0);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Parts of a verdict on routes that several programs print (doc/formats.md, ibroutes).
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "libdiag/report/json.h"
+#include "libdiag/routes/figures.h"
+#include "libdiag/routes/verify.h"
+
+namespace ib::report {
+
+/// As "figure: value" lines, and as the member "figures".
+std::string figures_text(const routes::Figures& figures);
+void write_figures(JsonWriter& json, const routes::Figures& figures);
+
+/// As "must: MESSAGE" and "should: MESSAGE" lines, and as the member "findings".
+std::string findings_text(std::span<const routes::Finding> findings);
+void write_findings(JsonWriter& json, const fabric::CompactGraph& graph,
+                    std::span<const routes::Finding> findings);
+
+}  // namespace ib::report

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/ibroutes/compare.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "libdiag/report/engine_table.h"
+#include "tools/ibroutes/report.h"
+
+namespace ib::tools {
+namespace {
+
+route::Tried programmed(const Source& source, const fabric::CompactGraph& graph,
+                        const routes::Lanes& lanes) {
+  const auto tables = routes::linear_tables(graph, source.tables);
+  routes::VerifyOptions checks;
+  checks.credit_loops_are_must = true;
+  checks.sm_lid = source.sm_lid;
+  route::Tried row;
+  row.engine = "programmed";
+  row.verdict = routes::verify(source.fabric, graph, tables, lanes, {}, checks);
+  row.vls_used = row.verdict->vls;
+  row.passed = row.verdict->must_ok();
+  for (const auto& finding : row.verdict->findings)
+    if (finding.must && row.why.empty()) row.why = finding.message;
+  row.figures = routes::figures(graph, tables, {1, 0, 0});
+  return row;
+}
+
+}  // namespace
+
+void add_option_files(CommandLine& line, route::OptionFiles& files) {
+  using route::OptionFile;
+  static constexpr struct {
+    OptionFile which;
+    const char* name;
+    const char* help;
+  } kFiles[] = {
+      {OptionFile::Roots, "--root_guid_file", "GUIDs of the tops of a tree"},
+      {OptionFile::ComputeNodes, "--cn_guid_file", "Port GUIDs of compute nodes"},
+      {OptionFile::IoNodes, "--io_guid_file", "Port GUIDs of I/O nodes"},
+      {OptionFile::Ids, "--ids_guid_file", "Numbers that stand for GUIDs of switches"},
+      {OptionFile::Ignored, "--ignore_guids", "Ports whose load is not counted"},
+      {OptionFile::HopWeights, "--hop_weights_file", "What a hop costs"},
+      {OptionFile::PortSearchOrder, "--port_search_ordering_file", "Order of ports"},
+      {OptionFile::GuidRoutingOrder, "--guid_routing_order_file", "Ports that are routed first"},
+      {OptionFile::Torus, "--torus_config", "torus-2QoS.conf"},
+      {OptionFile::Lfts, "--lfts_file", "Forwarding tables: engine file"},
+      {OptionFile::LidMatrix, "--lid_matrix_file", "Hop counts: engine file"},
+  };
+  for (const auto& file : kFiles) line.text(file.name, files[file.which], "FILE", file.help);
+}
+
+Result<std::vector<route::Tried>> compare(const Source& source, const fabric::CompactGraph& graph,
+                                          const routes::Lanes& lanes,
+                                          const CompareOptions& options) {
+  if (graph.destinations().empty())
+    return fail(ErrorKind::Usage,
+                "cannot compare engines on this fabric: no port has a LID; start a subnet manager, "
+                "or use `ibsm plan` on a saved topology");
+  route::OptionFiles files = options.files;
+  std::erase_if(files, [](const auto& file) { return file.second.empty(); });
+  auto read = route::read_option_files(files, {});
+  if (!read) return tl::unexpected<Error>(std::move(read.error()));
+  if (const auto lines = route::unknown_names(source.fabric, read->mentions); !lines.empty())
+    return fail(ErrorKind::Usage, lines.front());
+  route::ChoiceOptions choice;
+  choice.engines = options.engines;
+  if (choice.engines.empty())
+    for (const auto& engine : route::engines())
+      if (engine.name != std::string_view("file") || files.contains(route::OptionFile::Lfts) ||
+          files.contains(route::OptionFile::LidMatrix))
+        choice.engines.emplace_back(engine.name);
+  choice.no_fallback = true;
+  choice.compare = true;
+  choice.vls_max = options.vls_max;
+  choice.clock = options.clock;
+  choice.engine = std::move(read->options);
+  routes::VerifyOptions checks;
+  checks.sm_lid = source.sm_lid;
+  auto tried = route::choose_routes(source.fabric, graph, choice, checks).tried;
+  std::vector<route::Tried> rows{programmed(source, graph, lanes)};
+  std::move(tried.begin(), tried.end(), std::back_inserter(rows));
+  return rows;
+}
+
+std::string comparison_json(const Source& source, const std::vector<route::Tried>& rows,
+                            const std::string& version) {
+  report::JsonWriter json;
+  report::begin_document(json,
+                         {kRoutesSchema, "ibroutes", version, source.complete(), source.errors});
+  json.field("what", "comparison");
+  report::write_engines(json, rows);
+  json.end_object();
+  return json.take();
+}
+
+double seconds_now() {
+  using std::chrono::duration;
+  return duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace ib::tools
