@@ -3,6 +3,7 @@
 // nothing, logs nothing.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "libdiag/fabric/graph.h"
 #include "libdiag/route/options.h"
 #include "libdiag/routes/lanes.h"
+#include "libdiag/routes/least_hops.h"
 #include "libdiag/routes/tables.h"
 
 namespace ib::route {
@@ -50,10 +52,27 @@ struct Routes {
 /// An error says why the engine does not fit, in one sentence that names a switch.
 using Engine = Result<Routes> (*)(const Request&);
 
+/// Which arcs may be used to up to routes::kTargetsPerBatch targets. It remembers what was decided
+/// once (ranks, an order, weights), so it may be asked again when links of the same switches come
+/// and go, and what it says then mixes with what it said before without a credit loop, if the
+/// engine promises none.
+using CandidatesOf = std::function<routes::LeastHops(const fabric::CompactGraph&,
+                                                     std::span<const fabric::SwitchIndex>)>;
+
+struct CandidateRule {
+  CandidatesOf of;
+  /// A number for each switch, or empty. When one of several candidates of a switch is lost,
+  /// nothing else changes for that target if it led to a smaller number, or if there are no
+  /// numbers.
+  std::vector<std::uint32_t> order;
+};
+
 struct EngineEntry {
   const char* name;
   const char* summary;
   Engine compute;
+  /// Of engines that spread LIDs over candidates, so that reroute.h can change single entries.
+  Result<CandidateRule> (*candidates)(const Request&){nullptr};
 };
 /// Every engine, by name as opensm spells it.
 std::span<const EngineEntry> engines();

@@ -80,10 +80,13 @@ class Spreader {
         previous_(request.options.honour_previous ? request.previous : nullptr),
         exits_(request),
         words_(std::max<std::size_t>(1, (exits_.most + 63) / 64)),
-        tables_(graph_.switch_count(), graph_.max_lid()),
+        tables_(routes::LinearTables::unwritten(graph_.switch_count(), graph_.max_lid())),
         load_(graph_.arc_count(), 0),
         turn_(graph_.switch_count(), 0),
         classes_(graph_.switch_count()) {
+    over(graph_.switch_count(), [&](std::size_t s) {
+      std::ranges::fill(tables_.row(static_cast<SwitchIndex>(s)), routes::kNoPort);
+    });
     make_queues();
     group_switches();
     if (previous_ != nullptr) index_ports();
@@ -531,6 +534,18 @@ class Spreader {
 };
 
 }  // namespace
+
+std::vector<routes::LeastHops> candidates_of(const CandidatesOf& rule,
+                                             const fabric::CompactGraph& graph,
+                                             const Targets& targets) {
+  std::vector<routes::LeastHops> hops(targets.batch_count());
+  tbb::parallel_for(std::size_t{0}, hops.size(), [&](std::size_t i) {
+    std::vector<SwitchIndex> leaves;
+    for (const Target& target : targets.batch(i)) leaves.push_back(target.leaf);
+    hops[i] = rule(graph, leaves);
+  });
+  return hops;
+}
 
 routes::LinearTables spread(const Request& request, const Targets& targets,
                             std::span<const routes::LeastHops> hops) {

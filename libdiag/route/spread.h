@@ -68,6 +68,11 @@ class Targets {
   std::vector<std::size_t> first_switch_lid_;
 };
 
+/// Candidates of every batch.
+std::vector<routes::LeastHops> candidates_of(const CandidatesOf& rule,
+                                             const fabric::CompactGraph& graph,
+                                             const Targets& targets);
+
 /// Tables from candidates. `hops[i]` belongs to targets.batch(i); its levels say in which order
 /// switches are walked, so every candidate arc must lead to a lower level of its target.
 routes::LinearTables spread(const Request& request, const Targets& targets,

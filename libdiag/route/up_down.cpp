@@ -446,6 +446,16 @@ std::vector<routes::LeastHops> up_down_candidates(const fabric::CompactGraph& gr
   return hops;
 }
 
+CandidateRule candidates_by(UpDownOrder order) {
+  CandidateRule rule;
+  rule.order.assign(order.positions().begin(), order.positions().end());
+  rule.of = [order = std::move(order)](const fabric::CompactGraph& graph,
+                                       std::span<const SwitchIndex> targets) {
+    return up_down_hops(graph, order, targets);
+  };
+  return rule;
+}
+
 Routes up_down_routes(const Request& request, std::string engine, const UpDownOrder& order) {
   const Targets targets(request);
   Routes result;

@@ -70,6 +70,9 @@ routes::LeastHops up_down_hops(const fabric::CompactGraph& graph, const UpDownOr
 std::vector<routes::LeastHops> up_down_candidates(const fabric::CompactGraph& graph,
                                                   const UpDownOrder& order, const Targets& targets);
 
+/// The rule of EngineEntry::candidates: the order stays, whatever becomes of the links.
+CandidateRule candidates_by(UpDownOrder order);
+
 /// Tables spread over the candidates of an order, with the promise and the multicast rule that
 /// come with it.
 Routes up_down_routes(const Request& request, std::string engine, const UpDownOrder& order);

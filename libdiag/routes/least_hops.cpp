@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/routes/least_hops.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -40,6 +41,50 @@ LeastHops least_hops(const fabric::CompactGraph& graph,
     }
     if (progress) result.at.push_back(next);
     frontier = std::move(next);
+  }
+  return result;
+}
+
+LeastHops least_hops(const fabric::CompactGraph& graph,
+                     std::span<const fabric::SwitchIndex> targets,
+                     std::span<const std::uint8_t> lengths) {
+  assert(targets.size() <= kTargetsPerBatch);
+  const std::size_t switches = graph.switch_count();
+  std::vector<std::size_t> length(graph.arc_count());
+  for (std::size_t arc = 0; arc < length.size(); ++arc)
+    length[arc] = std::max<std::size_t>(lengths[arc], 1);
+  const std::size_t longest = length.empty() ? 1 : *std::max_element(length.begin(), length.end());
+
+  LeastHops result;
+  result.arcs.assign(graph.arc_count(), 0);
+  std::vector<std::uint64_t> seen(switches, 0);
+  for (std::size_t b = 0; b < targets.size(); ++b) seen[targets[b]] |= std::uint64_t{1} << b;
+  result.at.push_back(seen);
+  // The level of each of the last distances, by distance modulo their number; 0: nothing is there.
+  std::vector<std::size_t> level(longest + 1, 0);
+  std::vector<std::uint64_t> found(switches);
+  for (std::size_t distance = 1, last = 0; distance <= last + longest; ++distance) {
+    bool progress = false;
+    for (fabric::SwitchIndex s = 0; s < switches; ++s) {
+      found[s] = 0;
+      const auto arcs = graph.arcs(s);
+      const std::size_t first = graph.arc_index(s, 0);
+      for (std::size_t i = 0; i < arcs.size(); ++i) {
+        const std::size_t l = length[first + i];
+        if (l > distance) continue;
+        const std::size_t there = level[(distance - l) % level.size()];
+        if (there == 0 && l != distance) continue;
+        const std::uint64_t reached = result.at[there][arcs[i].to] & ~seen[s];
+        result.arcs[first + i] |= reached;
+        found[s] |= reached;
+      }
+      progress |= found[s] != 0;
+    }
+    level[distance % level.size()] = progress ? result.at.size() : 0;
+    if (!progress) continue;
+    last = distance;
+    for (std::size_t s = 0; s < switches; ++s) seen[s] |= found[s];
+    result.at.push_back(found);
   }
   return result;
 }

@@ -27,6 +27,13 @@ struct LeastHops {
 LeastHops least_hops(const fabric::CompactGraph& graph,
                      std::span<const fabric::SwitchIndex> targets);
 
+/// The same where arcs are not all one hop long: `lengths` by CompactGraph::arc_index, 0 counts as
+/// 1 since ways of length 0 could lead in circles. Levels are in order of length; lengths that no
+/// switch has get none.
+LeastHops least_hops(const fabric::CompactGraph& graph,
+                     std::span<const fabric::SwitchIndex> targets,
+                     std::span<const std::uint8_t> lengths);
+
 /// Transposes a 64 x 64 bit matrix in place: bit j of word i becomes bit i of word j.
 void transpose64(std::span<std::uint64_t, 64> rows);
 

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <map>
+#include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "libdiag/fabric/graph.h"
@@ -14,6 +16,30 @@ namespace ib::routes {
 
 inline constexpr std::uint8_t kNoPort = 255;
 
+void* allocate_table(std::size_t bytes);
+void free_table(void* table, std::size_t bytes);
+
+/// Memory for tables: large ones lie on huge pages where the system has them, which spares
+/// thousands of page faults, and elements that are not given a value are left as they come.
+template <class T>
+struct TableAllocator {
+  using value_type = T;
+  TableAllocator() = default;
+  template <class U>
+  TableAllocator(const TableAllocator<U>&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(allocate_table(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t n) { free_table(p, n * sizeof(T)); }
+  template <class U>
+  void construct(U* p) {
+    ::new (static_cast<void*>(p)) U;
+  }
+  template <class U, class... Arguments>
+  void construct(U* p, Arguments&&... arguments) {
+    ::new (static_cast<void*>(p)) U(std::forward<Arguments>(arguments)...);
+  }
+  friend bool operator==(const TableAllocator&, const TableAllocator&) { return true; }
+};
+
 /// Linear forwarding tables of all switches of a CompactGraph: one dense row per switch, LIDs
 /// 0..max_lid.
 class LinearTables {
@@ -21,6 +47,13 @@ class LinearTables {
   LinearTables() = default;
   LinearTables(std::size_t switches, Lid max_lid)
       : lids_(max_lid.value + std::size_t{1}), ports_(switches * lids_, kNoPort) {}
+  /// For somebody who is going to write every entry: they hold anything.
+  static LinearTables unwritten(std::size_t switches, Lid max_lid) {
+    LinearTables tables;
+    tables.lids_ = max_lid.value + std::size_t{1};
+    tables.ports_ = Ports(switches * tables.lids_);
+    return tables;
+  }
 
   std::size_t switch_count() const { return lids_ == 0 ? 0 : ports_.size() / lids_; }
   std::size_t lid_count() const { return lids_; }
@@ -37,8 +70,9 @@ class LinearTables {
   friend bool operator==(const LinearTables&, const LinearTables&) = default;
 
  private:
+  using Ports = std::vector<std::uint8_t, TableAllocator<std::uint8_t>>;
   std::size_t lids_{0};
-  std::vector<std::uint8_t> ports_;
+  Ports ports_;
 };
 
 /// Ports a multicast LID leaves by, one bit a port.

@@ -9,6 +9,10 @@ UpDownOrder dnup_order(const Request& request) {
   return with_single_tops(*request.graph, order_by_rank(request, ranks));
 }
 
+Result<CandidateRule> dnup_candidates(const Request& request) {
+  return candidates_by(dnup_order(request));
+}
+
 Result<Routes> dnup(const Request& request) {
   return up_down_routes(request, "dnup", dnup_order(request));
 }

@@ -9,6 +9,7 @@ namespace ib::route {
 
 /// Every LID by a path of fewest hops, loads even. No promise about deadlocks.
 Result<Routes> minhop(const Request& request);
+Result<CandidateRule> minhop_candidates(const Request& request);
 
 /// Fewest hops, dimension order by the order of ports, parallel links balanced. No promise about
 /// deadlocks.
@@ -19,14 +20,17 @@ Result<Routes> updn(const Request& request);
 /// The order its candidates (up_down_candidates) come from; `notes` gets what an operator should
 /// know about the roots.
 Result<UpDownOrder> updn_order(const Request& request, std::vector<std::string>& notes);
+Result<CandidateRule> updn_candidates(const Request& request);
 
 /// Fat trees: as updn, but loads are evened out over whole ways, and a fabric that is no tree is
 /// refused. Never a credit loop.
 Result<Routes> ftree(const Request& request);
+Result<CandidateRule> ftree_candidates(const Request& request);
 
 /// As updn, but the order grows from the switches with CAs instead of from roots.
 Result<Routes> dnup(const Request& request);
 UpDownOrder dnup_order(const Request& request);
+Result<CandidateRule> dnup_candidates(const Request& request);
 
 /// Free of credit loops on any fabric with any number of VLs; paths are as short and loads as even
 /// as that number allows.

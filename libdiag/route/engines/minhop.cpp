@@ -1,24 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include <tbb/parallel_for.h>
-
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/spread.h"
 #include "libdiag/routes/least_hops.h"
 
 namespace ib::route {
 
+Result<CandidateRule> minhop_candidates(const Request& request) {
+  CandidateRule rule;
+  const auto& weights = request.options.hop_weights;
+  if (weights.empty()) {
+    rule.of = [](const fabric::CompactGraph& graph, std::span<const fabric::SwitchIndex> targets) {
+      return routes::least_hops(graph, targets);
+    };
+    return rule;
+  }
+  rule.of = [weights](const fabric::CompactGraph& graph,
+                      std::span<const fabric::SwitchIndex> targets) {
+    std::vector<std::uint8_t> lengths(graph.arc_count(), 1);
+    for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
+      for (std::size_t i = 0; i < graph.arcs(s).size(); ++i)
+        if (const auto at = weights.find({graph.guid(s), graph.arcs(s)[i].out_port});
+            at != weights.end())
+          lengths[graph.arc_index(s, i)] = at->second;
+    return routes::least_hops(graph, targets, lengths);
+  };
+  return rule;
+}
+
 Result<Routes> minhop(const Request& request) {
-  const auto& graph = *request.graph;
   const Targets targets(request);
-  std::vector<routes::LeastHops> hops(targets.batch_count());
-  tbb::parallel_for(std::size_t{0}, hops.size(), [&](std::size_t i) {
-    std::vector<fabric::SwitchIndex> leaves;
-    for (const Target& target : targets.batch(i)) leaves.push_back(target.leaf);
-    hops[i] = routes::least_hops(graph, leaves);
-  });
   Routes result;
   result.engine = "minhop";
-  result.lfts = spread(request, targets, hops);
+  result.lfts = spread(request, targets,
+                       candidates_of(minhop_candidates(request)->of, *request.graph, targets));
   return result;
 }
 

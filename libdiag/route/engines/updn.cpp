@@ -11,6 +11,13 @@ Result<UpDownOrder> updn_order(const Request& request, std::vector<std::string>&
   return with_single_tops(*request.graph, order_by_rank(request, *ranks));
 }
 
+Result<CandidateRule> updn_candidates(const Request& request) {
+  std::vector<std::string> notes;
+  auto order = updn_order(request, notes);
+  if (!order) return tl::unexpected(order.error());
+  return candidates_by(std::move(*order));
+}
+
 Result<Routes> updn(const Request& request) {
   std::vector<std::string> notes;
   const auto order = updn_order(request, notes);

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Reroute by difference: routes that follow a fabric whose links come and go, changing only what
+// must change. The state between two updates is candidates, tables and the load of every link, so
+// that after a failure the entries that used it move to the least loaded way that is left, and
+// after a repair some move back. It neither programs nor orders anything: that is transition.h.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libdiag/route/engine.h"
+
+namespace ib::route {
+
+/// What one update changed, by the switch indexes of the new graph.
+struct Difference {
+  struct Entry {
+    fabric::SwitchIndex at{};
+    Lid lid{};
+    std::uint8_t before{}, after{};  // ports
+    friend bool operator==(const Entry&, const Entry&) = default;
+  };
+  /// 64 entries, what one Set writes.
+  struct Block {
+    fabric::SwitchIndex at{};
+    std::uint16_t number{};
+    friend bool operator==(const Block&, const Block&) = default;
+  };
+  std::vector<Entry> entries;  // by switch, then LID
+  std::vector<Block> blocks;   // likewise, each once
+  std::string recomputed;      // not empty: why all routes were computed anew
+};
+
+/// Entries that differ, by the switches of the tables.
+Difference difference(const routes::LinearTables& before, const routes::LinearTables& after);
+
+class Rerouter {
+ public:
+  Rerouter(const EngineEntry& engine, Options options, unsigned vls = 1);
+  ~Rerouter();
+  Rerouter(Rerouter&&) noexcept;
+  Rerouter& operator=(Rerouter&&) noexcept;
+
+  /// Begins with routes that the engine made for this graph.
+  void adopt(const fabric::Fabric& fabric, fabric::CompactGraph graph, Routes routes);
+
+  /// Follows the fabric to `now`. Links between the same switches are followed entry by entry; when
+  /// switches or LIDs came, went or moved, when links are cabled anew, or when the engine has no
+  /// candidates, or leaves hosts without a way that cables would give them, it computes everything,
+  /// keeping what still fits, and says so. Switches that carry no CA traffic to a LID may be left
+  /// without an entry for it until then (the rule of an order has no way for every pair). An error
+  /// leaves the routes as they were. Precondition: adopt().
+  Result<Difference> update(const fabric::Fabric& fabric, const fabric::CompactGraph& now);
+
+  /// Computes everything anew, when there is time for it, and changes over where the most loaded
+  /// link would carry a tenth less: entries that follow links one by one drift from what an engine
+  /// would choose today, the more so where it keeps to an order it chose for other links.
+  Result<Difference> rebalance(const fabric::Fabric& fabric, const fabric::CompactGraph& now);
+
+  const Routes& routes() const;
+  /// The most loaded link: CA-to-CA routes, more on slower links (Options::link_capacity). 0 for
+  /// engines without candidates.
+  std::uint64_t load_max() const;
+
+ private:
+  class State;
+  const EngineEntry* engine_;
+  Options options_;
+  unsigned vls_;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ib::route

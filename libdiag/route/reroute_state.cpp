@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/reroute_state.h"
+
+#include <tbb/combinable.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_invoke.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cassert>
+#include <queue>
+#include <tuple>
+
+#include "libdiag/route/exits.h"
+
+namespace ib::route {
+namespace {
+
+using fabric::SwitchIndex;
+
+/// Ways that are looked at to their end before one is chosen.
+constexpr std::size_t kWaysTried = 4;
+/// A link that carries no more than this over the mean of its neighbours is not worth relieving.
+constexpr double kEvenEnough = 1.03;
+
+Request request_of(const Request& request, const fabric::CompactGraph& graph) {
+  Request own = request;
+  own.graph = &graph;
+  return own;
+}
+
+/// Parts of the graph that hang together, a number for each switch.
+std::vector<std::uint32_t> components(const fabric::CompactGraph& graph) {
+  std::vector<std::uint32_t> part(graph.switch_count(), 0);
+  std::uint32_t parts = 0;
+  for (SwitchIndex start = 0; start < graph.switch_count(); ++start) {
+    if (part[start] != 0) continue;
+    std::queue<SwitchIndex> queue({start});
+    part[start] = ++parts;
+    for (; !queue.empty(); queue.pop())
+      for (const auto& arc : graph.arcs(queue.front()))
+        if (part[arc.to] == 0) part[arc.to] = parts, queue.push(arc.to);
+  }
+  return part;
+}
+
+/// Of a switch towards target b; 0: it has no way.
+std::uint32_t level_of(const routes::LeastHops& hops, SwitchIndex s, std::size_t b) {
+  for (std::size_t level = 1; level < hops.at.size(); ++level)
+    if (((hops.at[level][s] >> b) & 1) != 0) return static_cast<std::uint32_t>(level);
+  return 0;
+}
+
+}  // namespace
+
+Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes made)
+    : routes(std::move(made)),
+      graph(std::move(of)),
+      latest_(graph),
+      targets_(request_of(request, graph)) {
+  const Exits exits(request_of(request, graph));
+  const std::size_t arcs = graph.arc_count();
+  alive_.assign(arcs, 1);
+  from_.resize(arcs);
+  cost_.resize(arcs);
+  load_.assign(arcs, 0);
+  ports_ = graph.max_ports() + std::size_t{1};
+  arc_by_port_.assign(graph.switch_count() * ports_, kNoArc);
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    system_.push_back(request.fabric->node(graph.node_of(s)).system_image_guid);
+    for (std::size_t i = 0; i < graph.arcs(s).size(); ++i) {
+      const std::size_t index = graph.arc_index(s, i);
+      from_[index] = s;
+      cost_[exits.arc[index]] = exits.all[index].cost;
+      arc_by_port_[s * ports_ + graph.arcs(s)[i].out_port] = static_cast<std::uint32_t>(index);
+    }
+  }
+  goals_.resize(graph.max_lid().value + std::size_t{1});
+  for (std::uint32_t t = 0; t < targets_.all().size(); ++t) {
+    const Target& target = targets_.all()[t];
+    for (const auto& column : targets_.columns(target))
+      goals_[column.lid.value] = {t, target.leaf, column.counts, column.offset};
+    for (Lid lid : targets_.switch_lids(target.leaf))
+      if (goals_[lid.value].target == kNoTarget) goals_[lid.value] = {t, target.leaf, false, 0};
+  }
+}
+
+bool Rerouter::State::take_stock() {
+  const std::size_t switches = graph.switch_count();
+  candidates_.resize(targets_.batch_count());
+  std::atomic<bool> fits{true};
+  tbb::combinable<std::vector<std::uint64_t>> loads(
+      [&] { return std::vector<std::uint64_t>(graph.arc_count(), 0); });
+  tbb::parallel_for(std::size_t{0}, targets_.batch_count(), [&](std::size_t i) {
+    std::vector<SwitchIndex> leaves;
+    for (const Target& target : targets_.batch(i)) leaves.push_back(target.leaf);
+    routes::LeastHops hops = rule.of(graph, leaves);
+    candidates_[i] = std::move(hops.arcs);
+    auto& load = loads.local();
+    std::vector<std::uint32_t> arriving;
+    for (std::size_t b = 0; b < leaves.size(); ++b) {
+      const auto t = static_cast<std::uint32_t>(i * routes::kTargetsPerBatch + b);
+      for_lids(t, [&](Lid lid) {
+        if (goals_[lid.value].counts) {
+          arriving.resize(switches);
+          for (SwitchIndex s = 0; s < switches; ++s) arriving[s] = targets_.sources(s);
+        }
+        for (std::size_t level = hops.at.size() - 1; level > 0; --level)
+          for (SwitchIndex s = 0; s < switches; ++s) {
+            if (((hops.at[level][s] >> b) & 1) == 0) continue;
+            const std::uint32_t a = arc_of(s, lid);
+            if (a == kNoArc || !is_candidate(a, t)) {
+              fits = false;
+            } else if (goals_[lid.value].counts && arriving[s] != 0) {
+              load[a] += std::uint64_t{arriving[s]} * cost_[a];
+              arriving[arc(a).to] += arriving[s];
+            }
+          }
+      });
+    }
+  });
+  std::fill(load_.begin(), load_.end(), 0);
+  loads.combine_each([&](const auto& part) {
+    for (std::size_t a = 0; a < load_.size(); ++a) load_[a] += part[a];
+  });
+  return fits;
+}
+
+std::uint64_t Rerouter::State::load_max() const {
+  std::uint64_t top = 0;
+  for (const std::uint64_t load : load_) top = std::max(top, load);
+  return top;
+}
+
+template <class Function>
+void Rerouter::State::along(SwitchIndex s, Lid lid, SwitchIndex leaf, Function function) const {
+  while (s != leaf) {
+    const std::uint32_t a = arc_of(s, lid);
+    if (a == kNoArc) return;
+    function(a);
+    s = arc(a).to;
+  }
+}
+
+template <class Function>
+void Rerouter::State::for_lids(std::uint32_t target, Function function) const {
+  const Target& t = targets_.all()[target];
+  for (const auto& column : targets_.columns(t)) function(column.lid);
+  for (Lid lid : targets_.switch_lids(t.leaf))
+    if (goals_[lid.value].target == target) function(lid);
+}
+
+// ---- what changed ----
+
+bool Rerouter::State::same_ends(const fabric::CompactGraph& now) const {
+  if (now.switch_count() != graph.switch_count() || now.max_ports() != graph.max_ports())
+    return false;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+    if (now.guid(s) != graph.guid(s)) return false;
+  const auto same = [](const fabric::Destination& a, const fabric::Destination& b) {
+    return a.lid == b.lid && a.leaf == b.leaf && a.port == b.port;
+  };
+  return std::equal(now.destinations().begin(), now.destinations().end(),
+                    graph.destinations().begin(), graph.destinations().end(), same);
+}
+
+bool Rerouter::State::compare(const fabric::CompactGraph& now, Links& links) const {
+  if (!same_ends(now)) return false;
+  links.alive.assign(graph.arc_count(), 0);
+  links.base_of.resize(now.arc_count());
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    const auto arcs = now.arcs(s);
+    for (std::size_t i = 0; i < arcs.size(); ++i) {
+      const std::uint32_t base = arc_by_port(s, arcs[i].out_port);
+      if (base == kNoArc || arc(base).to != arcs[i].to || arc(base).in_port != arcs[i].in_port)
+        return false;
+      links.alive[base] = 1;
+      links.base_of[now.arc_index(s, i)] = base;
+    }
+  }
+  for (std::uint32_t a = 0; a < graph.arc_count(); ++a)
+    if (alive_[a] != links.alive[a]) (alive_[a] != 0 ? links.lost : links.found).push_back(a);
+  return true;
+}
+
+bool Rerouter::State::without(const fabric::CompactGraph& now, const Links& links,
+                              std::vector<Fix>& fixes) {
+  std::vector<std::uint32_t> again;  // targets whose distances change
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    auto& arcs = candidates_[i];
+    for (std::size_t k = 0; k < links.lost.size();) {
+      const SwitchIndex s = from_[links.lost[k]];
+      std::uint64_t used = 0, left = 0, spreads = 0;
+      const std::size_t first = k;
+      for (; k < links.lost.size() && from_[links.lost[k]] == s; ++k) {
+        const std::uint64_t bits = std::exchange(arcs[links.lost[k]], 0);
+        used |= bits;
+        if (!rule.order.empty() && rule.order[arc(links.lost[k]).to] > rule.order[s])
+          spreads |= bits;
+      }
+      for (std::size_t a = 0; a < graph.arcs(s).size(); ++a) left |= arcs[graph.arc_index(s, a)];
+      const auto number = [&](std::uint64_t bits) {
+        return static_cast<std::uint32_t>(i * routes::kTargetsPerBatch) +
+               static_cast<std::uint32_t>(std::countr_zero(bits));
+      };
+      for (std::uint64_t bits = (used & ~left) | spreads; bits != 0; bits &= bits - 1)
+        again.push_back(number(bits));
+      for (std::uint64_t bits = used & left & ~spreads; bits != 0; bits &= bits - 1)
+        for_lids(number(bits), [&](Lid lid) {
+          const std::uint32_t a = arc_of(s, lid);
+          for (std::size_t j = first; j < k; ++j)
+            if (a == links.lost[j]) fixes.push_back({lid, 0, s});
+        });
+    }
+  }
+  std::sort(again.begin(), again.end());
+  again.erase(std::unique(again.begin(), again.end()), again.end());
+  // Those are mended as a whole.
+  std::erase_if(fixes, [&](const Fix& fix) {
+    return std::binary_search(again.begin(), again.end(), goals_[fix.lid.value].target);
+  });
+  return look_again(now, again, fixes);
+}
+
+bool Rerouter::State::look_again(const fabric::CompactGraph& now,
+                                 const std::vector<std::uint32_t>& targets,
+                                 std::vector<Fix>& fixes) {
+  std::vector<std::uint32_t> parts;
+  for (std::size_t first = 0; first < targets.size(); first += routes::kTargetsPerBatch) {
+    const auto these = std::span(targets).subspan(
+        first, std::min(routes::kTargetsPerBatch, targets.size() - first));
+    std::vector<SwitchIndex> leaves;
+    for (const std::uint32_t t : these) leaves.push_back(targets_.all()[t].leaf);
+    // Asking about the graph that was as well makes comparing one step an arc for all targets.
+    routes::LeastHops was, is;
+    tbb::parallel_invoke([&] { was = rule.of(latest_, leaves); },
+                         [&] { is = rule.of(now, leaves); });
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+      std::uint64_t had = 0, has = 0, lost = 0;
+      const auto arcs = now.arcs(s), former = latest_.arcs(s);
+      for (std::size_t i = 0, j = 0; j < former.size(); ++j) {
+        const std::uint64_t old = was.arcs[latest_.arc_index(s, j)];
+        const bool stays = i < arcs.size() && arcs[i].out_port == former[j].out_port;
+        const std::uint64_t present = stays ? is.arcs[now.arc_index(s, i++)] : 0;
+        had |= old, has |= present, lost |= old & ~present;
+        const std::uint32_t base = arc_by_port(s, former[j].out_port);
+        for (std::uint64_t bits = old ^ present; bits != 0; bits &= bits - 1) {
+          const std::uint32_t t = these[static_cast<std::size_t>(std::countr_zero(bits))];
+          std::uint64_t& word = candidates_[t / routes::kTargetsPerBatch][base];
+          const std::uint64_t bit = std::uint64_t{1} << (t % routes::kTargetsPerBatch);
+          word = (present & bits & (~bits + 1)) != 0 ? word | bit : word & ~bit;
+        }
+      }
+      for (std::uint64_t bits = lost | (has & ~had); bits != 0; bits &= bits - 1) {
+        const auto b = static_cast<std::size_t>(std::countr_zero(bits));
+        const bool way = ((has >> b) & 1) != 0;
+        if (!way && must_reach(now, s, targets_.all()[these[b]], parts)) return false;
+        check(s, these[b], way, level_of(is, s, b), fixes);
+      }
+    }
+  }
+  return true;
+}
+
+/// Finds the entries of a switch for a target that are no candidates any more.
+void Rerouter::State::check(SwitchIndex s, std::uint32_t target, bool way, std::uint32_t level,
+                            std::vector<Fix>& fixes) const {
+  for_lids(target, [&](Lid lid) {
+    const std::uint32_t a = arc_of(s, lid);
+    if (a == kNoArc ? way : !is_candidate(a, target)) fixes.push_back({lid, level, s});
+  });
+}
+
+bool Rerouter::State::look_at_all(const fabric::CompactGraph& now, const Links& links,
+                                  std::vector<Fix>& fixes) {
+  std::vector<std::vector<Fix>> found(candidates_.size());
+  std::atomic<bool> reached{true};
+  tbb::parallel_for(std::size_t{0}, candidates_.size(), [&](std::size_t i) {
+    std::vector<SwitchIndex> leaves;
+    for (const Target& target : targets_.batch(i)) leaves.push_back(target.leaf);
+    const routes::LeastHops hops = rule.of(now, leaves);
+    std::vector<std::uint64_t> arcs(graph.arc_count(), 0);
+    for (std::size_t a = 0; a < now.arc_count(); ++a) arcs[links.base_of[a]] = hops.arcs[a];
+    arcs.swap(candidates_[i]);  // from here on `arcs` are the old ones
+    std::vector<std::uint32_t> parts;
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+      std::uint64_t lost = 0, ways = 0;
+      for (std::size_t a = 0; a < graph.arcs(s).size(); ++a) {
+        const std::size_t index = graph.arc_index(s, a);
+        lost |= arcs[index] ^ candidates_[i][index];
+        ways |= candidates_[i][index];
+      }
+      for (; lost != 0; lost &= lost - 1) {
+        const auto b = static_cast<std::size_t>(std::countr_zero(lost));
+        const auto t = static_cast<std::uint32_t>(i * routes::kTargetsPerBatch + b);
+        const bool way = ((ways >> b) & 1) != 0;
+        if (!way && must_reach(now, s, targets_.all()[t], parts)) reached = false;
+        check(s, t, way, level_of(hops, s, b), found[i]);
+      }
+    }
+  });
+  for (const auto& part : found) fixes.insert(fixes.end(), part.begin(), part.end());
+  return reached;
+}
+
+/// Whether end ports at s send to end ports at the target, and cables lead there. `parts` is filled
+/// when first needed.
+bool Rerouter::State::must_reach(const fabric::CompactGraph& now, SwitchIndex s,
+                                 const Target& target, std::vector<std::uint32_t>& parts) const {
+  if (targets_.sources(s) == 0 || target.columns() == 0) return false;
+  if (parts.empty()) parts = components(now);
+  return parts[s] == parts[target.leaf];
+}
+
+bool Rerouter::State::follow(const fabric::CompactGraph& now, Difference& result) {
+  Links links;
+  if (!rule.of || !compare(now, links)) return false;
+  changed_.clear();
+  std::vector<Fix> fixes;
+  bool followed = true;
+  if (!links.found.empty()) {
+    followed = look_at_all(now, links, fixes);
+  } else if (!links.lost.empty()) {
+    followed = without(now, links, fixes);
+  }
+  if (!followed) {
+    rule.of = nullptr;  // candidates are neither the old ones nor the new
+    return false;
+  }
+  alive_ = std::move(links.alive);
+  latest_ = now;
+  std::sort(fixes.begin(), fixes.end());
+  for (const Fix& fix : fixes) mend(fix);
+  for (const std::uint32_t a : links.found) use(a);
+  if (!links.found.empty() || !fixes.empty()) level_out();
+  summarize(result);
+  return true;
+}
+
+// ---- moves ----
+
+/// Sources whose packets to `lid` pass s. Ways lead nearer with every hop, so it ends.
+std::uint64_t Rerouter::State::sources(SwitchIndex s, Lid lid) const {
+  std::uint64_t sum = targets_.sources(s);
+  for (const auto& out : graph.arcs(s))
+    if (routes.lfts.row(out.to)[lid.value] == out.in_port) sum += sources(out.to, lid);
+  return sum;
+}
+
+void Rerouter::State::add_load(SwitchIndex s, Lid lid, std::uint64_t sources) {
+  along(s, lid, goals_[lid.value].leaf, [&](std::uint32_t a) { load_[a] += sources * cost_[a]; });
+}
+void Rerouter::State::drop_load(SwitchIndex s, Lid lid, std::uint64_t sources) {
+  along(s, lid, goals_[lid.value].leaf, [&](std::uint32_t a) { load_[a] -= sources * cost_[a]; });
+}
+
+/// The highest load on the way that begins with an arc, with so many sources more.
+std::uint64_t Rerouter::State::crest(std::uint32_t a, Lid lid, std::uint64_t more) const {
+  std::uint64_t top = load_[a] + more * cost_[a];
+  along(arc(a).to, lid, goals_[lid.value].leaf,
+        [&](std::uint32_t next) { top = std::max(top, load_[next] + more * cost_[next]); });
+  return top;
+}
+
+void Rerouter::State::set(SwitchIndex s, Lid lid, std::uint8_t port) {
+  changed_.push_back({s, lid, routes.lfts.at(s, lid), port});
+  routes.lfts.set(s, lid, port);
+}
+
+/// How many of the other LIDs of the same end port go the same way at s: to that switch, or else
+/// to its system.
+int Rerouter::State::overlap(SwitchIndex s, Lid lid, SwitchIndex to) const {
+  const Goal& goal = goals_[lid.value];
+  const std::size_t base = lid.value - std::size_t{goal.offset};
+  int worst = 0;
+  for (std::size_t other = base; other < goals_.size() && worst < 2; ++other) {
+    const Goal& sibling = goals_[other];
+    if (sibling.target != goal.target || sibling.offset != other - base || !goal.counts) break;
+    const std::uint32_t a =
+        other == lid.value ? kNoArc : arc_of(s, Lid{static_cast<std::uint16_t>(other)});
+    if (a == kNoArc || alive_[a] == 0) continue;
+    if (arc(a).to == to) worst = 2;
+    if (system_[to].value != 0 && system_[arc(a).to] == system_[to]) worst = std::max(worst, 1);
+  }
+  return worst;
+}
+
+/// The candidate on whose way the highest load stays lowest; kNoArc when there is none.
+std::uint32_t Rerouter::State::best(SwitchIndex s, Lid lid, std::uint64_t more) const {
+  using Key = std::tuple<int, std::uint64_t, std::size_t, std::uint32_t>;
+  const Goal& goal = goals_[lid.value];
+  const bool siblings = targets_.all()[goal.target].has_siblings;
+  std::array<std::uint32_t, 256> list;
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < graph.arcs(s).size(); ++i) {
+    const auto a = static_cast<std::uint32_t>(graph.arc_index(s, i));
+    if (is_candidate(a, goal.target)) list[n++] = a;
+  }
+  if (n == 0) return kNoArc;
+  if (n == 1) return list[0];
+  // Equals take turns by switch and LID, or all switches would send a LID that lost its way over
+  // the same link.
+  const std::size_t turn = (s + lid.value) % n;
+  if (more == 0 && !siblings) return list[turn];
+  std::array<Key, kWaysTried> shortlist;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t a = list[i];
+    const Key key{siblings ? overlap(s, lid, arc(a).to) : 0, load_[a], (i + n - turn) % n, a};
+    if (kept == kWaysTried && !(key < shortlist.back())) continue;
+    std::size_t at = kept < kWaysTried ? kept++ : kWaysTried - 1;
+    for (; at > 0 && key < shortlist[at - 1]; --at) shortlist[at] = shortlist[at - 1];
+    shortlist[at] = key;
+  }
+  Key choice{3, 0, 0, 0};
+  for (std::size_t i = 0; i < kept; ++i) {
+    const std::uint32_t a = std::get<3>(shortlist[i]);
+    choice = std::min(choice, {std::get<0>(shortlist[i]), crest(a, lid, more), i, a});
+  }
+  return std::get<3>(choice);
+}
+
+void Rerouter::State::mend(const Fix& fix) {
+  const std::uint64_t moved = sources_of(fix.at, fix.lid);
+  drop_load(fix.at, fix.lid, moved);
+  const std::uint32_t a = best(fix.at, fix.lid, moved);
+  set(fix.at, fix.lid, a == kNoArc ? routes::kNoPort : arc(a).out_port);
+  add_load(fix.at, fix.lid, moved);
+}
+
+/// Moves LIDs of a switch to a link it got (back) until that carries its share.
+void Rerouter::State::use(std::uint32_t found) {
+  const SwitchIndex s = from_[found];
+  for (std::uint32_t t = 0; t < targets_.all().size(); ++t) {
+    if (!is_candidate(found, t)) continue;
+    for_lids(t, [&](Lid lid) {
+      const std::uint32_t now = arc_of(s, lid);
+      if (!goals_[lid.value].counts || now == found || now == kNoArc) return;
+      if (load_[now] <= load_[found]) return;
+      const std::uint64_t moved = sources(s, lid);
+      if (moved == 0) return;
+      const std::uint64_t before = crest(now, lid, 0);
+      drop_load(s, lid, moved);
+      const bool better =
+          load_[found] + moved * cost_[found] <= load_[now] && crest(found, lid, moved) <= before;
+      if (better) set(s, lid, arc(found).out_port);
+      add_load(s, lid, moved);
+    });
+  }
+}
+
+/// Takes load off an arc by sending LIDs round it, at its own switch or farther up their ways,
+/// where no link gets as loaded as this one is. False: nothing could be moved.
+bool Rerouter::State::relieve(std::uint32_t a) {
+  const SwitchIndex s = from_[a];
+  const std::uint8_t port = arc(a).out_port;
+  bool moved = false;
+  for (std::size_t lid = 1; lid < goals_.size() && !(moved && even_with_peers(a)); ++lid) {
+    const Lid of{static_cast<std::uint16_t>(lid)};
+    if (goals_[lid].counts && goals_[lid].leaf != s && routes.lfts.at(s, of) == port)
+      moved |= shift(a, s, of);
+  }
+  return moved;
+}
+
+bool Rerouter::State::shift(std::uint32_t a, SwitchIndex s, Lid lid) {
+  const std::uint32_t target = goals_[lid.value].target;
+  const std::uint32_t now = arc_of(s, lid);
+  bool any = false;
+  for (std::size_t i = 0; i < graph.arcs(s).size() && !any; ++i) {
+    const auto other = static_cast<std::uint32_t>(graph.arc_index(s, i));
+    any = other != now && is_candidate(other, target) && load_[other] < load_[a];
+  }
+  if (any)
+    if (const std::uint64_t more = sources(s, lid); more != 0) {
+      const std::uint64_t limit = load_[a];
+      drop_load(s, lid, more);
+      const std::uint32_t way = best(s, lid, more);
+      const bool better = way != now && crest(way, lid, more) < limit;
+      if (better) set(s, lid, arc(way).out_port);
+      add_load(s, lid, more);
+      if (better && load_[a] < limit) return true;
+    }
+  bool moved = false;
+  for (const auto& out : graph.arcs(s))
+    if (routes.lfts.row(out.to)[lid.value] == out.in_port) {
+      moved |= shift(a, out.to, lid);
+      if (moved && even_with_peers(a)) break;
+    }
+  return moved;
+}
+
+/// Whether an arc carries hardly more than the mean of those beside it, out of its switch or into
+/// the one it leads to.
+bool Rerouter::State::even_with_peers(std::uint32_t a) const {
+  const auto mean = [&](SwitchIndex s, bool in) {
+    std::uint64_t sum = 0, count = 0;
+    for (std::size_t i = 0; i < graph.arcs(s).size(); ++i) {
+      const auto out = static_cast<std::uint32_t>(graph.arc_index(s, i));
+      if (alive_[out] == 0) continue;
+      sum += load_[in ? reverse(out) : out];
+      ++count;
+    }
+    return count == 0 ? 0.0 : static_cast<double>(sum) / static_cast<double>(count);
+  };
+  const auto load = static_cast<double>(load_[a]);
+  return load <= kEvenEnough * mean(from_[a], false) || load <= kEvenEnough * mean(arc(a).to, true);
+}
+
+/// Relieves the most loaded links as long as that helps.
+void Rerouter::State::level_out() {
+  std::vector<std::uint32_t> crowded;
+  for (unsigned rounds = 0; rounds < 64; ++rounds) {
+    const std::uint64_t top = load_max(), much = top - top / 64;
+    crowded.clear();
+    for (std::uint32_t a = 0; top != 0 && a < load_.size(); ++a)
+      if (load_[a] >= much && !even_with_peers(a)) crowded.push_back(a);
+    std::stable_sort(crowded.begin(), crowded.end(),
+                     [&](std::uint32_t x, std::uint32_t y) { return load_[x] > load_[y]; });
+    bool moved = false;
+    for (const std::uint32_t a : crowded)
+      if (load_[a] >= much && !even_with_peers(a)) moved |= relieve(a);
+    if (!moved) return;
+  }
+}
+
+void Rerouter::State::summarize(Difference& result) {
+  // Of several changes of one entry the first knows what was before and the last what is now.
+  std::stable_sort(changed_.begin(), changed_.end(), [](const auto& a, const auto& b) {
+    return std::tuple(a.at, a.lid) < std::tuple(b.at, b.lid);
+  });
+  for (const auto& change : changed_) {
+    auto& entries = result.entries;
+    if (!entries.empty() && entries.back().at == change.at && entries.back().lid == change.lid)
+      entries.back().after = change.after;
+    else
+      entries.push_back(change);
+  }
+  std::erase_if(result.entries, [](const auto& entry) { return entry.before == entry.after; });
+  for (const auto& entry : result.entries) {
+    const Difference::Block block{entry.at, static_cast<std::uint16_t>(entry.lid.value / 64)};
+    if (result.blocks.empty() || result.blocks.back() != block) result.blocks.push_back(block);
+  }
+  changed_.clear();
+}
+
+}  // namespace ib::route

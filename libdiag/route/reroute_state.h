@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What reroute.h keeps between updates, and the moves on it. Invariant: load_ is what the tables
+// make of it, whatever entry was changed last.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "libdiag/route/reroute.h"
+#include "libdiag/route/spread.h"
+
+namespace ib::route {
+
+class Rerouter::State {
+ public:
+  State(const Request& request, fabric::CompactGraph graph, Routes routes);
+
+  /// Follows the links to `now`; false when they cannot be followed. Routes have not changed then.
+  bool follow(const fabric::CompactGraph& now, Difference& difference);
+
+  Routes routes;
+  fabric::CompactGraph graph;  // with all links there ever were since it was adopted
+  CandidateRule rule;          // empty: the engine has none
+  std::uint64_t load_max() const;
+
+  /// Fills candidates and loads. False: the tables hold entries that are no candidates.
+  bool take_stock();
+
+ private:
+  static constexpr std::uint32_t kNoArc = 0xFFFFFFFF;
+  static constexpr std::uint32_t kNoTarget = 0xFFFFFFFF;
+
+  /// What a LID stands for.
+  struct Goal {
+    std::uint32_t target{kNoTarget};
+    fabric::SwitchIndex leaf{};
+    bool counts{false};  // as load
+    std::uint8_t offset{};
+  };
+  struct Links {
+    std::vector<std::uint8_t> alive;     // by arc
+    std::vector<std::uint32_t> lost;     // arcs
+    std::vector<std::uint32_t> found;    // arcs
+    std::vector<std::uint32_t> base_of;  // arc of `graph` by arc of the new graph
+  };
+  /// An entry whose port is no candidate any more.
+  struct Fix {
+    Lid lid{};
+    std::uint32_t level{};  // of its switch: nearer ones are mended first
+    fabric::SwitchIndex at{};
+    friend auto operator<=>(const Fix&, const Fix&) = default;
+  };
+
+  std::uint32_t arc_by_port(fabric::SwitchIndex s, std::uint8_t port) const {
+    return port < ports_ ? arc_by_port_[s * ports_ + port] : kNoArc;
+  }
+  std::uint32_t arc_of(fabric::SwitchIndex s, Lid lid) const {
+    return arc_by_port(s, routes.lfts.row(s)[lid.value]);
+  }
+  const fabric::Arc& arc(std::uint32_t index) const { return graph.arcs(0).data()[index]; }
+  std::uint32_t reverse(std::uint32_t index) const {
+    return arc_by_port(arc(index).to, arc(index).in_port);
+  }
+  bool is_candidate(std::uint32_t arc, std::uint32_t target) const {
+    return ((candidates_[target / routes::kTargetsPerBatch][arc] >>
+             (target % routes::kTargetsPerBatch)) &
+            1) != 0;
+  }
+  template <class Function>
+  void along(fabric::SwitchIndex s, Lid lid, fabric::SwitchIndex leaf, Function function) const;
+  template <class Function>
+  void for_lids(std::uint32_t target, Function function) const;
+
+  bool compare(const fabric::CompactGraph& now, Links& links) const;
+  bool same_ends(const fabric::CompactGraph& now) const;
+  /// Candidates of these targets on `now`; false: the rule leaves hosts without a way that
+  /// cables would give them.
+  bool look_again(const fabric::CompactGraph& now, const std::vector<std::uint32_t>& targets,
+                  std::vector<Fix>& fixes);
+  /// The same for all targets, after links were found: a link more can shorten any way.
+  bool look_at_all(const fabric::CompactGraph& now, const Links& links, std::vector<Fix>& fixes);
+  bool without(const fabric::CompactGraph& now, const Links& links, std::vector<Fix>& fixes);
+
+  std::uint64_t sources(fabric::SwitchIndex s, Lid lid) const;
+  std::uint64_t sources_of(fabric::SwitchIndex s, Lid lid) const {
+    return goals_[lid.value].counts ? sources(s, lid) : 0;
+  }
+  void add_load(fabric::SwitchIndex s, Lid lid, std::uint64_t sources);
+  void drop_load(fabric::SwitchIndex s, Lid lid, std::uint64_t sources);
+  std::uint64_t crest(std::uint32_t arc, Lid lid, std::uint64_t sources) const;
+  void set(fabric::SwitchIndex s, Lid lid, std::uint8_t port);
+  int overlap(fabric::SwitchIndex s, Lid lid, fabric::SwitchIndex to) const;
+  std::uint32_t best(fabric::SwitchIndex s, Lid lid, std::uint64_t sources) const;
+  void check(fabric::SwitchIndex s, std::uint32_t target, bool way, std::uint32_t level,
+             std::vector<Fix>& fixes) const;
+  bool must_reach(const fabric::CompactGraph& now, fabric::SwitchIndex s, const Target& target,
+                  std::vector<std::uint32_t>& parts) const;
+  void mend(const Fix& fix);
+  void use(std::uint32_t found);
+  bool relieve(std::uint32_t arc);
+  bool shift(std::uint32_t arc, fabric::SwitchIndex s, Lid lid);
+  void level_out();
+  bool even_with_peers(std::uint32_t arc) const;
+  void summarize(Difference& difference);
+
+  fabric::CompactGraph latest_;  // as it was followed last
+  Targets targets_;
+  std::vector<std::vector<std::uint64_t>> candidates_;  // by batch and arc, a bit a target
+  std::vector<std::uint8_t> alive_;                     // by arc
+  std::vector<fabric::SwitchIndex> from_;               // by arc
+  std::vector<std::uint32_t> cost_;                     // of a route, by arc
+  std::vector<std::uint64_t> load_;                     // by arc
+  std::size_t ports_;
+  std::vector<std::uint32_t> arc_by_port_;  // [s * ports_ + port]
+  std::vector<Goal> goals_;                 // by LID
+  std::vector<Guid> system_;                // by switch
+  std::vector<Difference::Entry> changed_;  // in the order of changes
+};
+
+}  // namespace ib::route
