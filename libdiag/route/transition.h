@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Transition: in which order to write the blocks that lie between two sets of forwarding tables, so
+// that no packet ever goes round in circles, whichever of the Sets in flight have arrived. Pure; it
+// sends nothing and waits for nobody, that is the caller's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "libdiag/fabric/graph.h"
+#include "libdiag/routes/tables.h"
+
+namespace ib::route {
+
+inline constexpr std::size_t kBlockSize = 64;  // entries that one Set writes
+
+struct Transition {
+  struct Write {
+    fabric::SwitchIndex at{};
+    std::uint16_t block{};
+    std::array<std::uint8_t, kBlockSize> ports{};
+  };
+  /// Writes of one round may be in flight together, in any order; a round begins when everything of
+  /// the one before was acknowledged. Blocks that repair something broken come first in theirs.
+  std::vector<std::vector<Write>> rounds;
+  std::size_t extra{};  // writes beyond one for every block that differs
+};
+
+/// From `before` to `after`, both by the switches of `graph`, which holds the links that work.
+/// Precondition: neither has loops over these links.
+Transition plan_transition(const fabric::CompactGraph& graph, const routes::LinearTables& before,
+                           const routes::LinearTables& after);
+
+}  // namespace ib::route

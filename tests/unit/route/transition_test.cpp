@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/transition.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "libdiag/fabric/generate.h"
+#include "libdiag/route/reroute.h"
+
+namespace ib::route {
+namespace {
+
+using fabric::SwitchIndex;
+
+Routes routed(const char* engine, const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
+              std::uint32_t scatter = 0) {
+  Request request{&fabric, &graph, {}, nullptr};
+  request.options.scatter_seed = scatter;
+  return find_engine(engine)->compute(request).value();
+}
+
+/// Whether packets to a LID go round in circles somewhere.
+bool loops(const fabric::CompactGraph& graph, const routes::LinearTables& tables, Lid lid) {
+  for (SwitchIndex start = 0; start < graph.switch_count(); ++start) {
+    SwitchIndex s = start;
+    for (std::size_t hops = 0;; ++hops) {
+      const std::uint8_t port = tables.at(s, lid);
+      const auto arcs = graph.arcs(s);
+      const auto out = std::find_if(arcs.begin(), arcs.end(),
+                                    [&](const auto& arc) { return arc.out_port == port; });
+      if (out == arcs.end()) break;
+      if (hops > graph.switch_count()) return true;
+      s = out->to;
+    }
+  }
+  return false;
+}
+
+/// Lets the writes of every round arrive in a random order and looks after each.
+void expect_no_loop_at_any_moment(const fabric::CompactGraph& graph, routes::LinearTables tables,
+                                  const routes::LinearTables& after, std::mt19937_64& random) {
+  Transition transition = plan_transition(graph, tables, after);
+  for (auto& round : transition.rounds) {
+    std::shuffle(round.begin(), round.end(), random);
+    for (const auto& write : round) {
+      std::vector<Lid> changed;
+      for (std::size_t i = 0; i < kBlockSize; ++i) {
+        const Lid lid{static_cast<std::uint16_t>(write.block * kBlockSize + i)};
+        if (lid.value >= tables.lid_count() || tables.at(write.at, lid) == write.ports[i]) continue;
+        tables.set(write.at, lid, write.ports[i]);
+        changed.push_back(lid);
+      }
+      for (Lid lid : changed) ASSERT_FALSE(loops(graph, tables, lid)) << "LID " << lid.value;
+    }
+  }
+  EXPECT_EQ(tables, after);
+}
+
+TEST(Transition, NeverLoopsBetweenAnyTwoRoutings) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const auto fabric = seed % 2 == 0 ? fabric::generate(fabric::RandomGraph{16, 40, 2}).value()
+                                      : fabric::generate(fabric::Grid{{4, 4}, true, 2}).value();
+    const fabric::CompactGraph graph(fabric);
+    const auto a = routed("minhop", fabric, graph).lfts;
+    const auto b = routed("minhop", fabric, graph, 7).lfts;
+    const auto c = routed("updn", fabric, graph).lfts;
+    expect_no_loop_at_any_moment(graph, a, b, random);
+    expect_no_loop_at_any_moment(graph, b, c, random);
+    expect_no_loop_at_any_moment(graph, c, a, random);
+  }
+}
+
+TEST(Transition, NeverLoopsAfterFailures) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    auto fabric = fabric::generate(fabric::RandomGraph{16, 40, 2}).value();
+    const fabric::CompactGraph whole(fabric);
+    const auto before = routed("minhop", fabric, whole);
+    for (int i = 0; i < 4; ++i) {
+      const auto s = static_cast<SwitchIndex>(random() % whole.switch_count());
+      if (whole.arcs(s).empty()) continue;
+      const auto& arc = whole.arcs(s)[random() % whole.arcs(s).size()];
+      if (fabric.port(whole.node_of(s), arc.out_port).peer)
+        fabric.disconnect({whole.node_of(s), arc.out_port});
+    }
+    const fabric::CompactGraph graph(fabric);
+    expect_no_loop_at_any_moment(graph, before.lfts, routed("minhop", fabric, graph).lfts, random);
+  }
+}
+
+TEST(Transition, OneLeafUplinkCostsHardlyAnySetTwice) {
+  fabric::FatTree kind;
+  kind.radix = 12;
+  kind.levels = 3;
+  auto fabric = fabric::generate(kind).value();
+  const fabric::CompactGraph whole(fabric);
+  Rerouter rerouter(*find_engine("minhop"), {});
+  rerouter.adopt(fabric, whole, routed("minhop", fabric, whole));
+  const auto before = rerouter.routes().lfts;
+  const auto host = std::find_if(whole.destinations().begin(), whole.destinations().end(),
+                                 [](const auto& d) { return !d.is_switch(); });
+  fabric.disconnect({whole.node_of(host->leaf), whole.arcs(host->leaf)[2].out_port});
+  const fabric::CompactGraph graph(fabric);
+  const auto change = rerouter.update(fabric, graph).value();
+  const auto transition = plan_transition(graph, before, rerouter.routes().lfts);
+  EXPECT_GE(transition.rounds.size(), 2U);  // the plane that was cut off waits for its detour
+  EXPECT_LT(10 * transition.extra, change.blocks.size());
+  std::mt19937_64 random(1);
+  expect_no_loop_at_any_moment(graph, before, rerouter.routes().lfts, random);
+}
+
+TEST(Transition, WhatIsBrokenIsRepairedFirst) {
+  auto fabric = fabric::generate(fabric::RandomGraph{16, 40, 2}).value();
+  const fabric::CompactGraph whole(fabric);
+  const auto before = routed("minhop", fabric, whole).lfts;
+  const std::uint8_t gone = whole.arcs(3)[0].out_port;
+  fabric.disconnect({whole.node_of(3), gone});
+  const fabric::CompactGraph graph(fabric);
+  const auto after = routed("minhop", fabric, graph).lfts;
+  const auto repairs = [&](const Transition::Write& write) {
+    for (std::size_t i = 0; i < kBlockSize; ++i) {
+      const Lid lid{static_cast<std::uint16_t>(write.block * kBlockSize + i)};
+      const std::uint8_t was = before.at(write.at, lid);
+      if (was == write.ports[i]) continue;
+      if (was == routes::kNoPort || !fabric.port(whole.node_of(write.at), was).peer) return true;
+    }
+    return false;
+  };
+  const auto transition = plan_transition(graph, before, after);
+  ASSERT_FALSE(transition.rounds.empty());
+  EXPECT_TRUE(repairs(transition.rounds.front().front()));
+  EXPECT_TRUE(std::is_partitioned(transition.rounds.front().begin(),
+                                  transition.rounds.front().end(), repairs));
+}
+
+TEST(Transition, EqualTablesNeedNothing) {
+  const auto fabric = fabric::generate(fabric::Grid{{3, 3}}).value();
+  const fabric::CompactGraph graph(fabric);
+  const auto tables = routed("minhop", fabric, graph).lfts;
+  const auto transition = plan_transition(graph, tables, tables);
+  EXPECT_TRUE(transition.rounds.empty());
+  EXPECT_EQ(transition.extra, 0U);
+}
+
+}  // namespace
+}  // namespace ib::route
