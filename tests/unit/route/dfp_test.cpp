@@ -50,6 +50,16 @@ TEST(Dfp, TwoHopsNeedTwoLanesAndOneSl) {
   EXPECT_FALSE(routes.lanes.sl_to_vl.uniform());
 }
 
+TEST(Dfp, DragonflyPathsCrossOnceAndNeedTwoLanes) {
+  const Net net("dragonfly --groups 9 --routers 4 --hosts 2 --global 2");
+  const auto routes = net.routes(8).value();
+  EXPECT_EQ(routes.vls_used, 2);
+  const auto verdict = routes::verify(net.fabric, net.graph, routes.lfts);
+  EXPECT_EQ(verdict.unreachable, 0U);
+  // 8 hosts of a group to 8 of another over the one cable there is, and what local links carry.
+  EXPECT_LE(verdict.load_max, 70U);
+}
+
 TEST(Dfp, TakesFewerVlsThanItMay) {
   const Net net("kautz --degree 3 --diameter 3 --hosts 2");
   const auto routes = net.routes(15).value();
