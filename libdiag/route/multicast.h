@@ -15,6 +15,7 @@ struct MulticastGroup {
   Lid mlid{};
   std::vector<Guid> receivers;  // port GUIDs
   std::vector<Guid> senders;
+  std::uint16_t sls{0};  // SLs of its packets (bits); 0: nothing is known of them
   friend bool operator==(const MulticastGroup&, const MulticastGroup&) = default;
 };
 

@@ -393,7 +393,7 @@ struct Apply::Impl {
     }
     if (c.step == 3) {
       const auto positions = static_cast<std::uint32_t>(mft_positions(n));
-      for (; c.at < mft_blocks.size() * positions; ++c.at) {
+      for (; desired->program_mfts && c.at < mft_blocks.size() * positions; ++c.at) {
         const std::uint16_t block = mft_blocks[c.at / positions];
         const auto position = static_cast<std::uint8_t>(c.at % positions);
         if (block * kMftBlock >= seen.nodes[n].switch_info->multicast_fdb_cap) continue;
@@ -414,8 +414,8 @@ struct Apply::Impl {
       const auto& info = *seen.nodes[n].switch_info;
       const auto& want = desired->switches[s];
       const bool top_differs = desired->program_lfts && info.linear_fdb_top != want.linear_fdb_top;
-      const bool mcast_differs =
-          want.has_multicast_top && info.multicast_fdb_top != want.multicast_fdb_top;
+      const bool mcast_differs = desired->program_mfts && want.has_multicast_top &&
+                                 info.multicast_fdb_top != want.multicast_fdb_top;
       if (top_differs || mcast_differs) return Work{Kind::SetSwitch, 1};
     }
     return std::nullopt;
@@ -537,7 +537,7 @@ struct Apply::Impl {
         // Before the blocks are written the top only goes down, except on a switch without any.
         if (desired->program_lfts && (work.arg == 1 || !cursors[n].was_warm))
           info.linear_fdb_top = want.linear_fdb_top;
-        if (want.has_multicast_top && work.arg == 1)
+        if (desired->program_mfts && want.has_multicast_top && work.arg == 1)
           info.multicast_fdb_top = want.multicast_fdb_top;
         ib::wire::set_body(mad, info);
         break;

@@ -411,7 +411,8 @@ struct SubnetManager::Impl {
     multicast_at = kNever;
     if (!desired) return;
     auto next = std::make_shared<plan::Desired>(*desired);
-    plan::want_multicast(*next, *seen, groups);
+    for (const std::string& line : plan::want_multicast(*next, seen->fabric, groups).alarms)
+      log(LogLevel::Warning, "plan", line);
     desired = std::move(next);
     begin_apply(true);
   }

@@ -249,7 +249,7 @@ class Daemon {
   void pass_groups(Instant now) {
     std::vector<plan::MlidGroup> groups;
     for (auto& g : server_->multicast())
-      groups.push_back({g.mlid, std::move(g.receivers), std::move(g.senders)});
+      groups.push_back({g.mlid, std::move(g.receivers), std::move(g.senders), g.sls});
     manager_->set_groups(now, std::move(groups));
   }
 

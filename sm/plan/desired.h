@@ -10,7 +10,7 @@
 
 #include "libdiag/discover/observed.h"
 #include "libdiag/routes/tables.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/routes/verify_changes.h"
 #include "sm/plan/lids.h"
 #include "sm/plan/routing.h"
 
@@ -71,6 +71,7 @@ struct Desired {
   std::vector<SwitchWant> switches;  // by switch index of routing->graph
   std::shared_ptr<const Routing> routing;
   ib::routes::MulticastTables mfts;
+  bool program_mfts{true};    // false: the trees failed a must; what stands is left
   bool program_lfts{true};    // false: the tables failed a must; what stands is better
   bool program_lanes{false};  // SL to VL and VL arbitration are ours
   bool routed{true};          // false: nor does anything stand
@@ -82,6 +83,8 @@ struct Desired {
   std::vector<bool> node_managed;  // by node
   bool offer_taken{false};         // PlanRequest::offered counts from now on
   ib::routes::Verdict verdict;
+  /// Knows the routes above, so that trees of later memberships are checked by difference.
+  std::shared_ptr<ib::routes::Verifier> verifier;
   std::vector<std::string> notes;   // worth a line in the log
   std::vector<std::string> alarms;  // worth a warning
 };

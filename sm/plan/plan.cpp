@@ -249,7 +249,8 @@ class Planner {
   }
 
   void route() {
-    const Fabric f = routed_fabric();
+    routed_ = routed_fabric();
+    const Fabric& f = routed_;
     ib::fabric::CompactGraph graph(f);
     auto routing = std::make_shared<Routing>(Routing{std::move(graph), {}, {}, {}, {}});
     const ib::route::ChoiceOptions options = choice_for(f);
@@ -275,6 +276,8 @@ class Planner {
     routing->multicast = std::move(choice.routes.multicast);
     routing->engine = std::move(choice.routes.engine);
     out_.verdict = std::move(choice.verdict);
+    checks.credit_loops_are_must = !options.allow_credit_loops;
+    out_.verifier = std::make_shared<ib::routes::Verifier>(checks);
     out_.routing = std::move(routing);
   }
 
@@ -332,27 +335,65 @@ class Planner {
           port0 != nullptr && (port0->capability_mask & ib::wire::port_cap::kMulticastFdbTop) != 0;
       out_.switches.push_back(want);
     }
-    want_multicast(out_, observed_, request_.groups);
-    if (!out_.mfts.empty() && !claims(out_.routing->multicast))
-      out_.notes.push_back(fmt::format(
-          "multicast: not proved free of credit loops with {}'s routes", out_.routing->engine));
+    auto [notes, alarms] = want_multicast(out_, routed_, request_.groups);
+    std::ranges::move(notes, std::back_inserter(out_.notes));
+    std::ranges::move(alarms, std::back_inserter(out_.alarms));
   }
 
   const PlanRequest& request_;
   const PlanOptions& options_;
   const Observed& observed_;
+  Fabric routed_;
   Desired out_;
 };
 
+/// Whether nothing but the lane that the engine claims carries the group.
+bool on_claimed_lane(const Routing& routing, const MlidGroup& group) {
+  // On one lane an order of switches holds whatever the SL: what closes no cycle on one VL closes
+  // none when it is spread over several.
+  if (routing.lanes.trivial() || group.sls == 0) return true;
+  return group.sls == 1U << (routing.multicast.sl.value & 15U);
+}
+
 }  // namespace
 
-void want_multicast(Desired& desired, const Observed& observed, std::span<const MlidGroup> groups) {
-  desired.mfts =
-      multicast_trees(observed.fabric, desired.routing->graph, groups, desired.routing->multicast);
+TreesNews want_multicast(Desired& desired, const Fabric& fabric,
+                         std::span<const MlidGroup> groups) {
+  const Routing& routing = *desired.routing;
+  desired.mfts = multicast_trees(fabric, routing.graph, groups, routing.multicast);
+  desired.program_mfts = true;
   // The top without any group is the LID below the first multicast one (IBA 14.2.5.4).
   const std::uint16_t top =
       desired.mfts.empty() ? ib::kLidUnicastMax.value : desired.mfts.rbegin()->first.value;
   for (SwitchWant& want : desired.switches) want.multicast_fdb_top = top;
+
+  TreesNews news;
+  if (desired.mfts.empty()) return news;
+  if (!claims(routing.multicast)) {
+    news.notes.push_back(
+        fmt::format("multicast: not proved free of credit loops with {}'s routes", routing.engine));
+    return news;
+  }
+  ib::routes::MulticastTables claimed = desired.mfts;
+  for (const MlidGroup& group : groups)
+    if (!on_claimed_lane(routing, group)) claimed.erase(group.mlid);
+  if (const std::size_t others = desired.mfts.size() - claimed.size(); others > 0)
+    news.notes.push_back(fmt::format(
+        "multicast: {} groups not proved free of credit loops: {} says so of SL {} only", others,
+        routing.engine, routing.multicast.sl.value));
+  const auto verdict = desired.verifier->verify_changes(
+      fabric, routing.graph, routing.lfts, {}, routing.lanes,
+      ib::routes::MulticastCheck{&claimed, routing.multicast.sl, true, nullptr});
+  if (verdict.must_failures <= desired.verdict.must_failures) return news;
+  desired.program_mfts = false;
+  std::string why = "checks that must hold fail";
+  for (const auto& finding : verdict.findings) {
+    if (!finding.must) continue;
+    why = finding.message;
+    break;
+  }
+  news.alarms.push_back(fmt::format("multicast trees are not programmed: {}", why));
+  return news;
 }
 
 ib::Result<Desired> make_plan(const PlanRequest& request) { return Planner(request).run(); }

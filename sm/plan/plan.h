@@ -47,8 +47,14 @@ struct PlanRequest {
 /// An error only when there is nothing to manage (the local port is down).
 ib::Result<Desired> make_plan(const PlanRequest& request);
 
-/// Trees of `groups` over the routes that `desired` has already; touches nothing else.
-void want_multicast(Desired& desired, const ib::discover::Observed& observed,
-                    std::span<const MlidGroup> groups);
+/// What an operator should know of the trees, a line each.
+struct TreesNews {
+  std::vector<std::string> notes, alarms;
+};
+/// Trees of `groups` over the routes that `desired` has already; touches nothing else. Those that
+/// an engine claims are verified together with its routes; where they fail, none is programmed.
+/// `fabric` has the nodes and links of the routes.
+TreesNews want_multicast(Desired& desired, const ib::fabric::Fabric& fabric,
+                         std::span<const MlidGroup> groups);
 
 }  // namespace sm::plan

@@ -383,6 +383,7 @@ std::vector<MlidMembers> Multicast::by_mlid() const {
   for (const auto& group : contents_.groups) {
     auto& entry = found[group.mlid];
     entry.mlid = group.mlid;
+    entry.sls |= static_cast<std::uint16_t>(1U << (group.sl.value & 15U));
     for (const auto& member : members(group.mgid))
       (receives(member.join_state) ? entry.receivers : entry.senders)
           .push_back(member.port_gid.guid());

@@ -19,6 +19,7 @@ struct MlidMembers {
   ib::Lid mlid{};
   std::vector<ib::Guid> receivers;  // full members and non-members; ascending port GUIDs
   std::vector<ib::Guid> senders;    // those that only send
+  std::uint16_t sls{0};             // of the groups (bits)
   friend bool operator==(const MlidMembers&, const MlidMembers&) = default;
 };
 

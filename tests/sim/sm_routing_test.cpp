@@ -321,4 +321,51 @@ TEST(Lanes, PortsReachTheSubnetManagerBySlOfTheirPath) {
     EXPECT_TRUE(!port.known || port.info.master_sm_sl == ib::Sl{0});
 }
 
+/// Every host of the fabric in one group.
+sm::plan::MlidGroup everyone(const Fabric& f, std::uint16_t sls) {
+  sm::plan::MlidGroup group{ib::Lid{0xC000}, {}, {}, sls};
+  for (ib::fabric::NodeIndex n = 0; n < f.nodes().size(); ++n)
+    if (!f.node(n).is_switch()) group.receivers.push_back(f.port(n, 1).guid);
+  return group;
+}
+
+TEST(Multicast, TreesThatAnEngineClaimsAreProvedAndOthersSaySo) {
+  SmOnModel run(small_tree());
+  run.sm().set_groups(run.now(), {everyone(run.model().topology(), 1)});
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_THAT(run.log(), Not(Contains(HasSubstr("multicast"))));
+
+  SmOnModel lanes(torus(), {}, several_vls());
+  lanes.sm().set_groups(lanes.now(), {everyone(lanes.model().topology(), 1U << 0)});
+  ASSERT_TRUE(lanes.run_until_reports(1));
+  EXPECT_THAT(lanes.log(), Not(Contains(HasSubstr("multicast"))));
+  lanes.sm().set_groups(lanes.now(), {everyone(lanes.model().topology(), 1U << 3)});
+  EXPECT_THAT(sweep(lanes),
+              Contains("multicast: 1 groups not proved free of credit loops: torus-2QoS says so of "
+                       "SL 0 only"));
+}
+
+TEST(Multicast, TreesThatBreakTheClaimAreNotProgrammed) {
+  sm::core::Options options;
+  options.plan.choice.engines = {"updn"};
+  SmOnModel run(ring(6), {}, options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  const auto snapshot = run.sm().snapshot();
+  sm::plan::Desired desired;
+  desired.verifier = std::make_shared<ib::routes::Verifier>(
+      ib::routes::VerifyOptions{.credit_loops_are_must = true, .loads = false});
+  const auto group = everyone(snapshot->fabric(), 1);
+  desired.routing = snapshot->routing;
+  EXPECT_THAT(want_multicast(desired, snapshot->fabric(), {&group, 1}).alarms, testing::IsEmpty());
+  EXPECT_TRUE(desired.program_mfts);
+
+  // The order turned round: valleys where updn has peaks.
+  auto wrong = std::make_shared<sm::Routing>(*snapshot->routing);
+  for (std::uint32_t& number : wrong->multicast.up_order) number = 1000 - number;
+  desired.routing = wrong;
+  EXPECT_THAT(want_multicast(desired, snapshot->fabric(), {&group, 1}).alarms,
+              testing::ElementsAre(HasSubstr("multicast trees are not programmed: ")));
+  EXPECT_FALSE(desired.program_mfts);
+}
+
 }  // namespace

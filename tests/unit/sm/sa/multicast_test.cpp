@@ -108,7 +108,7 @@ TEST_F(SaMulticast, JoinLearnsTheGroup) {
   EXPECT_EQ(r.port_gid, bench.gid(3));
   EXPECT_TRUE(bench.server.take_multicast_changed());
   EXPECT_THAT(bench.server.multicast(),
-              ElementsAre(MlidMembers{Lid{0xC000}, {bench.host(3).guid}, {}}));
+              ElementsAre(MlidMembers{Lid{0xC000}, {bench.host(3).guid}, {}, 1}));
 }
 
 TEST_F(SaMulticast, IsStoredBeforeItIsAnswered) {
@@ -271,11 +271,11 @@ TEST_F(SaMulticast, JoinStatesAddUpAndAreTakenAwayPieceByPiece) {
   EXPECT_EQ(answer.mad.method(), Method::DeleteResp);
   EXPECT_EQ(ib::wire::body<McMemberRecord>(answer.mad).join_state, 4);
   EXPECT_THAT(bench.server.multicast(),
-              ElementsAre(MlidMembers{Lid{0xC000}, {}, {bench.host(3).guid}}))
+              ElementsAre(MlidMembers{Lid{0xC000}, {}, {bench.host(3).guid}, 1}))
       << "only sends now";
   answer = leave(broadcast, 3, 4);
   EXPECT_EQ(ib::wire::body<McMemberRecord>(answer.mad).join_state, 0);
-  EXPECT_THAT(bench.server.multicast(), ElementsAre(MlidMembers{Lid{0xC000}, {}, {}}))
+  EXPECT_THAT(bench.server.multicast(), ElementsAre(MlidMembers{Lid{0xC000}, {}, {}, 1}))
       << "a configured group stays";
 }
 
