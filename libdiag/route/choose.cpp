@@ -134,7 +134,8 @@ Choice choose_routes(const fabric::Fabric& fabric, const CompactGraph& graph,
         names.push_back(std::move(name));
 
   const Request request{&fabric, &graph, options.engine, previous,
-                        routes::data_vls(fabric, graph, options.vls_max)};
+                        // Routes need one VL at least; verify names the link that has none.
+                        std::max(1U, routes::data_vls(fabric, graph, options.vls_max))};
   routes::VerifyOptions checks = verify;
   checks.credit_loops_are_must = !options.allow_credit_loops;
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "libdiag/routes/names.h"
+
 namespace ib::route {
 
 namespace {
@@ -40,6 +42,11 @@ class LidSpace {
   void take(std::size_t base, std::size_t size) {
     for (std::size_t i = base; i < std::min(base + size, taken_.size()); ++i) taken_[i] = true;
   }
+  bool taken(std::size_t base, std::size_t size) const {
+    for (std::size_t i = base; i < std::min(base + size, taken_.size()); ++i)
+      if (taken_[i]) return true;
+    return false;
+  }
   /// The first free block; 0 when there is none.
   std::size_t find(std::size_t size) {
     std::size_t& from = next_[size];
@@ -56,6 +63,27 @@ class LidSpace {
   std::map<std::size_t, std::size_t> next_;  // by size: no block below is free
 };
 
+/// End ports of which a LID is also that of one with a smaller GUID, a line each.
+std::vector<std::string> repeated_lids(const fabric::Fabric& fabric) {
+  std::vector<std::string> notes;
+  std::map<std::size_t, EndPort> owners;
+  for (const EndPort& p : end_ports(fabric)) {
+    const auto& port = fabric.port(p.ref);
+    if (!port.lid.is_unicast()) continue;
+    for (std::size_t lid = port.lid.value; lid < port.lid.value + (std::size_t{1} << port.lmc);
+         ++lid) {
+      const auto [at, fresh] = owners.emplace(lid, p);
+      if (fresh) continue;
+      notes.push_back("LID " + std::to_string(lid) + " of " +
+                      routes::node_name(fabric, p.ref.node) + " is that of " +
+                      routes::node_name(fabric, at->second.ref.node) +
+                      " as well, which keeps it; the former gets another");
+      break;
+    }
+  }
+  return notes;
+}
+
 }  // namespace
 
 Result<std::size_t> give_lids(fabric::Fabric& fabric, std::optional<std::uint8_t> lmc) {
@@ -69,7 +97,14 @@ Result<std::size_t> give_lids(fabric::Fabric& fabric, std::optional<std::uint8_t
   for (const EndPort& p : ports) {
     auto& port = fabric.port(p.ref);
     if (anew) port.lid = kNoLid;
-    if (port.lid.is_unicast()) lids.take(port.lid.value, std::size_t{1} << port.lmc);
+    if (!port.lid.is_unicast()) continue;
+    const std::size_t size = std::size_t{1} << port.lmc;
+    // Two ports of one LID: the smaller GUID keeps it.
+    if (lids.taken(port.lid.value, size)) {
+      port.lid = kNoLid;
+    } else {
+      lids.take(port.lid.value, size);
+    }
   }
   std::size_t given = 0;
   for (const EndPort& p : ports) {
@@ -94,14 +129,16 @@ Result<std::size_t> give_lids(fabric::Fabric& fabric, std::optional<std::uint8_t
 Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options) {
   if (auto known = check_engine_names(options.choice.engines); !known)
     return tl::unexpected<Error>(std::move(known.error()));
+  std::vector<std::string> notes = repeated_lids(fabric);
   auto given = give_lids(fabric, options.lmc);
   if (!given) return tl::unexpected<Error>(std::move(given.error()));
   auto taken = take_away(fabric, options.what_if);
   if (!taken) return tl::unexpected<Error>(std::move(taken.error()));
+  const auto without_vls = take_links_without_vls(fabric);
   fabric::CompactGraph graph(fabric);
   Choice choice = choose_routes(fabric, graph, options.choice, options.verify);
-  std::vector<std::string> notes = taken->notes;
-  for (auto& lines : {name_pieces(fabric), choice.alarms(), choice.notes()})
+  for (const auto& lines :
+       {taken->notes, without_vls, name_pieces(fabric), choice.alarms(), choice.notes()})
     notes.insert(notes.end(), lines.begin(), lines.end());
   return Plan{std::move(fabric),
               std::move(graph),

@@ -31,7 +31,8 @@ struct Plan {
 };
 
 /// Gives every end port that has a cable and no LID one: the smallest that is free, in the order of
-/// port GUIDs. With an LMC, hosts get 2^LMC each, and when any of them has LIDs of another LMC, all
+/// port GUIDs. Of two ports with a LID in common that of the smaller GUID keeps it, the other has
+/// none. With an LMC, hosts get 2^LMC each, and when any of them has LIDs of another LMC, all
 /// LIDs are given anew. Returns how many ports got LIDs; an error of kind Usage when there are more
 /// ports than LIDs.
 Result<std::size_t> give_lids(fabric::Fabric& fabric, std::optional<std::uint8_t> lmc = {});

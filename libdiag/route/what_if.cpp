@@ -10,6 +10,7 @@
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/names.h"
 #include "libdiag/routes/names.h"
+#include "libdiag/wire/rates.h"
 
 namespace ib::route {
 namespace {
@@ -178,6 +179,22 @@ Result<Taken> take_away(Fabric& fabric, const WhatIf& what_if) {
   for (const Part& part : parts) remover.take(part);
   if (what_if.damage_percent != 0) remover.damage(what_if.damage_percent, what_if.seed);
   return remover.finish();
+}
+
+std::vector<std::string> take_links_without_vls(Fabric& fabric) {
+  std::vector<std::string> notes;
+  for (NodeIndex n = 0; n < fabric.nodes().size(); ++n)
+    for (unsigned p = 1; p <= fabric.node(n).num_ports; ++p) {
+      const PortRef here{n, static_cast<std::uint8_t>(p)};
+      const PortRef far = fabric.port(here).peer;
+      const std::uint8_t code = fabric.port(here).vl_cap;
+      if (!far || code == 0 || wire::data_vls(code) != 0) continue;
+      notes.push_back(fmt::format(
+          "without the link from {} port {} to {} port {}: VLCap {} of the former is no data VL",
+          node_name(fabric, here.node), here.port, node_name(fabric, far.node), far.port, code));
+      fabric.disconnect(here);
+    }
+  return notes;
 }
 
 std::vector<std::string> name_pieces(const Fabric& fabric) {

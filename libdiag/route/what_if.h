@@ -31,6 +31,10 @@ struct Taken {
 /// and says which word is meant, what was looked for and what was found; `fabric` is as it was.
 Result<Taken> take_away(fabric::Fabric& fabric, const WhatIf& what_if);
 
+/// Takes links away that operate no data VL, whose VLCap is none of 1 to 5: nothing but SMPs gets
+/// over them. A line for each.
+std::vector<std::string> take_links_without_vls(fabric::Fabric& fabric);
+
 /// Pieces that no cable joins, a line that names what each holds; none when all is one piece.
 std::vector<std::string> name_pieces(const fabric::Fabric& fabric);
 

@@ -40,6 +40,17 @@ TEST(Choice, OneEngineNamedIsTakenWhereItReachesAllWithoutALoop) {
   EXPECT_THAT(choice.alarms(), IsEmpty());
 }
 
+TEST(Choice, EveryEngineEndsAndIsRefusedWhereALinkHasNoVls) {
+  for (auto f : {ring(6), tree()}) {
+    for (unsigned p = 1; p <= f.node(0).num_ports; ++p) f.port(0, p).vl_cap = 7;  // means none
+    for (const EngineEntry& engine : engines()) {
+      const Choice choice = choose(f, only(engine.name));
+      EXPECT_FALSE(choice.passed) << engine.name;
+      EXPECT_FALSE(choice.alarms().empty()) << engine.name;
+    }
+  }
+}
+
 TEST(Choice, CreditLoopsAreRefusedUnlessAllowedAndThenSaid) {
   ChoiceOptions options = only("minhop");
   const Choice refused = choose(ring(6), options);

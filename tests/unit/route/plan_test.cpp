@@ -59,6 +59,32 @@ TEST(GiveLids, MorePortsThanLidsIsSaid) {
   EXPECT_THAT(given.error().message, HasSubstr("cannot give 702 ports LIDs with LMC 7: "));
 }
 
+TEST(Plan, ALidThatTwoPortsHaveIsSaidAndGivenOnce) {
+  auto f = tree();
+  const auto last = static_cast<fabric::NodeIndex>(f.nodes().size() - 1);
+  const Lid lid = f.port(last - 1, 1).lid;
+  f.port(last, 1).lid = lid;
+  const auto plan = plan_routes(f).value();
+  EXPECT_TRUE(plan.passed);
+  EXPECT_EQ(plan.lids_given, 1U);
+  EXPECT_EQ(lids_of(plan.fabric).size(), 44U);
+  ASSERT_EQ(plan.notes.size(), 1U);
+  EXPECT_THAT(plan.notes[0], HasSubstr("LID " + std::to_string(lid.value) + " of "));
+  EXPECT_THAT(plan.notes[0], HasSubstr(" is that of "));
+}
+
+TEST(Plan, ALinkWithoutDataVlsIsLeftOutAndNamed) {
+  auto f = tree();
+  // Port 5 of a leaf is an uplink. 7 is no code that VLCap has.
+  f.port(0, 5).vl_cap = 7;
+  const auto plan = plan_routes(f).value();
+  EXPECT_TRUE(plan.passed);
+  EXPECT_EQ(plan.fabric.link_count(), f.link_count() - 1);
+  ASSERT_FALSE(plan.notes.empty());
+  EXPECT_THAT(plan.notes[0], HasSubstr(" port 5 to "));
+  EXPECT_THAT(plan.notes[0], HasSubstr("VLCap 7 of the former is no data VL"));
+}
+
 TEST(Plan, WhatIsTakenAwayKeepsTheOthersLids) {
   PlanOptions options;
   options.what_if.without = {tree().node(0).description};
