@@ -76,6 +76,8 @@ struct SubnetManager::Impl {
   std::optional<ib::route::ReadOptions> offered;  // routing files not taken yet
   std::string files_trouble;                      // why the last reading of them was no use
   std::vector<plan::MlidGroup> groups;
+  plan::Following following;
+  bool rebalance{false};  // the operator asked for the sweep that is under way
   Culprits culprits;
   std::set<ib::Guid> silent_switches;               // seen by light sweeps since the last full one
   std::map<ib::Guid, ib::wire::SmState> other_sms;  // that were spoken of already
@@ -222,6 +224,7 @@ struct SubnetManager::Impl {
     for (const Reason r : reasons)
       why += fmt::format("{}{}", why.empty() ? "" : ", ", reason_name(r));
     log(LogLevel::Verbose, "sweep", fmt::format("full sweep: {}", why));
+    rebalance = reasons.contains(Reason::Operator);
     reasons.clear();
     sweep_at = look_at = kNever;
     ++counters.full_sweeps;
@@ -249,6 +252,8 @@ struct SubnetManager::Impl {
     request.groups = groups;
     if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing.get();
     request.offered = offered ? &*offered : nullptr;
+    request.following = &following;
+    request.rebalance = rebalance;
     if (!files_trouble.empty())
       log(LogLevel::Error, "plan", files_trouble + "; the old routing stays");
     auto planned = plan::make_plan(request);
@@ -535,6 +540,7 @@ void SubnetManager::sweep_now(Instant now, Reason reason) {
 void SubnetManager::set_routing_files(ib::Result<ib::route::ReadOptions> files) {
   impl_->files_trouble = files ? std::string() : std::move(files.error().message);
   impl_->offered.reset();
+  impl_->following.rerouter.reset();
   if (files) impl_->offered = *std::move(files);
 }
 void SubnetManager::set_groups(Instant now, std::vector<plan::MlidGroup> groups) {

@@ -258,7 +258,9 @@ class Planner {
     checks.loads = false;
     checks.sm_lid = out_.sm_lid;
     checks.master_sm_sl = options_.sm_sl;
-    auto choice = choose_routes(f, routing->graph, options, checks);
+    checks.credit_loops_are_must = !options.allow_credit_loops;
+    auto followed = follow(f, routing->graph, options, checks);
+    auto choice = followed ? *std::move(followed) : choose(f, routing->graph, options, checks);
     for (std::string& line : choice.alarms()) out_.alarms.push_back(std::move(line));
     for (std::string& line : choice.notes()) out_.notes.push_back(std::move(line));
     if (!choice.passed)
@@ -276,9 +278,56 @@ class Planner {
     routing->multicast = std::move(choice.routes.multicast);
     routing->engine = std::move(choice.routes.engine);
     out_.verdict = std::move(choice.verdict);
-    checks.credit_loops_are_must = !options.allow_credit_loops;
     out_.verifier = std::make_shared<ib::routes::Verifier>(checks);
     out_.routing = std::move(routing);
+  }
+
+  /// The routes of before, less what links that went and came make wrong. Only while the engine
+  /// that made them is the first choice, and the result passes.
+  std::optional<ib::route::Choice> follow(const Fabric& f, const ib::fabric::CompactGraph& graph,
+                                          const ib::route::ChoiceOptions& options,
+                                          const ib::routes::VerifyOptions& checks) {
+    Following* following = request_.following;
+    if (following == nullptr || !following->rerouter ||
+        following->offer_taken != out_.offer_taken ||
+        following->vls != ib::routes::data_vls(f, graph, options.vls_max))
+      return std::nullopt;
+    ib::route::Rerouter& rerouter = *following->rerouter;
+    const auto names =
+        options.engines.empty() ? ib::route::default_engines(graph) : options.engines;
+    if (names.empty() || names.front() != rerouter.routes().engine) return std::nullopt;
+    const auto difference = rerouter.update(f, graph);
+    if (!difference) return std::nullopt;
+    if (request_.rebalance && !rerouter.rebalance(f, graph)) return std::nullopt;
+    ib::route::Choice choice;
+    choice.routes = rerouter.routes();
+    choice.verdict = verify(f, graph, choice.routes.lfts, choice.routes.lanes,
+                            ib::routes::MulticastCheck{}, checks);
+    choice.passed = choice.verdict.must_ok();
+    if (!choice.passed) return std::nullopt;
+    ib::route::Tried& row = choice.tried.emplace_back();
+    row.engine = choice.routes.engine;
+    row.named = !options.engines.empty();
+    row.passed = true;
+    row.verdict = choice.verdict;
+    row.vls_used = choice.routes.vls_used;
+    return choice;
+  }
+
+  ib::route::Choice choose(const Fabric& f, const ib::fabric::CompactGraph& graph,
+                           const ib::route::ChoiceOptions& options,
+                           const ib::routes::VerifyOptions& checks) {
+    auto choice = choose_routes(f, graph, options, checks);
+    Following* following = request_.following;
+    if (following == nullptr) return choice;
+    following->rerouter.reset();
+    const auto* engine = choice.passed ? ib::route::find_engine(choice.routes.engine) : nullptr;
+    if (engine == nullptr || engine->candidates == nullptr) return choice;
+    following->vls = ib::routes::data_vls(f, graph, options.vls_max);
+    following->offer_taken = out_.offer_taken;
+    following->rerouter.emplace(*engine, options.engine, following->vls);
+    following->rerouter->adopt(f, graph, choice.routes);
+    return choice;
   }
 
   /// Whether routes that fail a must are programmed all the same: on a cold start, or when what is

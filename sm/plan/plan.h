@@ -2,6 +2,7 @@
 // From what was observed to what should be: LIDs, port attributes, routes, multicast. Pure.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "libdiag/route/choose.h"
 #include "libdiag/route/files.h"
 #include "libdiag/route/multicast.h"
+#include "libdiag/route/reroute.h"
 #include "sm/plan/desired.h"
 
 namespace sm::plan {
@@ -32,6 +34,14 @@ struct PlanOptions {
   std::uint8_t operational_vls_max{5};
 };
 
+/// Routes that follow links which come and go, so that only entries that must change do. Kept by
+/// the caller from plan to plan; dropped when the operator's options change.
+struct Following {
+  std::optional<ib::route::Rerouter> rerouter;  // engines with candidates only
+  unsigned vls{};
+  bool offer_taken{false};
+};
+
 struct PlanRequest {
   const ib::discover::Observed* observed{};
   PlanOptions options;
@@ -42,6 +52,8 @@ struct PlanRequest {
   /// The operator's files as read anew. Taken when all they name is there, or nothing is programmed
   /// yet; else the old ones count on.
   const ib::route::ReadOptions* offered{};
+  Following* following{};  // nullptr: routes are computed anew
+  bool rebalance{false};   // change over where routes computed anew carry a tenth less at most
 };
 
 /// An error only when there is nothing to manage (the local port is down).

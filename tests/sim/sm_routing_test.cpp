@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "libdiag/fabric/generate.h"
+#include "libdiag/route/reroute.h"
 #include "tests/sim/sm_on_model.h"
 
 namespace {
@@ -366,6 +367,78 @@ TEST(Multicast, TreesThatBreakTheClaimAreNotProgrammed) {
   EXPECT_THAT(want_multicast(desired, snapshot->fabric(), {&group, 1}).alarms,
               testing::ElementsAre(HasSubstr("multicast trees are not programmed: ")));
   EXPECT_FALSE(desired.program_mfts);
+}
+
+/// The devices hold the routes, and those reach everything.
+void expect_routed(SmOnModel& run) {
+  const auto snapshot = run.sm().snapshot();
+  const auto& f = snapshot->fabric();
+  const auto& routing = *snapshot->routing;
+  const auto verdict = ib::routes::verify(f, routing.graph, routing.lfts, routing.lanes, {},
+                                          {.credit_loops_are_must = true, .loads = false});
+  EXPECT_EQ(verdict.must_failures, 0U);
+  EXPECT_EQ(verdict.unreachable, 0U);
+  for (ib::fabric::SwitchIndex s = 0; s < routing.graph.switch_count(); ++s) {
+    const auto n = *run.model().topology().find_node(routing.graph.guid(s));
+    for (std::uint16_t lid = 1; lid <= routing.graph.max_lid().value; ++lid)
+      ASSERT_EQ(run.model().lft(n, ib::Lid{lid}), routing.lfts.at(s, ib::Lid{lid}))
+          << s << " " << lid;
+  }
+}
+
+/// What a computation from nothing would have changed instead.
+ib::route::Difference fresh_difference(const sm::Routing& before, const sm::Snapshot& now) {
+  const auto& graph = now.routing->graph;
+  const auto fresh =
+      ib::route::find_engine(before.engine)->compute({&now.fabric(), &graph, {}, nullptr}).value();
+  return ib::route::difference(before.lfts, fresh.lfts);
+}
+
+TEST(Reroute, AfterALinkFailsAndComesBackOnlyWhatMustChangeIsWritten) {
+  for (const char* engine : {"ftree", "updn", "minhop"}) {
+    SCOPED_TRACE(engine);
+    ib::fabric::FatTree tree;
+    tree.radix = 12;
+    tree.levels = 3;
+    sm::core::Options options;
+    options.plan.choice.engines = {engine};
+    SmOnModel run(make(tree), {}, options);
+    ASSERT_TRUE(run.run_until_reports(1));
+    expect_routed(run);
+    const auto whole = run.sm().snapshot()->routing;
+    // An uplink of the switch that the last host hangs from.
+    const auto& f = run.model().topology();
+    ib::fabric::PortRef host;
+    for (ib::fabric::NodeIndex n = 0; n < f.nodes().size(); ++n)
+      if (!f.node(n).is_switch()) host = {n, 1};
+    const ib::fabric::NodeIndex leaf = f.port(host).peer.node;
+    ib::fabric::PortRef uplink;
+    for (unsigned p = 1; p <= f.node(leaf).num_ports; ++p)
+      if (f.port(leaf, p).peer && f.node(f.port(leaf, p).peer.node).is_switch())
+        uplink = {leaf, static_cast<std::uint8_t>(p)};
+
+    auto sent = count(run);
+    ASSERT_TRUE(run.model().link_down(run.now(), uplink).has_value());
+    run.run_for(std::chrono::seconds(5));
+    expect_routed(run);
+    const auto less = run.sm().snapshot()->routing;
+    EXPECT_EQ(less->engine, engine);
+    const auto changed = ib::route::difference(whole->lfts, less->lfts);
+    const auto fresh = fresh_difference(*whole, *run.sm().snapshot());
+    EXPECT_GT(sent->lfts, 0U);
+    EXPECT_EQ(sent->lfts, changed.blocks.size());
+    EXPECT_LT(changed.blocks.size(), fresh.blocks.size());
+    EXPECT_LT(changed.entries.size() * 4, fresh.entries.size());
+
+    sent = count(run);
+    ASSERT_TRUE(run.model().link_up(run.now(), uplink).has_value());
+    run.run_for(std::chrono::seconds(5));
+    expect_routed(run);
+    const auto again = run.sm().snapshot()->routing;
+    EXPECT_EQ(sent->lfts, ib::route::difference(less->lfts, again->lfts).blocks.size());
+    EXPECT_LT(sent->lfts, fresh.blocks.size());
+    EXPECT_THAT(run.not_active(), testing::IsEmpty());
+  }
 }
 
 }  // namespace
