@@ -107,7 +107,9 @@ Report make_report(const plan::Desired& desired, const ib::discover::Observed& o
 
   if (!desired.routed) {
     ++r.missing;
-    r.lines.emplace_back("missing: routes: no routing engine passes all checks");
+    r.lines.emplace_back(
+        "missing: routes: no routing engine asked for can be used, the log says why of each; -R "
+        "without no_fallback admits others, --allow-credit-loops those that can deadlock");
   }
 
   // What discovery complained of says more than that a node is not managed.

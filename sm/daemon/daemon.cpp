@@ -219,6 +219,7 @@ class Daemon {
       say(ib::LogLevel::Error, "store", failed);
     if (auto snapshot = manager_->snapshot(); snapshot && snapshot != published_) {
       published_ = snapshot;
+      if (snapshot->routing) say_engine(*snapshot->routing);
       server_->publish(now, std::move(snapshot));
       pass_groups(now);
     }
@@ -251,6 +252,17 @@ class Daemon {
     for (auto& g : server_->multicast())
       groups.push_back({g.mlid, std::move(g.receivers), std::move(g.senders), g.sls});
     manager_->set_groups(now, std::move(groups));
+  }
+
+  /// By whose routes the subnet works, when that is news.
+  void say_engine(const Routing& routing) {
+    const bool one_vl = routing.lanes.trivial();
+    std::string news = routing.engine.empty() ? "no routes stand"
+                                              : "routes are those of " + routing.engine +
+                                                    (one_vl ? ", on one VL" : ", on several VLs");
+    if (news == last_engine_) return;
+    last_engine_ = std::move(news);
+    say(ib::LogLevel::Info, "plan", last_engine_);
   }
 
   /// Printed when it says something new; logged always.
@@ -297,6 +309,7 @@ class Daemon {
   std::unique_ptr<core::SubnetManager> manager_;
   std::unique_ptr<sa::Server> server_;
   SnapshotPtr published_;
+  std::string last_engine_;
   std::string last_news_;
   int status_{0};
 };

@@ -144,6 +144,14 @@ class Background(unittest.TestCase):
             self.assertEqual(f.ibsm("-o").returncode, 0)
             self.assertEqual(f.sets(), before)
 
+    def test_log_says_once_whose_routes_stand(self):
+        with Sm(*TREE) as f:
+            self.assertEqual(f.ibsm("-o").returncode, 0)
+            self.assertEqual(f.ibsm("-o", "-R", "nue").returncode, 0)
+            said = re.findall(r"I plan: (routes .*)", (f.directory / "log").read_text())
+        self.assertEqual(said, ["routes are those of ftree, on one VL",
+                                "routes are those of nue, on several VLs"])
+
     def test_log_says_why_it_ended_when_its_port_went_away(self):
         with Sm(*TREE) as f:
             f.daemon()
