@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
 
 #include "libdiag/route/exits.h"
+#include "libdiag/routes/verify.h"
 
 namespace ib::route {
 namespace {
@@ -277,7 +279,46 @@ class Evener {
 void even_out(const Request& request, const Targets& targets,
               std::span<const routes::LeastHops> hops, routes::LinearTables& tables,
               const EvenOutOptions& options) {
+  if (targets.columns().empty() || request.graph->arc_count() == 0) return;  // nothing to move
   Evener(request, targets, hops, tables, options).run();
+}
+
+namespace {
+
+/// True when every link carries as much as every other, as even_out() takes it.
+bool links_are_alike(const Request& request) {
+  const auto& graph = *request.graph;
+  std::optional<std::pair<wire::LinkWidth, wire::LinkSpeed>> first;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+    for (const auto& arc : graph.arcs(s)) {
+      const auto& port = request.fabric->port(graph.node_of(s), arc.out_port);
+      const std::pair kind(port.width, port.speed);
+      if (first.value_or(kind) != kind) return false;
+      first = kind;
+    }
+  return true;
+}
+
+std::uint64_t load_max(const Request& request, const routes::LinearTables& tables) {
+  return routes::verify(*request.fabric, *request.graph, tables).load_max;
+}
+
+}  // namespace
+
+routes::LinearTables spread_evenly(const Request& request, const Targets& targets,
+                                   std::span<const routes::LeastHops> hops) {
+  constexpr std::size_t kEntriesMax = 3'000'000;
+  auto tables = spread(request, targets, hops);
+  const bool small = targets.columns().size() * request.graph->switch_count() <= kEntriesMax;
+  const bool plain = request.options.ignored.empty() &&
+                     (!request.options.link_capacity || links_are_alike(request));
+  if (!small || !plain) return tables;
+  EvenOutOptions options;
+  options.ways_max = 4'000'000;
+  auto evened = tables;
+  even_out(request, targets, hops, evened, options);
+  // Where spread() is as good as can be, as on whole trees, it stays.
+  return load_max(request, evened) < load_max(request, tables) ? evened : tables;
 }
 
 }  // namespace ib::route

@@ -13,6 +13,8 @@
 #include <queue>
 #include <unordered_map>
 
+#include "libdiag/route/even_out.h"
+
 namespace ib::route {
 namespace {
 
@@ -460,7 +462,7 @@ Routes up_down_routes(const Request& request, std::string engine, const UpDownOr
   const Targets targets(request);
   Routes result;
   result.engine = std::move(engine);
-  result.lfts = spread(request, targets, up_down_candidates(*request.graph, order, targets));
+  result.lfts = spread_evenly(request, targets, up_down_candidates(*request.graph, order, targets));
   result.promises_deadlock_freedom = true;
   result.multicast.up_order.assign(order.positions().begin(), order.positions().end());
   return result;

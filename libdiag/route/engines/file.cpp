@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "libdiag/route/engines/engines.h"
+#include "libdiag/route/even_out.h"
 #include "libdiag/route/spread.h"
 #include "libdiag/routes/names.h"
 
@@ -142,7 +143,7 @@ Result<Routes> from_matrix(const Request& request, const TableFiles& files) {
     if (out.at.empty()) out.at.emplace_back(graph.switch_count(), 0);
   }
   Routes routes;
-  routes.lfts = spread(request, targets, candidates);
+  routes.lfts = spread_evenly(request, targets, candidates);
   return routes;
 }
 

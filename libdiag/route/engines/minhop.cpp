@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/engines/engines.h"
+#include "libdiag/route/even_out.h"
 #include "libdiag/route/spread.h"
 #include "libdiag/routes/least_hops.h"
 
@@ -31,8 +32,8 @@ Result<Routes> minhop(const Request& request) {
   const Targets targets(request);
   Routes result;
   result.engine = "minhop";
-  result.lfts = spread(request, targets,
-                       candidates_of(minhop_candidates(request)->of, *request.graph, targets));
+  result.lfts = spread_evenly(
+      request, targets, candidates_of(minhop_candidates(request)->of, *request.graph, targets));
   return result;
 }
 
