@@ -110,8 +110,9 @@ Result<void> check_engine_names(std::span<const std::string> names) {
     if (find_engine(name) != nullptr) continue;
     std::string known;
     for (const EngineEntry& e : engines()) known.append(known.empty() ? "" : ", ").append(e.name);
-    return fail(ErrorKind::Usage,
-                "no routing engine is called '" + name + "'; there are: " + known);
+    std::string message = "no routing engine is called '";
+    message.append(name).append("'; there are: ").append(known);
+    return fail(ErrorKind::Usage, std::move(message));
   }
   return {};
 }

@@ -31,7 +31,7 @@ class Row {
     if (request.options.honour_previous && request.previous != nullptr &&
         s < request.previous->switch_count())
       previous_ = request.previous->row(s);
-    for (std::uint8_t i = 0; i < arcs_.size(); ++i) {
+    for (std::uint8_t i = 0; std::size_t{i} < arcs_.size(); ++i) {
       if (places.height[arcs_[i].to] <= height_) continue;
       std::uint32_t lane = places.slot[arcs_[i].to];
       while (lane < lane_to_.size() && lane_to_[lane] != kNone) lane += places.slots[height_];
@@ -50,7 +50,7 @@ class Row {
     std::uint64_t all_up = up_.empty() ? 0 : ~std::uint64_t{0};
     for (const std::uint8_t i : up_) all_up &= hops.arcs[first_ + i];
     std::array<std::uint8_t, routes::kTargetsPerBatch> count{}, only;
-    for (std::uint8_t i = 0; i < arcs_.size(); ++i)
+    for (std::uint8_t i = 0; std::size_t{i} < arcs_.size(); ++i)
       for (std::uint64_t bits = hops.arcs[first_ + i] & ~all_up; bits != 0; bits &= bits - 1) {
         const auto b = static_cast<std::size_t>(std::countr_zero(bits));
         ++count[b];
@@ -71,7 +71,7 @@ class Row {
         candidates = {&only[b], 1};
       } else if (count[b] != 0) {
         std::size_t n = 0;
-        for (std::uint8_t i = 0; i < arcs_.size(); ++i)
+        for (std::uint8_t i = 0; std::size_t{i} < arcs_.size(); ++i)
           if ((hops.arcs[first_ + i] >> b) & 1) list[n++] = i;
         candidates = {list.data(), n};
       } else {

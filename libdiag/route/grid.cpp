@@ -196,8 +196,11 @@ class GridFinder {
     std::set<std::vector<std::uint16_t>> taken;
     for (SwitchIndex s = 0; s < switches; ++s)
       if (!taken.insert({grid.at(s).begin(), grid.at(s).end()}).second) return false;
-    for (Channel c = 0; c < channels_.size(); ++c)
-      if (loose_[c] && (dimension[c] = only_difference(c, grid)) == kNone) return false;
+    for (Channel c = 0; c < channels_.size(); ++c) {
+      if (!loose_[c]) continue;
+      dimension[c] = only_difference(c, grid);
+      if (dimension[c] == kNone) return false;
+    }
     return true;
   }
 

@@ -188,7 +188,7 @@ class Calmer {
         for (const std::uint32_t from : ends_of_[s]) {
           const unsigned packets = each.packets[a * ends_.size() + shift(each, from, to)];
           too_much |= packets >= limit;
-          sum += packets * packets;
+          sum += std::uint64_t{packets} * packets;
         }
       }
       looks_ += orders_.size() * ends_of_[s].size();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <compare>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -159,11 +160,11 @@ class Spreader {
           x.begin(), x.end(), y.begin(), y.end(),
           [](const Exit& m, const Exit& n) { return m.to <=> n.to; });
     };
-    std::stable_sort(order_.begin(), order_.end(),
-                     [&](SwitchIndex a, SwitchIndex b) { return compare(a, b) < 0; });
+    const auto before = [&](SwitchIndex a, SwitchIndex b) { return std::is_lt(compare(a, b)); };
+    std::stable_sort(order_.begin(), order_.end(), before);
     group_.assign(order_.size(), 0);
     for (std::size_t i = 1; i < order_.size(); ++i)
-      group_[i] = group_[i - 1] + (compare(order_[i - 1], order_[i]) != 0 ? 1U : 0U);
+      group_[i] = group_[i - 1] + (std::is_neq(compare(order_[i - 1], order_[i])) ? 1U : 0U);
   }
 
   void index_ports() {

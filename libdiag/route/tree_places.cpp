@@ -59,7 +59,7 @@ TreePlaces::TreePlaces(const Request& request, const Ranks& ranks, const Targets
   const std::uint32_t lowest = height.empty() ? 0 : *std::max_element(height.begin(), height.end());
   for (auto& h : height) h = lowest - h;
   for (const auto& column : targets.columns())
-    siblings = std::max<std::uint32_t>(siblings, column.offset + 1U);
+    siblings_ = std::max<std::uint32_t>(siblings_, column.offset + 1U);
   find_slots(graph);
 
   slots.assign(lowest + std::size_t{1}, 1);

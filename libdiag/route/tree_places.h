@@ -27,7 +27,7 @@ struct TreePlaces {
   std::uint32_t lanes(std::uint32_t h) const { return slots[h] * cables[h]; }
   /// Further LIDs of an end port (offset > 0) go as far from the first as there is room.
   std::uint32_t lane(std::uint32_t h, std::uint64_t of, std::uint8_t offset) const {
-    const std::uint32_t step = slots[h] > siblings ? slots[h] / siblings : 1;
+    const std::uint32_t step = slots[h] > siblings_ ? slots[h] / siblings_ : 1;
     return static_cast<std::uint32_t>((of / divisor[h] + std::uint64_t{offset} * step) % lanes(h));
   }
 
@@ -35,7 +35,7 @@ struct TreePlaces {
   void find_slots(const fabric::CompactGraph& graph);
   void number_columns(const Request& request, const Targets& targets);
 
-  std::uint32_t siblings{1};  // LIDs of one end port, at most
+  std::uint32_t siblings_{1};  // LIDs of one end port, at most
 };
 
 }  // namespace ib::route

@@ -142,7 +142,7 @@ bool add_changes_of_ground(const Terrain& terrain, const LinearTables& tables,
 
 }  // namespace
 
-Verifier::Verifier(VerifyOptions options) : options_(std::move(options)) {}
+Verifier::Verifier(VerifyOptions options) : options_(options) {}
 Verifier::~Verifier() = default;
 Verifier::Verifier(Verifier&&) noexcept = default;
 Verifier& Verifier::operator=(Verifier&&) noexcept = default;

@@ -53,7 +53,7 @@ std::vector<std::uint32_t> groups_of(const fabric::CompactGraph& graph) {
     if (4 * links < 3 * members.size() * (members.size() - 1)) return {};
     ++count;
   }
-  if (count < 3 || count * 2 > switches) return {};
+  if (count < 3 || std::size_t{count} * 2 > switches) return {};
   return group;
 }
 

@@ -358,6 +358,7 @@ class Engine2Qos {
       for (SwitchIndex s = 0; s < graph_.switch_count(); ++s) {
         if (s == target.leaf) continue;
         std::vector<std::uint8_t> dealt;
+        dealt.reserve(lids.size());
         for (const Lid lid : lids) dealt.push_back(tables.at(s, lid));
         for (std::size_t i = 0; i < listed.size(); ++i) tables.set(s, listed[i].second, dealt[i]);
       }
