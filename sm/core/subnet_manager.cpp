@@ -540,8 +540,9 @@ void SubnetManager::sweep_now(Instant now, Reason reason) {
 void SubnetManager::set_routing_files(ib::Result<ib::route::ReadOptions> files) {
   impl_->files_trouble = files ? std::string() : std::move(files.error().message);
   impl_->offered.reset();
-  impl_->following.rerouter.reset();
-  if (files) impl_->offered = *std::move(files);
+  if (!files) return;
+  impl_->offered = *std::move(files);
+  impl_->following.offer_is_new = true;
 }
 void SubnetManager::set_groups(Instant now, std::vector<plan::MlidGroup> groups) {
   if (impl_->groups == groups) return;

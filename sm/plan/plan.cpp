@@ -290,6 +290,7 @@ class Planner {
     Following* following = request_.following;
     if (following == nullptr || !following->rerouter ||
         following->offer_taken != out_.offer_taken ||
+        (following->offer_is_new && out_.offer_taken) ||
         following->vls != ib::routes::data_vls(f, graph, options.vls_max))
       return std::nullopt;
     ib::route::Rerouter& rerouter = *following->rerouter;
@@ -321,6 +322,7 @@ class Planner {
     Following* following = request_.following;
     if (following == nullptr) return choice;
     following->rerouter.reset();
+    following->offer_is_new = false;
     const auto* engine = choice.passed ? ib::route::find_engine(choice.routes.engine) : nullptr;
     if (engine == nullptr || engine->candidates == nullptr) return choice;
     following->vls = ib::routes::data_vls(f, graph, options.vls_max);

@@ -40,6 +40,7 @@ struct Following {
   std::optional<ib::route::Rerouter> rerouter;  // engines with candidates only
   unsigned vls{};
   bool offer_taken{false};
+  bool offer_is_new{false};  // nothing was computed with it yet
 };
 
 struct PlanRequest {
