@@ -10,6 +10,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/discover/sweep.h"
+#include "libdiag/route/transition.h"
 
 namespace sm::apply {
 namespace {
@@ -26,6 +27,7 @@ using plan::Desired;
 using plan::PortWant;
 
 constexpr std::size_t kLftBlock = 64, kMftBlock = 32, kMftPorts = 16;
+constexpr std::uint8_t kStepTables = 2;  // of next_settle: LFT blocks
 
 enum class Kind : std::uint8_t {
   SetPort = 1,
@@ -115,6 +117,12 @@ struct Apply::Impl {
   std::set<PortRef> read_again;          // ports to be read before their node's next step
   std::vector<bool> acknowledged;        // by port index: a Set of its wanted fields was answered
 
+  // LFT blocks that must not be written all at once: by switch and block what each round writes.
+  using Ports = std::array<std::uint8_t, kLftBlock>;
+  std::map<std::pair<SwitchIndex, std::uint32_t>, std::map<std::uint32_t, Ports>> staged;
+  std::uint32_t round{0}, rounds{1};
+  bool tables_failed{false};  // some LFT Set was not acknowledged: rounds behind it do not begin
+
   Impl(std::shared_ptr<const Desired> d, Observed& o, Known& k, ApplyOptions opt)
       : desired(std::move(d)), seen(o), known(k), options(std::move(opt)) {
     cursors.resize(seen.nodes.size());
@@ -195,6 +203,51 @@ struct Apply::Impl {
                   std::min(kLftBlock, row.size() - first), out.begin());
     return out;
   }
+  /// What is to be written in this round at the latest; nothing: the block waits for a later one.
+  std::optional<Ports> due_lft(SwitchIndex s, std::uint32_t block) const {
+    const auto at = staged.find({s, block});
+    if (at == staged.end()) return wanted_lft(s, block);
+    const auto later = at->second.upper_bound(round);
+    if (later == at->second.begin()) return std::nullopt;
+    return std::prev(later)->second;
+  }
+
+  /// From the tables that stand to the wanted ones without a loop at any moment. Blocks that nobody
+  /// knows, on switches that are new or were rebooted, have nothing to keep and go out at once.
+  void stage_tables() {
+    staged.clear();
+    round = 0;
+    rounds = 1;
+    const Desired& d = *desired;
+    // Only where the wanted tables have no loops themselves is there an order.
+    if (!d.program_lfts || d.verdict.loops > 0) return;
+    const auto& graph = d.routing->graph;
+    const std::size_t lids = d.routing->lfts.lid_count();
+    const auto& wanted = d.routing->lfts;
+    std::optional<ib::routes::LinearTables> before;  // once something differs
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+      const SwitchTables* t = tables_of[graph.node_of(s)];
+      if (t == nullptr) continue;
+      const auto row = wanted.row(s);
+      for (std::size_t block = 0; block < lft_blocks(); ++block) {
+        if (!t->lft_known[block]) continue;
+        const auto first = static_cast<std::ptrdiff_t>(block * kLftBlock);
+        const auto size = std::min(kLftBlock, lids - block * kLftBlock);
+        const auto held = std::span(t->lft).subspan(block * kLftBlock, size);
+        if (std::equal(held.begin(), held.end(), row.begin() + first)) continue;
+        if (!before) before = wanted;
+        std::copy(held.begin(), held.end(), before->row(s).begin() + first);
+      }
+    }
+    if (!before) return;
+    const auto transition = ib::route::plan_transition(graph, *before, wanted);
+    if (transition.rounds.size() < 2) return;
+    rounds = static_cast<std::uint32_t>(transition.rounds.size());
+    for (std::uint32_t r = 0; r < rounds; ++r)
+      for (const auto& write : transition.rounds[r])
+        staged[{write.at, write.block}][r] = write.ports;
+  }
+
   std::array<std::uint16_t, kMftBlock> wanted_mft(SwitchIndex s, std::uint16_t block,
                                                   unsigned position) const {
     std::array<std::uint16_t, kMftBlock> out{};
@@ -216,8 +269,12 @@ struct Apply::Impl {
     phase = next;
     if (phase == Phase::Lanes && !lanes_needed()) phase = Phase::Settle;
     if (phase == Phase::Done) return;
+    if (phase == Phase::Settle) stage_tables();
+    begin_step(0);
+  }
+  void begin_step(std::uint8_t step) {
     for (NodeIndex n = 0; n < cursors.size(); ++n) {
-      cursors[n].step = 0;
+      cursors[n].step = step;
       cursors[n].at = 0;
       if (desired->node_managed[n] && !cursors[n].failed) enqueue(n);
     }
@@ -234,8 +291,14 @@ struct Apply::Impl {
   }
   /// Phases without work pass at once.
   void move_on() {
-    while (phase != Phase::Done && in_flight == 0 && ready.empty())
-      begin(static_cast<Phase>(static_cast<int>(phase) + 1));
+    while (phase != Phase::Done && in_flight == 0 && ready.empty()) {
+      if (phase == Phase::Settle && round + 1 < rounds && !tables_failed) {
+        ++round;
+        begin_step(kStepTables);
+      } else {
+        begin(static_cast<Phase>(static_cast<int>(phase) + 1));
+      }
+    }
   }
 
   std::vector<ib::mad::Request> take_requests() {
@@ -379,12 +442,12 @@ struct Apply::Impl {
       }
     }
     SwitchTables& t = tables(n);
-    if (c.step == 2) {
+    if (c.step == kStepTables) {
       if (desired->program_lfts) {
         for (; c.at < lft_blocks(); ++c.at) {
-          const auto wanted = wanted_lft(s, c.at);
+          const auto due = due_lft(s, c.at);
           const auto held = t.lft.begin() + static_cast<std::ptrdiff_t>(c.at * kLftBlock);
-          if (!t.lft_known[c.at] || !std::equal(wanted.begin(), wanted.end(), held))
+          if (due && (!t.lft_known[c.at] || !std::equal(due->begin(), due->end(), held)))
             return Work{Kind::SetLft, c.at++};
         }
       }
@@ -406,6 +469,7 @@ struct Apply::Impl {
     }
     if (c.step == 4) {
       // The top goes up only when everything below it is written.
+      if (round + 1 < rounds) return std::nullopt;
       if (c.in_flight > 0) {
         wait = true;
         return std::nullopt;
@@ -543,7 +607,7 @@ struct Apply::Impl {
         break;
       }
       case Kind::SetLft: {
-        const auto block = wanted_lft(s, work.arg);
+        const auto block = *due_lft(s, work.arg);
         std::transform(block.begin(), block.end(), mad.data(),
                        [](std::uint8_t v) { return std::byte{v}; });
         break;
@@ -611,7 +675,10 @@ struct Apply::Impl {
   void forget(const Key& key) {
     if (key.kind == Kind::SetLanes) note_lane_set(key, nullptr);
     if (key.kind == Kind::GetLanes) on_probe(key.node, static_cast<std::uint8_t>(key.arg), nullptr);
-    if (key.kind == Kind::SetLft) tables(key.node).lft_known[key.arg] = false;
+    if (key.kind == Kind::SetLft) {
+      tables(key.node).lft_known[key.arg] = false;
+      tables_failed = true;
+    }
     if (key.kind == Kind::SetMft)
       tables(key.node).mft.erase(
           {static_cast<std::uint16_t>(key.arg >> 4), static_cast<std::uint8_t>(key.arg & 0xF)});

@@ -5,7 +5,8 @@
 //
 //   Read      tables of switches that may hold good ones already (their content is not known yet)
 //   Lanes     SL to VL mapping and VL arbitration, where the routes need more than one VL
-//   Settle    LIDs and other fields of ports, SwitchInfo, LFT and MFT blocks, all pipelined
+//   Settle    LIDs and other fields of ports, SwitchInfo, LFT and MFT blocks, all pipelined; LFT
+//             blocks that could make a loop with old ones still in place wait for those
 //   Arm       INIT -> ARMED, with the port's other fields
 //   Activate  ARMED -> ACTIVE, where both ends are armed
 //

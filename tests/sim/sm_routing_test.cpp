@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/reroute.h"
 #include "tests/sim/sm_on_model.h"
@@ -426,7 +428,9 @@ TEST(Reroute, AfterALinkFailsAndComesBackOnlyWhatMustChangeIsWritten) {
     const auto changed = ib::route::difference(whole->lfts, less->lfts);
     const auto fresh = fresh_difference(*whole, *run.sm().snapshot());
     EXPECT_GT(sent->lfts, 0U);
-    EXPECT_EQ(sent->lfts, changed.blocks.size());
+    // Some blocks are written twice, so that nothing loops on the way.
+    EXPECT_GE(sent->lfts, changed.blocks.size());
+    EXPECT_LE(sent->lfts * 10, changed.blocks.size() * 11);
     EXPECT_LT(changed.blocks.size(), fresh.blocks.size());
     EXPECT_LT(changed.entries.size() * 4, fresh.entries.size());
 
@@ -435,10 +439,68 @@ TEST(Reroute, AfterALinkFailsAndComesBackOnlyWhatMustChangeIsWritten) {
     run.run_for(std::chrono::seconds(5));
     expect_routed(run);
     const auto again = run.sm().snapshot()->routing;
-    EXPECT_EQ(sent->lfts, ib::route::difference(less->lfts, again->lfts).blocks.size());
+    EXPECT_LE(sent->lfts * 10, ib::route::difference(less->lfts, again->lfts).blocks.size() * 11);
     EXPECT_LT(sent->lfts, fresh.blocks.size());
     EXPECT_THAT(run.not_active(), testing::IsEmpty());
   }
+}
+
+/// LIDs that go round in circles in the devices' tables as they are at this moment.
+std::size_t looping_lids(const ib::sim::Model& model, std::uint16_t lids) {
+  const auto& f = model.topology();
+  std::size_t loops = 0;
+  for (std::uint16_t lid = 1; lid <= lids; ++lid) {
+    for (ib::fabric::NodeIndex n = 0; n < f.nodes().size(); ++n) {
+      ib::fabric::NodeIndex at = n;
+      std::size_t hops = 0;
+      while (hops <= f.nodes().size() && f.node(at).is_switch()) {
+        const std::uint8_t port = model.lft(at, ib::Lid{lid});
+        if (port == 0 || port > f.node(at).num_ports || !f.port(at, port).peer) break;
+        at = f.port(at, port).peer.node;
+        ++hops;
+      }
+      if (hops > f.nodes().size()) {
+        ++loops;
+        break;
+      }
+    }
+  }
+  return loops;
+}
+
+TEST(Transition, NoLidEverLoopsWhateverSetsAreLostOnTheWay) {
+  // From one order of updn to others on a ring: LIDs change the direction they are reached in.
+  std::size_t sets = 0;
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE(seed);
+    sm::core::Options options;
+    options.plan.choice.engines = {"updn"};
+    SmOnModel run(ring(10), {}, options);
+    ASSERT_TRUE(run.run_until_reports(1));
+    std::vector<std::string> switches;
+    for (const auto& node : run.model().topology().nodes())
+      if (node.is_switch()) switches.push_back(to_string(node.guid));
+    std::mt19937_64 random(seed);
+    const auto lids = run.sm().snapshot()->routing->graph.max_lid().value;
+    std::size_t loops = 0;
+    run.watch([&](const ib::mad::Packet& packet) {
+      if (packet.mad.method() != ib::wire::Method::Set ||
+          packet.mad.attribute_id() != ib::wire::attr::kLinearForwarding)
+        return true;
+      ++sets;
+      loops += looping_lids(run.model(), lids);
+      return random() % 4 != 0;
+    });
+    for (int change = 0; change < 3; ++change) {
+      run.sm().set_routing_files(roots(switches[random() % switches.size()] + "\n"));
+      sweep(run);
+      run.run_for(std::chrono::seconds(30));
+      EXPECT_EQ(looping_lids(run.model(), lids), 0U);
+      expect_routed(run);
+    }
+    EXPECT_EQ(loops, 0U);
+  }
+  EXPECT_GT(sets, 100U);
 }
 
 }  // namespace
