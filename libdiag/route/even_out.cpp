@@ -307,12 +307,11 @@ std::uint64_t load_max(const Request& request, const routes::LinearTables& table
 
 routes::LinearTables spread_evenly(const Request& request, const Targets& targets,
                                    std::span<const routes::LeastHops> hops) {
-  constexpr std::size_t kEntriesMax = 3'000'000;
+  constexpr std::size_t kEntriesMax = 1'000'000;
   auto tables = spread(request, targets, hops);
-  const bool small = targets.columns().size() * request.graph->switch_count() <= kEntriesMax;
-  const bool plain = request.options.ignored.empty() &&
-                     (!request.options.link_capacity || links_are_alike(request));
-  if (!small || !plain) return tables;
+  if (targets.columns().size() * request.graph->switch_count() > kEntriesMax) return tables;
+  if (!request.options.ignored.empty()) return tables;
+  if (request.options.link_capacity && !links_are_alike(request)) return tables;
   EvenOutOptions options;
   options.ways_max = 4'000'000;
   auto evened = tables;

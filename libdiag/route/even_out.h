@@ -29,7 +29,7 @@ void even_out(const Request& request, const Targets& targets,
               std::span<const routes::LeastHops> hops, routes::LinearTables& tables,
               const EvenOutOptions& options = {});
 
-/// spread(), and even_out() after it where that lowers the maximum and costs little: up to three
+/// spread(), and even_out() after it where that lowers the maximum and costs little: up to a
 /// million entries, links all alike, no load ignored. Elsewhere spread's own balance is what there
 /// is.
 routes::LinearTables spread_evenly(const Request& request, const Targets& targets,
