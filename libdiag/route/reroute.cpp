@@ -2,8 +2,8 @@
 #include "libdiag/route/reroute.h"
 
 #include <algorithm>
-#include <map>
 
+#include "libdiag/route/choose.h"
 #include "libdiag/route/reroute_state.h"
 
 namespace ib::route {
@@ -14,21 +14,6 @@ using fabric::SwitchIndex;
 /// How much more than after a fresh computation the most loaded link may carry.
 constexpr double kDriftMax = 1.05;
 constexpr double kRebalanceAbove = 1.1;
-
-/// The rows of `tables` for the switches of another graph, by GUID.
-routes::LinearTables carry_over(const routes::LinearTables& tables,
-                                const fabric::CompactGraph& from, const fabric::CompactGraph& to) {
-  std::map<Guid, SwitchIndex> by_guid;
-  for (SwitchIndex s = 0; s < from.switch_count(); ++s) by_guid.emplace(from.guid(s), s);
-  routes::LinearTables carried(to.switch_count(), to.max_lid());
-  for (SwitchIndex s = 0; s < to.switch_count(); ++s) {
-    const auto old = by_guid.find(to.guid(s));
-    if (old == by_guid.end()) continue;
-    const auto row = tables.row(old->second);
-    std::copy_n(row.begin(), std::min(row.size(), carried.lid_count()), carried.row(s).begin());
-  }
-  return carried;
-}
 
 }  // namespace
 
@@ -68,7 +53,7 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
   Difference result;
   if (state_->follow(now, result)) return result;
 
-  const routes::LinearTables before = carry_over(state_->routes.lfts, state_->graph, now);
+  const routes::LinearTables before = carried_over(state_->routes.lfts, state_->graph, now);
   Request request{&fabric, &now, options_, &before, vls_};
   request.options.honour_previous = true;
   auto kept = engine_->compute(request);
