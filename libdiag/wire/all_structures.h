@@ -24,6 +24,9 @@ using AllStructures =
              SwitchInfo, PortInfo, PKeyTable, SlToVlTable, VlArbitrationTable,
              LinearForwardingTable, MulticastForwardingTable, GuidInfo, SmInfo, Notice,
              MlnxExtendedPortInfo, ClassPortInfo, PortCounters, PortCountersExtended, SourceRoute,
-             Ping, NodeRecord, PortInfoRecord, PathRecord, McMemberRecord>;
+             Ping, InformInfo, NodeRecord, PortInfoRecord, SlToVlRecord, SwitchInfoRecord,
+             LinearFdtRecord, MulticastFdtRecord, SmInfoRecord, VlArbitrationRecord,
+             PKeyTableRecord, InformInfoRecord, LinkRecord, ServiceRecord, GuidInfoRecord,
+             PathRecord, McMemberRecord, TraceRecord, MultiPathRecord>;
 
 }  // namespace ib::wire

@@ -17,6 +17,25 @@ template <class F>
 inline constexpr bool kHasOwnComponents =
     F::kSaBit < 0 && F::kShow == Show::Nested && Described<typename F::member_type>;
 
+/// The elements of an array are components of their own, with consecutive bits from the field's;
+/// text and raw bytes are one component.
+template <class F>
+inline constexpr bool kHasElementComponents =
+    IsArray<typename F::member_type>::value && F::kShow != Show::Text && F::kShow != Show::Raw &&
+    F::kShow != Show::Secret;
+
+/// The component bits of a field that has any.
+template <class F>
+constexpr std::uint64_t field_components() {
+  if constexpr (F::kSaBit < 0) {
+    return 0;
+  } else if constexpr (kHasElementComponents<F>) {
+    return ((std::uint64_t{1} << IsArray<typename F::member_type>::kCount) - 1) << F::kSaBit;
+  } else {
+    return std::uint64_t{1} << F::kSaBit;
+  }
+}
+
 }  // namespace detail
 
 /// True when every component of `record` that `mask` names equals that of `query`. Bits of reserved
@@ -28,6 +47,12 @@ bool matches(const T& record, const T& query, std::uint64_t mask) {
     using F = decltype(field);
     if constexpr (detail::kHasOwnComponents<F>) {
       same = same && matches(record.*(F::kMember), query.*(F::kMember), mask);
+    } else if constexpr (F::kSaBit >= 0 && detail::kHasElementComponents<F>) {
+      const auto& have = record.*(F::kMember);
+      const auto& want = query.*(F::kMember);
+      for (std::size_t i = 0; i < have.size(); ++i)
+        if ((mask >> (static_cast<unsigned>(F::kSaBit) + i) & 1) != 0)
+          same = same && have[i] == want[i];
     } else if constexpr (F::kSaBit >= 0) {
       if ((mask >> F::kSaBit & 1) != 0) same = same && record.*(F::kMember) == query.*(F::kMember);
     }
@@ -43,22 +68,23 @@ constexpr std::uint64_t all_components() {
     using F = decltype(field);
     if constexpr (detail::kHasOwnComponents<F>) {
       mask |= all_components<typename F::member_type>();
-    } else if constexpr (F::kSaBit >= 0) {
-      mask |= std::uint64_t{1} << F::kSaBit;
+    } else {
+      mask |= detail::field_components<F>();
     }
   });
   return mask;
 }
 
-/// The component bit of a field: component<&PathRecord::dgid>(), component<&NodeInfo::node_guid>()
-/// in a NodeRecord. The members of nested structures carry the bits of the record that nests them.
+/// The component bit of a field (of an array: all of its elements'):
+/// component<&PathRecord::dgid>(), component<&NodeInfo::node_guid>() in a NodeRecord. The members
+/// of nested structures carry the bits of the record that nests them.
 template <auto Member>
 constexpr std::uint64_t component() {
   std::uint64_t mask = 0;
   LayoutOf<typename MemberTraits<decltype(Member)>::structure>::for_each([&](auto field) {
     using F = decltype(field);
     if constexpr (std::is_same_v<std::remove_cv_t<decltype(F::kMember)>, decltype(Member)>) {
-      if constexpr (F::kMember == Member && F::kSaBit >= 0) mask = std::uint64_t{1} << F::kSaBit;
+      if constexpr (F::kMember == Member) mask = detail::field_components<F>();
     }
   });
   return mask;

@@ -58,6 +58,36 @@ struct LayoutOf<ClassPortInfo>
              Field<&ClassPortInfo::trap_qp, at(65), 24, "TrapQP", Show::Hex>,
              Field<&ClassPortInfo::trap_q_key, at(68), 32, "TrapQ_Key", Show::Hex>> {};
 
+/// A subscription to notices (IBA 13.4.8.3). A GID of zero means that the LID range counts; a begin
+/// of 0xFFFF means every LID. The last number is the component-mask bit in InformInfoRecord (IBA
+/// 15.2.5.12).
+struct InformInfo {
+  Gid gid{};
+  Lid lid_range_begin{};
+  Lid lid_range_end{};
+  std::uint8_t is_generic{};
+  std::uint8_t subscribe{};     // 1 subscribe, 0 unsubscribe
+  std::uint16_t type{};         // as Notice has it; 0xFFFF: all
+  std::uint16_t trap_number{};  // or device id; 0xFFFF: all
+  std::uint32_t qpn{};          // 24 bits
+  std::uint8_t resp_time_value{};
+  std::uint32_t producer_type{};  // 24 bits; or the vendor; 0xFFFFFF: all
+  friend bool operator==(const InformInfo&, const InformInfo&) = default;
+};
+template <>
+struct LayoutOf<InformInfo>
+    : Layout<"InformInfo", "IBA 13.4.8.3", 36,
+             Field<&InformInfo::gid, at(0), 128, "GID", Show::Gid, 3>,
+             Field<&InformInfo::lid_range_begin, at(16), 16, "LIDRangeBegin", Show::Hex, 4>,
+             Field<&InformInfo::lid_range_end, at(18), 16, "LIDRangeEnd", Show::Hex, 5>,
+             Field<&InformInfo::is_generic, at(22), 8, "IsGeneric", Show::Decimal, 7>,
+             Field<&InformInfo::subscribe, at(23), 8, "Subscribe", Show::Decimal, 8>,
+             Field<&InformInfo::type, at(24), 16, "Type", Show::Hex, 9>,
+             Field<&InformInfo::trap_number, at(26), 16, "TrapNumber", Show::Decimal, 10>,
+             Field<&InformInfo::qpn, at(28), 24, "QPN", Show::Hex, 11>,
+             Field<&InformInfo::resp_time_value, at(31, 3), 5, "RespTimeValue", Show::Decimal, 13>,
+             Field<&InformInfo::producer_type, at(33), 24, "ProducerType", Show::Hex, 15>> {};
+
 /// PMA PortCounters. A Set clears the counters whose CounterSelect bit is 1. Data counters count
 /// 4-byte words; all saturate.
 struct PortCounters {

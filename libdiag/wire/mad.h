@@ -63,8 +63,15 @@ inline constexpr std::uint16_t kNodeDescription = 0x0010, kNodeInfo = 0x0011, kS
                                kLinearForwarding = 0x0019, kMulticastForwarding = 0x001B,
                                kSmInfo = 0x0020, kMlnxExtendedPortInfo = 0xFF90;
 // Subnet administration (IBA 15.2.5)
-inline constexpr std::uint16_t kNodeRecord = 0x0011, kPortInfoRecord = 0x0012, kPathRecord = 0x0035,
-                               kMcMemberRecord = 0x0038;
+inline constexpr std::uint16_t kNodeRecord = 0x0011, kPortInfoRecord = 0x0012,
+                               kSlToVlRecord = 0x0013, kSwitchInfoRecord = 0x0014,
+                               kLinearFdtRecord = 0x0015, kMulticastFdtRecord = 0x0017,
+                               kSmInfoRecord = 0x0018, kLinkRecord = 0x0020,
+                               kGuidInfoRecord = 0x0030, kServiceRecord = 0x0031,
+                               kPKeyTableRecord = 0x0033, kPathRecord = 0x0035,
+                               kVlArbitrationRecord = 0x0036, kMcMemberRecord = 0x0038,
+                               kTraceRecord = 0x0039, kMultiPathRecord = 0x003A,
+                               kInformInfoRecord = 0x00F3;
 // Performance management (IBA 16.1.3)
 inline constexpr std::uint16_t kPortCounters = 0x0012, kPortCountersExtended = 0x001D;
 // ibtracer (class 0x30) and ibping (class 0x32)

@@ -321,17 +321,19 @@ struct LayoutOf<MulticastForwardingTable>
     : Layout<"MulticastForwardingTable", "IBA 14.2.5.12", 64,
              Field<&MulticastForwardingTable::port_mask, at(0), 16, "PortMask", Show::Hex>> {};
 
-/// AttributeModifier: block of 8 GUIDs.
+/// AttributeModifier: block of 8 GUIDs. The last number is the first of the eight component-mask
+/// bits in GUIDInfoRecord (IBA 15.2.5.18).
 struct GuidInfo {
   std::array<Guid, 8> guid{};
   friend bool operator==(const GuidInfo&, const GuidInfo&) = default;
 };
 template <>
 struct LayoutOf<GuidInfo> : Layout<"GUIDInfo", "IBA 14.2.5.5", 64,
-                                   Field<&GuidInfo::guid, at(0), 64, "GUID", Show::Guid>> {};
+                                   Field<&GuidInfo::guid, at(0), 64, "GUID", Show::Guid, 4>> {};
 
 enum class SmState : std::uint8_t { NotActive = 0, Discovering = 1, Standby = 2, Master = 3 };
 
+/// The last number is the component-mask bit in SMInfoRecord (IBA 15.2.5.8).
 struct SmInfo {
   Guid guid{};
   std::uint64_t sm_key{};
@@ -342,11 +344,11 @@ struct SmInfo {
 };
 template <>
 struct LayoutOf<SmInfo>
-    : Layout<"SMInfo", "IBA 14.2.5.13", 21, Field<&SmInfo::guid, at(0), 64, "GUID", Show::Guid>,
-             Field<&SmInfo::sm_key, at(8), 64, "SM_Key", Show::Secret>,
-             Field<&SmInfo::act_count, at(16), 32, "ActCount">,
-             Field<&SmInfo::priority, at(20), 4, "Priority">,
-             Field<&SmInfo::sm_state, at(20, 4), 4, "SMState", Show::Named>> {};
+    : Layout<"SMInfo", "IBA 14.2.5.13", 21, Field<&SmInfo::guid, at(0), 64, "GUID", Show::Guid, 2>,
+             Field<&SmInfo::sm_key, at(8), 64, "SM_Key", Show::Secret, 3>,
+             Field<&SmInfo::act_count, at(16), 32, "ActCount", Show::Decimal, 4>,
+             Field<&SmInfo::priority, at(20), 4, "Priority", Show::Decimal, 5>,
+             Field<&SmInfo::sm_state, at(20, 4), 4, "SMState", Show::Named, 6>> {};
 
 /// A trap's or report's Notice, generic form; `details` is read by trap number
 /// (IBA 13.4.8.2, 14.2.5.1).
