@@ -18,7 +18,7 @@ inline constexpr bool kHasOwnComponents =
     F::kSaBit < 0 && F::kShow == Show::Nested && Described<typename F::member_type>;
 
 /// The elements of an array are components of their own, with consecutive bits from the field's;
-/// text and raw bytes are one component.
+/// text, raw bytes and keys are one component.
 template <class F>
 inline constexpr bool kHasElementComponents =
     IsArray<typename F::member_type>::value && F::kShow != Show::Text && F::kShow != Show::Raw &&

@@ -38,8 +38,7 @@ Json object_of(const StructureInfo& structure, std::span<const std::byte> bytes,
                const FormatOptions& options) {
   Json object = Json::object();
   for (const FieldInfo& field : structure.fields) {
-    const bool one_text = field.show == Show::Text || field.show == Show::Raw;
-    if (one_text || field.count == 1) {
+    if (is_one_value(field) || field.count == 1) {
       object[std::string(field.name)] = element_of(field, bytes, 0, options);
       continue;
     }

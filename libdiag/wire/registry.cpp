@@ -44,15 +44,11 @@ std::string flags_text(const FieldInfo& field, std::uint64_t raw) {
   return text.empty() ? "0" : text;
 }
 
-bool is_one_text(const FieldInfo& field) {
-  return field.show == Show::Text || field.show == Show::Raw;
-}
-
 void append_values(const StructureInfo& structure, std::span<const std::byte> bytes,
                    const FormatOptions& options, const std::string& prefix,
                    std::vector<FieldValue>& out) {
   for (const FieldInfo& field : structure.fields) {
-    const std::size_t count = is_one_text(field) ? 1 : field.count;
+    const std::size_t count = is_one_value(field) ? 1 : field.count;
     for (std::size_t i = 0; i < count; ++i) {
       std::string name = prefix + std::string(field.name);
       if (count > 1) name += "[" + std::to_string(i) + "]";
@@ -62,7 +58,7 @@ void append_values(const StructureInfo& structure, std::span<const std::byte> by
                       out);
         continue;
       }
-      const bool integer = field.width <= 64 && !is_one_text(field);
+      const bool integer = field.width <= 64 && (field.count == 1 || !is_one_value(field));
       const bool hidden = field.show == Show::Secret && !options.secrets;
       out.push_back({&field, std::move(name), format_value(field, bytes, i, options),
                      integer && !hidden ? raw_value(field, bytes, i) : 0});
@@ -162,6 +158,10 @@ std::uint64_t raw_value(const FieldInfo& field, std::span<const std::byte> bytes
   return v;
 }
 
+bool is_one_value(const FieldInfo& field) {
+  return field.show == Show::Text || field.show == Show::Raw || field.show == Show::Secret;
+}
+
 std::string format_value(const FieldInfo& field, std::span<const std::byte> bytes,
                          std::size_t index, const FormatOptions& options) {
   if (field.show == Show::Text) {
@@ -170,6 +170,8 @@ std::string format_value(const FieldInfo& field, std::span<const std::byte> byte
   }
   if (field.show == Show::Raw) return hex_bytes(slice(bytes, field.bit / 8, field.count));
   if (field.show == Show::Secret && !options.secrets) return "<not displayed>";
+  if (field.show == Show::Secret && field.count > 1)
+    return "0x" + hex_bytes(slice(bytes, field.bit / 8, field.count));
   if (field.show == Show::Gid) {
     const auto raw = slice(bytes, (field.bit + index * field.stride) / 8, 16);
     Gid gid;

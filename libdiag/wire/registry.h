@@ -113,8 +113,9 @@ struct FormatOptions {
 /// The bits of element `index` of an integer field of at most 64 bits.
 std::uint64_t raw_value(const FieldInfo& field, std::span<const std::byte> bytes,
                         std::size_t index = 0);
-/// One element as text: "Active", "0x0002c903...", "fe80::1"; printable whatever was on the wire. A
-/// field of characters or raw bytes is one text whatever its count.
+/// Characters, raw bytes and keys are one value whatever their count.
+bool is_one_value(const FieldInfo& field);
+/// One element as text: "Active", "0x0002c903...", "fe80::1"; printable whatever was on the wire.
 std::string format_value(const FieldInfo& field, std::span<const std::byte> bytes,
                          std::size_t index = 0, const FormatOptions& options = {});
 

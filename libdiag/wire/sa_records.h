@@ -370,7 +370,7 @@ struct TraceRecord {
 };
 template <>
 struct LayoutOf<TraceRecord>
-    : Layout<"TraceRecord", "IBA 15.2.5.19", 48,
+    : Layout<"TraceRecord", "IBA 15.2.5.19", 46,
              Field<&TraceRecord::gid_prefix, at(0), 64, "GIDPrefix", Show::Hex, 0>,
              Field<&TraceRecord::id_generation, at(8), 16, "IDGeneration", Show::Decimal, 1>,
              Field<&TraceRecord::node_type, at(11), 8, "NodeType", Show::Named, 3>,

@@ -94,29 +94,35 @@ struct SwitchInfo {
 
   friend bool operator==(const SwitchInfo&, const SwitchInfo&) = default;
 };
+// The last number is the component-mask bit in SwitchInfoRecord (IBA 15.2.5.5).
 template <>
 struct LayoutOf<SwitchInfo>
     : Layout<
           "SwitchInfo", "IBA 14.2.5.4", 20,
-          Field<&SwitchInfo::linear_fdb_cap, at(0), 16, "LinearFDBCap">,
-          Field<&SwitchInfo::random_fdb_cap, at(2), 16, "RandomFDBCap">,
-          Field<&SwitchInfo::multicast_fdb_cap, at(4), 16, "MulticastFDBCap">,
-          Field<&SwitchInfo::linear_fdb_top, at(6), 16, "LinearFDBTop">,
-          Field<&SwitchInfo::default_port, at(8), 8, "DefaultPort">,
+          Field<&SwitchInfo::linear_fdb_cap, at(0), 16, "LinearFDBCap", Show::Decimal, 2>,
+          Field<&SwitchInfo::random_fdb_cap, at(2), 16, "RandomFDBCap", Show::Decimal, 3>,
+          Field<&SwitchInfo::multicast_fdb_cap, at(4), 16, "MulticastFDBCap", Show::Decimal, 4>,
+          Field<&SwitchInfo::linear_fdb_top, at(6), 16, "LinearFDBTop", Show::Decimal, 5>,
+          Field<&SwitchInfo::default_port, at(8), 8, "DefaultPort", Show::Decimal, 6>,
           Field<&SwitchInfo::default_multicast_primary_port, at(9), 8,
-                "DefaultMulticastPrimaryPort">,
+                "DefaultMulticastPrimaryPort", Show::Decimal, 7>,
           Field<&SwitchInfo::default_multicast_not_primary_port, at(10), 8,
-                "DefaultMulticastNotPrimaryPort">,
-          Field<&SwitchInfo::life_time_value, at(11), 5, "LifeTimeValue">,
-          Field<&SwitchInfo::port_state_change, at(11, 5), 1, "PortStateChange">,
+                "DefaultMulticastNotPrimaryPort", Show::Decimal, 8>,
+          Field<&SwitchInfo::life_time_value, at(11), 5, "LifeTimeValue", Show::Decimal, 9>,
+          Field<&SwitchInfo::port_state_change, at(11, 5), 1, "PortStateChange", Show::Decimal, 10>,
           Field<&SwitchInfo::optimized_sl_to_vl, at(11, 6), 2, "OptimizedSLtoVLMappingProgramming">,
-          Field<&SwitchInfo::lids_per_port, at(12), 16, "LIDsPerPort">,
-          Field<&SwitchInfo::partition_enforcement_cap, at(14), 16, "PartitionEnforcementCap">,
-          Field<&SwitchInfo::inbound_enforcement_cap, at(16), 1, "InboundEnforcementCap">,
-          Field<&SwitchInfo::outbound_enforcement_cap, at(16, 1), 1, "OutboundEnforcementCap">,
-          Field<&SwitchInfo::filter_raw_inbound_cap, at(16, 2), 1, "FilterRawInboundCap">,
-          Field<&SwitchInfo::filter_raw_outbound_cap, at(16, 3), 1, "FilterRawOutboundCap">,
-          Field<&SwitchInfo::enhanced_port0, at(16, 4), 1, "EnhancedPort0">,
+          Field<&SwitchInfo::lids_per_port, at(12), 16, "LIDsPerPort", Show::Decimal, 12>,
+          Field<&SwitchInfo::partition_enforcement_cap, at(14), 16, "PartitionEnforcementCap",
+                Show::Decimal, 13>,
+          Field<&SwitchInfo::inbound_enforcement_cap, at(16), 1, "InboundEnforcementCap",
+                Show::Decimal, 14>,
+          Field<&SwitchInfo::outbound_enforcement_cap, at(16, 1), 1, "OutboundEnforcementCap",
+                Show::Decimal, 15>,
+          Field<&SwitchInfo::filter_raw_inbound_cap, at(16, 2), 1, "FilterRawInboundCap",
+                Show::Decimal, 16>,
+          Field<&SwitchInfo::filter_raw_outbound_cap, at(16, 3), 1, "FilterRawOutboundCap",
+                Show::Decimal, 17>,
+          Field<&SwitchInfo::enhanced_port0, at(16, 4), 1, "EnhancedPort0", Show::Decimal, 18>,
           Field<&SwitchInfo::multicast_fdb_top, at(18), 16, "MulticastFDBTop">> {};
 
 /// AttributeModifier: bits 7..0 the port (0 on a CA: the port the request came in by), bit 31 "I
@@ -278,15 +284,16 @@ struct LayoutOf<PKeyTable>
              Field<&PKeyTable::p_keys, at(0), 16, "P_KeyTableBlock", Show::Hex>> {};
 
 /// AttributeModifier: input port << 8 | output port; the optimized form has bit 16 for all outputs,
-/// bit 17 for all inputs.
+/// bit 17 for all inputs. The last number is the first of the sixteen component-mask bits in
+/// SLtoVLMappingTableRecord (IBA 15.2.5.4).
 struct SlToVlTable {
   std::array<std::uint8_t, 16> vl{};  // by SL
   friend bool operator==(const SlToVlTable&, const SlToVlTable&) = default;
 };
 template <>
 struct LayoutOf<SlToVlTable>
-    : Layout<"SLtoVLMappingTable", "IBA 14.2.5.8", 8, Field<&SlToVlTable::vl, at(0), 4, "SLtoVL">> {
-};
+    : Layout<"SLtoVLMappingTable", "IBA 14.2.5.8", 8,
+             Field<&SlToVlTable::vl, at(0), 4, "SLtoVL", Show::Decimal, 4>> {};
 
 /// AttributeModifier: block (1 low-low, 2 low-high, 3 high-low, 4 high-high) << 16 | port.
 struct VlArbitrationTable {

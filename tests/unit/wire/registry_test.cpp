@@ -57,6 +57,47 @@ TEST(ComponentMask, PortInfoRecordIsSearchedByCapability) {
   EXPECT_FALSE(matches(host, query, mask));
 }
 
+TEST(ComponentMask, EveryElementOfAnArrayIsAComponentOfItsOwn) {
+  ServiceRecord record;
+  for (std::size_t i = 0; i < 16; ++i) record.data8[i] = static_cast<std::uint8_t>(i + 1);
+  for (std::size_t i = 0; i < 8; ++i) record.data16[i] = static_cast<std::uint16_t>(i + 1);
+  record.data64 = {1, 2};
+  for (std::size_t i = 0; i < 16; ++i) {
+    ServiceRecord query;
+    query.data8[i] = record.data8[i];
+    for (std::size_t bit = 0; bit < 16; ++bit)
+      EXPECT_EQ(matches(record, query, std::uint64_t{1} << (7 + bit)), bit == i) << i << " " << bit;
+  }
+  ServiceRecord query;
+  query.data8[3] = record.data8[3];
+  query.data16[7] = record.data16[7];
+  query.data64[1] = record.data64[1];
+  EXPECT_TRUE(matches(record, query, 1ULL << 10 | 1ULL << 30 | 1ULL << 36));
+  EXPECT_FALSE(matches(record, query, 1ULL << 35));
+}
+
+TEST(ComponentMask, TextAndKeysAreOneComponent) {
+  ServiceRecord record;
+  record.key[15] = 7;
+  std::copy_n("SRP", 3, record.name.begin());
+  ServiceRecord query;
+  EXPECT_FALSE(matches(record, query, component<&ServiceRecord::key>()));
+  EXPECT_FALSE(matches(record, query, component<&ServiceRecord::name>()));
+  query.key = record.key;
+  query.name = record.name;
+  EXPECT_TRUE(matches(record, query, 1U << 5 | 1U << 6));
+  EXPECT_EQ(component<&ServiceRecord::key>() | component<&ServiceRecord::name>(),
+            1U << 5 | 1U << 6);
+}
+
+TEST(ComponentMask, GuidsOfABlockAreSelectedOneByOne) {
+  GuidInfoRecord record, query;
+  record.guid_info.guid[6] = query.guid_info.guid[6] = Guid{0x0002c90300a1b2c1};
+  record.guid_info.guid[7] = Guid{5};
+  EXPECT_TRUE(matches(record, query, 1U << 10));
+  EXPECT_FALSE(matches(record, query, 1U << 11));
+}
+
 TEST(Registry, FindsTheAttributeOfAClass) {
   EXPECT_EQ(find_attribute(MgmtClass::SubnDirected, attr::kPortInfo)->structure,
             &describe<PortInfo>());
@@ -99,6 +140,18 @@ TEST(Registry, AnUnknownValueSaysSo) {
   const std::string text = dump(p);
   EXPECT_THAT(text, HasSubstr("PortState:.......................undefined (9)\n"));
   EXPECT_THAT(text, HasSubstr("LinkWidthSupported:..............1X or undefined (0x80)\n"));
+}
+
+TEST(Registry, AKeyOfManyBytesIsOneValue) {
+  ServiceRecord r;
+  r.key[0] = 0xAB;
+  r.key[15] = 1;
+  EXPECT_THAT(dump(r), HasSubstr("ServiceKey:......................<not displayed>\n"));
+  EXPECT_THAT(dump(r, {true}),
+              HasSubstr("ServiceKey:......................0xab000000000000000000000000000001\n"));
+  EXPECT_TRUE(nlohmann::json::parse(to_json(r))["ServiceKey"].is_null());
+  EXPECT_EQ(nlohmann::json::parse(to_json(r, {true}))["ServiceKey"],
+            "0xab000000000000000000000000000001");
 }
 
 TEST(Registry, HostileNodeDescriptionIsTamed) {
