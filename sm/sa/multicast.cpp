@@ -141,8 +141,17 @@ Lid mlid_max(const Snapshot& snapshot) {
   return Lid{static_cast<std::uint16_t>(ib::kLidMulticastMin.value + capacity - 1)};
 }
 
-Multicast::Multicast(store::Contents contents) : contents_(std::move(contents)) {
-  contents_.lids.clear();
+Multicast::Multicast(const store::Contents& contents) {
+  contents_.groups = contents.groups;
+  contents_.members = contents.members;
+}
+
+void Multicast::apply(const store::Batch& batch) {
+  store::Batch ours;
+  ours.groups_removed = batch.groups_removed;
+  ours.groups = batch.groups;
+  ours.members = batch.members;
+  store::apply(ours, contents_);
 }
 
 const McGroup* Multicast::find(const Gid& mgid) const {
@@ -289,31 +298,33 @@ std::variant<McGroup, std::uint16_t> Multicast::create(const Paths& paths,
   return g;
 }
 
-MembershipOutcome Multicast::join(const Paths& paths, const MembershipRequest& request) const {
+Outcome Multicast::join(const Paths& paths, const MembershipRequest& request) const {
   const auto& r = request.record;
   constexpr auto kNeeded = bit(mc_bit::kMgid) | bit(mc_bit::kPortGid) | bit(mc_bit::kJoinState);
-  if ((request.mask & kNeeded) != kNeeded) return status::kSaInsufficientComponents;
-  if (!valid_selectors(r, request.mask)) return status::kSaReqInvalid;
+  if ((request.mask & kNeeded) != kNeeded) return Refusal{status::kSaInsufficientComponents, {}};
+  if (!valid_selectors(r, request.mask)) return Refusal{status::kSaReqInvalid, {}};
 
   const auto prefix = paths.snapshot().subnet_prefix;
   if (r.port_gid.prefix() != prefix && r.port_gid.prefix() != ib::kDefaultSubnetPrefix)
-    return status::kSaInvalidGid;
+    return Refusal{status::kSaInvalidGid, {}};
   const Gid port_gid = Gid::from(prefix, r.port_gid.guid());
   const EndPort* port = paths.find(port_gid.guid());
-  if (port == nullptr || request.requester == nullptr) return status::kSaReqInvalid;
+  if (port == nullptr || request.requester == nullptr) return Refusal{status::kSaReqInvalid, {}};
   const bool proxy = request.requester->port != port->port;
-  if (has_bit(request.mask, mc_bit::kPKey) && r.p_key.base() == 0) return status::kSaReqInvalid;
-  if ((r.join_state & kAllJoinStates) == 0) return status::kSaReqInvalid;
+  if (has_bit(request.mask, mc_bit::kPKey) && r.p_key.base() == 0)
+    return Refusal{status::kSaReqInvalid, {}};
+  if ((r.join_state & kAllJoinStates) == 0) return Refusal{status::kSaReqInvalid, {}};
 
-  MembershipChange change;
+  Change change;
+  McMemberRecord reply;
   McGroup group;
   if (const auto* known = find(r.mgid)) {
     if (!parameters_agree(*known, r, request.mask) || !selectors_agree(*known, r, request.mask))
-      return status::kSaReqInvalid;
+      return Refusal{status::kSaReqInvalid, {}};
     group = *known;
   } else {
     auto made = create(paths, request, *port);
-    if (const auto* refusal = std::get_if<std::uint16_t>(&made)) return *refusal;
+    if (const auto* refusal = std::get_if<std::uint16_t>(&made)) return Refusal{*refusal, {}};
     group = std::get<McGroup>(made);
     change.batch.groups.push_back(group);
   }
@@ -321,12 +332,12 @@ MembershipOutcome Multicast::join(const Paths& paths, const MembershipRequest& r
   // The port must be able to take what the group sends.
   const auto own = paths.own(*port);
   if (own.mtu < group.mtu || ib::wire::compare_rates(own.rate, group.rate) < 0)
-    return status::kSaReqInvalid;
-  if (!holds(*port, group.p_key)) return status::kSaReqInvalid;
+    return Refusal{status::kSaReqInvalid, {}};
+  if (!holds(*port, group.p_key)) return Refusal{status::kSaReqInvalid, {}};
 
   const auto* before = find_member(group.mgid, port_gid);
   // Only the port itself may change what it joined itself.
-  if (before != nullptr && !before->proxy_join && proxy) return status::kSaReqInvalid;
+  if (before != nullptr && !before->proxy_join && proxy) return Refusal{status::kSaReqInvalid, {}};
 
   McMember member{group.mgid, port_gid, r.join_state, proxy};
   if (before != nullptr) {
@@ -335,31 +346,34 @@ MembershipOutcome Multicast::join(const Paths& paths, const MembershipRequest& r
   }
   change.routes_change = before == nullptr || before->join_state != member.join_state;
   if (change.routes_change) change.batch.members.push_back(member);
-  change.reply = to_record(group);
-  change.reply.port_gid = r.port_gid;  // with the prefix it was asked with
-  change.reply.join_state = member.join_state;
-  change.reply.proxy_join = member.proxy_join;
+  reply = to_record(group);
+  reply.port_gid = r.port_gid;  // with the prefix it was asked with
+  reply.join_state = member.join_state;
+  reply.proxy_join = member.proxy_join;
+  change.reply = reply_of(reply);
   return change;
 }
 
-MembershipOutcome Multicast::leave(const Paths& paths, const MembershipRequest& request) const {
+Outcome Multicast::leave(const Paths& paths, const MembershipRequest& request) const {
   const auto& r = request.record;
   constexpr auto kNeeded = bit(mc_bit::kMgid) | bit(mc_bit::kPortGid) | bit(mc_bit::kJoinState);
-  if ((request.mask & kNeeded) != kNeeded) return status::kSaInsufficientComponents;
+  if ((request.mask & kNeeded) != kNeeded) return Refusal{status::kSaInsufficientComponents, {}};
   const auto prefix = paths.snapshot().subnet_prefix;
   if (r.port_gid.prefix() != prefix && r.port_gid.prefix() != ib::kDefaultSubnetPrefix)
-    return status::kSaInvalidGid;
+    return Refusal{status::kSaInvalidGid, {}};
   const Gid port_gid = Gid::from(prefix, r.port_gid.guid());
 
   const auto* group = find(r.mgid);
   const auto* member = find_member(r.mgid, port_gid);
   if (group == nullptr || member == nullptr || request.requester == nullptr)
-    return status::kSaReqInvalid;
-  if (r.join_state == 0 || (r.join_state & ~member->join_state) != 0) return status::kSaReqInvalid;
+    return Refusal{status::kSaReqInvalid, {}};
+  if (r.join_state == 0 || (r.join_state & ~member->join_state) != 0)
+    return Refusal{status::kSaReqInvalid, {}};
   if (!member->proxy_join && request.requester->guid != port_gid.guid())
-    return status::kSaReqInvalid;
+    return Refusal{status::kSaReqInvalid, {}};
 
-  MembershipChange change;
+  Change change;
+  McMemberRecord reply;
   change.routes_change = true;
   const std::uint8_t left = state_after_leaving(*member, r.join_state);
   // Without a full member a group has no reason to be, and the others are sent home with it.
@@ -371,10 +385,11 @@ MembershipOutcome Multicast::leave(const Paths& paths, const MembershipRequest& 
   } else {
     change.batch.groups_removed.push_back(r.mgid);
   }
-  change.reply = to_record(*group);
-  change.reply.port_gid = r.port_gid;
-  change.reply.join_state = alive ? left : std::uint8_t{0};
-  change.reply.proxy_join = member->proxy_join;
+  reply = to_record(*group);
+  reply.port_gid = r.port_gid;
+  reply.join_state = alive ? left : std::uint8_t{0};
+  reply.proxy_join = member->proxy_join;
+  change.reply = reply_of(reply);
   return change;
 }
 

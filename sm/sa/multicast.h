@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "libdiag/wire/sa_records.h"
+#include "sm/sa/change.h"
 #include "sm/sa/paths.h"
 #include "sm/store/store.h"
 
@@ -40,30 +41,21 @@ struct MembershipRequest {
   const EndPort* requester{};  // by source LID; nullptr: not known
 };
 
-/// What is to become durable, and the answer to give then.
-struct MembershipChange {
-  store::Batch batch;
-  ib::wire::McMemberRecord reply;
-  bool routes_change{};  // some port begins or ceases to receive or send
-};
-/// A change, or the status of the refusal.
-using MembershipOutcome = std::variant<MembershipChange, std::uint16_t>;
-
 /// Selectors without their value, or a value that is no code: 0x0200 (also for queries).
 bool valid_selectors(const ib::wire::McMemberRecord& record, std::uint64_t mask);
 
 class Multicast {
  public:
-  explicit Multicast(store::Contents contents = {});
+  explicit Multicast(const store::Contents& contents = {});
 
   const store::Contents& contents() const { return contents_; }
   const store::McGroup* find(const ib::Gid& mgid) const;
   std::span<const store::McMember> members(const ib::Gid& mgid) const;
   const store::McMember* find_member(const ib::Gid& mgid, const ib::Gid& port) const;
 
-  MembershipOutcome join(const Paths& paths, const MembershipRequest& request) const;
-  MembershipOutcome leave(const Paths& paths, const MembershipRequest& request) const;
-  void apply(const store::Batch& batch) { store::apply(batch, contents_); }
+  Outcome join(const Paths& paths, const MembershipRequest& request) const;
+  Outcome leave(const Paths& paths, const MembershipRequest& request) const;
+  void apply(const store::Batch& batch);
 
   std::vector<MlidMembers> by_mlid() const;
 

@@ -347,8 +347,9 @@ std::uint16_t check(const PathRecord& r, std::uint64_t mask) {
 
 }  // namespace
 
-std::variant<std::unique_ptr<RecordSource>, std::uint16_t> open_path_query(
-    std::shared_ptr<const Paths> paths, const Multicast& multicast, const Query& query) {
+Opened open_path_query(const World& world, const Query& query) {
+  const auto& paths = world.paths;
+  const Multicast& multicast = world.state.multicast;
   const auto wanted = ib::wire::decode<PathRecord>(query.wanted.data());
   const auto mask = query.mask;
   if (const auto refusal = check(wanted, mask); refusal != 0) return refusal;
@@ -367,7 +368,7 @@ std::variant<std::unique_ptr<RecordSource>, std::uint16_t> open_path_query(
     }
     sides[destination] = std::get<Side>(found);
   }
-  return std::make_unique<PathSource>(std::move(paths), wanted, query, sides[0], sides[1]);
+  return std::make_unique<PathSource>(paths, wanted, query, sides[0], sides[1]);
 }
 
 }  // namespace sm::sa

@@ -18,7 +18,6 @@ inline constexpr unsigned kServiceIdHigh = 0, kServiceIdLow = 1, kDgid = 2, kSgi
                           kLifeSelector = 20, kLife = 21;
 }
 
-std::variant<std::unique_ptr<RecordSource>, std::uint16_t> open_path_query(
-    std::shared_ptr<const Paths> paths, const Multicast& multicast, const Query& query);
+Opened open_path_query(const World& world, const Query& query);
 
 }  // namespace sm::sa

@@ -147,7 +147,7 @@ class PortInfoSource final : public RecordSource {
     r.options = has_bit(query_.mask, kOptionsBit) ? wanted_.options : std::uint8_t{0};
     r.port_info = info;
     // Neither shown nor compared unless trusted: a masked compare would be an oracle.
-    if (!query_.trusted) r.port_info.m_key = 0;
+    if (!query_.requester.trusted) r.port_info.m_key = 0;
     // A client that does not know extended speeds sees a fast link as QDR, not as no link.
     if ((r.options & kOptionExtendedSpeeds) == 0 && info.link_speed_ext_active != 0) {
       r.port_info.link_speed_active |= kQdr;
@@ -177,7 +177,7 @@ class McMemberSource final : public RecordSource {
       wanted.port_gid = Gid::from(paths.snapshot().subnet_prefix, wanted.port_gid.guid());
     for (const auto& group : multicast.contents().groups) {
       if (!is_group_meant(group, wanted, query.mask)) continue;
-      const bool by_member = query.trusted || has_bit(query.mask, mc_bit::kPortGid);
+      const bool by_member = query.requester.trusted || has_bit(query.mask, mc_bit::kPortGid);
       const auto members = multicast.members(group.mgid);
       if (!by_member) {
         add(to_record(group), wanted, query.mask);
@@ -185,7 +185,7 @@ class McMemberSource final : public RecordSource {
       }
       for (const auto& member : members) {
         auto record = to_record(group);
-        if (query.trusted) {
+        if (query.requester.trusted) {
           record.port_gid = member.port_gid;
           record.join_state = member.join_state;
           record.proxy_join = member.proxy_join;
@@ -239,19 +239,18 @@ bool is_known_record(std::uint16_t attribute) {
          attribute == attr::kPathRecord || attribute == attr::kMcMemberRecord;
 }
 
-std::variant<std::unique_ptr<RecordSource>, std::uint16_t> open_query(
-    std::shared_ptr<const Paths> paths, const Multicast& multicast, const Query& query) {
+Opened open_query(const World& world, const Query& query) {
   switch (query.attribute) {
     case attr::kNodeRecord:
-      return std::make_unique<NodeSource>(std::move(paths), query);
+      return std::make_unique<NodeSource>(world.paths, query);
     case attr::kPortInfoRecord:
-      return std::make_unique<PortInfoSource>(std::move(paths), query);
+      return std::make_unique<PortInfoSource>(world.paths, query);
     case attr::kPathRecord:
-      return open_path_query(std::move(paths), multicast, query);
+      return open_path_query(world, query);
     case attr::kMcMemberRecord: {
       const auto wanted = ib::wire::decode<McMemberRecord>(query.wanted.data());
       if (!valid_selectors(wanted, query.mask)) return status::kSaReqInvalid;
-      return std::make_unique<McMemberSource>(*paths, multicast, query);
+      return std::make_unique<McMemberSource>(*world.paths, world.state.multicast, query);
     }
     default:
       return status::kBadAttribute;

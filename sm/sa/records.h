@@ -9,8 +9,7 @@
 
 #include "libdiag/wire/mad.h"
 #include "sm/sa/mask.h"
-#include "sm/sa/multicast.h"
-#include "sm/sa/paths.h"
+#include "sm/sa/world.h"
 
 namespace sm::sa {
 
@@ -21,7 +20,7 @@ struct Query {
   std::uint64_t mask{};
   std::array<std::byte, ib::wire::kSaDataBytes> wanted{};  // the record to compare with
   bool single{};                                           // Get: paths stop at the first
-  bool trusted{};  // carried our SM_Key: M_Keys and group members are shown
+  Requester requester;  // trusted: M_Keys and group members are shown
 };
 
 /// Candidates that may be looked at for one record before a query is given up, so that no client
@@ -47,10 +46,11 @@ class RecordSource {
   std::size_t bytes_;
 };
 
-/// The records of a query, or the status that refuses it. `multicast` is read while this is called
-/// and not afterwards.
-std::variant<std::unique_ptr<RecordSource>, std::uint16_t> open_query(
-    std::shared_ptr<const Paths> paths, const Multicast& multicast, const Query& query);
+/// The records of a query, or the status that refuses it.
+using Opened = std::variant<std::unique_ptr<RecordSource>, std::uint16_t>;
+
+/// The state of `world` is read while this is called and not afterwards.
+Opened open_query(const World& world, const Query& query);
 
 /// Whether a record of this attribute exists here at all.
 bool is_known_record(std::uint16_t attribute);

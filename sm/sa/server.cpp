@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
-#include <list>
 #include <map>
 
 #include "libdiag/mad/rmpp.h"
 #include "libdiag/wire/gmp_attributes.h"
+#include "sm/sa/answers.h"
 #include "sm/sa/records.h"
+#include "sm/sa/transfers.h"
+#include "sm/sa/writes.h"
 
 namespace sm::sa {
 namespace {
@@ -36,8 +38,6 @@ constexpr std::size_t kReplaysMax = 8192;
 // Tables up to this size are built whole, so that their length is announced and the snapshot let
 // go.
 constexpr std::size_t kBuiltWholeMax = 200U * 256;
-// RMPPStatus of ABORT: unspecified (IBA 13.6.2.1).
-constexpr std::uint8_t kAbortUnspecified = 127;
 constexpr std::uint8_t kNoResponseTime = 0x1F;
 
 /// ClassPortInfo says what is there, not what might be one day (IBA 15.2.5.1 and the table of
@@ -47,93 +47,39 @@ constexpr std::uint32_t kCap2FullPortInfo = 1U << 6, kCap2ExtendedSpeeds = 1U <<
                         kCap2PortInfoMatch2 = 1U << 10, kCap2SendOnlyFullMember = 1U << 12,
                         kCap2Width2x = 1U << 13, kCap2Hdr = 1U << 15, kCap2Ndr = 1U << 17;
 
-std::optional<Method> response_to(Method m) {
-  switch (m) {
-    case Method::Get:
-    case Method::Set:
-      return Method::GetResp;
-    case Method::Send:
-    case Method::Trap:
-    case Method::TrapRepress:
-      return std::nullopt;  // nothing answers these (IBA 13.4.5)
-    default:
-      if (ib::wire::is_response(m)) return std::nullopt;
-      return static_cast<Method>(static_cast<unsigned>(m) | 0x80U);
-  }
-}
-
 /// Whether two requests are one, sent twice.
 bool same_request(const Mad& a, const Mad& b) { return a == b; }
-
-/// A table on its way.
-struct Transfer {
-  Address to;
-  ib::Tid tid{};
-  Mad head;
-  std::shared_ptr<RecordSource> source;  // null when built whole
-  std::unique_ptr<rmpp::Sender> sender;
-  std::uint32_t resent_seen{0}, sent_seen{0};
-};
-
-/// A record that the Sender took only part of.
-struct Carry {
-  std::vector<std::byte> bytes;
-  std::size_t at{0};
-};
-
-rmpp::Sender::Fill fill_from(std::vector<std::byte> ready, const std::shared_ptr<RecordSource>& source) {
-  auto carry = std::make_shared<Carry>();
-  carry->bytes = std::move(ready);
-  return [carry, source](std::span<std::byte> out) -> std::size_t {
-    std::size_t written = 0;
-    while (written < out.size()) {
-      if (carry->at == carry->bytes.size()) {
-        if (!source) break;
-        carry->bytes.resize(source->record_bytes());
-        carry->at = 0;
-        if (!source->next(carry->bytes.data())) {
-          carry->bytes.clear();
-          break;
-        }
-      }
-      const auto n = std::min(out.size() - written, carry->bytes.size() - carry->at);
-      std::memcpy(out.data() + written, carry->bytes.data() + carry->at, n);
-      written += n;
-      carry->at += n;
-    }
-    return written;
-  };
-}
 
 }  // namespace
 
 struct Server::Impl {
-  Impl(const Options& o, store::Contents contents) : options(o), multicast(std::move(contents)) {
+  Impl(const Options& o, const store::Contents& contents) : options(o), state(contents) {
     if (!options.default_ipoib_group) return;
     auto group = default_ipoib_group();
-    if (multicast.find(group.mgid) != nullptr) return;
-    for (const auto& other : multicast.contents().groups)
+    if (state.multicast.find(group.mgid) != nullptr) return;
+    for (const auto& other : state.multicast.contents().groups)
       if (other.mlid == group.mlid) group.mlid = next_mlid_after_all();
     store::Batch batch;
     batch.groups.push_back(group);
-    multicast.apply(batch);
+    state.apply(batch);
     multicast_changed = true;
     commits.push_back({++last_ticket, std::move(batch)});
     initial_ticket = last_ticket;
   }
 
   Options options;
-  Multicast multicast;
+  State state;
+  Policy policy;
   std::shared_ptr<const Paths> paths;
   Counters counters;
   bool multicast_changed{false};
 
   std::deque<Packet> sends;
-  std::list<Transfer> transfers;
+  Transfers transfers{sends};
 
   // Writes wait here in order; the first is being made durable, or is the next to be looked at.
   std::deque<Packet> writes;
-  std::optional<MembershipChange> in_commit;
+  std::optional<Change> in_commit;
   std::uint64_t last_ticket{0};
   std::uint64_t initial_ticket{0};
   std::deque<Commit> commits;
@@ -149,26 +95,12 @@ struct Server::Impl {
 
   ib::Lid next_mlid_after_all() const {
     ib::Lid highest = ib::kLidMulticastMin;
-    for (const auto& g : multicast.contents().groups) highest = std::max(highest, g.mlid);
+    for (const auto& g : state.multicast.contents().groups) highest = std::max(highest, g.mlid);
     return ib::Lid{static_cast<std::uint16_t>(highest.value + 1)};
   }
 
   // ---- answering
 
-  Packet answer_to(const Packet& request, Method method, std::uint16_t mad_status) const {
-    Packet answer;
-    answer.address = request.address;
-    answer.address.q_key = ib::wire::kQp1QKey;
-    // A request with a GRH is answered with one; its hop limit is what was left on the way here.
-    if (answer.address.grh) answer.address.grh->hop_limit = 0xFF;
-    answer.mad = request.mad;
-    answer.mad.set<&MadHeader::method>(method);
-    answer.mad.set<&MadHeader::status>(mad_status);
-    answer.mad.set<&SaHeader::sm_key>(std::uint64_t{0});
-    answer.mad.set<&SaHeader::attribute_offset>(std::uint16_t{0});
-    std::fill_n(answer.mad.bytes.begin() + 24, 12, std::byte{0});  // no RMPP
-    return answer;
-  }
   /// Refused: the request comes back with a status.
   void refuse(const Packet& request, std::uint16_t mad_status) {
     const auto method = response_to(request.mad.method());
@@ -183,13 +115,7 @@ struct Server::Impl {
     if (answer.mad.status() != 0) ++counters.errors;
     sends.push_back(std::move(answer));
   }
-  template <class Record>
-  static void put_record(Packet& answer, const Record& record) {
-    std::fill_n(answer.mad.data(), ib::wire::kSaDataBytes, std::byte{0});
-    ib::wire::encode(record, answer.mad.data());
-    answer.mad.set<&SaHeader::attribute_offset>(
-        static_cast<std::uint16_t>((ib::wire::LayoutOf<Record>::kBytes + 7) / 8));
-  }
+  World world() const { return {paths, state, policy}; }
 
   // ---- requests
 
@@ -199,7 +125,11 @@ struct Server::Impl {
       ++counters.dropped_malformed;
       return;
     }
-    if (rmpp::is_active(mad) && is_for_transfer(mad)) return on_rmpp(now, packet);
+    if (rmpp::is_active(mad) && is_for_transfer(mad)) {
+      // An ACK of a table that is done counts as stray.
+      if (!transfers.on_mad(now, packet)) ++counters.dropped_stray;
+      return;
+    }
     if (ib::wire::is_response(mad.method())) {
       ++counters.dropped_stray;
       return;
@@ -232,7 +162,7 @@ struct Server::Impl {
         return begin_table(now, packet);
       case Method::Set:
       case Method::Delete:
-        if (attribute != attr::kMcMemberRecord) return refuse(packet, status::kBadAttribute);
+        if (!is_writable(attribute)) return refuse(packet, status::kBadAttribute);
         return take_write(now, packet);
       default:
         return refuse(packet, status::kBadMethod);
@@ -250,7 +180,7 @@ struct Server::Impl {
     info.redirect_q_key = ib::wire::kQp1QKey;
     info.trap_q_key = ib::wire::kQp1QKey;
     auto answer = answer_to(request, Method::GetResp, status::kOk);
-    put_record(answer, info);
+    put_record(answer, reply_of(info));
     send(std::move(answer));
   }
 
@@ -261,13 +191,19 @@ struct Server::Impl {
     q.mask = request.mad.get<&SaHeader::component_mask>();
     std::copy_n(request.mad.data(), q.wanted.size(), q.wanted.begin());
     q.single = request.mad.method() == Method::Get;
-    q.trusted = request.mad.get<&SaHeader::sm_key>() == options.sm_key;
+    q.requester = requester_of(request);
     return q;
+  }
+  Requester requester_of(const Packet& request) const {
+    Requester r;
+    r.port = paths->find(request.address.lid);
+    r.trusted = request.mad.get<&SaHeader::sm_key>() == options.sm_key;
+    return r;
   }
 
   void answer_get(const Packet& request) {
     const auto query = query_of(request);
-    auto opened = open_query(paths, multicast, query);
+    auto opened = open_query(world(), query);
     if (const auto* refusal = std::get_if<std::uint16_t>(&opened)) return refuse(request, *refusal);
     auto& source = *std::get<std::unique_ptr<RecordSource>>(opened);
     std::vector<std::byte> record(source.record_bytes()), second(source.record_bytes());
@@ -277,9 +213,7 @@ struct Server::Impl {
     if (query.attribute != attr::kPathRecord && source.next(second.data()))
       return refuse(request, status::kSaTooManyRecords);
     auto answer = answer_to(request, Method::GetResp, status::kOk);
-    std::fill_n(answer.mad.data(), ib::wire::kSaDataBytes, std::byte{0});
-    std::copy(record.begin(), record.end(), answer.mad.data());
-    answer.mad.set<&SaHeader::attribute_offset>(static_cast<std::uint16_t>(record.size() / 8));
+    put_record(answer, record);
     ++counters.records;
     send(std::move(answer));
   }
@@ -291,21 +225,14 @@ struct Server::Impl {
     return type >= static_cast<std::uint8_t>(rmpp::Type::Ack) &&
            type <= static_cast<std::uint8_t>(rmpp::Type::Abort);
   }
-  std::list<Transfer>::iterator find_transfer(const Packet& packet) {
-    return std::find_if(transfers.begin(), transfers.end(), [&](const Transfer& t) {
-      return t.tid == packet.mad.tid() && t.to.lid == packet.address.lid &&
-             t.to.qpn == packet.address.qpn;
-    });
-  }
-
   void begin_table(Instant now, const Packet& request) {
-    if (find_transfer(request) != transfers.end()) {
+    if (transfers.has(request)) {
       ++counters.replayed;  // asked again while the answer is under way
       return;
     }
     if (!options.kernel_rmpp && transfers.size() >= options.transfers_max)
       return refuse(request, status::kBusy);
-    auto opened = open_query(paths, multicast, query_of(request));
+    auto opened = open_query(world(), query_of(request));
     if (const auto* refusal = std::get_if<std::uint16_t>(&opened)) return refuse(request, *refusal);
     std::shared_ptr<RecordSource> source =
         std::move(std::get<std::unique_ptr<RecordSource>>(opened));
@@ -333,21 +260,7 @@ struct Server::Impl {
     if (options.kernel_rmpp) return send_whole(request, std::move(answer), ready, at_end);
 
     ++counters.answers;
-    ++counters.transfers;
-    Transfer t;
-    t.to = answer.address;
-    t.tid = request.mad.tid();
-    t.head = answer.mad;
-    std::optional<std::size_t> length;
-    if (at_end) {
-      length = ready.size();
-    } else {
-      t.source = source;
-    }
-    t.sender =
-        std::make_unique<rmpp::Sender>(answer.mad, fill_from(std::move(ready), t.source), length);
-    transfers.push_back(std::move(t));
-    pump(now, std::prev(transfers.end()));
+    transfers.begin(now, answer, std::move(ready), at_end ? nullptr : source);
   }
 
   /// The transport cuts the message into segments; it holds it whole, so there is a limit.
@@ -365,45 +278,6 @@ struct Server::Impl {
     header.data2 = rmpp::first_payload_length(MgmtClass::SubnAdm, ready.size());
     ib::wire::encode(header, answer.mad.bytes.data());
     send(std::move(answer));
-  }
-
-  void on_rmpp(Instant now, const Packet& packet) {
-    const auto at = find_transfer(packet);
-    if (at == transfers.end() || !at->sender->owns(packet.mad)) {
-      ++counters.dropped_stray;  // an ACK of a table that is done
-      return;
-    }
-    at->sender->on_mad(now, packet.mad);
-    pump(now, at);
-  }
-
-  /// Moves what the sender wants to say into `sends`; forgets the transfer when it has ended.
-  void pump(Instant now, std::list<Transfer>::iterator t) {
-    while (auto mad = t->sender->next_send(now)) {
-      if (t->source && t->source->gave_up()) return abort(t);
-      sends.push_back(Packet{t->to, *mad, {}});
-    }
-    counters.segments += t->sender->segments_sent() - t->sent_seen;
-    t->sent_seen = t->sender->segments_sent();
-    counters.segments_resent += t->sender->retries() - t->resent_seen;
-    t->resent_seen = t->sender->retries();
-    if (t->sender->state() == rmpp::Sender::State::Sending) return;
-    if (t->sender->state() == rmpp::Sender::State::Failed) ++counters.transfers_aborted;
-    transfers.erase(t);
-  }
-
-  /// The rest of the table would take too long to find: better no table than half of one.
-  void abort(std::list<Transfer>::iterator t) {
-    ib::wire::RmppHeader header;
-    header.version = 1;
-    header.type = static_cast<std::uint8_t>(rmpp::Type::Abort);
-    header.active = true;
-    header.status = kAbortUnspecified;
-    Packet packet{t->to, t->head, {}};
-    ib::wire::encode(header, packet.mad.bytes.data());
-    sends.push_back(std::move(packet));
-    ++counters.transfers_aborted;
-    transfers.erase(t);
   }
 
   // ---- joins and leaves
@@ -437,18 +311,20 @@ struct Server::Impl {
   void next_write(Instant now) {
     while (!in_commit && !writes.empty()) {
       const Packet& request = writes.front();
-      MembershipRequest r;
-      r.record = ib::wire::decode<McMemberRecord>(request.mad.data());
-      r.mask = request.mad.get<&SaHeader::component_mask>();
-      r.requester = paths->find(request.address.lid);
-      auto outcome = request.mad.method() == Method::Set ? multicast.join(*paths, r)
-                                                         : multicast.leave(*paths, r);
-      if (const auto* refusal = std::get_if<std::uint16_t>(&outcome)) {
-        refuse(request, *refusal);
+      WriteRequest w;
+      w.method = request.mad.method();
+      w.attribute = request.mad.attribute_id();
+      w.mask = request.mad.get<&SaHeader::component_mask>();
+      std::copy_n(request.mad.data(), w.data.size(), w.data.begin());
+      w.requester = requester_of(request);
+      w.from = request.address;
+      auto outcome = evaluate(world(), w);
+      if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
+        refuse(request, refusal->status);
         writes.pop_front();
         continue;
       }
-      in_commit = std::get<MembershipChange>(std::move(outcome));
+      in_commit = std::get<Change>(std::move(outcome));
       if (in_commit->batch.empty()) {
         finish_write(now, true);
       } else {
@@ -463,7 +339,7 @@ struct Server::Impl {
     const auto change = std::move(*in_commit);
     in_commit.reset();
     if (!durable) return refuse(request, status::kSaNoResources);
-    multicast.apply(change.batch);
+    state.apply(change.batch);
     multicast_changed = multicast_changed || change.routes_change;
     const auto method = request.mad.method() == Method::Set ? Method::GetResp : Method::DeleteResp;
     auto answer = answer_to(request, method, status::kOk);
@@ -508,20 +384,9 @@ void Server::publish(Instant, SnapshotPtr snapshot) {
 
 void Server::on_packet(Instant now, const Packet& packet) { impl_->on_packet(now, packet); }
 
-void Server::on_time(Instant now) {
-  for (auto t = impl_->transfers.begin(); t != impl_->transfers.end();) {
-    const auto here = t++;
-    if (here->sender->next_deadline() > now) continue;
-    here->sender->on_time(now);
-    impl_->pump(now, here);
-  }
-}
+void Server::on_time(Instant now) { impl_->transfers.on_time(now); }
 
-Instant Server::next_deadline() const {
-  Instant soonest = ib::kNever;
-  for (const auto& t : impl_->transfers) soonest = std::min(soonest, t.sender->next_deadline());
-  return soonest;
-}
+Instant Server::next_deadline() const { return impl_->transfers.next_deadline(); }
 
 void Server::on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
   impl_->on_commit_done(now, ticket, durable);
@@ -542,9 +407,17 @@ std::optional<Commit> Server::next_commit() {
 }
 
 bool Server::take_multicast_changed() { return std::exchange(impl_->multicast_changed, false); }
-std::vector<MlidMembers> Server::multicast() const { return impl_->multicast.by_mlid(); }
-const store::Contents& Server::contents() const { return impl_->multicast.contents(); }
-const Counters& Server::counters() const { return impl_->counters; }
+std::vector<MlidMembers> Server::multicast() const { return impl_->state.multicast.by_mlid(); }
+store::Contents Server::contents() const { return impl_->state.contents(); }
+const Counters& Server::counters() const {
+  auto& c = impl_->counters;
+  const auto& t = impl_->transfers.counters();
+  c.transfers = t.begun;
+  c.transfers_aborted = t.aborted;
+  c.segments = t.segments;
+  c.segments_resent = t.segments_resent;
+  return c;
+}
 
 std::string run_commits(Server& server, store::Store& store, Instant now) {
   std::string failure;

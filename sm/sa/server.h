@@ -67,7 +67,7 @@ class Server {
 
   /// Groups by MLID, ascending; groups without members included.
   std::vector<MlidMembers> multicast() const;
-  const store::Contents& contents() const;  // groups and members; no LIDs
+  store::Contents contents() const;  // everything registered; no LIDs
   const Counters& counters() const;
 
  private:

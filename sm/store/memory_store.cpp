@@ -32,7 +32,32 @@ class MemoryStore final : public Store {
   Contents contents_;
 };
 
+/// The same for a list whose order is a comparison of two elements.
+void put(std::vector<Subscription>& list, const Subscription& value) {
+  auto at = std::lower_bound(
+      list.begin(), list.end(), value,
+      [](const Subscription& a, const Subscription& b) { return compare_keys(a, b) < 0; });
+  if (at != list.end() && compare_keys(*at, value) == 0) {
+    *at = value;
+  } else {
+    list.insert(at, value);
+  }
+}
+
 }  // namespace
+
+std::strong_ordering compare_keys(const Subscription& a, const Subscription& b) {
+  const auto key = [](const Subscription& s) {
+    const auto& i = s.inform_info;
+    // A subscription by GID does not look at the LID range.
+    const bool by_gid = !i.gid.is_zero();
+    return std::tuple(s.to.lid, s.to.path_bits, s.to.qpn, s.to.q_key, s.to.p_key_index, s.to.sl,
+                      i.gid, by_gid ? ib::Lid{} : i.lid_range_begin,
+                      by_gid ? ib::Lid{} : i.lid_range_end, i.is_generic, i.type, i.trap_number,
+                      i.resp_time_value, i.producer_type);
+  };
+  return key(a) <=> key(b);
+}
 
 void apply(const Batch& batch, Contents& contents) {
   const auto guid_of = [](const LidClaim& c) { return c.port_guid; };
@@ -54,6 +79,23 @@ void apply(const Batch& batch, Contents& contents) {
     } else {
       std::erase_if(contents.members,
                     [&](const McMember& m) { return member_key(m) == member_key(member); });
+    }
+  }
+  for (const auto& key : batch.services_removed)
+    std::erase_if(contents.services, [&](const Service& s) { return s.key() == key; });
+  for (const auto& service : batch.services)
+    put(contents.services, service, [](const Service& s) { return s.key(); });
+  for (const auto& gone : batch.subscriptions_removed)
+    std::erase_if(contents.subscriptions,
+                  [&](const Subscription& s) { return compare_keys(s, gone) == 0; });
+  for (const auto& subscription : batch.subscriptions) put(contents.subscriptions, subscription);
+  const auto alias_key = [](const AliasGuid& a) { return std::tie(a.port_guid, a.index); };
+  for (const auto& alias : batch.aliases) {
+    if (alias.guid.value != 0) {
+      put(contents.aliases, alias, alias_key);
+    } else {
+      std::erase_if(contents.aliases,
+                    [&](const AliasGuid& a) { return alias_key(a) == alias_key(alias); });
     }
   }
 }

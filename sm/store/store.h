@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What must survive a restart of the subnet manager: who has which LID, and the multicast groups
-// with their members. One interface, two implementations: a SQLite file in the state directory, and
-// memory. Not a cache of the fabric: what a sweep can see again is not kept here.
+// What must survive a restart of the subnet manager: who has which LID, the multicast groups with
+// their members, registered services, subscriptions to notices, and alias GUIDs. One interface, two
+// implementations: a SQLite file in the state directory, and memory. Not a cache of the fabric:
+// what a sweep can see again is not kept here.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +14,8 @@
 
 #include "libdiag/base/ids.h"
 #include "libdiag/base/result.h"
+#include "libdiag/mad/transport.h"
+#include "libdiag/wire/sa_records.h"
 
 namespace sm::store {
 
@@ -49,11 +54,52 @@ struct McMember {
   friend bool operator==(const McMember&, const McMember&) = default;
 };
 
+/// What identifies a registered service (IBA 15.2.5.14).
+struct ServiceKey {
+  std::uint64_t service_id{};
+  ib::Gid service_gid{};
+  ib::PKey p_key{};
+  friend auto operator<=>(const ServiceKey&, const ServiceKey&) = default;
+};
+
+/// A registered service as its owner gave it.
+struct Service {
+  ib::wire::ServiceRecord record;
+  std::int64_t expires{kNeverExpires};  // seconds since 1970; a lease outlives a restart
+  ib::Guid owner{};                     // port GUID of who registered it
+  static constexpr std::int64_t kNeverExpires = INT64_MAX;
+  ServiceKey key() const { return {record.service_id, record.service_gid, record.service_p_key}; }
+  friend bool operator==(const Service&, const Service&) = default;
+};
+
+/// A subscription to notices (IBA 13.4.8.3): where reports go, and of what.
+struct Subscription {
+  ib::Guid subscriber{};  // port GUID of who subscribed
+  ib::mad::Address to;    // of the reports
+  ib::wire::InformInfo inform_info;
+  bool trusted{};  // subscribed with the SA key
+  friend bool operator==(const Subscription&, const Subscription&) = default;
+};
+/// Two subscriptions with equal keys are one: the address of the reports, and what is subscribed
+/// to.
+std::strong_ordering compare_keys(const Subscription& a, const Subscription& b);
+
+/// One entry of a port's GUIDInfo that is not its hardware GUID.
+struct AliasGuid {
+  ib::Guid port_guid{};
+  std::uint16_t index{};  // block * 8 + place
+  ib::Guid guid{};
+  friend bool operator==(const AliasGuid&, const AliasGuid&) = default;
+};
+
 /// Everything kept, each list in ascending order of its key.
 struct Contents {
-  std::vector<LidClaim> lids;     // by port GUID
-  std::vector<McGroup> groups;    // by MGID
-  std::vector<McMember> members;  // by MGID, then port GID
+  std::vector<LidClaim> lids;               // by port GUID
+  std::vector<McGroup> groups;              // by MGID
+  std::vector<McMember> members;            // by MGID, then port GID
+  std::vector<Service> services;            // by key()
+  std::vector<Subscription> subscriptions;  // by compare_keys()
+  std::vector<AliasGuid> aliases;           // by port GUID, then index
   friend bool operator==(const Contents&, const Contents&) = default;
 };
 
@@ -65,9 +111,15 @@ struct Batch {
   std::vector<ib::Gid> groups_removed;  // with their members
   std::vector<McGroup> groups;          // added or replaced, by MGID
   std::vector<McMember> members;        // added or replaced; join state 0 removes
+  std::vector<ServiceKey> services_removed;
+  std::vector<Service> services;  // added or replaced, by key()
+  std::vector<Subscription> subscriptions_removed;
+  std::vector<Subscription> subscriptions;  // added or replaced, by compare_keys()
+  std::vector<AliasGuid> aliases;           // added or replaced; GUID 0 removes
   bool empty() const {
     return !forget_lids && lids_removed.empty() && lids.empty() && groups_removed.empty() &&
-           groups.empty() && members.empty();
+           groups.empty() && members.empty() && services_removed.empty() && services.empty() &&
+           subscriptions_removed.empty() && subscriptions.empty() && aliases.empty();
   }
 };
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/sa/answers.h"
+
+namespace sm::sa {
+
+using ib::mad::Packet;
+using ib::wire::MadHeader;
+using ib::wire::Method;
+using ib::wire::SaHeader;
+
+std::optional<Method> response_to(Method m) {
+  switch (m) {
+    case Method::Get:
+    case Method::Set:
+      return Method::GetResp;
+    case Method::Send:
+    case Method::Trap:
+    case Method::TrapRepress:
+      return std::nullopt;  // nothing answers these (IBA 13.4.5)
+    default:
+      if (ib::wire::is_response(m)) return std::nullopt;
+      return static_cast<Method>(static_cast<unsigned>(m) | 0x80U);
+  }
+}
+
+Packet answer_to(const Packet& request, Method method, std::uint16_t status) {
+  Packet answer;
+  answer.address = request.address;
+  answer.address.q_key = ib::wire::kQp1QKey;
+  // A request with a GRH is answered with one; its hop limit is what was left on the way here.
+  if (answer.address.grh) answer.address.grh->hop_limit = 0xFF;
+  answer.mad = request.mad;
+  answer.mad.set<&MadHeader::method>(method);
+  answer.mad.set<&MadHeader::status>(status);
+  answer.mad.set<&SaHeader::sm_key>(std::uint64_t{0});
+  answer.mad.set<&SaHeader::attribute_offset>(std::uint16_t{0});
+  std::fill_n(answer.mad.bytes.begin() + 24, 12, std::byte{0});  // no RMPP
+  return answer;
+}
+
+void put_record(Packet& answer, std::span<const std::byte> record) {
+  std::fill_n(answer.mad.data(), ib::wire::kSaDataBytes, std::byte{0});
+  std::copy(record.begin(), record.end(), answer.mad.data());
+  answer.mad.set<&SaHeader::attribute_offset>(static_cast<std::uint16_t>((record.size() + 7) / 8));
+}
+
+}  // namespace sm::sa

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Tables on their way to clients: one RMPP sender each (IBA 13.6). A machine: ACKs and time go in,
+// segments come out.
+#pragma once
+
+#include <deque>
+#include <list>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "libdiag/base/instant.h"
+#include "libdiag/mad/rmpp.h"
+#include "sm/sa/records.h"
+
+namespace sm::sa {
+
+class Transfers {
+ public:
+  struct Counters {
+    std::uint64_t begun{}, aborted{}, segments{}, segments_resent{};
+  };
+
+  /// Segments are put into `sends`.
+  explicit Transfers(std::deque<ib::mad::Packet>& sends);
+  ~Transfers();
+
+  std::size_t size() const;
+  /// Whether the answer to this request, or what this MAD speaks of, is under way.
+  bool has(const ib::mad::Packet& packet) const;
+
+  /// Begins to send. `head` is the answer without records; `ready` its first records. `source`
+  /// makes the rest; null when `ready` is all there is.
+  void begin(ib::Instant now, const ib::mad::Packet& head, std::vector<std::byte> ready,
+             std::shared_ptr<RecordSource> source);
+  /// ACK, STOP or ABORT; false when it belongs to no table under way.
+  bool on_mad(ib::Instant now, const ib::mad::Packet& packet);
+  void on_time(ib::Instant now);
+  ib::Instant next_deadline() const;
+
+  const Counters& counters() const { return counters_; }
+
+ private:
+  struct Transfer;
+  using List = std::list<Transfer>;
+
+  static bool is_same(const Transfer& transfer, const ib::mad::Packet& packet);
+  void pump(ib::Instant now, List::iterator transfer);
+  void abort(List::iterator transfer);
+
+  std::deque<ib::mad::Packet>& sends_;
+  List transfers_;
+  Counters counters_;
+};
+
+}  // namespace sm::sa

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What queries and writes are judged by: one snapshot of the subnet, what clients have registered,
+// and the operator's policy.
+#pragma once
+
+#include <memory>
+
+#include "sm/sa/policy.h"
+#include "sm/sa/state.h"
+
+namespace sm::sa {
+
+struct World {
+  std::shared_ptr<const Paths> paths;  // kept by queries that outlive the call
+  const State& state;                  // as it is now; a table that goes on later has its own copy
+  const Policy& policy;
+
+  const Snapshot& snapshot() const { return paths->snapshot(); }
+};
+
+}  // namespace sm::sa
