@@ -8,15 +8,21 @@ namespace sm::store {
 namespace {
 
 /// Puts `value` into the ascending `list`, replacing the element with the same key.
-template <class T, class Key>
-void put(std::vector<T>& list, const T& value, Key key) {
-  auto at = std::lower_bound(list.begin(), list.end(), value,
-                             [&](const T& a, const T& b) { return key(a) < key(b); });
-  if (at != list.end() && key(*at) == key(value)) {
+template <class T, class Less>
+void put(std::vector<T>& list, const T& value, Less less) {
+  const auto at = std::lower_bound(list.begin(), list.end(), value, less);
+  if (at != list.end() && !less(value, *at)) {
     *at = value;
   } else {
     list.insert(at, value);
   }
+}
+
+/// Removes what has the key of `value`, if it is there.
+template <class T, class Less>
+void remove(std::vector<T>& list, const T& value, Less less) {
+  const auto [first, last] = std::equal_range(list.begin(), list.end(), value, less);
+  list.erase(first, last);
 }
 
 class MemoryStore final : public Store {
@@ -31,18 +37,6 @@ class MemoryStore final : public Store {
  private:
   Contents contents_;
 };
-
-/// The same for a list whose order is a comparison of two elements.
-void put(std::vector<Subscription>& list, const Subscription& value) {
-  auto at = std::lower_bound(
-      list.begin(), list.end(), value,
-      [](const Subscription& a, const Subscription& b) { return compare_keys(a, b) < 0; });
-  if (at != list.end() && compare_keys(*at, value) == 0) {
-    *at = value;
-  } else {
-    list.insert(at, value);
-  }
-}
 
 }  // namespace
 
@@ -60,42 +54,57 @@ std::strong_ordering compare_keys(const Subscription& a, const Subscription& b) 
 }
 
 void apply(const Batch& batch, Contents& contents) {
-  const auto guid_of = [](const LidClaim& c) { return c.port_guid; };
-  const auto mgid_of = [](const McGroup& g) { return g.mgid; };
-  const auto member_key = [](const McMember& m) { return std::tie(m.mgid, m.port_gid); };
-
+  const auto by_port = [](const LidClaim& a, const LidClaim& b) {
+    return a.port_guid < b.port_guid;
+  };
   if (batch.forget_lids) contents.lids.clear();
-  for (const auto guid : batch.lids_removed)
-    std::erase_if(contents.lids, [&](const LidClaim& c) { return c.port_guid == guid; });
-  for (const auto& claim : batch.lids) put(contents.lids, claim, guid_of);
+  for (const auto guid : batch.lids_removed) remove(contents.lids, LidClaim{guid}, by_port);
+  for (const auto& claim : batch.lids) put(contents.lids, claim, by_port);
+
+  const auto by_mgid = [](const auto& a, const auto& b) { return a.mgid < b.mgid; };
+  const auto by_member = [](const McMember& a, const McMember& b) {
+    return std::tie(a.mgid, a.port_gid) < std::tie(b.mgid, b.port_gid);
+  };
   for (const auto& mgid : batch.groups_removed) {
-    std::erase_if(contents.groups, [&](const McGroup& g) { return g.mgid == mgid; });
-    std::erase_if(contents.members, [&](const McMember& m) { return m.mgid == mgid; });
+    McGroup gone;
+    gone.mgid = mgid;
+    remove(contents.groups, gone, by_mgid);
+    remove(contents.members, McMember{mgid}, by_mgid);  // all of them
   }
-  for (const auto& group : batch.groups) put(contents.groups, group, mgid_of);
+  for (const auto& group : batch.groups) put(contents.groups, group, by_mgid);
   for (const auto& member : batch.members) {
     if (member.join_state != 0) {
-      put(contents.members, member, member_key);
+      put(contents.members, member, by_member);
     } else {
-      std::erase_if(contents.members,
-                    [&](const McMember& m) { return member_key(m) == member_key(member); });
+      remove(contents.members, member, by_member);
     }
   }
-  for (const auto& key : batch.services_removed)
-    std::erase_if(contents.services, [&](const Service& s) { return s.key() == key; });
-  for (const auto& service : batch.services)
-    put(contents.services, service, [](const Service& s) { return s.key(); });
+
+  const auto by_key = [](const Service& a, const Service& b) { return a.key() < b.key(); };
+  for (const auto& key : batch.services_removed) {
+    Service gone;
+    gone.record.service_id = key.service_id;
+    gone.record.service_gid = key.service_gid;
+    gone.record.service_p_key = key.p_key;
+    remove(contents.services, gone, by_key);
+  }
+  for (const auto& service : batch.services) put(contents.services, service, by_key);
+
+  const auto by_subscription = [](const Subscription& a, const Subscription& b) {
+    return compare_keys(a, b) < 0;
+  };
   for (const auto& gone : batch.subscriptions_removed)
-    std::erase_if(contents.subscriptions,
-                  [&](const Subscription& s) { return compare_keys(s, gone) == 0; });
-  for (const auto& subscription : batch.subscriptions) put(contents.subscriptions, subscription);
-  const auto alias_key = [](const AliasGuid& a) { return std::tie(a.port_guid, a.index); };
+    remove(contents.subscriptions, gone, by_subscription);
+  for (const auto& one : batch.subscriptions) put(contents.subscriptions, one, by_subscription);
+
+  const auto by_place = [](const AliasGuid& a, const AliasGuid& b) {
+    return std::tie(a.port_guid, a.index) < std::tie(b.port_guid, b.index);
+  };
   for (const auto& alias : batch.aliases) {
     if (alias.guid.value != 0) {
-      put(contents.aliases, alias, alias_key);
+      put(contents.aliases, alias, by_place);
     } else {
-      std::erase_if(contents.aliases,
-                    [&](const AliasGuid& a) { return alias_key(a) == alias_key(alias); });
+      remove(contents.aliases, alias, by_place);
     }
   }
 }

@@ -128,7 +128,8 @@ class Store {
  public:
   virtual ~Store() = default;
   virtual ib::Result<Contents> load() = 0;
-  /// When this returns success the batch survives a kill -9 of the process.
+  /// When this returns success the batch survives what Sync promises. Otherwise nothing of it is
+  /// kept.
   virtual ib::Result<void> commit(const Batch& batch) = 0;
 };
 
@@ -142,10 +143,14 @@ struct Opened {
   std::vector<std::string> warnings;
 };
 
+/// What a commit that returned survives: the death of the process; or a power cut too, at the price
+/// of waiting for the disk (option store_sync).
+enum class Sync { Normal, Full };
+
 /// Opens (creates) `directory`/ibsm.db and takes the directory's lock for the store's lifetime.
 /// Unavailable when another ibsm holds the lock, when the directory cannot be written, or when the
 /// file is of a newer release; the message names the directory.
-ib::Result<Opened> open_directory(const std::string& directory);
+ib::Result<Opened> open_directory(const std::string& directory, Sync sync = Sync::Normal);
 
 /// Applies `batch` to plain contents; what every implementation must agree with.
 void apply(const Batch& batch, Contents& contents);

@@ -79,6 +79,46 @@ McMember member(std::uint8_t g, std::uint64_t port, std::uint8_t state) {
   return {mgid(g), Gid::from(ib::kDefaultSubnetPrefix, Guid{port}), state, (port & 1) != 0};
 }
 
+Service service(std::uint64_t id, std::uint8_t n) {
+  Service s;
+  s.record.service_id = id;
+  s.record.service_gid = mgid(n);
+  s.record.service_p_key = ib::PKey{static_cast<std::uint16_t>(0xFFFF - n % 2)};
+  s.record.lease = 0x80000000U + n;
+  s.record.key.fill(n);
+  s.record.name.fill(static_cast<char>('a' + n));  // all 64, no end mark
+  s.record.data8.fill(static_cast<std::uint8_t>(0xF0 + n));
+  s.record.data16.fill(static_cast<std::uint16_t>(0xFF00 + n));
+  s.record.data32.fill(0xFFFFFF00U + n);
+  s.record.data64.fill(0xFFFFFFFFFFFFFF00ULL + n);
+  s.expires = n == 0 ? Service::kNeverExpires : 1'800'000'000 + n;
+  s.owner = Guid{0xF000000000000000ULL + n};
+  return s;
+}
+Subscription subscription(std::uint16_t lid, std::uint8_t n, bool with_grh) {
+  Subscription s;
+  s.subscriber = Guid{0xF000000000000000ULL + lid};
+  s.to.lid = Lid{lid};
+  s.to.qpn = 0xFFFFFF;
+  s.to.q_key = 0x80010000;
+  s.to.sl = ib::Sl{15};
+  s.to.path_bits = 0x7F;
+  s.to.p_key_index = 0xFFFF;
+  if (with_grh) s.to.grh = ib::mad::Grh{mgid(n), 3, 0xFF, 0xFE, 0xFFFFF};
+  s.inform_info.gid = n % 3 == 0 ? mgid(n) : Gid{};
+  s.inform_info.lid_range_begin = Lid{static_cast<std::uint16_t>(0xFFFF - n)};
+  s.inform_info.lid_range_end = Lid{n};
+  s.inform_info.is_generic = 1;
+  s.inform_info.subscribe = 1;
+  s.inform_info.type = 0xFFFF;
+  s.inform_info.trap_number = static_cast<std::uint16_t>(64 + n);
+  s.inform_info.qpn = 0xFFFFFE;
+  s.inform_info.resp_time_value = 31;
+  s.inform_info.producer_type = 0xFFFFFF;
+  s.trusted = with_grh;
+  return s;
+}
+
 TEST(Store, KeepsEverythingAcrossReopening) {
   Directory directory;
   Batch batch;
@@ -86,6 +126,10 @@ TEST(Store, KeepsEverythingAcrossReopening) {
   batch.lids = {{Guid{0xF00000000000000AULL}, Lid{0xBFFF}, 7}, {Guid{2}, Lid{1}, 0}};
   batch.groups = {group(0), group(1)};
   batch.members = {member(0, 0xF000000000000001ULL, 1), member(1, 4, 8)};
+  batch.services = {service(0xF000000000000001ULL, 1), service(2, 0)};
+  batch.subscriptions = {subscription(9, 3, true), subscription(9, 4, false)};
+  batch.aliases = {{Guid{0xF000000000000001ULL}, 2047, Guid{0xE000000000000001ULL}},
+                   {Guid{0xF000000000000001ULL}, 1, Guid{7}}};
   ASSERT_TRUE(open_well(directory)->commit(batch));
 
   const auto contents = open_well(directory)->load();
@@ -94,6 +138,77 @@ TEST(Store, KeepsEverythingAcrossReopening) {
                                           LidClaim{Guid{0xF00000000000000AULL}, Lid{0xBFFF}, 7}));
   EXPECT_THAT(contents->groups, ElementsAre(group(0), group(1)));
   EXPECT_THAT(contents->members, ElementsAre(member(0, 0xF000000000000001ULL, 1), member(1, 4, 8)));
+  EXPECT_THAT(contents->services, ElementsAre(service(2, 0), service(0xF000000000000001ULL, 1)));
+  // The one without GID is first.
+  EXPECT_THAT(contents->subscriptions,
+              ElementsAre(subscription(9, 4, false), subscription(9, 3, true)));
+  EXPECT_THAT(contents->aliases, ElementsAre(AliasGuid{Guid{0xF000000000000001ULL}, 1, Guid{7}},
+                                             AliasGuid{Guid{0xF000000000000001ULL}, 2047,
+                                                       Guid{0xE000000000000001ULL}}));
+}
+
+TEST(Store, FullSyncKeepsTheSame) {
+  Directory directory;
+  Batch batch;
+  batch.members = {member(1, 4, 8)};
+  ASSERT_TRUE(open_directory(directory.path(), Sync::Full)->store->commit(batch));
+  EXPECT_THAT(open_well(directory)->load()->members, ElementsAre(member(1, 4, 8)));
+}
+
+/// The first release kept LIDs, groups and members only.
+TEST(Store, MigratesAFileOfTheFirstRelease) {
+  Directory directory;
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(directory.database().c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db, R"sql(
+CREATE TABLE lid (port_guid BLOB PRIMARY KEY CHECK(length(port_guid) = 8),
+  lid INTEGER NOT NULL CHECK(lid BETWEEN 1 AND 49151),
+  lmc INTEGER NOT NULL CHECK(lmc BETWEEN 0 AND 7)) WITHOUT ROWID;
+CREATE TABLE mc_group (mgid BLOB PRIMARY KEY CHECK(length(mgid) = 16),
+  mlid INTEGER NOT NULL, q_key INTEGER NOT NULL, p_key INTEGER NOT NULL, mtu INTEGER NOT NULL,
+  rate INTEGER NOT NULL, packet_life INTEGER NOT NULL, traffic_class INTEGER NOT NULL,
+  sl INTEGER NOT NULL, flow_label INTEGER NOT NULL, hop_limit INTEGER NOT NULL,
+  scope INTEGER NOT NULL, well_known INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE mc_member (mgid BLOB NOT NULL CHECK(length(mgid) = 16),
+  port_gid BLOB NOT NULL CHECK(length(port_gid) = 16),
+  join_state INTEGER NOT NULL, proxy_join INTEGER NOT NULL,
+  PRIMARY KEY (mgid, port_gid)) WITHOUT ROWID;
+INSERT INTO lid VALUES (x'0000000000000007', 5, 2);
+INSERT INTO mc_group VALUES (x'ff12401bffff00000000000000000001', 49153, 2147486491, 32769, 4, 3, 18, 7, 2,
+  1048575, 9, 2, 0);
+INSERT INTO mc_member VALUES (x'ff12401bffff00000000000000000001', x'fe800000000000000000000000000004', 8, 0);
+PRAGMA user_version=1)sql",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(db);
+
+  auto store = open_well(directory);
+  ASSERT_TRUE(store);
+  const auto before = store->load();
+  EXPECT_THAT(before->lids, ElementsAre(LidClaim{Guid{7}, Lid{5}, 2}));
+  EXPECT_THAT(before->groups, ElementsAre(group(1)));
+  EXPECT_THAT(before->members, ElementsAre(member(1, 4, 8)));
+  EXPECT_THAT(before->services, IsEmpty());
+  Batch batch;
+  batch.services = {service(2, 0)};
+  ASSERT_TRUE(store->commit(batch));
+  store.reset();
+  EXPECT_THAT(open_well(directory)->load()->services, SizeIs(1));
+}
+
+/// A batch that the schema refuses leaves nothing, and the next one is none the worse.
+TEST(Store, KeepsNothingOfABatchThatFails) {
+  Directory directory;
+  auto store = open_well(directory);
+  Batch bad;
+  bad.groups = {group(1)};
+  bad.aliases = {{Guid{1}, 1, Guid{2}}};
+  bad.lids = {{Guid{9}, Lid{0xC000}, 0}};
+  EXPECT_FALSE(store->commit(bad));
+  EXPECT_EQ(*store->load(), Contents{});
+  bad.lids[0].lid = Lid{5};
+  EXPECT_TRUE(store->commit(bad));
+  EXPECT_THAT(store->load()->aliases, SizeIs(1));
 }
 
 TEST(Store, RemovesWhatABatchNames) {
@@ -140,11 +255,29 @@ TEST(Store, AgreesWithItsTwinInMemory) {
     for (int i = below(3); i > 0; --i) batch.groups.push_back(group(below(5)));
     for (int i = below(8); i > 0; --i)
       batch.members.push_back(member(below(5), below(9), below(3)));
+    for (int i = below(3); i > 0; --i)
+      batch.services_removed.push_back(service(below(4), below(4)).key());
+    for (int i = below(4); i > 0; --i) {
+      batch.services.push_back(service(below(4), below(4)));
+      batch.services.back().expires = -static_cast<std::int64_t>(below(9));
+    }
+    for (int i = below(3); i > 0; --i)
+      batch.subscriptions_removed.push_back(subscription(below(3), below(6), below(2) == 0));
+    for (int i = below(4); i > 0; --i)
+      batch.subscriptions.push_back(subscription(below(3), below(6), below(2) == 0));
+    for (int i = below(6); i > 0; --i)
+      batch.aliases.push_back({Guid{below(3)}, below(7), Guid{below(4)}});
     ASSERT_TRUE(disk->commit(batch));
     ASSERT_TRUE(memory->commit(batch));
   }
   EXPECT_EQ(*disk->load(), *memory->load());
+  disk.reset();
+  disk = open_well(directory);
+  EXPECT_EQ(*disk->load(), *memory->load());
   EXPECT_FALSE(disk->load()->members.empty());
+  EXPECT_FALSE(disk->load()->services.empty());
+  EXPECT_FALSE(disk->load()->subscriptions.empty());
+  EXPECT_FALSE(disk->load()->aliases.empty());
 }
 
 TEST(Store, RefusesASecondOwnerOfTheDirectory) {
@@ -181,7 +314,7 @@ TEST(Store, PutsADamagedFileAside) {
   }
   {
     std::fstream file(directory.database(), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(4 * 4096 + 1000);  // inside a page of rows
+    file.seekp(9 * 4096 + 1000);  // inside a page of rows, past the roots of the tables
     file << std::string(3000, '\x5a');
   }
   auto opened = open_directory(directory.path());
