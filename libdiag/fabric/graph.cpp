@@ -65,4 +65,23 @@ CompactGraph::CompactGraph(const Fabric& fabric) {
   if (!destinations_.empty()) max_lid_ = destinations_.back().lid;
 }
 
+Pieces pieces_of(const CompactGraph& graph) {
+  Pieces pieces;
+  pieces.of.assign(graph.switch_count(), kNoSwitch);
+  std::vector<SwitchIndex> queue;
+  for (SwitchIndex start = 0; start < graph.switch_count(); ++start) {
+    if (pieces.of[start] != kNoSwitch) continue;
+    pieces.of[start] = pieces.count;
+    queue.assign(1, start);
+    for (std::size_t i = 0; i < queue.size(); ++i)
+      for (const Arc& arc : graph.arcs(queue[i]))
+        if (pieces.of[arc.to] == kNoSwitch) {
+          pieces.of[arc.to] = pieces.count;
+          queue.push_back(arc.to);
+        }
+    ++pieces.count;
+  }
+  return pieces;
+}
+
 }  // namespace ib::fabric

@@ -66,4 +66,11 @@ class CompactGraph {
   Lid max_lid_{};
 };
 
+/// Pieces that no link joins: a number for each switch, from 0 in the order of their first switch.
+struct Pieces {
+  std::vector<std::uint32_t> of;
+  std::uint32_t count{};
+};
+Pieces pieces_of(const CompactGraph& graph);
+
 }  // namespace ib::fabric

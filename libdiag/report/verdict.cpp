@@ -8,6 +8,42 @@
 
 namespace ib::report {
 
+std::string verdict_text(const routes::Verdict& v) {
+  std::string out = fmt::format("pairs: {}\n", v.pairs);
+  if (v.pairs_apart != 0) out += fmt::format("pairs-apart: {}\n", v.pairs_apart);
+  return out + fmt::format(
+                   "unreachable: {}\nloops: {}\ncredit-loop-channels: {}\nload-max: {}\n"
+                   "load-mean: {:.1f}\n",
+                   v.unreachable, v.loops, v.credit_loop_channels, v.load_max, v.load_mean);
+}
+
+void write_verdict(JsonWriter& json, const routes::Verdict& v) {
+  json.field("pairs", v.pairs)
+      .field("pairs_apart", v.pairs_apart)
+      .field("unreachable", v.unreachable)
+      .field("loops", v.loops)
+      .field("credit_loop_channels", v.credit_loop_channels)
+      .field("load_max", v.load_max)
+      .field("load_mean", v.load_mean);
+}
+
+void write_pieces(JsonWriter& json, const fabric::Fabric& fabric,
+                  std::span<const routes::Piece> pieces) {
+  const auto guids = [&](const char* name, const std::vector<fabric::NodeIndex>& nodes) {
+    json.key(name).begin_array();
+    for (const fabric::NodeIndex n : nodes) json.value(fabric.node(n).guid);
+    json.end_array();
+  };
+  json.key("pieces").begin_array();
+  for (const routes::Piece& piece : pieces) {
+    json.begin_object();
+    guids("switches", piece.switches);
+    guids("hosts", piece.hosts);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 std::string figures_text(const routes::Figures& f) {
   return fmt::format(
       "hosts: {}\nload-floor: {}\nhops-mean: {:.3f} (least {:.3f})\nhops-max: {}\n"

@@ -7,9 +7,19 @@
 
 #include "libdiag/report/json.h"
 #include "libdiag/routes/figures.h"
+#include "libdiag/routes/pieces.h"
 #include "libdiag/routes/verify.h"
 
 namespace ib::report {
+
+/// Reachability, loops, credit loops and load, as "name: value" lines, and as members of the object
+/// that is open.
+std::string verdict_text(const routes::Verdict& verdict);
+void write_verdict(JsonWriter& json, const routes::Verdict& verdict);
+
+/// As the member "pieces": switches and hosts of each, by GUID.
+void write_pieces(JsonWriter& json, const fabric::Fabric& fabric,
+                  std::span<const routes::Piece> pieces);
 
 /// As "figure: value" lines, and as the member "figures".
 std::string figures_text(const routes::Figures& figures);

@@ -32,7 +32,7 @@ Leaf leaf_of(const Fabric& fabric, const CompactGraph& graph, Guid guid) {
 class Planner {
  public:
   Planner(const Fabric& fabric, const CompactGraph& graph, const MulticastRule& rule)
-      : fabric_(fabric), graph_(graph), rule_(rule) {}
+      : fabric_(fabric), graph_(graph), rule_(rule), pieces_(pieces_of(graph)) {}
 
   std::map<SwitchIndex, routes::PortMask> tree(const MulticastGroup& group) {
     masks_.clear();
@@ -49,17 +49,24 @@ class Planner {
     if (receivers.empty()) return {};
     std::sort(leaves.begin(), leaves.end());
     leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
+    // A tree in each piece of the fabric.
+    std::map<std::uint32_t, std::vector<SwitchIndex>> by_piece;
+    for (const SwitchIndex s : leaves) by_piece[pieces_.of[s]].push_back(s);
+    for (const auto& [piece, of_piece] : by_piece) plant(group.mlid, of_piece, receivers);
+    return std::move(masks_);
+  }
+
+ private:
+  void plant(Lid mlid, const std::vector<SwitchIndex>& leaves, std::span<const Leaf> receivers) {
     const auto& roots = roots_for(leaves);
-    turn_ = group.mlid.value - unsigned{kLidMulticastMin.value};
+    turn_ = mlid.value - unsigned{kLidMulticastMin.value};
     const SwitchIndex root = roots[turn_ % roots.size()];
     turn_ /= static_cast<unsigned>(roots.size());
     grow(root, leaves);
     for (const Leaf& l : receivers)
       if (level_[l.at] != kNoSwitch) masks_[l.at].set(l.port);
-    return std::move(masks_);
   }
 
- private:
   /// Whether a tree may have `to` above `s`.
   bool may_climb(SwitchIndex s, SwitchIndex to) const {
     if (!rule_.up_order.empty() && rule_.up_order[to] > rule_.up_order[s]) return false;
@@ -184,6 +191,7 @@ class Planner {
   const Fabric& fabric_;
   const CompactGraph& graph_;
   const MulticastRule& rule_;
+  const fabric::Pieces pieces_;
   std::map<std::vector<SwitchIndex>, std::vector<SwitchIndex>> roots_;  // by the members' switches
   std::map<SwitchIndex, routes::PortMask> masks_;
   std::vector<std::uint32_t> level_;

@@ -137,8 +137,9 @@ Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options) {
   const auto without_vls = take_links_without_vls(fabric);
   fabric::CompactGraph graph(fabric);
   Choice choice = choose_routes(fabric, graph, options.choice, options.verify);
-  for (const auto& lines :
-       {taken->notes, without_vls, name_pieces(fabric), choice.alarms(), choice.notes()})
+  std::vector<routes::Piece> pieces = routes::find_pieces(fabric, graph);
+  for (const auto& lines : {taken->notes, without_vls, routes::piece_lines(fabric, pieces),
+                            choice.alarms(), choice.notes()})
     notes.insert(notes.end(), lines.begin(), lines.end());
   return Plan{std::move(fabric),
               std::move(graph),
@@ -148,6 +149,7 @@ Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options) {
               std::move(choice.tried),
               *given,
               *std::move(taken),
+              std::move(pieces),
               std::move(notes)};
 }
 

@@ -7,6 +7,7 @@
 
 #include "libdiag/route/choose.h"
 #include "libdiag/route/what_if.h"
+#include "libdiag/routes/pieces.h"
 
 namespace ib::route {
 
@@ -26,6 +27,7 @@ struct Plan {
   std::vector<Tried> tried;
   std::size_t lids_given{0};  // end ports that had none
   Taken taken;
+  std::vector<routes::Piece> pieces;  // that no link joins; none when all is one
   /// Links that are gone, pieces of the fabric, engines that did not pass and why.
   std::vector<std::string> notes;
 };

@@ -28,29 +28,6 @@ void sort_by_guid(const fabric::CompactGraph& graph, std::vector<SwitchIndex>& s
   });
 }
 
-/// A number for each connected component, by switch.
-std::vector<std::uint32_t> components_of(const fabric::CompactGraph& graph) {
-  std::vector<std::uint32_t> component(graph.switch_count(), kUnranked);
-  std::uint32_t count = 0;
-  std::vector<SwitchIndex> stack;
-  for (SwitchIndex start = 0; start < graph.switch_count(); ++start) {
-    if (component[start] != kUnranked) continue;
-    component[start] = count;
-    stack.push_back(start);
-    while (!stack.empty()) {
-      const SwitchIndex s = stack.back();
-      stack.pop_back();
-      for (const auto& arc : graph.arcs(s))
-        if (component[arc.to] == kUnranked) {
-          component[arc.to] = count;
-          stack.push_back(arc.to);
-        }
-    }
-    ++count;
-  }
-  return component;
-}
-
 /// Ranks that are set stand; all others follow from their neighbours, one more than the least.
 void spread_ranks(const fabric::CompactGraph& graph, std::vector<std::uint32_t>& rank) {
   std::vector<std::vector<SwitchIndex>> by_rank;
@@ -184,7 +161,7 @@ std::vector<SwitchIndex> tops_of_one_height(const fabric::CompactGraph& graph,
   if (tops.empty()) return roots;
   const auto highest =
       static_cast<std::uint32_t>(std::max_element(tops.begin(), tops.end()) - tops.begin());
-  const auto component = components_of(graph);
+  const auto component = pieces_of(graph).of;
   std::vector<bool> has_top(graph.switch_count(), false);
   std::vector<SwitchIndex> others;
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
@@ -203,7 +180,7 @@ std::vector<SwitchIndex> tops_of_one_height(const fabric::CompactGraph& graph,
 
 std::vector<SwitchIndex> find_roots(const fabric::CompactGraph& graph) {
   const auto mean = mean_distances(graph);
-  const auto component = components_of(graph);
+  const auto component = pieces_of(graph).of;
   std::vector<SwitchIndex> roots, order(graph.switch_count());
   std::vector<bool> has_root(graph.switch_count(), false);  // by component
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
@@ -250,7 +227,7 @@ Result<Ranks> ranks_from_roots(const Request& request) {
                             name_of(request, 0)));
   ranks.roots_given = !listed.empty();
 
-  const auto component = components_of(graph);
+  const auto component = pieces_of(graph).of;
   std::vector<bool> has_root(graph.switch_count(), false);
   for (SwitchIndex s : ranks.roots) has_root[component[s]] = true;
   const bool all_have =

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <bit>
 #include <cassert>
-#include <queue>
 #include <tuple>
 
 #include "libdiag/route/exits.h"
@@ -28,21 +27,6 @@ Request request_of(const Request& request, const fabric::CompactGraph& graph) {
   Request own = request;
   own.graph = &graph;
   return own;
-}
-
-/// Parts of the graph that hang together, a number for each switch.
-std::vector<std::uint32_t> components(const fabric::CompactGraph& graph) {
-  std::vector<std::uint32_t> part(graph.switch_count(), 0);
-  std::uint32_t parts = 0;
-  for (SwitchIndex start = 0; start < graph.switch_count(); ++start) {
-    if (part[start] != 0) continue;
-    std::queue<SwitchIndex> queue({start});
-    part[start] = ++parts;
-    for (; !queue.empty(); queue.pop())
-      for (const auto& arc : graph.arcs(queue.front()))
-        if (part[arc.to] == 0) part[arc.to] = parts, queue.push(arc.to);
-  }
-  return part;
 }
 
 /// Of a switch towards target b; 0: it has no way.
@@ -309,7 +293,7 @@ bool Rerouter::State::look_at_all(const fabric::CompactGraph& now, const Links& 
 bool Rerouter::State::must_reach(const fabric::CompactGraph& now, SwitchIndex s,
                                  const Target& target, std::vector<std::uint32_t>& parts) const {
   if (targets_.sources(s) == 0 || target.columns() == 0) return false;
-  if (parts.empty()) parts = components(now);
+  if (parts.empty()) parts = fabric::pieces_of(now).of;
   return parts[s] == parts[target.leaf];
 }
 

@@ -197,47 +197,4 @@ std::vector<std::string> take_links_without_vls(Fabric& fabric) {
   return notes;
 }
 
-std::vector<std::string> name_pieces(const Fabric& fabric) {
-  struct Piece {
-    std::size_t switches{}, hosts{};
-    NodeIndex first{fabric::kNoNode};  // a switch, if there is one
-  };
-  std::vector<Piece> pieces;
-  std::vector<bool> seen(fabric.nodes().size(), false);
-  std::vector<NodeIndex> queue;
-  for (NodeIndex start = 0; start < fabric.nodes().size(); ++start) {
-    // A host without a cable is no piece of anything.
-    if (seen[start] || (!fabric.node(start).is_switch() && cables(fabric, start) == 0)) continue;
-    Piece& piece = pieces.emplace_back();
-    seen[start] = true;
-    queue.assign(1, start);
-    for (std::size_t i = 0; i < queue.size(); ++i) {
-      const NodeIndex n = queue[i];
-      const bool is_switch = fabric.node(n).is_switch();
-      ++(is_switch ? piece.switches : piece.hosts);
-      if (piece.first == fabric::kNoNode || (is_switch && !fabric.node(piece.first).is_switch()))
-        piece.first = n;
-      for (const auto& port : fabric.ports(n)) {
-        if (!port.peer || seen[port.peer.node]) continue;
-        seen[port.peer.node] = true;
-        queue.push_back(port.peer.node);
-      }
-    }
-  }
-  if (pieces.size() < 2) return {};
-  std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
-    return std::pair(a.hosts, a.switches) > std::pair(b.hosts, b.switches);
-  });
-  std::vector<std::string> lines;
-  lines.push_back(fmt::format("the fabric is in {} pieces that no link joins", pieces.size()));
-  constexpr std::size_t kPiecesMax = 8;
-  for (std::size_t i = 0; i < std::min(pieces.size(), kPiecesMax); ++i)
-    lines.push_back(fmt::format(
-        "piece {}: {} and {}, around {}", i + 1, counted(pieces[i].switches, "switch", "switches"),
-        counted(pieces[i].hosts, "host", "hosts"), node_name(fabric, pieces[i].first)));
-  if (pieces.size() > kPiecesMax)
-    lines.push_back(fmt::format("and {} more", pieces.size() - kPiecesMax));
-  return lines;
-}
-
 }  // namespace ib::route

@@ -35,7 +35,4 @@ Result<Taken> take_away(fabric::Fabric& fabric, const WhatIf& what_if);
 /// over them. A line for each.
 std::vector<std::string> take_links_without_vls(fabric::Fabric& fabric);
 
-/// Pieces that no cable joins, a line that names what each holds; none when all is one piece.
-std::vector<std::string> name_pieces(const fabric::Fabric& fabric);
-
 }  // namespace ib::route

@@ -181,12 +181,17 @@ Lengths lengths_to(const Terrain& terrain, const LinearTables& tables,
 
 /// What leaves the hosts of a switch, or reaches them, crosses its links.
 std::uint64_t cut_floor(const Terrain& terrain, const std::vector<std::vector<Lid>>& lids_of) {
-  std::uint64_t hosts = 0, lids = 0, floor = 0;
-  for (SwitchIndex s = 0; s < lids_of.size(); ++s)
-    hosts += terrain.own[s], lids += lids_of[s].size();
+  std::uint64_t floor = 0;
+  std::vector<std::uint64_t> hosts_in(terrain.pieces.count, 0), lids_in(terrain.pieces.count, 0);
+  for (SwitchIndex s = 0; s < lids_of.size(); ++s) {
+    hosts_in[terrain.pieces.of[s]] += terrain.own[s];
+    lids_in[terrain.pieces.of[s]] += lids_of[s].size();
+  }
   for (SwitchIndex s = 0; s < lids_of.size(); ++s) {
     const std::uint64_t links = terrain.graph.arcs(s).size();
     if (links == 0) continue;
+    const std::uint64_t hosts = hosts_in[terrain.pieces.of[s]];
+    const std::uint64_t lids = lids_in[terrain.pieces.of[s]];
     const std::uint64_t out = terrain.own[s] * (lids - lids_of[s].size());
     const std::uint64_t in = (hosts - terrain.own[s]) * lids_of[s].size();
     floor = std::max(floor, (std::max(out, in) + links - 1) / links);

@@ -92,6 +92,7 @@ void explain_lids(const fabric::Fabric& fabric, const Terrain& terrain, const Li
     for (SwitchIndex source : terrain.sources) {
       auto finding = explain(fabric, terrain, tables, d, source, must);
       if (!finding) continue;
+      if (terrain.apart(source, d.leaf) && finding->kind != Finding::Kind::Loop) continue;
       const SwitchIndex place = finding->hops.back().first;
       if (std::find(places.begin(), places.end(), place) != places.end()) continue;
       places.push_back(place);
@@ -122,7 +123,8 @@ Verdict verify_keeping(const fabric::Fabric& fabric, const Terrain& terrain,
   }
 
   Verdict verdict;
-  verdict.pairs = std::uint64_t{terrain.destinations.size()} * terrain.sources.size();
+  verdict.pairs = terrain.pairs();
+  verdict.pairs_apart = terrain.pairs_apart();
   verdict.vls = view.vls();
   proof.reset();
   if (view.kind() == LaneView::Kind::One)

@@ -35,9 +35,11 @@ enum class MulticastVerdict {
 /// Figures as an independent judge defines them: pairs (CA-attached switch -> LID); credit-loop
 /// channels are directed switch-to-switch links, times VL, in the part of the dependency graph that
 /// Kahn's order does not reach; load counts CA-to-CA routes. A walk that has not arrived after 64
-/// hops is a loop, and loops are counted in `unreachable` too.
+/// hops is a loop, and loops are counted in `unreachable` too. Pairs that no cabling joins are
+/// none: of those only loops are looked for, and counted in `loops` alone.
 struct Verdict {
   std::uint64_t pairs{}, unreachable{}, loops{}, load_max{};
+  std::uint64_t pairs_apart{};  // those that no cabling joins
   /// Of paths between CAs, routers and the SM; and of multicast trees whose engine claims them.
   std::uint64_t credit_loop_channels{};
   double load_mean{};

@@ -17,6 +17,7 @@ struct Verifier::Kept {
   std::vector<SwitchIndex> to;
   std::vector<fabric::Destination> destinations;
   std::vector<Guid> guids;
+  fabric::Pieces pieces;
   SwitchIndex sm_leaf{};
   std::uint64_t switch_sources_unreachable{};
 };
@@ -36,6 +37,18 @@ std::vector<Guid> guids_of(const fabric::CompactGraph& graph) {
   return guids;
 }
 
+/// Whether switches hang together that did not: then there are pairs that nobody has looked at.
+bool joins_pieces(const fabric::Pieces& old, const fabric::Pieces& now) {
+  if (old.count == 1) return false;
+  std::vector<std::uint32_t> was(now.count, fabric::kNoSwitch);
+  for (SwitchIndex s = 0; s < now.of.size(); ++s) {
+    std::uint32_t& piece = was[now.of[s]];
+    if (piece == fabric::kNoSwitch) piece = old.of[s];
+    if (piece != old.of[s]) return true;
+  }
+  return false;
+}
+
 bool same_place(const fabric::Destination& a, const fabric::Destination& b) {
   return a.lid == b.lid && a.leaf == b.leaf && a.port == b.port;
 }
@@ -53,6 +66,10 @@ class ChangeWalker {
     for (const EntryChange& change : entries) {
       const fabric::Destination* d = terrain_.find(change.lid);
       if (d == nullptr) continue;
+      if (terrain_.apart(s, d->leaf)) {
+        if (loops(s, d->lid)) return false;
+        continue;
+      }
       const bool passed = traffic_.passes(s, d->lid);
       if (!walk(s, *d, passed) && passed) return false;
       if (terrain_.link(s, tables_.at(s, d->lid)) != kNoChannel && s != d->leaf)
@@ -96,6 +113,16 @@ class ChangeWalker {
       s = terrain_.to[c];
     }
     return false;
+  }
+
+  /// Of a LID in another piece, which nothing is sent to.
+  bool loops(SwitchIndex s, Lid lid) const {
+    for (unsigned hop = 0; hop <= kHopsMax; ++hop) {
+      const Channel c = terrain_.link(s, tables_.at(s, lid));
+      if (c == kNoChannel) return false;
+      s = terrain_.to[c];
+    }
+    return true;
   }
 
   void note(Turn turn, bool must) {
@@ -157,7 +184,7 @@ Verdict Verifier::verify(const fabric::Fabric& fabric, const fabric::CompactGrap
   Verdict verdict = verify_keeping(fabric, terrain, tables, lanes, multicast, options_, proof);
   if (proof && verdict.must_ok() && verdict.unreachable == 0)
     kept_ = std::make_unique<Kept>(Kept{std::move(*proof), lanes, terrain.to, terrain.destinations,
-                                        guids_of(graph), terrain.sm_leaf,
+                                        guids_of(graph), terrain.pieces, terrain.sm_leaf,
                                         verdict.switch_sources_unreachable});
   return verdict;
 }
@@ -171,7 +198,8 @@ Verdict Verifier::verify_changes(const fabric::Fabric& fabric, const fabric::Com
       kept_->guids != guids_of(graph))
     return everything();
   const Terrain terrain(graph, options_.sm_lid);
-  if (terrain.to.size() != kept_->to.size() || terrain.sm_leaf != kept_->sm_leaf)
+  if (terrain.to.size() != kept_->to.size() || terrain.sm_leaf != kept_->sm_leaf ||
+      joins_pieces(kept_->pieces, terrain.pieces))
     return everything();
 
   const bool has_multicast = multicast.trees != nullptr && !multicast.trees->empty();
@@ -206,7 +234,8 @@ Verdict Verifier::verify_changes(const fabric::Fabric& fabric, const fabric::Com
   for (const Turn& turn : walker.must()) add(turn);
 
   Verdict verdict;
-  verdict.pairs = std::uint64_t{terrain.destinations.size()} * terrain.sources.size();
+  verdict.pairs = terrain.pairs();
+  verdict.pairs_apart = terrain.pairs_apart();
   verdict.switch_sources_unreachable = kept_->switch_sources_unreachable;
   if (has_multicast) {
     verdict.multicast = claimed ? MulticastVerdict::Proved : MulticastVerdict::NotProved;
@@ -228,6 +257,7 @@ Verdict Verifier::verify_changes(const fabric::Fabric& fabric, const fabric::Com
   kept_->proof.position = order.take_position();
   kept_->to = terrain.to;
   kept_->destinations = terrain.destinations;
+  kept_->pieces = terrain.pieces;
   by_difference_ = true;
   return verdict;
 }

@@ -95,11 +95,13 @@ bool check_trees(const fabric::Fabric& fabric, const Terrain& terrain,
       const auto at = multicast.members->find(mlid);
       members = at != multicast.members->end() ? at->second : std::vector<SwitchIndex>{};
     }
-    for (std::size_t i = 1; i < members.size(); ++i)
-      if (parts.root(members[i]) != parts.root(members[0]))
-        report(members[i], 0,
-               fmt::format("{}, which has members, is not joined to {}", name(members[i]),
-                           name(members[0])));
+    std::map<std::uint32_t, SwitchIndex> first;  // by piece of the fabric
+    for (const SwitchIndex s : members) {
+      const SwitchIndex other = first.emplace(terrain.pieces.of[s], s).first->second;
+      if (parts.root(s) != parts.root(other))
+        report(s, 0,
+               fmt::format("{}, which has members, is not joined to {}", name(s), name(other)));
+    }
   }
   if (multicast.members != nullptr)
     for (const auto& [mlid, members] : *multicast.members)

@@ -103,6 +103,7 @@ class BatchSweeper {
 
   /// An entry that does not lead nearer may arrive all the same.
   bool walk(SwitchIndex s, const Leaf& leaf, std::size_t i) const {
+    if (terrain_.apart(s, leaf.at)) return rows_[s][leaf.lids[i]] == kNoPort;
     for (unsigned hop = 0; hop <= kHopsMax; ++hop) {
       const std::uint8_t port = rows_[s][leaf.lids[i]];
       if (s == leaf.at) return port == leaf.ports[i];

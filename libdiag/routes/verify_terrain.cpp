@@ -4,6 +4,19 @@
 #include <algorithm>
 
 namespace ib::routes::check {
+namespace {
+
+/// Sorts switches by piece; where each begins, and the end.
+std::vector<std::size_t> by_piece(const fabric::Pieces& pieces, std::vector<SwitchIndex>& all) {
+  std::stable_sort(all.begin(), all.end(),
+                   [&](SwitchIndex a, SwitchIndex b) { return pieces.of[a] < pieces.of[b]; });
+  std::vector<std::size_t> first(pieces.count + std::size_t{1}, 0);
+  for (const SwitchIndex s : all) ++first[pieces.of[s] + std::size_t{1}];
+  for (std::uint32_t i = 0; i < pieces.count; ++i) first[i + 1] += first[i];
+  return first;
+}
+
+}  // namespace
 
 Terrain::Terrain(const fabric::CompactGraph& g, Lid sm_lid)
     : graph(g), stride(g.max_ports() + std::size_t{1}), own(g.switch_count(), 0) {
@@ -39,6 +52,15 @@ Terrain::Terrain(const fabric::CompactGraph& g, Lid sm_lid)
   }
   for (SwitchIndex s = 0; s < switches; ++s)
     (own[s] != 0 || s == sm_leaf ? sources : bystanders).push_back(s);
+  pieces = fabric::pieces_of(graph);
+  first_source_ = by_piece(pieces, sources);
+  first_bystander_ = by_piece(pieces, bystanders);
+}
+
+std::uint64_t Terrain::pairs() const {
+  std::uint64_t sum = 0;
+  for (const auto& d : destinations) sum += sources_near(d.leaf).size();
+  return sum;
 }
 
 const fabric::Destination* Terrain::find(Lid lid) const {

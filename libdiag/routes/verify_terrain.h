@@ -27,7 +27,9 @@ struct Terrain {
   std::vector<SwitchIndex> sources;     // switches with such ports, and the one that the SM is on
   std::vector<SwitchIndex> bystanders;  // the other switches: only their own LIDs send
   std::vector<fabric::Destination> destinations;  // ascending, one a LID
-  SwitchIndex sm_leaf{fabric::kNoSwitch};         // that the SM hangs from, or is
+  /// Pieces that no link joins; sources and bystanders above are sorted by them.
+  fabric::Pieces pieces;
+  SwitchIndex sm_leaf{fabric::kNoSwitch};  // that the SM hangs from, or is
 
   Terrain(const fabric::CompactGraph& graph, Lid sm_lid);
 
@@ -43,6 +45,20 @@ struct Terrain {
   }
   SwitchIndex from(Channel c) const { return static_cast<SwitchIndex>(c / stride); }
   std::uint8_t port(Channel c) const { return static_cast<std::uint8_t>(c % stride); }
+  bool apart(SwitchIndex a, SwitchIndex b) const { return pieces.of[a] != pieces.of[b]; }
+  /// Those in the piece of switch s.
+  std::span<const SwitchIndex> sources_near(SwitchIndex s) const {
+    return near(sources, first_source_, s);
+  }
+  std::span<const SwitchIndex> bystanders_near(SwitchIndex s) const {
+    return near(bystanders, first_bystander_, s);
+  }
+  /// (source, LID) within one piece, of which a walk must arrive.
+  std::uint64_t pairs() const;
+  /// The others.
+  std::uint64_t pairs_apart() const {
+    return std::uint64_t{destinations.size()} * sources.size() - pairs();
+  }
   /// Channels that lead to switch s.
   std::span<const Channel> into(SwitchIndex s) const {
     return {into_.data() + first_into_[s], first_into_[s + 1] - first_into_[s]};
@@ -51,6 +67,13 @@ struct Terrain {
   const fabric::Destination* find(Lid lid) const;
 
  private:
+  std::span<const SwitchIndex> near(const std::vector<SwitchIndex>& all,
+                                    const std::vector<std::size_t>& first, SwitchIndex s) const {
+    const std::uint32_t piece = pieces.of[s];
+    return std::span(all).subspan(first[piece], first[piece + 1] - first[piece]);
+  }
+
+  std::vector<std::size_t> first_source_, first_bystander_;  // by piece
   std::vector<std::size_t> first_into_;
   std::vector<Channel> into_;
 };

@@ -93,7 +93,7 @@ void LidWalker::walk(const fabric::Destination& destination, const std::uint8_t*
   bystanders_send_ = must;
   std::uint64_t bad = 0;
   if (resolve(destination, column)) {
-    for (SwitchIndex s : terrain_.sources) bad += state_[s] == State::Lost;
+    for (SwitchIndex s : terrain_.sources_near(destination.leaf)) bad += state_[s] == State::Lost;
     if (options_.turns) resolve_bystanders(destination, column);
     if (!options_.turns)
       accumulate_loads(destination);
@@ -105,8 +105,29 @@ void LidWalker::walk(const fabric::Destination& destination, const std::uint8_t*
     bad = walk_each(destination, column);
   }
   tally.unreachable += bad;
+  if (terrain_.pieces.count > 1) bad += loops_apart(destination, column);
   if (must) tally.must_failures += bad;
   if (bad != 0) tally.bad_lids.push_back(destination.lid);
+}
+
+/// Nothing is sent to another piece, and an entry for what is there may be left from better days. A
+/// packet that goes round by such entries would still block others.
+std::uint64_t LidWalker::loops_apart(const fabric::Destination& destination,
+                                     const std::uint8_t* column) {
+  std::uint64_t loops = 0;
+  for (const SwitchIndex source : terrain_.sources) {
+    if (!terrain_.apart(source, destination.leaf)) continue;
+    SwitchIndex s = source;
+    unsigned hop = 0;
+    for (; hop <= kHopsMax; ++hop) {
+      const Channel c = terrain_.link(s, column[s]);
+      if (c == kNoChannel) break;
+      s = terrain_.to[c];
+    }
+    loops += hop > kHopsMax;
+  }
+  tally.loops += loops;
+  return loops;
 }
 
 bool LidWalker::step(const fabric::Destination& destination, const std::uint8_t* column,
@@ -132,7 +153,7 @@ bool LidWalker::step(const fabric::Destination& destination, const std::uint8_t*
 bool LidWalker::resolve(const fabric::Destination& destination, const std::uint8_t* column) {
   ++stamp_;
   order_.clear();
-  for (SwitchIndex source : terrain_.sources) {
+  for (SwitchIndex source : terrain_.sources_near(destination.leaf)) {
     if (visit_[source] == stamp_) continue;
     path_.clear();
     State end = State::Lost;
@@ -160,7 +181,7 @@ bool LidWalker::resolve(const fabric::Destination& destination, const std::uint8
 /// The same from switches without CAs. Here a loop or a long walk is lost, no more.
 void LidWalker::resolve_bystanders(const fabric::Destination& destination,
                                    const std::uint8_t* column) {
-  for (SwitchIndex source : terrain_.bystanders) {
+  for (SwitchIndex source : terrain_.bystanders_near(destination.leaf)) {
     if (visit_[source] == stamp_) {
       tally.bystanders_unreachable += state_[source] == State::Lost;
       continue;
@@ -303,7 +324,7 @@ std::uint64_t LidWalker::walk_each(const fabric::Destination& destination,
                                    const std::uint8_t* column) {
   std::uint64_t bad = 0;
   Turns& turns = must_ ? tally.must : tally.should;
-  for (SwitchIndex source : terrain_.sources) {
+  for (SwitchIndex source : terrain_.sources_near(destination.leaf)) {
     SwitchIndex s = source;
     Channel before = kNoChannel;
     Flow flow{};

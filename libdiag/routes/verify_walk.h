@@ -58,6 +58,7 @@ class LidWalker {
   using Flow = std::array<std::uint16_t, 16>;
 
   bool resolve(const fabric::Destination& destination, const std::uint8_t* column);
+  std::uint64_t loops_apart(const fabric::Destination& destination, const std::uint8_t* column);
   void resolve_bystanders(const fabric::Destination& destination, const std::uint8_t* column);
   /// One step of a walk at s: out_[s], or where it ends.
   bool step(const fabric::Destination& destination, const std::uint8_t* column, SwitchIndex s,

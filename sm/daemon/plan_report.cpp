@@ -27,7 +27,8 @@ const char* verdict_of(const Plan& plan) {
 std::vector<std::string> notes_of(const PlanReport& report) {
   if (!compares(report)) return report.plan.notes;
   auto lines = report.plan.taken.notes;
-  for (auto& line : ib::route::name_pieces(report.plan.fabric)) lines.push_back(std::move(line));
+  for (auto& line : ib::routes::piece_lines(report.plan.fabric, report.plan.pieces))
+    lines.push_back(std::move(line));
   return lines;
 }
 
@@ -48,29 +49,18 @@ std::string head_text(const PlanReport& report) {
 
 std::string routes_text(const PlanReport& report) {
   const Plan& plan = report.plan;
-  const auto& v = plan.verdict;
   std::string out = fmt::format("engine: {}\nvls: {}\n", plan.routes.engine, plan.routes.vls_used);
   if (const auto seconds = seconds_of(plan)) out += fmt::format("seconds: {:.3f}\n", *seconds);
-  out += fmt::format(
-      "pairs: {}\nunreachable: {}\nloops: {}\ncredit-loop-channels: {}\nload-max: {}\n"
-      "load-mean: {:.1f}\n",
-      v.pairs, v.unreachable, v.loops, v.credit_loop_channels, v.load_max, v.load_mean);
+  out += ib::report::verdict_text(plan.verdict);
   if (report.figures) out += ib::report::figures_text(*report.figures);
   return out;
 }
 
 void write_routes(ib::report::JsonWriter& json, const PlanReport& report) {
   const Plan& plan = report.plan;
-  const auto& v = plan.verdict;
-  json.field("vls", plan.routes.vls_used)
-      .field("seconds", seconds_of(plan))
-      .field("pairs", v.pairs)
-      .field("unreachable", v.unreachable)
-      .field("loops", v.loops)
-      .field("credit_loop_channels", v.credit_loop_channels)
-      .field("load_max", v.load_max)
-      .field("load_mean", v.load_mean)
-      .field("must_failures", v.must_failures);
+  json.field("vls", plan.routes.vls_used).field("seconds", seconds_of(plan));
+  ib::report::write_verdict(json, plan.verdict);
+  json.field("must_failures", plan.verdict.must_failures);
   if (report.figures) ib::report::write_figures(json, *report.figures);
 }
 
@@ -111,6 +101,7 @@ std::string json_of(const PlanReport& report) {
   json.key("notes").begin_array();
   for (const auto& note : notes_of(report)) json.value(note);
   json.end_array();
+  ib::report::write_pieces(json, plan.fabric, plan.pieces);
   ib::report::write_engines(json, plan.tried);
   ib::report::write_findings(json, plan.graph, plan.verdict.findings);
   json.end_object();

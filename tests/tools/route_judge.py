@@ -8,6 +8,10 @@ TOPOLOGY is ibnetdiscover's text, LFTS dump_fts's or opensm-lfts.dump, the other
 doc/formats.md. It shares no code with libdiag/routes, and takes minutes where that takes
 milliseconds.
 
+Pairs that no cabling joins are none: of those only loops are looked for.
+
+  pairs         (switch with hosts, LID)
+  apart         those that no cabling joins
   unreachable   (switch with hosts, LID) whose walk does not end where the LID is, loops included
   loops         those that have not arrived after 64 hops
   credit_loops  (link, VL) that Kahn's order of the dependency graph leaves over, all pairs of hosts
@@ -56,6 +60,9 @@ class Topology:
                         self.host_lid[node, port] = (int(lid[1]), int(lid[2]))
             elif not line.strip():
                 node = None
+        self.links = collections.defaultdict(list)  # switch -> its cables
+        for here, there in self.peer.items():
+            self.links[here[0]].append((here, there))
         # LID -> (switch, port): where a walk must end; port 0 is the switch itself.
         self.ends = {}
         self.sources = collections.defaultdict(list)  # switch -> ports of hosts with a LID
@@ -70,6 +77,21 @@ class Topology:
             self.sources[leaf[0]].append(leaf[1])
             for i in range(1 << lmc):
                 self.ends[lid + i] = leaf
+
+    def pieces(self):
+        """A name for the piece of the fabric that each switch is in."""
+        piece = {}
+        for start in self.switch:
+            if start in piece:
+                continue
+            piece[start], queue = start, [start]
+            while queue:
+                node = queue.pop()
+                for (here, _), (there, _) in self.links.get(node, ()):
+                    if there in self.switch and there not in piece:
+                        piece[there] = start
+                        queue.append(there)
+        return piece
 
     def switch_of(self, guid):
         node, port = self.guid[guid]
@@ -179,12 +201,17 @@ class Judge:
 
     def run(self):
         topology = self.topology
-        unreachable = loops = 0
+        piece = topology.pieces()
+        pairs = apart = unreachable = loops = 0
         for leaf, ports in topology.sources.items():
             for lid, end in topology.ends.items():
                 hops, how = self.walk(leaf, lid)
-                unreachable += how != "arrives"
                 loops += how == "loop"
+                if piece[leaf] != piece[end[0]]:
+                    apart += 1
+                    continue
+                pairs += 1
+                unreachable += how != "arrives"
                 if end[1] == 0:
                     continue
                 for port in ports:
@@ -193,7 +220,8 @@ class Judge:
                     sl = self.sls.get((leaf, port, lid), 0) if self.sls is not None else 0
                     self.flow(hops, end if how == "arrives" else None, port, sl)
         return {
-            "pairs": len(topology.sources) * len(topology.ends),
+            "pairs": pairs,
+            "apart": apart,
             "unreachable": unreachable,
             "loops": loops,
             "credit_loops": self.credit_loops(),
@@ -203,10 +231,10 @@ class Judge:
 
     def asymmetric(self):
         """By pairs of switches, as hosts of one switch share their SLs."""
-        used = collections.defaultdict(set)
+        used, piece = collections.defaultdict(set), self.topology.pieces()
         for (leaf, _, lid), sl in (self.sls or {}).items():
             end = self.topology.ends.get(lid)
-            if end and end[1] != 0:
+            if end and end[1] != 0 and piece[leaf] == piece[end[0]]:
                 used[leaf, end[0]].add(sl)
         return sum(1 for (a, b) in used if a < b and used[a, b] != used.get((b, a), {0}))
 
@@ -229,7 +257,7 @@ def main():
     else:
         for key, value in verdict.items():
             print(f"{key}: {value}")
-    return int(any(value for key, value in verdict.items() if key != "pairs"))
+    return int(any(value for key, value in verdict.items() if key not in ("pairs", "apart")))
 
 
 if __name__ == "__main__":

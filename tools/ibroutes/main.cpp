@@ -284,12 +284,13 @@ int run_verify(int argc, const char* const* argv) {
   VerdictReport report;
   report.verdict = routes::verify(source->fabric, graph, tables, *lanes, multicast, verify);
   report.lanes = !lanes->trivial();
+  report.pieces = routes::find_pieces(source->fabric, graph);
   if (wanted.figures)
     report.figures = routes::figures(
         graph, tables, {wanted.seed, wanted.samples, routes::FiguresOptions{}.all_shifts_up_to});
   const auto& verdict = report.verdict;
   print(options.common.json ? verdict_json(*source, graph, report, IBKIT_VERSION)
-                            : verdict_text(report));
+                            : verdict_text(source->fabric, report));
   // Nothing followed is nothing proved: before a subnet manager has run there are no LIDs.
   const bool no_routes = verdict.pairs == 0 && graph.switch_count() != 0;
   if (no_routes)

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "libdiag/base/text.h"
 #include "libdiag/report/json.h"
 #include "libdiag/report/verdict.h"
 #include "libdiag/report/words.h"
@@ -75,13 +76,9 @@ std::string tables_json(const Source& source, bool unicast, bool multicast,
   return json.take();
 }
 
-std::string verdict_text(const VerdictReport& judged) {
+std::string verdict_text(const fabric::Fabric& fabric, const VerdictReport& judged) {
   const routes::Verdict& verdict = judged.verdict;
-  std::string out = fmt::format(
-      "pairs: {}\nunreachable: {}\nloops: {}\ncredit-loop-channels: {}\nload-max: {}\n"
-      "load-mean: {:.1f}\n",
-      verdict.pairs, verdict.unreachable, verdict.loops, verdict.credit_loop_channels,
-      verdict.load_max, verdict.load_mean);
+  std::string out = report::verdict_text(verdict);
   if (judged.lanes)
     out += fmt::format("vls: {}\nasymmetric-sls: {}\nlane-faults: {}\n", verdict.vls,
                        verdict.asymmetric_pairs, verdict.lane_faults);
@@ -89,6 +86,8 @@ std::string verdict_text(const VerdictReport& judged) {
     out += fmt::format("multicast: {}\nmulticast-faults: {}\n",
                        report::multicast_word(verdict.multicast), verdict.multicast_faults);
   if (judged.figures) out += report::figures_text(*judged.figures);
+  for (const auto& line : routes::piece_lines(fabric, judged.pieces))
+    out += "note: " + printable(line) + '\n';
   return out + report::findings_text(verdict.findings);
 }
 
@@ -96,13 +95,8 @@ std::string verdict_json(const Source& source, const fabric::CompactGraph& graph
                          const VerdictReport& judged, const std::string& version) {
   const routes::Verdict& verdict = judged.verdict;
   auto json = begin(source, "verdict", version);
-  json.field("pairs", verdict.pairs)
-      .field("unreachable", verdict.unreachable)
-      .field("loops", verdict.loops)
-      .field("credit_loop_channels", verdict.credit_loop_channels)
-      .field("load_max", verdict.load_max)
-      .field("load_mean", verdict.load_mean)
-      .field("vls", verdict.vls)
+  report::write_verdict(json, verdict);
+  json.field("vls", verdict.vls)
       .field("asymmetric_sls", verdict.asymmetric_pairs)
       .field("lane_faults", verdict.lane_faults)
       .field("multicast", report::multicast_word(verdict.multicast))
@@ -110,6 +104,7 @@ std::string verdict_json(const Source& source, const fabric::CompactGraph& graph
       .field("switch_turns_refused", verdict.switch_turns_refused)
       .field("must_failures", verdict.must_failures);
   if (judged.figures) report::write_figures(json, *judged.figures);
+  report::write_pieces(json, source.fabric, judged.pieces);
   report::write_findings(json, graph, verdict.findings);
   json.end_object();
   return json.take();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "libdiag/routes/figures.h"
+#include "libdiag/routes/pieces.h"
 #include "libdiag/routes/verify.h"
 #include "tools/ibroutes/path.h"
 #include "tools/ibroutes/source.h"
@@ -20,8 +21,9 @@ struct VerdictReport {
   routes::Verdict verdict;
   bool lanes{false};  // there was more than SL 0 on VL 0 to look at
   std::optional<routes::Figures> figures;
+  std::vector<routes::Piece> pieces;  // that no link joins; none when all is one
 };
-std::string verdict_text(const VerdictReport& report);
+std::string verdict_text(const fabric::Fabric& fabric, const VerdictReport& report);
 std::string verdict_json(const Source& source, const fabric::CompactGraph& graph,
                          const VerdictReport& report, const std::string& version);
 std::string path_json(const Source& source, const TablePath& path, const std::string& version);

@@ -34,10 +34,16 @@ std::string print(PlanCommand command, bool json, int status) {
 TEST(IbsmPlanGolden, Json) { ib::golden::expect_same(print(command(), true, 0), "ibsm-plan.json"); }
 TEST(IbsmPlanGolden, Text) { ib::golden::expect_same(print(command(), false, 0), "ibsm-plan.txt"); }
 
-/// Two switches without a cable between them: findings, and status 1.
+/// A ring without the means against its credit loop: findings, and status 1.
 TEST(IbsmPlanGolden, JsonWithFindings) {
-  ib::golden::expect_same(print(command("documents/apart.topo"), true, 1),
+  ib::golden::expect_same(print(command("documents/ring.topo"), true, 1),
                           "ibsm-plan-findings.json");
+}
+
+/// Two switches without a cable between them: each is routed, and the split named.
+TEST(IbsmPlanGolden, Pieces) {
+  ib::golden::expect_same(print(command("documents/apart.topo"), true, 0), "ibsm-plan-pieces.json");
+  ib::golden::expect_same(print(command("documents/apart.topo"), false, 0), "ibsm-plan-pieces.txt");
 }
 
 /// Engines side by side on a ring with one VL, less a host: one passes, one is refused for a credit

@@ -6,7 +6,9 @@
 #include <set>
 
 #include "libdiag/fabric/generate.h"
+#include "libdiag/route/engine.h"
 #include "libdiag/routes/verify.h"
+#include "tests/unit/routes/cut.h"
 
 namespace ib::route {
 namespace {
@@ -194,6 +196,22 @@ TEST(MulticastTree, ByAnEnginesRuleTreesCloseNoCreditLoop) {
     }
   }
   EXPECT_TRUE(proved.contains("updn"));
+}
+
+TEST(Multicast, AGroupInSeveralPiecesGetsATreeInEach) {
+  auto f = fabric::generate(fabric::Grid{{6}, false, 1, 1}).value();
+  routes::cut(f, [](SwitchIndex a, SwitchIndex b) { return a < 2 && b >= 2; });
+  const CompactGraph g(f);
+  const auto masks = tree_of(f, g, group_of(f, 0xC000));
+  for (const PortRef from : host_ports(f))
+    EXPECT_EQ(deliver(f, g, masks, from).size(),
+              pieces_of(g).of[g.switch_of(f.port(from).peer.node)] == 0 ? 1U : 3U);
+  const routes::MulticastTables trees{{Lid{0xC000}, masks}};
+  const std::map<Lid, std::vector<SwitchIndex>> members{{Lid{0xC000}, {0, 1, 2, 3, 4, 5}}};
+  const auto routes = find_engine("minhop")->compute({&f, &g, {}, nullptr, 1}).value();
+  const auto verdict =
+      routes::verify(f, g, routes.lfts, routes.lanes, {&trees, Sl{0}, true, &members});
+  EXPECT_EQ(verdict.multicast, routes::MulticastVerdict::Proved);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "libdiag/fabric/generate.h"
+#include "tests/unit/routes/cut.h"
 
 namespace ib::route {
 namespace {
@@ -109,6 +110,29 @@ TEST(Plan, EnginesComparedAreTimedByTheClockHandedIn) {
     EXPECT_EQ(row.figures->extra_hops_max, 0U);
     EXPECT_EQ(row.figures->shifts.patterns, 0U);
   }
+}
+
+/// Engines that ask for no kind of network as a whole route each piece by itself.
+TEST(Plan, AFabricInPiecesIsRoutedPieceByPieceAndTheSplitIsNamed) {
+  // Two trees of one: half of the 8 leaves keep half of the 4 spines.
+  auto f = tree();
+  routes::cut(f, [](auto leaf, auto spine) { return (leaf < 4) != (spine < 10); });
+  PlanOptions options;
+  options.choice.engines = {"minhop", "sssp", "updn", "dnup", "ftree",
+                            "dfsssp", "lash", "dor",  "nue"};
+  options.choice.compare = true;
+  const auto plan = plan_routes(std::move(f), options).value();
+  for (const auto& row : plan.tried) {
+    EXPECT_TRUE(row.passed) << row.engine << ": " << row.why;
+    ASSERT_TRUE(row.verdict) << row.engine;
+    EXPECT_EQ(row.verdict->pairs, 2 * 4U * (6 + 16)) << row.engine;
+    EXPECT_EQ(row.verdict->pairs_apart, 2 * 4U * (6 + 16)) << row.engine;
+    EXPECT_EQ(row.verdict->unreachable, 0U) << row.engine;
+  }
+  EXPECT_EQ(plan.pieces.size(), 2U);
+  ASSERT_GE(plan.notes.size(), 3U);
+  EXPECT_EQ(plan.notes[0], "the fabric is in 2 pieces that no link joins");
+  EXPECT_THAT(plan.notes[1], HasSubstr("6 switches ("));
 }
 
 TEST(Plan, WhereNoEngineFitsItSaysWhyAndHasNoRoutes) {

@@ -90,7 +90,6 @@ TEST(WhatIf, DamageTakesAShareOfTheLinksBetweenSwitchesBySeed) {
   Fabric d = tree();
   EXPECT_EQ(take_away(d, {{}, 0.01, 1})->links, 1U);  // damage is never nothing
   EXPECT_EQ(take_away(d, {{}, 100, 1})->links, 31U);
-  EXPECT_EQ(name_pieces(d).size(), 10U);  // a heading, eight of the twelve, and how many more
 }
 
 TEST(WhatIf, WordsThatMeanNothingOrTooMuchAreRefusedAndNothingGoes) {
@@ -122,22 +121,6 @@ TEST(WhatIf, WordsThatMeanNothingOrTooMuchAreRefusedAndNothingGoes) {
   Fabric empty;
   EXPECT_FALSE(take_away(empty, {{}, 5, 1}));
   EXPECT_TRUE(take_away(empty, {}));
-}
-
-TEST(WhatIf, PiecesAreNamedByASwitchOfEach) {
-  Fabric f = tree();
-  EXPECT_THAT(name_pieces(f), IsEmpty());
-  const auto host = nth(f, NodeType::ChannelAdapter, 0);
-  const auto leaf = f.port(host, 1).peer.node;
-  for (unsigned p = 1; p <= 8; ++p)
-    if (f.node(f.port(leaf, p).peer.node).is_switch())
-      f.disconnect({leaf, static_cast<std::uint8_t>(p)});
-  const auto lines = name_pieces(f);
-  ASSERT_EQ(lines.size(), 3U);
-  EXPECT_EQ(lines[0], "the fabric is in 2 pieces that no link joins");
-  EXPECT_THAT(lines[1], HasSubstr("piece 1: 11 switches and 28 hosts, around '"));
-  EXPECT_EQ(lines[2], "piece 2: 1 switch and 4 hosts, around '" + f.node(leaf).description + "' (" +
-                          to_string(f.node(leaf).guid) + ")");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "libdiag/routes/dump.h"
 #include "libdiag/routes/lanes_dump.h"
 #include "libdiag/routes/verify.h"
+#include "tests/unit/routes/cut.h"
 #include "tests/unit/routes/judge.h"
 
 namespace ib::routes {
@@ -67,6 +68,7 @@ struct Case {
     const auto theirs = judged();
     if (theirs.is_discarded()) return false;
     EXPECT_EQ(mine.pairs, theirs["pairs"]) << what;
+    EXPECT_EQ(mine.pairs_apart, theirs["apart"]) << what;
     EXPECT_EQ(mine.unreachable, theirs["unreachable"]) << what;
     EXPECT_EQ(mine.loops, theirs["loops"]) << what;
     EXPECT_EQ(mine.credit_loop_channels, theirs["credit_loops"]) << what;
@@ -105,6 +107,35 @@ TEST(RouteJudge, AgreesOnWhatEnginesMake) {
   Case(fabric::generate(fabric::DragonflyPlus{3, 2, 2, 2, 2}), "dfsssp")
       .expect_agreement("dragonfly+");
   Case(fabric::generate(fabric::RandomGraph{10, 20, 2}), "lash").expect_agreement("random");
+}
+
+TEST(RouteJudge, BothPassAFabricInPiecesAndFindAFaultWithinOne) {
+  // A torus cut twice across all its rings.
+  auto rings = fabric::generate(fabric::Grid{{6, 3}, true, 2, 1}).value();
+  cut(rings, [](fabric::NodeIndex a, fabric::NodeIndex b) { return a / 9 != b / 9; });
+  for (const char* engine : {"minhop", "updn", "lash", "dfsssp", "nue"}) {
+    Case c(Result<fabric::Fabric>(rings), engine);
+    EXPECT_FALSE(c.expect_agreement(engine)) << engine;
+    EXPECT_EQ(c.verdict().pairs, 2 * 9U * (9 + 18));
+    EXPECT_EQ(c.verdict().pairs_apart, c.verdict().pairs);
+    // One entry within a piece; then one that leads in a circle to a LID of the other.
+    const auto& d = c.graph.destinations();
+    const auto near =
+        std::find_if(d.begin(), d.end(), [](const auto& x) { return !x.is_switch(); });
+    const SwitchIndex other = c.graph.arcs(near->leaf)[0].to;
+    Case wrong = c;
+    wrong.routes.lfts.set(other, near->lid, kNoPort);
+    EXPECT_TRUE(wrong.expect_agreement(std::string(engine) + ", an entry less")) << engine;
+    const auto far = std::find_if(d.begin(), d.end(), [&](const auto& x) {
+      return !x.is_switch() && pieces_of(c.graph).of[x.leaf] != pieces_of(c.graph).of[near->leaf];
+    });
+    c.routes.lfts.set(near->leaf, far->lid, c.graph.arcs(near->leaf)[0].out_port);
+    EXPECT_FALSE(c.expect_agreement(std::string(engine) + ", a stale entry")) << engine;
+    c.routes.lfts.set(other, far->lid, c.graph.arcs(near->leaf)[0].in_port);
+    EXPECT_TRUE(c.expect_agreement(std::string(engine) + ", a circle")) << engine;
+    EXPECT_EQ(c.verdict().loops, 2U);
+    EXPECT_EQ(c.verdict().unreachable, 0U);
+  }
 }
 
 TEST(RouteJudge, BothFindAWrongEntry) {

@@ -7,6 +7,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/engine.h"
+#include "tests/unit/routes/cut.h"
 #include "tests/unit/routes/patch.h"
 
 namespace ib::routes {
@@ -67,6 +68,65 @@ TEST(VerifyChanges, ARerouteAroundACableIsProvedByItsDifference) {
   const Verdict verdict = verifier.verify_changes(fabric, graph, tables, changes);
   EXPECT_TRUE(verdict.must_ok());
   EXPECT_TRUE(verifier.by_difference());
+}
+
+/// The tables of `graph`, and what is new in them.
+std::vector<EntryChange> rerouted(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
+                                  LinearTables& tables) {
+  LinearTables fresh = minhop(fabric, graph);
+  std::vector<EntryChange> changes;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+    for (std::uint16_t lid = 0; lid < fresh.lid_count(); ++lid)
+      if (fresh.at(s, Lid{lid}) != tables.at(s, Lid{lid})) changes.push_back({s, Lid{lid}});
+  tables = std::move(fresh);
+  return changes;
+}
+
+TEST(VerifyChanges, AFabricThatFallsApartIsProvedByItsDifferenceAndOneThatGrowsTogetherAnew) {
+  const auto whole = fabric::generate(fabric::Grid{{6}, false, 1, 2}).value();
+  auto apart = whole;
+  cut(apart, [](SwitchIndex a, SwitchIndex b) { return a < 3 && b >= 3; });
+  const fabric::CompactGraph graph(whole), split(apart);
+  Verifier verifier(strict());
+  LinearTables tables = minhop(whole, graph);
+  EXPECT_EQ(verifier.verify(whole, graph, tables).pairs, 6 * 12U);
+
+  auto changes = rerouted(apart, split, tables);
+  Verdict verdict = verifier.verify_changes(apart, split, tables, changes);
+  EXPECT_TRUE(verdict.must_ok());
+  EXPECT_TRUE(verifier.by_difference());
+  EXPECT_EQ(verdict.pairs, 36U);
+  EXPECT_EQ(verdict.pairs_apart, 36U);
+  expect_same(verdict, verify(apart, split, tables, strict()), "apart");
+
+  // Joined again, with tables that do not know it yet.
+  verdict = verifier.verify_changes(whole, graph, tables, {});
+  EXPECT_FALSE(verifier.by_difference());
+  EXPECT_EQ(verdict.unreachable, 36U);
+  EXPECT_FALSE(verdict.must_ok());
+}
+
+TEST(VerifyChanges, ACircleOfALidInAnotherPieceIsFound) {
+  auto fabric = fabric::generate(fabric::Grid{{4}, false, 1, 1}).value();
+  cut(fabric, [](SwitchIndex a, SwitchIndex b) { return a < 2 && b >= 2; });
+  const fabric::CompactGraph graph(fabric);
+  Verifier verifier(strict());
+  LinearTables tables = minhop(fabric, graph);
+  EXPECT_TRUE(verifier.verify(fabric, graph, tables).must_ok());
+  const auto& d = graph.destinations();
+  const auto far = std::find_if(d.begin(), d.end(), [&](const auto& x) { return x.leaf == 3; });
+  const auto& arc = graph.arcs(0)[0];
+  tables.set(0, far->lid, arc.out_port);
+  EXPECT_TRUE(
+      verifier.verify_changes(fabric, graph, tables, std::vector<EntryChange>{{0, far->lid}})
+          .must_ok());
+  EXPECT_TRUE(verifier.by_difference());
+  tables.set(arc.to, far->lid, arc.in_port);
+  const Verdict verdict =
+      verifier.verify_changes(fabric, graph, tables, std::vector<EntryChange>{{arc.to, far->lid}});
+  EXPECT_EQ(verdict.loops, 2U);
+  ASSERT_FALSE(verdict.findings.empty());
+  EXPECT_EQ(verdict.findings[0].kind, Finding::Kind::Loop);
 }
 
 TEST(VerifyChanges, AnEntryThatStillNamesADeadPortIsFound) {

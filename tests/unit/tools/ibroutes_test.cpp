@@ -263,6 +263,45 @@ TEST(Ibroutes, VerifiesFiles) {
   }
 }
 
+/// Where no cable joins the pieces that is a note; where one does, tables that do not know it fail.
+TEST(Ibroutes, AFabricInPiecesPassesWhenEachIsRightWithinItself) {
+  const judge::Scratch scratch;
+  const std::string topology = IBKIT_SOURCE_DIR "/tests/golden/documents/apart.topo";
+  judge::write_file(scratch / "tables",
+                    "Unicast lids [0x0-0x4] of switch Lid 1 guid 0x0000000000000020 (left):\n"
+                    "0x0001 000 : \n0x0003 001 : \n2 valid lids dumped\n"
+                    "Unicast lids [0x0-0x4] of switch Lid 2 guid 0x0000000000000030 (right):\n"
+                    "0x0002 000 : \n0x0004 001 : \n2 valid lids dumped\n");
+  const std::string tables = "," + (scratch / "tables").string();
+  const Ran ran = ibroutes("verify --from " + topology + tables);
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.out,
+            "pairs: 4\npairs-apart: 4\nunreachable: 0\nloops: 0\ncredit-loop-channels: 0\n"
+            "load-max: 0\nload-mean: 0.0\n"
+            "note: the fabric is in 2 pieces that no link joins\n"
+            "note: piece 1: 1 switch ('left' (0x0000000000000020)) and 1 host ('here HCA-1' "
+            "(0x0000000000000010))\n"
+            "note: piece 2: 1 switch ('right' (0x0000000000000030)) and 1 host ('there HCA-1' "
+            "(0x0000000000000040))\n");
+  const auto json =
+      nlohmann::json::parse(ibroutes("verify --json --from " + topology + tables).out);
+  EXPECT_EQ(json["pairs_apart"], 4);
+  EXPECT_EQ(json["pieces"][1]["switches"], nlohmann::json({"0x0000000000000030"}));
+  EXPECT_EQ(json["pieces"][1]["hosts"], nlohmann::json({"0x0000000000000040"}));
+
+  std::string joined = judge::read_file(topology);
+  for (const auto& [here, there] : {std::pair{"20", "30"}, {"30", "20"}}) {
+    const std::string head = std::string("\"S-00000000000000") + here + "\"\t\t#";
+    const std::size_t line = joined.find('\n', joined.find(head)) + 1;
+    joined.insert(line, std::string("[2]\t\"S-00000000000000") + there + "\"[2]\t\t# 4xEDR\n");
+  }
+  judge::write_file(scratch / "joined", joined);
+  const Ran both = ibroutes("verify --from " + (scratch / "joined").string() + tables);
+  EXPECT_EQ(both.status, 1);
+  EXPECT_THAT(both.out, AllOf(HasSubstr("pairs: 8\n"), HasSubstr("unreachable: 4\n"),
+                              HasSubstr("has no entry"), Not(HasSubstr("pieces"))));
+}
+
 TEST(Ibroutes, JudgesLanesOfFiles) {
   const judge::Scratch scratch;
   const std::string from = "verify --from " + kNet4 + "topology," + kNet4 + "dump_fts";
