@@ -65,6 +65,12 @@ class Signals {
   sigset_t before_{};
 };
 
+/// Leases outlive restarts, so they are kept in wall-clock time.
+sa::WallClock read_wall_clock() {
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<Duration>(since_1970).count(), ib::monotonic_now()};
+}
+
 /// One umad port and its agents, by class.
 struct Channel {
   std::unique_ptr<UmadPort> port;
@@ -136,6 +142,7 @@ class Daemon {
     manager_ = std::make_unique<core::SubnetManager>(std::move(core), *contents);
     sa::Options sa_options;
     sa_options.kernel_rmpp = kernel_rmpp_;
+    sa_options.wall_clock = read_wall_clock();
     server_ = std::make_unique<sa::Server>(sa_options, *contents);
     signals_ = &the_signals_;
     return {};

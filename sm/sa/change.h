@@ -29,7 +29,8 @@ struct WriteRequest {
   std::uint64_t mask{};
   std::array<std::byte, ib::wire::kSaDataBytes> data{};  // the record
   Requester requester;
-  ib::mad::Address from;  // where the request came from
+  ib::mad::Address from;        // where the request came from
+  std::int64_t unix_seconds{};  // when it is looked at; leases begin then
 };
 
 /// A notice that subnet administration itself makes, or passes on for the subnet manager.

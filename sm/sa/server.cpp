@@ -9,6 +9,7 @@
 #include "libdiag/mad/rmpp.h"
 #include "libdiag/wire/gmp_attributes.h"
 #include "sm/sa/answers.h"
+#include "sm/sa/chores.h"
 #include "sm/sa/records.h"
 #include "sm/sa/transfers.h"
 #include "sm/sa/writes.h"
@@ -80,6 +81,8 @@ struct Server::Impl {
   // Writes wait here in order; the first is being made durable, or is the next to be looked at.
   std::deque<Packet> writes;
   std::optional<Change> in_commit;
+  bool own_in_commit{false};  // nobody waits for the answer
+  Chores chores;
   std::uint64_t last_ticket{0};
   std::uint64_t initial_ticket{0};
   std::deque<Commit> commits;
@@ -115,7 +118,7 @@ struct Server::Impl {
     if (answer.mad.status() != 0) ++counters.errors;
     sends.push_back(std::move(answer));
   }
-  World world() const { return {paths, state, policy}; }
+  World world() const { return {paths, state, policy, options.quotas}; }
 
   // ---- requests
 
@@ -309,6 +312,11 @@ struct Server::Impl {
 
   /// Looks at waiting writes until one has to be made durable.
   void next_write(Instant now) {
+    if (paths && !in_commit) {
+      in_commit = chores.next(now, world(), options.wall_clock);
+      own_in_commit = in_commit.has_value();
+      if (in_commit) commits.push_back({++last_ticket, in_commit->batch});
+    }
     while (!in_commit && !writes.empty()) {
       const Packet& request = writes.front();
       WriteRequest w;
@@ -318,6 +326,7 @@ struct Server::Impl {
       std::copy_n(request.mad.data(), w.data.size(), w.data.begin());
       w.requester = requester_of(request);
       w.from = request.address;
+      w.unix_seconds = options.wall_clock.seconds(now);
       auto outcome = evaluate(world(), w);
       if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
         refuse(request, refusal->status);
@@ -333,7 +342,16 @@ struct Server::Impl {
     }
   }
 
+  void finish_own(Instant now, bool durable) {
+    const auto change = std::move(*in_commit);
+    in_commit.reset();
+    own_in_commit = false;
+    chores.on_done(now, durable);
+    if (durable) state.apply(change.batch);
+  }
+
   void finish_write(Instant now, bool durable) {
+    if (own_in_commit) return finish_own(now, durable);
     const Packet request = std::move(writes.front());
     writes.pop_front();
     const auto change = std::move(*in_commit);
@@ -384,9 +402,17 @@ void Server::publish(Instant, SnapshotPtr snapshot) {
 
 void Server::on_packet(Instant now, const Packet& packet) { impl_->on_packet(now, packet); }
 
-void Server::on_time(Instant now) { impl_->transfers.on_time(now); }
+void Server::on_time(Instant now) {
+  impl_->transfers.on_time(now);
+  impl_->next_write(now);
+}
 
-Instant Server::next_deadline() const { return impl_->transfers.next_deadline(); }
+Instant Server::next_deadline() const {
+  const auto& i = *impl_;
+  const Instant chore =
+      i.paths && !i.in_commit ? i.chores.next_deadline(i.state, i.options.wall_clock) : ib::kNever;
+  return std::min(i.transfers.next_deadline(), chore);
+}
 
 void Server::on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
   impl_->on_commit_done(now, ticket, durable);

@@ -15,6 +15,8 @@
 #include "libdiag/mad/transport.h"
 #include "sm/core/snapshot.h"
 #include "sm/sa/multicast.h"
+#include "sm/sa/quotas.h"
+#include "sm/sa/wall_clock.h"
 #include "sm/store/store.h"
 
 namespace sm::sa {
@@ -26,7 +28,9 @@ struct Options {
   std::size_t kernel_table_bytes_max{16U << 20};
   std::size_t transfers_max{256};        // tables under way at once; more are answered BUSY
   std::size_t writes_pending_max{4096};  // uncommitted joins and leaves; more are answered BUSY
-  bool default_ipoib_group{true};        // ff12:401b:ffff::ffff:ffff, made when absent
+  Quotas quotas;
+  WallClock wall_clock;            // leases are kept by it
+  bool default_ipoib_group{true};  // ff12:401b:ffff::ffff:ffff, made when absent
 };
 
 struct Counters {

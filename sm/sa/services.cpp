@@ -1,11 +1,209 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/sa/services.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "libdiag/base/text.h"
+#include "sm/sa/mask.h"
+#include "sm/sa/world.h"
+
 namespace sm::sa {
+namespace {
+
+using ib::wire::ServiceRecord;
+using store::Service;
+using store::ServiceKey;
+namespace status = ib::wire::status;
+
+bool is_zero(const std::array<std::uint8_t, 16>& key) {
+  return std::all_of(key.begin(), key.end(), [](std::uint8_t b) { return b == 0; });
+}
+
+std::string describe(const World& world, const WriteRequest& request, const ServiceRecord& r) {
+  const auto* port = request.requester.port;
+  return fmt::format(
+             "{} of service 0x{:x} \"{}\" at {} by port {} (LID {})",
+             request.method == ib::wire::Method::Set ? "registration" : "removal", r.service_id,
+             ib::printable(std::string_view(r.name.data(), strnlen(r.name.data(), r.name.size()))),
+             to_string(r.service_gid), port ? to_string(port->guid) : "unknown",
+             request.from.lid.value) +
+         (port ? fmt::format(
+                     " \"{}\"",
+                     ib::printable(world.snapshot().fabric().node(port->port.node).description))
+               : std::string());
+}
+
+/// The port that bears the GUID of a unicast ServiceGID, alias GUIDs included. Some clients leave
+/// the prefix empty, some have the default one.
+const EndPort* bearer(const World& world, const ib::Gid& gid) {
+  if (const auto* port = world.paths->find(gid.guid())) return port;
+  const auto guid = world.state.aliases.port_of(gid.guid());
+  return guid.value == 0 ? nullptr : world.paths->find(guid);
+}
+bool is_of_this_subnet(const World& world, const ib::Gid& gid) {
+  return gid.prefix() == 0 || gid.prefix() == ib::kDefaultSubnetPrefix ||
+         gid.prefix() == world.snapshot().subnet_prefix;
+}
+
+/// A group's service is announced by whoever is in the group.
+bool is_member(const World& world, const ib::Gid& mgid, const EndPort& port) {
+  const auto members = world.state.multicast.members(mgid);
+  return std::any_of(members.begin(), members.end(), [&](const store::McMember& m) {
+    const auto guid = m.port_gid.guid();
+    return guid == port.guid || world.state.aliases.port_of(guid) == port.guid;
+  });
+}
+
+/// The status that refuses the request for what it says of itself, and why.
+Refusal check_origin(const World& world, const WriteRequest& request, const ServiceRecord& r) {
+  const auto refuse = [&](std::uint16_t why, std::string_view text) {
+    return Refusal{why, fmt::format("{}: {}", describe(world, request, r), text)};
+  };
+  const auto* port = request.requester.port;
+  if (port == nullptr)
+    return refuse(status::kSaReqInvalid, "no port of the subnet has the LID it came from");
+  const EndPort* at = port;
+  if (has_bit(request.mask, service_bit::kServiceGid) && !r.service_gid.is_multicast()) {
+    if (!is_of_this_subnet(world, r.service_gid))
+      return refuse(status::kSaInvalidGid, "the subnet prefix of ServiceGID is another subnet's");
+    at = bearer(world, r.service_gid);
+    if (at == nullptr && !request.requester.trusted)
+      return refuse(status::kSaReqInvalid, "no port has the GUID of ServiceGID");
+  }
+  // A key that is given counts, whether the mask names it or not: it is part of the record's name.
+  if (has_bit(request.mask, service_bit::kPKey) || r.service_p_key.base() != 0) {
+    if (!world.policy.holds(*port, r.service_p_key))
+      return refuse(status::kSaReqInvalid,
+                    fmt::format("the port is not in partition 0x{:04x}", r.service_p_key.value));
+    if (at != nullptr && !world.policy.holds(*at, r.service_p_key))
+      return refuse(status::kSaReqInvalid, fmt::format("the port of ServiceGID is not in partition "
+                                                       "0x{:04x}",
+                                                       r.service_p_key.value));
+  }
+  return {};
+}
+
+bool owns_gid(const World& world, const EndPort& port, const ib::Gid& gid) {
+  if (gid.is_multicast()) return is_member(world, gid, port);
+  const auto* at = bearer(world, gid);
+  return at != nullptr && at->port == port.port;
+}
+
+/// Keys are secrets: shown to those who have the SA key only, whoever set them.
+std::vector<std::byte> reply_to(const WriteRequest& request, ServiceRecord r) {
+  if (!request.requester.trusted) r.key = {};
+  return reply_of(r);
+}
+
+}  // namespace
+
+Outcome Services::set(const World& world, const WriteRequest& request) const {
+  auto r = ib::wire::decode<ServiceRecord>(request.data.data());
+  constexpr auto kNeeded = bit(service_bit::kServiceId) | bit(service_bit::kServiceGid);
+  if ((request.mask & kNeeded) != kNeeded) return Refusal{status::kSaInsufficientComponents, {}};
+  if (auto refusal = check_origin(world, request, r); refusal.status != 0) return refusal;
+
+  const auto refuse = [&](std::uint16_t why, std::string text) {
+    return Refusal{why, fmt::format("{}: {}", describe(world, request, r), text)};
+  };
+  const EndPort& port = *request.requester.port;
+  if (!request.requester.trusted && !owns_gid(world, port, r.service_gid))
+    return refuse(status::kSaReqDenied, r.service_gid.is_multicast()
+                                            ? "the port is not in the group of ServiceGID"
+                                            : "ServiceGID is another port's");
+  if (!has_bit(request.mask, service_bit::kLease)) r.lease = kLeaseForEver;
+
+  Service service;
+  service.record = r;
+  service.owner = port.guid;
+  if (r.lease != kLeaseForEver) service.expires = request.unix_seconds + r.lease;
+
+  const auto* before = find(service.key());
+  if (before != nullptr) {
+    // What a key protects is changed by whoever has the key; without one, by the port alone.
+    const auto& key = before->record.key;
+    if (!request.requester.trusted && !is_zero(key) && key != r.key)
+      return refuse(status::kSaReqDenied, "it is registered with another ServiceKey");
+    if (request.requester.trusted) service.owner = before->owner;
+  }
+  const bool is_new = before == nullptr || before->owner != service.owner;
+  if (const auto has = count_of(service.owner); is_new && has >= world.quotas.services)
+    return refuse(status::kSaNoResources,
+                  fmt::format("the port has {} services already, and {} is what one port may have",
+                              has, world.quotas.services));
+
+  Change change;
+  if (!has_bit(request.mask, service_bit::kPKey)) r.service_p_key = ib::kDefaultPKey;
+  change.reply = reply_to(request, r);
+  change.batch.services.push_back(std::move(service));
+  return change;
+}
+
+Outcome Services::remove(const World& world, const WriteRequest& request) const {
+  const auto r = ib::wire::decode<ServiceRecord>(request.data.data());
+  if (auto refusal = check_origin(world, request, r); refusal.status != 0) return refusal;
+  const auto* service = find({r.service_id, r.service_gid, r.service_p_key});
+  if (service == nullptr) return Refusal{status::kSaNoRecords, {}};
+
+  const bool names_key = has_bit(request.mask, service_bit::kKey);
+  const bool has_key = names_key && !is_zero(r.key) && r.key == service->record.key;
+  const bool wrong_key = names_key && r.key != service->record.key;
+  const bool owner = service->owner == request.requester.port->guid ||
+                     owns_gid(world, *request.requester.port, service->record.service_gid);
+  if (!request.requester.trusted && (wrong_key || (!owner && !has_key)))
+    return Refusal{status::kSaReqDenied,
+                   fmt::format("{}: {}", describe(world, request, r),
+                               wrong_key ? "it is registered with another ServiceKey"
+                                         : "it is another port's")};
+  Change change;
+  change.reply = reply_to(request, service->record);
+  change.batch.services_removed.push_back(service->key());
+  return change;
+}
+
+void Services::forget(const ServiceKey& key) {
+  const auto at = services_.find(key);
+  if (at == services_.end()) return;
+  leases_.erase({at->second.expires, key});
+  if (const auto count = by_owner_.find(at->second.owner); --count->second == 0)
+    by_owner_.erase(count);
+  services_.erase(at);
+}
 
 void Services::apply(const store::Batch& batch) {
-  for (const auto& key : batch.services_removed) services_.erase(key);
-  for (const auto& service : batch.services) services_[service.key()] = service;
+  for (const auto& key : batch.services_removed) forget(key);
+  for (const auto& service : batch.services) {
+    const auto key = service.key();
+    forget(key);
+    ++by_owner_[service.owner];
+    if (service.expires != Service::kNeverExpires) leases_.insert({service.expires, key});
+    services_.emplace(key, service);
+  }
+}
+
+const Service* Services::find(const ServiceKey& key) const {
+  const auto at = services_.find(key);
+  return at == services_.end() ? nullptr : &at->second;
+}
+
+std::size_t Services::count_of(ib::Guid owner) const {
+  const auto at = by_owner_.find(owner);
+  return at == by_owner_.end() ? 0 : at->second;
+}
+
+std::int64_t Services::next_expiry() const {
+  return leases_.empty() ? Service::kNeverExpires : leases_.begin()->first;
+}
+
+std::vector<ServiceKey> Services::expired(std::int64_t unix_seconds, std::size_t max) const {
+  std::vector<ServiceKey> out;
+  for (auto at = leases_.begin(); at != leases_.end() && at->first <= unix_seconds; ++at) {
+    if (out.size() == max) break;
+    out.push_back(at->second);
+  }
+  return out;
 }
 
 }  // namespace sm::sa

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "sm/sa/policy.h"
+#include "sm/sa/quotas.h"
 #include "sm/sa/state.h"
 
 namespace sm::sa {
@@ -14,6 +15,7 @@ struct World {
   std::shared_ptr<const Paths> paths;  // kept by queries that outlive the call
   const State& state;                  // as it is now; a table that goes on later has its own copy
   const Policy& policy;
+  Quotas quotas{};
 
   const Snapshot& snapshot() const { return paths->snapshot(); }
 };

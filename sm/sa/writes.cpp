@@ -6,10 +6,16 @@ namespace sm::sa {
 using ib::wire::McMemberRecord;
 namespace attr = ib::wire::attr;
 
-bool is_writable(std::uint16_t attribute) { return attribute == attr::kMcMemberRecord; }
+bool is_writable(std::uint16_t attribute) {
+  return attribute == attr::kMcMemberRecord || attribute == attr::kServiceRecord;
+}
 
 Outcome evaluate(const World& world, const WriteRequest& request) {
   if (!is_writable(request.attribute)) return Refusal{ib::wire::status::kBadAttribute, {}};
+  if (request.attribute == attr::kServiceRecord) {
+    return request.method == ib::wire::Method::Set ? world.state.services.set(world, request)
+                                                   : world.state.services.remove(world, request);
+  }
   MembershipRequest r;
   r.record = ib::wire::decode<McMemberRecord>(request.data.data());
   r.mask = request.mask;
