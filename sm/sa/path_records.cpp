@@ -140,9 +140,7 @@ class PathSource final : public RecordSource {
     // What no path here can have needs no look at the pairs.
     const bool other_key =
         has_bit(mask_, path_bit::kPKey) && wanted.p_key.base() != ib::kDefaultPKey.base();
-    const auto common = paths_->common_sl();
-    const bool other_sl = has_bit(mask_, path_bit::kSl) && common && wanted.sl != *common;
-    if (other_sl || other_key || per_pair_max_ == 0 || paths_->end_ports().empty()) at_end_ = true;
+    if (other_key || per_pair_max_ == 0 || paths_->end_ports().empty()) at_end_ = true;
   }
 
   bool next(std::byte* record) override {
@@ -232,12 +230,12 @@ class PathSource final : public RecordSource {
       if (!fit_mtu(best.mtu, wanted_, mask_)) return std::nullopt;
       if (end->port.port != 0 && is_too_slow(best.rate)) return std::nullopt;
     }
-    auto quality = paths_->follow(from, dlid);
+    auto quality = paths_->between(from, to, dlid);
     if (!quality || !fit_mtu(quality->mtu, wanted_, mask_) ||
         !fit_rate(quality->rate, wanted_, mask_))
       return std::nullopt;
     // Answers come back on the request's SL, so both ways must be routed for the same one.
-    const bool reversible = paths_->sl(to, from) == sl && paths_->follow(to, slid).has_value();
+    const bool reversible = paths_->sl(to, from) == sl && paths_->between(to, from, slid).has_value();
     if (has_bit(mask_, path_bit::kReversible) && wanted_.reversible && !reversible)
       return std::nullopt;
 

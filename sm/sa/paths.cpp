@@ -2,6 +2,7 @@
 #include "sm/sa/paths.h"
 
 #include <algorithm>
+#include <array>
 
 #include "libdiag/wire/rates.h"
 
@@ -10,7 +11,9 @@ namespace {
 
 using ib::Guid;
 using ib::Lid;
+using ib::fabric::kNoSwitch;
 using ib::fabric::PortRef;
+using ib::fabric::SwitchIndex;
 
 constexpr std::uint8_t kMtu2048 = 4;
 constexpr std::uint8_t kMtu4096 = 5;
@@ -18,22 +21,56 @@ constexpr std::uint8_t kMtu4096 = 5;
 constexpr std::uint8_t kRateSlowest = 2;
 // 10 Gb/s: what a switch's own port counts as; it has no link to measure.
 constexpr std::uint8_t kRatePort0 = 3;
-// No route is longer than a directed one can be; also what ends a loop in the tables.
-constexpr unsigned kHopsMax = 64;
+constexpr std::uint8_t kVlDrops = 15;
 
 bool is_mtu(std::uint8_t code) { return code >= 1 && code <= kMtu4096; }
-std::uint8_t slower(std::uint8_t a, std::uint8_t b) {
-  return ib::wire::compare_rates(a, b) <= 0 ? a : b;
+
+/// The SLs that lead everywhere: packets of each stay on the lanes the routes were proved for.
+std::uint16_t sls_for_all(const ib::routes::Lanes& lanes) {
+  if (!lanes.sls.uniform()) return 0;
+  std::uint16_t sls = static_cast<std::uint16_t>(1U << lanes.sls.at(0, 0).value);
+  if (!lanes.sl_to_vl.uniform()) return sls;
+  // One row everywhere: a packet keeps its lane all the way, and each lane has the same routes.
+  for (unsigned sl = 0; sl < 16; ++sl)
+    if (lanes.sl_to_vl.injection().vl[sl] != kVlDrops)
+      sls = static_cast<std::uint16_t>(sls | 1U << sl);
+  return sls;
 }
 
 }  // namespace
 
-Paths::Paths(SnapshotPtr snapshot) : snapshot_(std::move(snapshot)) {
+Paths::Paths(SnapshotPtr snapshot, const Paths* previous) : snapshot_(std::move(snapshot)) {
   const auto& fabric = snapshot_->fabric();
+  links_.reserve(snapshot_->observed->ports.size());
+  for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n)
+    for (unsigned p = 0; p <= fabric.node(n).num_ports; ++p)
+      links_.push_back(link_of({n, static_cast<std::uint8_t>(p)}));
+  find_end_ports();
+  if (!snapshot_->routing) return;
+  const auto& lanes = snapshot_->routing->lanes;
+  sls_ = &lanes.sls;
+  free_sls_ = sls_for_all(lanes);
+  auto ground = terrain();
+  if (previous != nullptr && previous->table_ && previous->table_->terrain() == ground) {
+    table_ = previous->table_;
+    table_->hold(snapshot_->routing);
+  } else {
+    table_ = std::make_shared<PathTable>(std::move(ground));
+  }
+}
+
+void Paths::find_end_ports() {
+  const auto& fabric = snapshot_->fabric();
+  const auto* routing = snapshot_->routing.get();
   const auto add = [&](PortRef at) {
     const auto& port = fabric.port(at);
     if (!port.lid.is_unicast()) return;
-    end_ports_.push_back({at, port.guid, port.lid, port.lmc});
+    EndPort e{at, port.guid, port.lid, port.lmc};
+    if (routing != nullptr) e.leaf = leaf_of(fabric, routing->graph, at);
+    e.link = fabric.node(at.node).is_switch()
+                 ? Allowed{links_[snapshot_->observed->port_index(at)].mtu, kNoRank}
+                 : cable_of(at);
+    end_ports_.push_back(e);
   };
   for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
     const auto& node = fabric.node(n);
@@ -42,18 +79,43 @@ Paths::Paths(SnapshotPtr snapshot) : snapshot_(std::move(snapshot)) {
     } else {
       for (unsigned p = 1; p <= node.num_ports; ++p) add({n, static_cast<std::uint8_t>(p)});
     }
-    for (unsigned p = 0; p <= node.num_ports; ++p)
-      links_.push_back(link_of({n, static_cast<std::uint8_t>(p)}));
   }
   unsigned lids = 0;  // one past the last
   for (const EndPort& e : end_ports_) lids = std::max(lids, e.lid.value + e.lid_count());
   by_lid_.assign(std::min(lids, ib::kLidUnicastMax.value + 1U), 0);
+  by_guid_.reserve(end_ports_.size());
   for (std::uint32_t i = 0; i < end_ports_.size(); ++i) {
     const auto& e = end_ports_[i];
     for (unsigned l = e.lid.value; l < e.lid.value + e.lid_count() && l < by_lid_.size(); ++l)
       if (by_lid_[l] == 0) by_lid_[l] = i + 1;
     by_guid_.emplace(e.guid, i);
   }
+}
+
+PathTable::Terrain Paths::terrain() const {
+  const auto& fabric = snapshot_->fabric();
+  const auto& graph = snapshot_->routing->graph;
+  PathTable::Terrain ground;
+  ground.routing = snapshot_->routing;
+  ground.stride = graph.max_ports() + std::size_t{1};
+  ground.exits.resize(graph.switch_count() * ground.stride);
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    const auto n = graph.node_of(s);
+    for (unsigned p = 1; p <= fabric.node(n).num_ports; ++p) {
+      const PortRef at{n, static_cast<std::uint8_t>(p)};
+      const PortRef far = fabric.port(at).peer;
+      if (far && fabric.node(far.node).is_switch())
+        ground.exits[s * ground.stride + p] = {graph.switch_of(far.node), cable_of(at)};
+    }
+  }
+  ground.targets.resize(by_lid_.size());
+  for (std::size_t lid = 0; lid < by_lid_.size(); ++lid) {
+    if (by_lid_[lid] == 0) continue;
+    const EndPort& e = end_ports_[by_lid_[lid] - 1];
+    const bool is_switch = fabric.node(e.port.node).is_switch();
+    ground.targets[lid] = {e.leaf, is_switch ? std::uint8_t{0} : fabric.port(e.port).peer.port};
+  }
+  return ground;
 }
 
 const EndPort* Paths::find(Lid lid) const {
@@ -66,91 +128,69 @@ const EndPort* Paths::find(Guid guid) const {
   return at == by_guid_.end() ? nullptr : &end_ports_[at->second];
 }
 
-Paths::Link Paths::link_of(PortRef at) const {
+Allowed Paths::link_of(PortRef at) const {
   const auto& fabric = snapshot_->fabric();
   const auto* info = snapshot_->observed->port_info(at);
-  Link link{kMtu2048, kRateSlowest};
+  std::uint8_t mtu = kMtu2048, rate = kRateSlowest;
   if (info != nullptr) {
-    if (is_mtu(info->mtu_cap)) link.mtu = info->mtu_cap;
+    if (is_mtu(info->mtu_cap)) mtu = info->mtu_cap;
     // Port 0 of a switch has no neighbour; elsewhere the SM programmed the lesser of two caps.
-    if (at.port != 0 && is_mtu(info->neighbor_mtu))
-      link.mtu = std::min(link.mtu, info->neighbor_mtu);
+    if (at.port != 0 && is_mtu(info->neighbor_mtu)) mtu = std::min(mtu, info->neighbor_mtu);
   }
   const auto& port = fabric.port(at);
   if (const auto code = ib::wire::rate_code(port.width, port.speed)) {
-    link.rate = *code;
+    rate = *code;
   } else if (at.port == 0) {
-    link.rate = kRatePort0;
+    rate = kRatePort0;
   }
-  return link;
+  return {mtu, rank_of_rate(rate)};
+}
+
+Allowed Paths::cable_of(PortRef at) const {
+  const auto& observed = *snapshot_->observed;
+  const Allowed here = links_[observed.port_index(at)];
+  const PortRef far = observed.fabric.port(at).peer;
+  return far ? least(here, links_[observed.port_index(far)]) : here;
 }
 
 PathQuality Paths::own(const EndPort& port) const {
   const auto& link = links_[snapshot_->observed->port_index(port.port)];
-  return {link.mtu, link.rate, 0};
+  return {link.mtu, rate_of_rank(link.rank), 0};
 }
 
-ib::Sl Paths::sl(const EndPort& from, const EndPort& to) const {
-  if (!snapshot_->routing) return {};
-  return path_sl(snapshot_->fabric(), *snapshot_->routing, from.port, to.port);
+std::optional<PathQuality> Paths::between(const EndPort& from, const EndPort& to, Lid dlid) const {
+  if (from.port == to.port) return own(from);
+  const EndPort* owner = find(dlid);
+  if (!table_ || owner == nullptr || owner->port != to.port) return std::nullopt;
+  Trunk trunk;
+  if (from.leaf != kNoSwitch) {
+    trunk = table_->at(from.leaf, dlid);
+    if (trunk.switches == 0) return std::nullopt;
+  } else if (snapshot_->fabric().port(from.port).peer != to.port) {
+    return std::nullopt;  // neither a switch nor the other end of its cable
+  }
+  const Allowed all = least(trunk.allowed, least(from.link, to.link));
+  return PathQuality{all.mtu, rate_of_rank(all.rank), trunk.switches};
 }
 
-std::optional<ib::Sl> Paths::common_sl() const {
-  if (!snapshot_->routing) return ib::Sl{};
-  const auto& sls = snapshot_->routing->lanes.sls;
-  return sls.uniform() ? std::optional(sls.at(0, 0)) : std::nullopt;
-}
-
-bool Paths::delivered(PortRef at, Lid dlid) const {
-  const auto* owner = find(dlid);
-  return owner != nullptr && owner->port == at;
-}
-
-std::optional<PathQuality> Paths::follow(const EndPort& from, Lid dlid) const {
+std::vector<Paths::Step> Paths::trace(const EndPort& from, const EndPort& to, Lid dlid) const {
+  if (from.port == to.port) return {{from.port.node, 0, 0}};
+  if (!between(from, to, dlid)) return {};
   const auto& fabric = snapshot_->fabric();
-  if (from.owns(dlid)) return own(from);
-  if (!snapshot_->routing) return std::nullopt;
-
-  PathQuality quality{kMtu4096, 0, 0};
-  bool any_link = false;
-  // Leaves by `out`; the far end of the cable, or nothing.
-  const auto cross = [&](PortRef out) -> PortRef {
-    const PortRef far = fabric.port(out).peer;
-    if (!far) return {};
-    for (const PortRef end : {out, far}) {
-      const auto& link = links_[snapshot_->observed->port_index(end)];
-      quality.mtu = std::min(quality.mtu, link.mtu);
-      quality.rate = any_link ? slower(quality.rate, link.rate) : link.rate;
-      any_link = true;
-    }
-    return far;
-  };
-
   const auto& routing = *snapshot_->routing;
-  PortRef at = from.port;
-  if (!fabric.node(at.node).is_switch()) {
-    at = cross(at);
-    if (!at) return std::nullopt;
+  const bool from_switch = fabric.node(from.port.node).is_switch();
+  std::vector<Step> steps;
+  PortRef at{from.port.node, 0};
+  std::uint8_t exit = from_switch ? routing.lfts.at(from.leaf, dlid) : from.port.port;
+  while (true) {
+    steps.push_back({at.node, at.port, exit});
+    if (exit == 0) return steps;
+    at = fabric.port(at.node, exit).peer;
+    // The table says that packets arrive: what is no switch is the end.
+    exit = fabric.node(at.node).is_switch() && at.node != to.port.node
+               ? routing.lfts.at(routing.graph.switch_of(at.node), dlid)
+               : std::uint8_t{0};
   }
-  // Switch after switch; `at.port` is where the packet came in, which the tables do not ask.
-  while (fabric.node(at.node).is_switch()) {
-    const auto s = routing.graph.switch_of(at.node);
-    if (s == ib::fabric::kNoSwitch || quality.hops == kHopsMax) return std::nullopt;
-    ++quality.hops;
-    const auto out = routing.lfts.at(s, dlid);
-    if (out > fabric.node(at.node).num_ports) return std::nullopt;
-    if (out == 0) {
-      const PortRef port0{at.node, 0};
-      if (!delivered(port0, dlid)) return std::nullopt;
-      quality.mtu = std::min(quality.mtu, links_[snapshot_->observed->port_index(port0)].mtu);
-      return quality;
-    }
-    at = cross({at.node, out});
-    if (!at) return std::nullopt;
-  }
-  if (!delivered(at, dlid)) return std::nullopt;
-  if (fabric.node(from.port.node).is_switch()) quality.mtu = std::min(quality.mtu, own(from).mtu);
-  return quality;
 }
 
 }  // namespace sm::sa

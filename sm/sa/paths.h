@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What one snapshot says about end ports and the paths between them. Built once per snapshot; pure
-// look-ups afterwards. Default partition.
+// What one snapshot says about end ports and the paths between them. Built once per snapshot,
+// look-ups afterwards. Used by one thread.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "sm/core/snapshot.h"
+#include "sm/sa/path_table.h"
 
 namespace sm::sa {
 
@@ -16,6 +19,8 @@ struct EndPort {
   ib::Guid guid{};
   ib::Lid lid{};
   std::uint8_t lmc{};
+  ib::fabric::SwitchIndex leaf{ib::fabric::kNoSwitch};  // the switch it hangs from, or is
+  Allowed link{};  // by its cable; of a switch's port 0 there is none, and no rate
   unsigned lid_count() const { return 1U << lmc; }
   bool owns(ib::Lid l) const { return l.value >= lid.value && l.value < lid.value + lid_count(); }
 };
@@ -29,7 +34,9 @@ struct PathQuality {
 
 class Paths {
  public:
-  explicit Paths(SnapshotPtr snapshot);
+  /// What was learnt about pairs of leaves is taken over from `previous` where nothing that decides
+  /// has changed.
+  explicit Paths(SnapshotPtr snapshot, const Paths* previous = nullptr);
 
   const Snapshot& snapshot() const { return *snapshot_; }
   /// In the order of the fabric's nodes and ports.
@@ -40,30 +47,47 @@ class Paths {
   /// The SM's own end port; nullptr when the snapshot lacks it.
   const EndPort* sm_port() const { return find(snapshot_->sm_port_guid); }
 
-  /// Follows the tables from `from` to `dlid`; nullopt when a packet would not arrive.
-  std::optional<PathQuality> follow(const EndPort& from, ib::Lid dlid) const;
+  /// The way from one to a LID of the other; nullopt when a packet would not arrive.
+  std::optional<PathQuality> between(const EndPort& from, const EndPort& to, ib::Lid dlid) const;
+
+  /// The nodes that a packet passes, the two ends included, in order; empty when it does not
+  /// arrive.
+  struct Step {
+    ib::fabric::NodeIndex node{};
+    std::uint8_t entry{}, exit{};  // 0: it begins or ends here
+  };
+  std::vector<Step> trace(const EndPort& from, const EndPort& to, ib::Lid dlid) const;
 
   /// The SL that the routes have for packets from one to the other.
-  ib::Sl sl(const EndPort& from, const EndPort& to) const;
-  /// The SL of all paths, if there is only one.
-  std::optional<ib::Sl> common_sl() const;
+  ib::Sl sl(const EndPort& from, const EndPort& to) const {
+    if (sls_ == nullptr) return {};
+    if (sls_->uniform()) return sls_->at(0, 0);
+    if (from.leaf == ib::fabric::kNoSwitch || to.leaf == ib::fabric::kNoSwitch) return {};
+    return sls_->at(from.leaf, to.leaf);
+  }
+  /// The SLs that packets may use all over the subnet, one bit each, where the routes are the same
+  /// for several; 0 where each pair has its own.
+  std::uint16_t free_sls() const { return free_sls_; }
+
+  /// What the table of pairs is made from. Precondition: the snapshot has routes.
+  PathTable::Terrain terrain() const;
 
   /// MTU and rate of a port's own link; of a switch's port 0 what port 0 claims.
   PathQuality own(const EndPort& port) const;
 
  private:
-  struct Link {
-    std::uint8_t mtu{};
-    std::uint8_t rate{};
-  };
-  Link link_of(ib::fabric::PortRef port) const;
-  bool delivered(ib::fabric::PortRef at, ib::Lid dlid) const;
+  Allowed link_of(ib::fabric::PortRef port) const;
+  Allowed cable_of(ib::fabric::PortRef port) const;
+  void find_end_ports();
 
   SnapshotPtr snapshot_;
   std::vector<EndPort> end_ports_;
-  std::vector<Link> links_;            // by port_index()
+  std::vector<Allowed> links_;         // by port_index(): what each end of a link allows
   std::vector<std::uint32_t> by_lid_;  // index into end_ports_ + 1
   std::unordered_map<ib::Guid, std::uint32_t> by_guid_;
+  const ib::routes::PathSls* sls_{nullptr};  // null before the first routing
+  std::uint16_t free_sls_{0xFFFF};
+  std::shared_ptr<PathTable> table_;  // null before the first routing
 };
 
 }  // namespace sm::sa

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What lies between two switches, by pair: the least MTU, the slowest rate and the number of
+// switches that packets pass from one leaf to another. Filled pair by pair as pairs are asked for
+// (a few microseconds each), so that publishing a subnet costs nothing and no query waits for more
+// than its own pair.
+//
+// Forwarding is per LID, so a pair of switches has one value only where the tables treat all LIDs
+// behind the far one alike, which they do in a fabric without damage. Where they do not, the pair
+// keeps a value for each of those LIDs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sm/plan/routing.h"
+
+namespace sm::sa {
+
+/// A rate as its place in the order of speed, so that the slower of two is the lesser.
+inline constexpr std::uint8_t kNoRank = 31;  // no link was passed
+std::uint8_t rank_of_rate(std::uint8_t code);
+std::uint8_t rate_of_rank(std::uint8_t rank);
+
+/// What a link or several allow.
+struct Allowed {
+  std::uint8_t mtu{5};         // code
+  std::uint8_t rank{kNoRank};  // of the rate
+  friend bool operator==(const Allowed&, const Allowed&) = default;
+};
+inline Allowed least(Allowed a, Allowed b) {
+  return {a.mtu < b.mtu ? a.mtu : b.mtu, a.rank < b.rank ? a.rank : b.rank};
+}
+
+/// The way from a switch to the last one before a LID, that one included.
+struct Trunk {
+  Allowed allowed;
+  unsigned switches{};  // 0: packets do not arrive
+};
+
+class PathTable {
+ public:
+  /// Where a port of a switch leads.
+  struct Exit {
+    ib::fabric::SwitchIndex to{ib::fabric::kNoSwitch};
+    Allowed allowed;
+    friend bool operator==(const Exit&, const Exit&) = default;
+  };
+  /// Where a LID hangs: the port of its last switch, 0 when it is the switch's own.
+  struct Target {
+    ib::fabric::SwitchIndex leaf{ib::fabric::kNoSwitch};
+    std::uint8_t port{};
+    friend bool operator==(const Target&, const Target&) = default;
+  };
+  /// Everything that decides.
+  struct Terrain {
+    std::shared_ptr<const Routing> routing;
+    std::size_t stride{};         // ports of a switch, 0 included
+    std::vector<Exit> exits;      // by switch and port
+    std::vector<Target> targets;  // by LID
+    /// Whether every packet goes the same way over the same links.
+    friend bool operator==(const Terrain& a, const Terrain& b) {
+      return a.stride == b.stride && a.exits == b.exits && a.targets == b.targets &&
+             (a.routing == b.routing || a.routing->lfts == b.routing->lfts);
+    }
+  };
+  /// Beyond this all pairs are forgotten; those that are asked for come back.
+  static constexpr std::size_t kBytesMax = 256U << 20;
+
+  explicit PathTable(Terrain terrain, std::size_t bytes_max = kBytesMax);
+
+  const Terrain& terrain() const { return terrain_; }
+  /// Lets go of the routes it has for others that are the same.
+  void hold(std::shared_ptr<const Routing> same) { terrain_.routing = std::move(same); }
+  /// From a switch to a LID. Fills the pair on first use, so not for several threads at once.
+  Trunk at(ib::fabric::SwitchIndex from, ib::Lid dlid) {
+    if (dlid.value >= terrain_.targets.size()) return {};
+    const auto leaf = terrain_.targets[dlid.value].leaf;
+    if (leaf == ib::fabric::kNoSwitch) return {};
+    const auto* row = rows_[from].get();
+    const std::uint32_t cell = row == nullptr ? kUnknown : row[leaf];
+    return unpack((cell & kNotOne) == 0 ? cell : find(from, leaf, dlid));
+  }
+
+  /// Memory of what is known.
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  // A cell is a packed Trunk, or where the LIDs of a leaf differ the place in `differing_` of the
+  // first of them.
+  static constexpr std::uint32_t kNotOne = 1U << 31, kUnknown = 0xFFFFFFFF;
+  static std::uint32_t pack(const Trunk& t) {
+    return t.allowed.mtu | static_cast<std::uint32_t>(t.allowed.rank) << 3 | t.switches << 8;
+  }
+  static Trunk unpack(std::uint32_t cell) {
+    return {{static_cast<std::uint8_t>(cell & 7), static_cast<std::uint8_t>(cell >> 3 & 31)},
+            cell >> 8};
+  }
+
+  std::uint32_t find(ib::fabric::SwitchIndex from, ib::fabric::SwitchIndex leaf, ib::Lid dlid);
+  std::uint32_t fill(ib::fabric::SwitchIndex from, ib::fabric::SwitchIndex leaf);
+  Trunk walk(ib::fabric::SwitchIndex from, ib::Lid dlid) const;
+  void forget();
+
+  Terrain terrain_;
+  std::size_t bytes_max_, bytes_{0};
+  std::vector<ib::Lid> lids_;                           // by leaf
+  std::vector<std::uint32_t> first_;                    // of a leaf, in lids_; one more at the end
+  std::vector<std::uint32_t> slot_;                     // by LID: its place among those of its leaf
+  std::vector<std::unique_ptr<std::uint32_t[]>> rows_;  // by switch; then by leaf
+  std::vector<std::uint16_t> differing_;
+};
+
+}  // namespace sm::sa
