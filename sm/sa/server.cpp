@@ -397,7 +397,7 @@ Server::Server(Server&&) noexcept = default;
 Server& Server::operator=(Server&&) noexcept = default;
 
 void Server::publish(Instant, SnapshotPtr snapshot) {
-  impl_->paths = std::make_shared<const Paths>(std::move(snapshot));
+  impl_->paths = std::make_shared<const Paths>(std::move(snapshot), impl_->paths.get());
 }
 
 void Server::on_packet(Instant now, const Packet& packet) { impl_->on_packet(now, packet); }
