@@ -296,6 +296,15 @@ void Receiver::on_data(Instant now, const Key& key, const Address& source, const
                        const wire::RmppHeader& header) {
   const std::uint32_t segment = header.data1;
   auto found = messages_.find(key);
+  if (found != messages_.end() && segment == 1 && !options_.as_kernel &&
+      mad != found->second.first) {
+    // Another message by the same TID. After the first one it has its turn; amid the first one
+    // neither can be told from the other.
+    const bool amid = !found->second.complete;
+    drop(key);
+    if (amid) return answer(source, mad, Type::Abort, status::kBadSegment);
+    found = messages_.end();
+  }
   if (found == messages_.end()) {
     if (segment != 1) {
       ++counters_.orphans;  // its first segment was lost, or the message was dropped
@@ -347,10 +356,10 @@ void Receiver::on_data(Instant now, const Key& key, const Address& source, const
 }
 
 bool Receiver::start(Instant now, const Key& key, const Address& source, const wire::Mad& mad) {
-  std::size_t& of_source = incomplete_of_[{source.lid, source.qpn}];
+  std::size_t& of_source = incomplete_of_[source.lid];
   if (incomplete_ >= options_.messages_max || of_source >= options_.messages_per_source ||
       bytes_ + wire::kMadBytes > options_.bytes_max) {
-    if (of_source == 0) incomplete_of_.erase({source.lid, source.qpn});
+    if (of_source == 0) incomplete_of_.erase(source.lid);
     answer(source, mad, Type::Stop, status::kResourcesExhausted);
     return false;
   }
@@ -410,8 +419,7 @@ void Receiver::finish(Instant now, const Key& key, Message& message, const wire:
   ++counters_.messages;
   bytes_ -= held(message);
   --incomplete_;
-  const std::pair<Lid, std::uint32_t> source{key.lid, key.qpn};
-  if (--incomplete_of_[source] == 0) incomplete_of_.erase(source);
+  if (--incomplete_of_[key.lid] == 0) incomplete_of_.erase(key.lid);
   done_.push_back(Packet{message.source, message.first, std::move(message.more)});
   message.more.clear();
   message.complete = true;
@@ -447,8 +455,7 @@ void Receiver::drop(const Key& key) {
   if (!message.complete) {
     bytes_ -= held(message);
     --incomplete_;
-    const std::pair<Lid, std::uint32_t> source{key.lid, key.qpn};
-    if (--incomplete_of_[source] == 0) incomplete_of_.erase(source);
+    if (--incomplete_of_[key.lid] == 0) incomplete_of_.erase(key.lid);
   }
   messages_.erase(found);
 }

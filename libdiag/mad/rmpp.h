@@ -147,7 +147,7 @@ struct ReceiverOptions {
   Duration message_timeout{std::chrono::seconds(40)};  // from first segment to last
   Duration linger{std::chrono::seconds(10)};  // a complete message answers repeated segments
   std::size_t messages_max{256};              // incomplete messages at once
-  std::size_t messages_per_source{16};
+  std::size_t messages_per_source{16};        // a source is a LID, whatever its QPs
   std::size_t lingering_max{1024};
   std::size_t message_bytes_max{64U << 20};
   std::size_t bytes_max{128U << 20};  // of all incomplete messages
@@ -218,7 +218,7 @@ class Receiver {
   ReceiverOptions options_;
   std::map<Key, Message> messages_;
   std::set<std::pair<Instant, Key>> deadlines_;
-  std::map<std::pair<Lid, std::uint32_t>, std::size_t> incomplete_of_;
+  std::map<Lid, std::size_t> incomplete_of_;
   std::size_t incomplete_{0};
   std::size_t bytes_{0};
   std::deque<Packet> sends_;

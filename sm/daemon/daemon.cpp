@@ -222,8 +222,10 @@ class Daemon {
     while (auto batch = manager_->next_store_batch())
       if (auto done = store_->commit(*batch); !done)
         say(ib::LogLevel::Error, "store", done.error().message);
-    if (const std::string failed = sa::run_commits(*server_, *store_, now); !failed.empty())
-      say(ib::LogLevel::Error, "store", failed);
+    do {
+      if (const std::string failed = sa::run_commits(*server_, *store_, now); !failed.empty())
+        say(ib::LogLevel::Error, "store", failed);
+    } while (server_->work(now));
     if (auto snapshot = manager_->snapshot(); snapshot && snapshot != published_) {
       published_ = snapshot;
       if (snapshot->routing) say_engine(*snapshot->routing);

@@ -13,6 +13,8 @@ std::optional<Method> response_to(Method m) {
     case Method::Get:
     case Method::Set:
       return Method::GetResp;
+    case Method::GetTraceTable:
+      return Method::GetTableResp;
     case Method::Send:
     case Method::Trap:
     case Method::TrapRepress:
@@ -21,6 +23,20 @@ std::optional<Method> response_to(Method m) {
       if (ib::wire::is_response(m)) return std::nullopt;
       return static_cast<Method>(static_cast<unsigned>(m) | 0x80U);
   }
+}
+
+bool is_multi(Method method, std::uint16_t attribute) {
+  namespace attr = ib::wire::attr;
+  if (method == Method::GetMulti) return attribute == attr::kMultiPathRecord;
+  return attribute == attr::kTraceRecord || attribute == attr::kPathRecord ||
+         attribute == attr::kMultiPathRecord;
+}
+
+std::uint16_t answered_attribute(const Packet& request) {
+  namespace attr = ib::wire::attr;
+  if (request.mad.method() == Method::GetMulti) return attr::kPathRecord;
+  if (request.mad.method() == Method::GetTraceTable) return attr::kTraceRecord;
+  return request.mad.attribute_id();
 }
 
 Packet answer_to(const Packet& request, Method method, std::uint16_t status) {

@@ -14,6 +14,11 @@ namespace sm::sa {
 /// The method that answers `m`; nothing for what is no request.
 std::optional<ib::wire::Method> response_to(ib::wire::Method m);
 
+/// Whether `attribute` says what a GetMulti or GetTraceTable is about.
+bool is_multi(ib::wire::Method method, std::uint16_t attribute);
+/// The attribute of the records that answer `request`: mostly its own.
+std::uint16_t answered_attribute(const ib::mad::Packet& request);
+
 /// An answer without RMPP, SM_Key and records; the request's data area stands.
 ib::mad::Packet answer_to(const ib::mad::Packet& request, ib::wire::Method method,
                           std::uint16_t status);

@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <variant>
+#include <vector>
 
 #include "libdiag/wire/mad.h"
 #include "sm/sa/mask.h"
@@ -13,14 +14,16 @@
 
 namespace sm::sa {
 
-/// A Get or GetTable as it arrived.
+/// A request to read as it arrived.
 struct Query {
+  ib::wire::Method method{ib::wire::Method::Get};  // Get, GetTable, GetMulti, GetTraceTable
   std::uint16_t attribute{};
   std::uint32_t modifier{};
   std::uint64_t mask{};
   std::array<std::byte, ib::wire::kSaDataBytes> wanted{};  // the record to compare with
-  bool single{};                                           // Get: paths stop at the first
-  Requester requester;  // trusted: M_Keys and group members are shown
+  std::vector<std::byte> more;  // of a GetMulti: what follows `wanted` in the message
+  bool single{};                // Get: paths stop at the first
+  Requester requester;          // trusted: M_Keys and group members are shown
 };
 
 /// Candidates that may be looked at for one record before a query is given up, so that no client

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
-#include <map>
 
 #include "libdiag/mad/rmpp.h"
 #include "libdiag/wire/gmp_attributes.h"
 #include "sm/sa/answers.h"
 #include "sm/sa/chores.h"
+#include "sm/sa/class_port_info.h"
 #include "sm/sa/records.h"
 #include "sm/sa/transfers.h"
 #include "sm/sa/writes.h"
@@ -33,23 +33,25 @@ namespace status = ib::wire::status;
 
 constexpr std::uint8_t kBaseVersion = 1, kClassVersion = 2;
 
-// A client that missed the answer to a join repeats it within its own time-outs.
-constexpr Duration kReplayFor = std::chrono::seconds(30);
-constexpr std::size_t kReplaysMax = 8192;
 // Tables up to this size are built whole, so that their length is announced and the snapshot let
 // go.
 constexpr std::size_t kBuiltWholeMax = 200U * 256;
 constexpr std::uint8_t kNoResponseTime = 0x1F;
 
-/// ClassPortInfo says what is there, not what might be one day (IBA 15.2.5.1 and the table of
-/// capability bits).
-constexpr std::uint16_t kCapUdMulticast = 1U << 9, kCapPortInfoMatch = 1U << 13;
-constexpr std::uint32_t kCap2FullPortInfo = 1U << 6, kCap2ExtendedSpeeds = 1U << 7,
-                        kCap2PortInfoMatch2 = 1U << 10, kCap2SendOnlyFullMember = 1U << 12,
-                        kCap2Width2x = 1U << 13, kCap2Hdr = 1U << 15, kCap2Ndr = 1U << 17;
+/// Requests that come by RMPP are a MultiPathRecord of 510 GIDs at most: 8 KB.
+rmpp::ReceiverOptions receiver_options() {
+  rmpp::ReceiverOptions o;
+  o.message_timeout = std::chrono::seconds(10);
+  o.messages_max = 256;
+  o.messages_per_source = 8;
+  o.message_bytes_max = 16U << 10;
+  o.bytes_max = 1U << 20;
+  return o;
+}
 
-/// Whether two requests are one, sent twice.
-bool same_request(const Mad& a, const Mad& b) { return a == b; }
+/// The least that a record of a GetMulti or GetTraceTable can be, in units of 8 bytes: a
+/// MultiPathRecord without GIDs.
+constexpr std::uint16_t kMultiOffsetMin = 3;
 
 }  // namespace
 
@@ -75,6 +77,7 @@ struct Server::Impl {
   Counters counters;
   bool multicast_changed{false};
 
+  Instant now_;  // of the event that is being dealt with
   std::deque<Packet> sends;
   Transfers transfers{sends};
 
@@ -87,14 +90,9 @@ struct Server::Impl {
   std::uint64_t initial_ticket{0};
   std::deque<Commit> commits;
 
-  struct Replay {
-    Mad request;
-    Packet answer;
-    Instant until;
-  };
-  using MemberKey = std::pair<ib::Gid, ib::Gid>;
-  std::map<MemberKey, Replay> replays;  // the last write of each member
-  std::deque<std::pair<Instant, MemberKey>> replay_order;
+  Admission admission{options.admission};
+  Replays replays{options.replays};
+  rmpp::Receiver receiver{receiver_options()};
 
   ib::Lid next_mlid_after_all() const {
     ib::Lid highest = ib::kLidMulticastMin;
@@ -109,47 +107,163 @@ struct Server::Impl {
     const auto method = response_to(request.mad.method());
     if (!method) {
       ++counters.dropped_stray;
+      replays.forget(request);
       return;
     }
-    send(answer_to(request, *method, mad_status));
+    send(request, answer_to(request, *method, mad_status));
   }
-  void send(Packet answer) {
+  /// The one answer to `request`, kept for when it is asked again.
+  void send(const Packet& request, Packet answer) {
+    // What has no room now may have it when the client tries again.
+    const bool passing = answer.mad.status() == status::kBusy ||
+                         answer.mad.status() == status::kSaNoResources || !answer.more.empty();
+    if (passing) {
+      replays.forget(request);
+    } else {
+      replays.end(now_, request, answer);
+    }
     ++counters.answers;
     if (answer.mad.status() != 0) ++counters.errors;
     sends.push_back(std::move(answer));
   }
   World world() const { return {paths, state, policy, options.quotas}; }
 
-  // ---- requests
+  // ---- what arrives
 
   void on_packet(Instant now, const Packet& packet) {
+    now_ = now;
     const Mad& mad = packet.mad;
     if (mad.mgmt_class() != MgmtClass::SubnAdm) {
       ++counters.dropped_malformed;
       return;
     }
-    if (rmpp::is_active(mad) && is_for_transfer(mad)) {
-      // An ACK of a table that is done counts as stray.
-      if (!transfers.on_mad(now, packet)) ++counters.dropped_stray;
-      return;
-    }
+    if (rmpp::is_active(mad) && is_for_transfer(mad)) return on_control(now, packet);
     if (ib::wire::is_response(mad.method())) {
       ++counters.dropped_stray;
       return;
     }
-    ++counters.requests;
-    const auto key = mad.get<&SaHeader::sm_key>();
-    if (key != 0 && key != options.sm_key) {
+    if (trust_of(mad.get<&SaHeader::sm_key>(), options.trust) == Trust::Wrong) {
+      ++counters.requests;
       ++counters.dropped_sm_key;
       return;
     }
     if (!paths) {
+      ++counters.requests;
       ++counters.dropped_not_ready;  // the client asks again
       return;
     }
+    if (rmpp::is_active(mad) && !options.kernel_rmpp) return on_segment(now, packet);
+    take_in(now, packet);
+  }
+
+  /// ACK, STOP or ABORT: of an answer that goes out, or by the sender of a request.
+  void on_control(Instant now, const Packet& packet) {
+    const auto before = transfers.size();
+    if (transfers.on_mad(now, packet)) {
+      if (transfers.size() < before) admission.resume();
+      return;
+    }
+    if (receiver.on_mad(now, packet.address, packet.mad)) return;
+    // An ACK of a table that is done counts as stray.
+    ++counters.dropped_stray;
+  }
+
+  /// A request that comes by RMPP, in one segment or in several.
+  void on_segment(Instant now, const Packet& packet) {
+    const auto messages_before = receiver.counters().messages;
+    receiver.on_mad(now, packet.address, packet.mad);
+    take_from_receiver();
+    while (auto message = receiver.next_message()) take_in(now, *message);
+    if (receiver.counters().messages != messages_before) return;
+    // Nothing new: perhaps a client that has been answered and does not know it.
+    if (auto answer = replays.answer_to_first_segment(packet)) {
+      ++counters.replayed;
+      sends.push_back(*std::move(answer));
+    }
+  }
+  void take_from_receiver() {
+    while (auto control = receiver.next_send()) sends.push_back(*std::move(control));
+  }
+
+  /// A whole request.
+  void take_in(Instant now, const Packet& request) {
+    ++counters.requests;
+    switch (replays.look(now, request)) {
+      case Replays::Seen::UnderWay:
+        ++counters.under_way;
+        return;
+      case Replays::Seen::Answered:
+        ++counters.replayed;
+        sends.push_back(replays.answer(request));
+        return;
+      case Replays::Seen::Never:
+        break;
+    }
+    if (transfers.has(request)) {
+      ++counters.under_way;  // asked again while the answer is under way
+      return;
+    }
+    replays.begin(request);
+    if (!admission.offer(now, who_of(request), request)) {
+      ++counters.busy_queue_full;
+      return refuse(request, status::kBusy);
+    }
+    counters.waiting_most = std::max<std::uint64_t>(counters.waiting_most, admission.waiting());
+  }
+
+  /// All LIDs of a port are one requester.
+  ib::Lid who_of(const Packet& request) const {
+    const auto* port = paths->find(request.address.lid);
+    return port != nullptr ? port->lid : request.address.lid;
+  }
+
+  // ---- requests
+
+  bool work(Instant now) {
+    now_ = now;
+    send_expired(now);
+    auto request =
+        admission.next([this](ib::Lid who, const Packet& r) { return may_begin(who, r); });
+    if (!request) return false;
+    serve(now, *request);
+    return true;
+  }
+  void send_expired(Instant now) {
+    while (auto request = admission.expired(now)) {
+      ++counters.busy_too_old;
+      refuse(*request, status::kBusy);
+    }
+  }
+
+  /// Whether there is room for what serving `request` leaves behind.
+  bool may_begin(ib::Lid who, const Packet& request) const {
+    switch (request.mad.method()) {
+      case Method::GetTable:
+      case Method::GetMulti:
+      case Method::GetTraceTable:
+        return transfers.size() < options.transfers_max &&
+               transfers.size_of(who) < options.transfers_per_requester;
+      case Method::Set:
+      case Method::Delete:
+        return writes.size() < options.writes_pending_max;
+      default:
+        return true;
+    }
+  }
+
+  void serve(Instant now, const Packet& packet) {
+    const Mad& mad = packet.mad;
     if (mad.get<&MadHeader::base_version>() != kBaseVersion ||
         mad.get<&MadHeader::class_version>() != kClassVersion)
       return refuse(packet, status::kBadVersion);
+    if (options.trust.check_source_gid && bears_another_gid(packet)) {
+      ++counters.denied_source_gid;
+      return refuse(packet, status::kSaInvalidGid);
+    }
+    if (options.trust.enhanced && !is_trusted(packet) && !is_open_to_all(mad, options.trust)) {
+      ++counters.denied_untrusted;
+      return refuse(packet, status::kSaReqDenied);
+    }
     dispatch(now, packet);
   }
 
@@ -163,6 +277,15 @@ struct Server::Impl {
       case Method::GetTable:
         if (!is_known_record(attribute)) return refuse(packet, status::kBadAttribute);
         return begin_table(now, packet);
+      case Method::GetMulti:
+      case Method::GetTraceTable:
+        if (!is_multi(packet.mad.method(), attribute) || !is_known_record(attribute) ||
+            !is_known_record(answered_attribute(packet)))
+          return refuse(packet, status::kBadAttribute);
+        if (const auto offset = packet.mad.get<&SaHeader::attribute_offset>();
+            offset != 0 && offset < kMultiOffsetMin)
+          return refuse(packet, status::kSaReqInvalid);
+        return begin_table(now, packet);
       case Method::Set:
       case Method::Delete:
         if (!is_writable(attribute)) return refuse(packet, status::kBadAttribute);
@@ -173,35 +296,40 @@ struct Server::Impl {
   }
 
   void answer_class_port_info(const Packet& request) {
-    ib::wire::ClassPortInfo info;
-    info.class_version = kClassVersion;
-    info.capability_mask = kCapUdMulticast | kCapPortInfoMatch;
-    info.capability_mask2 = kCap2FullPortInfo | kCap2ExtendedSpeeds | kCap2PortInfoMatch2 |
-                            kCap2SendOnlyFullMember | kCap2Width2x | kCap2Hdr | kCap2Ndr;
-    info.resp_time_value = options.resp_time_value;
-    info.redirect_qp = 1;
-    info.redirect_q_key = ib::wire::kQp1QKey;
-    info.trap_q_key = ib::wire::kQp1QKey;
     auto answer = answer_to(request, Method::GetResp, status::kOk);
-    put_record(answer, reply_of(info));
-    send(std::move(answer));
+    put_record(answer, reply_of(class_port_info(options.resp_time_value)));
+    send(request, std::move(answer));
   }
 
   Query query_of(const Packet& request) const {
     Query q;
+    q.method = request.mad.method();
     q.attribute = request.mad.attribute_id();
     q.modifier = request.mad.attribute_modifier();
     q.mask = request.mad.get<&SaHeader::component_mask>();
     std::copy_n(request.mad.data(), q.wanted.size(), q.wanted.begin());
+    q.more = request.more;
     q.single = request.mad.method() == Method::Get;
     q.requester = requester_of(request);
     return q;
   }
+  bool is_trusted(const Packet& request) const {
+    return trust_of(request.mad.get<&SaHeader::sm_key>(), options.trust) == Trust::Trusted;
+  }
   Requester requester_of(const Packet& request) const {
     Requester r;
     r.port = paths->find(request.address.lid);
-    r.trusted = request.mad.get<&SaHeader::sm_key>() == options.sm_key;
+    r.trusted = is_trusted(request);
     return r;
+  }
+  /// The GRH claims the GID of a port that does not have the source LID. Routers forward for
+  /// others, and a GID that no port has is no claim.
+  bool bears_another_gid(const Packet& request) const {
+    if (!request.address.grh) return false;
+    const auto* owner = paths->find(request.address.grh->gid.guid());
+    return owner != nullptr &&
+           request.address.grh->gid.prefix() == paths->snapshot().subnet_prefix &&
+           !owner->owns(request.address.lid) && owner->guid != paths->snapshot().sm_port_guid;
   }
 
   void answer_get(const Packet& request) {
@@ -218,7 +346,7 @@ struct Server::Impl {
     auto answer = answer_to(request, Method::GetResp, status::kOk);
     put_record(answer, record);
     ++counters.records;
-    send(std::move(answer));
+    send(request, std::move(answer));
   }
 
   // ---- tables
@@ -229,12 +357,6 @@ struct Server::Impl {
            type <= static_cast<std::uint8_t>(rmpp::Type::Abort);
   }
   void begin_table(Instant now, const Packet& request) {
-    if (transfers.has(request)) {
-      ++counters.replayed;  // asked again while the answer is under way
-      return;
-    }
-    if (!options.kernel_rmpp && transfers.size() >= options.transfers_max)
-      return refuse(request, status::kBusy);
     auto opened = open_query(world(), query_of(request));
     if (const auto* refusal = std::get_if<std::uint16_t>(&opened)) return refuse(request, *refusal);
     std::shared_ptr<RecordSource> source =
@@ -253,7 +375,8 @@ struct Server::Impl {
       }
     }
     if (source->gave_up()) return refuse(request, status::kSaNoResources);
-    auto answer = answer_to(request, Method::GetTableResp, status::kOk);
+    auto answer = answer_to(request, *response_to(request.mad.method()), status::kOk);
+    answer.mad.set<&MadHeader::attribute_id>(answered_attribute(request));
     std::fill_n(answer.mad.data(), ib::wire::kSaDataBytes, std::byte{0});
     if (!ready.empty())
       answer.mad.set<&SaHeader::attribute_offset>(
@@ -263,6 +386,7 @@ struct Server::Impl {
     if (options.kernel_rmpp) return send_whole(request, std::move(answer), ready, at_end);
 
     ++counters.answers;
+    replays.forget(request);  // from here on the transfer knows it
     transfers.begin(now, answer, std::move(ready), at_end ? nullptr : source);
   }
 
@@ -280,32 +404,12 @@ struct Server::Impl {
     header.data1 = 1;
     header.data2 = rmpp::first_payload_length(MgmtClass::SubnAdm, ready.size());
     ib::wire::encode(header, answer.mad.bytes.data());
-    send(std::move(answer));
+    send(request, std::move(answer));
   }
 
   // ---- joins and leaves
 
-  static MemberKey key_of(const Packet& request) {
-    const auto record = ib::wire::decode<McMemberRecord>(request.mad.data());
-    return {record.mgid, record.port_gid};
-  }
-
   void take_write(Instant now, const Packet& request) {
-    forget_replays(now);
-    const auto known = replays.find(key_of(request));
-    if (known != replays.end() && same_request(known->second.request, request.mad)) {
-      ++counters.replayed;
-      sends.push_back(known->second.answer);
-      sends.back().address = answer_to(request, Method::GetResp, 0).address;
-      return;
-    }
-    for (const auto& waiting : writes) {
-      if (waiting.address.lid == request.address.lid && same_request(waiting.mad, request.mad)) {
-        ++counters.replayed;  // its answer is on the way
-        return;
-      }
-    }
-    if (writes.size() >= options.writes_pending_max) return refuse(request, status::kBusy);
     writes.push_back(request);
     next_write(now);
   }
@@ -351,6 +455,7 @@ struct Server::Impl {
   }
 
   void finish_write(Instant now, bool durable) {
+    now_ = now;
     if (own_in_commit) return finish_own(now, durable);
     const Packet request = std::move(writes.front());
     writes.pop_front();
@@ -363,24 +468,19 @@ struct Server::Impl {
     auto answer = answer_to(request, method, status::kOk);
     put_record(answer, change.reply);
     ++counters.records;
-    remember(now, request, answer);
-    send(std::move(answer));
+    send(request, std::move(answer));
+    admission.resume();
   }
 
-  void remember(Instant now, const Packet& request, const Packet& answer) {
-    const auto key = key_of(request);
-    replays[key] = {request.mad, answer, now + kReplayFor};
-    replay_order.emplace_back(now + kReplayFor, key);
-    forget_replays(now);
-  }
-  void forget_replays(Instant now) {
-    while (!replay_order.empty() &&
-           (replay_order.front().first <= now || replay_order.size() > kReplaysMax)) {
-      const auto& [until, key] = replay_order.front();
-      const auto at = replays.find(key);
-      if (at != replays.end() && at->second.until <= until) replays.erase(at);
-      replay_order.pop_front();
-    }
+  void on_time(Instant now) {
+    now_ = now;
+    const auto before = transfers.size();
+    transfers.on_time(now);
+    if (transfers.size() < before) admission.resume();
+    receiver.on_time(now);
+    take_from_receiver();
+    send_expired(now);
+    next_write(now);
   }
 
   void on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
@@ -402,16 +502,17 @@ void Server::publish(Instant, SnapshotPtr snapshot) {
 
 void Server::on_packet(Instant now, const Packet& packet) { impl_->on_packet(now, packet); }
 
-void Server::on_time(Instant now) {
-  impl_->transfers.on_time(now);
-  impl_->next_write(now);
-}
+bool Server::work(Instant now) { return impl_->work(now); }
+bool Server::has_work() const { return impl_->admission.has_next(); }
+
+void Server::on_time(Instant now) { impl_->on_time(now); }
 
 Instant Server::next_deadline() const {
-  const auto& i = *impl_;
+  auto& i = *impl_;
   const Instant chore =
       i.paths && !i.in_commit ? i.chores.next_deadline(i.state, i.options.wall_clock) : ib::kNever;
-  return std::min(i.transfers.next_deadline(), chore);
+  return std::min({i.transfers.next_deadline(), i.receiver.next_deadline(),
+                   i.admission.next_deadline(), chore});
 }
 
 void Server::on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
@@ -442,6 +543,12 @@ const Counters& Server::counters() const {
   c.transfers_aborted = t.aborted;
   c.segments = t.segments;
   c.segments_resent = t.segments_resent;
+  const auto& r = impl_->receiver.counters();
+  c.messages_in = r.messages;
+  c.segments_in = r.segments;
+  c.segments_in_lost = r.repeated + r.out_of_window + r.orphans;
+  c.messages_refused = r.aborts_sent + r.stops_sent;
+  c.messages_expired = r.expired;
   return c;
 }
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Subnet administration: answers ClassPortInfo, NodeRecord, PortInfoRecord, PathRecord and
-// MCMemberRecord from the published snapshot, and keeps the multicast groups. A machine: packets,
-// time and snapshots go in; packets, store commits and group changes come out. Reads never wait;
-// a write is answered only after its commit was reported done.
+// Subnet administration: answers every class 3 request from the published snapshot and from what
+// clients have registered. A machine: packets, time and snapshots go in; packets, store commits and
+// group changes come out. Reads never wait; a write is answered only after its commit was reported
+// done.
+//
+//   on_packet --> RMPP in --> trust, replays --> admission --> work: read, begin a table, write
+//
+// Every request that is let in gets exactly one answer, be it BUSY.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +18,30 @@
 #include "libdiag/base/instant.h"
 #include "libdiag/mad/transport.h"
 #include "sm/core/snapshot.h"
+#include "sm/sa/admission.h"
+#include "sm/sa/counters.h"
 #include "sm/sa/multicast.h"
 #include "sm/sa/quotas.h"
+#include "sm/sa/replays.h"
+#include "sm/sa/trust.h"
 #include "sm/sa/wall_clock.h"
 #include "sm/store/store.h"
 
 namespace sm::sa {
 
 struct Options {
-  std::uint64_t sm_key{1};  // requests carry 0 or this; any other is dropped. This one is trusted.
+  TrustOptions trust;
+  AdmissionOptions admission;
+  ReplayOptions replays;
   std::uint8_t resp_time_value{16};  // ClassPortInfo: 4.096 us x 2^16 = 268 ms
   bool kernel_rmpp{false};           // the transport segments: answers leave whole, and capped
   std::size_t kernel_table_bytes_max{16U << 20};
-  std::size_t transfers_max{256};        // tables under way at once; more are answered BUSY
-  std::size_t writes_pending_max{4096};  // uncommitted joins and leaves; more are answered BUSY
+  std::size_t transfers_max{256};           // tables under way at once; more wait in the queues
+  std::size_t transfers_per_requester{16};  // one client that never answers must not take them all
+  std::size_t writes_pending_max{4096};     // uncommitted; more wait in the queues
   Quotas quotas;
   WallClock wall_clock;            // leases are kept by it
   bool default_ipoib_group{true};  // ff12:401b:ffff::ffff:ffff, made when absent
-};
-
-struct Counters {
-  std::uint64_t requests{}, answers{}, records{}, errors{};  // errors: answers with a status
-  std::uint64_t dropped_not_ready{}, dropped_sm_key{}, dropped_malformed{}, dropped_stray{};
-  std::uint64_t replayed{};  // repeated requests answered from the first one's answer
-  std::uint64_t transfers{}, transfers_aborted{}, segments{}, segments_resent{};
 };
 
 /// Write this, then say on_commit_done(ticket). Commits come one at a time.
@@ -58,7 +62,11 @@ class Server {
   void publish(ib::Instant now, SnapshotPtr snapshot);
 
   /// Everything that arrives for class 3: requests, and RMPP ACK, STOP, ABORT of tables under way.
+  /// Requests are only taken in; work() serves them.
   void on_packet(ib::Instant now, const ib::mad::Packet& packet);
+  /// Serves one request of those that wait; false when there is none that can be served now.
+  bool work(ib::Instant now);
+  bool has_work() const;
   void on_time(ib::Instant now);
   ib::Instant next_deadline() const;
   void on_commit_done(ib::Instant now, std::uint64_t ticket, bool durable);

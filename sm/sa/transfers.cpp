@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sm/sa/answers.h"
+
 namespace sm::sa {
 
 using ib::Instant;
@@ -62,9 +64,15 @@ Transfers::~Transfers() = default;
 
 std::size_t Transfers::size() const { return transfers_.size(); }
 
+std::size_t Transfers::size_of(ib::Lid to) const {
+  return static_cast<std::size_t>(std::count_if(
+      transfers_.begin(), transfers_.end(), [to](const Transfer& t) { return t.to.lid == to; }));
+}
+
+/// An ACK has the method of the request. One TID may be that of a request of each method.
 bool Transfers::is_same(const Transfer& t, const Packet& packet) {
   return t.tid == packet.mad.tid() && t.to.lid == packet.address.lid &&
-         t.to.qpn == packet.address.qpn;
+         t.to.qpn == packet.address.qpn && t.head.method() == response_to(packet.mad.method());
 }
 
 bool Transfers::has(const Packet& packet) const {

@@ -26,6 +26,8 @@ class Transfers {
   ~Transfers();
 
   std::size_t size() const;
+  /// Of those, to this LID.
+  std::size_t size_of(ib::Lid to) const;
   /// Whether the answer to this request, or what this MAD speaks of, is under way.
   bool has(const ib::mad::Packet& packet) const;
 

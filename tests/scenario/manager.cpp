@@ -73,10 +73,12 @@ void Manager::step(Instant now) {
 void Manager::speak(Instant now) {
   // Durable first, then visible.
   while (auto batch = sm_->next_store_batch()) sm::store::apply(*batch, kept_);
-  while (auto commit = sa_->next_commit()) {
-    sm::store::apply(commit->batch, kept_);
-    sa_->on_commit_done(now, commit->ticket, true);
-  }
+  do {
+    while (auto commit = sa_->next_commit()) {
+      sm::store::apply(commit->batch, kept_);
+      sa_->on_commit_done(now, commit->ticket, true);
+    }
+  } while (sa_->work(now));
   if (auto snapshot = sm_->snapshot(); snapshot && snapshot != published_) {
     published_ = snapshot;
     sa_->publish(now, std::move(snapshot));

@@ -112,14 +112,14 @@ TEST_F(SaMulticast, JoinLearnsTheGroup) {
 }
 
 TEST_F(SaMulticast, IsStoredBeforeItIsAnswered) {
-  bench.server.on_packet(bench.now, set(wish(broadcast, 3), kJoin, 3));
+  bench.give(set(wish(broadcast, 3), kJoin, 3));
   EXPECT_FALSE(bench.server.next_send(bench.now)) << "not yet durable";
   auto commit = bench.server.next_commit();
   ASSERT_TRUE(commit);
   EXPECT_THAT(commit->batch.members, SizeIs(1));
   EXPECT_THAT(bench.server.multicast()[0].receivers, IsEmpty());
   // A second join waits its turn: one commit at a time.
-  bench.server.on_packet(bench.now, set(wish(broadcast, 4), kJoin, 4));
+  bench.give(set(wish(broadcast, 4), kJoin, 4));
   EXPECT_FALSE(bench.server.next_commit());
   // A query does not wait.
   EXPECT_THAT(groups(), SizeIs(1));
@@ -132,7 +132,7 @@ TEST_F(SaMulticast, IsStoredBeforeItIsAnswered) {
 }
 
 TEST_F(SaMulticast, AFailedStoreRefusesTheJoin) {
-  bench.server.on_packet(bench.now, set(wish(broadcast, 3), kJoin, 3));
+  bench.give(set(wish(broadcast, 3), kJoin, 3));
   bench.server.on_commit_done(bench.now, bench.server.next_commit()->ticket, false);
   EXPECT_EQ(bench.server.next_send(bench.now)->mad.status(), status::kSaNoResources);
   EXPECT_THAT(bench.server.multicast()[0].receivers, IsEmpty());

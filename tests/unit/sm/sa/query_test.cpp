@@ -595,8 +595,8 @@ TEST(SaServer, AnswersWhatItDoesNotKnow) {
   }
   EXPECT_EQ(status_of(Method::GetTable, attr::kClassPortInfo), status::kBadAttribute);
   EXPECT_EQ(status_of(Method::Set, attr::kNodeRecord), status::kBadAttribute);
-  EXPECT_EQ(status_of(Method::GetTraceTable, attr::kNodeRecord), status::kBadMethod);
-  EXPECT_EQ(status_of(Method::GetMulti, attr::kPathRecord), status::kBadMethod);
+  EXPECT_EQ(status_of(Method::GetTraceTable, attr::kNodeRecord), status::kBadAttribute);
+  EXPECT_EQ(status_of(Method::GetMulti, attr::kPathRecord), status::kBadAttribute);
   EXPECT_EQ(status_of(static_cast<Method>(0x7F), attr::kNodeRecord), status::kBadMethod);
   EXPECT_EQ(bench.ask(bench.request(Method::Delete, 0x16)).mad.method(), Method::DeleteResp);
   EXPECT_EQ(bench.ask(bench.request(Method::Set, 0x16)).mad.method(), Method::GetResp);
@@ -620,7 +620,7 @@ TEST(SaServer, NeverAnswersAnAnswer) {
 
 TEST(SaServer, DropsAForeignSmKey) {
   Options options;
-  options.sm_key = 42;
+  options.trust.sa_key = 42;
   Bench bench(small_tree(), options);
   for (const std::uint64_t key : {0U, 42U}) {
     bench.sm_key = key;

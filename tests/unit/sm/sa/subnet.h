@@ -79,9 +79,18 @@ class Bench {
     return packet;
   }
 
+  /// `packet` arrives and is served; nothing that the server wants is done.
+  void give(const Packet& packet) {
+    server.on_packet(now, packet);
+    while (server.work(now)) {
+    }
+  }
+
   /// Everything the server wants to send now; commits are made on the way.
   std::vector<Packet> drain() {
-    run_commits(server, *store, now);
+    do {
+      run_commits(server, *store, now);
+    } while (server.work(now));
     std::vector<Packet> sent;
     while (auto packet = server.next_send(now)) sent.push_back(std::move(*packet));
     return sent;

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Requests that wait to be served: a queue for each requester, served in turn, so that one host's
+// storm is its own delay and nobody else's. What finds its queue full, and what has waited too
+// long, comes out again to be answered BUSY; nothing is dropped here.
+//
+//   offer() --> queue of its LID --> next(), one of each LID in turn
+//      full: false             too old: expired()
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+
+#include "libdiag/base/instant.h"
+#include "libdiag/mad/transport.h"
+
+namespace sm::sa {
+
+struct AdmissionOptions {
+  std::size_t queue_size{256};       // of one requester
+  std::size_t queue_in_all{65'536};  // more than there are LIDs
+  ib::Duration time_in_queue{std::chrono::seconds(2)};
+  std::size_t outstanding_max{256};  // of one requester: begun and not yet answered
+};
+
+class Admission {
+ public:
+  explicit Admission(const AdmissionOptions& options = {}) : options_(options) {}
+
+  /// Takes the request in; false when `who` has too much waiting. As the room gets scarce long
+  /// queues are bounded first, so that who asks little is always let in.
+  bool offer(ib::Instant now, ib::Lid who, ib::mad::Packet request);
+
+  /// The next to be served. `may_begin(who, request)`: false leaves it and those behind it where
+  /// they are, until resume().
+  template <class MayBegin>
+  std::optional<ib::mad::Packet> next(MayBegin&& may_begin) {
+    while (!turns_.empty()) {
+      const ib::Lid who = turns_.front();
+      turns_.pop_front();
+      auto& queue = queues_.at(who.value);
+      if (!may_begin(who, queue.front().request)) {
+        held_.push_back(who);
+        continue;
+      }
+      ib::mad::Packet request = std::move(queue.front().request);
+      queue.pop_front();
+      --waiting_;
+      if (queue.empty()) {
+        queues_.erase(who.value);
+      } else {
+        turns_.push_back(who);
+      }
+      return request;
+    }
+    return std::nullopt;
+  }
+  /// Something that held requests back has ended.
+  void resume();
+
+  /// One that has waited too long.
+  std::optional<ib::mad::Packet> expired(ib::Instant now);
+  /// When the next will have; kNever: nothing waits.
+  ib::Instant next_deadline();
+
+  /// Whether next() may have something.
+  bool has_next() const { return !turns_.empty(); }
+  std::size_t waiting() const { return waiting_; }
+
+ private:
+  struct Waiting {
+    ib::mad::Packet request;
+    std::uint64_t serial;
+  };
+  struct Arrival {
+    ib::Instant deadline;
+    ib::Lid who;
+    std::uint64_t serial;
+  };
+
+  bool is_gone(const Arrival& arrival) const;
+
+  AdmissionOptions options_;
+  std::unordered_map<std::uint16_t, std::deque<Waiting>> queues_;  // by LID; none is empty
+  std::deque<ib::Lid> turns_, held_;                               // every LID with a queue, once
+  std::deque<Arrival> arrivals_;  // in order; also of those that are gone
+  std::size_t waiting_{0};
+  std::uint64_t serial_{0};
+};
+
+}  // namespace sm::sa

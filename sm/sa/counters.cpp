@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/sa/counters.h"
+
+#include <fmt/format.h>
+
+namespace sm::sa {
+namespace {
+
+constexpr NamedCounter kNamed[] = {
+    {"requests", &Counters::requests},
+    {"answers", &Counters::answers},
+    {"records", &Counters::records},
+    {"errors", &Counters::errors},
+    {"dropped_not_ready", &Counters::dropped_not_ready},
+    {"dropped_sm_key", &Counters::dropped_sm_key},
+    {"dropped_malformed", &Counters::dropped_malformed},
+    {"dropped_stray", &Counters::dropped_stray},
+    {"replayed", &Counters::replayed},
+    {"under_way", &Counters::under_way},
+    {"busy_queue_full", &Counters::busy_queue_full},
+    {"busy_too_old", &Counters::busy_too_old},
+    {"denied_untrusted", &Counters::denied_untrusted},
+    {"denied_source_gid", &Counters::denied_source_gid},
+    {"waiting_most", &Counters::waiting_most},
+    {"transfers", &Counters::transfers},
+    {"transfers_aborted", &Counters::transfers_aborted},
+    {"segments", &Counters::segments},
+    {"segments_resent", &Counters::segments_resent},
+    {"messages_in", &Counters::messages_in},
+    {"segments_in", &Counters::segments_in},
+    {"segments_in_lost", &Counters::segments_in_lost},
+    {"messages_refused", &Counters::messages_refused},
+    {"messages_expired", &Counters::messages_expired},
+};
+static_assert(sizeof(Counters) == std::size(kNamed) * sizeof(std::uint64_t),
+              "every counter has a name");
+
+}  // namespace
+
+std::span<const NamedCounter> named_counters() { return kNamed; }
+
+std::string describe(const Counters& counters) {
+  std::string text;
+  for (const auto& [name, value] : kNamed)
+    if (counters.*value != 0)
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, counters.*value);
+  return text;
+}
+
+}  // namespace sm::sa
