@@ -31,6 +31,7 @@ constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
   return c & ~((ib::mad::Cookie{1} << 48) - 1);
 }
 
+constexpr std::size_t kNoticesMax = 1024;  // that nobody has fetched yet
 constexpr Duration kRetryFirst = std::chrono::seconds(1);
 constexpr Duration kMemberPause = std::chrono::milliseconds(50);
 
@@ -105,6 +106,7 @@ struct SubnetManager::Impl {
   std::deque<Report> reports;
   std::deque<store::Batch> batches;
   std::deque<Outgoing> replies;
+  std::deque<ReceivedNotice> notices;
 
   Impl(Options o, const store::Contents& contents)
       : options(std::move(o)),
@@ -470,7 +472,9 @@ struct SubnetManager::Impl {
     if (mad.method() == ib::wire::Method::Trap && mad.attribute_id() == ib::wire::attr::kNotice) {
       ++counters.traps;
       replies.push_back({trap_repress(packet), Duration{0}});
-      on_trap(now, packet, ib::wire::body<ib::wire::Notice>(mad));
+      const auto notice = ib::wire::body<ib::wire::Notice>(mad);
+      if (notices.size() < kNoticesMax) notices.push_back({notice, packet.address.lid});
+      on_trap(now, packet, notice);
       return;
     }
     if (ib::wire::is_response(mad.method()) || mad.method() == ib::wire::Method::TrapRepress) {
@@ -570,6 +574,7 @@ std::optional<Outgoing> SubnetManager::next_send(Instant now) {
   return Outgoing{{order->address, order->mad, std::move(order->more)}, order->reply_within};
 }
 std::optional<Report> SubnetManager::next_report() { return pop(impl_->reports); }
+std::optional<ReceivedNotice> SubnetManager::next_notice() { return pop(impl_->notices); }
 std::optional<ib::LogEvent> SubnetManager::next_log() { return pop(impl_->logs); }
 SnapshotPtr SubnetManager::snapshot() const { return impl_->snapshot; }
 bool SubnetManager::idle() const {

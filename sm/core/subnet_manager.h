@@ -57,6 +57,13 @@ struct Outgoing {
   ib::Duration reply_within{0};
 };
 
+/// A notice that arrived as a trap, for those who subscribed to such. Nobody has looked whether it
+/// is true.
+struct ReceivedNotice {
+  ib::wire::Notice notice;
+  ib::Lid from{};
+};
+
 struct Counters {
   std::uint64_t full_sweeps{}, light_sweeps{}, traps{}, sets{};
   std::uint64_t sm_info_gets{}, sm_info_sets_refused{}, dropped{};
@@ -87,6 +94,7 @@ class SubnetManager {
   std::optional<store::Batch> next_store_batch();
   std::optional<Outgoing> next_send(ib::Instant now);
   std::optional<Report> next_report();
+  std::optional<ReceivedNotice> next_notice();
   std::optional<ib::LogEvent> next_log();
   /// The latest one; null before the first routing.
   SnapshotPtr snapshot() const;

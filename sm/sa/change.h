@@ -35,8 +35,9 @@ struct WriteRequest {
 
 /// A notice that subnet administration itself makes, or passes on for the subnet manager.
 struct Event {
-  ib::wire::Notice notice;
+  ib::wire::Notice notice;  // issuer LID 0: the subnet manager's own
   ib::Gid issuer_gid{};
+  ib::PKey p_key{};  // of the group that a notice is about
 };
 
 /// What is to become durable, and what follows once it is.

@@ -1,14 +1,196 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/sa/subscriptions.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sm/sa/notices.h"
+#include "sm/sa/world.h"
+
 namespace sm::sa {
+namespace {
+
+using ib::Lid;
+using ib::wire::InformInfo;
+using store::Subscription;
+namespace status = ib::wire::status;
+namespace trap = ib::wire::trap;
+
+constexpr std::uint16_t kAny = 0xFFFF;
+constexpr std::uint32_t kAnyProducer = 0xFFFFFF;
+constexpr std::uint8_t kTypeSecurity = 2;
+
+bool is_security_trap(std::uint16_t number) {
+  return number >= trap::kBadMKey && number <= trap::kSwitchBadPKey;
+}
+bool same_address(const ib::mad::Address& a, const ib::mad::Address& b) {
+  return a.lid == b.lid && a.path_bits == b.path_bits && a.qpn == b.qpn && a.q_key == b.q_key &&
+         a.p_key_index == b.p_key_index && a.sl == b.sl;
+}
+
+/// The last LID of the range; an end of 0 means the first alone.
+Lid range_end(const InformInfo& info) {
+  return info.lid_range_end == ib::kNoLid ? info.lid_range_begin : info.lid_range_end;
+}
+Lid highest_lid(const Paths& paths) {
+  Lid highest;
+  for (const EndPort& port : paths.end_ports())
+    highest =
+        std::max(highest, Lid{static_cast<std::uint16_t>(port.lid.value + port.lid_count() - 1)});
+  return highest;
+}
+
+/// The port with this GUID, be it an alias.
+const EndPort* find_port(const World& world, ib::Guid guid) {
+  if (const auto* port = world.paths->find(guid)) return port;
+  const auto bearer = world.state.aliases.port_of(guid);
+  return bearer.value == 0 ? nullptr : world.paths->find(bearer);
+}
+
+/// Why `port` may not subscribe to what the request names; empty: it may.
+std::string why_not(const World& world, const EndPort& port, const InformInfo& info) {
+  if (!info.gid.is_zero()) {
+    const auto* at = find_port(world, info.gid.guid());
+    if (at == nullptr) return fmt::format("no port has the GID {}", to_string(info.gid));
+    if (!world.policy.share(port, *at))
+      return fmt::format("it shares no partition with {}", to_string(info.gid));
+    return {};
+  }
+  if (info.lid_range_begin.value == kAny) return {};
+  const Lid begin = info.lid_range_begin, end = range_end(info);
+  if (begin == ib::kNoLid || end < begin || begin > highest_lid(*world.paths))
+    return fmt::format("no port has a LID from {} to {}", begin.value, end.value);
+  for (const EndPort& at : world.paths->end_ports()) {
+    const bool inside = at.lid <= end && at.lid.value + at.lid_count() > begin.value;
+    if (inside && !world.policy.share(port, at))
+      return fmt::format("it shares no partition with LID {}", at.lid.value);
+  }
+  return {};
+}
+
+}  // namespace
+
+Outcome Subscriptions::set(const World& world, const WriteRequest& request) const {
+  // The component mask of a Set(InformInfo) is not looked at: InformInfo is no record.
+  const auto info = ib::wire::decode<InformInfo>(request.data.data());
+  const auto* port = request.requester.port;
+  const auto refuse = [&](std::string_view why) {
+    return Refusal{
+        status::kSaReqInvalid,
+        fmt::format("{} of port {} (LID {}) {} trap {}: {}",
+                    info.subscribe == 0 ? "cancellation" : "subscription",
+                    port != nullptr ? to_string(port->guid) : "unknown", request.from.lid.value,
+                    info.subscribe == 0 ? "of" : "to", info.trap_number, why)};
+  };
+  if (port == nullptr) return refuse("no port of the subnet has the LID it came from");
+  if (info.subscribe > 1 || info.is_generic > 1) return refuse("neither 0 nor 1");
+
+  Subscription subscription;
+  subscription.subscriber = port->guid;
+  subscription.to = request.from;
+  subscription.to.q_key = ib::wire::kQp1QKey;
+  if (subscription.to.grh) subscription.to.grh->hop_limit = 0xFF;
+  subscription.inform_info = info;
+  subscription.inform_info.subscribe = 1;
+  subscription.inform_info.qpn = request.from.qpn;
+  subscription.trusted = request.requester.trusted;
+  const bool known = subscriptions_.contains(subscription);
+
+  Change change;
+  change.reply = reply_of(info);
+  if (info.subscribe == 0) {
+    // The QP of a cancellation is the one that subscribed (IBA 13.4.8.3); none says "this one".
+    if (!known || (info.qpn != 0 && info.qpn != request.from.qpn))
+      return refuse("there is no such subscription");
+    change.batch.subscriptions_removed.push_back(std::move(subscription));
+    return change;
+  }
+  if (!request.requester.trusted && info.is_generic == 1 && is_security_trap(info.trap_number))
+    return refuse("security traps need the SA key");
+  if (const auto why = why_not(world, *port, info); !why.empty()) return refuse(why);
+  if (const auto has = count_of(port->guid); !known && has >= world.quotas.subscriptions) {
+    auto refusal =
+        refuse(fmt::format("it has {} subscriptions already, and {} is what one port may "
+                           "have",
+                           has, world.quotas.subscriptions));
+    refusal.status = status::kSaNoResources;
+    return refusal;
+  }
+  // The same once more changes nothing that has to be made durable.
+  if (const auto at = subscriptions_.find(subscription); known && *at == subscription)
+    return change;
+  change.batch.subscriptions.push_back(std::move(subscription));
+  return change;
+}
+
+void Subscriptions::forget(const Subscription& subscription) {
+  const auto at = subscriptions_.find(subscription);
+  if (at == subscriptions_.end()) return;
+  if (const auto count = by_subscriber_.find(at->subscriber); --count->second == 0)
+    by_subscriber_.erase(count);
+  subscriptions_.erase(at);
+}
 
 void Subscriptions::apply(const store::Batch& batch) {
-  for (const auto& gone : batch.subscriptions_removed) subscriptions_.erase(gone);
+  for (const auto& gone : batch.subscriptions_removed) forget(gone);
   for (const auto& subscription : batch.subscriptions) {
-    subscriptions_.erase(subscription);
+    forget(subscription);
+    ++by_subscriber_[subscription.subscriber];
     subscriptions_.insert(subscription);
   }
+}
+
+std::size_t Subscriptions::count_of(ib::Guid subscriber) const {
+  const auto at = by_subscriber_.find(subscriber);
+  return at == by_subscriber_.end() ? 0 : at->second;
+}
+
+std::vector<Subscription> Subscriptions::at(const ib::mad::Address& address) const {
+  // The address comes first in the order of the keys, and this is the least of them.
+  Subscription first;
+  first.to = address;
+  std::vector<Subscription> out;
+  for (auto s = subscriptions_.lower_bound(first);
+       s != subscriptions_.end() && same_address(s->to, address); ++s)
+    out.push_back(*s);
+  return out;
+}
+
+std::vector<Subscription> Subscriptions::lost(const Paths& paths) const {
+  std::vector<Subscription> out;
+  for (const auto& s : subscriptions_) {
+    const auto* port = paths.find(s.subscriber);
+    if (port == nullptr || !port->owns(s.to.lid)) out.push_back(s);
+  }
+  return out;
+}
+
+bool is_meant(const InformInfo& wanted, const Event& event) {
+  const auto& notice = event.notice;
+  if (!wanted.gid.is_zero()) {
+    if (wanted.gid != event.issuer_gid) return false;
+  } else if (wanted.lid_range_begin.value != kAny && (notice.issuer_lid < wanted.lid_range_begin ||
+                                                      notice.issuer_lid > range_end(wanted))) {
+    return false;
+  }
+  if ((wanted.is_generic == 1) != notice.is_generic) return false;
+  if (wanted.type != kAny && wanted.type != notice.type) return false;
+  if (wanted.trap_number != kAny && wanted.trap_number != notice.trap_number) return false;
+  return wanted.producer_type == kAnyProducer || wanted.producer_type == notice.producer_type;
+}
+
+bool may_hear(const World& world, const Subscription& subscription, const Event& event) {
+  const auto* port = world.paths->find(subscription.subscriber);
+  if (port == nullptr || !port->owns(subscription.to.lid)) return false;
+  const auto& notice = event.notice;
+  const bool security =
+      notice.type == kTypeSecurity || (notice.is_generic && is_security_trap(notice.trap_number));
+  if (security && !subscription.trusted) return false;
+  if (event.p_key.base() != 0) return world.policy.holds(*port, event.p_key);
+  const auto about = is_gid_notice(notice) ? subject_of(notice) : event.issuer_gid;
+  const auto* source = find_port(world, about.guid());
+  return source == nullptr || world.policy.share(*port, *source);
 }
 
 }  // namespace sm::sa

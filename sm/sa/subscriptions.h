@@ -4,10 +4,13 @@
 #pragma once
 
 #include <set>
+#include <unordered_map>
 
 #include "sm/sa/change.h"
 
 namespace sm::sa {
+
+struct World;
 
 class Subscriptions {
  public:
@@ -18,11 +21,28 @@ class Subscriptions {
   };
   using Set = std::set<store::Subscription, ByKey>;
 
+  /// Set(InformInfo): subscribes or unsubscribes.
+  Outcome set(const World& world, const WriteRequest& request) const;
+
   void apply(const store::Batch& batch);
   const Set& all() const { return subscriptions_; }
+  std::size_t count_of(ib::Guid subscriber) const;
+  /// Those whose reports go to this address, the GRH aside; in order.
+  std::vector<store::Subscription> at(const ib::mad::Address& address) const;
+  /// Those whose subscriber is gone, or has another LID now: nothing would reach it.
+  std::vector<store::Subscription> lost(const Paths& paths) const;
 
  private:
+  void forget(const store::Subscription& subscription);
+
   Set subscriptions_;
+  std::unordered_map<ib::Guid, std::size_t> by_subscriber_;
 };
+
+/// Whether the subscription is to notices like this one (IBA 13.4.8.3).
+bool is_meant(const ib::wire::InformInfo& wanted, const Event& event);
+/// Whether the subscriber may hear of it: its port is there and shares a partition with what the
+/// notice is about, and security notices are for the trusted.
+bool may_hear(const World& world, const store::Subscription& subscription, const Event& event);
 
 }  // namespace sm::sa
