@@ -763,6 +763,12 @@ void Apply::on_completion(ib::Instant, const ib::mad::Completion& completion) {
 bool Apply::done() const { return impl_->phase == Phase::Done; }
 Phase Apply::phase() const { return impl_->phase; }
 std::uint64_t Apply::sets() const { return impl_->sets; }
+std::vector<NodeIndex> Apply::lanes_set() const {
+  std::vector<NodeIndex> nodes;
+  for (NodeIndex n = 0; n < impl_->cursors.size(); ++n)
+    if (!impl_->cursors[n].lanes.empty()) nodes.push_back(n);
+  return nodes;
+}
 bool Apply::restarted_links() const { return impl_->restarted; }
 const std::vector<Failure>& Apply::failures() const { return impl_->failures; }
 

@@ -78,7 +78,9 @@ class Apply : public ib::mad::Exchange {
   bool done() const override;
 
   Phase phase() const;
-  std::uint64_t sets() const;    // SubnSets sent so far
+  std::uint64_t sets() const;  // SubnSets sent so far
+  /// Nodes whose SL to VL mapping or VL arbitration was set.
+  std::vector<ib::fabric::NodeIndex> lanes_set() const;
   bool restarted_links() const;  // some links were taken down to change them: sweep again
   const std::vector<Failure>& failures() const;
 

@@ -8,6 +8,7 @@
 
 #include "libdiag/base/text.h"
 #include "sm/core/culprits.h"
+#include "sm/core/table_reader.h"
 #include "sm/core/unsolicited.h"
 
 namespace sm::core {
@@ -27,6 +28,8 @@ constexpr ib::mad::Cookie kOwnerSweep = ib::mad::Cookie{1} << 48;
 constexpr ib::mad::Cookie kOwnerApply = ib::mad::Cookie{2} << 48;
 constexpr ib::mad::Cookie kOwnerLook = ib::mad::Cookie{3} << 48;
 constexpr ib::mad::Cookie kOwnerSmInfo = ib::mad::Cookie{4} << 48;
+constexpr ib::mad::Cookie kOwnerRead = ib::mad::Cookie{5} << 48;
+constexpr unsigned kReadingShift = 44;  // which reading, of 16
 constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
   return c & ~((ib::mad::Cookie{1} << 48) - 1);
 }
@@ -65,6 +68,8 @@ struct SubnetManager::Impl {
   std::unique_ptr<ib::discover::Sweep> sweep;
   std::unique_ptr<apply::Apply> applying;
   std::unique_ptr<LightSweep> looking;
+  std::unique_ptr<TableReader> reading;  // between the others; waits while one of them works
+  unsigned readings{0};
   bool only_multicast{false};  // `applying` serves memberships, not a sweep
 
   // What is known. Shared with the snapshot between sweeps; unshare() before anything changes it.
@@ -80,9 +85,12 @@ struct SubnetManager::Impl {
   plan::Following following;
   bool rebalance{false};  // the operator asked for the sweep that is under way
   Culprits culprits;
-  std::set<ib::Guid> silent_switches;               // seen by light sweeps since the last full one
-  std::map<ib::Guid, ib::wire::SmState> other_sms;  // that were spoken of already
+  std::set<ib::Guid> silent_switches;              // seen by light sweeps since the last full one
+  std::map<ib::Guid, ib::wire::SmInfo> other_sms;  // that were spoken of already
+  DeviceTables tables;
+  bool tables_news{true};  // since they were published
   SnapshotPtr snapshot;
+  HoldingsPtr holdings;
   std::uint64_t generation{0};
 
   // When to do what.
@@ -90,6 +98,7 @@ struct SubnetManager::Impl {
   Instant sweep_at{kNever};
   Instant look_at{kNever};
   Instant multicast_at{kNever};
+  Instant read_at{kNever};
   Duration trap_pause;
   Duration retry_pause{kRetryFirst};
   Instant last_trap{0};
@@ -133,7 +142,7 @@ struct SubnetManager::Impl {
 
   Instant next_deadline() const {
     Instant t = transactor.next_deadline();
-    if (!busy()) t = std::min({t, sweep_at, look_at, multicast_at});
+    if (!busy()) t = std::min({t, sweep_at, look_at, multicast_at, read_at});
     return t;
   }
 
@@ -147,6 +156,7 @@ struct SubnetManager::Impl {
     do {
       pump(now);
       if (!busy()) begin_next(now);
+      if (!busy()) go_on_reading(now);
     } while (deliverable());
   }
   bool deliverable() {
@@ -194,6 +204,10 @@ struct SubnetManager::Impl {
         on_sm_info(*completion);
         continue;
       }
+      if (owner == kOwnerRead) {
+        on_table(now, *completion);
+        continue;
+      }
       ib::mad::Exchange* machine = exchange();
       const ib::mad::Cookie wanted = sweep ? kOwnerSweep : applying ? kOwnerApply : kOwnerLook;
       if (machine == nullptr || owner != wanted) continue;
@@ -228,7 +242,7 @@ struct SubnetManager::Impl {
     log(LogLevel::Verbose, "sweep", fmt::format("full sweep: {}", why));
     rebalance = reasons.contains(Reason::Operator);
     reasons.clear();
-    sweep_at = look_at = kNever;
+    sweep_at = look_at = read_at = kNever;
     ++counters.full_sweeps;
     if (round == 0) {
       began = now;
@@ -244,6 +258,8 @@ struct SubnetManager::Impl {
     Observed found = sweep->take_observed();
     sweep.reset();
     culprits.identify(found, *seen);
+    reading.reset();  // it is about nodes as they were
+    forget_tables(found);
     silent_switches.clear();  // those of this sweep are in its troubles
     plan::PlanRequest request;
     request.observed = &found;
@@ -338,6 +354,28 @@ struct SubnetManager::Impl {
     s->packet_life_time = options.plan.packet_life_time;
     s->up = up;
     snapshot = std::move(s);
+    publish_holdings();
+  }
+
+  void publish_holdings() {
+    auto h = std::make_shared<Holdings>();
+    h->tables =
+        holdings && !tables_news ? holdings->tables : std::make_shared<DeviceTables>(tables);
+    tables_news = false;
+    // Trees that failed a must were not programmed: what stands is not known.
+    if (desired->program_mfts) {
+      h->graph = {desired->routing, &desired->routing->graph};
+      h->multicast = {desired, &desired->mfts};
+    }
+    h->own_sm.guid = snapshot->sm_port_guid;
+    h->own_sm.act_count = static_cast<std::uint32_t>(transactor.counters().sends);
+    h->own_sm.priority = options.priority;
+    h->own_sm.sm_state = ib::wire::SmState::Master;
+    for (const auto& [guid, info] : other_sms) {
+      h->other_sms.push_back(info);
+      h->other_sms.back().sm_key = 0;
+    }
+    holdings = std::move(h);
   }
 
   void end_apply(Instant now) {
@@ -346,9 +384,11 @@ struct SubnetManager::Impl {
     sets_this_time += applying->sets();
     counters.sets += applying->sets();
     const auto failures = applying->failures();
+    for (const NodeIndex n : applying->lanes_set()) forget_table(seen->nodes[n].info.node_guid);
     applying.reset();
     for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
     if (multicast) {
+      publish_holdings();
       if (!failures.empty()) want_sweep(now + retry_pause, Reason::Unfinished);
       return;
     }
@@ -382,6 +422,7 @@ struct SubnetManager::Impl {
       retry_pause = kRetryFirst;
     }
     reports.push_back(std::move(report));
+    if (options.read_tables_after && snapshot) read_at = now + *options.read_tables_after;
     rest(now);
   }
 
@@ -424,6 +465,53 @@ struct SubnetManager::Impl {
     begin_apply(true);
   }
 
+  // ---- tables of devices
+
+  void forget_table(ib::Guid node) { tables_news = tables.forget(node) || tables_news; }
+
+  void forget_tables(const Observed& found) {
+    if (rebalance) {
+      tables.clear();
+      tables_news = true;
+    }
+    // A port that waits for us may have lost what it held; a switch that was reset has no LID.
+    for (NodeIndex n = 0; n < found.nodes.size(); ++n) {
+      const auto& node = found.fabric.node(n);
+      for (unsigned p = 0; p <= (node.is_switch() ? 0U : node.num_ports); ++p) {
+        const auto* info = found.port_info({n, static_cast<std::uint8_t>(p)});
+        if (info == nullptr) continue;
+        if (node.is_switch() ? info->lid == ib::kNoLid
+                             : info->port_state == ib::wire::PortState::Initialize)
+          forget_table(node.guid);
+      }
+    }
+  }
+
+  void go_on_reading(Instant now) {
+    if (read_at <= now) {
+      read_at = kNever;
+      TableReaderOptions o;
+      o.cookie_base = kOwnerRead | ib::mad::Cookie{++readings % 16} << kReadingShift;
+      reading = std::make_unique<TableReader>(snapshot, desired->node_managed, known.lanes, tables,
+                                              std::move(o));
+      if (!reading->note().empty()) log(LogLevel::Info, "tables", reading->note());
+    }
+    if (!reading) return;
+    for (ib::mad::Request& r : reading->take_requests()) transactor.submit(now, std::move(r));
+    if (!reading->done()) return;
+    counters.tables_read += reading->nodes_read();
+    if (reading->nodes_read() > 0)
+      log(LogLevel::Verbose, "tables", fmt::format("read of {} nodes", reading->nodes_read()));
+    reading.reset();
+    tables_news = true;
+    publish_holdings();
+  }
+
+  void on_table(Instant now, const ib::mad::Completion& c) {
+    const auto which = c.cookie >> kReadingShift & 0xF;
+    if (reading && which == readings % 16) reading->on_completion(now, c);
+  }
+
   // ---- other subnet managers
 
   void ask_other_sms(Instant now) {
@@ -446,9 +534,11 @@ struct SubnetManager::Impl {
   void on_sm_info(const ib::mad::Completion& c) {
     if (!c.reply || c.reply->mad.status() != 0) return;
     const auto info = ib::wire::body<ib::wire::SmInfo>(c.reply->mad);
-    const auto [it, fresh] = other_sms.emplace(info.guid, info.sm_state);
-    if (!fresh && it->second == info.sm_state) return;
-    it->second = info.sm_state;
+    const auto [it, fresh] = other_sms.emplace(info.guid, info);
+    const bool news = fresh || it->second.sm_state != info.sm_state;
+    it->second = info;
+    if (snapshot) publish_holdings();
+    if (!news) return;
     if (info.sm_state == ib::wire::SmState::Master) {
       log(LogLevel::Error, "sm",
           fmt::format("another master subnet manager is at port {} (priority {}); two masters on "
@@ -577,6 +667,7 @@ std::optional<Report> SubnetManager::next_report() { return pop(impl_->reports);
 std::optional<ReceivedNotice> SubnetManager::next_notice() { return pop(impl_->notices); }
 std::optional<ib::LogEvent> SubnetManager::next_log() { return pop(impl_->logs); }
 SnapshotPtr SubnetManager::snapshot() const { return impl_->snapshot; }
+HoldingsPtr SubnetManager::holdings() const { return impl_->holdings; }
 bool SubnetManager::idle() const {
   return !impl_->busy() && impl_->reasons.empty() && impl_->multicast_at == kNever;
 }

@@ -5,6 +5,8 @@
 //   Idle --reasons--> Sweeping --> Applying --> Idle      (a full sweep)
 //   Idle --timer----> Looking  --> Idle or Sweeping       (a light sweep)
 //
+// While it is idle after a full sweep, tables that subnet administration tells of are read.
+//
 // Why a sweep runs is a set of reasons, each with its own words; a sweep serves all of them.
 #pragma once
 
@@ -20,6 +22,7 @@
 #include "libdiag/discover/sweep.h"
 #include "libdiag/mad/transactor.h"
 #include "sm/apply/apply.h"
+#include "sm/core/holdings.h"
 #include "sm/core/light_sweep.h"
 #include "sm/core/report.h"
 #include "sm/core/snapshot.h"
@@ -48,6 +51,8 @@ struct Options {
   /// to the limit.
   ib::Duration trap_pause{std::chrono::milliseconds(100)};
   ib::Duration trap_pause_max{std::chrono::seconds(10)};
+  /// Tables that nothing here needs are read for subnet administration this long after a sweep.
+  std::optional<ib::Duration> read_tables_after{std::chrono::milliseconds(100)};
   unsigned rounds{3};  // full sweeps before ports that should be ACTIVE are reported missing
 };
 
@@ -66,6 +71,7 @@ struct ReceivedNotice {
 
 struct Counters {
   std::uint64_t full_sweeps{}, light_sweeps{}, traps{}, sets{};
+  std::uint64_t tables_read{};  // nodes whose tables were read
   std::uint64_t sm_info_gets{}, sm_info_sets_refused{}, dropped{};
 };
 
@@ -98,6 +104,8 @@ class SubnetManager {
   std::optional<ib::LogEvent> next_log();
   /// The latest one; null before the first routing.
   SnapshotPtr snapshot() const;
+  /// What goes with it; null as long.
+  HoldingsPtr holdings() const;
 
   bool idle() const;
   const Counters& counters() const;

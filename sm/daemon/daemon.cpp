@@ -226,6 +226,8 @@ class Daemon {
       if (const std::string failed = sa::run_commits(*server_, *store_, now); !failed.empty())
         say(ib::LogLevel::Error, "store", failed);
     } while (server_->work(now));
+    if (auto holdings = manager_->holdings(); holdings && holdings != published_holdings_)
+      server_->publish(published_holdings_ = std::move(holdings));
     if (auto snapshot = manager_->snapshot(); snapshot && snapshot != published_) {
       published_ = snapshot;
       if (snapshot->routing) say_engine(*snapshot->routing);
@@ -318,6 +320,7 @@ class Daemon {
   std::unique_ptr<core::SubnetManager> manager_;
   std::unique_ptr<sa::Server> server_;
   SnapshotPtr published_;
+  HoldingsPtr published_holdings_;
   std::string last_engine_;
   std::string last_news_;
   int status_{0};

@@ -74,6 +74,7 @@ struct Server::Impl {
   State state;
   Policy policy;
   std::shared_ptr<const Paths> paths;
+  HoldingsPtr holdings{std::make_shared<const Holdings>()};
   Counters counters;
   bool multicast_changed{false};
 
@@ -126,7 +127,7 @@ struct Server::Impl {
     if (answer.mad.status() != 0) ++counters.errors;
     sends.push_back(std::move(answer));
   }
-  World world() const { return {paths, state, policy, options.quotas}; }
+  World world() const { return {paths, state, policy, options.quotas, holdings}; }
 
   // ---- what arrives
 
@@ -499,6 +500,8 @@ Server& Server::operator=(Server&&) noexcept = default;
 void Server::publish(Instant, SnapshotPtr snapshot) {
   impl_->paths = std::make_shared<const Paths>(std::move(snapshot), impl_->paths.get());
 }
+
+void Server::publish(HoldingsPtr holdings) { impl_->holdings = std::move(holdings); }
 
 void Server::on_packet(Instant now, const Packet& packet) { impl_->on_packet(now, packet); }
 

@@ -17,6 +17,7 @@
 
 #include "libdiag/base/instant.h"
 #include "libdiag/mad/transport.h"
+#include "sm/core/holdings.h"
 #include "sm/core/snapshot.h"
 #include "sm/sa/admission.h"
 #include "sm/sa/counters.h"
@@ -60,6 +61,8 @@ class Server {
 
   /// A new subnet. Tables under way finish from the snapshot they began with.
   void publish(ib::Instant now, SnapshotPtr snapshot);
+  /// What its devices hold; goes with the snapshot that is or is about to be published.
+  void publish(HoldingsPtr holdings);
 
   /// Everything that arrives for class 3: requests, and RMPP ACK, STOP, ABORT of tables under way.
   /// Requests are only taken in; work() serves them.

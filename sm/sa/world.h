@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "sm/core/holdings.h"
 #include "sm/sa/policy.h"
 #include "sm/sa/quotas.h"
 #include "sm/sa/state.h"
@@ -14,8 +15,9 @@ namespace sm::sa {
 struct World {
   std::shared_ptr<const Paths> paths;  // kept by queries that outlive the call
   const State& state;                  // as it is now; a table that goes on later has its own copy
-  const Policy& policy;
+  const Policy& policy;                // lives as long as any query
   Quotas quotas{};
+  HoldingsPtr holdings{std::make_shared<const Holdings>()};  // never null
 
   const Snapshot& snapshot() const { return paths->snapshot(); }
 };

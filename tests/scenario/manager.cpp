@@ -79,6 +79,8 @@ void Manager::speak(Instant now) {
       sa_->on_commit_done(now, commit->ticket, true);
     }
   } while (sa_->work(now));
+  if (auto holdings = sm_->holdings(); holdings && holdings != published_holdings_)
+    sa_->publish(published_holdings_ = std::move(holdings));
   if (auto snapshot = sm_->snapshot(); snapshot && snapshot != published_) {
     published_ = snapshot;
     sa_->publish(now, std::move(snapshot));

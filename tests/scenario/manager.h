@@ -45,6 +45,7 @@ class Manager final : public ib::sim::Program {
   std::unique_ptr<sm::sa::Server> sa_;
   ib::mad::AgentId directed_{}, by_lid_{}, sa_agent_{};
   sm::SnapshotPtr published_;
+  sm::HoldingsPtr published_holdings_;
   std::size_t reports_{0};
   sm::core::Report last_;
   std::vector<std::string> lines_;

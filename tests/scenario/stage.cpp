@@ -174,6 +174,8 @@ void Stage::start_manager(const Words& w) {
   sm::core::Options options;
   // The default engine follows the fabric; what is written here follows the tables of one.
   options.plan.choice.engines = {"minhop"};
+  // Nor are questions shown that have nothing to do with what happens to the subnet.
+  options.read_tables_after.reset();
   std::string host;
   for (std::size_t i = 1; i < w.size(); ++i) {
     if (w[i] == "at") {

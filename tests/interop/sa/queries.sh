@@ -81,9 +81,14 @@ assert len(d["paths"]) == 1 and d["paths"][0]["mtu"] == 4096 and d["paths"][0]["
   "$probe" leave ff12:401b:ffff::ffff:ffff >/dev/null || fail "leave"
   "$probe" leave ff12:401b:ffff::ffff:ffff >/dev/null && fail "left twice"
 
-  # What is not there is refused, not passed over in silence.
-  timeout 5 saquery SWIR >refused 2>&1
-  grep -q '0x000c' refused || fail "SwitchInfoRecord: $(cat refused)"
+  # One SwitchInfo a switch, a record a cable and direction, one subnet manager.
+  timeout 20 saquery SWIR >swir 2>&1 || fail "saquery SWIR: $(head -3 swir)"
+  [ "$(grep -c '^SwitchInfoRecord dump:' swir)" = 66 ] || fail "SWIR: $(grep -c dump: swir)"
+  timeout 60 saquery LR >lr 2>&1 || fail "saquery LR: $(head -3 lr)"
+  [ "$(grep -c '^LinkRecord dump:' lr)" = $((2 * (1008 + 42 * 24))) ] ||
+    fail "LR: $(grep -c dump: lr)"
+  timeout 20 saquery SMIR >smir 2>&1 || fail "saquery SMIR: $(head -3 smir)"
+  [ "$(grep -c '^SMInfoRecord dump:' smir)" = 1 ] || fail "SMIR: $(cat smir)"
   timeout 20 saquery -c | grep -q 'Class version\.*2' || fail "ClassPortInfo"
   exit 0
 }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/core/device_tables.h"
+
+#include <algorithm>
+
+namespace sm {
+
+const TableBlock* NodeTables::block(Kind kind, unsigned port, unsigned index) const {
+  if (port >= ports_.size()) return nullptr;
+  const auto& blocks = ports_[port].blocks[static_cast<std::size_t>(kind)];
+  return index < blocks.size() ? blocks[index] : nullptr;
+}
+
+const NodeTables::Row* NodeTables::row(unsigned input, unsigned output) const {
+  if (input >= ports_.size() || output >= ports_.size() || row_of_.empty()) return nullptr;
+  const auto at = row_of_[input * ports_.size() + output];
+  return at == kNoRow ? nullptr : &rows_[at];
+}
+
+void NodeTables::set_block(Kind kind, unsigned port, unsigned index, const TableBlock* stored) {
+  if (port >= ports_.size()) return;
+  auto& blocks = ports_[port].blocks[static_cast<std::size_t>(kind)];
+  if (blocks.size() <= index) blocks.resize(index + std::size_t{1}, nullptr);
+  blocks[index] = stored;
+}
+
+void NodeTables::set_row(unsigned input, unsigned output, Row row) {
+  if (input >= ports_.size() || output >= ports_.size()) return;
+  if (row_of_.empty()) row_of_.assign(ports_.size() * ports_.size(), kNoRow);
+  auto known = std::find(rows_.begin(), rows_.end(), row);
+  if (known == rows_.end()) {
+    if (rows_.size() == kNoRow) return;
+    known = rows_.insert(rows_.end(), row);
+  }
+  row_of_[input * ports_.size() + output] = static_cast<std::uint16_t>(known - rows_.begin());
+}
+
+const NodeTables* DeviceTables::find(ib::Guid node) const {
+  const auto at = by_node_.find(node);
+  return at == by_node_.end() ? nullptr : at->second.get();
+}
+
+void DeviceTables::put(ib::Guid node, std::shared_ptr<const NodeTables> tables) {
+  by_node_[node] = std::move(tables);
+}
+
+const TableBlock* DeviceTables::stored(const TableBlock& block) {
+  return &*pool_->insert(block).first;
+}
+
+}  // namespace sm

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// DeviceTables: tables of ports as the devices answered them: P_Keys, GUIDs, VL arbitration, SL to
+// VL. Values, by node GUID, so that they outlive a sweep. Blocks that many ports hold alike are
+// kept once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "libdiag/base/ids.h"
+
+namespace sm {
+
+/// One block of a table as on the wire.
+using TableBlock = std::array<std::byte, 64>;
+
+/// The tables of one node.
+class NodeTables {
+ public:
+  enum class Kind : std::uint8_t { PKeys, Guids, Arbitration };
+  /// SL to VL of one pair of ports: 16 nibbles, SL 0 in the highest.
+  using Row = std::uint64_t;
+
+  explicit NodeTables(unsigned num_ports) : ports_(num_ports + std::size_t{1}) {}
+
+  std::size_t port_count() const { return ports_.size(); }
+  /// nullptr: not answered. Any port and index may be asked for.
+  const TableBlock* block(Kind kind, unsigned port, unsigned index) const;
+  /// nullptr: not answered. A CA's and router's input is 0.
+  const Row* row(unsigned input, unsigned output) const;
+
+  /// `stored` is of the pool that the tables share.
+  void set_block(Kind kind, unsigned port, unsigned index, const TableBlock* stored);
+  void set_row(unsigned input, unsigned output, Row row);
+
+ private:
+  static constexpr std::uint16_t kNoRow = 0xFFFF;
+  struct Port {
+    std::array<std::vector<const TableBlock*>, 3> blocks;  // by kind, then index
+  };
+
+  std::vector<Port> ports_;
+  std::vector<Row> rows_;              // the different ones
+  std::vector<std::uint16_t> row_of_;  // by input * ports + output; empty: none is known
+};
+
+/// The tables of all nodes. Copies share what they hold.
+class DeviceTables {
+ public:
+  /// nullptr: nothing was read of this node.
+  const NodeTables* find(ib::Guid node) const;
+
+  void put(ib::Guid node, std::shared_ptr<const NodeTables> tables);
+  /// False: nothing was read of it.
+  bool forget(ib::Guid node) { return by_node_.erase(node) > 0; }
+  void clear() { by_node_.clear(); }
+  std::size_t size() const { return by_node_.size(); }
+  /// The one copy of `block`.
+  const TableBlock* stored(const TableBlock& block);
+
+ private:
+  std::unordered_map<ib::Guid, std::shared_ptr<const NodeTables>> by_node_;
+  std::shared_ptr<std::set<TableBlock>> pool_{std::make_shared<std::set<TableBlock>>()};
+};
+
+}  // namespace sm

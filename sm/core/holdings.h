@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Holdings: what the devices of the subnet hold beside what a snapshot says: multicast tables as
+// programmed, tables that were read from the devices, other subnet managers. Immutable and shared,
+// and published apart from snapshots, since it changes with every membership and after a sweep.
+// What was not programmed and not read is absent, never guessed.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "libdiag/routes/tables.h"
+#include "libdiag/wire/smp_attributes.h"
+#include "sm/core/device_tables.h"
+
+namespace sm {
+
+struct Holdings {
+  /// Multicast forwarding as programmed. Switch indexes are those of `graph`, whose node indexes
+  /// are those of the snapshot that is published with this. Both null before the first routing.
+  std::shared_ptr<const ib::fabric::CompactGraph> graph;
+  std::shared_ptr<const ib::routes::MulticastTables> multicast;
+
+  std::shared_ptr<const DeviceTables> tables{std::make_shared<DeviceTables>()};  // never null
+
+  ib::wire::SmInfo own_sm;                  // this subnet manager; its key is not told
+  std::vector<ib::wire::SmInfo> other_sms;  // as they answered, by port GUID; keys not told
+};
+using HoldingsPtr = std::shared_ptr<const Holdings>;
+
+}  // namespace sm

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// GUIDInfoRecord: one a block of eight GUIDs of an end port (IBA 15.2.5.18). The first GUID is the
+// port's own, the others are aliases that clients registered, or what the device held before.
+#include <map>
+
+#include "sm/sa/records/families.h"
+#include "sm/sa/records/walk.h"
+
+namespace sm::sa {
+namespace {
+
+using ib::wire::GuidInfoRecord;
+
+constexpr unsigned kGuidsInBlock = 8;
+
+class GuidSource final : public PortWalk<GuidInfoRecord, &GuidInfoRecord::lid> {
+ public:
+  GuidSource(const World& world, const Query& query) : PortWalk(world, query) {
+    const auto& all = world.state.aliases.all();
+    if (!is_named(kLidBit)) {
+      aliases_ = all;
+    } else if (const EndPort* port = paths().find(wanted().lid)) {
+      aliases_.insert(all.lower_bound({port->guid, 0}), all.upper_bound({port->guid, 0xFFFF}));
+    }
+  }
+
+ private:
+  static constexpr unsigned kBlockBit = 1;
+
+  Grid grid(const EndPort& owner) const override {
+    const auto* info = port_info(owner, owner.port.port);
+    if (info == nullptr) return {};
+    const Range blocks{0, (info->guid_cap + kGuidsInBlock - 1) / kGuidsInBlock};
+    return {blocks.narrowed(is_named(kBlockBit), wanted().block)};
+  }
+  bool make(const EndPort& owner, unsigned block, unsigned, GuidInfoRecord& r) const override {
+    const NodeTables* tables = tables_of(owner);
+    const TableBlock* held =
+        tables ? tables->block(NodeTables::Kind::Guids, owner.port.port, block) : nullptr;
+    if (held != nullptr) r.guid_info = ib::wire::decode<ib::wire::GuidInfo>(held->data());
+    const auto first = static_cast<std::uint16_t>(block * kGuidsInBlock);
+    bool any_alias = false;
+    for (auto at = aliases_.lower_bound({owner.guid, first});
+         at != aliases_.end() && at->first.first == owner.guid &&
+         at->first.second < first + kGuidsInBlock;
+         ++at) {
+      r.guid_info.guid[at->first.second - first] = at->second;
+      any_alias = true;
+    }
+    if (held == nullptr && !any_alias) return false;
+    if (block == 0) r.guid_info.guid[0] = owner.guid;
+    r.lid = owner.lid;
+    r.block = static_cast<std::uint8_t>(block);
+    return true;
+  }
+
+  std::map<Aliases::Key, ib::Guid> aliases_;
+};
+
+}  // namespace
+
+Opened open_guids(const World& world, const Query& query) {
+  return std::make_unique<GuidSource>(world, query);
+}
+
+}  // namespace sm::sa
