@@ -91,9 +91,9 @@ TEST(SaQuery, ClassPortInfoSaysWhatIsThere) {
   EXPECT_EQ(info.resp_time_value, 16);
   EXPECT_EQ(info.redirect_q_key, ib::wire::kQp1QKey);
   EXPECT_EQ(info.redirect_lid, Lid{0});
-  constexpr unsigned kUdMulticast = 1U << 9, kCapMaskMatch = 1U << 13;
-  EXPECT_EQ(info.capability_mask, kUdMulticast | kCapMaskMatch)
-      << "neither traps nor optional records nor multipath";
+  constexpr unsigned kOptionalRecords = 1U << 8, kUdMulticast = 1U << 9, kCapMaskMatch = 1U << 13;
+  EXPECT_EQ(info.capability_mask, kOptionalRecords | kUdMulticast | kCapMaskMatch)
+      << "neither traps nor multipath";
 }
 
 // ---- NodeRecord
