@@ -42,7 +42,7 @@ enum class Kind : std::uint8_t {
 };
 
 /// One request to one node. `arg` is a port, an LFT block, MFT block << 4 | position, or an index
-/// into the lane Sets of the node.
+/// into the lane tables of the node.
 struct Work {
   Kind kind;
   std::uint32_t arg;
@@ -81,7 +81,7 @@ std::string_view describe(Kind kind) {
     case Kind::SetLanes:
       return "Set";
     case Kind::GetLanes:
-      return "Get(VLArbitrationTable)";
+      return "Get";
   }
   return "";
 }
@@ -98,7 +98,8 @@ struct Apply::Impl {
     bool failed{false};
     bool was_warm{false};  // its tables may hold something good
     bool doubtful{false};  // and may have lost it
-    std::vector<LaneSet> lanes;
+    bool probing{false};   // `lanes` is the one table that says whether it has
+    std::vector<LaneTable> lanes;
   };
 
   std::shared_ptr<const Desired> desired;
@@ -350,11 +351,16 @@ struct Apply::Impl {
 
   std::optional<Work> next_read(NodeIndex n) {
     const SwitchIndex s = switch_of(n);
-    if (s == kNoSwitch || !cursors[n].was_warm) return std::nullopt;
     Cursor& c = cursors[n];
+    if (s == kNoSwitch) return next_lanes_read(n, 0);
+    if (!c.was_warm) return std::nullopt;
     SwitchTables& t = tables(n);
     if (std::exchange(c.doubtful, false)) {
-      if (const auto probe = lanes_probe(n)) return probe;
+      if (auto probe = lanes_probe(n)) {
+        c.probing = true;
+        c.lanes = {*std::move(probe)};
+        return Work{Kind::GetLanes, 0};
+      }
     }
     if (c.step == 0) {
       const std::size_t held = seen.nodes[n].switch_info->linear_fdb_top / kLftBlock + 1;
@@ -364,9 +370,29 @@ struct Apply::Impl {
       c.at = 0;
     }
     // The first block holds the IPoIB groups of any subnet manager.
-    for (; c.at < mft_positions(n); ++c.at)
-      if (!t.mft.contains({0, static_cast<std::uint8_t>(c.at)})) return Work{Kind::GetMft, c.at++};
-    return std::nullopt;
+    if (c.step == 1) {
+      for (; c.at < mft_positions(n); ++c.at)
+        if (!t.mft.contains({0, static_cast<std::uint8_t>(c.at)}))
+          return Work{Kind::GetMft, c.at++};
+      c.step = 2;
+    }
+    // The probe's answer decides what is known, and so what is to be asked for.
+    if (c.probing) return std::nullopt;
+    return next_lanes_read(n, 2);
+  }
+
+  /// Lanes that are ours to program and that nothing is known of: after a start they may well be
+  /// what they should.
+  std::optional<Work> next_lanes_read(NodeIndex n, std::uint8_t step) {
+    Cursor& c = cursors[n];
+    if (!lanes_needed()) return std::nullopt;
+    if (c.step == step) {
+      c.step = static_cast<std::uint8_t>(step + 1);
+      c.at = 0;
+      c.lanes = lane_reads(*desired, seen, known.lanes[seen.fabric.node(n).guid], n);
+    }
+    if (c.at == c.lanes.size()) return std::nullopt;
+    return Work{Kind::GetLanes, c.at++};
   }
 
   std::optional<Work> next_lanes(NodeIndex n) {
@@ -381,20 +407,31 @@ struct Apply::Impl {
 
   /// Lanes are many: one table of arbitration, unlike any that a switch begins with, says whether
   /// they are still what they were.
-  std::optional<Work> lanes_probe(NodeIndex n) const {
+  std::optional<LaneTable> lanes_probe(NodeIndex n) const {
     const auto it = known.lanes.find(seen.fabric.node(n).guid);
     if (it == known.lanes.end()) return std::nullopt;
     for (const auto& [key, table] : it->second.arbitration) {
       if (key.first != kArbitrationHigh) continue;
-      if (seen.port({n, key.second}).info.port_state > PortState::Initialize)
-        return Work{Kind::GetLanes, key.second};
+      if (seen.port({n, key.second}).info.port_state <= PortState::Initialize) continue;
+      LaneTable probe;
+      probe.attribute = ib::wire::attr::kVlArbitration;
+      probe.modifier = static_cast<std::uint32_t>(kArbitrationHigh) << 16 | key.second;
+      probe.port = key.second;
+      return probe;
     }
     return std::nullopt;
   }
-  void on_probe(NodeIndex n, std::uint8_t port, const ib::wire::Mad* answer) {
-    const auto it = known.lanes.find(seen.fabric.node(n).guid);
+  void on_lanes_read(const Key& key, const ib::wire::Mad* answer) {
+    const auto& node = seen.fabric.node(key.node);
+    Cursor& c = cursors[key.node];
+    const LaneTable& read = c.lanes[key.arg];
+    if (!std::exchange(c.probing, false)) {
+      if (answer != nullptr) note_read(known.lanes[node.guid], read, *answer, node.num_ports);
+      return;
+    }
+    const auto it = known.lanes.find(node.guid);
     if (it == known.lanes.end()) return;
-    const auto held = it->second.arbitration.find({kArbitrationHigh, port});
+    const auto held = it->second.arbitration.find({kArbitrationHigh, read.port});
     if (answer == nullptr || held == it->second.arbitration.end() ||
         ib::wire::body<ib::wire::VlArbitrationTable>(*answer) != held->second)
       known.lanes.erase(it);
@@ -541,14 +578,12 @@ struct Apply::Impl {
         attribute = ib::wire::attr::kMulticastForwarding;
         modifier = (work.arg & 0xF) << 28 | work.arg >> 4;
         break;
+      case Kind::GetLanes:
+        method = ib::wire::Method::Get;
+        [[fallthrough]];
       case Kind::SetLanes:
         attribute = cursors[n].lanes[work.arg].attribute;
         modifier = cursors[n].lanes[work.arg].modifier;
-        break;
-      case Kind::GetLanes:
-        method = ib::wire::Method::Get;
-        attribute = ib::wire::attr::kVlArbitration;
-        modifier = static_cast<std::uint32_t>(kArbitrationHigh) << 16 | work.arg;
         break;
     }
     const std::uint64_t m_key = options.m_key ? options.m_key(guid) : 0;
@@ -565,7 +600,8 @@ struct Apply::Impl {
   /// Lanes of a CA are those of the port that the SMP comes in by (IBA 14.2.5.8).
   ib::mad::DirectedRoute route_for(NodeIndex n, const Work& work) const {
     const auto& node = seen.nodes[n];
-    if (work.kind != Kind::SetLanes || seen.fabric.node(n).is_switch()) return node.route;
+    const bool lanes = work.kind == Kind::SetLanes || work.kind == Kind::GetLanes;
+    if (!lanes || seen.fabric.node(n).is_switch()) return node.route;
     const PortRef p{n, cursors[n].lanes[work.arg].port};
     const PortRef q = seen.fabric.port(p).peer;
     if (p.port == node.info.local_port_num.value || !q || !seen.fabric.node(q.node).is_switch())
@@ -652,7 +688,8 @@ struct Apply::Impl {
       text += fmt::format(" port {}", key.arg);
     if (key.kind == Kind::SetLft || key.kind == Kind::GetLft)
       text += fmt::format(" block {}", key.arg);
-    if (key.kind == Kind::SetLanes) text += " " + cursors[key.node].lanes[key.arg].where();
+    if (key.kind == Kind::SetLanes || key.kind == Kind::GetLanes)
+      text += " " + cursors[key.node].lanes[key.arg].where();
     return text;
   }
   void note(const Key& key, bool timed_out, std::string_view what) {
@@ -674,7 +711,7 @@ struct Apply::Impl {
   /// What a device holds after a Set without an answer is not known.
   void forget(const Key& key) {
     if (key.kind == Kind::SetLanes) note_lane_set(key, nullptr);
-    if (key.kind == Kind::GetLanes) on_probe(key.node, static_cast<std::uint8_t>(key.arg), nullptr);
+    if (key.kind == Kind::GetLanes) on_lanes_read(key, nullptr);
     if (key.kind == Kind::SetLft) {
       tables(key.node).lft_known[key.arg] = false;
       tables_failed = true;
@@ -723,7 +760,7 @@ struct Apply::Impl {
         note_lane_set(key, &mad);
         break;
       case Kind::GetLanes:
-        on_probe(key.node, static_cast<std::uint8_t>(key.arg), &mad);
+        on_lanes_read(key, &mad);
         break;
     }
   }

@@ -3,7 +3,7 @@
 // A machine. What a device answers goes into Observed at once, so a Set that failed simply leaves
 // its difference for the next time; there is no other retry logic.
 //
-//   Read      tables of switches that may hold good ones already (their content is not known yet)
+//   Read      tables of nodes that may hold good ones already (their content is not known yet)
 //   Lanes     SL to VL mapping and VL arbitration, where the routes need more than one VL
 //   Settle    LIDs and other fields of ports, SwitchInfo, LFT and MFT blocks, all pipelined; LFT
 //             blocks that could make a loop with old ones still in place wait for those

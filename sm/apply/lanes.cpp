@@ -41,6 +41,14 @@ std::uint64_t usual(std::vector<std::uint64_t> rows) {
   return best;
 }
 
+/// In the entries that a port has, and of those in what they do: weight 0 is skipped (IBA 7.6.9).
+bool same(const ib::wire::VlArbitrationTable& a, const ib::wire::VlArbitrationTable& b,
+          unsigned entries) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(entries, a.weight.size()); ++i)
+    if (a.weight[i] != b.weight[i] || (a.weight[i] != 0 && a.vl[i] != b.vl[i])) return false;
+  return true;
+}
+
 class NodeLanes {
  public:
   NodeLanes(const plan::Desired& desired, const Observed& seen, KnownLanes& known, NodeIndex node)
@@ -57,21 +65,49 @@ class NodeLanes {
         live_.push_back(static_cast<std::uint8_t>(p));
   }
 
-  std::vector<LaneSet> sets() {
+  std::vector<LaneTable> sets() {
     forget_new_ports();
-    if (seen_.fabric.node(node_).is_switch()) {
-      const auto* port0 = seen_.port_info({node_, 0});
-      const bool maps =
-          port0 != nullptr && (port0->capability_mask & ib::wire::port_cap::kSlMapping) != 0;
-      if (maps && s_ != ib::fabric::kNoSwitch && !live_.empty()) map_switch();
-    } else {
+    if (is_switch()) {
+      if (switch_maps() && !live_.empty()) map_switch();
+    } else if (!seen_.fabric.node(node_).is_switch()) {
       for (const std::uint8_t p : live_) map_end_port(p);
     }
     for (const std::uint8_t p : live_) arbitrate(p);
-    return std::move(sets_);
+    return std::move(tables_);
+  }
+
+  std::vector<LaneTable> reads() {
+    forget_new_ports();
+    for (const std::uint8_t out : live_) {
+      if (info(out).port_state <= PortState::Initialize) continue;
+      if (is_switch() ? switch_maps() : end_port_maps(out)) {
+        if (held(0, out) == kRowUnknown) ask_row(0, out);
+        for (const std::uint8_t in : live_)
+          if (is_switch() && held(in, out) == kRowUnknown) ask_row(in, out);
+      }
+      for (const std::uint8_t block : {kArbitrationLow, kArbitrationHigh})
+        if (arbitrates(out, block) && !known_.arbitration.contains({block, out}))
+          tables_.push_back(arbitration_of(block, out));
+    }
+    return std::move(tables_);
   }
 
  private:
+  bool is_switch() const { return s_ != ib::fabric::kNoSwitch; }
+  bool switch_maps() const {
+    const auto* port0 = seen_.port_info({node_, 0});
+    return port0 != nullptr && (port0->capability_mask & ib::wire::port_cap::kSlMapping) != 0;
+  }
+  bool end_port_maps(std::uint8_t p) const {
+    return (info(p).capability_mask & ib::wire::port_cap::kSlMapping) != 0 && info(p).vl_cap > 1;
+  }
+  unsigned arbitration_cap(std::uint8_t p, std::uint8_t block) const {
+    return block == kArbitrationHigh ? info(p).vl_arbitration_high_cap
+                                     : info(p).vl_arbitration_low_cap;
+  }
+  bool arbitrates(std::uint8_t p, std::uint8_t block) const {
+    return info(p).vl_cap > 1 && vls(p) > 1 && arbitration_cap(p, block) != 0;
+  }
   bool operates(PortRef p) const {
     const auto& want = desired_.ports[seen_.port_index(p)];
     return want.managed && want.activate && seen_.port(p).known;
@@ -100,22 +136,31 @@ class NodeLanes {
     const auto& lanes = desired_.routing->lanes;
     const unsigned n = vls(out);
     if (lanes.trivial()) return folded(ib::routes::SlToVlRow::modulo(std::max(n, 1U)), n);
-    if (s_ == ib::fabric::kNoSwitch) return folded(lanes.sl_to_vl.injection(), n);
+    if (!is_switch()) return folded(lanes.sl_to_vl.injection(), n);
     return folded(in == 0 ? lanes.sl_to_vl.injection() : lanes.sl_to_vl.row(s_, in, out), n);
   }
 
   void add_row(std::uint32_t modifier, std::uint8_t out, std::uint64_t row) {
-    LaneSet set;
+    LaneTable set;
     set.attribute = ib::wire::attr::kSlToVl;
     set.modifier = modifier;
     set.port = out;
     set.row = row;
-    sets_.push_back(set);
+    tables_.push_back(set);
+  }
+  void ask_row(std::uint8_t in, std::uint8_t out) {
+    add_row(is_switch() ? static_cast<std::uint32_t>(in) << 8 | out : 0U, out, 0);
+  }
+  LaneTable arbitration_of(std::uint8_t block, std::uint8_t p) const {
+    LaneTable table;
+    table.attribute = ib::wire::attr::kVlArbitration;
+    table.modifier = static_cast<std::uint32_t>(block) << 16 | (is_switch() ? p : 0U);
+    table.port = p;
+    return table;
   }
 
   void map_end_port(std::uint8_t p) {
-    if ((info(p).capability_mask & ib::wire::port_cap::kSlMapping) == 0 || info(p).vl_cap <= 1)
-      return;
+    if (!end_port_maps(p)) return;
     if (held(0, p) != wanted(0, p)) add_row(0, p, wanted(0, p));
   }
 
@@ -172,20 +217,14 @@ class NodeLanes {
   }
 
   void arbitrate(std::uint8_t p) {
-    if (info(p).vl_cap <= 1 || vls(p) <= 1) return;
     for (const std::uint8_t block : {kArbitrationLow, kArbitrationHigh}) {
-      const bool high = block == kArbitrationHigh;
-      if ((high ? info(p).vl_arbitration_high_cap : info(p).vl_arbitration_low_cap) == 0) continue;
-      const auto table = default_arbitration(vls(p), high);
+      if (!arbitrates(p, block)) continue;
+      const auto table = default_arbitration(vls(p), block == kArbitrationHigh);
       const auto at = known_.arbitration.find({block, p});
-      if (at != known_.arbitration.end() && at->second == table) continue;
-      LaneSet set;
-      set.attribute = ib::wire::attr::kVlArbitration;
-      set.modifier =
-          static_cast<std::uint32_t>(block) << 16 | (s_ == ib::fabric::kNoSwitch ? 0 : p);
-      set.port = p;
-      set.arbitration = table;
-      sets_.push_back(set);
+      if (at != known_.arbitration.end() && same(at->second, table, arbitration_cap(p, block)))
+        continue;
+      tables_.push_back(arbitration_of(block, p));
+      tables_.back().arbitration = table;
     }
   }
 
@@ -196,12 +235,12 @@ class NodeLanes {
   unsigned ports_;
   ib::fabric::SwitchIndex s_;
   std::vector<std::uint8_t> live_;
-  std::vector<LaneSet> sets_;
+  std::vector<LaneTable> tables_;
 };
 
 }  // namespace
 
-void LaneSet::write(ib::wire::Mad& mad) const {
+void LaneTable::write(ib::wire::Mad& mad) const {
   if (attribute == ib::wire::attr::kVlArbitration) {
     ib::wire::set_body(mad, arbitration);
     return;
@@ -212,7 +251,7 @@ void LaneSet::write(ib::wire::Mad& mad) const {
   ib::wire::set_body(mad, table);
 }
 
-std::string LaneSet::where() const {
+std::string LaneTable::where() const {
   if (attribute == ib::wire::attr::kVlArbitration)
     return fmt::format("VLArbitrationTable, port {}, block {}", port, modifier >> 16);
   const auto side = [&](std::uint32_t all, std::uint32_t one) {
@@ -222,12 +261,30 @@ std::string LaneSet::where() const {
                      side(kAllOutputs, port));
 }
 
-std::vector<LaneSet> lane_sets(const plan::Desired& desired, const Observed& seen,
-                               KnownLanes& known, NodeIndex node) {
+std::vector<LaneTable> lane_sets(const plan::Desired& desired, const Observed& seen,
+                                 KnownLanes& known, NodeIndex node) {
   return NodeLanes(desired, seen, known, node).sets();
 }
 
-void note_lanes(KnownLanes& known, const LaneSet& set, const ib::wire::Mad* answer,
+std::vector<LaneTable> lane_reads(const plan::Desired& desired, const Observed& seen,
+                                  KnownLanes& known, NodeIndex node) {
+  return NodeLanes(desired, seen, known, node).reads();
+}
+
+void note_read(KnownLanes& known, const LaneTable& read, const ib::wire::Mad& mad,
+               unsigned num_ports) {
+  if (read.attribute == ib::wire::attr::kVlArbitration) {
+    const std::pair key{static_cast<std::uint8_t>(read.modifier >> 16), read.port};
+    known.arbitration.insert_or_assign(key, ib::wire::body<ib::wire::VlArbitrationTable>(mad));
+    return;
+  }
+  std::uint64_t row = 0;
+  for (const std::uint8_t vl : ib::wire::body<ib::wire::SlToVlTable>(mad).vl)
+    row = row << 4 | (vl & 0xFU);
+  known.rows[(read.modifier >> 8 & 0xFF) * (num_ports + std::size_t{1}) + read.port] = row;
+}
+
+void note_lanes(KnownLanes& known, const LaneTable& set, const ib::wire::Mad* answer,
                 unsigned num_ports) {
   if (set.attribute == ib::wire::attr::kVlArbitration) {
     const std::pair key{static_cast<std::uint8_t>(set.modifier >> 16), set.port};

@@ -32,8 +32,8 @@ inline constexpr std::uint64_t kRowUnknown = ~std::uint64_t{0};
 /// Blocks of VLArbitrationTable: the first of the low and of the high priority table.
 inline constexpr std::uint8_t kArbitrationLow = 1, kArbitrationHigh = 3;
 
-/// One Set of SLtoVLMappingTable or VLArbitrationTable.
-struct LaneSet {
+/// One SLtoVLMappingTable or VLArbitrationTable, to be set or asked for.
+struct LaneTable {
   std::uint16_t attribute{};
   std::uint32_t modifier{};
   std::uint8_t port{};  // output; 0: all
@@ -46,11 +46,20 @@ struct LaneSet {
 };
 
 /// What `node` still needs. Ports that came up anew count as unknown.
-std::vector<LaneSet> lane_sets(const plan::Desired& desired, const ib::discover::Observed& seen,
-                               KnownLanes& known, ib::fabric::NodeIndex node);
+std::vector<LaneTable> lane_sets(const plan::Desired& desired, const ib::discover::Observed& seen,
+                                 KnownLanes& known, ib::fabric::NodeIndex node);
+
+/// What of it can only be known by asking: of ports that are up, and so may hold it already. A
+/// switch can be told a row for many pairs of ports at once, but is asked one pair at a time.
+std::vector<LaneTable> lane_reads(const plan::Desired& desired, const ib::discover::Observed& seen,
+                                  KnownLanes& known, ib::fabric::NodeIndex node);
+
+/// `read` was answered with `mad`.
+void note_read(KnownLanes& known, const LaneTable& read, const ib::wire::Mad& mad,
+               unsigned num_ports);
 
 /// `set` was answered with `mad`; without an answer nothing is known of what it wrote.
-void note_lanes(KnownLanes& known, const LaneSet& set, const ib::wire::Mad* answer,
+void note_lanes(KnownLanes& known, const LaneTable& set, const ib::wire::Mad* answer,
                 unsigned num_ports);
 
 /// The specified defaults (VL 0 in the high priority table, the others in the low one, 4 x 64 bytes

@@ -168,7 +168,7 @@ Manager& Stage::manager() {
 
 // ---- what happens
 
-///   sm [at HOST] [lmc N] [sweep TIME] [-r]
+///   sm [at HOST] [engine NAME] [lmc N] [sweep TIME] [-r]
 void Stage::start_manager(const Words& w) {
   if (manager_) throw Complaint("a subnet manager runs already");
   sm::core::Options options;
@@ -180,6 +180,8 @@ void Stage::start_manager(const Words& w) {
   for (std::size_t i = 1; i < w.size(); ++i) {
     if (w[i] == "at") {
       host = at(w, ++i);
+    } else if (w[i] == "engine") {
+      options.plan.choice.engines = {at(w, ++i)};
     } else if (w[i] == "lmc") {
       options.plan.lmc = static_cast<std::uint8_t>(number_of(at(w, ++i), 7));
     } else if (w[i] == "sweep") {

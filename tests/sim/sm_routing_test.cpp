@@ -254,6 +254,56 @@ TEST(Lanes, NothingIsSentWhereNothingChanged) {
   EXPECT_EQ(run.last().sets, 0U);
 }
 
+TEST(Lanes, ARestartReadsThemAndSendsNoSet) {
+  for (const bool optimized : {true, false}) {
+    ib::sim::ModelOptions model;
+    model.optimized_sl_to_vl = optimized;
+    SmOnModel run(torus(), model, several_vls());
+    ASSERT_TRUE(run.run_until_reports(1));
+    run.boot();
+    const auto sent = count(run);
+    ASSERT_TRUE(run.run_until_reports(1));
+    EXPECT_TRUE(run.last().up());
+    EXPECT_EQ(run.last().sets, 0U);
+    expect_lanes_hold(run);
+    sweep(run);
+    EXPECT_EQ(sent->rows + sent->arbitration, 0U);
+  }
+}
+
+/// A table of the switch next to the subnet manager becomes another while none runs.
+template <class Table>
+void spoil(SmOnModel& run, std::uint16_t attribute, std::uint32_t modifier, const Table& table) {
+  const auto leaf = run.model().topology().port(run.at()).peer;
+  const auto lid = run.model().port_info({leaf.node, 0}).lid;
+  auto request = ib::mad::smp_request(0, 0, lid, ib::wire::Method::Set, attribute, modifier);
+  ib::wire::set_body(request.mad, table);
+  run.model().send(run.now(), run.at(), true, {request.address, request.mad, {}});
+  run.model().advance(run.now() + std::chrono::milliseconds(1));
+}
+
+TEST(Lanes, WhatOthersWroteWhileNobodyRanIsFoundAndPutRight) {
+  SmOnModel run(torus(), {}, several_vls());
+  ASSERT_TRUE(run.run_until_reports(1));
+  const auto leaf = run.model().topology().port(run.at()).peer;
+  std::uint8_t out = 0;  // another port with a link
+  for (unsigned p = 1; p <= run.model().topology().node(leaf.node).num_ports; ++p)
+    if (p != leaf.port && run.model().topology().port(leaf.node, p).peer)
+      out = static_cast<std::uint8_t>(p);
+  ib::wire::SlToVlTable row;
+  row.vl.fill(1);
+  spoil(run, ib::wire::attr::kSlToVl, static_cast<std::uint32_t>(leaf.port) << 8 | out, row);
+  spoil(run, ib::wire::attr::kVlArbitration, 1U << 16 | out, ib::wire::VlArbitrationTable{});
+  ASSERT_EQ(run.model().sl_to_vl({leaf.node, out}, leaf.port).vl, row.vl);
+  run.boot();
+  const auto sent = count(run);
+  ASSERT_TRUE(run.run_until_reports(1));
+  expect_lanes_hold(run);
+  EXPECT_EQ(sent->rows, 1U);
+  EXPECT_EQ(sent->arbitration, 1U);
+  EXPECT_EQ(run.last().sets, 2U);
+}
+
 TEST(Lanes, ASwitchThatRebootsAndALinkThatComesBackGetTheirRowsAgain) {
   SmOnModel run(torus(), {}, several_vls());
   ASSERT_TRUE(run.run_until_reports(1));
