@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "sm/daemon/daemon.h"
+#include "sm/daemon/hand_over.h"
 
 namespace {
 
@@ -31,7 +32,9 @@ int serve(const DaemonOptions& options) {
 int main(int argc, char** argv) {
   const Command command = read_command_line(argc, argv, IBKIT_VERSION);
   if (const int* status = std::get_if<int>(&command)) return *status;
-  if (const auto* plan = std::get_if<PlanCommand>(&command))
-    return run_plan_command(*plan, std::cout, std::cerr);
+  if (std::holds_alternative<PlanWords>(command)) {
+    std::cerr << "ibsm: " << become_planner(argv).message << std::endl;
+    return 4;
+  }
   return serve(std::get<DaemonOptions>(command));
 }

@@ -9,7 +9,7 @@
 
 #include "libdiag/base/output.h"
 #include "libdiag/base/text.h"
-#include "sm/daemon/plan_options.h"
+#include "sm/daemon/plan_failure.h"
 #include "sm/daemon/routing_options.h"
 
 namespace sm::daemon {
@@ -172,14 +172,7 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
 
   try {
     app.parse(with_two_dashes(argc, argv));
-    if (plan_app->parsed()) {
-      auto command = plan.command(version);
-      if (!command) {
-        if (wants_json(argc, argv)) std::cout << plan_failure(version, command.error());
-        return cannot_read(command.error());
-      }
-      return *std::move(command);
-    }
+    if (plan_app->parsed()) return plan;
   } catch (const CLI::Success& e) {
     app.exit(e);  // prints
     const auto whole = ib::finish_output();

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sm/core/subnet_manager.h"
-#include "sm/daemon/plan_command.h"
+#include "sm/daemon/plan_options.h"
 
 namespace sm::daemon {
 
@@ -29,7 +29,7 @@ struct DaemonOptions {
 };
 
 /// What to do: serve, plan, or leave with a status (the text was printed).
-using Command = std::variant<int, DaemonOptions, PlanCommand>;
+using Command = std::variant<int, DaemonOptions, PlanWords>;
 
 Command read_command_line(int argc, const char* const* argv, const std::string& version);
 

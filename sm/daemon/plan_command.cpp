@@ -5,16 +5,11 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/topology_text.h"
-#include "libdiag/report/json.h"
+#include "sm/daemon/plan_failure.h"
 #include "sm/daemon/plan_files.h"
 #include "sm/daemon/plan_report.h"
 
 namespace sm::daemon {
-
-std::string plan_failure(const std::string& version, const ib::Error& error) {
-  return ib::report::failure_document(kPlanSchema, "ibsm", version, error,
-                                      ib::exit_status(error.kind));
-}
 
 int run_plan_command(const PlanCommand& command, std::ostream& out, std::ostream& complaints) {
   const auto complain = [&](const ib::Error& error) {

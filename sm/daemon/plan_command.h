@@ -25,9 +25,6 @@ struct PlanCommand {
   std::string version;
 };
 
-/// The document of --json when there is no plan.
-std::string plan_failure(const std::string& version, const ib::Error& error);
-
 /// Returns the exit status: 0 an engine's routes are verified, 1 those of none are, 2 a bad file or
 /// name, 4 something could not be written.
 int run_plan_command(const PlanCommand& command, std::ostream& out, std::ostream& complaints);

@@ -15,6 +15,7 @@ class PlanWords {
   void add_to(CLI::App& app);
   /// What was asked for, once the words are read; option files are read here.
   ib::Result<PlanCommand> command(const std::string& version);
+  bool json() const { return command_.json; }
 
   /// `--compare [LIST]` as one word, so that the topology behind it is not taken for the list.
   static void join_compare(std::vector<std::string>& words);

@@ -7,6 +7,7 @@
 #include "libdiag/report/engine_table.h"
 #include "libdiag/report/json.h"
 #include "libdiag/report/verdict.h"
+#include "sm/daemon/plan_failure.h"
 
 namespace sm::daemon {
 namespace {

@@ -9,8 +9,6 @@
 
 namespace sm::daemon {
 
-inline constexpr const char* kPlanSchema = "ibkit.ibsm-plan/1";
-
 struct PlanReport {
   const PlanCommand& command;
   const ib::route::Plan& plan;

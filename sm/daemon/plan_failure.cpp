@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/plan_failure.h"
+
+#include "libdiag/report/json.h"
+
+namespace sm::daemon {
+
+std::string plan_failure(const std::string& version, const ib::Error& error) {
+  return ib::report::failure_document(kPlanSchema, "ibsm", version, error,
+                                      ib::exit_status(error.kind));
+}
+
+}  // namespace sm::daemon
