@@ -2,6 +2,7 @@
 #include "sm/daemon/daemon.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -254,6 +255,7 @@ class Daemon {
         status_ = report->exit_status();
         return false;
       }
+      malloc_trim(0);  // what the sweep took and no longer needs goes back to the system
     }
     return true;
   }

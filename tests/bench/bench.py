@@ -6,6 +6,7 @@ usage: bench.py BUILD_DIR SUITE [--runs N] [--size N]...
   bringup  ibsm -o and opensm -o on ibsim: wall, wall less ibsim's CPU, CPU, resident memory (sizes 648 3456; 11664 on request)
   tools    ibtopo beside ibnetdiscover -o 32, ibroutes beside dump_fts, on the 3,456-endpoint tree on ibsim
   cost     CPU per request and answer on ibsim, 648 endpoints: ibsm, opensm, and a bare loop that only sends and receives
+  memory   what ibsm and opensm hold as daemons once the subnet is up: all, its share (Pss), what is anonymous (sizes 648 3456)
   loss     ibsm -o on ibfabric, 576 hosts, with 0, 1, 5 and 10 per cent of MADs lost each way
 """
 import argparse
@@ -125,6 +126,52 @@ def suite_bringup(build, args, folder):
             ratio["wall"], ratio["net"], ratio["cpu"], ratio["rss"]))
 
 
+def resident(build, program, topology, folder):
+    """MB of a daemon that has brought the subnet up: that takes no more processor time for five seconds."""
+    sim = Sim(topology, folder)
+    state = tempfile.mkdtemp(dir=folder)
+    log = os.path.join(state, "log")
+    command = (["opensm", "-f", log] if program == "opensm" else
+               [os.path.join(build, "bin/ibsm"), "--state-dir", state, "-f", log])
+    daemon = subprocess.Popen(command, env=dict(sim.client_env, OSM_CACHE_DIR=state, OSM_TMP_DIR=state), cwd=folder,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        quiet, spent = 0, -1.0
+        while quiet < 5:
+            time.sleep(1)
+            if daemon.poll() is not None:
+                raise SystemExit("bench: %s has ended" % program)
+            fields = open("/proc/%d/stat" % daemon.pid).read().rsplit(")", 1)[1].split()
+            now = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            quiet = quiet + 1 if now - spent < 0.03 else 0
+            spent = now
+        text = open("/proc/%d/smaps_rollup" % daemon.pid).read() + open("/proc/%d/status" % daemon.pid).read()
+        row = {name: int(re.search(r"^%s:\s+(\d+) kB" % name, text, re.M)[1]) / 1024.0
+               for name in ("VmHWM", "Rss", "Pss", "Anonymous")}
+        row["files"] = row["Rss"] - row["Anonymous"]
+        return row
+    finally:
+        daemon.kill()
+        daemon.wait()
+        sim.stop()
+        shutil.rmtree(state, ignore_errors=True)
+
+
+def suite_memory(build, args, folder):
+    for size in args.size or [648, 3456]:
+        topology = generate(build, size, folder)
+        rows = {"opensm": [], "ibsm": []}
+        for _ in range(args.runs):
+            for program in rows:
+                rows[program].append(resident(build, program, topology, folder))
+        print("resident memory in MB, %d endpoints, %d runs, medians" % (size, args.runs))
+        names = (("VmHWM", "peak"), ("Rss", "resident"), ("Pss", "share"), ("Anonymous", "anonymous"), ("files", "files"))
+        for program, r in rows.items():
+            print("  %-7s" % program + "".join("  %s %6.1f" % (word, median(r, name)) for name, word in names))
+        print("  ratio  " + "".join("  %s %6.2f" % (word, median(rows["ibsm"], name) / median(rows["opensm"], name))
+                                    for name, word in names))
+
+
 def opensm_requests(build, topology, folder):
     """How many MADs opensm -o sends for this fabric, counted by ibfabric, since neither opensm nor ibsim says."""
     socket = os.path.join(folder, "count.sock")
@@ -206,7 +253,8 @@ def suite_loss(build, args, folder):
         print("loss %2d%%, 576 hosts: median %.2f s, worst %.2f s of 5 seeds" % (loss, statistics.median(walls), max(walls)))
 
 
-SUITES = {"bringup": suite_bringup, "cost": suite_cost, "tools": suite_tools, "loss": suite_loss}
+SUITES = {"bringup": suite_bringup, "cost": suite_cost, "tools": suite_tools, "memory": suite_memory,
+          "loss": suite_loss}
 
 
 def main():
