@@ -133,6 +133,9 @@ struct TimerEntry {
 bool same_question(const wire::Mad& request, const wire::Mad& reply) {
   if (reply.mgmt_class() != request.mgmt_class()) return false;
   if (request.method() == wire::Method::Trap) return reply.method() == wire::Method::TrapRepress;
+  // A question for a MultiPathRecord is answered with PathRecords.
+  if (request.method() == wire::Method::GetMulti && reply.method() == wire::Method::GetMultiResp)
+    return true;
   return wire::is_response(reply.method()) && reply.attribute_id() == request.attribute_id();
 }
 
