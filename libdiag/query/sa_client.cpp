@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "libdiag/mad/rmpp.h"
+#include "libdiag/wire/registry.h"
 
 namespace ib::query {
 namespace {
@@ -15,27 +17,13 @@ constexpr Duration kAnswerTime = std::chrono::milliseconds(250);
 // A table takes its time to arrive, and is counted as answered only when it is whole.
 constexpr Duration kTableTime = std::chrono::seconds(2);
 
-std::string_view attribute_name(std::uint16_t attribute) {
-  switch (attribute) {
-    case wire::attr::kClassPortInfo:
-      return "ClassPortInfo";
-    case wire::attr::kNodeRecord:
-      return "NodeRecord";
-    case wire::attr::kPortInfoRecord:
-      return "PortInfoRecord";
-    case wire::attr::kPathRecord:
-      return "PathRecord";
-    case wire::attr::kMcMemberRecord:
-      return "MCMemberRecord";
-    default:
-      return "attribute";
-  }
-}
-
-std::string_view method_name(wire::Method answer) {
-  switch (answer) {
+/// The request that `answer` answers; Get and Set share theirs.
+std::string_view request_name(const mad::Packet& answer) {
+  switch (answer.mad.method()) {
     case wire::Method::GetTableResp:
-      return "GetTable";
+      return answer.mad.attribute_id() == wire::attr::kTraceRecord ? "GetTraceTable" : "GetTable";
+    case wire::Method::GetMultiResp:
+      return "GetMulti";
     case wire::Method::DeleteResp:
       return "Delete";
     default:
@@ -44,8 +32,10 @@ std::string_view method_name(wire::Method answer) {
 }
 
 std::string what(const mad::Packet& answer) {
-  return fmt::format("SA {}({})", method_name(answer.mad.method()),
-                     attribute_name(answer.mad.attribute_id()));
+  const auto id = answer.mad.attribute_id();
+  const auto name = wire::attribute_name(wire::MgmtClass::SubnAdm, id);
+  return fmt::format("SA {}({})", request_name(answer),
+                     name.empty() ? fmt::format("attribute 0x{:04x}", id) : std::string(name));
 }
 
 }  // namespace
@@ -103,7 +93,49 @@ mad::Request sa_request(mad::Cookie cookie, const SaAddress& sa, wire::Method me
   request.mad = wire::make_mad(wire::MgmtClass::SubnAdm, method, attribute, modifier);
   request.mad.set<&wire::SaHeader::sm_key>(sa.sm_key);
   request.mad.set<&wire::SaHeader::component_mask>(component_mask);
-  request.resp_time_hint = method == wire::Method::GetTable ? kTableTime : kAnswerTime;
+  const bool table = method == wire::Method::GetTable || method == wire::Method::GetTraceTable ||
+                     method == wire::Method::GetMulti;
+  request.resp_time_hint = table ? kTableTime : kAnswerTime;
+  return request;
+}
+
+mad::Request trace_request(mad::Cookie cookie, const SaAddress& sa, const wire::PathRecord& path,
+                           std::uint64_t component_mask) {
+  auto request =
+      sa_request(cookie, sa, wire::Method::GetTraceTable, wire::attr::kTraceRecord, component_mask);
+  wire::set_body(request.mad, path);
+  return request;
+}
+
+mad::Request multi_path_request(mad::Cookie cookie, const SaAddress& sa,
+                                wire::MultiPathRecord record, std::uint64_t component_mask,
+                                std::span<const Gid> sources, std::span<const Gid> destinations) {
+  record.sgid_count = static_cast<std::uint8_t>(sources.size());
+  record.dgid_count = static_cast<std::uint8_t>(destinations.size());
+  component_mask |= wire::component<&wire::MultiPathRecord::sgid_count>() |
+                    wire::component<&wire::MultiPathRecord::dgid_count>();
+  auto request =
+      sa_request(cookie, sa, wire::Method::GetMulti, wire::attr::kMultiPathRecord, component_mask);
+  constexpr std::size_t kRecord = wire::LayoutOf<wire::MultiPathRecord>::kBytes;
+  constexpr std::size_t kGid = sizeof(Gid::bytes);
+  std::vector<std::byte> data(kRecord + kGid * (sources.size() + destinations.size()));
+  wire::encode(record, data.data());
+  std::size_t at = kRecord;
+  for (const auto gids : {sources, destinations}) {
+    for (const Gid& gid : gids) {
+      std::memcpy(data.data() + at, gid.bytes.data(), kGid);
+      at += kGid;
+    }
+  }
+  const std::size_t first = std::min(data.size(), wire::kSaDataBytes);
+  std::copy_n(data.begin(), first, request.mad.data());
+  request.more.assign(data.begin() + static_cast<std::ptrdiff_t>(first), data.end());
+  // The kernel takes the message apart when it is marked as RMPP data.
+  wire::RmppHeader rmpp;
+  rmpp.version = 1;
+  rmpp.type = static_cast<std::uint8_t>(mad::rmpp::Type::Data);
+  rmpp.active = true;
+  wire::encode(rmpp, request.mad.bytes.data());
   return request;
 }
 
@@ -138,6 +170,18 @@ Result<TableShape> table_shape(const mad::Packet& answer, std::size_t record_byt
   return shape;
 }
 
+Result<SaRecords> read_records(const mad::Packet& answer, std::size_t record_bytes) {
+  if (auto ok = check_sa_answer(answer); !ok) return tl::unexpected(ok.error());
+  const auto shape = table_shape(answer, record_bytes);
+  if (!shape) return tl::unexpected(shape.error());
+  SaRecords records;
+  records.record_bytes = record_bytes;
+  records.bytes.resize(shape->count * record_bytes);
+  for (std::size_t i = 0; i < shape->count; ++i)
+    copy_data(answer, i * shape->stride, records.bytes.data() + i * record_bytes, record_bytes);
+  return records;
+}
+
 void copy_data(const mad::Packet& answer, std::size_t at, std::byte* to, std::size_t bytes) {
   std::fill_n(to, bytes, std::byte{0});
   const std::size_t in_first =
@@ -148,6 +192,21 @@ void copy_data(const mad::Packet& answer, std::size_t at, std::byte* to, std::si
   if (from >= answer.more.size()) return;
   const std::size_t rest = std::min(bytes - in_first, answer.more.size() - from);
   std::copy_n(answer.more.begin() + static_cast<std::ptrdiff_t>(from), rest, to + in_first);
+}
+
+Result<mad::Packet> SaClient::call(mad::Request request) {
+  auto answer = session_.call(std::move(request));
+  if (!answer) return tl::unexpected(unanswered(std::move(answer.error()), sa_));
+  return answer;
+}
+
+Result<SaRecords> SaClient::get_records(std::uint16_t attribute, std::span<const std::byte> wanted,
+                                        std::uint64_t mask, std::uint32_t modifier) {
+  auto request = sa_request(0, sa_, wire::Method::GetTable, attribute, mask, modifier);
+  std::copy_n(wanted.begin(), std::min(wanted.size(), wire::kSaDataBytes), request.mad.data());
+  const auto answer = call(std::move(request));
+  if (!answer) return tl::unexpected(answer.error());
+  return read_records(*answer, wanted.size());
 }
 
 }  // namespace ib::query

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// SA client: queries of subnet administration and multicast membership, as request builders and
-// answer readers for machines, and as blocking calls on a Session for tools. Tables come
-// reassembled by the kernel's RMPP.
+// SA client: every record of subnet administration, as request builders and answer readers for
+// machines, and as blocking calls on a Session for tools. Records are known by their layouts: as
+// values, or as bytes of a StructureInfo. Tables come reassembled by the kernel's RMPP, and a
+// MultiPathRecord that needs more than one MAD leaves by it.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "libdiag/mad/session.h"
+#include "libdiag/wire/component_mask.h"
 #include "libdiag/wire/gmp_attributes.h"
 #include "libdiag/wire/sa_records.h"
 
@@ -35,6 +38,36 @@ template <>
 inline constexpr std::uint16_t kSaAttribute<wire::PathRecord> = wire::attr::kPathRecord;
 template <>
 inline constexpr std::uint16_t kSaAttribute<wire::McMemberRecord> = wire::attr::kMcMemberRecord;
+template <>
+inline constexpr std::uint16_t kSaAttribute<wire::SlToVlRecord> = wire::attr::kSlToVlRecord;
+template <>
+inline constexpr std::uint16_t kSaAttribute<wire::SwitchInfoRecord> = wire::attr::kSwitchInfoRecord;
+template <>
+inline constexpr std::uint16_t kSaAttribute<wire::LinearFdtRecord> = wire::attr::kLinearFdtRecord;
+template <>
+inline constexpr std::uint16_t kSaAttribute<wire::MulticastFdtRecord> =
+    wire::attr::kMulticastFdtRecord;
+template <>
+inline constexpr std::uint16_t kSaAttribute<wire::SmInfoRecord> = wire::attr::kSmInfoRecord;
+template <>
+inline constexpr std::uint16_t kSaAttribute<wire::VlArbitrationRecord> =
+    wire::attr::kVlArbitrationRecord;
+template <>
+inline constexpr std::uint16_t kSaAttribute<wire::PKeyTableRecord> = wire::attr::kPKeyTableRecord;
+template <>
+inline constexpr std::uint16_t kSaAttribute<wire::InformInfo> = wire::attr::kInformInfo;
+template <>
+inline constexpr std::uint16_t kSaAttribute<wire::InformInfoRecord> = wire::attr::kInformInfoRecord;
+template <>
+inline constexpr std::uint16_t kSaAttribute<wire::LinkRecord> = wire::attr::kLinkRecord;
+template <>
+inline constexpr std::uint16_t kSaAttribute<wire::ServiceRecord> = wire::attr::kServiceRecord;
+template <>
+inline constexpr std::uint16_t kSaAttribute<wire::GuidInfoRecord> = wire::attr::kGuidInfoRecord;
+template <>
+inline constexpr std::uint16_t kSaAttribute<wire::MultiPathRecord> = wire::attr::kMultiPathRecord;
+template <>
+inline constexpr std::uint16_t kSaAttribute<wire::TraceRecord> = wire::attr::kTraceRecord;
 
 /// Component-mask bits of the queries that tools make (IBA 15.2.5).
 namespace component {
@@ -64,6 +97,17 @@ mad::Request sa_request(mad::Cookie cookie, const SaAddress& sa, wire::Method me
   return request;
 }
 
+/// GetTraceTable: the nodes on the way of a path. The request's data is a PathRecord with its
+/// component mask; the answer is a table of TraceRecords (IBA 15.4.13).
+mad::Request trace_request(mad::Cookie cookie, const SaAddress& sa, const wire::PathRecord& path,
+                           std::uint64_t component_mask);
+
+/// GetMulti: paths between any of `sources` and any of `destinations`, each 1 to 255 GIDs, which
+/// follow the record. The counts and their component bits are filled in.
+mad::Request multi_path_request(mad::Cookie cookie, const SaAddress& sa,
+                                wire::MultiPathRecord record, std::uint64_t component_mask,
+                                std::span<const Gid> sources, std::span<const Gid> destinations);
+
 /// Of a query that timed out: what that says of the subnet manager.
 Error unanswered(Error error, const SaAddress& sa);
 
@@ -80,20 +124,27 @@ Result<TableShape> table_shape(const mad::Packet& answer, std::size_t record_byt
 /// Copies `bytes` at `at` of the data area, which may run over into the reassembled rest.
 void copy_data(const mad::Packet& answer, std::size_t at, std::byte* to, std::size_t bytes);
 
+/// The records of a table answer as bytes of their layout, one behind the other.
+struct SaRecords {
+  std::size_t record_bytes{1};
+  std::vector<std::byte> bytes;
+
+  std::size_t size() const { return bytes.size() / record_bytes; }
+  std::span<const std::byte> operator[](std::size_t i) const {
+    return std::span(bytes).subspan(i * record_bytes, record_bytes);
+  }
+};
+Result<SaRecords> read_records(const mad::Packet& answer, std::size_t record_bytes);
+
 /// Every record of a table answer.
 template <class Record>
 Result<std::vector<Record>> read_table(const mad::Packet& answer) {
-  constexpr std::size_t kBytes = wire::LayoutOf<Record>::kBytes;
-  if (auto ok = check_sa_answer(answer); !ok) return tl::unexpected(ok.error());
-  const auto shape = table_shape(answer, kBytes);
-  if (!shape) return tl::unexpected(shape.error());
+  const auto raw = read_records(answer, wire::LayoutOf<Record>::kBytes);
+  if (!raw) return tl::unexpected(raw.error());
   std::vector<Record> records;
-  records.reserve(shape->count);
-  std::byte one[kBytes];
-  for (std::size_t i = 0; i < shape->count; ++i) {
-    copy_data(answer, i * shape->stride, one, kBytes);
-    records.push_back(wire::decode<Record>(one));
-  }
+  records.reserve(raw->size());
+  for (std::size_t i = 0; i < raw->size(); ++i)
+    records.push_back(wire::decode<Record>((*raw)[i].data()));
   return records;
 }
 
@@ -111,25 +162,51 @@ class SaClient {
   template <class Record>
   Result<std::vector<Record>> get_table(const Record& wanted, std::uint64_t mask,
                                         std::uint32_t modifier = 0) {
-    auto answer = session_.call(sa_request(0, sa_, wire::Method::GetTable, wanted, mask, modifier));
-    if (!answer) return tl::unexpected(unanswered(std::move(answer.error()), sa_));
-    return read_table<Record>(*answer);
+    return table<Record>(sa_request(0, sa_, wire::Method::GetTable, wanted, mask, modifier));
+  }
+  template <class Record>
+  Result<Record> set(const Record& wanted, std::uint64_t mask) {
+    return one<Record>(wire::Method::Set, wanted, mask);
+  }
+  template <class Record>
+  Result<Record> remove(const Record& wanted, std::uint64_t mask) {
+    return one<Record>(wire::Method::Delete, wanted, mask);
   }
   Result<wire::ClassPortInfo> class_port_info() { return get(wire::ClassPortInfo{}, 0); }
 
+  /// A table of any record, known by its attribute and layout only: `wanted` and the answer are
+  /// bytes.
+  Result<SaRecords> get_records(std::uint16_t attribute, std::span<const std::byte> wanted,
+                                std::uint64_t mask, std::uint32_t modifier = 0);
+  Result<std::vector<wire::TraceRecord>> trace(const wire::PathRecord& path, std::uint64_t mask) {
+    return table<wire::TraceRecord>(trace_request(0, sa_, path, mask));
+  }
+  Result<std::vector<wire::PathRecord>> multi_path(const wire::MultiPathRecord& record,
+                                                   std::uint64_t mask, std::span<const Gid> sources,
+                                                   std::span<const Gid> destinations) {
+    return table<wire::PathRecord>(multi_path_request(0, sa_, record, mask, sources, destinations));
+  }
+
   /// Set and Delete of MCMemberRecord.
   Result<wire::McMemberRecord> join(const wire::McMemberRecord& wanted, std::uint64_t mask) {
-    return one<wire::McMemberRecord>(wire::Method::Set, wanted, mask);
+    return set(wanted, mask);
   }
   Result<wire::McMemberRecord> leave(const wire::McMemberRecord& wanted, std::uint64_t mask) {
-    return one<wire::McMemberRecord>(wire::Method::Delete, wanted, mask);
+    return remove(wanted, mask);
   }
 
  private:
+  Result<mad::Packet> call(mad::Request request);
+  template <class Record>
+  Result<std::vector<Record>> table(mad::Request request) {
+    const auto answer = call(std::move(request));
+    if (!answer) return tl::unexpected(answer.error());
+    return read_table<Record>(*answer);
+  }
   template <class Record>
   Result<Record> one(wire::Method method, const Record& wanted, std::uint64_t mask) {
-    auto answer = session_.call(sa_request(0, sa_, method, wanted, mask));
-    if (!answer) return tl::unexpected(unanswered(std::move(answer.error()), sa_));
+    const auto answer = call(sa_request(0, sa_, method, wanted, mask));
+    if (!answer) return tl::unexpected(answer.error());
     if (auto ok = check_sa_answer(*answer); !ok) return tl::unexpected(ok.error());
     return wire::body<Record>(answer->mad);
   }

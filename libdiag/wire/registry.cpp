@@ -158,6 +158,18 @@ std::uint64_t raw_value(const FieldInfo& field, std::span<const std::byte> bytes
   return v;
 }
 
+void set_raw_value(const FieldInfo& field, std::span<std::byte> bytes, std::size_t index,
+                   std::uint64_t value) {
+  const std::size_t first = field.bit + index * field.stride;
+  for (std::size_t i = 0; i < field.width; ++i) {
+    const std::size_t bit = first + i;
+    if (bit / 8 >= bytes.size()) return;
+    const std::byte one{static_cast<unsigned char>(0x80U >> (bit % 8))};
+    const bool on = (value >> (field.width - 1 - i) & 1) != 0;
+    bytes[bit / 8] = on ? bytes[bit / 8] | one : bytes[bit / 8] & ~one;
+  }
+}
+
 bool is_one_value(const FieldInfo& field) {
   return field.show == Show::Text || field.show == Show::Raw || field.show == Show::Secret;
 }

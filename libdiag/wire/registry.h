@@ -113,6 +113,9 @@ struct FormatOptions {
 /// The bits of element `index` of an integer field of at most 64 bits.
 std::uint64_t raw_value(const FieldInfo& field, std::span<const std::byte> bytes,
                         std::size_t index = 0);
+/// The reverse, for a field of at most 64 bits that lies within `bytes`; other bits are left alone.
+void set_raw_value(const FieldInfo& field, std::span<std::byte> bytes, std::size_t index,
+                   std::uint64_t value);
 /// Characters, raw bytes and keys are one value whatever their count.
 bool is_one_value(const FieldInfo& field);
 /// One element as text: "Active", "0x0002c903...", "fe80::1"; printable whatever was on the wire.

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "libdiag/query/pma_client.h"
 #include "libdiag/query/sa_client.h"
 #include "libdiag/query/smp_client.h"
+#include "libdiag/wire/registry.h"
 
 namespace ib::query {
 namespace {
@@ -130,6 +133,150 @@ TEST(SaClient, AsksTheSaByItsAddressAndKey) {
   EXPECT_EQ(packet.mad.get<&wire::SaHeader::sm_key>(), 42U);
   EXPECT_EQ(packet.mad.get<&wire::SaHeader::component_mask>(), 1U << 5);
   EXPECT_EQ(wire::body<PathRecord>(packet.mad).slid, Lid{7});
+}
+
+TEST(SaClient, SetAndDeleteCarryTheRecordAndItsMask) {
+  Echo echo([](const mad::Packet& request) {
+    return answer_to(request, request.mad.method() == wire::Method::Delete
+                                  ? wire::Method::DeleteResp
+                                  : wire::Method::GetResp);
+  });
+  mad::Session session(echo, {}, [&] { return echo.now; });
+  SaClient sa(session, {Lid{5}, Sl{0}, 0});
+  wire::ServiceRecord service;
+  service.service_id = 77;
+  service.data8[3] = 9;
+  const auto stored = sa.set(service, wire::component<&wire::ServiceRecord::service_id>());
+  ASSERT_TRUE(stored) << stored.error().message;
+  EXPECT_TRUE(*stored == service);
+  ASSERT_TRUE(sa.remove(service, 3));
+  wire::GuidInfoRecord guids;
+  guids.guid_info.guid[1] = Guid{0xABC};
+  ASSERT_TRUE(sa.set(guids, 0x23));
+  ASSERT_THAT(echo.sent, SizeIs(3));
+  EXPECT_EQ(echo.sent[0].mad.method(), wire::Method::Set);
+  EXPECT_EQ(echo.sent[0].mad.attribute_id(), 0x0031);
+  EXPECT_EQ(echo.sent[0].mad.get<&wire::SaHeader::component_mask>(), 1U);
+  EXPECT_EQ(echo.sent[1].mad.method(), wire::Method::Delete);
+  EXPECT_EQ(echo.sent[1].mad.get<&wire::SaHeader::component_mask>(), 3U);
+  EXPECT_EQ(echo.sent[2].mad.attribute_id(), 0x0030);
+}
+
+/// A table of paths to `count` LIDs in answer to anything.
+mad::Packet paths_answer(const mad::Packet& request, wire::Method method, std::uint16_t count) {
+  auto answer = answer_to(request, method);
+  answer.mad.set<&wire::MadHeader::attribute_id>(wire::attr::kPathRecord);
+  std::vector<std::byte> data(count * 64U);
+  for (std::uint16_t i = 0; i < count; ++i) {
+    PathRecord path;
+    path.dlid = Lid{static_cast<std::uint16_t>(i + 1)};
+    wire::encode(path, data.data() + i * 64U);
+  }
+  const auto first = std::min(data.size(), wire::kSaDataBytes);
+  std::fill_n(answer.mad.data(), wire::kSaDataBytes, std::byte{0});
+  std::copy_n(data.begin(), first, answer.mad.data());
+  answer.more.assign(data.begin() + static_cast<std::ptrdiff_t>(first), data.end());
+  answer.mad.set<&wire::SaHeader::attribute_offset>(std::uint16_t{8});
+  wire::RmppHeader header;
+  header.version = header.type = 1;
+  header.active = header.first = true;
+  header.last = answer.more.empty();
+  header.data1 = 1;
+  header.data2 = static_cast<std::uint32_t>(20 + data.size());
+  wire::encode(header, answer.mad.bytes.data());
+  return answer;
+}
+
+TEST(SaClient, AMultiPathRecordIsFollowedByItsGids) {
+  for (const std::size_t each : {1U, 6U, 255U}) {
+    Echo echo([](const mad::Packet& request) {
+      return paths_answer(request, wire::Method::GetMultiResp, 5);
+    });
+    mad::Session session(echo, {}, [&] { return echo.now; });
+    SaClient sa(session, {Lid{5}, Sl{0}, 0});
+    std::vector<Gid> sources, destinations;
+    for (std::size_t i = 0; i < each; ++i) {
+      sources.push_back(Gid::from(kDefaultSubnetPrefix, Guid{0x100 + i}));
+      destinations.push_back(Gid::from(kDefaultSubnetPrefix, Guid{0x900 + i}));
+    }
+    wire::MultiPathRecord wanted;
+    wanted.numb_path = 3;
+    const auto paths = sa.multi_path(wanted, wire::component<&wire::MultiPathRecord::numb_path>(),
+                                     sources, destinations);
+    ASSERT_TRUE(paths) << paths.error().message;
+    ASSERT_THAT(*paths, SizeIs(5));
+    EXPECT_EQ(paths->back().dlid, Lid{5});
+
+    ASSERT_THAT(echo.sent, SizeIs(1));
+    const auto& packet = echo.sent[0];
+    EXPECT_EQ(packet.mad.method(), wire::Method::GetMulti);
+    EXPECT_EQ(packet.mad.attribute_id(), 0x003A);
+    EXPECT_EQ(packet.mad.get<&wire::SaHeader::component_mask>(), 1U << 6 | 1U << 19 | 1U << 20);
+    const auto rmpp = wire::decode<wire::RmppHeader>(packet.mad.bytes.data());
+    EXPECT_TRUE(rmpp.active);
+    EXPECT_EQ(rmpp.type, 1);
+    // The whole message: headers, 24 bytes, then GIDs, sources first.
+    std::vector<std::byte> data(packet.mad.data(), packet.mad.data() + wire::kSaDataBytes);
+    data.insert(data.end(), packet.more.begin(), packet.more.end());
+    ASSERT_GE(data.size(), 24 + 32 * each);
+    EXPECT_EQ(packet.more.empty(), 24 + 32 * each <= wire::kSaDataBytes);
+    const auto record = wire::decode<wire::MultiPathRecord>(data.data());
+    EXPECT_EQ(record.sgid_count, each);
+    EXPECT_EQ(record.dgid_count, each);
+    EXPECT_EQ(record.numb_path, 3);
+    for (std::size_t i = 0; i < 2 * each; ++i) {
+      const Gid& gid = i < each ? sources[i] : destinations[i - each];
+      EXPECT_EQ(std::memcmp(data.data() + 24 + 16 * i, gid.bytes.data(), 16), 0) << i;
+    }
+  }
+}
+
+TEST(SaClient, ATraceIsAskedForByAPath) {
+  Echo echo([](const mad::Packet& request) {
+    auto answer = answer_to(request, wire::Method::GetTableResp);
+    wire::TraceRecord node;
+    node.node_id = 0x1234;
+    node.exit_port = PortNum{7};
+    wire::set_body(answer.mad, node);
+    answer.mad.set<&wire::SaHeader::attribute_offset>(std::uint16_t{6});
+    wire::RmppHeader header;
+    header.version = header.type = 1;
+    header.active = header.first = header.last = true;
+    header.data1 = 1;
+    header.data2 = 20 + 46;  // the padding of the last record may be left off
+    wire::encode(header, answer.mad.bytes.data());
+    return answer;
+  });
+  mad::Session session(echo, {}, [&] { return echo.now; });
+  SaClient sa(session, {Lid{5}, Sl{0}, 0});
+  PathRecord path;
+  path.slid = Lid{3};
+  path.dlid = Lid{9};
+  const auto nodes = sa.trace(path, component::kPathSlid | component::kPathDlid);
+  ASSERT_TRUE(nodes) << nodes.error().message;
+  ASSERT_THAT(*nodes, SizeIs(1));
+  EXPECT_EQ(nodes->front().node_id, 0x1234U);
+  EXPECT_EQ(nodes->front().exit_port, PortNum{7});
+  ASSERT_THAT(echo.sent, SizeIs(1));
+  EXPECT_EQ(echo.sent[0].mad.method(), wire::Method::GetTraceTable);
+  EXPECT_EQ(echo.sent[0].mad.attribute_id(), 0x0039);
+  EXPECT_EQ(wire::body<PathRecord>(echo.sent[0].mad).dlid, Lid{9});
+}
+
+TEST(SaClient, RecordsKnownByTheirLayoutOnlyComeAsBytes) {
+  Echo echo([&](const mad::Packet& request) { return table_answer(request, numbered(3), 120); });
+  mad::Session session(echo, {}, [&] { return echo.now; });
+  SaClient sa(session, {Lid{5}, Sl{0}, 0});
+  NodeRecord wanted;
+  wanted.lid = Lid{2};
+  const auto body = wire::bytes_of(wanted);
+  const auto records = sa.get_records(wire::attr::kNodeRecord, body, component::kNodeLid, 5);
+  ASSERT_TRUE(records) << records.error().message;
+  ASSERT_EQ(records->size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_TRUE(wire::decode<NodeRecord>((*records)[i].data()) == numbered(3)[i]);
+  EXPECT_EQ(wire::body<NodeRecord>(echo.sent[0].mad).lid, Lid{2});
+  EXPECT_EQ(echo.sent[0].mad.get<&wire::MadHeader::attribute_modifier>(), 5U);
 }
 
 TEST(SaClient, AStatusIsARefusalWithItsName) {

@@ -108,6 +108,10 @@ void check_codec(const Bytes& input, const Bytes& covered) {
                   F::kWidth <= 64) {
       const FieldInfo info = detail::field_info<F>(nullptr);
       EXPECT_EQ(raw_value(info, input), to_raw(value.*(F::kMember))) << F::name();
+      Bytes by_info(kRoom, std::byte{0xFF}), by_field(kRoom, std::byte{0xFF});
+      set_raw_value(info, by_info, 0, raw_value(info, input));
+      View<T>(by_field.data()).template set<F::kMember>(value.*(F::kMember));
+      EXPECT_EQ(by_info, by_field) << F::name();
     }
   });
   EXPECT_EQ(through_view, ones);
