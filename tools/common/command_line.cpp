@@ -146,6 +146,11 @@ void CommandLine::operand(const std::string& name, std::optional<std::string>& o
       ->type_name("");
 }
 
+void CommandLine::operands(const std::string& name, std::vector<std::string>& out,
+                           const std::string& help) {
+  impl_->app->add_option(name, out, help)->type_name("");
+}
+
 void CommandLine::command_to_run(std::vector<std::string>& out) {
   impl_->rest = &out;
   impl_->app->prefix_command();

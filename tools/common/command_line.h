@@ -41,6 +41,8 @@ class CommandLine {
   /// Operands, in the order of declaration; names in capitals.
   void operand(const std::string& name, std::string& out, const std::string& help);
   void operand(const std::string& name, std::optional<std::string>& out, const std::string& help);
+  /// All operands there are, however many.
+  void operands(const std::string& name, std::vector<std::string>& out, const std::string& help);
   /// Everything after the operands or after "--", unread: a command and its own options.
   void command_to_run(std::vector<std::string>& out);
 

@@ -1,92 +1,117 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// ibpath: path records between two ports, as the SA gives them to every program.
-#include <cstdio>
+// ibpath: what subnet administration says, of paths before all.
+#include <fmt/format.h>
 
 #include "tools/common/command_line.h"
 #include "tools/common/connection.h"
 #include "tools/common/exit_status.h"
+#include "tools/ibpath/batch.h"
+#include "tools/ibpath/desk.h"
+#include "tools/ibpath/explain.h"
+#include "tools/ibpath/node_commands.h"
 #include "tools/ibpath/paths.h"
-#include "tools/ibpath/report.h"
+#include "tools/ibpath/record_command.h"
+#include "tools/ibpath/records.h"
 
 namespace {
 
 namespace tools = ib::tools;
-constexpr const char* kProgram = "ibpath";
+using ibpath::kProgram;
 
-struct Words {
-  tools::CommonOptions common;
-  std::string source, destination;
-  unsigned numb_path{0}, sl{16}, p_key{0x10000};
-  std::uint64_t sm_key{0};
-  bool reversible{false};
+struct Command {
+  std::string_view word;
+  std::string_view operands;
+  std::string_view purpose;
+  ib::Result<ibpath::Job> (*plan)(const ibpath::Options&, ibpath::Words);
+};
+constexpr Command kCommands[] = {
+    {"explain", "SRC DST", "what decides the path's MTU, rate, SL, P_Key, life, and where",
+     ibpath::plan_explain},
+    {"batch", "FILE", "paths of every pair in a file ('-': standard input)", ibpath::plan_batch},
+    {"trace", "SRC DST", "TraceRecords: the nodes on the way, where the SA has them",
+     ibpath::plan_trace},
+    {"multi", "SRC,SRC... DST,DST...", "paths between groups of ports, by MultiPathRecord",
+     ibpath::plan_multi},
+    {"list", "", "LIDs and names of channel adapters", ibpath::plan_list},
+    {"lid-of", "NAME", "LIDs of the node of that name", ibpath::plan_lid_of},
+    {"guid-of", "NAME", "port GUIDs of the node of that name", ibpath::plan_guid_of},
+    {"name-of", "LID|GUID", "name of the node with that LID or port GUID", ibpath::plan_name_of},
+    {"sms", "", "ports that have a subnet manager", ibpath::plan_sms},
+    {"groups", "", "multicast groups", ibpath::plan_groups},
+    {"members", "[MLID]", "members of all multicast groups, or of one (--smkey)",
+     ibpath::plan_members},
 };
 
-std::optional<int> parse(int argc, char** argv, Words& out) {
+std::string help() {
+  std::string text =
+      "SRC and DST: LID, GID, GUID, name, or directed route (0 is the local port).\n"
+      "FIELD=VALUE: a field of the record by its name; Mtu>1024 and Rate<100 where it has a "
+      "selector.\n\nCommands:\n";
+  for (const Command& c : kCommands)
+    text += fmt::format("  {:<32}{}\n", fmt::format("{} {}", c.word, c.operands), c.purpose);
+  text += "\nRecords (name, short name, plain name, operands):\n";
+  for (const auto& kind : ibpath::record_kinds()) {
+    text += fmt::format("  {:<26}{:<7}{:<15}", kind.name, kind.alias, kind.plain);
+    for (const auto operand : kind.operands) text += fmt::format("[{}] ", operand);
+    while (text.ends_with(' ')) text.pop_back();
+    text += '\n';
+  }
+  return text + "\n" + tools::exit_status_help();
+}
+
+std::optional<int> parse(int argc, char** argv, ibpath::Options& out,
+                         std::vector<std::string>& words) {
   tools::CommandLine line(kProgram,
-                          "prints the path records between two ports, as subnet administration "
-                          "gives them",
+                          "prints what subnet administration knows: the paths between two ports, "
+                          "and every other record.\n"
+                          "  ibpath [options] SRC DST [FIELD=VALUE...]\n"
+                          "  ibpath [options] RECORD [OPERAND...] [FIELD=VALUE...]\n"
+                          "  ibpath [options] COMMAND [OPERAND...]",
                           IBKIT_VERSION);
   tools::add_common(line, out.common);
-  line.operand("SRC", out.source,
-               "source: LID, GID, GUID, name, or directed route (0 is the local port)");
-  line.operand("DST", out.destination, "destination, in the same forms; a multicast GID too");
+  line.operands("WORDS", words, "two ports, a record or a command; see below");
   line.number("--numb-path", out.numb_path, 1, 127, "at most so many paths a pair of ports");
   line.number("--sl", out.sl, 0, 15, "only paths of this service level");
   line.number("--pkey", out.p_key, 0, 0xFFFF, "only paths of this partition key");
   line.flag("--reversible", out.reversible, "only paths whose way back works by the same values");
   line.number("--smkey", out.sm_key, 0, UINT64_MAX, "SM_Key of the queries (0: none)");
+  line.flag("-K,--show_keys", out.keys, "print keys too");
   line.documents(ibpath::kSchema);
-  line.footer(tools::exit_status_help());
+  line.footer(help());
   return line.parse(argc, argv);
 }
 
-ibpath::Wanted wanted_of(const Words& words) {
-  ibpath::Wanted wanted;
-  if (words.numb_path != 0) wanted.numb_path = static_cast<std::uint8_t>(words.numb_path);
-  if (words.sl < 16) wanted.sl = static_cast<std::uint8_t>(words.sl);
-  if (words.p_key <= 0xFFFF) wanted.p_key = static_cast<std::uint16_t>(words.p_key);
-  wanted.reversible = words.reversible;
-  return wanted;
+ib::Result<ibpath::Job> plan(const ibpath::Options& options, ibpath::Words words) {
+  if (!words.empty()) {
+    for (const Command& command : kCommands)
+      if (words[0] == command.word) return command.plan(options, words.subspan(1));
+    if (const auto* kind = ibpath::find_record(words[0]))
+      return ibpath::plan_record(*kind, words.subspan(1));
+  }
+  return ibpath::plan_paths(options, words);
 }
 
-int run(const Words& words) {
-  const tools::Refusal refuse{kProgram, ibpath::kSchema, IBKIT_VERSION, words.common.json};
+int run(const ibpath::Options& options, ibpath::Words words) {
+  const tools::Refusal refuse{kProgram, ibpath::kSchema, IBKIT_VERSION, options.common.json};
   // Words first: a bad one is an error whether or not there is a fabric.
-  const auto source = tools::parse_target(words.source);
-  if (!source) return refuse(source.error());
-  const auto destination = tools::parse_target(words.destination);
-  if (!destination) return refuse(destination.error());
-
-  auto connection = tools::Connection::open(words.common);
+  const auto job = plan(options, words);
+  if (!job) return refuse(job.error());
+  auto connection = tools::Connection::open(options.common);
   if (!connection) return refuse(connection.error());
-  const auto& facts = (*connection)->facts();
-  const auto address = ib::query::sa_address(facts, words.sm_key);
+  const auto address = ib::query::sa_address((*connection)->facts(), options.sm_key);
   if (!address) return refuse(address.error());
-  auto& session = (*connection)->session();
-  ib::query::SaClient sa(session, *address);
-
-  const auto from = ibpath::resolve(session, sa, facts, *source);
-  if (!from) return refuse(from.error());
-  const auto to = ibpath::resolve(session, sa, facts, *destination);
-  if (!to) return refuse(to.error());
-  const auto paths = ibpath::fetch(sa, *from, *to, wanted_of(words));
-  if (!paths) return refuse(paths.error());
-
-  const auto text = words.common.json ? ibpath::json_report(*paths, IBKIT_VERSION)
-                                      : ibpath::text_report(*paths, words.common.verbose > 0);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (!paths->empty()) return tools::kExitGood;
-  return tools::complain(kProgram,
-                         "no path from " + to_string(*source) + " to " + to_string(*destination),
-                         tools::kExitFound);
+  ibpath::Desk desk(options, **connection, *address);
+  const auto status = (*job)(desk);
+  return status ? *status : refuse(status.error());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   return tools::run_main(kProgram, [&] {
-    Words words;
-    const auto status = parse(argc, argv, words);
-    return status ? *status : run(words);
+    ibpath::Options options;
+    std::vector<std::string> words;
+    const auto status = parse(argc, argv, options, words);
+    return status ? *status : run(options, words);
   });
 }

@@ -8,6 +8,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/query/smp_client.h"
+#include "tools/ibpath/report.h"
 
 namespace ibpath {
 namespace {
@@ -21,16 +22,6 @@ using ib::wire::NodeRecord;
 using ib::wire::PathRecord;
 namespace component = ib::query::component;
 
-/// An SA may say "no records" by a status or by an empty table; both are an empty list.
-template <class Record>
-Result<std::vector<Record>> table(ib::query::SaClient& sa, const Record& wanted,
-                                  std::uint64_t mask) {
-  auto found = sa.get_table(wanted, mask);
-  if (!found && found.error().mad_status == ib::wire::status::kSaNoRecords)
-    return std::vector<Record>{};
-  return found;
-}
-
 std::vector<End> by_lid(const std::vector<NodeRecord>& records) {
   std::vector<End> ends;
   ends.reserve(records.size());
@@ -38,13 +29,14 @@ std::vector<End> by_lid(const std::vector<NodeRecord>& records) {
   return ends;
 }
 
-Result<std::vector<End>> by_guid(ib::query::SaClient& sa, std::uint64_t prefix, Guid guid) {
+Result<std::vector<End>> by_guid(Desk& desk, Guid guid) {
   NodeRecord wanted;
   wanted.node_info.port_guid = wanted.node_info.node_guid = guid;
-  auto found = table(sa, wanted, component::kNodePortGuid);
+  auto found = desk.table(wanted, component::kNodePortGuid);
   if (!found) return tl::unexpected(found.error());
-  if (!found->empty()) return std::vector<End>{{std::nullopt, Gid::from(prefix, guid)}};
-  found = table(sa, wanted, component::kNodeGuid);
+  if (!found->empty())
+    return std::vector<End>{{std::nullopt, Gid::from(desk.facts().gid_prefix, guid)}};
+  found = desk.table(wanted, component::kNodeGuid);
   if (!found) return tl::unexpected(found.error());
   if (found->empty())
     return ib::fail(ErrorKind::NotFound,
@@ -52,11 +44,11 @@ Result<std::vector<End>> by_guid(ib::query::SaClient& sa, std::uint64_t prefix, 
   return by_lid(*found);
 }
 
-Result<std::vector<End>> by_name(ib::query::SaClient& sa, const std::string& name) {
+Result<std::vector<End>> by_name(Desk& desk, const std::string& name) {
   NodeRecord wanted;
   auto& text = wanted.node_description.text;
   std::copy_n(name.begin(), std::min(name.size(), text.size()), text.begin());
-  const auto found = table(sa, wanted, component::kNodeDescription);
+  const auto found = desk.table(wanted, component::kNodeDescription);
   if (!found) return tl::unexpected(found.error());
   std::set<Guid> nodes;
   for (const auto& record : *found) nodes.insert(record.node_info.node_guid);
@@ -86,45 +78,183 @@ Result<std::vector<End>> by_route(ib::mad::Session& session, const ib::mad::Dire
   return std::vector<End>{{port->lid, std::nullopt}};
 }
 
+std::vector<std::string> pieces(const std::string& word) {
+  std::vector<std::string> out;
+  for (const auto piece : ib::split(word, ',')) out.emplace_back(ib::trim(piece));
+  return out;
+}
+
+/// GIDs of the ports a target means.
+Result<std::vector<Gid>> gids_of(Desk& desk, const ib::tools::Target& target) {
+  const auto ends = resolve(desk, target);
+  if (!ends) return tl::unexpected(ends.error());
+  std::vector<Gid> gids;
+  for (const End& end : *ends) {
+    if (end.gid) {
+      gids.push_back(*end.gid);
+      continue;
+    }
+    NodeRecord wanted;
+    wanted.lid = *end.lid;
+    const auto found = desk.table(wanted, component::kNodeLid);
+    if (!found) return tl::unexpected(found.error());
+    if (found->empty())
+      return ib::fail(ErrorKind::NotFound,
+                      fmt::format("the SA knows no port of LID {}", end.lid->value));
+    gids.push_back(Gid::from(desk.facts().gid_prefix, found->front().node_info.port_guid));
+  }
+  return gids;
+}
+
+Result<std::vector<Gid>> gids_of(Desk& desk, std::span<const ib::tools::Target> targets) {
+  constexpr std::size_t kMost = 255;  // what the record can count
+  std::vector<Gid> all;
+  for (const auto& target : targets) {
+    const auto gids = gids_of(desk, target);
+    if (!gids) return gids;
+    all.insert(all.end(), gids->begin(), gids->end());
+  }
+  if (all.size() > kMost)
+    return ib::fail(
+        ErrorKind::Usage,
+        fmt::format("{} ports on one side; a MultiPathRecord takes {}", all.size(), kMost));
+  return all;
+}
+
+Result<std::vector<ib::tools::Target>> read_targets(const std::string& word) {
+  std::vector<ib::tools::Target> targets;
+  for (const auto& piece : pieces(word)) {
+    auto target = ib::tools::parse_target(piece);
+    if (!target) return tl::unexpected(target.error());
+    targets.push_back(std::move(*target));
+  }
+  return targets;
+}
+
+ib::Error usage(std::string text) { return {ErrorKind::Usage, std::move(text), 0}; }
+
 }  // namespace
 
-PathQuery path_query(const End& source, const End& destination, const Wanted& wanted) {
-  PathQuery query;
+PathQuery path_query(const End& source, const End& destination, const Query& wanted) {
+  PathQuery query{ib::wire::decode<PathRecord>(wanted.body().data()), wanted.mask()};
   auto& r = query.record;
   const auto name = [&](std::uint64_t mask) { query.mask |= mask; };
   if (source.lid) name(component::kPathSlid), r.slid = *source.lid;
   if (source.gid) name(component::kPathSgid), r.sgid = *source.gid;
   if (destination.lid) name(component::kPathDlid), r.dlid = *destination.lid;
   if (destination.gid) name(component::kPathDgid), r.dgid = *destination.gid;
-  if (wanted.numb_path) name(component::kPathNumbPath), r.numb_path = *wanted.numb_path;
-  if (wanted.sl) name(component::kPathSl), r.sl = ib::Sl{*wanted.sl};
-  if (wanted.p_key) name(component::kPathPKey), r.p_key = ib::PKey{*wanted.p_key};
-  if (wanted.reversible) name(component::kPathReversible), r.reversible = true;
   return query;
 }
 
-Result<std::vector<End>> resolve(ib::mad::Session& session, ib::query::SaClient& sa,
-                                 const ib::mad::PortFacts& facts, const ib::tools::Target& target) {
+Result<std::vector<End>> resolve(Desk& desk, const ib::tools::Target& target) {
   if (const auto* lid = std::get_if<Lid>(&target)) return std::vector<End>{{*lid, std::nullopt}};
   if (const auto* gid = std::get_if<Gid>(&target)) return std::vector<End>{{std::nullopt, *gid}};
-  if (const auto* guid = std::get_if<Guid>(&target)) return by_guid(sa, facts.gid_prefix, *guid);
+  if (const auto* guid = std::get_if<Guid>(&target)) return by_guid(desk, *guid);
   if (const auto* route = std::get_if<ib::mad::DirectedRoute>(&target))
-    return by_route(session, *route);
-  return by_name(sa, std::get<ib::tools::NodeName>(target).text);
+    return by_route(desk.session(), *route);
+  return by_name(desk, std::get<ib::tools::NodeName>(target).text);
 }
 
-Result<std::vector<PathRecord>> fetch(ib::query::SaClient& sa, const std::vector<End>& sources,
-                                      const std::vector<End>& destinations, const Wanted& wanted) {
+Result<Pair> read_pair(const std::string& source, const std::string& destination, Words conditions,
+                       const Options& options) {
+  Pair pair{source, destination, {}, {}, Query(ib::wire::describe<PathRecord>())};
+  auto from = ib::tools::parse_target(source);
+  if (!from) return tl::unexpected(from.error());
+  auto to = ib::tools::parse_target(destination);
+  if (!to) return tl::unexpected(to.error());
+  pair.source = std::move(*from);
+  pair.destination = std::move(*to);
+  std::vector<std::string> all;
+  if (options.numb_path != 0) all.push_back(fmt::format("NumbPath={}", options.numb_path));
+  if (options.sl < 16) all.push_back(fmt::format("SL={}", options.sl));
+  if (options.p_key <= 0xFFFF) all.push_back(fmt::format("P_Key={}", options.p_key));
+  if (options.reversible) all.emplace_back("Reversible=1");
+  all.insert(all.end(), conditions.begin(), conditions.end());
+  for (const auto& condition : all)
+    if (auto ok = pair.query.add(condition); !ok) return tl::unexpected(ok.error());
+  return pair;
+}
+
+Result<std::vector<PathRecord>> fetch_paths(Desk& desk, const Pair& pair) {
+  const auto sources = resolve(desk, pair.source);
+  if (!sources) return tl::unexpected(sources.error());
+  const auto destinations = resolve(desk, pair.destination);
+  if (!destinations) return tl::unexpected(destinations.error());
   std::vector<PathRecord> paths;
-  for (const auto& source : sources) {
-    for (const auto& destination : destinations) {
-      const auto query = path_query(source, destination, wanted);
-      auto found = table(sa, query.record, query.mask);
+  for (const auto& source : *sources) {
+    for (const auto& destination : *destinations) {
+      const auto query = path_query(source, destination, pair.query);
+      auto found = desk.table(query.record, query.mask);
       if (!found) return found;
       paths.insert(paths.end(), found->begin(), found->end());
     }
   }
   return paths;
+}
+
+Result<Job> plan_paths(const Options& options, Words words) {
+  if (words.size() < 2)
+    return tl::unexpected(usage("SRC and DST are needed, or a record (ibpath --help lists them)"));
+  auto pair = read_pair(words[0], words[1], words.subspan(2), options);
+  if (!pair) return tl::unexpected(pair.error());
+  return Job([pair = std::move(*pair)](Desk& desk) -> Result<int> {
+    const auto paths = fetch_paths(desk, pair);
+    if (!paths) return tl::unexpected(paths.error());
+    print(desk.options().common.json ? json_report(*paths, IBKIT_VERSION)
+                                     : text_report(*paths, desk.options().common.verbose > 0));
+    if (!paths->empty()) return ib::tools::kExitGood;
+    return found_nothing("no path from " + to_string(pair.source) + " to " +
+                         to_string(pair.destination));
+  });
+}
+
+Result<Job> plan_trace(const Options& options, Words words) {
+  if (words.size() < 2) return tl::unexpected(usage("trace: SRC and DST are needed"));
+  auto pair = read_pair(words[0], words[1], words.subspan(2), options);
+  if (!pair) return tl::unexpected(pair.error());
+  return Job([pair = std::move(*pair)](Desk& desk) -> Result<int> {
+    const auto sources = resolve(desk, pair.source);
+    if (!sources) return tl::unexpected(sources.error());
+    const auto destinations = resolve(desk, pair.destination);
+    if (!destinations) return tl::unexpected(destinations.error());
+    const auto query = path_query(sources->front(), destinations->front(), pair.query);
+    auto nodes = desk.sa().trace(query.record, query.mask);
+    if (!nodes && nodes.error().mad_status == ib::wire::status::kSaNoRecords)
+      nodes = std::vector<ib::wire::TraceRecord>{};
+    if (!nodes) return tl::unexpected(nodes.error());
+    print_records("TraceRecord", *nodes, desk);
+    if (!nodes->empty()) return ib::tools::kExitGood;
+    return found_nothing("no path from " + to_string(pair.source) + " to " +
+                         to_string(pair.destination));
+  });
+}
+
+Result<Job> plan_multi(const Options&, Words words) {
+  if (words.size() < 2)
+    return tl::unexpected(usage("multi: SRC[,SRC...] and DST[,DST...] are needed"));
+  auto from = read_targets(words[0]);
+  if (!from) return tl::unexpected(from.error());
+  auto to = read_targets(words[1]);
+  if (!to) return tl::unexpected(to.error());
+  Query query(ib::wire::describe<ib::wire::MultiPathRecord>());
+  for (const auto& condition : words.subspan(2))
+    if (auto ok = query.add(condition); !ok) return tl::unexpected(ok.error());
+  return Job([from = std::move(*from), to = std::move(*to),
+              query = std::move(query)](Desk& desk) -> Result<int> {
+    const auto sources = gids_of(desk, from);
+    if (!sources) return tl::unexpected(sources.error());
+    const auto destinations = gids_of(desk, to);
+    if (!destinations) return tl::unexpected(destinations.error());
+    const auto record = ib::wire::decode<ib::wire::MultiPathRecord>(query.body().data());
+    auto paths = desk.sa().multi_path(record, query.mask(), *sources, *destinations);
+    if (!paths && paths.error().mad_status == ib::wire::status::kSaNoRecords)
+      paths = std::vector<PathRecord>{};
+    if (!paths) return tl::unexpected(paths.error());
+    print(desk.options().common.json ? json_report(*paths, IBKIT_VERSION)
+                                     : text_report(*paths, desk.options().common.verbose > 0));
+    if (!paths->empty()) return ib::tools::kExitGood;
+    return found_nothing("no path between any of them");
+  });
 }
 
 }  // namespace ibpath

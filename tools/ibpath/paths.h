@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Which path records are wanted, and their fetching from the SA.
+// Paths between ports: which are wanted, and their fetching from the SA in one way or another.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "libdiag/query/sa_client.h"
-#include "tools/common/target.h"
+#include "tools/ibpath/desk.h"
+#include "tools/ibpath/filter.h"
 
 namespace ibpath {
 
@@ -18,31 +18,36 @@ struct End {
   friend bool operator==(const End&, const End&) = default;
 };
 
-/// What a path must have; empty: whatever.
-struct Wanted {
-  std::optional<std::uint8_t> numb_path;  // 1-127 a pair of ports
-  std::optional<std::uint8_t> sl;
-  std::optional<std::uint16_t> p_key;
-  bool reversible{false};
+/// What is asked of the paths between two ports whose names are not looked up yet: the options and
+/// the conditions on the command line.
+struct Pair {
+  std::string source_word, destination_word;
+  ib::tools::Target source, destination;
+  Query query;
 };
+/// Usage when a word cannot be read.
+ib::Result<Pair> read_pair(const std::string& source, const std::string& destination,
+                           Words conditions, const Options& options);
 
 /// The request for paths between two ends, and its component mask.
 struct PathQuery {
   ib::wire::PathRecord record;
   std::uint64_t mask{};
 };
-PathQuery path_query(const End& source, const End& destination, const Wanted& wanted);
+PathQuery path_query(const End& source, const End& destination, const Query& wanted);
 
 /// The ports a target means: one, or every port of the node it names. NotFound when the SA knows
 /// none; Usage, with the GUIDs, when several nodes bear the name.
-ib::Result<std::vector<End>> resolve(ib::mad::Session& session, ib::query::SaClient& sa,
-                                     const ib::mad::PortFacts& facts,
-                                     const ib::tools::Target& target);
+ib::Result<std::vector<End>> resolve(Desk& desk, const ib::tools::Target& target);
 
-/// All paths from any of `sources` to any of `destinations`. None is not an error.
-ib::Result<std::vector<ib::wire::PathRecord>> fetch(ib::query::SaClient& sa,
-                                                    const std::vector<End>& sources,
-                                                    const std::vector<End>& destinations,
-                                                    const Wanted& wanted);
+/// All paths of a pair. None is not an error.
+ib::Result<std::vector<ib::wire::PathRecord>> fetch_paths(Desk& desk, const Pair& pair);
+
+/// `ibpath SRC DST [FIELD=VALUE...]`
+ib::Result<Job> plan_paths(const Options& options, Words words);
+/// `ibpath trace SRC DST`: the nodes on the way, as TraceRecords.
+ib::Result<Job> plan_trace(const Options& options, Words words);
+/// `ibpath multi SRC[,SRC...] DST[,DST...]`: by MultiPathRecord.
+ib::Result<Job> plan_multi(const Options& options, Words words);
 
 }  // namespace ibpath

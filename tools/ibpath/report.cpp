@@ -3,26 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "libdiag/base/text.h"
 #include "libdiag/report/json.h"
 #include "libdiag/wire/rates.h"
 
 namespace ibpath {
 namespace {
 
-using ib::wire::LayoutOf;
 using ib::wire::PathRecord;
-
-/// Bytes of the encoded record as one number: how saquery shows fields that share bytes.
-std::uint64_t raw(const PathRecord& path, std::size_t byte, std::size_t bytes) {
-  std::byte encoded[LayoutOf<PathRecord>::kBytes]{};
-  ib::wire::encode(path, encoded);
-  std::uint64_t v = 0;
-  for (std::size_t i = byte; i < byte + bytes; ++i)
-    v = v << 8 | std::to_integer<std::uint64_t>(encoded[i]);
-  return v;
-}
 
 double life_us(const PathRecord& path) {
   constexpr double kUnitUs = 4.096;
@@ -45,50 +36,19 @@ std::string explanation(const PathRecord& p) {
                      p.sl.value, p.p_key.value, p.reversible ? "reversible" : "not reversible");
 }
 
-std::string dump(const PathRecord& p) {
-  std::string text = "PathRecord dump:\n";
-  const auto row = [&](std::string_view name, const std::string& value) {
-    text += fmt::format("\t\t{:.<24}{}\n", name, value);
-  };
-  const auto hex = [](std::uint64_t v) { return fmt::format("0x{:X}", v); };
-  row("service_id", fmt::format("0x{:016x}", p.service_id));
-  row("dgid", to_string(p.dgid));
-  row("sgid", to_string(p.sgid));
-  row("dlid", fmt::to_string(p.dlid.value));
-  row("slid", fmt::to_string(p.slid.value));
-  row("hop_flow_raw", hex(raw(p, 44, 4)));
-  row("tclass", hex(p.traffic_class));
-  row("num_path_revers", hex(raw(p, 49, 1)));
-  row("pkey", hex(p.p_key.value));
-  row("qos_class", hex(p.qos_class));
-  row("sl", hex(p.sl.value));
-  row("mtu", hex(raw(p, 54, 1)));
-  row("rate", hex(raw(p, 55, 1)));
-  row("pkt_life", hex(raw(p, 56, 1)));
-  row("preference", hex(p.preference));
-  row("resv2", "0x000000000000");
-  return text;
-}
-
-}  // namespace
-
-std::string text_report(std::span<const PathRecord> paths, bool explained) {
-  std::string text;
-  for (const auto& path : paths) {
-    if (explained) text += explanation(path);
-    text += dump(path);
-  }
-  return text;
-}
-
-std::string json_report(std::span<const PathRecord> paths, const std::string& version) {
-  ib::report::JsonWriter json;
+void begin(ib::report::JsonWriter& json, const std::string& version,
+           std::vector<std::string> errors = {}) {
   ib::report::Envelope envelope;
+  envelope.complete = errors.empty();
+  envelope.errors = std::move(errors);
   envelope.schema = kSchema;
-  envelope.tool = "ibpath";
+  envelope.tool = kProgram;
   envelope.version = version;
   ib::report::begin_document(json, envelope);
-  json.key("paths").begin_array();
+}
+
+void write_paths(ib::report::JsonWriter& json, std::span<const PathRecord> paths) {
+  json.begin_array();
   for (const auto& p : paths) {
     json.begin_object();
     json.field("slid", p.slid).field("dlid", p.dlid);
@@ -104,6 +64,71 @@ std::string json_report(std::span<const PathRecord> paths, const std::string& ve
     json.field("preference", p.preference);
     json.end_object();
   }
+  json.end_array();
+}
+
+}  // namespace
+
+std::string text_report(std::span<const PathRecord> paths, bool explained) {
+  std::string text;
+  for (const auto& path : paths) {
+    if (explained) text += explanation(path);
+    text += record_text(path, TextOptions{});
+  }
+  return text;
+}
+
+std::string json_report(std::span<const PathRecord> paths, const std::string& version) {
+  ib::report::JsonWriter json;
+  begin(json, version);
+  json.key("paths");
+  write_paths(json, paths);
+  json.end_object();
+  return json.take();
+}
+
+std::string text_batch_answer(const BatchAnswer& answer, bool explained) {
+  std::string text = fmt::format("# {} {} -> {}", answer.line, ib::printable(answer.source),
+                                 ib::printable(answer.destination));
+  if (!answer.error.empty()) {
+    text += ": " + answer.error;
+  } else if (answer.paths.empty()) {
+    text += ": no path";
+  }
+  return text + "\n" + text_report(answer.paths, explained);
+}
+
+std::string json_batch(std::span<const BatchAnswer> answers, const std::string& version) {
+  std::vector<std::string> errors;
+  for (const auto& answer : answers)
+    if (answer.unanswered) errors.push_back(fmt::format("line {}: {}", answer.line, answer.error));
+  ib::report::JsonWriter json;
+  begin(json, version, errors);
+  json.key("pairs").begin_array(ib::report::JsonWriter::Items::Lines);
+  for (const auto& answer : answers) {
+    json.begin_object().field("line", answer.line).field("source", answer.source);
+    json.field("destination", answer.destination).key("paths");
+    write_paths(json, answer.paths);
+    json.key("error");
+    if (answer.error.empty()) {
+      json.null();
+    } else {
+      json.value(answer.error);
+    }
+    json.end_object();
+  }
+  json.end_array().end_object();
+  return json.take();
+}
+
+std::string json_records(std::string_view record, const ib::wire::StructureInfo& structure,
+                         std::span<const std::span<const std::byte>> records, bool keys,
+                         const std::string& version) {
+  ib::report::JsonWriter json;
+  begin(json, version);
+  json.field("record", record).key("records").begin_array(ib::report::JsonWriter::Items::Lines);
+  for (const auto bytes : records)
+    json.tree(nlohmann::ordered_json::parse(ib::wire::to_json(structure, bytes, {keys})));
   json.end_array().end_object();
   return json.take();
 }

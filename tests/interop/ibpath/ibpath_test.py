@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""ibpath beside stock saquery: every record, every filter form, on a fabric that opensm brought up
+and on one that ibsm did; batches and explanations on the same fabrics."""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from fabric import BIN, PATIENCE, TESTS, Fabric, wait_until
+from side_by_side import ibsm
+
+LEAVES, SPINES, HOSTS = 8, 4, 32  # fat tree of radix 8
+HERE, FAR = "host0001 HCA-1", "host0032 HCA-1"
+BROADCAST = "ff12:401b:ffff::ffff:ffff"
+
+# saquery's words, ibpath's; the text is to be the same.
+SAME = (
+    (("CPI",), ("CPI",)),
+    (("-c",), ("sa",)),
+    (("NR",), ("NodeRecord",)),
+    (("NR", "{here}"), ("nodes", "LID={here}")),
+    (("NodeRecord", HERE), ("NR", HERE)),
+    (("PIR",), ("PIR",)),
+    (("PIR", "{switch}/3"), ("ports", "{switch}/3")),
+    (("PIR", "{switch}//0"), ("PIR", "{switch}//0")),
+    (("PIR", "{here}/1"), ("PIR", "EndportLID={here}", "PortNum=1")),
+    (("SL2VL", "{switch}/1/2"), ("SL2VL", "{switch}/1/2")),
+    (("SL2VL", "{switch}//2"), ("sl2vl", "{switch}//2")),
+    # Of later blocks opensm and saquery both have the number's bytes the wrong way round.
+    (("--smkey", "1", "PKTR", "{here}//0"), ("--smkey", "1", "PKTR", "{here}//0")),
+    (("PKTR", "{here}"), ("PKTR", "{here}")),
+    (("VLAR", "{switch}/2"), ("VLAR", "{switch}/2")),
+    (("VLAR", "{switch}/2/1"), ("vlarb", "{switch}", "OutputPortNum=2", "BlockNum=1")),
+    (("LR",), ("LinkRecord",)),
+    (("LR", "{switch}"), ("LR", "{switch}")),
+    (("LR", "{switch}/1"), ("links", "{switch}/1")),
+    (("LFTR", "{switch}"), ("LFTR", "{switch}")),
+    (("LFTR", "{switch}/0"), ("lft", "LID={switch}", "BlockNum=0")),
+    (("MFTR",), ("MFTR",)),
+    (("MFTR", "{tree}/0/0"), ("mft", "{tree}", "Position=0", "BlockNum=0")),
+    (("GIR", "{here}"), ("GIR", "{here}")),
+    (("SWIR",), ("SWIR",)),
+    (("SWIR", "{switch}"), ("switches", "{switch}")),
+    (("SMIR",), ("SMIR",)),
+    (("PR", "--slid", "{here}"), ("PR", "SLID={here}")),
+    (("PR", "--slid", "{here}", "--dlid", "{far}"), ("{here}", "{far}")),
+    (("PR", "--slid", "{here}", "--dlid", "{far}", "-M", "0x84"), ("{here}", "{far}", "Mtu=2048")),
+    (("PR", "--slid", "{here}", "--dlid", "{far}", "-R", "0x03"), ("{here}", "{far}", "Rate>10")),
+    (("PR", "--slid", "{here}", "--dlid", "{far}", "-r", "1", "-n", "1"),
+     ("--reversible", "--numb-path", "1", "{here}", "{far}")),
+    (("MCMR",), ("MCMR",)),
+    (("MCMR", "--mgid", BROADCAST), ("multicast", f"MGID={BROADCAST}")),
+    (("MCMR", "--mlid", "0xc000", "--pkey", "0xffff"), ("MCMR", "mlid=0xc000", "pkey=0xffff")),
+    (("--smkey", "1", "MCMR"), ("--smkey", "1", "MCMR")),
+    (("--smkey", "1", "-m"), ("--smkey", "1", "members")),
+    (("--smkey", "1", "-m", "0xc000"), ("--smkey", "1", "members", "0xc000")),
+    (("-g",), ("groups",)),
+    (("-s",), ("sms",)),
+    (("-D",), ("list",)),
+    (("-L", HERE), ("lid-of", HERE)),
+    (("-G", HERE), ("guid-of", HERE)),
+    (("-O", "{here}"), ("name-of", "{here}")),
+    (("--smkey", "1", "SR"), ("--smkey", "1", "SR")),
+    (("--smkey", "1", "-K", "SR"), ("--smkey", "1", "-K", "services")),
+    (("--smkey", "1", "IIR"), ("--smkey", "1", "IIR")),
+    (("-K", "--smkey", "1", "IIR"), ("-K", "--smkey", "1", "subscriptions")),
+)
+
+
+class Shared(unittest.TestCase):
+    """One fabric for the cases of a class; they only look."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.f = cls.enterClassContext(Fabric("fat-tree", "--radix", "8"))
+        cls.bring_up()
+        cls.here, cls.far = cls.f.lid_of(HERE), cls.f.lid_of(FAR)
+        words = cls.f.on(None, "saquery", "SWIR").stdout.split("LID.")[1]
+        cls.switch = int(words.lstrip(".").split()[0])
+        for host in (HERE, FAR):
+            joined = cls.f.on(host, TESTS / "join_probe", "join", BROADCAST)
+            assert joined.returncode == 0, joined.stdout + joined.stderr
+        assert wait_until(lambda: cls.f.on(None, "ibtracert", "-m", "0xc000", cls.here, cls.far)
+                          .returncode == 0, 20)
+        tables = cls.f.on(None, "saquery", "MFTR").stdout
+        cls.tree = int(tables.split("LID.")[1].lstrip(".").split()[0])
+        stored = cls.f.on(HERE, TESTS / "records_probe", "1")
+        assert stored.returncode == 0, stored.stdout + stored.stderr
+
+    def fill(self, words):
+        return [word.format(here=self.here, far=self.far, switch=self.switch, tree=self.tree)
+                for word in words]
+
+    def ok(self, *words, at=None):
+        result = self.f.on(at, *words)
+        self.assertEqual(result.returncode, 0, f"{words}: {result.stdout[-800:]}{result.stderr[-800:]}")
+        return result.stdout
+
+    def ibpath(self, *words):
+        return self.f.on(None, BIN / "ibpath", *self.fill(words))
+
+    def document(self, *words, status=0):
+        result = self.ibpath("--json", *words)
+        self.assertEqual(result.returncode, status, f"{words}: {result.stdout[-800:]}{result.stderr}")
+        return json.loads(result.stdout)
+
+    def fed(self, text, *words):
+        """ibpath with `text` on standard input."""
+        command = self.f.command(None, BIN / "ibpath", *words)
+        return subprocess.run(command, input=text, capture_output=True, text=True, timeout=PATIENCE)
+
+
+class Cases:
+    def test_every_record_is_printed_as_saquery_prints_it(self):
+        compared = 0
+        for theirs, ours in SAME:
+            with self.subTest(saquery=theirs):
+                stock = self.f.on(None, "saquery", *self.fill(theirs))
+                text = self.ibpath(*ours)
+                if "status" in stock.stderr or "Query" in stock.stderr:
+                    self.assertIn(text.returncode, (1, 4), text.stderr)
+                    self.assertEqual(text.stdout, "", "both were refused")
+                    continue
+                compared += bool(stock.stdout)
+                self.assertEqual(text.stdout, stock.stdout)
+                self.assertEqual(text.returncode, 0 if stock.stdout else 1, text.stderr)
+        self.assertGreaterEqual(compared, len(SAME) - self.not_there)
+
+    def test_json_has_the_fields_of_the_specification(self):
+        nodes = self.document("NR")
+        self.assertEqual(nodes["record"], "NodeRecord")
+        self.assertEqual(len(nodes["records"]), LEAVES + SPINES + HOSTS)
+        here = self.document("NR", "{here}")["records"][0]
+        self.assertEqual(here["LID"], self.here)
+        self.assertEqual(here["NodeInfo"]["NodeType"], "Channel Adapter")
+        self.assertEqual(here["NodeDescription"]["NodeString"], HERE)
+        table = self.document("LFTR", "{switch}/0")["records"][0]
+        self.assertEqual(len(table["LinearForwardingTable"]["Port"]), 64)
+        self.assertEqual(self.document("NR", "40000", status=1)["records"], [])
+
+    def test_any_field_filters(self):
+        def names(*conditions):
+            return {record["NodeDescription"]["NodeString"]
+                    for record in self.document("NR", *conditions)["records"]}
+
+        self.assertEqual(len(names("NodeType=Switch")), LEAVES + SPINES)
+        self.assertEqual(names(f"NodeDescription={FAR}"), {FAR})
+        guid = self.document("NR", "{far}")["records"][0]["NodeInfo"]["PortGUID"]
+        self.assertEqual(names(f"PortGUID={guid}"), {FAR})
+        self.assertEqual(names(f"NodeInfo.PortGUID={guid}", "num_ports=1"), {FAR})
+        # opensm does not select by SwitchInfo's fields; the answer is the same.
+        caps = self.document("SWIR")["records"][0]["SwitchInfo"]["LinearFDBCap"]
+        self.assertEqual(len(self.document("SWIR", f"LinearFDBCap={caps}")["records"]),
+                         LEAVES + SPINES)
+        self.document("SWIR", f"LinearFDBCap={caps - 1}", status=1)
+        ports = self.document("PIR", "PortState=Active", "EndportLID={switch}")["records"]
+        self.assertTrue(ports)
+        self.assertEqual({port["PortInfo"]["PortState"] for port in ports}, {"Active"})
+
+    def test_a_batch_answers_in_the_order_of_its_lines(self):
+        lids = [record["LID"] for record in self.document("NR", "NodeType=Channel Adapter")["records"]]
+        pairs = [(a, b) for a in lids[:8] for b in reversed(lids)]
+        text = "# every host\n" + "".join(f"{a} {b}\n" for a, b in pairs)
+        result = self.fed(text, "-n", "16", "batch", "-")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        heads = [line for line in result.stdout.splitlines() if line.startswith("# ")]
+        self.assertEqual(heads, [f"# {number + 2} {a} -> {b}" for number, (a, b) in enumerate(pairs)])
+        self.assertEqual(result.stdout.count("PathRecord dump:"), len(pairs))
+        one = self.ok(BIN / "ibpath", *map(str, pairs[37]))
+        self.assertIn(f"{heads[37]}\n{one}", result.stdout)
+
+    def test_a_batch_takes_names_and_conditions_and_says_who_is_unknown(self):
+        text = f'"{HERE}" "{FAR}" Mtu>1024\n{self.here} "nobody here"\n{self.far} {self.here} P_Key=0x7123\n'
+        result = self.fed(text, "--json", "batch", "-")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        first, second, third = json.loads(result.stdout)["pairs"]
+        self.assertEqual((first["line"], first["source"], first["error"]), (1, HERE, None))
+        self.assertEqual([p["dlid"] for p in first["paths"]], [self.far])
+        self.assertIn("nobody here", second["error"])
+        self.assertEqual((second["paths"], third["paths"]), ([], []))
+
+    def test_bad_lines_are_named_and_nothing_is_asked(self):
+        path = self.f.directory / "pairs"
+        path.write_text("1 2\n7\n\n3 4 Colour=red\n5 \"six\n", encoding="ascii")
+        result = self.ibpath("batch", str(path))
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        lines = result.stderr.splitlines()
+        self.assertEqual([line.split(":")[2] for line in lines], ["2", "4", "5"], lines)
+        self.assertIn("Colour", result.stderr)
+        self.assertEqual(self.ibpath("batch", "/nowhere/at/all").returncode, 2)
+
+    def test_explain_walks_the_way_ibtracert_walks(self):
+        explained = self.document("explain", "{here}", "{far}")["explained"][0]
+        links = explained["links"]
+        self.assertEqual((links[0]["from_lid"], links[-1]["to_lid"]), (self.here, self.far))
+        for one, two in zip(links, links[1:]):
+            self.assertEqual(one["to_lid"], two["from_lid"])
+        trace = self.ok("ibtracert", self.here, self.far)
+        for link in links[1:]:
+            self.assertIn(f"[{link['from_port']}] -> ", trace)
+        self.assertEqual(len(links), len([l for l in trace.splitlines() if "] -> " in l]), trace)
+        subjects = [reason["subject"] for reason in explained["reasons"]]
+        self.assertEqual(subjects, ["MTU", "rate", "SL", "P_Key", "packet life", "reversible"])
+        self.assertFalse(any(reason["wrong"] for reason in explained["reasons"]))
+        text = self.ok(BIN / "ibpath", "explain", str(self.here), str(self.far))
+        self.assertIn(f"{HERE} (LID {self.here}) -> {FAR} (LID {self.far}): {len(links)} links\n", text)
+
+    def test_multi_paths_join_groups_of_ports(self):
+        lids = [record["LID"] for record in self.document("NR", "NodeType=Channel Adapter")["records"]]
+        sources, destinations = lids[:3], lids[-4:]
+        paths = self.document("multi", ",".join(map(str, sources)),
+                              ",".join(map(str, destinations)))["paths"]
+        self.assertLessEqual({p["slid"] for p in paths}, set(sources))
+        self.assertLessEqual({p["dlid"] for p in paths}, set(destinations))
+        self.assertGreaterEqual(len(paths), 1)
+
+
+class OnOpensm(Cases, Shared):
+    not_there = 1  # forms that have no answer there: P_Key tables without a key
+
+    @classmethod
+    def bring_up(cls):
+        cls.f.opensm()
+
+
+class OnIbsm(Cases, Shared):
+    not_there = 0
+
+    @classmethod
+    def bring_up(cls):
+        cls.up = ibsm(cls.f)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv, verbosity=2)

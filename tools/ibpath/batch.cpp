@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/ibpath/batch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <set>
+#include <unordered_map>
+
+#include "libdiag/base/text.h"
+#include "tools/ibpath/report.h"
+
+namespace ibpath {
+namespace {
+
+using ib::ErrorKind;
+using ib::Gid;
+using ib::Guid;
+using ib::Lid;
+using ib::Result;
+using ib::wire::NodeRecord;
+using ib::wire::PathRecord;
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+/// The words of a line; a comment is left off.
+Result<std::vector<std::string>> words_of(std::string_view line) {
+  std::vector<std::string> words;
+  std::size_t at = 0;
+  while (true) {
+    while (at < line.size() && is_blank(line[at])) ++at;
+    if (at == line.size() || line[at] == '#') return words;
+    std::string word;
+    bool quoted = false;
+    for (; at < line.size() && (quoted || !is_blank(line[at])); ++at) {
+      if (line[at] == '"') {
+        quoted = !quoted;
+      } else {
+        word += line[at];
+      }
+    }
+    if (quoted) return ib::fail(ErrorKind::Usage, "a quotation mark is not closed");
+    words.push_back(std::move(word));
+  }
+}
+
+Result<std::string> read_all(const std::string& file) {
+  std::string text;
+  if (file == "-") {
+    text.assign(std::istreambuf_iterator<char>(std::cin), {});
+    if (std::cin.bad()) return ib::fail(ErrorKind::Usage, "reading standard input failed");
+    return text;
+  }
+  std::ifstream stream(file, std::ios::binary);
+  if (stream) text.assign(std::istreambuf_iterator<char>(stream), {});
+  if (!stream || stream.bad())
+    return ib::fail(ErrorKind::Usage, fmt::format("cannot read {}", ib::printable(file)));
+  return text;
+}
+
+/// Where nodes are, from one table: a batch may name thousands of them.
+class Directory {
+ public:
+  static Result<Directory> read(Desk& desk) {
+    const auto nodes = desk.table(NodeRecord{}, 0);
+    if (!nodes) return tl::unexpected(nodes.error());
+    Directory directory;
+    for (const NodeRecord& node : *nodes) {
+      directory.by_port_[node.node_info.port_guid] = node.lid;
+      directory.by_node_[node.node_info.node_guid].push_back(node.lid);
+      const auto& text = node.node_description.text;
+      const std::string_view name{text.data(), text.size()};
+      directory.by_name_[std::string(name.substr(0, name.find('\0')))].insert(
+          node.node_info.node_guid);
+    }
+    return directory;
+  }
+
+  Result<std::vector<End>> find(Guid guid) const {
+    if (const auto port = by_port_.find(guid); port != by_port_.end())
+      return std::vector<End>{{port->second, std::nullopt}};
+    if (const auto node = by_node_.find(guid); node != by_node_.end()) return ends(node->second);
+    return ib::fail(ErrorKind::NotFound,
+                    fmt::format("the SA knows no port or node of GUID {}", to_string(guid)));
+  }
+  Result<std::vector<End>> find(const std::string& name) const {
+    const auto nodes = by_name_.find(name);
+    if (nodes == by_name_.end())
+      return ib::fail(ErrorKind::NotFound,
+                      fmt::format("the SA knows no node named \"{}\"", ib::printable(name)));
+    if (nodes->second.size() > 1)
+      return ib::fail(ErrorKind::NotFound, fmt::format("{} nodes are named \"{}\"",
+                                                       nodes->second.size(), ib::printable(name)));
+    return ends(by_node_.at(*nodes->second.begin()));
+  }
+
+ private:
+  static std::vector<End> ends(const std::vector<Lid>& lids) {
+    std::vector<End> all;
+    for (const Lid lid : lids) all.push_back({lid, std::nullopt});
+    return all;
+  }
+  std::unordered_map<Guid, Lid> by_port_;
+  std::unordered_map<Guid, std::vector<Lid>> by_node_;
+  std::unordered_map<std::string, std::set<Guid>> by_name_;
+};
+
+bool needs_directory(const ib::tools::Target& target) {
+  return std::holds_alternative<Guid>(target) ||
+         std::holds_alternative<ib::tools::NodeName>(target);
+}
+
+Result<std::vector<End>> ends_of(Desk& desk, const std::optional<Directory>& directory,
+                                 const ib::tools::Target& target) {
+  if (const auto* guid = std::get_if<Guid>(&target)) return directory->find(*guid);
+  if (const auto* name = std::get_if<ib::tools::NodeName>(&target))
+    return directory->find(name->text);
+  return resolve(desk, target);
+}
+
+/// What comes of a line: the queries [first, first + count), or why there are none.
+struct Work {
+  std::size_t first{}, count{};
+  std::optional<ib::Error> error;
+};
+
+/// Writes each line's paths as soon as those of all lines before it are written; a JSON document,
+/// which begins with whether it is complete, at the end.
+class Printer {
+ public:
+  Printer(const std::vector<BatchLine>& lines, const std::vector<Work>& work,
+          const Options& options)
+      : lines_(lines), work_(work), options_(options) {
+    flush();
+  }
+
+  void take(PathBatch::Answer answer) {
+    ++answers_;
+    if (!answer && answer.error().mad_status == ib::wire::status::kSaNoRecords)
+      answer = std::vector<PathRecord>{};
+    if (answer) {
+      now_.paths.insert(now_.paths.end(), answer->begin(), answer->end());
+    } else if (now_.error.empty()) {
+      now_.error = answer.error().message;
+      now_.unanswered = true;
+    }
+    flush();
+  }
+
+  /// Exit status of the whole.
+  int end() {
+    if (options_.common.json) print(json_batch(answers_kept_, IBKIT_VERSION));
+    if (unanswered_) return ib::tools::kExitIncomplete;
+    return all_have_paths_ ? ib::tools::kExitGood : ib::tools::kExitFound;
+  }
+
+ private:
+  void flush() {
+    while (line_ < lines_.size() && answers_ == work_[line_].first + work_[line_].count) {
+      const BatchLine& line = lines_[line_];
+      const auto& error = work_[line_].error;
+      now_.line = line.number;
+      now_.source = line.pair.source_word;
+      now_.destination = line.pair.destination_word;
+      if (error) {
+        now_.error = error->message;
+        now_.unanswered = error->kind != ErrorKind::NotFound && error->kind != ErrorKind::Usage;
+      }
+      unanswered_ = unanswered_ || now_.unanswered;
+      all_have_paths_ = all_have_paths_ && !now_.paths.empty();
+      if (options_.common.json) {
+        answers_kept_.push_back(std::move(now_));
+      } else {
+        print(text_batch_answer(now_, options_.common.verbose > 0));
+      }
+      now_ = {};
+      ++line_;
+    }
+  }
+
+  const std::vector<BatchLine>& lines_;
+  const std::vector<Work>& work_;
+  const Options& options_;
+  std::size_t line_{0}, answers_{0};
+  bool unanswered_{false}, all_have_paths_{true};
+  BatchAnswer now_;
+  std::vector<BatchAnswer> answers_kept_;
+};
+
+Result<int> run(Desk& desk, const std::vector<BatchLine>& lines) {
+  std::optional<Directory> directory;
+  if (std::ranges::any_of(lines, [](const BatchLine& line) {
+        return needs_directory(line.pair.source) || needs_directory(line.pair.destination);
+      })) {
+    auto read = Directory::read(desk);
+    if (!read) return tl::unexpected(read.error());
+    directory = std::move(*read);
+  }
+  std::vector<PathQuery> queries;
+  std::vector<Work> work;
+  for (const BatchLine& line : lines) {
+    Work one{queries.size(), 0, std::nullopt};
+    const auto sources = ends_of(desk, directory, line.pair.source);
+    const auto destinations = ends_of(desk, directory, line.pair.destination);
+    if (!sources || !destinations) {
+      one.error = sources ? destinations.error() : sources.error();
+      // Somebody whom nobody knows is an answer; an SA that is silent ends it.
+      if (one.error->kind == ErrorKind::Unavailable) return tl::unexpected(*one.error);
+    } else {
+      for (const End& source : *sources)
+        for (const End& destination : *destinations)
+          queries.push_back(path_query(source, destination, line.pair.query));
+    }
+    one.count = queries.size() - one.first;
+    work.push_back(std::move(one));
+  }
+  Printer printer(lines, work, desk.options());
+  PathBatch batch(desk.sa().address(), std::move(queries), desk.options().common.outstanding,
+                  [&](std::size_t, PathBatch::Answer answer) { printer.take(std::move(answer)); });
+  if (auto ok = desk.session().run(batch); !ok) return tl::unexpected(ok.error());
+  return printer.end();
+}
+
+}  // namespace
+
+BatchFile read_batch(std::string_view text, const std::string& file, const Options& options) {
+  BatchFile batch;
+  std::size_t number = 0;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const auto line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++number;
+    const auto complain = [&](const std::string& what) {
+      batch.complaints.push_back(fmt::format("{}:{}: {}", ib::printable(file), number, what));
+    };
+    const auto words = words_of(line);
+    if (!words) {
+      complain(words.error().message);
+      continue;
+    }
+    if (words->empty()) continue;
+    if (words->size() == 1) {
+      complain(fmt::format("expected SRC DST, got '{}' alone", ib::printable((*words)[0])));
+      continue;
+    }
+    auto pair = read_pair((*words)[0], (*words)[1], Words(*words).subspan(2), options);
+    if (!pair) {
+      complain(pair.error().message);
+      continue;
+    }
+    batch.lines.push_back({number, std::move(*pair)});
+  }
+  return batch;
+}
+
+PathBatch::PathBatch(const ib::query::SaAddress& sa, std::vector<PathQuery> queries,
+                     std::size_t window, Deliver deliver)
+    : sa_(sa),
+      queries_(std::move(queries)),
+      window_(std::max<std::size_t>(window, 1)),
+      deliver_(std::move(deliver)) {}
+
+std::vector<ib::mad::Request> PathBatch::take_requests() {
+  std::vector<ib::mad::Request> requests;
+  while (sent_ < queries_.size() && waiting_.size() < window_) {
+    const PathQuery& query = queries_[sent_];
+    requests.push_back(
+        ib::query::sa_request(sent_, sa_, ib::wire::Method::GetTable, query.record, query.mask));
+    waiting_.emplace_back();
+    ++sent_;
+  }
+  return requests;
+}
+
+void PathBatch::on_completion(ib::Instant, const ib::mad::Completion& completion) {
+  const std::size_t at = static_cast<std::size_t>(completion.cookie) - delivered_;
+  waiting_[at] = completion.reply
+                     ? ib::query::read_table<PathRecord>(*completion.reply)
+                     : Answer(tl::unexpected(ib::query::unanswered(completion.reply.error(), sa_)));
+  while (!waiting_.empty() && waiting_.front()) {
+    deliver_(delivered_, std::move(*waiting_.front()));
+    waiting_.pop_front();
+    ++delivered_;
+  }
+}
+
+Result<Job> plan_batch(const Options& options, Words words) {
+  if (words.size() != 1)
+    return ib::fail(ErrorKind::Usage, "batch: expected FILE, or - for standard input");
+  const std::string file = words[0];
+  const auto text = read_all(file);
+  if (!text) return tl::unexpected(text.error());
+  auto batch = read_batch(*text, file == "-" ? "standard input" : file, options);
+  if (!batch.complaints.empty()) {
+    std::string all;
+    for (const auto& complaint : batch.complaints) all += (all.empty() ? "" : "\n") + complaint;
+    return ib::fail(ErrorKind::Usage, all);
+  }
+  return Job([lines = std::move(batch.lines)](Desk& desk) { return run(desk, lines); });
+}
+
+}  // namespace ibpath

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Desk: what every command of ibpath works with: the options, the SA, where output goes. A command
+// reads its words first and gives back a Job, so that wrong words are told before there is a
+// fabric.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libdiag/query/sa_client.h"
+#include "tools/common/command_line.h"
+#include "tools/common/connection.h"
+#include "tools/common/exit_status.h"
+#include "tools/common/target.h"
+
+namespace ibpath {
+
+inline constexpr const char* kProgram = "ibpath";
+inline constexpr const char* kSchema = "ibkit.ibpath/1";
+
+struct Options {
+  ib::tools::CommonOptions common;
+  unsigned numb_path{0}, sl{16}, p_key{0x10000};  // outside their ranges: not asked for
+  std::uint64_t sm_key{0};
+  bool reversible{false};
+  bool keys{false};
+};
+
+/// The end of a job and its exit status, or why there is none.
+class Desk;
+using Job = std::function<ib::Result<int>(Desk&)>;
+using Words = std::span<const std::string>;
+
+class Desk {
+ public:
+  Desk(const Options& options, ib::tools::Connection& connection,
+       const ib::query::SaAddress& address);
+
+  const Options& options() const { return options_; }
+  ib::mad::Session& session() { return connection_.session(); }
+  const ib::mad::PortFacts& facts() const { return connection_.facts(); }
+  ib::query::SaClient& sa() { return sa_; }
+
+  /// A table; that there are no records is an empty one, whether the SA says so by a status or not.
+  template <class Record>
+  ib::Result<std::vector<Record>> table(const Record& wanted, std::uint64_t mask,
+                                        std::uint32_t modifier = 0) {
+    auto found = sa_.get_table(wanted, mask, modifier);
+    if (!found && found.error().mad_status == ib::wire::status::kSaNoRecords)
+      return std::vector<Record>{};
+    return found;
+  }
+
+  /// LIDs of the ports a target means.
+  ib::Result<std::vector<ib::Lid>> lids(const ib::tools::Target& target);
+
+ private:
+  const Options& options_;
+  ib::tools::Connection& connection_;
+  ib::query::SaClient sa_;
+};
+
+/// To standard output.
+void print(const std::string& text);
+/// "Nothing was found": a line on stderr, exit status 1.
+int found_nothing(const std::string& what);
+
+}  // namespace ibpath

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What ibpath explain prints.
+#include <fmt/format.h>
+
+#include "libdiag/base/text.h"
+#include "libdiag/report/json.h"
+#include "libdiag/wire/rates.h"
+#include "tools/ibpath/explain.h"
+
+namespace ibpath {
+namespace {
+
+std::string end_text(const LinkEnd& end) {
+  return fmt::format("LID {} port {} {}", end.lid.value, end.port, ib::printable(end.name));
+}
+
+std::string link_speed(const ib::wire::PortInfo& port) {
+  return fmt::format("{} {}", ib::wire::width_name(ib::wire::active_width(port)),
+                     ib::wire::speed_name(ib::wire::active_speed(port)));
+}
+
+unsigned link_mtu(const WayLink& link) {
+  return ib::wire::mtu_bytes(std::min(link.from.info.neighbor_mtu, link.to.info.neighbor_mtu));
+}
+
+void write_way(ib::report::JsonWriter& json, const Way& way) {
+  json.begin_array();
+  for (const WayLink& link : way.links) {
+    json.begin_object();
+    json.field("from_lid", link.from.lid).field("from_port", link.from.port);
+    json.field("from_name", link.from.name);
+    json.field("to_lid", link.to.lid).field("to_port", link.to.port);
+    json.field("to_name", link.to.name);
+    json.field("width", ib::wire::width_name(ib::wire::active_width(link.from.info)));
+    json.field("speed", ib::wire::speed_name(ib::wire::active_speed(link.from.info)));
+    json.field("mtu", link_mtu(link)).field("vl", link.vl);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+}  // namespace
+
+std::string explain_text(const PathFacts& facts, const std::vector<Reason>& reasons) {
+  const auto count = facts.there.links.size();
+  std::string text =
+      fmt::format("{} (LID {}) -> {} (LID {}): {} link{}\n", ib::printable(facts.source_name),
+                  facts.path.slid.value, ib::printable(facts.destination_name),
+                  facts.path.dlid.value, count, count == 1 ? "" : "s");
+  for (std::size_t i = 0; i < count; ++i) {
+    const WayLink& link = facts.there.links[i];
+    text += fmt::format("{:3}  {} -> {}: {}, MTU {}{}\n", i + 1, end_text(link.from),
+                        end_text(link.to), link_speed(link.from.info), link_mtu(link),
+                        link.vl ? fmt::format(", VL {}", *link.vl) : "");
+  }
+  for (const Reason& r : reasons)
+    text += fmt::format("{}{} {}: {}\n", r.wrong ? "WRONG " : "", r.subject, r.value,
+                        ib::printable(r.reason));
+  return text;
+}
+
+std::string explain_json(const std::vector<PathFacts>& facts,
+                         const std::vector<std::vector<Reason>>& reasons,
+                         const std::string& version) {
+  ib::report::JsonWriter json;
+  ib::report::Envelope envelope;
+  envelope.schema = kSchema;
+  envelope.tool = kProgram;
+  envelope.version = version;
+  ib::report::begin_document(json, envelope);
+  json.key("explained").begin_array(ib::report::JsonWriter::Items::Lines);
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    const PathFacts& f = facts[i];
+    json.begin_object();
+    json.field("slid", f.path.slid).field("source_name", f.source_name);
+    json.field("dlid", f.path.dlid).field("destination_name", f.destination_name);
+    json.key("links");
+    write_way(json, f.there);
+    json.key("links_back");
+    write_way(json, f.back);
+    json.key("reasons").begin_array();
+    for (const Reason& r : reasons[i]) {
+      json.begin_object().field("subject", r.subject).field("value", r.value);
+      json.field("reason", r.reason).field("link", r.link).field("wrong", r.wrong);
+      json.end_object();
+    }
+    json.end_array().end_object();
+  }
+  json.end_array().end_object();
+  return json.take();
+}
+
+}  // namespace ibpath

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/ibpath/node_commands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "libdiag/base/text.h"
+#include "tools/ibpath/record_text.h"
+#include "tools/ibpath/report.h"
+
+namespace ibpath {
+namespace {
+
+using ib::Guid;
+using ib::Lid;
+using ib::Result;
+using ib::wire::McMemberRecord;
+using ib::wire::NodeRecord;
+using ib::wire::PortInfoRecord;
+
+ib::Error usage(std::string text) { return {ib::ErrorKind::Usage, std::move(text), 0}; }
+
+std::string name_of(const NodeRecord& record) {
+  const auto& text = record.node_description.text;
+  return ib::printable({text.data(), text.size()});
+}
+
+Result<std::vector<NodeRecord>> all_nodes(Desk& desk) { return desk.table(NodeRecord{}, 0); }
+
+/// The command has exactly so many operands.
+Result<void> expect(std::string_view command, std::string_view operands, Words words,
+                    std::size_t least, std::size_t most) {
+  if (words.size() >= least && words.size() <= most) return {};
+  return tl::unexpected(usage(most == 0 ? fmt::format("{} takes no operand", command)
+                                        : fmt::format("{}: expected {}", command, operands)));
+}
+
+/// Prints one line of each node that `wanted` says yes to, or the records as JSON.
+template <class Wanted, class Line>
+Result<int> print_nodes(Desk& desk, const std::string& what, Wanted wanted, Line line) {
+  auto nodes = all_nodes(desk);
+  if (!nodes) return tl::unexpected(nodes.error());
+  std::erase_if(*nodes, [&](const NodeRecord& node) { return !wanted(node); });
+  if (desk.options().common.json) {
+    print_records("NodeRecord", *nodes, desk);
+  } else {
+    for (const NodeRecord& node : *nodes) print(line(node) + "\n");
+  }
+  if (!nodes->empty()) return ib::tools::kExitGood;
+  return found_nothing(what);
+}
+
+template <class Line>
+Job by_name(const std::string& name, Line line) {
+  return [name, line](Desk& desk) {
+    return print_nodes(
+        desk, fmt::format("the SA knows no node named \"{}\"", ib::printable(name)),
+        [&](const NodeRecord& node) { return name_of(node) == name; }, line);
+  };
+}
+
+}  // namespace
+
+Result<Job> plan_list(const Options&, Words words) {
+  if (auto ok = expect("list", "", words, 0, 0); !ok) return tl::unexpected(ok.error());
+  return Job([](Desk& desk) {
+    if (!desk.options().common.json) print("   LID \"name\"\n================\n");
+    return print_nodes(
+        desk, "the SA knows no channel adapter",
+        [](const NodeRecord& node) {
+          return node.node_info.node_type == ib::wire::NodeType::ChannelAdapter;
+        },
+        [](const NodeRecord& node) {
+          return fmt::format("{:6}  \"{}\"", node.lid.value, name_of(node));
+        });
+  });
+}
+
+Result<Job> plan_lid_of(const Options&, Words words) {
+  if (auto ok = expect("lid-of", "NAME", words, 1, 1); !ok) return tl::unexpected(ok.error());
+  return by_name(words[0], [](const NodeRecord& node) { return to_string(node.lid); });
+}
+
+Result<Job> plan_guid_of(const Options&, Words words) {
+  if (auto ok = expect("guid-of", "NAME", words, 1, 1); !ok) return tl::unexpected(ok.error());
+  return by_name(words[0],
+                 [](const NodeRecord& node) { return to_string(node.node_info.port_guid); });
+}
+
+Result<Job> plan_name_of(const Options&, Words words) {
+  if (auto ok = expect("name-of", "LID or GUID", words, 1, 1); !ok)
+    return tl::unexpected(ok.error());
+  const auto target = ib::tools::parse_target(words[0]);
+  if (!target) return tl::unexpected(target.error());
+  const auto* lid = std::get_if<Lid>(&*target);
+  const auto* guid = std::get_if<Guid>(&*target);
+  if (lid == nullptr && guid == nullptr)
+    return tl::unexpected(
+        usage(fmt::format("name-of: expected LID or GUID, got '{}'", ib::printable(words[0]))));
+  const Lid of_lid = lid != nullptr ? *lid : Lid{};
+  const Guid of_guid = guid != nullptr ? *guid : Guid{};
+  return Job([of_lid, of_guid](Desk& desk) {
+    return print_nodes(
+        desk, "the SA knows no such port",
+        [&](const NodeRecord& node) {
+          return of_lid == Lid{} ? node.node_info.port_guid == of_guid : node.lid == of_lid;
+        },
+        [](const NodeRecord& node) { return name_of(node); });
+  });
+}
+
+Result<Job> plan_sms(const Options&, Words words) {
+  if (auto ok = expect("sms", "", words, 0, 0); !ok) return tl::unexpected(ok.error());
+  return Job([](Desk& desk) -> Result<int> {
+    // With this modifier the mask selects ports that have the bit, whatever else they have.
+    constexpr std::uint32_t kAnyBit = 1U << 31;
+    std::vector<PortInfoRecord> all;
+    for (const std::uint32_t bit : {ib::wire::port_cap::kIsSm, ib::wire::port_cap::kSmDisabled}) {
+      PortInfoRecord wanted;
+      wanted.port_info.capability_mask = bit;
+      const auto ports =
+          desk.table(wanted, ib::wire::component<&ib::wire::PortInfo::capability_mask>(), kAnyBit);
+      if (!ports) return tl::unexpected(ports.error());
+      all.insert(all.end(), ports->begin(), ports->end());
+      if (desk.options().common.json) continue;
+      print(bit == ib::wire::port_cap::kIsSm ? "IsSM ports\n" : "\nIsSMdisabled ports\n");
+      for (const PortInfoRecord& port : *ports) print(sm_port_text(port));
+    }
+    if (desk.options().common.json) print_records("PortInfoRecord", all, desk);
+    return ib::tools::kExitGood;
+  });
+}
+
+Result<Job> plan_groups(const Options&, Words words) {
+  if (auto ok = expect("groups", "", words, 0, 0); !ok) return tl::unexpected(ok.error());
+  return Job([](Desk& desk) -> Result<int> {
+    const auto groups = desk.table(McMemberRecord{}, 0);
+    if (!groups) return tl::unexpected(groups.error());
+    if (desk.options().common.json) {
+      print_records("MCMemberRecord", *groups, desk);
+    } else {
+      for (const McMemberRecord& group : *groups) print(group_text(group));
+    }
+    return ib::tools::kExitGood;
+  });
+}
+
+Result<Job> plan_members(const Options&, Words words) {
+  if (auto ok = expect("members", "nothing or a multicast LID", words, 0, 1); !ok)
+    return tl::unexpected(ok.error());
+  Lid mlid{};
+  if (!words.empty() && (!ib::parse_lid(words[0], mlid) || !mlid.is_multicast()))
+    return tl::unexpected(
+        usage(fmt::format("members: expected a multicast LID (0xc000 to 0xfffe), got '{}'",
+                          ib::printable(words[0]))));
+  return Job([mlid](Desk& desk) -> Result<int> {
+    auto members = desk.table(McMemberRecord{}, 0);
+    if (!members) return tl::unexpected(members.error());
+    const bool all = mlid == Lid{};
+    std::erase_if(*members, [&](const McMemberRecord& m) { return !all && m.mlid != mlid; });
+    if (desk.options().common.json) {
+      print_records("MCMemberRecord", *members, desk);
+      return ib::tools::kExitGood;
+    }
+    const auto nodes = all_nodes(desk);
+    if (!nodes) return tl::unexpected(nodes.error());
+    for (const McMemberRecord& member : *members) {
+      const auto node = std::ranges::find_if(*nodes, [&](const NodeRecord& n) {
+        return n.node_info.port_guid == member.port_gid.guid();
+      });
+      const std::string name = node == nodes->end() ? "<unknown>" : name_of(*node);
+      print(all ? member_text(member, name) : member_of_group_text(member, name));
+    }
+    return ib::tools::kExitGood;
+  });
+}
+
+}  // namespace ibpath

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What decided a path's values: pure.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "libdiag/base/text.h"
+#include "libdiag/wire/rates.h"
+#include "tools/ibpath/explain.h"
+
+namespace ibpath {
+namespace {
+
+using ib::wire::PathRecord;
+using ib::wire::PortInfo;
+
+std::string end_text(const LinkEnd& end) {
+  return fmt::format("{} port {}", ib::printable(end.name), end.port);
+}
+
+std::string link_text(const Way& way, std::size_t link) {
+  return fmt::format("link {}, {} to {}", link + 1, end_text(way.links[link].from),
+                     end_text(way.links[link].to));
+}
+
+std::uint8_t link_mtu(const WayLink& link) {
+  return std::min(link.from.info.neighbor_mtu, link.to.info.neighbor_mtu);
+}
+
+std::optional<std::uint8_t> port_rate(const PortInfo& port) {
+  return ib::wire::rate_code(ib::wire::active_width(port), ib::wire::active_speed(port));
+}
+/// The slower end's: they differ only while a link comes up.
+std::optional<std::uint8_t> link_rate(const WayLink& link) {
+  const auto from = port_rate(link.from.info), to = port_rate(link.to.info);
+  if (!from || !to) return from ? from : to;
+  return ib::wire::compare_rates(*from, *to) <= 0 ? from : to;
+}
+
+std::string others(std::size_t count) {
+  if (count <= 1) return "";
+  return count == 2 ? " (and one more on the way)"
+                    : fmt::format(" (and {} more on the way)", count - 1);
+}
+
+std::string mtu_text(std::uint8_t code) {
+  const auto bytes = ib::wire::mtu_bytes(code);
+  return bytes != 0 ? fmt::to_string(bytes) : fmt::format("code {}", code);
+}
+std::string rate_text(std::uint8_t code) {
+  const auto gbps = ib::wire::rate_gbps(code);
+  return gbps > 0 ? fmt::format("{} Gb/s", gbps) : fmt::format("code {}", code);
+}
+
+/// Which port keeps a link's MTU where it is.
+std::string mtu_cause(const WayLink& link) {
+  const auto mtu = link_mtu(link);
+  const bool from = link.from.info.mtu_cap == mtu, to = link.to.info.mtu_cap == mtu;
+  if (from && to) return "neither end can do more";
+  if (from) return fmt::format("{} can do no more", end_text(link.from));
+  if (to) return fmt::format("{} can do no more", end_text(link.to));
+  return fmt::format("both ends could do more (MTUCap {} and {}): the SM set it",
+                     mtu_text(link.from.info.mtu_cap), mtu_text(link.to.info.mtu_cap));
+}
+
+/// What may keep a path's MTU or rate down: a link, or the own port of a switch at its end.
+struct Limit {
+  std::uint8_t code{};
+  std::string where;                // "link 2, spine-1 port 3 to leaf-2 port 36"
+  std::string why;                  // "neither end can do more"
+  std::optional<std::size_t> link;  // from 1
+};
+
+std::vector<Limit> mtu_limits(const PathFacts& facts) {
+  std::vector<Limit> limits;
+  for (std::size_t i = 0; i < facts.there.links.size(); ++i) {
+    const WayLink& link = facts.there.links[i];
+    limits.push_back({link_mtu(link), link_text(facts.there, i), mtu_cause(link), i + 1});
+  }
+  const auto own = [&](const std::optional<PortInfo>& port, const std::string& name) {
+    if (port && port->neighbor_mtu != 0)
+      limits.push_back({port->neighbor_mtu, ib::printable(name) + "'s own port 0",
+                        fmt::format("its MTUCap is {}", mtu_text(port->mtu_cap)), std::nullopt});
+  };
+  own(facts.source_port0, facts.source_name);
+  own(facts.destination_port0, facts.destination_name);
+  return limits;
+}
+
+std::string speed_text(const PortInfo& port) {
+  return fmt::format("{} {}", ib::wire::width_name(ib::wire::active_width(port)),
+                     ib::wire::speed_name(ib::wire::active_speed(port)));
+}
+
+std::vector<Limit> rate_limits(const PathFacts& facts) {
+  std::vector<Limit> limits;
+  for (std::size_t i = 0; i < facts.there.links.size(); ++i)
+    if (const auto rate = link_rate(facts.there.links[i]))
+      limits.push_back(
+          {*rate, link_text(facts.there, i), speed_text(facts.there.links[i].from.info), i + 1});
+  const auto own = [&](const std::optional<PortInfo>& port, const std::string& name) {
+    if (!port) return;
+    if (const auto rate = port_rate(*port))
+      limits.push_back(
+          {*rate, ib::printable(name) + "'s own port 0", speed_text(*port), std::nullopt});
+  };
+  own(facts.source_port0, facts.source_name);
+  own(facts.destination_port0, facts.destination_name);
+  return limits;
+}
+
+/// The first of the narrowest limits against what the record says.
+template <class Compare, class Text>
+Reason narrowest(const std::string& subject, std::uint8_t promised,
+                 const std::vector<Limit>& limits, Compare compare, Text text) {
+  Reason r{subject, text(promised), "", std::nullopt, false};
+  if (limits.empty()) {
+    r.reason = "nothing on the way is known to limit it";
+    return r;
+  }
+  const Limit* least = &limits.front();
+  for (const Limit& limit : limits)
+    if (compare(limit.code, least->code) < 0) least = &limit;
+  const auto same = static_cast<std::size_t>(std::ranges::count_if(
+      limits, [&](const Limit& limit) { return compare(limit.code, least->code) == 0; }));
+  const int order = compare(promised, least->code);
+  if (order < 0) {
+    r.reason = fmt::format(
+        "less than anything on the way does (the least is {}, {}): what was asked for, the "
+        "partition or a QoS level decided",
+        text(least->code), least->where);
+    return r;
+  }
+  r.link = least->link;
+  r.wrong = order > 0;
+  r.reason = r.wrong ? fmt::format("more than {} does: {} ({})", least->where, text(least->code),
+                                   least->why)
+                     : fmt::format("{}{}: {}", least->where, others(same), least->why);
+  return r;
+}
+
+Reason mtu_reason(const PathFacts& facts) {
+  return narrowest(
+      "MTU", facts.path.mtu, mtu_limits(facts),
+      [](std::uint8_t a, std::uint8_t b) { return int{a} - int{b}; }, mtu_text);
+}
+
+Reason rate_reason(const PathFacts& facts) {
+  return narrowest("rate", facts.path.rate, rate_limits(facts), ib::wire::compare_rates, rate_text);
+}
+
+Reason sl_reason(const PathFacts& facts) {
+  constexpr std::uint8_t kDropVl = 15;
+  Reason r{"SL", fmt::to_string(facts.path.sl.value), "", std::nullopt, false};
+  for (std::size_t i = 0; i < facts.there.links.size(); ++i) {
+    const WayLink& link = facts.there.links[i];
+    if (!link.vl) continue;
+    const auto vls = ib::wire::data_vls(link.from.info.operational_vls);
+    if (*link.vl == kDropVl || (vls != 0 && *link.vl >= vls)) {
+      r.wrong = true;
+      r.link = i + 1;
+      r.reason = fmt::format("mapped to VL {} where {} data VLs work: packets are dropped at {}",
+                             *link.vl, vls, link_text(facts.there, i));
+      return r;
+    }
+  }
+  if (facts.broadcast_group && facts.broadcast_group->sl == facts.path.sl) {
+    r.reason = "the SL of the partition, as its broadcast group has it";
+  } else if (facts.path.sl.value == 0) {
+    r.reason = "the default: neither partition, QoS policy nor routing engine asks for another";
+  } else {
+    r.reason = "a QoS level, or the routing engine to keep the way free of deadlock";
+  }
+  return r;
+}
+
+const ib::PKey* find_key(const std::vector<ib::PKey>& keys, ib::PKey wanted) {
+  const auto key = std::ranges::find_if(
+      keys, [&](ib::PKey k) { return k.value != 0 && k.base() == wanted.base(); });
+  return key == keys.end() ? nullptr : &*key;
+}
+
+Reason p_key_reason(const PathFacts& facts) {
+  Reason r{"P_Key", fmt::format("0x{:04x}", facts.path.p_key.value), "", std::nullopt, false};
+  if (!facts.source_keys || !facts.destination_keys) {
+    r.reason = "the ports' P_Key tables are not shown to us (--smkey)";
+    return r;
+  }
+  const auto* source = find_key(*facts.source_keys, facts.path.p_key);
+  const auto* destination = find_key(*facts.destination_keys, facts.path.p_key);
+  if (source == nullptr || destination == nullptr) {
+    r.wrong = true;
+    r.reason =
+        fmt::format("not in the P_Key table of {}",
+                    ib::printable(source == nullptr ? facts.source_name : facts.destination_name));
+    return r;
+  }
+  if (!source->is_full() && !destination->is_full()) {
+    r.wrong = true;
+    r.reason = "both ends are limited members, who cannot speak with each other";
+    return r;
+  }
+  std::size_t shared = 0;
+  for (const ib::PKey key : *facts.source_keys)
+    if (key.value != 0 && find_key(*facts.destination_keys, key) != nullptr) ++shared;
+  const auto* membership = source->is_full() && destination->is_full() ? "both full members"
+                           : source->is_full() ? "the destination a limited member"
+                                               : "the source a limited member";
+  r.reason = shared == 1 ? fmt::format("the only one both ends have, {}", membership)
+                         : fmt::format("one of {} that both ends have, {}", shared, membership);
+  return r;
+}
+
+Reason life_reason(const PathFacts& facts) {
+  const double us = 4.096 * static_cast<double>(std::uint64_t{1} << facts.path.packet_life);
+  Reason r{"packet life",
+           us < 1e6 ? fmt::format("{:.3g} ms", us / 1e3) : fmt::format("{:.3g} s", us / 1e6), "",
+           std::nullopt, false};
+  r.reason = fmt::format("code {}: ", facts.path.packet_life);
+  r.reason += facts.there.links.size() <= 1 && facts.path.packet_life == 0
+                  ? "no switch on the way keeps packets"
+                  : "the SA's own value; no link decides it";
+  return r;
+}
+
+bool same_cables(const Way& there, const Way& back) {
+  if (there.links.size() != back.links.size()) return false;
+  const auto same = [](const LinkEnd& a, const LinkEnd& b) {
+    return a.lid == b.lid && a.port == b.port;
+  };
+  for (std::size_t i = 0; i < there.links.size(); ++i) {
+    const WayLink& out = there.links[i];
+    const WayLink& home = back.links[back.links.size() - 1 - i];
+    if (!same(out.from, home.to) || !same(out.to, home.from)) return false;
+  }
+  return true;
+}
+
+Reason reversible_reason(const PathFacts& facts) {
+  Reason r{"reversible", facts.path.reversible ? "yes" : "no", "", std::nullopt, false};
+  if (!facts.back.broken.empty()) {
+    r.wrong = facts.path.reversible;
+    r.reason = "the way back is broken: " + facts.back.broken;
+    return r;
+  }
+  const auto links = facts.back.links.size();
+  std::string way = same_cables(facts.there, facts.back)
+                        ? "the way back takes the same cables"
+                        : fmt::format("the way back takes other cables, {} links", links);
+  if (!facts.back_path) {
+    r.wrong = facts.path.reversible;
+    r.reason = way + "; but the SA gives no path back";
+  } else if (facts.back_path->sl != facts.path.sl) {
+    r.wrong = facts.path.reversible;
+    r.reason = fmt::format("{}; but by SL {}", way, facts.back_path->sl.value);
+  } else {
+    r.reason = fmt::format("{}, by the same SL", way);
+  }
+  return r;
+}
+
+}  // namespace
+
+std::vector<Reason> judge(const PathFacts& facts) {
+  std::vector<Reason> reasons{mtu_reason(facts),   rate_reason(facts), sl_reason(facts),
+                              p_key_reason(facts), life_reason(facts), reversible_reason(facts)};
+  if (!facts.there.broken.empty())
+    reasons.insert(reasons.begin(), {"route", "broken", facts.there.broken, std::nullopt, true});
+  return reasons;
+}
+
+}  // namespace ibpath
