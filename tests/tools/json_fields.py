@@ -14,7 +14,7 @@ def sections(text):
     found = {}
     for part in re.split(r"(?m)^## ", text)[1:]:
         title, _, body = part.partition("\n")
-        found[title.strip()] = set(re.findall(r"`\.*([a-z_0-9]+)(?:\[\])?`", body))
+        found[title.strip()] = set(re.findall(r"`\.*([A-Za-z_0-9]+)(?:\[\])?`", body))
     return found
 
 
