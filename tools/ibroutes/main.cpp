@@ -46,8 +46,7 @@ void add_options(CommandLine& line, Options& options) {
 }
 
 /// Fabric and tables, or the status to exit with.
-std::optional<Source> load(const Options& options, const TableReaderOptions& tables,
-                           const std::string& only, int& status, bool lanes = false) {
+std::optional<Source> load(const Options& options, LiveOptions live, int& status) {
   Result<Source> source = [&]() -> Result<Source> {
     if (options.from) {
       auto loaded = load_files(*options.from);
@@ -58,7 +57,7 @@ std::optional<Source> load(const Options& options, const TableReaderOptions& tab
     }
     auto connection = Connection::open(options.common);
     if (!connection) return tl::unexpected<Error>(std::move(connection.error()));
-    LiveOptions live{tables, lanes, only, options.node_name_map};
+    live.node_name_map = options.node_name_map;
     live.tables.m_key = options.m_key;
     return load_live(**connection, live);
   }();
@@ -129,7 +128,7 @@ int run_tables(int argc, const char* const* argv) {
   reader.first = dump.first;
   reader.last = dump.last;
   int status = 0;
-  const auto source = load(options, reader, only, status);
+  const auto source = load(options, {.tables = reader, .only = only}, status);
   if (!source) return status;
   if (options.common.json) {
     print(tables_json(*source, !multicast, multicast, IBKIT_VERSION));
@@ -176,7 +175,7 @@ int run_dump(int argc, const char* const* argv) {
   int status = 0;
   if (lanes && options.from)
     return complain(kProgram, "--lanes reads the live fabric: not with --from", kExitUsage);
-  auto source = load(options, reader, {}, status, lanes);
+  auto source = load(options, {.tables = reader, .lanes = lanes}, status);
   if (!source) return status;
   std::stable_sort(source->tables.begin(), source->tables.end(),
                    [](const auto& a, const auto& b) { return a.guid < b.guid; });
@@ -226,6 +225,7 @@ Result<routes::Lanes> lanes_of(const Source& source, const fabric::CompactGraph&
                                const VerifyLineOptions& options) {
   routes::Lanes lanes;
   if (source.sl_to_vl) lanes.sl_to_vl = *source.sl_to_vl;
+  if (source.path_sls) lanes.sls = source.path_sls->sls;
   if (!options.sl2vl.empty()) {
     auto text = fabric::read_text_file(options.sl2vl);
     if (!text) return tl::unexpected<Error>(std::move(text.error()));
@@ -251,7 +251,8 @@ int run_verify(int argc, const char* const* argv) {
   Options options;
   VerifyLineOptions wanted;
   line.number("--findings", wanted.findings, 0, 1000000, "How many to explain (16)");
-  line.text("--sls", wanted.path_sls, "FILE", "SLs of paths; without it all have SL 0");
+  line.text("--sls", wanted.path_sls, "FILE",
+            "SLs of paths; without it the SA is asked for them, and with --from all have SL 0");
   line.text("--sl2vl", wanted.sl2vl, "FILE",
             "SL2VL tables (opensm-sl2vl.dump); without it all is on VL 0");
   line.flag("--lanes", wanted.lanes, "Read the SL2VL tables of the live fabric");
@@ -270,7 +271,9 @@ int run_verify(int argc, const char* const* argv) {
   TableReaderOptions reader;
   reader.multicast = wanted.multicast;
   int status = 0;
-  const auto source = load(options, reader, {}, status, wanted.lanes);
+  const auto source =
+      load(options, {.tables = reader, .lanes = wanted.lanes, .path_sls = wanted.path_sls.empty()},
+           status);
   if (!source) return status;
   const fabric::CompactGraph graph(source->fabric);
   const auto lanes = lanes_of(*source, graph, wanted);
@@ -284,6 +287,13 @@ int run_verify(int argc, const char* const* argv) {
   VerdictReport report;
   report.verdict = routes::verify(source->fabric, graph, tables, *lanes, multicast, verify);
   report.lanes = !lanes->trivial();
+  report.sls = !wanted.path_sls.empty()                         ? "file"
+               : source->path_sls && !source->path_sls->assumed ? "SA"
+                                                                : "assumed";
+  if (source->path_sls) report.notes.push_back(source->path_sls->note);
+  if (report.lanes && !source->sl_to_vl && wanted.sl2vl.empty())
+    report.notes.push_back(
+        "SL2VL tables are not known, and all is taken to be on VL 0: --lanes reads them");
   report.pieces = routes::find_pieces(source->fabric, graph);
   if (wanted.figures)
     report.figures = routes::figures(
@@ -319,7 +329,7 @@ int run_path(int argc, const char* const* argv) {
   std::uint64_t number = 0;
   if (parse_number(to, kLidUnicastMax.value, number))
     reader.first = reader.last = Lid{static_cast<std::uint16_t>(number)};
-  const auto source = load(options, reader, {}, status);
+  const auto source = load(options, {.tables = reader}, status);
   if (!source) return status;
   const auto source_port = end_port(source->fabric, from);
   if (!source_port) return refuse(options, source_port.error());
@@ -347,8 +357,10 @@ int run_compare(int argc, const char* const* argv) {
   std::optional<std::string> engines;
   line.number("--vls", wanted.vls_max, 1, 15, "Data VLs that engines may use (8)");
   add_option_files(line, wanted.files);
-  line.text("--sls", now.path_sls, "FILE",
-            "SLs of paths as they are now; without it all have SL 0");
+  line.text(
+      "--sls", now.path_sls, "FILE",
+      "SLs of paths as they are now; without it the SA is asked for them, and with --from all "
+      "have SL 0");
   line.text("--sl2vl", now.sl2vl, "FILE",
             "SL2VL tables as they are now; without it all is on VL 0");
   line.flag("--lanes", now.lanes, "Read the SL2VL tables of the live fabric");
@@ -365,7 +377,7 @@ int run_compare(int argc, const char* const* argv) {
     return refuse(options, known.error());
 
   int status = 0;
-  const auto source = load(options, {}, {}, status, now.lanes);
+  const auto source = load(options, {.lanes = now.lanes, .path_sls = now.path_sls.empty()}, status);
   if (!source) return status;
   const fabric::CompactGraph graph(source->fabric);
   const auto lanes = lanes_of(*source, graph, now);
@@ -374,6 +386,8 @@ int run_compare(int argc, const char* const* argv) {
   if (!rows) return refuse(options, rows.error());
   print(options.common.json ? comparison_json(*source, *rows, IBKIT_VERSION)
                             : report::engine_table(*rows));
+  if (source->path_sls && !options.common.json)
+    print("\nprogrammed: " + source->path_sls->note + '\n');
   return status_of(*source, !rows->front().passed);
 }
 

@@ -86,8 +86,8 @@ std::string verdict_text(const fabric::Fabric& fabric, const VerdictReport& judg
     out += fmt::format("multicast: {}\nmulticast-faults: {}\n",
                        report::multicast_word(verdict.multicast), verdict.multicast_faults);
   if (judged.figures) out += report::figures_text(*judged.figures);
-  for (const auto& line : routes::piece_lines(fabric, judged.pieces))
-    out += "note: " + printable(line) + '\n';
+  for (const auto& lines : {judged.notes, routes::piece_lines(fabric, judged.pieces)})
+    for (const auto& line : lines) out += "note: " + printable(line) + '\n';
   return out + report::findings_text(verdict.findings);
 }
 
@@ -96,7 +96,8 @@ std::string verdict_json(const Source& source, const fabric::CompactGraph& graph
   const routes::Verdict& verdict = judged.verdict;
   auto json = begin(source, "verdict", version);
   report::write_verdict(json, verdict);
-  json.field("vls", verdict.vls)
+  json.field("sls", judged.sls)
+      .field("vls", verdict.vls)
       .field("asymmetric_sls", verdict.asymmetric_pairs)
       .field("lane_faults", verdict.lane_faults)
       .field("multicast", report::multicast_word(verdict.multicast))
@@ -104,6 +105,9 @@ std::string verdict_json(const Source& source, const fabric::CompactGraph& graph
       .field("switch_turns_refused", verdict.switch_turns_refused)
       .field("must_failures", verdict.must_failures);
   if (judged.figures) report::write_figures(json, *judged.figures);
+  json.key("notes").begin_array();
+  for (const auto& line : judged.notes) json.value(line);
+  json.end_array();
   report::write_pieces(json, source.fabric, judged.pieces);
   report::write_findings(json, graph, verdict.findings);
   json.end_object();

@@ -21,6 +21,8 @@ struct VerdictReport {
   routes::Verdict verdict;
   bool lanes{false};  // there was more than SL 0 on VL 0 to look at
   std::optional<routes::Figures> figures;
+  std::string sls{"assumed"};         // where SLs of paths are from: file, SA, assumed (SL 0)
+  std::vector<std::string> notes;     // what that means, in words
   std::vector<routes::Piece> pieces;  // that no link joins; none when all is one
 };
 std::string verdict_text(const fabric::Fabric& fabric, const VerdictReport& report);

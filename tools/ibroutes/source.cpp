@@ -47,6 +47,9 @@ Result<Source> load_live(Connection& connection, const LiveOptions& options) {
     source.errors.insert(source.errors.end(), lanes.errors().begin(), lanes.errors().end());
   }
   source.fabric = observed.fabric;
+  if (options.path_sls)
+    source.path_sls = read_path_sls(connection.session(), connection.facts(),
+                                    fabric::CompactGraph(source.fabric));
   if (!options.node_name_map.empty())
     if (auto named = apply_names(options.node_name_map, source); !named)
       return tl::unexpected<Error>(std::move(named.error()));

@@ -6,6 +6,7 @@
 
 #include "libdiag/routes/lanes.h"
 #include "tools/common/connection.h"
+#include "tools/ibroutes/sl_reader.h"
 #include "tools/ibroutes/table_reader.h"
 
 namespace ib::tools {
@@ -16,14 +17,16 @@ struct Source {
   std::vector<std::string> errors;         // what could not be read
   Lid sm_lid{};                            // 0: not known
   std::optional<routes::SlToVl> sl_to_vl;  // by the switches of CompactGraph(fabric)
+  std::optional<PathSlsRead> path_sls;     // of the live fabric, where it was asked for
   bool complete() const { return errors.empty(); }
 };
 
 struct LiveOptions {
-  TableReaderOptions tables;
-  bool lanes{false};          // SL2VL tables too
-  std::string only;           // a switch, by any of its names; empty: all
-  std::string node_name_map;  // file; empty: none
+  TableReaderOptions tables{};
+  bool lanes{false};            // SL2VL tables too
+  bool path_sls{false};         // SLs of paths too
+  std::string only{};           // a switch, by any of its names; empty: all
+  std::string node_name_map{};  // file; empty: none
 };
 
 Result<Source> load_live(Connection& connection, const LiveOptions& options);

@@ -216,5 +216,35 @@ class Lids(unittest.TestCase):
             self.assertEqual(f.lids(), fresh)
 
 
+class Lanes(unittest.TestCase):
+    """Routes on several VLs: dfsssp breaks the circle of a ring with a second one."""
+
+    def test_a_restart_sends_no_set(self):
+        with Sm("torus", "6", "--no-lids") as f:
+            self.assertEqual(f.ibsm("-o", "-R", "dfsssp").returncode, 0)
+            before = f.sets()
+            self.assertEqual(f.ibsm("-o", "-R", "dfsssp").returncode, 0)
+            self.assertEqual(f.sets(), before)
+
+    def test_verify_takes_sls_from_the_sa_or_says_that_it_could_not(self):
+        with Sm("torus", "6", "--no-lids") as f:
+            f.daemon("-R", "dfsssp")
+            whole = f.on(HOST, BIN / "ibroutes", "verify", "--lanes")
+            self.assertEqual(whole.returncode, 0, whole.stdout)
+            self.assertIn("credit-loop-channels: 0\n", whole.stdout)
+            self.assertIn("note: SLs are those of the SA's path records for 30 pairs", whole.stdout)
+            # Without SL2VL all is on VL 0, where a ring's shortest paths close a circle.
+            one_vl = f.on(HOST, BIN / "ibroutes", "verify")
+            self.assertEqual(one_vl.returncode, 1)
+            self.assertIn("credit-loop-channels: 12\n", one_vl.stdout)
+            self.assertIn("note: SL2VL tables are not known", one_vl.stdout)
+            os.kill(int(f.pid_file.read_text()), signal.SIGTERM)
+            self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
+            alone = f.on(HOST, BIN / "ibroutes", "verify", "--lanes", "-t", "50")
+            self.assertEqual(alone.returncode, 1)
+            self.assertIn("note: SL 0 is assumed for all paths: ", alone.stdout)
+            self.assertIn("credit-loop-channels: 12\n", alone.stdout)
+
+
 if __name__ == "__main__":
     unittest.main()
