@@ -39,10 +39,12 @@ enum class Kind : std::uint8_t {
   GetMft,
   SetLanes,
   GetLanes,
+  SetGuids,
+  GetGuids,
 };
 
 /// One request to one node. `arg` is a port, an LFT block, MFT block << 4 | position, or an index
-/// into the lane tables of the node.
+/// into the lane tables or the GUID blocks of the node.
 struct Work {
   Kind kind;
   std::uint32_t arg;
@@ -82,6 +84,10 @@ std::string_view describe(Kind kind) {
       return "Set";
     case Kind::GetLanes:
       return "Get";
+    case Kind::SetGuids:
+      return "Set(GUIDInfo)";
+    case Kind::GetGuids:
+      return "Get(GUIDInfo)";
   }
   return "";
 }
@@ -100,6 +106,8 @@ struct Apply::Impl {
     bool doubtful{false};  // and may have lost it
     bool probing{false};   // `lanes` is the one table that says whether it has
     std::vector<LaneTable> lanes;
+    std::vector<GuidBlockWant> guids;
+    std::uint32_t guids_at{0};
   };
 
   std::shared_ptr<const Desired> desired;
@@ -131,6 +139,7 @@ struct Apply::Impl {
     acknowledged.resize(seen.ports.size(), false);
     prepare_tables();
     prepare_multicast();
+    prepare_guids();
     begin(Phase::Read);
   }
 
@@ -189,6 +198,12 @@ struct Apply::Impl {
     for (const auto& [guid, t] : known.tables)
       for (const auto& [key, block] : t.mft) blocks.insert(key.first);
     mft_blocks.assign(blocks.begin(), blocks.end());
+  }
+  void prepare_guids() {
+    known.guids.forget_restarted(seen);
+    if (desired->guids.empty() && known.guids.ours.empty()) return;
+    for (NodeIndex n = 0; n < seen.nodes.size(); ++n)
+      if (desired->node_managed[n]) cursors[n].guids = guid_blocks(*desired, seen, known.guids, n);
   }
   std::size_t mft_positions(NodeIndex n) const {
     return (seen.fabric.node(n).num_ports + kMftPorts) / kMftPorts;
@@ -277,6 +292,7 @@ struct Apply::Impl {
     for (NodeIndex n = 0; n < cursors.size(); ++n) {
       cursors[n].step = step;
       cursors[n].at = 0;
+      cursors[n].guids_at = 0;
       if (desired->node_managed[n] && !cursors[n].failed) enqueue(n);
     }
   }
@@ -349,7 +365,17 @@ struct Apply::Impl {
     return std::nullopt;
   }
 
+  /// The next block of GUIDs that `must` be read, or written.
+  std::optional<Work> next_guids(NodeIndex n, Kind kind,
+                                 bool (*must)(const KnownGuids&, const GuidBlockWant&)) {
+    Cursor& c = cursors[n];
+    for (; c.guids_at < c.guids.size(); ++c.guids_at)
+      if (must(known.guids, c.guids[c.guids_at])) return Work{kind, c.guids_at++};
+    return std::nullopt;
+  }
+
   std::optional<Work> next_read(NodeIndex n) {
+    if (const auto guids = next_guids(n, Kind::GetGuids, must_read)) return guids;
     const SwitchIndex s = switch_of(n);
     Cursor& c = cursors[n];
     if (s == kNoSwitch) return next_lanes_read(n, 0);
@@ -468,6 +494,7 @@ struct Apply::Impl {
       c.step = 1;
       c.at = 0;
     }
+    if (const auto guids = next_guids(n, Kind::SetGuids, must_write)) return guids;
     if (s == kNoSwitch) return std::nullopt;
     if (c.step == 1) {
       c.step = 2;
@@ -585,6 +612,13 @@ struct Apply::Impl {
         attribute = cursors[n].lanes[work.arg].attribute;
         modifier = cursors[n].lanes[work.arg].modifier;
         break;
+      case Kind::GetGuids:
+        method = ib::wire::Method::Get;
+        [[fallthrough]];
+      case Kind::SetGuids:
+        attribute = ib::wire::attr::kGuidInfo;
+        modifier = cursors[n].guids[work.arg].block;
+        break;
     }
     const std::uint64_t m_key = options.m_key ? options.m_key(guid) : 0;
     auto request =
@@ -597,12 +631,13 @@ struct Apply::Impl {
     return request;
   }
 
-  /// Lanes of a CA are those of the port that the SMP comes in by (IBA 14.2.5.8).
+  /// Lanes and GUIDs of a CA are those of the port that the SMP comes in by (IBA 14.2.5.5,
+  /// 14.2.5.8).
   ib::mad::DirectedRoute route_for(NodeIndex n, const Work& work) const {
     const auto& node = seen.nodes[n];
     const bool lanes = work.kind == Kind::SetLanes || work.kind == Kind::GetLanes;
-    if (!lanes || seen.fabric.node(n).is_switch()) return node.route;
-    const PortRef p{n, cursors[n].lanes[work.arg].port};
+    if ((!lanes && !is_guids(work.kind)) || seen.fabric.node(n).is_switch()) return node.route;
+    const PortRef p{n, lanes ? cursors[n].lanes[work.arg].port : cursors[n].guids[work.arg].port};
     const PortRef q = seen.fabric.port(p).peer;
     if (p.port == node.info.local_port_num.value || !q || !seen.fabric.node(q.node).is_switch())
       return node.route;
@@ -657,6 +692,9 @@ struct Apply::Impl {
       case Kind::SetLanes:
         cursors[n].lanes[work.arg].write(mad);
         break;
+      case Kind::SetGuids:
+        ib::wire::set_body(mad, ib::wire::GuidInfo{cursors[n].guids[work.arg].entries});
+        break;
       default:
         break;
     }
@@ -680,6 +718,9 @@ struct Apply::Impl {
     if (!c.failed) enqueue(key.node);
   }
 
+  static bool is_guids(Kind kind) { return kind == Kind::SetGuids || kind == Kind::GetGuids; }
+  const GuidBlockWant& guids_of(const Key& key) const { return cursors[key.node].guids[key.arg]; }
+
   std::string where(const Key& key) const {
     const auto& node = seen.fabric.node(key.node);
     std::string text = fmt::format("{} to {} \"{}\"", describe(key.kind), to_string(node.guid),
@@ -690,6 +731,8 @@ struct Apply::Impl {
       text += fmt::format(" block {}", key.arg);
     if (key.kind == Kind::SetLanes || key.kind == Kind::GetLanes)
       text += " " + cursors[key.node].lanes[key.arg].where();
+    if (is_guids(key.kind))
+      text += fmt::format(" port {} block {}", guids_of(key).port, guids_of(key).block);
     return text;
   }
   void note(const Key& key, bool timed_out, std::string_view what) {
@@ -702,6 +745,7 @@ struct Apply::Impl {
     Cursor& c = cursors[key.node];
     if (!c.failed) note(key, true, completion.reply.error().message);
     c.failed = true;
+    if (is_guids(key.kind)) note_guids_failed(known.guids, guids_of(key), false);
     forget(key);
   }
   void note_lane_set(const Key& key, const ib::wire::Mad* answer) {
@@ -729,6 +773,7 @@ struct Apply::Impl {
       return;
     }
     note(key, false, fmt::format("status 0x{:04x}", status));
+    if (is_guids(key.kind)) note_guids_failed(known.guids, guids_of(key), true);
     forget(key);
   }
 
@@ -761,6 +806,11 @@ struct Apply::Impl {
         break;
       case Kind::GetLanes:
         on_lanes_read(key, &mad);
+        break;
+      case Kind::SetGuids:
+      case Kind::GetGuids:
+        note_guids(known.guids, guids_of(key), ib::wire::body<ib::wire::GuidInfo>(mad).guid,
+                   key.kind == Kind::SetGuids);
         break;
     }
   }

@@ -3,10 +3,12 @@
 // A machine. What a device answers goes into Observed at once, so a Set that failed simply leaves
 // its difference for the next time; there is no other retry logic.
 //
-//   Read      tables of nodes that may hold good ones already (their content is not known yet)
+//   Read      tables of nodes that may hold good ones already (their content is not known yet), and
+//             blocks of GUIDs that are to hold aliases
 //   Lanes     SL to VL mapping and VL arbitration, where the routes need more than one VL
-//   Settle    LIDs and other fields of ports, SwitchInfo, LFT and MFT blocks, all pipelined; LFT
-//             blocks that could make a loop with old ones still in place wait for those
+//   Settle    LIDs and other fields of ports, alias GUIDs, SwitchInfo, LFT and MFT blocks, all
+//             pipelined; LFT blocks that could make a loop with old ones still in place wait for
+//             those
 //   Arm       INIT -> ARMED, with the port's other fields
 //   Activate  ARMED -> ACTIVE, where both ends are armed
 //
@@ -24,6 +26,7 @@
 #include <vector>
 
 #include "libdiag/mad/session.h"
+#include "sm/apply/guid_blocks.h"
 #include "sm/apply/lanes.h"
 #include "sm/plan/desired.h"
 
@@ -42,6 +45,7 @@ struct SwitchTables {
 struct Known {
   std::unordered_map<ib::Guid, SwitchTables> tables;
   std::unordered_map<ib::Guid, KnownLanes> lanes;  // by node; none where nobody programmed any
+  KnownGuids guids;
   struct Stubborn {
     plan::PortWant want;
     plan::PortWant held;  // what it answered, in the same terms

@@ -82,6 +82,7 @@ struct SubnetManager::Impl {
   std::optional<ib::route::ReadOptions> offered;  // routing files not taken yet
   std::string files_trouble;                      // why the last reading of them was no use
   std::vector<plan::MlidGroup> groups;
+  plan::PortAliases aliases;
   plan::Following following;
   bool rebalance{false};  // the operator asked for the sweep that is under way
   Culprits culprits;
@@ -268,6 +269,7 @@ struct SubnetManager::Impl {
     request.stored = &stored;
     request.sa_state_lost = sa_state_lost;
     request.groups = groups;
+    request.aliases = &aliases;
     if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing.get();
     request.offered = offered ? &*offered : nullptr;
     request.following = &following;
@@ -459,6 +461,7 @@ struct SubnetManager::Impl {
     multicast_at = kNever;
     if (!desired) return;
     auto next = std::make_shared<plan::Desired>(*desired);
+    next->guids = plan::want_guids(*seen, next->node_managed, aliases);
     for (const std::string& line : plan::want_multicast(*next, seen->fabric, groups).alarms)
       log(LogLevel::Warning, "plan", line);
     desired = std::move(next);
@@ -641,6 +644,12 @@ void SubnetManager::set_routing_files(ib::Result<ib::route::ReadOptions> files) 
 void SubnetManager::set_groups(Instant now, std::vector<plan::MlidGroup> groups) {
   if (impl_->groups == groups) return;
   impl_->groups = std::move(groups);
+  if (impl_->desired) impl_->multicast_at = std::min(impl_->multicast_at, now + kMemberPause);
+}
+
+void SubnetManager::set_aliases(Instant now, plan::PortAliases aliases) {
+  if (impl_->aliases == aliases) return;
+  impl_->aliases = std::move(aliases);
   if (impl_->desired) impl_->multicast_at = std::min(impl_->multicast_at, now + kMemberPause);
 }
 

@@ -92,6 +92,8 @@ class SubnetManager {
   void set_routing_files(ib::Result<ib::route::ReadOptions> files);
   /// Multicast memberships as they are now.
   void set_groups(ib::Instant now, std::vector<plan::MlidGroup> groups);
+  /// Alias GUIDs as they are now; ports get them at once.
+  void set_aliases(ib::Instant now, plan::PortAliases aliases);
 
   ib::Instant next_deadline() const;
 

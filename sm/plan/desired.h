@@ -11,6 +11,7 @@
 #include "libdiag/discover/observed.h"
 #include "libdiag/routes/tables.h"
 #include "libdiag/routes/verify_changes.h"
+#include "sm/plan/guids.h"
 #include "sm/plan/lids.h"
 #include "sm/plan/routing.h"
 
@@ -71,6 +72,7 @@ struct Desired {
   std::vector<SwitchWant> switches;  // by switch index of routing->graph
   std::shared_ptr<const Routing> routing;
   ib::routes::MulticastTables mfts;
+  GuidBlocks guids;           // with aliases; others are left alone
   bool program_mfts{true};    // false: the trees failed a must; what stands is left
   bool program_lfts{true};    // false: the tables failed a must; what stands is better
   bool program_lanes{false};  // SL to VL and VL arbitration are ours

@@ -386,6 +386,8 @@ class Planner {
           port0 != nullptr && (port0->capability_mask & ib::wire::port_cap::kMulticastFdbTop) != 0;
       out_.switches.push_back(want);
     }
+    if (request_.aliases != nullptr)
+      out_.guids = want_guids(observed_, out_.node_managed, *request_.aliases);
     auto [notes, alarms] = want_multicast(out_, routed_, request_.groups);
     std::ranges::move(notes, std::back_inserter(out_.notes));
     std::ranges::move(alarms, std::back_inserter(out_.alarms));

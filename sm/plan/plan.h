@@ -49,7 +49,8 @@ struct PlanRequest {
   const StoredLids* stored{};
   bool sa_state_lost{false};  // registrations did not survive: ports in use must register again
   std::span<const MlidGroup> groups;
-  const Routing* previous{};  // what is programmed now, if anything
+  const PortAliases* aliases{};  // nullptr: none
+  const Routing* previous{};     // what is programmed now, if anything
   /// The operator's files as read anew. Taken when all they name is there, or nothing is programmed
   /// yet; else the old ones count on.
   const ib::route::ReadOptions* offered{};
