@@ -2,12 +2,14 @@
 """ibpath beside stock saquery: every record, every filter form, on a fabric that opensm brought up
 and on one that ibsm did; batches and explanations on the same fabrics."""
 import json
-import os
+import pathlib
+import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
-from fabric import BIN, PATIENCE, TESTS, Fabric, wait_until
+from fabric import BIN, PATIENCE, TESTS, Fabric, generate, wait_until
 from side_by_side import ibsm
 
 LEAVES, SPINES, HOSTS = 8, 4, 32  # fat tree of radix 8
@@ -234,6 +236,57 @@ class OnIbsm(Cases, Shared):
     @classmethod
     def bring_up(cls):
         cls.up = ibsm(cls.f)
+
+
+class Limits(unittest.TestCase):
+    """A tree of which some cables are slow: explain names the slow one, and both managers' records
+    bear it out."""
+    SLOW = {("leaf-001", "spine-001"): "4xFDR", ("leaf-002", "spine-002"): "1xEDR",
+            ("leaf-003", "spine-001"): "4xQDR", ("leaf-003", "spine-002"): "4xQDR"}
+    GBPS = {"4xEDR": 100, "4xFDR": 56, "1xEDR": 25, "4xQDR": 40}
+
+    def slowed(self, text):
+        """The topology with the cables of SLOW slow, from both ends."""
+        out, switch = [], None
+        for line in text.splitlines():
+            head = re.match(r'Switch.*# "([^"]+)"', line)
+            switch = head[1] if head else None if line.startswith(("Ca", "vendid")) else switch
+            peer = re.search(r'# "((?:leaf|spine)-\d+)" lid', line)
+            if switch and peer:
+                speed = self.SLOW.get((switch, peer[1])) or self.SLOW.get((peer[1], switch))
+                line = line.replace("4xEDR", speed or "4xEDR")
+            out.append(line)
+        return "\n".join(out) + "\n"
+
+    def explained_by(self, bring_up):
+        directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        path = pathlib.Path(generate(directory / "tree.topo", "fat-tree", "--radix", "4"))
+        path.write_text(self.slowed(path.read_text(encoding="utf-8")), encoding="utf-8")
+        with Fabric(topology=path) as f:
+            bring_up(f)
+            nodes = f.on(None, BIN / "ibpath", "--json", "NR", "NodeType=Channel Adapter")
+            lids = [record["LID"] for record in json.loads(nodes.stdout)["records"]]
+            seen = set()
+            for a, b in [(a, b) for a in lids for b in lids if a != b]:
+                result = f.on(None, BIN / "ibpath", "--json", "explain", str(a), str(b))
+                self.assertEqual(result.returncode, 0, f"{a} {b}: {result.stdout}{result.stderr}")
+                path, = json.loads(result.stdout)["explained"]
+                rate, = [r for r in path["reasons"] if r["subject"] == "rate"]
+                speeds = [self.GBPS[link["width"] + link["speed"]] for link in path["links"]]
+                for link in path["links"]:
+                    ends = (link["from_name"], link["to_name"])
+                    wanted = self.SLOW.get(ends) or self.SLOW.get(ends[::-1]) or "4xEDR"
+                    self.assertEqual(link["width"] + link["speed"], wanted, ends)
+                self.assertEqual(rate["value"], f"{min(speeds)} Gb/s", path)
+                self.assertEqual(speeds[rate["link"] - 1], min(speeds), path)
+                seen.add(min(speeds))
+            return seen
+
+    def test_the_slow_link_decides_with_opensm(self):
+        self.assertGreaterEqual(len(self.explained_by(lambda f: f.opensm())), 3)
+
+    def test_the_slow_link_decides_with_ibsm(self):
+        self.assertGreaterEqual(len(self.explained_by(ibsm)), 3)
 
 
 if __name__ == "__main__":
