@@ -58,6 +58,19 @@ TEST(CommandLine, ReadsCommonOptions) {
   EXPECT_EQ(t.file, "x.topo");
 }
 
+TEST(CommandLine, OperandsMayBeManyAndStandAnywhere) {
+  CommandLine line("ibtest", "Tests options.", "0.1.0");
+  CommonOptions common;
+  std::vector<std::string> words;
+  add_common(line, common);
+  line.operands("WORDS", words, "Whatever");
+  const char* argv[] = {"ibtest", "NR", "--json", "4//1", "-n", "3", "Mtu>1024"};
+  EXPECT_EQ(line.parse(7, argv), std::nullopt);
+  EXPECT_THAT(words, ElementsAre("NR", "4//1", "Mtu>1024"));
+  EXPECT_TRUE(common.json);
+  EXPECT_EQ(common.outstanding, 3U);
+}
+
 TEST(CommandLine, LeavesDefaults) {
   Tool t;
   EXPECT_EQ(t.parse({}), std::nullopt);

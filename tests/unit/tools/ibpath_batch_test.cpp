@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <random>
+#include <sstream>
 
 #include "tools/ibpath/batch.h"
 #include "tools/ibpath/report.h"
@@ -125,6 +127,33 @@ TEST(PathBatch, AnErrorIsTheAnswerOfItsPlaceOnly) {
   batch.on_completion({}, answered(requests[0]));
   EXPECT_TRUE(batch.done());
   EXPECT_EQ(good, (std::vector<bool>{true, false, true}));
+}
+
+std::string golden(const std::string& name) {
+  std::ifstream file(std::string(IBKIT_SOURCE_DIR) + "/tests/golden/ibpath/" + name);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(PathBatch, TextAndJsonAreAsInTheFiles) {
+  ib::wire::PathRecord path;
+  path.slid = Lid{4};
+  path.dlid = Lid{9};
+  path.p_key = ib::kDefaultPKey;
+  path.mtu = 5;
+  path.rate = 16;
+  path.reversible = true;
+  const std::vector<BatchAnswer> answers{
+      {2, "4", "host-9\x1b HCA-1", {path}, "", false},
+      {3, "4", "77", {}, "", false},
+      {5, "4", "nobody", {}, "the SA knows no node named \"nobody\"", false},
+      {6, "4", "10", {}, "SA GetTable(PathRecord): status 0x0001 (busy)", true},
+  };
+  std::string text;
+  for (const auto& answer : answers) text += text_batch_answer(answer, true);
+  EXPECT_EQ(text, golden("batch.txt"));
+  EXPECT_EQ(json_batch(answers, "0.0.0"), golden("batch.json"));
 }
 
 TEST(PathBatch, NoQueriesAreDoneAtOnce) {
