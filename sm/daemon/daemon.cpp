@@ -224,9 +224,12 @@ class Daemon {
       if (auto done = store_->commit(*batch); !done)
         say(ib::LogLevel::Error, "store", done.error().message);
     do {
+      // All that waits is looked at first: its writes share a commit.
+      while (server_->work(now)) {
+      }
       if (const std::string failed = sa::run_commits(*server_, *store_, now); !failed.empty())
         say(ib::LogLevel::Error, "store", failed);
-    } while (server_->work(now));
+    } while (server_->has_work());
     if (auto holdings = manager_->holdings(); holdings && holdings != published_holdings_)
       server_->publish(published_holdings_ = std::move(holdings));
     if (auto snapshot = manager_->snapshot(); snapshot && snapshot != published_) {
@@ -237,6 +240,7 @@ class Daemon {
     }
     if (server_->take_multicast_changed()) pass_groups(now);
     while (auto event = manager_->next_log()) log_.write(*event);
+    while (auto event = server_->next_log()) log_.write(*event);
     while (auto out = manager_->next_send(now))
       if (auto sent = smi_.send(out->packet, out->reply_within); !sent) {
         if (sent.error().kind == ib::ErrorKind::Unavailable) {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Multicast groups and their members: the rules of joining, creating and leaving (IBA 15.2.5.17,
-// o15-0.2.3) as functions from the present state and a request to a change. Nothing is changed
-// until the change was made durable and handed to apply().
+// Multicast groups and their members, as they are now. Who may join, create and leave is
+// membership.h's to say; nothing is changed but by batches that are handed to apply().
 #pragma once
 
 #include <cstdint>
-#include <variant>
+#include <functional>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "libdiag/wire/sa_records.h"
-#include "sm/sa/change.h"
+#include "sm/sa/mlid_pool.h"
 #include "sm/sa/paths.h"
 #include "sm/store/store.h"
 
@@ -32,45 +33,71 @@ inline constexpr unsigned kMgid = 0, kPortGid = 1, kQKey = 2, kMlid = 3, kMtuSel
 }
 namespace join_state {
 inline constexpr std::uint8_t kFull = 1, kNon = 2, kSendOnlyNon = 4, kSendOnlyFull = 8;
-}
+inline constexpr std::uint8_t kAll = kFull | kNon | kSendOnlyNon | kSendOnlyFull;
+/// A group lives as long as it has such a member.
+constexpr bool keeps_group(std::uint8_t state) { return (state & (kFull | kSendOnlyFull)) != 0; }
+constexpr bool receives(std::uint8_t state) { return (state & (kFull | kNon)) != 0; }
+}  // namespace join_state
 
-/// A Set or Delete of MCMemberRecord.
-struct MembershipRequest {
-  ib::wire::McMemberRecord record;
-  std::uint64_t mask{};
-  const EndPort* requester{};  // by source LID; nullptr: not known
+class Multicast {
+ public:
+  struct ByPort {
+    using is_transparent = void;
+    static const ib::Gid& key(const store::McMember& m) { return m.port_gid; }
+    static const ib::Gid& key(const ib::Gid& g) { return g; }
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return key(a) < key(b);
+    }
+  };
+  using Members = std::set<store::McMember, ByPort>;
+  struct Group {
+    store::McGroup values;
+    Members members;
+    std::size_t full{0};  // members that keep the group alive
+  };
+  using Groups = std::map<ib::Gid, Group>;             // by MGID
+  using Ports = std::map<ib::Gid, std::set<ib::Gid>>;  // port GID: MGIDs
+
+  explicit Multicast(const store::Contents& contents = {});
+  /// Members of groups that do not exist are passed over.
+  void apply(const store::Batch& batch);
+
+  const Groups& groups() const { return groups_; }
+  const Group* find_group(const ib::Gid& mgid) const;
+  const store::McGroup* find(const ib::Gid& mgid) const;
+  const Members& members(const ib::Gid& mgid) const;
+  const store::McMember* find_member(const ib::Gid& mgid, const ib::Gid& port) const;
+  /// Which groups each port (as it named itself) is a member of.
+  const Ports& ports() const { return ports_; }
+  std::size_t groups_of(const ib::Gid& port) const;
+
+  const MlidPool& mlids() const { return mlids_; }
+  /// An MGID that no group has: ff1<scope>:a01b:<subnet prefix>:<number>, unique beyond the subnet
+  /// as IBA 15.2.5.17 wants.
+  ib::Gid free_mgid(std::uint8_t scope, std::uint64_t prefix) const;
+  /// A group whose MGID begins with the first `bytes` bytes of `mgid`; nullptr when there is none.
+  const store::McGroup* find_alike(const ib::Gid& mgid, std::size_t bytes) const;
+
+  /// Groups by MLID, ascending; groups without members included. `port_of`: the port that a
+  /// member's GUID belongs to.
+  std::vector<MlidMembers> by_mlid(const std::function<ib::Guid(ib::Guid)>& port_of) const;
+
+ private:
+  void remove_group(const ib::Gid& mgid);
+  void put_group(const store::McGroup& group);
+  void put_member(const store::McMember& member);
+  void remove_member(const ib::Gid& mgid, const ib::Gid& port);
+  void forget_port(const ib::Gid& mgid, const ib::Gid& port);
+
+  Groups groups_;
+  Ports ports_;
+  MlidPool mlids_;
+  std::uint32_t last_mgid_{0};  // number in the newest MGID of our making
 };
 
 /// Selectors without their value, or a value that is no code: 0x0200 (also for queries).
 bool valid_selectors(const ib::wire::McMemberRecord& record, std::uint64_t mask);
-
-class Multicast {
- public:
-  explicit Multicast(const store::Contents& contents = {});
-
-  const store::Contents& contents() const { return contents_; }
-  const store::McGroup* find(const ib::Gid& mgid) const;
-  std::span<const store::McMember> members(const ib::Gid& mgid) const;
-  const store::McMember* find_member(const ib::Gid& mgid, const ib::Gid& port) const;
-
-  Outcome join(const Paths& paths, const MembershipRequest& request) const;
-  Outcome leave(const Paths& paths, const MembershipRequest& request) const;
-  void apply(const store::Batch& batch);
-
-  std::vector<MlidMembers> by_mlid() const;
-
- private:
-  std::variant<store::McGroup, std::uint16_t> create(const Paths& paths,
-                                                     const MembershipRequest& request,
-                                                     const EndPort& port) const;
-  ib::Lid free_mlid(ib::Lid max) const;
-  ib::Gid free_mgid(std::uint8_t scope, std::uint64_t prefix) const;
-
-  store::Contents contents_;  // groups and members
-};
-
-/// The IPoIB broadcast group of the default partition (RFC 4391 section 4).
-store::McGroup default_ipoib_group();
 
 /// Group values as MCMemberRecord; selectors say "exactly".
 ib::wire::McMemberRecord to_record(const store::McGroup& group);
@@ -81,8 +108,5 @@ bool selectors_agree(const store::McGroup& group, const ib::wire::McMemberRecord
 /// Q_Key, P_Key, TClass, SL, FlowLabel, HopLimit, where the mask names them.
 bool parameters_agree(const store::McGroup& group, const ib::wire::McMemberRecord& wanted,
                       std::uint64_t mask);
-
-/// Highest MLID that every switch of the snapshot can forward.
-ib::Lid mlid_max(const Snapshot& snapshot);
 
 }  // namespace sm::sa

@@ -3,6 +3,7 @@
 // this order; without such files every port is a full member of the default partition.
 #pragma once
 
+#include "sm/sa/multicast_options.h"
 #include "sm/sa/paths.h"
 
 namespace sm::sa {
@@ -15,6 +16,8 @@ struct Policy {
   /// Whether two ports share a partition in which one of them at least is a full member: the rule
   /// by which records about a port are shown (IBA 10.9.3).
   bool share(const EndPort&, const EndPort&) const { return true; }
+
+  MulticastOptions multicast;
 };
 
 }  // namespace sm::sa

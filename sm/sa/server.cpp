@@ -10,8 +10,11 @@
 #include "sm/sa/answers.h"
 #include "sm/sa/chores.h"
 #include "sm/sa/class_port_info.h"
+#include "sm/sa/membership.h"
 #include "sm/sa/records.h"
+#include "sm/sa/refusal_log.h"
 #include "sm/sa/transfers.h"
+#include "sm/sa/write_queue.h"
 #include "sm/sa/writes.h"
 
 namespace sm::sa {
@@ -37,6 +40,7 @@ constexpr std::uint8_t kBaseVersion = 1, kClassVersion = 2;
 // go.
 constexpr std::size_t kBuiltWholeMax = 200U * 256;
 constexpr std::uint8_t kNoResponseTime = 0x1F;
+constexpr std::size_t kLogLinesMax = 1000;
 
 /// Requests that come by RMPP are a MultiPathRecord of 510 GIDs at most: 8 KB.
 rmpp::ReceiverOptions receiver_options() {
@@ -57,17 +61,12 @@ constexpr std::uint16_t kMultiOffsetMin = 3;
 
 struct Server::Impl {
   Impl(const Options& o, const store::Contents& contents) : options(o), state(contents) {
-    if (!options.default_ipoib_group) return;
-    auto group = default_ipoib_group();
-    if (state.multicast.find(group.mgid) != nullptr) return;
-    for (const auto& other : state.multicast.contents().groups)
-      if (other.mlid == group.mlid) group.mlid = next_mlid_after_all();
-    store::Batch batch;
-    batch.groups.push_back(group);
+    policy.multicast = options.multicast;
+    auto batch = configured_groups(state, policy.multicast);
+    if (batch.empty()) return;
     state.apply(batch);
     multicast_changed = true;
-    commits.push_back({++last_ticket, std::move(batch)});
-    initial_ticket = last_ticket;
+    first_commit = Commit{++last_ticket, std::move(batch)};
   }
 
   Options options;
@@ -82,24 +81,17 @@ struct Server::Impl {
   std::deque<Packet> sends;
   Transfers transfers{sends};
 
-  // Writes wait here in order; the first is being made durable, or is the next to be looked at.
-  std::deque<Packet> writes;
-  std::optional<Change> in_commit;
-  bool own_in_commit{false};  // nobody waits for the answer
+  WriteQueue writes;
   Chores chores;
+  bool chore_waits{false};
   std::uint64_t last_ticket{0};
-  std::uint64_t initial_ticket{0};
-  std::deque<Commit> commits;
+  std::optional<Commit> first_commit;  // the configured groups
+  RefusalLog refusal_log;
+  std::deque<ib::LogEvent> log;
 
   Admission admission{options.admission};
   Replays replays{options.replays};
   rmpp::Receiver receiver{receiver_options()};
-
-  ib::Lid next_mlid_after_all() const {
-    ib::Lid highest = ib::kLidMulticastMin;
-    for (const auto& g : state.multicast.contents().groups) highest = std::max(highest, g.mlid);
-    return ib::Lid{static_cast<std::uint16_t>(highest.value + 1)};
-  }
 
   // ---- answering
 
@@ -290,7 +282,7 @@ struct Server::Impl {
       case Method::Set:
       case Method::Delete:
         if (!is_writable(attribute)) return refuse(packet, status::kBadAttribute);
-        return take_write(now, packet);
+        return writes.add(now, packet);
       default:
         return refuse(packet, status::kBadMethod);
     }
@@ -408,69 +400,74 @@ struct Server::Impl {
     send(request, std::move(answer));
   }
 
-  // ---- joins and leaves
+  // ---- writes
 
-  void take_write(Instant now, const Packet& request) {
-    writes.push_back(request);
-    next_write(now);
+  Outcome judge(const World& w, const Packet& request) const {
+    WriteRequest write;
+    write.method = request.mad.method();
+    write.attribute = request.mad.attribute_id();
+    write.mask = request.mad.get<&SaHeader::component_mask>();
+    std::copy_n(request.mad.data(), write.data.size(), write.data.begin());
+    write.requester = requester_of(request);
+    write.from = request.address;
+    write.unix_seconds = options.wall_clock.seconds(now_);
+    return evaluate(w, write);
   }
 
-  /// Looks at waiting writes until one has to be made durable.
-  void next_write(Instant now) {
-    if (paths && !in_commit) {
-      in_commit = chores.next(now, world(), options.wall_clock);
-      own_in_commit = in_commit.has_value();
-      if (in_commit) commits.push_back({++last_ticket, in_commit->batch});
-    }
-    while (!in_commit && !writes.empty()) {
-      const Packet& request = writes.front();
-      WriteRequest w;
-      w.method = request.mad.method();
-      w.attribute = request.mad.attribute_id();
-      w.mask = request.mad.get<&SaHeader::component_mask>();
-      std::copy_n(request.mad.data(), w.data.size(), w.data.begin());
-      w.requester = requester_of(request);
-      w.from = request.address;
-      w.unix_seconds = options.wall_clock.seconds(now);
-      auto outcome = evaluate(world(), w);
-      if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
-        refuse(request, refusal->status);
-        writes.pop_front();
-        continue;
-      }
-      in_commit = std::get<Change>(std::move(outcome));
-      if (in_commit->batch.empty()) {
-        finish_write(now, true);
+  void add_chore(Instant now) {
+    if (!paths || chore_waits || chores.next_deadline(state, options.wall_clock) > now) return;
+    chore_waits = true;
+    WriteQueue::Own own;
+    own.change = [this](const World& w) {
+      return chores.next(now_, w, options.wall_clock).value_or(Change{});
+    };
+    own.done = [this](bool durable) {
+      chore_waits = false;
+      chores.on_done(now_, durable);
+    };
+    writes.add(now, std::move(own));
+  }
+
+  /// What is to be made durable next; what came to its end without is answered.
+  std::optional<Commit> next_commit() {
+    if (first_commit) return std::exchange(first_commit, std::nullopt);
+    if (!paths) return std::nullopt;
+    auto batch = writes.next_batch(world(), state,
+                                   [this](const World& w, const Packet& p) { return judge(w, p); });
+    finish_writes();
+    if (!batch) return std::nullopt;
+    return Commit{++last_ticket, *std::move(batch)};
+  }
+  void finish_writes() {
+    while (auto done = writes.next_finished()) {
+      const auto* change = std::get_if<Change>(&done->outcome);
+      if (change != nullptr) take_effects(*change);
+      if (const auto* own = std::get_if<WriteQueue::Own>(&done->what)) {
+        if (own->done) own->done(change != nullptr);
       } else {
-        commits.push_back({++last_ticket, in_commit->batch});
+        answer_write(std::get<Packet>(done->what), done->outcome);
       }
     }
   }
-
-  void finish_own(Instant now, bool durable) {
-    const auto change = std::move(*in_commit);
-    in_commit.reset();
-    own_in_commit = false;
-    chores.on_done(now, durable);
-    if (durable) state.apply(change.batch);
-  }
-
-  void finish_write(Instant now, bool durable) {
-    now_ = now;
-    if (own_in_commit) return finish_own(now, durable);
-    const Packet request = std::move(writes.front());
-    writes.pop_front();
-    const auto change = std::move(*in_commit);
-    in_commit.reset();
-    if (!durable) return refuse(request, status::kSaNoResources);
-    state.apply(change.batch);
+  void take_effects(const Change& change) {
     multicast_changed = multicast_changed || change.routes_change;
+    for (const auto& line : change.log) say(ib::LogLevel::Info, line);
+  }
+  void answer_write(const Packet& request, const Outcome& outcome) {
+    admission.resume();
+    if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
+      if (auto line = refusal_log.line(now_, refusal->why)) say(ib::LogLevel::Warning, *line);
+      return refuse(request, refusal->status);
+    }
     const auto method = request.mad.method() == Method::Set ? Method::GetResp : Method::DeleteResp;
     auto answer = answer_to(request, method, status::kOk);
-    put_record(answer, change.reply);
+    put_record(answer, std::get<Change>(outcome).reply);
     ++counters.records;
     send(request, std::move(answer));
-    admission.resume();
+  }
+  /// Lines that nobody fetches do not grow without end.
+  void say(ib::LogLevel level, std::string line) {
+    if (log.size() < kLogLinesMax) log.push_back({level, "sa", std::move(line)});
   }
 
   void on_time(Instant now) {
@@ -481,13 +478,26 @@ struct Server::Impl {
     receiver.on_time(now);
     take_from_receiver();
     send_expired(now);
-    next_write(now);
+    writes.on_time(now);
+    add_chore(now);
   }
 
   void on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
-    if (ticket == initial_ticket || !in_commit || ticket != last_ticket) return;
-    finish_write(now, durable);
-    next_write(now);
+    now_ = now;
+    if (ticket != last_ticket) return;
+    writes.on_done(state, durable);
+    finish_writes();
+  }
+
+  void publish(Instant now, SnapshotPtr snapshot) {
+    now_ = now;
+    const auto before = paths;
+    paths = std::make_shared<const Paths>(std::move(snapshot), before.get());
+    auto gone = departed_members(world(), before ? &before->snapshot() : nullptr);
+    if (gone.empty()) return;
+    WriteQueue::Own own;
+    own.change = [gone = std::move(gone)](const World& w) { return drop_members(w, gone); };
+    writes.add(now, std::move(own));
   }
 };
 
@@ -497,8 +507,8 @@ Server::~Server() = default;
 Server::Server(Server&&) noexcept = default;
 Server& Server::operator=(Server&&) noexcept = default;
 
-void Server::publish(Instant, SnapshotPtr snapshot) {
-  impl_->paths = std::make_shared<const Paths>(std::move(snapshot), impl_->paths.get());
+void Server::publish(Instant now, SnapshotPtr snapshot) {
+  impl_->publish(now, std::move(snapshot));
 }
 
 void Server::publish(HoldingsPtr holdings) { impl_->holdings = std::move(holdings); }
@@ -512,10 +522,11 @@ void Server::on_time(Instant now) { impl_->on_time(now); }
 
 Instant Server::next_deadline() const {
   auto& i = *impl_;
-  const Instant chore =
-      i.paths && !i.in_commit ? i.chores.next_deadline(i.state, i.options.wall_clock) : ib::kNever;
+  const Instant chore = i.paths && !i.chore_waits
+                            ? i.chores.next_deadline(i.state, i.options.wall_clock)
+                            : ib::kNever;
   return std::min({i.transfers.next_deadline(), i.receiver.next_deadline(),
-                   i.admission.next_deadline(), chore});
+                   i.admission.next_deadline(), i.writes.next_deadline(), chore});
 }
 
 void Server::on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
@@ -529,15 +540,17 @@ std::optional<Packet> Server::next_send(Instant) {
   return packet;
 }
 
-std::optional<Commit> Server::next_commit() {
-  if (impl_->commits.empty()) return std::nullopt;
-  auto commit = std::move(impl_->commits.front());
-  impl_->commits.pop_front();
-  return commit;
+std::optional<Commit> Server::next_commit() { return impl_->next_commit(); }
+
+std::optional<ib::LogEvent> Server::next_log() {
+  if (impl_->log.empty()) return std::nullopt;
+  auto event = std::move(impl_->log.front());
+  impl_->log.pop_front();
+  return event;
 }
 
 bool Server::take_multicast_changed() { return std::exchange(impl_->multicast_changed, false); }
-std::vector<MlidMembers> Server::multicast() const { return impl_->state.multicast.by_mlid(); }
+std::vector<MlidMembers> Server::multicast() const { return impl_->state.by_mlid(); }
 store::Contents Server::contents() const { return impl_->state.contents(); }
 const Counters& Server::counters() const {
   auto& c = impl_->counters;

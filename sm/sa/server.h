@@ -16,12 +16,14 @@
 #include <vector>
 
 #include "libdiag/base/instant.h"
+#include "libdiag/base/log.h"
 #include "libdiag/mad/transport.h"
 #include "sm/core/holdings.h"
 #include "sm/core/snapshot.h"
 #include "sm/sa/admission.h"
 #include "sm/sa/counters.h"
 #include "sm/sa/multicast.h"
+#include "sm/sa/multicast_options.h"
 #include "sm/sa/quotas.h"
 #include "sm/sa/replays.h"
 #include "sm/sa/trust.h"
@@ -41,8 +43,8 @@ struct Options {
   std::size_t transfers_per_requester{16};  // one client that never answers must not take them all
   std::size_t writes_pending_max{4096};     // uncommitted; more wait in the queues
   Quotas quotas;
-  WallClock wall_clock;            // leases are kept by it
-  bool default_ipoib_group{true};  // ff12:401b:ffff::ffff:ffff, made when absent
+  WallClock wall_clock;  // leases are kept by it
+  MulticastOptions multicast;
 };
 
 /// Write this, then say on_commit_done(ticket). Commits come one at a time.
@@ -74,9 +76,10 @@ class Server {
   ib::Instant next_deadline() const;
   void on_commit_done(ib::Instant now, std::uint64_t ticket, bool durable);
 
-  // Effects; each call moves one out.
-  std::optional<ib::mad::Packet> next_send(ib::Instant now);
+  // Effects; each call moves one out. Commits first: answers follow from them.
   std::optional<Commit> next_commit();
+  std::optional<ib::mad::Packet> next_send(ib::Instant now);
+  std::optional<ib::LogEvent> next_log();
   /// True once after groups or memberships changed: multicast() is to be routed anew.
   bool take_multicast_changed();
 

@@ -21,12 +21,23 @@ void State::apply(const store::Batch& batch) {
 }
 
 store::Contents State::contents() const {
-  store::Contents all = multicast.contents();
+  store::Contents all;
+  for (const auto& [mgid, group] : multicast.groups()) {
+    all.groups.push_back(group.values);
+    all.members.insert(all.members.end(), group.members.begin(), group.members.end());
+  }
   for (const auto& [key, service] : services.all()) all.services.push_back(service);
   all.subscriptions.assign(subscriptions.all().begin(), subscriptions.all().end());
   for (const auto& [place, guid] : aliases.all())
     all.aliases.push_back({place.first, place.second, guid});
   return all;
+}
+
+std::vector<MlidMembers> State::by_mlid() const {
+  return multicast.by_mlid([&](ib::Guid guid) {
+    const auto port = aliases.port_of(guid);
+    return port.value != 0 ? port : guid;
+  });
 }
 
 }  // namespace sm::sa

@@ -16,6 +16,8 @@ struct State {
   void apply(const store::Batch& batch);
   /// As a store would hold it; no LIDs.
   store::Contents contents() const;
+  /// Who receives what: the multicast groups by MLID, members by the GUIDs of their ports.
+  std::vector<MlidMembers> by_mlid() const;
 
   Multicast multicast;
   Services services;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/sa/writes.h"
 
+#include "sm/sa/membership.h"
+
 namespace sm::sa {
 
-using ib::wire::McMemberRecord;
 namespace attr = ib::wire::attr;
 
 bool is_writable(std::uint16_t attribute) {
@@ -13,22 +14,16 @@ bool is_writable(std::uint16_t attribute) {
 
 Outcome evaluate(const World& world, const WriteRequest& request) {
   if (!is_writable(request.attribute)) return Refusal{ib::wire::status::kBadAttribute, {}};
+  const bool is_set = request.method == ib::wire::Method::Set;
   if (request.attribute == attr::kInformInfo) {
     // There is a cancellation for what Delete would be.
-    if (request.method != ib::wire::Method::Set)
-      return Refusal{ib::wire::status::kBadAttribute, {}};
+    if (!is_set) return Refusal{ib::wire::status::kBadAttribute, {}};
     return world.state.subscriptions.set(world, request);
   }
-  if (request.attribute == attr::kServiceRecord) {
-    return request.method == ib::wire::Method::Set ? world.state.services.set(world, request)
-                                                   : world.state.services.remove(world, request);
-  }
-  MembershipRequest r;
-  r.record = ib::wire::decode<McMemberRecord>(request.data.data());
-  r.mask = request.mask;
-  r.requester = request.requester.port;
-  return request.method == ib::wire::Method::Set ? world.state.multicast.join(*world.paths, r)
-                                                 : world.state.multicast.leave(*world.paths, r);
+  if (request.attribute == attr::kServiceRecord)
+    return is_set ? world.state.services.set(world, request)
+                  : world.state.services.remove(world, request);
+  return is_set ? join_group(world, request) : leave_group(world, request);
 }
 
 }  // namespace sm::sa

@@ -74,11 +74,13 @@ void Manager::speak(Instant now) {
   // Durable first, then visible.
   while (auto batch = sm_->next_store_batch()) sm::store::apply(*batch, kept_);
   do {
+    while (sa_->work(now)) {
+    }
     while (auto commit = sa_->next_commit()) {
       sm::store::apply(commit->batch, kept_);
       sa_->on_commit_done(now, commit->ticket, true);
     }
-  } while (sa_->work(now));
+  } while (sa_->has_work());
   if (auto holdings = sm_->holdings(); holdings && holdings != published_holdings_)
     sa_->publish(published_holdings_ = std::move(holdings));
   if (auto snapshot = sm_->snapshot(); snapshot && snapshot != published_) {

@@ -45,13 +45,14 @@ Opened open_groups(const World& world, const Query& query) {
   };
   const Multicast& multicast = world.state.multicast;
   const bool trusted = query.requester.trusted;
-  for (const auto& group : multicast.contents().groups) {
+  for (const auto& [mgid, known] : multicast.groups()) {
+    const auto& group = known.values;
     if (!is_group_meant(group, wanted, mask)) continue;
     if (!trusted && !has_bit(mask, mc_bit::kPortGid)) {
       add(to_record(group));
       continue;
     }
-    for (const auto& member : multicast.members(group.mgid)) {
+    for (const auto& member : known.members) {
       if (has_bit(mask, mc_bit::kPortGid) && member.port_gid != wanted.port_gid) continue;
       auto record = to_record(group);
       if (trusted) {

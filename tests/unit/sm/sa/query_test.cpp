@@ -563,7 +563,7 @@ TEST(SaQuery, WhatCannotBeMeantIsRefused) {
 TEST(SaQuery, PathToAMulticastGroup) {
   Bench bench(small_tree());
   PathRecord wanted;
-  wanted.dgid = default_ipoib_group().mgid;
+  wanted.dgid = ipoib_group(ib::kDefaultPKey).mgid;
   auto paths = table(bench, attr::kPathRecord, wanted, at_bit(kDgid));
   ASSERT_THAT(paths, SizeIs(1));
   EXPECT_EQ(paths[0].dlid, Lid{0xC000});

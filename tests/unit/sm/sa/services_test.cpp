@@ -141,7 +141,7 @@ TEST_F(SaServices, AliasGuidsAreTheRequestersToo) {
 }
 
 TEST_F(SaServices, AGroupsServiceIsItsMembersToAnnounce) {
-  const auto group = default_ipoib_group().mgid;
+  const auto group = ipoib_group(ib::kDefaultPKey).mgid;
   EXPECT_EQ(set(service_at(group, 1), 3).mad.status(), status::kSaReqDenied);
   ib::wire::McMemberRecord join;
   join.mgid = group;

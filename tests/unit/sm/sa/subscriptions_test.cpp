@@ -297,7 +297,7 @@ TEST_F(SaHearing, WhoLeftHearsNothing) {
 }
 
 TEST_F(SaHearing, AGroupIsNewsForItsPartition) {
-  auto group = default_ipoib_group();
+  auto group = ipoib_group(ib::kDefaultPKey);
   EXPECT_TRUE(may_hear(world, subscriber(3, false), group_event(trap::kMcGroupCreated, group)));
   group.p_key = ib::PKey{0x8123};
   EXPECT_FALSE(may_hear(world, subscriber(3, false), group_event(trap::kMcGroupCreated, group)));

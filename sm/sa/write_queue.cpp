@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/sa/write_queue.h"
+
+#include <algorithm>
+
+namespace sm::sa {
+
+using ib::Instant;
+using ib::mad::Packet;
+
+void WriteQueue::add(Instant now, Packet request) { add_entry(now, Entry(std::move(request))); }
+void WriteQueue::add(Instant now, Own own) { add_entry(now, Entry(std::move(own))); }
+
+void WriteQueue::add_entry(Instant now, Entry entry) {
+  now_ = now;
+  if (waiting_.empty()) ready_at_ = std::max(now, company_until_);
+  waiting_.push_back(std::move(entry));
+}
+
+Instant WriteQueue::next_deadline() const {
+  return waiting_.empty() || out_ ? ib::kNever : ready_at_;
+}
+
+std::optional<store::Batch> WriteQueue::next_batch(const World& world, State& state,
+                                                   const Judge& judge) {
+  if (out_ || waiting_.empty() || ready_at_ > now_) return std::nullopt;
+  Touched touched;
+  bool changes = false;
+  while (!waiting_.empty() && judged_.size() < options_.batch_max) {
+    Finished done{std::move(waiting_.front()), Refusal{}};
+    waiting_.pop_front();
+    if (const auto* request = std::get_if<Packet>(&done.what)) {
+      done.outcome = judge(world, *request);
+    } else {
+      done.outcome = std::get<Own>(done.what).change(world);
+    }
+    if (auto* change = std::get_if<Change>(&done.outcome); change && !change->batch.empty()) {
+      Touched ones;
+      ones.add(change->batch);
+      undo_.push_back(ones.as_in(state));
+      state.apply(change->batch);
+      touched.add(change->batch);
+      changes = true;
+      change->batch = {};
+    }
+    judged_.push_back(std::move(done));
+  }
+  company_until_ = judged_.size() > 1 ? now_ + options_.share : Instant{};
+  // What did not fit any more has waited long enough.
+  ready_at_ = now_;
+  if (!changes) {
+    release();
+    return std::nullopt;
+  }
+  out_ = true;
+  return touched.as_in(state);
+}
+
+void WriteQueue::on_done(State& state, bool durable) {
+  if (!out_) return;
+  out_ = false;
+  if (!durable) {
+    // What was refused may have been so because of what is taken back.
+    for (auto at = undo_.rbegin(); at != undo_.rend(); ++at) state.apply(*at);
+    for (auto& done : judged_) done.outcome = Refusal{ib::wire::status::kSaNoResources, {}};
+  }
+  release();
+}
+
+void WriteQueue::release() {
+  undo_.clear();
+  std::move(judged_.begin(), judged_.end(), std::back_inserter(finished_));
+  judged_.clear();
+}
+
+std::optional<WriteQueue::Finished> WriteQueue::next_finished() {
+  if (finished_.empty()) return std::nullopt;
+  auto done = std::move(finished_.front());
+  finished_.pop_front();
+  return done;
+}
+
+}  // namespace sm::sa
