@@ -190,6 +190,8 @@ TEST(IbpathRecords, PortInfoIsLibibmads) {
       b = round == 0 ? std::byte{0} : static_cast<std::byte>(random() & random() & 0xFF);
     auto port = ib::wire::decode<ib::wire::PortInfo>(bytes.data());
     port.capability_mask2 &= named;
+    // libibmad complains aloud of a width that cannot be.
+    port.link_width_active = static_cast<std::uint8_t>(1U << (round % 5));
     EXPECT_EQ(port_info_text(port, "\t\t", round % 2 == 0), theirs(port, round % 2 == 0));
   }
 }
