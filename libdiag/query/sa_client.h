@@ -98,7 +98,7 @@ mad::Request sa_request(mad::Cookie cookie, const SaAddress& sa, wire::Method me
 }
 
 /// GetTraceTable: the nodes on the way of a path. The request's data is a PathRecord with its
-/// component mask; the answer is a table of TraceRecords (IBA 15.4.13).
+/// component mask; the answer is a table of TraceRecords.
 mad::Request trace_request(mad::Cookie cookie, const SaAddress& sa, const wire::PathRecord& path,
                            std::uint64_t component_mask);
 

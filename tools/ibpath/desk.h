@@ -26,6 +26,7 @@ struct Options {
   ib::tools::CommonOptions common;
   unsigned numb_path{0}, sl{16}, p_key{0x10000};  // outside their ranges: not asked for
   std::uint64_t sm_key{0};
+  std::string sm_key_file;
   bool reversible{false};
   bool keys{false};
 };

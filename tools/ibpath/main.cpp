@@ -2,6 +2,9 @@
 // ibpath: what subnet administration says, of paths before all.
 #include <fmt/format.h>
 
+#include <fstream>
+
+#include "libdiag/base/text.h"
 #include "tools/common/command_line.h"
 #include "tools/common/connection.h"
 #include "tools/common/exit_status.h"
@@ -75,6 +78,8 @@ std::optional<int> parse(int argc, char** argv, ibpath::Options& out,
   line.number("--pkey", out.p_key, 0, 0xFFFF, "only paths of this partition key");
   line.flag("--reversible", out.reversible, "only paths whose way back works by the same values");
   line.number("--smkey", out.sm_key, 0, UINT64_MAX, "SM_Key of the queries (0: none)");
+  line.text("--smkey-file", out.sm_key_file, "FILE",
+            "the same, read from a file (ibsm keeps one: --sa_key auto)");
   line.flag("-K,--show_keys", out.keys, "print keys too");
   line.documents(ibpath::kSchema);
   line.footer(help());
@@ -91,14 +96,27 @@ ib::Result<ibpath::Job> plan(const ibpath::Options& options, ibpath::Words words
   return ibpath::plan_paths(options, words);
 }
 
+/// A key on the command line can be seen by everybody on the host; in a file it need not.
+ib::Result<std::uint64_t> sm_key(const ibpath::Options& options) {
+  if (options.sm_key_file.empty()) return options.sm_key;
+  std::ifstream file(options.sm_key_file);
+  std::string word;
+  std::uint64_t key = 0;
+  if (file >> word && ib::parse_number(word, UINT64_MAX, key)) return key;
+  return ib::fail(ib::ErrorKind::Usage, fmt::format("{}: {}", ib::printable(options.sm_key_file),
+                                                    file ? "expected a number" : "cannot be read"));
+}
+
 int run(const ibpath::Options& options, ibpath::Words words) {
   const tools::Refusal refuse{kProgram, ibpath::kSchema, IBKIT_VERSION, options.common.json};
   // Words first: a bad one is an error whether or not there is a fabric.
   const auto job = plan(options, words);
   if (!job) return refuse(job.error());
+  const auto key = sm_key(options);
+  if (!key) return refuse(key.error());
   auto connection = tools::Connection::open(options.common);
   if (!connection) return refuse(connection.error());
-  const auto address = ib::query::sa_address((*connection)->facts(), options.sm_key);
+  const auto address = ib::query::sa_address((*connection)->facts(), *key);
   if (!address) return refuse(address.error());
   ibpath::Desk desk(options, **connection, *address);
   const auto status = (*job)(desk);

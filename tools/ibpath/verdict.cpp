@@ -6,6 +6,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/wire/rates.h"
+#include "libdiag/wire/registry.h"
 #include "tools/ibpath/explain.h"
 
 namespace ibpath {
@@ -259,13 +260,33 @@ Reason reversible_reason(const PathFacts& facts) {
   return r;
 }
 
+/// What is wrong with the way itself.
+std::vector<Reason> route_reasons(const PathFacts& facts) {
+  std::vector<Reason> reasons;
+  if (!facts.there.broken.empty())
+    reasons.push_back({"route", "broken", facts.there.broken, std::nullopt, true});
+  for (std::size_t i = 0; i < facts.there.links.size(); ++i) {
+    for (const LinkEnd* end : {&facts.there.links[i].from, &facts.there.links[i].to}) {
+      const auto state = static_cast<std::uint64_t>(end->info.port_state);
+      if (end->info.port_state == ib::wire::PortState::Active) continue;
+      const auto name = ib::wire::value_name("PortState", state);
+      reasons.push_back(
+          {"route", "not open",
+           fmt::format("{}: {} is {}", link_text(facts.there, i), end_text(*end),
+                       name.empty() ? fmt::format("in state {}", state) : std::string(name)),
+           i + 1, true});
+    }
+  }
+  return reasons;
+}
+
 }  // namespace
 
 std::vector<Reason> judge(const PathFacts& facts) {
-  std::vector<Reason> reasons{mtu_reason(facts),   rate_reason(facts), sl_reason(facts),
-                              p_key_reason(facts), life_reason(facts), reversible_reason(facts)};
-  if (!facts.there.broken.empty())
-    reasons.insert(reasons.begin(), {"route", "broken", facts.there.broken, std::nullopt, true});
+  std::vector<Reason> reasons = route_reasons(facts);
+  for (const auto judged :
+       {mtu_reason, rate_reason, sl_reason, p_key_reason, life_reason, reversible_reason})
+    reasons.push_back(judged(facts));
   return reasons;
 }
 

@@ -91,7 +91,7 @@ class Shared(unittest.TestCase):
         assert stored.returncode == 0, stored.stdout + stored.stderr
 
     def fill(self, words):
-        return [word.format(here=self.here, far=self.far, switch=self.switch, tree=self.tree)
+        return [str(word).format(here=self.here, far=self.far, switch=self.switch, tree=self.tree)
                 for word in words]
 
     def ok(self, *words, at=None):
@@ -181,6 +181,16 @@ class Cases:
         self.assertEqual([p["dlid"] for p in first["paths"]], [self.far])
         self.assertIn("nobody here", second["error"])
         self.assertEqual((second["paths"], third["paths"]), ([], []))
+
+    def test_a_key_from_a_file_is_the_key(self):
+        path = self.f.directory / "key"
+        path.write_text("0x1\n", encoding="ascii")
+        words = ("PKTR", "{here}//0")
+        self.assertEqual(self.ibpath("--smkey-file", path, *words).stdout,
+                         self.ibpath("--smkey", "1", *words).stdout)
+        path.write_text("secret\n", encoding="ascii")
+        self.assertEqual(self.ibpath("--smkey-file", path, *words).returncode, 2)
+        self.assertEqual(self.ibpath("--smkey-file", "/nowhere", *words).returncode, 2)
 
     def test_bad_lines_are_named_and_nothing_is_asked(self):
         path = self.f.directory / "pairs"

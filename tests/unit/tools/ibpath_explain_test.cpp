@@ -33,6 +33,7 @@ PortInfo port(LinkSpeed speed, std::uint8_t mtu, std::uint8_t mtu_cap) {
   p.neighbor_mtu = mtu;
   p.mtu_cap = mtu_cap;
   p.operational_vls = 4;  // VL0-7
+  p.port_state = ib::wire::PortState::Active;
   return p;
 }
 
@@ -190,6 +191,17 @@ TEST(IbpathExplain, ABrokenWayComesFirst) {
   const auto reasons = judge(facts);
   EXPECT_EQ(reasons.front().subject, "route");
   EXPECT_TRUE(reasons.front().wrong);
+}
+
+TEST(IbpathExplain, APortThatIsNotOpenIsNamed) {
+  auto facts = three_links();
+  facts.there.links[1].to.info.port_state = ib::wire::PortState::Armed;
+  const auto reasons = judge(facts);
+  ASSERT_EQ(reasons.size(), 7U);
+  EXPECT_TRUE(reasons.front().wrong);
+  EXPECT_EQ(reasons.front().link, 2U);
+  EXPECT_EQ(reasons.front().reason,
+            "link 2, leaf-1 port 20 to leaf-2 port 21: leaf-2 port 21 is Armed");
 }
 
 TEST(IbpathExplain, TextAndJsonAreAsInTheFiles) {

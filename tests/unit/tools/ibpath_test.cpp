@@ -13,6 +13,7 @@
 #include "libdiag/base/text.h"
 #include "tools/ibpath/paths.h"
 #include "tools/ibpath/port_info_text.h"
+#include "tools/ibpath/record_command.h"
 #include "tools/ibpath/record_text.h"
 #include "tools/ibpath/report.h"
 
@@ -335,6 +336,41 @@ TEST(IbpathFilter, ChecksWhatTheSaMayNotHaveHeeded) {
   EXPECT_TRUE(top.has_own_conditions());
   EXPECT_FALSE(top.satisfies_own_conditions(ib::wire::bytes_of(record)));
   EXPECT_FALSE(top.satisfied_by({})) << "a record cut short";
+}
+
+// ---- words: told before there is a fabric
+
+std::string plan_refusal(ib::Result<Job> job) { return job ? "" : job.error().message; }
+
+TEST(IbpathWords, ARecordsOperandsAreReadBeforeThereIsAFabric) {
+  const auto plan = [](std::string_view record, std::vector<std::string> words) {
+    return plan_refusal(plan_record(*find_record(record), words));
+  };
+  EXPECT_EQ(plan("LFTR", {"4/1"}), "");
+  EXPECT_EQ(plan("PIR", {"4//0", "PortState=Active"}), "");
+  EXPECT_EQ(plan("LR", {"4/1", "9"}), "");
+  EXPECT_EQ(plan("IIR", {"fe80::5"}), "");
+  EXPECT_EQ(plan("NR", {"host 1 = the first"}), "") << "a name may have a '=' in it";
+  EXPECT_THAT(plan("LFTR", {"4/1/2"}), testing::HasSubstr("expected LID/BlockNum, got '4/1/2'"));
+  EXPECT_THAT(plan("LFTR", {"4/65536"}), testing::HasSubstr("0 to 65535"));
+  EXPECT_THAT(plan("NR", {"4", "5"}), testing::HasSubstr("expected FIELD=VALUE"));
+  EXPECT_THAT(plan("SR", {"4"}), testing::HasSubstr("expected FIELD=VALUE"));
+  EXPECT_THAT(plan("NR", {"Colour=red"}), testing::HasSubstr("no field 'Colour'"));
+  EXPECT_THAT(plan("IIR", {"7"}), testing::HasSubstr("a GID"));
+}
+
+TEST(IbpathWords, PathsNeedTwoPorts) {
+  const Options options;
+  const auto refused = [&](auto plan, std::vector<std::string> words) {
+    return plan_refusal(plan(options, words));
+  };
+  EXPECT_THAT(refused(plan_paths, {}), testing::HasSubstr("SRC and DST are needed"));
+  EXPECT_THAT(refused(plan_paths, {"4"}), testing::HasSubstr("SRC and DST are needed"));
+  EXPECT_EQ(refused(plan_paths, {"4", "9", "SL=3"}), "");
+  EXPECT_NE(refused(plan_paths, {"4", "9", "5"}), "");
+  EXPECT_THAT(refused(plan_trace, {"4"}), testing::HasSubstr("trace"));
+  EXPECT_EQ(refused(plan_multi, {"4,5", "9, 10", "IndependenceSelector=1"}), "");
+  EXPECT_NE(refused(plan_multi, {"4,,5", "9"}), "") << "an empty word";
 }
 
 }  // namespace
