@@ -33,6 +33,10 @@ bool is_group_meant(const store::McGroup& group, const McMemberRecord& wanted, s
 
 Opened open_groups(const World& world, const Query& query) {
   auto wanted = ib::wire::decode<McMemberRecord>(query.wanted.data());
+  // The incumbent's ProxyJoin is the byte's lowest bit where the specification has the highest, and
+  // so is that of its clients: both are read, ours is sent.
+  constexpr std::size_t kProxyJoinByte = 49;
+  if ((query.wanted[kProxyJoinByte] & std::byte{0x81}) != std::byte{0}) wanted.proxy_join = true;
   const std::uint64_t mask = query.mask;
   if (!valid_selectors(wanted, mask)) return ib::wire::status::kSaReqInvalid;
   if (wanted.port_gid.prefix() == ib::kDefaultSubnetPrefix)

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The incumbent's SA dump (opensm-sa.dump, option sa_db_file): what clients have registered, as
+// text that both can read. Fields that only we have come after the incumbent's in a line, where it
+// does not look. The store is where things are kept; this is for moving from one to the other.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sm/store/store.h"
+
+namespace sm::sa {
+
+std::string write_dump(const store::Contents& contents);
+
+struct ReadDump {
+  store::Contents contents;             // no LIDs; groups without a full member are left out
+  std::vector<std::string> complaints;  // "line 7: ..."; such lines are passed over
+};
+/// Never fails as a whole: what can be read is.
+ReadDump read_dump(std::string_view text);
+
+/// What of a dump is not in `contents` yet. What is there stays as it is; a group whose MLID
+/// another has is left out, with its members, and so is what has become invalid in the meantime.
+store::Batch missing_from(const store::Contents& contents, const store::Contents& dump,
+                          std::int64_t unix_seconds);
+
+}  // namespace sm::sa
