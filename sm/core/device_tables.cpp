@@ -40,6 +40,18 @@ const NodeTables* DeviceTables::find(ib::Guid node) const {
   return at == by_node_.end() ? nullptr : at->second.get();
 }
 
+bool DeviceTables::note(ib::Guid node, NodeTables::Kind kind, unsigned port, unsigned index,
+                        const TableBlock& block) {
+  const auto at = by_node_.find(node);
+  if (at == by_node_.end()) return false;
+  const TableBlock* held = at->second->block(kind, port, index);
+  if (held != nullptr && *held == block) return false;
+  auto changed = std::make_shared<NodeTables>(*at->second);  // who has the old one keeps it
+  changed->set_block(kind, port, index, stored(block));
+  at->second = std::move(changed);
+  return true;
+}
+
 void DeviceTables::put(ib::Guid node, std::shared_ptr<const NodeTables> tables) {
   by_node_[node] = std::move(tables);
 }

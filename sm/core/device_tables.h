@@ -55,6 +55,9 @@ class DeviceTables {
   /// nullptr: nothing was read of this node.
   const NodeTables* find(ib::Guid node) const;
 
+  /// One block has become another; false: it says nothing new, or nothing was read of the node.
+  bool note(ib::Guid node, NodeTables::Kind kind, unsigned port, unsigned index,
+            const TableBlock& block);
   void put(ib::Guid node, std::shared_ptr<const NodeTables> tables);
   /// False: nothing was read of it.
   bool forget(ib::Guid node) { return by_node_.erase(node) > 0; }

@@ -387,6 +387,7 @@ struct SubnetManager::Impl {
     counters.sets += applying->sets();
     const auto failures = applying->failures();
     for (const NodeIndex n : applying->lanes_set()) forget_table(seen->nodes[n].info.node_guid);
+    note_guids();
     applying.reset();
     for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
     if (multicast) {
@@ -405,6 +406,7 @@ struct SubnetManager::Impl {
       return;
     }
     publish(report.up());
+    if (options.read_tables_after) read_at = now + *options.read_tables_after;
     finish(now, std::move(report));
   }
 
@@ -424,7 +426,6 @@ struct SubnetManager::Impl {
       retry_pause = kRetryFirst;
     }
     reports.push_back(std::move(report));
-    if (options.read_tables_after && snapshot) read_at = now + *options.read_tables_after;
     rest(now);
   }
 
@@ -487,6 +488,19 @@ struct SubnetManager::Impl {
                              : info->port_state == ib::wire::PortState::Initialize)
           forget_table(node.guid);
       }
+    }
+  }
+
+  /// Blocks with aliases are programmed; what was read of them before is the past.
+  void note_guids() {
+    for (const auto& [key, held] : known.guids.held) {
+      const auto port = seen->fabric.find_port_guid(key.first);
+      if (!port) continue;
+      TableBlock block{};
+      ib::wire::encode(ib::wire::GuidInfo{held}, block.data());
+      tables_news = tables.note(seen->fabric.node(port->node).guid, NodeTables::Kind::Guids,
+                                port->port, key.second, block) ||
+                    tables_news;
     }
   }
 

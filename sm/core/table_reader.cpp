@@ -149,6 +149,10 @@ void TableReader::plan_port(NodeIndex n, unsigned port, Node& node) const {
   }
 }
 
+void TableReader::Node::skip_unknown() {
+  while (next < asks.size() && std::ranges::count(unknown, asks[next].attribute) > 0) ++next;
+}
+
 TableReader::Node TableReader::plan(NodeIndex n) const {
   Node node;
   node.tables = programmed_.at(n);
@@ -181,6 +185,7 @@ std::vector<ib::mad::Request> TableReader::take_requests() {
                                          ask.attribute, ask.modifier));
       ++node.next;
       ++node.in_flight;
+      node.skip_unknown();
     }
   }
   return out;
@@ -198,10 +203,9 @@ void TableReader::on_completion(ib::Instant, const ib::mad::Completion& completi
   } else if (const auto& mad = completion.reply->mad; mad.status() == 0) {
     keep(node, node.asks[index], mad);
   } else if (mad.status() == ib::wire::status::kBadAttribute) {
-    // Nor has it the rest of them.
-    const auto unknown = node.asks[index].attribute;
-    while (node.next < node.asks.size() && node.asks[node.next].attribute == unknown) ++node.next;
+    node.unknown.push_back(node.asks[index].attribute);
   }
+  node.skip_unknown();
   if (!node.finished()) return;
   if (!node.failed) {
     tables_.put(snapshot_->fabric().node(at->first).guid, node.tables);

@@ -58,8 +58,10 @@ class TableReader final : public ib::mad::Exchange {
     std::size_t next{0};
     std::uint32_t in_flight{0};
     bool failed{false};
+    std::vector<std::uint16_t> unknown;  // attributes that the node does not have
     std::shared_ptr<NodeTables> tables;
     bool finished() const { return in_flight == 0 && (failed || next == asks.size()); }
+    void skip_unknown();
   };
 
   Node plan(ib::fabric::NodeIndex n) const;

@@ -42,9 +42,12 @@ const EndPort* bearer(const World& world, const ib::Gid& gid) {
   const auto guid = world.state.aliases.port_of(gid.guid());
   return guid.value == 0 ? nullptr : world.paths->find(guid);
 }
+/// As osmtest writes the default prefix: in the byte order of its host.
+constexpr std::uint64_t kDefaultPrefixReversed = 0x80FE;
+
 bool is_of_this_subnet(const World& world, const ib::Gid& gid) {
   return gid.prefix() == 0 || gid.prefix() == ib::kDefaultSubnetPrefix ||
-         gid.prefix() == world.snapshot().subnet_prefix;
+         gid.prefix() == kDefaultPrefixReversed || gid.prefix() == world.snapshot().subnet_prefix;
 }
 
 /// A group's service is announced by whoever is in the group.

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Tables of devices are read when the subnet is up and never in its way; what devices hold is
+// published as it becomes known.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "libdiag/fabric/generate.h"
+#include "tests/sim/sm_on_model.h"
+
+namespace sm::test {
+namespace {
+
+using ib::fabric::NodeIndex;
+using Kind = NodeTables::Kind;
+namespace attr = ib::wire::attr;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+ib::fabric::Fabric tree() {
+  ib::fabric::FatTree t;
+  t.radix = 8;
+  auto fabric = ib::fabric::generate(t);
+  EXPECT_TRUE(fabric);
+  return *std::move(fabric);
+}
+
+/// Gets of tables that only subnet administration tells of.
+struct TableGets {
+  explicit TableGets(SmOnModel& run) {
+    run.watch([this](const ib::mad::Packet& p) {
+      const auto a = p.mad.attribute_id();
+      if (a == attr::kPKeyTable || a == attr::kGuidInfo || a == attr::kVlArbitration) ++count;
+      return true;
+    });
+  }
+  unsigned count{0};
+};
+
+TEST(Holdings, TablesAreReadOnceTheSubnetIsUpAndNotAgain) {
+  SmOnModel run(tree());
+  TableGets gets(run);
+  ASSERT_TRUE(run.run_until_reports(1));
+  ASSERT_TRUE(run.last().up());
+  EXPECT_EQ(gets.count, 0U) << "bring-up sends none of them";
+  ASSERT_NE(run.sm().holdings(), nullptr);
+  EXPECT_EQ(run.sm().holdings()->tables->size(), 0U);
+
+  run.run_for(seconds(2));
+  EXPECT_GT(gets.count, 0U);
+  const auto holdings = run.sm().holdings();
+  const auto& fabric = run.sm().observed().fabric;
+  EXPECT_EQ(holdings->tables->size(), fabric.nodes().size());
+  for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
+    const auto& node = fabric.node(n);
+    const unsigned end_port = node.is_switch() ? 0 : 1;
+    const auto* tables = holdings->tables->find(node.guid);
+    ASSERT_NE(tables, nullptr) << node.description;
+    const auto* guids = tables->block(Kind::Guids, end_port, 0);
+    ASSERT_NE(guids, nullptr) << node.description;
+    EXPECT_EQ(ib::wire::decode<ib::wire::GuidInfo>(guids->data()).guid[0],
+              fabric.port(n, end_port).guid);
+    const auto* keys = tables->block(Kind::PKeys, end_port, 0);
+    ASSERT_NE(keys, nullptr) << node.description;
+    EXPECT_EQ(ib::wire::decode<ib::wire::PKeyTable>(keys->data()).p_keys[0], ib::kDefaultPKey);
+    EXPECT_NE(tables->row(0, 1), nullptr);
+  }
+
+  const unsigned so_far = gets.count;
+  run.sm().sweep_now(run.now(), core::Reason::Trap);
+  run.run_for(seconds(2));
+  EXPECT_EQ(run.reports(), 2U);
+  EXPECT_EQ(gets.count, so_far) << "nothing changed";
+  EXPECT_EQ(run.sm().holdings()->tables->size(), fabric.nodes().size());
+
+  run.sm().sweep_now(run.now(), core::Reason::Operator);
+  run.run_for(seconds(2));
+  EXPECT_EQ(gets.count, 2 * so_far) << "an operator wants to know anew";
+}
+
+TEST(Holdings, ASweepInterruptsTheReadingAndItGoesOn) {
+  SmOnModel run(tree());
+  unsigned nodes_read = 0;
+  bool swept = false;
+  ASSERT_TRUE(run.run_until_reports(1));
+  run.watch([&](const ib::mad::Packet& p) {
+    if (p.mad.attribute_id() == attr::kPKeyTable) ++nodes_read;
+    return true;
+  });
+  // Halfway through the reading.
+  while (nodes_read < 20 && !swept) run.run_for(std::chrono::microseconds(50));
+  EXPECT_EQ(run.sm().holdings()->tables->size(), 0U) << "published when it is done";
+  run.sm().sweep_now(run.now(), core::Reason::Trap);
+  ASSERT_TRUE(run.run_until_reports(2));
+  EXPECT_TRUE(run.last().up());
+  run.run_for(seconds(2));
+  EXPECT_EQ(run.sm().holdings()->tables->size(), run.sm().observed().fabric.nodes().size());
+}
+
+TEST(Holdings, MulticastTablesFollowMembership) {
+  SmOnModel run(tree());
+  ASSERT_TRUE(run.run_until_reports(1));
+  ASSERT_NE(run.sm().holdings()->multicast, nullptr);
+  EXPECT_TRUE(run.sm().holdings()->multicast->empty());
+  const auto& fabric = run.sm().observed().fabric;
+  std::vector<ib::Guid> members;
+  for (NodeIndex n = 0; n < fabric.nodes().size() && members.size() < 3; ++n)
+    if (!fabric.node(n).is_switch()) members.push_back(fabric.port(n, 1).guid);
+  run.sm().set_groups(run.now(), {{ib::kLidMulticastMin, members, {}, 1}});
+  run.run_for(seconds(1));
+  const auto holdings = run.sm().holdings();
+  ASSERT_TRUE(holdings->multicast->contains(ib::kLidMulticastMin));
+  for (const ib::Guid guid : members) {
+    const auto port = fabric.find_port_guid(guid);
+    const auto leaf = fabric.port(*port).peer;
+    const auto s = holdings->graph->switch_of(leaf.node);
+    EXPECT_TRUE(holdings->multicast->at(ib::kLidMulticastMin).at(s).test(leaf.port));
+  }
+}
+
+TEST(Holdings, ThisSubnetManagerIsInThem) {
+  core::Options options;
+  options.priority = 9;
+  SmOnModel run(tree(), {}, options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  const auto holdings = run.sm().holdings();
+  EXPECT_EQ(holdings->own_sm.guid, run.sm().snapshot()->sm_port_guid);
+  EXPECT_EQ(holdings->own_sm.priority, 9);
+  EXPECT_EQ(holdings->own_sm.sm_state, ib::wire::SmState::Master);
+  EXPECT_EQ(holdings->own_sm.sm_key, 0U);
+  EXPECT_TRUE(holdings->other_sms.empty());
+}
+
+}  // namespace
+}  // namespace sm::test
