@@ -125,6 +125,8 @@ TEST_F(SaServices, ThePrefixMayBeMissingButNotAnothers) {
   EXPECT_EQ(set(service_at(Gid::from(0, bench.host(3).guid), 1), 3).mad.status(), status::kOk);
   EXPECT_EQ(set(service_at(Gid::from(0xFEC0ULL << 48, bench.host(3).guid), 1), 3).mad.status(),
             status::kSaInvalidGid);
+  // osmtest reverses the default one.
+  EXPECT_EQ(set(service_at(Gid::from(0x80FE, bench.host(3).guid), 1), 3).mad.status(), status::kOk);
 }
 
 TEST_F(SaServices, AliasGuidsAreTheRequestersToo) {
