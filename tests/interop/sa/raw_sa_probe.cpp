@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Asks subnet administration what the lines of stdin say, byte for byte:
+//   get|table|set ATTRIBUTE MODIFIER MASK SM_KEY DATA        (numbers and data in hex)
+// and prints for each `STATUS COUNT` (hex, decimal; `silent` for no answer) and a line a record.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+#include "libdiag/mad/umad/umad_port.h"
+#include "libdiag/query/sa_client.h"
+
+namespace {
+
+std::string hex(const ib::mad::Packet& answer, std::size_t at, std::size_t bytes) {
+  std::vector<std::byte> record(bytes);
+  ib::query::copy_data(answer, at, record.data(), bytes);
+  std::string text;
+  for (const std::byte b : record) text += fmt::format("{:02x}", std::to_integer<unsigned>(b));
+  return text;
+}
+
+bool read_data(const std::string& text, ib::wire::Mad& mad) {
+  if (text.size() % 2 != 0 || text.size() / 2 > ib::wire::kSaDataBytes) return false;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    unsigned value = 0;
+    if (std::from_chars(&text[i], &text[i] + 2, value, 16).ptr != &text[i] + 2) return false;
+    mad.data()[i / 2] = static_cast<std::byte>(value);
+  }
+  return true;
+}
+
+void print(const ib::mad::Packet& answer, bool table) {
+  const auto stride = answer.mad.get<&ib::wire::SaHeader::attribute_offset>() * std::size_t{8};
+  std::size_t count = 0;
+  if (answer.mad.status() == 0) {
+    const auto shape = ib::query::table_shape(answer, stride == 0 ? 8 : stride);
+    count = !table ? 1 : shape ? shape->count : 0;
+  }
+  fmt::print("{:04x} {}\n", answer.mad.status(), count);
+  for (std::size_t i = 0; i < count; ++i) fmt::print("{}\n", hex(answer, i * stride, stride));
+}
+
+}  // namespace
+
+int main() {
+  using ib::wire::Method;
+  auto port = ib::mad::UmadPort::open();
+  if (!port) return 1;
+  const auto facts = (*port)->facts();
+  if (!facts) return 1;
+  const auto address = ib::query::sa_address(*facts);
+  if (!address) return 1;
+  ib::mad::Session session(**port, {});
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    std::istringstream words(line);
+    std::string method, data;
+    std::uint16_t attribute = 0;
+    std::uint32_t modifier = 0;
+    std::uint64_t mask = 0, key = 0;
+    words >> method >> std::hex >> attribute >> modifier >> mask >> key >> data;
+    auto sa = *address;
+    sa.sm_key = key;
+    const bool table = method == "table";
+    const Method verb = table ? Method::GetTable : method == "set" ? Method::Set : Method::Get;
+    auto request = ib::query::sa_request(0, sa, verb, attribute, mask, modifier);
+    if (!words || !read_data(data, request.mad)) {
+      fmt::print(stderr, "not a request: {}\n", line);
+      return 2;
+    }
+    if (const auto answer = session.call(std::move(request))) {
+      print(*answer, table);
+    } else {
+      fmt::print("silent 0\n");
+    }
+  }
+  return 0;
+}
