@@ -13,10 +13,12 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
-#include <map>
 
 #include "libdiag/mad/umad/umad_port.h"
 #include "sm/core/subnet_manager.h"
+#include "sm/daemon/channel.h"
+#include "sm/daemon/sa_thread.h"
+#include "sm/daemon/store_thread.h"
 #include "sm/sa/server.h"
 #include "sm/store/store.h"
 
@@ -25,7 +27,6 @@ namespace {
 
 using ib::Duration;
 using ib::Instant;
-using ib::mad::AgentId;
 using ib::mad::AgentSpec;
 using ib::mad::UmadPort;
 using ib::wire::Method;
@@ -72,26 +73,6 @@ sa::WallClock read_wall_clock() {
   return {std::chrono::duration_cast<Duration>(since_1970).count(), ib::monotonic_now()};
 }
 
-/// One umad port and its agents, by class.
-struct Channel {
-  std::unique_ptr<UmadPort> port;
-  std::map<MgmtClass, AgentId> agents;
-  std::vector<ib::mad::Received> arrived;
-
-  ib::Result<void> serve(const AgentSpec& spec) {
-    auto agent = port->register_agent(spec);
-    if (!agent) return tl::unexpected<ib::Error>(std::move(agent.error()));
-    agents[spec.mgmt_class] = *agent;
-    return {};
-  }
-  ib::Result<void> send(const ib::mad::Packet& packet, Duration reply_within) {
-    const auto agent = agents.find(packet.mad.mgmt_class());
-    if (agent == agents.end())
-      return ib::fail(ib::ErrorKind::Internal, "no agent for the class of a MAD to be sent");
-    return port->send(agent->second, packet, reply_within);
-  }
-};
-
 class Daemon {
  public:
   Daemon(const DaemonOptions& options, LogFile& log, Background& background)
@@ -99,15 +80,11 @@ class Daemon {
 
   int run() {
     if (auto opened = open(); !opened) return give_up(opened.error().message);
-    const Instant start = ib::monotonic_now();
-    // The store's groups before the first plan, or it would close the switches to multicast.
-    pass_groups(start);
-    manager_->start(start);
+    manager_->start(ib::monotonic_now());
     while (true) {
       const Instant now = ib::monotonic_now();
       if (!listen(now)) return status_;
       if (manager_->next_deadline() <= now) manager_->on_time(now);
-      if (server_->next_deadline() <= now) server_->on_time(now);
       if (!speak(now)) return status_;
       if (!wait()) return status_;
     }
@@ -118,9 +95,9 @@ class Daemon {
     auto opened = store::open_directory(options_.state_dir);
     if (!opened) return tl::unexpected<ib::Error>(std::move(opened.error()));
     for (const std::string& line : opened->warnings) say(ib::LogLevel::Warning, "store", line);
-    store_ = std::move(opened->store);
-    auto contents = store_->load();
+    auto contents = opened->store->load();
     if (!contents) return tl::unexpected<ib::Error>(std::move(contents.error()));
+    store_.emplace(std::move(opened->store));
 
     ib::mad::PortChoice choice;
     choice.port_guid = options_.port_guid;
@@ -141,10 +118,17 @@ class Daemon {
     if (const std::uint32_t most = smi_.port->window_max(); most != 0)
       core.transactor.window = std::min(core.transactor.window, most);
     manager_ = std::make_unique<core::SubnetManager>(std::move(core), *contents);
-    sa::Options sa_options;
-    sa_options.kernel_rmpp = kernel_rmpp_;
-    sa_options.wall_clock = read_wall_clock();
-    server_ = std::make_unique<sa::Server>(sa_options, *contents);
+    SaOptions sa = options_.sa;
+    if (auto settled = settle_sa_key(options_.state_dir, sa); !settled) return settled;
+    if (const std::string warning = sa_key_warning(sa); !warning.empty())
+      say(ib::LogLevel::Warning, "sa", warning);
+    sa.server.kernel_rmpp = kernel_rmpp_;
+    sa.server.wall_clock = read_wall_clock();
+    gsi_.port->set_receive_threshold(sa.rx_threshold);
+    auto server = std::make_unique<sa::Server>(sa.server, *contents);
+    // The store's groups before the first plan, or it would close the switches to multicast.
+    manager_->set_groups(ib::monotonic_now(), SaThread::groups_of(*server));
+    sa_.emplace(std::move(server), std::move(gsi_), *store_, log_);
     signals_ = &the_signals_;
     return {};
   }
@@ -181,6 +165,7 @@ class Daemon {
 
   /// A daemon's stderr leads nowhere once it is in the background: the log has the reason too.
   int give_up(const std::string& message) {
+    sa_.reset();  // which may have something to say, too; the reason comes last
     say(ib::LogLevel::Error, "ibsm", message);
     return cannot_run(message);
   }
@@ -190,19 +175,18 @@ class Daemon {
   }
 
   bool listen(Instant now) {
-    for (Channel* channel : {&smi_, &gsi_}) {
-      channel->arrived.clear();
-      if (auto got = channel->port->receive(channel->arrived, Duration{0}); !got) {
-        status_ = give_up(got.error().message);
-        return false;
-      }
+    smi_.arrived.clear();
+    if (auto got = smi_.port->receive(smi_.arrived, Duration{0}); !got) {
+      status_ = give_up(got.error().message);
+      return false;
+    }
+    if (const auto broken = sa_->broken()) {
+      status_ = give_up(*broken);
+      return false;
     }
     // A request that the transport gave up says nothing new: the Transactor has a clock of its own.
     for (const auto& r : smi_.arrived)
       if (!r.timed_out) manager_->on_packet(now, r.packet);
-    for (const auto& r : gsi_.arrived)
-      if (!r.timed_out && r.packet.mad.mgmt_class() == MgmtClass::SubnAdm)
-        server_->on_packet(now, r.packet);
     while (const int signal = signals_->next()) {
       if (signal == SIGHUP) {
         if (!options_.routing_files.empty())
@@ -221,26 +205,21 @@ class Daemon {
   bool speak(Instant now) {
     // Durable first, then visible.
     while (auto batch = manager_->next_store_batch())
-      if (auto done = store_->commit(*batch); !done)
+      if (auto done = store_->commit(*std::move(batch)); !done)
         say(ib::LogLevel::Error, "store", done.error().message);
-    do {
-      // All that waits is looked at first: its writes share a commit.
-      while (server_->work(now)) {
-      }
-      if (const std::string failed = sa::run_commits(*server_, *store_, now); !failed.empty())
-        say(ib::LogLevel::Error, "store", failed);
-    } while (server_->has_work());
-    if (auto holdings = manager_->holdings(); holdings && holdings != published_holdings_)
-      server_->publish(published_holdings_ = std::move(holdings));
+    if (auto holdings = manager_->holdings(); holdings && holdings != published_holdings_) {
+      published_holdings_ = holdings;
+      sa_->post([holdings = std::move(holdings)](Instant, sa::Server& server) mutable {
+        server.publish(std::move(holdings));
+      });
+    }
     if (auto snapshot = manager_->snapshot(); snapshot && snapshot != published_) {
       published_ = snapshot;
       if (snapshot->routing) say_engine(*snapshot->routing);
-      server_->publish(now, std::move(snapshot));
-      pass_groups(now);
+      sa_->publish(std::move(snapshot));
     }
-    if (server_->take_multicast_changed()) pass_groups(now);
+    if (auto groups = sa_->take_groups()) manager_->set_groups(now, *std::move(groups));
     while (auto event = manager_->next_log()) log_.write(*event);
-    while (auto event = server_->next_log()) log_.write(*event);
     while (auto out = manager_->next_send(now))
       if (auto sent = smi_.send(out->packet, out->reply_within); !sent) {
         if (sent.error().kind == ib::ErrorKind::Unavailable) {
@@ -249,9 +228,6 @@ class Daemon {
         }
         manager_->on_send_failed(now, *out, std::move(sent.error()));
       }
-    while (auto packet = server_->next_send(now))
-      if (auto sent = gsi_.send(*packet, Duration{0}); !sent)
-        say(ib::LogLevel::Warning, "sa", sent.error().message);
     while (auto report = manager_->next_report()) {
       announce(*report);
       background_.tell(report->exit_status());
@@ -262,13 +238,6 @@ class Daemon {
       malloc_trim(0);  // what the sweep took and no longer needs goes back to the system
     }
     return true;
-  }
-
-  void pass_groups(Instant now) {
-    std::vector<plan::MlidGroup> groups;
-    for (auto& g : server_->multicast())
-      groups.push_back({g.mlid, std::move(g.receivers), std::move(g.senders), g.sls});
-    manager_->set_groups(now, std::move(groups));
   }
 
   /// By whose routes the subnet works, when that is news.
@@ -296,7 +265,7 @@ class Daemon {
   }
 
   bool wait() {
-    const Instant deadline = std::min(manager_->next_deadline(), server_->next_deadline());
+    const Instant deadline = manager_->next_deadline();
     int ms = -1;
     if (deadline != ib::kNever) {
       const auto left = deadline - ib::monotonic_now();
@@ -305,7 +274,7 @@ class Daemon {
           std::clamp<std::int64_t>((left.count() + 999'999) / 1'000'000, 0, 60'000));
     }
     pollfd fds[] = {{smi_.port->readable_fd(), POLLIN, 0},
-                    {gsi_.port->readable_fd(), POLLIN, 0},
+                    {sa_->readable_fd(), POLLIN, 0},
                     {signals_->fd(), POLLIN, 0}};
     if (poll(fds, 3, ms) < 0 && errno != EINTR) {
       status_ = give_up(fmt::format("poll: {}", std::strerror(errno)));
@@ -319,12 +288,12 @@ class Daemon {
   Background& background_;
   Signals the_signals_;  // before any thread
   Signals* signals_{nullptr};
-  std::unique_ptr<store::Store> store_;
-  Channel smi_, gsi_;
+  std::optional<StoreThread> store_;
+  Channel smi_, gsi_;  // gsi_ until the SA has it
   bool kernel_rmpp_{false};
   std::optional<ib::mad::IsSmFlag> is_sm_;
   std::unique_ptr<core::SubnetManager> manager_;
-  std::unique_ptr<sa::Server> server_;
+  std::optional<SaThread> sa_;
   SnapshotPtr published_;
   HoldingsPtr published_holdings_;
   std::string last_engine_;

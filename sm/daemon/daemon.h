@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Daemon: the machines of ibsm joined to their ports, the store, the log and the clock. One thread;
-// the ports have receiver threads of their own.
+// Daemon: the machines of ibsm joined to their ports, the store, the log and the clock. The subnet
+// manager has this thread, subnet administration one of its own, the store a third; the ports have
+// receiver threads.
 #pragma once
 
 #include <memory>

@@ -25,15 +25,15 @@ ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool 
   impl->flags = flags;
   spdlog::sink_ptr sink;
   if (path == "stdout") {
-    sink = std::make_shared<spdlog::sinks::stdout_sink_st>();
+    sink = std::make_shared<spdlog::sinks::stdout_sink_mt>();
   } else if (path == "stderr") {
-    sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
+    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   } else {
     try {
-      sink = std::make_shared<spdlog::sinks::basic_file_sink_st>(path.empty() ? kDefault : path);
+      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.empty() ? kDefault : path);
     } catch (const spdlog::spdlog_ex& e) {
       if (!path.empty()) return ib::fail(ib::ErrorKind::Io, e.what());
-      sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
+      sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
       impl->flags = flags & kLogErrors;
     }
   }

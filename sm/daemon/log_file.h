@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// LogFile: where log events become lines. (spdlog is behind log_file.cpp.)
+// LogFile: where log events become lines; any thread may write. (spdlog is behind log_file.cpp.)
 #pragma once
 
 #include <memory>

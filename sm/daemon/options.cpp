@@ -52,7 +52,16 @@ std::vector<std::string> with_two_dashes(int argc, const char* const* argv) {
                                       "nue_include_switches",
                                       "lid_matrix_file",
                                       "sm_sl",
-                                      "qos"};
+                                      "qos",
+                                      "sa_key",
+                                      "sa_enhanced_trust_model",
+                                      "sa_etm_allow_untrusted_guidinfo_rec",
+                                      "sa_etm_max_num_srvcs",
+                                      "sa_etm_max_num_event_subs",
+                                      "max_outstanding",
+                                      "queue_size",
+                                      "time_sa_mad",
+                                      "max_msg_fifo_timeout"};
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
@@ -141,6 +150,7 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
            o.core.transactor.window =
                v == 0 ? 4096U : static_cast<std::uint32_t>(std::min<std::uint64_t>(v, 4096));
          });
+  add_sa_options(app, o.sa);
   app.add_option("-f,--log_file", o.log_file,
                  "Log to this file, or to `stdout` or `stderr` (default /var/log/ibsm.log)")
       ->type_name("FILE");

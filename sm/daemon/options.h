@@ -10,11 +10,13 @@
 
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/plan_options.h"
+#include "sm/daemon/sa_options.h"
 
 namespace sm::daemon {
 
 struct DaemonOptions {
   core::Options core;
+  SaOptions sa;
   bool once{false};
   bool background{false};
   std::optional<ib::Guid> port_guid;

@@ -15,6 +15,7 @@ constexpr NamedCounter kNamed[] = {
     {"dropped_sm_key", &Counters::dropped_sm_key},
     {"dropped_malformed", &Counters::dropped_malformed},
     {"dropped_stray", &Counters::dropped_stray},
+    {"dropped_unanswerable", &Counters::dropped_unanswerable},
     {"replayed", &Counters::replayed},
     {"under_way", &Counters::under_way},
     {"busy_queue_full", &Counters::busy_queue_full},

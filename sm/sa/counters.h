@@ -16,8 +16,9 @@ struct Counters {
   std::uint64_t errors{};  // answers with a status, BUSY included
   // Not answered, on purpose.
   std::uint64_t dropped_not_ready{}, dropped_sm_key{}, dropped_malformed{}, dropped_stray{};
-  std::uint64_t replayed{};   // repeated requests answered from the first one's answer
-  std::uint64_t under_way{};  // repeated requests whose answer was still to come
+  std::uint64_t dropped_unanswerable{};  // requests by a method that has no answer
+  std::uint64_t replayed{};              // repeated requests answered from the first one's answer
+  std::uint64_t under_way{};             // repeated requests whose answer was still to come
   std::uint64_t busy_queue_full{}, busy_too_old{};  // answered BUSY
   std::uint64_t denied_untrusted{};                 // by the enhanced trust model
   std::uint64_t denied_source_gid{};                // a GRH that bears another port's GID

@@ -99,7 +99,7 @@ struct Server::Impl {
   void refuse(const Packet& request, std::uint16_t mad_status) {
     const auto method = response_to(request.mad.method());
     if (!method) {
-      ++counters.dropped_stray;
+      ++counters.dropped_unanswerable;
       replays.forget(request);
       return;
     }

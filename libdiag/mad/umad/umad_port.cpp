@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kHeaderBytes = 24;
 constexpr std::size_t kBufferStart = 16U << 10;
-constexpr std::size_t kQueueMost = 8192;
+constexpr std::size_t kQueueMost = 8192;  // unless told otherwise
 constexpr std::size_t kBatch = 256;
 constexpr int kFailuresMost = 100;
 /// A receiver that cannot be woken looks this often whether it is to end.
@@ -204,6 +204,7 @@ struct UmadPort::Impl {
   std::vector<std::byte> send_buffer;
   std::vector<std::byte> receive_buffer;
   std::atomic<std::uint64_t> dropped{0};
+  std::atomic<std::size_t> queue_most{kQueueMost};
 
   // Between the receiver thread and the consumer.
   std::thread receiver;
@@ -310,7 +311,8 @@ struct UmadPort::Impl {
     if (was_empty) {
       std::swap(queue, batch);
     } else {
-      const std::size_t room = kQueueMost - std::min(queue.size(), kQueueMost);
+      const std::size_t most = queue_most;
+      const std::size_t room = most - std::min(queue.size(), most);
       const std::size_t taken = std::min(room, batch.size());
       std::move(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(taken),
                 std::back_inserter(queue));
@@ -513,6 +515,14 @@ std::uint32_t UmadPort::window_max() const {
 }
 const std::string& UmadPort::device() const { return impl_->first_facts.device; }
 std::uint8_t UmadPort::number() const { return impl_->first_facts.port_num; }
+void UmadPort::set_receive_threshold(std::uint32_t mads) {
+  impl_->queue_most = mads;
+  // In the vendor's libibumad only; where the kernel lacks it the call fails and ours stands.
+  using Update = int (*)(int fd, int threshold);
+  if (const auto update =
+          reinterpret_cast<Update>(dlsym(RTLD_DEFAULT, "umad_update_threshold")))  // NOLINT
+    (void)update(impl_->fd, static_cast<int>(mads));
+}
 std::uint64_t UmadPort::dropped() const { return impl_->dropped; }
 
 Result<IsSmFlag> IsSmFlag::take(const std::string& device, std::uint8_t number) {

@@ -53,6 +53,10 @@ class UmadPort final : public Port {
   const std::string& device() const;
   std::uint8_t number() const;
 
+  /// How many received MADs may wait to be read; more are dropped. By the kernel, where the library
+  /// can tell it (umad_update_threshold), and in any case in the receiver thread's queue.
+  void set_receive_threshold(std::uint32_t mads);
+
   /// MADs that were shorter than a MAD header, or found the receive queue full; dropped.
   std::uint64_t dropped() const;
 

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// One umad port and its agents, by class.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "libdiag/mad/umad/umad_port.h"
+
+namespace sm::daemon {
+
+struct Channel {
+  std::unique_ptr<ib::mad::UmadPort> port;
+  std::map<ib::wire::MgmtClass, ib::mad::AgentId> agents;
+  std::vector<ib::mad::Received> arrived;
+
+  ib::Result<void> serve(const ib::mad::AgentSpec& spec) {
+    auto agent = port->register_agent(spec);
+    if (!agent) return tl::unexpected<ib::Error>(std::move(agent.error()));
+    agents[spec.mgmt_class] = *agent;
+    return {};
+  }
+  ib::Result<void> send(const ib::mad::Packet& packet, ib::Duration reply_within) {
+    const auto agent = agents.find(packet.mad.mgmt_class());
+    if (agent == agents.end())
+      return ib::fail(ib::ErrorKind::Internal, "no agent for the class of a MAD to be sent");
+    return port->send(agent->second, packet, reply_within);
+  }
+};
+
+}  // namespace sm::daemon

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/sa_options.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "libdiag/base/text.h"
+#include "sm/daemon/routing_options.h"
+
+namespace sm::daemon {
+namespace {
+
+constexpr const char* kKeyFile = "sa_key";
+
+ib::Error file_error(const char* what, const std::string& path) {
+  return {ib::ErrorKind::Io, fmt::format("{} {}: {}", what, path, std::strerror(errno)), 0};
+}
+
+class File {
+ public:
+  explicit File(int fd) : fd_(fd) {}
+  ~File() {
+    if (fd_ >= 0) close(fd_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+ib::Result<std::uint64_t> make_key(const std::string& path) {
+  std::uint64_t key = 0;
+  // 0 is no key and 1 is everybody's.
+  while (key <= sa::kKnownSaKey)
+    if (getrandom(&key, sizeof key, 0) != sizeof key)
+      return tl::unexpected<ib::Error>(file_error("making a key for", path));
+  const std::string text = fmt::format("0x{:016x}\n", key);
+  const std::string fresh = path + ".new";
+  const File file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (file.fd() < 0 || fchmod(file.fd(), 0600) != 0 ||
+      write(file.fd(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+      fsync(file.fd()) != 0 || rename(fresh.c_str(), path.c_str()) != 0)
+    return tl::unexpected<ib::Error>(file_error("writing the SA key to", path));
+  return key;
+}
+
+ib::Result<std::uint64_t> read_key(int fd, const std::string& path) {
+  struct stat about {};
+  if (fstat(fd, &about) != 0) return tl::unexpected<ib::Error>(file_error("reading", path));
+  if ((about.st_mode & 077) != 0 || !S_ISREG(about.st_mode))
+    return ib::fail(ib::ErrorKind::Usage,
+                    fmt::format("{} holds the SA key and others may read or change it; "
+                                "chmod 600, or remove it to have a new key made",
+                                path));
+  char text[64] = {};
+  const auto bytes = read(fd, text, sizeof text - 1);
+  std::string word(text, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  while (!word.empty() && (word.back() == '\n' || word.back() == ' ')) word.pop_back();
+  std::uint64_t key = 0;
+  if (!ib::parse_number(word, UINT64_MAX, key) || key <= sa::kKnownSaKey)
+    return ib::fail(ib::ErrorKind::Usage,
+                    fmt::format("{} does not hold a key; remove it to have one made", path));
+  return key;
+}
+
+}  // namespace
+
+ib::Result<void> settle_sa_key(const std::string& state_dir, SaOptions& options) {
+  if (!options.key_auto) return {};
+  const std::string path = state_dir + "/" + kKeyFile;
+  const File file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (file.fd() < 0 && errno != ENOENT)
+    return tl::unexpected<ib::Error>(file_error("reading the SA key from", path));
+  auto key = file.fd() < 0 ? make_key(path) : read_key(file.fd(), path);
+  if (!key) return tl::unexpected<ib::Error>(std::move(key.error()));
+  options.server.trust.sa_key = *key;
+  options.server.trust.sa_key_is_secret = true;
+  return {};
+}
+
+std::string sa_key_warning(const SaOptions& options) {
+  if (options.key_auto || options.server.trust.sa_key != sa::kKnownSaKey) return {};
+  return "sa_key is 1, which everybody knows: every request that says so is trusted "
+         "(--sa_key auto makes a secret one)";
+}
+
+void add_sa_options(CLI::App& app, SaOptions& o) {
+  app.add_option_function<std::string>(
+         "--sa_key",
+         [&o](const std::string& text) {
+           o.key_auto = text == "auto";
+           if (o.key_auto) return;
+           std::uint64_t key = 0;
+           if (!ib::parse_number(text, UINT64_MAX, key) || key == 0)
+             throw CLI::ValidationError(
+                 "--sa_key: expected a number other than 0, or `auto`, got '" +
+                 ib::printable(text) + "'");
+           o.server.trust.sa_key = key;
+         },
+         "Key that makes requests to the SA trusted (default 1); auto: a secret one, kept in the "
+         "state directory")
+      ->type_name("KEY");
+  app.add_flag("--sa_enhanced_trust_model", o.server.trust.enhanced,
+               "Deny untrusted requests all but paths between two points, multicast, services, "
+               "subscriptions");
+  app.add_flag("--sa_etm_allow_untrusted_guidinfo_rec", o.server.trust.untrusted_guid_info,
+               "... and alias GUIDs");
+  number(app, "--sa_etm_max_num_srvcs", 1, 1U << 20, "a number",
+         "Services that one port may register (default 32)",
+         [&o](std::uint64_t v) { o.server.quotas.services = v; });
+  number(app, "--sa_etm_max_num_event_subs", 1, 1U << 20, "a number",
+         "Subscriptions that one port may have (default 32)",
+         [&o](std::uint64_t v) { o.server.quotas.subscriptions = v; });
+  app.add_flag_function(
+      "--no_sa_check_sgid_spoofing",
+      [&o](std::int64_t) { o.server.trust.check_source_gid = false; },
+      "Serve requests whose GRH bears another port's GID");
+  number(app, "--max_outstanding,--sa_max_outstanding", 1, 1U << 20, "a number",
+         "Tables on their way to one requester, at most (default 16)", [&o](std::uint64_t v) {
+           o.server.transfers_per_requester = v;
+           o.server.transfers_max =
+               std::max(o.server.transfers_max, o.server.transfers_per_requester);
+         });
+  number(app, "--queue_size,--sa_queue_size", 16, 1U << 20, "a number",
+         "Requests of one requester that wait, at most; more are answered BUSY (default 256)",
+         [&o](std::uint64_t v) {
+           o.server.admission.queue_size = v;
+           // A queue gets a 64th of the room that is left.
+           o.server.admission.queue_in_all =
+               std::clamp<std::size_t>(64 * v, o.server.admission.queue_in_all, 1U << 20);
+         });
+  number(app, "--time_sa_mad,--max_msg_fifo_timeout", 1, 10'000, "milliseconds",
+         "Longest wait in a queue before the answer is BUSY (default 2000)", [&o](std::uint64_t v) {
+           o.server.admission.time_in_queue = std::chrono::milliseconds(v);
+         });
+  number(app, "--sa_rx_threshold", 64, 1U << 20, "a number",
+         "MADs to the SA that wait to be read, at most; more are dropped (default 8192)",
+         [&o](std::uint64_t v) { o.rx_threshold = static_cast<std::uint32_t>(v); });
+}
+
+}  // namespace sm::daemon

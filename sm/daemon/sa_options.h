@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The options of subnet administration: names as opensm and its vendor's fork have them. (CLI11
+// stays behind the .cpp file.)
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "libdiag/base/result.h"
+#include "sm/sa/server.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace sm::daemon {
+
+struct SaOptions {
+  sa::Options server;
+  bool key_auto{false};              // `sa_key auto`: read or made by settle_sa_key()
+  std::uint32_t rx_threshold{8192};  // MADs that wait to be read, at most
+};
+
+void add_sa_options(CLI::App& app, SaOptions& options);
+
+/// With `sa_key auto` the key in the state directory, made at the first start; readable by nobody
+/// else.
+ib::Result<void> settle_sa_key(const std::string& state_dir, SaOptions& options);
+
+/// What an operator should know about the key; empty when there is nothing to say.
+std::string sa_key_warning(const SaOptions& options);
+
+}  // namespace sm::daemon

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/sa_thread.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace sm::daemon {
+namespace {
+
+using ib::Duration;
+using ib::Instant;
+using ib::wire::MgmtClass;
+
+/// Requests served before what has arrived meanwhile is looked at, and answers leave.
+constexpr int kSlice = 64;
+constexpr Duration kCountersEvery = std::chrono::minutes(10);
+
+}  // namespace
+
+SaThread::SaThread(std::unique_ptr<sa::Server> server, Channel channel, StoreThread& store,
+                   LogFile& log)
+    : server_(std::move(server)),
+      channel_(std::move(channel)),
+      store_(store),
+      log_(log),
+      counters_at_(ib::monotonic_now() + kCountersEvery),
+      thread_([this] { run(); }) {}
+
+SaThread::~SaThread() {
+  ending_ = true;
+  mail_wake_.ring();
+  thread_.join();
+  tell_counters(counters_at_);
+}
+
+void SaThread::publish(SnapshotPtr snapshot) {
+  std::erase_if(published_, [](const auto& old) { return old.use_count() == 1; });
+  published_.push_back(snapshot);
+  post([snapshot = std::move(snapshot)](Instant now, sa::Server& server) mutable {
+    server.publish(now, std::move(snapshot));
+  });
+}
+
+void SaThread::post(Mail mail) {
+  const std::lock_guard lock(mutex_);
+  mail_.push_back(std::move(mail));
+  mail_wake_.ring();
+}
+
+std::optional<std::vector<plan::MlidGroup>> SaThread::take_groups() {
+  const std::lock_guard lock(mutex_);
+  news_.quiet();
+  return std::exchange(groups_, std::nullopt);
+}
+
+std::optional<std::string> SaThread::broken() {
+  const std::lock_guard lock(mutex_);
+  return broken_;
+}
+
+std::vector<plan::MlidGroup> SaThread::groups_of(const sa::Server& server) {
+  std::vector<plan::MlidGroup> groups;
+  for (auto& g : server.multicast())
+    groups.push_back({g.mlid, std::move(g.receivers), std::move(g.senders), g.sls});
+  return groups;
+}
+
+void SaThread::run() {
+  while (!ending_) {
+    const Instant now = ib::monotonic_now();
+    if (!listen(now)) return;
+    if (server_->next_deadline() <= now) server_->on_time(now);
+    work(now);
+    speak(now);
+    if (counters_at_ <= now) tell_counters(now);
+    if (!server_->has_work()) wait();
+  }
+}
+
+bool SaThread::listen(Instant now) {
+  std::vector<Mail> mail;
+  {
+    const std::lock_guard lock(mutex_);
+    mail_wake_.quiet();
+    mail.swap(mail_);
+  }
+  for (const Mail& m : mail) m(now, *server_);
+  while (const auto done = store_.next_done()) {
+    if (!done->failure.empty()) log_.write({ib::LogLevel::Error, "store", done->failure});
+    server_->on_commit_done(now, done->ticket, done->failure.empty());
+  }
+  channel_.arrived.clear();
+  if (auto got = channel_.port->receive(channel_.arrived, Duration{0}); !got) {
+    const std::lock_guard lock(mutex_);
+    broken_ = std::move(got.error().message);
+    news_.ring();
+    return false;
+  }
+  for (const auto& r : channel_.arrived)
+    if (!r.timed_out && r.packet.mad.mgmt_class() == MgmtClass::SubnAdm)
+      server_->on_packet(now, r.packet);
+  return true;
+}
+
+void SaThread::work(Instant now) {
+  for (int i = 0; i < kSlice && server_->work(now); ++i) {
+  }
+}
+
+void SaThread::speak(Instant now) {
+  while (auto commit = server_->next_commit())
+    store_.post(commit->ticket, std::move(commit->batch));
+  if (server_->take_multicast_changed()) {
+    auto groups = groups_of(*server_);
+    const std::lock_guard lock(mutex_);
+    groups_ = std::move(groups);
+    news_.ring();
+  }
+  while (auto event = server_->next_log()) log_.write(*event);
+  while (auto packet = server_->next_send(now))
+    if (auto sent = channel_.send(*packet, Duration{0}); !sent)
+      log_.write({ib::LogLevel::Warning, "sa", sent.error().message});
+}
+
+void SaThread::tell_counters(Instant now) {
+  counters_at_ = now + kCountersEvery;
+  std::string text = sa::describe(server_->counters());
+  if (const auto dropped = channel_.port->dropped(); dropped != 0)
+    text += fmt::format(" dropped_at_port={}", dropped);
+  if (text.empty() || text == counters_told_) return;
+  log_.write({ib::LogLevel::Info, "sa", text});
+  counters_told_ = std::move(text);
+}
+
+void SaThread::wait() {
+  const Instant deadline = std::min(server_->next_deadline(), counters_at_);
+  // Upwards, so that a part of a millisecond is not spent turning round.
+  const auto left = (deadline - ib::monotonic_now()).count();
+  const int ms =
+      static_cast<int>(std::clamp<std::int64_t>((left + 999'999) / 1'000'000, 0, 60'000));
+  pollfd fds[] = {{channel_.port->readable_fd(), POLLIN, 0},
+                  {mail_wake_.fd(), POLLIN, 0},
+                  {store_.readable_fd(), POLLIN, 0}};
+  if (poll(fds, 3, ms) >= 0 || errno == EINTR) return;
+  const std::lock_guard lock(mutex_);
+  broken_ = fmt::format("poll: {}", std::strerror(errno));
+  news_.ring();
+  ending_ = true;
+}
+
+}  // namespace sm::daemon

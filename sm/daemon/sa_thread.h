@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// SaThread: subnet administration on a thread of its own, with its own umad port, so that no sweep
+// and no routing computation is ever in the way of an answer. It shares nothing with the subnet
+// manager: snapshots come in by mail, immutable; memberships go out as values.
+//
+//   subnet manager --publish(), post()--> SaThread --take_groups()--> subnet manager
+//                                            |  ^
+//                                      post  v  | done
+//                                          StoreThread
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sm/daemon/channel.h"
+#include "sm/daemon/log_file.h"
+#include "sm/daemon/store_thread.h"
+#include "sm/daemon/wake.h"
+#include "sm/plan/plan.h"
+#include "sm/sa/server.h"
+
+namespace sm::daemon {
+
+class SaThread {
+ public:
+  /// Begins to serve; what `server` knows already the subnet manager has been told.
+  SaThread(std::unique_ptr<sa::Server> server, Channel channel, StoreThread& store, LogFile& log);
+  ~SaThread();
+  SaThread(const SaThread&) = delete;
+  SaThread& operator=(const SaThread&) = delete;
+
+  void publish(SnapshotPtr snapshot);
+  /// Anything else that the subnet manager has to tell, in order.
+  using Mail = std::function<void(ib::Instant, sa::Server&)>;
+  void post(Mail mail);
+
+  /// Readable when there is something to take.
+  int readable_fd() const { return news_.fd(); }
+  /// Memberships as they are now, once after each change.
+  std::optional<std::vector<plan::MlidGroup>> take_groups();
+  /// Why it serves no more.
+  std::optional<std::string> broken();
+
+  static std::vector<plan::MlidGroup> groups_of(const sa::Server& server);
+
+ private:
+  void run();
+  bool listen(ib::Instant now);
+  void work(ib::Instant now);
+  void speak(ib::Instant now);
+  void tell_counters(ib::Instant now);
+  void wait();
+
+  std::unique_ptr<sa::Server> server_;
+  Channel channel_;
+  StoreThread& store_;
+  LogFile& log_;
+  ib::Instant counters_at_;
+  std::string counters_told_;
+
+  std::mutex mutex_;
+  std::vector<Mail> mail_;
+  std::optional<std::vector<plan::MlidGroup>> groups_;
+  std::optional<std::string> broken_;
+  std::atomic<bool> ending_{false};
+  Wake mail_wake_, news_;
+  // The caller's: kept until the server has let go of them, so that a large subnet is taken apart
+  // on the caller's thread and not between two answers.
+  std::vector<SnapshotPtr> published_;
+  std::thread thread_;  // last: it uses the others
+};
+
+}  // namespace sm::daemon

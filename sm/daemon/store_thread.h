@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// StoreThread: the one thread that owns the store, so that a disk that is slow delays what waits
+// for it and nothing else. The subnet manager waits until its LIDs are durable; subnet
+// administration asks, goes on answering reads, and hears when it is done.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "sm/daemon/wake.h"
+#include "sm/store/store.h"
+
+namespace sm::daemon {
+
+class StoreThread {
+ public:
+  struct Done {
+    std::uint64_t ticket{};
+    std::string failure;  // empty: durable
+  };
+
+  explicit StoreThread(std::unique_ptr<store::Store> store);
+  /// What was asked for is done first.
+  ~StoreThread();
+  StoreThread(const StoreThread&) = delete;
+  StoreThread& operator=(const StoreThread&) = delete;
+
+  /// Waits for it.
+  ib::Result<void> commit(store::Batch batch);
+  /// Does not.
+  void post(std::uint64_t ticket, store::Batch batch);
+  /// Readable when next_done() has something.
+  int readable_fd() const { return done_wake_.fd(); }
+  std::optional<Done> next_done();
+
+ private:
+  struct Order {
+    std::optional<std::uint64_t> ticket;  // none: somebody waits
+    store::Batch batch;
+    std::optional<ib::Result<void>>* result{nullptr};
+  };
+  void run();
+
+  std::unique_ptr<store::Store> store_;
+  std::mutex mutex_;
+  std::condition_variable wanted_, served_;
+  std::deque<Order> orders_;
+  std::deque<Done> done_;
+  bool ending_{false};
+  Wake done_wake_;
+  std::thread thread_;  // last: it uses the others
+};
+
+}  // namespace sm::daemon
