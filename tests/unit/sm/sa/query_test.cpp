@@ -615,7 +615,8 @@ TEST(SaServer, NeverAnswersAnAnswer) {
                             Method::TrapRepress})
     bench.server.on_packet(bench.now, bench.request(method, attr::kNodeRecord));
   EXPECT_THAT(bench.drain(), IsEmpty());
-  EXPECT_EQ(bench.server.counters().dropped_stray, 5U);
+  EXPECT_EQ(bench.server.counters().dropped_stray, 3U);
+  EXPECT_EQ(bench.server.counters().dropped_unanswerable, 2U);
 }
 
 TEST(SaServer, DropsAForeignSmKey) {

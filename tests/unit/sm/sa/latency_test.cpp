@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// How long answers take in a storm, in virtual time. The server is the real one, on a subnet of
+// 11,664 hosts; what its steps cost is data (measured by sa_bench and sa_storm, rounded up), and
+// the turns of its thread are those of sm/daemon/sa_thread.cpp:
+//
+//   take what has arrived | on_time | serve up to 64 | send | sleep if nothing waits
+//
+// A step takes its cost off the clock; what arrives meanwhile waits. The latency of a request is
+// the time from its arrival to the sending of its answer.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "libdiag/route/engine.h"
+#include "sm/sa/path_records.h"
+#include "tests/unit/sm/sa/subnet.h"
+
+namespace sm::sa::test {
+namespace {
+
+using ib::Duration;
+using ib::wire::PathRecord;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+namespace attr = ib::wire::attr;
+namespace status = ib::wire::status;
+
+/// CPU of each step, and what the host adds.
+struct Costs {
+  Duration take_in{microseconds(3)};  // receive, queue
+  Duration serve{microseconds(12)};   // a Get of a path whose pair is not known yet
+  Duration send{microseconds(8)};     // one umad_send
+  Duration publish{milliseconds(4)};  // a new snapshot of 11,664 hosts
+  Duration wake{microseconds(100)};   // from arrival to running, when it slept
+};
+
+/// Work of the subnet manager that would be in the way, were it done on the same thread.
+struct Hold {
+  Instant at;
+  Duration takes;
+};
+
+struct Arrival {
+  Instant at;
+  Packet packet;
+};
+
+struct Outcome {
+  std::vector<Duration> latencies;  // of final answers
+  std::size_t asked{0}, answered{0}, busy{0}, twice{0};
+  Duration p(double part) const {
+    return latencies[static_cast<std::size_t>(part * static_cast<double>(latencies.size() - 1))];
+  }
+};
+
+class Storm {
+ public:
+  Storm(const std::shared_ptr<Snapshot>& subnet, const Costs& costs)
+      : costs_(costs), subnet_(subnet), hosts_(hosts_of(subnet->fabric())) {
+    run_commits(server_, *store_, start_);
+    server_.publish(start_, subnet_);
+  }
+
+  /// `clients` hosts ask for random paths, at random times, `per_second` in all.
+  void ask_for_paths(unsigned clients, double per_second, Duration during, unsigned seed) {
+    std::mt19937_64 random(seed);
+    std::exponential_distribution<double> pause(per_second);
+    Instant at = start_;
+    while (true) {
+      at = at + Duration(static_cast<std::int64_t>(pause(random) * 1e9));
+      if (at > start_ + during) break;
+      PathRecord wanted;
+      wanted.sgid = gid(random() % clients);
+      wanted.dgid = gid(random() % hosts_.size());
+      wanted.numb_path = 1;
+      wanted.reversible = true;
+      Packet packet;
+      packet.address = ib::mad::gsi_address(subnet_->fabric().port(hosts_[random() % clients]).lid);
+      packet.mad = ib::wire::make_mad(ib::wire::MgmtClass::SubnAdm, Method::Get, attr::kPathRecord);
+      packet.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{++tid_});
+      packet.mad.set<&ib::wire::SaHeader::component_mask>(
+          bit(path_bit::kDgid) | bit(path_bit::kSgid) | bit(path_bit::kReversible) |
+          bit(path_bit::kNumbPath));
+      ib::wire::set_body(packet.mad, wanted);
+      arrivals_.push_back({at, std::move(packet)});
+    }
+  }
+  /// A sweep and its routes: a snapshot before the ports are made ACTIVE, one at the end.
+  void publish_at(Duration after) { publications_.push_back(start_ + after); }
+  void hold(Duration after, Duration takes) { holds_.push_back({start_ + after, takes}); }
+
+  Outcome run() {
+    std::map<std::uint64_t, Instant> asked;
+    Outcome out;
+    out.asked = arrivals_.size();
+    Instant now = start_;
+    std::size_t next = 0, published = 0, held = 0;
+    while (next < arrivals_.size() || server_.has_work()) {
+      if (!server_.has_work()) {
+        Instant wake = next < arrivals_.size() ? arrivals_[next].at : ib::kNever;
+        if (published < publications_.size()) wake = std::min(wake, publications_[published]);
+        if (held < holds_.size()) wake = std::min(wake, holds_[held].at);
+        now = std::max(now, wake + costs_.wake);
+      }
+      for (; held < holds_.size() && holds_[held].at <= now; ++held) now = now + holds_[held].takes;
+      for (; published < publications_.size() && publications_[published] <= now; ++published) {
+        auto snapshot = std::make_shared<Snapshot>(*subnet_);
+        snapshot->generation = published + 2;
+        server_.publish(now, std::move(snapshot));
+        now = now + costs_.publish;
+      }
+      for (const Instant turn = now; next < arrivals_.size() && arrivals_[next].at <= turn;
+           ++next) {
+        server_.on_packet(now, arrivals_[next].packet);
+        asked[arrivals_[next].packet.mad.tid().value] = arrivals_[next].at;
+        now = now + costs_.take_in;
+      }
+      if (server_.next_deadline() <= now) server_.on_time(now);
+      for (int i = 0; i < 64 && server_.work(now); ++i) now = now + costs_.serve;
+      while (auto packet = server_.next_send(now)) {
+        now = now + costs_.send;
+        const auto found = asked.find(packet->mad.tid().value);
+        if (found == asked.end()) {
+          ++out.twice;
+          continue;
+        }
+        const bool busy = packet->mad.status() == status::kBusy;
+        EXPECT_TRUE(busy || packet->mad.status() == status::kOk);
+        ++(busy ? out.busy : out.answered);
+        out.latencies.push_back(now - found->second);
+        asked.erase(found);
+      }
+    }
+    std::ranges::sort(out.latencies);
+    return out;
+  }
+
+ private:
+  Gid gid(std::size_t host) const {
+    return Gid::from(ib::kDefaultSubnetPrefix, subnet_->fabric().port(hosts_[host]).guid);
+  }
+
+  Costs costs_;
+  Instant start_{1'000'000'000};
+  std::shared_ptr<Snapshot> subnet_;
+  std::vector<PortRef> hosts_;
+  std::unique_ptr<store::Store> store_{store::make_memory_store()};
+  Server server_{Options{}};
+  std::vector<Arrival> arrivals_;
+  std::vector<Instant> publications_;
+  std::vector<Hold> holds_;
+  std::uint64_t tid_{0};
+};
+
+/// 11,664 hosts and 1,620 switches, routed.
+const std::shared_ptr<Snapshot>& large_subnet() {
+  static const std::shared_ptr<Snapshot> kSubnet = [] {
+    ib::fabric::FatTree tree;
+    tree.levels = 3;
+    tree.radix = 36;
+    auto made = snapshot_of(*ib::fabric::generate(tree), [](const ib::fabric::CompactGraph& graph) {
+      return ib::routes::LinearTables(graph.switch_count(), graph.max_lid());
+    });
+    ib::fabric::CompactGraph graph(made->fabric());
+    ib::route::Request request;
+    request.fabric = &made->fabric();
+    request.graph = &graph;
+    auto routes = ib::route::find_engine("updn")->compute(request);
+    made->routing = std::make_shared<Routing>(
+        Routing{std::move(graph), std::move(routes->lfts), "updn", std::move(routes->lanes), {}});
+    return made;
+  }();
+  return kSubnet;
+}
+
+void expect_one_answer_each(const Outcome& out) {
+  EXPECT_EQ(out.answered + out.busy, out.asked);
+  EXPECT_EQ(out.twice, 0U);
+}
+
+TEST(SaLatency, AHeavySweepAndRerouteOf11664HostsStaysUnderFiveMilliseconds) {
+  Storm storm(large_subnet(), Costs{});
+  storm.ask_for_paths(20, 2000, std::chrono::seconds(5), 7);
+  for (const int ms : {700, 1500, 2600, 3900}) storm.publish_at(milliseconds(ms));
+  const auto out = storm.run();
+  expect_one_answer_each(out);
+  EXPECT_EQ(out.busy, 0U);
+  EXPECT_LT(out.p(0.99), milliseconds(5));
+  EXPECT_LT(out.p(0.5), microseconds(300));
+}
+
+/// One core for the sweep and for answers: they get half of it, and wait for a time slice first.
+TEST(SaLatency, EvenOnASharedCore) {
+  Costs costs;
+  costs.take_in *= 2;
+  costs.serve *= 2;
+  costs.send *= 2;
+  costs.publish *= 2;
+  costs.wake = milliseconds(3);
+  Storm storm(large_subnet(), costs);
+  storm.ask_for_paths(20, 2000, std::chrono::seconds(5), 8);
+  storm.publish_at(milliseconds(700));
+  storm.publish_at(milliseconds(2600));
+  const auto out = storm.run();
+  expect_one_answer_each(out);
+  EXPECT_LT(out.p(0.99), milliseconds(5));
+}
+
+/// The model sees what it is there to see: with routing on the same thread it does not hold.
+TEST(SaLatency, WithRoutingOnItsThreadItWouldNot) {
+  Storm storm(large_subnet(), Costs{});
+  storm.ask_for_paths(20, 2000, std::chrono::seconds(5), 7);
+  storm.hold(milliseconds(700), milliseconds(400));
+  const auto out = storm.run();
+  expect_one_answer_each(out);
+  EXPECT_GT(out.p(0.99), milliseconds(100));
+}
+
+/// Ten times what it can do: everybody hears, and nobody waits longer than the queues are long.
+TEST(SaLatency, AnOverloadIsAnsweredBusyAndInTime) {
+  Storm storm(large_subnet(), Costs{});
+  storm.ask_for_paths(20, 400'000, milliseconds(100), 9);
+  const auto out = storm.run();
+  expect_one_answer_each(out);
+  EXPECT_GT(out.busy, 0U);
+  EXPECT_LT(out.latencies.back(), std::chrono::seconds(1));
+}
+
+}  // namespace
+}  // namespace sm::sa::test
