@@ -7,6 +7,7 @@ usage: bench.py BUILD_DIR SUITE [--runs N] [--size N]...
   tools    ibtopo beside ibnetdiscover -o 32, ibroutes beside dump_fts, on the 3,456-endpoint tree on ibsim
   cost     CPU per request and answer on ibsim, 648 endpoints: ibsm, opensm, and a bare loop that only sends and receives
   memory   what ibsm and opensm hold as daemons once the subnet is up: all, its share (Pss), what is anonymous (sizes 648 3456)
+  storm    SA on ibfabric, ibsm beside opensm: Gets a second, latencies at 80 per cent, tables; latencies while ibsm sweeps
   loss     ibsm -o on ibfabric, 576 hosts, with 0, 1, 5 and 10 per cent of MADs lost each way
 """
 import argparse
@@ -253,7 +254,101 @@ def suite_loss(build, args, folder):
         print("loss %2d%%, 576 hosts: median %.2f s, worst %.2f s of 5 seeds" % (loss, statistics.median(walls), max(walls)))
 
 
-SUITES = {"bringup": suite_bringup, "cost": suite_cost, "tools": suite_tools, "memory": suite_memory,
+class ServedSm:
+    """`program` as the subnet manager of a fabric that ibfabric serves; clients run at other hosts."""
+
+    def __init__(self, build, program, topology, folder):
+        self.fabric, self.folder = os.path.join(build, "bin/ibfabric"), folder
+        self.socket = os.path.join(folder, "storm.sock")
+        self.hosts = [line.split('"')[1] for line in open(topology) if line.startswith("Ca")]
+        self.server = subprocess.Popen([self.fabric, "serve", topology, "--socket", self.socket],
+                                       stdout=subprocess.PIPE)
+        self.server.stdout.readline()
+        self.state = tempfile.mkdtemp(dir=folder)
+        log = os.path.join(self.state, "log")
+        command = ([os.path.join(build, "bin/ibsm"), "--state-dir", self.state, "-f", log] if program == "ibsm" else
+                   ["opensm", "-f", log])
+        self.sm = subprocess.Popen(self.at(0, command), env=dict(os.environ, OSM_CACHE_DIR=self.state, OSM_TMP_DIR=self.state),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(1200):
+            if os.path.exists(log) and "SUBNET UP" in open(log, errors="replace").read():
+                return
+            time.sleep(0.1)
+        raise SystemExit("bench: %s did not bring the fabric up" % program)
+
+    def at(self, host, command):
+        return [self.fabric, "exec", "--socket", self.socket, "--at", self.hosts[host], "--"] + command
+
+    def start(self, host, command):
+        return subprocess.Popen(self.at(host, command), stdout=subprocess.PIPE, text=True)
+
+    def run(self, host, command):
+        return json.loads(self.start(host, command).communicate(timeout=120)[0])
+
+    def sm_pid(self):
+        """ibfabric exec becomes the program."""
+        return self.sm.pid
+
+    def cpu(self):
+        fields = open("/proc/%d/stat" % self.sm.pid).read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        self.sm.terminate()
+        try:
+            self.sm.wait(20)
+        except subprocess.TimeoutExpired:
+            self.sm.kill()
+            self.sm.wait()
+        self.server.terminate()
+        self.server.wait()
+        shutil.rmtree(self.state, ignore_errors=True)
+
+
+def suite_storm(build, args, folder):
+    storm = os.path.join(build, "tests/sa_storm")
+    size = (args.size or [648])[0]
+    topology = generate(build, size, folder)
+    peaks = {}
+    for program in ("opensm", "ibsm"):
+        rates, loads, tables, costs = [], [], [], []
+        for _ in range(args.runs):
+            sm = ServedSm(build, program, topology, folder)
+            try:
+                before = sm.cpu()
+                peak = sm.run(1, [storm, "peak", "3", "64"])
+                costs.append((sm.cpu() - before) / max(1, peak["answers"]))
+                rates.append(peak["rate"])
+                loads.append(sm.run(1, [storm, "load", "3", str(0.8 * peak["rate"])]))
+                tables.append(sm.run(1, [storm, "table", "20"]))
+            finally:
+                sm.stop()
+        peaks[program] = statistics.median(rates)
+        print("storm, %d endpoints, %-6s peak %7.0f Gets/s (%.1f us of CPU each); at 80 %%: p50 %5.0f us  p99 %6.0f us  "
+              "lost %d  busy %d; GetTable(NodeRecord) %.1f ms" % (
+                  size, program, peaks[program], 1e6 * statistics.median(costs), median(loads, "p50_us"), median(loads, "p99_us"),
+                  sum(r["lost"] for r in loads), sum(r["busy"] for r in loads), median(tables, "p50_us") / 1000))
+    print("  ratio of peaks %.2f" % (peaks["ibsm"] / peaks["opensm"]))
+    # 2,000 Gets a second from 20 hosts, idle and while ibsm sweeps and reroutes all the time.
+    sm = ServedSm(build, "ibsm", topology, folder)
+    try:
+        results = {}
+        for name in ("idle", "sweeping"):
+            clients = [sm.start(host, [storm, "load", "5", "100"]) for host in range(1, 21)]
+            while name == "sweeping" and any(c.poll() is None for c in clients):
+                os.kill(sm.sm_pid(), signal.SIGHUP)
+                time.sleep(0.3)
+            rows = [json.loads(c.communicate(timeout=120)[0]) for c in clients]
+            results[name] = statistics.median(r["p99_us"] for r in rows)
+            print("  2,000 Gets/s from 20 hosts, %-8s p50 %5.0f us  p99 %6.0f us  worst %6.0f us  answers %d  lost %d  busy %d" % (
+                name, median(rows, "p50_us"), results[name], max(r["max_us"] for r in rows), sum(r["answers"] for r in rows),
+                sum(r["lost"] for r in rows), sum(r["busy"] for r in rows)))
+        print("  p99 while sweeping to idle %.1f" % (results["sweeping"] / results["idle"]))
+    finally:
+        sm.stop()
+
+
+SUITES = {"storm": suite_storm, "bringup": suite_bringup, "cost": suite_cost, "tools": suite_tools, "memory": suite_memory,
           "loss": suite_loss}
 
 

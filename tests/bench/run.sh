@@ -15,7 +15,7 @@ for micro in "$build"/bench/*; do
     "$micro" --benchmark_color=false || status=1
   fi
 done
-for suite in bringup cost tools memory loss; do
+for suite in bringup cost tools memory loss storm; do
   if [ "$name" = all ] || [ "$name" = "$suite" ]; then
     found=1
     /usr/bin/python3 tests/bench/bench.py "$build" "$suite" || status=1

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Path queries at whatever SA the local port knows, through umad, and how long the answers take:
+//
+//   sa_storm peak SECONDS WINDOW   WINDOW Gets under way all the time
+//   sa_storm load SECONDS RATE     RATE Gets a second, however long answers take; a latency counts
+//                                  from when the request was due, so a stall is not forgotten
+//   sa_storm table TIMES           GetTable of all NodeRecords, one after the other
+//
+// One line of JSON: answers, busy, lost, rate, p50_us, p99_us, max_us.
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <string_view>
+#include <unordered_map>
+
+#include "libdiag/mad/umad/umad_port.h"
+#include "libdiag/query/sa_client.h"
+
+namespace {
+
+using ib::Duration;
+using ib::Instant;
+using ib::monotonic_now;
+
+int complain(const ib::Error& error) {
+  fmt::print(stderr, "{}\n", error.message);
+  return 1;
+}
+
+struct Figures {
+  std::vector<double> micros;
+  std::size_t busy{0}, lost{0}, wrong{0};
+
+  void print(Duration took) {
+    std::ranges::sort(micros);
+    const auto part = [this](double p) {
+      return micros.empty()
+                 ? 0.0
+                 : micros[static_cast<std::size_t>(p * static_cast<double>(micros.size() - 1))];
+    };
+    const double seconds = static_cast<double>(took.count()) / 1e9;
+    fmt::print(
+        "{{\"answers\": {}, \"busy\": {}, \"lost\": {}, \"wrong\": {}, \"rate\": {:.0f}, "
+        "\"p50_us\": {:.0f}, \"p99_us\": {:.0f}, \"max_us\": {:.0f}}}\n",
+        micros.size(), busy, lost, wrong, static_cast<double>(micros.size()) / seconds, part(0.5),
+        part(0.99), part(1.0));
+  }
+};
+
+class Client {
+ public:
+  Client(ib::mad::Port& port, const ib::mad::PortFacts& facts, const ib::query::SaAddress& sa,
+         std::vector<ib::Lid> lids)
+      : port_(port), sa_(sa), own_(facts.lid), lids_(std::move(lids)), random_(own_.value) {
+    ib::mad::AgentSpec spec;
+    spec.mgmt_class = ib::wire::MgmtClass::SubnAdm;
+    spec.class_version = 2;
+    agent_ = port_.register_agent(spec).value_or(-1);
+  }
+  bool ready() const { return agent_ >= 0; }
+
+  Figures peak(Duration during, std::size_t window) {
+    const Instant end = monotonic_now() + during;
+    for (Instant now = monotonic_now(); now < end; now = monotonic_now()) {
+      while (under_way_.size() < window) ask(now);
+      hear(Duration(std::chrono::milliseconds(20)));
+    }
+    drain();
+    return std::move(figures_);
+  }
+  Figures load(Duration during, double per_second) {
+    std::exponential_distribution<double> pause(per_second);
+    const Instant end = monotonic_now() + during;
+    Instant due = monotonic_now();
+    while (due < end) {
+      for (Instant now = monotonic_now(); due <= now && due < end;
+           due = due + Duration(static_cast<std::int64_t>(pause(random_) * 1e9)))
+        ask(due);
+      hear(std::max(Duration{0}, due - monotonic_now()));
+    }
+    drain();
+    return std::move(figures_);
+  }
+
+ private:
+  void ask(Instant due) {
+    ib::wire::PathRecord wanted;
+    wanted.slid = own_;
+    wanted.dlid = lids_[random_() % lids_.size()];
+    wanted.numb_path = 1;
+    wanted.reversible = true;
+    namespace c = ib::query::component;
+    auto request =
+        ib::query::sa_request(0, sa_, ib::wire::Method::Get, wanted,
+                              c::kPathSlid | c::kPathDlid | c::kPathReversible | c::kPathNumbPath);
+    const std::uint32_t number = ++last_;
+    request.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{number});
+    under_way_.emplace(number, due);
+    if (!port_.send(agent_, {request.address, request.mad, {}}, kPatience)) {
+      ++figures_.lost;
+      under_way_.erase(number);
+    }
+  }
+  void hear(Duration wait) {
+    // The port waits in whole milliseconds, which is longer than most answers take.
+    pollfd fd{port_.readable_fd(), POLLIN, 0};
+    const timespec most{static_cast<time_t>(wait.count() / 1'000'000'000),
+                        static_cast<long>(wait.count() % 1'000'000'000)};
+    if (ppoll(&fd, 1, &most, nullptr) <= 0) return;
+    arrived_.clear();
+    (void)port_.receive(arrived_, Duration{0});
+    const Instant now = monotonic_now();
+    for (const auto& r : arrived_) {
+      const auto found = under_way_.find(static_cast<std::uint32_t>(r.packet.mad.tid().value));
+      if (found == under_way_.end()) {
+        ++figures_.wrong;
+        continue;
+      }
+      if (r.timed_out) {
+        ++figures_.lost;
+      } else if (r.packet.mad.status() == ib::wire::status::kBusy) {
+        ++figures_.busy;
+      } else {
+        if (r.packet.mad.status() != 0) ++figures_.wrong;
+        figures_.micros.push_back(static_cast<double>((now - found->second).count()) / 1e3);
+      }
+      under_way_.erase(found);
+    }
+  }
+  void drain() {
+    const Instant end = monotonic_now() + kPatience + std::chrono::milliseconds(200);
+    while (!under_way_.empty() && monotonic_now() < end) hear(std::chrono::milliseconds(20));
+    figures_.lost += under_way_.size();
+  }
+
+  static constexpr Duration kPatience = std::chrono::seconds(3);
+  ib::mad::Port& port_;
+  ib::query::SaAddress sa_;
+  ib::Lid own_;
+  std::vector<ib::Lid> lids_;
+  std::mt19937 random_;
+  ib::mad::AgentId agent_{-1};
+  std::uint32_t last_{0};
+  std::unordered_map<std::uint32_t, Instant> under_way_;
+  std::vector<ib::mad::Received> arrived_;
+  Figures figures_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  const std::string_view mode = argv[1];
+  const double first = std::atof(argv[2]), second = argc > 3 ? std::atof(argv[3]) : 1;
+  auto port = ib::mad::UmadPort::open();
+  if (!port) return complain(port.error());
+  const auto facts = (*port)->facts();
+  if (!facts) return complain(facts.error());
+  const auto sa = ib::query::sa_address(*facts);
+  if (!sa) return complain(sa.error());
+
+  std::vector<ib::Lid> lids;
+  Figures tables;
+  const Instant start = monotonic_now();
+  {
+    ib::mad::Session session(**port, {});
+    const int times = mode == "table" ? static_cast<int>(first) : 1;
+    for (int i = 0; i < times; ++i) {
+      const Instant asked = monotonic_now();
+      auto answer = session.call(
+          ib::query::sa_request(0, *sa, ib::wire::Method::GetTable, ib::wire::NodeRecord{}, 0));
+      if (!answer) return complain(answer.error());
+      tables.micros.push_back(static_cast<double>((monotonic_now() - asked).count()) / 1e3);
+      if (i != 0) continue;
+      const auto nodes = ib::query::read_table<ib::wire::NodeRecord>(*answer);
+      if (!nodes) return complain(nodes.error());
+      for (const auto& node : *nodes) lids.push_back(node.lid);
+    }
+  }
+  if (mode == "table") {
+    tables.print(monotonic_now() - start);
+    return 0;
+  }
+  Client client(**port, *facts, *sa, std::move(lids));
+  if (!client.ready()) return 1;
+  const Duration during(static_cast<std::int64_t>(first * 1e9));
+  auto figures = mode == "peak" ? client.peak(during, static_cast<std::size_t>(second))
+                                : client.load(during, second);
+  figures.print(during);
+  return 0;
+}
