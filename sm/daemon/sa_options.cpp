@@ -132,7 +132,7 @@ void add_sa_options(CLI::App& app, SaOptions& o) {
                std::max(o.server.transfers_max, o.server.transfers_per_requester);
          });
   number(app, "--queue_size,--sa_queue_size", 16, 1U << 20, "a number",
-         "Requests of one requester that wait, at most; more are answered BUSY (default 256)",
+         "Requests of one requester that wait, at most; more are answered BUSY (default 1024)",
          [&o](std::uint64_t v) {
            o.server.admission.queue_size = v;
            // A queue gets a 64th of the room that is left.

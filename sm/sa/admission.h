@@ -18,7 +18,7 @@
 namespace sm::sa {
 
 struct AdmissionOptions {
-  std::size_t queue_size{256};       // of one requester
+  std::size_t queue_size{1024};      // of one requester
   std::size_t queue_in_all{65'536};  // more than there are LIDs
   ib::Duration time_in_queue{std::chrono::seconds(2)};
   std::size_t outstanding_max{256};  // of one requester: begun and not yet answered

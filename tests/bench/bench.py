@@ -267,13 +267,14 @@ class ServedSm:
         self.state = tempfile.mkdtemp(dir=folder)
         log = os.path.join(self.state, "log")
         command = ([os.path.join(build, "bin/ibsm"), "--state-dir", self.state, "-f", log] if program == "ibsm" else
-                   ["opensm", "-f", log])
+                   ["opensm", "-d", "2", "-f", log])  # flushes every line
         self.sm = subprocess.Popen(self.at(0, command), env=dict(os.environ, OSM_CACHE_DIR=self.state, OSM_TMP_DIR=self.state),
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in range(1200):
             if os.path.exists(log) and "SUBNET UP" in open(log, errors="replace").read():
                 return
             time.sleep(0.1)
+        self.stop()
         raise SystemExit("bench: %s did not bring the fabric up" % program)
 
     def at(self, host, command):
@@ -284,10 +285,6 @@ class ServedSm:
 
     def run(self, host, command):
         return json.loads(self.start(host, command).communicate(timeout=120)[0])
-
-    def sm_pid(self):
-        """ibfabric exec becomes the program."""
-        return self.sm.pid
 
     def cpu(self):
         fields = open("/proc/%d/stat" % self.sm.pid).read().rsplit(")", 1)[1].split()
@@ -336,7 +333,7 @@ def suite_storm(build, args, folder):
         for name in ("idle", "sweeping"):
             clients = [sm.start(host, [storm, "load", "5", "100"]) for host in range(1, 21)]
             while name == "sweeping" and any(c.poll() is None for c in clients):
-                os.kill(sm.sm_pid(), signal.SIGHUP)
+                os.kill(sm.sm.pid, signal.SIGHUP)  # ibfabric exec becomes the program
                 time.sleep(0.3)
             rows = [json.loads(c.communicate(timeout=120)[0]) for c in clients]
             results[name] = statistics.median(r["p99_us"] for r in rows)

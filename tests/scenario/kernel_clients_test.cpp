@@ -222,7 +222,7 @@ TEST_F(KernelClients, SrpDaemonWalksTheTargets) {
   std::size_t managed = 0;
   for (const auto& node : *nodes) {
     PortInfoRecord of;
-    of.lid = node.lid;
+    of.end_port_lid = node.lid;
     const auto info = client.ask(Method::Get, of, 1);
     ASSERT_EQ(info.mad.status(), 0);
     const auto record = ib::wire::body<PortInfoRecord>(info.mad);

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What the SA's server costs, in process, on a fat tree of 11,664 hosts and 1,620 switches: the
+// figures that tests/unit/sm/sa/latency_test.cpp has as data.
+//
+//   get         a Get of a random path: packet in, queue, look up, packet out
+//   nodes       GetTable of all 13,284 NodeRecords: every segment made, acknowledged as the
+//               kernel does
+//   busy        a request that finds its queue full
+#include <benchmark/benchmark.h>
+
+#include <random>
+
+#include "libdiag/mad/rmpp.h"
+#include "libdiag/route/engine.h"
+#include "sm/sa/path_records.h"
+#include "sm/sa/server.h"
+#include "tests/unit/sm/sa/snapshot_of.h"
+
+namespace {
+
+using namespace sm::sa;
+using ib::Instant;
+using ib::mad::Packet;
+using ib::wire::Method;
+using ib::wire::MgmtClass;
+namespace attr = ib::wire::attr;
+
+sm::SnapshotPtr make_subnet() {
+  ib::fabric::FatTree tree;
+  tree.radix = 36;
+  tree.levels = 3;
+  auto made = test::snapshot_of(*ib::fabric::generate(tree), [](const auto& graph) {
+    return ib::routes::LinearTables(graph.switch_count(), graph.max_lid());
+  });
+  ib::fabric::CompactGraph graph(made->fabric());
+  ib::route::Request request;
+  request.fabric = &made->fabric();
+  request.graph = &graph;
+  auto routes = ib::route::find_engine("updn")->compute(request);
+  made->routing = std::make_shared<sm::Routing>(
+      sm::Routing{std::move(graph), std::move(routes->lfts), "updn", std::move(routes->lanes), {}});
+  return made;
+}
+
+struct Stage {
+  explicit Stage(const Options& options = {}) : server(options) {
+    static const sm::SnapshotPtr kSubnet = make_subnet();
+    subnet = kSubnet;
+    auto store = sm::store::make_memory_store();
+    run_commits(server, *store, now);
+    server.publish(now, subnet);
+    const auto& fabric = subnet->fabric();
+    for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n)
+      if (!fabric.node(n).is_switch()) lids.push_back(fabric.port(n, 1).lid);
+  }
+  Packet request(Method method, std::uint16_t attribute, std::uint64_t mask) {
+    Packet packet;
+    packet.address = ib::mad::gsi_address(lids[random() % lids.size()]);
+    packet.mad = ib::wire::make_mad(MgmtClass::SubnAdm, method, attribute);
+    packet.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{++tid});
+    packet.mad.set<&ib::wire::SaHeader::component_mask>(mask);
+    return packet;
+  }
+  Packet path_request() {
+    auto packet = request(Method::Get, attr::kPathRecord,
+                          bit(path_bit::kDlid) | bit(path_bit::kSlid) | bit(path_bit::kNumbPath));
+    ib::wire::PathRecord wanted;
+    wanted.slid = packet.address.lid;
+    wanted.dlid = lids[random() % lids.size()];
+    wanted.numb_path = 1;
+    ib::wire::set_body(packet.mad, wanted);
+    return packet;
+  }
+
+  Instant now{1'000'000'000};
+  Server server;
+  sm::SnapshotPtr subnet;
+  std::vector<ib::Lid> lids;
+  std::mt19937 random{1};
+  std::uint64_t tid{0};
+};
+
+void get(benchmark::State& state) {
+  Stage stage;
+  for (auto _ : state) {
+    // 10,000 a second, so that as many answers are kept for repetitions as there would be.
+    stage.now = stage.now + std::chrono::microseconds(100);
+    stage.server.on_packet(stage.now, stage.path_request());
+    while (stage.server.work(stage.now)) {
+    }
+    while (auto answer = stage.server.next_send(stage.now)) benchmark::DoNotOptimize(answer);
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+void busy(benchmark::State& state) {
+  Options options;
+  options.admission.queue_size = 1;
+  Stage stage(options);
+  auto packet = stage.path_request();
+  stage.server.on_packet(stage.now, packet);
+  for (auto _ : state) {
+    packet.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{++stage.tid});
+    stage.server.on_packet(stage.now, packet);
+    while (auto answer = stage.server.next_send(stage.now)) benchmark::DoNotOptimize(answer);
+  }
+}
+
+void nodes(benchmark::State& state) {
+  Stage stage;
+  std::size_t bytes = 0;
+  for (auto _ : state) {
+    const auto request = stage.request(Method::GetTable, attr::kNodeRecord, 0);
+    stage.server.on_packet(stage.now, request);
+    while (stage.server.work(stage.now)) {
+    }
+    std::uint32_t window_last = 1;
+    for (bool done = false; !done;) {
+      std::optional<Packet> last;
+      while (auto segment = stage.server.next_send(stage.now)) {
+        bytes += ib::wire::kSaDataBytes;
+        last = std::move(segment);
+      }
+      if (!last) {
+        state.SkipWithError("the table stopped");
+        return;
+      }
+      auto header = ib::wire::decode<ib::wire::RmppHeader>(last->mad.bytes.data());
+      done = header.last;
+      Packet ack = *last;
+      ack.address = request.address;
+      ack.mad.set<&ib::wire::MadHeader::method>(Method::GetTable);
+      window_last = header.data1 + 64;  // as the kernel grants it
+      header.type = static_cast<std::uint8_t>(ib::mad::rmpp::Type::Ack);
+      header.first = header.last = false;
+      header.data2 = window_last;
+      ib::wire::encode(header, ack.mad.bytes.data());
+      stage.server.on_packet(stage.now, ack);
+    }
+  }
+  state.SetBytesProcessed(static_cast<std::int64_t>(bytes));
+}
+
+BENCHMARK(get)->Unit(benchmark::kMicrosecond);
+BENCHMARK(busy)->Unit(benchmark::kMicrosecond);
+BENCHMARK(nodes)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();
