@@ -147,6 +147,19 @@ Error unanswered(Error error, const SaAddress& sa) {
   return error;
 }
 
+Duration BusyRests::rest(unsigned so_far) const {
+  Duration rest = first;
+  for (unsigned i = 0; i < so_far && rest < longest; ++i) rest *= 2;
+  return std::min(rest, longest);
+}
+
+bool is_busy(const mad::Packet& answer) { return answer.mad.status() == wire::status::kBusy; }
+
+Result<void> take_rest(mad::Session& session, Duration rest) {
+  std::vector<mad::Received> nobodys;
+  return session.port().receive(nobodys, rest);
+}
+
 Result<void> check_sa_answer(const mad::Packet& answer) {
   const auto status = answer.mad.status();
   if (status == wire::status::kOk) return {};
@@ -194,17 +207,21 @@ void copy_data(const mad::Packet& answer, std::size_t at, std::byte* to, std::si
   std::copy_n(answer.more.begin() + static_cast<std::ptrdiff_t>(from), rest, to + in_first);
 }
 
-Result<mad::Packet> SaClient::call(mad::Request request) {
-  auto answer = session_.call(std::move(request));
-  if (!answer) return tl::unexpected(unanswered(std::move(answer.error()), sa_));
-  return answer;
+Result<mad::Packet> SaClient::call(const mad::Request& request) {
+  const BusyRests rests;
+  for (unsigned rested = 0;; ++rested) {
+    auto answer = session_.call(request);
+    if (!answer) return tl::unexpected(unanswered(std::move(answer.error()), sa_));
+    if (!is_busy(*answer) || rested == rests.most) return answer;
+    if (auto ok = take_rest(session_, rests.rest(rested)); !ok) return tl::unexpected(ok.error());
+  }
 }
 
 Result<SaRecords> SaClient::get_records(std::uint16_t attribute, std::span<const std::byte> wanted,
                                         std::uint64_t mask, std::uint32_t modifier) {
   auto request = sa_request(0, sa_, wire::Method::GetTable, attribute, mask, modifier);
   std::copy_n(wanted.begin(), std::min(wanted.size(), wire::kSaDataBytes), request.mad.data());
-  const auto answer = call(std::move(request));
+  const auto answer = call(request);
   if (!answer) return tl::unexpected(answer.error());
   return read_records(*answer, wanted.size());
 }

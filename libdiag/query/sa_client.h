@@ -111,6 +111,18 @@ mad::Request multi_path_request(mad::Cookie cookie, const SaAddress& sa,
 /// Of a query that timed out: what that says of the subnet manager.
 Error unanswered(Error error, const SaAddress& sa);
 
+/// An SA that is BUSY has not looked at the request: it is asked again, after a rest that doubles.
+struct BusyRests {
+  Duration first{std::chrono::milliseconds(20)};
+  Duration longest{std::chrono::seconds(1)};
+  unsigned most{10};  // rests, about five seconds; then BUSY is the answer
+
+  Duration rest(unsigned so_far) const;
+};
+bool is_busy(const mad::Packet& answer);
+/// Does nothing for so long. What arrives meanwhile has no asker any more.
+Result<void> take_rest(mad::Session& session, Duration rest);
+
 /// A Refused error when the answer carries a status: what was asked, and what came back.
 Result<void> check_sa_answer(const mad::Packet& answer);
 
@@ -148,7 +160,7 @@ Result<std::vector<Record>> read_table(const mad::Packet& answer) {
   return records;
 }
 
-/// Blocking calls.
+/// Blocking calls; a busy SA is asked again.
 class SaClient {
  public:
   SaClient(mad::Session& session, const SaAddress& sa) : session_(session), sa_(sa) {}
@@ -196,10 +208,10 @@ class SaClient {
   }
 
  private:
-  Result<mad::Packet> call(mad::Request request);
+  Result<mad::Packet> call(const mad::Request& request);
   template <class Record>
-  Result<std::vector<Record>> table(mad::Request request) {
-    const auto answer = call(std::move(request));
+  Result<std::vector<Record>> table(const mad::Request& request) {
+    const auto answer = call(request);
     if (!answer) return tl::unexpected(answer.error());
     return read_table<Record>(*answer);
   }

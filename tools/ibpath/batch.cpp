@@ -220,8 +220,12 @@ Result<int> run(Desk& desk, const std::vector<BatchLine>& lines) {
   Printer printer(lines, work, desk.options());
   PathBatch batch(desk.sa().address(), std::move(queries), desk.options().common.outstanding,
                   [&](std::size_t, PathBatch::Answer answer) { printer.take(std::move(answer)); });
-  if (auto ok = desk.session().run(batch); !ok) return tl::unexpected(ok.error());
-  return printer.end();
+  while (true) {
+    if (auto ok = desk.session().run(batch); !ok) return tl::unexpected(ok.error());
+    if (batch.finished()) return printer.end();
+    if (auto ok = ib::query::take_rest(desk.session(), batch.rest()); !ok)
+      return tl::unexpected(ok.error());
+  }
 }
 
 }  // namespace
@@ -262,25 +266,50 @@ PathBatch::PathBatch(const ib::query::SaAddress& sa, std::vector<PathQuery> quer
     : sa_(sa),
       queries_(std::move(queries)),
       window_(std::max<std::size_t>(window, 1)),
+      window_max_(window_),
       deliver_(std::move(deliver)) {}
+
+ib::mad::Request PathBatch::request(std::size_t index) {
+  ++in_flight_;
+  const PathQuery& query = queries_[index];
+  return ib::query::sa_request(index, sa_, ib::wire::Method::GetTable, query.record, query.mask);
+}
 
 std::vector<ib::mad::Request> PathBatch::take_requests() {
   std::vector<ib::mad::Request> requests;
-  while (sent_ < queries_.size() && waiting_.size() < window_) {
-    const PathQuery& query = queries_[sent_];
-    requests.push_back(
-        ib::query::sa_request(sent_, sa_, ib::wire::Method::GetTable, query.record, query.mask));
+  while (in_flight_ < window_ && !again_.empty()) {
+    requests.push_back(request(again_.front()));
+    again_.pop_front();
+  }
+  // Nothing new while the SA is busy; and what is held back for its turn is bounded.
+  while (kept_.empty() && in_flight_ < window_ && sent_ < queries_.size() &&
+         waiting_.size() < 2 * window_max_) {
+    requests.push_back(request(sent_++));
     waiting_.emplace_back();
-    ++sent_;
   }
   return requests;
 }
 
+ib::Duration PathBatch::rest() {
+  again_.insert(again_.end(), kept_.begin(), kept_.end());
+  kept_.clear();
+  return rests_.rest(rested_++);
+}
+
 void PathBatch::on_completion(ib::Instant, const ib::mad::Completion& completion) {
-  const std::size_t at = static_cast<std::size_t>(completion.cookie) - delivered_;
-  waiting_[at] = completion.reply
-                     ? ib::query::read_table<PathRecord>(*completion.reply)
-                     : Answer(tl::unexpected(ib::query::unanswered(completion.reply.error(), sa_)));
+  const auto index = static_cast<std::size_t>(completion.cookie);
+  --in_flight_;
+  if (completion.reply && ib::query::is_busy(*completion.reply) && rested_ < rests_.most) {
+    window_ = std::max<std::size_t>(window_ / 2, 1);
+    kept_.push_back(index);
+    return;
+  }
+  rested_ = 0;
+  window_ = std::min(window_ + 1, window_max_);
+  waiting_[index - delivered_] =
+      completion.reply
+          ? ib::query::read_table<PathRecord>(*completion.reply)
+          : Answer(tl::unexpected(ib::query::unanswered(completion.reply.error(), sa_)));
   while (!waiting_.empty() && waiting_.front()) {
     deliver_(delivered_, std::move(*waiting_.front()));
     waiting_.pop_front();

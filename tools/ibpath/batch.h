@@ -29,6 +29,9 @@ BatchFile read_batch(std::string_view text, const std::string& file, const Optio
 
 /// Asks for many paths, so many at a time, and hands the answers over in the order of `queries`. A
 /// machine: no I/O of its own.
+///
+/// What the SA is too BUSY for is kept, and the window halved. When nothing else is under way the
+/// batch is done() but not finished(): after a rest it goes on.
 class PathBatch final : public ib::mad::Exchange {
  public:
   using Answer = ib::Result<std::vector<ib::wire::PathRecord>>;
@@ -38,14 +41,22 @@ class PathBatch final : public ib::mad::Exchange {
 
   std::vector<ib::mad::Request> take_requests() override;
   void on_completion(ib::Instant now, const ib::mad::Completion& completion) override;
-  bool done() const override { return delivered_ == queries_.size(); }
+  bool done() const override { return finished() || in_flight_ == 0; }
+  bool finished() const { return delivered_ == queries_.size(); }
+  /// How long to rest before run() again, when done() and not finished().
+  ib::Duration rest();
 
  private:
+  ib::mad::Request request(std::size_t index);
   ib::query::SaAddress sa_;
   std::vector<PathQuery> queries_;
   std::size_t window_;
+  std::size_t window_max_;
   Deliver deliver_;
-  std::size_t sent_{0}, delivered_{0};
+  std::size_t sent_{0}, delivered_{0}, in_flight_{0};
+  ib::query::BusyRests rests_;
+  unsigned rested_{0};                         // without an answer since
+  std::deque<std::size_t> again_, kept_;       // to be sent; to be sent after a rest
   std::deque<std::optional<Answer>> waiting_;  // from delivered_ to sent_
 };
 

@@ -293,6 +293,27 @@ TEST(SaClient, AStatusIsARefusalWithItsName) {
   EXPECT_THAT(records.error().message, HasSubstr("0x0700 (request denied)"));
 }
 
+TEST(SaClient, ABusySaIsAskedAgainAndAgainUpToALimit) {
+  unsigned refusals = 3;
+  Echo echo([&](const mad::Packet& request) {
+    if (refusals == 0) return table_answer(request, numbered(2), 112);
+    --refusals;
+    return answer_to(request, wire::Method::GetTableResp, wire::status::kBusy);
+  });
+  mad::Session session(echo, {}, [&] { return echo.now; });
+  SaClient sa(session, {Lid{5}, Sl{0}, 0});
+  const auto records = sa.get_table(NodeRecord{}, 0);
+  ASSERT_TRUE(records) << records.error().message;
+  EXPECT_THAT(echo.sent, SizeIs(4));
+  EXPECT_EQ(echo.now - Instant{1}, std::chrono::milliseconds(20 + 40 + 80));
+
+  refusals = 1000;
+  const auto never = sa.get_table(NodeRecord{}, 0);
+  ASSERT_FALSE(never);
+  EXPECT_EQ(never.error().mad_status, wire::status::kBusy);
+  EXPECT_THAT(echo.sent, SizeIs(4 + 11));
+}
+
 TEST(SaClient, ARecordTooShortIsMalformed) {
   Echo echo([](const mad::Packet& request) {
     auto answer = table_answer(request, numbered(2), 112);

@@ -96,7 +96,7 @@ TEST(PathBatch, AnswersComeInOrderAndTheWindowIsKept) {
   std::mt19937 random(7);
   std::vector<ib::mad::Request> flying;
   std::size_t most = 0;
-  while (!batch.done()) {
+  while (!batch.finished()) {
     for (auto requests = batch.take_requests(); !requests.empty(); requests = batch.take_requests())
       std::move(requests.begin(), requests.end(), std::back_inserter(flying));
     most = std::max(most, flying.size());
@@ -127,6 +127,60 @@ TEST(PathBatch, AnErrorIsTheAnswerOfItsPlaceOnly) {
   batch.on_completion({}, answered(requests[0]));
   EXPECT_TRUE(batch.done());
   EXPECT_EQ(good, (std::vector<bool>{true, false, true}));
+}
+
+ib::mad::Completion busy(const ib::mad::Request& request) {
+  auto completion = answered(request);
+  completion.reply->mad.set<&ib::wire::MadHeader::status>(ib::wire::status::kBusy);
+  return completion;
+}
+
+TEST(PathBatch, ABusySaIsAskedAgainAfterARestAndByFewer) {
+  std::vector<bool> good;
+  PathBatch batch({Lid{1}, {}, 0}, queries(20), 8,
+                  [&](std::size_t index, const PathBatch::Answer& answer) {
+                    EXPECT_EQ(index, good.size());
+                    good.push_back(answer.has_value());
+                  });
+  auto requests = batch.take_requests();
+  ASSERT_THAT(requests, SizeIs(8));
+  for (const auto& request : requests) {
+    EXPECT_FALSE(batch.done());
+    batch.on_completion({}, busy(request));
+    EXPECT_THAT(batch.take_requests(), IsEmpty()) << "it is left in peace";
+  }
+  EXPECT_TRUE(batch.done());
+  EXPECT_FALSE(batch.finished());
+  const auto first = batch.rest();
+  requests = batch.take_requests();
+  ASSERT_THAT(requests, SizeIs(1)) << "the window was halved by every refusal";
+  EXPECT_EQ(requests[0].cookie, 0U);
+  batch.on_completion({}, busy(requests[0]));
+  EXPECT_EQ(batch.rest(), 2 * first);
+  while (!batch.finished()) {
+    requests = batch.take_requests();
+    ASSERT_FALSE(requests.empty());
+    for (const auto& request : requests) batch.on_completion({}, answered(request));
+  }
+  EXPECT_EQ(good, std::vector<bool>(20, true));
+}
+
+TEST(PathBatch, AnSaThatStaysBusyIsAnErrorInTheEnd) {
+  std::vector<std::string> errors;
+  PathBatch batch({Lid{1}, {}, 0}, queries(1), 8,
+                  [&](std::size_t, const PathBatch::Answer& answer) {
+                    errors.push_back(answer ? "" : answer.error().message);
+                  });
+  unsigned rests = 0;
+  while (!batch.finished()) {
+    for (const auto& request : batch.take_requests()) batch.on_completion({}, busy(request));
+    if (batch.finished()) break;
+    ASSERT_TRUE(batch.done());
+    batch.rest();
+    ++rests;
+  }
+  EXPECT_EQ(rests, 10U);
+  EXPECT_THAT(errors, ElementsAre(HasSubstr("busy")));
 }
 
 std::string golden(const std::string& name) {
