@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // MCMemberRecord as it is read (IBA 15.2.5.17): one a group; to a trusted client, or where a port
 // is named, one a member.
+#include <ranges>
+#include <utility>
+
 #include "sm/sa/records/families.h"
 #include "sm/sa/records/walk.h"
 
@@ -49,8 +52,14 @@ Opened open_groups(const World& world, const Query& query) {
   };
   const Multicast& multicast = world.state.multicast;
   const bool trusted = query.requester.trusted;
-  for (const auto& [mgid, known] : multicast.groups()) {
+  if (query.requester.port == nullptr) return listed(std::move(records));
+  const auto& groups = multicast.groups();
+  const auto [first, end] = has_bit(mask, mc_bit::kMgid) ? groups.equal_range(wanted.mgid)
+                                                         : std::pair(groups.begin(), groups.end());
+  for (const auto& [mgid, known] : std::ranges::subrange(first, end)) {
     const auto& group = known.values;
+    // A group is shown to its partition.
+    if (!world.policy.holds(*query.requester.port, group.p_key)) continue;
     if (!is_group_meant(group, wanted, mask)) continue;
     if (!trusted && !has_bit(mask, mc_bit::kPortGid)) {
       add(to_record(group));

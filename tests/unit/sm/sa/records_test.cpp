@@ -21,6 +21,7 @@ namespace attr = ib::wire::attr;
 namespace status = ib::wire::status;
 
 constexpr std::uint64_t kSmKey = 1;
+constexpr ib::PKey kOthersPKey{0x8001};  // nobody of these ports holds it
 
 /// A tree with LMC on some hosts, tables on every device, groups, services and subscriptions.
 class Records {
@@ -132,6 +133,11 @@ class Records {
     std::ranges::sort(all.subscriptions, Subscriptions::ByKey());
     for (std::uint16_t i = 1; i <= 3; ++i)
       all.aliases.push_back({host_guid(4), i, Guid{0xA11A50000ULL + i}});
+    store::McGroup of_others;
+    of_others.mgid = Gid::from(0xff12401b80010000ULL, Guid{1});
+    of_others.mlid = Lid{0xC007};
+    of_others.p_key = kOthersPKey;
+    all.groups.push_back(of_others);
     for (unsigned i = 0; i < 5; ++i) {
       store::McGroup g;
       g.mgid = Gid::from(0xff12401bffff0000ULL, Guid{i});
@@ -479,12 +485,21 @@ TEST(SaRecords, APortFindsItsOwnServicesByKeyAndIsNotToldIt) {
   EXPECT_THAT(r.table(attr::kServiceRecord, wanted, 1U << 5, 3), IsEmpty());
 }
 
+TEST(SaRecords, GroupsAreShownToTheirPartition) {
+  Records r;
+  ib::wire::McMemberRecord wanted;
+  wanted.mlid = Lid{0xC007};
+  EXPECT_THAT(r.table<ib::wire::McMemberRecord>(attr::kMcMemberRecord), SizeIs(6))
+      << "five, and the broadcast group";
+  EXPECT_THAT(r.table(attr::kMcMemberRecord, wanted, 1U << 3), IsEmpty());
+}
+
 TEST(SaRecords, ALidThatNobodyHasIsShownNothingAboutPorts) {
   Records r;
   for (const std::uint16_t attribute :
        {attr::kNodeRecord, attr::kPortInfoRecord, attr::kSwitchInfoRecord, attr::kLinkRecord,
-        attr::kLinearFdtRecord, attr::kSmInfoRecord, attr::kServiceRecord,
-        attr::kInformInfoRecord}) {
+        attr::kLinearFdtRecord, attr::kSmInfoRecord, attr::kServiceRecord, attr::kInformInfoRecord,
+        attr::kMcMemberRecord}) {
     auto request = r.bench.request(Method::Get, attribute);
     request.address.lid = Lid{0xBFFF};
     EXPECT_EQ(r.bench.ask(request).mad.status(), status::kSaNoRecords) << attribute;
