@@ -171,7 +171,7 @@ class Rules {
     if (before == nullptr && world_.state.multicast.groups_of(m_.port_gid) >= world_.quotas.groups)
       return refused(status::kSaNoResources,
                      fmt::format("it is a member of {} groups, as many as one port may be "
-                                 "(sa_groups_per_port)",
+                                 "(sa_etm_max_num_mcgs)",
                                  world_.quotas.groups));
 
     McMember member{group.mgid, m_.port_gid, m_.record.join_state, m_.is_proxy()};

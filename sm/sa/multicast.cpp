@@ -126,6 +126,7 @@ void Multicast::remove_group(const Gid& mgid) {
   if (at == groups_.end()) return;
   for (const auto& member : at->second.members) forget_port(mgid, member.port_gid);
   mlids_.give_back(at->second.values.mlid);
+  member_count_ -= at->second.members.size();
   groups_.erase(at);
 }
 
@@ -142,6 +143,7 @@ void Multicast::put_member(const McMember& member) {
   if (at == groups_.end()) return;
   remove_member(member.mgid, member.port_gid);
   at->second.members.insert(member);
+  ++member_count_;
   at->second.full += join_state::keeps_group(member.join_state) ? 1U : 0U;
   ports_[member.port_gid].insert(member.mgid);
 }
@@ -153,6 +155,7 @@ void Multicast::remove_member(const Gid& mgid, const Gid& port) {
   if (member == at->second.members.end()) return;
   at->second.full -= join_state::keeps_group(member->join_state) ? 1U : 0U;
   at->second.members.erase(member);
+  --member_count_;
   forget_port(mgid, port);
 }
 

@@ -71,6 +71,7 @@ class Multicast {
   /// Which groups each port (as it named itself) is a member of.
   const Ports& ports() const { return ports_; }
   std::size_t groups_of(const ib::Gid& port) const;
+  std::size_t member_count() const { return member_count_; }
 
   const MlidPool& mlids() const { return mlids_; }
   /// An MGID that no group has: ff1<scope>:a01b:<subnet prefix>:<number>, unique beyond the subnet
@@ -92,6 +93,7 @@ class Multicast {
 
   Groups groups_;
   Ports ports_;
+  std::size_t member_count_{0};
   MlidPool mlids_;
   std::uint32_t last_mgid_{0};  // number in the newest MGID of our making
 };

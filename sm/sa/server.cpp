@@ -41,6 +41,7 @@ constexpr std::uint8_t kBaseVersion = 1, kClassVersion = 2;
 constexpr std::size_t kBuiltWholeMax = 200U * 256;
 constexpr std::uint8_t kNoResponseTime = 0x1F;
 constexpr std::size_t kLogLinesMax = 1000;
+constexpr std::size_t kMembersPerMs = 1000;
 
 /// Requests that come by RMPP are a MultiPathRecord of 510 GIDs at most: 8 KB.
 rmpp::ReceiverOptions receiver_options() {
@@ -76,6 +77,7 @@ struct Server::Impl {
   HoldingsPtr holdings{std::make_shared<const Holdings>()};
   Counters counters;
   bool multicast_changed{false};
+  Instant multicast_again_at;  // not told before
 
   Instant now_;  // of the event that is being dealt with
   std::deque<Packet> sends;
@@ -85,6 +87,7 @@ struct Server::Impl {
   Chores chores;
   bool chore_waits{false};
   std::uint64_t last_ticket{0};
+  std::uint64_t revision{0};
   std::optional<Commit> first_commit;  // the configured groups
   RefusalLog refusal_log;
   std::deque<ib::LogEvent> log;
@@ -485,6 +488,7 @@ struct Server::Impl {
   void on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
     now_ = now;
     if (ticket != last_ticket) return;
+    if (durable) ++revision;
     writes.on_done(state, durable);
     finish_writes();
   }
@@ -526,7 +530,8 @@ Instant Server::next_deadline() const {
                             ? i.chores.next_deadline(i.state, i.options.wall_clock)
                             : ib::kNever;
   return std::min({i.transfers.next_deadline(), i.receiver.next_deadline(),
-                   i.admission.next_deadline(), i.writes.next_deadline(), chore});
+                   i.admission.next_deadline(), i.writes.next_deadline(), chore,
+                   i.multicast_changed ? i.multicast_again_at : ib::kNever});
 }
 
 void Server::on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
@@ -549,9 +554,18 @@ std::optional<ib::LogEvent> Server::next_log() {
   return event;
 }
 
-bool Server::take_multicast_changed() { return std::exchange(impl_->multicast_changed, false); }
+bool Server::take_multicast_changed() {
+  auto& i = *impl_;
+  if (!i.multicast_changed || i.now_ < i.multicast_again_at) return false;
+  // Who takes it walks over all members: in a storm of joins not with every transaction.
+  i.multicast_again_at =
+      i.now_ + std::chrono::milliseconds(i.state.multicast.member_count() / kMembersPerMs);
+  i.multicast_changed = false;
+  return true;
+}
 std::vector<MlidMembers> Server::multicast() const { return impl_->state.by_mlid(); }
 store::Contents Server::contents() const { return impl_->state.contents(); }
+std::uint64_t Server::revision() const { return impl_->revision; }
 const Counters& Server::counters() const {
   auto& c = impl_->counters;
   const auto& t = impl_->transfers.counters();

@@ -80,13 +80,16 @@ class Server {
   std::optional<Commit> next_commit();
   std::optional<ib::mad::Packet> next_send(ib::Instant now);
   std::optional<ib::LogEvent> next_log();
-  /// True once after groups or memberships changed: multicast() is to be routed anew.
+  /// True once after groups or memberships changed: multicast() is to be routed anew. With many
+  /// members not every few milliseconds; next_deadline() says when.
   bool take_multicast_changed();
 
   /// Groups by MLID, ascending; groups without members included.
   std::vector<MlidMembers> multicast() const;
   store::Contents contents() const;  // everything registered; no LIDs
   const Counters& counters() const;
+  /// Grows with every change that became durable.
+  std::uint64_t revision() const;
 
  private:
   struct Impl;

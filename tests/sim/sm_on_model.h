@@ -64,6 +64,10 @@ class SmOnModel {
   using Watch = std::function<bool(const ib::mad::Packet&)>;
   void watch(Watch watch) { watch_ = std::move(watch); }
 
+  /// Sees every SMP that reaches the subnet manager.
+  using Listen = std::function<void(const ib::mad::Packet&)>;
+  void listen(Listen listen) { listen_ = std::move(listen); }
+
   const core::Report& last() const { return reports_.back(); }
   core::SubnetManager& sm() { return *sm_; }
   ib::sim::Model& model() { return model_; }
@@ -95,7 +99,10 @@ class SmOnModel {
     now_ = std::max(now_, next);
     model_.advance(now_);
     while (auto delivery = model_.next_delivery())
-      if (delivery->port == at_ && delivery->smi) sm_->on_packet(now_, delivery->packet);
+      if (delivery->port == at_ && delivery->smi) {
+        if (listen_) listen_(delivery->packet);
+        sm_->on_packet(now_, delivery->packet);
+      }
     if (sm_->next_deadline() <= now_) sm_->on_time(now_);
     flush();
     return true;
@@ -115,6 +122,7 @@ class SmOnModel {
   std::unique_ptr<core::SubnetManager> sm_;
   ib::Instant now_{1'000'000'000};
   Watch watch_;
+  Listen listen_;
   std::vector<std::string> log_;
   std::vector<core::Report> reports_;
 };
