@@ -12,11 +12,13 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <iostream>
 
 #include "libdiag/mad/umad/umad_port.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/channel.h"
+#include "sm/daemon/sa_dump.h"
 #include "sm/daemon/sa_thread.h"
 #include "sm/daemon/store_thread.h"
 #include "sm/sa/server.h"
@@ -92,11 +94,16 @@ class Daemon {
 
  private:
   ib::Result<void> open() {
-    auto opened = store::open_directory(options_.state_dir);
+    auto opened = store::open_directory(options_.state_dir, options_.registry.sync);
     if (!opened) return tl::unexpected<ib::Error>(std::move(opened.error()));
     for (const std::string& line : opened->warnings) say(ib::LogLevel::Warning, "store", line);
     auto contents = opened->store->load();
     if (!contents) return tl::unexpected<ib::Error>(std::move(contents.error()));
+    if (const auto& file = options_.registry.sa_db_file; !file.empty()) {
+      auto taken = take_dump(file, std::time(nullptr), *opened->store, *contents);
+      if (!taken) return tl::unexpected<ib::Error>(std::move(taken.error()));
+      for (const std::string& line : *taken) say(ib::LogLevel::Info, "store", line);
+    }
     store_.emplace(std::move(opened->store));
 
     ib::mad::PortChoice choice;
@@ -128,7 +135,11 @@ class Daemon {
     auto server = std::make_unique<sa::Server>(sa.server, *contents);
     // The store's groups before the first plan, or it would close the switches to multicast.
     manager_->set_groups(ib::monotonic_now(), SaThread::groups_of(*server));
-    sa_.emplace(std::move(server), std::move(gsi_), *store_, log_);
+    sa_.emplace(
+        std::move(server), std::move(gsi_), *store_, log_,
+        SaDump(options_.registry.dump_every.count() == 0 ? std::string()
+                                                         : options_.state_dir + "/opensm-sa.dump",
+               options_.registry.dump_every));
     signals_ = &the_signals_;
     return {};
   }

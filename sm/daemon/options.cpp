@@ -151,6 +151,7 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
                v == 0 ? 4096U : static_cast<std::uint32_t>(std::min<std::uint64_t>(v, 4096));
          });
   add_sa_options(app, o.sa);
+  add_registry_options(app, o.registry, o.sa.server);
   app.add_option("-f,--log_file", o.log_file,
                  "Log to this file, or to `stdout` or `stderr` (default /var/log/ibsm.log)")
       ->type_name("FILE");

@@ -10,6 +10,7 @@
 
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/plan_options.h"
+#include "sm/daemon/registry_options.h"
 #include "sm/daemon/sa_options.h"
 
 namespace sm::daemon {
@@ -17,6 +18,7 @@ namespace sm::daemon {
 struct DaemonOptions {
   core::Options core;
   SaOptions sa;
+  RegistryOptions registry;
   bool once{false};
   bool background{false};
   std::optional<ib::Guid> port_guid;

@@ -23,11 +23,12 @@ constexpr Duration kCountersEvery = std::chrono::minutes(10);
 }  // namespace
 
 SaThread::SaThread(std::unique_ptr<sa::Server> server, Channel channel, StoreThread& store,
-                   LogFile& log)
+                   LogFile& log, SaDump dump)
     : server_(std::move(server)),
       channel_(std::move(channel)),
       store_(store),
       log_(log),
+      dump_(std::move(dump)),
       counters_at_(ib::monotonic_now() + kCountersEvery),
       thread_([this] { run(); }) {}
 
@@ -36,6 +37,7 @@ SaThread::~SaThread() {
   mail_wake_.ring();
   thread_.join();
   tell_counters(counters_at_);
+  say_store(dump_.finish(*server_));
 }
 
 void SaThread::publish(SnapshotPtr snapshot) {
@@ -78,6 +80,7 @@ void SaThread::run() {
     work(now);
     speak(now);
     if (counters_at_ <= now) tell_counters(now);
+    say_store(dump_.look(now, *server_));
     if (!server_->has_work()) wait();
   }
 }
@@ -127,6 +130,10 @@ void SaThread::speak(Instant now) {
       log_.write({ib::LogLevel::Warning, "sa", sent.error().message});
 }
 
+void SaThread::say_store(const std::optional<std::string>& failure) {
+  if (failure) log_.write({ib::LogLevel::Error, "store", *failure});
+}
+
 void SaThread::tell_counters(Instant now) {
   counters_at_ = now + kCountersEvery;
   std::string text = sa::describe(server_->counters());
@@ -138,7 +145,8 @@ void SaThread::tell_counters(Instant now) {
 }
 
 void SaThread::wait() {
-  const Instant deadline = std::min(server_->next_deadline(), counters_at_);
+  const Instant deadline =
+      std::min({server_->next_deadline(), counters_at_, dump_.next_deadline(*server_)});
   // Upwards, so that a part of a millisecond is not spent turning round.
   const auto left = (deadline - ib::monotonic_now()).count();
   const int ms =

@@ -20,6 +20,7 @@
 
 #include "sm/daemon/channel.h"
 #include "sm/daemon/log_file.h"
+#include "sm/daemon/sa_dump.h"
 #include "sm/daemon/store_thread.h"
 #include "sm/daemon/wake.h"
 #include "sm/plan/plan.h"
@@ -30,7 +31,8 @@ namespace sm::daemon {
 class SaThread {
  public:
   /// Begins to serve; what `server` knows already the subnet manager has been told.
-  SaThread(std::unique_ptr<sa::Server> server, Channel channel, StoreThread& store, LogFile& log);
+  SaThread(std::unique_ptr<sa::Server> server, Channel channel, StoreThread& store, LogFile& log,
+           SaDump dump);
   ~SaThread();
   SaThread(const SaThread&) = delete;
   SaThread& operator=(const SaThread&) = delete;
@@ -55,12 +57,14 @@ class SaThread {
   void work(ib::Instant now);
   void speak(ib::Instant now);
   void tell_counters(ib::Instant now);
+  void say_store(const std::optional<std::string>& failure);
   void wait();
 
   std::unique_ptr<sa::Server> server_;
   Channel channel_;
   StoreThread& store_;
   LogFile& log_;
+  SaDump dump_;
   ib::Instant counters_at_;
   std::string counters_told_;
 

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/registry_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "libdiag/base/text.h"
+#include "sm/daemon/routing_options.h"
+
+namespace sm::daemon {
+namespace {
+
+void truth(CLI::App& app, const std::string& name, bool& to, const std::string& help) {
+  app.add_option_function<std::string>(
+         name,
+         [name, &to](const std::string& text) {
+           if (text != "TRUE" && text != "true" && text != "FALSE" && text != "false")
+             throw CLI::ValidationError(name + ": expected TRUE or FALSE, got '" +
+                                        ib::printable(text) + "'");
+           to = text == "TRUE" || text == "true";
+         },
+         help)
+      ->type_name("BOOL");
+}
+
+}  // namespace
+
+void add_registry_options(CLI::App& app, RegistryOptions& o, sa::Options& server) {
+  truth(app, "--mcgroup_join_validation", server.multicast.join_validation,
+        "Q_Key, P_Key, TClass, SL, FlowLabel, HopLimit of a join must be the group's (default "
+        "TRUE)");
+  truth(app, "--ipoib_mcgroup_creation_validation", server.multicast.creation_validation,
+        "MGIDs of new groups must be well formed, and IPoIB groups like their broadcast group "
+        "(default TRUE)");
+  app.add_flag("--consolidate_ipv6_snm_req", server.multicast.consolidate_ipv6_snm,
+               "IPv6 solicited-node groups of a partition share a multicast LID");
+  number(app, "--sa_etm_max_num_mcgs", 1, 1'000'000, "a number",
+         "Multicast groups that one port is a member of, at most (default 1024)",
+         [&server](std::uint64_t v) { server.quotas.groups = v; });
+  app.add_option_function<std::string>(
+         "--store_sync",
+         [&o](const std::string& text) {
+           if (text != "normal" && text != "full")
+             throw CLI::ValidationError("--store_sync: expected normal or full, got '" +
+                                        ib::printable(text) + "'");
+           o.sync = text == "full" ? store::Sync::Full : store::Sync::Normal;
+         },
+         "What is registered survives the death of ibsm (normal, the default), or a power cut too "
+         "(full)")
+      ->type_name("SYNC");
+  app.add_option("-S,--sadb_file", o.sa_db_file,
+                 "SA dump to read at the start, as opensm or ibsm wrote it")
+      ->type_name("FILE");
+  number(app, "--sa_db_dump", 0, 86400, "a number",
+         "Seconds between two SA dumps to opensm-sa.dump in the state directory, when something "
+         "changed (default 30); 0: none",
+         [&o](std::uint64_t v) { o.dump_every = std::chrono::seconds(v); });
+}
+
+}  // namespace sm::daemon
