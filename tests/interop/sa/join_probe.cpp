@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Joins or leaves a multicast group for the local port, as no stock tool does:
-//   join_probe join MGID | create MGID | leave MGID
-// Prints "mlid 0xc000 state 1"; a refusal is printed and status 1.
+// Registers the local port at subnet administration, as no stock tool does:
+//   join_probe join MGID | create MGID | leave MGID     a multicast group: "mlid 0xc000 state 1"
+//   join_probe serve NAME                               a service: "service 0x1234"
+//   join_probe subscribe TRAP                           traps of any port: "subscribed"
+// A refusal is printed and status 1.
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 #include "libdiag/mad/umad/umad_port.h"
 #include "libdiag/query/sa_client.h"
 
 namespace {
+
+using ib::wire::InformInfo;
+using ib::wire::ServiceRecord;
 
 int complain(const ib::Error& error) {
   fmt::print("{}\n", error.message);
@@ -20,12 +26,44 @@ int complain(const ib::Error& error) {
 /// MGID, PortGID, JoinState; for a new group also Q_Key, TClass, P_Key, SL and FlowLabel.
 constexpr std::uint64_t kJoinMask = 0x10003, kCreateMask = kJoinMask | 0x30C4;
 
+int serve(ib::query::SaClient& sa, const ib::mad::PortFacts& facts, std::string_view name) {
+  ServiceRecord record;
+  record.service_id = 0x1234;
+  record.service_gid = ib::Gid::from(facts.gid_prefix, facts.port_guid);
+  record.service_p_key = ib::kDefaultPKey;
+  record.lease = 3600;
+  name.copy(record.name.data(), record.name.size());
+  // ServiceID, ServiceGID, ServiceP_Key, Lease, Name.
+  const auto answer = sa.set(record, 0x57);
+  if (!answer) return complain(answer.error());
+  fmt::print("service 0x{:x}\n", answer->service_id);
+  return 0;
+}
+
+int subscribe(ib::query::SaClient& sa, const char* trap) {
+  InformInfo info;
+  info.lid_range_begin = ib::Lid{0xFFFF};
+  info.is_generic = 1;
+  info.subscribe = 1;
+  info.type = 3;
+  info.trap_number = static_cast<std::uint16_t>(std::atoi(trap));
+  info.qpn = 1;
+  info.resp_time_value = 18;
+  info.producer_type = 4;
+  const auto answer = sa.set(info, 0);
+  if (!answer) return complain(answer.error());
+  fmt::print("subscribed\n");
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  ib::wire::McMemberRecord record;
-  if (argc != 3 || !ib::parse_gid(argv[2], record.mgid)) return 2;
+  if (argc != 3) return 2;
   const std::string_view verb = argv[1];
+  ib::wire::McMemberRecord record;
+  const bool of_group = verb != "serve" && verb != "subscribe";
+  if (of_group && !ib::parse_gid(argv[2], record.mgid)) return 2;
   auto port = ib::mad::UmadPort::open();
   if (!port) return complain(port.error());
   const auto facts = (*port)->facts();
@@ -34,6 +72,9 @@ int main(int argc, char** argv) {
   if (!address) return complain(address.error());
   ib::mad::Session session(**port, {});
   ib::query::SaClient sa(session, *address);
+
+  if (verb == "serve") return serve(sa, *facts, argv[2]);
+  if (verb == "subscribe") return subscribe(sa, argv[2]);
 
   record.port_gid = ib::Gid::from(facts->gid_prefix, facts->port_guid);
   record.join_state = 1;

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# ibsm is killed with SIGKILL and started again on its state directory: LIDs, groups and members
-# are as they were, as stock saquery sees them. A second ibsm on the directory is refused.
+# ibsm is killed with SIGKILL and started again on its state directory: LIDs, groups, members,
+# services and subscriptions are as they were, as stock saquery sees them. A second ibsm on the
+# directory is refused.
 #
 #   survives_kill.sh BIN PROBE
 set -u
@@ -25,6 +26,8 @@ look() {
   timeout 20 saquery NR 2>&1 | grep -E $'^\t\t(lid|port_guid)' | paste - - | sort >"lids.$1"
   timeout 20 saquery -g >"groups.$1" 2>&1
   timeout 20 saquery --smkey 1 -m >"members.$1" 2>&1
+  timeout 20 saquery --smkey 1 SR >"services.$1" 2>&1
+  timeout 20 saquery --smkey 1 IIR >"subscriptions.$1" 2>&1
 }
 
 inside() {
@@ -33,7 +36,12 @@ inside() {
   trap 'kill "$(cat pid)"' EXIT
   [ "$("$probe" join $broadcast)" = "mlid 0xc000 state 1" ] || fail "join"
   [ "$("$probe" create $group)" = "mlid 0xc001 state 1" ] || fail "create"
+  [ "$("$probe" serve "a service")" = "service 0x1234" ] || fail "serve"
+  [ "$("$probe" subscribe 66)" = "subscribed" ] || fail "subscribe"
   look before
+  grep -q "ServiceName.*a service" services.before || fail "services: $(cat services.before)"
+  grep -q "trap_num\.*66" subscriptions.before ||
+    fail "subscriptions: $(cat subscriptions.before)"
   grep -q "MGID\.*$group" groups.before || fail "no group: $(cat groups.before)"
   [ "$(grep -c 'NodeDescription\.*host0001 HCA-1$' members.before)" = 2 ] ||
     fail "members: $(cat members.before)"
@@ -48,7 +56,7 @@ inside() {
     while kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
     start
     look "after$round"
-    for what in lids groups members; do
+    for what in lids groups members services subscriptions; do
       diff $what.before "$what.after$round" || fail "$what differ after the kill"
     done
   done
