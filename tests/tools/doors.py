@@ -25,7 +25,7 @@ ALLOWED = {
     "tools/common": LIBDIAG,
     "tools": LIBDIAG + ["tools/common"],
     "agent": LIBDIAG,
-    "sm/store": BASE + ["libdiag/wire"],
+    "sm/store": BASE + ["libdiag/wire", "libdiag/mad"],
     "sm/plan": LIBDIAG,
     "sm/apply": LIBDIAG + ["sm/plan"],
     "sm/core": LIBDIAG + ["sm/plan", "sm/apply", "sm/store"],
