@@ -107,6 +107,10 @@ class Shared(unittest.TestCase):
         self.assertEqual(result.returncode, status, f"{words}: {result.stdout[-800:]}{result.stderr}")
         return json.loads(result.stdout)
 
+    def knows_multi_path(self):
+        """IsMultiPathRecordSupported: MultiPathRecord, and TraceRecord with it."""
+        return int(self.document("CPI")["records"][0]["CapabilityMask"], 16) & 0x400
+
     def fed(self, text, *words):
         """ibpath with `text` on standard input."""
         command = self.f.command(None, BIN / "ibpath", *words)
@@ -219,8 +223,7 @@ class Cases:
         self.assertIn(f"{HERE} (LID {self.here}) -> {FAR} (LID {self.far}): {len(links)} links\n", text)
 
     def test_multi_paths_join_groups_of_ports(self):
-        # IsMultiPathRecordSupported; an SA without it refuses.
-        if not int(self.document("CPI")["records"][0]["CapabilityMask"], 16) & 0x400:
+        if not self.knows_multi_path():
             self.assertIn("0x000c", self.ibpath("multi", "{here}", "{far}").stderr)
             return
         lids = [record["LID"] for record in self.document("NR", "NodeType=Channel Adapter")["records"]]
@@ -246,6 +249,31 @@ class OnIbsm(Cases, Shared):
     @classmethod
     def bring_up(cls):
         cls.up = ibsm(cls.f)
+
+
+    def test_a_trace_names_the_nodes_and_ports_that_explain_walks(self):
+        if not self.knows_multi_path():
+            self.assertIn("0x000c", self.ibpath("trace", "{here}", "{far}").stderr)
+            return
+        links = self.document("explain", "{here}", "{far}")["explained"][0]["links"]
+        nodes = self.document("trace", "{here}", "{far}")["records"]
+        self.assertEqual(len(nodes), len(links) + 1)
+        self.assertEqual([node["ExitPort"] for node in nodes[:-1]],
+                         [link["from_port"] for link in links])
+        self.assertEqual([node["EntryPort"] for node in nodes[1:]],
+                         [link["to_port"] for link in links])
+        self.assertEqual([node["NodeType"] for node in nodes],
+                         ["Channel Adapter"] + ["Switch"] * (len(links) - 1) + ["Channel Adapter"])
+
+    def test_a_question_of_many_gids_goes_by_rmpp(self):
+        lids = [record["LID"] for record in self.document("NR", "NodeType=Channel Adapter")["records"]]
+        every = ",".join(map(str, lids))
+        if not self.knows_multi_path():
+            self.assertIn("0x000c", self.ibpath("multi", every, every).stderr)
+            return
+        paths = self.document("multi", every, every, "NumbPath=100")["paths"]
+        self.assertEqual(len(paths), 100)
+        self.assertLessEqual({p["slid"] for p in paths} | {p["dlid"] for p in paths}, set(lids))
 
 
 class Limits(unittest.TestCase):
