@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "sm/sa/answers.h"
 
@@ -97,8 +98,8 @@ std::optional<Packet> Replays::answer_to_first_segment(const Packet& segment) co
 
 void Replays::begin(const Packet& request) {
   const Key key = key_of(request);
+  if (const auto before = entries_.find(key); before != entries_.end()) erase(before);
   Entry& entry = entries_[key];
-  entry = Entry{};
   entry.first = fingerprint(request.mad);
   entry.whole = fingerprint(entry.first, request.more.data(), request.more.size());
   entry.serial = ++serial_;
@@ -121,26 +122,29 @@ void Replays::end(ib::Instant now, const Packet& request, const Packet& answer) 
     // What was said about the same thing before is out of date: if it comes again it means it.
     const auto [latest, fresh] = latest_.try_emplace(entry.subject, key);
     if (!fresh && !(latest->second == key)) {
-      const auto older = entries_.find(latest->second);
+      const auto older = entries_.find(std::exchange(latest->second, key));
       if (older != entries_.end() && older->second.subject == entry.subject &&
           older->second.until != ib::kNever)
-        entries_.erase(older);
-      latest->second = key;
+        erase(older);
     }
   }
   while (order.size() > (write ? options_.writes_max : options_.reads_max)) drop_oldest(order);
 }
 
-void Replays::forget(const Packet& request) { entries_.erase(key_of(request)); }
+void Replays::forget(const Packet& request) {
+  if (const auto found = entries_.find(key_of(request)); found != entries_.end()) erase(found);
+}
+
+void Replays::erase(Entries::iterator entry) {
+  const auto latest = latest_.find(entry->second.subject);
+  if (latest != latest_.end() && latest->second == entry->first) latest_.erase(latest);
+  entries_.erase(entry);
+}
 
 void Replays::drop_oldest(std::deque<Kept>& order) {
   const Kept& kept = order.front();
   const auto found = entries_.find(kept.key);
-  if (found != entries_.end() && found->second.serial == kept.serial) {
-    const auto latest = latest_.find(found->second.subject);
-    if (latest != latest_.end() && latest->second == kept.key) latest_.erase(latest);
-    entries_.erase(found);
-  }
+  if (found != entries_.end() && found->second.serial == kept.serial) erase(found);
   order.pop_front();
 }
 

@@ -47,6 +47,7 @@ class Replays {
   void forget(const ib::mad::Packet& request);
 
   std::size_t size() const { return entries_.size(); }
+  std::size_t subjects() const { return latest_.size(); }
 
  private:
   struct Key {
@@ -72,13 +73,16 @@ class Replays {
     Key key;
   };
 
+  using Entries = std::unordered_map<Key, Entry, KeyHash>;
+
   static Key key_of(const ib::mad::Packet& request);
   static bool is_write(const Key& key);
   void expire(ib::Instant now);
+  void erase(Entries::iterator entry);
   void drop_oldest(std::deque<Kept>& order);
 
   ReplayOptions options_;
-  std::unordered_map<Key, Entry, KeyHash> entries_;
+  Entries entries_;
   std::unordered_map<std::uint64_t, Key> latest_;  // write by subject
   std::deque<Kept> reads_, writes_;                // as answered
   std::uint64_t serial_{0};

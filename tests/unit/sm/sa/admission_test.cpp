@@ -180,6 +180,20 @@ TEST(Replays, AreBounded) {
   EXPECT_EQ(replays.size(), 110U) << "reads do not push writes out";
 }
 
+TEST(Replays, OneTidForManyThingsLeavesNothingBehind) {
+  Replays replays;
+  for (std::uint8_t i = 0; i < 200; ++i) {
+    auto request = numbered(1);
+    request.mad.set<&ib::wire::MadHeader::method>(Method::Set);
+    request.mad.set<&ib::wire::MadHeader::attribute_id>(attr::kMcMemberRecord);
+    request.mad.data()[0] = std::byte{i};
+    replays.begin(request);
+    replays.end(Instant{0}, request, request);
+  }
+  EXPECT_EQ(replays.size(), 1U);
+  EXPECT_EQ(replays.subjects(), 1U);
+}
+
 /// Reads, tables and writes from all hosts, some sent twice at once, some of the answers lost:
 /// every TID gets one final answer, or BUSY, and only a repetition gets one more.
 TEST(SaAdmission, EveryRequestGetsOneAnswerOrBusy) {
