@@ -188,6 +188,39 @@ class Background(unittest.TestCase):
             self.assertTrue(wait_until(whole, 40), f.on(HOST, BIN / "ibroutes", "verify").stdout)
 
 
+class SaKey(unittest.TestCase):
+    def test_known_key_is_warned_of_and_a_secret_one_is_kept_secret(self):
+        with Sm(*TREE) as f:
+            log = f.directory / "log"
+            self.assertEqual(f.ibsm("-o").returncode, 0)
+            self.assertIn("sa_key is 1", log.read_text())
+            log.unlink()
+            self.assertEqual(f.ibsm("-o", "--sa_key", "auto").returncode, 0)
+            self.assertNotIn("sa_key is 1", log.read_text())
+            key = f.directory / "state" / "sa_key"
+            self.assertEqual(key.stat().st_mode & 0o777, 0o600)
+            made = key.read_text()
+            self.assertRegex(made, r"^0x[0-9a-f]{16}\n$")
+            # The next start has the same one, and serves.
+            f.daemon("--sa_key", "auto")
+            self.assertEqual(key.read_text(), made)
+            self.assertIn("NodeRecord dump", f.on("host0002 HCA-1", "saquery", "--smkey", "1", "NR").stdout)
+            os.kill(int(f.pid_file.read_text()), signal.SIGTERM)
+            self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 20))
+            key.chmod(0o644)
+            refused = f.ibsm("-o", "--sa_key", "auto")
+            self.assertEqual(refused.returncode, 4)
+            self.assertIn("chmod 600", refused.stderr)
+
+    def test_counters_are_in_the_log_at_the_end(self):
+        with Sm(*TREE) as f:
+            f.daemon()
+            f.on("host0002 HCA-1", "saquery", "NR")
+            os.kill(int(f.pid_file.read_text()), signal.SIGTERM)
+            self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 20))
+            self.assertRegex((f.directory / "log").read_text(), r"sa: requests=\d+ answers=\d+ records=\d+")
+
+
 class Lids(unittest.TestCase):
     def test_survive_restarts_without_state_other_managers_and_lmc(self):
         with Sm(*TREE) as f:
