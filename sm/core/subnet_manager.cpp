@@ -36,6 +36,7 @@ constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
 
 constexpr std::size_t kNoticesMax = 1024;  // that nobody has fetched yet
 constexpr Duration kRetryFirst = std::chrono::seconds(1);
+constexpr Duration kTablesEvery = std::chrono::seconds(1);
 constexpr Duration kMemberPause = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -100,6 +101,7 @@ struct SubnetManager::Impl {
   Instant look_at{kNever};
   Instant multicast_at{kNever};
   Instant read_at{kNever};
+  Instant tables_due{kNever};  // what was read so far is published
   Duration trap_pause;
   Duration retry_pause{kRetryFirst};
   Instant last_trap{0};
@@ -509,13 +511,20 @@ struct SubnetManager::Impl {
       read_at = kNever;
       TableReaderOptions o;
       o.cookie_base = kOwnerRead | ib::mad::Cookie{++readings % 16} << kReadingShift;
+      tables_due = now + kTablesEvery;
       reading = std::make_unique<TableReader>(snapshot, desired->node_managed, known.lanes, tables,
                                               std::move(o));
       if (!reading->note().empty()) log(LogLevel::Info, "tables", reading->note());
     }
     if (!reading) return;
     for (ib::mad::Request& r : reading->take_requests()) transactor.submit(now, std::move(r));
-    if (!reading->done()) return;
+    if (!reading->done()) {
+      if (now < tables_due) return;
+      tables_due = now + kTablesEvery;
+      tables_news = true;
+      publish_holdings();
+      return;
+    }
     counters.tables_read += reading->nodes_read();
     if (reading->nodes_read() > 0)
       log(LogLevel::Verbose, "tables", fmt::format("read of {} nodes", reading->nodes_read()));
