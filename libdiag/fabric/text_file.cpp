@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/fabric/text_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -12,23 +17,52 @@ namespace {
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
+using File = std::unique_ptr<std::FILE, CloseFile>;
 
-}  // namespace
-
-Result<std::string> read_text_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
-  if (!file) return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
+Result<std::string> rest_of(std::FILE* file, const std::string& path) {
   std::string text;
   std::size_t size = 0;
   do {
     text.resize(size + (std::size_t{1} << 20));
-    size += std::fread(text.data() + size, 1, text.size() - size, file.get());
+    size += std::fread(text.data() + size, 1, text.size() - size, file);
   } while (size == text.size());
-  if (std::ferror(file.get()) != 0) {
-    return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
-  }
+  if (std::ferror(file) != 0) return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
   text.resize(size);
   return text;
+}
+
+std::string megabytes(std::size_t bytes) { return std::to_string(bytes >> 20) + " MB"; }
+
+}  // namespace
+
+Result<std::string> read_text_file(const std::string& path) {
+  const File file(std::fopen(path.c_str(), "rb"));
+  if (!file) return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
+  return rest_of(file.get(), path);
+}
+
+Result<std::string> read_regular_file(const std::string& path, std::size_t bytes_max) {
+  const int fd =
+      ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe is not waited for
+  if (fd < 0) return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
+  const File file(::fdopen(fd, "rb"));
+  struct stat facts {};
+  if (!file || ::fstat(fd, &facts) != 0)
+    return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
+  if (!S_ISREG(facts.st_mode))
+    return fail(ErrorKind::Usage, path + ": expected a regular file, got " +
+                                      (S_ISDIR(facts.st_mode)    ? "a folder"
+                                       : S_ISFIFO(facts.st_mode) ? "a pipe"
+                                                                 : "a device or socket") +
+                                      ": it is read again on SIGHUP; write what it says into a "
+                                      "file, and name that");
+  if (static_cast<std::uintmax_t>(facts.st_size) > bytes_max)
+    return fail(
+        ErrorKind::Usage,
+        path + ": expected a file of " + megabytes(bytes_max) + " at most, got " +
+            megabytes(static_cast<std::size_t>(facts.st_size) + (std::size_t{1} << 20) - 1) +
+            ": is it the file that was meant?");
+  return rest_of(file.get(), path);
 }
 
 }  // namespace ib::fabric

@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\f\v";
 constexpr std::uint64_t kPortMax = 254;
+/// Lists of all ports there can be take a few megabytes, tables of all switches some gigabytes.
+constexpr std::size_t kListBytesMax = std::size_t{64} << 20;
+constexpr std::size_t kTableBytesMax = std::size_t{8} << 30;
 
 std::string place(const std::string& file, std::size_t line) {
   return file + ':' + std::to_string(line) + ": ";
@@ -147,7 +150,7 @@ Result<Mentions> read_list(OptionFile which, std::string_view text, const std::s
                                           : "a port GUID";
   list = {};
   list.file = file;
-  Mentions mentions{file, {}};
+  Mentions mentions{file, which, {}};
   Once<Guid> once;
   Once<std::uint64_t> once_number;
   auto done = each_line(text, file, [&](Line& line) {
@@ -173,7 +176,7 @@ Result<Mentions> read_list(OptionFile which, std::string_view text, const std::s
 Result<Mentions> read_ports(OptionFile which, std::string_view text, const std::string& file,
                             Options& options) {
   using Means = Mention::Means;
-  Mentions mentions{file, {}};
+  Mentions mentions{file, which, {}};
   Once<PortName> once;
   auto done = each_line(text, file, [&](Line& line) {
     const bool ignored = which == OptionFile::Ignored;
@@ -196,7 +199,7 @@ Result<Mentions> read_ports(OptionFile which, std::string_view text, const std::
 
 Result<Mentions> read_search_order(std::string_view text, const std::string& file,
                                    Options& options) {
-  Mentions mentions{file, {}};
+  Mentions mentions{file, OptionFile::PortSearchOrder, {}};
   Once<Guid> once;
   auto done = each_line(text, file, [&](Line& line) {
     const Guid guid = line.guid("the GUID of a switch");
@@ -218,7 +221,9 @@ Result<Mentions> read_search_order(std::string_view text, const std::string& fil
 /// torus-2QoS.conf, keyword by keyword.
 class TorusReader {
  public:
-  explicit TorusReader(const std::string& file) : mentions_{file, {}} { config_.file = file; }
+  explicit TorusReader(const std::string& file) : mentions_{file, OptionFile::Torus, {}} {
+    config_.file = file;
+  }
 
   void read(Line& line) {
     const std::string_view word = line.word();
@@ -351,7 +356,34 @@ Result<Mentions> read_saved_tables(OptionFile which, std::string_view text, cons
     tables->matrix = std::move(*matrix);
   }
   options.tables = std::move(tables);
-  return Mentions{file, {}};
+  return Mentions{file, which, {}};
+}
+
+/// How a file that is nothing but a list is named on the command line; nullptr: it is another.
+const char* list_option(OptionFile which) {
+  switch (which) {
+    case OptionFile::Roots:
+      return "--root_guid_file";
+    case OptionFile::ComputeNodes:
+      return "--cn_guid_file";
+    case OptionFile::IoNodes:
+      return "--io_guid_file";
+    case OptionFile::Ids:
+      return "--ids_guid_file";
+    case OptionFile::Ignored:
+      return "--ignore_guids";
+    case OptionFile::HopWeights:
+      return "--hop_weights_file";
+    case OptionFile::PortSearchOrder:
+      return "--port_search_ordering_file";
+    case OptionFile::GuidRoutingOrder:
+      return "--guid_routing_order_file";
+    case OptionFile::Torus:
+    case OptionFile::Lfts:
+    case OptionFile::LidMatrix:
+      return nullptr;
+  }
+  return nullptr;
 }
 
 /// What is wrong with a mention, or nothing.
@@ -405,10 +437,19 @@ Result<Mentions> read_option_text(OptionFile which, std::string_view text, const
   return fail(ErrorKind::Internal, file + ": a file of no known kind");
 }
 
+std::vector<std::string> empty_files(const std::vector<Mentions>& mentions) {
+  std::vector<std::string> lines;
+  for (const Mentions& file : mentions)
+    if (const char* option = list_option(file.which); option != nullptr && file.places.empty())
+      lines.push_back(file.file + ": names nothing (" + option + "): routed as without it");
+  return lines;
+}
+
 Result<ReadOptions> read_option_files(const OptionFiles& files, const Options& given) {
   ReadOptions read{given, {}};
   for (const auto& [which, path] : files) {
-    const auto text = fabric::read_text_file(path);
+    const bool tables = which == OptionFile::Lfts || which == OptionFile::LidMatrix;
+    const auto text = fabric::read_regular_file(path, tables ? kTableBytesMax : kListBytesMax);
     if (!text) return tl::unexpected<Error>(text.error());
     auto mentions = read_option_text(which, *text, path, read.options);
     if (!mentions) return tl::unexpected<Error>(std::move(mentions.error()));

@@ -42,6 +42,7 @@ struct Mention {
 };
 struct Mentions {
   std::string file;
+  OptionFile which{};
   std::vector<Mention> places;
 };
 
@@ -54,8 +55,12 @@ struct ReadOptions {
   Options options;
   std::vector<Mentions> mentions;
 };
-/// All of `files` on top of `given`. The first mistake is the error.
+/// All of `files` on top of `given`. The first mistake is the error; so is what is no regular file,
+/// or so big that it cannot be meant.
 Result<ReadOptions> read_option_files(const OptionFiles& files, const Options& given);
+
+/// Lists in which nothing is named, a line each: `FILE: names nothing (--root_guid_file) ...`.
+std::vector<std::string> empty_files(const std::vector<Mentions>& mentions);
 
 /// What the files name and `fabric` does not have, a line each: `FILE:LINE: no switch has ...`; at
 /// most `per_file_max` of one file. Nothing is said of a GUID that `remembered` knows: it is away.

@@ -401,7 +401,9 @@ struct SubnetManager::Impl {
     Report report = make_report(*desired, *seen, failures);
     const bool moved = std::ranges::any_of(
         seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Moved; });
-    if ((report.missing > 0 || links_restarted || moved) && ++round < options.rounds) {
+    // That there are no routes does not change by asking the same again.
+    const bool ports_missing = report.missing > (desired->routed ? 0U : 1U);
+    if ((ports_missing || links_restarted || moved) && ++round < options.rounds) {
       // Once more at once, before anything is said: a loss or a change in the middle is no verdict.
       want_sweep(links_restarted ? now + std::chrono::milliseconds(200) : now,
                  links_restarted ? Reason::LinksRestarted : Reason::Unfinished);

@@ -22,6 +22,8 @@ int run_plan_command(const PlanCommand& command, std::ostream& out, std::ostream
   if (!fabric) return complain(fabric.error());
   for (const std::string& line : ib::route::unknown_names(*fabric, command.mentions))
     warnings.push_back(line);
+  for (std::string& line : ib::route::empty_files(command.mentions))
+    warnings.push_back(std::move(line));
   for (const std::string& warning : warnings)
     complaints << "ibsm: warning: " << ib::printable(warning) << '\n';
   const auto plan = ib::route::plan_routes(std::move(*fabric), command.plan);

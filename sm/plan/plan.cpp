@@ -245,6 +245,8 @@ class Planner {
     }
     for (const std::string& line : unknown_names(f, *mentions, remembered))
       out_.alarms.push_back(line + "; routed without it");
+    for (std::string& line : ib::route::empty_files(*mentions))
+      out_.alarms.push_back(std::move(line));
     return choice;
   }
 
@@ -265,7 +267,7 @@ class Planner {
     for (std::string& line : choice.notes()) out_.notes.push_back(std::move(line));
     if (!choice.passed)
       for (const auto& finding : choice.verdict.findings)
-        if (finding.must) out_.alarms.push_back(finding.message);
+        if (finding.must && !is_said(finding.message)) out_.alarms.push_back(finding.message);
     out_.program_lfts = choice.passed || may_stand_in(f, *routing, choice, options, checks);
     out_.routed = out_.program_lfts || request_.previous != nullptr;
     if (choice.routes.engine.empty() || !out_.routed) {
@@ -280,6 +282,12 @@ class Planner {
     out_.verdict = std::move(choice.verdict);
     out_.verifier = std::make_shared<ib::routes::Verifier>(checks);
     out_.routing = std::move(routing);
+  }
+
+  /// The first finding is why an engine was refused.
+  bool is_said(const std::string& message) const {
+    return std::ranges::any_of(out_.alarms,
+                               [&](const std::string& line) { return line.ends_with(message); });
   }
 
   /// The routes of before, less what links that went and came make wrong. Only while the engine

@@ -86,6 +86,15 @@ TEST(RoutingFiles, ReadAnewWithAnUnknownGuidTheOldRoutingStaysUntilItIsThere) {
   EXPECT_THAT(sweep(run), Not(Contains(HasSubstr("roots"))));
 }
 
+TEST(RoutingFiles, AFileThatNamesNothingIsSaid) {
+  sm::core::Options options;
+  options.plan.mentions = roots("# none yet\n").mentions;
+  SmOnModel run(small_tree(), {}, options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_TRUE(run.last().up());
+  EXPECT_THAT(run.log(), Contains("roots: names nothing (--root_guid_file): routed as without it"));
+}
+
 TEST(RoutingFiles, ASyntaxErrorKeepsTheOldRoutingAndIsSaidEverySweep) {
   SmOnModel run(small_tree());
   ASSERT_TRUE(run.run_until_reports(1));
@@ -120,6 +129,12 @@ TEST(Fallback, NoFallbackLeavesAColdFabricUnrouted) {
   EXPECT_FALSE(run.last().up());
   EXPECT_THAT(run.last().lines, Contains(HasSubstr("missing: routes: ")));
   EXPECT_THAT(run.log(), Contains("no routing engine passes all checks; minhop fails least"));
+  // One refusal is one line: nothing is gained by another round, and the finding is in the line.
+  EXPECT_EQ(std::ranges::count_if(run.log(),
+                                  [](const auto& line) {
+                                    return line.find("credit loop through") != std::string::npos;
+                                  }),
+            1);
   // Not one forwarding entry leads anywhere.
   const auto& f = run.model().topology();
   for (ib::fabric::NodeIndex n = 0; n < f.nodes().size(); ++n) {

@@ -64,6 +64,8 @@ Result<std::vector<route::Tried>> compare(const Source& source, const fabric::Co
   if (!read) return tl::unexpected<Error>(std::move(read.error()));
   if (const auto lines = route::unknown_names(source.fabric, read->mentions); !lines.empty())
     return fail(ErrorKind::Usage, lines.front());
+  if (options.warn)
+    for (const std::string& line : route::empty_files(read->mentions)) options.warn(line);
   route::ChoiceOptions choice;
   choice.engines = options.engines;
   if (choice.engines.empty())

@@ -16,7 +16,8 @@ struct CompareOptions {
   std::vector<std::string> engines;  // empty: all
   route::OptionFiles files;          // of routing
   unsigned vls_max{8};
-  std::function<double()> clock;  // seconds; empty: nothing is timed
+  std::function<double()> clock;                 // seconds; empty: nothing is timed
+  std::function<void(const std::string&)> warn;  // of a file that says nothing
 };
 
 /// --root_guid_file and the others, with opensm's names. Their letters mean other things here.

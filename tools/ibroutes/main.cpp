@@ -354,6 +354,7 @@ int run_compare(int argc, const char* const* argv) {
   VerifyLineOptions now;
   CompareOptions wanted;
   wanted.clock = seconds_now;
+  wanted.warn = [](const std::string& what) { complain(kProgram, "warning: " + what, kExitGood); };
   std::optional<std::string> engines;
   line.number("--vls", wanted.vls_max, 1, 15, "Data VLs that engines may use (8)");
   add_option_files(line, wanted.files);

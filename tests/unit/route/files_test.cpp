@@ -3,8 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 namespace ib::route {
@@ -190,6 +193,67 @@ TEST(OptionFiles, ReadsThemAllFromDisk) {
   const auto missing = read_option_files({{OptionFile::Roots, roots}}, given);
   ASSERT_FALSE(missing.has_value());
   EXPECT_THAT(missing.error().message, HasSubstr(roots + ": "));
+}
+
+/// A file of its own in a folder that is gone afterwards.
+class Folder {
+ public:
+  Folder() { EXPECT_NE(::mkdtemp(name_), nullptr); }
+  ~Folder() { std::filesystem::remove_all(name_); }
+  std::string path(const std::string& file) const { return std::string(name_) + "/" + file; }
+
+ private:
+  char name_[32] = "/tmp/ibkit-files-XXXXXX";
+};
+
+std::string error_of_file(OptionFile which, const std::string& path) {
+  const auto read = read_option_files({{which, path}}, {});
+  return read ? "no error" : read.error().message;
+}
+
+TEST(OptionFiles, WhatIsNoRegularFileIsRefusedAtOnce) {
+  const Folder folder;
+  const std::string pipe = folder.path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(error_of_file(OptionFile::Roots, pipe),
+            pipe +
+                ": expected a regular file, got a pipe: it is read again on SIGHUP; write what it "
+                "says into a file, and name that");
+  EXPECT_THAT(error_of_file(OptionFile::Roots, "/dev/zero"),
+              HasSubstr("/dev/zero: expected a regular file, got a device or socket"));
+  EXPECT_THAT(error_of_file(OptionFile::Lfts, folder.path(".")), HasSubstr("got a folder"));
+  EXPECT_THAT(error_of_file(OptionFile::Lfts, folder.path("none")),
+              HasSubstr("No such file or directory"));
+}
+
+TEST(OptionFiles, WhatIsTooBigToBeMeantIsRefusedUnread) {
+  const Folder folder;
+  const std::string big = folder.path("big");
+  std::ofstream(big).put('#');
+  std::filesystem::resize_file(big, (std::uintmax_t{64} << 20) + 1);  // a hole
+  EXPECT_EQ(error_of_file(OptionFile::ComputeNodes, big),
+            big + ": expected a file of 64 MB at most, got 65 MB: is it the file that was meant?");
+}
+
+TEST(OptionFiles, AListThatNamesNothingIsSaidWithItsOption) {
+  const Folder folder;
+  const std::string empty = folder.path("empty"), torus = folder.path("torus");
+  std::ofstream(empty) << "# nothing yet\n\n";
+  std::ofstream(torus) << "torus 3 3 3\n";
+  for (const auto& [which, option] :
+       {std::pair{OptionFile::Roots, "--root_guid_file"},
+        {OptionFile::ComputeNodes, "--cn_guid_file"},
+        {OptionFile::IoNodes, "--io_guid_file"},
+        {OptionFile::Ids, "--ids_guid_file"},
+        {OptionFile::Ignored, "--ignore_guids"},
+        {OptionFile::HopWeights, "--hop_weights_file"},
+        {OptionFile::PortSearchOrder, "--port_search_ordering_file"},
+        {OptionFile::GuidRoutingOrder, "--guid_routing_order_file"}}) {
+    const auto read = read_option_files({{which, empty}, {OptionFile::Torus, torus}}, {});
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_THAT(empty_files(read->mentions),
+                ElementsAre(empty + ": names nothing (" + option + "): routed as without it"));
+  }
 }
 
 }  // namespace
