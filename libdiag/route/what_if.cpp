@@ -18,11 +18,8 @@ namespace {
 using fabric::Fabric;
 using fabric::NodeIndex;
 using fabric::PortRef;
+using routes::counted;
 using routes::node_name;
-
-std::string counted(std::size_t n, const char* one, const char* many) {
-  return fmt::format("{} {}", n, n == 1 ? one : many);
-}
 
 /// A word of --without, found.
 struct Part {

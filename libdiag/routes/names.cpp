@@ -18,4 +18,8 @@ std::string switch_name(const fabric::Fabric& fabric, const fabric::CompactGraph
   return node_name(fabric, graph.node_of(s));
 }
 
+std::string counted(std::size_t n, const char* one, const char* many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+
 }  // namespace ib::routes

@@ -13,4 +13,7 @@ std::string node_name(const fabric::Fabric& fabric, fabric::NodeIndex node);
 std::string switch_name(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
                         fabric::SwitchIndex s);
 
+/// "1 VL", "2 VLs".
+std::string counted(std::size_t n, const char* one, const char* many);
+
 }  // namespace ib::routes

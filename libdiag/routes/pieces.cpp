@@ -18,10 +18,10 @@ constexpr std::size_t kPiecesMax = 8;  // that get a line
 constexpr std::size_t kNamesMax = 4;   // of each kind in a line
 
 /// "3 switches ('a' (0x...), 'b' (0x...) and 1 more)"
-std::string counted(const Fabric& fabric, std::span<const NodeIndex> nodes, const char* one,
-                    const char* many) {
+std::string named(const Fabric& fabric, std::span<const NodeIndex> nodes, const char* one,
+                  const char* many) {
   if (nodes.empty()) return fmt::format("no {}", one);
-  std::string out = fmt::format("{} {} (", nodes.size(), nodes.size() == 1 ? one : many);
+  std::string out = counted(nodes.size(), one, many) + " (";
   for (std::size_t i = 0; i < std::min(nodes.size(), kNamesMax); ++i)
     out += (i == 0 ? "" : ", ") + node_name(fabric, nodes[i]);
   if (nodes.size() > kNamesMax) out += fmt::format(" and {} more", nodes.size() - kNamesMax);
@@ -63,8 +63,8 @@ std::vector<std::string> piece_lines(const Fabric& fabric, const std::vector<Pie
   lines.push_back(fmt::format("the fabric is in {} pieces that no link joins", pieces.size()));
   for (std::size_t i = 0; i < std::min(pieces.size(), kPiecesMax); ++i)
     lines.push_back(fmt::format("piece {}: {} and {}", i + 1,
-                                counted(fabric, pieces[i].switches, "switch", "switches"),
-                                counted(fabric, pieces[i].hosts, "host", "hosts")));
+                                named(fabric, pieces[i].switches, "switch", "switches"),
+                                named(fabric, pieces[i].hosts, "host", "hosts")));
   if (pieces.size() > kPiecesMax)
     lines.push_back(fmt::format("and {} pieces more", pieces.size() - kPiecesMax));
   return lines;

@@ -204,15 +204,17 @@ void check_lanes(const fabric::Fabric& fabric, const Terrain& terrain, const Lan
       if (!far.is_switch() && have > 0) {
         if (folded++ == 0) {
           folded_at = {s, port};
-          first_folded = fmt::format("{} port {} to {} operates {} data VLs, and VL {} is folded",
-                                     switch_name(fabric, graph, s), p,
-                                     node_name(fabric, ports[p].peer.node), have, listed(over));
+          first_folded =
+              fmt::format("{} port {} to {} operates {}, and VL {} is folded",
+                          switch_name(fabric, graph, s), p, node_name(fabric, ports[p].peer.node),
+                          counted(have, "data VL", "data VLs"), listed(over));
         }
         continue;
       }
       report(s, port,
-             fmt::format("{} port {} carries VL {}, but its link operates {} data VLs",
-                         switch_name(fabric, graph, s), p, listed(over), have));
+             fmt::format("{} port {} carries VL {}, but its link operates {}",
+                         switch_name(fabric, graph, s), p, listed(over),
+                         counted(have, "data VL", "data VLs")));
     }
   }
   if (folded > 1) first_folded += fmt::format("; {} more links of hosts likewise", folded - 1);

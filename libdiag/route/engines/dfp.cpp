@@ -78,9 +78,9 @@ Result<Routes> on_lanes(const Request& request) {
                     ? fmt::format("not a network of short paths: {} is more than 6 links between "
                                   "switches from another switch with hosts",
                                   routes::switch_name(*request.fabric, *request.graph, none->at))
-                    : fmt::format("paths of least hops from {} close a credit loop on {} VLs",
+                    : fmt::format("paths of least hops from {} close a credit loop on {}",
                                   routes::switch_name(*request.fabric, *request.graph, none->at),
-                                  request.vls));
+                                  routes::counted(request.vls, "VL", "VLs")));
   auto& lanes = std::get<TurnLanes>(found);
   routes->engine = "dfp";
   routes->lanes = std::move(lanes.lanes);

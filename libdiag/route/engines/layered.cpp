@@ -51,10 +51,10 @@ tl::unexpected<Error> too_few_vls(std::string_view engine, const Request& reques
   const unsigned have = request.vls > first_vl ? request.vls - first_vl : 0;
   return fail(
       ErrorKind::NotFound,
-      fmt::format(
-          "{} needs {} VLs{} and has {}{}", engine,
-          needed > have + 1 ? fmt::format("{}", needed) : fmt::format("at least {}", have + 1),
-          place, have, first_vl == 0 ? "" : fmt::format(" from VL {} on", first_vl)));
+      fmt::format("{} needs {}{} and has {}{}", engine,
+                  needed > have + 1 ? routes::counted(needed, "VL", "VLs")
+                                    : "at least " + routes::counted(have + 1, "VL", "VLs"),
+                  place, have, first_vl == 0 ? "" : fmt::format(" from VL {} on", first_vl)));
 }
 
 }  // namespace ib::route

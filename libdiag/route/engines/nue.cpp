@@ -7,6 +7,7 @@
 
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/lane_trees.h"
+#include "libdiag/routes/names.h"
 
 namespace ib::route {
 namespace {
@@ -88,9 +89,9 @@ Result<Routes> nue(const Request& asked) {
   if (request.vls > 1) {
     const std::size_t shortened = chosen.trees.shorten(request.vls);
     chosen.trees.improve(rounds);
-    result.notes.push_back("nue: " + std::to_string(request.vls) +
-                           " VLs do for shortest paths of " + std::to_string(shortened) +
-                           " switches, others take detours");
+    result.notes.push_back(
+        "nue: " + std::to_string(request.vls) + " VLs do for shortest paths of " +
+        routes::counted(shortened, "switch", "switches") + ", others take detours");
   } else {
     result.notes.push_back(
         "nue: with one VL loads are less even, or paths longer, than more VLs would allow");

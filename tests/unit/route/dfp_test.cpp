@@ -71,7 +71,7 @@ TEST(Dfp, SaysWhatDoesNotFit) {
   const Net ring("torus 5 --hosts 1");
   const auto one = ring.routes(1);
   ASSERT_FALSE(one.has_value());
-  EXPECT_THAT(one.error().message, HasSubstr("close a credit loop on 1 VLs"));
+  EXPECT_THAT(one.error().message, HasSubstr("close a credit loop on 1 VL"));
   const Net torus("torus 16 --hosts 1");
   const auto longer = torus.routes(8);
   ASSERT_FALSE(longer.has_value());

@@ -146,7 +146,7 @@ TEST(VerifyLanes, LinksNeedTheVlsTheyCarry) {
   ring.fabric.port(ring.graph.node_of(0), ring.port(0, 1)).vl_cap = 1;
   const Verdict verdict = verify(ring.fabric, ring.graph, ring.tables, lanes, {}, strict());
   EXPECT_EQ(verdict.lane_faults, 2U);  // both directions
-  EXPECT_THAT(messages(verdict), HasSubstr("carries VL 1, but its link operates 1 data VLs"));
+  EXPECT_THAT(messages(verdict), HasSubstr("carries VL 1, but its link operates 1 data VL"));
 
   ring.fabric.port(ring.graph.node_of(0), ring.port(0, 1)).vl_cap = 3;
   const auto host = ring.fabric.port(ring.graph.node_of(1), ring.host_port(1)).peer;
@@ -157,7 +157,7 @@ TEST(VerifyLanes, LinksNeedTheVlsTheyCarry) {
   EXPECT_TRUE(at_host.must_ok());
   ASSERT_EQ(at_host.findings.size(), 1U);
   EXPECT_FALSE(at_host.findings[0].must);
-  EXPECT_THAT(messages(at_host), HasSubstr("operates 1 data VLs, and VL 1 is folded"));
+  EXPECT_THAT(messages(at_host), HasSubstr("operates 1 data VL, and VL 1 is folded"));
 
   ring.fabric.port(host).vl_cap = 7;  // a code that means none: nothing to fold to
   const Verdict dead = verify(ring.fabric, ring.graph, ring.tables, lanes, {}, strict());
