@@ -2,8 +2,8 @@
 #include "libdiag/route/choose.h"
 
 #include <algorithm>
-#include <numeric>
-#include <unordered_map>
+
+#include "libdiag/base/groups.h"
 
 namespace ib::route {
 namespace {
@@ -42,12 +42,7 @@ std::vector<std::uint32_t> ranks(const CompactGraph& graph) {
 
 /// At most one way between any two switches, parallel cables aside.
 bool is_forest(const CompactGraph& graph) {
-  std::vector<SwitchIndex> leader(graph.switch_count());
-  std::iota(leader.begin(), leader.end(), SwitchIndex{0});
-  const auto find = [&](SwitchIndex s) {
-    while (leader[s] != s) s = leader[s] = leader[leader[s]];
-    return s;
-  };
+  Groups joined(graph.switch_count());
   std::vector<SwitchIndex> neighbours;
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
     neighbours.clear();
@@ -55,10 +50,8 @@ bool is_forest(const CompactGraph& graph) {
       if (arc.to > s) neighbours.push_back(arc.to);
     std::sort(neighbours.begin(), neighbours.end());
     neighbours.erase(std::unique(neighbours.begin(), neighbours.end()), neighbours.end());
-    for (const SwitchIndex far : neighbours) {
-      if (find(far) == find(s)) return false;
-      leader[find(far)] = find(s);
-    }
+    for (const SwitchIndex far : neighbours)
+      if (!joined.join(s, far)) return false;
   }
   return true;
 }
@@ -126,7 +119,7 @@ bool fails_less(const routes::Verdict& a, const routes::Verdict& b) {
 
 Choice choose_routes(const fabric::Fabric& fabric, const CompactGraph& graph,
                      const ChoiceOptions& options, const routes::VerifyOptions& verify,
-                     const routes::LinearTables* previous) {
+                     const routes::LinearTables* previous, routes::Verifier* keep) {
   std::vector<std::string> names = options.engines;
   const std::size_t named = names.size();
   if (names.empty() || !options.no_fallback)
@@ -159,7 +152,9 @@ Choice choose_routes(const fabric::Fabric& fabric, const CompactGraph& graph,
       row.why = std::move(routes.error().message);
       continue;
     }
-    auto verdict = routes::verify(fabric, graph, routes->lfts, routes->lanes, {}, checks);
+    auto verdict = keep != nullptr
+                       ? keep->verify(fabric, graph, routes->lfts, routes->lanes)
+                       : routes::verify(fabric, graph, routes->lfts, routes->lanes, {}, checks);
     row.vls_used = routes->vls_used;
     row.passed = verdict.must_ok();
     if (!row.passed) row.why = why_it_fails(verdict);
@@ -204,21 +199,6 @@ std::vector<std::string> Choice::notes() const {
     if (!row.named && !row.passed) lines.push_back(sentence(row));
   lines.insert(lines.end(), routes.notes.begin(), routes.notes.end());
   return lines;
-}
-
-routes::LinearTables carried_over(const routes::LinearTables& tables, const CompactGraph& from,
-                                  const CompactGraph& to) {
-  std::unordered_map<Guid, SwitchIndex> old;
-  for (SwitchIndex s = 0; s < from.switch_count(); ++s) old.emplace(from.guid(s), s);
-  routes::LinearTables carried(to.switch_count(), to.max_lid());
-  for (SwitchIndex s = 0; s < to.switch_count(); ++s) {
-    const auto at = old.find(to.guid(s));
-    if (at == old.end() || at->second >= tables.switch_count()) continue;
-    const auto row = tables.row(at->second);
-    const auto target = carried.row(s);
-    std::copy_n(row.begin(), std::min(row.size(), target.size()), target.begin());
-  }
-  return carried;
 }
 
 }  // namespace ib::route

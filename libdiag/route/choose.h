@@ -11,7 +11,7 @@
 
 #include "libdiag/route/engine.h"
 #include "libdiag/routes/figures.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/routes/verify_changes.h"
 
 namespace ib::route {
 
@@ -55,9 +55,12 @@ struct Choice {
   std::vector<std::string> notes() const;
 };
 
+/// `keep`, made with the same options of verification, is left with the proof of routes that
+/// passed, so that changes to them are verified by difference.
 Choice choose_routes(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
                      const ChoiceOptions& options, const routes::VerifyOptions& verify,
-                     const routes::LinearTables* previous = nullptr);
+                     const routes::LinearTables* previous = nullptr,
+                     routes::Verifier* keep = nullptr);
 
 /// Engines that suit the fabric, best first.
 std::vector<std::string> default_engines(const fabric::CompactGraph& graph);
@@ -68,9 +71,5 @@ Result<void> check_engine_names(std::span<const std::string> names);
 /// Of two verdicts that both fail: fewer credit loops are not bought with lost pairs, nor the
 /// other way round. True when `a` loses fewer pairs than `b` and has no credit loops `b` has not.
 bool fails_less(const routes::Verdict& a, const routes::Verdict& b);
-
-/// `tables`, made for `from`, by the switch indexes of `to`; switches that are new have no entries.
-routes::LinearTables carried_over(const routes::LinearTables& tables,
-                                  const fabric::CompactGraph& from, const fabric::CompactGraph& to);
 
 }  // namespace ib::route

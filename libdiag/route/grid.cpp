@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "libdiag/base/groups.h"
+
 namespace ib::route {
 namespace {
 
@@ -16,32 +18,6 @@ constexpr std::size_t kNeighboursMax = 32;
 constexpr std::size_t kDimensionsMax = 16;
 constexpr std::size_t kLooseRatio = 10;
 constexpr std::uint8_t kNone = 255;
-
-class Groups {
- public:
-  explicit Groups(std::size_t size) : parent_(size) {
-    std::iota(parent_.begin(), parent_.end(), 0U);
-  }
-  std::uint32_t find(std::uint32_t x) {
-    while (parent_[x] != x) x = parent_[x] = parent_[parent_[x]];
-    return x;
-  }
-  void join(std::uint32_t a, std::uint32_t b) {
-    a = find(a), b = find(b);
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-  /// Numbers the groups by their smallest members.
-  std::vector<std::uint32_t> numbers(std::size_t& count) {
-    std::vector<std::uint32_t> number(parent_.size());
-    count = 0;
-    for (std::uint32_t x = 0; x < parent_.size(); ++x)
-      number[x] = find(x) == x ? static_cast<std::uint32_t>(count++) : number[find(x)];
-    return number;
-  }
-
- private:
-  std::vector<std::uint32_t> parent_;  // never larger than the member itself
-};
 
 class GridFinder {
  public:

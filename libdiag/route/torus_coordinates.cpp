@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
+
+#include "libdiag/base/groups.h"
 
 namespace ib::route {
 namespace {
@@ -33,9 +34,7 @@ struct Coordinate {
 class Layers {
  public:
   Layers(const CompactGraph& graph, const LinkDirections& directions, int d)
-      : graph_(graph), directions_(directions), d_(d), parent_(graph.switch_count()) {
-    std::iota(parent_.begin(), parent_.end(), SwitchIndex{0});
-  }
+      : graph_(graph), directions_(directions), d_(d), joined_(graph.switch_count()) {}
 
   Result<Coordinate> run() {
     for (const auto& link : directions_.links)
@@ -52,11 +51,8 @@ class Layers {
     std::set<std::pair<SwitchIndex, SwitchIndex>> opposite;  // of these, pairs on opposite sides
   };
 
-  SwitchIndex layer_of(SwitchIndex s) {
-    while (parent_[s] != s) s = parent_[s] = parent_[parent_[s]];
-    return s;
-  }
-  void join(SwitchIndex a, SwitchIndex b) { parent_[layer_of(a)] = layer_of(b); }
+  SwitchIndex layer_of(SwitchIndex s) { return joined_.find(s); }
+  bool join(SwitchIndex a, SwitchIndex b) { return joined_.join(a, b); }
 
   Result<void> look_at_neighbours() {
     layers_.clear();
@@ -82,11 +78,7 @@ class Layers {
   /// and so are all neighbours of a layer through which nothing goes straight, the end of a chain.
   bool join_pieces() {
     bool joined = false;
-    const auto join_if_apart = [&](SwitchIndex a, SwitchIndex b) {
-      if (layer_of(a) == layer_of(b)) return;
-      join(a, b);
-      joined = true;
-    };
+    const auto join_if_apart = [&](SwitchIndex a, SwitchIndex b) { joined |= join(a, b); };
     for (const auto& [root, layer] : layers_) {
       if (layer.neighbours.size() < 2) continue;
       if (layer.opposite.empty()) {
@@ -148,7 +140,7 @@ class Layers {
   const CompactGraph& graph_;
   const LinkDirections& directions_;
   int d_;
-  std::vector<SwitchIndex> parent_;
+  Groups joined_;
   std::map<SwitchIndex, Layer> layers_;
 };
 

@@ -5,8 +5,8 @@
 // square differ in direction; two that meet at a switch without a square go straight on.
 #include <algorithm>
 #include <map>
-#include <numeric>
 
+#include "libdiag/base/groups.h"
 #include "libdiag/route/torus_coordinates.h"
 
 namespace ib::route {
@@ -16,21 +16,6 @@ using fabric::SwitchIndex;
 using LinkId = std::uint32_t;
 
 constexpr std::size_t kNeighboursMax = 6;  // two in each of three dimensions
-
-class Classes {
- public:
-  explicit Classes(std::size_t n) : parent_(n) {
-    std::iota(parent_.begin(), parent_.end(), LinkId{0});
-  }
-  LinkId of(LinkId x) {
-    while (parent_[x] != x) x = parent_[x] = parent_[parent_[x]];
-    return x;
-  }
-  void join(LinkId x, LinkId y) { parent_[of(x)] = of(y); }
-
- private:
-  std::vector<LinkId> parent_;
-};
 
 class Bits {
  public:
@@ -77,7 +62,7 @@ class Sorter {
     join_strangers();
     for (auto& link : result_.links)
       if (link.direction >= 0)
-        link.direction = static_cast<int>(groups_.of(static_cast<LinkId>(link.direction)));
+        link.direction = static_cast<int>(groups_.find(static_cast<LinkId>(link.direction)));
     number_directions();
     return std::move(result_);
   }
@@ -133,7 +118,7 @@ class Sorter {
   }
 
   void find_squares() {
-    links_ = Classes(result_.links.size());
+    links_ = Groups(result_.links.size());
     over_corners(
         [&](LinkId e, LinkId f, LinkId e2, LinkId f2) {
           ++squares_;
@@ -162,7 +147,8 @@ class Sorter {
     for (LinkId link = 0; link < result_.links.size(); ++link) {
       auto& direction = result_.links[link].direction;
       if (direction < 0) continue;
-      direction = numbers.emplace(links_.of(link), static_cast<int>(numbers.size())).first->second;
+      direction =
+          numbers.emplace(links_.find(link), static_cast<int>(numbers.size())).first->second;
     }
     classes_ = numbers.size();
     for (SwitchIndex s = 0; s < graph_.switch_count(); ++s) {
@@ -203,11 +189,12 @@ class Sorter {
   }
 
   bool same_or_differ(LinkId x, LinkId y) {
-    x = groups_.of(x), y = groups_.of(y);
+    x = groups_.find(x), y = groups_.find(y);
     return x == y || differs_[x].meets(members_[y]);
   }
   void join_groups(LinkId x, LinkId y) {
-    x = groups_.of(x), y = groups_.of(y);
+    x = groups_.find(x), y = groups_.find(y);
+    if (x < y) std::swap(x, y);  // y will stand for both
     groups_.join(x, y);
     members_[y].add(members_[x]);
     differs_[y].add(differs_[x]);
@@ -217,7 +204,7 @@ class Sorter {
   /// most alike come first: classes of one direction make squares with the same others. What is
   /// already known to differ is not joined.
   void join_straight_ones() {
-    groups_ = Classes(classes_);
+    groups_ = Groups(classes_);
     members_.assign(classes_, Bits(classes_));
     for (std::size_t c = 0; c < classes_; ++c) members_[c].set(c);
     std::stable_sort(straight_.begin(), straight_.end(), [](const auto& x, const auto& y) {
@@ -234,18 +221,18 @@ class Sorter {
   void join_strangers() {
     std::vector<LinkId> roots;
     for (LinkId c = 0; c < classes_; ++c)
-      if (groups_.of(c) == c) roots.push_back(c);
+      if (groups_.find(c) == c) roots.push_back(c);
     for (const LinkId a : roots)
       for (const LinkId b : roots) {
         if (a >= b || same_or_differ(a, b)) continue;
-        const LinkId x = groups_.of(a), y = groups_.of(b);
+        const LinkId x = groups_.find(a), y = groups_.find(b);
         const bool met = std::any_of(straight_.begin(), straight_.end(), [&](const auto& s) {
-          const LinkId p = groups_.of(static_cast<LinkId>(s.a));
-          const LinkId q = groups_.of(static_cast<LinkId>(s.b));
+          const LinkId p = groups_.find(static_cast<LinkId>(s.a));
+          const LinkId q = groups_.find(static_cast<LinkId>(s.b));
           return (p == x && q == y) || (p == y && q == x);
         });
         const bool alike = std::all_of(roots.begin(), roots.end(), [&](LinkId c) {
-          const LinkId other = groups_.of(c);
+          const LinkId other = groups_.find(c);
           return differs_[x].meets(members_[other]) == differs_[y].meets(members_[other]);
         });
         if (!met && alike) join_groups(a, b);
@@ -263,12 +250,12 @@ class Sorter {
 
   const fabric::CompactGraph& graph_;
   LinkDirections result_;
-  Classes links_{0};
+  Groups links_{0};
   std::size_t squares_{0}, classes_{0};
   std::vector<Bits> differs_;  // by class, then by root of a group: makes squares with
   std::vector<Bits> members_;
   std::vector<Straight> straight_;
-  Classes groups_{0};
+  Groups groups_{0};
 };
 
 }  // namespace

@@ -7,27 +7,13 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "libdiag/base/groups.h"
+
 namespace ib::route {
 namespace {
 
 using fabric::SwitchIndex;
 constexpr std::uint32_t kNoSlot = 0xFFFFFFFF;
-
-/// Parts of a graph that grow together.
-class Parts {
- public:
-  explicit Parts(std::size_t n) : parent_(n) {
-    std::iota(parent_.begin(), parent_.end(), SwitchIndex{0});
-  }
-  SwitchIndex of(SwitchIndex s) {
-    while (parent_[s] != s) s = parent_[s] = parent_[parent_[s]];
-    return s;
-  }
-  void join(SwitchIndex a, SwitchIndex b) { parent_[of(a)] = of(b); }
-
- private:
-  std::vector<SwitchIndex> parent_;
-};
 
 /// Compute nodes are what -u lists, or what -G does not list, or all.
 class ComputeNodes {
@@ -147,7 +133,7 @@ void TreePlaces::number_columns(const Request& request, const Targets& targets) 
   }
 
   // Part of each leaf by height, as the least GUID of a leaf in it.
-  Parts parts(graph.switch_count());
+  Groups parts(graph.switch_count());
   std::vector<std::vector<Guid>> part_of(leaves.size());
   for (std::uint32_t h = 0; h < slots.size(); ++h) {
     for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
@@ -155,11 +141,11 @@ void TreePlaces::number_columns(const Request& request, const Targets& targets) 
         if (height[s] <= h && height[arc.to] <= h) parts.join(s, arc.to);
     std::map<SwitchIndex, Guid> least;
     for (SwitchIndex leaf : leaves) {
-      auto& guid = least.try_emplace(parts.of(leaf), graph.guid(leaf)).first->second;
+      auto& guid = least.try_emplace(parts.find(leaf), graph.guid(leaf)).first->second;
       guid = std::min(guid, graph.guid(leaf));
     }
     for (std::size_t i = 0; i < leaves.size(); ++i)
-      part_of[i].insert(part_of[i].begin(), least[parts.of(leaves[i])]);
+      part_of[i].insert(part_of[i].begin(), least[parts.find(leaves[i])]);
   }
   std::vector<std::size_t> order(leaves.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

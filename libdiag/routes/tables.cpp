@@ -3,7 +3,9 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <unordered_map>
 
 namespace ib::routes {
 namespace {
@@ -24,5 +26,20 @@ void* allocate_table(std::size_t bytes) {
 }
 
 void free_table(void* table, std::size_t bytes) { ::operator delete(table, alignment(bytes)); }
+
+LinearTables carried_over(const LinearTables& tables, const fabric::CompactGraph& from,
+                          const fabric::CompactGraph& to) {
+  std::unordered_map<Guid, fabric::SwitchIndex> old;
+  for (fabric::SwitchIndex s = 0; s < from.switch_count(); ++s) old.emplace(from.guid(s), s);
+  LinearTables carried(to.switch_count(), to.max_lid());
+  for (fabric::SwitchIndex s = 0; s < to.switch_count(); ++s) {
+    const auto at = old.find(to.guid(s));
+    if (at == old.end() || at->second >= tables.switch_count()) continue;
+    const auto row = tables.row(at->second);
+    const auto target = carried.row(s);
+    std::copy_n(row.begin(), std::min(row.size(), target.size()), target.begin());
+  }
+  return carried;
+}
 
 }  // namespace ib::routes

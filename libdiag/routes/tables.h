@@ -75,6 +75,10 @@ class LinearTables {
   Ports ports_;
 };
 
+/// `tables`, made for `from`, by the switch indexes of `to`; switches that are new have no entries.
+LinearTables carried_over(const LinearTables& tables, const fabric::CompactGraph& from,
+                          const fabric::CompactGraph& to);
+
 /// Ports a multicast LID leaves by, one bit a port.
 struct PortMask {
   std::array<std::uint64_t, 4> bits{};

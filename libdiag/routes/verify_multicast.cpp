@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
+#include "libdiag/base/groups.h"
 #include "libdiag/routes/names.h"
 
 namespace ib::routes::check {
@@ -19,25 +19,6 @@ void for_ports(const PortMask& mask, Function function) {
       function(
           static_cast<std::uint8_t>(word * 64 + static_cast<unsigned>(std::countr_zero(bits))));
 }
-
-/// Switches of one group that are joined, by union and find.
-class Parts {
- public:
-  explicit Parts(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), 0U); }
-  SwitchIndex root(SwitchIndex s) {
-    while (parent_[s] != s) s = parent_[s] = parent_[parent_[s]];
-    return s;
-  }
-  /// False when they were joined already.
-  bool join(SwitchIndex a, SwitchIndex b) {
-    a = root(a), b = root(b);
-    parent_[std::max(a, b)] = std::min(a, b);
-    return a != b;
-  }
-
- private:
-  std::vector<SwitchIndex> parent_;
-};
 
 /// The channel that comes back over the link of c, kNoChannel when that is not known.
 Channel reverse(const Terrain& terrain, Channel c) {
@@ -66,7 +47,7 @@ bool check_trees(const fabric::Fabric& fabric, const Terrain& terrain,
                                     {{s, port}},
                                     fmt::format("MLID 0x{:04x}: {}", lid.value, what)});
     };
-    Parts parts(terrain.graph.switch_count());
+    Groups parts(terrain.graph.switch_count());
     std::vector<SwitchIndex> members;
     for (const auto& [s, mask] : tree) {
       bool host = false;
@@ -98,7 +79,7 @@ bool check_trees(const fabric::Fabric& fabric, const Terrain& terrain,
     std::map<std::uint32_t, SwitchIndex> first;  // by piece of the fabric
     for (const SwitchIndex s : members) {
       const SwitchIndex other = first.emplace(terrain.pieces.of[s], s).first->second;
-      if (parts.root(s) != parts.root(other))
+      if (parts.find(s) != parts.find(other))
         report(s, 0,
                fmt::format("{}, which has members, is not joined to {}", name(s), name(other)));
     }

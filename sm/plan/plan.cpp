@@ -348,7 +348,7 @@ class Planner {
     if (choice.routes.engine.empty() || options.no_fallback) return false;
     if (request_.previous == nullptr) return true;
     const Routing& previous = *request_.previous;
-    const auto standing = ib::route::carried_over(previous.lfts, previous.graph, routing.graph);
+    const auto standing = carried_over(previous.lfts, previous.graph, routing.graph);
     auto verdict = verify(f, routing.graph, standing, checks);
     // Its lanes belong to switch indexes of then; they were proved free of credit loops.
     if (!previous.lanes.trivial()) verdict.credit_loop_channels = 0;
