@@ -153,13 +153,13 @@ class Assigner {
         return result;
       }
       if (layers_.size() > 1) level_out();
-      for (std::size_t i = 0; i < layer_of_.size(); ++i) {
-        const auto pair = pairs_->pair(i);
-        result.sls.set(pair.a, pair.b, Sl{layer_of_[i]});
-      }
     }
     result.needed = result.used = static_cast<unsigned>(layers_.size());
     claim_tree(result.multicast);
+    for (std::size_t i = 0; i < layer_of_.size(); ++i) {
+      const auto pair = pairs_->pair(i);
+      result.sls.set(pair.a, pair.b, Sl{layer_of_[i]});
+    }
     if (!others_fit) place_other_switches(result);
     if (rules_.use_all) deal_over_all(result);
     return result;
@@ -417,7 +417,10 @@ class Assigner {
       if (!layers_[l].add(turns)) continue;
       rule.up_order = std::move(number);
       rule.parent = std::move(parent);
-      rule.sl = Sl{static_cast<std::uint8_t>(l)};
+      // That of the first SL: groups whose SL nobody chose have it, the default IPoIB group first.
+      std::swap(layers_[0], layers_[l]);
+      for (std::uint8_t& layer : layer_of_)
+        layer = layer == 0 ? static_cast<std::uint8_t>(l) : layer == l ? std::uint8_t{0} : layer;
       return;
     }
   }

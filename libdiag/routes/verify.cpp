@@ -182,6 +182,16 @@ Verdict verify(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
                         unused);
 }
 
+Verdict verify_trees(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
+                     const MulticastCheck& multicast, const VerifyOptions& options) {
+  Verdict verdict;
+  const bool good =
+      check_trees(fabric, Terrain(graph, options.sm_lid), multicast, options, verdict);
+  verdict.multicast = good ? MulticastVerdict::NotProved : MulticastVerdict::Failed;
+  verdict.must_failures = verdict.multicast_faults;
+  return verdict;
+}
+
 Verdict verify(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
                const LinearTables& tables, const VerifyOptions& options) {
   return verify(fabric, graph, tables, Lanes{}, {}, options);

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,18 +71,22 @@ struct VerifyOptions {
   std::size_t findings_max{16};
 };
 
-/// Multicast forwarding, as far as it is to be looked at.
+/// Multicast forwarding, as far as it is to be looked at. All trees are checked for being such.
 struct MulticastCheck {
   const MulticastTables* trees{};  // nullptr: no multicast
   Sl sl{};
   bool claimed{false};  // the engine says that no credit loop closes
   /// Switches that members hang from, by MLID; nullptr: those whose masks have a port to a host.
   const std::map<Lid, std::vector<fabric::SwitchIndex>>* members{};
+  std::span<const Lid> unclaimed{};  // groups that the claim is not for, ascending
 };
 
 Verdict verify(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
                const LinearTables& tables, const Lanes& lanes, const MulticastCheck& multicast = {},
                const VerifyOptions& options = {});
+/// Multicast trees alone, and nothing of credit loops.
+Verdict verify_trees(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
+                     const MulticastCheck& multicast, const VerifyOptions& options = {});
 /// One SL on one VL, no multicast.
 Verdict verify(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
                const LinearTables& tables, const VerifyOptions& options = {});

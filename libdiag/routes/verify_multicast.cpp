@@ -107,6 +107,7 @@ void add_multicast_turns(const Terrain& terrain, const LaneView& lanes,
     return lanes.kind() == LaneView::Kind::One ? 0U : lanes.vl(s, in, out, sl);
   };
   for (const auto& [mlid, tree] : *multicast.trees) {
+    if (std::ranges::binary_search(multicast.unclaimed, mlid)) continue;
     for (const auto& [at, mask] : tree) {
       for_ports(mask, [&, s = at, &m = mask](std::uint8_t in) {
         for_ports(m, [&](std::uint8_t out) {

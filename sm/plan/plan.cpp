@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "libdiag/base/text.h"
 
@@ -22,6 +23,12 @@ using ib::wire::PortState;
 
 /// One packet of the high priority table, then one of the low one (IBA 7.6.9).
 constexpr std::uint8_t kVlHighLimit = 0;
+
+/// As far as what was proved under one holds under the other.
+bool same_checks(const ib::routes::VerifyOptions& a, const ib::routes::VerifyOptions& b) {
+  return a.sm_lid == b.sm_lid && a.master_sm_sl == b.master_sm_sl &&
+         a.credit_loops_are_must == b.credit_loops_are_must;
+}
 
 /// The planner's working state; run() reads as the order of the steps.
 class Planner {
@@ -280,7 +287,8 @@ class Planner {
     routing->multicast = std::move(choice.routes.multicast);
     routing->engine = std::move(choice.routes.engine);
     out_.verdict = std::move(choice.verdict);
-    out_.verifier = std::make_shared<ib::routes::Verifier>(checks);
+    // What stands in place of routes is not what was verified.
+    if (routing->engine.empty()) out_.verifier = std::make_shared<ib::routes::Verifier>(checks);
     out_.routing = std::move(routing);
   }
 
@@ -310,8 +318,19 @@ class Planner {
     if (request_.rebalance && !rerouter.rebalance(f, graph)) return std::nullopt;
     ib::route::Choice choice;
     choice.routes = rerouter.routes();
-    choice.verdict = verify(f, graph, choice.routes.lfts, choice.routes.lanes,
-                            ib::routes::MulticastCheck{}, checks);
+    if (!same_checks(following->checks, checks) || !difference->recomputed.empty() ||
+        request_.rebalance) {
+      following->verifier = std::make_shared<ib::routes::Verifier>(checks);
+      following->checks = checks;
+      choice.verdict =
+          following->verifier->verify(f, graph, choice.routes.lfts, choice.routes.lanes);
+    } else {
+      std::vector<ib::routes::EntryChange> changes;
+      for (const auto& entry : difference->entries) changes.push_back({entry.at, entry.lid});
+      choice.verdict = following->verifier->verify_changes(f, graph, choice.routes.lfts, changes,
+                                                           choice.routes.lanes);
+    }
+    out_.verifier = following->verifier;
     choice.passed = choice.verdict.must_ok();
     if (!choice.passed) return std::nullopt;
     ib::route::Tried& row = choice.tried.emplace_back();
@@ -326,7 +345,8 @@ class Planner {
   ib::route::Choice choose(const Fabric& f, const ib::fabric::CompactGraph& graph,
                            const ib::route::ChoiceOptions& options,
                            const ib::routes::VerifyOptions& checks) {
-    auto choice = choose_routes(f, graph, options, checks);
+    out_.verifier = std::make_shared<ib::routes::Verifier>(checks);
+    auto choice = choose_routes(f, graph, options, checks, nullptr, out_.verifier.get());
     Following* following = request_.following;
     if (following == nullptr) return choice;
     following->rerouter.reset();
@@ -337,6 +357,8 @@ class Planner {
     following->offer_taken = out_.offer_taken;
     following->rerouter.emplace(*engine, options.engine, following->vls);
     following->rerouter->adopt(f, graph, choice.routes);
+    following->verifier = out_.verifier;
+    following->checks = checks;
     return choice;
   }
 
@@ -416,6 +438,33 @@ bool on_claimed_lane(const Routing& routing, const MlidGroup& group) {
   return group.sls == 1U << (routing.multicast.sl.value & 15U);
 }
 
+/// Switches that members of each group hang from. Who has no place in the fabric is away.
+using Members = std::map<Lid, std::vector<ib::fabric::SwitchIndex>>;
+Members members_of(const Fabric& fabric, const ib::fabric::CompactGraph& graph,
+                   std::span<const MlidGroup> groups) {
+  Members members;
+  for (const MlidGroup& group : groups) {
+    if (group.receivers.empty()) continue;  // nobody to be reached
+    std::vector<ib::fabric::SwitchIndex> leaves;
+    for (const auto* list : {&group.receivers, &group.senders})
+      for (const Guid guid : *list) {
+        const auto port = fabric.find_port_guid(guid);
+        const auto leaf = port ? leaf_of(fabric, graph, *port) : ib::fabric::kNoSwitch;
+        if (leaf != ib::fabric::kNoSwitch) leaves.push_back(leaf);
+      }
+    std::ranges::sort(leaves);
+    leaves.erase(std::ranges::unique(leaves).begin(), leaves.end());
+    if (!leaves.empty()) members.emplace(group.mlid, std::move(leaves));
+  }
+  return members;
+}
+
+std::string first_must(const ib::routes::Verdict& verdict) {
+  for (const auto& finding : verdict.findings)
+    if (finding.must) return finding.message;
+  return "checks that must hold fail";
+}
+
 }  // namespace
 
 TreesNews want_multicast(Desired& desired, const Fabric& fabric,
@@ -429,31 +478,42 @@ TreesNews want_multicast(Desired& desired, const Fabric& fabric,
   for (SwitchWant& want : desired.switches) want.multicast_fdb_top = top;
 
   TreesNews news;
-  if (desired.mfts.empty()) return news;
-  if (!claims(routing.multicast)) {
+  const Members members = members_of(fabric, routing.graph, groups);
+  if (desired.mfts.empty() && members.empty()) return news;
+  const bool claimed = claims(routing.multicast);
+  std::vector<Lid> unclaimed;
+  for (const MlidGroup& group : groups)
+    if (!on_claimed_lane(routing, group) && desired.mfts.contains(group.mlid))
+      unclaimed.push_back(group.mlid);
+  std::ranges::sort(unclaimed);
+  if (!claimed)
     news.notes.push_back(
         fmt::format("multicast: not proved free of credit loops with {}'s routes", routing.engine));
-    return news;
-  }
-  ib::routes::MulticastTables claimed = desired.mfts;
-  for (const MlidGroup& group : groups)
-    if (!on_claimed_lane(routing, group)) claimed.erase(group.mlid);
-  if (const std::size_t others = desired.mfts.size() - claimed.size(); others > 0)
+  else if (!unclaimed.empty())
     news.notes.push_back(fmt::format(
-        "multicast: {} groups not proved free of credit loops: {} says so of SL {} only", others,
-        routing.engine, routing.multicast.sl.value));
-  const auto verdict = desired.verifier->verify_changes(
-      fabric, routing.graph, routing.lfts, {}, routing.lanes,
-      ib::routes::MulticastCheck{&claimed, routing.multicast.sl, true, nullptr});
-  if (verdict.must_failures <= desired.verdict.must_failures) return news;
-  desired.program_mfts = false;
-  std::string why = "checks that must hold fail";
-  for (const auto& finding : verdict.findings) {
-    if (!finding.must) continue;
-    why = finding.message;
-    break;
+        "multicast: {} groups not proved free of credit loops: {} says so of SL {} only",
+        unclaimed.size(), routing.engine, routing.multicast.sl.value));
+
+  ib::routes::MulticastCheck check{&desired.mfts, routing.multicast.sl, claimed, &members,
+                                   unclaimed};
+  auto trees = verify_trees(fabric, routing.graph, check);
+  check.members = nullptr;
+  std::string left_out;
+  if (!trees.must_ok()) {
+    // Trees that leave somebody out serve the others all the same.
+    left_out = first_must(trees);
+    trees = verify_trees(fabric, routing.graph, check);
   }
-  news.alarms.push_back(fmt::format("multicast trees are not programmed: {}", why));
+  if (trees.must_ok() && claimed) {
+    const auto verdict = desired.verifier->verify_changes(fabric, routing.graph, routing.lfts, {},
+                                                          routing.lanes, check);
+    if (verdict.must_failures > desired.verdict.must_failures) trees = verdict;
+  }
+  desired.program_mfts = trees.must_ok();
+  if (!trees.must_ok())
+    news.alarms.push_back("multicast trees are not programmed: " + first_must(trees));
+  else if (!left_out.empty())
+    news.alarms.push_back("multicast: somebody is left out: " + left_out);
   return news;
 }
 

@@ -2,6 +2,7 @@
 // From what was observed to what should be: LIDs, port attributes, routes, multicast. Pure.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,7 +38,9 @@ struct PlanOptions {
 /// Routes that follow links which come and go, so that only entries that must change do. Kept by
 /// the caller from plan to plan; dropped when the operator's options change.
 struct Following {
-  std::optional<ib::route::Rerouter> rerouter;  // engines with candidates only
+  std::optional<ib::route::Rerouter> rerouter;     // engines with candidates only
+  std::shared_ptr<ib::routes::Verifier> verifier;  // knows the rerouter's routes
+  ib::routes::VerifyOptions checks;                // that it was made with
   unsigned vls{};
   bool offer_taken{false};
   bool offer_is_new{false};  // nothing was computed with it yet

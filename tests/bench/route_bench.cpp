@@ -9,8 +9,10 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/engine.h"
+#include "libdiag/route/multicast.h"
 #include "libdiag/route/reroute.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/route/transition.h"
+#include "libdiag/routes/verify_changes.h"
 #include "tests/unit/routes/patch.h"
 
 namespace ib {
@@ -197,6 +199,77 @@ BENCHMARK_CAPTURE(BM_Reroute, updn, "updn")
     ->Arg(48)
     ->Unit(benchmark::kMillisecond)
     ->UseManualTime();
+
+BENCHMARK_CAPTURE(BM_Reroute, ftree, "ftree")
+    ->Arg(36)
+    ->Arg(48)
+    ->Unit(benchmark::kMillisecond)
+    ->UseManualTime();
+
+/// The rounds in which the blocks of such a reroute may be written.
+void BM_Transition(benchmark::State& state) {
+  auto fabric = tree(state.range(0));
+  const auto* engine = route::find_engine("updn");
+  const fabric::CompactGraph whole(fabric);
+  route::Rerouter rerouter(*engine, {});
+  rerouter.adopt(fabric, whole, engine->compute({&fabric, &whole, {}, nullptr}).value());
+  const auto before = rerouter.routes().lfts;
+  const fabric::SwitchIndex leaf = whole.destinations().back().leaf;
+  fabric.disconnect({whole.node_of(leaf), whole.arcs(leaf).front().out_port});
+  const fabric::CompactGraph damaged(fabric);
+  if (!rerouter.update(fabric, damaged)) std::abort();
+  std::size_t rounds = 0;
+  for (auto _ : state)
+    rounds = route::plan_transition(damaged, before, rerouter.routes().lfts).rounds.size();
+  state.counters["rounds"] = static_cast<double>(rounds);
+  report(state, damaged);
+}
+BENCHMARK(BM_Transition)
+    ->Arg(36)
+    ->Arg(48)
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+
+/// A group of every host, proved beside routes that are proved already; or with them.
+void BM_Trees(benchmark::State& state, bool anew) {
+  const auto fabric = tree(state.range(0));
+  const fabric::CompactGraph graph(fabric);
+  const auto routes = route::find_engine("updn")->compute({&fabric, &graph, {}, nullptr}).value();
+  route::MulticastGroup group;
+  group.mlid = Lid{0xC000};
+  for (const auto& d : graph.destinations())
+    if (!d.is_switch()) group.receivers.push_back(fabric.port(d.end_port).guid);
+  const auto trees = route::multicast_trees(fabric, graph, std::span(&group, 1), routes.multicast);
+  const routes::MulticastCheck check{&trees, Sl{0}, true, nullptr, {}};
+  routes::VerifyOptions options;
+  options.credit_loops_are_must = true;
+  options.loads = false;
+  routes::Verifier verifier(options);
+  for (auto _ : state) {
+    state.PauseTiming();
+    if (anew)
+      verifier = routes::Verifier(options);
+    else if (!verifier.verify(fabric, graph, routes.lfts).must_ok())
+      std::abort();
+    state.ResumeTiming();
+    if (!verifier.verify_changes(fabric, graph, routes.lfts, {}, {}, check).must_ok()) std::abort();
+    if (verifier.by_difference() == anew) std::abort();
+  }
+  report(state, graph);
+}
+BENCHMARK_CAPTURE(BM_Trees, by_difference, false)
+    ->Arg(36)
+    ->Arg(48)
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+BENCHMARK_CAPTURE(BM_Trees, anew, true)
+    ->Arg(36)
+    ->Arg(48)
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace ib

@@ -436,6 +436,36 @@ TEST(Multicast, TreesThatBreakTheClaimAreNotProgrammed) {
   EXPECT_FALSE(desired.program_mfts);
 }
 
+TEST(Multicast, AMemberThatNoTreeReachesIsNamedAndTheOthersAreServed) {
+  sm::core::Options options;
+  options.plan.choice.engines = {"updn"};
+  SmOnModel run(ring(6), {}, options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  const auto snapshot = run.sm().snapshot();
+  sm::plan::Desired desired;
+  desired.verifier = std::make_shared<ib::routes::Verifier>(
+      ib::routes::VerifyOptions{.credit_loops_are_must = true, .loads = false});
+  const auto group = everyone(snapshot->fabric(), 1);
+  // A rule that keeps a switch out of every tree: the one that nothing hangs below.
+  auto wrong = std::make_shared<sm::Routing>(*snapshot->routing);
+  auto& rule = wrong->multicast;
+  ASSERT_EQ(rule.up_order.size(), 6U);
+  rule.parent.assign(rule.up_order.size(), ib::fabric::kNoSwitch);
+  for (ib::fabric::SwitchIndex s = 0; s < rule.up_order.size(); ++s)
+    for (const auto& arc : wrong->graph.arcs(s))
+      if (rule.up_order[arc.to] < rule.up_order[s]) rule.parent[s] = arc.to;
+  for (ib::fabric::SwitchIndex s = 0; s < rule.parent.size(); ++s)
+    if (std::ranges::count(rule.parent, s) == 0) {
+      rule.parent[s] = ib::fabric::kNoSwitch;
+      break;
+    }
+  desired.routing = wrong;
+  EXPECT_THAT(want_multicast(desired, snapshot->fabric(), {&group, 1}).alarms,
+              testing::ElementsAre(testing::AllOf(HasSubstr("multicast: somebody is left out: "),
+                                                  HasSubstr("is not joined to"))));
+  EXPECT_TRUE(desired.program_mfts);
+}
+
 /// The devices hold the routes, and those reach everything.
 void expect_routed(SmOnModel& run) {
   const auto snapshot = run.sm().snapshot();

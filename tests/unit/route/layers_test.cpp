@@ -351,6 +351,7 @@ TEST(Layered, AClaimedTreeSpansAllHostsAndClosesNoLoop) {
       const auto& rule = routes.multicast;
       if (rule.up_order.empty()) continue;
       ++claims;
+      EXPECT_EQ(rule.sl, Sl{0});  // that of groups whose SL nobody chose
       ASSERT_EQ(rule.parent.size(), c.graph.switch_count());
       // One group with everybody in it, forwarded along the whole tree.
       routes::MulticastTables trees;
