@@ -10,7 +10,8 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/discover/sweep.h"
-#include "libdiag/route/transition.h"
+#include "sm/apply/table_work.h"
+#include "sm/apply/work.h"
 
 namespace sm::apply {
 namespace {
@@ -26,71 +27,7 @@ using ib::wire::PortState;
 using plan::Desired;
 using plan::PortWant;
 
-constexpr std::size_t kLftBlock = 64, kMftBlock = 32, kMftPorts = 16;
 constexpr std::uint8_t kStepTables = 2;  // of next_settle: LFT blocks
-
-enum class Kind : std::uint8_t {
-  SetPort = 1,
-  GetPort,
-  SetSwitch,
-  SetLft,
-  GetLft,
-  SetMft,
-  GetMft,
-  SetLanes,
-  GetLanes,
-  SetGuids,
-  GetGuids,
-};
-
-/// One request to one node. `arg` is a port, an LFT block, MFT block << 4 | position, or an index
-/// into the lane tables or the GUID blocks of the node.
-struct Work {
-  Kind kind;
-  std::uint32_t arg;
-};
-
-struct Key {
-  Kind kind;
-  std::uint32_t arg;
-  NodeIndex node;
-};
-ib::mad::Cookie to_cookie(Key k) {
-  return static_cast<ib::mad::Cookie>(k.kind) << 44 | static_cast<ib::mad::Cookie>(k.arg) << 24 |
-         k.node;
-}
-Key from_cookie(ib::mad::Cookie c) {
-  return {static_cast<Kind>((c >> 44) & 0xF), static_cast<std::uint32_t>((c >> 24) & 0xFFFFF),
-          static_cast<NodeIndex>(c & 0xFFFFFF)};
-}
-
-std::string_view describe(Kind kind) {
-  switch (kind) {
-    case Kind::SetPort:
-      return "Set(PortInfo)";
-    case Kind::GetPort:
-      return "Get(PortInfo)";
-    case Kind::SetSwitch:
-      return "Set(SwitchInfo)";
-    case Kind::SetLft:
-      return "Set(LinearForwardingTable)";
-    case Kind::GetLft:
-      return "Get(LinearForwardingTable)";
-    case Kind::SetMft:
-      return "Set(MulticastForwardingTable)";
-    case Kind::GetMft:
-      return "Get(MulticastForwardingTable)";
-    case Kind::SetLanes:
-      return "Set";
-    case Kind::GetLanes:
-      return "Get";
-    case Kind::SetGuids:
-      return "Set(GUIDInfo)";
-    case Kind::GetGuids:
-      return "Get(GUIDInfo)";
-  }
-  return "";
-}
 
 }  // namespace
 
@@ -102,9 +39,7 @@ struct Apply::Impl {
     std::uint32_t in_flight{0};
     bool queued{false};
     bool failed{false};
-    bool was_warm{false};  // its tables may hold something good
-    bool doubtful{false};  // and may have lost it
-    bool probing{false};   // `lanes` is the one table that says whether it has
+    bool probing{false};  // `lanes` is the one table that says whether a switch lost its own
     std::vector<LaneTable> lanes;
     std::vector<GuidBlockWant> guids;
     std::uint32_t guids_at{0};
@@ -121,162 +56,27 @@ struct Apply::Impl {
   std::uint64_t sets{0};
   bool restarted{false};
   std::vector<Failure> failures;
-  std::vector<std::uint16_t> mft_blocks;
-  std::vector<SwitchTables*> tables_of;  // by node, in `known`; of managed switches only
-  std::set<PortRef> read_again;          // ports to be read before their node's next step
-  std::vector<bool> acknowledged;        // by port index: a Set of its wanted fields was answered
-
-  // LFT blocks that must not be written all at once: by switch and block what each round writes.
-  using Ports = std::array<std::uint8_t, kLftBlock>;
-  std::map<std::pair<SwitchIndex, std::uint32_t>, std::map<std::uint32_t, Ports>> staged;
-  std::uint32_t round{0}, rounds{1};
-  bool tables_failed{false};  // some LFT Set was not acknowledged: rounds behind it do not begin
+  TableWork tables;
+  std::set<PortRef> read_again;    // ports to be read before their node's next step
+  std::vector<bool> acknowledged;  // by port index: a Set of its wanted fields was answered
 
   Impl(std::shared_ptr<const Desired> d, Observed& o, Known& k, ApplyOptions opt)
-      : desired(std::move(d)), seen(o), known(k), options(std::move(opt)) {
+      : desired(std::move(d)),
+        seen(o),
+        known(k),
+        options(std::move(opt)),
+        tables(*desired, seen, known, options.after_sweep) {
     cursors.resize(seen.nodes.size());
-    tables_of.resize(seen.nodes.size(), nullptr);
     acknowledged.resize(seen.ports.size(), false);
-    prepare_tables();
-    prepare_multicast();
     prepare_guids();
     begin(Phase::Read);
   }
 
-  // ---- tables
-
-  SwitchIndex switch_of(NodeIndex n) const {
-    return seen.fabric.node(n).is_switch() ? desired->routing->graph.switch_of(n) : kNoSwitch;
-  }
-  std::size_t lft_blocks() const {
-    return desired->routing->lfts.lid_count() / kLftBlock +
-           (desired->routing->lfts.lid_count() % kLftBlock ? 1 : 0);
-  }
-  SwitchTables& tables(NodeIndex n) { return *tables_of[n]; }
-
-  /// Never programmed, or rebooted since. The top alone does not say so: a switch that reboots
-  /// between a sweep and the Sets gets its top all the same. It has lost its LID too, or at least
-  /// all its links wait in INIT.
-  bool lost_its_tables(NodeIndex n) const {
-    if (seen.nodes[n].switch_info->linear_fdb_top == 0) return true;
-    const auto* port0 = seen.port_info({n, 0});
-    if (port0 == nullptr || port0->lid == ib::kNoLid) return true;
-    bool waiting = false;
-    for (unsigned p = 1; p <= seen.fabric.node(n).num_ports; ++p) {
-      const auto* info = seen.port_info({n, static_cast<std::uint8_t>(p)});
-      if (info == nullptr) continue;
-      if (info->port_state >= PortState::Armed) return false;
-      waiting = waiting || info->port_state == PortState::Initialize;
-    }
-    return waiting;
-  }
-
-  void prepare_tables() {
-    for (NodeIndex n = 0; n < seen.nodes.size(); ++n) {
-      if (!desired->node_managed[n] || switch_of(n) == kNoSwitch) continue;
-      SwitchTables& t = known.tables[seen.fabric.node(n).guid];
-      tables_of[n] = &t;
-      const bool cold = lost_its_tables(n);
-      // A port that changed may be all that is left to see of a reboot in the middle of the last
-      // Sets: what was known then is read again.
-      const bool doubtful = options.after_sweep && seen.nodes[n].switch_info->port_state_change;
-      if (cold || doubtful) t = {};
-      if (cold) known.lanes.erase(seen.fabric.node(n).guid);
-      cursors[n].doubtful = doubtful && !cold;
-      cursors[n].was_warm = !cold;
-      const std::size_t lids = lft_blocks() * kLftBlock;
-      if (t.lft.size() < lids) t.lft.resize(lids, ib::routes::kNoPort);
-      if (t.lft_known.size() < lft_blocks()) t.lft_known.resize(lft_blocks(), false);
-    }
-  }
-
-  void prepare_multicast() {
-    std::set<std::uint16_t> blocks;
-    for (const auto& [mlid, masks] : desired->mfts)
-      blocks.insert(static_cast<std::uint16_t>((mlid.value - ib::kLidMulticastMin.value) /
-                                               static_cast<int>(kMftBlock)));
-    for (const auto& [guid, t] : known.tables)
-      for (const auto& [key, block] : t.mft) blocks.insert(key.first);
-    mft_blocks.assign(blocks.begin(), blocks.end());
-  }
   void prepare_guids() {
     known.guids.forget_restarted(seen);
     if (desired->guids.empty() && known.guids.ours.empty()) return;
     for (NodeIndex n = 0; n < seen.nodes.size(); ++n)
       if (desired->node_managed[n]) cursors[n].guids = guid_blocks(*desired, seen, known.guids, n);
-  }
-  std::size_t mft_positions(NodeIndex n) const {
-    return (seen.fabric.node(n).num_ports + kMftPorts) / kMftPorts;
-  }
-
-  std::array<std::uint8_t, kLftBlock> wanted_lft(SwitchIndex s, std::uint32_t block) const {
-    std::array<std::uint8_t, kLftBlock> out;
-    out.fill(ib::routes::kNoPort);
-    const auto row = desired->routing->lfts.row(s);
-    const std::size_t first = block * kLftBlock;
-    if (first < row.size())
-      std::copy_n(row.begin() + static_cast<std::ptrdiff_t>(first),
-                  std::min(kLftBlock, row.size() - first), out.begin());
-    return out;
-  }
-  /// What is to be written in this round at the latest; nothing: the block waits for a later one.
-  std::optional<Ports> due_lft(SwitchIndex s, std::uint32_t block) const {
-    const auto at = staged.find({s, block});
-    if (at == staged.end()) return wanted_lft(s, block);
-    const auto later = at->second.upper_bound(round);
-    if (later == at->second.begin()) return std::nullopt;
-    return std::prev(later)->second;
-  }
-
-  /// From the tables that stand to the wanted ones without a loop at any moment. Blocks that nobody
-  /// knows, on switches that are new or were rebooted, have nothing to keep and go out at once.
-  void stage_tables() {
-    staged.clear();
-    round = 0;
-    rounds = 1;
-    const Desired& d = *desired;
-    // Only where the wanted tables have no loops themselves is there an order.
-    if (!d.program_lfts || d.verdict.loops > 0) return;
-    const auto& graph = d.routing->graph;
-    const std::size_t lids = d.routing->lfts.lid_count();
-    const auto& wanted = d.routing->lfts;
-    std::optional<ib::routes::LinearTables> before;  // once something differs
-    for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-      const SwitchTables* t = tables_of[graph.node_of(s)];
-      if (t == nullptr) continue;
-      const auto row = wanted.row(s);
-      for (std::size_t block = 0; block < lft_blocks(); ++block) {
-        if (!t->lft_known[block]) continue;
-        const auto first = static_cast<std::ptrdiff_t>(block * kLftBlock);
-        const auto size = std::min(kLftBlock, lids - block * kLftBlock);
-        const auto held = std::span(t->lft).subspan(block * kLftBlock, size);
-        if (std::equal(held.begin(), held.end(), row.begin() + first)) continue;
-        if (!before) before = wanted;
-        std::copy(held.begin(), held.end(), before->row(s).begin() + first);
-      }
-    }
-    if (!before) return;
-    const auto transition = ib::route::plan_transition(graph, *before, wanted);
-    if (transition.rounds.size() < 2) return;
-    rounds = static_cast<std::uint32_t>(transition.rounds.size());
-    for (std::uint32_t r = 0; r < rounds; ++r)
-      for (const auto& write : transition.rounds[r])
-        staged[{write.at, write.block}][r] = write.ports;
-  }
-
-  std::array<std::uint16_t, kMftBlock> wanted_mft(SwitchIndex s, std::uint16_t block,
-                                                  unsigned position) const {
-    std::array<std::uint16_t, kMftBlock> out{};
-    const auto first = static_cast<std::uint16_t>(ib::kLidMulticastMin.value + block * kMftBlock);
-    for (auto it = desired->mfts.lower_bound(ib::Lid{first});
-         it != desired->mfts.end() && it->first.value < first + kMftBlock; ++it) {
-      const auto mask = it->second.find(s);
-      if (mask == it->second.end()) continue;
-      for (unsigned i = 0; i < kMftPorts; ++i)
-        if (mask->second.test(static_cast<unsigned>(position * kMftPorts) + i))
-          out[it->first.value - first] |= static_cast<std::uint16_t>(1U << i);
-    }
-    return out;
   }
 
   // ---- phases
@@ -285,7 +85,7 @@ struct Apply::Impl {
     phase = next;
     if (phase == Phase::Lanes && !lanes_needed()) phase = Phase::Settle;
     if (phase == Phase::Done) return;
-    if (phase == Phase::Settle) stage_tables();
+    if (phase == Phase::Settle) tables.stage();
     begin_step(0);
   }
   void begin_step(std::uint8_t step) {
@@ -309,8 +109,7 @@ struct Apply::Impl {
   /// Phases without work pass at once.
   void move_on() {
     while (phase != Phase::Done && in_flight == 0 && ready.empty()) {
-      if (phase == Phase::Settle && round + 1 < rounds && !tables_failed) {
-        ++round;
+      if (phase == Phase::Settle && tables.next_round()) {
         begin_step(kStepTables);
       } else {
         begin(static_cast<Phase>(static_cast<int>(phase) + 1));
@@ -376,12 +175,12 @@ struct Apply::Impl {
 
   std::optional<Work> next_read(NodeIndex n) {
     if (const auto guids = next_guids(n, Kind::GetGuids, must_read)) return guids;
-    const SwitchIndex s = switch_of(n);
+    const SwitchIndex s = tables.switch_of(n);
     Cursor& c = cursors[n];
     if (s == kNoSwitch) return next_lanes_read(n, 0);
-    if (!c.was_warm) return std::nullopt;
-    SwitchTables& t = tables(n);
-    if (std::exchange(c.doubtful, false)) {
+    if (!tables.was_warm(n)) return std::nullopt;
+    SwitchTables& t = tables.held(n);
+    if (tables.take_doubt(n)) {
       if (auto probe = lanes_probe(n)) {
         c.probing = true;
         c.lanes = {*std::move(probe)};
@@ -390,14 +189,14 @@ struct Apply::Impl {
     }
     if (c.step == 0) {
       const std::size_t held = seen.nodes[n].switch_info->linear_fdb_top / kLftBlock + 1;
-      for (; c.at < std::min(held, lft_blocks()); ++c.at)
+      for (; c.at < std::min(held, tables.lft_blocks()); ++c.at)
         if (!t.lft_known[c.at]) return Work{Kind::GetLft, c.at++};
       c.step = 1;
       c.at = 0;
     }
     // The first block holds the IPoIB groups of any subnet manager.
     if (c.step == 1) {
-      for (; c.at < mft_positions(n); ++c.at)
+      for (; c.at < tables.mft_positions(n); ++c.at)
         if (!t.mft.contains({0, static_cast<std::uint8_t>(c.at)}))
           return Work{Kind::GetMft, c.at++};
       c.step = 2;
@@ -480,7 +279,7 @@ struct Apply::Impl {
 
   std::optional<Work> next_settle(NodeIndex n, bool& wait) {
     Cursor& c = cursors[n];
-    const SwitchIndex s = switch_of(n);
+    const SwitchIndex s = tables.switch_of(n);
     const unsigned ports = seen.fabric.node(n).num_ports;
     if (c.step == 0) {
       for (; c.at <= ports; ++c.at) {
@@ -501,15 +300,15 @@ struct Apply::Impl {
       const auto& info = *seen.nodes[n].switch_info;
       const auto& want = desired->switches[s];
       if ((options.after_sweep && info.port_state_change) ||
-          info.life_time_value != want.life_time_value || !cursors[n].was_warm) {
+          info.life_time_value != want.life_time_value || !tables.was_warm(n)) {
         return Work{Kind::SetSwitch, 0};
       }
     }
-    SwitchTables& t = tables(n);
+    SwitchTables& t = tables.held(n);
     if (c.step == kStepTables) {
       if (desired->program_lfts) {
-        for (; c.at < lft_blocks(); ++c.at) {
-          const auto due = due_lft(s, c.at);
+        for (; c.at < tables.lft_blocks(); ++c.at) {
+          const auto due = tables.due_lft(s, c.at);
           const auto held = t.lft.begin() + static_cast<std::ptrdiff_t>(c.at * kLftBlock);
           if (due && (!t.lft_known[c.at] || !std::equal(due->begin(), due->end(), held)))
             return Work{Kind::SetLft, c.at++};
@@ -519,13 +318,13 @@ struct Apply::Impl {
       c.at = 0;
     }
     if (c.step == 3) {
-      const auto positions = static_cast<std::uint32_t>(mft_positions(n));
-      for (; desired->program_mfts && c.at < mft_blocks.size() * positions; ++c.at) {
-        const std::uint16_t block = mft_blocks[c.at / positions];
+      const auto positions = static_cast<std::uint32_t>(tables.mft_positions(n));
+      for (; desired->program_mfts && c.at < tables.mft_blocks().size() * positions; ++c.at) {
+        const std::uint16_t block = tables.mft_blocks()[c.at / positions];
         const auto position = static_cast<std::uint8_t>(c.at % positions);
         if (block * kMftBlock >= seen.nodes[n].switch_info->multicast_fdb_cap) continue;
         const auto held = t.mft.find({block, position});
-        if (held != t.mft.end() && held->second == wanted_mft(s, block, position)) continue;
+        if (held != t.mft.end() && held->second == tables.wanted_mft(s, block, position)) continue;
         ++c.at;
         return Work{Kind::SetMft, static_cast<std::uint32_t>(block) << 4 | position};
       }
@@ -533,7 +332,7 @@ struct Apply::Impl {
     }
     if (c.step == 4) {
       // The top goes up only when everything below it is written.
-      if (round + 1 < rounds) return std::nullopt;
+      if (!tables.last_round()) return std::nullopt;
       if (c.in_flight > 0) {
         wait = true;
         return std::nullopt;
@@ -645,7 +444,7 @@ struct Apply::Impl {
   }
 
   void fill(NodeIndex n, const Work& work, ib::wire::Mad& mad) {
-    const SwitchIndex s = switch_of(n);
+    const SwitchIndex s = tables.switch_of(n);
     switch (work.kind) {
       case Kind::SetPort: {
         const PortRef p{n, static_cast<std::uint8_t>(work.arg)};
@@ -670,7 +469,7 @@ struct Apply::Impl {
         // Written as 1 it clears (IBA 14.2.5.4); later changes set it again.
         info.port_state_change = options.after_sweep && info.port_state_change && work.arg == 0;
         // Before the blocks are written the top only goes down, except on a switch without any.
-        if (desired->program_lfts && (work.arg == 1 || !cursors[n].was_warm))
+        if (desired->program_lfts && (work.arg == 1 || !tables.was_warm(n)))
           info.linear_fdb_top = want.linear_fdb_top;
         if (desired->program_mfts && want.has_multicast_top && work.arg == 1)
           info.multicast_fdb_top = want.multicast_fdb_top;
@@ -678,14 +477,15 @@ struct Apply::Impl {
         break;
       }
       case Kind::SetLft: {
-        const auto block = *due_lft(s, work.arg);
+        const auto block = *tables.due_lft(s, work.arg);
         std::transform(block.begin(), block.end(), mad.data(),
                        [](std::uint8_t v) { return std::byte{v}; });
         break;
       }
       case Kind::SetMft: {
         ib::wire::MulticastForwardingTable table;
-        table.port_mask = wanted_mft(s, static_cast<std::uint16_t>(work.arg >> 4), work.arg & 0xF);
+        table.port_mask =
+            tables.wanted_mft(s, static_cast<std::uint16_t>(work.arg >> 4), work.arg & 0xF);
         ib::wire::set_body(mad, table);
         break;
       }
@@ -756,12 +556,9 @@ struct Apply::Impl {
   void forget(const Key& key) {
     if (key.kind == Kind::SetLanes) note_lane_set(key, nullptr);
     if (key.kind == Kind::GetLanes) on_lanes_read(key, nullptr);
-    if (key.kind == Kind::SetLft) {
-      tables(key.node).lft_known[key.arg] = false;
-      tables_failed = true;
-    }
+    if (key.kind == Kind::SetLft) tables.lft_failed(key.node, key.arg);
     if (key.kind == Kind::SetMft)
-      tables(key.node).mft.erase(
+      tables.held(key.node).mft.erase(
           {static_cast<std::uint16_t>(key.arg >> 4), static_cast<std::uint8_t>(key.arg & 0xF)});
   }
 
@@ -788,7 +585,7 @@ struct Apply::Impl {
         break;
       case Kind::SetLft:
       case Kind::GetLft: {
-        SwitchTables& t = tables(key.node);
+        SwitchTables& t = tables.held(key.node);
         std::transform(mad.data(), mad.data() + kLftBlock,
                        t.lft.begin() + static_cast<std::ptrdiff_t>(key.arg * kLftBlock),
                        [](std::byte b) { return static_cast<std::uint8_t>(b); });
@@ -797,8 +594,8 @@ struct Apply::Impl {
       }
       case Kind::SetMft:
       case Kind::GetMft:
-        tables(key.node).mft[{static_cast<std::uint16_t>(key.arg >> 4),
-                              static_cast<std::uint8_t>(key.arg & 0xF)}] =
+        tables.held(key.node).mft[{static_cast<std::uint16_t>(key.arg >> 4),
+                                   static_cast<std::uint8_t>(key.arg & 0xF)}] =
             ib::wire::body<ib::wire::MulticastForwardingTable>(mad).port_mask;
         break;
       case Kind::SetLanes:
@@ -858,38 +655,5 @@ std::vector<NodeIndex> Apply::lanes_set() const {
 }
 bool Apply::restarted_links() const { return impl_->restarted; }
 const std::vector<Failure>& Apply::failures() const { return impl_->failures; }
-
-std::vector<Missing> missing_ports(const Desired& desired, const Observed& observed,
-                                   const std::vector<Failure>& failures) {
-  std::vector<Missing> out;
-  const auto why = [&](PortRef p, std::string fallback) {
-    for (const Failure& f : failures)
-      if (f.node == p.node && (f.timed_out || f.port == p.port)) return f.message;
-    return fallback;
-  };
-  for (NodeIndex n = 0; n < observed.nodes.size(); ++n) {
-    for (unsigned i = 0; i <= observed.fabric.node(n).num_ports; ++i) {
-      const PortRef p{n, static_cast<std::uint8_t>(i)};
-      const PortWant& want = desired.ports[observed.port_index(p)];
-      if (!want.managed) continue;
-      const PortInfo& info = observed.port(p).info;
-      if (want.end_port && info.lid != want.lid) {
-        out.push_back(
-            {p, info.port_state, why(p, fmt::format("LID {} was not taken", want.lid.value))});
-      } else if (want.activate && info.port_state != PortState::Active) {
-        out.push_back({p, info.port_state, why(p, "did not become ACTIVE")});
-      }
-    }
-  }
-  for (const plan::LidAssignment& a : desired.lids)
-    if (a.lid == ib::kNoLid)
-      out.push_back({a.port, observed.port(a.port).info.port_state, "no LID is left for it"});
-  for (const Failure& f : failures) {
-    const auto node = [&](const Missing& m) { return m.port.node == f.node; };
-    if (std::ranges::none_of(out, node))
-      out.push_back({{f.node, f.port}, observed.port({f.node, f.port}).info.port_state, f.message});
-  }
-  return out;
-}
 
 }  // namespace sm::apply

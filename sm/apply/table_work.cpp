@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/apply/table_work.h"
+
+#include <algorithm>
+#include <set>
+
+#include "libdiag/route/transition.h"
+
+namespace sm::apply {
+
+using ib::discover::Observed;
+using ib::fabric::kNoSwitch;
+using ib::fabric::NodeIndex;
+using ib::fabric::SwitchIndex;
+using ib::wire::PortState;
+using plan::Desired;
+
+TableWork::TableWork(const Desired& desired, const Observed& seen, Known& known, bool after_sweep)
+    : desired_(desired),
+      seen_(seen),
+      known_(known),
+      states_(seen.nodes.size()),
+      tables_of_(seen.nodes.size(), nullptr) {
+  prepare(after_sweep);
+}
+
+SwitchIndex TableWork::switch_of(NodeIndex n) const {
+  return seen_.fabric.node(n).is_switch() ? desired_.routing->graph.switch_of(n) : kNoSwitch;
+}
+
+std::size_t TableWork::lft_blocks() const {
+  const std::size_t lids = desired_.routing->lfts.lid_count();
+  return (lids + kLftBlock - 1) / kLftBlock;
+}
+
+/// Never programmed, or rebooted since. The top alone does not say so: a switch that reboots
+/// between a sweep and the Sets gets its top all the same. It has lost its LID too, or at least
+/// all its links wait in INIT.
+bool TableWork::lost_its_tables(NodeIndex n) const {
+  if (seen_.nodes[n].switch_info->linear_fdb_top == 0) return true;
+  const auto* port0 = seen_.port_info({n, 0});
+  if (port0 == nullptr || port0->lid == ib::kNoLid) return true;
+  bool waiting = false;
+  for (unsigned p = 1; p <= seen_.fabric.node(n).num_ports; ++p) {
+    const auto* info = seen_.port_info({n, static_cast<std::uint8_t>(p)});
+    if (info == nullptr) continue;
+    if (info->port_state >= PortState::Armed) return false;
+    waiting = waiting || info->port_state == PortState::Initialize;
+  }
+  return waiting;
+}
+
+void TableWork::prepare(bool after_sweep) {
+  for (NodeIndex n = 0; n < seen_.nodes.size(); ++n) {
+    if (!desired_.node_managed[n] || switch_of(n) == kNoSwitch) continue;
+    SwitchTables& t = known_.tables[seen_.fabric.node(n).guid];
+    tables_of_[n] = &t;
+    const bool cold = lost_its_tables(n);
+    // A port that changed may be all that is left to see of a reboot in the middle of the last
+    // Sets: what was known then is read again.
+    const bool doubtful = after_sweep && seen_.nodes[n].switch_info->port_state_change;
+    if (cold || doubtful) t = {};
+    if (cold) known_.lanes.erase(seen_.fabric.node(n).guid);
+    states_[n].doubtful = doubtful && !cold;
+    states_[n].was_warm = !cold;
+    const std::size_t lids = lft_blocks() * kLftBlock;
+    if (t.lft.size() < lids) t.lft.resize(lids, ib::routes::kNoPort);
+    if (t.lft_known.size() < lft_blocks()) t.lft_known.resize(lft_blocks(), false);
+  }
+  std::set<std::uint16_t> blocks;
+  for (const auto& [mlid, masks] : desired_.mfts)
+    blocks.insert(static_cast<std::uint16_t>((mlid.value - ib::kLidMulticastMin.value) /
+                                             static_cast<int>(kMftBlock)));
+  for (const auto& [guid, t] : known_.tables)
+    for (const auto& [key, block] : t.mft) blocks.insert(key.first);
+  mft_blocks_.assign(blocks.begin(), blocks.end());
+}
+
+std::size_t TableWork::mft_positions(NodeIndex n) const {
+  return (seen_.fabric.node(n).num_ports + kMftPorts) / kMftPorts;
+}
+
+TableWork::Ports TableWork::wanted_lft(SwitchIndex s, std::uint32_t block) const {
+  Ports out;
+  out.fill(ib::routes::kNoPort);
+  const auto row = desired_.routing->lfts.row(s);
+  const std::size_t first = block * kLftBlock;
+  if (first < row.size())
+    std::copy_n(row.begin() + static_cast<std::ptrdiff_t>(first),
+                std::min(kLftBlock, row.size() - first), out.begin());
+  return out;
+}
+
+std::optional<TableWork::Ports> TableWork::due_lft(SwitchIndex s, std::uint32_t block) const {
+  const auto at = staged_.find({s, block});
+  if (at == staged_.end()) return wanted_lft(s, block);
+  const auto later = at->second.upper_bound(round_);
+  if (later == at->second.begin()) return std::nullopt;
+  return std::prev(later)->second;
+}
+
+/// Blocks that nobody knows, on switches that are new or were rebooted, have nothing to keep and go
+/// out at once.
+void TableWork::stage() {
+  staged_.clear();
+  round_ = 0;
+  rounds_ = 1;
+  const Desired& d = desired_;
+  // Only where the wanted tables have no loops themselves is there an order.
+  if (!d.program_lfts || d.verdict.loops > 0) return;
+  const auto& graph = d.routing->graph;
+  const std::size_t lids = d.routing->lfts.lid_count();
+  const auto& wanted = d.routing->lfts;
+  std::optional<ib::routes::LinearTables> before;  // once something differs
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    const SwitchTables* t = tables_of_[graph.node_of(s)];
+    if (t == nullptr) continue;
+    const auto row = wanted.row(s);
+    for (std::size_t block = 0; block < lft_blocks(); ++block) {
+      if (!t->lft_known[block]) continue;
+      const auto first = static_cast<std::ptrdiff_t>(block * kLftBlock);
+      const auto size = std::min(kLftBlock, lids - block * kLftBlock);
+      const auto held = std::span(t->lft).subspan(block * kLftBlock, size);
+      if (std::equal(held.begin(), held.end(), row.begin() + first)) continue;
+      if (!before) before = wanted;
+      std::copy(held.begin(), held.end(), before->row(s).begin() + first);
+    }
+  }
+  if (!before) return;
+  const auto transition = ib::route::plan_transition(graph, *before, wanted);
+  if (transition.rounds.size() < 2) return;
+  rounds_ = static_cast<std::uint32_t>(transition.rounds.size());
+  for (std::uint32_t r = 0; r < rounds_; ++r)
+    for (const auto& write : transition.rounds[r])
+      staged_[{write.at, write.block}][r] = write.ports;
+}
+
+bool TableWork::next_round() {
+  if (last_round() || failed_) return false;
+  ++round_;
+  return true;
+}
+
+void TableWork::lft_failed(NodeIndex n, std::uint32_t block) {
+  held(n).lft_known[block] = false;
+  failed_ = true;
+}
+
+std::array<std::uint16_t, kMftBlock> TableWork::wanted_mft(SwitchIndex s, std::uint16_t block,
+                                                           unsigned position) const {
+  std::array<std::uint16_t, kMftBlock> out{};
+  const auto first = static_cast<std::uint16_t>(ib::kLidMulticastMin.value + block * kMftBlock);
+  for (auto it = desired_.mfts.lower_bound(ib::Lid{first});
+       it != desired_.mfts.end() && it->first.value < first + kMftBlock; ++it) {
+    const auto mask = it->second.find(s);
+    if (mask == it->second.end()) continue;
+    for (unsigned i = 0; i < kMftPorts; ++i)
+      if (mask->second.test(static_cast<unsigned>(position * kMftPorts) + i))
+        out[it->first.value - first] |= static_cast<std::uint16_t>(1U << i);
+  }
+  return out;
+}
+
+}  // namespace sm::apply

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Forwarding tables of all switches: what each is known to hold, what it should hold, and which
+// LFT block may be written when. Sends nothing. Inside sm/apply only.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+
+#include "sm/apply/apply.h"
+
+namespace sm::apply {
+
+inline constexpr std::size_t kLftBlock = 64, kMftBlock = 32, kMftPorts = 16;
+
+class TableWork {
+ public:
+  using Ports = std::array<std::uint8_t, kLftBlock>;
+
+  /// Forgets what is `known` of switches that were rebooted, or may have been.
+  TableWork(const plan::Desired& desired, const ib::discover::Observed& seen, Known& known,
+            bool after_sweep);
+
+  /// kNoSwitch for hosts, and for switches that no routes are for.
+  ib::fabric::SwitchIndex switch_of(ib::fabric::NodeIndex n) const;
+  /// Whether the tables of a switch may hold something good.
+  bool was_warm(ib::fabric::NodeIndex n) const { return states_[n].was_warm; }
+  /// And may have lost it; true once.
+  bool take_doubt(ib::fabric::NodeIndex n) { return std::exchange(states_[n].doubtful, false); }
+
+  /// Precondition, here and below: n is a managed switch.
+  SwitchTables& held(ib::fabric::NodeIndex n) { return *tables_of_[n]; }
+  std::size_t lft_blocks() const;
+  std::size_t mft_positions(ib::fabric::NodeIndex n) const;
+  std::span<const std::uint16_t> mft_blocks() const { return mft_blocks_; }
+  std::array<std::uint16_t, kMftBlock> wanted_mft(ib::fabric::SwitchIndex s, std::uint16_t block,
+                                                  unsigned position) const;
+
+  /// From the tables that stand to the wanted ones without a loop at any moment: in rounds.
+  void stage();
+  /// What is to be written in this round at the latest; nothing: the block waits for a later one.
+  std::optional<Ports> due_lft(ib::fabric::SwitchIndex s, std::uint32_t block) const;
+  bool last_round() const { return round_ + 1 >= rounds_; }
+  /// False when there is none, or a Set of this one was not acknowledged.
+  bool next_round();
+  /// What a switch holds after an LFT Set without an answer is not known, and rounds behind it do
+  /// not begin.
+  void lft_failed(ib::fabric::NodeIndex n, std::uint32_t block);
+
+ private:
+  struct State {
+    bool was_warm{false}, doubtful{false};
+  };
+  bool lost_its_tables(ib::fabric::NodeIndex n) const;
+  void prepare(bool after_sweep);
+  Ports wanted_lft(ib::fabric::SwitchIndex s, std::uint32_t block) const;
+
+  const plan::Desired& desired_;
+  const ib::discover::Observed& seen_;
+  Known& known_;
+  std::vector<State> states_;              // by node
+  std::vector<SwitchTables*> tables_of_;   // by node, in `known_`; of managed switches only
+  std::vector<std::uint16_t> mft_blocks_;  // in use, or held by some switch
+  // Blocks that must not be written all at once: by switch and block what each round writes.
+  std::map<std::pair<ib::fabric::SwitchIndex, std::uint32_t>, std::map<std::uint32_t, Ports>>
+      staged_;
+  std::uint32_t round_{0}, rounds_{1};
+  bool failed_{false};
+};
+
+}  // namespace sm::apply
