@@ -135,6 +135,7 @@ class Daemon {
     auto server = std::make_unique<sa::Server>(sa.server, *contents);
     // The store's groups before the first plan, or it would close the switches to multicast.
     manager_->set_groups(ib::monotonic_now(), SaThread::groups_of(*server));
+    manager_->set_aliases(ib::monotonic_now(), SaThread::aliases_of(*server));
     sa_.emplace(
         std::move(server), std::move(gsi_), *store_, log_,
         SaDump(options_.registry.dump_every.count() == 0 ? std::string()
@@ -198,6 +199,10 @@ class Daemon {
     // A request that the transport gave up says nothing new: the Transactor has a clock of its own.
     for (const auto& r : smi_.arrived)
       if (!r.timed_out) manager_->on_packet(now, r.packet);
+    while (const auto notice = manager_->next_notice())
+      sa_->post([n = *notice](Instant when, sa::Server& server) {
+        server.on_notice(when, n.notice, n.from);
+      });
     while (const int signal = signals_->next()) {
       if (signal == SIGHUP) {
         if (!options_.routing_files.empty())
@@ -230,6 +235,7 @@ class Daemon {
       sa_->publish(std::move(snapshot));
     }
     if (auto groups = sa_->take_groups()) manager_->set_groups(now, *std::move(groups));
+    if (auto aliases = sa_->take_aliases()) manager_->set_aliases(now, *std::move(aliases));
     while (auto event = manager_->next_log()) log_.write(*event);
     while (auto out = manager_->next_send(now))
       if (auto sent = smi_.send(out->packet, out->reply_within); !sent) {

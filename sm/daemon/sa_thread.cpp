@@ -60,6 +60,17 @@ std::optional<std::vector<plan::MlidGroup>> SaThread::take_groups() {
   return std::exchange(groups_, std::nullopt);
 }
 
+std::optional<plan::PortAliases> SaThread::take_aliases() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(aliases_, std::nullopt);
+}
+
+plan::PortAliases SaThread::aliases_of(const sa::Server& server) {
+  plan::PortAliases aliases;
+  for (const auto& [place, guid] : server.aliases()) aliases[place.first][place.second] = guid;
+  return aliases;
+}
+
 std::optional<std::string> SaThread::broken() {
   const std::lock_guard lock(mutex_);
   return broken_;
@@ -124,9 +135,15 @@ void SaThread::speak(Instant now) {
     groups_ = std::move(groups);
     news_.ring();
   }
+  if (server_->take_aliases_changed()) {
+    auto aliases = aliases_of(*server_);
+    const std::lock_guard lock(mutex_);
+    aliases_ = std::move(aliases);
+    news_.ring();
+  }
   while (auto event = server_->next_log()) log_.write(*event);
   while (auto packet = server_->next_send(now))
-    if (auto sent = channel_.send(*packet, Duration{0}); !sent)
+    if (auto sent = channel_.send(*packet, sa::reply_within(*packet)); !sent)
       log_.write({ib::LogLevel::Warning, "sa", sent.error().message});
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // SaThread: subnet administration on a thread of its own, with its own umad port, so that no sweep
 // and no routing computation is ever in the way of an answer. It shares nothing with the subnet
-// manager: snapshots come in by mail, immutable; memberships go out as values.
+// manager: snapshots come in by mail, immutable; memberships and alias GUIDs go
+// out as values.
 //
 //   subnet manager --publish(), post()--> SaThread --take_groups()--> subnet manager
 //                                            |  ^
@@ -46,10 +47,13 @@ class SaThread {
   int readable_fd() const { return news_.fd(); }
   /// Memberships as they are now, once after each change.
   std::optional<std::vector<plan::MlidGroup>> take_groups();
+  /// Alias GUIDs, likewise.
+  std::optional<plan::PortAliases> take_aliases();
   /// Why it serves no more.
   std::optional<std::string> broken();
 
   static std::vector<plan::MlidGroup> groups_of(const sa::Server& server);
+  static plan::PortAliases aliases_of(const sa::Server& server);
 
  private:
   void run();
@@ -71,6 +75,7 @@ class SaThread {
   std::mutex mutex_;
   std::vector<Mail> mail_;
   std::optional<std::vector<plan::MlidGroup>> groups_;
+  std::optional<plan::PortAliases> aliases_;
   std::optional<std::string> broken_;
   std::atomic<bool> ending_{false};
   Wake mail_wake_, news_;

@@ -1,24 +1,196 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/sa/aliases.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sm/sa/mask.h"
+#include "sm/sa/world.h"
+
 namespace sm::sa {
+namespace {
+
+using ib::Guid;
+using ib::wire::GuidInfoRecord;
+namespace status = ib::wire::status;
+
+constexpr unsigned kPerBlock = 8;
+constexpr std::uint32_t kTriesMax = 1000;
+
+/// A block of one port as a request means it.
+struct Place {
+  const EndPort* port{nullptr};
+  GuidInfoRecord record;
+  std::array<bool, kPerBlock> masked{};
+  Aliases::Key key(unsigned entry) const {
+    return {port->guid, static_cast<std::uint16_t>(record.block * kPerBlock + entry)};
+  }
+};
+
+std::string describe(const WriteRequest& request, const GuidInfoRecord& r) {
+  return fmt::format("{} of alias GUIDs at LID {} block {} by LID {}",
+                     request.method == ib::wire::Method::Set ? "registration" : "removal",
+                     r.lid.value, r.block, request.from.lid.value);
+}
+
+/// What Set and Delete have in common.
+std::variant<Place, Refusal> locate(const World& world, const WriteRequest& request) {
+  Place place;
+  place.record = ib::wire::decode<GuidInfoRecord>(request.data.data());
+  const auto& r = place.record;
+  constexpr auto kNeeded = bit(guid_info_bit::kLid) | bit(guid_info_bit::kBlock);
+  if ((request.mask & kNeeded) != kNeeded) return Refusal{status::kSaInsufficientComponents, {}};
+  const auto refuse = [&](std::uint16_t why, std::string_view text) {
+    return Refusal{why, fmt::format("{}: {}", describe(request, r), text)};
+  };
+  const auto* requester = request.requester.port;
+  if (requester == nullptr)
+    return refuse(status::kSaReqInvalid, "no port of the subnet has the LID it came from");
+  place.port = world.paths->find(r.lid);
+  if (place.port == nullptr || !world.policy.share(*requester, *place.port))
+    return Refusal{status::kSaNoRecords, {}};
+  const auto* info = world.snapshot().observed->port_info(place.port->port);
+  const unsigned capacity = info == nullptr ? 0 : info->guid_cap;
+  if (r.block * kPerBlock >= capacity) return Refusal{status::kSaNoRecords, {}};
+  if (!request.requester.trusted && place.port->port != requester->port)
+    return refuse(status::kSaReqDenied, "it is another port's");
+  for (unsigned i = 0; i < kPerBlock; ++i) {
+    place.masked[i] = has_bit(request.mask, guid_info_bit::kGuid0 + i);
+    if (!place.masked[i]) continue;
+    if (r.block == 0 && i == 0)
+      return refuse(status::kSaReqInvalid, "the first entry is the hardware's");
+    if (r.block * kPerBlock + i >= capacity)
+      return refuse(status::kSaReqInvalid, fmt::format("the port has {} entries", capacity));
+  }
+  return place;
+}
+
+/// A membership goes by the alias: it cannot outlive it.
+bool is_in_a_group(const World& world, Guid alias) {
+  return world.state.multicast.ports().contains(
+      ib::Gid::from(world.snapshot().subnet_prefix, alias));
+}
+
+bool is_hardwares(const World& world, Guid guid) {
+  return world.paths->find(guid) != nullptr ||
+         world.snapshot().fabric().find_node(guid).has_value();
+}
+
+/// The block as it will be: the first entry the hardware's, then aliases.
+std::vector<std::byte> reply_of_block(const Place& place,
+                                      const std::array<Guid, kPerBlock>& entries) {
+  GuidInfoRecord r = place.record;
+  r.guid_info.guid = entries;
+  return reply_of(r);
+}
+
+}  // namespace
+
+Guid assigned_guid(const Aliases::Key& place, std::uint8_t byte, std::uint32_t n) {
+  // A round of SplitMix64 over the place.
+  std::uint64_t x = place.first.value + 0x9E3779B97F4A7C15ULL * (place.second + std::uint64_t{1});
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+  x = (x ^ (x >> 31)) + n;
+  return Guid{0x001405ULL << 40 | std::uint64_t{byte} << 32 | (x & 0xFFFFFF)};
+}
+
+Outcome Aliases::set(const World& world, const WriteRequest& request) const {
+  auto located = locate(world, request);
+  if (auto* refusal = std::get_if<Refusal>(&located)) return std::move(*refusal);
+  const auto& place = std::get<Place>(located);
+
+  Change change;
+  std::array<Guid, kPerBlock> entries{};
+  for (unsigned i = 0; i < kPerBlock; ++i) entries[i] = at(place.key(i));
+  if (place.record.block == 0) entries[0] = place.port->guid;
+  const auto taken = [&](Guid guid) {
+    const auto& now = change.batch.aliases;
+    return is_hardwares(world, guid) || port_of(guid).value != 0 ||
+           std::any_of(now.begin(), now.end(), [&](const auto& a) { return a.guid == guid; });
+  };
+  for (unsigned i = 0; i < kPerBlock; ++i) {
+    if (!place.masked[i]) continue;
+    Guid wanted = place.record.guid_info.guid[i];
+    const Guid held = entries[i];
+    if (wanted == held && held.value != 0) continue;
+    if (wanted.value == 0) {
+      if (held.value != 0) continue;
+      for (std::uint32_t n = 0; n < kTriesMax && wanted.value == 0; ++n)
+        if (const auto guid = assigned_guid(place.key(i), world.sm_assigned_guid, n); !taken(guid))
+          wanted = guid;
+      if (wanted.value == 0)
+        return Refusal{status::kSaNoResources,
+                       fmt::format("{}: no free GUID was found for entry {}",
+                                   describe(request, place.record), i)};
+    } else if (taken(wanted)) {
+      // The answer says so by a 0; what the entry holds stays (IBA 15.2.5.18).
+      entries[i] = Guid{};
+      change.log.push_back(
+          fmt::format("{}: {} is taken", describe(request, place.record), to_string(wanted)));
+      continue;
+    }
+    if (held.value != 0 && is_in_a_group(world, held))
+      return Refusal{status::kSaReqDenied,
+                     fmt::format("{}: {} is a member of a multicast group",
+                                 describe(request, place.record), to_string(held))};
+    entries[i] = wanted;
+    change.batch.aliases.push_back({place.port->guid, place.key(i).second, wanted});
+  }
+  change.aliases_change = !change.batch.aliases.empty();
+  change.reply = reply_of_block(place, entries);
+  return change;
+}
+
+Outcome Aliases::remove(const World& world, const WriteRequest& request) const {
+  auto located = locate(world, request);
+  if (auto* refusal = std::get_if<Refusal>(&located)) return std::move(*refusal);
+  const auto& place = std::get<Place>(located);
+
+  Change change;
+  std::array<Guid, kPerBlock> entries{};
+  for (unsigned i = 0; i < kPerBlock; ++i) {
+    const auto key = place.key(i);
+    entries[i] = at(key);
+    if (!place.masked[i] || entries[i].value == 0) continue;
+    if (is_in_a_group(world, entries[i]))
+      return Refusal{status::kSaReqDenied,
+                     fmt::format("{}: {} is a member of a multicast group",
+                                 describe(request, place.record), to_string(entries[i]))};
+    entries[i] = Guid{};
+    change.batch.aliases.push_back({key.first, key.second, Guid{}});
+  }
+  if (place.record.block == 0) entries[0] = place.port->guid;
+  change.aliases_change = !change.batch.aliases.empty();
+  change.reply = reply_of_block(place, entries);
+  return change;
+}
 
 void Aliases::apply(const store::Batch& batch) {
+  // Old ones first: a batch may move a GUID from one place to another.
   for (const auto& alias : batch.aliases) {
-    const Key key{alias.port_guid, alias.index};
-    if (const auto before = by_place_.find(key); before != by_place_.end()) {
-      port_by_alias_.erase(before->second);
-      by_place_.erase(before);
-    }
+    const auto before = by_place_.find({alias.port_guid, alias.index});
+    if (before == by_place_.end()) continue;
+    port_by_alias_.erase(before->second);
+    by_place_.erase(before);
+  }
+  for (const auto& alias : batch.aliases) {
     if (alias.guid.value == 0) continue;
-    by_place_.emplace(key, alias.guid);
+    by_place_[{alias.port_guid, alias.index}] = alias.guid;
     port_by_alias_[alias.guid] = alias.port_guid;
   }
 }
 
-ib::Guid Aliases::port_of(ib::Guid alias) const {
+Guid Aliases::port_of(Guid alias) const {
   const auto at = port_by_alias_.find(alias);
-  return at == port_by_alias_.end() ? ib::Guid{} : at->second;
+  return at == port_by_alias_.end() ? Guid{} : at->second;
+}
+
+Guid Aliases::at(const Key& place) const {
+  const auto found = by_place_.find(place);
+  return found == by_place_.end() ? Guid{} : found->second;
 }
 
 }  // namespace sm::sa

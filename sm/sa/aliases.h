@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Alias GUIDs: the entries of ports' GUIDInfo beside the hardware's own (IBA 14.2.5.5, 15.2.5.18).
+// Alias GUIDs: the entries of ports' GUIDInfo beside the hardware's own (IBA 14.2.5.5, 15.2.5.18):
+// who may have which, and those that subnet administration makes up. Nothing is changed until the
+// change was made durable and handed to apply(); the devices are programmed after that.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -11,18 +14,36 @@
 
 namespace sm::sa {
 
+struct World;
+
+namespace guid_info_bit {
+inline constexpr unsigned kLid = 0, kBlock = 1, kGuid0 = 4;
+}
+
 class Aliases {
  public:
   using Key = std::pair<ib::Guid, std::uint16_t>;  // port GUID, index
+
+  /// Set(GUIDInfoRecord): entries with a GUID get it, unless somebody else has it; entries with 0
+  /// keep theirs, or are given one.
+  Outcome set(const World& world, const WriteRequest& request) const;
+  Outcome remove(const World& world, const WriteRequest& request) const;
 
   void apply(const store::Batch& batch);
   const std::map<Key, ib::Guid>& all() const { return by_place_; }
   /// GUID of the port that bears `alias`; zero when none does.
   ib::Guid port_of(ib::Guid alias) const;
+  /// Zero when there is none.
+  ib::Guid at(const Key& place) const;
 
  private:
   std::map<Key, ib::Guid> by_place_;
   std::unordered_map<ib::Guid, ib::Guid> port_by_alias_;
 };
+
+/// The GUID that a place is given when its owner leaves the choice to us, the n-th try: 00:14:05
+/// (the OpenFabrics OUI), `byte`, 00, and 24 bits that follow from the place. A place that gives
+/// its GUID back is thus given the same again, by any release and after any loss of memory.
+ib::Guid assigned_guid(const Aliases::Key& place, std::uint8_t byte, std::uint32_t n);
 
 }  // namespace sm::sa

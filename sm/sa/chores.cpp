@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "sm/sa/silence.h"
 
 namespace sm::sa {
 namespace {
@@ -14,23 +17,54 @@ constexpr ib::Duration kAfterFailure = std::chrono::seconds(5);
 
 }  // namespace
 
-std::optional<Change> Chores::next(ib::Instant now, const World& world,
-                                   const WallClock& clock) const {
+void Chores::on_snapshot(const World& world, const Snapshot* before) {
+  const auto& observed = *world.snapshot().observed;
+  if (!observed.complete) return;
+  const Silence silence(observed);
+  for (const auto& s : world.state.subscriptions.all()) {
+    // By the fabric, not by Paths: a port that waits for its LID is there.
+    if (!observed.fabric.find_port_guid(s.subscriber)) {
+      if (!silence.may_hide(s.subscriber, before)) to_drop_.push_back(s);
+    } else if (const auto* port = world.paths->find(s.subscriber);
+               port != nullptr && !port->owns(s.to.lid)) {
+      to_drop_.push_back(s);
+    }
+  }
+}
+
+void Chores::on_dead_subscriber(const State& state, const ib::mad::Address& address) {
+  const auto all = state.subscriptions.at(address);
+  to_drop_.insert(to_drop_.end(), all.begin(), all.end());
+}
+
+std::optional<Change> Chores::next(ib::Instant now, const World& world, const WallClock& clock) {
   if (now < not_before_) return std::nullopt;
   Change change;
   change.batch.services_removed = world.state.services.expired(clock.seconds(now), kAtOnce);
   for (const auto& key : change.batch.services_removed)
     change.log.push_back(fmt::format("lease of service 0x{:x} at {} ended", key.service_id,
                                      to_string(key.service_gid)));
+  dropping_ = std::exchange(to_drop_, {});
+  for (const auto& s : dropping_) {
+    if (!world.state.subscriptions.all().contains(s)) continue;
+    change.log.push_back(
+        fmt::format("port {} (LID {} QP {}) is not there or does not answer: its "
+                    "subscription to trap {} ends",
+                    to_string(s.subscriber), s.to.lid.value, s.to.qpn, s.inform_info.trap_number));
+    change.batch.subscriptions_removed.push_back(s);
+  }
   if (change.batch.empty()) return std::nullopt;
   return change;
 }
 
 void Chores::on_done(ib::Instant now, bool durable) {
-  if (!durable) not_before_ = now + kAfterFailure;
+  if (durable) return;
+  not_before_ = now + kAfterFailure;
+  to_drop_.insert(to_drop_.end(), dropping_.begin(), dropping_.end());
 }
 
 ib::Instant Chores::next_deadline(const State& state, const WallClock& clock) const {
+  if (!to_drop_.empty()) return not_before_;
   const auto due = clock.at(state.services.next_expiry());
   return due == ib::kNever ? due : std::max(due, not_before_);
 }

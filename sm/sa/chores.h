@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Changes to what is registered that nobody asks for: leases end. They become durable as requests
-// do, one at a time.
+// Changes to what is registered that nobody asks for: leases end, subscribers leave or are dead.
+// They become durable as requests do.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,21 @@ namespace sm::sa {
 
 class Chores {
  public:
+  /// Subscribers that the new snapshot does not show any more, or not at the LID they gave.
+  void on_snapshot(const World& world, const Snapshot* before);
+  /// Nobody answers there.
+  void on_dead_subscriber(const State& state, const ib::mad::Address& address);
+
   /// What is to be made durable now; say on_done() before asking for the next.
-  std::optional<Change> next(ib::Instant now, const World& world, const WallClock& clock) const;
+  std::optional<Change> next(ib::Instant now, const World& world, const WallClock& clock);
   void on_done(ib::Instant now, bool durable);
 
   /// When next() is to be asked.
   ib::Instant next_deadline(const State& state, const WallClock& clock) const;
 
  private:
-  ib::Instant not_before_;  // after a store that failed
+  std::vector<store::Subscription> to_drop_, dropping_;  // the latter are being made durable
+  ib::Instant not_before_;                               // after a store that failed
 };
 
 }  // namespace sm::sa

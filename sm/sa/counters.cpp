@@ -32,6 +32,15 @@ constexpr NamedCounter kNamed[] = {
     {"segments_in_lost", &Counters::segments_in_lost},
     {"messages_refused", &Counters::messages_refused},
     {"messages_expired", &Counters::messages_expired},
+    {"notices", &Counters::notices},
+    {"notices_dropped", &Counters::notices_dropped},
+    {"notices_implausible", &Counters::notices_implausible},
+    {"notices_limited", &Counters::notices_limited},
+    {"reports", &Counters::reports},
+    {"reports_answered", &Counters::reports_answered},
+    {"reports_failed", &Counters::reports_failed},
+    {"reports_dropped", &Counters::reports_dropped},
+    {"subscribers_dead", &Counters::subscribers_dead},
 };
 static_assert(sizeof(Counters) == std::size(kNamed) * sizeof(std::uint64_t),
               "every counter has a name");

@@ -27,6 +27,11 @@ struct Counters {
   std::uint64_t messages_in{};                      // requests that came by RMPP
   std::uint64_t segments_in{}, segments_in_lost{};  // lost: repeated, stray or beyond the window
   std::uint64_t messages_refused{}, messages_expired{};  // with ABORT or STOP
+  std::uint64_t notices{}, notices_dropped{};  // to be forwarded; dropped: too many at once
+  std::uint64_t notices_implausible{},
+      notices_limited{};  // in another's name; too many of one port
+  std::uint64_t reports{}, reports_answered{}, reports_failed{}, reports_dropped{};
+  std::uint64_t subscribers_dead{};
 };
 
 struct NamedCounter {

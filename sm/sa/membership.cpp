@@ -9,6 +9,8 @@
 #include "libdiag/base/text.h"
 #include "libdiag/wire/rates.h"
 #include "sm/sa/mask.h"
+#include "sm/sa/notices.h"
+#include "sm/sa/silence.h"
 
 namespace sm::sa {
 namespace {
@@ -95,20 +97,6 @@ std::uint8_t choose_rate(const McMemberRecord& r, std::uint64_t mask, std::uint8
   return 0;
 }
 
-/// Trap 66 or 67 (IBA 13.4.8.2, tables 130 and 131): the MGID after six reserved bytes.
-Event group_event(const World& world, std::uint16_t trap, const Gid& mgid) {
-  constexpr std::uint8_t kSubnetManagement = 3;
-  constexpr std::uint32_t kClassManager = 4;
-  Event event;
-  event.notice.type = kSubnetManagement;
-  event.notice.producer_type = kClassManager;
-  event.notice.trap_number = trap;
-  event.notice.issuer_lid = world.snapshot().sm_lid;
-  std::copy(mgid.bytes.begin(), mgid.bytes.end(), event.notice.details.begin() + 6);
-  event.issuer_gid = Gid::from(world.snapshot().subnet_prefix, world.snapshot().sm_port_guid);
-  return event;
-}
-
 /// A request about a membership, with what its GIDs and LID stand for.
 struct Membership {
   McMemberRecord record;
@@ -182,7 +170,7 @@ class Rules {
     change.routes_change = before == nullptr || before->join_state != member.join_state;
     if (change.routes_change) change.batch.members.push_back(member);
     if (join_state::keeps_group(member.join_state) && (known == nullptr || known->full == 0))
-      change.events.push_back(group_event(world_, ib::wire::trap::kMcGroupCreated, group.mgid));
+      change.events.push_back(group_event(ib::wire::trap::kMcGroupCreated, group));
     change.reply = reply(group, member.join_state, member.proxy_join);
     return change;
   }
@@ -207,8 +195,8 @@ class Rules {
 
   /// Adds to `change` that `member` keeps only the states of `left`. Without a full member a group
   /// has no reason to be, and the others are sent home with it. Whether the group stays.
-  static bool take_away(const World& world, const Multicast::Group& group, const McMember& member,
-                        std::uint8_t left, Change& change) {
+  static bool take_away(const Multicast::Group& group, const McMember& member, std::uint8_t left,
+                        Change& change) {
     const bool ends = join_state::keeps_group(member.join_state) &&
                       !join_state::keeps_group(left) && group.full == 1;
     const bool stays = !ends || group.values.well_known;
@@ -218,17 +206,11 @@ class Rules {
       change.batch.groups_removed.push_back(member.mgid);
     }
     change.routes_change = true;
-    if (ends)
-      change.events.push_back(group_event(world, ib::wire::trap::kMcGroupDeleted, member.mgid));
+    if (ends) change.events.push_back(group_event(ib::wire::trap::kMcGroupDeleted, group.values));
     return stays;
   }
 
  private:
-  bool take_away(const Multicast::Group& group, const McMember& member, std::uint8_t left,
-                 Change& change) const {
-    return take_away(world_, group, member, left, change);
-  }
-
   const EndPort* port_of(Guid guid) const {
     if (const auto* port = world_.paths->find(guid)) return port;
     const Guid owner = world_.state.aliases.port_of(guid);
@@ -437,37 +419,6 @@ class Rules {
   Membership m_;
 };
 
-/// Where a sweep got no answer, though a link is up: what is behind is not known to be gone.
-class Silence {
- public:
-  explicit Silence(const ib::discover::Observed& now) : fabric_(now.fabric) {
-    for (const auto& trouble : now.troubles) {
-      if (trouble.kind != ib::discover::Trouble::Kind::Silent) continue;
-      any_ = true;
-      if (trouble.behind) behind_.insert(place(fabric_, trouble.behind));
-    }
-  }
-  /// Whether the end port `guid`, which no longer shows, may be there all the same.
-  bool may_hide(Guid guid, const Snapshot* before) const {
-    if (!any_) return false;
-    const auto was = before != nullptr ? before->fabric().find_port_guid(guid) : std::nullopt;
-    if (!was) return true;
-    const auto& old = before->fabric();
-    const auto peer = old.port(*was).peer;
-    if (!peer || !fabric_.find_node(old.node(peer.node).guid)) return true;
-    return behind_.contains(place(old, peer));
-  }
-
- private:
-  using Place = std::pair<Guid, std::uint8_t>;
-  static Place place(const ib::fabric::Fabric& fabric, ib::fabric::PortRef at) {
-    return {fabric.node(at.node).guid, at.port};
-  }
-  const ib::fabric::Fabric& fabric_;
-  bool any_{false};
-  std::set<Place> behind_;
-};
-
 }  // namespace
 
 McGroup ipoib_group(ib::PKey p_key) {
@@ -543,7 +494,7 @@ Change drop_members(const World& world, const std::vector<Gid>& ports) {
       change.batch.members.push_back({mgid, port, 0, false});
       if (!join_state::keeps_group(member.join_state) || --full != 0) continue;
       if (!group.values.well_known) change.batch.groups_removed.push_back(mgid);
-      change.events.push_back(group_event(world, ib::wire::trap::kMcGroupDeleted, mgid));
+      change.events.push_back(group_event(ib::wire::trap::kMcGroupDeleted, group.values));
     }
   }
   change.routes_change = !change.batch.empty();

@@ -10,6 +10,7 @@
 #include "sm/sa/answers.h"
 #include "sm/sa/chores.h"
 #include "sm/sa/class_port_info.h"
+#include "sm/sa/forwarding.h"
 #include "sm/sa/membership.h"
 #include "sm/sa/records.h"
 #include "sm/sa/refusal_log.h"
@@ -78,6 +79,7 @@ struct Server::Impl {
   Counters counters;
   bool multicast_changed{false};
   Instant multicast_again_at;  // not told before
+  bool aliases_changed{false};
 
   Instant now_;  // of the event that is being dealt with
   std::deque<Packet> sends;
@@ -85,6 +87,7 @@ struct Server::Impl {
 
   WriteQueue writes;
   Chores chores;
+  Forwarding forwarding{options.forwarding};
   bool chore_waits{false};
   std::uint64_t last_ticket{0};
   std::uint64_t revision{0};
@@ -122,7 +125,9 @@ struct Server::Impl {
     if (answer.mad.status() != 0) ++counters.errors;
     sends.push_back(std::move(answer));
   }
-  World world() const { return {paths, state, policy, options.quotas, holdings}; }
+  World world() const {
+    return {paths, state, policy, options.quotas, holdings, options.sm_assigned_guid};
+  }
 
   // ---- what arrives
 
@@ -135,6 +140,7 @@ struct Server::Impl {
     }
     if (rmpp::is_active(mad) && is_for_transfer(mad)) return on_control(now, packet);
     if (ib::wire::is_response(mad.method())) {
+      if (mad.method() == Method::ReportResp && forwarding.reports.on_packet(now, packet)) return;
       ++counters.dropped_stray;
       return;
     }
@@ -454,6 +460,8 @@ struct Server::Impl {
   }
   void take_effects(const Change& change) {
     multicast_changed = multicast_changed || change.routes_change;
+    aliases_changed = aliases_changed || change.aliases_change;
+    for (const auto& event : change.events) forwarding.on_event(*paths, event);
     for (const auto& line : change.log) say(ib::LogLevel::Info, line);
   }
   void answer_write(const Packet& request, const Outcome& outcome) {
@@ -482,7 +490,15 @@ struct Server::Impl {
     take_from_receiver();
     send_expired(now);
     writes.on_time(now);
+    forward(now);
     add_chore(now);
+  }
+  void forward(Instant now) {
+    if (!paths) return;
+    forwarding.reports.on_time(now);
+    forwarding.reports.step(now, world());
+    while (const auto address = forwarding.reports.next_dead())
+      chores.on_dead_subscriber(state, *address);
   }
 
   void on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
@@ -497,7 +513,10 @@ struct Server::Impl {
     now_ = now;
     const auto before = paths;
     paths = std::make_shared<const Paths>(std::move(snapshot), before.get());
-    auto gone = departed_members(world(), before ? &before->snapshot() : nullptr);
+    const Snapshot* snapshot_before = before ? &before->snapshot() : nullptr;
+    forwarding.on_snapshot(*paths);
+    chores.on_snapshot(world(), snapshot_before);
+    auto gone = departed_members(world(), snapshot_before);
     if (gone.empty()) return;
     WriteQueue::Own own;
     own.change = [gone = std::move(gone)](const World& w) { return drop_members(w, gone); };
@@ -522,6 +541,10 @@ void Server::on_packet(Instant now, const Packet& packet) { impl_->on_packet(now
 bool Server::work(Instant now) { return impl_->work(now); }
 bool Server::has_work() const { return impl_->admission.has_next(); }
 
+void Server::on_notice(Instant now, const ib::wire::Notice& notice, ib::Lid from) {
+  if (impl_->paths) impl_->forwarding.on_notice(now, *impl_->paths, notice, from);
+}
+
 void Server::on_time(Instant now) { impl_->on_time(now); }
 
 Instant Server::next_deadline() const {
@@ -531,15 +554,16 @@ Instant Server::next_deadline() const {
                             : ib::kNever;
   return std::min({i.transfers.next_deadline(), i.receiver.next_deadline(),
                    i.admission.next_deadline(), i.writes.next_deadline(), chore,
-                   i.multicast_changed ? i.multicast_again_at : ib::kNever});
+                   i.multicast_changed ? i.multicast_again_at : ib::kNever,
+                   i.paths ? i.forwarding.reports.next_deadline() : ib::kNever});
 }
 
 void Server::on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
   impl_->on_commit_done(now, ticket, durable);
 }
 
-std::optional<Packet> Server::next_send(Instant) {
-  if (impl_->sends.empty()) return std::nullopt;
+std::optional<Packet> Server::next_send(Instant now) {
+  if (impl_->sends.empty()) return impl_->forwarding.reports.next_send(now);
   auto packet = std::move(impl_->sends.front());
   impl_->sends.pop_front();
   return packet;
@@ -563,6 +587,10 @@ bool Server::take_multicast_changed() {
   i.multicast_changed = false;
   return true;
 }
+bool Server::take_aliases_changed() { return std::exchange(impl_->aliases_changed, false); }
+const std::map<Aliases::Key, ib::Guid>& Server::aliases() const {
+  return impl_->state.aliases.all();
+}
 std::vector<MlidMembers> Server::multicast() const { return impl_->state.by_mlid(); }
 store::Contents Server::contents() const { return impl_->state.contents(); }
 std::uint64_t Server::revision() const { return impl_->revision; }
@@ -579,6 +607,7 @@ const Counters& Server::counters() const {
   c.segments_in_lost = r.repeated + r.out_of_window + r.orphans;
   c.messages_refused = r.aborts_sent + r.stops_sent;
   c.messages_expired = r.expired;
+  count_forwarding(impl_->forwarding, c);
   return c;
 }
 

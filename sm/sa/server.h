@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,7 +22,9 @@
 #include "sm/core/holdings.h"
 #include "sm/core/snapshot.h"
 #include "sm/sa/admission.h"
+#include "sm/sa/aliases.h"
 #include "sm/sa/counters.h"
+#include "sm/sa/forwarding.h"
 #include "sm/sa/multicast.h"
 #include "sm/sa/multicast_options.h"
 #include "sm/sa/quotas.h"
@@ -45,6 +48,8 @@ struct Options {
   Quotas quotas;
   WallClock wall_clock;  // leases are kept by it
   MulticastOptions multicast;
+  ForwardingOptions forwarding;
+  std::uint8_t sm_assigned_guid{0};  // part of alias GUIDs that are made here
 };
 
 /// Write this, then say on_commit_done(ticket). Commits come one at a time.
@@ -72,6 +77,8 @@ class Server {
   /// Serves one request of those that wait; false when there is none that can be served now.
   bool work(ib::Instant now);
   bool has_work() const;
+  /// A device at `from` sent this as a trap.
+  void on_notice(ib::Instant now, const ib::wire::Notice& notice, ib::Lid from);
   void on_time(ib::Instant now);
   ib::Instant next_deadline() const;
   void on_commit_done(ib::Instant now, std::uint64_t ticket, bool durable);
@@ -83,9 +90,12 @@ class Server {
   /// True once after groups or memberships changed: multicast() is to be routed anew. With many
   /// members not every few milliseconds; next_deadline() says when.
   bool take_multicast_changed();
+  /// True once after alias GUIDs changed: ports are to be programmed with aliases().
+  bool take_aliases_changed();
 
   /// Groups by MLID, ascending; groups without members included.
   std::vector<MlidMembers> multicast() const;
+  const std::map<Aliases::Key, ib::Guid>& aliases() const;
   store::Contents contents() const;  // everything registered; no LIDs
   const Counters& counters() const;
   /// Grows with every change that became durable.

@@ -158,15 +158,6 @@ std::vector<Subscription> Subscriptions::at(const ib::mad::Address& address) con
   return out;
 }
 
-std::vector<Subscription> Subscriptions::lost(const Paths& paths) const {
-  std::vector<Subscription> out;
-  for (const auto& s : subscriptions_) {
-    const auto* port = paths.find(s.subscriber);
-    if (port == nullptr || !port->owns(s.to.lid)) out.push_back(s);
-  }
-  return out;
-}
-
 bool is_meant(const InformInfo& wanted, const Event& event) {
   const auto& notice = event.notice;
   if (!wanted.gid.is_zero()) {

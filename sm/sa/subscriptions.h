@@ -29,8 +29,6 @@ class Subscriptions {
   std::size_t count_of(ib::Guid subscriber) const;
   /// Those whose reports go to this address, the GRH aside; in order.
   std::vector<store::Subscription> at(const ib::mad::Address& address) const;
-  /// Those whose subscriber is gone, or has another LID now: nothing would reach it.
-  std::vector<store::Subscription> lost(const Paths& paths) const;
 
  private:
   void forget(const store::Subscription& subscription);

@@ -18,6 +18,7 @@ struct World {
   const Policy& policy;                // lives as long as any query
   Quotas quotas{};
   HoldingsPtr holdings{std::make_shared<const Holdings>()};  // never null
+  std::uint8_t sm_assigned_guid{};                           // of alias GUIDs that are made here
 
   const Snapshot& snapshot() const { return paths->snapshot(); }
 };

@@ -9,7 +9,7 @@ namespace attr = ib::wire::attr;
 
 bool is_writable(std::uint16_t attribute) {
   return attribute == attr::kMcMemberRecord || attribute == attr::kServiceRecord ||
-         attribute == attr::kInformInfo;
+         attribute == attr::kInformInfo || attribute == attr::kGuidInfoRecord;
 }
 
 Outcome evaluate(const World& world, const WriteRequest& request) {
@@ -23,6 +23,9 @@ Outcome evaluate(const World& world, const WriteRequest& request) {
   if (request.attribute == attr::kServiceRecord)
     return is_set ? world.state.services.set(world, request)
                   : world.state.services.remove(world, request);
+  if (request.attribute == attr::kGuidInfoRecord)
+    return is_set ? world.state.aliases.set(world, request)
+                  : world.state.aliases.remove(world, request);
   return is_set ? join_group(world, request) : leave_group(world, request);
 }
 

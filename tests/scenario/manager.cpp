@@ -41,6 +41,7 @@ Manager::Manager(ib::sim::World& world, ib::fabric::PortRef at, const sm::core::
   sa_ = std::make_unique<sm::sa::Server>(sm::sa::Options{}, kept_);
   // Before the first plan, or it would take what the groups need out of the switches.
   pass_groups(world.now());
+  pass_aliases(world.now());
   sm_->start(world.now());
   world.add(*this);
 }
@@ -61,6 +62,7 @@ void Manager::step(Instant now) {
   (void)smi_->receive(arrived, Duration{0});
   for (const auto& r : arrived)
     if (!r.timed_out) sm_->on_packet(now, r.packet);
+  while (const auto notice = sm_->next_notice()) sa_->on_notice(now, notice->notice, notice->from);
   arrived.clear();
   (void)gsi_->receive(arrived, Duration{0});
   for (const auto& r : arrived)
@@ -89,10 +91,12 @@ void Manager::speak(Instant now) {
     pass_groups(now);
   }
   if (sa_->take_multicast_changed()) pass_groups(now);
+  if (sa_->take_aliases_changed()) pass_aliases(now);
   while (auto out = sm_->next_send(now))
     (void)smi_->send(out->packet.mad.is_directed() ? directed_ : by_lid_, out->packet,
                      out->reply_within);
-  while (auto packet = sa_->next_send(now)) (void)gsi_->send(sa_agent_, *packet, Duration{0});
+  while (auto packet = sa_->next_send(now))
+    (void)gsi_->send(sa_agent_, *packet, sm::sa::reply_within(*packet));
   while (auto event = sm_->next_log()) say(now, event->topic + ": " + event->message);
   while (auto report = sm_->next_report()) {
     last_ = *std::move(report);
@@ -101,6 +105,12 @@ void Manager::speak(Instant now) {
     // Costs are `sent`'s and `took`'s to show.
     say(now, headline.substr(0, headline.find(" mads=")));
   }
+}
+
+void Manager::pass_aliases(Instant now) {
+  sm::plan::PortAliases aliases;
+  for (const auto& [place, guid] : sa_->aliases()) aliases[place.first][place.second] = guid;
+  sm_->set_aliases(now, std::move(aliases));
 }
 
 void Manager::pass_groups(Instant now) {

@@ -36,6 +36,7 @@ class Manager final : public ib::sim::Program {
  private:
   void speak(ib::Instant now);
   void pass_groups(ib::Instant now);
+  void pass_aliases(ib::Instant now);
   void say(ib::Instant now, const std::string& line);
 
   ib::sim::World& world_;

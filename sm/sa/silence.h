@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Silence: where a sweep got no answer, though a link is up. What is behind is not known to be
+// gone.
+#pragma once
+
+#include <set>
+#include <utility>
+
+#include "sm/core/snapshot.h"
+
+namespace sm::sa {
+
+class Silence {
+ public:
+  explicit Silence(const ib::discover::Observed& now);
+  /// Whether the end port `guid`, which no longer shows, may be there all the same. `before`: where
+  /// it was; nullptr: not known.
+  bool may_hide(ib::Guid guid, const Snapshot* before) const;
+
+ private:
+  using Place = std::pair<ib::Guid, std::uint8_t>;
+  static Place place(const ib::fabric::Fabric& fabric, ib::fabric::PortRef at) {
+    return {fabric.node(at.node).guid, at.port};
+  }
+  const ib::fabric::Fabric& fabric_;
+  bool any_{false};
+  std::set<Place> behind_;
+};
+
+}  // namespace sm::sa

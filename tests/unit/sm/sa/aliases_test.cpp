@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Registering alias GUIDs: whose, which, how they are made up, and what keeps them.
+#include "sm/sa/aliases.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+
+#include "sm/sa/membership.h"
+#include "sm/sa/state.h"
+#include "tests/unit/sm/sa/subnet.h"
+
+namespace sm::sa::test {
+namespace {
+
+using ib::wire::GuidInfoRecord;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+namespace attr = ib::wire::attr;
+namespace status = ib::wire::status;
+
+constexpr std::uint64_t kLidAndBlock = 3;
+constexpr std::uint64_t entry(unsigned i) { return std::uint64_t{1} << (4 + i); }
+
+class SaAliases : public ::testing::Test {
+ protected:
+  Bench bench{small_tree()};
+
+  GuidInfoRecord record(std::size_t host, std::map<unsigned, std::uint64_t> guids = {},
+                        std::uint8_t block = 0) {
+    GuidInfoRecord r;
+    r.lid = bench.host(host).lid;
+    r.block = block;
+    for (const auto& [i, guid] : guids) r.guid_info.guid[i] = Guid{guid};
+    return r;
+  }
+  static std::uint64_t mask_of(const std::map<unsigned, std::uint64_t>& guids) {
+    std::uint64_t mask = kLidAndBlock;
+    for (const auto& [i, guid] : guids) mask |= entry(i);
+    return mask;
+  }
+  Packet send(Method method, const GuidInfoRecord& r, std::uint64_t mask, std::size_t from) {
+    return bench.ask(bench.request(method, attr::kGuidInfoRecord, r, mask, 0, from));
+  }
+  Packet set(std::size_t host, const std::map<unsigned, std::uint64_t>& guids) {
+    return send(Method::Set, record(host, guids), mask_of(guids), host);
+  }
+  Packet remove(std::size_t host, const std::map<unsigned, std::uint64_t>& guids) {
+    return send(Method::Delete, record(host), mask_of(guids), host);
+  }
+  static std::array<Guid, 8> shown(const Packet& answer) {
+    return ib::wire::body<GuidInfoRecord>(answer.mad).guid_info.guid;
+  }
+  std::vector<store::AliasGuid> kept() { return bench.store->load()->aliases; }
+};
+
+TEST_F(SaAliases, AreKeptAndShown) {
+  const auto answer = set(3, {{1, 0xA1}, {4, 0xA4}});
+  EXPECT_EQ(answer.mad.method(), Method::GetResp);
+  ASSERT_EQ(answer.mad.status(), status::kOk);
+  EXPECT_EQ(answer.mad.get<&ib::wire::SaHeader::attribute_offset>(), 9);
+  EXPECT_THAT(shown(answer), ElementsAre(bench.host(3).guid, Guid{0xA1}, Guid{}, Guid{}, Guid{0xA4},
+                                         Guid{}, Guid{}, Guid{}));
+  EXPECT_THAT(kept(), ElementsAre(store::AliasGuid{bench.host(3).guid, 1, Guid{0xA1}},
+                                  store::AliasGuid{bench.host(3).guid, 4, Guid{0xA4}}));
+  EXPECT_TRUE(bench.server.take_aliases_changed());
+  EXPECT_FALSE(bench.server.take_aliases_changed());
+  EXPECT_EQ(bench.server.aliases().at({bench.host(3).guid, 4}), Guid{0xA4});
+  Bench after(small_tree(), {}, *bench.store->load());
+  EXPECT_EQ(after.server.aliases(), bench.server.aliases());
+}
+
+TEST_F(SaAliases, AreDurableBeforeTheAnswerAndTheDevice) {
+  bench.give(bench.request(Method::Set, attr::kGuidInfoRecord, record(3, {{1, 0xA1}}),
+                           kLidAndBlock | entry(1), 0, 3));
+  const auto commit = bench.server.next_commit();
+  ASSERT_TRUE(commit);
+  EXPECT_THAT(commit->batch.aliases, SizeIs(1));
+  EXPECT_FALSE(bench.server.next_send(bench.now));
+  EXPECT_FALSE(bench.server.take_aliases_changed());
+  bench.server.on_commit_done(bench.now, commit->ticket, true);
+  EXPECT_TRUE(bench.server.next_send(bench.now));
+  EXPECT_TRUE(bench.server.take_aliases_changed());
+}
+
+TEST_F(SaAliases, WhatIsAskedForHasAPlace) {
+  const auto status_of = [&](GuidInfoRecord r, std::uint64_t mask) {
+    return send(Method::Set, r, mask, 3).mad.status();
+  };
+  EXPECT_EQ(status_of(record(3), entry(1) | 1), status::kSaInsufficientComponents);
+  EXPECT_EQ(status_of(record(3), entry(1) | 2), status::kSaInsufficientComponents);
+  EXPECT_EQ(status_of(record(3), kLidAndBlock | entry(0)), status::kSaReqInvalid)
+      << "the hardware's own";
+  auto nowhere = record(3);
+  nowhere.lid = Lid{0xBFFF};
+  EXPECT_EQ(status_of(nowhere, kLidAndBlock | entry(1)), status::kSaNoRecords);
+  for (const unsigned block : {1U, 2U, 254U, 255U})
+    EXPECT_EQ(status_of(record(3, {}, static_cast<std::uint8_t>(block)), kLidAndBlock | entry(1)),
+              status::kSaNoRecords)
+        << block << ": the port has one block";
+  auto stranger =
+      bench.request(Method::Set, attr::kGuidInfoRecord, record(3), kLidAndBlock | entry(1), 0, 3);
+  stranger.address.lid = Lid{0xBFFF};
+  EXPECT_EQ(bench.ask(stranger).mad.status(), status::kSaReqInvalid);
+  EXPECT_THAT(kept(), IsEmpty());
+}
+
+TEST_F(SaAliases, EntriesBeyondTheTable) {
+  auto snapshot = std::make_shared<Snapshot>(*bench.snapshot);
+  auto observed = std::make_shared<ib::discover::Observed>(*snapshot->observed);
+  observed->port(bench.hosts[3]).info.guid_cap = 11;  // a block and three entries
+  snapshot->observed = observed;
+  bench.server.publish(bench.now, snapshot);
+  const auto ask = [&](unsigned block, unsigned i) {
+    return send(Method::Set, record(3, {}, static_cast<std::uint8_t>(block)),
+                kLidAndBlock | entry(i), 3)
+        .mad.status();
+  };
+  EXPECT_EQ(ask(0, 7), status::kOk);
+  EXPECT_EQ(ask(1, 0), status::kOk) << "only the very first entry is the hardware's";
+  EXPECT_EQ(ask(1, 2), status::kOk);
+  EXPECT_EQ(ask(1, 3), status::kSaReqInvalid);
+  EXPECT_EQ(ask(2, 0), status::kSaNoRecords);
+}
+
+TEST_F(SaAliases, AreThePortsOwnToAskFor) {
+  EXPECT_EQ(send(Method::Set, record(3, {{1, 0xA1}}), kLidAndBlock | entry(1), 4).mad.status(),
+            status::kSaReqDenied);
+  set(3, {{1, 0xA1}});
+  EXPECT_EQ(send(Method::Delete, record(3), kLidAndBlock | entry(1), 4).mad.status(),
+            status::kSaReqDenied);
+  bench.sm_key = 1;
+  EXPECT_EQ(send(Method::Set, record(3, {{2, 0xA2}}), kLidAndBlock | entry(2), 4).mad.status(),
+            status::kOk);
+  EXPECT_THAT(kept(), SizeIs(2));
+}
+
+TEST_F(SaAliases, NobodyGetsAGuidThatIsTaken) {
+  set(3, {{1, 0xA1}});
+  const auto other_port = bench.host(5).guid.value;
+  const auto node = bench.snapshot->fabric().node(bench.hosts[5].node).guid.value;
+  const auto answer = set(4, {{1, 0xA1}, {2, 0xB2}, {3, 0xB2}, {4, other_port}, {5, node}});
+  ASSERT_EQ(answer.mad.status(), status::kOk) << "entry by entry";
+  EXPECT_THAT(shown(answer), ElementsAre(bench.host(4).guid, Guid{}, Guid{0xB2}, Guid{}, Guid{},
+                                         Guid{}, Guid{}, Guid{}));
+  EXPECT_THAT(kept(), SizeIs(2));
+  // What an entry holds it is given again.
+  EXPECT_EQ(shown(set(3, {{1, 0xA1}}))[1], Guid{0xA1});
+  // And a GUID that was given back is free.
+  remove(3, {{1, 0}});
+  EXPECT_EQ(shown(set(4, {{1, 0xA1}}))[1], Guid{0xA1});
+}
+
+TEST_F(SaAliases, ThoseThatAreLeftToUsFollowFromThePlace) {
+  const auto first = shown(set(3, {{1, 0}, {2, 0}}));
+  EXPECT_EQ(first[1], assigned_guid({bench.host(3).guid, 1}, 0, 0));
+  EXPECT_EQ(first[1].value >> 40, 0x001405U) << "the OUI, then the byte that tells subnets apart";
+  EXPECT_EQ(first[1].value >> 24 & 0xFFFF, 0U);
+  EXPECT_NE(first[1], first[2]);
+  EXPECT_EQ(shown(set(3, {{1, 0}}))[1], first[1]) << "an entry keeps what it has";
+  set(3, {{1, 0xA1}});
+  EXPECT_EQ(shown(set(3, {{1, 0}}))[1], Guid{0xA1});
+  remove(3, {{1, 0}});
+  EXPECT_EQ(shown(set(3, {{1, 0}}))[1], first[1]) << "the same again";
+
+  Options options;
+  options.sm_assigned_guid = 0x5A;
+  Bench other(small_tree(), options);
+  const auto answer = other.ask(
+      other.request(Method::Set, attr::kGuidInfoRecord, record(3), kLidAndBlock | entry(1), 0, 3));
+  EXPECT_EQ(shown(answer)[1].value >> 24, 0x0014055A00U);
+}
+
+TEST_F(SaAliases, AMadeUpGuidIsNobodyElses) {
+  const auto guid = assigned_guid({bench.host(3).guid, 1}, 0, 0);
+  set(4, {{1, guid.value}});
+  EXPECT_EQ(shown(set(3, {{1, 0}}))[1], assigned_guid({bench.host(3).guid, 1}, 0, 1));
+}
+
+TEST_F(SaAliases, AMemberStaysWhatItIs) {
+  set(3, {{1, 0xA1}, {2, 0xA2}});
+  ib::wire::McMemberRecord join;
+  join.mgid = ipoib_group(ib::kDefaultPKey).mgid;
+  join.port_gid = Gid::from(ib::kDefaultSubnetPrefix, Guid{0xA1});
+  join.join_state = 1;
+  ASSERT_EQ(bench.ask(bench.request(Method::Set, attr::kMcMemberRecord, join, 0x10003, 0, 3))
+                .mad.status(),
+            status::kOk);
+  EXPECT_EQ(remove(3, {{1, 0}, {2, 0}}).mad.status(), status::kSaReqDenied);
+  EXPECT_EQ(set(3, {{1, 0xA9}}).mad.status(), status::kSaReqDenied);
+  EXPECT_THAT(kept(), SizeIs(2)) << "all or nothing";
+  EXPECT_EQ(remove(3, {{2, 0}}).mad.status(), status::kOk);
+  ASSERT_EQ(bench.ask(bench.request(Method::Delete, attr::kMcMemberRecord, join, 0x10003, 0, 3))
+                .mad.status(),
+            status::kOk);
+  EXPECT_EQ(remove(3, {{1, 0}}).mad.status(), status::kOk);
+  EXPECT_THAT(kept(), IsEmpty());
+}
+
+TEST_F(SaAliases, RemovalShowsWhatIsLeft) {
+  set(3, {{1, 0xA1}, {2, 0xA2}});
+  const auto answer = remove(3, {{1, 0}, {5, 0}});
+  EXPECT_EQ(answer.mad.method(), Method::DeleteResp);
+  ASSERT_EQ(answer.mad.status(), status::kOk);
+  EXPECT_THAT(shown(answer), ElementsAre(bench.host(3).guid, Guid{}, Guid{0xA2}, Guid{}, Guid{},
+                                         Guid{}, Guid{}, Guid{}));
+  EXPECT_EQ(remove(3, {{0, 0}}).mad.status(), status::kSaReqInvalid);
+}
+
+TEST_F(SaAliases, ABatchMayMoveAGuid) {
+  Aliases aliases;
+  store::Batch batch;
+  batch.aliases = {{Guid{1}, 1, Guid{0xA}}, {Guid{1}, 2, Guid{0xB}}};
+  aliases.apply(batch);
+  batch.aliases = {{Guid{1}, 1, Guid{0xB}}, {Guid{1}, 2, Guid{}}};
+  aliases.apply(batch);
+  EXPECT_EQ(aliases.port_of(Guid{0xB}), Guid{1});
+  EXPECT_EQ(aliases.port_of(Guid{0xA}), Guid{});
+  EXPECT_THAT(aliases.all(), SizeIs(1));
+}
+
+/// Whatever is asked for, no GUID has two places, and memory and store agree.
+TEST_F(SaAliases, NoSequenceGivesAGuidTwice) {
+  std::mt19937 random(9);
+  SCOPED_TRACE("seed 9");
+  for (int turn = 0; turn < 1500; ++turn) {
+    const std::size_t host = random() % 4;
+    std::map<unsigned, std::uint64_t> guids;
+    for (unsigned i = 1; i < 8; ++i)
+      if (random() % 3 == 0) guids[i] = random() % 3 == 0 ? 0 : 0xA0 + random() % 12;
+    if (random() % 3 == 0) {
+      remove(host, guids);
+    } else {
+      const auto asked = guids;
+      const auto got = shown(set(host, guids));
+      for (const auto& [i, guid] : asked) {
+        const auto held = bench.server.aliases();
+        const auto at = held.find({bench.host(host).guid, static_cast<std::uint16_t>(i)});
+        if (guid == 0) {
+          ASSERT_NE(got[i], Guid{});
+        } else if (got[i].value != 0) {
+          ASSERT_EQ(at->second, Guid{guid});
+        }
+      }
+    }
+    std::set<Guid> seen;
+    for (const auto& alias : kept()) ASSERT_TRUE(seen.insert(alias.guid).second) << turn;
+    ASSERT_EQ(bench.server.contents().aliases, kept()) << turn;
+  }
+}
+
+}  // namespace
+}  // namespace sm::sa::test

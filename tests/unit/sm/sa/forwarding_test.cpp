@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// From what happens to what subscribers are told, through the whole server: ports that come and go,
+// groups that begin and end, what devices say; and what becomes of subscribers that leave.
+#include "sm/sa/forwarding.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sm/sa/notices.h"
+#include "tests/unit/sm/sa/subnet.h"
+
+namespace sm::sa::test {
+namespace {
+
+using ib::wire::InformInfo;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+namespace attr = ib::wire::attr;
+namespace status = ib::wire::status;
+namespace trap = ib::wire::trap;
+
+class SaForwarding : public ::testing::Test {
+ protected:
+  Bench bench{small_tree()};
+
+  void subscribe(std::size_t host, std::uint16_t number) {
+    InformInfo i;
+    i.lid_range_begin = Lid{0xFFFF};
+    i.is_generic = i.subscribe = 1;
+    i.type = 0xFFFF;
+    i.trap_number = number;
+    i.producer_type = 0xFFFFFF;
+    ASSERT_EQ(bench.ask(bench.request(Method::Set, attr::kInformInfo, i, 0, 0, host)).mad.status(),
+              status::kOk);
+  }
+  /// Everything sent until nothing is left to do now.
+  std::vector<Packet> run() {
+    std::vector<Packet> out;
+    for (int turn = 0; turn < 100; ++turn) {
+      if (bench.server.next_deadline() <= bench.now) bench.server.on_time(bench.now);
+      const auto sent = bench.drain();
+      out.insert(out.end(), sent.begin(), sent.end());
+      if (sent.empty() && bench.server.next_deadline() > bench.now) break;
+    }
+    return out;
+  }
+  void run_for(ib::Duration time) {
+    const Instant end = bench.now + time;
+    while (bench.server.next_deadline() <= end) {
+      bench.now = std::max(bench.now, bench.server.next_deadline());
+      run();
+    }
+    bench.now = end;
+  }
+  void answer(const Packet& report) {
+    Packet back = report;
+    back.mad.set<&ib::wire::MadHeader::method>(Method::ReportResp);
+    bench.server.on_packet(bench.now, back);
+  }
+  /// Reports sent now, each answered until there are no more: "LID trap subject".
+  std::vector<std::string> told() {
+    std::vector<std::string> lines;
+    for (auto sent = run(); !sent.empty(); sent = run()) {
+      for (const auto& packet : sent) {
+        if (packet.mad.method() != Method::Report) continue;
+        const auto notice = ib::wire::body<ib::wire::Notice>(packet.mad);
+        lines.push_back(std::to_string(packet.address.lid.value) + " " +
+                        std::to_string(notice.trap_number) +
+                        (is_gid_notice(notice) ? " " + to_string(subject_of(notice)) : ""));
+        answer(packet);
+      }
+    }
+    return lines;
+  }
+  std::string line(std::size_t host, std::uint16_t number, const Gid& subject) {
+    return std::to_string(bench.host(host).lid.value) + " " + std::to_string(number) + " " +
+           to_string(subject);
+  }
+  /// The subnet as it is, but for one port's state.
+  std::shared_ptr<Snapshot> with_state(std::size_t host, ib::wire::PortState port_state) {
+    auto snapshot = std::make_shared<Snapshot>(*bench.snapshot);
+    auto observed = std::make_shared<ib::discover::Observed>(*snapshot->observed);
+    observed->port(bench.hosts[host]).info.port_state = port_state;
+    snapshot->observed = observed;
+    ++snapshot->generation;
+    return snapshot;
+  }
+  std::vector<store::Subscription> kept() { return bench.store->load()->subscriptions; }
+};
+
+TEST_F(SaForwarding, PortsThatLeaveAndComeBack) {
+  subscribe(3, 64);
+  subscribe(4, 65);
+  EXPECT_THAT(told(), IsEmpty()) << "who was there from the start is no news";
+  bench.server.publish(bench.now, with_state(7, ib::wire::PortState::Initialize));
+  EXPECT_THAT(told(), ElementsAre(line(4, 65, bench.gid(7))));
+  bench.server.publish(bench.now, with_state(7, ib::wire::PortState::Armed));
+  EXPECT_THAT(told(), IsEmpty()) << "not usable yet";
+  bench.server.publish(bench.now, bench.snapshot);
+  EXPECT_THAT(told(), ElementsAre(line(3, 64, bench.gid(7))));
+  bench.server.publish(bench.now, bench.snapshot);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(SaForwarding, TheReportIsTheSubnetManagers) {
+  subscribe(3, 65);
+  bench.server.publish(bench.now, with_state(7, ib::wire::PortState::Down));
+  const auto sent = run();
+  ASSERT_THAT(sent, SizeIs(1));
+  const auto notice = ib::wire::body<ib::wire::Notice>(sent[0].mad);
+  EXPECT_EQ(notice.issuer_lid, bench.snapshot->sm_lid);
+  EXPECT_EQ(notice.producer_type, 4U);
+  Gid issuer;
+  std::transform(sent[0].mad.data() + 64, sent[0].mad.data() + 80, issuer.bytes.begin(),
+                 [](std::byte b) { return static_cast<std::uint8_t>(b); });
+  EXPECT_EQ(issuer, Gid::from(ib::kDefaultSubnetPrefix, bench.snapshot->sm_port_guid));
+}
+
+TEST_F(SaForwarding, GroupsThatBeginAndEnd) {
+  subscribe(3, 66);
+  subscribe(3, 67);
+  ib::wire::McMemberRecord r;
+  ASSERT_TRUE(ib::parse_gid("ff12:401b:ffff::1234", r.mgid));
+  r.port_gid = bench.gid(5);
+  r.join_state = 1;
+  r.q_key = 0x0b1b;
+  r.p_key = ib::kDefaultPKey;
+  bench.ask(bench.request(Method::Set, attr::kMcMemberRecord, r, 0x130C7, 0, 5));
+  EXPECT_THAT(told(), ElementsAre(line(3, 66, r.mgid)));
+  bench.ask(bench.request(Method::Delete, attr::kMcMemberRecord, r, 0x10003, 0, 5));
+  EXPECT_THAT(told(), ElementsAre(line(3, 67, r.mgid)));
+}
+
+TEST_F(SaForwarding, WhatDevicesSayOfThemselves) {
+  subscribe(3, 0xFFFF);
+  ib::wire::Notice notice;
+  notice.type = 1;
+  notice.producer_type = 2;
+  notice.trap_number = trap::kLinkStateChange;
+  const auto lid = bench.host(6).lid;
+  notice.issuer_lid = lid;
+  notice.details[1] = static_cast<std::uint8_t>(lid.value);
+  bench.server.on_notice(bench.now, notice, lid);
+  EXPECT_THAT(told(), ElementsAre(std::to_string(bench.host(3).lid.value) + " 128"));
+  bench.server.on_notice(bench.now, notice, bench.host(7).lid);
+  notice.issuer_lid = Lid{0xBFFF};
+  bench.server.on_notice(bench.now, notice, Lid{0xBFFF});
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_EQ(bench.server.counters().notices_implausible, 2U);
+  EXPECT_EQ(bench.server.counters().reports_answered, 1U);
+}
+
+TEST_F(SaForwarding, OnePortsStormIsLimited) {
+  subscribe(3, 0xFFFF);
+  ib::wire::Notice notice;
+  notice.trap_number = trap::kBadPKey;
+  notice.type = 4;
+  notice.issuer_lid = bench.host(6).lid;
+  for (unsigned i = 0; i < 1000; ++i) {
+    notice.details[20] = static_cast<std::uint8_t>(i);
+    notice.details[21] = static_cast<std::uint8_t>(i >> 8);
+    bench.server.on_notice(bench.now, notice, bench.host(6).lid);
+  }
+  EXPECT_EQ(bench.server.counters().notices_limited, 1000U - 64U);
+  const auto before = bench.server.counters().notices_limited;
+  notice.issuer_lid = bench.host(7).lid;
+  bench.server.on_notice(bench.now, notice, bench.host(7).lid);
+  EXPECT_EQ(bench.server.counters().notices_limited, before) << "others are heard";
+  bench.now = bench.now + seconds(1);
+  notice.issuer_lid = bench.host(6).lid;
+  bench.server.on_notice(bench.now, notice, bench.host(6).lid);
+  EXPECT_EQ(bench.server.counters().notices_limited, before) << "and it too, later";
+}
+
+TEST_F(SaForwarding, ASubscriberThatLeavesIsForgotten) {
+  subscribe(3, 64);
+  subscribe(4, 64);
+  auto fabric = small_tree();
+  const auto cut = bench.host(3).guid;
+  auto at = fabric.find_port_guid(cut);
+  ASSERT_TRUE(at);
+  fabric.node(at->node).guid = Guid{0xDEAD};  // another device in its place
+  fabric.port(*at).guid = Guid{0xDEAE};
+  fabric.reindex();
+  bench.server.publish(bench.now, snapshot_of(std::move(fabric)));
+  run();
+  ASSERT_THAT(kept(), SizeIs(1));
+  EXPECT_EQ(kept()[0].subscriber, bench.host(4).guid);
+}
+
+TEST_F(SaForwarding, ASubscriberWithAnotherLidHasToAskAgain) {
+  subscribe(3, 64);
+  auto fabric = small_tree();
+  auto at = fabric.find_port_guid(bench.host(3).guid);
+  fabric.port(*at).lid = Lid{200};
+  fabric.reindex();
+  bench.server.publish(bench.now, snapshot_of(std::move(fabric)));
+  run();
+  EXPECT_THAT(kept(), IsEmpty());
+}
+
+TEST_F(SaForwarding, ADeadSubscriberIsRemovedForGood) {
+  subscribe(3, 0xFFFF);
+  subscribe(3, 64);
+  subscribe(4, 0xFFFF);
+  for (int i = 0; i < 3; ++i) {
+    bench.server.publish(bench.now, with_state(7, ib::wire::PortState::Down));
+    bench.server.publish(bench.now, bench.snapshot);
+    // Host 4 answers, host 3 does not.
+    const Instant end = bench.now + seconds(20);
+    while (bench.server.next_deadline() <= end) {
+      bench.now = std::max(bench.now, bench.server.next_deadline());
+      for (const auto& packet : run())
+        if (packet.address.lid == bench.host(4).lid) answer(packet);
+    }
+    bench.now = end;
+  }
+  ASSERT_THAT(kept(), SizeIs(1));
+  EXPECT_EQ(kept()[0].subscriber, bench.host(4).guid);
+  EXPECT_EQ(bench.server.counters().subscribers_dead, 1U);
+  EXPECT_EQ(bench.server.contents().subscriptions, kept());
+}
+
+TEST_F(SaForwarding, AfterARestartSubscribersAreToldOfNothingOld) {
+  subscribe(3, 0xFFFF);
+  Bench after(small_tree(), {}, *bench.store->load());
+  after.server.on_time(after.now);
+  EXPECT_THAT(after.drain(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace sm::sa::test
