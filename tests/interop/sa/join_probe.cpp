@@ -3,6 +3,7 @@
 //   join_probe join MGID | create MGID | leave MGID     a multicast group: "mlid 0xc000 state 1"
 //   join_probe serve NAME                               a service: "service 0x1234"
 //   join_probe subscribe TRAP                           traps of any port: "subscribed"
+//   join_probe alias GUID                               entry 1 of its GUIDs: "alias 0x..."
 // A refusal is printed and status 1.
 #include <fmt/format.h>
 
@@ -56,13 +57,26 @@ int subscribe(ib::query::SaClient& sa, const char* trap) {
   return 0;
 }
 
+int bear(ib::query::SaClient& sa, const ib::mad::PortFacts& facts, ib::Guid guid) {
+  ib::wire::GuidInfoRecord record;
+  record.lid = facts.lid;
+  record.guid_info.guid[1] = guid;
+  // LID, BlockNum, GID1.
+  const auto answer = sa.set(record, 0x23);
+  if (!answer) return complain(answer.error());
+  fmt::print("alias {}\n", to_string(answer->guid_info.guid[1]));
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const std::string_view verb = argv[1];
   ib::wire::McMemberRecord record;
-  const bool of_group = verb != "serve" && verb != "subscribe";
+  ib::Guid guid;
+  if (verb == "alias" && !ib::parse_guid(argv[2], guid)) return 2;
+  const bool of_group = verb != "serve" && verb != "subscribe" && verb != "alias";
   if (of_group && !ib::parse_gid(argv[2], record.mgid)) return 2;
   auto port = ib::mad::UmadPort::open();
   if (!port) return complain(port.error());
@@ -74,6 +88,7 @@ int main(int argc, char** argv) {
   ib::query::SaClient sa(session, *address);
 
   if (verb == "serve") return serve(sa, *facts, argv[2]);
+  if (verb == "alias") return bear(sa, *facts, guid);
   if (verb == "subscribe") return subscribe(sa, argv[2]);
 
   record.port_gid = ib::Gid::from(facts->gid_prefix, facts->port_guid);

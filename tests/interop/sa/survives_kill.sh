@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # ibsm is killed with SIGKILL and started again on its state directory: LIDs, groups, members,
-# services and subscriptions are as they were, as stock saquery sees them. A second ibsm on the
-# directory is refused.
+# services, subscriptions and alias GUIDs are as they were, as stock saquery sees them. A second
+# ibsm on the directory is refused.
 #
 #   survives_kill.sh BIN PROBE
 set -u
@@ -10,6 +10,7 @@ bin=$1
 probe=$2
 group=ff12:401b:ffff::1234
 broadcast=ff12:401b:ffff::ffff:ffff
+alias=0x1234567800000001
 
 fail() {
   echo "FAILED: $*"
@@ -26,6 +27,7 @@ look() {
   timeout 20 saquery NR 2>&1 | grep -E $'^\t\t(lid|port_guid)' | paste - - | sort >"lids.$1"
   timeout 20 saquery -g >"groups.$1" 2>&1
   timeout 20 saquery --smkey 1 -m >"members.$1" 2>&1
+  timeout 20 saquery --smkey 1 GIR >"guids.$1" 2>&1
   timeout 20 saquery --smkey 1 SR >"services.$1" 2>&1
   timeout 20 saquery --smkey 1 IIR >"subscriptions.$1" 2>&1
 }
@@ -38,7 +40,9 @@ inside() {
   [ "$("$probe" create $group)" = "mlid 0xc001 state 1" ] || fail "create"
   [ "$("$probe" serve "a service")" = "service 0x1234" ] || fail "serve"
   [ "$("$probe" subscribe 66)" = "subscribed" ] || fail "subscribe"
+  [ "$("$probe" alias $alias)" = "alias $alias" ] || fail "alias"
   look before
+  grep -qi "${alias#0x}" guids.before || fail "aliases: $(cat guids.before)"
   grep -q "ServiceName.*a service" services.before || fail "services: $(cat services.before)"
   grep -q "trap_num\.*66" subscriptions.before ||
     fail "subscriptions: $(cat subscriptions.before)"
@@ -56,7 +60,7 @@ inside() {
     while kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
     start
     look "after$round"
-    for what in lids groups members services subscriptions; do
+    for what in lids groups members services subscriptions guids; do
       diff $what.before "$what.after$round" || fail "$what differ after the kill"
     done
   done
