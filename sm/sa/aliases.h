@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -23,6 +24,7 @@ inline constexpr unsigned kLid = 0, kBlock = 1, kGuid0 = 4;
 class Aliases {
  public:
   using Key = std::pair<ib::Guid, std::uint16_t>;  // port GUID, index
+  using Map = std::map<Key, ib::Guid>;
 
   /// Set(GUIDInfoRecord): entries with a GUID get it, unless somebody else has it; entries with 0
   /// keep theirs, or are given one.
@@ -30,14 +32,16 @@ class Aliases {
   Outcome remove(const World& world, const WriteRequest& request) const;
 
   void apply(const store::Batch& batch);
-  const std::map<Key, ib::Guid>& all() const { return by_place_; }
+  const Map& all() const { return *by_place_; }
+  /// The same, for a table that goes on while these change.
+  std::shared_ptr<const Map> keep() const { return by_place_; }
   /// GUID of the port that bears `alias`; zero when none does.
   ib::Guid port_of(ib::Guid alias) const;
   /// Zero when there is none.
   ib::Guid at(const Key& place) const;
 
  private:
-  std::map<Key, ib::Guid> by_place_;
+  std::shared_ptr<Map> by_place_{std::make_shared<Map>()};  // copied on write while kept
   std::unordered_map<ib::Guid, ib::Guid> port_by_alias_;
 };
 

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "libdiag/wire/rates.h"
+#include "sm/sa/path_choice.h"
+#include "sm/sa/path_ends.h"
 
 namespace sm::sa {
 namespace {
@@ -14,145 +15,57 @@ using ib::wire::PathRecord;
 using ib::wire::Selector;
 namespace status = ib::wire::status;
 
-constexpr std::uint8_t kMtuMin = 1, kMtuMax = 5;
-constexpr std::uint8_t kLifeMax = 63;
-constexpr std::uint8_t kPreferDiagonal = 0, kPreferOther = 2;
 constexpr std::uint8_t kHopLimitGlobal = 0xFF;
 constexpr std::uint8_t kScopeLinkLocal = 2;
+// What an untrusted client hears that asks for all paths of a large subnet.
+constexpr std::uint16_t kTooMuchForTheUntrusted = 0x0003;
 
-bool both(std::uint64_t mask, unsigned a, unsigned b) {
-  return has_bit(mask, a) && has_bit(mask, b);
-}
-
-/// Lowers `mtu` to what the request wants; false when that cannot be had.
-bool fit_mtu(std::uint8_t& mtu, const PathRecord& r, std::uint64_t mask) {
-  if (!both(mask, path_bit::kMtuSelector, path_bit::kMtu)) return true;
-  switch (r.mtu_selector) {
-    case Selector::GreaterThan:
-      return mtu > r.mtu;
-    case Selector::LessThan:
-      if (mtu >= r.mtu) mtu = static_cast<std::uint8_t>(r.mtu - 1);
-      return mtu >= kMtuMin;
-    case Selector::Exactly:
-      if (mtu < r.mtu) return false;
-      mtu = r.mtu;
-      return true;
-    case Selector::Largest:
-      return true;
-  }
-  return false;
-}
-
-/// A slower rate than the slowest link's is granted where the request says "less than"; "exactly"
-/// means the link rate itself, as every SA in the field has it.
-bool fit_rate(std::uint8_t& rate, const PathRecord& r, std::uint64_t mask) {
-  if (!both(mask, path_bit::kRateSelector, path_bit::kRate)) return true;
-  const int order = ib::wire::compare_rates(rate, r.rate);
-  switch (r.rate_selector) {
-    case Selector::GreaterThan:
-      return order > 0;
-    case Selector::LessThan:
-      if (order >= 0) {
-        const auto below = ib::wire::next_slower_rate(r.rate);
-        if (!below) return false;
-        rate = *below;
-      }
-      return true;
-    case Selector::Exactly:
-      return order == 0;
-    case Selector::Largest:
-      return true;
-  }
-  return false;
-}
-
-bool fit_life(std::uint8_t& life, const PathRecord& r, std::uint64_t mask) {
-  if (!both(mask, path_bit::kLifeSelector, path_bit::kLife)) return true;
-  switch (r.packet_life_selector) {
-    case Selector::GreaterThan:
-      return life > r.packet_life;
-    case Selector::LessThan:
-      if (r.packet_life == 0) return false;
-      if (life >= r.packet_life) life = static_cast<std::uint8_t>(r.packet_life - 1);
-      return true;
-    case Selector::Exactly:
-      if (life < r.packet_life) return false;
-      life = r.packet_life;
-      return true;
-    case Selector::Largest:
-      return true;
-  }
-  return false;
-}
-
-/// One side of the query: a fixed port, or all; and of it one LID, or all.
-struct Side {
-  const EndPort* port{nullptr};
-  bool all{true};
-  std::uint8_t offset{0};  // with one_lid
-  bool one_lid{false};
-  std::optional<Gid> asked_gid;  // answered as it was asked
-};
-
-struct SideError {
-  std::uint16_t status{};  // 0: no such port, so an empty answer
-};
-
-std::variant<Side, SideError> resolve(const Paths& paths, bool has_gid, const Gid& gid,
-                                      bool has_lid, Lid lid) {
-  Side side;
-  if (has_gid) {
-    const auto prefix = gid.prefix();
-    if (prefix != ib::kDefaultSubnetPrefix && prefix != paths.snapshot().subnet_prefix)
-      return SideError{status::kSaInvalidGid};
-    side.port = paths.find(gid.guid());
-    if (side.port == nullptr) return SideError{};
-    side.asked_gid = gid;
-    side.all = false;
-  }
-  if (has_lid) {
-    const auto* by_lid = paths.find(lid);
-    if (by_lid == nullptr) return SideError{};
-    if (side.port != nullptr && side.port != by_lid) return SideError{status::kSaReqInvalid};
-    side.port = by_lid;
-    side.all = false;
-    side.one_lid = true;
-    side.offset = static_cast<std::uint8_t>(lid.value - by_lid->lid.value);
-  }
-  return side;
+void put(const PathRecord& path, std::byte* record) {
+  static_assert(ib::wire::record_bytes<PathRecord>() == 64);
+  std::fill_n(record, ib::wire::record_bytes<PathRecord>(), std::byte{0});
+  ib::wire::encode(path, record);
 }
 
 class PathSource final : public RecordSource {
  public:
-  PathSource(std::shared_ptr<const Paths> paths, const PathRecord& wanted, const Query& query,
-             const Side& source, const Side& destination)
+  PathSource(const World& world, const PathChoice& choice, bool single, const PathEnd& source,
+             const PathEnd& destination)
       : RecordSource(ib::wire::LayoutOf<PathRecord>::kBytes),
-        paths_(std::move(paths)),
-        wanted_(wanted),
-        mask_(query.mask),
-        source_(source),
-        destination_(destination) {
-    if (query.single) {
+        paths_(world.paths),
+        aliases_(world.state.aliases.all().empty() ? nullptr : world.state.aliases.keep()),
+        choice_(choice),
+        from_(source, *paths_, aliases_.get()),
+        to_(destination, *paths_, aliases_.get()) {
+    if (single) {
       per_pair_max_ = 1;
-    } else if (has_bit(mask_, path_bit::kNumbPath)) {
-      per_pair_max_ = wanted.numb_path;
+    } else if (has_bit(choice.mask(), path_bit::kNumbPath)) {
+      per_pair_max_ = choice.wanted().numb_path;
     }
-    // What no path here can have needs no look at the pairs.
-    const bool other_key =
-        has_bit(mask_, path_bit::kPKey) && wanted.p_key.base() != ib::kDefaultPKey.base();
-    if (other_key || per_pair_max_ == 0 || paths_->end_ports().empty()) at_end_ = true;
+    if (per_pair_max_ == 0) at_end_ = true;
+    // What no partition here has needs no look at the pairs.
+    if (has_bit(choice.mask(), path_bit::kPKey) &&
+        std::none_of(world.policy.partitions.begin(), world.policy.partitions.end(),
+                     [&](const Partition& p) { return p.base == choice.wanted().p_key.base(); }))
+      at_end_ = true;
   }
 
   bool next(std::byte* record) override {
-    for (std::size_t looked_at = 0; !at_end_; ++looked_at) {
+    for (std::size_t looked_at = 0; !at_end_ && !from_.at_end(); ++looked_at) {
       if (looked_at == kCandidatesMax) {
         gave_up_ = at_end_ = true;
         break;
       }
-      const auto path = current();
+      if (is_new_pair_ && !choice_.shows(from_.port(), to_.port())) {
+        next_pair();
+        continue;
+      }
+      is_new_pair_ = false;
+      auto path = choice_.path(from_.port(), from_.lid(from_lid_), to_.port(), to_.lid(to_lid_));
       if (path) {
-        std::fill_n(record, record_bytes(), std::byte{0});
-        ib::wire::encode(*path, record);
+        path->sgid = from_.gid();
+        path->dgid = to_.gid();
+        path->preference = diagonal_ ? path_preference::kFirst : path_preference::kOther;
+        put(*path, record);
       }
       advance(path.has_value());
       if (path) return true;
@@ -161,111 +74,48 @@ class PathSource final : public RecordSource {
   }
 
  private:
-  const EndPort& port_of(const Side& side, std::size_t index) const {
-    return side.all ? paths_->end_ports()[index] : *side.port;
-  }
-  std::size_t ports_in(const Side& side) const { return side.all ? paths_->end_ports().size() : 1; }
-  static unsigned lids_in(const Side& side, const EndPort& port) {
-    return side.one_lid ? 1U : port.lid_count();
-  }
-
   /// LID pairs of two ports: the diagonal first, then the others, destinations fastest.
   void advance(bool found) {
     if (found) ++of_pair_;
-    if (of_pair_ < per_pair_max_ && next_lid_pair()) return;
+    if (of_pair_ == per_pair_max_ || !next_lid_pair()) next_pair();
+  }
+  void next_pair() {
     of_pair_ = 0;
-    source_lid_ = destination_lid_ = 0;
-    diagonal_ = true;
-    if (++destination_index_ < ports_in(destination_)) return;
-    destination_index_ = 0;
-    if (++source_index_ == ports_in(source_)) at_end_ = true;
+    from_lid_ = to_lid_ = 0;
+    diagonal_ = is_new_pair_ = true;
+    to_.next();
+    if (!to_.at_end()) return;
+    to_.restart();
+    from_.next();
   }
   bool next_lid_pair() {
-    const unsigned sources = lids_in(source_, port_of(source_, source_index_));
-    const unsigned destinations = lids_in(destination_, port_of(destination_, destination_index_));
+    const unsigned sources = from_.lid_count(), destinations = to_.lid_count();
     if (diagonal_) {
-      if (++source_lid_ < std::min(sources, destinations)) {
-        destination_lid_ = source_lid_;
+      if (++from_lid_ < std::min(sources, destinations)) {
+        to_lid_ = from_lid_;
         return true;
       }
       diagonal_ = false;
-      source_lid_ = 0;
-      destination_lid_ = 0;  // passed over below: it was on the diagonal
+      from_lid_ = 0;
+      to_lid_ = 0;  // passed over below: it was on the diagonal
     }
     do {
-      if (++destination_lid_ == destinations) {
-        destination_lid_ = 0;
-        if (++source_lid_ == sources) return false;
+      if (++to_lid_ == destinations) {
+        to_lid_ = 0;
+        if (++from_lid_ == sources) return false;
       }
-    } while (source_lid_ == destination_lid_);
+    } while (from_lid_ == to_lid_);
     return true;
   }
 
-  std::optional<PathRecord> current() const {
-    const EndPort& from = port_of(source_, source_index_);
-    const EndPort& to = port_of(destination_, destination_index_);
-    const auto lid = [](const Side& side, const EndPort& port, unsigned offset) {
-      return Lid{
-          static_cast<std::uint16_t>(port.lid.value + (side.one_lid ? side.offset : offset))};
-    };
-    return path(from, to, lid(source_, from, source_lid_), lid(destination_, to, destination_lid_));
-  }
-
-  /// A link of this rate on the way rules the path out.
-  bool is_too_slow(std::uint8_t rate) const {
-    if (!both(mask_, path_bit::kRateSelector, path_bit::kRate)) return false;
-    const int order = ib::wire::compare_rates(rate, wanted_.rate);
-    return (wanted_.rate_selector == Selector::GreaterThan && order <= 0) ||
-           (wanted_.rate_selector == Selector::Exactly && order < 0);
-  }
-
-  std::optional<PathRecord> path(const EndPort& from, const EndPort& to, Lid slid, Lid dlid) const {
-    const ib::Sl sl = paths_->sl(from, to);
-    if (has_bit(mask_, path_bit::kSl) && wanted_.sl != sl) return std::nullopt;
-    std::uint8_t life = from.port == to.port ? std::uint8_t{0} : paths_->snapshot().subnet_timeout;
-    if (!fit_life(life, wanted_, mask_)) return std::nullopt;
-    // No path is better than its ends, and looking at those costs no walk.
-    for (const auto* end : {&from, &to}) {
-      auto best = paths_->own(*end);
-      if (!fit_mtu(best.mtu, wanted_, mask_)) return std::nullopt;
-      if (end->port.port != 0 && is_too_slow(best.rate)) return std::nullopt;
-    }
-    auto quality = paths_->between(from, to, dlid);
-    if (!quality || !fit_mtu(quality->mtu, wanted_, mask_) ||
-        !fit_rate(quality->rate, wanted_, mask_))
-      return std::nullopt;
-    // Answers come back on the request's SL, so both ways must be routed for the same one.
-    const bool reversible = paths_->sl(to, from) == sl && paths_->between(to, from, slid).has_value();
-    if (has_bit(mask_, path_bit::kReversible) && wanted_.reversible && !reversible)
-      return std::nullopt;
-
-    PathRecord p;
-    if (both(mask_, path_bit::kServiceIdHigh, path_bit::kServiceIdLow))
-      p.service_id = wanted_.service_id;
-    const auto prefix = paths_->snapshot().subnet_prefix;
-    p.dgid = destination_.asked_gid.value_or(Gid::from(prefix, to.guid));
-    p.sgid = source_.asked_gid.value_or(Gid::from(prefix, from.guid));
-    p.dlid = dlid;
-    p.slid = slid;
-    p.reversible = reversible;
-    p.p_key = has_bit(mask_, path_bit::kPKey) ? wanted_.p_key : ib::kDefaultPKey;
-    p.sl = sl;
-    p.mtu_selector = p.rate_selector = p.packet_life_selector = Selector::Exactly;
-    p.mtu = quality->mtu;
-    p.rate = quality->rate;
-    p.packet_life = life;
-    p.preference = diagonal_ ? kPreferDiagonal : kPreferOther;
-    return p;
-  }
-
   std::shared_ptr<const Paths> paths_;
-  PathRecord wanted_;
-  std::uint64_t mask_;
-  Side source_, destination_;
+  std::shared_ptr<const Aliases::Map> aliases_;  // null when there are none
+  PathChoice choice_;
+  EndWalk from_, to_;
   std::size_t per_pair_max_{SIZE_MAX};
-  std::size_t source_index_{0}, destination_index_{0}, of_pair_{0};
-  unsigned source_lid_{0}, destination_lid_{0};
-  bool diagonal_{true};
+  std::size_t of_pair_{0};
+  unsigned from_lid_{0}, to_lid_{0};
+  bool diagonal_{true}, is_new_pair_{true};
   bool at_end_{false};
 };
 
@@ -276,8 +126,7 @@ class ReadySource final : public RecordSource {
       : RecordSource(ib::wire::LayoutOf<PathRecord>::kBytes), path_(path) {}
   bool next(std::byte* record) override {
     if (!path_) return false;
-    std::fill_n(record, record_bytes(), std::byte{0});
-    ib::wire::encode(*path_, record);
+    put(*path_, record);
     path_.reset();
     return true;
   }
@@ -286,9 +135,23 @@ class ReadySource final : public RecordSource {
   std::optional<PathRecord> path_;
 };
 
+NamedEnd named_source(const PathRecord& wanted, std::uint64_t mask) {
+  NamedEnd named;
+  if (has_bit(mask, path_bit::kSgid)) named.gid = wanted.sgid;
+  if (has_bit(mask, path_bit::kSlid)) named.lid = wanted.slid;
+  return named;
+}
+NamedEnd named_destination(const PathRecord& wanted, std::uint64_t mask) {
+  NamedEnd named;
+  if (has_bit(mask, path_bit::kDgid)) named.gid = wanted.dgid;
+  if (has_bit(mask, path_bit::kDlid)) named.lid = wanted.dlid;
+  return named;
+}
+
 /// The path to a multicast group (IBA 15.2.5.16.1): the group's own parameters.
-std::optional<PathRecord> multicast_path(const Paths& paths, const Multicast& multicast,
-                                         const PathRecord& wanted, const Query& query) {
+std::optional<PathRecord> multicast_path(const World& world, const PathRecord& wanted,
+                                         const Query& query) {
+  const Multicast& multicast = world.state.multicast;
   const auto* group = multicast.find(wanted.dgid);
   if (group == nullptr) return std::nullopt;
   const auto mask = query.mask;
@@ -302,22 +165,24 @@ std::optional<PathRecord> multicast_path(const Paths& paths, const Multicast& mu
       (!query.single && differs(path_bit::kNumbPath, wanted.numb_path != 0)))
     return std::nullopt;
 
-  const bool has_source = has_bit(mask, path_bit::kSgid) || has_bit(mask, path_bit::kSlid);
-  const auto source = resolve(paths, has_bit(mask, path_bit::kSgid), wanted.sgid,
-                              has_bit(mask, path_bit::kSlid), wanted.slid);
-  const auto* side = std::get_if<Side>(&source);
-  if (has_source) {
-    if (side == nullptr) return std::nullopt;
-    const auto gid = Gid::from(paths.snapshot().subnet_prefix, side->port->guid);
-    if (multicast.find_member(group->mgid, gid) == nullptr) return std::nullopt;
-  }
+  const Gid own_prefix = Gid::from(world.snapshot().subnet_prefix, {});
   PathRecord p;
+  if (has_bit(mask, path_bit::kSgid) || has_bit(mask, path_bit::kSlid)) {
+    const auto found = find_source(world, named_source(wanted, mask));
+    const auto* source = std::get_if<PathEnd>(&found);
+    if (source == nullptr) return std::nullopt;
+    // A member joined by the GID it asks with, or by its port's own.
+    const auto guid = source->asked_gid ? source->asked_gid->guid() : source->port->guid;
+    const auto gid = Gid::from(own_prefix.prefix(), guid);
+    if (multicast.find_member(group->mgid, gid) == nullptr &&
+        multicast.find_member(group->mgid, Gid::from(own_prefix.prefix(), source->port->guid)) ==
+            nullptr)
+      return std::nullopt;
+    p.sgid = source->asked_gid.value_or(gid);
+    p.slid = Lid{static_cast<std::uint16_t>(source->port->lid.value + source->offset.value_or(0))};
+  }
   p.dgid = group->mgid;
   p.dlid = group->mlid;
-  if (has_source) {
-    p.sgid = side->asked_gid.value_or(Gid::from(paths.snapshot().subnet_prefix, side->port->guid));
-    p.slid = Lid{static_cast<std::uint16_t>(side->port->lid.value + side->offset)};
-  }
   p.flow_label = group->flow_label;
   p.hop_limit = group->scope == kScopeLinkLocal ? group->hop_limit : kHopLimitGlobal;
   p.traffic_class = group->traffic_class;
@@ -331,42 +196,42 @@ std::optional<PathRecord> multicast_path(const Paths& paths, const Multicast& mu
   return p;
 }
 
-/// 0, or why the request cannot be meant.
-std::uint16_t check(const PathRecord& r, std::uint64_t mask) {
-  if (has_bit(mask, path_bit::kServiceIdHigh) != has_bit(mask, path_bit::kServiceIdLow))
-    return status::kSaInsufficientComponents;
-  if (both(mask, path_bit::kMtuSelector, path_bit::kMtu) && (r.mtu < kMtuMin || r.mtu > kMtuMax))
-    return status::kSaReqInvalid;
-  if (both(mask, path_bit::kRateSelector, path_bit::kRate) && ib::wire::rate_gbps(r.rate) <= 0)
-    return status::kSaReqInvalid;
-  static_assert(kLifeMax == 63, "every value of the 6-bit field is a packet life");
-  return 0;
+/// Whether the answer could have more records than an untrusted client may ask for.
+bool is_too_much(const World& world, const Query& query, const PathRecord& wanted) {
+  constexpr std::uint64_t kEnds =
+      bit(path_bit::kDgid) | bit(path_bit::kSgid) | bit(path_bit::kDlid) | bit(path_bit::kSlid);
+  if (query.single || query.requester.trusted || (query.mask & kEnds) != 0) return false;
+  const std::size_t ports = world.paths->end_ports().size() + world.state.aliases.all().size();
+  const std::size_t lids = world.paths->lid_count() + world.state.aliases.all().size();
+  const bool one_each = has_bit(query.mask, path_bit::kNumbPath) && wanted.numb_path <= 1;
+  const std::size_t most = one_each ? ports * ports : lids * lids;
+  return most > world.policy.untrusted_records_max;
 }
 
 }  // namespace
 
 Opened open_path_query(const World& world, const Query& query) {
-  const auto& paths = world.paths;
-  const Multicast& multicast = world.state.multicast;
   const auto wanted = ib::wire::decode<PathRecord>(query.wanted.data());
   const auto mask = query.mask;
-  if (const auto refusal = check(wanted, mask); refusal != 0) return refusal;
+  if (const auto refusal = check_path_request(wanted, mask); refusal != 0) return refusal;
   if (has_bit(mask, path_bit::kDgid) && wanted.dgid.is_multicast())
-    return std::make_unique<ReadySource>(multicast_path(*paths, multicast, wanted, query));
+    return std::make_unique<ReadySource>(multicast_path(world, wanted, query));
+  if (is_too_much(world, query, wanted)) return kTooMuchForTheUntrusted;
 
-  Side sides[2];
-  for (const bool destination : {false, true}) {
-    const auto found = destination ? resolve(*paths, has_bit(mask, path_bit::kDgid), wanted.dgid,
-                                             has_bit(mask, path_bit::kDlid), wanted.dlid)
-                                   : resolve(*paths, has_bit(mask, path_bit::kSgid), wanted.sgid,
-                                             has_bit(mask, path_bit::kSlid), wanted.slid);
-    if (const auto* error = std::get_if<SideError>(&found)) {
-      if (error->status != 0) return error->status;
-      return std::make_unique<ReadySource>();
-    }
-    sides[destination] = std::get<Side>(found);
-  }
-  return std::make_unique<PathSource>(paths, wanted, query, sides[0], sides[1]);
+  const auto nothing = [](std::uint16_t refusal) -> Opened {
+    if (refusal != 0) return refusal;
+    return std::make_unique<ReadySource>();
+  };
+  const auto source = find_source(world, named_source(wanted, mask));
+  if (const auto* refusal = std::get_if<std::uint16_t>(&source)) return nothing(*refusal);
+  const auto& from = std::get<PathEnd>(source);
+  const auto destination = find_destination(world, named_destination(wanted, mask), from);
+  if (const auto* refusal = std::get_if<std::uint16_t>(&destination)) return nothing(*refusal);
+  const auto& to = std::get<PathEnd>(destination);
+
+  PathChoice choice(world, query.requester, wanted, mask);
+  if (to.is_router) choice.leave_subnet();
+  return std::make_unique<PathSource>(world, choice, query.single, from, to);
 }
 
 }  // namespace sm::sa

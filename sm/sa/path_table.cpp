@@ -14,6 +14,8 @@ using ib::fabric::SwitchIndex;
 
 // No route is longer than a directed one can be; also what ends a loop in the tables.
 constexpr unsigned kSwitchesMax = 64;
+// LIDs that are followed side by side.
+constexpr std::size_t kAtOnce = 64;
 
 /// Codes from slow to fast.
 struct RateOrder {
@@ -76,39 +78,54 @@ std::uint32_t PathTable::find(SwitchIndex from, SwitchIndex leaf, Lid dlid) {
 
 std::uint32_t PathTable::fill(SwitchIndex from, SwitchIndex leaf) {
   const std::size_t place = differing_.size();
-  bool one = true;
-  for (std::uint32_t i = first_[leaf]; i < first_[leaf + 1]; ++i) {
-    differing_.push_back(static_cast<std::uint16_t>(pack(walk(from, lids_[i]))));
-    one = one && differing_.back() == differing_[place];
-  }
-  if (one) {
-    const std::uint32_t value = differing_[place];
+  const std::size_t lids = first_[leaf + 1] - first_[leaf];
+  differing_.resize(place + lids);
+  for (std::size_t i = 0; i < lids; i += kAtOnce)
+    walk(from, {lids_.data() + first_[leaf] + i, std::min(kAtOnce, lids - i)},
+         differing_.data() + place + i);
+  const std::uint32_t value = differing_[place];
+  if (std::all_of(differing_.begin() + static_cast<std::ptrdiff_t>(place), differing_.end(),
+                  [&](std::uint16_t other) { return other == value; })) {
     differing_.resize(place);
     return value;
   }
-  bytes_ += (differing_.size() - place) * sizeof(std::uint16_t);
+  bytes_ += lids * sizeof(std::uint16_t);
   return kNotOne | static_cast<std::uint32_t>(place);
 }
 
-Trunk PathTable::walk(SwitchIndex from, Lid dlid) const {
+/// All LIDs go a step at a time, so that the memory their tables lie in is waited for together.
+void PathTable::walk(SwitchIndex from, std::span<const Lid> dlids, std::uint16_t* result) const {
   const auto& lfts = terrain_.routing->lfts;
-  const Target& target = terrain_.targets[dlid.value];
-  Trunk trunk;
-  SwitchIndex at = from;
-  for (unsigned switches = 1; switches <= kSwitchesMax; ++switches) {
-    const auto out = lfts.at(at, dlid);
-    if (at == target.leaf) {
-      if (out != target.port) return {};
-      trunk.switches = switches;
-      return trunk;
-    }
-    if (out >= terrain_.stride) return {};
-    const Exit& exit = terrain_.exits[at * terrain_.stride + out];
-    if (exit.to == ib::fabric::kNoSwitch) return {};
-    trunk.allowed = least(trunk.allowed, exit.allowed);
-    at = exit.to;
+  const Target& target = terrain_.targets[dlids[0].value];  // but for the port all are alike
+  std::array<SwitchIndex, kAtOnce> at;
+  std::array<Allowed, kAtOnce> allowed;
+  std::array<std::uint8_t, kAtOnce> going;
+  std::size_t left = dlids.size();
+  for (std::size_t i = 0; i < left; ++i) {
+    at[i] = from;
+    allowed[i] = {};
+    going[i] = static_cast<std::uint8_t>(i);
+    result[i] = static_cast<std::uint16_t>(pack({}));
   }
-  return {};
+  for (unsigned switches = 1; left != 0 && switches <= kSwitchesMax; ++switches) {
+    std::size_t still = 0;
+    for (std::size_t g = 0; g < left; ++g) {
+      const auto i = going[g];
+      const auto out = lfts.at(at[i], dlids[i]);
+      if (at[i] == target.leaf) {
+        if (out == terrain_.targets[dlids[i].value].port)
+          result[i] = static_cast<std::uint16_t>(pack({allowed[i], switches}));
+        continue;
+      }
+      if (out >= terrain_.stride) continue;
+      const Exit& exit = terrain_.exits[at[i] * terrain_.stride + out];
+      if (exit.to == ib::fabric::kNoSwitch) continue;
+      allowed[i] = least(allowed[i], exit.allowed);
+      at[i] = exit.to;
+      going[still++] = i;
+    }
+    left = still;
+  }
 }
 
 void PathTable::forget() {

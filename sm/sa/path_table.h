@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "sm/plan/routing.h"
@@ -52,7 +53,7 @@ class PathTable {
     std::uint8_t port{};
     friend bool operator==(const Target&, const Target&) = default;
   };
-  /// Everything that decides.
+  /// Everything that decides; never changes.
   struct Terrain {
     std::shared_ptr<const Routing> routing;
     std::size_t stride{};         // ports of a switch, 0 included
@@ -70,8 +71,6 @@ class PathTable {
   explicit PathTable(Terrain terrain, std::size_t bytes_max = kBytesMax);
 
   const Terrain& terrain() const { return terrain_; }
-  /// Lets go of the routes it has for others that are the same.
-  void hold(std::shared_ptr<const Routing> same) { terrain_.routing = std::move(same); }
   /// From a switch to a LID. Fills the pair on first use, so not for several threads at once.
   Trunk at(ib::fabric::SwitchIndex from, ib::Lid dlid) {
     if (dlid.value >= terrain_.targets.size()) return {};
@@ -99,7 +98,9 @@ class PathTable {
 
   std::uint32_t find(ib::fabric::SwitchIndex from, ib::fabric::SwitchIndex leaf, ib::Lid dlid);
   std::uint32_t fill(ib::fabric::SwitchIndex from, ib::fabric::SwitchIndex leaf);
-  Trunk walk(ib::fabric::SwitchIndex from, ib::Lid dlid) const;
+  /// Packed values of LIDs behind one leaf.
+  void walk(ib::fabric::SwitchIndex from, std::span<const ib::Lid> dlids,
+            std::uint16_t* result) const;
   void forget();
 
   Terrain terrain_;

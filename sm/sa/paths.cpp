@@ -22,6 +22,18 @@ constexpr std::uint8_t kRateSlowest = 2;
 // 10 Gb/s: what a switch's own port counts as; it has no link to measure.
 constexpr std::uint8_t kRatePort0 = 3;
 constexpr std::uint8_t kVlDrops = 15;
+// The last of the rate codes that came with each generation; within one, codes are in order.
+constexpr std::uint8_t kRate300 = 18, kRate600 = 22, kRate1200 = 24, kRate1600 = 25;
+
+/// What a port says it can do, and so the rates that its host has a code for.
+std::uint8_t newer_rates(const ib::wire::PortInfo& info) {
+  namespace cap = ib::wire::port_cap2;
+  if ((info.capability_mask & ib::wire::port_cap::kCapabilityMask2) == 0) return kRate300;
+  const auto can = [&](std::uint16_t bits) { return (info.capability_mask2 & bits) != 0; };
+  if (can(cap::kXdr | cap::kExtendedSpeeds2)) return kRate1600;
+  if (can(cap::kNdr)) return kRate1200;
+  return can(cap::kLinkWidth2x | cap::kHdr) ? kRate600 : kRate300;
+}
 
 bool is_mtu(std::uint8_t code) { return code >= 1 && code <= kMtu4096; }
 
@@ -51,12 +63,9 @@ Paths::Paths(SnapshotPtr snapshot, const Paths* previous) : snapshot_(std::move(
   sls_ = &lanes.sls;
   free_sls_ = sls_for_all(lanes);
   auto ground = terrain();
-  if (previous != nullptr && previous->table_ && previous->table_->terrain() == ground) {
-    table_ = previous->table_;
-    table_->hold(snapshot_->routing);
-  } else {
-    table_ = std::make_shared<PathTable>(std::move(ground));
-  }
+  const bool same =
+      previous != nullptr && previous->table_ && previous->table_->terrain() == ground;
+  table_ = same ? previous->table_ : std::make_shared<PathTable>(std::move(ground));
 }
 
 void Paths::find_end_ports() {
@@ -66,10 +75,14 @@ void Paths::find_end_ports() {
     const auto& port = fabric.port(at);
     if (!port.lid.is_unicast()) return;
     EndPort e{at, port.guid, port.lid, port.lmc};
+    if (const auto* info = snapshot_->observed->port_info(at)) e.knows_rates = newer_rates(*info);
     if (routing != nullptr) e.leaf = leaf_of(fabric, routing->graph, at);
     e.link = fabric.node(at.node).is_switch()
                  ? Allowed{links_[snapshot_->observed->port_index(at)].mtu, kNoRank}
                  : cable_of(at);
+    if (fabric.node(at.node).type == ib::wire::NodeType::Router)
+      routers_.push_back(static_cast<std::uint32_t>(end_ports_.size()));
+    lid_count_ += e.lid_count();
     end_ports_.push_back(e);
   };
   for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
@@ -83,12 +96,16 @@ void Paths::find_end_ports() {
   unsigned lids = 0;  // one past the last
   for (const EndPort& e : end_ports_) lids = std::max(lids, e.lid.value + e.lid_count());
   by_lid_.assign(std::min(lids, ib::kLidUnicastMax.value + 1U), 0);
-  by_guid_.reserve(end_ports_.size());
+  while ((std::size_t{1} << (64 - guid_shift_)) < 2 * end_ports_.size()) --guid_shift_;
+  by_guid_.assign(std::size_t{1} << (64 - guid_shift_), 0);
   for (std::uint32_t i = 0; i < end_ports_.size(); ++i) {
     const auto& e = end_ports_[i];
     for (unsigned l = e.lid.value; l < e.lid.value + e.lid_count() && l < by_lid_.size(); ++l)
       if (by_lid_[l] == 0) by_lid_[l] = i + 1;
-    by_guid_.emplace(e.guid, i);
+    std::size_t place = place_of(e.guid);
+    while (by_guid_[place] != 0 && end_ports_[by_guid_[place] - 1].guid != e.guid)
+      place = (place + 1) % by_guid_.size();
+    if (by_guid_[place] == 0) by_guid_[place] = i + 1;
   }
 }
 
@@ -124,8 +141,10 @@ const EndPort* Paths::find(Lid lid) const {
 }
 
 const EndPort* Paths::find(Guid guid) const {
-  const auto at = by_guid_.find(guid);
-  return at == by_guid_.end() ? nullptr : &end_ports_[at->second];
+  for (std::size_t place = place_of(guid); by_guid_[place] != 0;
+       place = (place + 1) % by_guid_.size())
+    if (end_ports_[by_guid_[place] - 1].guid == guid) return &end_ports_[by_guid_[place] - 1];
+  return nullptr;
 }
 
 Allowed Paths::link_of(PortRef at) const {
@@ -160,8 +179,9 @@ PathQuality Paths::own(const EndPort& port) const {
 
 std::optional<PathQuality> Paths::between(const EndPort& from, const EndPort& to, Lid dlid) const {
   if (from.port == to.port) return own(from);
-  const EndPort* owner = find(dlid);
-  if (!table_ || owner == nullptr || owner->port != to.port) return std::nullopt;
+  const auto index = static_cast<std::size_t>(&to - end_ports_.data());
+  if (!table_ || dlid.value >= by_lid_.size() || by_lid_[dlid.value] != index + 1)
+    return std::nullopt;
   Trunk trunk;
   if (from.leaf != kNoSwitch) {
     trunk = table_->at(from.leaf, dlid);

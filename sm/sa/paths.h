@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What one snapshot says about end ports and the paths between them. Built once per snapshot,
-// look-ups afterwards. Used by one thread.
+// look-ups afterwards: by one thread, which need not be the one that built it.
 #pragma once
 
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "sm/core/snapshot.h"
@@ -20,7 +19,8 @@ struct EndPort {
   ib::Lid lid{};
   std::uint8_t lmc{};
   ib::fabric::SwitchIndex leaf{ib::fabric::kNoSwitch};  // the switch it hangs from, or is
-  Allowed link{};  // by its cable; of a switch's port 0 there is none, and no rate
+  Allowed link{};              // by its cable; of a switch's port 0 there is none, and no rate
+  std::uint8_t knows_rates{};  // highest rate code that its host has heard of; 0: not known
   unsigned lid_count() const { return 1U << lmc; }
   bool owns(ib::Lid l) const { return l.value >= lid.value && l.value < lid.value + lid_count(); }
 };
@@ -41,6 +41,10 @@ class Paths {
   const Snapshot& snapshot() const { return *snapshot_; }
   /// In the order of the fabric's nodes and ports.
   const std::vector<EndPort>& end_ports() const { return end_ports_; }
+  /// Those of routers, the same way.
+  const std::vector<std::uint32_t>& routers() const { return routers_; }
+  /// LIDs of all end ports.
+  std::size_t lid_count() const { return lid_count_; }
   /// nullptr when there is none.
   const EndPort* find(ib::Lid lid) const;
   const EndPort* find(ib::Guid guid) const;
@@ -48,6 +52,7 @@ class Paths {
   const EndPort* sm_port() const { return find(snapshot_->sm_port_guid); }
 
   /// The way from one to a LID of the other; nullopt when a packet would not arrive.
+  /// Precondition: both are of end_ports().
   std::optional<PathQuality> between(const EndPort& from, const EndPort& to, ib::Lid dlid) const;
 
   /// The nodes that a packet passes, the two ends included, in order; empty when it does not
@@ -82,9 +87,17 @@ class Paths {
 
   SnapshotPtr snapshot_;
   std::vector<EndPort> end_ports_;
+  std::vector<std::uint32_t> routers_;  // indexes into end_ports_
+  std::size_t lid_count_{0};
   std::vector<Allowed> links_;         // by port_index(): what each end of a link allows
   std::vector<std::uint32_t> by_lid_;  // index into end_ports_ + 1
-  std::unordered_map<ib::Guid, std::uint32_t> by_guid_;
+  /// Where in by_guid_ a GUID is looked for first.
+  std::size_t place_of(ib::Guid guid) const {
+    return static_cast<std::size_t>(guid.value * 0x9E3779B97F4A7C15ULL >> guid_shift_);
+  }
+
+  std::vector<std::uint32_t> by_guid_;  // index into end_ports_ + 1; open addressing, half empty
+  unsigned guid_shift_{63};
   const ib::routes::PathSls* sls_{nullptr};  // null before the first routing
   std::uint16_t free_sls_{0xFFFF};
   std::shared_ptr<PathTable> table_;  // null before the first routing

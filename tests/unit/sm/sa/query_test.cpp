@@ -424,7 +424,7 @@ TEST(SaQuery, SelectorsOfMtuRateAndLife) {
       ask([](PathRecord& r) { r.mtu_selector = Selector::GreaterThan; }, at_bit(kMtuSelector)));
 }
 
-TEST(SaQuery, PathOfAnotherSlOrPartitionIsNone) {
+TEST(SaQuery, PathOfAnotherPartitionIsNone) {
   Bench bench(small_tree());
   auto wanted = between(bench, 0, 1);
   constexpr auto kMask = at_bit(kDgid) | at_bit(kSgid);
@@ -435,8 +435,8 @@ TEST(SaQuery, PathOfAnotherSlOrPartitionIsNone) {
   ASSERT_THAT(limited, SizeIs(1));
   EXPECT_EQ(limited[0].p_key, ib::PKey{0x7FFF});
   wanted.sl = ib::Sl{3};
-  EXPECT_THAT(table(bench, attr::kPathRecord, wanted, kMask | at_bit(kSl)), IsEmpty());
-  EXPECT_THAT(table(bench, attr::kPathRecord, wanted, at_bit(kSl)), IsEmpty());
+  EXPECT_THAT(table(bench, attr::kPathRecord, wanted, kMask | at_bit(kSl)), SizeIs(1))
+      << "routes on one lane have every SL";
 }
 
 TEST(SaQuery, PathsCarryTheSlOfThePairAndAreReversibleWhereBothWaysAgree) {

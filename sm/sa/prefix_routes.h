@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The file of prefix routes: by which router port packets for another subnet leave this one. A line
+// has the prefix and the router's port GUID in hex, or `*` for any:
+//
+//   fec0000000000001  0002c90300001234   # campus
+//   *                 *
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sm/sa/policy.h"
+
+namespace sm::sa {
+
+struct PrefixRouteFile {
+  std::vector<PrefixRoute> routes;      // in the order of the lines
+  std::vector<std::string> complaints;  // a line each; after ten bad lines no more are read
+};
+PrefixRouteFile read_prefix_routes(std::string_view text, std::string_view file_name);
+
+}  // namespace sm::sa

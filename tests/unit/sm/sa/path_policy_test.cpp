@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Who gets which path: partitions, levels of service, SLs, alias GUIDs, routers, limits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "sm/sa/prefix_routes.h"
+#include "tests/unit/sm/sa/path_world.h"
+
+namespace sm::sa::test {
+namespace {
+
+using ib::PKey;
+using ib::Sl;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+namespace status = ib::wire::status;
+
+constexpr std::uint64_t kPKeyBit = bit(path_bit::kPKey), kSlBit = bit(path_bit::kSl);
+
+/// The default partition with full members 0 to 3 only, everybody else limited; and one of its own
+/// for hosts 4 and 5.
+void divide(PathWorld& w) {
+  Partition all{0x7FFF, Membership::Limited, {}, std::nullopt};
+  for (std::size_t i = 0; i < 4; ++i) all.members[w.host(i).guid] = Membership::Full;
+  Partition small{0x0012, Membership::None, {}, Sl{2}};
+  small.members[w.host(4).guid] = Membership::Full;
+  small.members[w.host(5).guid] = Membership::Limited;
+  w.policy.partitions = {all, small};
+}
+
+TEST(SaPathPolicy, PacketsPassWhereOneIsAFullMember) {
+  PathWorld w(small_tree());
+  divide(w);
+  EXPECT_EQ(w.get(w.between(0, 1), kGids)->p_key, PKey{0xFFFF});
+  EXPECT_EQ(w.get(w.between(0, 9), kGids)->p_key, PKey{0xFFFF});
+  // The key as the source has it in its table.
+  EXPECT_EQ(w.get(w.between(9, 0), kGids)->p_key, PKey{0x7FFF});
+  EXPECT_FALSE(w.get(w.between(8, 9), kGids)) << "two limited members";
+
+  auto wanted = w.between(4, 5);
+  w.requester = 4;
+  EXPECT_EQ(w.get(wanted, kGids)->p_key, PKey{0x8012}) << "the first that both share";
+  EXPECT_EQ(w.get(wanted, kGids)->sl, Sl{2}) << "the partition's";
+  for (const PKey key : {PKey{0x8012}, PKey{0x0012}}) {
+    wanted.p_key = key;
+    EXPECT_EQ(w.get(wanted, kGids | kPKeyBit)->p_key, wanted.p_key);
+  }
+  for (const PKey key : {PKey{0xFFFF}, PKey{0x7FFF}, PKey{0x8013}, PKey{0x0000}, PKey{0x8000}}) {
+    wanted.p_key = key;
+    EXPECT_FALSE(w.get(wanted, kGids | kPKeyBit)) << key.value;
+  }
+}
+
+TEST(SaPathPolicy, OnlyWhoSharesAPartitionWithBothSeesTheirPath) {
+  PathWorld w(small_tree());
+  divide(w);
+  const auto wanted = w.between(4, 5);
+  for (std::size_t i = 0; i < 16; ++i) {
+    w.requester = i;
+    // Host 5 is limited: of the others only full members share a partition with both.
+    const bool sees = i < 4 || i == 4;
+    EXPECT_EQ(w.get(wanted, kGids).has_value(), i == 5 || sees) << i;
+  }
+  w.requester = 99;  // a LID that no port has
+  EXPECT_FALSE(w.get(wanted, kGids));
+  w.policy = Policy{};
+  EXPECT_TRUE(w.get(wanted, kGids));
+
+  // Of a table nothing is left that the requester may not see.
+  divide(w);
+  w.requester = 9;
+  PathRecord from;
+  from.slid = w.host(9).lid;
+  const auto seen = w.table(from, bit(path_bit::kSlid));
+  EXPECT_THAT(seen, SizeIs(4))
+      << "the full members; two limited ends share nothing, not even itself";
+}
+
+TEST(SaPathPolicy, TheFirstRuleThatFitsGivesTheLevel) {
+  PathWorld w(small_tree());
+  w.policy.qos.levels = {{Sl{1}, {}, {}, {}, {}},
+                         {Sl{4}, std::uint8_t{3}, std::uint8_t{7}, std::uint8_t{12}, {}},
+                         {Sl{5}, {}, {}, {}, {{1, 0x20}}}};
+  QosRule storage;
+  storage.service_ids = {{0x1000, 0x1FFF}};
+  storage.level = 1;
+  QosRule to_nine;
+  to_nine.destinations = {{w.host(9).guid}};
+  to_nine.qos_classes = {{7, 7}};
+  to_nine.level = 2;
+  w.policy.qos.rules = {storage, to_nine};
+
+  auto wanted = w.between(0, 9);
+  EXPECT_EQ(w.get(wanted, kGids)->sl, Sl{0}) << "no rule fits, no default level";
+  w.policy.qos.default_level = 0;
+  EXPECT_EQ(w.get(wanted, kGids)->sl, Sl{1});
+
+  constexpr auto kService = bit(path_bit::kServiceIdHigh) | bit(path_bit::kServiceIdLow);
+  wanted.service_id = 0x1234;
+  EXPECT_EQ(w.get(wanted, kGids)->sl, Sl{1}) << "not in the mask";
+  const auto served = w.get(wanted, kGids | kService);
+  ASSERT_TRUE(served);
+  EXPECT_EQ(served->service_id, 0x1234U);
+  EXPECT_EQ(served->sl, Sl{4});
+  EXPECT_EQ(served->mtu, 3);
+  EXPECT_EQ(served->rate, 7);
+  EXPECT_EQ(served->packet_life, 12);
+  EXPECT_EQ(w.get(w.between(0, 0), kGids)->packet_life, 0) << "loopback";
+
+  // The level's limits count before the request's bounds.
+  wanted.mtu_selector = Selector::GreaterThan;
+  wanted.mtu = 3;
+  EXPECT_FALSE(w.get(wanted, kGids | kService | bit(path_bit::kMtuSelector) | bit(path_bit::kMtu)));
+
+  // An SL that is asked for must be the level's.
+  wanted = w.between(0, 9);
+  wanted.sl = Sl{1};
+  EXPECT_EQ(w.get(wanted, kGids | kSlBit)->sl, Sl{1});
+  wanted.sl = Sl{2};
+  EXPECT_FALSE(w.get(wanted, kGids | kSlBit));
+
+  // A level without a partition that the two share gives no path.
+  wanted.qos_class = 7;
+  EXPECT_FALSE(w.get(wanted, kGids | bit(path_bit::kQosClass)));
+  w.policy.partitions.push_back({0x0012, Membership::Full, {}, std::nullopt});
+  const auto classed = w.get(wanted, kGids | bit(path_bit::kQosClass));
+  ASSERT_TRUE(classed);
+  EXPECT_EQ(classed->p_key, PKey{0x8012});
+  EXPECT_EQ(classed->sl, Sl{5});
+  wanted.p_key = ib::kDefaultPKey;
+  EXPECT_FALSE(w.get(wanted, kGids | kPKeyBit | bit(path_bit::kQosClass)));
+}
+
+TEST(SaPathPolicy, TheRoutesHaveTheLastWordOnTheSl) {
+  PathWorld w(small_tree());
+  w.policy.partitions[0].sl = Sl{6};
+  auto wanted = w.between(0, 15);
+  EXPECT_EQ(w.get(wanted, kGids)->sl, Sl{6}) << "one set of routes for all SLs";
+  wanted.sl = Sl{3};
+  EXPECT_EQ(w.get(wanted, kGids | kSlBit)->sl, Sl{3}) << "asked for";
+  EXPECT_TRUE(w.get(wanted, kGids | kSlBit)->reversible);
+
+  Routing routing = *w.snapshot->routing;
+  auto row = ib::routes::SlToVlRow::modulo(2);
+  row.vl[3] = 15;
+  const auto republish = [&](Routing r) {
+    w.snapshot = std::make_shared<Snapshot>(*w.snapshot);
+    w.snapshot->routing = std::make_shared<Routing>(std::move(r));
+    w.publish();
+  };
+  // Rows that differ from place to place were proved for the SL of the pair alone.
+  routing.lanes.sl_to_vl = ib::routes::SlToVl(routing.graph, row);
+  routing.lanes.sls = ib::routes::PathSls(Sl{1});
+  republish(routing);
+  EXPECT_FALSE(w.get(wanted, kGids | kSlBit));
+  wanted.sl = Sl{1};
+  EXPECT_TRUE(w.get(wanted, kGids | kSlBit));
+  EXPECT_FALSE(w.get(wanted, kGids)) << "the partition's SL leads nowhere";
+  w.policy.partitions[0].sl.reset();
+  EXPECT_EQ(w.get(wanted, kGids)->sl, Sl{1});
+
+  // Where each pair has its own, the policy is overruled and other wishes are not granted.
+  const auto leaf = [&](std::size_t i) { return w.host(i).leaf; };
+  routing.lanes.sls = ib::routes::PathSls(routing.graph.switch_count(), Sl{0});
+  routing.lanes.sls.set(leaf(0), leaf(15), Sl{4});
+  republish(routing);
+  w.policy.partitions[0].sl = Sl{6};
+  EXPECT_EQ(w.get(w.between(0, 15), kGids)->sl, Sl{4});
+  EXPECT_EQ(w.get(w.between(15, 0), kGids)->sl, Sl{4});
+  EXPECT_EQ(w.get(w.between(0, 1), kGids)->sl, Sl{0});
+  wanted.sl = Sl{6};
+  EXPECT_FALSE(w.get(wanted, kGids | kSlBit));
+}
+
+// ---- alias GUIDs
+
+TEST(SaPathAliases, StandForTheirPort) {
+  PathWorld w(small_tree());
+  const Guid alias{0x1234567800000001}, other{0x1234567800000002};
+  store::Batch batch;
+  batch.aliases.push_back({w.host(5).guid, 1, alias});
+  batch.aliases.push_back({w.host(5).guid, 9, other});
+  w.state.apply(batch);
+
+  auto wanted = w.between(0, 5);
+  wanted.dgid = Gid::from(ib::kDefaultSubnetPrefix, alias);
+  const auto path = w.get(wanted, kGids);
+  ASSERT_TRUE(path);
+  EXPECT_EQ(path->dgid, wanted.dgid) << "answered as it was asked";
+  EXPECT_EQ(path->dlid, w.host(5).lid);
+  EXPECT_THAT(w.table(wanted, kGids), SizeIs(1));
+  wanted.dlid = w.host(6).lid;
+  EXPECT_EQ(w.refusal(wanted, kGids | bit(path_bit::kDlid)), status::kSaReqInvalid);
+
+  // A port that is named by LID is meant with all its GUIDs.
+  std::vector<Gid> gids;
+  for (const auto& p : w.table(w.between(0, 5), kLids)) gids.push_back(p.dgid);
+  EXPECT_THAT(gids, ElementsAre(w.gid(5), Gid::from(ib::kDefaultSubnetPrefix, alias),
+                                Gid::from(ib::kDefaultSubnetPrefix, other)));
+  EXPECT_EQ(w.get(w.between(5, 0), kLids)->sgid, w.gid(5)) << "a Get: its own first";
+  PathRecord from;
+  from.slid = w.host(0).lid;
+  EXPECT_THAT(w.table(from, bit(path_bit::kSlid)), SizeIs(22 + 2));
+
+  // A table that has begun goes on with the aliases there were.
+  auto opened = open_path_query(w.world(), w.query(w.between(0, 5), kLids, false));
+  store::Batch gone;
+  gone.aliases.push_back({w.host(5).guid, 1, Guid{}});
+  w.state.apply(gone);
+  EXPECT_THAT(PathWorld::records(*std::get<std::unique_ptr<RecordSource>>(opened)), SizeIs(3));
+  EXPECT_THAT(w.table(w.between(0, 5), kLids), SizeIs(2));
+}
+
+// ---- other subnets
+
+constexpr std::uint64_t kFarPrefix = 0xFEC0000000000007;
+
+/// small_tree() with hosts 12 and 13 as routers.
+Fabric with_routers() {
+  Fabric fabric = small_tree();
+  const auto hosts = hosts_of(fabric);
+  for (const std::size_t i : {12U, 13U})
+    fabric.node(hosts[i].node).type = ib::wire::NodeType::Router;
+  return fabric;
+}
+
+TEST(SaPathRouters, TakeWhatIsForAnotherSubnet) {
+  PathWorld w(with_routers());
+  const auto& fabric = w.snapshot->fabric();
+  std::vector<const EndPort*> routers;
+  for (const auto i : w.paths->routers()) routers.push_back(&w.paths->end_ports()[i]);
+  ASSERT_THAT(routers, SizeIs(2));
+
+  auto wanted = w.between(0, 1);
+  wanted.dgid = Gid::from(kFarPrefix, Guid{0xABCDEF});
+  EXPECT_EQ(w.refusal(wanted, kGids), status::kSaInvalidGid) << "no route leads there";
+
+  w.policy.prefix_routes = {
+      {kFarPrefix + 1, {}}, {kFarPrefix, Guid{0x999}}, {kFarPrefix, routers[1]->guid}, {{}, {}}};
+  w.policy.router_paths = {0x12345, 0x21, Sl{3}, 4, 7};
+  const auto path = w.get(wanted, kGids);
+  ASSERT_TRUE(path);
+  EXPECT_EQ(path->dlid, routers[1]->lid) << "the first line whose router is there";
+  EXPECT_EQ(path->dgid, wanted.dgid);
+  EXPECT_EQ(path->hop_limit, 0xFF);
+  EXPECT_EQ(path->flow_label, 0x12345U);
+  EXPECT_EQ(path->traffic_class, 0x21);
+  EXPECT_EQ(path->sl, Sl{3});
+  EXPECT_EQ(path->mtu, 4);
+  EXPECT_EQ(path->rate, 7);
+  EXPECT_TRUE(path->reversible);
+  wanted.dlid = routers[1]->lid;
+  EXPECT_TRUE(w.get(wanted, kGids | bit(path_bit::kDlid)));
+  wanted.dlid = w.host(2).lid;
+  EXPECT_EQ(w.refusal(wanted, kGids | bit(path_bit::kDlid)), status::kSaInvalidGid)
+      << "no router has that LID";
+
+  // A line for any router takes the first, and a router that is not reached is passed over.
+  wanted.dgid = Gid::from(kFarPrefix + 2, Guid{1});
+  EXPECT_EQ(w.get(wanted, kGids)->dlid, routers[0]->lid);
+  Routing routing = *w.snapshot->routing;
+  routing.lfts.set(w.host(0).leaf, routers[0]->lid, ib::routes::kNoPort);
+  const Lid second = routers[1]->lid;
+  w.snapshot = std::make_shared<Snapshot>(*w.snapshot);
+  w.snapshot->routing = std::make_shared<Routing>(routing);
+  w.publish();
+  EXPECT_EQ(w.get(wanted, kGids)->dlid, second);
+
+  // A source in another subnet is none of ours; a path within the subnet has no hop limit.
+  auto back = w.between(0, 1);
+  back.sgid = wanted.dgid;
+  EXPECT_EQ(w.refusal(back, kGids), status::kSaInvalidGid);
+  EXPECT_EQ(w.get(w.between(0, 1), kGids)->hop_limit, 0);
+  EXPECT_EQ(w.get(w.between(0, 1), kGids)->flow_label, 0U);
+  EXPECT_EQ(fabric.node(w.hosts[0].node).type, ib::wire::NodeType::ChannelAdapter);
+}
+
+TEST(SaPathRouters, RouteFile) {
+  const auto file = read_prefix_routes(
+      "# campus\n\nfec0000000000007 0x0002c90300001234 # there\n* *\r\n\t0x1 *\n", "routes");
+  EXPECT_THAT(file.complaints, IsEmpty());
+  ASSERT_THAT(file.routes, SizeIs(3));
+  EXPECT_EQ(file.routes[0].prefix, kFarPrefix);
+  EXPECT_EQ(file.routes[0].router, Guid{0x0002c90300001234});
+  EXPECT_FALSE(file.routes[1].prefix);
+  EXPECT_FALSE(file.routes[1].router);
+  EXPECT_EQ(file.routes[2].prefix, 1U);
+
+  std::string bad = "* *\n";
+  for (const char* line : {"*", "1 2 3", "x 1", "1 g", "1 -1", "0x 1", "11111111111111111 1",
+                           "\x01 *", "** *", "1 0x", "2 2"})
+    bad += std::string(line) + "\n";
+  const auto broken = read_prefix_routes(bad, "routes");
+  EXPECT_THAT(broken.routes, SizeIs(1));
+  EXPECT_THAT(broken.complaints, SizeIs(11)) << "ten bad lines, then no more";
+  EXPECT_THAT(broken.complaints[0], ::testing::HasSubstr("routes:2:"));
+  EXPECT_THAT(read_prefix_routes("", "f").routes, IsEmpty());
+}
+
+// ---- limits
+
+TEST(SaPathLimits, ATableOfEverythingIsForTheTrusted) {
+  PathWorld w(small_tree());  // 22 end ports: 484 paths
+  EXPECT_EQ(w.refusal({}, 0, false), 0);
+  w.policy.untrusted_records_max = 484;
+  EXPECT_THAT(w.table({}, 0), SizeIs(484));
+  w.policy.untrusted_records_max = 483;
+  EXPECT_EQ(w.refusal({}, 0, false), 0x0003);
+  PathRecord wanted = w.between(0, 1);
+  wanted.numb_path = 1;
+  EXPECT_EQ(w.refusal(wanted, bit(path_bit::kNumbPath) | bit(path_bit::kReversible), false), 3);
+  for (const unsigned end : {path_bit::kSgid, path_bit::kDgid, path_bit::kSlid, path_bit::kDlid})
+    EXPECT_EQ(w.refusal(wanted, bit(end), false), 0) << "an end is named";
+  EXPECT_EQ(w.refusal({}, 0, true), 0) << "a Get has one record";
+  w.trusted = true;
+  EXPECT_THAT(w.table({}, 0), SizeIs(484));
+}
+
+TEST(SaPathLimits, RawTrafficIsRefused) {
+  PathWorld w(small_tree());
+  auto wanted = w.between(0, 1);
+  EXPECT_TRUE(w.get(wanted, kGids | bit(path_bit::kRawTraffic))) << "asks for none";
+  wanted.raw_traffic = true;
+  EXPECT_TRUE(w.get(wanted, kGids)) << "not in the mask";
+  EXPECT_EQ(w.refusal(wanted, kGids | bit(path_bit::kRawTraffic)), status::kSaReqInvalid);
+}
+
+TEST(SaPathLimits, AHostIsToldRatesThatItKnows) {
+  auto fabric = small_tree();
+  const auto hosts = hosts_of(fabric);
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    for (const PortRef end : {hosts[i], fabric.port(hosts[i]).peer}) {
+      fabric.port(end).speed = ib::wire::LinkSpeed::Hdr;
+      fabric.port(end).width = ib::wire::LinkWidth::W1x;
+    }
+  PathWorld w(std::move(fabric));
+  EXPECT_EQ(w.get(w.between(0, 1), kGids)->rate, 8) << "60 for 50 Gb/s: the next slower old code";
+  auto observed = std::make_shared<ib::discover::Observed>(*w.snapshot->observed);
+  for (const std::size_t i : {0U, 1U}) {
+    observed->port(hosts[i]).info.capability_mask |= ib::wire::port_cap::kCapabilityMask2;
+    observed->port(hosts[i]).info.capability_mask2 = ib::wire::port_cap2::kHdr;
+  }
+  w.snapshot = std::make_shared<Snapshot>(*w.snapshot);
+  w.snapshot->observed = observed;
+  w.publish();
+  EXPECT_EQ(w.get(w.between(0, 1), kGids)->rate, 20);
+  EXPECT_EQ(w.get(w.between(0, 2), kGids)->rate, 8) << "the answer comes back from an old host";
+}
+
+/// Random requests: an answer or a refusal, and no record that a component of it rules out.
+TEST(SaPathLimits, EndlessNonsenseIsSurvived) {
+  PathWorld w(with_routers());
+  divide(w);
+  w.policy.prefix_routes = {{{}, {}}};
+  store::Batch batch;
+  batch.aliases.push_back({w.host(7).guid, 3, Guid{77}});
+  w.state.apply(batch);
+  std::mt19937_64 random(7);
+  std::size_t answered = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    auto wanted = w.between(random() % 14, random() % 14);
+    std::byte bytes[64];
+    ib::wire::encode(wanted, bytes);
+    for (auto n = random() % 8; n > 0; --n) bytes[random() % 64] = static_cast<std::byte>(random());
+    wanted = ib::wire::decode<PathRecord>(bytes);
+    const std::uint64_t mask = random() & random() & random();
+    w.requester = random() % 20;
+    auto opened = open_path_query(w.world(), w.query(wanted, mask, random() % 2 == 0));
+    const auto* source = std::get_if<std::unique_ptr<RecordSource>>(&opened);
+    if (source == nullptr) continue;
+    for (const auto& p : PathWorld::records(**source, 40)) {
+      ++answered;
+      const auto says = [&](unsigned n) { return has_bit(mask, n); };
+      EXPECT_TRUE(!says(path_bit::kSlid) || p.slid == wanted.slid);
+      EXPECT_TRUE(!says(path_bit::kDlid) || p.dlid == wanted.dlid);
+      EXPECT_TRUE(!says(path_bit::kSgid) || p.sgid == wanted.sgid);
+      EXPECT_TRUE(!says(path_bit::kDgid) || p.dgid == wanted.dgid);
+      EXPECT_TRUE(!says(path_bit::kSl) || p.sl == wanted.sl);
+      EXPECT_TRUE(!says(path_bit::kPKey) || p.p_key == wanted.p_key);
+      EXPECT_TRUE(!says(path_bit::kReversible) || !wanted.reversible || p.reversible);
+      EXPECT_NE(p.p_key.base(), 0);
+      EXPECT_FALSE(p.raw_traffic);
+      EXPECT_EQ(p.mtu_selector, Selector::Exactly);
+      EXPECT_TRUE(p.mtu >= 1 && p.mtu <= 5);
+      EXPECT_GT(ib::wire::rate_gbps(p.rate), 0);
+    }
+  }
+  EXPECT_GT(answered, 5000U);
+}
+
+}  // namespace
+}  // namespace sm::sa::test
