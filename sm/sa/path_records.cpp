@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "sm/sa/path_choice.h"
-#include "sm/sa/path_ends.h"
+#include "sm/sa/path_pairs.h"
+#include "sm/sa/trace_records.h"
 
 namespace sm::sa {
 namespace {
@@ -28,95 +28,17 @@ void put(const PathRecord& path, std::byte* record) {
 
 class PathSource final : public RecordSource {
  public:
-  PathSource(const World& world, const PathChoice& choice, bool single, const PathEnd& source,
-             const PathEnd& destination)
-      : RecordSource(ib::wire::LayoutOf<PathRecord>::kBytes),
-        paths_(world.paths),
-        aliases_(world.state.aliases.all().empty() ? nullptr : world.state.aliases.keep()),
-        choice_(choice),
-        from_(source, *paths_, aliases_.get()),
-        to_(destination, *paths_, aliases_.get()) {
-    if (single) {
-      per_pair_max_ = 1;
-    } else if (has_bit(choice.mask(), path_bit::kNumbPath)) {
-      per_pair_max_ = choice.wanted().numb_path;
-    }
-    if (per_pair_max_ == 0) at_end_ = true;
-    // What no partition here has needs no look at the pairs.
-    if (has_bit(choice.mask(), path_bit::kPKey) &&
-        std::none_of(world.policy.partitions.begin(), world.policy.partitions.end(),
-                     [&](const Partition& p) { return p.base == choice.wanted().p_key.base(); }))
-      at_end_ = true;
-  }
-
+  explicit PathSource(const PathPairs& pairs)
+      : RecordSource(ib::wire::LayoutOf<PathRecord>::kBytes), pairs_(pairs) {}
   bool next(std::byte* record) override {
-    for (std::size_t looked_at = 0; !at_end_ && !from_.at_end(); ++looked_at) {
-      if (looked_at == kCandidatesMax) {
-        gave_up_ = at_end_ = true;
-        break;
-      }
-      if (is_new_pair_ && !choice_.shows(from_.port(), to_.port())) {
-        next_pair();
-        continue;
-      }
-      is_new_pair_ = false;
-      auto path = choice_.path(from_.port(), from_.lid(from_lid_), to_.port(), to_.lid(to_lid_));
-      if (path) {
-        path->sgid = from_.gid();
-        path->dgid = to_.gid();
-        path->preference = diagonal_ ? path_preference::kFirst : path_preference::kOther;
-        put(*path, record);
-      }
-      advance(path.has_value());
-      if (path) return true;
-    }
-    return false;
+    const auto path = pairs_.next();
+    if (path) put(*path, record);
+    gave_up_ = pairs_.gave_up();
+    return path.has_value();
   }
 
  private:
-  /// LID pairs of two ports: the diagonal first, then the others, destinations fastest.
-  void advance(bool found) {
-    if (found) ++of_pair_;
-    if (of_pair_ == per_pair_max_ || !next_lid_pair()) next_pair();
-  }
-  void next_pair() {
-    of_pair_ = 0;
-    from_lid_ = to_lid_ = 0;
-    diagonal_ = is_new_pair_ = true;
-    to_.next();
-    if (!to_.at_end()) return;
-    to_.restart();
-    from_.next();
-  }
-  bool next_lid_pair() {
-    const unsigned sources = from_.lid_count(), destinations = to_.lid_count();
-    if (diagonal_) {
-      if (++from_lid_ < std::min(sources, destinations)) {
-        to_lid_ = from_lid_;
-        return true;
-      }
-      diagonal_ = false;
-      from_lid_ = 0;
-      to_lid_ = 0;  // passed over below: it was on the diagonal
-    }
-    do {
-      if (++to_lid_ == destinations) {
-        to_lid_ = 0;
-        if (++from_lid_ == sources) return false;
-      }
-    } while (from_lid_ == to_lid_);
-    return true;
-  }
-
-  std::shared_ptr<const Paths> paths_;
-  std::shared_ptr<const Aliases::Map> aliases_;  // null when there are none
-  PathChoice choice_;
-  EndWalk from_, to_;
-  std::size_t per_pair_max_{SIZE_MAX};
-  std::size_t of_pair_{0};
-  unsigned from_lid_{0}, to_lid_{0};
-  bool diagonal_{true}, is_new_pair_{true};
-  bool at_end_{false};
+  PathPairs pairs_;
 };
 
 /// None or one record that was ready when the query began.
@@ -134,19 +56,6 @@ class ReadySource final : public RecordSource {
  private:
   std::optional<PathRecord> path_;
 };
-
-NamedEnd named_source(const PathRecord& wanted, std::uint64_t mask) {
-  NamedEnd named;
-  if (has_bit(mask, path_bit::kSgid)) named.gid = wanted.sgid;
-  if (has_bit(mask, path_bit::kSlid)) named.lid = wanted.slid;
-  return named;
-}
-NamedEnd named_destination(const PathRecord& wanted, std::uint64_t mask) {
-  NamedEnd named;
-  if (has_bit(mask, path_bit::kDgid)) named.gid = wanted.dgid;
-  if (has_bit(mask, path_bit::kDlid)) named.lid = wanted.dlid;
-  return named;
-}
 
 /// The path to a multicast group (IBA 15.2.5.16.1): the group's own parameters.
 std::optional<PathRecord> multicast_path(const World& world, const PathRecord& wanted,
@@ -210,7 +119,21 @@ bool is_too_much(const World& world, const Query& query, const PathRecord& wante
 
 }  // namespace
 
+NamedEnd named_source(const PathRecord& wanted, std::uint64_t mask) {
+  NamedEnd named;
+  if (has_bit(mask, path_bit::kSgid)) named.gid = wanted.sgid;
+  if (has_bit(mask, path_bit::kSlid)) named.lid = wanted.slid;
+  return named;
+}
+NamedEnd named_destination(const PathRecord& wanted, std::uint64_t mask) {
+  NamedEnd named;
+  if (has_bit(mask, path_bit::kDgid)) named.gid = wanted.dgid;
+  if (has_bit(mask, path_bit::kDlid)) named.lid = wanted.dlid;
+  return named;
+}
+
 Opened open_path_query(const World& world, const Query& query) {
+  if (query.method == ib::wire::Method::GetTraceTable) return open_trace_query(world, query);
   const auto wanted = ib::wire::decode<PathRecord>(query.wanted.data());
   const auto mask = query.mask;
   if (const auto refusal = check_path_request(wanted, mask); refusal != 0) return refusal;
@@ -231,7 +154,10 @@ Opened open_path_query(const World& world, const Query& query) {
 
   PathChoice choice(world, query.requester, wanted, mask);
   if (to.is_router) choice.leave_subnet();
-  return std::make_unique<PathSource>(world, choice, query.single, from, to);
+  const std::size_t per_pair_max = query.single                         ? 1
+                                   : has_bit(mask, path_bit::kNumbPath) ? wanted.numb_path
+                                                                        : SIZE_MAX;
+  return std::make_unique<PathSource>(PathPairs(world, choice, per_pair_max, from, to));
 }
 
 }  // namespace sm::sa

@@ -6,6 +6,7 @@
 #include <memory>
 #include <variant>
 
+#include "sm/sa/path_ends.h"
 #include "sm/sa/records.h"
 
 namespace sm::sa {
@@ -17,6 +18,10 @@ inline constexpr unsigned kServiceIdHigh = 0, kServiceIdLow = 1, kDgid = 2, kSgi
                           kMtuSelector = 16, kMtu = 17, kRateSelector = 18, kRate = 19,
                           kLifeSelector = 20, kLife = 21;
 }
+
+/// The ends that a PathRecord names.
+NamedEnd named_source(const ib::wire::PathRecord& wanted, std::uint64_t mask);
+NamedEnd named_destination(const ib::wire::PathRecord& wanted, std::uint64_t mask);
 
 Opened open_path_query(const World& world, const Query& query);
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "sm/sa/multi_path.h"
 #include "sm/sa/path_records.h"
 #include "sm/sa/records/families.h"
+#include "sm/sa/trace_records.h"
 
 namespace sm::sa {
 namespace {
@@ -31,6 +33,8 @@ constexpr Family kFamilies[] = {
     {attr::kPathRecord, open_path_query},
     {attr::kVlArbitrationRecord, open_vl_arbitration},
     {attr::kMcMemberRecord, open_groups},
+    {attr::kTraceRecord, open_trace_query},
+    {attr::kMultiPathRecord, open_multi_path_query},
     {attr::kInformInfoRecord, open_subscriptions},
 };
 

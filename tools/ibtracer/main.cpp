@@ -53,6 +53,7 @@ int run(const ibtracer::Options& options) {
   how.lmc_all = options.lmc_all;
   how.counters = options.counters;
   how.prove = options.prove;
+  how.by_sa = options.by_sa;
   const auto report = ibtracer::trace(session, target->lid, how);
   if (!report) return refuse(report.error());
 

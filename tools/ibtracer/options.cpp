@@ -80,6 +80,8 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   line.operand("TARGET", s.operand, "the same as one operand of any form");
   line.number("--sl", sl, 0, 15,
               "service level of the requests (default: the path record's, or 0)");
+  line.flag("--sa", o.by_sa,
+            "expect the route that the SA's TraceRecords tell; no switch is asked for its tables");
   line.flag("--both", o.both, "the way back too");
   line.flag("--lmc-all", o.lmc_all, "every LID of the target port");
   line.flag("--counters", o.counters, "counters of each hop's ingress port");
@@ -90,9 +92,12 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
       "run");
   if (const auto status = line.parse(argc, argv)) return *status;
   if (sl != kNoSl) o.sl = ib::Sl{static_cast<std::uint8_t>(sl)};
+  const ib::tools::Refusal refuse{"ibtracer", kSchema, IBKIT_VERSION, o.common.json};
   auto target = take_target(s);
-  if (!target)
-    return ib::tools::Refusal{"ibtracer", kSchema, IBKIT_VERSION, o.common.json}(target.error());
+  if (!target) return refuse(target.error());
+  if (o.by_sa && o.both)
+    return refuse(
+        {ib::ErrorKind::Usage, "--sa tells the way there, not the way back: no --both", 0});
   o.target = *target;
   return o;
 }

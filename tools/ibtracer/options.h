@@ -13,7 +13,7 @@ namespace ibtracer {
 struct Options {
   ib::tools::CommonOptions common;
   unsigned retries{7};
-  bool both{}, lmc_all{}, counters{}, prove{};
+  bool both{}, lmc_all{}, counters{}, prove{}, by_sa{};
   std::optional<ib::Sl> sl;
   ib::tools::Target target;
 };

@@ -10,6 +10,7 @@
 #include "libdiag/base/text.h"
 #include "libdiag/query/smp_client.h"
 #include "tools/ibtracer/prove.h"
+#include "tools/ibtracer/sa_route.h"
 
 namespace ibtracer {
 
@@ -42,8 +43,16 @@ mad::Request source_route_request(mad::Cookie cookie, ib::Guid target, Lid lid, 
 
 namespace {
 
-ib::Result<Walk> walk_to(mad::Session& session, Lid dlid, const WalkOptions& options) {
+/// Who says which route is to be expected: the tables of the switches, or the SA.
+struct Guide {
+  mad::Session& session;
+  SaRoutes* sa{nullptr};  // nullptr: the tables
+};
+
+ib::Result<Walk> walk_to(const Guide& guide, Lid dlid, const WalkOptions& options) {
+  if (guide.sa != nullptr) return guide.sa->walk(dlid);
   PathWalk walk(dlid, options);
+  mad::Session& session = guide.session;
   if (auto ran = session.run(walk); !ran) return tl::unexpected(ran.error());
   return walk.walk();
 }
@@ -62,8 +71,8 @@ bool is_switch(const ib::query::Hop& hop) { return hop.type == wire::NodeType::S
 /// One hop's questions: its own LID's route from the tables, its agent, and a LID-routed NodeInfo.
 class HopCheck {
  public:
-  HopCheck(mad::Session& session, const TraceOptions& options, TracedHop& hop, Lid lid)
-      : session_(session), options_(options), hop_(hop), lid_(lid) {}
+  HopCheck(const Guide& guide, const TraceOptions& options, TracedHop& hop, Lid lid)
+      : guide_(guide), session_(guide.session), options_(options), hop_(hop), lid_(lid) {}
 
   ib::Result<void> run(const Walk& dlid_walk, bool is_last) {
     if (is_last) {
@@ -97,7 +106,7 @@ class HopCheck {
     WalkOptions walk_options;
     walk_options.m_key = options_.m_key;
     walk_options.descriptions = false;
-    auto read = walk_to(session_, lid_, walk_options);
+    auto read = walk_to(guide_, lid_, walk_options);
     if (!read) return tl::unexpected(read.error());
     own_ = std::move(*read);
     return {};
@@ -196,6 +205,7 @@ class HopCheck {
                                                                     : hop_.smp_actual.value_or(0);
   }
 
+  const Guide& guide_;
   mad::Session& session_;
   const TraceOptions& options_;
   TracedHop& hop_;
@@ -217,10 +227,10 @@ Trace trace_of(const Walk& walk, Lid dlid) {
   return trace;
 }
 
-ib::Result<Trace> trace_forward(mad::Session& session, Lid dlid, const TraceOptions& options) {
+ib::Result<Trace> trace_forward(const Guide& guide, Lid dlid, const TraceOptions& options) {
   WalkOptions walk_options;
   walk_options.m_key = options.m_key;
-  const auto walk = walk_to(session, dlid, walk_options);
+  const auto walk = walk_to(guide, dlid, walk_options);
   if (!walk) return tl::unexpected(walk.error());
   // Without our own node there is no path to call broken.
   if (walk->hops.empty())
@@ -235,7 +245,7 @@ ib::Result<Trace> trace_forward(mad::Session& session, Lid dlid, const TraceOpti
       hop.note = "has no lid, so nothing but a directed route reaches it";
       continue;
     }
-    if (auto checked = HopCheck(session, options, hop, lid).run(*walk, is_last); !checked)
+    if (auto checked = HopCheck(guide, options, hop, lid).run(*walk, is_last); !checked)
       return tl::unexpected(checked.error());
   }
   return trace;
@@ -255,7 +265,7 @@ ib::Result<Trace> trace_back(mad::Session& session, const Trace& forward, Lid ow
     walk_options.start.hops.pop_back();
     entered = forward.hops[forward.hops.size() - 2].hop.egress_port;
   }
-  const auto walk = walk_to(session, own_lid, walk_options);
+  const auto walk = walk_to({session}, own_lid, walk_options);
   if (!walk) return tl::unexpected(walk.error());
   Trace trace = trace_of(*walk, own_lid);
   trace.reverse = true;
@@ -297,7 +307,7 @@ ib::Result<void> prove_back(mad::Session& session, Trace& trace, const Trace& fo
     own.m_key = options.m_key;
     own.start = start;
     own.descriptions = false;
-    const auto walk = walk_to(session, lid, own);
+    const auto walk = walk_to({session}, lid, own);
     if (!walk) return tl::unexpected(walk.error());
     if (!walk->arrived() || walk->hops.size() < 2) {
       hop.note =
@@ -437,10 +447,17 @@ ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOption
         ib::ErrorKind::Unavailable,
         fmt::format("trace lid {}: port {}/{} has no lid yet; is a subnet manager running?",
                     dlid.value, facts->device, facts->port_num));
+  Guide guide{session};
+  std::optional<SaRoutes> sa_routes;
+  if (options.by_sa) {
+    const auto sa = ib::query::sa_address(*facts);
+    if (!sa) return tl::unexpected(sa.error());
+    guide.sa = &sa_routes.emplace(session, *sa, *facts);
+  }
   TraceReport report;
   std::vector<Lid> targets{dlid};
   for (std::size_t t = 0; t < targets.size(); ++t) {
-    auto forward = trace_forward(session, targets[t], options);
+    auto forward = trace_forward(guide, targets[t], options);
     if (!forward) return tl::unexpected(forward.error());
     if (t == 0 && options.lmc_all && forward->end == WalkEnd::Arrived) {
       const auto& last = forward->hops.back().hop;
@@ -448,7 +465,7 @@ ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOption
       for (unsigned i = 0; i < (1U << last.lmc); ++i)
         targets.push_back(Lid{static_cast<std::uint16_t>(last.lid.value + i)});
       if (targets[0] != dlid) {
-        forward = trace_forward(session, targets[0], options);
+        forward = trace_forward(guide, targets[0], options);
         if (!forward) return tl::unexpected(forward.error());
       }
     }

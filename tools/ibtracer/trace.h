@@ -85,6 +85,7 @@ struct TraceOptions {
   bool lmc_all{};
   bool counters{};
   bool prove{};
+  bool by_sa{};  // the SA's TraceRecords say which route to expect; excludes `both`
   std::uint64_t m_key{};
 };
 

@@ -71,6 +71,14 @@ inside() {
   grep -q 'counters: proven' all || fail "not proven: $(cat all)"
   grep -q '^Back to lid' all || fail "no way back: $(cat all)"
 
+  # The SA tells the same route, and the packets take it.
+  timeout 30 "$bin/ibtracer" --sa --json -l "$lid" >sa.json 2>sa.err || fail "--sa: $? $(cat sa.json sa.err)"
+  diff <(theirs stock) <(ours sa.json) || fail "the SA's route is not ibtracert's"
+  timeout 30 "$bin/ibtracer" --sa --name "$far_name" | grep -q "^VERIFIED lid $lid " || fail "--sa --name"
+  timeout 30 "$bin/ibtracer" -r 1 --sa -l 48000 >broken 2>&1; [ $? = 1 ] || fail "--sa -l 48000: not 1: $(cat broken)"
+  grep -q 'the SA has no path from lid' broken || fail "--sa -l 48000: $(cat broken)"
+  timeout 5 "$bin/ibtracer" --sa --both "$lid" >usage 2>&1; [ $? = 2 ] || fail "--sa --both: not 2"
+
   # Stock ibping is answered with the host's name, and with no answer larger or slower for a flood of 10000.
   timeout 30 ibping -c 2 "$lid" >ping 2>&1
   grep -q "Pong from far.example (Lid $lid)" ping || fail "ibping: $(cat ping)"

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/ibtracer/sa_route.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ibtracer {
+
+using ib::Guid;
+using ib::Lid;
+using ib::query::Hop;
+using ib::query::Walk;
+using ib::query::WalkEnd;
+namespace component = ib::query::component;
+namespace wire = ib::wire;
+
+ib::Result<std::vector<wire::NodeRecord>> SaRoutes::node(Guid guid) {
+  if (const auto known = nodes_.find(guid); known != nodes_.end()) return known->second;
+  wire::NodeRecord wanted;
+  wanted.node_info.node_guid = guid;
+  auto found = sa_.get_table(wanted, component::kNodeGuid);
+  if (found) nodes_[guid] = *found;
+  return found;
+}
+
+ib::Result<Hop> SaRoutes::hop_of(const wire::TraceRecord& record) {
+  Hop hop;
+  hop.type = static_cast<wire::NodeType>(record.node_type);
+  hop.node_guid = Guid{record.node_id};
+  hop.ingress_port = record.entry_port.value;
+  hop.egress_port = record.exit_port.value;
+  const auto records = node(hop.node_guid);
+  if (!records) return tl::unexpected(records.error());
+  // A switch has one record, a host one for each port.
+  const std::uint8_t port = hop.ingress_port != 0 ? hop.ingress_port : hop.egress_port;
+  for (const auto& r : *records) {
+    if (hop.type != wire::NodeType::Switch && port != 0 && r.node_info.local_port_num.value != port)
+      continue;
+    hop.lid = r.lid;
+    hop.port_guid = r.node_info.port_guid;
+    hop.num_ports = r.node_info.num_ports;
+    const auto& text = r.node_description.text;
+    hop.description.assign(text.begin(), std::find(text.begin(), text.end(), '\0'));
+  }
+  return hop;
+}
+
+ib::Result<Walk> SaRoutes::walk(Lid dlid) {
+  wire::PathRecord path;
+  path.slid = own_lid_;
+  path.dlid = dlid;
+  const auto records = sa_.trace(path, component::kPathSlid | component::kPathDlid);
+  if (!records) {
+    auto error = records.error();
+    if (error.mad_status == wire::status::kBadAttribute ||
+        error.mad_status == wire::status::kBadMethod)
+      error.message = fmt::format("the SA at lid {} has no TraceRecords; trace without --sa",
+                                  sa_.address().lid.value);
+    return tl::unexpected(std::move(error));
+  }
+  Walk walk;
+  for (const auto& record : *records) {
+    auto hop = hop_of(record);
+    if (!hop) return tl::unexpected(hop.error());
+    if (!walk.hops.empty()) {
+      hop->route = walk.hops.back().route;
+      hop->route.hops.push_back(walk.hops.back().egress_port);
+    }
+    walk.hops.push_back(*std::move(hop));
+  }
+  if (walk.hops.empty()) {
+    Hop& source = walk.hops.emplace_back();
+    source.node_guid = own_node_;
+    source.lid = own_lid_;
+    walk.end = WalkEnd::NoEntry;
+    walk.failure =
+        fmt::format("the SA has no path from lid {} to lid {}", own_lid_.value, dlid.value);
+    return walk;
+  }
+  walk.hops.back().lid = dlid;
+  walk.end = WalkEnd::Arrived;
+  return walk;
+}
+
+}  // namespace ibtracer

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The path that subnet administration expects packets to take, by its TraceRecords: no switch is
+// asked for its tables, so whoever may ask the SA may trace.
+#pragma once
+
+#include <map>
+
+#include "libdiag/query/path_walk.h"
+#include "libdiag/query/sa_client.h"
+
+namespace ibtracer {
+
+class SaRoutes {
+ public:
+  SaRoutes(ib::mad::Session& session, const ib::query::SaAddress& sa, const ib::mad::PortFacts& own)
+      : sa_(session, sa), own_lid_(own.lid), own_node_(own.node_guid) {}
+
+  /// From our own port to `dlid`, with what NodeRecords say of each node. A path that the SA does
+  /// not have is a walk that ends at its source. Error: the SA does not answer, or not with
+  /// TraceRecords.
+  ib::Result<ib::query::Walk> walk(ib::Lid dlid);
+
+ private:
+  ib::Result<ib::query::Hop> hop_of(const ib::wire::TraceRecord& record);
+  ib::Result<std::vector<ib::wire::NodeRecord>> node(ib::Guid guid);
+
+  ib::query::SaClient sa_;
+  ib::Lid own_lid_;
+  ib::Guid own_node_;
+  std::map<ib::Guid, std::vector<ib::wire::NodeRecord>> nodes_;  // asked for already
+};
+
+}  // namespace ibtracer
