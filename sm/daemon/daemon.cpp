@@ -18,6 +18,7 @@
 #include "libdiag/mad/umad/umad_port.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/channel.h"
+#include "sm/daemon/path_options.h"
 #include "sm/daemon/sa_dump.h"
 #include "sm/daemon/sa_thread.h"
 #include "sm/daemon/store_thread.h"
@@ -129,6 +130,10 @@ class Daemon {
     if (auto settled = settle_sa_key(options_.state_dir, sa); !settled) return settled;
     if (const std::string warning = sa_key_warning(sa); !warning.empty())
       say(ib::LogLevel::Warning, "sa", warning);
+    auto routes = read_prefix_routes(sa);
+    if (!routes) return tl::unexpected<ib::Error>(std::move(routes.error()));
+    say_complaints(*routes);
+    sa.server.policy.prefix_routes = std::move(routes->routes);
     sa.server.kernel_rmpp = kernel_rmpp_;
     sa.server.wall_clock = read_wall_clock();
     gsi_.port->set_receive_threshold(sa.rx_threshold);
@@ -208,6 +213,7 @@ class Daemon {
         if (!options_.routing_files.empty())
           manager_->set_routing_files(
               ib::route::read_option_files(options_.routing_files, options_.routing_words));
+        read_prefix_routes_again();
         manager_->sweep_now(now, core::Reason::Operator);
       } else {
         say(ib::LogLevel::Info, "ibsm", "ending");
@@ -215,6 +221,20 @@ class Daemon {
       }
     }
     return true;
+  }
+
+  void say_complaints(const sa::PrefixRouteFile& file) {
+    for (const std::string& line : file.complaints) say(ib::LogLevel::Warning, "sa", line);
+  }
+  /// A file that cannot be read leaves the routes as they are.
+  void read_prefix_routes_again() {
+    if (options_.sa.prefix_routes_file.empty()) return;
+    auto file = read_prefix_routes(options_.sa);
+    if (!file) return say(ib::LogLevel::Error, "sa", file.error().message);
+    say_complaints(*file);
+    sa_->post([routes = std::move(file->routes)](Instant, sa::Server& server) {
+      server.set_prefix_routes(routes);
+    });
   }
 
   /// Everything the machines want done. False: this is the end.

@@ -9,6 +9,7 @@
 
 #include "libdiag/base/output.h"
 #include "libdiag/base/text.h"
+#include "sm/daemon/path_options.h"
 #include "sm/daemon/plan_failure.h"
 #include "sm/daemon/routing_options.h"
 
@@ -61,7 +62,8 @@ std::vector<std::string> with_two_dashes(int argc, const char* const* argv) {
                                       "max_outstanding",
                                       "queue_size",
                                       "time_sa_mad",
-                                      "max_msg_fifo_timeout"};
+                                      "max_msg_fifo_timeout",
+                                      "prefix_routes_file"};
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
@@ -152,6 +154,7 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
          });
   add_sa_options(app, o.sa);
   add_registry_options(app, o.registry, o.sa.server);
+  add_path_options(app, o.sa);
   app.add_option("-f,--log_file", o.log_file,
                  "Log to this file, or to `stdout` or `stderr` (default /var/log/ibsm.log)")
       ->type_name("FILE");

@@ -63,6 +63,7 @@ constexpr std::uint16_t kMultiOffsetMin = 3;
 
 struct Server::Impl {
   Impl(const Options& o, const store::Contents& contents) : options(o), state(contents) {
+    policy = options.policy;
     policy.multicast = options.multicast;
     auto batch = configured_groups(state, policy.multicast);
     if (batch.empty()) return;
@@ -535,6 +536,10 @@ void Server::publish(Instant now, SnapshotPtr snapshot) {
 }
 
 void Server::publish(HoldingsPtr holdings) { impl_->holdings = std::move(holdings); }
+
+void Server::set_prefix_routes(std::vector<PrefixRoute> routes) {
+  impl_->policy.prefix_routes = std::move(routes);
+}
 
 void Server::on_packet(Instant now, const Packet& packet) { impl_->on_packet(now, packet); }
 

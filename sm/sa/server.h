@@ -27,6 +27,7 @@
 #include "sm/sa/forwarding.h"
 #include "sm/sa/multicast.h"
 #include "sm/sa/multicast_options.h"
+#include "sm/sa/policy.h"
 #include "sm/sa/quotas.h"
 #include "sm/sa/replays.h"
 #include "sm/sa/trust.h"
@@ -50,6 +51,7 @@ struct Options {
   MulticastOptions multicast;
   ForwardingOptions forwarding;
   std::uint8_t sm_assigned_guid{0};  // part of alias GUIDs that are made here
+  Policy policy;  // its multicast options are those above
 };
 
 /// Write this, then say on_commit_done(ticket). Commits come one at a time.
@@ -70,6 +72,9 @@ class Server {
   void publish(ib::Instant now, SnapshotPtr snapshot);
   /// What its devices hold; goes with the snapshot that is or is about to be published.
   void publish(HoldingsPtr holdings);
+
+  /// From now on packets for other subnets leave by these.
+  void set_prefix_routes(std::vector<PrefixRoute> routes);
 
   /// Everything that arrives for class 3: requests, and RMPP ACK, STOP, ABORT of tables under way.
   /// Requests are only taken in; work() serves them.

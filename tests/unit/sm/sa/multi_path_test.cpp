@@ -23,6 +23,7 @@ using ::testing::SizeIs;
 namespace multi = multi_path_bit;
 namespace status = ib::wire::status;
 
+constexpr Gid kMulticastGid = Gid::from(0xFF12401BFFFF0000, Guid{0xFFFFFFFF});
 constexpr std::uint64_t kCounts = bit(multi::kSgidCount) | bit(multi::kDgidCount);
 
 Query multi_query(const PathWorld& w, MultiPathRecord record, std::uint64_t mask,
@@ -131,9 +132,8 @@ TEST(SaMultiPath, WhatCannotBeMeantIsRefused) {
   raw.raw_traffic = true;
   EXPECT_EQ(refusal(w, multi_query(w, raw, kCounts | bit(multi::kRawTraffic), {a}, {b})),
             status::kSaReqInvalid);
-  for (const Gid& gid :
-       {Gid{}, Gid::from(0xFEC0, w.host(1).guid), Gid::from(ib::kDefaultSubnetPrefix, Guid{0x77}),
-        default_ipoib_group().mgid}) {
+  for (const Gid& gid : {Gid{}, Gid::from(0xFEC0, w.host(1).guid),
+                         Gid::from(ib::kDefaultSubnetPrefix, Guid{0x77}), kMulticastGid}) {
     EXPECT_EQ(refusal(w, multi_query(w, {}, kCounts, {gid}, {b})), status::kSaInvalidGid);
     EXPECT_EQ(refusal(w, multi_query(w, {}, kCounts, {a}, {b, gid})), status::kSaInvalidGid);
   }
@@ -264,7 +264,7 @@ TEST(SaTrace, NodesInTheOrderOfThePath) {
       EXPECT_EQ(trace[i].node_id, node.guid.value);
       EXPECT_EQ(trace[i].chassis_id, node.system_image_guid.value);
       EXPECT_EQ(trace[i].node_type, static_cast<std::uint8_t>(node.type));
-      if (i != 0) EXPECT_EQ(trace[i].entry_port.value, at.port);
+      EXPECT_TRUE(i == 0 || trace[i].entry_port.value == at.port);
       if (i + 1 != trace.size()) at = fabric.port(at.node, trace[i].exit_port.value).peer;
     }
     EXPECT_EQ(at, w.hosts[15]);
@@ -296,7 +296,7 @@ TEST(SaTrace, OfOnePathThatIsThere) {
   EXPECT_EQ(status_of({}, 0, Method::GetTraceTable), status::kSaInsufficientComponents);
   EXPECT_EQ(status_of(w.between(0, 1), kGids, Method::GetTable), status::kBadAttribute);
   wanted = w.between(0, 1);
-  wanted.dgid = default_ipoib_group().mgid;
+  wanted.dgid = kMulticastGid;
   EXPECT_EQ(status_of(wanted, kGids, Method::GetTraceTable), status::kSaReqInvalid);
   wanted.dgid = Gid::from(0xFEC0, Guid{1});
   EXPECT_EQ(status_of(wanted, kGids, Method::GetTraceTable), status::kSaInvalidGid);

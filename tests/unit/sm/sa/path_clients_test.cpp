@@ -49,7 +49,7 @@ TEST(SaPathClients, Ipoib) {
   wanted.p_key = ib::kDefaultPKey;
   constexpr auto kMask = bit(path_bit::kDgid) | bit(path_bit::kSgid) | bit(path_bit::kNumbPath) |
                          bit(path_bit::kTClass) | bit(path_bit::kPKey);
-  for (const std::uint8_t traffic_class : {0, 0x20}) {
+  for (const std::uint8_t traffic_class : {std::uint8_t{0}, std::uint8_t{0x20}}) {
     wanted.traffic_class = traffic_class;
     const auto answer =
         bench.ask(bench.request(Method::Get, attr::kPathRecord, wanted, kMask, 0, 2));
@@ -122,6 +122,7 @@ TEST(SaPathClients, ATraceAndSeveralPathsThroughTheServer) {
     const auto tid = packet.mad.tid();
     packet.mad = request.mad;
     packet.mad.set<&ib::wire::MadHeader::tid>(tid);
+    ib::wire::encode(ib::wire::RmppHeader{}, packet.mad.bytes.data());  // the message is one MAD
     return bench.ask_table(packet);
   };
   const auto trace = ask(ib::query::trace_request(0, sa, between(bench, 0, 15),

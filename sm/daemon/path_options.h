@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The options of path records: limits, and ways to other subnets. (CLI11 stays behind the .cpp
+// file.)
+#pragma once
+
+#include "sm/daemon/sa_options.h"
+#include "sm/sa/prefix_routes.h"
+
+namespace sm::daemon {
+
+void add_path_options(CLI::App& app, SaOptions& options);
+
+/// The file of prefix routes; nothing when there is none to read.
+ib::Result<sa::PrefixRouteFile> read_prefix_routes(const SaOptions& options);
+
+}  // namespace sm::daemon
