@@ -18,7 +18,7 @@ NET = "/usr/share/doc/ibsim-utils/net-examples/net.2sw2path4hca"
 SM_HOST = "Hca1"
 HOSTS = ("Hca2", "Hca3", "Hca4", "Hca1")  # the subnet manager's own host last
 # osmtest fills the subnet with groups.
-MANY_GROUPS = ()
+MANY_GROUPS = ("--sa_etm_max_num_mcgs", "100000")
 LOAD_QUERIES = {1: 100_000, 2: 4_000, 3: 20_000, 4: 100_000}
 
 
