@@ -33,7 +33,8 @@ int main(int argc, char** argv) {
   const Command command = read_command_line(argc, argv, IBKIT_VERSION);
   if (const int* status = std::get_if<int>(&command)) return *status;
   if (std::holds_alternative<PlanWords>(command)) {
-    std::cerr << "ibsm: " << become_planner(argv).message << std::endl;
+    const ib::Error error = become_planner(argv);  // returns only with one
+    std::cerr << "ibsm: " << error.message << std::endl;
     return 4;
   }
   return serve(std::get<DaemonOptions>(command));
