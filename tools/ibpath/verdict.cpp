@@ -101,7 +101,9 @@ std::vector<Limit> rate_limits(const PathFacts& facts) {
           {*rate, link_text(facts.there, i), speed_text(facts.there.links[i].from.info), i + 1});
   const auto own = [&](const std::optional<PortInfo>& port, const std::string& name) {
     if (!port) return;
-    if (const auto rate = port_rate(*port))
+    // Port 0 has no link, so its rate binds nobody; but some SAs let it limit the path.
+    if (const auto rate = port_rate(*port);
+        rate && ib::wire::compare_rates(facts.path.rate, *rate) <= 0)
       limits.push_back(
           {*rate, ib::printable(name) + "'s own port 0", speed_text(*port), std::nullopt});
   };

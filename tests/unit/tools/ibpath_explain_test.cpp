@@ -130,6 +130,15 @@ TEST(IbpathExplain, ASwitchsOwnPortMayBeTheSlowest) {
   EXPECT_EQ(judged(facts, "rate").link, std::nullopt);
 }
 
+TEST(IbpathExplain, ASwitchsOwnPortHasNoLinkToOverrun) {
+  auto facts = three_links();
+  const auto before = judged(facts, "rate").reason;
+  facts.destination_port0 = port(LinkSpeed::Sdr, 4, 4);
+  facts.destination_name = "leaf-2";
+  EXPECT_FALSE(judged(facts, "rate").wrong);
+  EXPECT_EQ(judged(facts, "rate").reason, before);
+}
+
 TEST(IbpathExplain, AnSlThatLeadsToNoVlDropsPackets) {
   auto facts = three_links();
   facts.there.links[1].vl = 15;
