@@ -270,6 +270,7 @@ struct SubnetManager::Impl {
     request.options.reassign_lids = std::exchange(forget_lids, false);
     request.stored = &stored;
     request.sa_state_lost = sa_state_lost;
+    request.before = desired ? seen.get() : nullptr;
     request.groups = groups;
     request.aliases = &aliases;
     if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing.get();
@@ -467,6 +468,8 @@ struct SubnetManager::Impl {
     if (!desired) return;
     auto next = std::make_shared<plan::Desired>(*desired);
     next->guids = plan::want_guids(*seen, next->node_managed, aliases);
+    // Whom the sweep asked to register again has heard it.
+    for (plan::PortWant& want : next->ports) want.reregister = false;
     for (const std::string& line : plan::want_multicast(*next, seen->fabric, groups).alarms)
       log(LogLevel::Warning, "plan", line);
     desired = std::move(next);

@@ -174,9 +174,11 @@ class Planner {
     const bool in_use = info.port_state == PortState::Armed || info.port_state == PortState::Active;
     const bool lid_lost = info.lid != ib::kNoLid && (info.lid != a.lid || info.lmc != a.lmc);
     const bool sm_lost = info.master_sm_lid != ib::kNoLid && info.master_sm_lid != out_.sm_lid;
+    const bool was_away =
+        request_.before != nullptr && !request_.before->fabric.find_port_guid(a.guid);
     want.reregister = (info.capability_mask & ib::wire::port_cap::kClientReregistration) != 0 &&
                       !is_switch(a.port.node) &&
-                      (lid_lost || sm_lost || (in_use && request_.sa_state_lost));
+                      (lid_lost || sm_lost || (in_use && (was_away || request_.sa_state_lost)));
   }
 
   void want_link(PortRef p) {

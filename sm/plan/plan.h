@@ -50,6 +50,8 @@ struct PlanRequest {
   const ib::discover::Observed* observed{};
   PlanOptions options;
   const StoredLids* stored{};
+  /// What was seen before, if anything: the registrations of ports that were away may be gone.
+  const ib::discover::Observed* before{};
   bool sa_state_lost{false};  // registrations did not survive: ports in use must register again
   std::span<const MlidGroup> groups;
   const PortAliases* aliases{};  // nullptr: none

@@ -36,9 +36,6 @@ ServiceRecord service_at(const Gid& gid, std::uint64_t id, const char* name = "p
 
 class SaServices : public ::testing::Test {
  protected:
-  // The first group is news, and a deadline until somebody takes it.
-  SaServices() { bench.server.take_multicast_changed(); }
-
   Bench bench{small_tree()};
 
   ServiceRecord wish(std::size_t host, std::uint64_t id = 7) {

@@ -49,6 +49,7 @@ class Bench {
         hosts(hosts_of(snapshot->fabric())) {
     run_commits(server, *store, now);
     server.publish(now, snapshot);
+    groups_at_start = server.take_multicast_changed();  // a deadline until it is taken
   }
 
   std::shared_ptr<Snapshot> snapshot;
@@ -57,6 +58,7 @@ class Bench {
   Server server;
   std::vector<PortRef> hosts;
   std::uint64_t sm_key{0};  // of the requests
+  bool groups_at_start{};   // there were groups to be routed when the server began
 
   const ib::fabric::Port& host(std::size_t i) const { return snapshot->fabric().port(hosts[i]); }
   Gid gid(std::size_t i) const { return Gid::from(ib::kDefaultSubnetPrefix, host(i).guid); }
