@@ -180,6 +180,7 @@ struct Server::Impl {
     if (receiver.counters().messages != messages_before) return;
     // Nothing new: perhaps a client that has been answered and does not know it.
     if (auto answer = replays.answer_to_first_segment(packet)) {
+      ++counters.requests;
       ++counters.replayed;
       sends.push_back(*std::move(answer));
     }

@@ -46,6 +46,8 @@ class Fixture : public ::testing::Test {
     options.plan.lmc = static_cast<std::uint8_t>(lmc);
     sm_ = std::make_unique<SmProgram>(*world_, hosts_.front(), options);
     ASSERT_TRUE(world_->run_until([&] { return sm_->reports() > 0; }, std::chrono::seconds(30)));
+    // What the subnet manager reads of devices after a sweep would count as traffic.
+    world_->run_for(std::chrono::seconds(2));
     port_ = world_->open(hosts_.front());
     mad::TransactorOptions o;
     o.attempts_min = 3;

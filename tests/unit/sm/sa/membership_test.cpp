@@ -181,7 +181,6 @@ TEST_F(SaMembership, TrapsTellOfTheFirstAndTheLast) {
   const auto& event = std::get<Change>(made).events[0];
   EXPECT_EQ(event.notice.type, 3);
   EXPECT_EQ(event.notice.producer_type, 4U);
-  EXPECT_EQ(event.notice.issuer_lid, paths->snapshot().sm_lid);
   EXPECT_TRUE(std::equal(group.bytes.begin(), group.bytes.end(), event.notice.details.begin() + 6));
   EXPECT_THAT(traps(join(wish(group, 1), kCreate, 1)), IsEmpty());
   EXPECT_THAT(traps(join(wish(group, 2, 4), kJoin, 2)), IsEmpty());
