@@ -56,6 +56,9 @@ std::string sa_status_text(std::uint16_t status) {
       return "busy";
     case wire::status::kRedirect:
       return "redirection required";
+    case wire::status::kBusy | wire::status::kRedirect:
+      // ibsm's refusal of all paths of a large subnet (doc/sa.md).
+      return "a table too large without the SA key; name an end of the paths";
     case wire::status::kBadVersion:
       return "class version not supported";
     case wire::status::kBadMethod:
@@ -142,8 +145,8 @@ mad::Request multi_path_request(mad::Cookie cookie, const SaAddress& sa,
 Error unanswered(Error error, const SaAddress& sa) {
   if (error.kind == ErrorKind::TimedOut)
     error.message +=
-        fmt::format("; the port has LID {} for its subnet manager: does none run there any more?",
-                    sa.lid.value);
+        fmt::format("; the port has LID {} for its subnet manager: does none run there any more{}?",
+                    sa.lid.value, sa.sm_key != 0 ? ", or has it another SA key" : "");
   return error;
 }
 

@@ -9,14 +9,16 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/text_file.h"
 #include "sm/sa/dump_file.h"
 
 namespace sm::daemon {
 namespace {
+
+// 200,000 members take 40 MB.
+constexpr std::size_t kDumpBytesMax = std::size_t{1} << 30;
 
 ib::Result<void> write_whole(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".tmp";
@@ -76,12 +78,11 @@ std::optional<std::string> SaDump::finish(const sa::Server& server) {
 
 ib::Result<std::vector<std::string>> take_dump(const std::string& path, std::int64_t unix_seconds,
                                                store::Store& store, store::Contents& contents) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.is_open() || file.bad())
+  const auto text = ib::fabric::read_regular_file(path, kDumpBytesMax);
+  if (!text)
     return ib::fail(ib::ErrorKind::Unavailable,
-                    fmt::format("cannot read SA dump {}: {}", path, std::strerror(errno)));
-  auto dump = sa::read_dump(text);
+                    fmt::format("cannot read the SA dump: {}", text.error().message));
+  auto dump = sa::read_dump(*text);
   const auto batch = sa::missing_from(contents, dump.contents, unix_seconds);
   if (auto kept = store.commit(batch); !kept) return tl::unexpected<ib::Error>(kept.error());
   store::apply(batch, contents);

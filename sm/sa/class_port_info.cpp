@@ -17,8 +17,9 @@ constexpr std::uint16_t kOptionalRecords = 1U << 8, kUdMulticast = 1U << 9, kMul
                         kPortInfoMatch = 1U << 13;
 // CapabilityMask2.
 constexpr std::uint32_t kAliasGuids = 1U << 5, kFullPortInfo = 1U << 6, kExtendedSpeeds = 1U << 7,
-                        kPortInfoMatch2 = 1U << 10, kSendOnlyFullMember = 1U << 12,
-                        kWidth2x = 1U << 13, kHdr = 1U << 15, kNdr = 1U << 17;
+                        kMulticastServices = 1U << 8, kPortInfoMatch2 = 1U << 10,
+                        kSendOnlyFullMember = 1U << 12, kWidth2x = 1U << 13, kHdr = 1U << 15,
+                        kNdr = 1U << 17;
 
 /// The records that IBA table 186 leaves to the implementation, as far as they have no bit of
 /// their own.
@@ -36,8 +37,8 @@ ib::wire::ClassPortInfo class_port_info(std::uint8_t resp_time_value) {
   info.capability_mask = kUdMulticast | kPortInfoMatch;
   if (std::ranges::all_of(kOptional, is_known_record)) info.capability_mask |= kOptionalRecords;
   if (is_known_record(attr::kMultiPathRecord)) info.capability_mask |= kMultiPath;
-  info.capability_mask2 = kFullPortInfo | kExtendedSpeeds | kPortInfoMatch2 | kSendOnlyFullMember |
-                          kWidth2x | kHdr | kNdr;
+  info.capability_mask2 = kFullPortInfo | kExtendedSpeeds | kMulticastServices | kPortInfoMatch2 |
+                          kSendOnlyFullMember | kWidth2x | kHdr | kNdr;
   if (is_writable(attr::kGuidInfoRecord)) info.capability_mask2 |= kAliasGuids;
   info.resp_time_value = resp_time_value;
   info.redirect_qp = 1;

@@ -39,7 +39,7 @@ constexpr std::uint8_t kBaseVersion = 1, kClassVersion = 2;
 
 // Tables up to this size are built whole, so that their length is announced and the snapshot let
 // go.
-constexpr std::size_t kBuiltWholeMax = 200U * 256;
+constexpr std::size_t kBuiltWholeMax = std::size_t{200} * 256;
 constexpr std::uint8_t kNoResponseTime = 0x1F;
 constexpr std::size_t kLogLinesMax = 1000;
 constexpr std::size_t kMembersPerMs = 1000;

@@ -3,6 +3,7 @@
 // goes to.
 #pragma once
 
+#include <compare>
 #include <set>
 #include <unordered_map>
 
@@ -16,7 +17,7 @@ class Subscriptions {
  public:
   struct ByKey {
     bool operator()(const store::Subscription& a, const store::Subscription& b) const {
-      return store::compare_keys(a, b) < 0;
+      return std::is_lt(store::compare_keys(a, b));
     }
   };
   using Set = std::set<store::Subscription, ByKey>;

@@ -202,6 +202,21 @@ ib::Result<std::string> put_aside(const std::string& path) {
   return aside;
 }
 
+/// ServiceKeys are secrets, so the file is its owner's alone; SQLite gives its log the same mode.
+ib::Result<void> make_private(const std::string& path) {
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    const std::string file = path + suffix;
+    if (::chmod(file.c_str(), 0600) == 0 || errno != ENOENT) continue;
+    if (*suffix != '\0') continue;
+    const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+      return fail(ErrorKind::Unavailable,
+                  fmt::format("cannot create {}: {}", file, std::strerror(errno)));
+    ::close(fd);
+  }
+  return {};
+}
+
 }  // namespace
 
 ib::Result<Opened> open_directory(const std::string& directory, Sync sync) {
@@ -214,6 +229,7 @@ ib::Result<Opened> open_directory(const std::string& directory, Sync sync) {
   if (!lock) return tl::unexpected(lock.error());
 
   const std::string path = directory + "/ibsm.db";
+  if (auto ours = make_private(path); !ours) return tl::unexpected(ours.error());
   Opened opened;
   auto attempt = try_open(path, sync);
   if (attempt.health == Health::Damaged) {

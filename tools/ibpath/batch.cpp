@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <set>
 #include <unordered_map>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/text_file.h"
 #include "tools/ibpath/report.h"
 
 namespace ibpath {
@@ -54,11 +54,7 @@ Result<std::string> read_all(const std::string& file) {
     if (std::cin.bad()) return ib::fail(ErrorKind::Usage, "reading standard input failed");
     return text;
   }
-  std::ifstream stream(file, std::ios::binary);
-  if (stream) text.assign(std::istreambuf_iterator<char>(stream), {});
-  if (!stream || stream.bad())
-    return ib::fail(ErrorKind::Usage, fmt::format("cannot read {}", ib::printable(file)));
-  return text;
+  return ib::fabric::read_text_file(file);
 }
 
 /// Where nodes are, from one table: a batch may name thousands of them.

@@ -42,7 +42,7 @@ inline std::vector<PortRef> hosts_of(const Fabric& fabric) {
 /// A server with a subnet, a store in memory, and a clock that only the test moves.
 class Bench {
  public:
-  explicit Bench(Fabric fabric, Options options = {}, const store::Contents& contents = {})
+  explicit Bench(Fabric fabric, const Options& options = {}, const store::Contents& contents = {})
       : snapshot(snapshot_of(std::move(fabric))),
         store(store::make_memory_store(contents)),
         server(options, contents),
