@@ -87,6 +87,7 @@ ib::Result<std::vector<std::string>> take_dump(const std::string& path, std::int
   if (auto kept = store.commit(batch); !kept) return tl::unexpected<ib::Error>(kept.error());
   store::apply(batch, contents);
   std::vector<std::string> lines;
+  lines.reserve(dump.complaints.size() + 1);
   for (const auto& complaint : dump.complaints)
     lines.push_back(fmt::format("{}: {}", path, ib::printable(complaint)));
   lines.push_back(fmt::format(

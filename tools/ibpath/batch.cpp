@@ -96,6 +96,7 @@ class Directory {
  private:
   static std::vector<End> ends(const std::vector<Lid>& lids) {
     std::vector<End> all;
+    all.reserve(lids.size());
     for (const Lid lid : lids) all.push_back({lid, std::nullopt});
     return all;
   }
@@ -316,7 +317,7 @@ void PathBatch::on_completion(ib::Instant, const ib::mad::Completion& completion
 Result<Job> plan_batch(const Options& options, Words words) {
   if (words.size() != 1)
     return ib::fail(ErrorKind::Usage, "batch: expected FILE, or - for standard input");
-  const std::string file = words[0];
+  const std::string& file = words[0];
   const auto text = read_all(file);
   if (!text) return tl::unexpected(text.error());
   auto batch = read_batch(*text, file == "-" ? "standard input" : file, options);

@@ -346,6 +346,7 @@ TEST_F(SaMembership, AgreesWithAModelOnWhateverIsAsked) {
         expected = status::kSaInvalidGid;
       } else if (is_join) {
         const bool alive = (wanted & 9) != 0;
+        // NOLINTNEXTLINE(bugprone-branch-clone): rules in their order, two with one status
         if (wanted == 0 || (has(7) && (r.p_key.value & 0x7FFF) == 0)) {
           expected = status::kSaReqInvalid;
         } else if (exists ? !q_ok || !p_ok || (is_member && !by_proxy && from != port) : !alive) {
@@ -353,7 +354,7 @@ TEST_F(SaMembership, AgreesWithAModelOnWhateverIsAsked) {
         } else if (!exists && (mask & kCreate) != kCreate) {
           expected = status::kSaInsufficientComponents;
         } else if (!exists && (!kFit[which] || !p_ok || (which <= 2 && !q_ok))) {
-          expected = status::kSaReqInvalid;  // NOLINT(bugprone-branch-clone): another rule
+          expected = status::kSaReqInvalid;
         } else if (!exists && which == 3 && !q_ok) {
           r.q_key = 0x0b1b;  // so that the model need not keep Q_Keys
         }
