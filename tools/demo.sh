@@ -16,6 +16,11 @@ finish() {
   # shellcheck disable=SC2086
   [ -n "$pids" ] && kill $pids 2>/dev/null
   wait 2>/dev/null
+  # ibsm goes with its fabric and writes its SA dump on the way out, after the shell that started it.
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    rm -rf "$work" 2>/dev/null && return
+    sleep 0.1
+  done
   rm -rf "$work"
 }
 trap finish EXIT
