@@ -28,8 +28,7 @@ std::optional<Method> response_to(Method m) {
 bool is_multi(Method method, std::uint16_t attribute) {
   namespace attr = ib::wire::attr;
   if (method == Method::GetMulti) return attribute == attr::kMultiPathRecord;
-  return attribute == attr::kTraceRecord || attribute == attr::kPathRecord ||
-         attribute == attr::kMultiPathRecord;
+  return attribute == attr::kTraceRecord || attribute == attr::kPathRecord;
 }
 
 std::uint16_t answered_attribute(const Packet& request) {

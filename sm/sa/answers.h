@@ -14,7 +14,8 @@ namespace sm::sa {
 /// The method that answers `m`; nothing for what is no request.
 std::optional<ib::wire::Method> response_to(ib::wire::Method m);
 
-/// Whether `attribute` says what a GetMulti or GetTraceTable is about.
+/// Whether `attribute` says what a GetMulti or GetTraceTable is about. The data of a GetTraceTable
+/// is a PathRecord, whether it is called by that name or by that of its answer.
 bool is_multi(ib::wire::Method method, std::uint16_t attribute);
 /// The attribute of the records that answer `request`: mostly its own.
 std::uint16_t answered_attribute(const ib::mad::Packet& request);

@@ -71,7 +71,7 @@ std::uint64_t as_path_mask(std::uint64_t mask) {
 /// The GIDs that stand behind the record; fewer than `count` when the message ends before.
 std::vector<Gid> gids_of(const Query& query, std::size_t count) {
   constexpr std::size_t kHead = ib::wire::LayoutOf<MultiPathRecord>::kBytes;
-  const std::size_t bytes = query.wanted.size() + query.more.size();
+  const std::size_t bytes = std::min(query.bytes, query.wanted.size() + query.more.size());
   const auto byte = [&](std::size_t at) {
     return at < query.wanted.size() ? query.wanted[at] : query.more[at - query.wanted.size()];
   };

@@ -21,9 +21,10 @@ struct Query {
   std::uint32_t modifier{};
   std::uint64_t mask{};
   std::array<std::byte, ib::wire::kSaDataBytes> wanted{};  // the record to compare with
-  std::vector<std::byte> more;  // of a GetMulti: what follows `wanted` in the message
-  bool single{};                // Get: paths stop at the first
-  Requester requester;          // trusted: M_Keys and group members are shown
+  std::vector<std::byte> more;                // of a GetMulti: what follows `wanted` in the message
+  std::size_t bytes{ib::wire::kSaDataBytes};  // of both, as far as the message goes
+  bool single{};                              // Get: paths stop at the first
+  Requester requester;                        // trusted: M_Keys and group members are shown
 };
 
 /// Candidates that may be looked at for one record before a query is given up, so that no client

@@ -308,11 +308,13 @@ struct Server::Impl {
   Query query_of(const Packet& request) const {
     Query q;
     q.method = request.mad.method();
-    q.attribute = request.mad.attribute_id();
+    q.attribute =
+        q.method == Method::GetTraceTable ? attr::kTraceRecord : request.mad.attribute_id();
     q.modifier = request.mad.attribute_modifier();
     q.mask = request.mad.get<&SaHeader::component_mask>();
     std::copy_n(request.mad.data(), q.wanted.size(), q.wanted.begin());
     q.more = request.more;
+    q.bytes = rmpp::data_bytes(request);
     q.single = request.mad.method() == Method::Get;
     q.requester = requester_of(request);
     return q;

@@ -51,7 +51,7 @@ struct Options {
   MulticastOptions multicast;
   ForwardingOptions forwarding;
   std::uint8_t sm_assigned_guid{0};  // part of alias GUIDs that are made here
-  Policy policy;  // its multicast options are those above
+  Policy policy;                     // its multicast options are those above
 };
 
 /// Write this, then say on_commit_done(ticket). Commits come one at a time.

@@ -41,6 +41,7 @@ Query multi_query(const PathWorld& w, MultiPathRecord record, std::uint64_t mask
   message.resize(std::max(message.size(), q.wanted.size()));
   std::copy_n(message.begin(), q.wanted.size(), q.wanted.begin());
   q.more.assign(message.begin() + static_cast<std::ptrdiff_t>(q.wanted.size()), message.end());
+  q.bytes = message.size();
   return q;
 }
 
@@ -226,6 +227,7 @@ TEST(SaMultiPath, EndlessNonsenseIsSurvived) {
     for (auto n = random() % 4; n > 0; --n)
       q.wanted[random() % 40] = static_cast<std::byte>(random());
     q.more.resize(random() % 2 == 0 ? q.more.size() : random() % 4096);
+    q.bytes = random() % 8192;
     auto opened = open_multi_path_query(w.world(), q);
     if (auto* source = std::get_if<std::unique_ptr<RecordSource>>(&opened))
       answered += PathWorld::records(**source).size();
