@@ -8,6 +8,7 @@
 #include <iterator>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/text_file.h"
@@ -63,10 +64,10 @@ class Directory {
   static Result<Directory> read(Desk& desk) {
     const auto nodes = desk.table(NodeRecord{}, 0);
     if (!nodes) return tl::unexpected(nodes.error());
-    Directory directory;
+    Directory directory(desk.facts().gid_prefix);
     for (const NodeRecord& node : *nodes) {
-      directory.by_port_[node.node_info.port_guid] = node.lid;
-      directory.by_node_[node.node_info.node_guid].push_back(node.lid);
+      directory.ports_.insert(node.node_info.port_guid);
+      directory.by_node_[node.node_info.node_guid].push_back(node.node_info.port_guid);
       const auto& text = node.node_description.text;
       const std::string_view name{text.data(), text.size()};
       directory.by_name_[std::string(name.substr(0, name.find('\0')))].insert(
@@ -76,8 +77,7 @@ class Directory {
   }
 
   Result<std::vector<End>> find(Guid guid) const {
-    if (const auto port = by_port_.find(guid); port != by_port_.end())
-      return std::vector<End>{{port->second, std::nullopt}};
+    if (ports_.contains(guid)) return ends({guid});
     if (const auto node = by_node_.find(guid); node != by_node_.end()) return ends(node->second);
     return ib::fail(ErrorKind::NotFound,
                     fmt::format("the SA knows no port or node of GUID {}", to_string(guid)));
@@ -94,14 +94,16 @@ class Directory {
   }
 
  private:
-  static std::vector<End> ends(const std::vector<Lid>& lids) {
+  explicit Directory(std::uint64_t prefix) : prefix_(prefix) {}
+  std::vector<End> ends(const std::vector<Guid>& ports) const {
     std::vector<End> all;
-    all.reserve(lids.size());
-    for (const Lid lid : lids) all.push_back({lid, std::nullopt});
+    all.reserve(ports.size());
+    for (const Guid port : ports) all.push_back({std::nullopt, Gid::from(prefix_, port)});
     return all;
   }
-  std::unordered_map<Guid, Lid> by_port_;
-  std::unordered_map<Guid, std::vector<Lid>> by_node_;
+  std::uint64_t prefix_;
+  std::unordered_set<Guid> ports_;
+  std::unordered_map<Guid, std::vector<Guid>> by_node_;
   std::unordered_map<std::string, std::set<Guid>> by_name_;
 };
 

@@ -12,23 +12,10 @@ Desk::Desk(const Options& options, ib::tools::Connection& connection,
     : options_(options), connection_(connection), sa_(connection.session(), address) {}
 
 ib::Result<std::vector<ib::Lid>> Desk::lids(const ib::tools::Target& target) {
-  const auto ends = resolve(*this, target);
-  if (!ends) return tl::unexpected(ends.error());
+  const auto ports = ports_of(*this, target);
+  if (!ports) return tl::unexpected(ports.error());
   std::vector<ib::Lid> lids;
-  for (const End& end : *ends) {
-    if (end.lid) {
-      lids.push_back(*end.lid);
-      continue;
-    }
-    ib::wire::NodeRecord wanted;
-    wanted.node_info.port_guid = end.gid->guid();
-    const auto found = table(wanted, ib::query::component::kNodePortGuid);
-    if (!found) return tl::unexpected(found.error());
-    if (found->empty())
-      return ib::fail(ib::ErrorKind::NotFound,
-                      "the SA knows no port of GID " + to_string(*end.gid));
-    lids.push_back(found->front().lid);
-  }
+  for (const Port& port : *ports) lids.push_back(port.lid);
   return lids;
 }
 

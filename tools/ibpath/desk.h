@@ -56,7 +56,7 @@ class Desk {
     return found;
   }
 
-  /// LIDs of the ports a target means.
+  /// LIDs of the ports a target means, the first one of each.
   ib::Result<std::vector<ib::Lid>> lids(const ib::tools::Target& target);
 
  private:

@@ -22,29 +22,46 @@ using ib::wire::NodeRecord;
 using ib::wire::PathRecord;
 namespace component = ib::query::component;
 
-std::vector<End> by_lid(const std::vector<NodeRecord>& records) {
-  std::vector<End> ends;
-  ends.reserve(records.size());
-  for (const auto& record : records) ends.push_back({record.lid, std::nullopt});
-  return ends;
+std::vector<Port> ports(const std::vector<NodeRecord>& records) {
+  std::vector<Port> all;
+  all.reserve(records.size());
+  for (const auto& record : records) all.push_back({record.lid, record.node_info.port_guid});
+  return all;
 }
 
-Result<std::vector<End>> by_guid(Desk& desk, Guid guid) {
+Result<std::vector<Port>> by_lid(Desk& desk, Lid lid) {
+  NodeRecord wanted;
+  wanted.lid = lid;
+  const auto found = desk.table(wanted, component::kNodeLid);
+  if (!found) return tl::unexpected(found.error());
+  if (found->empty())
+    return ib::fail(ErrorKind::NotFound, fmt::format("the SA knows no port of LID {}", lid.value));
+  return ports(*found);
+}
+
+Result<std::vector<Port>> by_gid(Desk& desk, const Gid& gid) {
+  NodeRecord wanted;
+  wanted.node_info.port_guid = gid.guid();
+  const auto found = desk.table(wanted, component::kNodePortGuid);
+  if (!found) return tl::unexpected(found.error());
+  if (found->empty())
+    return ib::fail(ErrorKind::NotFound, "the SA knows no port of GID " + to_string(gid));
+  return ports(*found);
+}
+
+Result<std::vector<Port>> by_guid(Desk& desk, Guid guid) {
   NodeRecord wanted;
   wanted.node_info.port_guid = wanted.node_info.node_guid = guid;
   auto found = desk.table(wanted, component::kNodePortGuid);
-  if (!found) return tl::unexpected(found.error());
-  if (!found->empty())
-    return std::vector<End>{{std::nullopt, Gid::from(desk.facts().gid_prefix, guid)}};
-  found = desk.table(wanted, component::kNodeGuid);
+  if (found && found->empty()) found = desk.table(wanted, component::kNodeGuid);
   if (!found) return tl::unexpected(found.error());
   if (found->empty())
     return ib::fail(ErrorKind::NotFound,
                     fmt::format("the SA knows no port or node of GUID {}", to_string(guid)));
-  return by_lid(*found);
+  return ports(*found);
 }
 
-Result<std::vector<End>> by_name(Desk& desk, const std::string& name) {
+Result<std::vector<Port>> by_name(Desk& desk, const std::string& name) {
   NodeRecord wanted;
   auto& text = wanted.node_description.text;
   std::copy_n(name.begin(), std::min(name.size(), text.size()), text.begin());
@@ -62,10 +79,10 @@ Result<std::vector<End>> by_name(Desk& desk, const std::string& name) {
                     fmt::format("{} nodes are named \"{}\": give one of their GUIDs, {}",
                                 nodes.size(), ib::printable(name), guids));
   }
-  return by_lid(*found);
+  return ports(*found);
 }
 
-Result<std::vector<End>> by_route(ib::mad::Session& session, const ib::mad::DirectedRoute& route) {
+Result<std::vector<Port>> by_route(ib::mad::Session& session, const ib::mad::DirectedRoute& route) {
   ib::query::SmpClient smp(session);
   const auto node = smp.node_info(route);
   if (!node) return tl::unexpected(node.error());
@@ -75,7 +92,7 @@ Result<std::vector<End>> by_route(ib::mad::Session& session, const ib::mad::Dire
   if (!port->lid.is_unicast())
     return ib::fail(ErrorKind::NotFound,
                     fmt::format("the port at directed route {} has no LID", to_string(route)));
-  return std::vector<End>{{port->lid, std::nullopt}};
+  return std::vector<Port>{{port->lid, node->port_guid}};
 }
 
 std::vector<std::string> pieces(const std::string& word) {
@@ -84,25 +101,13 @@ std::vector<std::string> pieces(const std::string& word) {
   return out;
 }
 
-/// GIDs of the ports a target means.
+/// GIDs of the ports a target means. One that is named by GID may be an alias, and is left alone.
 Result<std::vector<Gid>> gids_of(Desk& desk, const ib::tools::Target& target) {
-  const auto ends = resolve(desk, target);
-  if (!ends) return tl::unexpected(ends.error());
+  if (const auto* gid = std::get_if<Gid>(&target)) return std::vector<Gid>{*gid};
+  const auto named = ports_of(desk, target);
+  if (!named) return tl::unexpected(named.error());
   std::vector<Gid> gids;
-  for (const End& end : *ends) {
-    if (end.gid) {
-      gids.push_back(*end.gid);
-      continue;
-    }
-    NodeRecord wanted;
-    wanted.lid = *end.lid;
-    const auto found = desk.table(wanted, component::kNodeLid);
-    if (!found) return tl::unexpected(found.error());
-    if (found->empty())
-      return ib::fail(ErrorKind::NotFound,
-                      fmt::format("the SA knows no port of LID {}", end.lid->value));
-    gids.push_back(Gid::from(desk.facts().gid_prefix, found->front().node_info.port_guid));
-  }
+  for (const Port& port : *named) gids.push_back(Gid::from(desk.facts().gid_prefix, port.guid));
   return gids;
 }
 
@@ -146,13 +151,22 @@ PathQuery path_query(const End& source, const End& destination, const Query& wan
   return query;
 }
 
-Result<std::vector<End>> resolve(Desk& desk, const ib::tools::Target& target) {
-  if (const auto* lid = std::get_if<Lid>(&target)) return std::vector<End>{{*lid, std::nullopt}};
-  if (const auto* gid = std::get_if<Gid>(&target)) return std::vector<End>{{std::nullopt, *gid}};
+Result<std::vector<Port>> ports_of(Desk& desk, const ib::tools::Target& target) {
+  if (const auto* lid = std::get_if<Lid>(&target)) return by_lid(desk, *lid);
+  if (const auto* gid = std::get_if<Gid>(&target)) return by_gid(desk, *gid);
   if (const auto* guid = std::get_if<Guid>(&target)) return by_guid(desk, *guid);
   if (const auto* route = std::get_if<ib::mad::DirectedRoute>(&target))
     return by_route(desk.session(), *route);
   return by_name(desk, std::get<ib::tools::NodeName>(target).text);
+}
+
+Result<std::vector<End>> resolve(Desk& desk, const ib::tools::Target& target) {
+  if (const auto* lid = std::get_if<Lid>(&target)) return std::vector<End>{{*lid, std::nullopt}};
+  const auto gids = gids_of(desk, target);
+  if (!gids) return tl::unexpected(gids.error());
+  std::vector<End> ends;
+  for (const Gid& gid : *gids) ends.push_back({std::nullopt, gid});
+  return ends;
 }
 
 Result<Pair> read_pair(const std::string& source, const std::string& destination, Words conditions,

@@ -36,8 +36,14 @@ struct PathQuery {
 };
 PathQuery path_query(const End& source, const End& destination, const Query& wanted);
 
+struct Port {
+  ib::Lid lid;  // the first of its LIDs
+  ib::Guid guid;
+};
 /// The ports a target means: one, or every port of the node it names. NotFound when the SA knows
 /// none; Usage, with the GUIDs, when several nodes bear the name.
+ib::Result<std::vector<Port>> ports_of(Desk& desk, const ib::tools::Target& target);
+/// The same as ends of paths: a LID is that address alone, everything else all LIDs of a port.
 ib::Result<std::vector<End>> resolve(Desk& desk, const ib::tools::Target& target);
 
 /// All paths of a pair. None is not an error.

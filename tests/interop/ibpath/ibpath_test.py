@@ -250,11 +250,12 @@ class OnIbsm(Cases, Shared):
     def bring_up(cls):
         cls.up = ibsm(cls.f)
 
+    def knows_multi_path(self):
+        """ibsm does, and says so."""
+        self.assertTrue(super().knows_multi_path())
+        return True
 
     def test_a_trace_names_the_nodes_and_ports_that_explain_walks(self):
-        if not self.knows_multi_path():
-            self.assertIn("0x000c", self.ibpath("trace", "{here}", "{far}").stderr)
-            return
         links = self.document("explain", "{here}", "{far}")["explained"][0]["links"]
         nodes = self.document("trace", "{here}", "{far}")["records"]
         self.assertEqual(len(nodes), len(links) + 1)
@@ -268,12 +269,45 @@ class OnIbsm(Cases, Shared):
     def test_a_question_of_many_gids_goes_by_rmpp(self):
         lids = [record["LID"] for record in self.document("NR", "NodeType=Channel Adapter")["records"]]
         every = ",".join(map(str, lids))
-        if not self.knows_multi_path():
-            self.assertIn("0x000c", self.ibpath("multi", every, every).stderr)
-            return
         paths = self.document("multi", every, every, "NumbPath=100")["paths"]
         self.assertEqual(len(paths), 100)
         self.assertLessEqual({p["slid"] for p in paths} | {p["dlid"] for p in paths}, set(lids))
+
+
+class ManyLids(unittest.TestCase):
+    """LMC 2: a LID is an address of its own, everything else means the port with all four."""
+
+    def test_names_and_guids_have_every_path_as_gids_have(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            ibsm(f, None, "-l", "2")
+
+            def lids(*words):
+                asked = f.on(None, BIN / "ibpath", "--json", *words)
+                self.assertEqual(asked.returncode, 0, asked.stdout + asked.stderr)
+                return sorted((p["slid"], p["dlid"]) for p in json.loads(asked.stdout)["paths"])
+
+            def port(name):
+                record, = json.loads(f.on(None, BIN / "ibpath", "--json", "NR", name).stdout)["records"]
+                return record["LID"], record["NodeInfo"]["NodeGUID"], record["NodeInfo"]["PortGUID"]
+
+            here, far = "host0001 HCA-1", "host0008 HCA-1"
+            (a, a_node, a_port), (b, b_node, b_port) = port(here), port(far)
+            self.assertEqual((a % 4, b % 4), (0, 0), "records bear base LIDs")
+            all_pairs = sorted((a + i, b + j) for i in range(4) for j in range(4))
+            gids = [f"fe80::{int(guid, 16) >> 48:x}:{int(guid, 16) >> 32 & 0xffff:x}:"
+                    f"{int(guid, 16) >> 16 & 0xffff:x}:{int(guid, 16) & 0xffff:x}"
+                    for guid in (a_port, b_port)]
+            for words in (gids, (here, far), (a_port, b_port), (a_node, b_node), ("0", far)):
+                self.assertEqual(lids(*words), all_pairs, words)
+            self.assertEqual(lids(str(a + 1), str(b + 2)), [(a + 1, b + 2)])
+            self.assertEqual(len(lids("--numb-path", "1", here, far)), 1)
+
+            batch = f.command(None, BIN / "ibpath", "--json", "batch", "-")
+            done = subprocess.run(batch, input=f'"{here}" "{far}"\n{a_port} {b_port}\n{a + 3} {b}\n',
+                                  capture_output=True, text=True, timeout=PATIENCE)
+            found = [sorted((p["slid"], p["dlid"]) for p in pair["paths"])
+                     for pair in json.loads(done.stdout)["pairs"]]
+            self.assertEqual(found, [all_pairs, all_pairs, [(a + 3, b)]])
 
 
 class Limits(unittest.TestCase):
