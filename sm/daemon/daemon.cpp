@@ -127,7 +127,9 @@ class Daemon {
       core.transactor.window = std::min(core.transactor.window, most);
     manager_ = std::make_unique<core::SubnetManager>(std::move(core), *contents);
     SaOptions sa = options_.sa;
-    if (auto settled = settle_sa_key(options_.state_dir, sa); !settled) return settled;
+    const auto settled = settle_sa_key(options_.state_dir, sa);
+    if (!settled) return tl::unexpected<ib::Error>(settled.error());
+    if (!settled->empty()) say(ib::LogLevel::Info, "sa", *settled);
     if (const std::string warning = sa_key_warning(sa); !warning.empty())
       say(ib::LogLevel::Warning, "sa", warning);
     auto routes = read_prefix_routes(sa);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <set>
+#include <span>
 #include <string_view>
 
 #include "libdiag/base/output.h"
@@ -12,68 +14,27 @@
 #include "sm/daemon/path_options.h"
 #include "sm/daemon/plan_failure.h"
 #include "sm/daemon/routing_options.h"
+#include "sm/daemon/wrong_words.h"
 
 namespace sm::daemon {
 namespace {
 
-/// opensm reads long options with one dash as well: -maxsmps 4.
-std::vector<std::string> with_two_dashes(int argc, const char* const* argv) {
-  static const char* const kLong[] = {"once",
-                                      "guid",
-                                      "lmc",
-                                      "reassign_lids",
-                                      "routing_engine",
-                                      "sweep",
-                                      "timeout",
-                                      "maxsmps",
-                                      "log_file",
-                                      "verbose",
-                                      "daemon",
-                                      "pidfile",
-                                      "state-dir",
-                                      "help",
-                                      "version",
-                                      "root_guid_file",
-                                      "cn_guid_file",
-                                      "io_guid_file",
-                                      "ids_guid_file",
-                                      "ignore_guids",
-                                      "hop_weights_file",
-                                      "lfts_file",
-                                      "dimn_ports_file",
-                                      "guid_routing_order_file",
-                                      "torus_config",
-                                      "connect_roots",
-                                      "port_search_ordering_file",
-                                      "scatter-ports",
-                                      "lash_start_vl",
-                                      "max_reverse_hops",
-                                      "do_mesh_analysis",
-                                      "nue_max_num_vls",
-                                      "nue_include_switches",
-                                      "lid_matrix_file",
-                                      "sm_sl",
-                                      "qos",
-                                      "sa_key",
-                                      "sa_enhanced_trust_model",
-                                      "sa_etm_allow_untrusted_guidinfo_rec",
-                                      "sa_etm_max_num_srvcs",
-                                      "sa_etm_max_num_event_subs",
-                                      "max_outstanding",
-                                      "queue_size",
-                                      "time_sa_mad",
-                                      "max_msg_fifo_timeout",
-                                      "prefix_routes_file"};
+void add_names(const CLI::App& app, std::set<std::string>& names) {
+  for (const CLI::Option* option : app.get_options())
+    names.insert(option->get_lnames().begin(), option->get_lnames().end());
+}
+
+/// opensm reads long options with one dash as well: -maxsmps 4. In the order that CLI11 takes.
+std::vector<std::string> with_two_dashes(std::span<const char* const> typed,
+                                         const std::set<std::string>& names) {
   std::vector<std::string> words;
-  for (int i = 1; i < argc; ++i) {
-    std::string word = argv[i];
-    const std::string name = word.substr(0, word.find('='));
-    for (const char* known : kLong)
-      if (name == std::string("-") + known) word.insert(0, "-");
+  for (std::string word : typed) {
+    if (word.starts_with('-') && names.contains(word.substr(1, word.find('=') - 1)))
+      word.insert(0, "-");
     words.push_back(std::move(word));
   }
   PlanWords::join_compare(words);
-  std::reverse(words.begin(), words.end());  // as CLI11 takes a vector
+  std::reverse(words.begin(), words.end());
   return words;
 }
 
@@ -83,9 +44,9 @@ int cannot_read(const ib::Error& error) {
 }
 
 /// `plan`'s alone, and to be heard even where it stands behind a word that is wrong.
-bool wants_json(int argc, const char* const* argv) {
-  return std::any_of(argv, argv + argc,
-                     [](const char* word) { return std::string_view(word) == "--json"; });
+bool wants_json(std::span<const char* const> words) {
+  return std::ranges::any_of(words,
+                             [](const char* word) { return std::string_view(word) == "--json"; });
 }
 
 constexpr const char* kFooter =
@@ -142,10 +103,11 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
   number(app, "--sm_sl", 0, 15, "a number",
          "SL by which ports reach the subnet manager (default: that of the path)",
          [&](std::uint64_t v) { o.core.plan.sm_sl = ib::Sl{static_cast<std::uint8_t>(v)}; });
-  number(app, "-s,--sweep", 0, 4294, "a number", "Between light sweeps (default 10); 0: none",
+  number(app, "-s,--sweep", 0, 4294, "a number",
+         "Seconds between light sweeps (default 10); 0: none",
          [&](std::uint64_t v) { o.core.sweep_interval = seconds(v); });
   number(app, "-t,--timeout", 1, 60000, "a number",
-         "Longest wait for one answer before it is asked again (default 200)",
+         "Longest wait for one answer, in ms, before it is asked again (default 200)",
          [&](std::uint64_t v) { o.core.transactor.timeout_ceiling = milliseconds(v); });
   number(app, "-n,--maxsmps", 0, 0x7fffffff, "a number",
          "Requests under way, at most (default 256); 0: no limit of its own", [&](std::uint64_t v) {
@@ -184,8 +146,12 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
   CLI::App* plan_app = app.add_subcommand("plan", "Routes of a saved topology, no fabric attached");
   plan.add_to(*plan_app);
 
+  const auto typed = std::span(argv, static_cast<std::size_t>(argc)).subspan(argc > 0 ? 1U : 0U);
+  std::set<std::string> names;
+  add_names(app, names);
+  add_names(*plan_app, names);
   try {
-    app.parse(with_two_dashes(argc, argv));
+    app.parse(with_two_dashes(typed, names));
     if (plan_app->parsed()) return plan;
   } catch (const CLI::Success& e) {
     app.exit(e);  // prints
@@ -194,9 +160,9 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
     std::cerr << "ibsm: " << whole.error().message << '\n';
     return 4;
   } catch (const CLI::ParseError& e) {
-    std::cerr << "ibsm: " << ib::printable(e.what()) << "\nTry `ibsm --help`.\n";
-    if (wants_json(argc, argv))
-      std::cout << plan_failure(version, {ib::ErrorKind::Usage, e.what(), 0});
+    const std::string wrong = say_wrong(e, app, typed);
+    std::cerr << "ibsm: " << ib::printable(wrong) << "\nTry `ibsm --help`.\n";
+    if (wants_json(typed)) std::cout << plan_failure(version, {ib::ErrorKind::Usage, wrong, 0});
     return 2;
   }
   auto read = ib::route::read_option_files(words.files, words.choice.engine);

@@ -43,7 +43,8 @@ CLI::Option* number(CLI::App& app, const std::string& names, std::uint64_t min, 
                                          ", got '" + ib::printable(text) + "'");
             take(value);
           },
-          help)
+          max == UINT64_MAX ? help
+                            : help + "; " + std::to_string(min) + " to " + std::to_string(max))
       ->type_name("N")
       ->expected(1);
 }

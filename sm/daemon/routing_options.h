@@ -30,6 +30,7 @@ void read_engines(const std::string& option, const std::string& list,
                   ib::route::ChoiceOptions& choice);
 
 /// An option with a number from `min` to `max`: "--sweep: expected a number from 0 to 4294, ...".
+/// The help says the range too.
 CLI::Option* number(CLI::App& app, const std::string& names, std::uint64_t min, std::uint64_t max,
                     const std::string& what, const std::string& help,
                     const std::function<void(std::uint64_t)>& take);

@@ -75,17 +75,20 @@ ib::Result<std::uint64_t> read_key(int fd, const std::string& path) {
 
 }  // namespace
 
-ib::Result<void> settle_sa_key(const std::string& state_dir, SaOptions& options) {
+ib::Result<std::string> settle_sa_key(const std::string& state_dir, SaOptions& options) {
   if (!options.key_auto) return {};
   const std::string path = state_dir + "/" + kKeyFile;
   const File file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (file.fd() < 0 && errno != ENOENT)
+  const bool fresh = file.fd() < 0;
+  if (fresh && errno != ENOENT)
     return tl::unexpected<ib::Error>(file_error("reading the SA key from", path));
-  auto key = file.fd() < 0 ? make_key(path) : read_key(file.fd(), path);
+  auto key = fresh ? make_key(path) : read_key(file.fd(), path);
   if (!key) return tl::unexpected<ib::Error>(std::move(key.error()));
   options.server.trust.sa_key = *key;
   options.server.trust.sa_key_is_secret = true;
-  return {};
+  return fmt::format(
+      "sa_key auto: the key {} {}; requests with it are trusted, those with 1 are not",
+      fresh ? "was made and is in" : "is that of", path);
 }
 
 std::string sa_key_warning(const SaOptions& options) {
@@ -103,16 +106,17 @@ void add_sa_options(CLI::App& app, SaOptions& o) {
            std::uint64_t key = 0;
            if (!ib::parse_number(text, UINT64_MAX, key) || key == 0)
              throw CLI::ValidationError(
-                 "--sa_key: expected a number other than 0, or `auto`, got '" +
+                 "--sa_key: expected a number from 1 to 0xffffffffffffffff, or `auto`, got '" +
                  ib::printable(text) + "'");
            o.server.trust.sa_key = key;
          },
          "Key that makes requests to the SA trusted (default 1); auto: a secret one, kept in the "
          "state directory")
       ->type_name("KEY");
-  app.add_flag("--sa_enhanced_trust_model", o.server.trust.enhanced,
-               "Deny untrusted requests all but paths between two points, multicast, services, "
-               "subscriptions");
+  app.add_flag(
+      "--sa_enhanced_trust_model", o.server.trust.enhanced,
+      "Deny untrusted requests all but ClassPortInfo, paths between two points, multicast, "
+      "services, subscriptions");
   app.add_flag("--sa_etm_allow_untrusted_guidinfo_rec", o.server.trust.untrusted_guid_info,
                "... and alias GUIDs");
   number(app, "--sa_etm_max_num_srvcs", 1, 1U << 20, "a number",
@@ -139,10 +143,10 @@ void add_sa_options(CLI::App& app, SaOptions& o) {
            o.server.admission.queue_in_all =
                std::clamp<std::size_t>(64 * v, o.server.admission.queue_in_all, 1U << 20);
          });
-  number(app, "--time_sa_mad,--max_msg_fifo_timeout", 1, 10'000, "milliseconds",
-         "Longest wait in a queue before the answer is BUSY (default 2000)", [&o](std::uint64_t v) {
-           o.server.admission.time_in_queue = std::chrono::milliseconds(v);
-         });
+  number(
+      app, "--time_sa_mad,--max_msg_fifo_timeout", 1, 10'000, "milliseconds",
+      "Longest wait in a queue, in ms, before the answer is BUSY (default 2000)",
+      [&o](std::uint64_t v) { o.server.admission.time_in_queue = std::chrono::milliseconds(v); });
   number(app, "--sa_rx_threshold", 64, 1U << 20, "a number",
          "MADs to the SA that wait to be read, at most; more are dropped (default 8192)",
          [&o](std::uint64_t v) { o.rx_threshold = static_cast<std::uint32_t>(v); });

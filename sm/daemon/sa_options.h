@@ -25,8 +25,8 @@ struct SaOptions {
 void add_sa_options(CLI::App& app, SaOptions& options);
 
 /// With `sa_key auto` the key in the state directory, made at the first start; readable by nobody
-/// else.
-ib::Result<void> settle_sa_key(const std::string& state_dir, SaOptions& options);
+/// else. Gives what the log should say of it; empty without `auto`.
+ib::Result<std::string> settle_sa_key(const std::string& state_dir, SaOptions& options);
 
 /// What an operator should know about the key; empty when there is nothing to say.
 std::string sa_key_warning(const SaOptions& options);

@@ -197,6 +197,7 @@ class SaKey(unittest.TestCase):
             log.unlink()
             self.assertEqual(f.ibsm("-o", "--sa_key", "auto").returncode, 0)
             self.assertNotIn("sa_key is 1", log.read_text())
+            self.assertIn(f"sa_key auto: the key was made and is in {f.directory}/state/sa_key;", log.read_text())
             key = f.directory / "state" / "sa_key"
             self.assertEqual(key.stat().st_mode & 0o777, 0o600)
             made = key.read_text()
@@ -204,6 +205,8 @@ class SaKey(unittest.TestCase):
             # The next start has the same one, and serves.
             f.daemon("--sa_key", "auto")
             self.assertEqual(key.read_text(), made)
+            self.assertIn(f"sa_key auto: the key is that of {f.directory}/state/sa_key;", log.read_text())
+            self.assertNotIn(made.strip(), log.read_text())
             self.assertIn("NodeRecord dump", f.on("host0002 HCA-1", "saquery", "--smkey", "1", "NR").stdout)
             os.kill(int(f.pid_file.read_text()), signal.SIGTERM)
             self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 20))

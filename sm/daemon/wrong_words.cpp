@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/wrong_words.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "libdiag/base/text.h"
+
+namespace sm::daemon {
+namespace {
+
+struct Typed {
+  std::string_view name;
+  std::optional<std::string_view> value;  // in the same word
+};
+
+/// `word` as one of the option's names, with one dash or two.
+std::optional<Typed> typed(const CLI::Option& option, std::string_view word) {
+  if (!word.starts_with('-')) return std::nullopt;
+  const auto equals = word.find('=');
+  const std::string_view name = word.substr(0, equals);
+  const std::string_view bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+  for (const std::string& known : option.get_lnames())
+    if (bare == known)
+      return Typed{name, equals == std::string_view::npos ? std::nullopt
+                                                          : std::optional(word.substr(equals + 1))};
+  for (const std::string& letter : option.get_snames())
+    if (word.substr(1).starts_with(letter))
+      return Typed{word.substr(0, 2),
+                   word.size() == 2 ? std::nullopt : std::optional(word.substr(2))};
+  return std::nullopt;
+}
+
+const CLI::Option* find(const CLI::App& app, const std::string& name) {
+  if (const auto* option = app.get_option_no_throw(name)) return option;
+  for (const auto* sub : app.get_subcommands())
+    if (const auto* option = sub->get_option_no_throw(name)) return option;
+  return nullptr;
+}
+
+/// The name by which the option was given; where it was given twice, with the value complained of.
+std::string name_typed(const CLI::Option& option, std::span<const char* const> words,
+                       std::string_view complaint) {
+  std::string_view found;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto here = typed(option, words[i]);
+    if (!here) continue;
+    const std::string_view next = i + 1 < words.size() ? words[i + 1] : "";
+    const std::string quoted = "'" + ib::printable(here->value.value_or(next)) + "'";
+    if (complaint.ends_with("got " + quoted)) return std::string(here->name);
+    if (found.empty()) found = here->name;
+  }
+  return std::string(found);
+}
+
+/// CLI11 counts arguments; a person who typed an option twice or without a value does not.
+std::string plainly(std::string_view complaint) {
+  constexpr std::string_view kTwice = "At Most 1 required", kNone = "1 required ",
+                             kMissing = " missing";
+  if (complaint.starts_with(kTwice)) return "expected once, got it several times";
+  if (complaint.starts_with(kNone) && complaint.ends_with(kMissing)) {
+    complaint.remove_prefix(kNone.size());
+    complaint.remove_suffix(kMissing.size());
+    return "expected " + std::string(complaint) + " after it, got nothing";
+  }
+  return std::string(complaint);
+}
+
+}  // namespace
+
+std::string say_wrong(const CLI::ParseError& error, const CLI::App& app,
+                      std::span<const char* const> words) {
+  const std::string text = error.what();
+  const auto colon = text.find(": ");
+  if (colon == std::string::npos) return text;
+  const auto* option = find(app, text.substr(0, colon));
+  if (option == nullptr) return text;
+  const std::string complaint = text.substr(colon + 2);
+  std::string name = name_typed(*option, words, complaint);
+  if (name.empty()) name = text.substr(0, colon);
+  return name + ": " + plainly(complaint);
+}
+
+}  // namespace sm::daemon

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// ibsm's command line: what is said of words that cannot be read, and how names may be written.
+#include "sm/daemon/options.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace sm::daemon {
+namespace {
+
+Command read(std::vector<const char*> words) {
+  words.insert(words.begin(), "ibsm");
+  return read_command_line(static_cast<int>(words.size()), words.data(), "0");
+}
+
+/// The line that is said of words that are refused.
+std::string refusal(std::vector<const char*> words) {
+  testing::internal::CaptureStderr();
+  const Command command = read(std::move(words));
+  std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(std::holds_alternative<int>(command) && std::get<int>(command) == 2) << text;
+  return text.substr(0, text.find('\n'));
+}
+
+TEST(Refusal, NamesTheOptionAsItWasTyped) {
+  const std::string range = ": expected a number from 16 to 1048576, got '0'";
+  EXPECT_EQ(refusal({"--queue_size", "0"}), "ibsm: --queue_size" + range);
+  EXPECT_EQ(refusal({"--sa_queue_size=0"}), "ibsm: --sa_queue_size" + range);
+  EXPECT_EQ(refusal({"-queue_size", "0"}), "ibsm: -queue_size" + range);
+  EXPECT_EQ(refusal({"--rtr_pr_mtu", "9"}),
+            "ibsm: --rtr_pr_mtu: expected a code from 1 to 5, got '9'");
+  EXPECT_EQ(refusal({"-l", "8"}), "ibsm: -l: expected a number from 0 to 7, got '8'");
+  EXPECT_EQ(refusal({"-l8"}), "ibsm: -l: expected a number from 0 to 7, got '8'");
+  EXPECT_EQ(refusal({"-lmc", "8"}), "ibsm: -lmc: expected a number from 0 to 7, got '8'");
+  EXPECT_EQ(refusal({"plan", "x", "-l", "8"}), "ibsm: -l: expected a number from 0 to 7, got '8'");
+}
+
+TEST(Refusal, SaysInPlainWordsWhatWasExpected) {
+  EXPECT_EQ(refusal({"--sa_key", "0x10000000000000000"}),
+            "ibsm: --sa_key: expected a number from 1 to 0xffffffffffffffff, or `auto`, got "
+            "'0x10000000000000000'");
+  EXPECT_EQ(refusal({"--sa_key"}), "ibsm: --sa_key: expected KEY after it, got nothing");
+  EXPECT_EQ(refusal({"-f"}), "ibsm: -f: expected FILE after it, got nothing");
+  EXPECT_EQ(refusal({"--queue_size", "20", "--sa_queue_size", "30"}),
+            "ibsm: --queue_size: expected once, got it several times");
+}
+
+TEST(Names, EveryLongOneMayHaveOneDash) {
+  const Command command = read({"-sa_etm_max_num_mcgs", "7", "-store_sync=full", "-once"});
+  const auto& options = std::get<DaemonOptions>(command);
+  EXPECT_EQ(options.sa.server.quotas.groups, 7U);
+  EXPECT_EQ(options.registry.sync, store::Sync::Full);
+  EXPECT_TRUE(options.once);
+}
+
+}  // namespace
+}  // namespace sm::daemon
