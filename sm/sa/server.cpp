@@ -38,8 +38,8 @@ namespace status = ib::wire::status;
 constexpr std::uint8_t kBaseVersion = 1, kClassVersion = 2;
 
 // Tables up to this size are built whole, so that their length is announced and the snapshot let
-// go.
-constexpr std::size_t kBuiltWholeMax = std::size_t{200} * 256;
+// go. With a window of segments it is less than the 64 KB that any table may hold.
+constexpr std::size_t kBuiltWholeMax = std::size_t{200} * 120;
 constexpr std::uint8_t kNoResponseTime = 0x1F;
 constexpr std::size_t kLogLinesMax = 1000;
 constexpr std::size_t kMembersPerMs = 1000;
@@ -84,7 +84,7 @@ struct Server::Impl {
 
   Instant now_;  // of the event that is being dealt with
   std::deque<Packet> sends;
-  Transfers transfers{sends};
+  Transfers transfers;
 
   WriteQueue writes;
   Chores chores;
@@ -280,7 +280,7 @@ struct Server::Impl {
         return answer_get(packet);
       case Method::GetTable:
         if (!is_known_record(attribute)) return refuse(packet, status::kBadAttribute);
-        return begin_table(now, packet);
+        return begin_table(packet);
       case Method::GetMulti:
       case Method::GetTraceTable:
         if (!is_multi(packet.mad.method(), attribute) || !is_known_record(attribute) ||
@@ -289,7 +289,7 @@ struct Server::Impl {
         if (const auto offset = packet.mad.get<&SaHeader::attribute_offset>();
             offset != 0 && offset < kMultiOffsetMin)
           return refuse(packet, status::kSaReqInvalid);
-        return begin_table(now, packet);
+        return begin_table(packet);
       case Method::Set:
       case Method::Delete:
         if (!is_writable(attribute)) return refuse(packet, status::kBadAttribute);
@@ -362,7 +362,7 @@ struct Server::Impl {
     return type >= static_cast<std::uint8_t>(rmpp::Type::Ack) &&
            type <= static_cast<std::uint8_t>(rmpp::Type::Abort);
   }
-  void begin_table(Instant now, const Packet& request) {
+  void begin_table(const Packet& request) {
     auto opened = open_query(world(), query_of(request));
     if (const auto* refusal = std::get_if<std::uint16_t>(&opened)) return refuse(request, *refusal);
     std::shared_ptr<RecordSource> source =
@@ -371,6 +371,7 @@ struct Server::Impl {
     const std::size_t whole_max =
         options.kernel_rmpp ? options.kernel_table_bytes_max : kBuiltWholeMax;
     std::vector<std::byte> ready;
+    if (!options.kernel_rmpp) ready.reserve(kBuiltWholeMax + source->record_bytes());
     bool at_end = false;
     while (!at_end && ready.size() < whole_max) {
       const auto before = ready.size();
@@ -393,7 +394,7 @@ struct Server::Impl {
 
     ++counters.answers;
     replays.forget(request);  // from here on the transfer knows it
-    transfers.begin(now, answer, std::move(ready), at_end ? nullptr : source);
+    transfers.begin(answer, std::move(ready), at_end ? nullptr : source);
   }
 
   /// The transport cuts the message into segments; it holds it whole, so there is a limit.
@@ -485,6 +486,19 @@ struct Server::Impl {
     if (log.size() < kLogLinesMax) log.push_back({level, "sa", std::move(line)});
   }
 
+  /// Single answers before segments, which are made when their turn comes.
+  std::optional<Packet> next_send(Instant now) {
+    if (!sends.empty()) {
+      auto packet = std::move(sends.front());
+      sends.pop_front();
+      return packet;
+    }
+    const auto before = transfers.size();
+    auto segment = transfers.next_send(now);
+    if (transfers.size() < before) admission.resume();
+    return segment ? std::move(segment) : forwarding.reports.next_send(now);
+  }
+
   void on_time(Instant now) {
     now_ = now;
     const auto before = transfers.size();
@@ -570,12 +584,7 @@ void Server::on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
   impl_->on_commit_done(now, ticket, durable);
 }
 
-std::optional<Packet> Server::next_send(Instant now) {
-  if (impl_->sends.empty()) return impl_->forwarding.reports.next_send(now);
-  auto packet = std::move(impl_->sends.front());
-  impl_->sends.pop_front();
-  return packet;
-}
+std::optional<Packet> Server::next_send(Instant now) { return impl_->next_send(now); }
 
 std::optional<Commit> Server::next_commit() { return impl_->next_commit(); }
 

@@ -17,19 +17,30 @@ namespace {
 // RMPPStatus of ABORT: unspecified (IBA 13.6.2.1).
 constexpr std::uint8_t kAbortUnspecified = 127;
 
-/// A record that the Sender took only part of.
+// What was taken is let go in pieces of this size.
+constexpr std::size_t kTrimBytes = 8192;
+
+/// Bytes on their way from records to segments.
 struct Carry {
   std::vector<std::byte> bytes;
   std::size_t at{0};
+
+  void trim() {
+    bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
+    bytes.shrink_to_fit();
+    at = 0;
+  }
 };
 
 rmpp::Sender::Fill fill_from(std::vector<std::byte> ready,
                              const std::shared_ptr<RecordSource>& source) {
   auto carry = std::make_shared<Carry>();
   carry->bytes = std::move(ready);
+  carry->bytes.shrink_to_fit();
   return [carry, source](std::span<std::byte> out) -> std::size_t {
     std::size_t written = 0;
     while (written < out.size()) {
+      if (carry->at >= kTrimBytes) carry->trim();
       if (carry->at == carry->bytes.size()) {
         if (!source) break;
         carry->bytes.resize(source->record_bytes());
@@ -59,14 +70,16 @@ struct Transfers::Transfer {
   std::uint32_t resent_seen{0}, sent_seen{0};
 };
 
-Transfers::Transfers(std::deque<Packet>& sends) : sends_(sends) {}
+Transfers::Transfers() = default;
 Transfers::~Transfers() = default;
 
-std::size_t Transfers::size() const { return transfers_.size(); }
+std::size_t Transfers::size() const { return speaking_.size() + waiting_.size(); }
 
 std::size_t Transfers::size_of(ib::Lid to) const {
-  return static_cast<std::size_t>(std::count_if(
-      transfers_.begin(), transfers_.end(), [to](const Transfer& t) { return t.to.lid == to; }));
+  std::ptrdiff_t n = 0;
+  for (const List* list : {&speaking_, &waiting_})
+    n += std::ranges::count_if(*list, [to](const Transfer& t) { return t.to.lid == to; });
+  return static_cast<std::size_t>(n);
 }
 
 /// An ACK has the method of the request. One TID may be that of a request of each method.
@@ -76,11 +89,20 @@ bool Transfers::is_same(const Transfer& t, const Packet& packet) {
 }
 
 bool Transfers::has(const Packet& packet) const {
-  return std::any_of(transfers_.begin(), transfers_.end(),
-                     [&](const Transfer& t) { return is_same(t, packet); });
+  const auto same = [&](const Transfer& t) { return is_same(t, packet); };
+  return std::ranges::any_of(speaking_, same) || std::ranges::any_of(waiting_, same);
 }
 
-void Transfers::begin(Instant now, const Packet& head, std::vector<std::byte> ready,
+std::optional<Transfers::Place> Transfers::find(const Packet& packet) {
+  for (List* list : {&waiting_, &speaking_}) {
+    const auto at =
+        std::ranges::find_if(*list, [&](const Transfer& t) { return is_same(t, packet); });
+    if (at != list->end()) return Place{list, at};
+  }
+  return std::nullopt;
+}
+
+void Transfers::begin(const Packet& head, std::vector<std::byte> ready,
                       std::shared_ptr<RecordSource> source) {
   ++counters_.begun;
   Transfer t;
@@ -92,51 +114,75 @@ void Transfers::begin(Instant now, const Packet& head, std::vector<std::byte> re
   if (!t.source) length = ready.size();
   t.sender =
       std::make_unique<rmpp::Sender>(head.mad, fill_from(std::move(ready), t.source), length);
-  transfers_.push_back(std::move(t));
-  pump(now, std::prev(transfers_.end()));
+  speaking_.push_back(std::move(t));
 }
 
 bool Transfers::on_mad(Instant now, const Packet& packet) {
-  const auto at = std::find_if(transfers_.begin(), transfers_.end(),
-                               [&](const Transfer& t) { return is_same(t, packet); });
-  if (at == transfers_.end() || !at->sender->owns(packet.mad)) return false;
-  at->sender->on_mad(now, packet.mad);
-  pump(now, at);
+  const auto place = find(packet);
+  if (!place || !place->transfer->sender->owns(packet.mad)) return false;
+  place->transfer->sender->on_mad(now, packet.mad);
+  settle(now, *place);
   return true;
 }
 
 void Transfers::on_time(Instant now) {
-  for (auto t = transfers_.begin(); t != transfers_.end();) {
-    const auto here = t++;
-    if (here->sender->next_deadline() > now) continue;
-    here->sender->on_time(now);
-    pump(now, here);
+  for (List* list : {&speaking_, &waiting_}) {
+    for (auto t = list->begin(); t != list->end();) {
+      const auto here = t++;
+      if (here->sender->next_deadline() > now) continue;
+      here->sender->on_time(now);
+      settle(now, {list, here});
+    }
   }
 }
 
 Instant Transfers::next_deadline() const {
   Instant soonest = ib::kNever;
-  for (const auto& t : transfers_) soonest = std::min(soonest, t.sender->next_deadline());
+  for (const List* list : {&speaking_, &waiting_})
+    for (const auto& t : *list) soonest = std::min(soonest, t.sender->next_deadline());
   return soonest;
 }
 
-/// Moves what the sender wants to say into the queue; forgets the transfer when it has ended.
-void Transfers::pump(Instant now, List::iterator t) {
-  while (auto mad = t->sender->next_send(now)) {
-    if (t->source && t->source->gave_up()) return abort(t);
-    sends_.push_back(Packet{t->to, *mad, {}});
+/// Something has happened to it: it may speak again, or has ended.
+void Transfers::settle(Instant now, Place place) {
+  rmpp::Sender& sender = *place.transfer->sender;
+  if (sender.state() == rmpp::Sender::State::Sending) {
+    if (place.list == &waiting_) speaking_.splice(speaking_.end(), waiting_, place.transfer);
+    return;
   }
-  counters_.segments += t->sender->segments_sent() - t->sent_seen;
-  t->sent_seen = t->sender->segments_sent();
-  counters_.segments_resent += t->sender->retries() - t->resent_seen;
-  t->resent_seen = t->sender->retries();
-  if (t->sender->state() == rmpp::Sender::State::Sending) return;
-  if (t->sender->state() == rmpp::Sender::State::Failed) ++counters_.aborted;
-  transfers_.erase(t);
+  while (auto mad = sender.next_send(now)) last_words_.push_back({place.transfer->to, *mad, {}});
+  if (sender.state() == rmpp::Sender::State::Failed) ++counters_.aborted;
+  place.list->erase(place.transfer);
+}
+
+std::optional<Packet> Transfers::next_send(Instant now) {
+  if (!last_words_.empty()) {
+    auto packet = std::move(last_words_.front());
+    last_words_.pop_front();
+    return packet;
+  }
+  while (!speaking_.empty()) {
+    const auto t = speaking_.begin();
+    const auto mad = t->sender->next_send(now);
+    if (t->source && t->source->gave_up()) return give_up(t);
+    count(*t);
+    // It has its next turn after the others, or when it is acknowledged.
+    List& then = mad ? speaking_ : waiting_;
+    then.splice(then.end(), speaking_, t);
+    if (mad) return Packet{t->to, *mad, {}};
+  }
+  return std::nullopt;
+}
+
+void Transfers::count(Transfer& t) {
+  counters_.segments += t.sender->segments_sent() - t.sent_seen;
+  t.sent_seen = t.sender->segments_sent();
+  counters_.segments_resent += t.sender->retries() - t.resent_seen;
+  t.resent_seen = t.sender->retries();
 }
 
 /// The rest of the table would take too long to find: better no table than half of one.
-void Transfers::abort(List::iterator t) {
+Packet Transfers::give_up(List::iterator t) {
   ib::wire::RmppHeader header;
   header.version = 1;
   header.type = static_cast<std::uint8_t>(rmpp::Type::Abort);
@@ -144,9 +190,9 @@ void Transfers::abort(List::iterator t) {
   header.status = kAbortUnspecified;
   Packet packet{t->to, t->head, {}};
   ib::wire::encode(header, packet.mad.bytes.data());
-  sends_.push_back(std::move(packet));
   ++counters_.aborted;
-  transfers_.erase(t);
+  speaking_.erase(t);
+  return packet;
 }
 
 }  // namespace sm::sa

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Tables on their way to clients: one RMPP sender each (IBA 13.6). A machine: ACKs and time go in,
-// segments come out.
+// segments come out, made as they are fetched. A table holds no more than a window of segments, and
+// what was made beforehand to learn whether it is short.
 #pragma once
 
 #include <deque>
@@ -21,8 +22,7 @@ class Transfers {
     std::uint64_t begun{}, aborted{}, segments{}, segments_resent{};
   };
 
-  /// Segments are put into `sends`.
-  explicit Transfers(std::deque<ib::mad::Packet>& sends);
+  Transfers();
   ~Transfers();
 
   std::size_t size() const;
@@ -33,12 +33,14 @@ class Transfers {
 
   /// Begins to send. `head` is the answer without records; `ready` its first records. `source`
   /// makes the rest; null when `ready` is all there is.
-  void begin(ib::Instant now, const ib::mad::Packet& head, std::vector<std::byte> ready,
+  void begin(const ib::mad::Packet& head, std::vector<std::byte> ready,
              std::shared_ptr<RecordSource> source);
   /// ACK, STOP or ABORT; false when it belongs to no table under way.
   bool on_mad(ib::Instant now, const ib::mad::Packet& packet);
   void on_time(ib::Instant now);
   ib::Instant next_deadline() const;
+  /// The next segment of one table after the other, or a word that ends one.
+  std::optional<ib::mad::Packet> next_send(ib::Instant now);
 
   const Counters& counters() const { return counters_; }
 
@@ -46,12 +48,19 @@ class Transfers {
   struct Transfer;
   using List = std::list<Transfer>;
 
-  static bool is_same(const Transfer& transfer, const ib::mad::Packet& packet);
-  void pump(ib::Instant now, List::iterator transfer);
-  void abort(List::iterator transfer);
+  struct Place {
+    List* list;
+    List::iterator transfer;
+  };
 
-  std::deque<ib::mad::Packet>& sends_;
-  List transfers_;
+  static bool is_same(const Transfer& transfer, const ib::mad::Packet& packet);
+  std::optional<Place> find(const ib::mad::Packet& packet);
+  void settle(ib::Instant now, Place place);
+  void count(Transfer& transfer);
+  ib::mad::Packet give_up(List::iterator transfer);
+
+  List speaking_, waiting_;                 // may have segments to send; wait for an ACK
+  std::deque<ib::mad::Packet> last_words_;  // of tables that ended
   Counters counters_;
 };
 

@@ -11,10 +11,9 @@
 #include <random>
 
 #include "libdiag/mad/rmpp.h"
-#include "libdiag/route/engine.h"
 #include "sm/sa/path_records.h"
 #include "sm/sa/server.h"
-#include "tests/unit/sm/sa/snapshot_of.h"
+#include "tests/unit/sm/sa/large_subnet.h"
 
 namespace {
 
@@ -25,27 +24,9 @@ using ib::wire::Method;
 using ib::wire::MgmtClass;
 namespace attr = ib::wire::attr;
 
-sm::SnapshotPtr make_subnet() {
-  ib::fabric::FatTree tree;
-  tree.radix = 36;
-  tree.levels = 3;
-  auto made = test::snapshot_of(*ib::fabric::generate(tree), [](const auto& graph) {
-    return ib::routes::LinearTables(graph.switch_count(), graph.max_lid());
-  });
-  ib::fabric::CompactGraph graph(made->fabric());
-  ib::route::Request request;
-  request.fabric = &made->fabric();
-  request.graph = &graph;
-  auto routes = ib::route::find_engine("updn")->compute(request);
-  made->routing = std::make_shared<sm::Routing>(
-      sm::Routing{std::move(graph), std::move(routes->lfts), "updn", std::move(routes->lanes), {}});
-  return made;
-}
-
 struct Stage {
   explicit Stage(const Options& options = {}) : server(options) {
-    static const sm::SnapshotPtr kSubnet = make_subnet();
-    subnet = kSubnet;
+    subnet = test::large_subnet();
     auto store = sm::store::make_memory_store();
     run_commits(server, *store, now);
     server.publish(now, subnet);

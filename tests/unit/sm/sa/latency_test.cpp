@@ -14,8 +14,8 @@
 #include <map>
 #include <random>
 
-#include "libdiag/route/engine.h"
 #include "sm/sa/path_records.h"
+#include "tests/unit/sm/sa/large_subnet.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {
@@ -154,27 +154,6 @@ class Storm {
   std::vector<Hold> holds_;
   std::uint64_t tid_{0};
 };
-
-/// 11,664 hosts and 1,620 switches, routed.
-const std::shared_ptr<Snapshot>& large_subnet() {
-  static const std::shared_ptr<Snapshot> kSubnet = [] {
-    ib::fabric::FatTree tree;
-    tree.levels = 3;
-    tree.radix = 36;
-    auto made = snapshot_of(*ib::fabric::generate(tree), [](const ib::fabric::CompactGraph& graph) {
-      return ib::routes::LinearTables(graph.switch_count(), graph.max_lid());
-    });
-    ib::fabric::CompactGraph graph(made->fabric());
-    ib::route::Request request;
-    request.fabric = &made->fabric();
-    request.graph = &graph;
-    auto routes = ib::route::find_engine("updn")->compute(request);
-    made->routing = std::make_shared<Routing>(
-        Routing{std::move(graph), std::move(routes->lfts), "updn", std::move(routes->lanes), {}});
-    return made;
-  }();
-  return kSubnet;
-}
 
 void expect_one_answer_each(const Outcome& out) {
   EXPECT_EQ(out.answered + out.busy, out.asked);

@@ -43,7 +43,10 @@ inline std::vector<PortRef> hosts_of(const Fabric& fabric) {
 class Bench {
  public:
   explicit Bench(Fabric fabric, const Options& options = {}, const store::Contents& contents = {})
-      : snapshot(snapshot_of(std::move(fabric))),
+      : Bench(snapshot_of(std::move(fabric)), options, contents) {}
+  explicit Bench(std::shared_ptr<Snapshot> subnet, const Options& options = {},
+                 const store::Contents& contents = {})
+      : snapshot(std::move(subnet)),
         store(store::make_memory_store(contents)),
         server(options, contents),
         hosts(hosts_of(snapshot->fabric())) {
