@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,12 +60,14 @@ using Engine = Result<Routes> (*)(const Request&);
 using CandidatesOf = std::function<routes::LeastHops(const fabric::CompactGraph&,
                                                      std::span<const fabric::SwitchIndex>)>;
 
+class LiveWays;
+
 struct CandidateRule {
   CandidatesOf of;
-  /// A number for each switch, or empty. When one of several candidates of a switch is lost,
-  /// nothing else changes for that target if it led to a smaller number, or if there are no
-  /// numbers.
-  std::vector<std::uint32_t> order;
+  /// The same for many targets, one link after the other (live_ways.h).
+  std::function<std::unique_ptr<LiveWays>(const fabric::CompactGraph&,
+                                          std::span<const fabric::SwitchIndex>)>
+      follow;
 };
 
 struct EngineEntry {

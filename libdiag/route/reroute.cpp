@@ -41,19 +41,16 @@ void Rerouter::adopt(const fabric::Fabric& fabric, fabric::CompactGraph graph, R
   Request request{&fabric, nullptr, options_, nullptr, vls_};
   state_ = std::make_unique<State>(request, std::move(graph), std::move(routes));
   if (engine_->candidates == nullptr) return;
-  request.graph = &state_->graph;
-  const auto rule = engine_->candidates(request);
-  if (!rule) return;
-  state_->rule = *rule;
+  request.graph = &state_->links.graph;
   // Entries that are no candidates (an operator's, an older rule's) cannot be followed one by one.
-  if (!state_->take_stock()) state_->rule.of = nullptr;
+  if (auto rule = engine_->candidates(request)) state_->take_stock(std::move(*rule));
 }
 
 Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::CompactGraph& now) {
   Difference result;
   if (state_->follow(now, result)) return result;
 
-  const routes::LinearTables before = carried_over(state_->routes.lfts, state_->graph, now);
+  const routes::LinearTables before = carried_over(state_->routes.lfts, state_->links.graph, now);
   Request request{&fabric, &now, options_, &before, vls_};
   request.options.honour_previous = true;
   auto kept = engine_->compute(request);
@@ -63,7 +60,7 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
                               : "switches, LIDs or cables are not the ones they were";
   auto old = std::move(state_);
   adopt(fabric, now, std::move(*kept));
-  if (state_->rule.of) {
+  if (state_->follows()) {
     // What was kept may be out of balance: a switch that came back has nothing on its links.
     request.options.honour_previous = false;
     request.previous = nullptr;
@@ -82,7 +79,7 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
 
 Result<Difference> Rerouter::rebalance(const fabric::Fabric& fabric,
                                        const fabric::CompactGraph& now) {
-  if (!state_->rule.of) return Difference{};
+  if (!state_->follows()) return Difference{};
   auto fresh = engine_->compute({&fabric, &now, options_, nullptr, vls_});
   if (!fresh) return tl::unexpected(fresh.error());
   auto old = std::move(state_);

@@ -40,26 +40,31 @@ std::uint32_t level_of(const routes::LeastHops& hops, SwitchIndex s, std::size_t
 
 Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes made)
     : routes(std::move(made)),
-      graph(std::move(of)),
-      latest_(graph),
-      targets_(request_of(request, graph)) {
+      links{std::move(of), {}, {}, {}, {}, {}},
+      latest_(links.graph),
+      targets_(request_of(request, links.graph)) {
+  const auto& graph = links.graph;
   const Exits exits(request_of(request, graph));
-  const std::size_t arcs = graph.arc_count();
-  alive_.assign(arcs, 1);
-  from_.resize(arcs);
+  const std::size_t arcs = links.graph.arc_count();
+  links.alive.assign(arcs, 1);
+  links.from.resize(arcs);
+  links.reverse.resize(arcs);
   cost_.resize(arcs);
   load_.assign(arcs, 0);
   ports_ = graph.max_ports() + std::size_t{1};
   arc_by_port_.assign(graph.switch_count() * ports_, kNoArc);
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
     system_.push_back(request.fabric->node(graph.node_of(s)).system_image_guid);
-    for (std::size_t i = 0; i < graph.arcs(s).size(); ++i) {
-      const std::size_t index = graph.arc_index(s, i);
-      from_[index] = s;
+    for (std::size_t i = 0; i < links.graph.arcs(s).size(); ++i) {
+      const std::size_t index = links.graph.arc_index(s, i);
+      links.from[index] = s;
       cost_[exits.arc[index]] = exits.all[index].cost;
-      arc_by_port_[s * ports_ + graph.arcs(s)[i].out_port] = static_cast<std::uint32_t>(index);
+      arc_by_port_[s * ports_ + links.graph.arcs(s)[i].out_port] =
+          static_cast<std::uint32_t>(index);
     }
   }
+  for (std::uint32_t a = 0; a < arcs; ++a)
+    links.reverse[a] = arc_by_port(arc(a).to, arc(a).in_port);
   goals_.resize(graph.max_lid().value + std::size_t{1});
   for (std::uint32_t t = 0; t < targets_.all().size(); ++t) {
     const Target& target = targets_.all()[t];
@@ -70,20 +75,22 @@ Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes m
   }
 }
 
-bool Rerouter::State::take_stock() {
-  const std::size_t switches = graph.switch_count();
+bool Rerouter::State::take_stock(CandidateRule of) {
+  const std::size_t switches = links.graph.switch_count();
+  std::vector<SwitchIndex> leaves;
+  for (const Target& target : targets_.all()) leaves.push_back(target.leaf);
+  rule_ = std::move(of.of);
+  ways_ = of.follow(links.graph, leaves);
   candidates_.resize(targets_.batch_count());
   std::atomic<bool> fits{true};
   tbb::combinable<std::vector<std::uint64_t>> loads(
-      [&] { return std::vector<std::uint64_t>(graph.arc_count(), 0); });
+      [&] { return std::vector<std::uint64_t>(links.graph.arc_count(), 0); });
   tbb::parallel_for(std::size_t{0}, targets_.batch_count(), [&](std::size_t i) {
-    std::vector<SwitchIndex> leaves;
-    for (const Target& target : targets_.batch(i)) leaves.push_back(target.leaf);
-    routes::LeastHops hops = rule.of(graph, leaves);
+    routes::LeastHops hops = ways_->begin(i);
     candidates_[i] = std::move(hops.arcs);
     auto& load = loads.local();
     std::vector<std::uint32_t> arriving;
-    for (std::size_t b = 0; b < leaves.size(); ++b) {
+    for (std::size_t b = 0; b < targets_.batch(i).size(); ++b) {
       const auto t = static_cast<std::uint32_t>(i * routes::kTargetsPerBatch + b);
       for_lids(t, [&](Lid lid) {
         if (goals_[lid.value].counts) {
@@ -108,6 +115,7 @@ bool Rerouter::State::take_stock() {
   loads.combine_each([&](const auto& part) {
     for (std::size_t a = 0; a < load_.size(); ++a) load_[a] += part[a];
   });
+  if (!fits) ways_ = nullptr;
   return fits;
 }
 
@@ -138,78 +146,66 @@ void Rerouter::State::for_lids(std::uint32_t target, Function function) const {
 // ---- what changed ----
 
 bool Rerouter::State::same_ends(const fabric::CompactGraph& now) const {
-  if (now.switch_count() != graph.switch_count() || now.max_ports() != graph.max_ports())
+  if (now.switch_count() != latest_.switch_count() || now.max_ports() != latest_.max_ports())
     return false;
-  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
-    if (now.guid(s) != graph.guid(s)) return false;
+  for (SwitchIndex s = 0; s < now.switch_count(); ++s)
+    if (now.guid(s) != latest_.guid(s)) return false;
   const auto same = [](const fabric::Destination& a, const fabric::Destination& b) {
     return a.lid == b.lid && a.leaf == b.leaf && a.port == b.port;
   };
   return std::equal(now.destinations().begin(), now.destinations().end(),
-                    graph.destinations().begin(), graph.destinations().end(), same);
+                    latest_.destinations().begin(), latest_.destinations().end(), same);
 }
 
-bool Rerouter::State::compare(const fabric::CompactGraph& now, Links& links) const {
+/// Finds lost and found links. False: they are not all links that were there once.
+bool Rerouter::State::compare(const fabric::CompactGraph& now) {
   if (!same_ends(now)) return false;
-  links.alive.assign(graph.arc_count(), 0);
-  links.base_of.resize(now.arc_count());
-  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-    const auto arcs = now.arcs(s);
-    for (std::size_t i = 0; i < arcs.size(); ++i) {
-      const std::uint32_t base = arc_by_port(s, arcs[i].out_port);
-      if (base == kNoArc || arc(base).to != arcs[i].to || arc(base).in_port != arcs[i].in_port)
-        return false;
-      links.alive[base] = 1;
-      links.base_of[now.arc_index(s, i)] = base;
+  const auto same = [](const fabric::Arc& a, const fabric::Arc& b) {
+    return a.to == b.to && a.out_port == b.out_port && a.in_port == b.in_port;
+  };
+  links.lost.clear();
+  links.found.clear();
+  for (SwitchIndex s = 0; s < now.switch_count(); ++s) {
+    const auto arcs = now.arcs(s), former = latest_.arcs(s);
+    if (std::equal(arcs.begin(), arcs.end(), former.begin(), former.end(), same)) continue;
+    std::size_t i = 0;  // of what is there now; both are in the order of ports
+    for (std::size_t k = 0; k < links.graph.arcs(s).size(); ++k) {
+      const std::uint32_t a = links.first(s) + static_cast<std::uint32_t>(k);
+      const bool is = i < arcs.size() && same(arcs[i], arc(a));
+      if (is) ++i;
+      if (is != (links.alive[a] != 0)) (is ? links.found : links.lost).push_back(a);
     }
+    if (i != arcs.size()) return false;
   }
-  for (std::uint32_t a = 0; a < graph.arc_count(); ++a)
-    if (alive_[a] != links.alive[a]) (alive_[a] != 0 ? links.lost : links.found).push_back(a);
   return true;
 }
 
-bool Rerouter::State::without(const fabric::CompactGraph& now, const Links& links,
-                              std::vector<Fix>& fixes) {
-  std::vector<std::uint32_t> again;  // targets whose distances change
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    auto& arcs = candidates_[i];
-    for (std::size_t k = 0; k < links.lost.size();) {
-      const SwitchIndex s = from_[links.lost[k]];
-      std::uint64_t used = 0, left = 0, spreads = 0;
-      const std::size_t first = k;
-      for (; k < links.lost.size() && from_[links.lost[k]] == s; ++k) {
-        const std::uint64_t bits = std::exchange(arcs[links.lost[k]], 0);
-        used |= bits;
-        if (!rule.order.empty() && rule.order[arc(links.lost[k]).to] > rule.order[s])
-          spreads |= bits;
-      }
-      for (std::size_t a = 0; a < graph.arcs(s).size(); ++a) left |= arcs[graph.arc_index(s, a)];
-      const auto number = [&](std::uint64_t bits) {
-        return static_cast<std::uint32_t>(i * routes::kTargetsPerBatch) +
-               static_cast<std::uint32_t>(std::countr_zero(bits));
-      };
-      for (std::uint64_t bits = (used & ~left) | spreads; bits != 0; bits &= bits - 1)
-        again.push_back(number(bits));
-      for (std::uint64_t bits = used & left & ~spreads; bits != 0; bits &= bits - 1)
-        for_lids(number(bits), [&](Lid lid) {
-          const std::uint32_t a = arc_of(s, lid);
-          for (std::size_t j = first; j < k; ++j)
-            if (a == links.lost[j]) fixes.push_back({lid, 0, s});
-        });
-    }
-  }
-  std::sort(again.begin(), again.end());
-  again.erase(std::unique(again.begin(), again.end()), again.end());
-  // Those are mended as a whole.
-  std::erase_if(fixes, [&](const Fix& fix) {
-    return std::binary_search(again.begin(), again.end(), goals_[fix.lid.value].target);
+bool Rerouter::State::choose_anew(const fabric::CompactGraph& now, std::vector<Fix>& fixes) {
+  struct Batch {
+    std::uint64_t whole{};  // targets
+    std::vector<LiveWays::Change> changes;
+  };
+  std::vector<Batch> batches(candidates_.size());
+  tbb::parallel_for(std::size_t{0}, batches.size(), [&](std::size_t i) {
+    batches[i].whole = ways_->follow(i, links, candidates_[i], batches[i].changes);
   });
-  return look_again(now, again, fixes);
+  std::vector<std::uint32_t> parts, again;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const auto first = static_cast<std::uint32_t>(i * routes::kTargetsPerBatch);
+    for (const auto& change : batches[i].changes) {
+      const std::uint32_t t = first + change.target;
+      if (!change.way && must_reach(now, change.at, targets_.all()[t], parts)) return false;
+      check(change.at, t, change.way, change.level, fixes);
+    }
+    for (std::uint64_t bits = batches[i].whole; bits != 0; bits &= bits - 1)
+      again.push_back(first + static_cast<std::uint32_t>(std::countr_zero(bits)));
+  }
+  return ask_again(now, again, fixes);
 }
 
-bool Rerouter::State::look_again(const fabric::CompactGraph& now,
-                                 const std::vector<std::uint32_t>& targets,
-                                 std::vector<Fix>& fixes) {
+bool Rerouter::State::ask_again(const fabric::CompactGraph& now,
+                                const std::vector<std::uint32_t>& targets,
+                                std::vector<Fix>& fixes) {
   std::vector<std::uint32_t> parts;
   for (std::size_t first = 0; first < targets.size(); first += routes::kTargetsPerBatch) {
     const auto these = std::span(targets).subspan(
@@ -218,20 +214,22 @@ bool Rerouter::State::look_again(const fabric::CompactGraph& now,
     for (const std::uint32_t t : these) leaves.push_back(targets_.all()[t].leaf);
     // Asking about the graph that was as well makes comparing one step an arc for all targets.
     routes::LeastHops was, is;
-    tbb::parallel_invoke([&] { was = rule.of(latest_, leaves); },
-                         [&] { is = rule.of(now, leaves); });
-    for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    tbb::parallel_invoke([&] { was = rule_(latest_, leaves); }, [&] { is = rule_(now, leaves); });
+    for (SwitchIndex s = 0; s < now.switch_count(); ++s) {
       std::uint64_t had = 0, has = 0, lost = 0;
       const auto arcs = now.arcs(s), former = latest_.arcs(s);
-      for (std::size_t i = 0, j = 0; j < former.size(); ++j) {
-        const std::uint64_t old = was.arcs[latest_.arc_index(s, j)];
-        const bool stays = i < arcs.size() && arcs[i].out_port == former[j].out_port;
-        const std::uint64_t present = stays ? is.arcs[now.arc_index(s, i++)] : 0;
+      std::size_t i = 0, j = 0;  // both are in the order of ports
+      for (std::size_t k = 0; k < links.graph.arcs(s).size(); ++k) {
+        const std::uint32_t a = links.first(s) + static_cast<std::uint32_t>(k);
+        const auto next = [&](const auto& of, std::size_t& n, const routes::LeastHops& hops) {
+          const bool there = n < of.arcs(s).size() && of.arcs(s)[n].out_port == arc(a).out_port;
+          return there ? hops.arcs[of.arc_index(s, n++)] : std::uint64_t{0};
+        };
+        const std::uint64_t old = next(latest_, j, was), present = next(now, i, is);
         had |= old, has |= present, lost |= old & ~present;
-        const std::uint32_t base = arc_by_port(s, former[j].out_port);
         for (std::uint64_t bits = old ^ present; bits != 0; bits &= bits - 1) {
           const std::uint32_t t = these[static_cast<std::size_t>(std::countr_zero(bits))];
-          std::uint64_t& word = candidates_[t / routes::kTargetsPerBatch][base];
+          std::uint64_t& word = candidates_[t / routes::kTargetsPerBatch][a];
           const std::uint64_t bit = std::uint64_t{1} << (t % routes::kTargetsPerBatch);
           word = (present & bits & (~bits + 1)) != 0 ? word | bit : word & ~bit;
         }
@@ -256,38 +254,6 @@ void Rerouter::State::check(SwitchIndex s, std::uint32_t target, bool way, std::
   });
 }
 
-bool Rerouter::State::look_at_all(const fabric::CompactGraph& now, const Links& links,
-                                  std::vector<Fix>& fixes) {
-  std::vector<std::vector<Fix>> found(candidates_.size());
-  std::atomic<bool> reached{true};
-  tbb::parallel_for(std::size_t{0}, candidates_.size(), [&](std::size_t i) {
-    std::vector<SwitchIndex> leaves;
-    for (const Target& target : targets_.batch(i)) leaves.push_back(target.leaf);
-    const routes::LeastHops hops = rule.of(now, leaves);
-    std::vector<std::uint64_t> arcs(graph.arc_count(), 0);
-    for (std::size_t a = 0; a < now.arc_count(); ++a) arcs[links.base_of[a]] = hops.arcs[a];
-    arcs.swap(candidates_[i]);  // from here on `arcs` are the old ones
-    std::vector<std::uint32_t> parts;
-    for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-      std::uint64_t lost = 0, ways = 0;
-      for (std::size_t a = 0; a < graph.arcs(s).size(); ++a) {
-        const std::size_t index = graph.arc_index(s, a);
-        lost |= arcs[index] ^ candidates_[i][index];
-        ways |= candidates_[i][index];
-      }
-      for (; lost != 0; lost &= lost - 1) {
-        const auto b = static_cast<std::size_t>(std::countr_zero(lost));
-        const auto t = static_cast<std::uint32_t>(i * routes::kTargetsPerBatch + b);
-        const bool way = ((ways >> b) & 1) != 0;
-        if (!way && must_reach(now, s, targets_.all()[t], parts)) reached = false;
-        check(s, t, way, level_of(hops, s, b), found[i]);
-      }
-    }
-  });
-  for (const auto& part : found) fixes.insert(fixes.end(), part.begin(), part.end());
-  return reached;
-}
-
 /// Whether end ports at s send to end ports at the target, and cables lead there. `parts` is filled
 /// when first needed.
 bool Rerouter::State::must_reach(const fabric::CompactGraph& now, SwitchIndex s,
@@ -298,21 +264,16 @@ bool Rerouter::State::must_reach(const fabric::CompactGraph& now, SwitchIndex s,
 }
 
 bool Rerouter::State::follow(const fabric::CompactGraph& now, Difference& result) {
-  Links links;
-  if (!rule.of || !compare(now, links)) return false;
+  if (!follows() || !compare(now)) return false;
   changed_.clear();
+  for (const std::uint32_t a : links.lost) links.alive[a] = 0;
+  for (const std::uint32_t a : links.found) links.alive[a] = 1;
   std::vector<Fix> fixes;
-  bool followed = true;
-  if (!links.found.empty()) {
-    followed = look_at_all(now, links, fixes);
-  } else if (!links.lost.empty()) {
-    followed = without(now, links, fixes);
-  }
-  if (!followed) {
-    rule.of = nullptr;  // candidates are neither the old ones nor the new
+  const bool changed = !links.lost.empty() || !links.found.empty();
+  if (changed && !choose_anew(now, fixes)) {
+    ways_ = nullptr;  // candidates are neither the old ones nor the new
     return false;
   }
-  alive_ = std::move(links.alive);
   latest_ = now;
   std::sort(fixes.begin(), fixes.end());
   for (const Fix& fix : fixes) mend(fix);
@@ -327,7 +288,7 @@ bool Rerouter::State::follow(const fabric::CompactGraph& now, Difference& result
 /// Sources whose packets to `lid` pass s. Ways lead nearer with every hop, so it ends.
 std::uint64_t Rerouter::State::sources(SwitchIndex s, Lid lid) const {
   std::uint64_t sum = targets_.sources(s);
-  for (const auto& out : graph.arcs(s))
+  for (const auto& out : links.graph.arcs(s))
     if (routes.lfts.row(out.to)[lid.value] == out.in_port) sum += sources(out.to, lid);
   return sum;
 }
@@ -363,7 +324,7 @@ int Rerouter::State::overlap(SwitchIndex s, Lid lid, SwitchIndex to) const {
     if (sibling.target != goal.target || sibling.offset != other - base || !goal.counts) break;
     const std::uint32_t a =
         other == lid.value ? kNoArc : arc_of(s, Lid{static_cast<std::uint16_t>(other)});
-    if (a == kNoArc || alive_[a] == 0) continue;
+    if (a == kNoArc || links.alive[a] == 0) continue;
     if (arc(a).to == to) worst = 2;
     if (system_[to].value != 0 && system_[arc(a).to] == system_[to]) worst = std::max(worst, 1);
   }
@@ -377,8 +338,8 @@ std::uint32_t Rerouter::State::best(SwitchIndex s, Lid lid, std::uint64_t more) 
   const bool siblings = targets_.all()[goal.target].has_siblings;
   std::array<std::uint32_t, 256> list;
   std::size_t n = 0;
-  for (std::size_t i = 0; i < graph.arcs(s).size(); ++i) {
-    const auto a = static_cast<std::uint32_t>(graph.arc_index(s, i));
+  for (std::size_t i = 0; i < links.graph.arcs(s).size(); ++i) {
+    const auto a = static_cast<std::uint32_t>(links.graph.arc_index(s, i));
     if (is_candidate(a, goal.target)) list[n++] = a;
   }
   if (n == 0) return kNoArc;
@@ -406,6 +367,9 @@ std::uint32_t Rerouter::State::best(SwitchIndex s, Lid lid, std::uint64_t more) 
 }
 
 void Rerouter::State::mend(const Fix& fix) {
+  if (const std::uint32_t now = arc_of(fix.at, fix.lid);
+      now != kNoArc && is_candidate(now, goals_[fix.lid.value].target))
+    return;  // it was listed twice
   const std::uint64_t moved = sources_of(fix.at, fix.lid);
   drop_load(fix.at, fix.lid, moved);
   const std::uint32_t a = best(fix.at, fix.lid, moved);
@@ -415,7 +379,7 @@ void Rerouter::State::mend(const Fix& fix) {
 
 /// Moves LIDs of a switch to a link it got (back) until that carries its share.
 void Rerouter::State::use(std::uint32_t found) {
-  const SwitchIndex s = from_[found];
+  const SwitchIndex s = links.from[found];
   for (std::uint32_t t = 0; t < targets_.all().size(); ++t) {
     if (!is_candidate(found, t)) continue;
     for_lids(t, [&](Lid lid) {
@@ -437,7 +401,7 @@ void Rerouter::State::use(std::uint32_t found) {
 /// Takes load off an arc by sending LIDs round it, at its own switch or farther up their ways,
 /// where no link gets as loaded as this one is. False: nothing could be moved.
 bool Rerouter::State::relieve(std::uint32_t a) {
-  const SwitchIndex s = from_[a];
+  const SwitchIndex s = links.from[a];
   const std::uint8_t port = arc(a).out_port;
   bool moved = false;
   for (std::size_t lid = 1; lid < goals_.size() && !(moved && even_with_peers(a)); ++lid) {
@@ -452,8 +416,8 @@ bool Rerouter::State::shift(std::uint32_t a, SwitchIndex s, Lid lid) {
   const std::uint32_t target = goals_[lid.value].target;
   const std::uint32_t now = arc_of(s, lid);
   bool any = false;
-  for (std::size_t i = 0; i < graph.arcs(s).size() && !any; ++i) {
-    const auto other = static_cast<std::uint32_t>(graph.arc_index(s, i));
+  for (std::size_t i = 0; i < links.graph.arcs(s).size() && !any; ++i) {
+    const auto other = static_cast<std::uint32_t>(links.graph.arc_index(s, i));
     any = other != now && is_candidate(other, target) && load_[other] < load_[a];
   }
   if (any)
@@ -467,7 +431,7 @@ bool Rerouter::State::shift(std::uint32_t a, SwitchIndex s, Lid lid) {
       if (better && load_[a] < limit) return true;
     }
   bool moved = false;
-  for (const auto& out : graph.arcs(s))
+  for (const auto& out : links.graph.arcs(s))
     if (routes.lfts.row(out.to)[lid.value] == out.in_port) {
       moved |= shift(a, out.to, lid);
       if (moved && even_with_peers(a)) break;
@@ -480,16 +444,17 @@ bool Rerouter::State::shift(std::uint32_t a, SwitchIndex s, Lid lid) {
 bool Rerouter::State::even_with_peers(std::uint32_t a) const {
   const auto mean = [&](SwitchIndex s, bool in) {
     std::uint64_t sum = 0, count = 0;
-    for (std::size_t i = 0; i < graph.arcs(s).size(); ++i) {
-      const auto out = static_cast<std::uint32_t>(graph.arc_index(s, i));
-      if (alive_[out] == 0) continue;
-      sum += load_[in ? reverse(out) : out];
+    for (std::size_t i = 0; i < links.graph.arcs(s).size(); ++i) {
+      const auto out = static_cast<std::uint32_t>(links.graph.arc_index(s, i));
+      if (links.alive[out] == 0) continue;
+      sum += load_[in ? links.reverse[out] : out];
       ++count;
     }
     return count == 0 ? 0.0 : static_cast<double>(sum) / static_cast<double>(count);
   };
   const auto load = static_cast<double>(load_[a]);
-  return load <= kEvenEnough * mean(from_[a], false) || load <= kEvenEnough * mean(arc(a).to, true);
+  return load <= kEvenEnough * mean(links.from[a], false) ||
+         load <= kEvenEnough * mean(arc(a).to, true);
 }
 
 /// Relieves the most loaded links as long as that helps.

@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "libdiag/route/live_ways.h"
 #include "libdiag/route/reroute.h"
 #include "libdiag/route/spread.h"
 
@@ -14,17 +15,20 @@ namespace ib::route {
 class Rerouter::State {
  public:
   State(const Request& request, fabric::CompactGraph graph, Routes routes);
+  State(const State&) = delete;  // ways_ look at the graph
+  State& operator=(const State&) = delete;
 
   /// Follows the links to `now`; false when they cannot be followed. Routes have not changed then.
   bool follow(const fabric::CompactGraph& now, Difference& difference);
 
   Routes routes;
-  fabric::CompactGraph graph;  // with all links there ever were since it was adopted
-  CandidateRule rule;          // empty: the engine has none
+  LiveLinks links;  // all that there ever were since it was adopted
   std::uint64_t load_max() const;
 
   /// Fills candidates and loads. False: the tables hold entries that are no candidates.
-  bool take_stock();
+  bool take_stock(CandidateRule of);
+  /// Whether links can be followed; not without a rule.
+  bool follows() const { return ways_ != nullptr; }
 
  private:
   static constexpr std::uint32_t kNoArc = 0xFFFFFFFF;
@@ -36,12 +40,6 @@ class Rerouter::State {
     fabric::SwitchIndex leaf{};
     bool counts{false};  // as load
     std::uint8_t offset{};
-  };
-  struct Links {
-    std::vector<std::uint8_t> alive;     // by arc
-    std::vector<std::uint32_t> lost;     // arcs
-    std::vector<std::uint32_t> found;    // arcs
-    std::vector<std::uint32_t> base_of;  // arc of `graph` by arc of the new graph
   };
   /// An entry whose port is no candidate any more.
   struct Fix {
@@ -57,10 +55,7 @@ class Rerouter::State {
   std::uint32_t arc_of(fabric::SwitchIndex s, Lid lid) const {
     return arc_by_port(s, routes.lfts.row(s)[lid.value]);
   }
-  const fabric::Arc& arc(std::uint32_t index) const { return graph.arcs(0).data()[index]; }
-  std::uint32_t reverse(std::uint32_t index) const {
-    return arc_by_port(arc(index).to, arc(index).in_port);
-  }
+  const fabric::Arc& arc(std::uint32_t index) const { return links.arc(index); }
   bool is_candidate(std::uint32_t arc, std::uint32_t target) const {
     return ((candidates_[target / routes::kTargetsPerBatch][arc] >>
              (target % routes::kTargetsPerBatch)) &
@@ -71,15 +66,14 @@ class Rerouter::State {
   template <class Function>
   void for_lids(std::uint32_t target, Function function) const;
 
-  bool compare(const fabric::CompactGraph& now, Links& links) const;
+  bool compare(const fabric::CompactGraph& now);
   bool same_ends(const fabric::CompactGraph& now) const;
-  /// Candidates of these targets on `now`; false: the rule leaves hosts without a way that
-  /// cables would give them.
-  bool look_again(const fabric::CompactGraph& now, const std::vector<std::uint32_t>& targets,
-                  std::vector<Fix>& fixes);
-  /// The same for all targets, after links were found: a link more can shorten any way.
-  bool look_at_all(const fabric::CompactGraph& now, const Links& links, std::vector<Fix>& fixes);
-  bool without(const fabric::CompactGraph& now, const Links& links, std::vector<Fix>& fixes);
+  /// Candidates after links went and came, and the entries that are none any more. False: the rule
+  /// leaves hosts without a way that cables would give them.
+  bool choose_anew(const fabric::CompactGraph& now, std::vector<Fix>& fixes);
+  /// The same for targets that the rule looks at as a whole.
+  bool ask_again(const fabric::CompactGraph& now, const std::vector<std::uint32_t>& targets,
+                 std::vector<Fix>& fixes);
 
   std::uint64_t sources(fabric::SwitchIndex s, Lid lid) const;
   std::uint64_t sources_of(fabric::SwitchIndex s, Lid lid) const {
@@ -103,11 +97,11 @@ class Rerouter::State {
   bool even_with_peers(std::uint32_t arc) const;
   void summarize(Difference& difference);
 
+  CandidatesOf rule_;
+  std::unique_ptr<LiveWays> ways_;
   fabric::CompactGraph latest_;  // as it was followed last
   Targets targets_;
   std::vector<std::vector<std::uint64_t>> candidates_;  // by batch and arc, a bit a target
-  std::vector<std::uint8_t> alive_;                     // by arc
-  std::vector<fabric::SwitchIndex> from_;               // by arc
   std::vector<std::uint32_t> cost_;                     // of a route, by arc
   std::vector<std::uint64_t> load_;                     // by arc
   std::size_t ports_;

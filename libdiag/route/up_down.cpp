@@ -14,6 +14,7 @@
 #include <unordered_map>
 
 #include "libdiag/route/even_out.h"
+#include "libdiag/route/live_ways.h"
 
 namespace ib::route {
 namespace {
@@ -23,7 +24,7 @@ using fabric::SwitchIndex;
 // ---- up_down_hops: one byte a target, 64 of them side by side ----
 
 using Bytes = std::array<std::uint8_t, routes::kTargetsPerBatch>;
-constexpr std::uint8_t kFar = 255;
+constexpr std::uint8_t kFar = UpDownHops::kFar;
 
 /// Bit b of the result: byte b is not 0 (bytes are 0 or 255).
 std::uint64_t bits_of(const Bytes& flags) {
@@ -70,13 +71,11 @@ struct Seen {
   void finish(bool valley) {
     one_more = plus_one(hops);
     if (!valley) return;
-    for (std::size_t b = 0; b < hops.size(); ++b) {
-      const unsigned penalty = straight[b] == hops[b] ? 1 : 3;
-      turning[b] = static_cast<std::uint8_t>(std::min(hops[b] + penalty, unsigned{kFar}));
-    }
+    for (std::size_t b = 0; b < hops.size(); ++b)
+      turning[b] = UpDownOrder::over_valley(hops[b], straight[b]);
   }
   const Bytes& from(const UpDownOrder& order, SwitchIndex neighbour, SwitchIndex self) const {
-    return order.is_valley(self) && !order.was_up(neighbour, self) ? turning : one_more;
+    return order.turns_at(neighbour, self) ? turning : one_more;
   }
 };
 
@@ -250,11 +249,12 @@ class Ways {
 
   void find() {
     descend();
-    if (!climb({})) return;
+    forced_ = climb({});
+    if (forced_ == 0) return;
     // A switch with CAs must take a worse way than it could, since something above descends to it.
     // That something counts only if packets of CAs may pass it. Who they may pass depends on the
     // ways, so it grows until it covers itself.
-    std::vector<std::uint64_t> counts(graph_.switch_count(), 0);
+    std::vector<std::uint64_t> counts(graph_.switch_count(), ~forced_);
     for (bool grows = true; grows;) {
       climb(counts);
       grows = false;
@@ -265,6 +265,14 @@ class Ways {
       }
     }
     settle(counts);
+  }
+
+  std::uint64_t forced() const { return forced_; }
+
+  void copy_to(std::span<UpDownHops> rows) const {
+    for (std::size_t b = 0; b < targets_.size(); ++b)
+      for (SwitchIndex s = 0; s < down_.size(); ++s)
+        rows[b * down_.size() + s] = {down_[s].hops[b], down_[s].straight[b], all_[s].hops[b]};
   }
 
   routes::LeastHops take() {
@@ -308,9 +316,10 @@ class Ways {
 
   /// From the top to the bottom. A switch that something above it descends to goes on descending;
   /// any other takes the shorter of both ways, or both. `counts`: what above it is looked at, by
-  /// switch; empty: all. True when a switch with CAs had to leave a climb that is no longer.
-  bool climb(const std::vector<std::uint64_t>& counts) {
-    bool forced = false;
+  /// switch; empty: all. Returns the targets for which a switch with CAs had to leave a climb that
+  /// is no longer.
+  std::uint64_t climb(const std::vector<std::uint64_t>& counts) {
+    std::uint64_t forced = 0;
     for (SwitchIndex s : order_.from_top()) {
       const auto arcs = graph_.arcs(s);
       Bytes least = filled(kFar);
@@ -324,7 +333,7 @@ class Ways {
       }
       for (std::uint64_t bits = entered; bits != 0; bits &= bits - 1) {
         const auto b = static_cast<std::size_t>(std::countr_zero(bits));
-        forced |= least[b] <= down_[s].hops[b] && graph_.attached()[s] != 0;
+        if (least[b] <= down_[s].hops[b] && graph_.attached()[s] != 0) forced |= bits & (~bits + 1);
         least[b] = kFar;
       }
       keep_smaller(least, down_[s].hops);
@@ -423,6 +432,7 @@ class Ways {
   std::vector<Seen> down_, all_;  // by steps down alone; by what is allowed
   std::vector<std::uint64_t> descends_, climbs_;
   std::vector<std::uint64_t> arcs_;
+  std::uint64_t forced_{0};
 };
 
 }  // namespace
@@ -434,6 +444,17 @@ routes::LeastHops up_down_hops(const fabric::CompactGraph& graph, const UpDownOr
   Ways ways(graph, order, targets);
   ways.find();
   return ways.take();
+}
+
+std::uint64_t up_down_hops(const fabric::CompactGraph& graph, const UpDownOrder& order,
+                           std::span<const SwitchIndex> targets, std::span<UpDownHops> rows,
+                           routes::LeastHops& candidates) {
+  if (graph.switch_count() == 0) return 0;
+  Ways ways(graph, order, targets);
+  ways.find();
+  ways.copy_to(rows);
+  candidates = ways.take();
+  return ways.forced();
 }
 
 std::vector<routes::LeastHops> up_down_candidates(const fabric::CompactGraph& graph,
@@ -450,7 +471,9 @@ std::vector<routes::LeastHops> up_down_candidates(const fabric::CompactGraph& gr
 
 CandidateRule candidates_by(UpDownOrder order) {
   CandidateRule rule;
-  rule.order.assign(order.positions().begin(), order.positions().end());
+  rule.follow = [order](const fabric::CompactGraph& graph, std::span<const SwitchIndex> targets) {
+    return follow_up_down(graph, order, targets);
+  };
   rule.of = [order = std::move(order)](const fabric::CompactGraph& graph,
                                        std::span<const SwitchIndex> targets) {
     return up_down_hops(graph, order, targets);

@@ -5,6 +5,7 @@
 // highest last, then those that descend, by the switch they descend to.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -34,6 +35,14 @@ class UpDownOrder {
     valley_ = std::move(valley), former_ = std::move(former);
   }
   bool is_valley(fabric::SwitchIndex s) const { return !valley_.empty() && valley_[s]; }
+  /// Whether a packet that comes over this link and leaves the way it must turns in a valley.
+  bool turns_at(fabric::SwitchIndex from, fabric::SwitchIndex to) const {
+    return is_valley(to) && !was_up(from, to);
+  }
+  /// Hops by way of a valley, of which `straight` follow links that were below it all along.
+  static std::uint8_t over_valley(std::uint8_t hops, std::uint8_t straight) {
+    return static_cast<std::uint8_t>(std::min(hops + (straight == hops ? 1 : 3), 255));
+  }
   /// Before the valleys were put where they are.
   bool was_up(fabric::SwitchIndex from, fabric::SwitchIndex to) const {
     return former_.empty() ? is_up(from, to) : former_[to] < former_[from];
@@ -65,6 +74,22 @@ UpDownOrder with_single_tops(const fabric::CompactGraph& graph, const UpDownOrde
 /// packets stay clear of it where they can.
 routes::LeastHops up_down_hops(const fabric::CompactGraph& graph, const UpDownOrder& order,
                                std::span<const fabric::SwitchIndex> targets);
+
+/// How far a switch is from one target; kFar: there is no such way.
+struct UpDownHops {
+  static constexpr std::uint8_t kFar = 255;
+  std::uint8_t down{kFar};      // by steps down alone
+  std::uint8_t straight{kFar};  // the same; out of a valley by links that were below it all along
+  std::uint8_t hops{kFar};      // by what is allowed
+  friend bool operator==(const UpDownHops&, const UpDownHops&) = default;
+};
+
+/// The same, with what it found on the way: `rows` by target, then by switch. Returns the targets
+/// for which some switch with CAs must take a worse way than it could, whose `hops` follow from
+/// more than those of the neighbours.
+std::uint64_t up_down_hops(const fabric::CompactGraph& graph, const UpDownOrder& order,
+                           std::span<const fabric::SwitchIndex> targets, std::span<UpDownHops> rows,
+                           routes::LeastHops& candidates);
 
 /// up_down_hops() of every batch, in parallel.
 std::vector<routes::LeastHops> up_down_candidates(const fabric::CompactGraph& graph,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/even_out.h"
+#include "libdiag/route/live_ways.h"
 #include "libdiag/route/spread.h"
 #include "libdiag/routes/least_hops.h"
 
@@ -13,17 +14,28 @@ Result<CandidateRule> minhop_candidates(const Request& request) {
     rule.of = [](const fabric::CompactGraph& graph, std::span<const fabric::SwitchIndex> targets) {
       return routes::least_hops(graph, targets);
     };
+    rule.follow = [](const fabric::CompactGraph& graph,
+                     std::span<const fabric::SwitchIndex> targets) {
+      return follow_least_hops(graph, {}, targets);
+    };
     return rule;
   }
-  rule.of = [weights](const fabric::CompactGraph& graph,
-                      std::span<const fabric::SwitchIndex> targets) {
+  const auto lengths_of = [weights](const fabric::CompactGraph& graph) {
     std::vector<std::uint8_t> lengths(graph.arc_count(), 1);
     for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
       for (std::size_t i = 0; i < graph.arcs(s).size(); ++i)
         if (const auto at = weights.find({graph.guid(s), graph.arcs(s)[i].out_port});
             at != weights.end())
           lengths[graph.arc_index(s, i)] = at->second;
-    return routes::least_hops(graph, targets, lengths);
+    return lengths;
+  };
+  rule.of = [lengths_of](const fabric::CompactGraph& graph,
+                         std::span<const fabric::SwitchIndex> targets) {
+    return routes::least_hops(graph, targets, lengths_of(graph));
+  };
+  rule.follow = [lengths_of](const fabric::CompactGraph& graph,
+                             std::span<const fabric::SwitchIndex> targets) {
+    return follow_least_hops(graph, lengths_of(graph), targets);
   };
   return rule;
 }
