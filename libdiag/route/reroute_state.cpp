@@ -217,7 +217,6 @@ bool Rerouter::State::ask_again(const fabric::CompactGraph& now,
     tbb::parallel_invoke([&] { was = rule_(latest_, leaves); }, [&] { is = rule_(now, leaves); });
     for (SwitchIndex s = 0; s < now.switch_count(); ++s) {
       std::uint64_t had = 0, has = 0, lost = 0;
-      const auto arcs = now.arcs(s), former = latest_.arcs(s);
       std::size_t i = 0, j = 0;  // both are in the order of ports
       for (std::size_t k = 0; k < links.graph.arcs(s).size(); ++k) {
         const std::uint32_t a = links.first(s) + static_cast<std::uint32_t>(k);
