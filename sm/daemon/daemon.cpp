@@ -153,7 +153,7 @@ class Daemon {
   }
 
   static ib::Result<void> open_channel(Channel& channel, const ib::mad::PortChoice& choice) {
-    auto port = UmadPort::open(choice, UmadPort::Receiving::Thread);
+    auto port = UmadPort::open(choice, UmadPort::Receiving::EventLoop);
     if (!port) return tl::unexpected<ib::Error>(std::move(port.error()));
     channel.port = *std::move(port);
     return {};

@@ -11,6 +11,7 @@
 #include <deque>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "libdiag/base/instant.h"
 #include "libdiag/mad/transport.h"
@@ -39,20 +40,13 @@ class Admission {
     while (!turns_.empty()) {
       const ib::Lid who = turns_.front();
       turns_.pop_front();
-      auto& queue = queues_.at(who.value);
-      if (!may_begin(who, queue.front().request)) {
+      const auto queue = queues_.find(who.value);
+      if (!may_begin(who, slots_[queue->second.first].request)) {
         held_.push_back(who);
         continue;
       }
-      ib::mad::Packet request = std::move(queue.front().request);
-      queue.pop_front();
-      --waiting_;
-      if (queue.empty()) {
-        queues_.erase(who.value);
-      } else {
-        turns_.push_back(who);
-      }
-      return request;
+      if (queue->second.size > 1) turns_.push_back(who);
+      return take_first(queue);
     }
     return std::nullopt;
   }
@@ -69,10 +63,20 @@ class Admission {
   std::size_t waiting() const { return waiting_; }
 
  private:
+  /// A place for a request that waits, in the queue of its requester or in the list of free ones;
+  /// places are used again, so that nothing is allocated for a single request.
+  using Slot = std::uint32_t;
+  static constexpr Slot kNone = 0xFFFFFFFF;
   struct Waiting {
     ib::mad::Packet request;
-    std::uint64_t serial;
+    std::uint64_t serial{0};
+    Slot next{kNone};
   };
+  struct Queue {
+    Slot first{kNone}, last{kNone};
+    std::size_t size{0};
+  };
+  using Queues = std::unordered_map<std::uint16_t, Queue>;
   struct Arrival {
     ib::Instant deadline;
     ib::Lid who;
@@ -80,11 +84,15 @@ class Admission {
   };
 
   bool is_gone(const Arrival& arrival) const;
+  /// Takes the first request out; a queue that is empty then goes too.
+  ib::mad::Packet take_first(Queues::iterator queue);
 
   AdmissionOptions options_;
-  std::unordered_map<std::uint16_t, std::deque<Waiting>> queues_;  // by LID; none is empty
-  std::deque<ib::Lid> turns_, held_;                               // every LID with a queue, once
-  std::deque<Arrival> arrivals_;  // in order; also of those that are gone
+  std::vector<Waiting> slots_;
+  Slot free_{kNone};
+  Queues queues_;                     // by LID; none is empty
+  std::deque<ib::Lid> turns_, held_;  // every LID with a queue, once
+  std::deque<Arrival> arrivals_;      // in order; also of those that are gone
   std::size_t waiting_{0};
   std::uint64_t serial_{0};
 };

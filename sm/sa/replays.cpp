@@ -53,104 +53,114 @@ std::size_t subject_bytes(std::uint16_t attribute) {
 
 }  // namespace
 
-std::size_t Replays::KeyHash::operator()(const Key& key) const {
-  const std::uint64_t where = (std::uint64_t{key.lid} << 48) | (std::uint64_t{key.qpn} << 24) |
-                              (std::uint64_t{key.method} << 16) | key.attribute;
-  return static_cast<std::size_t>(mix(mix(0, key.tid), where));
-}
-
-Replays::Key Replays::key_of(const Packet& request) {
+RequestKey Replays::key_of(const Packet& request) {
   return {request.mad.tid().value, request.address.qpn, request.address.lid.value,
           request.mad.attribute_id(), static_cast<std::uint8_t>(request.mad.method())};
 }
 
-bool Replays::is_write(const Key& key) {
+bool Replays::is_write(const RequestKey& key) {
   return key.method == static_cast<std::uint8_t>(Method::Set) ||
          key.method == static_cast<std::uint8_t>(Method::Delete);
 }
 
 Replays::Seen Replays::look(ib::Instant now, const Packet& request) {
   expire(now);
-  const auto found = entries_.find(key_of(request));
-  if (found == entries_.end()) return Seen::Never;
-  const Entry& entry = found->second;
-  const auto first = fingerprint(request.mad);
-  if (entry.first != first ||
-      entry.whole != fingerprint(first, request.more.data(), request.more.size()))
-    return Seen::Never;  // a TID used for something else
-  return entry.until == ib::kNever ? Seen::UnderWay : Seen::Answered;
+  const auto key = key_of(request);
+  const auto is_same = [&](std::uint64_t first, std::uint64_t whole) {
+    // Else it is a TID used for something else.
+    const auto own = fingerprint(request.mad);
+    return first == own && whole == fingerprint(own, request.more.data(), request.more.size());
+  };
+  if (const auto found = under_way_.find(key); found != under_way_.end())
+    return is_same(found->second.first, found->second.whole) ? Seen::UnderWay : Seen::Never;
+  const auto found = log_of(key).find(key);
+  if (found.entry == nullptr) return Seen::Never;
+  return is_same(found.entry->first, found.entry->whole) ? Seen::Answered : Seen::Never;
 }
 
-Packet Replays::answer(const Packet& request) const {
+Packet Replays::addressed(const Packet& request, const AnswerLog::Found& found) const {
   // The way back is that of the latest request; an answer of another GRH would not get there.
   Packet answer = answer_to(request, Method::GetResp, 0);
-  answer.mad.bytes = entries_.at(key_of(request)).answer;
+  answer.mad.bytes.fill(std::byte{0});
+  std::ranges::copy(found.answer, answer.mad.bytes.begin());
   return answer;
 }
 
+Packet Replays::answer(const Packet& request) const {
+  const auto key = key_of(request);
+  return addressed(request, log_of(key).find(key));
+}
+
 std::optional<Packet> Replays::answer_to_first_segment(const Packet& segment) const {
-  const auto found = entries_.find(key_of(segment));
-  if (found == entries_.end() || found->second.until == ib::kNever ||
-      found->second.first != fingerprint(segment.mad))
-    return std::nullopt;
-  return answer(segment);
+  const auto key = key_of(segment);
+  const auto found = log_of(key).find(key);
+  if (found.entry == nullptr || found.entry->first != fingerprint(segment.mad)) return std::nullopt;
+  return addressed(segment, found);
 }
 
 void Replays::begin(const Packet& request) {
-  const Key key = key_of(request);
-  if (const auto before = entries_.find(key); before != entries_.end()) erase(before);
-  Entry& entry = entries_[key];
+  const auto key = key_of(request);
+  erase_answer(key);
+  UnderWay& entry = under_way_[key];
   entry.first = fingerprint(request.mad);
   entry.whole = fingerprint(entry.first, request.more.data(), request.more.size());
-  entry.serial = ++serial_;
+  entry.subject = 0;
   if (!is_write(key)) return;
   if (const auto bytes = subject_bytes(key.attribute); bytes != 0)
     entry.subject = fingerprint(key.attribute, request.mad.data(), bytes);
 }
 
 void Replays::end(ib::Instant now, const Packet& request, const Packet& answer) {
-  const Key key = key_of(request);
-  const auto found = entries_.find(key);
-  if (found == entries_.end()) return;
-  Entry& entry = found->second;
-  const bool write = is_write(key);
-  entry.until = now + (write ? options_.writes_for : options_.reads_for);
-  entry.answer = answer.mad.bytes;
-  auto& order = write ? writes_ : reads_;
-  order.push_back({entry.until, entry.serial, key});
-  if (entry.subject != 0) {
+  const auto found = under_way_.find(key_of(request));
+  if (found == under_way_.end() || found->second.first != fingerprint(request.mad))
+    return;  // the TID is used for something else by now
+  const auto [key, what] = *found;
+  under_way_.erase(found);
+  if (what.subject != 0) {
     // What was said about the same thing before is out of date: if it comes again it means it.
-    const auto [latest, fresh] = latest_.try_emplace(entry.subject, key);
-    if (!fresh && !(latest->second == key)) {
-      const auto older = entries_.find(std::exchange(latest->second, key));
-      if (older != entries_.end() && older->second.subject == entry.subject &&
-          older->second.until != ib::kNever)
-        erase(older);
+    if (const auto latest = latest_.find(what.subject); latest != latest_.end()) {
+      writes_.erase(latest->second);
+      latest->second = key;
+    } else {
+      latest_.emplace(what.subject, key);
     }
   }
-  while (order.size() > (write ? options_.writes_max : options_.reads_max)) drop_oldest(order);
+  auto& log = log_of(key);
+  const auto until = now + (is_write(key) ? options_.writes_for : options_.reads_for);
+  log.add({key, what.first, what.whole, what.subject, until, 0, true}, answer.mad.bytes);
+  while (log.is_over()) drop_oldest(log);
 }
 
 void Replays::forget(const Packet& request) {
-  if (const auto found = entries_.find(key_of(request)); found != entries_.end()) erase(found);
+  const auto key = key_of(request);
+  under_way_.erase(key);
+  erase_answer(key);
 }
 
-void Replays::erase(Entries::iterator entry) {
-  const auto latest = latest_.find(entry->second.subject);
-  if (latest != latest_.end() && latest->second == entry->first) latest_.erase(latest);
-  entries_.erase(entry);
+void Replays::erase_answer(const RequestKey& key) {
+  auto& log = log_of(key);
+  const auto found = log.find(key);
+  if (found.entry == nullptr) return;
+  forget_subject(found.entry->subject, key);
+  log.erase(key);
 }
 
-void Replays::drop_oldest(std::deque<Kept>& order) {
-  const Kept& kept = order.front();
-  const auto found = entries_.find(kept.key);
-  if (found != entries_.end() && found->second.serial == kept.serial) erase(found);
-  order.pop_front();
+void Replays::forget_subject(std::uint64_t subject, const RequestKey& key) {
+  const auto latest = latest_.find(subject);
+  if (latest != latest_.end() && latest->second == key) latest_.erase(latest);
+}
+
+void Replays::drop_oldest(AnswerLog& log) {
+  const auto* entry = log.oldest();
+  if (entry->current) forget_subject(entry->subject, entry->key);
+  log.drop_oldest();
 }
 
 void Replays::expire(ib::Instant now) {
-  for (auto* order : {&reads_, &writes_})
-    while (!order->empty() && order->front().until <= now) drop_oldest(*order);
+  for (auto* log : {&reads_, &writes_})
+    for (const auto* entry = log->oldest(); entry != nullptr && entry->until <= now;
+         entry = log->oldest())
+      drop_oldest(*log);
 }
 
 }  // namespace sm::sa

@@ -2,31 +2,31 @@
 // Requests that are sent again because an answer was late or lost: the same request, from the same
 // LID and QP, with the same TID, method and attribute, is served once. While it is under way it is
 // ignored; afterwards it gets the answer that was given, for as long as clients repeat themselves.
-// Bounded: reads and writes have a store each, and the oldest go first when one is full.
+// Bounded: reads and writes have a log each, and the oldest go first when one is full.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <unordered_map>
 
 #include "libdiag/base/instant.h"
 #include "libdiag/mad/transport.h"
+#include "sm/sa/answer_log.h"
 
 namespace sm::sa {
 
 struct ReplayOptions {
   ib::Duration reads_for{std::chrono::seconds(5)};
   ib::Duration writes_for{std::chrono::seconds(30)};
-  // An answer is kept in some 400 bytes; 5 s at 10,000 reads a second are 20 MB.
-  std::size_t reads_max{49'152};
-  std::size_t writes_max{16'384};
+  // A path takes 192 bytes, a join 184: 5 s at 35,000 reads and at 35,000 joins a second.
+  std::size_t reads_bytes_max{32U << 20};
+  std::size_t writes_bytes_max{32U << 20};
 };
 
 class Replays {
  public:
-  explicit Replays(const ReplayOptions& options = {}) : options_(options) {}
+  explicit Replays(const ReplayOptions& options = {})
+      : options_(options), reads_(options.reads_bytes_max), writes_(options.writes_bytes_max) {}
 
   enum class Seen {
     Never,     // serve it
@@ -46,46 +46,33 @@ class Replays {
   /// It was not: refused for now, or answered by what is not kept. If it comes again it is new.
   void forget(const ib::mad::Packet& request);
 
-  std::size_t size() const { return entries_.size(); }
+  /// Answers that are kept, and things that writes among them were about.
+  std::size_t size() const { return reads_.size() + writes_.size(); }
   std::size_t subjects() const { return latest_.size(); }
 
  private:
-  struct Key {
-    std::uint64_t tid;
-    std::uint32_t qpn;
-    std::uint16_t lid, attribute;
-    std::uint8_t method;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
   struct KeyHash {
-    std::size_t operator()(const Key& key) const;
+    std::size_t operator()(const RequestKey& key) const { return hash_of(key); }
   };
-  struct Entry {
+  struct UnderWay {
     std::uint64_t first{0}, whole{0};  // fingerprints of the first MAD and of all of the message
     std::uint64_t subject{0};          // of a write: what it is about
-    std::uint64_t serial{0};
-    ib::Instant until{ib::kNever};  // kNever: under way
-    std::array<std::byte, ib::wire::kMadBytes> answer{};
-  };
-  struct Kept {
-    ib::Instant until;
-    std::uint64_t serial;
-    Key key;
   };
 
-  using Entries = std::unordered_map<Key, Entry, KeyHash>;
-
-  static Key key_of(const ib::mad::Packet& request);
-  static bool is_write(const Key& key);
+  static RequestKey key_of(const ib::mad::Packet& request);
+  static bool is_write(const RequestKey& key);
+  AnswerLog& log_of(const RequestKey& key) { return is_write(key) ? writes_ : reads_; }
+  const AnswerLog& log_of(const RequestKey& key) const { return is_write(key) ? writes_ : reads_; }
+  ib::mad::Packet addressed(const ib::mad::Packet& request, const AnswerLog::Found& found) const;
   void expire(ib::Instant now);
-  void erase(Entries::iterator entry);
-  void drop_oldest(std::deque<Kept>& order);
+  void erase_answer(const RequestKey& key);
+  void drop_oldest(AnswerLog& log);
+  void forget_subject(std::uint64_t subject, const RequestKey& key);
 
   ReplayOptions options_;
-  Entries entries_;
-  std::unordered_map<std::uint64_t, Key> latest_;  // write by subject
-  std::deque<Kept> reads_, writes_;                // as answered
-  std::uint64_t serial_{0};
+  std::unordered_map<RequestKey, UnderWay, KeyHash> under_way_;
+  AnswerLog reads_, writes_;
+  std::unordered_map<std::uint64_t, RequestKey> latest_;  // answered write, by subject
 };
 
 }  // namespace sm::sa

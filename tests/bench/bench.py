@@ -286,8 +286,18 @@ class ServedSm:
     def run(self, host, command):
         return json.loads(self.start(host, command).communicate(timeout=120)[0])
 
-    def cpu(self):
-        fields = open("/proc/%d/stat" % self.sm.pid).read().rsplit(")", 1)[1].split()
+    def floor(self, storm):
+        """Gets a second, and CPU for each, of a loop that sends back what it receives."""
+        echo = self.start(2, [storm, "echo", "4"])
+        lid = echo.stdout.readline().strip()
+        peak = self.start(1, [storm, "peak", "3", "64", lid])
+        answers = json.loads(peak.communicate(timeout=60)[0])["answers"]
+        cpu = self.cpu(echo)
+        echo.communicate(timeout=60)
+        return answers / 3, cpu / max(1, answers)
+
+    def cpu(self, child=None):
+        fields = open("/proc/%d/stat" % (child or self.sm).pid).read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self):
@@ -306,7 +316,7 @@ def suite_storm(build, args, folder):
     storm = os.path.join(build, "tests/sa_storm")
     size = (args.size or [648])[0]
     topology = generate(build, size, folder)
-    peaks = {}
+    peaks, floors = {}, []
     for program in ("opensm", "ibsm"):
         rates, loads, tables, costs = [], [], [], []
         for _ in range(args.runs):
@@ -318,6 +328,8 @@ def suite_storm(build, args, folder):
                 rates.append(peak["rate"])
                 loads.append(sm.run(1, [storm, "load", "3", str(0.8 * peak["rate"])]))
                 tables.append(sm.run(1, [storm, "table", "20"]))
+                if program == "ibsm":
+                    floors.append(sm.floor(storm))
             finally:
                 sm.stop()
         peaks[program] = statistics.median(rates)
@@ -325,7 +337,11 @@ def suite_storm(build, args, folder):
               "lost %d  busy %d; GetTable(NodeRecord) %.1f ms" % (
                   size, program, peaks[program], 1e6 * statistics.median(costs), median(loads, "p50_us"), median(loads, "p99_us"),
                   sum(r["lost"] for r in loads), sum(r["busy"] for r in loads), median(tables, "p50_us") / 1000))
-    print("  ratio of peaks %.2f" % (peaks["ibsm"] / peaks["opensm"]))
+    floor = statistics.median(f[0] for f in floors)
+    print("  floor: a bare loop of receive and send is asked %.0f times a second (%.1f us of CPU each)" % (
+        floor, 1e6 * statistics.median(f[1] for f in floors)))
+    print("  ratio of peaks %.2f; of the floor to opensm's %.2f" % (
+        peaks["ibsm"] / peaks["opensm"], floor / peaks["opensm"]))
     # 2,000 Gets a second from 20 hosts, idle and while ibsm sweeps and reroutes all the time.
     sm = ServedSm(build, "ibsm", topology, folder)
     try:

@@ -5,6 +5,9 @@
 //   sa_storm load SECONDS RATE     RATE Gets a second, however long answers take; a latency counts
 //                                  from when the request was due, so a stall is not forgotten
 //   sa_storm table TIMES           GetTable of all NodeRecords, one after the other
+//   sa_storm echo SECONDS          the other side of a floor: every Get comes back as it is, by the
+//                                  barest loop there is; prints its LID, and at the end its answers
+//   sa_storm peak SECONDS WINDOW LID   asks there instead of the SA
 //
 // One line of JSON: answers, busy, lost, rate, p50_us, p99_us, max_us.
 #include <fmt/format.h>
@@ -149,6 +152,34 @@ class Client {
   Figures figures_;
 };
 
+int echo(ib::mad::Port& port, ib::Lid own, Duration during) {
+  ib::mad::AgentSpec spec;
+  spec.mgmt_class = ib::wire::MgmtClass::SubnAdm;
+  spec.class_version = 2;
+  spec.methods = {ib::wire::Method::Get};
+  const auto agent = port.register_agent(spec);
+  if (!agent) return complain(agent.error());
+  fmt::print("{}\n", own.value);
+  std::fflush(stdout);
+  std::vector<ib::mad::Received> arrived;
+  std::size_t answers = 0;
+  const Instant end = monotonic_now() + during;
+  while (monotonic_now() < end) {
+    arrived.clear();
+    if (auto got = port.receive(arrived, std::chrono::milliseconds(20)); !got)
+      return complain(got.error());
+    for (auto& r : arrived) {
+      r.packet.mad.set<&ib::wire::MadHeader::method>(ib::wire::Method::GetResp);
+      r.packet.more.clear();
+      if (auto sent = port.send(*agent, r.packet, Duration{0}); !sent)
+        return complain(sent.error());
+      ++answers;
+    }
+  }
+  fmt::print("{{\"answers\": {}}}\n", answers);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -159,6 +190,8 @@ int main(int argc, char** argv) {
   if (!port) return complain(port.error());
   const auto facts = (*port)->facts();
   if (!facts) return complain(facts.error());
+  if (mode == "echo")
+    return echo(**port, facts->lid, Duration(static_cast<std::int64_t>(first * 1e9)));
   const auto sa = ib::query::sa_address(*facts);
   if (!sa) return complain(sa.error());
 
@@ -184,7 +217,9 @@ int main(int argc, char** argv) {
     tables.print(monotonic_now() - start);
     return 0;
   }
-  Client client(**port, *facts, *sa, std::move(lids));
+  auto whom = *sa;
+  if (argc > 4) whom.lid = ib::Lid{static_cast<std::uint16_t>(std::atoi(argv[4]))};
+  Client client(**port, *facts, whom, std::move(lids));
   if (!client.ready()) return 1;
   const Duration during(static_cast<std::int64_t>(first * 1e9));
   auto figures = mode == "peak" ? client.peak(during, static_cast<std::size_t>(second))

@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   options.admission.queue_size = 4;
   options.transfers_max = 4;
   options.transfers_per_requester = 2;
-  options.replays.reads_max = options.replays.writes_max = 16;
+  options.replays.reads_bytes_max = options.replays.writes_bytes_max = 4096;
   options.kernel_rmpp = (how & 1) != 0;
   options.trust.enhanced = (how & 2) != 0;
   auto store = sm::store::make_memory_store();

@@ -248,7 +248,7 @@ class Storm {
   /// So many writes in the time that a client may go on asking.
   static sa::Options server_options() {
     sa::Options options;
-    options.replays.writes_max = 1U << 20;
+    options.replays.writes_bytes_max = std::size_t{256} << 20;
     return options;
   }
   unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }

@@ -41,7 +41,7 @@ namespace {
 /// What falls due so soon is done at once: sleeping would take longer.
 constexpr ib::Duration kSlack = std::chrono::microseconds(20);
 constexpr std::size_t kMessageBytesMax = 64U << 20U;
-constexpr std::size_t kReadBatch = 32, kWriteBatch = 32, kReadsPerTurn = 8;
+constexpr std::size_t kReadBatch = 32, kWriteBatch = 32, kReadsPerTurn = 1;
 
 std::string errno_text() { return std::strerror(errno); }
 

@@ -422,7 +422,6 @@ Result<std::unique_ptr<UmadPort>> UmadPort::open(const PortChoice& choice, Recei
   if (!chosen) return tl::unexpected<Error>(std::move(chosen.error()));
   auto impl = std::make_unique<Impl>();
   impl->first_facts = std::move(*chosen);
-  impl->receiving = receiving;
   errno = 0;
   impl->fd = umad_open_port(impl->first_facts.device.c_str(), impl->first_facts.port_num);
   if (impl->fd < 0) {
@@ -439,6 +438,9 @@ Result<std::unique_ptr<UmadPort>> UmadPort::open(const PortChoice& choice, Recei
   impl->send_buffer.resize(umad_size() + wire::kMadBytes);
   impl->ibsim = under_ibsim();
   if (impl->ibsim) impl->satisfy_ibsim();
+  if (receiving == Receiving::EventLoop)
+    receiving = impl->ibsim ? Receiving::Thread : Receiving::Direct;
+  impl->receiving = receiving;
   if (receiving == Receiving::Thread) {
     impl->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (impl->event_fd < 0)

@@ -35,6 +35,9 @@ class UmadPort final : public Port {
     /// A thread of its own reads the device, so the kernel's queue never fills while the program
     /// computes, and readable_fd() fits into any event loop under ibsim too.
     Thread,
+    /// For a program with an event loop that comes round within milliseconds: Direct, but Thread
+    /// under ibsim.
+    EventLoop,
   };
 
   static Result<std::unique_ptr<UmadPort>> open(const PortChoice& choice = {},

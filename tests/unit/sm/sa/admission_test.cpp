@@ -166,13 +166,17 @@ TEST(SaReplays, WhatIsUnderWayIsNotBegunTwice) {
 
 TEST(Replays, AreBounded) {
   ReplayOptions options;
-  options.reads_max = 100;
-  options.writes_max = 10;
+  const auto room = [](std::size_t answers) {
+    return answers * (sizeof(AnswerLog::Entry) + ib::wire::kMadBytes);
+  };
+  options.reads_bytes_max = room(100);
+  options.writes_bytes_max = room(10);
   Replays replays(options);
   for (std::uint64_t tid = 1; tid <= 1000; ++tid) {
     for (const Method method : {Method::Get, Method::Set}) {
       auto request = numbered(tid);
       request.mad.set<&ib::wire::MadHeader::method>(method);
+      request.mad.bytes.back() = std::byte{1};  // trailing zeros are not kept
       replays.begin(request);
       replays.end(Instant{0}, request, request);
     }

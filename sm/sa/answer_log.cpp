@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/sa/answer_log.h"
+
+#include <cstring>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace sm::sa {
+namespace {
+
+constexpr std::size_t kPlacesLeast = 256;
+
+std::uint64_t mix(std::uint64_t h) {
+  h ^= h >> 31;
+  h *= 0x9E3779B97F4A7C15ULL;
+  return h ^ (h >> 29);
+}
+
+}  // namespace
+
+static_assert(std::is_trivially_copyable_v<AnswerLog::Entry>);
+
+std::uint64_t hash_of(const RequestKey& key) {
+  const std::uint64_t where = (std::uint64_t{key.lid} << 48) | (std::uint64_t{key.qpn} << 24) |
+                              (std::uint64_t{key.method} << 16) | key.attribute;
+  return mix(mix(key.tid) ^ where);
+}
+
+AnswerLog::Entry* AnswerLog::at(Where where) const {
+  const Where from = where - first_block_;
+  std::byte* bytes = blocks_[from / kBlockUnits].bytes.get() + from % kBlockUnits * kUnit;
+  return std::launder(reinterpret_cast<Entry*>(bytes));
+}
+
+std::uint32_t AnswerLog::units_of(const Entry& entry) {
+  return static_cast<std::uint32_t>((sizeof(Entry) + entry.bytes + kUnit - 1) / kUnit);
+}
+
+std::size_t AnswerLog::place_of(const RequestKey& key) const {
+  if (places_.empty()) return 0;
+  const auto tag = static_cast<std::uint32_t>(hash_of(key));
+  for (std::size_t i = tag & mask(); places_[i].where != kNowhere; i = (i + 1) & mask())
+    if (places_[i].tag == tag && at(places_[i].where)->key == key) return i;
+  return places_.size();
+}
+
+AnswerLog::Found AnswerLog::find(const RequestKey& key) const {
+  const std::size_t place = place_of(key);
+  if (place == places_.size()) return {nullptr, {}};
+  const Entry* entry = at(places_[place].where);
+  return {entry, {reinterpret_cast<const std::byte*>(entry + 1), entry->bytes}};
+}
+
+void AnswerLog::add(const Entry& entry, std::span<const std::byte> answer) {
+  erase(entry.key);
+  while (!answer.empty() && answer.back() == std::byte{0}) answer = answer.first(answer.size() - 1);
+  Entry kept = entry;
+  kept.bytes = static_cast<std::uint16_t>(answer.size());
+  kept.current = true;
+  const std::uint32_t units = units_of(kept);
+  if (blocks_.empty() || blocks_.back().used + units > kBlockUnits) {
+    blocks_.push_back(std::exchange(spare_, {}));
+    if (!blocks_.back().bytes)
+      blocks_.back().bytes = std::make_unique_for_overwrite<std::byte[]>(kBlockUnits * kUnit);
+  }
+  Block& block = blocks_.back();
+  std::byte* bytes = block.bytes.get() + block.used * kUnit;
+  new (bytes) Entry(kept);
+  if (!answer.empty()) std::memcpy(bytes + sizeof(Entry), answer.data(), answer.size());
+
+  if (2 * (used_ + 1) > places_.size()) grow();
+  put_place(static_cast<std::uint32_t>(hash_of(kept.key)),
+            first_block_ + static_cast<Where>(blocks_.size() - 1) * kBlockUnits + block.used);
+  ++used_;
+  block.used += units;
+  bytes_ += units * kUnit;
+}
+
+void AnswerLog::erase(const RequestKey& key) {
+  const std::size_t place = place_of(key);
+  if (place == places_.size()) return;
+  at(places_[place].where)->current = false;
+  clear_place(place);
+}
+
+const AnswerLog::Entry* AnswerLog::oldest() const {
+  return bytes_ == 0 ? nullptr : at(first_block_ + begin_);
+}
+
+void AnswerLog::drop_oldest() {
+  const Entry& entry = *at(first_block_ + begin_);
+  const std::uint32_t units = units_of(entry);
+  if (entry.current) clear_place(place_of(entry.key));
+  begin_ += units;
+  bytes_ -= units * kUnit;
+  if (begin_ != blocks_.front().used) return;
+  spare_ = std::move(blocks_.front());
+  spare_.used = 0;
+  blocks_.pop_front();
+  first_block_ += kBlockUnits;
+  begin_ = 0;
+}
+
+void AnswerLog::put_place(std::uint32_t tag, Where where) {
+  std::size_t i = tag & mask();
+  while (places_[i].where != kNowhere) i = (i + 1) & mask();
+  places_[i] = {tag, where};
+}
+
+/// What was put behind for want of room moves up, so that no search ends too early.
+void AnswerLog::clear_place(std::size_t place) {
+  --used_;
+  std::size_t hole = place;
+  for (std::size_t i = (hole + 1) & mask(); places_[i].where != kNowhere; i = (i + 1) & mask()) {
+    const std::size_t home = places_[i].tag & mask();
+    if (((i - home) & mask()) < ((i - hole) & mask())) continue;
+    places_[hole] = places_[i];
+    hole = i;
+  }
+  places_[hole].where = kNowhere;
+}
+
+void AnswerLog::grow() {
+  auto before = std::exchange(
+      places_,
+      std::vector<Place>(places_.empty() ? kPlacesLeast : 2 * places_.size(), Place{0, kNowhere}));
+  for (const Place& p : before)
+    if (p.where != kNowhere) put_place(p.tag, p.where);
+}
+
+}  // namespace sm::sa
