@@ -132,14 +132,18 @@ bool PathChoice::is_too_slow(std::uint8_t rate) const {
 std::optional<Sl> PathChoice::choose_sl(const EndPort& from, const EndPort& to,
                                         const QosLevel* level, const Partition& partition) const {
   const Sl routed = paths_->sl(from, to);
-  std::optional<Sl> by_policy = level != nullptr ? level->sl : std::nullopt;
+  const bool by_level = level != nullptr && level->sl;
+  Sl sl = routed;
   if (has(path_bit::kSl)) {
-    if (by_policy && *by_policy != wanted_.sl) return std::nullopt;
-    by_policy = wanted_.sl;
+    if (by_level && *level->sl != wanted_.sl) return std::nullopt;
+    sl = wanted_.sl;
+  } else if (by_level) {
+    sl = *level->sl;
+  } else if (leaves_subnet_) {
+    sl = policy_->router_paths.sl;
+  } else if (partition.sl) {
+    sl = *partition.sl;
   }
-  if (!by_policy && leaves_subnet_) by_policy = policy_->router_paths.sl;
-  if (!by_policy) by_policy = partition.sl;
-  const Sl sl = by_policy.value_or(routed);
   if (sl == routed || (paths_->free_sls() >> sl.value & 1) != 0) return sl;
   if (has(path_bit::kSl) || paths_->free_sls() != 0) return std::nullopt;
   return routed;
