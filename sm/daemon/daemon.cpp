@@ -47,7 +47,7 @@ class Signals {
   Signals() {
     sigset_t set;
     sigemptyset(&set);
-    for (const int s : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, s);
+    for (const int s : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&set, s);
     pthread_sigmask(SIG_BLOCK, &set, &before_);
     fd_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     std::signal(SIGPIPE, SIG_IGN);
@@ -217,6 +217,10 @@ class Daemon {
               ib::route::read_option_files(options_.routing_files, options_.routing_words));
         read_prefix_routes_again();
         manager_->sweep_now(now, core::Reason::Operator);
+      } else if (signal == SIGUSR1) {
+        if (auto reopened = log_.reopen(); !reopened)
+          say(ib::LogLevel::Error, "ibsm",
+              "the log goes on as it was: " + reopened.error().message);
       } else {
         say(ib::LogLevel::Info, "ibsm", "ending");
         return false;

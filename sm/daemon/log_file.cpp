@@ -2,16 +2,22 @@
 #include "sm/daemon/log_file.h"
 
 #include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include "sm/daemon/options.h"
 
 namespace sm::daemon {
+namespace {
+constexpr const char* kPattern = "%Y-%m-%d %H:%M:%S.%e %^%L%$ %v";
+}  // namespace
 
 struct LogFile::Impl {
+  std::shared_ptr<spdlog::sinks::dist_sink_mt> out;  // holds one, which reopen() replaces
   std::shared_ptr<spdlog::logger> logger;
   unsigned flags;
+  std::string path;  // empty: not a file
 };
 
 LogFile::LogFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -30,15 +36,18 @@ ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool 
     sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   } else {
     try {
-      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.empty() ? kDefault : path);
+      impl->path = path.empty() ? kDefault : path;
+      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(impl->path);
     } catch (const spdlog::spdlog_ex& e) {
       if (!path.empty()) return ib::fail(ib::ErrorKind::Io, e.what());
       sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
       impl->flags = flags & kLogErrors;
+      impl->path.clear();
     }
   }
-  impl->logger = std::make_shared<spdlog::logger>("ibsm", std::move(sink));
-  impl->logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%L%$ %v");
+  impl->out = std::make_shared<spdlog::sinks::dist_sink_mt>(std::vector{std::move(sink)});
+  impl->logger = std::make_shared<spdlog::logger>("ibsm", impl->out);
+  impl->logger->set_pattern(kPattern);
   impl->logger->set_level(spdlog::level::trace);
   impl->logger->flush_on(flush_each ? spdlog::level::trace : spdlog::level::warn);
   return LogFile(std::move(impl));
@@ -76,5 +85,18 @@ void LogFile::write_always(const std::string& line) {
   impl_->logger->flush();
 }
 void LogFile::flush() { impl_->logger->flush(); }
+
+ib::Result<void> LogFile::reopen() {
+  if (impl_->path.empty()) return {};
+  try {
+    auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(impl_->path);
+    sink->set_pattern(kPattern);
+    impl_->logger->flush();
+    impl_->out->set_sinks({std::move(sink)});
+  } catch (const spdlog::spdlog_ex& e) {
+    return ib::fail(ib::ErrorKind::Io, e.what());
+  }
+  return {};
+}
 
 }  // namespace sm::daemon

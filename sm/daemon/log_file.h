@@ -23,6 +23,9 @@ class LogFile {
   /// A promise to scripts: logged whatever the flags, and flushed.
   void write_always(const std::string& line);
   void flush();
+  /// Opens the file by its name again, after it was moved away; a failure leaves the one that is
+  /// open. Nothing to do where the log is no file.
+  ib::Result<void> reopen();
 
  private:
   struct Impl;

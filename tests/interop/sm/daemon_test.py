@@ -152,6 +152,26 @@ class Background(unittest.TestCase):
         self.assertEqual(said, ["routes are those of ftree, on one VL",
                                 "routes are those of nue, on several VLs"])
 
+    def test_sigusr1_opens_the_log_again_for_logrotate(self):
+        with Sm(*TREE) as f:
+            pid = f.daemon()
+            log, moved = f.directory / "log", f.directory / "log.1"
+            log.rename(moved)
+            before = moved.read_text()
+            os.kill(pid, signal.SIGUSR1)
+            self.assertTrue(wait_until(log.exists, 20))
+            os.kill(pid, signal.SIGHUP)
+            self.assertTrue(wait_until(lambda: "SUBNET UP" in log.read_text(), 20))
+            self.assertRegex(log.read_text(), r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} I ")
+            self.assertTrue(moved.read_text().startswith(before))
+            # A file that cannot be opened leaves the one that is open.
+            log.rename(f.directory / "log.2")
+            log.mkdir()
+            os.kill(pid, signal.SIGUSR1)
+            self.assertTrue(wait_until(
+                lambda: "the log goes on as it was" in (f.directory / "log.2").read_text(), 20))
+            log.rmdir()
+
     def test_log_says_why_it_ended_when_its_port_went_away(self):
         with Sm(*TREE) as f:
             f.daemon()
