@@ -81,9 +81,10 @@ class OneTarget {
 
   /// Takes a switch off when it has no candidate left.
   void take_off(SwitchIndex s) {
-    std::uint64_t left = 0;
-    each_arc(s, [&](std::uint32_t a) { left |= arcs_[a] & bit_; });
-    if (left != 0 || hops_[s] == 0 || hops_[s] == kFar) return;
+    if (hops_[s] == 0 || hops_[s] == kFar) return;
+    const auto words = std::span(arcs_).subspan(links_.first(s), links_.graph.arcs(s).size());
+    if (std::any_of(words.begin(), words.end(), [&](auto word) { return (word & bit_) != 0; }))
+      return;
     look(s).lost = true;
     hops_[s] = kFar;
     cut_off_.push_back(s);

@@ -194,15 +194,17 @@ class LiveUpDown : public LiveWays {
   std::uint64_t follow(std::size_t batch, const LiveLinks& links, std::vector<std::uint64_t>& arcs,
                        std::vector<Change>& changes) override {
     const auto targets = of_batch(batch);
-    lose_spare_climbs(batch, links, arcs, changes);
+    const std::uint64_t known = whole_[batch];
+    const auto spared = lose_spare_climbs(batch, links, arcs, changes);
     OneTarget one(links, order_, arcs);
     for (std::size_t b = 0; b < targets.size(); ++b) {
-      if (((whole_[batch] >> b) & 1) != 0) continue;
+      if (((known >> b) & 1) != 0) continue;
       one.begin(b, targets[b], rows(batch, b, 1));
       for (const std::uint32_t a : links.lost) one.touch(a, false);
       for (const std::uint32_t a : links.found) one.touch(a, true);
       if (one.is_touched() && !one.follow(changes)) whole_[batch] |= std::uint64_t{1} << b;
     }
+    for (const auto& [a, bits] : spared) arcs[a] |= bits & whole_[batch];
     std::erase_if(
         changes, [&](const Change& change) { return ((whole_[batch] >> change.target) & 1) != 0; });
     for (Change& change : changes) {
@@ -224,9 +226,12 @@ class LiveUpDown : public LiveWays {
                                     count * switches);
   }
 
-  /// Where one of several candidates of a switch led up, nothing else changes.
-  void lose_spare_climbs(std::size_t batch, const LiveLinks& links,
-                         std::vector<std::uint64_t>& arcs, std::vector<Change>& changes) {
+  /// Where one of several candidates of a switch led up, nothing else changes. Returns what was
+  /// lost, by arc.
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> lose_spare_climbs(
+      std::size_t batch, const LiveLinks& links, std::vector<std::uint64_t>& arcs,
+      std::vector<Change>& changes) {
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> lost;
     for (std::size_t k = 0; k < links.lost.size();) {
       const SwitchIndex s = links.from[links.lost[k]];
       const std::size_t first = k;
@@ -238,12 +243,16 @@ class LiveUpDown : public LiveWays {
         if (links.alive[links.first(s) + i] != 0) left |= arcs[links.first(s) + i];
       const std::uint64_t spare = used & left & ~whole_[batch];
       for (std::size_t j = first; j < k; ++j)
-        if (order_.is_up(s, links.arc(links.lost[j]).to)) arcs[links.lost[j]] &= ~spare;
+        if (const std::uint32_t a = links.lost[j]; order_.is_up(s, links.arc(a).to)) {
+          lost.emplace_back(a, arcs[a] & spare);
+          arcs[a] &= ~spare;
+        }
       for (std::uint64_t bits = spare; bits != 0; bits &= bits - 1) {
         const auto b = static_cast<std::uint16_t>(std::countr_zero(bits));
         changes.push_back({s, b, true, rows(batch, b, 1)[s].hops});
       }
     }
+    return lost;
   }
 
   const fabric::CompactGraph& graph_;

@@ -3,7 +3,6 @@
 
 #include <tbb/combinable.h>
 #include <tbb/parallel_for.h>
-#include <tbb/parallel_invoke.h>
 
 #include <algorithm>
 #include <atomic>
@@ -41,7 +40,6 @@ std::uint32_t level_of(const routes::LeastHops& hops, SwitchIndex s, std::size_t
 Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes made)
     : routes(std::move(made)),
       links{std::move(of), {}, {}, {}, {}, {}},
-      latest_(links.graph),
       targets_(request_of(request, links.graph)) {
   const auto& graph = links.graph;
   const Exits exits(request_of(request, graph));
@@ -81,6 +79,7 @@ bool Rerouter::State::take_stock(CandidateRule of) {
   for (const Target& target : targets_.all()) leaves.push_back(target.leaf);
   rule_ = std::move(of.of);
   ways_ = of.follow(links.graph, leaves);
+  in_motion_.assign(leaves.size(), 0);
   candidates_.resize(targets_.batch_count());
   std::atomic<bool> fits{true};
   tbb::combinable<std::vector<std::uint64_t>> loads(
@@ -146,15 +145,16 @@ void Rerouter::State::for_lids(std::uint32_t target, Function function) const {
 // ---- what changed ----
 
 bool Rerouter::State::same_ends(const fabric::CompactGraph& now) const {
-  if (now.switch_count() != latest_.switch_count() || now.max_ports() != latest_.max_ports())
+  const auto& graph = links.graph;
+  if (now.switch_count() != graph.switch_count() || now.max_ports() != graph.max_ports())
     return false;
   for (SwitchIndex s = 0; s < now.switch_count(); ++s)
-    if (now.guid(s) != latest_.guid(s)) return false;
+    if (now.guid(s) != graph.guid(s)) return false;
   const auto same = [](const fabric::Destination& a, const fabric::Destination& b) {
     return a.lid == b.lid && a.leaf == b.leaf && a.port == b.port;
   };
   return std::equal(now.destinations().begin(), now.destinations().end(),
-                    latest_.destinations().begin(), latest_.destinations().end(), same);
+                    graph.destinations().begin(), graph.destinations().end(), same);
 }
 
 /// Finds lost and found links. False: they are not all links that were there once.
@@ -166,10 +166,13 @@ bool Rerouter::State::compare(const fabric::CompactGraph& now) {
   links.lost.clear();
   links.found.clear();
   for (SwitchIndex s = 0; s < now.switch_count(); ++s) {
-    const auto arcs = now.arcs(s), former = latest_.arcs(s);
-    if (std::equal(arcs.begin(), arcs.end(), former.begin(), former.end(), same)) continue;
+    const auto arcs = now.arcs(s), all = links.graph.arcs(s);
+    const auto alive = std::span(links.alive).subspan(links.first(s), all.size());
+    if (std::find(alive.begin(), alive.end(), 0) == alive.end() &&
+        std::equal(arcs.begin(), arcs.end(), all.begin(), all.end(), same))
+      continue;
     std::size_t i = 0;  // of what is there now; both are in the order of ports
-    for (std::size_t k = 0; k < links.graph.arcs(s).size(); ++k) {
+    for (std::size_t k = 0; k < all.size(); ++k) {
       const std::uint32_t a = links.first(s) + static_cast<std::uint32_t>(k);
       const bool is = i < arcs.size() && same(arcs[i], arc(a));
       if (is) ++i;
@@ -212,32 +215,28 @@ bool Rerouter::State::ask_again(const fabric::CompactGraph& now,
         first, std::min(routes::kTargetsPerBatch, targets.size() - first));
     std::vector<SwitchIndex> leaves;
     for (const std::uint32_t t : these) leaves.push_back(targets_.all()[t].leaf);
-    // Asking about the graph that was as well makes comparing one step an arc for all targets.
-    routes::LeastHops was, is;
-    tbb::parallel_invoke([&] { was = rule_(latest_, leaves); }, [&] { is = rule_(now, leaves); });
+    const routes::LeastHops hops = rule_(now, leaves);
     for (SwitchIndex s = 0; s < now.switch_count(); ++s) {
       std::uint64_t had = 0, has = 0, lost = 0;
-      std::size_t i = 0, j = 0;  // both are in the order of ports
-      for (std::size_t k = 0; k < links.graph.arcs(s).size(); ++k) {
+      for (std::size_t i = 0, k = 0; k < links.graph.arcs(s).size(); ++k) {
         const std::uint32_t a = links.first(s) + static_cast<std::uint32_t>(k);
-        const auto next = [&](const auto& of, std::size_t& n, const routes::LeastHops& hops) {
-          const bool there = n < of.arcs(s).size() && of.arcs(s)[n].out_port == arc(a).out_port;
-          return there ? hops.arcs[of.arc_index(s, n++)] : std::uint64_t{0};
-        };
-        const std::uint64_t old = next(latest_, j, was), present = next(now, i, is);
-        had |= old, has |= present, lost |= old & ~present;
-        for (std::uint64_t bits = old ^ present; bits != 0; bits &= bits - 1) {
-          const std::uint32_t t = these[static_cast<std::size_t>(std::countr_zero(bits))];
-          std::uint64_t& word = candidates_[t / routes::kTargetsPerBatch][a];
-          const std::uint64_t bit = std::uint64_t{1} << (t % routes::kTargetsPerBatch);
-          word = (present & bits & (~bits + 1)) != 0 ? word | bit : word & ~bit;
+        const std::uint64_t present =
+            links.alive[a] != 0 ? hops.arcs[now.arc_index(s, i++)] : std::uint64_t{0};
+        std::uint64_t old = 0;
+        for (std::size_t b = 0; b < these.size(); ++b) {
+          std::uint64_t& word = candidates_[these[b] / routes::kTargetsPerBatch][a];
+          const std::size_t place = these[b] % routes::kTargetsPerBatch;
+          const std::uint64_t changes = ((word >> place) ^ (present >> b)) & 1;
+          old |= ((word >> place) & 1) << b;
+          word ^= changes << place;
         }
+        had |= old, has |= present, lost |= old & ~present;
       }
       for (std::uint64_t bits = lost | (has & ~had); bits != 0; bits &= bits - 1) {
         const auto b = static_cast<std::size_t>(std::countr_zero(bits));
         const bool way = ((has >> b) & 1) != 0;
         if (!way && must_reach(now, s, targets_.all()[these[b]], parts)) return false;
-        check(s, these[b], way, level_of(is, s, b), fixes);
+        check(s, these[b], way, level_of(hops, s, b), fixes);
       }
     }
   }
@@ -247,9 +246,14 @@ bool Rerouter::State::ask_again(const fabric::CompactGraph& now,
 /// Finds the entries of a switch for a target that are no candidates any more.
 void Rerouter::State::check(SwitchIndex s, std::uint32_t target, bool way, std::uint32_t level,
                             std::vector<Fix>& fixes) const {
+  std::array<bool, 256> fits;  // by port
+  fits.fill(!way);
+  const auto arcs = links.graph.arcs(s);
+  for (std::size_t i = 0; i < arcs.size(); ++i)
+    fits[arcs[i].out_port] = is_candidate(links.first(s) + static_cast<std::uint32_t>(i), target);
+  const auto row = routes.lfts.row(s);
   for_lids(target, [&](Lid lid) {
-    const std::uint32_t a = arc_of(s, lid);
-    if (a == kNoArc ? way : !is_candidate(a, target)) fixes.push_back({lid, level, s});
+    if (!fits[row[lid.value]]) fixes.push_back({lid, level, s});
   });
 }
 
@@ -273,9 +277,7 @@ bool Rerouter::State::follow(const fabric::CompactGraph& now, Difference& result
     ways_ = nullptr;  // candidates are neither the old ones nor the new
     return false;
   }
-  latest_ = now;
-  std::sort(fixes.begin(), fixes.end());
-  for (const Fix& fix : fixes) mend(fix);
+  mend_all(fixes);
   for (const std::uint32_t a : links.found) use(a);
   if (!links.found.empty() || !fixes.empty()) level_out();
   summarize(result);
@@ -284,11 +286,18 @@ bool Rerouter::State::follow(const fabric::CompactGraph& now, Difference& result
 
 // ---- moves ----
 
-/// Sources whose packets to `lid` pass s. Ways lead nearer with every hop, so it ends.
+/// Sources whose packets to `lid` pass s. Ways lead nearer with every hop, so it ends. Looking at
+/// candidates first spares most rows of the neighbours, which are far apart.
 std::uint64_t Rerouter::State::sources(SwitchIndex s, Lid lid) const {
+  const std::uint32_t target = goals_[lid.value].target;
+  const auto arcs = links.graph.arcs(s);
   std::uint64_t sum = targets_.sources(s);
-  for (const auto& out : links.graph.arcs(s))
-    if (routes.lfts.row(out.to)[lid.value] == out.in_port) sum += sources(out.to, lid);
+  for (std::size_t i = 0; i < arcs.size(); ++i) {
+    const std::uint32_t in = links.reverse[links.first(s) + i];
+    if ((is_candidate(in, target) || in_motion_[target] != 0) &&
+        routes.lfts.row(arcs[i].to)[lid.value] == arcs[i].in_port)
+      sum += sources(arcs[i].to, lid);
+  }
   return sum;
 }
 
@@ -363,6 +372,19 @@ std::uint32_t Rerouter::State::best(SwitchIndex s, Lid lid, std::uint64_t more) 
     choice = std::min(choice, {std::get<0>(shortlist[i]), crest(a, lid, more), i, a});
   }
   return std::get<3>(choice);
+}
+
+void Rerouter::State::mend_all(std::vector<Fix>& fixes) {
+  std::sort(fixes.begin(), fixes.end());
+  std::vector<SwitchIndex> first(targets_.all().size(), fabric::kNoSwitch);
+  in_motion_.assign(first.size(), 0);
+  for (const Fix& fix : fixes) {
+    const std::uint32_t target = goals_[fix.lid.value].target;
+    if (first[target] == fabric::kNoSwitch) first[target] = fix.at;
+    if (first[target] != fix.at) in_motion_[target] = 1;
+  }
+  for (const Fix& fix : fixes) mend(fix);
+  std::fill(in_motion_.begin(), in_motion_.end(), std::uint8_t{0});
 }
 
 void Rerouter::State::mend(const Fix& fix) {

@@ -89,6 +89,7 @@ class Rerouter::State {
              std::vector<Fix>& fixes) const;
   bool must_reach(const fabric::CompactGraph& now, fabric::SwitchIndex s, const Target& target,
                   std::vector<std::uint32_t>& parts) const;
+  void mend_all(std::vector<Fix>& fixes);
   void mend(const Fix& fix);
   void use(std::uint32_t found);
   bool relieve(std::uint32_t arc);
@@ -99,11 +100,11 @@ class Rerouter::State {
 
   CandidatesOf rule_;
   std::unique_ptr<LiveWays> ways_;
-  fabric::CompactGraph latest_;  // as it was followed last
   Targets targets_;
   std::vector<std::vector<std::uint64_t>> candidates_;  // by batch and arc, a bit a target
   std::vector<std::uint32_t> cost_;                     // of a route, by arc
   std::vector<std::uint64_t> load_;                     // by arc
+  std::vector<std::uint8_t> in_motion_;  // by target: some other switch waits to be mended
   std::size_t ports_;
   std::vector<std::uint32_t> arc_by_port_;  // [s * ports_ + port]
   std::vector<Goal> goals_;                 // by LID

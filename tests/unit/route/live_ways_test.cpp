@@ -122,6 +122,7 @@ Tally follow(fabric::Fabric fabric, const CandidateRule& rule, std::uint64_t see
       for (std::uint32_t a = 0; a < expected.size(); ++a) {
         EXPECT_EQ(arcs[batch][a] & ~whole, expected[a] & ~whole)
             << "from switch " << links.from[a] << " to " << links.arc(a).to;
+        EXPECT_EQ(arcs[batch][a] & whole, before[a] & whole);
         // What is looked at as a whole, the caller brings up to date.
         arcs[batch][a] = expected[a];
       }
