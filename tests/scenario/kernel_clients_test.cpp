@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What the kernel's and the field's clients ask, MAD for MAD and in their order, of ibsm on a
 // simulated fabric: component masks and values are theirs (Linux ipoib_multicast.c, ipoib_main.c,
-// multicast.c and cma.c of drivers/infiniband; rdma-core srp_daemon.c).
+// multicast.c and cma.c of drivers/infiniband; srp_daemon.c, ibacm's acm.c and acmp.c of
+// rdma-core).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <set>
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/query/sa_client.h"
@@ -33,11 +36,14 @@ constexpr std::uint64_t kMcMgid = 1 << 0, kMcPortGid = 1 << 1, kMcQKey = 1 << 2,
                         kMcMtuSelector = 1 << 4, kMcMtu = 1 << 5, kMcTrafficClass = 1 << 6,
                         kMcPKey = 1 << 7, kMcRateSelector = 1 << 8, kMcRate = 1 << 9,
                         kMcSl = 1 << 12, kMcFlowLabel = 1 << 13, kMcHopLimit = 1 << 14,
-                        kMcJoinState = 1 << 16;
+                        kMcScope = 1 << 15, kMcJoinState = 1 << 16;
 constexpr std::uint64_t kPathServiceId = 3, kPathDgid = 1 << 2, kPathSgid = 1 << 3,
                         kPathDlid = 1 << 4, kPathSlid = 1 << 5, kPathReversible = 1 << 11,
                         kPathNumbPath = 1 << 12, kPathTrafficClass = 1 << 10, kPathPKey = 1 << 13,
-                        kPathQosClass = 1 << 14;
+                        kPathQosClass = 1 << 14, kPathFlowLabel = 1 << 8, kPathHopLimit = 1 << 9,
+                        kPathSl = 1 << 15, kPathMtuSelector = 1 << 16, kPathMtu = 1 << 17,
+                        kPathRateSelector = 1 << 18, kPathRate = 1 << 19,
+                        kPathLifeSelector = 1 << 20, kPathLife = 1 << 21;
 
 /// The kernel of one host, or a program on it.
 class Client {
@@ -244,6 +250,158 @@ TEST_F(KernelClients, SrpDaemonWalksTheTargets) {
   const auto path = client.ask(Method::Get, shared, kPathDlid | kPathSlid | kPathPKey);
   ASSERT_EQ(path.mad.status(), 0);
   EXPECT_EQ(ib::wire::body<PathRecord>(path.mad).p_key.base(), ib::kDefaultPKey.base());
+}
+
+// ---- ibacm
+
+/// acmp_join_group(): the group in which endpoints of a partition ask for addresses, by the least
+/// rate and MTU that all have.
+McMemberRecord ibacm_group(const Client& client, std::uint8_t rate, std::uint8_t mtu) {
+  McMemberRecord wish;
+  wish.mgid = Gid::from(0xFF15400100000000ULL | std::uint64_t{ib::kDefaultPKey.value} << 16 | rate,
+                        ib::Guid{std::uint64_t{mtu} << 56});
+  wish.port_gid = client.gid;
+  wish.q_key = 0x80010000;
+  wish.p_key = ib::kDefaultPKey;
+  wish.mtu_selector = wish.rate_selector = Selector::Exactly;
+  wish.mtu = mtu;
+  wish.rate = rate;
+  wish.scope = 5;
+  wish.join_state = 1;
+  return wish;
+}
+Packet ibacm_join(Client& client, std::uint8_t rate, std::uint8_t mtu) {
+  return client.ask(Method::Set, ibacm_group(client, rate, mtu),
+                    kMcMgid | kMcPortGid | kMcQKey | kMcMtuSelector | kMcMtu | kMcTrafficClass |
+                        kMcPKey | kMcRateSelector | kMcRate | kMcSl | kMcFlowLabel | kMcScope |
+                        kMcJoinState);
+}
+
+/// acm_path_comp_mask(): a component for each field that is not 0; never NumbPath.
+std::uint64_t ibacm_mask(const PathRecord& p) {
+  std::uint64_t mask = 0;
+  const auto add = [&](bool is_set, std::uint64_t bit) { mask |= is_set ? bit : 0; };
+  add(p.service_id != 0, kPathServiceId);
+  add(p.dgid != Gid{}, kPathDgid);
+  add(p.sgid != Gid{}, kPathSgid);
+  add(p.dlid != ib::Lid{}, kPathDlid);
+  add(p.slid != ib::Lid{}, kPathSlid);
+  add(p.flow_label != 0, kPathFlowLabel);
+  add(p.hop_limit != 0, kPathHopLimit);
+  add(p.traffic_class != 0, kPathTrafficClass);
+  add(p.reversible, kPathReversible);
+  add(p.p_key != ib::PKey{}, kPathPKey);
+  add(p.qos_class != 0, kPathQosClass);
+  add(p.sl != ib::Sl{}, kPathSl);
+  add(p.mtu_selector != Selector::GreaterThan, kPathMtuSelector);
+  add(p.mtu != 0, kPathMtu);
+  add(p.rate_selector != Selector::GreaterThan, kPathRateSelector);
+  add(p.rate != 0, kPathRate);
+  add(p.packet_life_selector != Selector::GreaterThan, kPathLifeSelector);
+  add(p.packet_life != 0, kPathLife);
+  return mask;
+}
+
+TEST_F(KernelClients, IbacmJoinsAndResolves) {
+  constexpr std::uint8_t k10Gbps = 3, k2048 = 4;
+  Client first(world_, host(1)), second(world_, host(20)), third(world_, host(31));
+  ib::Lid mlid;
+  for (auto* client : {&first, &second, &third}) {
+    const auto answer = ibacm_join(*client, k10Gbps, k2048);
+    ASSERT_EQ(answer.mad.status(), 0);
+    const auto group = ib::wire::body<McMemberRecord>(answer.mad);
+    if (client == &first) mlid = group.mlid;
+    EXPECT_EQ(group.mlid, mlid);
+    // acmp_record_mc_av() makes an address handle of these.
+    EXPECT_EQ(group.mgid, ibacm_group(*client, k10Gbps, k2048).mgid);
+    EXPECT_EQ(group.port_gid, client->gid);
+    EXPECT_EQ(group.mtu, k2048);
+    EXPECT_EQ(group.rate, k10Gbps);
+    EXPECT_EQ(group.scope, 5);
+  }
+  // With `route_prot acm` a second group, by what the port has.
+  const auto own = ibacm_join(first, 16, 5);
+  ASSERT_EQ(own.mad.status(), 0);
+  EXPECT_NE(ib::wire::body<McMemberRecord>(own.mad).mlid, mlid);
+
+  // acmp_resolve_path_sa(), once the address was resolved in the group.
+  PathRecord wish;
+  wish.sgid = first.gid;
+  wish.dgid = second.gid;
+  wish.p_key = ib::kDefaultPKey;
+  const auto resolved = first.ask(Method::Get, wish, ibacm_mask(wish));
+  ASSERT_EQ(resolved.mad.status(), 0);
+  const auto path = ib::wire::body<PathRecord>(resolved.mad);
+  EXPECT_EQ(path.slid, first.lid);
+  EXPECT_EQ(path.dlid, second.lid);
+
+  // acmp_query(): `ib_acme -v` has what was resolved confirmed, every field of it.
+  const auto confirmed = first.ask(Method::Get, path, ibacm_mask(path));
+  ASSERT_EQ(confirmed.mad.status(), 0);
+  EXPECT_EQ(ib::wire::body<PathRecord>(confirmed.mad), path);
+  auto wrong = path;
+  wrong.dlid = third.lid;
+  EXPECT_NE(first.ask(Method::Get, wrong, ibacm_mask(wrong)).mad.status(), 0);
+
+  // A host of the address file: no source GID, no LID of its own.
+  PathRecord from_file;
+  from_file.slid = first.lid;
+  from_file.dgid = third.gid;
+  from_file.reversible = true;
+  from_file.p_key = ib::kDefaultPKey;
+  const auto known = first.ask(Method::Get, from_file, ibacm_mask(from_file));
+  ASSERT_EQ(known.mad.status(), 0);
+  EXPECT_EQ(ib::wire::body<PathRecord>(known.mad).dlid, third.lid);
+
+  // The kernel asks it instead of the SA (acm_nl_process_resolve): ServiceID and QoS class as well.
+  auto of_kernel = wish;
+  of_kernel.reversible = true;
+  of_kernel.service_id = 0x0000000001064711ULL;
+  of_kernel.qos_class = 3;
+  const auto for_kernel = first.ask(Method::Get, of_kernel, ibacm_mask(of_kernel));
+  ASSERT_EQ(for_kernel.mad.status(), 0);
+  EXPECT_TRUE(ib::wire::body<PathRecord>(for_kernel.mad).reversible);
+
+  // IBV_EVENT_CLIENT_REREGISTER: it joins again, and is where it was.
+  world_.run_for(std::chrono::seconds(40));
+  const auto again = ibacm_join(first, k10Gbps, k2048);
+  ASSERT_EQ(again.mad.status(), 0);
+  EXPECT_EQ(ib::wire::body<McMemberRecord>(again.mad).mlid, mlid);
+}
+
+/// All paths from one's own LID, as ibacm's route cache and MPI libraries take them.
+TEST_F(KernelClients, EveryHostTakesItsTableOfPaths) {
+  const auto& fabric = world_.model().topology();
+  std::size_t ports = 0;
+  for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n)
+    ports += fabric.node(n).is_switch() ? 1 : fabric.node(n).num_ports;
+  for (std::size_t i = 0; i < 32; ++i) {
+    Client client(world_, host(i));
+    PathRecord wish;
+    wish.slid = client.lid;
+    wish.reversible = true;
+    wish.numb_path = 1;
+    const auto answer =
+        client.ask(Method::GetTable, wish, kPathSlid | kPathReversible | kPathNumbPath);
+    ASSERT_EQ(answer.mad.status(), 0);
+    const auto table = read_table<PathRecord>(answer);
+    ASSERT_TRUE(table);
+    std::set<ib::Lid> reached;
+    for (const auto& path : *table) {
+      EXPECT_EQ(path.slid, client.lid);
+      EXPECT_EQ(path.sgid, client.gid);
+      EXPECT_TRUE(path.reversible);
+      reached.insert(path.dlid);
+      // What a Get of the pair would have said.
+      if (path.dlid.value % 7 != i % 7) continue;
+      auto one = path;
+      const auto single = client.ask(Method::Get, one, kPathDgid | kPathSgid | kPathReversible);
+      ASSERT_EQ(single.mad.status(), 0);
+      EXPECT_EQ(ib::wire::body<PathRecord>(single.mad), path);
+    }
+    EXPECT_EQ(table->size(), reached.size());
+    EXPECT_EQ(reached.size(), ports);
+  }
 }
 
 }  // namespace
