@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // How long answers take in a storm, in virtual time. The server is the real one, on a subnet of
-// 11,664 hosts; what its steps cost is data (measured by sa_bench and sa_storm, rounded up), and
-// the turns of its thread are those of sm/daemon/sa_thread.cpp:
+// 11,664 hosts; what its steps cost is data (StormCosts, which sa_costs_bench measures), and the
+// turns of its thread are those of sm/daemon/sa_thread.cpp:
 //
 //   take what has arrived | on_time | serve up to 64 | send | sleep if nothing waits
 //
@@ -16,6 +16,7 @@
 
 #include "sm/sa/path_records.h"
 #include "tests/unit/sm/sa/large_subnet.h"
+#include "tests/unit/sm/sa/storm_costs.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {
@@ -27,15 +28,6 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 namespace attr = ib::wire::attr;
 namespace status = ib::wire::status;
-
-/// CPU of each step, and what the host adds.
-struct Costs {
-  Duration take_in{microseconds(3)};  // receive, queue
-  Duration serve{microseconds(12)};   // a Get of a path whose pair is not known yet
-  Duration send{microseconds(8)};     // one umad_send
-  Duration publish{milliseconds(4)};  // a new snapshot of 11,664 hosts
-  Duration wake{microseconds(100)};   // from arrival to running, when it slept
-};
 
 /// Work of the subnet manager that would be in the way, were it done on the same thread.
 struct Hold {
@@ -58,7 +50,7 @@ struct Outcome {
 
 class Storm {
  public:
-  Storm(const std::shared_ptr<Snapshot>& subnet, const Costs& costs)
+  Storm(const std::shared_ptr<Snapshot>& subnet, const StormCosts& costs)
       : costs_(costs), subnet_(subnet), hosts_(hosts_of(subnet->fabric())) {
     run_commits(server_, *store_, start_);
     server_.publish(start_, subnet_);
@@ -143,7 +135,7 @@ class Storm {
     return Gid::from(ib::kDefaultSubnetPrefix, subnet_->fabric().port(hosts_[host]).guid);
   }
 
-  Costs costs_;
+  StormCosts costs_;
   Instant start_{1'000'000'000};
   std::shared_ptr<Snapshot> subnet_;
   std::vector<PortRef> hosts_;
@@ -161,7 +153,7 @@ void expect_one_answer_each(const Outcome& out) {
 }
 
 TEST(SaLatency, AHeavySweepAndRerouteOf11664HostsStaysUnderFiveMilliseconds) {
-  Storm storm(large_subnet(), Costs{});
+  Storm storm(large_subnet(), StormCosts{});
   storm.ask_for_paths(20, 2000, std::chrono::seconds(5), 7);
   for (const int ms : {700, 1500, 2600, 3900}) storm.publish_at(milliseconds(ms));
   const auto out = storm.run();
@@ -173,7 +165,7 @@ TEST(SaLatency, AHeavySweepAndRerouteOf11664HostsStaysUnderFiveMilliseconds) {
 
 /// One core for the sweep and for answers: they get half of it, and wait for a time slice first.
 TEST(SaLatency, EvenOnASharedCore) {
-  Costs costs;
+  StormCosts costs;
   costs.take_in *= 2;
   costs.serve *= 2;
   costs.send *= 2;
@@ -190,7 +182,7 @@ TEST(SaLatency, EvenOnASharedCore) {
 
 /// The model sees what it is there to see: with routing on the same thread it does not hold.
 TEST(SaLatency, WithRoutingOnItsThreadItWouldNot) {
-  Storm storm(large_subnet(), Costs{});
+  Storm storm(large_subnet(), StormCosts{});
   storm.ask_for_paths(20, 2000, std::chrono::seconds(5), 7);
   storm.hold(milliseconds(700), milliseconds(400));
   const auto out = storm.run();
@@ -200,7 +192,7 @@ TEST(SaLatency, WithRoutingOnItsThreadItWouldNot) {
 
 /// Ten times what it can do: everybody hears, and nobody waits longer than the queues are long.
 TEST(SaLatency, AnOverloadIsAnsweredBusyAndInTime) {
-  Storm storm(large_subnet(), Costs{});
+  Storm storm(large_subnet(), StormCosts{});
   storm.ask_for_paths(20, 400'000, milliseconds(100), 9);
   const auto out = storm.run();
   expect_one_answer_each(out);
