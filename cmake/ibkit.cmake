@@ -40,6 +40,13 @@ if(IBKIT_SANITIZE)
   endif()
 endif()
 
+# What the sanitizer of this build is to know, in every executable.
+function(ib_sanitizer_defaults name)
+  if(IBKIT_SANITIZE MATCHES thread)
+    target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/tsan_defaults.cpp)
+  endif()
+endfunction()
+
 # ib_library(NAME SOURCES a.cpp ... [DEPS target ...] [PRIVATE_DEPS target ...])
 function(ib_library name)
   cmake_parse_arguments(A "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
@@ -58,6 +65,7 @@ function(ib_program name)
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE ibkit_flags ${A_DEPS})
   target_compile_definitions(${name} PRIVATE IBKIT_VERSION="${PROJECT_VERSION}")
+  ib_sanitizer_defaults(${name})
   set_property(GLOBAL APPEND PROPERTY IBKIT_PROGRAMS ${name})
 endfunction()
 
@@ -69,5 +77,6 @@ function(ib_test name)
   target_compile_definitions(${name} PRIVATE IBKIT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                              IBKIT_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  ib_sanitizer_defaults(${name})
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
 endfunction()
