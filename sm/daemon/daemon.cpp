@@ -103,7 +103,7 @@ class Daemon {
     if (const auto& file = options_.registry.sa_db_file; !file.empty()) {
       auto taken = take_dump(file, std::time(nullptr), *opened->store, *contents);
       if (!taken) return tl::unexpected<ib::Error>(std::move(taken.error()));
-      for (const std::string& line : *taken) say(ib::LogLevel::Info, "store", line);
+      for (const ib::LogEvent& event : *taken) log_.write(event);
     }
     store_.emplace(std::move(opened->store));
 
@@ -132,10 +132,6 @@ class Daemon {
     if (!settled->empty()) say(ib::LogLevel::Info, "sa", *settled);
     if (const std::string warning = sa_key_warning(sa); !warning.empty())
       say(ib::LogLevel::Warning, "sa", warning);
-    auto routes = read_prefix_routes(sa);
-    if (!routes) return tl::unexpected<ib::Error>(std::move(routes.error()));
-    say_complaints(*routes);
-    sa.server.policy.prefix_routes = std::move(routes->routes);
     sa.server.kernel_rmpp = kernel_rmpp_;
     sa.server.wall_clock = read_wall_clock();
     gsi_.port->set_receive_threshold(sa.rx_threshold);
@@ -229,16 +225,14 @@ class Daemon {
     return true;
   }
 
-  void say_complaints(const sa::PrefixRouteFile& file) {
-    for (const std::string& line : file.complaints) say(ib::LogLevel::Warning, "sa", line);
-  }
   /// A file that cannot be read leaves the routes as they are.
   void read_prefix_routes_again() {
     if (options_.sa.prefix_routes_file.empty()) return;
-    auto file = read_prefix_routes(options_.sa);
-    if (!file) return say(ib::LogLevel::Error, "sa", file.error().message);
-    say_complaints(*file);
-    sa_->post([routes = std::move(file->routes)](Instant, sa::Server& server) {
+    auto read = read_prefix_routes(options_.sa);
+    if (!read)
+      return say(ib::LogLevel::Error, "sa",
+                 read.error().message + "; the prefix routes read before stay");
+    sa_->post([routes = *std::move(read)](Instant, sa::Server& server) {
       server.set_prefix_routes(routes);
     });
   }

@@ -167,6 +167,9 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
   }
   auto read = ib::route::read_option_files(words.files, words.choice.engine);
   if (!read) return cannot_read(read.error());
+  auto routes = read_prefix_routes(o.sa);
+  if (!routes) return cannot_read(routes.error());
+  o.sa.server.policy.prefix_routes = *std::move(routes);
   o.routing_files = std::move(words.files);
   o.routing_words = words.choice.engine;
   o.core.plan.choice = std::move(words.choice);

@@ -34,8 +34,8 @@ void add_path_options(CLI::App& app, SaOptions& o) {
          [&router](std::uint64_t v) { router.rate = static_cast<std::uint8_t>(v); });
 }
 
-ib::Result<sa::PrefixRouteFile> read_prefix_routes(const SaOptions& options) {
-  if (options.prefix_routes_file.empty()) return sa::PrefixRouteFile{};
+ib::Result<std::vector<sa::PrefixRoute>> read_prefix_routes(const SaOptions& options) {
+  if (options.prefix_routes_file.empty()) return std::vector<sa::PrefixRoute>{};
   const auto text = ib::fabric::read_text_file(options.prefix_routes_file);
   if (!text) return tl::unexpected<ib::Error>(text.error());
   return sa::read_prefix_routes(*text, options.prefix_routes_file);

@@ -10,7 +10,8 @@ namespace sm::daemon {
 
 void add_path_options(CLI::App& app, SaOptions& options);
 
-/// The file of prefix routes; nothing when there is none to read.
-ib::Result<sa::PrefixRouteFile> read_prefix_routes(const SaOptions& options);
+/// The file of prefix routes; nothing when there is none to read. Read with the command line, and
+/// again on SIGHUP.
+ib::Result<std::vector<sa::PrefixRoute>> read_prefix_routes(const SaOptions& options);
 
 }  // namespace sm::daemon

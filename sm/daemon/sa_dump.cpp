@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/text_file.h"
@@ -19,6 +20,10 @@ namespace {
 
 // 200,000 members take 40 MB.
 constexpr std::size_t kDumpBytesMax = std::size_t{1} << 30;
+// After failures in a row the rest between two tries doubles up to this.
+constexpr auto kRetryMax = std::chrono::minutes(10);
+// How often a writing under way is looked after.
+constexpr auto kLookEvery = std::chrono::milliseconds(200);
 
 ib::Result<void> write_whole(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".tmp";
@@ -47,37 +52,56 @@ ib::Result<void> write_whole(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-std::optional<std::string> SaDump::result() {
-  if (!under_way_.valid()) return std::nullopt;
-  const auto done = under_way_.get();
-  return done ? std::nullopt : std::optional(done.error().message);
+std::optional<ib::LogEvent> SaDump::judge(ib::Instant now, const ib::Result<void>& done) {
+  if (done) {
+    if (std::exchange(failures_, 0) == 0) return std::nullopt;
+    return ib::LogEvent{ib::LogLevel::Info, "store", "the SA dump is written again: " + path_};
+  }
+  written_.reset();
+  ib::Duration rest = every_;
+  for (unsigned i = 0; i < failures_ && rest < kRetryMax; ++i)
+    rest = std::min<ib::Duration>(2 * rest, kRetryMax);
+  ++failures_;
+  not_before_ = now + rest;
+  return ib::LogEvent{
+      ib::LogLevel::Error, "store",
+      fmt::format("the SA dump is not written: {}; it is tried again in {} s", done.error().message,
+                  std::chrono::duration_cast<std::chrono::seconds>(rest).count())};
 }
 
-std::optional<std::string> SaDump::look(ib::Instant now, const sa::Server& server) {
+std::optional<ib::LogEvent> SaDump::look(ib::Instant now, const sa::Server& server) {
+  if (under_way_.valid()) {
+    if (under_way_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) {
+      look_again_ = now + kLookEvery;
+      return std::nullopt;
+    }
+    return judge(now, under_way_.get());
+  }
   if (next_deadline(server) > now) return std::nullopt;
-  // Long done, unless the disk takes longer than `every`.
-  auto failure = result();
   not_before_ = now + every_;
+  look_again_ = now;
   written_ = server.revision();
-  under_way_ = std::async(std::launch::async, [path = path_, contents = server.contents()] {
+  under_way_ = std::async(launch_, [path = path_, contents = server.contents()] {
     return write_whole(path, sa::write_dump(contents));
   });
-  return failure;
+  return std::nullopt;
 }
 
 ib::Instant SaDump::next_deadline(const sa::Server& server) const {
+  if (under_way_.valid()) return look_again_;
   return path_.empty() || server.revision() == written_ ? ib::kNever : not_before_;
 }
 
 std::optional<std::string> SaDump::finish(const sa::Server& server) {
-  auto failure = result();
-  if (path_.empty() || server.revision() == written_) return failure;
+  if (under_way_.valid() && !under_way_.get()) written_.reset();
+  if (path_.empty() || server.revision() == written_) return std::nullopt;
   const auto done = write_whole(path_, sa::write_dump(server.contents()));
-  return done ? failure : std::optional(done.error().message);
+  if (done) return std::nullopt;
+  return "the SA dump is not written: " + done.error().message;
 }
 
-ib::Result<std::vector<std::string>> take_dump(const std::string& path, std::int64_t unix_seconds,
-                                               store::Store& store, store::Contents& contents) {
+ib::Result<std::vector<ib::LogEvent>> take_dump(const std::string& path, std::int64_t unix_seconds,
+                                                store::Store& store, store::Contents& contents) {
   const auto text = ib::fabric::read_regular_file(path, kDumpBytesMax);
   if (!text)
     return ib::fail(ib::ErrorKind::Unavailable,
@@ -86,15 +110,20 @@ ib::Result<std::vector<std::string>> take_dump(const std::string& path, std::int
   const auto batch = sa::missing_from(contents, dump.contents, unix_seconds);
   if (auto kept = store.commit(batch); !kept) return tl::unexpected<ib::Error>(kept.error());
   store::apply(batch, contents);
-  std::vector<std::string> lines;
-  lines.reserve(dump.complaints.size() + 1);
+  std::vector<ib::LogEvent> events;
+  const auto say = [&](ib::LogLevel level, const std::string& what) {
+    events.push_back({level, "store", fmt::format("{}: {}", path, what)});
+  };
   for (const auto& complaint : dump.complaints)
-    lines.push_back(fmt::format("{}: {}", path, ib::printable(complaint)));
-  lines.push_back(fmt::format(
-      "{}: took {} groups with {} members, {} services, {} subscriptions, {} alias GUIDs", path,
-      batch.groups.size(), batch.members.size(), batch.services.size(), batch.subscriptions.size(),
-      batch.aliases.size()));
-  return lines;
+    say(ib::LogLevel::Warning, ib::printable(complaint));
+  if (dump.passed_over != 0)
+    say(ib::LogLevel::Warning,
+        fmt::format("{} lines could not be read and are passed over", dump.passed_over));
+  say(ib::LogLevel::Info,
+      fmt::format("took {} groups with {} members, {} services, {} subscriptions, {} alias GUIDs",
+                  batch.groups.size(), batch.members.size(), batch.services.size(),
+                  batch.subscriptions.size(), batch.aliases.size()));
+  return events;
 }
 
 }  // namespace sm::daemon

@@ -51,7 +51,8 @@ SaThread::~SaThread() {
   mail_wake_.ring();
   thread_.join();
   tell_counters(counters_at_);
-  say_store(dump_.finish(*server_));
+  if (const auto failure = dump_.finish(*server_))
+    log_.write({ib::LogLevel::Error, "store", *failure});
 }
 
 void SaThread::publish(SnapshotPtr snapshot) {
@@ -106,7 +107,7 @@ void SaThread::run() {
     work(now);
     speak(now);
     if (counters_at_ <= now) tell_counters(now);
-    say_store(dump_.look(now, *server_));
+    if (const auto event = dump_.look(now, *server_)) log_.write(*event);
     if (!server_->has_work()) wait();
   }
 }
@@ -160,10 +161,6 @@ void SaThread::speak(Instant now) {
   while (auto packet = server_->next_send(now))
     if (auto sent = channel_.send(*packet, sa::reply_within(*packet)); !sent)
       log_.write({ib::LogLevel::Warning, "sa", sent.error().message});
-}
-
-void SaThread::say_store(const std::optional<std::string>& failure) {
-  if (failure) log_.write({ib::LogLevel::Error, "store", *failure});
 }
 
 void SaThread::tell_counters(Instant now) {

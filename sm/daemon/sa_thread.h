@@ -61,7 +61,6 @@ class SaThread {
   void work(ib::Instant now);
   void speak(ib::Instant now);
   void tell_counters(ib::Instant now);
-  void say_store(const std::optional<std::string>& failure);
   void wait();
 
   std::unique_ptr<sa::Server> server_;

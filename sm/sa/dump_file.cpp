@@ -21,7 +21,7 @@ using store::McMember;
 using store::Service;
 using store::Subscription;
 
-constexpr std::size_t kComplaintsMax = 100;
+constexpr std::size_t kComplaintsMax = 20;
 constexpr unsigned kGuidsPerBlock = 8;
 constexpr std::string_view kGuidNames[kGuidsPerBlock] = {" guid0=0x", " guid1=0x", " guid2=0x",
                                                          " guid3=0x", " guid4=0x", " guid5=0x",
@@ -266,6 +266,7 @@ class Reader {
 
  private:
   void complain(const std::string& what) {
+    ++read_.passed_over;
     if (read_.complaints.size() < kComplaintsMax)
       read_.complaints.push_back(fmt::format("line {}: {}", number_, what));
   }

@@ -11,7 +11,7 @@
 namespace sm::sa {
 namespace {
 
-constexpr std::size_t kBadLinesMax = 10;
+constexpr std::size_t kQuotedMax = 80;
 constexpr std::string_view kBlanks = " \t\r\f\v";
 
 /// The first word of `rest`, which is moved behind it.
@@ -37,31 +37,28 @@ bool read(std::string_view word, std::optional<std::uint64_t>& value) {
 
 }  // namespace
 
-PrefixRouteFile read_prefix_routes(std::string_view text, std::string_view file_name) {
-  PrefixRouteFile file;
+ib::Result<std::vector<PrefixRoute>> read_prefix_routes(std::string_view text,
+                                                        std::string_view file_name) {
+  std::vector<PrefixRoute> routes;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const auto end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
+    const std::string_view whole = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    line = line.substr(0, line.find('#'));
+    std::string_view line = whole.substr(0, whole.find('#'));
     const auto left = next_word(line), right = next_word(line), more = next_word(line);
     if (left.empty()) continue;
     PrefixRoute route;
     std::optional<std::uint64_t> guid;
-    if (read(left, route.prefix) && read(right, guid) && more.empty()) {
-      if (guid) route.router = ib::Guid{*guid};
-      file.routes.push_back(route);
-      continue;
-    }
-    file.complaints.push_back(
-        fmt::format("{}:{}: expected a prefix and a router's port GUID in hex, or * for any",
-                    ib::printable(file_name), number));
-    if (file.complaints.size() == kBadLinesMax) {
-      file.complaints.push_back(fmt::format("{}: the rest is not read", ib::printable(file_name)));
-      break;
-    }
+    if (!read(left, route.prefix) || !read(right, guid) || !more.empty())
+      return ib::fail(ib::ErrorKind::Usage,
+                      fmt::format("{}:{}: expected a subnet prefix and a router's port GUID, each "
+                                  "in hex or * for any, got '{}'",
+                                  ib::printable(file_name), number,
+                                  ib::printable(ib::trim(whole.substr(0, kQuotedMax)))));
+    if (guid) route.router = ib::Guid{*guid};
+    routes.push_back(route);
   }
-  return file;
+  return routes;
 }
 
 }  // namespace sm::sa

@@ -10,14 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "libdiag/base/result.h"
 #include "sm/sa/policy.h"
 
 namespace sm::sa {
 
-struct PrefixRouteFile {
-  std::vector<PrefixRoute> routes;      // in the order of the lines
-  std::vector<std::string> complaints;  // a line each; after ten bad lines no more are read
-};
-PrefixRouteFile read_prefix_routes(std::string_view text, std::string_view file_name);
+/// In the order of the lines; Usage, with file and line, at the first that cannot be read.
+ib::Result<std::vector<PrefixRoute>> read_prefix_routes(std::string_view text,
+                                                        std::string_view file_name);
 
 }  // namespace sm::sa

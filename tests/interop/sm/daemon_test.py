@@ -208,6 +208,26 @@ class Background(unittest.TestCase):
             self.assertTrue(wait_until(whole, 40), f.on(HOST, BIN / "ibroutes", "verify").stdout)
 
 
+class PrefixRoutes(unittest.TestCase):
+    def test_a_bad_line_ends_the_start_and_leaves_the_old_routes_at_sighup(self):
+        with Sm(*TREE) as f:
+            routes = f.directory / "routes"
+            routes.write_text("* *\nfec0 2 3\n")
+            words = ("--prefix_routes_file", routes)
+            for how in ("-o", "-B"):
+                refused = f.ibsm(how, *words)
+                self.assertEqual(refused.returncode, 2)
+                self.assertIn(f"{routes}:2: expected a subnet prefix", refused.stderr)
+            routes.write_text("* *\n")
+            pid = f.daemon(*words)
+            log = f.directory / "log"
+            routes.write_text("* *\n\n1 g\n")
+            os.kill(pid, signal.SIGHUP)
+            said = f" E sa: {routes}:3: expected a subnet prefix and a router's port GUID, each in hex or * for any, " \
+                   "got '1 g'; the prefix routes read before stay"
+            self.assertTrue(wait_until(lambda: said in log.read_text(), 20), log.read_text())
+
+
 class SaKey(unittest.TestCase):
     def test_known_key_is_warned_of_and_a_secret_one_is_kept_secret(self):
         with Sm(*TREE) as f:

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,20 @@ TEST(Refusal, SaysInPlainWordsWhatWasExpected) {
   EXPECT_EQ(refusal({"-f"}), "ibsm: -f: expected FILE after it, got nothing");
   EXPECT_EQ(refusal({"--queue_size", "20", "--sa_queue_size", "30"}),
             "ibsm: --queue_size: expected once, got it several times");
+}
+
+TEST(Refusal, ABadLineOfTheFileOfPrefixRoutesEndsIt) {
+  const std::string path = testing::TempDir() + "ibkit_prefix_routes";
+  std::ofstream(path) << "# campus\n* *\nfec0::7 *\n";
+  EXPECT_EQ(refusal({"--prefix_routes_file", path.c_str()}),
+            "ibsm: " + path +
+                ":3: expected a subnet prefix and a router's port GUID, each in hex or * for any, "
+                "got 'fec0::7 *'");
+  std::ofstream(path) << "fec0000000000007 0x2c90300001234\n";
+  const Command command = read({"--prefix_routes_file", path.c_str()});
+  EXPECT_EQ(std::get<DaemonOptions>(command).sa.server.policy.prefix_routes.size(), 1U);
+  std::remove(path.c_str());
+  EXPECT_NE(refusal({"--prefix_routes_file", path.c_str()}).find(path), std::string::npos);
 }
 
 TEST(Names, EveryLongOneMayHaveOneDash) {

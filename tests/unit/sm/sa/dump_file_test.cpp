@@ -87,6 +87,15 @@ TEST(SaDumpFile, PassesOverWhatItCannotRead) {
   EXPECT_THAT(read.complaints[2], HasSubstr("line 5: no number after \" id=0x\""));
   EXPECT_THAT(read.complaints[3], HasSubstr("line 6"));
   EXPECT_THAT(read.complaints[4], HasSubstr("line 7"));
+  EXPECT_EQ(read.passed_over, 5U);
+}
+
+TEST(SaDumpFile, CountsAllThatItPassesOverAndNamesTheFirst) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += "nonsense\n";
+  const auto read = read_dump(text);
+  EXPECT_THAT(read.complaints, SizeIs(20));
+  EXPECT_EQ(read.passed_over, 5000U);
 }
 
 /// Anything that can be registered, drawn at random; names and keys of every byte.

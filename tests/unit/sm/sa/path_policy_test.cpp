@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "libdiag/base/text.h"
 #include "sm/sa/prefix_routes.h"
 #include "tests/unit/sm/sa/path_world.h"
 
@@ -279,25 +280,28 @@ TEST(SaPathRouters, TakeWhatIsForAnotherSubnet) {
 }
 
 TEST(SaPathRouters, RouteFile) {
-  const auto file = read_prefix_routes(
+  const auto routes = read_prefix_routes(
       "# campus\n\nfec0000000000007 0x0002c90300001234 # there\n* *\r\n\t0x1 *\n", "routes");
-  EXPECT_THAT(file.complaints, IsEmpty());
-  ASSERT_THAT(file.routes, SizeIs(3));
-  EXPECT_EQ(file.routes[0].prefix, kFarPrefix);
-  EXPECT_EQ(file.routes[0].router, Guid{0x0002c90300001234});
-  EXPECT_FALSE(file.routes[1].prefix);
-  EXPECT_FALSE(file.routes[1].router);
-  EXPECT_EQ(file.routes[2].prefix, 1U);
+  ASSERT_TRUE(routes);
+  ASSERT_THAT(*routes, SizeIs(3));
+  EXPECT_EQ((*routes)[0].prefix, kFarPrefix);
+  EXPECT_EQ((*routes)[0].router, Guid{0x0002c90300001234});
+  EXPECT_FALSE((*routes)[1].prefix);
+  EXPECT_FALSE((*routes)[1].router);
+  EXPECT_EQ((*routes)[2].prefix, 1U);
+  EXPECT_THAT(*read_prefix_routes("", "f"), IsEmpty());
+}
 
-  std::string bad = "* *\n";
-  for (const char* line : {"*", "1 2 3", "x 1", "1 g", "1 -1", "0x 1", "11111111111111111 1",
-                           "\x01 *", "** *", "1 0x", "2 2"})
-    bad += std::string(line) + "\n";
-  const auto broken = read_prefix_routes(bad, "routes");
-  EXPECT_THAT(broken.routes, SizeIs(1));
-  EXPECT_THAT(broken.complaints, SizeIs(11)) << "ten bad lines, then no more";
-  EXPECT_THAT(broken.complaints[0], ::testing::HasSubstr("routes:2:"));
-  EXPECT_THAT(read_prefix_routes("", "f").routes, IsEmpty());
+TEST(SaPathRouters, ABadLineOfTheRouteFileIsNamed) {
+  for (const std::string line : {"*", "1 2 3", "x 1", "1 g", "1 -1", "0x 1", "11111111111111111 1",
+                                 "\x01 *", "** *", "1 0x"}) {
+    const auto read = read_prefix_routes("* *\n\n" + line + "\n2 2\n", "routes");
+    ASSERT_FALSE(read) << line;
+    EXPECT_EQ(read.error().message,
+              "routes:3: expected a subnet prefix and a router's port GUID, each in hex or * for "
+              "any, got '" +
+                  ib::printable(line) + "'");
+  }
 }
 
 // ---- limits
