@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "libdiag/fabric/generate.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/small_tree.h"
 
 namespace {
 
@@ -15,15 +15,8 @@ using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
 using ib::wire::Method;
 using sm::plan::PortAliases;
+using sm::test::small_tree;
 using sm::test::SmOnModel;
-
-ib::fabric::Fabric small_tree() {
-  ib::fabric::FatTree tree;
-  tree.radix = 4;
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  return *ib::fabric::generate(tree, common);
-}
 
 class AliasGuids : public ::testing::Test {
  protected:

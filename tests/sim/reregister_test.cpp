@@ -5,9 +5,9 @@
 
 #include <map>
 
-#include "libdiag/fabric/generate.h"
 #include "libdiag/wire/smp_attributes.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/sim/small_tree.h"
 
 namespace {
 
@@ -16,15 +16,8 @@ using ib::Guid;
 using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
 using ib::wire::Method;
+using sm::test::small_tree;
 using sm::test::SmOnModel;
-
-ib::fabric::Fabric small_tree() {
-  ib::fabric::FatTree tree;
-  tree.radix = 4;
-  ib::fabric::GenerateCommon common;
-  common.lids = false;
-  return *ib::fabric::generate(tree, common);
-}
 
 /// A port cut off behind a cable between switches keeps its own link, so nothing but the subnet
 /// manager can tell it that its memberships and subscriptions are gone.

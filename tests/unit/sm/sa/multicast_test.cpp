@@ -6,6 +6,7 @@
 #include <random>
 
 #include "libdiag/query/sa_client.h"
+#include "tests/unit/sm/sa/multicast_masks.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {
@@ -19,14 +20,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 namespace attr = ib::wire::attr;
 namespace status = ib::wire::status;
-
-constexpr std::uint64_t mask_of(std::initializer_list<unsigned> bits) {
-  std::uint64_t mask = 0;
-  for (const unsigned b : bits) mask |= std::uint64_t{1} << b;
-  return mask;
-}
-constexpr auto kJoin = mask_of({0, 1, 16});                   // MGID, PortGID, JoinState
-constexpr auto kCreate = kJoin | mask_of({2, 6, 7, 12, 13});  // and what a group lives by
 
 class SaMulticast : public ::testing::Test {
  protected:
