@@ -38,6 +38,28 @@ std::string what(const mad::Packet& answer) {
                      name.empty() ? fmt::format("attribute 0x{:04x}", id) : std::string(name));
 }
 
+/// What to do about a refusal, where the status and the attribute tell; empty where they do not.
+std::string_view advice(const mad::Packet& answer) {
+  const auto id = answer.mad.attribute_id();
+  const auto method = answer.mad.method();
+  const bool is_read = method != wire::Method::DeleteResp && method != wire::Method::ReportResp;
+  switch (answer.mad.status()) {
+    case wire::status::kSaReqInvalid:
+      if (id == wire::attr::kPKeyTableRecord) return "; P_Key tables are shown for the SA key only";
+      return "";
+    case wire::status::kSaReqDenied:
+      if (id == wire::attr::kServiceRecord || id == wire::attr::kGuidInfoRecord)
+        return "; it is another port's, or is asked for without the SA key";
+      return is_read ? "; the SA wants its key for this" : "; it is another port's";
+    case wire::status::kSaInvalidGid:
+      return "; a GID is not of this subnet, or no router is known to lead to its own";
+    case wire::status::kSaInsufficientComponents:
+      return "; the request is to name more";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 Result<SaAddress> sa_address(const mad::PortFacts& facts, std::uint64_t sm_key) {
@@ -166,10 +188,10 @@ Result<void> take_rest(mad::Session& session, Duration rest) {
 Result<void> check_sa_answer(const mad::Packet& answer) {
   const auto status = answer.mad.status();
   if (status == wire::status::kOk) return {};
-  return tl::unexpected(
-      Error{ErrorKind::Refused,
-            fmt::format("{}: status 0x{:04x} ({})", what(answer), status, sa_status_text(status)),
-            status});
+  return tl::unexpected(Error{ErrorKind::Refused,
+                              fmt::format("{}: status 0x{:04x} ({}{})", what(answer), status,
+                                          sa_status_text(status), advice(answer)),
+                              status});
 }
 
 Result<TableShape> table_shape(const mad::Packet& answer, std::size_t record_bytes) {

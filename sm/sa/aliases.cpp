@@ -18,6 +18,7 @@ namespace status = ib::wire::status;
 
 constexpr unsigned kPerBlock = 8;
 constexpr std::uint32_t kTriesMax = 1000;
+constexpr const char* kInAGroup = "is a member of a multicast group, which it is to leave first";
 
 /// A block of one port as a request means it.
 struct Place {
@@ -55,7 +56,8 @@ std::variant<Place, Refusal> locate(const World& world, const WriteRequest& requ
   const unsigned capacity = info == nullptr ? 0 : info->guid_cap;
   if (r.block * kPerBlock >= capacity) return Refusal{status::kSaNoRecords, {}};
   if (!request.requester.trusted && place.port->port != requester->port)
-    return refuse(status::kSaReqDenied, "it is another port's");
+    return refuse(status::kSaReqDenied,
+                  "it is another port's; requests with the SA key may set aliases of others");
   for (unsigned i = 0; i < kPerBlock; ++i) {
     place.masked[i] = has_bit(request.mask, guid_info_bit::kGuid0 + i);
     if (!place.masked[i]) continue;
@@ -133,9 +135,8 @@ Outcome Aliases::set(const World& world, const WriteRequest& request) const {
       continue;
     }
     if (held.value != 0 && is_in_a_group(world, held))
-      return Refusal{status::kSaReqDenied,
-                     fmt::format("{}: {} is a member of a multicast group",
-                                 describe(request, place.record), to_string(held))};
+      return Refusal{status::kSaReqDenied, fmt::format("{}: {} {}", describe(request, place.record),
+                                                       to_string(held), kInAGroup)};
     entries[i] = wanted;
     change.batch.aliases.push_back({place.port->guid, place.key(i).second, wanted});
   }
@@ -156,9 +157,8 @@ Outcome Aliases::remove(const World& world, const WriteRequest& request) const {
     entries[i] = at(key);
     if (!place.masked[i] || entries[i].value == 0) continue;
     if (is_in_a_group(world, entries[i]))
-      return Refusal{status::kSaReqDenied,
-                     fmt::format("{}: {} is a member of a multicast group",
-                                 describe(request, place.record), to_string(entries[i]))};
+      return Refusal{status::kSaReqDenied, fmt::format("{}: {} {}", describe(request, place.record),
+                                                       to_string(entries[i]), kInAGroup)};
     entries[i] = Guid{};
     change.batch.aliases.push_back({key.first, key.second, Guid{}});
   }

@@ -13,6 +13,8 @@ namespace {
 
 // So many leases end with one commit; more make the next.
 constexpr std::size_t kAtOnce = 1024;
+// So many of them are named in the log, the others counted.
+constexpr std::size_t kNamedMax = 10;
 constexpr ib::Duration kAfterFailure = std::chrono::seconds(5);
 
 }  // namespace
@@ -41,18 +43,26 @@ std::optional<Change> Chores::next(ib::Instant now, const World& world, const Wa
   if (now < not_before_) return std::nullopt;
   Change change;
   change.batch.services_removed = world.state.services.expired(clock.seconds(now), kAtOnce);
-  for (const auto& key : change.batch.services_removed)
+  for (const auto& key : change.batch.services_removed) {
+    if (change.log.size() == kNamedMax) break;
     change.log.push_back(fmt::format("lease of service 0x{:x} at {} ended", key.service_id,
                                      to_string(key.service_gid)));
+  }
+  if (const auto ended = change.batch.services_removed.size(); ended > kNamedMax)
+    change.log.push_back(fmt::format("leases of {} more services ended", ended - kNamedMax));
   dropping_ = std::exchange(to_drop_, {});
+  std::size_t named = 0;
   for (const auto& s : dropping_) {
     if (!world.state.subscriptions.all().contains(s)) continue;
-    change.log.push_back(
-        fmt::format("port {} (LID {} QP {}) is not there or does not answer: its "
-                    "subscription to trap {} ends",
-                    to_string(s.subscriber), s.to.lid.value, s.to.qpn, s.inform_info.trap_number));
+    if (++named <= kNamedMax)
+      change.log.push_back(fmt::format(
+          "port {} (LID {} QP {}) is not there or does not answer: its "
+          "subscription to trap {} ends",
+          to_string(s.subscriber), s.to.lid.value, s.to.qpn, s.inform_info.trap_number));
     change.batch.subscriptions_removed.push_back(s);
   }
+  if (named > kNamedMax)
+    change.log.push_back(fmt::format("{} more subscriptions end likewise", named - kNamedMax));
   if (change.batch.empty()) return std::nullopt;
   return change;
 }

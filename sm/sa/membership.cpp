@@ -123,9 +123,10 @@ class Rules {
   }
 
   Outcome join() const {
-    if (const auto bad = check_form()) return refused(*bad);
+    if (auto bad = check_form()) return *std::move(bad);
     if (!valid_selectors(m_.record, m_.mask))
-      return refused(status::kSaReqInvalid, "the MTU or rate it asks for is no known code");
+      return refused(status::kSaReqInvalid,
+                     "the MTU or rate it asks for is no known code (MTU 1 to 5, rate 2 to 25)");
     if (m_.requester == nullptr) return refused(status::kSaReqInvalid, "no port has its LID");
     if (m_.port == nullptr)
       return refused(status::kSaReqInvalid, "PortGID is no port's, and no alias of one");
@@ -176,7 +177,7 @@ class Rules {
   }
 
   Outcome leave() const {
-    if (const auto bad = check_form()) return Refusal{*bad, {}};
+    if (const auto bad = check_form()) return Refusal{bad->status, {}};
     const auto* group = world_.state.multicast.find_group(m_.record.mgid);
     const auto* member = world_.state.multicast.find_member(m_.record.mgid, m_.port_gid);
     // Clients leave what a restart or another subnet manager has forgotten: no news for the log.
@@ -218,12 +219,17 @@ class Rules {
   }
 
   /// What a join and a leave both need.
-  std::optional<std::uint16_t> check_form() const {
+  std::optional<Refusal> check_form() const {
     constexpr auto kNeeded = bit(mc_bit::kMgid) | bit(mc_bit::kPortGid) | bit(mc_bit::kJoinState);
-    if ((m_.mask & kNeeded) != kNeeded) return status::kSaInsufficientComponents;
+    if ((m_.mask & kNeeded) != kNeeded)
+      return refused(status::kSaInsufficientComponents,
+                     "the component mask is to name MGID, PortGID and JoinState");
     const auto prefix = m_.record.port_gid.prefix();
     if (prefix != world_.snapshot().subnet_prefix && prefix != ib::kDefaultSubnetPrefix)
-      return status::kSaInvalidGid;
+      return refused(status::kSaInvalidGid,
+                     fmt::format("the prefix of its PortGID, 0x{:016x}, is not that of this "
+                                 "subnet, 0x{:016x}",
+                                 prefix, world_.snapshot().subnet_prefix));
     return std::nullopt;
   }
 
@@ -259,13 +265,17 @@ class Rules {
                             group.p_key.value));
     }
     if (!selectors_agree(group, r, m_.mask & ~(bit(mc_bit::kRateSelector) | bit(mc_bit::kRate))))
-      return no(fmt::format("it asks for an MTU {} {}, the group's is {}",
-                            selector_name(r.mtu_selector), ib::wire::mtu_bytes(r.mtu),
-                            ib::wire::mtu_bytes(group.mtu)));
+      return no(
+          fmt::format("it asks for an MTU {} {}, the group's is {}; with MTU {} (code {}), or "
+                      "none named, it could be let in",
+                      selector_name(r.mtu_selector), ib::wire::mtu_bytes(r.mtu),
+                      ib::wire::mtu_bytes(group.mtu), ib::wire::mtu_bytes(group.mtu), group.mtu));
     if (!selectors_agree(group, r, m_.mask))
-      return no(fmt::format("it asks for a rate {} {} Gb/s, the group's is {} Gb/s",
-                            selector_name(r.rate_selector), ib::wire::rate_gbps(r.rate),
-                            ib::wire::rate_gbps(group.rate)));
+      return no(fmt::format(
+          "it asks for a rate {} {} Gb/s, the group's is {} Gb/s; with {} Gb/s "
+          "(code {}), or none named, it could be let in",
+          selector_name(r.rate_selector), ib::wire::rate_gbps(r.rate),
+          ib::wire::rate_gbps(group.rate), ib::wire::rate_gbps(group.rate), group.rate));
     return std::nullopt;
   }
 
@@ -286,9 +296,9 @@ class Rules {
     if (own.mtu < group.mtu)
       return refused(status::kSaReqInvalid,
                      fmt::format("its MTU is {} and the group's {}; a group MTU of at most {} "
-                                 "would let it in",
+                                 "(code {}) would let it in",
                                  ib::wire::mtu_bytes(own.mtu), ib::wire::mtu_bytes(group.mtu),
-                                 ib::wire::mtu_bytes(own.mtu)));
+                                 ib::wire::mtu_bytes(own.mtu), own.mtu));
     if (compare_rates(own.rate, group.rate) < 0)
       return refused(status::kSaReqInvalid,
                      fmt::format("its link has {} Gb/s and the group {} Gb/s; a group rate of at "
@@ -341,14 +351,18 @@ class Rules {
     if (!is_mtu(g.mtu))
       return refused(
           status::kSaReqInvalid,
-          fmt::format("it asks for an MTU {} {}, and its own is {}", selector_name(r.mtu_selector),
-                      ib::wire::mtu_bytes(r.mtu), ib::wire::mtu_bytes(own.mtu)));
+          fmt::format("it asks for an MTU {} {}, and its own is {}; a group of MTU {} (code {}) or "
+                      "less it could make",
+                      selector_name(r.mtu_selector), ib::wire::mtu_bytes(r.mtu),
+                      ib::wire::mtu_bytes(own.mtu), ib::wire::mtu_bytes(own.mtu), own.mtu));
     g.rate = choose_rate(r, m_.mask, own.rate);
     if (!is_rate(g.rate))
-      return refused(status::kSaReqInvalid,
-                     fmt::format("it asks for a rate {} {} Gb/s, and its own is {} Gb/s",
-                                 selector_name(r.rate_selector), ib::wire::rate_gbps(r.rate),
-                                 ib::wire::rate_gbps(own.rate)));
+      return refused(
+          status::kSaReqInvalid,
+          fmt::format("it asks for a rate {} {} Gb/s, and its own is {} Gb/s; a group of "
+                      "{} Gb/s (code {}) or less it could make",
+                      selector_name(r.rate_selector), ib::wire::rate_gbps(r.rate),
+                      ib::wire::rate_gbps(own.rate), ib::wire::rate_gbps(own.rate), own.rate));
     g.mlid = choose_mlid(g.mgid);
     if (g.mlid == ib::kNoLid)
       return refused(status::kSaNoResources,

@@ -17,8 +17,6 @@ namespace status = ib::wire::status;
 
 constexpr std::uint8_t kHopLimitGlobal = 0xFF;
 constexpr std::uint8_t kScopeLinkLocal = 2;
-// What an untrusted client hears that asks for all paths of a large subnet.
-constexpr std::uint16_t kTooMuchForTheUntrusted = 0x0003;
 
 void put(const PathRecord& path, std::byte* record) {
   static_assert(ib::wire::record_bytes<PathRecord>() == 64);

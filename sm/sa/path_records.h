@@ -11,6 +11,9 @@
 
 namespace sm::sa {
 
+/// What an untrusted client hears that asks for all paths of a large subnet.
+inline constexpr std::uint16_t kTooMuchForTheUntrusted = 0x0003;
+
 namespace path_bit {
 inline constexpr unsigned kServiceIdHigh = 0, kServiceIdLow = 1, kDgid = 2, kSgid = 3, kDlid = 4,
                           kSlid = 5, kRawTraffic = 6, kFlowLabel = 8, kHopLimit = 9, kTClass = 10,

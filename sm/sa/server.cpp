@@ -12,6 +12,7 @@
 #include "sm/sa/class_port_info.h"
 #include "sm/sa/forwarding.h"
 #include "sm/sa/membership.h"
+#include "sm/sa/read_refusals.h"
 #include "sm/sa/records.h"
 #include "sm/sa/refusal_log.h"
 #include "sm/sa/transfers.h"
@@ -111,6 +112,15 @@ struct Server::Impl {
       return;
     }
     send(request, answer_to(request, *method, mad_status));
+  }
+  void refuse_read(const Packet& request, const Query& query, std::uint16_t mad_status) {
+    complain(request, why_not_read(world(), query, request.address.lid, mad_status));
+    refuse(request, mad_status);
+  }
+  /// A line in the log about what `request` was refused for; not of every one in a storm.
+  void complain(const Packet& request, const std::string& why) {
+    if (auto line = refusal_log.line(now_, who_of(request), why))
+      say(ib::LogLevel::Warning, *std::move(line));
   }
   /// The one answer to `request`, kept for when it is asked again.
   void send(const Packet& request, Packet answer) {
@@ -262,10 +272,12 @@ struct Server::Impl {
       return refuse(packet, status::kBadVersion);
     if (options.trust.check_source_gid && bears_another_gid(packet)) {
       ++counters.denied_source_gid;
+      complain(packet, why_not_its_gid(*paths, packet));
       return refuse(packet, status::kSaInvalidGid);
     }
     if (options.trust.enhanced && !is_trusted(packet) && !is_open_to_all(mad, options.trust)) {
       ++counters.denied_untrusted;
+      complain(packet, why_not_trusted(*paths, packet));
       return refuse(packet, status::kSaReqDenied);
     }
     dispatch(now, packet);
@@ -341,7 +353,8 @@ struct Server::Impl {
   void answer_get(const Packet& request) {
     const auto query = query_of(request);
     auto opened = open_query(world(), query);
-    if (const auto* refusal = std::get_if<std::uint16_t>(&opened)) return refuse(request, *refusal);
+    if (const auto* refusal = std::get_if<std::uint16_t>(&opened))
+      return refuse_read(request, query, *refusal);
     auto& source = *std::get<std::unique_ptr<RecordSource>>(opened);
     std::vector<std::byte> record(source.record_bytes()), second(source.record_bytes());
     if (!source.next(record.data()))
@@ -363,8 +376,10 @@ struct Server::Impl {
            type <= static_cast<std::uint8_t>(rmpp::Type::Abort);
   }
   void begin_table(const Packet& request) {
-    auto opened = open_query(world(), query_of(request));
-    if (const auto* refusal = std::get_if<std::uint16_t>(&opened)) return refuse(request, *refusal);
+    const auto query = query_of(request);
+    auto opened = open_query(world(), query);
+    if (const auto* refusal = std::get_if<std::uint16_t>(&opened))
+      return refuse_read(request, query, *refusal);
     std::shared_ptr<RecordSource> source =
         std::move(std::get<std::unique_ptr<RecordSource>>(opened));
 
@@ -457,6 +472,8 @@ struct Server::Impl {
       const auto* change = std::get_if<Change>(&done->outcome);
       if (change != nullptr) take_effects(*change);
       if (const auto* own = std::get_if<WriteQueue::Own>(&done->what)) {
+        if (change != nullptr)
+          for (const auto& line : change->log) say(ib::LogLevel::Info, line);
         if (own->done) own->done(change != nullptr);
       } else {
         answer_write(std::get<Packet>(done->what), done->outcome);
@@ -467,14 +484,14 @@ struct Server::Impl {
     multicast_changed = multicast_changed || change.routes_change;
     aliases_changed = aliases_changed || change.aliases_change;
     for (const auto& event : change.events) forwarding.on_event(*paths, event);
-    for (const auto& line : change.log) say(ib::LogLevel::Info, line);
   }
   void answer_write(const Packet& request, const Outcome& outcome) {
     admission.resume();
     if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
-      if (auto line = refusal_log.line(now_, refusal->why)) say(ib::LogLevel::Warning, *line);
+      complain(request, refusal->why);
       return refuse(request, refusal->status);
     }
+    for (const auto& line : std::get<Change>(outcome).log) complain(request, line);
     const auto method = request.mad.method() == Method::Set ? Method::GetResp : Method::DeleteResp;
     auto answer = answer_to(request, method, status::kOk);
     put_record(answer, std::get<Change>(outcome).reply);
@@ -507,6 +524,7 @@ struct Server::Impl {
     receiver.on_time(now);
     take_from_receiver();
     send_expired(now);
+    if (auto line = refusal_log.summary(now)) say(ib::LogLevel::Warning, *std::move(line));
     writes.on_time(now);
     forward(now);
     add_chore(now);
@@ -576,6 +594,7 @@ Instant Server::next_deadline() const {
                             : ib::kNever;
   return std::min({i.transfers.next_deadline(), i.receiver.next_deadline(),
                    i.admission.next_deadline(), i.writes.next_deadline(), chore,
+                   i.refusal_log.next_deadline(),
                    i.multicast_changed ? i.multicast_again_at : ib::kNever,
                    i.paths ? i.forwarding.reports.next_deadline() : ib::kNever});
 }

@@ -17,6 +17,9 @@ using store::Service;
 using store::ServiceKey;
 namespace status = ib::wire::status;
 
+constexpr const char* kOtherKey =
+    "it is registered with another ServiceKey; that key or the SA key is needed";
+
 bool is_zero(const std::array<std::uint8_t, 16>& key) {
   return std::all_of(key.begin(), key.end(), [](std::uint8_t b) { return b == 0; });
 }
@@ -70,10 +73,13 @@ Refusal check_origin(const World& world, const WriteRequest& request, const Serv
   const EndPort* at = port;
   if (has_bit(request.mask, service_bit::kServiceGid) && !r.service_gid.is_multicast()) {
     if (!is_of_this_subnet(world, r.service_gid))
-      return refuse(status::kSaInvalidGid, "the subnet prefix of ServiceGID is another subnet's");
+      return refuse(
+          status::kSaInvalidGid,
+          fmt::format("the subnet prefix of ServiceGID is not that of this subnet, 0x{:016x}",
+                      world.snapshot().subnet_prefix));
     at = bearer(world, r.service_gid);
     if (at == nullptr && !request.requester.trusted)
-      return refuse(status::kSaReqInvalid, "no port has the GUID of ServiceGID");
+      return refuse(status::kSaReqInvalid, "ServiceGID is no port's, and no alias of one");
   }
   // A key that is given counts, whether the mask names it or not: it is part of the record's name.
   if (has_bit(request.mask, service_bit::kPKey) || r.service_p_key.base() != 0) {
@@ -105,7 +111,10 @@ std::vector<std::byte> reply_to(const WriteRequest& request, ServiceRecord r) {
 Outcome Services::set(const World& world, const WriteRequest& request) const {
   auto r = ib::wire::decode<ServiceRecord>(request.data.data());
   constexpr auto kNeeded = bit(service_bit::kServiceId) | bit(service_bit::kServiceGid);
-  if ((request.mask & kNeeded) != kNeeded) return Refusal{status::kSaInsufficientComponents, {}};
+  if ((request.mask & kNeeded) != kNeeded)
+    return Refusal{status::kSaInsufficientComponents,
+                   fmt::format("{}: the component mask is to name ServiceID and ServiceGID",
+                               describe(world, request, r))};
   if (auto refusal = check_origin(world, request, r); refusal.status != 0) return refusal;
 
   const auto refuse = [&](std::uint16_t why, std::string text) {
@@ -113,9 +122,11 @@ Outcome Services::set(const World& world, const WriteRequest& request) const {
   };
   const EndPort& port = *request.requester.port;
   if (!request.requester.trusted && !owns_gid(world, port, r.service_gid))
-    return refuse(status::kSaReqDenied, r.service_gid.is_multicast()
-                                            ? "the port is not in the group of ServiceGID"
-                                            : "ServiceGID is another port's");
+    return refuse(status::kSaReqDenied,
+                  r.service_gid.is_multicast()
+                      ? "the port is not in the group of ServiceGID; it is to join it first"
+                      : "ServiceGID is another port's; requests with the SA "
+                        "key may register for others");
   if (!has_bit(request.mask, service_bit::kLease)) r.lease = kLeaseForEver;
 
   Service service;
@@ -128,13 +139,14 @@ Outcome Services::set(const World& world, const WriteRequest& request) const {
     // What a key protects is changed by whoever has the key; without one, by the port alone.
     const auto& key = before->record.key;
     if (!request.requester.trusted && !is_zero(key) && key != r.key)
-      return refuse(status::kSaReqDenied, "it is registered with another ServiceKey");
+      return refuse(status::kSaReqDenied, kOtherKey);
     if (request.requester.trusted) service.owner = before->owner;
   }
   const bool is_new = before == nullptr || before->owner != service.owner;
   if (const auto has = count_of(service.owner); is_new && has >= world.quotas.services)
     return refuse(status::kSaNoResources,
-                  fmt::format("the port has {} services already, and {} is what one port may have",
+                  fmt::format("the port has {} services already, and {} is what one port may have "
+                              "(sa_etm_max_num_srvcs)",
                               has, world.quotas.services));
 
   Change change;
@@ -158,8 +170,9 @@ Outcome Services::remove(const World& world, const WriteRequest& request) const 
   if (!request.requester.trusted && (wrong_key || (!owner && !has_key)))
     return Refusal{status::kSaReqDenied,
                    fmt::format("{}: {}", describe(world, request, r),
-                               wrong_key ? "it is registered with another ServiceKey"
-                                         : "it is another port's")};
+                               wrong_key ? kOtherKey
+                                         : "it is another port's; requests with its ServiceKey or "
+                                           "the SA key may remove it")};
   Change change;
   change.reply = reply_to(request, service->record);
   change.batch.services_removed.push_back(service->key());

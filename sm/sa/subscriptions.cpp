@@ -82,10 +82,18 @@ Outcome Subscriptions::set(const World& world, const WriteRequest& request) cons
         fmt::format("{} of port {} (LID {}) {} trap {}: {}",
                     info.subscribe == 0 ? "cancellation" : "subscription",
                     port != nullptr ? to_string(port->guid) : "unknown", request.from.lid.value,
-                    info.subscribe == 0 ? "of" : "to", info.trap_number, why)};
+                    info.subscribe == 0 ? "of" : "to",
+                    info.trap_number == kAny ? "any" : std::to_string(info.trap_number), why)};
   };
   if (port == nullptr) return refuse("no port of the subnet has the LID it came from");
-  if (info.subscribe > 1 || info.is_generic > 1) return refuse("neither 0 nor 1");
+  if (info.subscribe > 1)
+    return refuse(
+        fmt::format("Subscribe is {}, expected 1 to subscribe or 0 to cancel", info.subscribe));
+  if (info.is_generic > 1)
+    return refuse(
+        fmt::format("IsGeneric is {}, expected 1 for the specification's traps or 0 for "
+                    "a vendor's",
+                    info.is_generic));
 
   Subscription subscription;
   subscription.subscriber = port->guid;
@@ -103,17 +111,19 @@ Outcome Subscriptions::set(const World& world, const WriteRequest& request) cons
   if (info.subscribe == 0) {
     // The QP of a cancellation is the one that subscribed (IBA 13.4.8.3); none says "this one".
     if (!known || (info.qpn != 0 && info.qpn != request.from.qpn))
-      return refuse("there is no such subscription");
+      return refuse(
+          "there is no such subscription: all its words and the QP are to be those that "
+          "subscribed");
     change.batch.subscriptions_removed.push_back(std::move(subscription));
     return change;
   }
   if (!request.requester.trusted && info.is_generic == 1 && is_security_trap(info.trap_number))
-    return refuse("security traps need the SA key");
+    return refuse("security traps are told to who subscribes with the SA key");
   if (const auto why = why_not(world, *port, info); !why.empty()) return refuse(why);
   if (const auto has = count_of(port->guid); !known && has >= world.quotas.subscriptions) {
     auto refusal =
         refuse(fmt::format("it has {} subscriptions already, and {} is what one port may "
-                           "have",
+                           "have (sa_etm_max_num_event_subs)",
                            has, world.quotas.subscriptions));
     refusal.status = status::kSaNoResources;
     return refusal;

@@ -21,6 +21,8 @@ namespace ibpath {
 
 inline constexpr const char* kProgram = "ibpath";
 inline constexpr const char* kSchema = "ibkit.ibpath/1";
+/// ibsm's status for all paths of a large subnet without the SA key (doc/sa.md).
+inline constexpr std::uint16_t kAllPathsDenied = 0x0003;
 
 struct Options {
   ib::tools::CommonOptions common;

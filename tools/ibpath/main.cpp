@@ -107,6 +107,17 @@ ib::Result<std::uint64_t> sm_key(const ibpath::Options& options) {
                                                     file ? "expected a number" : "cannot be read"));
 }
 
+/// What is refused to who has no key, and how to give one.
+ib::Error with_advice(ib::Error error, const ibpath::Options& options) {
+  const bool for_key = error.mad_status == ib::wire::status::kSaReqDenied ||
+                       error.mad_status == ibpath::kAllPathsDenied ||
+                       (error.mad_status == ib::wire::status::kSaReqInvalid &&
+                        error.message.find("SA key") != std::string::npos);
+  if (for_key && options.sm_key == 0 && options.sm_key_file.empty())
+    error.message += "; --smkey or --smkey-file gives it";
+  return error;
+}
+
 int run(const ibpath::Options& options, ibpath::Words words) {
   const tools::Refusal refuse{kProgram, ibpath::kSchema, IBKIT_VERSION, options.common.json};
   // Words first: a bad one is an error whether or not there is a fabric.
@@ -120,7 +131,7 @@ int run(const ibpath::Options& options, ibpath::Words words) {
   if (!address) return refuse(address.error());
   ibpath::Desk desk(options, **connection, *address);
   const auto status = (*job)(desk);
-  return status ? *status : refuse(status.error());
+  return status ? *status : refuse(with_advice(status.error(), options));
 }
 
 }  // namespace

@@ -266,6 +266,17 @@ class OnIbsm(Cases, Shared):
         self.assertEqual([node["NodeType"] for node in nodes],
                          ["Channel Adapter"] + ["Switch"] * (len(links) - 1) + ["Channel Adapter"])
 
+    def test_a_refusal_says_what_would_help(self):
+        keys = self.ibpath("PKTR", "{here}")
+        self.assertEqual(keys.returncode, 4)
+        self.assertIn("P_Key tables are shown for the SA key only); --smkey or --smkey-file gives it", keys.stderr)
+        away = self.ibpath("{here}", "fec0:0:0:7::1")
+        self.assertEqual(away.returncode, 4)
+        self.assertIn("no router is known to lead to its own", away.stderr)
+        log = (self.f.directory / "ibsm.log").read_text(errors="replace")
+        self.assertIn("asks for P_Key tables: they are shown to requests with the SA key only", log)
+        self.assertIn("to lead to the subnet of DGID fec0:0:0:7::1 (prefix_routes_file)", log)
+
     def test_a_question_of_many_gids_goes_by_rmpp(self):
         lids = [record["LID"] for record in self.document("NR", "NodeType=Channel Adapter")["records"]]
         every = ",".join(map(str, lids))

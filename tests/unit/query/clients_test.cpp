@@ -290,7 +290,8 @@ TEST(SaClient, AStatusIsARefusalWithItsName) {
   EXPECT_EQ(records.error().kind, ErrorKind::Refused);
   EXPECT_EQ(records.error().mad_status, wire::status::kSaReqDenied);
   EXPECT_THAT(records.error().message, HasSubstr("NodeRecord"));
-  EXPECT_THAT(records.error().message, HasSubstr("0x0700 (request denied)"));
+  EXPECT_THAT(records.error().message,
+              HasSubstr("0x0700 (request denied; the SA wants its key for this)"));
 }
 
 TEST(SaClient, ABusySaIsAskedAgainAndAgainUpToALimit) {

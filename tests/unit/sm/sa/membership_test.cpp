@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 
+#include "tests/unit/sm/sa/multicast_masks.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {
@@ -22,14 +23,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 namespace attr = ib::wire::attr;
 namespace status = ib::wire::status;
-
-constexpr std::uint64_t mask_of(std::initializer_list<unsigned> bits) {
-  std::uint64_t mask = 0;
-  for (const unsigned b : bits) mask |= std::uint64_t{1} << b;
-  return mask;
-}
-constexpr auto kJoin = mask_of({0, 1, 16});                   // MGID, PortGID, JoinState
-constexpr auto kCreate = kJoin | mask_of({2, 6, 7, 12, 13});  // and what a group lives by
 
 /// A world to call the rules in: what they decide is applied at once.
 class SaMembership : public ::testing::Test {
@@ -134,7 +127,28 @@ TEST_F(SaMembership, ARefusalSaysWhoWhyAndWhatWouldWork) {
   r.mtu_selector = Selector::GreaterThan;
   r.mtu = 4;
   EXPECT_THAT(why(join(r, kJoin | mask_of({4, 5}), 1)),
-              HasSubstr("it asks for an MTU above 2048, the group's is 2048"));
+              HasSubstr("it asks for an MTU above 2048, the group's is 2048; with MTU 2048 (code "
+                        "4), or none named, it could be let in"));
+  r = wish(broadcast, 1);
+  r.rate_selector = Selector::Exactly;
+  r.rate = 16;
+  EXPECT_THAT(why(join(r, kJoin | mask_of({8, 9}), 1)),
+              HasSubstr("it asks for a rate of 100 Gb/s, the group's is 10 Gb/s; with 10 Gb/s "
+                        "(code 3), or none named, it could be let in"));
+  r = wish(mgid("ff12:401b:ffff::7"), 1);
+  r.mtu_selector = Selector::GreaterThan;
+  r.mtu = 5;
+  EXPECT_THAT(why(join(r, kCreate | mask_of({4, 5}), 1)),
+              HasSubstr("it asks for an MTU above 4096, and its own is 4096; a group of MTU 4096 "
+                        "(code 5) or less it could make"));
+  r = wish(broadcast, 1);
+  r.port_gid = Gid::from(0xfec0000000000007, host(1).guid);
+  EXPECT_THAT(
+      why(join(r, kJoin, 1)),
+      HasSubstr("the prefix of its PortGID, 0xfec0000000000007, is not that of this subnet, "
+                "0xfe80000000000000"));
+  EXPECT_THAT(why(join(wish(broadcast, 1), mask_of({0, 1}), 1)),
+              HasSubstr("the component mask is to name MGID, PortGID and JoinState"));
   EXPECT_THAT(why(join(wish(mgid("ff15:601b:ffff::1"), 1), kCreate, 1)),
               HasSubstr("the broadcast group ff15:401b:ffff::ffff:ffff of its partition and scope "
                         "does not exist"));
@@ -154,8 +168,8 @@ TEST_F(SaMembership, ANarrowPortLearnsTheMtuThatWouldWork) {
   snapshot->observed = observed;
   paths = std::make_shared<const Paths>(snapshot);
   EXPECT_THAT(why(join(wish(r.mgid, 1), kJoin, 1)),
-              HasSubstr("its MTU is 1024 and the group's 4096; a group MTU of at most 1024 would "
-                        "let it in"));
+              HasSubstr("its MTU is 1024 and the group's 4096; a group MTU of at most 1024 "
+                        "(code 3) would let it in"));
 }
 
 TEST_F(SaMembership, AnAliasIsAPortGid) {
