@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "libdiag/mad/describe.h"
+#include "libdiag/mad/rmpp.h"
 
 namespace ib::mad {
 namespace {
@@ -214,7 +215,8 @@ struct UmadPort::Impl {
   std::vector<Received> queue;
   std::optional<Error> broken;
   int event_fd{-1};
-  bool has_event_loop{false};  // somebody looks at event_fd
+  bool has_event_loop{false};      // somebody looks at event_fd
+  std::vector<AgentId> segmented;  // agents whose messages the kernel takes apart
 
   ~Impl() {
     ending = true;
@@ -466,7 +468,10 @@ Result<PortFacts> UmadPort::facts() {
 Result<AgentId> UmadPort::register_agent(const AgentSpec& spec) {
   errno = 0;
   const int agent = impl_->register_with_umad(spec);
-  if (agent >= 0) return agent;
+  if (agent >= 0) {
+    if (spec.rmpp == AgentSpec::Rmpp::Kernel) impl_->segmented.push_back(agent);
+    return agent;
+  }
   const bool serves = !spec.methods.empty();
   return fail(ErrorKind::Unavailable,
               fmt::format("registering for class {} on {}: {}{}", mad::class_name(spec.mgmt_class),
@@ -476,9 +481,14 @@ Result<AgentId> UmadPort::register_agent(const AgentSpec& spec) {
 
 Result<void> UmadPort::send(AgentId agent, const Packet& packet, Duration reply_within) {
   const std::size_t header = umad_size();
-  const std::size_t bytes = wire::kMadBytes + packet.more.size();
+  std::size_t bytes = wire::kMadBytes + packet.more.size();
+  // What the kernel takes apart is as long as it is: what is beyond its data would be data, too.
+  if (std::ranges::count(impl_->segmented, agent) != 0 && rmpp::is_active(packet.mad) &&
+      packet.more.empty())
+    bytes = rmpp::header_bytes(packet.mad.mgmt_class()) + rmpp::data_bytes(packet);
   auto& buffer = impl_->send_buffer;
-  if (buffer.size() < header + bytes) buffer.resize(header + bytes);
+  if (buffer.size() < header + wire::kMadBytes + packet.more.size())
+    buffer.resize(header + wire::kMadBytes + packet.more.size());
   std::fill_n(buffer.begin(), header, std::byte{0});
   put_address(*umad_get_mad_addr(buffer.data()), packet.address);
   // With the old ABI the MAD starts where the P_Key index would be; this call knows.
