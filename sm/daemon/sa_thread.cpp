@@ -108,7 +108,8 @@ void SaThread::run() {
     speak(now);
     if (counters_at_ <= now) tell_counters(now);
     if (const auto event = dump_.look(now, *server_)) log_.write(*event);
-    if (!server_->has_work()) wait();
+    // Whoever ended us may have rung before listen() made the bell quiet.
+    if (!server_->has_work() && !ending_) wait();
   }
 }
 

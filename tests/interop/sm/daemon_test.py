@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
@@ -206,6 +207,16 @@ class Background(unittest.TestCase):
                         and f.states() == {"Active"} and f.lids() == before)
 
             self.assertTrue(wait_until(whole, 40), f.on(HOST, BIN / "ibroutes", "verify").stdout)
+
+
+class Ends(unittest.TestCase):
+    def test_a_short_run_ends_as_soon_as_it_is_done(self):
+        """However its threads are caught: with a dump still to be written, too."""
+        with Sm(*TREE) as f:
+            for turn in range(40):
+                start = time.monotonic()
+                self.assertEqual(f.ibsm("-o", "-r").returncode, 0)
+                self.assertLess(time.monotonic() - start, 20, turn)
 
 
 class PrefixRoutes(unittest.TestCase):
