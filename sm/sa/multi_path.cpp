@@ -167,14 +167,17 @@ class ReadyPaths final : public RecordSource {
  public:
   explicit ReadyPaths(std::vector<PathRecord> paths)
       : RecordSource(ib::wire::LayoutOf<PathRecord>::kBytes), paths_(std::move(paths)) {}
-  bool next(std::byte* record) override {
-    if (at_ == paths_.size()) return false;
-    std::fill_n(record, record_bytes(), std::byte{0});
-    ib::wire::encode(paths_[at_++], record);
-    return true;
-  }
 
  private:
+  Found search(std::byte* record, std::size_t most, std::size_t& looked_at) override {
+    if (at_ == paths_.size()) return Found::Nothing;
+    if (most == 0) return Found::NotYet;
+    ++looked_at;
+    std::fill_n(record, record_bytes(), std::byte{0});
+    ib::wire::encode(paths_[at_++], record);
+    return Found::Record;
+  }
+
   std::vector<PathRecord> paths_;
   std::size_t at_{0};
 };
@@ -219,8 +222,7 @@ Opened open_multi_path_query(const World& world, const Query& query) {
     for (std::size_t d = 0; d < record.dgid_count; ++d) {
       PathPairs pairs(world, choice, per_pair, ends[s], ends[record.sgid_count + d]);
       while (found.size() < wanted_in_all && left != 0) {
-        --left;
-        const auto path = pairs.next(left + 1);
+        const auto path = pairs.next(left);
         if (!path) break;
         found.push_back({*path, s, d, {}});
         if (independent) found.back().cables = cables.of(choice.paths(), *path);

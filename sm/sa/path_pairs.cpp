@@ -25,12 +25,8 @@ PathPairs::PathPairs(const World& world, const PathChoice& choice, std::size_t p
   at_end_ = per_pair_max_ == 0 || other_key || from_.at_end() || to_.at_end();
 }
 
-std::optional<PathRecord> PathPairs::next(std::size_t most) {
-  for (std::size_t looked_at = 0; !at_end_; ++looked_at) {
-    if (looked_at == most) {
-      gave_up_ = at_end_ = true;
-      break;
-    }
+std::optional<PathRecord> PathPairs::next(std::size_t& candidates) {
+  for (; !at_end_ && candidates != 0; --candidates) {
     if (is_new_pair_ && !choice_.shows(from_.port(), to_.port())) {
       next_pair();
       continue;
@@ -43,7 +39,10 @@ std::optional<PathRecord> PathPairs::next(std::size_t most) {
       path->preference = diagonal_ ? path_preference::kFirst : path_preference::kOther;
     }
     advance(path.has_value());
-    if (path) return path;
+    if (path) {
+      --candidates;
+      return path;
+    }
   }
   return std::nullopt;
 }

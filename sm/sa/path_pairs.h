@@ -17,9 +17,10 @@ class PathPairs {
   PathPairs(const World& world, const PathChoice& choice, std::size_t per_pair_max,
             const PathEnd& from, const PathEnd& to);
 
-  /// nullopt at the end, or when nothing was found among the next `most` candidates.
-  std::optional<ib::wire::PathRecord> next(std::size_t most = kCandidatesMax);
-  bool gave_up() const { return gave_up_; }
+  /// The next path; nullopt at the end, or when it is not among the next `candidates`. Those looked
+  /// at are taken off.
+  std::optional<ib::wire::PathRecord> next(std::size_t& candidates);
+  bool at_end() const { return at_end_; }
 
  private:
   void advance(bool found);
@@ -34,7 +35,7 @@ class PathPairs {
   std::size_t of_pair_{0};
   unsigned from_lid_{0}, to_lid_{0};
   bool diagonal_{true}, is_new_pair_{true};
-  bool at_end_{false}, gave_up_{false};
+  bool at_end_{false};
 };
 
 }  // namespace sm::sa

@@ -28,14 +28,17 @@ class PathSource final : public RecordSource {
  public:
   explicit PathSource(const PathPairs& pairs)
       : RecordSource(ib::wire::LayoutOf<PathRecord>::kBytes), pairs_(pairs) {}
-  bool next(std::byte* record) override {
-    const auto path = pairs_.next();
-    if (path) put(*path, record);
-    gave_up_ = pairs_.gave_up();
-    return path.has_value();
-  }
 
  private:
+  Found search(std::byte* record, std::size_t most, std::size_t& looked_at) override {
+    std::size_t left = most;
+    const auto path = pairs_.next(left);
+    looked_at = most - left;
+    if (path) put(*path, record);
+    if (path) return Found::Record;
+    return pairs_.at_end() ? Found::Nothing : Found::NotYet;
+  }
+
   PathPairs pairs_;
 };
 
@@ -44,14 +47,17 @@ class ReadySource final : public RecordSource {
  public:
   explicit ReadySource(std::optional<PathRecord> path = std::nullopt)
       : RecordSource(ib::wire::LayoutOf<PathRecord>::kBytes), path_(path) {}
-  bool next(std::byte* record) override {
-    if (!path_) return false;
-    put(*path_, record);
-    path_.reset();
-    return true;
-  }
 
  private:
+  Found search(std::byte* record, std::size_t most, std::size_t& looked_at) override {
+    if (!path_) return Found::Nothing;
+    if (most == 0) return Found::NotYet;
+    ++looked_at;
+    put(*path_, record);
+    path_.reset();
+    return Found::Record;
+  }
+
   std::optional<PathRecord> path_;
 };
 

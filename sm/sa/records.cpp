@@ -45,6 +45,21 @@ const Family* find(std::uint16_t attribute) {
 
 }  // namespace
 
+RecordSource::Found RecordSource::look(std::byte* record, std::size_t& candidates) {
+  std::size_t looked_at = 0;
+  const auto what = search(record, std::min(candidates, kCandidatesMax - in_vain_), looked_at);
+  candidates -= looked_at;
+  in_vain_ = what == Found::Record ? 0 : in_vain_ + looked_at;
+  if (what != Found::NotYet || in_vain_ < kCandidatesMax) return what;
+  gave_up_ = true;
+  return Found::Nothing;
+}
+
+bool RecordSource::next(std::byte* record) {
+  std::size_t candidates = kCandidatesMax;
+  return look(record, candidates) == Found::Record;
+}
+
 bool is_known_record(std::uint16_t attribute) { return find(attribute) != nullptr; }
 
 Opened open_query(const World& world, const Query& query) {

@@ -38,16 +38,22 @@ class RecordSource {
 
   /// Bytes of a record on the wire, a multiple of 8.
   std::size_t record_bytes() const { return bytes_; }
-  /// Writes the next record (record_bytes(), padding zeroed); false at the end.
-  virtual bool next(std::byte* record) = 0;
+  enum class Found { Record, Nothing, NotYet };
+  /// Writes the next record (record_bytes(), padding zeroed), if it is found among the next
+  /// `candidates`, from which those looked at are taken off. Nothing: there is no more.
+  Found look(std::byte* record, std::size_t& candidates);
+  /// The same with all patience there is; false at the end.
+  bool next(std::byte* record);
   /// The end came because kCandidatesMax was reached.
   bool gave_up() const { return gave_up_; }
 
- protected:
-  bool gave_up_{false};
-
  private:
+  /// `looked_at` of `most` candidates: each costs about the same, be it a record or not.
+  virtual Found search(std::byte* record, std::size_t most, std::size_t& looked_at) = 0;
+
   std::size_t bytes_;
+  std::size_t in_vain_{0};  // candidates since the last record
+  bool gave_up_{false};
 };
 
 /// The records of a query, or the status that refuses it.

@@ -15,6 +15,7 @@
 #include "sm/sa/read_refusals.h"
 #include "sm/sa/records.h"
 #include "sm/sa/refusal_log.h"
+#include "sm/sa/searches.h"
 #include "sm/sa/transfers.h"
 #include "sm/sa/write_queue.h"
 #include "sm/sa/writes.h"
@@ -86,6 +87,9 @@ struct Server::Impl {
   Instant now_;  // of the event that is being dealt with
   std::deque<Packet> sends;
   Transfers transfers;
+  Searches searches;
+  bool looks_on{false};       // work() did a step of a search last
+  bool for_transfers{false};  // the last such step was for a table that is being sent
 
   WriteQueue writes;
   Chores chores;
@@ -236,11 +240,30 @@ struct Server::Impl {
   bool work(Instant now) {
     now_ = now;
     send_expired(now);
+    // Requests, and what is being looked for, in turn.
+    if (is_looking() && (looks_on = !looks_on)) {
+      look_on_for_one();
+      return true;
+    }
     auto request =
         admission.next([this](ib::Lid who, const Packet& r) { return may_begin(who, r); });
-    if (!request) return false;
-    serve(now, *request);
+    if (request) {
+      serve(now, *request);
+      return true;
+    }
+    if (!is_looking()) return false;
+    look_on_for_one();
     return true;
+  }
+  bool is_looking() const { return !searches.empty() || transfers.is_short(); }
+  void look_on_for_one() {
+    for_transfers = transfers.is_short() && (searches.empty() || !for_transfers);
+    if (for_transfers) {
+      transfers.step();
+    } else if (auto done = searches.step()) {
+      finish(*done);
+      admission.resume();
+    }
   }
   void send_expired(Instant now) {
     while (auto request = admission.expired(now)) {
@@ -252,11 +275,14 @@ struct Server::Impl {
   /// Whether there is room for what serving `request` leaves behind.
   bool may_begin(ib::Lid who, const Packet& request) const {
     switch (request.mad.method()) {
+      case Method::Get:
+        return searches.size() < options.transfers_max &&
+               searches.size_of(who) < options.transfers_per_requester;
       case Method::GetTable:
       case Method::GetMulti:
       case Method::GetTraceTable:
-        return transfers.size() < options.transfers_max &&
-               transfers.size_of(who) < options.transfers_per_requester;
+        return transfers.size() + searches.size() < options.transfers_max &&
+               transfers.size_of(who) + searches.size_of(who) < options.transfers_per_requester;
       case Method::Set:
       case Method::Delete:
         return writes.size() < options.writes_pending_max;
@@ -355,17 +381,37 @@ struct Server::Impl {
     auto opened = open_query(world(), query);
     if (const auto* refusal = std::get_if<std::uint16_t>(&opened))
       return refuse_read(request, query, *refusal);
-    auto& source = *std::get<std::unique_ptr<RecordSource>>(opened);
-    std::vector<std::byte> record(source.record_bytes()), second(source.record_bytes());
-    if (!source.next(record.data()))
-      return refuse(request, source.gave_up() ? status::kSaNoResources : status::kSaNoRecords);
     // Of the paths there are, any one will do; of everything else exactly one must be meant.
-    if (query.attribute != attr::kPathRecord && source.next(second.data()))
-      return refuse(request, status::kSaTooManyRecords);
+    const std::size_t wanted = query.attribute == attr::kPathRecord ? 1 : 2;
+    auto source = std::get<std::unique_ptr<RecordSource>>(std::move(opened));
+    const auto bytes = wanted * source->record_bytes();
+    begin_search(request, std::move(source), bytes);
+  }
+  void finish_get(const Packet& request, const RecordSource& source,
+                  const std::vector<std::byte>& found) {
+    if (found.empty())
+      return refuse(request, source.gave_up() ? status::kSaNoResources : status::kSaNoRecords);
+    if (found.size() > source.record_bytes()) return refuse(request, status::kSaTooManyRecords);
     auto answer = answer_to(request, Method::GetResp, status::kOk);
-    put_record(answer, record);
+    put_record(answer, found);
     ++counters.records;
     send(request, std::move(answer));
+  }
+
+  // ---- searches
+
+  /// Most end with their first step.
+  void begin_search(const Packet& request, std::shared_ptr<RecordSource> source,
+                    std::size_t bytes_max) {
+    Searches::Search search{request, who_of(request), std::move(source), bytes_max, {}, false};
+    if (!options.kernel_rmpp) search.found.reserve(bytes_max + search.source->record_bytes());
+    if (look_on(search, kCandidatesPerStep)) return finish(search);
+    searches.begin(std::move(search));
+  }
+  void finish(Searches::Search& search) {
+    if (search.request.mad.method() == Method::Get)
+      return finish_get(search.request, *search.source, search.found);
+    send_table(search);
   }
 
   // ---- tables
@@ -380,22 +426,14 @@ struct Server::Impl {
     auto opened = open_query(world(), query);
     if (const auto* refusal = std::get_if<std::uint16_t>(&opened))
       return refuse_read(request, query, *refusal);
-    std::shared_ptr<RecordSource> source =
-        std::move(std::get<std::unique_ptr<RecordSource>>(opened));
-
-    const std::size_t whole_max =
-        options.kernel_rmpp ? options.kernel_table_bytes_max : kBuiltWholeMax;
-    std::vector<std::byte> ready;
-    if (!options.kernel_rmpp) ready.reserve(kBuiltWholeMax + source->record_bytes());
-    bool at_end = false;
-    while (!at_end && ready.size() < whole_max) {
-      const auto before = ready.size();
-      ready.resize(before + source->record_bytes());
-      if (!source->next(ready.data() + before)) {
-        ready.resize(before);
-        at_end = true;
-      }
-    }
+    begin_search(request, std::get<std::unique_ptr<RecordSource>>(std::move(opened)),
+                 options.kernel_rmpp ? options.kernel_table_bytes_max : kBuiltWholeMax);
+  }
+  /// Its first records are found, or all of them.
+  void send_table(Searches::Search& search) {
+    const Packet& request = search.request;
+    const auto& source = search.source;
+    auto& ready = search.found;
     if (source->gave_up()) return refuse(request, status::kSaNoResources);
     auto answer = answer_to(request, *response_to(request.mad.method()), status::kOk);
     answer.mad.set<&MadHeader::attribute_id>(answered_attribute(request));
@@ -405,11 +443,11 @@ struct Server::Impl {
           static_cast<std::uint16_t>(source->record_bytes() / 8));
     counters.records += ready.size() / source->record_bytes();
     answer.mad.set<&ib::wire::RmppHeader::response_time>(kNoResponseTime);
-    if (options.kernel_rmpp) return send_whole(request, std::move(answer), ready, at_end);
+    if (options.kernel_rmpp) return send_whole(request, std::move(answer), ready, search.at_end);
 
     ++counters.answers;
     replays.forget(request);  // from here on the transfer knows it
-    transfers.begin(answer, std::move(ready), at_end ? nullptr : source);
+    transfers.begin(answer, std::move(ready), search.at_end ? nullptr : source);
   }
 
   /// The transport cuts the message into segments; it holds it whole, so there is a limit.
@@ -579,7 +617,7 @@ void Server::set_prefix_routes(std::vector<PrefixRoute> routes) {
 void Server::on_packet(Instant now, const Packet& packet) { impl_->on_packet(now, packet); }
 
 bool Server::work(Instant now) { return impl_->work(now); }
-bool Server::has_work() const { return impl_->admission.has_next(); }
+bool Server::has_work() const { return impl_->admission.has_next() || impl_->is_looking(); }
 
 void Server::on_notice(Instant now, const ib::wire::Notice& notice, ib::Lid from) {
   if (impl_->paths) impl_->forwarding.on_notice(now, *impl_->paths, notice, from);

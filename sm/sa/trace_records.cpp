@@ -41,14 +41,17 @@ class TraceSource final : public RecordSource {
       : RecordSource(ib::wire::LayoutOf<TraceRecord>::kBytes),
         paths_(std::move(paths)),
         steps_(std::move(steps)) {}
-  bool next(std::byte* record) override {
-    if (at_ == steps_.size()) return false;
-    std::fill_n(record, record_bytes(), std::byte{0});
-    ib::wire::encode(record_of(paths_->snapshot(), steps_[at_++]), record);
-    return true;
-  }
 
  private:
+  Found search(std::byte* record, std::size_t most, std::size_t& looked_at) override {
+    if (at_ == steps_.size()) return Found::Nothing;
+    if (most == 0) return Found::NotYet;
+    ++looked_at;
+    std::fill_n(record, record_bytes(), std::byte{0});
+    ib::wire::encode(record_of(paths_->snapshot(), steps_[at_++]), record);
+    return Found::Record;
+  }
+
   std::shared_ptr<const Paths> paths_;
   std::vector<Paths::Step> steps_;
   std::size_t at_{0};
@@ -80,7 +83,8 @@ Opened open_trace_query(const World& world, const Query& query) {
   if (source != nullptr && destination != nullptr) {
     PathChoice choice(world, query.requester, wanted, mask);
     if (destination->is_router) choice.leave_subnet();
-    if (const auto path = PathPairs(world, choice, 1, *source, *destination).next())
+    std::size_t pairs_of_lids = kCandidatesMax;  // 128 x 128 there are
+    if (const auto path = PathPairs(world, choice, 1, *source, *destination).next(pairs_of_lids))
       steps = world.paths->trace(*source->port, *destination->port, path->dlid);
   }
   return std::make_unique<TraceSource>(world.paths, std::move(steps));

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "sm/sa/answers.h"
+#include "sm/sa/searches.h"
 
 namespace sm::sa {
 
@@ -20,11 +21,18 @@ constexpr std::uint8_t kAbortUnspecified = 127;
 // What was taken is let go in pieces of this size.
 constexpr std::size_t kTrimBytes = 8192;
 
+// What a segment may have looked at at once; what takes longer is looked for in steps.
+constexpr std::size_t kCandidatesPerSegment = 256;
+// So much is there before the Sender is asked for a segment: it reads one.
+constexpr std::size_t kAhead = rmpp::kPayloadBytes;
+
 /// Bytes on their way from records to segments.
 struct Carry {
+  std::shared_ptr<RecordSource> source;  // null when there is no more
   std::vector<std::byte> bytes;
   std::size_t at{0};
 
+  std::size_t left() const { return bytes.size() - at; }
   void trim() {
     bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
     bytes.shrink_to_fit();
@@ -32,30 +40,12 @@ struct Carry {
   }
 };
 
-rmpp::Sender::Fill fill_from(std::vector<std::byte> ready,
-                             const std::shared_ptr<RecordSource>& source) {
-  auto carry = std::make_shared<Carry>();
-  carry->bytes = std::move(ready);
-  carry->bytes.shrink_to_fit();
-  return [carry, source](std::span<std::byte> out) -> std::size_t {
-    std::size_t written = 0;
-    while (written < out.size()) {
-      if (carry->at >= kTrimBytes) carry->trim();
-      if (carry->at == carry->bytes.size()) {
-        if (!source) break;
-        carry->bytes.resize(source->record_bytes());
-        carry->at = 0;
-        if (!source->next(carry->bytes.data())) {
-          carry->bytes.clear();
-          break;
-        }
-      }
-      const auto n = std::min(out.size() - written, carry->bytes.size() - carry->at);
-      std::memcpy(out.data() + written, carry->bytes.data() + carry->at, n);
-      written += n;
-      carry->at += n;
-    }
-    return written;
+rmpp::Sender::Fill fill_from(const std::shared_ptr<Carry>& carry) {
+  return [carry](std::span<std::byte> out) -> std::size_t {
+    const auto n = std::min(out.size(), carry->left());
+    if (n != 0) std::memcpy(out.data(), carry->bytes.data() + carry->at, n);
+    carry->at += n;
+    return n;
   };
 }
 
@@ -65,7 +55,7 @@ struct Transfers::Transfer {
   ib::mad::Address to;
   ib::Tid tid{};
   ib::wire::Mad head;
-  std::shared_ptr<RecordSource> source;  // null when built whole
+  std::shared_ptr<Carry> carry;
   std::unique_ptr<rmpp::Sender> sender;
   std::uint32_t resent_seen{0}, sent_seen{0};
 };
@@ -73,11 +63,11 @@ struct Transfers::Transfer {
 Transfers::Transfers() = default;
 Transfers::~Transfers() = default;
 
-std::size_t Transfers::size() const { return speaking_.size() + waiting_.size(); }
+std::size_t Transfers::size() const { return speaking_.size() + waiting_.size() + short_.size(); }
 
 std::size_t Transfers::size_of(ib::Lid to) const {
   std::ptrdiff_t n = 0;
-  for (const List* list : {&speaking_, &waiting_})
+  for (const List* list : {&speaking_, &waiting_, &short_})
     n += std::ranges::count_if(*list, [to](const Transfer& t) { return t.to.lid == to; });
   return static_cast<std::size_t>(n);
 }
@@ -90,11 +80,12 @@ bool Transfers::is_same(const Transfer& t, const Packet& packet) {
 
 bool Transfers::has(const Packet& packet) const {
   const auto same = [&](const Transfer& t) { return is_same(t, packet); };
-  return std::ranges::any_of(speaking_, same) || std::ranges::any_of(waiting_, same);
+  return std::ranges::any_of(speaking_, same) || std::ranges::any_of(waiting_, same) ||
+         std::ranges::any_of(short_, same);
 }
 
 std::optional<Transfers::Place> Transfers::find(const Packet& packet) {
-  for (List* list : {&waiting_, &speaking_}) {
+  for (List* list : {&waiting_, &speaking_, &short_}) {
     const auto at =
         std::ranges::find_if(*list, [&](const Transfer& t) { return is_same(t, packet); });
     if (at != list->end()) return Place{list, at};
@@ -109,11 +100,11 @@ void Transfers::begin(const Packet& head, std::vector<std::byte> ready,
   t.to = head.address;
   t.tid = head.mad.tid();
   t.head = head.mad;
-  t.source = std::move(source);
   std::optional<std::size_t> length;
-  if (!t.source) length = ready.size();
-  t.sender =
-      std::make_unique<rmpp::Sender>(head.mad, fill_from(std::move(ready), t.source), length);
+  if (!source) length = ready.size();
+  t.carry = std::make_shared<Carry>(Carry{std::move(source), std::move(ready)});
+  t.carry->bytes.shrink_to_fit();
+  t.sender = std::make_unique<rmpp::Sender>(head.mad, fill_from(t.carry), length);
   speaking_.push_back(std::move(t));
 }
 
@@ -126,7 +117,7 @@ bool Transfers::on_mad(Instant now, const Packet& packet) {
 }
 
 void Transfers::on_time(Instant now) {
-  for (List* list : {&speaking_, &waiting_}) {
+  for (List* list : {&speaking_, &waiting_, &short_}) {
     for (auto t = list->begin(); t != list->end();) {
       const auto here = t++;
       if (here->sender->next_deadline() > now) continue;
@@ -138,7 +129,7 @@ void Transfers::on_time(Instant now) {
 
 Instant Transfers::next_deadline() const {
   Instant soonest = ib::kNever;
-  for (const List* list : {&speaking_, &waiting_})
+  for (const List* list : {&speaking_, &waiting_, &short_})
     for (const auto& t : *list) soonest = std::min(soonest, t.sender->next_deadline());
   return soonest;
 }
@@ -161,10 +152,15 @@ std::optional<Packet> Transfers::next_send(Instant now) {
     last_words_.pop_front();
     return packet;
   }
+  std::size_t candidates = kCandidatesPerSegment;
   while (!speaking_.empty()) {
     const auto t = speaking_.begin();
+    if (!provide(*t, candidates)) {
+      short_.splice(short_.end(), speaking_, t);
+      continue;
+    }
+    if (t->carry->source && t->carry->source->gave_up()) return give_up(t);
     const auto mad = t->sender->next_send(now);
-    if (t->source && t->source->gave_up()) return give_up(t);
     count(*t);
     // It has its next turn after the others, or when it is acknowledged.
     List& then = mad ? speaking_ : waiting_;
@@ -172,6 +168,32 @@ std::optional<Packet> Transfers::next_send(Instant now) {
     if (mad) return Packet{t->to, *mad, {}};
   }
   return std::nullopt;
+}
+
+void Transfers::step() {
+  if (short_.empty()) return;
+  const auto t = short_.begin();
+  std::size_t candidates = kCandidatesPerStep;
+  // What is still short has its next turn after the others.
+  List& then = provide(*t, candidates) ? speaking_ : short_;
+  then.splice(then.end(), short_, t);
+}
+
+/// Whether there is enough for the next segment, or the end; looks for it if need be.
+bool Transfers::provide(Transfer& t, std::size_t& candidates) {
+  Carry& carry = *t.carry;
+  if (carry.at >= kTrimBytes) carry.trim();
+  while (carry.source && carry.left() < kAhead) {
+    const auto before = carry.bytes.size();
+    carry.bytes.resize(before + carry.source->record_bytes());
+    const auto what = carry.source->look(carry.bytes.data() + before, candidates);
+    if (what == RecordSource::Found::Record) continue;
+    carry.bytes.resize(before);
+    if (what == RecordSource::Found::NotYet) return false;
+    if (carry.source->gave_up()) return true;  // which ends the table
+    carry.source = nullptr;
+  }
+  return true;
 }
 
 void Transfers::count(Transfer& t) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Tables on their way to clients: one RMPP sender each (IBA 13.6). A machine: ACKs and time go in,
 // segments come out, made as they are fetched. A table holds no more than a window of segments, and
-// what was made beforehand to learn whether it is short.
+// what was made beforehand to learn whether it is short. Records are looked for a few candidates at
+// a time.
 #pragma once
 
 #include <deque>
@@ -42,6 +43,11 @@ class Transfers {
   /// The next segment of one table after the other, or a word that ends one.
   std::optional<ib::mad::Packet> next_send(ib::Instant now);
 
+  /// Whether a table waits for records that take long to find.
+  bool is_short() const { return !short_.empty(); }
+  /// Looks on for one of them.
+  void step();
+
   const Counters& counters() const { return counters_; }
 
  private:
@@ -53,6 +59,7 @@ class Transfers {
     List::iterator transfer;
   };
 
+  static bool provide(Transfer& transfer, std::size_t& candidates);
   static bool is_same(const Transfer& transfer, const ib::mad::Packet& packet);
   std::optional<Place> find(const ib::mad::Packet& packet);
   void settle(ib::Instant now, Place place);
@@ -60,6 +67,7 @@ class Transfers {
   ib::mad::Packet give_up(List::iterator transfer);
 
   List speaking_, waiting_;                 // may have segments to send; wait for an ACK
+  List short_;                              // would have, were the next records found
   std::deque<ib::mad::Packet> last_words_;  // of tables that ended
   Counters counters_;
 };

@@ -52,25 +52,26 @@ inline constexpr unsigned kLidBit = 0;
 template <class Record, ib::Lid Record::*kLid>
 class PortWalk : public RecordSource {
  public:
-  bool next(std::byte* record) final {
-    for (std::size_t looked_at = 0; at_ < end_; ++at_, inside_ = false) {
+  Found search(std::byte* record, std::size_t most, std::size_t& looked_at) final {
+    for (; at_ < end_; ++at_, inside_ = false) {
       const EndPort& owner = paths_->end_ports()[at_];
-      if (!inside_ && !enter(owner)) continue;
+      if (!inside_) {
+        if (looked_at == most) return Found::NotYet;
+        ++looked_at;
+        if (!enter(owner)) continue;
+      }
       for (; row_ < grid_.rows.end; ++row_, column_ = grid_.columns.first) {
         while (column_ < grid_.columns.end) {
+          if (looked_at == most) return Found::NotYet;
+          ++looked_at;
           Record made;
-          if (make(owner, row_, column_++, made) && is_meant(made)) {
-            put(made, record, record_bytes());
-            return true;
-          }
-          if (++looked_at == kCandidatesMax) {
-            gave_up_ = true;
-            return false;
-          }
+          if (!make(owner, row_, column_++, made) || !is_meant(made)) continue;
+          put(made, record, record_bytes());
+          return Found::Record;
         }
       }
     }
-    return false;
+    return Found::Nothing;
   }
 
  protected:
@@ -161,13 +162,15 @@ class ListSource final : public RecordSource {
   explicit ListSource(std::vector<Record> records)
       : RecordSource(ib::wire::LayoutOf<Record>::kBytes), records_(std::move(records)) {}
 
-  bool next(std::byte* record) override {
-    if (at_ == records_.size()) return false;
+ private:
+  Found search(std::byte* record, std::size_t most, std::size_t& looked_at) override {
+    if (at_ == records_.size()) return Found::Nothing;
+    if (most == 0) return Found::NotYet;
+    ++looked_at;
     put(records_[at_++], record, record_bytes());
-    return true;
+    return Found::Record;
   }
 
- private:
   std::vector<Record> records_;
   std::size_t at_{0};
 };
