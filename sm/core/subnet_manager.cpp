@@ -128,6 +128,10 @@ struct SubnetManager::Impl {
         trap_pause(options.trap_pause) {
     for (const store::LidClaim& claim : contents.lids)
       stored[claim.port_guid] = {claim.lid, claim.lmc};
+    // Also of aliases that were taken back: the port may not have heard of it.
+    for (const store::AliasGuid& alias : contents.aliases)
+      known.guids.ours.insert(
+          {alias.port_guid, static_cast<std::uint8_t>(alias.index / plan::kGuidsPerBlock)});
   }
 
   void log(LogLevel level, std::string topic, std::string message) {

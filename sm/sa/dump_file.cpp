@@ -455,9 +455,10 @@ store::Batch missing_from(const store::Contents& contents, const store::Contents
   std::set<Guid> borne;
   for (const auto& a : contents.aliases) borne.insert(a.guid);
   for (const auto& a : dump.aliases)
-    if (lacks(
-            contents.aliases,
-            [&](const AliasGuid& o) { return o.port_guid == a.port_guid && o.index == a.index; }) &&
+    if (lacks(contents.aliases,
+              [&](const AliasGuid& o) {
+                return o.port_guid == a.port_guid && o.index == a.index && o.guid.value != 0;
+              }) &&
         borne.insert(a.guid).second)
       batch.aliases.push_back(a);
   return batch;

@@ -100,13 +100,7 @@ void apply(const Batch& batch, Contents& contents) {
   const auto by_place = [](const AliasGuid& a, const AliasGuid& b) {
     return std::tie(a.port_guid, a.index) < std::tie(b.port_guid, b.index);
   };
-  for (const auto& alias : batch.aliases) {
-    if (alias.guid.value != 0) {
-      put(contents.aliases, alias, by_place);
-    } else {
-      remove(contents.aliases, alias, by_place);
-    }
-  }
+  for (const auto& alias : batch.aliases) put(contents.aliases, alias, by_place);
 }
 
 std::unique_ptr<Store> make_memory_store(Contents contents) {

@@ -226,7 +226,6 @@ Tables::Tables(sqlite3* db)
       remove_subscription_(db, "DELETE FROM subscription WHERE key = ?"),
       put_subscription_(
           db, "INSERT OR REPLACE INTO subscription VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
-      remove_alias_(db, "DELETE FROM alias_guid WHERE port_guid = ? AND place = ?"),
       put_alias_(db, "INSERT OR REPLACE INTO alias_guid VALUES (?, ?, ?)") {}
 
 int Tables::write(const Batch& batch) {
@@ -315,10 +314,8 @@ int Tables::write_subscriptions(const Batch& batch) {
 
 int Tables::write_aliases(const Batch& batch) {
   for (const auto& alias : batch.aliases) {
-    auto& statement = alias.guid.value == 0 ? remove_alias_ : put_alias_;
-    statement.bind(alias.port_guid).bind(alias.index);
-    if (alias.guid.value != 0) statement.bind(alias.guid);
-    if (const int code = statement.run(); code != SQLITE_DONE) return code;
+    put_alias_.bind(alias.port_guid).bind(alias.index).bind(alias.guid);
+    if (const int code = put_alias_.run(); code != SQLITE_DONE) return code;
   }
   return SQLITE_OK;
 }

@@ -88,7 +88,7 @@ std::strong_ordering compare_keys(const Subscription& a, const Subscription& b);
 struct AliasGuid {
   ib::Guid port_guid{};
   std::uint16_t index{};  // block * 8 + place
-  ib::Guid guid{};
+  ib::Guid guid{};        // 0: one was here, and the port may hold it still
   friend bool operator==(const AliasGuid&, const AliasGuid&) = default;
 };
 
@@ -115,7 +115,7 @@ struct Batch {
   std::vector<Service> services;  // added or replaced, by key()
   std::vector<Subscription> subscriptions_removed;
   std::vector<Subscription> subscriptions;  // added or replaced, by compare_keys()
-  std::vector<AliasGuid> aliases;           // added or replaced; GUID 0 removes
+  std::vector<AliasGuid> aliases;           // added or replaced; GUID 0 takes one back
   bool empty() const {
     return !forget_lids && lids_removed.empty() && lids.empty() && groups_removed.empty() &&
            groups.empty() && members.empty() && services_removed.empty() && services.empty() &&

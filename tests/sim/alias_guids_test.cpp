@@ -123,6 +123,26 @@ TEST_F(AliasGuids, ARestartedManagerReadsAndFindsThemRight) {
   EXPECT_EQ(entry(1, 1), Guid{0xA1});
 }
 
+/// Taken back, kept, answered, and dead before the port heard of it.
+TEST_F(AliasGuids, WhatWasTakenBackJustBeforeACrashIsCleared) {
+  const Guid theirs{0xC0FFEE};
+  set({{guid(1), {{1, Guid{0xA1}}}}, {guid(2), {{5, theirs}}}});
+  sets();
+  // Of the second port nothing is in the store: somebody else's, as far as the next one knows.
+  sm::store::Batch batch;
+  batch.aliases = {{guid(1), 1, Guid{0xA1}}};
+  run_.keep(batch);
+  batch.aliases = {{guid(1), 1, Guid{}}};
+  run_.keep(batch);
+  run_.boot();
+  ASSERT_TRUE(run_.run_until_reports(1));
+  run_.run_for(5s);
+  EXPECT_EQ(entry(1, 1), Guid{});
+  EXPECT_EQ(entry(1, 0), guid(1));
+  EXPECT_EQ(entry(2, 5), theirs);
+  EXPECT_EQ(sets(), 1);
+}
+
 TEST_F(AliasGuids, SurviveLoss) {
   ib::sim::Faults faults;
   faults.loss_percent = 20;

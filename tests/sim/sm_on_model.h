@@ -46,6 +46,9 @@ class SmOnModel {
     boot();
   }
 
+  /// What subnet administration keeps, which the next boot finds.
+  void keep(const store::Batch& batch) { store::apply(batch, kept_); }
+
   /// Runs until the subnet manager has reported `count` times since boot.
   bool run_until_reports(std::size_t count, ib::Duration limit = std::chrono::seconds(120)) {
     const ib::Instant end = now_ + limit;

@@ -264,6 +264,7 @@ TEST(SaTouched, ManyChangesAreOneBatchAndHaveAWayBack) {
     }
     const auto after = state.contents();
     store::apply(all.as_in(state), stored);
+    std::erase_if(stored.aliases, [](const auto& alias) { return alias.guid.value == 0; });
     ASSERT_EQ(stored, after) << "the store";
     ASSERT_EQ(State(stored).contents(), after) << "what a restart finds";
     for (auto at = back.rbegin(); at != back.rend(); ++at) state.apply(*at);

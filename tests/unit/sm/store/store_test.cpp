@@ -147,6 +147,16 @@ TEST(Store, KeepsEverythingAcrossReopening) {
                                                        Guid{0xE000000000000001ULL}}));
 }
 
+TEST(Store, RemembersThatAnAliasWasTakenBack) {
+  Directory directory;
+  Batch batch;
+  batch.aliases = {{Guid{1}, 1, Guid{7}}};
+  ASSERT_TRUE(open_well(directory)->commit(batch));
+  batch.aliases = {{Guid{1}, 1, Guid{}}};
+  ASSERT_TRUE(open_well(directory)->commit(batch));
+  EXPECT_THAT(open_well(directory)->load()->aliases, ElementsAre(AliasGuid{Guid{1}, 1, Guid{}}));
+}
+
 TEST(Store, FullSyncKeepsTheSame) {
   Directory directory;
   Batch batch;
