@@ -51,11 +51,11 @@ Result<std::string> read_regular_file(const std::string& path, std::size_t bytes
     return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
   if (!S_ISREG(facts.st_mode))
     return fail(ErrorKind::Usage, path + ": expected a regular file, got " +
-                                      (S_ISDIR(facts.st_mode)    ? "a folder"
-                                       : S_ISFIFO(facts.st_mode) ? "a pipe"
-                                                                 : "a device or socket") +
-                                      ": it is read again on SIGHUP; write what it says into a "
-                                      "file, and name that");
+                                      (S_ISDIR(facts.st_mode) ? "a folder"
+                                       : S_ISFIFO(facts.st_mode)
+                                           ? "a pipe, which is read only once; write what it says "
+                                             "into a file, and name that"
+                                           : "a device or socket"));
   if (static_cast<std::uintmax_t>(facts.st_size) > bytes_max)
     return fail(
         ErrorKind::Usage,

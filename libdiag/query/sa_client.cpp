@@ -46,6 +46,8 @@ std::string_view advice(const mad::Packet& answer) {
   switch (answer.mad.status()) {
     case wire::status::kSaReqInvalid:
       if (id == wire::attr::kPKeyTableRecord) return "; P_Key tables are shown for the SA key only";
+      if (id == wire::attr::kPathRecord || id == wire::attr::kTraceRecord)
+        return "; a value that no path can have, or a GID and a LID of different ports";
       return "";
     case wire::status::kSaReqDenied:
       if (id == wire::attr::kServiceRecord || id == wire::attr::kGuidInfoRecord)

@@ -121,18 +121,20 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
                  "Log to this file, or to `stdout` or `stderr` (default /var/log/ibsm.log)")
       ->type_name("FILE");
   app.add_flag_function(
-      "-v,--verbose",
-      [&](std::int64_t times) {
-        for (; times > 0; --times) o.log_flags = (o.log_flags << 1 | 1) & 0xFF;
-      },
-      "Log more; may be repeated");
+         "-v,--verbose",
+         [&](std::int64_t times) {
+           for (; times > 0; --times) o.log_flags = (o.log_flags << 1 | 1) & 0xFF;
+         },
+         "Log more; may be repeated")
+      ->disable_flag_override();
   app.add_flag_function(
-      "-V,--V",
-      [&](std::int64_t) {
-        o.log_flags = 0xFF;
-        o.flush_log = true;
-      },
-      "Log everything, every line at once");
+         "-V,--V",
+         [&](std::int64_t) {
+           o.log_flags = 0xFF;
+           o.flush_log = true;
+         },
+         "Log everything, every line at once")
+      ->disable_flag_override();
   number(app, "-D,--D", 0, 0xFF, "a number",
          "What to log: 1 errors, 2 information, 4 verbose, 8 debug (default 3)",
          [&](std::uint64_t v) { o.log_flags = static_cast<unsigned>(v); });

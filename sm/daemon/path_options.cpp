@@ -8,6 +8,11 @@
 #include "sm/daemon/routing_options.h"
 
 namespace sm::daemon {
+namespace {
+
+constexpr std::size_t kRoutesBytesMax = std::size_t{16} << 20;
+
+}  // namespace
 
 void add_path_options(CLI::App& app, SaOptions& o) {
   auto& policy = o.server.policy;
@@ -36,7 +41,7 @@ void add_path_options(CLI::App& app, SaOptions& o) {
 
 ib::Result<std::vector<sa::PrefixRoute>> read_prefix_routes(const SaOptions& options) {
   if (options.prefix_routes_file.empty()) return std::vector<sa::PrefixRoute>{};
-  const auto text = ib::fabric::read_text_file(options.prefix_routes_file);
+  const auto text = ib::fabric::read_regular_file(options.prefix_routes_file, kRoutesBytesMax);
   if (!text) return tl::unexpected<ib::Error>(text.error());
   return sa::read_prefix_routes(*text, options.prefix_routes_file);
 }

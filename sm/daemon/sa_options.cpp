@@ -126,9 +126,10 @@ void add_sa_options(CLI::App& app, SaOptions& o) {
          "Subscriptions that one port may have (default 32)",
          [&o](std::uint64_t v) { o.server.quotas.subscriptions = v; });
   app.add_flag_function(
-      "--no_sa_check_sgid_spoofing",
-      [&o](std::int64_t) { o.server.trust.check_source_gid = false; },
-      "Serve requests whose GRH bears another port's GID");
+         "--no_sa_check_sgid_spoofing",
+         [&o](std::int64_t) { o.server.trust.check_source_gid = false; },
+         "Serve requests whose GRH bears another port's GID")
+      ->disable_flag_override();
   number(app, "--max_outstanding,--sa_max_outstanding", 1, 1U << 20, "a number",
          "Tables on their way to one requester, at most (default 16)", [&o](std::uint64_t v) {
            o.server.transfers_per_requester = v;

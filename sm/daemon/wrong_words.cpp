@@ -55,6 +55,19 @@ std::string name_typed(const CLI::Option& option, std::span<const char* const> w
   return std::string(found);
 }
 
+/// The two things that CLI11 says of flags do not begin with the name.
+std::optional<std::string> say_of_flag(const std::string& text) {
+  constexpr std::string_view kNoValue = " was given a disallowed flag override",
+                             kConvert = "Could not convert: ", kEquals = " = ";
+  if (text.ends_with(kNoValue))
+    return "--" + text.substr(0, text.size() - kNoValue.size()) + ": expected no value, got one";
+  const auto equals = text.find(kEquals);
+  if (!text.starts_with(kConvert) || equals == std::string::npos) return std::nullopt;
+  return text.substr(kConvert.size(), equals - kConvert.size()) +
+         ": expected no value, or TRUE or FALSE, got '" + text.substr(equals + kEquals.size()) +
+         "'";
+}
+
 /// CLI11 counts arguments; a person who typed an option twice or without a value does not.
 std::string plainly(std::string_view complaint) {
   constexpr std::string_view kTwice = "At Most 1 required", kNone = "1 required ",
@@ -72,7 +85,8 @@ std::string plainly(std::string_view complaint) {
 
 std::string say_wrong(const CLI::ParseError& error, const CLI::App& app,
                       std::span<const char* const> words) {
-  const std::string text = error.what();
+  std::string text = error.what();
+  text = say_of_flag(text).value_or(text);
   const auto colon = text.find(": ");
   if (colon == std::string::npos) return text;
   const auto* option = find(app, text.substr(0, colon));

@@ -75,8 +75,10 @@ void CommandLine::flag(const std::string& names, bool& out, const std::string& h
 }
 
 void CommandLine::counter(const std::string& names, unsigned& out, const std::string& help) {
-  impl_->app->add_flag_function(
-      names, [&out](std::int64_t count) { out = static_cast<unsigned>(count); }, help);
+  impl_->app
+      ->add_flag_function(
+          names, [&out](std::int64_t count) { out = static_cast<unsigned>(count); }, help)
+      ->disable_flag_override();
 }
 
 void CommandLine::text(const std::string& names, std::string& out, const std::string& value_name,

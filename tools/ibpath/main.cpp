@@ -93,6 +93,11 @@ ib::Result<ibpath::Job> plan(const ibpath::Options& options, ibpath::Words words
     if (const auto* kind = ibpath::find_record(words[0]))
       return ibpath::plan_record(*kind, words.subspan(1));
   }
+  if (words.size() == 1)
+    return ib::fail(ib::ErrorKind::Usage,
+                    fmt::format("'{}' is no record and no command (ibpath --help lists them), and "
+                                "a pair of ports is SRC and DST",
+                                ib::printable(words[0])));
   return ibpath::plan_paths(options, words);
 }
 
@@ -103,8 +108,9 @@ ib::Result<std::uint64_t> sm_key(const ibpath::Options& options) {
   std::string word;
   std::uint64_t key = 0;
   if (file >> word && ib::parse_number(word, UINT64_MAX, key)) return key;
-  return ib::fail(ib::ErrorKind::Usage, fmt::format("{}: {}", ib::printable(options.sm_key_file),
-                                                    file ? "expected a number" : "cannot be read"));
+  return ib::fail(ib::ErrorKind::Usage,
+                  fmt::format("{}: {}", ib::printable(options.sm_key_file),
+                              file.is_open() ? "expected a number" : "cannot be read"));
 }
 
 /// What is refused to who has no key, and how to give one.

@@ -36,12 +36,11 @@ Result<void> expect(std::string_view command, std::string_view operands, Words w
                                         : fmt::format("{}: expected {}", command, operands)));
 }
 
-/// Prints one line of each node that `wanted` says yes to, or the records as JSON.
-template <class Wanted, class Line>
-Result<int> print_nodes(Desk& desk, const std::string& what, Wanted wanted, Line line) {
-  auto nodes = all_nodes(desk);
+/// Prints one line of each node, or the records as JSON.
+template <class Line>
+Result<int> print_nodes(Desk& desk, const std::string& what, Result<std::vector<NodeRecord>> nodes,
+                        Line line) {
   if (!nodes) return tl::unexpected(nodes.error());
-  std::erase_if(*nodes, [&](const NodeRecord& node) { return !wanted(node); });
   if (desk.options().common.json) {
     print_records("NodeRecord", *nodes, desk);
   } else {
@@ -49,6 +48,14 @@ Result<int> print_nodes(Desk& desk, const std::string& what, Wanted wanted, Line
   }
   if (!nodes->empty()) return ib::tools::kExitGood;
   return found_nothing(what);
+}
+
+/// Of those that `wanted` says yes to.
+template <class Wanted, class Line>
+Result<int> print_nodes(Desk& desk, const std::string& what, Wanted wanted, Line line) {
+  auto nodes = all_nodes(desk);
+  if (nodes) std::erase_if(*nodes, [&](const NodeRecord& node) { return !wanted(node); });
+  return print_nodes(desk, what, std::move(nodes), line);
 }
 
 template <class Line>
@@ -98,15 +105,14 @@ Result<Job> plan_name_of(const Options&, Words words) {
   if (lid == nullptr && guid == nullptr)
     return tl::unexpected(
         usage(fmt::format("name-of: expected LID or GUID, got '{}'", ib::printable(words[0]))));
-  const Lid of_lid = lid != nullptr ? *lid : Lid{};
-  const Guid of_guid = guid != nullptr ? *guid : Guid{};
-  return Job([of_lid, of_guid](Desk& desk) {
-    return print_nodes(
-        desk, "the SA knows no such port",
-        [&](const NodeRecord& node) {
-          return of_lid == Lid{} ? node.node_info.port_guid == of_guid : node.lid == of_lid;
-        },
-        [](const NodeRecord& node) { return name_of(node); });
+  // The SA finds a port by any of its LIDs.
+  NodeRecord wanted;
+  if (lid != nullptr) wanted.lid = *lid;
+  if (guid != nullptr) wanted.node_info.port_guid = *guid;
+  const auto mask =
+      lid != nullptr ? ib::query::component::kNodeLid : ib::query::component::kNodePortGuid;
+  return Job([wanted, mask, text = to_string(*target)](Desk& desk) {
+    return print_nodes(desk, "the SA knows no port of " + text, desk.table(wanted, mask), name_of);
   });
 }
 

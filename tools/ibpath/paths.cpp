@@ -178,14 +178,24 @@ Result<Pair> read_pair(const std::string& source, const std::string& destination
   if (!to) return tl::unexpected(to.error());
   pair.source = std::move(*from);
   pair.destination = std::move(*to);
+  const auto is_lid = [](const ib::tools::Target& t) { return std::holds_alternative<Lid>(t); };
+  const std::uint64_t named =
+      (is_lid(pair.source) ? component::kPathSlid : component::kPathSgid) |
+      (is_lid(pair.destination) ? component::kPathDlid : component::kPathDgid);
   std::vector<std::string> all;
   if (options.numb_path != 0) all.push_back(fmt::format("NumbPath={}", options.numb_path));
   if (options.sl < 16) all.push_back(fmt::format("SL={}", options.sl));
   if (options.p_key <= 0xFFFF) all.push_back(fmt::format("P_Key={}", options.p_key));
   if (options.reversible) all.emplace_back("Reversible=1");
   all.insert(all.end(), conditions.begin(), conditions.end());
-  for (const auto& condition : all)
+  for (const auto& condition : all) {
     if (auto ok = pair.query.add(condition); !ok) return tl::unexpected(ok.error());
+    if ((pair.query.mask() & named) != 0)
+      return tl::unexpected(
+          usage(fmt::format("'{}': SRC and DST say that already; ibpath "
+                            "PathRecord takes fields alone",
+                            ib::printable(condition))));
+  }
   return pair;
 }
 
@@ -206,6 +216,17 @@ Result<std::vector<PathRecord>> fetch_paths(Desk& desk, const Pair& pair) {
   return paths;
 }
 
+std::string no_path(const Pair& pair) {
+  std::string text =
+      "no path from " + to_string(pair.source) + " to " + to_string(pair.destination);
+  const auto* gid = std::get_if<Gid>(&pair.destination);
+  if (gid != nullptr && gid->is_multicast())
+    text += ": there is no such group, or the source is not in it";
+  else if (pair.query.mask() != 0)
+    text += " that meets the conditions";
+  return text;
+}
+
 Result<Job> plan_paths(const Options& options, Words words) {
   if (words.size() < 2)
     return tl::unexpected(usage("SRC and DST are needed, or a record (ibpath --help lists them)"));
@@ -217,8 +238,7 @@ Result<Job> plan_paths(const Options& options, Words words) {
     print(desk.options().common.json ? json_report(*paths, IBKIT_VERSION)
                                      : text_report(*paths, desk.options().common.verbose > 0));
     if (!paths->empty()) return ib::tools::kExitGood;
-    return found_nothing("no path from " + to_string(pair.source) + " to " +
-                         to_string(pair.destination));
+    return found_nothing(no_path(pair));
   });
 }
 
@@ -238,8 +258,7 @@ Result<Job> plan_trace(const Options& options, Words words) {
     if (!nodes) return tl::unexpected(nodes.error());
     print_records("TraceRecord", *nodes, desk);
     if (!nodes->empty()) return ib::tools::kExitGood;
-    return found_nothing("no path from " + to_string(pair.source) + " to " +
-                         to_string(pair.destination));
+    return found_nothing(no_path(pair));
   });
 }
 

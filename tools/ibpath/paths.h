@@ -49,6 +49,9 @@ ib::Result<std::vector<End>> resolve(Desk& desk, const ib::tools::Target& target
 /// All paths of a pair. None is not an error.
 ib::Result<std::vector<ib::wire::PathRecord>> fetch_paths(Desk& desk, const Pair& pair);
 
+/// What is said when there is none.
+std::string no_path(const Pair& pair);
+
 /// `ibpath SRC DST [FIELD=VALUE...]`
 ib::Result<Job> plan_paths(const Options& options, Words words);
 /// `ibpath trace SRC DST`: the nodes on the way, as TraceRecords.

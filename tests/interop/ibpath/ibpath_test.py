@@ -277,6 +277,17 @@ class OnIbsm(Cases, Shared):
         self.assertIn("asks for P_Key tables: they are shown to requests with the SA key only", log)
         self.assertIn("to lead to the subnet of DGID fec0:0:0:7::1 (prefix_routes_file)", log)
 
+    def test_what_is_not_there_is_named(self):
+        for words, said in ((("name-of", "999"), "the SA knows no port of LID 999"),
+                            (("{here}", "{far}", "P_Key=0x7123"), "that meets the conditions"),
+                            (("{here}", "ff12::5"), "there is no such group, or the source is not in it"),
+                            (("{here}", "{far}", "SLID=3"), "'SLID=3': SRC and DST say that already"),
+                            (("MPR",), "'MPR' is no record and no command"),
+                            (("{here}", "{far}", "RawTraffic=1"), "a value that no path can have")):
+            answer = self.ibpath(*words)
+            self.assertNotEqual(answer.returncode, 0, words)
+            self.assertIn(said, answer.stderr, words)
+
     def test_a_question_of_many_gids_goes_by_rmpp(self):
         lids = [record["LID"] for record in self.document("NR", "NodeType=Channel Adapter")["records"]]
         every = ",".join(map(str, lids))
@@ -313,6 +324,8 @@ class ManyLids(unittest.TestCase):
             self.assertEqual(lids(str(a + 1), str(b + 2)), [(a + 1, b + 2)])
             self.assertEqual(len(lids("--numb-path", "1", here, far)), 1)
 
+            for lid in (b, b + 3):
+                self.assertEqual(f.on(None, BIN / "ibpath", "name-of", str(lid)).stdout, far + "\n")
             batch = f.command(None, BIN / "ibpath", "--json", "batch", "-")
             done = subprocess.run(batch, input=f'"{here}" "{far}"\n{a_port} {b_port}\n{a + 3} {b}\n',
                                   capture_output=True, text=True, timeout=PATIENCE)

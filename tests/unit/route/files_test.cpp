@@ -217,7 +217,7 @@ TEST(OptionFiles, WhatIsNoRegularFileIsRefusedAtOnce) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(error_of_file(OptionFile::Roots, pipe),
             pipe +
-                ": expected a regular file, got a pipe: it is read again on SIGHUP; write what it "
+                ": expected a regular file, got a pipe, which is read only once; write what it "
                 "says into a file, and name that");
   EXPECT_THAT(error_of_file(OptionFile::Roots, "/dev/zero"),
               HasSubstr("/dev/zero: expected a regular file, got a device or socket"));

@@ -49,6 +49,15 @@ TEST(Refusal, SaysInPlainWordsWhatWasExpected) {
             "ibsm: --queue_size: expected once, got it several times");
 }
 
+TEST(Refusal, FlagsTakeNoValueButATruth) {
+  EXPECT_EQ(refusal({"--no_sa_check_sgid_spoofing=x"}),
+            "ibsm: --no_sa_check_sgid_spoofing: expected no value, got one");
+  EXPECT_EQ(refusal({"--verbose=x"}), "ibsm: --verbose: expected no value, got one");
+  EXPECT_EQ(refusal({"-once=x"}), "ibsm: -once: expected no value, or TRUE or FALSE, got 'x'");
+  const auto options = std::get<DaemonOptions>(read({"--sa_enhanced_trust_model=TRUE"}));
+  EXPECT_TRUE(options.sa.server.trust.enhanced);
+}
+
 TEST(Refusal, ABadLineOfTheFileOfPrefixRoutesEndsIt) {
   const std::string path = testing::TempDir() + "ibkit_prefix_routes";
   std::ofstream(path) << "# campus\n* *\nfec0::7 *\n";
