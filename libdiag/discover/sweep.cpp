@@ -138,6 +138,14 @@ struct Sweep::Impl {
     bool to_is_down;
   };
   std::vector<Suspect> suspects;
+  enum class Shared { NodeGuid, PortGuid };
+  struct Duplicate {
+    std::size_t trouble;  // in seen.troubles
+    NodeIndex holder;
+    Shared shared;
+    wire::NodeInfo info;  // of the newcomer
+  };
+  std::vector<Duplicate> duplicates;
   std::map<PortRef, PortRef> rechecked;  // an answer's claim; absent: no answer
   std::map<PortRef, bool> recheck_down;  // port -> still down
 
@@ -398,8 +406,7 @@ struct Sweep::Impl {
     if (!known) {
       const std::uint8_t guid_port = info.node_type == wire::NodeType::Switch ? 0 : port;
       if (const auto holder = port_guids.find(info.port_guid); holder != port_guids.end()) {
-        duplicate(key, info, holder->second.node,
-                  fmt::format("PortGUID {} is that of", to_string(info.port_guid)));
+        duplicate(key, info, holder->second.node, Shared::PortGuid);
         return;
       }
       add_node(from, info, guid_port);
@@ -410,7 +417,7 @@ struct Sweep::Impl {
     if (first.node_type != info.node_type || first.num_ports != info.num_ports ||
         first.device_id != info.device_id || first.vendor_id != info.vendor_id ||
         (first.node_type == wire::NodeType::Switch && first.port_guid != info.port_guid)) {
-      duplicate(key, info, n, "NodeGUID is that of");
+      duplicate(key, info, n, Shared::NodeGuid);
       return;
     }
     if (from) claim[seen.port_index(from)] = {n, port};
@@ -419,8 +426,7 @@ struct Sweep::Impl {
     if (entry) return;  // seen by this port before: settle() decides what that means
     if (const auto holder = port_guids.find(info.port_guid); holder != port_guids.end()) {
       if (from) claim[seen.port_index(from)] = {};
-      duplicate(key, info, holder->second.node,
-                fmt::format("PortGUID {} is that of", to_string(info.port_guid)));
+      duplicate(key, info, holder->second.node, Shared::PortGuid);
       return;
     }
     // A further port of a CA or router that is known already.
@@ -514,17 +520,30 @@ struct Sweep::Impl {
   }
 
   /// Somebody at `key` bears a GUID that node `holder` bore first. The newcomer is left out.
-  void duplicate(Key key, const wire::NodeInfo& info, NodeIndex holder, std::string_view which) {
+  void duplicate(Key key, const wire::NodeInfo& info, NodeIndex holder, Shared shared) {
     for (const Trouble& t : seen.troubles)
       if (t.kind == Trouble::Kind::DuplicateGuid && t.node_guid == info.node_guid) return;
-    const ObservedNode& first = seen.nodes[holder];
-    Trouble& t = note(
-        Trouble::Kind::DuplicateGuid, key.at, key,
-        fmt::format("duplicate GUID {}: {} {} \"{}\" at route {}; left out",
-                    to_string(info.node_guid), which, to_string(first.info.node_guid),
-                    printable(seen.fabric.node(holder).description), mad::to_string(first.route)));
+    Trouble& t = note(Trouble::Kind::DuplicateGuid, key.at, key, {});
     t.node_guid = info.node_guid;
-    t.other_route = first.route;
+    t.other_route = seen.nodes[holder].route;
+    duplicates.push_back({seen.troubles.size() - 1, holder, shared, info});
+  }
+  /// At the end, when the names of the first bearers are known.
+  void describe_duplicates() {
+    for (const Duplicate& d : duplicates) {
+      const bool by_port = d.shared == Shared::PortGuid;
+      Trouble& t = seen.troubles[d.trouble];
+      t.what =
+          fmt::format("duplicate GUID {}: {} is that of {} \"{}\" at route {}; left out",
+                      to_string(by_port ? d.info.port_guid : d.info.node_guid),
+                      by_port ? fmt::format("PortGUID of NodeGUID {}", to_string(d.info.node_guid))
+                              : "NodeGUID",
+                      to_string(seen.nodes[d.holder].info.node_guid),
+                      printable(seen.fabric.node(d.holder).description),
+                      mad::to_string(seen.nodes[d.holder].route));
+      t.message += t.what;
+    }
+    duplicates.clear();
   }
 
   // ---- the end: cables from claims
@@ -535,6 +554,7 @@ struct Sweep::Impl {
     if (suspects.empty() && rechecked.empty() && recheck_down.empty() && find_suspects()) return;
     judge();
     connect();
+    describe_duplicates();
     std::ranges::stable_sort(seen.troubles, [](const Trouble& a, const Trouble& b) {
       return std::pair(a.route, a.port) < std::pair(b.route, b.port);
     });
@@ -587,7 +607,7 @@ struct Sweep::Impl {
                                           : (!to_is_switch || stands(s.to)) && stands(back));
       const Key key{Ask::Probe, s.from};
       if (same) {
-        duplicate(key, seen.nodes[s.to.node].info, s.to.node, "NodeGUID is that of");
+        duplicate(key, seen.nodes[s.to.node].info, s.to.node, Shared::NodeGuid);
       } else {
         note(Trouble::Kind::Moved, s.from, key,
              fmt::format("the cable to {} moved while it was looked at", place(s.to)));

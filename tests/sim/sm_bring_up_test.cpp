@@ -381,6 +381,27 @@ TEST(BringUp, TwoSwitchesWithOneGuidLeaveTheRestUp) {
   }
 }
 
+TEST(BringUp, TwoHostsWithOnePortGuidAreNamedByItAndByWhoHasIt) {
+  Fabric f = small_tree();
+  std::vector<NodeIndex> hosts;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    if (!f.node(n).is_switch()) hosts.push_back(n);
+  const auto guid = f.port(hosts[1], 1).guid;
+  f.port(hosts[3], 1).guid = guid;
+  f.reindex();
+  SmOnModel run(f);
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_EQ(run.last().unmanaged, 1U);
+  const auto said = [&](NodeIndex newcomer, NodeIndex first) {
+    return testing::HasSubstr("duplicate GUID " + to_string(guid) + ": PortGUID of NodeGUID " +
+                              to_string(f.node(newcomer).guid) + " is that of " +
+                              to_string(f.node(first).guid) + " \"" + f.node(first).description +
+                              "\" at route ");
+  };
+  EXPECT_THAT(run.last().lines, testing::Contains(testing::AnyOf(said(hosts[3], hosts[1]),
+                                                                 said(hosts[1], hosts[3]))));
+}
+
 TEST(BringUp, LmcGivesEveryHostAnAlignedRange) {
   sm::core::Options options;
   options.plan.lmc = 2;
