@@ -110,7 +110,7 @@ struct SubnetManager::Impl {
 
   // The bring-up being reported.
   Instant began;
-  std::uint64_t sends_before{0};
+  std::uint64_t sends_before{0}, retries_before{0};
   std::uint64_t sets_this_time{0};
 
   // Effects.
@@ -254,6 +254,7 @@ struct SubnetManager::Impl {
     if (round == 0) {
       began = now;
       sends_before = transactor.counters().sends;
+      retries_before = transactor.counters().retries;
       sets_this_time = 0;
     }
     ib::discover::SweepOptions o;
@@ -301,6 +302,13 @@ struct SubnetManager::Impl {
       if (concerns_managed(*planned, *seen, t)) log_trouble(t);
     for (const std::string& line : planned->alarms) log(LogLevel::Warning, "plan", line);
     for (const std::string& line : planned->notes) log(LogLevel::Info, "plan", line);
+    if (planned->offer_taken) {
+      // What is read badly from now on leaves these.
+      options.plan.choice.engine = std::move(offered->options);
+      options.plan.mentions = std::move(offered->mentions);
+      offered.reset();
+      following.offer_taken = false;
+    }
     remember_lids(*planned, request.options.reassign_lids);
     ask_other_sms(now);
     desired = std::make_shared<const plan::Desired>(*std::move(planned));
@@ -426,7 +434,7 @@ struct SubnetManager::Impl {
     report.sets = sets_this_time;
     log(LogLevel::Verbose, "sweep",
         fmt::format("{} MADs, {} of them repetitions, {} SubnSets", report.mads,
-                    transactor.counters().retries, report.sets));
+                    transactor.counters().retries - retries_before, report.sets));
     for (const std::string& line : report.lines) log(LogLevel::Warning, "subnet", line);
     if (report.missing > 0) {
       want_sweep(now + retry_pause, Reason::Unfinished);

@@ -110,6 +110,53 @@ TEST(RoutingFiles, ASyntaxErrorKeepsTheOldRoutingAndIsSaidEverySweep) {
   EXPECT_THAT(sweep(run), Not(Contains(HasSubstr("roots"))));
 }
 
+TEST(RoutingFiles, WhatIsReadBadlyLeavesWhatWasReadLastNotWhatTheStartHad) {
+  const Fabric f = ring(6);
+  std::vector<std::string> switches;
+  for (const auto& node : f.nodes())
+    if (node.is_switch()) switches.push_back(to_string(node.guid));
+  sm::core::Options options;
+  options.plan.choice.engines = {"updn"};
+  const auto first = roots(switches[0] + "\n");
+  options.plan.choice.engine = first.options;
+  options.plan.mentions = first.mentions;
+  SmOnModel run(f, {}, options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  const auto tables = [&] { return run.sm().snapshot()->routing->lfts; };
+  const auto at_start = tables();
+
+  run.sm().set_routing_files(roots(switches[2] + "\n"));
+  sweep(run);
+  const auto changed = tables();
+  ASSERT_NE(changed, at_start);
+
+  ib::route::Options unused;
+  auto bad = ib::route::read_option_text(OptionFile::Roots, "zzz\n", "roots", unused);
+  ASSERT_FALSE(bad.has_value());
+  run.sm().set_routing_files(tl::unexpected<ib::Error>(bad.error()));
+  EXPECT_THAT(sweep(run), Contains(HasSubstr("the old routing stays")));
+  EXPECT_EQ(tables(), changed);
+  EXPECT_EQ(run.last().sets, 0U);
+
+  run.sm().set_routing_files(roots("0x77\n"));
+  EXPECT_THAT(sweep(run), Contains(HasSubstr("the old routing stays")));
+  EXPECT_EQ(tables(), changed);
+  EXPECT_EQ(run.last().sets, 0U);
+}
+
+TEST(SweepLog, RepetitionsAreThoseOfTheSweep) {
+  const Fabric f = small_tree();
+  SmOnModel run(f);
+  ASSERT_TRUE(run.run_until_reports(1));
+  const auto host = static_cast<ib::fabric::NodeIndex>(f.nodes().size() - 1);
+  ASSERT_FALSE(f.node(host).is_switch());
+  run.model().set_behaviour(host, ib::sim::Behaviour::Silent);
+  EXPECT_THAT(sweep(run), Not(Contains(HasSubstr(" 0 of them repetitions"))));
+  run.model().set_behaviour(host, ib::sim::Behaviour::Normal);
+  sweep(run);
+  EXPECT_THAT(sweep(run), Contains(HasSubstr(" 0 of them repetitions")));
+}
+
 TEST(Fallback, ARefusedEngineIsReplacedByOneWithoutCreditLoops) {
   sm::core::Options options;
   options.plan.choice.engines = {"minhop"};
