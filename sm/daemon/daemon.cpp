@@ -98,6 +98,10 @@ class Daemon {
     auto opened = store::open_directory(options_.state_dir, options_.registry.sync);
     if (!opened) return tl::unexpected<ib::Error>(std::move(opened.error()));
     for (const std::string& line : opened->warnings) say(ib::LogLevel::Warning, "store", line);
+    // The directory is ours from here on, and so is the file that says whose it is.
+    auto pid_file = PidFile::write(options_.pid_file);
+    if (!pid_file) return tl::unexpected<ib::Error>(std::move(pid_file.error()));
+    pid_file_ = *std::move(pid_file);
     auto contents = opened->store->load();
     if (!contents) return tl::unexpected<ib::Error>(std::move(contents.error()));
     if (const auto& file = options_.registry.sa_db_file; !file.empty()) {
@@ -266,7 +270,7 @@ class Daemon {
         manager_->on_send_failed(now, *out, std::move(sent.error()));
       }
     while (auto report = manager_->next_report()) {
-      announce(*report);
+      if (!announce(*report)) return false;
       background_.tell(report->exit_status());
       if (options_.once) {
         status_ = report->exit_status();
@@ -288,17 +292,20 @@ class Daemon {
     say(ib::LogLevel::Info, "plan", last_engine_);
   }
 
-  /// Printed when it says something new; logged always.
-  void announce(const core::Report& report) {
+  /// Printed when it says something new; logged always. False: ibsm ends because that failed.
+  bool announce(const core::Report& report) {
     const std::string headline = report.headline();
     log_.write_always(headline);
     std::string news = headline.substr(0, headline.find(" mads="));
     for (const std::string& line : report.lines) news += "\n" + line;
-    if (news == last_news_) return;
+    if (news == last_news_) return true;
     last_news_ = news;
     std::cout << headline << '\n';
     for (const std::string& line : report.lines) std::cout << line << '\n';
     std::cout << std::flush;
+    if (std::cout || !options_.once) return true;
+    status_ = give_up("cannot write the result to stdout");
+    return false;
   }
 
   bool wait() {
@@ -325,6 +332,7 @@ class Daemon {
   Background& background_;
   Signals the_signals_;  // before any thread
   Signals* signals_{nullptr};
+  PidFile pid_file_;
   std::optional<StoreThread> store_;
   Channel smi_, gsi_;  // gsi_ until the SA has it
   bool kernel_rmpp_{false};

@@ -22,8 +22,6 @@ int serve(const DaemonOptions& options) {
   }
   auto log = LogFile::open(options.log_file, options.log_flags, options.flush_log);
   if (!log) return cannot(log.error());
-  auto pid_file = PidFile::write(options.pid_file);
-  if (!pid_file) return cannot(pid_file.error());
   return run_daemon(options, *log, background);
 }
 

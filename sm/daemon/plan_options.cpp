@@ -63,7 +63,15 @@ void PlanWords::add_to(CLI::App& app) {
   number(app, "-l,--lmc", 0, 7, "a number",
          "2^LMC LIDs for each host port (default: as in the file)",
          [&](std::uint64_t v) { command_.plan.lmc = static_cast<std::uint8_t>(v); });
-  app.add_option(kCompare, compared_, "A row for each engine of the list, or for all engines")
+  app.add_option_function<std::string>(
+         kCompare,
+         [&](const std::string& text) {
+           compared_ = text;
+           ib::route::ChoiceOptions choice;
+           if (text != kAll) read_engines(kCompare, text, choice);
+           compared_engines_ = std::move(choice.engines);
+         },
+         "A row for each engine of the list, or for all engines")
       ->type_name("[LIST]");
   add_routing_options(app, words_);
   number(app, "--vls", 1, 15, "a number", "The same as --vls-max",
@@ -104,10 +112,7 @@ ib::Result<PlanCommand> PlanWords::command(const std::string& version) {
                       "expected one engine's routes for --dump, --svg and --figures; name it with "
                       "-R instead of --compare");
     choice.compare = true;
-    if (compared_ == kAll)
-      choice.engines = all_engines(words_.files);
-    else
-      read_engines(kCompare, compared_, choice);
+    choice.engines = compared_ == kAll ? all_engines(words_.files) : compared_engines_;
     choice.no_fallback = true;
   }
   auto read = ib::route::read_option_files(words_.files, words_.choice.engine);

@@ -24,6 +24,7 @@ class PlanWords {
   PlanCommand command_;
   RoutingWords words_;
   std::string compared_;  // a list, or kAll
+  std::vector<std::string> compared_engines_;
 };
 
 }  // namespace sm::daemon

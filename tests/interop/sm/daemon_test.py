@@ -129,6 +129,34 @@ class Statuses(unittest.TestCase):
                 self.assertIn(f"in use by another ibsm (process {pid})", second.stderr)
             self.assertEqual(f.ibsm("-o", "-g", "0xdeadbeef", state="other").returncode, 4)
 
+    def test_a_refused_second_one_leaves_the_pid_file_of_the_first(self):
+        with Sm(*TREE) as f:
+            pid = f.daemon()
+            self.assertEqual(f.ibsm("-B", "-J", f.pid_file).returncode, 4)
+            self.assertEqual(f.pid_file.read_text().strip(), str(pid))
+
+    def test_4_when_nobody_can_read_the_result(self):
+        with Sm(*TREE) as f, open("/dev/full", "w") as full:
+            command = f.command(None, IBSM, "-o", "--state-dir", f.directory / "full",
+                                "-f", f.directory / "log")
+            up = subprocess.run([str(word) for word in command], stdout=full,
+                                stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual(up.returncode, 4)
+            self.assertIn("cannot write", up.stderr)
+
+    def test_2_for_an_engine_to_compare_that_there_is_not(self):
+        with Sm(*TREE) as f:
+            for words in (("--compare", "nosuch"), ("--compare=minhop,foo",)):
+                plan = subprocess.run([str(IBSM), "plan", f.topology, *words],
+                                      capture_output=True, text=True)
+                self.assertEqual(plan.returncode, 2)
+                self.assertIn("--compare: expected engines", plan.stderr)
+
+    def test_it_ends_when_it_is_done_every_time(self):
+        with Sm(*TREE) as f:
+            for _ in range(15):
+                self.assertEqual(f.ibsm("-o").returncode, 0)
+
 
 class Background(unittest.TestCase):
     def test_unchanged_fabric_gets_no_set_by_light_or_full_sweeps(self):
