@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -648,6 +649,22 @@ Server::Server(Model& model, Command command)
     : impl_(std::make_unique<Impl>(model, std::move(command))) {}
 Server::~Server() = default;
 
+namespace {
+
+/// What stands at `path` and is no socket; nullptr: nothing does. A link counts as itself, since
+/// unlink() would take the link and not what it leads to.
+const char* what_else_is_there(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || S_ISSOCK(status.st_mode)) return nullptr;
+  if (S_ISREG(status.st_mode)) return "a regular file";
+  if (S_ISDIR(status.st_mode)) return "a directory";
+  if (S_ISLNK(status.st_mode)) return "a symbolic link";
+  if (S_ISFIFO(status.st_mode)) return "a pipe";
+  return "a device";
+}
+
+}  // namespace
+
 Result<void> Server::listen(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -662,6 +679,10 @@ Result<void> Server::listen(const std::string& path) {
   const bool abandoned = !taken && errno == ECONNREFUSED;
   ::close(probe);
   if (taken) return ib::fail(ErrorKind::Unavailable, path + ": another server is listening there");
+  if (const char* other = what_else_is_there(path)) {
+    return ib::fail(ErrorKind::Unavailable,
+                    path + ": there is " + other + ", and only a socket left behind is replaced");
+  }
   if (abandoned) ::unlink(path.c_str());
 
   impl_->epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -128,6 +128,22 @@ class Serve(unittest.TestCase):
             finally:
                 stop(again)
 
+    def test_replaces_nothing_but_a_socket(self):
+        with tempfile.TemporaryDirectory() as directory:
+            place = pathlib.Path(directory)
+            topology = generate(place / "t.topo", "fat-tree", "--radix", "4")
+            precious = place / "precious"
+            precious.write_text("precious\n")
+            link = place / "link"
+            link.symlink_to(precious)
+            for path, what in ((precious, "a regular file"), (link, "a symbolic link"),
+                               (place, "a directory")):
+                refused = run(IBFABRIC, "serve", topology, "--socket", path)
+                self.assertEqual(refused.returncode, 4, refused.stderr)
+                self.assertIn(f"{path}: there is {what}", refused.stderr)
+            self.assertTrue(link.is_symlink())
+            self.assertEqual(precious.read_text(), "precious\n")
+
     def test_exec_says_what_is_wrong(self):
         with Fabric("fat-tree", "--radix", "4") as f:
             self.assertEqual(f.on("nobody", "true").returncode, 2)
