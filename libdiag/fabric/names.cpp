@@ -108,7 +108,7 @@ std::string NodeNames::name_of(const Node& node) const {
 }
 
 std::string short_name(const Node& node) {
-  std::string name = printable(node.description);
+  std::string name(trim(printable(node.description)));
   if (!node.is_switch()) return name.substr(0, name.find(' '));
   // "MF0;" and the like, NAME, ":MODEL/"; what follows the model is the place in a chassis, and
   // "U1" alone, the only chip of a box, is none.

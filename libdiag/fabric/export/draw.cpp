@@ -246,9 +246,12 @@ class GraphWriter {
             "</B></FONT></TD></TR>";
     text += "<TR><TD ALIGN=\"LEFT\"><FONT POINT-SIZE=\"15\">" + html(picture_.summary) +
             "</FONT></TD></TR>";
-    text += "<TR><TD ALIGN=\"LEFT\"><TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"2\"><TR>" +
-            legend() + "</TR></TABLE></TD></TR></TABLE>";
-    return text;
+    // Graphviz takes no row without a cell; where there is no cable there is nothing to explain.
+    if (const std::string cells = legend(); !cells.empty()) {
+      text += "<TR><TD ALIGN=\"LEFT\"><TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"2\"><TR>" +
+              cells + "</TR></TABLE></TD></TR>";
+    }
+    return text + "</TABLE>";
   }
 
   /// What a line without a number stands for.
@@ -550,6 +553,7 @@ Result<std::string> dot_text(const Picture& picture, const DrawOptions& options)
 Result<std::string> svg_text(const Picture& picture, const DrawOptions& options) {
   const Graph graph = GraphWriter(picture, options).write();
   const std::unique_ptr<GVC_t, int (*)(GVC_t*)> context(gvContext(), &gvFreeContext);
+  agreseterrors();
   if (!context) return graphviz_failed("draw");
   const std::string engine = layout_engine(picture, options);
   if (gvLayout(context.get(), graph.get(), engine.c_str()) != 0) return graphviz_failed("lay out");
@@ -560,7 +564,8 @@ Result<std::string> svg_text(const Picture& picture, const DrawOptions& options)
   if (status == 0 && data != nullptr) text.assign(data, size);
   gvFreeRenderData(data);
   gvFreeLayout(context.get(), graph.get());
-  if (text.empty()) return graphviz_failed("draw");
+  // A label it cannot read is an error that Graphviz tells no other way: it draws on without it.
+  if (text.empty() || agerrors() >= AGERR) return graphviz_failed("draw");
   return text;
 }
 

@@ -107,7 +107,8 @@ class Builder {
         (options_.fold == PictureOptions::Fold::Auto && switches > kFoldAbove && !options_.hosts);
     count_names();
     add_switches(fold);
-    if (options_.hosts) add_hosts();
+    // Without a switch to stand beside, hosts are all there is to see.
+    if (options_.hosts || switches == 0) add_hosts();
     sort_vertices();
     add_bundles();
     judge_uplinks();
@@ -204,7 +205,8 @@ class Builder {
         return std::string(*mapped);
       }
     }
-    return short_name(fabric_.node(n));
+    std::string name = short_name(fabric_.node(n));
+    return name.empty() ? "host " + hex(fabric_.node(n).guid).substr(8) : name;
   }
 
   void add_hosts() {

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "libdiag/fabric/export/draw.h"
 #include "libdiag/fabric/generate.h"
+#include "libdiag/fabric/topology_text.h"
 
 namespace ib::fabric {
 namespace {
@@ -124,6 +126,48 @@ TEST(CompressNames, FindsRanges) {
   EXPECT_EQ(compress_names({"alpha", "beta"}, 8), "alpha...");
   EXPECT_EQ(compress_names({"\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4"}, 6), "\xC3\xA4...");
   EXPECT_EQ(compress_names({}, 8), "");
+}
+
+Fabric read(std::string_view text) {
+  auto fabric = read_topology(text, "test.topo");
+  EXPECT_TRUE(fabric.has_value()) << fabric.error().message;
+  return fabric.has_value() ? *std::move(fabric) : Fabric{};
+}
+
+TEST(Draw, HostsWithoutASwitchAreDrawn) {
+  const Fabric back_to_back = read(
+      "Ca 1 \"H-0001\" # \"left HCA-1\"\n"
+      "[1](2) \"H-0003\"[1](4) # lid 1 lmc 0 \"right HCA-1\" lid 2 4xEDR\n"
+      "Ca 1 \"H-0003\" # \"right HCA-1\"\n"
+      "[1](4) \"H-0001\"[1](2) # lid 2 lmc 0 \"left HCA-1\" lid 1 4xEDR\n");
+  const auto two = svg_text(make_picture(back_to_back));
+  ASSERT_TRUE(two.has_value()) << two.error().message;
+  for (const char* text : {">left<", ">right<", "0 switches, 2 channel adapters, 1 cable", "4xEDR"})
+    EXPECT_THAT(*two, HasSubstr(text));
+
+  const auto lone = svg_text(make_picture(read("Ca 1 \"H-0001\" # \"left HCA-1\"\n")));
+  ASSERT_TRUE(lone.has_value()) << lone.error().message;
+  EXPECT_THAT(*lone, HasSubstr(">left<"));
+  EXPECT_THAT(*lone, HasSubstr("1 channel adapter, 0 cables"));
+}
+
+TEST(Picture, AHostHasABoxWithWords) {
+  Fabric f = made({"fat-tree", "--radix", "4"});
+  std::vector<NodeIndex> hosts;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    if (!f.node(n).is_switch()) hosts.push_back(n);
+  f.node(hosts.at(0)).description = "";
+  f.node(hosts.at(1)).description = "  late HCA-1";
+  f.node(hosts.at(2)).description = "\x01 ";
+  PictureOptions options;
+  options.hosts = true;
+  std::set<std::string> names;
+  for (const Vertex& v : make_picture(f, options).vertices)
+    if (v.is_host) names.insert(v.name);
+  const auto by_guid = [&](std::size_t i) {
+    return "host " + to_string(f.node(hosts.at(i)).guid).substr(10);
+  };
+  EXPECT_THAT(names, ::testing::IsSupersetOf({by_guid(0), std::string("late"), by_guid(2)}));
 }
 
 // Every place a name can reach: labels, tooltips, clusters, titles, ids.
