@@ -82,7 +82,10 @@ class Daemon {
       : options_(options), log_(log), background_(background) {}
 
   int run() {
-    if (auto opened = open(); !opened) return give_up(opened.error().message);
+    if (auto opened = open(); !opened) {
+      const int status = give_up(opened.error().message);
+      return opened.error().kind == ib::ErrorKind::Usage ? 2 : status;
+    }
     manager_->start(ib::monotonic_now());
     while (true) {
       const Instant now = ib::monotonic_now();
@@ -95,6 +98,12 @@ class Daemon {
 
  private:
   ib::Result<void> open() {
+    std::string dump;
+    if (const auto& file = options_.registry.sa_db_file; !file.empty()) {
+      auto read = read_dump_file(file);
+      if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
+      dump = *std::move(read);
+    }
     auto opened = store::open_directory(options_.state_dir, options_.registry.sync);
     if (!opened) return tl::unexpected<ib::Error>(std::move(opened.error()));
     for (const std::string& line : opened->warnings) say(ib::LogLevel::Warning, "store", line);
@@ -105,7 +114,7 @@ class Daemon {
     auto contents = opened->store->load();
     if (!contents) return tl::unexpected<ib::Error>(std::move(contents.error()));
     if (const auto& file = options_.registry.sa_db_file; !file.empty()) {
-      auto taken = take_dump(file, std::time(nullptr), *opened->store, *contents);
+      auto taken = take_dump(file, dump, std::time(nullptr), *opened->store, *contents);
       if (!taken) return tl::unexpected<ib::Error>(std::move(taken.error()));
       for (const ib::LogEvent& event : *taken) log_.write(event);
     }

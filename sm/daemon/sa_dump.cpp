@@ -100,13 +100,18 @@ std::optional<std::string> SaDump::finish(const sa::Server& server) {
   return "the SA dump is not written: " + done.error().message;
 }
 
-ib::Result<std::vector<ib::LogEvent>> take_dump(const std::string& path, std::int64_t unix_seconds,
-                                                store::Store& store, store::Contents& contents) {
-  const auto text = ib::fabric::read_regular_file(path, kDumpBytesMax);
+ib::Result<std::string> read_dump_file(const std::string& path) {
+  auto text = ib::fabric::read_regular_file(path, kDumpBytesMax);
   if (!text)
-    return ib::fail(ib::ErrorKind::Unavailable,
+    return ib::fail(ib::ErrorKind::Usage,
                     fmt::format("cannot read the SA dump: {}", text.error().message));
-  auto dump = sa::read_dump(*text);
+  return text;
+}
+
+ib::Result<std::vector<ib::LogEvent>> take_dump(const std::string& path, const std::string& text,
+                                                std::int64_t unix_seconds, store::Store& store,
+                                                store::Contents& contents) {
+  auto dump = sa::read_dump(text);
   const auto batch = sa::missing_from(contents, dump.contents, unix_seconds);
   if (auto kept = store.commit(batch); !kept) return tl::unexpected<ib::Error>(kept.error());
   store::apply(batch, contents);

@@ -40,9 +40,13 @@ class SaDump {
   std::future<ib::Result<void>> under_way_;
 };
 
-/// What of the dump in `path` the store lacks is added to it and to `contents`. A line for each
-/// thing that an operator should know.
-ib::Result<std::vector<ib::LogEvent>> take_dump(const std::string& path, std::int64_t unix_seconds,
-                                                store::Store& store, store::Contents& contents);
+/// What -S names: Usage where it is no file that can be read whole.
+ib::Result<std::string> read_dump_file(const std::string& path);
+
+/// What of the dump `text`, read from `path`, the store lacks is added to it and to `contents`. A
+/// line for each thing that an operator should know.
+ib::Result<std::vector<ib::LogEvent>> take_dump(const std::string& path, const std::string& text,
+                                                std::int64_t unix_seconds, store::Store& store,
+                                                store::Contents& contents);
 
 }  // namespace sm::daemon

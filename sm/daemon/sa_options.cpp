@@ -58,7 +58,7 @@ ib::Result<std::uint64_t> read_key(int fd, const std::string& path) {
   struct stat about {};
   if (fstat(fd, &about) != 0) return tl::unexpected<ib::Error>(file_error("reading", path));
   if ((about.st_mode & 077) != 0 || !S_ISREG(about.st_mode))
-    return ib::fail(ib::ErrorKind::Usage,
+    return ib::fail(ib::ErrorKind::Unavailable,
                     fmt::format("{} holds the SA key and others may read or change it; "
                                 "chmod 600, or remove it to have a new key made",
                                 path));
@@ -68,7 +68,7 @@ ib::Result<std::uint64_t> read_key(int fd, const std::string& path) {
   while (!word.empty() && (word.back() == '\n' || word.back() == ' ')) word.pop_back();
   std::uint64_t key = 0;
   if (!ib::parse_number(word, UINT64_MAX, key) || key <= sa::kKnownSaKey)
-    return ib::fail(ib::ErrorKind::Usage,
+    return ib::fail(ib::ErrorKind::Unavailable,
                     fmt::format("{} does not hold a key; remove it to have one made", path));
   return key;
 }

@@ -69,7 +69,7 @@ TEST_F(SaDumpTest, LinesThatCannotBeReadAreWarnedOfAndCounted) {
   }
   const auto store = store::make_memory_store();
   store::Contents contents;
-  const auto events = take_dump(path, 1, *store, contents);
+  const auto events = take_dump(path, read_dump_file(path).value(), 1, *store, contents);
   ASSERT_TRUE(events);
   ASSERT_EQ(events->size(), 22U);
   EXPECT_EQ(events->front().level, ib::LogLevel::Warning);
