@@ -175,8 +175,6 @@ void SaThread::tell_counters(Instant now) {
 }
 
 void SaThread::wait() {
-  // The ring of the destructor may have been heard with the mail before.
-  if (ending_) return;
   const Instant deadline =
       std::min({server_->next_deadline(), counters_at_, dump_.next_deadline(*server_)});
   // Upwards, so that a part of a millisecond is not spent turning round.

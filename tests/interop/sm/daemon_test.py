@@ -155,10 +155,6 @@ class Statuses(unittest.TestCase):
                 self.assertEqual(plan.returncode, 2)
                 self.assertIn("--compare: expected engines", plan.stderr)
 
-    def test_it_ends_when_it_is_done_every_time(self):
-        with Sm(*TREE) as f:
-            for _ in range(15):
-                self.assertEqual(f.ibsm("-o").returncode, 0)
 
 
 class Background(unittest.TestCase):
