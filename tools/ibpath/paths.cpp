@@ -82,10 +82,16 @@ Result<std::vector<Port>> by_name(Desk& desk, const std::string& name) {
   return ports(*found);
 }
 
-Result<std::vector<Port>> by_route(ib::mad::Session& session, const ib::mad::DirectedRoute& route) {
-  ib::query::SmpClient smp(session);
+Result<std::vector<Port>> by_route(Desk& desk, const ib::mad::DirectedRoute& route) {
+  ib::query::SmpClient smp(desk.session());
   const auto node = smp.node_info(route);
-  if (!node) return tl::unexpected(node.error());
+  if (!node) {
+    auto error = node.error();
+    const auto own = desk.facts().port_num;
+    if (!route.hops.empty() && route.hops.front() != own)
+      error.message += fmt::format("; from this port of a host routes begin with 0,{}", own);
+    return tl::unexpected(std::move(error));
+  }
   const bool is_switch = node->node_type == ib::wire::NodeType::Switch;
   const auto port = smp.port_info(route, is_switch ? std::uint8_t{0} : node->local_port_num.value);
   if (!port) return tl::unexpected(port.error());
@@ -156,7 +162,7 @@ Result<std::vector<Port>> ports_of(Desk& desk, const ib::tools::Target& target) 
   if (const auto* gid = std::get_if<Gid>(&target)) return by_gid(desk, *gid);
   if (const auto* guid = std::get_if<Guid>(&target)) return by_guid(desk, *guid);
   if (const auto* route = std::get_if<ib::mad::DirectedRoute>(&target))
-    return by_route(desk.session(), *route);
+    return by_route(desk, *route);
   return by_name(desk, std::get<ib::tools::NodeName>(target).text);
 }
 

@@ -282,6 +282,7 @@ class OnIbsm(Cases, Shared):
                             (("{here}", "{far}", "P_Key=0x7123"), "that meets the conditions"),
                             (("{here}", "ff12::5"), "there is no such group, or the source is not in it"),
                             (("{here}", "{far}", "SLID=3"), "'SLID=3': SRC and DST say that already"),
+                            (("0,9,9", "{far}"), "from this port of a host routes begin with 0,1"),
                             (("MPR",), "'MPR' is no record and no command"),
                             (("{here}", "{far}", "RawTraffic=1"), "a value that no path can have")):
             answer = self.ibpath(*words)
