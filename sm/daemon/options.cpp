@@ -163,7 +163,9 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
     return 4;
   } catch (const CLI::ParseError& e) {
     const std::string wrong = say_wrong(e, app, typed);
-    std::cerr << "ibsm: " << ib::printable(wrong) << "\nTry `ibsm --help`.\n";
+    const bool of_plan = !typed.empty() && std::string_view(typed[0]) == "plan";
+    std::cerr << "ibsm: " << ib::printable(wrong) << "\nTry `ibsm " << (of_plan ? "plan " : "")
+              << "--help`.\n";
     if (wants_json(typed)) std::cout << plan_failure(version, {ib::ErrorKind::Usage, wrong, 0});
     return 2;
   }

@@ -122,7 +122,9 @@ bool SaThread::listen(Instant now) {
   }
   for (const Mail& m : mail) m(now, *server_);
   while (const auto done = store_.next_done()) {
-    if (!done->failure.empty()) log_.write({ib::LogLevel::Error, "store", done->failure});
+    if (!done->failure.empty())
+      if (auto line = store_failures_.line(now, done->failure))
+        log_.write({ib::LogLevel::Error, "store", *line + "; what clients asked for is refused"});
     server_->on_commit_done(now, done->ticket, done->failure.empty());
   }
   channel_.arrived.clear();
@@ -161,7 +163,8 @@ void SaThread::speak(Instant now) {
   while (auto event = server_->next_log()) log_.write(*event);
   while (auto packet = server_->next_send(now))
     if (auto sent = channel_.send(*packet, sa::reply_within(*packet)); !sent)
-      log_.write({ib::LogLevel::Warning, "sa", sent.error().message});
+      if (auto line = send_failures_.line(now, sent.error().message))
+        log_.write({ib::LogLevel::Warning, "sa", *std::move(line)});
 }
 
 void SaThread::tell_counters(Instant now) {

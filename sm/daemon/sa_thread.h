@@ -22,6 +22,7 @@
 #include "sm/daemon/channel.h"
 #include "sm/daemon/log_file.h"
 #include "sm/daemon/sa_dump.h"
+#include "sm/daemon/seldom.h"
 #include "sm/daemon/store_thread.h"
 #include "sm/daemon/wake.h"
 #include "sm/plan/plan.h"
@@ -68,6 +69,7 @@ class SaThread {
   StoreThread& store_;
   LogFile& log_;
   SaDump dump_;
+  Seldom store_failures_, send_failures_;
   ib::Instant counters_at_;
   std::string counters_told_;
 
