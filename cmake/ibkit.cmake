@@ -43,8 +43,8 @@ endif()
 
 # What the sanitizer of this build is to know, in every executable.
 function(ib_sanitizer_defaults name)
-  if(IBKIT_SANITIZE MATCHES thread)
-    target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/tsan_defaults.cpp)
+  if(IBKIT_SANITIZE)
+    target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/sanitizer_defaults.cpp)
   endif()
 endfunction()
 

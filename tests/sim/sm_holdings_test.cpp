@@ -49,7 +49,7 @@ TEST(Holdings, TablesAreReadOnceTheSubnetIsUpAndNotAgain) {
   run.run_for(seconds(2));
   EXPECT_GT(gets.count, 0U);
   const auto holdings = run.sm().holdings();
-  const auto& fabric = run.sm().observed().fabric;
+  const auto fabric = run.sm().observed().fabric;  // of the first sweep
   EXPECT_EQ(holdings->tables->size(), fabric.nodes().size());
   for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
     const auto& node = fabric.node(n);

@@ -16,11 +16,16 @@ namespace {
 
 std::size_t live = 0, peak = 0;
 
-void* counted(std::size_t bytes) {
+void* counted(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
   void* p = std::malloc(bytes != 0 ? bytes : 1);
-  if (p == nullptr) throw std::bad_alloc();
+  if (p == nullptr) return nullptr;
   live += malloc_usable_size(p);
   if (live > peak) peak = live;
+  return p;
+}
+void* counted(std::size_t bytes) {
+  void* p = counted(bytes, std::nothrow);
+  if (p == nullptr) throw std::bad_alloc();
   return p;
 }
 void uncounted(void* p) {
@@ -33,6 +38,12 @@ void uncounted(void* p) {
 
 void* operator new(std::size_t bytes) { return counted(bytes); }
 void* operator new[](std::size_t bytes) { return counted(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t& tag) noexcept {
+  return counted(bytes, tag);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t& tag) noexcept {
+  return counted(bytes, tag);
+}
 void operator delete(void* p) noexcept { uncounted(p); }
 void operator delete[](void* p) noexcept { uncounted(p); }
 void operator delete(void* p, std::size_t) noexcept { uncounted(p); }

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What the sanitizers are not to report, since it is not ours.
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the sanitizers' names
+#if defined(__SANITIZE_THREAD__)
+// Debian's oneTBB is built without ThreadSanitizer, so the order that its scheduler keeps between a
+// task and what came before is invisible, and every task looks like a race.
+extern "C" const char* __tsan_default_suppressions();
+extern "C" const char* __tsan_default_suppressions() {
+  return "called_from_lib:libtbb.so\n"
+         "race:tbb::detail\n";
+}
+#elif defined(__SANITIZE_ADDRESS__)
+// Graphviz 2.42's pango plugin remembers a font's name that its owner has freed, and compares the
+// next one with it.
+extern "C" const char* __asan_default_suppressions();
+extern "C" const char* __asan_default_suppressions() {
+  return "interceptor_via_lib:libgvplugin_pango.so\n";
+}
+#endif
+// NOLINTEND(bugprone-reserved-identifier)
