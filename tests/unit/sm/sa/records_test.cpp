@@ -440,6 +440,17 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"GroupsTrusted", attr::kMcMemberRecord, 52, kGroups, true, ~kSelectors}),
     [](const auto& parameter) { return std::string(parameter.param.name); });
 
+/// The ends of paths; what else a request may wish is the business of the tests of paths. GUIDs
+/// without their prefix, which names a subnet.
+TEST(SaRecords, PathsByEveryEnd) {
+  Records r;
+  MaskCheck check(r.bench, attr::kPathRecord, 64,
+                  {{2, 16, 0, 64}, {3, 32, 0, 64}, {4, 40, 0, 16}, {5, 42, 0, 16}});
+  check.preference = 57;
+  check.every_bit(30);
+  check.every_index();
+}
+
 // ---- who sees what
 
 TEST(SaRecords, PKeyTablesAreForTheTrusted) {
