@@ -2,22 +2,24 @@
 #include "libdiag/route/transition.h"
 
 #include <algorithm>
-#include <map>
 
 namespace ib::route {
 namespace {
 
 using fabric::SwitchIndex;
+using Write = Transition::Write;
 
 /// An entry that changes, and the first round in which it may.
 struct Change {
-  SwitchIndex at{};
+  std::uint32_t block{};  // of those that are held
   std::uint32_t round{};
-  bool broken{};  // leads nowhere now
-  bool bound{};   // to that round
+  std::uint8_t place{};  // in the block
+  bool broken{};         // leads nowhere now
+  bool bound{};          // to that round
 };
 
-/// One LID: the old and the new entry of every switch that a packet may meet while they mix.
+/// One LID after the other: the old and the new entry of every switch that a packet may
+/// meet while they mix.
 ///
 /// As long as the arcs of both kinds together form no cycle, every mixture is free of loops. In a
 /// part where they do (a strongly connected component), a switch waits until all those behind it on
@@ -25,24 +27,41 @@ struct Change {
 /// use a new arc of some switch; but from there everything follows the new way, out of the part.
 class OneLid {
  public:
-  OneLid(const fabric::CompactGraph& graph, const std::vector<SwitchIndex>& far, std::size_t ports,
-         const routes::LinearTables& before, const routes::LinearTables& after)
-      : far_(far),
-        ports_(ports),
-        before_(before),
+  OneLid(const fabric::CompactGraph& graph, std::span<const Write> held,
+         const routes::LinearTables& after)
+      : held_(held),
         after_(after),
+        ports_(graph.max_ports() + std::size_t{1}),
+        far_(graph.switch_count() * ports_, fabric::kNoSwitch),
+        held_at_(graph.switch_count(), nullptr),
         visit_(graph.switch_count()),
-        round_(graph.switch_count(), 0) {}
+        round_(graph.switch_count(), 0) {
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+      for (const auto& arc : graph.arcs(s)) far_[s * ports_ + arc.out_port] = arc.to;
+  }
 
-  void order(Lid lid, std::vector<Change>& changes) {
+  /// Begins with LIDs of another block; `blocks`: all of that number that are held.
+  void begin(std::span<const std::uint32_t> blocks) {
+    for (const SwitchIndex s : holders_) held_at_[s] = nullptr;
+    holders_.clear();
+    for (const std::uint32_t block : blocks) {
+      held_at_[held_[block].at] = &held_[block];
+      holders_.push_back(held_[block].at);
+    }
+  }
+
+  /// `indexes`: the changes of a LID.
+  void order(Lid lid, std::span<const std::uint32_t> indexes, std::vector<Change>& changes) {
     lid_ = lid;
     counter_ = parts_ = 0;
-    for (const Change& change : changes) visit(change.at);
-    for (Change& change : changes) {
-      change.broken = next(before_, change.at) == fabric::kNoSwitch &&
-                      next(after_, change.at) != fabric::kNoSwitch;
-      change.bound = visit_[change.at].cyclic;
-      change.round = change.bound ? round_of(change.at) : 0;
+    for (const std::uint32_t i : indexes) visit(held_[changes[i].block].at);
+    for (const std::uint32_t i : indexes) {
+      Change& change = changes[i];
+      const SwitchIndex at = held_[change.block].at;
+      change.broken =
+          far(at, before(at)) == fabric::kNoSwitch && far(at, after(at)) != fabric::kNoSwitch;
+      change.bound = visit_[at].cyclic;
+      change.round = change.bound ? round_of(at) : 0;
     }
     for (const SwitchIndex s : seen_) visit_[s] = {}, round_[s] = 0;
     seen_.clear();
@@ -55,8 +74,11 @@ class OneLid {
     bool cyclic{};                 // one of several in its part
   };
 
-  SwitchIndex next(const routes::LinearTables& tables, SwitchIndex s) const {
-    const std::uint8_t port = tables.at(s, lid_);
+  std::uint8_t after(SwitchIndex s) const { return after_.at(s, lid_); }
+  std::uint8_t before(SwitchIndex s) const {
+    return held_at_[s] == nullptr ? after(s) : held_at_[s]->ports[lid_.value % kBlockSize];
+  }
+  SwitchIndex far(SwitchIndex s, std::uint8_t port) const {
     return port < ports_ ? far_[s * ports_ + port] : fabric::kNoSwitch;
   }
 
@@ -66,7 +88,7 @@ class OneLid {
     visit_[s].index = visit_[s].low = ++counter_;
     seen_.push_back(s);
     stack_.push_back(s);
-    for (const SwitchIndex to : {next(before_, s), next(after_, s)}) {
+    for (const SwitchIndex to : {far(s, before(s)), far(s, after(s))}) {
       if (to == fabric::kNoSwitch) continue;
       visit(to);
       if (visit_[to].part == 0) visit_[s].low = std::min(visit_[s].low, visit_[to].low);
@@ -86,19 +108,21 @@ class OneLid {
   std::uint32_t round_of(SwitchIndex s) {
     if (round_[s] != 0) return round_[s] - 1;
     std::uint32_t round = 0;
-    const SwitchIndex to = next(after_, s);
+    const SwitchIndex to = far(s, after(s));
     if (to != fabric::kNoSwitch && visit_[to].part == visit_[s].part) {
       round = round_of(to);
-      if (before_.at(to, lid_) != after_.at(to, lid_)) ++round;
+      if (before(to) != after(to)) ++round;
     }
     round_[s] = round + 1;
     return round;
   }
 
-  const std::vector<SwitchIndex>& far_;
-  std::size_t ports_;
-  const routes::LinearTables& before_;
+  std::span<const Write> held_;
   const routes::LinearTables& after_;
+  std::size_t ports_;
+  std::vector<SwitchIndex> far_;       // [s * ports_ + port]
+  std::vector<const Write*> held_at_;  // by switch: what has the LID
+  std::vector<SwitchIndex> holders_;
   Lid lid_{};
   std::vector<Visit> visit_;
   std::vector<SwitchIndex> seen_, stack_;
@@ -106,64 +130,120 @@ class OneLid {
   std::uint32_t counter_{0}, parts_{0};
 };
 
+/// The numbers from 0 to `count` in order of a key, and where each key begins.
+struct Sorted {
+  std::vector<std::uint32_t> numbers, first;
+  std::span<const std::uint32_t> of(std::size_t key) const {
+    return std::span(numbers).subspan(first[key], first[key + 1] - first[key]);
+  }
+};
+
+template <class Key>
+Sorted sorted(std::size_t count, std::size_t keys, Key key) {
+  Sorted result{std::vector<std::uint32_t>(count), std::vector<std::uint32_t>(keys + 2, 0)};
+  for (std::uint32_t i = 0; i < count; ++i) ++result.first[key(i) + 2];
+  for (std::size_t k = 2; k < result.first.size(); ++k) result.first[k] += result.first[k - 1];
+  for (std::uint32_t i = 0; i < count; ++i) result.numbers[result.first[key(i) + 1]++] = i;
+  return result;
+}
+
+/// Puts what must be written of one block into rounds. Entries that may change at any time go along
+/// with the first that may not.
+class Rounds {
+ public:
+  void add(const Write& held, const Write& wanted, std::span<const Change> changes) {
+    when_.clear();
+    for (const Change& change : changes)
+      if (change.bound || change.broken) when_.push_back(change.round);
+    if (when_.empty()) when_.push_back(0);
+    std::sort(when_.begin(), when_.end());
+    when_.erase(std::unique(when_.begin(), when_.end()), when_.end());
+    extra_ += when_.size() - 1;
+    for (const std::uint32_t round : when_) {
+      Write write = wanted;
+      bool repairs = false;
+      for (const Change& change : changes) {
+        if (!change.bound && !change.broken) continue;
+        if (change.round > round) write.ports[change.place] = held.ports[change.place];
+        repairs = repairs || (change.broken && change.round == round);
+      }
+      if (rounds_.size() <= round) rounds_.resize(round + 1), urgent_.resize(round + 1);
+      (repairs ? urgent_ : rounds_)[round].push_back(write);
+    }
+  }
+
+  Transition take() {
+    for (std::size_t round = 0; round < urgent_.size(); ++round)
+      rounds_[round].insert(rounds_[round].begin(), urgent_[round].begin(), urgent_[round].end());
+    std::erase_if(rounds_, [](const auto& round) { return round.empty(); });
+    return {std::move(rounds_), extra_};
+  }
+
+ private:
+  std::vector<std::vector<Write>> rounds_, urgent_;
+  std::size_t extra_{0};
+  std::vector<std::uint32_t> when_;
+};
+
 }  // namespace
+
+Write block_of(const routes::LinearTables& tables, SwitchIndex at, std::uint16_t block) {
+  Write write{at, block, {}};
+  write.ports.fill(routes::kNoPort);
+  const std::size_t first = block * kBlockSize;
+  if (at >= tables.switch_count() || first >= tables.lid_count()) return write;
+  const auto row = tables.row(at).subspan(first);
+  std::copy_n(row.begin(), std::min(kBlockSize, row.size()), write.ports.begin());
+  return write;
+}
+
+Transition plan_transition(const fabric::CompactGraph& graph, std::span<const Write> held,
+                           const routes::LinearTables& after) {
+  std::vector<Change> changes;
+  std::vector<std::size_t> first;  // change of each block
+  std::size_t blocks = 0;
+  for (std::uint32_t i = 0; i < held.size(); ++i) {
+    first.push_back(changes.size());
+    blocks = std::max(blocks, held[i].block + std::size_t{1});
+    const Write wanted = block_of(after, held[i].at, held[i].block);
+    for (std::uint8_t place = 0; place < kBlockSize; ++place)
+      if (wanted.ports[place] != held[i].ports[place])
+        changes.push_back({i, 0, place, false, false});
+  }
+  first.push_back(changes.size());
+
+  const Sorted by_number =
+      sorted(held.size(), blocks, [&](std::uint32_t i) { return held[i].block; });
+  const Sorted by_lid = sorted(changes.size(), blocks * kBlockSize, [&](std::uint32_t i) {
+    return held[changes[i].block].block * kBlockSize + changes[i].place;
+  });
+  OneLid orderer(graph, held, after);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    if (by_number.of(block).empty()) continue;
+    orderer.begin(by_number.of(block));
+    for (std::size_t lid = block * kBlockSize; lid < (block + 1) * kBlockSize; ++lid)
+      if (const auto those = by_lid.of(lid); !those.empty())
+        orderer.order(Lid{static_cast<std::uint16_t>(lid)}, those, changes);
+  }
+
+  Rounds rounds;
+  for (std::uint32_t i = 0; i < held.size(); ++i)
+    if (first[i] != first[i + 1])
+      rounds.add(held[i], block_of(after, held[i].at, held[i].block),
+                 std::span(changes).subspan(first[i], first[i + 1] - first[i]));
+  return rounds.take();
+}
 
 Transition plan_transition(const fabric::CompactGraph& graph, const routes::LinearTables& before,
                            const routes::LinearTables& after) {
-  const std::size_t ports = graph.max_ports() + std::size_t{1};
-  std::vector<SwitchIndex> far(graph.switch_count() * ports, fabric::kNoSwitch);
-  for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
-    for (const auto& arc : graph.arcs(s)) far[s * ports + arc.out_port] = arc.to;
   const std::size_t lids = std::max(before.lid_count(), after.lid_count());
-  std::vector<std::vector<Change>> by_lid(lids);
+  std::vector<Write> held;
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
-    for (std::size_t lid = 0; lid < lids; ++lid) {
-      const Lid of{static_cast<std::uint16_t>(lid)};
-      if (before.at(s, of) != after.at(s, of)) by_lid[lid].push_back({s, 0, false, false});
+    for (std::size_t block = 0; block * kBlockSize < lids; ++block) {
+      const Write was = block_of(before, s, static_cast<std::uint16_t>(block));
+      if (was.ports != block_of(after, s, was.block).ports) held.push_back(was);
     }
-
-  struct Block {
-    std::vector<std::pair<std::uint8_t, Change>> entries;  // by place in the block
-  };
-  std::map<std::pair<SwitchIndex, std::uint16_t>, Block> blocks;
-  OneLid orderer(graph, far, ports, before, after);
-  for (std::size_t lid = 0; lid < lids; ++lid) {
-    if (by_lid[lid].empty()) continue;
-    orderer.order(Lid{static_cast<std::uint16_t>(lid)}, by_lid[lid]);
-    for (const Change& change : by_lid[lid])
-      blocks[{change.at, static_cast<std::uint16_t>(lid / kBlockSize)}].entries.emplace_back(
-          static_cast<std::uint8_t>(lid % kBlockSize), change);
-  }
-
-  Transition result;
-  std::vector<std::vector<Transition::Write>> urgent;
-  for (const auto& [where, block] : blocks) {
-    // Entries that may change at any time go along with the first that may not.
-    std::map<std::uint32_t, bool> rounds;  // and whether something broken is repaired then
-    for (const auto& [place, change] : block.entries)
-      if (change.bound || change.broken) rounds[change.round] |= change.broken;
-    if (rounds.empty()) rounds[0] = false;
-    result.extra += rounds.size() - 1;
-    for (const auto& [round, repairs] : rounds) {
-      Transition::Write write{where.first, where.second, {}};
-      for (std::size_t place = 0; place < kBlockSize; ++place) {
-        const Lid lid{static_cast<std::uint16_t>(where.second * kBlockSize + place)};
-        write.ports[place] = after.at(where.first, lid);
-      }
-      for (const auto& [place, change] : block.entries)
-        if ((change.bound || change.broken) && change.round > round) {
-          const Lid lid{static_cast<std::uint16_t>(where.second * kBlockSize + place)};
-          write.ports[place] = before.at(where.first, lid);
-        }
-      if (result.rounds.size() <= round) result.rounds.resize(round + 1), urgent.resize(round + 1);
-      (repairs ? urgent : result.rounds)[round].push_back(write);
-    }
-  }
-  for (std::size_t round = 0; round < urgent.size(); ++round)
-    result.rounds[round].insert(result.rounds[round].begin(), urgent[round].begin(),
-                                urgent[round].end());
-  std::erase_if(result.rounds, [](const auto& round) { return round.empty(); });
-  return result;
+  return plan_transition(graph, held, after);
 }
 
 }  // namespace ib::route

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "libdiag/fabric/graph.h"
@@ -27,9 +28,18 @@ struct Transition {
   std::size_t extra{};  // writes beyond one for every block that differs
 };
 
-/// From `before` to `after`, both by the switches of `graph`, which holds the links that work.
-/// Precondition: neither has loops over these links.
+/// From what switches hold to `after`, by the switches of `graph`, which holds the links that work.
+/// `held`: the blocks that are not as in `after` yet, by switch, then by number. It costs what lies
+/// between the tables, however large they are. Precondition: neither has loops over these links.
+Transition plan_transition(const fabric::CompactGraph& graph,
+                           std::span<const Transition::Write> held,
+                           const routes::LinearTables& after);
+/// The same from whole tables.
 Transition plan_transition(const fabric::CompactGraph& graph, const routes::LinearTables& before,
                            const routes::LinearTables& after);
+
+/// The block of a table; past its end there is nothing.
+Transition::Write block_of(const routes::LinearTables& tables, fabric::SwitchIndex at,
+                           std::uint16_t block);
 
 }  // namespace ib::route

@@ -81,14 +81,7 @@ std::size_t TableWork::mft_positions(NodeIndex n) const {
 }
 
 TableWork::Ports TableWork::wanted_lft(SwitchIndex s, std::uint32_t block) const {
-  Ports out;
-  out.fill(ib::routes::kNoPort);
-  const auto row = desired_.routing->lfts.row(s);
-  const std::size_t first = block * kLftBlock;
-  if (first < row.size())
-    std::copy_n(row.begin() + static_cast<std::ptrdiff_t>(first),
-                std::min(kLftBlock, row.size() - first), out.begin());
-  return out;
+  return ib::route::block_of(desired_.routing->lfts, s, static_cast<std::uint16_t>(block)).ports;
 }
 
 std::optional<TableWork::Ports> TableWork::due_lft(SwitchIndex s, std::uint32_t block) const {
@@ -111,7 +104,7 @@ void TableWork::stage() {
   const auto& graph = d.routing->graph;
   const std::size_t lids = d.routing->lfts.lid_count();
   const auto& wanted = d.routing->lfts;
-  std::optional<ib::routes::LinearTables> before;  // once something differs
+  std::vector<ib::route::Transition::Write> differing;
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
     const SwitchTables* t = tables_of_[graph.node_of(s)];
     if (t == nullptr) continue;
@@ -122,12 +115,13 @@ void TableWork::stage() {
       const auto size = std::min(kLftBlock, lids - block * kLftBlock);
       const auto held = std::span(t->lft).subspan(block * kLftBlock, size);
       if (std::equal(held.begin(), held.end(), row.begin() + first)) continue;
-      if (!before) before = wanted;
-      std::copy(held.begin(), held.end(), before->row(s).begin() + first);
+      auto& write =
+          differing.emplace_back(ib::route::block_of(wanted, s, static_cast<std::uint16_t>(block)));
+      std::copy(held.begin(), held.end(), write.ports.begin());
     }
   }
-  if (!before) return;
-  const auto transition = ib::route::plan_transition(graph, *before, wanted);
+  if (differing.empty()) return;
+  const auto transition = ib::route::plan_transition(graph, differing, wanted);
   if (transition.rounds.size() < 2) return;
   rounds_ = static_cast<std::uint32_t>(transition.rounds.size());
   for (std::uint32_t r = 0; r < rounds_; ++r)

@@ -211,10 +211,15 @@ void BM_Transition(benchmark::State& state) {
   const fabric::SwitchIndex leaf = whole.destinations().back().leaf;
   fabric.disconnect({whole.node_of(leaf), whole.arcs(leaf).front().out_port});
   const fabric::CompactGraph damaged(fabric);
-  if (!rerouter.update(fabric, damaged)) std::abort();
+  const auto change = rerouter.update(fabric, damaged);
+  if (!change) std::abort();
+  std::vector<route::Transition::Write> held;
+  for (const auto& block : change->blocks)
+    held.push_back(route::block_of(before, block.at, block.number));
   std::size_t rounds = 0;
   for (auto _ : state)
-    rounds = route::plan_transition(damaged, before, rerouter.routes().lfts).rounds.size();
+    rounds = route::plan_transition(damaged, held, rerouter.routes().lfts).rounds.size();
+  state.counters["blocks"] = static_cast<double>(held.size());
   state.counters["rounds"] = static_cast<double>(rounds);
   report(state, damaged);
 }
