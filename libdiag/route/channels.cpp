@@ -80,17 +80,12 @@ std::vector<Channel> Dependencies::cycle() const {
 }
 
 AcyclicDependencies::AcyclicDependencies(const Channels& channels)
-    : next_(channels),
-      before_(channels.size() * channels.words(), 0),
-      position_(channels.size()),
-      seen_(channels.size(), false) {
-  std::iota(position_.begin(), position_.end(), 0U);
-}
+    : next_(channels), before_(channels.size() * channels.words(), 0), order_(channels.size()) {}
 
 AcyclicDependencies::AcyclicDependencies(const Dependencies& start, std::span<const Channel> order)
     : AcyclicDependencies(start.channels()) {
   next_ = start;
-  for (std::uint32_t i = 0; i < order.size(); ++i) position_[order[i]] = i;
+  order_.start_from(order);
   const Channels& all = channels();
   for (Channel c = 0; c < all.size(); ++c)
     next_.for_next(c, [&](Channel n) {
@@ -98,22 +93,20 @@ AcyclicDependencies::AcyclicDependencies(const Dependencies& start, std::span<co
     });
 }
 
+template <class Function>
+void AcyclicDependencies::for_before(Channel c, Function function) const {
+  const Channels& all = channels();
+  const auto into = all.into(all.from(c));
+  for (std::size_t w = 0; w < all.words(); ++w)
+    for (std::uint64_t bits = before_[c * all.words() + w]; bits != 0; bits &= bits - 1)
+      function(into[w * 64 + static_cast<unsigned>(std::countr_zero(bits))]);
+}
+
 bool AcyclicDependencies::add(Channel a, Channel b) {
   if (next_.contains(a, b)) return true;
-  if (a == b) return false;
-  if (position_[a] > position_[b]) {
-    forward_.clear();
-    backward_.clear();
-    const bool open = reach_forward(b, a);
-    work_ += forward_.size();
-    if (!open) {
-      for (const Channel c : forward_) seen_[c] = false;
-      return false;
-    }
-    reach_backward(a, position_[b]);
-    work_ += backward_.size();
-    mend();
-  }
+  const auto next = [&](Channel c, auto function) { next_.for_next(c, function); };
+  const auto before = [&](Channel c, auto function) { for_before(c, function); };
+  if (!order_.admit(a, b, next, before)) return false;
   next_.insert(a, b);
   const std::uint32_t rank = channels().in_rank(a);
   before_[b * channels().words() + rank / 64] |= std::uint64_t{1} << (rank % 64);
@@ -138,58 +131,6 @@ bool AcyclicDependencies::add_all(std::span<const Dependency> dependencies) {
     return false;
   }
   return true;
-}
-
-/// Collects what `start` leads to and stands before `goal`; false when it leads to `goal` itself.
-bool AcyclicDependencies::reach_forward(Channel start, Channel goal) {
-  const std::uint32_t highest = position_[goal];
-  bool met = false;
-  seen_[start] = true;
-  forward_.push_back(start);
-  for (std::size_t i = 0; i < forward_.size() && !met; ++i)
-    next_.for_next(forward_[i], [&](Channel n) {
-      if (n == goal) met = true;
-      if (seen_[n] || position_[n] >= highest) return;
-      seen_[n] = true;
-      forward_.push_back(n);
-    });
-  return !met;
-}
-
-/// Collects what leads to `start` and stands after `lowest`.
-void AcyclicDependencies::reach_backward(Channel start, std::uint32_t lowest) {
-  const Channels& all = channels();
-  seen_[start] = true;
-  backward_.push_back(start);
-  for (std::size_t i = 0; i < backward_.size(); ++i) {
-    const Channel c = backward_[i];
-    const auto into = all.into(all.from(c));
-    for (std::size_t w = 0; w < all.words(); ++w)
-      for (std::uint64_t bits = before_[c * all.words() + w]; bits != 0; bits &= bits - 1) {
-        const Channel p = into[w * 64 + static_cast<unsigned>(std::countr_zero(bits))];
-        if (seen_[p] || position_[p] <= lowest) continue;
-        seen_[p] = true;
-        backward_.push_back(p);
-      }
-  }
-}
-
-/// Gives the places of all collected channels first to those that lead to the new dependency, then
-/// to those it leads to, each group in the order it had.
-void AcyclicDependencies::mend() {
-  const auto by_position = [&](Channel x, Channel y) { return position_[x] < position_[y]; };
-  std::sort(backward_.begin(), backward_.end(), by_position);
-  std::sort(forward_.begin(), forward_.end(), by_position);
-  slots_.clear();
-  for (const auto* group : {&backward_, &forward_})
-    for (const Channel c : *group) {
-      slots_.push_back(position_[c]);
-      seen_[c] = false;
-    }
-  std::sort(slots_.begin(), slots_.end());
-  std::size_t i = 0;
-  for (const auto* group : {&backward_, &forward_})
-    for (const Channel c : *group) position_[c] = slots_[i++];
 }
 
 }  // namespace ib::route

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "libdiag/fabric/graph.h"
+#include "libdiag/route/edge_order.h"
 
 namespace ib::route {
 
@@ -92,9 +93,8 @@ class Dependencies {
   std::vector<std::uint64_t> next_;
 };
 
-/// Dependencies that never close a cycle: each is checked as it comes, by keeping the channels in
-/// an order that all dependencies follow and mending only the stretch a new one contradicts (Pearce
-/// and Kelly).
+/// Dependencies that never close a cycle: each is held against an order of the channels as it
+/// comes.
 class AcyclicDependencies {
  public:
   explicit AcyclicDependencies(const Channels& channels);
@@ -110,22 +110,17 @@ class AcyclicDependencies {
   /// All of them or none.
   bool add_all(std::span<const Dependency> dependencies);
   /// Where c stands: a dependency goes from a smaller to a larger number.
-  std::uint32_t position(Channel c) const { return position_[c]; }
+  std::uint32_t position(Channel c) const { return order_.position(c); }
   /// Channels that searches have met so far: what all this cost.
-  std::uint64_t work() const { return work_; }
+  std::uint64_t work() const { return order_.work(); }
 
  private:
-  bool reach_forward(Channel start, Channel goal);
-  void reach_backward(Channel start, std::uint32_t lowest);
-  void mend();
+  template <class Function>
+  void for_before(Channel c, Function function) const;
 
   Dependencies next_;
   std::vector<std::uint64_t> before_;  // by channel: bits by in_rank of what depends on it
-  std::vector<std::uint32_t> position_;
-  std::vector<bool> seen_;
-  std::vector<Channel> forward_, backward_;
-  std::vector<std::uint32_t> slots_;
-  std::uint64_t work_{0};
+  EdgeOrder order_;
 };
 
 template <class Function>

@@ -18,22 +18,22 @@ constexpr std::size_t kLongestPath = 6;
 /// Channels that may be looked at with one number of lanes before it is given up.
 constexpr std::uint64_t kWorkMax = 20'000'000;
 
-/// A graph that never closes a cycle: nodes are kept in an order that all edges follow, and a new
-/// edge mends only the stretch it contradicts (Pearce and Kelly). The edge added last can be taken
-/// back.
+/// A graph that never closes a cycle. The edge added last can be taken back.
 class AcyclicGraph {
  public:
-  explicit AcyclicGraph(std::size_t nodes)
-      : next_(nodes), before_(nodes), position_(nodes), seen_(nodes, false) {
-    for (std::size_t i = 0; i < nodes; ++i) position_[i] = static_cast<std::uint32_t>(i);
-  }
+  explicit AcyclicGraph(std::size_t nodes) : next_(nodes), before_(nodes), order_(nodes) {}
 
   bool contains(Node a, Node b) const {
     return std::find(next_[a].begin(), next_[a].end(), b) != next_[a].end();
   }
   /// False, and nothing changes, when b already leads to a. Precondition: !contains(a, b).
   bool add(Node a, Node b) {
-    if (position_[a] > position_[b] && !mend(a, b)) return false;
+    const auto along = [](const auto& edges) {
+      return [&edges](Node n, auto function) {
+        std::for_each(edges[n].begin(), edges[n].end(), function);
+      };
+    };
+    if (!order_.admit(a, b, along(next_), along(before_))) return false;
     next_[a].push_back(b);
     before_[b].push_back(a);
     return true;
@@ -42,55 +42,11 @@ class AcyclicGraph {
     next_[a].pop_back();
     before_[b].pop_back();
   }
-  std::uint64_t work() const { return work_; }
+  std::uint64_t work() const { return order_.work(); }
 
  private:
-  bool mend(Node a, Node b) {
-    bool closes = false;
-    spread(ahead_, b, next_, [&](Node n) {
-      closes |= n == a;
-      return position_[n] <= position_[a];
-    });
-    if (!closes) spread(behind_, a, before_, [&](Node n) { return position_[n] >= position_[b]; });
-    for (const Node n : ahead_) seen_[n] = false;
-    if (closes) return false;
-    for (const Node n : behind_) seen_[n] = false;
-    reorder();
-    return true;
-  }
-
-  /// Everything `edges` lead to from `start` within the stretch.
-  template <class Within>
-  void spread(std::vector<Node>& found, Node start, const std::vector<std::vector<Node>>& edges,
-              Within within) {
-    found.assign(1, start);
-    seen_[start] = true;
-    for (std::size_t i = 0; i < found.size(); ++i, ++work_)
-      for (const Node n : edges[found[i]])
-        if (within(n) && !seen_[n]) {
-          seen_[n] = true;
-          found.push_back(n);
-        }
-  }
-
-  /// What leads to a goes before what b leads to, each side in its own order.
-  void reorder() {
-    const auto earlier = [&](Node x, Node y) { return position_[x] < position_[y]; };
-    std::sort(behind_.begin(), behind_.end(), earlier);
-    std::sort(ahead_.begin(), ahead_.end(), earlier);
-    behind_.insert(behind_.end(), ahead_.begin(), ahead_.end());
-    slots_.clear();
-    for (const Node n : behind_) slots_.push_back(position_[n]);
-    std::sort(slots_.begin(), slots_.end());
-    for (std::size_t i = 0; i < slots_.size(); ++i) position_[behind_[i]] = slots_[i];
-  }
-
-  std::uint64_t work_{0};  // nodes looked at
   std::vector<std::vector<Node>> next_, before_;
-  std::vector<std::uint32_t> position_;
-  std::vector<bool> seen_;
-  std::vector<Node> ahead_, behind_;
-  std::vector<std::uint32_t> slots_;
+  EdgeOrder order_;
 };
 
 using Path = std::vector<Channel>;
