@@ -2,12 +2,14 @@
 #include "libdiag/route/grid.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <set>
 #include <utility>
 
 #include "libdiag/base/groups.h"
+#include "libdiag/route/torus_coordinates.h"
 
 namespace ib::route {
 namespace {
@@ -225,10 +227,45 @@ class GridFinder {
   std::vector<bool> loose_;     // channels of which it is not known at first
 };
 
+/// A torus or mesh of up to three dimensions that has lost so much that squares alone do not tell
+/// its dimensions: places are found one after the other then, which more damage lets through.
+std::optional<Grid> grid_of_torus(const fabric::CompactGraph& graph) {
+  constexpr std::size_t kAxesMax = 3;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    std::set<SwitchIndex> neighbours;
+    for (const auto& arc : graph.arcs(s)) neighbours.insert(arc.to);
+    if (neighbours.size() > 2 * kAxesMax) return std::nullopt;
+  }
+  const auto torus = find_torus(graph, std::nullopt);
+  if (!torus) return std::nullopt;
+  Grid grid;
+  std::array<std::size_t, kAxesMax> dimension_of{};  // by axis
+  for (std::size_t axis = 0; axis < kAxesMax; ++axis) {
+    const auto& shape = torus->axes[axis];
+    dimension_of[axis] = grid.dimensions.size();
+    if (shape.radix > 1) grid.dimensions.push_back({shape.radix, shape.wraps, !shape.wraps});
+  }
+  const auto place = [&](SwitchIndex s) {
+    return torus->of_switch[s].value_or(TorusCoordinates::Place{});
+  };
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    for (std::size_t axis = 0; axis < kAxesMax; ++axis)
+      if (torus->axes[axis].radix > 1)
+        grid.coordinates.push_back(static_cast<std::uint16_t>(place(s)[axis]));
+    for (const auto& arc : graph.arcs(s)) {
+      std::size_t axis = 0;
+      while (axis + 1 < kAxesMax && place(s)[axis] == place(arc.to)[axis]) ++axis;
+      grid.dimension.push_back(static_cast<std::uint8_t>(dimension_of[axis]));
+    }
+  }
+  return grid;
+}
+
 }  // namespace
 
 std::optional<Grid> find_grid(const fabric::CompactGraph& graph) {
-  return GridFinder(graph).find();
+  auto grid = GridFinder(graph).find();
+  return grid ? std::move(grid) : grid_of_torus(graph);
 }
 
 }  // namespace ib::route

@@ -51,7 +51,7 @@ tl::unexpected<Error> too_few_vls(std::string_view engine, const Request& reques
   const unsigned have = request.vls > first_vl ? request.vls - first_vl : 0;
   return fail(
       ErrorKind::NotFound,
-      fmt::format("{} needs {}{} and has {}{}", engine,
+      fmt::format("{} needs {}{} and has {}{}; nue does with any number", engine,
                   needed > have + 1 ? routes::counted(needed, "VL", "VLs")
                                     : "at least " + routes::counted(have + 1, "VL", "VLs"),
                   place, have, first_vl == 0 ? "" : fmt::format(" from VL {} on", first_vl)));

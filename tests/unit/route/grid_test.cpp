@@ -45,6 +45,17 @@ TEST(Grid, RecognisesADamagedTorus) {
   }
 }
 
+TEST(Grid, RecognisesADamagedTorusOfTwoDimensions) {
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
+    fabric::GenerateCommon common;
+    common.seed = seed;
+    common.missing_links_percent = 5;
+    EXPECT_EQ(shape_of(fabric::generate(fabric::Grid{{8, 8}}, common).value()),
+              (std::multiset<int>{-8, -8}))
+        << seed;
+  }
+}
+
 TEST(Grid, NeighboursDifferInTheDimensionOfTheirLink) {
   const auto fabric = fabric::generate(fabric::Grid{{5, 3, 6}}).value();
   const fabric::CompactGraph graph(fabric);
