@@ -68,6 +68,8 @@ struct CandidateRule {
   std::function<std::unique_ptr<LiveWays>(const fabric::CompactGraph&,
                                           std::span<const fabric::SwitchIndex>)>
       follow;
+  /// Tables of the engine may hold longer ways besides, which mix with all candidates there were.
+  bool detours{false};
 };
 
 struct EngineEntry {

@@ -14,7 +14,7 @@ namespace {
 
 using fabric::SwitchIndex;
 
-constexpr std::uint32_t kFar = 0xFFFFFFFF;
+constexpr std::uint32_t kFar = LiveWays::kFar;
 
 /// One target of a batch.
 class OneTarget {
@@ -164,8 +164,8 @@ class LiveHops : public LiveWays {
     return found;
   }
 
-  std::uint64_t follow(std::size_t batch, const LiveLinks& links, std::vector<std::uint64_t>& arcs,
-                       std::vector<Change>& changes) override {
+  Followed follow(std::size_t batch, const LiveLinks& links, std::vector<std::uint64_t>& arcs,
+                  std::vector<Change>& changes) override {
     const std::size_t count = of_batch(batch).size();
     std::uint64_t farther = 0;  // targets for which distances change
     for (std::size_t k = 0; k < links.lost.size();) {
@@ -182,14 +182,21 @@ class LiveHops : public LiveWays {
       }
     }
     OneTarget one(links, lengths_, arcs);
+    std::uint64_t redrawn = 0;
     for (std::size_t b = 0; b < count; ++b)
-      if (((farther >> b) & 1) != 0 || gains(links, row(batch, b)))
+      if (((farther >> b) & 1) != 0 || gains(links, row(batch, b))) {
         one.follow(b, row(batch, b), changes);
+        redrawn |= std::uint64_t{1} << b;
+      }
     for (Change& change : changes) {
-      change.level = row(batch, change.target)[change.at];
+      change.level = level(batch, change.target, change.at);
       change.way = change.level != kFar;
     }
-    return 0;
+    return {0, redrawn};
+  }
+
+  std::uint32_t level(std::size_t batch, std::size_t target, SwitchIndex at) const override {
+    return hops_[(batch * routes::kTargetsPerBatch + target) * graph_.switch_count() + at];
   }
 
  private:

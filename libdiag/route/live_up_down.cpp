@@ -191,10 +191,11 @@ class LiveUpDown : public LiveWays {
     return found;
   }
 
-  std::uint64_t follow(std::size_t batch, const LiveLinks& links, std::vector<std::uint64_t>& arcs,
-                       std::vector<Change>& changes) override {
+  Followed follow(std::size_t batch, const LiveLinks& links, std::vector<std::uint64_t>& arcs,
+                  std::vector<Change>& changes) override {
     const auto targets = of_batch(batch);
     const std::uint64_t known = whole_[batch];
+    std::uint64_t redrawn = 0;
     const auto spared = lose_spare_climbs(batch, links, arcs, changes);
     OneTarget one(links, order_, arcs);
     for (std::size_t b = 0; b < targets.size(); ++b) {
@@ -202,16 +203,23 @@ class LiveUpDown : public LiveWays {
       one.begin(b, targets[b], rows(batch, b, 1));
       for (const std::uint32_t a : links.lost) one.touch(a, false);
       for (const std::uint32_t a : links.found) one.touch(a, true);
-      if (one.is_touched() && !one.follow(changes)) whole_[batch] |= std::uint64_t{1} << b;
+      if (!one.is_touched()) continue;
+      (one.follow(changes) ? redrawn : whole_[batch]) |= std::uint64_t{1} << b;
     }
     for (const auto& [a, bits] : spared) arcs[a] |= bits & whole_[batch];
     std::erase_if(
         changes, [&](const Change& change) { return ((whole_[batch] >> change.target) & 1) != 0; });
     for (Change& change : changes) {
-      change.level = rows(batch, change.target, 1)[change.at].hops;
-      change.way = change.level != kFar;
+      change.level = level(batch, change.target, change.at);
+      change.way = change.level != LiveWays::kFar;
     }
-    return whole_[batch];
+    return {whole_[batch], redrawn};
+  }
+
+  std::uint32_t level(std::size_t batch, std::size_t target, SwitchIndex at) const override {
+    const std::size_t row = batch * routes::kTargetsPerBatch + target;
+    const std::uint8_t hops = rows_[row * graph_.switch_count() + at].hops;
+    return hops == UpDownHops::kFar ? LiveWays::kFar : hops;
   }
 
  private:

@@ -44,10 +44,17 @@ class LiveWays {
   /// Begins with a batch of the targets while all links are alive. Batches may be begun, and
   /// followed, side by side.
   virtual routes::LeastHops begin(std::size_t batch) = 0;
-  /// Follows links that were lost and found. `arcs`: the candidates of the batch. Returns the
-  /// targets that must be looked at as a whole, whose candidates it leaves alone.
-  virtual std::uint64_t follow(std::size_t batch, const LiveLinks& links,
-                               std::vector<std::uint64_t>& arcs, std::vector<Change>& changes) = 0;
+  struct Followed {
+    std::uint64_t whole{};    // targets that must be looked at as a whole: candidates are untouched
+    std::uint64_t redrawn{};  // others whose candidates may not just be fewer than before
+  };
+  /// Follows links that were lost and found. `arcs`: the candidates of the batch.
+  virtual Followed follow(std::size_t batch, const LiveLinks& links,
+                          std::vector<std::uint64_t>& arcs, std::vector<Change>& changes) = 0;
+  /// The level of a switch for a target, unless that is looked at as a whole; kFar: no way.
+  virtual std::uint32_t level(std::size_t batch, std::size_t target,
+                              fabric::SwitchIndex at) const = 0;
+  static constexpr std::uint32_t kFar = 0xFFFFFFFF;
 };
 
 /// Of routes::least_hops(); `lengths` by arc of `graph`, or empty.

@@ -28,7 +28,7 @@ Request request_of(const Request& request, const fabric::CompactGraph& graph) {
   return own;
 }
 
-/// Of a switch towards target b; 0: it has no way.
+/// Of a switch towards target b.
 std::uint32_t level_of(const routes::LeastHops& hops, SwitchIndex s, std::size_t b) {
   for (std::size_t level = 1; level < hops.at.size(); ++level)
     if (((hops.at[level][s] >> b) & 1) != 0) return static_cast<std::uint32_t>(level);
@@ -74,48 +74,77 @@ Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes m
 }
 
 bool Rerouter::State::take_stock(CandidateRule of) {
-  const std::size_t switches = links.graph.switch_count();
   std::vector<SwitchIndex> leaves;
   for (const Target& target : targets_.all()) leaves.push_back(target.leaf);
   rule_ = std::move(of.of);
   ways_ = of.follow(links.graph, leaves);
   in_motion_.assign(leaves.size(), 0);
   candidates_.resize(targets_.batch_count());
+  detours_.assign(candidates_.size(), {});
   std::atomic<bool> fits{true};
-  tbb::combinable<std::vector<std::uint64_t>> loads(
-      [&] { return std::vector<std::uint64_t>(links.graph.arc_count(), 0); });
+  tbb::combinable<Stock> stocks([&] {
+    return Stock{std::vector<std::uint64_t>(links.graph.arc_count(), 0), {}};
+  });
   tbb::parallel_for(std::size_t{0}, targets_.batch_count(), [&](std::size_t i) {
     routes::LeastHops hops = ways_->begin(i);
     candidates_[i] = std::move(hops.arcs);
-    auto& load = loads.local();
-    std::vector<std::uint32_t> arriving;
+    Stock& stock = stocks.local();
     for (std::size_t b = 0; b < targets_.batch(i).size(); ++b) {
       const auto t = static_cast<std::uint32_t>(i * routes::kTargetsPerBatch + b);
       for_lids(t, [&](Lid lid) {
-        if (goals_[lid.value].counts) {
-          arriving.resize(switches);
-          for (SwitchIndex s = 0; s < switches; ++s) arriving[s] = targets_.sources(s);
-        }
-        for (std::size_t level = hops.at.size() - 1; level > 0; --level)
-          for (SwitchIndex s = 0; s < switches; ++s) {
-            if (((hops.at[level][s] >> b) & 1) == 0) continue;
-            const std::uint32_t a = arc_of(s, lid);
-            if (a == kNoArc || !is_candidate(a, t)) {
-              fits = false;
-            } else if (goals_[lid.value].counts && arriving[s] != 0) {
-              load[a] += std::uint64_t{arriving[s]} * cost_[a];
-              arriving[arc(a).to] += arriving[s];
-            }
-          }
+        if (!take_load(t, lid, hops, of.detours, stock)) fits = false;
       });
     }
   });
   std::fill(load_.begin(), load_.end(), 0);
-  loads.combine_each([&](const auto& part) {
-    for (std::size_t a = 0; a < load_.size(); ++a) load_[a] += part[a];
+  stocks.combine_each([&](const Stock& part) {
+    for (std::size_t a = 0; a < load_.size(); ++a) load_[a] += part.load[a];
   });
   if (!fits) ways_ = nullptr;
   return fits;
+}
+
+/// Adds the routes to a LID to the load of the links. False: an entry is no candidate, and no
+/// detour either.
+bool Rerouter::State::take_load(std::uint32_t target, Lid lid, const routes::LeastHops& hops,
+                                bool detours, Stock& stock) {
+  const std::size_t switches = links.graph.switch_count();
+  const std::size_t batch = target / routes::kTargetsPerBatch;
+  const std::size_t b = target % routes::kTargetsPerBatch;
+  const bool counts = goals_[lid.value].counts;
+  auto& [load, arriving] = stock;
+  arriving.resize(switches);
+  for (SwitchIndex s = 0; counts && s < switches; ++s) arriving[s] = targets_.sources(s);
+  std::vector<SwitchIndex> longer;
+  for (std::size_t level = hops.at.size() - 1; level > 0; --level)
+    for (SwitchIndex s = 0; s < switches; ++s) {
+      if (((hops.at[level][s] >> b) & 1) == 0) continue;
+      const std::uint32_t a = arc_of(s, lid);
+      if (a == kNoArc) return false;
+      if (((candidates_[batch][a] >> b) & 1) == 0) {
+        longer.push_back(s);
+      } else if (counts && arriving[s] != 0) {
+        load[a] += std::uint64_t{arriving[s]} * cost_[a];
+        arriving[arc(a).to] += arriving[s];
+      }
+    }
+  if (!longer.empty() && !detours) return false;
+  // These do not go down by levels, so what they carry is followed to the end.
+  for (const SwitchIndex from : longer) {
+    std::size_t hop = 0;
+    for (SwitchIndex s = from; s != goals_[lid.value].leaf;) {
+      const std::uint32_t a = arc_of(s, lid);
+      if (a == kNoArc || ++hop > switches) return false;
+      if (counts) load[a] += std::uint64_t{arriving[from]} * cost_[a];
+      s = arc(a).to;
+    }
+    Detours& those = detours_[batch];
+    if (those.words.empty()) those.words.assign(load.size(), 0);
+    const std::uint32_t a = arc_of(from, lid);
+    if (those.words[a] == 0) those.arcs.push_back(a);
+    those.words[a] |= std::uint64_t{1} << b;
+  }
+  return true;
 }
 
 std::uint64_t Rerouter::State::load_max() const {
@@ -185,25 +214,44 @@ bool Rerouter::State::compare(const fabric::CompactGraph& now) {
 
 bool Rerouter::State::choose_anew(const fabric::CompactGraph& now, std::vector<Fix>& fixes) {
   struct Batch {
-    std::uint64_t whole{};  // targets
+    LiveWays::Followed followed;
     std::vector<LiveWays::Change> changes;
   };
   std::vector<Batch> batches(candidates_.size());
   tbb::parallel_for(std::size_t{0}, batches.size(), [&](std::size_t i) {
-    batches[i].whole = ways_->follow(i, links, candidates_[i], batches[i].changes);
+    batches[i].followed = ways_->follow(i, links, candidates_[i], batches[i].changes);
   });
   std::vector<std::uint32_t> parts, again;
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const auto first = static_cast<std::uint32_t>(i * routes::kTargetsPerBatch);
+    const auto [whole, redrawn] = batches[i].followed;
+    const auto level = [&](std::size_t b, SwitchIndex s) { return ways_->level(i, b, s); };
+    drop_detours(i, redrawn, ~whole, level, fixes);
     for (const auto& change : batches[i].changes) {
       const std::uint32_t t = first + change.target;
       if (!change.way && must_reach(now, change.at, targets_.all()[t], parts)) return false;
       check(change.at, t, change.way, change.level, fixes);
     }
-    for (std::uint64_t bits = batches[i].whole; bits != 0; bits &= bits - 1)
+    for (std::uint64_t bits = whole; bits != 0; bits &= bits - 1)
       again.push_back(first + static_cast<std::uint32_t>(std::countr_zero(bits)));
   }
   return ask_again(now, again, fixes);
+}
+
+template <class Level>
+void Rerouter::State::drop_detours(std::size_t batch, std::uint64_t targets, std::uint64_t others,
+                                   Level level, std::vector<Fix>& fixes) {
+  for (const std::uint32_t a : detours_[batch].arcs) {
+    std::uint64_t& word = detours_[batch].words[a];
+    const std::uint64_t dropped = word & (links.alive[a] != 0 ? targets : targets | others);
+    word &= ~dropped;
+    for (std::uint64_t bits = dropped; bits != 0; bits &= bits - 1) {
+      const auto b = static_cast<std::uint32_t>(std::countr_zero(bits));
+      const std::uint32_t at = level(b, links.from[a]);
+      check(links.from[a], static_cast<std::uint32_t>(batch * routes::kTargetsPerBatch) + b,
+            at != LiveWays::kFar, at, fixes);
+    }
+  }
 }
 
 bool Rerouter::State::ask_again(const fabric::CompactGraph& now,
@@ -239,6 +287,11 @@ bool Rerouter::State::ask_again(const fabric::CompactGraph& now,
         check(s, these[b], way, level_of(hops, s, b), fixes);
       }
     }
+    for (std::size_t b = 0; b < these.size(); ++b)
+      drop_detours(
+          these[b] / routes::kTargetsPerBatch,
+          std::uint64_t{1} << (these[b] % routes::kTargetsPerBatch), 0,
+          [&](std::size_t, SwitchIndex s) { return level_of(hops, s, b); }, fixes);
   }
   return true;
 }

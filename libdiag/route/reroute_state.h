@@ -41,6 +41,12 @@ class Rerouter::State {
     bool counts{false};  // as load
     std::uint8_t offset{};
   };
+  /// Longer ways that the tables of a batch had when they were adopted. Those of a target stand
+  /// while its candidates only become fewer.
+  struct Detours {
+    std::vector<std::uint64_t> words;  // as candidates_, or empty
+    std::vector<std::uint32_t> arcs;   // that have some, or had
+  };
   /// An entry whose port is no candidate any more.
   struct Fix {
     Lid lid{};
@@ -57,9 +63,10 @@ class Rerouter::State {
   }
   const fabric::Arc& arc(std::uint32_t index) const { return links.arc(index); }
   bool is_candidate(std::uint32_t arc, std::uint32_t target) const {
-    return ((candidates_[target / routes::kTargetsPerBatch][arc] >>
-             (target % routes::kTargetsPerBatch)) &
-            1) != 0;
+    const std::size_t batch = target / routes::kTargetsPerBatch;
+    std::uint64_t word = candidates_[batch][arc];
+    if (!detours_[batch].words.empty()) word |= detours_[batch].words[arc];
+    return ((word >> (target % routes::kTargetsPerBatch)) & 1) != 0;
   }
   template <class Function>
   void along(fabric::SwitchIndex s, Lid lid, fabric::SwitchIndex leaf, Function function) const;
@@ -70,6 +77,18 @@ class Rerouter::State {
   bool same_ends(const fabric::CompactGraph& now) const;
   /// Candidates after links went and came, and the entries that are none any more. False: the rule
   /// leaves hosts without a way that cables would give them.
+  /// What a processor adds up while stock is taken.
+  struct Stock {
+    std::vector<std::uint64_t> load;      // by arc
+    std::vector<std::uint32_t> arriving;  // sources, by switch
+  };
+  bool take_load(std::uint32_t target, Lid lid, const routes::LeastHops& hops, bool detours,
+                 Stock& stock);
+  /// Takes away the detours of `targets` of a batch, and those of `others` over lost links.
+  /// `level(b, s)`: of a switch that loses some, LiveWays::kFar without a way.
+  template <class Level>
+  void drop_detours(std::size_t batch, std::uint64_t targets, std::uint64_t others, Level level,
+                    std::vector<Fix>& fixes);
   bool choose_anew(const fabric::CompactGraph& now, std::vector<Fix>& fixes);
   /// The same for targets that the rule looks at as a whole.
   bool ask_again(const fabric::CompactGraph& now, const std::vector<std::uint32_t>& targets,
@@ -102,6 +121,7 @@ class Rerouter::State {
   std::unique_ptr<LiveWays> ways_;
   Targets targets_;
   std::vector<std::vector<std::uint64_t>> candidates_;  // by batch and arc, a bit a target
+  std::vector<Detours> detours_;                        // by batch
   std::vector<std::uint32_t> cost_;                     // of a route, by arc
   std::vector<std::uint64_t> load_;                     // by arc
   std::vector<std::uint8_t> in_motion_;  // by target: some other switch waits to be mended

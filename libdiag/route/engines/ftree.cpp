@@ -9,11 +9,12 @@
 
 namespace ib::route {
 
-/// Of complete trees; what a damaged one needs besides (detours) is not followed link by link.
 Result<CandidateRule> ftree_candidates(const Request& request) {
   auto ranks = ranks_from_roots(request);
   if (!ranks) return tl::unexpected(ranks.error());
-  return candidates_by(with_single_tops(*request.graph, order_by_rank(request, *ranks)));
+  auto rule = candidates_by(with_single_tops(*request.graph, order_by_rank(request, *ranks)));
+  rule.detours = true;
+  return rule;
 }
 
 Result<Routes> ftree(const Request& request) {

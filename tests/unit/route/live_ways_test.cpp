@@ -95,7 +95,7 @@ Tally follow(fabric::Fabric fabric, const CandidateRule& rule, std::uint64_t see
       SCOPED_TRACE(testing::Message() << "step " << step << " batch " << batch);
       const auto before = arcs[batch];
       std::vector<LiveWays::Change> changes;
-      const std::uint64_t whole = ways->follow(batch, links, arcs[batch], changes);
+      const std::uint64_t whole = ways->follow(batch, links, arcs[batch], changes).whole;
       const auto these = std::span(targets).subspan(
           batch * routes::kTargetsPerBatch,
           std::min(routes::kTargetsPerBatch, switches - batch * routes::kTargetsPerBatch));
