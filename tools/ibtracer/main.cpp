@@ -39,9 +39,11 @@ int run(const ibtracer::Options& options) {
 
   const auto target = ibtracer::resolve(session, options.target);
   if (!target) {
-    // A directed route that nobody answers at the end of is a broken path like any other.
+    // A directed route that nobody answers at the end of is a broken path like any other; the
+    // kernel itself refuses one that leaves by another port than ours.
     const auto* route = std::get_if<ib::mad::DirectedRoute>(&options.target);
-    if (route == nullptr || target.error().kind != ib::ErrorKind::TimedOut)
+    const ib::ErrorKind why = target.error().kind;
+    if (route == nullptr || (why != ib::ErrorKind::TimedOut && why != ib::ErrorKind::Io))
       return refuse(target.error());
     const auto broken = ibtracer::trace_route(session, *route);
     if (!broken || broken->verdict() != ibtracer::Verdict::Broken) return refuse(target.error());

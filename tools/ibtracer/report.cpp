@@ -149,10 +149,13 @@ std::string target_of(const Trace& trace) {
 }
 
 std::string heading(const Trace& trace) {
-  const std::string far = trace.hops.empty() ? std::string("nowhere") : name_of(trace.hops.back());
   const std::string from = trace.hops.empty() ? std::string("here") : name_of(trace.hops.front());
-  return fmt::format("{} {}: \"{}\" -> \"{}\"\n", trace.reverse ? "Back to" : "To",
-                     target_of(trace), from, far);
+  std::string line =
+      fmt::format("{} {}: \"{}\"", trace.reverse ? "Back to" : "To", target_of(trace), from);
+  // Where the path breaks off, the last node on it is not the one that was looked for.
+  if (trace.end == WalkEnd::Arrived && !trace.hops.empty())
+    line += fmt::format(" -> \"{}\"", name_of(trace.hops.back()));
+  return line + '\n';
 }
 
 std::string counting_lines(const Trace& trace) {

@@ -26,9 +26,11 @@ class Resolver {
     wire::PathRecord wanted;
     wanted.dgid = gid;
     auto found = path(wanted, query::component::kPathDgid);
-    if (!found && found.error().mad_status == wire::status::kSaNoRecords)
+    if (!found && (found.error().mad_status == wire::status::kSaNoRecords ||
+                   found.error().mad_status == wire::status::kSaInvalidGid))
       return ib::fail(ib::ErrorKind::NotFound,
-                      "find " + ib::to_string(gid) + ": the SA knows no path to that GID");
+                      "find " + ib::to_string(gid) +
+                          ": the SA knows no path to that GID: " + found.error().message);
     return found;
   }
 

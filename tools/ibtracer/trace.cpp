@@ -375,6 +375,13 @@ std::optional<std::pair<WalkEnd, std::string>> end_of_route(mad::Session& sessio
     return std::pair{WalkEnd::WrongPort,
                      fmt::format("{} has {} ports, no port {}", label(hop), hop.num_ports, port)};
   }
+  if (hop.route.hops.empty() && !is_switch(hop)) {
+    const auto facts = session.port().facts();
+    if (facts && facts->port_num != port)
+      return std::pair{WalkEnd::WrongPort,
+                       fmt::format("the route leaves by port {}, and the port in use is {} of {}",
+                                   port, facts->port_num, facts->device)};
+  }
   ib::query::SmpClient smp(session);
   const auto info = smp.port_info(hop.route, port);
   if (!info) return std::pair{WalkEnd::TimedOut, info.error().message};

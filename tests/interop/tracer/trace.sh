@@ -95,6 +95,10 @@ inside() {
   # What the SA does not know is a wrong word; a directed route that ends early is a broken path.
   timeout 30 "$bin/ibtracer" -g fe80::dead:beef >usage 2>&1; [ $? = 2 ] || fail "unknown GID: not 2: $(cat usage)"
   grep -q 'no path to that GID' usage || fail "unknown GID: $(cat usage)"
+  timeout 30 "$bin/ibtracer" -g 2001::1 >usage 2>&1; [ $? = 2 ] || fail "GID of another subnet: not 2: $(cat usage)"
+  grep -q 'no path to that GID: ' usage || fail "GID of another subnet: $(cat usage)"
+  timeout 30 "$bin/ibtracer" -r 1 -D 0,9 >broken 2>&1; [ $? = 1 ] || fail "-D 0,9: not 1: $(cat broken)"
+  tail -n 1 broken | grep -q '^BROKEN DR path 0,9 after 0 hops: wrong port: ' || fail "-D 0,9: $(cat broken)"
   timeout 30 "$bin/ibtracer" -r 1 -D 0,1,99 >broken 2>&1; [ $? = 1 ] || fail "-D 0,1,99: not 1: $(cat broken)"
   tail -n 1 broken | grep -q '^BROKEN DR path 0,1,99 after 1 hop: wrong port: ' || fail "-D 0,1,99: $(cat broken)"
   timeout 30 "$bin/ibtracer" -r 1 --json -D 0,1,99 | /usr/bin/python3 -c '
