@@ -139,7 +139,7 @@ Result<NodeIndex> find_node(const Fabric& fabric, std::string_view text, const N
   if (auto n = only_one(fabric, text, [&](const Node& node) { return short_name(node) == text; })) {
     return *n;
   }
-  return fail(ErrorKind::Usage, "no node has the name, id or GUID " + quoted(text));
+  return fail(ErrorKind::NotFound, "no node has the name, id or GUID " + quoted(text));
 }
 
 Result<NodeAndPort> find_node_and_port(const Fabric& fabric, std::string_view text,

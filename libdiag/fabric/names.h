@@ -35,7 +35,7 @@ std::string short_name(const Node& node);
 
 /// The node that `text` means: the id a topology file gave it ("S-0002c9..."), a node's or port's
 /// GUID (0x...), a name of `names`, its whole NodeDescription, or its short name, tried in this
-/// order. Errors are of kind Usage: nobody is called so, or several are (their GUIDs are listed).
+/// order. Errors: NotFound, nobody is called so; Usage, several are (their GUIDs are listed).
 Result<NodeIndex> find_node(const Fabric& fabric, std::string_view text,
                             const NodeNames* names = nullptr);
 

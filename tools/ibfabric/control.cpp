@@ -31,7 +31,9 @@ constexpr double kDelayMsMax = 1e6, kSmaUsMax = 1e9;
 constexpr std::uint32_t kQueueMax = 1'000'000;
 
 CtlResult usage(const std::string& message) { return {2, message + "\n"}; }
-CtlResult refused(const Error& error) { return {2, error.message + "\n"}; }
+CtlResult refused(const Error& error) {
+  return {error.kind == ErrorKind::NotFound ? kNobody : 2, error.message + "\n"};
+}
 
 /// The answer in JSON: doc/formats.md's frame and what is particular to the command.
 CtlResult in_json(const std::string& verb, const Json& fields) {

@@ -27,7 +27,10 @@ struct CtlCommand {
 std::string encode(const CtlCommand& command);
 CtlCommand decode(std::string_view text);
 
-/// Exit status (0 done; 2 nothing done: usage, unknown node, or it cannot be) and text.
+/// Of CtlResult's status: nobody has the name; the command exits 2 as for any other refusal.
+inline constexpr int kNobody = 3;
+
+/// Status (0 done; 2 nothing done: usage, or it cannot be; kNobody) and text.
 struct CtlResult {
   int status{0};
   std::string text;

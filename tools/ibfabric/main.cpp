@@ -214,10 +214,12 @@ int execute(const std::string& socket, const std::string& at,
 int control(const std::string& socket, const CtlCommand& command) {
   const auto result = call_server(socket, command);
   if (!result) return refuse(result.error(), command.json);
-  if (result->status != 0)
-    return refuse({result->status == kUsage ? ErrorKind::Usage : ErrorKind::Internal,
-                   std::string(ib::trim(result->text)), 0},
-                  command.json);
+  if (result->status != 0) {
+    const ErrorKind kind = result->status == ibfabric::kNobody ? ErrorKind::NotFound
+                           : result->status == kUsage          ? ErrorKind::Usage
+                                                               : ErrorKind::Internal;
+    return refuse({kind, std::string(ib::trim(result->text)), 0}, command.json);
+  }
   std::fwrite(result->text.data(), 1, result->text.size(), stdout);
   return finish(0);
 }

@@ -58,8 +58,8 @@ Result<NodeIndex> find_node(const Fabric& fabric, std::string_view text) {
       ib::parse_number(text.substr(1), fabric.nodes().size() - 1, number)) {
     return static_cast<NodeIndex>(number);
   }
-  return ib::fail(ErrorKind::Usage, "no node '" + ib::printable(text) +
-                                        "': expected a name, a node id of the file, or a GUID");
+  return ib::fail(ErrorKind::NotFound, "no node '" + ib::printable(text) +
+                                           "': expected a name, a node id of the file, or a GUID");
 }
 
 bool is_host_port(const Fabric& fabric, ib::fabric::PortRef port) {

@@ -54,6 +54,10 @@ void add_option_files(CommandLine& line, route::OptionFiles& files) {
 Result<std::vector<route::Tried>> compare(const Source& source, const fabric::CompactGraph& graph,
                                           const routes::Lanes& lanes,
                                           const CompareOptions& options) {
+  if (source.fabric.count(wire::NodeType::Switch) == 0)
+    return fail(ErrorKind::Usage,
+                "cannot compare engines on this fabric: it has no switch, so there is nothing to "
+                "route");
   if (graph.destinations().empty())
     return fail(ErrorKind::Usage,
                 "cannot compare engines on this fabric: no port has a LID; start a subnet manager, "

@@ -127,7 +127,7 @@ Result<PortRef> end_port(const Fabric& fabric, std::string_view text) {
   if (parse_number(text, 0xFFFF, number)) {
     const Lid lid{static_cast<std::uint16_t>(number)};
     if (const auto at = fabric.find_lid(lid)) return *at;
-    return fail(ErrorKind::Usage, fmt::format("nobody has LID {}", lid.value));
+    return fail(ErrorKind::NotFound, fmt::format("nobody has LID {}", lid.value));
   }
   Guid guid;
   if (parse_guid(text, guid))

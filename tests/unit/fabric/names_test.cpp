@@ -87,6 +87,7 @@ TEST_F(FindNode, RefusesNamesOfSeveralNodesWithTheirGuids) {
             "0x0002c90300000010");
   EXPECT_EQ(find_node(f, "lab-96").error().kind, ErrorKind::Usage);
   EXPECT_EQ(name("nobody"), "no node has the name, id or GUID 'nobody'");
+  EXPECT_EQ(find_node(f, "nobody").error().kind, ErrorKind::NotFound);
   const Fabric janus = *generate_janus_like();
   EXPECT_THAT(find_node(janus, "Infiniscale-IV Mellanox Technologies").error().message,
               HasSubstr("borne by 79 nodes"));
