@@ -19,19 +19,33 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-Result<std::string> rest_of(std::FILE* file, const std::string& path) {
+std::string megabytes(std::size_t bytes) { return std::to_string(bytes >> 20) + " MB"; }
+
+tl::unexpected<Error> too_long(const std::string& path, std::size_t bytes_max,
+                               const std::string& got) {
+  return fail(ErrorKind::Usage, path + ": expected a file of " + megabytes(bytes_max) +
+                                    " at most, got " + got + ": is it the file that was meant?");
+}
+
+Result<std::string> rest_of(std::FILE* file, const std::string& path,
+                            std::size_t bytes_max = ~std::size_t{0}) {
   std::string text;
   std::size_t size = 0;
   do {
+    if (size > bytes_max) return too_long(path, bytes_max, "more");
     text.resize(size + (std::size_t{1} << 20));
     size += std::fread(text.data() + size, 1, text.size() - size, file);
   } while (size == text.size());
+  if (size > bytes_max) return too_long(path, bytes_max, "more");
   if (std::ferror(file) != 0) return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
   text.resize(size);
   return text;
 }
 
-std::string megabytes(std::size_t bytes) { return std::to_string(bytes >> 20) + " MB"; }
+const char* kind_of(const struct stat& facts) {
+  if (S_ISDIR(facts.st_mode)) return "a folder";
+  return S_ISFIFO(facts.st_mode) ? "a pipe" : "a device or socket";
+}
 
 }  // namespace
 
@@ -39,6 +53,17 @@ Result<std::string> read_text_file(const std::string& path) {
   const File file(std::fopen(path.c_str(), "rb"));
   if (!file) return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
   return rest_of(file.get(), path);
+}
+
+Result<std::string> read_file_or_pipe(const std::string& path, std::size_t bytes_max) {
+  const File file(std::fopen(path.c_str(), "rb"));
+  struct stat facts {};
+  if (!file || ::fstat(::fileno(file.get()), &facts) != 0)
+    return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
+  if (!S_ISREG(facts.st_mode) && !S_ISFIFO(facts.st_mode))
+    return fail(ErrorKind::Usage,
+                path + ": expected a regular file or a pipe, got " + kind_of(facts));
+  return rest_of(file.get(), path, bytes_max);
 }
 
 Result<std::string> read_regular_file(const std::string& path, std::size_t bytes_max) {
@@ -50,18 +75,15 @@ Result<std::string> read_regular_file(const std::string& path, std::size_t bytes
   if (!file || ::fstat(fd, &facts) != 0)
     return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
   if (!S_ISREG(facts.st_mode))
-    return fail(ErrorKind::Usage, path + ": expected a regular file, got " +
-                                      (S_ISDIR(facts.st_mode) ? "a folder"
-                                       : S_ISFIFO(facts.st_mode)
-                                           ? "a pipe, which is read only once; write what it says "
-                                             "into a file, and name that"
-                                           : "a device or socket"));
+    return fail(ErrorKind::Usage, path + ": expected a regular file, got " + kind_of(facts) +
+                                      (S_ISFIFO(facts.st_mode)
+                                           ? ", which is read only once; write what it says into a "
+                                             "file, and name that"
+                                           : ""));
   if (static_cast<std::uintmax_t>(facts.st_size) > bytes_max)
-    return fail(
-        ErrorKind::Usage,
-        path + ": expected a file of " + megabytes(bytes_max) + " at most, got " +
-            megabytes(static_cast<std::size_t>(facts.st_size) + (std::size_t{1} << 20) - 1) +
-            ": is it the file that was meant?");
+    return too_long(
+        path, bytes_max,
+        megabytes(static_cast<std::size_t>(facts.st_size) + (std::size_t{1} << 20) - 1));
   return rest_of(file.get(), path);
 }
 

@@ -60,6 +60,7 @@ class Reader {
     }
     if (!resolve_claims()) return tl::unexpected<Error>(std::move(error_));
     join_cables();
+    warn_of_twins();
     fill_port_guids();
     fabric_.reindex();
     return std::move(fabric_);
@@ -291,6 +292,7 @@ class Reader {
     preamble_ = {};
 
     current_ = fabric_.add_node(std::move(node));
+    line_of_node_.push_back(line_number_);
     claim_of_.resize(claim_of_.size() + ports + 1, kNoClaim);
     node_of_id_.emplace(id, current_);
     if (type == NodeType::Switch) {
@@ -546,6 +548,31 @@ class Reader {
     }
   }
 
+  /// Two nodes of one GUID, or two ports: whoever looks one up may get the other.
+  void warn_of_twins() {
+    if (warnings_ == nullptr) return;
+    std::unordered_map<std::uint64_t, NodeIndex> nodes, ports;
+    const auto twins = [&](auto& seen, const char* what, Guid guid, NodeIndex n) {
+      if (guid.value == 0) return;
+      const auto [first, fresh] = seen.emplace(guid.value, n);
+      if (fresh) return;
+      warn(line_of_node_[n], 1,
+           std::string(what) + " GUID " + to_string(guid) + " of '" + fabric_.node(n).file_id +
+               "' is that of '" + fabric_.node(first->second).file_id + "', line " +
+               std::to_string(line_of_node_[first->second]) + ", too");
+    };
+    for (NodeIndex n = 0; n < fabric_.nodes().size(); ++n) {
+      const Node& node = fabric_.node(n);
+      twins(nodes, "node", node.guid, n);
+      if (node.is_switch()) {
+        twins(ports, "port", fabric_.port(n, 0).guid, n);
+        continue;
+      }
+      for (unsigned p = 1; p <= node.num_ports; ++p)
+        if (fabric_.port(n, p).present) twins(ports, "port", fabric_.port(n, p).guid, n);
+    }
+  }
+
   static constexpr std::size_t kNoClaim = ~std::size_t{0};
 
   std::string_view text_, file_, line_;
@@ -556,6 +583,7 @@ class Reader {
   Preamble preamble_;
   NodeIndex current_{kNoNode};
   std::vector<Claim> claims_;
+  std::vector<std::size_t> line_of_node_;
   std::vector<std::size_t> claim_of_;  // by the index of a port in the fabric
   std::unordered_map<std::string_view, NodeIndex> node_of_id_;
 };
@@ -717,7 +745,7 @@ Result<Fabric> read_topology(std::string_view text, std::string_view file_name,
 }
 
 Result<Fabric> read_topology_file(const std::string& path, std::vector<std::string>* warnings) {
-  const auto text = read_text_file(path);
+  const auto text = read_file_or_pipe(path, kTopologyBytesMax);
   if (!text) return tl::unexpected<Error>(text.error());
   return read_topology(*text, path, warnings);
 }

@@ -16,10 +16,12 @@
 namespace ib::fabric {
 
 /// Reads topology text. An error begins with `FILE:LINE:COL: expected X, got Y`. `warnings`
-/// receives what is odd but usable (a cable named by one end only, two ends that disagree), one
-/// line each in the same form.
+/// receives what is odd but usable (a cable named by one end only, two ends that disagree, two
+/// nodes or ports of one GUID), one line each in the same form.
 Result<Fabric> read_topology(std::string_view text, std::string_view file_name,
                              std::vector<std::string>* warnings = nullptr);
+/// Of a regular file or a pipe; what is longer is no topology: of 48000 ports one has some 10 MB.
+inline constexpr std::size_t kTopologyBytesMax = std::size_t{1} << 30;
 Result<Fabric> read_topology_file(const std::string& path,
                                   std::vector<std::string>* warnings = nullptr);
 

@@ -62,7 +62,7 @@ Result<Source> load_files(const std::string& topology_and_tables) {
     return fail(ErrorKind::Usage,
                 "--from: expected TOPOLOGY,LFTS, got '" + topology_and_tables + "'");
   const std::string topology_path = topology_and_tables.substr(0, comma);
-  auto text = fabric::read_text_file(topology_path);
+  auto text = fabric::read_file_or_pipe(topology_path, fabric::kTopologyBytesMax);
   if (!text) return tl::unexpected<Error>(std::move(text.error()));
   auto fabric = routes::looks_like_subnet_lst(*text) ? routes::read_subnet_lst(*text, topology_path)
                                                      : fabric::read_topology(*text, topology_path);

@@ -54,6 +54,11 @@ status 2 "$bin/ibtopo" --nonsense
 status 2 "$bin/ibtopo" --load missing.topo
 status 2 "$bin/ibtopo" --load lab.topo --json --dot
 status 2 "$bin/ibtopo" --load lab.topo --json --svg -
+status 2 timeout 10 "$bin/ibtopo" --load /dev/zero
+grep -q '^ibtopo: /dev/zero: expected a regular file or a pipe, got a device or socket$' err.txt \
+  || { cat err.txt; die "a device: not said"; }
+status 2 "$bin/ibtopo" --load .
+status 0 sh -c "cat lab.topo | $bin/ibtopo --load /dev/stdin"
 printf '# nothing\n' > bad.topo
 status 2 "$bin/ibtopo" --load bad.topo
 grep -q '^ibtopo: bad.topo:2:1: expected a node, got the end of the file$' err.txt \

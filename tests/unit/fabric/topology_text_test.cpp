@@ -179,6 +179,22 @@ TEST(TopologyReader, UsesACableThatOneEndNames) {
   EXPECT_EQ(warnings[0], "t.topo:2:5: only this end names the cable");
 }
 
+TEST(TopologyReader, WarnsOfNodesAndPortsThatShareAGuid) {
+  std::vector<std::string> warnings;
+  read(
+      "switchguid=0x1(1)\nSwitch 4 \"S-1\"\n[1](2a) \"H-a\"[1]\n[2] \"H-b\"[1]\n"
+      "switchguid=0x1(7)\nSwitch 4 \"S-2\"\n"
+      "caguid=0x10\nCa 1 \"H-a\"\n[1](2a) \"S-1\"[1]\n"
+      "caguid=0x20\nCa 1 \"H-b\"\n[1](2a) \"S-1\"[2]\n",
+      &warnings);
+  EXPECT_THAT(warnings,
+              ::testing::IsSupersetOf(
+                  {std::string("t.topo:6:1: node GUID 0x0000000000000001 of 'S-2' is that of "
+                               "'S-1', line 2, too"),
+                   std::string("t.topo:11:1: port GUID 0x000000000000002a of 'H-b' is that of "
+                               "'H-a', line 8, too")}));
+}
+
 TEST(TopologyReader, MutualCablesWinOverOneSidedClaims) {
   std::vector<std::string> warnings;
   const Fabric f = read(
