@@ -265,8 +265,13 @@ class Finder {
   tl::unexpected<Error> wrong(std::uint32_t line, const std::string& what) const {
     return fail(ErrorKind::Usage, config_->file + ": line " + std::to_string(line) + ": " + what);
   }
-  tl::unexpected<Error> wrong(const std::string& what) const {
-    return fail(ErrorKind::Usage, config_->file + ": " + what);
+  /// The first line of what a seed says: of what it says nothing of.
+  static std::uint32_t first_line(const TorusConfig::Seed& seed) {
+    std::uint32_t line = 0;
+    for (const auto* side : {&seed.plus, &seed.minus})
+      for (const auto& link : *side)
+        if (link && (line == 0 || link->line < line)) line = link->line;
+    return std::max(line, 1U);
   }
 
   std::optional<SwitchIndex> find_switch(Guid guid) const {
@@ -297,7 +302,7 @@ class Finder {
   }
 
   Result<void> axes_by_config() {
-    if (config_->seeds.empty()) return wrong("no seed link is given");
+    if (config_->seeds.empty()) return wrong(1, "no seed link is given");
     std::optional<Error> why;
     for (const auto& seed : config_->seeds) {
       auto axes = axes_by_seed(seed);
@@ -325,15 +330,15 @@ class Finder {
     }
     std::vector<Coordinate> axes;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      auto coordinate = axis_by_seed(axis, plus[axis], minus[axis], seed.dateline[axis], taken);
+      auto coordinate = axis_by_seed(axis, seed, plus[axis], minus[axis], taken);
       if (!coordinate) return tl::unexpected(coordinate.error());
       axes.push_back(std::move(*coordinate));
       result_.axes[axis] = {config_->radix[axis], !config_->mesh[axis] && config_->radix[axis] > 2};
     }
     if (const auto left = std::find(taken.begin(), taken.end(), false); left != taken.end()) {
       const auto& spare = along_[static_cast<std::size_t>(left - taken.begin())];
-      return wrong("links of " + named(graph_, member_beyond(spare)) +
-                   " run along an axis that no seed link names");
+      return wrong(first_line(seed), "links of " + named(graph_, member_beyond(spare)) +
+                                         " run along an axis that no seed link names");
     }
     along_ = std::move(axes);
     return {};
@@ -346,16 +351,18 @@ class Finder {
     return found == members_.end() ? members_.front() : *found;
   }
 
-  Result<Coordinate> axis_by_seed(std::size_t axis, const std::optional<Step>& plus,
-                                  const std::optional<Step>& minus, int dateline,
+  Result<Coordinate> axis_by_seed(std::size_t axis, const TorusConfig::Seed& seed,
+                                  const std::optional<Step>& plus, const std::optional<Step>& minus,
                                   std::vector<bool>& taken) const {
     const unsigned radix = config_->radix[axis];
     const std::string name(1, kAxisNames[axis]);
+    const auto& link = plus ? seed.plus[axis] : seed.minus[axis];
+    const std::uint32_t line = link ? link->line : first_line(seed);
     if (radix <= 1) {
-      if (plus || minus) return wrong("axis " + name + " is flat, yet has a seed link");
+      if (plus || minus) return wrong(line, "axis " + name + " is flat, yet has a seed link");
       return Coordinate{1, false, std::vector<unsigned>(graph_.switch_count(), 0)};
     }
-    if (!plus && !minus) return wrong("axis " + name + " has no seed link");
+    if (!plus && !minus) return wrong(line, "axis " + name + " has no seed link");
     const Step& step = plus ? *plus : *minus;
     Coordinate c = along_[step.direction];
     bool upwards = plus ? step.upwards : !step.upwards;
@@ -366,33 +373,35 @@ class Finder {
                           : taken[d] || along_[d].radix != 2)
           continue;
         if (other != along_.size())
-          return wrong("axis " + name + " has four places: it needs a seed link both ways");
+          return wrong(line, "axis " + name + " has four places: it needs a seed link both ways");
         other = d;
       }
       if (other == along_.size())
-        return wrong("axis " + name + " should have 4 places, switch " +
-                     to_string(graph_.guid(step.from)) + " is in a line of 2");
+        return wrong(line, "axis " + name + " should have 4 places, switch " +
+                               to_string(graph_.guid(step.from)) + " is in a line of 2");
       taken[other] = true;
       c = ring_of_four(along_[other], c);
       // The far end of the seed link lies one step up or down on the ring that came out.
       upwards = (plus != std::nullopt) == goes_up(c, step);
     } else if (plus && minus && plus->direction != minus->direction) {
-      return wrong("the two seed links of axis " + name + " at switch " +
-                   to_string(graph_.guid(step.from)) + " are not in line");
+      return wrong(line, "the two seed links of axis " + name + " at switch " +
+                             to_string(graph_.guid(step.from)) + " are not in line");
     } else if (plus && minus && c.radix > 2 && plus->upwards == minus->upwards) {
-      return wrong("the two seed links of axis " + name + " at switch " +
-                   to_string(graph_.guid(step.from)) + " lead the same way");
+      return wrong(line, "the two seed links of axis " + name + " at switch " +
+                             to_string(graph_.guid(step.from)) + " lead the same way");
     }
     if (c.radix > radix || (c.wraps && c.radix != radix) || (c.wraps && config_->mesh[axis]))
-      return wrong("axis " + name + " should be a " + (config_->mesh[axis] ? "mesh" : "torus") +
-                   " of " + std::to_string(radix) + ", switch " +
-                   to_string(graph_.guid(step.from)) + " is in a " + (c.wraps ? "ring" : "line") +
-                   " of " + std::to_string(c.radix));
+      return wrong(line, "axis " + name + " should be a " +
+                             (config_->mesh[axis] ? "mesh" : "torus") + " of " +
+                             std::to_string(radix) + ", switch " +
+                             to_string(graph_.guid(step.from)) + " is in a " +
+                             (c.wraps ? "ring" : "line") + " of " + std::to_string(c.radix));
     if (!upwards) turn(c);
     c.radix = radix;
     if (!config_->mesh[axis]) {
       const auto n = static_cast<int>(radix);
-      shift(c, static_cast<unsigned>(((static_cast<int>(c.of[step.from]) + dateline) % n + n) % n));
+      shift(c, static_cast<unsigned>(
+                   ((static_cast<int>(c.of[step.from]) + seed.dateline[axis]) % n + n) % n));
     }
     return c;
   }

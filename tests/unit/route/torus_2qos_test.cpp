@@ -210,11 +210,13 @@ TEST(TorusCoordinates, AWrongConfigurationIsAnErrorWithItsLine) {
               AllOf(HasSubstr("torus-2QoS.conf: line 2"), HasSubstr("0x0000000000000077")));
   EXPECT_THAT(complaint([&](auto& c) { c.seeds[0].plus[2]->to = graph.guid(24); }),
               HasSubstr("line 4: there is no link"));
-  EXPECT_THAT(complaint([](auto& c) { c.radix[0] = 6; }), HasSubstr("a torus of 6"));
-  EXPECT_THAT(complaint([](auto& c) { c.mesh[2] = true; }), HasSubstr("a mesh of 3"));
+  EXPECT_THAT(complaint([](auto& c) { c.radix[0] = 6; }),
+              AllOf(HasSubstr("conf: line 2: "), HasSubstr("a torus of 6")));
+  EXPECT_THAT(complaint([](auto& c) { c.mesh[2] = true; }),
+              AllOf(HasSubstr("conf: line 4: "), HasSubstr("a mesh of 3")));
   EXPECT_THAT(complaint([](auto& c) { c.seeds[0].plus[2].reset(); }),
-              HasSubstr("axis z has no seed link"));
-  EXPECT_THAT(complaint([](auto& c) { c.seeds.clear(); }), HasSubstr("no seed link"));
+              HasSubstr("conf: line 2: axis z has no seed link"));
+  EXPECT_THAT(complaint([](auto& c) { c.seeds.clear(); }), HasSubstr("conf: line 1: no seed link"));
   EXPECT_THAT(complaint([](auto& c) { std::swap(c.seeds[0].plus[1], c.seeds[0].plus[2]); }),
               HasSubstr("switch 0x"));
 }
