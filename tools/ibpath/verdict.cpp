@@ -112,10 +112,10 @@ std::vector<Limit> rate_limits(const PathFacts& facts) {
   return limits;
 }
 
-/// The first of the narrowest limits against what the record says.
+/// The first of the narrowest limits against what the record says. `goes_on`: behind a router.
 template <class Compare, class Text>
 Reason narrowest(const std::string& subject, std::uint8_t promised,
-                 const std::vector<Limit>& limits, Compare compare, Text text) {
+                 const std::vector<Limit>& limits, bool goes_on, Compare compare, Text text) {
   Reason r{subject, text(promised), "", std::nullopt, false};
   if (limits.empty()) {
     r.reason = "nothing on the way is known to limit it";
@@ -129,9 +129,10 @@ Reason narrowest(const std::string& subject, std::uint8_t promised,
   const int order = compare(promised, least->code);
   if (order < 0) {
     r.reason = fmt::format(
-        "less than anything on the way does (the least is {}, {}): what was asked for, the "
+        "less than anything on the way does (the least is {}, {}): {}what was asked for, the "
         "partition or a QoS level decided",
-        text(least->code), least->where);
+        text(least->code), least->where,
+        goes_on ? "what the SA promises beyond a router (ibsm: rtr_pr_mtu, rtr_pr_rate), " : "");
     return r;
   }
   r.link = least->link;
@@ -142,14 +143,20 @@ Reason narrowest(const std::string& subject, std::uint8_t promised,
   return r;
 }
 
+/// The record is of a way that goes on behind a router.
+bool leaves_subnet(const PathFacts& facts) {
+  return facts.path.dgid.prefix() != facts.path.sgid.prefix();
+}
+
 Reason mtu_reason(const PathFacts& facts) {
   return narrowest(
-      "MTU", facts.path.mtu, mtu_limits(facts),
+      "MTU", facts.path.mtu, mtu_limits(facts), leaves_subnet(facts),
       [](std::uint8_t a, std::uint8_t b) { return int{a} - int{b}; }, mtu_text);
 }
 
 Reason rate_reason(const PathFacts& facts) {
-  return narrowest("rate", facts.path.rate, rate_limits(facts), ib::wire::compare_rates, rate_text);
+  return narrowest("rate", facts.path.rate, rate_limits(facts), leaves_subnet(facts),
+                   ib::wire::compare_rates, rate_text);
 }
 
 Reason sl_reason(const PathFacts& facts) {

@@ -118,7 +118,18 @@ TEST(IbpathExplain, LessThanTheLinksIsARuleNotALink) {
     EXPECT_EQ(judged(facts, subject).link, std::nullopt);
     EXPECT_FALSE(judged(facts, subject).wrong);
     EXPECT_THAT(judged(facts, subject).reason, HasSubstr("partition or a QoS level"));
+    EXPECT_THAT(judged(facts, subject).reason, testing::Not(HasSubstr("router")));
   }
+}
+
+TEST(IbpathExplain, BehindARouterThePromiseIsTheSas) {
+  auto facts = three_links();
+  facts.path.sgid = ib::Gid::from(0xFE80000000000000, ib::Guid{1});
+  facts.path.dgid = ib::Gid::from(0xFEC0000000000007, ib::Guid{2});
+  facts.path.mtu = 1;
+  facts.path.rate = 2;
+  for (const auto* subject : {"MTU", "rate"})
+    EXPECT_THAT(judged(facts, subject).reason, HasSubstr("beyond a router"));
 }
 
 TEST(IbpathExplain, ASwitchsOwnPortMayBeTheSlowest) {
