@@ -144,7 +144,7 @@ class Printer {
       now_.paths.insert(now_.paths.end(), answer->begin(), answer->end());
     } else if (now_.error.empty()) {
       now_.error = answer.error().message;
-      now_.unanswered = true;
+      now_.unanswered = answer.error().mad_status != ib::wire::status::kSaInvalidGid;
     }
     flush();
   }

@@ -19,10 +19,17 @@ ib::Result<std::vector<ib::Lid>> Desk::lids(const ib::tools::Target& target) {
   return lids;
 }
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
-int found_nothing(const std::string& what) {
-  return ib::tools::complain(kProgram, what, ib::tools::kExitFound);
+bool Desk::is_none(const ib::Error& error) {
+  if (error.mad_status == ib::wire::status::kSaInvalidGid) about_gids_ = error.message;
+  return error.mad_status == ib::wire::status::kSaNoRecords ||
+         error.mad_status == ib::wire::status::kSaInvalidGid;
 }
+
+int Desk::found_nothing(const std::string& what) const {
+  return ib::tools::complain(kProgram, about_gids_.empty() ? what : what + ": " + about_gids_,
+                             ib::tools::kExitFound);
+}
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 }  // namespace ibpath

@@ -53,10 +53,15 @@ class Desk {
   ib::Result<std::vector<Record>> table(const Record& wanted, std::uint64_t mask,
                                         std::uint32_t modifier = 0) {
     auto found = sa_.get_table(wanted, mask, modifier);
-    if (!found && found.error().mad_status == ib::wire::status::kSaNoRecords)
-      return std::vector<Record>{};
+    if (!found && is_none(found.error())) return std::vector<Record>{};
     return found;
   }
+
+  /// Whether a refusal says that there are no such records: that there are none, or that a GID is
+  /// not of this subnet and nothing leads to its own.
+  bool is_none(const ib::Error& error);
+  /// Says on stderr that nothing was found, and what the SA said of the GIDs; exit status 1.
+  int found_nothing(const std::string& what) const;
 
   /// LIDs of the ports a target means, the first one of each.
   ib::Result<std::vector<ib::Lid>> lids(const ib::tools::Target& target);
@@ -65,11 +70,10 @@ class Desk {
   const Options& options_;
   ib::tools::Connection& connection_;
   ib::query::SaClient sa_;
+  std::string about_gids_;
 };
 
 /// To standard output.
 void print(const std::string& text);
-/// "Nothing was found": a line on stderr, exit status 1.
-int found_nothing(const std::string& what);
 
 }  // namespace ibpath

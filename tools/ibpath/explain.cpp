@@ -275,7 +275,7 @@ Result<Job> plan_explain(const Options& options, Words words) {
       for (std::size_t i = 0; i < all.size(); ++i)
         print((i == 0 ? "" : "\n") + explain_text(all[i], reasons[i]));
     }
-    if (all.empty()) return found_nothing(no_path(pair));
+    if (all.empty()) return desk.found_nothing(no_path(pair));
     return wrong ? ib::tools::kExitFound : ib::tools::kExitGood;
   });
 }

@@ -36,34 +36,38 @@ Result<void> expect(std::string_view command, std::string_view operands, Words w
                                         : fmt::format("{}: expected {}", command, operands)));
 }
 
-/// Prints one line of each node, or the records as JSON.
-template <class Line>
-Result<int> print_nodes(Desk& desk, const std::string& what, Result<std::vector<NodeRecord>> nodes,
-                        Line line) {
-  if (!nodes) return tl::unexpected(nodes.error());
-  if (desk.options().common.json) {
-    print_records("NodeRecord", *nodes, desk);
-  } else {
-    for (const NodeRecord& node : *nodes) print(line(node) + "\n");
-  }
-  if (!nodes->empty()) return ib::tools::kExitGood;
-  return found_nothing(what);
-}
-
-/// Of those that `wanted` says yes to.
-template <class Wanted, class Line>
-Result<int> print_nodes(Desk& desk, const std::string& what, Wanted wanted, Line line) {
+template <class Wanted>
+Result<std::vector<NodeRecord>> nodes_where(Desk& desk, Wanted wanted) {
   auto nodes = all_nodes(desk);
   if (nodes) std::erase_if(*nodes, [&](const NodeRecord& node) { return !wanted(node); });
-  return print_nodes(desk, what, std::move(nodes), line);
+  return nodes;
+}
+
+/// One line of each node under a heading, or the records as JSON.
+template <class Line>
+void print_nodes(Desk& desk, const std::string& heading, const std::vector<NodeRecord>& nodes,
+                 Line line) {
+  if (desk.options().common.json) return print_records("NodeRecord", nodes, desk);
+  print(heading);
+  for (const NodeRecord& node : nodes) print(line(node) + "\n");
+}
+
+/// Prints who bears what was named; `nobody` says that there is none.
+template <class Line>
+Result<int> print_bearers(Desk& desk, const std::string& nobody,
+                          const Result<std::vector<NodeRecord>>& bearers, Line line) {
+  if (!bearers) return tl::unexpected(bearers.error());
+  if (bearers->empty()) return ib::fail(ib::ErrorKind::NotFound, nobody);
+  print_nodes(desk, "", *bearers, line);
+  return ib::tools::kExitGood;
 }
 
 template <class Line>
 Job by_name(const std::string& name, Line line) {
   return [name, line](Desk& desk) {
-    return print_nodes(
+    return print_bearers(
         desk, fmt::format("the SA knows no node named \"{}\"", ib::printable(name)),
-        [&](const NodeRecord& node) { return name_of(node) == name; }, line);
+        nodes_where(desk, [&](const NodeRecord& node) { return name_of(node) == name; }), line);
   };
 }
 
@@ -71,16 +75,16 @@ Job by_name(const std::string& name, Line line) {
 
 Result<Job> plan_list(const Options&, Words words) {
   if (auto ok = expect("list", "", words, 0, 0); !ok) return tl::unexpected(ok.error());
-  return Job([](Desk& desk) {
-    if (!desk.options().common.json) print("   LID \"name\"\n================\n");
-    return print_nodes(
-        desk, "the SA knows no channel adapter",
-        [](const NodeRecord& node) {
-          return node.node_info.node_type == ib::wire::NodeType::ChannelAdapter;
-        },
-        [](const NodeRecord& node) {
-          return fmt::format("{:6}  \"{}\"", node.lid.value, name_of(node));
-        });
+  return Job([](Desk& desk) -> Result<int> {
+    const auto nodes = nodes_where(desk, [](const NodeRecord& node) {
+      return node.node_info.node_type == ib::wire::NodeType::ChannelAdapter;
+    });
+    if (!nodes) return tl::unexpected(nodes.error());
+    print_nodes(desk, "   LID \"name\"\n================\n", *nodes, [](const NodeRecord& node) {
+      return fmt::format("{:6}  \"{}\"", node.lid.value, name_of(node));
+    });
+    if (!nodes->empty()) return ib::tools::kExitGood;
+    return desk.found_nothing("the SA knows no channel adapter");
   });
 }
 
@@ -112,7 +116,8 @@ Result<Job> plan_name_of(const Options&, Words words) {
   const auto mask =
       lid != nullptr ? ib::query::component::kNodeLid : ib::query::component::kNodePortGuid;
   return Job([wanted, mask, text = to_string(*target)](Desk& desk) {
-    return print_nodes(desk, "the SA knows no port of " + text, desk.table(wanted, mask), name_of);
+    return print_bearers(desk, "the SA knows no port of " + text, desk.table(wanted, mask),
+                         name_of);
   });
 }
 
@@ -148,7 +153,8 @@ Result<Job> plan_groups(const Options&, Words words) {
     } else {
       for (const McMemberRecord& group : *groups) print(group_text(group));
     }
-    return ib::tools::kExitGood;
+    if (!groups->empty()) return ib::tools::kExitGood;
+    return desk.found_nothing("the SA has no multicast group");
   });
 }
 
@@ -165,10 +171,12 @@ Result<Job> plan_members(const Options&, Words words) {
     if (!members) return tl::unexpected(members.error());
     const bool all = mlid == Lid{};
     std::erase_if(*members, [&](const McMemberRecord& m) { return !all && m.mlid != mlid; });
-    if (desk.options().common.json) {
-      print_records("MCMemberRecord", *members, desk);
-      return ib::tools::kExitGood;
-    }
+    if (desk.options().common.json) print_records("MCMemberRecord", *members, desk);
+    if (members->empty())
+      return desk.found_nothing(
+          all ? "the SA has no member of a multicast group"
+              : fmt::format("the SA has no member of a group of LID 0x{:04x}", mlid.value));
+    if (desk.options().common.json) return ib::tools::kExitGood;
     const auto nodes = all_nodes(desk);
     if (!nodes) return tl::unexpected(nodes.error());
     for (const McMemberRecord& member : *members) {

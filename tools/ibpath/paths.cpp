@@ -88,8 +88,11 @@ Result<std::vector<Port>> by_route(Desk& desk, const ib::mad::DirectedRoute& rou
   if (!node) {
     auto error = node.error();
     const auto own = desk.facts().port_num;
-    if (!route.hops.empty() && route.hops.front() != own)
+    if (!route.hops.empty() && route.hops.front() != own) {
+      // The kernel lets no packet out that its route leads by another port: nobody is there.
+      if (error.kind == ErrorKind::Io) error.kind = ErrorKind::NotFound;
       error.message += fmt::format("; from this port of a host routes begin with 0,{}", own);
+    }
     return tl::unexpected(std::move(error));
   }
   const bool is_switch = node->node_type == ib::wire::NodeType::Switch;
@@ -244,7 +247,7 @@ Result<Job> plan_paths(const Options& options, Words words) {
     print(desk.options().common.json ? json_report(*paths, IBKIT_VERSION)
                                      : text_report(*paths, desk.options().common.verbose > 0));
     if (!paths->empty()) return ib::tools::kExitGood;
-    return found_nothing(no_path(pair));
+    return desk.found_nothing(no_path(pair));
   });
 }
 
@@ -259,12 +262,11 @@ Result<Job> plan_trace(const Options& options, Words words) {
     if (!destinations) return tl::unexpected(destinations.error());
     const auto query = path_query(sources->front(), destinations->front(), pair.query);
     auto nodes = desk.sa().trace(query.record, query.mask);
-    if (!nodes && nodes.error().mad_status == ib::wire::status::kSaNoRecords)
-      nodes = std::vector<ib::wire::TraceRecord>{};
+    if (!nodes && desk.is_none(nodes.error())) nodes = std::vector<ib::wire::TraceRecord>{};
     if (!nodes) return tl::unexpected(nodes.error());
     print_records("TraceRecord", *nodes, desk);
     if (!nodes->empty()) return ib::tools::kExitGood;
-    return found_nothing(no_path(pair));
+    return desk.found_nothing(no_path(pair));
   });
 }
 
@@ -286,13 +288,12 @@ Result<Job> plan_multi(const Options&, Words words) {
     if (!destinations) return tl::unexpected(destinations.error());
     const auto record = ib::wire::decode<ib::wire::MultiPathRecord>(query.body().data());
     auto paths = desk.sa().multi_path(record, query.mask(), *sources, *destinations);
-    if (!paths && paths.error().mad_status == ib::wire::status::kSaNoRecords)
-      paths = std::vector<PathRecord>{};
+    if (!paths && desk.is_none(paths.error())) paths = std::vector<PathRecord>{};
     if (!paths) return tl::unexpected(paths.error());
     print(desk.options().common.json ? json_report(*paths, IBKIT_VERSION)
                                      : text_report(*paths, desk.options().common.verbose > 0));
     if (!paths->empty()) return ib::tools::kExitGood;
-    return found_nothing("no path between any of them");
+    return desk.found_nothing("no path between any of them");
   });
 }
 

@@ -99,7 +99,7 @@ Result<void> ask(Desk& desk, const RecordKind& kind, const Query& query, Found& 
   }
   const auto records = desk.sa().get_records(kind.attribute, query.body(), query.mask());
   if (!records) {
-    if (records.error().mad_status == ib::wire::status::kSaNoRecords) return {};
+    if (desk.is_none(records.error())) return {};
     return tl::unexpected(records.error());
   }
   for (std::size_t i = 0; i < records->size(); ++i) {
@@ -132,7 +132,7 @@ Result<int> run(Desk& desk, const Plan& plan) {
     for (const auto& record : found) print(kind.text(record, options));
   }
   if (!found.empty()) return ib::tools::kExitGood;
-  return found_nothing(fmt::format("the SA has no such {}", kind.name));
+  return desk.found_nothing(fmt::format("the SA has no such {}", kind.name));
 }
 
 }  // namespace

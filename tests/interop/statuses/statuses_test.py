@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """How every program ends when it cannot give what it was asked for (doc/formats.md)."""
 import json
+import pathlib
 import subprocess
+import tempfile
 import unittest
 
 from fabric import BIN, IBFABRIC, Fabric, run
@@ -39,7 +41,11 @@ class Failures(unittest.TestCase):
         self.refusal(run(IBFABRIC, "ctl", "--socket", "/no/such", "show", "--json"), 2,
                      "ibkit.ibfabric/1")
         with Fabric("fat-tree", "--radix", "4") as f:
-            self.refusal(f.ctl("show", "nobody", "--json"), 2, "ibkit.ibfabric/1")
+            for words in (("show", "nobody"), ("node", "reboot", "nobody")):
+                error = self.refusal(f.ctl(*words, "--json"), 2, "ibkit.ibfabric/1")
+                self.assertEqual(error["kind"], "not found")
+            several = self.refusal(f.ctl("show", "host0001 HCA-1", "9", "--json"), 2, "ibkit.ibfabric/1")
+            self.assertEqual(several["kind"], "usage")
             for program, *words in (("ibpath", "1", "2"), ("ibtracer", "-l", "2"), ("ibtopo",),
                                     ("ibroutes",), ("ibroutes", "verify")):
                 device = "-I" if program == "ibtracer" else "-C"
@@ -59,14 +65,47 @@ class Failures(unittest.TestCase):
             for nobody, kind in (("nobody at all", "n"), ("0x0002c903deadbeef", "g")):
                 for program, *words in (("ibpath", HERE, nobody), ("ibpath", nobody, HERE),
                                         ("ibtracer", nobody), ("ibroutes", "path", HERE, nobody),
-                                        ("ibroutes", "path", nobody, HERE)):
+                                        ("ibroutes", "path", nobody, HERE),
+                                        ("ibroutes", "-S", nobody)):
                     result = f.on(HERE, BIN / program, *words, "--json")
-                    self.refusal(result, 2, f"ibkit.{program}/1")
+                    error = self.refusal(result, 2, f"ibkit.{program}/1")
+                    self.assertEqual(error["kind"], "not found", (program, words))
+            for words in (("lid-of", "nosuch"), ("guid-of", "nosuch"), ("name-of", "0x123"),
+                          ("name-of", "0x0002c903deadbeef")):
+                result = f.on(HERE, BIN / "ibpath", *words, "--json")
+                self.refusal(result, 2, "ibkit.ibpath/1")
+            # A GID of another subnet: to ibtracer nobody's, to ibpath an end of no path.
+            self.refusal(f.on(HERE, BIN / "ibtracer", "-g", "2001::1", "--json"), 2, "ibkit.ibtracer/1")
+            for words in (("1", "2001::1"), ("1", "::"), ("PathRecord", "SLID=1", "DGID=2001::1"),
+                          ("--smkey", "1", "members", "0xc123")):
+                result = f.on(HERE, BIN / "ibpath", *words, "--json")
+                self.assertEqual(result.returncode, 1, (words, result.stderr))
+                self.assertNotEqual(result.stderr, "", words)
+                self.assertNotIn("error", json.loads(result.stdout), words)
+            # A directed route by a port that is not ours is broken to ibtracer, nobody's to ibpath.
+            result = f.on(HERE, BIN / "ibtracer", "-r", "1", "-D", "0,9", "--json")
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertEqual(json.loads(result.stdout)["verdict"], "BROKEN")
+            self.refusal(f.on(HERE, BIN / "ibpath", "0", "0,9", "--json"), 2, "ibkit.ibpath/1")
             # Somebody has the name and the way to him does not hold: that is found out.
             self.assertEqual(f.ctl("link", "down", FAR, "1").returncode, 0)
             result = f.on(HERE, BIN / "ibpath", "1", "0xbffe", "--json")
             self.assertEqual(result.returncode, 1, result.stderr)
             self.assertNotIn("error", json.loads(result.stdout))
+
+    def test_two_hosts_back_to_back_have_nothing_to_route(self):
+        with tempfile.TemporaryDirectory() as directory:
+            topology = pathlib.Path(directory) / "pair.topo"
+            topology.write_text(
+                'Ca\t1 "H-0000000000000001"\t# "left HCA-1"\n'
+                '[1](2) \t"H-0000000000000003"[1] (4) \t# lid 1 lmc 0 "right HCA-1" lid 2 4xEDR\n\n'
+                'Ca\t1 "H-0000000000000003"\t# "right HCA-1"\n'
+                '[1](4) \t"H-0000000000000001"[1] (2) \t# lid 2 lmc 0 "left HCA-1" lid 1 4xEDR\n',
+                encoding="ascii")
+            with Fabric(topology=topology, options=("--lids", "keep")) as f:
+                result = f.on("left HCA-1", BIN / "ibroutes", "compare", "--json")
+                error = self.refusal(result, 2, "ibkit.ibroutes/1")
+                self.assertIn("it has no switch", error["message"])
 
     def test_help_to_a_full_disk_is_no_success(self):
         for program in ("ibsm", "ibtracer", "ibtracerd", "ibpath", "ibtopo", "ibroutes", "ibfabric"):
