@@ -48,13 +48,16 @@ class Simulated:
                          pathlib.Path("/proc/net/unix").read_text(encoding="ascii")), "no ibsim"
         log = self.at / "sm.log"
         words = {"opensm": ("opensm", "-f", log, "-d", "2"),
-                 "ibsm": (IBSM, "-f", log, "--state-dir", self.at / "state", "-R", "minhop",
+                 "ibsm": (IBSM, "-f", log, "-V", "--state-dir", self.at / "state", "-R", "minhop",
                           "--sa_etm_max_num_mcgs", "100000")}[self.manager]
         self.start(SM_HOST, *words)
         assert self.wait(lambda: log.exists() and
                          "SUBNET UP" in log.read_text(errors="replace")), f"no {self.manager}"
         # opensm bounces the links afterwards; a MAD that is lost here is never repeated.
         assert self.wait(self.all_active), "some links are not up"
+        if self.manager == "ibsm":  # what devices hold is read behind the bring-up
+            assert self.wait(lambda: "tables: read of" in log.read_text(errors="replace")), \
+                "no tables"
         return self
 
     def __exit__(self, *_):

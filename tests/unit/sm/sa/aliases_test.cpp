@@ -56,9 +56,7 @@ class SaAliases : public ::testing::Test {
     return ib::wire::body<GuidInfoRecord>(answer.mad).guid_info.guid;
   }
   /// As a restart would know them.
-  std::vector<store::AliasGuid> kept() {
-    return State(*bench.store->load()).contents().aliases;
-  }
+  std::vector<store::AliasGuid> kept() { return State(*bench.store->load()).contents().aliases; }
 };
 
 TEST_F(SaAliases, AreKeptAndShown) {
