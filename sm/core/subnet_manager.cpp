@@ -529,8 +529,8 @@ struct SubnetManager::Impl {
       TableReaderOptions o;
       o.cookie_base = kOwnerRead | ib::mad::Cookie{++readings % 16} << kReadingShift;
       tables_due = now + kTablesEvery;
-      reading = std::make_unique<TableReader>(snapshot, desired->node_managed, known.lanes, tables,
-                                              std::move(o));
+      reading =
+          std::make_unique<TableReader>(snapshot, desired->node_managed, known.lanes, tables, o);
       if (!reading->note().empty()) log(LogLevel::Info, "tables", reading->note());
     }
     if (!reading) return;

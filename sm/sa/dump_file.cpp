@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <compare>
 #include <map>
 #include <optional>
 #include <set>
@@ -449,7 +450,7 @@ store::Batch missing_from(const store::Contents& contents, const store::Contents
       batch.services.push_back(s);
   for (const auto& s : dump.subscriptions)
     if (lacks(contents.subscriptions,
-              [&](const Subscription& o) { return compare_keys(o, s) == 0; }))
+              [&](const Subscription& o) { return std::is_eq(compare_keys(o, s)); }))
       batch.subscriptions.push_back(s);
   // A GUID is one port's only.
   std::set<Guid> borne;

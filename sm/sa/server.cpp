@@ -241,7 +241,8 @@ struct Server::Impl {
     now_ = now;
     send_expired(now);
     // Requests, and what is being looked for, in turn.
-    if (is_looking() && (looks_on = !looks_on)) {
+    if (is_looking()) looks_on = !looks_on;
+    if (is_looking() && looks_on) {
       look_on_for_one();
       return true;
     }

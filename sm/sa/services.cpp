@@ -152,7 +152,7 @@ Outcome Services::set(const World& world, const WriteRequest& request) const {
   Change change;
   if (!has_bit(request.mask, service_bit::kPKey)) r.service_p_key = ib::kDefaultPKey;
   change.reply = reply_to(request, r);
-  change.batch.services.push_back(std::move(service));
+  change.batch.services.push_back(service);
   return change;
 }
 

@@ -114,7 +114,7 @@ Outcome Subscriptions::set(const World& world, const WriteRequest& request) cons
       return refuse(
           "there is no such subscription: all its words and the QP are to be those that "
           "subscribed");
-    change.batch.subscriptions_removed.push_back(std::move(subscription));
+    change.batch.subscriptions_removed.push_back(subscription);
     return change;
   }
   if (!request.requester.trusted && info.is_generic == 1 && is_security_trap(info.trap_number))
@@ -131,7 +131,7 @@ Outcome Subscriptions::set(const World& world, const WriteRequest& request) cons
   // The same once more changes nothing that has to be made durable.
   if (const auto at = subscriptions_.find(subscription); known && *at == subscription)
     return change;
-  change.batch.subscriptions.push_back(std::move(subscription));
+  change.batch.subscriptions.push_back(subscription);
   return change;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <algorithm>
+#include <compare>
 #include <tuple>
 
 #include "sm/store/store.h"
@@ -91,7 +92,7 @@ void apply(const Batch& batch, Contents& contents) {
   for (const auto& service : batch.services) put(contents.services, service, by_key);
 
   const auto by_subscription = [](const Subscription& a, const Subscription& b) {
-    return compare_keys(a, b) < 0;
+    return std::is_lt(compare_keys(a, b));
   };
   for (const auto& gone : batch.subscriptions_removed)
     remove(contents.subscriptions, gone, by_subscription);

@@ -95,7 +95,7 @@ class Pushes {
     const unsigned index = mlid.value - 0xC000U, position = port / 16;
     const auto at = blocks_.find({node, position << 28 | index / 32});
     if (at == blocks_.end()) return false;
-    const auto high = std::to_integer<unsigned>(at->second.content[index % 32 * 2]);
+    const auto high = std::to_integer<unsigned>(at->second.content[std::size_t{index} % 32 * 2]);
     const auto low = std::to_integer<unsigned>(at->second.content[index % 32 * 2 + 1]);
     return ((high << 8 | low) >> port % 16 & 1U) != 0;
   }

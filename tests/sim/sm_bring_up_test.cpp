@@ -189,6 +189,7 @@ TEST(BringUp, LocalPortThatGoesDownAndComesBackFindsWhatWasThere) {
   EXPECT_FALSE(run.last().up());
   // Memberships change meanwhile; what is known and what is wanted still fit each other.
   std::vector<ib::Guid> members;
+  members.reserve(before.size());
   for (const auto& claim : before) members.push_back(claim.port_guid);
   run.sm().set_groups(run.now(), {{ib::kLidMulticastMin, members, {}}});
   run.run_for(5s);

@@ -166,11 +166,11 @@ TEST(SaClient, SetAndDeleteCarryTheRecordAndItsMask) {
 mad::Packet paths_answer(const mad::Packet& request, wire::Method method, std::uint16_t count) {
   auto answer = answer_to(request, method);
   answer.mad.set<&wire::MadHeader::attribute_id>(wire::attr::kPathRecord);
-  std::vector<std::byte> data(count * 64U);
+  std::vector<std::byte> data(std::size_t{count} * 64);
   for (std::uint16_t i = 0; i < count; ++i) {
     PathRecord path;
     path.dlid = Lid{static_cast<std::uint16_t>(i + 1)};
-    wire::encode(path, data.data() + i * 64U);
+    wire::encode(path, data.data() + std::size_t{i} * 64);
   }
   const auto first = std::min(data.size(), wire::kSaDataBytes);
   std::fill_n(answer.mad.data(), wire::kSaDataBytes, std::byte{0});

@@ -82,8 +82,8 @@ routes::Verdict expect_sound(const fabric::Fabric& fabric, unsigned vls = 8,
   const auto trees = whole_tree(fabric, graph, routes->multicast);
   routes::VerifyOptions options;
   options.credit_loops_are_must = true;
-  const auto verdict = routes::verify(fabric, graph, routes->lfts, routes->lanes,
-                                      {&trees, routes->multicast.sl, true}, options);
+  auto verdict = routes::verify(fabric, graph, routes->lfts, routes->lanes,
+                                {&trees, routes->multicast.sl, true}, options);
   EXPECT_TRUE(verdict.must_ok()) << (verdict.findings.empty() ? "" : verdict.findings[0].message);
   EXPECT_EQ(verdict.credit_loop_channels, 0U);
   EXPECT_EQ(verdict.asymmetric_pairs, 0U);

@@ -30,7 +30,7 @@ class SaAliases : public ::testing::Test {
  protected:
   Bench bench{small_tree()};
 
-  GuidInfoRecord record(std::size_t host, std::map<unsigned, std::uint64_t> guids = {},
+  GuidInfoRecord record(std::size_t host, const std::map<unsigned, std::uint64_t>& guids = {},
                         std::uint8_t block = 0) {
     GuidInfoRecord r;
     r.lid = bench.host(host).lid;
@@ -236,9 +236,8 @@ TEST_F(SaAliases, NoSequenceGivesAGuidTwice) {
     if (random() % 3 == 0) {
       remove(host, guids);
     } else {
-      const auto asked = guids;
       const auto got = shown(set(host, guids));
-      for (const auto& [i, guid] : asked) {
+      for (const auto& [i, guid] : guids) {
         const auto held = bench.server.aliases();
         const auto at = held.find({bench.host(host).guid, static_cast<std::uint16_t>(i)});
         if (guid == 0) {

@@ -49,7 +49,7 @@ TEST(AnswerLog, DoesWhatASimpleOneDoes) {
   for (const unsigned seed : {1U, 2U, 3U}) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
-    const std::size_t room = seed * 100'000;
+    const std::size_t room = std::size_t{seed} * 100'000;
     AnswerLog log(room);
     struct Kept {
       RequestKey key;

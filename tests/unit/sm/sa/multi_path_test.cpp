@@ -163,7 +163,8 @@ std::vector<PortRef> cables_of(const PathWorld& w, const PathRecord& p) {
 std::size_t shared(const PathWorld& w, const PathRecord& a, const PathRecord& b) {
   std::size_t n = 0;
   const auto others = cables_of(w, b);
-  for (const auto cable : cables_of(w, a)) n += std::ranges::count(others, cable);
+  for (const auto cable : cables_of(w, a))
+    n += static_cast<std::size_t>(std::ranges::count(others, cable));
   return n;
 }
 

@@ -332,7 +332,8 @@ std::vector<Component> guid_components() {
 std::vector<Component> sl_to_vl_components() {
   std::vector<Component> all{
       {0, 0, 0, 16, Rule::Lid}, {1, 2, 0, 8, Rule::PortOfSwitch}, {2, 3, 0, 8, Rule::PortOfSwitch}};
-  for (unsigned sl = 0; sl < 16; ++sl) all.push_back({4 + sl, 8U + sl / 2, sl % 2 * 4U, 4});
+  for (unsigned sl = 0; sl < 16; ++sl)
+    all.push_back({4 + sl, 8U + sl / 2, std::size_t{sl % 2} * 4, 4});
   return all;
 }
 std::vector<Component> port_components() {

@@ -35,7 +35,7 @@ class SaRmppOut : public ::testing::Test {
   }
   /// A table of 13 segments, the first of which was sent.
   Packet begin_table() {
-    const auto request = bench.request(Method::GetTable, attr::kNodeRecord);
+    auto request = bench.request(Method::GetTable, attr::kNodeRecord);
     EXPECT_THAT(tell(request), SizeIs(1));
     return request;
   }
