@@ -124,7 +124,7 @@ Result<std::vector<Gid>> gids_of(Desk& desk, std::span<const ib::tools::Target> 
   constexpr std::size_t kMost = 255;  // what the record can count
   std::vector<Gid> all;
   for (const auto& target : targets) {
-    const auto gids = gids_of(desk, target);
+    auto gids = gids_of(desk, target);
     if (!gids) return gids;
     all.insert(all.end(), gids->begin(), gids->end());
   }

@@ -47,6 +47,7 @@ void print_records(std::string_view name, const std::vector<Record>& records, De
     return;
   }
   std::vector<std::vector<std::byte>> bytes;
+  bytes.reserve(records.size());
   for (const Record& record : records) bytes.push_back(ib::wire::bytes_of(record));
   const std::vector<std::span<const std::byte>> views(bytes.begin(), bytes.end());
   print(

@@ -197,7 +197,7 @@ TEST_F(SaTableMemory, WithoutTheKeySoManyAndNoMore) {
     return answer.mad.status();
   };
   constexpr std::uint16_t kTooMuch = 0x0003;
-  constexpr std::size_t kPaths = 22 * 22;
+  constexpr std::size_t kPaths = std::size_t{22} * 22;
   for (const auto mask : {std::uint64_t{0}, bit(path_bit::kNumbPath)}) {
     EXPECT_EQ(ask(kPaths, mask, 0), status::kOk);
     EXPECT_EQ(ask(kPaths - 1, mask, 0), kTooMuch);

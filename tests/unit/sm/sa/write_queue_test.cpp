@@ -233,7 +233,7 @@ TEST(SaTouched, ManyChangesAreOneBatchAndHaveAWayBack) {
       for (unsigned i = below(3); i > 0; --i) batch.subscriptions.push_back(subscription());
       for (unsigned i = below(3); i > 0; --i)
         batch.aliases.push_back({Guid{1 + below(2)}, static_cast<std::uint16_t>(1 + below(3)),
-                                 Guid{below(2) * (100 + i + 10 * below(50))}});
+                                 Guid{std::uint64_t{below(2)} * (100 + i + 10 * below(50))}});
       // The store keeps members of groups that do not exist; here nobody joins such a group.
       return batch;
     };
