@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,18 +19,6 @@ using ib::wire::MgmtClass;
 /// Requests served before what has arrived meanwhile is looked at, and answers leave.
 constexpr int kSlice = 64;
 constexpr Duration kCountersEvery = std::chrono::minutes(10);
-/// How much nicer the rest of the process is: what clients wait for takes microseconds, a sweep and
-/// its routing take seconds.
-constexpr int kAhead = 10;
-
-/// This thread goes before the others of the process. Without root or RLIMIT_NICE the kernel
-/// refuses, and they share as before.
-void go_ahead() {
-  const auto self = static_cast<id_t>(gettid());
-  errno = 0;
-  const int nice = getpriority(PRIO_PROCESS, self);
-  if (errno == 0) (void)setpriority(PRIO_PROCESS, self, nice - kAhead);
-}
 
 }  // namespace
 
@@ -99,7 +85,6 @@ std::vector<plan::MlidGroup> SaThread::groups_of(const sa::Server& server) {
 }
 
 void SaThread::run() {
-  go_ahead();
   while (!ending_) {
     const Instant now = ib::monotonic_now();
     if (!listen(now)) return;
