@@ -41,6 +41,13 @@ class Simulated:
         self.name = f"ibkit-osmtest-{os.getpid()}-{manager}"
 
     def __enter__(self):
+        try:
+            return self.bring_up()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def bring_up(self):
         self.folder = tempfile.TemporaryDirectory(prefix="ibsim-osmtest-")
         self.at = pathlib.Path(self.folder.name)
         self.start(None, "ibsim", "-s", "-n", NET)
