@@ -40,8 +40,8 @@ int cannot_run(const std::string& message) {
   return 4;
 }
 
-/// SIGTERM and SIGINT end, SIGHUP sweeps. Blocked before any thread starts, so that only this
-/// descriptor sees them.
+/// SIGTERM and SIGINT end, SIGHUP sweeps, SIGUSR1 opens the log again. Blocked before any thread
+/// starts, so that only this descriptor sees them.
 class Signals {
  public:
   Signals() {

@@ -156,7 +156,6 @@ class Statuses(unittest.TestCase):
                 self.assertIn("--compare: expected engines", plan.stderr)
 
 
-
 class Background(unittest.TestCase):
     def test_unchanged_fabric_gets_no_set_by_light_or_full_sweeps(self):
         with Sm(*TREE) as f:
