@@ -9,7 +9,10 @@
 //                                  barest loop there is; prints its LID, and at the end its answers
 //   sa_storm peak SECONDS WINDOW LID   asks there instead of the SA
 //
-// One line of JSON: answers, busy, lost, rate, p50_us, p99_us, max_us.
+// One line of JSON: answers, busy, lost, wrong, rate, p50_us, p99_us, max_us. For `load` also,
+// where threads may run ahead of all others (root): stalled_ms, how long a processor of this
+// machine stood still; calm_answers and calm_p99_us, those that no stall and no backlog of one
+// touches.
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -21,6 +24,7 @@
 
 #include "libdiag/mad/umad/umad_port.h"
 #include "libdiag/query/sa_client.h"
+#include "tests/bench/stall_watch.h"
 
 namespace {
 
@@ -33,23 +37,41 @@ int complain(const ib::Error& error) {
   return 1;
 }
 
+/// What was asked and when the answer came.
+struct Answer {
+  Instant due, came;
+  double micros() const { return static_cast<double>((came - due).count()) / 1e3; }
+};
+
+/// The part `p` of `answers`, sorted by how long they took.
+double part(const std::vector<Answer>& answers, double p) {
+  if (answers.empty()) return 0;
+  return answers[static_cast<std::size_t>(p * static_cast<double>(answers.size() - 1))].micros();
+}
+
 struct Figures {
-  std::vector<double> micros;
+  std::vector<Answer> answers;
   std::size_t busy{0}, lost{0}, wrong{0};
 
-  void print(Duration took) {
-    std::ranges::sort(micros);
-    const auto part = [this](double p) {
-      return micros.empty()
-                 ? 0.0
-                 : micros[static_cast<std::size_t>(p * static_cast<double>(micros.size() - 1))];
-    };
+  void print(Duration took, const std::vector<ib::bench::Stall>* stalls = nullptr) {
+    std::ranges::sort(answers, {}, &Answer::micros);
     const double seconds = static_cast<double>(took.count()) / 1e9;
     fmt::print(
         "{{\"answers\": {}, \"busy\": {}, \"lost\": {}, \"wrong\": {}, \"rate\": {:.0f}, "
-        "\"p50_us\": {:.0f}, \"p99_us\": {:.0f}, \"max_us\": {:.0f}}}\n",
-        micros.size(), busy, lost, wrong, static_cast<double>(micros.size()) / seconds, part(0.5),
-        part(0.99), part(1.0));
+        "\"p50_us\": {:.0f}, \"p99_us\": {:.0f}, \"max_us\": {:.0f}",
+        answers.size(), busy, lost, wrong, static_cast<double>(answers.size()) / seconds,
+        part(answers, 0.5), part(answers, 0.99), part(answers, 1.0));
+    if (stalls != nullptr) print_calm(*stalls);
+    fmt::print("}}\n");
+  }
+
+ private:
+  void print_calm(const std::vector<ib::bench::Stall>& stalls) {
+    Duration stalled{0};
+    for (const auto& s : stalls) stalled += s.to - s.from;
+    std::erase_if(answers, [&](const Answer& a) { return touches(stalls, a.due, a.came); });
+    fmt::print(", \"stalled_ms\": {:.1f}, \"calm_answers\": {}, \"calm_p99_us\": {:.0f}",
+               static_cast<double>(stalled.count()) / 1e6, answers.size(), part(answers, 0.99));
   }
 };
 
@@ -130,7 +152,7 @@ class Client {
         ++figures_.busy;
       } else {
         if (r.packet.mad.status() != 0) ++figures_.wrong;
-        figures_.micros.push_back(static_cast<double>((now - found->second).count()) / 1e3);
+        figures_.answers.push_back({found->second, now});
       }
       under_way_.erase(found);
     }
@@ -154,6 +176,10 @@ class Client {
   std::vector<ib::mad::Received> arrived_;
   Figures figures_;
 };
+
+/// At four fifths of what a server can do, what waits after a stall is gone in four times its
+/// length.
+constexpr double kBacklog = 4;
 
 int echo(ib::mad::Port& port, ib::Lid own, Duration during) {
   ib::mad::AgentSpec spec;
@@ -209,7 +235,7 @@ int main(int argc, char** argv) {
       auto answer = session.call(
           ib::query::sa_request(0, *sa, ib::wire::Method::GetTable, ib::wire::NodeRecord{}, 0));
       if (!answer) return complain(answer.error());
-      tables.micros.push_back(static_cast<double>((monotonic_now() - asked).count()) / 1e3);
+      tables.answers.push_back({asked, monotonic_now()});
       if (i != 0) continue;
       const auto nodes = ib::query::read_table<ib::wire::NodeRecord>(*answer);
       if (!nodes) return complain(nodes.error());
@@ -225,8 +251,13 @@ int main(int argc, char** argv) {
   Client client(**port, *facts, whom, std::move(lids));
   if (!client.ready()) return 1;
   const Duration during(static_cast<std::int64_t>(first * 1e9));
-  auto figures = mode == "peak" ? client.peak(during, static_cast<std::size_t>(second))
-                                : client.load(during, second);
-  figures.print(during);
+  if (mode == "peak") {
+    client.peak(during, static_cast<std::size_t>(second)).print(during);
+    return 0;
+  }
+  ib::bench::StallWatch watch;
+  auto figures = client.load(during, second);
+  const auto stalls = watch.stop(kBacklog);
+  figures.print(during, watch.watching() ? &stalls : nullptr);
   return 0;
 }
