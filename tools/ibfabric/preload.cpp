@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <infiniband/umad.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "tools/ibfabric/library_end.h"
 #include "tools/ibfabric/protocol.h"
 
 #define IBFABRIC_API extern "C" __attribute__((visibility("default")))
@@ -29,8 +29,6 @@
 using namespace ibfabric;
 
 namespace {
-
-static_assert(sizeof(ib_user_mad) == kUmadHeaderBytes, "umad header as the protocol has it");
 
 int debug_level = 0;
 
@@ -48,16 +46,14 @@ void warn(const char* function, const char* format, Args... args) {
 constexpr int kDescriptorsMax = 65536;
 constexpr uint32_t kTidSlots = 8192;
 constexpr size_t kMadBytes = 256;
-constexpr size_t kFirstBytes = kUmadHeaderBytes + kMadBytes;
 
 struct OpenPort {
   uint64_t id;
   int port_num;
   bool is_switch;
-  bool long_messages;              // an agent has the kernel do RMPP
-  uint32_t agents;                 // bit per registered agent
-  pthread_mutex_t read_lock;       // for long_messages only
-  pthread_mutex_t write_lock;      // while a long message is on its way
+  bool long_messages;  // an agent has the kernel do RMPP
+  uint32_t agents;     // bit per registered agent
+  PortMemory* memory;
   uint8_t outstanding[kTidSlots];  // requests on their way, by a hash of class and TID
 };
 
@@ -68,18 +64,30 @@ OpenPort* port_of(int fd) {
   return __atomic_load_n(&open_ports[fd], __ATOMIC_ACQUIRE);
 }
 
-void remember_port(int fd, uint64_t id, int port_num, bool is_switch) {
-  if (fd >= kDescriptorsMax) return;
-  OpenPort* port = port_of(fd);  // left behind by a plain close()
-  if (port == nullptr) port = static_cast<OpenPort*>(malloc(sizeof(OpenPort)));
-  if (port == nullptr) return;
+bool remember_port(int fd, uint64_t id, int port_num, bool is_switch, PortMemory* memory) {
+  if (fd >= kDescriptorsMax) return false;
+  OpenPort* port = port_of(fd);
+  if (port != nullptr) {
+    unmap_port(port->memory);  // left behind by a plain close()
+  } else {
+    port = static_cast<OpenPort*>(malloc(sizeof(OpenPort)));
+  }
+  if (port == nullptr) return false;
   memset(port, 0, sizeof *port);
   port->id = id;
   port->port_num = port_num;
   port->is_switch = is_switch;
-  pthread_mutex_init(&port->read_lock, nullptr);
-  pthread_mutex_init(&port->write_lock, nullptr);
+  port->memory = memory;
   __atomic_store_n(&open_ports[fd], port, __ATOMIC_RELEASE);
+  return true;
+}
+
+void forget_port(int fd) {
+  if (fd < 0 || fd >= kDescriptorsMax) return;
+  OpenPort* port = __atomic_exchange_n(&open_ports[fd], nullptr, __ATOMIC_ACQ_REL);
+  if (port == nullptr) return;
+  unmap_port(port->memory);
+  free(port);
 }
 
 // ---- the server --------------------------------------------------------------------------------
@@ -95,8 +103,6 @@ int connect_to_server(int extra_flags) {
   memcpy(address.sun_path, path, strlen(path) + 1);
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | extra_flags, 0);
   if (fd < 0) return -1;
-  int buffer = 1 << 20;
-  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
   int result;
   do {
     result = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
@@ -119,18 +125,32 @@ Request request_of(Op op) {
   return request;
 }
 
-ssize_t receive_whole(int fd, void* buffer, size_t size) {
+/// A reply, and the descriptor that comes with it, if one is expected: -1 if none came.
+ssize_t receive_reply(int fd, void* reply, size_t size, int* descriptor) {
+  iovec part = {reply, size};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (descriptor != nullptr) {
+    *descriptor = -1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+  }
   ssize_t n;
   do {
-    n = recv(fd, buffer, size, 0);
+    n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
   } while (n < 0 && errno == EINTR);
+  const cmsghdr* rights = n > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+  if (rights != nullptr && rights->cmsg_type == SCM_RIGHTS)
+    memcpy(descriptor, CMSG_DATA(rights), sizeof *descriptor);
   return n;
 }
 
 /// Sends `request` and then `more`, receives `reply`. False, with errno set, when that did not
 /// work.
 bool ask_on(int fd, const Request& request, const void* more, size_t more_size, void* reply,
-            size_t reply_size) {
+            size_t reply_size, int* descriptor = nullptr) {
   iovec parts[2] = {{const_cast<Request*>(&request), sizeof request},
                     {const_cast<void*>(more), more_size}};
   msghdr message = {};
@@ -141,7 +161,7 @@ bool ask_on(int fd, const Request& request, const void* more, size_t more_size, 
     n = sendmsg(fd, &message, MSG_NOSIGNAL);
   } while (n < 0 && errno == EINTR);
   if (n < 0) return false;
-  n = receive_whole(fd, reply, reply_size);
+  n = receive_reply(fd, reply, reply_size, descriptor);
   if (n >= static_cast<ssize_t>(sizeof(Reply)) &&
       static_cast<Reply*>(reply)->protocol == kProtocol) {
     return true;
@@ -237,78 +257,6 @@ int wait_readable(int fd, int timeout_ms) {
   return n == 0 ? -ETIMEDOUT : -EIO;
 }
 
-/// Writes one frame, waiting while the server is behind: the kernel never refuses a MAD for that.
-bool write_frame(int fd, const iovec* parts, size_t count) {
-  msghdr message = {};
-  message.msg_iov = const_cast<iovec*>(parts);
-  message.msg_iovlen = count;
-  while (sendmsg(fd, &message, MSG_NOSIGNAL) < 0) {
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN) return false;
-    pollfd p = {fd, POLLOUT, 0};
-    if (poll(&p, 1, -1) < 0 && errno != EINTR) return false;
-  }
-  return true;
-}
-
-/// On a port that sends long messages every message waits for its turn, so that the frames of one
-/// stay together.
-bool write_message(int fd, OpenPort* port, ib_user_mad* header, const uint8_t* data, size_t size) {
-  const size_t room = kFrameBytes - kUmadHeaderBytes;
-  const size_t first = size < room ? size : room;
-  const iovec parts[2] = {{header, kUmadHeaderBytes}, {const_cast<uint8_t*>(data), first}};
-  const bool in_turn = port->long_messages;
-  if (in_turn) pthread_mutex_lock(&port->write_lock);
-  bool good = write_frame(fd, parts, 2);
-  for (size_t at = first; good && at < size; at += kFrameBytes) {
-    const size_t n = size - at < kFrameBytes ? size - at : kFrameBytes;
-    const iovec part = {const_cast<uint8_t*>(data) + at, n};
-    good = write_frame(fd, &part, 1);
-  }
-  const int error = errno;
-  if (in_turn) pthread_mutex_unlock(&port->write_lock);
-  errno = error;
-  return good;
-}
-
-/// read() of a umad file: bytes, or -1 with errno; ENOSPC leaves the message where it is.
-ssize_t read_message(int fd, void* buffer, size_t size) {
-  OpenPort* port = port_of(fd);
-  if (port != nullptr && !port->long_messages) return receive_whole(fd, buffer, size);
-
-  if (port != nullptr) pthread_mutex_lock(&port->read_lock);
-  ib_user_mad header;
-  ssize_t n = recv(fd, &header, sizeof header, MSG_PEEK | MSG_TRUNC);
-  if (n > 0) {
-    const auto frame = static_cast<size_t>(n);
-    const size_t whole = header.status == 0 && header.length > frame ? header.length : frame;
-    if (whole > size) {
-      // The first segment is shown with the length of the whole, so that the caller comes back.
-      recv(fd, buffer, size < kFirstBytes ? size : kFirstBytes, MSG_PEEK);
-      n = -1;
-      errno = ENOSPC;
-    } else {
-      n = receive_whole(fd, buffer, size);
-      auto* bytes = static_cast<uint8_t*>(buffer);
-      while (n > 0 && static_cast<size_t>(n) < whole) {
-        const ssize_t more = recv(fd, bytes + n, size - static_cast<size_t>(n), 0);
-        if (more > 0) {
-          n += more;
-        } else if (more == 0 || (errno != EAGAIN && errno != EINTR)) {
-          n = -1;
-          if (more == 0) errno = EIO;
-        } else {
-          wait_readable(fd, -1);
-        }
-      }
-    }
-  }
-  const int error = errno;
-  if (port != nullptr) pthread_mutex_unlock(&port->read_lock);
-  errno = error;
-  return n;
-}
-
 int open_issm(int number, int flags) {
   const int fd = connect_to_server((flags & O_CLOEXEC) != 0 ? SOCK_CLOEXEC : 0);
   if (fd < 0) return -1;
@@ -316,10 +264,9 @@ int open_issm(int number, int flags) {
   request.port_num = number;
   if ((flags & O_NONBLOCK) != 0) request.flags |= kNonBlock;
   Reply reply = {};
-  iovec part = {&request, sizeof request};
   // A signal may end the wait for another opener, as it does in the kernel.
-  if (!write_frame(fd, &part, 1) || recv(fd, &reply, sizeof reply, 0) != sizeof reply ||
-      reply.result < 0) {
+  if (send(fd, &request, sizeof request, MSG_NOSIGNAL) < 0 ||
+      recv(fd, &reply, sizeof reply, 0) != sizeof reply || reply.result < 0) {
     const int error = reply.result < 0 ? -reply.result : errno;
     close(fd);
     errno = error;
@@ -460,20 +407,24 @@ IBFABRIC_API int umad_open_port(const char* ca_name, int portnum) {
   Request request = request_of(Op::OpenPort);
   request.port_num = portnum;
   Reply reply = {};
-  if (!ask_on(fd, request, nullptr, 0, &reply, sizeof reply) || reply.result < 0) {
+  int descriptor = -1;
+  if (!ask_on(fd, request, nullptr, 0, &reply, sizeof reply, &descriptor) || descriptor < 0) {
+    close(fd);
+    return -EIO;
+  }
+  PortMemory* memory = map_port(descriptor);
+  close(descriptor);
+  if (memory == nullptr || !remember_port(fd, reply.port_id, portnum, d.node_type == 2, memory)) {
     close(fd);
     return -EIO;
   }
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-  remember_port(fd, reply.port_id, portnum, d.node_type == 2);
   DEBUG("opened %s port %d as fd %d", kDeviceName, portnum, fd);
   return fd;
 }
 
 IBFABRIC_API int umad_close_port(int portid) {
-  if (portid >= 0 && portid < kDescriptorsMax) {
-    free(__atomic_exchange_n(&open_ports[portid], nullptr, __ATOMIC_ACQ_REL));
-  }
+  forget_port(portid);
   close(portid);
   return 0;
 }
@@ -581,7 +532,7 @@ IBFABRIC_API int umad_send(int portid, int agentid, void* umad, int length, int 
   if ((doubtful || odd_route) && size <= kMadBytes) {
     Request request = request_of(Op::Send);
     request.port_id = port->id;
-    uint8_t frame[kFirstBytes];
+    uint8_t frame[kUmadHeaderBytes + kMadBytes];
     memcpy(frame, &header, kUmadHeaderBytes);
     memcpy(frame + kUmadHeaderBytes, bytes, size);
     Reply reply = {};
@@ -593,7 +544,7 @@ IBFABRIC_API int umad_send(int portid, int agentid, void* umad, int length, int 
   if (tracked && __atomic_load_n(slot, __ATOMIC_RELAXED) < 255) {
     __atomic_fetch_add(slot, 1, __ATOMIC_RELAXED);
   }
-  if (write_message(portid, port, &header, bytes, size)) return 0;
+  if (write_message(*port->memory, portid, &header, bytes, size)) return 0;
   if (!errno) errno = EIO;
   return -EIO;
 }
@@ -605,32 +556,39 @@ IBFABRIC_API int umad_recv(int portid, void* umad, int* length, int timeout_ms) 
     errno = EINVAL;
     return -EINVAL;
   }
-  if (timeout_ms != 0) {
+  OpenPort* port = port_of(portid);
+  const bool awaited = port != nullptr && timeout_ms != 0 && !has_message(*port->memory);
+  if (awaited) {
     if (const int waited = wait_readable(portid, timeout_ms); waited < 0) {
       if (!errno) errno = -waited;
       return waited;
     }
+    port = port_of(portid);  // another thread may have closed it meanwhile
   }
-  const ssize_t n = read_message(portid, umad, umad_size() + static_cast<size_t>(*length));
+  if (port == nullptr) {
+    errno = EBADF;
+    return -EBADF;
+  }
+  const ssize_t n = read_message(*port->memory, portid, umad,
+                                 umad_size() + static_cast<size_t>(*length), awaited);
   if (n > 0) {
     const auto header = static_cast<ssize_t>(kUmadHeaderBytes);
     *length = n > header ? static_cast<int>(n - header) : 0;
-    OpenPort* port = port_of(portid);
-    if (port != nullptr && *length >= 24 && (mad->status != 0 || is_answer(mad->data))) {
+    if (*length >= 24 && (mad->status != 0 || is_answer(mad->data))) {
       uint8_t* slot = outstanding_slot(port, mad->data);
       if (__atomic_load_n(slot, __ATOMIC_RELAXED) > 0)
         __atomic_fetch_sub(slot, 1, __ATOMIC_RELAXED);
     }
     return static_cast<int>(mad->agent_id);
   }
-  if (n == 0) errno = EIO;  // the server is gone
-  *length = static_cast<int>(mad->length) - static_cast<int>(kUmadHeaderBytes);
-  if (!errno) errno = EIO;
+  if (errno == ENOSPC) *length = static_cast<int>(mad->length) - static_cast<int>(kUmadHeaderBytes);
   return -errno;
 }
 
 IBFABRIC_API int umad_poll(int portid, int timeout_ms) {
   errno = 0;
+  const OpenPort* port = port_of(portid);
+  if (port != nullptr && has_message(*port->memory)) return 0;
   return wait_readable(portid, timeout_ms);
 }
 IBFABRIC_API int umad_get_fd(int portid) { return portid; }

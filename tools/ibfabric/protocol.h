@@ -3,9 +3,8 @@
 // are on one machine and of one build: plain structs, host byte order, `kProtocol` checked first.
 //
 // A connection starts with one Request (ctl: followed by its command as text) and one Reply. Then
-//   OpenPort   carries MADs both ways until closed; closing it closes the umad file. A frame is
-//              struct ib_user_mad and its data, `length` = 64 + data bytes. A message longer than
-//              one frame goes on in frames of data alone until `length` bytes have come.
+//   OpenPort   is an umad file until closed. With the Reply comes the descriptor of the memory in
+//              which MADs pass (ring.h); the connection itself carries doorbells, of one byte each.
 //   OpenIssm   carries nothing; as long as it is open the port has IsSM set.
 //   the others end.
 // This header is included by the preload library and must not need the C++ library.
@@ -16,8 +15,8 @@
 
 namespace ibfabric {
 
-inline constexpr uint32_t kProtocol = 0x69626602;
-inline constexpr size_t kFrameBytes = 32768;    // longest frame
+inline constexpr uint32_t kProtocol = 0x69626603;
+inline constexpr size_t kFrameBytes = 32768;    // longest message on the socket
 inline constexpr size_t kUmadHeaderBytes = 64;  // struct ib_user_mad
 inline constexpr size_t kPortsMax = 10;         // as umad_ca_t has them
 inline constexpr size_t kPKeysMax = 128;
@@ -34,7 +33,7 @@ enum class Op : uint32_t {
   OpenIssm,    // `port_num` is the number in the path; flag kNonBlock
   Register,    // agent on port_id; -> result = agent's number
   Unregister,  // `agent` of port_id
-  Send,        // a MAD frame follows the Request; -> result of the send
+  Send,        // struct ib_user_mad and a MAD follow the Request; -> result of the send
   Ctl,         // a command as JSON follows; -> text
 };
 

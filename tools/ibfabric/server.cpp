@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -24,6 +23,7 @@
 #include "libdiag/wire/rates.h"
 #include "tools/ibfabric/place.h"
 #include "tools/ibfabric/protocol.h"
+#include "tools/ibfabric/server_end.h"
 
 namespace ibfabric {
 
@@ -41,8 +41,8 @@ namespace {
 
 /// What falls due so soon is done at once: sleeping would take longer.
 constexpr ib::Duration kSlack = std::chrono::microseconds(20);
-constexpr std::size_t kMessageBytesMax = 64U << 20U;
-constexpr std::size_t kReadBatch = 32, kWriteBatch = 32, kReadsPerTurn = 1;
+/// MADs taken from one program before the others have their turn.
+constexpr std::size_t kReadBatch = 32;
 
 std::string errno_text() { return std::strerror(errno); }
 
@@ -74,58 +74,6 @@ std::uint32_t sysfs_rate(const ib::wire::PortInfo& info) {
   return tenths(ib::wire::active_speed(info)) * lanes / 10;
 }
 
-UserMad from_frame(const ib_user_mad& header, const std::byte* data, std::size_t size) {
-  UserMad m;
-  m.agent = static_cast<std::int32_t>(header.agent_id);
-  m.timeout_ms = header.timeout_ms;
-  m.retries = header.retries;
-  m.length = static_cast<std::uint32_t>(size);
-  ib::mad::Address& a = m.packet.address;
-  a.lid = ib::Lid{ntohs(header.addr.lid)};
-  a.qpn = ntohl(header.addr.qpn);
-  a.q_key = ntohl(header.addr.qkey);
-  a.sl = ib::Sl{header.addr.sl};
-  a.path_bits = header.addr.path_bits;
-  a.p_key_index = header.addr.pkey_index;
-  if (header.addr.grh_present != 0) {
-    ib::mad::Grh grh;
-    std::memcpy(grh.gid.bytes.data(), header.addr.gid, 16);
-    grh.gid_index = header.addr.gid_index;
-    grh.hop_limit = header.addr.hop_limit;
-    grh.traffic_class = header.addr.traffic_class;
-    grh.flow_label = ntohl(header.addr.flow_label);
-    a.grh = grh;
-  }
-  const std::size_t first = std::min(size, ib::wire::kMadBytes);
-  std::memcpy(m.packet.mad.bytes.data(), data, first);
-  m.packet.more.assign(data + first, data + size);
-  return m;
-}
-
-ib_user_mad to_header(const UserMad& m) {
-  ib_user_mad header = {};
-  header.agent_id = static_cast<std::uint32_t>(m.agent);
-  header.status = m.status;
-  header.timeout_ms = m.timeout_ms;
-  header.retries = m.retries;
-  header.length = static_cast<std::uint32_t>(kUmadHeaderBytes) + m.length;
-  const ib::mad::Address& a = m.packet.address;
-  header.addr.lid = htons(a.lid.value);
-  header.addr.qpn = htonl(a.qpn);
-  header.addr.sl = a.sl.value;
-  header.addr.path_bits = a.path_bits;
-  header.addr.pkey_index = a.p_key_index;
-  if (a.grh) {
-    header.addr.grh_present = 1;
-    std::memcpy(header.addr.gid, a.grh->gid.bytes.data(), 16);
-    header.addr.gid_index = a.grh->gid_index;
-    header.addr.hop_limit = a.grh->hop_limit;
-    header.addr.traffic_class = a.grh->traffic_class;
-    header.addr.flow_label = htonl(a.grh->flow_label);
-  }
-  return header;
-}
-
 struct Host;
 
 struct Connection {
@@ -138,11 +86,11 @@ struct Connection {
   IssmId issm{};
   bool issm_told{false};
   bool wants_write{false};
-  ib_user_mad long_header{};         // of a message that comes in several frames
-  std::vector<std::byte> long_data;  // what has come of it
-  std::deque<UserMad> out;           // taken from the kernel, not yet written
-  std::size_t written{0};            // data bytes of out.front() already written
-  std::string text;                  // Text: what is left to be written
+  std::unique_ptr<ServerEnd> end;  // Port
+  bool heard{false};               // Port: in Impl::heard
+  bool behind{false};              // Port: its ring had no room
+  bool spoilt{false};              // Port: so is its ring
+  std::string text;                // Text: what is left to be written
 };
 
 struct Host {
@@ -164,8 +112,7 @@ struct PortHash {
 }  // namespace
 
 struct Server::Impl {
-  Impl(Model& m, Command c)
-      : model(m), command(std::move(c)), read_buffers(kReadBatch * kFrameBytes) {}
+  Impl(Model& m, Command c) : model(m), command(std::move(c)), read_buffer(kFrameBytes) {}
 
   Model& model;
   Command command;
@@ -179,7 +126,9 @@ struct Server::Impl {
   std::unordered_map<PortRef, std::unique_ptr<Host>, PortHash> hosts;
   std::set<std::pair<Instant, Host*>> timers;
   std::vector<Host*> touched;
-  std::vector<std::byte> read_buffers;
+  std::vector<Connection*> heard;  // ports that may have more to say
+  std::vector<std::byte> read_buffer;
+  UserMad mad;  // the one that is being taken from a ring
 
   ~Impl() {
     for (auto& [fd, c] : connections) ::close(fd);
@@ -223,7 +172,7 @@ struct Server::Impl {
       host.touched = false;
       set_timer(host);
       for (Connection* c : host.connections) {
-        if (c->kind == Connection::Kind::Port) flush(*c);
+        if (c->kind == Connection::Kind::Port) flush_port(*c);
       }
     }
     touched.clear();
@@ -253,6 +202,7 @@ struct Server::Impl {
   std::optional<timespec> sleep_time() {
     Instant due = model.next_event();
     if (!timers.empty()) due = std::min(due, timers.begin()->first);
+    if (!heard.empty()) return timespec{};
     if (due == ib::kNever) return std::nullopt;
     const std::int64_t ns = std::max<std::int64_t>(0, (due - kSlack - ib::monotonic_now()).count());
     return timespec{ns / 1'000'000'000, ns % 1'000'000'000};
@@ -287,6 +237,7 @@ struct Server::Impl {
       if (c.kind == Connection::Kind::Port) {
         host.kernel.close(c.file);
         ports_by_id.erase(c.id);
+        std::erase(heard, &c);
       }
       if (c.kind == Connection::Kind::Issm) {
         host.kernel.issm_close(now(), c.issm);
@@ -303,14 +254,14 @@ struct Server::Impl {
     const auto found = connections.find(fd);
     if (found == connections.end()) return;
     Connection& c = *found->second;
-    if ((events & EPOLLOUT) != 0) flush(c);
+    if ((events & EPOLLOUT) != 0) write_text(c);
     if (c.kind == Connection::Kind::Text && c.text.empty()) return close(c);
     if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return;
     switch (c.kind) {
       case Connection::Kind::New:
         return on_request(c);
       case Connection::Kind::Port:
-        if (!read_port(c)) close(c);
+        if (!std::exchange(c.heard, true)) heard.push_back(&c);
         return;
       default:  // nothing is expected; the end is what comes
         char byte;
@@ -334,18 +285,18 @@ struct Server::Impl {
   // ---- requests -------------------------------------------------------------------------------
 
   void on_request(Connection& c) {
-    const ssize_t n = recv(c.fd, read_buffers.data(), kFrameBytes, 0);
+    const ssize_t n = recv(c.fd, read_buffer.data(), kFrameBytes, 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     Request request;
     if (n < static_cast<ssize_t>(sizeof request)) return close(c);
-    std::memcpy(&request, read_buffers.data(), sizeof request);
+    std::memcpy(&request, read_buffer.data(), sizeof request);
     request.at[sizeof request.at - 1] = 0;
     if (request.protocol != kProtocol) {
       reply_result(c, -EPROTO);
       return close(c);
     }
-    const std::vector<std::byte> more(read_buffers.begin() + sizeof request,
-                                      read_buffers.begin() + n);
+    const std::vector<std::byte> more(read_buffer.begin() + sizeof request,
+                                      read_buffer.begin() + n);
     switch (request.op) {
       case Op::OpenPort:
         return open_port(c, request);
@@ -421,13 +372,40 @@ struct Server::Impl {
       reply_result(c, -ENODEV);
       return close(c);
     }
+    c.end = ServerEnd::make();
+    if (!c.end) {
+      reply_result(c, -errno);
+      return close(c);
+    }
     c.kind = Connection::Kind::Port;
     c.host = &host_at(*port);
     c.host->connections.push_back(&c);
     c.file = c.host->kernel.open();
     c.id = next_id++;
     ports_by_id[c.id] = &c;
-    reply_result(c, 0, c.id);
+    reply_memory(c);
+  }
+
+  /// The reply to OpenPort, with the descriptor of the port's memory.
+  void reply_memory(Connection& c) {
+    Reply r = {};
+    r.protocol = kProtocol;
+    r.port_id = c.id;
+    iovec part = {&r, sizeof r};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    const int descriptor = c.end->descriptor();
+    std::memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
+    [[maybe_unused]] const auto n = sendmsg(c.fd, &message, MSG_NOSIGNAL);
+    c.end->close_descriptor();
   }
 
   void open_issm(Connection& c, const Request& request) {
@@ -466,7 +444,7 @@ struct Server::Impl {
     const auto found = ports_by_id.find(request.port_id);
     if (found == ports_by_id.end()) return -EBADF;
     Connection& c = *found->second;
-    if (!read_port(c)) return -EBADF;
+    take_mads(c, kRingSlots);
     switch (request.op) {
       case Op::Register: {
         ib::sim::Registration r;
@@ -485,7 +463,9 @@ struct Server::Impl {
         if (more.size() < kUmadHeaderBytes) return -EINVAL;
         ib_user_mad header;
         std::memcpy(&header, more.data(), kUmadHeaderBytes);
-        return send(c, header, more.data() + kUmadHeaderBytes, more.size() - kUmadHeaderBytes);
+        UserMad asked =
+            user_mad(header, more.data() + kUmadHeaderBytes, more.size() - kUmadHeaderBytes);
+        return send(c, now(), asked);
       }
       default:
         return -ENOTTY;
@@ -502,146 +482,87 @@ struct Server::Impl {
     reply(c, r);
     c.kind = Connection::Kind::Text;
     c.text = result.text;
-    flush(c);
+    write_text(c);
     if (c.text.empty()) close(c);
   }
 
   // ---- MADs -----------------------------------------------------------------------------------
 
-  /// Takes what has come from a client. False: the client is gone.
-  bool read_port(Connection& c) {
-    std::array<mmsghdr, kReadBatch> messages;
-    std::array<iovec, kReadBatch> parts;
-    for (std::size_t turn = 0; turn < kReadsPerTurn; ++turn) {
-      for (std::size_t i = 0; i < kReadBatch; ++i) {
-        parts[i] = {read_buffers.data() + i * kFrameBytes, kFrameBytes};
-        messages[i] = {};
-        messages[i].msg_hdr.msg_iov = &parts[i];
-        messages[i].msg_hdr.msg_iovlen = 1;
-      }
-      const int n = recvmmsg(c.fd, messages.data(), kReadBatch, MSG_DONTWAIT, nullptr);
-      if (n < 0) return errno == EAGAIN || errno == EINTR;
-      for (int i = 0; i < n; ++i) {
-        const auto size = messages[static_cast<std::size_t>(i)].msg_len;
-        if (size == 0) return false;
-        on_frame(c, read_buffers.data() + static_cast<std::size_t>(i) * kFrameBytes, size);
-      }
-      if (n == 0) return false;
-      if (n < static_cast<int>(kReadBatch)) return true;
+  /// Hands what a program wrote to its kernel, `most` MADs or slots at the most. False: its ring is
+  /// spoilt.
+  bool take_mads(Connection& c, std::size_t most) {
+    const Instant at = now();
+    auto taken = ServerEnd::Taken::Mad;
+    for (std::size_t i = 0; i < most; ++i) {
+      taken = c.end->take(mad);
+      if (taken != ServerEnd::Taken::Mad) break;
+      send(c, at, mad);
     }
-    return true;
+    c.end->made_room();
+    return taken != ServerEnd::Taken::Broken;
   }
 
-  void on_frame(Connection& c, const std::byte* data, std::size_t size) {
-    if (!c.long_data.empty()) {
-      c.long_data.insert(c.long_data.end(), data, data + size);
-      if (c.long_data.size() + kUmadHeaderBytes < c.long_header.length) return;
-      const std::vector<std::byte> whole = std::move(c.long_data);
-      c.long_data.clear();
-      send(c, c.long_header, whole.data(), whole.size());
-      return;
-    }
-    if (size <= kUmadHeaderBytes) return;
-    ib_user_mad header;
-    std::memcpy(&header, data, kUmadHeaderBytes);
-    data += kUmadHeaderBytes;
-    if (header.length > kMessageBytesMax) return;
-    if (header.length > size) {
-      c.long_header = header;
-      c.long_data.assign(data, data + (size - kUmadHeaderBytes));
-      return;
-    }
-    send(c, header, data, size - kUmadHeaderBytes);
-  }
-
-  std::int32_t send(Connection& c, const ib_user_mad& header, const std::byte* data,
-                    std::size_t size) {
-    UserMad m = from_frame(header, data, size);
-    const int result = c.host->kernel.send(now(), c.file, m);
+  std::int32_t send(Connection& c, Instant at, UserMad& m) {
+    const int result = c.host->kernel.send(at, c.file, m);
     touch(*c.host);
     return result;
   }
 
-  void flush(Connection& c) {
+  void take_heard() {
+    for (Connection* c : heard) {
+      c->spoilt = !take_mads(*c, kReadBatch);
+      if (c->behind) touch(*c->host);
+    }
+  }
+
+  /// After the fabric has settled: who has said more meanwhile stays heard, and of the others the
+  /// bell is taken. So under load it is left alone.
+  void look_again() {
+    std::vector<Connection*> gone;
+    std::erase_if(heard, [&](Connection* c) {
+      Said said = c->spoilt || c->end->is_broken() ? Said::Last : listen(*c);
+      if (said == Said::Last) gone.push_back(c);
+      c->heard = said == Said::More;
+      return said != Said::More;
+    });
+    for (Connection* c : gone) close(*c);
+  }
+
+  enum class Said { More, Enough, Last };
+  Said listen(Connection& c) {
+    if (c.end->silence() == Consumer::Bell::Rung) return Said::More;
+    char bell;
+    const ssize_t n = recv(c.fd, &bell, 1, MSG_DONTWAIT);
+    // The byte may have been that of a MAD that has just come.
+    if (c.end->has_more()) return Said::More;
+    const bool gone = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+    return gone ? Said::Last : Said::Enough;
+  }
+
+  /// Writes what the kernel has for a program, as far as there is room.
+  void flush_port(Connection& c) {
+    HostKernel& kernel = c.host->kernel;
+    c.behind = false;
+    while (const UserMad* front = kernel.front(c.file)) {
+      c.behind = !c.end->give(*front);
+      if (c.behind) break;
+      kernel.pop(c.file);
+    }
+    if (!c.end->show()) return;
+    const char bell = 0;  // a program that is gone is noticed by its descriptor
+    [[maybe_unused]] const auto n = ::send(c.fd, &bell, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+
+  void write_text(Connection& c) {
     bool blocked = false;
-    if (c.kind == Connection::Kind::Port) {
-      blocked = !flush_port(c);
-    } else if (c.kind == Connection::Kind::Text) {
-      while (!c.text.empty() && !blocked) {
-        const std::size_t n = std::min(c.text.size(), kFrameBytes);
-        blocked = ::send(c.fd, c.text.data(), n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0;
-        if (!blocked || errno != EAGAIN) c.text.erase(0, blocked ? c.text.size() : n);
-      }
+    while (!c.text.empty() && !blocked) {
+      const std::size_t n = std::min(c.text.size(), kFrameBytes);
+      blocked = ::send(c.fd, c.text.data(), n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0;
+      if (!blocked || errno != EAGAIN) c.text.erase(0, blocked ? c.text.size() : n);
     }
     if (blocked == c.wants_write) return;
     c.wants_write = blocked;
     watch(c.fd, blocked ? EPOLLIN | EPOLLOUT : EPOLLIN, EPOLL_CTL_MOD);
-  }
-
-  /// Writes what the kernel has for a client. False: the client is behind.
-  bool flush_port(Connection& c) {
-    HostKernel& kernel = c.host->kernel;
-    std::array<mmsghdr, kWriteBatch> messages;
-    std::array<ib_user_mad, kWriteBatch> headers;
-    std::array<std::array<iovec, 2>, kWriteBatch> parts;
-    for (;;) {
-      while (c.out.size() < kWriteBatch) {
-        const UserMad* front = kernel.front(c.file);
-        if (front == nullptr) break;
-        c.out.push_back(kernel.take(c.file));
-      }
-      if (c.out.empty()) return true;
-      if (c.out.front().length > ib::wire::kMadBytes) {
-        if (!write_long(c)) return false;
-        continue;
-      }
-      unsigned count = 0;
-      for (; count < c.out.size() && c.out[count].length <= ib::wire::kMadBytes; ++count) {
-        UserMad& m = c.out[count];
-        headers[count] = to_header(m);
-        parts[count] = {
-            {{&headers[count], kUmadHeaderBytes}, {m.packet.mad.bytes.data(), m.length}}};
-        messages[count] = {};
-        messages[count].msg_hdr.msg_iov = parts[count].data();
-        messages[count].msg_hdr.msg_iovlen = 2;
-      }
-      const int n = sendmmsg(c.fd, messages.data(), count, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (n < 0) return !(errno == EAGAIN || errno == EINTR) && drop_output(c);
-      c.out.erase(c.out.begin(), c.out.begin() + n);
-    }
-  }
-
-  /// The peer is gone; its descriptor will say so.
-  static bool drop_output(Connection& c) {
-    c.out.clear();
-    c.written = 0;
-    return true;
-  }
-
-  /// The front message in frames, as far as the socket takes them.
-  bool write_long(Connection& c) {
-    const UserMad& m = c.out.front();
-    std::vector<std::byte> whole(m.length);
-    const std::size_t first = std::min<std::size_t>(m.length, ib::wire::kMadBytes);
-    std::memcpy(whole.data(), m.packet.mad.bytes.data(), first);
-    std::memcpy(whole.data() + first, m.packet.more.data(), m.length - first);
-    ib_user_mad header = to_header(m);
-    while (c.written < whole.size()) {
-      const bool starts = c.written == 0;
-      const std::size_t room = starts ? kFrameBytes - kUmadHeaderBytes : kFrameBytes;
-      const std::size_t n = std::min(room, whole.size() - c.written);
-      iovec parts[2] = {{&header, kUmadHeaderBytes}, {whole.data() + c.written, n}};
-      msghdr message = {};
-      message.msg_iov = starts ? parts : parts + 1;
-      message.msg_iovlen = starts ? 2 : 1;
-      if (sendmsg(c.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-        return !(errno == EAGAIN || errno == EINTR) && drop_output(c);
-      }
-      c.written += n;
-    }
-    c.written = 0;
-    c.out.pop_front();
-    return true;
   }
 };
 
@@ -718,7 +639,9 @@ int Server::run(int signal_fd, const std::function<std::optional<int>(int signal
         impl_->on_ready(e.data.fd, e.events);
       }
     }
+    impl_->take_heard();
     impl_->settle();
+    impl_->look_again();
   }
 }
 

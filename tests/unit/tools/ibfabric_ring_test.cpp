@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The rings in which MADs pass between ibfabric's two ends, on one socket pair and one memory as
+// they have them in life.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "tools/ibfabric/library_end.h"
+#include "tools/ibfabric/ring.h"
+#include "tools/ibfabric/server_end.h"
+
+namespace ibfabric {
+namespace {
+
+using ib::sim::UserMad;
+using Bell = Consumer::Bell;
+using Taken = ServerEnd::Taken;
+
+constexpr std::size_t kMad = kSlotDataBytes;
+
+bool readable(int fd, int timeout_ms = 0) {
+  pollfd p{fd, POLLIN, 0};
+  return poll(&p, 1, timeout_ms) == 1;
+}
+
+// ---- the ring itself ----------------------------------------------------------------------------
+
+class RingTest : public testing::Test {
+ protected:
+  std::unique_ptr<Ring> ring{new Ring{}};
+  Producer in{*ring, 0};
+  Consumer out{*ring, 0};
+};
+
+TEST_F(RingTest, IsRungForTheFirstOfManyAndSilencedAfterTheLast) {
+  EXPECT_EQ(out.available(), 0U);
+  EXPECT_EQ(out.silence(), Bell::Silent);
+  EXPECT_TRUE(in.publish(1));
+  EXPECT_FALSE(in.publish(2)) << "it rings already";
+  ASSERT_EQ(out.available(), 3U);
+  out.skip(2);
+  EXPECT_EQ(out.silence(), Bell::Rung);
+  out.skip(1);
+  EXPECT_EQ(out.silence(), Bell::Silenced);
+  EXPECT_EQ(out.silence(), Bell::Silent);
+  EXPECT_TRUE(in.publish(1));
+}
+
+TEST_F(RingTest, KeepsOrderAroundItsEnd) {
+  std::uint64_t written = 0, read = 0;
+  for (int round = 0; round < 40; ++round) {
+    for (int i = 0; i < 100; ++i, ++written)
+      std::memcpy(in.slot(static_cast<std::uint64_t>(i)).data, &written, sizeof written);
+    ASSERT_GE(in.room(100), 100U);
+    (void)in.publish(100);
+    for (; out.available() > 0; ++read) {
+      std::uint64_t seen = 0;
+      std::memcpy(&seen, out.slot(0).data, sizeof seen);
+      ASSERT_EQ(seen, read);
+      out.skip(1);
+    }
+    out.release();
+  }
+  EXPECT_EQ(read, 4000U);
+}
+
+TEST_F(RingTest, AFullOneTellsItsProducerOnceThatThereIsRoom) {
+  EXPECT_EQ(in.room(), kRingSlots);
+  (void)in.publish(kRingSlots);
+  EXPECT_EQ(in.room(), 0U);
+  EXPECT_FALSE(out.take_room_wanted());
+  in.want_room();
+  EXPECT_EQ(in.room(), 0U);
+  ASSERT_EQ(out.available(), kRingSlots);
+  out.skip(3);
+  EXPECT_EQ(in.room(), 0U) << "not given back yet";
+  out.release();
+  EXPECT_EQ(in.room(), 3U);
+  EXPECT_TRUE(out.take_room_wanted());
+  EXPECT_FALSE(out.take_room_wanted());
+}
+
+TEST_F(RingTest, SaysSoWhenAnIndexCannotBe) {
+  ring->head = 1;
+  EXPECT_EQ(Producer(*ring, 0).room(), kRingBroken);
+  ring->head = 0;
+  ring->tail_and_rung = (kRingSlots + 1) << 1;
+  EXPECT_EQ(out.available(), kRingBroken);
+  EXPECT_EQ(out.silence(), Bell::Rung);
+  ring->tail_and_rung = ~std::uint64_t{0};
+  EXPECT_EQ(Consumer(*ring, 0).available(), kRingBroken);
+}
+
+// ---- both ends ----------------------------------------------------------------------------------
+
+struct Message {
+  ib_user_mad header{};
+  std::vector<std::uint8_t> data;
+};
+/// `bytes` of data that depend on `number`.
+Message message(std::uint32_t number, std::size_t bytes = kMad) {
+  Message m;
+  m.header.agent_id = number;
+  m.header.length = static_cast<std::uint32_t>(kUmadHeaderBytes + bytes);
+  for (std::size_t i = 0; i < bytes; ++i)
+    m.data.push_back(static_cast<std::uint8_t>(number + i + i / 251));
+  return m;
+}
+std::vector<std::uint8_t> data_of(const UserMad& m) {
+  std::vector<std::uint8_t> all(m.length);
+  const std::size_t first = std::min<std::size_t>(m.length, kMad);
+  std::memcpy(all.data(), m.packet.mad.bytes.data(), first);
+  if (first < all.size()) std::memcpy(all.data() + first, m.packet.more.data(), all.size() - first);
+  return all;
+}
+UserMad mad_of(const Message& m) {
+  return user_mad(m.header, reinterpret_cast<const std::byte*>(m.data.data()), m.data.size());
+}
+
+class PortEnds : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()), 0);
+    server = ServerEnd::make();
+    ASSERT_NE(server, nullptr);
+    memory = map_port(server->descriptor());
+    ASSERT_NE(memory, nullptr);
+    fcntl(library_fd(), F_SETFL, O_NONBLOCK);
+  }
+  void TearDown() override {
+    unmap_port(memory);
+    for (const int fd : sockets) close(fd);
+  }
+  int library_fd() const { return sockets[0]; }
+  int server_fd() const { return sockets[1]; }
+  void server_dies() { close(std::exchange(sockets[1], -1)); }
+
+  bool write(const Message& m) {
+    return write_message(*memory, library_fd(), &m.header, m.data.data(), m.data.size());
+  }
+  ssize_t read(Message& m, std::size_t room = kMad, bool awaited = false) {
+    std::vector<std::uint8_t> buffer(kUmadHeaderBytes + room);
+    const ssize_t n = read_message(*memory, library_fd(), buffer.data(), buffer.size(), awaited);
+    std::memcpy(&m.header, buffer.data(), kUmadHeaderBytes);
+    if (n > 0) m.data.assign(buffer.begin() + kUmadHeaderBytes, buffer.begin() + n);
+    return n;
+  }
+  void ring_library() const { ASSERT_EQ(send(server_fd(), "", 1, MSG_DONTWAIT), 1); }
+  void give(const Message& m) {
+    ASSERT_TRUE(server->give(mad_of(m)));
+    if (server->show()) ring_library();
+  }
+  /// Bells the server did not take yet.
+  int bells() const {
+    int count = 0;
+    for (char byte; recv(server_fd(), &byte, 1, MSG_DONTWAIT) == 1;) ++count;
+    return count;
+  }
+  /// What a server does between two sleeps: everything there is, and the bell.
+  template <class Function>
+  void serve(Function on_mad) {
+    for (;;) {
+      UserMad mad;
+      Taken taken;
+      while ((taken = server->take(mad)) == Taken::Mad) on_mad(mad);
+      ASSERT_EQ(taken, Taken::Nothing);
+      server->made_room();
+      if (server->silence() == Bell::Rung) continue;
+      char byte;
+      (void)recv(server_fd(), &byte, 1, MSG_DONTWAIT);
+      if (!server->has_more()) return;
+    }
+  }
+
+  std::array<int, 2> sockets{-1, -1};
+  std::unique_ptr<ServerEnd> server;
+  PortMemory* memory{};
+};
+
+TEST_F(PortEnds, TheSocketIsReadableWhileThereIsAMadAndNoLonger) {
+  Message m;
+  EXPECT_EQ(read(m), -1);
+  EXPECT_EQ(errno, EAGAIN);
+  EXPECT_FALSE(has_message(*memory));
+  for (std::uint32_t round = 0; round < 3 * kRingSlots; round += 3) {
+    for (std::uint32_t i = 0; i < 3; ++i) give(message(round + i));
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      ASSERT_TRUE(has_message(*memory));
+      ASSERT_TRUE(readable(library_fd()));
+      ASSERT_EQ(read(m), static_cast<ssize_t>(kUmadHeaderBytes + kMad));
+      ASSERT_EQ(m.header.agent_id, round + i);
+      ASSERT_EQ(m.data, message(round + i).data);
+    }
+    ASSERT_FALSE(readable(library_fd()));
+    if (round % 2 == 0) {
+      ASSERT_EQ(read(m), -1);
+      ASSERT_EQ(errno, EAGAIN);
+    }
+  }
+}
+
+TEST_F(PortEnds, TheServerIsRungOnceForManyMads) {
+  for (std::uint32_t i = 0; i < 20; ++i) ASSERT_TRUE(write(message(i)));
+  std::uint32_t next = 0;
+  UserMad mad;
+  while (server->take(mad) == Taken::Mad) {
+    EXPECT_EQ(mad.agent, static_cast<std::int32_t>(next));
+    EXPECT_EQ(data_of(mad), message(next).data);
+    ++next;
+  }
+  EXPECT_EQ(next, 20U);
+  EXPECT_EQ(bells(), 1);
+  EXPECT_EQ(server->silence(), Bell::Silenced);
+  ASSERT_TRUE(write(message(99)));
+  EXPECT_EQ(bells(), 1);
+}
+
+TEST_F(PortEnds, AddressesSurvive) {
+  Message m = message(5, 100);
+  m.header.timeout_ms = 70;
+  m.header.retries = 3;
+  m.header.addr.lid = 0x1234;
+  m.header.addr.qpn = 0x01000000;
+  m.header.addr.sl = 4;
+  m.header.addr.path_bits = 2;
+  m.header.addr.pkey_index = 9;
+  m.header.addr.grh_present = 1;
+  m.header.addr.gid[15] = 7;
+  m.header.addr.hop_limit = 11;
+  ASSERT_TRUE(write(m));
+  UserMad mad;
+  ASSERT_EQ(server->take(mad), Taken::Mad);
+  ASSERT_TRUE(server->give(mad));
+  if (server->show()) ring_library();
+  Message back;
+  ASSERT_EQ(read(back), static_cast<ssize_t>(kUmadHeaderBytes + 100));
+  EXPECT_EQ(std::memcmp(&back.header, &m.header, sizeof m.header), 0);
+  EXPECT_EQ(back.data, m.data);
+}
+
+TEST_F(PortEnds, ABufferTooSmallLeavesTheMessage) {
+  give(message(1));
+  Message m;
+  EXPECT_EQ(read(m, 100), -1);
+  EXPECT_EQ(errno, EINVAL);
+  EXPECT_GT(read(m), 0);
+  give(message(2, 1000));
+  EXPECT_EQ(read(m), -1);
+  EXPECT_EQ(errno, ENOSPC);
+  EXPECT_EQ(m.header.length, kUmadHeaderBytes + 1000);
+  EXPECT_TRUE(readable(library_fd()));
+  EXPECT_EQ(read(m, 1000), static_cast<ssize_t>(kUmadHeaderBytes + 1000));
+  EXPECT_EQ(m.data, message(2, 1000).data);
+  EXPECT_FALSE(readable(library_fd()));
+}
+
+constexpr std::size_t kLong = 3 * kRingSlots * kMad + 77;
+
+TEST_F(PortEnds, AMessageLongerThanTheRingGoesUpInPieces) {
+  std::thread writer([&] {
+    EXPECT_TRUE(write(message(1, kLong)));
+    EXPECT_TRUE(write(message(2)));
+  });
+  std::vector<UserMad> come;
+  while (come.size() < 2) {
+    ASSERT_TRUE(readable(server_fd(), 10'000));
+    serve([&](const UserMad& m) { come.push_back(m); });
+  }
+  writer.join();
+  EXPECT_EQ(data_of(come[0]), message(1, kLong).data);
+  EXPECT_EQ(data_of(come[1]), message(2).data);
+}
+
+TEST_F(PortEnds, AMessageLongerThanTheRingComesDownInPieces) {
+  Message first, second;
+  std::thread reader([&] {
+    EXPECT_TRUE(readable(library_fd(), 10'000));
+    EXPECT_EQ(read(first, kLong), static_cast<ssize_t>(kUmadHeaderBytes + kLong));
+    while (read(second) < 0 && errno == EAGAIN) (void)readable(library_fd(), 10'000);
+  });
+  for (std::uint32_t number : {1U, 2U}) {
+    const UserMad mad = mad_of(message(number, number == 1 ? kLong : kMad));
+    for (bool whole = false; !whole;) {
+      whole = server->give(mad);
+      if (server->show()) ring_library();
+      if (!whole) {
+        ASSERT_TRUE(readable(server_fd(), 10'000)) << "told when there is room";
+        EXPECT_GT(bells(), 0);
+      }
+    }
+  }
+  reader.join();
+  EXPECT_EQ(first.data, message(1, kLong).data);
+  EXPECT_EQ(second.data, message(2).data);
+  EXPECT_FALSE(readable(library_fd()));
+}
+
+TEST_F(PortEnds, ManyThreadsWriteAndRead) {
+  constexpr std::uint32_t kThreads = 3, kEach = 4000;
+  std::vector<std::thread> threads;
+  std::array<std::atomic<int>, kThreads * kEach> seen{};
+  std::atomic<std::uint32_t> read_so_far{0};
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::uint32_t i = 0; i < kEach; ++i) EXPECT_TRUE(write(message(t * kEach + i, 64)));
+    });
+    threads.emplace_back([&] {
+      while (read_so_far < kThreads * kEach) {
+        (void)readable(library_fd(), 10);
+        Message m;
+        while (read(m) > 0) {
+          ++seen[m.header.agent_id];
+          ++read_so_far;
+        }
+      }
+    });
+  }
+  // The server sends back what comes.
+  std::uint32_t sent = 0;
+  std::vector<UserMad> waiting;
+  while (sent < kThreads * kEach) {
+    ASSERT_TRUE(readable(server_fd(), 10'000));
+    serve([&](const UserMad& m) { waiting.push_back(m); });
+    std::size_t given = 0;
+    while (given < waiting.size() && server->give(waiting[given])) ++given;
+    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(given));
+    sent += static_cast<std::uint32_t>(given);
+    if (server->show()) ring_library();
+  }
+  for (auto& t : threads) t.join();
+  for (const auto& count : seen) ASSERT_EQ(count, 1) << "each once, none lost";
+  EXPECT_FALSE(readable(library_fd()));
+}
+
+/// Runs `work` in a child that dies of it.
+template <class Function>
+void in_a_child_that_dies(Function work) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    work();
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+}
+
+TEST_F(PortEnds, AWriterThatDiedInALongMessageHoldsUpNobody) {
+  in_a_child_that_dies([&] {
+    pthread_mutex_lock(&memory->write_lock);
+    Producer up(memory->up);
+    const Message half = message(1, 1000);
+    std::memcpy(up.slot(0).header, &half.header, sizeof half.header);
+    std::memcpy(up.slot(0).data, half.data.data(), kMad);
+    (void)up.publish(1);  // and the bell is not rung
+  });
+  EXPECT_EQ(bells(), 0);
+  ASSERT_TRUE(write(message(2)));
+  EXPECT_EQ(bells(), 1) << "for both of them";
+  UserMad mad;
+  ASSERT_EQ(server->take(mad), Taken::Mad);
+  EXPECT_EQ(data_of(mad), message(2).data);
+  EXPECT_EQ(server->take(mad), Taken::Nothing);
+}
+
+TEST_F(PortEnds, AReaderThatDiedBeforeSilencingLeavesNoBell) {
+  give(message(1));
+  in_a_child_that_dies([&] {
+    pthread_mutex_lock(&memory->read_lock);
+    Consumer down(memory->down);
+    (void)down.available();
+    down.skip(1);
+    down.release();
+  });
+  EXPECT_TRUE(readable(library_fd()));
+  Message m;
+  EXPECT_EQ(read(m), -1);
+  EXPECT_EQ(errno, EAGAIN);
+  EXPECT_FALSE(readable(library_fd()));
+  EXPECT_EQ(bells(), 1) << "the server looks whether there is room";
+}
+
+TEST_F(PortEnds, AReaderThatDiedAfterSilencingLeavesNoBell) {
+  give(message(1));
+  in_a_child_that_dies([&] {
+    pthread_mutex_lock(&memory->read_lock);
+    Consumer down(memory->down);
+    (void)down.available();
+    down.skip(1);
+    down.release();
+    if (down.silence() != Bell::Silenced) _exit(1);
+  });
+  give(message(2));
+  Message m;
+  ASSERT_GT(read(m), 0);
+  EXPECT_EQ(m.header.agent_id, 2U);
+  // One bell too many is there; the readers find nothing and take it.
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(read(m), -1);
+    EXPECT_EQ(errno, EAGAIN);
+  }
+  EXPECT_FALSE(readable(library_fd()));
+}
+
+TEST_F(PortEnds, TheRestOfAMessageWhoseReaderDiedIsPassedOver) {
+  give(message(1, 1000));
+  in_a_child_that_dies([&] {
+    pthread_mutex_lock(&memory->read_lock);
+    Consumer down(memory->down);
+    (void)down.available();
+    down.skip(2);
+    down.release();
+  });
+  give(message(2));
+  Message m;
+  ASSERT_GT(read(m), 0);
+  EXPECT_EQ(m.header.agent_id, 2U);
+  EXPECT_FALSE(readable(library_fd()));
+}
+
+TEST_F(PortEnds, AfterTheServersEndWhatCameIsReadAndThenEio) {
+  give(message(1));
+  server_dies();
+  Message m;
+  EXPECT_GT(read(m), 0);
+  EXPECT_TRUE(readable(library_fd()));
+  EXPECT_EQ(read(m, kMad, true), -1);
+  EXPECT_EQ(errno, EIO);
+  EXPECT_FALSE(write(message(2)));
+  EXPECT_FALSE(write(message(3)));
+}
+
+TEST_F(PortEnds, AWriterThatWaitsForRoomNoticesTheServersEnd) {
+  for (std::uint32_t i = 0; i < kRingSlots; ++i) ASSERT_TRUE(write(message(i)));
+  std::thread writer([&] {
+    EXPECT_FALSE(write(message(1)));
+    EXPECT_EQ(errno, EIO);
+  });
+  server_dies();
+  writer.join();
+}
+
+TEST_F(PortEnds, AReaderOfALongMessageNoticesTheServersEnd) {
+  EXPECT_FALSE(server->give(mad_of(message(1, kLong))));
+  if (server->show()) ring_library();
+  std::thread reader([&] {
+    Message m;
+    EXPECT_EQ(read(m, kLong), -1);
+    EXPECT_EQ(errno, EIO);
+  });
+  server_dies();
+  reader.join();
+}
+
+TEST_F(PortEnds, TheServerBelievesNoIndex) {
+  memory->up.tail_and_rung = (kRingSlots + 5) << 1 | 1;
+  UserMad mad;
+  EXPECT_EQ(server->take(mad), Taken::Broken);
+  EXPECT_FALSE(server->is_broken());
+  memory->down.head = 12345;
+  for (std::uint32_t i = 0; i < kRingSlots; ++i) (void)server->give(mad_of(message(i)));
+  EXPECT_FALSE(server->give(mad_of(message(1))));
+  EXPECT_TRUE(server->is_broken());
+}
+
+TEST_F(PortEnds, TheServerBelievesNoLength) {
+  // What claims to be longer than any message, or shorter than its header, is no message; nor is
+  // what goes on after nothing.
+  for (const std::uint32_t length : {1U, 64U, 65U << 20U, 0xFFFFFFFFU, 0U}) {
+    Message m = message(1);
+    m.header.length = length;
+    ASSERT_TRUE(write(m));
+  }
+  ASSERT_TRUE(write(message(2)));
+  UserMad mad;
+  ASSERT_EQ(server->take(mad), Taken::Mad);
+  EXPECT_EQ(mad.agent, 2);
+  EXPECT_EQ(server->take(mad), Taken::Nothing);
+}
+
+TEST_F(PortEnds, AProgramCannotCutTheMemoryShort) {
+  EXPECT_EQ(ftruncate(server->descriptor(), 0), -1);
+  EXPECT_EQ(errno, EPERM);
+  EXPECT_EQ(fcntl(server->descriptor(), F_ADD_SEALS, F_SEAL_WRITE), -1);
+}
+
+}  // namespace
+}  // namespace ibfabric

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// How MADs pass between a program and the server without a system call each: two rings in memory
+// both have mapped, one each way. The connection's socket carries doorbells, one byte each, so that
+// it is readable when, and only when, there is a MAD to be read.
+//
+//   rung == 1  <=>  the ring is not empty  <=>  one byte is in the socket or on its way into it
+//
+// The producer sets the bit together with the new tail and sends a byte if the bit was clear; the
+// consumer clears it if it has taken the last slot, and then takes the byte. Whoever shares an end
+// (threads, processes after fork) takes turns by a lock; that is not this file's business.
+//
+// A message is one slot and, if it is longer than a MAD, further slots in which the header is all
+// zeros, so that an end that lost its place finds the next beginning. Neither end believes an
+// index: a Producer or Consumer that lives on holds its own, and what the other one wrote is
+// checked. No C++ library.
+#pragma once
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tools/ibfabric/protocol.h"
+
+namespace ibfabric {
+
+inline constexpr uint64_t kRingSlots = 1024;
+inline constexpr size_t kSlotDataBytes = 256;
+inline constexpr uint64_t kRingBroken = ~uint64_t{0};
+
+/// struct ib_user_mad and what comes first of its data, or all zeros and what comes next.
+struct Slot {
+  uint8_t header[kUmadHeaderBytes];
+  uint8_t data[kSlotDataBytes];
+};
+
+struct Ring {
+  alignas(64) uint64_t tail_and_rung;  // slots ever written << 1 | rung
+  uint32_t room_wanted;                // the producer waits for room; also its futex
+  alignas(64) uint64_t head;           // slots ever read
+  alignas(64) Slot slots[kRingSlots];
+};
+
+/// Slots a message of so many bytes takes.
+constexpr uint64_t slots_of(size_t data_bytes) {
+  return data_bytes <= kSlotDataBytes ? 1 : (data_bytes + kSlotDataBytes - 1) / kSlotDataBytes;
+}
+
+class Producer {
+ public:
+  explicit Producer(Ring& ring)
+      : Producer(ring, __atomic_load_n(&ring.tail_and_rung, __ATOMIC_RELAXED) >> 1) {}
+  Producer(Ring& ring, uint64_t tail) : ring_(&ring), tail_(tail) { look(); }
+
+  /// Free slots, at least `wanted` of them if the other end has made so many; kRingBroken: the
+  /// other end claims to have read what was never written.
+  uint64_t room(uint64_t wanted = 1) {
+    if (free_ != kRingBroken && free_ < wanted) look();
+    return free_;
+  }
+  /// The `i`-th free slot.
+  Slot& slot(uint64_t i) { return ring_->slots[(tail_ + i) % kRingSlots]; }
+
+  /// Shows `count` slots to the other end. True: it must be rung for.
+  [[nodiscard]] bool publish(uint64_t count) {
+    tail_ += count;
+    free_ -= count;
+    return (__atomic_exchange_n(&ring_->tail_and_rung, tail_ << 1 | 1, __ATOMIC_SEQ_CST) & 1) == 0;
+  }
+  /// After the bell could not be rung: the next one is to try again.
+  void unring() { __atomic_fetch_and(&ring_->tail_and_rung, ~uint64_t{1}, __ATOMIC_SEQ_CST); }
+  /// Asks to be told when there is room. It may have come meanwhile: look once more before waiting.
+  void want_room() {
+    __atomic_store_n(&ring_->room_wanted, 1, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    look();
+  }
+
+ private:
+  void look() {
+    const uint64_t used = tail_ - __atomic_load_n(&ring_->head, __ATOMIC_ACQUIRE);
+    free_ = used > kRingSlots ? kRingBroken : kRingSlots - used;
+  }
+  Ring* ring_;
+  uint64_t tail_;
+  uint64_t free_{};
+};
+
+class Consumer {
+ public:
+  explicit Consumer(Ring& ring) : Consumer(ring, __atomic_load_n(&ring.head, __ATOMIC_RELAXED)) {}
+  Consumer(Ring& ring, uint64_t head) : ring_(&ring), head_(head) {}
+
+  /// Slots to be read; kRingBroken: more than there can be. What was seen before is not looked for
+  /// again.
+  uint64_t available() {
+    if (seen_ == 0) look();
+    return seen_;
+  }
+  /// The `i`-th of them. The other end may be writing it all the same: copy before checking.
+  const Slot& slot(uint64_t i) const { return ring_->slots[(head_ + i) % kRingSlots]; }
+
+  /// Moves on, not yet telling the other end.
+  void skip(uint64_t count) {
+    head_ += count;
+    seen_ -= count;
+  }
+  uint64_t head() const { return head_; }
+  /// Gives the other end the room of what was read.
+  void release() { __atomic_store_n(&ring_->head, head_, __ATOMIC_RELEASE); }
+
+  enum class Bell { Silenced, Silent, Rung };
+  /// Clears `rung` if there is nothing more. Silenced: it did, and the bell's byte is to be taken;
+  /// Silent: it was clear; Rung: there is more. Includes a full barrier.
+  Bell silence() {
+    uint64_t word = head_ << 1 | 1;
+    if (__atomic_compare_exchange_n(&ring_->tail_and_rung, &word, head_ << 1, false,
+                                    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+      return Bell::Silenced;
+    return word == head_ << 1 ? Bell::Silent : Bell::Rung;
+  }
+
+  /// Whether the producer waits for room, which it has to be told once. After release() and a full
+  /// barrier.
+  bool take_room_wanted() {
+    return __atomic_load_n(&ring_->room_wanted, __ATOMIC_RELAXED) != 0 &&
+           __atomic_exchange_n(&ring_->room_wanted, 0, __ATOMIC_SEQ_CST) != 0;
+  }
+
+ private:
+  void look() {
+    seen_ = (__atomic_load_n(&ring_->tail_and_rung, __ATOMIC_ACQUIRE) >> 1) - head_;
+    if (seen_ > kRingSlots) seen_ = kRingBroken;
+  }
+  Ring* ring_;
+  uint64_t head_;
+  uint64_t seen_{0};
+};
+
+/// What the server makes for an open port and both ends have mapped.
+struct PortMemory {
+  // The library's own: whose turn it is at its ends, among threads and the processes of a fork.
+  pthread_mutex_t read_lock, write_lock;
+  uint8_t found_empty;  // the last reader took the last MAD and with it the bell
+  Ring up;              // from the library to the server
+  Ring down;            // and back
+};
+
+}  // namespace ibfabric

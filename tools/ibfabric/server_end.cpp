@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/ibfabric/server_end.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <utility>
+
+namespace ibfabric {
+
+using ib::sim::UserMad;
+
+namespace {
+
+constexpr std::size_t kMessageBytesMax = 64U << 20U;
+static_assert(kSlotDataBytes == ib::wire::kMadBytes);
+
+ib_user_mad to_header(const UserMad& m) {
+  ib_user_mad header = {};
+  header.agent_id = static_cast<std::uint32_t>(m.agent);
+  header.status = m.status;
+  header.timeout_ms = m.timeout_ms;
+  header.retries = m.retries;
+  header.length = static_cast<std::uint32_t>(kUmadHeaderBytes) + m.length;
+  const ib::mad::Address& a = m.packet.address;
+  header.addr.lid = htons(a.lid.value);
+  header.addr.qpn = htonl(a.qpn);
+  header.addr.sl = a.sl.value;
+  header.addr.path_bits = a.path_bits;
+  header.addr.pkey_index = a.p_key_index;
+  if (a.grh) {
+    header.addr.grh_present = 1;
+    std::memcpy(header.addr.gid, a.grh->gid.bytes.data(), 16);
+    header.addr.gid_index = a.grh->gid_index;
+    header.addr.hop_limit = a.grh->hop_limit;
+    header.addr.traffic_class = a.grh->traffic_class;
+    header.addr.flow_label = htonl(a.grh->flow_label);
+  }
+  return header;
+}
+
+void fill(UserMad& m, const ib_user_mad& header, const std::byte* data, std::size_t size) {
+  m.agent = static_cast<std::int32_t>(header.agent_id);
+  m.status = 0;
+  m.timeout_ms = header.timeout_ms;
+  m.retries = header.retries;
+  m.length = static_cast<std::uint32_t>(size);
+  ib::mad::Address& a = m.packet.address;
+  a.lid = ib::Lid{ntohs(header.addr.lid)};
+  a.qpn = ntohl(header.addr.qpn);
+  a.q_key = ntohl(header.addr.qkey);
+  a.sl = ib::Sl{header.addr.sl};
+  a.path_bits = header.addr.path_bits;
+  a.p_key_index = header.addr.pkey_index;
+  a.grh.reset();
+  if (header.addr.grh_present != 0) {
+    ib::mad::Grh& grh = a.grh.emplace();
+    std::memcpy(grh.gid.bytes.data(), header.addr.gid, 16);
+    grh.gid_index = header.addr.gid_index;
+    grh.hop_limit = header.addr.hop_limit;
+    grh.traffic_class = header.addr.traffic_class;
+    grh.flow_label = ntohl(header.addr.flow_label);
+  }
+  const std::size_t first = std::min(size, ib::wire::kMadBytes);
+  auto& bytes = m.packet.mad.bytes;
+  std::memcpy(bytes.data(), data, first);
+  std::memset(bytes.data() + first, 0, bytes.size() - first);
+  m.packet.more.assign(data + first, data + size);
+}
+
+/// Bytes [from, from + count) of a message.
+void copy_out(std::uint8_t* to, const UserMad& m, std::size_t from, std::size_t count) {
+  const std::size_t first = from < ib::wire::kMadBytes ? ib::wire::kMadBytes - from : 0;
+  const std::size_t whole = std::min(first, count);
+  std::memcpy(to, m.packet.mad.bytes.data() + from, whole);
+  if (whole < count)
+    std::memcpy(to + whole, m.packet.more.data() + (from + whole - ib::wire::kMadBytes),
+                count - whole);
+}
+
+}  // namespace
+
+UserMad user_mad(const ib_user_mad& header, const std::byte* data, std::size_t size) {
+  UserMad m;
+  fill(m, header, data, size);
+  return m;
+}
+
+std::unique_ptr<ServerEnd> ServerEnd::make() {
+  const int fd = memfd_create("ibfabric port", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return nullptr;
+  void* at = MAP_FAILED;
+  // Sealed, so that no program can cut it short under the server.
+  if (ftruncate(fd, sizeof(PortMemory)) == 0 &&
+      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+    at = mmap(nullptr, sizeof(PortMemory), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (at == MAP_FAILED) {
+    const int error = errno;
+    ::close(fd);
+    errno = error;
+    return nullptr;
+  }
+  return std::unique_ptr<ServerEnd>(new ServerEnd(static_cast<PortMemory*>(at), fd));
+}
+
+ServerEnd::ServerEnd(PortMemory* memory, int descriptor)
+    : memory_(memory), descriptor_(descriptor), up_(memory->up, 0), down_(memory->down, 0) {}
+ServerEnd::~ServerEnd() {
+  munmap(memory_, sizeof *memory_);
+  close_descriptor();
+}
+void ServerEnd::close_descriptor() {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+}
+
+ServerEnd::Taken ServerEnd::take(UserMad& mad) {
+  for (;;) {
+    const std::uint64_t available = up_.available();
+    if (available == kRingBroken) return Taken::Broken;
+    if (available == 0) return Taken::Nothing;
+    const Slot& slot = up_.slot(0);
+    up_.skip(1);
+    const auto* data = reinterpret_cast<const std::byte*>(slot.data);
+    ib_user_mad header;
+    std::memcpy(&header, slot.header, sizeof header);
+
+    if (header.length != 0) {  // a beginning; what was coming before has lost its writer
+      coming_.clear();
+      if (header.length <= kUmadHeaderBytes || header.length > kMessageBytesMax) continue;
+      const std::size_t size = header.length - kUmadHeaderBytes;
+      if (size <= kSlotDataBytes) {
+        fill(mad, header, data, size);
+        return Taken::Mad;
+      }
+      long_header_ = header;
+      coming_.assign(data, data + kSlotDataBytes);
+    } else if (!coming_.empty()) {
+      const std::size_t left = long_header_.length - kUmadHeaderBytes - coming_.size();
+      coming_.insert(coming_.end(), data, data + std::min(left, kSlotDataBytes));
+      if (left > kSlotDataBytes) continue;
+      fill(mad, long_header_, coming_.data(), coming_.size());
+      coming_ = {};
+      return Taken::Mad;
+    }
+  }
+}
+
+void ServerEnd::made_room() {
+  up_.release();
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (up_.take_room_wanted())
+    syscall(SYS_futex, &memory_->up.room_wanted, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+bool ServerEnd::give(const UserMad& mad) {
+  do {
+    if (down_.room(unshown_ + 1) < unshown_ + 1) {
+      down_.want_room();
+      if (down_.room() < unshown_ + 1) return false;
+    }
+    if (is_broken()) return false;
+    Slot& slot = down_.slot(unshown_++);
+    if (given_ == 0) {
+      const ib_user_mad header = to_header(mad);
+      std::memcpy(slot.header, &header, kUmadHeaderBytes);
+    } else {
+      std::memset(slot.header, 0, kUmadHeaderBytes);
+    }
+    const std::size_t n = std::min<std::size_t>(mad.length - given_, kSlotDataBytes);
+    copy_out(slot.data, mad, given_, n);
+    given_ += n;
+  } while (given_ < mad.length);
+  given_ = 0;
+  return true;
+}
+
+bool ServerEnd::show() {
+  if (unshown_ == 0) return false;
+  return down_.publish(std::exchange(unshown_, 0));
+}
+
+}  // namespace ibfabric
