@@ -18,8 +18,6 @@ namespace attr = ib::wire::attr;
 namespace rmpp = ib::mad::rmpp;
 namespace status = ib::wire::status;
 
-RmppHeader header_of(const Mad& mad) { return ib::wire::decode<RmppHeader>(mad.bytes.data()); }
-
 class SaRmppOut : public ::testing::Test {
  protected:
   Bench bench{small_tree()};

@@ -39,6 +39,10 @@ inline std::vector<PortRef> hosts_of(const Fabric& fabric) {
   return hosts;
 }
 
+inline ib::wire::RmppHeader header_of(const Mad& mad) {
+  return ib::wire::decode<ib::wire::RmppHeader>(mad.bytes.data());
+}
+
 /// A server with a subnet, a store in memory, and a clock that only the test moves.
 class Bench {
  public:
@@ -146,5 +150,29 @@ class Bench {
  private:
   std::uint64_t last_tid_{0x1000};
 };
+
+/// `question` is asked, and with every step of its search somebody else something simple, which is
+/// answered with the next step or the one after it. How many of those there were; the answer.
+inline std::pair<std::size_t, Packet> ask_beside_others(Bench& bench, const Packet& question) {
+  bench.server.on_packet(bench.now, question);
+  bench.server.work(bench.now);
+  std::optional<Packet> answer;
+  std::size_t others = 0;
+  while (!answer && others < 10'000) {
+    const auto simple = bench.request(Method::Get, ib::wire::attr::kClassPortInfo, std::uint64_t{0},
+                                      std::uint32_t{0}, std::size_t{5});
+    bench.server.on_packet(bench.now, simple);
+    bench.server.work(bench.now);
+    bench.server.work(bench.now);
+    bool served = false;
+    while (const auto packet = bench.server.next_send(bench.now)) {
+      if (packet->mad.tid() == question.mad.tid()) answer = *packet;
+      if (packet->mad.tid() == simple.mad.tid()) served = true;
+    }
+    EXPECT_TRUE(served);
+    ++others;
+  }
+  return {others, answer.value_or(Packet{})};
+}
 
 }  // namespace sm::sa::test

@@ -60,8 +60,6 @@ namespace status = ib::wire::status;
 
 constexpr std::size_t kBound = 64U << 10;  // a request
 
-RmppHeader header_of(const Mad& mad) { return ib::wire::decode<RmppHeader>(mad.bytes.data()); }
-
 /// A host that takes a table as slowly as it likes. It keeps nothing of it.
 class SlowClient {
  public:

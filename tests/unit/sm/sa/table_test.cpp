@@ -34,8 +34,6 @@ Fabric large_tree() {
   return std::move(*fabric);
 }
 
-RmppHeader header_of(const Mad& mad) { return ib::wire::decode<RmppHeader>(mad.bytes.data()); }
-
 /// Drives the table answer to `request`; `lost` decides about each packet of either direction.
 template <class Lost>
 Packet receive(Bench& bench, const Packet& request, Lost&& lost) {
