@@ -169,18 +169,16 @@ Outcome Aliases::remove(const World& world, const WriteRequest& request) const {
 }
 
 void Aliases::apply(const store::Batch& batch) {
-  if (batch.aliases.empty()) return;
-  if (by_place_.use_count() > 1) by_place_ = std::make_shared<Map>(*by_place_);
   // Old ones first: a batch may move a GUID from one place to another.
   for (const auto& alias : batch.aliases) {
-    const auto before = by_place_->find({alias.port_guid, alias.index});
-    if (before == by_place_->end()) continue;
+    const auto before = by_place_.find({alias.port_guid, alias.index});
+    if (before == by_place_.end()) continue;
     port_by_alias_.erase(before->second);
-    by_place_->erase(before);
+    by_place_.erase(before);
   }
   for (const auto& alias : batch.aliases) {
     if (alias.guid.value == 0) continue;
-    (*by_place_)[{alias.port_guid, alias.index}] = alias.guid;
+    by_place_[{alias.port_guid, alias.index}] = alias.guid;
     port_by_alias_[alias.guid] = alias.port_guid;
   }
 }
@@ -191,8 +189,8 @@ Guid Aliases::port_of(Guid alias) const {
 }
 
 Guid Aliases::at(const Key& place) const {
-  const auto found = by_place_->find(place);
-  return found == by_place_->end() ? Guid{} : found->second;
+  const auto found = by_place_.find(place);
+  return found == by_place_.end() ? Guid{} : found->second;
 }
 
 }  // namespace sm::sa

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -32,16 +31,14 @@ class Aliases {
   Outcome remove(const World& world, const WriteRequest& request) const;
 
   void apply(const store::Batch& batch);
-  const Map& all() const { return *by_place_; }
-  /// The same, for a table that goes on while these change.
-  std::shared_ptr<const Map> keep() const { return by_place_; }
+  const Map& all() const { return by_place_; }
   /// GUID of the port that bears `alias`; zero when none does.
   ib::Guid port_of(ib::Guid alias) const;
   /// Zero when there is none.
   ib::Guid at(const Key& place) const;
 
  private:
-  std::shared_ptr<Map> by_place_{std::make_shared<Map>()};  // copied on write while kept
+  Map by_place_;
   std::unordered_map<ib::Guid, ib::Guid> port_by_alias_;
 };
 

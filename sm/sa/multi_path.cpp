@@ -2,8 +2,8 @@
 #include "sm/sa/multi_path.h"
 
 #include <algorithm>
-#include <map>
 
+#include "sm/sa/independence.h"
 #include "sm/sa/path_pairs.h"
 #include "sm/sa/path_records.h"
 
@@ -84,102 +84,169 @@ std::vector<Gid> gids_of(const Query& query, std::size_t count) {
   return gids;
 }
 
-/// A path and the cables it runs over.
-struct Candidate {
-  PathRecord path;
-  std::size_t source{}, destination{};  // which of the GIDs
-  std::vector<std::uint32_t> cables;
-};
-
-/// Numbers for cables, in the order they are met.
-class Cables {
+/// The paths of every source to every destination, one after the other.
+class GidPairs {
  public:
-  std::vector<std::uint32_t> of(const Paths& paths, const PathRecord& path) {
-    const auto& fabric = paths.snapshot().fabric();
-    std::vector<std::uint32_t> cables;
-    for (const auto& step :
-         paths.trace(*paths.find(path.slid), *paths.find(path.dlid), path.dlid)) {
-      if (step.exit == 0) continue;
-      const ib::fabric::PortRef out{step.node, step.exit};
-      const auto cable = std::min(out, fabric.port(out).peer);
-      cables.push_back(
-          numbers_.try_emplace(cable, static_cast<std::uint32_t>(numbers_.size())).first->second);
+  /// The first `sources` of `ends` are sources, the others destinations.
+  GidPairs(const World& world, const PathChoice& choice, std::vector<PathEnd> ends,
+           std::size_t sources, std::size_t per_pair_max)
+      : choice_(choice),
+        ends_(std::move(ends)),
+        sources_(sources),
+        per_pair_max_(per_pair_max),
+        world_(world),
+        pairs_(paths_of(0, 0)) {}
+
+  const Paths& paths() const { return choice_.paths(); }
+  /// Which GIDs the last path was between.
+  std::size_t source() const { return source_; }
+  std::size_t destination() const { return destination_; }
+
+  /// As PathPairs::next().
+  std::optional<PathRecord> next(std::size_t& candidates) {
+    while (candidates != 0 && !at_end()) {
+      std::size_t some = std::min(candidates, left_);
+      const auto before = some;
+      auto path = pairs_.next(some);
+      candidates -= before - some;
+      left_ -= before - some;
+      if (path) return path;
+      if (!pairs_.at_end()) continue;
+      // To begin with other GIDs is a step as well, though none of those that are left.
+      if (candidates != 0) --candidates;
+      next_gids();
     }
-    return cables;
+    return std::nullopt;
   }
-  std::size_t count() const { return numbers_.size(); }
+  bool at_end() const { return left_ == 0 || source_ == sources_; }
 
  private:
-  std::map<ib::fabric::PortRef, std::uint32_t> numbers_;
+  PathPairs paths_of(std::size_t source, std::size_t destination) const {
+    return {world_, choice_, per_pair_max_, ends_[source], ends_[sources_ + destination]};
+  }
+  void next_gids() {
+    if (++destination_ == ends_.size() - sources_) {
+      destination_ = 0;
+      ++source_;
+    }
+    if (source_ != sources_) pairs_ = paths_of(source_, destination_);
+  }
+
+  PathChoice choice_;
+  std::vector<PathEnd> ends_;
+  std::size_t sources_, per_pair_max_;
+  World world_;
+  PathPairs pairs_;
+  std::size_t source_{0}, destination_{0};
+  std::size_t left_{kLookMax};  // pairs of LIDs
 };
 
-/// One after the other the path that shares the fewest cables with those before it; of equals the
-/// shortest, then the first.
-std::vector<PathRecord> most_independent(std::vector<Candidate> all, std::size_t cables,
-                                         std::size_t most) {
-  std::vector<PathRecord> chosen;
-  std::vector<std::uint32_t> uses(cables, 0);
-  std::vector<bool> taken(all.size(), false);
-  while (chosen.size() < std::min(most, all.size())) {
-    std::size_t best = all.size();
-    std::pair<std::uint64_t, std::size_t> best_cost;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (taken[i]) continue;
-      std::uint64_t shared = 0;
-      for (const auto cable : all[i].cables) shared += uses[cable];
-      const std::pair<std::uint64_t, std::size_t> cost{shared, all[i].cables.size()};
-      if (best == all.size() || cost < best_cost) {
-        best = i;
-        best_cost = cost;
-      }
-    }
-    taken[best] = true;
-    for (const auto cable : all[best].cables) ++uses[cable];
-    chosen.push_back(all[best].path);
-  }
-  return chosen;
+void put(const PathRecord& path, std::byte* record) {
+  std::fill_n(record, ib::wire::record_bytes<PathRecord>(), std::byte{0});
+  ib::wire::encode(path, record);
 }
 
-/// Automatic path migration asks for two paths between two ports each: each port is used once, and
-/// of the ways to do so the one that shares the fewest cables, then with the shortest path, then
-/// with the fewest cables in all.
-std::vector<PathRecord> two_for_migration(const std::vector<Candidate>& all) {
-  const Candidate *first = nullptr, *second = nullptr;
-  std::array<std::size_t, 3> best{};
-  for (const auto& a : all) {
-    if (a.source != 0) continue;
-    for (const auto& b : all) {
-      if (b.source != 1 || a.destination == b.destination) continue;
-      std::size_t shared = 0;
-      for (const auto cable : a.cables)
-        shared += static_cast<std::size_t>(std::count(b.cables.begin(), b.cables.end(), cable));
-      const std::array<std::size_t, 3> cost{shared, std::min(a.cables.size(), b.cables.size()),
-                                            a.cables.size() + b.cables.size()};
-      if (first != nullptr && cost >= best) continue;
-      first = &a, second = &b, best = cost;
-    }
-  }
-  if (first == nullptr) return {};
-  return {first->path, second->path};
-}
-
-class ReadyPaths final : public RecordSource {
+/// The first so many there are.
+class AnyPaths final : public RecordSource {
  public:
-  explicit ReadyPaths(std::vector<PathRecord> paths)
-      : RecordSource(ib::wire::LayoutOf<PathRecord>::kBytes), paths_(std::move(paths)) {}
+  AnyPaths(GidPairs pairs, std::size_t paths_max)
+      : RecordSource(ib::wire::LayoutOf<PathRecord>::kBytes),
+        pairs_(std::move(pairs)),
+        left_(paths_max) {}
 
  private:
   Found search(std::byte* record, std::size_t most, std::size_t& looked_at) override {
-    if (at_ == paths_.size()) return Found::Nothing;
-    if (most == 0) return Found::NotYet;
-    ++looked_at;
-    std::fill_n(record, record_bytes(), std::byte{0});
-    ib::wire::encode(paths_[at_++], record);
+    if (left_ == 0) return Found::Nothing;
+    std::size_t left = most;
+    const auto path = pairs_.next(left);
+    looked_at = most - left;
+    if (!path) return pairs_.at_end() ? Found::Nothing : Found::NotYet;
+    --left_;
+    put(*path, record);
     return Found::Record;
   }
 
-  std::vector<PathRecord> paths_;
-  std::size_t at_{0};
+  GidPairs pairs_;
+  std::size_t left_;
+};
+
+/// Those that share the fewest cables, of the first kChoiceMax there are.
+class IndependentPaths final : public RecordSource {
+ public:
+  IndependentPaths(GidPairs pairs, std::size_t paths_max, bool for_migration)
+      : RecordSource(ib::wire::LayoutOf<PathRecord>::kBytes),
+        pairs_(std::move(pairs)),
+        left_(paths_max),
+        state_(State::Collecting),
+        for_migration_(for_migration) {}
+
+ private:
+  enum class State {
+    Collecting,  // paths, and their cables
+    Comparing,   // two by two, for automatic path migration
+    Giving,      // the two
+    Choosing     // one after the other
+  };
+  // What takes longer than a look at a pair of LIDs counts as so many of these.
+  static constexpr std::size_t kTraceCost = 8, kComparedAtOnce = 32;
+
+  Found search(std::byte* record, std::size_t most, std::size_t& looked_at) override {
+    const auto spend = [&](std::size_t cost) { looked_at += std::min(cost, most - looked_at); };
+    const auto compare = [&] { spend(found_.size() / kComparedAtOnce + 1); };
+    while (looked_at != most) {
+      switch (state_) {
+        case State::Collecting:
+          spend(collect(most - looked_at));
+          break;
+        case State::Comparing:
+          compare();
+          if (!migration_.step(found_)) state_ = has_two() ? State::Giving : State::Choosing;
+          break;
+        case State::Giving:
+          if (two_.empty()) return Found::Nothing;
+          spend(1);
+          put(two_.back(), record);
+          two_.pop_back();
+          return Found::Record;
+        case State::Choosing: {
+          const auto* chosen = left_ == 0 ? nullptr : choice_.next(found_);
+          if (chosen == nullptr) return Found::Nothing;
+          compare();
+          --left_;
+          put(chosen->path, record);
+          return Found::Record;
+        }
+      }
+    }
+    return Found::NotYet;
+  }
+
+  /// What it cost.
+  std::size_t collect(std::size_t candidates) {
+    std::size_t left = candidates;
+    const auto path = pairs_.next(left);
+    if (path)
+      found_.push_back(
+          {*path, pairs_.source(), pairs_.destination(), cables_.of(pairs_.paths(), *path)});
+    if (found_.size() == kChoiceMax || (!path && pairs_.at_end()))
+      state_ = for_migration_ ? State::Comparing : State::Choosing;
+    return candidates - left + (path ? kTraceCost : 0);
+  }
+  bool has_two() {
+    const auto best = migration_.best(found_);
+    if (best) two_ = {best->second, best->first};  // taken from behind
+    return best.has_value();
+  }
+
+  GidPairs pairs_;
+  std::size_t left_;
+  State state_;
+  bool for_migration_;
+  std::vector<CabledPath> found_;
+  Cables cables_;
+  ForMigration migration_;
+  std::vector<PathRecord> two_;
+  LeastShared choice_;
 };
 
 }  // namespace
@@ -198,6 +265,7 @@ Opened open_multi_path_query(const World& world, const Query& query) {
   if (const auto refusal = check_path_request(wanted, mask); refusal != 0) return refusal;
 
   std::vector<PathEnd> ends;
+  ends.reserve(count);
   for (const Gid& gid : gids) {
     const auto found = find_source(world, {gid, std::nullopt});
     const auto* end = std::get_if<PathEnd>(&found);
@@ -210,36 +278,12 @@ Opened open_multi_path_query(const World& world, const Query& query) {
   const bool independent =
       for_migration || (has(multi::kIndependence) && record.independence_selector != 0);
   const PathChoice choice(world, query.requester, wanted, mask);
-  const std::size_t wanted_in_all = independent ? kChoiceMax : most;
+  const std::size_t pairs_of_gids = std::size_t{record.sgid_count} * record.dgid_count;
   const std::size_t per_pair =
-      independent ? std::max<std::size_t>(
-                        kChoiceMax / (std::size_t{record.sgid_count} * record.dgid_count), 1)
-                  : most;
-  std::vector<Candidate> found;
-  Cables cables;
-  std::size_t left = kLookMax;
-  for (std::size_t s = 0; s < record.sgid_count; ++s) {
-    for (std::size_t d = 0; d < record.dgid_count; ++d) {
-      PathPairs pairs(world, choice, per_pair, ends[s], ends[record.sgid_count + d]);
-      while (found.size() < wanted_in_all && left != 0) {
-        const auto path = pairs.next(left);
-        if (!path) break;
-        found.push_back({*path, s, d, {}});
-        if (independent) found.back().cables = cables.of(choice.paths(), *path);
-      }
-    }
-  }
-  if (for_migration) {
-    auto two = two_for_migration(found);
-    if (!two.empty()) return std::make_unique<ReadyPaths>(std::move(two));
-  }
-  std::vector<PathRecord> paths;
-  if (independent) {
-    paths = most_independent(std::move(found), cables.count(), most);
-  } else {
-    for (const auto& candidate : found) paths.push_back(candidate.path);
-  }
-  return std::make_unique<ReadyPaths>(std::move(paths));
+      independent ? std::max<std::size_t>(kChoiceMax / pairs_of_gids, 1) : most;
+  GidPairs pairs(world, choice, std::move(ends), record.sgid_count, per_pair);
+  if (!independent) return std::make_unique<AnyPaths>(std::move(pairs), most);
+  return std::make_unique<IndependentPaths>(std::move(pairs), most, for_migration);
 }
 
 }  // namespace sm::sa

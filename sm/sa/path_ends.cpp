@@ -81,8 +81,8 @@ FoundEnd find_destination(const World& world, const NamedEnd& named, const PathE
   return with_lid(world, end, named.lid);
 }
 
-EndWalk::EndWalk(const PathEnd& end, const Paths& paths, const Aliases::Map* aliases)
-    : end_(end), paths_(&paths), aliases_(aliases), prefix_(paths.snapshot().subnet_prefix) {
+EndWalk::EndWalk(const PathEnd& end, const Paths& paths, const Aliases::Map& aliases)
+    : end_(end), paths_(&paths), aliases_(&aliases), prefix_(paths.snapshot().subnet_prefix) {
   restart();
 }
 
@@ -100,7 +100,7 @@ void EndWalk::enter(std::size_t index) {
 }
 
 void EndWalk::next() {
-  if (!end_.asked_gid && aliases_ != nullptr) {
+  if (!end_.asked_gid && !aliases_->empty()) {
     const auto alias = alias_ ? aliases_->upper_bound(*alias_)
                               : aliases_->lower_bound({port_->guid, std::uint16_t{0}});
     if (alias != aliases_->end() && alias->first.first == port_->guid) {

@@ -35,11 +35,11 @@ FoundEnd find_source(const World& world, const NamedEnd& named);
 FoundEnd find_destination(const World& world, const NamedEnd& named, const PathEnd& source);
 
 /// Every port and every GID that an end stands for: a port that was not named by GID has its own
-/// and its aliases.
+/// and its aliases, as they are when it comes to them.
 class EndWalk {
  public:
-  /// The caller keeps both; `aliases` may be null.
-  EndWalk(const PathEnd& end, const Paths& paths, const Aliases::Map* aliases);
+  /// The caller keeps both.
+  EndWalk(const PathEnd& end, const Paths& paths, const Aliases::Map& aliases);
 
   const EndPort& port() const { return *port_; }
   const ib::Gid& gid() const { return gid_; }

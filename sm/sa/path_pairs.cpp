@@ -12,10 +12,9 @@ using ib::wire::PathRecord;
 PathPairs::PathPairs(const World& world, const PathChoice& choice, std::size_t per_pair_max,
                      const PathEnd& from, const PathEnd& to)
     : paths_(world.paths),
-      aliases_(world.state.aliases.all().empty() ? nullptr : world.state.aliases.keep()),
       choice_(choice),
-      from_(from, *paths_, aliases_.get()),
-      to_(to, *paths_, aliases_.get()),
+      from_(from, *paths_, world.state.aliases.all()),
+      to_(to, *paths_, world.state.aliases.all()),
       per_pair_max_(per_pair_max) {
   // What no partition here has needs no look at the pairs.
   const bool other_key =

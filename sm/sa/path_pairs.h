@@ -28,7 +28,6 @@ class PathPairs {
   bool next_lid_pair();
 
   std::shared_ptr<const Paths> paths_;
-  std::shared_ptr<const Aliases::Map> aliases_;  // null when there are none
   PathChoice choice_;
   EndWalk from_, to_;
   std::size_t per_pair_max_;

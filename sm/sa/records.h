@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Answers to queries, produced one record at a time, so that a table of any size needs the memory
-// of one record. Pure: a query sees one snapshot and one state of the groups.
+// of one record. Pure: a query sees one snapshot of the subnet, and what clients have registered as
+// it is when its turn comes in the order of the keys.
 #pragma once
 
 #include <array>
@@ -59,7 +60,7 @@ class RecordSource {
 /// The records of a query, or the status that refuses it.
 using Opened = std::variant<std::unique_ptr<RecordSource>, std::uint16_t>;
 
-/// The state of `world` is read while this is called and not afterwards.
+/// The state and the policy of `world` are to outlive what comes of it.
 Opened open_query(const World& world, const Query& query);
 
 /// Whether a record of this attribute exists here at all.

@@ -14,8 +14,8 @@ namespace sm::sa {
 
 struct World {
   std::shared_ptr<const Paths> paths;  // kept by queries that outlive the call
-  const State& state;                  // as it is now; a table that goes on later has its own copy
-  const Policy& policy;                // lives as long as any query
+  const State& state;                  // both live as long as any query
+  const Policy& policy;
   Quotas quotas{};
   HoldingsPtr holdings{std::make_shared<const Holdings>()};  // never null
   std::uint8_t sm_assigned_guid{};                           // of alias GUIDs that are made here

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // GUIDInfoRecord: one a block of eight GUIDs of an end port (IBA 15.2.5.18). The first GUID is the
 // port's own, the others are aliases that clients registered, or what the device held before.
-#include <map>
-
 #include "sm/sa/records/families.h"
 #include "sm/sa/records/walk.h"
 
@@ -15,14 +13,8 @@ constexpr unsigned kGuidsInBlock = 8;
 
 class GuidSource final : public PortWalk<GuidInfoRecord, &GuidInfoRecord::lid> {
  public:
-  GuidSource(const World& world, const Query& query) : PortWalk(world, query) {
-    const auto& all = world.state.aliases.all();
-    if (!is_named(kLidBit)) {
-      aliases_ = all;
-    } else if (const EndPort* port = paths().find(wanted().lid)) {
-      aliases_.insert(all.lower_bound({port->guid, 0}), all.upper_bound({port->guid, 0xFFFF}));
-    }
-  }
+  GuidSource(const World& world, const Query& query)
+      : PortWalk(world, query), aliases_(world.state.aliases.all()) {}
 
  private:
   static constexpr unsigned kBlockBit = 1;
@@ -54,7 +46,7 @@ class GuidSource final : public PortWalk<GuidInfoRecord, &GuidInfoRecord::lid> {
     return true;
   }
 
-  std::map<Aliases::Key, ib::Guid> aliases_;
+  const Aliases::Map& aliases_;  // as they are when a record is made
 };
 
 }  // namespace

@@ -4,25 +4,37 @@
 #include "sm/sa/records/walk.h"
 
 namespace sm::sa {
-using ib::wire::ServiceRecord;
+namespace {
 
-Opened open_services(const World& world, const Query& query) {
-  const auto wanted = ib::wire::decode<ServiceRecord>(query.wanted.data());
-  std::vector<ServiceRecord> records;
-  if (query.requester.port == nullptr) return listed(std::move(records));
-  for (const auto& [key, service] : world.state.services.all()) {
+using ib::wire::ServiceRecord;
+using All = std::map<store::ServiceKey, store::Service>;
+
+class ServiceSource final : public KeyWalk<ServiceRecord, All> {
+ public:
+  ServiceSource(const World& world, const Query& query)
+      : KeyWalk(world, query, world.state.services.all()) {}
+
+ private:
+  bool make(const Entry& entry, ServiceRecord& r) const override {
+    const auto& [key, service] = entry;
+    const Requester& requester = query().requester;
+    if (requester.port == nullptr) return false;
     // Without a P_Key a service is in no partition in particular.
-    if (key.p_key.base() != 0 && !world.policy.holds(*query.requester.port, key.p_key)) continue;
-    ServiceRecord r = service.record;
+    if (key.p_key.base() != 0 && !policy().holds(*requester.port, key.p_key)) return false;
+    r = service.record;
     // Keys are shown with the SA key only. What is not shown is not compared either, or a compare
     // would tell it; but a port may look for what it registered itself.
-    const bool is_own = service.owner == query.requester.port->guid;
-    if (!query.requester.trusted && !is_own) r.key = {};
-    if (!ib::wire::matches(r, wanted, query.mask)) continue;
-    if (!query.requester.trusted) r.key = {};
-    records.push_back(r);
+    if (!requester.trusted && service.owner != requester.port->guid) r.key = {};
+    if (!ib::wire::matches(r, wanted(), query().mask)) return false;
+    if (!requester.trusted) r.key = {};
+    return true;
   }
-  return listed(std::move(records));
+};
+
+}  // namespace
+
+Opened open_services(const World& world, const Query& query) {
+  return std::make_unique<ServiceSource>(world, query);
 }
 
 }  // namespace sm::sa

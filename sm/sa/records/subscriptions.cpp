@@ -4,23 +4,31 @@
 #include "sm/sa/records/walk.h"
 
 namespace sm::sa {
+namespace {
 
 using ib::wire::InformInfoRecord;
 
-Opened open_subscriptions(const World& world, const Query& query) {
-  const auto wanted = ib::wire::decode<InformInfoRecord>(query.wanted.data());
-  std::vector<InformInfoRecord> records;
-  for (const auto& subscription : world.state.subscriptions.all()) {
-    const EndPort* port = world.paths->find(subscription.subscriber);
-    if (port == nullptr || !is_shown(world.policy, query.requester, *port)) continue;
-    InformInfoRecord r;
-    r.subscriber_gid = ib::Gid::from(world.snapshot().subnet_prefix, subscription.subscriber);
+class SubscriptionSource final : public KeyWalk<InformInfoRecord, Subscriptions::Set> {
+ public:
+  SubscriptionSource(const World& world, const Query& query)
+      : KeyWalk(world, query, world.state.subscriptions.all()) {}
+
+ private:
+  bool make(const Entry& subscription, InformInfoRecord& r) const override {
+    const EndPort* port = paths().find(subscription.subscriber);
+    if (port == nullptr || !is_shown(policy(), query().requester, *port)) return false;
+    r.subscriber_gid = ib::Gid::from(paths().snapshot().subnet_prefix, subscription.subscriber);
     r.inform_info = subscription.inform_info;
     // Where reports go is the subscriber's own business: neither shown nor compared.
-    if (!query.requester.trusted) r.inform_info.qpn = 0;
-    if (ib::wire::matches(r, wanted, query.mask)) records.push_back(r);
+    if (!query().requester.trusted) r.inform_info.qpn = 0;
+    return ib::wire::matches(r, wanted(), query().mask);
   }
-  return listed(std::move(records));
+};
+
+}  // namespace
+
+Opened open_subscriptions(const World& world, const Query& query) {
+  return std::make_unique<SubscriptionSource>(world, query);
 }
 
 }  // namespace sm::sa

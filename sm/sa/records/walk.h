@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Two ways to make records one at a time: a walk over end ports, each of which has a grid of
-// records (by port and block, by input and output), and a list of records made beforehand.
+// records (by port and block, by input and output), and a walk over what clients registered.
 //
 // A number from the wire never becomes an index: it only narrows a range that stands already, or is
 // compared with a record that was made.
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <vector>
+#include <utility>
 
 #include "libdiag/wire/component_mask.h"
 #include "sm/sa/records.h"
@@ -155,29 +155,58 @@ class PortWalk : public RecordSource {
   unsigned row_{0}, column_{0};
 };
 
-/// Records that were made when the query began, since what they are made of may change meanwhile.
-template <class Record>
-class ListSource final : public RecordSource {
- public:
-  explicit ListSource(std::vector<Record> records)
-      : RecordSource(ib::wire::LayoutOf<Record>::kBytes), records_(std::move(records)) {}
+/// Records of what clients registered, in the order of its keys. Clients go on registering while a
+/// table is made: each step begins behind the key where the last one ended. So what stands all the
+/// while is told once, in order; what comes or goes meanwhile is told or it is not.
+template <class Record, class Registered>
+class KeyWalk : public RecordSource {
+ protected:
+  using Entry = typename Registered::value_type;
+
+  KeyWalk(const World& world, const Query& query, const Registered& registered)
+      : RecordSource(ib::wire::LayoutOf<Record>::kBytes),
+        paths_(world.paths),
+        policy_(world.policy),
+        query_(query),
+        wanted_(ib::wire::decode<Record>(query.wanted.data())),
+        registered_(registered) {}
+
+  /// Makes the record; false where it is not shown or not meant.
+  virtual bool make(const Entry& entry, Record& record) const = 0;
+
+  const Paths& paths() const { return *paths_; }
+  const Policy& policy() const { return policy_; }
+  const Query& query() const { return query_; }
+  const Record& wanted() const { return wanted_; }
 
  private:
-  Found search(std::byte* record, std::size_t most, std::size_t& looked_at) override {
-    if (at_ == records_.size()) return Found::Nothing;
-    if (most == 0) return Found::NotYet;
-    ++looked_at;
-    put(records_[at_++], record, record_bytes());
-    return Found::Record;
+  using Key = typename Registered::key_type;
+  static const Key& key_of(const Key& entry) { return entry; }
+  template <class Value>
+  static const Key& key_of(const std::pair<const Key, Value>& entry) {
+    return entry.first;
   }
 
-  std::vector<Record> records_;
-  std::size_t at_{0};
-};
+  Found search(std::byte* record, std::size_t most, std::size_t& looked_at) final {
+    auto at = last_ ? registered_.upper_bound(*last_) : registered_.begin();
+    for (; at != registered_.end(); ++at) {
+      if (looked_at == most) return Found::NotYet;
+      ++looked_at;
+      last_ = key_of(*at);
+      Record made;
+      if (!make(*at, made)) continue;
+      put(made, record, record_bytes());
+      return Found::Record;
+    }
+    return Found::Nothing;
+  }
 
-template <class Record>
-Opened listed(std::vector<Record> records) {
-  return std::make_unique<ListSource<Record>>(std::move(records));
-}
+  std::shared_ptr<const Paths> paths_;  // the requester's port is one of these
+  const Policy& policy_;
+  Query query_;
+  Record wanted_;
+  const Registered& registered_;
+  std::optional<Key> last_;  // looked at
+};
 
 }  // namespace sm::sa

@@ -215,6 +215,40 @@ TEST(SaMultiPath, IndependentPathsComeFirst) {
   EXPECT_EQ(shared(w, paths[0], paths[1]), 2U) << "only the cables of the two hosts";
 }
 
+/// However short the steps are, the answer is the same, and no step looks at more than it may.
+TEST(SaMultiPath, StepsOfAnyLengthGiveTheSame) {
+  const auto w = spread_tree();
+  std::mt19937_64 random(11);
+  SCOPED_TRACE("seed 11");
+  std::size_t records = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Gid> sources(1 + random() % 4), destinations(1 + random() % 6);
+    if (round % 4 == 0) sources.resize(2), destinations.resize(2);
+    for (auto* side : {&sources, &destinations})
+      for (auto& gid : *side) gid = w.gid(random() % 16);
+    MultiPathRecord wish;
+    wish.numb_path = round % 4 == 0 ? 2 : static_cast<std::uint8_t>(random() % 20);
+    wish.independence_selector = static_cast<std::uint8_t>(random() % 2);
+    const auto mask = kCounts | bit(multi::kNumbPath) | bit(multi::kIndependence);
+    const auto q = multi_query(w, wish, mask, sources, destinations);
+    const auto whole = answer(w, q);
+    records += whole.size();
+
+    auto opened = open_multi_path_query(w.world(), q);
+    auto& source = *std::get<std::unique_ptr<RecordSource>>(opened);
+    std::vector<PathRecord> found;
+    std::vector<std::byte> bytes(source.record_bytes());
+    for (auto what = RecordSource::Found::NotYet; what != RecordSource::Found::Nothing;) {
+      std::size_t candidates = 1 + random() % 9;
+      what = source.look(bytes.data(), candidates);
+      if (what != RecordSource::Found::Record) continue;
+      found.push_back(ib::wire::decode<PathRecord>(bytes.data()));
+    }
+    EXPECT_EQ(found, whole) << round;
+  }
+  EXPECT_GT(records, 1000U);
+}
+
 /// Random messages: an answer or a refusal.
 TEST(SaMultiPath, EndlessNonsenseIsSurvived) {
   const auto w = spread_tree();

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "sm/sa/mask.h"
+#include "sm/sa/multi_path.h"
 #include "sm/sa/path_records.h"
 #include "sm/sa/transfers.h"
 #include "tests/unit/sm/sa/subnet.h"
@@ -146,6 +147,32 @@ TEST(SaSearches, ATableWithoutRecordsIsEmptyAtTheEndOfItsSearch) {
   const auto table = vain.bench.ask_table(vain.question(1, Method::GetTable));
   EXPECT_EQ(table.mad.status(), status::kOk);
   EXPECT_EQ(rmpp::data_bytes(table), 0U);
+}
+
+/// 255 sources and as many destinations, and no path for any of them.
+TEST(SaSearches, AGetMultiOfManyGidsHoldsUpNobody) {
+  Options options;
+  options.kernel_rmpp = true;  // so that it comes whole
+  Bench bench(small_tree(), options);
+  ib::wire::MultiPathRecord wanted;
+  wanted.sgid_count = wanted.dgid_count = 255;
+  wanted.mtu = 5;
+  wanted.mtu_selector = ib::wire::Selector::GreaterThan;
+  auto question = bench.request(Method::GetMulti, attr::kMultiPathRecord, wanted,
+                                bit(multi_path_bit::kSgidCount) | bit(multi_path_bit::kDgidCount) |
+                                    bit(multi_path_bit::kMtuSelector) | bit(multi_path_bit::kMtu),
+                                0, 1);
+  std::vector<std::byte> message(ib::wire::LayoutOf<ib::wire::MultiPathRecord>::kBytes);
+  std::copy_n(question.mad.data(), message.size(), message.begin());
+  for (std::size_t i = 0; i < 510; ++i)
+    for (const auto byte : bench.gid(i % bench.hosts.size()).bytes)
+      message.push_back(std::byte{byte});
+  std::copy_n(message.begin(), ib::wire::kSaDataBytes, question.mad.data());
+  question.more.assign(message.begin() + ib::wire::kSaDataBytes, message.end());
+
+  const auto [others, answer] = ask_beside_others(bench, question);
+  EXPECT_EQ(answer.mad.status(), status::kOk) << "a table without records";
+  EXPECT_GE(others, 20'000 / kCandidatesPerStep) << "as many as it may look at, in steps";
 }
 
 /// A client that takes a table as the kernel does.
