@@ -91,7 +91,7 @@ Result<NodeNames> NodeNames::read(std::string_view text, std::string_view file_n
 }
 
 Result<NodeNames> NodeNames::read_file(const std::string& path) {
-  const auto text = read_text_file(path);
+  const auto text = read_file_or_pipe(path);
   if (!text) return tl::unexpected<Error>(text.error());
   return read(*text, path);
 }

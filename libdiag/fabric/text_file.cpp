@@ -27,8 +27,7 @@ tl::unexpected<Error> too_long(const std::string& path, std::size_t bytes_max,
                                     " at most, got " + got + ": is it the file that was meant?");
 }
 
-Result<std::string> rest_of(std::FILE* file, const std::string& path,
-                            std::size_t bytes_max = ~std::size_t{0}) {
+Result<std::string> rest_of(std::FILE* file, const std::string& path, std::size_t bytes_max) {
   std::string text;
   std::size_t size = 0;
   do {
@@ -48,12 +47,6 @@ const char* kind_of(const struct stat& facts) {
 }
 
 }  // namespace
-
-Result<std::string> read_text_file(const std::string& path) {
-  const File file(std::fopen(path.c_str(), "rb"));
-  if (!file) return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
-  return rest_of(file.get(), path);
-}
 
 Result<std::string> read_file_or_pipe(const std::string& path, std::size_t bytes_max) {
   const File file(std::fopen(path.c_str(), "rb"));
@@ -84,7 +77,7 @@ Result<std::string> read_regular_file(const std::string& path, std::size_t bytes
     return too_long(
         path, bytes_max,
         megabytes(static_cast<std::size_t>(facts.st_size) + (std::size_t{1} << 20) - 1));
-  return rest_of(file.get(), path);
+  return rest_of(file.get(), path, bytes_max);
 }
 
 }  // namespace ib::fabric

@@ -745,7 +745,7 @@ Result<Fabric> read_topology(std::string_view text, std::string_view file_name,
 }
 
 Result<Fabric> read_topology_file(const std::string& path, std::vector<std::string>* warnings) {
-  const auto text = read_file_or_pipe(path, kTopologyBytesMax);
+  const auto text = read_file_or_pipe(path);
   if (!text) return tl::unexpected<Error>(text.error());
   return read_topology(*text, path, warnings);
 }

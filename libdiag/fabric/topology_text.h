@@ -20,8 +20,7 @@ namespace ib::fabric {
 /// nodes or ports of one GUID), one line each in the same form.
 Result<Fabric> read_topology(std::string_view text, std::string_view file_name,
                              std::vector<std::string>* warnings = nullptr);
-/// Of a regular file or a pipe; what is longer is no topology: of 48000 ports one has some 10 MB.
-inline constexpr std::size_t kTopologyBytesMax = std::size_t{1} << 30;
+/// Of a regular file or a pipe.
 Result<Fabric> read_topology_file(const std::string& path,
                                   std::vector<std::string>* warnings = nullptr);
 

@@ -4,13 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/text_file.h"
 #include "libdiag/routes/dump.h"
 
 namespace ib::routes {
@@ -294,17 +291,9 @@ Result<std::vector<SwitchTables>> read_tables(std::string_view text, std::string
 }
 
 Result<std::vector<SwitchTables>> read_tables_file(const std::string& path) {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
-                                                       &std::fclose);
-  if (!file)
-    return fail(ErrorKind::Usage, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-  std::string text;
-  std::array<char, 1 << 16> buffer;
-  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), file.get()))
-    text.append(buffer.data(), n);
-  if (std::ferror(file.get()) != 0)
-    return fail(ErrorKind::Usage, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-  return read_tables(text, path);
+  const auto text = fabric::read_file_or_pipe(path);
+  if (!text) return tl::unexpected<Error>(text.error());
+  return read_tables(*text, path);
 }
 
 }  // namespace ib::routes

@@ -47,12 +47,15 @@ class Lines {
   bool next() {
     if (text_.empty()) return false;
     const std::size_t end = text_.find('\n');
-    line_ = trim(text_.substr(0, end));
+    begin_ = text_.data();
+    whole_ = line_ = trim(text_.substr(0, end));
     text_.remove_prefix(end == std::string_view::npos ? text_.size() : end + 1);
     ++number_;
     return true;
   }
   std::string_view rest() const { return line_; }
+  /// The line before anything was taken off.
+  std::string_view whole() const { return whole_; }
   bool take(std::string_view what) {
     if (!line_.starts_with(what)) return false;
     line_.remove_prefix(what.size());
@@ -71,33 +74,38 @@ class Lines {
     line_.remove_prefix(static_cast<std::size_t>(end - line_.data()));
     return value;
   }
-  tl::unexpected<Error> expected(std::string_view what) const {
-    return fail(
-        ErrorKind::Usage,
-        fmt::format("{}:{}: expected {}, got {}", file_, number_, what,
-                    line_.empty() ? "end of line" : "'" + printable(line_.substr(0, 24)) + "'"));
+  tl::unexpected<Error> expected(std::string_view what) const { return expected(what, line_); }
+  /// `got`: what was rest() there.
+  tl::unexpected<Error> expected(std::string_view what, std::string_view got) const {
+    return wrong(
+        fmt::format("expected {}, got {}", what,
+                    got.empty() ? "end of line" : "'" + printable(got.substr(0, 24)) + "'"),
+        got);
   }
-  tl::unexpected<Error> wrong(const std::string& what) const {
-    return fail(ErrorKind::Usage, fmt::format("{}:{}: {}", file_, number_, what));
+  tl::unexpected<Error> wrong(const std::string& what, std::string_view at) const {
+    return fail(ErrorKind::Usage,
+                fmt::format("{}:{}:{}: {}", file_, number_, at.data() - begin_ + 1, what));
   }
 
   /// A section's header: the end port it names. nullopt: this line is none.
   Result<std::optional<fabric::PortRef>> header(const fabric::Fabric& fabric) {
     if (!take("Switch ") && !take("Channel Adapter ") && !take("Router "))
       return std::optional<fabric::PortRef>();
-    if (!rest().starts_with("0x")) return expected("a GUID");
+    const auto named = rest();
+    if (!named.starts_with("0x")) return expected("a GUID");
     const auto guid = number(~std::uint64_t{0});
-    if (!guid || *guid == 0) return expected("a GUID");
+    if (!guid || *guid == 0) return expected("a GUID", named);
     auto at = fabric.find_port_guid(Guid{*guid});
     if (!at)
       if (const auto node = fabric.find_node(Guid{*guid}); node && fabric.node(*node).is_switch())
         at = fabric::PortRef{*node, 0};
-    if (!at) return wrong("the topology has no port " + to_string(Guid{*guid}));
+    if (!at) return wrong("the topology has no port " + to_string(Guid{*guid}), named);
     return std::optional(*at);
   }
 
  private:
-  std::string_view text_, file_, line_;
+  std::string_view text_, file_, line_, whole_;
+  const char* begin_{nullptr};  // of the line, blanks included
   std::size_t number_{0};
 };
 
@@ -183,12 +191,14 @@ Result<SlToVl> read_sl2vl(std::string_view text, std::string_view file_name,
     if (!lines.rest().empty()) return lines.expected("end of line");
     if (!is_switch) {
       if (injection && *injection != row)
-        return lines.wrong("this port maps SLs otherwise than the CA ports before it");
+        return lines.wrong("this port maps SLs otherwise than the CA ports before it",
+                           lines.whole());
       injection = row;
       continue;
     }
     if (std::find(kinds.begin(), kinds.end(), row) == kinds.end()) {
-      if (kinds.size() == 254) return lines.wrong("there are more than 254 different rows");
+      if (kinds.size() == 254)
+        return lines.wrong("there are more than 254 different rows", lines.whole());
       kinds.push_back(row);
     }
     rows.push_back({graph.switch_of(section->node), static_cast<std::uint8_t>(*in),
@@ -241,16 +251,18 @@ Result<PathSls> read_path_sls(std::string_view text, std::string_view file_name,
     if (!header) return tl::unexpected<Error>(std::move(header.error()));
     if (*header) {
       from = switch_of(fabric, graph, **header);
-      if (from == fabric::kNoSwitch) return lines.wrong("this port is not linked to a switch");
+      if (from == fabric::kNoSwitch)
+        return lines.wrong("this port is not linked to a switch", lines.whole());
       continue;
     }
     if (from == fabric::kNoSwitch) return lines.expected("the header of a port");
     const auto first = lines.number(kLidUnicastMax.value);
-    if (!first || *first == 0) return lines.expected("a unicast LID");
+    if (!first || *first == 0) return lines.expected("a unicast LID", lines.whole());
     std::uint64_t last = *first;
     if (lines.take("-")) {
+      const auto second = lines.rest();
       const auto end = lines.number(kLidUnicastMax.value);
-      if (!end || *end < *first) return lines.expected("a LID not below the first");
+      if (!end || *end < *first) return lines.expected("a LID not below the first", second);
       last = *end;
     }
     lines.skip_blanks();
@@ -267,9 +279,11 @@ Result<PathSls> read_path_sls(std::string_view text, std::string_view file_name,
       if (d->is_switch()) continue;
       const Sl value{static_cast<std::uint8_t>(*sl)};
       if (known[from * switches + d->leaf] && result.at(from, d->leaf) != value)
-        return lines.wrong(fmt::format(
-            "SL {} to LID {}, but others between these two switches have SL {}: not supported", *sl,
-            d->lid.value, result.at(from, d->leaf).value));
+        return lines.wrong(
+            fmt::format(
+                "SL {} to LID {}, but others between these two switches have SL {}: not supported",
+                *sl, d->lid.value, result.at(from, d->leaf).value),
+            lines.whole());
       known[from * switches + d->leaf] = true;
       result.set_one_way(from, d->leaf, value);
     }

@@ -55,7 +55,7 @@ Result<std::string> read_all(const std::string& file) {
     if (std::cin.bad()) return ib::fail(ErrorKind::Usage, "reading standard input failed");
     return text;
   }
-  return ib::fabric::read_text_file(file);
+  return ib::fabric::read_file_or_pipe(file);
 }
 
 /// Where nodes are, from one table: a batch may name thousands of them.

@@ -2,9 +2,8 @@
 // ibpath: what subnet administration says, of paths before all.
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/text_file.h"
 #include "tools/common/command_line.h"
 #include "tools/common/connection.h"
 #include "tools/common/exit_status.h"
@@ -104,13 +103,15 @@ ib::Result<ibpath::Job> plan(const ibpath::Options& options, ibpath::Words words
 /// A key on the command line can be seen by everybody on the host; in a file it need not.
 ib::Result<std::uint64_t> sm_key(const ibpath::Options& options) {
   if (options.sm_key_file.empty()) return options.sm_key;
-  std::ifstream file(options.sm_key_file);
-  std::string word;
+  const auto text = ib::fabric::read_file_or_pipe(options.sm_key_file);
+  if (!text) return tl::unexpected<ib::Error>(text.error());
+  const auto word = ib::trim(*text);
   std::uint64_t key = 0;
-  if (file >> word && ib::parse_number(word, UINT64_MAX, key)) return key;
+  if (ib::parse_number(word, UINT64_MAX, key)) return key;
+  // What was taken for a key may be one: it is not shown.
   return ib::fail(ib::ErrorKind::Usage,
-                  fmt::format("{}: {}", ib::printable(options.sm_key_file),
-                              file.is_open() ? "expected a number" : "cannot be read"));
+                  fmt::format("{}:1:1: expected a number, got {}", options.sm_key_file,
+                              word.empty() ? "nothing" : "something else"));
 }
 
 /// What is refused to who has no key, and how to give one.

@@ -36,6 +36,8 @@ int refuse(const Options& options, const Error& error) {
   return Refusal{kProgram, kRoutesSchema, IBKIT_VERSION, options.common.json}(error);
 }
 
+Error usage(std::string message) { return {ErrorKind::Usage, std::move(message), 0}; }
+
 void add_options(CommandLine& line, Options& options) {
   line.documents(kRoutesSchema);
   add_common(line, options.common);
@@ -46,10 +48,10 @@ void add_options(CommandLine& line, Options& options) {
 }
 
 /// Fabric and tables, or the status to exit with.
-std::optional<Source> load(const Options& options, LiveOptions live, int& status) {
+std::optional<Source> load(const Options& options, LoadOptions live, int& status) {
   Result<Source> source = [&]() -> Result<Source> {
     if (options.from) {
-      auto loaded = load_files(*options.from);
+      auto loaded = load_files(*options.from, live);
       if (loaded && !options.node_name_map.empty())
         if (auto named = apply_names(options.node_name_map, *loaded); !named)
           return tl::unexpected<Error>(std::move(named.error()));
@@ -110,16 +112,14 @@ int run_tables(int argc, const char* const* argv) {
       const bool verb =
           **text == "dump" || **text == "verify" || **text == "path" || **text == "compare";
       return refuse(
-          options, {ErrorKind::Usage,
-                    verb ? "expected the verb '" + **text + "' before the options"
-                         : "expected a LID, or dump, verify, path or compare, got '" + **text + "'",
-                    0});
+          options,
+          usage(verb ? "expected the verb '" + **text + "' before the options"
+                     : "expected a LID, or dump, verify, path or compare, got '" + **text + "'"));
     }
     *lid = Lid{static_cast<std::uint16_t>(number)};
   }
   if (last && dump.last < dump.first)
-    return refuse(options,
-                  {ErrorKind::Usage, "expected an END not below START, got '" + *last + "'", 0});
+    return refuse(options, usage("expected an END not below START, got '" + *last + "'"));
   dump.verbose = options.common.verbose > 0;
 
   TableReaderOptions reader;
@@ -174,7 +174,7 @@ int run_dump(int argc, const char* const* argv) {
   reader.multicast = true;
   int status = 0;
   if (lanes && options.from)
-    return complain(kProgram, "--lanes reads the live fabric: not with --from", kExitUsage);
+    return refuse(options, usage("--lanes reads the live fabric: not with --from"));
   auto source = load(options, {.tables = reader, .lanes = lanes}, status);
   if (!source) return status;
   std::stable_sort(source->tables.begin(), source->tables.end(),
@@ -196,6 +196,7 @@ int run_dump(int argc, const char* const* argv) {
   if (mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST)
     return refuse(options,
                   {ErrorKind::Io, "cannot make " + directory + ": " + std::strerror(errno), 0});
+  std::vector<std::string> files;
   for (const auto& [name, text] : {std::pair{"opensm-subnet.lst", &lst},
                                    {"opensm-lfts.dump", &lfts},
                                    {"opensm.fdbs", &fdbs},
@@ -206,7 +207,9 @@ int run_dump(int argc, const char* const* argv) {
     if (!write_file(path, *text))
       return refuse(options,
                     {ErrorKind::Io, "cannot write " + path + ": " + std::strerror(errno), 0});
+    files.push_back(path);
   }
+  if (options.common.json) print(dump_json(*source, files, IBKIT_VERSION));
   return status_of(*source, false);
 }
 
@@ -227,14 +230,14 @@ Result<routes::Lanes> lanes_of(const Source& source, const fabric::CompactGraph&
   if (source.sl_to_vl) lanes.sl_to_vl = *source.sl_to_vl;
   if (source.path_sls) lanes.sls = source.path_sls->sls;
   if (!options.sl2vl.empty()) {
-    auto text = fabric::read_text_file(options.sl2vl);
+    auto text = fabric::read_file_or_pipe(options.sl2vl);
     if (!text) return tl::unexpected<Error>(std::move(text.error()));
     auto tables = routes::read_sl2vl(*text, options.sl2vl, source.fabric, graph);
     if (!tables) return tl::unexpected<Error>(std::move(tables.error()));
     lanes.sl_to_vl = std::move(*tables);
   }
   if (!options.path_sls.empty()) {
-    auto text = fabric::read_text_file(options.path_sls);
+    auto text = fabric::read_file_or_pipe(options.path_sls);
     if (!text) return tl::unexpected<Error>(std::move(text.error()));
     auto sls = routes::read_path_sls(*text, options.path_sls, source.fabric, graph);
     if (!sls) return tl::unexpected<Error>(std::move(sls.error()));
@@ -265,8 +268,7 @@ int run_verify(int argc, const char* const* argv) {
   line.footer(exit_status_help());
   if (const auto status = line.parse(argc, argv)) return *status;
   if (wanted.lanes && (options.from || !wanted.sl2vl.empty()))
-    return complain(kProgram, "--lanes reads the live fabric: not with --from or --sl2vl",
-                    kExitUsage);
+    return refuse(options, usage("--lanes reads the live fabric: not with --from or --sl2vl"));
 
   TableReaderOptions reader;
   reader.multicast = wanted.multicast;
@@ -277,7 +279,7 @@ int run_verify(int argc, const char* const* argv) {
   if (!source) return status;
   const fabric::CompactGraph graph(source->fabric);
   const auto lanes = lanes_of(*source, graph, wanted);
-  if (!lanes) return complain(kProgram, lanes.error());
+  if (!lanes) return refuse(options, lanes.error());
   routes::VerifyOptions verify;
   verify.findings_max = wanted.findings;
   verify.sm_lid = source->sm_lid;
@@ -291,6 +293,9 @@ int run_verify(int argc, const char* const* argv) {
                : source->path_sls && !source->path_sls->assumed ? "SA"
                                                                 : "assumed";
   if (source->path_sls) report.notes.push_back(source->path_sls->note);
+  if (wanted.multicast && options.from &&
+      report.verdict.multicast == routes::MulticastVerdict::None)
+    report.notes.push_back("these files have no multicast tables");
   if (report.lanes && !source->sl_to_vl && wanted.sl2vl.empty())
     report.notes.push_back(
         "SL2VL tables are not known, and all is taken to be on VL 0: --lanes reads them");
@@ -370,8 +375,7 @@ int run_compare(int argc, const char* const* argv) {
   line.footer(exit_status_help());
   if (const auto status = line.parse(argc, argv)) return *status;
   if (now.lanes && (options.from || !now.sl2vl.empty()))
-    return complain(kProgram, "--lanes reads the live fabric: not with --from or --sl2vl",
-                    kExitUsage);
+    return refuse(options, usage("--lanes reads the live fabric: not with --from or --sl2vl"));
   if (engines)
     for (const auto name : split(*engines, ',')) wanted.engines.emplace_back(name);
   if (auto known = route::check_engine_names(wanted.engines); !known)

@@ -76,6 +76,15 @@ std::string tables_json(const Source& source, bool unicast, bool multicast,
   return json.take();
 }
 
+std::string dump_json(const Source& source, const std::vector<std::string>& files,
+                      const std::string& version) {
+  auto json = begin(source, "dump", version);
+  json.key("files").begin_array();
+  for (const auto& file : files) json.value(file);
+  json.end_array().end_object();
+  return json.take();
+}
+
 std::string verdict_text(const fabric::Fabric& fabric, const VerdictReport& judged) {
   const routes::Verdict& verdict = judged.verdict;
   std::string out = report::verdict_text(verdict);

@@ -17,6 +17,9 @@ inline constexpr const char* kRoutesSchema = "ibkit.ibroutes/1";
 
 std::string tables_json(const Source& source, bool unicast, bool multicast,
                         const std::string& version);
+/// What was written where.
+std::string dump_json(const Source& source, const std::vector<std::string>& files,
+                      const std::string& version);
 struct VerdictReport {
   routes::Verdict verdict;
   bool lanes{false};  // there was more than SL 0 on VL 0 to look at

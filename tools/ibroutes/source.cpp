@@ -13,8 +13,32 @@
 #include "tools/ibroutes/lane_reader.h"
 
 namespace ib::tools {
+namespace {
 
-Result<Source> load_live(Connection& connection, const LiveOptions& options) {
+/// The switch that is alone asked for.
+Result<fabric::NodeIndex> find_switch(const fabric::Fabric& fabric, const std::string& name) {
+  const auto node = fabric::find_node(fabric, name);
+  if (!node) return tl::unexpected<Error>(node.error());
+  if (!fabric.node(*node).is_switch()) return fail(ErrorKind::Usage, name + " is not a switch");
+  return *node;
+}
+
+/// Tables of the other kind are no empty tables of the kind that is asked for.
+Result<void> check_kind(const std::vector<routes::SwitchTables>& tables,
+                        const TableReaderOptions& wanted, const std::string& file) {
+  const auto any = [&](auto has) { return std::any_of(tables.begin(), tables.end(), has); };
+  const bool unicast = any([](const auto& table) { return !table.lft.empty(); });
+  const bool multicast = any([](const auto& table) { return !table.mft.empty(); });
+  if (!wanted.unicast && unicast && !multicast)
+    return fail(ErrorKind::Usage, file + ": expected multicast tables, got unicast ones alone");
+  if (!wanted.multicast && multicast && !unicast)
+    return fail(ErrorKind::Usage, file + ": expected unicast tables, got multicast ones alone");
+  return {};
+}
+
+}  // namespace
+
+Result<Source> load_live(Connection& connection, const LoadOptions& options) {
   const std::uint64_t m_key = options.tables.m_key;
   discover::SweepOptions sweep_options;
   sweep_options.m_key = [m_key](Guid) { return m_key; };
@@ -28,10 +52,8 @@ Result<Source> load_live(Connection& connection, const LiveOptions& options) {
   for (const auto& trouble : observed.troubles) source.errors.push_back(trouble.message);
   TableReaderOptions tables = options.tables;
   if (!options.only.empty()) {
-    const auto node = fabric::find_node(observed.fabric, options.only);
+    const auto node = find_switch(observed.fabric, options.only);
     if (!node) return tl::unexpected<Error>(node.error());
-    if (!observed.fabric.node(*node).is_switch())
-      return fail(ErrorKind::Usage, options.only + " is not a switch");
     tables.only = *node;
   }
   TableReader reader(observed, tables);
@@ -56,19 +78,22 @@ Result<Source> load_live(Connection& connection, const LiveOptions& options) {
   return source;
 }
 
-Result<Source> load_files(const std::string& topology_and_tables) {
+Result<Source> load_files(const std::string& topology_and_tables, const LoadOptions& options) {
   const std::size_t comma = topology_and_tables.find(',');
   if (comma == std::string::npos)
     return fail(ErrorKind::Usage,
                 "--from: expected TOPOLOGY,LFTS, got '" + topology_and_tables + "'");
   const std::string topology_path = topology_and_tables.substr(0, comma);
-  auto text = fabric::read_file_or_pipe(topology_path, fabric::kTopologyBytesMax);
+  auto text = fabric::read_file_or_pipe(topology_path);
   if (!text) return tl::unexpected<Error>(std::move(text.error()));
   auto fabric = routes::looks_like_subnet_lst(*text) ? routes::read_subnet_lst(*text, topology_path)
                                                      : fabric::read_topology(*text, topology_path);
   if (!fabric) return tl::unexpected<Error>(std::move(fabric.error()));
-  auto tables = routes::read_tables_file(topology_and_tables.substr(comma + 1));
+  const std::string tables_path = topology_and_tables.substr(comma + 1);
+  auto tables = routes::read_tables_file(tables_path);
   if (!tables) return tl::unexpected<Error>(std::move(tables.error()));
+  if (auto known = check_kind(*tables, options.tables, tables_path); !known)
+    return tl::unexpected<Error>(std::move(known.error()));
 
   Source source;
   source.fabric = std::move(*fabric);
@@ -90,6 +115,12 @@ Result<Source> load_files(const std::string& topology_and_tables) {
   for (const auto& [guid, index] : by_guid)
     source.errors.push_back("the topology has no switch " + to_string(guid));
   source.tables = std::move(*tables);
+  if (!options.only.empty()) {
+    const auto node = find_switch(source.fabric, options.only);
+    if (!node) return tl::unexpected<Error>(node.error());
+    const Guid guid = source.fabric.node(*node).guid;
+    std::erase_if(source.tables, [&](const auto& table) { return table.guid != guid; });
+  }
   return source;
 }
 

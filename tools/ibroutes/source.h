@@ -21,7 +21,7 @@ struct Source {
   bool complete() const { return errors.empty(); }
 };
 
-struct LiveOptions {
+struct LoadOptions {
   TableReaderOptions tables{};
   bool lanes{false};            // SL2VL tables too
   bool path_sls{false};         // SLs of paths too
@@ -29,11 +29,12 @@ struct LiveOptions {
   std::string node_name_map{};  // file; empty: none
 };
 
-Result<Source> load_live(Connection& connection, const LiveOptions& options);
+Result<Source> load_live(Connection& connection, const LoadOptions& options);
 
 /// `TOPOLOGY,LFTS`: ibnetdiscover's text (or opensm-subnet.lst) and any of the dump formats.
-/// Switches without tables are among the errors.
-Result<Source> load_files(const std::string& topology_and_tables);
+/// Switches without tables are among the errors. Of `options`, what is read (`tables.unicast`,
+/// `tables.multicast`) and of which switch count here; lanes are not in these files.
+Result<Source> load_files(const std::string& topology_and_tables, const LoadOptions& options);
 
 /// Names of `map_file` in place of NodeDescriptions, in fabric and tables.
 Result<void> apply_names(const std::string& map_file, Source& source);

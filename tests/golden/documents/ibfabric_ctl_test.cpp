@@ -19,7 +19,7 @@ class NoFile final : public Capture {
 };
 
 ib::sim::Model small_model() {
-  const auto text = ib::fabric::read_text_file(ib::golden::path("topology/small.topo"));
+  const auto text = ib::fabric::read_file_or_pipe(ib::golden::path("topology/small.topo"));
   ib::sim::ModelOptions options;
   options.keep_lids = true;
   return ib::sim::Model(ib::fabric::read_topology(text.value(), "small.topo").value(), options);

@@ -117,7 +117,7 @@ TEST(IbsmPlan, DumpsReadBackAsTheRoutes) {
   const auto tables = ib::routes::linear_tables(graph, *one);
   EXPECT_EQ(tables, ib::routes::linear_tables(graph, *other));
   const auto text = [&](const char* name) {
-    return ib::fabric::read_text_file(folder + '/' + name).value();
+    return ib::fabric::read_file_or_pipe(folder + '/' + name).value();
   };
   const auto rows = ib::routes::read_sl2vl(text("opensm-sl2vl.dump"), "x", *fabric, graph);
   const auto sls = ib::routes::read_path_sls(text("path-sls.dump"), "x", *fabric, graph);
@@ -127,7 +127,7 @@ TEST(IbsmPlan, DumpsReadBackAsTheRoutes) {
   EXPECT_GT(verdict.vls, 1U);
   const auto alone = ib::routes::verify(*fabric, graph, tables);
   EXPECT_GT(alone.credit_loop_channels, 0U);  // so the lanes matter
-  const std::string picture = ib::fabric::read_text_file(dump.svg_file).value();
+  const std::string picture = ib::fabric::read_file_or_pipe(dump.svg_file).value();
   EXPECT_NE(picture.find("routed by lash"), std::string::npos);
   EXPECT_NE(picture.find("routes over a link:"), std::string::npos);
 }

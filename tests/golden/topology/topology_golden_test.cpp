@@ -12,7 +12,7 @@ namespace ib {
 namespace {
 
 std::string golden(const std::string& name) {
-  auto text = fabric::read_text_file(IBKIT_SOURCE_DIR "/tests/golden/topology/" + name);
+  auto text = fabric::read_file_or_pipe(IBKIT_SOURCE_DIR "/tests/golden/topology/" + name);
   EXPECT_TRUE(text.has_value()) << text.error().message;
   return text.value_or("");
 }

@@ -107,6 +107,61 @@ class Failures(unittest.TestCase):
                 error = self.refusal(result, 2, "ibkit.ibroutes/1")
                 self.assertIn("it has no switch", error["message"])
 
+    def test_saved_tables_are_what_they_are_taken_for(self):
+        with tempfile.TemporaryDirectory() as directory, Fabric("fat-tree", "--radix", "4") as f:
+            made = f.on(HERE, BIN / "ibsm", "-o", "-f", f.directory / "log", "--state-dir",
+                        f.directory / "sm")
+            self.assertEqual(made.returncode, 0, made.stderr)
+            result = f.on(HERE, BIN / "ibroutes", "dump", directory, "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            document = json.loads(result.stdout)
+            self.assertEqual((document["schema"], document["what"], document["complete"]),
+                             ("ibkit.ibroutes/1", "dump", True))
+            self.assertEqual(sorted(document["files"]),
+                             sorted(str(p) for p in pathlib.Path(directory).iterdir()))
+            topology, tables = f"{directory}/opensm-subnet.lst", f"{directory}/opensm-lfts.dump"
+
+            def routes(*words, of=tables):
+                return run(BIN / "ibroutes", *words, "--from", f"{topology},{of}", "--json")
+
+            groups = pathlib.Path(directory) / "groups"
+            guid = json.loads(routes().stdout)["switches"][0]["guid"]
+            groups.write_text(f"Switch {guid}\nLID    : Out Port(s)\n0xC000 : 0x001 0x002 \n", encoding="ascii")
+            one = json.loads(routes("-S", "leaf-002").stdout)
+            self.assertEqual([s["name"] for s in one["switches"]], ["leaf-002"])
+            self.refusal(routes("-S", "nobody"), 2, "ibkit.ibroutes/1")
+            self.refusal(routes("-S", HERE), 2, "ibkit.ibroutes/1")
+            trees = json.loads(routes("-M", of=groups).stdout)
+            self.assertEqual(trees["switches"][0]["mft"], [{"mlid": 0xC000, "ports": [1, 2]}])
+            for words, of, complaint in (
+                    (("-M",), tables, "expected multicast tables, got unicast ones alone"),
+                    (("verify",), groups,
+                     "expected unicast tables, got multicast ones alone")):
+                error = self.refusal(routes(*words, of=of), 2, "ibkit.ibroutes/1")
+                self.assertEqual(error["message"], f"{of}: {complaint}")
+            self.assertIn("these files have no multicast tables",
+                          json.loads(routes("verify", "-M").stdout)["notes"])
+            for words in (("verify", "--lanes"), ("dump", "--lanes", directory),
+                          ("compare", "--lanes"), ("verify", "--sl2vl", "/no/such"),
+                          ("verify", "--sls", topology)):
+                self.refusal(routes(*words), 2, "ibkit.ibroutes/1")
+
+    def test_what_never_ends_is_no_file(self):
+        with tempfile.TemporaryDirectory() as directory:
+            topology = pathlib.Path(directory) / "tree"
+            topology.write_text(run(IBFABRIC, "gen", "fat-tree", "--radix", "4").stdout, encoding="ascii")
+            for program, *words in (("ibroutes", "verify", "--from", f"{topology},/dev/zero"),
+                                    ("ibtopo", "-l", topology, "--node-name-map", "/dev/zero"),
+                                    ("ibpath", "--smkey-file", "/dev/zero", "1", "2"),
+                                    ("ibpath", "batch", "/dev/zero")):
+                error = self.refusal(run(BIN / program, *words, "--json"), 2, f"ibkit.{program}/1")
+                self.assertIn("/dev/zero: expected a regular file or a pipe", error["message"])
+            key = pathlib.Path(directory) / "key"
+            key.write_text("secret\n", encoding="ascii")
+            error = self.refusal(run(BIN / "ibpath", "--smkey-file", key, "1", "2", "--json"), 2,
+                                 "ibkit.ibpath/1")
+            self.assertEqual(error["message"], f"{key}:1:1: expected a number, got something else")
+
     def test_help_to_a_full_disk_is_no_success(self):
         for program in ("ibsm", "ibtracer", "ibtracerd", "ibpath", "ibtopo", "ibroutes", "ibfabric"):
             for words in (("--help",), ("--version",)):

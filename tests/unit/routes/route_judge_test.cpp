@@ -221,7 +221,7 @@ TEST(RouteJudge, LanesComeBackFromTheirDumps) {
   }
 }
 
-TEST(RouteJudge, BadLanesAreRefusedByLine) {
+TEST(RouteJudge, BadLanesAreRefusedByLineAndColumn) {
   const Case c = torus("minhop");
   std::string sl2vl;
   append_sl2vl(sl2vl, c.fabric, c.graph, SlToVl(SlToVlRow{}));
@@ -230,17 +230,17 @@ TEST(RouteJudge, BadLanesAreRefusedByLine) {
     return read ? std::string("nothing") : read.error().message;
   };
   const std::string header = sl2vl.substr(0, sl2vl.find('\n') + 1);
-  EXPECT_EQ(says("1 2 : 0"), "f:1: expected the header of a port, got '1 2 : 0'");
-  EXPECT_EQ(says(header + "1 2 : 0 1"), "f:2: expected a VL from 0 to 15, got end of line");
-  EXPECT_EQ(says(header + "1 99 : 0"), "f:2: expected an output port, got '99 : 0'");
+  EXPECT_EQ(says("1 2 : 0"), "f:1:1: expected the header of a port, got '1 2 : 0'");
+  EXPECT_EQ(says(header + "1 2 : 0 1"), "f:2:10: expected a VL from 0 to 15, got end of line");
+  EXPECT_EQ(says(header + "  1 99 : 0"), "f:2:5: expected an output port, got '99 : 0'");
   EXPECT_EQ(says("Switch 0x1, base LID 3, \"x\"\n"),
-            "f:1: the topology has no port 0x0000000000000001");
+            "f:1:8: the topology has no port 0x0000000000000001");
   const auto sl = [&](const std::string& text) {
     const auto read = read_path_sls(text, "f", c.fabric, c.graph);
     return read ? std::string("nothing") : read.error().message;
   };
-  EXPECT_EQ(sl(header + "0x1-0x0 : 1"), "f:2: expected a LID not below the first, got ' : 1'");
-  EXPECT_EQ(sl(header + "0x1 : 16"), "f:2: expected an SL from 0 to 15, got '16'");
+  EXPECT_EQ(sl(header + "0x1-0x0 : 1"), "f:2:5: expected a LID not below the first, got '0x0 : 1'");
+  EXPECT_EQ(sl(header + "0x1 : 16"), "f:2:7: expected an SL from 0 to 15, got '16'");
 }
 
 }  // namespace
