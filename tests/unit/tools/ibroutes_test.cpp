@@ -327,7 +327,7 @@ TEST(Ibroutes, JudgesLanesOfFiles) {
   judge::write_file(scratch / "sls", "Switch 0x1, base LID 1, \"?\"\n");
   const Ran bad = ibroutes(from + " --sls " + (scratch / "sls").string());
   EXPECT_EQ(bad.status, 2);
-  EXPECT_THAT(bad.out, HasSubstr("sls:1: the topology has no port 0x0000000000000001"));
+  EXPECT_THAT(bad.out, HasSubstr("sls:1:8: the topology has no port 0x0000000000000001"));
   EXPECT_EQ(ibroutes(from + " --lanes").status, 2);
 }
 
