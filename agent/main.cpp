@@ -12,6 +12,7 @@
 #include "agent/options.h"
 #include "agent/privileges.h"
 #include "agent/service.h"
+#include "libdiag/base/output.h"
 #include "libdiag/mad/umad/umad_port.h"
 
 namespace {
@@ -76,6 +77,7 @@ int stop_descriptor() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ib::hold_standard_files();
   const auto parsed = agent::parse_options(argc, argv);
   if (const int* status = std::get_if<int>(&parsed)) return *status;
   const auto& options = std::get<agent::Options>(parsed);

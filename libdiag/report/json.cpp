@@ -152,7 +152,9 @@ void begin_document(JsonWriter& json, const Envelope& envelope) {
 std::string failure_document(const std::string& schema, const std::string& tool,
                              const std::string& version, const Error& error, int status) {
   JsonWriter json;
-  begin_document(json, {schema, tool, version, false, {error.message}});
+  std::vector<std::string> lines;
+  for (const auto line : split(error.message, '\n')) lines.emplace_back(line);
+  begin_document(json, {schema, tool, version, false, lines});
   json.key("error").begin_object();
   json.field("status", status);
   json.field("kind", kind_word(error.kind));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <iostream>
 
+#include "libdiag/base/output.h"
 #include "sm/daemon/daemon.h"
 #include "sm/daemon/hand_over.h"
 
@@ -28,6 +29,7 @@ int serve(const DaemonOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ib::hold_standard_files();
   const Command command = read_command_line(argc, argv, IBKIT_VERSION);
   if (const int* status = std::get_if<int>(&command)) return *status;
   if (std::holds_alternative<PlanWords>(command)) {

@@ -3,12 +3,14 @@
 // not carry Graphviz about.
 #include <iostream>
 
+#include "libdiag/base/output.h"
 #include "libdiag/base/text.h"
 #include "sm/daemon/options.h"
 #include "sm/daemon/plan_command.h"
 #include "sm/daemon/plan_failure.h"
 
 int main(int argc, char** argv) {
+  ib::hold_standard_files();
   using namespace sm::daemon;
   const Command words = read_command_line(argc, argv, IBKIT_VERSION);
   if (const int* status = std::get_if<int>(&words)) return *status;

@@ -33,6 +33,7 @@ int Refusal::operator()(const Error& error) const {
 }
 
 int run_main(const std::string& program, const std::function<int()>& body) {
+  hold_standard_files();
   int status = kExitCannotRun;
   try {
     status = body();

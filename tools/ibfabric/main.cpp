@@ -369,6 +369,7 @@ CtlCommand command_of(const CtlOptions& o) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ib::hold_standard_files();
   // Everything after `--` belongs to COMMAND, `gen` reads its words itself: neither is for CLI11.
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words[0] == "gen") return generate({words.begin() + 1, words.end()});

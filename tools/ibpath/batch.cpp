@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iostream>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -27,25 +28,47 @@ using ib::wire::PathRecord;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-/// The words of a line; a comment is left off.
-Result<std::vector<std::string>> words_of(std::string_view line) {
+/// A line cut into words; a comment is left off.
+struct CutLine {
   std::vector<std::string> words;
+  std::vector<std::size_t> columns;       // where each begins, from 1
+  std::optional<std::size_t> open_quote;  // where a quotation mark is that is not closed
+};
+
+CutLine words_of(std::string_view line) {
+  CutLine cut;
   std::size_t at = 0;
   while (true) {
     while (at < line.size() && is_blank(line[at])) ++at;
-    if (at == line.size() || line[at] == '#') return words;
+    if (at == line.size() || line[at] == '#') return cut;
+    cut.columns.push_back(at + 1);
     std::string word;
     bool quoted = false;
+    std::size_t quote = 0;
     for (; at < line.size() && (quoted || !is_blank(line[at])); ++at) {
       if (line[at] == '"') {
         quoted = !quoted;
+        quote = at;
       } else {
         word += line[at];
       }
     }
-    if (quoted) return ib::fail(ErrorKind::Usage, "a quotation mark is not closed");
-    words.push_back(std::move(word));
+    if (quoted) cut.open_quote = quote + 1;
+    cut.words.push_back(std::move(word));
   }
+}
+
+/// Which word it was that read_pair() refused.
+std::size_t wrong_word(const std::vector<std::string>& words, const Options& options) {
+  if (!ib::tools::parse_target(words[0])) return 0;
+  // What is refused is refused however many conditions follow.
+  std::size_t good = 0, bad = words.size() - 1;
+  while (bad - good > 1) {
+    const std::size_t middle = good + (bad - good) / 2;
+    const auto pair = read_pair(words[0], words[1], Words(words).subspan(2, middle - 1), options);
+    (pair ? good : bad) = middle;
+  }
+  return bad;
 }
 
 Result<std::string> read_all(const std::string& file) {
@@ -237,22 +260,24 @@ BatchFile read_batch(std::string_view text, const std::string& file, const Optio
     const auto line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     ++number;
-    const auto complain = [&](const std::string& what) {
-      batch.complaints.push_back(fmt::format("{}:{}: {}", ib::printable(file), number, what));
+    const auto complain = [&](std::size_t column, const std::string& what) {
+      batch.complaints.push_back(
+          fmt::format("{}:{}:{}: {}", ib::printable(file), number, column, what));
     };
-    const auto words = words_of(line);
-    if (!words) {
-      complain(words.error().message);
+    const auto [words, columns, open_quote] = words_of(line);
+    if (open_quote) {
+      complain(*open_quote, "expected a closing quote, got the end of the line");
       continue;
     }
-    if (words->empty()) continue;
-    if (words->size() == 1) {
-      complain(fmt::format("expected SRC DST, got '{}' alone", ib::printable((*words)[0])));
+    if (words.empty()) continue;
+    if (words.size() == 1) {
+      complain(columns[0],
+               fmt::format("expected SRC DST, got '{}' alone", ib::printable(words[0])));
       continue;
     }
-    auto pair = read_pair((*words)[0], (*words)[1], Words(*words).subspan(2), options);
+    auto pair = read_pair(words[0], words[1], Words(words).subspan(2), options);
     if (!pair) {
-      complain(pair.error().message);
+      complain(columns[wrong_word(words, options)], pair.error().message);
       continue;
     }
     batch.lines.push_back({number, std::move(*pair)});

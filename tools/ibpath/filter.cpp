@@ -252,7 +252,7 @@ Result<void> Query::add(std::string_view condition) {
   const auto at = condition.find_first_of("=<>");
   if (at == std::string_view::npos || at == 0)
     return tl::unexpected(
-        usage(fmt::format("'{}': expected FIELD=VALUE", ib::printable(condition))));
+        usage(fmt::format("expected FIELD=VALUE, got '{}'", ib::printable(condition))));
   const auto name = ib::trim(condition.substr(0, at));
   const auto value = ib::trim(condition.substr(at + 1));
   const auto spot = find_field(*structure_, name);

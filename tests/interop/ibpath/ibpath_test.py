@@ -202,7 +202,7 @@ class Cases:
         result = self.ibpath("batch", str(path))
         self.assertEqual((result.returncode, result.stdout), (2, ""))
         lines = result.stderr.splitlines()
-        self.assertEqual([line.split(":")[2] for line in lines], ["2", "4", "5"], lines)
+        self.assertEqual([line.split(":")[2:4] for line in lines], [["2", "1"], ["4", "5"], ["5", "3"]], lines)
         self.assertIn("Colour", result.stderr)
         self.assertEqual(self.ibpath("batch", "/nowhere/at/all").returncode, 2)
 

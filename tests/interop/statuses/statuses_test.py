@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
-from fabric import BIN, IBFABRIC, Fabric, run
+from fabric import BIN, IBFABRIC, Fabric, run, wait_until
 
 HERE, FAR = "host0001 HCA-1", "host0005 HCA-1"
 
@@ -161,6 +161,36 @@ class Failures(unittest.TestCase):
             error = self.refusal(run(BIN / "ibpath", "--smkey-file", key, "1", "2", "--json"), 2,
                                  "ibkit.ibpath/1")
             self.assertEqual(error["message"], f"{key}:1:1: expected a number, got something else")
+
+    def test_closed_standard_files_are_nobody_elses(self):
+        """What is printed must not get into the device, socket or store that was opened instead."""
+        with Fabric("fat-tree", "--radix", "4", "--no-lids") as f:
+
+            def closed(closings, *words):
+                return run("sh", "-c", f'exec "$@" {closings}', "sh", *f.command(HERE, *words))
+
+            result = closed(">&-", BIN / "ibsm", "-o", "-f", f.directory / "log", "--state-dir",
+                            f.directory / "once")
+            self.assertEqual(result.returncode, 4, result.stderr)
+            self.assertIn("cannot write", result.stderr)
+            self.assertNotRegex((f.directory / "log").read_text(encoding="ascii"), "(?m)^SUBNET")
+            for closings in (">&- 2>&- <&-", ">&-", "<&- 2>&-"):
+                pid_file = f.directory / "pid"
+                result = closed(closings, BIN / "ibsm", "-B", "-f", f.directory / "log", "--state-dir",
+                                f.directory / "sm", "-J", pid_file)
+                self.assertEqual(result.returncode, 0, closings + result.stderr)
+                answer = f.on(FAR, BIN / "ibpath", "--json", "nodes")
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+                self.assertEqual(len(json.loads(answer.stdout)["records"]), 14)
+                for program, *words in (("ibtopo",), ("ibroutes",), ("ibpath", "0", "0"), ("ibtracer", "0")):
+                    result = closed(">&- <&-", BIN / program, *words)
+                    self.assertEqual(result.returncode, 4, program)
+                    self.assertIn("standard output: ", result.stderr)
+                subprocess.run(["kill", pid_file.read_text(encoding="ascii").strip()], check=True)
+                self.assertTrue(wait_until(lambda path=pid_file: not path.exists(), 10))
+            result = f.on(HERE, "sh", "-c", f"exec {IBFABRIC} exec --socket {f.socket} --at '{FAR}' -- "
+                                            "sh -c 'echo >&1' >&-")
+            self.assertNotEqual(result.returncode, 0)
 
     def test_help_to_a_full_disk_is_no_success(self):
         for program in ("ibsm", "ibtracer", "ibtracerd", "ibpath", "ibtopo", "ibroutes", "ibfabric"):

@@ -38,15 +38,19 @@ TEST(BatchFile, ALineIsTwoPortsAndConditions) {
   EXPECT_EQ(batch.lines[2].number, 5U) << "without a newline at the end";
 }
 
-TEST(BatchFile, BadLinesAreNamedByNumberAndTheOthersAreRead) {
-  const auto batch =
-      read_batch("1 2\n7\n3 \"4\n5 6 Colour=red\n0x12345678901234567890 1\n8 9\n", "a\x1b", {});
+TEST(BatchFile, BadLinesAreNamedByLineAndColumnAndTheOthersAreRead) {
+  const auto batch = read_batch(
+      "1 2\n  7\n3 \"4\n5 6 SL=1  Colour=red Rate>10 x\n0x12345678901234567890 1\n8 9\n"
+      "1 0x12345678901234567890\n1 2 Rate>10 MTU=4096 3\n",
+      "a\x1b", {});
   ASSERT_THAT(batch.lines, SizeIs(2));
   EXPECT_EQ(batch.lines[1].number, 6U);
-  ASSERT_THAT(batch.complaints, ElementsAre(HasSubstr("a :2: expected SRC DST, got '7' alone"),
-                                            HasSubstr("a :3: a quotation mark is not closed"),
-                                            HasSubstr("a :4: PathRecord has no field 'Colour'"),
-                                            HasSubstr("a :5: ")));
+  ASSERT_THAT(
+      batch.complaints,
+      ElementsAre(HasSubstr("a :2:3: expected SRC DST, got '7' alone"),
+                  HasSubstr("a :3:3: expected a closing quote, got the end of the line"),
+                  HasSubstr("a :4:11: PathRecord has no field 'Colour'"), HasSubstr("a :5:1: "),
+                  HasSubstr("a :7:3: "), HasSubstr("a :8:22: expected FIELD=VALUE, got '3'")));
 }
 
 TEST(BatchFile, OptionsAreConditionsOfEveryLine) {
