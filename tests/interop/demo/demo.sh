@@ -17,5 +17,11 @@ grep -q '^Back to lid' "$dir/out" || fail "no way back"
 before=$(grep -m 1 '"leaf-001"' "$dir/out")
 after=$(grep '"leaf-001"' "$dir/out" | tail -n 1)
 [ "$before" != "$after" ] || fail "the trace still leaves by the cable that is down"
+# README.md shows what it printed once: each of those lines is still among what it prints.
+plain() { sed -E 's/mads=.*//; s/--socket [^ ]+/--socket S/' "$@"; }
+shown=$(sed -n '/^## A worked example/,/^Then `ibtopo/s/^    //p' "$1/README.md" | sed '/^\$ ibfabric gen/d; s/^ready .*/ready/' | plain)
+[ "$(grep -c '^VERIFIED' <<<"$shown")" = 3 ] || fail "README.md has not three traces"
+sed 's/^ready .*/ready/' "$dir/out" | plain >"$dir/plain"
+while read -r line; do grep -qF -- "$line" "$dir/plain" || fail "README.md has a line that is not printed: $line"; done <<<"$shown"
 grep -q '</svg>' "$dir/demo.svg" || fail "no picture"
 exit 0
