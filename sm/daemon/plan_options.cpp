@@ -28,6 +28,13 @@ double read_percent(const std::string& text) {
   return std::stod(digits);
 }
 
+/// Standard output has the report already, so it is no place for a picture.
+const std::string& place_of(const char* option, const char* kind, const std::string& text) {
+  if (text.empty() || text == "-")
+    throw CLI::ValidationError(std::string(option) + ": expected " + kind + ", got '" + text + "'");
+  return text;
+}
+
 /// `file` only where there is something to read.
 std::vector<std::string> all_engines(const ib::route::OptionFiles& given) {
   using ib::route::OptionFile;
@@ -78,10 +85,15 @@ void PlanWords::add_to(CLI::App& app) {
          [&](std::uint64_t v) { words_.choice.vls_max = static_cast<unsigned>(v); });
   app.add_flag("--figures", command_.figures,
                "Load against its floor, lengths, contention of shifts and permutations, bisection");
-  app.add_option("--dump", command_.dump_dir,
-                 "Write tables and lanes into this folder, as opensm and dump_fts do")
+  app.add_option_function<std::string>(
+         "--dump",
+         [&](const std::string& text) { command_.dump_dir = place_of("--dump", "a folder", text); },
+         "Write tables and lanes into this folder, as opensm and dump_fts do")
       ->type_name("DIR");
-  app.add_option("--svg", command_.svg_file, "Draw the fabric, links coloured by load")
+  app.add_option_function<std::string>(
+         "--svg",
+         [&](const std::string& text) { command_.svg_file = place_of("--svg", "a file", text); },
+         "Draw the fabric, links coloured by load")
       ->type_name("FILE");
   app.add_flag("--json", command_.json, "JSON instead of text");
 }

@@ -322,10 +322,12 @@ class Builder {
       }
       ++picture_.switches_in_tier[tiers_[n]];
     }
-    std::size_t hosts = 0, aggregation = 0;
+    std::size_t hosts = 0, routers = 0, aggregation = 0;
     for (NodeIndex n = 0; n < fabric_.nodes().size(); ++n) {
       if (fabric_.node(n).is_switch()) continue;
-      ++(is_aggregation_node(fabric_, n) ? aggregation : hosts);
+      ++(fabric_.node(n).type == wire::NodeType::Router ? routers
+         : is_aggregation_node(fabric_, n)              ? aggregation
+                                                        : hosts);
     }
     const auto count = [](std::size_t n, const char* one, const char* many) {
       return std::to_string(n) + ' ' + (n == 1 ? one : many);
@@ -333,6 +335,7 @@ class Builder {
     picture_.summary = count(switches, "switch", "switches") + ", " +
                        count(hosts, "channel adapter", "channel adapters") + ", " +
                        count(picture_.cables, "cable", "cables");
+    if (routers > 0) picture_.summary += ", " + count(routers, "router", "routers");
     if (aggregation > 0) {
       picture_.summary += ", " + count(aggregation, "aggregation node", "aggregation nodes");
     }

@@ -32,6 +32,11 @@ class Failures(unittest.TestCase):
             error = self.refusal(run(BIN / program, *words, "--json"), 2, f"ibkit.{program}/1")
             self.assertEqual(error["kind"], "usage", (program, words))
             self.assertEqual(run(BIN / program, *words).stdout, "", (program, words))
+        for option, kind in (("--svg", "a file"), ("--dump", "a folder")):
+            for nowhere in ("-", ""):
+                error = self.refusal(run(BIN / "ibsm", "plan", "/no/such", option, nowhere, "--json"), 2,
+                                     "ibkit.ibsm-plan/1")
+                self.assertEqual(error["message"], f"{option}: expected {kind}, got '{nowhere}'")
         self.refusal(run(BIN / "ibsm", "plan", "/no/such", "--json"), 2, "ibkit.ibsm-plan/1")
         self.refusal(run(BIN / "ibsm", "plan", "/no/such", "--json", "-R", "x"), 2, "ibkit.ibsm-plan/1")
 

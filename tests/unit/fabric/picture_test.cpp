@@ -134,6 +134,16 @@ Fabric read(std::string_view text) {
   return fabric.has_value() ? *std::move(fabric) : Fabric{};
 }
 
+TEST(Picture, RoutersAreNoHosts) {
+  const Picture p = make_picture(
+      read("Switch 2 \"S-0001\" # \"s\" base port 0 lid 1 lmc 0\n"
+           "[1] \"H-0003\"[1](4) # \"h\" lid 2 4xEDR\n"
+           "[2] \"R-0005\"[1](6) # \"r\" lid 3 4xEDR\n"
+           "Ca 1 \"H-0003\" # \"h\"\n[1](4) \"S-0001\"[1] # lid 2 lmc 0 \"s\" lid 1 4xEDR\n"
+           "Rt 1 \"R-0005\" # \"r\"\n[1](6) \"S-0001\"[2] # lid 3 lmc 0 \"s\" lid 1 4xEDR\n"));
+  EXPECT_EQ(p.summary, "1 switch, 1 channel adapter, 2 cables, 1 router");
+}
+
 TEST(Draw, HostsWithoutASwitchAreDrawn) {
   const Fabric back_to_back = read(
       "Ca 1 \"H-0001\" # \"left HCA-1\"\n"
