@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """man_page.py PROGRAM PAGE: every option of `PROGRAM --help` is in the man page by all of its names, and
-the paragraph that has it has its range and its default too."""
+the paragraph that has it has its range and its default too.
+
+man_page.py --names PROGRAM PAGE [VERB]...: its options, and those of its verbs (`ctl show` is one), are in
+the page by all of their names."""
 import re
 import subprocess
 import sys
@@ -38,7 +41,23 @@ def complaints(program, page):
                 yield f"{names}: the paragraph does not say '{word}'"
 
 
+def unnamed(program, page, *verbs):
+    with open(page, encoding="utf-8") as file:
+        known = re.sub(r"\\f.", "", file.read().replace(r"\-", "-"))
+    for verb in ("", *verbs):
+        text = subprocess.run([program, *verb.split(), "--help"], capture_output=True, text=True,
+                              check=True).stdout
+        names = [name for line in re.findall(r"^  (-\S+)", text, re.M) for name in line.split(",")]
+        if "\nOptions:\n" not in text:  # a help of its own making
+            names = re.findall(r"(?<![\w-])--[a-z][\w-]*", text)
+        assert names, text
+        for name in sorted(set(names) - {"-?", "--V", "--D", "--option"}):
+            if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", known):
+                yield f"{verb} {name}: not in the page"
+
+
 if __name__ == "__main__":
-    wrong = list(complaints(*sys.argv[1:3]))
+    names_alone = sys.argv[1] == "--names"
+    wrong = list(unnamed(*sys.argv[2:]) if names_alone else complaints(*sys.argv[1:3]))
     print("\n".join(wrong))
     sys.exit(1 if wrong else 0)
