@@ -179,6 +179,7 @@ ssize_t read_message(PortMemory& memory, int fd, void* buffer, size_t size, bool
     return -1;
   }
   memcpy(buffer, &down.slot(0), first);
+  if (down.available() > 1) fetch_to_read(down.slot(1));
   move_on(memory, down, fd, 1);
   for (size_t at = first; at < whole;) {
     int error = look(memory, down, fd, true);
@@ -228,6 +229,7 @@ bool write_message(PortMemory& memory, int fd, const void* header, const void* d
     }
     left -= count;
   }
+  fetch_to_write(up.slot(0));
   return true;
 }
 

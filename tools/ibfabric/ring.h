@@ -40,6 +40,14 @@ struct Ring {
   alignas(64) Slot slots[kRingSlots];
 };
 
+/// Fetches a slot that is soon to be written or read, the other end having had it last.
+inline void fetch_to_write(const Slot& slot) {
+  for (size_t at = 0; at < sizeof slot; at += 64) __builtin_prefetch(slot.header + at, 1);
+}
+inline void fetch_to_read(const Slot& slot) {
+  for (size_t at = 0; at < sizeof slot; at += 64) __builtin_prefetch(slot.header + at, 0);
+}
+
 /// Slots a message of so many bytes takes.
 constexpr uint64_t slots_of(size_t data_bytes) {
   return data_bytes <= kSlotDataBytes ? 1 : (data_bytes + kSlotDataBytes - 1) / kSlotDataBytes;

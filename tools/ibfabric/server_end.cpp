@@ -128,6 +128,7 @@ ServerEnd::Taken ServerEnd::take(UserMad& mad) {
     if (available == 0) return Taken::Nothing;
     const Slot& slot = up_.slot(0);
     up_.skip(1);
+    fetch_to_read(up_.slot(0));
     const auto* data = reinterpret_cast<const std::byte*>(slot.data);
     ib_user_mad header;
     std::memcpy(&header, slot.header, sizeof header);
@@ -168,6 +169,7 @@ bool ServerEnd::give(const UserMad& mad) {
     }
     if (is_broken()) return false;
     Slot& slot = down_.slot(unshown_++);
+    fetch_to_write(down_.slot(unshown_));
     if (given_ == 0) {
       const ib_user_mad header = to_header(mad);
       std::memcpy(slot.header, &header, kUmadHeaderBytes);
