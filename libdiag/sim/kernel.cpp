@@ -92,10 +92,43 @@ struct Outstanding {
   std::unique_ptr<rmpp::Sender> sender;  // while a long message is on its way
 };
 
+/// MADs to be read, in one piece of memory that is used again and again: a deque would have a block
+/// for every one of them.
+class Unread {
+ public:
+  struct Item {
+    UserMad mad;
+    std::uint8_t qp{};  // 0, 1, or 2: takes no receive slot
+  };
+  bool empty() const { return first_ == items_.size(); }
+  Item& front() { return items_[first_]; }
+  const Item& front() const { return items_[first_]; }
+  Item& add() {
+    // A program that reads, but never all, must not make it grow for ever.
+    if (first_ > kPassedMax) {
+      items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
+      first_ = 0;
+    }
+    return items_.emplace_back();
+  }
+  void pop() {
+    front().mad.packet.more = {};
+    if (++first_ < items_.size()) return;
+    items_.clear();
+    first_ = 0;
+  }
+  auto begin() const { return items_.begin() + static_cast<std::ptrdiff_t>(first_); }
+  auto end() const { return items_.end(); }
+
+ private:
+  static constexpr std::size_t kPassedMax = 1024;
+  std::vector<Item> items_;
+  std::size_t first_{0};
+};
+
 struct File {
   std::array<ClientId, kAgentsPerFile> agents{};  // 0: free
-  std::deque<UserMad> unread;
-  std::deque<std::uint8_t> unread_qp;  // 0, 1, or 2: takes no receive slot
+  Unread unread;
 };
 
 struct Due {
@@ -410,14 +443,13 @@ struct HostKernel::Impl {
   void report_time_out(RequestId id) {
     ++counters.timed_out;
     Outstanding& request = requests.at(id);
-    UserMad back = request.mad;
-    back.status = kStatusTimedOut;
-    back.length = kMadHeaderBytes;
-    back.packet.more.clear();
-    File& file = files.at(clients.at(request.client).file);
+    Unread::Item& back = files.at(clients.at(request.client).file).unread.add();
+    back.qp = 2;
+    back.mad = request.mad;
+    back.mad.status = kStatusTimedOut;
+    back.mad.length = kMadHeaderBytes;
+    back.mad.packet.more = {};
     finish(id);
-    file.unread.push_back(std::move(back));
-    file.unread_qp.push_back(2);
   }
 
   // ---- receiving ------------------------------------------------------------------------------
@@ -483,7 +515,8 @@ struct HostKernel::Impl {
   }
 
   /// A whole message: an answer ends its request, and whatever it is goes to the agent.
-  void complete(ClientId client, const Agent& agent, mad::Packet packet, std::size_t length) {
+  template <class Packet>
+  void complete(ClientId client, const Agent& agent, Packet&& packet, std::size_t length) {
     const wire::Mad& mad = packet.mad;
     if (is_answer(mad)) {
       if (const auto id = request_for(client, packet)) {
@@ -494,23 +527,22 @@ struct HostKernel::Impl {
         return;
       }
     }
-    queue(agent, std::move(packet), length);
+    queue(agent, std::forward<Packet>(packet), length);
   }
 
-  void queue(const Agent& agent, mad::Packet packet, std::size_t length) {
+  template <class Packet>
+  void queue(const Agent& agent, Packet&& packet, std::size_t length) {
     const std::uint8_t qp = agent.spec.qpn;
     if (slots_used[qp] >= port.receive_queue()) {
       ++counters.dropped_queue;
       return;
     }
     ++slots_used[qp];
-    File& file = files.at(agent.file);
-    UserMad mad;
-    mad.agent = agent.number;
-    mad.length = static_cast<std::uint32_t>(length);
-    mad.packet = std::move(packet);
-    file.unread.push_back(std::move(mad));
-    file.unread_qp.push_back(qp);
+    Unread::Item& item = files.at(agent.file).unread.add();
+    item.qp = qp;
+    item.mad.agent = agent.number;
+    item.mad.length = static_cast<std::uint32_t>(length);
+    item.mad.packet = std::forward<Packet>(packet);
   }
 
   /// generate_unmatched_resp: a Get or Set nobody is there for is answered, the rest is dropped.
@@ -548,8 +580,8 @@ void HostKernel::close(FileId file) {
   for (const ClientId client : found->second.agents) {
     if (client != 0) impl_->remove_client(client);
   }
-  for (const std::uint8_t qp : found->second.unread_qp) {
-    if (qp < 2) --impl_->slots_used[qp];
+  for (const Unread::Item& item : found->second.unread) {
+    if (item.qp < 2) --impl_->slots_used[item.qp];
   }
   impl_->files.erase(found);
 }
@@ -572,17 +604,22 @@ int HostKernel::send(Instant now, FileId file, UserMad& mad) { return impl_->sen
 
 const UserMad* HostKernel::front(FileId file) const {
   const File& f = impl_->files.at(file);
-  return f.unread.empty() ? nullptr : &f.unread.front();
+  return f.unread.empty() ? nullptr : &f.unread.front().mad;
 }
 
 UserMad HostKernel::take(FileId file) {
-  File& f = impl_->files.at(file);
-  assert(!f.unread.empty());
-  if (const std::uint8_t qp = f.unread_qp.front(); qp < 2) --impl_->slots_used[qp];
-  UserMad taken = std::move(f.unread.front());
-  f.unread.pop_front();
-  f.unread_qp.pop_front();
+  Unread& unread = impl_->files.at(file).unread;
+  assert(!unread.empty());
+  UserMad taken = std::move(unread.front().mad);
+  pop(file);
   return taken;
+}
+
+void HostKernel::pop(FileId file) {
+  Unread& unread = impl_->files.at(file).unread;
+  assert(!unread.empty());
+  if (const std::uint8_t qp = unread.front().qp; qp < 2) --impl_->slots_used[qp];
+  unread.pop();
 }
 
 void HostKernel::on_delivery(Instant now, const Delivery& delivery) {

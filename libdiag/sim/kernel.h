@@ -89,7 +89,7 @@ class HostKernel {
   const UserMad* front(FileId file) const;
   /// Takes it. There must be one.
   UserMad take(FileId file);
-  void pop(FileId file) { take(file); }
+  void pop(FileId file);
 
   // ---- the wire and time
   void on_delivery(Instant now, const Delivery& delivery);
