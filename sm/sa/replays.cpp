@@ -2,6 +2,7 @@
 #include "sm/sa/replays.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -19,16 +20,23 @@ std::uint64_t mix(std::uint64_t h, std::uint64_t word) {
   return h ^ (h >> 29);
 }
 
-/// Eight bytes at a time; a tail is filled up with zeros. Who finds two requests with the same
-/// fingerprint can mislead itself and nobody else.
+/// Eight bytes at a time, in four chains that do not wait for each other; a tail is filled up with
+/// zeros. Who finds two requests with the same fingerprint can mislead itself and nobody else.
 std::uint64_t fingerprint(std::uint64_t seed, const std::byte* data, std::size_t bytes) {
-  std::uint64_t h = mix(seed, bytes);
-  for (std::size_t at = 0; at < bytes; at += 8) {
+  constexpr std::size_t kChains = 4;
+  std::array<std::uint64_t, kChains> chains{mix(seed, bytes), 1, 2, 3};
+  const auto word_at = [data](std::size_t at, std::size_t size) {
     std::uint64_t word = 0;
-    std::memcpy(&word, data + at, std::min<std::size_t>(8, bytes - at));
-    h = mix(h, word);
-  }
-  return h;
+    std::memcpy(&word, data + at, size);
+    return word;
+  };
+  std::size_t at = 0;
+  for (; at + 8 * kChains <= bytes; at += 8 * kChains)
+    for (std::size_t i = 0; i < kChains; ++i) chains[i] = mix(chains[i], word_at(at + 8 * i, 8));
+  for (; at < bytes; at += 8)
+    chains[0] = mix(chains[0], word_at(at, std::min<std::size_t>(8, bytes - at)));
+  for (std::size_t i = 1; i < kChains; ++i) chains[0] = mix(chains[0], chains[i]);
+  return chains[0];
 }
 
 std::uint64_t fingerprint(const ib::wire::Mad& mad) {
