@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "tools/ibfabric/library_end.h"
+#include "tools/ibfabric/outstanding.h"
 #include "tools/ibfabric/protocol.h"
 
 #define IBFABRIC_API extern "C" __attribute__((visibility("default")))
@@ -44,7 +45,6 @@ void warn(const char* function, const char* format, Args... args) {
 // ---- what this process knows of its open ports ------------------------------------------------
 
 constexpr int kDescriptorsMax = 65536;
-constexpr uint32_t kTidSlots = 8192;
 constexpr size_t kMadBytes = 256;
 
 struct OpenPort {
@@ -54,7 +54,7 @@ struct OpenPort {
   bool long_messages;  // an agent has the kernel do RMPP
   uint32_t agents;     // bit per registered agent
   PortMemory* memory;
-  uint8_t outstanding[kTidSlots];  // requests on their way, by a hash of class and TID
+  Outstanding outstanding;
 };
 
 OpenPort* open_ports[kDescriptorsMax];
@@ -246,9 +246,7 @@ uint32_t load32(const uint8_t* at) { return uint32_t{load16(at)} << 16 | load16(
 
 bool is_answer(const uint8_t* mad) { return (mad[3] & 0x80) != 0 || mad[3] == 0x07; }
 
-uint8_t* outstanding_slot(OpenPort* port, const uint8_t* mad) {
-  return &port->outstanding[(load32(mad + 12) + mad[1] * 1021U) % kTidSlots];
-}
+uint32_t tid_of(const uint8_t* mad) { return load32(mad + 12); }  // the user's half
 
 int wait_readable(int fd, int timeout_ms) {
   pollfd p = {fd, POLLIN, 0};
@@ -524,11 +522,12 @@ IBFABRIC_API int umad_send(int portid, int agentid, void* umad, int length, int 
   // at this port. Only what looks like one of these waits for the server's verdict.
   const uint8_t* bytes = mad->data;
   const bool tracked = timeout_ms != 0 && !is_answer(bytes);
-  uint8_t* slot = outstanding_slot(port, bytes);
   const bool odd_route = bytes[1] == 0x81 && length >= 192 && !port->is_switch &&
                          (bytes[4] & 0x80) == 0 &&
                          (bytes[6] != 0 || (bytes[7] != 0 && bytes[129] != port->port_num));
-  const bool doubtful = !is_answer(bytes) && __atomic_load_n(slot, __ATOMIC_RELAXED) > 0;
+  const bool doubtful = !is_answer(bytes) && port->outstanding.may_have(bytes[1], tid_of(bytes));
+  // Before it is sent: the answer may come to another thread at once.
+  if (tracked) port->outstanding.add(bytes[1], tid_of(bytes));
   if ((doubtful || odd_route) && size <= kMadBytes) {
     Request request = request_of(Op::Send);
     request.port_id = port->id;
@@ -536,13 +535,11 @@ IBFABRIC_API int umad_send(int portid, int agentid, void* umad, int length, int 
     memcpy(frame, &header, kUmadHeaderBytes);
     memcpy(frame + kUmadHeaderBytes, bytes, size);
     Reply reply = {};
-    if (!ask(request, frame, kUmadHeaderBytes + size, &reply, sizeof reply)) return -EIO;
-    if (reply.result >= 0) return 0;
-    errno = -reply.result;
+    const bool asked = ask(request, frame, kUmadHeaderBytes + size, &reply, sizeof reply);
+    if (asked && reply.result >= 0) return 0;
+    if (asked) errno = -reply.result;
+    if (tracked) port->outstanding.remove(bytes[1], tid_of(bytes));
     return -EIO;
-  }
-  if (tracked && __atomic_load_n(slot, __ATOMIC_RELAXED) < 255) {
-    __atomic_fetch_add(slot, 1, __ATOMIC_RELAXED);
   }
   if (write_message(*port->memory, portid, &header, bytes, size)) return 0;
   if (!errno) errno = EIO;
@@ -575,9 +572,7 @@ IBFABRIC_API int umad_recv(int portid, void* umad, int* length, int timeout_ms) 
     const auto header = static_cast<ssize_t>(kUmadHeaderBytes);
     *length = n > header ? static_cast<int>(n - header) : 0;
     if (*length >= 24 && (mad->status != 0 || is_answer(mad->data))) {
-      uint8_t* slot = outstanding_slot(port, mad->data);
-      if (__atomic_load_n(slot, __ATOMIC_RELAXED) > 0)
-        __atomic_fetch_sub(slot, 1, __ATOMIC_RELAXED);
+      port->outstanding.remove(mad->data[1], tid_of(mad->data));
     }
     return static_cast<int>(mad->agent_id);
   }
