@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libdiag/base/text.h"
+#include "libdiag/mad/describe.h"
 
 namespace ib::query {
 
@@ -139,9 +140,10 @@ struct PathWalk::Impl {
       failure = at + completion.reply.error().message;
     } else {
       failed_end = WalkEnd::Refused;
-      failure = fmt::format("{}Get(attribute 0x{:04x}) over DR path {}: status 0x{:04x}", at,
-                            completion.reply->mad.attribute_id(), to_string(walk.hops.back().route),
-                            completion.reply->mad.status());
+      const wire::Mad& mad = completion.reply->mad;
+      failure = fmt::format("{}Get({}) over DR path {}: status 0x{:04x}", at,
+                            mad::attribute_name(mad.mgmt_class(), mad.attribute_id()),
+                            to_string(walk.hops.back().route), mad.status());
     }
   }
 

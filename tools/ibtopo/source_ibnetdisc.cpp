@@ -58,10 +58,11 @@ void fill_port(fabric::Port& port, const ibnd_port_t& from, bool end_port) {
   }
 }
 
-/// The library says nothing of a node that did not answer, but the cable to it is up.
-void note_silence(Source& source, fabric::PortRef port, const Options& options) {
+/// The library says nothing of a node that did not answer, but the cable to it is up. Of hosts
+/// only the port where the sweep began (`from_here`) is one that it looks behind.
+void note_silence(Source& source, fabric::PortRef port, bool from_here, const Options& options) {
   const fabric::Node& node = source.fabric.node(port.node);
-  if (!node.is_switch() || options.hops_max < 63 ||
+  if (!(node.is_switch() || from_here) || options.hops_max < 63 ||
       source.fabric.port(port).phys_state != wire::PhysState::LinkUp) {
     return;
   }
@@ -118,7 +119,7 @@ Result<Source> load_by_ibnetdisc(const Options& options) {
       if (port == nullptr) continue;
       const fabric::PortRef self{index_of.at(n), static_cast<std::uint8_t>(p)};
       if (port->remoteport == nullptr) {
-        note_silence(source, self, options);
+        note_silence(source, self, n == found->from_node && p == found->from_portnum, options);
         continue;
       }
       const ibnd_port_t* far = port->remoteport;

@@ -41,6 +41,15 @@ done
 lines stock.txt > a; lines ours.txt > b
 diff a b || die "ibtopo -f differs from ibnetdiscover -f"
 
+# A neighbour that does not answer is missing data, whoever sweeps, and be it the very first.
+for silent in 0x0002c90200400000 0x0002c90200400010; do
+  for how in own libibnetdisc; do
+    status 3 "$bin/ibfabric" run torus.topo -- sh -c \
+      '"$0/ibfabric" ctl node silent $1 && exec "$0/ibtopo" --discover $2' "$bin" $silent $how
+    [ -s err.txt ] || die "$silent: nobody is said to be silent"
+  done
+done
+
 # What ibtopo writes it reads.
 status 0 "$bin/ibtopo" --load janus.topo
 lines out.txt > a; lines janus.topo > b

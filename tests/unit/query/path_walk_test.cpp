@@ -239,7 +239,7 @@ TEST_F(PathWalkEnds, Refused) {
   const Walk found = walk();
   EXPECT_EQ(found.end, WalkEnd::Refused);
   EXPECT_EQ(found.hops.size(), 3U);
-  EXPECT_THAT(found.failure, HasSubstr("0,1,2: status 0x001c"));
+  EXPECT_THAT(found.failure, HasSubstr("Get(SwitchInfo) over DR path 0,1,2: status 0x001c"));
 }
 
 TEST_F(PathWalkEnds, ANameThatIsRefusedIsNoFailure) {
