@@ -83,4 +83,16 @@ ib::Result<Walk> SaRoutes::walk(Lid dlid) {
   return walk;
 }
 
+ib::Result<std::uint8_t> SaRoutes::lmc_of(Lid lid) {
+  wire::PortInfoRecord wanted;
+  wanted.end_port_lid = lid;
+  const auto ports = sa_.get_table(wanted, component::kPortInfoLid);
+  if (!ports) return tl::unexpected(ports.error());
+  // Of a switch port 0 has the LID, its other ports have none.
+  for (const auto& port : *ports)
+    if (port.port_info.lid.is_unicast()) return port.port_info.lmc;
+  return ib::fail(ib::ErrorKind::NotFound,
+                  fmt::format("the SA knows no port of lid {}", lid.value));
+}
+
 }  // namespace ibtracer

@@ -20,6 +20,9 @@ class SaRoutes {
   /// TraceRecords.
   ib::Result<ib::query::Walk> walk(ib::Lid dlid);
 
+  /// The LMC of the port that has `lid`. Error: the SA does not answer, or knows no such port.
+  ib::Result<std::uint8_t> lmc_of(ib::Lid lid);
+
  private:
   ib::Result<ib::query::Hop> hop_of(const ib::wire::TraceRecord& record);
   ib::Result<std::vector<ib::wire::NodeRecord>> node(ib::Guid guid);

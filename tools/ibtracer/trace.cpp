@@ -467,10 +467,16 @@ ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOption
     auto forward = trace_forward(guide, targets[t], options);
     if (!forward) return tl::unexpected(forward.error());
     if (t == 0 && options.lmc_all && forward->end == WalkEnd::Arrived) {
-      const auto& last = forward->hops.back().hop;
+      unsigned lmc = forward->hops.back().hop.lmc;
+      if (guide.sa != nullptr) {  // TraceRecords do not tell it
+        const auto told = guide.sa->lmc_of(dlid);
+        if (!told) return tl::unexpected(told.error());
+        lmc = *told;
+      }
+      const unsigned base = dlid.value & ~((1U << lmc) - 1);
       targets.clear();
-      for (unsigned i = 0; i < (1U << last.lmc); ++i)
-        targets.push_back(Lid{static_cast<std::uint16_t>(last.lid.value + i)});
+      for (unsigned i = 0; i < (1U << lmc); ++i)
+        targets.push_back(Lid{static_cast<std::uint16_t>(base + i)});
       if (targets[0] != dlid) {
         forward = trace_forward(guide, targets[0], options);
         if (!forward) return tl::unexpected(forward.error());
