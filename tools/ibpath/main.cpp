@@ -25,15 +25,17 @@ struct Command {
   std::string_view operands;
   std::string_view purpose;
   ib::Result<ibpath::Job> (*plan)(const ibpath::Options&, ibpath::Words);
+  bool of_paths{false};
 };
 constexpr Command kCommands[] = {
     {"explain", "SRC DST", "what decides the path's MTU, rate, SL, P_Key, life, and where",
-     ibpath::plan_explain},
-    {"batch", "FILE", "paths of every pair in a file ('-': standard input)", ibpath::plan_batch},
+     ibpath::plan_explain, true},
+    {"batch", "FILE", "paths of every pair in a file ('-': standard input)", ibpath::plan_batch,
+     true},
     {"trace", "SRC DST", "TraceRecords: the nodes on the way, where the SA has them",
-     ibpath::plan_trace},
+     ibpath::plan_trace, true},
     {"multi", "SRC,SRC... DST,DST...", "paths between groups of ports, by MultiPathRecord",
-     ibpath::plan_multi},
+     ibpath::plan_multi, true},
     {"list", "", "LIDs and names of channel adapters", ibpath::plan_list},
     {"lid-of", "NAME", "LIDs of the node of that name", ibpath::plan_lid_of},
     {"guid-of", "NAME", "port GUIDs of the node of that name", ibpath::plan_guid_of},
@@ -85,12 +87,28 @@ std::optional<int> parse(int argc, char** argv, ibpath::Options& out,
   return line.parse(argc, argv);
 }
 
+tl::unexpected<ib::Error> not_of_paths(const std::string& word) {
+  return ib::fail(ib::ErrorKind::Usage,
+                  fmt::format("--numb-path, --sl, --pkey and --reversible are conditions of paths, "
+                              "and '{}' has none",
+                              ib::printable(word)));
+}
+
 ib::Result<ibpath::Job> plan(const ibpath::Options& options, ibpath::Words words) {
+  const auto conditions = ibpath::conditions_of(options);
   if (!words.empty()) {
     for (const Command& command : kCommands)
-      if (words[0] == command.word) return command.plan(options, words.subspan(1));
-    if (const auto* kind = ibpath::find_record(words[0]))
-      return ibpath::plan_record(*kind, words.subspan(1));
+      if (words[0] == command.word) {
+        if (!command.of_paths && !conditions.empty()) return not_of_paths(words[0]);
+        return command.plan(options, words.subspan(1));
+      }
+    if (const auto* kind = ibpath::find_record(words[0])) {
+      if (kind->attribute != ib::wire::attr::kPathRecord && !conditions.empty())
+        return not_of_paths(words[0]);
+      auto all = conditions;
+      all.insert(all.end(), words.begin() + 1, words.end());
+      return ibpath::plan_record(*kind, all);
+    }
   }
   if (words.size() == 1)
     return ib::fail(ib::ErrorKind::Usage,

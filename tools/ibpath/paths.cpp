@@ -178,6 +178,15 @@ Result<std::vector<End>> resolve(Desk& desk, const ib::tools::Target& target) {
   return ends;
 }
 
+std::vector<std::string> conditions_of(const Options& options) {
+  std::vector<std::string> all;
+  if (options.numb_path != 0) all.push_back(fmt::format("NumbPath={}", options.numb_path));
+  if (options.sl < 16) all.push_back(fmt::format("SL={}", options.sl));
+  if (options.p_key <= 0xFFFF) all.push_back(fmt::format("P_Key={}", options.p_key));
+  if (options.reversible) all.emplace_back("Reversible=1");
+  return all;
+}
+
 Result<Pair> read_pair(const std::string& source, const std::string& destination, Words conditions,
                        const Options& options) {
   Pair pair{source, destination, {}, {}, Query(ib::wire::describe<PathRecord>())};
@@ -191,11 +200,7 @@ Result<Pair> read_pair(const std::string& source, const std::string& destination
   const std::uint64_t named =
       (is_lid(pair.source) ? component::kPathSlid : component::kPathSgid) |
       (is_lid(pair.destination) ? component::kPathDlid : component::kPathDgid);
-  std::vector<std::string> all;
-  if (options.numb_path != 0) all.push_back(fmt::format("NumbPath={}", options.numb_path));
-  if (options.sl < 16) all.push_back(fmt::format("SL={}", options.sl));
-  if (options.p_key <= 0xFFFF) all.push_back(fmt::format("P_Key={}", options.p_key));
-  if (options.reversible) all.emplace_back("Reversible=1");
+  auto all = conditions_of(options);
   all.insert(all.end(), conditions.begin(), conditions.end());
   for (const auto& condition : all) {
     if (auto ok = pair.query.add(condition); !ok) return tl::unexpected(ok.error());
@@ -270,7 +275,7 @@ Result<Job> plan_trace(const Options& options, Words words) {
   });
 }
 
-Result<Job> plan_multi(const Options&, Words words) {
+Result<Job> plan_multi(const Options& options, Words words) {
   if (words.size() < 2)
     return tl::unexpected(usage("multi: SRC[,SRC...] and DST[,DST...] are needed"));
   auto from = read_targets(words[0]);
@@ -278,7 +283,9 @@ Result<Job> plan_multi(const Options&, Words words) {
   auto to = read_targets(words[1]);
   if (!to) return tl::unexpected(to.error());
   Query query(ib::wire::describe<ib::wire::MultiPathRecord>());
-  for (const auto& condition : words.subspan(2))
+  auto conditions = conditions_of(options);
+  conditions.insert(conditions.end(), words.begin() + 2, words.end());
+  for (const auto& condition : conditions)
     if (auto ok = query.add(condition); !ok) return tl::unexpected(ok.error());
   return Job([from = std::move(*from), to = std::move(*to),
               query = std::move(query)](Desk& desk) -> Result<int> {

@@ -25,6 +25,8 @@ struct Pair {
   ib::tools::Target source, destination;
   Query query;
 };
+/// The options that are conditions of paths, as FIELD=VALUE.
+std::vector<std::string> conditions_of(const Options& options);
 /// Usage when a word cannot be read.
 ib::Result<Pair> read_pair(const std::string& source, const std::string& destination,
                            Words conditions, const Options& options);

@@ -131,7 +131,7 @@ int run_tables(int argc, const char* const* argv) {
   const auto source = load(options, {.tables = reader, .only = only}, status);
   if (!source) return status;
   if (options.common.json) {
-    print(tables_json(*source, !multicast, multicast, IBKIT_VERSION));
+    print(tables_json(*source, !multicast, multicast, dump, IBKIT_VERSION));
     return status_of(*source, false);
   }
   const routes::DestinationNames names(source->fabric);

@@ -43,7 +43,10 @@ void write_destinations(report::JsonWriter& json, const fabric::Fabric& fabric) 
 }  // namespace
 
 std::string tables_json(const Source& source, bool unicast, bool multicast,
-                        const std::string& version) {
+                        const routes::DumpOptions& asked, const std::string& version) {
+  const auto wanted = [&](std::size_t lid) {
+    return lid >= asked.first.value && (asked.last.value == 0 || lid <= asked.last.value);
+  };
   auto json = begin(source, "tables", version);
   json.key("switches").begin_array();
   for (const auto& table : source.tables) {
@@ -54,13 +57,15 @@ std::string tables_json(const Source& source, bool unicast, bool multicast,
         .field("num_ports", table.num_ports);
     if (unicast) {
       json.key("lft").begin_array();
-      for (const std::uint8_t port : table.lft) json.value(port);
+      for (std::size_t lid = 0; lid < table.lft.size(); ++lid)
+        wanted(lid) ? json.value(table.lft[lid]) : json.null();
       json.end_array();
     }
     if (multicast) {
       json.field("mft_cap", table.multicast_cap).field("mft_top", table.multicast_top);
       json.key("mft").begin_array();
       for (const auto& [mlid, mask] : table.mft) {
+        if (!wanted(mlid.value)) continue;
         json.begin_object().field("mlid", mlid).key("ports").begin_array();
         for (unsigned p = 0; p < 256; ++p)
           if (mask.test(p)) json.value(p);

@@ -15,8 +15,9 @@ namespace ib::tools {
 
 inline constexpr const char* kRoutesSchema = "ibkit.ibroutes/1";
 
+/// Entries of LIDs that `asked` leaves out are null: they may not have been read.
 std::string tables_json(const Source& source, bool unicast, bool multicast,
-                        const std::string& version);
+                        const routes::DumpOptions& asked, const std::string& version);
 /// What was written where.
 std::string dump_json(const Source& source, const std::vector<std::string>& files,
                       const std::string& version);

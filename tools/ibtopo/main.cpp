@@ -104,6 +104,10 @@ int run(int argc, const char* const* argv) {
     return refuse(
         {ErrorKind::Usage, "expected a file for --svg beside --json or --dot, got '-'", 0});
 
+  if (options.load && options.hops_max < 63)
+    return refuse(
+        {ErrorKind::Usage, "--max-hops is for a sweep of the fabric: not with --load", 0});
+
   const auto names = options.names ? fabric::NodeNames::read_file(*options.names)
                                    : Result<fabric::NodeNames>(fabric::NodeNames{});
   if (!names) return refuse(names.error());

@@ -324,6 +324,18 @@ class ManyLids(unittest.TestCase):
                 self.assertEqual(lids(*words), all_pairs, words)
             self.assertEqual(lids(str(a + 1), str(b + 2)), [(a + 1, b + 2)])
             self.assertEqual(len(lids("--numb-path", "1", here, far)), 1)
+            # Options that are conditions of paths are conditions wherever there are paths, and only there.
+            self.assertEqual(len(lids("multi", here, far)), 16)
+            self.assertEqual(len(lids("--numb-path", "1", "multi", here, far)), 1)
+            for words in (("multi", here, far), ("PR", f"SLID={a}", f"DLID={b}"), (here, far)):
+                asked = f.on(None, BIN / "ibpath", "--pkey", "0x1234", *words)
+                self.assertEqual((asked.returncode, asked.stdout), (1, ""), words)
+                asked = f.on(None, BIN / "ibpath", "--sl", "2", *words)
+                self.assertEqual(set(re.findall(r"\tsl\.+(\S+)", asked.stdout)), {"0x2"}, words)
+            for words in (("nodes",), ("list",), ("LR",)):
+                asked = f.on(None, BIN / "ibpath", "--reversible", *words)
+                self.assertEqual(asked.returncode, 2, words)
+                self.assertIn("conditions of paths", asked.stderr)
 
             for lid in (b, b + 3):
                 self.assertEqual(f.on(None, BIN / "ibpath", "name-of", str(lid)).stdout, far + "\n")

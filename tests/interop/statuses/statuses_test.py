@@ -27,6 +27,7 @@ class Failures(unittest.TestCase):
     def test_a_usage_error_is_a_document_where_json_was_asked_for(self):
         for program, words in (("ibpath", ["1"]), ("ibtracer", ["--sl", "16", "1"]),
                                ("ibtracer", ["1", "-l", "2"]), ("ibtopo", ["--dot"]),
+                               ("ibtopo", ["--load", "x", "-m", "2"]), ("ibpath", ["--sl", "1", "nodes"]),
                                ("ibtopo", ["--nonsense"]), ("ibroutes", ["verify", "--findings", "x"]),
                                ("ibroutes", ["nonsense"])):
             error = self.refusal(run(BIN / program, *words, "--json"), 2, f"ibkit.{program}/1")
@@ -132,6 +133,12 @@ class Failures(unittest.TestCase):
             groups = pathlib.Path(directory) / "groups"
             guid = json.loads(routes().stdout)["switches"][0]["guid"]
             groups.write_text(f"Switch {guid}\nLID    : Out Port(s)\n0xC000 : 0x001 0x002 \n", encoding="ascii")
+            whole = json.loads(routes().stdout)["switches"][0]["lft"]
+            for part in (routes("5", "7"), f.on(HERE, BIN / "ibroutes", "--json", "5", "7")):
+                table = json.loads(part.stdout)["switches"]
+                row = next(row["lft"] for row in table if row["guid"] == guid)
+                self.assertEqual(row[5:8], whole[5:8])
+                self.assertEqual(set(row[:5] + row[8:]), {None})
             one = json.loads(routes("-S", "leaf-002").stdout)
             self.assertEqual([s["name"] for s in one["switches"]], ["leaf-002"])
             self.refusal(routes("-S", "nobody"), 2, "ibkit.ibroutes/1")
