@@ -26,8 +26,8 @@ void put(const PathRecord& path, std::byte* record) {
 
 class PathSource final : public RecordSource {
  public:
-  explicit PathSource(const PathPairs& pairs)
-      : RecordSource(ib::wire::LayoutOf<PathRecord>::kBytes), pairs_(pairs) {}
+  explicit PathSource(PathPairs pairs)
+      : RecordSource(ib::wire::LayoutOf<PathRecord>::kBytes), pairs_(std::move(pairs)) {}
 
  private:
   Found search(std::byte* record, std::size_t most, std::size_t& looked_at) override {

@@ -61,40 +61,43 @@ PathTable::PathTable(Terrain terrain, std::size_t bytes_max)
       lids_[first_[targets[lid].leaf] + slot_[lid]] = Lid{static_cast<std::uint16_t>(lid)};
 }
 
-std::uint32_t PathTable::find(SwitchIndex from, SwitchIndex leaf, Lid dlid) {
+PathTable::Cell PathTable::find(SwitchIndex from, SwitchIndex leaf, Lid dlid) {
   auto& row = rows_[from];
-  std::uint32_t cell = row ? row[leaf] : kUnknown;
+  Cell cell = row ? row[leaf] : kUnknown;
   if (cell == kUnknown) {
     if (bytes_ > bytes_max_) forget();
     if (!row) {
-      row = std::make_unique<std::uint32_t[]>(rows_.size());
+      row = std::make_unique<Cell[]>(rows_.size());
       std::fill_n(row.get(), rows_.size(), kUnknown);
-      bytes_ += rows_.size() * sizeof(std::uint32_t);
+      bytes_ += rows_.size() * sizeof(Cell);
     }
     cell = row[leaf] = fill(from, leaf);
   }
-  return (cell & kNotOne) == 0 ? cell : differing_[(cell & ~kNotOne) + slot_[dlid.value]];
+  if ((cell & kNotOne) == 0) return cell;
+  return differing_[places_.at(pair_of(from, leaf)) + slot_[dlid.value]];
 }
 
-std::uint32_t PathTable::fill(SwitchIndex from, SwitchIndex leaf) {
+PathTable::Cell PathTable::fill(SwitchIndex from, SwitchIndex leaf) {
   const std::size_t place = differing_.size();
   const std::size_t lids = first_[leaf + 1] - first_[leaf];
   differing_.resize(place + lids);
   for (std::size_t i = 0; i < lids; i += kAtOnce)
     walk(from, {lids_.data() + first_[leaf] + i, std::min(kAtOnce, lids - i)},
          differing_.data() + place + i);
-  const std::uint32_t value = differing_[place];
+  const Cell value = differing_[place];
   if (std::all_of(differing_.begin() + static_cast<std::ptrdiff_t>(place), differing_.end(),
-                  [&](std::uint16_t other) { return other == value; })) {
+                  [&](Cell other) { return other == value; })) {
     differing_.resize(place);
     return value;
   }
-  bytes_ += lids * sizeof(std::uint16_t);
-  return kNotOne | static_cast<std::uint32_t>(place);
+  constexpr std::size_t kPlaceBytes = 40;  // of a hash table's node
+  bytes_ += lids * sizeof(Cell) + kPlaceBytes;
+  places_[pair_of(from, leaf)] = place;
+  return kDiffering;
 }
 
 /// All LIDs go a step at a time, so that the memory their tables lie in is waited for together.
-void PathTable::walk(SwitchIndex from, std::span<const Lid> dlids, std::uint16_t* result) const {
+void PathTable::walk(SwitchIndex from, std::span<const Lid> dlids, Cell* result) const {
   const auto& lfts = terrain_.routing->lfts;
   const Target& target = terrain_.targets[dlids[0].value];  // but for the port all are alike
   std::array<SwitchIndex, kAtOnce> at;
@@ -105,7 +108,7 @@ void PathTable::walk(SwitchIndex from, std::span<const Lid> dlids, std::uint16_t
     at[i] = from;
     allowed[i] = {};
     going[i] = static_cast<std::uint8_t>(i);
-    result[i] = static_cast<std::uint16_t>(pack({}));
+    result[i] = pack({});
   }
   for (unsigned switches = 1; left != 0 && switches <= kSwitchesMax; ++switches) {
     std::size_t still = 0;
@@ -113,8 +116,7 @@ void PathTable::walk(SwitchIndex from, std::span<const Lid> dlids, std::uint16_t
       const auto i = going[g];
       const auto out = lfts.at(at[i], dlids[i]);
       if (at[i] == target.leaf) {
-        if (out == terrain_.targets[dlids[i].value].port)
-          result[i] = static_cast<std::uint16_t>(pack({allowed[i], switches}));
+        if (out == terrain_.targets[dlids[i].value].port) result[i] = pack({allowed[i], switches});
         continue;
       }
       if (out >= terrain_.stride) continue;
@@ -130,6 +132,7 @@ void PathTable::walk(SwitchIndex from, std::span<const Lid> dlids, std::uint16_t
 
 void PathTable::forget() {
   for (auto& row : rows_) row.reset();
+  places_ = {};
   differing_ = {};
   bytes_ = 0;
 }

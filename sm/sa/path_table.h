@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "sm/plan/routing.h"
@@ -74,10 +75,13 @@ class PathTable {
   /// From a switch to a LID. Fills the pair on first use, so not for several threads at once.
   Trunk at(ib::fabric::SwitchIndex from, ib::Lid dlid) {
     if (dlid.value >= terrain_.targets.size()) return {};
-    const auto leaf = terrain_.targets[dlid.value].leaf;
+    return at(from, terrain_.targets[dlid.value].leaf, dlid);
+  }
+  /// The same where it is known which switch the LID hangs from.
+  Trunk at(ib::fabric::SwitchIndex from, ib::fabric::SwitchIndex leaf, ib::Lid dlid) {
     if (leaf == ib::fabric::kNoSwitch) return {};
     const auto* row = rows_[from].get();
-    const std::uint32_t cell = row == nullptr ? kUnknown : row[leaf];
+    const Cell cell = row == nullptr ? kUnknown : row[leaf];
     return unpack((cell & kNotOne) == 0 ? cell : find(from, leaf, dlid));
   }
 
@@ -85,31 +89,37 @@ class PathTable {
   std::size_t bytes() const { return bytes_; }
 
  private:
-  // A cell is a packed Trunk, or where the LIDs of a leaf differ the place in `differing_` of the
-  // first of them.
-  static constexpr std::uint32_t kNotOne = 1U << 31, kUnknown = 0xFFFFFFFF;
-  static std::uint32_t pack(const Trunk& t) {
-    return t.allowed.mtu | static_cast<std::uint32_t>(t.allowed.rank) << 3 | t.switches << 8;
+  // A cell is a packed Trunk, or says that the LIDs of the leaf differ. Two bytes, so that the
+  // pairs of a thousand leaves stay in a processor's cache.
+  using Cell = std::uint16_t;
+  static constexpr Cell kNotOne = 0x8000, kDiffering = kNotOne, kUnknown = 0xFFFF;
+  static Cell pack(const Trunk& t) {
+    return static_cast<Cell>(t.allowed.mtu | static_cast<unsigned>(t.allowed.rank) << 3 |
+                             t.switches << 8);
   }
-  static Trunk unpack(std::uint32_t cell) {
+  static Trunk unpack(Cell cell) {
     return {{static_cast<std::uint8_t>(cell & 7), static_cast<std::uint8_t>(cell >> 3 & 31)},
-            cell >> 8};
+            static_cast<unsigned>(cell) >> 8};
   }
 
-  std::uint32_t find(ib::fabric::SwitchIndex from, ib::fabric::SwitchIndex leaf, ib::Lid dlid);
-  std::uint32_t fill(ib::fabric::SwitchIndex from, ib::fabric::SwitchIndex leaf);
+  Cell find(ib::fabric::SwitchIndex from, ib::fabric::SwitchIndex leaf, ib::Lid dlid);
+  Cell fill(ib::fabric::SwitchIndex from, ib::fabric::SwitchIndex leaf);
+  std::uint64_t pair_of(ib::fabric::SwitchIndex from, ib::fabric::SwitchIndex leaf) const {
+    return std::uint64_t{from} * rows_.size() + leaf;
+  }
   /// Packed values of LIDs behind one leaf.
-  void walk(ib::fabric::SwitchIndex from, std::span<const ib::Lid> dlids,
-            std::uint16_t* result) const;
+  void walk(ib::fabric::SwitchIndex from, std::span<const ib::Lid> dlids, Cell* result) const;
   void forget();
 
   Terrain terrain_;
   std::size_t bytes_max_, bytes_{0};
-  std::vector<ib::Lid> lids_;                           // by leaf
-  std::vector<std::uint32_t> first_;                    // of a leaf, in lids_; one more at the end
-  std::vector<std::uint32_t> slot_;                     // by LID: its place among those of its leaf
-  std::vector<std::unique_ptr<std::uint32_t[]>> rows_;  // by switch; then by leaf
-  std::vector<std::uint16_t> differing_;
+  std::vector<ib::Lid> lids_;                  // by leaf
+  std::vector<std::uint32_t> first_;           // of a leaf, in lids_; one more at the end
+  std::vector<std::uint32_t> slot_;            // by LID: its place among those of its leaf
+  std::vector<std::unique_ptr<Cell[]>> rows_;  // by switch; then by leaf
+  // Of pairs whose LIDs differ: where in `differing_` the first of them is.
+  std::unordered_map<std::uint64_t, std::size_t> places_;
+  std::vector<Cell> differing_;
 };
 
 }  // namespace sm::sa

@@ -97,15 +97,18 @@ void Paths::find_end_ports() {
   for (const EndPort& e : end_ports_) lids = std::max(lids, e.lid.value + e.lid_count());
   by_lid_.assign(std::min(lids, ib::kLidUnicastMax.value + 1U), 0);
   while ((std::size_t{1} << (64 - guid_shift_)) < 2 * end_ports_.size()) --guid_shift_;
-  by_guid_.assign(std::size_t{1} << (64 - guid_shift_), 0);
+  by_guid_.assign(std::size_t{1} << (64 - guid_shift_), {});
   for (std::uint32_t i = 0; i < end_ports_.size(); ++i) {
-    const auto& e = end_ports_[i];
-    for (unsigned l = e.lid.value; l < e.lid.value + e.lid_count() && l < by_lid_.size(); ++l)
-      if (by_lid_[l] == 0) by_lid_[l] = i + 1;
-    std::size_t place = place_of(e.guid);
-    while (by_guid_[place] != 0 && end_ports_[by_guid_[place] - 1].guid != e.guid)
-      place = (place + 1) % by_guid_.size();
-    if (by_guid_[place] == 0) by_guid_[place] = i + 1;
+    auto& e = end_ports_[i];
+    for (unsigned l = e.lid.value; l < e.lid.value + e.lid_count(); ++l) {
+      if (l < by_lid_.size() && by_lid_[l] == 0) {
+        by_lid_[l] = i + 1;
+      } else {
+        e.has_rivals = true;
+      }
+    }
+    auto& place = by_guid_[find_place(e.guid)];
+    if (place.port == 0) place = {(i + 1) & 0xFFFFFF, tag_of(hash_of(e.guid))};
   }
 }
 
@@ -140,11 +143,18 @@ const EndPort* Paths::find(Lid lid) const {
   return &end_ports_[by_lid_[lid.value] - 1];
 }
 
+std::size_t Paths::find_place(Guid guid) const {
+  const auto hash = hash_of(guid);
+  std::size_t i = place_of(hash);
+  while (by_guid_[i].port != 0 &&
+         (by_guid_[i].tag != tag_of(hash) || end_ports_[by_guid_[i].port - 1].guid != guid))
+    i = (i + 1) & (by_guid_.size() - 1);
+  return i;
+}
+
 const EndPort* Paths::find(Guid guid) const {
-  for (std::size_t place = place_of(guid); by_guid_[place] != 0;
-       place = (place + 1) % by_guid_.size())
-    if (end_ports_[by_guid_[place] - 1].guid == guid) return &end_ports_[by_guid_[place] - 1];
-  return nullptr;
+  const auto port = by_guid_[find_place(guid)].port;
+  return port == 0 ? nullptr : &end_ports_[port - 1];
 }
 
 Allowed Paths::link_of(PortRef at) const {
@@ -179,12 +189,10 @@ PathQuality Paths::own(const EndPort& port) const {
 
 std::optional<PathQuality> Paths::between(const EndPort& from, const EndPort& to, Lid dlid) const {
   if (from.port == to.port) return own(from);
-  const auto index = static_cast<std::size_t>(&to - end_ports_.data());
-  if (!table_ || dlid.value >= by_lid_.size() || by_lid_[dlid.value] != index + 1)
-    return std::nullopt;
+  if (!table_ || !is_for(to, dlid)) return std::nullopt;
   Trunk trunk;
   if (from.leaf != kNoSwitch) {
-    trunk = table_->at(from.leaf, dlid);
+    trunk = table_->at(from.leaf, to.leaf, dlid);
     if (trunk.switches == 0) return std::nullopt;
   } else if (snapshot_->fabric().port(from.port).peer != to.port) {
     return std::nullopt;  // neither a switch nor the other end of its cable

@@ -21,6 +21,7 @@ struct EndPort {
   ib::fabric::SwitchIndex leaf{ib::fabric::kNoSwitch};  // the switch it hangs from, or is
   Allowed link{};              // by its cable; of a switch's port 0 there is none, and no rate
   std::uint8_t knows_rates{};  // highest rate code that its host has heard of; 0: not known
+  bool has_rivals{};           // one of its LIDs is another port's too, or none that packets go to
   unsigned lid_count() const { return 1U << lmc; }
   bool owns(ib::Lid l) const { return l.value >= lid.value && l.value < lid.value + lid_count(); }
 };
@@ -91,12 +92,26 @@ class Paths {
   std::size_t lid_count_{0};
   std::vector<Allowed> links_;         // by port_index(): what each end of a link allows
   std::vector<std::uint32_t> by_lid_;  // index into end_ports_ + 1
-  /// Where in by_guid_ a GUID is looked for first.
-  std::size_t place_of(ib::Guid guid) const {
-    return static_cast<std::size_t>(guid.value * 0x9E3779B97F4A7C15ULL >> guid_shift_);
+  /// Whether packets to `dlid` are for this port, one of end_ports().
+  bool is_for(const EndPort& port, ib::Lid dlid) const {
+    return port.has_rivals ? find(dlid) == &port : port.owns(dlid);
   }
 
-  std::vector<std::uint32_t> by_guid_;  // index into end_ports_ + 1; open addressing, half empty
+  static std::uint64_t hash_of(ib::Guid guid) { return guid.value * 0x9E3779B97F4A7C15ULL; }
+  /// Where in by_guid_ a GUID is looked for first, and what tells most others that are met there
+  /// from it without a look at their ports.
+  std::size_t place_of(std::uint64_t hash) const {
+    return static_cast<std::size_t>(hash >> guid_shift_);
+  }
+  static std::uint8_t tag_of(std::uint64_t hash) { return static_cast<std::uint8_t>(hash >> 16); }
+  struct GuidPlace {
+    std::uint32_t port : 24;  // index into end_ports_ + 1
+    std::uint32_t tag : 8;
+  };
+  /// Where it is in by_guid_, or would be.
+  std::size_t find_place(ib::Guid guid) const;
+
+  std::vector<GuidPlace> by_guid_;  // open addressing, half empty
   unsigned guid_shift_{63};
   const ib::routes::PathSls* sls_{nullptr};  // null before the first routing
   std::uint16_t free_sls_{0xFFFF};
