@@ -24,11 +24,23 @@ void add_names(const CLI::App& app, std::set<std::string>& names) {
     names.insert(option->get_lnames().begin(), option->get_lnames().end());
 }
 
-/// opensm reads long options with one dash as well: -maxsmps 4. In the order that CLI11 takes.
-std::vector<std::string> with_two_dashes(std::span<const char* const> typed,
-                                         const std::set<std::string>& names) {
+bool is_truth(std::string_view word) {
+  return word == "TRUE" || word == "true" || word == "FALSE" || word == "false";
+}
+
+/// opensm reads long options with one dash as well: -maxsmps 4. What takes no value may have a
+/// truth behind it, as it stands in opensm's option files: --qos TRUE. In the order that CLI11
+/// takes.
+std::vector<std::string> as_cli11_reads(std::span<const char* const> typed, const CLI::App& app,
+                                        const std::set<std::string>& names) {
   std::vector<std::string> words;
   for (std::string word : typed) {
+    if (!words.empty() && is_truth(word)) {
+      if (const auto* flag = find_flag(app, words.back())) {
+        words.back() = flag->get_name() + "=" + word;
+        continue;
+      }
+    }
     if (word.starts_with('-') && names.contains(word.substr(1, word.find('=') - 1)))
       word.insert(0, "-");
     words.push_back(std::move(word));
@@ -153,7 +165,7 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
   add_names(app, names);
   add_names(*plan_app, names);
   try {
-    app.parse(with_two_dashes(typed, names));
+    app.parse(as_cli11_reads(typed, app, names));
     if (plan_app->parsed()) return plan;
   } catch (const CLI::Success& e) {
     app.exit(e);  // prints

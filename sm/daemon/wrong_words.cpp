@@ -40,6 +40,20 @@ const CLI::Option* find(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
+/// What stands behind an option that takes no value.
+std::optional<std::string> say_of_stray(const CLI::ParseError& error, const CLI::App& app,
+                                        std::span<const char* const> words) {
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return std::nullopt;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string_view stray = words[i];
+    if (stray.starts_with('-') || !std::string_view(error.what()).ends_with(stray)) continue;
+    if (find_flag(app, words[i - 1]) != nullptr)
+      return std::string(words[i - 1]) + ": expected no value, or TRUE or FALSE, got '" +
+             std::string(stray) + "'";
+  }
+  return std::nullopt;
+}
+
 /// The name by which the option was given; where it was given twice, with the value complained of.
 std::string name_typed(const CLI::Option& option, std::span<const char* const> words,
                        std::string_view complaint) {
@@ -83,9 +97,24 @@ std::string plainly(std::string_view complaint) {
 
 }  // namespace
 
+const CLI::Option* find_flag(const CLI::App& app, const std::string& word) {
+  const auto is_it = [&](const CLI::Option* option) {
+    if (option->get_items_expected_max() != 0 || option == app.get_help_ptr()) return false;
+    const auto here = typed(*option, word);
+    return here && !here->value;
+  };
+  for (const CLI::Option* option : app.get_options())
+    if (is_it(option)) return option;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    for (const CLI::Option* option : sub->get_options())
+      if (is_it(option)) return option;
+  return nullptr;
+}
+
 std::string say_wrong(const CLI::ParseError& error, const CLI::App& app,
                       std::span<const char* const> words) {
   std::string text = error.what();
+  if (auto stray = say_of_stray(error, app, words)) return *std::move(stray);
   text = say_of_flag(text).value_or(text);
   const auto colon = text.find(": ");
   if (colon == std::string::npos) return text;

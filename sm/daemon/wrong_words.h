@@ -8,10 +8,15 @@
 
 namespace CLI {
 class App;
+class Option;
 class ParseError;
 }  // namespace CLI
 
 namespace sm::daemon {
+
+/// The option without a value (of `app` or of its forms) that `word` names, with one dash or two;
+/// nullptr when it names none.
+const CLI::Option* find_flag(const CLI::App& app, const std::string& word);
 
 /// `words` as typed, without the program's name.
 std::string say_wrong(const CLI::ParseError& error, const CLI::App& app,

@@ -58,6 +58,28 @@ TEST(Refusal, FlagsTakeNoValueButATruth) {
   EXPECT_TRUE(options.sa.server.trust.enhanced);
 }
 
+/// As opensm's option file has it; every option that takes no value.
+TEST(Refusal, ATruthMayBeAWordOfItsOwn) {
+  for (const char* name : {"--sa_enhanced_trust_model", "-sa_enhanced_trust_model"}) {
+    EXPECT_TRUE(std::get<DaemonOptions>(read({name, "TRUE", "-o"})).sa.server.trust.enhanced);
+    EXPECT_TRUE(std::get<DaemonOptions>(read({name, "-o"})).sa.server.trust.enhanced);
+    EXPECT_FALSE(std::get<DaemonOptions>(read({"-o", name, "FALSE"})).sa.server.trust.enhanced);
+  }
+  EXPECT_TRUE(std::get<DaemonOptions>(read({"-Q", "TRUE"})).core.plan.qos);
+  EXPECT_FALSE(std::get<DaemonOptions>(read({"-Q", "FALSE"})).core.plan.qos);
+  EXPECT_FALSE(std::get<DaemonOptions>(read({"--mcgroup_join_validation", "FALSE"}))
+                   .sa.server.multicast.join_validation);
+  EXPECT_EQ(std::get<DaemonOptions>(read({"-f", "TRUE"})).log_file, "TRUE");
+  for (const char* word : {"yes", "1", "true?"})
+    EXPECT_EQ(refusal({"--sa_enhanced_trust_model", word}),
+              std::string("ibsm: --sa_enhanced_trust_model: expected no value, or TRUE or FALSE, "
+                          "got '") +
+                  word + "'");
+  EXPECT_EQ(refusal({"--verbose", "TRUE"}), "ibsm: --verbose: expected no value, got one");
+  EXPECT_EQ(refusal({"-l", "0", "astray"}),
+            "ibsm: The following argument was not expected: astray");
+}
+
 TEST(Refusal, ABadLineOfTheFileOfPrefixRoutesEndsIt) {
   const std::string path = testing::TempDir() + "ibkit_prefix_routes";
   std::ofstream(path) << "# campus\n* *\nfec0::7 *\n";
