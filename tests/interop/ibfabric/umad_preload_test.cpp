@@ -7,10 +7,12 @@
 #include <infiniband/umad_str.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <set>
@@ -288,6 +290,38 @@ TEST_F(UmadPort, AChildMayUseItsParentsPortAndItsOwn) {
   Buffer b;
   int length = kMadBytes;
   EXPECT_EQ(umad_recv(port, b.umad(), &length, kPatience), smi);
+}
+
+TEST_F(UmadPort, TwoProcessesMaySendAndReadAtOnce) {
+  constexpr std::uint32_t kEach = 400;
+  void* shared = mmap(nullptr, sizeof(std::atomic<std::uint32_t>), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  auto* read_by_both = new (shared) std::atomic<std::uint32_t>(0);
+  // Every request comes back to one of the two, answered or timed out.
+  const auto use = [&](std::uint32_t first) {
+    bool good = true;
+    for (std::uint32_t sent = 0; *read_by_both < 2 * kEach && good;) {
+      for (int i = 0; i < 8 && sent < kEach; ++i, ++sent)
+        good = good && send(node_info_request(first + sent), smi, 1000) == 0;
+      Buffer b;
+      int length = kMadBytes;
+      const int got = umad_recv(port, b.umad(), &length, 10);
+      good = good && (got == smi || got == -ETIMEDOUT || got == -EWOULDBLOCK);
+      if (got == smi) ++*read_by_both;
+    }
+    return good;
+  };
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) _exit(use(0x10000) ? 0 : 1);
+  EXPECT_TRUE(use(0x20000));
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(*read_by_both, 2 * kEach);
+  EXPECT_EQ(umad_poll(port, 0), -ETIMEDOUT) << "nothing is left";
+  munmap(shared, sizeof(std::atomic<std::uint32_t>));
 }
 
 bool is_sm() {
