@@ -29,7 +29,7 @@ class Outstanding {
   }
 
  private:
-  static constexpr uint32_t kPlaces = 8192;
+  static constexpr uint32_t kPlaces = 65536;
   static constexpr uint64_t kOne = uint64_t{1} << 32, kTwo = 2 * kOne;
 
   static uint32_t index_of(uint8_t mgmt_class, uint32_t tid) {

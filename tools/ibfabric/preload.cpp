@@ -64,30 +64,26 @@ OpenPort* port_of(int fd) {
   return __atomic_load_n(&open_ports[fd], __ATOMIC_ACQUIRE);
 }
 
-bool remember_port(int fd, uint64_t id, int port_num, bool is_switch, PortMemory* memory) {
-  if (fd >= kDescriptorsMax) return false;
-  OpenPort* port = port_of(fd);
-  if (port != nullptr) {
-    unmap_port(port->memory);  // left behind by a plain close()
-  } else {
-    port = static_cast<OpenPort*>(malloc(sizeof(OpenPort)));
-  }
-  if (port == nullptr) return false;
-  memset(port, 0, sizeof *port);
-  port->id = id;
-  port->port_num = port_num;
-  port->is_switch = is_switch;
-  port->memory = memory;
-  __atomic_store_n(&open_ports[fd], port, __ATOMIC_RELEASE);
-  return true;
-}
-
 void forget_port(int fd) {
   if (fd < 0 || fd >= kDescriptorsMax) return;
   OpenPort* port = __atomic_exchange_n(&open_ports[fd], nullptr, __ATOMIC_ACQ_REL);
   if (port == nullptr) return;
   unmap_port(port->memory);
   free(port);
+}
+
+bool remember_port(int fd, uint64_t id, int port_num, bool is_switch, PortMemory* memory) {
+  if (fd >= kDescriptorsMax) return false;
+  forget_port(fd);  // left behind by a plain close()
+  // Not cleared by hand: only what is used of `outstanding` is to take memory.
+  auto* port = static_cast<OpenPort*>(calloc(1, sizeof(OpenPort)));
+  if (port == nullptr) return false;
+  port->id = id;
+  port->port_num = port_num;
+  port->is_switch = is_switch;
+  port->memory = memory;
+  __atomic_store_n(&open_ports[fd], port, __ATOMIC_RELEASE);
+  return true;
 }
 
 // ---- the server --------------------------------------------------------------------------------
@@ -413,6 +409,7 @@ IBFABRIC_API int umad_open_port(const char* ca_name, int portnum) {
   PortMemory* memory = map_port(descriptor);
   close(descriptor);
   if (memory == nullptr || !remember_port(fd, reply.port_id, portnum, d.node_type == 2, memory)) {
+    if (memory != nullptr) unmap_port(memory);
     close(fd);
     return -EIO;
   }

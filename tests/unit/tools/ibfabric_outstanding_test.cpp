@@ -9,7 +9,7 @@ namespace ibfabric {
 namespace {
 
 constexpr std::uint8_t kSa = 0x03, kPerf = 0x04;
-constexpr std::uint32_t kApart = 8192;  // TIDs so far apart share a place
+constexpr std::uint32_t kApart = 65536;  // TIDs so far apart share a place
 
 class OutstandingTest : public testing::Test {
  protected:
