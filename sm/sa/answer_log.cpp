@@ -24,8 +24,8 @@ static_assert(std::is_trivially_copyable_v<AnswerLog::Entry>);
 std::uint64_t hash_of(const RequestKey& key) {
   const std::uint64_t where = (std::uint64_t{key.lid} << 48) | (std::uint64_t{key.qpn} << 24) |
                               (std::uint64_t{key.method} << 16) | key.attribute;
-  // Programs count their TIDs: eight in a row stay together, in one cache line of places. The log is
-  // far larger than a cache, so that every line more is a wait for memory.
+  // Programs count their TIDs: eight in a row stay together, in one cache line of places. The log
+  // is far larger than a cache, so that every line more is a wait for memory.
   return mix(mix(key.tid >> 3) ^ where) << 3 | (key.tid & 7);
 }
 
