@@ -42,6 +42,20 @@ def wait_until(condition, seconds=PATIENCE):
     return False
 
 
+def end_daemon(pid_file):
+    """Ends what wrote the pid file, and waits for its last words: ibsm still writes into its state directory."""
+    pid = int(pid_file.read_text(encoding="ascii"))
+    os.kill(pid, signal.SIGTERM)
+
+    def gone():  # one that nobody reaps stays as a zombie; that is gone too
+        try:
+            return "\nState:\tZ" in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+        except OSError:
+            return True
+
+    wait_until(gone, 10)
+
+
 class Fabric:
     """`with Fabric("fat-tree", "--radix", "8") as f:`; f.on(node, command...) runs a command there."""
 

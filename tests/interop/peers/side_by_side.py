@@ -5,7 +5,7 @@ import os
 import pathlib
 import re
 
-from fabric import BIN, run
+from fabric import BIN, end_daemon, run
 
 SOURCE = pathlib.Path(os.environ["IBKIT_SOURCE"])
 FABRICS = pathlib.Path(os.environ.get("IBKIT_FABRICS", SOURCE.parent / "shared" / "fabrics"))
@@ -19,7 +19,7 @@ def ibsm(f, at=None, *words):
     pid = f.directory / "ibsm.pid"
     up = f.on(at, BIN / "ibsm", "-B", "--state-dir", f.directory / "ibsm", "-f",
               f.directory / "ibsm.log", "--pidfile", pid, *words)
-    f.at_end(lambda: os.kill(int(pid.read_text(encoding="ascii")), 15))
+    f.at_end(lambda: end_daemon(pid))
     assert up.returncode == 0, up.stdout + up.stderr
     assert SUBNET_UP.match(up.stdout), up.stdout
     return SUBNET_UP.match(up.stdout)

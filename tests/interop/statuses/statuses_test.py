@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
-from fabric import BIN, IBFABRIC, Fabric, run, wait_until
+from fabric import BIN, IBFABRIC, Fabric, end_daemon, run
 
 HERE, FAR = "host0001 HCA-1", "host0005 HCA-1"
 
@@ -66,8 +66,7 @@ class Failures(unittest.TestCase):
         with Fabric("fat-tree", "--radix", "4", "--no-lids") as f:
             f.start(HERE, BIN / "ibsm", "-f", f.directory / "log", "--state-dir", f.directory / "sm",
                     "-B", "--pidfile", f.directory / "pid").wait()
-            f.at_end(lambda: subprocess.run(["kill", (f.directory / "pid").read_text().strip()],
-                                            check=False))
+            f.at_end(lambda: end_daemon(f.directory / "pid"))
             for nobody, kind in (("nobody at all", "n"), ("0x0002c903deadbeef", "g")):
                 for program, *words in (("ibpath", HERE, nobody), ("ibpath", nobody, HERE),
                                         ("ibtracer", nobody), ("ibroutes", "path", HERE, nobody),
@@ -198,8 +197,7 @@ class Failures(unittest.TestCase):
                     result = closed(">&- <&-", BIN / program, *words)
                     self.assertEqual(result.returncode, 4, program)
                     self.assertIn("standard output: ", result.stderr)
-                subprocess.run(["kill", pid_file.read_text(encoding="ascii").strip()], check=True)
-                self.assertTrue(wait_until(lambda path=pid_file: not path.exists(), 10))
+                end_daemon(pid_file)
             result = f.on(HERE, "sh", "-c", f"exec {IBFABRIC} exec --socket {f.socket} --at '{FAR}' -- "
                                             "sh -c 'echo >&1' >&-")
             self.assertNotEqual(result.returncode, 0)

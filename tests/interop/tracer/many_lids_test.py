@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """ibtracer where ports have several LIDs, by the tables and by the SA."""
 import json
-import subprocess
 import unittest
 
-from fabric import BIN, Fabric
+from fabric import BIN, Fabric, end_daemon
 
 HERE, FAR = "host0001 HCA-1", "host0005 HCA-1"
 
@@ -16,7 +15,7 @@ class ManyLids(unittest.TestCase):
             up = f.on(HERE, BIN / "ibsm", "-B", "-l", "2", "-f", f.directory / "log", "--state-dir",
                       f.directory / "sm", "-J", pid)
             self.assertEqual(up.returncode, 0, up.stderr)
-            f.at_end(lambda: subprocess.run(["kill", pid.read_text().strip()], check=False))
+            f.at_end(lambda: end_daemon(pid))
             base = f.lid_of(FAR)
             self.assertEqual(base % 4, 0)
             for how in ((), ("--sa",)):
