@@ -17,12 +17,14 @@ extern "C" const char* __asan_default_suppressions();
 extern "C" const char* __asan_default_suppressions() {
   return "interceptor_via_lib:libgvplugin_pango.so\n";
 }
-// What Graphviz and the libraries that measure its letters keep until the process ends.
+// What Graphviz, the libraries that measure its letters and libibnetdisc keep until the process
+// ends.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libfontconfig.so\n"
          "leak:libglib-2.0.so\n"
-         "leak:libgvc.so\n";
+         "leak:libgvc.so\n"
+         "leak:libibnetdisc.so\n";
 }
 #endif
 // NOLINTEND(bugprone-reserved-identifier)
