@@ -11,26 +11,22 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "libdiag/mad/umad/umad_port.h"
-#include "libdiag/query/sa_client.h"
+#include "tests/interop/sa/local_sa.h"
 
 namespace {
 
 using ib::wire::InformInfo;
 using ib::wire::ServiceRecord;
-
-int complain(const ib::Error& error) {
-  fmt::print("{}\n", error.message);
-  return 1;
-}
+using probe::complain;
+using probe::LocalSa;
 
 /// MGID, PortGID, JoinState; for a new group also Q_Key, TClass, P_Key, SL and FlowLabel.
 constexpr std::uint64_t kJoinMask = 0x10003, kCreateMask = kJoinMask | 0x30C4;
 
-int serve(ib::query::SaClient& sa, const ib::mad::PortFacts& facts, std::string_view name) {
+int serve(ib::query::SaClient& sa, const LocalSa& local, std::string_view name) {
   ServiceRecord record;
   record.service_id = 0x1234;
-  record.service_gid = ib::Gid::from(facts.gid_prefix, facts.port_guid);
+  record.service_gid = local.gid();
   record.service_p_key = ib::kDefaultPKey;
   record.lease = 3600;
   name.copy(record.name.data(), record.name.size());
@@ -57,9 +53,9 @@ int subscribe(ib::query::SaClient& sa, const char* trap) {
   return 0;
 }
 
-int bear(ib::query::SaClient& sa, const ib::mad::PortFacts& facts, ib::Guid guid) {
+int bear(ib::query::SaClient& sa, const LocalSa& local, ib::Guid guid) {
   ib::wire::GuidInfoRecord record;
-  record.lid = facts.lid;
+  record.lid = local.facts.lid;
   record.guid_info.guid[1] = guid;
   // LID, BlockNum, GID1.
   const auto answer = sa.set(record, 0x23);
@@ -78,20 +74,16 @@ int main(int argc, char** argv) {
   if (verb == "alias" && !ib::parse_guid(argv[2], guid)) return 2;
   const bool of_group = verb != "serve" && verb != "subscribe" && verb != "alias";
   if (of_group && !ib::parse_gid(argv[2], record.mgid)) return 2;
-  auto port = ib::mad::UmadPort::open();
-  if (!port) return complain(port.error());
-  const auto facts = (*port)->facts();
-  if (!facts) return complain(facts.error());
-  const auto address = ib::query::sa_address(*facts);
-  if (!address) return complain(address.error());
-  ib::mad::Session session(**port, {});
-  ib::query::SaClient sa(session, *address);
+  const auto local = probe::find_local_sa();
+  if (!local) return complain(local.error());
+  ib::mad::Session session(*local->port, {});
+  ib::query::SaClient sa(session, local->address);
 
-  if (verb == "serve") return serve(sa, *facts, argv[2]);
-  if (verb == "alias") return bear(sa, *facts, guid);
+  if (verb == "serve") return serve(sa, *local, argv[2]);
+  if (verb == "alias") return bear(sa, *local, guid);
   if (verb == "subscribe") return subscribe(sa, argv[2]);
 
-  record.port_gid = ib::Gid::from(facts->gid_prefix, facts->port_guid);
+  record.port_gid = local->gid();
   record.join_state = 1;
   record.q_key = 0x0b1b;
   record.p_key = ib::kDefaultPKey;

@@ -10,8 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "libdiag/mad/umad/umad_port.h"
-#include "libdiag/query/sa_client.h"
+#include "tests/interop/sa/local_sa.h"
 
 namespace {
 
@@ -48,13 +47,9 @@ void print(const ib::mad::Packet& answer, bool table) {
 
 int main() {
   using ib::wire::Method;
-  auto port = ib::mad::UmadPort::open();
-  if (!port) return 1;
-  const auto facts = (*port)->facts();
-  if (!facts) return 1;
-  const auto address = ib::query::sa_address(*facts);
-  if (!address) return 1;
-  ib::mad::Session session(**port, {});
+  const auto local = probe::find_local_sa();
+  if (!local) return probe::complain(local.error());
+  ib::mad::Session session(*local->port, {});
   std::string line;
   while (std::getline(std::cin, line)) {
     std::istringstream words(line);
@@ -63,7 +58,7 @@ int main() {
     std::uint32_t modifier = 0;
     std::uint64_t mask = 0, key = 0;
     words >> method >> std::hex >> attribute >> modifier >> mask >> key >> data;
-    auto sa = *address;
+    auto sa = local->address;
     sa.sm_key = key;
     const bool table = method == "table";
     const Method verb = table ? Method::GetTable : method == "set" ? Method::Set : Method::Get;

@@ -17,27 +17,20 @@
 #include <string_view>
 #include <vector>
 
-#include "libdiag/mad/umad/umad_port.h"
-#include "libdiag/query/sa_client.h"
 #include "libdiag/wire/gmp_attributes.h"
+#include "tests/interop/sa/local_sa.h"
 
 namespace {
 
-using ib::mad::AgentId;
-using ib::mad::UmadPort;
 using ib::wire::Mad;
 using ib::wire::MadHeader;
 using ib::wire::Method;
+using probe::complain;
 
 constexpr std::uint64_t kSrpMask = 2 | 16 | 32 | 64 | 128 | 4096;
 constexpr auto kPatience = std::chrono::seconds(2);
 
 volatile std::sig_atomic_t asked_again = 0;
-
-int complain(const ib::Error& error) {
-  fmt::print("{}\n", error.message);
-  return 1;
-}
 
 void say(int file, const std::string& line) {
   if (write(file, (line + "\n").data(), line.size() + 1) < 0) std::exit(3);
@@ -75,30 +68,29 @@ int listen(const char* path, std::string_view words, const std::vector<std::uint
   const int file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
   if (file < 0) return 2;
   std::signal(SIGHUP, [](int) { asked_again = 1; });
-  auto port = UmadPort::open();
-  if (!port) return complain(port.error());
-  const auto facts = (*port)->facts();
-  if (!facts) return complain(facts.error());
+  const auto local = probe::find_local_sa();
+  if (!local) return complain(local.error());
+  auto& port = *local->port;
   ib::mad::AgentSpec spec;
   spec.mgmt_class = ib::wire::MgmtClass::SubnAdm;
   spec.class_version = 2;
   spec.methods = {Method::Report};
-  const auto agent = (*port)->register_agent(spec);
+  const auto agent = port.register_agent(spec);
   if (!agent) return complain(agent.error());
   std::uint32_t tid = 0xFFFF;
   std::size_t standing = 0;
   const auto ask = [&] {
     standing = 0;
     for (const auto trap : traps)
-      (void)(*port)->send(
-          *agent, {ib::mad::gsi_address(facts->sm_lid), subscription(words, trap, tid++), {}},
+      (void)port.send(
+          *agent, {ib::mad::gsi_address(local->facts.sm_lid), subscription(words, trap, tid++), {}},
           kPatience);
   };
   ask();
   const char* word = "ready";
   while (true) {
     std::vector<ib::mad::Received> arrived;
-    if (auto got = (*port)->receive(arrived, std::chrono::milliseconds(50)); !got)
+    if (auto got = port.receive(arrived, std::chrono::milliseconds(50)); !got)
       return complain(got.error());
     for (auto& r : arrived) {
       if (r.timed_out) {
@@ -112,7 +104,7 @@ int listen(const char* path, std::string_view words, const std::vector<std::uint
         say(file, describe(r.packet.mad));
         if (words == "deaf") continue;
         r.packet.mad.set<&MadHeader::method>(Method::ReportResp);
-        (void)(*port)->send(*agent, r.packet, ib::Duration{0});
+        (void)port.send(*agent, r.packet, ib::Duration{0});
       }
     }
     if (asked_again != 0) {
@@ -141,19 +133,15 @@ int main(int argc, char** argv) {
     return listen(w[1].c_str(), w[2], traps);
   }
   if (w.size() < 4) return 2;
-  auto port = UmadPort::open();
-  if (!port) return complain(port.error());
-  const auto facts = (*port)->facts();
-  if (!facts) return complain(facts.error());
-  const auto address = ib::query::sa_address(*facts);
-  if (!address) return complain(address.error());
-  ib::mad::Session session(**port, {});
-  ib::query::SaClient sa(session, *address);
+  const auto local = probe::find_local_sa();
+  if (!local) return complain(local.error());
+  ib::mad::Session session(*local->port, {});
+  ib::query::SaClient sa(session, local->address);
   const bool set = w[1] == "set";
   if (w[0] == "service") {
     ib::wire::ServiceRecord record;
     if (w[2] == "own")
-      record.service_gid = ib::Gid::from(facts->gid_prefix, facts->port_guid);
+      record.service_gid = local->gid();
     else if (!ib::parse_gid(w[2], record.service_gid))
       return 2;
     record.service_id = std::stoull(w[3], nullptr, 0);
@@ -165,7 +153,7 @@ int main(int argc, char** argv) {
     return show(answer, "ok");
   }
   ib::wire::GuidInfoRecord record;
-  record.lid = facts->lid;
+  record.lid = local->facts.lid;
   const auto index = std::stoul(w[2]);
   record.block = static_cast<std::uint8_t>(index / 8);
   record.guid_info.guid[index % 8] = ib::Guid{std::stoull(w[3], nullptr, 0)};
