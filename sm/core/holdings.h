@@ -5,12 +5,15 @@
 // What was not programmed and not read is absent, never guessed.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "libdiag/routes/tables.h"
 #include "libdiag/wire/smp_attributes.h"
 #include "sm/core/device_tables.h"
+#include "sm/plan/guids.h"
 
 namespace sm {
 
@@ -21,6 +24,11 @@ struct Holdings {
   std::shared_ptr<const ib::routes::MulticastTables> multicast;
 
   std::shared_ptr<const DeviceTables> tables{std::make_shared<DeviceTables>()};  // never null
+
+  /// Blocks of GUIDInfo that hold alias GUIDs or did, as their ports answered last, by port GUID
+  /// and number. Null: none is known. The ports were programmed by the aliases of this revision.
+  std::shared_ptr<const std::map<std::pair<ib::Guid, std::uint8_t>, plan::GuidBlock>> guid_blocks;
+  std::uint64_t aliases_revision{0};
 
   ib::wire::SmInfo own_sm;                  // this subnet manager; its key is not told
   std::vector<ib::wire::SmInfo> other_sms;  // as they answered, by port GUID; keys not told

@@ -84,6 +84,8 @@ struct SubnetManager::Impl {
   std::string files_trouble;                      // why the last reading of them was no use
   std::vector<plan::MlidGroup> groups;
   plan::PortAliases aliases;
+  std::uint64_t aliases_revision{0};  // of these
+  std::uint64_t desired_aliases_revision{0};
   plan::Following following;
   bool rebalance{false};  // the operator asked for the sweep that is under way
   Culprits culprits;
@@ -312,6 +314,7 @@ struct SubnetManager::Impl {
     remember_lids(*planned, request.options.reassign_lids);
     ask_other_sms(now);
     desired = std::make_shared<const plan::Desired>(*std::move(planned));
+    desired_aliases_revision = aliases_revision;
     begin_apply(false);
   }
 
@@ -384,6 +387,12 @@ struct SubnetManager::Impl {
       h->graph = {desired->routing, &desired->routing->graph};
       h->multicast = {desired, &desired->mfts};
     }
+    const bool same_blocks =
+        holdings && holdings->guid_blocks && *holdings->guid_blocks == known.guids.held;
+    h->guid_blocks = same_blocks
+                         ? holdings->guid_blocks
+                         : std::make_shared<const decltype(known.guids.held)>(known.guids.held);
+    h->aliases_revision = desired_aliases_revision;
     h->own_sm.guid = snapshot->sm_port_guid;
     h->own_sm.act_count = static_cast<std::uint32_t>(transactor.counters().sends);
     h->own_sm.priority = options.priority;
@@ -480,6 +489,7 @@ struct SubnetManager::Impl {
     if (!desired) return;
     auto next = std::make_shared<plan::Desired>(*desired);
     next->guids = plan::want_guids(*seen, next->node_managed, aliases);
+    desired_aliases_revision = aliases_revision;
     // Whom the sweep asked to register again has heard it.
     for (plan::PortWant& want : next->ports) want.reregister = false;
     for (const std::string& line : plan::want_multicast(*next, seen->fabric, groups).alarms)
@@ -687,9 +697,10 @@ void SubnetManager::set_groups(Instant now, std::vector<plan::MlidGroup> groups)
   if (impl_->desired) impl_->multicast_at = std::min(impl_->multicast_at, now + kMemberPause);
 }
 
-void SubnetManager::set_aliases(Instant now, plan::PortAliases aliases) {
-  if (impl_->aliases == aliases) return;
+void SubnetManager::set_aliases(Instant now, plan::PortAliases aliases, std::uint64_t revision) {
+  if (impl_->aliases == aliases && impl_->aliases_revision == revision) return;
   impl_->aliases = std::move(aliases);
+  impl_->aliases_revision = revision;
   if (impl_->desired) impl_->multicast_at = std::min(impl_->multicast_at, now + kMemberPause);
 }
 

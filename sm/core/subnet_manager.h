@@ -92,8 +92,9 @@ class SubnetManager {
   void set_routing_files(ib::Result<ib::route::ReadOptions> files);
   /// Multicast memberships as they are now.
   void set_groups(ib::Instant now, std::vector<plan::MlidGroup> groups);
-  /// Alias GUIDs as they are now; ports get them at once.
-  void set_aliases(ib::Instant now, plan::PortAliases aliases);
+  /// Alias GUIDs as they are now; ports get them at once. When they have, holdings() have
+  /// `revision`.
+  void set_aliases(ib::Instant now, plan::PortAliases aliases, std::uint64_t revision = 0);
 
   ib::Instant next_deadline() const;
 

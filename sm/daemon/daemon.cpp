@@ -268,7 +268,8 @@ class Daemon {
       sa_->publish(std::move(snapshot));
     }
     if (auto groups = sa_->take_groups()) manager_->set_groups(now, *std::move(groups));
-    if (auto aliases = sa_->take_aliases()) manager_->set_aliases(now, *std::move(aliases));
+    if (auto news = sa_->take_aliases())
+      manager_->set_aliases(now, std::move(news->aliases), news->revision);
     while (auto event = manager_->next_log()) log_.write(*event);
     while (auto out = manager_->next_send(now))
       if (auto sent = smi_.send(out->packet, out->reply_within); !sent) {

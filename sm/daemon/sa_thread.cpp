@@ -61,7 +61,7 @@ std::optional<std::vector<plan::MlidGroup>> SaThread::take_groups() {
   return std::exchange(groups_, std::nullopt);
 }
 
-std::optional<plan::PortAliases> SaThread::take_aliases() {
+std::optional<SaThread::AliasNews> SaThread::take_aliases() {
   const std::lock_guard lock(mutex_);
   return std::exchange(aliases_, std::nullopt);
 }
@@ -140,9 +140,9 @@ void SaThread::speak(Instant now) {
     news_.ring();
   }
   if (server_->take_aliases_changed()) {
-    auto aliases = aliases_of(*server_);
+    AliasNews news{aliases_of(*server_), server_->aliases_revision()};
     const std::lock_guard lock(mutex_);
-    aliases_ = std::move(aliases);
+    aliases_ = std::move(news);
     news_.ring();
   }
   while (auto event = server_->next_log()) log_.write(*event);

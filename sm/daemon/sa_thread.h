@@ -49,7 +49,11 @@ class SaThread {
   /// Memberships as they are now, once after each change.
   std::optional<std::vector<plan::MlidGroup>> take_groups();
   /// Alias GUIDs, likewise.
-  std::optional<plan::PortAliases> take_aliases();
+  struct AliasNews {
+    plan::PortAliases aliases;
+    std::uint64_t revision{};
+  };
+  std::optional<AliasNews> take_aliases();
   /// Why it serves no more.
   std::optional<std::string> broken();
 
@@ -76,7 +80,7 @@ class SaThread {
   std::mutex mutex_;
   std::vector<Mail> mail_;
   std::optional<std::vector<plan::MlidGroup>> groups_;
-  std::optional<plan::PortAliases> aliases_;
+  std::optional<AliasNews> aliases_;
   std::optional<std::string> broken_;
   std::atomic<bool> ending_{false};
   Wake mail_wake_, news_;

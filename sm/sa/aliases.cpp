@@ -140,7 +140,6 @@ Outcome Aliases::set(const World& world, const WriteRequest& request) const {
     entries[i] = wanted;
     change.batch.aliases.push_back({place.port->guid, place.key(i).second, wanted});
   }
-  change.aliases_change = !change.batch.aliases.empty();
   change.reply = reply_of_block(place, entries);
   return change;
 }
@@ -163,24 +162,42 @@ Outcome Aliases::remove(const World& world, const WriteRequest& request) const {
     change.batch.aliases.push_back({key.first, key.second, Guid{}});
   }
   if (place.record.block == 0) entries[0] = place.port->guid;
-  change.aliases_change = !change.batch.aliases.empty();
   change.reply = reply_of_block(place, entries);
   return change;
 }
 
 void Aliases::apply(const store::Batch& batch) {
-  // Old ones first: a batch may move a GUID from one place to another.
-  for (const auto& alias : batch.aliases) {
-    const auto before = by_place_.find({alias.port_guid, alias.index});
-    if (before == by_place_.end()) continue;
+  const auto take_out = [this](const Key& place) {
+    given_back_.erase(place);
+    const auto before = by_place_.find(place);
+    if (before == by_place_.end()) return;
     port_by_alias_.erase(before->second);
     by_place_.erase(before);
-  }
+  };
+  for (const auto& place : batch.aliases_forgotten) take_out(place);
+  // Old ones first: a batch may move a GUID from one place to another.
+  for (const auto& alias : batch.aliases) take_out({alias.port_guid, alias.index});
   for (const auto& alias : batch.aliases) {
-    if (alias.guid.value == 0) continue;
-    by_place_[{alias.port_guid, alias.index}] = alias.guid;
-    port_by_alias_[alias.guid] = alias.port_guid;
+    const Key place{alias.port_guid, alias.index};
+    if (alias.guid.value == 0) {
+      given_back_.insert(place);
+    } else {
+      by_place_[place] = alias.guid;
+      port_by_alias_[alias.guid] = alias.port_guid;
+    }
   }
+}
+
+std::vector<Aliases::Key> emptied(const Aliases& aliases, const Holdings& holdings) {
+  std::vector<Aliases::Key> places;
+  if (!holdings.guid_blocks) return places;
+  for (const auto& place : aliases.given_back()) {
+    const auto block = holdings.guid_blocks->find(
+        {place.first, static_cast<std::uint8_t>(place.second / kPerBlock)});
+    if (block != holdings.guid_blocks->end() && block->second[place.second % kPerBlock].value == 0)
+      places.push_back(place);
+  }
+  return places;
 }
 
 Guid Aliases::port_of(Guid alias) const {

@@ -7,9 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <ranges>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
+#include "sm/core/holdings.h"
 #include "sm/sa/change.h"
 
 namespace sm::sa {
@@ -22,7 +25,7 @@ inline constexpr unsigned kLid = 0, kBlock = 1, kGuid0 = 4;
 
 class Aliases {
  public:
-  using Key = std::pair<ib::Guid, std::uint16_t>;  // port GUID, index
+  using Key = store::AliasPlace;
   using Map = std::map<Key, ib::Guid>;
 
   /// Set(GUIDInfoRecord): entries with a GUID get it, unless somebody else has it; entries with 0
@@ -34,13 +37,24 @@ class Aliases {
   const Map& all() const { return by_place_; }
   /// GUID of the port that bears `alias`; zero when none does.
   ib::Guid port_of(ib::Guid alias) const;
+  /// Those of one port.
+  std::ranges::subrange<Map::const_iterator> of(ib::Guid port) const {
+    return {by_place_.lower_bound({port, 0}), by_place_.upper_bound({port, 0xFFFF})};
+  }
   /// Zero when there is none.
   ib::Guid at(const Key& place) const;
+  /// Places whose alias was taken back, and whose port may hold it still.
+  const std::set<Key>& given_back() const { return given_back_; }
 
  private:
   Map by_place_;
+  std::set<Key> given_back_;
   std::unordered_map<ib::Guid, ib::Guid> port_by_alias_;
 };
+
+/// Places that were given back and that `holdings` show to be empty: nobody needs to remember them.
+/// Precondition: the ports were programmed by the aliases as they are.
+std::vector<Aliases::Key> emptied(const Aliases& aliases, const Holdings& holdings);
 
 /// The GUID that a place is given when its owner leaves the choice to us, the n-th try: 00:14:05
 /// (the OpenFabrics OUI), `byte`, 00, and 24 bits that follow from the place. A place that gives

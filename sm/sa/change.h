@@ -45,7 +45,6 @@ struct Change {
   store::Batch batch;            // may be empty: nothing to make durable
   std::vector<std::byte> reply;  // the record of the answer
   bool routes_change{};          // some port begins or ceases to receive or send multicast
-  bool aliases_change{};         // GUIDInfo of some port is to be programmed
   std::vector<Event> events;     // forwarded to subscribers
   std::vector<std::string> log;  // lines worth writing
 };

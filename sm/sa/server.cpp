@@ -67,6 +67,7 @@ struct Server::Impl {
   Impl(const Options& o, const store::Contents& contents) : options(o), state(contents) {
     policy = options.policy;
     policy.multicast = options.multicast;
+    durable_aliases = state.aliases.all();
     auto batch = configured_groups(state, policy.multicast);
     if (batch.empty()) return;
     state.apply(batch);
@@ -83,6 +84,10 @@ struct Server::Impl {
   bool multicast_changed{false};
   Instant multicast_again_at;  // not told before
   bool aliases_changed{false};
+  Aliases::Map durable_aliases;
+  std::uint64_t aliases_revision{0};               // of these
+  std::vector<store::AliasGuid> aliases_to_store;  // of the commit that is out
+  bool forgetting_aliases{false};                  // of places that were given back
 
   Instant now_;  // of the event that is being dealt with
   std::deque<Packet> sends;
@@ -262,7 +267,7 @@ struct Server::Impl {
     if (for_transfers) {
       transfers.step();
     } else if (auto done = searches.step()) {
-      finish(*done);
+      finish(done->request, *done);
       admission.resume();
     }
   }
@@ -404,15 +409,17 @@ struct Server::Impl {
   /// Most end with their first step.
   void begin_search(const Packet& request, std::shared_ptr<RecordSource> source,
                     std::size_t bytes_max) {
-    Searches::Search search{request, who_of(request), std::move(source), bytes_max, {}, false};
+    Searches::Search search{{}, {}, std::move(source), bytes_max, {}, false};
     if (!options.kernel_rmpp) search.found.reserve(bytes_max + search.source->record_bytes());
-    if (look_on(search, kCandidatesPerStep)) return finish(search);
+    if (look_on(search, kCandidatesPerStep)) return finish(request, search);
+    search.request = request;
+    search.who = who_of(request);
     searches.begin(std::move(search));
   }
-  void finish(Searches::Search& search) {
-    if (search.request.mad.method() == Method::Get)
-      return finish_get(search.request, *search.source, search.found);
-    send_table(search);
+  void finish(const Packet& request, Searches::Search& search) {
+    if (request.mad.method() == Method::Get)
+      return finish_get(request, *search.source, search.found);
+    send_table(request, search);
   }
 
   // ---- tables
@@ -431,8 +438,7 @@ struct Server::Impl {
                  options.kernel_rmpp ? options.kernel_table_bytes_max : kBuiltWholeMax);
   }
   /// Its first records are found, or all of them.
-  void send_table(Searches::Search& search) {
-    const Packet& request = search.request;
+  void send_table(const Packet& request, Searches::Search& search) {
     const auto& source = search.source;
     auto& ready = search.found;
     if (source->gave_up()) return refuse(request, status::kSaNoResources);
@@ -504,6 +510,7 @@ struct Server::Impl {
                                    [this](const World& w, const Packet& p) { return judge(w, p); });
     finish_writes();
     if (!batch) return std::nullopt;
+    aliases_to_store = batch->aliases;
     return Commit{++last_ticket, *std::move(batch)};
   }
   void finish_writes() {
@@ -521,7 +528,6 @@ struct Server::Impl {
   }
   void take_effects(const Change& change) {
     multicast_changed = multicast_changed || change.routes_change;
-    aliases_changed = aliases_changed || change.aliases_change;
     for (const auto& event : change.events) forwarding.on_event(*paths, event);
   }
   void answer_write(const Packet& request, const Outcome& outcome) {
@@ -580,8 +586,43 @@ struct Server::Impl {
     now_ = now;
     if (ticket != last_ticket) return;
     if (durable) ++revision;
+    if (durable) keep_aliases();
+    aliases_to_store.clear();
     writes.on_done(state, durable);
     finish_writes();
+  }
+
+  void keep_aliases() {
+    if (aliases_to_store.empty()) return;
+    for (const auto& alias : aliases_to_store) {
+      if (alias.guid.value == 0) {
+        durable_aliases.erase({alias.port_guid, alias.index});
+      } else {
+        durable_aliases[{alias.port_guid, alias.index}] = alias.guid;
+      }
+    }
+    ++aliases_revision;
+    aliases_changed = true;
+  }
+
+  /// Places that were given back leave the store when their ports hold nothing there any more.
+  void publish(HoldingsPtr news) {
+    holdings = std::move(news);
+    const auto known = holdings->aliases_revision;
+    if (forgetting_aliases || known != aliases_revision ||
+        emptied(state.aliases, *holdings).empty())
+      return;
+    forgetting_aliases = true;
+    WriteQueue::Own own;
+    own.change = [this, known](const World& w) {
+      Change change;
+      // A place may have been taken and given back since: then its port is asked once more.
+      if (known == aliases_revision)
+        change.batch.aliases_forgotten = emptied(w.state.aliases, *w.holdings);
+      return change;
+    };
+    own.done = [this](bool) { forgetting_aliases = false; };
+    writes.add(now_, std::move(own));
   }
 
   void publish(Instant now, SnapshotPtr snapshot) {
@@ -609,7 +650,7 @@ void Server::publish(Instant now, SnapshotPtr snapshot) {
   impl_->publish(now, std::move(snapshot));
 }
 
-void Server::publish(HoldingsPtr holdings) { impl_->holdings = std::move(holdings); }
+void Server::publish(HoldingsPtr holdings) { impl_->publish(std::move(holdings)); }
 
 void Server::set_prefix_routes(std::vector<PrefixRoute> routes) {
   impl_->policy.prefix_routes = std::move(routes);
@@ -663,9 +704,8 @@ bool Server::take_multicast_changed() {
   return true;
 }
 bool Server::take_aliases_changed() { return std::exchange(impl_->aliases_changed, false); }
-const std::map<Aliases::Key, ib::Guid>& Server::aliases() const {
-  return impl_->state.aliases.all();
-}
+const Aliases::Map& Server::aliases() const { return impl_->durable_aliases; }
+std::uint64_t Server::aliases_revision() const { return impl_->aliases_revision; }
 std::vector<MlidMembers> Server::multicast() const { return impl_->state.by_mlid(); }
 store::Contents Server::contents() const { return impl_->state.contents(); }
 std::uint64_t Server::revision() const { return impl_->revision; }

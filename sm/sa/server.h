@@ -101,7 +101,10 @@ class Server {
 
   /// Groups by MLID, ascending; groups without members included.
   std::vector<MlidMembers> multicast() const;
-  const std::map<Aliases::Key, ib::Guid>& aliases() const;
+  /// Those that are durable: what the ports are to hold.
+  const Aliases::Map& aliases() const;
+  /// Grows with every change of them; Holdings say which of them the ports were programmed by.
+  std::uint64_t aliases_revision() const;
   store::Contents contents() const;  // everything registered; no LIDs
   const Counters& counters() const;
   /// Grows with every change that became durable.

@@ -11,6 +11,7 @@ void Touched::add(const store::Batch& batch) {
   for (const auto& service : batch.services) services_.insert(service.key());
   subscriptions_.insert(batch.subscriptions_removed.begin(), batch.subscriptions_removed.end());
   subscriptions_.insert(batch.subscriptions.begin(), batch.subscriptions.end());
+  aliases_.insert(batch.aliases_forgotten.begin(), batch.aliases_forgotten.end());
   for (const auto& alias : batch.aliases) aliases_.emplace(alias.port_guid, alias.index);
 }
 
@@ -56,8 +57,14 @@ store::Batch Touched::as_in(const State& state) const {
   }
   // First what goes, so that an alias may have moved from one place to another.
   const auto& aliases = state.aliases.all();
-  for (const auto& key : aliases_)
-    if (!aliases.contains(key)) batch.aliases.push_back({key.first, key.second, ib::Guid{}});
+  for (const auto& key : aliases_) {
+    if (aliases.contains(key)) continue;
+    if (state.aliases.given_back().contains(key)) {
+      batch.aliases.push_back({key.first, key.second, ib::Guid{}});
+    } else {
+      batch.aliases_forgotten.push_back(key);
+    }
+  }
   for (const auto& key : aliases_)
     if (const auto at = aliases.find(key); at != aliases.end())
       batch.aliases.push_back({key.first, key.second, at->second});

@@ -101,6 +101,8 @@ void apply(const Batch& batch, Contents& contents) {
   const auto by_place = [](const AliasGuid& a, const AliasGuid& b) {
     return std::tie(a.port_guid, a.index) < std::tie(b.port_guid, b.index);
   };
+  for (const auto& [port, index] : batch.aliases_forgotten)
+    remove(contents.aliases, AliasGuid{port, index, {}}, by_place);
   for (const auto& alias : batch.aliases) put(contents.aliases, alias, by_place);
 }
 

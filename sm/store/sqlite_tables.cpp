@@ -226,6 +226,7 @@ Tables::Tables(sqlite3* db)
       remove_subscription_(db, "DELETE FROM subscription WHERE key = ?"),
       put_subscription_(
           db, "INSERT OR REPLACE INTO subscription VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
+      remove_alias_(db, "DELETE FROM alias_guid WHERE port_guid = ? AND place = ?"),
       put_alias_(db, "INSERT OR REPLACE INTO alias_guid VALUES (?, ?, ?)") {}
 
 int Tables::write(const Batch& batch) {
@@ -313,6 +314,9 @@ int Tables::write_subscriptions(const Batch& batch) {
 }
 
 int Tables::write_aliases(const Batch& batch) {
+  for (const auto& [port, index] : batch.aliases_forgotten)
+    if (const int code = remove_alias_.bind(port).bind(index).run(); code != SQLITE_DONE)
+      return code;
   for (const auto& alias : batch.aliases) {
     put_alias_.bind(alias.port_guid).bind(alias.index).bind(alias.guid);
     if (const int code = put_alias_.run(); code != SQLITE_DONE) return code;

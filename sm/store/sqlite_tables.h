@@ -37,7 +37,7 @@ class Tables {
   Statement remove_member_, put_member_;
   Statement remove_service_, put_service_;
   Statement remove_subscription_, put_subscription_;
-  Statement put_alias_;
+  Statement remove_alias_, put_alias_;
 };
 
 }  // namespace sm::store

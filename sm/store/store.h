@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libdiag/base/ids.h"
@@ -92,6 +93,9 @@ struct AliasGuid {
   friend bool operator==(const AliasGuid&, const AliasGuid&) = default;
 };
 
+/// A place in the GUIDInfo of a port: the port's GUID, and block * 8 + place in it.
+using AliasPlace = std::pair<ib::Guid, std::uint16_t>;
+
 /// Everything kept, each list in ascending order of its key.
 struct Contents {
   std::vector<LidClaim> lids;               // by port GUID
@@ -114,12 +118,14 @@ struct Batch {
   std::vector<ServiceKey> services_removed;
   std::vector<Service> services;  // added or replaced, by key()
   std::vector<Subscription> subscriptions_removed;
-  std::vector<Subscription> subscriptions;  // added or replaced, by compare_keys()
-  std::vector<AliasGuid> aliases;           // added or replaced; GUID 0 takes one back
+  std::vector<Subscription> subscriptions;    // added or replaced, by compare_keys()
+  std::vector<AliasPlace> aliases_forgotten;  // places whose ports hold nothing of ours any more
+  std::vector<AliasGuid> aliases;             // added or replaced; GUID 0 takes one back
   bool empty() const {
     return !forget_lids && lids_removed.empty() && lids.empty() && groups_removed.empty() &&
            groups.empty() && members.empty() && services_removed.empty() && services.empty() &&
-           subscriptions_removed.empty() && subscriptions.empty() && aliases.empty();
+           subscriptions_removed.empty() && subscriptions.empty() && aliases_forgotten.empty() &&
+           aliases.empty();
   }
 };
 

@@ -110,7 +110,7 @@ void Manager::speak(Instant now) {
 void Manager::pass_aliases(Instant now) {
   sm::plan::PortAliases aliases;
   for (const auto& [place, guid] : sa_->aliases()) aliases[place.first][place.second] = guid;
-  sm_->set_aliases(now, std::move(aliases));
+  sm_->set_aliases(now, std::move(aliases), sa_->aliases_revision());
 }
 
 void Manager::pass_groups(Instant now) {

@@ -143,6 +143,36 @@ TEST_F(AliasGuids, WhatWasTakenBackJustBeforeACrashIsCleared) {
   EXPECT_EQ(sets(), 1);
 }
 
+/// What the ports answered is told, with the revision of what they were asked for; so places that
+/// were given back need not be remembered for ever.
+TEST_F(AliasGuids, WhatPortsHoldIsTold) {
+  const auto told = [&](std::size_t host) {
+    const auto holdings = run_.sm().holdings();
+    const auto at = holdings->guid_blocks->find({guid(host), std::uint8_t{0}});
+    return at == holdings->guid_blocks->end() ? Guid{0xBAD} : at->second[1];
+  };
+  run_.sm().set_aliases(run_.now(), {{guid(1), {{1, Guid{0xA1}}}}}, 7);
+  EXPECT_NE(run_.sm().holdings()->aliases_revision, 7U) << "not yet";
+  run_.run_for(1s);
+  EXPECT_EQ(run_.sm().holdings()->aliases_revision, 7U);
+  EXPECT_EQ(told(1), Guid{0xA1});
+  EXPECT_EQ(told(2), Guid{0xBAD}) << "has none";
+  ASSERT_TRUE(run_.model().link_down(run_.now(), hosts_[1]));
+  run_.run_for(30s);
+  run_.sm().set_aliases(run_.now(), {}, 8);
+  run_.run_for(1s);
+  EXPECT_EQ(run_.sm().holdings()->aliases_revision, 8U);
+  EXPECT_EQ(told(1), Guid{0xBAD}) << "out of reach";
+  ASSERT_TRUE(run_.model().link_up(run_.now(), hosts_[1]));
+  run_.run_for(30s);
+  EXPECT_EQ(told(1), Guid{});
+  EXPECT_EQ(entry(1, 1), Guid{});
+  // The same aliases under another number, as where one came and went meanwhile.
+  run_.sm().set_aliases(run_.now(), {}, 10);
+  run_.run_for(1s);
+  EXPECT_EQ(run_.sm().holdings()->aliases_revision, 10U);
+}
+
 TEST_F(AliasGuids, SurviveLoss) {
   ib::sim::Faults faults;
   faults.loss_percent = 20;

@@ -212,6 +212,117 @@ TEST_F(SaAliases, RemovalShowsWhatIsLeft) {
   EXPECT_EQ(remove(3, {{0, 0}}).mad.status(), status::kSaReqInvalid);
 }
 
+/// What ports hold, as a sweep would publish it.
+class SaAliasesGivenBack : public SaAliases {
+ protected:
+  using Entries = std::map<unsigned, std::uint64_t>;
+  void publish(std::uint64_t revision, std::size_t host, const std::optional<Entries>& held) {
+    Holdings holdings;
+    holdings.aliases_revision = revision;
+    std::map<std::pair<Guid, std::uint8_t>, plan::GuidBlock> blocks;
+    if (held) {
+      auto& block = blocks[{bench.host(host).guid, std::uint8_t{0}}];
+      block[0] = bench.host(host).guid;
+      for (const auto& [i, guid] : *held) block[i] = Guid{guid};
+    }
+    holdings.guid_blocks = std::make_shared<const decltype(blocks)>(blocks);
+    bench.server.publish(std::make_shared<const Holdings>(holdings));
+  }
+  /// What the store holds after that, with the places that were given back.
+  std::vector<store::AliasGuid> stored() {
+    bench.drain();
+    return bench.store->load()->aliases;
+  }
+  store::AliasGuid kept_at(std::size_t host, std::uint16_t i, std::uint64_t guid) {
+    return {bench.host(host).guid, i, Guid{guid}};
+  }
+};
+
+TEST_F(SaAliasesGivenBack, AreForgottenWhenTheirPortHasHeard) {
+  set(3, {{1, 0xA1}, {2, 0xA2}});
+  remove(3, {{1, 0}});
+  const auto now = bench.server.aliases_revision();
+  const auto both = ElementsAre(kept_at(3, 1, 0), kept_at(3, 2, 0xA2));
+  EXPECT_THAT(stored(), both);
+  publish(now - 1, 3, Entries{{2, 0xA2}});
+  EXPECT_THAT(stored(), both) << "the port may have been programmed with what was before";
+  publish(now, 3, std::nullopt);
+  EXPECT_THAT(stored(), both) << "it did not answer";
+  publish(now, 3, Entries{{1, 0xA1}, {2, 0xA2}});
+  EXPECT_THAT(stored(), both) << "it did not do it";
+  publish(now, 4, Entries{});
+  EXPECT_THAT(stored(), both) << "another port";
+  publish(now, 3, Entries{{2, 0xA2}});
+  EXPECT_THAT(stored(), ElementsAre(kept_at(3, 2, 0xA2)));
+  EXPECT_EQ(bench.server.aliases_revision(), now) << "nothing to program";
+  EXPECT_FALSE(bench.server.next_commit());
+}
+
+TEST_F(SaAliasesGivenBack, AStoreDoesNotGrowByComingAndGoing) {
+  for (std::size_t turn = 0; turn < 300; ++turn) {
+    const std::size_t host = turn % 16;
+    ASSERT_EQ(set(host, {{1 + turn % 7, 0xA000 + turn}}).mad.status(), status::kOk);
+    ASSERT_EQ(remove(host, {{1 + turn % 7, 0}}).mad.status(), status::kOk);
+    publish(bench.server.aliases_revision(), host, Entries{});
+    ASSERT_THAT(stored(), IsEmpty()) << turn;
+  }
+}
+
+TEST_F(SaAliasesGivenBack, APlaceThatIsTakenAgainStays) {
+  set(3, {{1, 0xA1}});
+  remove(3, {{1, 0}});
+  const auto again = [&](std::uint64_t guid) {
+    bench.give(bench.request(Method::Set, attr::kGuidInfoRecord, record(3, {{1, guid}}),
+                             kLidAndBlock | entry(1), 0, 3));
+  };
+  // Both orders in which they may come into one transaction.
+  publish(bench.server.aliases_revision(), 3, Entries{});
+  again(0xA7);
+  EXPECT_THAT(stored(), ElementsAre(kept_at(3, 1, 0xA7)));
+  remove(3, {{1, 0}});
+  again(0xA8);
+  publish(bench.server.aliases_revision(), 3, Entries{});
+  EXPECT_THAT(stored(), ElementsAre(kept_at(3, 1, 0xA8)));
+  EXPECT_EQ(bench.server.aliases().at({bench.host(3).guid, 1}), Guid{0xA8});
+}
+
+TEST_F(SaAliasesGivenBack, AStoreThatFailsIsAskedAgain) {
+  set(3, {{1, 0xA1}});
+  remove(3, {{1, 0}});
+  publish(bench.server.aliases_revision(), 3, Entries{});
+  const auto commit = bench.server.next_commit();
+  ASSERT_TRUE(commit);
+  EXPECT_THAT(commit->batch.aliases_forgotten, SizeIs(1));
+  bench.server.on_commit_done(bench.now, commit->ticket, false);
+  EXPECT_THAT(stored(), ElementsAre(kept_at(3, 1, 0)));
+  publish(bench.server.aliases_revision(), 3, Entries{});
+  EXPECT_THAT(stored(), IsEmpty());
+}
+
+/// A place that a restart found given back, too.
+TEST_F(SaAliasesGivenBack, AreForgottenAfterARestart) {
+  set(3, {{1, 0xA1}});
+  remove(3, {{1, 0}});
+  const auto contents = *bench.store->load();
+  bench = Bench(small_tree(), {}, contents);
+  EXPECT_THAT(stored(), ElementsAre(kept_at(3, 1, 0)));
+  publish(0, 3, Entries{});
+  EXPECT_THAT(stored(), IsEmpty());
+}
+
+/// Ports are programmed with what is durable only.
+TEST_F(SaAliases, AnAliasThatWasNotStoredIsNoPorts) {
+  bench.give(bench.request(Method::Set, attr::kGuidInfoRecord, record(3, {{1, 0xA1}}),
+                           kLidAndBlock | entry(1), 0, 3));
+  const auto commit = bench.server.next_commit();
+  ASSERT_TRUE(commit);
+  EXPECT_THAT(bench.server.aliases(), IsEmpty());
+  bench.server.on_commit_done(bench.now, commit->ticket, false);
+  EXPECT_THAT(bench.server.aliases(), IsEmpty());
+  EXPECT_FALSE(bench.server.take_aliases_changed());
+  EXPECT_EQ(bench.server.aliases_revision(), 0U);
+}
+
 TEST_F(SaAliases, ABatchMayMoveAGuid) {
   Aliases aliases;
   store::Batch batch;

@@ -275,6 +275,8 @@ TEST(Store, AgreesWithItsTwinInMemory) {
       batch.subscriptions_removed.push_back(subscription(below(3), below(6), below(2) == 0));
     for (int i = below(4); i > 0; --i)
       batch.subscriptions.push_back(subscription(below(3), below(6), below(2) == 0));
+    for (int i = below(3); i > 0; --i)
+      batch.aliases_forgotten.emplace_back(Guid{below(3)}, std::uint16_t{below(7)});
     for (int i = below(6); i > 0; --i)
       batch.aliases.push_back({Guid{below(3)}, below(7), Guid{below(4)}});
     ASSERT_TRUE(disk->commit(batch));
