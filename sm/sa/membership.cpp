@@ -157,11 +157,11 @@ class Rules {
     if (before != nullptr && !may_modify(*before))
       return refused(status::kSaReqInvalid,
                      fmt::format("it joined itself, and {} is another port", name(*m_.requester)));
-    if (before == nullptr && world_.state.multicast.groups_of(m_.port_gid) >= world_.quotas.groups)
+    if (const auto has = groups_of(*m_.port); before == nullptr && has >= world_.quotas.groups)
       return refused(status::kSaNoResources,
-                     fmt::format("it is a member of {} groups, as many as one port may be "
+                     fmt::format("it is a member of {} groups, and {} is what one port may be in "
                                  "(sa_etm_max_num_mcgs)",
-                                 world_.quotas.groups));
+                                 has, world_.quotas.groups));
 
     McMember member{group.mgid, m_.port_gid, m_.record.join_state, m_.is_proxy()};
     if (before != nullptr) {
@@ -216,6 +216,16 @@ class Rules {
     if (const auto* port = world_.paths->find(guid)) return port;
     const Guid owner = world_.state.aliases.port_of(guid);
     return owner.value != 0 ? world_.paths->find(owner) : nullptr;
+  }
+
+  /// By all its GIDs.
+  std::size_t groups_of(const EndPort& port) const {
+    const auto& multicast = world_.state.multicast;
+    const auto prefix = world_.snapshot().subnet_prefix;
+    std::size_t groups = multicast.groups_of(Gid::from(prefix, port.guid));
+    for (const auto& [place, alias] : world_.state.aliases.of(port.guid))
+      groups += multicast.groups_of(Gid::from(prefix, alias));
+    return groups;
   }
 
   /// What a join and a leave both need.

@@ -46,6 +46,10 @@ class Paths {
   const std::vector<std::uint32_t>& routers() const { return routers_; }
   /// LIDs of all end ports.
   std::size_t lid_count() const { return lid_count_; }
+  /// 0 when no port has a LID.
+  ib::Lid highest_lid() const {
+    return ib::Lid{static_cast<std::uint16_t>(by_lid_.empty() ? 0 : by_lid_.size() - 1)};
+  }
   /// nullptr when there is none.
   const EndPort* find(ib::Lid lid) const;
   const EndPort* find(ib::Guid guid) const;

@@ -55,11 +55,13 @@ bool is_of_this_subnet(const World& world, const ib::Gid& gid) {
 
 /// A group's service is announced by whoever is in the group.
 bool is_member(const World& world, const ib::Gid& mgid, const EndPort& port) {
-  const auto members = world.state.multicast.members(mgid);
-  return std::any_of(members.begin(), members.end(), [&](const store::McMember& m) {
-    const auto guid = m.port_gid.guid();
-    return guid == port.guid || world.state.aliases.port_of(guid) == port.guid;
-  });
+  const auto joined_by = [&](ib::Guid guid) {
+    const auto gid = ib::Gid::from(world.snapshot().subnet_prefix, guid);
+    return world.state.multicast.find_member(mgid, gid) != nullptr;
+  };
+  return joined_by(port.guid) ||
+         std::ranges::any_of(world.state.aliases.of(port.guid),
+                             [&](const auto& alias) { return joined_by(alias.second); });
 }
 
 /// The status that refuses the request for what it says of itself, and why.

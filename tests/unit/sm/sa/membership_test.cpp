@@ -263,6 +263,21 @@ TEST_F(SaMembership, OnePortIsInSoManyGroupsAndNoMore) {
   EXPECT_EQ(status_of(join(again, kJoin, 1)), status::kOk) << "one it is in";
 }
 
+/// Another of its GUIDs is no other port.
+TEST_F(SaMembership, AliasesCountAsTheirPort) {
+  quotas.groups = 3;
+  const Gid alias = Gid::from(ib::kDefaultSubnetPrefix, Guid{0xA11A5});
+  store::Batch batch;
+  batch.aliases.push_back({paths->find(gid(1).guid())->guid, 1, alias.guid()});
+  state.apply(batch);
+  auto by_alias = wish({}, 1);
+  by_alias.port_gid = alias;
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(status_of(join(by_alias, kCreate, 1)), status::kOk);
+  EXPECT_EQ(status_of(join(wish({}, 1), kCreate, 1)), status::kOk);
+  EXPECT_EQ(status_of(join(by_alias, kCreate, 1)), status::kSaNoResources);
+  EXPECT_EQ(status_of(join(wish(broadcast, 1), kJoin, 1)), status::kSaNoResources);
+}
+
 TEST_F(SaMembership, PortsThatLeftTheSubnetLeaveTheirGroups) {
   const auto group = mgid("ff12:401b:ffff::1");
   join(wish(group, 3), kCreate, 3);

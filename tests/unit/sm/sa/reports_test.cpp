@@ -274,6 +274,31 @@ TEST_F(SaReports, TheInboxIsBounded) {
   EXPECT_EQ(reports.next_deadline(), ib::kNever);
 }
 
+/// Thousands of subscriptions are not looked through at once; who comes or goes meanwhile hears or
+/// does not, and everybody else once.
+TEST_F(SaReports, ManySubscriptionsAreLookedThroughInSteps) {
+  constexpr std::uint32_t kMany = 5000;
+  for (std::uint32_t qpn = 1; qpn <= kMany; ++qpn)
+    subscribe(subscription(qpn % 16, qpn % 10 == 0 ? 64 : 65, qpn));
+  reports.notify(news(1));
+  std::map<std::pair<std::uint16_t, std::uint32_t>, unsigned> heard;
+  std::size_t steps = 0;
+  const auto gone = subscription(10, 64, 4090);
+  for (; reports.next_deadline() <= now && steps < 100; ++steps) {
+    if (steps == 1) cancel(gone);
+    const auto out = sent();
+    EXPECT_LE(out.size(), 400U) << "a part of them";
+    for (const auto& report : out) {
+      ++heard[{report.address.lid.value, report.address.qpn}];
+      EXPECT_TRUE(answer(report));
+    }
+  }
+  EXPECT_GE(steps, 3U);
+  heard.erase({gone.to.lid.value, gone.to.qpn});
+  EXPECT_THAT(heard, SizeIs(kMany / 10 - 1));
+  for (const auto& [who, times] : heard) EXPECT_EQ(times, 1U) << who.second;
+}
+
 /// Whatever is lost on the way, what is acknowledged was told once and in order.
 TEST_F(SaReports, LossySubscribersHearInOrder) {
   std::mt19937 random(11);

@@ -151,6 +151,20 @@ TEST_F(SaServices, AGroupsServiceIsItsMembersToAnnounce) {
   join.join_state = 1;
   bench.ask(bench.request(Method::Set, attr::kMcMemberRecord, join, 0x10003, 0, 3));
   EXPECT_EQ(set(service_at(group, 1), 3).mad.status(), status::kOk);
+
+  // By an alias a port is in the group as well.
+  store::Contents contents = *bench.store->load();
+  contents.aliases.push_back({bench.host(4).guid, 1, Guid{0xA11A5}});
+  contents.members.push_back({group, Gid::from(ib::kDefaultSubnetPrefix, Guid{0xA11A5}), 1, false});
+  Bench other(small_tree(), {}, contents);
+  const auto ask = [&](std::size_t from) {
+    return other
+        .ask(
+            other.request(Method::Set, attr::kServiceRecord, service_at(group, 2), kUsual, 0, from))
+        .mad.status();
+  };
+  EXPECT_EQ(ask(4), status::kOk);
+  EXPECT_EQ(ask(5), status::kSaReqDenied);
 }
 
 TEST_F(SaServices, AStrangerIsRefused) {
