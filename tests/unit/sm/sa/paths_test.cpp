@@ -297,7 +297,7 @@ TEST(SaPaths, ForgetPairsBeyondTheirMemory) {
   tree.radix = 8;
   const auto snapshot = routed(made(tree), 2, "minhop");
   const Paths paths(snapshot);
-  PathTable small(paths.terrain(), 100);
+  PathTable small(paths.terrain(), 50);
   PathTable large(paths.terrain());
   for (int round = 0; round < 2; ++round)
     for (SwitchIndex s = 0; s < snapshot->routing->graph.switch_count(); ++s)
@@ -305,9 +305,9 @@ TEST(SaPaths, ForgetPairsBeyondTheirMemory) {
         const Trunk a = small.at(s, to.lid), b = large.at(s, to.lid);
         ASSERT_EQ(a.switches, b.switches);
         ASSERT_EQ(a.allowed, b.allowed);
-        ASSERT_LE(small.bytes(), 200U);
+        ASSERT_LE(small.bytes(), 100U);
       }
-  EXPECT_GT(large.bytes(), 400U);
+  EXPECT_GT(large.bytes(), 200U);
 }
 
 }  // namespace
