@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Clients of ibsm's SA on ibfabric: what subscribers are told, what services and alias GUIDs outlive,
 and whose they are."""
+import contextlib
 import os
 import pathlib
 import re
 import signal
+import sqlite3
 import sys
 import unittest
 
@@ -180,6 +182,18 @@ class Registrations(unittest.TestCase):
                              1)
             self.assertEqual(f.on(SECOND, SUBSCRIBER, "alias", "delete", "3", "0").returncode, 0)
             self.assertTrue(wait_until(lambda: table()[3:4] == ["0x" + "0" * 16]), table())
+
+            # What was given back leaves the store when the port has heard of it, be it after a kill.
+            def kept():
+                path = f.directory / "state" / "ibsm.db"
+                with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
+                    return [place for place, in store.execute("SELECT place FROM alias_guid")]
+            self.assertTrue(wait_until(lambda: kept() == [4]), kept())
+            self.assertEqual(f.on(SECOND, SUBSCRIBER, "alias", "delete", "4", "0").returncode, 0)
+            f.kill_sm()
+            f.start_sm()
+            self.assertTrue(wait_until(lambda: table()[4:5] == ["0x" + "0" * 16]), table())
+            self.assertTrue(wait_until(lambda: kept() == []), kept())
 
 
 if __name__ == "__main__":
