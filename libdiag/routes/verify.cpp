@@ -58,7 +58,7 @@ class DependencyCheck {
     for (const Turn& turn : suspects)
       if (must.has(turn)) all.add(turn);
     order = order_of(terrain_, all);
-    GrowingOrder growing(terrain_, all, std::move(order.position));
+    GrowingOrder growing(terrain_, all, std::move(order.position), GrowingOrder::kStepsForOptional);
     for (const Turn& turn : suspects)
       if (!must.has(turn) && !growing.add(turn)) refused.push_back(turn);
     return Proof{std::move(all), growing.take_position(), std::move(refused), {}};
@@ -112,9 +112,7 @@ Verdict verify_keeping(const fabric::Fabric& fabric, const Terrain& terrain,
                        std::optional<Proof>& proof) {
   const bool has_multicast = multicast.trees != nullptr && !multicast.trees->empty();
   const bool claimed = has_multicast && multicast.claimed;
-  const LaneView view(
-      fabric, terrain, lanes, options.master_sm_sl,
-      claimed ? static_cast<std::uint16_t>(1U << (multicast.sl.value & 15U)) : std::uint16_t{0});
+  const LaneView view(fabric, terrain, lanes, options.master_sm_sl, multicast.claimed_sls());
   std::optional<Dependencies> of_trees;
   std::vector<std::uint16_t> carried_by_trees(terrain.channels(), 0);
   if (claimed) {

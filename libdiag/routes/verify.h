@@ -79,6 +79,12 @@ struct MulticastCheck {
   /// Switches that members hang from, by MLID; nullptr: those whose masks have a port to a host.
   const std::map<Lid, std::vector<fabric::SwitchIndex>>* members{};
   std::span<const Lid> unclaimed{};  // groups that the claim is not for, ascending
+  /// SLs of groups that do not use `sl` alone, a bit each, by MLID; nullptr: there are none.
+  const std::map<Lid, std::uint16_t>* sls{};
+
+  std::uint16_t sls_of(Lid mlid) const;
+  /// Of all groups that the claim is for; 0 where none is made.
+  std::uint16_t claimed_sls() const;
 };
 
 Verdict verify(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,

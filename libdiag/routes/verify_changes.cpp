@@ -204,9 +204,7 @@ Verdict Verifier::verify_changes(const fabric::Fabric& fabric, const fabric::Com
 
   const bool has_multicast = multicast.trees != nullptr && !multicast.trees->empty();
   const bool claimed = has_multicast && multicast.claimed;
-  const LaneView view(
-      fabric, terrain, lanes, options_.master_sm_sl,
-      claimed ? static_cast<std::uint16_t>(1U << (multicast.sl.value & 15U)) : std::uint16_t{0});
+  const LaneView view(fabric, terrain, lanes, options_.master_sm_sl, multicast.claimed_sls());
   if (view.kind() != LaneView::Kind::One || !lanes_hold_everywhere(fabric, terrain, view, lanes))
     return everything();
 

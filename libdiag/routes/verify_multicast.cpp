@@ -99,41 +99,72 @@ bool check_trees(const fabric::Fabric& fabric, const Terrain& terrain,
   return verdict.multicast_faults == before;
 }
 
-void add_multicast_turns(const Terrain& terrain, const LaneView& lanes,
-                         const MulticastCheck& multicast, Dependencies& turns,
-                         std::vector<std::uint16_t>& carried) {
-  const unsigned sl = multicast.sl.value & 15U;
+namespace {
+
+/// One tree on one SL.
+void add_turns_of_tree(const Terrain& terrain, const LaneView& lanes,
+                       const std::map<SwitchIndex, PortMask>& tree, unsigned sl,
+                       Dependencies& turns, std::vector<std::uint16_t>& carried) {
   const auto vl = [&](SwitchIndex s, std::uint8_t in, std::uint8_t out) {
     return lanes.kind() == LaneView::Kind::One ? 0U : lanes.vl(s, in, out, sl);
   };
-  for (const auto& [mlid, tree] : *multicast.trees) {
-    if (std::ranges::binary_search(multicast.unclaimed, mlid)) continue;
-    for (const auto& [at, mask] : tree) {
-      for_ports(mask, [&, s = at, &m = mask](std::uint8_t in) {
-        for_ports(m, [&](std::uint8_t out) {
-          if (in == out) return;
-          const unsigned next_vl = vl(s, in, out);
-          if (out != 0)
-            carried[terrain.channel(s, out)] |= static_cast<std::uint16_t>(
-                1U << (lanes.kind() == LaneView::Kind::One ? lanes.vl(s, in, out, sl) : next_vl));
-          if (terrain.link(s, out) == kNoChannel || next_vl >= kVlDrop) return;
-          const Channel back = terrain.link(s, in);
-          if (back == kNoChannel) return;
-          const Channel c = reverse(terrain, back);  // what comes in by `in`
-          if (c == kNoChannel) return;
-          // The VL it came on depends on where it came in one switch before.
-          const SwitchIndex before = terrain.from(c);
-          const auto sender = tree.find(before);
-          if (sender == tree.end() || !sender->second.test(terrain.port(c))) return;
-          for_ports(sender->second, [&](std::uint8_t first) {
-            if (first == terrain.port(c)) return;
-            const unsigned came = vl(before, first, terrain.port(c));
-            if (came < kVlDrop) turns.add(c, came, out, next_vl);
-          });
+  for (const auto& [at, mask] : tree) {
+    for_ports(mask, [&, s = at, &m = mask](std::uint8_t in) {
+      for_ports(m, [&](std::uint8_t out) {
+        if (in == out) return;
+        const unsigned next_vl = vl(s, in, out);
+        if (out != 0)
+          carried[terrain.channel(s, out)] |= static_cast<std::uint16_t>(
+              1U << (lanes.kind() == LaneView::Kind::One ? lanes.vl(s, in, out, sl) : next_vl));
+        if (terrain.link(s, out) == kNoChannel || next_vl >= kVlDrop) return;
+        const Channel back = terrain.link(s, in);
+        if (back == kNoChannel) return;
+        const Channel c = reverse(terrain, back);  // what comes in by `in`
+        if (c == kNoChannel) return;
+        // The VL it came on depends on where it came in one switch before.
+        const SwitchIndex before = terrain.from(c);
+        const auto sender = tree.find(before);
+        if (sender == tree.end() || !sender->second.test(terrain.port(c))) return;
+        for_ports(sender->second, [&](std::uint8_t first) {
+          if (first == terrain.port(c)) return;
+          const unsigned came = vl(before, first, terrain.port(c));
+          if (came < kVlDrop) turns.add(c, came, out, next_vl);
         });
       });
-    }
+    });
+  }
+}
+
+}  // namespace
+
+void add_multicast_turns(const Terrain& terrain, const LaneView& lanes,
+                         const MulticastCheck& multicast, Dependencies& turns,
+                         std::vector<std::uint16_t>& carried) {
+  for (const auto& [mlid, tree] : *multicast.trees) {
+    if (std::ranges::binary_search(multicast.unclaimed, mlid)) continue;
+    for (unsigned bits = multicast.sls_of(mlid); bits != 0; bits &= bits - 1)
+      add_turns_of_tree(terrain, lanes, tree, static_cast<unsigned>(std::countr_zero(bits)), turns,
+                        carried);
   }
 }
 
 }  // namespace ib::routes::check
+
+namespace ib::routes {
+
+std::uint16_t MulticastCheck::sls_of(Lid mlid) const {
+  const auto own = static_cast<std::uint16_t>(1U << (sl.value & 15U));
+  if (sls == nullptr) return own;
+  const auto at = sls->find(mlid);
+  return at == sls->end() ? own : at->second;
+}
+
+std::uint16_t MulticastCheck::claimed_sls() const {
+  if (!claimed || trees == nullptr) return 0;
+  std::uint16_t all = 0;
+  for (const auto& [mlid, tree] : *trees)
+    if (!std::ranges::binary_search(unclaimed, mlid)) all |= sls_of(mlid);
+  return all;
+}
+
+}  // namespace ib::routes

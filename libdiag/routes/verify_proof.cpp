@@ -55,7 +55,8 @@ std::optional<Proof> prove_quickly(const fabric::Fabric& fabric, const Terrain& 
     }
     order = order_of(terrain, proof.turns);
     if (!order.left.empty()) return std::nullopt;
-    GrowingOrder growing(terrain, proof.turns, std::move(order.position));
+    GrowingOrder growing(terrain, proof.turns, std::move(order.position),
+                         GrowingOrder::kStepsForOptional);
     for (const Turn& turn : optional)
       if (!growing.add(turn)) proof.refused.push_back(turn);
     order.position = growing.take_position();

@@ -114,6 +114,7 @@ bool GrowingOrder::add(Turn turn) {
     turns_.add(turn);
     return true;
   }
+  if (steps_ > steps_max_) return false;
   // What `after` leads to within the stretch between the two, then what leads to `before`.
   const auto clear = [&](const std::vector<Node>& nodes) {
     for (const Node n : nodes) mark_[n] = false;

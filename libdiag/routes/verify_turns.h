@@ -113,14 +113,21 @@ std::vector<Node> cycle_in(const Terrain& terrain, const Dependencies& turns,
 /// Keeps a topological order while turns are added (Pearce and Kelly's algorithm).
 class GrowingOrder {
  public:
+  /// Turns that switches alone take may be left out; looking for a place for each of tens of
+  /// thousands would take minutes.
+  static constexpr std::size_t kStepsForOptional = 10'000'000;
+
   /// Precondition: `position` is an order of `turns`, which has no cycle.
-  GrowingOrder(const Terrain& terrain, Dependencies& turns, std::vector<std::uint32_t> position)
+  GrowingOrder(const Terrain& terrain, Dependencies& turns, std::vector<std::uint32_t> position,
+               std::size_t steps_max = ~std::size_t{0})
       : terrain_(terrain),
         turns_(turns),
         position_(std::move(position)),
-        mark_(position_.size(), false) {}
+        mark_(position_.size(), false),
+        steps_max_(steps_max) {}
 
-  /// Adds `turn`; false, and nothing changes, when it would close a cycle.
+  /// Adds `turn`; false, and nothing changes, when it would close a cycle, or when it needs the
+  /// order to change after steps_max.
   bool add(Turn turn);
   std::vector<std::uint32_t> take_position() { return std::move(position_); }
   /// Nodes looked at so far: the price.
@@ -132,7 +139,7 @@ class GrowingOrder {
   std::vector<std::uint32_t> position_;
   std::vector<bool> mark_;
   std::vector<Node> forward_, backward_;
-  std::size_t steps_{0};
+  std::size_t steps_{0}, steps_max_;
 };
 
 }  // namespace ib::routes::check
