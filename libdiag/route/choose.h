@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libdiag/route/engine.h"
+#include "libdiag/route/reroute.h"
 #include "libdiag/routes/figures.h"
 #include "libdiag/routes/verify_changes.h"
 
@@ -55,12 +56,12 @@ struct Choice {
   std::vector<std::string> notes() const;
 };
 
-/// `keep`, made with the same options of verification, is left with the proof of routes that
-/// passed, so that changes to them are verified by difference.
+/// `rerouter`: is asked first for the routes of its engine, so that few entries change. `keep`,
+/// made with the same options of verification, is left with the proof of routes that passed, so
+/// that changes to them are verified by difference.
 Choice choose_routes(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
                      const ChoiceOptions& options, const routes::VerifyOptions& verify,
-                     const routes::LinearTables* previous = nullptr,
-                     routes::Verifier* keep = nullptr);
+                     Rerouter* rerouter = nullptr, routes::Verifier* keep = nullptr);
 
 /// Engines that suit the fabric, best first.
 std::vector<std::string> default_engines(const fabric::CompactGraph& graph);

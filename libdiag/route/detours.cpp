@@ -6,12 +6,11 @@
 #include <array>
 
 namespace ib::route {
-namespace {
 
 using fabric::SwitchIndex;
 
-void add_to_batch(const fabric::CompactGraph& graph, const UpDownOrder& order,
-                  const Targets& targets, routes::LeastHops& hops) {
+void add_detours(const fabric::CompactGraph& graph, const UpDownOrder& order,
+                 const Targets& targets, routes::LeastHops& hops) {
   const std::size_t switches = graph.switch_count();
   std::vector<std::uint64_t> passed(switches, 0), climbs(switches, 0), wanting(switches, 0),
       moved(switches, 0);
@@ -56,12 +55,10 @@ void add_to_batch(const fabric::CompactGraph& graph, const UpDownOrder& order,
   }
 }
 
-}  // namespace
-
 void add_detours(const fabric::CompactGraph& graph, const UpDownOrder& order,
                  const Targets& targets, std::span<routes::LeastHops> hops) {
   tbb::parallel_for(std::size_t{0}, hops.size(),
-                    [&](std::size_t i) { add_to_batch(graph, order, targets, hops[i]); });
+                    [&](std::size_t i) { add_detours(graph, order, targets, hops[i]); });
 }
 
 }  // namespace ib::route

@@ -13,6 +13,10 @@ namespace ib::route {
 /// nobody sends to that target through it, adds the arcs whose ways are two hops longer. Whatever
 /// is chosen stays up*/down* and leads to a lower level.
 void add_detours(const fabric::CompactGraph& graph, const UpDownOrder& order,
+                 const Targets& targets, routes::LeastHops& hops);
+
+/// Of every batch, in parallel.
+void add_detours(const fabric::CompactGraph& graph, const UpDownOrder& order,
                  const Targets& targets, std::span<routes::LeastHops> hops);
 
 }  // namespace ib::route

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,9 @@ struct MulticastRule {
   /// root).
   std::vector<fabric::SwitchIndex> parent;
   Sl sl{};
+  /// SLs for which the same is so, a bit each: `sl` and those on whose VLs nothing else flows.
+  /// 0: `sl` alone.
+  std::uint16_t sls{0};
 };
 
 /// Complete routes: what every switch and path record needs to hold.
@@ -62,14 +66,21 @@ using CandidatesOf = std::function<routes::LeastHops(const fabric::CompactGraph&
 
 class LiveWays;
 
+class Targets;
+
 struct CandidateRule {
   CandidatesOf of;
   /// The same for many targets, one link after the other (live_ways.h).
   std::function<std::unique_ptr<LiveWays>(const fabric::CompactGraph&,
                                           std::span<const fabric::SwitchIndex>)>
       follow;
-  /// Tables of the engine may hold longer ways besides, which mix with all candidates there were.
-  bool detours{false};
+  /// Tables of the engine may hold longer ways besides. Adds to the candidates of a batch those
+  /// that mix with all of them, and with each other. Empty: there are none.
+  std::function<void(const fabric::CompactGraph&, const Targets&, routes::LeastHops&)> detours;
+  /// The same rule when switches went or came back; nothing when one is new to it. Empty: what it
+  /// remembers does not hang on switches, so the engine makes the same one again.
+  std::function<std::optional<CandidateRule>(const fabric::CompactGraph&)> among;
+  std::vector<std::uint32_t> up_order;  // MulticastRule::up_order, which comes with it
 };
 
 struct EngineEntry {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "libdiag/route/exits.h"
+#include "libdiag/route/reroute.h"
 #include "libdiag/routes/verify.h"
 
 namespace ib::route {
@@ -299,6 +300,25 @@ bool links_are_alike(const Request& request) {
   return true;
 }
 
+/// True when switches that are equally far from hosts have as many links as each other, as in a
+/// tree or a torus with nothing missing: there spread() is as good as can be.
+bool is_whole(const fabric::CompactGraph& graph) {
+  constexpr std::uint32_t kNoRank = 0xFFFFFFFF;
+  std::vector<std::uint32_t> rank(graph.switch_count(), kNoRank);
+  std::vector<SwitchIndex> queue;
+  for (SwitchIndex s = 0; s < rank.size(); ++s)
+    if (graph.attached()[s] != 0) rank[s] = 0, queue.push_back(s);
+  std::vector<std::size_t> links;  // by rank
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    const SwitchIndex s = queue[i];
+    if (rank[s] == links.size()) links.push_back(graph.arcs(s).size());
+    if (links[rank[s]] != graph.arcs(s).size()) return false;
+    for (const auto& arc : graph.arcs(s))
+      if (rank[arc.to] == kNoRank) rank[arc.to] = rank[s] + 1, queue.push_back(arc.to);
+  }
+  return true;
+}
+
 std::uint64_t load_max(const Request& request, const routes::LinearTables& tables) {
   return routes::verify(*request.fabric, *request.graph, tables).load_max;
 }
@@ -306,10 +326,16 @@ std::uint64_t load_max(const Request& request, const routes::LinearTables& table
 }  // namespace
 
 routes::LinearTables spread_evenly(const Request& request, const Targets& targets,
-                                   std::span<const routes::LeastHops> hops) {
+                                   std::span<const routes::LeastHops> hops,
+                                   const CandidateRule& rule) {
   constexpr std::size_t kEntriesMax = 1'000'000;
   auto tables = spread(request, targets, hops);
-  if (targets.columns().size() * request.graph->switch_count() > kEntriesMax) return tables;
+  if (targets.columns().size() * request.graph->switch_count() > kEntriesMax) {
+    if (!rule.follow || is_whole(*request.graph)) return tables;
+    Routes routes;
+    routes.lfts = std::move(tables);
+    return Rerouter::relieved(request, rule, std::move(routes)).lfts;
+  }
   if (!request.options.ignored.empty()) return tables;
   if (request.options.link_capacity && !links_are_alike(request)) return tables;
   EvenOutOptions options;

@@ -30,9 +30,10 @@ void even_out(const Request& request, const Targets& targets,
               const EvenOutOptions& options = {});
 
 /// spread(), and even_out() after it where that lowers the maximum and costs little: up to a
-/// million entries, links all alike, no load ignored. Elsewhere spread's own balance is what there
-/// is.
+/// million entries, links all alike, no load ignored. With more entries the most loaded links are
+/// relieved where something is missing; `rule` is what `hops` came of.
 routes::LinearTables spread_evenly(const Request& request, const Targets& targets,
-                                   std::span<const routes::LeastHops> hops);
+                                   std::span<const routes::LeastHops> hops,
+                                   const CandidateRule& rule);
 
 }  // namespace ib::route

@@ -31,13 +31,12 @@ double capacity(const fabric::Fabric& fabric, fabric::NodeIndex node, std::uint8
 
 }  // namespace
 
-Exits::Exits(const Request& request)
-    : all(request.graph->arc_count()), arc(request.graph->arc_count()) {
+std::vector<std::uint32_t> route_costs(const Request& request) {
   const auto& graph = *request.graph;
-  const Options& options = request.options;
+  std::vector<std::uint32_t> costs(graph.arc_count(), 1);
   double widest = 0, narrowest = INFINITY;
   std::vector<double> gbps;
-  if (options.link_capacity) {
+  if (request.options.link_capacity) {
     gbps.resize(graph.arc_count());
     for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
       for (std::size_t i = 0; i < graph.arcs(s).size(); ++i) {
@@ -48,7 +47,23 @@ Exits::Exits(const Request& request)
         narrowest = std::min(narrowest, c);
       }
   }
-  const bool uneven = widest > narrowest;
+  if (widest > narrowest)
+    for (std::size_t a = 0; a < costs.size(); ++a)
+      costs[a] = static_cast<std::uint32_t>(gbps[a] > 0 ? std::lround(kCostUnit * widest / gbps[a])
+                                                        : std::lround(kCostUnit));
+  const auto& ignored = request.options.ignored;
+  for (SwitchIndex s = 0; s < graph.switch_count() && !ignored.empty(); ++s)
+    for (std::size_t i = 0; i < graph.arcs(s).size(); ++i)
+      if (ignored.count({graph.guid(s), graph.arcs(s)[i].out_port}) != 0)
+        costs[graph.arc_index(s, i)] = 0;
+  return costs;
+}
+
+Exits::Exits(const Request& request)
+    : all(request.graph->arc_count()), arc(request.graph->arc_count()) {
+  const auto& graph = *request.graph;
+  const Options& options = request.options;
+  const auto costs = route_costs(request);
 
   using Key = std::tuple<std::uint64_t, std::size_t, Guid, std::uint8_t, std::uint8_t>;
   std::vector<Key> order;
@@ -74,14 +89,7 @@ Exits::Exits(const Request& request)
     const std::size_t first = graph.arc_index(s, 0);
     for (std::size_t rank = 0; rank < order.size(); ++rank) {
       const std::size_t i = std::get<4>(order[rank]);
-      std::uint32_t cost = 1;
-      if (uneven && gbps[first + i] > 0)
-        cost = static_cast<std::uint32_t>(std::lround(kCostUnit * widest / gbps[first + i]));
-      else if (uneven)
-        cost = static_cast<std::uint32_t>(kCostUnit);
-      if (!options.ignored.empty() && options.ignored.count({graph.guid(s), arcs[i].out_port}) != 0)
-        cost = 0;
-      all[first + rank] = {arcs[i].to, cost, arcs[i].out_port};
+      all[first + rank] = {arcs[i].to, costs[first + i], arcs[i].out_port};
       arc[first + rank] = static_cast<std::uint32_t>(first + i);
     }
   }

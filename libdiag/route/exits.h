@@ -10,9 +10,12 @@
 
 namespace ib::route {
 
+/// What a route through each arc costs; 0: its load is not counted.
+std::vector<std::uint32_t> route_costs(const Request& request);
+
 struct Exit {
   fabric::SwitchIndex to{};
-  std::uint32_t cost{1};  // of a route; 0: its load is not counted
+  std::uint32_t cost{1};  // route_costs()
   std::uint8_t port{};
 };
 

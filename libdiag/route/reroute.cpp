@@ -5,6 +5,7 @@
 
 #include "libdiag/route/choose.h"
 #include "libdiag/route/reroute_state.h"
+#include "libdiag/routes/verify.h"
 
 namespace ib::route {
 namespace {
@@ -12,8 +13,11 @@ namespace {
 using fabric::SwitchIndex;
 
 /// How much more than after a fresh computation the most loaded link may carry.
-constexpr double kDriftMax = 1.05;
-constexpr double kRebalanceAbove = 1.1;
+constexpr double kDriftMax = 1.1;
+
+bool is_near(std::uint64_t load, std::uint64_t fresh) {
+  return static_cast<double>(load) <= kDriftMax * static_cast<double>(fresh);
+}
 
 }  // namespace
 
@@ -48,33 +52,61 @@ void Rerouter::adopt(const fabric::Fabric& fabric, fabric::CompactGraph graph, R
 
 Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::CompactGraph& now) {
   Difference result;
-  if (state_->follow(now, result)) return result;
+  Request request{&fabric, &now, options_, nullptr, vls_};
+  if (state_->follow(request, result)) return result;
 
   const routes::LinearTables before = carried_over(state_->routes.lfts, state_->links.graph, now);
-  Request request{&fabric, &now, options_, &before, vls_};
-  request.options.honour_previous = true;
-  auto kept = engine_->compute(request);
-  if (!kept) return tl::unexpected(kept.error());
-  const std::string why = engine_->candidates == nullptr
-                              ? std::string(engine_->name) + " routes as a whole"
-                              : "switches, LIDs or cables are not the ones they were";
-  auto old = std::move(state_);
-  adopt(fabric, now, std::move(*kept));
-  if (state_->follows()) {
-    // What was kept may be out of balance: a switch that came back has nothing on its links.
-    request.options.honour_previous = false;
-    request.previous = nullptr;
-    if (auto fresh = engine_->compute(request)) {
-      auto balanced = std::move(state_);
-      adopt(fabric, now, std::move(*fresh));
-      if (static_cast<double>(balanced->load_max()) <=
-          kDriftMax * static_cast<double>(state_->load_max()))
-        state_ = std::move(balanced);
-    }
+  auto fresh = engine_->compute(request);
+  if (!fresh) return tl::unexpected(fresh.error());
+  if (engine_->candidates != nullptr) {
+    auto kept = taken_over(fabric, now, *fresh, before);
+    adopt(fabric, now, *std::move(fresh));
+    if (kept != nullptr && is_near(kept->load_max(), state_->load_max())) state_ = std::move(kept);
+    result.recomputed = "switches, LIDs or cables are not the ones they were";
+  } else {
+    request.previous = &before;
+    request.options.honour_previous = true;
+    auto kept = engine_->compute(request);
+    const auto load = [&](const Routes& of) {
+      return routes::verify(fabric, now, of.lfts).load_max;
+    };
+    const bool near = kept && is_near(load(*kept), load(*fresh));
+    adopt(fabric, now, near ? *std::move(kept) : *std::move(fresh));
+    result.recomputed = std::string(engine_->name) + " routes as a whole";
   }
+  std::string why = std::move(result.recomputed);
   result = difference(before, state_->routes.lfts);
-  result.recomputed = why;
+  result.recomputed = std::move(why);
   return result;
+}
+
+/// The routes of before in a fabric that cannot be followed: by the rule there was if that knows
+/// all switches and leaves nobody without a way, else by a new one if that is better. Null: there
+/// are hosts that neither joins.
+std::unique_ptr<Rerouter::State> Rerouter::taken_over(const fabric::Fabric& fabric,
+                                                      const fabric::CompactGraph& now,
+                                                      const Routes& fresh,
+                                                      const routes::LinearTables& before) const {
+  const Request request{&fabric, &now, options_, nullptr, vls_};
+  std::unique_ptr<State> best;
+  std::size_t apart = 0;
+  for (const bool anew : {false, true}) {
+    auto rule = state_->rule_among(now);
+    if (anew) {
+      auto made = engine_->candidates(request);
+      if (!made) break;
+      rule = *std::move(made);
+    }
+    if (!rule) continue;
+    auto state = std::make_unique<State>(request, now, fresh);
+    state->routes.multicast.up_order = rule->up_order;
+    const auto left = state->take_over(*std::move(rule), before, state_->links);
+    if (!left || (best != nullptr && *left >= apart)) continue;
+    best = std::move(state);
+    apart = *left;
+    if (apart == 0) break;
+  }
+  return best;
 }
 
 Result<Difference> Rerouter::rebalance(const fabric::Fabric& fabric,
@@ -84,14 +116,20 @@ Result<Difference> Rerouter::rebalance(const fabric::Fabric& fabric,
   if (!fresh) return tl::unexpected(fresh.error());
   auto old = std::move(state_);
   adopt(fabric, now, std::move(*fresh));
-  if (static_cast<double>(old->load_max()) <=
-      kRebalanceAbove * static_cast<double>(state_->load_max())) {
+  if (is_near(old->load_max(), state_->load_max())) {
     state_ = std::move(old);
     return Difference{};
   }
   Difference result = difference(old->routes.lfts, state_->routes.lfts);
   result.recomputed = "the most loaded link carried more than a tenth too much";
   return result;
+}
+
+Routes Rerouter::relieved(const Request& request, CandidateRule rule, Routes routes) {
+  State state(request, *request.graph, routes);
+  if (!state.take_stock(std::move(rule))) return routes;
+  state.relieve_all();
+  return std::move(state.routes);
 }
 
 const Routes& Rerouter::routes() const { return state_->routes; }

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libdiag/route/engine.h"
@@ -58,6 +59,11 @@ class Rerouter {
   /// would choose today, the more so where it keeps to an order it chose for other links.
   Result<Difference> rebalance(const fabric::Fabric& fabric, const fabric::CompactGraph& now);
 
+  /// `routes`, made of candidates of `rule`, with the most loaded links relieved by moving single
+  /// entries.
+  static Routes relieved(const Request& request, CandidateRule rule, Routes routes);
+
+  std::string_view engine() const { return engine_->name; }
   const Routes& routes() const;
   /// The most loaded link: CA-to-CA routes, more on slower links (Options::link_capacity). 0 for
   /// engines without candidates.
@@ -65,6 +71,8 @@ class Rerouter {
 
  private:
   class State;
+  std::unique_ptr<State> taken_over(const fabric::Fabric& fabric, const fabric::CompactGraph& now,
+                                    const Routes& fresh, const routes::LinearTables& before) const;
   const EngineEntry* engine_;
   Options options_;
   unsigned vls_;

@@ -21,6 +21,8 @@ using fabric::SwitchIndex;
 constexpr std::size_t kWaysTried = 4;
 /// A link that carries no more than this over the mean of its neighbours is not worth relieving.
 constexpr double kEvenEnough = 1.03;
+/// Switches that are looked at for entries to move, LID by LID: some seconds' worth.
+constexpr std::uint64_t kLooksMax = 1'000'000;
 
 Request request_of(const Request& request, const fabric::CompactGraph& graph) {
   Request own = request;
@@ -42,12 +44,11 @@ Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes m
       links{std::move(of), {}, {}, {}, {}, {}},
       targets_(request_of(request, links.graph)) {
   const auto& graph = links.graph;
-  const Exits exits(request_of(request, graph));
   const std::size_t arcs = links.graph.arc_count();
   links.alive.assign(arcs, 1);
   links.from.resize(arcs);
   links.reverse.resize(arcs);
-  cost_.resize(arcs);
+  cost_ = route_costs(request_of(request, graph));
   load_.assign(arcs, 0);
   ports_ = graph.max_ports() + std::size_t{1};
   arc_by_port_.assign(graph.switch_count() * ports_, kNoArc);
@@ -56,7 +57,6 @@ Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes m
     for (std::size_t i = 0; i < links.graph.arcs(s).size(); ++i) {
       const std::size_t index = links.graph.arc_index(s, i);
       links.from[index] = s;
-      cost_[exits.arc[index]] = exits.all[index].cost;
       arc_by_port_[s * ports_ + links.graph.arcs(s)[i].out_port] =
           static_cast<std::uint32_t>(index);
     }
@@ -73,46 +73,123 @@ Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes m
   }
 }
 
-bool Rerouter::State::take_stock(CandidateRule of) {
+void Rerouter::State::begin(CandidateRule of) {
   std::vector<SwitchIndex> leaves;
   for (const Target& target : targets_.all()) leaves.push_back(target.leaf);
-  rule_ = std::move(of.of);
-  ways_ = of.follow(links.graph, leaves);
+  rule_ = std::move(of);
+  ways_ = rule_.follow(links.graph, leaves);
   in_motion_.assign(leaves.size(), 0);
   candidates_.resize(targets_.batch_count());
   detours_.assign(candidates_.size(), {});
-  std::atomic<bool> fits{true};
-  tbb::combinable<Stock> stocks([&] {
-    return Stock{std::vector<std::uint64_t>(links.graph.arc_count(), 0), {}};
+}
+
+/// Calls function(batch, stock) for all batches, in parallel, and adds up what they found.
+template <class Function>
+Rerouter::State::Stock Rerouter::State::take_batches(Function function) {
+  const Stock none{std::vector<std::uint64_t>(links.graph.arc_count(), 0), {}, {}, 0, false};
+  tbb::combinable<Stock> stocks([&] { return none; });
+  tbb::parallel_for(std::size_t{0}, targets_.batch_count(),
+                    [&](std::size_t i) { function(i, stocks.local()); });
+  Stock all = none;
+  stocks.combine_each([&](const Stock& part) {
+    for (std::size_t a = 0; a < load_.size(); ++a) all.load[a] += part.load[a];
+    all.fixes.insert(all.fixes.end(), part.fixes.begin(), part.fixes.end());
+    all.apart += part.apart;
+    all.hosts_apart = all.hosts_apart || part.hosts_apart;
   });
-  tbb::parallel_for(std::size_t{0}, targets_.batch_count(), [&](std::size_t i) {
+  load_ = all.load;
+  return all;
+}
+
+bool Rerouter::State::take_stock(CandidateRule of) {
+  begin(std::move(of));
+  std::atomic<bool> fits{true};
+  take_batches([&](std::size_t i, Stock& stock) {
     routes::LeastHops hops = ways_->begin(i);
     candidates_[i] = std::move(hops.arcs);
-    Stock& stock = stocks.local();
     for (std::size_t b = 0; b < targets_.batch(i).size(); ++b) {
       const auto t = static_cast<std::uint32_t>(i * routes::kTargetsPerBatch + b);
       for_lids(t, [&](Lid lid) {
-        if (!take_load(t, lid, hops, of.detours, stock)) fits = false;
+        if (!take_load(t, lid, hops, false, stock)) fits = false;
       });
     }
-  });
-  std::fill(load_.begin(), load_.end(), 0);
-  stocks.combine_each([&](const Stock& part) {
-    for (std::size_t a = 0; a < load_.size(); ++a) load_[a] += part.load[a];
   });
   if (!fits) ways_ = nullptr;
   return fits;
 }
 
+std::optional<std::size_t> Rerouter::State::take_over(CandidateRule of,
+                                                      const routes::LinearTables& former,
+                                                      const LiveLinks& old) {
+  const fabric::CompactGraph& graph = links.graph;
+  begin(std::move(of));
+  const auto parts = fabric::pieces_of(graph).of;
+  Stock stock = take_batches([&](std::size_t i, Stock& own) {
+    const routes::LeastHops hops = ways_->begin(i);
+    routes::LeastHops wider = hops;
+    if (rule_.detours) rule_.detours(graph, targets_, wider);
+    candidates_[i] = hops.arcs;
+    keep(former, i, hops, wider, parts, own);
+    for (std::size_t b = 0; b < targets_.batch(i).size(); ++b) {
+      const auto t = static_cast<std::uint32_t>(i * routes::kTargetsPerBatch + b);
+      for_lids(t, [&](Lid lid) { take_load(t, lid, hops, true, own); });
+    }
+  });
+  if (stock.hosts_apart) return std::nullopt;
+  mend_all(stock.fixes);
+  using Cable = std::tuple<Guid, std::uint8_t, Guid, std::uint8_t>;
+  const auto cable = [](const LiveLinks& all, std::uint32_t a) {
+    return Cable{all.graph.guid(all.from[a]), all.arc(a).out_port, all.graph.guid(all.arc(a).to),
+                 all.arc(a).in_port};
+  };
+  std::vector<Cable> known;
+  for (std::uint32_t a = 0; a < old.alive.size(); ++a)
+    if (old.alive[a] != 0) known.push_back(cable(old, a));
+  std::ranges::sort(known);
+  for (std::uint32_t a = 0; a < load_.size(); ++a)
+    if (!std::ranges::binary_search(known, cable(links, a))) use(a);
+  level_out();
+  changed_.clear();
+  return stock.apart;
+}
+
+/// Fills the entries of switches that are not the target's: what `former` has and may stay, or
+/// nothing.
+void Rerouter::State::keep(const routes::LinearTables& former, std::size_t batch,
+                           const routes::LeastHops& hops, const routes::LeastHops& wider,
+                           std::span<const std::uint32_t> parts, Stock& stock) {
+  const auto targets = targets_.batch(batch);
+  for (SwitchIndex s = 0; s < links.graph.switch_count(); ++s) {
+    std::uint64_t ways = 0;
+    for (const auto& level : hops.at) ways |= level[s];
+    for (std::size_t b = 0; b < targets.size(); ++b) {
+      const Target& to = targets[b];
+      if (s == to.leaf) continue;
+      const bool way = ((ways >> b) & 1) != 0;
+      if (!way && parts[s] == parts[to.leaf]) {
+        ++stock.apart;
+        if (targets_.sources(s) != 0 && to.columns() != 0) stock.hosts_apart = true;
+      }
+      for_lids(static_cast<std::uint32_t>(batch * routes::kTargetsPerBatch + b), [&](Lid lid) {
+        const std::uint8_t port = former.at(s, lid);
+        const std::uint32_t a = way ? arc_by_port(s, port) : kNoArc;
+        const bool stays = a != kNoArc && ((wider.arcs[a] >> b) & 1) != 0;
+        routes.lfts.set(s, lid, stays ? port : routes::kNoPort);
+      });
+    }
+  }
+}
+
 /// Adds the routes to a LID to the load of the links. False: an entry is no candidate, and no
-/// detour either.
+/// detour either. `keeping`: entries are one of both, or empty, which is to be mended.
 bool Rerouter::State::take_load(std::uint32_t target, Lid lid, const routes::LeastHops& hops,
-                                bool detours, Stock& stock) {
+                                bool keeping, Stock& stock) {
   const std::size_t switches = links.graph.switch_count();
   const std::size_t batch = target / routes::kTargetsPerBatch;
   const std::size_t b = target % routes::kTargetsPerBatch;
   const bool counts = goals_[lid.value].counts;
-  auto& [load, arriving] = stock;
+  auto& load = stock.load;
+  auto& arriving = stock.arriving;
   arriving.resize(switches);
   for (SwitchIndex s = 0; counts && s < switches; ++s) arriving[s] = targets_.sources(s);
   std::vector<SwitchIndex> longer;
@@ -120,7 +197,11 @@ bool Rerouter::State::take_load(std::uint32_t target, Lid lid, const routes::Lea
     for (SwitchIndex s = 0; s < switches; ++s) {
       if (((hops.at[level][s] >> b) & 1) == 0) continue;
       const std::uint32_t a = arc_of(s, lid);
-      if (a == kNoArc) return false;
+      if (a == kNoArc) {
+        if (!keeping) return false;
+        stock.fixes.push_back({lid, static_cast<std::uint32_t>(level), s});
+        continue;
+      }
       if (((candidates_[batch][a] >> b) & 1) == 0) {
         longer.push_back(s);
       } else if (counts && arriving[s] != 0) {
@@ -128,12 +209,13 @@ bool Rerouter::State::take_load(std::uint32_t target, Lid lid, const routes::Lea
         arriving[arc(a).to] += arriving[s];
       }
     }
-  if (!longer.empty() && !detours) return false;
+  if (!longer.empty() && !rule_.detours) return false;
   // These do not go down by levels, so what they carry is followed to the end.
   for (const SwitchIndex from : longer) {
     std::size_t hop = 0;
     for (SwitchIndex s = from; s != goals_[lid.value].leaf;) {
       const std::uint32_t a = arc_of(s, lid);
+      if (keeping && a == kNoArc) break;
       if (a == kNoArc || ++hop > switches) return false;
       if (counts) load[a] += std::uint64_t{arriving[from]} * cost_[a];
       s = arc(a).to;
@@ -212,6 +294,19 @@ bool Rerouter::State::compare(const fabric::CompactGraph& now) {
   return true;
 }
 
+/// Whether routes cost on the links there are what they did: links may come back slower.
+bool Rerouter::State::same_costs(const Request& request) const {
+  const auto costs = route_costs(request);
+  std::size_t i = 0;
+  for (std::uint32_t a = 0; a < cost_.size(); ++a) {
+    // Of links that were found `alive` is not set yet.
+    const bool found = std::ranges::binary_search(links.found, a);
+    if (found || (links.alive[a] != 0 && !std::ranges::binary_search(links.lost, a)))
+      if (costs[i++] != cost_[a]) return false;
+  }
+  return true;
+}
+
 bool Rerouter::State::choose_anew(const fabric::CompactGraph& now, std::vector<Fix>& fixes) {
   struct Batch {
     LiveWays::Followed followed;
@@ -263,7 +358,7 @@ bool Rerouter::State::ask_again(const fabric::CompactGraph& now,
         first, std::min(routes::kTargetsPerBatch, targets.size() - first));
     std::vector<SwitchIndex> leaves;
     for (const std::uint32_t t : these) leaves.push_back(targets_.all()[t].leaf);
-    const routes::LeastHops hops = rule_(now, leaves);
+    const routes::LeastHops hops = rule_.of(now, leaves);
     for (SwitchIndex s = 0; s < now.switch_count(); ++s) {
       std::uint64_t had = 0, has = 0, lost = 0;
       for (std::size_t i = 0, k = 0; k < links.graph.arcs(s).size(); ++k) {
@@ -319,15 +414,18 @@ bool Rerouter::State::must_reach(const fabric::CompactGraph& now, SwitchIndex s,
   return parts[s] == parts[target.leaf];
 }
 
-bool Rerouter::State::follow(const fabric::CompactGraph& now, Difference& result) {
-  if (!follows() || !compare(now)) return false;
+bool Rerouter::State::follow(const Request& request, Difference& result) {
+  const fabric::CompactGraph& now = *request.graph;
+  if (astray_ || !compare(now) || !same_costs(request)) return false;
   changed_.clear();
+  const bool changed = !links.lost.empty() || !links.found.empty();
+  if (!follows()) return !changed;
   for (const std::uint32_t a : links.lost) links.alive[a] = 0;
   for (const std::uint32_t a : links.found) links.alive[a] = 1;
   std::vector<Fix> fixes;
-  const bool changed = !links.lost.empty() || !links.found.empty();
   if (changed && !choose_anew(now, fixes)) {
-    ways_ = nullptr;  // candidates are neither the old ones nor the new
+    astray_ = true;  // candidates are neither the old ones nor the new
+    ways_ = nullptr;
     return false;
   }
   mend_all(fixes);
@@ -335,6 +433,13 @@ bool Rerouter::State::follow(const fabric::CompactGraph& now, Difference& result
   if (!links.found.empty() || !fixes.empty()) level_out();
   summarize(result);
   return true;
+}
+
+void Rerouter::State::relieve_all() {
+  for (std::uint32_t a = 0; a < load_.size(); ++a)
+    if (load_[a] == 0) use(a);
+  level_out();
+  changed_.clear();
 }
 
 // ---- moves ----
@@ -487,6 +592,7 @@ bool Rerouter::State::relieve(std::uint32_t a) {
 }
 
 bool Rerouter::State::shift(std::uint32_t a, SwitchIndex s, Lid lid) {
+  if (++looks_ > kLooksMax) return false;
   const std::uint32_t target = goals_[lid.value].target;
   const std::uint32_t now = arc_of(s, lid);
   bool any = false;
@@ -534,7 +640,8 @@ bool Rerouter::State::even_with_peers(std::uint32_t a) const {
 /// Relieves the most loaded links as long as that helps.
 void Rerouter::State::level_out() {
   std::vector<std::uint32_t> crowded;
-  for (unsigned rounds = 0; rounds < 64; ++rounds) {
+  looks_ = 0;
+  for (unsigned rounds = 0; rounds < 64 && looks_ < kLooksMax; ++rounds) {
     const std::uint64_t top = load_max(), much = top - top / 64;
     crowded.clear();
     for (std::uint32_t a = 0; top != 0 && a < load_.size(); ++a)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "libdiag/route/live_ways.h"
@@ -18,8 +19,9 @@ class Rerouter::State {
   State(const State&) = delete;  // ways_ look at the graph
   State& operator=(const State&) = delete;
 
-  /// Follows the links to `now`; false when they cannot be followed. Routes have not changed then.
-  bool follow(const fabric::CompactGraph& now, Difference& difference);
+  /// Follows the links to those of the request; false when they cannot be followed. Routes have not
+  /// changed then.
+  bool follow(const Request& request, Difference& difference);
 
   Routes routes;
   LiveLinks links;  // all that there ever were since it was adopted
@@ -27,6 +29,17 @@ class Rerouter::State {
 
   /// Fills candidates and loads. False: the tables hold entries that are no candidates.
   bool take_stock(CandidateRule of);
+  /// The same, keeping of `former` (by the switches of now) what is a candidate; the rest is mended
+  /// as after a failure, and links that `old` did not have get their share. Returns how many pairs
+  /// of switches that cables join have no way; nothing when there are hosts at both.
+  std::optional<std::size_t> take_over(CandidateRule of, const routes::LinearTables& former,
+                                       const LiveLinks& old);
+  /// Gives links that carry nothing their share, and takes from those that carry most.
+  void relieve_all();
+  /// The rule for the switches of `now`; nothing when the engine must make one.
+  std::optional<CandidateRule> rule_among(const fabric::CompactGraph& now) const {
+    return rule_.among ? rule_.among(now) : std::nullopt;
+  }
   /// Whether links can be followed; not without a rule.
   bool follows() const { return ways_ != nullptr; }
 
@@ -75,15 +88,24 @@ class Rerouter::State {
 
   bool compare(const fabric::CompactGraph& now);
   bool same_ends(const fabric::CompactGraph& now) const;
+  bool same_costs(const Request& request) const;
   /// Candidates after links went and came, and the entries that are none any more. False: the rule
   /// leaves hosts without a way that cables would give them.
   /// What a processor adds up while stock is taken.
   struct Stock {
     std::vector<std::uint64_t> load;      // by arc
     std::vector<std::uint32_t> arriving;  // sources, by switch
+    std::vector<Fix> fixes;               // of take_over()
+    std::size_t apart{0};                 // pairs of switches without a way
+    bool hosts_apart{false};              // and two with hosts
   };
-  bool take_load(std::uint32_t target, Lid lid, const routes::LeastHops& hops, bool detours,
+  bool take_load(std::uint32_t target, Lid lid, const routes::LeastHops& hops, bool keeping,
                  Stock& stock);
+  void begin(CandidateRule of);
+  template <class Function>
+  Stock take_batches(Function function);
+  void keep(const routes::LinearTables& former, std::size_t batch, const routes::LeastHops& hops,
+            const routes::LeastHops& wider, std::span<const std::uint32_t> parts, Stock& stock);
   /// Takes away the detours of `targets` of a batch, and those of `others` over lost links.
   /// `level(b, s)`: of a switch that loses some, LiveWays::kFar without a way.
   template <class Level>
@@ -117,8 +139,10 @@ class Rerouter::State {
   bool even_with_peers(std::uint32_t arc) const;
   void summarize(Difference& difference);
 
-  CandidatesOf rule_;
+  CandidateRule rule_;
   std::unique_ptr<LiveWays> ways_;
+  std::uint64_t looks_{0};  // of the relief at hand
+  bool astray_{false};      // what is known of links is not what the tables were made for
   Targets targets_;
   std::vector<std::vector<std::uint64_t>> candidates_;  // by batch and arc, a bit a target
   std::vector<Detours> detours_;                        // by batch

@@ -9,10 +9,13 @@
 #include <cassert>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <numeric>
+#include <optional>
 #include <queue>
 #include <unordered_map>
 
+#include "libdiag/route/detours.h"
 #include "libdiag/route/even_out.h"
 #include "libdiag/route/live_ways.h"
 
@@ -469,23 +472,77 @@ std::vector<routes::LeastHops> up_down_candidates(const fabric::CompactGraph& gr
   return hops;
 }
 
-CandidateRule candidates_by(UpDownOrder order) {
+namespace {
+
+/// An order by the names of switches, some of which may be gone.
+struct NamedOrder {
+  struct Place {
+    std::uint32_t position{}, former{};
+    bool valley{false};
+  };
+  std::unordered_map<Guid, Place> places;
+
+  NamedOrder(const fabric::CompactGraph& graph, const UpDownOrder& order) {
+    for (std::uint32_t i = 0; i < graph.switch_count(); ++i) {
+      const SwitchIndex s = order.from_top()[i];
+      places.emplace(graph.guid(s), Place{i, order.former_position(s), order.is_valley(s)});
+    }
+  }
+
+  std::optional<UpDownOrder> among(const fabric::CompactGraph& graph) const {
+    std::vector<Place> place;
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+      const auto at = places.find(graph.guid(s));
+      if (at == places.end()) return std::nullopt;
+      place.push_back(at->second);
+    }
+    std::vector<SwitchIndex> from_top(place.size());
+    std::iota(from_top.begin(), from_top.end(), SwitchIndex{0});
+    std::ranges::stable_sort(from_top, {}, [&](SwitchIndex s) { return place[s].position; });
+    UpDownOrder order(std::move(from_top));
+    std::vector<bool> valley;
+    std::vector<std::uint32_t> former;
+    for (const Place& at : place) valley.push_back(at.valley), former.push_back(at.former);
+    order.set_valleys(std::move(valley), std::move(former));
+    return order;
+  }
+};
+
+CandidateRule rule_of(UpDownOrder order, bool detours, std::shared_ptr<const NamedOrder> named) {
   CandidateRule rule;
+  rule.up_order.assign(order.positions().begin(), order.positions().end());
   rule.follow = [order](const fabric::CompactGraph& graph, std::span<const SwitchIndex> targets) {
     return follow_up_down(graph, order, targets);
   };
+  if (detours)
+    rule.detours = [order](const fabric::CompactGraph& graph, const Targets& targets,
+                           routes::LeastHops& hops) { add_detours(graph, order, targets, hops); };
   rule.of = [order = std::move(order)](const fabric::CompactGraph& graph,
                                        std::span<const SwitchIndex> targets) {
     return up_down_hops(graph, order, targets);
   };
+  rule.among = [detours, named = std::move(named)](
+                   const fabric::CompactGraph& graph) -> std::optional<CandidateRule> {
+    auto of_these = named->among(graph);
+    if (!of_these) return std::nullopt;
+    return rule_of(*std::move(of_these), detours, named);
+  };
   return rule;
+}
+
+}  // namespace
+
+CandidateRule candidates_by(const fabric::CompactGraph& graph, UpDownOrder order, bool detours) {
+  auto named = std::make_shared<const NamedOrder>(graph, order);
+  return rule_of(std::move(order), detours, std::move(named));
 }
 
 Routes up_down_routes(const Request& request, std::string engine, const UpDownOrder& order) {
   const Targets targets(request);
   Routes result;
   result.engine = std::move(engine);
-  result.lfts = spread_evenly(request, targets, up_down_candidates(*request.graph, order, targets));
+  result.lfts = spread_evenly(request, targets, up_down_candidates(*request.graph, order, targets),
+                              candidates_by(*request.graph, order));
   result.promises_deadlock_freedom = true;
   result.multicast.up_order.assign(order.positions().begin(), order.positions().end());
   return result;

@@ -43,6 +43,9 @@ class UpDownOrder {
   static std::uint8_t over_valley(std::uint8_t hops, std::uint8_t straight) {
     return static_cast<std::uint8_t>(std::min(hops + (straight == hops ? 1 : 3), 255));
   }
+  std::uint32_t former_position(fabric::SwitchIndex s) const {
+    return former_.empty() ? position_[s] : former_[s];
+  }
   /// Before the valleys were put where they are.
   bool was_up(fabric::SwitchIndex from, fabric::SwitchIndex to) const {
     return former_.empty() ? is_up(from, to) : former_[to] < former_[from];
@@ -95,8 +98,10 @@ std::uint64_t up_down_hops(const fabric::CompactGraph& graph, const UpDownOrder&
 std::vector<routes::LeastHops> up_down_candidates(const fabric::CompactGraph& graph,
                                                   const UpDownOrder& order, const Targets& targets);
 
-/// The rule of EngineEntry::candidates: the order stays, whatever becomes of the links.
-CandidateRule candidates_by(UpDownOrder order);
+/// The rule of EngineEntry::candidates: the order stays, whatever becomes of the links. Switches
+/// that went keep their place for when they come back. `detours`: as add_detours() has them.
+CandidateRule candidates_by(const fabric::CompactGraph& graph, UpDownOrder order,
+                            bool detours = false);
 
 /// Tables spread over the candidates of an order, with the promise and the multicast rule that
 /// come with it.

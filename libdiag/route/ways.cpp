@@ -50,6 +50,7 @@ class WayFinder {
   Ways run() {
     Ways ways = plant();
     round(ways, true);
+    if (previous_ != nullptr) relieve(ways);
     // A full tree is as even as it can be after the first round; large fabrics pay for each more.
     for (unsigned more = 0;
          more < options_.rounds_more && previous_ == nullptr && uneven() && affordable(ways);
@@ -69,7 +70,9 @@ class WayFinder {
   // Above any cost: loads are below 49,151 squared times the cost of a route on the slowest link,
   // 64 at most in a row.
   static constexpr std::uint64_t kOverlap = std::uint64_t{1} << 58, kMove = std::uint64_t{1} << 61;
-  static constexpr double kEven = 1.05;           // greatest load to mean
+  static constexpr double kEven = 1.05;     // greatest load to mean
+  static constexpr double kCrowded = 0.95;  // of the greatest load
+  static constexpr unsigned kReliefsMax = 16;
   static constexpr std::uint64_t kArcsMax = 3e8;  // arcs times trees that one more round may take
 
   /// Trees without ways yet: one for each LID or each offset of every target.
@@ -98,6 +101,41 @@ class WayFinder {
   void round(Ways& ways, bool is_first) {
     for (std::size_t batch = 0; batch < targets_.batch_count(); ++batch)
       run_batch(batch, is_first, ways);
+  }
+
+  /// What was kept may be out of balance: trees leave the links that carry most, as long as that
+  /// helps. Switches whose way does not cross those keep it.
+  void relieve(Ways& ways) {
+    for (unsigned i = 0; i < kReliefsMax && uneven() && affordable(ways); ++i) {
+      const double before = greatest_load();
+      const Ways last = ways;
+      crowded_above_ = before * kCrowded;
+      round(ways, false);
+      if (greatest_load() >= before) {
+        ways = last;
+        return;
+      }
+    }
+  }
+
+  bool is_crowded(std::size_t arc) const {
+    return static_cast<double>(load_[arc]) > crowded_above_;
+  }
+
+  /// By switch, whether its way crosses a crowded link.
+  std::vector<bool> crossing(const Fan& fan, std::span<const std::uint8_t> tree) const {
+    std::vector<bool> crosses(graph_.switch_count(), false);
+    for (const SwitchIndex s : fan.order) {
+      const std::size_t arc = graph_.arc_index(s, tree[s]);
+      crosses[s] = is_crowded(arc) || crosses[graph_.arcs(s)[tree[s]].to];
+    }
+    return crosses;
+  }
+
+  bool is_crowded(std::span<const std::uint8_t> tree) const {
+    for (SwitchIndex s = 0; s < tree.size(); ++s)
+      if (tree[s] != kNoExit && is_crowded(graph_.arc_index(s, tree[s]))) return true;
+    return false;
   }
 
   double greatest_load() const {
@@ -196,19 +234,47 @@ class WayFinder {
     }
     for (std::size_t i = 0; i < lids.size(); ++i) {
       const auto tree = ways.tree(first + i);
+      if (!is_first && previous_ != nullptr) {
+        if (lids[i] != 0 && is_crowded(tree))
+          choose_beside_crowds(target.leaf, fan, lids[i], ways, first + i, siblings[i]);
+        continue;
+      }
       if (!is_first) lift(target.leaf, fan, lids[i], tree);
       if (siblings[i] == 0 && previous_ == nullptr) {
         choose(target.leaf, fan, lids[i], tree, [](auto, const auto&) { return std::uint64_t{0}; });
         continue;
       }
-      const Lid lid = options_.grain == Grain::Lid && target.columns() != 0
-                          ? targets_.columns()[target.first_column + i].lid
-                          : kNoLid;
+      const Lid lid = lid_of_tree(target, i);
       choose(target.leaf, fan, lids[i], tree, [&](SwitchIndex s, const Fan::Candidate& candidate) {
         return (stands(s, candidate.arc, lid) ? 0 : kMove) +
                overlap(s, candidate.to, ways, first + i, siblings[i]) * kOverlap;
       });
     }
+  }
+
+  void choose_beside_crowds(SwitchIndex leaf, const Fan& fan, std::uint64_t weight, Ways& ways,
+                            std::size_t index, std::size_t siblings) {
+    const auto tree = ways.tree(index);
+    const std::vector<std::uint8_t> former(tree.begin(), tree.end());
+    const std::vector<bool> crosses = crossing(fan, tree);
+    lift(leaf, fan, weight, tree);
+    choose(leaf, fan, weight, tree, [&](SwitchIndex s, const Fan::Candidate& candidate) {
+      const bool stands = candidate.arc == graph_.arc_index(s, former[s]);
+      return (stands || crosses[s] ? 0 : kMove) +
+             (siblings == 0 ? 0 : overlap(s, candidate.to, ways, index, siblings) * kOverlap);
+    });
+  }
+
+  /// One of those that follow tree i of a target.
+  Lid lid_of_tree(const Target& target, std::size_t i) const {
+    const auto columns = targets_.columns(target);
+    if (columns.empty()) {
+      const auto own = targets_.switch_lids(target.leaf);
+      return own.empty() ? kNoLid : own.front();
+    }
+    if (options_.grain == Grain::Lid) return columns[i].lid;
+    const auto at = std::ranges::find(columns, i, &Targets::Column::offset);
+    return at == columns.end() ? kNoLid : at->lid;
   }
 
   /// The least that any way from a switch to the target costs, from near to far, and its length.
@@ -258,11 +324,16 @@ class WayFinder {
     }
   }
 
-  /// True when there is nothing to keep, or `arc` is what the previous tables use.
+  /// True when there is nothing to keep, or `arc` is what the previous tables use; where LIDs that
+  /// share a tree are spread over parallel links, any of those.
   bool stands(SwitchIndex s, std::uint32_t arc, Lid lid) const {
     if (previous_ == nullptr || lid == kNoLid || s >= previous_->switch_count()) return true;
-    const auto& a = graph_.arcs(s)[arc - graph_.arc_index(s, 0)];
-    return previous_->at(s, lid) == a.out_port;
+    const auto arcs = graph_.arcs(s);
+    const auto& a = arcs[arc - graph_.arc_index(s, 0)];
+    const std::uint8_t port = previous_->at(s, lid);
+    if (port == a.out_port || options_.grain == Grain::Lid) return port == a.out_port;
+    const auto used = std::ranges::find(arcs, port, &fabric::Arc::out_port);
+    return used != arcs.end() && used->to == a.to;
   }
 
   /// What the trees of the same end port just before `tree` already use at s. 0: neither the switch
@@ -304,6 +375,7 @@ class WayFinder {
   std::uint64_t unit_{~std::uint64_t{0}};             // what a route costs at least
   std::vector<std::uint64_t> price_, load_;           // by arc
   std::vector<std::uint64_t> cost_, hops_, through_;  // by switch, of the tree at hand
+  double crowded_above_{0};
 };
 
 }  // namespace
@@ -324,9 +396,11 @@ void count_through(const fabric::CompactGraph& graph, const Targets& targets, Sw
       through[s] += targets.sources(source);
 }
 
-/// Spreads the LIDs that share a tree over the links that run beside those it names.
+/// Spreads the LIDs that share a tree over the links that run beside those it names. Those that
+/// `previous` spread over the same ones stay.
 void spread_over_parallel(const fabric::CompactGraph& graph, const Targets& targets,
-                          const Ways& ways, routes::LinearTables& tables) {
+                          const Ways& ways, const routes::LinearTables* previous,
+                          routes::LinearTables& tables) {
   std::vector<std::uint64_t> load(graph.arc_count(), 0);
   std::vector<std::uint32_t> through(graph.switch_count());
   for (std::size_t i = 0; i < targets.all().size(); ++i) {
@@ -342,12 +416,19 @@ void spread_over_parallel(const fabric::CompactGraph& graph, const Targets& targ
         for (std::size_t c = target.first_column; c < target.last_column; ++c) {
           if (ways.of_column[c] != t) continue;
           std::size_t best = tree[s];
-          for (std::size_t a = 0; a < arcs.size(); ++a)
+          const Lid lid = targets.columns()[c].lid;
+          const auto stands = [&](const fabric::Arc& arc) {
+            return previous != nullptr && s < previous->switch_count() && arc.to == to &&
+                   arc.out_port == previous->at(s, lid);
+          };
+          const auto kept = std::ranges::find_if(arcs, stands);
+          if (kept != arcs.end()) best = static_cast<std::size_t>(kept - arcs.begin());
+          for (std::size_t a = 0; kept == arcs.end() && a < arcs.size(); ++a)
             if (arcs[a].to == to && load[graph.arc_index(s, a)] < load[graph.arc_index(s, best)])
               best = a;
           // A switch nobody sends through counts as one, so that its LIDs take turns too.
           load[graph.arc_index(s, best)] += std::max(through[s], 1U);
-          tables.set(s, targets.columns()[c].lid, arcs[best].out_port);
+          tables.set(s, lid, arcs[best].out_port);
         }
       }
     }
@@ -379,7 +460,8 @@ routes::LinearTables tables_from(const Request& request, const Targets& targets,
     }
   });
   if (ways.tree_count() < targets.columns().size())
-    spread_over_parallel(graph, targets, ways, tables);
+    spread_over_parallel(graph, targets, ways,
+                         request.options.honour_previous ? request.previous : nullptr, tables);
   return tables;
 }
 

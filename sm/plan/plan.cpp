@@ -305,12 +305,8 @@ class Planner {
   std::optional<ib::route::Choice> follow(const Fabric& f, const ib::fabric::CompactGraph& graph,
                                           const ib::route::ChoiceOptions& options,
                                           const ib::routes::VerifyOptions& checks) {
+    if (!is_followed(f, graph, options)) return std::nullopt;
     Following* following = request_.following;
-    if (following == nullptr || !following->rerouter ||
-        following->offer_taken != out_.offer_taken ||
-        (following->offer_is_new && out_.offer_taken) ||
-        following->vls != ib::routes::data_vls(f, graph, options.vls_max))
-      return std::nullopt;
     ib::route::Rerouter& rerouter = *following->rerouter;
     const auto names =
         options.engines.empty() ? ib::route::default_engines(graph) : options.engines;
@@ -334,7 +330,10 @@ class Planner {
     }
     out_.verifier = following->verifier;
     choice.passed = choice.verdict.must_ok();
-    if (!choice.passed) return std::nullopt;
+    if (!choice.passed) {
+      following->rerouter.reset();
+      return std::nullopt;
+    }
     ib::route::Tried& row = choice.tried.emplace_back();
     row.engine = choice.routes.engine;
     row.named = !options.engines.empty();
@@ -344,21 +343,37 @@ class Planner {
     return choice;
   }
 
+  /// Whether the routes of before were made with the options of now.
+  bool is_followed(const Fabric& f, const ib::fabric::CompactGraph& graph,
+                   const ib::route::ChoiceOptions& options) const {
+    const Following* following = request_.following;
+    return following != nullptr && following->rerouter &&
+           following->offer_taken == out_.offer_taken &&
+           !(following->offer_is_new && out_.offer_taken) &&
+           following->vls == ib::routes::data_vls(f, graph, options.vls_max);
+  }
+
   ib::route::Choice choose(const Fabric& f, const ib::fabric::CompactGraph& graph,
                            const ib::route::ChoiceOptions& options,
                            const ib::routes::VerifyOptions& checks) {
     out_.verifier = std::make_shared<ib::routes::Verifier>(checks);
-    auto choice = choose_routes(f, graph, options, checks, nullptr, out_.verifier.get());
     Following* following = request_.following;
+    auto* rerouter = is_followed(f, graph, options) ? &*following->rerouter : nullptr;
+    auto choice = choose_routes(f, graph, options, checks, rerouter, out_.verifier.get());
     if (following == nullptr) return choice;
-    following->rerouter.reset();
     following->offer_is_new = false;
     const auto* engine = choice.passed ? ib::route::find_engine(choice.routes.engine) : nullptr;
-    if (engine == nullptr || engine->candidates == nullptr) return choice;
+    if (engine == nullptr) {
+      following->rerouter.reset();
+      return choice;
+    }
     following->vls = ib::routes::data_vls(f, graph, options.vls_max);
     following->offer_taken = out_.offer_taken;
-    following->rerouter.emplace(*engine, options.engine, following->vls);
-    following->rerouter->adopt(f, graph, choice.routes);
+    if (rerouter == nullptr || rerouter->engine() != engine->name ||
+        rerouter->routes().lfts != choice.routes.lfts) {
+      following->rerouter.emplace(*engine, options.engine, following->vls);
+      following->rerouter->adopt(f, graph, choice.routes);
+    }
     following->verifier = out_.verifier;
     following->checks = checks;
     return choice;
@@ -432,12 +447,21 @@ class Planner {
   Desired out_;
 };
 
-/// Whether nothing but the lane that the engine claims carries the group.
+/// Whether nothing but lanes that the engine makes its claim for carries the group.
 bool on_claimed_lane(const Routing& routing, const MlidGroup& group) {
   // On one lane an order of switches holds whatever the SL: what closes no cycle on one VL closes
   // none when it is spread over several.
   if (routing.lanes.trivial() || group.sls == 0) return true;
-  return group.sls == 1U << (routing.multicast.sl.value & 15U);
+  const unsigned claimed = (1U << (routing.multicast.sl.value & 15U)) | routing.multicast.sls;
+  return (group.sls & ~claimed) == 0;
+}
+
+/// "SL 0", "SLs 0, 1, 2".
+std::string claimed_sls(const ib::route::MulticastRule& rule) {
+  std::vector<unsigned> sls;
+  for (unsigned sl = 0; sl < 16; ++sl)
+    if (sl == rule.sl.value || ((rule.sls >> sl) & 1U) != 0) sls.push_back(sl);
+  return fmt::format("{} {}", sls.size() == 1 ? "SL" : "SLs", fmt::join(sls, ", "));
 }
 
 /// Switches that members of each group hang from. Who has no place in the fabric is away.
@@ -484,20 +508,23 @@ TreesNews want_multicast(Desired& desired, const Fabric& fabric,
   if (desired.mfts.empty() && members.empty()) return news;
   const bool claimed = claims(routing.multicast);
   std::vector<Lid> unclaimed;
-  for (const MlidGroup& group : groups)
+  std::map<Lid, std::uint16_t> sls;
+  for (const MlidGroup& group : groups) {
+    if (group.sls != 0 && !routing.lanes.trivial()) sls[group.mlid] |= group.sls;
     if (!on_claimed_lane(routing, group) && desired.mfts.contains(group.mlid))
       unclaimed.push_back(group.mlid);
+  }
   std::ranges::sort(unclaimed);
   if (!claimed)
     news.notes.push_back(
         fmt::format("multicast: not proved free of credit loops with {}'s routes", routing.engine));
   else if (!unclaimed.empty())
-    news.notes.push_back(fmt::format(
-        "multicast: {} groups not proved free of credit loops: {} says so of SL {} only",
-        unclaimed.size(), routing.engine, routing.multicast.sl.value));
+    news.notes.push_back(
+        fmt::format("multicast: {} groups not proved free of credit loops: {} says so of {} only",
+                    unclaimed.size(), routing.engine, claimed_sls(routing.multicast)));
 
-  ib::routes::MulticastCheck check{&desired.mfts, routing.multicast.sl, claimed, &members,
-                                   unclaimed};
+  ib::routes::MulticastCheck check{
+      &desired.mfts, routing.multicast.sl, claimed, &members, unclaimed, &sls};
   auto trees = verify_trees(fabric, routing.graph, check);
   check.members = nullptr;
   std::string left_out;

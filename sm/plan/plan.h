@@ -38,7 +38,7 @@ struct PlanOptions {
 /// Routes that follow links which come and go, so that only entries that must change do. Kept by
 /// the caller from plan to plan; dropped when the operator's options change.
 struct Following {
-  std::optional<ib::route::Rerouter> rerouter;     // engines with candidates only
+  std::optional<ib::route::Rerouter> rerouter;
   std::shared_ptr<ib::routes::Verifier> verifier;  // knows the rerouter's routes
   ib::routes::VerifyOptions checks;                // that it was made with
   unsigned vls{};

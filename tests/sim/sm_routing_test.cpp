@@ -458,6 +458,16 @@ TEST(Multicast, TreesThatAnEngineClaimsAreProvedAndOthersSaySo) {
   EXPECT_THAT(sweep(lanes),
               Contains("multicast: 1 groups not proved free of credit loops: torus-2QoS says so of "
                        "SL 0 only"));
+
+  // Lanes that lash leaves free carry the default IPoIB group's SL as well as its own do.
+  sm::core::Options beside = several_vls();
+  beside.plan.choice.engines = {"lash"};
+  beside.plan.choice.engine.lash_start_vl = 1;
+  SmOnModel lash(torus(), {}, beside);
+  lash.sm().set_groups(lash.now(), {everyone(lash.model().topology(), 1U << 0)});
+  ASSERT_TRUE(lash.run_until_reports(1));
+  EXPECT_EQ(lash.sm().snapshot()->routing->engine, "lash");
+  EXPECT_THAT(lash.log(), Not(Contains(HasSubstr("multicast"))));
 }
 
 TEST(Multicast, TreesThatBreakTheClaimAreNotProgrammed) {
@@ -533,8 +543,9 @@ void expect_routed(SmOnModel& run) {
 /// What a computation from nothing would have changed instead.
 ib::route::Difference fresh_difference(const sm::Routing& before, const sm::Snapshot& now) {
   const auto& graph = now.routing->graph;
-  const auto fresh =
-      ib::route::find_engine(before.engine)->compute({&now.fabric(), &graph, {}, nullptr}).value();
+  const auto fresh = ib::route::find_engine(before.engine)
+                         ->compute({&now.fabric(), &graph, {}, nullptr, 8})
+                         .value();
   return ib::route::difference(before.lfts, fresh.lfts);
 }
 
@@ -584,6 +595,70 @@ TEST(Reroute, AfterALinkFailsAndComesBackOnlyWhatMustChangeIsWritten) {
     EXPECT_LE(sent->lfts * 10, ib::route::difference(less->lfts, again->lfts).blocks.size() * 11);
     EXPECT_LT(sent->lfts, fresh.blocks.size());
     EXPECT_THAT(run.not_active(), testing::IsEmpty());
+  }
+}
+
+/// A link between the first two switches that have one.
+ib::fabric::PortRef switch_link(const Fabric& f) {
+  for (ib::fabric::NodeIndex n = 0; n < f.nodes().size(); ++n)
+    for (unsigned p = 1; f.node(n).is_switch() && p <= f.node(n).num_ports; ++p)
+      if (f.port(n, p).peer && f.node(f.port(n, p).peer.node).is_switch())
+        return {n, static_cast<std::uint8_t>(p)};
+  return {};
+}
+
+TEST(Reroute, ACableThatWasDownAtTheStartComesInWithFewSets) {
+  for (const char* engine : {"ftree", "updn", "minhop"}) {
+    SCOPED_TRACE(engine);
+    ib::fabric::FatTree tree;
+    tree.radix = 12;
+    tree.levels = 3;
+    sm::core::Options options;
+    options.plan.choice.engines = {engine};
+    SmOnModel run(make(tree), {}, options);
+    const auto link = switch_link(run.model().topology());
+    ASSERT_TRUE(run.model().link_down(run.now(), link).has_value());
+    ASSERT_TRUE(run.run_until_reports(1));
+    const auto less = run.sm().snapshot()->routing;
+    const auto sent = count(run);
+    ASSERT_TRUE(run.model().link_up(run.now(), link).has_value());
+    run.run_for(std::chrono::seconds(5));
+    expect_routed(run);
+    EXPECT_GT(run.sm().snapshot()->routing->graph.arc_count(), less->graph.arc_count());
+    const auto fresh = fresh_difference(*less, *run.sm().snapshot());
+    EXPECT_GT(sent->lfts, 0U);
+    EXPECT_LT(sent->lfts * 2, fresh.blocks.size());
+  }
+}
+
+// Engines that route as a whole, and one that is taken because those before it do not fit.
+TEST(Reroute, EveryEngineKeepsWhatStillFits) {
+  using Names = std::vector<std::string>;
+  for (const Names& engines : {Names{"dfsssp"}, Names{"lash"}, Names{"dfp"}, Names{"ftree", "dnup"},
+                               Names{"torus-2QoS", "dfsssp"}}) {
+    SCOPED_TRACE(testing::PrintToString(engines));
+    sm::core::Options options;
+    options.plan.choice.engines = engines;
+    options.plan.choice.no_fallback = true;
+    SmOnModel run(make(ib::fabric::RandomGraph{24, 72, 4}), {}, options);
+    ASSERT_TRUE(run.run_until_reports(1));
+    const auto whole = run.sm().snapshot()->routing;
+    EXPECT_EQ(whole->engine, engines.back());
+    const auto link = switch_link(run.model().topology());
+    ASSERT_TRUE(run.model().link_down(run.now(), link).has_value());
+    run.run_for(std::chrono::seconds(5));
+    const auto less = run.sm().snapshot()->routing;
+    EXPECT_EQ(less->engine, engines.back());
+    expect_routed(run);
+    const auto fresh = fresh_difference(*whole, *run.sm().snapshot());
+    const auto changed = ib::route::difference(whole->lfts, less->lfts);
+    EXPECT_GT(changed.entries.size(), 0U);
+    EXPECT_LT(changed.entries.size() * 2, fresh.entries.size());
+    ASSERT_TRUE(run.model().link_up(run.now(), link).has_value());
+    run.run_for(std::chrono::seconds(5));
+    expect_routed(run);
+    const auto again = ib::route::difference(less->lfts, run.sm().snapshot()->routing->lfts);
+    EXPECT_LT(again.entries.size() * 2, fresh.entries.size());
   }
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "libdiag/route/engines/engines.h"
+#include "libdiag/route/reroute.h"
 #include "libdiag/route/turn_lanes.h"
 #include "libdiag/routes/names.h"
 
@@ -71,6 +72,8 @@ Request between_groups_longer(const Request& request, const std::vector<std::uin
 Result<Routes> on_lanes(const Request& request) {
   auto routes = minhop(request);
   if (!routes) return routes;
+  if (request.options.honour_previous && request.previous != nullptr)
+    routes = Rerouter::relieved(request, minhop_candidates(request).value(), *std::move(routes));
   auto found = lanes_by_turn(*request.graph, routes->lfts, request.vls);
   if (const auto* none = std::get_if<NoLane>(&found))
     return fail(ErrorKind::NotFound,

@@ -10,7 +10,7 @@ UpDownOrder dnup_order(const Request& request) {
 }
 
 Result<CandidateRule> dnup_candidates(const Request& request) {
-  return candidates_by(dnup_order(request));
+  return candidates_by(*request.graph, dnup_order(request));
 }
 
 Result<Routes> dnup(const Request& request) {

@@ -143,7 +143,7 @@ Result<Routes> from_matrix(const Request& request, const TableFiles& files) {
     if (out.at.empty()) out.at.emplace_back(graph.switch_count(), 0);
   }
   Routes routes;
-  routes.lfts = spread_evenly(request, targets, candidates);
+  routes.lfts = spread_evenly(request, targets, candidates, {});
   return routes;
 }
 

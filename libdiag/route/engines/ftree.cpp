@@ -12,9 +12,8 @@ namespace ib::route {
 Result<CandidateRule> ftree_candidates(const Request& request) {
   auto ranks = ranks_from_roots(request);
   if (!ranks) return tl::unexpected(ranks.error());
-  auto rule = candidates_by(with_single_tops(*request.graph, order_by_rank(request, *ranks)));
-  rule.detours = true;
-  return rule;
+  return candidates_by(*request.graph,
+                       with_single_tops(*request.graph, order_by_rank(request, *ranks)), true);
 }
 
 Result<Routes> ftree(const Request& request) {

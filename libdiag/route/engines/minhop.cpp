@@ -44,8 +44,9 @@ Result<Routes> minhop(const Request& request) {
   const Targets targets(request);
   Routes result;
   result.engine = "minhop";
-  result.lfts = spread_evenly(
-      request, targets, candidates_of(minhop_candidates(request)->of, *request.graph, targets));
+  const auto rule = minhop_candidates(request);
+  result.lfts =
+      spread_evenly(request, targets, candidates_of(rule->of, *request.graph, targets), *rule);
   return result;
 }
 

@@ -15,7 +15,7 @@ Result<CandidateRule> updn_candidates(const Request& request) {
   std::vector<std::string> notes;
   auto order = updn_order(request, notes);
   if (!order) return tl::unexpected(order.error());
-  return candidates_by(std::move(*order));
+  return candidates_by(*request.graph, std::move(*order));
 }
 
 Result<Routes> updn(const Request& request) {

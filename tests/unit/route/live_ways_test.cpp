@@ -183,7 +183,7 @@ TEST(LiveWays, KeepToAnyOrder) {
     std::shuffle(from_top.begin(), from_top.end(), random);
     UpDownOrder order(std::move(from_top));
     if (seed % 3 != 0) order = with_single_tops(graph, order);
-    const Tally tally = follow(fabric, candidates_by(order), seed);
+    const Tally tally = follow(fabric, candidates_by(graph, order), seed);
     all.targets += tally.targets, all.whole += tally.whole;
     if (testing::Test::HasFailure()) return;
   }

@@ -180,29 +180,161 @@ TEST(Reroute, NothingChangesWhereNothingHappened) {
   EXPECT_EQ(change->recomputed, "");
 }
 
+// Cables that were down when everything was computed last, so that no update has seen them.
+TEST(Reroute, RepairsOfCablesNobodyHasSeenChangeFewBlocks) {
+  for (const char* engine : {"minhop", "updn", "dnup", "ftree"})
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      std::mt19937_64 random(seed);
+      auto fabric = tree(12, 3);
+      Cables cables(fabric);
+      for (unsigned i = 0; i < 4; ++i) cables.fail_one(random);
+      Rerouter rerouter = started(engine, fabric);
+      while (cables.failed() != 0) {
+        SCOPED_TRACE(testing::Message()
+                     << engine << " seed " << seed << " down " << cables.failed());
+        cables.repair_one(random);
+        const fabric::CompactGraph graph(fabric);
+        const routes::LinearTables before = rerouter.routes().lfts;
+        const auto change = rerouter.update(fabric, graph);
+        ASSERT_TRUE(change.has_value());
+        expect_difference(before, rerouter.routes().lfts, *change);
+        const auto best = fresh(engine, fabric, graph).lfts;
+        const std::size_t blocks = difference({}, best).blocks.size();  // all there are
+        EXPECT_LE(change->blocks.size() * 4, blocks);
+        EXPECT_LE(change->entries.size() * 2, difference(before, best).entries.size() + 1000);
+        routes::VerifyOptions options;
+        options.credit_loops_are_must = rerouter.routes().promises_deadlock_freedom;
+        const auto verdict = routes::verify(fabric, graph, rerouter.routes().lfts, options);
+        EXPECT_TRUE(verdict.must_ok());
+        EXPECT_EQ(rerouter.load_max(), verdict.load_max);
+        EXPECT_LE(static_cast<double>(verdict.load_max),
+                  1.1 * static_cast<double>(routes::verify(fabric, graph, best).load_max));
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+}
+
+TEST(Reroute, ACableThatMovedIsFollowed) {
+  auto fabric = tree(8, 3);
+  Rerouter rerouter = started("updn", fabric);
+  const fabric::CompactGraph whole(fabric);
+  const auto host =
+      std::ranges::find_if(whole.destinations(), [](const auto& d) { return !d.is_switch(); });
+  // Two uplinks of a leaf change places at the leaf.
+  const auto arcs = whole.arcs(host->leaf);
+  const fabric::PortRef here{whole.node_of(host->leaf), arcs[0].out_port};
+  const fabric::PortRef there{whole.node_of(host->leaf), arcs[1].out_port};
+  const fabric::PortRef far{whole.node_of(arcs[0].to), arcs[0].in_port};
+  const fabric::PortRef farther{whole.node_of(arcs[1].to), arcs[1].in_port};
+  fabric.disconnect(here);
+  fabric.disconnect(there);
+  fabric.connect(here, farther, wire::LinkWidth::W4x, wire::LinkSpeed::Hdr);
+  fabric.connect(there, far, wire::LinkWidth::W4x, wire::LinkSpeed::Hdr);
+  const fabric::CompactGraph graph(fabric);
+  const routes::LinearTables before = rerouter.routes().lfts;
+  const auto change = rerouter.update(fabric, graph);
+  ASSERT_TRUE(change.has_value());
+  expect_difference(before, rerouter.routes().lfts, *change);
+  EXPECT_LE(change->blocks.size() * 4, difference({}, rerouter.routes().lfts).blocks.size());
+  EXPECT_TRUE(routes::verify(fabric, graph, rerouter.routes().lfts).must_ok());
+}
+
+/// Entries for LIDs that are in use, which led to a switch or are its own.
+std::size_t entries_by(const fabric::CompactGraph& graph, const routes::LinearTables& tables,
+                       fabric::SwitchIndex by) {
+  std::size_t count = tables.lid_count();  // its own row
+  for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
+    for (const auto& d : graph.destinations()) {
+      const auto arcs = graph.arcs(s);
+      count += std::ranges::any_of(arcs, [&](const auto& arc) {
+        return arc.to == by && (arc.out_port == tables.at(s, d.lid) || d.leaf == by);
+      });
+    }
+  return count;
+}
+
 TEST(Reroute, ALostSwitchIsRoutedAroundKeepingWhatFits) {
-  const auto whole = tree(8, 2);
-  Rerouter rerouter = started("minhop", whole);
-  // The same fabric without one of its spines: everybody's index may change.
+  const auto whole = tree(12, 3);
   const fabric::CompactGraph old(whole);
-  fabric::SwitchIndex spine = 0;
-  while (old.attached()[spine] != 0) ++spine;
+  fabric::SwitchIndex middle = 0;
+  while (old.attached()[middle] != 0) ++middle;
   auto damaged = whole;
-  for (const auto& arc : old.arcs(spine)) damaged.disconnect({old.node_of(spine), arc.out_port});
-  damaged.port(old.node_of(spine), 0).lid = Lid{};
+  for (const auto& arc : old.arcs(middle)) damaged.disconnect({old.node_of(middle), arc.out_port});
+  damaged.port(old.node_of(middle), 0).lid = Lid{};
   damaged.reindex();
   const fabric::CompactGraph graph(damaged);
-  const auto change = rerouter.update(damaged, graph);
+  for (const char* engine : {"minhop", "updn", "dnup", "ftree"}) {
+    SCOPED_TRACE(engine);
+    Rerouter rerouter = started(engine, whole);
+    const std::size_t due = entries_by(old, rerouter.routes().lfts, middle);
+    const auto expect_good = [&](const fabric::Fabric& fabric, const fabric::CompactGraph& now) {
+      routes::VerifyOptions options;
+      options.credit_loops_are_must = rerouter.routes().promises_deadlock_freedom;
+      const auto verdict = routes::verify(fabric, now, rerouter.routes().lfts, options);
+      EXPECT_TRUE(verdict.must_ok());
+      const auto best = routes::verify(fabric, now, fresh(engine, fabric, now).lfts);
+      EXPECT_LE(static_cast<double>(verdict.load_max), 1.1 * static_cast<double>(best.load_max));
+    };
+    const auto change = rerouter.update(damaged, graph);
+    ASSERT_TRUE(change.has_value());
+    EXPECT_NE(change->recomputed, "");
+    EXPECT_LE(change->entries.size(), 4 * due);
+    expect_good(damaged, graph);
+    const auto again = rerouter.update(whole, old);
+    ASSERT_TRUE(again.has_value());
+    EXPECT_LE(again->entries.size(), 4 * due);
+    expect_good(whole, old);
+  }
+}
+
+TEST(Reroute, AHostThatComesChangesNothingButItsOwnEntries) {
+  const auto whole = tree(8, 3);
+  const fabric::CompactGraph old(whole);
+  const auto host =
+      std::ranges::find_if(old.destinations(), [](const auto& d) { return !d.is_switch(); });
+  auto without = whole;
+  without.disconnect(host->end_port);
+  without.port(host->end_port).lid = Lid{};
+  without.reindex();
+  const fabric::CompactGraph graph(without);
+  for (const char* engine : {"minhop", "updn", "dnup", "ftree"}) {
+    SCOPED_TRACE(engine);
+    Rerouter rerouter = started(engine, without);
+    const auto change = rerouter.update(whole, old);
+    ASSERT_TRUE(change.has_value());
+    std::size_t others = 0;
+    for (const auto& entry : change->entries) others += entry.lid != host->lid;
+    EXPECT_LE(others, 20U);
+    EXPECT_GE(change->entries.size() - others, old.switch_count());
+    EXPECT_TRUE(routes::verify(whole, old, rerouter.routes().lfts).must_ok());
+  }
+}
+
+TEST(Reroute, ALinkThatCameBackSlowerCarriesLess) {
+  auto fabric = tree(8, 2);
+  Rerouter rerouter = started("minhop", fabric);
+  const fabric::CompactGraph whole(fabric);
+  const auto host =
+      std::ranges::find_if(whole.destinations(), [](const auto& d) { return !d.is_switch(); });
+  const auto arc = whole.arcs(host->leaf).front();
+  const fabric::PortRef a{whole.node_of(host->leaf), arc.out_port};
+  const fabric::PortRef b{whole.node_of(arc.to), arc.in_port};
+  const auto carried = [&] {
+    std::size_t lids = 0;
+    for (const auto& d : whole.destinations())
+      lids += !d.is_switch() && d.leaf != host->leaf &&
+              rerouter.routes().lfts.at(host->leaf, d.lid) == arc.out_port;
+    return lids;
+  };
+  const std::size_t before = carried();
+  fabric.disconnect(a);
+  fabric.connect(a, b, wire::LinkWidth::W1x, wire::LinkSpeed::Hdr);
+  const auto change = rerouter.update(fabric, fabric::CompactGraph(fabric));
   ASSERT_TRUE(change.has_value());
   EXPECT_NE(change->recomputed, "");
-  EXPECT_TRUE(routes::verify(damaged, graph, rerouter.routes().lfts).must_ok());
-  // And back.
-  const auto again = rerouter.update(whole, old);
-  ASSERT_TRUE(again.has_value());
-  const auto verdict = routes::verify(whole, old, rerouter.routes().lfts);
-  EXPECT_TRUE(verdict.must_ok());
-  const auto best = routes::verify(whole, old, fresh("minhop", whole, old).lfts);
-  EXPECT_LE(static_cast<double>(verdict.load_max), 1.1 * static_cast<double>(best.load_max));
+  EXPECT_LT(carried(), before);
+  EXPECT_TRUE(
+      routes::verify(fabric, fabric::CompactGraph(fabric), rerouter.routes().lfts).must_ok());
 }
 
 TEST(Reroute, AnEngineWithoutCandidatesComputesEverythingAndSaysSo) {
