@@ -147,7 +147,10 @@ class Assigner {
     if (order.size() == channels_.size()) {
       layers_.emplace_back(turns_, all, order);
     } else {
-      result.needed = place_pairs();
+      // One layer holds all pairs or does not do; how many it would take is counted where that is
+      // cheap.
+      const bool hopeless = rules_.layers_max == 1 && graph_.arc_count() > kArcsToCount;
+      result.needed = hopeless ? 2 : place_pairs();
       if (result.needed > rules_.layers_max) {
         result.crossing = channels_.to(all.cycle().front());
         return result;
@@ -155,7 +158,7 @@ class Assigner {
       if (layers_.size() > 1) level_out();
     }
     result.needed = result.used = static_cast<unsigned>(layers_.size());
-    claim_tree(result.multicast);
+    result.multicast_fits = claim_tree(result.multicast);
     for (std::size_t i = 0; i < layer_of_.size(); ++i) {
       const auto pair = pairs_->pair(i);
       result.sls.set(pair.a, pair.b, Sl{layer_of_[i]});
@@ -166,6 +169,8 @@ class Assigner {
   }
 
  private:
+  static constexpr std::size_t kArcsToCount = 1000;
+
   // Pairs of switches with CAs.
 
   struct Filling {
@@ -381,7 +386,7 @@ class Assigner {
 
   /// A spanning tree of few levels. Packets of a group go up and down in it; where all its turns
   /// fit into a layer beside the unicast routes, multicast on that SL is proved.
-  void claim_tree(MulticastRule& rule) {
+  bool claim_tree(MulticastRule& rule) {
     std::vector<SwitchIndex> parent(graph_.switch_count(), fabric::kNoSwitch);
     std::vector<std::uint32_t> number(graph_.switch_count(), 0);
     std::vector<bool> met(graph_.switch_count(), false);
@@ -413,16 +418,17 @@ class Assigner {
       for (const SwitchIndex from : neighbours[s])
         for (const SwitchIndex to : neighbours[s])
           if (from != to) turns.push_back(turns_.number(channel(from, s), channel(s, to)));
+    rule.up_order = std::move(number);
+    rule.parent = std::move(parent);
     for (std::size_t l = 0; l < layers_.size(); ++l) {
       if (!layers_[l].add(turns)) continue;
-      rule.up_order = std::move(number);
-      rule.parent = std::move(parent);
       // That of the first SL: groups whose SL nobody chose have it, the default IPoIB group first.
       std::swap(layers_[0], layers_[l]);
       for (std::uint8_t& layer : layer_of_)
         layer = layer == 0 ? static_cast<std::uint8_t>(l) : layer == l ? std::uint8_t{0} : layer;
-      return;
+      return true;
     }
+    return false;
   }
 
   /// Takes away branches on which there is no CA: they would only bind turns.

@@ -23,7 +23,8 @@ struct Layers {
   std::size_t switch_pairs_left_out{};  // pairs with a switch that has no CA: in layer 0 though
                                         // they close a cycle there
   fabric::SwitchIndex crossing{fabric::kNoSwitch};  // failed: a switch on a cycle that is left
-  MulticastRule multicast;                          // a claim only where it is proved
+  MulticastRule multicast;     // a spanning tree, free of cycles on an SL where nothing else flows
+  bool multicast_fits{false};  // and beside what flows on its SL
 };
 
 Layers assign_layers(const Request& request, const Targets& targets, const Ways& ways,

@@ -25,14 +25,20 @@ Routes layered_routes(std::string_view engine, const Request& request, const Tar
   result.lfts = tables_from(request, targets, ways);
   result.promises_deadlock_freedom = true;
   result.vls_used = static_cast<std::uint8_t>(first_vl + layers.used);
-  result.multicast = layers.multicast;
+  // On lanes before its own only: worth it for SL 0, which most groups have.
+  if (layers.multicast_fits || first_vl > 0) result.multicast = layers.multicast;
   if (result.vls_used > 1) {
     const std::size_t switches = request.graph->switch_count();
     result.lanes.sls = layers.used == 1 ? routes::PathSls(Sl{static_cast<std::uint8_t>(first_vl)})
                        : first_vl == 0  ? layers.sls
                                         : shifted(layers.sls, switches, first_vl);
     result.lanes.sl_to_vl = routes::SlToVl(routes::SlToVlRow::modulo(request.vls));
-    result.multicast.sl = Sl{static_cast<std::uint8_t>(layers.multicast.sl.value + first_vl)};
+    if (layers.multicast_fits)
+      result.multicast.sl = Sl{static_cast<std::uint8_t>(layers.multicast.sl.value + first_vl)};
+    // Trees are parts of one, which closes no cycle where nothing else flows.
+    for (unsigned sl = 0; sl < request.vls && !result.multicast.parent.empty(); ++sl)
+      if (sl < first_vl || sl >= result.vls_used)
+        result.multicast.sls |= static_cast<std::uint16_t>(1U << sl);
   }
   if (layers.switch_pairs_left_out > 0)
     result.notes.push_back(fmt::format(

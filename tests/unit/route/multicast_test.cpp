@@ -189,6 +189,12 @@ TEST(MulticastTree, ByAnEnginesRuleTreesCloseNoCreditLoop) {
       check.sl = routes->multicast.sl;
       check.claimed = true;
       check.members = &members;
+      // Groups on all the SLs that are claimed.
+      std::map<Lid, std::uint16_t> sls;
+      for (const auto& group : groups)
+        sls[group.mlid] =
+            static_cast<std::uint16_t>(routes->multicast.sls | 1U << routes->multicast.sl.value);
+      check.sls = &sls;
       const auto verdict = routes::verify(f, g, routes->lfts, routes->lanes, check, {});
       EXPECT_EQ(verdict.multicast, routes::MulticastVerdict::Proved)
           << engine.name << (verdict.findings.empty() ? "" : ": " + verdict.findings[0].message);
@@ -196,6 +202,45 @@ TEST(MulticastTree, ByAnEnginesRuleTreesCloseNoCreditLoop) {
     }
   }
   EXPECT_TRUE(proved.contains("updn"));
+}
+
+TEST(Multicast, LanesThatLashLeavesFreeAreClaimedAsWell) {
+  const auto f = fabric::generate(fabric::Grid{{6}, true, 1, 1}).value();
+  const CompactGraph g(f);
+  Request request{&f, &g, {}, nullptr, 8};
+  request.options.lash_start_vl = 2;
+  const auto routes = find_engine("lash")->compute(request).value();
+  EXPECT_EQ(routes.multicast.sls & 3U, 3U);  // below its own
+  EXPECT_EQ(routes.multicast.sls >> 8, 0U);  // those above the last VL run on it once more
+
+  const auto verdict_of = [&](const routes::MulticastTables& trees) {
+    std::map<Lid, std::uint16_t> sls;
+    for (const auto& [mlid, tree] : trees) sls[mlid] = 1U << 0;
+    routes::MulticastCheck check{&trees, routes.multicast.sl, true};
+    check.sls = &sls;
+    routes::VerifyOptions options;
+    options.credit_loops_are_must = true;
+    return routes::verify(f, g, routes.lfts, routes.lanes, check, options);
+  };
+  const auto group = group_of(f, 0xC000);
+  const auto good = verdict_of(multicast_trees(f, g, std::span(&group, 1), routes.multicast));
+  EXPECT_EQ(good.multicast, routes::MulticastVerdict::Proved);
+  EXPECT_TRUE(good.must_ok());
+
+  // Trees that are the ring without one link, each without another.
+  routes::MulticastTables around;
+  for (std::uint16_t cut = 0; cut < 6; ++cut)
+    for (SwitchIndex s = 0; s < 6; ++s) {
+      auto& mask = around[Lid{static_cast<std::uint16_t>(0xC000 + cut)}][s];
+      for (const auto& arc : g.arcs(s))
+        if (!(s == cut && arc.to == (cut + 1U) % 6) && !(arc.to == cut && s == (cut + 1U) % 6))
+          mask.set(arc.out_port);
+      for (const auto& d : g.destinations())
+        if (!d.is_switch() && d.leaf == s) mask.set(d.port);
+    }
+  const auto bad = verdict_of(around);
+  EXPECT_NE(bad.multicast, routes::MulticastVerdict::Proved);
+  EXPECT_FALSE(bad.must_ok());
 }
 
 TEST(Multicast, AGroupInSeveralPiecesGetsATreeInEach) {
