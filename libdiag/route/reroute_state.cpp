@@ -30,6 +30,11 @@ Request request_of(const Request& request, const fabric::CompactGraph& graph) {
   return own;
 }
 
+LinkKind kind_of(const fabric::Fabric& fabric, fabric::NodeIndex node, std::uint8_t port) {
+  const fabric::Port& p = fabric.port(node, port);
+  return {p.width, p.speed};
+}
+
 /// Of a switch towards target b.
 std::uint32_t level_of(const routes::LeastHops& hops, SwitchIndex s, std::size_t b) {
   for (std::size_t level = 1; level < hops.at.size(); ++level)
@@ -50,12 +55,14 @@ Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes m
   links.reverse.resize(arcs);
   cost_ = route_costs(request_of(request, graph));
   load_.assign(arcs, 0);
+  kinds_.resize(arcs);
   ports_ = graph.max_ports() + std::size_t{1};
   arc_by_port_.assign(graph.switch_count() * ports_, kNoArc);
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
     system_.push_back(request.fabric->node(graph.node_of(s)).system_image_guid);
     for (std::size_t i = 0; i < links.graph.arcs(s).size(); ++i) {
       const std::size_t index = links.graph.arc_index(s, i);
+      kinds_[index] = kind_of(*request.fabric, graph.node_of(s), links.graph.arcs(s)[i].out_port);
       links.from[index] = s;
       arc_by_port_[s * ports_ + links.graph.arcs(s)[i].out_port] =
           static_cast<std::uint32_t>(index);
@@ -294,16 +301,17 @@ bool Rerouter::State::compare(const fabric::CompactGraph& now) {
   return true;
 }
 
-/// Whether routes cost on the links there are what they did: links may come back slower.
-bool Rerouter::State::same_costs(const Request& request) const {
-  const auto costs = route_costs(request);
-  std::size_t i = 0;
-  for (std::uint32_t a = 0; a < cost_.size(); ++a) {
-    // Of links that were found `alive` is not set yet.
-    const bool found = std::ranges::binary_search(links.found, a);
-    if (found || (links.alive[a] != 0 && !std::ranges::binary_search(links.lost, a)))
-      if (costs[i++] != cost_[a]) return false;
-  }
+/// Whether links that came back are as wide and as fast as they were; of the others it is asked
+/// when nothing else happened.
+bool Rerouter::State::same_kinds(const Request& request) const {
+  if (!request.options.link_capacity) return true;
+  const auto same = [&](std::uint32_t a) {
+    const SwitchIndex s = links.from[a];
+    return kind_of(*request.fabric, request.graph->node_of(s), arc(a).out_port) == kinds_[a];
+  };
+  if (!links.lost.empty() || !links.found.empty()) return std::ranges::all_of(links.found, same);
+  for (std::uint32_t a = 0; a < kinds_.size(); ++a)
+    if (links.alive[a] != 0 && !same(a)) return false;
   return true;
 }
 
@@ -416,7 +424,7 @@ bool Rerouter::State::must_reach(const fabric::CompactGraph& now, SwitchIndex s,
 
 bool Rerouter::State::follow(const Request& request, Difference& result) {
   const fabric::CompactGraph& now = *request.graph;
-  if (astray_ || !compare(now) || !same_costs(request)) return false;
+  if (astray_ || !compare(now) || !same_kinds(request)) return false;
   changed_.clear();
   const bool changed = !links.lost.empty() || !links.found.empty();
   if (!follows()) return !changed;

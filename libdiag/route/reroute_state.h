@@ -5,6 +5,7 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "libdiag/route/live_ways.h"
@@ -12,6 +13,9 @@
 #include "libdiag/route/spread.h"
 
 namespace ib::route {
+
+/// What a link can carry.
+using LinkKind = std::pair<wire::LinkWidth, wire::LinkSpeed>;
 
 class Rerouter::State {
  public:
@@ -88,7 +92,7 @@ class Rerouter::State {
 
   bool compare(const fabric::CompactGraph& now);
   bool same_ends(const fabric::CompactGraph& now) const;
-  bool same_costs(const Request& request) const;
+  bool same_kinds(const Request& request) const;
   /// Candidates after links went and came, and the entries that are none any more. False: the rule
   /// leaves hosts without a way that cables would give them.
   /// What a processor adds up while stock is taken.
@@ -148,6 +152,7 @@ class Rerouter::State {
   std::vector<Detours> detours_;                        // by batch
   std::vector<std::uint32_t> cost_;                     // of a route, by arc
   std::vector<std::uint64_t> load_;                     // by arc
+  std::vector<LinkKind> kinds_;                         // by arc
   std::vector<std::uint8_t> in_motion_;  // by target: some other switch waits to be mended
   std::size_t ports_;
   std::vector<std::uint32_t> arc_by_port_;  // [s * ports_ + port]
