@@ -38,6 +38,9 @@ struct Request {
   /// Answers expected to be as slow as this at least (ClassPortInfo or PortInfo RespTimeValue); 0 =
   /// no hint.
   Duration resp_time_hint{0};
+  /// Of a request whose answer is small, though the same attribute has slow ones: the first wait,
+  /// which doubles up to the hint. 0 = the hint itself.
+  Duration first_wait{0};
 };
 
 /// The end of a request: the answer (whatever its status), or why there is none.

@@ -193,7 +193,9 @@ struct Transactor::Impl {
     }
     // The SA may have thousands of records to collect: a repeated table is dearer than a late one.
     if (request.mad.mgmt_class() == wire::MgmtClass::SubnAdm)
-      wait = std::max({wait, options.timeout_ceiling, request.resp_time_hint});
+      wait = std::max(
+          {wait, options.timeout_ceiling,
+           request.first_wait > Duration{0} ? request.first_wait : request.resp_time_hint});
     return std::clamp(wait, options.timeout_floor, kLongestWait);
   }
 

@@ -379,6 +379,24 @@ TEST(Transactor, RespTimeValueRaisesTheCeiling) {
   EXPECT_GT(seconds(fabric.now), 14.0);
 }
 
+TEST(Transactor, ASmallAnswerOfASlowAttributeIsWaitedForLessAtFirst) {
+  const auto second_try = [](Duration first_wait) {
+    Transactor t;
+    Request request = ask(7, 1);
+    request.mad.set<&wire::MadHeader::mgmt_class>(wire::MgmtClass::SubnAdm);
+    request.resp_time_hint = 2s;
+    request.first_wait = first_wait;
+    t.submit(at(0ms), std::move(request));
+    EXPECT_TRUE(t.next_send(at(0ms)));
+    for (auto now = 50ms;; now += 50ms) {
+      t.on_time(at(now));
+      if (t.next_send(at(now))) return now;
+    }
+  };
+  EXPECT_EQ(second_try(Duration{0}), 2000ms);
+  EXPECT_EQ(second_try(250ms), 250ms);
+}
+
 TEST(Transactor, AnswerToAnotherQuestionDoesNotCount) {
   Transactor t;
   t.submit(at(0ms), ask(7, 1, attr::kNodeInfo));

@@ -263,6 +263,19 @@ TEST(SaClient, ATraceIsAskedForByAPath) {
   EXPECT_EQ(wire::body<PathRecord>(echo.sent[0].mad).dlid, Lid{9});
 }
 
+TEST(SaClient, ATableThatIsSureToBeSmallIsNotWaitedForLong) {
+  const SaAddress sa{Lid{7}, Sl{0}, 0};
+  const auto first_wait = [&](std::uint16_t attribute, std::uint64_t mask) {
+    const auto request = sa_request(0, sa, wire::Method::GetTable, attribute, mask);
+    EXPECT_GT(request.resp_time_hint, std::chrono::seconds(1));
+    return request.first_wait;
+  };
+  using namespace component;
+  EXPECT_GT(first_wait(wire::attr::kPathRecord, kPathSlid | kPathDgid), Duration{0});
+  EXPECT_EQ(first_wait(wire::attr::kPathRecord, kPathSlid | kPathSl), Duration{0});
+  EXPECT_EQ(first_wait(wire::attr::kNodeRecord, ~std::uint64_t{0}), Duration{0});
+}
+
 TEST(SaClient, RecordsKnownByTheirLayoutOnlyComeAsBytes) {
   Echo echo([&](const mad::Packet& request) { return table_answer(request, numbered(3), 120); });
   mad::Session session(echo, {}, [&] { return echo.now; });
