@@ -26,7 +26,8 @@ class WriteQueue {
  public:
   struct Options {
     ib::Duration share{std::chrono::milliseconds(2)};
-    std::size_t batch_max{2048};  // writes in one transaction
+    // Writes in one transaction, judged in one go: some 1 ms, that reads wait for at the most.
+    std::size_t batch_max{256};
   };
   /// A write of subnet administration's own: a lease that ran out, a port that is gone.
   struct Own {
