@@ -27,6 +27,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND (IBKIT_SANITIZE OR CMAKE_BUILD_TYPE 
     -Wno-error=free-nonheap-object -Wno-error=restrict -Wno-error=maybe-uninitialized -Wno-error=array-bounds
     -Wno-error=stringop-overflow -Wno-error=stringop-overread)
 endif()
+# ThreadSanitizer does not see fences. Those there are stand between atomics, which it does see.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND IBKIT_SANITIZE MATCHES thread)
+  target_compile_options(ibkit_flags INTERFACE -Wno-tsan)
+endif()
 target_link_libraries(ibkit_flags INTERFACE Threads::Threads)
 if(IBKIT_SANITIZE)
   target_compile_options(ibkit_flags INTERFACE -fsanitize=${IBKIT_SANITIZE} -fno-omit-frame-pointer
