@@ -18,16 +18,17 @@ constexpr std::uint64_t kPortMax = 254;
 constexpr std::size_t kListBytesMax = std::size_t{64} << 20;
 constexpr std::size_t kTableBytesMax = std::size_t{8} << 30;
 
-std::string place(const std::string& file, std::size_t line) {
-  return file + ':' + std::to_string(line) + ": ";
+std::string place(const std::string& file, std::size_t line, std::size_t column) {
+  return file + ':' + std::to_string(line) + ':' + std::to_string(column) + ": ";
 }
 
 /// One line, word by word. The first complaint is kept; after it every answer is a zero.
 class Line {
  public:
   Line(const std::string& file, std::uint32_t number, std::string_view text)
-      : file_(file), number_(number), rest_(text) {
+      : file_(file), number_(number), text_(text), rest_(text) {
     skip_blanks();
+    last_ = column();
   }
 
   std::uint32_t number() const { return number_; }
@@ -38,6 +39,7 @@ class Line {
 
   std::string_view word() {
     const std::string_view w = rest_.substr(0, word_length());
+    last_ = column();
     rest_.remove_prefix(w.size());
     skip_blanks();
     return w;
@@ -87,13 +89,15 @@ class Line {
     if (!good()) return;
     const std::string got =
         at_end() ? "the end of the line" : "'" + printable(peek().substr(0, 40)) + "'";
+    last_ = column();
     complain("expected " + what + ", got " + got);
   }
   void expect_end() {
     if (!at_end()) expect("a comment or the end of the line");
   }
+  /// Of the word that was read last.
   void complain(const std::string& what) {
-    if (good()) error_ = place(file_, number_) + what;
+    if (good()) error_ = place(file_, number_, last_) + what;
   }
 
  private:
@@ -101,13 +105,16 @@ class Line {
     return std::min(rest_.find_first_of(" \t\r\f\v#"), rest_.size());
   }
   std::string_view peek() const { return rest_.substr(0, word_length()); }
+  /// Where `rest_` begins, from 1.
+  std::size_t column() const { return text_.size() - rest_.size() + 1; }
   void skip_blanks() {
     rest_.remove_prefix(std::min(rest_.find_first_not_of(kBlanks), rest_.size()));
   }
 
   const std::string& file_;
   std::uint32_t number_;
-  std::string_view rest_;
+  std::string_view text_, rest_;
+  std::size_t last_{1};  // column of the word a complaint is about
   std::string error_;
 };
 
@@ -266,7 +273,8 @@ class TorusReader {
 
   Result<Mentions> finish(Options& options) {
     if (!sized_)
-      return fail(ErrorKind::Usage, place(config_.file, 1) + "expected torus or mesh, got nothing");
+      return fail(ErrorKind::Usage,
+                  place(config_.file, 1, 1) + "expected torus or mesh, got nothing");
     // A seed without links says nothing, whatever else was said about it.
     if (!origin() && config_.seeds.size() > 1) config_.seeds.pop_back();
     options.torus = std::move(config_);
@@ -469,7 +477,8 @@ std::vector<std::string> unknown_names(const fabric::Fabric& fabric,
       std::string what = complaint(fabric, m);
       const bool away = !fabric.find_node(m.guid) && remembered && remembered(m.guid);
       if (what.empty() || away) continue;
-      if (++count <= per_file_max) lines.push_back(place(file.file, m.line) + std::move(what));
+      if (++count <= per_file_max)
+        lines.push_back(file.file + ":" + std::to_string(m.line) + ": " + std::move(what));
     }
     if (count > per_file_max)
       lines.push_back(file.file + ": and " + std::to_string(count - per_file_max) +

@@ -25,21 +25,27 @@ bool take(std::string_view& text, std::string_view what) {
   return true;
 }
 
-/// nullptr, or what a line should have had.
-const char* read_line(std::string_view line, std::vector<LidMatrix>& matrix) {
+/// nullptr, or what a line should have had; `rest` is the line and then what is behind its last
+/// good word.
+const char* read_line(std::string_view& rest, std::vector<LidMatrix>& matrix) {
+  std::string_view line = rest;
   std::uint64_t value = 0;
   if (take(line, "Switch: guid 0x")) {
+    rest = line;
     if (!take_hex(line, ~std::uint64_t{0}, value) || value == 0) return "a GUID after 0x";
     matrix.push_back({Guid{value}, {}});
     return nullptr;
   }
   if (!take(line, "0x")) return "`Switch: guid 0x...` or a row `0x<LID>: <hops>...`";
   if (matrix.empty()) return "`Switch: guid 0x...` before the first row";
+  rest = line;
   if (!take_hex(line, kLidUnicastMax.value, value) || value == 0) return "a unicast LID after 0x";
+  rest = line;
   if (!take(line, ":")) return "`:` behind the LID";
   std::vector<std::uint8_t> hops;
   for (;;) {
     line = trim(line);
+    rest = line;
     if (line.empty() || line.front() == '#') break;
     std::uint64_t count = 0;
     const std::size_t before = line.size();
@@ -60,12 +66,14 @@ Result<std::vector<LidMatrix>> read_lid_matrix(std::string_view text, std::strin
   std::vector<LidMatrix> matrix;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
-    const std::string_view line = trim(text.substr(0, end));
+    const std::string_view whole = text.substr(0, end), line = trim(whole);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.empty() || line.front() == '#') continue;
-    if (const char* expected = read_line(line, matrix))
-      return fail(ErrorKind::Usage, fmt::format("{}:{}: expected {}, got '{}'", file_name, number,
-                                                expected, printable(line.substr(0, 24))));
+    std::string_view rest = line;
+    if (const char* expected = read_line(rest, matrix))
+      return fail(ErrorKind::Usage, fmt::format("{}:{}:{}: expected {}, got '{}'", file_name,
+                                                number, rest.data() - whole.data() + 1, expected,
+                                                printable(line.substr(0, 24))));
   }
   return matrix;
 }

@@ -49,12 +49,15 @@ ib::Result<std::vector<PrefixRoute>> read_prefix_routes(std::string_view text,
     if (left.empty()) continue;
     PrefixRoute route;
     std::optional<std::uint64_t> guid;
-    if (!read(left, route.prefix) || !read(right, guid) || !more.empty())
+    const bool good = read(left, route.prefix);
+    if (!good || !read(right, guid) || !more.empty()) {
+      const std::string_view wrong = !good ? left : !more.empty() ? more : right;
       return ib::fail(ib::ErrorKind::Usage,
-                      fmt::format("{}:{}: expected a subnet prefix and a router's port GUID, each "
-                                  "in hex or * for any, got '{}'",
-                                  ib::printable(file_name), number,
+                      fmt::format("{}:{}:{}: expected a subnet prefix and a router's port GUID, "
+                                  "each in hex or * for any, got '{}'",
+                                  ib::printable(file_name), number, wrong.data() - whole.data() + 1,
                                   ib::printable(ib::trim(whole.substr(0, kQuotedMax)))));
+    }
     if (guid) route.router = ib::Guid{*guid};
     routes.push_back(route);
   }

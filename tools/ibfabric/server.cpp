@@ -103,6 +103,14 @@ struct Host {
   bool touched{false};
 };
 
+/// Device and inode of a file.
+using File = std::optional<std::pair<dev_t, ino_t>>;
+File file_at(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
+  return std::pair{status.st_dev, status.st_ino};
+}
+
 struct PortHash {
   std::size_t operator()(const PortRef& p) const {
     return std::hash<std::uint64_t>{}(std::uint64_t{p.node} << 8 | p.port);
@@ -118,6 +126,7 @@ struct Server::Impl {
   Command command;
   std::string path;
   int listener{-1};
+  File file;  // what bind() made at `path`; somebody may have put another there since
   int epoll{-1};
   Instant last{};
   std::uint64_t next_id{1};
@@ -132,10 +141,9 @@ struct Server::Impl {
 
   ~Impl() {
     for (auto& [fd, c] : connections) ::close(fd);
-    if (listener >= 0) {
-      ::close(listener);
-      ::unlink(path.c_str());
-    }
+    // Before the listener is closed, or the number of its inode could be another's by now.
+    if (listener >= 0 && file_at(path) == file) ::unlink(path.c_str());
+    if (listener >= 0) ::close(listener);
     if (epoll >= 0) ::close(epoll);
   }
 
@@ -615,6 +623,7 @@ Result<void> Server::listen(const std::string& path) {
   }
   impl_->listener = fd;
   impl_->path = path;
+  impl_->file = file_at(path);
   if (::listen(fd, 4096) < 0) return ib::fail(ErrorKind::Unavailable, path + ": " + errno_text());
   impl_->watch(fd, EPOLLIN, EPOLL_CTL_ADD);
   return {};

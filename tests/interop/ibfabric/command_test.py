@@ -128,6 +128,19 @@ class Serve(unittest.TestCase):
             finally:
                 stop(again)
 
+    def test_leaves_the_socket_of_whoever_came_after(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            os.unlink(f.socket)
+            after = subprocess.Popen([IBFABRIC, "serve", f.topology, "--socket", f.socket],
+                                     stdout=subprocess.PIPE, text=True)
+            try:
+                self.assertEqual(after.stdout.readline(), f"ready {f.socket}\n")
+                f.server.send_signal(signal.SIGTERM)
+                self.assertEqual(f.server.wait(10), 0)
+                self.assertEqual(f.on(None, "ibstat").returncode, 0)
+            finally:
+                stop(after)
+
     def test_replaces_nothing_but_a_socket(self):
         with tempfile.TemporaryDirectory() as directory:
             place = pathlib.Path(directory)

@@ -254,13 +254,13 @@ class PrefixRoutes(unittest.TestCase):
             for how in ("-o", "-B"):
                 refused = f.ibsm(how, *words)
                 self.assertEqual(refused.returncode, 2)
-                self.assertIn(f"{routes}:2: expected a subnet prefix", refused.stderr)
+                self.assertIn(f"{routes}:2:8: expected a subnet prefix", refused.stderr)
             routes.write_text("* *\n")
             pid = f.daemon(*words)
             log = f.directory / "log"
             routes.write_text("* *\n\n1 g\n")
             os.kill(pid, signal.SIGHUP)
-            said = f" E sa: {routes}:3: expected a subnet prefix and a router's port GUID, each in hex or * for any, " \
+            said = f" E sa: {routes}:3:3: expected a subnet prefix and a router's port GUID, each in hex or * for any, " \
                    "got '1 g'; the prefix routes read before stay"
             self.assertTrue(wait_until(lambda: said in log.read_text(), 20), log.read_text())
 

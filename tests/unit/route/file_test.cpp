@@ -131,14 +131,14 @@ TEST(LidMatrix, SaysWhatItExpected) {
     return matrix ? std::string("read") : matrix.error().message;
   };
   EXPECT_EQ(said("0x0001: 00\n"),
-            "m:1: expected `Switch: guid 0x...` before the first row, got "
+            "m:1:1: expected `Switch: guid 0x...` before the first row, got "
             "'0x0001: 00'");
-  EXPECT_THAT(said("Switch: guid 0\n"), HasSubstr("m:1: expected `Switch: guid 0x"));
+  EXPECT_THAT(said("Switch: guid 0\n"), HasSubstr("m:1:1: expected `Switch: guid 0x"));
   EXPECT_THAT(said("Switch: guid 0x0\n"), HasSubstr("a GUID after 0x"));
   const std::string head = "Switch: guid 0x5 \n\n";
-  EXPECT_THAT(said(head + "0xC000: 00\n"), HasSubstr("m:3: expected a unicast LID"));
-  EXPECT_THAT(said(head + "0x0001 00\n"), HasSubstr("m:3: expected `:`"));
-  EXPECT_THAT(said(head + "0x0001: 0 01\n"), HasSubstr("hops of two hexadecimal digits"));
+  EXPECT_THAT(said(head + "0xC000: 00\n"), HasSubstr("m:3:3: expected a unicast LID"));
+  EXPECT_THAT(said(head + "0x0001 00\n"), HasSubstr("m:3:7: expected `:`"));
+  EXPECT_THAT(said(head + "0x0001: 00 1\n"), HasSubstr("m:3:12: expected hops of two hexadecimal"));
   EXPECT_THAT(said(head + "0x0001: 001\n"), HasSubstr("hops of two hexadecimal digits"));
   EXPECT_THAT(said(head + "0x0001:\n"), HasSubstr("hops of two hexadecimal digits"));
   EXPECT_EQ(said(head + "0x0001: 00 ff # portguid 0x1\n#\n"), "read");

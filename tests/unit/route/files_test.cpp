@@ -67,26 +67,27 @@ TEST(OptionFiles, ReadsPortsWeightsAndOrders) {
   EXPECT_EQ(options.ids.entries[1].number, 16U);
 }
 
-TEST(OptionFiles, AMistakeIsNamedByFileAndLine) {
+TEST(OptionFiles, AMistakeIsNamedByFileLineAndColumn) {
   EXPECT_EQ(error_of(OptionFile::Roots, "# x\nspine-1\n"),
-            "f:2: expected the GUID of a switch or host like 0x0002c90300a1b2c3, got 'spine-1'");
+            "f:2:1: expected the GUID of a switch or host like 0x0002c90300a1b2c3, got 'spine-1'");
   EXPECT_EQ(error_of(OptionFile::Roots, "0x1 256\n"),
-            "f:1: expected a rank from 0 to 255, got '256'");
+            "f:1:5: expected a rank from 0 to 255, got '256'");
   EXPECT_EQ(error_of(OptionFile::ComputeNodes, "0x1\n0x2\n0x1\n"),
-            "f:3: 0x0000000000000001 stands in line 1 already");
-  EXPECT_THAT(error_of(OptionFile::IoNodes, "0x1z\n"), HasSubstr("f:1: expected a port GUID"));
+            "f:3:1: 0x0000000000000001 stands in line 1 already");
+  EXPECT_THAT(error_of(OptionFile::IoNodes, "0x1z\n"), HasSubstr("f:1:1: expected a port GUID"));
   EXPECT_THAT(error_of(OptionFile::GuidRoutingOrder, "0x0\n"), HasSubstr("expected a port GUID"));
-  EXPECT_EQ(error_of(OptionFile::Ids, "0x1 5\n0x2 5\n"), "f:2: id 5 stands in line 1 already");
-  EXPECT_EQ(error_of(OptionFile::Ids, "0x1\n"), "f:1: expected a number, got the end of the line");
+  EXPECT_EQ(error_of(OptionFile::Ids, "0x1 5\n0x2 5\n"), "f:2:5: id 5 stands in line 1 already");
+  EXPECT_EQ(error_of(OptionFile::Ids, "0x1\n"),
+            "f:1:4: expected a number, got the end of the line");
   EXPECT_EQ(error_of(OptionFile::Ignored, "0x1 0\n"),
-            "f:1: expected a port number from 1 to 254, got '0'");
+            "f:1:5: expected a port number from 1 to 254, got '0'");
   EXPECT_EQ(error_of(OptionFile::Ignored, "0x1 1 2\n"),
-            "f:1: expected a comment or the end of the line, got '2'");
+            "f:1:7: expected a comment or the end of the line, got '2'");
   EXPECT_EQ(error_of(OptionFile::HopWeights, "0x1 1 256\n"),
-            "f:1: expected a weight from 0 to 255, got '256'");
+            "f:1:7: expected a weight from 0 to 255, got '256'");
   EXPECT_EQ(error_of(OptionFile::HopWeights, "0x1 1 2\n0x1 1 3\n"),
-            "f:2: 0x0000000000000001 port 1 stands in line 1 already");
-  EXPECT_EQ(error_of(OptionFile::PortSearchOrder, "0x1 1 2 1\n"), "f:1: port 1 is given twice");
+            "f:2:5: 0x0000000000000001 port 1 stands in line 1 already");
+  EXPECT_EQ(error_of(OptionFile::PortSearchOrder, "0x1 1 2 1\n"), "f:1:9: port 1 is given twice");
   EXPECT_THAT(error_of(OptionFile::PortSearchOrder, "0x1\n"), HasSubstr("expected a port number"));
 }
 
@@ -124,21 +125,21 @@ TEST(OptionFiles, ReadsTorus2Qos) {
 
 TEST(OptionFiles, AMistakeInTorus2QosIsNamed) {
   const auto error = [](std::string_view text) { return error_of(OptionFile::Torus, text); };
-  EXPECT_EQ(error("\n"), "f:1: expected torus or mesh, got nothing");
+  EXPECT_EQ(error("\n"), "f:1:1: expected torus or mesh, got nothing");
   EXPECT_EQ(error("xp_link 0x1 0x2\n"),
-            "f:1: expected torus or mesh before anything else, got 'xp_link'");
-  EXPECT_THAT(error("torus 3 0 5\n"), HasSubstr("f:1: expected three sizes"));
-  EXPECT_THAT(error("torus 3 4\n"), HasSubstr("f:1: expected three sizes"));
-  EXPECT_EQ(error("torus 3 3 3\ntorus 3 3 3\n"), "f:2: the size of the torus is given twice");
-  EXPECT_EQ(error("torus 3 3 3\nxp_link 0x1 0x1\n"), "f:2: a link from a switch to itself");
+            "f:1:1: expected torus or mesh before anything else, got 'xp_link'");
+  EXPECT_THAT(error("torus 3 0 5\n"), HasSubstr("f:1:9: expected three sizes"));
+  EXPECT_THAT(error("torus 3 4\n"), HasSubstr("f:1:9: expected three sizes"));
+  EXPECT_EQ(error("torus 3 3 3\ntorus 3 3 3\n"), "f:2:1: the size of the torus is given twice");
+  EXPECT_EQ(error("torus 3 3 3\nxp_link 0x1 0x1\n"), "f:2:13: a link from a switch to itself");
   EXPECT_EQ(error("torus 3 3 3\nxp_link 0x1 0x2\nxp_link 0x1 0x3\n"),
-            "f:3: this link of the seed stands in line 2 already");
+            "f:3:1: this link of the seed stands in line 2 already");
   EXPECT_THAT(error("torus 3 3 3\nxp_link 0x1 0x2\nyp_link 0x2 0x3\n"),
-              HasSubstr("f:3: the links of a seed share their first switch"));
-  EXPECT_EQ(error("torus 3 3 3\nnext_seed\n"), "f:2: the seed before this one has no links");
+              HasSubstr("f:3:13: the links of a seed share their first switch"));
+  EXPECT_EQ(error("torus 3 3 3\nnext_seed\n"), "f:2:1: the seed before this one has no links");
   EXPECT_EQ(error("torus 3 3 3\nzz_link 0x1 0x2\n"),
-            "f:2: no keyword of torus-2QoS.conf is called 'zz_link'");
-  EXPECT_THAT(error("torus 3 3 3\nx_dateline one\n"), HasSubstr("f:2: expected a whole number"));
+            "f:2:1: no keyword of torus-2QoS.conf is called 'zz_link'");
+  EXPECT_THAT(error("torus 3 3 3\nx_dateline one\n"), HasSubstr("f:2:12: expected a whole number"));
 }
 
 TEST(OptionFiles, WhatTheFabricLacksIsNamedAndWhatIsAwayIsNot) {

@@ -293,13 +293,16 @@ TEST(SaPathRouters, RouteFile) {
 }
 
 TEST(SaPathRouters, ABadLineOfTheRouteFileIsNamed) {
-  for (const std::string line : {"*", "1 2 3", "x 1", "1 g", "1 -1", "0x 1", "11111111111111111 1",
-                                 "\x01 *", "** *", "1 0x"}) {
+  const std::vector<std::pair<std::string, int>> lines{
+      {"*", 2},    {"1 2 3", 5},  {"x 1", 1},  {"1 g", 3},  {"1 -1", 3},
+      {"0x 1", 1}, {"\x01 *", 1}, {"** *", 1}, {"1 0x", 3}, {"11111111111111111 1", 1}};
+  for (const auto& [line, column] : lines) {
     const auto read = read_prefix_routes("* *\n\n" + line + "\n2 2\n", "routes");
     ASSERT_FALSE(read) << line;
     EXPECT_EQ(read.error().message,
-              "routes:3: expected a subnet prefix and a router's port GUID, each in hex or * for "
-              "any, got '" +
+              "routes:3:" + std::to_string(column) +
+                  ": expected a subnet prefix and a router's port GUID, each in hex or * for "
+                  "any, got '" +
                   ib::printable(line) + "'");
   }
 }
