@@ -103,7 +103,7 @@ TEST(RoutingFiles, ASyntaxErrorKeepsTheOldRoutingAndIsSaidEverySweep) {
   ASSERT_FALSE(bad.has_value());
   run.sm().set_routing_files(tl::unexpected<ib::Error>(bad.error()));
   for (int i = 0; i < 2; ++i) {
-    EXPECT_THAT(sweep(run), Contains(HasSubstr("roots:1: expected the GUID of a switch")));
+    EXPECT_THAT(sweep(run), Contains(HasSubstr("roots:1:1: expected the GUID of a switch")));
     EXPECT_EQ(run.last().sets, 0U);
   }
   run.sm().set_routing_files(ib::route::ReadOptions{});

@@ -85,7 +85,7 @@ TEST(Refusal, ABadLineOfTheFileOfPrefixRoutesEndsIt) {
   std::ofstream(path) << "# campus\n* *\nfec0::7 *\n";
   EXPECT_EQ(refusal({"--prefix_routes_file", path.c_str()}),
             "ibsm: " + path +
-                ":3: expected a subnet prefix and a router's port GUID, each in hex or * for any, "
+                ":3:1: expected a subnet prefix and a router's port GUID, each in hex or * for any, "
                 "got 'fec0::7 *'");
   std::ofstream(path) << "fec0000000000007 0x2c90300001234\n";
   const Command command = read({"--prefix_routes_file", path.c_str()});
