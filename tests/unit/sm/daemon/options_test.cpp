@@ -83,10 +83,11 @@ TEST(Refusal, ATruthMayBeAWordOfItsOwn) {
 TEST(Refusal, ABadLineOfTheFileOfPrefixRoutesEndsIt) {
   const std::string path = testing::TempDir() + "ibkit_prefix_routes";
   std::ofstream(path) << "# campus\n* *\nfec0::7 *\n";
-  EXPECT_EQ(refusal({"--prefix_routes_file", path.c_str()}),
-            "ibsm: " + path +
-                ":3:1: expected a subnet prefix and a router's port GUID, each in hex or * for any, "
-                "got 'fec0::7 *'");
+  EXPECT_EQ(
+      refusal({"--prefix_routes_file", path.c_str()}),
+      "ibsm: " + path +
+          ":3:1: expected a subnet prefix and a router's port GUID, each in hex or * for any, "
+          "got 'fec0::7 *'");
   std::ofstream(path) << "fec0000000000007 0x2c90300001234\n";
   const Command command = read({"--prefix_routes_file", path.c_str()});
   EXPECT_EQ(std::get<DaemonOptions>(command).sa.server.policy.prefix_routes.size(), 1U);
