@@ -290,7 +290,7 @@ class ServedSm:
         """Gets a second, and CPU for each, of a loop that sends back what it receives."""
         echo = self.start(2, [storm, "echo", "4"])
         lid = echo.stdout.readline().strip()
-        peak = self.start(1, [storm, "peak", "3", "64", lid])
+        peak = self.start(1, [storm, "peak", "3", WINDOWS[-1], lid])
         answers = json.loads(peak.communicate(timeout=60)[0])["answers"]
         cpu = self.cpu(echo)
         echo.communicate(timeout=60)
@@ -312,6 +312,10 @@ class ServedSm:
         shutil.rmtree(self.state, ignore_errors=True)
 
 
+# Gets under way; each program's peak is at the better of them for it.
+WINDOWS = ("64", "256")
+
+
 def suite_storm(build, args, folder):
     storm = os.path.join(build, "tests/sa_storm")
     size = (args.size or [648])[0]
@@ -323,8 +327,9 @@ def suite_storm(build, args, folder):
             sm = ServedSm(build, program, topology, folder)
             try:
                 before = sm.cpu()
-                peak = sm.run(1, [storm, "peak", "3", "64"])
-                costs.append((sm.cpu() - before) / max(1, peak["answers"]))
+                tried = [sm.run(1, [storm, "peak", "3", window]) for window in WINDOWS]
+                peak = max(tried, key=lambda r: r["rate"])
+                costs.append((sm.cpu() - before) / max(1, sum(r["answers"] for r in tried)))
                 rates.append(peak["rate"])
                 loads.append(sm.run(1, [storm, "load", "3", str(0.8 * peak["rate"])]))
                 tables.append(sm.run(1, [storm, "table", "20"]))
