@@ -8,7 +8,8 @@
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
   return "called_from_lib:libtbb.so\n"
-         "race:tbb::detail\n";
+         "race:tbb::detail\n"
+         "race:oneapi/tbb/\n";
 }
 #elif defined(__SANITIZE_ADDRESS__)
 // Graphviz 2.42's pango plugin remembers a font's name that its owner has freed, and compares the

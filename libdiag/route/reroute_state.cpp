@@ -94,7 +94,7 @@ void Rerouter::State::begin(CandidateRule of) {
 template <class Function>
 Rerouter::State::Stock Rerouter::State::take_batches(Function function) {
   const Stock none{std::vector<std::uint64_t>(links.graph.arc_count(), 0), {}, {}, 0, false};
-  tbb::combinable<Stock> stocks([&] { return none; });
+  tbb::combinable<Stock> stocks([&] { return Stock(none); });
   tbb::parallel_for(std::size_t{0}, targets_.batch_count(),
                     [&](std::size_t i) { function(i, stocks.local()); });
   Stock all = none;

@@ -148,6 +148,7 @@ bool GrowingOrder::add(Turn turn) {
   std::sort(forward_.begin(), forward_.end(), by_position);
   std::sort(backward_.begin(), backward_.end(), by_position);
   std::vector<std::uint32_t> places;
+  places.reserve(backward_.size() + forward_.size());
   for (const Node n : backward_) places.push_back(position_[n]);
   for (const Node n : forward_) places.push_back(position_[n]);
   std::sort(places.begin(), places.end());

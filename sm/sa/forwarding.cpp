@@ -49,7 +49,7 @@ void Forwarding::on_notice(Instant now, const Paths& paths, const ib::wire::Noti
 void Forwarding::on_event(const Paths& paths, Event event) {
   event.notice.issuer_lid = paths.snapshot().sm_lid;
   event.issuer_gid = Gid::from(paths.snapshot().subnet_prefix, paths.snapshot().sm_port_guid);
-  reports.notify(std::move(event));
+  reports.notify(event);
 }
 
 /// A leaking bucket for each port.

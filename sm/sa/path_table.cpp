@@ -24,8 +24,10 @@ struct RateOrder {
 
   RateOrder() {
     std::vector<std::uint8_t> codes;
-    for (std::uint8_t c = 0; c < rank.size(); ++c)
-      if (ib::wire::rate_gbps(c) > 0) codes.push_back(c);
+    for (unsigned c = 0; c < rank.size(); ++c) {
+      const auto rate = static_cast<std::uint8_t>(c);
+      if (ib::wire::rate_gbps(rate) > 0) codes.push_back(rate);
+    }
     std::sort(codes.begin(), codes.end(),
               [](std::uint8_t a, std::uint8_t b) { return ib::wire::compare_rates(a, b) < 0; });
     for (std::size_t i = 0; i < codes.size() && i < kNoRank; ++i) {

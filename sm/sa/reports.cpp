@@ -208,14 +208,14 @@ Reports::~Reports() = default;
 Reports::Reports(Reports&&) noexcept = default;
 Reports& Reports::operator=(Reports&&) noexcept = default;
 
-void Reports::notify(Event event) {
+void Reports::notify(const Event& event) {
   auto& i = *impl_;
   ++i.counters.notices;
   if (i.inbox.size() >= i.options.inbox_max) {
     i.inbox.pop_front();
     ++i.counters.notices_dropped;
   }
-  i.inbox.push_back(std::make_shared<const Event>(std::move(event)));
+  i.inbox.push_back(std::make_shared<const Event>(event));
 }
 
 bool Reports::on_packet(Instant now, const Packet& packet) {

@@ -42,7 +42,7 @@ class Reports {
   Reports(Reports&&) noexcept;
   Reports& operator=(Reports&&) noexcept;
 
-  void notify(Event event);
+  void notify(const Event& event);
   /// An answer to one of our reports; false: it is to none.
   bool on_packet(ib::Instant now, const ib::mad::Packet& packet);
   void on_time(ib::Instant now);

@@ -190,6 +190,7 @@ Result<Spot> find_field(const StructureInfo& structure, std::string_view name) {
                                             ib::printable(stem), list(field_names(structure)))));
   if (found.size() > 1) {
     std::vector<std::string> names;
+    names.reserve(found.size());
     for (const Spot& spot : found) names.push_back(spot.name);
     return tl::unexpected(
         usage(fmt::format("'{}' may be any of {}", ib::printable(stem), list(names))));
