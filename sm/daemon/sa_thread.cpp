@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +20,8 @@ using ib::wire::MgmtClass;
 /// Requests served before what has arrived meanwhile is looked at, and answers leave.
 constexpr int kSlice = 64;
 constexpr Duration kCountersEvery = std::chrono::minutes(10);
+/// Before the threads that compute routes, which else keep a processor for milliseconds each.
+constexpr int kNice = -10;
 
 }  // namespace
 
@@ -85,6 +88,8 @@ std::vector<plan::MlidGroup> SaThread::groups_of(const sa::Server& server) {
 }
 
 void SaThread::run() {
+  // Of a thread, on Linux (nice(2)). Who may not do that has his answers a little later.
+  setpriority(PRIO_PROCESS, 0, kNice);
   while (!ending_) {
     const Instant now = ib::monotonic_now();
     if (!listen(now)) return;

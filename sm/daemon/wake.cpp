@@ -19,9 +19,11 @@ void Wake::ring() {
   const std::uint64_t one = 1;
   // Fails only when the counter is full, and then the descriptor is readable anyway.
   [[maybe_unused]] const auto written = write(fd_, &one, sizeof one);
+  rung_ = true;
 }
 
 void Wake::quiet() {
+  if (!rung_.exchange(false)) return;
   std::uint64_t count = 0;
   [[maybe_unused]] const auto got = read(fd_, &count, sizeof count);
 }

@@ -2,6 +2,8 @@
 // Wake: one thread tells another, which sleeps in poll(), that there is something.
 #pragma once
 
+#include <atomic>
+
 namespace sm::daemon {
 
 class Wake {
@@ -18,6 +20,9 @@ class Wake {
 
  private:
   int fd_{-1};
+  // Set after the bell is rung: quiet() costs a system call only then, and one that comes between
+  // the two leaves the descriptor readable for the next.
+  std::atomic<bool> rung_{false};
 };
 
 }  // namespace sm::daemon

@@ -258,7 +258,7 @@ class ServedSm:
     """`program` as the subnet manager of a fabric that ibfabric serves; clients run at other hosts."""
 
     def __init__(self, build, program, topology, folder):
-        self.fabric, self.folder = os.path.join(build, "bin/ibfabric"), folder
+        self.fabric, self.folder, self.prefix = os.path.join(build, "bin/ibfabric"), folder, []
         self.socket = os.path.join(folder, "storm.sock")
         self.hosts = [line.split('"')[1] for line in open(topology) if line.startswith("Ca")]
         self.server = subprocess.Popen([self.fabric, "serve", topology, "--socket", self.socket],
@@ -278,13 +278,25 @@ class ServedSm:
         raise SystemExit("bench: %s did not bring the fabric up" % program)
 
     def at(self, host, command):
-        return [self.fabric, "exec", "--socket", self.socket, "--at", self.hosts[host], "--"] + command
+        return [self.fabric, "exec", "--socket", self.socket, "--at", self.hosts[host], "--"] + self.prefix + command
 
     def start(self, host, command):
         return subprocess.Popen(self.at(host, command), stdout=subprocess.PIPE, text=True)
 
     def run(self, host, command):
         return json.loads(self.start(host, command).communicate(timeout=120)[0])
+
+    def ahead_of_others(self):
+        """Server, SM and the clients to come run before everything else on this machine, and until they wait for something:
+        the scheduler's slices (3 ms with three threads on two processors) are not what is measured. False: not permitted."""
+        try:
+            for process in (self.server, self.sm):
+                for thread in os.listdir("/proc/%d/task" % process.pid):
+                    os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(5))
+        except PermissionError:
+            return False
+        self.prefix = ["chrt", "--rr", "5"]
+        return True
 
     def floor(self, storm):
         """Gets a second, and CPU for each, of a loop that sends back what it receives."""
@@ -322,30 +334,35 @@ def suite_storm(build, args, folder):
     topology = generate(build, size, folder)
     peaks, floors = {}, []
     for program in ("opensm", "ibsm"):
-        rates, loads, tables, costs = [], [], [], []
+        rates, loads, tables, costs = [], {window: [] for window in WINDOWS}, [], []
         for _ in range(args.runs):
             sm = ServedSm(build, program, topology, folder)
             try:
+                ahead = sm.ahead_of_others()
                 before = sm.cpu()
                 tried = [sm.run(1, [storm, "peak", "3", window]) for window in WINDOWS]
                 peak = max(tried, key=lambda r: r["rate"])
                 costs.append((sm.cpu() - before) / max(1, sum(r["answers"] for r in tried)))
                 rates.append(peak["rate"])
-                loads.append(sm.run(1, [storm, "load", "3", str(0.8 * peak["rate"])]))
+                for window, r in zip(WINDOWS, tried):
+                    loads[window].append(sm.run(1, [storm, "watched", "3", str(0.8 * r["rate"])]))
                 tables.append(sm.run(1, [storm, "table", "20"]))
                 if program == "ibsm":
                     floors.append(sm.floor(storm))
             finally:
                 sm.stop()
         peaks[program] = statistics.median(rates)
-        print("storm, %d endpoints, %-6s peak %7.0f Gets/s (%.1f us of CPU each); at 80 %%: p50 %5.0f us  p99 %6.0f us  "
-              "lost %d  busy %d; GetTable(NodeRecord) %.1f ms" % (
-                  size, program, peaks[program], 1e6 * statistics.median(costs), median(loads, "p50_us"), median(loads, "p99_us"),
-                  sum(r["lost"] for r in loads), sum(r["busy"] for r in loads), median(tables, "p50_us") / 1000))
-        # The machine's own stalls, and what waits after them, are in p99; this is without.
-        if all("calm_p99_us" in r for r in loads):
-            print("  outside of the machine's stalls (%.0f ms of 3 s with what queued up): p99 %.0f us of %d answers" % (
-                median(loads, "stalled_ms"), median(loads, "calm_p99_us"), median(loads, "calm_answers")))
+        print("storm, %d endpoints, %-6s peak %7.0f Gets/s (%.1f us of CPU each); GetTable(NodeRecord) %.1f ms%s" % (
+            size, program, peaks[program], 1e6 * statistics.median(costs), median(tables, "p50_us") / 1000,
+            "" if ahead else "; at the priority of everything else here, whose turns are in the latencies"))
+        for window, rows in loads.items():
+            print("  at 80 %% of the peak with %s under way, %.0f/s: p50 %5.0f us  p99 %6.0f us  lost %d  busy %d" % (
+                window, median(rows, "rate"), median(rows, "p50_us"), median(rows, "p99_us"), sum(r["lost"] for r in rows),
+                sum(r["busy"] for r in rows)))
+            # The machine's own stalls, and what waits after them, are in p99; this is without.
+            if all("calm_p99_us" in r for r in rows):
+                print("    outside of the machine's stalls (%.0f ms of 3 s with what queued up): p99 %.0f us of %d answers" % (
+                    median(rows, "stalled_ms"), median(rows, "calm_p99_us"), median(rows, "calm_answers")))
     floor = statistics.median(f[0] for f in floors)
     print("  floor: a bare loop of receive and send is asked %.0f times a second (%.1f us of CPU each)" % (
         floor, 1e6 * statistics.median(f[1] for f in floors)))

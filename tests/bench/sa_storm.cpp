@@ -4,12 +4,14 @@
 //   sa_storm peak SECONDS WINDOW   WINDOW Gets under way all the time
 //   sa_storm load SECONDS RATE     RATE Gets a second, however long answers take; a latency counts
 //                                  from when the request was due, so a stall is not forgotten
+//   sa_storm watched SECONDS RATE  the same by the only client there is, which also watches the
+//                                  processors
 //   sa_storm table TIMES           GetTable of all NodeRecords, one after the other
 //   sa_storm echo SECONDS          the other side of a floor: every Get comes back as it is, by the
 //                                  barest loop there is; prints its LID, and at the end its answers
 //   sa_storm peak SECONDS WINDOW LID   asks there instead of the SA
 //
-// One line of JSON: answers, busy, lost, wrong, rate, p50_us, p99_us, max_us. For `load` also,
+// One line of JSON: answers, busy, lost, wrong, rate, p50_us, p99_us, max_us. For `watched` also,
 // where threads may run ahead of all others (root): stalled_ms, how long a processor of this
 // machine stood still; calm_answers and calm_p99_us, those that no stall and no backlog of one
 // touches.
@@ -253,6 +255,10 @@ int main(int argc, char** argv) {
   const Duration during(static_cast<std::int64_t>(first * 1e9));
   if (mode == "peak") {
     client.peak(during, static_cast<std::size_t>(second)).print(during);
+    return 0;
+  }
+  if (mode == "load") {
+    client.load(during, second).print(during);
     return 0;
   }
   ib::bench::StallWatch watch;
