@@ -8,6 +8,7 @@
 
 #include "libdiag/base/text.h"
 #include "sm/core/culprits.h"
+#include "sm/core/rebalancing.h"
 #include "sm/core/table_reader.h"
 #include "sm/core/unsolicited.h"
 
@@ -71,7 +72,8 @@ struct SubnetManager::Impl {
   std::unique_ptr<LightSweep> looking;
   std::unique_ptr<TableReader> reading;  // between the others; waits while one of them works
   unsigned readings{0};
-  bool only_multicast{false};  // `applying` serves memberships, not a sweep
+  enum class Serving { Sweep, Memberships, Rebalancing };
+  Serving serving{Serving::Sweep};  // whom `applying` does
 
   // What is known. Shared with the snapshot between sweeps; unshare() before anything changes it.
   std::shared_ptr<Observed> seen{std::make_shared<Observed>()};
@@ -87,7 +89,8 @@ struct SubnetManager::Impl {
   std::uint64_t aliases_revision{0};  // of these
   std::uint64_t desired_aliases_revision{0};
   plan::Following following;
-  bool rebalance{false};  // the operator asked for the sweep that is under way
+  Rebalancing rebalancing;
+  bool operator_asked{false};  // for the sweep that is under way
   Culprits culprits;
   std::set<ib::Guid> silent_switches;              // seen by light sweeps since the last full one
   std::map<ib::Guid, ib::wire::SmInfo> other_sms;  // that were spoken of already
@@ -127,6 +130,7 @@ struct SubnetManager::Impl {
         transactor(options.transactor),
         sa_state_lost(contents.lids.empty()),
         forget_lids(options.plan.reassign_lids),
+        rebalancing(options.rebalance_after),
         trap_pause(options.trap_pause) {
     for (const store::LidClaim& claim : contents.lids)
       stored[claim.port_guid] = {claim.lid, claim.lmc};
@@ -180,6 +184,8 @@ struct SubnetManager::Impl {
       begin_sweep(now);
     } else if (multicast_at <= now) {
       begin_multicast(now);
+    } else if (reasons.empty() && rebalancing.has_fresh()) {
+      take_fresh();
     } else if (look_at <= now) {
       begin_look(now);
     } else {
@@ -249,7 +255,7 @@ struct SubnetManager::Impl {
     for (const Reason r : reasons)
       why += fmt::format("{}{}", why.empty() ? "" : ", ", reason_name(r));
     log(LogLevel::Verbose, "sweep", fmt::format("full sweep: {}", why));
-    rebalance = reasons.contains(Reason::Operator);
+    operator_asked = reasons.contains(Reason::Operator);
     reasons.clear();
     sweep_at = look_at = read_at = kNever;
     ++counters.full_sweeps;
@@ -283,7 +289,7 @@ struct SubnetManager::Impl {
     if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing.get();
     request.offered = offered ? &*offered : nullptr;
     request.following = &following;
-    request.rebalance = rebalance;
+    request.rebalance = operator_asked;
     if (!files_trouble.empty())
       log(LogLevel::Error, "plan", files_trouble + "; the old routing stays");
     auto planned = plan::make_plan(request);
@@ -315,7 +321,8 @@ struct SubnetManager::Impl {
     ask_other_sms(now);
     desired = std::make_shared<const plan::Desired>(*std::move(planned));
     desired_aliases_revision = aliases_revision;
-    begin_apply(false);
+    rebalancing.on_plan(now, desired->origin, may_be_rebalanced());
+    begin_apply(Serving::Sweep);
   }
 
   void log_trouble(const Trouble& t) {
@@ -338,13 +345,13 @@ struct SubnetManager::Impl {
     if (!batch.empty()) batches.push_back(std::move(batch));
   }
 
-  void begin_apply(bool multicast) {
+  void begin_apply(Serving whom) {
     apply::ApplyOptions o;
     o.cookie_base = kOwnerApply;
     o.per_node = options.transactor.window_per_target;
-    o.after_sweep = !multicast;
-    only_multicast = multicast;
-    published_before_active = multicast;
+    o.after_sweep = whom == Serving::Sweep;
+    serving = whom;
+    published_before_active = whom != Serving::Sweep;
     unshare();
     applying = std::make_unique<apply::Apply>(desired, *seen, known, std::move(o));
   }
@@ -405,7 +412,6 @@ struct SubnetManager::Impl {
   }
 
   void end_apply(Instant now) {
-    const bool multicast = only_multicast;
     const bool links_restarted = applying->restarted_links();
     sets_this_time += applying->sets();
     counters.sets += applying->sets();
@@ -414,8 +420,11 @@ struct SubnetManager::Impl {
     note_guids();
     applying.reset();
     for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
-    if (multicast) {
-      publish_holdings();
+    if (serving != Serving::Sweep) {
+      if (serving == Serving::Memberships)
+        publish_holdings();
+      else
+        publish(snapshot->up);
       if (!failures.empty()) want_sweep(now + retry_pause, Reason::Unfinished);
       return;
     }
@@ -479,7 +488,67 @@ struct SubnetManager::Impl {
       want_sweep(now, Reason::ChangeSeen);
     } else {
       rest(now);
+      if (at_rest() && rebalancing.due(now)) hold_against_fresh();
     }
+  }
+
+  // ---- rebalancing
+
+  /// Routes on one VL that follow links. Where lanes count, a change of routes alone might need
+  /// traffic to drain first (doc/routing.md, Transitions).
+  bool may_be_rebalanced() const {
+    if (!desired->program_lfts || !following.rerouter || !desired->routing->lanes.trivial())
+      return false;
+    return ib::route::find_engine(desired->routing->engine)->candidates != nullptr;
+  }
+
+  /// Nothing is being done, nor waits to be.
+  bool at_rest() const {
+    return !busy() && reasons.empty() && multicast_at == kNever && read_at == kNever && !reading &&
+           silent_switches.empty() && snapshot && snapshot->up;
+  }
+
+  void hold_against_fresh() {
+    plan::FreshRequest request;
+    request.observed = snapshot->observed;
+    request.desired = desired;
+    request.engine = ib::route::find_engine(desired->routing->engine);
+    request.options = options.plan.choice.engine;
+    request.vls = following.vls;
+    request.checks = following.checks;
+    request.held_load = following.rerouter->load_max();
+    rebalancing.begin(std::move(request));
+    ++counters.computed_afresh;
+  }
+
+  /// Fresh routes have come, and nothing else is going on.
+  void take_fresh() {
+    auto fresh = rebalancing.take();
+    if (!fresh) return;
+    const std::string& engine = desired->routing->engine;
+    if (!fresh->refused.empty()) {
+      log(LogLevel::Info, "rebalance",
+          fmt::format("routes of {} stay, though they may load links unevenly by now: {}", engine,
+                      fresh->refused));
+      return;
+    }
+    const std::string loads =
+        fmt::format("{} CA-to-CA routes on the most loaded link, {} by fresh routes of {}",
+                    fresh->held_load, fresh->load, engine);
+    if (!fresh->routing) {
+      log(LogLevel::Verbose, "rebalance", loads + ": within a tenth");
+      return;
+    }
+    log(LogLevel::Info, "rebalance",
+        fmt::format("{}, more than a tenth less: changing over, {} blocks", loads, fresh->blocks));
+    ++counters.rebalanced;
+    following.rerouter = std::move(fresh->rerouter);
+    following.verifier = fresh->verifier;
+    auto next = begin_next_desired();
+    next->routing = std::move(fresh->routing);
+    next->verdict = std::move(fresh->verdict);
+    next->verifier = std::move(fresh->verifier);
+    apply_with_trees(std::move(next), Serving::Rebalancing);
   }
 
   // ---- multicast
@@ -487,15 +556,24 @@ struct SubnetManager::Impl {
   void begin_multicast(Instant) {
     multicast_at = kNever;
     if (!desired) return;
+    apply_with_trees(begin_next_desired(), Serving::Memberships);
+  }
+
+  /// What is desired, with aliases as they are now.
+  std::shared_ptr<plan::Desired> begin_next_desired() {
     auto next = std::make_shared<plan::Desired>(*desired);
     next->guids = plan::want_guids(*seen, next->node_managed, aliases);
     desired_aliases_revision = aliases_revision;
     // Whom the sweep asked to register again has heard it.
     for (plan::PortWant& want : next->ports) want.reregister = false;
+    return next;
+  }
+
+  void apply_with_trees(std::shared_ptr<plan::Desired> next, Serving whom) {
     for (const std::string& line : plan::want_multicast(*next, seen->fabric, groups).alarms)
       log(LogLevel::Warning, "plan", line);
     desired = std::move(next);
-    begin_apply(true);
+    begin_apply(whom);
   }
 
   // ---- tables of devices
@@ -503,7 +581,7 @@ struct SubnetManager::Impl {
   void forget_table(ib::Guid node) { tables_news = tables.forget(node) || tables_news; }
 
   void forget_tables(const Observed& found) {
-    if (rebalance) {
+    if (operator_asked) {
       tables.clear();
       tables_news = true;
     }
@@ -704,6 +782,10 @@ void SubnetManager::set_aliases(Instant now, plan::PortAliases aliases, std::uin
   if (impl_->desired) impl_->multicast_at = std::min(impl_->multicast_at, now + kMemberPause);
 }
 
+void SubnetManager::on_computed(Instant now, plan::FreshRoutes fresh) {
+  impl_->rebalancing.on_fresh(std::move(fresh));
+  impl_->run(now);
+}
 Instant SubnetManager::next_deadline() const { return impl_->next_deadline(); }
 
 namespace {
@@ -726,6 +808,9 @@ std::optional<Outgoing> SubnetManager::next_send(Instant now) {
 std::optional<Report> SubnetManager::next_report() { return pop(impl_->reports); }
 std::optional<ReceivedNotice> SubnetManager::next_notice() { return pop(impl_->notices); }
 std::optional<ib::LogEvent> SubnetManager::next_log() { return pop(impl_->logs); }
+std::optional<plan::FreshRequest> SubnetManager::next_computation() {
+  return impl_->rebalancing.next_request();
+}
 SnapshotPtr SubnetManager::snapshot() const { return impl_->snapshot; }
 HoldingsPtr SubnetManager::holdings() const { return impl_->holdings; }
 bool SubnetManager::idle() const {

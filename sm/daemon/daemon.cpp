@@ -18,6 +18,7 @@
 #include "libdiag/mad/umad/umad_port.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/channel.h"
+#include "sm/daemon/computing_thread.h"
 #include "sm/daemon/path_options.h"
 #include "sm/daemon/sa_dump.h"
 #include "sm/daemon/sa_thread.h"
@@ -270,6 +271,8 @@ class Daemon {
     if (auto groups = sa_->take_groups()) manager_->set_groups(now, *std::move(groups));
     if (auto news = sa_->take_aliases())
       manager_->set_aliases(now, std::move(news->aliases), news->revision);
+    if (auto fresh = computing_.take_result()) manager_->on_computed(now, *std::move(fresh));
+    if (auto request = manager_->next_computation()) computing_.start(*std::move(request));
     while (auto event = manager_->next_log()) log_.write(*event);
     while (auto out = manager_->next_send(now))
       if (auto sent = smi_.send(out->packet, out->reply_within); !sent) {
@@ -329,8 +332,9 @@ class Daemon {
     }
     pollfd fds[] = {{smi_.port->readable_fd(), POLLIN, 0},
                     {sa_->readable_fd(), POLLIN, 0},
+                    {computing_.readable_fd(), POLLIN, 0},
                     {signals_->fd(), POLLIN, 0}};
-    if (poll(fds, 3, ms) < 0 && errno != EINTR) {
+    if (poll(fds, std::size(fds), ms) < 0 && errno != EINTR) {
       status_ = give_up(fmt::format("poll: {}", std::strerror(errno)));
       return false;
     }
@@ -348,6 +352,7 @@ class Daemon {
   bool kernel_rmpp_{false};
   std::optional<ib::mad::IsSmFlag> is_sm_;
   std::unique_ptr<core::SubnetManager> manager_;
+  ComputingThread computing_;
   std::optional<SaThread> sa_;
   SnapshotPtr published_;
   HoldingsPtr published_holdings_;

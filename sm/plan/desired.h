@@ -61,6 +61,13 @@ struct SwitchWant {
   std::uint16_t multicast_fdb_top{};
 };
 
+/// How routes came about.
+enum class Origin {
+  Standing,  // nothing changed
+  Followed,  // of those before, link by link; a fresh computation might load links less
+  Computed   // from nothing, or held against routes that were
+};
+
 /// A node that is seen and not configured, and why.
 struct Unmanaged {
   ib::fabric::NodeIndex node{};
@@ -71,6 +78,7 @@ struct Desired {
   std::vector<PortWant> ports;       // by Observed::port_index()
   std::vector<SwitchWant> switches;  // by switch index of routing->graph
   std::shared_ptr<const Routing> routing;
+  Origin origin{Origin::Computed};
   ib::routes::MulticastTables mfts;
   GuidBlocks guids;           // with aliases; others are left alone
   bool program_mfts{true};    // false: the trees failed a must; what stands is left

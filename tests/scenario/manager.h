@@ -29,6 +29,7 @@ class Manager final : public ib::sim::Program {
   std::size_t reports() const { return reports_; }
   const sm::core::Report& last() const { return last_; }
   const sm::core::Counters& counters() const { return sm_->counters(); }
+  sm::SnapshotPtr snapshot() const { return sm_->snapshot(); }
   ib::fabric::PortRef at() const { return smi_->at(); }
   /// What was logged and reported since the last call, each line with its time.
   std::vector<std::string> take_lines() { return std::exchange(lines_, {}); }

@@ -10,6 +10,7 @@
 #include "libdiag/mad/describe.h"
 #include "libdiag/query/sa_client.h"
 #include "libdiag/query/smp_client.h"
+#include "libdiag/routes/verify.h"
 #include "tools/ibtracer/report.h"
 #include "tools/ibtracer/trace.h"
 
@@ -111,6 +112,9 @@ std::string Stage::act(const Words& w, const std::vector<std::string>& body) {
   if (verb == "sent") return sent(false);
   if (verb == "sets") return sent(true);
   if (verb == "order") return order();
+  if (verb == "loads") return loads();
+  if (verb == "guard") return guard_.emplace(), "";
+  if (verb == "guarded") return guarded();
   if (verb == "report") return report();
   if (verb == "trace") return trace(at(w, 1), at(w, 2));
   if (verb == "tree") return tree(at(w, 1));
@@ -168,7 +172,7 @@ Manager& Stage::manager() {
 
 // ---- what happens
 
-///   sm [at HOST] [engine NAME] [lmc N] [sweep TIME] [-r]
+///   sm [at HOST] [engine NAME] [lmc N] [sweep TIME] [rebalance TIME] [-r]
 void Stage::start_manager(const Words& w) {
   if (manager_) throw Complaint("a subnet manager runs already");
   sm::core::Options options;
@@ -186,6 +190,8 @@ void Stage::start_manager(const Words& w) {
       options.plan.lmc = static_cast<std::uint8_t>(number_of(at(w, ++i), 7));
     } else if (w[i] == "sweep") {
       options.sweep_interval = time_of(at(w, ++i));
+    } else if (w[i] == "rebalance") {
+      options.rebalance_after = time_of(at(w, ++i));
     } else if (w[i] == "-r") {
       options.plan.reassign_lids = true;
     } else {
@@ -363,9 +369,54 @@ std::string Stage::reach() {
   return out + fmt::format("{} routes lead to their LID\n", good);
 }
 
+/// Pairs of hosts with no way from one to the other by the tables in the switches.
+std::size_t Stage::pairs_lost() {
+  const auto& f = world().model().topology();
+  std::size_t lost = 0;
+  for (NodeIndex to = 0; to < f.nodes().size(); ++to) {
+    if (f.node(to).is_switch()) continue;
+    const PortRef port = host_port(f, short_name(f, to));
+    const Lid lid = world().model().port_info(port).lid;
+    for (NodeIndex from = 0; from < f.nodes().size(); ++from) {
+      if (f.node(from).is_switch() || from == to) continue;
+      const PortRef own = host_port(f, short_name(f, from));
+      if (!walk(f.port(own).peer.node, lid, to).empty()) ++lost;
+    }
+  }
+  return lost;
+}
+
+/// What `guard` has seen since it was said: it looks at every Set of a forwarding table, before
+/// that arrives.
+std::string Stage::guarded() {
+  if (!guard_) throw Complaint("nothing is guarded");
+  const Guard seen = *std::exchange(guard_, std::nullopt);
+  return fmt::format("{} Sets of forwarding tables, {} pairs of hosts without a way meanwhile\n",
+                     seen.sets, seen.lost + pairs_lost());
+}
+
+/// Of CA-to-CA routes on the most loaded link.
+std::string Stage::loads() {
+  const auto snapshot = manager().snapshot();
+  if (!snapshot || snapshot->routing->engine.empty()) throw Complaint("nothing is routed");
+  const auto& routing = *snapshot->routing;
+  const auto& fabric = snapshot->fabric();
+  const auto fresh = or_complain(
+      ib::route::find_engine(routing.engine)->compute({&fabric, &routing.graph, {}, nullptr, 8}));
+  const auto held = ib::routes::verify(fabric, routing.graph, routing.lfts).load_max;
+  const auto least = ib::routes::verify(fabric, routing.graph, fresh.lfts).load_max;
+  return fmt::format("{}, {:.2f} times the {} of fresh routes\n", held,
+                     static_cast<double>(held) / static_cast<double>(least), least);
+}
+
 void Stage::watch(const ib::mad::Packet& packet) {
   const Method method = packet.mad.method();
   if (ib::wire::is_response(method)) return;
+  if (guard_ && method == Method::Set && packet.mad.attribute_id() == attr::kLinearForwarding &&
+      ib::wire::is_smp(packet.mad.mgmt_class())) {
+    ++guard_->sets;
+    guard_->lost += pairs_lost();
+  }
   const std::string what = ib::mad::describe(packet.mad);
   ++sent_[what];
   if (method != Method::Set || !ib::wire::is_smp(packet.mad.mgmt_class())) return;

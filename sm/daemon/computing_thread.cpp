@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/computing_thread.h"
+
+#include <tbb/task_arena.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace sm::daemon {
+
+ComputingThread::~ComputingThread() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void ComputingThread::start(plan::FreshRequest request) {
+  thread_ = std::thread([this, request = std::move(request)] {
+    // Nobody waits for it: one processor, and behind whoever wants that one too. (The nice value is
+    // a thread's own on Linux; no helper thread is started, which would keep it.)
+    [[maybe_unused]] const int niceness = nice(10);
+    tbb::task_arena alone(1);
+    auto fresh = alone.execute([&] { return plan::compute_afresh(request); });
+    const std::lock_guard lock(mutex_);
+    result_.emplace(std::move(fresh));
+    done_.ring();
+  });
+}
+
+std::optional<plan::FreshRoutes> ComputingThread::take_result() {
+  std::optional<plan::FreshRoutes> result;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!result_) return std::nullopt;
+    result.swap(result_);
+    done_.quiet();
+  }
+  thread_.join();
+  return result;
+}
+
+}  // namespace sm::daemon
