@@ -113,7 +113,7 @@ std::string Stage::act(const Words& w, const std::vector<std::string>& body) {
   if (verb == "sets") return sent(true);
   if (verb == "order") return order();
   if (verb == "loads") return loads();
-  if (verb == "guard") return guard_.emplace(), "";
+  if (verb == "guard") return guard_ = Guard{}, "";
   if (verb == "guarded") return guarded();
   if (verb == "report") return report();
   if (verb == "trace") return trace(at(w, 1), at(w, 2));
