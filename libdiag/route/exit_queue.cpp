@@ -19,6 +19,7 @@ void ExitQueue::fill(ExitMask mask) {
   std::copy(mask.begin(), mask.end(), mask_.begin());
   n_ = list_exits(mask, room_.listed);
   head_ = 0;
+  base_ = 0;
   entered_ = true;
   cost_ = exits_[room_.listed[0]].cost;
   for (std::size_t i = 0; i < n_; ++i) {
@@ -36,7 +37,8 @@ void ExitQueue::fill(ExitMask mask) {
 
 void ExitQueue::leave() {
   if (!entered_) return;
-  for (std::size_t i = head_; i < head_ + n_; ++i) load_[room_.ranks[i]] = room_.keys[i] >> 8;
+  for (std::size_t i = head_; i < head_ + n_; ++i)
+    load_[room_.ranks[i]] = (room_.keys[i] + base_) >> 8;
   entered_ = false;
 }
 
@@ -49,16 +51,13 @@ void ExitQueue::rewind() {
 
 void ExitQueue::take_each(std::uint64_t sources, std::size_t columns, std::uint8_t* ports,
                           std::uint8_t* ranks) {
-  const std::uint64_t more = (sources * cost_) << 8;
   std::size_t c = 0;
-  // While nobody is ahead by a whole route of these, everybody's turn comes in the same order.
-  if (more != 0 && room_.keys[head_ + n_ - 1] < room_.keys[head_] + more) {
-    std::uint64_t rounds = 0;
-    for (; c + n_ <= columns; c += n_, ++rounds) {
-      copy_bytes(ports + c, room_.ports + head_, n_);
-      copy_bytes(ranks + c, room_.ranks + head_, n_);
+  if (is_even(sources)) {
+    for (; c + n_ <= columns; c += n_) {
+      copy_bytes(ports + c, port_turns(), n_);
+      copy_bytes(ranks + c, turns(), n_);
     }
-    for (std::size_t i = head_; i < head_ + n_; ++i) room_.keys[i] += rounds * more;
+    take_turns(sources, c / n_);
   }
   for (; c < columns; ++c) {
     ports[c] = room_.ports[head_];

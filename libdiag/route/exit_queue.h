@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // ExitQueue: the candidate exits of one switch sorted by (load, preference). The first is taken and
 // goes back to where its new load belongs, which on a balanced switch is the end, so giving LIDs
-// out in turn is a copy. It stays as it is as long as the candidates do; loads are in it until
-// leave().
+// out in turn is a copy and leaves the queue as it is. It stays as long as the candidates do; loads
+// are in it until leave().
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -39,6 +40,15 @@ inline bool equal_bytes(const std::uint8_t* a, const std::uint8_t* b, std::size_
   for (; n > 0; --n)
     if (*a++ != *b++) return false;
   return true;
+}
+
+/// `count` bytes of a pattern of n, over and over.
+inline void repeat_bytes(std::uint8_t* to, const std::uint8_t* pattern, std::size_t n,
+                         std::size_t count) {
+  std::size_t done = std::min(n, count);
+  copy_bytes(to, pattern, done);
+  for (; done < count; done += std::min(done, count - done))
+    std::memcpy(to + done, to, std::min(done, count - done));
 }
 
 class ExitQueue {
@@ -88,6 +98,21 @@ class ExitQueue {
   void take_each(std::uint64_t sources, std::size_t columns, std::uint8_t* ports,
                  std::uint8_t* ranks);
 
+  /// True when everybody's turn comes in the order of turns(), over and over, as long as each takes
+  /// it for so many sources.
+  bool is_even(std::uint64_t sources) const {
+    // Nobody is ahead by a whole route.
+    const std::uint64_t more = (sources * cost_) << 8;
+    return more != 0 && room_.keys[head_ + n_ - 1] < room_.keys[head_] + more;
+  }
+  /// Ports and ranks in that order.
+  const std::uint8_t* port_turns() const { return room_.ports + head_; }
+  const std::uint8_t* turns() const { return room_.ranks + head_; }
+  /// So many times everybody had his turn.
+  void take_turns(std::uint64_t sources, std::size_t times) {
+    base_ += times * ((sources * cost_) << 8);
+  }
+
  private:
   bool same(ExitMask mask) const {
     for (std::size_t i = 0; i < mask.size(); ++i)
@@ -108,6 +133,7 @@ class ExitQueue {
   std::array<std::uint64_t, 4> mask_{};
   bool entered_{false};
   std::uint32_t cost_{0};  // of all candidates; 0: they differ
+  std::uint64_t base_{0};  // what all keys lack
   std::size_t n_{0};
   std::size_t head_{0};
 };

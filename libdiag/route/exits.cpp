@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/exits.h"
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -29,6 +32,14 @@ double capacity(const fabric::Fabric& fabric, fabric::NodeIndex node, std::uint8
   return wire::lanes(p.width) * wire::gbps_per_lane(p.speed);
 }
 
+template <class Function>
+void over_switches(const fabric::CompactGraph& graph, Function function) {
+  const auto switches = static_cast<SwitchIndex>(graph.switch_count());
+  tbb::parallel_for(tbb::blocked_range<SwitchIndex>(0, switches, 32), [&](const auto& range) {
+    for (SwitchIndex s = range.begin(); s != range.end(); ++s) function(s);
+  });
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> route_costs(const Request& request) {
@@ -38,14 +49,16 @@ std::vector<std::uint32_t> route_costs(const Request& request) {
   std::vector<double> gbps;
   if (request.options.link_capacity) {
     gbps.resize(graph.arc_count());
-    for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
-      for (std::size_t i = 0; i < graph.arcs(s).size(); ++i) {
-        const double c = capacity(*request.fabric, graph.node_of(s), graph.arcs(s)[i].out_port);
-        gbps[graph.arc_index(s, i)] = c;
-        if (c == 0) continue;
-        widest = std::max(widest, c);
-        narrowest = std::min(narrowest, c);
-      }
+    over_switches(graph, [&](SwitchIndex s) {
+      for (std::size_t i = 0; i < graph.arcs(s).size(); ++i)
+        gbps[graph.arc_index(s, i)] =
+            capacity(*request.fabric, graph.node_of(s), graph.arcs(s)[i].out_port);
+    });
+    for (const double c : gbps) {
+      if (c == 0) continue;
+      widest = std::max(widest, c);
+      narrowest = std::min(narrowest, c);
+    }
   }
   if (widest > narrowest)
     for (std::size_t a = 0; a < costs.size(); ++a)
@@ -66,12 +79,11 @@ Exits::Exits(const Request& request)
   const auto costs = route_costs(request);
 
   using Key = std::tuple<std::uint64_t, std::size_t, Guid, std::uint8_t, std::uint8_t>;
-  std::vector<Key> order;
-  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+  over_switches(graph, [&](SwitchIndex s) {
     const auto arcs = graph.arcs(s);
-    most = std::max(most, arcs.size());
     const auto searched = options.port_search_order.find(graph.guid(s));
-    order.clear();
+    std::vector<Key> order;
+    order.reserve(arcs.size());
     for (std::size_t i = 0; i < arcs.size(); ++i) {
       const std::uint8_t port = arcs[i].out_port;
       std::size_t turn = 0;
@@ -85,14 +97,14 @@ Exits::Exits(const Request& request)
           options.scatter_seed == 0 ? 0 : mix(options.scatter_seed, graph.guid(s).value, port);
       order.emplace_back(scatter, turn, graph.guid(arcs[i].to), port, static_cast<std::uint8_t>(i));
     }
-    std::sort(order.begin(), order.end());
+    if (!std::is_sorted(order.begin(), order.end())) std::sort(order.begin(), order.end());
     const std::size_t first = graph.arc_index(s, 0);
     for (std::size_t rank = 0; rank < order.size(); ++rank) {
       const std::size_t i = std::get<4>(order[rank]);
       all[first + rank] = {arcs[i].to, costs[first + i], arcs[i].out_port};
       arc[first + rank] = static_cast<std::uint32_t>(first + i);
     }
-  }
+  });
 }
 
 }  // namespace ib::route

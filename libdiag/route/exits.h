@@ -28,7 +28,6 @@ struct Exits {
 
   std::vector<Exit> all;           // by arc_index(s, rank), the preferred first
   std::vector<std::uint32_t> arc;  // arc_index of all[i]
-  std::size_t most{0};             // of one switch
 };
 
 }  // namespace ib::route

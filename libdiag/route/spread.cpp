@@ -5,13 +5,15 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <compare>
 #include <cstring>
 #include <memory>
 #include <numeric>
 
-#include "libdiag/route/exit_queue.h"
+#include "libdiag/route/exit_classes.h"
+#include "libdiag/route/passing.h"
 
 namespace ib::route {
 namespace {
@@ -39,36 +41,14 @@ void over(std::size_t count, Function function) {
   });
 }
 
-template <class Function>
-void for_bits(std::uint64_t bits, Function function) {
-  for (; bits != 0; bits &= bits - 1) function(static_cast<std::size_t>(std::countr_zero(bits)));
-}
-
-/// Targets of a batch that have the same candidates at a switch.
-struct Class {
-  std::uint64_t targets;
-  std::uint8_t first;  // candidate, by rank
-  bool single;         // the only one
-};
-
-struct Classes {
-  std::vector<Class> all;
-  std::vector<std::uint64_t> masks;
-  std::size_t words{1};
-
-  ExitMask mask(std::size_t i) const { return {masks.data() + i * words, words}; }
-  Class& add(std::uint64_t targets, std::size_t first, std::size_t words_each) {
-    words = words_each;
-    masks.resize(masks.size() + words, 0);
-    return all.emplace_back(Class{targets, static_cast<std::uint8_t>(first), false});
-  }
-};
-
-/// Targets for which a switch passes on what it sends.
+/// Targets for which `sources` send to the exits in `turns`, one LID after the other, from a switch
+/// of `group`.
 struct Asking {
   std::uint64_t targets;
   SwitchIndex from;
   std::uint32_t group;
+  std::uint32_t sources;  // 0: each target for itself, see choice_
+  std::span<const std::uint8_t> turns;
 };
 
 class Spreader {
@@ -80,62 +60,144 @@ class Spreader {
         hops_(hops),
         previous_(request.options.honour_previous ? request.previous : nullptr),
         exits_(request),
-        words_(std::max<std::size_t>(1, (exits_.most + 63) / 64)),
         tables_(routes::LinearTables::unwritten(graph_.switch_count(), graph_.max_lid())),
         load_(graph_.arc_count(), 0),
-        turn_(graph_.switch_count(), 0),
-        classes_(graph_.switch_count()) {
-    over(graph_.switch_count(), [&](std::size_t s) {
-      std::ranges::fill(tables_.row(static_cast<SwitchIndex>(s)), routes::kNoPort);
-    });
+        turns_(graph_.arc_count()),
+        here_(graph_.switch_count()),
+        classes_(graph_.switch_count()),
+        passing_(targets, graph_.switch_count()) {
+    find_gaps();
     make_queues();
     group_switches();
     if (previous_ != nullptr) index_ports();
     find_contested();
     passes_on_.resize(hops.size());
+    asked_.resize(hops.size());
     over(hops.size(), [&](std::size_t i) { find_what_passes_on(i); });
   }
 
   void run_batch(std::size_t index) {
-    const std::size_t switches = graph_.switch_count();
-    batch_ = targets_.batch(index);
+    begin(index);
     const auto& at = hops_[index].at;
-    first_column_ = batch_.front().first_column;
-    const std::size_t width = batch_.back().last_column - first_column_;
-    for (std::size_t b = 0; b < batch_.size(); ++b) {
-      const auto lids = targets_.switch_lids(batch_[b].leaf);
-      one_lid_[b] = lids.size() == 1 ? lids[0] : Lid{};
-    }
-    passes_ = width != 0 ? passes_on_[index].data() : nullptr;
-    if (width != 0) {
-      weight_.make(switches * width);
-      choice_.make(switches * width);
-      pushed_.assign(switches * batch_.size(), 0);
-    }
-    over(switches, [&](std::size_t s) {
-      classify(static_cast<SwitchIndex>(s), hops_[index]);
-      route_switch_lids(static_cast<SwitchIndex>(s));
-    });
-    for (std::size_t level = at.size() - 1; width != 0 && level > 0; --level) {
-      over(switches, [&](std::size_t s) {
-        if (at[level][s] != 0) choose(static_cast<SwitchIndex>(s), at[level][s]);
+    std::size_t level = with_columns_ == 0 ? 0 : at.size() - 1;
+    for (bool first = true;; first = false) {
+      // Switches need not wait for each other before the next level from which sources are handed
+      // on.
+      std::size_t last = level;
+      while (last > 0 && asked_at(index, last) == 0) --last;
+      over_parts([&](SwitchIndex s) {
+        if (first) begin_row(s, index);
+        for (std::size_t l = level; l > 0 && l >= last; --l)
+          if (const std::uint64_t targets = at[l][s] & with_columns_; targets != 0)
+            choose(s, targets);
+        if (last == 0) leave_others(s);
       });
-      std::uint64_t asked = 0;
-      asking_.clear();
-      for (std::size_t i = 0; i < switches; ++i) {
-        const SwitchIndex s = order_[i];
-        if (const std::uint64_t targets = at[level][s] & passes_[s]; targets != 0)
-          asking_.push_back({targets, s, group_[i]}), asked |= targets;
-      }
-      tbb::parallel_for(std::size_t{0}, batch_.size(), [&](std::size_t b) {
-        if (((asked >> b) & 1) != 0) hand_on(b);
-      });
+      if (last == 0) break;
+      hand_on(at[last], asked_at(index, last));
+      level = last - 1;
     }
+    for (const Target& target : batch_) here_[target.leaf].own = 0;
   }
 
   routes::LinearTables take() { return std::move(tables_); }
 
  private:
+  static constexpr std::size_t kPart = Passing::kAtOnce;
+
+  /// Calls function(s) for every switch, in parallel, when it is known what was passed on to it.
+  template <class Function>
+  void over_parts(Function function) {
+    const std::size_t switches = graph_.switch_count();
+    tbb::parallel_for(std::size_t{0}, (switches + kPart - 1) / kPart, [&](std::size_t part) {
+      const auto first = static_cast<SwitchIndex>(part * kPart);
+      const auto end = static_cast<SwitchIndex>(std::min(switches, (part + 1) * kPart));
+      if (handed_on_) {
+        const auto written = passing_.written_of(first);
+        for (SwitchIndex s = first; s < end; ++s) here_[s].written = written[s - first];
+      }
+      for (SwitchIndex s = first; s < end; ++s) function(s);
+    });
+  }
+
+  /// LIDs that nobody has.
+  void find_gaps() {
+    std::size_t next = 0;
+    for (const auto& destination : graph_.destinations()) {
+      if (destination.lid.value > next) gaps_.push_back({next, destination.lid.value});
+      next = destination.lid.value + std::size_t{1};
+    }
+    if (next < tables_.lid_count()) gaps_.push_back({next, tables_.lid_count()});
+  }
+
+  void begin(std::size_t index) {
+    batch_ = targets_.batch(index);
+    first_column_ = batch_.front().first_column;
+    with_columns_ = one_lid_ = in_turn_ = ignored_ = in_a_row_ = joined_ = 0;
+    columns_each_ = batch_.front().columns();
+    for (std::size_t b = 0; b < batch_.size(); ++b) {
+      const Target& target = batch_[b];
+      const std::uint64_t bit = std::uint64_t{1} << b;
+      here_[target.leaf].own |= bit;
+      const auto lids = targets_.switch_lids(target.leaf);
+      if (lids.size() == 1) lid_[b] = lids[0], one_lid_ |= bit;
+      if (target.columns() == 0) continue;
+      with_columns_ |= bit;
+      if (target.columns() != columns_each_) columns_each_ = 0;
+      if (!target.has_siblings && previous_ == nullptr) in_turn_ |= bit;
+      if (target.has_ignored) ignored_ |= bit;
+      if (!target.lids_in_a_row) continue;
+      in_a_row_ |= bit;
+      row_[b] = {targets_.columns(target)[0].lid.value, target.columns()};
+      if (b > 0 && (in_a_row_ >> (b - 1) & 1) != 0 &&
+          row_[b].first == row_[b - 1].first + row_[b - 1].count)
+        joined_ |= bit;
+    }
+    handed_on_ = false;
+    if (with_columns_ == 0) return;
+    passes_ = passes_on_[index].data();
+    choice_.make(graph_.switch_count() * (batch_.back().last_column - first_column_));
+    passing_.begin(batch_);
+  }
+
+  /// What does not hang on loads.
+  void begin_row(SwitchIndex s, std::size_t index) {
+    const auto& hops = hops_[index];
+    const std::size_t first = graph_.arc_index(s, 0), count = graph_.arcs(s).size();
+    std::array<std::uint64_t, 256> arcs;
+    for (std::size_t i = 0; i < count; ++i) arcs[i] = hops.arcs[exits_.arc[first + i]];
+    // Where nothing is chosen later those of a part use one, which stays within the cache.
+    ExitClasses& classes = classes_[with_columns_ != 0 ? s : s - s % kPart];
+    classes.sort({arcs.data(), count});
+
+    std::uint8_t* row = tables_.row(s).data();
+    if (index == 0)
+      for (const auto& gap : gaps_) std::fill(row + gap.first, row + gap.second, routes::kNoPort);
+    AtSwitch& here = here_[s];
+    here.written = here.settled = 0;
+    for_bits(here.own, [&](std::size_t b) {
+      for (const auto& column : targets_.columns(batch_[b])) row[column.lid.value] = column.port;
+      for (const Lid lid : targets_.switch_lids(s)) row[lid.value] = 0;
+    });
+    for_bits(others_of(s) & ~classes.reached(), [&](std::size_t b) {
+      for (const Lid lid : targets_.switch_lids(batch_[b].leaf)) row[lid.value] = routes::kNoPort;
+    });
+    route_switch_lids(s, classes);
+  }
+
+  /// Targets of the batch that are other switches.
+  std::uint64_t others_of(SwitchIndex s) const {
+    return (~std::uint64_t{0} >> (routes::kTargetsPerBatch - batch_.size())) & ~here_[s].own;
+  }
+
+  /// There is no way to what has not been chosen for by now.
+  void leave_others(SwitchIndex s) {
+    std::uint8_t* row = tables_.row(s).data();
+    for_bits(others_of(s) & with_columns_ & ~here_[s].settled, [&](std::size_t b) {
+      for (const auto& column : targets_.columns(batch_[b]))
+        row[column.lid.value] = routes::kNoPort;
+    });
+  }
+
   void make_queues() {
     const std::size_t arcs = graph_.arc_count();
     keys_.make(2 * arcs);
@@ -188,7 +250,8 @@ class Spreader {
         const auto& arcs = hops_[i].arcs;
         std::uint64_t once = 0, again = 0;
         for (std::size_t a = first; a < end; ++a) again |= once & arcs[a], once |= arcs[a];
-        for (std::size_t a = first; a < end; ++a) contested_[a] |= (arcs[a] & again) != 0;
+        for (std::size_t a = first; again != 0 && a < end; ++a)
+          contested_[a] |= (arcs[a] & again) != 0;
       }
     });
   }
@@ -200,6 +263,7 @@ class Spreader {
     const auto& hops = hops_[index];
     auto& passes = passes_on_[index];
     passes.assign(graph_.switch_count(), 0);
+    asked_[index].assign(hops.at.size(), 0);
     std::vector<std::uint64_t> wants(graph_.switch_count(), 0);
     for (std::size_t level = 1; level < hops.at.size(); ++level)
       for (SwitchIndex s = 0; s < graph_.switch_count(); ++s) {
@@ -215,86 +279,52 @@ class Spreader {
           behind |= mine & wants[arcs[i].to];
         }
         passes[s] |= behind;
+        asked_[index][level] |= behind;
         wants[s] |= behind | decides;
       }
   }
 
-  /// Where the columns of a target begin in weight_ and choice_: targets one after the other, so
-  /// that hand_on() stays within the cache, and in a target switches one after the other.
+  /// For which targets of a batch switches of a level hand something on.
+  std::uint64_t asked_at(std::size_t index, std::size_t level) const {
+    return asked_[index].empty() ? 0 : asked_[index][level];
+  }
+
+  /// Where the columns of a target begin in choice_: targets one after the other, so that what is
+  /// handed on stays within the cache, and in a target switches one after the other.
   std::size_t cell(SwitchIndex s, const Target& target) const {
     return (target.first_column - first_column_) * graph_.switch_count() + s * target.columns();
   }
-  std::size_t slot(SwitchIndex s, std::size_t b) const { return b * graph_.switch_count() + s; }
 
-  /// Sorts the targets of the batch into classes of the same candidates. In a tree there are few:
-  /// one for all that lies above, and one for each exit down.
-  void classify(SwitchIndex s, const routes::LeastHops& hops) {
-    Classes& classes = classes_[s];
-    classes.all.clear();
-    classes.masks.clear();
-    const std::size_t first = graph_.arc_index(s, 0);
-    const std::size_t count = graph_.arcs(s).size();
-    std::array<std::uint64_t, 256> arcs;
-    std::uint64_t once = 0, again = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      arcs[i] = hops.arcs[exits_.arc[first + i]];
-      again |= once & arcs[i];
-      once |= arcs[i];
-    }
-    for (std::size_t i = 0; i < count; ++i)
-      if (const std::uint64_t alone = arcs[i] & ~again; alone != 0)
-        classes.add(alone, i, words_).single = true;
-    for (std::uint64_t left = again; left != 0;) {
-      const auto b = static_cast<unsigned>(std::countr_zero(left));
-      std::uint64_t same = left;
-      Class& made = classes.add(0, count, words_);
-      std::uint64_t* mask = classes.masks.data() + classes.masks.size() - words_;
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::uint64_t in = (arcs[i] >> b) & 1;
-        same &= ~(arcs[i] ^ (0 - in));
-        mask[i / 64] |= in << (i % 64);
-        if (in != 0 && made.first == count) made.first = static_cast<std::uint8_t>(i);
-      }
-      made.targets = same;
-      left &= ~same;
-    }
-  }
-
-  /// The LIDs of s, of what hangs on it, and of the target switches, which carry no load and are
-  /// dealt in turn.
-  void route_switch_lids(SwitchIndex s) {
+  /// The LIDs of the target switches, which carry no load and are dealt in turn.
+  void route_switch_lids(SwitchIndex s, const ExitClasses& classes) {
     const Exit* exits = exits_.all.data() + graph_.arc_index(s, 0);
     std::uint8_t* row = tables_.row(s).data();
-    for (const Target& target : batch_) {
-      if (target.leaf != s) continue;
-      for (const auto& column : targets_.columns(target)) row[column.lid.value] = column.port;
-      for (Lid lid : targets_.switch_lids(s)) row[lid.value] = 0;
-    }
     std::array<std::uint8_t, 256> list;
-    for (std::size_t k = 0; k < classes_[s].all.size(); ++k) {
-      const Class& c = classes_[s].all[k];
-      const ExitMask mask = classes_[s].mask(k);
-      const std::size_t n = c.single ? 1 : list_exits(mask, list.data());
-      const std::uint8_t only = exits[c.first].port;
-      std::size_t turn = turn_[s];
+    std::array<std::uint8_t, 256> ports;
+    for (const ExitClass& c : classes.all()) {
+      if (c.single()) {
+        const std::uint8_t only = exits[c.first].port;
+        for_bits(c.targets & one_lid_, [&](std::size_t b) { row[lid_[b].value] = only; });
+        for_bits(c.targets & ~one_lid_, [&](std::size_t b) {
+          for (const Lid lid : targets_.switch_lids(batch_[b].leaf)) row[lid.value] = only;
+        });
+        continue;
+      }
+      const ExitMask mask = classes.mask(c);
+      const std::size_t n = list_exits(mask, list.data());
+      for (std::size_t i = 0; i < n; ++i) ports[i] = exits[list[i]].port;
+      std::size_t turn = here_[s].turn;
       const auto route = [&](Lid lid) {
-        if (c.single) {
-          row[lid.value] = only;
-          return;
-        }
         if (turn >= n) turn = 0;
-        std::size_t rank = list[turn++];
-        if (previous_ != nullptr)
-          if (const auto kept = previous_choice(s, lid, mask)) rank = *kept;
-        row[lid.value] = exits[rank].port;
+        row[lid.value] = ports[turn++];
+        if (previous_ == nullptr) return;
+        if (const auto kept = previous_choice(s, lid, mask)) row[lid.value] = exits[*kept].port;
       };
       for_bits(c.targets, [&](std::size_t b) {
-        if (one_lid_[b] != Lid{})
-          route(one_lid_[b]);
-        else
-          for (Lid lid : targets_.switch_lids(batch_[b].leaf)) route(lid);
+        if (((one_lid_ >> b) & 1) != 0) return route(lid_[b]);
+        for (const Lid lid : targets_.switch_lids(batch_[b].leaf)) route(lid);
       });
-      turn_[s] = static_cast<std::uint8_t>(turn);
+      here_[s].turn = static_cast<std::uint8_t>(turn);
     }
   }
 
@@ -308,109 +338,171 @@ class Spreader {
     return rank;
   }
 
-  /// Sources that s sends to each column of target b: written down when somebody adds to them, or
-  /// when they are not all the same.
-  std::uint16_t* weights(SwitchIndex s, std::size_t b) {
-    const Target& target = batch_[b];
-    std::uint16_t* weight = weight_.data() + cell(s, target);
-    std::uint8_t& pushed = pushed_[slot(s, b)];
-    if (pushed != 0) return weight;
-    pushed = 1;
-    const auto own = static_cast<std::uint16_t>(targets_.sources(s));
-    const auto columns = targets_.columns(target);
-    std::fill_n(weight, columns.size(), own);
-    for (std::size_t c = 0; target.has_ignored && c < columns.size(); ++c)
-      if (!columns[c].counts) weight[c] = 0;
-    return weight;
-  }
-  bool all_weigh_the_same(SwitchIndex s, std::size_t b) const {
-    return pushed_[slot(s, b)] == 0 && !batch_[b].has_ignored;
-  }
+  bool is_written(SwitchIndex s, std::size_t b) const { return ((here_[s].written >> b) & 1) != 0; }
+  bool passes(SwitchIndex s, std::size_t b) const { return ((passes_[s] >> b) & 1) != 0; }
 
   /// Chooses the exit of switch s for every LID behind the targets given.
   void choose(SwitchIndex s, std::uint64_t targets) {
-    const Classes& classes = classes_[s];
-    for (std::size_t k = 0; k < classes.all.size(); ++k) {
-      const std::uint64_t bits = classes.all[k].targets & targets;
-      if (classes.all[k].single)
-        for_bits(bits, [&](std::size_t b) { choose_the_only(s, b, classes.all[k].first); });
+    // Columns that do not count make a difference from the start.
+    for_bits(targets & ignored_ & ~here_[s].written, [&](std::size_t b) {
+      passing_.write_own(s, b);
+      here_[s].written |= std::uint64_t{1} << b;
+    });
+    const ExitClasses& classes = classes_[s];
+    for (const ExitClass& c : classes.all()) {
+      const std::uint64_t those = c.targets & targets;
+      if (those == 0) continue;
+      here_[s].settled |= those;
+      if (c.single())
+        choose_the_only(s, those, c.first);
       else
-        for_bits(bits, [&](std::size_t b) { choose_one_of(s, b, classes.mask(k)); });
+        choose_one_of(s, those, classes.mask(c));
     }
   }
 
-  void choose_the_only(SwitchIndex s, std::size_t b, std::size_t rank) {
-    const Target& target = batch_[b];
-    const std::size_t count = target.columns();
-    if (count == 0) return;
+  void choose_the_only(SwitchIndex s, std::uint64_t targets, std::size_t rank) {
     const std::size_t exit = graph_.arc_index(s, rank);
     const std::uint8_t port = exits_.all[exit].port;
-    const Targets::Column* columns = targets_.columns(target).data();
     std::uint8_t* row = tables_.row(s).data();
-    if (target.lids_in_a_row)
-      fill_bytes(row + columns[0].lid.value, port, count);
-    else
-      for (std::size_t c = 0; c < count; ++c) row[columns[c].lid.value] = port;
-    if (((passes_[s] >> b) & 1) != 0)
-      fill_bytes(choice_.data() + cell(s, target), static_cast<std::uint8_t>(rank), count);
+    for_rows(targets & in_a_row_,
+             [&](std::size_t first, std::size_t count) { std::memset(row + first, port, count); });
+    for_bits(targets & ~in_a_row_, [&](std::size_t b) {
+      for (const auto& column : targets_.columns(batch_[b])) row[column.lid.value] = port;
+    });
+    for_bits(targets & passes_[s], [&](std::size_t b) {
+      fill_bytes(choice_.data() + cell(s, batch_[b]), static_cast<std::uint8_t>(rank),
+                 batch_[b].columns());
+    });
     if (contested_[exits_.arc[exit]] == 0) return;
     std::uint64_t sum = 0;
-    if (all_weigh_the_same(s, b)) {
-      sum = std::uint64_t{targets_.sources(s)} * count;
-    } else {
-      const std::uint16_t* weight = weights(s, b);
-      for (std::size_t c = 0; c < count; ++c) sum += weight[c];
-    }
+    for_bits(targets & here_[s].written, [&](std::size_t b) {
+      passing_.for_columns(s, b, [&](std::size_t, std::uint16_t sources) { sum += sources; });
+    });
+    if (const std::uint64_t own = targets_.sources(s); own != 0)
+      for_bits(targets & ~here_[s].written,
+               [&](std::size_t b) { sum += own * batch_[b].columns(); });
     if (sum == 0) return;
     queues_[s].leave();
     load_[exit] += sum * exits_.all[exit].cost;
   }
 
-  void choose_one_of(SwitchIndex s, std::size_t b, ExitMask mask) {
-    const Target& target = batch_[b];
-    const std::size_t count = target.columns();
-    if (count == 0) return;
-    std::uint8_t* row = tables_.row(s).data();
-    const Targets::Column* columns = targets_.columns(target).data();
-    std::array<std::uint8_t, 256> buffer;
-    Scratch<std::uint8_t> large;  // 254 end ports may have more than one LID each
-    std::uint8_t* ports = buffer.data();
-    if (target.lids_in_a_row)
-      ports = row + columns[0].lid.value;
-    else if (count > buffer.size())
-      large.make(count), ports = large.data();
-    if (target.has_siblings || previous_ != nullptr) {
-      queues_[s].leave();
-      choose_one_by_one(s, b, mask, ports);
-    } else {
-      choose_in_turn(s, b, mask, ports);
+  /// Calls visit(first LID, number) for the columns of targets whose LIDs are in a row, those that
+  /// follow each other together.
+  template <class Visit>
+  void for_rows(std::uint64_t targets, Visit visit) const {
+    while (targets != 0) {
+      const auto b = static_cast<std::size_t>(std::countr_zero(targets));
+      const auto joined =
+          static_cast<std::size_t>(std::countr_one((targets >> b) & (joined_ >> b | 1)));
+      const Row& last = row_[b + joined - 1];
+      visit(row_[b].first, last.first + last.count - row_[b].first);
+      targets = joined == 64 ? 0 : targets & ~(((std::uint64_t{1} << joined) - 1) << b);
     }
-    if (!target.lids_in_a_row)
-      for (std::size_t c = 0; c < count; ++c) row[columns[c].lid.value] = ports[c];
   }
 
-  /// Each LID that somebody sends through s goes to the least loaded exit, others in turn.
-  void choose_in_turn(SwitchIndex s, std::size_t b, ExitMask mask, std::uint8_t* ports) {
-    const Target& target = batch_[b];
-    const std::size_t count = target.columns();
-    std::uint8_t* choice = choice_.data() + cell(s, target);
-    ExitQueue& queue = queues_[s];
-    queue.enter(mask);
-    if (all_weigh_the_same(s, b) && targets_.sources(s) != 0) {
-      queue.take_each(targets_.sources(s), count, ports, choice);
+  void choose_one_of(SwitchIndex s, std::uint64_t targets, ExitMask mask) {
+    std::uint8_t* row = tables_.row(s).data();
+    if ((targets & ~(in_turn_ & in_a_row_)) == 0) {
+      queues_[s].enter(mask);
+      choose_in_turn(s, targets);
       return;
     }
-    const std::size_t n = queue.size();
-    for (std::size_t c = 0; c < count; c += n)
-      copy_bytes(ports + c, queue.dealt(), std::min(n, count - c));
-    if (all_weigh_the_same(s, b)) return;
-    const std::uint16_t* weight = weights(s, b);
-    const Exit* exits = exits_.all.data() + graph_.arc_index(s, 0);
-    for (std::size_t c = 0; c < count; ++c)
-      if (weight[c] != 0) {
-        choice[c] = queue.take(weight[c]);
-        ports[c] = exits[choice[c]].port;
+    std::vector<std::uint8_t> ports;
+    for_bits(targets, [&](std::size_t b) {
+      const std::uint64_t bit = std::uint64_t{1} << b;
+      const auto columns = targets_.columns(batch_[b]);
+      ports.resize(columns.size());
+      if ((in_turn_ & bit) != 0) {
+        queues_[s].enter(mask);
+        choose_in_turn(s, b, ports.data());
+      } else {
+        queues_[s].leave();
+        choose_one_by_one(s, b, mask, ports.data());
       }
+      for (std::size_t c = 0; c < columns.size(); ++c) row[columns[c].lid.value] = ports[c];
+    });
+  }
+
+  /// Each LID that somebody sends through s goes to the least loaded exit of the queue, others in
+  /// turn. These are in a row.
+  void choose_in_turn(SwitchIndex s, std::uint64_t targets) {
+    ExitQueue& queue = queues_[s];
+    const std::size_t n = queue.size();
+    const std::uint32_t own = targets_.sources(s);
+    const std::uint64_t written = targets & here_[s].written;
+    const bool rounds = columns_each_ % n == 0 && columns_each_ != 0;
+    std::uint8_t* row = tables_.row(s).data();
+    for_bits(written, [&](std::size_t b) { passing_.prefetch(s, b); });
+    if (rounds && (own == 0 || written == targets)) {
+      for_rows(targets, [&](std::size_t first, std::size_t count) {
+        repeat_bytes(row + first, queue.dealt(), n, count);
+      });
+      for_bits(written, [&](std::size_t b) { choose_for_passing(s, b, row + row_[b].first); });
+    } else if (rounds && written == 0 && queue.is_even(own)) {
+      for_rows(targets, [&](std::size_t first, std::size_t count) {
+        repeat_bytes(row + first, queue.port_turns(), n, count);
+      });
+      const auto times = static_cast<std::size_t>(std::popcount(targets)) * columns_each_ / n;
+      queue.take_turns(own, times);
+      note_turns(s, targets & passes_[s]);
+    } else {
+      for_bits(targets, [&](std::size_t b) { choose_in_turn(s, b, row + row_[b].first); });
+    }
+  }
+
+  void choose_in_turn(SwitchIndex s, std::size_t b, std::uint8_t* ports) {
+    const Target& target = batch_[b];
+    const std::size_t count = target.columns();
+    ExitQueue& queue = queues_[s];
+    const std::size_t n = queue.size();
+    const std::uint32_t own = targets_.sources(s);
+    const bool written = is_written(s, b);
+    if (written || own == 0) {
+      for (std::size_t c = 0; c < count; c += n)
+        copy_bytes(ports + c, queue.dealt(), std::min(n, count - c));
+      if (written) choose_for_passing(s, b, ports);
+    } else if (count % n == 0 && queue.is_even(own)) {
+      for (std::size_t c = 0; c < count; c += n) copy_bytes(ports + c, queue.port_turns(), n);
+      queue.take_turns(own, count / n);
+      note_turns(s, passes_[s] & std::uint64_t{1} << b);
+    } else {
+      std::array<std::uint8_t, 256> nobody_asks;  // a leaf has 254 LIDs at most without siblings
+      queue.take_each(own, count, ports,
+                      passes(s, b) ? choice_.data() + cell(s, target) : nobody_asks.data());
+    }
+  }
+
+  void choose_for_passing(SwitchIndex s, std::size_t b, std::uint8_t* ports) {
+    ExitQueue& queue = queues_[s];
+    const Exit* exits = exits_.all.data() + graph_.arc_index(s, 0);
+    std::uint8_t* choice = passes(s, b) ? choice_.data() + cell(s, batch_[b]) : nullptr;
+    passing_.for_columns(s, b, [&](std::size_t c, std::uint16_t sources) {
+      const std::uint8_t rank = queue.take(sources);
+      ports[c] = exits[rank].port;
+      if (choice != nullptr) choice[c] = rank;
+    });
+  }
+
+  /// The columns of these went to all exits of the queue in turn. That is written down once for all
+  /// targets of which it is so.
+  void note_turns(SwitchIndex s, std::uint64_t targets) {
+    if (targets == 0) return;
+    const ExitQueue& queue = queues_[s];
+    const std::size_t n = queue.size();
+    std::uint8_t* turns = turns_.data() + graph_.arc_index(s, 0);
+    AtSwitch& here = here_[s];
+    if (here.in_turns == 0) {
+      copy_bytes(turns, queue.turns(), n);
+      here.exits = static_cast<std::uint8_t>(n);
+    }
+    if (here.exits == n && equal_bytes(turns, queue.turns(), n)) {
+      here.in_turns |= targets;
+      return;
+    }
+    for_bits(targets, [&](std::size_t b) {  // they had other turns than those before
+      const Target& target = batch_[b];
+      repeat_bytes(choice_.data() + cell(s, target), queue.turns(), n, target.columns());
+    });
   }
 
   /// One LID after the other, with all the rules: what stands is kept if asked for; the further
@@ -418,7 +510,11 @@ class Spreader {
   void choose_one_by_one(SwitchIndex s, std::size_t b, ExitMask mask, std::uint8_t* ports) {
     const Target& target = batch_[b];
     const Targets::Column* columns = targets_.columns(target).data();
-    const std::uint16_t* weight = weights(s, b);
+    std::vector<std::uint16_t> weight(target.columns(), 0);
+    if (is_written(s, b))
+      passing_.for_columns(s, b, [&](std::size_t c, std::uint16_t w) { weight[c] = w; });
+    else
+      std::ranges::fill(weight, static_cast<std::uint16_t>(targets_.sources(s)));
     std::uint8_t* choices = choice_.data() + cell(s, target);
     const Exit* exits = exits_.all.data() + graph_.arc_index(s, 0);
     std::uint64_t* load = load_.data() + graph_.arc_index(s, 0);
@@ -459,43 +555,76 @@ class Spreader {
     return shared ? 1 : 0;
   }
 
-  /// Adds the sources of the switches that are asked for target b to the switches they were sent
-  /// to. Sums never exceed the number of end ports, which LIDs limit to 49,151.
+  /// Adds the sources of the switches of a level to the switches they were sent to.
+  void hand_on(const std::vector<std::uint64_t>& at, std::uint64_t asked) {
+    asking_.clear();
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      const SwitchIndex s = order_[i];
+      const std::uint64_t targets = at[s] & passes_[s];
+      if (targets == 0) continue;
+      const std::uint64_t together = targets & here_[s].in_turns;
+      if (together != 0) ask_in_turns(s, group_[i], together);
+      if (together != targets) asking_.push_back({targets & ~together, s, group_[i], 0, {}});
+      here_[s].in_turns = 0;
+    }
+    tbb::parallel_for(std::size_t{0}, batch_.size(), [&](std::size_t b) {
+      if (((asked >> b) & 1) != 0) hand_on(b);
+    });
+    handed_on_ = true;
+  }
+
+  /// Switches with the same neighbours that chose the same for the same targets are added up first.
+  void ask_in_turns(SwitchIndex s, std::uint32_t group, std::uint64_t targets) {
+    const std::span<const std::uint8_t> turns(turns_.data() + graph_.arc_index(s, 0),
+                                              here_[s].exits);
+    const auto like_these = [&](const Asking& asking) {
+      return asking.group == group && asking.targets == targets &&
+             std::ranges::equal(asking.turns, turns);
+    };
+    if (!asking_.empty() && like_these(asking_.back()))
+      asking_.back().sources += targets_.sources(s);
+    else
+      asking_.push_back({targets, s, group, targets_.sources(s), turns});
+  }
+
   void hand_on(std::size_t b) {
     const Target& target = batch_[b];
     const std::size_t count = target.columns();
-    // Switches with the same neighbours that chose the same are added up first.
+    // Here, too, those that chose the same.
     const std::uint8_t* common = nullptr;
     SwitchIndex of = 0;
     std::uint32_t group = 0;
     std::size_t sum = 0;
     const auto flush = [&] {
       const Exit* exits = exits_.all.data() + graph_.arc_index(of, 0);
-      for (std::size_t c = 0; sum != 0 && c < count; ++c) add(exits[common[c]].to, b, c, sum);
+      for (std::size_t c = 0; sum != 0 && c < count; ++c)
+        passing_.add(exits[common[c]].to, b, c, sum);
     };
     for (const Asking& asking : asking_) {
       if (((asking.targets >> b) & 1) == 0) continue;
       const SwitchIndex s = asking.from;
-      const bool same = all_weigh_the_same(s, b);
-      const std::uint8_t* choice = choice_.data() + cell(s, target);
-      if (same) {
-        if (common == nullptr || group != asking.group || !equal_bytes(choice, common, count)) {
-          flush();
-          common = choice, of = s, group = asking.group, sum = 0;
-        }
-        sum += targets_.sources(s);
+      const Exit* exits = exits_.all.data() + graph_.arc_index(s, 0);
+      if (asking.sources != 0) {
+        const std::size_t n = asking.turns.size();
+        for (std::size_t i = 0; i < n; ++i)
+          for (std::size_t c = i; c < count; c += n)
+            passing_.add(exits[asking.turns[i]].to, b, c, asking.sources);
         continue;
       }
-      const Exit* exits = exits_.all.data() + graph_.arc_index(s, 0);
-      const std::uint16_t* weight = weights(s, b);
-      for (std::size_t c = 0; c < count; ++c)
-        if (weight[c] != 0) add(exits[choice[c]].to, b, c, weight[c]);
+      const std::uint8_t* choice = choice_.data() + cell(s, target);
+      if (passing_.is_written(s, b)) {
+        passing_.for_columns(s, b, [&](std::size_t c, std::uint16_t sources) {
+          passing_.add(exits[choice[c]].to, b, c, sources);
+        });
+        continue;
+      }
+      if (common == nullptr || group != asking.group || !equal_bytes(choice, common, count)) {
+        flush();
+        common = choice, of = s, group = asking.group, sum = 0;
+      }
+      sum += targets_.sources(s);
     }
     flush();
-  }
-  void add(SwitchIndex to, std::size_t b, std::size_t column, std::size_t sources) {
-    std::uint16_t& weight = weights(to, b)[column];
-    weight = static_cast<std::uint16_t>(weight + sources);
   }
 
   static constexpr std::uint8_t kNoRank = 255;  // a switch has at most 254 exits
@@ -506,10 +635,8 @@ class Spreader {
   std::span<const routes::LeastHops> hops_;
   const routes::LinearTables* previous_;
   const Exits exits_;
-  const std::size_t words_;  // of a mask of exits
   routes::LinearTables tables_;
   std::vector<std::uint64_t> load_;  // of exits_.all[i], times cost
-  std::vector<std::uint8_t> turn_;   // by switch: whose turn it is to get a switch LID
   std::vector<ExitQueue> queues_;    // by switch
   Scratch<std::uint64_t> keys_;      // of queues_
   Scratch<std::uint8_t> bytes_;
@@ -518,20 +645,42 @@ class Spreader {
   std::vector<std::uint8_t> contested_;                // by arc
   std::vector<std::vector<std::uint64_t>> passes_on_;  // by batch and switch
 
+  std::vector<std::vector<std::uint64_t>> asked_;          // by batch and level: any of passes_on_
+  std::vector<std::pair<std::size_t, std::size_t>> gaps_;  // LIDs of nobody: from, to before
+
   std::vector<SwitchIndex> order_;    // switches with the same neighbours together
   std::vector<std::uint32_t> group_;  // by position in order_: number of their neighbourhood
 
-  // The batch at hand.
+  /// What is known of a switch. Targets of the batch are bits.
+  struct AtSwitch {
+    std::uint64_t own{0};       // targets that it is itself
+    std::uint64_t written{0};   // Passing::is_written()
+    std::uint64_t settled{0};   // LIDs of their columns have exits
+    std::uint64_t in_turns{0};  // see note_turns()
+    std::uint8_t exits{0};      // in turns_, then
+    std::uint8_t turn{0};       // of the exit that gets the next switch LID
+  };
+
+  // The batch at hand. Targets are bits.
   std::span<const Target> batch_;
+  std::uint64_t with_columns_{}, one_lid_{}, in_turn_{}, ignored_{};
+  std::uint64_t in_a_row_{};    // Target::lids_in_a_row: from row_[b].first on
+  std::uint64_t joined_{};      // those, if they follow the LIDs of the target before
+  std::size_t columns_each_{};  // of all with_columns_; 0: they differ
+  struct Row {
+    std::size_t first, count;
+  };
+  std::array<Row, routes::kTargetsPerBatch> row_{};
+  std::array<Lid, routes::kTargetsPerBatch> lid_{};  // of one_lid_: target switches with just one
   const std::uint64_t* passes_{};
   std::size_t first_column_{};
-  std::vector<Classes> classes_;      // by switch
-  Scratch<std::uint8_t> class_of_;    // by target and switch, where passes_ says so
-  Scratch<std::uint16_t> weight_;     // sources that pass a switch for a column
-  Scratch<std::uint8_t> choice_;      // the exit it takes there, where there is a choice
-  std::vector<std::uint8_t> pushed_;  // by target and switch: weight_ is written
-  std::array<Lid, routes::kTargetsPerBatch> one_lid_{};  // of a target switch that has just one
-  std::vector<Asking> asking_;                           // for the level at hand
+  bool handed_on_{false};
+  std::vector<std::uint8_t> turns_;   // by switch, as arcs are
+  std::vector<AtSwitch> here_;        // by switch
+  std::vector<ExitClasses> classes_;  // by switch
+  Scratch<std::uint8_t> choice_;      // the exit, by column and switch, where passes_ says so
+  Passing passing_;
+  std::vector<Asking> asking_;  // for the level at hand
 };
 
 }  // namespace

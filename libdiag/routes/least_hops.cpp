@@ -19,22 +19,28 @@ LeastHops least_hops(const fabric::CompactGraph& graph,
   std::vector<std::uint64_t> missing(switches);
   const std::uint64_t all =
       targets.size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << targets.size()) - 1;
-  for (std::size_t s = 0; s < switches; ++s) missing[s] = all & ~frontier[s];
+  std::size_t unfinished = 0;  // switches that miss something
+  for (std::size_t s = 0; s < switches; ++s) {
+    missing[s] = all & ~frontier[s];
+    unfinished += missing[s] != 0;
+  }
   result.at.push_back(frontier);
 
-  for (bool progress = true; progress;) {
+  for (bool progress = true; progress && unfinished != 0;) {
     progress = false;
+    // Every cable is an arc either way, so what the frontier tells its neighbours is what they
+    // would find when they ask.
     std::vector<std::uint64_t> next(switches, 0);
+    for (fabric::SwitchIndex s = 0; s < switches; ++s)
+      if (frontier[s] != 0)
+        for (const auto& arc : graph.arcs(s)) next[arc.to] |= frontier[s];
     for (fabric::SwitchIndex s = 0; s < switches; ++s) {
-      if (missing[s] == 0) continue;
-      const auto arcs = graph.arcs(s);
-      std::uint64_t reached = 0;
-      for (const auto& arc : arcs) reached |= frontier[arc.to];
-      reached &= missing[s];
+      const std::uint64_t reached = next[s] &= missing[s];
       if (reached == 0) continue;
-      next[s] = reached;
-      missing[s] &= ~reached;
       progress = true;
+      missing[s] &= ~reached;
+      unfinished -= missing[s] == 0;
+      const auto arcs = graph.arcs(s);
       const std::size_t first = graph.arc_index(s, 0);
       for (std::size_t i = 0; i < arcs.size(); ++i)
         result.arcs[first + i] |= frontier[arcs[i].to] & reached;
