@@ -80,7 +80,11 @@ std::vector<Channel> Dependencies::cycle() const {
 }
 
 AcyclicDependencies::AcyclicDependencies(const Channels& channels)
-    : next_(channels), before_(channels.size() * channels.words(), 0), order_(channels.size()) {}
+    : next_(channels),
+      before_(channels.size() * channels.words(), 0),
+      order_(channels.size()),
+      met_ahead_(channels),
+      met_behind_(channels) {}
 
 AcyclicDependencies::AcyclicDependencies(const Dependencies& start, std::span<const Channel> order)
     : AcyclicDependencies(start.channels()) {
@@ -93,20 +97,33 @@ AcyclicDependencies::AcyclicDependencies(const Dependencies& start, std::span<co
     });
 }
 
-template <class Function>
-void AcyclicDependencies::for_before(Channel c, Function function) const {
-  const Channels& all = channels();
-  const auto into = all.into(all.from(c));
-  for (std::size_t w = 0; w < all.words(); ++w)
-    for (std::uint64_t bits = before_[c * all.words() + w]; bits != 0; bits &= bits - 1)
-      function(into[w * 64 + static_cast<unsigned>(std::countr_zero(bits))]);
-}
-
 bool AcyclicDependencies::add(Channel a, Channel b) {
   if (next_.contains(a, b)) return true;
-  const auto next = [&](Channel c, auto function) { next_.for_next(c, function); };
-  const auto before = [&](Channel c, auto function) { for_before(c, function); };
-  if (!order_.admit(a, b, next, before)) return false;
+  if (order_.position(a) >= order_.position(b)) {
+    const Channels& all = channels();
+    // Each channel is shown to the search once, however many lead to it.
+    const auto next = [&](Channel c, auto function) {
+      const fabric::SwitchIndex s = all.to(c);
+      for (std::size_t w = 0; w < all.words(); ++w)
+        for (std::uint64_t bits = met_ahead_.take(s * all.words() + w, next_.next_bits(c, w));
+             bits != 0; bits &= bits - 1)
+          function(static_cast<Channel>(all.first(s) + w * 64 +
+                                        static_cast<unsigned>(std::countr_zero(bits))));
+    };
+    const auto before = [&](Channel c, auto function) {
+      const fabric::SwitchIndex s = all.from(c);
+      const auto into = all.into(s);
+      for (std::size_t w = 0; w < all.words(); ++w)
+        for (std::uint64_t bits =
+                 met_behind_.take(s * all.words() + w, before_[c * all.words() + w]);
+             bits != 0; bits &= bits - 1)
+          function(into[w * 64 + static_cast<unsigned>(std::countr_zero(bits))]);
+    };
+    const bool admitted = order_.admit(a, b, next, before);
+    met_ahead_.forget();
+    met_behind_.forget();
+    if (!admitted) return false;
+  }
   next_.insert(a, b);
   const std::uint32_t rank = channels().in_rank(a);
   before_[b * channels().words() + rank / 64] |= std::uint64_t{1} << (rank % 64);

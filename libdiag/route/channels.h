@@ -33,6 +33,7 @@ class Channels {
   explicit Channels(const fabric::CompactGraph& graph, Parallel parallel = Parallel::OneChannel);
 
   std::size_t size() const { return from_.size(); }
+  std::size_t switch_count() const { return first_.size() - 1; }
   fabric::SwitchIndex from(Channel c) const { return from_[c]; }
   fabric::SwitchIndex to(Channel c) const { return to_[c]; }
   /// By CompactGraph::arc_index.
@@ -73,6 +74,10 @@ class Dependencies {
   void erase(Channel a, Channel b) {
     const std::uint32_t rank = channels_->out_rank(b);
     next_[a * channels_->words() + rank / 64] &= ~(std::uint64_t{1} << (rank % 64));
+  }
+  /// Bits, by out_rank, of the channels that a depends on: 64 of them from 64 * word on.
+  std::uint64_t next_bits(Channel a, std::size_t word) const {
+    return next_[a * channels_->words() + word];
   }
   void merge(const Dependencies& other) {
     for (std::size_t i = 0; i < next_.size(); ++i) next_[i] |= other.next_[i];
@@ -115,12 +120,34 @@ class AcyclicDependencies {
   std::uint64_t work() const { return order_.work(); }
 
  private:
-  template <class Function>
-  void for_before(Channel c, Function function) const;
+  /// What a search has met, whole words of channels at a time: bits by out_rank of the channels out
+  /// of a switch, or by in_rank of those into it.
+  class Met {
+   public:
+    explicit Met(const Channels& channels)
+        : words_(channels.switch_count() * channels.words(), 0) {}
+    /// Those of `bits` that are new.
+    std::uint64_t take(std::size_t word, std::uint64_t bits) {
+      bits &= ~words_[word];
+      if (bits == 0) return 0;
+      if (words_[word] == 0) touched_.push_back(word);
+      words_[word] |= bits;
+      return bits;
+    }
+    void forget() {
+      for (const std::size_t word : touched_) words_[word] = 0;
+      touched_.clear();
+    }
+
+   private:
+    std::vector<std::uint64_t> words_;
+    std::vector<std::size_t> touched_;
+  };
 
   Dependencies next_;
   std::vector<std::uint64_t> before_;  // by channel: bits by in_rank of what depends on it
   EdgeOrder order_;
+  Met met_ahead_, met_behind_;
 };
 
 template <class Function>

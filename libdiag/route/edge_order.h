@@ -16,12 +16,13 @@ class EdgeOrder {
  public:
   using Node = std::uint32_t;
 
-  explicit EdgeOrder(std::size_t nodes) : position_(nodes), seen_(nodes, false) {
+  explicit EdgeOrder(std::size_t nodes) : position_(nodes), node_at_(nodes), seen_(nodes, 0) {
     std::iota(position_.begin(), position_.end(), 0U);
+    std::iota(node_at_.begin(), node_at_.end(), 0U);
   }
   /// Starts from an order; what is missing in `nodes` keeps its place, which must be behind.
   void start_from(std::span<const Node> nodes) {
-    for (std::uint32_t i = 0; i < nodes.size(); ++i) position_[nodes[i]] = i;
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) put(nodes[i], i);
   }
 
   /// An edge goes from a smaller to a larger number.
@@ -64,22 +65,35 @@ class EdgeOrder {
     work_ += found.size();
   }
 
-  /// What leads to a goes before what b leads to, each side in the order it had.
-  void mend() {
-    const auto earlier = [&](Node x, Node y) { return position_[x] < position_[y]; };
-    std::sort(behind_.begin(), behind_.end(), earlier);
-    std::sort(ahead_.begin(), ahead_.end(), earlier);
-    behind_.insert(behind_.end(), ahead_.begin(), ahead_.end());
-    slots_.clear();
-    for (const Node n : behind_) slots_.push_back(position_[n]);
-    std::sort(slots_.begin(), slots_.end());
-    for (std::size_t i = 0; i < slots_.size(); ++i) position_[behind_[i]] = slots_[i];
+  void put(Node n, std::uint32_t position) {
+    position_[n] = position;
+    node_at_[position] = n;
   }
 
-  std::vector<std::uint32_t> position_;
-  std::vector<bool> seen_;
-  std::vector<Node> ahead_, behind_;
-  std::vector<std::uint32_t> slots_;
+  /// What leads to a goes before what b leads to, each side in the order it had.
+  void mend() {
+    places_of(behind_, behind_places_);
+    places_of(ahead_, ahead_places_);
+    nodes_.clear();
+    for (const auto* side : {&behind_places_, &ahead_places_})
+      for (const std::uint32_t place : *side) nodes_.push_back(node_at_[place]);
+    slots_.resize(nodes_.size());
+    std::merge(behind_places_.begin(), behind_places_.end(), ahead_places_.begin(),
+               ahead_places_.end(), slots_.begin());
+    for (std::size_t i = 0; i < slots_.size(); ++i) put(nodes_[i], slots_[i]);
+  }
+  void places_of(const std::vector<Node>& nodes, std::vector<std::uint32_t>& places) const {
+    places.clear();
+    for (const Node n : nodes) places.push_back(position_[n]);
+    std::sort(places.begin(), places.end());
+  }
+
+  std::vector<std::uint32_t> position_;  // by node
+  std::vector<Node> node_at_;            // by position
+  std::vector<std::uint8_t> seen_;       // by node
+  // Of the edge that is being admitted.
+  std::vector<Node> ahead_, behind_, nodes_;
+  std::vector<std::uint32_t> ahead_places_, behind_places_, slots_;
   std::uint64_t work_{0};
 };
 

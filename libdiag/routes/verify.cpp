@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libdiag/routes/growing_order.h"
 #include "libdiag/routes/verify_findings.h"
 #include "libdiag/routes/verify_multicast.h"
 #include "libdiag/routes/verify_proof.h"

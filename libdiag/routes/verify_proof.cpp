@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/routes/verify_proof.h"
 
+#include "libdiag/routes/growing_order.h"
 #include "libdiag/routes/verify_sweep.h"
 #include "libdiag/routes/verify_traffic.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The channel dependency graph: a node is a channel on one VL, and leads to those that traffic
-// takes right after it. Its order, its cycles, and adding to it without closing one. Inside
-// libdiag/routes only.
+// takes right after it. Its order, its cycles. Inside libdiag/routes only.
 #pragma once
 
 #include <algorithm>
@@ -76,13 +75,11 @@ class Dependencies {
       }
     }
   }
-  /// Calls function(node) for all that lead to n.
-  template <class Function>
-  void for_previous(const Terrain& terrain, Node n, Function function) const {
-    for (const Channel c : terrain.into(terrain.from(channel(n))))
-      for (unsigned v = 0; v < vls_; ++v)
-        if (const Node before = node(c, v); has({before, n})) function(before);
-  }
+  /// Words of bits a node has; nodes out of one switch are numbered in the order of those bits,
+  /// from first_out() on.
+  std::size_t words() const { return words_; }
+  std::uint64_t word(Node n, std::size_t i) const { return bits_[n * words_ + i]; }
+  Node first_out(SwitchIndex s) const { return static_cast<Node>(s * stride_ * vls_); }
 
  private:
   std::size_t bit(Turn t) const { return t.after % (stride_ * vls_); }
@@ -109,37 +106,5 @@ std::vector<Turn> turns_on_cycles(const Terrain& terrain, const Dependencies& tu
 /// One cycle among `left`, in the order traffic takes it. Precondition: `left` is not empty.
 std::vector<Node> cycle_in(const Terrain& terrain, const Dependencies& turns,
                            const std::vector<Node>& left);
-
-/// Keeps a topological order while turns are added (Pearce and Kelly's algorithm).
-class GrowingOrder {
- public:
-  /// Turns that switches alone take may be left out; looking for a place for each of tens of
-  /// thousands would take minutes.
-  static constexpr std::size_t kStepsForOptional = 10'000'000;
-
-  /// Precondition: `position` is an order of `turns`, which has no cycle.
-  GrowingOrder(const Terrain& terrain, Dependencies& turns, std::vector<std::uint32_t> position,
-               std::size_t steps_max = ~std::size_t{0})
-      : terrain_(terrain),
-        turns_(turns),
-        position_(std::move(position)),
-        mark_(position_.size(), false),
-        steps_max_(steps_max) {}
-
-  /// Adds `turn`; false, and nothing changes, when it would close a cycle, or when it needs the
-  /// order to change after steps_max.
-  bool add(Turn turn);
-  std::vector<std::uint32_t> take_position() { return std::move(position_); }
-  /// Nodes looked at so far: the price.
-  std::size_t steps() const { return steps_; }
-
- private:
-  const Terrain& terrain_;
-  Dependencies& turns_;
-  std::vector<std::uint32_t> position_;
-  std::vector<bool> mark_;
-  std::vector<Node> forward_, backward_;
-  std::size_t steps_{0}, steps_max_;
-};
 
 }  // namespace ib::routes::check
