@@ -1,16 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/log_file.h"
 
+#include <fmt/format.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+
+#include <filesystem>
 
 #include "sm/daemon/options.h"
 
 namespace sm::daemon {
 namespace {
 constexpr const char* kPattern = "%Y-%m-%d %H:%M:%S.%e %^%L%$ %v";
+
+/// spdlog makes whatever folders are missing; a name that was mistyped would be one of them.
+ib::Result<spdlog::sink_ptr> open_file(const std::string& path) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  std::error_code unknown;  // a folder that may not be looked into is the file's own trouble
+  const auto found = std::filesystem::status(folder.empty() ? "." : folder, unknown).type();
+  if (found == std::filesystem::file_type::not_found)
+    return ib::fail(ib::ErrorKind::Usage,
+                    fmt::format("cannot log to {}: there is no folder {}; make it first, or name "
+                                "another file (--log_file)",
+                                path, folder.string()));
+  try {
+    return std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+  } catch (const spdlog::spdlog_ex& e) {
+    return ib::fail(ib::ErrorKind::Io, e.what());
+  }
+}
 }  // namespace
 
 struct LogFile::Impl {
@@ -35,11 +55,13 @@ ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool 
   } else if (path == "stderr") {
     sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   } else {
-    try {
-      impl->path = path.empty() ? kDefault : path;
-      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(impl->path);
-    } catch (const spdlog::spdlog_ex& e) {
-      if (!path.empty()) return ib::fail(ib::ErrorKind::Io, e.what());
+    impl->path = path.empty() ? kDefault : path;
+    auto file = open_file(impl->path);
+    if (file) {
+      sink = *std::move(file);
+    } else if (!path.empty()) {
+      return tl::unexpected(file.error());
+    } else {
       sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
       impl->flags = flags & kLogErrors;
       impl->path.clear();
@@ -88,14 +110,11 @@ void LogFile::flush() { impl_->logger->flush(); }
 
 ib::Result<void> LogFile::reopen() {
   if (impl_->path.empty()) return {};
-  try {
-    auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(impl_->path);
-    sink->set_pattern(kPattern);
-    impl_->logger->flush();
-    impl_->out->set_sinks({std::move(sink)});
-  } catch (const spdlog::spdlog_ex& e) {
-    return ib::fail(ib::ErrorKind::Io, e.what());
-  }
+  auto sink = open_file(impl_->path);
+  if (!sink) return tl::unexpected(sink.error());
+  (*sink)->set_pattern(kPattern);
+  impl_->logger->flush();
+  impl_->out->set_sinks({*std::move(sink)});
   return {};
 }
 

@@ -13,7 +13,8 @@ namespace sm::daemon {
 class LogFile {
  public:
   /// `path` may be "stdout" or "stderr". Empty: /var/log/ibsm.log, or, where that cannot be
-  /// written, stderr with errors and warnings only.
+  /// written, stderr with errors and warnings only. Folders are not made: an error of kind Usage
+  /// names one that is missing.
   static ib::Result<LogFile> open(const std::string& path, unsigned flags, bool flush_each);
   LogFile(LogFile&&) noexcept;
   LogFile& operator=(LogFile&&) noexcept;

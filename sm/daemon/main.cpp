@@ -13,7 +13,7 @@ int serve(const DaemonOptions& options) {
   if (options.list_ports) return print_ports();
   const auto cannot = [](const ib::Error& e) {
     std::cerr << "ibsm: " << e.message << std::endl;
-    return 4;
+    return e.kind == ib::ErrorKind::Usage ? 2 : 4;
   };
   Background background;
   if (options.background) {

@@ -115,6 +115,18 @@ class Statuses(unittest.TestCase):
             self.assertEqual(f.sets(), 0)
             self.assertFalse((f.directory / "state").exists())
 
+    def test_2_for_a_log_whose_folder_is_not_there_and_none_is_made(self):
+        with Sm(*TREE) as f:
+            folder = f.directory / "mistyped"
+            for how in ("-o", "-B"):
+                refused = f.on(HOST, IBSM, how, "--state-dir", f.directory / "state", "-f", folder / "log")
+                self.assertEqual(refused.returncode, 2, refused.stderr)
+                self.assertEqual(refused.stderr, f"ibsm: cannot log to {folder}/log: there is no folder {folder}; "
+                                                 "make it first, or name another file (--log_file)\n")
+            self.assertFalse(folder.exists())
+            self.assertFalse((f.directory / "state").exists())
+            self.assertEqual(f.sets(), 0)
+
     def test_plan_to_a_full_disk_is_said(self):
         with Sm(*TREE) as f, open("/dev/full", "w") as full:
             for words in ((), ("--json",)):

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/log_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace sm::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folder {
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "ibsm-log-XXXXXX").string();
+    path = mkdtemp(name.data());
+  }
+  ~Folder() { fs::remove_all(path); }
+  fs::path path;
+};
+
+std::string text_of(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+TEST(LogFile, AMissingFolderIsNamedAndNotMade) {
+  const Folder folder;
+  const auto path = folder.path / "mistyped" / "log";
+  const auto log = LogFile::open(path.string(), 3, false);
+  ASSERT_FALSE(log);
+  EXPECT_EQ(log.error().kind, ib::ErrorKind::Usage);
+  EXPECT_EQ(log.error().message, "cannot log to " + path.string() + ": there is no folder " +
+                                     path.parent_path().string() +
+                                     "; make it first, or name another file (--log_file)");
+  EXPECT_FALSE(fs::exists(path.parent_path()));
+}
+
+TEST(LogFile, AFolderThatWentAwayLeavesTheFileThatIsOpen) {
+  const Folder folder;
+  const auto inner = folder.path / "logs";
+  fs::create_directory(inner);
+  auto log = LogFile::open((inner / "log").string(), 3, true);
+  ASSERT_TRUE(log);
+  fs::rename(inner, folder.path / "moved");
+  const auto reopened = log->reopen();
+  ASSERT_FALSE(reopened);
+  EXPECT_NE(reopened.error().message.find("there is no folder"), std::string::npos);
+  EXPECT_FALSE(fs::exists(inner));
+  log->write({ib::LogLevel::Info, "test", "goes on"});
+  EXPECT_NE(text_of(folder.path / "moved" / "log").find("test: goes on"), std::string::npos);
+}
+
+TEST(LogFile, WhatIsNoFolderIsSaid) {
+  const Folder folder;
+  std::ofstream(folder.path / "file") << "here";
+  const auto log = LogFile::open((folder.path / "file" / "log").string(), 3, false);
+  ASSERT_FALSE(log);
+}
+
+}  // namespace
+}  // namespace sm::daemon
