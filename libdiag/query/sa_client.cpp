@@ -17,8 +17,8 @@ constexpr Duration kAnswerTime = std::chrono::milliseconds(250);
 // A table takes its time to arrive, and is counted as answered only when it is whole.
 constexpr Duration kTableTime = std::chrono::seconds(2);
 
-/// The request that `answer` answers; Get and Set share theirs.
-std::string_view request_name(const mad::Packet& answer) {
+/// The request that `answer` answers; Get and Set share theirs, so that `asked` tells.
+std::string_view request_name(const mad::Packet& answer, wire::Method asked) {
   switch (answer.mad.method()) {
     case wire::Method::GetTableResp:
       return answer.mad.attribute_id() == wire::attr::kTraceRecord ? "GetTraceTable" : "GetTable";
@@ -27,14 +27,14 @@ std::string_view request_name(const mad::Packet& answer) {
     case wire::Method::DeleteResp:
       return "Delete";
     default:
-      return "Get or Set";
+      return asked == wire::Method::Set ? "Set" : "Get";
   }
 }
 
-std::string what(const mad::Packet& answer) {
+std::string what(const mad::Packet& answer, wire::Method asked = wire::Method::Get) {
   const auto id = answer.mad.attribute_id();
   const auto name = wire::attribute_name(wire::MgmtClass::SubnAdm, id);
-  return fmt::format("SA {}({})", request_name(answer),
+  return fmt::format("SA {}({})", request_name(answer, asked),
                      name.empty() ? fmt::format("attribute 0x{:04x}", id) : std::string(name));
 }
 
@@ -193,11 +193,11 @@ Result<void> take_rest(mad::Session& session, Duration rest) {
   return session.port().receive(nobodys, rest);
 }
 
-Result<void> check_sa_answer(const mad::Packet& answer) {
+Result<void> check_sa_answer(const mad::Packet& answer, wire::Method asked) {
   const auto status = answer.mad.status();
   if (status == wire::status::kOk) return {};
   return tl::unexpected(Error{ErrorKind::Refused,
-                              fmt::format("{}: status 0x{:04x} ({}{})", what(answer), status,
+                              fmt::format("{}: status 0x{:04x} ({}{})", what(answer, asked), status,
                                           sa_status_text(status), advice(answer)),
                               status});
 }

@@ -123,8 +123,9 @@ bool is_busy(const mad::Packet& answer);
 /// Does nothing for so long. What arrives meanwhile has no asker any more.
 Result<void> take_rest(mad::Session& session, Duration rest);
 
-/// A Refused error when the answer carries a status: what was asked, and what came back.
-Result<void> check_sa_answer(const mad::Packet& answer);
+/// A Refused error when the answer carries a status: what was asked, and what came back. A GetResp
+/// answers a Get unless `asked` is Set.
+Result<void> check_sa_answer(const mad::Packet& answer, wire::Method asked = wire::Method::Get);
 
 /// Records of a table, each `kBytes` at least: their number and place by AttributeOffset, whatever
 /// the SA adds behind each. Malformed when the answer cannot be a table of such records.
@@ -219,7 +220,7 @@ class SaClient {
   Result<Record> one(wire::Method method, const Record& wanted, std::uint64_t mask) {
     const auto answer = call(sa_request(0, sa_, method, wanted, mask));
     if (!answer) return tl::unexpected(answer.error());
-    if (auto ok = check_sa_answer(*answer); !ok) return tl::unexpected(ok.error());
+    if (auto ok = check_sa_answer(*answer, method); !ok) return tl::unexpected(ok.error());
     return wire::body<Record>(answer->mad);
   }
 

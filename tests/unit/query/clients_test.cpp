@@ -162,6 +162,24 @@ TEST(SaClient, SetAndDeleteCarryTheRecordAndItsMask) {
   EXPECT_EQ(echo.sent[2].mad.attribute_id(), 0x0030);
 }
 
+TEST(SaClient, ARefusalNamesTheMethodThatWasUsed) {
+  Echo echo([](const mad::Packet& request) {
+    const bool is_delete = request.mad.method() == wire::Method::Delete;
+    return answer_to(request, is_delete ? wire::Method::DeleteResp : wire::Method::GetResp, 0x0100);
+  });
+  mad::Session session(echo, {}, [&] { return echo.now; });
+  SaClient sa(session, {Lid{5}, Sl{0}, 0});
+  const auto got = sa.get(PathRecord{}, component::kPathSlid);
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().message, "SA Get(PathRecord): status 0x0100 (no resources)");
+  const auto set = sa.set(wire::McMemberRecord{}, component::kMcMgid);
+  ASSERT_FALSE(set);
+  EXPECT_EQ(set.error().message, "SA Set(MCMemberRecord): status 0x0100 (no resources)");
+  const auto removed = sa.remove(wire::McMemberRecord{}, component::kMcMgid);
+  ASSERT_FALSE(removed);
+  EXPECT_EQ(removed.error().message, "SA Delete(MCMemberRecord): status 0x0100 (no resources)");
+}
+
 /// A table of paths to `count` LIDs in answer to anything.
 mad::Packet paths_answer(const mad::Packet& request, wire::Method method, std::uint16_t count) {
   auto answer = answer_to(request, method);
