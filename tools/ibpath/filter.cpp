@@ -11,6 +11,7 @@
 #include "libdiag/base/ids.h"
 #include "libdiag/base/text.h"
 #include "libdiag/wire/sa_records.h"
+#include "tools/ibpath/quantity.h"
 
 namespace ibpath {
 namespace {
@@ -80,7 +81,17 @@ std::uint64_t largest(const FieldInfo& field) {
   return field.width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << field.width) - 1;
 }
 
-std::string what_fits(const FieldInfo& field) {
+bool is_quantity(const FieldInfo& field) {
+  return field.show == Show::Named && are_quantities(ib::wire::names_of(field.name));
+}
+bool is_hexadecimal(std::string_view text) {
+  return text.starts_with("0x") || text.starts_with("0X");
+}
+
+std::string what_fits(const FieldInfo& field, std::string_view text) {
+  if (is_quantity(field) && !is_hexadecimal(text))
+    return fmt::format("{} (a code is written in hexadecimal, 0x0 to 0x{:x})",
+                       quantities_that_fit(ib::wire::names_of(field.name), text), largest(field));
   switch (field.show) {
     case Show::Gid:
       return "a GID";
@@ -116,6 +127,8 @@ std::optional<std::uint64_t> read_value(const FieldInfo& field, std::string_view
     if (known && (field.show == Show::Flags || text.find(',') == std::string_view::npos))
       return bits;
   }
+  if (is_quantity(field) && !is_hexadecimal(text))
+    return code_of_quantity(ib::wire::names_of(field.name), text);
   std::uint64_t value = 0;
   if (field.show == Show::Guid) {
     ib::Guid guid;
@@ -238,7 +251,7 @@ Result<void> Query::set(const Spot& spot, std::string_view value) {
       return refuse(fmt::format("0x and {} hexadecimal digits", 2 * bytes.size()));
   } else {
     const auto raw = read_value(field, value);
-    if (!raw) return refuse(what_fits(field));
+    if (!raw) return refuse(what_fits(field, value));
     write(spot, *raw);
   }
   if (spot.sa_bit >= 0) mask_ |= std::uint64_t{1} << spot.sa_bit;
@@ -274,11 +287,18 @@ Result<void> Query::add(std::string_view condition) {
   const bool best =
       how == Selector::Exactly && (word == "largest" || word == "smallest" || word == "best");
   if (best) how = Selector::Largest;
+  // The byte as saquery takes and prints it: a selector and a code.
+  std::string code;
+  if (std::uint64_t byte = 0; how == Selector::Exactly && is_hexadecimal(value) &&
+                              ib::parse_number(value, 0xFF, byte) && byte > largest(*spot->field)) {
+    how = static_cast<Selector>(byte >> spot->field->width);
+    code = fmt::format("0x{:x}", byte & largest(*spot->field));
+  }
   write(*selector, static_cast<std::uint64_t>(how));
   mask_ |= std::uint64_t{1} << selector->sa_bit;
   if (best) return {};
   const auto before = spots_.size();
-  auto done = set(*spot, value);
+  auto done = set(*spot, code.empty() ? value : code);
   // What a selector means is the SA's to judge.
   if (done && how != Selector::Exactly) spots_.resize(before);
   return done;

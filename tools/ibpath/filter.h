@@ -3,7 +3,7 @@
 // places, widths, values and component bits are those of the record's layout; there is no second
 // list of them.
 //
-//   NodeType=Switch   NodeInfo.NumPorts=36   P_Key=0x8001   ServiceData8[3]=7   Mtu>1024
+//   NodeType=Switch   NodeInfo.NumPorts=36   P_Key=0x8001   ServiceData8[3]=7   Mtu>1024   Rate<100
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,8 @@ class Query {
 
   /// "Field=value", and "Field>value", "Field<value" for a field with a selector (MTU, rate, packet
   /// life), "Field=largest" too. The value is a number, a name the field's values have, a GID, a
-  /// GUID, text.
+  /// GUID, text. Of an MTU, a rate, a width or a speed a bare number is that, in bytes, Gb/s or
+  /// lanes, and a code is hexadecimal; where there is a selector, 0x90 is one and a code.
   ib::Result<void> add(std::string_view condition);
   ib::Result<void> set(const Spot& spot, std::string_view value);
 

@@ -49,8 +49,9 @@ constexpr Command kCommands[] = {
 std::string help() {
   std::string text =
       "SRC and DST: LID, GID, GUID, name, or directed route (0 is the local port).\n"
-      "FIELD=VALUE: a field of the record by its name; Mtu>1024 and Rate<100 where it has a "
-      "selector.\n\nCommands:\n";
+      "FIELD=VALUE: a field of the record by its name; Mtu>1024 (bytes) and Rate<100 (Gb/s) where "
+      "it has a\nselector. A code is hexadecimal (Rate=0x10); 0x90 is saquery's: a selector and a "
+      "code.\n\nCommands:\n";
   for (const Command& c : kCommands)
     text += fmt::format("  {:<32}{}\n", fmt::format("{} {}", c.word, c.operands), c.purpose);
   text += "\nRecords (name, short name, plain name, operands):\n";

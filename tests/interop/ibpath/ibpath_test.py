@@ -48,7 +48,14 @@ SAME = (
     (("PR", "--slid", "{here}"), ("PR", "SLID={here}")),
     (("PR", "--slid", "{here}", "--dlid", "{far}"), ("{here}", "{far}")),
     (("PR", "--slid", "{here}", "--dlid", "{far}", "-M", "0x84"), ("{here}", "{far}", "Mtu=2048")),
+    # A number is Gb/s: as a code 10 is 120 Gb/s, 14 is 168, and 50 and 100 are none.
     (("PR", "--slid", "{here}", "--dlid", "{far}", "-R", "0x03"), ("{here}", "{far}", "Rate>10")),
+    (("PR", "--slid", "{here}", "--dlid", "{far}", "-R", "0x03"), ("{here}", "{far}", "Rate>0x3")),
+    (("PR", "--slid", "{here}", "--dlid", "{far}", "-R", "0x90"), ("{here}", "{far}", "Rate=100")),
+    (("PR", "--slid", "{here}", "--dlid", "{far}", "-R", "0x14"), ("{here}", "{far}", "Rate>50")),
+    (("PR", "--slid", "{here}", "--dlid", "{far}", "-R", "0x4b"), ("{here}", "{far}", "Rate<14")),
+    (("PR", "--slid", "{here}", "--dlid", "{far}", "-R", "0x90"), ("{here}", "{far}", "Rate=0x90")),
+    (("PR", "--slid", "{here}", "--dlid", "{far}", "-R", "0x10"), ("{here}", "{far}", "Rate>100")),
     (("PR", "--slid", "{here}", "--dlid", "{far}", "-r", "1", "-n", "1"),
      ("--reversible", "--numb-path", "1", "{here}", "{far}")),
     (("MCMR",), ("MCMR",)),
@@ -236,7 +243,7 @@ class Cases:
 
 
 class OnOpensm(Cases, Shared):
-    not_there = 1  # forms that have no answer there: P_Key tables without a key
+    not_there = 2  # forms that have no answer there: P_Key tables without a key, a rate too high
 
     @classmethod
     def bring_up(cls):
@@ -244,7 +251,7 @@ class OnOpensm(Cases, Shared):
 
 
 class OnIbsm(Cases, Shared):
-    not_there = 1
+    not_there = 2
 
     @classmethod
     def bring_up(cls):

@@ -307,6 +307,62 @@ TEST(IbpathFilter, SelectorsComeFromTheComparison) {
   EXPECT_THAT(refusal("PR", "SL>3"), testing::HasSubstr("SL has no selector"));
 }
 
+TEST(IbpathFilter, BareNumbersAreQuantitiesAndHexadecimalOnesCodes) {
+  const auto path = [](const char* condition) {
+    return ib::wire::decode<PathRecord>(query_of("PR", {condition}).body().data());
+  };
+  // Codes are out of order: 10 is the code of 120 Gb/s, and that of 10 Gb/s is 3.
+  EXPECT_EQ(path("Rate<100").rate, 16);
+  EXPECT_EQ(path("Rate<100").rate_selector, Selector::LessThan);
+  EXPECT_EQ(path("Rate>10").rate, 3);
+  EXPECT_EQ(path("Rate=2.5").rate, 2);
+  EXPECT_EQ(path("Rate=56 gbps").rate, 12);
+  EXPECT_EQ(path("Rate=1200Gb/s").rate, 24);
+  EXPECT_EQ(path("Rate=0x10").rate, 16);
+  EXPECT_EQ(path("Rate>0x3").rate, 3);
+  EXPECT_EQ(path("Mtu=0x5").mtu, 5);
+  EXPECT_EQ(path("Mtu<2048").mtu, 4);
+  const auto port = [](const char* condition) {
+    return ib::wire::decode<ib::wire::PortInfoRecord>(query_of("PIR", {condition}).body().data())
+        .port_info;
+  };
+  EXPECT_EQ(port("MTUCap=4096").mtu_cap, 5);
+  EXPECT_EQ(port("LinkWidthActive=4").link_width_active, 2) << "4X";
+  EXPECT_EQ(port("LinkWidthActive=0x4").link_width_active, 4) << "8X";
+  EXPECT_EQ(port("LinkSpeedActive=10").link_speed_active, 4);
+  EXPECT_EQ(port("LinkSpeedExtActive=0").link_speed_ext_active, 0);
+  EXPECT_EQ(port("PortState=4").port_state, ib::wire::PortState::Active);
+  EXPECT_EQ(port("VLCap=3").vl_cap, 3) << "names that are no quantities leave numbers to codes";
+  const auto group = query_of("MCMR", {"Rate=100"});
+  EXPECT_EQ(ib::wire::decode<ib::wire::McMemberRecord>(group.body().data()).rate, 16);
+}
+
+TEST(IbpathFilter, TheByteOfSaqueryIsASelectorAndACode) {
+  const auto query = query_of("PR", {"rate=0x90"});
+  const auto exact = ib::wire::decode<PathRecord>(query.body().data());
+  EXPECT_EQ(query.mask(), 3U << 18);
+  EXPECT_EQ(exact.rate_selector, Selector::Exactly);
+  EXPECT_EQ(exact.rate, 16);
+  const auto less = ib::wire::decode<PathRecord>(query_of("PR", {"mtu=0x44"}).body().data());
+  EXPECT_EQ(less.mtu_selector, Selector::LessThan);
+  EXPECT_EQ(less.mtu, 4);
+  EXPECT_THAT(refusal("PR", "Rate>0x90"), testing::HasSubstr("'0x90'")) << "two selectors";
+  EXPECT_THAT(refusal("PR", "Rate=0x100"), testing::HasSubstr("'0x100'"));
+}
+
+TEST(IbpathFilter, AQuantityThatNoCodeHasIsRefusedWithTheNearest) {
+  EXPECT_THAT(refusal("PR", "Rate=45"), testing::HasSubstr("nearest are 40 Gb/s and 50 Gb/s"));
+  EXPECT_THAT(refusal("PR", "Rate<1"), testing::HasSubstr("nearest is 2.5 Gb/s"));
+  EXPECT_THAT(refusal("PR", "Rate>5000Gb/s"), testing::HasSubstr("nearest is 1600 Gb/s"));
+  EXPECT_THAT(refusal("PR", "Mtu=5"), testing::HasSubstr("nearest is 256"));
+  EXPECT_THAT(refusal("PR", "Mtu=5"), testing::HasSubstr("hexadecimal, 0x0 to 0x3f"));
+  EXPECT_THAT(refusal("PR", "Mtu>1500"), testing::HasSubstr("nearest are 1024 and 2048"));
+  EXPECT_THAT(refusal("PR", "Rate=fast"), testing::HasSubstr("2.5 Gb/s, 5 Gb/s, 10 Gb/s"));
+  EXPECT_THAT(refusal("PR", "Rate=100 furlongs"), testing::HasSubstr("2.5 Gb/s, 5 Gb/s"));
+  EXPECT_THAT(refusal("PR", "Rate=nan"), testing::HasSubstr("'nan'"));
+  EXPECT_THAT(refusal("PR", "Rate=-10"), testing::HasSubstr("'-10'"));
+}
+
 TEST(IbpathFilter, WhatIsWrongIsSaid) {
   EXPECT_THAT(refusal("LR", "Colour=red"),
               testing::HasSubstr("LinkRecord has no field 'Colour'; it has FromLID, FromPort"));
