@@ -55,12 +55,12 @@ void LightSweep::ask(unsigned kind, PortRef at, std::uint16_t attribute,
 }
 
 std::vector<ib::mad::Request> LightSweep::take_requests() {
-  in_flight_ += queue_.size();
+  for (const ib::mad::Request& request : queue_) in_flight_.insert(request.cookie);
   return std::exchange(queue_, {});
 }
 
 void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completion) {
-  --in_flight_;
+  in_flight_.erase(completion.cookie);
   const ib::mad::Cookie c = completion.cookie - cookie_base_;
   const PortRef at{static_cast<NodeIndex>(c & 0xFFFFFFFF),
                    static_cast<std::uint8_t>((c >> 32) & 0xFF)};

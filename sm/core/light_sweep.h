@@ -22,7 +22,9 @@ class LightSweep : public ib::mad::Exchange {
 
   std::vector<ib::mad::Request> take_requests() override;
   void on_completion(ib::Instant now, const ib::mad::Completion& completion) override;
-  bool done() const override { return started_ && in_flight_ == 0 && queue_.empty(); }
+  bool done() const override { return started_ && in_flight_.empty() && queue_.empty(); }
+  /// What was asked and not answered, for who ends this early.
+  const std::set<ib::mad::Cookie>& in_flight() const { return in_flight_; }
 
   /// Why a full sweep is called for, one line each; empty: nothing changed.
   const std::vector<std::string>& changes() const { return changes_; }
@@ -38,7 +40,7 @@ class LightSweep : public ib::mad::Exchange {
   const ib::discover::Observed& observed_;
   ib::mad::Cookie cookie_base_;
   std::vector<ib::mad::Request> queue_;
-  std::size_t in_flight_{0};
+  std::set<ib::mad::Cookie> in_flight_;
   bool started_{false};
   std::vector<std::string> changes_;
   std::vector<std::string> notes_;

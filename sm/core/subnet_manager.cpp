@@ -37,6 +37,7 @@ constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
 
 constexpr std::size_t kNoticesMax = 1024;  // that nobody has fetched yet
 constexpr Duration kRetryFirst = std::chrono::seconds(1);
+constexpr Duration kSoon = std::chrono::seconds(1);  // no light sweep so shortly before a full one
 constexpr Duration kTablesEvery = std::chrono::seconds(1);
 constexpr Duration kMemberPause = std::chrono::milliseconds(50);
 
@@ -156,6 +157,7 @@ struct SubnetManager::Impl {
   Instant next_deadline() const {
     Instant t = transactor.next_deadline();
     if (!busy()) t = std::min({t, sweep_at, look_at, multicast_at, read_at});
+    if (looking) t = std::min(t, sweep_at);
     return t;
   }
 
@@ -168,6 +170,7 @@ struct SubnetManager::Impl {
   void run(Instant now) {
     do {
       pump(now);
+      if (looking && sweep_at <= now) leave_look();
       if (!busy()) begin_next(now);
       if (!busy()) go_on_reading(now);
     } while (deliverable());
@@ -187,6 +190,10 @@ struct SubnetManager::Impl {
     } else if (reasons.empty() && rebalancing.has_fresh()) {
       take_fresh();
     } else if (look_at <= now) {
+      if (sweep_at <= now + kSoon) {
+        look_at = sweep_at;
+        return;
+      }
       begin_look(now);
     } else {
       return;
@@ -476,6 +483,12 @@ struct SubnetManager::Impl {
     ++counters.light_sweeps;
     looking =
         std::make_unique<LightSweep>(*seen, desired->node_managed, silent_switches, kOwnerLook);
+  }
+
+  /// A full sweep is due: what does not answer would hold it up for seconds.
+  void leave_look() {
+    for (const ib::mad::Cookie cookie : looking->in_flight()) transactor.cancel(cookie);
+    looking.reset();
   }
 
   void end_look(Instant now) {
