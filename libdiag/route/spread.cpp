@@ -245,21 +245,38 @@ class Spreader {
     over(graph_.switch_count(), [&](std::size_t s) {
       const std::size_t first = graph_.arc_index(static_cast<SwitchIndex>(s), 0);
       const std::size_t end = first + graph_.arcs(static_cast<SwitchIndex>(s)).size();
-      for (std::size_t i = 0; i < hops_.size(); ++i) {
-        if (targets_.batch(i).front().columns() == 0) break;  // nor have the batches behind it
+      bool all = false;
+      for (std::size_t i = 0; i < hops_.size() && !all; ++i) {
+        const std::uint64_t loaded = loaded_targets(i);
+        if (loaded == 0) break;  // nor have the batches behind it
         const auto& arcs = hops_[i].arcs;
         std::uint64_t once = 0, again = 0;
         for (std::size_t a = first; a < end; ++a) again |= once & arcs[a], once |= arcs[a];
-        for (std::size_t a = first; again != 0 && a < end; ++a)
-          contested_[a] |= (arcs[a] & again) != 0;
+        again &= loaded;
+        if (again == 0) continue;
+        all = true;
+        for (std::size_t a = first; a < end; ++a) {
+          contested_[a] |= static_cast<std::uint8_t>((arcs[a] & again) != 0);
+          all &= contested_[a] != 0;
+        }
       }
     });
+  }
+
+  /// Targets of a batch that have columns: the loads of links come of these alone.
+  std::uint64_t loaded_targets(std::size_t index) const {
+    std::uint64_t loaded = 0;
+    const auto batch = targets_.batch(index);
+    for (std::size_t b = 0; b < batch.size(); ++b)
+      if (batch[b].columns() != 0) loaded |= std::uint64_t{1} << b;
+    return loaded;
   }
 
   /// For which targets of a batch somebody behind a switch wants to know how much it sends there:
   /// whoever has a choice, or a load that decides another choice.
   void find_what_passes_on(std::size_t index) {
-    if (targets_.batch(index).front().columns() == 0) return;
+    const std::uint64_t loaded = loaded_targets(index);
+    if (loaded == 0) return;
     const auto& hops = hops_[index];
     auto& passes = passes_on_[index];
     passes.assign(graph_.switch_count(), 0);
@@ -267,7 +284,7 @@ class Spreader {
     std::vector<std::uint64_t> wants(graph_.switch_count(), 0);
     for (std::size_t level = 1; level < hops.at.size(); ++level)
       for (SwitchIndex s = 0; s < graph_.switch_count(); ++s) {
-        const std::uint64_t here = hops.at[level][s];
+        const std::uint64_t here = hops.at[level][s] & loaded;
         if (here == 0) continue;
         const auto arcs = graph_.arcs(s);
         const std::size_t first = graph_.arc_index(s, 0);
