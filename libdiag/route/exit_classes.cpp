@@ -74,9 +74,13 @@ ExitClass& ExitClasses::add_several(std::uint64_t targets, std::size_t first, st
   const std::size_t at = masks_.size() / words_;
   masks_.resize(masks_.size() + words_, 0);
   std::uint64_t* mask = masks_.data() + at * words_;
-  for (std::size_t i = first; i < first + count; ++i) mask[i / 64] |= std::uint64_t{1} << (i % 64);
+  for (std::size_t i = first, end = first + count; i < end; i = (i / 64 + 1) * 64) {
+    const std::size_t bits = std::min(end, (i / 64 + 1) * 64) - i;
+    mask[i / 64] |= (~std::uint64_t{0} >> (64 - bits)) << (i % 64);
+  }
   return all_[count_++] = {targets, static_cast<std::uint8_t>(first),
-                           static_cast<std::uint8_t>(count), static_cast<std::uint8_t>(at)};
+                           static_cast<std::uint8_t>(count), static_cast<std::uint8_t>(at),
+                           count != 0};
 }
 
 }  // namespace ib::route

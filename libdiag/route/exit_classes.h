@@ -15,11 +15,14 @@ struct ExitClass {
   std::uint8_t first;  // candidate, by rank
   std::uint8_t count;  // of candidates
   std::uint8_t mask;   // where ExitClasses has them if there are several
+  bool in_a_row;       // they are first, first + 1, and so on
   bool single() const { return count == 1; }
 };
 
 class ExitClasses {
  public:
+  ExitClasses() {}  // leaves room for classes as it is
+
   /// `arcs`: of the switch, by rank, each with the targets it is a candidate for; at most 254.
   void sort(std::span<const std::uint64_t> arcs);
 
@@ -31,7 +34,7 @@ class ExitClasses {
 
  private:
   void add(std::uint64_t targets, std::size_t first) {
-    all_[count_++] = {targets, static_cast<std::uint8_t>(first), 1, 0};
+    all_[count_++] = {targets, static_cast<std::uint8_t>(first), 1, 0, true};
   }
   ExitClass& add_several(std::uint64_t targets, std::size_t first, std::size_t count);
   void sort_each(std::span<const std::uint64_t> arcs, std::uint64_t several);

@@ -328,8 +328,9 @@ class Spreader {
         continue;
       }
       const ExitMask mask = classes.mask(c);
-      const std::size_t n = list_exits(mask, list.data());
-      for (std::size_t i = 0; i < n; ++i) ports[i] = exits[list[i]].port;
+      const std::size_t n = c.count;
+      if (!c.in_a_row) list_exits(mask, list.data());
+      for (std::size_t i = 0; i < n; ++i) ports[i] = exits[c.in_a_row ? c.first + i : list[i]].port;
       std::size_t turn = here_[s].turn;
       const auto route = [&](Lid lid) {
         if (turn >= n) turn = 0;
