@@ -3,6 +3,10 @@
 
 #include <tbb/parallel_for.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -29,6 +33,22 @@ using fabric::SwitchIndex;
 using Bytes = std::array<std::uint8_t, routes::kTargetsPerBatch>;
 constexpr std::uint8_t kFar = UpDownHops::kFar;
 
+#ifdef __SSE2__
+
+std::uint64_t where_equal(const Bytes& a, const Bytes& b) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < a.size(); i += sizeof(__m128i)) {
+    __m128i x, y;
+    std::memcpy(&x, a.data() + i, sizeof x);
+    std::memcpy(&y, b.data() + i, sizeof y);
+    const auto equal = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(x, y)));
+    bits |= std::uint64_t{equal} << i;
+  }
+  return bits;
+}
+
+#else
+
 /// Bit b of the result: byte b is not 0 (bytes are 0 or 255).
 std::uint64_t bits_of(const Bytes& flags) {
   std::uint64_t bits = 0;
@@ -47,6 +67,8 @@ std::uint64_t where_equal(const Bytes& a, const Bytes& b) {
   for (std::size_t i = 0; i < equal.size(); ++i) equal[i] = a[i] == b[i] ? 255 : 0;
   return bits_of(equal);
 }
+
+#endif
 
 void keep_smaller(Bytes& to, const Bytes& from) {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] = std::min(to[i], from[i]);
@@ -280,20 +302,29 @@ class Ways {
 
   routes::LeastHops take() {
     const std::size_t switches = graph_.switch_count();
-    std::size_t longest = 0;
-    for (SwitchIndex s = 0; s < switches; ++s)
-      for (std::size_t b = 0; b < targets_.size(); ++b)
-        if (all_[s].hops[b] != kFar) longest = std::max<std::size_t>(longest, all_[s].hops[b]);
+    const std::uint64_t everything = all_targets();
     routes::LeastHops result;
-    result.at.assign(longest + 1, std::vector<std::uint64_t>(switches, 0));
-    for (SwitchIndex s = 0; s < switches; ++s)
-      for (std::size_t b = 0; b < targets_.size(); ++b)
-        if (all_[s].hops[b] != kFar) result.at[all_[s].hops[b]][s] |= std::uint64_t{1} << b;
+    for (SwitchIndex s = 0; s < switches; ++s) {
+      const Bytes& hops = all_[s].hops;
+      std::uint64_t left = everything & ~where_equal(hops, filled(kFar));
+      for (std::uint8_t level = 0; left != 0; ++level) {
+        const std::uint64_t here = left & where_equal(hops, filled(level));
+        if (here == 0) continue;
+        while (result.at.size() <= level) result.at.emplace_back(switches, 0);
+        result.at[level][s] = here;
+        left &= ~here;
+      }
+    }
+    if (result.at.empty()) result.at.emplace_back(switches, 0);
     result.arcs = std::move(arcs_);
     return result;
   }
 
  private:
+  std::uint64_t all_targets() const {
+    return targets_.size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << targets_.size()) - 1;
+  }
+
   static bool is_repeated(std::span<const fabric::Arc> arcs, std::size_t i) {
     return i > 0 && arcs[i - 1].to == arcs[i].to;
   }
@@ -383,8 +414,7 @@ class Ways {
   /// Finds ways anew for switches that do not count, as far as those of the others allow: into
   /// what descends anyway, else up.
   void settle(const std::vector<std::uint64_t>& counts) {
-    const std::uint64_t everything =
-        targets_.size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << targets_.size()) - 1;
+    const std::uint64_t everything = all_targets();
     for (std::size_t i = graph_.switch_count(); i-- > 0;) {
       const SwitchIndex s = order_.from_top()[i];
       const std::uint64_t open = everything & ~counts[s];
