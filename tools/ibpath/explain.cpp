@@ -192,9 +192,32 @@ Gid broadcast_gid(ib::PKey key) {
   return gid;
 }
 
-Result<PathFacts> gather(Desk& desk, Atlas& atlas, const PathRecord& path) {
+PathQuery asked_of(const Query& query) {
+  return {ib::wire::decode<PathRecord>(query.body().data()), query.mask()};
+}
+
+/// A path back by the same SL, which may be another than the SA gives by itself; else the one that
+/// it gives.
+Result<std::optional<PathRecord>> path_back(Desk& desk, const PathRecord& path) {
+  PathRecord home;
+  home.slid = path.dlid;
+  home.dlid = path.slid;
+  home.p_key = path.p_key;
+  home.sl = path.sl;
+  const auto ends = component<&PathRecord::slid>() | component<&PathRecord::dlid>() |
+                    component<&PathRecord::p_key>();
+  for (const auto mask : {ends | component<&PathRecord::sl>(), ends}) {
+    const auto paths = desk.table(home, mask);
+    if (!paths) return tl::unexpected(paths.error());
+    if (!paths->empty()) return paths->front();
+  }
+  return std::nullopt;
+}
+
+Result<PathFacts> gather(Desk& desk, Atlas& atlas, const PathRecord& path, PathQuery asked) {
   PathFacts facts;
   facts.path = path;
+  facts.asked = asked;
   const auto source = atlas.node(path.slid), destination = atlas.node(path.dlid);
   if (!source) return tl::unexpected(source.error());
   if (!destination) return tl::unexpected(destination.error());
@@ -207,15 +230,9 @@ Result<PathFacts> gather(Desk& desk, Atlas& atlas, const PathRecord& path) {
   if (!back) return tl::unexpected(back.error());
   facts.back = std::move(*back);
 
-  PathRecord home;
-  home.slid = path.dlid;
-  home.dlid = path.slid;
-  home.p_key = path.p_key;
-  const auto paths =
-      desk.table(home, component<&PathRecord::slid>() | component<&PathRecord::dlid>() |
-                           component<&PathRecord::p_key>());
-  if (!paths) return tl::unexpected(paths.error());
-  if (!paths->empty()) facts.back_path = paths->front();
+  auto home = path_back(desk, path);
+  if (!home) return tl::unexpected(home.error());
+  facts.back_path = *home;
 
   const auto keys = [&](const wire::NodeRecord& node) {
     const bool is_switch = node.node_info.node_type == wire::NodeType::Switch;
@@ -247,6 +264,53 @@ Result<PathFacts> gather(Desk& desk, Atlas& atlas, const PathRecord& path) {
   return facts;
 }
 
+/// Asked one by one: the conditions that no path meets, against the path there is without any.
+Result<std::optional<Unmet>> find_unmet(Desk& desk, Atlas& atlas, const Pair& pair) {
+  Pair without = pair;
+  without.query = Query(wire::describe<PathRecord>());
+  const auto paths = fetch_paths(desk, without);
+  if (!paths) return tl::unexpected(paths.error());
+  if (paths->empty()) return std::nullopt;
+  auto facts = gather(desk, atlas, paths->front(), {});
+  if (!facts) return tl::unexpected(facts.error());
+  Unmet unmet{{std::move(*facts), {}}, {}};
+  for (const auto& condition : pair.conditions) {
+    Pair alone = without;
+    if (auto ok = alone.query.add(condition); !ok) return tl::unexpected(ok.error());
+    const auto met = fetch_paths(desk, alone);
+    if (!met) return tl::unexpected(met.error());
+    if (!met->empty()) continue;
+    const auto asked = asked_of(alone.query);
+    PathFacts tried = unmet.without.facts;
+    if ((asked.mask & component<&PathRecord::sl>()) != 0) {
+      auto way = walk(atlas, tried.path.slid, tried.path.dlid, asked.record.sl);
+      if (!way) return tl::unexpected(way.error());
+      tried.asked_sl_way = std::move(*way);
+    }
+    unmet.conditions.push_back(ibpath::unmet(condition, asked, tried));
+  }
+  unmet.without.reasons = judge(unmet.without.facts);
+  return unmet;
+}
+
+/// There is no path: says what keeps the conditions from being met, if that is what it is.
+Result<int> explain_nothing(Desk& desk, Atlas& atlas, const Pair& pair) {
+  std::optional<Unmet> unmet;
+  if (!pair.conditions.empty()) {
+    auto found = find_unmet(desk, atlas, pair);
+    if (!found) return tl::unexpected(found.error());
+    unmet = std::move(*found);
+  }
+  if (desk.options().common.json)
+    print(explain_json({}, unmet, IBKIT_VERSION));
+  else if (unmet)
+    print(unmet_text(*unmet));
+  if (pair.conditions.empty() || unmet) return desk.found_nothing(no_path(pair));
+  Pair without = pair;
+  without.query = Query(wire::describe<PathRecord>());
+  return desk.found_nothing(no_path(without) + ", with or without the conditions");
+}
+
 }  // namespace
 
 Result<Job> plan_explain(const Options& options, Words words) {
@@ -257,25 +321,24 @@ Result<Job> plan_explain(const Options& options, Words words) {
     const auto paths = fetch_paths(desk, pair);
     if (!paths) return tl::unexpected(paths.error());
     Atlas atlas(desk);
-    std::vector<PathFacts> all;
-    std::vector<std::vector<Reason>> reasons;
+    if (paths->empty()) return explain_nothing(desk, atlas, pair);
+    std::vector<Explanation> all;
     bool wrong = false;
     for (const PathRecord& path : *paths) {
       if (!path.dlid.is_unicast())
         return ib::fail(ErrorKind::Usage, "explain: a multicast path is a tree, not a way");
-      auto facts = gather(desk, atlas, path);
+      auto facts = gather(desk, atlas, path, asked_of(pair.query));
       if (!facts) return tl::unexpected(facts.error());
-      all.push_back(std::move(*facts));
-      reasons.push_back(judge(all.back()));
-      wrong = wrong || std::ranges::any_of(reasons.back(), &Reason::wrong);
+      auto reasons = judge(*facts);
+      wrong = wrong || std::ranges::any_of(reasons, &Reason::wrong);
+      all.push_back({std::move(*facts), std::move(reasons)});
     }
     if (desk.options().common.json) {
-      print(explain_json(all, reasons, IBKIT_VERSION));
+      print(explain_json(all, std::nullopt, IBKIT_VERSION));
     } else {
       for (std::size_t i = 0; i < all.size(); ++i)
-        print((i == 0 ? "" : "\n") + explain_text(all[i], reasons[i]));
+        print((i == 0 ? "" : "\n") + explain_text(all[i].facts, all[i].reasons));
     }
-    if (all.empty()) return desk.found_nothing(no_path(pair));
     return wrong ? ib::tools::kExitFound : ib::tools::kExitGood;
   });
 }

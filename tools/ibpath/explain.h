@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // `ibpath explain A B`: what decided the values of a path. All of it comes from the SA: the path
 // record, the way through the forwarding tables, the ports of every link on it. Fetching is one
-// half (explain.cpp), judging a pure other half (verdict.cpp).
+// half (explain.cpp), judging a pure other half (verdict.cpp; unmet.cpp: why there is no path that
+// meets a condition).
 #pragma once
 
 #include <array>
@@ -11,6 +12,7 @@
 
 #include "libdiag/wire/sa_records.h"
 #include "tools/ibpath/desk.h"
+#include "tools/ibpath/paths.h"
 
 namespace ibpath {
 
@@ -36,10 +38,14 @@ struct Way {
 /// All that is known of a path.
 struct PathFacts {
   ib::wire::PathRecord path;
+  PathQuery asked;  // the conditions it meets; ends are not among them
   std::string source_name, destination_name;
   Way there, back;
   std::optional<ib::wire::PortInfo> source_port0, destination_port0;  // of ends that are switches
-  /// The way back as a path record of its own; none: the SA gives none.
+  /// The way there with the VLs of an SL that was asked for in vain.
+  std::optional<Way> asked_sl_way;
+  /// The way back as a path record of its own, by the same SL if there is one; none: the SA gives
+  /// none.
   std::optional<ib::wire::PathRecord> back_path;
   /// P_Keys of the end ports; none: the SA does not show them.
   std::optional<std::vector<ib::PKey>> source_keys, destination_keys;
@@ -57,10 +63,23 @@ struct Reason {
 };
 std::vector<Reason> judge(const PathFacts& facts);
 
+struct Explanation {
+  PathFacts facts;
+  std::vector<Reason> reasons;
+};
+
+/// Why no path meets some conditions: what decides the path there is without them.
+struct Unmet {
+  Explanation without;
+  std::vector<Reason> conditions;  // subject: the condition; value: what there is instead
+};
+/// One condition that no path meets by itself; `asked` is that condition.
+Reason unmet(const std::string& condition, const PathQuery& asked, const PathFacts& without);
+
 std::string explain_text(const PathFacts& facts, const std::vector<Reason>& reasons);
-std::string explain_json(const std::vector<PathFacts>& facts,
-                         const std::vector<std::vector<Reason>>& reasons,
-                         const std::string& version);
+std::string unmet_text(const Unmet& unmet);
+std::string explain_json(const std::vector<Explanation>& explained,
+                         const std::optional<Unmet>& unmet, const std::string& version);
 
 ib::Result<Job> plan_explain(const Options& options, Words words);
 

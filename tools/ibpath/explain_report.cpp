@@ -39,9 +39,30 @@ void write_way(ib::report::JsonWriter& json, const Way& way) {
   json.end_array();
 }
 
-}  // namespace
+void write_reason(ib::report::JsonWriter& json, const Reason& r) {
+  json.field("value", r.value).field("reason", r.reason).field("link", r.link);
+}
 
-std::string explain_text(const PathFacts& facts, const std::vector<Reason>& reasons) {
+void write_explanation(ib::report::JsonWriter& json, const Explanation& explanation) {
+  const PathFacts& f = explanation.facts;
+  json.begin_object();
+  json.field("slid", f.path.slid).field("source_name", f.source_name);
+  json.field("dlid", f.path.dlid).field("destination_name", f.destination_name);
+  json.key("links");
+  write_way(json, f.there);
+  json.key("links_back");
+  write_way(json, f.back);
+  json.key("reasons").begin_array();
+  for (const Reason& r : explanation.reasons) {
+    json.begin_object().field("subject", r.subject);
+    write_reason(json, r);
+    json.field("wrong", r.wrong).end_object();
+  }
+  json.end_array().end_object();
+}
+
+/// The ends of the path and its links.
+std::string way_text(const PathFacts& facts) {
   const auto count = facts.there.links.size();
   std::string text =
       fmt::format("{} (LID {}) -> {} (LID {}): {} link{}\n", ib::printable(facts.source_name),
@@ -53,15 +74,31 @@ std::string explain_text(const PathFacts& facts, const std::vector<Reason>& reas
                         end_text(link.to), link_speed(link.from.info), link_mtu(link),
                         link.vl ? fmt::format(", VL {}", *link.vl) : "");
   }
+  return text;
+}
+
+}  // namespace
+
+std::string explain_text(const PathFacts& facts, const std::vector<Reason>& reasons) {
+  std::string text = way_text(facts);
   for (const Reason& r : reasons)
     text += fmt::format("{}{} {}: {}\n", r.wrong ? "WRONG " : "", r.subject, r.value,
                         ib::printable(r.reason));
   return text;
 }
 
-std::string explain_json(const std::vector<PathFacts>& facts,
-                         const std::vector<std::vector<Reason>>& reasons,
-                         const std::string& version) {
+std::string unmet_text(const Unmet& unmet) {
+  std::string text = "without the conditions: " + way_text(unmet.without.facts);
+  for (const Reason& r : unmet.conditions)
+    text += fmt::format("UNMET {}: {}{}{}\n", ib::printable(r.subject), r.value,
+                        r.value.empty() ? "" : ": ", ib::printable(r.reason));
+  if (unmet.conditions.empty())
+    text += "each condition alone is met by a path, all of them together by none\n";
+  return text;
+}
+
+std::string explain_json(const std::vector<Explanation>& explained,
+                         const std::optional<Unmet>& unmet, const std::string& version) {
   ib::report::JsonWriter json;
   ib::report::Envelope envelope;
   envelope.schema = kSchema;
@@ -69,24 +106,20 @@ std::string explain_json(const std::vector<PathFacts>& facts,
   envelope.version = version;
   ib::report::begin_document(json, envelope);
   json.key("explained").begin_array(ib::report::JsonWriter::Items::Lines);
-  for (std::size_t i = 0; i < facts.size(); ++i) {
-    const PathFacts& f = facts[i];
-    json.begin_object();
-    json.field("slid", f.path.slid).field("source_name", f.source_name);
-    json.field("dlid", f.path.dlid).field("destination_name", f.destination_name);
-    json.key("links");
-    write_way(json, f.there);
-    json.key("links_back");
-    write_way(json, f.back);
-    json.key("reasons").begin_array();
-    for (const Reason& r : reasons[i]) {
-      json.begin_object().field("subject", r.subject).field("value", r.value);
-      json.field("reason", r.reason).field("link", r.link).field("wrong", r.wrong);
+  for (const Explanation& explanation : explained) write_explanation(json, explanation);
+  json.end_array();
+  if (unmet) {
+    json.key("without");
+    write_explanation(json, unmet->without);
+    json.key("unmet").begin_array(ib::report::JsonWriter::Items::Lines);
+    for (const Reason& r : unmet->conditions) {
+      json.begin_object().field("condition", r.subject);
+      write_reason(json, r);
       json.end_object();
     }
-    json.end_array().end_object();
+    json.end_array();
   }
-  json.end_array().end_object();
+  json.end_object();
   return json.take();
 }
 

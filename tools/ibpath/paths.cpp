@@ -189,7 +189,7 @@ std::vector<std::string> conditions_of(const Options& options) {
 
 Result<Pair> read_pair(const std::string& source, const std::string& destination, Words conditions,
                        const Options& options) {
-  Pair pair{source, destination, {}, {}, Query(ib::wire::describe<PathRecord>())};
+  Pair pair{source, destination, {}, {}, Query(ib::wire::describe<PathRecord>()), {}};
   auto from = ib::tools::parse_target(source);
   if (!from) return tl::unexpected(from.error());
   auto to = ib::tools::parse_target(destination);
@@ -210,6 +210,7 @@ Result<Pair> read_pair(const std::string& source, const std::string& destination
                             "PathRecord takes fields alone",
                             ib::printable(condition))));
   }
+  pair.conditions = std::move(all);
   return pair;
 }
 

@@ -24,6 +24,7 @@ struct Pair {
   std::string source_word, destination_word;
   ib::tools::Target source, destination;
   Query query;
+  std::vector<std::string> conditions;  // what the query is made of
 };
 /// The options that are conditions of paths, as FIELD=VALUE.
 std::vector<std::string> conditions_of(const Options& options);

@@ -12,6 +12,7 @@
 namespace ibpath {
 namespace {
 
+using ib::wire::component;
 using ib::wire::PathRecord;
 using ib::wire::PortInfo;
 
@@ -112,10 +113,29 @@ std::vector<Limit> rate_limits(const PathFacts& facts) {
   return limits;
 }
 
-/// The first of the narrowest limits against what the record says. `goes_on`: behind a router.
+/// The record is of a way that goes on behind a router.
+bool leaves_subnet(const PathFacts& facts) {
+  return facts.path.dgid.prefix() != facts.path.sgid.prefix();
+}
+
+constexpr const char* kAskedFor = "so it was asked for";
+
+/// Who decided a value that no link did.
+std::string rule(const PathFacts& facts, bool asked, const std::string& router_option) {
+  if (asked) return kAskedFor;
+  return fmt::format(
+      "{}the partition or a QoS level decided",
+      leaves_subnet(facts)
+          ? fmt::format("what the SA gives to paths beyond a router (ibsm: {}), ", router_option)
+          : "");
+}
+
+/// The first of the narrowest limits against what the record says; `rule`: who decided where it is
+/// none of them.
 template <class Compare, class Text>
 Reason narrowest(const std::string& subject, std::uint8_t promised,
-                 const std::vector<Limit>& limits, bool goes_on, Compare compare, Text text) {
+                 const std::vector<Limit>& limits, const std::string& rule, Compare compare,
+                 Text text) {
   Reason r{subject, text(promised), "", std::nullopt, false};
   if (limits.empty()) {
     r.reason = "nothing on the way is known to limit it";
@@ -128,11 +148,8 @@ Reason narrowest(const std::string& subject, std::uint8_t promised,
       limits, [&](const Limit& limit) { return compare(limit.code, least->code) == 0; }));
   const int order = compare(promised, least->code);
   if (order < 0) {
-    r.reason = fmt::format(
-        "less than anything on the way does (the least is {}, {}): {}what was asked for, the "
-        "partition or a QoS level decided",
-        text(least->code), least->where,
-        goes_on ? "what the SA promises beyond a router (ibsm: rtr_pr_mtu, rtr_pr_rate), " : "");
+    r.reason = fmt::format("every link could do more (the least is {}, {}): {}", text(least->code),
+                           least->where, rule);
     return r;
   }
   r.link = least->link;
@@ -143,20 +160,46 @@ Reason narrowest(const std::string& subject, std::uint8_t promised,
   return r;
 }
 
-/// The record is of a way that goes on behind a router.
-bool leaves_subnet(const PathFacts& facts) {
-  return facts.path.dgid.prefix() != facts.path.sgid.prefix();
+/// A condition with a selector leaves no other value than this one.
+template <class Compare>
+bool asked_for(ib::wire::Selector how, bool named, std::uint8_t wanted, std::uint8_t promised,
+               Compare compare) {
+  if (!named) return false;
+  const int order = compare(promised, wanted);
+  return how == ib::wire::Selector::Exactly ? order == 0
+                                            : how == ib::wire::Selector::LessThan && order < 0;
 }
 
+int compare_codes(std::uint8_t a, std::uint8_t b) { return int{a} - int{b}; }
+
 Reason mtu_reason(const PathFacts& facts) {
-  return narrowest(
-      "MTU", facts.path.mtu, mtu_limits(facts), leaves_subnet(facts),
-      [](std::uint8_t a, std::uint8_t b) { return int{a} - int{b}; }, mtu_text);
+  const auto& [wanted, mask] = facts.asked;
+  const bool asked = asked_for(wanted.mtu_selector, (mask & component<&PathRecord::mtu>()) != 0,
+                               wanted.mtu, facts.path.mtu, compare_codes);
+  return narrowest("MTU", facts.path.mtu, mtu_limits(facts), rule(facts, asked, "rtr_pr_mtu"),
+                   compare_codes, mtu_text);
 }
 
 Reason rate_reason(const PathFacts& facts) {
-  return narrowest("rate", facts.path.rate, rate_limits(facts), leaves_subnet(facts),
-                   ib::wire::compare_rates, rate_text);
+  const auto& [wanted, mask] = facts.asked;
+  const bool asked = asked_for(wanted.rate_selector, (mask & component<&PathRecord::rate>()) != 0,
+                               wanted.rate, facts.path.rate, ib::wire::compare_rates);
+  const auto limits = rate_limits(facts);
+  auto r = narrowest("rate", facts.path.rate, limits, rule(facts, asked, "rtr_pr_rate"),
+                     ib::wire::compare_rates, rate_text);
+  // In the order of speed 120 Gb/s come before 100.
+  const auto puzzles = [&](std::uint8_t code) {
+    return ib::wire::compare_rates(facts.path.rate, code) < 0 &&
+           ib::wire::rate_gbps(facts.path.rate) > ib::wire::rate_gbps(code);
+  };
+  std::optional<std::uint8_t> faster;
+  for (const Limit& limit : limits)
+    if (puzzles(limit.code)) faster = limit.code;
+  if (asked && puzzles(wanted.rate)) faster = wanted.rate;
+  if (!r.link && !r.wrong && faster)
+    r.reason += fmt::format("; {} with 8b/10b carries less data than {} with 64b/66b",
+                            rate_text(facts.path.rate), rate_text(*faster));
+  return r;
 }
 
 Reason sl_reason(const PathFacts& facts) {
@@ -174,7 +217,11 @@ Reason sl_reason(const PathFacts& facts) {
       return r;
     }
   }
-  if (facts.broadcast_group && facts.broadcast_group->sl == facts.path.sl) {
+  if ((facts.asked.mask & component<&PathRecord::sl>()) != 0) {
+    r.reason = kAskedFor;
+  } else if (leaves_subnet(facts) && facts.path.sl.value != 0) {
+    r.reason = "what the SA gives to paths beyond a router (ibsm: rtr_pr_sl), or a QoS level";
+  } else if (facts.broadcast_group && facts.broadcast_group->sl == facts.path.sl) {
     r.reason = "the SL of the partition, as its broadcast group has it";
   } else if (facts.path.sl.value == 0) {
     r.reason = "the default: neither partition, QoS policy nor routing engine asks for another";
@@ -227,9 +274,14 @@ Reason life_reason(const PathFacts& facts) {
            us < 1e6 ? fmt::format("{:.3g} ms", us / 1e3) : fmt::format("{:.3g} s", us / 1e6), "",
            std::nullopt, false};
   r.reason = fmt::format("code {}: ", facts.path.packet_life);
-  r.reason += facts.there.links.size() <= 1 && facts.path.packet_life == 0
-                  ? "no switch on the way keeps packets"
-                  : "the SA's own value; no link decides it";
+  const auto& [wanted, mask] = facts.asked;
+  if (asked_for(wanted.packet_life_selector, (mask & component<&PathRecord::packet_life>()) != 0,
+                wanted.packet_life, facts.path.packet_life, compare_codes))
+    r.reason += kAskedFor;
+  else
+    r.reason += facts.there.links.size() <= 1 && facts.path.packet_life == 0
+                    ? "no switch on the way keeps packets"
+                    : "the SA's own value; no link decides it";
   return r;
 }
 
@@ -261,7 +313,8 @@ Reason reversible_reason(const PathFacts& facts) {
     r.wrong = facts.path.reversible;
     r.reason = way + "; but the SA gives no path back";
   } else if (facts.back_path->sl != facts.path.sl) {
-    r.wrong = facts.path.reversible;
+    // Packets from another subnet come by the SL that their router gives them.
+    r.wrong = facts.path.reversible && !leaves_subnet(facts);
     r.reason = fmt::format("{}; but by SL {}", way, facts.back_path->sl.value);
   } else {
     r.reason = fmt::format("{}, by the same SL", way);

@@ -229,6 +229,38 @@ class Cases:
         text = self.ok(BIN / "ibpath", "explain", str(self.here), str(self.far))
         self.assertIn(f"{HERE} (LID {self.here}) -> {FAR} (LID {self.far}): {len(links)} links\n", text)
 
+    def test_explain_names_what_was_asked_for(self):
+        """Healthy, so nothing is wrong, whatever SL or value a path was asked for with."""
+        for words, subject, said in ((("--sl", "3"), "SL", "so it was asked for"),
+                                     (("Mtu=2048",), "MTU", "so it was asked for"),
+                                     (("Rate<100",), "rate", "carries less data than 100 Gb/s")):
+            options = [word for word in words if word[0] == "-" or word.isdigit()]
+            rest = [word for word in words if word not in options]
+            path, = self.document(*options, "explain", "{here}", "{far}", *rest)["explained"]
+            reasons = {reason["subject"]: reason for reason in path["reasons"]}
+            self.assertIn(said, reasons[subject]["reason"])
+            self.assertEqual([s for s, r in reasons.items() if r["wrong"]], [], reasons)
+
+    def test_explain_names_what_keeps_a_condition_from_being_met(self):
+        document = self.document("explain", "{here}", "{far}", "Rate>100", "SL=0", "P_Key=0x7123",
+                                 status=1)
+        self.assertEqual(document["explained"], [])
+        rate, key = document["unmet"]
+        self.assertEqual((rate["condition"], rate["value"], rate["link"]), ("Rate>100", "rate 100 Gb/s", 1))
+        link = document["without"]["links"][0]
+        self.assertEqual((link["from_lid"], link["width"], link["speed"]), (self.here, "4x", "EDR"))
+        self.assertIn("4x EDR", rate["reason"])
+        self.assertEqual(key["condition"], "P_Key=0x7123")
+        shown = self.ibpath("--smkey", "1", "explain", "{here}", "{far}", "P_Key=0x7123")
+        self.assertEqual(shown.returncode, 1)
+        self.assertIn(f"UNMET P_Key=0x7123: P_Key 0x7123: not in the P_Key table of {HERE}\n", shown.stdout)
+        mtu = self.ibpath("explain", "{here}", "{far}", "Mtu>4096")
+        self.assertIn(f"UNMET Mtu>4096: MTU 4096: link 1, {HERE} port 1 to ", mtu.stdout)
+        self.assertIn("that meets the conditions", mtu.stderr)
+        nobody = self.ibpath("explain", "{here}", "40000", "Mtu>256")
+        self.assertEqual((nobody.returncode, nobody.stdout), (1, ""))
+        self.assertIn("with or without the conditions", nobody.stderr)
+
     def test_multi_paths_join_groups_of_ports(self):
         if not self.knows_multi_path():
             self.assertIn("0x000c", self.ibpath("multi", "{here}", "{far}").stderr)
@@ -410,6 +442,32 @@ class Limits(unittest.TestCase):
 
     def test_the_slow_link_decides_with_ibsm(self):
         self.assertGreaterEqual(len(self.explained_by(ibsm)), 3)
+
+
+class Router(unittest.TestCase):
+    """A host that is a router: paths beyond it have what the SA was told, and none of it is wrong."""
+
+    def test_a_path_beyond_a_router_is_explained(self):
+        directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        path = pathlib.Path(generate(directory / "tree.topo", "fat-tree", "--radix", "4"))
+        text = path.read_text(encoding="utf-8")
+        guid = re.search(r'Ca\t1 "H-([0-9a-f]{16})"\s+# "host0008 HCA-1"', text)[1]
+        text = re.sub(rf"caguid=(0x0*{guid.lstrip('0')}\nCa\t)", lambda m: "rtguid=" + m[1], text)
+        text = text.replace(f'Ca\t1 "H-{guid}"', f'Rt\t1 "R-{guid}"').replace(f'"H-{guid}"', f'"R-{guid}"')
+        path.write_text(text, encoding="utf-8")
+        routes = directory / "prefixes"
+        routes.write_text("* *\n", encoding="ascii")
+        with Fabric(topology=path) as f:
+            ibsm(f, None, "--prefix_routes_file", routes, "--rtr_pr_sl", "3", "--rtr_pr_mtu", "3",
+                 "--rtr_pr_rate", "6")
+            done = f.on(None, BIN / "ibpath", "--json", "explain", "0", "fec0:0:0:7::5")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            path, = json.loads(done.stdout)["explained"]
+            reasons = {reason["subject"]: reason for reason in path["reasons"]}
+            for subject, value, option in (("MTU", "1024", "rtr_pr_mtu"), ("rate", "20 Gb/s", "rtr_pr_rate"),
+                                           ("SL", "3", "rtr_pr_sl")):
+                self.assertEqual(reasons[subject]["value"], value)
+                self.assertIn(option, reasons[subject]["reason"])
 
 
 if __name__ == "__main__":

@@ -82,6 +82,12 @@ Reason judged(const PathFacts& facts, std::string_view subject) {
   return of(judge(facts), subject);
 }
 
+PathQuery asked(std::initializer_list<const char*> conditions) {
+  Query query(ib::wire::describe<ib::wire::PathRecord>());
+  for (const char* condition : conditions) EXPECT_TRUE(query.add(condition)) << condition;
+  return {ib::wire::decode<ib::wire::PathRecord>(query.body().data()), query.mask()};
+}
+
 TEST(IbpathExplain, NamesTheLinkThatLimitsTheMtu) {
   const auto r = judged(three_links(), "MTU");
   EXPECT_EQ(r.value, "2048");
@@ -119,7 +125,44 @@ TEST(IbpathExplain, LessThanTheLinksIsARuleNotALink) {
     EXPECT_FALSE(judged(facts, subject).wrong);
     EXPECT_THAT(judged(facts, subject).reason, HasSubstr("partition or a QoS level"));
     EXPECT_THAT(judged(facts, subject).reason, testing::Not(HasSubstr("router")));
+    EXPECT_THAT(judged(facts, subject).reason, testing::Not(HasSubstr("asked")));
   }
+  EXPECT_EQ(judged(facts, "MTU").reason,
+            "every link could do more (the least is 2048, link 2, leaf-1 port 20 to leaf-2 port "
+            "21): the partition or a QoS level decided");
+}
+
+TEST(IbpathExplain, WhatWasAskedForDecidedAndNotTheLinks) {
+  auto facts = three_links();
+  facts.path.mtu = 3;
+  facts.path.rate = 7;
+  facts.asked = asked({"Mtu<2048", "Rate=40"});
+  for (const auto* subject : {"MTU", "rate"})
+    EXPECT_THAT(judged(facts, subject).reason, testing::EndsWith(": so it was asked for"));
+  facts.asked = asked({"Mtu=largest"});
+  EXPECT_THAT(judged(facts, "MTU").reason, HasSubstr("partition or a QoS level"));
+}
+
+// 12x QDR carries 96 Gb/s of data, 4x EDR 100: the number alone would say the opposite.
+TEST(IbpathExplain, ARateThatIsLessByItsDataAloneSaysSo) {
+  auto facts = three_links();
+  facts.path.rate = 10;
+  EXPECT_THAT(judged(facts, "rate").reason,
+              HasSubstr("120 Gb/s with 8b/10b carries less data than 100 Gb/s with 64b/66b"));
+  facts.path.rate = 7;
+  EXPECT_THAT(judged(facts, "rate").reason, testing::Not(HasSubstr("8b/10b")));
+  facts.path.rate = 8;
+  facts.asked = asked({"Rate<56"});
+  EXPECT_THAT(judged(facts, "rate").reason,
+              HasSubstr("60 Gb/s with 8b/10b carries less data than 56 Gb/s with 64b/66b"));
+}
+
+TEST(IbpathExplain, APacketLifeThatWasAskedForIsNamedAsSuch) {
+  auto facts = three_links();
+  facts.asked = asked({"PacketLifeTime<19"});
+  EXPECT_EQ(judged(facts, "packet life").reason, "code 18: so it was asked for");
+  facts.asked = asked({"PacketLifeTime>3"});
+  EXPECT_THAT(judged(facts, "packet life").reason, HasSubstr("own value"));
 }
 
 TEST(IbpathExplain, BehindARouterThePromiseIsTheSas) {
@@ -128,8 +171,22 @@ TEST(IbpathExplain, BehindARouterThePromiseIsTheSas) {
   facts.path.dgid = ib::Gid::from(0xFEC0000000000007, ib::Guid{2});
   facts.path.mtu = 1;
   facts.path.rate = 2;
-  for (const auto* subject : {"MTU", "rate"})
-    EXPECT_THAT(judged(facts, subject).reason, HasSubstr("beyond a router"));
+  EXPECT_THAT(judged(facts, "MTU").reason, HasSubstr("beyond a router (ibsm: rtr_pr_mtu)"));
+  EXPECT_THAT(judged(facts, "rate").reason, HasSubstr("beyond a router (ibsm: rtr_pr_rate)"));
+  facts.path.sl = ib::Sl{3};
+  EXPECT_THAT(judged(facts, "SL").reason, HasSubstr("router (ibsm: rtr_pr_sl)"));
+  EXPECT_FALSE(judged(facts, "reversible").wrong) << "by which SL it comes back, the router knows";
+  EXPECT_THAT(judged(facts, "reversible").reason, HasSubstr("SL 0"));
+}
+
+TEST(IbpathExplain, AnSlThatWasAskedForIsNamedAsSuch) {
+  auto facts = three_links();
+  facts.path.sl = ib::Sl{3};
+  facts.asked = asked({"SL=3"});
+  EXPECT_EQ(judged(facts, "SL").reason, "so it was asked for");
+  EXPECT_FALSE(judged(facts, "SL").wrong);
+  facts.there.links[1].vl = 15;
+  EXPECT_TRUE(judged(facts, "SL").wrong) << "packets are dropped all the same";
 }
 
 TEST(IbpathExplain, ASwitchsOwnPortMayBeTheSlowest) {
@@ -224,12 +281,56 @@ TEST(IbpathExplain, APortThatIsNotOpenIsNamed) {
             "link 2, leaf-1 port 20 to leaf-2 port 21: leaf-2 port 21 is Armed");
 }
 
+Reason refused(const char* condition, const PathFacts& facts = three_links()) {
+  return unmet(condition, asked({condition}), facts);
+}
+
+TEST(IbpathExplain, AConditionThatIsNotMetNamesTheLinkThatDecides) {
+  for (const auto* condition : {"Mtu>2048", "Mtu=4096", "Mtu>4096"}) {
+    const auto r = refused(condition);
+    EXPECT_EQ(r.subject, condition);
+    EXPECT_EQ(r.value, "MTU 2048") << "what there is without the condition";
+    EXPECT_EQ(r.link, 2U);
+    EXPECT_EQ(r.reason, "link 2, leaf-1 port 20 to leaf-2 port 21: leaf-2 port 21 can do no more");
+  }
+  EXPECT_EQ(refused("Rate>100").link, 1U);
+  EXPECT_EQ(refused("Rate=200").value, "rate 100 Gb/s");
+  EXPECT_EQ(refused("Mtu<256").reason, "there is no smaller one");
+  EXPECT_EQ(refused("Rate<2.5").reason, "there is no slower one");
+  EXPECT_EQ(refused("Mtu<256").link, std::nullopt);
+  EXPECT_EQ(refused("Rate=0x3f").reason, "nobody knows this code");
+  EXPECT_EQ(refused("Mtu=1024").reason,
+            "links could carry it; the SA gives no path with just this value");
+}
+
+TEST(IbpathExplain, AnUnmetConditionOfOtherFieldsNamesTheRule) {
+  EXPECT_EQ(refused("P_Key=0x8123").reason, "not in the P_Key table of host-1");
+  EXPECT_EQ(refused("P_Key=0x8123").value, "P_Key 0x8123");
+  EXPECT_THAT(refused("P_Key=0x8001").reason, HasSubstr("the SA gives no path with it"));
+  auto facts = three_links();
+  facts.asked_sl_way = facts.there;
+  EXPECT_EQ(refused("SL=3", facts).value, "SL 0");
+  EXPECT_THAT(refused("SL=3", facts).reason, HasSubstr("the SA gives no path with SL 3: without"));
+  facts.asked_sl_way->links[1].vl = 15;
+  EXPECT_THAT(refused("SL=3", facts).reason, HasSubstr("VL 15"));
+  EXPECT_EQ(refused("SL=3", facts).link, 2U);
+  facts.back.broken = "LID 11 has no way to LID 1: its LFT says 255";
+  facts.path.reversible = false;
+  EXPECT_THAT(refused("Reversible=1", facts).reason, HasSubstr("the way back is broken"));
+  EXPECT_EQ(refused("PacketLifeTime<1").value, "packet life 1.07 s");
+  EXPECT_EQ(refused("QosClass=7").reason, "the SA gives no path with it");
+}
+
 TEST(IbpathExplain, TextAndJsonAreAsInTheFiles) {
   auto facts = three_links();
   facts.path.rate = 17;
   const auto reasons = judge(facts);
   EXPECT_EQ(explain_text(facts, reasons), golden("explain.txt"));
-  EXPECT_EQ(explain_json({facts}, {reasons}, "0.0.0"), golden("explain.json"));
+  EXPECT_EQ(explain_json({{facts, reasons}}, std::nullopt, "0.0.0"), golden("explain.json"));
+  const Unmet none{{three_links(), judge(three_links())},
+                   {refused("Mtu>2048"), refused("P_Key=0x8123")}};
+  EXPECT_EQ(unmet_text(none), golden("unmet.txt"));
+  EXPECT_EQ(explain_json({}, none, "0.0.0"), golden("unmet.json"));
 }
 
 }  // namespace
