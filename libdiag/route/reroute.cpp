@@ -2,6 +2,7 @@
 #include "libdiag/route/reroute.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "libdiag/route/choose.h"
 #include "libdiag/route/reroute_state.h"
@@ -22,15 +23,25 @@ bool is_near(std::uint64_t load, std::uint64_t fresh) {
 }  // namespace
 
 Difference difference(const routes::LinearTables& before, const routes::LinearTables& after) {
+  constexpr std::size_t kBlock = 64;
   Difference result;
+  const std::size_t lids = std::max(before.lid_count(), after.lid_count());
+  const std::size_t both = std::min(before.lid_count(), after.lid_count());
   for (SwitchIndex s = 0; s < after.switch_count(); ++s)
-    for (std::size_t lid = 0; lid < std::max(before.lid_count(), after.lid_count()); ++lid) {
-      const Lid of{static_cast<std::uint16_t>(lid)};
-      const std::uint8_t was = s < before.switch_count() ? before.at(s, of) : routes::kNoPort;
-      if (was == after.at(s, of)) continue;
-      result.entries.push_back({s, of, was, after.at(s, of)});
-      const Difference::Block block{s, static_cast<std::uint16_t>(lid / 64)};
-      if (result.blocks.empty() || result.blocks.back() != block) result.blocks.push_back(block);
+    for (std::size_t first = 0; first < lids; first += kBlock) {
+      const std::size_t end = std::min(lids, first + kBlock);
+      if (s < before.switch_count() && end <= both &&
+          std::memcmp(before.row(s).data() + first, after.row(s).data() + first, end - first) == 0)
+        continue;
+      bool differs = false;
+      for (std::size_t lid = first; lid < end; ++lid) {
+        const Lid of{static_cast<std::uint16_t>(lid)};
+        const std::uint8_t was = s < before.switch_count() ? before.at(s, of) : routes::kNoPort;
+        if (was == after.at(s, of)) continue;
+        result.entries.push_back({s, of, was, after.at(s, of)});
+        differs = true;
+      }
+      if (differs) result.blocks.push_back({s, static_cast<std::uint16_t>(first / kBlock)});
     }
   return result;
 }

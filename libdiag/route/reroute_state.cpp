@@ -93,7 +93,8 @@ void Rerouter::State::begin(CandidateRule of) {
 /// Calls function(batch, stock) for all batches, in parallel, and adds up what they found.
 template <class Function>
 Rerouter::State::Stock Rerouter::State::take_batches(Function function) {
-  const Stock none{std::vector<std::uint64_t>(links.graph.arc_count(), 0), {}, {}, 0, false};
+  Stock none;
+  none.load.assign(links.graph.arc_count(), 0);
   tbb::combinable<Stock> stocks([&] { return Stock(none); });
   tbb::parallel_for(std::size_t{0}, targets_.batch_count(),
                     [&](std::size_t i) { function(i, stocks.local()); });
@@ -114,12 +115,7 @@ bool Rerouter::State::take_stock(CandidateRule of) {
   take_batches([&](std::size_t i, Stock& stock) {
     routes::LeastHops hops = ways_->begin(i);
     candidates_[i] = std::move(hops.arcs);
-    for (std::size_t b = 0; b < targets_.batch(i).size(); ++b) {
-      const auto t = static_cast<std::uint32_t>(i * routes::kTargetsPerBatch + b);
-      for_lids(t, [&](Lid lid) {
-        if (!take_load(t, lid, hops, false, stock)) fits = false;
-      });
-    }
+    if (!take_load(i, hops, false, stock)) fits = false;
   });
   if (!fits) ways_ = nullptr;
   return fits;
@@ -137,10 +133,7 @@ std::optional<std::size_t> Rerouter::State::take_over(CandidateRule of,
     if (rule_.detours) rule_.detours(graph, targets_, wider);
     candidates_[i] = hops.arcs;
     keep(former, i, hops, wider, parts, own);
-    for (std::size_t b = 0; b < targets_.batch(i).size(); ++b) {
-      const auto t = static_cast<std::uint32_t>(i * routes::kTargetsPerBatch + b);
-      for_lids(t, [&](Lid lid) { take_load(t, lid, hops, true, own); });
-    }
+    take_load(i, hops, true, own);
   });
   if (stock.hosts_apart) return std::nullopt;
   mend_all(stock.fixes);
@@ -187,51 +180,92 @@ void Rerouter::State::keep(const routes::LinearTables& former, std::size_t batch
   }
 }
 
-/// Adds the routes to a LID to the load of the links. False: an entry is no candidate, and no
-/// detour either. `keeping`: entries are one of both, or empty, which is to be mended.
-bool Rerouter::State::take_load(std::uint32_t target, Lid lid, const routes::LeastHops& hops,
-                                bool keeping, Stock& stock) {
+/// Adds the routes to the LIDs of a batch to the load of the links. False: an entry is no
+/// candidate, and no detour either. `keeping`: entries are one of both, or empty, which is to be
+/// mended.
+bool Rerouter::State::take_load(std::size_t batch, const routes::LeastHops& hops, bool keeping,
+                                Stock& stock) {
+  // So many that what is known of them and of the links stays within the cache, and so many that
+  // most of a line of the tables is used when it is there.
+  constexpr std::size_t kAtOnce = 8;
+  bool fits = true;
+  const std::size_t targets = targets_.batch(batch).size();
+  for (std::size_t b = 0; b < targets; b += kAtOnce)
+    fits &= take_load(batch, b, std::min(targets, b + kAtOnce), hops, keeping, stock);
+  return fits;
+}
+
+bool Rerouter::State::take_load(std::size_t batch, std::size_t begin, std::size_t end,
+                                const routes::LeastHops& hops, bool keeping, Stock& stock) {
   const std::size_t switches = links.graph.switch_count();
-  const std::size_t batch = target / routes::kTargetsPerBatch;
-  const std::size_t b = target % routes::kTargetsPerBatch;
-  const bool counts = goals_[lid.value].counts;
-  auto& load = stock.load;
+  const auto& candidates = candidates_[batch];
+  auto& columns = stock.columns;
+  std::array<std::size_t, routes::kTargetsPerBatch + 1> first{};  // column of each target
+  std::uint64_t these = 0;
+  columns.clear();
+  for (std::size_t b = begin; b < end; ++b) {
+    first[b] = columns.size();
+    these |= std::uint64_t{1} << b;
+    for_lids(static_cast<std::uint32_t>(batch * routes::kTargetsPerBatch + b),
+             [&](Lid lid) { columns.emplace_back(lid, goals_[lid.value].counts); });
+  }
+  first[end] = columns.size();
+  // Sources that come by, by switch and column; whoever has handed them on has none left. LIDs
+  // limit their number to 49,151.
   auto& arriving = stock.arriving;
-  arriving.resize(switches);
-  for (SwitchIndex s = 0; counts && s < switches; ++s) arriving[s] = targets_.sources(s);
-  std::vector<SwitchIndex> longer;
+  if (arriving.size() < switches * columns.size()) arriving.resize(switches * columns.size(), 0);
+  const auto unfit = [&] {
+    std::ranges::fill(arriving, std::uint16_t{0});
+    return false;
+  };
+  stock.longer.clear();
   for (std::size_t level = hops.at.size() - 1; level > 0; --level)
     for (SwitchIndex s = 0; s < switches; ++s) {
-      if (((hops.at[level][s] >> b) & 1) == 0) continue;
-      const std::uint32_t a = arc_of(s, lid);
-      if (a == kNoArc) {
-        if (!keeping) return false;
-        stock.fixes.push_back({lid, static_cast<std::uint32_t>(level), s});
-        continue;
-      }
-      if (((candidates_[batch][a] >> b) & 1) == 0) {
-        longer.push_back(s);
-      } else if (counts && arriving[s] != 0) {
-        load[a] += std::uint64_t{arriving[s]} * cost_[a];
-        arriving[arc(a).to] += arriving[s];
+      const std::uint64_t here = hops.at[level][s] & these;
+      if (here == 0) continue;
+      const std::uint8_t* row = routes.lfts.row(s).data();
+      const std::uint32_t own = targets_.sources(s);
+      std::uint16_t* sums = arriving.data() + s * columns.size();
+      for (std::uint64_t bits = here; bits != 0; bits &= bits - 1) {
+        const auto b = static_cast<std::size_t>(std::countr_zero(bits));
+        for (std::size_t i = first[b]; i < first[b + 1]; ++i) {
+          const auto [lid, counts] = columns[i];
+          const std::uint32_t a = arc_by_port(s, row[lid.value]);
+          const std::uint32_t sum = sums[i] + own;
+          sums[i] = 0;
+          if (a == kNoArc) {
+            if (!keeping) return unfit();
+            stock.fixes.push_back({lid, static_cast<std::uint32_t>(level), s});
+          } else if (((candidates[a] >> b) & 1) == 0) {
+            stock.longer.push_back({s, lid, sum});
+          } else if (sum != 0 && counts) {
+            stock.load[a] += std::uint64_t{sum} * cost_[a];
+            std::uint16_t& next = arriving[arc(a).to * columns.size() + i];
+            next = static_cast<std::uint16_t>(next + sum);
+          }
+        }
       }
     }
-  if (!longer.empty() && !rule_.detours) return false;
+  for (std::size_t b = begin; b < end; ++b)
+    std::fill_n(arriving.data() + targets_.batch(batch)[b].leaf * columns.size(), columns.size(),
+                std::uint16_t{0});
+  if (!stock.longer.empty() && !rule_.detours) return false;
   // These do not go down by levels, so what they carry is followed to the end.
-  for (const SwitchIndex from : longer) {
+  for (const auto& [from, lid, sum] : stock.longer) {
+    const Goal& goal = goals_[lid.value];
     std::size_t hop = 0;
-    for (SwitchIndex s = from; s != goals_[lid.value].leaf;) {
+    for (SwitchIndex s = from; s != goal.leaf;) {
       const std::uint32_t a = arc_of(s, lid);
       if (keeping && a == kNoArc) break;
-      if (a == kNoArc || ++hop > switches) return false;
-      if (counts) load[a] += std::uint64_t{arriving[from]} * cost_[a];
+      if (a == kNoArc || ++hop > switches) return unfit();
+      if (goal.counts) stock.load[a] += std::uint64_t{sum} * cost_[a];
       s = arc(a).to;
     }
     Detours& those = detours_[batch];
-    if (those.words.empty()) those.words.assign(load.size(), 0);
+    if (those.words.empty()) those.words.assign(load_.size(), 0);
     const std::uint32_t a = arc_of(from, lid);
     if (those.words[a] == 0) those.arcs.push_back(a);
-    those.words[a] |= std::uint64_t{1} << b;
+    those.words[a] |= std::uint64_t{1} << (goal.target % routes::kTargetsPerBatch);
   }
   return true;
 }

@@ -97,14 +97,23 @@ class Rerouter::State {
   /// leaves hosts without a way that cables would give them.
   /// What a processor adds up while stock is taken.
   struct Stock {
-    std::vector<std::uint64_t> load;      // by arc
-    std::vector<std::uint32_t> arriving;  // sources, by switch
-    std::vector<Fix> fixes;               // of take_over()
-    std::size_t apart{0};                 // pairs of switches without a way
-    bool hosts_apart{false};              // and two with hosts
+    std::vector<std::uint64_t> load;  // by arc
+    std::vector<Fix> fixes;           // of take_over()
+    std::size_t apart{0};             // pairs of switches without a way
+    bool hosts_apart{false};          // and two with hosts
+    // Of the targets at hand, see take_load().
+    struct Longer {
+      fabric::SwitchIndex from;
+      Lid lid;
+      std::uint32_t sources;
+    };
+    std::vector<std::pair<Lid, bool>> columns;  // and whether they count
+    std::vector<std::uint16_t> arriving;
+    std::vector<Longer> longer;
   };
-  bool take_load(std::uint32_t target, Lid lid, const routes::LeastHops& hops, bool keeping,
-                 Stock& stock);
+  bool take_load(std::size_t batch, const routes::LeastHops& hops, bool keeping, Stock& stock);
+  bool take_load(std::size_t batch, std::size_t begin, std::size_t end,
+                 const routes::LeastHops& hops, bool keeping, Stock& stock);
   void begin(CandidateRule of);
   template <class Function>
   Stock take_batches(Function function);

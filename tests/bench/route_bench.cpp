@@ -12,6 +12,7 @@
 #include "libdiag/route/multicast.h"
 #include "libdiag/route/reroute.h"
 #include "libdiag/route/transition.h"
+#include "libdiag/route/what_if.h"
 #include "libdiag/routes/verify_changes.h"
 #include "tests/unit/routes/patch.h"
 
@@ -199,6 +200,53 @@ BENCHMARK_CAPTURE(BM_Reroute, ftree, "ftree", false)->Apply(failures)->Iteration
 BENCHMARK_CAPTURE(BM_Reroute, minhop_in_a_row, "minhop", true)->Apply(failures)->Iterations(41);
 BENCHMARK_CAPTURE(BM_Reroute, updn_in_a_row, "updn", true)->Apply(failures)->Iterations(41);
 BENCHMARK_CAPTURE(BM_Reroute, ftree_in_a_row, "ftree", true)->Apply(failures)->Iterations(41);
+
+/// What links alone do not tell: a host, or a middle switch with all its cables, goes and comes
+/// back.
+enum class Part { Host, Switch };
+void BM_ComeAndGo(benchmark::State& state, const char* name, Part part, bool comes) {
+  const auto whole = tree(state.range(0));
+  const auto* engine = route::find_engine(name);
+  const fabric::CompactGraph graph(whole);
+  const auto& host = graph.destinations().back();
+  const fabric::SwitchIndex middle = graph.arcs(host.leaf).front().to;
+  auto without = whole;
+  if (part == Part::Host) {
+    without.disconnect(host.end_port);
+    without.port(host.end_port).lid = Lid{};
+  } else {
+    route::WhatIf what_if;
+    what_if.without = {to_string(graph.guid(middle))};
+    if (!route::take_away(without, what_if)) std::abort();
+  }
+  const fabric::CompactGraph less(without);
+  const auto& before = comes ? without : whole;
+  const auto& after = comes ? whole : without;
+  const auto& graph_before = comes ? less : graph;
+  const auto& graph_after = comes ? graph : less;
+  const auto routes = engine->compute({&before, &graph_before, {}, nullptr}).value();
+  route::Rerouter rerouter(*engine, {});
+  for (auto _ : state) {
+    state.PauseTiming();
+    rerouter.adopt(before, graph_before, routes);
+    state.ResumeTiming();
+    const auto change = rerouter.update(after, graph_after);
+    if (!change || change->recomputed.empty()) std::abort();
+    state.counters["entries"] = static_cast<double>(change->entries.size());
+    state.counters["blocks"] = static_cast<double>(change->blocks.size());
+    state.counters["load_max"] = static_cast<double>(rerouter.load_max());
+  }
+}
+void shapes(benchmark::internal::Benchmark* bench) {
+  bench->Arg(36)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
+}
+BENCHMARK_CAPTURE(BM_ComeAndGo, minhop_host_comes, "minhop", Part::Host, true)->Apply(shapes);
+BENCHMARK_CAPTURE(BM_ComeAndGo, minhop_host_goes, "minhop", Part::Host, false)->Apply(shapes);
+BENCHMARK_CAPTURE(BM_ComeAndGo, minhop_switch_comes, "minhop", Part::Switch, true)->Apply(shapes);
+BENCHMARK_CAPTURE(BM_ComeAndGo, minhop_switch_goes, "minhop", Part::Switch, false)->Apply(shapes);
+BENCHMARK_CAPTURE(BM_ComeAndGo, updn_host_comes, "updn", Part::Host, true)->Apply(shapes);
+BENCHMARK_CAPTURE(BM_ComeAndGo, updn_switch_goes, "updn", Part::Switch, false)->Apply(shapes);
+BENCHMARK_CAPTURE(BM_ComeAndGo, ftree_switch_goes, "ftree", Part::Switch, false)->Apply(shapes);
 
 /// The rounds in which the blocks of such a reroute may be written.
 void BM_Transition(benchmark::State& state) {
