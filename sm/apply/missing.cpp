@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sm/apply/apply.h"
 
@@ -23,6 +24,9 @@ std::vector<Missing> missing_ports(const Desired& desired, const Observed& obser
       if (f.node == p.node && (f.timed_out || f.port == p.port)) return f.message;
     return fallback;
   };
+  std::set<PortRef> without_lid;
+  for (const plan::LidAssignment& a : desired.lids)
+    if (a.lid == ib::kNoLid) without_lid.insert(a.port);
   for (NodeIndex n = 0; n < observed.nodes.size(); ++n) {
     for (unsigned i = 0; i <= observed.fabric.node(n).num_ports; ++i) {
       const PortRef p{n, static_cast<std::uint8_t>(i)};
@@ -33,13 +37,15 @@ std::vector<Missing> missing_ports(const Desired& desired, const Observed& obser
         out.push_back(
             {p, info.port_state, why(p, fmt::format("LID {} was not taken", want.lid.value))});
       } else if (want.activate && info.port_state != PortState::Active) {
-        out.push_back({p, info.port_state, why(p, "did not become ACTIVE")});
+        const bool alone = without_lid.contains(observed.fabric.port(p).peer);
+        out.push_back({p, info.port_state,
+                       why(p, alone ? "no LID is left for the port at the other end"
+                                    : "did not become ACTIVE")});
       }
     }
   }
-  for (const plan::LidAssignment& a : desired.lids)
-    if (a.lid == ib::kNoLid)
-      out.push_back({a.port, observed.port(a.port).info.port_state, "no LID is left for it"});
+  for (const PortRef p : without_lid)
+    out.push_back({p, observed.port(p).info.port_state, "no LID is left for it"});
   for (const Failure& f : failures) {
     const auto node = [&](const Missing& m) { return m.port.node == f.node; };
     if (std::ranges::none_of(out, node))

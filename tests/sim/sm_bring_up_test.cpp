@@ -473,4 +473,32 @@ TEST(BringUp, SwitchThatRebootsWhileTablesAreWrittenLosesNoRoute) {
   }
 }
 
+TEST(BringUp, WhereNoLidIsLeftBothEndsOfTheCableSaySo) {
+  ib::fabric::FatTree tree;
+  tree.radix = 128;
+  tree.hosts_per_leaf = 100;
+  tree.leaves = 4;
+  tree.spines = 1;
+  sm::core::Options options;
+  options.plan.lmc = 7;  // 400 hosts would need 51,200 LIDs
+  SmOnModel run(make(tree), {}, options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  std::size_t hosts = 0, switches = 0, others = 0;
+  for (const std::string& line : run.last().lines) {
+    if (line.ends_with("port 1 is INIT: no LID is left for it")) {
+      ++hosts;
+    } else if (line.find("\"leaf-") != line.npos &&
+               line.ends_with(": no LID is left for the port at the other end")) {
+      ++switches;
+    } else {
+      ++others;
+      EXPECT_EQ(line, "");
+    }
+  }
+  EXPECT_GT(hosts, 10U);
+  EXPECT_EQ(switches, hosts);
+  EXPECT_EQ(run.last().missing, hosts + switches);
+  EXPECT_EQ(run.not_active().size(), hosts + switches);
+}
+
 }  // namespace
