@@ -8,6 +8,7 @@
 
 #include "libdiag/base/text.h"
 #include "sm/core/culprits.h"
+#include "sm/core/heard_traps.h"
 #include "sm/core/rebalancing.h"
 #include "sm/core/table_reader.h"
 #include "sm/core/unsolicited.h"
@@ -39,6 +40,8 @@ constexpr std::size_t kNoticesMax = 1024;  // that nobody has fetched yet
 constexpr Duration kRetryFirst = std::chrono::seconds(1);
 constexpr Duration kSoon = std::chrono::seconds(1);  // no light sweep so shortly before a full one
 constexpr Duration kTablesEvery = std::chrono::seconds(1);
+// A trap is repeated every 4.096 us x 2^SubnetTimeOut (IBA 13.4.9), here 1.07 s, and some are lost.
+constexpr Duration kTrapRepeats = std::chrono::seconds(10);
 constexpr Duration kMemberPause = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -111,6 +114,7 @@ struct SubnetManager::Impl {
   Duration trap_pause;
   Duration retry_pause{kRetryFirst};
   Instant last_trap{0};
+  HeardTraps heard{kTrapRepeats};
   unsigned round{0};
   bool published_before_active{false};
 
@@ -733,12 +737,20 @@ struct SubnetManager::Impl {
   void on_trap(Instant now, const ib::mad::Packet& packet, const ib::wire::Notice& notice) {
     const std::uint16_t number = notice.is_generic ? notice.trap_number : std::uint16_t{0};
     const bool own = desired && packet.address.lid == desired->sm_lid;
-    log(LogLevel::Info, "trap",
-        fmt::format("trap {} from LID {}", number, notice.issuer_lid.value));
+    const std::size_t before = heard.note(now, packet.address.lid, packet.mad.tid(), notice);
+    log(before == 0 ? LogLevel::Info : LogLevel::Verbose, "trap",
+        fmt::format("trap {} from LID {}{}", number, notice.issuer_lid.value,
+                    before == 0 ? "" : ", again"));
     if (number != ib::wire::trap::kLinkStateChange && number != ib::wire::trap::kCapabilityChange)
       return;
     // Opening our own issm file raises 144 at our own port.
     if (own && number == ib::wire::trap::kCapabilityChange) return;
+    if (before > 0) {
+      // What it told was looked at, or will be. Should a device tell more under the same TID, its
+      // PortStateChange is still set.
+      if (before == 1) look_at = std::min(look_at, now + options.trap_pause);
+      return;
+    }
     // A pause gathers what belongs together; while traps keep coming it grows.
     if (now - last_trap > options.trap_pause_max) trap_pause = options.trap_pause;
     const bool waiting = reasons.contains(Reason::Trap);
