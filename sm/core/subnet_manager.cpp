@@ -9,6 +9,7 @@
 #include "libdiag/base/text.h"
 #include "sm/core/culprits.h"
 #include "sm/core/heard_traps.h"
+#include "sm/core/other_managers.h"
 #include "sm/core/rebalancing.h"
 #include "sm/core/table_reader.h"
 #include "sm/core/unsolicited.h"
@@ -23,7 +24,6 @@ using ib::LogLevel;
 using ib::discover::Observed;
 using ib::discover::Trouble;
 using ib::fabric::NodeIndex;
-using ib::fabric::PortRef;
 
 // Whose a completion is stands in the upper bits of its cookie.
 constexpr ib::mad::Cookie kOwnerSweep = ib::mad::Cookie{1} << 48;
@@ -96,8 +96,8 @@ struct SubnetManager::Impl {
   Rebalancing rebalancing;
   bool operator_asked{false};  // for the sweep that is under way
   Culprits culprits;
-  std::set<ib::Guid> silent_switches;              // seen by light sweeps since the last full one
-  std::map<ib::Guid, ib::wire::SmInfo> other_sms;  // that were spoken of already
+  std::set<ib::Guid> silent_switches;  // seen by light sweeps since the last full one
+  OtherManagers other_managers;
   DeviceTables tables;
   bool tables_news{true};  // since they were published
   SnapshotPtr snapshot;
@@ -329,7 +329,8 @@ struct SubnetManager::Impl {
       following.offer_taken = false;
     }
     remember_lids(*planned, request.options.reassign_lids);
-    ask_other_sms(now);
+    for (ib::mad::Request& r : OtherManagers::questions(*seen, kOwnerSmInfo))
+      transactor.submit(now, std::move(r));
     desired = std::make_shared<const plan::Desired>(*std::move(planned));
     desired_aliases_revision = aliases_revision;
     rebalancing.on_plan(now, desired->origin, may_be_rebalanced());
@@ -415,7 +416,7 @@ struct SubnetManager::Impl {
     h->own_sm.act_count = static_cast<std::uint32_t>(transactor.counters().sends);
     h->own_sm.priority = options.priority;
     h->own_sm.sm_state = ib::wire::SmState::Master;
-    for (const auto& [guid, info] : other_sms) {
+    for (const auto& [guid, info] : other_managers.known()) {
       h->other_sms.push_back(info);
       h->other_sms.back().sm_key = 0;
     }
@@ -660,43 +661,11 @@ struct SubnetManager::Impl {
     if (reading && which == readings % 16) reading->on_completion(now, c);
   }
 
-  // ---- other subnet managers
-
-  void ask_other_sms(Instant now) {
-    for (NodeIndex n = 0; n < seen->nodes.size(); ++n) {
-      for (unsigned i = 0; i <= seen->fabric.node(n).num_ports; ++i) {
-        const PortRef p{n, static_cast<std::uint8_t>(i)};
-        const auto* info = seen->port_info(p);
-        if (info == nullptr || p == seen->local_port) continue;
-        if (seen->fabric.node(n).is_switch() && i != 0) break;
-        if ((info->capability_mask & ib::wire::port_cap::kIsSm) == 0) continue;
-        const ib::mad::Cookie cookie = kOwnerSmInfo + (static_cast<ib::mad::Cookie>(i) << 32) + n;
-        transactor.submit(now,
-                          ib::mad::smp_request(cookie, seen->nodes[n].info.node_guid.value ^ 0x5151,
-                                               seen->nodes[n].route, ib::wire::Method::Get,
-                                               ib::wire::attr::kSmInfo, 0));
-      }
-    }
-  }
-
   void on_sm_info(const ib::mad::Completion& c) {
     if (!c.reply || c.reply->mad.status() != 0) return;
-    const auto info = ib::wire::body<ib::wire::SmInfo>(c.reply->mad);
-    const auto [it, fresh] = other_sms.emplace(info.guid, info);
-    const bool news = fresh || it->second.sm_state != info.sm_state;
-    it->second = info;
+    auto news = other_managers.on_answer(ib::wire::body<ib::wire::SmInfo>(c.reply->mad));
     if (snapshot) publish_holdings();
-    if (!news) return;
-    if (info.sm_state == ib::wire::SmState::Master) {
-      log(LogLevel::Error, "sm",
-          fmt::format("another master subnet manager is at port {} (priority {}); two masters on "
-                      "one subnet undo each other's work, stop one of them",
-                      to_string(info.guid), info.priority));
-    } else {
-      log(LogLevel::Info, "sm",
-          fmt::format("another subnet manager is at port {} (priority {}, not master)",
-                      to_string(info.guid), info.priority));
-    }
+    if (news) logs.push_back(*std::move(news));
   }
 
   // ---- what arrives unasked
