@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/node_order.h"
 #include "libdiag/wire/rates.h"
 
 namespace ib::discover {
@@ -618,29 +618,20 @@ struct Sweep::Impl {
 
   /// Nodes by GUID: what is built on this must not depend on whose answer came first.
   void sort_nodes() {
-    const auto count = static_cast<NodeIndex>(seen.nodes.size());
-    std::vector<NodeIndex> order(count), place(count);
-    std::iota(order.begin(), order.end(), NodeIndex{0});
-    std::ranges::sort(order, {}, [&](NodeIndex n) { return seen.fabric.node(n).guid; });
-    for (NodeIndex i = 0; i < count; ++i) place[order[i]] = i;
+    const auto order = fabric::nodes_by_guid(seen.fabric);
+    std::vector<NodeIndex> place(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<NodeIndex>(i);
     const auto moved = [&](PortRef p) { return p ? PortRef{place[p.node], p.port} : p; };
 
     Observed sorted;
+    sorted.fabric = fabric::with_nodes_in(seen.fabric, order);
     sorted.ports.reserve(seen.ports.size());
-    sorted.nodes.reserve(count);
+    sorted.nodes.reserve(order.size());
     for (const NodeIndex old : order) {
-      const NodeIndex n = sorted.fabric.add_node(seen.fabric.node(old));
-      for (unsigned p = 0; p <= seen.fabric.node(old).num_ports; ++p) {
-        fabric::Port port = seen.fabric.port(old, p);
-        port.peer = moved(port.peer);
-        sorted.fabric.port(n, p) = port;
+      for (unsigned p = 0; p <= seen.fabric.node(old).num_ports; ++p)
         sorted.ports.push_back(seen.port({old, static_cast<std::uint8_t>(p)}));
-      }
       sorted.nodes.push_back(std::move(seen.nodes[old]));
     }
-    sorted.fabric.initiated_from_node = seen.fabric.initiated_from_node;
-    sorted.fabric.initiated_from_port = seen.fabric.initiated_from_port;
-    sorted.fabric.reindex();
     sorted.troubles = std::move(seen.troubles);
     for (Trouble& t : sorted.troubles) t.behind = moved(t.behind);
     sorted.local_port = moved(seen.local_port);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "libdiag/fabric/node_order.h"
 #include "libdiag/routes/names.h"
 
 namespace ib::route {
@@ -47,6 +48,10 @@ class LidSpace {
       if (taken_[i]) return true;
     return false;
   }
+  /// How many are taken.
+  std::size_t count() const {
+    return static_cast<std::size_t>(std::count(taken_.begin() + 1, taken_.end(), true));
+  }
   /// The first free block; 0 when there is none.
   std::size_t find(std::size_t size) {
     std::size_t& from = next_[size];
@@ -82,6 +87,16 @@ std::vector<std::string> repeated_lids(const fabric::Fabric& fabric) {
     }
   }
   return notes;
+}
+
+/// LIDs that lead to a switch or over a cable.
+std::size_t count_lids(const fabric::Fabric& fabric) {
+  LidSpace lids;
+  for (const EndPort& p : end_ports(fabric))
+    if (const auto& port = fabric.port(p.ref);
+        port.lid.is_unicast() && (port.peer || fabric.node(p.ref.node).is_switch()))
+      lids.take(port.lid.value, std::size_t{1} << port.lmc);
+  return lids.count();
 }
 
 }  // namespace
@@ -129,6 +144,7 @@ Result<std::size_t> give_lids(fabric::Fabric& fabric, std::optional<std::uint8_t
 Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options) {
   if (auto known = check_engine_names(options.choice.engines); !known)
     return tl::unexpected<Error>(std::move(known.error()));
+  fabric = fabric::sorted_by_guid(fabric);
   std::vector<std::string> notes = repeated_lids(fabric);
   auto given = give_lids(fabric, options.lmc);
   if (!given) return tl::unexpected<Error>(std::move(given.error()));
@@ -141,12 +157,14 @@ Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options) {
   for (const auto& lines : {taken->notes, without_vls, routes::piece_lines(fabric, pieces),
                             choice.alarms(), choice.notes()})
     notes.insert(notes.end(), lines.begin(), lines.end());
+  const std::size_t lids = count_lids(fabric);
   return Plan{std::move(fabric),
               std::move(graph),
               std::move(choice.routes),
               std::move(choice.verdict),
               choice.passed,
               std::move(choice.tried),
+              lids,
               *given,
               *std::move(taken),
               std::move(pieces),

@@ -19,12 +19,13 @@ struct PlanOptions {
 };
 
 struct Plan {
-  fabric::Fabric fabric;  // with LIDs
+  fabric::Fabric fabric;  // with LIDs, nodes by GUID
   fabric::CompactGraph graph;
   Routes routes;  // no engine: none fits
   routes::Verdict verdict;
   bool passed{false};  // false: what fails least, if any, and not to be programmed
   std::vector<Tried> tried;
+  std::size_t lids{0};        // of all end ports, whether a switch is between them or not
   std::size_t lids_given{0};  // end ports that had none
   Taken taken;
   std::vector<routes::Piece> pieces;  // that no link joins; none when all is one
@@ -39,6 +40,7 @@ struct Plan {
 /// ports than LIDs.
 Result<std::size_t> give_lids(fabric::Fabric& fabric, std::optional<std::uint8_t> lmc = {});
 
+/// Nodes are taken by GUID, as a subnet manager has them: their order in `fabric` decides nothing.
 /// An error of kind Usage names an engine, switch or link that does not exist. Where no engine fits
 /// the plan has routes of none, and `tried` says why.
 Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options = {});

@@ -45,7 +45,7 @@ std::string head_text(const PlanReport& report) {
       "topology: {}\nswitches: {}\ncas: {}\nrouters: {}\nlinks: {}\nlids: {}\nlids-given: {}\n",
       ib::printable(report.command.topology), plan.fabric.count(NodeType::Switch),
       plan.fabric.count(NodeType::ChannelAdapter), plan.fabric.count(NodeType::Router),
-      plan.fabric.link_count(), plan.graph.destinations().size(), plan.lids_given);
+      plan.fabric.link_count(), plan.lids, plan.lids_given);
 }
 
 std::string routes_text(const PlanReport& report) {
@@ -87,7 +87,7 @@ std::string json_of(const PlanReport& report) {
       .field("cas", plan.fabric.count(NodeType::ChannelAdapter))
       .field("routers", plan.fabric.count(NodeType::Router))
       .field("links", plan.fabric.link_count())
-      .field("lids", plan.graph.destinations().size())
+      .field("lids", plan.lids)
       .field("lids_given", plan.lids_given)
       .field("switches_taken", plan.taken.switches)
       .field("links_taken", plan.taken.links)

@@ -6,6 +6,7 @@
 
 #include "libdiag/discover/sweep.h"
 #include "libdiag/fabric/names.h"
+#include "libdiag/fabric/node_order.h"
 #include "libdiag/fabric/text_file.h"
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/routes/names.h"
@@ -96,7 +97,8 @@ Result<Source> load_files(const std::string& topology_and_tables, const LoadOpti
     return tl::unexpected<Error>(std::move(known.error()));
 
   Source source;
-  source.fabric = std::move(*fabric);
+  // As a sweep has them: what engines make of it must not depend on the file.
+  source.fabric = fabric::sorted_by_guid(*fabric);
   std::map<Guid, std::size_t> by_guid;
   for (std::size_t i = 0; i < tables->size(); ++i) by_guid.emplace((*tables)[i].guid, i);
   const auto nodes = source.fabric.nodes();

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "libdiag/fabric/generate.h"
+#include "libdiag/fabric/node_order.h"
 #include "tests/unit/routes/cut.h"
 
 namespace ib::route {
@@ -97,6 +100,39 @@ TEST(Plan, WhatIsTakenAwayKeepsTheOthersLids) {
   EXPECT_LT(lids_of(less.fabric).size(), before.size());
 }
 
+/// Entries by GUID of the switch.
+std::map<Guid, std::vector<std::uint8_t>> tables_of(const Plan& plan) {
+  std::map<Guid, std::vector<std::uint8_t>> tables;
+  for (fabric::SwitchIndex s = 0; s < plan.graph.switch_count(); ++s)
+    for (unsigned lid = 1; lid <= plan.graph.max_lid().value; ++lid)
+      tables[plan.graph.guid(s)].push_back(
+          plan.routes.lfts.at(s, Lid{static_cast<std::uint16_t>(lid)}));
+  return tables;
+}
+
+/// A subnet manager has its nodes by GUID: what is planned for a file is what it would program.
+TEST(Plan, TheOrderOfNodesInTheFileDecidesNothing) {
+  const fabric::Fabric kinds[] = {tree(),
+                                  fabric::generate(fabric::Grid{{4, 4}, true, 1, 1}).value(),
+                                  fabric::generate(fabric::RandomGraph{20, 40, 2}).value()};
+  std::mt19937 random(1);
+  for (const auto& engine : engines()) {
+    if (engine.name == std::string_view("file")) continue;
+    for (const auto& f : kinds) {
+      PlanOptions options;
+      options.choice.engines = {engine.name};
+      options.choice.allow_credit_loops = options.choice.no_fallback = true;
+      options.what_if.damage_percent = 5;
+      auto order = fabric::nodes_by_guid(f);
+      const auto sorted = plan_routes(fabric::with_nodes_in(f, order), options).value();
+      std::ranges::shuffle(order, random);
+      const auto shuffled = plan_routes(fabric::with_nodes_in(f, order), options).value();
+      EXPECT_EQ(tables_of(sorted), tables_of(shuffled)) << engine.name;
+      EXPECT_EQ(sorted.notes, shuffled.notes) << engine.name;
+    }
+  }
+}
+
 TEST(Plan, EnginesComparedAreTimedByTheClockHandedIn) {
   PlanOptions options;
   options.choice.engines = {"minhop", "updn"};
@@ -133,6 +169,22 @@ TEST(Plan, AFabricInPiecesIsRoutedPieceByPieceAndTheSplitIsNamed) {
   ASSERT_GE(plan.notes.size(), 3U);
   EXPECT_EQ(plan.notes[0], "the fabric is in 2 pieces that no link joins");
   EXPECT_THAT(plan.notes[1], HasSubstr("6 switches ("));
+}
+
+TEST(Plan, HostsWithoutASwitchHaveTheirLids) {
+  fabric::Fabric two;
+  for (const std::uint64_t guid : {2U, 1U}) {
+    fabric::Node host;
+    host.guid = Guid{guid};
+    host.num_ports = 1;
+    two.port(two.add_node(host), 1).guid = Guid{guid + 16};
+  }
+  two.connect({0, 1}, {1, 1}, wire::LinkWidth::W4x, wire::LinkSpeed::Edr);
+  const auto plan = plan_routes(two).value();
+  EXPECT_EQ(plan.lids, 2U);
+  EXPECT_EQ(plan.lids_given, 2U);
+  EXPECT_TRUE(plan.passed);
+  EXPECT_EQ(lids_of(plan.fabric), (std::map<Lid, Guid>{{Lid{1}, Guid{1}}, {Lid{2}, Guid{2}}}));
 }
 
 TEST(Plan, WhereNoEngineFitsItSaysWhyAndHasNoRoutes) {
