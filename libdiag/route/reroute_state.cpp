@@ -358,12 +358,13 @@ bool Rerouter::State::choose_anew(const fabric::CompactGraph& now, std::vector<F
   tbb::parallel_for(std::size_t{0}, batches.size(), [&](std::size_t i) {
     batches[i].followed = ways_->follow(i, links, candidates_[i], batches[i].changes);
   });
-  std::vector<std::uint32_t> parts, again;
+  std::vector<std::uint32_t> parts, again, reviewed;
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const auto first = static_cast<std::uint32_t>(i * routes::kTargetsPerBatch);
     const auto [whole, redrawn] = batches[i].followed;
-    const auto level = [&](std::size_t b, SwitchIndex s) { return ways_->level(i, b, s); };
-    drop_detours(i, redrawn, ~whole, level, fixes);
+    drop_lost_detours(i, ~(whole | redrawn), fixes);
+    for (std::uint64_t bits = redrawn & detoured(i); bits != 0; bits &= bits - 1)
+      reviewed.push_back(first + static_cast<std::uint32_t>(std::countr_zero(bits)));
     for (const auto& change : batches[i].changes) {
       const std::uint32_t t = first + change.target;
       if (!change.way && must_reach(now, change.at, targets_.all()[t], parts)) return false;
@@ -372,19 +373,66 @@ bool Rerouter::State::choose_anew(const fabric::CompactGraph& now, std::vector<F
     for (std::uint64_t bits = whole; bits != 0; bits &= bits - 1)
       again.push_back(first + static_cast<std::uint32_t>(std::countr_zero(bits)));
   }
+  for (std::size_t at = 0; at < reviewed.size(); at += routes::kTargetsPerBatch) {
+    const auto these =
+        std::span(reviewed).subspan(at, std::min(routes::kTargetsPerBatch, reviewed.size() - at));
+    const routes::LeastHops hops = rule_.of(now, leaves_of(these));
+    review(now, these, hops, fixes);
+  }
   return ask_again(now, again, fixes);
 }
 
-template <class Level>
-void Rerouter::State::drop_detours(std::size_t batch, std::uint64_t targets, std::uint64_t others,
-                                   Level level, std::vector<Fix>& fixes) {
+std::vector<SwitchIndex> Rerouter::State::leaves_of(std::span<const std::uint32_t> targets) const {
+  std::vector<SwitchIndex> leaves;
+  for (const std::uint32_t t : targets) leaves.push_back(targets_.all()[t].leaf);
+  return leaves;
+}
+
+void Rerouter::State::review(const fabric::CompactGraph& now,
+                             std::span<const std::uint32_t> targets, const routes::LeastHops& hops,
+                             std::vector<Fix>& fixes) {
+  routes::LeastHops wider = hops;
+  if (rule_.detours) rule_.detours(now, targets_, wider);
+  for (std::size_t b = 0; b < targets.size(); ++b)
+    review_detours(now, targets[b], hops, wider, b, fixes);
+}
+
+std::uint64_t Rerouter::State::detoured(std::size_t batch) const {
+  std::uint64_t targets = 0;
+  for (const std::uint32_t a : detours_[batch].arcs) targets |= detours_[batch].words[a];
+  return targets;
+}
+
+void Rerouter::State::review_detours(const fabric::CompactGraph& now, std::uint32_t target,
+                                     const routes::LeastHops& hops, const routes::LeastHops& wider,
+                                     std::size_t place, std::vector<Fix>& fixes) {
+  Detours& those = detours_[target / routes::kTargetsPerBatch];
+  const std::uint64_t bit = std::uint64_t{1} << (target % routes::kTargetsPerBatch);
+  for (const std::uint32_t a : those.arcs) {
+    if ((those.words[a] & bit) == 0) continue;
+    const SwitchIndex s = links.from[a];
+    const auto arcs = now.arcs(s);
+    const auto is = std::ranges::find(arcs, arc(a).out_port, &fabric::Arc::out_port);
+    const bool stays =
+        links.alive[a] != 0 && is != arcs.end() &&
+        ((wider.arcs[now.arc_index(s, static_cast<std::size_t>(is - arcs.begin()))] >> place) &
+         1) != 0;
+    if (stays) continue;
+    those.words[a] &= ~bit;
+    const std::uint32_t level = level_of(hops, s, place);
+    check(s, target, level != 0 || targets_.all()[target].leaf == s, level, fixes);
+  }
+}
+
+void Rerouter::State::drop_lost_detours(std::size_t batch, std::uint64_t targets,
+                                        std::vector<Fix>& fixes) {
   for (const std::uint32_t a : detours_[batch].arcs) {
     std::uint64_t& word = detours_[batch].words[a];
-    const std::uint64_t dropped = word & (links.alive[a] != 0 ? targets : targets | others);
+    const std::uint64_t dropped = links.alive[a] != 0 ? 0 : word & targets;
     word &= ~dropped;
     for (std::uint64_t bits = dropped; bits != 0; bits &= bits - 1) {
       const auto b = static_cast<std::uint32_t>(std::countr_zero(bits));
-      const std::uint32_t at = level(b, links.from[a]);
+      const std::uint32_t at = ways_->level(batch, b, links.from[a]);
       check(links.from[a], static_cast<std::uint32_t>(batch * routes::kTargetsPerBatch) + b,
             at != LiveWays::kFar, at, fixes);
     }
@@ -398,9 +446,7 @@ bool Rerouter::State::ask_again(const fabric::CompactGraph& now,
   for (std::size_t first = 0; first < targets.size(); first += routes::kTargetsPerBatch) {
     const auto these = std::span(targets).subspan(
         first, std::min(routes::kTargetsPerBatch, targets.size() - first));
-    std::vector<SwitchIndex> leaves;
-    for (const std::uint32_t t : these) leaves.push_back(targets_.all()[t].leaf);
-    const routes::LeastHops hops = rule_.of(now, leaves);
+    const routes::LeastHops hops = rule_.of(now, leaves_of(these));
     for (SwitchIndex s = 0; s < now.switch_count(); ++s) {
       std::uint64_t had = 0, has = 0, lost = 0;
       for (std::size_t i = 0, k = 0; k < links.graph.arcs(s).size(); ++k) {
@@ -424,11 +470,7 @@ bool Rerouter::State::ask_again(const fabric::CompactGraph& now,
         check(s, these[b], way, level_of(hops, s, b), fixes);
       }
     }
-    for (std::size_t b = 0; b < these.size(); ++b)
-      drop_detours(
-          these[b] / routes::kTargetsPerBatch,
-          std::uint64_t{1} << (these[b] % routes::kTargetsPerBatch), 0,
-          [&](std::size_t, SwitchIndex s) { return level_of(hops, s, b); }, fixes);
+    review(now, these, hops, fixes);
   }
   return true;
 }

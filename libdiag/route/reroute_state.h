@@ -119,11 +119,19 @@ class Rerouter::State {
   Stock take_batches(Function function);
   void keep(const routes::LinearTables& former, std::size_t batch, const routes::LeastHops& hops,
             const routes::LeastHops& wider, std::span<const std::uint32_t> parts, Stock& stock);
-  /// Takes away the detours of `targets` of a batch, and those of `others` over lost links.
-  /// `level(b, s)`: of a switch that loses some, LiveWays::kFar without a way.
-  template <class Level>
-  void drop_detours(std::size_t batch, std::uint64_t targets, std::uint64_t others, Level level,
-                    std::vector<Fix>& fixes);
+  /// Targets of a batch that have detours.
+  std::uint64_t detoured(std::size_t batch) const;
+  /// Takes away the detours of a target that are none any more by `wider`, what the rule allows in
+  /// all, whose arcs are those of `now` and whose bit for the target is `place`.
+  void review_detours(const fabric::CompactGraph& now, std::uint32_t target,
+                      const routes::LeastHops& hops, const routes::LeastHops& wider,
+                      std::size_t place, std::vector<Fix>& fixes);
+  /// The same of several targets, to which `hops` leads.
+  void review(const fabric::CompactGraph& now, std::span<const std::uint32_t> targets,
+              const routes::LeastHops& hops, std::vector<Fix>& fixes);
+  std::vector<fabric::SwitchIndex> leaves_of(std::span<const std::uint32_t> targets) const;
+  /// And those of `targets` of a batch over lost links.
+  void drop_lost_detours(std::size_t batch, std::uint64_t targets, std::vector<Fix>& fixes);
   bool choose_anew(const fabric::CompactGraph& now, std::vector<Fix>& fixes);
   /// The same for targets that the rule looks at as a whole.
   bool ask_again(const fabric::CompactGraph& now, const std::vector<std::uint32_t>& targets,

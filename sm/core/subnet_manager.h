@@ -58,7 +58,7 @@ struct Options {
   std::optional<ib::Duration> read_tables_after{std::chrono::milliseconds(100)};
   /// Routes that followed links one by one are held against fresh ones when nothing has changed for
   /// this long; 0: never.
-  ib::Duration rebalance_after{std::chrono::seconds(60)};
+  ib::Duration rebalance_after{std::chrono::seconds(10)};
   unsigned rounds{3};  // full sweeps before ports that should be ACTIVE are reported missing
 };
 

@@ -32,6 +32,7 @@ sm::core::Options with(const char* engine) {
   sm::core::Options options;
   options.plan.choice.engines = {engine};
   options.plan.choice.no_fallback = true;
+  options.rebalance_after = std::chrono::seconds(60);  // longer than it takes to drift
   return options;
 }
 
