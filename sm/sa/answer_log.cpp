@@ -86,6 +86,11 @@ void AnswerLog::erase(const RequestKey& key) {
   clear_place(place);
 }
 
+void AnswerLog::mark_outdated(const RequestKey& key) {
+  const std::size_t place = place_of(key);
+  if (place != places_.size()) at(places_[place].where)->outdated = true;
+}
+
 const AnswerLog::Entry* AnswerLog::oldest() const {
   return bytes_ == 0 ? nullptr : at(first_block_ + begin_);
 }

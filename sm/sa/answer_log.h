@@ -39,6 +39,7 @@ class AnswerLog {
     ib::Instant until;
     std::uint16_t bytes;  // of the answer; those behind are zero
     bool current;         // neither erased nor replaced
+    bool outdated;        // a write: something newer was said about the same thing
   };
   struct Found {
     const Entry* entry;
@@ -53,6 +54,7 @@ class AnswerLog {
   /// Takes the place of an entry with the same key. `until` never decreases from one to the next.
   void add(const Entry& entry, std::span<const std::byte> answer);
   void erase(const RequestKey& key);
+  void mark_outdated(const RequestKey& key);
 
   /// The entry to leave next; nullptr: the log is empty. It may not be current any more.
   const Entry* oldest() const;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "libdiag/wire/gmp_attributes.h"
 #include "sm/sa/answers.h"
 
 namespace sm::sa {
@@ -43,17 +44,25 @@ std::uint64_t fingerprint(const ib::wire::Mad& mad) {
   return fingerprint(0, mad.bytes.data(), mad.bytes.size());
 }
 
-/// How much of a record says what it is about; the rest is what is wished of it.
-std::size_t subject_bytes(std::uint16_t attribute) {
-  switch (attribute) {
+/// What a write is about, as a number; 0: nothing that another one could be about, too. The first
+/// bytes of a record say it, the rest is what is wished of it.
+std::uint64_t subject_of(const RequestKey& key, const std::byte* record) {
+  switch (key.attribute) {
     case attr::kMcMemberRecord:
-      return 32;  // MGID, PortGID
+      return fingerprint(key.attribute, record, 32);  // MGID, PortGID
     case attr::kServiceRecord:
-      return 26;  // ServiceID, ServiceGID, ServiceP_Key
-    case attr::kInformInfo:
-      return 22;  // GID, LID range; not Subscribe
+      return fingerprint(key.attribute, record, 26);  // ServiceID, ServiceGID, ServiceP_Key
     case attr::kGuidInfoRecord:
-      return 3;  // LID, BlockNum
+      return fingerprint(key.attribute, record, 3);  // LID, BlockNum
+    case attr::kInformInfo: {
+      // All but Subscribe, and the subscriber: nobody speaks of another's subscription.
+      constexpr std::size_t kSubscribeByte = 23;
+      std::array<std::byte, ib::wire::LayoutOf<ib::wire::InformInfo>::kBytes> words;
+      std::copy_n(record, words.size(), words.begin());
+      words[kSubscribeByte] = std::byte{0};
+      const auto subscriber = mix(key.lid, key.qpn);
+      return fingerprint(subscriber ^ key.attribute, words.data(), words.size());
+    }
     default:
       return 0;
   }
@@ -82,8 +91,12 @@ Replays::Seen Replays::look(ib::Instant now, const Packet& request) {
   if (const auto found = under_way_.find(key); found != under_way_.end())
     return is_same(found->second.first, found->second.whole) ? Seen::UnderWay : Seen::Never;
   const auto found = log_of(key).find(key);
-  if (found.entry == nullptr) return Seen::Never;
+  if (found.entry == nullptr || is_too_old(now, *found.entry)) return Seen::Never;
   return is_same(found.entry->first, found.entry->whole) ? Seen::Answered : Seen::Never;
+}
+
+bool Replays::is_too_old(ib::Instant now, const AnswerLog::Entry& entry) const {
+  return entry.outdated && entry.until - options_.writes_for + options_.outdated_writes_for <= now;
 }
 
 Packet Replays::addressed(const Packet& request, const AnswerLog::Found& found) const {
@@ -112,10 +125,7 @@ void Replays::begin(const Packet& request) {
   UnderWay& entry = under_way_[key];
   entry.first = fingerprint(request.mad);
   entry.whole = fingerprint(entry.first, request.more.data(), request.more.size());
-  entry.subject = 0;
-  if (!is_write(key)) return;
-  if (const auto bytes = subject_bytes(key.attribute); bytes != 0)
-    entry.subject = fingerprint(key.attribute, request.mad.data(), bytes);
+  entry.subject = is_write(key) ? subject_of(key, request.mad.data()) : 0;
 }
 
 void Replays::end(ib::Instant now, const Packet& request, const Packet& answer) {
@@ -125,17 +135,12 @@ void Replays::end(ib::Instant now, const Packet& request, const Packet& answer) 
   const auto [key, what] = *found;
   under_way_.erase(found);
   if (what.subject != 0) {
-    // What was said about the same thing before is out of date: if it comes again it means it.
-    if (const auto latest = latest_.find(what.subject); latest != latest_.end()) {
-      writes_.erase(latest->second);
-      latest->second = key;
-    } else {
-      latest_.emplace(what.subject, key);
-    }
+    const auto [latest, is_first] = latest_.try_emplace(what.subject, key);
+    if (!is_first) writes_.mark_outdated(std::exchange(latest->second, key));
   }
   auto& log = log_of(key);
   const auto until = now + (is_write(key) ? options_.writes_for : options_.reads_for);
-  log.add({key, what.first, what.whole, what.subject, until, 0, true}, answer.mad.bytes);
+  log.add({key, what.first, what.whole, what.subject, until, 0, true, false}, answer.mad.bytes);
   while (log.is_over()) drop_oldest(log);
 }
 

@@ -59,6 +59,17 @@ class SaAliases : public ::testing::Test {
   std::vector<store::AliasGuid> kept() { return State(*bench.store->load()).contents().aliases; }
 };
 
+TEST_F(SaAliases, ALateCopyOfASetDoesNotUndoTheDelete) {
+  const std::map<unsigned, std::uint64_t> wanted{{1, 0xA1}};
+  const auto request =
+      bench.request(Method::Set, attr::kGuidInfoRecord, record(3, wanted), mask_of(wanted), 0, 3);
+  const auto first = bench.ask(request);
+  ASSERT_EQ(first.mad.status(), status::kOk);
+  EXPECT_EQ(remove(3, wanted).mad.status(), status::kOk);
+  EXPECT_EQ(bench.ask(request).mad, first.mad);
+  EXPECT_THAT(kept(), IsEmpty());
+}
+
 TEST_F(SaAliases, AreKeptAndShown) {
   const auto answer = set(3, {{1, 0xA1}, {4, 0xA4}});
   EXPECT_EQ(answer.mad.method(), Method::GetResp);

@@ -15,7 +15,8 @@ RequestKey key_of(std::uint64_t tid) {
 }
 
 AnswerLog::Entry entry_of(std::uint64_t tid) {
-  return {key_of(tid), tid * 3, tid * 5, tid, ib::Instant{static_cast<std::int64_t>(tid)}, 0, true};
+  return {key_of(tid), tid * 3, tid * 5, tid, ib::Instant{static_cast<std::int64_t>(tid)},
+          0,           true,    false};
 }
 
 std::vector<std::byte> bytes_of(const AnswerLog::Found& found) {

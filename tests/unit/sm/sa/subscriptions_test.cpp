@@ -71,6 +71,29 @@ TEST_F(SaSubscriptions, TheSameOnceMoreIsOne) {
   EXPECT_THAT(kept(), SizeIs(3));
 }
 
+TEST_F(SaSubscriptions, WhatOthersSubscribeToDoesNotOutdateAnAnswer) {
+  set(to_trap(64), 3);
+  const auto request =
+      bench.request(Method::Set, attr::kInformInfo, cancelled(to_trap(64)), 0, 0, 3);
+  EXPECT_EQ(bench.ask(request).mad.status(), status::kOk);
+  EXPECT_EQ(status_of(to_trap(64), 4), status::kOk) << "another host";
+  EXPECT_EQ(status_of(to_trap(65), 3), status::kOk) << "another trap";
+  EXPECT_EQ(status_of(to_trap(64), 3, 2), status::kOk) << "another QP";
+  bench.now = bench.now + std::chrono::seconds(29);
+  EXPECT_EQ(bench.ask(request).mad.status(), status::kOk) << "its answer was lost";
+  EXPECT_EQ(bench.server.counters().replayed, 1U);
+}
+
+TEST_F(SaSubscriptions, ALateCopyOfACancellationLeavesTheSubscription) {
+  set(to_trap(64), 3);
+  const auto request =
+      bench.request(Method::Set, attr::kInformInfo, cancelled(to_trap(64)), 0, 0, 3);
+  EXPECT_EQ(bench.ask(request).mad.status(), status::kOk);
+  EXPECT_EQ(status_of(to_trap(64), 3), status::kOk);
+  EXPECT_EQ(bench.ask(request).mad.status(), status::kOk);
+  EXPECT_THAT(kept(), SizeIs(1));
+}
+
 TEST_F(SaSubscriptions, CancellingNeedsTheSameWords) {
   EXPECT_EQ(status_of(cancelled(to_trap(64)), 3), status::kSaReqInvalid) << "there is none";
   set(to_trap(64), 3);
