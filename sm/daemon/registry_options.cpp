@@ -7,23 +7,6 @@
 #include "sm/daemon/routing_options.h"
 
 namespace sm::daemon {
-namespace {
-
-void truth(CLI::App& app, const std::string& name, bool& to, const std::string& help) {
-  app.add_option_function<std::string>(
-         name,
-         [name, &to](const std::string& text) {
-           if (text != "TRUE" && text != "true" && text != "FALSE" && text != "false")
-             throw CLI::ValidationError(name + ": expected TRUE or FALSE, got '" +
-                                        ib::printable(text) + "'");
-           to = text == "TRUE" || text == "true";
-         },
-         help)
-      ->type_name("BOOL");
-}
-
-}  // namespace
-
 void add_registry_options(CLI::App& app, RegistryOptions& o, sa::Options& server) {
   truth(app, "--mcgroup_join_validation", server.multicast.join_validation,
         "Q_Key, P_Key, TClass, SL, FlowLabel, HopLimit of a join must be the group's (default "
@@ -34,7 +17,8 @@ void add_registry_options(CLI::App& app, RegistryOptions& o, sa::Options& server
   app.add_flag("--consolidate_ipv6_snm_req", server.multicast.consolidate_ipv6_snm,
                "IPv6 solicited-node groups of a partition share a multicast LID");
   number(app, "--sa_etm_max_num_mcgs", 1, 1'000'000, "a number",
-         "Multicast groups that one port is a member of, at most (default 1024)",
+         "Multicast memberships of one port, and of those that it joined by proxy, at most "
+         "(default 1024)",
          [&server](std::uint64_t v) { server.quotas.groups = v; });
   app.add_option_function<std::string>(
          "--store_sync",

@@ -49,6 +49,19 @@ CLI::Option* number(CLI::App& app, const std::string& names, std::uint64_t min, 
       ->expected(1);
 }
 
+void truth(CLI::App& app, const std::string& name, bool& to, const std::string& help) {
+  app.add_option_function<std::string>(
+         name,
+         [name, &to](const std::string& text) {
+           if (text != "TRUE" && text != "true" && text != "FALSE" && text != "false")
+             throw CLI::ValidationError(name + ": expected TRUE or FALSE, got '" +
+                                        ib::printable(text) + "'");
+           to = text == "TRUE" || text == "true";
+         },
+         help)
+      ->type_name("BOOL");
+}
+
 void add_routing_options(CLI::App& app, RoutingWords& words) {
   using ib::route::OptionFile;
   auto& choice = words.choice;

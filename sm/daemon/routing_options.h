@@ -35,4 +35,7 @@ CLI::Option* number(CLI::App& app, const std::string& names, std::uint64_t min, 
                     const std::string& what, const std::string& help,
                     const std::function<void(std::uint64_t)>& take);
 
+/// An option that takes TRUE or FALSE, as opensm's option file has them.
+void truth(CLI::App& app, const std::string& name, bool& to, const std::string& help);
+
 }  // namespace sm::daemon

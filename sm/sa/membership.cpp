@@ -107,13 +107,16 @@ struct Membership {
 
   bool has(unsigned n) const { return has_bit(mask, n); }
   bool has_both(unsigned a, unsigned b) const { return both(mask, a, b); }
-  bool is_proxy() const { return requester->port != port->port; }
+  bool is_proxy() const { return port == nullptr || requester->port != port->port; }
 };
 
 class Rules {
  public:
   Rules(const World& world, const WriteRequest& request)
-      : world_(world), options_(world.policy.multicast) {
+      : world_(world),
+        options_(world.policy.multicast),
+        trusted_(request.requester.trusted),
+        verb_(request.method == ib::wire::Method::Delete ? "leave" : "join") {
     m_.record = ib::wire::decode<McMemberRecord>(request.data.data());
     m_.mask = request.mask;
     m_.requester = request.requester.port;
@@ -130,10 +133,9 @@ class Rules {
     if (m_.requester == nullptr) return refused(status::kSaReqInvalid, "no port has its LID");
     if (m_.port == nullptr)
       return refused(status::kSaReqInvalid, "PortGID is no port's, and no alias of one");
+    if (auto bad = unwelcome_proxy()) return *std::move(bad);
     if (m_.is_proxy() && !world_.policy.share(*m_.requester, *m_.port))
-      return refused(
-          status::kSaReqInvalid,
-          fmt::format("{} asks for it and shares no partition with it", name(*m_.requester)));
+      return refused(status::kSaReqInvalid, "the two share no partition");
     if (m_.has(mc_bit::kPKey) && m_.record.p_key.base() == 0)
       return refused(status::kSaReqInvalid, "P_Key 0 is no partition's");
     if ((m_.record.join_state & join_state::kAll) == 0)
@@ -155,21 +157,23 @@ class Rules {
 
     const auto* before = world_.state.multicast.find_member(group.mgid, m_.port_gid);
     if (before != nullptr && !may_modify(*before))
-      return refused(status::kSaReqInvalid,
-                     fmt::format("it joined itself, and {} is another port", name(*m_.requester)));
-    if (const auto has = groups_of(*m_.port); before == nullptr && has >= world_.quotas.groups)
-      return refused(status::kSaNoResources,
-                     fmt::format("it is a member of {} groups, and {} is what one port may be in "
-                                 "(sa_etm_max_num_mcgs)",
-                                 has, world_.quotas.groups));
-
-    McMember member{group.mgid, m_.port_gid, m_.record.join_state, m_.is_proxy()};
+      return refused(status::kSaReqInvalid, "it joined itself");
+    // Who joins pays: nobody can use up what another port may have.
+    McMember member{group.mgid, m_.port_gid, m_.record.join_state, m_.is_proxy(),
+                    m_.is_proxy() ? m_.requester->guid : Guid{}};
     if (before != nullptr) {
       member.join_state |= before->join_state;
-      member.proxy_join = before->proxy_join;
+      if (m_.is_proxy()) member.joined_by = before->joined_by;
     }
+    const bool is_charge = before == nullptr || before->proxy_join != member.proxy_join;
+    if (const auto has = charged_to(*m_.requester); is_charge && has >= world_.quotas.groups)
+      return refused(status::kSaNoResources,
+                     fmt::format("{} has {} memberships, with those of ports that it joined, and "
+                                 "{} is what one port may have (sa_etm_max_num_mcgs)",
+                                 m_.is_proxy() ? "that one" : "it", has, world_.quotas.groups));
+
     change.routes_change = before == nullptr || before->join_state != member.join_state;
-    if (change.routes_change) change.batch.members.push_back(member);
+    if (before == nullptr || *before != member) change.batch.members.push_back(member);
     if (join_state::keeps_group(member.join_state) && (known == nullptr || known->full == 0))
       change.events.push_back(group_event(ib::wire::trap::kMcGroupCreated, group));
     change.reply = reply(group, member.join_state, member.proxy_join);
@@ -186,6 +190,7 @@ class Rules {
     if (m_.record.join_state == 0 || (m_.record.join_state & ~member->join_state) != 0)
       return Refusal{status::kSaReqInvalid, {}};
     if (!may_modify(*member)) return Refusal{status::kSaReqInvalid, {}};
+    if (auto bad = unwelcome_proxy()) return *std::move(bad);
 
     Change change;
     const auto left = static_cast<std::uint8_t>(member->join_state & ~m_.record.join_state);
@@ -202,7 +207,9 @@ class Rules {
                       !join_state::keeps_group(left) && group.full == 1;
     const bool stays = !ends || group.values.well_known;
     if (stays) {
-      change.batch.members.push_back({member.mgid, member.port_gid, left, member.proxy_join});
+      McMember rest = member;
+      rest.join_state = left;
+      change.batch.members.push_back(rest);
     } else {
       change.batch.groups_removed.push_back(member.mgid);
     }
@@ -218,14 +225,20 @@ class Rules {
     return owner.value != 0 ? world_.paths->find(owner) : nullptr;
   }
 
-  /// By all its GIDs.
-  std::size_t groups_of(const EndPort& port) const {
+  /// By all its GUIDs.
+  std::size_t charged_to(const EndPort& port) const {
     const auto& multicast = world_.state.multicast;
-    const auto prefix = world_.snapshot().subnet_prefix;
-    std::size_t groups = multicast.groups_of(Gid::from(prefix, port.guid));
+    std::size_t memberships = multicast.charged_to(port.guid);
     for (const auto& [place, alias] : world_.state.aliases.of(port.guid))
-      groups += multicast.groups_of(Gid::from(prefix, alias));
-    return groups;
+      memberships += multicast.charged_to(alias);
+    return memberships;
+  }
+
+  std::optional<Refusal> unwelcome_proxy() const {
+    if (!m_.is_proxy() || trusted_ || options_.untrusted_proxies) return std::nullopt;
+    return refused(status::kSaReqDenied,
+                   "only requests with the SA key may be for other ports "
+                   "(sa_etm_allow_untrusted_proxy_requests)");
   }
 
   /// What a join and a leave both need.
@@ -435,11 +448,17 @@ class Rules {
     if (why.empty()) return {code, {}};
     const std::string who =
         m_.port != nullptr ? name(*m_.port) : "port " + to_string(m_.port_gid.guid());
-    return {code, fmt::format("{} cannot join {}: {}", who, to_string(m_.record.mgid), why)};
+    const std::string by = m_.requester != nullptr && m_.is_proxy()
+                               ? ", as " + name(*m_.requester) + " asks"
+                               : std::string();
+    return {code,
+            fmt::format("{} cannot {} {}{}: {}", who, verb_, to_string(m_.record.mgid), by, why)};
   }
 
   const World& world_;
   const MulticastOptions& options_;
+  const bool trusted_;
+  const char* const verb_;
   Membership m_;
 };
 

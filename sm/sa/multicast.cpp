@@ -56,6 +56,11 @@ std::uint32_t number_in(const Gid& mgid) {
   return number;
 }
 
+/// A proxy answers for what it joined; of one that is not known nobody does.
+Guid who_pays(const McMember& member) {
+  return member.proxy_join ? member.joined_by : member.port_gid.guid();
+}
+
 }  // namespace
 
 McMemberRecord to_record(const McGroup& g) {
@@ -124,7 +129,7 @@ void Multicast::apply(const store::Batch& batch) {
 void Multicast::remove_group(const Gid& mgid) {
   const auto at = groups_.find(mgid);
   if (at == groups_.end()) return;
-  for (const auto& member : at->second.members) forget_port(mgid, member.port_gid);
+  for (const auto& member : at->second.members) forget_member(member);
   mlids_.give_back(at->second.values.mlid);
   member_count_ -= at->second.members.size();
   groups_.erase(at);
@@ -146,6 +151,7 @@ void Multicast::put_member(const McMember& member) {
   ++member_count_;
   at->second.full += join_state::keeps_group(member.join_state) ? 1U : 0U;
   ports_[member.port_gid].insert(member.mgid);
+  ++charged_to_[who_pays(member)];
 }
 
 void Multicast::remove_member(const Gid& mgid, const Gid& port) {
@@ -154,16 +160,18 @@ void Multicast::remove_member(const Gid& mgid, const Gid& port) {
   const auto member = at->second.members.find(port);
   if (member == at->second.members.end()) return;
   at->second.full -= join_state::keeps_group(member->join_state) ? 1U : 0U;
+  forget_member(*member);
   at->second.members.erase(member);
   --member_count_;
-  forget_port(mgid, port);
 }
 
-void Multicast::forget_port(const Gid& mgid, const Gid& port) {
-  const auto at = ports_.find(port);
-  if (at == ports_.end()) return;
-  at->second.erase(mgid);
-  if (at->second.empty()) ports_.erase(at);
+void Multicast::forget_member(const McMember& member) {
+  if (const auto at = ports_.find(member.port_gid); at != ports_.end()) {
+    at->second.erase(member.mgid);
+    if (at->second.empty()) ports_.erase(at);
+  }
+  if (const auto at = charged_to_.find(who_pays(member)); at != charged_to_.end())
+    if (--at->second == 0) charged_to_.erase(at);
 }
 
 const Multicast::Group* Multicast::find_group(const Gid& mgid) const {
@@ -188,9 +196,9 @@ const McMember* Multicast::find_member(const Gid& mgid, const Gid& port) const {
   return at != list.end() ? &*at : nullptr;
 }
 
-std::size_t Multicast::groups_of(const Gid& port) const {
-  const auto at = ports_.find(port);
-  return at != ports_.end() ? at->second.size() : 0;
+std::size_t Multicast::charged_to(Guid port) const {
+  const auto at = charged_to_.find(port);
+  return at != charged_to_.end() ? at->second : 0;
 }
 
 Gid Multicast::free_mgid(std::uint8_t scope, std::uint64_t prefix) const {

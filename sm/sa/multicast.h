@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "libdiag/wire/sa_records.h"
@@ -70,7 +71,9 @@ class Multicast {
   const store::McMember* find_member(const ib::Gid& mgid, const ib::Gid& port) const;
   /// Which groups each port (as it named itself) is a member of.
   const Ports& ports() const { return ports_; }
-  std::size_t groups_of(const ib::Gid& port) const;
+  /// Memberships that the port of this GUID answers for: its own, and those of ports that it
+  /// joined.
+  std::size_t charged_to(ib::Guid port) const;
   std::size_t member_count() const { return member_count_; }
 
   const MlidPool& mlids() const { return mlids_; }
@@ -89,10 +92,11 @@ class Multicast {
   void put_group(const store::McGroup& group);
   void put_member(const store::McMember& member);
   void remove_member(const ib::Gid& mgid, const ib::Gid& port);
-  void forget_port(const ib::Gid& mgid, const ib::Gid& port);
+  void forget_member(const store::McMember& member);
 
   Groups groups_;
   Ports ports_;
+  std::unordered_map<ib::Guid, std::size_t> charged_to_;
   std::size_t member_count_{0};
   MlidPool mlids_;
   std::uint32_t last_mgid_{0};  // number in the newest MGID of our making

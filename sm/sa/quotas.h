@@ -8,7 +8,7 @@
 namespace sm::sa {
 
 struct Quotas {
-  std::size_t groups{1024};       // multicast groups that one port is a member of
+  std::size_t groups{1024};       // memberships of one port, and of others that it joined by proxy
   std::size_t services{32};       // service records, by the port that registered them
   std::size_t subscriptions{32};  // to notices, by subscribing port
 };

@@ -67,6 +67,8 @@ struct Server::Impl {
   Impl(const Options& o, const store::Contents& contents) : options(o), state(contents) {
     policy = options.policy;
     policy.multicast = options.multicast;
+    if (options.trust.enhanced)
+      policy.multicast.untrusted_proxies = options.trust.untrusted_proxies;
     durable_aliases = state.aliases.all();
     auto batch = configured_groups(state, policy.multicast);
     if (batch.empty()) return;

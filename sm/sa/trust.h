@@ -21,6 +21,7 @@ struct TrustOptions {
   /// denied to untrusted requesters. Off by default, as there.
   bool enhanced{false};
   bool untrusted_guid_info{false};  // ... which GUIDInfoRecord Set and Delete may join
+  bool untrusted_proxies{true};     // ... and joins by proxy may leave
   /// A request with a GRH must come from the port whose GID it bears.
   bool check_source_gid{true};
 };

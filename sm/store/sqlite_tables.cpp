@@ -57,6 +57,10 @@ CREATE TABLE IF NOT EXISTS alias_guid (
   place INTEGER NOT NULL,
   guid BLOB NOT NULL CHECK(length(guid) = 8),
   PRIMARY KEY (port_guid, place)) WITHOUT ROWID;
+)sql",
+    R"sql(
+ALTER TABLE mc_member ADD COLUMN joined_by BLOB NOT NULL DEFAULT x'0000000000000000'
+  CHECK(length(joined_by) = 8);
 )sql"};
 static_assert(std::size(kSchemas) == kSchemaVersion);
 
@@ -139,12 +143,12 @@ int load_groups(sqlite3* db, Contents& contents) {
 
 int load_members(sqlite3* db, Contents& contents) {
   Statement s(db,
-              "SELECT mgid, port_gid, join_state, proxy_join FROM mc_member "
+              "SELECT mgid, port_gid, join_state, proxy_join, joined_by FROM mc_member "
               "ORDER BY mgid, port_gid");
   int code;
   while ((code = s.step()) == SQLITE_ROW)
     contents.members.push_back(
-        {s.gid(0), s.gid(1), s.integer_as<std::uint8_t>(2), s.integer(3) != 0});
+        {s.gid(0), s.gid(1), s.integer_as<std::uint8_t>(2), s.integer(3) != 0, s.guid(4)});
   return code;
 }
 
@@ -219,7 +223,7 @@ Tables::Tables(sqlite3* db)
       remove_members_(db, "DELETE FROM mc_member WHERE mgid = ?"),
       put_group_(db, "INSERT OR REPLACE INTO mc_group VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"),
       remove_member_(db, "DELETE FROM mc_member WHERE mgid = ? AND port_gid = ?"),
-      put_member_(db, "INSERT OR REPLACE INTO mc_member VALUES (?, ?, ?, ?)"),
+      put_member_(db, "INSERT OR REPLACE INTO mc_member VALUES (?, ?, ?, ?, ?)"),
       remove_service_(db,
                       "DELETE FROM service WHERE service_id = ? AND service_gid = ? AND p_key = ?"),
       put_service_(db, "INSERT OR REPLACE INTO service VALUES (?, ?, ?, ?, ?, ?)"),
@@ -267,7 +271,8 @@ int Tables::write_members(const Batch& batch) {
   for (const auto& m : batch.members) {
     auto& statement = m.join_state == 0 ? remove_member_ : put_member_;
     statement.bind(m.mgid).bind(m.port_gid);
-    if (m.join_state != 0) statement.bind(m.join_state).bind(m.proxy_join ? 1U : 0U);
+    if (m.join_state != 0)
+      statement.bind(m.join_state).bind(m.proxy_join ? 1U : 0U).bind(m.joined_by);
     if (const int code = statement.run(); code != SQLITE_DONE) return code;
   }
   return SQLITE_OK;

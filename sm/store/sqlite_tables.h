@@ -9,7 +9,7 @@
 namespace sm::store {
 
 /// Of the tables below; kept as the file's user_version.
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion = 3;
 
 /// Brings a file from schema `version` (0: empty) to ours, all or nothing. A SQLite code.
 int migrate(sqlite3* db, int version);

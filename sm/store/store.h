@@ -51,7 +51,8 @@ struct McMember {
   ib::Gid mgid{};
   ib::Gid port_gid{};
   std::uint8_t join_state{};  // bits: 1 full, 2 non, 4 send-only non, 8 send-only full
-  bool proxy_join{};
+  bool proxy_join{};          // another port joined it
+  ib::Guid joined_by{};       // ... the GUID of that port; zero: not known
   friend bool operator==(const McMember&, const McMember&) = default;
 };
 

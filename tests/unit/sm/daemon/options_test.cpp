@@ -69,6 +69,9 @@ TEST(Refusal, ATruthMayBeAWordOfItsOwn) {
   EXPECT_FALSE(std::get<DaemonOptions>(read({"-Q", "FALSE"})).core.plan.qos);
   EXPECT_FALSE(std::get<DaemonOptions>(read({"--mcgroup_join_validation", "FALSE"}))
                    .sa.server.multicast.join_validation);
+  EXPECT_TRUE(std::get<DaemonOptions>(read({"-o"})).sa.server.trust.untrusted_proxies);
+  EXPECT_FALSE(std::get<DaemonOptions>(read({"--sa_etm_allow_untrusted_proxy_requests", "FALSE"}))
+                   .sa.server.trust.untrusted_proxies);
   EXPECT_EQ(std::get<DaemonOptions>(read({"-f", "TRUE"})).log_file, "TRUE");
   for (const char* word : {"yes", "1", "true?"})
     EXPECT_EQ(refusal({"--sa_enhanced_trust_model", word}),

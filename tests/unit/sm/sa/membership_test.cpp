@@ -257,10 +257,69 @@ TEST_F(SaMembership, OnePortIsInSoManyGroupsAndNoMore) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(status_of(join(wish({}, 1), kCreate, 1)), status::kOk);
   const auto refused = join(wish(broadcast, 1), kJoin, 1);
   EXPECT_EQ(status_of(refused), status::kSaNoResources);
-  EXPECT_THAT(why(refused), HasSubstr("it is a member of 3 groups"));
+  EXPECT_THAT(why(refused), HasSubstr("it has 3 memberships"));
   EXPECT_EQ(status_of(join(wish(broadcast, 2), kJoin, 2)), status::kOk) << "another port";
   auto again = wish(state.multicast.groups().rbegin()->first, 1, 4);
   EXPECT_EQ(status_of(join(again, kJoin, 1)), status::kOk) << "one it is in";
+}
+
+/// Nobody uses up what another may have by joining it.
+TEST_F(SaMembership, AProxyPaysForThoseItJoins) {
+  quotas.groups = 3;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(status_of(join(wish({}, 3), kCreate, 2)), status::kOk);
+  EXPECT_EQ(status_of(join(wish(broadcast, 3), kJoin, 3)), status::kOk) << "that was not his";
+  for (const std::size_t victim : {2U, 3U, 4U}) {
+    const auto refused = join(wish({}, victim), kCreate, 2);
+    EXPECT_EQ(status_of(refused), status::kSaNoResources) << victim;
+    if (victim == 2) continue;
+    EXPECT_THAT(why(refused), HasSubstr(", as "));
+    EXPECT_THAT(why(refused), HasSubstr(" port 1 (" + to_string(host(2).guid) +
+                                        ") asks: that one has 3 memberships"));
+  }
+  // By whoever it ends, it is no longer charged.
+  const auto group = state.multicast.ports().at(gid(3)).rbegin();
+  const Gid one = *group == broadcast ? *std::next(group) : *group;
+  EXPECT_EQ(status_of(leave(wish(one, 3), 4)), status::kOk);
+  EXPECT_EQ(status_of(join(wish({}, 4), kCreate, 2)), status::kOk);
+  EXPECT_EQ(status_of(join(wish({}, 4), kCreate, 2)), status::kSaNoResources);
+}
+
+TEST_F(SaMembership, WhoJoinsAnewPaysNothingMore) {
+  quotas.groups = 1;
+  EXPECT_EQ(status_of(join(wish(broadcast, 3), kJoin, 2)), status::kOk);
+  EXPECT_EQ(status_of(join(wish(broadcast, 3, 4), kJoin, 2)), status::kOk) << "one it is in";
+  EXPECT_EQ(status_of(join(wish(broadcast, 3, 2), kJoin, 4)), status::kOk) << "the first pays";
+  EXPECT_EQ(state.multicast.charged_to(host(2).guid), 1U);
+  EXPECT_EQ(state.multicast.charged_to(host(4).guid), 0U);
+}
+
+/// What a port says of itself is its own from then on.
+TEST_F(SaMembership, APortTakesOverWhatAProxyJoined) {
+  EXPECT_TRUE(reply(join(wish(broadcast, 3), kJoin, 2)).proxy_join);
+  const auto own = join(wish(broadcast, 3), kJoin, 3);
+  EXPECT_FALSE(reply(own).proxy_join);
+  EXPECT_FALSE(std::get<Change>(own).routes_change);
+  EXPECT_THAT(std::get<Change>(own).batch.members, SizeIs(1)) << "to be remembered";
+  EXPECT_EQ(state.multicast.charged_to(host(2).guid), 0U);
+  EXPECT_EQ(state.multicast.charged_to(host(3).guid), 1U);
+  EXPECT_EQ(status_of(leave(wish(broadcast, 3), 2)), status::kSaReqInvalid);
+  const auto refused = join(wish(broadcast, 3, 4), kJoin, 2);
+  EXPECT_EQ(status_of(refused), status::kSaReqInvalid);
+  EXPECT_THAT(why(refused), HasSubstr("asks: it joined itself"));
+  EXPECT_EQ(status_of(leave(wish(broadcast, 3), 3)), status::kOk);
+}
+
+TEST_F(SaMembership, ProxiesCanBeForbiddenToTheUntrusted) {
+  EXPECT_EQ(status_of(join(wish(broadcast, 3), kJoin, 2)), status::kOk);
+  policy.multicast.untrusted_proxies = false;
+  const auto refused = join(wish(broadcast, 4), kJoin, 2);
+  EXPECT_EQ(status_of(refused), status::kSaReqDenied);
+  EXPECT_THAT(why(refused), HasSubstr("sa_etm_allow_untrusted_proxy_requests"));
+  EXPECT_EQ(status_of(leave(wish(broadcast, 3), 2)), status::kSaReqDenied);
+  EXPECT_EQ(status_of(join(wish(broadcast, 5), kJoin, 5)), status::kOk) << "for itself";
+  auto trusted = request(Method::Set, wish(broadcast, 4), kJoin, 2);
+  trusted.requester.trusted = true;
+  EXPECT_EQ(status_of(join_group(world(), trusted)), status::kOk);
 }
 
 /// Another of its GUIDs is no other port.
@@ -404,6 +463,7 @@ TEST_F(SaMembership, AgreesWithAModelOnWhateverIsAsked) {
         if (is_join) {
           auto& entry = now.try_emplace(guid, 0U, from != port).first->second;
           entry.first |= wanted;
+          if (from == port) entry.second = false;
         } else {
           auto& left = now[guid].first;
           left &= ~wanted;

@@ -221,6 +221,18 @@ TEST(Store, KeepsNothingOfABatchThatFails) {
   EXPECT_THAT(store->load()->aliases, SizeIs(1));
 }
 
+TEST(Store, KeepsWhoJoinedAnotherPort) {
+  Directory directory;
+  auto by_proxy = member(1, 4, 1);
+  by_proxy.proxy_join = true;
+  by_proxy.joined_by = Guid{0xF000000000000009};
+  Batch batch;
+  batch.groups = {group(1)};
+  batch.members = {by_proxy, member(1, 6, 1)};
+  ASSERT_TRUE(open_well(directory)->commit(batch));
+  EXPECT_THAT(open_well(directory)->load()->members, ElementsAre(by_proxy, member(1, 6, 1)));
+}
+
 TEST(Store, RemovesWhatABatchNames) {
   Directory directory;
   auto store = open_well(directory);
