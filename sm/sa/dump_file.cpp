@@ -10,6 +10,8 @@
 #include <optional>
 #include <set>
 
+#include "sm/sa/subscriptions.h"
+
 namespace sm::sa {
 namespace {
 
@@ -51,8 +53,11 @@ void put(std::string& out, const McGroup& g) {
 
 void put(std::string& out, const McMember& m, std::uint8_t scope) {
   fmt::format_to(std::back_inserter(out),
-                 "mcm_port: port_gid={} scope_state=0x{:02x} proxy_join=0x{:x}\n\n",
-                 text(m.port_gid), scope << 4 | m.join_state, m.proxy_join ? 1 : 0);
+                 "mcm_port: port_gid={} scope_state=0x{:02x} proxy_join=0x{:x}", text(m.port_gid),
+                 scope << 4 | m.join_state, m.proxy_join ? 1 : 0);
+  if (m.joined_by.value != 0)
+    fmt::format_to(std::back_inserter(out), " joined_by=0x{:016x}", m.joined_by.value);
+  out += "\n\n";
 }
 
 void put(std::string& out, const Subscription& s) {
@@ -309,6 +314,8 @@ class Reader {
     m.port_gid = f.gid(" port_gid=0x");
     m.join_state = f.number<std::uint8_t>(" scope_state=0x") & 0x0F;
     m.proxy_join = (f.number<std::uint8_t>(" proxy_join=0x") & 0x81) != 0;
+    if (m.proxy_join && f.has(" joined_by=0x"))
+      m.joined_by = Guid{f.number<std::uint64_t>(" joined_by=0x")};
     if (!is_whole(f)) return;
     if (!in_group_) return complain("a member without a group before it");
     m.mgid = group_;
@@ -357,7 +364,9 @@ class Reader {
     s.to.q_key = f.number<std::uint32_t>(" remote_qkey=0x");
     s.to.p_key_index = f.number<std::uint16_t>(" pkey_ix=0x");
     s.to.sl = ib::Sl{static_cast<std::uint8_t>(f.number<std::uint8_t>(" sl=0x") & 0x0F)};
-    if (f.has(" trusted=0x")) s.trusted = f.number<std::uint8_t>(" trusted=0x") != 0;
+    // The incumbent does not say it: whoever subscribed there to what is for the trusted was one.
+    s.trusted = f.has(" trusted=0x") ? f.number<std::uint8_t>(" trusted=0x") != 0
+                                     : i.is_generic == 1 && is_security_trap(i.trap_number);
     if (f.has(" grh_gid=0x")) {
       ib::mad::Grh grh;
       grh.gid = f.gid(" grh_gid=0x");

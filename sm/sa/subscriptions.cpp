@@ -21,9 +21,6 @@ constexpr std::uint16_t kAny = 0xFFFF;
 constexpr std::uint32_t kAnyProducer = 0xFFFFFF;
 constexpr std::uint8_t kTypeSecurity = 2;
 
-bool is_security_trap(std::uint16_t number) {
-  return number >= trap::kBadMKey && number <= trap::kSwitchBadPKey;
-}
 bool same_address(const ib::mad::Address& a, const ib::mad::Address& b) {
   return a.lid == b.lid && a.path_bits == b.path_bits && a.qpn == b.qpn && a.q_key == b.q_key &&
          a.p_key_index == b.p_key_index && a.sl == b.sl;
@@ -65,6 +62,10 @@ std::string why_not(const World& world, const EndPort& port, const InformInfo& i
 }
 
 }  // namespace
+
+bool is_security_trap(std::uint16_t number) {
+  return number >= trap::kBadMKey && number <= trap::kSwitchBadPKey;
+}
 
 Outcome Subscriptions::set(const World& world, const WriteRequest& request) const {
   // The component mask of a Set(InformInfo) is not looked at: InformInfo is no record.

@@ -38,6 +38,8 @@ class Subscriptions {
   std::unordered_map<ib::Guid, std::size_t> by_subscriber_;
 };
 
+/// 256 to 259, generic: told to the trusted only.
+bool is_security_trap(std::uint16_t number);
 /// Whether the subscription is to notices like this one (IBA 13.4.8.3).
 bool is_meant(const ib::wire::InformInfo& wanted, const Event& event);
 /// Whether the subscriber may hear of it: its port is there and shares a partition with what the

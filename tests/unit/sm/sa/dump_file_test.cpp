@@ -90,6 +90,30 @@ TEST(SaDumpFile, PassesOverWhatItCannotRead) {
   EXPECT_EQ(read.passed_over, 5U);
 }
 
+/// The incumbent lets only the trusted subscribe to traps 256 to 259, and does not write it down.
+TEST(SaDumpFile, TheIncumbentsSubscriptionsToSecurityTrapsAreOfTheTrusted) {
+  const auto trusted = [](std::string_view number, std::string_view generic, std::string_view end) {
+    std::string text(kTheirs.substr(kTheirs.find("InformInfo Record:")));
+    text.resize(text.find('\n'));
+    const auto put = [&text](std::string_view name, std::string_view value) {
+      const auto at = text.find(name) + name.size();
+      text.replace(at, text.find(' ', at) - at, value);
+    };
+    put(" trap_num=0x", number);
+    put(" is_generic=0x", generic);
+    const auto read = read_dump(text.append(end));
+    EXPECT_THAT(read.contents.subscriptions, SizeIs(1));
+    return !read.contents.subscriptions.empty() && read.contents.subscriptions[0].trusted;
+  };
+  EXPECT_TRUE(trusted("100", "1", ""));
+  EXPECT_TRUE(trusted("103", "1", ""));
+  EXPECT_FALSE(trusted("ff", "1", ""));
+  EXPECT_FALSE(trusted("104", "1", ""));
+  EXPECT_FALSE(trusted("100", "0", "")) << "a vendor's number";
+  EXPECT_FALSE(trusted("ffff", "1", "")) << "anybody's";
+  EXPECT_FALSE(trusted("100", "1", " trusted=0x0")) << "one of ours";
+}
+
 TEST(SaDumpFile, CountsAllThatItPassesOverAndNamesTheFirst) {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += "nonsense\n";
@@ -130,6 +154,7 @@ store::Contents drawn(std::mt19937& random) {
     for (auto m = below(5); m > 0; --m)
       batch.members.push_back(
           {g.mgid, gid(0xFE), static_cast<std::uint8_t>(1 + below(15)), below(2) == 0});
+    if (auto& last = batch.members.back(); last.proxy_join) last.joined_by = Guid{below(3)};
   }
   for (auto i = below(5); i > 0; --i) {
     store::Service s;
