@@ -84,7 +84,8 @@ Refusal check_origin(const World& world, const WriteRequest& request, const Serv
       return refuse(status::kSaReqInvalid, "ServiceGID is no port's, and no alias of one");
   }
   // A key that is given counts, whether the mask names it or not: it is part of the record's name.
-  if (has_bit(request.mask, service_bit::kPKey) || r.service_p_key.base() != 0) {
+  // 0 stands for no partition in particular.
+  if (r.service_p_key.value != 0) {
     if (!world.policy.holds(*port, r.service_p_key))
       return refuse(status::kSaReqInvalid,
                     fmt::format("the port is not in partition 0x{:04x}", r.service_p_key.value));

@@ -55,6 +55,21 @@ class SaServices : public ::testing::Test {
   }
 };
 
+/// As opensm takes it, masked or not.
+TEST_F(SaServices, APKeyOfZeroIsNoPartitionInParticular) {
+  auto r = wish(3);
+  r.service_p_key = ib::PKey{0};
+  const auto answer = set(r, 3);
+  ASSERT_EQ(answer.mad.status(), status::kOk);
+  EXPECT_EQ(ib::wire::body<ServiceRecord>(answer.mad).service_p_key, ib::PKey{0}) << "as asked";
+  EXPECT_EQ(set(r, 3).mad.status(), status::kOk) << "renewed";
+  EXPECT_EQ(remove(wish(3), 3).mad.status(), status::kSaNoRecords) << "by another name";
+  EXPECT_EQ(remove(r, 3).mad.status(), status::kOk);
+  EXPECT_EQ(remove(r, 3).mad.status(), status::kSaNoRecords);
+  r.service_p_key = ib::PKey{0x8000};
+  EXPECT_EQ(set(r, 3).mad.status(), status::kSaReqInvalid) << "no partition at all";
+}
+
 TEST_F(SaServices, ARegistrationIsEchoedAndKept) {
   auto r = wish(3);
   r.data8[15] = 8;
@@ -179,8 +194,6 @@ TEST_F(SaServices, ThePartitionIsOneTheRequesterIsIn) {
   EXPECT_EQ(set(r, 3).mad.status(), status::kSaReqInvalid);
   EXPECT_EQ(set(r, 3, kUsual & ~kPKey).mad.status(), status::kSaReqInvalid)
       << "it would be part of the record's name all the same";
-  r.service_p_key = ib::PKey{0};
-  EXPECT_EQ(set(r, 3).mad.status(), status::kSaReqInvalid);
 }
 
 // ---- changing and removing
@@ -318,7 +331,44 @@ TEST_F(SaServices, AStoreThatFailsIsAskedAgainLater) {
   EXPECT_THAT(kept(), IsEmpty());
 }
 
+TEST_F(SaServices, ALateCopyOfARegistrationDoesNotUndoTheRemoval) {
+  const auto request = bench.request(Method::Set, attr::kServiceRecord, wish(3), kUsual, 0, 3);
+  const auto first = bench.ask(request);
+  ASSERT_EQ(first.mad.status(), status::kOk);
+  EXPECT_EQ(remove(wish(3), 3).mad.status(), status::kOk);
+  EXPECT_EQ(bench.ask(request).mad, first.mad);
+  EXPECT_THAT(kept(), IsEmpty());
+  // The same by another LID, QP or TID, or as a Delete, is another request.
+  std::uint64_t replayed = bench.server.counters().replayed;
+  auto other = request;
+  other.address.qpn = 7;
+  EXPECT_EQ(bench.ask(other).mad.status(), status::kOk);
+  other = request;
+  other.address.lid = bench.host(4).lid;
+  EXPECT_EQ(bench.ask(other).mad.status(), status::kSaReqDenied) << "another port's";
+  other = request;
+  other.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{0x99});
+  EXPECT_EQ(bench.ask(other).mad.status(), status::kOk);
+  other = request;
+  other.mad.set<&ib::wire::MadHeader::method>(Method::Delete);
+  EXPECT_EQ(bench.ask(other).mad.method(), Method::DeleteResp);
+  EXPECT_EQ(bench.server.counters().replayed, replayed);
+}
+
 // ---- quota
+
+/// Who registers for another pays for it.
+TEST_F(SaServices, ARegistrationForAnotherIsTheRegistrars) {
+  Options options;
+  options.quotas.services = 2;
+  bench = Bench(small_tree(), options);
+  bench.sm_key = 1;
+  EXPECT_EQ(set(wish(3, 1), 2).mad.status(), status::kOk);
+  EXPECT_EQ(set(wish(4, 2), 2).mad.status(), status::kOk);
+  EXPECT_EQ(set(wish(3, 3), 2).mad.status(), status::kSaNoResources);
+  bench.sm_key = 0;
+  EXPECT_EQ(set(wish(3, 4), 3).mad.status(), status::kOk) << "nothing of his was used";
+}
 
 TEST_F(SaServices, OnePortRegistersSoManyAndNoMore) {
   Options options;
