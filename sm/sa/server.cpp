@@ -374,14 +374,15 @@ struct Server::Impl {
     r.trusted = is_trusted(request);
     return r;
   }
-  /// The GRH claims the GID of a port that does not have the source LID. Routers forward for
-  /// others, and a GID that no port has is no claim.
+  /// The GRH claims the GID, or an alias, of a port that does not have the source LID. Routers
+  /// forward for others, and a GID that no port has is no claim.
   bool bears_another_gid(const Packet& request) const {
     if (!request.address.grh) return false;
-    const auto* owner = paths->find(request.address.grh->gid.guid());
-    return owner != nullptr &&
-           request.address.grh->gid.prefix() == paths->snapshot().subnet_prefix &&
-           !owner->owns(request.address.lid) && owner->guid != paths->snapshot().sm_port_guid;
+    const auto& gid = request.address.grh->gid;
+    if (gid.prefix() != paths->snapshot().subnet_prefix) return false;
+    const auto* owner = paths->find(gid.guid());
+    if (owner == nullptr) owner = paths->find(state.aliases.port_of(gid.guid()));
+    return owner != nullptr && !owner->owns(request.address.lid);
   }
 
   void answer_get(const Packet& request) {
