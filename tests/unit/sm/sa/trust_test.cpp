@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "libdiag/query/sa_client.h"
 #include "libdiag/wire/gmp_attributes.h"
 #include "sm/sa/class_port_info.h"
 #include "sm/sa/records.h"
@@ -115,10 +116,30 @@ TEST(SaTrust, AGrhBearsTheGidOfItsSender) {
   request.address.grh->gid = bench.gid(1);
   EXPECT_EQ(bench.ask(request).mad.status(), status::kSaInvalidGid);
   EXPECT_EQ(bench.server.counters().denied_source_gid, 1U);
-  // A GID that is nobody's here claims nothing: an alias, a router's other side.
+  // The SM's GID is the SM's alone, too.
+  auto as_sm = bench.request(Method::Get, attr::kClassPortInfo, std::uint64_t{0}, std::uint32_t{0},
+                             std::size_t{1});
+  as_sm.address.grh.emplace();
+  as_sm.address.grh->gid = Gid::from(ib::kDefaultSubnetPrefix, bench.snapshot->sm_port_guid);
+  ASSERT_NE(as_sm.address.grh->gid, bench.gid(1));
+  EXPECT_EQ(bench.ask(as_sm).mad.status(), status::kSaInvalidGid);
+  EXPECT_EQ(bench.server.counters().denied_source_gid, 2U);
+  // A GID that is nobody's here claims nothing: a router's other side.
   request.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{2});
   request.address.grh->gid = Gid::from(ib::kDefaultSubnetPrefix, Guid{0x7777});
   EXPECT_EQ(bench.ask(request).mad.status(), status::kOk);
+
+  const Gid alias = request.address.grh->gid;
+  store::Contents contents;
+  contents.aliases.push_back({bench.host(0).guid, 1, alias.guid()});
+  Bench with_alias(small_tree(), {}, contents);
+  for (const std::size_t from : {0U, 1U}) {
+    auto own = with_alias.request(Method::Get, attr::kClassPortInfo, std::uint64_t{0},
+                                  std::uint32_t{0}, from);
+    own.address.grh.emplace();
+    own.address.grh->gid = alias;
+    EXPECT_EQ(with_alias.ask(own).mad.status(), from == 0 ? status::kOk : status::kSaInvalidGid);
+  }
 
   Options trusting;
   trusting.trust.check_source_gid = false;
@@ -129,16 +150,125 @@ TEST(SaTrust, AGrhBearsTheGidOfItsSender) {
   EXPECT_EQ(other.ask(borrowed).mad.status(), status::kOk);
 }
 
-/// Bits follow from what is served.
-TEST(SaTrust, ClassPortInfoTellsTheTruth) {
-  const auto info = class_port_info(16);
-  EXPECT_EQ((info.capability_mask >> 10 & 1) != 0, is_known_record(attr::kMultiPathRecord));
-  EXPECT_EQ((info.capability_mask >> 9 & 1) != 0, is_writable(attr::kMcMemberRecord));
-  EXPECT_EQ((info.capability_mask2 >> 5 & 1) != 0, is_writable(attr::kGuidInfoRecord));
-  EXPECT_EQ(info.capability_mask2 >> 1 & 1, 0U) << "no QoS without a policy";
-  EXPECT_EQ(info.capability_mask & 3, 0) << "no traps, no Notice to get";
+/// With the enhanced model and its option.
+TEST(SaTrust, ProxyJoinsMayBeDenied) {
+  for (const bool enhanced : {false, true}) {
+    Options options;
+    options.trust.enhanced = enhanced;
+    options.trust.untrusted_proxies = false;
+    Bench bench(small_tree(), options);
+    ib::wire::McMemberRecord member;
+    member.mgid = ipoib_group(ib::kDefaultPKey).mgid;
+    member.port_gid = bench.gid(3);
+    member.join_state = 1;
+    const auto join = [&](std::size_t from) {
+      return bench.ask(bench.request(Method::Set, attr::kMcMemberRecord, member, 0x10003, 0, from))
+          .mad.status();
+    };
+    EXPECT_EQ(join(2), enhanced ? status::kSaReqDenied : status::kOk);
+    EXPECT_EQ(join(3), status::kOk);
+    bench.sm_key = options.trust.sa_key;
+    member.port_gid = bench.gid(4);
+    EXPECT_EQ(join(2), status::kOk);
+  }
+}
+
+/// Every bit is of something that is served, as asking for it shows; no other bit is set.
+class SaCapabilities : public ::testing::Test {
+ protected:
+  static std::shared_ptr<Snapshot> subnet() {
+    auto snapshot = snapshot_of(small_tree());
+    auto observed = std::make_shared<ib::discover::Observed>(*snapshot->observed);
+    for (auto& node : observed->nodes)
+      if (node.switch_info) node.switch_info->multicast_fdb_top = 0xC012;
+    auto& info = observed->port(hosts_of(observed->fabric)[5]).info;
+    info.capability_mask = 0x300;
+    info.capability_mask2 = 0x30;
+    snapshot->observed = std::move(observed);
+    return snapshot;
+  }
+  Bench bench{subnet()};
+
+  bool serves(Method method, std::uint16_t attribute) {
+    const auto status = bench.ask_table(bench.request(method, attribute)).mad.status();
+    return status != status::kBadAttribute && status != status::kBadMethod;
+  }
+  template <class Record>
+  std::vector<Record> table(std::uint16_t attribute, const Record& wanted, std::uint64_t mask,
+                            std::uint32_t modifier = 0) {
+    auto read = ib::query::read_table<Record>(
+        bench.ask_table(bench.request(Method::GetTable, attribute, wanted, mask, modifier)));
+    return read ? *read : std::vector<Record>{};
+  }
+  std::size_t ports(const ib::wire::PortInfo& some, unsigned component,
+                    std::uint32_t modifier = 0) {
+    ib::wire::PortInfoRecord wanted;
+    wanted.port_info = some;
+    return table(attr::kPortInfoRecord, wanted, bit(component), modifier).size();
+  }
+  /// Whether a PortInfoRecord is found by some of the bits of a mask when bit 31 says so.
+  bool matches_bits(const ib::wire::PortInfo& some, unsigned component) {
+    return ports(some, component) == 0 && ports(some, component, 1U << 31) == 1;
+  }
+  std::uint16_t join_status(std::uint8_t state) {
+    ib::wire::McMemberRecord member;
+    member.mgid = ipoib_group(ib::kDefaultPKey).mgid;
+    member.port_gid = bench.gid(0);
+    member.join_state = state;
+    return bench.ask(bench.request(Method::Set, attr::kMcMemberRecord, member, 0x10003))
+        .mad.status();
+  }
+  std::uint16_t group_service_status() {
+    ib::wire::ServiceRecord service;
+    service.service_id = 7;
+    service.service_gid = ipoib_group(ib::kDefaultPKey).mgid;
+    return bench.ask(bench.request(Method::Set, attr::kServiceRecord, service, 3)).mad.status();
+  }
+};
+
+TEST_F(SaCapabilities, TheMaskTellsTheTruth) {
+  const auto answer = bench.ask(bench.request(Method::Get, attr::kClassPortInfo));
+  const auto info = ib::wire::body<ib::wire::ClassPortInfo>(answer.mad);
+  EXPECT_EQ(info, class_port_info(16));
   EXPECT_EQ(info.base_version, 1);
   EXPECT_EQ(info.class_version, 2);
+  std::uint32_t mask = 0;
+  const auto says = [&mask](unsigned n, bool served) { mask |= served ? 1U << n : 0U; };
+  // Bit 0 would be traps that the SA itself sends to a manager: it has none.
+  says(1, serves(Method::Get, attr::kNotice));
+  constexpr std::uint16_t kRandomForwardingTable = 0x16, kServiceAssociation = 0x3B;
+  says(8, serves(Method::GetTable, kRandomForwardingTable) &&
+              serves(Method::GetTable, kServiceAssociation));
+  says(9, join_status(1) == status::kOk);
+  says(10, serves(Method::GetMulti, attr::kMultiPathRecord) &&
+               serves(Method::GetTraceTable, attr::kTraceRecord));
+  ib::wire::PortInfo some;
+  some.capability_mask = 0x100;
+  says(13, matches_bits(some, 7));
+  EXPECT_EQ(info.capability_mask, mask);
+}
+
+TEST_F(SaCapabilities, TheSecondMaskTellsTheTruth) {
+  std::uint32_t mask = 0;
+  const auto says = [&mask](unsigned n, bool served) { mask |= served ? 1U << n : 0U; };
+  // Bits 1 and 2: QoS needs a policy, and so does a P_Key of the way back that is another.
+  const auto switches =
+      table(attr::kSwitchInfoRecord, ib::wire::SwitchInfoRecord{}, std::uint64_t{0});
+  EXPECT_FALSE(switches.empty());
+  says(3, std::ranges::all_of(
+              switches, [](const auto& r) { return r.switch_info.multicast_fdb_top == 0xC012; }));
+  says(5, serves(Method::Set, attr::kGuidInfoRecord));
+  ib::wire::PortInfo some;
+  some.capability_mask2 = 0x30;
+  says(6, ports(some, 53) == 1);
+  ASSERT_EQ(join_status(8), status::kOk);
+  says(8, group_service_status() == status::kOk);
+  some.capability_mask2 = 0x10;
+  says(10, matches_bits(some, 53));
+  says(12, join_status(8) == status::kOk);
+  // Speeds and widths that paths and port records tell: extended ones, 2x, HDR, NDR.
+  for (const unsigned n : {7U, 13U, 15U, 17U}) says(n, true);
+  EXPECT_EQ(class_port_info(16).capability_mask2, mask);
 }
 
 TEST(SaCounters, EveryOneHasANameAndBooksBalance) {
