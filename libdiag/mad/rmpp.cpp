@@ -14,6 +14,13 @@ wire::RmppHeader rmpp_of(const wire::Mad& mad) {
   return wire::decode<wire::RmppHeader>(mad.bytes.data());
 }
 
+/// The method of what goes back to the sender of `method`. A Set is answered by GetResp, and 0x82
+/// is no method at all.
+wire::Method turned_round(wire::Method method) {
+  if (method == wire::Method::Set) return wire::Method::GetResp;
+  return static_cast<wire::Method>(static_cast<unsigned>(method) ^ 0x80U);
+}
+
 /// The headers of `mad` turned round for a control MAD: an ACK to a GetTableResp has the method
 /// GetTable. Class header kept, data zero, as the kernel does.
 wire::Mad control_mad(const wire::Mad& mad, Type type, std::uint8_t why, std::uint32_t data1,
@@ -21,8 +28,7 @@ wire::Mad control_mad(const wire::Mad& mad, Type type, std::uint8_t why, std::ui
   wire::Mad out;
   const std::size_t keep = std::max(header_bytes(mad.mgmt_class()), kHeaderBytes);
   std::memcpy(out.bytes.data(), mad.bytes.data(), keep);
-  out.set<&wire::MadHeader::method>(
-      static_cast<wire::Method>(static_cast<unsigned>(mad.method()) ^ 0x80U));
+  out.set<&wire::MadHeader::method>(turned_round(mad.method()));
   wire::RmppHeader header = rmpp_of(mad);
   header.version = kVersion;
   header.type = static_cast<std::uint8_t>(type);
@@ -128,7 +134,7 @@ void Sender::pull() {
 bool Sender::owns(const wire::Mad& mad) const {
   return is_active(mad) && rmpp_of(mad).type != static_cast<std::uint8_t>(Type::Data) &&
          mad.mgmt_class() == head_.mgmt_class() && mad.tid() == head_.tid() &&
-         (static_cast<unsigned>(mad.method()) ^ 0x80U) == static_cast<unsigned>(head_.method());
+         mad.method() == turned_round(head_.method());
 }
 
 std::optional<wire::Mad> Sender::next_send(Instant now) {

@@ -69,6 +69,28 @@ class SaRmppIn : public ::testing::Test {
   }
 };
 
+/// The flag is none of a Set's, but it does no harm; 0x82 would be no method.
+TEST_F(SaRmppIn, ASetInOneSegmentIsAcknowledgedAndAnswered) {
+  ib::wire::McMemberRecord member;
+  member.mgid = ipoib_group(ib::kDefaultPKey).mgid;
+  member.port_gid = bench.gid(0);
+  member.join_state = 1;
+  auto packet = bench.request(Method::Set, attr::kMcMemberRecord, member, 0x10003);
+  RmppHeader h;
+  h.version = 1;
+  h.type = static_cast<std::uint8_t>(Type::Data);
+  h.active = h.first = h.last = true;
+  h.data1 = 1;
+  h.data2 = 220;
+  ib::wire::encode(h, packet.mad.bytes.data());
+  const auto sent = tell(packet);
+  ASSERT_THAT(sent, SizeIs(2));
+  for (const auto& mad : sent) EXPECT_EQ(mad.mad.method(), Method::GetResp);
+  EXPECT_TRUE(rmpp::is_active(sent[0].mad));
+  EXPECT_FALSE(rmpp::is_active(sent[1].mad));
+  EXPECT_EQ(sent[1].mad.status(), status::kOk);
+}
+
 TEST_F(SaRmppIn, ALongRequestIsPutTogetherAndAnswered) {
   SenderOptions two_sided;
   two_sided.response_follows = true;
