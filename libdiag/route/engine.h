@@ -81,13 +81,15 @@ struct CandidateRule {
   /// remembers does not hang on switches, so the engine makes the same one again.
   std::function<std::optional<CandidateRule>(const fabric::CompactGraph&)> among;
   std::vector<std::uint32_t> up_order;  // MulticastRule::up_order, which comes with it
+  std::vector<std::string> notes;       // Routes::notes, likewise
 };
 
 struct EngineEntry {
   const char* name;
   const char* summary;
   Engine compute;
-  /// Of engines that spread LIDs over candidates, so that reroute.h can change single entries.
+  /// Of engines that spread LIDs over candidates, so that reroute.h can change single entries. It
+  /// fails where compute does, and says the same.
   Result<CandidateRule> (*candidates)(const Request&){nullptr};
 };
 /// Every engine, by name as opensm spells it.

@@ -16,8 +16,11 @@ using fabric::SwitchIndex;
 /// How much more than after a fresh computation the most loaded link may carry.
 constexpr double kDriftMax = 1.1;
 
+bool is_near(std::uint64_t load, double fresh) {
+  return static_cast<double>(load) <= kDriftMax * fresh;
+}
 bool is_near(std::uint64_t load, std::uint64_t fresh) {
-  return static_cast<double>(load) <= kDriftMax * static_cast<double>(fresh);
+  return is_near(load, static_cast<double>(fresh));
 }
 
 }  // namespace
@@ -67,14 +70,24 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
   if (state_->follow(request, result)) return result;
 
   const routes::LinearTables before = carried_over(state_->routes.lfts, state_->links.graph, now);
-  auto fresh = engine_->compute(request);
-  if (!fresh) return tl::unexpected(fresh.error());
   if (engine_->candidates != nullptr) {
-    auto kept = taken_over(fabric, now, *fresh, before);
-    adopt(fabric, now, *std::move(fresh));
-    if (kept != nullptr && is_near(kept->load_max(), state_->load_max())) state_ = std::move(kept);
+    auto rule = engine_->candidates(request);
+    if (!rule) return tl::unexpected(rule.error());
+    auto kept = taken_over(request, *std::move(rule), before);
+    // A fresh computation tells nothing where none could be better by a tenth.
+    if (kept != nullptr && is_near(kept->load_max(), kept->load_floor())) {
+      state_ = std::move(kept);
+    } else {
+      auto fresh = engine_->compute(request);
+      if (!fresh) return tl::unexpected(fresh.error());
+      adopt(fabric, now, *std::move(fresh));
+      if (kept != nullptr && is_near(kept->load_max(), state_->load_max()))
+        state_ = std::move(kept);
+    }
     result.recomputed = "switches, LIDs or cables are not the ones they were";
   } else {
+    auto fresh = engine_->compute(request);
+    if (!fresh) return tl::unexpected(fresh.error());
     request.previous = &before;
     request.options.honour_previous = true;
     auto kept = engine_->compute(request);
@@ -92,26 +105,27 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
 }
 
 /// The routes of before in a fabric that cannot be followed: by the rule there was if that knows
-/// all switches and leaves nobody without a way, else by a new one if that is better. Null: there
-/// are hosts that neither joins.
-std::unique_ptr<Rerouter::State> Rerouter::taken_over(const fabric::Fabric& fabric,
-                                                      const fabric::CompactGraph& now,
-                                                      const Routes& fresh,
+/// all switches and leaves nobody without a way, else by `made` if that is better. Null: there are
+/// hosts that neither joins.
+std::unique_ptr<Rerouter::State> Rerouter::taken_over(const Request& request, CandidateRule made,
                                                       const routes::LinearTables& before) const {
-  const Request request{&fabric, &now, options_, nullptr, vls_};
+  const fabric::CompactGraph& now = *request.graph;
+  std::vector<std::optional<CandidateRule>> rules;
+  rules.push_back(state_->rule_among(now));
+  Routes routes;
+  routes.engine = engine_->name;
+  routes.promises_deadlock_freedom = state_->routes.promises_deadlock_freedom;
+  routes.notes = made.notes;
+  rules.emplace_back(std::move(made));
   std::unique_ptr<State> best;
   std::size_t apart = 0;
-  for (const bool anew : {false, true}) {
-    auto rule = state_->rule_among(now);
-    if (anew) {
-      auto made = engine_->candidates(request);
-      if (!made) break;
-      rule = *std::move(made);
-    }
+  for (auto& rule : rules) {
     if (!rule) continue;
-    auto state = std::make_unique<State>(request, now, fresh);
-    state->routes.multicast.up_order = rule->up_order;
-    const auto left = state->take_over(*std::move(rule), before, state_->links);
+    Routes own = routes;
+    own.lfts = before;
+    own.multicast.up_order = rule->up_order;
+    auto state = std::make_unique<State>(request, now, std::move(own));
+    const auto left = state->take_over(*std::move(rule), state_->links);
     if (!left || (best != nullptr && *left >= apart)) continue;
     best = std::move(state);
     apart = *left;

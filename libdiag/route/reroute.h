@@ -71,8 +71,8 @@ class Rerouter {
 
  private:
   class State;
-  std::unique_ptr<State> taken_over(const fabric::Fabric& fabric, const fabric::CompactGraph& now,
-                                    const Routes& fresh, const routes::LinearTables& before) const;
+  std::unique_ptr<State> taken_over(const Request& request, CandidateRule made,
+                                    const routes::LinearTables& before) const;
   const EngineEntry* engine_;
   Options options_;
   unsigned vls_;

@@ -115,25 +115,24 @@ bool Rerouter::State::take_stock(CandidateRule of) {
   take_batches([&](std::size_t i, Stock& stock) {
     routes::LeastHops hops = ways_->begin(i);
     candidates_[i] = std::move(hops.arcs);
-    if (!take_load(i, hops, false, stock)) fits = false;
+    if (!take_load(i, hops, nullptr, stock)) fits = false;
   });
   if (!fits) ways_ = nullptr;
   return fits;
 }
 
-std::optional<std::size_t> Rerouter::State::take_over(CandidateRule of,
-                                                      const routes::LinearTables& former,
-                                                      const LiveLinks& old) {
+std::optional<std::size_t> Rerouter::State::take_over(CandidateRule of, const LiveLinks& old) {
   const fabric::CompactGraph& graph = links.graph;
   begin(std::move(of));
+  write_own();
   const auto parts = fabric::pieces_of(graph).of;
   Stock stock = take_batches([&](std::size_t i, Stock& own) {
     const routes::LeastHops hops = ways_->begin(i);
     routes::LeastHops wider = hops;
     if (rule_.detours) rule_.detours(graph, targets_, wider);
     candidates_[i] = hops.arcs;
-    keep(former, i, hops, wider, parts, own);
-    take_load(i, hops, true, own);
+    leave_out(i, hops, parts, own);
+    take_load(i, hops, &wider, own);
   });
   if (stock.hosts_apart) return std::nullopt;
   mend_all(stock.fixes);
@@ -153,38 +152,50 @@ std::optional<std::size_t> Rerouter::State::take_over(CandidateRule of,
   return stock.apart;
 }
 
-/// Fills the entries of switches that are not the target's: what `former` has and may stay, or
-/// nothing.
-void Rerouter::State::keep(const routes::LinearTables& former, std::size_t batch,
-                           const routes::LeastHops& hops, const routes::LeastHops& wider,
-                           std::span<const std::uint32_t> parts, Stock& stock) {
+/// What is known without candidates: LIDs of a switch and of what hangs on it, and that nothing
+/// leads to a LID that nobody has.
+void Rerouter::State::write_own() {
+  for (std::uint32_t t = 0; t < targets_.all().size(); ++t) {
+    const SwitchIndex leaf = targets_.all()[t].leaf;
+    for (const auto& column : targets_.columns(targets_.all()[t]))
+      routes.lfts.set(leaf, column.lid, column.port);
+    for (const Lid lid : targets_.switch_lids(leaf)) routes.lfts.set(leaf, lid, 0);
+  }
+  std::vector<Lid> nobodys;
+  for (std::size_t lid = 0; lid < goals_.size(); ++lid)
+    if (goals_[lid].target == kNoTarget) nobodys.push_back(Lid{static_cast<std::uint16_t>(lid)});
+  for (SwitchIndex s = 0; s < links.graph.switch_count(); ++s)
+    for (const Lid lid : nobodys) routes.lfts.set(s, lid, routes::kNoPort);
+}
+
+/// Clears the entries of switches that have no way to a target, and counts those that cables join
+/// with it.
+void Rerouter::State::leave_out(std::size_t batch, const routes::LeastHops& hops,
+                                std::span<const std::uint32_t> parts, Stock& stock) {
   const auto targets = targets_.batch(batch);
   for (SwitchIndex s = 0; s < links.graph.switch_count(); ++s) {
     std::uint64_t ways = 0;
     for (const auto& level : hops.at) ways |= level[s];
-    for (std::size_t b = 0; b < targets.size(); ++b) {
+    std::uint64_t none = ~ways & (~std::uint64_t{0} >> (routes::kTargetsPerBatch - targets.size()));
+    for (; none != 0; none &= none - 1) {
+      const auto b = static_cast<std::size_t>(std::countr_zero(none));
       const Target& to = targets[b];
       if (s == to.leaf) continue;
-      const bool way = ((ways >> b) & 1) != 0;
-      if (!way && parts[s] == parts[to.leaf]) {
+      if (parts[s] == parts[to.leaf]) {
         ++stock.apart;
         if (targets_.sources(s) != 0 && to.columns() != 0) stock.hosts_apart = true;
       }
-      for_lids(static_cast<std::uint32_t>(batch * routes::kTargetsPerBatch + b), [&](Lid lid) {
-        const std::uint8_t port = former.at(s, lid);
-        const std::uint32_t a = way ? arc_by_port(s, port) : kNoArc;
-        const bool stays = a != kNoArc && ((wider.arcs[a] >> b) & 1) != 0;
-        routes.lfts.set(s, lid, stays ? port : routes::kNoPort);
-      });
+      for_lids(static_cast<std::uint32_t>(batch * routes::kTargetsPerBatch + b),
+               [&](Lid lid) { routes.lfts.set(s, lid, routes::kNoPort); });
     }
   }
 }
 
 /// Adds the routes to the LIDs of a batch to the load of the links. False: an entry is no
-/// candidate, and no detour either. `keeping`: entries are one of both, or empty, which is to be
-/// mended.
-bool Rerouter::State::take_load(std::size_t batch, const routes::LeastHops& hops, bool keeping,
-                                Stock& stock) {
+/// candidate, and no detour either. `keeping`: entries that are among these arcs stay, the others
+/// are to be mended.
+bool Rerouter::State::take_load(std::size_t batch, const routes::LeastHops& hops,
+                                const routes::LeastHops* keeping, Stock& stock) {
   // So many that what is known of them and of the links stays within the cache, and so many that
   // most of a line of the tables is used when it is there.
   constexpr std::size_t kAtOnce = 8;
@@ -196,7 +207,8 @@ bool Rerouter::State::take_load(std::size_t batch, const routes::LeastHops& hops
 }
 
 bool Rerouter::State::take_load(std::size_t batch, std::size_t begin, std::size_t end,
-                                const routes::LeastHops& hops, bool keeping, Stock& stock) {
+                                const routes::LeastHops& hops, const routes::LeastHops* keeping,
+                                Stock& stock) {
   const std::size_t switches = links.graph.switch_count();
   const auto& candidates = candidates_[batch];
   auto& columns = stock.columns;
@@ -223,18 +235,20 @@ bool Rerouter::State::take_load(std::size_t batch, std::size_t begin, std::size_
     for (SwitchIndex s = 0; s < switches; ++s) {
       const std::uint64_t here = hops.at[level][s] & these;
       if (here == 0) continue;
-      const std::uint8_t* row = routes.lfts.row(s).data();
+      std::uint8_t* row = routes.lfts.row(s).data();
       const std::uint32_t own = targets_.sources(s);
       std::uint16_t* sums = arriving.data() + s * columns.size();
       for (std::uint64_t bits = here; bits != 0; bits &= bits - 1) {
         const auto b = static_cast<std::size_t>(std::countr_zero(bits));
         for (std::size_t i = first[b]; i < first[b + 1]; ++i) {
           const auto [lid, counts] = columns[i];
-          const std::uint32_t a = arc_by_port(s, row[lid.value]);
+          std::uint32_t a = arc_by_port(s, row[lid.value]);
+          if (keeping != nullptr && a != kNoArc && ((keeping->arcs[a] >> b) & 1) == 0) a = kNoArc;
           const std::uint32_t sum = sums[i] + own;
           sums[i] = 0;
           if (a == kNoArc) {
-            if (!keeping) return unfit();
+            if (keeping == nullptr) return unfit();
+            row[lid.value] = routes::kNoPort;
             stock.fixes.push_back({lid, static_cast<std::uint32_t>(level), s});
           } else if (((candidates[a] >> b) & 1) == 0) {
             stock.longer.push_back({s, lid, sum});
@@ -256,7 +270,7 @@ bool Rerouter::State::take_load(std::size_t batch, std::size_t begin, std::size_
     std::size_t hop = 0;
     for (SwitchIndex s = from; s != goal.leaf;) {
       const std::uint32_t a = arc_of(s, lid);
-      if (keeping && a == kNoArc) break;
+      if (keeping != nullptr && a == kNoArc) break;
       if (a == kNoArc || ++hop > switches) return unfit();
       if (goal.counts) stock.load[a] += std::uint64_t{sum} * cost_[a];
       s = arc(a).to;
@@ -268,6 +282,33 @@ bool Rerouter::State::take_load(std::size_t batch, std::size_t begin, std::size_
     those.words[a] |= std::uint64_t{1} << (goal.target % routes::kTargetsPerBatch);
   }
   return true;
+}
+
+double Rerouter::State::load_floor() const {
+  const fabric::Pieces pieces = fabric::pieces_of(links.graph);
+  std::vector<std::uint64_t> senders(pieces.count, 0), lids(pieces.count, 0);
+  std::vector<std::uint64_t> own(links.graph.switch_count(), 0);  // LIDs that count
+  for (const Target& target : targets_.all())
+    for (const auto& column : targets_.columns(target)) own[target.leaf] += column.counts ? 1 : 0;
+  for (SwitchIndex s = 0; s < own.size(); ++s) {
+    senders[pieces.of[s]] += targets_.sources(s);
+    lids[pieces.of[s]] += own[s];
+  }
+  double floor = 0;
+  for (SwitchIndex s = 0; s < own.size(); ++s) {
+    double out = 0, in = 0;  // what the links carry while each has a load of 1
+    for (std::size_t i = 0; i < links.graph.arcs(s).size(); ++i) {
+      const std::uint32_t a = links.first(s) + static_cast<std::uint32_t>(i);
+      out += 1.0 / cost_[a];
+      in += 1.0 / cost_[links.reverse[a]];
+    }
+    const std::uint32_t piece = pieces.of[s];
+    const std::uint64_t sent = targets_.sources(s) * (lids[piece] - own[s]);
+    const std::uint64_t got = own[s] * (senders[piece] - targets_.sources(s));
+    if (sent != 0) floor = std::max(floor, static_cast<double>(sent) / out);
+    if (got != 0) floor = std::max(floor, static_cast<double>(got) / in);
+  }
+  return floor;
 }
 
 std::uint64_t Rerouter::State::load_max() const {

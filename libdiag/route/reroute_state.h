@@ -30,14 +30,16 @@ class Rerouter::State {
   Routes routes;
   LiveLinks links;  // all that there ever were since it was adopted
   std::uint64_t load_max() const;
+  /// No routes that join all hosts have a lower maximum: the links of some switch carry what its
+  /// hosts send and get.
+  double load_floor() const;
 
   /// Fills candidates and loads. False: the tables hold entries that are no candidates.
   bool take_stock(CandidateRule of);
-  /// The same, keeping of `former` (by the switches of now) what is a candidate; the rest is mended
-  /// as after a failure, and links that `old` did not have get their share. Returns how many pairs
-  /// of switches that cables join have no way; nothing when there are hosts at both.
-  std::optional<std::size_t> take_over(CandidateRule of, const routes::LinearTables& former,
-                                       const LiveLinks& old);
+  /// The same, of tables that were made for another fabric, keeping what is a candidate; the rest
+  /// is mended as after a failure, and links that `old` did not have get their share. Returns how
+  /// many pairs of switches that cables join have no way; nothing when there are hosts at both.
+  std::optional<std::size_t> take_over(CandidateRule of, const LiveLinks& old);
   /// Gives links that carry nothing their share, and takes from those that carry most.
   void relieve_all();
   /// The rule for the switches of `now`; nothing when the engine must make one.
@@ -111,14 +113,16 @@ class Rerouter::State {
     std::vector<std::uint16_t> arriving;
     std::vector<Longer> longer;
   };
-  bool take_load(std::size_t batch, const routes::LeastHops& hops, bool keeping, Stock& stock);
-  bool take_load(std::size_t batch, std::size_t begin, std::size_t end,
-                 const routes::LeastHops& hops, bool keeping, Stock& stock);
   void begin(CandidateRule of);
   template <class Function>
   Stock take_batches(Function function);
-  void keep(const routes::LinearTables& former, std::size_t batch, const routes::LeastHops& hops,
-            const routes::LeastHops& wider, std::span<const std::uint32_t> parts, Stock& stock);
+  void write_own();
+  void leave_out(std::size_t batch, const routes::LeastHops& hops,
+                 std::span<const std::uint32_t> parts, Stock& stock);
+  bool take_load(std::size_t batch, const routes::LeastHops& hops, const routes::LeastHops* keeping,
+                 Stock& stock);
+  bool take_load(std::size_t batch, std::size_t first, std::size_t end,
+                 const routes::LeastHops& hops, const routes::LeastHops* keeping, Stock& stock);
   /// Targets of a batch that have detours.
   std::uint64_t detoured(std::size_t batch) const;
   /// Takes away the detours of a target that are none any more by `wider`, what the rule allows in

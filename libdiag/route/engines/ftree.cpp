@@ -12,8 +12,11 @@ namespace ib::route {
 Result<CandidateRule> ftree_candidates(const Request& request) {
   auto ranks = ranks_from_roots(request);
   if (!ranks) return tl::unexpected(ranks.error());
-  return candidates_by(*request.graph,
-                       with_single_tops(*request.graph, order_by_rank(request, *ranks)), true);
+  if (const auto tree = check_tree(request, *ranks); !tree) return tl::unexpected(tree.error());
+  CandidateRule rule = candidates_by(
+      *request.graph, with_single_tops(*request.graph, order_by_rank(request, *ranks)), true);
+  rule.notes = std::move(ranks->notes);
+  return rule;
 }
 
 Result<Routes> ftree(const Request& request) {

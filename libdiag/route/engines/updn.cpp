@@ -15,7 +15,9 @@ Result<CandidateRule> updn_candidates(const Request& request) {
   std::vector<std::string> notes;
   auto order = updn_order(request, notes);
   if (!order) return tl::unexpected(order.error());
-  return candidates_by(*request.graph, std::move(*order));
+  CandidateRule rule = candidates_by(*request.graph, std::move(*order));
+  rule.notes = std::move(notes);
+  return rule;
 }
 
 Result<Routes> updn(const Request& request) {

@@ -309,6 +309,75 @@ TEST(Reroute, AHostThatComesChangesNothingButItsOwnEntries) {
   }
 }
 
+TEST(Reroute, NothingLeadsToALidThatWentAway) {
+  const auto whole = tree(8, 3);
+  const fabric::CompactGraph old(whole);
+  const auto host =
+      std::ranges::find_if(old.destinations(), [](const auto& d) { return !d.is_switch(); });
+  auto without = whole;
+  without.disconnect(host->end_port);
+  without.port(host->end_port).lid = Lid{};
+  without.reindex();
+  const fabric::CompactGraph graph(without);
+  for (const char* engine : {"minhop", "updn", "dnup", "ftree"}) {
+    SCOPED_TRACE(engine);
+    Rerouter rerouter = started(engine, whole);
+    const auto change = rerouter.update(without, graph);
+    ASSERT_TRUE(change.has_value());
+    EXPECT_EQ(change->entries.size(), old.switch_count());
+    for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
+      EXPECT_EQ(rerouter.routes().lfts.at(s, host->lid), routes::kNoPort);
+  }
+}
+
+TEST(Reroute, WhatTheEngineSaysOfAnotherFabricIsSaid) {
+  const auto whole = tree(8, 3);
+  const fabric::CompactGraph old(whole);
+  fabric::SwitchIndex top = 0;
+  const auto above_hosts = [&](fabric::SwitchIndex s) {
+    return std::ranges::any_of(old.arcs(s),
+                               [&](const auto& a) { return old.attached()[a.to] != 0; });
+  };
+  while (old.attached()[top] != 0 || above_hosts(top)) ++top;
+  auto damaged = whole;
+  for (const auto& arc : old.arcs(top)) damaged.disconnect({old.node_of(top), arc.out_port});
+  damaged.node(old.node_of(top)).guid = Guid{0xABC};
+  for (unsigned p = 0; p <= damaged.node(old.node_of(top)).num_ports; ++p)
+    damaged.port({old.node_of(top), static_cast<std::uint8_t>(p)}).guid = Guid{0xABC};
+  damaged.reindex();
+  const fabric::CompactGraph graph(damaged);
+  for (const char* name : {"updn", "ftree"}) {
+    SCOPED_TRACE(name);
+    const auto& engine = *find_engine(name);
+    for (const bool other_roots : {true, false}) {
+      Options options;
+      options.roots.file = "roots";
+      options.roots.entries.push_back({old.guid(top), 1, {}, {}});
+      for (fabric::SwitchIndex s = 0; other_roots && s < old.switch_count(); ++s)
+        if (s != top && old.attached()[s] == 0 && !above_hosts(s))
+          options.roots.entries.push_back({old.guid(s), s + 2, {}, {}});
+      Rerouter rerouter(engine, options);
+      rerouter.adopt(whole, old, engine.compute({&whole, &old, options, nullptr}).value());
+      EXPECT_TRUE(rerouter.routes().notes.empty());
+      const auto before = rerouter.routes().lfts;
+      const auto change = rerouter.update(damaged, graph);
+      const auto best = engine.compute({&damaged, &graph, options, nullptr});
+      ASSERT_EQ(change.has_value(), best.has_value());
+      if (!change) {
+        EXPECT_EQ(change.error().message, best.error().message);
+        EXPECT_EQ(rerouter.routes().lfts, before);
+        continue;
+      }
+      EXPECT_TRUE(other_roots);
+      EXPECT_FALSE(best->notes.empty());
+      EXPECT_EQ(rerouter.routes().notes, best->notes);
+      EXPECT_EQ(rerouter.routes().engine, best->engine);
+      EXPECT_EQ(rerouter.routes().promises_deadlock_freedom, best->promises_deadlock_freedom);
+      EXPECT_EQ(rerouter.routes().multicast.up_order.size(), graph.switch_count());
+    }
+  }
+}
+
 TEST(Reroute, ALinkThatCameBackSlowerCarriesLess) {
   auto fabric = tree(8, 2);
   Rerouter rerouter = started("minhop", fabric);
