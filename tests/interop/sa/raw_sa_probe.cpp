@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Asks subnet administration what the lines of stdin say, byte for byte:
-//   get|table|set ATTRIBUTE MODIFIER MASK SM_KEY DATA        (numbers and data in hex)
+//   get|table|set|delete|multi ATTRIBUTE MODIFIER MASK SM_KEY DATA    (numbers and data in hex)
 // and prints for each `STATUS COUNT` (hex, decimal; `silent` for no answer) and a line a record.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "libdiag/mad/rmpp.h"
 #include "tests/interop/sa/local_sa.h"
 
 namespace {
+
+using ib::wire::Method;
+constexpr std::pair<std::string_view, Method> kMethods[] = {{"get", Method::Get},
+                                                            {"table", Method::GetTable},
+                                                            {"set", Method::Set},
+                                                            {"delete", Method::Delete},
+                                                            {"multi", Method::GetMulti}};
 
 std::string hex(const ib::mad::Packet& answer, std::size_t at, std::size_t bytes) {
   std::vector<std::byte> record(bytes);
@@ -40,13 +51,14 @@ void print(const ib::mad::Packet& answer, bool table) {
     count = !table ? 1 : shape ? shape->count : 0;
   }
   fmt::print("{:04x} {}\n", answer.mad.status(), count);
-  for (std::size_t i = 0; i < count; ++i) fmt::print("{}\n", hex(answer, i * stride, stride));
+  // One record alone is as long as it is, whatever the header says (opensm: 32 of 36 bytes).
+  const auto bytes = table ? stride : ib::wire::kSaDataBytes;
+  for (std::size_t i = 0; i < count; ++i) fmt::print("{}\n", hex(answer, i * stride, bytes));
 }
 
 }  // namespace
 
 int main() {
-  using ib::wire::Method;
   const auto local = probe::find_local_sa();
   if (!local) return probe::complain(local.error());
   ib::mad::Session session(*local->port, {});
@@ -60,15 +72,24 @@ int main() {
     words >> method >> std::hex >> attribute >> modifier >> mask >> key >> data;
     auto sa = local->address;
     sa.sm_key = key;
-    const bool table = method == "table";
-    const Method verb = table ? Method::GetTable : method == "set" ? Method::Set : Method::Get;
-    auto request = ib::query::sa_request(0, sa, verb, attribute, mask, modifier);
-    if (!words || !read_data(data, request.mad)) {
+    const auto verb =
+        std::ranges::find(kMethods, method, &std::pair<std::string_view, Method>::first);
+    const Method asked = verb == std::end(kMethods) ? Method::Get : verb->second;
+    auto request = ib::query::sa_request(0, sa, asked, attribute, mask, modifier);
+    if (asked == Method::GetMulti) {
+      // A question by RMPP, though it fits into one MAD: the kernel sends it as one.
+      ib::wire::RmppHeader rmpp;
+      rmpp.version = 1;
+      rmpp.type = static_cast<std::uint8_t>(ib::mad::rmpp::Type::Data);
+      rmpp.active = true;
+      ib::wire::encode(rmpp, request.mad.bytes.data());
+    }
+    if (!words || verb == std::end(kMethods) || !read_data(data, request.mad)) {
       fmt::print(stderr, "not a request: {}\n", line);
       return 2;
     }
     if (const auto answer = session.call(std::move(request))) {
-      print(*answer, table);
+      print(*answer, asked == Method::GetTable || asked == Method::GetMulti);
     } else {
       fmt::print("silent 0\n");
     }

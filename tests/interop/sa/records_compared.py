@@ -25,17 +25,31 @@ NOT_ASKED = {
     "PortInfoRecord": (5, 30, 50, 52),
     "GUIDInfoRecord": tuple(range(4, 12)),  # the GUIDs
     "P_KeyTableRecord": (1,),  # BlockNum
+    "MCMemberRecord": (17,),  # ProxyJoin
+    "PathRecord": (6,),  # RawTraffic
 }
 # And these where LMC is not 0: opensm masks every LID with it, a switch's too.
 NOT_ASKED_WITH_LMC = {"LinkRecord": (0, 3)}
+# Values that are in no table of these fabrics, and worth asking for: by component bit.
+MORE = {
+    "PathRecord": {1: (0x1000,), 8: (1,), 9: (1, 255), 10: (1, 255), 11: (0, 1), 12: (0, 1, 2, 127),
+                   13: (0x7FFF, 0x8001, 0), 14: (1, 255), 15: (1,), 16: (0, 1, 2, 3),
+                   17: (0, 1, 3, 4, 5, 6, 63), 18: (0, 1, 2, 3), 19: (2, 3, 6, 7, 10, 15, 16, 17, 26),
+                   20: (0, 1, 2, 3), 21: (0, 17, 18, 19, 63)},
+    "MCMemberRecord": {4: (0, 1, 2, 3), 5: (1, 3, 4, 5), 8: (0, 1, 2, 3), 9: (2, 3, 6, 16),
+                       10: (0, 1, 2, 3), 11: (17, 18, 19), 16: (1, 2, 4, 8, 15)},
+}
 # Values that opensm takes for something else: a block that says "all", an SL that no route has.
 NOT_VALUES = {("GUIDInfoRecord", 1): (255,), ("PathRecord", 15): (13,)}
+# Of those two many more random ones are asked than the 60 of the others.
+TURNS = {"PathRecord": 600, "MCMemberRecord": 300}
 # Fields that are not compared: (byte, first bit, bits).
 FIELDS = {
     "SLtoVLMappingTableRecord": [(8, 0, 64)],     # opensm reads no tables of devices
     "VLArbitrationTableRecord": [(8, 0, 512)],    # nor these
     "SwitchInfoRecord": [(4 + 18, 0, 16)],        # MulticastFDBTop: not programmed by opensm
     "SMInfoRecord": [(4 + 16, 0, 32)],            # ActCount: how many MADs it took
+    "PathRecord": [(0, 0, 64)],                   # ServiceID: not given back by opensm
 }
 # Pairs of statuses, opensm's and ours. A GID of another subnet is an error, not an empty answer.
 STATUSES = {"PathRecord": (("0000", "0500"), ("0300", "0500"))}
@@ -70,6 +84,14 @@ PORT_INFO = {
     40: (46, 0, 16), 41: (48, 0, 16), 42: (50, 0, 8), 43: (51, 0, 1), 45: (51, 3, 5),
     47: (52, 3, 5), 48: (53, 0, 4), 49: (53, 4, 4), 50: (54, 0, 16), 52: (57, 0, 24),
     53: (60, 0, 16), 54: (62, 0, 4), 55: (62, 4, 4), 57: (63, 3, 5)}
+PATH = {0: (0, 0, 8), 1: (1, 0, 56), 2: (8, 0, 128), 3: (24, 0, 128), 4: (40, 0, 16), 5: (42, 0, 16),
+        6: (44, 0, 1), 8: (44, 4, 20), 9: (47, 0, 8), 10: (48, 0, 8), 11: (49, 0, 1), 12: (49, 1, 7),
+        13: (50, 0, 16), 14: (52, 0, 12), 15: (53, 4, 4), 16: (54, 0, 2), 17: (54, 2, 6),
+        18: (55, 0, 2), 19: (55, 2, 6), 20: (56, 0, 2), 21: (56, 2, 6)}
+MEMBER = {0: (0, 0, 128), 1: (16, 0, 128), 2: (32, 0, 32), 3: (36, 0, 16), 4: (38, 0, 2), 5: (38, 2, 6),
+          6: (39, 0, 8), 7: (40, 0, 16), 8: (42, 0, 2), 9: (42, 2, 6), 10: (43, 0, 2), 11: (43, 2, 6),
+          12: (44, 0, 4), 13: (44, 4, 20), 14: (47, 0, 8), 15: (48, 0, 4), 16: (48, 4, 4),
+          17: (49, 0, 1)}
 
 ATTRIBUTES = [
     Attribute("NodeRecord", 0x11, 108,
@@ -87,15 +109,21 @@ ATTRIBUTES = [
     Attribute("ServiceRecord", 0x31, 176, {0: (0, 0, 64), 1: (8, 0, 128), 2: (24, 0, 16),
                                            6: (48, 0, 512)}),
     Attribute("P_KeyTableRecord", 0x33, 72, {0: (0, 0, 16), 1: (2, 0, 16), 2: (4, 0, 8)}, True),
-    Attribute("PathRecord", 0x35, 64, {2: (8, 0, 128), 3: (24, 0, 128), 4: (40, 0, 16),
-                                       5: (42, 0, 16), 12: (49, 1, 7), 13: (50, 0, 16),
-                                       15: (53, 4, 4)}),
+    Attribute("PathRecord", 0x35, 64, PATH),
     Attribute("VLArbitrationTableRecord", 0x36, 72, {0: (0, 0, 16), 1: (2, 0, 8), 2: (3, 0, 8)}),
-    Attribute("MCMemberRecord", 0x38, 52, {0: (0, 0, 128), 2: (32, 0, 32), 3: (36, 0, 16),
-                                           6: (39, 0, 8), 7: (40, 0, 16), 12: (44, 0, 4),
-                                           13: (44, 4, 20), 14: (47, 0, 8), 15: (48, 0, 4)}),
+    Attribute("MCMemberRecord", 0x38, 52, MEMBER),
     Attribute("InformInfoRecord", 0xF3, 60, {0: (0, 0, 128), 1: (16, 0, 16)}),
 ]
+MULTI = {0: (0, 0, 1), 2: (0, 4, 20), 3: (3, 0, 8), 4: (4, 0, 8), 5: (5, 0, 1), 6: (5, 1, 7), 7: (6, 0, 16),
+         8: (8, 0, 12), 9: (9, 4, 4), 10: (10, 0, 2), 11: (10, 2, 6), 12: (11, 0, 2), 13: (11, 2, 6),
+         14: (12, 0, 2), 15: (12, 2, 6), 17: (14, 0, 2), 19: (15, 0, 8), 20: (16, 0, 8)}
+# It is answered with PathRecords.
+MULTI_PATH = Attribute("MultiPathRecord", 0x3A, 64, MULTI)
+MULTI_VALUES = {2: (0,), 3: (0,), 4: (0,), 5: (0, 1), 6: (0, 1, 2, 3, 127), 7: (0xFFFF, 0x7FFF, 0x8001),
+                8: (0,), 9: (0, 1), 10: (0, 1, 2, 3), 11: (3, 4, 5, 6, 0), 12: (0, 1, 2, 3),
+                13: (16, 3, 15, 17, 0), 14: (0, 1, 2, 3), 15: (18, 17, 19, 0), 17: (0,)}
+CLASS_PORT_INFO = Attribute("ClassPortInfo", 0x01, 72, {})
+
 BY_NAME = {attribute.name: attribute for attribute in ATTRIBUTES}
 
 
@@ -122,7 +150,8 @@ class Request:
                 f"{self.key:x} {self.record.hex() or '00'}")
 
     def __str__(self):
-        asked = {bit: hex(get_bits(self.record, field))
+        record = self.record if self.attribute is not MULTI_PATH else self.record[:24]
+        asked = {bit: hex(get_bits(record, field))
                  for bit, field in self.attribute.fields.items() if self.mask >> bit & 1}
         return f"{self.method}({self.attribute.name}) key {self.key} {asked or 'all'}"
 
@@ -146,6 +175,19 @@ def ask(f, at, requests):
     return answers
 
 
+def together(attribute, mask, key):
+    """The mask without what opensm compares by rules of its own; see doc/sa.md."""
+    pairs = {"MCMemberRecord": ((4, 5), (8, 9), (10, 11)),  # selector and value
+             "PathRecord": ((0, 1),)}  # the halves of ServiceID
+    for one, two in pairs.get(attribute.name, ()):
+        if mask & (1 << one | 1 << two):
+            mask |= 1 << one | 1 << two
+    if attribute.name == "MCMemberRecord":
+        if key == 0:
+            mask &= ~(1 << 16)  # JoinState
+    return mask
+
+
 def questions(attribute, full, lmc):
     """What is asked about an attribute whose full table is `full`."""
     out = [Request(attribute, key=0), Request(attribute, "get"), Request(attribute, "get", key=0)]
@@ -162,12 +204,16 @@ def questions(attribute, full, lmc):
         values = values if len(values) <= 4 else rng.sample(values, 4)
         if (attribute.name, bit) not in READS_OUTSIDE:
             values += [v for v in BEYOND if v < 1 << field[2]]
+        values += MORE.get(attribute.name, {}).get(bit, ())
         values = [v for v in values if v not in NOT_VALUES.get((attribute.name, bit), ())]
         for value in values:
             record = set_bits(full[0], field, value)
-            out += [Request(attribute, "table", 1 << bit, record, key) for key in keys]
-            out.append(Request(attribute, "get", 1 << bit, record, keys[-1]))
-    for turn in range(60):
+            # All-to-all is asked of paths by their own ends alone.
+            mask = 1 << bit | (1 << 5 if attribute.name == "PathRecord" and bit > 5 else 0)
+            out += [Request(attribute, "table", together(attribute, mask, key), record, key)
+                    for key in keys if mask != 1 << 16 or key or attribute.name != "MCMemberRecord"]
+            out.append(Request(attribute, "get", together(attribute, mask, keys[-1]), record, keys[-1]))
+    for turn in range(TURNS.get(attribute.name, 60)):
         record = rng.choice(full)
         mask = sum(1 << bit for bit in fields if rng.random() < (0.3 if turn % 2 else 0.8))
         if attribute.name == "PathRecord":
@@ -176,19 +222,49 @@ def questions(attribute, full, lmc):
             other = rng.choice(full)
             bit = rng.choice(sorted(fields))
             record = set_bits(record, fields[bit], get_bits(other, fields[bit]))
-        out.append(Request(attribute, "table", mask, record, rng.choice(keys)))
+        for bit, values in MORE.get(attribute.name, {}).items():
+            if rng.random() < 0.25:
+                record = set_bits(record, fields[bit], rng.choice(values))
+        key = rng.choice(keys)
+        out.append(Request(attribute, "table", together(attribute, mask, key), record, key))
+    return out
+
+
+def multi_questions(gids, lmc):
+    """GetMulti between random groups of ports, with random conditions."""
+    rng = random.Random(lmc + "multi")
+    out = []
+    for _ in range(300):
+        counts = rng.choice((1, 1, 2, 2, 3, 4)), rng.choice((1, 1, 2, 2, 3, 4))
+        ends = [rng.choice(gids) for _ in range(sum(counts))]
+        if rng.random() < 0.1:
+            ends[rng.randrange(len(ends))] = rng.choice((bytes(16), bytes.fromhex("fe80") + bytes(13) + b"\x99",
+                                                         bytes.fromhex("2001") + bytes(13) + b"\1"))
+        record, mask = bytes(24), 1 << 19 | 1 << 20
+        values = {bit: rng.choice(values) for bit, values in MULTI_VALUES.items() if rng.random() < 0.3}
+        for selector in (10, 12, 14):  # never one without the other
+            if values.keys() & {selector, selector + 1}:
+                for bit in (selector, selector + 1):
+                    values.setdefault(bit, rng.choice(MULTI_VALUES[bit]))
+        for bit, value in (*values.items(), (19, counts[0]), (20, counts[1])):
+            record, mask = set_bits(record, MULTI[bit], value), mask | 1 << bit
+        out.append(Request(MULTI_PATH, "multi", mask, record + b"".join(ends), rng.choice((0, SA_KEY))))
     return out
 
 
 class Subnet:
     """What the records say of the subnet, so that differences can be told by it."""
 
-    def __init__(self, nodes, ports):
+    def __init__(self, nodes, ports, lmc="0"):
+        self.many_lids = lmc != "0"
         self.switches = {get_bits(r, (0, 0, 16)) for r in nodes if get_bits(r, (4 + 2, 0, 8)) == 2}
         self.down = {(get_bits(r, (0, 0, 16)), r[2]) for r in ports
                      if get_bits(r, (4 + 32, 4, 4)) == 1}
         self.gids = {r[44:].rstrip(b"\0").decode(): bytes.fromhex("fe80000000000000") + r[24:32]
                      for r in nodes}
+
+    def at_switch(self, path):
+        return bool({get_bits(path, (40, 0, 16)), get_bits(path, (42, 0, 16))} & self.switches)
 
     def is_left_out(self, attribute, record):
         """opensm keeps next to nothing of ports that are down, and does not read their P_Keys."""
@@ -207,11 +283,12 @@ class Subnet:
         if attribute.name == "P_KeyTableRecord" and is_theirs:
             # opensm writes the number of the block in its host's order.
             record = record[:2] + record[3:1:-1] + record[4:]
-        if attribute.name == "PathRecord":
+        if attribute in (BY_NAME["PathRecord"], MULTI_PATH):
             # opensm counts a switch's port 0 as a link of 10 Gb/s.
-            ends = {get_bits(record, (40, 0, 16)), get_bits(record, (42, 0, 16))}
-            if ends & self.switches:
+            if self.at_switch(record):
                 record = set_bits(record, (55, 2, 6), 0)
+        if attribute is MULTI_PATH and self.many_lids:
+            record = set_bits(record, (40, 0, 32), 0)  # which of a port's LIDs is anybody's choice
         return record
 
     def differences(self, request, theirs, ours):
@@ -220,7 +297,11 @@ class Subnet:
             pair = (theirs.status, ours.status)
             return None if pair in STATUSES.get(request.attribute.name, ()) else f"status {pair}"
 
+        rate_named = request.attribute.name == "PathRecord" and request.mask & 3 << 18
+
         def plain(answer):
+            if rate_named:
+                answer = Answer(answer.status, [r for r in answer.records if not self.at_switch(r)])
             return sorted(self.alike(request.attribute, r, answer is theirs)
                           for r in self.kept(request.attribute, answer.records))
 
@@ -258,12 +339,14 @@ class Compared(unittest.TestCase):
                     "--hosts-per-leaf", "3", "--no-lids") as f:
             f.opensm(HERE, "-R", "minhop", "-l", lmc)
             subnet = Subnet(*(answer.records for answer in ask(
-                f, THERE, [Request(BY_NAME["NodeRecord"]), Request(BY_NAME["PortInfoRecord"])])))
+                f, THERE, [Request(BY_NAME["NodeRecord"]), Request(BY_NAME["PortInfoRecord"])])), lmc)
             register(f, subnet)
             full = [answer.records for answer in ask(f, THERE, [Request(a) for a in ATTRIBUTES])]
             for attribute, records in zip(ATTRIBUTES, full):
                 self.assertTrue(records, attribute.name)
-            requests = [request for attribute, records in zip(ATTRIBUTES, full)
+            hosts = [gid for name, gid in sorted(subnet.gids.items()) if name.startswith("host")]
+            requests = multi_questions(hosts, lmc)
+            requests += [request for attribute, records in zip(ATTRIBUTES, full)
                         for request in questions(attribute, subnet.kept(attribute, records), lmc)]
             theirs = ask(f, THERE, requests)
             stop(f.sm)
