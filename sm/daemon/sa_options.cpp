@@ -119,6 +119,8 @@ void add_sa_options(CLI::App& app, SaOptions& o) {
       "services, subscriptions");
   app.add_flag("--sa_etm_allow_untrusted_guidinfo_rec", o.server.trust.untrusted_guid_info,
                "... and alias GUIDs");
+  truth(app, "--sa_etm_allow_untrusted_proxy_requests", o.server.trust.untrusted_proxies,
+        "... and joins of multicast groups for other ports (default TRUE)");
   number(app, "--sa_etm_max_num_srvcs", 1, 1U << 20, "a number",
          "Services that one port may register (default 32)",
          [&o](std::uint64_t v) { o.server.quotas.services = v; });
@@ -128,8 +130,6 @@ void add_sa_options(CLI::App& app, SaOptions& o) {
   app.add_flag_function(
          "--no_sa_check_sgid_spoofing",
          [&o](std::int64_t) { o.server.trust.check_source_gid = false; },
-  truth(app, "--sa_etm_allow_untrusted_proxy_requests", o.server.trust.untrusted_proxies,
-        "... and joins of multicast groups for other ports (default TRUE)");
          "Serve requests whose GRH bears another port's GID")
       ->disable_flag_override();
   number(app, "--max_outstanding,--sa_max_outstanding", 1, 1U << 20, "a number",
