@@ -64,8 +64,8 @@ NOT_COMPARED = {
     ("MCMemberRecord", "delete"): [*ECHOED, PROXY_BYTE],
 }
 SAYS_OTHERWISE = {
-    # CapabilityMask bit 8, CapabilityMask2 bits 3 and 17
-    "read ClassPortInfo": [(2, 7, 1), (6, 7, 1), (5, 1, 1)],
+    # CapabilityMask bit 1, Get and Set of Notice; CapabilityMask2 bit 17, NDR
+    "read ClassPortInfo": [(3, 6, 1), (5, 1, 1)],
     "read paths by a service": [(0, 0, 64)],
     "create with a scope": [SCOPE_FIELD],
     "create, values that are not named": [HOP_FIELD],
