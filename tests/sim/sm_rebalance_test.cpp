@@ -131,10 +131,19 @@ PortRef fail_one(SmOnModel& run, std::mt19937_64& random) {
   return {};
 }
 
-/// Cables fail, half a minute apart, until the routes have drifted.
-bool let_drift(SmOnModel& run, std::mt19937_64& random, unsigned failures_max) {
-  for (unsigned i = 0; i < failures_max; ++i) {
-    if (!fail_one(run, random)) return false;
+/// Cables fail, half a minute apart, and one in four comes back, until the routes have drifted.
+bool let_drift(SmOnModel& run, std::mt19937_64& random, unsigned changes_max) {
+  std::vector<PortRef> failed;
+  for (unsigned i = 0; i < changes_max; ++i) {
+    if (!failed.empty() && random() % 4 == 0) {
+      std::ranges::swap(failed[random() % failed.size()], failed.back());
+      EXPECT_TRUE(run.model().link_up(run.now(), failed.back()).has_value());
+      failed.pop_back();
+    } else if (const PortRef cable = fail_one(run, random)) {
+      failed.push_back(cable);
+    } else {
+      return false;
+    }
     run.run_for(seconds(30));
     expect_routed(run);
     if (loads(run).drifted()) return true;
@@ -151,7 +160,7 @@ TEST(Rebalance, WhatDriftedIsMadeEvenOnceAtRestAndNoPairLosesItsWay) {
         std::mt19937_64 random(seed);
         SmOnModel run(grid ? torus(4) : make(ib::fabric::RandomGraph{16, 36, 2}), {}, with(engine));
         ASSERT_TRUE(run.run_until_reports(1));
-        const bool off = let_drift(run, random, 8);
+        const bool off = let_drift(run, random, 10);
         const auto before = loads(run);
         drifted += off;
         const auto watched = watch(run);
