@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -86,6 +87,14 @@ void Culprits::identify(Observed& found, const Observed& before) {
   }
   found.troubles = std::move(kept);
   remembered_ = std::move(still);
+}
+
+bool somebody_fell_silent(const ib::discover::Observed& found, const ib::discover::Observed& before,
+                          const std::vector<bool>& managed) {
+  return std::ranges::any_of(found.troubles, [&](const ib::discover::Trouble& t) {
+    const auto node = before.fabric.find_node(t.node_guid);
+    return t.kind == ib::discover::Trouble::Kind::Silent && node && managed[*node];
+  });
 }
 
 }  // namespace sm::core

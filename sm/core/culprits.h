@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "libdiag/discover/observed.h"
 
@@ -28,5 +29,9 @@ class Culprits {
   using Cable = std::pair<ib::Guid, std::uint8_t>;  // the end that answers
   std::map<Cable, Who> remembered_;                 // of cables in trouble since they were heard
 };
+
+/// Whether a node that `before` has, and that is `managed` (by its nodes), gave no answer now.
+bool somebody_fell_silent(const ib::discover::Observed& found, const ib::discover::Observed& before,
+                          const std::vector<bool>& managed);
 
 }  // namespace sm::core

@@ -47,4 +47,13 @@ std::optional<LogEvent> OtherManagers::on_answer(const ib::wire::SmInfo& info) {
                               to_string(info.guid), info.priority)};
 }
 
+std::vector<ib::wire::SmInfo> OtherManagers::known() const {
+  std::vector<ib::wire::SmInfo> out;
+  for (const auto& [guid, info] : known_) {
+    out.push_back(info);
+    out.back().sm_key = 0;
+  }
+  return out;
+}
+
 }  // namespace sm::core

@@ -19,8 +19,8 @@ class OtherManagers {
                                                  ib::mad::Cookie cookie_base);
   /// What to say of an answer, if that is news.
   std::optional<ib::LogEvent> on_answer(const ib::wire::SmInfo& info);
-  /// As they answered last, by port GUID.
-  const std::map<ib::Guid, ib::wire::SmInfo>& known() const { return known_; }
+  /// As they answered last, by port GUID, without their keys.
+  std::vector<ib::wire::SmInfo> known() const;
 
  private:
   std::map<ib::Guid, ib::wire::SmInfo> known_;

@@ -39,6 +39,7 @@ constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
 constexpr std::size_t kNoticesMax = 1024;  // that nobody has fetched yet
 constexpr Duration kRetryFirst = std::chrono::seconds(1);
 constexpr Duration kSoon = std::chrono::seconds(1);  // no light sweep so shortly before a full one
+constexpr unsigned kTornMax = 2;
 constexpr Duration kTablesEvery = std::chrono::seconds(1);
 // A trap is repeated every 4.096 us x 2^SubnetTimeOut (IBA 13.4.9), here 1.07 s, and some are lost.
 constexpr Duration kTrapRepeats = std::chrono::seconds(10);
@@ -116,6 +117,7 @@ struct SubnetManager::Impl {
   Instant last_trap{0};
   HeardTraps heard{kTrapRepeats};
   unsigned round{0};
+  unsigned torn{0};  // sweeps in a row that were not used
   bool published_before_active{false};
 
   // The bring-up being reported.
@@ -285,6 +287,15 @@ struct SubnetManager::Impl {
     Observed found = sweep->take_observed();
     sweep.reset();
     culprits.identify(found, *seen);
+    if (is_torn(found)) {
+      log(LogLevel::Info, "sweep",
+          "the fabric changed while it was swept, and nodes did not answer: once more before "
+          "anybody is left out");
+      ++torn;
+      sweep_at = now;
+      return;
+    }
+    torn = 0;
     reading.reset();  // it is about nodes as they were
     forget_tables(found);
     silent_switches.clear();  // those of this sweep are in its troubles
@@ -335,6 +346,13 @@ struct SubnetManager::Impl {
     desired_aliases_revision = aliases_revision;
     rebalancing.on_plan(now, desired->origin, may_be_rebalanced());
     begin_apply(Serving::Sweep);
+  }
+
+  /// A trap came while the sweep ran, and somebody who is managed did not answer: perhaps for a
+  /// cable only that the questions went over.
+  bool is_torn(const Observed& found) const {
+    return desired && reasons.contains(Reason::Trap) && torn < kTornMax &&
+           somebody_fell_silent(found, *seen, desired->node_managed);
   }
 
   void log_trouble(const Trouble& t) {
@@ -416,10 +434,7 @@ struct SubnetManager::Impl {
     h->own_sm.act_count = static_cast<std::uint32_t>(transactor.counters().sends);
     h->own_sm.priority = options.priority;
     h->own_sm.sm_state = ib::wire::SmState::Master;
-    for (const auto& [guid, info] : other_managers.known()) {
-      h->other_sms.push_back(info);
-      h->other_sms.back().sm_key = 0;
-    }
+    h->other_sms = other_managers.known();
     holdings = std::move(h);
   }
 
