@@ -60,4 +60,19 @@ const TableBlock* DeviceTables::stored(const TableBlock& block) {
   return &*pool_->insert(block).first;
 }
 
+bool DeviceTables::forget_restarted(const ib::discover::Observed& found) {
+  bool any = false;
+  for (ib::fabric::NodeIndex n = 0; n < found.nodes.size(); ++n) {
+    const auto& node = found.fabric.node(n);
+    for (unsigned p = 0; p <= (node.is_switch() ? 0U : node.num_ports); ++p) {
+      const auto* info = found.port_info({n, static_cast<std::uint8_t>(p)});
+      if (info == nullptr) continue;
+      const bool restarted = node.is_switch() ? info->lid == ib::kNoLid
+                                              : info->port_state == ib::wire::PortState::Initialize;
+      any = (restarted && forget(node.guid)) || any;
+    }
+  }
+  return any;
+}
+
 }  // namespace sm

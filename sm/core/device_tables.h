@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "libdiag/base/ids.h"
+#include "libdiag/discover/observed.h"
 
 namespace sm {
 
@@ -61,6 +62,9 @@ class DeviceTables {
   void put(ib::Guid node, std::shared_ptr<const NodeTables> tables);
   /// False: nothing was read of it.
   bool forget(ib::Guid node) { return by_node_.erase(node) > 0; }
+  /// Those of nodes that may have lost what they held: a port waits for us, a switch has no LID.
+  /// False: of none.
+  bool forget_restarted(const ib::discover::Observed& found);
   void clear() { by_node_.clear(); }
   std::size_t size() const { return by_node_.size(); }
   /// The one copy of `block`.

@@ -292,7 +292,7 @@ struct SubnetManager::Impl {
           "the fabric changed while it was swept, and nodes did not answer: once more before "
           "anybody is left out");
       ++torn;
-      sweep_at = now;
+      want_sweep(now, operator_asked ? Reason::Operator : Reason::Trap);
       return;
     }
     torn = 0;
@@ -618,17 +618,7 @@ struct SubnetManager::Impl {
       tables.clear();
       tables_news = true;
     }
-    // A port that waits for us may have lost what it held; a switch that was reset has no LID.
-    for (NodeIndex n = 0; n < found.nodes.size(); ++n) {
-      const auto& node = found.fabric.node(n);
-      for (unsigned p = 0; p <= (node.is_switch() ? 0U : node.num_ports); ++p) {
-        const auto* info = found.port_info({n, static_cast<std::uint8_t>(p)});
-        if (info == nullptr) continue;
-        if (node.is_switch() ? info->lid == ib::kNoLid
-                             : info->port_state == ib::wire::PortState::Initialize)
-          forget_table(node.guid);
-      }
-    }
+    tables_news = tables.forget_restarted(found) || tables_news;
   }
 
   /// Blocks with aliases are programmed; what was read of them before is the past.
