@@ -16,7 +16,7 @@ from fabric import BIN, TESTS, Fabric, wait_until  # noqa: E402
 IBSM = BIN / "ibsm"
 SUBSCRIBER = TESTS / "subscriber"
 TREE = ("fat-tree", "--radix", "8", "--leaves", "4", "--hosts-per-leaf", "4", "--spines", "2", "--no-lids")
-HOST, SECOND, THIRD, FOURTH = (f"host000{n} HCA-1" for n in (1, 2, 3, 4))
+HOST, SECOND, THIRD, FOURTH, FIFTH = (f"host000{n} HCA-1" for n in (1, 2, 3, 4, 5))
 
 
 class Subnet(Fabric):
@@ -79,6 +79,29 @@ class Notices(unittest.TestCase):
             self.assertTrue(reports(heard, 64)[0].endswith(gid), heard())
             self.assertIn("type 3 producer 4", reports(heard, 64)[0])
             self.assertIn("type 1 producer 2", reports(heard, 128)[0])
+
+    def test_every_trap_of_a_device_is_forwarded(self):
+        told = (128, 129, 130, 131, 144, 145)
+        security = (256, 257, 258, 259)
+        with Subnet(*TREE) as f:
+            _, heard = f.subscriber(SECOND, "trusted", *told, *security)
+            _, all_else = f.subscriber(FOURTH, "any", *told, 0xFFFF)
+            sent = f.on(THIRD, SUBSCRIBER, "trap", *told, *security)
+            self.assertEqual(sent.returncode, 0, sent.stdout)
+            lid = f.lid_of(THIRD)
+            for number in told + security:
+                kind = 2 if number in security else 1
+                self.assertTrue(wait_until(lambda: reports(heard, number)), (number, heard()))
+                self.assertEqual(reports(heard, number),
+                                 [f"report {number} type {kind} producer 1 from {lid}"])
+            # Without the key everything else is heard, by whoever asks for all as well.
+            for number in told:
+                self.assertTrue(wait_until(lambda: reports(all_else, number)), (number, all_else()))
+            self.assertEqual([line for n in security for line in reports(all_else, n)], [])
+            refused = f.directory / "refused"
+            refused.touch()
+            f.start(FIFTH, SUBSCRIBER, "listen", refused, "any", 256)
+            self.assertTrue(wait_until(lambda: "refused 0x0200" in refused.read_text()))
 
     def test_groups_that_begin_and_end(self):
         with Subnet(*TREE) as f:

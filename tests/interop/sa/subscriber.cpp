@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // A client of the SA that no stock tool is:
 //   subscriber listen FILE WORDS TRAP...   subscribes, writes each Report to FILE, one a line
-//        WORDS: any (any type and producer) | srp (as srp_daemon asks) | deaf (any, never answers)
+//        WORDS: any (any type and producer) | trusted (any, with the SA key 1) | srp (as srp_daemon
+//        asks) | deaf (any, never answers)
+//   subscriber trap NUMBER...              sends these as traps of its own port
 //   subscriber service set|delete GID ID [LEASE]
 //   subscriber alias set|delete INDEX GUID
 // listen writes "ready" once all its subscriptions stand, and "again" when it did so once more for
@@ -49,6 +51,7 @@ Mad subscription(std::string_view words, std::uint16_t trap, std::uint32_t tid) 
   info.producer_type = words == "srp" ? 4 : 0xFFFFFF;
   ib::wire::set_body(mad, info);
   mad.set<&ib::wire::SaHeader::component_mask>(words == "srp" ? kSrpMask : 0);
+  mad.set<&ib::wire::SaHeader::sm_key>(std::uint64_t{words == "trusted" ? 1U : 0U});
   return mad;
 }
 
@@ -115,6 +118,38 @@ int listen(const char* path, std::string_view words, const std::vector<std::uint
   }
 }
 
+/// What a device says of itself: the LID stands first in the details of trap 128, and behind two
+/// bytes in those of the others.
+int send_traps(const std::vector<std::string>& numbers) {
+  const auto local = probe::find_local_sa();
+  if (!local) return complain(local.error());
+  ib::mad::AgentSpec spec;
+  spec.mgmt_class = ib::wire::MgmtClass::SubnLid;
+  spec.class_version = 1;
+  const auto agent = local->port->register_agent(spec);
+  if (!agent) return complain(agent.error());
+  ib::mad::Address manager;
+  manager.lid = local->facts.sm_lid;
+  std::uint32_t tid = 0x7000;
+  for (const auto& number : numbers) {
+    ib::wire::Notice notice;
+    notice.trap_number = static_cast<std::uint16_t>(std::stoul(number));
+    notice.type = notice.trap_number >= ib::wire::trap::kBadMKey ? 2 : 1;
+    notice.producer_type = 1;
+    notice.issuer_lid = local->facts.lid;
+    const std::size_t at = notice.trap_number == ib::wire::trap::kLinkStateChange ? 0 : 2;
+    notice.details[at] = static_cast<std::uint8_t>(local->facts.lid.value >> 8);
+    notice.details[at + 1] = static_cast<std::uint8_t>(local->facts.lid.value);
+    auto mad =
+        ib::wire::make_mad(ib::wire::MgmtClass::SubnLid, Method::Trap, ib::wire::attr::kNotice);
+    mad.set<&MadHeader::tid>(ib::Tid{++tid});
+    ib::wire::set_body(mad, notice);
+    if (auto sent = local->port->send(*agent, {manager, mad, {}}, ib::Duration{0}); !sent)
+      return complain(sent.error());
+  }
+  return 0;
+}
+
 template <class Record>
 int show(const ib::Result<Record>& answer, const std::string& text) {
   if (!answer) return complain(answer.error());
@@ -132,6 +167,7 @@ int main(int argc, char** argv) {
       traps.push_back(static_cast<std::uint16_t>(std::stoul(w[i])));
     return listen(w[1].c_str(), w[2], traps);
   }
+  if (w.size() >= 2 && w[0] == "trap") return send_traps({w.begin() + 1, w.end()});
   if (w.size() < 4) return 2;
   const auto local = probe::find_local_sa();
   if (!local) return complain(local.error());
