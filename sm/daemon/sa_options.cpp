@@ -54,6 +54,17 @@ ib::Result<std::uint64_t> make_key(const std::string& path) {
   return key;
 }
 
+}  // namespace
+
+std::optional<std::uint64_t> parse_sa_key_file(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  std::uint64_t key = 0;
+  if (!ib::parse_number(text, UINT64_MAX, key) || key <= sa::kKnownSaKey) return std::nullopt;
+  return key;
+}
+
+namespace {
+
 ib::Result<std::uint64_t> read_key(int fd, const std::string& path) {
   struct stat about {};
   if (fstat(fd, &about) != 0) return tl::unexpected<ib::Error>(file_error("reading", path));
@@ -64,13 +75,11 @@ ib::Result<std::uint64_t> read_key(int fd, const std::string& path) {
                                 path));
   char text[64] = {};
   const auto bytes = read(fd, text, sizeof text - 1);
-  std::string word(text, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
-  while (!word.empty() && (word.back() == '\n' || word.back() == ' ')) word.pop_back();
-  std::uint64_t key = 0;
-  if (!ib::parse_number(word, UINT64_MAX, key) || key <= sa::kKnownSaKey)
+  const auto key = parse_sa_key_file({text, bytes > 0 ? static_cast<std::size_t>(bytes) : 0});
+  if (!key)
     return ib::fail(ib::ErrorKind::Unavailable,
                     fmt::format("{} does not hold a key; remove it to have one made", path));
-  return key;
+  return *key;
 }
 
 }  // namespace

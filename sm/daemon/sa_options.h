@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "libdiag/base/result.h"
 #include "sm/sa/server.h"
@@ -27,6 +29,9 @@ void add_sa_options(CLI::App& app, SaOptions& options);
 /// With `sa_key auto` the key in the state directory, made at the first start; readable by nobody
 /// else. Gives what the log should say of it; empty without `auto`.
 ib::Result<std::string> settle_sa_key(const std::string& state_dir, SaOptions& options);
+
+/// The key in the text of that file; none where it holds no secret.
+std::optional<std::uint64_t> parse_sa_key_file(std::string_view text);
 
 /// What an operator should know about the key; empty when there is nothing to say.
 std::string sa_key_warning(const SaOptions& options);
