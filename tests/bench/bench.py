@@ -8,6 +8,7 @@ usage: bench.py BUILD_DIR SUITE [--runs N] [--size N]...
   cost     CPU per request and answer on ibsim, 648 endpoints: ibsm, opensm, and a bare loop that only sends and receives
   memory   what ibsm and opensm hold as daemons once the subnet is up: all, its share (Pss), what is anonymous (sizes 648 3456)
   storm    SA on ibfabric, ibsm beside opensm: Gets a second, latencies at 80 per cent, tables; latencies while ibsm sweeps
+  tables   GetTable of all NodeRecords of 11,664 endpoints and their switches through umad: CPU of ibsm a table, and its limit
   loss     ibsm -o on ibfabric, 576 hosts, with 0, 1, 5 and 10 per cent of MADs lost each way
 """
 import argparse
@@ -392,7 +393,41 @@ def suite_storm(build, args, folder):
     return spent <= model
 
 
-SUITES = {"storm": suite_storm, "bringup": suite_bringup, "cost": suite_cost, "tools": suite_tools, "memory": suite_memory,
+# What a table of 13,284 NodeRecords may cost, through umad.
+TABLE_CPU_MS = 60.0
+
+
+def suite_tables(build, args, folder):
+    size = (args.size or [11664])[0]
+    topology = generate(build, size, folder)
+    nodes = sum(line.startswith(("Ca", "Switch")) for line in open(topology))
+    sm = ServedSm(build, "ibsm", topology, folder)
+    try:
+        wait_idle(sm)
+        rows = []
+        for _ in range(args.runs):
+            before = sm.cpu()
+            row = sm.run(1, [os.path.join(build, "tests/sa_storm"), "table", "20"])
+            row["cpu_ms"] = 1000 * (sm.cpu() - before) / max(1, row["answers"])
+            rows.append(row)
+    finally:
+        sm.stop()
+    answered = all(r["answers"] == 20 and r["records"] == nodes for r in rows)
+    spent = median(rows, "cpu_ms")
+    print("tables, %d endpoints: GetTable of %d NodeRecords takes ibsm %.1f ms of CPU (limit %.0f ms), the client waits %.1f ms%s" % (
+        size, nodes, spent, TABLE_CPU_MS, median(rows, "p50_us") / 1000, "" if answered else "; RECORDS ARE MISSING"))
+    return answered and spent <= TABLE_CPU_MS
+
+
+def wait_idle(sm):
+    """Until the subnet manager has used no processor time for two seconds: what follows a bring-up is done."""
+    spent, quiet = sm.cpu(), 0
+    while quiet < 4:
+        time.sleep(0.5)
+        quiet, spent = (quiet + 1 if sm.cpu() - spent < 0.02 else 0), sm.cpu()
+
+
+SUITES = {"storm": suite_storm, "tables": suite_tables, "bringup": suite_bringup, "cost": suite_cost, "tools": suite_tools, "memory": suite_memory,
           "loss": suite_loss}
 
 

@@ -11,10 +11,10 @@
 //                                  barest loop there is; prints its LID, and at the end its answers
 //   sa_storm peak SECONDS WINDOW LID   asks there instead of the SA
 //
-// One line of JSON: answers, busy, lost, wrong, rate, p50_us, p99_us, max_us. For `watched` also,
-// where threads may run ahead of all others (root): stalled_ms, how long a processor of this
-// machine stood still; calm_answers and calm_p99_us, those that no stall and no backlog of one
-// touches.
+// One line of JSON: answers, busy, lost, wrong, rate, p50_us, p99_us, max_us; for `table` also
+// records. For `watched` also, where threads may run ahead of all others (root): stalled_ms, how
+// long a processor of this machine stood still; calm_answers and calm_p99_us, those that no stall
+// and no backlog of one touches.
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -54,6 +54,7 @@ double part(const std::vector<Answer>& answers, double p) {
 struct Figures {
   std::vector<Answer> answers;
   std::size_t busy{0}, lost{0}, wrong{0};
+  std::size_t records{0};  // of a table
 
   void print(Duration took, const std::vector<ib::bench::Stall>* stalls = nullptr) {
     std::ranges::sort(answers, {}, &Answer::micros);
@@ -63,6 +64,7 @@ struct Figures {
         "\"p50_us\": {:.0f}, \"p99_us\": {:.0f}, \"max_us\": {:.0f}",
         answers.size(), busy, lost, wrong, static_cast<double>(answers.size()) / seconds,
         part(answers, 0.5), part(answers, 0.99), part(answers, 1.0));
+    if (records != 0) fmt::print(", \"records\": {}", records);
     if (stalls != nullptr) print_calm(*stalls);
     fmt::print("}}\n");
   }
@@ -245,6 +247,7 @@ int main(int argc, char** argv) {
     }
   }
   if (mode == "table") {
+    tables.records = lids.size();
     tables.print(monotonic_now() - start);
     return 0;
   }
