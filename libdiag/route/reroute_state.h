@@ -182,4 +182,12 @@ class Rerouter::State {
   std::vector<Difference::Entry> changed_;  // in the order of changes
 };
 
+template <class Function>
+void Rerouter::State::for_lids(std::uint32_t target, Function function) const {
+  const Target& t = targets_.all()[target];
+  for (const auto& column : targets_.columns(t)) function(column.lid);
+  for (Lid lid : targets_.switch_lids(t.leaf))
+    if (goals_[lid.value].target == target) function(lid);
+}
+
 }  // namespace ib::route

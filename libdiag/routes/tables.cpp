@@ -2,6 +2,7 @@
 #include "libdiag/routes/tables.h"
 
 #include <sys/mman.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -31,14 +32,19 @@ LinearTables carried_over(const LinearTables& tables, const fabric::CompactGraph
                           const fabric::CompactGraph& to) {
   std::unordered_map<Guid, fabric::SwitchIndex> old;
   for (fabric::SwitchIndex s = 0; s < from.switch_count(); ++s) old.emplace(from.guid(s), s);
-  LinearTables carried(to.switch_count(), to.max_lid());
-  for (fabric::SwitchIndex s = 0; s < to.switch_count(); ++s) {
+  auto carried = LinearTables::unwritten(to.switch_count(), to.max_lid());
+  const auto switches = static_cast<fabric::SwitchIndex>(to.switch_count());
+  tbb::parallel_for(fabric::SwitchIndex{0}, switches, [&](fabric::SwitchIndex s) {
     const auto at = old.find(to.guid(s));
-    if (at == old.end() || at->second >= tables.switch_count()) continue;
-    const auto row = tables.row(at->second);
     const auto target = carried.row(s);
-    std::copy_n(row.begin(), std::min(row.size(), target.size()), target.begin());
-  }
+    std::size_t known = 0;
+    if (at != old.end() && at->second < tables.switch_count()) {
+      const auto row = tables.row(at->second);
+      known = std::min(row.size(), target.size());
+      std::copy_n(row.begin(), known, target.begin());
+    }
+    std::ranges::fill(target.subspan(known), kNoPort);
+  });
   return carried;
 }
 
