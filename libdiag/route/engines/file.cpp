@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <tuple>
 #include <unordered_map>
 
 #include "libdiag/route/engines/engines.h"
@@ -38,14 +40,80 @@ std::vector<Lid> old_lids(const Request& request, const TableFiles& files) {
   return old;
 }
 
-/// True when the port carries traffic to where the LID may be: a link to a switch, or the port of
-/// the LID itself.
-bool is_live(const fabric::CompactGraph& graph, SwitchIndex s, const fabric::Destination& d,
-             std::uint8_t port) {
-  if (s == d.leaf) return port == d.port;
-  const auto arcs = graph.arcs(s);
-  return std::any_of(arcs.begin(), arcs.end(), [&](const auto& a) { return a.out_port == port; });
-}
+/// Ways to one destination: entries that were saved, as far as they lead there, and for every other
+/// switch the nearest one from which they do. So what is filled in never leads back along an entry
+/// that was saved.
+class Filler {
+ public:
+  explicit Filler(const fabric::CompactGraph& graph)
+      : graph_(graph), next_(graph.switch_count()), steps_(graph.switch_count()) {
+    far_end_.resize(graph.switch_count());
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+      far_end_[s].fill(fabric::kNoSwitch);
+      for (const auto& arc : graph.arcs(s)) far_end_[s][arc.out_port] = arc.to;
+    }
+  }
+
+  /// The port of every switch towards `d`, kNoPort where there is no way; `saved` and `usual` are
+  /// asked for the port of a switch, and of equally near ways the usual one is taken. Tells `fill`
+  /// the switches whose entry is not that which was saved.
+  template <class Saved, class Usual, class Fill>
+  std::vector<std::uint8_t> ports(const fabric::Destination& d, Saved saved, Usual usual,
+                                  Fill fill) {
+    const std::size_t switches = graph_.switch_count();
+    std::vector<std::uint8_t> port(switches, routes::kNoPort);
+    steps_.assign(switches, kNotYet);
+    steps_[d.leaf] = 0;
+    port[d.leaf] = d.port;
+    for (SwitchIndex s = 0; s < switches; ++s) {
+      next_[s] = s == d.leaf ? fabric::kNoSwitch : far_end_[s][saved(s)];
+      if (next_[s] != fabric::kNoSwitch) port[s] = saved(s);
+    }
+    std::vector<SwitchIndex> open;  // from which saved entries do not lead there
+    for (SwitchIndex s = 0; s < switches; ++s)
+      if (!settle(s)) open.push_back(s);
+    while (!open.empty()) {
+      // A gap comes before an entry that leads into one, and the nearest before all others.
+      std::tuple<bool, unsigned, bool, SwitchIndex, std::uint8_t> best{
+          true, kNotYet, true, fabric::kNoSwitch, routes::kNoPort};
+      for (const SwitchIndex s : open)
+        for (const auto& arc : graph_.arcs(s))
+          if (steps_[arc.to] != kNotYet)
+            best = std::min(best, std::tuple(next_[s] != fabric::kNoSwitch, steps_[arc.to],
+                                             arc.out_port != usual(s), s, arc.out_port));
+      const SwitchIndex s = std::get<3>(best);
+      if (s == fabric::kNoSwitch) break;  // no way from the others
+      port[s] = std::get<4>(best);
+      next_[s] = far_end_[s][port[s]];
+      fill(s);
+      std::erase_if(open, [&](SwitchIndex one) { return settle(one); });
+    }
+    for (const SwitchIndex s : open) port[s] = routes::kNoPort;
+    return port;
+  }
+
+ private:
+  static constexpr unsigned kNotYet = ~0U;
+
+  /// Follows next_ from s; true when that leads to the destination.
+  bool settle(SwitchIndex s) {
+    walk_.clear();
+    while (s != fabric::kNoSwitch && steps_[s] == kNotYet && walk_.size() <= next_.size()) {
+      walk_.push_back(s);
+      s = next_[s];
+    }
+    if (s == fabric::kNoSwitch || steps_[s] == kNotYet) return false;
+    for (unsigned steps = steps_[s]; !walk_.empty(); walk_.pop_back())
+      steps_[walk_.back()] = ++steps;
+    return true;
+  }
+
+  const fabric::CompactGraph& graph_;
+  std::vector<SwitchIndex> next_;
+  std::vector<unsigned> steps_;
+  std::vector<SwitchIndex> walk_;
+  std::vector<std::array<SwitchIndex, 256>> far_end_;  // by switch and port
+};
 
 Result<Routes> from_lfts(const Request& request, const TableFiles& files) {
   auto routes = minhop(request);
@@ -53,25 +121,26 @@ Result<Routes> from_lfts(const Request& request, const TableFiles& files) {
   const auto& graph = *request.graph;
   const auto saved = routes::linear_tables(graph, files.lfts);
   const auto old = old_lids(request, files);
+  Filler filler(graph);
   std::size_t filled = 0;
   std::string first;
-  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-    for (const auto& d : graph.destinations()) {
-      const Lid lid = old[d.lid.value];
-      const std::uint8_t port = lid == kNoLid ? routes::kNoPort : saved.at(s, lid);
-      if (is_live(graph, s, d, port)) {
-        routes->lfts.set(s, d.lid, port);
-      } else if (routes->lfts.at(s, d.lid) != routes::kNoPort && s != d.leaf) {
-        if (filled++ == 0)
-          first = fmt::format("{} to LID {}", routes::switch_name(*request.fabric, graph, s),
-                              d.lid.value);
-      }
-    }
+  for (const auto& d : graph.destinations()) {
+    const Lid lid = old[d.lid.value];
+    const auto ports = filler.ports(
+        d, [&](SwitchIndex s) { return lid == kNoLid ? routes::kNoPort : saved.at(s, lid); },
+        [&](SwitchIndex s) { return routes->lfts.at(s, d.lid); },
+        [&](SwitchIndex s) {
+          if (filled++ == 0)
+            first = fmt::format("{} to LID {}", routes::switch_name(*request.fabric, graph, s),
+                                d.lid.value);
+        });
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s) routes->lfts.set(s, d.lid, ports[s]);
   }
   if (filled != 0)
-    routes->notes.push_back(
-        fmt::format("{} has no live port for {} entries, the first {}: least hops there",
-                    files.lfts_file, filled, first));
+    routes->notes.push_back(fmt::format(
+        "{} has no live port for {} entries, the first {}: they follow the nearest entries that "
+        "lead there",
+        files.lfts_file, filled, first));
   return routes;
 }
 
