@@ -8,7 +8,8 @@
 
 namespace ib::route {
 
-Result<Routes> dfsssp(const Request& request) {
+Result<Routes> dfsssp(const Request& asked) {
+  const Request request = listed_nodes_first(asked);
   const Targets targets(request);
   const auto grid = find_grid(*request.graph);
   // In a grid all LIDs of a leaf would take the same way, so it need not be found for each.

@@ -18,6 +18,14 @@ routes::PathSls shifted(const routes::PathSls& sls, std::size_t switches, unsign
 
 }  // namespace
 
+Request listed_nodes_first(const Request& request) {
+  Request ordered = request;
+  auto& order = ordered.options.guid_routing_order.entries;
+  for (const GuidList* list : {&request.options.compute_nodes, &request.options.io_nodes})
+    order.insert(order.end(), list->entries.begin(), list->entries.end());
+  return ordered;
+}
+
 Routes layered_routes(std::string_view engine, const Request& request, const Targets& targets,
                       const Ways& ways, const Layers& layers, unsigned first_vl) {
   Routes result;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// How engines that use layers turn them into routes, and say that there are too few VLs.
+// What sssp, dfsssp and lash share beside ways and layers: the order of their targets, how layers
+// become routes, and what is said where there are too few VLs.
 #pragma once
 
 #include <string_view>
@@ -7,6 +8,10 @@
 #include "libdiag/route/layers.h"
 
 namespace ib::route {
+
+/// The request with compute nodes (-u), then I/O nodes (-G), routed behind what the operator's own
+/// order (-X) names and ahead of all others: what is routed first finds the links empty.
+Request listed_nodes_first(const Request& request);
 
 /// Layer i becomes SL and VL first_vl + i.
 Routes layered_routes(std::string_view engine, const Request& request, const Targets& targets,

@@ -2,11 +2,13 @@
 // Shortest paths with the least on them: of the ways of fewest hops each LID gets, from every
 // switch, one whose links together carry the least so far. One VL, no promise about deadlocks.
 #include "libdiag/route/engines/engines.h"
+#include "libdiag/route/engines/layered.h"
 #include "libdiag/route/ways.h"
 
 namespace ib::route {
 
-Result<Routes> sssp(const Request& request) {
+Result<Routes> sssp(const Request& asked) {
+  const Request request = listed_nodes_first(asked);
   const Targets targets(request);
   Routes result;
   result.engine = "sssp";
