@@ -17,9 +17,6 @@ using Place = TorusCoordinates::Place;
 constexpr unsigned kUnknown = ~0U;
 constexpr const char* kAxisNames = "xyz";
 
-std::string named(const CompactGraph& graph, SwitchIndex s) {
-  return "switch " + to_string(graph.guid(s));
-}
 tl::unexpected<Error> unfit(std::string why) { return fail(ErrorKind::NotFound, std::move(why)); }
 
 /// A coordinate along one direction, by switch.
@@ -33,8 +30,13 @@ struct Coordinate {
 /// layer across d; layers and the links between them form a chain or a ring.
 class Layers {
  public:
-  Layers(const CompactGraph& graph, const LinkDirections& directions, int d)
-      : graph_(graph), directions_(directions), d_(d), joined_(graph.switch_count()) {}
+  Layers(const CompactGraph& graph, const SwitchNames& named, const LinkDirections& directions,
+         int d)
+      : graph_(graph),
+        named_(named),
+        directions_(directions),
+        d_(d),
+        joined_(graph.switch_count()) {}
 
   Result<Coordinate> run() {
     for (const auto& link : directions_.links)
@@ -62,13 +64,13 @@ class Layers {
         if (directions_.links[link].direction != d_) continue;
         next.push_back(layer_of(directions_.far(link, s)));
         if (next.back() == layer_of(s))
-          return unfit("links of " + named(graph_, s) + " lead on in a way no torus or mesh has");
+          return unfit("links of " + named_(s) + " lead on in a way no torus or mesh has");
       }
       if (next.empty()) continue;
       Layer& layer = layers_[layer_of(s)];
       layer.neighbours.insert(next.begin(), next.end());
       if (next.size() > 2 || (next.size() == 2 && next[0] == next[1]))
-        return unfit(named(graph_, s) + " has links in one direction that no torus or mesh has");
+        return unfit(named_(s) + " has links in one direction that no torus or mesh has");
       if (next.size() == 2) layer.opposite.insert(std::minmax(next[0], next[1]));
     }
     return {};
@@ -100,7 +102,7 @@ class Layers {
     std::map<SwitchIndex, std::size_t> size_of;
     for (const auto& [root, layer] : layers_) {
       if (layer.neighbours.size() > 2)
-        return unfit(named(graph_, root) + " lies in a layer with more than two neighbours");
+        return unfit(named_(root) + " lies in a layer with more than two neighbours");
       if (start_of.contains(root)) continue;
       std::vector<SwitchIndex> piece{root};
       start_of[root] = root;
@@ -138,6 +140,7 @@ class Layers {
   }
 
   const CompactGraph& graph_;
+  const SwitchNames& named_;
   const LinkDirections& directions_;
   int d_;
   Groups joined_;
@@ -158,16 +161,17 @@ Coordinate ring_of_four(const Coordinate& x, const Coordinate& y) {
 
 class Finder {
  public:
-  Finder(const CompactGraph& graph, const std::optional<TorusConfig>& config, Squares squares)
-      : graph_(graph), config_(config), squares_(squares) {}
+  Finder(const CompactGraph& graph, const SwitchNames& named,
+         const std::optional<TorusConfig>& config, Squares squares)
+      : graph_(graph), named_(named), config_(config), squares_(squares) {}
 
   Result<TorusCoordinates> run() {
     if (auto whole = check_connected(); !whole) return tl::unexpected(whole.error());
-    auto directions = find_directions(graph_);
+    auto directions = find_directions(graph_, named_);
     if (!directions) return tl::unexpected(directions.error());
     directions_ = std::move(*directions);
     for (unsigned d = 0; d < directions_.count; ++d) {
-      auto coordinate = Layers(graph_, directions_, static_cast<int>(d)).run();
+      auto coordinate = Layers(graph_, named_, directions_, static_cast<int>(d)).run();
       if (!coordinate) return tl::unexpected(coordinate.error());
       along_.push_back(std::move(*coordinate));
     }
@@ -183,8 +187,7 @@ class Finder {
     std::vector<SwitchIndex> queue;
     for (SwitchIndex s = 0; s < graph_.switch_count(); ++s) {
       if (met[s] || (graph_.arcs(s).empty() && graph_.attached()[s] == 0)) continue;
-      if (!queue.empty())
-        return unfit(named(graph_, s) + " cannot be reached from " + named(graph_, queue[0]));
+      if (!queue.empty()) return unfit(named_(s) + " cannot be reached from " + named_(queue[0]));
       queue.push_back(s);
       met[s] = true;
       for (std::size_t i = 0; i < queue.size(); ++i)
@@ -207,7 +210,7 @@ class Finder {
         if (along_[d].radix == 2) twos.push_back(d);
       if (along_.size() <= 3 && (squares_ == Squares::Lines || twos.size() < 2)) break;
       if (twos.size() < 2)
-        return unfit("the links of " + named(graph_, smallest()) + " lead in " +
+        return unfit("the links of " + named_(smallest()) + " lead in " +
                      std::to_string(along_.size()) + " directions, and a torus has at most three");
       along_[twos[0]] = ring_of_four(along_[twos[0]], along_[twos[1]]);
       along_.erase(along_.begin() + static_cast<std::ptrdiff_t>(twos[1]));
@@ -337,7 +340,7 @@ class Finder {
     }
     if (const auto left = std::find(taken.begin(), taken.end(), false); left != taken.end()) {
       const auto& spare = along_[static_cast<std::size_t>(left - taken.begin())];
-      return wrong(first_line(seed), "links of " + named(graph_, member_beyond(spare)) +
+      return wrong(first_line(seed), "links of " + named_(member_beyond(spare)) +
                                          " run along an axis that no seed link names");
     }
     along_ = std::move(axes);
@@ -377,24 +380,23 @@ class Finder {
         other = d;
       }
       if (other == along_.size())
-        return wrong(line, "axis " + name + " should have 4 places, switch " +
-                               to_string(graph_.guid(step.from)) + " is in a line of 2");
+        return wrong(line, "axis " + name + " should have 4 places, " + named_(step.from) +
+                               " is in a line of 2");
       taken[other] = true;
       c = ring_of_four(along_[other], c);
       // The far end of the seed link lies one step up or down on the ring that came out.
       upwards = (plus != std::nullopt) == goes_up(c, step);
     } else if (plus && minus && plus->direction != minus->direction) {
-      return wrong(line, "the two seed links of axis " + name + " at switch " +
-                             to_string(graph_.guid(step.from)) + " are not in line");
+      return wrong(line, "the two seed links of axis " + name + " at " + named_(step.from) +
+                             " are not in line");
     } else if (plus && minus && c.radix > 2 && plus->upwards == minus->upwards) {
-      return wrong(line, "the two seed links of axis " + name + " at switch " +
-                             to_string(graph_.guid(step.from)) + " lead the same way");
+      return wrong(line, "the two seed links of axis " + name + " at " + named_(step.from) +
+                             " lead the same way");
     }
     if (c.radix > radix || (c.wraps && c.radix != radix) || (c.wraps && config_->mesh[axis]))
       return wrong(line, "axis " + name + " should be a " +
                              (config_->mesh[axis] ? "mesh" : "torus") + " of " +
-                             std::to_string(radix) + ", switch " +
-                             to_string(graph_.guid(step.from)) + " is in a " +
+                             std::to_string(radix) + ", " + named_(step.from) + " is in a " +
                              (c.wraps ? "ring" : "line") + " of " + std::to_string(c.radix));
     if (!upwards) turn(c);
     c.radix = radix;
@@ -443,12 +445,12 @@ class Finder {
         return true;
       });
       if (found == lost.end())
-        return unfit("nothing tells where in the torus " + named(graph_, lost[0]) + " stands");
+        return unfit("nothing tells where in the torus " + named_(lost[0]) + " stands");
       lost.erase(found);
     }
     for (const auto& link : directions_.links)
       if (!neighbours(*result_.of_switch[link.a], *result_.of_switch[link.b]))
-        return unfit("the link between " + named(graph_, link.a) + " and " + named(graph_, link.b) +
+        return unfit("the link between " + named_(link.a) + " and " + named_(link.b) +
                      " does not fit into a torus or mesh");
     return {};
   }
@@ -456,8 +458,7 @@ class Finder {
   Result<void> put(SwitchIndex s, const Place& at) {
     SwitchIndex& there = result_.at_place[result_.index(at)];
     if (there != fabric::kNoSwitch)
-      return unfit(named(graph_, there) + " and " + named(graph_, s) +
-                   " come out at the same place of a torus");
+      return unfit(named_(there) + " and " + named_(s) + " come out at the same place of a torus");
     there = s;
     result_.of_switch[s] = at;
     return {};
@@ -497,6 +498,7 @@ class Finder {
   }
 
   const CompactGraph& graph_;
+  const SwitchNames& named_;
   const std::optional<TorusConfig>& config_;
   Squares squares_;
   std::vector<SwitchIndex> members_;  // switches with a link
@@ -508,8 +510,9 @@ class Finder {
 }  // namespace
 
 Result<TorusCoordinates> find_torus(const CompactGraph& graph,
-                                    const std::optional<TorusConfig>& config, Squares squares) {
-  return Finder(graph, config, squares).run();
+                                    const std::optional<TorusConfig>& config, Squares squares,
+                                    const SwitchNames& named) {
+  return Finder(graph, named, config, squares).run();
 }
 
 }  // namespace ib::route

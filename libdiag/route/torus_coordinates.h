@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "libdiag/base/result.h"
@@ -11,6 +12,21 @@
 #include "libdiag/route/options.h"
 
 namespace ib::route {
+
+/// What switches are called where they are refused.
+class SwitchNames {
+ public:
+  /// By GUID alone.
+  explicit SwitchNames(const fabric::CompactGraph& graph) : graph_(graph) {}
+  /// By name and GUID.
+  SwitchNames(const fabric::Fabric& fabric, const fabric::CompactGraph& graph)
+      : fabric_(&fabric), graph_(graph) {}
+  std::string operator()(fabric::SwitchIndex s) const;
+
+ private:
+  const fabric::Fabric* fabric_{nullptr};
+  const fabric::CompactGraph& graph_;
+};
 
 /// Links of a switch graph sorted into directions: parallel ones, as opposite sides of squares are,
 /// belong together. A ring of four is two directions of two here, since the graph is the same.
@@ -27,7 +43,7 @@ struct LinkDirections {
     return links[link].a == s ? links[link].b : links[link].a;
   }
 };
-Result<LinkDirections> find_directions(const fabric::CompactGraph& graph);
+Result<LinkDirections> find_directions(const fabric::CompactGraph& graph, const SwitchNames& named);
 
 struct TorusCoordinates {
   struct Axis {
@@ -53,7 +69,12 @@ enum class Squares { Lines, Rings };
 /// Without a configuration axes are in the order of the lowest ports they use, and the switch of
 /// the smallest GUID is the origin.
 Result<TorusCoordinates> find_torus(const fabric::CompactGraph& graph,
-                                    const std::optional<TorusConfig>& config,
-                                    Squares squares = Squares::Lines);
+                                    const std::optional<TorusConfig>& config, Squares squares,
+                                    const SwitchNames& named);
+inline Result<TorusCoordinates> find_torus(const fabric::CompactGraph& graph,
+                                           const std::optional<TorusConfig>& config,
+                                           Squares squares = Squares::Lines) {
+  return find_torus(graph, config, squares, SwitchNames(graph));
+}
 
 }  // namespace ib::route

@@ -8,6 +8,7 @@
 
 #include "libdiag/base/groups.h"
 #include "libdiag/route/torus_coordinates.h"
+#include "libdiag/routes/names.h"
 
 namespace ib::route {
 namespace {
@@ -37,10 +38,6 @@ class Bits {
   std::vector<std::uint64_t> words_;
 };
 
-std::string hex_name(const fabric::CompactGraph& graph, SwitchIndex s) {
-  return "switch " + to_string(graph.guid(s));
-}
-
 /// Two links at one switch, by class, and in how many places they meet so without a square.
 struct Straight {
   std::size_t a, b;
@@ -50,7 +47,8 @@ struct Straight {
 
 class Sorter {
  public:
-  explicit Sorter(const fabric::CompactGraph& graph) : graph_(graph) {}
+  Sorter(const fabric::CompactGraph& graph, const SwitchNames& named)
+      : graph_(graph), named_(named) {}
 
   Result<LinkDirections> run() {
     if (auto found = collect_links(); !found) return tl::unexpected(found.error());
@@ -81,7 +79,7 @@ class Sorter {
     }
     for (SwitchIndex s = 0; s < graph_.switch_count(); ++s)
       if (const std::size_t n = result_.of_switch[s].size(); n > kNeighboursMax)
-        return fail(ErrorKind::NotFound, hex_name(graph_, s) + " has " + std::to_string(n) +
+        return fail(ErrorKind::NotFound, named_(s) + " has " + std::to_string(n) +
                                              " neighbours, one of a torus has at most " +
                                              std::to_string(kNeighboursMax));
     return {};
@@ -133,9 +131,9 @@ class Sorter {
   Result<LinkDirections> one_line() {
     for (SwitchIndex s = 0; s < graph_.switch_count(); ++s)
       if (result_.of_switch[s].size() > 2)
-        return fail(ErrorKind::NotFound,
-                    hex_name(graph_, s) + " is in no square of links with its " +
-                        std::to_string(result_.of_switch[s].size()) + " neighbours");
+        return fail(ErrorKind::NotFound, named_(s) + " is in no square of links with its " +
+                                             std::to_string(result_.of_switch[s].size()) +
+                                             " neighbours");
     for (auto& link : result_.links) link.direction = 0;
     result_.count = result_.links.empty() ? 0 : 1;
     return std::move(result_);
@@ -158,7 +156,7 @@ class Sorter {
       std::sort(own.begin(), own.end());
       if (std::adjacent_find(own.begin(), own.end()) != own.end())
         return fail(ErrorKind::NotFound,
-                    hex_name(graph_, s) + " is linked with its neighbours as in no torus or mesh");
+                    named_(s) + " is linked with its neighbours as in no torus or mesh");
     }
     return {};
   }
@@ -249,6 +247,7 @@ class Sorter {
   }
 
   const fabric::CompactGraph& graph_;
+  const SwitchNames& named_;
   LinkDirections result_;
   Groups links_{0};
   std::size_t squares_{0}, classes_{0};
@@ -260,8 +259,14 @@ class Sorter {
 
 }  // namespace
 
-Result<LinkDirections> find_directions(const fabric::CompactGraph& graph) {
-  return Sorter(graph).run();
+std::string SwitchNames::operator()(SwitchIndex s) const {
+  return "switch " + (fabric_ != nullptr ? routes::switch_name(*fabric_, graph_, s)
+                                         : to_string(graph_.guid(s)));
+}
+
+Result<LinkDirections> find_directions(const fabric::CompactGraph& graph,
+                                       const SwitchNames& named) {
+  return Sorter(graph, named).run();
 }
 
 }  // namespace ib::route

@@ -155,10 +155,6 @@ class Torus {
   std::vector<std::array<std::array<unsigned, 2>, kAxes>> steps_;
 };
 
-std::string named(const CompactGraph& graph, SwitchIndex s) {
-  return "switch " + to_string(graph.guid(s));
-}
-
 /// What waits for what, by channel and the lower two bits of its VL. A switch of a torus has at
 /// most six neighbours, so what a channel may depend on fits one word.
 class Waiting {
@@ -221,6 +217,7 @@ class Engine2Qos {
   Engine2Qos(const Request& request, TorusCoordinates coordinates)
       : request_(request),
         graph_(*request.graph),
+        named_(*request.fabric, graph_),
         torus_(graph_, std::move(coordinates)),
         lanes_(request.vls),
         waiting_(graph_) {}
@@ -275,9 +272,8 @@ class Engine2Qos {
       for (SwitchIndex at = s; level[at] == kNotYet; at = next[at]) {
         next[at] = torus_.step(at, leaf);
         if (next[at] == fabric::kNoSwitch || walk.size() == graph_.switch_count())
-          return fail(ErrorKind::NotFound, "torus-2QoS finds no way from " + named(graph_, at) +
-                                               " to " + named(graph_, leaf) +
-                                               " past what is missing");
+          return fail(ErrorKind::NotFound, "torus-2QoS finds no way from " + named_(at) + " to " +
+                                               named_(leaf) + " past what is missing");
         walk.push_back(at);
       }
       for (; !walk.empty(); walk.pop_back()) level[walk.back()] = level[next[walk.back()]] + 1;
@@ -308,7 +304,7 @@ class Engine2Qos {
   }
 
   tl::unexpected<Error> refuse_loop(SwitchIndex s) const {
-    const std::string where = named(graph_, s);
+    const std::string where = named_(s);
     if (request_.vls < 4)
       return fail(ErrorKind::NotFound,
                   "torus-2QoS needs 4 data VLs (2 while no switch is missing): with " +
@@ -475,6 +471,7 @@ class Engine2Qos {
 
   const Request& request_;
   const CompactGraph& graph_;
+  const SwitchNames named_;
   Torus torus_;
   LaneRule lanes_;
   Waiting waiting_;
@@ -485,12 +482,13 @@ class Engine2Qos {
 Result<Routes> torus_2qos(const Request& request) {
   const auto& graph = *request.graph;
   const auto& config = request.options.torus;
-  auto coordinates = find_torus(graph, config);
+  const SwitchNames named(*request.fabric, graph);
+  auto coordinates = find_torus(graph, config, Squares::Lines, named);
   if (!coordinates) return tl::unexpected(coordinates.error());
   auto routes = Engine2Qos(request, std::move(*coordinates)).run();
   if (routes || config) return routes;
   // Damage in a line of two cuts it; in a ring of four there is another way round.
-  auto rings = find_torus(graph, config, Squares::Rings);
+  auto rings = find_torus(graph, config, Squares::Rings, named);
   if (!rings) return routes;
   auto other = Engine2Qos(request, std::move(*rings)).run();
   return other ? std::move(other) : std::move(routes);

@@ -121,6 +121,21 @@ TEST(TorusCoordinates, ARingOfFourIsAlsoTwoLinesOfTwo) {
   EXPECT_EQ(radices(grid({4, 4})), (Radices{2, 2, 4}));
 }
 
+TEST(Torus2Qos, RefusalsGiveNameAndGuid) {
+  auto apart = grid({6}, false);
+  cut(apart, 2, 3);
+  auto broken = grid({5, 5});
+  cut(broken, 0, 1);
+  cut(broken, 2, 3);
+  for (const auto& f : {fabric::generate(fabric::FatTree{}).value(), apart, broken,
+                        fabric::generate(fabric::RandomGraph{12, 30, 1}).value(),
+                        fabric::generate(fabric::HyperX{{5, 4}, 3, 1}).value()}) {
+    const auto routes = route(f, CompactGraph(f));
+    ASSERT_FALSE(routes.has_value());
+    EXPECT_THAT(routes.error().message, ::testing::ContainsRegex("switch '[^']+' .0x"));
+  }
+}
+
 TEST(TorusCoordinates, SurviveDamage) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     fabric::GenerateCommon damaged;
@@ -243,7 +258,7 @@ TEST(Torus2Qos, TwoVlsDoForAWholeTorusAndFourForAMissingSwitch) {
   const CompactGraph whole(fabric);
   const auto one = route(fabric, whole, 1);
   ASSERT_FALSE(one.has_value());
-  EXPECT_THAT(one.error().message, AllOf(HasSubstr("needs 4 data VLs"), HasSubstr("switch 0x")));
+  EXPECT_THAT(one.error().message, AllOf(HasSubstr("needs 4 data VLs"), HasSubstr("switch 'sw-")));
   expect_sound(grid({6, 5}, false), 1);
   remove_switch(fabric, 13);
   expect_sound(fabric, 4);
@@ -285,7 +300,7 @@ TEST(Torus2Qos, GoesTheLongWayRoundABrokenRing) {
   cut(fabric, 22, 21);
   const auto cut_off = route(fabric, CompactGraph(fabric));
   ASSERT_FALSE(cut_off.has_value());
-  EXPECT_THAT(cut_off.error().message, AllOf(HasSubstr("no way from switch 0x")));
+  EXPECT_THAT(cut_off.error().message, HasSubstr("no way from switch 'sw-"));
 }
 
 TEST(Torus2Qos, PortOrderSaysWhichEndPortTakesWhichCable) {
