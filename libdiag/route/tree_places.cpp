@@ -46,7 +46,7 @@ TreePlaces::TreePlaces(const Request& request, const Ranks& ranks, const Targets
   for (auto& h : height) h = lowest - h;
   for (const auto& column : targets.columns())
     siblings_ = std::max<std::uint32_t>(siblings_, column.offset + 1U);
-  find_slots(graph);
+  find_slots(request);
 
   slots.assign(lowest + std::size_t{1}, 1);
   cables.assign(lowest + std::size_t{1}, 1);
@@ -65,12 +65,19 @@ TreePlaces::TreePlaces(const Request& request, const Ranks& ranks, const Targets
 
 /// Switches that share a child get different slots; those that share a parent the same where that
 /// is possible, so that a slot of one pod is the same plane as that slot of another.
-void TreePlaces::find_slots(const fabric::CompactGraph& graph) {
+void TreePlaces::find_slots(const Request& request) {
+  const auto& graph = *request.graph;
   slot.assign(graph.switch_count(), kNoSlot);
   std::vector<SwitchIndex> order(graph.switch_count());
   std::iota(order.begin(), order.end(), SwitchIndex{0});
+  // Slots of one system lie side by side, so that LIDs of one end port, which go as many slots away
+  // as there is room, lie in different ones.
+  const auto system = [&](SwitchIndex s) {
+    return siblings_ > 1 ? request.fabric->node(graph.node_of(s)).system_image_guid : Guid{};
+  };
   std::sort(order.begin(), order.end(), [&](auto a, auto b) {
-    return std::tuple(height[a], graph.guid(a), a) < std::tuple(height[b], graph.guid(b), b);
+    return std::tuple(height[a], system(a), graph.guid(a), a) <
+           std::tuple(height[b], system(b), graph.guid(b), b);
   });
   std::vector<SwitchIndex> taken_by, liked_by;  // by slot: the last switch that found it so
   std::vector<std::uint32_t> votes;

@@ -32,7 +32,7 @@ struct TreePlaces {
   }
 
  private:
-  void find_slots(const fabric::CompactGraph& graph);
+  void find_slots(const Request& request);
   void number_columns(const Request& request, const Targets& targets);
 
   std::uint32_t siblings_{1};  // LIDs of one end port, at most
