@@ -29,10 +29,24 @@ Leaf leaf_of(const Fabric& fabric, const CompactGraph& graph, Guid guid) {
   return {graph.switch_of(peer.node), peer.port};
 }
 
+/// Of the number written to this base. Modulo the base it takes all values in turn, whether one
+/// counts by ones or by powers of the base.
+unsigned digit_sum(std::size_t number, std::size_t base) {
+  if (base < 2) return 0;
+  std::size_t sum = 0;
+  for (; number != 0; number /= base) sum += number % base;
+  return static_cast<unsigned>(sum);
+}
+
 class Planner {
  public:
   Planner(const Fabric& fabric, const CompactGraph& graph, const MulticastRule& rule)
-      : fabric_(fabric), graph_(graph), rule_(rule), pieces_(pieces_of(graph)) {}
+      : fabric_(fabric),
+        graph_(graph),
+        rule_(rule),
+        pieces_(pieces_of(graph)),
+        rooted_(graph.switch_count(), 0),
+        trees_over_(graph.arc_count(), 0) {}
 
   std::map<SwitchIndex, routes::PortMask> tree(const MulticastGroup& group) {
     masks_.clear();
@@ -57,14 +71,32 @@ class Planner {
   }
 
  private:
+  struct Up {
+    Arc arc;
+    std::size_t index;  // CompactGraph::arc_index
+  };
+
   void plant(Lid mlid, const std::vector<SwitchIndex>& leaves, std::span<const Leaf> receivers) {
     const auto& roots = roots_for(leaves);
     turn_ = mlid.value - unsigned{kLidMulticastMin.value};
-    const SwitchIndex root = roots[turn_ % roots.size()];
+    const SwitchIndex root = by_turn(roots, [&](SwitchIndex s) { return rooted_[s]; });
+    ++rooted_[root];
     turn_ /= static_cast<unsigned>(roots.size());
     grow(root, leaves);
     for (const Leaf& l : receivers)
       if (level_[l.at] != kNoSwitch) masks_[l.at].set(l.port);
+  }
+
+  /// The one whose turn it is, unless it has well more than the one that has least: groups may be
+  /// such that the same is meant again and again. What is little more is let be, so that a group
+  /// that comes or goes seldom changes another.
+  template <class Choice, class Load>
+  const Choice& by_turn(const std::vector<Choice>& choices, Load load) const {
+    const Choice& meant = choices[digit_sum(turn_, choices.size()) % choices.size()];
+    const Choice& least =
+        *std::min_element(choices.begin(), choices.end(),
+                          [&](const Choice& a, const Choice& b) { return load(a) < load(b); });
+    return load(meant) > load(least) + load(least) / 4 + 1 ? least : meant;
   }
 
   /// Whether a tree may have `to` above `s`.
@@ -143,7 +175,7 @@ class Planner {
         ++left;
       }
     SwitchIndex top = kNoSwitch;
-    std::vector<Arc> up;
+    std::vector<Up> up;
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
       const SwitchIndex s = *it;
       if (!needed[s]) continue;
@@ -153,15 +185,19 @@ class Planner {
         break;
       }
       up.clear();
-      for (const Arc& arc : graph_.arcs(s))
-        if (level_[arc.to] + 1 == level_[s] && may_climb(s, arc.to)) up.push_back(arc);
+      const auto arcs = graph_.arcs(s);
+      for (std::size_t i = 0; i < arcs.size(); ++i)
+        if (level_[arcs[i].to] + 1 == level_[s] && may_climb(s, arcs[i].to))
+          up.push_back({arcs[i], graph_.arc_index(s, i)});
       const bool any =
-          std::any_of(up.begin(), up.end(), [&](const Arc& a) { return needed[a.to]; });
-      if (any) std::erase_if(up, [&](const Arc& a) { return !needed[a.to]; });
-      std::sort(up.begin(), up.end(), [&](const Arc& a, const Arc& b) {
-        return std::pair(graph_.guid(a.to), a.out_port) < std::pair(graph_.guid(b.to), b.out_port);
+          std::any_of(up.begin(), up.end(), [&](const Up& a) { return needed[a.arc.to]; });
+      if (any) std::erase_if(up, [&](const Up& a) { return !needed[a.arc.to]; });
+      std::sort(up.begin(), up.end(), [&](const Up& a, const Up& b) {
+        return std::pair(graph_.guid(a.arc.to), a.arc.out_port) <
+               std::pair(graph_.guid(b.arc.to), b.arc.out_port);
       });
-      const Arc& arc = up[turn_ % up.size()];
+      const auto& [arc, index] = by_turn(up, [&](const Up& a) { return trees_over_[a.index]; });
+      ++trees_over_[index];
       masks_[s].set(arc.out_port);
       masks_[arc.to].set(arc.in_port);
       ++children[arc.to];
@@ -196,6 +232,8 @@ class Planner {
   std::map<SwitchIndex, routes::PortMask> masks_;
   std::vector<std::uint32_t> level_;
   unsigned turn_{0};
+  std::vector<std::uint32_t> rooted_;      // trees of this run, by the root they grew from
+  std::vector<std::uint32_t> trees_over_;  // and by the arc that climbs
 };
 
 }  // namespace

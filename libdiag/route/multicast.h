@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Multicast forwarding: one tree for each MLID over the switches that its members hang from. Pure;
-// a tree depends on its own members only, so a join changes no other group.
+// Multicast forwarding: one tree for each MLID over the switches that its members hang from. Pure.
+// A tree depends on its MLID and its own members, unless a root or a link that this means would
+// have well more trees than another, so a join seldom changes another group.
 #pragma once
 
 #include <span>
@@ -20,8 +21,9 @@ struct MulticastGroup {
 };
 
 /// For each group and switch of its tree the ports a packet is copied to. The root is a switch of
-/// least distance to the farthest member, among all that are equally near by turn of the MLID, and
-/// so are parallel cables: groups spread over the links. `rule` keeps trees free of credit loops
+/// least distance to the farthest member, among all that are equally near by turn of the MLID as
+/// long as trees are spread evenly, else the one with fewest trees, and so are links: groups spread
+/// over them. `rule` keeps trees free of credit loops
 /// with the unicast routes; one without claims nothing. Members that are not in the fabric, or not
 /// connected with most others, are left out; no receiver, no entry.
 routes::MulticastTables multicast_trees(const fabric::Fabric& fabric,

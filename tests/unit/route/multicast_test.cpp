@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 
 #include "libdiag/fabric/generate.h"
@@ -128,10 +129,62 @@ TEST(MulticastTree, GroupsTakeTurnsAtTheTops) {
   }
   ASSERT_EQ(tops.size(), 4U);
   for (const auto& [s, count] : tops) EXPECT_EQ(count, 4);
-  // A tree depends on its own members only.
+  // A tree depends on its own members only where that spreads them.
   groups.erase(groups.begin() + 3);
   const auto fewer = multicast_trees(f, g, groups);
   for (const auto& [mlid, masks] : fewer) EXPECT_TRUE(masks == tables.at(mlid));
+}
+
+/// MLIDs at a stride of the number of tops, of which each would mean the same one, and groups of
+/// one size, of which each would mean the same links.
+TEST(MulticastTree, TopsAndLinksAreSharedWhateverTheMlidsAre) {
+  fabric::FatTree kind;
+  kind.radix = 8;  // 8 leaves, 4 spines
+  const Fabric f = *fabric::generate(kind);
+  const CompactGraph g(f);
+  for (const unsigned stride : {1U, 2U, 4U, 8U, 16U}) {
+    std::vector<MulticastGroup> groups;
+    for (unsigned i = 0; i < 64; ++i)
+      groups.push_back(group_of(f, static_cast<std::uint16_t>(0xC000 + i * stride), i % 3, 3));
+    const auto tables = multicast_trees(f, g, groups);
+    std::map<SwitchIndex, int> tops;
+    for (const auto& [mlid, masks] : tables)
+      for (const auto& [s, mask] : masks)
+        if (g.attached()[s] == 0) ++tops[s];
+    ASSERT_EQ(tops.size(), 4U) << stride;
+    for (const auto& [s, count] : tops) EXPECT_NEAR(count, 16, 4) << stride;
+    // A group that goes changes no other.
+    groups.erase(groups.begin() + 3);
+    const auto fewer = multicast_trees(f, g, groups);
+    std::size_t changed = 0;
+    for (const auto& [mlid, masks] : fewer) changed += masks == tables.at(mlid) ? 0 : 1;
+    EXPECT_EQ(changed, 0U) << stride;
+  }
+}
+
+/// Only MLIDs that mean one top are in use: what is well beyond the others goes to them.
+TEST(MulticastTree, ATopThatIsMeantTooOftenIsRelieved) {
+  fabric::FatTree kind;
+  kind.radix = 8;
+  const Fabric f = *fabric::generate(kind);
+  const CompactGraph g(f);
+  const auto tops_of = [&](const routes::MulticastTables& tables) {
+    std::map<SwitchIndex, int> tops;
+    for (const auto& [mlid, masks] : tables)
+      for (const auto& [s, mask] : masks)
+        if (g.attached()[s] == 0) ++tops[s];
+    return tops;
+  };
+  std::vector<MulticastGroup> groups;
+  std::optional<SwitchIndex> first;
+  for (std::uint16_t mlid = 0xC000; groups.size() < 40; ++mlid) {
+    const MulticastGroup group = group_of(f, mlid);
+    const SwitchIndex top = tops_of(multicast_trees(f, g, std::span(&group, 1))).begin()->first;
+    if (first.value_or(top) == top) groups.push_back(group), first = top;
+  }
+  const auto tops = tops_of(multicast_trees(f, g, groups));
+  ASSERT_EQ(tops.size(), 4U);
+  for (const auto& [s, count] : tops) EXPECT_NEAR(count, 10, 3);
 }
 
 TEST(MulticastTree, ParallelCablesShareTheGroups) {
