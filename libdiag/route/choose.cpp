@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libdiag/base/groups.h"
+#include "libdiag/route/option_use.h"
 
 namespace ib::route {
 namespace {
@@ -67,6 +68,20 @@ bool is_tree_like(const CompactGraph& graph) {
   return level * kOneIn <= graph.arc_count();
 }
 
+/// Every two switches are neighbours: shortest paths take one link, and nothing waits for another.
+bool is_full_mesh(const CompactGraph& graph) {
+  std::vector<SwitchIndex> neighbours;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    neighbours.clear();
+    for (const auto& arc : graph.arcs(s)) neighbours.push_back(arc.to);
+    std::sort(neighbours.begin(), neighbours.end());
+    const auto last = std::unique(neighbours.begin(), neighbours.end());
+    if (last - neighbours.begin() + 1 != static_cast<std::ptrdiff_t>(graph.switch_count()))
+      return false;
+  }
+  return true;
+}
+
 std::string why_it_fails(const routes::Verdict& verdict) {
   for (const auto& finding : verdict.findings)
     if (finding.must) return finding.message;
@@ -95,11 +110,15 @@ std::vector<std::string> default_engines(const CompactGraph& graph) {
   std::vector<std::string> names;
   const auto add = [&](std::span<const char* const> list) {
     for (const char* name : list)
-      if (find_engine(name) != nullptr) names.emplace_back(name);
+      if (find_engine(name) != nullptr &&
+          std::find(names.begin(), names.end(), name) == names.end())
+        names.emplace_back(name);
   };
   if (is_tree_like(graph)) {
     add(kTrees);
   } else {
+    // Lanes would be for nothing.
+    if (is_full_mesh(graph)) names.emplace_back("updn");
     add(kOthers);
   }
   return names;
@@ -183,6 +202,13 @@ Choice choose_routes(const fabric::Fabric& fabric, const CompactGraph& graph,
     choice.routes = std::move(*routes);
     choice.verdict = std::move(verdict);
   }
+  auto& notes = choice.routes.notes;
+  const std::string unused =
+      choice.routes.engine.empty()
+          ? std::string()
+          : unused_options(options.engine, choice.routes.engine, options.engines);
+  if (!unused.empty() && std::find(notes.begin(), notes.end(), unused) == notes.end())
+    notes.push_back(unused);
   return choice;
 }
 

@@ -81,13 +81,13 @@ void add_routing_options(CLI::App& app, RoutingWords& words) {
            names, [&words, which](const std::string& path) { words.files[which] = path; }, help)
         ->type_name("FILE");
   };
-  file("-a,--root_guid_file", OptionFile::Roots, "GUIDs of the tops of a tree: updn, dnup, ftree");
+  file("-a,--root_guid_file", OptionFile::Roots, "GUIDs of the tops of a tree: updn, ftree, nue");
   file("-u,--cn_guid_file", OptionFile::ComputeNodes,
        "Port GUIDs of compute nodes: ftree, (df)sssp");
   file("-G,--io_guid_file", OptionFile::IoNodes, "Port GUIDs of I/O nodes: ftree, (df)sssp");
-  file("-m,--ids_guid_file", OptionFile::Ids, "Numbers that stand for GUIDs of switches: updn");
+  file("-m,--ids_guid_file", OptionFile::Ids, "Numbers that stand for GUIDs of switches: updn, dnup, ftree, nue");
   file("-i,--ignore_guids", OptionFile::Ignored, "Ports whose load is not counted");
-  file("-w,--hop_weights_file", OptionFile::HopWeights, "What a hop costs, by port of a switch");
+  file("-w,--hop_weights_file", OptionFile::HopWeights, "What a hop costs, by port of a switch: minhop, dfp");
   file("-O,--port_search_ordering_file,--dimn_ports_file", OptionFile::PortSearchOrder,
        "Order in which ports of a switch are looked at; for dor that of the dimensions");
   file("-X,--guid_routing_order_file", OptionFile::GuidRoutingOrder,
@@ -97,22 +97,22 @@ void add_routing_options(CLI::App& app, RoutingWords& words) {
   file("-M,--lid_matrix_file", OptionFile::LidMatrix, "Hop counts: engine file");
 
   app.add_flag("-z,--connect_roots", engine.connect_roots,
-               "Let the tops of a tree reach one another: updn, dnup, ftree");
+               "Taken and changes nothing: tops of a tree always reach one another");
   number(app, "-H,--max_reverse_hops", 0, 64, "a number",
-         "Hops the wrong way on paths to I/O nodes: ftree (default 0)",
+         "Taken and changes nothing: ftree reaches I/O nodes wherever they hang",
          [&](std::uint64_t v) { engine.max_reverse_hops = static_cast<unsigned>(v); });
   number(app, "--scatter-ports", 0, 0xFFFFFFFF, "a number",
          "Seed to choose among equally loaded ports by chance; 0: do not (default)",
          [&](std::uint64_t v) { engine.scatter_seed = static_cast<std::uint32_t>(v); });
   app.add_flag("--do_mesh_analysis", engine.do_mesh_analysis,
-               "Look for the dimensions of a mesh or torus first: lash");
+               "Taken and changes nothing: lash always looks for dimensions");
   number(app, "--lash_start_vl", 0, 14, "a number", "First VL that lash uses (default 0)",
          [&](std::uint64_t v) { engine.lash_start_vl = static_cast<unsigned>(v); });
   number(app, "--nue_max_num_vls", 0, 15, "a number",
          "VLs that nue uses, at most; 0: all there are (default)",
          [&](std::uint64_t v) { engine.nue_max_num_vls = static_cast<unsigned>(v); });
   app.add_flag("--nue_include_switches", engine.nue_include_switches,
-               "Paths of switches count as well: nue");
+               "Taken and changes nothing: nue heeds paths of switches as far as it can");
 }
 
 }  // namespace sm::daemon

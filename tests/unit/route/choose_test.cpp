@@ -93,6 +93,22 @@ TEST(Choice, TheDefaultIsFreeOfCreditLoopsWhateverTheFabric) {
   }
 }
 
+TEST(Choice, WhereEveryTwoSwitchesAreNeighboursOneVlDoesByDefault) {
+  for (const auto& f : {ring(3), fabric::generate(fabric::HyperX{{6}, 3, 1}).value(),
+                        fabric::generate(fabric::Grid{{3}, true, 4, 2}).value()}) {
+    const Choice choice = choose(f, {});
+    EXPECT_TRUE(choice.passed);
+    EXPECT_EQ(choice.routes.engine, "updn");
+    EXPECT_EQ(choice.routes.vls_used, 1U);
+    EXPECT_TRUE(choice.routes.lanes.trivial());
+    EXPECT_THAT(choice.tried, ::testing::SizeIs(1));
+    const auto minhop = choose(f, only("minhop"));
+    EXPECT_EQ(choice.verdict.load_max, minhop.verdict.load_max);
+  }
+  // Farther switches are worth the lanes: updn would load some links more.
+  EXPECT_EQ(choose(ring(4), {}).routes.engine, "torus-2QoS");
+}
+
 TEST(Choice, NoSwitchAndOneSwitchAreRoutedToo) {
   fabric::FatTree star;
   star.leaves = 1;

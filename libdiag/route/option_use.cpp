@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/option_use.h"
+
+#include <algorithm>
+
+namespace ib::route {
+namespace {
+
+constexpr OptionUse kUses[] = {
+    {"--root_guid_file", [](const Options& o) { return !o.roots.empty(); }, " updn ftree nue "},
+    {"--ids_guid_file", [](const Options& o) { return !o.ids.empty(); }, " updn dnup ftree nue "},
+    // Tops reach one another in any case.
+    {"--connect_roots", [](const Options& o) { return o.connect_roots; }, " "},
+    {"--cn_guid_file", [](const Options& o) { return !o.compute_nodes.empty(); },
+     " ftree sssp dfsssp nue "},
+    {"--io_guid_file", [](const Options& o) { return !o.io_nodes.empty(); },
+     " ftree sssp dfsssp nue "},
+    // Every host is reached by climbing and descending, wherever it hangs.
+    {"--max_reverse_hops", [](const Options& o) { return o.max_reverse_hops != 0; }, " "},
+    {"--ignore_guids", [](const Options& o) { return !o.ignored.empty(); },
+     " minhop updn dnup ftree dor sssp dfsssp lash torus-2QoS nue dfp file "},
+    {"--hop_weights_file", [](const Options& o) { return !o.hop_weights.empty(); },
+     " minhop dfp file "},
+    {"--port_search_ordering_file", [](const Options& o) { return !o.port_search_order.empty(); },
+     " minhop updn dnup dor sssp dfsssp lash torus-2QoS nue dfp file "},
+    {"--scatter-ports", [](const Options& o) { return o.scatter_seed != 0; },
+     " minhop updn dnup dor sssp dfsssp lash torus-2QoS nue dfp file "},
+    {"--guid_routing_order_file", [](const Options& o) { return !o.guid_routing_order.empty(); },
+     " minhop updn dnup ftree dor sssp dfsssp lash torus-2QoS nue dfp file "},
+    // Grids are looked for in any case.
+    {"--do_mesh_analysis", [](const Options& o) { return o.do_mesh_analysis; }, " "},
+    {"--lash_start_vl", [](const Options& o) { return o.lash_start_vl != 0; }, " lash "},
+    {"--nue_max_num_vls", [](const Options& o) { return o.nue_max_num_vls != 0; }, " nue "},
+    // Paths of switches are kept free of credit loops as far as possible in any case.
+    {"--nue_include_switches", [](const Options& o) { return o.nue_include_switches; }, " "},
+    {"--torus_config", [](const Options& o) { return o.torus.has_value(); }, " torus-2QoS "},
+    {"--lfts_file",
+     [](const Options& o) { return o.tables != nullptr && !o.tables->lfts_file.empty(); },
+     " file "},
+    {"--lid_matrix_file",
+     [](const Options& o) { return o.tables != nullptr && !o.tables->lid_matrix_file.empty(); },
+     " file "},
+};
+
+}  // namespace
+
+bool OptionUse::used_by(std::string_view engine) const {
+  return engines.find(' ' + std::string(engine) + ' ') != std::string_view::npos;
+}
+
+std::span<const OptionUse> option_uses() { return kUses; }
+
+std::string unused_options(const Options& options, std::string_view engine,
+                           std::span<const std::string> named) {
+  std::string names;
+  for (const OptionUse& use : kUses) {
+    if (!use.given(options) || use.used_by(engine) ||
+        std::any_of(named.begin(), named.end(), [&](const auto& n) { return use.used_by(n); }))
+      continue;
+    names.append(names.empty() ? "" : ", ").append(use.name);
+  }
+  return names.empty() ? names : std::string(engine) + " takes no notice of " + names;
+}
+
+}  // namespace ib::route

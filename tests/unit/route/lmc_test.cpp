@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// LMC: further LIDs of an end port go through another system, then another switch, then where there
+// is least.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "libdiag/fabric/generate.h"
+#include "libdiag/route/engine.h"
+#include "libdiag/route/plan.h"
+
+namespace ib::route {
+namespace {
+
+using fabric::SwitchIndex;
+
+/// Two levels, four spines that are two chassis: neighbours in number, or every other one.
+fabric::Fabric tree_with_chassis(unsigned lmc, bool neighbours) {
+  fabric::FatTree kind;
+  kind.radix = 8;
+  auto f = fabric::generate(kind).value();
+  give_lids(f, static_cast<std::uint8_t>(lmc)).value();
+  unsigned spine = 0;
+  for (fabric::NodeIndex n = 0; n < f.nodes().size(); ++n) {
+    bool hosts = !f.node(n).is_switch();
+    for (const auto& port : f.ports(n)) hosts |= port.peer && !f.node(port.peer.node).is_switch();
+    if (hosts) continue;
+    f.node(n).system_image_guid = Guid{0x100 + (neighbours ? spine / 2 : spine % 2)};
+    ++spine;
+  }
+  EXPECT_EQ(spine, 4U);
+  return f;
+}
+
+class Lmc : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Lmc, FurtherLidsTakeAnotherSystemThenAnotherSwitchAndLoadsStayEven) {
+  for (const unsigned lmc : {1U, 2U, 3U})
+    for (const bool neighbours : {true, false}) {
+      SCOPED_TRACE("LMC " + std::to_string(lmc) + (neighbours ? ", neighbours" : ", every other"));
+      const auto f = tree_with_chassis(lmc, neighbours);
+      const fabric::CompactGraph g(f);
+      const auto routes = find_engine(GetParam())->compute({&f, &g, {}, nullptr, 8}).value();
+      const auto verdict = routes::verify(f, g, routes.lfts, routes.lanes, {}, {});
+      EXPECT_EQ(verdict.unreachable, 0U);
+      // 4 hosts of a leaf send to 2^LMC LIDs of 28 others over 4 uplinks. lash has one way for each
+      // of the LIDs of a leaf's hosts with one offset, 4 * 4 routes.
+      const unsigned ways = 7U << lmc;
+      EXPECT_EQ(verdict.load_max,
+                GetParam() == std::string("lash") ? (ways + 3) / 4 * 16 : ways * 4);
+      std::size_t seen = 0;
+      for (const auto& d : g.destinations()) {
+        const auto& port = f.port(d.end_port);
+        if (d.is_switch() || d.lid != port.lid) continue;
+        for (SwitchIndex s = 0; s < g.switch_count(); ++s) {
+          if (s == d.leaf || g.attached()[s] == 0) continue;
+          std::map<SwitchIndex, unsigned> spines;
+          std::map<Guid, unsigned> systems;
+          for (unsigned i = 0; i < (1U << lmc); ++i) {
+            const auto out = routes.lfts.at(s, Lid{static_cast<std::uint16_t>(d.lid.value + i)});
+            const auto to = f.port(g.node_of(s), out).peer.node;
+            ++spines[g.switch_of(to)];
+            ++systems[f.node(to).system_image_guid];
+          }
+          // Each chassis gets half of the LIDs, each spine its share of those.
+          ASSERT_EQ(systems.size(), 2U) << s << " to LID " << d.lid.value;
+          EXPECT_EQ(systems.begin()->second, 1U << (lmc - 1));
+          EXPECT_EQ(spines.size(), std::min(4U, 1U << lmc));
+          if (lmc >= 2) {
+            EXPECT_EQ(spines.begin()->second, (1U << lmc) / 4);
+          }
+          ++seen;
+        }
+      }
+      EXPECT_EQ(seen, 32U * 7);
+    }
+}
+INSTANTIATE_TEST_SUITE_P(All, Lmc,
+                         ::testing::Values("minhop", "updn", "dnup", "ftree", "sssp", "dfsssp",
+                                           "lash", "nue"),
+                         [](const auto& engine) { return std::string(engine.param); });
+
+}  // namespace
+}  // namespace ib::route

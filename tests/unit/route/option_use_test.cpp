@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/option_use.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "libdiag/fabric/generate.h"
+#include "libdiag/route/choose.h"
+
+namespace ib::route {
+namespace {
+
+using fabric::CompactGraph;
+using fabric::Fabric;
+using fabric::SwitchIndex;
+
+std::vector<Fabric> fabrics() {
+  fabric::GenerateCommon damaged;
+  damaged.missing_links_percent = 10;
+  fabric::FatTree tree;
+  tree.radix = 6;
+  tree.levels = 3;
+  return {fabric::generate(tree).value(), fabric::generate(tree, damaged).value(),
+          fabric::generate(fabric::Grid{{5, 5}, true, 4, 2}).value(),
+          fabric::generate(fabric::RandomGraph{20, 50, 3}).value(),
+          fabric::generate(fabric::DragonflyPlus{}).value()};
+}
+
+/// Everything an option may say, said about all of the fabric.
+Options with(const std::string& name, const Fabric& f, const CompactGraph& g) {
+  Options options;
+  std::vector<Guid> hosts;
+  for (const auto& d : g.destinations())
+    if (!d.is_switch()) hosts.push_back(f.port(d.end_port).guid);
+  GuidList some;
+  for (std::size_t i = hosts.size(); i-- > 0;)
+    if (i % 3 != 0) some.entries.push_back({hosts[i], 1, {}, {}});
+  if (name == "--root_guid_file")
+    options.roots.entries = {{g.guid(static_cast<SwitchIndex>(g.switch_count() / 2)), 1, {}, {}}};
+  if (name == "--connect_roots") options.connect_roots = true;
+  if (name == "--cn_guid_file") options.compute_nodes = some;
+  if (name == "--io_guid_file") options.io_nodes = some;
+  if (name == "--max_reverse_hops") options.max_reverse_hops = 3;
+  if (name == "--scatter-ports") options.scatter_seed = 99;
+  if (name == "--guid_routing_order_file") options.guid_routing_order = some;
+  if (name == "--do_mesh_analysis") options.do_mesh_analysis = true;
+  if (name == "--lash_start_vl") options.lash_start_vl = 1;
+  if (name == "--nue_max_num_vls") options.nue_max_num_vls = 1;
+  if (name == "--nue_include_switches") options.nue_include_switches = true;
+  for (SwitchIndex s = 0; s < g.switch_count(); ++s) {
+    if (name == "--ids_guid_file")
+      options.ids.entries.push_back({g.guid(s), 1, {}, g.switch_count() - s});
+    for (const auto& arc : g.arcs(s)) {
+      const PortName port{g.guid(s), arc.out_port};
+      if (name == "--ignore_guids" && (s + arc.out_port) % 2 == 0) options.ignored[port] = true;
+      if (name == "--hop_weights_file" && (s + arc.out_port) % 3 == 0)
+        options.hop_weights[port] = 4;
+      if (name == "--port_search_ordering_file")
+        options.port_search_order[g.guid(s)].insert(options.port_search_order[g.guid(s)].begin(),
+                                                    arc.out_port);
+    }
+  }
+  return options;
+}
+
+/// The table of what engines heed is what they do: tables or lanes change with every option that
+/// an engine is said to heed, on one fabric at least, and with no other on any.
+TEST(OptionUse, EnginesHeedWhatTheyAreSaidToAndNothingElse) {
+  const auto all = fabrics();
+  for (const EngineEntry& engine : engines()) {
+    if (engine.name == std::string_view("file")) continue;
+    for (const OptionUse& use : option_uses()) {
+      const std::string name = use.name;
+      if (name == "--torus_config" || name == "--lfts_file" || name == "--lid_matrix_file")
+        continue;
+      // Only where dfsssp has too few VLs and ftree fits: on none of these.
+      if (engine.name == std::string_view("nue") && name == "--root_guid_file") continue;
+      bool heeded = false;
+      for (const Fabric& f : all) {
+        const CompactGraph g(f);
+        const Options options = with(name, f, g);
+        ASSERT_TRUE(use.given(options)) << name;
+        for (const unsigned vls : {1U, 8U}) {
+          if (heeded) break;
+          const auto plain = engine.compute({&f, &g, {}, nullptr, vls});
+          const auto told = engine.compute({&f, &g, options, nullptr, vls});
+          heeded |= plain.has_value() != told.has_value() ||
+                    (plain && (plain->lfts != told->lfts || plain->vls_used != told->vls_used));
+        }
+      }
+      EXPECT_EQ(heeded, use.used_by(engine.name)) << engine.name << ' ' << name;
+    }
+  }
+}
+
+TEST(OptionUse, WhatDoesNothingIsSaidInOneLine) {
+  Options options;
+  EXPECT_EQ(unused_options(options, "updn", {}), "");
+  options.connect_roots = true;
+  options.scatter_seed = 3;
+  options.nue_max_num_vls = 2;
+  EXPECT_EQ(unused_options(options, "updn", {}),
+            "updn takes no notice of --connect_roots, --nue_max_num_vls");
+  // nue stands by and would heed it.
+  const std::vector<std::string> named{"updn", "nue"};
+  EXPECT_EQ(unused_options(options, "updn", named), "updn takes no notice of --connect_roots");
+}
+
+TEST(OptionUse, AChoiceSaysIt) {
+  const auto f = fabric::generate(fabric::FatTree{}).value();
+  ChoiceOptions options;
+  options.engine.max_reverse_hops = 1;
+  const auto choice = choose_routes(f, CompactGraph(f), options, {});
+  EXPECT_EQ(choice.notes().back(), "ftree takes no notice of --max_reverse_hops");
+}
+
+}  // namespace
+}  // namespace ib::route
