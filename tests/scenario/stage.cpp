@@ -118,6 +118,7 @@ std::string Stage::act(const Words& w, const std::vector<std::string>& body) {
   if (verb == "report") return report();
   if (verb == "trace") return trace(at(w, 1), at(w, 2));
   if (verb == "tree") return tree(at(w, 1));
+  if (verb == "tops") return tops();
   throw Complaint("no such command: " + verb);
 }
 
@@ -490,6 +491,22 @@ std::string Stage::tree(const std::string& mlid) {
     if (!ports.empty()) out += short_name(f, n) + ":" + ports + "\n";
   }
   return out.empty() ? "no switch forwards it\n" : out;
+}
+
+/// MulticastFDBTop of every switch: the highest multicast LID that it looks up.
+std::string Stage::tops() {
+  const auto& model = world().model();
+  const auto& f = model.topology();
+  const auto session = session_at(short_name(f, manager().at().node));
+  ib::query::SmpClient client(*session);
+  std::string out;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
+    if (!f.node(n).is_switch()) continue;
+    const auto answer = or_complain(client.get(model.port_info({n, 0}).lid, attr::kSwitchInfo, 0));
+    const auto info = ib::wire::body<ib::wire::SwitchInfo>(answer.mad);
+    out += fmt::format("{}: 0x{:x}\n", short_name(f, n), info.multicast_fdb_top);
+  }
+  return out;
 }
 
 }  // namespace scenario

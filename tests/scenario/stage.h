@@ -50,6 +50,7 @@ class Stage {
   std::string report();
   std::string trace(const std::string& from, const std::string& to);
   std::string tree(const std::string& mlid);
+  std::string tops();
 
   ib::sim::World& world();
   Manager& manager();
