@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "libdiag/fabric/topology_text.h"
+#include "libdiag/route/choose.h"
 #include "libdiag/routes/verify.h"
 #include "tests/matrix/cases.h"
 #include "tests/matrix/oracle.h"
@@ -60,6 +61,8 @@ void expect_sound(const fabric::CompactGraph& graph, const route::Routes& routes
   if (promise.minimal) {
     EXPECT_EQ(opinion.not_least, 0U);
   }
+  // Nothing depends on these, but no engine leaves any out.
+  EXPECT_EQ(opinion.switches_unreached, 0U);
   EXPECT_LE(routes.vls_used, vls);
   EXPECT_EQ(routes.promises_deadlock_freedom, promise.free_of_deadlocks);
   if (!promise.free_of_deadlocks) return;
@@ -74,14 +77,15 @@ void run(const Promise& promise, const fabric::Fabric& fabric, bool tree) {
   const bool owed = promise.all_fabrics || (promise.all_trees && tree);
   // Only an engine that never refuses is tried with every number of VLs.
   const bool lanes = promise.all_fabrics && promise.free_of_deadlocks;
-  for (unsigned vls = lanes ? 1 : 8; vls <= 8; ++vls) {
+  for (unsigned vls = lanes ? 1 : 8; vls <= (lanes && everything() ? 15 : 8); ++vls) {
     SCOPED_TRACE(std::to_string(vls) + " VLs");
     const auto routes = route::find_engine(promise.engine)->compute(request_of(fabric, graph, vls));
     if (routes) {
       expect_sound(graph, *routes, promise, vls);
     } else {
       EXPECT_FALSE(owed) << routes.error().message;
-      EXPECT_THAT(routes.error().message, ::testing::HasSubstr("0x")) << "names no switch";
+      EXPECT_THAT(routes.error().message, ::testing::ContainsRegex("'[^']*' .0x"))
+          << "names no switch";
     }
   }
 }
@@ -141,7 +145,7 @@ TEST_P(RealFabrics, RoutesOrSaysWhyNot) {
     const auto whole = fabric::read_topology_file(path);
     ASSERT_TRUE(whole.has_value()) << whole.error().message;
     for (const Damage& damage : damages()) {
-      for (unsigned seed = 1; seed <= (everything() ? 20U : 1U); ++seed) {
+      for (unsigned seed = 1; seed <= (everything() ? 20U : 2U); ++seed) {
         SCOPED_TRACE(path.filename().string() + ", " + damage.name + ", seed " +
                      std::to_string(seed));
         run(*promise, damaged(*whole, damage, seed), true);
@@ -150,6 +154,28 @@ TEST_P(RealFabrics, RoutesOrSaysWhyNot) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(All, RealFabrics, ::testing::ValuesIn(engine_names()), engine_of);
+
+/// What is routed when nobody names an engine: everything, and free of credit loops.
+class DefaultChoice : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(DefaultChoice, RoutesAllOfIt) {
+  const Kind& kind = kinds()[GetParam()];
+  for (const std::string& size : kind.sizes) {
+    for (const Damage& damage : damages())
+      for (unsigned seed = 1; seed <= (everything() ? 20U : 2U); ++seed) {
+        SCOPED_TRACE(size + ", " + damage.name + ", seed " + std::to_string(seed));
+        const auto fabric = make(size, damage, seed);
+        const fabric::CompactGraph graph(fabric);
+        const auto choice = route::choose_routes(fabric, graph, {}, {});
+        ASSERT_TRUE(choice.passed);
+        expect_sound(graph, choice.routes, *promise_of(choice.routes.engine), 8);
+        EXPECT_FALSE(judge(graph, choice.routes).credit_loop);
+      }
+    if (!everything()) break;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(All, DefaultChoice, ::testing::ValuesIn(kind_indexes()),
+                         [](const auto& kind) { return std::string(kinds()[kind.param].name); });
 
 TEST(Oracle, SeesWhatIsWrong) {
   const auto fabric = make("torus 5 --hosts 2", damages()[0], 1);

@@ -94,7 +94,16 @@ Opinion judge(const fabric::CompactGraph& graph, const route::Routes& routes) {
   };
   Dependencies dependencies;
   for (const auto& d : graph.destinations()) {
-    if (d.is_switch()) continue;
+    if (d.is_switch()) {
+      for (SwitchIndex source = 0; source < graph.switch_count(); ++source) {
+        if (hosts[source].empty() || hops[source][d.leaf] == kFar) continue;
+        SwitchIndex s = source;
+        for (unsigned length = 0; length <= 64 && s != d.leaf && s != fabric::kNoSwitch; ++length)
+          s = arcs[s][routes.lfts.at(s, d.lid)].to;
+        opinion.switches_unreached += s == d.leaf ? 0 : 1;
+      }
+      continue;
+    }
     for (SwitchIndex source = 0; source < graph.switch_count(); ++source) {
       if (hosts[source].empty() || hops[source][d.leaf] == kFar) continue;
       ++opinion.pairs;

@@ -15,9 +15,10 @@ struct Opinion {
   std::uint64_t unreachable{};     // of these: do not arrive, loops included
   std::uint64_t not_least{};       // of these: longer than the least number of hops
   std::uint64_t asymmetric_sls{};  // pairs of switches whose SL differs by direction
-  bool dead_lanes{false};          // a hop on a VL beyond vls_used
-  bool credit_loop{false};         // some VL's dependency graph has a cycle
-  std::string example;             // of what is wrong
+  std::uint64_t switches_unreached{};  // (CA-attached switch, LID of a switch): do not arrive
+  bool dead_lanes{false};              // a hop on a VL beyond vls_used
+  bool credit_loop{false};             // some VL's dependency graph has a cycle
+  std::string example;                 // of what is wrong
 };
 
 Opinion judge(const fabric::CompactGraph& graph, const route::Routes& routes);
