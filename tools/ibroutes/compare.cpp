@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "libdiag/base/text.h"
 #include "libdiag/report/engine_table.h"
+#include "libdiag/route/plan.h"
 #include "tools/ibroutes/report.h"
 
 namespace ib::tools {
@@ -51,9 +53,30 @@ void add_option_files(CommandLine& line, route::OptionFiles& files) {
   for (const auto& file : kFiles) line.text(file.name, files[file.which], "FILE", file.help);
 }
 
-Result<std::vector<route::Tried>> compare(const Source& source, const fabric::CompactGraph& graph,
-                                          const routes::Lanes& lanes,
-                                          const CompareOptions& options) {
+void PlannedWords::add_to(CommandLine& line) {
+  line.text("--without", without_, "LIST",
+            "Route without these switches (NAME or GUID) and links (NAME:PORT), joined by commas");
+  line.number("--damage", damage_, 0, 100, "Route without so many per cent of the links (0)");
+  line.number("--seed", seed_, 0, ~std::uint64_t{0}, "Which links --damage takes (1)");
+  line.number("--lmc", lmc_, 0, 7, "As if hosts had 2^LMC LIDs each (as they have)");
+  line.number("--scatter-ports", scatter_, 0, 0xFFFFFFFF, "Equal ports by chance; 0: not (0)");
+  line.number("--lash_start_vl", lash_start_vl_, 0, 14, "First VL that lash uses (0)");
+  line.number("--nue_max_num_vls", nue_max_num_vls_, 0, 15, "VLs of nue; 0: all there are (0)");
+}
+
+void PlannedWords::put_into(CompareOptions& options) const {
+  for (const auto part : split(without_, ','))
+    if (!part.empty()) options.what_if.without.emplace_back(part);
+  options.what_if.damage_percent = damage_;
+  options.what_if.seed = seed_;
+  if (lmc_ != kAsIs) options.lmc = static_cast<std::uint8_t>(lmc_);
+  options.engine.scatter_seed = scatter_;
+  options.engine.lash_start_vl = lash_start_vl_;
+  options.engine.nue_max_num_vls = nue_max_num_vls_;
+}
+
+Result<Comparison> compare(const Source& source, const fabric::CompactGraph& graph,
+                           const routes::Lanes& lanes, const CompareOptions& options) {
   if (source.fabric.count(wire::NodeType::Switch) == 0)
     return fail(ErrorKind::Usage,
                 "cannot compare engines on this fabric: it has no switch, so there is nothing to "
@@ -64,7 +87,7 @@ Result<std::vector<route::Tried>> compare(const Source& source, const fabric::Co
                 "or use `ibsm plan` on a saved topology");
   route::OptionFiles files = options.files;
   std::erase_if(files, [](const auto& file) { return file.second.empty(); });
-  auto read = route::read_option_files(files, {});
+  auto read = route::read_option_files(files, options.engine);
   if (!read) return tl::unexpected<Error>(std::move(read.error()));
   if (const auto lines = route::unknown_names(source.fabric, read->mentions); !lines.empty())
     return fail(ErrorKind::Usage, lines.front());
@@ -84,19 +107,33 @@ Result<std::vector<route::Tried>> compare(const Source& source, const fabric::Co
   choice.engine = std::move(read->options);
   routes::VerifyOptions checks;
   checks.sm_lid = source.sm_lid;
-  auto tried = route::choose_routes(source.fabric, graph, choice, checks).tried;
-  std::vector<route::Tried> rows{programmed(source, graph, lanes)};
-  std::move(tried.begin(), tried.end(), std::back_inserter(rows));
-  return rows;
+  fabric::Fabric planned = source.fabric;
+  if (options.lmc) {
+    if (auto given = route::give_lids(planned, options.lmc); !given)
+      return tl::unexpected<Error>(std::move(given.error()));
+    checks.sm_lid = {};  // has another LID perhaps
+  }
+  auto taken = route::take_away(planned, options.what_if);
+  if (!taken) return tl::unexpected<Error>(std::move(taken.error()));
+  const fabric::CompactGraph planned_graph(planned);
+  auto tried = route::choose_routes(planned, planned_graph, choice, checks).tried;
+  Comparison comparison{{programmed(source, graph, lanes)}, std::move(taken->notes)};
+  std::move(tried.begin(), tried.end(), std::back_inserter(comparison.rows));
+  return comparison;
 }
 
-std::string comparison_json(const Source& source, const std::vector<route::Tried>& rows,
+std::string comparison_json(const Source& source, const Comparison& comparison,
                             const std::string& version) {
   report::JsonWriter json;
   report::begin_document(json,
                          {kRoutesSchema, "ibroutes", version, source.complete(), source.errors});
   json.field("what", "comparison");
-  report::write_engines(json, rows);
+  if (!comparison.notes.empty()) {
+    json.key("notes").begin_array();
+    for (const auto& note : comparison.notes) json.value(note);
+    json.end_array();
+  }
+  report::write_engines(json, comparison.rows);
   json.end_object();
   return json.take();
 }

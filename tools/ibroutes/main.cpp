@@ -362,6 +362,8 @@ int run_compare(int argc, const char* const* argv) {
   wanted.warn = [](const std::string& what) { complain(kProgram, "warning: " + what, kExitGood); };
   std::optional<std::string> engines;
   line.number("--vls", wanted.vls_max, 1, 15, "Data VLs that engines may use (8)");
+  PlannedWords planned;
+  planned.add_to(line);
   add_option_files(line, wanted.files);
   line.text(
       "--sls", now.path_sls, "FILE",
@@ -376,6 +378,7 @@ int run_compare(int argc, const char* const* argv) {
   if (const auto status = line.parse(argc, argv)) return *status;
   if (now.lanes && (options.from || !now.sl2vl.empty()))
     return refuse(options, usage("--lanes reads the live fabric: not with --from or --sl2vl"));
+  planned.put_into(wanted);
   if (engines)
     for (const auto name : split(*engines, ',')) wanted.engines.emplace_back(name);
   if (auto known = route::check_engine_names(wanted.engines); !known)
@@ -387,13 +390,17 @@ int run_compare(int argc, const char* const* argv) {
   const fabric::CompactGraph graph(source->fabric);
   const auto lanes = lanes_of(*source, graph, now);
   if (!lanes) return refuse(options, lanes.error());
-  const auto rows = compare(*source, graph, *lanes, wanted);
-  if (!rows) return refuse(options, rows.error());
-  print(options.common.json ? comparison_json(*source, *rows, IBKIT_VERSION)
-                            : report::engine_table(*rows));
+  const auto comparison = compare(*source, graph, *lanes, wanted);
+  if (!comparison) return refuse(options, comparison.error());
+  if (options.common.json) {
+    print(comparison_json(*source, *comparison, IBKIT_VERSION));
+  } else {
+    for (const auto& note : comparison->notes) print("note: " + printable(note) + '\n');
+    print((comparison->notes.empty() ? "" : "\n") + report::engine_table(comparison->rows));
+  }
   if (source->path_sls && !options.common.json)
     print("\nprogrammed: " + source->path_sls->note + '\n');
-  return status_of(*source, !rows->front().passed);
+  return status_of(*source, !comparison->rows.front().passed);
 }
 
 struct Verb {

@@ -412,6 +412,15 @@ TEST(Ibroutes, ComparesEnginesWithWhatIsProgrammed) {
     EXPECT_EQ(all.out.find(std::string("\n") + engine.name + ' ') != std::string::npos,
               engine.name != std::string_view("file"))
         << engine.name;
+  // What is programmed is judged as it is, engines by what would be left.
+  const Ran less = ibroutes("compare minhop --damage 10 --seed 2 --lmc 1" + from);
+  EXPECT_EQ(less.status, 0);
+  EXPECT_THAT(less.out, ::testing::StartsWith("note: without "));
+  EXPECT_THAT(less.out, HasSubstr("(10 per cent, seed 2)\n\nengine "));
+  EXPECT_THAT(less.out, ::testing::ContainsRegex("programmed  verified            0 "));
+  const Ran gone = ibroutes("compare minhop --json --without nosuch" + from);
+  EXPECT_EQ(gone.status, 2);
+  EXPECT_THAT(gone.out, HasSubstr("nosuch"));
   EXPECT_EQ(ibroutes("compare nonsense" + from).status, 2);
   EXPECT_EQ(ibroutes("compare --root_guid_file /nonexistent" + from).status, 2);
 }
