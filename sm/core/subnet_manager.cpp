@@ -719,7 +719,10 @@ struct SubnetManager::Impl {
       return;
     // Opening our own issm file raises 144 at our own port.
     if (own && number == ib::wire::trap::kCapabilityChange) return;
-    if (before > 0) {
+    // Somebody who did not answer the last sweep may do so by now.
+    const bool silence = std::ranges::any_of(
+        seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Silent; });
+    if (before > 0 && !silence) {
       // What it told was looked at, or will be. Should a device tell more under the same TID, its
       // PortStateChange is still set.
       if (before == 1) look_at = std::min(look_at, now + options.trap_pause);
