@@ -17,7 +17,7 @@ using ib::fabric::PortRef;
 
 constexpr unsigned kSwitch = 1;     // SwitchInfo of a switch
 constexpr unsigned kNeighbour = 2;  // PortInfo of the port that leads to a silent switch
-constexpr unsigned kSilent = 3;     // NodeInfo through a port behind which nobody answered
+constexpr unsigned kSilent = 3;     // what somebody behind a port did not answer
 constexpr unsigned kEndPort = 4;    // PortInfo of the peer, in a fabric without switches
 
 }  // namespace
@@ -34,9 +34,11 @@ LightSweep::LightSweep(const Observed& observed, const std::vector<bool>& manage
     ask(kSwitch, {n, 0}, attr::kSwitchInfo, node.route, node.info.node_guid.value, 0);
   }
   for (const Trouble& t : observed.troubles) {
-    if (t.kind != Trouble::Kind::Silent || !t.behind || t.attribute != attr::kNodeInfo) continue;
-    ask(kSilent, t.behind, attr::kNodeInfo, t.route,
-        observed.nodes[t.behind.node].info.node_guid.value * 31 + t.behind.port, 0);
+    // Who answered NodeInfo and nothing after it would answer that again.
+    if (t.kind != Trouble::Kind::Silent || !t.behind) continue;
+    ask(kSilent, t.behind, t.attribute, t.route,
+        observed.nodes[t.behind.node].info.node_guid.value * 31 + t.behind.port,
+        t.attribute == attr::kPortInfo ? t.port : 0);
   }
   if (!any_switch) {
     const PortRef local = observed.local_port;
