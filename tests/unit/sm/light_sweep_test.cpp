@@ -20,8 +20,9 @@ Observed observed(std::uint16_t attribute, std::uint8_t port) {
   seen.fabric = *ib::fabric::generate(kind);
   seen.nodes.resize(seen.fabric.nodes().size());
   for (ib::fabric::NodeIndex n = 0; n < seen.nodes.size(); ++n) {
-    seen.nodes[n].info.node_type =
-        seen.fabric.node(n).is_switch() ? ib::wire::NodeType::Switch : ib::wire::NodeType::ChannelAdapter;
+    seen.nodes[n].info.node_type = seen.fabric.node(n).is_switch()
+                                       ? ib::wire::NodeType::Switch
+                                       : ib::wire::NodeType::ChannelAdapter;
     seen.nodes[n].info.node_guid = seen.fabric.node(n).guid;
   }
   Trouble silent;
