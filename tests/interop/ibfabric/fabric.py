@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A served fabric for one test: its own directory, socket and server, all gone at the end."""
+import contextlib
 import os
 import pathlib
 import shutil
@@ -42,18 +43,20 @@ def wait_until(condition, seconds=PATIENCE):
     return False
 
 
+def is_gone(pid):
+    """A process that nobody reaps stays as a zombie; that is gone too."""
+    try:
+        return "\nState:\tZ" in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    except OSError:
+        return True
+
+
 def end_daemon(pid_file):
     """Ends what wrote the pid file, and waits for its last words: ibsm still writes into its state directory."""
     pid = int(pid_file.read_text(encoding="ascii"))
-    os.kill(pid, signal.SIGTERM)
-
-    def gone():  # one that nobody reaps stays as a zombie; that is gone too
-        try:
-            return "\nState:\tZ" in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-        except OSError:
-            return True
-
-    wait_until(gone, 10)
+    if not is_gone(pid):
+        os.kill(pid, signal.SIGTERM)
+        wait_until(lambda: is_gone(pid), 10)
 
 
 class Fabric:
@@ -76,12 +79,13 @@ class Fabric:
         return self
 
     def __exit__(self, *_):
-        for end in reversed(self.endings):
-            end()
-        for process in reversed(self.background):
-            stop(process)
-        stop(self.server)
-        shutil.rmtree(self.directory, ignore_errors=True)
+        with contextlib.ExitStack() as left:  # the last first, and all of it though one of them fails
+            left.callback(shutil.rmtree, self.directory, ignore_errors=True)
+            left.callback(stop, self.server)
+            for process in self.background:
+                left.callback(stop, process)
+            for end in self.endings:
+                left.callback(end)
 
     def command(self, at, *words):
         place = ["--at", at] if at else []
