@@ -93,6 +93,7 @@ int main() {
     } else {
       fmt::print("silent 0\n");
     }
+    std::fflush(stdout);  // who goes by the answers sees each as it comes
   }
   return 0;
 }
