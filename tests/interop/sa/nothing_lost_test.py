@@ -31,12 +31,12 @@ def join(group, gid):
 class Manager:
     """ibsm as a daemon with its state in the fabric's directory."""
 
-    def __init__(self, f, *words, syncs=None):
+    def __init__(self, f, *words, disk):
+        """`disk`: what the library between ibsm's store and the disk is told."""
         self.f, self.words, self.pid_file = f, words, f.directory / "pid"
         # The fabric's own library is preloaded already.
-        self.before = [] if syncs is None else [
-            "sh", "-c", f'IBKIT_SYNCS="{syncs}" LD_PRELOAD="$LD_PRELOAD:{LIB / "libsync-counter.so"}" exec "$@"',
-            "sh"]
+        self.before = ["env", disk, "sh", "-c",
+                       f'LD_PRELOAD="$LD_PRELOAD:{LIB / "libwatched-disk.so"}" exec "$@"', "sh"]
         self.start()
         f.at_end(self.end)
 
@@ -152,7 +152,7 @@ class JoinStorm:
 
 class Storm(unittest.TestCase):
     KILLS = 2
-    ANSWERS = 500  # before each kill, and again after each start
+    ANSWERS = 300  # before each kill, and again after each start
 
     def members(self, f):
         answer, = ask(f, HOSTS[0], [Request(BY_NAME["MCMemberRecord"])])
@@ -165,7 +165,8 @@ class Storm(unittest.TestCase):
 
     def test_what_was_answered_is_there_after_a_kill(self):
         with Fabric(*TREE) as f:
-            sm = Manager(f, "--sa_etm_max_num_mcgs", "100000")
+            # Commits take so long that an answer which does not wait for its own comes well before it.
+            sm = Manager(f, "--sa_etm_max_num_mcgs", "100000", disk="IBKIT_WRITE_US=1000")
             storm = JoinStorm(f, HOSTS)
             for _ in range(self.KILLS):
                 before = storm.run_until_killed(sm.kill, self.ANSWERS)
@@ -190,7 +191,7 @@ class Syncs(unittest.TestCase):
     def syncs_of_joins(self, *words):
         with Fabric(*TREE) as f:
             count = f.directory / "syncs"
-            Manager(f, *words, syncs=count)
+            Manager(f, *words, disk=f"IBKIT_SYNCS={count}")
             gid = gids(f)[HOSTS[0]]
             before = count.stat().st_size if count.exists() else 0
             # One after the other: each has a transaction of its own.
