@@ -16,14 +16,14 @@ using fabric::SwitchIndex;
 /// How much more than after a fresh computation the most loaded link may carry.
 constexpr double kDriftMax = 1.1;
 
+}  // namespace
+
 bool is_near(std::uint64_t load, double fresh) {
   return static_cast<double>(load) <= kDriftMax * fresh;
 }
 bool is_near(std::uint64_t load, std::uint64_t fresh) {
   return is_near(load, static_cast<double>(fresh));
 }
-
-}  // namespace
 
 Difference difference(const routes::LinearTables& before, const routes::LinearTables& after) {
   constexpr std::size_t kBlock = 64;

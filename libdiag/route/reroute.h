@@ -33,6 +33,10 @@ struct Difference {
   std::string recomputed;      // not empty: why all routes were computed anew
 };
 
+/// Whether the most loaded link carries at most a tenth more than it would by fresh routes.
+bool is_near(std::uint64_t load, double fresh);
+bool is_near(std::uint64_t load, std::uint64_t fresh);
+
 /// Entries that differ, by the switches of the tables.
 Difference difference(const routes::LinearTables& before, const routes::LinearTables& after);
 

@@ -4,12 +4,6 @@
 #include <utility>
 
 namespace sm::plan {
-namespace {
-
-/// The same share that decides in Rerouter::rebalance().
-bool is_near(std::uint64_t load, std::uint64_t fresh) { return load * 10 <= fresh * 11; }
-
-}  // namespace
 
 FreshRoutes compute_afresh(const FreshRequest& request) {
   FreshRoutes out;
@@ -31,7 +25,7 @@ FreshRoutes compute_afresh(const FreshRequest& request) {
   ib::route::Rerouter rerouter(*request.engine, request.options, request.vls);
   rerouter.adopt(fabric, held.graph, *std::move(routes));
   out.load = rerouter.load_max();
-  if (is_near(out.held_load, out.load)) return out;
+  if (ib::route::is_near(out.held_load, out.load)) return out;
 
   const ib::route::Routes& fresh = rerouter.routes();
   out.verifier = std::make_shared<ib::routes::Verifier>(request.checks);

@@ -286,15 +286,22 @@ TEST(Reroute, ALostSwitchIsRoutedAroundKeepingWhatFits) {
   }
 }
 
-TEST(Reroute, AHostThatComesChangesNothingButItsOwnEntries) {
-  const auto whole = tree(8, 3);
-  const fabric::CompactGraph old(whole);
+/// One of the hosts of `whole`, and the fabric that is left when it goes.
+std::pair<fabric::Destination, fabric::Fabric> without_its_first_host(
+    const fabric::Fabric& whole, const fabric::CompactGraph& graph) {
   const auto host =
-      std::ranges::find_if(old.destinations(), [](const auto& d) { return !d.is_switch(); });
+      std::ranges::find_if(graph.destinations(), [](const auto& d) { return !d.is_switch(); });
   auto without = whole;
   without.disconnect(host->end_port);
   without.port(host->end_port).lid = Lid{};
   without.reindex();
+  return {*host, without};
+}
+
+TEST(Reroute, AHostThatComesChangesNothingButItsOwnEntries) {
+  const auto whole = tree(8, 3);
+  const fabric::CompactGraph old(whole);
+  const auto [host, without] = without_its_first_host(whole, old);
   const fabric::CompactGraph graph(without);
   for (const char* engine : {"minhop", "updn", "dnup", "ftree"}) {
     SCOPED_TRACE(engine);
@@ -302,7 +309,7 @@ TEST(Reroute, AHostThatComesChangesNothingButItsOwnEntries) {
     const auto change = rerouter.update(whole, old);
     ASSERT_TRUE(change.has_value());
     std::size_t others = 0;
-    for (const auto& entry : change->entries) others += entry.lid != host->lid;
+    for (const auto& entry : change->entries) others += entry.lid != host.lid;
     EXPECT_LE(others, 20U);
     EXPECT_GE(change->entries.size() - others, old.switch_count());
     EXPECT_TRUE(routes::verify(whole, old, rerouter.routes().lfts).must_ok());
@@ -312,12 +319,7 @@ TEST(Reroute, AHostThatComesChangesNothingButItsOwnEntries) {
 TEST(Reroute, NothingLeadsToALidThatWentAway) {
   const auto whole = tree(8, 3);
   const fabric::CompactGraph old(whole);
-  const auto host =
-      std::ranges::find_if(old.destinations(), [](const auto& d) { return !d.is_switch(); });
-  auto without = whole;
-  without.disconnect(host->end_port);
-  without.port(host->end_port).lid = Lid{};
-  without.reindex();
+  const auto [host, without] = without_its_first_host(whole, old);
   const fabric::CompactGraph graph(without);
   for (const char* engine : {"minhop", "updn", "dnup", "ftree"}) {
     SCOPED_TRACE(engine);
@@ -326,7 +328,7 @@ TEST(Reroute, NothingLeadsToALidThatWentAway) {
     ASSERT_TRUE(change.has_value());
     EXPECT_EQ(change->entries.size(), old.switch_count());
     for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
-      EXPECT_EQ(rerouter.routes().lfts.at(s, host->lid), routes::kNoPort);
+      EXPECT_EQ(rerouter.routes().lfts.at(s, host.lid), routes::kNoPort);
   }
 }
 
