@@ -245,8 +245,13 @@ struct HostKernel::Impl {
   bool is_sendable_smp(const wire::Mad& mad) const {
     const auto count = mad.get<&wire::SmpHeader::hop_count>();
     const auto pointer = mad.get<&wire::SmpHeader::hop_pointer>();
+    const bool returning = mad.get<&wire::SmpHeader::direction>();
+    // What begins with a part by LID is not on its directed route yet (handle_outgoing_dr_smp).
+    const Lid lid_part =
+        returning ? mad.get<&wire::SmpHeader::dr_dlid>() : mad.get<&wire::SmpHeader::dr_slid>();
+    if (lid_part != kPermissiveLid) return true;
     if (count >= 64) return false;
-    if (!mad.get<&wire::SmpHeader::direction>()) {
+    if (!returning) {
       if (count > 0 && pointer == 0) {
         return port.is_switch() || mad.get<&wire::SmpHeader::initial_path>()[1] == port.port_num();
       }

@@ -86,6 +86,20 @@ class Opensm(unittest.TestCase):
 
             self.assertIn("SMINFO_MASTER", f.on(far, "sminfo").stdout)
 
+    def test_a_port_is_looked_at_and_switched_off_by_its_lid(self):
+        with Fabric("fat-tree", "--radix", "8") as f:
+            f.opensm()
+            leaf = re.search(r'"leaf-005".* lid (\d+)', f.on(None, "ibswitches").stdout)[1]
+            # Both by LID to the leaf and from there by a directed route to what hangs off port 2.
+            peer = f.on(None, "smpquery", "-c", "nodedesc", leaf, "0,2")
+            self.assertIn("host0018 HCA-1", peer.stdout + peer.stderr)
+            query = f.on(None, "ibportstate", leaf, "2", "query")
+            self.assertEqual(query.returncode, 0, query.stdout + query.stderr)
+            self.assertIn("Peer PortInfo:", query.stdout)
+            disable = f.on(None, "ibportstate", leaf, "2", "disable")
+            self.assertEqual(disable.returncode, 0, disable.stdout + disable.stderr)
+            self.assertIn("State: Down", f.on("host0018 HCA-1", "ibstat").stdout)
+
     def test_heals_a_link_that_went_down(self):
         with Fabric("fat-tree", "--radix", "8") as f:
             f.opensm(None, "-s", "1")

@@ -313,6 +313,19 @@ TEST_F(Kernel, RefusesDirectedRoutesThatDoNotStartAtThisPort) {
   EXPECT_EQ(port.sent.size(), 2U);
 }
 
+TEST_F(Kernel, LetsADirectedRouteStartWhereALidLeads) {
+  const auto agent = kernel.register_agent(file, client_of(MgmtClass::SubnDirected));
+  wire::Mad mad = wire::make_mad(MgmtClass::SubnDirected, Method::Get, wire::attr::kPortInfo);
+  mad.set<&wire::SmpHeader::hop_count>(1);
+  std::array<std::uint8_t, 64> path{};
+  path[1] = 8;  // of the switch that the LID leads to, not ours
+  mad.set<&wire::SmpHeader::initial_path>(path);
+  EXPECT_EQ(send(file, message(agent, mad, 1, 100)), kEinval);
+  mad.set<&wire::SmpHeader::dr_slid>(Lid{3});
+  EXPECT_EQ(send(file, message(agent, mad, 2, 100)), 0);
+  EXPECT_EQ(port.sent.size(), 1U);
+}
+
 TEST_F(Kernel, RefusesWhatItCannotSend) {
   const auto agent = kernel.register_agent(file, client_of(MgmtClass::Perf));
   UserMad too_short = message(agent, perf_get(), 1);
