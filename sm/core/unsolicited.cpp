@@ -7,6 +7,8 @@ namespace {
 using ib::wire::MadHeader;
 using ib::wire::Method;
 
+constexpr std::uint64_t kSmKeyEverybodyKnows = 1;  // opensm's default, in every manual
+
 /// The request turned round. A directed-route answer goes back the way it came with the D bit set;
 /// the hop pointer stays as the request arrived (IBA 14.2.2.4).
 ib::mad::Packet turned_round(const ib::mad::Packet& request, Method method, std::uint16_t status) {
@@ -40,7 +42,9 @@ std::optional<ib::mad::Packet> answer_request(const ib::mad::Packet& request,
   auto reply = turned_round(request, Method::GetResp, set ? status::kBadValue : status::kOk);
   ib::wire::SmInfo info;
   info.guid = identity.guid;
-  info.sm_key = 0;  // shown to nobody: a reader has no way to prove that it may know it
+  // A reader has no way to prove that it may know a key, so one that is secret is shown to nobody.
+  // opensm ignores a master that does not show its own key, and becomes a second master.
+  info.sm_key = identity.sm_key == kSmKeyEverybodyKnows ? kSmKeyEverybodyKnows : 0;
   info.act_count = identity.act_count;
   info.priority = identity.priority;
   info.sm_state = identity.master ? ib::wire::SmState::Master : ib::wire::SmState::Discovering;

@@ -366,6 +366,30 @@ class Lids(unittest.TestCase):
             self.assertEqual(f.lids(), fresh)
 
 
+class Beside(unittest.TestCase):
+    """Stock opensm on another host."""
+
+    def test_opensm_stands_by_and_takes_over_with_the_lids_there_are(self):
+        with Sm(*TREE) as f:
+            pid = f.daemon("-s", "1")
+            lids, home = f.lids(), f.directory / "opensm"
+            home.mkdir()
+            config = home / "conf"
+            config.write_text("sminfo_polling_timeout 200\npolling_retry_number 2\n")
+            said = home / "log"
+            f.start("host0032 HCA-1", "opensm", "-F", config, "-f", said, "-D", "0x43", "-p", "14",
+                    env=dict(os.environ, OSM_CACHE_DIR=str(home), OSM_TMP_DIR=str(home)))
+            self.assertTrue(wait_until(lambda: "Entering STANDBY state" in said.read_text(errors="replace")
+                                       if said.exists() else False, 20), said.read_text(errors="replace"))
+            log = f.directory / "log"
+            self.assertTrue(wait_until(lambda: "another subnet manager is at port 0x0002c903000001f1 "
+                                               "(priority 14, not master)" in log.read_text(), 20))
+            self.assertNotIn("Entering MASTER state", said.read_text(errors="replace"))
+            os.kill(pid, signal.SIGTERM)
+            self.assertTrue(wait_until(lambda: "SUBNET UP" in said.read_text(errors="replace"), 20))
+            self.assertEqual(f.lids(), lids)
+
+
 class Lanes(unittest.TestCase):
     """Routes on several VLs: dfsssp breaks the circle of a ring with a second one."""
 

@@ -23,7 +23,7 @@ ib::mad::Packet request(MgmtClass c, Method m, std::uint16_t attribute) {
 
 const SmIdentity kMaster{ib::Guid{0xABC}, 5, 99, 1234, true};
 
-TEST(Unsolicited, AnswersGetSmInfoAsMasterWithoutItsKey) {
+TEST(Unsolicited, AnswersGetSmInfoAsMasterWithoutASecretKey) {
   const auto reply =
       answer_request(request(MgmtClass::SubnLid, Method::Get, ib::wire::attr::kSmInfo), kMaster);
   ASSERT_TRUE(reply);
@@ -37,6 +37,15 @@ TEST(Unsolicited, AnswersGetSmInfoAsMasterWithoutItsKey) {
   EXPECT_EQ(info.sm_state, ib::wire::SmState::Master);
   EXPECT_EQ(info.act_count, 1234U);
   EXPECT_EQ(info.sm_key, 0U);
+}
+
+TEST(Unsolicited, TheKeyThatEverybodyKnowsIsShownSinceOpensmWantsToSeeIt) {
+  SmIdentity open = kMaster;
+  open.sm_key = 1;
+  const auto reply =
+      answer_request(request(MgmtClass::SubnLid, Method::Get, ib::wire::attr::kSmInfo), open);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(ib::wire::body<SmInfo>(reply->mad).sm_key, 1U);
 }
 
 TEST(Unsolicited, DirectedAnswersCarryTheDirectionBit) {
