@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libdiag/base/text.h"
+#include "libdiag/discover/sweep.h"
 
 namespace sm::core {
 namespace {
@@ -17,8 +18,52 @@ using ib::fabric::PortRef;
 
 constexpr unsigned kSwitch = 1;     // SwitchInfo of a switch
 constexpr unsigned kNeighbour = 2;  // PortInfo of the port that leads to a silent switch
-constexpr unsigned kSilent = 3;     // what somebody behind a port did not answer
+constexpr unsigned kTrouble = 3;    // what somebody behind a port did not answer as he should
 constexpr unsigned kEndPort = 4;    // PortInfo of the peer, in a fabric without switches
+
+/// Who answered NodeInfo and nothing after it would answer that again: the question is the one that
+/// went wrong.
+bool may_be_over(const Trouble& t) {
+  switch (t.kind) {
+    case Trouble::Kind::Silent:
+    case Trouble::Kind::Refused:
+    case Trouble::Kind::Garbage:
+      return static_cast<bool>(t.behind);
+    case Trouble::Kind::DuplicateGuid:
+    case Trouble::Kind::Moved:
+    case Trouble::Kind::TooFar:
+      return false;
+  }
+  return false;
+}
+
+/// An answer that the sweep would take as it stands.
+bool is_in_order(const Observed& observed, const Trouble& t, const ib::wire::Mad& mad) {
+  namespace attr = ib::wire::attr;
+  if (mad.status() != 0 || mad.method() != ib::wire::Method::GetResp ||
+      mad.attribute_id() != t.attribute)
+    return false;
+  const auto node = observed.fabric.find_node(t.node_guid);
+  const auto node_info = node ? observed.nodes[*node].info : ib::wire::NodeInfo{};
+  switch (t.attribute) {
+    case attr::kNodeInfo: {
+      const auto info = ib::wire::body<ib::wire::NodeInfo>(mad);
+      const auto& near = observed.nodes[t.behind.node].info;
+      // A cable that leads back to its own port stays what it is.
+      return ib::discover::implausible(info).empty() && info.local_port_num.value != 0 &&
+             (info.node_guid != near.node_guid || info.local_port_num.value != t.behind.port);
+    }
+    case attr::kSwitchInfo:
+      return ib::discover::implausible(ib::wire::body<ib::wire::SwitchInfo>(mad), node_info)
+          .empty();
+    case attr::kPortInfo:
+      return !node ||
+             ib::discover::implausible(ib::wire::body<ib::wire::PortInfo>(mad), node_info, t.port)
+                 .empty();
+    default:
+      return true;
+  }
+}
 
 }  // namespace
 
@@ -34,9 +79,8 @@ LightSweep::LightSweep(const Observed& observed, const std::vector<bool>& manage
     ask(kSwitch, {n, 0}, attr::kSwitchInfo, node.route, node.info.node_guid.value, 0);
   }
   for (const Trouble& t : observed.troubles) {
-    // Who answered NodeInfo and nothing after it would answer that again.
-    if (t.kind != Trouble::Kind::Silent || !t.behind) continue;
-    ask(kSilent, t.behind, t.attribute, t.route,
+    if (!may_be_over(t) || !troubles_.emplace(t.behind, t).second) continue;
+    ask(kTrouble, t.behind, t.attribute, t.route,
         observed.nodes[t.behind.node].info.node_guid.value * 31 + t.behind.port,
         t.attribute == attr::kPortInfo ? t.port : 0);
   }
@@ -114,8 +158,8 @@ void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completio
                           name()));
       }
       return;
-    case kSilent:
-      if (answered)
+    case kTrouble:
+      if (completion.reply && is_in_order(observed_, troubles_.at(at), completion.reply->mad))
         changes_.push_back(fmt::format("the node behind {} port {} answers now", name(), at.port));
       return;
     case kEndPort: {

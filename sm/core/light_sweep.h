@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // LightSweep: one question to each switch, to see whether anything changed. A machine. A switch
 // that does not answer is looked at from its neighbour before anything bigger is started; ports
-// behind which somebody was silent are tried again.
+// behind which somebody was silent, refused or talked nonsense are tried again.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -42,6 +43,7 @@ class LightSweep : public ib::mad::Exchange {
   std::vector<ib::mad::Request> queue_;
   std::set<ib::mad::Cookie> in_flight_;
   bool started_{false};
+  std::map<ib::fabric::PortRef, ib::discover::Trouble> troubles_;  // by where it is asked
   std::vector<std::string> changes_;
   std::vector<std::string> notes_;
   std::set<ib::Guid> silent_;

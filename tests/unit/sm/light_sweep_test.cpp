@@ -36,6 +36,36 @@ Observed observed(std::uint16_t attribute, std::uint8_t port) {
   return seen;
 }
 
+ib::wire::NodeInfo node_info() {
+  ib::wire::NodeInfo info;
+  info.node_type = ib::wire::NodeType::ChannelAdapter;
+  info.num_ports = 1;
+  info.node_guid = ib::Guid{0x99};
+  info.port_guid = ib::Guid{0x9A};
+  info.local_port_num = ib::PortNum{1};
+  return info;
+}
+
+/// What the light sweep makes of this answer of somebody whose NodeInfo was in trouble.
+std::size_t changes_by(Trouble::Kind kind, const ib::wire::NodeInfo& info, std::uint16_t status) {
+  Observed seen = observed(attr::kNodeInfo, 0);
+  seen.troubles.front().kind = kind;
+  LightSweep sweep(seen, std::vector<bool>(seen.nodes.size(), true), {}, 0);
+  for (const auto& request : sweep.take_requests()) {
+    if (request.mad.attribute_id() != attr::kNodeInfo) continue;
+    ib::mad::Packet packet;
+    packet.mad = request.mad;
+    packet.mad.set<&ib::wire::MadHeader::method>(ib::wire::Method::GetResp);
+    packet.mad.set<&ib::wire::MadHeader::status>(status);
+    ib::wire::set_body(packet.mad, info);
+    ib::mad::Completion answer;
+    answer.cookie = request.cookie;
+    answer.reply = packet;
+    sweep.on_completion({}, answer);
+  }
+  return sweep.changes().size();
+}
+
 /// The light sweep's question to the silent one, and what an answer to it calls for.
 void expect_asks(std::uint16_t attribute, std::uint8_t port) {
   const Observed seen = observed(attribute, port);
@@ -53,6 +83,13 @@ void expect_asks(std::uint16_t attribute, std::uint8_t port) {
   answer.cookie = to_silent[0].cookie;
   ib::mad::Packet packet;
   packet.mad = to_silent[0].mad;
+  packet.mad.set<&ib::wire::MadHeader::method>(ib::wire::Method::GetResp);
+  if (attribute == attr::kNodeInfo) ib::wire::set_body(packet.mad, node_info());
+  if (attribute == attr::kSwitchInfo) {
+    ib::wire::SwitchInfo info;
+    info.linear_fdb_cap = 49152;
+    ib::wire::set_body(packet.mad, info);
+  }
   answer.reply = packet;
   sweep.on_completion({}, answer);
   ASSERT_EQ(sweep.changes().size(), 1U);
@@ -63,6 +100,28 @@ TEST(LightSweep, AsksTheSilentWhatTheyDidNotAnswer) {
   expect_asks(attr::kNodeInfo, 0);
   expect_asks(attr::kSwitchInfo, 0);
   expect_asks(attr::kPortInfo, 2);
+}
+
+TEST(LightSweep, NonsenseAndRefusalsAreLookedAtUntilTheAnswerIsInOrder) {
+  for (const auto kind : {Trouble::Kind::Garbage, Trouble::Kind::Refused, Trouble::Kind::Silent}) {
+    EXPECT_EQ(changes_by(kind, node_info(), 0), 1U);
+    EXPECT_EQ(changes_by(kind, node_info(), 0x001C), 0U);
+    auto nonsense = node_info();
+    nonsense.num_ports = 0;
+    EXPECT_EQ(changes_by(kind, nonsense, 0), 0U);
+  }
+  EXPECT_EQ(changes_by(Trouble::Kind::DuplicateGuid, node_info(), 0), 0U);
+}
+
+TEST(LightSweep, ACableBackToItsOwnPortStaysWhatItIs) {
+  const Observed seen = observed(attr::kNodeInfo, 0);
+  auto own = node_info();
+  own.num_ports = 4;
+  own.node_guid = seen.nodes[seen.troubles.front().behind.node].info.node_guid;
+  own.local_port_num = ib::PortNum{3};
+  EXPECT_EQ(changes_by(Trouble::Kind::Garbage, own, 0), 0U);
+  own.local_port_num = ib::PortNum{4};
+  EXPECT_EQ(changes_by(Trouble::Kind::Garbage, own, 0), 1U);
 }
 
 }  // namespace
