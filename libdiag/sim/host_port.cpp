@@ -140,7 +140,7 @@ void World::remove(Program& program) { std::erase(programs_, &program); }
 /// Hands over what has arrived; true when there was anything.
 bool World::pump() {
   bool any = false;
-  while (auto delivery = model_.next_delivery()) {
+  while (const auto* delivery = model_.next_delivery()) {
     host(delivery->port).kernel.on_delivery(now_, *delivery);
     any = true;
   }

@@ -37,9 +37,8 @@ inline constexpr std::uint8_t kTrapRepeats = 16;
 /// DETH 8, MAD 256, ICRC 4 bytes; a GRH adds 40.
 inline constexpr std::uint64_t kMadWords = 72, kGrhWords = 10;
 
-/// A MAD on its way.
-struct Flight {
-  wire::Mad mad;
+/// Where a MAD comes from and goes to, and how far it is.
+struct Journey {
   std::uint16_t slid{}, dlid{};
   std::uint16_t p_key{};        // the key itself; GMPs only
   std::uint16_t p_key_index{};  // at the receiver, set by its check
@@ -56,6 +55,16 @@ struct Flight {
   PortIndex ingress{
       kNoPort};  // the port it came in by; the end port itself when it never travelled
   bool local{};  // a directed route that ends where it began: its SMI has nothing left to do
+};
+
+/// A MAD on its way.
+struct Flight : Journey {
+  wire::Mad mad;
+  /// Another MAD's; both halves are written once.
+  void begin(const wire::Mad& sent) {
+    static_cast<Journey&>(*this) = {};
+    mad = sent;
+  }
 };
 
 /// PMA counters; what an attribute cannot hold saturates when it is read.
@@ -211,7 +220,7 @@ struct Model::Impl {
   void serve(FlightIndex f, PortIndex end);
   void respond(FlightIndex f, PortIndex end);
   void deliver(FlightIndex f, PortIndex end);
-  std::optional<Delivery> take_delivery();
+  Delivery* take_delivery();
   void drop(FlightIndex f, std::uint64_t& counter) {
     ++counter;
     release(f);
@@ -296,6 +305,7 @@ struct Model::Impl {
     PortIndex port;
   };
   std::deque<Arrived> arrived_;
+  Delivery taken_;  // the last
   std::vector<LinkFault> link_faults_;
   ModelCounters counters_;
   std::vector<StatRow> stats_;

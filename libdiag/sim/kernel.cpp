@@ -4,13 +4,26 @@
 #include <algorithm>
 #include <cassert>
 #include <deque>
-#include <queue>
 #include <unordered_map>
 #include <vector>
 
 #include "libdiag/mad/rmpp.h"
+#include "libdiag/sim/requests.h"
 
 namespace ib::sim {
+
+struct File;
+using ClientId = std::uint32_t;  // the upper half of a request's TID
+
+struct Agent {
+  File* file;
+  std::int32_t number;  // within the file
+  ClientId client;
+  Registration spec;
+  std::unique_ptr<mad::rmpp::Receiver> receiver;  // where the kernel does RMPP
+  bool kernel_rmpp() const { return spec.rmpp_version != 0 && !spec.user_rmpp; }
+};
+
 namespace {
 
 namespace rmpp = mad::rmpp;
@@ -59,100 +72,63 @@ Slot slot_of(const wire::Mad& mad) {
           wire::is_vendor_range2(c) ? mad.get<&wire::VendorHeader::oui>() : 0};
 }
 
-struct TransactionKey {
-  std::uint64_t tid;
-  std::uint8_t mgmt_class;
-  friend bool operator==(const TransactionKey&, const TransactionKey&) = default;
-};
-struct TransactionHash {
-  std::size_t operator()(const TransactionKey& k) const {
-    return static_cast<std::size_t>((k.tid ^ (std::uint64_t{k.mgmt_class} << 56)) *
-                                    0x9E3779B97F4A7C15ULL);
-  }
-};
 TransactionKey key_of(const wire::Mad& mad) { return {mad.tid().value, raw(mad.mgmt_class())}; }
 
-using ClientId = std::uint32_t;  // the upper half of a request's TID
-using RequestId = std::uint64_t;
+using RequestId = Requests::Id;
+using Request = Requests::Request;
 
-struct Agent {
-  FileId file;
-  std::int32_t number;  // within the file
-  Registration spec;
-  std::unique_ptr<rmpp::Receiver> receiver;  // where the kernel does RMPP
-  bool kernel_rmpp() const { return spec.rmpp_version != 0 && !spec.user_rmpp; }
-};
-
-struct Outstanding {
-  ClientId client{};
-  bool answer{};  // what was sent is itself an answer
-  std::uint32_t retries_left{};
-  Instant deadline{kNever};
-  UserMad mad;
-  std::unique_ptr<rmpp::Sender> sender;  // while a long message is on its way
-};
-
-/// MADs to be read, in one piece of memory that is used again and again: a deque would have a block
-/// for every one of them.
+/// MADs to be read, in one piece of memory that is used again and again as it is: a deque would
+/// have a block for every one of them.
 class Unread {
  public:
   struct Item {
     UserMad mad;
     std::uint8_t qp{};  // 0, 1, or 2: takes no receive slot
   };
-  bool empty() const { return first_ == items_.size(); }
+  bool empty() const { return first_ == last_; }
   Item& front() { return items_[first_]; }
   const Item& front() const { return items_[first_]; }
+  /// One to be filled in; all of it but `mad.packet.more` is left from another.
   Item& add() {
     // A program that reads, but never all, must not make it grow for ever.
     if (first_ > kPassedMax) {
       items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
-      first_ = 0;
+      last_ -= std::exchange(first_, 0);
     }
-    return items_.emplace_back();
+    if (last_ == items_.size()) items_.emplace_back();
+    return items_[last_++];
   }
   void pop() {
     front().mad.packet.more = {};
-    if (++first_ < items_.size()) return;
-    items_.clear();
-    first_ = 0;
+    if (++first_ == last_) first_ = last_ = 0;
   }
   auto begin() const { return items_.begin() + static_cast<std::ptrdiff_t>(first_); }
-  auto end() const { return items_.end(); }
+  auto end() const { return items_.begin() + static_cast<std::ptrdiff_t>(last_); }
 
  private:
   static constexpr std::size_t kPassedMax = 1024;
   std::vector<Item> items_;
-  std::size_t first_{0};
-};
-
-struct File {
-  std::array<ClientId, kAgentsPerFile> agents{};  // 0: free
-  Unread unread;
-};
-
-struct Due {
-  Instant at;
-  RequestId request;
-  bool operator>(const Due& other) const { return at > other.at; }
+  std::size_t first_{0}, last_{0};
 };
 
 }  // namespace
+
+struct File {
+  std::array<Agent*, kAgentsPerFile> agents{};  // nullptr: free
+  Unread unread;
+};
 
 struct HostKernel::Impl {
   explicit Impl(Attachment& attachment) : port(attachment) {}
 
   Attachment& port;
-  FileId next_file{1};
   ClientId next_client{1};
-  RequestId next_request{1};
-  std::unordered_map<FileId, File> files;
+  std::vector<std::unique_ptr<File>> files;  // by FileId, closed ones empty
+  std::vector<FileId> files_closed;
   std::unordered_map<ClientId, Agent> clients;
-  std::unordered_map<std::uint64_t, std::array<ClientId, 128>> methods;  // by Slot::key
-  std::unordered_map<RequestId, Outstanding> requests;
-  std::unordered_multimap<TransactionKey, RequestId, TransactionHash> by_transaction;
-  std::priority_queue<Due, std::vector<Due>, std::greater<>> due;
-  std::vector<ClientId> receiving;  // agents with a Receiver
+  std::unordered_map<std::uint64_t, std::array<Agent*, 128>> methods;  // by Slot::key
+  Requests requests;
+  std::vector<Agent*> receiving;  // those with a Receiver
   std::array<std::uint32_t, 2> slots_used{};
   IssmId next_issm{1};
   std::deque<IssmId> issm;  // the first holds it
@@ -176,44 +152,49 @@ struct HostKernel::Impl {
         methods, [&](const auto& m) { return (m.first & 0xFFFF) == (slot.key() & 0xFFFF); }));
   }
 
-  std::int32_t add_agent(FileId file_id, const Registration& r) {
-    const auto found = files.find(file_id);
-    assert(found != files.end());
-    File& file = found->second;
-    const auto free = std::ranges::find(file.agents, ClientId{0});
+  File& file_at(FileId id) const {
+    assert(id < files.size() && files[id]);
+    return *files[id];
+  }
+
+  std::int32_t add_agent(File& file, const Registration& r) {
+    const auto free = std::ranges::find(file.agents, nullptr);
     if (r.qpn > 1) return -kEinval;
     if (free == file.agents.end()) return -kEnomem;
     if (!is_valid(r)) return -kEinval;
 
-    const ClientId client = take_client();
+    std::array<Agent*, 128>* table = nullptr;
+    const auto wanted = [&](std::size_t m) {
+      return (r.method_mask[m / 64] >> (m % 64) & 1U) != 0;
+    };
     if (r.mgmt_class != 0) {
       const Slot slot{r.class_version, r.mgmt_class,
                       wire::is_vendor_range2(static_cast<MgmtClass>(r.mgmt_class)) ? r.oui : 0};
-      const auto wanted = [&](std::size_t m) {
-        return (r.method_mask[m / 64] >> (m % 64) & 1U) != 0;
-      };
-      auto table = methods.find(slot.key());
-      if (table != methods.end()) {
+      if (const auto found = methods.find(slot.key()); found != methods.end()) {
+        table = &found->second;
         for (std::size_t m = 0; m < 128; ++m) {
-          if (wanted(m) && table->second[m] != 0) return -kEinval;
+          if (wanted(m) && (*table)[m] != nullptr) return -kEinval;
         }
       } else {
         if (slot.oui != 0 && ouis_in_use(slot) >= kOuisPerClass) return -kEinval;
-        table = methods.try_emplace(slot.key()).first;
-      }
-      for (std::size_t m = 0; m < 128; ++m) {
-        if (wanted(m)) table->second[m] = client;
+        table = &methods[slot.key()];
       }
     }
-    const auto number = static_cast<std::int32_t>(free - file.agents.begin());
-    *free = client;
-    Agent agent{file_id, number, r, nullptr};
+    const ClientId client = take_client();
+    Agent& agent = clients[client];
+    agent.file = &file;
+    agent.number = static_cast<std::int32_t>(free - file.agents.begin());
+    agent.client = client;
+    agent.spec = r;
+    *free = &agent;
+    for (std::size_t m = 0; table != nullptr && m < 128; ++m) {
+      if (wanted(m)) (*table)[m] = &agent;
+    }
     if (agent.kernel_rmpp()) {
       agent.receiver = std::make_unique<rmpp::Receiver>(receiver_options());
-      receiving.push_back(client);
+      receiving.push_back(&agent);
     }
-    clients.emplace(client, std::move(agent));
-    return number;
+    return agent.number;
   }
 
   ClientId take_client() {
@@ -223,19 +204,16 @@ struct HostKernel::Impl {
     return taken;
   }
 
-  void remove_client(ClientId client) {
-    std::erase_if(requests, [&](const auto& r) {
-      if (r.second.client != client) return false;
-      forget_transaction(r.first, r.second);
-      return true;
-    });
+  void remove_agent(Agent& agent) {
+    requests.erase_if([&](const Request& r) { return r.agent == &agent; });
     for (auto m = methods.begin(); m != methods.end();) {
-      std::ranges::replace(m->second, client, ClientId{0});
-      const bool empty = std::ranges::all_of(m->second, [](ClientId c) { return c == 0; });
+      std::ranges::replace(m->second, &agent, nullptr);
+      const bool empty =
+          std::ranges::all_of(m->second, [](const Agent* a) { return a == nullptr; });
       m = empty ? methods.erase(m) : std::next(m);
     }
-    std::erase(receiving, client);
-    clients.erase(client);
+    std::erase(receiving, &agent);
+    clients.erase(agent.client);
   }
 
   // ---- sending --------------------------------------------------------------------------------
@@ -268,28 +246,25 @@ struct HostKernel::Impl {
   }
 
   /// user_mad refuses a second operation with the identifier of one under way.
-  bool is_duplicate(FileId file, const UserMad& mad) const {
-    const auto [first, last] = by_transaction.equal_range(key_of(mad.packet.mad));
+  bool is_duplicate(const File& file, const UserMad& mad) const {
     const bool answer = is_answer(mad.packet.mad);
-    for (auto i = first; i != last; ++i) {
-      const Outstanding& other = requests.at(i->second);
-      if (clients.at(other.client).file != file || other.answer != answer) continue;
-      if (!answer || same_destination(other.mad.packet.address, mad.packet.address)) return true;
-    }
-    return false;
+    const auto collides = [&](const Request& other) {
+      if (other.agent->file != &file || other.answer != answer) return false;
+      return !answer || same_destination(other.mad.packet.address, mad.packet.address);
+    };
+    return requests.find(key_of(mad.packet.mad), collides) != Requests::kNone;
   }
   static bool same_destination(const mad::Address& a, const mad::Address& b) {
     if (a.grh.has_value() != b.grh.has_value()) return false;
     return a.grh ? a.grh->gid == b.grh->gid : a.lid == b.lid;
   }
 
-  int send(Instant now, FileId file_id, UserMad& mad) {
-    const File& file = files.at(file_id);
+  int send(Instant now, const File& file, UserMad& mad) {
     if (mad.agent < 0 || mad.agent >= kAgentsPerFile || mad.length < kRmppHeaderBytes)
       return -kEinval;
-    const ClientId client = file.agents[static_cast<std::size_t>(mad.agent)];
-    if (client == 0) return -kEinval;
-    const Agent& agent = clients.at(client);
+    const Agent* const user = file.agents[static_cast<std::size_t>(mad.agent)];
+    if (user == nullptr) return -kEinval;
+    const Agent& agent = *user;
     wire::Mad& message = mad.packet.mad;
     const bool rmpp_class = has_rmpp(message.mgmt_class());
     // Of the user's RMPP header only the ACTIVE flag counts: the kernel makes its own
@@ -301,12 +276,13 @@ struct HostKernel::Impl {
     const std::uint64_t tid_asked = message.tid().value;
     const bool answer = is_answer(message);
     if (!answer) {
-      message.set<&MadHeader::tid>(Tid{std::uint64_t{client} << 32 | (tid_asked & 0xFFFFFFFF)});
+      message.set<&MadHeader::tid>(
+          Tid{std::uint64_t{agent.client} << 32 | (tid_asked & 0xFFFFFFFF)});
     }
     const bool user_segments = rmpp_class && !agent.kernel_rmpp() && rmpp::is_active(message);
     const bool bad_route =
         agent.spec.qpn == 0 && message.is_directed() && !is_sendable_smp(message);
-    if ((!user_segments && is_duplicate(file_id, mad)) || bad_route) {
+    if ((!user_segments && is_duplicate(file, mad)) || bad_route) {
       message.set<&MadHeader::tid>(Tid{tid_asked});
       return -kEinval;
     }
@@ -314,10 +290,9 @@ struct HostKernel::Impl {
     if (!segmented) transmit(now, agent, mad.packet);
     if (!segmented && mad.timeout_ms == 0) return 0;
 
-    const RequestId id = next_request++;
-    by_transaction.emplace(key_of(message), id);
-    Outstanding& request = requests[id];
-    request.client = client;
+    const RequestId id = requests.add(key_of(message));
+    Request& request = requests.at(id);
+    request.agent = &agent;
     request.answer = answer;
     request.retries_left = mad.retries;
     request.mad = std::move(mad);
@@ -325,14 +300,9 @@ struct HostKernel::Impl {
       request.sender = make_sender(request.mad);
       pump_sender(now, id);
     } else {
-      set_deadline(id, request, deadline_after(now, request.mad.timeout_ms));
+      requests.set_deadline(id, deadline_after(now, request.mad.timeout_ms));
     }
     return 0;
-  }
-
-  void set_deadline(RequestId id, Outstanding& request, Instant at) {
-    request.deadline = at;
-    if (at != kNever) due.push({at, id});
   }
 
   // ---- long messages out (mad_rmpp.c) -----------------------------------------------------------
@@ -353,48 +323,44 @@ struct HostKernel::Impl {
 
   /// Sends what the sender has ready, and sees to its end.
   void pump_sender(Instant now, RequestId id) {
-    Outstanding& request = requests.at(id);
-    const Agent& agent = clients.at(request.client);
+    Request& request = requests.at(id);
     while (auto segment = request.sender->next_send(now)) {
-      transmit(now, agent, mad::Packet{request.mad.packet.address, *segment, {}});
+      transmit(now, *request.agent, mad::Packet{request.mad.packet.address, *segment, {}});
     }
     switch (request.sender->state()) {
       case rmpp::Sender::State::Sending:
-        set_deadline(id, request, request.sender->next_deadline());
+        requests.set_deadline(id, request.sender->next_deadline());
         return;
       case rmpp::Sender::State::Failed:
         // Only a time-out is told to the user; a message the other side refused is forgotten.
         if (request.sender->failure() == rmpp::status::kTooManyRetries) {
           report_time_out(id);
         } else {
-          finish(id);
+          requests.erase(id);
         }
         return;
       case rmpp::Sender::State::Done:
         if (request.mad.timeout_ms == 0) {
-          finish(id);
+          requests.erase(id);
         } else {  // now the answer is waited for
           request.sender.reset();
           request.retries_left = 0;
-          set_deadline(id, request, deadline_after(now, request.mad.timeout_ms));
+          requests.set_deadline(id, deadline_after(now, request.mad.timeout_ms));
         }
     }
   }
 
   /// An ACK, STOP or ABORT for something we send.
-  bool give_to_sender(Instant now, ClientId client, const mad::Packet& packet) {
-    const auto [first, last] = by_transaction.equal_range(key_of(packet.mad));
-    for (auto i = first; i != last; ++i) {
-      const RequestId id = i->second;
-      Outstanding& request = requests.at(id);
-      if (request.client != client || !request.sender || !request.sender->owns(packet.mad))
-        continue;
-      if (!same_destination(request.mad.packet.address, packet.address)) continue;
-      request.sender->on_mad(now, packet.mad);
-      pump_sender(now, id);
-      return true;
-    }
-    return false;
+  bool give_to_sender(Instant now, const Agent& agent, const mad::Packet& packet) {
+    const auto is_meant = [&](const Request& request) {
+      return request.agent == &agent && request.sender && request.sender->owns(packet.mad) &&
+             same_destination(request.mad.packet.address, packet.address);
+    };
+    const RequestId id = requests.find(key_of(packet.mad), is_meant);
+    if (id == Requests::kNone) return false;
+    requests.at(id).sender->on_mad(now, packet.mad);
+    pump_sender(now, id);
+    return true;
   }
 
   void transmit(Instant now, const Agent& agent, const mad::Packet& packet) {
@@ -408,27 +374,8 @@ struct HostKernel::Impl {
     return now + std::chrono::milliseconds(timeout_ms);
   }
 
-  void forget_transaction(RequestId id, const Outstanding& request) {
-    const auto [first, last] = by_transaction.equal_range(key_of(request.mad.packet.mad));
-    for (auto i = first; i != last; ++i) {
-      if (i->second == id) {
-        by_transaction.erase(i);
-        return;
-      }
-    }
-  }
-
-  void finish(RequestId id) {
-    const auto found = requests.find(id);
-    forget_transaction(id, found->second);
-    requests.erase(found);
-  }
-
   void on_time_out(Instant now, RequestId id) {
-    const auto found = requests.find(id);
-    if (found == requests.end() || found->second.deadline > now) return;
-    Outstanding& request = found->second;
-    const Agent& agent = clients.at(request.client);
+    Request& request = requests.at(id);
     if (request.sender) {
       request.sender->on_time(now);
       pump_sender(now, id);
@@ -437,8 +384,8 @@ struct HostKernel::Impl {
     if (request.retries_left > 0) {
       --request.retries_left;
       ++counters.retries;
-      set_deadline(id, request, deadline_after(now, request.mad.timeout_ms));
-      transmit(now, agent, request.mad.packet);
+      requests.set_deadline(id, deadline_after(now, request.mad.timeout_ms));
+      transmit(now, *request.agent, request.mad.packet);
       return;
     }
     report_time_out(id);
@@ -447,85 +394,76 @@ struct HostKernel::Impl {
   /// What was sent comes back, cut to its header.
   void report_time_out(RequestId id) {
     ++counters.timed_out;
-    Outstanding& request = requests.at(id);
-    Unread::Item& back = files.at(clients.at(request.client).file).unread.add();
+    Request& request = requests.at(id);
+    Unread::Item& back = request.agent->file->unread.add();
     back.qp = 2;
     back.mad = request.mad;
     back.mad.status = kStatusTimedOut;
     back.mad.length = kMadHeaderBytes;
     back.mad.packet.more = {};
-    finish(id);
+    requests.erase(id);
   }
 
   // ---- receiving ------------------------------------------------------------------------------
 
   /// find_mad_agent: answers by the identifier's upper half, everything else by class and method.
-  ClientId agent_for(const wire::Mad& mad) const {
+  Agent* agent_for(const wire::Mad& mad) {
     if (is_answer(mad)) {
-      const auto client = static_cast<ClientId>(mad.tid().value >> 32);
-      return clients.contains(client) ? client : 0;
+      const auto client = clients.find(static_cast<ClientId>(mad.tid().value >> 32));
+      return client != clients.end() ? &client->second : nullptr;
     }
     const auto table = methods.find(slot_of(mad).key());
-    if (table == methods.end()) return 0;
+    if (table == methods.end()) return nullptr;
     return table->second[static_cast<std::size_t>(mad.method()) & 0x7F];
   }
 
   /// ib_find_send_mad and rcv_has_same_gid. Whom the answer comes from is not looked at.
-  std::optional<RequestId> request_for(ClientId client, const mad::Packet& packet) const {
-    const auto [first, last] = by_transaction.equal_range(key_of(packet.mad));
+  RequestId request_for(const Agent& agent, const mad::Packet& packet) const {
     const bool answer = is_answer(packet.mad);
-    for (auto i = first; i != last; ++i) {
-      const Outstanding& request = requests.at(i->second);
-      if (request.client != client) continue;
-      if (packet.mad.is_directed()) return i->second;
-      if (request.answer == answer) continue;
+    const auto is_meant = [&](const Request& request) {
+      if (request.agent != &agent) return false;
+      if (packet.mad.is_directed()) return true;
+      if (request.answer == answer) return false;
       const mad::Address& sent = request.mad.packet.address;
-      if (sent.grh.has_value() != packet.address.grh.has_value()) continue;
-      if (answer) {
-        const unsigned differ = sent.path_bits ^ packet.address.path_bits;
-        if (!sent.grh && differ != 0 && (differ & ((1U << port.lmc()) - 1)) != 0) continue;
-      } else if (!same_destination(sent, packet.address)) {
-        continue;
-      }
-      return i->second;
-    }
-    return std::nullopt;
+      if (sent.grh.has_value() != packet.address.grh.has_value()) return false;
+      if (!answer) return same_destination(sent, packet.address);
+      const unsigned differ = sent.path_bits ^ packet.address.path_bits;
+      return sent.grh || differ == 0 || (differ & ((1U << port.lmc()) - 1)) == 0;
+    };
+    return requests.find(key_of(packet.mad), is_meant);
   }
 
   void on_delivery(Instant now, const Delivery& delivery) {
     ++counters.received;
     const wire::Mad& mad = delivery.packet.mad;
-    const ClientId client = agent_for(mad);
-    if (client == 0 || (clients.at(client).spec.qpn == 0) != delivery.smi) {
-      if (client == 0) answer_unmatched(now, delivery);
+    Agent* const agent = agent_for(mad);
+    if (agent == nullptr) return answer_unmatched(now, delivery);
+    if ((agent->spec.qpn == 0) != delivery.smi) return;
+    if (agent->receiver && rmpp::is_active(mad)) {
+      if (give_to_sender(now, *agent, delivery.packet)) return;
+      agent->receiver->on_mad(now, delivery.packet.address, mad);
+      pump_receiver(now, *agent);
       return;
     }
-    Agent& agent = clients.at(client);
-    if (agent.receiver && rmpp::is_active(mad)) {
-      if (give_to_sender(now, client, delivery.packet)) return;
-      agent.receiver->on_mad(now, delivery.packet.address, mad);
-      pump_receiver(now, client, agent);
-      return;
-    }
-    complete(client, agent, delivery.packet, wire::kMadBytes);
+    complete(*agent, delivery.packet, wire::kMadBytes);
   }
 
-  void pump_receiver(Instant now, ClientId client, Agent& agent) {
+  void pump_receiver(Instant now, Agent& agent) {
     while (auto control = agent.receiver->next_send()) transmit(now, agent, *control);
     while (auto message = agent.receiver->next_message()) {
       const std::size_t length =
           rmpp::header_bytes(message->mad.mgmt_class()) + rmpp::data_bytes(*message);
-      complete(client, agent, std::move(*message), length);
+      complete(agent, std::move(*message), length);
     }
   }
 
   /// A whole message: an answer ends its request, and whatever it is goes to the agent.
   template <class Packet>
-  void complete(ClientId client, const Agent& agent, Packet&& packet, std::size_t length) {
+  void complete(const Agent& agent, Packet&& packet, std::size_t length) {
     const wire::Mad& mad = packet.mad;
     if (is_answer(mad)) {
-      if (const auto id = request_for(client, packet)) {
-        finish(*id);
+      if (const auto id = request_for(agent, packet); id != Requests::kNone) {
+        requests.erase(id);
       } else if (!(has_rmpp(mad.mgmt_class()) && !agent.kernel_rmpp() && rmpp::is_active(mad))) {
         // Segments after the first match nothing; only an agent that does RMPP itself gets them.
         ++counters.dropped_no_request;
@@ -543,9 +481,10 @@ struct HostKernel::Impl {
       return;
     }
     ++slots_used[qp];
-    Unread::Item& item = files.at(agent.file).unread.add();
+    Unread::Item& item = agent.file->unread.add();
     item.qp = qp;
     item.mad.agent = agent.number;
+    item.mad.status = item.mad.timeout_ms = item.mad.retries = 0;
     item.mad.length = static_cast<std::uint32_t>(length);
     item.mad.packet = std::forward<Packet>(packet);
   }
@@ -574,46 +513,52 @@ HostKernel::HostKernel(Attachment& port) : impl_(std::make_unique<Impl>(port)) {
 HostKernel::~HostKernel() = default;
 
 FileId HostKernel::open() {
-  const FileId id = impl_->next_file++;
-  impl_->files.try_emplace(id);
+  auto& closed = impl_->files_closed;
+  if (closed.empty()) {
+    impl_->files.push_back(std::make_unique<File>());
+    return static_cast<FileId>(impl_->files.size() - 1);
+  }
+  const FileId id = closed.back();
+  closed.pop_back();
+  impl_->files[id] = std::make_unique<File>();
   return id;
 }
 
-void HostKernel::close(FileId file) {
-  const auto found = impl_->files.find(file);
-  if (found == impl_->files.end()) return;
-  for (const ClientId client : found->second.agents) {
-    if (client != 0) impl_->remove_client(client);
+void HostKernel::close(FileId id) {
+  const auto file = std::exchange(impl_->files[id], nullptr);
+  if (!file) return;
+  for (Agent* agent : file->agents) {
+    if (agent != nullptr) impl_->remove_agent(*agent);
   }
-  for (const Unread::Item& item : found->second.unread) {
+  for (const Unread::Item& item : file->unread) {
     if (item.qp < 2) --impl_->slots_used[item.qp];
   }
-  impl_->files.erase(found);
+  impl_->files_closed.push_back(id);
 }
 
 std::int32_t HostKernel::register_agent(FileId file, const Registration& wanted) {
-  return impl_->add_agent(file, wanted);
+  return impl_->add_agent(impl_->file_at(file), wanted);
 }
 
 int HostKernel::unregister_agent(FileId file, std::int32_t agent) {
-  File& f = impl_->files.at(file);
   if (agent < 0 || agent >= kAgentsPerFile) return -kEinval;
-  ClientId& client = f.agents[static_cast<std::size_t>(agent)];
-  if (client == 0) return -kEinval;
-  impl_->remove_client(client);
-  client = 0;
+  Agent*& place = impl_->file_at(file).agents[static_cast<std::size_t>(agent)];
+  if (place == nullptr) return -kEinval;
+  impl_->remove_agent(*std::exchange(place, nullptr));
   return 0;
 }
 
-int HostKernel::send(Instant now, FileId file, UserMad& mad) { return impl_->send(now, file, mad); }
+int HostKernel::send(Instant now, FileId file, UserMad& mad) {
+  return impl_->send(now, impl_->file_at(file), mad);
+}
 
 const UserMad* HostKernel::front(FileId file) const {
-  const File& f = impl_->files.at(file);
-  return f.unread.empty() ? nullptr : &f.unread.front().mad;
+  const Unread& unread = impl_->file_at(file).unread;
+  return unread.empty() ? nullptr : &unread.front().mad;
 }
 
 UserMad HostKernel::take(FileId file) {
-  Unread& unread = impl_->files.at(file).unread;
+  Unread& unread = impl_->file_at(file).unread;
   assert(!unread.empty());
   UserMad taken = std::move(unread.front().mad);
   pop(file);
@@ -621,7 +566,7 @@ UserMad HostKernel::take(FileId file) {
 }
 
 void HostKernel::pop(FileId file) {
-  Unread& unread = impl_->files.at(file).unread;
+  Unread& unread = impl_->file_at(file).unread;
   assert(!unread.empty());
   if (const std::uint8_t qp = unread.front().qp; qp < 2) --impl_->slots_used[qp];
   unread.pop();
@@ -632,25 +577,19 @@ void HostKernel::on_delivery(Instant now, const Delivery& delivery) {
 }
 
 void HostKernel::advance(Instant now) {
-  while (!impl_->due.empty() && impl_->due.top().at <= now) {
-    const RequestId id = impl_->due.top().request;
-    impl_->due.pop();
-    impl_->on_time_out(now, id);
-  }
-  for (const ClientId client : impl_->receiving) {
-    Agent& agent = impl_->clients.at(client);
-    if (agent.receiver->next_deadline() > now) continue;
-    agent.receiver->on_time(now);
-    impl_->pump_receiver(now, client, agent);
+  Requests& requests = impl_->requests;
+  while (requests.next_deadline() <= now) impl_->on_time_out(now, requests.next_due());
+  for (Agent* agent : impl_->receiving) {
+    if (agent->receiver->next_deadline() > now) continue;
+    agent->receiver->on_time(now);
+    impl_->pump_receiver(now, *agent);
   }
 }
 
 Instant HostKernel::next_event() const {
-  auto& due = impl_->due;
-  while (!due.empty() && !impl_->requests.contains(due.top().request)) due.pop();
-  Instant next = due.empty() ? kNever : due.top().at;
-  for (const ClientId client : impl_->receiving) {
-    next = std::min(next, impl_->clients.at(client).receiver->next_deadline());
+  Instant next = impl_->requests.next_deadline();
+  for (const Agent* agent : impl_->receiving) {
+    next = std::min(next, agent->receiver->next_deadline());
   }
   return next;
 }

@@ -306,7 +306,7 @@ Instant Model::next_event() const {
   return impl_->events_.empty() ? kNever : Instant{impl_->events_.top().at};
 }
 
-std::optional<Delivery> Model::next_delivery() { return impl_->take_delivery(); }
+Delivery* Model::next_delivery() { return impl_->take_delivery(); }
 
 void Model::set_is_sm(Instant now, PortRef ref, bool on) {
   advance(now);

@@ -72,8 +72,9 @@ class Model {
   void advance(Instant now);
   /// When the next thing happens by itself; kNever when nothing is under way.
   Instant next_event() const;
-  /// Moves out the next MAD that arrived at a host.
-  std::optional<Delivery> next_delivery();
+  /// Takes the next MAD that arrived at a host; it is the caller's until the next call. nullptr:
+  /// there is none.
+  Delivery* next_delivery();
   /// IsSM of a host port, as opening its issm file does. Raises trap 144 as a real port would.
   void set_is_sm(Instant now, PortRef port, bool on);
 

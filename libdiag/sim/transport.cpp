@@ -76,8 +76,7 @@ void Model::Impl::send(PortRef from, bool smi, const mad::Packet& packet) {
   const FlightIndex index = allocate();
   Flight& f = flight(index);
   const mad::Address& to = packet.address;
-  f = Flight{};
-  f.mad = packet.mad;
+  f.begin(packet.mad);
   f.smi = smi;
   f.dlid = to.lid.value;
   f.slid = static_cast<std::uint16_t>(p.info.lid.value | (to.path_bits & ((1U << p.info.lmc) - 1)));
@@ -537,15 +536,14 @@ void Model::Impl::deliver(FlightIndex f, PortIndex end) {
   arrived_.push_back({f, end});
 }
 
-std::optional<Delivery> Model::Impl::take_delivery() {
-  if (arrived_.empty()) return std::nullopt;
+Delivery* Model::Impl::take_delivery() {
+  if (arrived_.empty()) return nullptr;
   const Arrived next = arrived_.front();
   arrived_.pop_front();
   const Flight& x = flight(next.flight);
   SimPort& p = ports_[next.port];
   --p.receive_waiting[x.smi ? 0 : 1];
-  std::optional<Delivery> out(std::in_place);
-  Delivery& d = *out;
+  Delivery& d = taken_;
   d.port = ref_of(next.port);
   d.smi = x.smi;
   d.dlid = Lid{x.dlid};
@@ -555,21 +553,22 @@ std::optional<Delivery> Model::Impl::take_delivery() {
   from.qpn = x.source_qp;
   from.q_key = x.q_key;
   from.sl = Sl{x.sl};
+  from.path_bits = 0;
   if (owns_lid(p, x.dlid))
     from.path_bits = static_cast<std::uint8_t>(x.dlid & ((1U << p.info.lmc) - 1));
   from.p_key_index = x.p_key_index;
+  from.grh.reset();
   if (x.has_grh) {
-    mad::Grh grh;
+    mad::Grh& grh = from.grh.emplace();
     grh.gid = x.source_gid;
     grh.hop_limit = x.hop_limit;
     grh.traffic_class = x.traffic_class;
     grh.flow_label = x.flow_label;
     for (std::size_t i = 1; i < p.info.guid_cap; ++i)
       if (guid_at(p, i) == x.target_gid.guid()) grh.gid_index = static_cast<std::uint8_t>(i);
-    from.grh = grh;
   }
   release(next.flight);
-  return out;
+  return &d;
 }
 
 void Model::Impl::count_stat(const wire::Mad& mad) {

@@ -65,8 +65,7 @@ void Model::Impl::send_trap(NodeIndex n, PendingTrap& pending) {
            static_cast<std::uint32_t>(pending.tid.value));
   const FlightIndex index = allocate();
   Flight& f = flight(index);
-  f = Flight{};
-  f.mad = wire::make_mad(wire::MgmtClass::SubnLid, wire::Method::Trap, wire::attr::kNotice);
+  f.begin(wire::make_mad(wire::MgmtClass::SubnLid, wire::Method::Trap, wire::attr::kNotice));
   f.mad.set<&wire::MadHeader::tid>(pending.tid);
   wire::set_body(f.mad, pending.notice);
   f.smi = true;

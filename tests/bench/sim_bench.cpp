@@ -70,7 +70,7 @@ void BM_Mads(benchmark::State& state) {
       }
       now = due;
       model.advance(now);
-      while (auto d = model.next_delivery()) {
+      while (const auto* d = model.next_delivery()) {
         benchmark::DoNotOptimize(d->packet.mad.bytes.data());
         --waiting;
         ++answered;

@@ -69,7 +69,7 @@ bool bring_up(SubnetManager& manager, ib::sim::Model& model, Hear&& heard) {
     if (next - kStart > std::chrono::seconds(120)) return false;
     now = std::max(now, next);
     model.advance(now);
-    while (auto delivery = model.next_delivery()) {
+    while (const auto* delivery = model.next_delivery()) {
       if (delivery->port != at || !delivery->smi) continue;
       heard(now, &delivery->packet);
       manager.on_packet(now, delivery->packet);

@@ -107,7 +107,7 @@ class SmOnModel {
     if (next > end) return false;
     now_ = std::max(now_, next);
     model_.advance(now_);
-    while (auto delivery = model_.next_delivery())
+    while (const auto* delivery = model_.next_delivery())
       if (delivery->port == at_ && delivery->smi) {
         if (listen_) listen_(delivery->packet);
         sm_->on_packet(now_, delivery->packet);

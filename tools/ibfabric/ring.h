@@ -40,7 +40,9 @@ struct Ring {
   alignas(64) Slot slots[kRingSlots];
 };
 
-/// Fetches a slot that is soon to be written or read, the other end having had it last.
+/// Fetches a slot that is soon to be written or read, the other end having had it last: this many
+/// slots before it is needed, where one MAD follows the other.
+inline constexpr uint64_t kSlotsAhead = 2;
 inline void fetch_to_write(const Slot& slot) {
   for (size_t at = 0; at < sizeof slot; at += 64) __builtin_prefetch(slot.header + at, 1);
 }
@@ -104,6 +106,8 @@ class Consumer {
     if (seen_ == 0) look();
     return seen_;
   }
+  /// Those of them that need not be looked for.
+  uint64_t seen() const { return seen_; }
   /// The `i`-th of them. The other end may be writing it all the same: copy before checking.
   const Slot& slot(uint64_t i) const { return ring_->slots[(head_ + i) % kRingSlots]; }
 

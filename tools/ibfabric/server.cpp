@@ -43,6 +43,8 @@ namespace {
 constexpr ib::Duration kSlack = std::chrono::microseconds(20);
 /// MADs taken from one program before the others have their turn.
 constexpr std::size_t kReadBatch = 32;
+/// While rings are busy the sockets are looked at no more often: what comes by them is rare then.
+constexpr ib::Duration kSocketsEvery = std::chrono::microseconds(50);
 
 std::string errno_text() { return std::strerror(errno); }
 
@@ -99,7 +101,7 @@ struct Host {
   ib::sim::ModelAttachment attachment;
   HostKernel kernel;
   std::vector<Connection*> connections;
-  Instant due{ib::kNever};
+  Instant due{ib::kNever};  // when it has its turn; it may be called too early, but not too late
   bool touched{false};
 };
 
@@ -111,16 +113,13 @@ File file_at(const std::string& path) {
   return std::pair{status.st_dev, status.st_ino};
 }
 
-struct PortHash {
-  std::size_t operator()(const PortRef& p) const {
-    return std::hash<std::uint64_t>{}(std::uint64_t{p.node} << 8 | p.port);
-  }
-};
-
 }  // namespace
 
 struct Server::Impl {
-  Impl(Model& m, Command c) : model(m), command(std::move(c)), read_buffer(kFrameBytes) {}
+  Impl(Model& m, Command c) : model(m), command(std::move(c)), read_buffer(kFrameBytes) {
+    const auto nodes = model.topology().nodes();
+    hosts.resize(nodes.empty() ? 0 : nodes.back().first_port + nodes.back().num_ports + 1U);
+  }
 
   Model& model;
   Command command;
@@ -129,10 +128,11 @@ struct Server::Impl {
   File file;  // what bind() made at `path`; somebody may have put another there since
   int epoll{-1};
   Instant last{};
+  Instant looked_at_sockets{};
   std::uint64_t next_id{1};
   std::unordered_map<int, std::unique_ptr<Connection>> connections;  // by descriptor
   std::unordered_map<std::uint64_t, Connection*> ports_by_id;
-  std::unordered_map<PortRef, std::unique_ptr<Host>, PortHash> hosts;
+  std::vector<std::unique_ptr<Host>> hosts;  // by node's first port and port; made when needed
   std::set<std::pair<Instant, Host*>> timers;
   std::vector<Host*> touched;
   std::vector<Connection*> heard;  // ports that may have more to say
@@ -160,7 +160,7 @@ struct Server::Impl {
     for (bool busy = true; busy;) {
       busy = false;
       model.advance(last);
-      while (auto delivery = model.next_delivery()) {
+      while (const auto* delivery = model.next_delivery()) {
         Host& host = host_at(delivery->port);
         host.kernel.on_delivery(last, *delivery);
         touch(host);
@@ -168,6 +168,8 @@ struct Server::Impl {
       }
       while (!timers.empty() && timers.begin()->first <= last) {
         Host& host = *timers.begin()->second;
+        timers.erase(timers.begin());
+        host.due = ib::kNever;
         host.kernel.advance(last);
         touch(host);
         set_timer(host);
@@ -194,16 +196,24 @@ struct Server::Impl {
 
   void set_timer(Host& host) {
     const Instant due = host.kernel.next_event();
-    if (due == host.due) return;
+    // One that has moved on stays: with every answer the oldest request is another.
+    if (due >= host.due) return;
     if (host.due != ib::kNever) timers.erase({host.due, &host});
     host.due = due;
-    if (due != ib::kNever) timers.emplace(due, &host);
+    timers.emplace(due, &host);
   }
 
   Host& host_at(PortRef port) {
-    auto& host = hosts[port];
+    auto& host = hosts[model.topology().node(port.node).first_port + port.port];
     if (!host) host = std::make_unique<Host>(model, port);
     return *host;
+  }
+
+  /// Whether it is time for epoll.
+  bool must_look_at_sockets() {
+    if (!heard.empty() && last < looked_at_sockets + kSocketsEvery) return false;
+    looked_at_sockets = last;
+    return true;
   }
 
   /// How long epoll may sleep; nullopt: until something arrives.
@@ -629,25 +639,32 @@ Result<void> Server::listen(const std::string& path) {
   return {};
 }
 
+std::optional<int> Server::look_at_sockets(
+    int signal_fd, const std::function<std::optional<int>(int signal)>& on_signal) {
+  std::array<epoll_event, 64> events;
+  const auto sleep = impl_->sleep_time();
+  const int n = epoll_pwait2(impl_->epoll, events.data(), static_cast<int>(events.size()),
+                             sleep ? &*sleep : nullptr, nullptr);
+  for (int i = 0; i < n; ++i) {
+    const epoll_event& e = events[static_cast<std::size_t>(i)];
+    if (e.data.fd == impl_->listener) {
+      impl_->accept_all();
+    } else if (e.data.fd == signal_fd) {
+      signalfd_siginfo info;
+      if (read(signal_fd, &info, sizeof info) != sizeof info) continue;
+      if (const auto status = on_signal(static_cast<int>(info.ssi_signo))) return status;
+    } else {
+      impl_->on_ready(e.data.fd, e.events);
+    }
+  }
+  return std::nullopt;
+}
+
 int Server::run(int signal_fd, const std::function<std::optional<int>(int signal)>& on_signal) {
   impl_->watch(signal_fd, EPOLLIN, EPOLL_CTL_ADD);
-  std::array<epoll_event, 64> events;
   for (;;) {
-    const auto sleep = impl_->sleep_time();
-    const int n = epoll_pwait2(impl_->epoll, events.data(), static_cast<int>(events.size()),
-                               sleep ? &*sleep : nullptr, nullptr);
-    for (int i = 0; i < n; ++i) {
-      const epoll_event& e = events[static_cast<std::size_t>(i)];
-      if (e.data.fd == impl_->listener) {
-        impl_->accept_all();
-      } else if (e.data.fd == signal_fd) {
-        signalfd_siginfo info;
-        if (read(signal_fd, &info, sizeof info) != sizeof info) continue;
-        if (const auto status = on_signal(static_cast<int>(info.ssi_signo))) return *status;
-      } else {
-        impl_->on_ready(e.data.fd, e.events);
-      }
-    }
+    if (impl_->must_look_at_sockets())
+      if (const auto status = look_at_sockets(signal_fd, on_signal)) return *status;
     impl_->take_heard();
     impl_->settle();
     impl_->look_again();

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "libdiag/base/result.h"
@@ -35,6 +36,10 @@ class Server {
   int run(int signal_fd, const std::function<std::optional<int>(int signal)>& on_signal);
 
  private:
+  /// Waits for what comes by sockets, if nothing else is to be done. An exit status ends it all.
+  std::optional<int> look_at_sockets(
+      int signal_fd, const std::function<std::optional<int>(int signal)>& on_signal);
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace ibfabric {
@@ -23,8 +24,11 @@ namespace {
 constexpr std::size_t kMessageBytesMax = 64U << 20U;
 static_assert(kSlotDataBytes == ib::wire::kMadBytes);
 
-ib_user_mad to_header(const UserMad& m) {
-  ib_user_mad header = {};
+/// Straight into the slot: what is put together elsewhere by small writes and then copied by large
+/// ones waits for all that was written before, and that for the other end's cache.
+void put_header(std::uint8_t* slot, const UserMad& m) {
+  static_assert(sizeof(ib_user_mad) == kUmadHeaderBytes);
+  ib_user_mad& header = *new (slot) ib_user_mad{};
   header.agent_id = static_cast<std::uint32_t>(m.agent);
   header.status = m.status;
   header.timeout_ms = m.timeout_ms;
@@ -44,7 +48,6 @@ ib_user_mad to_header(const UserMad& m) {
     header.addr.traffic_class = a.grh->traffic_class;
     header.addr.flow_label = htonl(a.grh->flow_label);
   }
-  return header;
 }
 
 void fill(UserMad& m, const ib_user_mad& header, const std::byte* data, std::size_t size) {
@@ -69,8 +72,13 @@ void fill(UserMad& m, const ib_user_mad& header, const std::byte* data, std::siz
     grh.traffic_class = header.addr.traffic_class;
     grh.flow_label = ntohl(header.addr.flow_label);
   }
-  const std::size_t first = std::min(size, ib::wire::kMadBytes);
   auto& bytes = m.packet.mad.bytes;
+  m.packet.more.clear();
+  if (size == bytes.size()) {
+    std::memcpy(bytes.data(), data, bytes.size());
+    return;
+  }
+  const std::size_t first = std::min(size, bytes.size());
   std::memcpy(bytes.data(), data, first);
   std::memset(bytes.data() + first, 0, bytes.size() - first);
   m.packet.more.assign(data + first, data + size);
@@ -78,6 +86,10 @@ void fill(UserMad& m, const ib_user_mad& header, const std::byte* data, std::siz
 
 /// Bytes [from, from + count) of a message.
 void copy_out(std::uint8_t* to, const UserMad& m, std::size_t from, std::size_t count) {
+  if (from == 0 && count == ib::wire::kMadBytes) {
+    std::memcpy(to, m.packet.mad.bytes.data(), ib::wire::kMadBytes);
+    return;
+  }
   const std::size_t first = from < ib::wire::kMadBytes ? ib::wire::kMadBytes - from : 0;
   const std::size_t whole = std::min(first, count);
   std::memcpy(to, m.packet.mad.bytes.data() + from, whole);
@@ -128,7 +140,7 @@ ServerEnd::Taken ServerEnd::take(UserMad& mad) {
     if (available == 0) return Taken::Nothing;
     const Slot& slot = up_.slot(0);
     up_.skip(1);
-    fetch_to_read(up_.slot(0));
+    if (up_.seen() > kSlotsAhead) fetch_to_read(up_.slot(kSlotsAhead));
     const auto* data = reinterpret_cast<const std::byte*>(slot.data);
     ib_user_mad header;
     std::memcpy(&header, slot.header, sizeof header);
@@ -169,10 +181,9 @@ bool ServerEnd::give(const UserMad& mad) {
     }
     if (is_broken()) return false;
     Slot& slot = down_.slot(unshown_++);
-    fetch_to_write(down_.slot(unshown_));
+    fetch_to_write(down_.slot(unshown_ + kSlotsAhead));
     if (given_ == 0) {
-      const ib_user_mad header = to_header(mad);
-      std::memcpy(slot.header, &header, kUmadHeaderBytes);
+      put_header(slot.header, mad);
     } else {
       std::memset(slot.header, 0, kUmadHeaderBytes);
     }

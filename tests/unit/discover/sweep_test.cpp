@@ -64,7 +64,7 @@ Observed run(const Fabric& topology, const Spoil& spoil = {}) {
       }
       ib::mad::Completion done{
           request.cookie, ib::fail(ib::ErrorKind::TimedOut, "no answer"), {}, 8};
-      while (auto delivery = model.next_delivery()) {
+      while (auto* delivery = model.next_delivery()) {
         if (delivery->packet.mad.tid().value != tid) continue;
         if (!spoil || spoil(request, delivery->packet.mad)) done.reply = delivery->packet;
       }

@@ -19,7 +19,7 @@ unsigned answers_to_burst(Model& model, unsigned count, const Hops& hops,
   unsigned answers = 0;
   while (model.next_event() != kNever) {
     model.advance(model.next_event());
-    while (auto d = model.next_delivery()) {
+    while (const auto* d = model.next_delivery()) {
       ++answers;
       if (all) all->push_back(*d);
     }

@@ -152,7 +152,7 @@ class Hand {
   std::optional<mad::Packet> wait_for(Tid tid) {
     const Instant until = now_ + std::chrono::seconds(1);
     for (;;) {
-      while (auto d = model_.next_delivery()) {
+      while (const auto* d = model_.next_delivery()) {
         if (d->port == at_ && d->packet.mad.tid() == tid &&
             wire::is_response(d->packet.mad.method()))
           return d->packet;
@@ -167,7 +167,7 @@ class Hand {
   void run_for(Duration d) {
     now_ = now_ + d;
     model_.advance(now_);
-    while (auto delivery = model_.next_delivery()) unasked.push_back(*delivery);
+    while (const auto* delivery = model_.next_delivery()) unasked.push_back(*delivery);
   }
   Instant now() const { return now_; }
 
