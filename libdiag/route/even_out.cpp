@@ -328,9 +328,11 @@ std::uint64_t load_max(const Request& request, const routes::LinearTables& table
 routes::LinearTables spread_evenly(const Request& request, const Targets& targets,
                                    std::span<const routes::LeastHops> hops,
                                    const CandidateRule& rule) {
-  constexpr std::size_t kEntriesMax = 1'000'000;
+  constexpr std::size_t kEntriesMax = 1'000'000, kWaysMax = 4'000'000;
   auto tables = spread(request, targets, hops);
-  if (targets.columns().size() * request.graph->switch_count() > kEntriesMax) {
+  // With several LIDs a port there is that much more to move, and each has less to go to.
+  const std::size_t lids = targets.lids_of_a_port();
+  if (targets.columns().size() * request.graph->switch_count() > lids * kEntriesMax) {
     if (!rule.follow || is_whole(*request.graph)) return tables;
     Routes routes;
     routes.lfts = std::move(tables);
@@ -339,7 +341,7 @@ routes::LinearTables spread_evenly(const Request& request, const Targets& target
   if (!request.options.ignored.empty()) return tables;
   if (request.options.link_capacity && !links_are_alike(request)) return tables;
   EvenOutOptions options;
-  options.ways_max = 4'000'000;
+  options.ways_max = (lids > 1 ? 2 * lids : 1) * kWaysMax;
   auto evened = tables;
   even_out(request, targets, hops, evened, options);
   // Where spread() is as good as can be, as on whole trees, it stays.

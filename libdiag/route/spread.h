@@ -43,6 +43,8 @@ class Targets {
   std::span<const Column> columns(const Target& target) const {
     return columns().subspan(target.first_column, target.columns());
   }
+  /// The most LIDs that an end port has: 2^LMC.
+  std::size_t lids_of_a_port() const { return lids_of_a_port_; }
   /// LIDs of switch s itself.
   std::span<const Lid> switch_lids(fabric::SwitchIndex s) const {
     return {switch_lids_.data() + first_switch_lid_[s],
@@ -66,6 +68,7 @@ class Targets {
   std::vector<std::uint32_t> sources_;
   std::vector<Lid> switch_lids_;
   std::vector<std::size_t> first_switch_lid_;
+  std::size_t lids_of_a_port_{1};
 };
 
 /// Candidates of every batch.

@@ -73,6 +73,7 @@ void Targets::add(const Request& request, const Destination& destination) {
     column.counts = ignored.count({request.fabric->node(end.node).guid, end.port}) == 0;
   }
   target.has_siblings |= sibling;
+  lids_of_a_port_ = std::max<std::size_t>(lids_of_a_port_, column.offset + 1U);
   target.has_ignored |= !column.counts;
   target.lids_in_a_row &=
       target.columns() == 0 || columns_.back().lid.value + 1 == destination.lid.value;

@@ -69,7 +69,10 @@ class WayFinder {
   static constexpr std::size_t kFansAtOnce = 16;
   // Above any cost: loads are below 49,151 squared times the cost of a route on the slowest link,
   // 64 at most in a row.
-  static constexpr std::uint64_t kOverlap = std::uint64_t{1} << 58, kMove = std::uint64_t{1} << 61;
+  static constexpr std::uint64_t kMove = std::uint64_t{1} << 61;
+  // Of the mean load, for each step of overlap(): with more, LIDs of one end port crowd together
+  // where a damaged tree has one other system left; with nothing, they share exits without need.
+  static constexpr double kOverlap = 0.03;
   static constexpr double kEven = 1.05;     // greatest load to mean
   static constexpr double kCrowded = 0.95;  // of the greatest load
   static constexpr unsigned kReliefsMax = 16;
@@ -247,7 +250,8 @@ class WayFinder {
       const Lid lid = lid_of_tree(target, i);
       choose(target.leaf, fan, lids[i], tree, [&](SwitchIndex s, const Fan::Candidate& candidate) {
         return (stands(s, candidate.arc, lid) ? 0 : kMove) +
-               overlap(s, candidate.to, ways, first + i, siblings[i]) * kOverlap;
+               overlap(s, candidate.to, ways, first + i, siblings[i]) *
+                   price_of_overlap(s, candidate.arc, lids[i]);
       });
     }
   }
@@ -261,7 +265,9 @@ class WayFinder {
     choose(leaf, fan, weight, tree, [&](SwitchIndex s, const Fan::Candidate& candidate) {
       const bool stands = candidate.arc == graph_.arc_index(s, former[s]);
       return (stands || crosses[s] ? 0 : kMove) +
-             (siblings == 0 ? 0 : overlap(s, candidate.to, ways, index, siblings) * kOverlap);
+             (siblings == 0 ? 0
+                            : overlap(s, candidate.to, ways, index, siblings) *
+                                  price_of_overlap(s, candidate.arc, weight));
     });
   }
 
@@ -320,6 +326,7 @@ class WayFinder {
       tree[s] = static_cast<std::uint8_t>(taken->arc - graph_.arc_index(s, 0));
       const std::uint64_t routes = through_[s] + targets_.sources(s) * weight;
       load_[taken->arc] += routes * price_[taken->arc];
+      total_ += routes * price_[taken->arc];
       through_[taken->to] += routes;
     }
   }
@@ -334,6 +341,14 @@ class WayFinder {
     if (port == a.out_port || options_.grain == Grain::Lid) return port == a.out_port;
     const auto used = std::ranges::find(arcs, port, &fabric::Arc::out_port);
     return used != arcs.end() && used->to == a.to;
+  }
+
+  /// What each step of overlap() costs: as much as the switch itself sends, for ways are alike that
+  /// differ by one tree of the same weight, and a part of the mean load.
+  std::uint64_t price_of_overlap(SwitchIndex s, std::uint32_t arc, std::uint64_t weight) const {
+    const double mean = static_cast<double>(total_) / static_cast<double>(load_.size());
+    return 1 + targets_.sources(s) * weight * price_[arc] +
+           static_cast<std::uint64_t>(kOverlap * mean);
   }
 
   /// What the trees of the same end port just before `tree` already use at s. 0: neither the switch
@@ -362,6 +377,7 @@ class WayFinder {
       const std::uint64_t routes = through_[*at] + targets_.sources(*at) * weight;
       const std::size_t arc = graph_.arc_index(*at, tree[*at]);
       load_[arc] -= routes * price_[arc];
+      total_ -= routes * price_[arc];
       through_[graph_.arcs(*at)[tree[*at]].to] += routes;
     }
   }
@@ -374,6 +390,7 @@ class WayFinder {
   const Exits exits_;
   std::uint64_t unit_{~std::uint64_t{0}};             // what a route costs at least
   std::vector<std::uint64_t> price_, load_;           // by arc
+  std::uint64_t total_{0};                            // of load_
   std::vector<std::uint64_t> cost_, hops_, through_;  // by switch, of the tree at hand
   double crowded_above_{0};
 };

@@ -81,5 +81,27 @@ INSTANTIATE_TEST_SUITE_P(All, Lmc,
                                            "lash", "nue"),
                          [](const auto& engine) { return std::string(engine.param); });
 
+/// Twice the LIDs are twice the routes and no more: where a damaged tree has one other system left,
+/// not all that is second goes there.
+class LmcOfDamagedTrees : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(LmcOfDamagedTrees, LoadsGrowAsTheLidsDo) {
+  const auto load_max = [&](std::uint8_t lmc) {
+    auto f = fabric::generate_janus_like(2).value();
+    give_lids(f, lmc).value();
+    const fabric::CompactGraph g(f);
+    const auto routes = find_engine(GetParam())->compute({&f, &g, {}, nullptr, 8}).value();
+    const auto verdict = routes::verify(f, g, routes.lfts, routes.lanes, {}, {});
+    EXPECT_EQ(verdict.unreachable, 0U);
+    return static_cast<double>(verdict.load_max);
+  };
+  const double one = load_max(0);
+  EXPECT_LE(load_max(1), 2 * 1.1 * one);
+  EXPECT_LE(load_max(2), 4 * 1.1 * one);
+}
+INSTANTIATE_TEST_SUITE_P(All, LmcOfDamagedTrees,
+                         ::testing::Values("minhop", "updn", "dnup", "sssp", "dfsssp", "lash"),
+                         [](const auto& engine) { return std::string(engine.param); });
+
 }  // namespace
 }  // namespace ib::route
