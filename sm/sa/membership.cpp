@@ -153,6 +153,7 @@ class Rules {
       group = std::get<McGroup>(made);
       change.batch.groups.push_back(group);
     }
+    if (auto bad = unmet_selector(group)) return *std::move(bad);
     if (auto bad = incapacity(group)) return *std::move(bad);
 
     const auto* before = world_.state.multicast.find_member(group.mgid, m_.port_gid);
@@ -287,18 +288,35 @@ class Rules {
       return no(fmt::format("it asks for P_Key 0x{:04x}, the group's is 0x{:04x}", r.p_key.value,
                             group.p_key.value));
     }
-    if (!selectors_agree(group, r, m_.mask & ~(bit(mc_bit::kRateSelector) | bit(mc_bit::kRate))))
+    return std::nullopt;
+  }
+
+  /// Which selector the group's value does not meet.
+  std::optional<Refusal> unmet_selector(const McGroup& group) const {
+    const auto& r = m_.record;
+    const auto no = [&](const std::string& what) { return refused(status::kSaReqInvalid, what); };
+    const auto alone = [&](const char* value, unsigned code) {
+      return no(
+          fmt::format("its component mask names the selector of the {0} and not the {0}, whose "
+                      "field says {1}; with both named, or none, it could be let in",
+                      value, code));
+    };
+    if (!selectors_agree(group, r, m_.mask & ~bit(mc_bit::kRateSelector))) {
+      if (!m_.has(mc_bit::kMtu)) return alone("MTU", r.mtu);
       return no(
           fmt::format("it asks for an MTU {} {}, the group's is {}; with MTU {} (code {}), or "
                       "none named, it could be let in",
                       selector_name(r.mtu_selector), ib::wire::mtu_bytes(r.mtu),
                       ib::wire::mtu_bytes(group.mtu), ib::wire::mtu_bytes(group.mtu), group.mtu));
-    if (!selectors_agree(group, r, m_.mask))
+    }
+    if (!selectors_agree(group, r, m_.mask)) {
+      if (!m_.has(mc_bit::kRate)) return alone("rate", r.rate);
       return no(fmt::format(
           "it asks for a rate {} {} Gb/s, the group's is {} Gb/s; with {} Gb/s "
           "(code {}), or none named, it could be let in",
           selector_name(r.rate_selector), ib::wire::rate_gbps(r.rate),
           ib::wire::rate_gbps(group.rate), ib::wire::rate_gbps(group.rate), group.rate));
+    }
     return std::nullopt;
   }
 

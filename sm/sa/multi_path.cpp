@@ -2,6 +2,8 @@
 #include "sm/sa/multi_path.h"
 
 #include <algorithm>
+#include <set>
+#include <span>
 
 #include "sm/sa/independence.h"
 #include "sm/sa/path_pairs.h"
@@ -256,32 +258,41 @@ Opened open_multi_path_query(const World& world, const Query& query) {
   const auto record = ib::wire::decode<MultiPathRecord>(query.wanted.data());
   const auto has = [&](unsigned n) { return has_bit(query.mask, n); };
   if (!has(multi::kSgidCount) || !has(multi::kDgidCount)) return status::kSaInsufficientComponents;
+  const auto wanted = as_path(record);
+  const auto mask = as_path_mask(query.mask);
+  if (const auto refusal = check_path_request(wanted, mask); refusal != 0) return refusal;
   if (record.sgid_count == 0 || record.dgid_count == 0) return status::kSaReqInvalid;
   const std::size_t count = std::size_t{record.sgid_count} + record.dgid_count;
   const auto gids = gids_of(query, count);
   if (gids.size() != count) return status::kSaReqInvalid;
-  const auto wanted = as_path(record);
-  const auto mask = as_path_mask(query.mask);
-  if (const auto refusal = check_path_request(wanted, mask); refusal != 0) return refusal;
 
+  // A GID named twice is one end: no path is given twice.
   std::vector<PathEnd> ends;
   ends.reserve(count);
-  for (const Gid& gid : gids) {
-    const auto found = find_source(world, {gid, std::nullopt});
-    const auto* end = std::get_if<PathEnd>(&found);
-    if (end == nullptr) return status::kSaInvalidGid;
-    ends.push_back(*end);
-  }
+  const auto add = [&](std::span<const Gid> side) {
+    std::set<Gid> named;
+    for (const Gid& gid : side) {
+      const auto found = find_source(world, {gid, std::nullopt});
+      const auto* end = std::get_if<PathEnd>(&found);
+      if (end == nullptr) return false;
+      if (named.insert(gid).second) ends.push_back(*end);
+    }
+    return true;
+  };
+  const auto all = std::span(gids);
+  if (!add(all.first(record.sgid_count))) return status::kSaInvalidGid;
+  const std::size_t sources = ends.size();
+  if (!add(all.subspan(record.sgid_count))) return status::kSaInvalidGid;
+  const std::size_t pairs_of_gids = sources * (ends.size() - sources);
 
   const std::size_t most = has(multi::kNumbPath) ? record.numb_path : kNumbPathDefault;
   const bool for_migration = record.sgid_count == 2 && record.dgid_count == 2 && most == 2;
   const bool independent =
       for_migration || (has(multi::kIndependence) && record.independence_selector != 0);
   const PathChoice choice(world, query.requester, wanted, mask);
-  const std::size_t pairs_of_gids = std::size_t{record.sgid_count} * record.dgid_count;
   const std::size_t per_pair =
       independent ? std::max<std::size_t>(kChoiceMax / pairs_of_gids, 1) : most;
-  GidPairs pairs(world, choice, std::move(ends), record.sgid_count, per_pair);
+  GidPairs pairs(world, choice, std::move(ends), sources, per_pair);
   if (!independent) return std::make_unique<AnyPaths>(std::move(pairs), most);
   return std::make_unique<IndependentPaths>(std::move(pairs), most, for_migration);
 }

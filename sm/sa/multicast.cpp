@@ -88,10 +88,10 @@ bool valid_selectors(const McMemberRecord& r, std::uint64_t mask) {
 }
 
 bool selectors_agree(const McGroup& g, const McMemberRecord& wanted, std::uint64_t mask) {
-  if (both(mask, mc_bit::kMtuSelector, mc_bit::kMtu) &&
+  if (has_bit(mask, mc_bit::kMtuSelector) &&
       !satisfies(wanted.mtu_selector, int{g.mtu} - int{wanted.mtu}))
     return false;
-  return !both(mask, mc_bit::kRateSelector, mc_bit::kRate) ||
+  return !has_bit(mask, mc_bit::kRateSelector) ||
          satisfies(wanted.rate_selector, ib::wire::compare_rates(g.rate, wanted.rate));
 }
 

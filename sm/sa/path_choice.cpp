@@ -33,14 +33,15 @@ std::uint8_t known_rate(std::uint8_t rate, std::uint8_t known) {
 
 std::uint16_t check_path_request(const PathRecord& r, std::uint64_t mask) {
   const auto both = [&](unsigned a, unsigned b) { return has_bit(mask, a) && has_bit(mask, b); };
-  if (has_bit(mask, path_bit::kServiceIdHigh) != has_bit(mask, path_bit::kServiceIdLow))
-    return status::kSaInsufficientComponents;
-  if (has_bit(mask, path_bit::kRawTraffic) && r.raw_traffic) return status::kSaReqInvalid;
   if (both(path_bit::kMtuSelector, path_bit::kMtu) && (r.mtu < kMtuMin || r.mtu > kMtuMax))
     return status::kSaReqInvalid;
   if (both(path_bit::kRateSelector, path_bit::kRate) && ib::wire::rate_gbps(r.rate) <= 0)
     return status::kSaReqInvalid;
   static_assert(kLifeMax == 63, "every value of the 6-bit field is a packet life");
+  // IBA CA13-6: both halves of the ServiceID or none.
+  if (has_bit(mask, path_bit::kServiceIdHigh) != has_bit(mask, path_bit::kServiceIdLow))
+    return status::kSaInsufficientComponents;
+  if (has_bit(mask, path_bit::kRawTraffic) && r.raw_traffic) return status::kSaReqInvalid;
   return 0;
 }
 

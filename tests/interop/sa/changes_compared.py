@@ -27,9 +27,6 @@ EXACTLY = 2
 DIFFERENT = {
     "read raw paths": (["0000"], ["0200"]),
     "read paths by the newest rate": (["0200"], ["0000"]),
-    "create with a selector of rate alone": (["0200", "0200", "0200"], ["0000", "0000", "0200"]),
-    "create with a selector of MTU alone": (["0200", "0200", "0200"], ["0000", "0000", "0200"]),
-    "join with a selector of rate alone": (["0000", "0200", "0000", "0200"], ["0000", "0000", "0000", "0200"]),
     "leave half": (["0000", "0000", "0300", "0200", "0200"], ["0000", "0000", "0000", "0200", "0200"]),
     "leave with a rate nobody knows": (["0000", "0200", "0000", "0200"], ["0000", "0000", "0200", "0200"]),
     "service with a lease of 0": (["0000", "0000", "0000", "0300"], ["0000", "0000", "0300", "0300"]),
@@ -47,9 +44,11 @@ FINDS = {
     "read members by an MTU alone": ([3], [0]),
     "read members by a rate alone": ([3], [0]),
     "read members by a life alone": ([3], [0]),
-    "read members by a selector alone": ([0], [3]),
     "read members by their state, without the key": ([1], [0]),
     "read members that joined by proxy": ([3], [0]),
+    "read many paths from one that is named twice": ([2], [1]),
+    "read many paths to one that is named twice": ([2], [1]),
+    "read two paths between two that are named twice": ([2], [1]),
 }
 # Fields that are not compared, (byte, first bit, bits): of every record of an attribute in the answer
 # to a method, and of a case.
@@ -147,6 +146,16 @@ def groups(a):
         "create with a selector of MTU alone": created(mask=CREATE | 1 << 4),
         "create with a selector of life alone": created(mask=CREATE | 1 << 10),
         "join with a selector of rate alone": created(joined(mask=JOIN | 1 << 8)),
+        "join with a selector of MTU alone": created(joined(mask=JOIN | 1 << 4)),
+        "join with a selector of life alone": created(joined(mask=JOIN | 1 << 10, life_selector=1)),
+        "join above a rate that is not named": created(joined(mask=JOIN | 1 << 8, rate_selector=0)),
+        "join below an MTU that is not named": created(joined(mask=JOIN | 1 << 4, mtu_selector=1)),
+        "join with the largest MTU and rate": created(
+            joined(mask=JOIN | 1 << 4 | 1 << 8, mtu_selector=3, rate_selector=3)),
+        "join by MTU and rate that stand there and are not named": created(
+            joined(mask=JOIN | 1 << 4 | 1 << 8, mtu=4, rate=3), mask=CREATE | MTU | RATE, mtu=4, rate=3),
+        "create above a rate that is not named": created(mask=CREATE | 1 << 8, rate_selector=0),
+        "create below an MTU that is not named": created(mask=CREATE | 1 << 4, mtu_selector=1),
         "create with an MTU alone": created(mask=CREATE | 1 << 5, mtu=4),
         "create with a rate alone": created(mask=CREATE | 1 << 9, rate=2),
         "join and leave by a GID of no subnet": created(
@@ -284,8 +293,8 @@ def reads(a):
     def members(mask, key=SA_KEY, **values):
         return [a.member("table", broadcast, 1 | mask, key, **values)]
 
-    def multi(sources, destinations, mask=3 << 19):
-        record = bytes(15) + bytes([sources, destinations]) + bytes(7) + a.me + a.other
+    def multi(sources, destinations, mask=3 << 19, gids=(a.me, a.other), paths=0):
+        record = bytes(5) + bytes([paths]) + bytes(9) + bytes([sources, destinations]) + bytes(7) + b"".join(gids)
         return [Request(MULTI_PATH, "multi", mask, record, SA_KEY)]
 
     return {
@@ -303,6 +312,17 @@ def reads(a):
         "read many paths to nobody": multi(1, 0),
         "read many paths without saying from how many": multi(1, 1, 1 << 20),
         "read many paths without saying to how many": multi(1, 1, 1 << 19),
+        "read many paths by the first byte of a service": multi(1, 1, 3 << 19 | 1 << 16),
+        "read many paths by the other bytes of a service": multi(1, 1, 3 << 19 | 1 << 21),
+        "read many paths from nobody, by half a service": multi(0, 1, 3 << 19 | 1 << 21),
+        "read many paths from one that is named twice": multi(2, 1, gids=(a.me, a.me, a.other)),
+        "read many paths to one that is named twice": multi(1, 2, gids=(a.me, a.other, a.other)),
+        "read two paths between two that are named twice":
+            multi(2, 2, 3 << 19 | 1 << 6, (a.me, a.me, a.other, a.other), 2),
+        "read paths by the first byte of a service": paths(1),
+        "read paths by the other bytes of a service": paths(2),
+        "read paths by half a service, and a rate nobody knows":
+            paths(1 | rate, set_bits(to_me, path.fields[19], 63)),
     }
 
 

@@ -177,12 +177,10 @@ def ask(f, at, requests):
 
 def together(attribute, mask, key):
     """The mask without what opensm compares by rules of its own; see doc/sa.md."""
-    pairs = {"MCMemberRecord": ((4, 5), (8, 9), (10, 11)),  # selector and value
-             "PathRecord": ((0, 1),)}  # the halves of ServiceID
-    for one, two in pairs.get(attribute.name, ()):
-        if mask & (1 << one | 1 << two):
-            mask |= 1 << one | 1 << two
     if attribute.name == "MCMemberRecord":
+        for selector, value in (4, 5), (8, 9), (10, 11):
+            if mask >> value & 1:
+                mask |= 1 << selector
         if key == 0:
             mask &= ~(1 << 16)  # JoinState
     return mask
@@ -236,7 +234,7 @@ def multi_questions(gids, lmc):
     out = []
     for _ in range(300):
         counts = rng.choice((1, 1, 2, 2, 3, 4)), rng.choice((1, 1, 2, 2, 3, 4))
-        ends = [rng.choice(gids) for _ in range(sum(counts))]
+        ends = [gid for count in counts for gid in rng.sample(gids, count)]  # none twice
         if rng.random() < 0.1:
             ends[rng.randrange(len(ends))] = rng.choice((bytes(16), bytes.fromhex("fe80") + bytes(13) + b"\x99",
                                                          bytes.fromhex("2001") + bytes(13) + b"\1"))

@@ -122,11 +122,11 @@ class SaPathMasks : public ::testing::Test {
 
   Answer expected(const Bytes& wanted, std::uint64_t mask) const {
     const auto has = [&](unsigned n) { return (mask >> n & 1) != 0; };
-    if (has(0) != has(1)) return {status::kSaInsufficientComponents, {}};
-    if (has(6) && kRaw.of(wanted) == 1) return {status::kSaReqInvalid, {}};
     if (has(16) && has(17) && (kMtu.of(wanted) < 1 || kMtu.of(wanted) > 5))
       return {status::kSaReqInvalid, {}};
     if (has(18) && has(19) && speed_of(kRate.of(wanted)) < 0) return {status::kSaReqInvalid, {}};
+    if (has(0) != has(1)) return {status::kSaInsufficientComponents, {}};
+    if (has(6) && kRaw.of(wanted) == 1) return {status::kSaReqInvalid, {}};
     for (const auto& one : {end(wanted, has(3), kSgidPrefix, kSguid, has(5), kSlid),
                             end(wanted, has(2), kDgidPrefix, kDguid, has(4), kDlid)}) {
       if (one.status != 0) return {one.status, {}};
@@ -361,16 +361,17 @@ class SaGroupMasks : public ::testing::TestWithParam<bool> {
           differs(17, kProxyJoin) ||
           (has(7) && ((a & 0x7FFF) != (b & 0x7FFF) || ((a | b) & 0x8000) == 0)))
         continue;
-      if (has(5) && !(has(4) ? is_meant(kGroupMtuSelector.of(wanted), kGroupMtu.of(record),
-                                        kGroupMtu.of(wanted))
-                             : !differs(5, kGroupMtu)))
+      // A selector alone goes by what its value's field holds; a value alone is compared.
+      if (has(4)
+              ? !is_meant(kGroupMtuSelector.of(wanted), kGroupMtu.of(record), kGroupMtu.of(wanted))
+              : differs(5, kGroupMtu))
         continue;
       const auto speed = [](std::uint64_t rate) {
         return static_cast<std::uint64_t>(speed_of(rate));
       };
-      if (has(9) && !(has(8) ? is_meant(kGroupRateSelector.of(wanted), speed(kGroupRate.of(record)),
-                                        speed(kGroupRate.of(wanted)))
-                             : !differs(9, kGroupRate)))
+      if (has(8) ? !is_meant(kGroupRateSelector.of(wanted), speed(kGroupRate.of(record)),
+                             speed(kGroupRate.of(wanted)))
+                 : differs(9, kGroupRate))
         continue;
       if (!has(10) && differs(11, kGroupLife)) continue;  // with a selector: not compared
       answer.records.push_back(record);

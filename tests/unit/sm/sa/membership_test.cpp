@@ -156,6 +156,34 @@ TEST_F(SaMembership, ARefusalSaysWhoWhyAndWhatWouldWork) {
               HasSubstr("a new one needs Q_Key, TClass, P_Key, FlowLabel and SL"));
 }
 
+/// The field is looked at though it is not named, as clients know it of other subnet managers.
+TEST_F(SaMembership, ASelectorWithoutItsValueGoesByTheField) {
+  const auto there = mgid("ff12:401b:ffff::7");
+  for (const auto& group : {broadcast, there}) {
+    const auto mask = group == broadcast ? kJoin : kCreate;  // one to join and one to make
+    auto r = wish(group, 1);
+    r.mtu_selector = r.rate_selector = Selector::Exactly;
+    EXPECT_THAT(why(join(r, mask | mask_of({4}), 1)),
+                HasSubstr("its component mask names the selector of the MTU and not the MTU, whose "
+                          "field says 0; with both named, or none, it could be let in"));
+    EXPECT_THAT(why(join(r, mask | mask_of({8}), 1)),
+                HasSubstr("its component mask names the selector of the rate and not the rate"));
+    r.rate_selector = Selector::LessThan;
+    EXPECT_EQ(status_of(join(r, mask | mask_of({8}), 1)), status::kSaReqInvalid);
+    r.mtu_selector = r.rate_selector = Selector::GreaterThan;
+    EXPECT_EQ(status_of(join(r, mask | mask_of({4, 8}), 1)), status::kOk);
+    r.mtu_selector = r.rate_selector = Selector::Largest;
+    EXPECT_EQ(status_of(join(r, mask | mask_of({4, 8}), 1)), status::kOk);
+    r.packet_life_selector = Selector::LessThan;
+    EXPECT_EQ(status_of(join(r, mask | mask_of({10}), 1)), status::kOk) << "life is no condition";
+  }
+  auto r = wish(broadcast, 1);
+  r.mtu_selector = r.rate_selector = Selector::Exactly;
+  r.mtu = 4;
+  r.rate = 3;
+  EXPECT_EQ(status_of(join(r, kJoin | mask_of({4, 8}), 1)), status::kOk);
+}
+
 TEST_F(SaMembership, ANarrowPortLearnsTheMtuThatWouldWork) {
   auto r = wish(mgid("ff12:401b:ffff::1"), 0);
   r.mtu_selector = Selector::Exactly;

@@ -81,8 +81,8 @@ TEST(SaMultiPath, EverySourceToEveryDestination) {
   EXPECT_THAT(
       answer(w, multi_query(w, few, kCounts | bit(multi::kNumbPath), sources, destinations)),
       SizeIs(5));
-  sources.resize(16, w.gid(0));
-  destinations.resize(16, w.gid(1));
+  for (std::size_t i = 0; i < 9; ++i) destinations.push_back(w.gid(i));
+  for (std::size_t i = 9; i < 16; ++i) sources.push_back(w.gid(i));
   EXPECT_THAT(answer(w, multi_query(w, {}, kCounts, sources, destinations)), SizeIs(127));
 }
 
@@ -127,6 +127,16 @@ TEST(SaMultiPath, WhatCannotBeMeantIsRefused) {
   for (const unsigned n : {multi::kServiceIdHigh, multi::kServiceIdLow})
     EXPECT_EQ(refusal(w, multi_query(w, {}, kCounts | bit(n), {a}, {b})),
               status::kSaInsufficientComponents);
+  // Which complaint comes first is part of the answer: values, halves, GIDs.
+  MultiPathRecord fast;
+  fast.rate = 63;
+  const auto rate = bit(multi::kRateSelector) | bit(multi::kRate);
+  for (const unsigned n : {multi::kServiceIdHigh, multi::kServiceIdLow}) {
+    EXPECT_EQ(refusal(w, multi_query(w, fast, kCounts | rate | bit(n), {a}, {b})),
+              status::kSaReqInvalid);
+    EXPECT_EQ(refusal(w, multi_query(w, {}, kCounts | bit(n), {}, {kMulticastGid})),
+              status::kSaInsufficientComponents);
+  }
   EXPECT_EQ(refusal(w, multi_query(w, {}, kCounts, {}, {b})), status::kSaReqInvalid);
   EXPECT_EQ(refusal(w, multi_query(w, {}, kCounts, {a}, {})), status::kSaReqInvalid);
   MultiPathRecord raw;
@@ -202,6 +212,39 @@ TEST(SaMultiPath, MigrationGetsEachPortOnceAndNoSharedCable) {
                                            {w.gid(0), w.gid(1)}, {w.gid(8), w.gid(9)}));
   ASSERT_THAT(close, SizeIs(2));
   EXPECT_EQ(shared(w, close[0], close[1]), 0U);
+}
+
+/// A GID may be named more than once; a path is given once.
+TEST(SaMultiPath, NoRecordTwice) {
+  const auto w = spread_tree();
+  const auto a = w.gid(0), b = w.gid(8), c = w.gid(9);
+  const std::vector<std::pair<std::vector<Gid>, std::vector<Gid>>> ends{
+      {{a, a}, {b}}, {{a}, {b, b}}, {{a, a}, {b, b}}, {{a, a, a}, {b, c, b}}, {{a, a}, {b, c}}};
+  for (const auto& [sources, destinations] : ends) {
+    for (unsigned turn = 0; turn < 4; ++turn) {
+      MultiPathRecord wish;
+      wish.numb_path = turn % 2 == 0 ? 2 : 127;
+      wish.independence_selector = turn / 2 == 0 ? 0 : 1;
+      const auto mask = kCounts | bit(multi::kNumbPath) | bit(multi::kIndependence);
+      auto paths = answer(w, multi_query(w, wish, mask, sources, destinations));
+      const auto once = std::set<Gid>(destinations.begin(), destinations.end()).size();
+      EXPECT_EQ(paths.size(), turn % 2 == 0 ? 2 : once * 16) << turn;
+      const auto lids = [](const PathRecord& p) { return std::pair(p.slid, p.dlid); };
+      std::ranges::sort(paths, {}, lids);
+      EXPECT_EQ(std::ranges::adjacent_find(paths, {}, lids), paths.end()) << turn;
+    }
+  }
+}
+
+/// Automatic path migration between single ports: with LMC, each has two ways.
+TEST(SaMultiPath, OnePortNamedTwiceHasTwoWays) {
+  const auto w = spread_tree();
+  MultiPathRecord two;
+  two.numb_path = 2;
+  const auto paths = answer(w, multi_query(w, two, kCounts | bit(multi::kNumbPath),
+                                           {w.gid(0), w.gid(0)}, {w.gid(8), w.gid(8)}));
+  ASSERT_THAT(paths, SizeIs(2));
+  EXPECT_EQ(shared(w, paths[0], paths[1]), 2U) << "only the cables of the two hosts";
 }
 
 TEST(SaMultiPath, IndependentPathsComeFirst) {

@@ -153,7 +153,10 @@ TEST(SaSearches, ATableWithoutRecordsIsEmptyAtTheEndOfItsSearch) {
 TEST(SaSearches, AGetMultiOfManyGidsHoldsUpNobody) {
   Options options;
   options.kernel_rmpp = true;  // so that it comes whole
-  Bench bench(small_tree(), options);
+  ib::fabric::FatTree tree;
+  tree.levels = 2;
+  tree.radix = 24;  // 288 hosts
+  Bench bench(*ib::fabric::generate(tree), options);
   ib::wire::MultiPathRecord wanted;
   wanted.sgid_count = wanted.dgid_count = 255;
   wanted.mtu = 5;
@@ -164,9 +167,9 @@ TEST(SaSearches, AGetMultiOfManyGidsHoldsUpNobody) {
                                 0, 1);
   std::vector<std::byte> message(ib::wire::LayoutOf<ib::wire::MultiPathRecord>::kBytes);
   std::copy_n(question.mad.data(), message.size(), message.begin());
-  for (std::size_t i = 0; i < 510; ++i)
-    for (const auto byte : bench.gid(i % bench.hosts.size()).bytes)
-      message.push_back(std::byte{byte});
+  for (const std::size_t first : {0, 33})
+    for (std::size_t i = first; i < first + 255; ++i)
+      for (const auto byte : bench.gid(i).bytes) message.push_back(std::byte{byte});
   std::copy_n(message.begin(), ib::wire::kSaDataBytes, question.mad.data());
   question.more.assign(message.begin() + ib::wire::kSaDataBytes, message.end());
 
