@@ -37,4 +37,9 @@ std::optional<plan::FreshRoutes> ComputingThread::take_result() {
   return result;
 }
 
+bool ComputingThread::is_busy() {
+  const std::lock_guard lock(mutex_);
+  return thread_.joinable() && !result_;
+}
+
 }  // namespace sm::daemon

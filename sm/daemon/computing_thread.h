@@ -15,7 +15,7 @@ namespace sm::daemon {
 class ComputingThread {
  public:
   ComputingThread() = default;
-  /// Waits for what is being computed.
+  /// Waits for what is being computed, which may be long.
   ~ComputingThread();
   ComputingThread(const ComputingThread&) = delete;
   ComputingThread& operator=(const ComputingThread&) = delete;
@@ -25,6 +25,8 @@ class ComputingThread {
   /// Readable when take_result() has something.
   int readable_fd() const { return done_.fd(); }
   std::optional<plan::FreshRoutes> take_result();
+  /// Whether the destructor would have to wait.
+  bool is_busy();
 
  private:
   std::mutex mutex_;

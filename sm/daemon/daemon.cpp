@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <iostream>
@@ -19,6 +20,7 @@
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/channel.h"
 #include "sm/daemon/computing_thread.h"
+#include "sm/daemon/end_watch.h"
 #include "sm/daemon/path_options.h"
 #include "sm/daemon/sa_dump.h"
 #include "sm/daemon/sa_thread.h"
@@ -36,6 +38,10 @@ using ib::mad::UmadPort;
 using ib::wire::Method;
 using ib::wire::MgmtClass;
 
+constexpr const char* kEnding = "ending";
+/// How long the main thread may take for a signal, when it is not in a long step.
+constexpr std::chrono::milliseconds kPatience{50};
+
 int cannot_run(const std::string& message) {
   std::cerr << "ibsm: " << message << std::endl;
   return 4;
@@ -51,15 +57,22 @@ class Signals {
     for (const int s : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&set, s);
     pthread_sigmask(SIG_BLOCK, &set, &before_);
     fd_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    sigset_t to_end;
+    sigemptyset(&to_end);
+    for (const int s : {SIGTERM, SIGINT}) sigaddset(&to_end, s);
+    end_fd_ = signalfd(-1, &to_end, SFD_NONBLOCK | SFD_CLOEXEC);
     std::signal(SIGPIPE, SIG_IGN);
   }
   ~Signals() {
-    if (fd_ >= 0) close(fd_);
+    for (const int fd : {fd_, end_fd_})
+      if (fd >= 0) close(fd);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
   int fd() const { return fd_; }
+  /// Readable until next() has given every signal to end.
+  int end_fd() const { return end_fd_; }
   /// 0: none.
   int next() const {
     signalfd_siginfo info{};
@@ -67,7 +80,7 @@ class Signals {
   }
 
  private:
-  int fd_{-1};
+  int fd_{-1}, end_fd_{-1};
   sigset_t before_{};
 };
 
@@ -83,21 +96,46 @@ class Daemon {
       : options_(options), log_(log), background_(background) {}
 
   int run() {
+    const int status = serve();
+    if (computing_.is_busy()) leave(status);
+    return status;
+  }
+
+ private:
+  int serve() {
     if (auto opened = open(); !opened) {
       const int status = give_up(opened.error().message);
       return opened.error().kind == ib::ErrorKind::Usage ? 2 : status;
     }
-    manager_->start(ib::monotonic_now());
+    step([this] { manager_->start(ib::monotonic_now()); });
     while (true) {
       const Instant now = ib::monotonic_now();
       if (!listen(now)) return status_;
-      if (manager_->next_deadline() <= now) manager_->on_time(now);
+      if (manager_->next_deadline() <= now) step([&] { manager_->on_time(now); });
       if (!speak(now)) return status_;
       if (!wait()) return status_;
     }
   }
 
- private:
+  /// What may take long in the machine: nothing else is touched meanwhile.
+  template <typename Input>
+  void step(Input input) {
+    const EndWatch::Step inside(*watch_);
+    input();
+  }
+
+  /// The end without what is being computed, on whichever thread: all that others see is closed in
+  /// the order of the destructors, and what is not needs no end of its own.
+  [[noreturn]] void leave(int status) {
+    sa_.reset();
+    is_sm_.reset();
+    store_.reset();
+    pid_file_ = {};
+    log_.flush();
+    std::cout << std::flush;
+    std::_Exit(status);
+  }
+
   ib::Result<void> open() {
     std::string dump;
     if (const auto& file = options_.registry.sa_db_file; !file.empty()) {
@@ -159,6 +197,10 @@ class Daemon {
                                                          : options_.state_dir + "/opensm-sa.dump",
                options_.registry.dump_every));
     signals_ = &the_signals_;
+    watch_.emplace(the_signals_.end_fd(), kPatience, [this] {
+      say(ib::LogLevel::Info, "ibsm", kEnding);
+      leave(0);
+    });
     return {};
   }
 
@@ -214,8 +256,10 @@ class Daemon {
       return false;
     }
     // A request that the transport gave up says nothing new: the Transactor has a clock of its own.
-    for (const auto& r : smi_.arrived)
-      if (!r.timed_out) manager_->on_packet(now, r.packet);
+    step([&] {
+      for (const auto& r : smi_.arrived)
+        if (!r.timed_out) manager_->on_packet(now, r.packet);
+    });
     while (const auto notice = manager_->next_notice())
       sa_->post([n = *notice](Instant when, sa::Server& server) {
         server.on_notice(when, n.notice, n.from);
@@ -232,7 +276,7 @@ class Daemon {
           say(ib::LogLevel::Error, "ibsm",
               "the log goes on as it was: " + reopened.error().message);
       } else {
-        say(ib::LogLevel::Info, "ibsm", "ending");
+        say(ib::LogLevel::Info, "ibsm", kEnding);
         return false;
       }
     }
@@ -268,10 +312,12 @@ class Daemon {
       if (snapshot->routing) say_engine(*snapshot->routing);
       sa_->publish(std::move(snapshot));
     }
-    if (auto groups = sa_->take_groups()) manager_->set_groups(now, *std::move(groups));
+    if (auto groups = sa_->take_groups())
+      step([&] { manager_->set_groups(now, *std::move(groups)); });
     if (auto news = sa_->take_aliases())
       manager_->set_aliases(now, std::move(news->aliases), news->revision);
-    if (auto fresh = computing_.take_result()) manager_->on_computed(now, *std::move(fresh));
+    if (auto fresh = computing_.take_result())
+      step([&] { manager_->on_computed(now, *std::move(fresh)); });
     if (auto request = manager_->next_computation()) computing_.start(*std::move(request));
     while (auto event = manager_->next_log()) log_.write(*event);
     while (auto out = manager_->next_send(now))
@@ -359,6 +405,7 @@ class Daemon {
   std::string last_engine_;
   std::string last_news_;
   int status_{0};
+  std::optional<EndWatch> watch_;  // ends before anything that it would close
 };
 
 std::string_view state_name(ib::wire::PortState state) {

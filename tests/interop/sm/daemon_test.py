@@ -281,6 +281,30 @@ class Ends(unittest.TestCase):
                 self.assertEqual(f.ibsm("-o", "-r").returncode, 0)
                 self.assertLess(time.monotonic() - start, 20, turn)
 
+    def test_a_long_computation_is_not_waited_for(self):
+        """Routes that take seconds: the fabric hears nothing meanwhile."""
+        with Sm("torus", "8x8x8", "--hosts", "4", "--no-lids") as f:
+            log, state = f.directory / "log", f.directory / "state"
+            sm = f.start(HOST, IBSM, "--state-dir", state, "-f", log, "-R", "nue", "--nue_max_num_vls", "4")
+
+            def sent():
+                return int(re.search(r"^sent (\d+)$", f.ctl("stats").stdout, re.M).group(1))
+
+            def is_computing():
+                before = sent()
+                time.sleep(0.3)
+                return before > 10_000 and sent() == before
+
+            self.assertTrue(wait_until(is_computing), log.read_text())
+            start = time.monotonic()
+            sm.send_signal(signal.SIGTERM)
+            self.assertEqual(sm.wait(20), 0)
+            took = time.monotonic() - start
+            said = log.read_text()
+            self.assertTrue(" I ibsm: ending\n" in said and "routes are those of" not in said, said)
+            self.assertLess(took, 2)
+            self.assertFalse((state / "ibsm.db-wal").exists(), "the store is closed")
+
 
 class PrefixRoutes(unittest.TestCase):
     def test_a_bad_line_ends_the_start_and_leaves_the_old_routes_at_sighup(self):

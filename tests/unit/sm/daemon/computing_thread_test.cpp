@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <future>
+
 #include "tests/unit/sm/fresh_request.h"
 
 namespace sm::daemon {
@@ -18,6 +20,7 @@ TEST(ComputingThread, IsReadableWhenTheResultIsThereAndComputesOneAfterTheOther)
   ComputingThread computing;
   EXPECT_FALSE(readable(computing, 0));
   EXPECT_FALSE(computing.take_result());
+  EXPECT_FALSE(computing.is_busy());
   for (const char* engine : {"updn", "dnup", "ftree"}) {
     const auto request = test::fresh_request(engine, 1000);
     computing.start(request);
@@ -33,6 +36,29 @@ TEST(ComputingThread, IsReadableWhenTheResultIsThereAndComputesOneAfterTheOther)
     }
     EXPECT_FALSE(readable(computing, 0));
   }
+}
+
+std::promise<void>* let_go = nullptr;
+
+ib::Result<ib::route::Routes> when_let_go(const ib::route::Request&) {
+  let_go->get_future().wait();
+  return ib::fail(ib::ErrorKind::NotFound, "no routes");
+}
+
+TEST(ComputingThread, IsBusyUntilTheResultIsThere) {
+  std::promise<void> gate;
+  let_go = &gate;
+  const ib::route::EngineEntry slow{"slow", "waits", when_let_go};
+  auto request = test::fresh_request("updn", 1000);
+  request.engine = &slow;
+  ComputingThread computing;
+  computing.start(request);
+  EXPECT_TRUE(computing.is_busy());
+  gate.set_value();
+  ASSERT_TRUE(readable(computing, -1));
+  EXPECT_FALSE(computing.is_busy());
+  EXPECT_EQ(computing.take_result()->refused, "no routes");
+  EXPECT_FALSE(computing.is_busy());
 }
 
 TEST(ComputingThread, EndsWithAResultThatNobodyFetched) {
