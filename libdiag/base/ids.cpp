@@ -54,7 +54,7 @@ bool parse_number(std::string_view text, std::uint64_t max, std::uint64_t& out) 
 bool parse_guid(std::string_view text, Guid& out) {
   const bool prefixed = has_hex_prefix(text);
   // Bare digits are a GUID only in full length: "17" alone could as well be a LID.
-  if (!prefixed && text.size() != 16) return false;
+  if (prefixed ? text.size() > 18 : text.size() != 16) return false;
   std::uint64_t v = 0;
   if (!parse_digits(prefixed ? text.substr(2) : text, 16, v)) return false;
   out = Guid{v};

@@ -100,11 +100,11 @@ class Reader {
     while (!at_end() && !is_blank(line_[at_])) ++at_;
     return line_.substr(begin, at_ - begin);
   }
-  bool take_number(std::uint64_t max, std::uint64_t& out) {
+  bool take_number(std::uint64_t max, std::uint64_t& out, std::uint64_t min = 0) {
     const char* begin = line_.data() + at_;
     const char* end = line_.data() + line_.size();
     const auto [stop, error] = std::from_chars(begin, end, out, 10);
-    if (stop == begin || error != std::errc{} || out > max) return false;
+    if (stop == begin || error != std::errc{} || out > max || out < min) return false;
     at_ += static_cast<std::size_t>(stop - begin);
     return true;
   }
@@ -261,7 +261,7 @@ class Reader {
     Node node;
     node.type = type;
     std::uint64_t ports = 0;
-    if (!take_number(254, ports) || ports == 0) return wrong("a number of ports, 1 to 254");
+    if (!take_number(254, ports, 1)) return wrong("a number of ports, 1 to 254");
     node.num_ports = static_cast<std::uint8_t>(ports);
     skip_blanks();
     std::string_view id;
@@ -411,7 +411,7 @@ class Reader {
     ++at_;
     std::uint64_t number = 0;
     const unsigned ports = fabric_.node(current_).num_ports;
-    if (!take_number(ports, number) || number == 0) {
+    if (!take_number(ports, number, 1)) {
       at_ = line_start + 1;
       return wrong("a port number, 1 to " + std::to_string(ports));
     }
@@ -433,7 +433,7 @@ class Reader {
     claim.column = at_ + 1;
     if (!read_id(claim.peer_id)) return false;
     if (!take('[')) return wrong("'[' and the far port's number");
-    if (!take_number(254, number) || number == 0) return wrong("a port number, 1 to 254");
+    if (!take_number(254, number, 1)) return wrong("a port number, 1 to 254");
     if (!take(']')) return wrong("']'");
     claim.peer_port = static_cast<std::uint8_t>(number);
     if (!read_external_port(nullptr) || !read_port_guid(claim.peer_port_guid)) return false;

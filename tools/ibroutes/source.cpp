@@ -81,7 +81,7 @@ Result<Source> load_live(Connection& connection, const LoadOptions& options) {
 
 Result<Source> load_files(const std::string& topology_and_tables, const LoadOptions& options) {
   const std::size_t comma = topology_and_tables.find(',');
-  if (comma == std::string::npos)
+  if (comma == std::string::npos || comma == 0 || comma + 1 == topology_and_tables.size())
     return fail(ErrorKind::Usage,
                 "--from: expected TOPOLOGY,LFTS, got '" + topology_and_tables + "'");
   const std::string topology_path = topology_and_tables.substr(0, comma);

@@ -36,7 +36,8 @@ TEST(Ids, GuidNeedsItsPrefixUnlessWrittenInFull) {
   EXPECT_EQ(g, Guid{0x2c9});
   EXPECT_TRUE(parse_guid("0002C90300A1B2C3", g));
   EXPECT_EQ(g, Guid{0x0002c90300a1b2c3});
-  for (const char* bad : {"", "17", "2c9", "0x", "0x12345678901234567", "0002c903:00a1b2c", "0x-1"})
+  for (const char* bad : {"", "17", "2c9", "0x", "0x12345678901234567", "0x00012345678901234",
+                          "0002c903:00a1b2c", "0x-1"})
     EXPECT_FALSE(parse_guid(bad, g)) << bad;
 }
 

@@ -249,6 +249,12 @@ TEST(TopologyReader, SaysWhereAndWhatIsWrong) {
             "t.topo:1:1: expected a node before its ports, got '[1]'");
   EXPECT_EQ(error_of("Switch x \"S-1\"\n"),
             "t.topo:1:8: expected a number of ports, 1 to 254, got 'x'");
+  EXPECT_EQ(error_of("Switch 0 \"S-1\"\n"),
+            "t.topo:1:8: expected a number of ports, 1 to 254, got '0'");
+  EXPECT_EQ(error_of("Switch 4 \"S-11\"\n[0] \"S-11\"[1]\n"),
+            "t.topo:2:2: expected a port number, 1 to 4, got '0]'");
+  EXPECT_EQ(error_of("Switch 4 \"S-11\"\n[1] \"S-11\"[0]\n"),
+            "t.topo:2:12: expected a port number, 1 to 254, got '0]'");
   EXPECT_EQ(error_of("Switch 4\n"),
             "t.topo:1:9: expected a node id in quotes, got the end of the line");
   EXPECT_EQ(error_of("Switch 4 \"S-1\n"),

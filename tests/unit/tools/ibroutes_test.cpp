@@ -263,6 +263,14 @@ TEST(Ibroutes, VerifiesFiles) {
   }
 }
 
+TEST(Ibroutes, TwoFilesAreTwoNames) {
+  for (const std::string from : {"topology", "topology,", ",tables"}) {
+    const Ran ran = ibroutes("verify --from " + from);
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_EQ(ran.out, "ibroutes: --from: expected TOPOLOGY,LFTS, got '" + from + "'\n");
+  }
+}
+
 /// Where no cable joins the pieces that is a note; where one does, tables that do not know it fail.
 TEST(Ibroutes, AFabricInPiecesPassesWhenEachIsRightWithinItself) {
   const judge::Scratch scratch;
