@@ -56,8 +56,8 @@ class Fixture : public ::testing::Test {
 
   PortRef target() const { return hosts_.back(); }
   Lid lid_of(PortRef p) { return world_->model().port_info(p).lid; }
-  void agent_on(PortRef p, std::uint8_t lie = 0) {
-    agents_.push_back(std::make_unique<AgentProgram>(*world_, p, lie));
+  void agent_on(PortRef p, std::uint8_t lie = 0, unsigned lies = ~0U) {
+    agents_.push_back(std::make_unique<AgentProgram>(*world_, p, lie, lies));
   }
   TraceReport run(const TraceOptions& options = {}) {
     auto report = ibtracer::trace(*session_, lid_of(target()), options);
@@ -126,6 +126,18 @@ TEST_F(Fixture, ALyingAgentIsAnUnexplainedMismatch) {
   EXPECT_EQ(ibtracer::exit_status(report), 1);
   const std::string text = ibtracer::text_report(report, false);
   EXPECT_NE(text.find("\nMISMATCH lid"), std::string::npos) << text;
+}
+
+/// As when the packet came by tables that are not there any more when they are read again.
+TEST_F(Fixture, AMismatchThatIsGoneWhenAskedAgainIsExplained) {
+  agent_on(target(), 3, 1);
+  const auto report = run();
+  const auto& last = report.traces[0].hops.back();
+  EXPECT_EQ(last.mismatch, Mismatch::Explained);
+  EXPECT_EQ(last.agent_actual, 1);
+  EXPECT_EQ(last.proof, Proof::Agent);
+  EXPECT_EQ(report.verdict(), Verdict::Verified);
+  EXPECT_NE(ibtracer::text_report(report, true).find("explained MISMATCH: "), std::string::npos);
 }
 
 TEST_F(Fixture, AMissingEntryIsNamedWithEveryHopUpToIt) {

@@ -58,9 +58,12 @@ class SmProgram final : public Program {
 /// ibtracerd on one host. `lies_about_port` makes it claim that port as its ingress.
 class AgentProgram final : public Program {
  public:
-  AgentProgram(World& world, PortRef at, std::uint8_t lies_about_port = 0)
+  /// Says `lie` for its port where that is not 0, the first `lies` times that it is asked.
+  AgentProgram(World& world, PortRef at, std::uint8_t lie = 0, unsigned lies = ~0U)
       : port_(world.open(at)),
-        ingress_{lies_about_port != 0 ? lies_about_port : at.port, true},
+        truth_{at.port, true},
+        lie_{lie, true},
+        lies_left_(lie != 0 ? lies : 0),
         responder_(agent::ResponderOptions{"simulated.example", 1e6, 1e6}) {
     for (const auto c : {wire::MgmtClass::VendorIbtracer, wire::MgmtClass::VendorPing}) {
       mad::AgentSpec spec;
@@ -75,15 +78,19 @@ class AgentProgram final : public Program {
   void step(Instant now) override {
     std::vector<mad::Received> arrived;
     (void)port_->receive(arrived, Duration{0});
-    for (const auto& r : arrived)
-      if (const auto reply = responder_.answer(now, ingress_, r.packet))
+    for (const auto& r : arrived) {
+      const bool lies = lies_left_ > 0 && r.packet.mad.attribute_id() == wire::attr::kSourceRoute;
+      if (lies) --lies_left_;
+      if (const auto reply = responder_.answer(now, lies ? lie_ : truth_, r.packet))
         (void)port_->send(r.agent, *reply, Duration{0});
+    }
   }
   Instant next_deadline() const override { return kNever; }
 
  private:
   std::unique_ptr<HostPort> port_;
-  agent::Ingress ingress_;
+  agent::Ingress truth_, lie_;
+  unsigned lies_left_;
   agent::Responder responder_;
 };
 

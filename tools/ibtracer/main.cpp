@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // ibtracer: options, target, trace, report.
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 
 #include "libdiag/mad/umad/umad_port.h"
@@ -31,11 +29,7 @@ int run(const ibtracer::Options& options) {
   auto port = ib::mad::UmadPort::open(choice);
   if (!port) return refuse(port.error());
 
-  ib::mad::TransactorOptions transactor;
-  transactor.attempts_min = static_cast<std::uint8_t>(options.retries + 1);
-  transactor.window = options.common.outstanding;
-  transactor.timeout_ceiling = std::chrono::milliseconds(options.common.timeout_ms);
-  ib::mad::Session session(**port, transactor);
+  ib::mad::Session session(**port, ibtracer::transactor_options(options));
 
   const auto target = ibtracer::resolve(session, options.target);
   if (!target) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/common/connection.h"
 #include "tools/common/exit_status.h"
 #include "tools/ibtracer/report.h"
 
@@ -12,7 +13,7 @@ using ib::tools::Target;
 
 namespace {
 
-constexpr unsigned kNoSl = 16;
+constexpr unsigned kNoSl = 16, kRetriesMax = 100, kNoRetries = kRetriesMax + 1;
 
 /// The spellings of a target as they were given.
 struct Spellings {
@@ -63,7 +64,7 @@ ib::Result<Target> take_target(const Spellings& s) {
 std::variant<Options, int> parse_options(int argc, char** argv) {
   Options o;
   Spellings s;
-  unsigned sl = kNoSl;
+  unsigned sl = kNoSl, retries = kNoRetries;
   ib::tools::CommandLine line(
       "ibtracer", "Prove the path that packets take to a LID, GUID, GID or host, hop by hop.",
       IBKIT_VERSION);
@@ -71,7 +72,8 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   letters.device = "-I,--device";
   letters.port = "-p,--port";
   ib::tools::add_common(line, o.common, letters);
-  line.number("-r,--retries", o.retries, 0, 100, "retries of an unanswered MAD");
+  line.number("-r,--retries", retries, 0, kRetriesMax,
+              "retries of an unanswered MAD (default 7; 11 to who answered before)");
   line.lid("-l,--lid", s.lid, "target LID");
   line.text("-g,--gid", s.gid, "DGID", "target GID; the SA gives its LID and SL");
   line.guid("--guid", s.guid, "target port or node GUID");
@@ -91,6 +93,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
       "exit status: 0 verified, 1 mismatch or broken, 2 usage, 3 some hop has no proof, 4 cannot "
       "run");
   if (const auto status = line.parse(argc, argv)) return *status;
+  if (retries != kNoRetries) o.retries = retries;
   if (sl != kNoSl) o.sl = ib::Sl{static_cast<std::uint8_t>(sl)};
   const ib::tools::Refusal refuse{"ibtracer", kSchema, IBKIT_VERSION, o.common.json};
   auto target = take_target(s);
@@ -100,6 +103,13 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
         {ib::ErrorKind::Usage, "--sa tells the way there, not the way back: no --both", 0});
   o.target = *target;
   return o;
+}
+
+ib::mad::TransactorOptions transactor_options(const Options& options) {
+  auto t = ib::tools::transactor_options(options.common);
+  if (options.retries)
+    t.attempts_min = t.attempts_known = static_cast<std::uint8_t>(*options.retries + 1);
+  return t;
 }
 
 }  // namespace ibtracer

@@ -5,6 +5,7 @@
 #include <optional>
 #include <variant>
 
+#include "libdiag/mad/transactor.h"
 #include "tools/common/command_line.h"
 #include "tools/common/target.h"
 
@@ -12,7 +13,7 @@ namespace ibtracer {
 
 struct Options {
   ib::tools::CommonOptions common;
-  unsigned retries{7};
+  std::optional<unsigned> retries;
   bool both{}, lmc_all{}, counters{}, prove{}, by_sa{};
   std::optional<ib::Sl> sl;
   ib::tools::Target target;
@@ -21,5 +22,8 @@ struct Options {
 /// The options, or the status to exit with (help and version 0, usage 2); what is to be said has
 /// been said.
 std::variant<Options, int> parse_options(int argc, char** argv);
+
+/// How requests are repeated.
+ib::mad::TransactorOptions transactor_options(const Options& options);
 
 }  // namespace ibtracer

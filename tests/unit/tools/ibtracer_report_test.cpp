@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// ibtracer's text and JSON, with every field in use.
+// ibtracer's options, text and JSON, with every field in use.
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 
+#include "tools/ibtracer/options.h"
 #include "tools/ibtracer/report.h"
 
 namespace ibtracer {
@@ -85,6 +86,29 @@ TraceReport both_ways() {
   report.traces = {there, back};
   report.errors = {"counters of \"n2 HCA-1\" port 1: no answer"};
   return report;
+}
+
+Options options_of(std::vector<std::string> words) {
+  words.insert(words.begin(), "ibtracer");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  auto parsed = parse_options(static_cast<int>(argv.size()), argv.data());
+  EXPECT_TRUE(std::holds_alternative<Options>(parsed));
+  return std::holds_alternative<Options>(parsed) ? std::get<Options>(parsed) : Options{};
+}
+
+TEST(IbtracerOptions, RetriesAreTheSameWhetherANodeAnsweredBeforeOrNot) {
+  const auto usual = transactor_options(options_of({"7"}));
+  EXPECT_EQ(usual.attempts_min, 8);
+  EXPECT_EQ(usual.attempts_known, 12);
+  for (const unsigned n : {0U, 2U, 100U}) {
+    const auto asked = transactor_options(options_of({"-r", std::to_string(n), "7"}));
+    EXPECT_EQ(asked.attempts_min, n + 1);
+    EXPECT_EQ(asked.attempts_known, n + 1);
+  }
+  const auto patient = transactor_options(options_of({"-t", "900", "-n", "3", "7"}));
+  EXPECT_EQ(patient.timeout_ceiling, std::chrono::milliseconds(900));
+  EXPECT_EQ(patient.window, 3U);
 }
 
 TEST(IbtracerReport, Json) {

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# ibtracer under ibsim, whose switches answer LID-routed SMPs with LocalPortNum 0 and pass on no class 0x30: what nobody
+# confirms stays unproved (status 3), until packets are counted on the path itself. The path is stock ibtracert's.
+#
+#   on_ibsim.sh BIN
+set -u
+bin=$1
+umad2sim=$(ls /usr/lib/*/umad2sim/libumad2sim.so 2>/dev/null | head -1)
+[ -n "$umad2sim" ] || { echo "needs the package ibsim-utils"; exit 1; }
+dir=$(mktemp -d) || exit 1
+sim=
+cleanup() {
+  [ -n "$sim" ] && kill "$sim" 2>/dev/null && wait "$sim" 2>/dev/null
+  rm -rf "$dir"
+}
+trap cleanup EXIT
+cd "$dir" || exit 1
+fail() { echo "FAILED: $*"; exit 1; }
+inside() { LD_PRELOAD=$umad2sim timeout 60 "$@"; }
+
+export IBSIM_SOCKNAME="ibkit-tracer-$$"
+"$bin/ibfabric" gen fat-tree --radix 8 >fabric.topo || fail "gen"
+ibsim -s -n fabric.topo >ibsim.log 2>&1 </dev/null &
+sim=$!
+for _ in $(seq 200); do
+  grep -q "@$IBSIM_SOCKNAME:ctl" /proc/net/unix && break
+  sleep 0.05
+done
+export SIM_HOST="host0001 HCA-1"
+inside "$bin/ibsm" -o -f sm.log --state-dir state >up 2>stderr || fail "ibsm: $(cat up stderr)"
+here=$(inside ibaddr 2>>stderr | sed -n 's/.*LID start \(0x[0-9a-f]*\).*/\1/p')
+far=$(SIM_HOST="host0032 HCA-1" inside ibaddr 2>>stderr | sed -n 's/.*LID start \(0x[0-9a-f]*\).*/\1/p')
+far=$((far))
+inside ibtracert "$here" "$far" >stock 2>>stderr || fail "ibtracert: $(cat stock)"
+
+# The hops of a trace: port GUID and ingress of each.
+theirs() { sed -n 's/^\[\([0-9]*\)\] -> [a-z]* port {0x\([0-9a-f]*\)}\[\([0-9]*\)\].*/\2 \3/p' stock; }
+ours() {
+  /usr/bin/python3 -c '
+import json, sys
+document = json.load(open(sys.argv[1]))
+for hop in document["traces"][0]["hops"][1:]:
+    print(hop["port_guid"][2:], hop["ingress_port"], *([hop["proof"]] if sys.argv[2:] else []))
+' "$@"
+}
+
+inside "$bin/ibtracer" -r 1 --json -l "$far" >trace.json 2>>stderr
+[ $? = 3 ] || fail "not 3: $(cat trace.json)"
+[ "$(theirs | wc -l)" = 4 ] || fail "ibtracert: $(cat stock)"
+diff <(theirs) <(ours trace.json) || fail "the path is not ibtracert's"
+[ "$(ours trace.json proofs | awk '{print $3}' | tr '\n' ' ')" = "none none none smp " ] || fail "$(ours trace.json proofs)"
+inside "$bin/ibtracer" -r 1 -l "$far" >text 2>>stderr
+[ "$(tail -n 1 text)" = "PARTLY VERIFIED lid $far \"host0032 HCA-1\": 1 of 4 hops have a proof" ] || fail "$(cat text)"
+
+inside "$bin/ibtracer" -r 1 --prove --json -l "$far" >proved.json 2>>stderr
+[ $? = 0 ] || fail "--prove: $(cat proved.json)"
+[ "$(ours proved.json proofs | awk '{print $3}' | tr '\n' ' ')" = "counters counters counters smp " ] || fail "$(ours proved.json proofs)"
+exit 0
