@@ -11,7 +11,7 @@
 #include "sm/core/heard_traps.h"
 #include "sm/core/other_managers.h"
 #include "sm/core/rebalancing.h"
-#include "sm/core/table_reader.h"
+#include "sm/core/table_upkeep.h"
 #include "sm/core/unsolicited.h"
 
 namespace sm::core {
@@ -31,7 +31,6 @@ constexpr ib::mad::Cookie kOwnerApply = ib::mad::Cookie{2} << 48;
 constexpr ib::mad::Cookie kOwnerLook = ib::mad::Cookie{3} << 48;
 constexpr ib::mad::Cookie kOwnerSmInfo = ib::mad::Cookie{4} << 48;
 constexpr ib::mad::Cookie kOwnerRead = ib::mad::Cookie{5} << 48;
-constexpr unsigned kReadingShift = 44;  // which reading, of 16
 constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
   return c & ~((ib::mad::Cookie{1} << 48) - 1);
 }
@@ -40,7 +39,6 @@ constexpr std::size_t kNoticesMax = 1024;  // that nobody has fetched yet
 constexpr Duration kRetryFirst = std::chrono::seconds(1);
 constexpr Duration kSoon = std::chrono::seconds(1);  // no light sweep so shortly before a full one
 constexpr unsigned kTornMax = 2;
-constexpr Duration kTablesEvery = std::chrono::seconds(1);
 // A trap is repeated every 4.096 us x 2^SubnetTimeOut (IBA 13.4.9), here 1.07 s, and some are lost.
 constexpr Duration kTrapRepeats = std::chrono::seconds(10);
 constexpr Duration kMemberPause = std::chrono::milliseconds(50);
@@ -75,8 +73,6 @@ struct SubnetManager::Impl {
   std::unique_ptr<ib::discover::Sweep> sweep;
   std::unique_ptr<apply::Apply> applying;
   std::unique_ptr<LightSweep> looking;
-  std::unique_ptr<TableReader> reading;  // between the others; waits while one of them works
-  unsigned readings{0};
   enum class Serving { Sweep, Memberships, Rebalancing };
   Serving serving{Serving::Sweep};  // whom `applying` does
 
@@ -99,8 +95,7 @@ struct SubnetManager::Impl {
   Culprits culprits;
   std::set<ib::Guid> silent_switches;  // seen by light sweeps since the last full one
   OtherManagers other_managers;
-  DeviceTables tables;
-  bool tables_news{true};  // since they were published
+  TableUpkeep tables;  // reads between the others
   SnapshotPtr snapshot;
   HoldingsPtr holdings;
   std::uint64_t generation{0};
@@ -110,8 +105,6 @@ struct SubnetManager::Impl {
   Instant sweep_at{kNever};
   Instant look_at{kNever};
   Instant multicast_at{kNever};
-  Instant read_at{kNever};
-  Instant tables_due{kNever};  // what was read so far is published
   Duration trap_pause;
   Duration retry_pause{kRetryFirst};
   Instant last_trap{0};
@@ -138,6 +131,7 @@ struct SubnetManager::Impl {
         sa_state_lost(contents.lids.empty()),
         forget_lids(options.plan.reassign_lids),
         rebalancing(options.rebalance_after),
+        tables(kOwnerRead, options.read_tables_after),
         trap_pause(options.trap_pause) {
     for (const store::LidClaim& claim : contents.lids)
       stored[claim.port_guid] = {claim.lid, claim.lmc};
@@ -162,7 +156,7 @@ struct SubnetManager::Impl {
 
   Instant next_deadline() const {
     Instant t = transactor.next_deadline();
-    if (!busy()) t = std::min({t, sweep_at, look_at, multicast_at, read_at});
+    if (!busy()) t = std::min({t, sweep_at, look_at, multicast_at, tables.due()});
     if (looking) t = std::min(t, sweep_at);
     return t;
   }
@@ -233,7 +227,7 @@ struct SubnetManager::Impl {
         continue;
       }
       if (owner == kOwnerRead) {
-        on_table(now, *completion);
+        tables.on_completion(now, *completion);
         continue;
       }
       ib::mad::Exchange* machine = exchange();
@@ -270,7 +264,8 @@ struct SubnetManager::Impl {
     log(LogLevel::Verbose, "sweep", fmt::format("full sweep: {}", why));
     operator_asked = reasons.contains(Reason::Operator);
     reasons.clear();
-    sweep_at = look_at = read_at = kNever;
+    sweep_at = look_at = kNever;
+    tables.on_sweep_begun();
     ++counters.full_sweeps;
     if (round == 0) {
       began = now;
@@ -296,8 +291,7 @@ struct SubnetManager::Impl {
       return;
     }
     torn = 0;
-    reading.reset();  // it is about nodes as they were
-    forget_tables(found);
+    tables.on_found(found, operator_asked);
     silent_switches.clear();  // those of this sweep are in its troubles
     plan::PlanRequest request;
     request.observed = &found;
@@ -416,9 +410,7 @@ struct SubnetManager::Impl {
 
   void publish_holdings() {
     auto h = std::make_shared<Holdings>();
-    h->tables =
-        holdings && !tables_news ? holdings->tables : std::make_shared<DeviceTables>(tables);
-    tables_news = false;
+    h->tables = tables.tables();
     // Trees that failed a must were not programmed: what stands is not known.
     if (desired->program_mfts) {
       h->graph = {desired->routing, &desired->routing->graph};
@@ -443,8 +435,9 @@ struct SubnetManager::Impl {
     sets_this_time += applying->sets();
     counters.sets += applying->sets();
     const auto failures = applying->failures();
-    for (const NodeIndex n : applying->lanes_set()) forget_table(seen->nodes[n].info.node_guid);
-    note_guids();
+    for (const NodeIndex n : applying->lanes_set())
+      tables.on_lanes_programmed(seen->nodes[n].info.node_guid);
+    tables.on_guids_programmed(*seen, known.guids.held);
     applying.reset();
     for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
     if (serving != Serving::Sweep) {
@@ -468,7 +461,7 @@ struct SubnetManager::Impl {
       return;
     }
     publish(report.up());
-    if (options.read_tables_after) read_at = now + *options.read_tables_after;
+    tables.on_sweep_done(now);
     finish(now, std::move(report));
   }
 
@@ -537,7 +530,7 @@ struct SubnetManager::Impl {
 
   /// Nothing is being done, nor waits to be.
   bool at_rest() const {
-    return !busy() && reasons.empty() && multicast_at == kNever && read_at == kNever && !reading &&
+    return !busy() && reasons.empty() && multicast_at == kNever && tables.at_rest() &&
            silent_switches.empty() && snapshot && snapshot->up;
   }
 
@@ -611,59 +604,13 @@ struct SubnetManager::Impl {
 
   // ---- tables of devices
 
-  void forget_table(ib::Guid node) { tables_news = tables.forget(node) || tables_news; }
-
-  void forget_tables(const Observed& found) {
-    if (operator_asked) {
-      tables.clear();
-      tables_news = true;
-    }
-    tables_news = tables.forget_restarted(found) || tables_news;
-  }
-
-  /// Blocks with aliases are programmed; what was read of them before is the past.
-  void note_guids() {
-    for (const auto& [key, held] : known.guids.held) {
-      const auto port = seen->fabric.find_port_guid(key.first);
-      if (!port) continue;
-      TableBlock block{};
-      ib::wire::encode(ib::wire::GuidInfo{held}, block.data());
-      tables_news = tables.note(seen->fabric.node(port->node).guid, NodeTables::Kind::Guids,
-                                port->port, key.second, block) ||
-                    tables_news;
-    }
-  }
-
   void go_on_reading(Instant now) {
-    if (read_at <= now) {
-      read_at = kNever;
-      TableReaderOptions o;
-      o.cookie_base = kOwnerRead | ib::mad::Cookie{++readings % 16} << kReadingShift;
-      tables_due = now + kTablesEvery;
-      reading =
-          std::make_unique<TableReader>(snapshot, desired->node_managed, known.lanes, tables, o);
-      if (!reading->note().empty()) log(LogLevel::Info, "tables", reading->note());
-    }
-    if (!reading) return;
-    for (ib::mad::Request& r : reading->take_requests()) transactor.submit(now, std::move(r));
-    if (!reading->done()) {
-      if (now < tables_due) return;
-      tables_due = now + kTablesEvery;
-      tables_news = true;
-      publish_holdings();
-      return;
-    }
-    counters.tables_read += reading->nodes_read();
-    if (reading->nodes_read() > 0)
-      log(LogLevel::Verbose, "tables", fmt::format("read of {} nodes", reading->nodes_read()));
-    reading.reset();
-    tables_news = true;
-    publish_holdings();
-  }
-
-  void on_table(Instant now, const ib::mad::Completion& c) {
-    const auto which = c.cookie >> kReadingShift & 0xF;
-    if (reading && which == readings % 16) reading->on_completion(now, c);
+    if (tables.due() <= now) tables.begin(now, snapshot, desired->node_managed, known.lanes);
+    for (ib::mad::Request& r : tables.take_requests()) transactor.submit(now, std::move(r));
+    const bool news = tables.has_news(now);
+    counters.tables_read = tables.nodes_read();
+    while (auto event = tables.next_log()) logs.push_back(*std::move(event));
+    if (news) publish_holdings();
   }
 
   void on_sm_info(const ib::mad::Completion& c) {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/core/table_upkeep.h"
+
+#include <fmt/format.h>
+
+namespace sm::core {
+namespace {
+
+constexpr unsigned kReadingShift = 44;  // of a cookie: which reading, of 16
+constexpr ib::Duration kNewsEvery = std::chrono::seconds(1);
+
+}  // namespace
+
+void TableUpkeep::on_found(const ib::discover::Observed& found, bool forget_all) {
+  reader_.reset();
+  if (forget_all) {
+    known_.clear();
+    changed_ = true;
+  }
+  changed_ = known_.forget_restarted(found) || changed_;
+}
+
+void TableUpkeep::on_lanes_programmed(ib::Guid node) { changed_ = known_.forget(node) || changed_; }
+
+void TableUpkeep::on_guids_programmed(const ib::discover::Observed& observed,
+                                      const GuidBlocks& held) {
+  for (const auto& [key, guids] : held) {
+    const auto port = observed.fabric.find_port_guid(key.first);
+    if (!port) continue;
+    TableBlock block{};
+    ib::wire::encode(ib::wire::GuidInfo{guids}, block.data());
+    changed_ = known_.note(observed.fabric.node(port->node).guid, NodeTables::Kind::Guids,
+                           port->port, key.second, block) ||
+               changed_;
+  }
+}
+
+void TableUpkeep::on_sweep_done(ib::Instant now) {
+  if (after_) due_ = now + *after_;
+}
+
+void TableUpkeep::begin(ib::Instant now, SnapshotPtr snapshot, const std::vector<bool>& managed,
+                        const std::unordered_map<ib::Guid, apply::KnownLanes>& lanes) {
+  due_ = ib::kNever;
+  news_at_ = now + kNewsEvery;
+  TableReaderOptions options;
+  options.cookie_base = owner_ | ib::mad::Cookie{++readings_ % 16} << kReadingShift;
+  reader_ = std::make_unique<TableReader>(std::move(snapshot), managed, lanes, known_, options);
+  if (!reader_->note().empty()) logs_.push_back({ib::LogLevel::Info, "tables", reader_->note()});
+}
+
+std::vector<ib::mad::Request> TableUpkeep::take_requests() {
+  return reader_ ? reader_->take_requests() : std::vector<ib::mad::Request>{};
+}
+
+void TableUpkeep::on_completion(ib::Instant now, const ib::mad::Completion& completion) {
+  const auto which = completion.cookie >> kReadingShift & 0xF;
+  if (reader_ && which == readings_ % 16) reader_->on_completion(now, completion);
+}
+
+bool TableUpkeep::has_news(ib::Instant now) {
+  if (!reader_) return false;
+  if (!reader_->done()) {
+    if (now < news_at_) return false;
+    news_at_ = now + kNewsEvery;
+  } else {
+    nodes_read_ += reader_->nodes_read();
+    if (reader_->nodes_read() > 0)
+      logs_.push_back({ib::LogLevel::Verbose, "tables",
+                       fmt::format("read of {} nodes", reader_->nodes_read())});
+    reader_.reset();
+  }
+  changed_ = true;
+  return true;
+}
+
+std::shared_ptr<const DeviceTables> TableUpkeep::tables() {
+  if (std::exchange(changed_, false) || !tables_)
+    tables_ = std::make_shared<const DeviceTables>(known_);
+  return tables_;
+}
+
+std::optional<ib::LogEvent> TableUpkeep::next_log() {
+  if (logs_.empty()) return std::nullopt;
+  auto event = std::move(logs_.front());
+  logs_.pop_front();
+  return event;
+}
+
+}  // namespace sm::core

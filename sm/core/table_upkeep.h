@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// TableUpkeep: keeps what is known of the devices' tables true and complete, for subnet
+// administration to tell. A machine for the time between sweeps; how a reading goes from node to
+// node is the TableReader's.
+//
+//   Resting   nothing to read
+//   Due       a full sweep is done; a reading begins a little later
+//   Reading   requests are under way; while sweeps and programming run nothing new is asked
+//
+// The next full sweep takes it back to Resting: a reading is about nodes as they were.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "libdiag/base/log.h"
+#include "sm/core/table_reader.h"
+#include "sm/plan/guids.h"
+
+namespace sm::core {
+
+class TableUpkeep {
+ public:
+  using GuidBlocks = std::map<std::pair<ib::Guid, std::uint8_t>, plan::GuidBlock>;
+
+  /// Cookies are `owner` and something in the low 48 bits. `after`: how long after a full sweep a
+  /// reading begins; nothing: never.
+  TableUpkeep(ib::mad::Cookie owner, std::optional<ib::Duration> after)
+      : owner_(owner), after_(after) {}
+
+  // ---- what happens to devices
+  void on_sweep_begun() { due_ = ib::kNever; }
+  /// What a full sweep found. `forget_all`: whatever is known is to be read again.
+  void on_found(const ib::discover::Observed& found, bool forget_all);
+  void on_lanes_programmed(ib::Guid node);
+  /// Blocks with aliases as they were programmed; what was read of them before is the past.
+  void on_guids_programmed(const ib::discover::Observed& observed, const GuidBlocks& held);
+  void on_sweep_done(ib::Instant now);
+
+  // ---- reading
+  ib::Instant due() const { return due_; }
+  bool at_rest() const { return due_ == ib::kNever && !reader_; }
+  /// Reads what is not known of the `managed` nodes. `lanes` is looked at now only.
+  void begin(ib::Instant now, SnapshotPtr snapshot, const std::vector<bool>& managed,
+             const std::unordered_map<ib::Guid, apply::KnownLanes>& lanes);
+  std::vector<ib::mad::Request> take_requests();
+  void on_completion(ib::Instant now, const ib::mad::Completion& completion);
+  /// True: there is something to publish, at the end and every second before.
+  bool has_news(ib::Instant now);
+
+  /// What is known, the same object as long as there is nothing new.
+  std::shared_ptr<const DeviceTables> tables();
+  std::uint64_t nodes_read() const { return nodes_read_; }
+  std::optional<ib::LogEvent> next_log();
+
+ private:
+  const ib::mad::Cookie owner_;
+  const std::optional<ib::Duration> after_;
+  DeviceTables known_;
+  bool changed_{true};  // since tables_ was made
+  std::shared_ptr<const DeviceTables> tables_;
+  ib::Instant due_{ib::kNever};
+  std::unique_ptr<TableReader> reader_;
+  std::uint64_t readings_{0};
+  ib::Instant news_at_{ib::kNever};  // what was read so far is published
+  std::uint64_t nodes_read_{0};
+  std::deque<ib::LogEvent> logs_;
+};
+
+}  // namespace sm::core

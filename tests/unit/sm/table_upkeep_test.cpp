@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// When tables of devices are read, what takes a reading back, and when there is news of it.
+#include "sm/core/table_upkeep.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/sm/sa/subnet.h"
+
+namespace sm::core {
+namespace {
+
+using ib::Instant;
+using ib::kNever;
+using ib::mad::Completion;
+using ib::mad::Request;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr ib::mad::Cookie kOwner = ib::mad::Cookie{5} << 48;
+
+class TableUpkeepTest : public ::testing::Test {
+ protected:
+  void begin() { upkeep.begin(now, snapshot, managed, {}); }
+  void answer(const Request& request) {
+    Completion c;
+    c.cookie = request.cookie;
+    ib::mad::Packet packet;
+    packet.mad = request.mad;
+    c.reply = std::move(packet);
+    upkeep.on_completion(now, c);
+  }
+  /// Everything that is asked is answered.
+  void read() {
+    for (auto asked = upkeep.take_requests(); !asked.empty(); asked = upkeep.take_requests())
+      for (const Request& request : asked) answer(request);
+  }
+  const ib::discover::Observed& observed() const { return *snapshot->observed; }
+
+  const SnapshotPtr snapshot = sa::test::snapshot_of(sa::test::small_tree());
+  const std::size_t nodes = snapshot->observed->nodes.size();
+  const std::vector<bool> managed = std::vector<bool>(nodes, true);
+  TableUpkeep upkeep{kOwner, milliseconds(100)};
+  Instant now{1'000'000'000};
+};
+
+TEST_F(TableUpkeepTest, ReadsALittleAfterAFullSweep) {
+  EXPECT_TRUE(upkeep.at_rest());
+  EXPECT_EQ(upkeep.due(), kNever);
+  const auto empty = upkeep.tables();
+  EXPECT_EQ(empty->size(), 0U);
+  EXPECT_EQ(upkeep.tables(), empty) << "nothing new, nothing copied";
+
+  upkeep.on_sweep_done(now);
+  EXPECT_FALSE(upkeep.at_rest());
+  EXPECT_EQ(upkeep.due(), now + milliseconds(100));
+  begin();
+  EXPECT_FALSE(upkeep.at_rest());
+  EXPECT_EQ(upkeep.due(), kNever);
+  read();
+  EXPECT_TRUE(upkeep.has_news(now));
+  EXPECT_TRUE(upkeep.at_rest());
+  EXPECT_EQ(upkeep.nodes_read(), nodes);
+  const auto whole = upkeep.tables();
+  EXPECT_EQ(whole->size(), nodes);
+  EXPECT_EQ(empty->size(), 0U) << "who has the old ones keeps them";
+  EXPECT_FALSE(upkeep.has_news(now));
+  EXPECT_EQ(upkeep.tables(), whole);
+  const auto said = upkeep.next_log();
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->message, "read of " + std::to_string(nodes) + " nodes");
+  EXPECT_FALSE(upkeep.next_log());
+}
+
+TEST_F(TableUpkeepTest, NeverReadsWhereItIsNotWanted) {
+  TableUpkeep never(kOwner, std::nullopt);
+  never.on_sweep_done(now);
+  EXPECT_TRUE(never.at_rest());
+  EXPECT_EQ(never.due(), kNever);
+}
+
+TEST_F(TableUpkeepTest, ASweepTakesItBack) {
+  upkeep.on_sweep_done(now);
+  upkeep.on_sweep_begun();
+  EXPECT_TRUE(upkeep.at_rest());
+
+  begin();
+  const auto late = upkeep.take_requests();
+  ASSERT_FALSE(late.empty());
+  upkeep.on_sweep_begun();
+  EXPECT_FALSE(upkeep.at_rest()) << "what is under way is answered until the sweep has found";
+  upkeep.on_found(observed(), false);
+  EXPECT_TRUE(upkeep.at_rest());
+  EXPECT_TRUE(upkeep.take_requests().empty());
+
+  // Answers to the questions of that reading are nothing to the next one.
+  begin();
+  const auto first = upkeep.take_requests();
+  ASSERT_EQ(first.size(), late.size());
+  EXPECT_NE(first.front().cookie, late.front().cookie);
+  for (const Request& request : late) answer(request);
+  EXPECT_TRUE(upkeep.take_requests().empty()) << "nothing of its own was answered";
+  for (const Request& request : first) answer(request);
+  read();
+  EXPECT_TRUE(upkeep.has_news(now));
+  EXPECT_EQ(upkeep.nodes_read(), nodes);
+}
+
+TEST_F(TableUpkeepTest, TellsEverySecondOfALongReading) {
+  begin();
+  auto asked = upkeep.take_requests();
+  while (upkeep.tables()->size() == 0) {
+    ASSERT_FALSE(asked.empty());
+    for (const Request& request : asked) answer(request);
+    asked = upkeep.take_requests();
+    EXPECT_FALSE(upkeep.has_news(now)) << "a second is not over";
+    now = now + seconds(1);
+    EXPECT_TRUE(upkeep.has_news(now));
+  }
+  EXPECT_LT(upkeep.tables()->size(), nodes);
+  EXPECT_FALSE(upkeep.at_rest());
+}
+
+TEST_F(TableUpkeepTest, ReadsAgainWhatWasForgotten) {
+  const auto read_now = [&] {
+    const auto before = upkeep.nodes_read();
+    begin();
+    read();
+    EXPECT_TRUE(upkeep.has_news(now));
+    return upkeep.nodes_read() - before;
+  };
+  EXPECT_EQ(read_now(), nodes);
+  EXPECT_EQ(read_now(), 0U);
+  upkeep.on_lanes_programmed(observed().fabric.node(3).guid);
+  EXPECT_EQ(upkeep.tables()->size(), nodes - 1);
+  EXPECT_EQ(read_now(), 1U);
+  upkeep.on_found(observed(), false);
+  EXPECT_EQ(read_now(), 0U) << "nobody restarted";
+  upkeep.on_found(observed(), true);
+  EXPECT_EQ(upkeep.tables()->size(), 0U);
+  EXPECT_EQ(read_now(), nodes);
+}
+
+TEST_F(TableUpkeepTest, ProgrammedGuidsTakeThePlaceOfWhatWasRead) {
+  begin();
+  read();
+  ASSERT_TRUE(upkeep.has_news(now));
+  const auto before = upkeep.tables();
+  const auto host = sa::test::hosts_of(observed().fabric)[0];
+  const auto& fabric = observed().fabric;
+  const TableUpkeep::GuidBlocks held{{{fabric.port(host).guid, 0}, {ib::Guid{1}, ib::Guid{2}}}};
+  upkeep.on_guids_programmed(observed(), held);
+  const auto after = upkeep.tables();
+  ASSERT_NE(after, before);
+  const auto* block =
+      after->find(fabric.node(host.node).guid)->block(NodeTables::Kind::Guids, host.port, 0);
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ((*block)[15], std::byte{2});
+  upkeep.on_guids_programmed(observed(), held);
+  EXPECT_EQ(upkeep.tables(), after) << "the same again is no news";
+}
+
+}  // namespace
+}  // namespace sm::core
