@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # A whole fabric on a machine without an HCA: comes up, is traced, loses a link, is traced again, is drawn.
-# usage: demo.sh BIN_DIR [TOPOLOGY]       exit: 0 all of it worked, 1 something did not
+# usage: demo.sh BIN_DIR [TOPOLOGY]       exit: 0 all of it worked, 1 something did not, 2 that is no topology
 set -u
 bin=$(readlink -f "$1")
 topology=${2-}
@@ -49,6 +49,7 @@ if [ -z "$topology" ]; then
   ibfabric gen $kind > "$topology" || die "ibfabric gen failed"
 else
   topology=$(readlink -f "$topology")
+  ibtopo --load "$topology" > /dev/null || exit 2  # it has said what is wrong, and where
   say "A fabric: $topology"
 fi
 
@@ -103,7 +104,16 @@ if [ -n "${port-}" ]; then
   show ibfabric ctl --socket "$socket" link down "$switch" "$port" || die "ctl link down failed"
   wait_for "$work/ibsm.out" '^SUBNET UP' 60 $((before + 1)) || { tail -n 5 "$work/ibsm.out" >&2; die "no sweep after the link went down"; }
   tail -n 1 "$work/ibsm.out"
-  say "The same trace, by the new route"
+  if ! on "$host_a" ibpath "$target" 0 > /dev/null 2>&1; then
+    say "Nothing else leads there: the cable is plugged in again"
+    before=$(grep -c '^SUBNET UP' "$work/ibsm.out")
+    show ibfabric ctl --socket "$socket" link up "$switch" "$port" || die "ctl link up failed"
+    wait_for "$work/ibsm.out" '^SUBNET UP' 60 $((before + 1)) || { tail -n 5 "$work/ibsm.out" >&2; die "no sweep after the link came up"; }
+    tail -n 1 "$work/ibsm.out"
+    say "The same trace, by the same route"
+  else
+    say "The same trace, by the new route"
+  fi
   show_on "$host_a" ibtracer -v --guid "$target"
   status=$?
   [ $status = 0 ] || die "the trace after the link went down ended with status $status"

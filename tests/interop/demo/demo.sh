@@ -24,4 +24,18 @@ shown=$(sed -n '/^## A worked example/,/^Then `ibtopo/s/^    //p' "$1/README.md"
 sed 's/^ready .*/ready/' "$dir/out" | plain >"$dir/plain"
 while read -r line; do grep -qF -- "$line" "$dir/plain" || fail "README.md has a line that is not printed: $line"; done <<<"$shown"
 grep -q '</svg>' "$dir/demo.svg" || fail "no picture"
+
+# Two switches and one cable between them: it is plugged in again, and the trace goes as before.
+"$2/ibfabric" gen hypercube 1 >"$dir/pair.topo" || fail "gen"
+IBKIT_DEMO_SVG=$dir/pair.svg timeout 150 "$1/tools/demo.sh" "$2" "$dir/pair.topo" >"$dir/out" 2>&1 || fail "status $? of the pair"
+grep -q '^\$ ibfabric ctl .* link down ' "$dir/out" || fail "no cable of the pair went down"
+grep -q '^\$ ibfabric ctl .* link up ' "$dir/out" || fail "no cable of the pair came up"
+[ "$(grep -c '^VERIFIED lid ' "$dir/out")" = 3 ] || fail "not three traces of the pair"
+
+# What is no topology is refused, with the place.
+echo nonsense >"$dir/nonsense"
+timeout 150 "$1/tools/demo.sh" "$2" "$dir/nonsense" >"$dir/out" 2>&1
+status=$?
+[ $status = 2 ] || fail "status $status of nonsense"
+grep -q "$dir/nonsense:1:1: expected " "$dir/out" || fail "no place"
 exit 0
