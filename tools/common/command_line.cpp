@@ -228,7 +228,8 @@ void add_common(CommandLine& line, CommonOptions& out, const CommonLetters& lett
                 "MADs in flight, at most (default 256)");
   }
   if (!letters.verbose.empty()) {
-    line.counter(letters.verbose, out.verbose, "Say more; again for still more");
+    line.counter(letters.verbose, out.verbose,
+                 "Say more; -vv: every MAD, on standard error; -vvv: its fields too");
   }
   if (!letters.json.empty()) line.flag(letters.json, out.json, "Print JSON");
 }

@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 
+#include "libdiag/mad/tap/taps.h"
 #include "libdiag/mad/umad/umad_port.h"
 
 namespace ib::tools {
 
 struct Connection::Impl {
-  std::unique_ptr<mad::UmadPort> port;
+  std::unique_ptr<mad::UmadPort> umad;
+  std::unique_ptr<mad::TracePort> trace;  // -vv
+  mad::Port* port{};                      // the foremost of them
   mad::PortFacts facts;
   std::unique_ptr<mad::Session> session;
 };
@@ -18,6 +22,11 @@ Connection::Connection() : impl_(std::make_unique<Impl>()) {}
 Connection::~Connection() = default;
 
 Result<std::unique_ptr<Connection>> Connection::open(const CommonOptions& options) {
+  return open(options, transactor_options(options));
+}
+
+Result<std::unique_ptr<Connection>> Connection::open(const CommonOptions& options,
+                                                     const mad::TransactorOptions& transactor) {
   mad::PortChoice choice;
   choice.device = options.device;
   if (options.port != 0) choice.number = static_cast<std::uint8_t>(options.port);
@@ -26,10 +35,19 @@ Result<std::unique_ptr<Connection>> Connection::open(const CommonOptions& option
   auto facts = (*port)->facts();
   if (!facts) return tl::unexpected<Error>(std::move(facts.error()));
   std::unique_ptr<Connection> connection(new Connection);
-  connection->impl_->port = std::move(*port);
-  connection->impl_->facts = std::move(*facts);
-  connection->impl_->session =
-      std::make_unique<mad::Session>(*connection->impl_->port, transactor_options(options));
+  Impl& impl = *connection->impl_;
+  impl.umad = std::move(*port);
+  impl.port = impl.umad.get();
+  if (options.verbose > 1) {
+    const auto to_stderr = [](const std::string& line) {
+      std::fprintf(stderr, "%s\n", line.c_str());
+    };
+    impl.trace =
+        std::make_unique<mad::TracePort>(*impl.umad, to_stderr, monotonic_now, options.verbose > 2);
+    impl.port = impl.trace.get();
+  }
+  impl.facts = std::move(*facts);
+  impl.session = std::make_unique<mad::Session>(*impl.port, transactor);
   return connection;
 }
 

@@ -12,8 +12,10 @@ namespace ib::tools {
 class Connection {
  public:
   /// Opens the port the options name. An error of kind Unavailable says that there is no HCA and
-  /// names ibfabric.
+  /// names ibfabric. -vv prints every MAD on standard error, -vvv its fields too.
   static Result<std::unique_ptr<Connection>> open(const CommonOptions& options);
+  static Result<std::unique_ptr<Connection>> open(const CommonOptions& options,
+                                                  const mad::TransactorOptions& transactor);
   ~Connection();
 
   mad::Port& port();

@@ -2,7 +2,7 @@
 // ibtracer: options, target, trace, report.
 #include <cstdio>
 
-#include "libdiag/mad/umad/umad_port.h"
+#include "tools/common/connection.h"
 #include "tools/common/exit_status.h"
 #include "tools/ibtracer/options.h"
 #include "tools/ibtracer/report.h"
@@ -23,13 +23,10 @@ int print(const ibtracer::Options& options, const ibtracer::TraceReport& report,
 int run(const ibtracer::Options& options) {
   const ib::tools::Refusal refuse{"ibtracer", ibtracer::kSchema, IBKIT_VERSION,
                                   options.common.json};
-  ib::mad::PortChoice choice;
-  choice.device = options.common.device;
-  if (options.common.port != 0) choice.number = static_cast<std::uint8_t>(options.common.port);
-  auto port = ib::mad::UmadPort::open(choice);
-  if (!port) return refuse(port.error());
-
-  ib::mad::Session session(**port, ibtracer::transactor_options(options));
+  auto connection =
+      ib::tools::Connection::open(options.common, ibtracer::transactor_options(options));
+  if (!connection) return refuse(connection.error());
+  ib::mad::Session& session = (*connection)->session();
 
   const auto target = ibtracer::resolve(session, options.target);
   if (!target) {

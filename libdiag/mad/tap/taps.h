@@ -31,6 +31,7 @@ class TapPort : public Port {
     return behind_.receive(out, wait);
   }
   int readable_fd() const override { return behind_.readable_fd(); }
+  std::uint32_t window_max() const override { return behind_.window_max(); }
 
  protected:
   Port& behind_;

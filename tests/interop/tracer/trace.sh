@@ -58,6 +58,14 @@ inside() {
   tail -n 1 text | grep -q "^VERIFIED lid $lid " || fail "last line: $(tail -n 1 text)"
   grep -q 'verified by agent$' text || fail "no hop by agent: $(cat text)"
 
+  # -vv tells every MAD apart from the result; -vvv its fields, and no key.
+  timeout 30 "$bin/ibtracer" -vv -l "$lid" >more 2>mads || fail "ibtracer -vv"
+  diff text more || fail "-vv prints another result than -v"
+  grep -q '^[0-9.]* > VendorIbtracer Get(SourceRoute) to LID [0-9]* tid 0x[0-9a-f]*$' mads || fail "-vv: $(head -3 mads)"
+  [ "$(grep -c '^[0-9.]* > ' mads)" = "$(grep -c '^[0-9.]* < ' mads)" ] || fail "-vv: not an answer to every request"
+  grep -q '^    ' mads && fail "-vv prints fields"
+  timeout 30 "$bin/ibtracer" -vvv -l "$lid" 2>&1 >/dev/null | grep -q '^    LinearFDBTop:' || fail "-vvv has no fields"
+
   # Every way to name the target leads to the same place.
   guid=$(at "$far" ibstat -p | head -n 1)
   gid=$(at "$far" ibaddr -g | sed -n 's/^GID \([0-9a-f:]*\).*/\1/p')

@@ -162,6 +162,17 @@ TEST(Trace, OneLineForEachMad) {
   EXPECT_EQ(lines[1], "0.000017 < GetResp(PortInfo) from LID 1 tid 0x00040000 status 0x0000");
 }
 
+/// A device that holds few MADs holds few behind a tap.
+TEST(Trace, TheWindowOfThePortBehindHolds) {
+  struct Narrow : ToyFabric {
+    using ToyFabric::ToyFabric;
+    std::uint32_t window_max() const override { return 3; }
+  } narrow(1);
+  TracePort tap(
+      narrow, [](const std::string&) {}, narrow.clock());
+  EXPECT_EQ(tap.window_max(), 3U);
+}
+
 TEST(Trace, BodiesOnRequestWithoutKeys) {
   ToyFabric fabric(1);
   std::string text;
