@@ -215,7 +215,7 @@ std::string last_line(const TraceReport& report) {
   return "";
 }
 
-Json hop_json(const TracedHop& hop) {
+Json hop_json(const TracedHop& hop, const PortCount* count) {
   Json j{{"hop", hop.hop_number},
          {"type", ib::report::type_word(hop.hop.type)},
          {"node_guid", ib::to_string(hop.hop.node_guid)},
@@ -250,7 +250,20 @@ Json hop_json(const TracedHop& hop) {
                    {"rcv_errors", e.port_rcv_errors},
                    {"xmit_discards", e.port_xmit_discards}};
   }
+  if (count != nullptr && count->verdict != CounterProof::NotAsked) {
+    j["count"] = {{"rise", count->risen},
+                  {"background_min", count->background_min},
+                  {"background_max", count->background_max},
+                  {"verdict", counter_word(count->verdict)}};
+  }
   return j;
+}
+
+/// What --prove counted at a hop; nullptr: nothing.
+const PortCount* count_at(const Trace& trace, std::size_t hop_index) {
+  for (const PortCount& count : trace.port_counts)
+    if (count.hop_index == hop_index) return &count;
+  return nullptr;
 }
 
 }  // namespace
@@ -282,13 +295,16 @@ std::string json_report(const TraceReport& report, ib::Lid lid) {
     json.begin_object()
         .field("direction", trace.reverse ? "back" : "forward")
         .field("dlid", trace.dlid)
+        .field("route", trace.route)
         .field("verdict", kVerdicts[static_cast<int>(verdict_of(trace))])
         .field("end", ib::query::walk_end_name(trace.end))
         .field("failure", trace.failure)
         .field("counters", counter_word(trace.counters))
+        .field("counters_note", trace.counters_note)
         .field("packets_sent", trace.packets_sent);
     json.key("hops").begin_array(ib::report::JsonWriter::Items::Lines);
-    for (const TracedHop& hop : trace.hops) json.tree(hop_json(hop));
+    for (std::size_t i = 0; i < trace.hops.size(); ++i)
+      json.tree(hop_json(trace.hops[i], count_at(trace, i)));
     json.end_array().end_object();
   }
   json.end_array().end_object();
