@@ -13,7 +13,7 @@ namespace {
 
 using Id = TopologyBuilder::Id;
 
-constexpr unsigned kNodesMax = 200'000;
+constexpr unsigned kNodesMax = TopologyBuilder::kNodesMax, kPortsMax = 254;
 
 std::string numbered(const char* stem, unsigned index) {
   char name[48];
@@ -28,6 +28,10 @@ std::string numbered(const char* stem, unsigned group, unsigned index) {
 }
 
 tl::unexpected<Error> refuse(std::string why) { return fail(ErrorKind::Usage, std::move(why)); }
+tl::unexpected<Error> needs_too_many(unsigned ports) {
+  return refuse("a switch would need " + std::to_string(ports) + " ports; there are at most " +
+                std::to_string(kPortsMax));
+}
 
 /// Coordinates in a grid, the last dimension fastest.
 class Coordinates {
@@ -160,8 +164,9 @@ Result<Fabric> generate(const FatTree& t, const GenerateCommon& common) {
 Result<Fabric> generate(const Grid& t, const GenerateCommon& common) {
   const Coordinates at(t.sizes);
   if (at.count() > kNodesMax || at.count() == 0) return refuse("the sizes give no usable grid");
-  TopologyBuilder b(common);
   const auto ports = static_cast<unsigned>(t.hosts + std::size_t{2} * t.cables * at.dimensions());
+  if (ports > kPortsMax) return needs_too_many(ports);
+  TopologyBuilder b(common);
   for (std::size_t i = 0; i < at.count(); ++i) b.add_switch(at.name(i), std::max(1U, ports));
   attach_everywhere(b, at.count(), t.hosts);
   for (std::size_t i = 0; i < at.count(); ++i) {
@@ -193,6 +198,7 @@ Result<Fabric> generate(const HyperX& t, const GenerateCommon& common) {
   TopologyBuilder b(common);
   unsigned ports = t.hosts;
   for (const unsigned size : t.sizes) ports += (size - 1) * t.cables;
+  if (ports > kPortsMax) return needs_too_many(ports);
   for (std::size_t i = 0; i < at.count(); ++i) b.add_switch(at.name(i), std::max(1U, ports));
   attach_everywhere(b, at.count(), t.hosts);
   for (std::size_t i = 0; i < at.count(); ++i) {

@@ -63,10 +63,7 @@ Id TopologyBuilder::add_switch(std::string name, unsigned ports) {
   node.enhanced_port0 = true;
   node.description = std::move(name);
   if (ports > 254) overflow_ = node.description;
-  nodes_.push_back(std::move(node));
-  used_.emplace_back(ports + 1, false);
-  gone_.push_back(false);
-  return static_cast<Id>(nodes_.size() - 1);
+  return add(std::move(node), ports);
 }
 
 Id TopologyBuilder::add_host(std::string name, unsigned ports) {
@@ -78,9 +75,17 @@ Id TopologyBuilder::add_host(std::string name, unsigned ports) {
   node.device_id = 0x1017;
   node.num_ports = static_cast<std::uint8_t>(ports);
   node.description = std::move(name);
-  nodes_.push_back(std::move(node));
-  used_.emplace_back(ports + 1, false);
-  gone_.push_back(false);
+  return add(std::move(node), ports);
+}
+
+/// Once there are too many the last stands for all that would follow.
+Id TopologyBuilder::add(Node node, unsigned ports) {
+  too_many_ = too_many_ || nodes_.size() >= kNodesMax;
+  if (!too_many_) {
+    nodes_.push_back(std::move(node));
+    used_.emplace_back(ports + 1, false);
+    gone_.push_back(false);
+  }
   return static_cast<Id>(nodes_.size() - 1);
 }
 
@@ -99,6 +104,7 @@ unsigned TopologyBuilder::next_free(Id id) {
 }
 
 void TopologyBuilder::connect(Id a, Id b, unsigned count) {
+  if (is_hopeless()) return;
   for (unsigned i = 0; i < count; ++i) {
     const unsigned a_port = next_free(a);
     const unsigned b_port = next_free(b);
@@ -113,13 +119,14 @@ void TopologyBuilder::connect_ports(Id a, unsigned a_port, Id b, unsigned b_port
 
 void TopologyBuilder::connect_ports(Id a, unsigned a_port, Id b, unsigned b_port,
                                     wire::LinkWidth width, wire::LinkSpeed speed) {
+  if (is_hopeless()) return;
   used_[a][a_port] = true;
   used_[b][b_port] = true;
   cables_.push_back({a, b, a_port, b_port, width, speed});
 }
 
 void TopologyBuilder::attach_hosts(Id s, unsigned count) {
-  for (unsigned i = 0; i < count; ++i) {
+  for (unsigned i = 0; i < count && !is_hopeless(); ++i) {
     char name[40];
     std::snprintf(name, sizeof name, "host%04zu HCA-1", hosts_ + 1);
     connect(s, add_host(name));
@@ -186,6 +193,9 @@ void TopologyBuilder::keep_largest_piece() {
 }
 
 Result<Fabric> TopologyBuilder::finish() {
+  if (too_many_)
+    return fail(ErrorKind::Usage,
+                "this fabric has more than " + std::to_string(kNodesMax) + " nodes");
   if (!overflow_.empty()) {
     return fail(ErrorKind::Usage, "switch '" + overflow_ + "' has too few ports for this fabric");
   }

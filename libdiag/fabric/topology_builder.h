@@ -30,6 +30,7 @@ class Dice {
 class TopologyBuilder {
  public:
   using Id = std::uint32_t;
+  static constexpr std::size_t kNodesMax = 200'000;  // beyond that nothing is built any more
   struct Cable {
     Id a, b;
     unsigned a_port, b_port;
@@ -57,10 +58,13 @@ class TopologyBuilder {
   std::vector<Cable>& cables() { return cables_; }
   Dice& dice() { return dice_; }
 
-  /// Takes parts away, keeps the largest connected piece. Fails when a node ran out of ports.
+  /// Takes parts away, keeps the largest connected piece. Fails when a node ran out of ports, or
+  /// there are more nodes than can be.
   Result<Fabric> finish();
 
  private:
+  Id add(Node node, unsigned ports);
+  bool is_hopeless() const { return too_many_ || !overflow_.empty(); }
   unsigned next_free(Id id);
   void remove_switches();
   void remove_links();
@@ -75,6 +79,7 @@ class TopologyBuilder {
   std::vector<Cable> cables_;
   std::size_t switches_{0}, hosts_{0};
   std::string overflow_;
+  bool too_many_{false};
 };
 
 }  // namespace ib::fabric

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -250,7 +252,7 @@ int generate(std::vector<std::string> words) {
   std::ofstream file(output);
   ib::fabric::write_topology(file, *fabric);
   if (file.flush()) return 0;
-  return complain({ErrorKind::Io, output + ": cannot write"}, kCannotRun);
+  return complain({ErrorKind::Io, output + ": " + std::strerror(errno)}, kCannotRun);
 }
 
 /// CLI::Range takes "nan" for a number in any range.

@@ -168,6 +168,12 @@ TEST(Generate, RefusesInWords) {
             "gen fat-tree: a leaf of 4 ports cannot have 4 hosts and an uplink");
   EXPECT_EQ(refusal("fat-tree --radix 4 --leaves 9"),
             "gen fat-tree: switch 'spine-001' has too few ports for this fabric");
+  EXPECT_EQ(refusal("fat-tree --radix 254 --levels 3"),
+            "gen fat-tree: this fabric has more than 200000 nodes");
+  EXPECT_EQ(refusal("hyperx 300x300"),
+            "gen hyperx: a switch would need 602 ports; there are at most 254");
+  EXPECT_EQ(refusal("torus 4x4 --hosts 250 --cables 2"),
+            "gen torus: a switch would need 258 ports; there are at most 254");
   EXPECT_EQ(refusal("kautz --degree 100 --diameter 9"),
             "gen kautz: this Kautz graph has more switches than can be");
 }
