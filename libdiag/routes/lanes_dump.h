@@ -16,10 +16,9 @@ namespace ib::routes {
 void append_sl2vl(std::string& out, const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
                   const SlToVl& tables);
 
-/// Reads them. Rows of switches that are not there are as those of the CA ports, and without these SL
-/// i is on VL i; GUIDs the fabric does not
-/// know, ports it does not have and CA ports that differ from each other are errors. An error is
-/// `FILE:LINE: expected X, got Y`.
+/// Reads them. Rows of switches that are not there are as those of the CA ports, and without these
+/// SL i is on VL i; GUIDs the fabric does not know, ports it does not have and CA ports that differ
+/// from each other are errors. An error is `FILE:LINE:COLUMN: expected X, got Y`.
 Result<SlToVl> read_sl2vl(std::string_view text, std::string_view file_name,
                           const fabric::Fabric& fabric, const fabric::CompactGraph& graph);
 

@@ -85,9 +85,11 @@ void add_routing_options(CLI::App& app, RoutingWords& words) {
   file("-u,--cn_guid_file", OptionFile::ComputeNodes,
        "Port GUIDs of compute nodes: ftree, (df)sssp");
   file("-G,--io_guid_file", OptionFile::IoNodes, "Port GUIDs of I/O nodes: ftree, (df)sssp");
-  file("-m,--ids_guid_file", OptionFile::Ids, "Numbers that stand for GUIDs of switches: updn, dnup, ftree, nue");
+  file("-m,--ids_guid_file", OptionFile::Ids,
+       "Numbers that stand for GUIDs of switches: updn, dnup, ftree, nue");
   file("-i,--ignore_guids", OptionFile::Ignored, "Ports whose load is not counted");
-  file("-w,--hop_weights_file", OptionFile::HopWeights, "What a hop costs, by port of a switch: minhop, dfp");
+  file("-w,--hop_weights_file", OptionFile::HopWeights,
+       "What a hop costs, by port of a switch: minhop, dfp");
   file("-O,--port_search_ordering_file,--dimn_ports_file", OptionFile::PortSearchOrder,
        "Order in which ports of a switch are looked at; for dor that of the dimensions");
   file("-X,--guid_routing_order_file", OptionFile::GuidRoutingOrder,

@@ -102,14 +102,15 @@ class Multicast {
   std::uint32_t last_mgid_{0};  // number in the newest MGID of our making
 };
 
-/// Whether MTU and rate, where named with their selectors, are codes: else 0x0200 (also for queries).
+/// Whether MTU and rate, where named with their selectors, are codes: else 0x0200 (also for
+/// queries).
 bool valid_selectors(const ib::wire::McMemberRecord& record, std::uint64_t mask);
 
 /// Group values as MCMemberRecord; selectors say "exactly".
 ib::wire::McMemberRecord to_record(const store::McGroup& group);
 
-/// MTU and rate by selector, as queries and joins compare them. A selector that the mask names alone
-/// goes by what the field of its value holds, as with every SA in the field.
+/// MTU and rate by selector, as queries and joins compare them. A selector that the mask names
+/// alone goes by what the field of its value holds, as with every SA in the field.
 bool selectors_agree(const store::McGroup& group, const ib::wire::McMemberRecord& wanted,
                      std::uint64_t mask);
 /// Q_Key, P_Key, TClass, SL, FlowLabel, HopLimit, where the mask names them.

@@ -214,9 +214,10 @@ TEST(Dump, AFileCutBetweenRowsIsNoticedWhereTheFormatCanShowIt) {
   EXPECT_TRUE(read_tables(header + "0 valid lids dumped \n", "f"));
   const auto cut = read_tables(header + rows, "f");
   ASSERT_FALSE(cut);
-  EXPECT_EQ(cut.error().message,
-            "f:4:1: expected '... lids dumped' below the 2 rows of switch 0x0000000000000010, got end "
-            "of file");
+  EXPECT_EQ(
+      cut.error().message,
+      "f:4:1: expected '... lids dumped' below the 2 rows of switch 0x0000000000000010, got end "
+      "of file");
   const auto short_of_one = read_tables(header + rows + "3 valid lids dumped \n", "f");
   ASSERT_FALSE(short_of_one);
   EXPECT_EQ(short_of_one.error().message,
