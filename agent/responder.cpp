@@ -91,7 +91,9 @@ std::optional<ib::mad::Packet> Responder::answer(ib::Instant now, Ingress ingres
   const bool ours =
       mad.mgmt_class() == MgmtClass::VendorIbtracer || mad.mgmt_class() == MgmtClass::VendorPing;
   const bool wants_answer = mad.method() == Method::Get || mad.method() == Method::Set;
-  if (!ours || !wants_answer || mad.get<&ib::wire::VendorHeader::oui>() != ib::wire::kOpenIbOui) {
+  // An answer to a LID that is no one port's would reach more than the asker.
+  if (!ours || !wants_answer || !request.address.lid.is_unicast() ||
+      mad.get<&ib::wire::VendorHeader::oui>() != ib::wire::kOpenIbOui) {
     ++counters_.ignored;
     return std::nullopt;
   }

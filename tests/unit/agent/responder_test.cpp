@@ -166,6 +166,19 @@ TEST(Responder, NeverAnswersAnswersOtherClassesOrOtherOuis) {
   EXPECT_EQ(r.counters().answered, 0U);
 }
 
+TEST(Responder, AnswersNobodyWhoseLidIsNotOnePorts) {
+  Responder r({});
+  for (const std::uint16_t lid : {0x0000, 0xC000, 0xFFFE, 0xFFFF}) {
+    auto p = request(MgmtClass::VendorIbtracer, attr::kSourceRoute);
+    p.address.lid = ib::Lid{lid};
+    EXPECT_FALSE(r.answer(Instant{0}, kCaPort2, p)) << lid;
+  }
+  EXPECT_EQ(r.counters().ignored, 4U);
+  auto p = request(MgmtClass::VendorIbtracer, attr::kSourceRoute);
+  p.address.lid = ib::Lid{0xBFFF};
+  EXPECT_TRUE(r.answer(Instant{0}, kCaPort2, p));
+}
+
 TEST(Responder, LimitsOneSourceWithoutStarvingOthers) {
   ResponderOptions o;
   o.source_rate = 50;  // burst 10
