@@ -168,9 +168,9 @@ TEST(Responder, NeverAnswersAnswersOtherClassesOrOtherOuis) {
 
 TEST(Responder, AnswersNobodyWhoseLidIsNotOnePorts) {
   Responder r({});
-  for (const std::uint16_t lid : {0x0000, 0xC000, 0xFFFE, 0xFFFF}) {
+  for (const unsigned lid : {0x0000U, 0xC000U, 0xFFFEU, 0xFFFFU}) {
     auto p = request(MgmtClass::VendorIbtracer, attr::kSourceRoute);
-    p.address.lid = ib::Lid{lid};
+    p.address.lid = ib::Lid{static_cast<std::uint16_t>(lid)};
     EXPECT_FALSE(r.answer(Instant{0}, kCaPort2, p)) << lid;
   }
   EXPECT_EQ(r.counters().ignored, 4U);
