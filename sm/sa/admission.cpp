@@ -2,6 +2,7 @@
 #include "sm/sa/admission.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sm::sa {
 
@@ -15,7 +16,8 @@ constexpr std::size_t kShare = 64;
 constexpr std::size_t kSlotsKept = 4096;
 }  // namespace
 
-bool Admission::offer(ib::Instant now, ib::Lid who, Packet request) {
+bool Admission::offer(ib::Instant now, ib::Lid who, const Packet& request) {
+  let_go();
   const std::size_t room = options_.queue_in_all - std::min(waiting_, options_.queue_in_all);
   if (room == 0) return false;
   const std::size_t most = std::clamp<std::size_t>(room / kShare, 1, options_.queue_size);
@@ -28,7 +30,10 @@ bool Admission::offer(ib::Instant now, ib::Lid who, Packet request) {
     slot = static_cast<Slot>(slots_.size());
     slots_.emplace_back();
   }
-  slots_[slot] = {std::move(request), ++serial_, kNone};
+  Waiting& waiting = slots_[slot];
+  waiting.request = request;
+  waiting.serial = ++serial_;
+  waiting.next = kNone;
   if (queue.size == 0) {
     turns_.push_back(who);
     queue.first = slot;
@@ -40,7 +45,7 @@ bool Admission::offer(ib::Instant now, ib::Lid who, Packet request) {
   ++waiting_;
   // What is gone is left in front only by requests that were served, so this stays short.
   while (!arrivals_.empty() && is_gone(arrivals_.front())) arrivals_.pop_front();
-  arrivals_.push_back({now + options_.time_in_queue, who, serial_});
+  arrivals_.push_back({now + options_.time_in_queue, who, slot, serial_});
   return true;
 }
 
@@ -49,24 +54,24 @@ void Admission::resume() {
   held_.clear();
 }
 
-bool Admission::is_gone(const Arrival& arrival) const {
-  const auto queue = queues_.find(arrival.who.value);
-  return queue == queues_.end() || slots_[queue->second.first].serial > arrival.serial;
-}
-
-Packet Admission::take_first(Queues::iterator queue) {
-  const Slot slot = queue->second.first;
-  Packet request = std::move(slots_[slot].request);
-  queue->second.first = slots_[slot].next;
-  slots_[slot].next = free_;
-  free_ = slot;
+const Packet* Admission::take_first(Queues::iterator queue) {
+  taken_ = queue->second.first;
+  queue->second.first = slots_[taken_].next;
+  slots_[taken_].serial = 0;
   --waiting_;
   if (--queue->second.size == 0) queues_.erase(queue);
-  if (waiting_ == 0 && slots_.size() > kSlotsKept) {
-    slots_ = {};
-    free_ = kNone;
-  }
-  return request;
+  return &slots_[taken_].request;
+}
+
+void Admission::let_go() {
+  if (taken_ == kNone) return;
+  slots_[taken_].request.more = {};
+  slots_[taken_].next = free_;
+  free_ = std::exchange(taken_, kNone);
+  if (waiting_ != 0 || slots_.size() <= kSlotsKept) return;
+  slots_ = {};
+  arrivals_.clear();
+  free_ = kNone;
 }
 
 ib::Instant Admission::next_deadline() {
@@ -74,14 +79,15 @@ ib::Instant Admission::next_deadline() {
   return arrivals_.empty() ? ib::kNever : arrivals_.front().deadline;
 }
 
-std::optional<Packet> Admission::expired(ib::Instant now) {
-  if (next_deadline() > now) return std::nullopt;
+const Packet* Admission::expired(ib::Instant now) {
+  if (next_deadline() > now) return nullptr;
+  let_go();
   const ib::Lid who = arrivals_.front().who;
   arrivals_.pop_front();
   const auto queue = queues_.find(who.value);
   const bool was_last = queue->second.size == 1;
   // Times are all the same, so the oldest of all is the oldest of its queue.
-  Packet request = take_first(queue);
+  const Packet* request = take_first(queue);
   if (!was_last) return request;
   for (auto* order : {&turns_, &held_})
     if (const auto at = std::find(order->begin(), order->end(), who); at != order->end())

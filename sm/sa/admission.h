@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -31,12 +30,14 @@ class Admission {
 
   /// Takes the request in; false when `who` has too much waiting. As the room gets scarce long
   /// queues are bounded first, so that who asks little is always let in.
-  bool offer(ib::Instant now, ib::Lid who, ib::mad::Packet request);
+  bool offer(ib::Instant now, ib::Lid who, const ib::mad::Packet& request);
 
-  /// The next to be served. `may_begin(who, request)`: false leaves it and those behind it where
-  /// they are, until resume().
+  /// The next to be served, valid until the next call of any that changes something; nullptr: there
+  /// is none. `may_begin(who, request)`: false leaves it and those behind it where they are, until
+  /// resume().
   template <class MayBegin>
-  std::optional<ib::mad::Packet> next(MayBegin&& may_begin) {
+  const ib::mad::Packet* next(MayBegin&& may_begin) {
+    let_go();
     while (!turns_.empty()) {
       const ib::Lid who = turns_.front();
       turns_.pop_front();
@@ -48,13 +49,13 @@ class Admission {
       if (queue->second.size > 1) turns_.push_back(who);
       return take_first(queue);
     }
-    return std::nullopt;
+    return nullptr;
   }
   /// Something that held requests back has ended.
   void resume();
 
-  /// One that has waited too long.
-  std::optional<ib::mad::Packet> expired(ib::Instant now);
+  /// One that has waited too long; valid as above.
+  const ib::mad::Packet* expired(ib::Instant now);
   /// When the next will have; kNever: nothing waits.
   ib::Instant next_deadline();
 
@@ -69,7 +70,7 @@ class Admission {
   static constexpr Slot kNone = 0xFFFFFFFF;
   struct Waiting {
     ib::mad::Packet request;
-    std::uint64_t serial{0};
+    std::uint64_t serial{0};  // of what waits there; 0: nothing does
     Slot next{kNone};
   };
   struct Queue {
@@ -80,16 +81,22 @@ class Admission {
   struct Arrival {
     ib::Instant deadline;
     ib::Lid who;
+    Slot slot;
     std::uint64_t serial;
   };
 
-  bool is_gone(const Arrival& arrival) const;
+  bool is_gone(const Arrival& arrival) const {
+    return slots_[arrival.slot].serial != arrival.serial;
+  }
   /// Takes the first request out; a queue that is empty then goes too.
-  ib::mad::Packet take_first(Queues::iterator queue);
+  const ib::mad::Packet* take_first(Queues::iterator queue);
+  /// Gives back the place of what was taken last.
+  void let_go();
 
   AdmissionOptions options_;
   std::vector<Waiting> slots_;
   Slot free_{kNone};
+  Slot taken_{kNone};                 // in use until the next call
   Queues queues_;                     // by LID; none is empty
   std::deque<ib::Lid> turns_, held_;  // every LID with a queue, once
   std::deque<Arrival> arrivals_;      // in order; also of those that are gone

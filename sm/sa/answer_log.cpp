@@ -11,6 +11,17 @@ namespace {
 
 constexpr std::size_t kPlacesLeast = 256;
 
+/// Without the zeros at its end.
+std::span<const std::byte> cut(std::span<const std::byte> bytes) {
+  for (std::uint64_t word = 0; bytes.size() >= sizeof word;
+       bytes = bytes.first(bytes.size() - sizeof word)) {
+    std::memcpy(&word, bytes.data() + bytes.size() - sizeof word, sizeof word);
+    if (word != 0) break;
+  }
+  while (!bytes.empty() && bytes.back() == std::byte{0}) bytes = bytes.first(bytes.size() - 1);
+  return bytes;
+}
+
 std::uint64_t mix(std::uint64_t h) {
   h ^= h >> 31;
   h *= 0x9E3779B97F4A7C15ULL;
@@ -21,12 +32,14 @@ std::uint64_t mix(std::uint64_t h) {
 
 static_assert(std::is_trivially_copyable_v<AnswerLog::Entry>);
 
-std::uint64_t hash_of(const RequestKey& key) {
-  const std::uint64_t where = (std::uint64_t{key.lid} << 48) | (std::uint64_t{key.qpn} << 24) |
-                              (std::uint64_t{key.method} << 16) | key.attribute;
+RequestKey::RequestKey(std::uint64_t tid_of, std::uint32_t qpn_of, std::uint16_t lid_of,
+                       std::uint16_t attribute_of, std::uint8_t method_of)
+    : tid(tid_of), qpn(qpn_of), lid(lid_of), attribute(attribute_of), method(method_of) {
+  const std::uint64_t where = (std::uint64_t{lid} << 48) | (std::uint64_t{qpn} << 24) |
+                              (std::uint64_t{method} << 16) | attribute;
   // Programs count their TIDs: eight in a row stay together, in one cache line of places. The log
   // is far larger than a cache, so that every line more is a wait for memory.
-  return mix(mix(key.tid >> 3) ^ where) << 3 | (key.tid & 7);
+  tag = static_cast<std::uint32_t>(mix(mix(tid >> 3) ^ where) << 3 | (tid & 7));
 }
 
 AnswerLog::Entry* AnswerLog::at(Where where) const {
@@ -41,9 +54,8 @@ std::uint32_t AnswerLog::units_of(const Entry& entry) {
 
 std::size_t AnswerLog::place_of(const RequestKey& key) const {
   if (places_.empty()) return 0;
-  const auto tag = static_cast<std::uint32_t>(hash_of(key));
-  for (std::size_t i = tag & mask(); places_[i].where != kNowhere; i = (i + 1) & mask())
-    if (places_[i].tag == tag && at(places_[i].where)->key == key) return i;
+  for (std::size_t i = key.tag & mask(); places_[i].where != kNowhere; i = (i + 1) & mask())
+    if (places_[i].tag == key.tag && at(places_[i].where)->key == key) return i;
   return places_.size();
 }
 
@@ -55,8 +67,7 @@ AnswerLog::Found AnswerLog::find(const RequestKey& key) const {
 }
 
 void AnswerLog::add(const Entry& entry, std::span<const std::byte> answer) {
-  erase(entry.key);
-  while (!answer.empty() && answer.back() == std::byte{0}) answer = answer.first(answer.size() - 1);
+  answer = cut(answer);
   Entry kept = entry;
   kept.bytes = static_cast<std::uint16_t>(answer.size());
   kept.current = true;
@@ -72,11 +83,25 @@ void AnswerLog::add(const Entry& entry, std::span<const std::byte> answer) {
   if (!answer.empty()) std::memcpy(bytes + sizeof(Entry), answer.data(), answer.size());
 
   if (2 * (used_ + 1) > places_.size()) grow();
-  put_place(static_cast<std::uint32_t>(hash_of(kept.key)),
-            first_block_ + static_cast<Where>(blocks_.size() - 1) * kBlockUnits + block.used);
-  ++used_;
+  place_for(kept.key) = {
+      kept.key.tag,
+      first_block_ + static_cast<Where>(blocks_.size() - 1) * kBlockUnits + block.used};
   block.used += units;
   bytes_ += units * kUnit;
+}
+
+/// A free place for `key`, or that of the entry which has it and is replaced.
+AnswerLog::Place& AnswerLog::place_for(const RequestKey& key) {
+  for (std::size_t i = key.tag & mask();; i = (i + 1) & mask()) {
+    Place& place = places_[i];
+    if (place.where == kNowhere) {
+      ++used_;
+      return place;
+    }
+    if (place.tag != key.tag || at(place.where)->key != key) continue;
+    at(place.where)->current = false;
+    return place;
+  }
 }
 
 void AnswerLog::erase(const RequestKey& key) {
@@ -101,12 +126,17 @@ void AnswerLog::drop_oldest() {
   if (entry.current) clear_place(place_of(entry.key));
   begin_ += units;
   bytes_ -= units * kUnit;
-  if (begin_ != blocks_.front().used) return;
+  if (begin_ != blocks_.front().used) return fetch_place_of_oldest();
   spare_ = std::move(blocks_.front());
   spare_.used = 0;
   blocks_.pop_front();
   first_block_ += kBlockUnits;
   begin_ = 0;
+}
+
+/// It is likely to leave with the next answer, and its place is in no cache.
+void AnswerLog::fetch_place_of_oldest() const {
+  __builtin_prefetch(&places_[at(first_block_ + begin_)->key.tag & mask()], 1);
 }
 
 void AnswerLog::put_place(std::uint32_t tag, Where where) {

@@ -5,7 +5,7 @@
 // eight bytes a place; nothing is allocated for a single answer.
 //
 //   blocks  | oldest ... | ... | ... newest |     a block is given back when its last entry is
-//   places  hash of the key -> where its entry lies
+//   places  tag of the key -> where its entry lies
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,17 @@ namespace sm::sa {
 /// What makes a request the same as another: who asked (LID, QP), and its TID, method and
 /// attribute.
 struct RequestKey {
-  std::uint64_t tid;
-  std::uint32_t qpn;
-  std::uint16_t lid, attribute;
-  std::uint8_t method;
+  RequestKey() = default;
+  RequestKey(std::uint64_t tid, std::uint32_t qpn, std::uint16_t lid, std::uint16_t attribute,
+             std::uint8_t method);
   friend bool operator==(const RequestKey&, const RequestKey&) = default;
+
+  std::uint64_t tid{};
+  std::uint32_t qpn{};
+  std::uint32_t tag{};  // a hash of all the others
+  std::uint16_t lid{}, attribute{};
+  std::uint8_t method{};
 };
-std::uint64_t hash_of(const RequestKey& key);
 
 class AnswerLog {
  public:
@@ -75,7 +79,7 @@ class AnswerLog {
   /// modulo 2^32, which is far more than is kept.
   using Where = std::uint32_t;
   struct Place {
-    std::uint32_t tag;  // low half of the hash; also says where the search begins
+    std::uint32_t tag;  // of its key; also says where the search begins
     Where where;
   };
   static constexpr Where kNowhere = 0xFFFFFFFF;
@@ -83,7 +87,9 @@ class AnswerLog {
   Entry* at(Where where) const;
   static std::uint32_t units_of(const Entry& entry);
   std::size_t place_of(const RequestKey& key) const;  // places_.size(): none
+  Place& place_for(const RequestKey& key);
   void put_place(std::uint32_t tag, Where where);
+  void fetch_place_of_oldest() const;
   void clear_place(std::size_t place);
   void grow();
   std::size_t mask() const { return places_.size() - 1; }

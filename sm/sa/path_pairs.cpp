@@ -2,6 +2,7 @@
 #include "sm/sa/path_pairs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sm/sa/path_records.h"
 
@@ -25,6 +26,7 @@ PathPairs::PathPairs(const World& world, const PathChoice& choice, std::size_t p
 }
 
 std::optional<PathRecord> PathPairs::next(std::size_t& candidates) {
+  if (std::exchange(is_passed_, false)) advance(true);
   for (; !at_end_ && candidates != 0; --candidates) {
     if (is_new_pair_ && !choice_.shows(from_.port(), to_.port())) {
       next_pair();
@@ -37,11 +39,13 @@ std::optional<PathRecord> PathPairs::next(std::size_t& candidates) {
       path->dgid = to_.gid();
       path->preference = diagonal_ ? path_preference::kFirst : path_preference::kOther;
     }
-    advance(path.has_value());
     if (path) {
+      // Who wants no more need not have it looked for.
+      is_passed_ = true;
       --candidates;
       return path;
     }
+    advance(false);
   }
   return std::nullopt;
 }

@@ -34,6 +34,7 @@ class PathPairs {
   std::size_t of_pair_{0};
   unsigned from_lid_{0}, to_lid_{0};
   bool diagonal_{true}, is_new_pair_{true};
+  bool is_passed_{false};  // the present one was given out
   bool at_end_{false};
 };
 

@@ -26,8 +26,9 @@ void put(const PathRecord& path, std::byte* record) {
 
 class PathSource final : public RecordSource {
  public:
-  explicit PathSource(PathPairs pairs)
-      : RecordSource(ib::wire::LayoutOf<PathRecord>::kBytes), pairs_(std::move(pairs)) {}
+  template <class... Arguments>
+  explicit PathSource(const Arguments&... of_pairs)
+      : RecordSource(ib::wire::LayoutOf<PathRecord>::kBytes), pairs_(of_pairs...) {}
 
  private:
   Found search(std::byte* record, std::size_t most, std::size_t& looked_at) override {
@@ -161,7 +162,7 @@ Opened open_path_query(const World& world, const Query& query) {
   const std::size_t per_pair_max = query.single                         ? 1
                                    : has_bit(mask, path_bit::kNumbPath) ? wanted.numb_path
                                                                         : SIZE_MAX;
-  return std::make_unique<PathSource>(PathPairs(world, choice, per_pair_max, from, to));
+  return std::make_unique<PathSource>(world, choice, per_pair_max, from, to);
 }
 
 }  // namespace sm::sa

@@ -16,32 +16,44 @@ using ib::mad::Packet;
 using ib::wire::Method;
 namespace attr = ib::wire::attr;
 
-std::uint64_t mix(std::uint64_t h, std::uint64_t word) {
-  h = (h ^ word) * 0x9E3779B97F4A7C15ULL;
-  return h ^ (h >> 29);
+/// All bits of the product of two words.
+std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
+  const auto product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-/// Eight bytes at a time, in four chains that do not wait for each other; a tail is filled up with
+/// 64 bytes at a time, in four chains that do not wait for each other; a tail is filled up with
 /// zeros. Who finds two requests with the same fingerprint can mislead itself and nobody else.
 std::uint64_t fingerprint(std::uint64_t seed, const std::byte* data, std::size_t bytes) {
-  constexpr std::size_t kChains = 4;
-  std::array<std::uint64_t, kChains> chains{mix(seed, bytes), 1, 2, 3};
-  const auto word_at = [data](std::size_t at, std::size_t size) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, data + at, size);
-    return word;
+  constexpr std::size_t kChains = 4, kRound = 16 * kChains;
+  constexpr std::array<std::uint64_t, kChains> kOdd{0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F,
+                                                    0x165667B19E3779F9, 0xD6E8FEB86659FD93};
+  std::uint64_t a = seed ^ bytes, b = 1, c = 2, d = 3;
+  const auto take_round = [&](const std::byte* from) {
+    std::array<std::uint64_t, 2 * kChains> words;
+    std::memcpy(words.data(), from, kRound);
+    a = fold(words[0] ^ kOdd[0], words[1] ^ a);
+    b = fold(words[2] ^ kOdd[1], words[3] ^ b);
+    c = fold(words[4] ^ kOdd[2], words[5] ^ c);
+    d = fold(words[6] ^ kOdd[3], words[7] ^ d);
   };
-  std::size_t at = 0;
-  for (; at + 8 * kChains <= bytes; at += 8 * kChains)
-    for (std::size_t i = 0; i < kChains; ++i) chains[i] = mix(chains[i], word_at(at + 8 * i, 8));
-  for (; at < bytes; at += 8)
-    chains[0] = mix(chains[0], word_at(at, std::min<std::size_t>(8, bytes - at)));
-  for (std::size_t i = 1; i < kChains; ++i) chains[0] = mix(chains[0], chains[i]);
-  return chains[0];
+  for (; bytes >= kRound; bytes -= kRound, data += kRound) take_round(data);
+  if (bytes != 0) {
+    std::array<std::byte, kRound> tail{};
+    std::memcpy(tail.data(), data, bytes);
+    take_round(tail.data());
+  }
+  return fold(fold(a ^ kOdd[1], b ^ kOdd[2]) ^ kOdd[3], fold(c ^ kOdd[3], d ^ kOdd[0]) ^ kOdd[1]);
 }
 
 std::uint64_t fingerprint(const ib::wire::Mad& mad) {
   return fingerprint(0, mad.bytes.data(), mad.bytes.size());
+}
+
+/// Of all of a message whose first MAD has the fingerprint `first`.
+std::uint64_t fingerprint_of_all(std::uint64_t first, const Packet& message) {
+  return message.more.empty() ? first
+                              : fingerprint(first, message.more.data(), message.more.size());
 }
 
 /// What a write is about, as a number; 0: nothing that another one could be about, too. The first
@@ -60,7 +72,7 @@ std::uint64_t subject_of(const RequestKey& key, const std::byte* record) {
       std::array<std::byte, ib::wire::LayoutOf<ib::wire::InformInfo>::kBytes> words;
       std::copy_n(record, words.size(), words.begin());
       words[kSubscribeByte] = std::byte{0};
-      const auto subscriber = mix(key.lid, key.qpn);
+      const auto subscriber = std::uint64_t{key.lid} << 32 | key.qpn;
       return fingerprint(subscriber ^ key.attribute, words.data(), words.size());
     }
     default:
@@ -86,11 +98,13 @@ Replays::Seen Replays::look(ib::Instant now, const Packet& request) {
   const auto is_same = [&](std::uint64_t first, std::uint64_t whole) {
     // Else it is a TID used for something else.
     const auto own = fingerprint(request.mad);
-    return first == own && whole == fingerprint(own, request.more.data(), request.more.size());
+    return first == own && whole == fingerprint_of_all(own, request);
   };
-  if (const auto found = under_way_.find(key); found != under_way_.end())
-    return is_same(found->second.first, found->second.whole) ? Seen::UnderWay : Seen::Never;
+  if (const auto* found = under_way_.find(key))
+    return is_same(found->first, found->whole) ? Seen::UnderWay : Seen::Never;
   const auto found = log_of(key).find(key);
+  absent_.reset();
+  if (found.entry == nullptr) absent_ = key;
   if (found.entry == nullptr || is_too_old(now, *found.entry)) return Seen::Never;
   return is_same(found.entry->first, found.entry->whole) ? Seen::Answered : Seen::Never;
 }
@@ -121,23 +135,24 @@ std::optional<Packet> Replays::answer_to_first_segment(const Packet& segment) co
 
 void Replays::begin(const Packet& request) {
   const auto key = key_of(request);
-  erase_answer(key);
-  UnderWay& entry = under_way_[key];
-  entry.first = fingerprint(request.mad);
-  entry.whole = fingerprint(entry.first, request.more.data(), request.more.size());
-  entry.subject = is_write(key) ? subject_of(key, request.mad.data()) : 0;
+  if (absent_ != key) erase_answer(key);
+  const auto first = fingerprint(request.mad);
+  under_way_.put({key, first, fingerprint_of_all(first, request),
+                  is_write(key) ? subject_of(key, request.mad.data()) : 0});
 }
 
 void Replays::end(ib::Instant now, const Packet& request, const Packet& answer) {
-  const auto found = under_way_.find(key_of(request));
-  if (found == under_way_.end() || found->second.first != fingerprint(request.mad))
+  const auto key = key_of(request);
+  const auto* found = under_way_.find(key);
+  if (found == nullptr || found->first != fingerprint(request.mad))
     return;  // the TID is used for something else by now
-  const auto [key, what] = *found;
-  under_way_.erase(found);
+  const auto what = *found;
+  under_way_.erase(key);
   if (what.subject != 0) {
     const auto [latest, is_first] = latest_.try_emplace(what.subject, key);
     if (!is_first) writes_.mark_outdated(std::exchange(latest->second, key));
   }
+  absent_.reset();
   auto& log = log_of(key);
   const auto until = now + (is_write(key) ? options_.writes_for : options_.reads_for);
   log.add({key, what.first, what.whole, what.subject, until, 0, true, false}, answer.mad.bytes);

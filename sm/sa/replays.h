@@ -12,6 +12,7 @@
 #include "libdiag/base/instant.h"
 #include "libdiag/mad/transport.h"
 #include "sm/sa/answer_log.h"
+#include "sm/sa/under_way.h"
 
 namespace sm::sa {
 
@@ -56,14 +57,6 @@ class Replays {
   std::size_t subjects() const { return latest_.size(); }
 
  private:
-  struct KeyHash {
-    std::size_t operator()(const RequestKey& key) const { return hash_of(key); }
-  };
-  struct UnderWay {
-    std::uint64_t first{0}, whole{0};  // fingerprints of the first MAD and of all of the message
-    std::uint64_t subject{0};          // of a write: what it is about
-  };
-
   static RequestKey key_of(const ib::mad::Packet& request);
   static bool is_write(const RequestKey& key);
   AnswerLog& log_of(const RequestKey& key) { return is_write(key) ? writes_ : reads_; }
@@ -76,7 +69,8 @@ class Replays {
   void forget_subject(std::uint64_t subject, const RequestKey& key);
 
   ReplayOptions options_;
-  std::unordered_map<RequestKey, UnderWay, KeyHash> under_way_;
+  UnderWay under_way_;
+  std::optional<RequestKey> absent_;  // of the request that was looked for last: no log has it
   AnswerLog reads_, writes_;
   std::unordered_map<std::uint64_t, RequestKey> latest_;  // answered write, by subject
 };

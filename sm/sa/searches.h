@@ -22,7 +22,7 @@ class Searches {
   struct Search {
     ib::mad::Packet request;
     ib::Lid who;  // the requester, by its first LID
-    std::shared_ptr<RecordSource> source;
+    std::unique_ptr<RecordSource> source;
     std::size_t bytes_max{};       // enough when so much was found
     std::vector<std::byte> found;  // whole records
     bool at_end{false};            // there are no more

@@ -12,6 +12,7 @@
 #include "sm/sa/class_port_info.h"
 #include "sm/sa/forwarding.h"
 #include "sm/sa/membership.h"
+#include "sm/sa/outbox.h"
 #include "sm/sa/read_refusals.h"
 #include "sm/sa/records.h"
 #include "sm/sa/refusal_log.h"
@@ -42,6 +43,8 @@ constexpr std::uint8_t kBaseVersion = 1, kClassVersion = 2;
 // Tables up to this size are built whole, so that their length is announced and the snapshot let
 // go. With a window of segments it is less than the 64 KB that any table may hold.
 constexpr std::size_t kBuiltWholeMax = std::size_t{200} * 120;
+/// Room for some records, as a Get needs, is kept from one search to the next.
+constexpr std::size_t kFoundKept = 1024;
 constexpr std::uint8_t kNoResponseTime = 0x1F;
 constexpr std::size_t kLogLinesMax = 1000;
 constexpr std::size_t kMembersPerMs = 1000;
@@ -80,8 +83,12 @@ struct Server::Impl {
   Options options;
   State state;
   Policy policy;
-  std::shared_ptr<const Paths> paths;
-  HoldingsPtr holdings{std::make_shared<const Holdings>()};
+  World world{nullptr,
+              state,
+              policy,
+              options.quotas,
+              std::make_shared<const Holdings>(),
+              options.sm_assigned_guid};
   Counters counters;
   bool multicast_changed{false};
   Instant multicast_again_at;  // not told before
@@ -92,7 +99,9 @@ struct Server::Impl {
   bool forgetting_aliases{false};                  // of places that were given back
 
   Instant now_;  // of the event that is being dealt with
-  std::deque<Packet> sends;
+  Outbox sends;
+  std::optional<Packet> segment;      // of a table, or a report, that was sent last
+  std::vector<std::byte> found_room;  // for the next search
   Transfers transfers;
   Searches searches;
   bool looks_on{false};       // work() did a step of a search last
@@ -125,7 +134,7 @@ struct Server::Impl {
     send(request, answer_to(request, *method, mad_status));
   }
   void refuse_read(const Packet& request, const Query& query, std::uint16_t mad_status) {
-    complain(request, why_not_read(world(), query, request.address.lid, mad_status));
+    complain(request, why_not_read(world, query, request.address.lid, mad_status));
     refuse(request, mad_status);
   }
   /// A line in the log about what `request` was refused for; not of every one in a storm.
@@ -145,10 +154,7 @@ struct Server::Impl {
     }
     ++counters.answers;
     if (answer.mad.status() != 0) ++counters.errors;
-    sends.push_back(std::move(answer));
-  }
-  World world() const {
-    return {paths, state, policy, options.quotas, holdings, options.sm_assigned_guid};
+    sends.push(std::move(answer));
   }
 
   // ---- what arrives
@@ -171,7 +177,7 @@ struct Server::Impl {
       ++counters.dropped_sm_key;
       return;
     }
-    if (!paths) {
+    if (!world.paths) {
       ++counters.requests;
       ++counters.dropped_not_ready;  // the client asks again
       return;
@@ -203,11 +209,11 @@ struct Server::Impl {
     if (auto answer = replays.answer_to_first_segment(packet)) {
       ++counters.requests;
       ++counters.replayed;
-      sends.push_back(*std::move(answer));
+      sends.push(*std::move(answer));
     }
   }
   void take_from_receiver() {
-    while (auto control = receiver.next_send()) sends.push_back(*std::move(control));
+    while (auto control = receiver.next_send()) sends.push(*std::move(control));
   }
 
   /// A whole request.
@@ -219,7 +225,7 @@ struct Server::Impl {
         return;
       case Replays::Seen::Answered:
         ++counters.replayed;
-        sends.push_back(replays.answer(request));
+        sends.push(replays.answer(request));
         return;
       case Replays::Seen::Never:
         break;
@@ -238,7 +244,7 @@ struct Server::Impl {
 
   /// All LIDs of a port are one requester.
   ib::Lid who_of(const Packet& request) const {
-    const auto* port = paths->find(request.address.lid);
+    const auto* port = world.paths->find(request.address.lid);
     return port != nullptr ? port->lid : request.address.lid;
   }
 
@@ -253,7 +259,7 @@ struct Server::Impl {
       look_on_for_one();
       return true;
     }
-    auto request =
+    const Packet* request =
         admission.next([this](ib::Lid who, const Packet& r) { return may_begin(who, r); });
     if (request) {
       serve(now, *request);
@@ -274,7 +280,7 @@ struct Server::Impl {
     }
   }
   void send_expired(Instant now) {
-    while (auto request = admission.expired(now)) {
+    while (const Packet* request = admission.expired(now)) {
       ++counters.busy_too_old;
       refuse(*request, status::kBusy);
     }
@@ -306,12 +312,12 @@ struct Server::Impl {
       return refuse(packet, status::kBadVersion);
     if (options.trust.check_source_gid && bears_another_gid(packet)) {
       ++counters.denied_source_gid;
-      complain(packet, why_not_its_gid(*paths, packet));
+      complain(packet, why_not_its_gid(*world.paths, packet));
       return refuse(packet, status::kSaInvalidGid);
     }
     if (options.trust.enhanced && !is_trusted(packet) && !is_open_to_all(mad, options.trust)) {
       ++counters.denied_untrusted;
-      complain(packet, why_not_trusted(*paths, packet));
+      complain(packet, why_not_trusted(*world.paths, packet));
       return refuse(packet, status::kSaReqDenied);
     }
     dispatch(now, packet);
@@ -370,7 +376,7 @@ struct Server::Impl {
   }
   Requester requester_of(const Packet& request) const {
     Requester r;
-    r.port = paths->find(request.address.lid);
+    r.port = world.paths->find(request.address.lid);
     r.trusted = is_trusted(request);
     return r;
   }
@@ -379,15 +385,15 @@ struct Server::Impl {
   bool bears_another_gid(const Packet& request) const {
     if (!request.address.grh) return false;
     const auto& gid = request.address.grh->gid;
-    if (gid.prefix() != paths->snapshot().subnet_prefix) return false;
-    const auto* owner = paths->find(gid.guid());
-    if (owner == nullptr) owner = paths->find(state.aliases.port_of(gid.guid()));
+    if (gid.prefix() != world.paths->snapshot().subnet_prefix) return false;
+    const auto* owner = world.paths->find(gid.guid());
+    if (owner == nullptr) owner = world.paths->find(state.aliases.port_of(gid.guid()));
     return owner != nullptr && !owner->owns(request.address.lid);
   }
 
   void answer_get(const Packet& request) {
     const auto query = query_of(request);
-    auto opened = open_query(world(), query);
+    auto opened = open_query(world, query);
     if (const auto* refusal = std::get_if<std::uint16_t>(&opened))
       return refuse_read(request, query, *refusal);
     // Of the paths there are, any one will do; of everything else exactly one must be meant.
@@ -410,11 +416,19 @@ struct Server::Impl {
   // ---- searches
 
   /// Most end with their first step.
-  void begin_search(const Packet& request, std::shared_ptr<RecordSource> source,
+  void begin_search(const Packet& request, std::unique_ptr<RecordSource> source,
                     std::size_t bytes_max) {
-    Searches::Search search{{}, {}, std::move(source), bytes_max, {}, false};
+    Searches::Search search;
+    search.source = std::move(source);
+    search.bytes_max = bytes_max;
+    search.found = std::exchange(found_room, {});
+    search.found.clear();
     if (!options.kernel_rmpp) search.found.reserve(bytes_max + search.source->record_bytes());
-    if (look_on(search, kCandidatesPerStep)) return finish(request, search);
+    if (look_on(search, kCandidatesPerStep)) {
+      finish(request, search);
+      if (search.found.capacity() <= kFoundKept) found_room = std::move(search.found);
+      return;
+    }
     search.request = request;
     search.who = who_of(request);
     searches.begin(std::move(search));
@@ -434,7 +448,7 @@ struct Server::Impl {
   }
   void begin_table(const Packet& request) {
     const auto query = query_of(request);
-    auto opened = open_query(world(), query);
+    auto opened = open_query(world, query);
     if (const auto* refusal = std::get_if<std::uint16_t>(&opened))
       return refuse_read(request, query, *refusal);
     begin_search(request, std::get<std::unique_ptr<RecordSource>>(std::move(opened)),
@@ -442,7 +456,7 @@ struct Server::Impl {
   }
   /// Its first records are found, or all of them.
   void send_table(const Packet& request, Searches::Search& search) {
-    const auto& source = search.source;
+    auto& source = search.source;
     auto& ready = search.found;
     if (source->gave_up()) return refuse(request, status::kSaNoResources);
     auto answer = answer_to(request, *response_to(request.mad.method()), status::kOk);
@@ -457,7 +471,7 @@ struct Server::Impl {
 
     ++counters.answers;
     replays.forget(request);  // from here on the transfer knows it
-    transfers.begin(answer, std::move(ready), search.at_end ? nullptr : source);
+    transfers.begin(answer, std::move(ready), search.at_end ? nullptr : std::move(source));
   }
 
   /// The transport cuts the message into segments; it holds it whole, so there is a limit.
@@ -492,7 +506,8 @@ struct Server::Impl {
   }
 
   void add_chore(Instant now) {
-    if (!paths || chore_waits || chores.next_deadline(state, options.wall_clock) > now) return;
+    if (!world.paths || chore_waits || chores.next_deadline(state, options.wall_clock) > now)
+      return;
     chore_waits = true;
     WriteQueue::Own own;
     own.change = [this](const World& w) {
@@ -508,8 +523,8 @@ struct Server::Impl {
   /// What is to be made durable next; what came to its end without is answered.
   std::optional<Commit> next_commit() {
     if (first_commit) return std::exchange(first_commit, std::nullopt);
-    if (!paths) return std::nullopt;
-    auto batch = writes.next_batch(world(), state,
+    if (!world.paths) return std::nullopt;
+    auto batch = writes.next_batch(world, state,
                                    [this](const World& w, const Packet& p) { return judge(w, p); });
     finish_writes();
     if (!batch) return std::nullopt;
@@ -531,7 +546,7 @@ struct Server::Impl {
   }
   void take_effects(const Change& change) {
     multicast_changed = multicast_changed || change.routes_change;
-    for (const auto& event : change.events) forwarding.on_event(*paths, event);
+    for (const auto& event : change.events) forwarding.on_event(*world.paths, event);
   }
   void answer_write(const Packet& request, const Outcome& outcome) {
     admission.resume();
@@ -552,16 +567,13 @@ struct Server::Impl {
   }
 
   /// Single answers before segments, which are made when their turn comes.
-  std::optional<Packet> next_send(Instant now) {
-    if (!sends.empty()) {
-      auto packet = std::move(sends.front());
-      sends.pop_front();
-      return packet;
-    }
+  Packet* next_send(Instant now) {
+    if (Packet* packet = sends.take()) return packet;
     const auto before = transfers.size();
-    auto segment = transfers.next_send(now);
+    segment = transfers.next_send(now);
     if (transfers.size() < before) admission.resume();
-    return segment ? std::move(segment) : forwarding.reports.next_send(now);
+    if (!segment) segment = forwarding.reports.next_send(now);
+    return segment ? &*segment : nullptr;
   }
 
   void on_time(Instant now) {
@@ -578,9 +590,9 @@ struct Server::Impl {
     add_chore(now);
   }
   void forward(Instant now) {
-    if (!paths) return;
+    if (!world.paths) return;
     forwarding.reports.on_time(now);
-    forwarding.reports.step(now, world());
+    forwarding.reports.step(now, world);
     while (const auto address = forwarding.reports.next_dead())
       chores.on_dead_subscriber(state, *address);
   }
@@ -610,10 +622,10 @@ struct Server::Impl {
 
   /// Places that were given back leave the store when their ports hold nothing there any more.
   void publish(HoldingsPtr news) {
-    holdings = std::move(news);
-    const auto known = holdings->aliases_revision;
+    world.holdings = std::move(news);
+    const auto known = world.holdings->aliases_revision;
     if (forgetting_aliases || known != aliases_revision ||
-        emptied(state.aliases, *holdings).empty())
+        emptied(state.aliases, *world.holdings).empty())
       return;
     forgetting_aliases = true;
     WriteQueue::Own own;
@@ -630,12 +642,12 @@ struct Server::Impl {
 
   void publish(Instant now, SnapshotPtr snapshot) {
     now_ = now;
-    const auto before = paths;
-    paths = std::make_shared<const Paths>(std::move(snapshot), before.get());
+    const auto before = world.paths;
+    world.paths = std::make_shared<const Paths>(std::move(snapshot), before.get());
     const Snapshot* snapshot_before = before ? &before->snapshot() : nullptr;
-    forwarding.on_snapshot(*paths);
-    chores.on_snapshot(world(), snapshot_before);
-    auto gone = departed_members(world(), snapshot_before);
+    forwarding.on_snapshot(*world.paths);
+    chores.on_snapshot(world, snapshot_before);
+    auto gone = departed_members(world, snapshot_before);
     if (gone.empty()) return;
     WriteQueue::Own own;
     own.change = [gone = std::move(gone)](const World& w) { return drop_members(w, gone); };
@@ -665,28 +677,28 @@ bool Server::work(Instant now) { return impl_->work(now); }
 bool Server::has_work() const { return impl_->admission.has_next() || impl_->is_looking(); }
 
 void Server::on_notice(Instant now, const ib::wire::Notice& notice, ib::Lid from) {
-  if (impl_->paths) impl_->forwarding.on_notice(now, *impl_->paths, notice, from);
+  if (impl_->world.paths) impl_->forwarding.on_notice(now, *impl_->world.paths, notice, from);
 }
 
 void Server::on_time(Instant now) { impl_->on_time(now); }
 
 Instant Server::next_deadline() const {
   auto& i = *impl_;
-  const Instant chore = i.paths && !i.chore_waits
+  const Instant chore = i.world.paths && !i.chore_waits
                             ? i.chores.next_deadline(i.state, i.options.wall_clock)
                             : ib::kNever;
   return std::min({i.transfers.next_deadline(), i.receiver.next_deadline(),
                    i.admission.next_deadline(), i.writes.next_deadline(), chore,
                    i.refusal_log.next_deadline(),
                    i.multicast_changed ? i.multicast_again_at : ib::kNever,
-                   i.paths ? i.forwarding.reports.next_deadline() : ib::kNever});
+                   i.world.paths ? i.forwarding.reports.next_deadline() : ib::kNever});
 }
 
 void Server::on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
   impl_->on_commit_done(now, ticket, durable);
 }
 
-std::optional<Packet> Server::next_send(Instant now) { return impl_->next_send(now); }
+Packet* Server::next_send(Instant now) { return impl_->next_send(now); }
 
 std::optional<Commit> Server::next_commit() { return impl_->next_commit(); }
 

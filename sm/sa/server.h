@@ -89,9 +89,10 @@ class Server {
   ib::Instant next_deadline() const;
   void on_commit_done(ib::Instant now, std::uint64_t ticket, bool durable);
 
-  // Effects; each call moves one out. Commits first: answers follow from them.
+  // Effects; each call moves one out. Commits first: answers follow from them. A packet to be sent
+  // is the caller's until the next call of anything here; nullptr: there is none.
   std::optional<Commit> next_commit();
-  std::optional<ib::mad::Packet> next_send(ib::Instant now);
+  ib::mad::Packet* next_send(ib::Instant now);
   std::optional<ib::LogEvent> next_log();
   /// True once after groups or memberships changed: multicast() is to be routed anew. With many
   /// members not every few milliseconds; next_deadline() says when.

@@ -128,7 +128,7 @@ void nodes(benchmark::State& state) {
       std::optional<Packet> last;
       while (auto segment = stage.server.next_send(stage.now)) {
         bytes += ib::wire::kSaDataBytes;
-        last = std::move(segment);
+        last = std::move(*segment);
       }
       if (!last) {
         state.SkipWithError("the table stopped");

@@ -29,7 +29,6 @@ class Sparse final : public RecordSource {
   Sparse(std::size_t records, std::size_t apart) : RecordSource(8), left_(records), apart_(apart) {}
   std::size_t looked{0};
 
- private:
   Found search(std::byte* record, std::size_t most, std::size_t& looked_at) override {
     while (left_ != 0) {
       if (looked_at == most) return Found::NotYet;
@@ -40,11 +39,25 @@ class Sparse final : public RecordSource {
     }
     return Found::Nothing;
   }
+
+ private:
   std::size_t left_, apart_;
 };
 
+/// One that the test and the search have together.
+class Shared final : public RecordSource {
+ public:
+  explicit Shared(std::shared_ptr<Sparse> source) : RecordSource(8), source_(std::move(source)) {}
+
+ private:
+  Found search(std::byte* record, std::size_t most, std::size_t& looked_at) override {
+    return source_->search(record, most, looked_at);
+  }
+  std::shared_ptr<Sparse> source_;
+};
+
 Searches::Search search_of(const std::shared_ptr<Sparse>& source, std::uint16_t who) {
-  return {{}, Lid{who}, source, 16, {}, false};
+  return {{}, Lid{who}, std::make_unique<Shared>(source), 16, {}, false};
 }
 
 TEST(Searches, AStepLooksAtSoManyCandidatesAndEveryoneHasATurn) {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/sa/under_way.h"
+
+#include <utility>
+
+namespace sm::sa {
+namespace {
+constexpr std::size_t kPlacesLeast = 16;
+}
+
+std::size_t UnderWay::place_of(const RequestKey& key) const {
+  std::size_t i = key.tag & mask();
+  while (places_[i].used && places_[i].request.key != key) i = (i + 1) & mask();
+  return i;
+}
+
+const UnderWay::Request* UnderWay::find(const RequestKey& key) const {
+  if (used_ == 0) return nullptr;
+  const Place& place = places_[place_of(key)];
+  return place.used ? &place.request : nullptr;
+}
+
+void UnderWay::put(const Request& request) {
+  if (2 * (used_ + 1) > places_.size()) {
+    const auto before = std::exchange(
+        places_, std::vector<Place>(places_.empty() ? kPlacesLeast : 2 * places_.size()));
+    for (const Place& p : before)
+      if (p.used) places_[place_of(p.request.key)] = p;
+  }
+  Place& place = places_[place_of(request.key)];
+  if (!place.used) ++used_;
+  place = {request, true};
+}
+
+void UnderWay::erase(const RequestKey& key) {
+  if (used_ == 0) return;
+  std::size_t hole = place_of(key);
+  if (!places_[hole].used) return;
+  --used_;
+  // What was put behind for want of room moves up, so that no search ends too early.
+  for (std::size_t i = (hole + 1) & mask(); places_[i].used; i = (i + 1) & mask()) {
+    const std::size_t home = places_[i].request.key.tag & mask();
+    if (((i - home) & mask()) < ((i - hole) & mask())) continue;
+    places_[hole] = places_[i];
+    hole = i;
+  }
+  places_[hole].used = false;
+}
+
+}  // namespace sm::sa
