@@ -62,7 +62,6 @@ void Requests::erase(Id id) {
   places_.clear();
   places_.shrink_to_fit();
   buckets_ = {};
-  due_ = {};
   free_ = kNone;
 }
 
@@ -70,35 +69,22 @@ void Requests::set_deadline(Id id, Instant at) {
   Place& place = places_[id];
   forget_deadline(place);
   if (at == kNever) return;
-  due_.emplace_back();
-  sift(static_cast<std::uint32_t>(due_.size() - 1), {at, ++ordered_, id});
+  place.due = at;
+  Id sooner = last_due_, later = kNone;
+  while (sooner != kNone && places_[sooner].due > at) {
+    later = sooner;
+    sooner = places_[sooner].sooner;
+  }
+  place.sooner = sooner;
+  place.later = later;
+  (sooner != kNone ? places_[sooner].later : first_due_) = id;
+  (later != kNone ? places_[later].sooner : last_due_) = id;
 }
 
 void Requests::forget_deadline(Place& place) {
-  const auto position = std::exchange(place.in_due, kNotDue);
-  if (position == kNotDue) return;
-  const Due last = due_.back();
-  due_.pop_back();
-  if (position < due_.size()) sift(position, last);
-}
-
-/// Puts `due` where it belongs, beginning at `position`, which is free.
-void Requests::sift(std::uint32_t position, Due due) {
-  while (position > 0) {
-    const std::uint32_t parent = (position - 1) / 4;
-    if (!due.before(due_[parent])) break;
-    put_due(position, due_[parent]);
-    position = parent;
-  }
-  const auto size = static_cast<std::uint32_t>(due_.size());
-  for (std::uint32_t child; (child = 4 * position + 1) < size; position = child) {
-    const std::uint32_t end = child + 4 < size ? child + 4 : size;
-    for (std::uint32_t c = child + 1; c < end; ++c)
-      if (due_[c].before(due_[child])) child = c;
-    if (!due_[child].before(due)) break;
-    put_due(position, due_[child]);
-  }
-  put_due(position, due);
+  if (std::exchange(place.due, kNever) == kNever) return;
+  (place.sooner != kNone ? places_[place.sooner].later : first_due_) = place.later;
+  (place.later != kNone ? places_[place.later].sooner : last_due_) = place.sooner;
 }
 
 }  // namespace ib::sim

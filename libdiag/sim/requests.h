@@ -49,28 +49,21 @@ class Requests {
   template <class Predicate>
   Id find(TransactionKey key, Predicate&& is_meant) const;
 
-  /// kNever: it does not fall due.
+  /// kNever: it does not fall due. As in Linux those that do stand in a list, where one with the
+  /// usual time-out belongs at the end; what is due sooner passes by those that are due later.
   void set_deadline(Id id, Instant at);
-  Instant next_deadline() const { return due_.empty() ? kNever : due_.front().at; }
+  Instant next_deadline() const { return first_due_ == kNone ? kNever : places_[first_due_].due; }
   /// The one with the next deadline, of several with the same the one that got it first.
-  Id next_due() const { return due_.front().id; }
+  Id next_due() const { return first_due_; }
 
  private:
-  static constexpr std::uint32_t kNotDue = 0xFFFFFFFF;
   struct Place {
     Request request;
     TransactionKey key{};
-    Id next{kNone};                 // of the same bucket, or of the free places
-    std::uint32_t in_due{kNotDue};  // position there
+    Id next{kNone};  // of the same bucket, or of the free places
+    Instant due{kNever};
+    Id sooner{kNone}, later{kNone};  // of those that fall due
     bool used{false};
-  };
-  struct Due {
-    Instant at;
-    std::uint64_t order;
-    Id id;
-    bool before(const Due& other) const {
-      return at != other.at ? at < other.at : order < other.order;
-    }
   };
 
   std::size_t bucket_of(TransactionKey key) const {
@@ -80,19 +73,13 @@ class Requests {
   }
   void append(Id id);
   void grow();
-  void put_due(std::uint32_t position, const Due& due) {
-    due_[position] = due;
-    places_[due.id].in_due = position;
-  }
-  void sift(std::uint32_t position, Due due);
   void forget_deadline(Place& place);
 
   std::deque<Place> places_;  // they never move
   Id free_{kNone};
   std::uint32_t used_{0};
   std::vector<Id> buckets_;  // the first of each
-  std::vector<Due> due_;     // four-ary heap
-  std::uint64_t ordered_{0};
+  Id first_due_{kNone}, last_due_{kNone};
 };
 
 template <class Predicate>
