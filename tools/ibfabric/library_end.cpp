@@ -106,6 +106,19 @@ int look(PortMemory& memory, Consumer& down, int fd, bool awaited) {
   }
 }
 
+/// The first `size` bytes of a message, no more than are in its first slot.
+void copy_beginning(const Slot& slot, void* buffer, size_t size) {
+  uint8_t header[kUmadHeaderBytes];
+  memcpy(header, slot.header, kUmadHeaderBytes);
+  header[kUmadHeaderBytes - 1] = 0;
+  if (size <= kUmadHeaderBytes) {
+    memcpy(buffer, header, size);
+    return;
+  }
+  memcpy(buffer, header, kUmadHeaderBytes);
+  get_data(slot, static_cast<uint8_t*>(buffer) + kUmadHeaderBytes, size - kUmadHeaderBytes);
+}
+
 uint32_t length_of(const Slot& slot) {
   ib_user_mad header;
   memcpy(&header, slot.header, sizeof header);
@@ -174,12 +187,12 @@ ssize_t read_message(PortMemory& memory, int fd, void* buffer, size_t size, bool
   const size_t first = whole < sizeof(Slot) ? whole : sizeof(Slot);
   if (whole > size) {
     // The first segment is shown with the length of the whole, so that the caller comes back.
-    memcpy(buffer, &down.slot(0), size < first ? size : first);
+    copy_beginning(down.slot(0), buffer, size < first ? size : first);
     errno = whole > sizeof(Slot) ? ENOSPC : EINVAL;
     return -1;
   }
-  memcpy(buffer, &down.slot(0), first);
-  if (down.available() > 1) fetch_to_read(down.slot(1));
+  copy_beginning(down.slot(0), buffer, first);
+  if (down.available() > kSlotsAhead) fetch_to_read(down.slot(kSlotsAhead));
   move_on(memory, down, fd, 1);
   for (size_t at = first; at < whole;) {
     int error = look(memory, down, fd, true);
@@ -195,7 +208,7 @@ ssize_t read_message(PortMemory& memory, int fd, void* buffer, size_t size, bool
     uint64_t count = 0;
     for (; count < down.available() && at < whole; ++count) {
       const size_t n = whole - at < kSlotDataBytes ? whole - at : kSlotDataBytes;
-      memcpy(bytes + at, down.slot(count).data, n);
+      get_data(down.slot(count), bytes + at, n);
       at += n;
     }
     move_on(memory, down, fd, count);
@@ -220,7 +233,7 @@ bool write_message(PortMemory& memory, int fd, const void* header, const void* d
         memset(slot.header, 0, kUmadHeaderBytes);
       }
       const size_t n = size - at < kSlotDataBytes ? size - at : kSlotDataBytes;
-      memcpy(slot.data, bytes + at, n);
+      put_data(slot, bytes + at, n);
       at += n;
     }
     if (up.publish(count) && !ring_bell(fd)) {
@@ -229,7 +242,7 @@ bool write_message(PortMemory& memory, int fd, const void* header, const void* d
     }
     left -= count;
   }
-  fetch_to_write(up.slot(0));
+  fetch_to_write(up.slot(kSlotsAhead));
   return true;
 }
 

@@ -9,8 +9,10 @@
 // consumer clears it if it has taken the last slot, and then takes the byte. Whoever shares an end
 // (threads, processes after fork) takes turns by a lock; that is not this file's business.
 //
-// A message is one slot and, if it is longer than a MAD, further slots in which the header is all
-// zeros, so that an end that lost its place finds the next beginning. Neither end believes an
+// A message is one slot and, if it is longer than a MAD, further slots in which the header's length
+// is zero, so that an end that lost its place finds the next beginning. Zeros at the end of a MAD
+// are not written: half of most MADs is empty, and what is not touched need not come from the other
+// end's cache. Neither end believes an
 // index: a Producer or Consumer that lives on holds its own, and what the other one wrote is
 // checked. No C++ library.
 #pragma once
@@ -18,6 +20,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "tools/ibfabric/protocol.h"
 
@@ -25,9 +28,11 @@ namespace ibfabric {
 
 inline constexpr uint64_t kRingSlots = 1024;
 inline constexpr size_t kSlotDataBytes = 256;
+inline constexpr size_t kLineBytes = 64, kSlotLines = kSlotDataBytes / kLineBytes;
 inline constexpr uint64_t kRingBroken = ~uint64_t{0};
 
-/// struct ib_user_mad and what comes first of its data, or all zeros and what comes next.
+/// struct ib_user_mad and what comes first of its data, or zeros and what comes next. The header's
+/// last byte, which is reserved, says how many lines of data were written.
 struct Slot {
   uint8_t header[kUmadHeaderBytes];
   uint8_t data[kSlotDataBytes];
@@ -43,11 +48,55 @@ struct Ring {
 /// Fetches a slot that is soon to be written or read, the other end having had it last: this many
 /// slots before it is needed, where one MAD follows the other.
 inline constexpr uint64_t kSlotsAhead = 2;
+inline constexpr size_t kUsualBytes = kUmadHeaderBytes + 2 * kLineBytes;
 inline void fetch_to_write(const Slot& slot) {
-  for (size_t at = 0; at < sizeof slot; at += 64) __builtin_prefetch(slot.header + at, 1);
+  for (size_t at = 0; at < kUsualBytes; at += kLineBytes) __builtin_prefetch(slot.header + at, 1);
 }
 inline void fetch_to_read(const Slot& slot) {
-  for (size_t at = 0; at < sizeof slot; at += 64) __builtin_prefetch(slot.header + at, 0);
+  for (size_t at = 0; at < kUsualBytes; at += kLineBytes) __builtin_prefetch(slot.header + at, 0);
+}
+
+inline bool is_zero_line(const uint8_t* line) {
+  uint64_t any = 0;
+  for (size_t at = 0; at < kLineBytes; at += sizeof any) {
+    uint64_t word;
+    memcpy(&word, line + at, sizeof word);
+    any |= word;
+  }
+  return any == 0;
+}
+
+/// Writes the data of a slot, whose header is there already.
+inline void put_data(Slot& slot, const void* data, size_t size) {
+  const auto* from = static_cast<const uint8_t*>(data);
+  size_t lines = kSlotLines;
+  if (size == kSlotDataBytes) {
+    while (lines > 0 && is_zero_line(from + (lines - 1) * kLineBytes)) --lines;
+    for (size_t i = 0; i < lines; ++i)
+      memcpy(slot.data + i * kLineBytes, from + i * kLineBytes, kLineBytes);
+  } else {
+    memcpy(slot.data, from, size);
+  }
+  slot.header[kUmadHeaderBytes - 1] = static_cast<uint8_t>(lines);
+}
+/// Reads the first `size` bytes of them.
+inline void get_data(const Slot& slot, void* data, size_t size) {
+  auto* to = static_cast<uint8_t*>(data);
+  const size_t lines = slot.header[kUmadHeaderBytes - 1];
+  if (size == kSlotDataBytes) {
+    for (size_t i = 0; i < kSlotLines; ++i) {
+      if (i < lines) {
+        memcpy(to + i * kLineBytes, slot.data + i * kLineBytes, kLineBytes);
+      } else {
+        memset(to + i * kLineBytes, 0, kLineBytes);
+      }
+    }
+    return;
+  }
+  const size_t written = lines < kSlotLines ? lines * kLineBytes : kSlotDataBytes;
+  const size_t copied = size < written ? size : written;
+  memcpy(to, slot.data, copied);
+  memset(to + copied, 0, size - copied);
 }
 
 /// Slots a message of so many bytes takes.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -50,7 +51,8 @@ void put_header(std::uint8_t* slot, const UserMad& m) {
   }
 }
 
-void fill(UserMad& m, const ib_user_mad& header, const std::byte* data, std::size_t size) {
+/// All but the data.
+void fill(UserMad& m, const ib_user_mad& header, std::size_t size) {
   m.agent = static_cast<std::int32_t>(header.agent_id);
   m.status = 0;
   m.timeout_ms = header.timeout_ms;
@@ -72,30 +74,16 @@ void fill(UserMad& m, const ib_user_mad& header, const std::byte* data, std::siz
     grh.traffic_class = header.addr.traffic_class;
     grh.flow_label = ntohl(header.addr.flow_label);
   }
-  auto& bytes = m.packet.mad.bytes;
   m.packet.more.clear();
-  if (size == bytes.size()) {
-    std::memcpy(bytes.data(), data, bytes.size());
-    return;
-  }
+}
+
+void fill(UserMad& m, const ib_user_mad& header, const std::byte* data, std::size_t size) {
+  fill(m, header, size);
+  auto& bytes = m.packet.mad.bytes;
   const std::size_t first = std::min(size, bytes.size());
   std::memcpy(bytes.data(), data, first);
   std::memset(bytes.data() + first, 0, bytes.size() - first);
   m.packet.more.assign(data + first, data + size);
-}
-
-/// Bytes [from, from + count) of a message.
-void copy_out(std::uint8_t* to, const UserMad& m, std::size_t from, std::size_t count) {
-  if (from == 0 && count == ib::wire::kMadBytes) {
-    std::memcpy(to, m.packet.mad.bytes.data(), ib::wire::kMadBytes);
-    return;
-  }
-  const std::size_t first = from < ib::wire::kMadBytes ? ib::wire::kMadBytes - from : 0;
-  const std::size_t whole = std::min(first, count);
-  std::memcpy(to, m.packet.mad.bytes.data() + from, whole);
-  if (whole < count)
-    std::memcpy(to + whole, m.packet.more.data() + (from + whole - ib::wire::kMadBytes),
-                count - whole);
 }
 
 }  // namespace
@@ -141,7 +129,6 @@ ServerEnd::Taken ServerEnd::take(UserMad& mad) {
     const Slot& slot = up_.slot(0);
     up_.skip(1);
     if (up_.seen() > kSlotsAhead) fetch_to_read(up_.slot(kSlotsAhead));
-    const auto* data = reinterpret_cast<const std::byte*>(slot.data);
     ib_user_mad header;
     std::memcpy(&header, slot.header, sizeof header);
 
@@ -149,15 +136,24 @@ ServerEnd::Taken ServerEnd::take(UserMad& mad) {
       coming_.clear();
       if (header.length <= kUmadHeaderBytes || header.length > kMessageBytesMax) continue;
       const std::size_t size = header.length - kUmadHeaderBytes;
-      if (size <= kSlotDataBytes) {
-        fill(mad, header, data, size);
+      if (size == kSlotDataBytes) {
+        fill(mad, header, size);
+        get_data(slot, mad.packet.mad.bytes.data(), size);
+        return Taken::Mad;
+      }
+      std::array<std::byte, kSlotDataBytes> data;
+      get_data(slot, data.data(), data.size());
+      if (size < kSlotDataBytes) {
+        fill(mad, header, data.data(), size);
         return Taken::Mad;
       }
       long_header_ = header;
-      coming_.assign(data, data + kSlotDataBytes);
+      coming_.assign(data.begin(), data.end());
     } else if (!coming_.empty()) {
       const std::size_t left = long_header_.length - kUmadHeaderBytes - coming_.size();
-      coming_.insert(coming_.end(), data, data + std::min(left, kSlotDataBytes));
+      const std::size_t count = std::min(left, kSlotDataBytes);
+      coming_.resize(coming_.size() + count);
+      get_data(slot, coming_.data() + coming_.size() - count, count);
       if (left > kSlotDataBytes) continue;
       fill(mad, long_header_, coming_.data(), coming_.size());
       coming_ = {};
@@ -188,7 +184,10 @@ bool ServerEnd::give(const UserMad& mad) {
       std::memset(slot.header, 0, kUmadHeaderBytes);
     }
     const std::size_t n = std::min<std::size_t>(mad.length - given_, kSlotDataBytes);
-    copy_out(slot.data, mad, given_, n);
+    put_data(slot,
+             given_ == 0 ? mad.packet.mad.bytes.data()
+                         : mad.packet.more.data() + (given_ - ib::wire::kMadBytes),
+             n);
     given_ += n;
   } while (given_ < mad.length);
   given_ = 0;

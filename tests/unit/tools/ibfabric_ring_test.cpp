@@ -247,6 +247,30 @@ TEST_F(PortEnds, AddressesSurvive) {
   EXPECT_EQ(back.data, m.data);
 }
 
+TEST_F(PortEnds, ZerosAtTheEndComeOutAlthoughTheSlotHeldOthers) {
+  const auto there_and_back = [this](const Message& m) {
+    ASSERT_TRUE(write(m));
+    UserMad mad;
+    ASSERT_EQ(server->take(mad), Taken::Mad);
+    server->made_room();
+    ASSERT_EQ(data_of(mad), m.data);
+    ASSERT_TRUE(server->give(mad));
+    if (server->show()) ring_library();
+    Message back;
+    ASSERT_GT(read(back, m.data.size()), 0);
+    ASSERT_EQ(back.data, m.data);
+    ASSERT_EQ(std::memcmp(&back.header, &m.header, sizeof m.header), 0);
+  };
+  for (std::uint32_t i = 0; i < kRingSlots; ++i) there_and_back(message(i));
+  for (const std::size_t bytes : {kMad, 2 * kMad, 5 * kMad, std::size_t{100}, kMad + 77})
+    for (const std::size_t full : {0U, 1U, 63U, 64U, 65U, 128U, 192U, 255U, 256U, 300U, 513U}) {
+      SCOPED_TRACE(testing::Message() << full << " of " << bytes);
+      Message m = message(7, bytes);
+      for (std::size_t i = full; i < m.data.size(); ++i) m.data[i] = 0;
+      there_and_back(m);
+    }
+}
+
 TEST_F(PortEnds, ABufferTooSmallLeavesTheMessage) {
   give(message(1));
   Message m;
