@@ -22,7 +22,7 @@
 #include <cstdlib>
 #include <random>
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 #include "libdiag/mad/umad/umad_port.h"
 #include "libdiag/query/sa_client.h"
@@ -88,13 +88,23 @@ class Client {
     spec.mgmt_class = ib::wire::MgmtClass::SubnAdm;
     spec.class_version = 2;
     agent_ = port_.register_agent(spec).value_or(-1);
+    // Made once: it is the administrator's time that is measured.
+    ib::wire::PathRecord wanted;
+    wanted.slid = own_;
+    wanted.numb_path = 1;
+    wanted.reversible = true;
+    namespace c = ib::query::component;
+    auto request =
+        ib::query::sa_request(0, sa_, ib::wire::Method::Get, wanted,
+                              c::kPathSlid | c::kPathDlid | c::kPathReversible | c::kPathNumbPath);
+    request_ = {request.address, request.mad, {}};
   }
   bool ready() const { return agent_ >= 0; }
 
   Figures peak(Duration during, std::size_t window) {
     const Instant end = monotonic_now() + during;
     for (Instant now = monotonic_now(); now < end; now = monotonic_now()) {
-      while (under_way_.size() < window) ask(now);
+      while (under_way_ < window) ask(now);
       hear(Duration(std::chrono::milliseconds(20)));
     }
     drain();
@@ -118,21 +128,21 @@ class Client {
 
  private:
   void ask(Instant due) {
-    ib::wire::PathRecord wanted;
-    wanted.slid = own_;
-    wanted.dlid = lids_[random_() % lids_.size()];
-    wanted.numb_path = 1;
-    wanted.reversible = true;
-    namespace c = ib::query::component;
-    auto request =
-        ib::query::sa_request(0, sa_, ib::wire::Method::Get, wanted,
-                              c::kPathSlid | c::kPathDlid | c::kPathReversible | c::kPathNumbPath);
+    using Path = ib::wire::View<ib::wire::PathRecord>;
+    Path(request_.mad.data()).set<&ib::wire::PathRecord::dlid>(lids_[random_() % lids_.size()]);
     const std::uint32_t number = ++last_;
-    request.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{number});
-    under_way_.emplace(number, due);
-    if (!port_.send(agent_, {request.address, request.mad, {}}, kPatience)) {
+    request_.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{number});
+    Asked& asked = asked_[number % kAskedMax];
+    if (asked.number != 0) {  // so long ago that its place is needed
       ++figures_.lost;
-      under_way_.erase(number);
+      --under_way_;
+    }
+    asked = {number, due};
+    ++under_way_;
+    if (!port_.send(agent_, request_, kPatience)) {
+      ++figures_.lost;
+      --under_way_;
+      asked.number = 0;
     }
   }
   void hear(Duration wait) {
@@ -145,8 +155,9 @@ class Client {
     (void)port_.receive(arrived_, Duration{0});
     const Instant now = monotonic_now();
     for (const auto& r : arrived_) {
-      const auto found = under_way_.find(static_cast<std::uint32_t>(r.packet.mad.tid().value));
-      if (found == under_way_.end()) {
+      const auto number = static_cast<std::uint32_t>(r.packet.mad.tid().value);
+      Asked& asked = asked_[number % kAskedMax];
+      if (number == 0 || asked.number != number) {
         ++figures_.wrong;
         continue;
       }
@@ -156,15 +167,16 @@ class Client {
         ++figures_.busy;
       } else {
         if (r.packet.mad.status() != 0) ++figures_.wrong;
-        figures_.answers.push_back({found->second, now});
+        figures_.answers.push_back({asked.due, now});
       }
-      under_way_.erase(found);
+      asked.number = 0;
+      --under_way_;
     }
   }
   void drain() {
     const Instant end = monotonic_now() + kPatience + std::chrono::milliseconds(200);
-    while (!under_way_.empty() && monotonic_now() < end) hear(std::chrono::milliseconds(20));
-    figures_.lost += under_way_.size();
+    while (under_way_ != 0 && monotonic_now() < end) hear(std::chrono::milliseconds(20));
+    figures_.lost += under_way_;
   }
 
   static constexpr Duration kPatience = std::chrono::seconds(3);
@@ -175,8 +187,15 @@ class Client {
   std::vector<ib::Lid> lids_;
   std::mt19937 random_;
   ib::mad::AgentId agent_{-1};
+  ib::mad::Packet request_;
   std::uint32_t last_{0};
-  std::unordered_map<std::uint32_t, Instant> under_way_;
+  struct Asked {
+    std::uint32_t number{0};  // 0: it was answered
+    Instant due;
+  };
+  static constexpr std::size_t kAskedMax = 65536;
+  std::vector<Asked> asked_{kAskedMax};  // by number
+  std::size_t under_way_{0};
   std::vector<ib::mad::Received> arrived_;
   Figures figures_;
 };

@@ -265,6 +265,11 @@ struct UmadPort::Impl {
       out.agent = agent;
       out.timed_out = umad_status(umad) != 0;
       out.packet.address = address_of(*umad_get_mad_addr(umad), umad_get_pkey(umad));
+      if (bytes == wire::kMadBytes) {  // nearly always
+        std::memcpy(out.packet.mad.bytes.data(), mad, wire::kMadBytes);
+        out.packet.more.clear();
+        return Outcome::Got;
+      }
       const std::size_t first = std::min(bytes, wire::kMadBytes);
       std::copy_n(mad, first, out.packet.mad.bytes.begin());
       std::fill(out.packet.mad.bytes.begin() + static_cast<std::ptrdiff_t>(first),
