@@ -148,7 +148,11 @@ std::optional<wire::Mad> Sender::next_send(Instant now) {
   if (sent_ - last_ack_ >= granted || (count_ && sent_ >= *count_)) return std::nullopt;
   const std::uint32_t number = ++sent_;
   if (number > last_ack_ + unacknowledged_.size()) pull();
-  highest_sent_ = std::max(highest_sent_, number);
+  if (number > highest_sent_) {
+    highest_sent_ = number;
+    last_sent_ = now;
+  }
+  if (progress_ == kNever) progress_ = now;
   ++sends_;
   arm(now);
   return segment_mad(number);
@@ -176,9 +180,20 @@ wire::Mad Sender::segment_mad(std::uint32_t number) const {
 }
 
 void Sender::arm(Instant now) {
-  Duration wait = options_.ack_timeout;
+  Duration first = options_.ack_timeout;
+  if (options_.ack_timeout_min && round_trip_.measured())
+    first = std::clamp(round_trip_.timeout(), *options_.ack_timeout_min, options_.ack_timeout_max);
+  Duration wait = first;
   for (unsigned i = 0; i < attempts_ && wait < options_.ack_timeout_max; ++i) wait *= 2;
-  deadline_ = now + std::max(options_.ack_timeout, std::min(wait, options_.ack_timeout_max));
+  deadline_ = now + std::max(first, std::min(wait, options_.ack_timeout_max));
+}
+
+/// An ACK of all that was sent, once, says how long one takes (RFC 6298). After a repetition it may
+/// be that of either, and one of less waits for a gap to be filled.
+void Sender::measure(Instant now, std::uint32_t acknowledged) {
+  if (attempts_ != 0 || acknowledged != highest_sent_) return;
+  sample_ = now - last_sent_;
+  round_trip_.add(*sample_);
 }
 
 void Sender::on_mad(Instant now, const wire::Mad& mad) {
@@ -214,7 +229,9 @@ void Sender::on_ack(Instant now, const wire::Mad& mad, const wire::RmppHeader& a
         unacknowledged_.begin() + static_cast<std::ptrdiff_t>(segment - last_ack_));
     last_ack_ = segment;
     sent_ = std::max(sent_, segment);
+    measure(now, segment);
     attempts_ = 0;
+    progress_ = now;
     arm(now);
   }
   if (count_ && last_ack_ == *count_) {
@@ -231,7 +248,7 @@ void Sender::turn_round(const wire::Mad& mad) {
 
 void Sender::on_time(Instant now) {
   if (state_ != State::Sending || now < deadline_) return;
-  if (attempts_ >= options_.retries) {
+  if (attempts_ >= options_.retries && now - progress_ >= options_.patience) {
     if (options_.abort_when_given_up) {
       wire::Mad abort = control_mad(head_, Type::Abort, status::kTooManyRetries, 0, 0);
       abort.set<&wire::MadHeader::method>(head_.method());

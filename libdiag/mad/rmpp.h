@@ -19,9 +19,11 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "libdiag/base/instant.h"
+#include "libdiag/mad/round_trip.h"
 #include "libdiag/mad/transport.h"
 #include "libdiag/wire/mad.h"
 
@@ -66,7 +68,10 @@ struct SenderOptions {
   /// How long an ACK may take, doubled at each repetition up to the maximum. The kernel waits 2 s.
   Duration ack_timeout{std::chrono::seconds(2)};
   Duration ack_timeout_max{std::chrono::seconds(2)};
-  std::uint8_t retries{3};  // repetitions without progress before the message is given up
+  /// Where it is said, the round trips that ACKs show bring the wait down to this at the least.
+  std::optional<Duration> ack_timeout_min;
+  std::uint8_t retries{3};  // repetitions without progress before the message is given up,
+  Duration patience{0};     // and this time without it at the least
   /// Segments in flight at most. Not to be less than what receivers grant (the kernel 64): one
   /// acknowledges when its window is used up, so a sender that stops earlier waits for a time-out.
   std::uint32_t window{128};
@@ -102,6 +107,8 @@ class Sender {
   std::uint8_t failure() const { return failure_; }  // RMPPStatus; kTooManyRetries after time-outs
   std::uint32_t segments_sent() const { return sends_; }
   std::uint32_t retries() const { return retries_; }  // repetitions so far
+  /// What the last ACK showed, if it told how long one takes; once.
+  std::optional<Duration> take_sample() { return std::exchange(sample_, std::nullopt); }
 
  private:
   struct Segment {
@@ -116,6 +123,7 @@ class Sender {
   void fail(std::uint8_t why);
   void refuse(const wire::Mad& mad, std::uint8_t why);
   void turn_round(const wire::Mad& mad);
+  void measure(Instant now, std::uint32_t acknowledged);
   void arm(Instant now);
 
   SenderOptions options_;
@@ -133,7 +141,11 @@ class Sender {
   std::uint32_t highest_sent_{0};
   std::uint32_t sends_{0};
   std::uint32_t retries_{0};
-  std::uint8_t attempts_{0};  // repetitions since the last progress
+  std::uint32_t attempts_{0};  // repetitions since the last progress
+  RoundTrip round_trip_;
+  std::optional<Duration> sample_;
+  Instant last_sent_{0};      // when the highest segment was, for the first time
+  Instant progress_{kNever};  // the last one, or the first sending
   State state_{State::Sending};
   std::uint8_t failure_{0};
   Instant deadline_{kNever};

@@ -37,6 +37,7 @@ constexpr std::size_t kSlotsAtOnce = 1024;
 constexpr std::uint64_t kSilence = 8;  // so many in a row are not lost by chance
 constexpr std::size_t kTargetsKept = 1U << 17;
 constexpr Duration kLongestWait = std::chrono::seconds(10);
+constexpr Duration kOvertaken = std::chrono::milliseconds(50);  // an SA may serve out of turn
 
 /// A first-in first-out queue in one block of memory. std::deque allocates for each element when
 /// elements are as large as packets.
@@ -182,8 +183,9 @@ struct Transactor::Impl {
 
   // ---- estimates ------------------------------------------------------------------------------
 
-  /// How long an answer of `target` may take before it is presumed lost.
-  Duration patience(const Target& target, const Request& request) const {
+  /// How long an answer of `target` may take before it is presumed lost. `overtaken`: one to a
+  /// later request has come.
+  Duration patience(const Target& target, const Request& request, bool overtaken = false) const {
     Duration wait;
     if (target.round_trip.measured()) {
       wait = target.round_trip.timeout();
@@ -191,6 +193,9 @@ struct Transactor::Impl {
       wait = options.timeout_start;
       if (elsewhere.measured()) wait = std::max(wait, elsewhere.timeout());
     }
+    // A small answer of the SA takes as long as others do: it is not busy, it goes on answering.
+    if (overtaken && request.first_wait > Duration{0} && target.round_trip.measured())
+      return std::clamp(wait, std::min(kOvertaken, request.first_wait), request.first_wait);
     // The SA may have thousands of records to collect: a repeated table is dearer than a late one.
     if (request.mad.mgmt_class() == wire::MgmtClass::SubnAdm)
       wait = std::max(
@@ -200,8 +205,10 @@ struct Transactor::Impl {
   }
 
   /// The wait after attempt `attempt`: doubling, up to the ceiling.
-  Duration backed_off(const Target& target, const Request& request, std::uint8_t attempt) const {
-    const Duration base = patience(target, request);
+  Duration backed_off(const Target& target, const Entry& entry) const {
+    const Request& request = entry.request;
+    const std::uint8_t attempt = entry.attempts;
+    const Duration base = patience(target, request, entry.overtaken);
     if (attempt <= 1) return base;
     const Duration ceiling = std::max({options.timeout_ceiling, request.resp_time_hint, base});
     // Nothing is known of a target that never answered: it may be slow rather than deaf, and a
@@ -330,7 +337,7 @@ struct Transactor::Impl {
     const Slot& last = slots[entry.last_attempt];
     const Instant from =
         entry.overtaken ? last.sent : std::max({last.sent, target.progress, resumed});
-    return from + backed_off(target, entry.request, entry.attempts);
+    return from + backed_off(target, entry);
   }
 
   /// Sets the target's timer from what is under way.

@@ -123,7 +123,8 @@ mad::Request sa_request(mad::Cookie cookie, const SaAddress& sa, wire::Method me
   const bool table = method == wire::Method::GetTable || method == wire::Method::GetTraceTable ||
                      method == wire::Method::GetMulti;
   request.resp_time_hint = table ? kTableTime : kAnswerTime;
-  // The paths between two ports are a handful.
+  // One record, or the paths between two ports: a handful.
+  if (method == wire::Method::Get) request.first_wait = kAnswerTime;
   constexpr auto kSources = component::kPathSgid | component::kPathSlid;
   constexpr auto kDestinations = component::kPathDgid | component::kPathDlid;
   if (attribute == wire::attr::kPathRecord && (component_mask & kSources) != 0 &&

@@ -18,6 +18,14 @@ namespace {
 // RMPPStatus of ABORT: unspecified (IBA 13.6.2.1).
 constexpr std::uint8_t kAbortUnspecified = 127;
 
+/// An ACK comes from a kernel, at once: a lost MAD costs a quarter of a second while nothing is
+/// known of the requester, then a few round trips. The kernel's own sender waits 2 s, and who does
+/// not answer is given up after as long as with that.
+constexpr ib::Duration kWaitFirst = std::chrono::milliseconds(250);
+constexpr ib::Duration kWaitLeast = std::chrono::milliseconds(50);
+constexpr ib::Duration kPatience = std::chrono::seconds(8);
+constexpr std::size_t kRequestersKnown = 4096;
+
 // What was taken is let go in pieces of this size.
 constexpr std::size_t kTrimBytes = 8192;
 
@@ -104,7 +112,13 @@ void Transfers::begin(const Packet& head, std::vector<std::byte> ready,
   if (!source) length = ready.size();
   t.carry = std::make_shared<Carry>(Carry{std::move(source), std::move(ready)});
   t.carry->bytes.shrink_to_fit();
-  t.sender = std::make_unique<rmpp::Sender>(head.mad, fill_from(t.carry), length);
+  rmpp::SenderOptions options;
+  options.ack_timeout = kWaitFirst;
+  if (const auto known = round_trips_.find(t.to.lid); known != round_trips_.end())
+    options.ack_timeout = std::clamp(known->second.timeout(), kWaitLeast, options.ack_timeout_max);
+  options.ack_timeout_min = kWaitLeast;
+  options.patience = kPatience;
+  t.sender = std::make_unique<rmpp::Sender>(head.mad, fill_from(t.carry), length, options);
   speaking_.push_back(std::move(t));
 }
 
@@ -112,6 +126,10 @@ bool Transfers::on_mad(Instant now, const Packet& packet) {
   const auto place = find(packet);
   if (!place || !place->transfer->sender->owns(packet.mad)) return false;
   place->transfer->sender->on_mad(now, packet.mad);
+  if (const auto sample = place->transfer->sender->take_sample()) {
+    if (round_trips_.size() == kRequestersKnown) round_trips_.clear();
+    round_trips_[packet.address.lid].add(*sample);
+  }
   settle(now, *place);
   return true;
 }

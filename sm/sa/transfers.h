@@ -9,6 +9,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "libdiag/base/instant.h"
@@ -69,6 +70,7 @@ class Transfers {
   List speaking_, waiting_;                 // may have segments to send; wait for an ACK
   List short_;                              // would have, were the next records found
   std::deque<ib::mad::Packet> last_words_;  // of tables that ended
+  std::unordered_map<ib::Lid, ib::mad::RoundTrip> round_trips_;  // how long ACKs took
   Counters counters_;
 };
 

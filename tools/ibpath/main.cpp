@@ -2,6 +2,8 @@
 // ibpath: what subnet administration says, of paths before all.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/text_file.h"
 #include "tools/common/command_line.h"
@@ -144,6 +146,10 @@ ib::Error with_advice(ib::Error error, const ibpath::Options& options) {
   return error;
 }
 
+/// Nobody but the SA is asked, over a VL with flow control; ibsm makes as many tables for one
+/// requester at once.
+constexpr std::uint32_t kAskedAtOnce = 16;
+
 int run(const ibpath::Options& options, ibpath::Words words) {
   const tools::Refusal refuse{kProgram, ibpath::kSchema, IBKIT_VERSION, options.common.json};
   // Words first: a bad one is an error whether or not there is a fabric.
@@ -151,7 +157,9 @@ int run(const ibpath::Options& options, ibpath::Words words) {
   if (!job) return refuse(job.error());
   const auto key = sm_key(options);
   if (!key) return refuse(key.error());
-  auto connection = tools::Connection::open(options.common);
+  auto pace = tools::transactor_options(options.common);
+  pace.window_per_target = std::min(kAskedAtOnce, options.common.outstanding);
+  auto connection = tools::Connection::open(options.common, pace);
   if (!connection) return refuse(connection.error());
   const auto address = ib::query::sa_address((*connection)->facts(), *key);
   if (!address) return refuse(address.error());

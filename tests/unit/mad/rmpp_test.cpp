@@ -208,6 +208,71 @@ TEST(RmppSender, RepeatsFromTheLastAckAndThenGivesUpWithAnAbort) {
   EXPECT_EQ(sender.next_deadline(), kNever);
 }
 
+TEST(RmppSender, WaitsAsLongAsRoundTripsShow) {
+  const auto data = pattern(200 * 200);
+  SenderOptions options;
+  options.ack_timeout = milliseconds(250);
+  options.ack_timeout_min = milliseconds(50);
+  options.patience = std::chrono::seconds(8);
+  Sender sender(table_head(), stream(data), data.size(), options);
+  Instant now = kStart;
+  const Mad first = drain(sender, now).at(0);
+  EXPECT_EQ(sender.next_deadline(), now + milliseconds(250)) << "nothing is known";
+  now = now + milliseconds(20);
+  sender.on_mad(now, ack_for(first, 1, 65));
+  EXPECT_EQ(drain(sender, now).size(), 64U);
+  EXPECT_EQ(sender.next_deadline(), now + milliseconds(60)) << "20 ms, give or take four times 10";
+  now = now + milliseconds(1);
+  sender.on_mad(now, ack_for(first, 65, 129));
+  EXPECT_EQ(drain(sender, now).size(), 64U);
+  now = now + milliseconds(1);
+  sender.on_mad(now, ack_for(first, 129, 193));
+  EXPECT_EQ(drain(sender, now).size(), 64U);
+  const auto wait = sender.next_deadline() - now;
+  EXPECT_GE(wait, milliseconds(50));
+  EXPECT_LE(wait, milliseconds(70));
+  // All of the window is lost, and so comes again. What answers it says nothing about time.
+  now = sender.next_deadline();
+  sender.on_time(now);
+  EXPECT_EQ(drain(sender, now).size(), 64U);
+  EXPECT_EQ(sender.next_deadline(), now + 2 * wait);
+  now = now + milliseconds(90);
+  sender.on_mad(now, ack_for(first, 150, 193));
+  EXPECT_TRUE(drain(sender, now).empty()) << "the rest is under way";
+  EXPECT_EQ(sender.next_deadline(), now + wait);
+  now = sender.next_deadline();
+  sender.on_time(now);
+  EXPECT_EQ(drain(sender, now).size(), 43U);
+  sender.on_mad(now, ack_for(first, 193, 257));
+  EXPECT_EQ(drain(sender, now).size(), 7U);
+  EXPECT_EQ(sender.next_deadline(), now + wait);
+}
+
+/// However short the waits are, a receiver has as long as ever before it is given up.
+TEST(RmppSender, GivesUpAfterItsPatience) {
+  const auto data = pattern(1000);
+  SenderOptions options;
+  options.ack_timeout = milliseconds(250);
+  options.ack_timeout_min = milliseconds(50);
+  options.patience = std::chrono::seconds(8);
+  for (const bool acknowledged : {false, true}) {
+    Sender sender(table_head(), stream(data), data.size(), options);
+    Instant now = kStart;
+    const Mad first = drain(sender, now).at(0);
+    if (acknowledged) sender.on_mad(now, ack_for(first, 1, 65));
+    std::size_t sent = 0;
+    while (sender.state() == Sender::State::Sending) {
+      sent += drain(sender, now).size();
+      now = sender.next_deadline();
+      sender.on_time(now);
+    }
+    EXPECT_EQ(sender.failure(), status::kTooManyRetries);
+    EXPECT_GE(now - kStart, options.patience);
+    EXPECT_LE(now - kStart, options.patience + options.ack_timeout_max);
+    EXPECT_LE(sent, (acknowledged ? 4U : 1U) * 10) << "it doubles";
+  }
+}
+
 TEST(RmppSender, AnOldAckChangesNothing) {
   const auto data = pattern(2000);
   Sender sender(table_head(), stream(data), data.size());

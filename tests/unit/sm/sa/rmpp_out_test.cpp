@@ -126,6 +126,35 @@ TEST_F(SaRmppOut, AGapIsFilledAndThenGivenUp) {
   expect_forgotten();
 }
 
+/// What a requester's ACKs took tells how long the next is waited for, in this table and the next.
+TEST_F(SaRmppOut, ALostSegmentCostsAFewRoundTrips) {
+  using std::chrono::milliseconds;
+  auto request = begin_table();
+  EXPECT_THAT(pass(milliseconds(249)), IsEmpty()) << "nothing is known";
+  EXPECT_THAT(pass(milliseconds(1)), SizeIs(1));
+  EXPECT_THAT(tell(with(request, ack(1, 65))), SizeIs(12)) << "which of the two came? no measure";
+  EXPECT_THAT(pass(milliseconds(249)), IsEmpty());
+  EXPECT_THAT(pass(milliseconds(1)), SizeIs(12));
+  tell(with(request, ack(13, 77)));
+
+  request = begin_table();
+  EXPECT_THAT(pass(milliseconds(2)), IsEmpty());
+  EXPECT_THAT(tell(with(request, ack(1, 65))), SizeIs(12));
+  EXPECT_THAT(pass(milliseconds(49)), IsEmpty());
+  EXPECT_THAT(pass(milliseconds(1)), SizeIs(12)) << "all were lost";
+  EXPECT_THAT(pass(milliseconds(99)), IsEmpty());
+  EXPECT_THAT(pass(milliseconds(1)), SizeIs(12)) << "twice as long";
+  tell(with(request, ack(13, 77)));
+
+  begin_table();
+  EXPECT_THAT(pass(milliseconds(49)), IsEmpty());
+  EXPECT_THAT(pass(milliseconds(1)), SizeIs(1)) << "the same requester";
+  auto other = bench.request(Method::GetTable, attr::kNodeRecord);
+  other.address = ib::mad::gsi_address(bench.host(1).lid);
+  EXPECT_THAT(tell(other), SizeIs(1));
+  EXPECT_THAT(pass(milliseconds(60)), IsEmpty()) << "of another nothing is known";
+}
+
 TEST_F(SaRmppOut, TwoTablesByOneTid) {
   const auto first = begin_table();
   // Amid the first the client could not tell another one from it, so it is told nothing. A trace is
