@@ -265,7 +265,7 @@ struct SubnetManager::Impl {
     operator_asked = reasons.contains(Reason::Operator);
     reasons.clear();
     sweep_at = look_at = kNever;
-    tables.on_sweep_begun();
+    for (const ib::mad::Cookie cookie : tables.on_sweep_begun()) transactor.cancel(cookie);
     ++counters.full_sweeps;
     if (round == 0) {
       began = now;

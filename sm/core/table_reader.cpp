@@ -179,10 +179,11 @@ std::vector<ib::mad::Request> TableReader::take_requests() {
     const ib::Guid guid = snapshot_->fabric().node(n).guid;
     while (!node.failed && node.next < node.asks.size() && node.in_flight < options_.per_node) {
       const Ask& ask = node.asks[node.next];
-      const ib::mad::Cookie cookie = static_cast<ib::mad::Cookie>(n) << kAskBits | node.next;
-      out.push_back(ib::mad::smp_request(options_.cookie_base + cookie, guid.value,
-                                         route_to({n, ask.port}), ib::wire::Method::Get,
-                                         ask.attribute, ask.modifier));
+      const ib::mad::Cookie cookie =
+          options_.cookie_base + (static_cast<ib::mad::Cookie>(n) << kAskBits | node.next);
+      out.push_back(ib::mad::smp_request(cookie, guid.value, route_to({n, ask.port}),
+                                         ib::wire::Method::Get, ask.attribute, ask.modifier));
+      in_flight_.insert(cookie);
       ++node.next;
       ++node.in_flight;
       node.skip_unknown();
@@ -192,6 +193,7 @@ std::vector<ib::mad::Request> TableReader::take_requests() {
 }
 
 void TableReader::on_completion(ib::Instant, const ib::mad::Completion& completion) {
+  in_flight_.erase(completion.cookie);
   const ib::mad::Cookie cookie = completion.cookie - options_.cookie_base;
   const auto at = active_.find(static_cast<NodeIndex>(cookie >> kAskBits));
   const auto index = static_cast<std::size_t>(cookie & ((1U << kAskBits) - 1));

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <deque>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,6 +40,9 @@ class TableReader final : public ib::mad::Exchange {
   std::vector<ib::mad::Request> take_requests() override;
   void on_completion(ib::Instant now, const ib::mad::Completion& completion) override;
   bool done() const override { return waiting_.empty() && active_.empty(); }
+
+  /// What was asked and not answered, for who ends this early.
+  const std::set<ib::mad::Cookie>& in_flight() const { return in_flight_; }
 
   std::size_t nodes_read() const { return nodes_read_; }
   /// Worth a line, when not everything is read.
@@ -79,6 +83,7 @@ class TableReader final : public ib::mad::Exchange {
   bool with_rows_{true};
   std::deque<ib::fabric::NodeIndex> waiting_;
   std::unordered_map<ib::fabric::NodeIndex, Node> active_;
+  std::set<ib::mad::Cookie> in_flight_;
   std::size_t nodes_read_{0};
   std::string note_;
 };

@@ -6,13 +6,19 @@
 namespace sm::core {
 namespace {
 
-constexpr unsigned kReadingShift = 44;  // of a cookie: which reading, of 16
 constexpr ib::Duration kNewsEvery = std::chrono::seconds(1);
 
 }  // namespace
 
+std::vector<ib::mad::Cookie> TableUpkeep::on_sweep_begun() {
+  due_ = ib::kNever;
+  if (!reader_) return {};
+  std::vector<ib::mad::Cookie> left(reader_->in_flight().begin(), reader_->in_flight().end());
+  end_reading();
+  return left;
+}
+
 void TableUpkeep::on_found(const ib::discover::Observed& found, bool forget_all) {
-  reader_.reset();
   if (forget_all) {
     known_.clear();
     changed_ = true;
@@ -44,7 +50,7 @@ void TableUpkeep::begin(ib::Instant now, SnapshotPtr snapshot, const std::vector
   due_ = ib::kNever;
   news_at_ = now + kNewsEvery;
   TableReaderOptions options;
-  options.cookie_base = owner_ | ib::mad::Cookie{++readings_ % 16} << kReadingShift;
+  options.cookie_base = owner_;
   reader_ = std::make_unique<TableReader>(std::move(snapshot), managed, lanes, known_, options);
   if (!reader_->note().empty()) logs_.push_back({ib::LogLevel::Info, "tables", reader_->note()});
 }
@@ -54,8 +60,7 @@ std::vector<ib::mad::Request> TableUpkeep::take_requests() {
 }
 
 void TableUpkeep::on_completion(ib::Instant now, const ib::mad::Completion& completion) {
-  const auto which = completion.cookie >> kReadingShift & 0xF;
-  if (reader_ && which == readings_ % 16) reader_->on_completion(now, completion);
+  if (reader_) reader_->on_completion(now, completion);
 }
 
 bool TableUpkeep::has_news(ib::Instant now) {
@@ -63,15 +68,21 @@ bool TableUpkeep::has_news(ib::Instant now) {
   if (!reader_->done()) {
     if (now < news_at_) return false;
     news_at_ = now + kNewsEvery;
+    changed_ = true;
   } else {
-    nodes_read_ += reader_->nodes_read();
-    if (reader_->nodes_read() > 0)
-      logs_.push_back({ib::LogLevel::Verbose, "tables",
-                       fmt::format("read of {} nodes", reader_->nodes_read())});
-    reader_.reset();
+    end_reading();
   }
-  changed_ = true;
   return true;
+}
+
+/// What was read stays: it is whole nodes.
+void TableUpkeep::end_reading() {
+  nodes_read_ += reader_->nodes_read();
+  if (reader_->nodes_read() > 0)
+    logs_.push_back(
+        {ib::LogLevel::Verbose, "tables", fmt::format("read of {} nodes", reader_->nodes_read())});
+  reader_.reset();
+  changed_ = true;
 }
 
 std::shared_ptr<const DeviceTables> TableUpkeep::tables() {

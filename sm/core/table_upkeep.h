@@ -5,9 +5,9 @@
 //
 //   Resting   nothing to read
 //   Due       a full sweep is done; a reading begins a little later
-//   Reading   requests are under way; while sweeps and programming run nothing new is asked
+//   Reading   requests are under way; while something is programmed nothing new is asked
 //
-// The next full sweep takes it back to Resting: a reading is about nodes as they were.
+// The next full sweep takes it back to Resting.
 #pragma once
 
 #include <map>
@@ -27,13 +27,16 @@ class TableUpkeep {
  public:
   using GuidBlocks = std::map<std::pair<ib::Guid, std::uint8_t>, plan::GuidBlock>;
 
-  /// Cookies are `owner` and something in the low 48 bits. `after`: how long after a full sweep a
+  /// Cookies are `owner` and something in the low 44 bits. `after`: how long after a full sweep a
   /// reading begins; nothing: never.
   TableUpkeep(ib::mad::Cookie owner, std::optional<ib::Duration> after)
       : owner_(owner), after_(after) {}
 
   // ---- what happens to devices
-  void on_sweep_begun() { due_ = ib::kNever; }
+  /// What is under way is left: asked by the ways of the sweep before, which a cable may have taken
+  /// with it, it would keep the same nodes from answering this one. Whose answers are to be waited
+  /// for no longer.
+  [[nodiscard]] std::vector<ib::mad::Cookie> on_sweep_begun();
   /// What a full sweep found. `forget_all`: whatever is known is to be read again.
   void on_found(const ib::discover::Observed& found, bool forget_all);
   void on_lanes_programmed(ib::Guid node);
@@ -58,6 +61,8 @@ class TableUpkeep {
   std::optional<ib::LogEvent> next_log();
 
  private:
+  void end_reading();
+
   const ib::mad::Cookie owner_;
   const std::optional<ib::Duration> after_;
   DeviceTables known_;
@@ -65,7 +70,6 @@ class TableUpkeep {
   std::shared_ptr<const DeviceTables> tables_;
   ib::Instant due_{ib::kNever};
   std::unique_ptr<TableReader> reader_;
-  std::uint64_t readings_{0};
   ib::Instant news_at_{ib::kNever};  // what was read so far is published
   std::uint64_t nodes_read_{0};
   std::deque<ib::LogEvent> logs_;

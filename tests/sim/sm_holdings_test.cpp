@@ -97,6 +97,59 @@ TEST(Holdings, ASweepInterruptsTheReadingAndItGoesOn) {
   EXPECT_EQ(run.sm().holdings()->tables->size(), run.sm().observed().fabric.nodes().size());
 }
 
+/// Where a directed route from the host leads, and the switch port it leaves by last.
+struct Way {
+  ib::fabric::PortRef last_exit;
+  NodeIndex node;
+};
+Way follow(const ib::fabric::Fabric& fabric, NodeIndex from,
+           const std::vector<std::uint8_t>& hops) {
+  Way way{{}, from};
+  for (const std::uint8_t hop : hops) {
+    way.last_exit = {way.node, hop};
+    way.node = fabric.port(way.last_exit).peer.node;
+  }
+  return way;
+}
+
+/// What was asked over a cable that went stays unanswered. The sweep that follows asks the same
+/// nodes by other ways, and waits for none of it.
+TEST(Holdings, ACableThatGoesWhileTablesAreReadTakesNobodyWithIt) {
+  const auto fabric = tree();
+  const auto nodes = fabric.nodes().size();
+  // Every leaf but the host's own: the cable that its route ends with, and when it is asked.
+  std::size_t cuts = 0;
+  for (NodeIndex leaf = 0; leaf < nodes; ++leaf) {
+    if (!fabric.node(leaf).is_switch()) continue;
+    SmOnModel run(fabric);
+    ASSERT_TRUE(run.run_until_reports(1));
+    bool cut = false;
+    run.watch([&](const ib::mad::Packet& p) {
+      if (cut || p.mad.attribute_id() != attr::kPKeyTable) return true;
+      const auto path = p.mad.get<&ib::wire::SmpHeader::initial_path>();
+      const unsigned count = p.mad.get<&ib::wire::SmpHeader::hop_count>();
+      const auto way = follow(run.model().topology(), run.at().node,
+                              {path.begin() + 1, path.begin() + 1 + count});
+      if (way.node != leaf || count != 3) return true;
+      cut = true;
+      EXPECT_TRUE(run.model().link_down(run.now(), way.last_exit));
+      return true;
+    });
+    const bool swept = run.run_until_reports(2, seconds(20));
+    if (!cut) continue;
+    ++cuts;
+    ASSERT_TRUE(swept);
+    EXPECT_TRUE(run.last().up());
+    EXPECT_LT(run.last().took, milliseconds(500)) << run.last().headline();
+    for (const auto& line : run.last().lines) ADD_FAILURE() << line;
+    EXPECT_EQ(run.sm().observed().fabric.nodes().size(), nodes);
+    EXPECT_EQ(run.sm().counters().full_sweeps, 2U);
+    run.run_for(seconds(2));
+    EXPECT_EQ(run.sm().holdings()->tables->size(), nodes) << "and then they are read";
+  }
+  EXPECT_GE(cuts, 3U);
+}
+
 TEST(Holdings, MulticastTablesFollowMembership) {
   SmOnModel run(tree());
   ASSERT_TRUE(run.run_until_reports(1));
