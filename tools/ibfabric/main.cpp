@@ -255,24 +255,45 @@ int generate(std::vector<std::string> words) {
   return complain({ErrorKind::Io, output + ": " + std::strerror(errno)}, kCannotRun);
 }
 
+constexpr std::uint64_t kQueueMax = 1'000'000;  // as ctl faults has it
+
 /// CLI::Range takes "nan" for a number in any range.
 std::function<std::string(const std::string&)> number_from(double min, double max) {
   return [min, max](const std::string& text) { return ib::range_complaint(text, min, max); };
 }
 
+std::function<std::string(const std::string&)> whole_number_to(std::uint64_t max) {
+  return [max](const std::string& text) {
+    std::uint64_t value = 0;
+    return ib::parse_number(text, max, value)
+               ? std::string()
+               : "expected a number from 0 to " + std::to_string(max) + ", got '" +
+                     ib::printable(text) + "'";
+  };
+}
+
+std::string lids_complaint(const std::string& text) {
+  return text == "none" || text == "keep" ? std::string()
+                                          : "expected none|keep, got '" + ib::printable(text) + "'";
+}
+
 void add_serve_options(CLI::App& app, ServeOptions& o) {
   app.add_option("topology", o.topology, "ibnetdiscover text")->required()->type_name("TOPOLOGY");
   app.add_option("--lids", o.lids, "LIDs at the start: none, or keep the file's")
-      ->check(CLI::IsMember({"none", "keep"}));
-  app.add_option("--seed", o.seed, "what the dice start from");
+      ->check(lids_complaint);
+  app.add_option("--seed", o.seed, "what the dice start from")
+      ->check(whole_number_to(~std::uint64_t{0}));
   app.add_option("--loss", o.loss, "per cent of MADs lost, each way")->check(number_from(0, 100));
   app.add_option("--duplicate", o.duplicate, "per cent of MADs that come twice")
       ->check(number_from(0, 100));
   app.add_option("--delay-ms", o.delay_ms, "added to every MAD")->check(number_from(0, 1e6));
   app.add_option("--sma-us", o.sma_us, "time an SMA takes for one MAD")->check(number_from(0, 1e9));
-  app.add_option("--sma-queue", o.faults.sma_queue, "MADs waiting at an SMA");
-  app.add_option("--vl15-buffer", o.faults.vl15_buffer, "MADs on a link in one direction");
-  app.add_option("--rcv-queue", o.faults.receive_queue, "receive slots of a host's QP0 and QP1");
+  app.add_option("--sma-queue", o.faults.sma_queue, "MADs waiting at an SMA")
+      ->check(whole_number_to(kQueueMax));
+  app.add_option("--vl15-buffer", o.faults.vl15_buffer, "MADs on a link in one direction")
+      ->check(whole_number_to(kQueueMax));
+  app.add_option("--rcv-queue", o.faults.receive_queue, "receive slots of a host's QP0 and QP1")
+      ->check(whole_number_to(kQueueMax));
   app.add_flag("-v,--verbose", o.verbose, "say what is odd in the topology");
 }
 

@@ -72,6 +72,15 @@ class Run(unittest.TestCase):
             refused = run(IBFABRIC, "run", self.topology, "--loss", loss, "--", "true")
             self.assertEqual(refused.returncode, 125)
             self.assertIn(f"expected a number from 0 to 100, got '{loss}'", refused.stderr)
+        for option, value, expected in (
+                ("--lids", "x", "none|keep"), ("--seed", "x", "a number from 0 to 18446744073709551615"),
+                ("--seed", "-1", "a number from 0 to 18446744073709551615"),
+                ("--sma-queue", "-1", "a number from 0 to 1000000"),
+                ("--rcv-queue", "9999999", "a number from 0 to 1000000"),
+                ("--vl15-buffer", "1.5", "a number from 0 to 1000000")):
+            refused = run(IBFABRIC, "run", self.topology, option, value, "--", "true")
+            self.assertEqual(refused.returncode, 125)
+            self.assertIn(f"{option}: expected {expected}, got '{value}'\n", refused.stderr)
 
     def test_leaves_nothing_behind(self):
         result = run(IBFABRIC, "run", self.topology, "--", "sh", "-c", "echo $IBFABRIC_SOCKET")

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -96,6 +97,21 @@ TEST(Refusal, ABadLineOfTheFileOfPrefixRoutesEndsIt) {
   EXPECT_EQ(std::get<DaemonOptions>(command).sa.server.policy.prefix_routes.size(), 1U);
   std::remove(path.c_str());
   EXPECT_NE(refusal({"--prefix_routes_file", path.c_str()}).find(path), std::string::npos);
+}
+
+TEST(StateDir, IsTheOptionOrOneOfTwoVariablesOrTheSystems) {
+  const auto dir = [](std::vector<const char*> words) {
+    return std::get<DaemonOptions>(read(std::move(words))).state_dir;
+  };
+  ::setenv("IBSM_STATE_DIR", "/ours", 1);
+  ::setenv("OSM_CACHE_DIR", "/opensms", 1);
+  EXPECT_EQ(dir({"--state-dir", "/named"}), "/named");
+  EXPECT_EQ(dir({}), "/ours");
+  ::setenv("IBSM_STATE_DIR", "", 1);
+  EXPECT_EQ(dir({}), "/opensms");
+  ::unsetenv("OSM_CACHE_DIR");
+  EXPECT_EQ(dir({}), "/var/lib/ibsm");
+  ::unsetenv("IBSM_STATE_DIR");
 }
 
 TEST(Names, EveryLongOneMayHaveOneDash) {
