@@ -96,6 +96,12 @@ class Opensm(unittest.TestCase):
             query = f.on(None, "ibportstate", leaf, "2", "query")
             self.assertEqual(query.returncode, 0, query.stdout + query.stderr)
             self.assertIn("Peer PortInfo:", query.stdout)
+            # One switch by its GUID: its LID from the SA, its ports and their peers by such routes.
+            guid = re.search(r'(0x\w+) ports \d+ "leaf-005"', f.on(None, "ibswitches").stdout)[1]
+            links = f.on(None, "iblinkinfo", "-G", guid)
+            self.assertEqual((links.returncode, links.stdout.count("Active/")), (0, 8), links.stderr)
+            errors = f.on(None, "ibqueryerrors", "-G", guid)
+            self.assertIn("8 ports checked, 0 ports have errors", errors.stdout, errors.stderr)
             disable = f.on(None, "ibportstate", leaf, "2", "disable")
             self.assertEqual(disable.returncode, 0, disable.stdout + disable.stderr)
             self.assertIn("State: Down", f.on("host0018 HCA-1", "ibstat").stdout)
