@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // EventQueue: what happens when, as a four-ary heap of small plain events. Events of one instant
-// come out in the order they were put in, which is what makes a run repeatable.
+// come out in the order they were put in, which is what makes a run repeatable. Most events make
+// one other, the next hop, so the first place stays free after pop() for what is put in next.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace ib::sim {
@@ -18,11 +20,15 @@ struct Event {
 
 class EventQueue {
  public:
-  bool empty() const { return heap_.empty(); }
-  const Event& top() const { return heap_.front(); }
+  bool empty() const { return heap_.size() == (is_first_free_ ? 1 : 0); }
+  const Event& top() {
+    close_gap();
+    return heap_.front();
+  }
 
   void push(std::int64_t at, std::uint8_t kind, std::uint32_t a, std::uint32_t b) {
     const Event event{at, (++inserted_ << 8) | kind, a, b};
+    if (std::exchange(is_first_free_, false)) return sift_down(event);
     std::size_t i = heap_.size();
     heap_.push_back(event);
     while (i > 0) {
@@ -35,10 +41,23 @@ class EventQueue {
   }
 
   Event pop() {
-    const Event first = heap_.front();
+    close_gap();
+    is_first_free_ = true;
+    return heap_.front();
+  }
+
+ private:
+  static bool before(const Event& x, const Event& y) {
+    return x.at != y.at ? x.at < y.at : x.order < y.order;
+  }
+  void close_gap() {
+    if (!std::exchange(is_first_free_, false)) return;
     const Event last = heap_.back();
     heap_.pop_back();
-    if (heap_.empty()) return first;
+    if (!heap_.empty()) sift_down(last);
+  }
+  /// Puts `event` where it belongs, the first place being free.
+  void sift_down(const Event& event) {
     std::size_t i = 0;
     const std::size_t n = heap_.size();
     for (;;) {
@@ -48,19 +67,15 @@ class EventQueue {
       const std::size_t end = child + 4 < n ? child + 4 : n;
       for (std::size_t c = child + 1; c < end; ++c)
         if (before(heap_[c], heap_[best])) best = c;
-      if (!before(heap_[best], last)) break;
+      if (!before(heap_[best], event)) break;
       heap_[i] = heap_[best];
       i = best;
     }
-    heap_[i] = last;
-    return first;
+    heap_[i] = event;
   }
 
- private:
-  static bool before(const Event& x, const Event& y) {
-    return x.at != y.at ? x.at < y.at : x.order < y.order;
-  }
   std::vector<Event> heap_;
+  bool is_first_free_{false};
   std::uint64_t inserted_{0};
 };
 

@@ -127,6 +127,8 @@ struct HostKernel::Impl {
   std::vector<FileId> files_closed;
   std::unordered_map<ClientId, Agent> clients;
   std::unordered_map<std::uint64_t, std::array<Agent*, 128>> methods;  // by Slot::key
+  std::uint64_t last_key{};                      // that was looked for in these
+  std::array<Agent*, 128>* last_table{nullptr};  // and what was found
   Requests requests;
   std::vector<Agent*> receiving;  // those with a Receiver
   std::array<std::uint32_t, 2> slots_used{};
@@ -206,6 +208,7 @@ struct HostKernel::Impl {
 
   void remove_agent(Agent& agent) {
     requests.erase_if([&](const Request& r) { return r.agent == &agent; });
+    last_table = nullptr;
     for (auto m = methods.begin(); m != methods.end();) {
       std::ranges::replace(m->second, &agent, nullptr);
       const bool empty =
@@ -412,9 +415,15 @@ struct HostKernel::Impl {
       const auto client = clients.find(static_cast<ClientId>(mad.tid().value >> 32));
       return client != clients.end() ? &client->second : nullptr;
     }
-    const auto table = methods.find(slot_of(mad).key());
-    if (table == methods.end()) return nullptr;
-    return table->second[static_cast<std::size_t>(mad.method()) & 0x7F];
+    // Requests of one kind come in a row.
+    const auto key = slot_of(mad).key();
+    if (last_table == nullptr || last_key != key) {
+      const auto table = methods.find(key);
+      if (table == methods.end()) return nullptr;
+      last_key = key;
+      last_table = &table->second;
+    }
+    return (*last_table)[static_cast<std::size_t>(mad.method()) & 0x7F];
   }
 
   /// ib_find_send_mad and rcv_has_same_gid. Whom the answer comes from is not looked at.

@@ -143,7 +143,7 @@ struct Server::Impl {
       say(ib::LogLevel::Warning, *std::move(line));
   }
   /// The one answer to `request`, kept for when it is asked again.
-  void send(const Packet& request, Packet answer) {
+  void send(const Packet& request, Packet&& answer) {
     // What has no room now may have it when the client tries again.
     const bool passing = answer.mad.status() == status::kBusy ||
                          answer.mad.status() == status::kSaNoResources || !answer.more.empty();

@@ -102,6 +102,7 @@ class Client {
   bool ready() const { return agent_ >= 0; }
 
   Figures peak(Duration during, std::size_t window) {
+    make_room(kAnswersMost * static_cast<double>(during.count()) / 1e9);
     const Instant end = monotonic_now() + during;
     for (Instant now = monotonic_now(); now < end; now = monotonic_now()) {
       while (under_way_ < window) ask(now);
@@ -111,6 +112,7 @@ class Client {
     return std::move(figures_);
   }
   Figures load(Duration during, double per_second) {
+    make_room(1.1 * per_second * static_cast<double>(during.count()) / 1e9);
     std::exponential_distribution<double> pause(per_second);
     const Instant end = monotonic_now() + during;
     Instant due = monotonic_now();
@@ -127,13 +129,18 @@ class Client {
   }
 
  private:
+  /// Pages for so many answers, which would be made while others wait.
+  void make_room(double answers) {
+    figures_.answers.resize(static_cast<std::size_t>(answers));
+    figures_.answers.clear();
+  }
   void ask(Instant due) {
     using Path = ib::wire::View<ib::wire::PathRecord>;
     Path(request_.mad.data()).set<&ib::wire::PathRecord::dlid>(lids_[random_() % lids_.size()]);
     const std::uint32_t number = ++last_;
     request_.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{number});
     Asked& asked = asked_[number % kAskedMax];
-    if (asked.number != 0) {  // so long ago that its place is needed
+    if (asked.number != 0) {  // so long ago that its place is needed: its time is over
       ++figures_.lost;
       --under_way_;
     }
@@ -181,6 +188,7 @@ class Client {
 
   static constexpr Duration kPatience = std::chrono::seconds(3);
   static constexpr int kBurst = 64;
+  static constexpr double kAnswersMost = 2e6;  // a second
   ib::mad::Port& port_;
   ib::query::SaAddress sa_;
   ib::Lid own_;
@@ -193,7 +201,7 @@ class Client {
     std::uint32_t number{0};  // 0: it was answered
     Instant due;
   };
-  static constexpr std::size_t kAskedMax = 65536;
+  static constexpr std::size_t kAskedMax = 1U << 20U;
   std::vector<Asked> asked_{kAskedMax};  // by number
   std::size_t under_way_{0};
   std::vector<ib::mad::Received> arrived_;
