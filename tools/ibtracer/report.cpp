@@ -284,11 +284,32 @@ std::string text_report(const TraceReport& report, bool verbose) {
   return out + last_line(report);
 }
 
+namespace {
+
+/// What could not be read: besides counters, proofs of hops and the answer that a path ended for.
+std::vector<std::string> unread(const TraceReport& report) {
+  std::vector<std::string> out = report.errors;
+  for (const Trace& trace : report.traces) {
+    const std::string where = trace.reverse ? "way back to " : "";
+    for (const TracedHop& hop : trace.hops) {
+      if (trace.end != WalkEnd::Arrived || hop.hop_number == 0 || hop.proof != Proof::None ||
+          hop.mismatch != Mismatch::No)
+        continue;
+      out.push_back(fmt::format("{}{} hop {} \"{}\": no proof ({})", where, target_of(trace),
+                                hop.hop_number, name_of(hop), agent_word(hop.agent)));
+    }
+    if (trace.end == WalkEnd::TimedOut) out.push_back(trace.failure);
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string json_report(const TraceReport& report, ib::Lid lid) {
   static constexpr const char* kVerdicts[] = {"VERIFIED", "PARTLY VERIFIED", "MISMATCH", "BROKEN"};
   ib::report::JsonWriter json;
-  ib::report::begin_document(
-      json, {kSchema, "ibtracer", IBKIT_VERSION, report.errors.empty(), report.errors});
+  const std::vector<std::string> errors = unread(report);
+  ib::report::begin_document(json, {kSchema, "ibtracer", IBKIT_VERSION, errors.empty(), errors});
   json.field("target_lid", lid).field("verdict", kVerdicts[static_cast<int>(report.verdict())]);
   json.key("traces").begin_array();
   for (const Trace& trace : report.traces) {
