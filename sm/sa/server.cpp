@@ -295,8 +295,8 @@ struct Server::Impl {
       case Method::GetTable:
       case Method::GetMulti:
       case Method::GetTraceTable:
-        return transfers.size() + searches.size() < options.transfers_max &&
-               transfers.size_of(who) + searches.size_of(who) < options.transfers_per_requester;
+        return transfers.places() + searches.size() < options.transfers_max &&
+               transfers.places_of(who) + searches.size_of(who) < options.transfers_per_requester;
       case Method::Set:
       case Method::Delete:
         return writes.size() < options.writes_pending_max;

@@ -26,6 +26,8 @@ constexpr ib::Duration kWaitLeast = std::chrono::milliseconds(50);
 constexpr ib::Duration kPatience = std::chrono::seconds(8);
 constexpr std::size_t kRequestersKnown = 4096;
 
+constexpr std::size_t kSinglesOfAPlace = 8;
+
 // What was taken is let go in pieces of this size.
 constexpr std::size_t kTrimBytes = 8192;
 
@@ -66,6 +68,7 @@ struct Transfers::Transfer {
   std::shared_ptr<Carry> carry;
   std::unique_ptr<rmpp::Sender> sender;
   std::uint32_t resent_seen{0}, sent_seen{0};
+  bool is_single{false};  // one segment is all there is
 };
 
 Transfers::Transfers() = default;
@@ -73,11 +76,14 @@ Transfers::~Transfers() = default;
 
 std::size_t Transfers::size() const { return speaking_.size() + waiting_.size() + short_.size(); }
 
-std::size_t Transfers::size_of(ib::Lid to) const {
-  std::ptrdiff_t n = 0;
+std::size_t Transfers::places() const { return size() - singles_ + singles_ / kSinglesOfAPlace; }
+
+std::size_t Transfers::places_of(ib::Lid to) const {
+  std::size_t tables = 0, singles = 0;
   for (const List* list : {&speaking_, &waiting_, &short_})
-    n += std::ranges::count_if(*list, [to](const Transfer& t) { return t.to.lid == to; });
-  return static_cast<std::size_t>(n);
+    for (const Transfer& t : *list)
+      if (t.to.lid == to) ++(t.is_single ? singles : tables);
+  return tables + singles / kSinglesOfAPlace;
 }
 
 /// An ACK has the method of the request. One TID may be that of a request of each method.
@@ -110,6 +116,8 @@ void Transfers::begin(const Packet& head, std::vector<std::byte> ready,
   t.head = head.mad;
   std::optional<std::size_t> length;
   if (!source) length = ready.size();
+  t.is_single = !source && ready.size() <= ib::wire::kSaDataBytes;
+  if (t.is_single) ++singles_;
   t.carry = std::make_shared<Carry>(Carry{std::move(source), std::move(ready)});
   t.carry->bytes.shrink_to_fit();
   rmpp::SenderOptions options;
@@ -161,6 +169,7 @@ void Transfers::settle(Instant now, Place place) {
   }
   while (auto mad = sender.next_send(now)) last_words_.push_back({place.transfer->to, *mad, {}});
   if (sender.state() == rmpp::Sender::State::Failed) ++counters_.aborted;
+  if (place.transfer->is_single) --singles_;
   place.list->erase(place.transfer);
 }
 

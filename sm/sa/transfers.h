@@ -28,8 +28,11 @@ class Transfers {
   ~Transfers();
 
   std::size_t size() const;
-  /// Of those, to this LID.
-  std::size_t size_of(ib::Lid to) const;
+  /// How much room they take: a table one place, eight answers of one segment, of which there is
+  /// only an ACK to be awaited, one together.
+  std::size_t places() const;
+  /// Those to this LID.
+  std::size_t places_of(ib::Lid to) const;
   /// Whether the answer to this request, or what this MAD speaks of, is under way.
   bool has(const ib::mad::Packet& packet) const;
 
@@ -69,6 +72,7 @@ class Transfers {
 
   List speaking_, waiting_;                 // may have segments to send; wait for an ACK
   List short_;                              // would have, were the next records found
+  std::size_t singles_{0};                  // answers of one segment among them
   std::deque<ib::mad::Packet> last_words_;  // of tables that ended
   std::unordered_map<ib::Lid, ib::mad::RoundTrip> round_trips_;  // how long ACKs took
   Counters counters_;

@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "sm/sa/multi_path.h"
+#include "sm/sa/path_records.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {
 namespace {
 
 using ib::mad::rmpp::Type;
+using ib::wire::PathRecord;
 using ib::wire::RmppHeader;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -153,6 +155,22 @@ TEST_F(SaRmppOut, ALostSegmentCostsAFewRoundTrips) {
   other.address = ib::mad::gsi_address(bench.host(1).lid);
   EXPECT_THAT(tell(other), SizeIs(1));
   EXPECT_THAT(pass(milliseconds(60)), IsEmpty()) << "of another nothing is known";
+}
+
+/// A client whose ACKs are lost is not kept from asking on: what waits for one is small.
+TEST_F(SaRmppOut, AnswersOfOneSegmentTakeAnEighthOfAPlace) {
+  PathRecord wanted;
+  wanted.slid = bench.host(0).lid;
+  wanted.dlid = bench.host(1).lid;
+  const auto one = [&] {
+    const auto packet = bench.request(Method::GetTable, attr::kPathRecord, wanted,
+                                      bit(path_bit::kSlid) | bit(path_bit::kDlid));
+    return tell(packet).size();
+  };
+  const std::size_t places = Options{}.transfers_per_requester;
+  for (std::size_t i = 0; i < 8 * places; ++i) ASSERT_EQ(one(), 1U) << i;
+  EXPECT_EQ(one(), 0U) << "it waits";
+  EXPECT_THAT(tell(bench.request(Method::GetTable, attr::kNodeRecord)), IsEmpty());
 }
 
 TEST_F(SaRmppOut, TwoTablesByOneTid) {
