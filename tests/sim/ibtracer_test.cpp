@@ -4,6 +4,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "tests/sim/programs.h"
+#include "tools/ibtracer/options.h"
 #include "tools/ibtracer/prove.h"
 #include "tools/ibtracer/report.h"
 #include "tools/ibtracer/trace.h"
@@ -277,6 +278,18 @@ TEST(JudgeCount, NeedsTenTimesTheSpreadAndTellsTheThreeCasesApart) {
   count.background_max = 200;  // too noisy for 500 packets
   count.risen = 700;
   EXPECT_EQ(ibtracer::judge_count(500, count), CounterProof::NotProven);
+}
+
+TEST(Retries, FewAttemptsWaitInFull) {
+  ibtracer::Options options;
+  const auto usual = ibtracer::transactor_options(options);
+  options.retries = 1;
+  const auto few = ibtracer::transactor_options(options);
+  EXPECT_EQ(few.attempts_known, 2);
+  EXPECT_EQ(few.timeout_floor, usual.timeout_ceiling);
+  EXPECT_EQ(few.timeout_start, usual.timeout_ceiling);
+  options.retries = 7;
+  EXPECT_EQ(ibtracer::transactor_options(options).timeout_floor, usual.timeout_floor);
 }
 
 }  // namespace

@@ -107,8 +107,12 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
 
 ib::mad::TransactorOptions transactor_options(const Options& options) {
   auto t = ib::tools::transactor_options(options.common);
-  if (options.retries)
-    t.attempts_min = t.attempts_known = static_cast<std::uint8_t>(*options.retries + 1);
+  if (options.retries) {
+    const auto attempts = static_cast<std::uint8_t>(*options.retries + 1);
+    // Few attempts wait in full: measured round trips would give a node up within milliseconds.
+    if (attempts < t.attempts_min) t.timeout_start = t.timeout_floor = t.timeout_ceiling;
+    t.attempts_min = t.attempts_known = attempts;
+  }
   return t;
 }
 
