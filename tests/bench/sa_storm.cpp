@@ -12,9 +12,9 @@
 //   sa_storm peak SECONDS WINDOW LID   asks there instead of the SA
 //
 // One line of JSON: answers, busy, lost, wrong, rate, p50_us, p99_us, max_us; for `table` also
-// records. For `watched` also, where threads may run ahead of all others (root): stalled_ms, how
-// long a processor of this machine stood still; calm_answers and calm_p99_us, those that no stall
-// and no backlog of one touches.
+// records, for the others cpu_ns, what an answer cost this program. For `watched` also, where
+// threads may run ahead of all others (root): stalled_ms, how long a processor of this machine
+// stood still; calm_answers and calm_p99_us, those that no stall and no backlog of one touches.
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -55,6 +55,7 @@ struct Figures {
   std::vector<Answer> answers;
   std::size_t busy{0}, lost{0}, wrong{0};
   std::size_t records{0};  // of a table
+  Duration cpu{0};         // from the first request to the last answer
 
   void print(Duration took, const std::vector<ib::bench::Stall>* stalls = nullptr) {
     std::ranges::sort(answers, {}, &Answer::micros);
@@ -65,6 +66,10 @@ struct Figures {
         answers.size(), busy, lost, wrong, static_cast<double>(answers.size()) / seconds,
         part(answers, 0.5), part(answers, 0.99), part(answers, 1.0));
     if (records != 0) fmt::print(", \"records\": {}", records);
+    if (cpu.count() != 0)
+      fmt::print(", \"cpu_ns\": {:.0f}",
+                 static_cast<double>(cpu.count()) /
+                     static_cast<double>(std::max<std::size_t>(1, answers.size())));
     if (stalls != nullptr) print_calm(*stalls);
     fmt::print("}}\n");
   }
@@ -78,6 +83,13 @@ struct Figures {
                static_cast<double>(stalled.count()) / 1e6, answers.size(), part(answers, 0.99));
   }
 };
+
+/// CPU this process has used.
+Duration cpu_now() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+}
 
 class Client {
  public:
@@ -103,16 +115,19 @@ class Client {
 
   Figures peak(Duration during, std::size_t window) {
     make_room(kAnswersMost * static_cast<double>(during.count()) / 1e9);
+    const Duration cpu_before = cpu_now();
     const Instant end = monotonic_now() + during;
     for (Instant now = monotonic_now(); now < end; now = monotonic_now()) {
       while (under_way_ < window) ask(now);
       hear(Duration(std::chrono::milliseconds(20)));
     }
     drain();
+    figures_.cpu = cpu_now() - cpu_before;
     return std::move(figures_);
   }
   Figures load(Duration during, double per_second) {
     make_room(1.1 * per_second * static_cast<double>(during.count()) / 1e9);
+    const Duration cpu_before = cpu_now();
     std::exponential_distribution<double> pause(per_second);
     const Instant end = monotonic_now() + during;
     Instant due = monotonic_now();
@@ -125,6 +140,7 @@ class Client {
       hear(std::max(kPause, due - monotonic_now()));
     }
     drain();
+    figures_.cpu = cpu_now() - cpu_before;
     return std::move(figures_);
   }
 

@@ -32,22 +32,11 @@ bool ring_bell(int fd) {
   return n >= 0 || errno == EAGAIN;
 }
 
-/// A turn at one end. Of one who died in his turn, whole slots are all that others saw; the bell
-/// may not have been rung, so it is rung once more.
-class Turn {
- public:
-  Turn(pthread_mutex_t& lock, int fd) : lock_(lock) {
-    if (pthread_mutex_lock(&lock_) != EOWNERDEAD) return;
-    pthread_mutex_consistent(&lock_);
-    ring_bell(fd);
-  }
-  ~Turn() { pthread_mutex_unlock(&lock_); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  pthread_mutex_t& lock_;
-};
+/// Of one who died in his turn, whole slots are all that others saw; the bell may not have been
+/// rung, so it is rung once more.
+void see_to_the_dead(const Turn& turn, int fd) {
+  if (turn.follows_death()) ring_bell(fd);
+}
 
 void wait_readable(int fd, int timeout_ms) {
   pollfd p = {fd, POLLIN, 0};
@@ -154,13 +143,8 @@ PortMemory* map_port(int memory_fd) {
   void* at = mmap(nullptr, sizeof(PortMemory), PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd, 0);
   if (at == MAP_FAILED) return nullptr;
   auto* memory = static_cast<PortMemory*>(at);
-  pthread_mutexattr_t kind;
-  pthread_mutexattr_init(&kind);
-  pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
-  pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
-  pthread_mutex_init(&memory->read_lock, &kind);
-  pthread_mutex_init(&memory->write_lock, &kind);
-  pthread_mutexattr_destroy(&kind);
+  memory->readers.set_up();
+  memory->writers.set_up();
   return memory;
 }
 
@@ -172,7 +156,8 @@ bool has_message(PortMemory& memory) {
 }
 
 ssize_t read_message(PortMemory& memory, int fd, void* buffer, size_t size, bool awaited) {
-  const Turn turn(memory.read_lock, fd);
+  const Turn turn(memory.readers);
+  see_to_the_dead(turn, fd);
   Consumer down(memory.down);
   size_t whole = 0;
   while (whole == 0) {
@@ -217,7 +202,8 @@ ssize_t read_message(PortMemory& memory, int fd, void* buffer, size_t size, bool
 }
 
 bool write_message(PortMemory& memory, int fd, const void* header, const void* data, size_t size) {
-  const Turn turn(memory.write_lock, fd);
+  const Turn turn(memory.writers);
+  see_to_the_dead(turn, fd);
   Producer up(memory.up);
   const auto* bytes = static_cast<const uint8_t*>(data);
   size_t at = 0;

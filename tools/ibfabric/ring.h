@@ -17,12 +17,12 @@
 // checked. No C++ library.
 #pragma once
 
-#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "tools/ibfabric/protocol.h"
+#include "tools/ibfabric/turns.h"
 
 namespace ibfabric {
 
@@ -199,11 +199,10 @@ class Consumer {
 
 /// What the server makes for an open port and both ends have mapped.
 struct PortMemory {
-  // The library's own: whose turn it is at its ends, among threads and the processes of a fork.
-  pthread_mutex_t read_lock, write_lock;
-  uint8_t found_empty;  // the last reader took the last MAD and with it the bell
-  Ring up;              // from the library to the server
-  Ring down;            // and back
+  Turns readers, writers;  // the library's own, at its two ends
+  uint8_t found_empty;     // the last reader took the last MAD and with it the bell
+  Ring up;                 // from the library to the server
+  Ring down;               // and back
 };
 
 }  // namespace ibfabric

@@ -381,7 +381,7 @@ void in_a_child_that_dies(Function work) {
 
 TEST_F(PortEnds, AWriterThatDiedInALongMessageHoldsUpNobody) {
   in_a_child_that_dies([&] {
-    pthread_mutex_lock(&memory->write_lock);
+    new Turn(memory->writers);
     Producer up(memory->up);
     const Message half = message(1, 1000);
     std::memcpy(up.slot(0).header, &half.header, sizeof half.header);
@@ -400,7 +400,7 @@ TEST_F(PortEnds, AWriterThatDiedInALongMessageHoldsUpNobody) {
 TEST_F(PortEnds, AReaderThatDiedBeforeSilencingLeavesNoBell) {
   give(message(1));
   in_a_child_that_dies([&] {
-    pthread_mutex_lock(&memory->read_lock);
+    new Turn(memory->readers);
     Consumer down(memory->down);
     (void)down.available();
     down.skip(1);
@@ -417,7 +417,7 @@ TEST_F(PortEnds, AReaderThatDiedBeforeSilencingLeavesNoBell) {
 TEST_F(PortEnds, AReaderThatDiedAfterSilencingLeavesNoBell) {
   give(message(1));
   in_a_child_that_dies([&] {
-    pthread_mutex_lock(&memory->read_lock);
+    new Turn(memory->readers);
     Consumer down(memory->down);
     (void)down.available();
     down.skip(1);
@@ -439,7 +439,7 @@ TEST_F(PortEnds, AReaderThatDiedAfterSilencingLeavesNoBell) {
 TEST_F(PortEnds, TheRestOfAMessageWhoseReaderDiedIsPassedOver) {
   give(message(1, 1000));
   in_a_child_that_dies([&] {
-    pthread_mutex_lock(&memory->read_lock);
+    new Turn(memory->readers);
     Consumer down(memory->down);
     (void)down.available();
     down.skip(2);
