@@ -136,6 +136,26 @@ Result<void> check_engine_names(std::span<const std::string> names) {
   return {};
 }
 
+Result<void> read_engine_list(std::string_view list, ChoiceOptions& choice) {
+  choice.engines.clear();
+  choice.no_fallback = false;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find_first_of(", "), list.size());
+    const std::string_view name = list.substr(0, end);
+    list.remove_prefix(std::min(end + 1, list.size()));
+    if (name == "no_fallback") {
+      choice.no_fallback = true;
+    } else if (!name.empty()) {
+      choice.engines.emplace_back(name);
+    }
+  }
+  if (choice.engines.empty() && !choice.no_fallback)
+    return fail(ErrorKind::Usage, "expected an engine, got ''");
+  if (auto known = check_engine_names(choice.engines); !known)
+    return fail(ErrorKind::Usage, "expected engines; " + known.error().message);
+  return {};
+}
+
 bool fails_less(const routes::Verdict& a, const routes::Verdict& b) {
   if (a.credit_loop_channels != 0 && b.credit_loop_channels == 0) return false;
   return a.unreachable < b.unreachable ||

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libdiag/route/engine.h"
@@ -68,6 +69,10 @@ std::vector<std::string> default_engines(const fabric::CompactGraph& graph);
 
 /// An error of kind Usage names the first that does not exist, and what there is.
 Result<void> check_engine_names(std::span<const std::string> names);
+
+/// `ftree,updn no_fallback`: names into `engines`, in place of those there are, and the word that
+/// forbids others into `no_fallback`. An error is of kind Usage.
+Result<void> read_engine_list(std::string_view list, ChoiceOptions& choice);
 
 /// Of two verdicts that both fail: fewer credit loops are not bought with lost pairs, nor the
 /// other way round. True when `a` loses fewer pairs than `b` and has no credit loops `b` has not.

@@ -162,6 +162,16 @@ class Remover {
 
 }  // namespace
 
+Result<double> read_share(std::string_view text) {
+  const std::string digits(text.substr(0, text.find('%')));
+  const bool whole = digits.size() == text.size() || digits.size() + 1 == text.size();
+  if (!whole || !range_complaint(digits, 0, 100).empty())
+    return fail(ErrorKind::Usage,
+                fmt::format("expected a share of the links from 0% to 100%, got '{}'",
+                            printable(std::string(text))));
+  return std::stod(digits);
+}
+
 Result<Taken> take_away(Fabric& fabric, const WhatIf& what_if) {
   std::vector<Part> parts;
   for (const std::string& word : what_if.without) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libdiag/base/result.h"
@@ -19,6 +20,9 @@ struct WhatIf {
 
   bool empty() const { return without.empty() && damage_percent == 0; }
 };
+
+/// `5%` or `5`: for damage_percent. An error of kind Usage says what was expected.
+Result<double> read_share(std::string_view text);
 
 /// What was taken, in words.
 struct Taken {

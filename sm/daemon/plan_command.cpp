@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/plan_command.h"
 
+#include <filesystem>
 #include <ostream>
 
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/topology_text.h"
+#include "libdiag/report/plan.h"
+#include "libdiag/report/plan_files.h"
 #include "sm/daemon/plan_failure.h"
-#include "sm/daemon/plan_files.h"
-#include "sm/daemon/plan_report.h"
 
 namespace sm::daemon {
+namespace {
+
+std::string json_of(const ib::report::PlanReport& report, const std::string& version) {
+  ib::report::JsonWriter json;
+  ib::report::begin_document(json, {kPlanSchema, "ibsm", version, true, {}});
+  write_plan(json, report);
+  json.end_object();
+  return json.take();
+}
+
+}  // namespace
 
 int run_plan_command(const PlanCommand& command, std::ostream& out, std::ostream& complaints) {
   const auto complain = [&](const ib::Error& error) {
@@ -29,18 +41,20 @@ int run_plan_command(const PlanCommand& command, std::ostream& out, std::ostream
   const auto plan = ib::route::plan_routes(std::move(*fabric), command.plan);
   if (!plan) return complain(plan.error());
 
-  PlanReport report{command, *plan, {}};
+  ib::report::PlanReport report{*plan, command.topology, command.plan.choice.compare, {}};
   if (command.figures && !plan->routes.engine.empty())
     report.figures = ib::routes::figures(plan->graph, plan->routes.lfts, command.figures_options);
   if (!plan->routes.engine.empty()) {
     if (!command.dump_dir.empty())
-      if (auto written = write_dumps(command.dump_dir, *plan); !written)
+      if (auto written = ib::report::write_dumps(command.dump_dir, *plan); !written)
         return complain(written.error());
     if (!command.svg_file.empty())
-      if (auto drawn = draw_loads(command.svg_file, command.topology, *plan); !drawn)
+      if (auto drawn = ib::report::draw_loads(
+              command.svg_file, std::filesystem::path(command.topology).filename().string(), *plan);
+          !drawn)
         return complain(drawn.error());
   }
-  out << (command.json ? json_of(report) : text_of(report));
+  out << (command.json ? json_of(report, command.version) : plan_text(report));
   if (!out.flush()) return complain({ib::ErrorKind::Io, "cannot write to stdout", 0});
   return plan->passed ? 0 : 1;
 }

@@ -18,14 +18,10 @@ double now() {
   return duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// "5%" or "5".
-double read_percent(const std::string& text) {
-  const std::string digits = text.substr(0, text.find('%'));
-  const bool whole = digits.size() == text.size() || digits.size() + 1 == text.size();
-  if (const auto wrong = ib::range_complaint(digits, 0, 100); !wrong.empty() || !whole)
-    throw CLI::ValidationError("--damage: expected a share of the links from 0% to 100%, got '" +
-                               ib::printable(text) + "'");
-  return std::stod(digits);
+double share(const std::string& text) {
+  const auto read = ib::route::read_share(text);
+  if (!read) throw CLI::ValidationError("--damage: " + read.error().message);
+  return *read;
 }
 
 /// Standard output has the report already, so it is no place for a picture.
@@ -61,7 +57,7 @@ void PlanWords::add_to(CLI::App& app) {
       ->type_name("WHAT")
       ->allow_extra_args(false);
   app.add_option_function<std::string>(
-         "--damage", [&](const std::string& text) { what_if.damage_percent = read_percent(text); },
+         "--damage", [&](const std::string& text) { what_if.damage_percent = share(text); },
          "Leave out so many of the links between switches")
       ->type_name("PCT");
   number(app, "--seed", 0, ~std::uint64_t{0}, "a number",

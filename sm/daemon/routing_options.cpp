@@ -9,23 +9,8 @@ namespace sm::daemon {
 
 void read_engines(const std::string& option, const std::string& list,
                   ib::route::ChoiceOptions& choice) {
-  choice.engines.clear();
-  choice.no_fallback = false;
-  std::string name;
-  for (const char c : list + ",") {
-    if (c != ',' && c != ' ') {
-      name += c;
-    } else if (name == "no_fallback") {
-      choice.no_fallback = true;
-      name.clear();
-    } else if (!name.empty()) {
-      choice.engines.push_back(std::exchange(name, {}));
-    }
-  }
-  if (choice.engines.empty() && !choice.no_fallback)
-    throw CLI::ValidationError(option + ": expected an engine, got ''");
-  if (const auto known = ib::route::check_engine_names(choice.engines); !known)
-    throw CLI::ValidationError(option + ": expected engines; " + known.error().message);
+  if (const auto read = ib::route::read_engine_list(list, choice); !read)
+    throw CLI::ValidationError(option + ": " + read.error().message);
 }
 
 CLI::Option* number(CLI::App& app, const std::string& names, std::uint64_t min, std::uint64_t max,

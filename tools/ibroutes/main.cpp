@@ -6,17 +6,21 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string_view>
 
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/text_file.h"
 #include "libdiag/report/engine_table.h"
+#include "libdiag/report/plan_files.h"
 #include "libdiag/routes/lanes_dump.h"
 #include "libdiag/routes/subnet_lst.h"
 #include "tools/common/command_line.h"
 #include "tools/common/exit_status.h"
 #include "tools/ibroutes/compare.h"
+#include "tools/ibroutes/engine_words.h"
+#include "tools/ibroutes/plan.h"
 #include "tools/ibroutes/report.h"
 #include "tools/ibroutes/source.h"
 
@@ -80,6 +84,12 @@ int status_of(const Source& source, bool found) {
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
+struct Verb {
+  std::string_view name;
+  int (*run)(int, const char* const*);
+};
+const Verb* find_verb(std::string_view name);
+
 // ---- ibroutes [START [END]]: dump_fts's text
 
 int run_tables(int argc, const char* const* argv) {
@@ -102,19 +112,19 @@ int run_tables(int argc, const char* const* argv) {
       "  ibroutes dump --format opensm DIR   OpenSM's dump files\n"
       "  ibroutes verify                     reachability, loops, credit loops, balance\n"
       "  ibroutes path SRC DST               where the tables lead\n"
-      "  ibroutes compare [ENGINES]          what engines would make of the fabric\n\n" +
+      "  ibroutes compare [ENGINES]          what engines would make of the fabric\n"
+      "  ibroutes plan [ENGINES]             routes of one, to look at, dump and draw\n\n" +
       exit_status_help());
   if (const auto status = line.parse(argc, argv)) return *status;
   for (auto [text, lid] : {std::pair{&first, &dump.first}, std::pair{&last, &dump.last}}) {
     std::uint64_t number = 0;
     if (!*text) continue;
     if (!parse_number(**text, 0xFFFF, number)) {
-      const bool verb =
-          **text == "dump" || **text == "verify" || **text == "path" || **text == "compare";
-      return refuse(
-          options,
-          usage(verb ? "expected the verb '" + **text + "' before the options"
-                     : "expected a LID, or dump, verify, path or compare, got '" + **text + "'"));
+      return refuse(options, usage(find_verb(**text) != nullptr
+                                       ? "expected the verb '" + **text + "' before the options"
+                                       : "expected a LID, or dump, verify, path, compare or plan, "
+                                         "got '" +
+                                             **text + "'"));
     }
     *lid = Lid{static_cast<std::uint16_t>(number)};
   }
@@ -349,7 +359,9 @@ int run_path(int argc, const char* const* argv) {
   return path.arrives() ? kExitGood : status_of(*source, true);
 }
 
-// ---- ibroutes compare [ENGINES]
+// ---- ibroutes compare [ENGINES], ibroutes plan [ENGINES]
+
+void warn(const std::string& what) { complain(kProgram, "warning: " + what, kExitGood); }
 
 int run_compare(int argc, const char* const* argv) {
   CommandLine line("ibroutes compare",
@@ -357,14 +369,9 @@ int run_compare(int argc, const char* const* argv) {
                    IBKIT_VERSION);
   Options options;
   VerifyLineOptions now;
-  CompareOptions wanted;
-  wanted.clock = seconds_now;
-  wanted.warn = [](const std::string& what) { complain(kProgram, "warning: " + what, kExitGood); };
+  EngineWords words;
   std::optional<std::string> engines;
-  line.number("--vls", wanted.vls_max, 1, 15, "Data VLs that engines may use (8)");
-  PlannedWords planned;
-  planned.add_to(line);
-  add_option_files(line, wanted.files);
+  words.add_to(line);
   line.text(
       "--sls", now.path_sls, "FILE",
       "SLs of paths as they are now; without it the SA is asked for them, and with --from all "
@@ -378,11 +385,10 @@ int run_compare(int argc, const char* const* argv) {
   if (const auto status = line.parse(argc, argv)) return *status;
   if (now.lanes && (options.from || !now.sl2vl.empty()))
     return refuse(options, usage("--lanes reads the live fabric: not with --from or --sl2vl"));
-  planned.put_into(wanted);
+  route::ChoiceOptions choice;
   if (engines)
-    for (const auto name : split(*engines, ',')) wanted.engines.emplace_back(name);
-  if (auto known = route::check_engine_names(wanted.engines); !known)
-    return refuse(options, known.error());
+    if (auto known = route::read_engine_list(*engines, choice); !known)
+      return refuse(options, known.error());
 
   int status = 0;
   const auto source = load(options, {.lanes = now.lanes, .path_sls = now.path_sls.empty()}, status);
@@ -390,7 +396,10 @@ int run_compare(int argc, const char* const* argv) {
   const fabric::CompactGraph graph(source->fabric);
   const auto lanes = lanes_of(*source, graph, now);
   if (!lanes) return refuse(options, lanes.error());
-  const auto comparison = compare(*source, graph, *lanes, wanted);
+  auto wanted = words.read(*source, warn);
+  if (!wanted) return refuse(options, wanted.error());
+  wanted->choice.engines = choice.engines;
+  const auto comparison = compare(*source, graph, *lanes, *wanted, words.has_tables());
   if (!comparison) return refuse(options, comparison.error());
   if (options.common.json) {
     print(comparison_json(*source, *comparison, IBKIT_VERSION));
@@ -403,17 +412,81 @@ int run_compare(int argc, const char* const* argv) {
   return status_of(*source, !comparison->rows.front().passed);
 }
 
-struct Verb {
-  std::string_view name;
-  int (*run)(int, const char* const*);
-};
-constexpr Verb kVerbs[] = {
-    {"dump", run_dump}, {"verify", run_verify}, {"path", run_path}, {"compare", run_compare}};
+int run_plan(int argc, const char* const* argv) {
+  CommandLine line("ibroutes plan",
+                   "Routes for the fabric as it is, or as it would be: what they are worth, and "
+                   "how far they are from what is programmed. Nothing is written to the fabric.",
+                   IBKIT_VERSION);
+  Options options;
+  EngineWords words;
+  std::optional<std::string> engines, dump, svg;
+  route::ChoiceOptions choice;
+  bool figures = false;
+  words.add_to(line);
+  line.flag("--allow-credit-loops", choice.allow_credit_loops, "Take routes that can deadlock");
+  line.flag("--figures", figures,
+            "Load against its floor, lengths of paths, contention of patterns");
+  line.text("--dump", dump, "DIR",
+            "Write tables and lanes into this folder, as opensm and dump_fts do");
+  line.text("--svg", svg, "FILE", "Draw the fabric, links coloured by load");
+  add_options(line, options);
+  line.operand("ENGINES", engines,
+               "Engines, tried in order; with no_fallback no others (by the fabric)");
+  line.footer(exit_status_help());
+  if (const auto status = line.parse(argc, argv)) return *status;
+  if (engines)
+    if (auto known = route::read_engine_list(*engines, choice); !known)
+      return refuse(options, known.error());
+  for (const auto& [word, what] :
+       {std::pair{&dump, "--dump: expected a folder"}, {&svg, "--svg: expected a file"}})
+    if (*word && (word->value().empty() || **word == "-"))
+      return refuse(options, usage(std::string(what) + ", got '" + **word + "'"));
+
+  int status = 0;
+  const auto source = load(options, {}, status);
+  if (!source) return status;
+  auto wanted = words.read(*source, warn);
+  if (!wanted) return refuse(options, wanted.error());
+  wanted->choice.engines = choice.engines;
+  wanted->choice.no_fallback = choice.no_fallback;
+  wanted->choice.allow_credit_loops = choice.allow_credit_loops;
+  const auto plan = route::plan_routes(source->fabric, *wanted);
+  if (!plan) return refuse(options, plan.error());
+  const std::string topology =
+      options.from ? options.from->substr(0, options.from->find(',')) : "running fabric";
+  report::PlanReport report{*plan, topology, false, {}};
+  if (!plan->routes.engine.empty()) {
+    if (figures)
+      report.figures = routes::figures(plan->graph, plan->routes.lfts, {wanted->what_if.seed});
+    if (dump)
+      if (auto written = report::write_dumps(*dump, *plan); !written)
+        return refuse(options, written.error());
+    if (svg)
+      if (auto drawn =
+              report::draw_loads(*svg, std::filesystem::path(topology).filename().string(), *plan);
+          !drawn)
+        return refuse(options, drawn.error());
+  }
+  const auto changes = words.as_it_is() ? changes_of(*source, *plan) : std::nullopt;
+  print(options.common.json ? plan_json(*source, report, changes, IBKIT_VERSION)
+                            : plan_text(report, changes));
+  return status_of(*source, !plan->passed);
+}
+
+constexpr Verb kVerbs[] = {{"dump", run_dump},
+                           {"verify", run_verify},
+                           {"path", run_path},
+                           {"compare", run_compare},
+                           {"plan", run_plan}};
+
+const Verb* find_verb(std::string_view name) {
+  const auto at = std::ranges::find(kVerbs, name, &Verb::name);
+  return at == std::end(kVerbs) ? nullptr : at;
+}
 
 int run(int argc, const char* const* argv) {
   if (argc > 1)
-    for (const Verb& verb : kVerbs)
-      if (verb.name == argv[1]) return verb.run(argc - 1, argv + 1);
+    if (const Verb* verb = find_verb(argv[1])) return verb->run(argc - 1, argv + 1);
   return run_tables(argc, argv);
 }
 

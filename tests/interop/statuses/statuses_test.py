@@ -117,6 +117,12 @@ class Failures(unittest.TestCase):
             made = f.on(HERE, BIN / "ibsm", "-o", "-f", f.directory / "log", "--state-dir",
                         f.directory / "sm")
             self.assertEqual(made.returncode, 0, made.stderr)
+            # What the engine would make of the fabric is what ibsm made of it.
+            result = f.on(HERE, BIN / "ibroutes", "plan", "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            document = json.loads(result.stdout)
+            self.assertEqual((document["what"], document["verdict"], document["entries_to_change"],
+                              document["blocks_to_write"]), ("plan", "good", 0, 0))
             result = f.on(HERE, BIN / "ibroutes", "dump", directory, "--json")
             self.assertEqual(result.returncode, 0, result.stderr)
             document = json.loads(result.stdout)

@@ -10,6 +10,7 @@
 #include "libdiag/discover/sweep.h"
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
+#include "libdiag/report/plan_files.h"
 #include "libdiag/route/plan.h"
 #include "libdiag/sim/host_port.h"
 #include "tests/unit/routes/judge.h"
@@ -432,6 +433,58 @@ TEST(Ibroutes, ComparesEnginesWithWhatIsProgrammed) {
   EXPECT_THAT(gone.out, HasSubstr("nosuch"));
   EXPECT_EQ(ibroutes("compare nonsense" + from).status, 2);
   EXPECT_EQ(ibroutes("compare --root_guid_file /nonexistent" + from).status, 2);
+}
+
+TEST(Ibroutes, PlansRoutesAndSaysWhatWouldChange) {
+  const judge::Scratch scratch;
+  const std::string dir = (scratch / "dumps").string(), svg = (scratch / "loads.svg").string();
+  const std::string from = " --from " + kNet4 + "topology," + kNet4 + "dump_fts";
+  const Ran text = ibroutes("plan minhop,no_fallback --dump " + dir + " --svg " + svg + from);
+  EXPECT_EQ(text.status, 0) << text.out;
+  EXPECT_THAT(text.out, AllOf(StartsWith("topology: "), HasSubstr("\nengine: minhop\n"),
+                              HasSubstr("\nverdict: good\n"),
+                              ::testing::ContainsRegex("\nentries-to-change: [0-9]+\n"
+                                                       "blocks-to-write: [0-9]+\n$")));
+  EXPECT_THAT(judge::read_file(svg),
+              AllOf(HasSubstr("<svg"), HasSubstr("topology, routed by minhop")));
+  // What was dumped is what would be programmed, and nothing is left to change then.
+  const std::string dumped = " --from " + dir + "/fabric.topo," + dir + "/dump_fts.txt";
+  EXPECT_THAT(ibroutes("plan minhop" + dumped).out,
+              HasSubstr("\nentries-to-change: 0\nblocks-to-write: 0\n"));
+  EXPECT_EQ(ibroutes("verify" + dumped).status, 0);
+  std::string got = without_seconds(ibroutes("plan minhop --figures --json" + from).out);
+  for (const auto& [key, value] :
+       {std::pair<std::string, const char*>{"\"version\": \"", "V"}, {"\"topology\": \"", "T"}}) {
+    const std::size_t at = got.find(key) + key.size();
+    got.replace(at, got.find('"', at) - at, value);
+  }
+  EXPECT_EQ(got, judge::read_file(kNet4 + "json-plan"));
+  // As it would be: other LIDs or fewer links are no change to what is programmed.
+  const Ran less = ibroutes("plan --damage 10% --seed 2 --lmc 1" + from);
+  EXPECT_EQ(less.status, 0);
+  EXPECT_THAT(less.out, AllOf(HasSubstr("note: without "), ::testing::Not(HasSubstr("-to-write"))));
+  for (const char* wrong : {"plan nonsense", "plan --without nosuch", "plan --damage 5x",
+                            "plan --svg -", "plan --dump ''", "plan --root_guid_file /nonexistent"})
+    EXPECT_EQ(ibroutes(wrong + from).status, 2) << wrong;
+  EXPECT_EQ(ibroutes("plan --svg /nonexistent/x.svg" + from).status, 4);
+}
+
+/// Credit loops are refused unless they are allowed.
+TEST(Ibroutes, PlansThatCanDeadlockAreRefused) {
+  const judge::Scratch scratch;
+  const std::string dir = (scratch / "ring").string();
+  const auto ring =
+      fabric::read_topology_file(IBKIT_SOURCE_DIR "/tests/golden/documents/ring.topo");
+  ASSERT_TRUE(ring.has_value());
+  ASSERT_TRUE(report::write_dumps(dir, route::plan_routes(*ring).value()).has_value());
+  const std::string from = " --from " + dir + "/fabric.topo," + dir + "/dump_fts.txt";
+  const Ran refused = ibroutes("plan minhop,no_fallback --vls 1" + from);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.out, AllOf(HasSubstr("\nverdict: fails\n"), HasSubstr("credit loop")));
+  const Ran allowed = ibroutes("plan minhop,no_fallback --vls 1 --allow-credit-loops" + from);
+  EXPECT_EQ(allowed.status, 0);
+  EXPECT_THAT(allowed.out, HasSubstr("\nverdict: can deadlock\n"));
+  EXPECT_THAT(ibroutes("plan minhop --vls 1" + from).out, HasSubstr("\nverdict: good\n"));
 }
 
 TEST(Ibroutes, StatusesSayWhatHappened) {

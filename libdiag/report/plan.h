@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// A plan of routes as text and as members of a document (doc/formats.md, *ibsm plan*), of a saved
+// topology or of a running fabric.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "libdiag/report/json.h"
+#include "libdiag/route/plan.h"
+#include "libdiag/routes/figures.h"
+
+namespace ib::report {
+
+struct PlanReport {
+  const route::Plan& plan;
+  std::string topology;  // what was routed: a file, or words for a running fabric
+  bool compares{false};  // engines side by side: a row each, no routes of one
+  std::optional<routes::Figures> figures;
+};
+
+/// "name: value" lines; of a comparison a table of the engines below them.
+std::string plan_text(const PlanReport& report);
+/// Members of the object that is open.
+void write_plan(JsonWriter& json, const PlanReport& report);
+
+}  // namespace ib::report
