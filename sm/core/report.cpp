@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <set>
-#include <tuple>
 
 #include "libdiag/base/text.h"
 
@@ -27,40 +25,6 @@ std::string_view state_name(ib::wire::PortState state) {
     default:
       return "unknown";
   }
-}
-
-/// Behind a cable, and never heard of: nothing tells how many nodes the cables of such end at.
-bool is_stranger(const Trouble& t) {
-  return t.kind == Trouble::Kind::Silent && t.behind && t.node_guid.value == 0;
-}
-/// Those of one switch that failed in the same way share a line.
-using Neighbour = std::pair<ib::fabric::NodeIndex, std::string_view>;
-Neighbour neighbour_of(const Trouble& t) { return {t.behind.node, t.what}; }
-
-std::string ranges(const std::vector<const Trouble*>& at) {
-  std::set<unsigned> ports;
-  for (const Trouble* t : at) ports.insert(t->behind.port);
-  std::string out;
-  for (auto it = ports.begin(); it != ports.end();) {
-    const unsigned first = *it;
-    unsigned last = first;
-    while (++it != ports.end() && *it == last + 1) last = *it;
-    if (!out.empty()) out += ", ";
-    out += first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
-  }
-  return out;
-}
-
-std::string strangers_line(const ib::fabric::Fabric& fabric,
-                           const std::vector<const Trouble*>& at) {
-  const Trouble& first = *at.front();
-  if (at.size() == 1) return first.message;
-  const auto& node = fabric.node(first.behind.node);
-  ib::mad::DirectedRoute route = first.route;
-  route.hops.pop_back();
-  return fmt::format("nodes behind {} \"{}\" ports {} ({} cables, route {}): {}",
-                     to_string(node.guid), ib::printable(node.description), ranges(at), at.size(),
-                     ib::mad::to_string(route), first.what);
 }
 
 }  // namespace
@@ -112,22 +76,11 @@ Report make_report(const plan::Desired& desired, const ib::discover::Observed& o
         "without no_fallback admits others, --allow-credit-loops those that can deadlock");
   }
 
-  // What discovery complained of says more than that a node is not managed.
+  // What discovery complained of says more than that a node is not managed. Of a node that was
+  // never heard nothing tells which cables end at it: each of them has a line.
   std::set<ib::Guid> named;
-  std::map<Neighbour, std::vector<const Trouble*>> strangers;
-  for (const Trouble& t : observed.troubles)
-    if (is_stranger(t)) strangers[neighbour_of(t)].push_back(&t);
   for (const Trouble& t : observed.troubles) {
     if (concerns_managed(desired, observed, t)) continue;
-    if (is_stranger(t)) {
-      auto& here = strangers[neighbour_of(t)];
-      if (here.empty()) continue;  // spoken of with the first of them
-      r.unmanaged += here.size();
-      r.lines.push_back(
-          fmt::format("unmanaged: {}: {}", trouble_name(t.kind), strangers_line(fabric, here)));
-      here.clear();
-      continue;
-    }
     const bool newcomer = t.kind == Trouble::Kind::DuplicateGuid;
     if (t.node_guid.value != 0 && !newcomer && !named.insert(t.node_guid).second) continue;
     ++r.unmanaged;
