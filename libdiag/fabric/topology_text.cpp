@@ -533,8 +533,16 @@ class Reader {
     if (from_far_end == nullptr || from_far_end->to != end) return;
     Port& port = fabric_.port(end);
     if (fabric_.node(end.node).is_switch()) return;
+    const auto differs = [&](const char* what, auto theirs, auto own) {
+      if (theirs.value != 0 && theirs != own)
+        warn(from_far_end->line, from_far_end->column,
+             std::string(what) + ' ' + to_string(theirs) + " is " + to_string(own) +
+                 " at the other end of the cable, which is taken");
+    };
     if (port.guid.value == 0) port.guid = from_far_end->peer_port_guid;
     if (port.lid.value == 0) port.lid = from_far_end->peer_lid;
+    differs("port GUID", from_far_end->peer_port_guid, port.guid);
+    differs("LID", from_far_end->peer_lid, port.lid);
   }
 
   /// End ports whose GUID nobody wrote get the node's plus the port number, as vendors do.

@@ -179,6 +179,22 @@ TEST(TopologyReader, UsesACableThatOneEndNames) {
   EXPECT_EQ(warnings[0], "t.topo:2:5: only this end names the cable");
 }
 
+TEST(TopologyReader, WarnsWhereTheEndsOfACableKnowOneAnotherOtherwise) {
+  std::vector<std::string> warnings;
+  const Fabric f = read(
+      "Switch 4 \"S-0000000000000001\"\n"
+      "[1] \"H-0000000000000002\"[1](2a)  # \"h\" lid 6 4xEDR\nCa 1 \"H-0000000000000002\"\n"
+      "[1](2b) \"S-0000000000000001\"[1]  # lid 7 lmc 0 \"s\" lid 1 4xEDR\n",
+      &warnings);
+  EXPECT_EQ(f.port(1, 1).guid, Guid{0x2b});
+  EXPECT_EQ(f.port(1, 1).lid, Lid{7});
+  EXPECT_THAT(warnings,
+              ::testing::ElementsAre(
+                  "t.topo:2:5: port GUID 0x000000000000002a is 0x000000000000002b at the "
+                  "other end of the cable, which is taken",
+                  "t.topo:2:5: LID 6 is 7 at the other end of the cable, which is taken"));
+}
+
 TEST(TopologyReader, WarnsOfNodesAndPortsThatShareAGuid) {
   std::vector<std::string> warnings;
   read(
