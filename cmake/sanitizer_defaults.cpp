@@ -2,16 +2,7 @@
 // What the sanitizers are not to report, since it is not ours.
 
 // NOLINTBEGIN(bugprone-reserved-identifier): the sanitizers' names
-#if defined(__SANITIZE_THREAD__)
-// Debian's oneTBB is built without ThreadSanitizer, so the order that its scheduler keeps between a
-// task and what came before is invisible, and every task looks like a race.
-extern "C" const char* __tsan_default_suppressions();
-extern "C" const char* __tsan_default_suppressions() {
-  return "called_from_lib:libtbb.so\n"
-         "race:tbb::detail\n"
-         "race:oneapi/tbb/\n";
-}
-#elif defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__)
 // Graphviz 2.42's pango plugin remembers a font's name that its owner has freed, and compares the
 // next one with it.
 extern "C" const char* __asan_default_suppressions();

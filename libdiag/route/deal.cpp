@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/deal.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
+
+#include "libdiag/base/parallel.h"
 
 namespace ib::route {
 namespace {
@@ -173,12 +173,11 @@ routes::LinearTables deal(const Request& request, const Targets& targets, const 
     for (std::size_t c = 0; c < places.number.size(); ++c)
       lanes[h].push_back(static_cast<std::uint16_t>(
           places.lane(h, places.number[c], targets.columns()[c].offset)));
-  tbb::parallel_for(SwitchIndex{0}, static_cast<SwitchIndex>(graph.switch_count()),
-                    [&](SwitchIndex s) {
-                      Row row(request, targets, places, lanes, s, tables);
-                      for (std::size_t i = 0; i < hops.size(); ++i)
-                        row.fill(targets.batch(i), hops[i], i * routes::kTargetsPerBatch);
-                    });
+  parallel_for(SwitchIndex{0}, static_cast<SwitchIndex>(graph.switch_count()), [&](SwitchIndex s) {
+    Row row(request, targets, places, lanes, s, tables);
+    for (std::size_t i = 0; i < hops.size(); ++i)
+      row.fill(targets.batch(i), hops[i], i * routes::kTargetsPerBatch);
+  });
   return tables;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/detours.h"
 
-#include <tbb/parallel_for.h>
-
 #include <array>
+
+#include "libdiag/base/parallel.h"
 
 namespace ib::route {
 
@@ -57,8 +57,8 @@ void add_detours(const fabric::CompactGraph& graph, const UpDownOrder& order,
 
 void add_detours(const fabric::CompactGraph& graph, const UpDownOrder& order,
                  const Targets& targets, std::span<routes::LeastHops> hops) {
-  tbb::parallel_for(std::size_t{0}, hops.size(),
-                    [&](std::size_t i) { add_detours(graph, order, targets, hops[i]); });
+  parallel_for(std::size_t{0}, hops.size(),
+               [&](std::size_t i) { add_detours(graph, order, targets, hops[i]); });
 }
 
 }  // namespace ib::route

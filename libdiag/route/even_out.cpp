@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/even_out.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <optional>
 
+#include "libdiag/base/parallel.h"
 #include "libdiag/route/exits.h"
 #include "libdiag/route/reroute.h"
 #include "libdiag/routes/verify.h"
@@ -153,7 +152,7 @@ class Evener {
 
   void add_up() {
     std::vector<std::vector<float>> parts(targets_.batch_count());
-    tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
+    parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
       const auto batch = targets_.batch(i);
       auto& part = parts[i];
       part.assign(graph_.arc_count(), 0);

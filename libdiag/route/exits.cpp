@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/exits.h"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
 #include <tuple>
+
+#include "libdiag/base/parallel.h"
 
 namespace ib::route {
 namespace {
@@ -35,9 +34,7 @@ double capacity(const fabric::Fabric& fabric, fabric::NodeIndex node, std::uint8
 template <class Function>
 void over_switches(const fabric::CompactGraph& graph, Function function) {
   const auto switches = static_cast<SwitchIndex>(graph.switch_count());
-  tbb::parallel_for(tbb::blocked_range<SwitchIndex>(0, switches, 32), [&](const auto& range) {
-    for (SwitchIndex s = range.begin(); s != range.end(); ++s) function(s);
-  });
+  parallel_for(SwitchIndex{0}, switches, function, 32);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "libdiag/route/ranks.h"
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <bit>
@@ -10,6 +9,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "libdiag/base/parallel.h"
 #include "libdiag/routes/names.h"
 
 namespace ib::route {
@@ -68,7 +68,7 @@ std::vector<Mean> mean_distances(const fabric::CompactGraph& graph) {
   const std::size_t batches =
       (leaves.size() + routes::kTargetsPerBatch - 1) / routes::kTargetsPerBatch;
   std::vector<std::vector<Mean>> parts(batches);
-  tbb::parallel_for(std::size_t{0}, batches, [&](std::size_t i) {
+  parallel_for(std::size_t{0}, batches, [&](std::size_t i) {
     const std::size_t first = i * routes::kTargetsPerBatch;
     const auto batch =
         std::span(leaves).subspan(first, std::min(routes::kTargetsPerBatch, leaves.size() - first));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/reroute_state.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <bit>
 #include <cassert>
 #include <tuple>
 
+#include "libdiag/base/parallel.h"
 #include "libdiag/route/exits.h"
 
 namespace ib::route {
@@ -155,7 +154,7 @@ bool Rerouter::State::choose_anew(const fabric::CompactGraph& now, std::vector<F
     std::vector<LiveWays::Change> changes;
   };
   std::vector<Batch> batches(candidates_.size());
-  tbb::parallel_for(std::size_t{0}, batches.size(), [&](std::size_t i) {
+  parallel_for(std::size_t{0}, batches.size(), [&](std::size_t i) {
     batches[i].followed = ways_->follow(i, links, candidates_[i], batches[i].changes);
   });
   std::vector<std::uint32_t> parts, again, reviewed;

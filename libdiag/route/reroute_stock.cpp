@@ -2,14 +2,13 @@
 // What Rerouter::State knows of tables as a whole: candidates, and the load of every link, when it
 // begins with them or takes them over from another fabric. Links that come and go afterwards are
 // reroute_state.cpp's.
-#include <tbb/combinable.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <unordered_map>
 
+#include "libdiag/base/parallel.h"
 #include "libdiag/route/reroute_state.h"
 
 namespace ib::route {
@@ -31,11 +30,11 @@ template <class Function>
 Rerouter::State::Stock Rerouter::State::take_batches(Function function) {
   Stock none;
   none.load.assign(links.graph.arc_count(), 0);
-  tbb::combinable<Stock> stocks([&] { return Stock(none); });
-  tbb::parallel_for(std::size_t{0}, targets_.batch_count(),
-                    [&](std::size_t i) { function(i, stocks.local()); });
+  PerWorker<Stock> stocks([&] { return Stock(none); });
+  parallel_for(std::size_t{0}, targets_.batch_count(),
+               [&](std::size_t i) { function(i, stocks.local()); });
   Stock all = none;
-  stocks.combine_each([&](const Stock& part) {
+  stocks.each([&](const Stock& part) {
     for (std::size_t a = 0; a < load_.size(); ++a) all.load[a] += part.load[a];
     all.fixes.insert(all.fixes.end(), part.fixes.begin(), part.fixes.end());
     all.apart += part.apart;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/spread.h"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -12,6 +9,7 @@
 #include <memory>
 #include <numeric>
 
+#include "libdiag/base/parallel.h"
 #include "libdiag/route/exit_classes.h"
 #include "libdiag/route/passing.h"
 
@@ -36,9 +34,7 @@ class Scratch {
 
 template <class Function>
 void over(std::size_t count, Function function) {
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 8), [&](const auto& range) {
-    for (std::size_t i = range.begin(); i != range.end(); ++i) function(i);
-  });
+  parallel_for(std::size_t{0}, count, function, 8);
 }
 
 /// Targets for which `sources` send to the exits in `turns`, one LID after the other, from a switch
@@ -108,7 +104,7 @@ class Spreader {
   template <class Function>
   void over_parts(Function function) {
     const std::size_t switches = graph_.switch_count();
-    tbb::parallel_for(std::size_t{0}, (switches + kPart - 1) / kPart, [&](std::size_t part) {
+    parallel_for(std::size_t{0}, (switches + kPart - 1) / kPart, [&](std::size_t part) {
       const auto first = static_cast<SwitchIndex>(part * kPart);
       const auto end = static_cast<SwitchIndex>(std::min(switches, (part + 1) * kPart));
       if (handed_on_) {
@@ -585,7 +581,7 @@ class Spreader {
       if (together != targets) asking_.push_back({targets & ~together, s, group_[i], 0, {}});
       here_[s].in_turns = 0;
     }
-    tbb::parallel_for(std::size_t{0}, batch_.size(), [&](std::size_t b) {
+    parallel_for(std::size_t{0}, batch_.size(), [&](std::size_t b) {
       if (((asked >> b) & 1) != 0) hand_on(b);
     });
     handed_on_ = true;
@@ -707,7 +703,7 @@ std::vector<routes::LeastHops> candidates_of(const CandidatesOf& rule,
                                              const fabric::CompactGraph& graph,
                                              const Targets& targets) {
   std::vector<routes::LeastHops> hops(targets.batch_count());
-  tbb::parallel_for(std::size_t{0}, hops.size(), [&](std::size_t i) {
+  parallel_for(std::size_t{0}, hops.size(), [&](std::size_t i) {
     std::vector<SwitchIndex> leaves;
     for (const Target& target : targets.batch(i)) leaves.push_back(target.leaf);
     hops[i] = rule(graph, leaves);

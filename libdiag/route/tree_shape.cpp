@@ -2,11 +2,11 @@
 #include "libdiag/route/tree_shape.h"
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <atomic>
 
+#include "libdiag/base/parallel.h"
 #include "libdiag/route/exits.h"
 #include "libdiag/routes/names.h"
 
@@ -95,7 +95,7 @@ bool is_complete_tree(const Request& request, const Ranks& ranks, const Targets&
     return false;
 
   std::atomic<bool> complete{true};
-  tbb::parallel_for(std::size_t{0}, hops.size(), [&](std::size_t b) {
+  parallel_for(std::size_t{0}, hops.size(), [&](std::size_t b) {
     const auto batch = targets.batch(b);
     std::uint64_t leaves = 0;
     for (std::size_t i = 0; i < batch.size(); ++i)

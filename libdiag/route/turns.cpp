@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/turns.h"
 
-#include <tbb/blocked_range.h>
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
+#include "libdiag/base/parallel.h"
 
 namespace ib::route {
 
@@ -30,9 +28,9 @@ PairTurns::PairTurns(const Walker& walker) {
   for (SwitchIndex s = 0; s < walker.graph().switch_count(); ++s)
     if (walker.targets().sources(s) != 0) leaves_.push_back(s);
   rows_.resize(leaves_.size());
-  tbb::enumerable_thread_specific<std::vector<std::uint32_t>> stamps(
+  PerWorker<std::vector<std::uint32_t>> stamps(
       [&] { return std::vector<std::uint32_t>(walker.turns().size(), 0); });
-  tbb::parallel_for(std::size_t{0}, rows_.size(), [&](std::size_t i) {
+  parallel_for(std::size_t{0}, rows_.size(), [&](std::size_t i) {
     Row& row = rows_[i];
     auto& seen = stamps.local();  // by turn: the last pair of this row that took it
     std::fill(seen.begin(), seen.end(), 0);
@@ -73,11 +71,11 @@ Dependencies all_dependencies(const Walker& walker, Ends ends) {
     std::vector<std::uint32_t> visited;
     std::uint32_t stamp{0};
   };
-  tbb::enumerable_thread_specific<Worker> workers([&] {
+  PerWorker<Worker> workers([&] {
     return Worker{Dependencies(channels), std::vector<std::uint32_t>(graph.switch_count(), 0)};
   });
   const auto targets = walker.targets().all();
-  tbb::parallel_for(std::size_t{0}, targets.size(), [&](std::size_t i) {
+  parallel_for(std::size_t{0}, targets.size(), [&](std::size_t i) {
     Worker& worker = workers.local();
     const Target& target = targets[i];
     const bool hosts = walker.targets().sources(target.leaf) != 0;
@@ -110,7 +108,7 @@ Dependencies all_dependencies(const Walker& walker, Ends ends) {
     }
   });
   Dependencies all(channels);
-  for (const Worker& worker : workers) all.merge(worker.dependencies);
+  workers.each([&](const Worker& worker) { all.merge(worker.dependencies); });
   return all;
 }
 

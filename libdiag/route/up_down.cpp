@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/up_down.h"
 
-#include <tbb/parallel_for.h>
-
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -19,6 +17,7 @@
 #include <queue>
 #include <unordered_map>
 
+#include "libdiag/base/parallel.h"
 #include "libdiag/route/detours.h"
 #include "libdiag/route/even_out.h"
 #include "libdiag/route/live_ways.h"
@@ -494,7 +493,7 @@ std::vector<routes::LeastHops> up_down_candidates(const fabric::CompactGraph& gr
                                                   const UpDownOrder& order,
                                                   const Targets& targets) {
   std::vector<routes::LeastHops> hops(targets.batch_count());
-  tbb::parallel_for(std::size_t{0}, hops.size(), [&](std::size_t i) {
+  parallel_for(std::size_t{0}, hops.size(), [&](std::size_t i) {
     std::vector<SwitchIndex> leaves;
     for (const Target& target : targets.batch(i)) leaves.push_back(target.leaf);
     hops[i] = up_down_hops(graph, order, leaves);

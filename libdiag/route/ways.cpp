@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/ways.h"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
+#include "libdiag/base/parallel.h"
 #include "libdiag/route/exits.h"
 #include "libdiag/routes/least_hops.h"
 
@@ -162,7 +160,7 @@ class WayFinder {
     std::vector<Fan> fans(std::min(kFansAtOnce, targets.size()));
     for (std::size_t start = 0; start < targets.size(); start += kFansAtOnce) {
       const std::size_t count = std::min(kFansAtOnce, targets.size() - start);
-      tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
+      parallel_for(std::size_t{0}, count, [&](std::size_t i) {
         make_fan(targets[start + i].leaf, hops, start + i, fans[i]);
       });
       for (std::size_t i = 0; i < count; ++i)
@@ -457,11 +455,14 @@ void spread_over_parallel(const fabric::CompactGraph& graph, const Targets& targ
 routes::LinearTables tables_from(const Request& request, const Targets& targets, const Ways& ways) {
   const auto& graph = *request.graph;
   routes::LinearTables tables(graph.switch_count(), graph.max_lid());
-  const auto switches = static_cast<SwitchIndex>(graph.switch_count());
-  tbb::parallel_for(tbb::blocked_range<SwitchIndex>(0, switches, 16), [&](const auto& range) {
+  constexpr std::size_t kPart = 16;  // switches, so that a target is looked up once for all
+  const std::size_t switches = graph.switch_count();
+  parallel_for(std::size_t{0}, (switches + kPart - 1) / kPart, [&](std::size_t part) {
+    const auto first = static_cast<SwitchIndex>(part * kPart);
+    const auto end = static_cast<SwitchIndex>(std::min(switches, (part + 1) * kPart));
     for (std::size_t i = 0; i < targets.all().size(); ++i) {
       const Target& target = targets.all()[i];
-      for (SwitchIndex s = range.begin(); s != range.end(); ++s) {
+      for (SwitchIndex s = first; s != end; ++s) {
         const auto arcs = graph.arcs(s);
         const auto follow = [&](Lid lid, std::size_t tree, std::uint8_t own) {
           const std::uint8_t exit = ways.tree(tree)[s];

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/routes/figures.h"
 
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <bit>
 #include <numeric>
 
+#include "libdiag/base/parallel.h"
 #include "libdiag/routes/least_hops.h"
 #include "libdiag/routes/verify_walk.h"
 
@@ -101,8 +99,8 @@ class Pattern {
 template <class Function>
 void for_patterns(const Terrain& terrain, const LinearTables& tables, std::size_t count,
                   Function function) {
-  tbb::enumerable_thread_specific<Pattern> patterns([&] { return Pattern(terrain, tables); });
-  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
+  PerWorker<Pattern> patterns([&] { return Pattern(terrain, tables); });
+  parallel_for(std::size_t{0}, count, [&](std::size_t i) {
     Pattern& pattern = patterns.local();
     pattern.clear();
     function(pattern, i);
@@ -222,7 +220,7 @@ Figures figures(const fabric::CompactGraph& graph, const LinearTables& tables,
   }
   const std::size_t batches = (leaves.size() + kTargetsPerBatch - 1) / kTargetsPerBatch;
   std::vector<Lengths> parts(batches);
-  tbb::parallel_for(std::size_t{0}, batches, [&](std::size_t i) {
+  parallel_for(std::size_t{0}, batches, [&](std::size_t i) {
     const std::size_t first = i * kTargetsPerBatch;
     parts[i] = lengths_to(
         terrain, tables,

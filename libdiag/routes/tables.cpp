@@ -2,11 +2,12 @@
 #include "libdiag/routes/tables.h"
 
 #include <sys/mman.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <unordered_map>
+
+#include "libdiag/base/parallel.h"
 
 namespace ib::routes {
 namespace {
@@ -34,7 +35,7 @@ LinearTables carried_over(const LinearTables& tables, const fabric::CompactGraph
   for (fabric::SwitchIndex s = 0; s < from.switch_count(); ++s) old.emplace(from.guid(s), s);
   auto carried = LinearTables::unwritten(to.switch_count(), to.max_lid());
   const auto switches = static_cast<fabric::SwitchIndex>(to.switch_count());
-  tbb::parallel_for(fabric::SwitchIndex{0}, switches, [&](fabric::SwitchIndex s) {
+  parallel_for(fabric::SwitchIndex{0}, switches, [&](fabric::SwitchIndex s) {
     const auto at = old.find(to.guid(s));
     const auto target = carried.row(s);
     std::size_t known = 0;

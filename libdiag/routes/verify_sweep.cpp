@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/routes/verify_sweep.h"
 
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 
+#include "libdiag/base/parallel.h"
 #include "libdiag/routes/least_hops.h"
 
 namespace ib::routes::check {
@@ -150,18 +148,17 @@ Sweep sweep(const Terrain& terrain, const LinearTables& tables) {
     return result;
   }
   const std::vector<Leaf> leaves = leaves_of(terrain);
-  tbb::enumerable_thread_specific<BatchSweeper> sweepers(
-      [&] { return BatchSweeper(terrain, tables); });
+  PerWorker<BatchSweeper> sweepers([&] { return BatchSweeper(terrain, tables); });
   std::atomic<bool> good{true};
   const std::size_t batches = (leaves.size() + kTargetsPerBatch - 1) / kTargetsPerBatch;
-  tbb::parallel_for(std::size_t{0}, batches, [&](std::size_t i) {
+  parallel_for(std::size_t{0}, batches, [&](std::size_t i) {
     const std::size_t first = i * kTargetsPerBatch;
     const auto batch =
         std::span(leaves).subspan(first, std::min(kTargetsPerBatch, leaves.size() - first));
     if (good && !sweepers.local().run(batch)) good = false;
   });
   result.all_arrive = good;
-  for (const BatchSweeper& one : sweepers) result.turns.merge(one.turns);
+  sweepers.each([&](const BatchSweeper& one) { result.turns.merge(one.turns); });
   return result;
 }
 

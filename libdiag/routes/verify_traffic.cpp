@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/routes/verify_traffic.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <array>
+
+#include "libdiag/base/parallel.h"
 
 namespace ib::routes::check {
 
@@ -21,7 +21,7 @@ std::vector<std::uint8_t> taken_turns(const Terrain& terrain, const LinearTables
   groups.push_back(turns.size());
 
   std::vector<std::uint8_t> taken(turns.size(), 0);
-  tbb::parallel_for(std::size_t{1}, groups.size(), [&](std::size_t group) {
+  parallel_for(std::size_t{1}, groups.size(), [&](std::size_t group) {
     constexpr std::size_t kNone = ~std::size_t{0};
     std::array<std::size_t, 256> waiting;  // by port taken next: place of the turn
     waiting.fill(kNone);

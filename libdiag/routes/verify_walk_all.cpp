@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <optional>
 
+#include "libdiag/base/parallel.h"
 #include "libdiag/routes/verify_walk.h"
 
 namespace ib::routes::check {
@@ -26,7 +25,7 @@ Tally walk_lids(const Terrain& terrain, const LaneView& lanes, const LinearTable
     std::vector<std::uint8_t> columns;
   };
   const std::size_t switches = terrain.graph.switch_count();
-  tbb::enumerable_thread_specific<Worker> workers([&] {
+  PerWorker<Worker> workers([&] {
     return Worker{LidWalker(terrain, lanes, sm_lid, options),
                   std::vector<std::uint8_t>(switches * kLidsPerBlock)};
   });
@@ -39,7 +38,7 @@ Tally walk_lids(const Terrain& terrain, const LaneView& lanes, const LinearTable
     if (runs.empty() || block(runs.back().first) != block(i)) runs.emplace_back(i, i);
     runs.back().second = i + 1;
   }
-  tbb::parallel_for(std::size_t{0}, runs.size(), [&](std::size_t run) {
+  parallel_for(std::size_t{0}, runs.size(), [&](std::size_t run) {
     const auto [begin, end] = runs[run];
     const std::uint16_t first_lid = destinations[begin].lid.value;
     const std::size_t lids = destinations[end - 1].lid.value - first_lid + std::size_t{1};
@@ -53,12 +52,12 @@ Tally walk_lids(const Terrain& terrain, const LaneView& lanes, const LinearTable
         worker.walker.walk(d, &worker.columns[(d.lid.value - first_lid) * switches]);
   });
   std::optional<Tally> total;
-  for (Worker& worker : workers) {
+  workers.each([&](Worker& worker) {
     if (total)
       total->add(worker.walker.tally);
     else
       total = std::move(worker.walker.tally);
-  }
+  });
   if (!total) total.emplace(terrain, lanes, options);
   total->must.expand(terrain, lanes);
   total->should.expand(terrain, lanes);

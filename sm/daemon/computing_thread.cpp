@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/computing_thread.h"
 
-#include <tbb/task_arena.h>
 #include <unistd.h>
 
 #include <utility>
+
+#include "libdiag/base/parallel.h"
 
 namespace sm::daemon {
 
@@ -17,8 +18,8 @@ void ComputingThread::start(plan::FreshRequest request) {
     // Nobody waits for it: one processor, and behind whoever wants that one too. (The nice value is
     // a thread's own on Linux; no helper thread is started, which would keep it.)
     [[maybe_unused]] const int niceness = nice(10);
-    tbb::task_arena alone(1);
-    auto fresh = alone.execute([&] { return plan::compute_afresh(request); });
+    const ib::Alone on_this_thread;
+    auto fresh = plan::compute_afresh(request);
     const std::lock_guard lock(mutex_);
     result_.emplace(std::move(fresh));
     done_.ring();

@@ -3,11 +3,11 @@
 // where ports are numbered (or searched, -O) dimension by dimension on every switch. That breaks
 // all cycles of meshes and hypercubes. The wrap-around links of a torus form them whatever the
 // order, so nothing is promised; verify says what came out.
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "libdiag/base/parallel.h"
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/spread.h"
 #include "libdiag/routes/least_hops.h"
@@ -61,7 +61,7 @@ Result<Routes> dor(const Request& request) {
   const auto& graph = *request.graph;
   const Targets targets(request);
   std::vector<routes::LeastHops> hops(targets.batch_count());
-  tbb::parallel_for(std::size_t{0}, hops.size(), [&](std::size_t i) {
+  parallel_for(std::size_t{0}, hops.size(), [&](std::size_t i) {
     std::vector<SwitchIndex> leaves;
     for (const Target& target : targets.batch(i)) leaves.push_back(target.leaf);
     hops[i] = routes::least_hops(graph, leaves);
