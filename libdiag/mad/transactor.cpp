@@ -38,6 +38,7 @@ constexpr std::uint64_t kSilence = 8;  // so many in a row are not lost by chanc
 constexpr std::size_t kTargetsKept = 1U << 17;
 constexpr Duration kLongestWait = std::chrono::seconds(10);
 constexpr Duration kOvertaken = std::chrono::milliseconds(50);  // an SA may serve out of turn
+constexpr std::uint32_t kPlacesForSa = 16;  // of Linux, as TransactorOptions::awaited_most
 
 /// A first-in first-out queue in one block of memory. std::deque allocates for each element when
 /// elements are as large as packets.
@@ -86,6 +87,7 @@ struct Slot {
   Instant kept_until;
   std::uint8_t ordinal{0};   // first attempt: 1
   std::uint8_t answered{0};  // Ghost: the ordinal that completed the request, 0 if none did
+  bool lost{false};          // presumably, and the transport still waits for its answer
   SlotState state{SlotState::Free};
 };
 
@@ -125,6 +127,14 @@ struct Target {
   std::vector<Index> in_flight;  // sent and not complete, oldest first
 };
 
+/// When the transport gives up waiting for a lost attempt.
+struct Expiry {
+  Instant when;
+  Index slot;
+  std::uint32_t use;
+  bool operator>(const Expiry& other) const { return when > other.when; }
+};
+
 struct TimerEntry {
   Instant when;
   Index target;
@@ -151,7 +161,8 @@ std::uint64_t key_of(const Request& request) {
 }  // namespace
 
 struct Transactor::Impl {
-  explicit Impl(const TransactorOptions& o) : options(o), window(o.window) {
+  explicit Impl(const TransactorOptions& o)
+      : options(o), window(o.awaited_most != 0 ? std::min(o.window, o.awaited_most) : o.window) {
     options.window_per_target = std::max(options.window_per_target, 1U);
     options.attempts_min = std::max<std::uint8_t>(options.attempts_min, 1);
     options.attempts_known = std::max(options.attempts_known, options.attempts_min);
@@ -166,6 +177,7 @@ struct Transactor::Impl {
   Instant heard{0};              // when anything was, or when there began to be something to hear
   Instant resumed{0};            // when the last silence of everybody ended
   std::uint32_t on_wire{0};
+  std::uint32_t lost{0};  // attempts that the transport still waits for, beside those on the wire
   std::size_t pending{0};
 
   std::deque<Entry> entries;
@@ -180,6 +192,7 @@ struct Transactor::Impl {
   Fifo<std::pair<Index, std::uint32_t>> retries;  // entries to repeat, with their generation
   Fifo<Completion> completions;
   std::priority_queue<TimerEntry, std::vector<TimerEntry>, std::greater<>> timers;
+  std::priority_queue<Expiry, std::vector<Expiry>, std::greater<>> expiries;
 
   // ---- estimates ------------------------------------------------------------------------------
 
@@ -263,9 +276,30 @@ struct Transactor::Impl {
   }
 
   void release_slot(Index s) {
+    forget_lost(s);
     slots[s].state = SlotState::Free;
     slots[s].entry = kNone;
     free_slots.push(s);
+  }
+
+  void mark_lost(Index s) {
+    Slot& slot = slots[s];
+    if (std::exchange(slot.lost, true)) return;
+    ++lost;
+    expiries.push({slot.kept_until, s, slot.use});
+  }
+  void forget_lost(Index s) {
+    if (std::exchange(slots[s].lost, false)) --lost;
+  }
+  void forget_expired(Instant now) {
+    while (!expiries.empty() && expiries.top().when <= now) {
+      const Expiry top = expiries.top();
+      expiries.pop();
+      if (slots[top.slot].use == top.use) forget_lost(top.slot);
+    }
+  }
+  bool transport_is_full() const {
+    return options.awaited_most != 0 && on_wire + lost >= options.awaited_most;
   }
 
   std::uint32_t tid_of(Index s) const {
@@ -360,6 +394,7 @@ struct Transactor::Impl {
     if (!entry.counted) return;
     entry.counted = false;
     --on_wire;
+    mark_lost(entry.last_attempt);
     // Only the first attempt to a target in good health says something about the network.
     const Slot& last = slots[entry.last_attempt];
     if (entry.attempts == 1 && last.counted) window.on_loss(last.sent_as);
@@ -417,6 +452,8 @@ struct Transactor::Impl {
   /// Turns the request's attempts into ghosts and takes it off its target's list.
   void retire_attempts(Index e, std::uint8_t answered) {
     Entry& entry = entries[e];
+    if (entry.counted && slots[entry.last_attempt].ordinal != answered)
+      mark_lost(entry.last_attempt);
     for (Index s = entry.last_attempt; s != kNone; s = slots[s].earlier) {
       Slot& slot = slots[s];
       slot.entry = kNone;
@@ -528,7 +565,7 @@ struct Transactor::Impl {
       ++counters.retries;
     }
     ++counters.sends;
-    const Duration reply_within = keep_match(target, entry.request);
+    const Duration reply_within = keep_match(target, entry);
     slot.entry = e;
     slot.target = entry.target;
     slot.earlier = entry.last_attempt;
@@ -546,15 +583,29 @@ struct Transactor::Impl {
     return order;
   }
 
-  /// Long enough for every later attempt of the request.
-  Duration keep_match(const Target& target, const Request& request) const {
+  /// How long the transport is to wait for the answer to an attempt: long enough for every later
+  /// attempt of the request, since a late answer is as good. But it has so many places only, and
+  /// what was lost has one for as long: the more are taken, the sooner each is free again.
+  Duration keep_match(const Target& target, const Entry& entry) const {
+    const Request& request = entry.request;
+    const Duration wait = patience(target, request);
     const Duration longest =
-        std::max({options.timeout_ceiling, request.resp_time_hint, patience(target, request)});
-    return longest * attempts_of(target);
+        std::max({options.timeout_ceiling, request.resp_time_hint, wait}) * attempts_of(target);
+    const bool of_sa = request.mad.mgmt_class() == wire::MgmtClass::SubnAdm;
+    // A table that the kernel puts together is dropped if its request was given up meanwhile.
+    if (of_sa && request.first_wait == Duration{0}) return longest;
+    const std::uint32_t places =
+        of_sa ? std::min(options.awaited_most, kPlacesForSa) : options.awaited_most;
+    const std::uint32_t taken = on_wire + lost;
+    if (places == 0 || 4 * taken < places) return longest;
+    if (2 * taken < places) return 2 * backed_off(target, entry);
+    return 4 * taken < 3 * places ? backed_off(target, entry) : wait;
   }
 
   std::optional<SendOrder> next_send(Instant now) {
     if (on_wire >= window.size()) return std::nullopt;
+    forget_expired(now);
+    if (transport_is_full()) return std::nullopt;
     while (!retries.empty()) {
       const auto [e, generation] = retries.pop();
       if (entries[e].generation != generation || entries[e].state != EntryState::RetryDue) continue;
@@ -586,6 +637,7 @@ struct Transactor::Impl {
       ++counters.late_replies;
       if (slot.ordinal < slot.answered) ++counters.spurious_retries;
       slots[s].state = SlotState::Spent;
+      forget_lost(s);
       sign_of_life(now, slot);
       return false;
     }
@@ -654,6 +706,7 @@ struct Transactor::Impl {
       } else if (!entry.counted && entry.attempts == 1) {
         entry.counted = true;  // not lost after all: the target is just slow
         ++on_wire;
+        forget_lost(entry.last_attempt);
       }
     }
     if (!target.in_flight.empty()) {
@@ -755,7 +808,10 @@ void Transactor::on_send_failed(const SendOrder& order, Error error) {
 void Transactor::on_time(Instant now) { impl_->on_time(now); }
 Instant Transactor::next_deadline() const {
   if (impl_->pending == 0 || impl_->timers.empty()) return kNever;
-  return std::max(impl_->timers.top().when, impl_->silence_until());
+  const Instant due = std::max(impl_->timers.top().when, impl_->silence_until());
+  return impl_->transport_is_full() && !impl_->expiries.empty()
+             ? std::min(due, impl_->expiries.top().when)
+             : due;
 }
 std::optional<SendOrder> Transactor::next_send(Instant now) { return impl_->next_send(now); }
 std::optional<Completion> Transactor::next_completion() {

@@ -16,6 +16,10 @@ namespace ib::mad {
 struct TransactorOptions {
   std::uint32_t window_per_target{4};  // unanswered MADs per target, at most
   std::uint32_t window{256};  // unanswered MADs in all; adapts below this on congestion (`-n`)
+  /// MADs whose answer the transport waits for at a time, lost ones among them; 0: any number.
+  /// Linux since 6.17 has 128 places for an agent of SMPs and keeps back what is sent beyond; it
+  /// empties them some milliseconds late.
+  std::uint32_t awaited_most{120};
   Duration timeout_start{std::chrono::milliseconds(50)};
   Duration timeout_floor{std::chrono::milliseconds(10)};
   Duration timeout_ceiling{

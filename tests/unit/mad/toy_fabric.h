@@ -4,6 +4,7 @@
 // is an echo, not an SMA.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <queue>
 #include <random>
@@ -37,6 +38,8 @@ class ToyFabric : public Port {
   Instant now{0};
   Instant frozen_from{kNever}, frozen_to{kNever};  // nothing moves in between
   std::uint64_t lost{0};
+  std::size_t places{0};                           // for requests whose answer is waited for
+  std::uint64_t kept_back{0};                      // found none; sent all the same
   std::map<std::uint64_t, std::uint32_t> sent_to;  // by target
   std::vector<wire::Mad> sent;                     // kept when keep_sent
   bool keep_sent{false};
@@ -49,7 +52,8 @@ class ToyFabric : public Port {
   Result<AgentId> register_agent(const AgentSpec&) override { return 0; }
   int readable_fd() const override { return -1; }
 
-  Result<void> send(AgentId, const Packet& packet, Duration) override {
+  Result<void> send(AgentId, const Packet& packet, Duration reply_within) override {
+    if (places != 0) take_place(packet.mad.tid().value, reply_within);
     const auto target = std::size_t{packet.address.lid.value} - 1;
     if (target >= nodes.size()) return fail(ErrorKind::Io, "no such LID");
     ++sent_to[target];
@@ -90,6 +94,12 @@ class ToyFabric : public Port {
       return when != o.when ? when > o.when : order > o.order;
     }
   };
+
+  void take_place(std::uint64_t tid, Duration reply_within) {
+    std::erase_if(awaited, [this](const auto& one) { return one.second <= now; });
+    if (awaited.size() >= places) ++kept_back;
+    awaited[tid] = now + reply_within;
+  }
 
   bool is_lost() {
     const bool it_is = std::uniform_real_distribution<>(0, 1)(random) < loss;
@@ -136,6 +146,7 @@ class ToyFabric : public Port {
         return;
       }
       case Event::AtSender: {
+        if (places != 0 && awaited.erase(event.packet.mad.tid().value) == 0) return;
         Received received;
         received.agent = 0;
         received.packet = event.packet;
@@ -147,6 +158,7 @@ class ToyFabric : public Port {
 
   std::mt19937_64 random;
   std::uint64_t order{0};
+  std::map<std::uint64_t, Instant> awaited;  // by TID, until when
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
 };
 

@@ -304,7 +304,7 @@ TEST(Transactor, RandomLossNeitherStopsNorSlowsIt) {
       ASSERT_TRUE(session.run(sweep));
       EXPECT_EQ(sweep.answered, 612U * 16) << "loss " << c.loss << " seed " << seed;
       EXPECT_LT(seconds(sweep.last), c.seconds) << "loss " << c.loss << " seed " << seed;
-      EXPECT_GE(session.transactor().window(), 128U) << "loss " << c.loss << " seed " << seed;
+      EXPECT_GE(session.transactor().window(), 100U) << "loss " << c.loss << " seed " << seed;
       EXPECT_EQ(session.transactor().counters().spurious_retries, 0U);
     }
   }
@@ -322,15 +322,28 @@ TEST(Transactor, LongQueueToOneSwitchUnderLoss) {
 
 TEST(Transactor, ClosesTheWindowWhereABufferOverflows) {
   ToyFabric fabric(600);
-  fabric.transit = {50us, 64};
+  fabric.transit = {50us, 32};
   Session session(fabric, {}, fabric.clock());
   Sweep sweep(600, 15);
   ASSERT_TRUE(session.run(sweep));
   EXPECT_EQ(sweep.answered, 600U * 16);
   const auto& c = session.transactor().counters();
   EXPECT_LT(5 * c.retries, c.sends);
-  EXPECT_LT(seconds(sweep.last), 0.8);  // the buffer's server needs 0.48 s
-  EXPECT_LT(session.transactor().window(), 130U);
+  EXPECT_LT(seconds(sweep.last), 1.0);  // the buffer's server needs 0.48 s
+  EXPECT_LT(session.transactor().window(), 100U);
+}
+
+TEST(Transactor, WhatIsLostTakesNoPlaceForLong) {
+  ToyFabric fabric(612);
+  fabric.loss = 0.1;
+  fabric.places = 128;
+  Session session(fabric, {}, fabric.clock());
+  Sweep sweep(612, 15);
+  ASSERT_TRUE(session.run(sweep));
+  EXPECT_EQ(sweep.answered, 612U * 16);
+  EXPECT_LT(seconds(sweep.last), 2.0);
+  // Nothing had to wait for a place of its own, where its time-out would have run out.
+  EXPECT_EQ(fabric.kept_back, 0U);
 }
 
 TEST(Transactor, SilentTargetsDelayNobodyElse) {
@@ -342,7 +355,8 @@ TEST(Transactor, SilentTargetsDelayNobodyElse) {
     ASSERT_TRUE(session.run(sweep));
     EXPECT_EQ(sweep.answered, (900 - silent) * 11);
     EXPECT_EQ(sweep.errors.size(), silent);
-    EXPECT_LT(seconds(sweep.last), 2.3);  // one transaction time-out is 1.4 s
+    // One transaction time-out is 1.4 s; 300 share the kernel's places with everybody.
+    EXPECT_LT(seconds(sweep.last), silent < 100 ? 2.3 : 2.6);
   }
 }
 
@@ -356,7 +370,7 @@ TEST(Transactor, SilenceOfEverybodyIsNotLoss) {
   ASSERT_TRUE(session.run(sweep));
   EXPECT_EQ(sweep.answered, 300U * 21);
   EXPECT_EQ(session.transactor().counters().retries, 0U);
-  EXPECT_EQ(session.transactor().window(), 256U);
+  EXPECT_EQ(session.transactor().window(), TransactorOptions{}.awaited_most);
 }
 
 TEST(Transactor, MoreAttemptsForATargetThatIsKnownToLive) {
