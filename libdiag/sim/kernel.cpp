@@ -21,6 +21,8 @@ struct Agent {
   ClientId client;
   Registration spec;
   std::unique_ptr<mad::rmpp::Receiver> receiver;  // where the kernel does RMPP
+  std::uint32_t awaited{0};                       // controlled requests that were sent
+  std::deque<Requests::Id> backlog;               // and those that were not yet
   bool kernel_rmpp() const { return spec.rmpp_version != 0 && !spec.user_rmpp; }
 };
 
@@ -70,6 +72,22 @@ Slot slot_of(const wire::Mad& mad) {
   const auto c = mad.mgmt_class();
   return {mad.get<&MadHeader::class_version>(), raw(c),
           wire::is_vendor_range2(c) ? mad.get<&wire::VendorHeader::oui>() : 0};
+}
+
+/// Flow control of what is to be answered, since Linux 6.17 (get_sol_fc_max_outstanding,
+/// is_solicited_fc_mad): so many unanswered requests has an agent on the wire, by the class it
+/// registered for; 0: as many as it likes. The rest waits its turn, and no clock runs meanwhile.
+std::uint32_t awaited_most(const Registration& r) {
+  constexpr std::uint32_t kReceiveQueue = 512;  // recv_queue_size, a parameter of ib_core
+  const auto c = static_cast<MgmtClass>(r.mgmt_class);
+  if (r.mgmt_class == 0 || wire::is_smp(c) || c == MgmtClass::Comm) return kReceiveQueue / 4;
+  return c == MgmtClass::SubnAdm ? kReceiveQueue / 32 : 0;
+}
+bool is_controlled(const Agent& agent, const UserMad& mad) {
+  if (mad.timeout_ms == 0) return false;
+  const auto c = mad.packet.mad.mgmt_class();
+  if (agent.spec.rmpp_version != 0 && rmpp::is_active(mad.packet.mad)) return false;
+  return wire::is_smp(c) || c == MgmtClass::SubnAdm || c == MgmtClass::Comm;
 }
 
 TransactionKey key_of(const wire::Mad& mad) { return {mad.tid().value, raw(mad.mgmt_class())}; }
@@ -265,9 +283,9 @@ struct HostKernel::Impl {
   int send(Instant now, const File& file, UserMad& mad) {
     if (mad.agent < 0 || mad.agent >= kAgentsPerFile || mad.length < kRmppHeaderBytes)
       return -kEinval;
-    const Agent* const user = file.agents[static_cast<std::size_t>(mad.agent)];
+    Agent* const user = file.agents[static_cast<std::size_t>(mad.agent)];
     if (user == nullptr) return -kEinval;
-    const Agent& agent = *user;
+    Agent& agent = *user;
     wire::Mad& message = mad.packet.mad;
     const bool rmpp_class = has_rmpp(message.mgmt_class());
     // Of the user's RMPP header only the ACTIVE flag counts: the kernel makes its own
@@ -290,15 +308,24 @@ struct HostKernel::Impl {
       return -kEinval;
     }
 
-    if (!segmented) transmit(now, agent, mad.packet);
+    const bool controlled = is_controlled(agent, mad);
+    const bool waits = controlled && is_full(agent);
+    if (!segmented && !waits) transmit(now, agent, mad.packet);
     if (!segmented && mad.timeout_ms == 0) return 0;
 
     const RequestId id = requests.add(key_of(message));
     Request& request = requests.at(id);
     request.agent = &agent;
     request.answer = answer;
+    request.controlled = controlled;
+    request.waits = waits;
     request.retries_left = mad.retries;
     request.mad = std::move(mad);
+    if (waits) {
+      agent.backlog.push_back(id);
+      return 0;
+    }
+    if (controlled) ++agent.awaited;
     if (segmented) {
       request.sender = make_sender(request.mad);
       pump_sender(now, id);
@@ -306,6 +333,29 @@ struct HostKernel::Impl {
       requests.set_deadline(id, deadline_after(now, request.mad.timeout_ms));
     }
     return 0;
+  }
+
+  static bool is_full(const Agent& agent) {
+    const std::uint32_t most = awaited_most(agent.spec);
+    return most != 0 && (!agent.backlog.empty() || agent.awaited >= most);
+  }
+
+  /// Forgets a request that was sent, and sends who waited for its place.
+  void finish(Instant now, RequestId id) {
+    Request& done = requests.at(id);
+    Agent& agent = *done.agent;
+    const bool controlled = done.controlled;
+    requests.erase(id);
+    if (!controlled) return;
+    --agent.awaited;
+    if (agent.backlog.empty() || agent.awaited >= awaited_most(agent.spec)) return;
+    const RequestId next = agent.backlog.front();
+    agent.backlog.pop_front();
+    Request& request = requests.at(next);
+    request.waits = false;
+    ++agent.awaited;
+    requests.set_deadline(next, deadline_after(now, request.mad.timeout_ms));
+    transmit(now, agent, request.mad.packet);
   }
 
   // ---- long messages out (mad_rmpp.c) -----------------------------------------------------------
@@ -337,7 +387,7 @@ struct HostKernel::Impl {
       case rmpp::Sender::State::Failed:
         // Only a time-out is told to the user; a message the other side refused is forgotten.
         if (request.sender->failure() == rmpp::status::kTooManyRetries) {
-          report_time_out(id);
+          report_time_out(now, id);
         } else {
           requests.erase(id);
         }
@@ -391,11 +441,11 @@ struct HostKernel::Impl {
       transmit(now, *request.agent, request.mad.packet);
       return;
     }
-    report_time_out(id);
+    report_time_out(now, id);
   }
 
   /// What was sent comes back, cut to its header.
-  void report_time_out(RequestId id) {
+  void report_time_out(Instant now, RequestId id) {
     ++counters.timed_out;
     Request& request = requests.at(id);
     Unread::Item& back = request.agent->file->unread.add();
@@ -404,7 +454,7 @@ struct HostKernel::Impl {
     back.mad.status = kStatusTimedOut;
     back.mad.length = kMadHeaderBytes;
     back.mad.packet.more = {};
-    requests.erase(id);
+    finish(now, id);
   }
 
   // ---- receiving ------------------------------------------------------------------------------
@@ -430,7 +480,7 @@ struct HostKernel::Impl {
   RequestId request_for(const Agent& agent, const mad::Packet& packet) const {
     const bool answer = is_answer(packet.mad);
     const auto is_meant = [&](const Request& request) {
-      if (request.agent != &agent) return false;
+      if (request.agent != &agent || request.waits) return false;
       if (packet.mad.is_directed()) return true;
       if (request.answer == answer) return false;
       const mad::Address& sent = request.mad.packet.address;
@@ -454,7 +504,7 @@ struct HostKernel::Impl {
       pump_receiver(now, *agent);
       return;
     }
-    complete(*agent, delivery.packet, wire::kMadBytes);
+    complete(now, *agent, delivery.packet, wire::kMadBytes);
   }
 
   void pump_receiver(Instant now, Agent& agent) {
@@ -462,17 +512,17 @@ struct HostKernel::Impl {
     while (auto message = agent.receiver->next_message()) {
       const std::size_t length =
           rmpp::header_bytes(message->mad.mgmt_class()) + rmpp::data_bytes(*message);
-      complete(agent, std::move(*message), length);
+      complete(now, agent, std::move(*message), length);
     }
   }
 
   /// A whole message: an answer ends its request, and whatever it is goes to the agent.
   template <class Packet>
-  void complete(const Agent& agent, Packet&& packet, std::size_t length) {
+  void complete(Instant now, const Agent& agent, Packet&& packet, std::size_t length) {
     const wire::Mad& mad = packet.mad;
     if (is_answer(mad)) {
       if (const auto id = request_for(agent, packet); id != Requests::kNone) {
-        requests.erase(id);
+        finish(now, id);
       } else if (!(has_rmpp(mad.mgmt_class()) && !agent.kernel_rmpp() && rmpp::is_active(mad))) {
         // Segments after the first match nothing; only an agent that does RMPP itself gets them.
         ++counters.dropped_no_request;

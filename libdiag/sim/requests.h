@@ -30,8 +30,10 @@ class Requests {
   static constexpr Id kNone = 0xFFFFFFFF;
 
   struct Request {
-    const Agent* agent{};
-    bool answer{};  // what was sent is itself an answer
+    Agent* agent{};
+    bool answer{};      // what was sent is itself an answer
+    bool controlled{};  // counts among the answers its agent waits for
+    bool waits{};       // not sent yet: the agent waits for too many
     std::uint32_t retries_left{};
     UserMad mad;
     std::unique_ptr<mad::rmpp::Sender> sender;  // while a long message is on its way

@@ -254,6 +254,43 @@ TEST_F(Kernel, ANegativeTimeOutIsForEver) {
   EXPECT_EQ(read(file).size(), 1U);
 }
 
+TEST_F(Kernel, SendsNoMoreRequestsThanAnswersAreExpectedAtATime) {
+  const struct {
+    Registration of;
+    wire::Mad mad;
+    std::size_t most;
+  } kinds[] = {
+      {client_of(MgmtClass::SubnDirected),
+       wire::make_mad(MgmtClass::SubnDirected, Method::Get, wire::attr::kNodeInfo), 128},
+      {client_of(MgmtClass::SubnAdm, 2),
+       wire::make_mad(MgmtClass::SubnAdm, Method::Get, wire::attr::kPathRecord), 16},
+      {client_of(MgmtClass::Perf), perf_get(), 200},  // as many as there are
+  };
+  for (const auto& kind : kinds) {
+    port.sent.clear();
+    const auto agent = kernel.register_agent(file, kind.of);
+    for (std::uint32_t tid = 1; tid <= 200; ++tid)
+      ASSERT_EQ(send(file, message(agent, kind.mad, tid, 100)), 0);
+    EXPECT_EQ(port.sent.size(), kind.most);
+    // Who waits has taken an identifier, but no clock runs.
+    if (kind.most < 200) {
+      EXPECT_EQ(send(file, message(agent, kind.mad, 200, 100)), kEinval);
+      kernel.on_delivery(at(50), arrival(answer_to(port.sent.at(0).packet), kind.of.qpn == 0));
+      EXPECT_EQ(port.sent.size(), kind.most + 1);
+      kernel.advance(at(100));  // all but the one that went just now
+      EXPECT_EQ(port.sent.size(), std::min<std::size_t>(2 * kind.most, 200));
+      EXPECT_EQ(kernel.next_event(), at(150));
+    }
+    // What needs no answer goes at once.
+    const std::size_t before = port.sent.size();
+    EXPECT_EQ(send(file, message(agent, kind.mad, 1000), 100), 0);
+    EXPECT_EQ(port.sent.size(), before + 1);
+    EXPECT_EQ(kernel.unregister_agent(file, agent), 0);
+    EXPECT_EQ(kernel.next_event(), kNever);
+    read(file);
+  }
+}
+
 TEST_F(Kernel, AnswersGetAndSetNobodyIsThereFor) {
   mad::Packet request;
   request.address = mad::gsi_address(Lid{3});
