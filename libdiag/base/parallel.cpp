@@ -2,10 +2,12 @@
 #include "libdiag/base/parallel.h"
 
 #include <algorithm>
+#include <asio/post.hpp>
+#include <asio/thread_pool.hpp>
 #include <atomic>
 #include <condition_variable>
-#include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -16,10 +18,6 @@ namespace {
 
 // The loops there are take milliseconds: to wake more threads costs more than they bring.
 constexpr std::size_t kWorkersMax = 32;
-// Loops come in quick succession, and to wake a thread takes longer than some of them last. So
-// whoever waits first looks this often, some tens of microseconds, while others may have the
-// processor, and only then sleeps.
-constexpr int kLooks = 100;
 
 thread_local std::size_t worker_number = 0;
 thread_local bool is_alone = false;  // in a loop already, or because it asked to be
@@ -59,78 +57,68 @@ class Loop {
   std::exception_ptr thrown_;
 };
 
-/// The helper threads. They are detached and the pool is never destroyed: at the end of the process
-/// they are asleep, and a child of fork(), which has none of them, does its loops alone.
-class Helpers {
+/// What the helpers know of a loop. They may come when it is over, and in a child of fork(), which
+/// has none of them, nobody comes.
+class Invitation {
  public:
-  /// False: they are busy.
-  bool share(Loop& loop) {
-    const std::unique_lock caller(callers_, std::try_to_lock);
-    if (!caller) return false;
-    const std::size_t wanted = std::min(loop.helpers_max(), worker_count() - 1);
-    {
-      const std::lock_guard lock(mutex_);
-      while (started_ < wanted && !refused_) start();
-      loop_ = &loop;
-      ++round_;
-    }
-    for (std::size_t i = 0; i < wanted; ++i) wake_.notify_one();
-    loop.work();
-    {
-      const std::lock_guard lock(mutex_);
-      loop_ = nullptr;
-    }
-    look([&] { return inside_ == 0; });
+  explicit Invitation(Loop& loop) : loop_(&loop) {}
+
+  void accept() {
+    std::unique_lock lock(mutex_);
+    if (loop_ == nullptr) return;
+    ++inside_;
+    lock.unlock();
+    loop_->work();
+    lock.lock();
+    if (--inside_ == 0) left_.notify_one();
+  }
+  /// Returns when all who came have left. Nobody comes in any more once the last of them is gone.
+  void withdraw() {
     std::unique_lock lock(mutex_);
     left_.wait(lock, [&] { return inside_ == 0; });
-    return true;
+    loop_ = nullptr;
   }
 
  private:
-  template <typename Condition>
-  static void look(Condition condition) {
-    for (int i = 0; i < kLooks && !condition(); ++i) std::this_thread::yield();
-  }
-
-  void start() {
-    try {
-      std::thread([this, number = started_ + 1] { help(number); }).detach();
-      ++started_;
-    } catch (const std::system_error&) {
-      refused_ = true;  // the system has no more threads for us: those there are do it
-    }
-  }
-
-  [[noreturn]] void help(std::size_t number) {
-    worker_number = number;
-    is_alone = true;
-    for (std::uint64_t seen = 0;;) {
-      look([&] { return round_ != seen; });
-      Loop* loop = nullptr;
-      {
-        std::unique_lock lock(mutex_);
-        wake_.wait(lock, [&] { return round_ != seen; });
-        seen = round_;
-        loop = loop_;
-        if (loop == nullptr) continue;  // over before this thread was awake
-        ++inside_;
-      }
-      loop->work();
-      if (--inside_ != 0) continue;
-      const std::lock_guard lock(mutex_);  // not between the caller's look and its sleep
-      left_.notify_one();
-    }
-  }
-
-  std::mutex callers_;  // one loop at a time
   std::mutex mutex_;
-  std::condition_variable wake_, left_;
-  Loop* loop_{nullptr};
-  std::size_t started_{0};
-  bool refused_{false};
-  std::atomic<std::uint64_t> round_{0};
-  std::atomic<std::size_t> inside_{0};
+  std::condition_variable left_;
+  Loop* loop_;
+  std::size_t inside_{0};
 };
+
+/// The helper threads; never destroyed, since other threads may be in a loop when the process ends.
+/// None where the system has no more threads for us.
+asio::thread_pool* helpers() {
+  static asio::thread_pool* const pool = []() -> asio::thread_pool* {
+    try {
+      return new asio::thread_pool(worker_count() - 1);
+    } catch (const std::system_error&) {
+      return nullptr;
+    }
+  }();
+  return pool;
+}
+
+void help(Invitation& invitation) {
+  static std::atomic<std::size_t> started{0};
+  if (worker_number == 0) worker_number = ++started;
+  is_alone = true;
+  invitation.accept();
+}
+
+/// False: the helpers are busy with another loop, or there are none.
+bool share(Loop& loop) {
+  static std::mutex callers;  // one loop at a time
+  const std::unique_lock caller(callers, std::try_to_lock);
+  asio::thread_pool* const pool = caller ? helpers() : nullptr;
+  if (pool == nullptr) return false;
+  const auto invitation = std::make_shared<Invitation>(loop);
+  const std::size_t wanted = std::min(loop.helpers_max(), worker_count() - 1);
+  for (std::size_t i = 0; i < wanted; ++i) asio::post(*pool, [invitation] { help(*invitation); });
+  loop.work();
+  invitation->withdraw();
+  return true;
+}
 
 }  // namespace
 
@@ -146,10 +134,9 @@ std::size_t this_worker() { return worker_number; }
 void share(std::size_t count, std::size_t grain, Part part, const void* body) {
   Loop loop(count, grain, part, body);
   if (is_alone || worker_count() == 1 || loop.helpers_max() == 0) return part(body, 0, count);
-  static Helpers& helpers = *new Helpers;
   {
     const Alone inner_loops;
-    if (!helpers.share(loop)) loop.work();
+    if (!share(loop)) loop.work();
   }
   loop.rethrow();
 }

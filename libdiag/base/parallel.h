@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Loops that all processors share: parallel_for(), with what each thread keeps for itself in a
-// PerWorker. Helper threads are started by the first loop that wants them and sleep between loops.
+// PerWorker. The helper threads (an asio::thread_pool, behind the .cpp) start with the first loop
+// that wants them.
 // Who does what is left to chance, so what a body leaves behind may depend on its index only.
 #pragma once
 
