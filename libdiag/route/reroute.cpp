@@ -16,6 +16,14 @@ using fabric::SwitchIndex;
 /// How much more than after a fresh computation the most loaded link may carry.
 constexpr double kDriftMax = 1.1;
 
+/// The most that is near.
+std::uint64_t most_near(std::uint64_t fresh) {
+  auto load = static_cast<std::uint64_t>(kDriftMax * static_cast<double>(fresh));
+  while (is_near(load + 1, fresh)) ++load;
+  while (load > 0 && !is_near(load, fresh)) --load;
+  return load;
+}
+
 }  // namespace
 
 bool is_near(std::uint64_t load, double fresh) {
@@ -56,33 +64,46 @@ Rerouter::Rerouter(Rerouter&&) noexcept = default;
 Rerouter& Rerouter::operator=(Rerouter&&) noexcept = default;
 
 void Rerouter::adopt(const fabric::Fabric& fabric, fabric::CompactGraph graph, Routes routes) {
-  Request request{&fabric, nullptr, options_, nullptr, vls_};
-  state_ = std::make_unique<State>(request, std::move(graph), std::move(routes));
-  if (engine_->candidates == nullptr) return;
-  request.graph = &state_->links.graph;
+  state_ = begun({&fabric, nullptr, options_, nullptr, vls_}, std::move(graph), std::move(routes));
+}
+
+std::unique_ptr<Rerouter::State> Rerouter::begun(Request request, fabric::CompactGraph graph,
+                                                 Routes routes) const {
+  auto state = std::make_unique<State>(request, std::move(graph), std::move(routes));
+  if (engine_->candidates == nullptr) return state;
+  request.graph = &state->links.graph;
   // Entries that are no candidates (an operator's, an older rule's) cannot be followed one by one.
-  if (auto rule = engine_->candidates(request)) state_->take_stock(std::move(*rule));
+  if (auto rule = engine_->candidates(request)) state->take_stock(std::move(*rule));
+  return state;
 }
 
 Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::CompactGraph& now) {
   Difference result;
   Request request{&fabric, &now, options_, nullptr, vls_};
-  if (state_->follow(request, result)) return result;
+  if (state_->follow(request)) {
+    auto fresh = state_->has_moved() ? better(*state_, request) : nullptr;
+    result = state_->take_changes();
+    if (fresh == nullptr) return result;
+    routes::LinearTables before = std::move(state_->routes.lfts);
+    for (const auto& entry : result.entries) before.set(entry.at, entry.lid, entry.before);
+    state_ = std::move(fresh);
+    result = difference(before, state_->routes.lfts);
+    result.recomputed = "by the order that was kept the most loaded link carries a tenth too much";
+    return result;
+  }
 
   const routes::LinearTables before = carried_over(state_->routes.lfts, state_->links.graph, now);
   if (engine_->candidates != nullptr) {
     auto rule = engine_->candidates(request);
     if (!rule) return tl::unexpected(rule.error());
-    auto kept = taken_over(request, *std::move(rule), before);
-    // A fresh computation tells nothing where none could be better by a tenth.
-    if (kept != nullptr && is_near(kept->load_max(), kept->load_floor())) {
-      state_ = std::move(kept);
+    if (auto kept = taken_over(request, *std::move(rule), before)) {
+      auto fresh = better(*kept, request);
+      state_ = fresh != nullptr ? std::move(fresh) : std::move(kept);
+      state_->take_changes();
     } else {
       auto fresh = engine_->compute(request);
       if (!fresh) return tl::unexpected(fresh.error());
       adopt(fabric, now, *std::move(fresh));
-      if (kept != nullptr && is_near(kept->load_max(), state_->load_max()))
-        state_ = std::move(kept);
     }
     result.recomputed = "switches, LIDs or cables are not the ones they were";
   } else {
@@ -102,6 +123,29 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
   result = difference(before, state_->routes.lfts);
   result.recomputed = std::move(why);
   return result;
+}
+
+/// Other routes, if `kept` cannot be brought within a tenth of the load of fresh ones; else null.
+/// Fresh ones are computed only where they could be better by a tenth. An engine that does not fit
+/// any more has none.
+std::unique_ptr<Rerouter::State> Rerouter::better(State& kept, const Request& request) const {
+  if (!kept.follows() || is_near(kept.load_max(), kept.load_floor())) return nullptr;
+  auto routes = engine_->compute(request);
+  if (!routes) return nullptr;
+  auto fresh = begun(request, *request.graph, *std::move(routes));
+  if (!fresh->follows()) return fresh;
+  const std::uint64_t limit = most_near(kept.load_max_of(*fresh));
+  if (kept.load_max() <= limit) return nullptr;
+  if (fresh->keeps_order_of(kept) ? kept.approach(*fresh, limit) : kept.lower_to(limit))
+    return nullptr;
+  // What is kept and would be a candidate by the fresh order stays.
+  Routes mixed = fresh->routes;
+  mixed.lfts = kept.routes.lfts;
+  auto state = std::make_unique<State>(request, *request.graph, std::move(mixed));
+  if (state->take_over(fresh->rule(), kept.links) &&
+      state->approach(*fresh, most_near(state->load_max_of(*fresh))))
+    return state;
+  return fresh;
 }
 
 /// The routes of before in a fabric that cannot be followed: by the rule there was if that knows

@@ -53,9 +53,11 @@ class Rerouter {
   /// Follows the fabric to `now`. Links between the same switches are followed entry by entry; when
   /// switches or LIDs came, went or moved, when links are cabled anew, or when the engine has no
   /// candidates, or leaves hosts without a way that cables would give them, it computes everything,
-  /// keeping what still fits, and says so. Switches that carry no CA traffic to a LID may be left
-  /// without an entry for it until then (the rule of an order has no way for every pair). An error
-  /// leaves the routes as they were. Precondition: adopt().
+  /// keeping what still fits, and says so. The most loaded link carries at most a tenth more than
+  /// it would by fresh routes, which are computed where nothing simpler tells; where that takes
+  /// another order of switches, it says so too. Switches that carry no CA traffic to a LID may be
+  /// left without an entry for it (the rule of an order has no way for every pair). An error leaves
+  /// the routes as they were. Precondition: adopt().
   Result<Difference> update(const fabric::Fabric& fabric, const fabric::CompactGraph& now);
 
   /// Computes everything anew, when there is time for it, and changes over where the most loaded
@@ -75,6 +77,8 @@ class Rerouter {
 
  private:
   class State;
+  std::unique_ptr<State> begun(Request request, fabric::CompactGraph graph, Routes routes) const;
+  std::unique_ptr<State> better(State& kept, const Request& request) const;
   std::unique_ptr<State> taken_over(const Request& request, CandidateRule made,
                                     const routes::LinearTables& before) const;
   const EngineEntry* engine_;

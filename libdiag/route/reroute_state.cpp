@@ -44,6 +44,7 @@ std::uint32_t level_of(const routes::LeastHops& hops, SwitchIndex s, std::size_t
 Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes made)
     : routes(std::move(made)),
       links{std::move(of), {}, {}, {}, {}, {}},
+      weighted_(!request.options.hop_weights.empty()),
       targets_(request_of(request, links.graph)) {
   const auto& graph = links.graph;
   const std::size_t arcs = links.graph.arc_count();
@@ -67,6 +68,7 @@ Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes m
   }
   for (std::uint32_t a = 0; a < arcs; ++a)
     links.reverse[a] = arc_by_port(arc(a).to, arc(a).in_port);
+  floor_.begin(links, targets_, cost_);
   goals_.resize(graph.max_lid().value + std::size_t{1});
   for (std::uint32_t t = 0; t < targets_.all().size(); ++t) {
     const Target& target = targets_.all()[t];
@@ -81,16 +83,6 @@ std::uint64_t Rerouter::State::load_max() const {
   std::uint64_t top = 0;
   for (const std::uint64_t load : load_) top = std::max(top, load);
   return top;
-}
-
-template <class Function>
-void Rerouter::State::along(SwitchIndex s, Lid lid, SwitchIndex leaf, Function function) const {
-  while (s != leaf) {
-    const std::uint32_t a = arc_of(s, lid);
-    if (a == kNoArc) return;
-    function(a);
-    s = arc(a).to;
-  }
 }
 
 // ---- what changed ----
@@ -157,7 +149,7 @@ bool Rerouter::State::choose_anew(const fabric::CompactGraph& now, std::vector<F
   parallel_for(std::size_t{0}, batches.size(), [&](std::size_t i) {
     batches[i].followed = ways_->follow(i, links, candidates_[i], batches[i].changes);
   });
-  std::vector<std::uint32_t> parts, again, reviewed;
+  std::vector<std::uint32_t> again, reviewed;
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const auto first = static_cast<std::uint32_t>(i * routes::kTargetsPerBatch);
     const auto [whole, redrawn] = batches[i].followed;
@@ -166,7 +158,7 @@ bool Rerouter::State::choose_anew(const fabric::CompactGraph& now, std::vector<F
       reviewed.push_back(first + static_cast<std::uint32_t>(std::countr_zero(bits)));
     for (const auto& change : batches[i].changes) {
       const std::uint32_t t = first + change.target;
-      if (!change.way && must_reach(now, change.at, targets_.all()[t], parts)) return false;
+      if (!change.way && must_reach(change.at, targets_.all()[t])) return false;
       check(change.at, t, change.way, change.level, fixes);
     }
     for (std::uint64_t bits = whole; bits != 0; bits &= bits - 1)
@@ -241,7 +233,6 @@ void Rerouter::State::drop_lost_detours(std::size_t batch, std::uint64_t targets
 bool Rerouter::State::ask_again(const fabric::CompactGraph& now,
                                 const std::vector<std::uint32_t>& targets,
                                 std::vector<Fix>& fixes) {
-  std::vector<std::uint32_t> parts;
   for (std::size_t first = 0; first < targets.size(); first += routes::kTargetsPerBatch) {
     const auto these = std::span(targets).subspan(
         first, std::min(routes::kTargetsPerBatch, targets.size() - first));
@@ -265,7 +256,7 @@ bool Rerouter::State::ask_again(const fabric::CompactGraph& now,
       for (std::uint64_t bits = lost | (has & ~had); bits != 0; bits &= bits - 1) {
         const auto b = static_cast<std::size_t>(std::countr_zero(bits));
         const bool way = ((has >> b) & 1) != 0;
-        if (!way && must_reach(now, s, targets_.all()[these[b]], parts)) return false;
+        if (!way && must_reach(s, targets_.all()[these[b]])) return false;
         check(s, these[b], way, level_of(hops, s, b), fixes);
       }
     }
@@ -288,16 +279,27 @@ void Rerouter::State::check(SwitchIndex s, std::uint32_t target, bool way, std::
   });
 }
 
-/// Whether end ports at s send to end ports at the target, and cables lead there. `parts` is filled
-/// when first needed.
-bool Rerouter::State::must_reach(const fabric::CompactGraph& now, SwitchIndex s,
-                                 const Target& target, std::vector<std::uint32_t>& parts) const {
-  if (targets_.sources(s) == 0 || target.columns() == 0) return false;
-  if (parts.empty()) parts = fabric::pieces_of(now).of;
-  return parts[s] == parts[target.leaf];
+/// Whether end ports at s send to end ports at the target, and cables lead there.
+bool Rerouter::State::must_reach(SwitchIndex s, const Target& target) const {
+  return targets_.sources(s) != 0 && target.columns() != 0 && floor_.joined(s, target.leaf);
 }
 
-bool Rerouter::State::follow(const Request& request, Difference& result) {
+/// Whether somebody has no way that cables would give him; nobody changes who never had one.
+bool Rerouter::State::leaves_hosts_apart() const {
+  for (SwitchIndex s = 0; s < links.graph.switch_count(); ++s)
+    for (std::size_t i = 0; i < candidates_.size() && targets_.sources(s) != 0; ++i) {
+      std::uint64_t ways = 0;
+      for (std::size_t k = 0; k < links.graph.arcs(s).size(); ++k)
+        ways |= candidates_[i][links.first(s) + k];
+      const auto targets = targets_.batch(i);
+      for (std::size_t b = 0; b < targets.size(); ++b)
+        if (((ways >> b) & 1) == 0 && targets[b].leaf != s && must_reach(s, targets[b]))
+          return true;
+    }
+  return false;
+}
+
+bool Rerouter::State::follow(const Request& request) {
   const fabric::CompactGraph& now = *request.graph;
   if (astray_ || !compare(now) || !same_kinds(request)) return false;
   changed_.clear();
@@ -306,7 +308,8 @@ bool Rerouter::State::follow(const Request& request, Difference& result) {
   for (const std::uint32_t a : links.lost) links.alive[a] = 0;
   for (const std::uint32_t a : links.found) links.alive[a] = 1;
   std::vector<Fix> fixes;
-  if (changed && !choose_anew(now, fixes)) {
+  const bool joins = floor_.follow(now, links, cost_);
+  if (changed && (!choose_anew(now, fixes) || (joins && leaves_hosts_apart()))) {
     astray_ = true;  // candidates are neither the old ones nor the new
     ways_ = nullptr;
     return false;
@@ -314,7 +317,6 @@ bool Rerouter::State::follow(const Request& request, Difference& result) {
   mend_all(fixes);
   for (const std::uint32_t a : links.found) use(a);
   if (!links.found.empty() || !fixes.empty()) level_out();
-  summarize(result);
   return true;
 }
 
@@ -538,7 +540,8 @@ void Rerouter::State::level_out() {
   }
 }
 
-void Rerouter::State::summarize(Difference& result) {
+Difference Rerouter::State::take_changes() {
+  Difference result;
   // Of several changes of one entry the first knows what was before and the last what is now.
   std::stable_sort(changed_.begin(), changed_.end(), [](const auto& a, const auto& b) {
     return std::tuple(a.at, a.lid) < std::tuple(b.at, b.lid);
@@ -556,6 +559,7 @@ void Rerouter::State::summarize(Difference& result) {
     if (result.blocks.empty() || result.blocks.back() != block) result.blocks.push_back(block);
   }
   changed_.clear();
+  return result;
 }
 
 }  // namespace ib::route

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "libdiag/route/live_ways.h"
+#include "libdiag/route/load_floor.h"
 #include "libdiag/route/reroute.h"
 #include "libdiag/route/spread.h"
 
@@ -25,14 +26,27 @@ class Rerouter::State {
 
   /// Follows the links to those of the request; false when they cannot be followed. Routes have not
   /// changed then.
-  bool follow(const Request& request, Difference& difference);
+  bool follow(const Request& request);
+  /// Whether it found any that were lost, or came.
+  bool has_moved() const { return !links.lost.empty() || !links.found.empty(); }
+  /// What has changed since, or since the state began.
+  Difference take_changes();
 
   Routes routes;
   LiveLinks links;  // all that there ever were since it was adopted
   std::uint64_t load_max() const;
-  /// No routes that join all hosts have a lower maximum: the links of some switch carry what its
-  /// hosts send and get.
+  /// No routes that the engine could make have a lower maximum.
   double load_floor() const;
+  /// The most loaded link of other routes over the same links, at the costs of these.
+  std::uint64_t load_max_of(const State& other) const;
+  /// Moves single entries off links that carry more than `limit`; false when some still do.
+  bool lower_to(std::uint64_t limit) {
+    looks_ = 0;
+    return lower_to(limit, std::vector<std::uint8_t>(goals_.size(), 0));
+  }
+  /// The same, and takes the ways that `fresh` has to a LID, for as many LIDs as it needs: for all
+  /// at most, if those keep within the limit and are candidates.
+  bool approach(const State& fresh, std::uint64_t limit);
 
   /// Fills candidates and loads. False: the tables hold entries that are no candidates.
   bool take_stock(CandidateRule of);
@@ -48,6 +62,8 @@ class Rerouter::State {
   }
   /// Whether links can be followed; not without a rule.
   bool follows() const { return ways_ != nullptr; }
+  const CandidateRule& rule() const { return rule_; }
+  bool keeps_order_of(const State& other) const { return rule_.up_order == other.rule_.up_order; }
 
  private:
   static constexpr std::uint32_t kNoArc = 0xFFFFFFFF;
@@ -153,8 +169,8 @@ class Rerouter::State {
   std::uint32_t best(fabric::SwitchIndex s, Lid lid, std::uint64_t sources) const;
   void check(fabric::SwitchIndex s, std::uint32_t target, bool way, std::uint32_t level,
              std::vector<Fix>& fixes) const;
-  bool must_reach(const fabric::CompactGraph& now, fabric::SwitchIndex s, const Target& target,
-                  std::vector<std::uint32_t>& parts) const;
+  bool must_reach(fabric::SwitchIndex s, const Target& target) const;
+  bool leaves_hosts_apart() const;
   void mend_all(std::vector<Fix>& fixes);
   void mend(const Fix& fix);
   void use(std::uint32_t found);
@@ -162,18 +178,30 @@ class Rerouter::State {
   bool shift(std::uint32_t arc, fabric::SwitchIndex s, Lid lid);
   void level_out();
   bool even_with_peers(std::uint32_t arc) const;
-  void summarize(Difference& difference);
+
+  using Lids = std::vector<std::uint8_t>;  // a flag for each
+  bool lower_to(std::uint64_t limit, const Lids& kept);
+  bool unload(std::uint32_t arc, std::uint64_t limit, const Lids& kept);
+  bool divert(std::uint32_t arc, fabric::SwitchIndex s, Lid lid, std::uint64_t limit);
+  bool turn_aside(fabric::SwitchIndex s, Lid lid, std::uint64_t limit);
+  std::uint64_t excess(std::uint32_t arc, Lid lid, std::uint64_t sources,
+                       std::uint64_t limit) const;
+  std::vector<Lid> helped_by(const State& fresh, std::uint64_t limit, const Lids& without) const;
+  bool fits(const State& fresh, Lid lid) const;
+  void take_ways(const State& fresh, Lid lid);
 
   CandidateRule rule_;
   std::unique_ptr<LiveWays> ways_;
   std::uint64_t looks_{0};  // of the relief at hand
   bool astray_{false};      // what is known of links is not what the tables were made for
+  bool weighted_{false};    // hops are not all alike
   Targets targets_;
   std::vector<std::vector<std::uint64_t>> candidates_;  // by batch and arc, a bit a target
   std::vector<Detours> detours_;                        // by batch
   std::vector<std::uint32_t> cost_;                     // of a route, by arc
   std::vector<std::uint64_t> load_;                     // by arc
   std::vector<LinkKind> kinds_;                         // by arc
+  LoadFloor floor_;
   std::vector<std::uint8_t> in_motion_;  // by target: some other switch waits to be mended
   std::size_t ports_;
   std::vector<std::uint32_t> arc_by_port_;  // [s * ports_ + port]
@@ -181,6 +209,17 @@ class Rerouter::State {
   std::vector<Guid> system_;                // by switch
   std::vector<Difference::Entry> changed_;  // in the order of changes
 };
+
+template <class Function>
+void Rerouter::State::along(fabric::SwitchIndex s, Lid lid, fabric::SwitchIndex leaf,
+                            Function function) const {
+  while (s != leaf) {
+    const std::uint32_t a = arc_of(s, lid);
+    if (a == kNoArc) return;
+    function(a);
+    s = arc(a).to;
+  }
+}
 
 template <class Function>
 void Rerouter::State::for_lids(std::uint32_t target, Function function) const {

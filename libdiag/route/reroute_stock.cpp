@@ -226,31 +226,4 @@ bool Rerouter::State::take_load(std::size_t batch, std::size_t begin, std::size_
   return true;
 }
 
-double Rerouter::State::load_floor() const {
-  const fabric::Pieces pieces = fabric::pieces_of(links.graph);
-  std::vector<std::uint64_t> senders(pieces.count, 0), lids(pieces.count, 0);
-  std::vector<std::uint64_t> own(links.graph.switch_count(), 0);  // LIDs that count
-  for (const Target& target : targets_.all())
-    for (const auto& column : targets_.columns(target)) own[target.leaf] += column.counts ? 1 : 0;
-  for (SwitchIndex s = 0; s < own.size(); ++s) {
-    senders[pieces.of[s]] += targets_.sources(s);
-    lids[pieces.of[s]] += own[s];
-  }
-  double floor = 0;
-  for (SwitchIndex s = 0; s < own.size(); ++s) {
-    double out = 0, in = 0;  // what the links carry while each has a load of 1
-    for (std::size_t i = 0; i < links.graph.arcs(s).size(); ++i) {
-      const std::uint32_t a = links.first(s) + static_cast<std::uint32_t>(i);
-      out += 1.0 / cost_[a];
-      in += 1.0 / cost_[links.reverse[a]];
-    }
-    const std::uint32_t piece = pieces.of[s];
-    const std::uint64_t sent = targets_.sources(s) * (lids[piece] - own[s]);
-    const std::uint64_t got = own[s] * (senders[piece] - targets_.sources(s));
-    if (sent != 0) floor = std::max(floor, static_cast<double>(sent) / out);
-    if (got != 0) floor = std::max(floor, static_cast<double>(got) / in);
-  }
-  return floor;
-}
-
 }  // namespace ib::route

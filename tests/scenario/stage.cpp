@@ -113,8 +113,6 @@ std::string Stage::act(const Words& w, const std::vector<std::string>& body) {
   if (verb == "sets") return sent(true);
   if (verb == "order") return order();
   if (verb == "loads") return loads();
-  if (verb == "guard") return guard_ = Guard{}, "";
-  if (verb == "guarded") return guarded();
   if (verb == "report") return report();
   if (verb == "trace") return trace(at(w, 1), at(w, 2));
   if (verb == "tree") return tree(at(w, 1));
@@ -370,32 +368,6 @@ std::string Stage::reach() {
   return out + fmt::format("{} routes lead to their LID\n", good);
 }
 
-/// Pairs of hosts with no way from one to the other by the tables in the switches.
-std::size_t Stage::pairs_lost() {
-  const auto& f = world().model().topology();
-  std::size_t lost = 0;
-  for (NodeIndex to = 0; to < f.nodes().size(); ++to) {
-    if (f.node(to).is_switch()) continue;
-    const PortRef port = host_port(f, short_name(f, to));
-    const Lid lid = world().model().port_info(port).lid;
-    for (NodeIndex from = 0; from < f.nodes().size(); ++from) {
-      if (f.node(from).is_switch() || from == to) continue;
-      const PortRef own = host_port(f, short_name(f, from));
-      if (!walk(f.port(own).peer.node, lid, to).empty()) ++lost;
-    }
-  }
-  return lost;
-}
-
-/// What `guard` has seen since it was said: it looks at every Set of a forwarding table, before
-/// that arrives.
-std::string Stage::guarded() {
-  if (!guard_) throw Complaint("nothing is guarded");
-  const Guard seen = *std::exchange(guard_, std::nullopt);
-  return fmt::format("{} Sets of forwarding tables, {} pairs of hosts without a way meanwhile\n",
-                     seen.sets, seen.lost + pairs_lost());
-}
-
 /// Of CA-to-CA routes on the most loaded link.
 std::string Stage::loads() {
   const auto snapshot = manager().snapshot();
@@ -413,11 +385,6 @@ std::string Stage::loads() {
 void Stage::watch(const ib::mad::Packet& packet) {
   const Method method = packet.mad.method();
   if (ib::wire::is_response(method)) return;
-  if (guard_ && method == Method::Set && packet.mad.attribute_id() == attr::kLinearForwarding &&
-      ib::wire::is_smp(packet.mad.mgmt_class())) {
-    ++guard_->sets;
-    guard_->lost += pairs_lost();
-  }
   const std::string what = ib::mad::describe(packet.mad);
   ++sent_[what];
   if (method != Method::Set || !ib::wire::is_smp(packet.mad.mgmt_class())) return;

@@ -42,11 +42,9 @@ class Stage {
   std::string states();
   std::string reach();
   std::string walk(ib::fabric::NodeIndex from, ib::Lid lid, ib::fabric::NodeIndex target);
-  std::size_t pairs_lost();
   std::string sent(bool sets_only);
   std::string order();
   std::string loads();
-  std::string guarded();
   std::string report();
   std::string trace(const std::string& from, const std::string& to);
   std::string tree(const std::string& mlid);
@@ -70,10 +68,6 @@ class Stage {
     std::size_t times;
   };
   std::vector<Step> order_;
-  struct Guard {
-    std::size_t sets{}, lost{};
-  };
-  std::optional<Guard> guard_;
 };
 
 }  // namespace scenario

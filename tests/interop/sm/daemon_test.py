@@ -247,31 +247,6 @@ class Background(unittest.TestCase):
             self.assertTrue(wait_until(whole, 40), f.on(HOST, BIN / "ibroutes", "verify").stdout)
 
 
-class Rebalancing(unittest.TestCase):
-    def test_routes_that_drifted_are_made_even_when_the_fabric_is_at_rest(self):
-        with Sm("torus", "4x4", "--hosts", "2", "--no-lids") as f:
-            f.daemon("-V", "-R", "updn", "-s", "1", "--rebalance-after", "2")
-            log = f.directory / "log"
-
-            def load():
-                verdict = f.on(HOST, BIN / "ibroutes", "verify").stdout
-                self.assertIn("unreachable: 0\n", verdict)
-                return int(re.search(r"^load-max: (\d+)$", verdict, re.M).group(1))
-
-            for links, cable in ((63, ("sw-0-3", "6")), (62, ("sw-0-0", "4")), (61, ("sw-2-2", "6"))):
-                self.assertEqual(f.ctl("link", "down", *cable).returncode, 0)
-                self.assertTrue(wait_until(lambda: f" links={links} " in log.read_text(), 20), log.read_text())
-                # A cable that goes while a sweep looks over it takes nodes with it until the next one.
-                told = None
-                while told != (told := log.read_text()):
-                    time.sleep(3)
-            self.assertTrue(wait_until(lambda: "changing over" in log.read_text(), 30), log.read_text())
-            said = re.search(r" I rebalance: (\d+) CA-to-CA routes on the most loaded link, (\d+) by fresh routes of updn, ",
-                             log.read_text())
-            self.assertGreater(int(said[1]) * 10, int(said[2]) * 11)
-            self.assertTrue(wait_until(lambda: load() == int(said[2]), 20))
-
-
 class Ends(unittest.TestCase):
     def test_a_short_run_ends_as_soon_as_it_is_done(self):
         """However its threads are caught: with a dump still to be written, too."""

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Routes that follow links one by one stay near to what a fresh computation would load links with,
+// also where that takes another order of switches, and no packet goes round in circles meanwhile.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "libdiag/fabric/generate.h"
+#include "libdiag/routes/verify.h"
+#include "tests/sim/sm_on_model.h"
+
+namespace {
+
+using ib::fabric::Fabric;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+using sm::test::SmOnModel;
+using std::chrono::seconds;
+
+template <class Kind>
+Fabric make(const Kind& kind) {
+  ib::fabric::GenerateCommon common;
+  common.lids = false;
+  return ib::fabric::generate(kind, common).value();
+}
+Fabric torus(unsigned side) { return make(ib::fabric::Grid{{side, side}, true, 2}); }
+
+sm::core::Options with(const char* engine) {
+  sm::core::Options options;
+  options.plan.choice.engines = {engine};
+  options.plan.choice.no_fallback = true;
+  return options;
+}
+
+/// What the most loaded link carries by the routes that stand, and by fresh ones.
+struct Loads {
+  std::uint64_t held{}, fresh{};
+  bool drifted() const { return held * 10 > fresh * 11; }
+};
+Loads loads(SmOnModel& run) {
+  const auto snapshot = run.sm().snapshot();
+  const auto& routing = *snapshot->routing;
+  const auto fresh = ib::route::find_engine(routing.engine)
+                         ->compute({&snapshot->fabric(), &routing.graph, {}, nullptr, 8})
+                         .value();
+  return {ib::routes::verify(snapshot->fabric(), routing.graph, routing.lfts).load_max,
+          ib::routes::verify(snapshot->fabric(), routing.graph, fresh.lfts).load_max};
+}
+
+/// The devices hold what the subnet manager says, and it is sound.
+void expect_routed(SmOnModel& run) {
+  const auto snapshot = run.sm().snapshot();
+  const auto& routing = *snapshot->routing;
+  const auto verdict =
+      ib::routes::verify(snapshot->fabric(), routing.graph, routing.lfts, routing.lanes, {},
+                         {.credit_loops_are_must = true, .loads = false});
+  EXPECT_EQ(verdict.must_failures, 0U);
+  for (ib::fabric::SwitchIndex s = 0; s < routing.graph.switch_count(); ++s) {
+    const auto n = *run.model().topology().find_node(routing.graph.guid(s));
+    for (std::uint16_t lid = 1; lid <= routing.graph.max_lid().value; ++lid)
+      ASSERT_EQ(run.model().lft(n, ib::Lid{lid}), routing.lfts.at(s, ib::Lid{lid}));
+  }
+}
+
+/// Pairs of hosts with no way from one to the other by the tables in the devices at this moment,
+/// and those of which packets go round in circles.
+struct Pairs {
+  std::size_t lost{}, looping{};
+};
+Pairs broken_pairs(const ib::sim::Model& model) {
+  const Fabric& f = model.topology();
+  std::vector<PortRef> hosts;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    if (!f.node(n).is_switch()) hosts.push_back({n, 1});
+  Pairs broken;
+  for (const PortRef to : hosts) {
+    const ib::Lid lid = model.port_info(to).lid;
+    for (const PortRef from : hosts) {
+      NodeIndex at = f.port(from).peer.node;
+      std::size_t hops = 0;
+      for (; at != to.node && hops <= f.nodes().size(); ++hops) {
+        if (!f.node(at).is_switch()) break;
+        const PortRef out{at, model.lft(at, lid)};
+        if (out.port == 0 || out.port > f.node(at).num_ports || !f.port(out).peer) break;
+        if (model.port_info(out).port_state != ib::wire::PortState::Active) break;
+        at = f.port(out).peer.node;
+      }
+      broken.lost += at != to.node && from != to;
+      broken.looping += hops > f.nodes().size();
+    }
+  }
+  return broken;
+}
+
+/// Looks for pairs that loop at every Set of a forwarding table, before it arrives; `passes` says
+/// whether it does.
+struct Watched {
+  std::size_t sets{}, looping{};
+};
+template <class Passes>
+std::shared_ptr<Watched> watch(SmOnModel& run, Passes passes) {
+  auto seen = std::make_shared<Watched>();
+  run.watch([seen, &run, passes](const ib::mad::Packet& packet) mutable {
+    if (packet.mad.method() != ib::wire::Method::Set ||
+        packet.mad.attribute_id() != ib::wire::attr::kLinearForwarding)
+      return true;
+    ++seen->sets;
+    seen->looping += broken_pairs(run.model()).looping;
+    return passes();
+  });
+  return seen;
+}
+
+/// One cable between switches, of those whose loss leaves all of them joined.
+PortRef fail_one(SmOnModel& run, std::mt19937_64& random) {
+  const Fabric& f = run.model().topology();
+  std::vector<PortRef> cables;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    for (unsigned p = 1; f.node(n).is_switch() && p <= f.node(n).num_ports; ++p) {
+      const PortRef here{n, static_cast<std::uint8_t>(p)};
+      const PortRef far = f.port(here).peer;
+      if (far && here < far && f.node(far.node).is_switch() &&
+          run.model().port_info(here).port_state == ib::wire::PortState::Active)
+        cables.push_back(here);
+    }
+  std::ranges::shuffle(cables, random);
+  for (const PortRef cable : cables) {
+    Fabric without = run.sm().snapshot()->fabric();
+    const auto node = without.find_node(f.node(cable.node).guid);
+    without.disconnect({*node, cable.port});
+    if (ib::fabric::pieces_of(ib::fabric::CompactGraph(without)).count != 1) continue;
+    EXPECT_TRUE(run.model().link_down(run.now(), cable).has_value());
+    return cable;
+  }
+  return {};
+}
+
+/// Three cables after whose loss updn's order for the torus of four by four suits it no more.
+constexpr std::pair<const char*, std::uint8_t> kCables[] = {
+    {"sw-0-3", 6}, {"sw-0-0", 4}, {"sw-2-2", 6}};
+void fail(SmOnModel& run, const std::pair<const char*, std::uint8_t>& cable) {
+  const Fabric& f = run.model().topology();
+  NodeIndex n = 0;
+  while (f.node(n).description != cable.first) ++n;
+  ASSERT_TRUE(run.model().link_down(run.now(), {n, cable.second}).has_value());
+}
+
+TEST(Reroute, TheMostLoadedLinkStaysNearAndNothingGoesRoundInCircles) {
+  unsigned orders = 0;
+  for (const char* engine : {"updn", "dnup"})
+    for (const bool grid : {true, false})
+      for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        SCOPED_TRACE(testing::Message() << engine << " grid " << grid << " seed " << seed);
+        std::mt19937_64 random(seed);
+        SmOnModel run(grid ? torus(4) : make(ib::fabric::RandomGraph{16, 36, 2}), {}, with(engine));
+        ASSERT_TRUE(run.run_until_reports(1));
+        const auto watched = watch(run, [] { return true; });
+        std::vector<PortRef> failed;
+        for (int change = 0; change < 8; ++change) {
+          const auto order = run.sm().snapshot()->routing->multicast.up_order;
+          if (!failed.empty() && random() % 4 == 0) {
+            std::ranges::swap(failed[random() % failed.size()], failed.back());
+            ASSERT_TRUE(run.model().link_up(run.now(), failed.back()).has_value());
+            failed.pop_back();
+          } else if (const PortRef cable = fail_one(run, random)) {
+            failed.push_back(cable);
+          }
+          run.run_for(seconds(30));
+          expect_routed(run);
+          EXPECT_FALSE(loads(run).drifted());
+          EXPECT_EQ(broken_pairs(run.model()).lost, 0U);
+          orders += order != run.sm().snapshot()->routing->multicast.up_order;
+        }
+        EXPECT_EQ(watched->looping, 0U);
+        // Nothing more comes of it, whoever asks.
+        const auto sets = watched->sets;
+        run.sm().sweep_now(run.now(), sm::core::Reason::Trap);
+        run.run_for(seconds(100));
+        run.sm().sweep_now(run.now(), sm::core::Reason::Operator);
+        run.run_for(seconds(100));
+        EXPECT_EQ(watched->sets, sets);
+      }
+  EXPECT_GE(orders, 4U);
+}
+
+TEST(Reroute, AGroupHasItsTreeOnTheRoutesOfAnotherOrder) {
+  SmOnModel run(torus(4), {}, with("updn"));
+  ASSERT_TRUE(run.run_until_reports(1));
+  const Fabric first = run.sm().snapshot()->fabric();
+  sm::plan::MlidGroup group{ib::Lid{0xC005}, {}, {}};
+  for (NodeIndex n = 0; n < first.nodes().size(); ++n)
+    if (!first.node(n).is_switch()) group.receivers.push_back(first.port(n, 1).guid);
+  run.sm().set_groups(run.now(), {group});
+  const auto order = run.sm().snapshot()->routing->multicast.up_order;
+  for (const auto& cable : kCables) {
+    fail(run, cable);
+    run.run_for(seconds(15));
+  }
+  const auto& routing = *run.sm().snapshot()->routing;
+  EXPECT_NE(routing.multicast.up_order, order);
+  expect_routed(run);
+  const auto& held = *run.sm().holdings();
+  ASSERT_TRUE(held.multicast);
+  ASSERT_EQ(held.multicast->size(), 1U);
+  const ib::routes::MulticastCheck check{&*held.multicast, routing.multicast.sl, true, {}, {}, {}};
+  ib::routes::Verifier verifier({.credit_loops_are_must = true, .loads = false});
+  (void)verifier.verify(run.sm().snapshot()->fabric(), routing.graph, routing.lfts);
+  EXPECT_TRUE(verifier
+                  .verify_changes(run.sm().snapshot()->fabric(), routing.graph, routing.lfts, {},
+                                  routing.lanes, check)
+                  .must_ok());
+}
+
+TEST(Reroute, SetsThatAreLostAreMadeUpForAndNothingGoesRoundInCircles) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    SCOPED_TRACE(seed);
+    SmOnModel run(torus(4), {}, with("updn"));
+    ASSERT_TRUE(run.run_until_reports(1));
+    std::size_t swallowed = 0;
+    const auto watched = watch(run, [&swallowed, random = std::mt19937_64(seed)]() mutable {
+      const bool passes = random() % 2 == 0;
+      swallowed += !passes;
+      return passes;
+    });
+    for (const auto& cable : kCables) {
+      fail(run, cable);
+      run.run_for(seconds(100));
+    }
+    EXPECT_GT(swallowed, 0U);
+    EXPECT_EQ(watched->looping, 0U);
+    EXPECT_EQ(broken_pairs(run.model()).lost, 0U);
+    EXPECT_TRUE(run.sm().snapshot()->up);
+    EXPECT_FALSE(loads(run).drifted());
+    expect_routed(run);
+  }
+}
+
+}  // namespace
