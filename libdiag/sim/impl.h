@@ -57,9 +57,27 @@ struct Journey {
   bool local{};  // a directed route that ends where it began: its SMI has nothing left to do
 };
 
+/// The way of GMPs from a host port to a LID, where nothing befalls them (express.cpp).
+struct Way {
+  std::uint64_t generation{};  // of what it depends on; 0: none
+  PortIndex from{kNoPort}, to{kNoPort};
+  std::uint16_t dlid{}, p_key{};
+  std::uint8_t hops{};
+  std::array<PortIndex, 12> out{};  // the ports it leaves by
+  std::uint32_t under_way{};
+  std::uint64_t packets{}, words{};  // that have arrived and are not counted at the ports yet
+};
+inline constexpr std::uint32_t kNoWay = 0xFFFFFFFF;
+
 /// A MAD on its way.
 struct Flight : Journey {
   wire::Mad mad;
+  struct {
+    std::uint32_t way{kNoWay};
+    std::uint32_t place{};  // in Impl::express_
+    std::int64_t left{};    // when it set out, and how much later it comes to the end of each hop
+    std::array<std::uint32_t, std::tuple_size_v<decltype(Way::out)>> arrival{};
+  } express;
   /// Another MAD's; both halves are written once.
   void begin(const wire::Mad& sent) {
     static_cast<Journey&>(*this) = {};
@@ -159,6 +177,7 @@ enum class EventKind : std::uint8_t {
   Depart,   // a: flight, b: port it leaves by
   Local,    // a: flight, b: end port: handed over inside a node
   Serve,    // a: flight, b: end port: the SMA or PMA has worked it off
+  Land,     // a: flight, b: end port: it has come all the way at once
   LinkUp,   // a: port, b: training stamp
   LinkSet,  // a: port, b: wanted PortPhysicalState
   Trap,     // a: node, b: low word of the trap's TID
@@ -212,6 +231,7 @@ struct Model::Impl {
   void receive_by_lid(FlightIndex f, PortIndex in);
   void forward_unicast(FlightIndex f, PortIndex in);
   void forward_multicast(FlightIndex f, PortIndex in);
+  bool is_allowed(const SimPort& p, PKey key, bool inbound) const;
   bool switch_allows(FlightIndex f, PortIndex at, bool inbound);
   void accept_local(FlightIndex f, PortIndex end);
   bool check_keys(FlightIndex f, PortIndex end);
@@ -221,6 +241,27 @@ struct Model::Impl {
   void respond(FlightIndex f, PortIndex end);
   void deliver(FlightIndex f, PortIndex end);
   Delivery* take_delivery();
+  static std::uint64_t words_of(const Flight& x) { return kMadWords + (x.has_grh ? kGrhWords : 0); }
+  static std::int64_t time_of(const SimPort& p, std::uint64_t words) {
+    return static_cast<std::int64_t>(words * p.word_time_ps / 1000);
+  }
+  /// Puts so many words on the cable of `p`, `at` at the earliest; when they are at its other end.
+  std::int64_t transmit(SimPort& p, std::uint64_t words, std::int64_t at) const {
+    const std::int64_t start = at > p.busy_until ? at : p.busy_until;
+    p.busy_until = start + time_of(p, words);
+    return p.busy_until + options_.hop_latency.count();
+  }
+  static void count_sent(SimPort& p, std::uint64_t packets, std::uint64_t words, bool multicast) {
+    p.counters.xmit_pkts += packets;
+    p.counters.xmit_data += words;
+    (multicast ? p.counters.multicast_xmit : p.counters.unicast_xmit) += packets;
+  }
+  static void count_received(SimPort& p, std::uint64_t packets, std::uint64_t words,
+                             bool multicast) {
+    p.counters.rcv_pkts += packets;
+    p.counters.rcv_data += words;
+    (multicast ? p.counters.multicast_rcv : p.counters.unicast_rcv) += packets;
+  }
   void drop(FlightIndex f, std::uint64_t& counter) {
     ++counter;
     release(f);
@@ -235,6 +276,22 @@ struct Model::Impl {
     tap_packet_.mad = f.mad;
     tap_(tap_context_, now_, Lid{f.slid}, Lid{f.dlid}, f.smi, tap_packet_);
   }
+
+  // ---- express.cpp: GMPs all the way at once
+  std::size_t flights_in_use() const { return (flight_chunks_.size() << 8) - free_flights_.size(); }
+  static bool carries_gmps(const SimPort& p) {
+    return p.info.port_physical_state == wire::PhysState::LinkUp &&
+           p.info.port_state == wire::PortState::Active;
+  }
+  bool find_way(Way& way, PortIndex from, std::uint16_t dlid, PKey key) const;
+  Way* way_of(PortIndex from, std::uint16_t dlid, std::uint16_t p_key);
+  bool send_express(FlightIndex f, PortIndex from);
+  void land(FlightIndex f, PortIndex end);
+  void leave_express(Flight& x);
+  void count_arrived(Way& way);
+  void count_all_arrived();
+  void end_express();
+  void forget_ways();
 
   // ---- sma.cpp, sma_tables.cpp, port_info.cpp: the subnet management agent
   /// False: the request is to be dropped without an answer.
@@ -299,6 +356,10 @@ struct Model::Impl {
   std::vector<SimPort> ports_;
   std::vector<std::unique_ptr<Flight[]>> flight_chunks_;  // 256 each; flights never move
   std::vector<FlightIndex> free_flights_;
+  std::vector<FlightIndex> express_;  // those that come all the way at once
+  std::vector<Way> ways_;             // found by hash
+  std::vector<std::uint32_t> ways_to_count_;
+  std::uint64_t generation_{1};  // of everything that ways depend on
   EventQueue events_;
   struct Arrived {
     FlightIndex flight;
@@ -309,7 +370,7 @@ struct Model::Impl {
   std::vector<LinkFault> link_faults_;
   ModelCounters counters_;
   std::vector<StatRow> stats_;
-  std::size_t last_stat_{};
+  std::array<std::uint16_t, 64> last_stats_{};  // by hash of a kind: where it was found last
   Tap tap_{nullptr};
   void* tap_context_{nullptr};
   mad::Packet tap_packet_;

@@ -147,6 +147,7 @@ struct HostKernel::Impl {
   std::unordered_map<std::uint64_t, std::array<Agent*, 128>> methods;  // by Slot::key
   std::uint64_t last_key{};                      // that was looked for in these
   std::array<Agent*, 128>* last_table{nullptr};  // and what was found
+  Agent* last_client{nullptr};                   // who got an answer last
   Requests requests;
   std::vector<Agent*> receiving;  // those with a Receiver
   std::array<std::uint32_t, 2> slots_used{};
@@ -227,6 +228,7 @@ struct HostKernel::Impl {
   void remove_agent(Agent& agent) {
     requests.erase_if([&](const Request& r) { return r.agent == &agent; });
     last_table = nullptr;
+    last_client = nullptr;
     for (auto m = methods.begin(); m != methods.end();) {
       std::ranges::replace(m->second, &agent, nullptr);
       const bool empty =
@@ -320,7 +322,15 @@ struct HostKernel::Impl {
     request.controlled = controlled;
     request.waits = waits;
     request.retries_left = mad.retries;
-    request.mad = std::move(mad);
+    if (segmented || waits || mad.retries != 0) {
+      request.mad = std::move(mad);
+    } else {  // nothing but its header comes back
+      request.mad.agent = mad.agent;
+      request.mad.timeout_ms = mad.timeout_ms;
+      request.mad.retries = mad.retries;
+      request.mad.packet.address = mad.packet.address;
+      std::copy_n(message.bytes.begin(), kMadHeaderBytes, request.mad.packet.mad.bytes.begin());
+    }
     if (waits) {
       agent.backlog.push_back(id);
       return 0;
@@ -453,6 +463,8 @@ struct HostKernel::Impl {
     back.mad = request.mad;
     back.mad.status = kStatusTimedOut;
     back.mad.length = kMadHeaderBytes;
+    auto& bytes = back.mad.packet.mad.bytes;
+    std::fill(bytes.begin() + kMadHeaderBytes, bytes.end(), std::byte{0});
     back.mad.packet.more = {};
     finish(now, id);
   }
@@ -462,8 +474,12 @@ struct HostKernel::Impl {
   /// find_mad_agent: answers by the identifier's upper half, everything else by class and method.
   Agent* agent_for(const wire::Mad& mad) {
     if (is_answer(mad)) {
-      const auto client = clients.find(static_cast<ClientId>(mad.tid().value >> 32));
-      return client != clients.end() ? &client->second : nullptr;
+      const auto id = static_cast<ClientId>(mad.tid().value >> 32);
+      if (last_client != nullptr && last_client->client == id) return last_client;
+      const auto client = clients.find(id);
+      if (client == clients.end()) return nullptr;
+      last_client = &client->second;
+      return last_client;
     }
     // Requests of one kind come in a row.
     const auto key = slot_of(mad).key();

@@ -195,6 +195,7 @@ Result<PortIndex> Model::Impl::cabled(PortRef ref) const {
 Result<void> Model::link_down(Instant now, PortRef ref) {
   advance(now);
   Impl& m = *impl_;
+  m.forget_ways();
   const auto port = m.cabled(ref);
   if (!port) return tl::unexpected(port.error());
   const PortIndex p = *port;
@@ -206,6 +207,7 @@ Result<void> Model::link_down(Instant now, PortRef ref) {
 Result<void> Model::link_up(Instant now, PortRef ref) {
   advance(now);
   Impl& m = *impl_;
+  m.forget_ways();
   const auto port = m.cabled(ref);
   if (!port) return tl::unexpected(port.error());
   const PortIndex p = *port;
@@ -217,6 +219,7 @@ Result<void> Model::link_up(Instant now, PortRef ref) {
 Result<void> Model::move_cable(Instant now, PortRef from, PortRef to) {
   advance(now);
   Impl& m = *impl_;
+  m.forget_ways();
   if (!m.valid(from) || !m.valid(to) || from.port == 0 || to.port == 0)
     return fail(ErrorKind::NotFound, "no such port");
   const PortIndex a = m.index_of(from), b = m.index_of(to);
@@ -235,6 +238,7 @@ Result<void> Model::move_cable(Instant now, PortRef from, PortRef to) {
 Result<void> Model::remove(Instant now, NodeIndex n) {
   advance(now);
   Impl& m = *impl_;
+  m.forget_ways();
   if (n >= m.nodes_.size()) return fail(ErrorKind::NotFound, "no such node");
   SimNode& node = m.nodes_[n];
   if (!node.powered) return fail(ErrorKind::Usage, "the node is not there");
@@ -248,6 +252,7 @@ Result<void> Model::remove(Instant now, NodeIndex n) {
 Result<void> Model::bring_back(Instant now, NodeIndex n) {
   advance(now);
   Impl& m = *impl_;
+  m.forget_ways();
   if (n >= m.nodes_.size()) return fail(ErrorKind::NotFound, "no such node");
   SimNode& node = m.nodes_[n];
   if (node.powered) return fail(ErrorKind::Usage, "the node is there already");

@@ -367,6 +367,7 @@ void Model::set_faults(const Faults& faults) { impl_->faults_ = faults; }
 void Model::set_link_faults(PortRef ref, const Faults& faults) {
   if (!impl_->valid(ref)) return;
   Impl& m = *impl_;
+  m.forget_ways();
   SimPort& p = m.ports_[m.index_of(ref)];
   const LinkFault fault{faults.loss_percent, faults.duplicate_percent, faults.delay};
   if (p.fault == 0) {

@@ -55,10 +55,14 @@ void Model::Impl::run(const Event& event) {
       return accept_local(event.a, event.b);
     case EventKind::Serve:
       return serve(event.a, event.b);
+    case EventKind::Land:
+      return land(event.a, event.b);
     case EventKind::LinkUp:
+      forget_ways();
       if (ports_[event.a].training == event.b) finish_training(event.a);
       return;
     case EventKind::LinkSet:
+      forget_ways();
       return apply_phys_state(event.a, static_cast<wire::PhysState>(event.b));
     case EventKind::Trap:
       return repeat_trap(event.a, event.b);
@@ -106,6 +110,7 @@ void Model::Impl::send(PortRef from, bool smi, const mad::Packet& packet) {
 void Model::Impl::originate(FlightIndex f, PortIndex from) {
   Flight& x = flight(f);
   x.ingress = from;
+  if (x.smi) end_express();  // what waits at a cable counts there
   if (x.smi && x.mad.is_directed()) return originate_directed(f, from);
   // GMPs leave an Active port only (IBA 7.2.7); port 0 of a switch has no link whose state says so.
   if (!x.smi && ports_[from].info.port_state != wire::PortState::Active)
@@ -167,7 +172,7 @@ void Model::Impl::originate_by_lid(FlightIndex f, PortIndex from) {
   if (owns_lid(ports_[from], x.dlid)) {
     return schedule(now_.ns, EventKind::Local, f, from);
   }
-  leave(f, from);
+  if (x.smi || !send_express(f, from)) leave(f, from);
 }
 
 /// The first link of a journey: here a MAD may be lost, doubled or held back, once per direction
@@ -211,17 +216,11 @@ void Model::Impl::depart(FlightIndex f, PortIndex out) {
     ++ports_[p.peer].counters.vl15_dropped;
     return drop(f, counters_.dropped_queue);
   }
-  const std::uint64_t words = kMadWords + (x.has_grh ? kGrhWords : 0);
-  const std::int64_t start = std::max(now_.ns, p.busy_until);
-  p.busy_until = start + static_cast<std::int64_t>(words * p.word_time_ps / 1000);
-  const bool multicast = x.dlid >= kLidMulticastMin.value && x.dlid != kPermissive;
-  ++p.counters.xmit_pkts;
-  p.counters.xmit_data += words;
-  ++(multicast ? p.counters.multicast_xmit : p.counters.unicast_xmit);
+  const std::int64_t arrival = transmit(p, words_of(x), now_.ns);
+  count_sent(p, 1, words_of(x), x.dlid >= kLidMulticastMin.value && x.dlid != kPermissive);
   ++p.in_flight;
   x.buffered = true;
   x.egress = out;
-  const std::int64_t arrival = p.busy_until + options_.hop_latency.count();
   if (held.count() > 0) {
     // A fault holds the MAD back outside of the buffer, or a slow link would also be a small one.
     --p.in_flight;
@@ -249,10 +248,7 @@ void Model::Impl::arrive(FlightIndex f, PortIndex in) {
     return drop(f, counters_.dropped_link_down);
   ++x.hops;
   x.ingress = in;
-  const bool multicast = x.dlid >= kLidMulticastMin.value && x.dlid != kPermissive;
-  ++p.counters.rcv_pkts;
-  p.counters.rcv_data += kMadWords + (x.has_grh ? kGrhWords : 0);
-  ++(multicast ? p.counters.multicast_rcv : p.counters.unicast_rcv);
+  count_received(p, 1, words_of(x), x.dlid >= kLidMulticastMin.value && x.dlid != kPermissive);
   if (!x.smi) {
     // An Armed port receives data, and its first data packet makes it Active (IBA 7.2.7.3).
     if (p.info.port_state == wire::PortState::Armed) set_state(in, wire::PortState::Active);
@@ -392,17 +388,21 @@ void Model::Impl::forward_multicast(FlightIndex f, PortIndex in) {
 }
 
 /// Partition enforcement at a switch's external port, where the SM turned it on (IBA 10.9.6).
-bool Model::Impl::switch_allows(FlightIndex f, PortIndex at, bool inbound) {
-  SimPort& p = ports_[at];
+bool Model::Impl::is_allowed(const SimPort& p, PKey key, bool inbound) const {
   const bool enforced =
       inbound ? p.info.partition_enforcement_inbound : p.info.partition_enforcement_outbound;
   if (!enforced || p.number == 0 || !nodes_[p.node].is_switch()) return true;
-  const PKey key{flight(f).p_key};
   if (p.tables)
     for (const PKey allowed : p.tables->p_keys)
       if (allowed.base() == key.base() && allowed.base() != 0 &&
           (allowed.is_full() || key.is_full()))
         return true;
+  return false;
+}
+
+bool Model::Impl::switch_allows(FlightIndex f, PortIndex at, bool inbound) {
+  SimPort& p = ports_[at];
+  if (is_allowed(p, PKey{flight(f).p_key}, inbound)) return true;
   ++(inbound ? p.counters.rcv_constraint : p.counters.xmit_constraint);
   if (p.info.p_key_violations < 0xFFFF) ++p.info.p_key_violations;
   if (inbound) trap_switch_p_key(flight(f), at);
@@ -493,8 +493,11 @@ void Model::Impl::serve(FlightIndex f, PortIndex end) {
     return deliver(f, end);
   }
   if (x.smi) {
+    if (x.mad.method() == wire::Method::Set) forget_ways();
     if (!sma_answer(x, end)) return drop(f, counters_.dropped_key);
   } else {
+    end_express();
+    count_all_arrived();
     const std::uint16_t status = pma_answer(x, end);
     x.mad.set<&wire::MadHeader::status>(status);
   }
@@ -578,15 +581,16 @@ void Model::Impl::count_stat(const wire::Mad& mad) {
   const auto same = [&](const StatRow& r) {
     return r.attribute == attribute && r.method == method && r.mgmt_class == mgmt_class;
   };
-  if (last_stat_ < stats_.size() && same(stats_[last_stat_])) {
-    ++stats_[last_stat_].count;
+  std::uint16_t& last = last_stats_[(attribute ^ (method >> 3U) ^ mgmt_class) % last_stats_.size()];
+  if (last < stats_.size() && same(stats_[last])) {
+    ++stats_[last].count;
     return;
   }
   // A few dozen kinds in practice; a client that sends random attributes must not grow this for
   // ever, so what comes after the first 4096 kinds is counted as attribute 0 of class 0.
   for (std::size_t i = 0; i < stats_.size(); ++i)
     if (same(stats_[i])) {
-      last_stat_ = i;
+      last = static_cast<std::uint16_t>(i);
       ++stats_[i].count;
       return;
     }
