@@ -16,6 +16,14 @@ using fabric::SwitchIndex;
 /// How much more than after a fresh computation the most loaded link may carry.
 constexpr double kDriftMax = 1.1;
 
+/// Whether a link carries at most that much more than it would by fresh routes.
+bool is_near(std::uint64_t load, double fresh) {
+  return static_cast<double>(load) <= kDriftMax * fresh;
+}
+bool is_near(std::uint64_t load, std::uint64_t fresh) {
+  return is_near(load, static_cast<double>(fresh));
+}
+
 /// The most that is near.
 std::uint64_t most_near(std::uint64_t fresh) {
   auto load = static_cast<std::uint64_t>(kDriftMax * static_cast<double>(fresh));
@@ -25,13 +33,6 @@ std::uint64_t most_near(std::uint64_t fresh) {
 }
 
 }  // namespace
-
-bool is_near(std::uint64_t load, double fresh) {
-  return static_cast<double>(load) <= kDriftMax * fresh;
-}
-bool is_near(std::uint64_t load, std::uint64_t fresh) {
-  return is_near(load, static_cast<double>(fresh));
-}
 
 Difference difference(const routes::LinearTables& before, const routes::LinearTables& after) {
   constexpr std::size_t kBlock = 64;
@@ -176,22 +177,6 @@ std::unique_ptr<Rerouter::State> Rerouter::taken_over(const Request& request, Ca
     if (apart == 0) break;
   }
   return best;
-}
-
-Result<Difference> Rerouter::rebalance(const fabric::Fabric& fabric,
-                                       const fabric::CompactGraph& now) {
-  if (!state_->follows()) return Difference{};
-  auto fresh = engine_->compute({&fabric, &now, options_, nullptr, vls_});
-  if (!fresh) return tl::unexpected(fresh.error());
-  auto old = std::move(state_);
-  adopt(fabric, now, std::move(*fresh));
-  if (is_near(old->load_max(), state_->load_max())) {
-    state_ = std::move(old);
-    return Difference{};
-  }
-  Difference result = difference(old->routes.lfts, state_->routes.lfts);
-  result.recomputed = "the most loaded link carried more than a tenth too much";
-  return result;
 }
 
 Routes Rerouter::relieved(const Request& request, CandidateRule rule, Routes routes) {

@@ -33,10 +33,6 @@ struct Difference {
   std::string recomputed;      // not empty: why all routes were computed anew
 };
 
-/// Whether the most loaded link carries at most a tenth more than it would by fresh routes.
-bool is_near(std::uint64_t load, double fresh);
-bool is_near(std::uint64_t load, std::uint64_t fresh);
-
 /// Entries that differ, by the switches of the tables.
 Difference difference(const routes::LinearTables& before, const routes::LinearTables& after);
 
@@ -59,11 +55,6 @@ class Rerouter {
   /// left without an entry for it (the rule of an order has no way for every pair). An error leaves
   /// the routes as they were. Precondition: adopt().
   Result<Difference> update(const fabric::Fabric& fabric, const fabric::CompactGraph& now);
-
-  /// Computes everything anew, when there is time for it, and changes over where the most loaded
-  /// link would carry a tenth less: entries that follow links one by one drift from what an engine
-  /// would choose today, the more so where it keeps to an order it chose for other links.
-  Result<Difference> rebalance(const fabric::Fabric& fabric, const fabric::CompactGraph& now);
 
   /// `routes`, made of candidates of `rule`, with the most loaded links relieved by moving single
   /// entries.

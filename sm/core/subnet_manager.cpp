@@ -10,7 +10,6 @@
 #include "sm/core/culprits.h"
 #include "sm/core/heard_traps.h"
 #include "sm/core/other_managers.h"
-#include "sm/core/rebalancing.h"
 #include "sm/core/table_upkeep.h"
 #include "sm/core/unsolicited.h"
 
@@ -73,7 +72,7 @@ struct SubnetManager::Impl {
   std::unique_ptr<ib::discover::Sweep> sweep;
   std::unique_ptr<apply::Apply> applying;
   std::unique_ptr<LightSweep> looking;
-  enum class Serving { Sweep, Memberships, Rebalancing };
+  enum class Serving { Sweep, Memberships };
   Serving serving{Serving::Sweep};  // whom `applying` does
 
   // What is known. Shared with the snapshot between sweeps; unshare() before anything changes it.
@@ -90,7 +89,6 @@ struct SubnetManager::Impl {
   std::uint64_t aliases_revision{0};  // of these
   std::uint64_t desired_aliases_revision{0};
   plan::Following following;
-  Rebalancing rebalancing;
   bool operator_asked{false};  // for the sweep that is under way
   Culprits culprits;
   std::set<ib::Guid> silent_switches;  // seen by light sweeps since the last full one
@@ -130,7 +128,6 @@ struct SubnetManager::Impl {
         transactor(options.transactor),
         sa_state_lost(contents.lids.empty()),
         forget_lids(options.plan.reassign_lids),
-        rebalancing(options.rebalance_after),
         tables(kOwnerRead, options.read_tables_after),
         trap_pause(options.trap_pause) {
     for (const store::LidClaim& claim : contents.lids)
@@ -187,8 +184,6 @@ struct SubnetManager::Impl {
       begin_sweep(now);
     } else if (multicast_at <= now) {
       begin_multicast(now);
-    } else if (reasons.empty() && rebalancing.has_fresh()) {
-      take_fresh();
     } else if (look_at <= now) {
       if (sweep_at <= now + kSoon) {
         look_at = sweep_at;
@@ -305,7 +300,6 @@ struct SubnetManager::Impl {
     if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing.get();
     request.offered = offered ? &*offered : nullptr;
     request.following = &following;
-    request.rebalance = operator_asked;
     if (!files_trouble.empty())
       log(LogLevel::Error, "plan", files_trouble + "; the old routing stays");
     auto planned = plan::make_plan(request);
@@ -338,7 +332,6 @@ struct SubnetManager::Impl {
       transactor.submit(now, std::move(r));
     desired = std::make_shared<const plan::Desired>(*std::move(planned));
     desired_aliases_revision = aliases_revision;
-    rebalancing.on_plan(now, desired->origin, may_be_rebalanced());
     begin_apply(Serving::Sweep);
   }
 
@@ -441,10 +434,7 @@ struct SubnetManager::Impl {
     applying.reset();
     for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
     if (serving != Serving::Sweep) {
-      if (serving == Serving::Memberships)
-        publish_holdings();
-      else
-        publish(snapshot->up);
+      publish_holdings();
       if (!failures.empty()) want_sweep(now + retry_pause, Reason::Unfinished);
       return;
     }
@@ -514,67 +504,7 @@ struct SubnetManager::Impl {
       want_sweep(now, Reason::ChangeSeen);
     } else {
       rest(now);
-      if (at_rest() && rebalancing.due(now)) hold_against_fresh();
     }
-  }
-
-  // ---- rebalancing
-
-  /// Routes on one VL that follow links. Where lanes count, a change of routes alone might need
-  /// traffic to drain first (doc/routing.md, Transitions).
-  bool may_be_rebalanced() const {
-    if (!desired->program_lfts || !following.rerouter || !desired->routing->lanes.trivial())
-      return false;
-    return ib::route::find_engine(desired->routing->engine)->candidates != nullptr;
-  }
-
-  /// Nothing is being done, nor waits to be.
-  bool at_rest() const {
-    return !busy() && reasons.empty() && multicast_at == kNever && tables.at_rest() &&
-           silent_switches.empty() && snapshot && snapshot->up;
-  }
-
-  void hold_against_fresh() {
-    plan::FreshRequest request;
-    request.observed = snapshot->observed;
-    request.desired = desired;
-    request.engine = ib::route::find_engine(desired->routing->engine);
-    request.options = options.plan.choice.engine;
-    request.vls = following.vls;
-    request.checks = following.checks;
-    request.held_load = following.rerouter->load_max();
-    rebalancing.begin(std::move(request));
-    ++counters.computed_afresh;
-  }
-
-  /// Fresh routes have come, and nothing else is going on.
-  void take_fresh() {
-    auto fresh = rebalancing.take();
-    if (!fresh) return;
-    const std::string& engine = desired->routing->engine;
-    if (!fresh->refused.empty()) {
-      log(LogLevel::Info, "rebalance",
-          fmt::format("routes of {} stay, though they may load links unevenly by now: {}", engine,
-                      fresh->refused));
-      return;
-    }
-    const std::string loads =
-        fmt::format("{} CA-to-CA routes on the most loaded link, {} by fresh routes of {}",
-                    fresh->held_load, fresh->load, engine);
-    if (!fresh->routing) {
-      log(LogLevel::Verbose, "rebalance", loads + ": within a tenth");
-      return;
-    }
-    log(LogLevel::Info, "rebalance",
-        fmt::format("{}, more than a tenth less: changing over, {} blocks", loads, fresh->blocks));
-    ++counters.rebalanced;
-    following.rerouter = std::move(fresh->rerouter);
-    following.verifier = fresh->verifier;
-    auto next = begin_next_desired();
-    next->routing = std::move(fresh->routing);
-    next->verdict = std::move(fresh->verdict);
-    next->verifier = std::move(fresh->verifier);
-    apply_with_trees(std::move(next), Serving::Rebalancing);
   }
 
   // ---- multicast
@@ -582,24 +512,15 @@ struct SubnetManager::Impl {
   void begin_multicast(Instant) {
     multicast_at = kNever;
     if (!desired) return;
-    apply_with_trees(begin_next_desired(), Serving::Memberships);
-  }
-
-  /// What is desired, with aliases as they are now.
-  std::shared_ptr<plan::Desired> begin_next_desired() {
     auto next = std::make_shared<plan::Desired>(*desired);
     next->guids = plan::want_guids(*seen, next->node_managed, aliases);
     desired_aliases_revision = aliases_revision;
     // Whom the sweep asked to register again has heard it.
     for (plan::PortWant& want : next->ports) want.reregister = false;
-    return next;
-  }
-
-  void apply_with_trees(std::shared_ptr<plan::Desired> next, Serving whom) {
     for (const std::string& line : plan::want_multicast(*next, seen->fabric, groups).alarms)
       log(LogLevel::Warning, "plan", line);
     desired = std::move(next);
-    begin_apply(whom);
+    begin_apply(Serving::Memberships);
   }
 
   // ---- tables of devices
@@ -731,10 +652,6 @@ void SubnetManager::set_aliases(Instant now, plan::PortAliases aliases, std::uin
   if (impl_->desired) impl_->multicast_at = std::min(impl_->multicast_at, now + kMemberPause);
 }
 
-void SubnetManager::on_computed(Instant now, plan::FreshRoutes fresh) {
-  impl_->rebalancing.on_fresh(std::move(fresh));
-  impl_->run(now);
-}
 Instant SubnetManager::next_deadline() const { return impl_->next_deadline(); }
 
 namespace {
@@ -757,9 +674,6 @@ std::optional<Outgoing> SubnetManager::next_send(Instant now) {
 std::optional<Report> SubnetManager::next_report() { return pop(impl_->reports); }
 std::optional<ReceivedNotice> SubnetManager::next_notice() { return pop(impl_->notices); }
 std::optional<ib::LogEvent> SubnetManager::next_log() { return pop(impl_->logs); }
-std::optional<plan::FreshRequest> SubnetManager::next_computation() {
-  return impl_->rebalancing.next_request();
-}
 SnapshotPtr SubnetManager::snapshot() const { return impl_->snapshot; }
 HoldingsPtr SubnetManager::holdings() const { return impl_->holdings; }
 bool SubnetManager::idle() const {

@@ -4,10 +4,8 @@
 //
 //   Idle --reasons--> Sweeping --> Applying --> Idle      (a full sweep)
 //   Idle --timer----> Looking  --> Idle or Sweeping       (a light sweep)
-//   Idle --fresh routes are better--> Applying --> Idle
 //
-// While it is idle after a full sweep, tables that subnet administration tells of are read. Routes
-// that drifted from what fresh ones would load links with give way to such (rebalancing.h).
+// While it is idle after a full sweep, tables that subnet administration tells of are read.
 //
 // Why a sweep runs is a set of reasons, each with its own words; a sweep serves all of them.
 #pragma once
@@ -28,7 +26,6 @@
 #include "sm/core/light_sweep.h"
 #include "sm/core/report.h"
 #include "sm/core/snapshot.h"
-#include "sm/plan/fresh.h"
 #include "sm/plan/plan.h"
 #include "sm/store/store.h"
 
@@ -56,9 +53,6 @@ struct Options {
   ib::Duration trap_pause_max{std::chrono::seconds(10)};
   /// Tables that nothing here needs are read for subnet administration this long after a sweep.
   std::optional<ib::Duration> read_tables_after{std::chrono::milliseconds(100)};
-  /// Routes that followed links one by one are held against fresh ones when nothing has changed for
-  /// this long; 0: never.
-  ib::Duration rebalance_after{std::chrono::seconds(10)};
   unsigned rounds{3};  // full sweeps before ports that should be ACTIVE are reported missing
 };
 
@@ -78,7 +72,6 @@ struct ReceivedNotice {
 struct Counters {
   std::uint64_t full_sweeps{}, light_sweeps{}, traps{}, sets{};
   std::uint64_t tables_read{};  // nodes whose tables were read
-  std::uint64_t computed_afresh{}, rebalanced{};
   std::uint64_t sm_info_gets{}, sm_info_sets_refused{}, dropped{};
 };
 
@@ -102,8 +95,6 @@ class SubnetManager {
   /// Alias GUIDs as they are now; ports get them at once. When they have, holdings() have
   /// `revision`.
   void set_aliases(ib::Instant now, plan::PortAliases aliases, std::uint64_t revision = 0);
-  /// What plan::compute_afresh() makes of next_computation().
-  void on_computed(ib::Instant now, plan::FreshRoutes fresh);
 
   ib::Instant next_deadline() const;
 
@@ -113,8 +104,6 @@ class SubnetManager {
   std::optional<Outgoing> next_send(ib::Instant now);
   std::optional<Report> next_report();
   std::optional<ReceivedNotice> next_notice();
-  /// To be computed while everything else goes on; one at a time.
-  std::optional<plan::FreshRequest> next_computation();
   std::optional<ib::LogEvent> next_log();
   /// The latest one; null before the first routing.
   SnapshotPtr snapshot() const;

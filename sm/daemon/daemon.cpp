@@ -19,7 +19,6 @@
 #include "libdiag/mad/umad/umad_port.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/channel.h"
-#include "sm/daemon/computing_thread.h"
 #include "sm/daemon/end_watch.h"
 #include "sm/daemon/path_options.h"
 #include "sm/daemon/sa_dump.h"
@@ -96,13 +95,6 @@ class Daemon {
       : options_(options), log_(log), background_(background) {}
 
   int run() {
-    const int status = serve();
-    if (computing_.is_busy()) leave(status);
-    return status;
-  }
-
- private:
-  int serve() {
     if (auto opened = open(); !opened) {
       const int status = give_up(opened.error().message);
       return opened.error().kind == ib::ErrorKind::Usage ? 2 : status;
@@ -117,6 +109,7 @@ class Daemon {
     }
   }
 
+ private:
   /// What may take long in the machine: nothing else is touched meanwhile.
   template <typename Input>
   void step(Input input) {
@@ -316,9 +309,6 @@ class Daemon {
       step([&] { manager_->set_groups(now, *std::move(groups)); });
     if (auto news = sa_->take_aliases())
       manager_->set_aliases(now, std::move(news->aliases), news->revision);
-    if (auto fresh = computing_.take_result())
-      step([&] { manager_->on_computed(now, *std::move(fresh)); });
-    if (auto request = manager_->next_computation()) computing_.start(*std::move(request));
     while (auto event = manager_->next_log()) log_.write(*event);
     while (auto out = manager_->next_send(now))
       if (auto sent = smi_.send(out->packet, out->reply_within); !sent) {
@@ -378,7 +368,6 @@ class Daemon {
     }
     pollfd fds[] = {{smi_.port->readable_fd(), POLLIN, 0},
                     {sa_->readable_fd(), POLLIN, 0},
-                    {computing_.readable_fd(), POLLIN, 0},
                     {signals_->fd(), POLLIN, 0}};
     if (poll(fds, std::size(fds), ms) < 0 && errno != EINTR) {
       status_ = give_up(fmt::format("poll: {}", std::strerror(errno)));
@@ -398,7 +387,6 @@ class Daemon {
   bool kernel_rmpp_{false};
   std::optional<ib::mad::IsSmFlag> is_sm_;
   std::unique_ptr<core::SubnetManager> manager_;
-  ComputingThread computing_;
   std::optional<SaThread> sa_;
   SnapshotPtr published_;
   HoldingsPtr published_holdings_;

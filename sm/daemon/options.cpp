@@ -118,9 +118,6 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
   number(app, "-s,--sweep", 0, 4294, "a number",
          "Seconds between light sweeps (default 10); 0: none",
          [&](std::uint64_t v) { o.core.sweep_interval = seconds(v); });
-  number(app, "--rebalance-after", 0, 86400, "a number",
-         "Seconds without a change before routes that drifted are made even (default 10); 0: never",
-         [&](std::uint64_t v) { o.core.rebalance_after = seconds(v); });
   number(app, "-t,--timeout", 1, 60000, "a number",
          "Longest wait for one answer, in ms, before it is asked again (default 200)",
          [&](std::uint64_t v) { o.core.transactor.timeout_ceiling = milliseconds(v); });

@@ -61,13 +61,6 @@ struct SwitchWant {
   std::uint16_t multicast_fdb_top{};
 };
 
-/// How routes came about.
-enum class Origin {
-  Standing,  // nothing changed
-  Followed,  // of those before, link by link; a fresh computation might load links less
-  Computed   // from nothing, or held against routes that were
-};
-
 /// A node that is seen and not configured, and why.
 struct Unmanaged {
   ib::fabric::NodeIndex node{};
@@ -78,7 +71,6 @@ struct Desired {
   std::vector<PortWant> ports;       // by Observed::port_index()
   std::vector<SwitchWant> switches;  // by switch index of routing->graph
   std::shared_ptr<const Routing> routing;
-  Origin origin{Origin::Computed};
   ib::routes::MulticastTables mfts;
   GuidBlocks guids;           // with aliases; others are left alone
   bool program_mfts{true};    // false: the trees failed a must; what stands is left

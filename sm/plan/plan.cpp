@@ -30,15 +30,30 @@ bool same_checks(const ib::routes::VerifyOptions& a, const ib::routes::VerifyOpt
          a.credit_loops_are_must == b.credit_loops_are_must;
 }
 
-/// The same cables between the same switches.
-bool same_links(const ib::fabric::CompactGraph& a, const ib::fabric::CompactGraph& b) {
-  if (a.switch_count() != b.switch_count() || a.arc_count() != b.arc_count()) return false;
-  const auto same = [](const ib::fabric::Arc& x, const ib::fabric::Arc& y) {
-    return x.to == y.to && x.out_port == y.out_port && x.in_port == y.in_port;
-  };
-  for (ib::fabric::SwitchIndex s = 0; s < a.switch_count(); ++s)
-    if (a.guid(s) != b.guid(s) || !std::ranges::equal(a.arcs(s), b.arcs(s), same)) return false;
-  return true;
+/// The first finding that fails a must, in words.
+std::string first_must(const ib::routes::Verdict& verdict) {
+  for (const auto& finding : verdict.findings)
+    if (finding.must) return finding.message;
+  return "checks that must hold fail";
+}
+
+/// The fabric as routes see it: the assigned LIDs, and no cable to a node that is not managed.
+Fabric routed_fabric(const Fabric& fabric, const std::vector<bool>& node_managed,
+                     std::span<const LidAssignment> lids) {
+  Fabric f = fabric;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
+    for (unsigned p = 0; p <= f.node(n).num_ports; ++p) {
+      f.port(n, p).lid = ib::kNoLid;
+      f.port(n, p).lmc = 0;
+      if (!node_managed[n]) f.disconnect({n, static_cast<std::uint8_t>(p)});
+    }
+  }
+  for (const LidAssignment& a : lids) {
+    f.port(a.port).lid = a.lid;
+    f.port(a.port).lmc = a.lmc;
+  }
+  f.reindex();
+  return f;
 }
 
 /// The planner's working state; run() reads as the order of the steps.
@@ -306,13 +321,9 @@ class Planner {
     if (names.empty() || names.front() != rerouter.routes().engine) return std::nullopt;
     const auto difference = rerouter.update(f, graph);
     if (!difference) return std::nullopt;
-    out_.origin = !difference->recomputed.empty() || request_.rebalance ? Origin::Computed
-                                                                        : origin_since(graph);
-    if (request_.rebalance && !rerouter.rebalance(f, graph)) return std::nullopt;
     ib::route::Choice choice;
     choice.routes = rerouter.routes();
-    if (!same_checks(following->checks, checks) || !difference->recomputed.empty() ||
-        request_.rebalance) {
+    if (!same_checks(following->checks, checks) || !difference->recomputed.empty()) {
       following->verifier = std::make_shared<ib::routes::Verifier>(checks);
       following->checks = checks;
       choice.verdict =
@@ -327,7 +338,6 @@ class Planner {
     choice.passed = choice.verdict.must_ok();
     if (!choice.passed) {
       following->rerouter.reset();
-      out_.origin = Origin::Computed;
       return std::nullopt;
     }
     ib::route::Tried& row = choice.tried.emplace_back();
@@ -337,12 +347,6 @@ class Planner {
     row.verdict = choice.verdict;
     row.vls_used = choice.routes.vls_used;
     return choice;
-  }
-
-  /// Of routes that follow links, and stand where no link went or came.
-  Origin origin_since(const ib::fabric::CompactGraph& graph) const {
-    const bool same = request_.previous != nullptr && same_links(request_.previous->graph, graph);
-    return same ? Origin::Standing : Origin::Followed;
   }
 
   /// Whether the routes of before were made with the options of now.
@@ -371,11 +375,8 @@ class Planner {
     }
     following->vls = ib::routes::data_vls(f, graph, options.vls_max);
     following->offer_taken = out_.offer_taken;
-    if (rerouter != nullptr && rerouter->engine() == engine->name &&
-        rerouter->routes().lfts == choice.routes.lfts) {
-      // Whether that was link by link nobody said.
-      out_.origin = origin_since(graph);
-    } else {
+    if (rerouter == nullptr || rerouter->engine() != engine->name ||
+        rerouter->routes().lfts != choice.routes.lfts) {
       following->rerouter.emplace(*engine, options.engine, following->vls);
       following->rerouter->adopt(f, graph, choice.routes);
     }
@@ -543,30 +544,6 @@ TreesNews want_multicast(Desired& desired, const Fabric& fabric,
   else if (!left_out.empty())
     news.alarms.push_back("multicast: somebody is left out: " + left_out);
   return news;
-}
-
-std::string first_must(const ib::routes::Verdict& verdict) {
-  for (const auto& finding : verdict.findings)
-    if (finding.must) return finding.message;
-  return "checks that must hold fail";
-}
-
-Fabric routed_fabric(const Fabric& fabric, const std::vector<bool>& node_managed,
-                     std::span<const LidAssignment> lids) {
-  Fabric f = fabric;
-  for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
-    for (unsigned p = 0; p <= f.node(n).num_ports; ++p) {
-      f.port(n, p).lid = ib::kNoLid;
-      f.port(n, p).lmc = 0;
-      if (!node_managed[n]) f.disconnect({n, static_cast<std::uint8_t>(p)});
-    }
-  }
-  for (const LidAssignment& a : lids) {
-    f.port(a.port).lid = a.lid;
-    f.port(a.port).lmc = a.lmc;
-  }
-  f.reindex();
-  return f;
 }
 
 ib::Result<Desired> make_plan(const PlanRequest& request) { return Planner(request).run(); }

@@ -60,16 +60,7 @@ struct PlanRequest {
   /// yet; else the old ones count on.
   const ib::route::ReadOptions* offered{};
   Following* following{};  // nullptr: routes are computed anew
-  bool rebalance{false};   // change over where routes computed anew carry a tenth less at most
 };
-
-/// The fabric as routes see it: the assigned LIDs, and no cable to a node that is not managed.
-ib::fabric::Fabric routed_fabric(const ib::fabric::Fabric& fabric,
-                                 const std::vector<bool>& node_managed,
-                                 std::span<const LidAssignment> lids);
-
-/// The first finding that fails a must, in words.
-std::string first_must(const ib::routes::Verdict& verdict);
 
 /// An error only when there is nothing to manage (the local port is down).
 ib::Result<Desired> make_plan(const PlanRequest& request);

@@ -201,6 +201,51 @@ BENCHMARK_CAPTURE(BM_Reroute, minhop_in_a_row, "minhop", true)->Apply(failures)-
 BENCHMARK_CAPTURE(BM_Reroute, updn_in_a_row, "updn", true)->Apply(failures)->Iterations(41);
 BENCHMARK_CAPTURE(BM_Reroute, ftree_in_a_row, "ftree", true)->Apply(failures)->Iterations(41);
 
+/// A cable of a network that is no tree fails: where no bound tells that the load is near to that
+/// of fresh routes, those are computed.
+template <class Kind>
+void BM_RerouteOffTrees(benchmark::State& state, const char* name, const Kind& kind) {
+  auto fabric = fabric::generate(kind).value();
+  const auto* engine = route::find_engine(name);
+  const fabric::CompactGraph whole(fabric);
+  route::Rerouter rerouter(*engine, {});
+  rerouter.adopt(fabric, whole, engine->compute({&fabric, &whole, {}, nullptr}).value());
+  std::size_t turn = 7, entries = 0, orders = 0;
+  double worst = 0;
+  for (auto _ : state) {
+    const auto s = static_cast<fabric::SwitchIndex>(turn++ * 977 % whole.switch_count());
+    const auto& arc = whole.arcs(s)[turn % whole.arcs(s).size()];
+    const fabric::PortRef a{whole.node_of(s), arc.out_port};
+    const fabric::PortRef b{whole.node_of(arc.to), arc.in_port};
+    const auto port = fabric.port(a);
+    fabric.disconnect(a);
+    const fabric::CompactGraph damaged(fabric);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto change = rerouter.update(fabric, damaged);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    state.SetIterationTime(took.count());
+    if (!change) std::abort();
+    entries += change->entries.size();
+    orders += change->recomputed.empty() ? 0 : 1;
+    worst = std::max(worst, static_cast<double>(rerouter.load_max()));
+    fabric.connect(a, b, port.width, port.speed);
+    if (!rerouter.update(fabric, whole)) std::abort();
+  }
+  state.counters["entries"] =
+      static_cast<double>(entries) / static_cast<double>(state.iterations());
+  state.counters["orders"] = static_cast<double>(orders);  // that were given up for others
+  state.counters["load_max"] = worst;
+}
+void off_trees(benchmark::internal::Benchmark* bench) {
+  bench->Unit(benchmark::kMillisecond)->UseManualTime()->Iterations(11);
+}
+const fabric::Grid kTorus{{8, 8, 8}, true, 4};
+const fabric::HyperX kHyperX{{12, 12}, 12};
+BENCHMARK_CAPTURE(BM_RerouteOffTrees, minhop_torus, "minhop", kTorus)->Apply(off_trees);
+BENCHMARK_CAPTURE(BM_RerouteOffTrees, updn_torus, "updn", kTorus)->Apply(off_trees);
+BENCHMARK_CAPTURE(BM_RerouteOffTrees, minhop_hyperx, "minhop", kHyperX)->Apply(off_trees);
+BENCHMARK_CAPTURE(BM_RerouteOffTrees, updn_hyperx, "updn", kHyperX)->Apply(off_trees);
+
 /// What links alone do not tell: a host, or a middle switch with all its cables, goes and comes
 /// back.
 enum class Part { Host, Switch };

@@ -92,8 +92,6 @@ void Manager::speak(Instant now) {
   }
   if (sa_->take_multicast_changed()) pass_groups(now);
   if (sa_->take_aliases_changed()) pass_aliases(now);
-  if (const auto request = sm_->next_computation())
-    sm_->on_computed(now, sm::plan::compute_afresh(*request));
   while (auto out = sm_->next_send(now))
     (void)smi_->send(out->packet.mad.is_directed() ? directed_ : by_lid_, out->packet,
                      out->reply_within);

@@ -171,7 +171,7 @@ Manager& Stage::manager() {
 
 // ---- what happens
 
-///   sm [at HOST] [engine NAME] [lmc N] [sweep TIME] [rebalance TIME] [-r]
+///   sm [at HOST] [engine NAME] [lmc N] [sweep TIME] [-r]
 void Stage::start_manager(const Words& w) {
   if (manager_) throw Complaint("a subnet manager runs already");
   sm::core::Options options;
@@ -189,8 +189,6 @@ void Stage::start_manager(const Words& w) {
       options.plan.lmc = static_cast<std::uint8_t>(number_of(at(w, ++i), 7));
     } else if (w[i] == "sweep") {
       options.sweep_interval = time_of(at(w, ++i));
-    } else if (w[i] == "rebalance") {
-      options.rebalance_after = time_of(at(w, ++i));
     } else if (w[i] == "-r") {
       options.plan.reassign_lids = true;
     } else {

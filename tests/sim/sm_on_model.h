@@ -39,7 +39,6 @@ class SmOnModel {
   void boot() {
     sm_ = std::make_unique<core::SubnetManager>(options_, kept_);
     reports_.clear();
-    computed_.reset();
     sm_->start(now_);
   }
   /// Starts anew, but with nothing in the store.
@@ -73,9 +72,6 @@ class SmOnModel {
   using Listen = std::function<void(const ib::mad::Packet&)>;
   void listen(Listen listen) { listen_ = std::move(listen); }
 
-  /// How long fresh routes take to compute, meanwhile everything goes on.
-  void set_computing_time(ib::Duration time) { computing_time_ = time; }
-
   const core::Report& last() const { return reports_.back(); }
   core::SubnetManager& sm() { return *sm_; }
   ib::sim::Model& model() { return model_; }
@@ -102,8 +98,7 @@ class SmOnModel {
  private:
   bool step(ib::Instant end) {
     flush();
-    const ib::Instant next = std::min(
-        {model_.next_event(), sm_->next_deadline(), computed_ ? computed_at_ : ib::kNever});
+    const ib::Instant next = std::min(model_.next_event(), sm_->next_deadline());
     if (next > end) return false;
     now_ = std::max(now_, next);
     model_.advance(now_);
@@ -113,11 +108,6 @@ class SmOnModel {
         sm_->on_packet(now_, delivery->packet);
       }
     if (sm_->next_deadline() <= now_) sm_->on_time(now_);
-    if (computed_ && computed_at_ <= now_) {
-      auto fresh = *std::move(computed_);
-      computed_.reset();
-      sm_->on_computed(now_, std::move(fresh));
-    }
     flush();
     return true;
   }
@@ -125,10 +115,6 @@ class SmOnModel {
     while (auto batch = sm_->next_store_batch()) store::apply(*batch, kept_);
     while (auto out = sm_->next_send(now_))
       if (!watch_ || watch_(out->packet)) model_.send(now_, at_, true, out->packet);
-    if (auto request = sm_->next_computation()) {
-      computed_.emplace(plan::compute_afresh(*request));
-      computed_at_ = now_ + computing_time_;
-    }
     while (auto event = sm_->next_log()) log_.push_back(event->message);
     while (auto report = sm_->next_report()) reports_.push_back(*std::move(report));
   }
@@ -139,9 +125,6 @@ class SmOnModel {
   store::Contents kept_;
   std::unique_ptr<core::SubnetManager> sm_;
   ib::Instant now_{1'000'000'000};
-  ib::Duration computing_time_{0};
-  std::optional<plan::FreshRoutes> computed_;
-  ib::Instant computed_at_;
   Watch watch_;
   Listen listen_;
   std::vector<std::string> log_;
