@@ -15,10 +15,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <type_traits>
 
+#include "libdiag/base/bytes.h"
 #include "libdiag/base/ids.h"
 
 namespace ib::wire {
@@ -96,32 +98,62 @@ struct Layout {
 // ---- bit access
 // --------------------------------------------------------------------------------------------------
 
+/// `Bytes` bytes as a number, by the few loads that takes: every MAD's headers pass here.
+template <std::size_t Bytes>
+inline std::uint64_t load_bytes(const std::byte* from) {
+  if constexpr (Bytes == 8) {
+    return load_be<std::uint64_t>(from);
+  } else if constexpr (Bytes >= 4) {
+    const std::uint64_t high = load_be<std::uint32_t>(from);
+    if constexpr (Bytes == 4)
+      return high;
+    else
+      return high << (8 * (Bytes - 4)) | load_bytes<Bytes - 4>(from + 4);
+  } else if constexpr (Bytes >= 2) {
+    const std::uint64_t high = load_be<std::uint16_t>(from);
+    if constexpr (Bytes == 2)
+      return high;
+    else
+      return high << 8 | static_cast<std::uint64_t>(from[2]);
+  } else {
+    return static_cast<std::uint64_t>(from[0]);
+  }
+}
+template <std::size_t Bytes>
+inline void store_bytes(std::byte* to, std::uint64_t v) {
+  if constexpr (Bytes == 8) {
+    store_be(to, v);
+  } else if constexpr (Bytes >= 4) {
+    store_be(to, static_cast<std::uint32_t>(v >> (8 * (Bytes - 4))));
+    if constexpr (Bytes > 4) store_bytes<Bytes - 4>(to + 4, v);
+  } else if constexpr (Bytes >= 2) {
+    store_be(to, static_cast<std::uint16_t>(v >> (8 * (Bytes - 2))));
+    if constexpr (Bytes == 3) to[2] = static_cast<std::byte>(v & 0xFF);
+  } else {
+    to[0] = static_cast<std::byte>(v & 0xFF);
+  }
+}
+
 template <std::size_t Bit, std::size_t Width>
 inline std::uint64_t extract(const std::byte* from) {
   static_assert(Width >= 1 && Width <= 64);
   constexpr std::size_t first = Bit / 8, last = (Bit + Width - 1) / 8;
   static_assert(last - first < 8, "a field spans at most eight bytes");
-  std::uint64_t v = 0;
-  for (std::size_t i = first; i <= last; ++i) v = (v << 8) | static_cast<std::uint64_t>(from[i]);
   constexpr std::size_t drop = (last + 1) * 8 - (Bit + Width);
-  v >>= drop;
+  std::uint64_t v = load_bytes<last - first + 1>(from + first) >> drop;
   if constexpr (Width < 64) v &= (std::uint64_t{1} << Width) - 1;
   return v;
 }
 
 template <std::size_t Bit, std::size_t Width>
 inline void deposit(std::byte* to, std::uint64_t v) {
-  constexpr std::size_t first = Bit / 8, last = (Bit + Width - 1) / 8;
-  static_assert(last - first < 8);
+  constexpr std::size_t first = Bit / 8, last = (Bit + Width - 1) / 8, bytes = last - first + 1;
+  static_assert(bytes <= 8);
   constexpr std::size_t drop = (last + 1) * 8 - (Bit + Width);
   constexpr std::uint64_t mask = ~std::uint64_t{0} >> (64 - Width);
   v = (v & mask) << drop;
-  constexpr std::uint64_t keep = ~(mask << drop);
-  for (std::size_t i = last + 1; i-- > first;) {
-    const std::size_t shift = (last - i) * 8;
-    const auto kept = static_cast<std::uint64_t>(to[i]) & (keep >> shift);
-    to[i] = static_cast<std::byte>((kept | (v >> shift)) & 0xFF);
-  }
+  if constexpr (Width < 8 * bytes) v |= load_bytes<bytes>(to + first) & ~(mask << drop);
+  store_bytes<bytes>(to + first, v);
 }
 
 // ---- scalar conversion: an integer, an enumeration, a bool or a strong identifier
@@ -184,7 +216,7 @@ inline void get_element(const std::byte* from, Array& array) {
 template <class F, class V>
 inline void put(std::byte* to, const V& v) {
   if constexpr (std::is_same_v<V, Gid>) {
-    for (std::size_t i = 0; i < 16; ++i) to[F::kBit / 8 + i] = static_cast<std::byte>(v.bytes[i]);
+    std::memcpy(to + F::kBit / 8, v.bytes.data(), 16);
   } else if constexpr (Described<V>) {
     encode(v, to + F::kBit / 8);
   } else if constexpr (IsArray<V>::value) {
@@ -204,8 +236,7 @@ inline void put(std::byte* to, const V& v) {
 template <class F, class V>
 inline void take(const std::byte* from, V& v) {
   if constexpr (std::is_same_v<V, Gid>) {
-    for (std::size_t i = 0; i < 16; ++i)
-      v.bytes[i] = static_cast<std::uint8_t>(from[F::kBit / 8 + i]);
+    std::memcpy(v.bytes.data(), from + F::kBit / 8, 16);
   } else if constexpr (Described<V>) {
     v = decode<V>(from + F::kBit / 8);
   } else if constexpr (IsArray<V>::value) {
