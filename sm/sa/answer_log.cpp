@@ -10,9 +10,22 @@ namespace sm::sa {
 namespace {
 
 constexpr std::size_t kPlacesLeast = 256;
+constexpr std::size_t kLine = 32;
+
+bool is_zero(const std::byte* line) {
+  std::uint64_t any = 0;
+  for (std::size_t at = 0; at < kLine; at += sizeof any) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, line + at, sizeof word);
+    any |= word;
+  }
+  return any == 0;
+}
 
 /// Without the zeros at its end.
 std::span<const std::byte> cut(std::span<const std::byte> bytes) {
+  while (bytes.size() >= kLine && is_zero(bytes.data() + bytes.size() - kLine))
+    bytes = bytes.first(bytes.size() - kLine);
   for (std::uint64_t word = 0; bytes.size() >= sizeof word;
        bytes = bytes.first(bytes.size() - sizeof word)) {
     std::memcpy(&word, bytes.data() + bytes.size() - sizeof word, sizeof word);

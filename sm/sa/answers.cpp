@@ -40,6 +40,11 @@ std::uint16_t answered_attribute(const Packet& request) {
 
 Packet answer_to(const Packet& request, Method method, std::uint16_t status) {
   Packet answer;
+  make_answer(answer, request, method, status);
+  return answer;
+}
+
+void make_answer(Packet& answer, const Packet& request, Method method, std::uint16_t status) {
   answer.address = request.address;
   answer.address.q_key = ib::wire::kQp1QKey;
   // A request with a GRH is answered with one; its hop limit is what was left on the way here.
@@ -50,12 +55,11 @@ Packet answer_to(const Packet& request, Method method, std::uint16_t status) {
   answer.mad.set<&SaHeader::sm_key>(std::uint64_t{0});
   answer.mad.set<&SaHeader::attribute_offset>(std::uint16_t{0});
   std::fill_n(answer.mad.bytes.begin() + 24, 12, std::byte{0});  // no RMPP
-  return answer;
 }
 
 void put_record(Packet& answer, std::span<const std::byte> record) {
-  std::fill_n(answer.mad.data(), ib::wire::kSaDataBytes, std::byte{0});
-  std::copy(record.begin(), record.end(), answer.mad.data());
+  std::byte* end = std::copy(record.begin(), record.end(), answer.mad.data());
+  std::fill(end, answer.mad.data() + ib::wire::kSaDataBytes, std::byte{0});
   answer.mad.set<&SaHeader::attribute_offset>(static_cast<std::uint16_t>((record.size() + 7) / 8));
 }
 

@@ -23,6 +23,9 @@ std::uint16_t answered_attribute(const ib::mad::Packet& request);
 /// An answer without RMPP, SM_Key and records; the request's data area stands.
 ib::mad::Packet answer_to(const ib::mad::Packet& request, ib::wire::Method method,
                           std::uint16_t status);
+/// The same in a packet that was another; its `more` stays as it is.
+void make_answer(ib::mad::Packet& answer, const ib::mad::Packet& request, ib::wire::Method method,
+                 std::uint16_t status);
 
 /// Puts one record, a multiple of 8 bytes, into an answer.
 void put_record(ib::mad::Packet& answer, std::span<const std::byte> record);

@@ -13,19 +13,18 @@ namespace sm::sa {
 
 class Outbox {
  public:
-  void push(ib::mad::Packet&& packet) {
+  void push(ib::mad::Packet&& packet) { add() = std::move(packet); }
+  /// One to be filled in, valid until the next call of any: all of it but `more` is left from
+  /// another.
+  ib::mad::Packet& add() {
     if (taken_ == filled_) start_over();
     // One that is never emptied must not grow for ever.
     if (taken_ > kKept) {
       packets_.erase(packets_.begin(), packets_.begin() + static_cast<std::ptrdiff_t>(taken_));
       filled_ -= std::exchange(taken_, 0);
     }
-    if (filled_ == packets_.size()) {
-      packets_.push_back(std::move(packet));
-    } else {
-      packets_[filled_] = std::move(packet);
-    }
-    ++filled_;
+    if (filled_ == packets_.size()) packets_.emplace_back();
+    return packets_[filled_++];
   }
   /// The next, the caller's until the next call of any; nullptr: there is none.
   ib::mad::Packet* take() {

@@ -18,6 +18,14 @@ struct PathEnd {
   std::optional<std::uint8_t> offset;  // the LID that was named, from the base LID
   std::optional<ib::Gid> asked_gid;    // answered as it was asked
   bool is_router{false};               // on the way to another subnet
+
+  /// Of an end that is one port: its first LID that is meant, and its GID.
+  ib::Lid first_lid() const {
+    return ib::Lid{static_cast<std::uint16_t>(port->lid.value + offset.value_or(0))};
+  }
+  ib::Gid gid(std::uint64_t prefix) const {
+    return asked_gid ? *asked_gid : ib::Gid::from(prefix, port->guid);
+  }
 };
 
 /// How a request names an end.

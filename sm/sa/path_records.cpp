@@ -165,4 +165,29 @@ Opened open_path_query(const World& world, const Query& query) {
   return std::make_unique<PathSource>(world, choice, per_pair_max, from, to);
 }
 
+bool write_first_path(const World& world, const Query& query, std::byte* record) {
+  const auto wanted = ib::wire::decode<PathRecord>(query.wanted.data());
+  const auto mask = query.mask;
+  if (check_path_request(wanted, mask) != 0) return false;
+  if (has_bit(mask, path_bit::kDgid) && wanted.dgid.is_multicast()) return false;
+  const auto source = find_source(world, named_source(wanted, mask));
+  const auto* from = std::get_if<PathEnd>(&source);
+  if (from == nullptr || from->port == nullptr) return false;
+  const auto destination = find_destination(world, named_destination(wanted, mask), *from);
+  const auto* to = std::get_if<PathEnd>(&destination);
+  if (to == nullptr || to->port == nullptr) return false;
+
+  PathChoice choice(world, query.requester, wanted, mask);
+  if (to->is_router) choice.leave_subnet();
+  if (!choice.shows(*from->port, *to->port)) return false;
+  auto path = choice.path(*from->port, from->first_lid(), *to->port, to->first_lid());
+  if (!path) return false;
+  const auto prefix = world.snapshot().subnet_prefix;
+  path->sgid = from->gid(prefix);
+  path->dgid = to->gid(prefix);
+  path->preference = path_preference::kFirst;
+  put(*path, record);
+  return true;
+}
+
 }  // namespace sm::sa

@@ -19,6 +19,7 @@ struct Family {
 };
 
 constexpr Family kFamilies[] = {
+    {attr::kPathRecord, open_path_query},  // what is asked for most
     {attr::kNodeRecord, open_nodes},
     {attr::kPortInfoRecord, open_ports},
     {attr::kSlToVlRecord, open_sl_to_vl},
@@ -30,7 +31,6 @@ constexpr Family kFamilies[] = {
     {attr::kGuidInfoRecord, open_guids},
     {attr::kServiceRecord, open_services},
     {attr::kPKeyTableRecord, open_p_keys},
-    {attr::kPathRecord, open_path_query},
     {attr::kVlArbitrationRecord, open_vl_arbitration},
     {attr::kMcMemberRecord, open_groups},
     {attr::kTraceRecord, open_trace_query},

@@ -137,17 +137,23 @@ void Replays::begin(const Packet& request) {
   const auto key = key_of(request);
   if (absent_ != key) erase_answer(key);
   const auto first = fingerprint(request.mad);
-  under_way_.put({key, first, fingerprint_of_all(first, request),
-                  is_write(key) ? subject_of(key, request.mad.data()) : 0});
+  ++begun_;
+  const bool replaces = under_way_.put({key, first, fingerprint_of_all(first, request),
+                                        is_write(key) ? subject_of(key, request.mad.data()) : 0});
+  is_ambiguous_ = is_ambiguous_ || replaces;
 }
 
 void Replays::end(ib::Instant now, const Packet& request, const Packet& answer) {
   const auto key = key_of(request);
-  const auto* found = under_way_.find(key);
-  if (found == nullptr || found->first != fingerprint(request.mad))
-    return;  // the TID is used for something else by now
-  const auto what = *found;
-  under_way_.erase(key);
+  if (is_ambiguous_) {
+    const auto* found = under_way_.find(key);
+    const bool is_other = found == nullptr || found->first != fingerprint(request.mad);
+    if (is_other) return count_end();  // the TID is used for something else by now
+  }
+  count_end();
+  const auto taken = under_way_.take(key);
+  if (!taken) return;
+  const auto& what = *taken;
   if (what.subject != 0) {
     const auto [latest, is_first] = latest_.try_emplace(what.subject, key);
     if (!is_first) writes_.mark_outdated(std::exchange(latest->second, key));
@@ -159,7 +165,13 @@ void Replays::end(ib::Instant now, const Packet& request, const Packet& answer) 
   while (log.is_over()) drop_oldest(log);
 }
 
+void Replays::count_end() {
+  if (begun_ > 0) --begun_;
+  is_ambiguous_ = is_ambiguous_ && begun_ > 0;
+}
+
 void Replays::forget(const Packet& request) {
+  count_end();
   const auto key = key_of(request);
   under_way_.erase(key);
   erase_answer(key);

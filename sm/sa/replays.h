@@ -45,7 +45,7 @@ class Replays {
   /// The first segment of a message that was answered already: what its sender lacks.
   std::optional<ib::mad::Packet> answer_to_first_segment(const ib::mad::Packet& segment) const;
 
-  /// `request` is served from now on.
+  /// `request` is served from now on; one end() or forget() follows.
   void begin(const ib::mad::Packet& request);
   /// It was answered, once and for all.
   void end(ib::Instant now, const ib::mad::Packet& request, const ib::mad::Packet& answer);
@@ -64,12 +64,17 @@ class Replays {
   bool is_too_old(ib::Instant now, const AnswerLog::Entry& entry) const;
   ib::mad::Packet addressed(const ib::mad::Packet& request, const AnswerLog::Found& found) const;
   void expire(ib::Instant now);
+  void count_end();
   void erase_answer(const RequestKey& key);
   void drop_oldest(AnswerLog& log);
   void forget_subject(std::uint64_t subject, const RequestKey& key);
 
   ReplayOptions options_;
   UnderWay under_way_;
+  std::size_t begun_{0};  // and not ended or forgotten
+  // One of them has lost its place to another: only then an answer may be to a request that does
+  // not stand there any more.
+  bool is_ambiguous_{false};
   std::optional<RequestKey> absent_;  // of the request that was looked for last: no log has it
   AnswerLog reads_, writes_;
   std::unordered_map<std::uint64_t, RequestKey> latest_;  // answered write, by subject

@@ -2,6 +2,7 @@
 #include "sm/sa/server.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 
@@ -13,6 +14,7 @@
 #include "sm/sa/forwarding.h"
 #include "sm/sa/membership.h"
 #include "sm/sa/outbox.h"
+#include "sm/sa/path_records.h"
 #include "sm/sa/read_refusals.h"
 #include "sm/sa/records.h"
 #include "sm/sa/refusal_log.h"
@@ -393,6 +395,10 @@ struct Server::Impl {
 
   void answer_get(const Packet& request) {
     const auto query = query_of(request);
+    if (query.attribute == attr::kPathRecord) {
+      std::array<std::byte, ib::wire::record_bytes<ib::wire::PathRecord>()> path;
+      if (write_first_path(world, query, path.data())) return answer_with(request, path);
+    }
     auto opened = open_query(world, query);
     if (const auto* refusal = std::get_if<std::uint16_t>(&opened))
       return refuse_read(request, query, *refusal);
@@ -407,10 +413,15 @@ struct Server::Impl {
     if (found.empty())
       return refuse(request, source.gave_up() ? status::kSaNoResources : status::kSaNoRecords);
     if (found.size() > source.record_bytes()) return refuse(request, status::kSaTooManyRecords);
-    auto answer = answer_to(request, Method::GetResp, status::kOk);
-    put_record(answer, found);
+    answer_with(request, found);
+  }
+  void answer_with(const Packet& request, std::span<const std::byte> record) {
+    auto& answer = sends.add();
+    make_answer(answer, request, Method::GetResp, status::kOk);
+    put_record(answer, record);
     ++counters.records;
-    send(request, std::move(answer));
+    ++counters.answers;
+    replays.end(now_, request, answer);
   }
 
   // ---- searches

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/sa/under_way.h"
 
+#include <bit>
 #include <utility>
 
 namespace sm::sa {
@@ -9,8 +10,10 @@ constexpr std::size_t kPlacesLeast = 16;
 }
 
 std::size_t UnderWay::place_of(const RequestKey& key) const {
-  std::size_t i = key.tag & mask();
-  while (places_[i].used && places_[i].request.key != key) i = (i + 1) & mask();
+  std::size_t i = home_of(key);
+  while (places_[i].used &&
+         (places_[i].request.key.tag != key.tag || places_[i].request.key != key))
+    i = (i + 1) & mask();
   return i;
 }
 
@@ -20,31 +23,36 @@ const UnderWay::Request* UnderWay::find(const RequestKey& key) const {
   return place.used ? &place.request : nullptr;
 }
 
-void UnderWay::put(const Request& request) {
+bool UnderWay::put(const Request& request) {
   if (2 * (used_ + 1) > places_.size()) {
     const auto before = std::exchange(
         places_, std::vector<Place>(places_.empty() ? kPlacesLeast : 2 * places_.size()));
+    shift_ = 32U - static_cast<unsigned>(std::countr_zero(places_.size()));
     for (const Place& p : before)
       if (p.used) places_[place_of(p.request.key)] = p;
   }
   Place& place = places_[place_of(request.key)];
-  if (!place.used) ++used_;
+  const bool replaces = place.used;
+  if (!replaces) ++used_;
   place = {request, true};
+  return replaces;
 }
 
-void UnderWay::erase(const RequestKey& key) {
-  if (used_ == 0) return;
+std::optional<UnderWay::Request> UnderWay::take(const RequestKey& key) {
+  if (used_ == 0) return std::nullopt;
   std::size_t hole = place_of(key);
-  if (!places_[hole].used) return;
+  if (!places_[hole].used) return std::nullopt;
+  const Request taken = places_[hole].request;
   --used_;
   // What was put behind for want of room moves up, so that no search ends too early.
   for (std::size_t i = (hole + 1) & mask(); places_[i].used; i = (i + 1) & mask()) {
-    const std::size_t home = places_[i].request.key.tag & mask();
+    const std::size_t home = home_of(places_[i].request.key);
     if (((i - home) & mask()) < ((i - hole) & mask())) continue;
     places_[hole] = places_[i];
     hole = i;
   }
   places_[hole].used = false;
+  return taken;
 }
 
 }  // namespace sm::sa

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sm/sa/answer_log.h"
@@ -20,9 +21,12 @@ class UnderWay {
 
   /// nullptr: there is none. Valid until the next change.
   const Request* find(const RequestKey& key) const;
-  /// In place of one with the same key.
-  void put(const Request& request);
-  void erase(const RequestKey& key);
+  /// In place of one with the same key: true if there is one.
+  bool put(const Request& request);
+  void erase(const RequestKey& key) { (void)take(key); }
+  /// Takes it out.
+  std::optional<Request> take(const RequestKey& key);
+  bool empty() const { return used_ == 0; }
 
  private:
   struct Place {
@@ -30,10 +34,16 @@ class UnderWay {
     bool used{false};
   };
   std::size_t mask() const { return places_.size() - 1; }
+  /// Where it is looked for first. Tags of counted TIDs lie side by side, in rows that would have
+  /// to be walked through, so they are scattered.
+  std::size_t home_of(const RequestKey& key) const {
+    return static_cast<std::uint32_t>(key.tag * 0x9E3779B1U) >> shift_;
+  }
   /// Where it stands or could stand. There is a place that is not used.
   std::size_t place_of(const RequestKey& key) const;
 
   std::vector<Place> places_;
+  unsigned shift_{32};  // 32 less the bits of a place's number
   std::size_t used_{0};
 };
 

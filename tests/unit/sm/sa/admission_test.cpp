@@ -184,6 +184,25 @@ TEST(Replays, AreBounded) {
   EXPECT_EQ(replays.size(), 110U) << "reads do not push writes out";
 }
 
+/// A TID that is used anew while it is under way, twice; the answer to the first comes last but
+/// one.
+TEST(Replays, AnAnswerIsNotKeptForAnotherRequestOfItsTid) {
+  Replays replays;
+  std::array<Packet, 3> requests{numbered(1), numbered(1), numbered(1)};
+  for (std::uint8_t i = 0; i < 3; ++i) requests[i].mad.data()[0] = std::byte{i};
+  const auto& [first, second, third] = requests;
+  replays.begin(first);
+  replays.begin(second);
+  replays.end(Instant{0}, second, second);
+  EXPECT_EQ(replays.look(Instant{0}, second), Replays::Seen::Answered);
+  replays.begin(third);
+  replays.end(Instant{0}, first, first);
+  EXPECT_EQ(replays.look(Instant{0}, third), Replays::Seen::UnderWay);
+  replays.end(Instant{0}, third, third);
+  EXPECT_EQ(replays.look(Instant{0}, third), Replays::Seen::Answered);
+  EXPECT_EQ(replays.look(Instant{0}, first), Replays::Seen::Never);
+}
+
 TEST(Replays, OneTidForManyThingsLeavesNothingBehind) {
   Replays replays;
   for (std::uint8_t i = 0; i < 200; ++i) {

@@ -79,12 +79,22 @@ struct PathWorld {
       return std::nullopt;
     }
     const auto found = records(*std::get<std::unique_ptr<RecordSource>>(opened), 1);
-    return found.empty() ? std::nullopt : std::optional(found[0]);
+    const auto answer = found.empty() ? std::nullopt : std::optional(found[0]);
+    const auto first = first_path(wanted, mask);
+    EXPECT_TRUE(!first || first == answer);
+    return answer;
+  }
+  /// The short way to it, of a Get that names both ends.
+  std::optional<PathRecord> first_path(const PathRecord& wanted, std::uint64_t mask) const {
+    std::array<std::byte, ib::wire::record_bytes<PathRecord>()> record;
+    if (!write_first_path(world(), query(wanted, mask, true), record.data())) return std::nullopt;
+    return ib::wire::decode<PathRecord>(record.data());
   }
   /// The status that refuses; 0: records or none, but no refusal.
   std::uint16_t refusal(const PathRecord& wanted, std::uint64_t mask, bool single = true) const {
     const auto opened = open_path_query(world(), query(wanted, mask, single));
     const auto* status = std::get_if<std::uint16_t>(&opened);
+    EXPECT_FALSE(status != nullptr && first_path(wanted, mask));
     return status == nullptr ? std::uint16_t{0} : *status;
   }
 };
