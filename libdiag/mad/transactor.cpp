@@ -603,9 +603,8 @@ struct Transactor::Impl {
   }
 
   std::optional<SendOrder> next_send(Instant now) {
-    if (on_wire >= window.size()) return std::nullopt;
     forget_expired(now);
-    if (transport_is_full()) return std::nullopt;
+    if (on_wire >= window.size() || transport_is_full()) return std::nullopt;
     while (!retries.empty()) {
       const auto [e, generation] = retries.pop();
       if (entries[e].generation != generation || entries[e].state != EntryState::RetryDue) continue;
@@ -807,11 +806,13 @@ void Transactor::on_send_failed(const SendOrder& order, Error error) {
 }
 void Transactor::on_time(Instant now) { impl_->on_time(now); }
 Instant Transactor::next_deadline() const {
-  if (impl_->pending == 0 || impl_->timers.empty()) return kNever;
-  const Instant due = std::max(impl_->timers.top().when, impl_->silence_until());
-  return impl_->transport_is_full() && !impl_->expiries.empty()
-             ? std::min(due, impl_->expiries.top().when)
-             : due;
+  if (impl_->pending == 0) return kNever;
+  const Instant due = impl_->timers.empty()
+                          ? kNever
+                          : std::max(impl_->timers.top().when, impl_->silence_until());
+  // Repetitions that wait for a place have no timer.
+  if (!impl_->transport_is_full() || impl_->expiries.empty()) return due;
+  return std::min(due, impl_->expiries.top().when);
 }
 std::optional<SendOrder> Transactor::next_send(Instant now) { return impl_->next_send(now); }
 std::optional<Completion> Transactor::next_completion() {

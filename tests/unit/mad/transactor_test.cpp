@@ -346,6 +346,35 @@ TEST(Transactor, WhatIsLostTakesNoPlaceForLong) {
   EXPECT_EQ(fabric.kept_back, 0U);
 }
 
+TEST(Transactor, WakesWhenAPlaceIsFreeAgain) {
+  TransactorOptions options;
+  options.awaited_most = 2;
+  options.window_per_target = 1;
+  Transactor transactor(options);
+  const auto submit = [&](std::uint16_t target) {
+    transactor.submit(at(0ms), ask(target));
+  };
+  submit(1);
+  submit(2);
+  ASSERT_TRUE(transactor.next_send(at(0ms)));
+  ASSERT_TRUE(transactor.next_send(at(0ms)));
+  // Both are lost; what they are repeated with has to wait for the places they had.
+  Instant now = at(0ms);
+  int sent = 0;
+  for (int turns = 0; turns < 200 && transactor.pending() > 0; ++turns) {
+    const Instant next = transactor.next_deadline();
+    ASSERT_NE(next, kNever) << sent;
+    ASSERT_GE(next, now);
+    now = next;
+    transactor.on_time(now);
+    while (transactor.next_send(now)) ++sent;
+    while (transactor.next_completion()) {
+    }
+  }
+  EXPECT_EQ(transactor.pending(), 0U);
+  EXPECT_EQ(sent, 2 * (options.attempts_min - 1));
+}
+
 TEST(Transactor, SilentTargetsDelayNobodyElse) {
   for (const std::size_t silent : {5U, 300U}) {
     ToyFabric fabric(900);
