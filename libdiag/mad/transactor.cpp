@@ -38,7 +38,6 @@ constexpr std::uint64_t kSilence = 8;  // so many in a row are not lost by chanc
 constexpr std::size_t kTargetsKept = 1U << 17;
 constexpr Duration kLongestWait = std::chrono::seconds(10);
 constexpr Duration kOvertaken = std::chrono::milliseconds(50);  // an SA may serve out of turn
-constexpr std::uint32_t kPlacesForSa = 16;  // of Linux, as TransactorOptions::awaited_most
 
 /// A first-in first-out queue in one block of memory. std::deque allocates for each element when
 /// elements are as large as packets.
@@ -595,7 +594,7 @@ struct Transactor::Impl {
     // A table that the kernel puts together is dropped if its request was given up meanwhile.
     if (of_sa && request.first_wait == Duration{0}) return longest;
     const std::uint32_t places =
-        of_sa ? std::min(options.awaited_most, kPlacesForSa) : options.awaited_most;
+        of_sa ? std::min(options.awaited_most, options.awaited_of_sa) : options.awaited_most;
     const std::uint32_t taken = on_wire + lost;
     if (places == 0 || 4 * taken < places) return longest;
     if (2 * taken < places) return 2 * backed_off(target, entry);
@@ -807,9 +806,8 @@ void Transactor::on_send_failed(const SendOrder& order, Error error) {
 void Transactor::on_time(Instant now) { impl_->on_time(now); }
 Instant Transactor::next_deadline() const {
   if (impl_->pending == 0) return kNever;
-  const Instant due = impl_->timers.empty()
-                          ? kNever
-                          : std::max(impl_->timers.top().when, impl_->silence_until());
+  const Instant due =
+      impl_->timers.empty() ? kNever : std::max(impl_->timers.top().when, impl_->silence_until());
   // Repetitions that wait for a place have no timer.
   if (!impl_->transport_is_full() || impl_->expiries.empty()) return due;
   return std::min(due, impl_->expiries.top().when);

@@ -20,6 +20,7 @@ struct TransactorOptions {
   /// Linux since 6.17 has 128 places for an agent of SMPs and keeps back what is sent beyond; it
   /// empties them some milliseconds late.
   std::uint32_t awaited_most{120};
+  std::uint32_t awaited_of_sa{16};  // of these for an agent of subnet administration
   Duration timeout_start{std::chrono::milliseconds(50)};
   Duration timeout_floor{std::chrono::milliseconds(10)};
   Duration timeout_ceiling{

@@ -2,6 +2,7 @@
 // One umad port and its agents, by class.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <vector>
@@ -13,6 +14,7 @@ namespace sm::daemon {
 struct Channel {
   std::unique_ptr<ib::mad::UmadPort> port;
   std::map<ib::wire::MgmtClass, ib::mad::AgentId> agents;
+  std::vector<ib::mad::AgentId> reporters;  // Reports go by these in turn; empty: as all else
   std::vector<ib::mad::Received> arrived;
 
   ib::Result<void> serve(const ib::mad::AgentSpec& spec) {
@@ -22,6 +24,10 @@ struct Channel {
     return {};
   }
   ib::Result<void> send(const ib::mad::Packet& packet, ib::Duration reply_within) {
+    if (!reporters.empty() && packet.mad.method() == ib::wire::Method::Report) {
+      std::rotate(reporters.begin(), reporters.begin() + 1, reporters.end());
+      return port->send(reporters.back(), packet, reply_within);
+    }
     const auto agent = agents.find(packet.mad.mgmt_class());
     if (agent == agents.end())
       return ib::fail(ib::ErrorKind::Internal, "no agent for the class of a MAD to be sent");

@@ -220,11 +220,22 @@ class Daemon {
     sa.methods = {Method::Get,      Method::Set,           Method::Report,  Method::Delete,
                   Method::GetTable, Method::GetTraceTable, Method::GetMulti};
     sa.rmpp = AgentSpec::Rmpp::User;
-    if (gsi_.serve(sa)) return {};
+    if (gsi_.serve(sa)) {
+      register_reporters();
+      return {};
+    }
     // An old kernel, or ibsim: the kernel segments, and tables are capped.
     kernel_rmpp_ = true;
     sa.rmpp = AgentSpec::Rmpp::Kernel;
     return gsi_.serve(sa);
+  }
+
+  void register_reporters() {
+    AgentSpec client;
+    client.mgmt_class = MgmtClass::SubnAdm;
+    client.class_version = 2;
+    for (std::size_t i = 0; i < sa::kReportAgents; ++i)
+      if (auto agent = gsi_.port->register_agent(client)) gsi_.reporters.push_back(*agent);
   }
 
   /// A daemon's stderr leads nowhere once it is in the background: the log has the reason too.

@@ -152,7 +152,7 @@ void SaThread::speak(Instant now) {
   }
   while (auto event = server_->next_log()) log_.write(*event);
   while (auto packet = server_->next_send(now))
-    if (auto sent = channel_.send(*packet, sa::reply_within(*packet)); !sent)
+    if (auto sent = channel_.send(*packet, server_->reply_within()); !sent)
       if (auto line = send_failures_.line(now, sent.error().message))
         log_.write({ib::LogLevel::Warning, "sa", *std::move(line)});
 }

@@ -23,8 +23,6 @@ constexpr std::size_t kIssuerGidAt = 64;  // behind the notice (IBA 15.2.5.22)
 // Subscriptions that are looked at in one step, some 0.1 ms, so that no request waits longer for a
 // notice that thousands might want to hear.
 constexpr std::size_t kMatchesAtOnce = 2000;
-// The transport forgets what it sent after this; we repeat sooner.
-constexpr Duration kTransportKeeps = std::chrono::seconds(8);
 
 struct SameAddress {
   static auto key(const Address& a) {
@@ -54,10 +52,6 @@ Mad report_mad(const Event& event) {
   return mad;
 }
 
-Duration reply_within(const Packet& packet) {
-  return packet.mad.method() == Method::Report ? kTransportKeeps : Duration{0};
-}
-
 struct Reports::Impl {
   using News = std::shared_ptr<const Event>;
   struct Subscriber {
@@ -73,7 +67,7 @@ struct Reports::Impl {
   static ib::mad::TransactorOptions for_transactor(const ReportOptions& o) {
     ib::mad::TransactorOptions t;
     t.window_per_target = 1;
-    t.window = o.on_wire_max;
+    t.window = t.awaited_most = t.awaited_of_sa = o.on_wire_max;
     t.timeout_start = t.timeout_floor = t.timeout_ceiling = o.timeout;
     t.attempts_min = t.attempts_known = o.attempts;
     return t;
@@ -91,6 +85,7 @@ struct Reports::Impl {
   std::unordered_map<ib::mad::Cookie, Address> on_wire;
   ib::mad::Cookie last_cookie{0};
   std::deque<Address> dead;
+  Duration reply_within{0};  // of the report that was sent last
 
   // ---- matching
 
@@ -163,7 +158,7 @@ struct Reports::Impl {
       request.address = at->first;
       request.address.grh = s.grh;
       request.mad = report_mad(*news);
-      request.resp_time_hint = options.timeout;
+      request.resp_time_hint = request.first_wait = options.timeout;
       on_wire.emplace(request.cookie, at->first);
       transactor.submit(now, std::move(request));
       s.busy = true;
@@ -242,8 +237,10 @@ Instant Reports::next_deadline() const {
 std::optional<Packet> Reports::next_send(Instant now) {
   auto order = impl_->transactor.next_send(now);
   if (!order) return std::nullopt;
+  impl_->reply_within = order->reply_within;
   return Packet{order->address, order->mad, {}};
 }
+Duration Reports::reply_within() const { return impl_->reply_within; }
 
 std::optional<Address> Reports::next_dead() {
   if (impl_->dead.empty()) return std::nullopt;

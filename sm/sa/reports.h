@@ -18,10 +18,15 @@
 
 namespace sm::sa {
 
+/// Linux since 6.17 waits for 16 answers to requests of an agent of subnet administration, and
+/// keeps back what it sends beyond that: so that reports to subscribers who died do not hold up the
+/// others, they go by agents of their own, in turn.
+inline constexpr std::size_t kReportAgents = 8;
+
 struct ReportOptions {
   ib::Duration timeout{std::chrono::milliseconds(500)};
   std::uint8_t attempts{4};        // of one report
-  std::uint32_t on_wire_max{256};  // reports at once
+  std::uint32_t on_wire_max{120};  // reports at once; kReportAgents have places for that many
   unsigned failures_max{3};        // reports in a row without an answer, and the subscriber is dead
   std::size_t inbox_max{8192};     // notices that wait to be matched
   std::size_t queue_max{64};       // reports that wait for one subscriber
@@ -52,6 +57,8 @@ class Reports {
   ib::Instant next_deadline() const;
 
   std::optional<ib::mad::Packet> next_send(ib::Instant now);
+  /// How long the transport is to wait for the answer to the last of them.
+  ib::Duration reply_within() const;
   /// A subscriber that does not answer any more. Its queue is gone; its subscriptions are the
   /// caller's to remove.
   std::optional<ib::mad::Address> next_dead();
@@ -62,9 +69,6 @@ class Reports {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// How long the transport has to keep a packet of ours in mind for its answer.
-ib::Duration reply_within(const ib::mad::Packet& packet);
 
 /// The Report MAD of an event, without its TID.
 ib::wire::Mad report_mad(const Event& event);

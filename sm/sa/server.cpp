@@ -102,7 +102,8 @@ struct Server::Impl {
 
   Instant now_;  // of the event that is being dealt with
   Outbox sends;
-  std::optional<Packet> segment;      // of a table, or a report, that was sent last
+  std::optional<Packet> segment;  // of a table, or a report, that was sent last
+  bool is_report{false};
   std::vector<std::byte> found_room;  // for the next search
   Transfers transfers;
   Searches searches;
@@ -579,12 +580,18 @@ struct Server::Impl {
 
   /// Single answers before segments, which are made when their turn comes.
   Packet* next_send(Instant now) {
+    is_report = false;
     if (Packet* packet = sends.take()) return packet;
     const auto before = transfers.size();
     segment = transfers.next_send(now);
     if (transfers.size() < before) admission.resume();
-    if (!segment) segment = forwarding.reports.next_send(now);
-    return segment ? &*segment : nullptr;
+    if (segment) return &*segment;
+    segment = forwarding.reports.next_send(now);
+    is_report = segment.has_value();
+    return is_report ? &*segment : nullptr;
+  }
+  Duration reply_within() const {
+    return is_report ? forwarding.reports.reply_within() : Duration{0};
   }
 
   void on_time(Instant now) {
@@ -710,6 +717,7 @@ void Server::on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
 }
 
 Packet* Server::next_send(Instant now) { return impl_->next_send(now); }
+ib::Duration Server::reply_within() const { return impl_->reply_within(); }
 
 std::optional<Commit> Server::next_commit() { return impl_->next_commit(); }
 

@@ -93,6 +93,8 @@ class Server {
   // is the caller's until the next call of anything here; nullptr: there is none.
   std::optional<Commit> next_commit();
   ib::mad::Packet* next_send(ib::Instant now);
+  /// How long the transport is to wait for the answer to that packet; 0: there will be none.
+  ib::Duration reply_within() const;
   std::optional<ib::LogEvent> next_log();
   /// True once after groups or memberships changed: multicast() is to be routed anew. With many
   /// members not every few milliseconds; next_deadline() says when.

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "sm/sa/reports.h"
+
 namespace scenario {
 
 using ib::Duration;
@@ -36,6 +38,10 @@ Manager::Manager(ib::sim::World& world, ib::fabric::PortRef at, const sm::core::
   directed_ = smi_->register_agent(serve(MgmtClass::SubnDirected, smp)).value();
   by_lid_ = smi_->register_agent(serve(MgmtClass::SubnLid, smp)).value();
   sa_agent_ = gsi_->register_agent(serve_sa()).value();
+  auto client = serve(MgmtClass::SubnAdm, {});
+  client.class_version = 2;
+  for (std::size_t i = 0; i < sm::sa::kReportAgents; ++i)
+    reporters_.push_back(gsi_->register_agent(client).value());
   smi_->set_is_sm(true);
   sm_ = std::make_unique<sm::core::SubnetManager>(options, kept_);
   sa_ = std::make_unique<sm::sa::Server>(sm::sa::Options{}, kept_);
@@ -96,7 +102,10 @@ void Manager::speak(Instant now) {
     (void)smi_->send(out->packet.mad.is_directed() ? directed_ : by_lid_, out->packet,
                      out->reply_within);
   while (auto packet = sa_->next_send(now))
-    (void)gsi_->send(sa_agent_, *packet, sm::sa::reply_within(*packet));
+    (void)gsi_->send(packet->mad.method() == Method::Report
+                         ? reporters_[++reported_ % reporters_.size()]
+                         : sa_agent_,
+                     *packet, sa_->reply_within());
   while (auto event = sm_->next_log()) say(now, event->topic + ": " + event->message);
   while (auto report = sm_->next_report()) {
     last_ = *std::move(report);

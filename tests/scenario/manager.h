@@ -46,6 +46,8 @@ class Manager final : public ib::sim::Program {
   std::unique_ptr<sm::core::SubnetManager> sm_;
   std::unique_ptr<sm::sa::Server> sa_;
   ib::mad::AgentId directed_{}, by_lid_{}, sa_agent_{};
+  std::vector<ib::mad::AgentId> reporters_;
+  std::size_t reported_{0};
   sm::SnapshotPtr published_;
   sm::HoldingsPtr published_holdings_;
   std::size_t reports_{0};

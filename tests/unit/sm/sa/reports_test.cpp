@@ -110,7 +110,7 @@ TEST_F(SaReports, AReportAsItIsOnTheWire) {
   // The issuer's GID follows the notice.
   EXPECT_EQ(mad.data()[64], std::byte{0xFE});
   EXPECT_EQ(mad.data()[79], std::byte{0x77});
-  EXPECT_GT(reply_within(out[0]), seconds(1)) << "its answer has to find the way back";
+  EXPECT_GT(reports.reply_within(), seconds(1)) << "its answer has to find the way back";
   EXPECT_TRUE(answer(out[0]));
   EXPECT_FALSE(answer(out[0])) << "twice";
   EXPECT_THAT(sent_after(seconds(60)), IsEmpty());
@@ -156,6 +156,20 @@ TEST_F(SaReports, WhatIsKnownToWaitIsNotQueuedAgain) {
   ASSERT_THAT(second, SizeIs(1));
   answer(second[0]);
   EXPECT_THAT(sent(), IsEmpty());
+}
+
+TEST_F(SaReports, OfManyWithoutAnAnswerNoneKeepsItsPlaceForLong) {
+  for (std::size_t h = 3; h < 3 + 4; ++h)
+    for (std::uint32_t qpn = 1; qpn <= 50; ++qpn) subscribe(subscription(h, 0xFFFF, qpn));
+  reports.notify(news(1));
+  sent();
+  EXPECT_GT(reports.reply_within(), ReportOptions{}.timeout) << "there are places enough";
+  auto least = reports.reply_within();
+  for (int i = 0; i < 10; ++i) {
+    sent_after(ReportOptions{}.timeout);
+    least = std::min(least, reports.reply_within());
+  }
+  EXPECT_EQ(least, ReportOptions{}.timeout);
 }
 
 TEST_F(SaReports, RepeatsAndGoesOn) {
