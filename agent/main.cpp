@@ -32,36 +32,50 @@ std::string host_and_domain() {
   return name.empty() || name == "(none)" ? std::string(host) : std::string(host) + "." + name;
 }
 
+ib::Result<agent::ServedPort> open_port(const ib::mad::PortFacts& facts) {
+  ib::mad::PortChoice choice;
+  choice.device = facts.device;
+  choice.number = facts.port_num;
+  auto port = ib::mad::UmadPort::open(choice, ib::mad::UmadPort::Receiving::Thread);
+  if (!port) return tl::unexpected(port.error());
+  if (auto registered = agent::register_classes(**port); !registered)
+    return tl::unexpected(registered.error());
+  agent::ServedPort one;
+  one.port = std::move(*port);
+  // A CA's umad device belongs to one port; a switch's, port 0, does not say where a MAD came in.
+  one.ingress = {facts.port_num, facts.port_num != 0};
+  one.name = fmt::format("{}/{}", facts.device, facts.port_num);
+  return one;
+}
+
+/// A port that cannot be served (the SMP half of a multi-plane device has no QP1; another program
+/// has a class) keeps none of the others from it.
 ib::Result<std::vector<agent::ServedPort>> open_ports(const agent::Options& options,
                                                       const std::vector<ib::mad::PortFacts>& all) {
   std::vector<agent::ServedPort> served;
+  std::vector<ib::Error> left_out;
   for (const ib::mad::PortFacts& facts : all) {
     if (!options.device.empty() && facts.device != options.device) continue;
     if (options.port != 0 && facts.port_num != options.port) continue;
-    ib::mad::PortChoice choice;
-    choice.device = facts.device;
-    choice.number = facts.port_num;
-    auto port = ib::mad::UmadPort::open(choice, ib::mad::UmadPort::Receiving::Thread);
-    if (!port) return tl::unexpected(port.error());
-    if (auto registered = agent::register_classes(**port); !registered)
-      return tl::unexpected(registered.error());
-    agent::ServedPort one;
-    one.port = std::move(*port);
-    // A CA's umad device belongs to one port; a switch's, port 0, does not say where a MAD came in.
-    one.ingress = {facts.port_num, facts.port_num != 0};
-    one.name = fmt::format("{}/{}", facts.device, facts.port_num);
-    served.push_back(std::move(one));
+    if (auto one = open_port(facts)) {
+      served.push_back(std::move(*one));
+    } else {
+      left_out.push_back(std::move(one.error()));
+    }
   }
-  if (served.empty()) {
-    // Opening what was asked for finds the words for why there is nothing.
-    ib::mad::PortChoice choice;
-    choice.device = options.device;
-    if (options.port != 0) choice.number = static_cast<std::uint8_t>(options.port);
-    auto port = ib::mad::UmadPort::open(choice);
-    if (!port) return tl::unexpected(port.error());
-    return ib::fail(ib::ErrorKind::Unavailable, "no such InfiniBand port");
+  if (!served.empty()) {
+    for (const ib::Error& error : left_out)
+      fmt::print(stderr, "ibtracerd: a port is left out: {}\n", error.message);
+    return served;
   }
-  return served;
+  if (!left_out.empty()) return tl::unexpected(std::move(left_out.front()));
+  // Opening what was asked for finds the words for why there is nothing.
+  ib::mad::PortChoice choice;
+  choice.device = options.device;
+  if (options.port != 0) choice.number = static_cast<std::uint8_t>(options.port);
+  auto port = ib::mad::UmadPort::open(choice);
+  if (!port) return tl::unexpected(port.error());
+  return ib::fail(ib::ErrorKind::Unavailable, "no such InfiniBand port");
 }
 
 /// SIGTERM and SIGINT as a descriptor; blocked before any thread starts, so that all inherit it.

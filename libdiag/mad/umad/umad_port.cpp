@@ -15,6 +15,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -62,9 +63,11 @@ PortFacts facts_of(const umad_port_t& port, Guid node_guid) {
   return facts;
 }
 
+/// RoCE ports say Ethernet and have no QP0, others Unspecified; an old kernel and simulators say
+/// nothing, which libibumad makes "IB".
 bool is_infiniband(const umad_port_t& port) {
-  // Simulators have no link_layer; RoCE ports say Ethernet and have no QP0.
-  return std::strcmp(port.link_layer, "Ethernet") != 0;
+  const std::string_view layer = port.link_layer;
+  return layer.empty() || layer == "IB" || layer == "InfiniBand";
 }
 
 /// umad2sim, ibsim's preloaded library, answers for the kernel in this process.
@@ -99,7 +102,8 @@ Inventory take_inventory() {
       if (is_infiniband(*port)) {
         found.ports.push_back(facts_of(*port, Guid{be64toh(ca.node_guid)}));
       } else if (found.nothing_because.empty()) {
-        found.nothing_because = fmt::format("{} port {} is Ethernet", names[i], port->portnum);
+        found.nothing_because =
+            fmt::format("{} port {} is {}", names[i], port->portnum, port->link_layer);
       }
     }
     umad_release_ca(&ca);
@@ -477,11 +481,19 @@ Result<AgentId> UmadPort::register_agent(const AgentSpec& spec) {
     if (spec.rmpp == AgentSpec::Rmpp::Kernel) impl_->segmented.push_back(agent);
     return agent;
   }
-  const bool serves = !spec.methods.empty();
+  const int code = errno_of(agent);
+  const char* why = "";
+  if (code == EPROTONOSUPPORT) {
+    why = wire::is_smp(spec.mgmt_class)
+              ? " (it has no QP0: a virtual function, or the data half of a multi-plane device, "
+                "whose SMPs go by its device smiN)"
+              : " (it has no QP1: the SMP half of a multi-plane device)";
+  } else if (code == EINVAL && !spec.methods.empty()) {
+    why = " (does another program serve it?)";
+  }
   return fail(ErrorKind::Unavailable,
               fmt::format("registering for class {} on {}: {}{}", mad::class_name(spec.mgmt_class),
-                          impl_->name(), std::strerror(errno_of(agent)),
-                          serves ? " (does another program serve it?)" : ""));
+                          impl_->name(), std::strerror(code), why));
 }
 
 Result<void> UmadPort::send(AgentId agent, const Packet& packet, Duration reply_within) {
