@@ -230,6 +230,8 @@ void Model::Impl::reset_port(PortIndex index, bool keep_lid) {
     if (keep_lid) {
       info.lid = old.lid;
       info.lmc = old.lmc;
+    } else if (!node.is_switch()) {
+      info.lid = options_.no_lid_of_cas;
     }
   }
   if (node.is_switch() && p.number == 0) {

@@ -35,6 +35,7 @@ struct Faults {
 struct ModelOptions {
   std::uint64_t seed{1};
   bool keep_lids{false};  // start with the file's LIDs instead of none
+  Lid no_lid_of_cas{0};   // what a CA says that has none: 0, or 0xFFFF as ConnectX-4 and later
   Duration hop_latency{std::chrono::nanoseconds(200)};
   bool optimized_sl_to_vl{true};  // switches take rows for many ports in one Set
   Faults faults;

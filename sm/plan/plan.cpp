@@ -198,8 +198,9 @@ class Planner {
     // Only what software behind the port may have built on: a port that comes up by itself
     // registers anyway.
     const bool in_use = info.port_state == PortState::Armed || info.port_state == PortState::Active;
-    const bool lid_lost = info.lid != ib::kNoLid && (info.lid != a.lid || info.lmc != a.lmc);
-    const bool sm_lost = info.master_sm_lid != ib::kNoLid && info.master_sm_lid != out_.sm_lid;
+    // A port that never had a LID says 0, or 0xFFFF (ConnectX-4 and later).
+    const bool lid_lost = info.lid.is_unicast() && (info.lid != a.lid || info.lmc != a.lmc);
+    const bool sm_lost = info.master_sm_lid.is_unicast() && info.master_sm_lid != out_.sm_lid;
     const bool was_away =
         request_.before != nullptr && !request_.before->fabric.find_port_guid(a.guid);
     want.reregister = (info.capability_mask & ib::wire::port_cap::kClientReregistration) != 0 &&

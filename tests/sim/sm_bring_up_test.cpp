@@ -293,6 +293,25 @@ double time_to_report(const Fabric& f, std::size_t silent) {
 /// 100 and six times 200 ms), and one pause because everybody asked was silent at once.
 double budget(const Fabric& f) { return time_to_report(f, 0) * 1.1 + 1.35 + 0.2; }
 
+TEST(BringUp, APortWithTheLidOfNobodyLostNone) {
+  // A ConnectX-4 or later says 0xFFFF until it has a LID.
+  ib::sim::ModelOptions fresh;
+  fresh.no_lid_of_cas = ib::kPermissiveLid;
+  SmOnModel run(small_tree(), fresh);
+  std::size_t sets = 0;
+  run.watch([&](const ib::mad::Packet& packet) {
+    if (packet.mad.method() == ib::wire::Method::Set &&
+        packet.mad.attribute_id() == ib::wire::attr::kPortInfo) {
+      ++sets;
+      EXPECT_FALSE(ib::wire::body<ib::wire::PortInfo>(packet.mad).client_reregister);
+    }
+    return true;
+  });
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_TRUE(run.last().up());
+  EXPECT_GT(sets, 0U);
+}
+
 TEST(BringUp, SilentNodesCostTheSameHoweverManyTheyAre) {
   const Fabric f = small_tree();
   EXPECT_LE(time_to_report(f, 10), time_to_report(f, 2) * 1.05);

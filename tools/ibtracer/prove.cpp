@@ -194,7 +194,7 @@ void read_counters(mad::Session& session, Trace& trace, const TraceOptions& opti
                    std::vector<std::string>& errors) {
   for (std::size_t i = 1; i < trace.hops.size(); ++i) {
     TracedHop& hop = trace.hops[i];
-    if (hop.hop.lid.value == 0) continue;
+    if (!hop.hop.lid.is_unicast()) continue;
     std::vector<mad::Request> asks{ask_counters(hop, options.sl, wire::attr::kPortCountersExtended),
                                    ask_counters(hop, options.sl, wire::attr::kPortCounters)};
     const auto answers = session.call_all(std::move(asks));

@@ -116,7 +116,7 @@ ib::Result<Destination> by_route(ib::mad::Session& session, const ib::mad::Direc
   const bool is_switch = node->node_type == wire::NodeType::Switch;
   const auto port = smp.port_info(route, is_switch ? std::uint8_t{0} : node->local_port_num.value);
   if (!port) return tl::unexpected(port.error());
-  if (port->lid.value == 0)
+  if (!port->lid.is_unicast())
     return ib::fail(ib::ErrorKind::NotFound,
                     fmt::format("trace to DR path {}: {} there has no lid",
                                 ib::mad::to_string(route), ib::to_string(node->node_guid)));

@@ -241,7 +241,7 @@ ib::Result<Trace> trace_forward(const Guide& guide, Lid dlid, const TraceOptions
     const bool is_last = walk->arrived() && i + 1 == trace.hops.size();
     // The last hop is asked by the very LID that was named, since its low bits choose the path.
     const Lid lid = is_last ? dlid : hop.hop.lid;
-    if (lid.value == 0) {
+    if (!lid.is_unicast()) {
       hop.note = "has no lid, so nothing but a directed route reaches it";
       continue;
     }
@@ -302,7 +302,7 @@ ib::Result<void> prove_back(mad::Session& session, Trace& trace, const Trace& fo
     TracedHop& hop = trace.hops[i];
     const bool is_last = trace.end == WalkEnd::Arrived && i + 1 == trace.hops.size();
     const Lid lid = is_last ? trace.dlid : hop.hop.lid;
-    if (lid.value == 0) continue;
+    if (!lid.is_unicast()) continue;
     WalkOptions own;
     own.m_key = options.m_key;
     own.start = start;
@@ -449,7 +449,7 @@ Verdict TraceReport::verdict() const {
 ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOptions& options) {
   const auto facts = session.port().facts();
   if (!facts) return tl::unexpected(facts.error());
-  if (facts->lid.value == 0)
+  if (!facts->lid.is_unicast())
     return ib::fail(
         ib::ErrorKind::Unavailable,
         fmt::format("trace lid {}: port {}/{} has no lid yet; is a subnet manager running?",
