@@ -283,6 +283,10 @@ class Reader {
   Error error_;
 };
 
+/// A row of dump_fts has some 70 bytes: 1,620 switches with 13,284 LIDs make 1.4 GB of them, 5,000
+/// with all LIDs there are 17.
+constexpr std::size_t kTablesBytesMax = std::size_t{20} << 30;
+
 }  // namespace
 
 Result<std::vector<SwitchTables>> read_tables(std::string_view text, std::string_view file_name,
@@ -291,7 +295,7 @@ Result<std::vector<SwitchTables>> read_tables(std::string_view text, std::string
 }
 
 Result<std::vector<SwitchTables>> read_tables_file(const std::string& path) {
-  const auto text = fabric::read_file_or_pipe(path);
+  const auto text = fabric::read_file_or_pipe(path, kTablesBytesMax);
   if (!text) return tl::unexpected<Error>(text.error());
   return read_tables(*text, path);
 }
