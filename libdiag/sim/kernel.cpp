@@ -147,7 +147,7 @@ struct HostKernel::Impl {
   std::unordered_map<std::uint64_t, std::array<Agent*, 128>> methods;  // by Slot::key
   std::uint64_t last_key{};                      // that was looked for in these
   std::array<Agent*, 128>* last_table{nullptr};  // and what was found
-  Agent* last_client{nullptr};                   // who got an answer last
+  std::array<Agent*, 64> recent_clients{};       // who got answers, by number
   Requests requests;
   std::vector<Agent*> receiving;  // those with a Receiver
   std::array<std::uint32_t, 2> slots_used{};
@@ -228,7 +228,7 @@ struct HostKernel::Impl {
   void remove_agent(Agent& agent) {
     requests.erase_if([&](const Request& r) { return r.agent == &agent; });
     last_table = nullptr;
-    last_client = nullptr;
+    recent_clients.fill(nullptr);
     for (auto m = methods.begin(); m != methods.end();) {
       std::ranges::replace(m->second, &agent, nullptr);
       const bool empty =
@@ -475,11 +475,12 @@ struct HostKernel::Impl {
   Agent* agent_for(const wire::Mad& mad) {
     if (is_answer(mad)) {
       const auto id = static_cast<ClientId>(mad.tid().value >> 32);
-      if (last_client != nullptr && last_client->client == id) return last_client;
+      Agent*& recent = recent_clients[id % recent_clients.size()];
+      if (recent != nullptr && recent->client == id) return recent;
       const auto client = clients.find(id);
       if (client == clients.end()) return nullptr;
-      last_client = &client->second;
-      return last_client;
+      recent = &client->second;
+      return recent;
     }
     // Requests of one kind come in a row.
     const auto key = slot_of(mad).key();
