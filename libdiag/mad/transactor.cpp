@@ -591,12 +591,12 @@ struct Transactor::Impl {
     const Duration longest =
         std::max({options.timeout_ceiling, request.resp_time_hint, wait}) * attempts_of(target);
     const bool of_sa = request.mad.mgmt_class() == wire::MgmtClass::SubnAdm;
-    // A table that the kernel puts together is dropped if its request was given up meanwhile.
-    if (of_sa && request.first_wait == Duration{0}) return longest;
     const std::uint32_t places =
         of_sa ? std::min(options.awaited_most, options.awaited_of_sa) : options.awaited_most;
     const std::uint32_t taken = on_wire + lost;
     if (places == 0 || 4 * taken < places) return longest;
+    // A table that the kernel puts together is dropped if its request was given up meanwhile.
+    if (of_sa && request.first_wait == Duration{0}) return 4 * wait;
     if (2 * taken < places) return 2 * backed_off(target, entry);
     return 4 * taken < 3 * places ? backed_off(target, entry) : wait;
   }

@@ -264,7 +264,10 @@ struct HostKernel::Impl {
     if (count > 0 && pointer == count + 1) {
       return port.is_switch() || mad.get<&wire::SmpHeader::return_path>()[count] == port.port_num();
     }
-    if (pointer <= 1) return true;
+    // A CA ends a route only where it also ends for the subnet manager.
+    if (pointer == 1)
+      return port.is_switch() || mad.get<&wire::SmpHeader::dr_slid>() == kPermissiveLid;
+    if (pointer == 0) return true;
     return port.is_switch() && pointer <= count;
   }
 
@@ -509,12 +512,24 @@ struct HostKernel::Impl {
     return requests.find(key_of(packet.mad), is_meant);
   }
 
+  /// validate_mad: what is dropped before anybody is looked for.
+  static bool is_valid(const wire::Mad& mad, bool smi) {
+    const auto c = mad.mgmt_class();
+    if (mad.get<&MadHeader::base_version>() != 1 || wire::is_smp(c) != smi) return false;
+    // Connection management knows no other method.
+    return c != MgmtClass::Comm || mad.method() == Method::Send ||
+           mad.attribute_id() == wire::attr::kClassPortInfo;
+  }
+
   void on_delivery(Instant now, const Delivery& delivery) {
     ++counters.received;
     const wire::Mad& mad = delivery.packet.mad;
+    if (!is_valid(mad, delivery.smi)) {
+      ++counters.dropped_no_agent;
+      return;
+    }
     Agent* const agent = agent_for(mad);
     if (agent == nullptr) return answer_unmatched(now, delivery);
-    if ((agent->spec.qpn == 0) != delivery.smi) return;
     if (agent->receiver && rmpp::is_active(mad)) {
       if (give_to_sender(now, *agent, delivery.packet)) return;
       agent->receiver->on_mad(now, delivery.packet.address, mad);

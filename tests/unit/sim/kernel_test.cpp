@@ -309,6 +309,26 @@ TEST_F(Kernel, AnswersGetAndSetNobodyIsThereFor) {
   EXPECT_EQ(port.sent.size(), 1U) << "everything else is dropped";
 }
 
+TEST_F(Kernel, DropsWhatIsNoMadForItsQueuePair) {
+  const auto arrives = [&](wire::Mad mad, bool smi, std::uint8_t base_version = 1) {
+    mad.set<&wire::MadHeader::base_version>(base_version);
+    mad::Packet packet;
+    packet.address = mad::gsi_address(Lid{3});
+    packet.mad = mad;
+    kernel.on_delivery(at(0), arrival(packet, smi));
+  };
+  const auto smp = wire::make_mad(MgmtClass::SubnLid, Method::Get, wire::attr::kSmInfo);
+  arrives(perf_get(), false, 0x80);
+  arrives(perf_get(), true);
+  arrives(smp, false);
+  arrives(wire::make_mad(MgmtClass::Comm, Method::Get, 0x0010), false);
+  EXPECT_TRUE(port.sent.empty());
+  EXPECT_EQ(kernel.counters().dropped_no_agent, 4U);
+  arrives(perf_get(), false);
+  arrives(smp, true);
+  EXPECT_EQ(port.sent.size(), 2U);
+}
+
 TEST_F(Kernel, AnswersADirectedRouteWithItsDirectionBit) {
   mad::Packet request;
   request.address = mad::smi_address();
