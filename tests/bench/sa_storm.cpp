@@ -145,7 +145,7 @@ class Client {
       // A client that is behind goes on reading, or its own port drops the answers.
       int asked = 0;
       Instant now = monotonic_now();
-      for (; due <= now && due < end && asked < kBurst;
+      for (; due <= now && due < end && asked < kBurst && under_way_ < kUnderWayMost;
            due = due + Duration(static_cast<std::int64_t>(pause(random_) * 1e9)), ++asked)
         ask(due);
       if (due > now + kPause) {
@@ -154,7 +154,7 @@ class Client {
         sleep_until(now + kPause);
         hear(Duration{0});
       } else {
-        hear(Duration{0});
+        hear(under_way_ < kUnderWayMost ? Duration{0} : kPause);
       }
     }
     drain();
@@ -222,6 +222,9 @@ class Client {
 
   static constexpr Duration kPatience = std::chrono::seconds(3);
   static constexpr int kBurst = 64;
+  // As many as the agents have on the wire. What is due beyond waits here, which counts all the
+  // same, and not in the kernel.
+  static constexpr std::size_t kUnderWayMost = 384;
   // What falls due within it leaves together, and answers that came meanwhile are taken together,
   // late, which counts: a client that wakes up for every request and every answer of a storm would
   // take a processor from those it asks.
