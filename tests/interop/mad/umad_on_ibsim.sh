@@ -8,20 +8,8 @@
 set -u
 probe=$1
 net=/usr/share/doc/ibsim-utils/net-examples/net.2sw2path4hca
-umad2sim=$(ls /usr/lib/*/umad2sim/libumad2sim.so 2>/dev/null | head -1)
-[ -n "$umad2sim" ] && [ -e "$net" ] || { echo "needs the package ibsim-utils"; exit 1; }
-
-dir=$(mktemp -d) || exit 1
-cd "$dir" || exit 1
-export IBSIM_SOCKNAME="ibkit-umad-$$"
-ibsim -s -n "$net" >ibsim.log 2>&1 </dev/null &
-sim=$!
-trap 'kill $sim 2>/dev/null; wait $sim 2>/dev/null; rm -rf "$dir"' EXIT
-for _ in $(seq 200); do
-  grep -q "@$IBSIM_SOCKNAME:ctl" /proc/net/unix && break
-  kill -0 $sim 2>/dev/null || { echo "ibsim ended:"; cat ibsim.log; exit 1; }
-  sleep 0.05
-done
+. "$(dirname "$(readlink -f "$0")")/../ibsim.sh"
+start_ibsim "ibkit-umad-$$" "$net" || { echo "ibsim ended:"; cat ibsim.log; exit 1; }
 
 cat >wanted <<'EOF'
 port ibsim0 1 guid 0x0000000000100001 state 2

@@ -9,18 +9,10 @@
 set -u
 patience=${IBKIT_PATIENCE:-100}
 bin=$1
-judge=$(dirname "$(readlink -f "$0")")/../../tools/route_judge.py
+here=$(dirname "$(readlink -f "$0")")
+judge=$here/../../tools/route_judge.py
 shift
-umad2sim=$(ls /usr/lib/*/umad2sim/libumad2sim.so 2>/dev/null | head -1)
-[ -n "$umad2sim" ] || { echo "needs the package ibsim-utils"; exit 1; }
-dir=$(mktemp -d) || exit 1
-sim=
-cleanup() {
-  [ -n "$sim" ] && kill "$sim" 2>/dev/null && wait "$sim" 2>/dev/null
-  rm -rf "$dir"
-}
-trap cleanup EXIT
-cd "$dir" || exit 1
+. "$here/../ibsim.sh"
 fail() {
   echo "$topology: $*"
   head -c 2000 stderr 2>/dev/null
@@ -31,20 +23,14 @@ stock() { LD_PRELOAD=$umad2sim timeout "$patience" "$@" 2>>stderr; }
 number=0
 for topology in "$@"; do
   number=$((number + 1))
-  export IBSIM_SOCKNAME="ibkit-sm-$$-$number"
   : >stderr
   case $topology in
     # shellcheck disable=SC2086
     gen:*) "$bin/ibfabric" gen ${topology#gen:} >file.topo || fail "gen: status $?" ;;
     *) cp "$topology" file.topo || fail "cannot be read" ;;
   esac
-  ibsim -s -n -N 60000 -S 4000 -P 300000 -L 49151 file.topo >ibsim.log 2>&1 </dev/null &
-  sim=$!
-  for _ in $(seq 600); do
-    grep -q "@$IBSIM_SOCKNAME:ctl" /proc/net/unix && break
-    kill -0 $sim 2>/dev/null || fail "ibsim ended: $(tail -2 ibsim.log)"
-    sleep 0.05
-  done
+  start_ibsim "ibkit-sm-$$-$number" -N 60000 -S 4000 -P 300000 -L 49151 file.topo ||
+    fail "ibsim ended: $(tail -2 ibsim.log)"
 
   rm -rf state
   LD_PRELOAD=$umad2sim timeout "$patience" "$bin/ibsm" -o -f sm.log --state-dir state >up 2>stderr
@@ -84,7 +70,6 @@ for topology in "$@"; do
   for lid in $lids; do
     stock ibtracert -n 1 "$lid" >trace || fail "ibtracert 1 $lid: status $?: $(tail -1 trace)"
   done
-  kill $sim && wait $sim 2>/dev/null
-  sim=
+  stop_ibsim
   echo "$topology: $(cat up)"
 done

@@ -7,27 +7,12 @@
 #   on_ibsim.sh BIN
 set -u
 bin=$1
-umad2sim=$(ls /usr/lib/*/umad2sim/libumad2sim.so 2>/dev/null | head -1)
-[ -n "$umad2sim" ] || { echo "needs the package ibsim-utils"; exit 1; }
-dir=$(mktemp -d) || exit 1
-sim=
-cleanup() {
-  [ -n "$sim" ] && kill "$sim" 2>/dev/null && wait "$sim" 2>/dev/null
-  rm -rf "$dir"
-}
-trap cleanup EXIT
-cd "$dir" || exit 1
+. "$(dirname "$(readlink -f "$0")")/../ibsim.sh"
 fail() { echo "FAILED: $*"; exit 1; }
 inside() { LD_PRELOAD=$umad2sim timeout 60 "$@"; }
 
-export IBSIM_SOCKNAME="ibkit-tracer-$$"
 "$bin/ibfabric" gen fat-tree --radix 8 >fabric.topo || fail "gen"
-ibsim -s -n fabric.topo >ibsim.log 2>&1 </dev/null &
-sim=$!
-for _ in $(seq 200); do
-  grep -q "@$IBSIM_SOCKNAME:ctl" /proc/net/unix && break
-  sleep 0.05
-done
+start_ibsim "ibkit-tracer-$$" fabric.topo || fail "ibsim ended: $(cat ibsim.log)"
 export SIM_HOST="host0001 HCA-1"
 inside "$bin/ibsm" -o -f sm.log --state-dir state >up 2>stderr || fail "ibsm: $(cat up stderr)"
 here=$(inside ibaddr 2>>stderr | sed -n 's/.*LID start \(0x[0-9a-f]*\).*/\1/p')
