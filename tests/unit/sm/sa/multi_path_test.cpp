@@ -196,20 +196,23 @@ PathWorld spread_tree() {
   return w;
 }
 
-TEST(SaMultiPath, MigrationGetsEachPortOnceAndNoSharedCable) {
-  const auto w = spread_tree();
+std::vector<PathRecord> two_paths(const PathWorld& w, const std::vector<Gid>& sources,
+                                  const std::vector<Gid>& destinations) {
   MultiPathRecord two;
   two.numb_path = 2;
-  const auto paths = answer(w, multi_query(w, two, kCounts | bit(multi::kNumbPath),
-                                           {w.gid(0), w.gid(4)}, {w.gid(8), w.gid(12)}));
+  return answer(w, multi_query(w, two, kCounts | bit(multi::kNumbPath), sources, destinations));
+}
+
+TEST(SaMultiPath, MigrationGetsEachPortOnceAndNoSharedCable) {
+  const auto w = spread_tree();
+  const auto paths = two_paths(w, {w.gid(0), w.gid(4)}, {w.gid(8), w.gid(12)});
   ASSERT_THAT(paths, SizeIs(2));
   EXPECT_NE(paths[0].sgid, paths[1].sgid);
   EXPECT_NE(paths[0].dgid, paths[1].dgid);
   EXPECT_EQ(shared(w, paths[0], paths[1]), 0U);
 
   // Two ports on one leaf to two on another: the trunks differ as well.
-  const auto close = answer(w, multi_query(w, two, kCounts | bit(multi::kNumbPath),
-                                           {w.gid(0), w.gid(1)}, {w.gid(8), w.gid(9)}));
+  const auto close = two_paths(w, {w.gid(0), w.gid(1)}, {w.gid(8), w.gid(9)});
   ASSERT_THAT(close, SizeIs(2));
   EXPECT_EQ(shared(w, close[0], close[1]), 0U);
 }
@@ -239,10 +242,7 @@ TEST(SaMultiPath, NoRecordTwice) {
 /// Automatic path migration between single ports: with LMC, each has two ways.
 TEST(SaMultiPath, OnePortNamedTwiceHasTwoWays) {
   const auto w = spread_tree();
-  MultiPathRecord two;
-  two.numb_path = 2;
-  const auto paths = answer(w, multi_query(w, two, kCounts | bit(multi::kNumbPath),
-                                           {w.gid(0), w.gid(0)}, {w.gid(8), w.gid(8)}));
+  const auto paths = two_paths(w, {w.gid(0), w.gid(0)}, {w.gid(8), w.gid(8)});
   ASSERT_THAT(paths, SizeIs(2));
   EXPECT_EQ(shared(w, paths[0], paths[1]), 2U) << "only the cables of the two hosts";
 }
