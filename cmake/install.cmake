@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# What `cmake --install build [--prefix DIR]` puts where. ibsm looks for ibsm-plan in ../libexec/ibkit and ibfabric for its library
+# in ../lib, as seen from their own folder, so these two are not the distribution's choice; everything else is.
+include(GNUInstallDirs)
+
+install(TARGETS ibsm ibtopo ibroutes ibpath ibtracer ibtracerd RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
+install(TARGETS ibfabric RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS ibsm-plan RUNTIME DESTINATION libexec/ibkit)
+install(TARGETS ibfabric-umad LIBRARY DESTINATION lib)
+
+foreach(section 1 8)
+  file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/doc/man/*.${section})
+  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
+
+# The unit names the folder that the program is in.
+install(CODE "set(sbin \"${CMAKE_INSTALL_SBINDIR}\")")
+install(CODE "set(unit \"${CMAKE_SOURCE_DIR}/agent/ibtracerd.service\")")
+install(CODE [[
+  get_filename_component(sbin "${sbin}" ABSOLUTE BASE_DIR "${CMAKE_INSTALL_PREFIX}")
+  set(installed "${CMAKE_INSTALL_PREFIX}/lib/systemd/system/ibtracerd.service")
+  message(STATUS "Installing: $ENV{DESTDIR}${installed}")
+  file(READ "${unit}" text)
+  string(REPLACE "ExecStart=/usr/sbin/" "ExecStart=${sbin}/" text "${text}")
+  file(WRITE "$ENV{DESTDIR}${installed}" "${text}")
+]])

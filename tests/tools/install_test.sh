@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# What `cmake --install` puts into a prefix runs from there, helpers and library included, and the unit names it.
+#
+#   install_test.sh CMAKE BUILD_DIR
+set -u
+cmake=$1
+build=$2
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+prefix=$dir/usr
+fail() { echo "FAILED: $*"; exit 1; }
+
+"$cmake" --install "$build" --prefix "$prefix" >"$dir/log" 2>&1 || fail "cmake --install: $(tail -5 "$dir/log")"
+cd "$dir" || exit 1
+unset IBFABRIC_PRELOAD
+export PATH=$prefix/sbin:$prefix/bin:/usr/bin:/bin
+
+for program in sbin/ibsm sbin/ibtopo sbin/ibroutes sbin/ibpath sbin/ibtracer sbin/ibtracerd bin/ibfabric; do
+  name=${program#*/}
+  [ "$(command -v "$name")" = "$prefix/$program" ] || fail "$name is not in $program"
+  "$name" --help >/dev/null || fail "$name --help: status $?"
+  page=$(ls "$prefix"/share/man/man[18]/"$name".[18]) || fail "$name has no man page"
+  case "${page##*.} $program" in
+    1\ bin/* | 8\ sbin/*) ;;
+    *) fail "$program has $page" ;;
+  esac
+done
+
+ibfabric gen fat-tree --levels 2 --radix 8 >fabric.topo || fail "ibfabric gen"
+ibsm plan fabric.topo -R minhop >plan || fail "ibsm plan: status $?: $(cat plan)"
+grep -q 'unreachable: 0' plan || fail "ibsm plan: $(cat plan)"
+ibfabric run fabric.topo -- ibsm -o --state-dir state -f log >up || fail "ibsm on ibfabric: status $?: $(cat up)"
+grep -q '^SUBNET UP ' up || fail "ibsm on ibfabric: $(cat up)"
+
+unit=$prefix/lib/systemd/system/ibtracerd.service
+start=$(sed -n 's/^ExecStart=\([^ ]*\) .*/\1/p' "$unit")
+[ "$start" = "$prefix/sbin/ibtracerd" ] || fail "the unit starts '$start'"
+
+# For a package: into a folder that will be / elsewhere.
+DESTDIR=$dir/package "$cmake" --install "$build" --prefix /usr >"$dir/log" 2>&1 || fail "DESTDIR: $(tail -5 "$dir/log")"
+[ -x package/usr/sbin/ibsm ] || fail "DESTDIR: no ibsm"
+grep -q '^ExecStart=/usr/sbin/ibtracerd ' package/usr/lib/systemd/system/ibtracerd.service || fail "DESTDIR: the unit"
