@@ -19,6 +19,7 @@
 
 #include "libdiag/mad/congestion_window.h"
 #include "libdiag/mad/describe.h"
+#include "libdiag/mad/fifo.h"
 #include "libdiag/mad/round_trip.h"
 #include "libdiag/mad/target_index.h"
 
@@ -38,34 +39,6 @@ constexpr std::uint64_t kSilence = 8;  // so many in a row are not lost by chanc
 constexpr std::size_t kTargetsKept = 1U << 17;
 constexpr Duration kLongestWait = std::chrono::seconds(10);
 constexpr Duration kOvertaken = std::chrono::milliseconds(50);  // an SA may serve out of turn
-
-/// A first-in first-out queue in one block of memory. std::deque allocates for each element when
-/// elements are as large as packets.
-template <class T>
-class Fifo {
- public:
-  bool empty() const { return head_ == items_.size(); }
-  std::size_t size() const { return items_.size() - head_; }
-  T& front() { return items_[head_]; }
-  void push(T item) { items_.push_back(std::move(item)); }
-  /// One more at the end, to be filled in place.
-  T& add() { return items_.emplace_back(); }
-  T pop() {
-    T item = std::move(items_[head_++]);
-    if (head_ == items_.size()) {
-      items_.clear();
-      head_ = 0;
-    } else if (head_ >= 64 && 2 * head_ >= items_.size()) {
-      items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(head_));
-      head_ = 0;
-    }
-    return item;
-  }
-
- private:
-  std::vector<T> items_;
-  std::size_t head_{0};
-};
 
 enum class SlotState : std::uint8_t {
   Free,
@@ -122,6 +95,7 @@ struct Target {
   bool probing{false};        // silent: only the oldest request is repeated
   bool in_ready{false};
   bool alive{false};  // has ever answered
+  bool often{false};  // more than once since it is known
   Index queue_head{kNone}, queue_tail{kNone};
   std::vector<Index> in_flight;  // sent and not complete, oldest first
 };
@@ -187,6 +161,7 @@ struct Transactor::Impl {
   std::deque<Target> targets;
   std::vector<Index> free_targets;
   TargetIndex target_of;
+  std::vector<std::uint64_t> heard_once;          // keys of targets that settle() forgot, in order
   Fifo<Index> ready;                              // targets with something to send
   Fifo<std::pair<Index, std::uint32_t>> retries;  // entries to repeat, with their generation
   Fifo<Completion> completions;
@@ -325,6 +300,10 @@ struct Transactor::Impl {
       free_targets.pop_back();
     }
     targets[t].key = key;
+    if (std::ranges::binary_search(heard_once, key)) {
+      targets[t].alive = true;
+      targets[t].window = options.window_per_target;
+    }
     return t;
   }
 
@@ -339,6 +318,54 @@ struct Transactor::Impl {
       target.in_heap = in_heap;
       free_targets.push_back(t);
     }
+  }
+
+  /// With nothing under way: see Transactor::settle().
+  void settle() {
+    if (pending != 0) return;
+    entries = {};
+    free_entries = {};
+    ready = {};
+    retries = {};
+    timers = {};
+    if (completions.empty()) completions = {};
+    keep_targets();
+  }
+
+  /// Without those that answered once: ports behind which a sweep looked. That they answered is all
+  /// there is to know of them.
+  void keep_targets() {
+    std::deque<Target> kept;
+    TargetIndex places;
+    std::vector<Index> became(targets.size(), kNone);
+    if (heard_once.size() > kTargetsKept) heard_once.clear();
+    for (Index t = 0; t < targets.size(); ++t) {
+      const Target& target = targets[t];
+      if (target_of.find(target.key) != t) continue;  // free
+      if (target.alive && !target.often && target.failures == 0) {
+        heard_once.push_back(target.key);
+        continue;
+      }
+      became[t] = places.at(target.key) = static_cast<Index>(kept.size());
+      Target& now = kept.emplace_back();
+      now.key = target.key;
+      now.round_trip = target.round_trip;
+      now.progress = target.progress;
+      now.window = target.window;
+      now.clean = target.clean;
+      now.failures = target.failures;
+      now.alive = target.alive;
+      now.often = target.often;
+    }
+    std::ranges::sort(heard_once);
+    const auto twice = std::ranges::unique(heard_once);
+    heard_once.erase(twice.begin(), twice.end());
+    heard_once.shrink_to_fit();
+    for (Slot& slot : slots)
+      if (slot.target != kNone) slot.target = became[slot.target];
+    targets = std::move(kept);
+    free_targets = {};
+    target_of = std::move(places);
   }
 
   // ---- timers ---------------------------------------------------------------------------------
@@ -636,7 +663,7 @@ struct Transactor::Impl {
       if (slot.ordinal < slot.answered) ++counters.spurious_retries;
       slots[s].state = SlotState::Spent;
       forget_lost(s);
-      sign_of_life(now, slot);
+      if (slot.target != kNone) sign_of_life(now, slot);
       return false;
     }
     const Index e = slot.entry;
@@ -654,6 +681,7 @@ struct Transactor::Impl {
 
     const bool was_spurious = slot.ordinal < entries[e].attempts;
     Target& target = targets[slot.target];
+    target.often = target.round_trip.measured();
     if (was_spurious) {
       counters.spurious_retries += static_cast<std::uint64_t>(entries[e].attempts - slot.ordinal);
       target.window = std::max(target.window / 2, 1U);
@@ -818,6 +846,7 @@ std::optional<Completion> Transactor::next_completion() {
   return impl_->completions.pop();
 }
 void Transactor::cancel(Cookie cookie) { impl_->cancel(cookie); }
+void Transactor::settle() { impl_->settle(); }
 std::size_t Transactor::outstanding() const { return impl_->on_wire; }
 std::size_t Transactor::pending() const { return impl_->pending; }
 const TransactorCounters& Transactor::counters() const { return impl_->counters; }

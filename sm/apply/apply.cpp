@@ -272,9 +272,8 @@ struct Apply::Impl {
     if (acknowledged[i]) asked.reregister = false;
     if (satisfied(asked, port.info)) return false;
     if (asked.reregister) return true;
-    const auto it = known.stubborn.find({seen.fabric.node(p.node).guid, p.port});
-    return it == known.stubborn.end() || it->second.want != asked ||
-           it->second.held != held(asked, port.info);
+    return !known.stubborn.contains(seen.fabric.node(p.node).guid, p.port, asked,
+                                    held(asked, port.info));
   }
 
   std::optional<Work> next_settle(NodeIndex n, bool& wait) {
@@ -626,12 +625,7 @@ struct Apply::Impl {
     acknowledged[i] = true;
     PortWant want = desired->ports[i];
     want.reregister = false;
-    const std::pair who{seen.fabric.node(p.node).guid, p.port};
-    if (satisfied(want, info)) {
-      known.stubborn.erase(who);
-    } else {
-      known.stubborn[who] = {want, held(want, info)};
-    }
+    known.stubborn.note(seen.fabric.node(p.node).guid, p.port, want, held(want, info));
   }
 };
 

@@ -28,6 +28,7 @@
 #include "libdiag/mad/session.h"
 #include "sm/apply/guid_blocks.h"
 #include "sm/apply/lanes.h"
+#include "sm/apply/stubborn_ports.h"
 #include "sm/plan/desired.h"
 
 namespace sm::apply {
@@ -40,17 +41,12 @@ struct SwitchTables {
       mft;  // by block and position
 };
 
-/// What outlives one sweep: tables by switch, and ports that answered a Set with something else
-/// than was asked (asked the same again they would answer the same again).
+/// What outlives one sweep.
 struct Known {
   std::unordered_map<ib::Guid, SwitchTables> tables;
   std::unordered_map<ib::Guid, KnownLanes> lanes;  // by node; none where nobody programmed any
   KnownGuids guids;
-  struct Stubborn {
-    plan::PortWant want;
-    plan::PortWant held;  // what it answered, in the same terms
-  };
-  std::map<std::pair<ib::Guid, std::uint8_t>, Stubborn> stubborn;
+  StubbornPorts stubborn;
 };
 
 enum class Phase { Read, Lanes, Settle, Arm, Activate, Done };

@@ -4,35 +4,45 @@
 #include <algorithm>
 
 namespace sm {
+namespace {
+
+constexpr unsigned kIndexMax = 0xFFFF;  // of a block, which is 11 bits of an attribute modifier
+
+}  // namespace
 
 const TableBlock* NodeTables::block(Kind kind, unsigned port, unsigned index) const {
-  if (port >= ports_.size()) return nullptr;
-  const auto& blocks = ports_[port].blocks[static_cast<std::size_t>(kind)];
-  return index < blocks.size() ? blocks[index] : nullptr;
+  if (port >= port_count_ || index > kIndexMax) return nullptr;
+  const std::uint32_t key = key_of(kind, port, index);
+  const auto at = std::ranges::lower_bound(blocks_, key, {}, &Block::key);
+  return at != blocks_.end() && at->key == key ? at->stored : nullptr;
 }
 
 const NodeTables::Row* NodeTables::row(unsigned input, unsigned output) const {
-  if (input >= ports_.size() || output >= ports_.size() || row_of_.empty()) return nullptr;
-  const auto at = row_of_[input * ports_.size() + output];
+  if (input >= port_count_ || output >= port_count_ || row_of_.empty()) return nullptr;
+  const auto at = row_of_[input * port_count_ + output];
   return at == kNoRow ? nullptr : &rows_[at];
 }
 
 void NodeTables::set_block(Kind kind, unsigned port, unsigned index, const TableBlock* stored) {
-  if (port >= ports_.size()) return;
-  auto& blocks = ports_[port].blocks[static_cast<std::size_t>(kind)];
-  if (blocks.size() <= index) blocks.resize(index + std::size_t{1}, nullptr);
-  blocks[index] = stored;
+  if (port >= port_count_ || index > kIndexMax) return;
+  const std::uint32_t key = key_of(kind, port, index);
+  const auto at = std::ranges::lower_bound(blocks_, key, {}, &Block::key);
+  if (at != blocks_.end() && at->key == key) {
+    at->stored = stored;
+  } else {
+    blocks_.insert(at, {key, stored});
+  }
 }
 
 void NodeTables::set_row(unsigned input, unsigned output, Row row) {
-  if (input >= ports_.size() || output >= ports_.size()) return;
-  if (row_of_.empty()) row_of_.assign(ports_.size() * ports_.size(), kNoRow);
+  if (input >= port_count_ || output >= port_count_) return;
+  if (row_of_.empty()) row_of_.assign(port_count_ * port_count_, kNoRow);
   auto known = std::find(rows_.begin(), rows_.end(), row);
   if (known == rows_.end()) {
     if (rows_.size() == kNoRow) return;
     known = rows_.insert(rows_.end(), row);
   }
-  row_of_[input * ports_.size() + output] = static_cast<std::uint16_t>(known - rows_.begin());
+  row_of_[input * port_count_ + output] = static_cast<std::uint16_t>(known - rows_.begin());
 }
 
 const NodeTables* DeviceTables::find(ib::Guid node) const {

@@ -27,25 +27,31 @@ class NodeTables {
   /// SL to VL of one pair of ports: 16 nibbles, SL 0 in the highest.
   using Row = std::uint64_t;
 
-  explicit NodeTables(unsigned num_ports) : ports_(num_ports + std::size_t{1}) {}
+  explicit NodeTables(unsigned num_ports) : port_count_(num_ports + std::size_t{1}) {}
 
-  std::size_t port_count() const { return ports_.size(); }
   /// nullptr: not answered. Any port and index may be asked for.
   const TableBlock* block(Kind kind, unsigned port, unsigned index) const;
   /// nullptr: not answered. A CA's and router's input is 0.
   const Row* row(unsigned input, unsigned output) const;
 
+  /// So many will be set.
+  void expect_blocks(std::size_t more) { blocks_.reserve(blocks_.size() + more); }
   /// `stored` is of the pool that the tables share.
   void set_block(Kind kind, unsigned port, unsigned index, const TableBlock* stored);
   void set_row(unsigned input, unsigned output, Row row);
 
  private:
   static constexpr std::uint16_t kNoRow = 0xFFFF;
-  struct Port {
-    std::array<std::vector<const TableBlock*>, 3> blocks;  // by kind, then index
+  struct Block {
+    std::uint32_t key;  // port, kind, index
+    const TableBlock* stored;
   };
+  static std::uint32_t key_of(Kind kind, unsigned port, unsigned index) {
+    return port << 24 | static_cast<std::uint32_t>(kind) << 16 | index;
+  }
 
-  std::vector<Port> ports_;
+  std::size_t port_count_;
+  std::vector<Block> blocks_;          // in the order of their keys; a port has few
   std::vector<Row> rows_;              // the different ones
   std::vector<std::uint16_t> row_of_;  // by input * ports + output; empty: none is known
 };

@@ -67,6 +67,7 @@ struct SubnetManager::Impl {
   ib::mad::Transactor transactor;
   Counters counters;
   bool started{false};
+  bool stirred{false};  // since settle()
 
   // What is under way; at most one of these at a time.
   std::unique_ptr<ib::discover::Sweep> sweep;
@@ -261,6 +262,7 @@ struct SubnetManager::Impl {
     reasons.clear();
     sweep_at = look_at = kNever;
     for (const ib::mad::Cookie cookie : tables.on_sweep_begun()) transactor.cancel(cookie);
+    stirred = true;
     ++counters.full_sweeps;
     if (round == 0) {
       began = now;
@@ -526,7 +528,10 @@ struct SubnetManager::Impl {
   // ---- tables of devices
 
   void go_on_reading(Instant now) {
-    if (tables.due() <= now) tables.begin(now, snapshot, desired->node_managed, known.lanes);
+    if (tables.due() <= now) {
+      stirred = true;
+      tables.begin(now, snapshot, desired->node_managed, known.lanes);
+    }
     for (ib::mad::Request& r : tables.take_requests()) transactor.submit(now, std::move(r));
     const bool news = tables.has_news(now);
     counters.tables_read = tables.nodes_read();
@@ -676,6 +681,12 @@ std::optional<ReceivedNotice> SubnetManager::next_notice() { return pop(impl_->n
 std::optional<ib::LogEvent> SubnetManager::next_log() { return pop(impl_->logs); }
 SnapshotPtr SubnetManager::snapshot() const { return impl_->snapshot; }
 HoldingsPtr SubnetManager::holdings() const { return impl_->holdings; }
+bool SubnetManager::settle() {
+  if (!impl_->stirred || impl_->busy() || impl_->transactor.pending() != 0) return false;
+  impl_->stirred = false;
+  impl_->transactor.settle();
+  return true;
+}
 bool SubnetManager::idle() const {
   return !impl_->busy() && impl_->reasons.empty() && impl_->multicast_at == kNever;
 }

@@ -110,6 +110,10 @@ class SubnetManager {
   /// What goes with it; null as long.
   HoldingsPtr holdings() const;
 
+  /// Nothing of a full sweep is under way any more: what only that needed is given back, once after
+  /// each. True: there was such.
+  bool settle();
+
   bool idle() const;
   const Counters& counters() const;
   const ib::mad::TransactorCounters& mad_counters() const;

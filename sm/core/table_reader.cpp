@@ -159,6 +159,7 @@ TableReader::Node TableReader::plan(NodeIndex n) const {
   const auto& topology = snapshot_->fabric().node(n);
   for (unsigned p = topology.is_switch() ? 0 : 1; p <= topology.num_ports; ++p)
     plan_port(n, p, node);
+  node.tables->expect_blocks(node.asks.size());
   if (with_rows_ || !topology.is_switch()) plan_rows(n, node);
   return node;
 }

@@ -10,7 +10,9 @@
 // The next full sweep takes it back to Resting.
 #pragma once
 
+#include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>

@@ -336,8 +336,10 @@ class Daemon {
         status_ = report->exit_status();
         return false;
       }
-      malloc_trim(0);  // what the sweep took and no longer needs goes back to the system
     }
+    const bool let_go = sa_->let_go();
+    // What served on the way here goes back to the system.
+    if (manager_->settle() || let_go) malloc_trim(0);
     return true;
   }
 

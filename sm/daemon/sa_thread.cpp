@@ -45,11 +45,16 @@ SaThread::~SaThread() {
 }
 
 void SaThread::publish(SnapshotPtr snapshot) {
-  std::erase_if(published_, [](const auto& old) { return old.use_count() == 1; });
   published_.push_back(snapshot);
-  post([snapshot = std::move(snapshot)](Instant now, sa::Server& server) mutable {
+  post([this, snapshot = std::move(snapshot)](Instant now, sa::Server& server) mutable {
     server.publish(now, std::move(snapshot));
+    const std::lock_guard lock(mutex_);
+    news_.ring();
   });
+}
+
+bool SaThread::let_go() {
+  return std::erase_if(published_, [](const auto& old) { return old.use_count() == 1; }) != 0;
 }
 
 void SaThread::post(Mail mail) {

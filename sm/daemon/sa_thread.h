@@ -40,6 +40,9 @@ class SaThread {
   SaThread& operator=(const SaThread&) = delete;
 
   void publish(SnapshotPtr snapshot);
+  /// Takes those apart that nobody has any more: a large subnet is many pieces, and they are not to
+  /// come between two answers. False: there are none.
+  bool let_go();
   /// Anything else that the subnet manager has to tell, in order.
   using Mail = std::function<void(ib::Instant, sa::Server&)>;
   void post(Mail mail);
@@ -84,10 +87,8 @@ class SaThread {
   std::optional<std::string> broken_;
   std::atomic<bool> ending_{false};
   Wake mail_wake_, news_;
-  // The caller's: kept until the server has let go of them, so that a large subnet is taken apart
-  // on the caller's thread and not between two answers.
-  std::vector<SnapshotPtr> published_;
-  std::thread thread_;  // last: it uses the others
+  std::vector<SnapshotPtr> published_;  // the caller's, see let_go()
+  std::thread thread_;                  // last: it uses the others
 };
 
 }  // namespace sm::daemon

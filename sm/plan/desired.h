@@ -43,7 +43,7 @@ struct PortWant {
   std::uint8_t hoq_life{255};
   std::uint8_t vl_stall_count{255};
   std::optional<std::uint8_t> vl_high_limit;  // with a table of arbitration
-  friend bool operator==(const PortWant&, const PortWant&) = default;
+  friend auto operator<=>(const PortWant&, const PortWant&) = default;
 };
 
 /// `want` with every field it asks for replaced by what `info` says.

@@ -212,6 +212,22 @@ TEST(BringUp, SecondSweepSendsNoSet) {
   EXPECT_EQ(run.sm().counters().sets, sets);
 }
 
+TEST(BringUp, GivesBackOnceAfterASweepWhatOnlyThatNeeds) {
+  SmOnModel run(small_tree());
+  expect_up(run);
+  run.run_for(25s);  // what follows, and light sweeps
+  EXPECT_TRUE(run.sm().settle());
+  EXPECT_FALSE(run.sm().settle()) << "nothing was done since";
+  const auto sets = run.sm().counters().sets;
+  run.sm().sweep_now(run.now(), sm::core::Reason::Operator);
+  EXPECT_FALSE(run.sm().settle()) << "under way";
+  ASSERT_TRUE(run.run_until_reports(2));
+  EXPECT_TRUE(run.last().up());
+  EXPECT_EQ(run.sm().counters().sets, sets) << "what was given back was not needed";
+  run.run_for(25s);
+  EXPECT_TRUE(run.sm().settle());
+}
+
 TEST(BringUp, LightSweepsFindNothingToDoOnAQuietFabric) {
   SmOnModel run(small_tree());
   expect_up(run);
