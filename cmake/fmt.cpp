@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // fmt, compiled in. Debian ships it as a shared library, which brings the shared libstdc++ into
-// every process: 1.8 MB resident, where a tenth of that is used. In this file are the templates that
-// fmt/format.h declares to be instantiated elsewhere.
+// every process: 1.8 MB resident, where a tenth of that is used. In this file are the templates
+// that fmt/format.h declares to be instantiated elsewhere.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -351,9 +351,7 @@ TEST(Transactor, WakesWhenAPlaceIsFreeAgain) {
   options.awaited_most = 2;
   options.window_per_target = 1;
   Transactor transactor(options);
-  const auto submit = [&](std::uint16_t target) {
-    transactor.submit(at(0ms), ask(target));
-  };
+  const auto submit = [&](std::uint16_t target) { transactor.submit(at(0ms), ask(target)); };
   submit(1);
   submit(2);
   ASSERT_TRUE(transactor.next_send(at(0ms)));
