@@ -183,7 +183,7 @@ struct Apply::Impl {
     if (tables.take_doubt(n)) {
       if (auto probe = lanes_probe(n)) {
         c.probing = true;
-        c.lanes = {*std::move(probe)};
+        c.lanes = {*probe};
         return Work{Kind::GetLanes, 0};
       }
     }

@@ -517,7 +517,7 @@ TEST(BringUp, WhereNoLidIsLeftBothEndsOfTheCableSaySo) {
   options.plan.lmc = 7;  // 400 hosts would need 51,200 LIDs
   SmOnModel run(make(tree), {}, options);
   ASSERT_TRUE(run.run_until_reports(1));
-  std::size_t hosts = 0, switches = 0, others = 0;
+  std::size_t hosts = 0, switches = 0;
   for (const std::string& line : run.last().lines) {
     if (line.ends_with("port 1 is INIT: no LID is left for it")) {
       ++hosts;
@@ -525,8 +525,7 @@ TEST(BringUp, WhereNoLidIsLeftBothEndsOfTheCableSaySo) {
                line.ends_with(": no LID is left for the port at the other end")) {
       ++switches;
     } else {
-      ++others;
-      EXPECT_EQ(line, "");
+      ADD_FAILURE() << line;
     }
   }
   EXPECT_GT(hosts, 10U);

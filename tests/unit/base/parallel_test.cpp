@@ -63,6 +63,7 @@ TEST(ParallelFor, MayBeNested) {
 TEST(ParallelFor, SeveralThreadsMayHaveOneEach) {
   std::atomic<std::size_t> sum{0};
   std::vector<std::thread> callers;
+  callers.reserve(4);
   for (int c = 0; c < 4; ++c)
     callers.emplace_back([&] {
       for (int round = 0; round < 50; ++round) {

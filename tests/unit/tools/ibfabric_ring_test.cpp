@@ -331,7 +331,7 @@ TEST_F(PortEnds, AMessageLongerThanTheRingComesDownInPieces) {
 TEST_F(PortEnds, ManyThreadsWriteAndRead) {
   constexpr std::uint32_t kThreads = 3, kEach = 4000;
   std::vector<std::thread> threads;
-  std::array<std::atomic<int>, kThreads * kEach> seen{};
+  std::array<std::atomic<int>, std::size_t{kThreads} * kEach> seen{};
   std::atomic<std::uint32_t> read_so_far{0};
   for (std::uint32_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {

@@ -87,6 +87,7 @@ TEST_F(TurnsTest, AnotherThreadEndsTheOwnershipAndMayBecomeTheOwner) {
 TEST_F(TurnsTest, ThreadsHaveOneTurnAtATime) {
   constexpr int kThreads = 3, kRounds = 200, kBurst = 40;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t)
     threads.emplace_back([&] {
       for (int i = 0; i < kRounds; ++i) {
