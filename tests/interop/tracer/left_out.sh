@@ -6,18 +6,8 @@
 set -u
 bin=$1
 
-fail() {
-  echo "FAILED: $*"
-  exit 1
-}
-wait_for() { # FILE PATTERN
-  local i
-  for ((i = 0; i < 200; i++)); do
-    grep -q -- "$2" "$1" 2>/dev/null && return 0
-    sleep 0.05
-  done
-  return 1
-}
+# shellcheck source=waiting.sh
+. "$(dirname "$(readlink -f "$0")")/waiting.sh"
 
 dir=$(mktemp -d) || exit 1
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT

@@ -8,18 +8,8 @@ set -u
 bin=$1
 here=$(readlink -f "$0")
 
-fail() {
-  echo "FAILED: $*"
-  exit 1
-}
-wait_for() { # FILE PATTERN
-  local i
-  for ((i = 0; i < 200; i++)); do
-    grep -q -- "$2" "$1" 2>/dev/null && return 0
-    sleep 0.05
-  done
-  return 1
-}
+# shellcheck source=waiting.sh
+. "$(dirname "$(readlink -f "$0")")/waiting.sh"
 at() { local node=$1; shift; timeout 60 "$bin/ibfabric" exec --at "$node" -- "$@"; }
 
 # A path as "switch GUID, in, out" lines: from ibtracert's text, and from ibtracer's JSON.
