@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/base/parallel.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <asio/post.hpp>
 #include <asio/thread_pool.hpp>
@@ -86,6 +88,14 @@ class Invitation {
   std::size_t inside_{0};
 };
 
+/// That this process may use: hardware_concurrency() counts those it may not use as well.
+std::size_t processors() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)  // more than 1024 in the machine
+    return std::thread::hardware_concurrency();
+  return static_cast<std::size_t>(CPU_COUNT(&allowed));
+}
+
 /// The helper threads; never destroyed, since other threads may be in a loop when the process ends.
 /// None where the system has no more threads for us.
 asio::thread_pool* helpers() {
@@ -123,9 +133,7 @@ bool share(Loop& loop) {
 }  // namespace
 
 std::size_t worker_count() {
-  // By the processors that this process may use.
-  static const std::size_t count =
-      std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kWorkersMax);
+  static const std::size_t count = std::clamp<std::size_t>(processors(), 1, kWorkersMax);
   return count;
 }
 

@@ -3,10 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <latch>
 #include <numeric>
 #include <stdexcept>
@@ -111,6 +113,18 @@ TEST(ParallelFor, AChildThatHasNoHelpersDoesItAlone) {
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+}
+
+TEST(ParallelForDeathTest, HasNoMoreThreadsThanTheProcessorsItMayUse) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that has not counted them yet
+  const auto on_one_processor = [] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
+    if (sched_setaffinity(0, sizeof one, &one) != 0) std::_Exit(2);
+    std::_Exit(parallel::worker_count() == 1 ? 0 : 1);
+  };
+  EXPECT_EXIT(on_one_processor(), testing::ExitedWithCode(0), "");
 }
 
 TEST(PerWorker, IsOneForEachThreadThatAsked) {
