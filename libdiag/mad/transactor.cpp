@@ -12,11 +12,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <deque>
 #include <queue>
 #include <vector>
 
+#include "libdiag/mad/attempts.h"
 #include "libdiag/mad/congestion_window.h"
 #include "libdiag/mad/describe.h"
 #include "libdiag/mad/fifo.h"
@@ -26,42 +26,13 @@
 namespace ib::mad {
 namespace {
 
-using Index = std::uint32_t;
-constexpr Index kNone = 0xFFFFFFFF;
+using Index = Attempts::Index;
+constexpr Index kNone = Attempts::kNone;
 
-// A TID is the slot of its attempt and how often the slot was used. The kernel keeps the upper half
-// of the TID for itself.
-constexpr std::uint32_t kSlotBits = 18;
-constexpr std::uint32_t kSlotMask = (1U << kSlotBits) - 1;
-constexpr std::uint32_t kUseMask = (1U << (32 - kSlotBits)) - 1;
-constexpr std::size_t kSlotsAtOnce = 1024;
 constexpr std::uint64_t kSilence = 8;  // so many in a row are not lost by chance
 constexpr std::size_t kTargetsKept = 1U << 17;
 constexpr Duration kLongestWait = std::chrono::seconds(10);
 constexpr Duration kOvertaken = std::chrono::milliseconds(50);  // an SA may serve out of turn
-
-enum class SlotState : std::uint8_t {
-  Free,
-  Live,   // its request waits for an answer
-  Ghost,  // its request is complete; the TID is kept from reuse while the transport may know it
-  Spent,  // a ghost that was answered
-};
-
-struct Slot {
-  Index entry{kNone};
-  Index target{kNone};
-  Index earlier{kNone};  // the request's previous attempt
-  std::uint32_t use{0};
-  CongestionWindow::Sent sent_as;  // first attempts only, as the next
-  bool counted{false};             // serves the window as evidence
-  std::uint64_t sequence{0};       // order of sending
-  Instant sent;
-  Instant kept_until;
-  std::uint8_t ordinal{0};   // first attempt: 1
-  std::uint8_t answered{0};  // Ghost: the ordinal that completed the request, 0 if none did
-  bool lost{false};          // presumably, and the transport still waits for its answer
-  SlotState state{SlotState::Free};
-};
 
 enum class EntryState : std::uint8_t {
   Free,
@@ -100,14 +71,6 @@ struct Target {
   std::vector<Index> in_flight;  // sent and not complete, oldest first
 };
 
-/// When the transport gives up waiting for a lost attempt.
-struct Expiry {
-  Instant when;
-  Index slot;
-  std::uint32_t use;
-  bool operator>(const Expiry& other) const { return when > other.when; }
-};
-
 struct TimerEntry {
   Instant when;
   Index target;
@@ -135,7 +98,9 @@ std::uint64_t key_of(const Request& request) {
 
 struct Transactor::Impl {
   explicit Impl(const TransactorOptions& o)
-      : options(o), window(o.awaited_most != 0 ? std::min(o.window, o.awaited_most) : o.window) {
+      : options(o),
+        window(o.awaited_most != 0 ? std::min(o.window, o.awaited_most) : o.window),
+        attempts(o.tid_seed) {
     options.window_per_target = std::max(options.window_per_target, 1U);
     options.attempts_min = std::max<std::uint8_t>(options.attempts_min, 1);
     options.attempts_known = std::max(options.attempts_known, options.attempts_min);
@@ -150,14 +115,11 @@ struct Transactor::Impl {
   Instant heard{0};              // when anything was, or when there began to be something to hear
   Instant resumed{0};            // when the last silence of everybody ended
   std::uint32_t on_wire{0};
-  std::uint32_t lost{0};  // attempts that the transport still waits for, beside those on the wire
   std::size_t pending{0};
 
   std::deque<Entry> entries;
   std::vector<Index> free_entries;
-  std::vector<Slot> slots;
-  Fifo<Index> free_slots;  // first freed, first used: a TID comes back as late as possible
-  Fifo<Index> ghosts;
+  Attempts attempts;
   std::deque<Target> targets;
   std::vector<Index> free_targets;
   TargetIndex target_of;
@@ -166,7 +128,6 @@ struct Transactor::Impl {
   Fifo<std::pair<Index, std::uint32_t>> retries;  // entries to repeat, with their generation
   Fifo<Completion> completions;
   std::priority_queue<TimerEntry, std::vector<TimerEntry>, std::greater<>> timers;
-  std::priority_queue<Expiry, std::vector<Expiry>, std::greater<>> expiries;
 
   // ---- estimates ------------------------------------------------------------------------------
 
@@ -230,62 +191,8 @@ struct Transactor::Impl {
     --pending;
   }
 
-  Index new_slot(Instant now) {
-    while (!ghosts.empty() && slots[ghosts.front()].kept_until <= now) {
-      release_slot(ghosts.pop());
-    }
-    if (free_slots.empty() && slots.size() <= kSlotMask) {
-      const std::size_t first = slots.size();
-      slots.resize(std::min<std::size_t>(first + kSlotsAtOnce, kSlotMask + 1));
-      for (std::size_t s = first; s < slots.size(); ++s) free_slots.push(static_cast<Index>(s));
-    }
-    // A quarter of a million attempts under way: the oldest ghost has to go early.
-    while (free_slots.empty() && !ghosts.empty()) {
-      release_slot(ghosts.pop());
-    }
-    assert(!free_slots.empty());
-    const Index s = free_slots.pop();
-    slots[s].use = (slots[s].use + 1) & kUseMask;
-    return s;
-  }
-
-  void release_slot(Index s) {
-    forget_lost(s);
-    slots[s].state = SlotState::Free;
-    slots[s].entry = kNone;
-    free_slots.push(s);
-  }
-
-  void mark_lost(Index s) {
-    Slot& slot = slots[s];
-    if (std::exchange(slot.lost, true)) return;
-    ++lost;
-    expiries.push({slot.kept_until, s, slot.use});
-  }
-  void forget_lost(Index s) {
-    if (std::exchange(slots[s].lost, false)) --lost;
-  }
-  void forget_expired(Instant now) {
-    while (!expiries.empty() && expiries.top().when <= now) {
-      const Expiry top = expiries.top();
-      expiries.pop();
-      if (slots[top.slot].use == top.use) forget_lost(top.slot);
-    }
-  }
   bool transport_is_full() const {
-    return options.awaited_most != 0 && on_wire + lost >= options.awaited_most;
-  }
-
-  std::uint32_t tid_of(Index s) const {
-    return ((slots[s].use << kSlotBits) | s) + options.tid_seed;
-  }
-
-  Index find_slot(std::uint64_t tid) const {
-    const std::uint32_t raw = static_cast<std::uint32_t>(tid) - options.tid_seed;
-    const Index s = raw & kSlotMask;
-    if (s >= slots.size()) return kNone;
-    if (slots[s].state == SlotState::Free || slots[s].state == SlotState::Spent) return kNone;
-    return slots[s].use == (raw >> kSlotBits) ? s : kNone;
+    return options.awaited_most != 0 && on_wire + attempts.lost() >= options.awaited_most;
   }
 
   Index target_for(std::uint64_t key) {
@@ -361,8 +268,7 @@ struct Transactor::Impl {
     const auto twice = std::ranges::unique(heard_once);
     heard_once.erase(twice.begin(), twice.end());
     heard_once.shrink_to_fit();
-    for (Slot& slot : slots)
-      if (slot.target != kNone) slot.target = became[slot.target];
+    attempts.renumber_targets(became);
     targets = std::move(kept);
     free_targets = {};
     target_of = std::move(places);
@@ -394,7 +300,7 @@ struct Transactor::Impl {
   }
 
   Instant due(const Target& target, const Entry& entry) const {
-    const Slot& last = slots[entry.last_attempt];
+    const Attempt& last = attempts[entry.last_attempt];
     const Instant from =
         entry.overtaken ? last.sent : std::max({last.sent, target.progress, resumed});
     return from + backed_off(target, entry);
@@ -411,7 +317,7 @@ struct Transactor::Impl {
       when = std::min(when, due(target, entry));
       // A repeated MAD holds its place in the window no longer than a first one would.
       if (entry.counted && entry.attempts > 1)
-        when = std::min(when, slots[entry.last_attempt].sent + patience(target, entry.request));
+        when = std::min(when, attempts[entry.last_attempt].sent + patience(target, entry.request));
     }
     arm(t, when);
   }
@@ -420,9 +326,9 @@ struct Transactor::Impl {
     if (!entry.counted) return;
     entry.counted = false;
     --on_wire;
-    mark_lost(entry.last_attempt);
+    attempts.mark_lost(entry.last_attempt);
     // Only the first attempt to a target in good health says something about the network.
-    const Slot& last = slots[entry.last_attempt];
+    const Attempt& last = attempts[entry.last_attempt];
     if (entry.attempts == 1 && last.counted) window.on_loss(last.sent_as);
   }
 
@@ -443,7 +349,7 @@ struct Transactor::Impl {
         continue;
       }
       if (entry.counted && entry.attempts > 1 &&
-          slots[entry.last_attempt].sent + patience(target, entry.request) <= now)
+          attempts[entry.last_attempt].sent + patience(target, entry.request) <= now)
         presume_lost(entry);
       const bool waits_for_probe = target.probing && !entry.overtaken && i != 0;
       if (waits_for_probe || due(target, entry) > now) {
@@ -478,17 +384,13 @@ struct Transactor::Impl {
   /// Turns the request's attempts into ghosts and takes it off its target's list.
   void retire_attempts(Index e, std::uint8_t answered) {
     Entry& entry = entries[e];
-    if (entry.counted && slots[entry.last_attempt].ordinal != answered)
-      mark_lost(entry.last_attempt);
-    for (Index s = entry.last_attempt; s != kNone; s = slots[s].earlier) {
-      Slot& slot = slots[s];
-      slot.entry = kNone;
-      slot.answered = answered;
-      if (slot.ordinal == answered) {
-        release_slot(s);
+    if (entry.counted && attempts[entry.last_attempt].ordinal != answered)
+      attempts.mark_lost(entry.last_attempt);
+    for (Index s = entry.last_attempt; s != kNone; s = attempts[s].earlier) {
+      if (attempts[s].ordinal == answered) {
+        attempts.release(s);
       } else {
-        slot.state = SlotState::Ghost;
-        ghosts.push(s);
+        attempts.haunt(s, answered);
       }
     }
     entry.last_attempt = kNone;
@@ -575,8 +477,8 @@ struct Transactor::Impl {
   SendOrder send(Instant now, Index e) {
     Entry& entry = entries[e];
     Target& target = targets[entry.target];
-    const Index s = new_slot(now);
-    Slot& slot = slots[s];
+    const Index s = attempts.take(now);
+    Attempt& slot = attempts[s];
     ++entry.attempts;
     entry.state = EntryState::OnWire;
     entry.counted = true;
@@ -600,12 +502,12 @@ struct Transactor::Impl {
     slot.kept_until = now + reply_within;
     slot.ordinal = entry.attempts;
     slot.answered = 0;
-    slot.state = SlotState::Live;
+    slot.state = AttemptState::Live;
     entry.last_attempt = s;
     rearm(entry.target);
 
     SendOrder order{entry.request.address, entry.request.mad, entry.request.more, reply_within};
-    order.mad.set<&wire::MadHeader::tid>(Tid{tid_of(s)});
+    order.mad.set<&wire::MadHeader::tid>(Tid{attempts.tid_of(s)});
     return order;
   }
 
@@ -620,7 +522,7 @@ struct Transactor::Impl {
     const bool of_sa = request.mad.mgmt_class() == wire::MgmtClass::SubnAdm;
     const std::uint32_t places =
         of_sa ? std::min(options.awaited_most, options.awaited_of_sa) : options.awaited_most;
-    const std::uint32_t taken = on_wire + lost;
+    const std::uint32_t taken = on_wire + attempts.lost();
     if (places == 0 || 4 * taken < places) return longest;
     // A table that the kernel puts together is dropped if its request was given up meanwhile.
     if (of_sa && request.first_wait == Duration{0}) return 4 * wait;
@@ -629,7 +531,7 @@ struct Transactor::Impl {
   }
 
   std::optional<SendOrder> next_send(Instant now) {
-    forget_expired(now);
+    attempts.forget_expired(now);
     if (on_wire >= window.size() || transport_is_full()) return std::nullopt;
     while (!retries.empty()) {
       const auto [e, generation] = retries.pop();
@@ -654,15 +556,15 @@ struct Transactor::Impl {
   // ---- receiving ------------------------------------------------------------------------------
 
   bool on_packet(Instant now, const Packet& packet) {
-    const Index s = find_slot(packet.mad.tid().value);
+    const Index s = attempts.find(packet.mad.tid().value);
     if (s == kNone) return false;
-    const Slot slot = slots[s];
-    if (slot.state == SlotState::Ghost) {
+    const Attempt slot = attempts[s];
+    if (slot.state == AttemptState::Ghost) {
       if (!wire::is_response(packet.mad.method())) return false;
       ++counters.late_replies;
       if (slot.ordinal < slot.answered) ++counters.spurious_retries;
-      slots[s].state = SlotState::Spent;
-      forget_lost(s);
+      attempts[s].state = AttemptState::Spent;
+      attempts.forget_lost(s);
       if (slot.target != kNone) sign_of_life(now, slot);
       return false;
     }
@@ -706,18 +608,18 @@ struct Transactor::Impl {
   /// sent. Now it is, so what became of that first attempt is evidence.
   void book_first_attempt(const Entry& entry, bool answered) {
     Index s = entry.last_attempt;
-    while (slots[s].earlier != kNone) s = slots[s].earlier;
-    const CongestionWindow::Sent& first = slots[s].sent_as;
+    while (attempts[s].earlier != kNone) s = attempts[s].earlier;
+    const CongestionWindow::Sent& first = attempts[s].sent_as;
     if (answered) window.on_answer(first);
     // In a nearly empty window there is evidence enough without these, which come late when bad.
-    if (slots[s].counted || first.alone) return;
+    if (attempts[s].counted || first.alone) return;
     window.count(first);
     if (!answered) window.on_loss(first);
   }
 
   /// The target answered the attempt `answered`: what was sent before it is lost, what was sent
   /// after it waits for its turn.
-  void sign_of_life(Instant now, const Slot& answered) {
+  void sign_of_life(Instant now, const Attempt& answered) {
     hear(now, answered.sequence);
     Target& target = targets[answered.target];
     target.progress = now;
@@ -727,12 +629,12 @@ struct Transactor::Impl {
     for (const Index e : target.in_flight) {
       Entry& entry = entries[e];
       if (entry.state != EntryState::OnWire) continue;
-      if (slots[entry.last_attempt].sequence < answered.sequence) {
+      if (attempts[entry.last_attempt].sequence < answered.sequence) {
         entry.overtaken = true;
       } else if (!entry.counted && entry.attempts == 1) {
         entry.counted = true;  // not lost after all: the target is just slow
         ++on_wire;
-        forget_lost(entry.last_attempt);
+        attempts.forget_lost(entry.last_attempt);
       }
     }
     if (!target.in_flight.empty()) {
@@ -811,9 +713,9 @@ struct Transactor::Impl {
   }
 
   void on_send_failed(const SendOrder& order, Error error) {
-    const Index s = find_slot(order.mad.tid().value);
-    if (s == kNone || slots[s].state != SlotState::Live) return;
-    const Index e = slots[s].entry;
+    const Index s = attempts.find(order.mad.tid().value);
+    if (s == kNone || attempts[s].state != AttemptState::Live) return;
+    const Index e = attempts[s].entry;
     complete_with_error(e, std::move(error));
     withdraw(e);
   }
@@ -837,8 +739,7 @@ Instant Transactor::next_deadline() const {
   const Instant due =
       impl_->timers.empty() ? kNever : std::max(impl_->timers.top().when, impl_->silence_until());
   // Repetitions that wait for a place have no timer.
-  if (!impl_->transport_is_full() || impl_->expiries.empty()) return due;
-  return std::min(due, impl_->expiries.top().when);
+  return impl_->transport_is_full() ? std::min(due, impl_->attempts.next_expiry()) : due;
 }
 std::optional<SendOrder> Transactor::next_send(Instant now) { return impl_->next_send(now); }
 std::optional<Completion> Transactor::next_completion() {
