@@ -20,6 +20,7 @@
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/channel.h"
 #include "sm/daemon/end_watch.h"
+#include "sm/daemon/mapped_files.h"
 #include "sm/daemon/path_options.h"
 #include "sm/daemon/sa_dump.h"
 #include "sm/daemon/sa_thread.h"
@@ -40,6 +41,7 @@ using ib::wire::MgmtClass;
 constexpr const char* kEnding = "ending";
 /// How long the main thread may take for a signal, when it is not in a long step.
 constexpr std::chrono::milliseconds kPatience{50};
+constexpr std::chrono::seconds kRest{1};
 
 int cannot_run(const std::string& message) {
   std::cerr << "ibsm: " << message << std::endl;
@@ -339,8 +341,19 @@ class Daemon {
     }
     const bool let_go = sa_->let_go();
     // What served on the way here goes back to the system.
-    if (manager_->settle() || let_go) malloc_trim(0);
+    if (manager_->settle() || let_go) {
+      smi_.arrived = {};
+      malloc_trim(0);
+    }
+    rest(now);
     return true;
+  }
+
+  /// A second or more of waiting, after work: until then only data is held.
+  void rest(Instant now) {
+    const bool waiting = manager_->idle() && manager_->next_deadline() - now >= kRest;
+    if (waiting && !resting_) unmap_idle_code();
+    resting_ = waiting;
   }
 
   /// By whose routes the subnet works, when that is news.
@@ -406,6 +419,7 @@ class Daemon {
   std::string last_engine_;
   std::string last_news_;
   int status_{0};
+  bool resting_{false};
   std::optional<EndWatch> watch_;  // ends before anything that it would close
 };
 

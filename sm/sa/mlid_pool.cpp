@@ -8,6 +8,7 @@ namespace sm::sa {
 void MlidPool::take(ib::Lid mlid) {
   if (!is_ours(mlid)) return;
   const auto i = index(mlid);
+  if (i >= users_.size()) users_.resize(i + 1);
   ++users_[i];
   taken_[i / 64] |= std::uint64_t{1} << (i % 64);
 }
@@ -15,10 +16,15 @@ void MlidPool::take(ib::Lid mlid) {
 void MlidPool::give_back(ib::Lid mlid) {
   if (!is_ours(mlid)) return;
   const auto i = index(mlid);
-  if (users_[i] != 0 && --users_[i] == 0) taken_[i / 64] &= ~(std::uint64_t{1} << (i % 64));
+  if (i < users_.size() && users_[i] != 0 && --users_[i] == 0)
+    taken_[i / 64] &= ~(std::uint64_t{1} << (i % 64));
 }
 
-bool MlidPool::is_free(ib::Lid mlid) const { return is_ours(mlid) && users_[index(mlid)] == 0; }
+bool MlidPool::is_free(ib::Lid mlid) const {
+  if (!is_ours(mlid)) return false;
+  const auto i = index(mlid);
+  return (taken_[i / 64] >> (i % 64) & 1) == 0;
+}
 
 ib::Lid MlidPool::lowest_free(ib::Lid max) const {
   for (std::size_t word = 0; word < taken_.size(); ++word) {

@@ -25,7 +25,7 @@ class MlidPool {
   static std::size_t index(ib::Lid mlid) { return mlid.value - std::size_t{0xC000}; }
 
   std::array<std::uint64_t, (kCount + 63) / 64> taken_{};  // bit: in use
-  std::vector<std::uint32_t> users_ = std::vector<std::uint32_t>(kCount);
+  std::vector<std::uint32_t> users_;                       // as far as the highest was ever in use
 };
 
 }  // namespace sm::sa

@@ -142,7 +142,16 @@ std::string pragma(sqlite3* db, const char* sql, int& code) {
   return text;
 }
 
+/// SQLite takes twenty pages of cache at once for every database, as long as nobody says otherwise
+/// before the first is opened (SQLITE_CONFIG_PAGECACHE). Ours are small.
+void take_pages_one_by_one() {
+  static const int done =
+      sqlite3_config(SQLITE_CONFIG_PAGECACHE, static_cast<void*>(nullptr), 0, 0);
+  (void)done;
+}
+
 OpenAttempt try_open(const std::string& path, Sync sync) {
+  take_pages_one_by_one();
   OpenAttempt attempt;
   sqlite3* raw = nullptr;
   int code =

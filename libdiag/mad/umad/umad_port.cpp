@@ -312,7 +312,11 @@ struct UmadPort::Impl {
         signal();
         return;
       }
-      if (!batch.empty()) hand_over(batch);
+      if (!batch.empty()) {
+        hand_over(batch);
+      } else {
+        batch = {};  // nothing for a while: what a rush needed goes
+      }
     }
   }
 
