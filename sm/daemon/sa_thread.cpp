@@ -19,6 +19,8 @@ using ib::wire::MgmtClass;
 
 /// Requests served before what has arrived meanwhile is looked at, and answers leave.
 constexpr int kSlice = 64;
+/// So many packets before its turn the server is told of one.
+constexpr std::size_t kExpected = 8;
 constexpr Duration kCountersEvery = std::chrono::minutes(10);
 /// Before the threads that compute routes, which else keep a processor for milliseconds each.
 constexpr int kNice = -10;
@@ -129,9 +131,13 @@ bool SaThread::listen(Instant now) {
     news_.ring();
     return false;
   }
-  for (const auto& r : channel_.arrived)
-    if (!r.timed_out && r.packet.mad.mgmt_class() == MgmtClass::SubnAdm)
-      server_->on_packet(now, r.packet);
+  const auto& arrived = channel_.arrived;
+  for (std::size_t i = 0; i < arrived.size(); ++i) {
+    if (i + kExpected < arrived.size()) server_->expect(arrived[i + kExpected].packet);
+    const auto& [agent, timed_out, packet] = arrived[i];
+    if (!timed_out && packet.mad.mgmt_class() == MgmtClass::SubnAdm)
+      server_->on_packet(now, packet);
+  }
   return true;
 }
 

@@ -21,7 +21,7 @@ bool Admission::offer(ib::Instant now, ib::Lid who, const Packet& request) {
   const std::size_t room = options_.queue_in_all - std::min(waiting_, options_.queue_in_all);
   if (room == 0) return false;
   const std::size_t most = std::clamp<std::size_t>(room / kShare, 1, options_.queue_size);
-  Queue& queue = queues_[who.value];
+  Queue& queue = queue_of(who);
   if (queue.size >= most) return false;
   Slot slot = free_;
   if (slot != kNone) {
@@ -54,12 +54,15 @@ void Admission::resume() {
   held_.clear();
 }
 
-const Packet* Admission::take_first(Queues::iterator queue) {
-  taken_ = queue->second.first;
-  queue->second.first = slots_[taken_].next;
+const Packet* Admission::take_first(Queue& queue) {
+  taken_ = queue.first;
+  queue.first = slots_[taken_].next;
   slots_[taken_].serial = 0;
   --waiting_;
-  if (--queue->second.size == 0) queues_.erase(queue);
+  if (--queue.size == 0) {
+    if (recent_ == &queue) recent_ = nullptr;
+    queues_.erase(queue.who.value);
+  }
   return &slots_[taken_].request;
 }
 
@@ -84,8 +87,8 @@ const Packet* Admission::expired(ib::Instant now) {
   let_go();
   const ib::Lid who = arrivals_.front().who;
   arrivals_.pop_front();
-  const auto queue = queues_.find(who.value);
-  const bool was_last = queue->second.size == 1;
+  Queue& queue = queue_of(who);
+  const bool was_last = queue.size == 1;
   // Times are all the same, so the oldest of all is the oldest of its queue.
   const Packet* request = take_first(queue);
   if (!was_last) return request;

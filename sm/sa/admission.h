@@ -40,13 +40,16 @@ class Admission {
     let_go();
     while (!turns_.empty()) {
       const ib::Lid who = turns_.front();
-      turns_.pop_front();
-      const auto queue = queues_.find(who.value);
-      if (!may_begin(who, slots_[queue->second.first].request)) {
+      Queue& queue = queue_of(who);
+      if (!may_begin(who, slots_[queue.first].request)) {
+        turns_.pop_front();
         held_.push_back(who);
         continue;
       }
-      if (queue->second.size > 1) turns_.push_back(who);
+      // The turn of one who is alone stays where it is.
+      const bool is_last = queue.size == 1;
+      if (!is_last && turns_.size() > 1) turns_.push_back(who);
+      if (is_last || turns_.size() > 1) turns_.pop_front();
       return take_first(queue);
     }
     return nullptr;
@@ -74,10 +77,10 @@ class Admission {
     Slot next{kNone};
   };
   struct Queue {
+    ib::Lid who;
     Slot first{kNone}, last{kNone};
     std::size_t size{0};
   };
-  using Queues = std::unordered_map<std::uint16_t, Queue>;
   struct Arrival {
     ib::Instant deadline;
     ib::Lid who;
@@ -88,16 +91,25 @@ class Admission {
   bool is_gone(const Arrival& arrival) const {
     return slots_[arrival.slot].serial != arrival.serial;
   }
+  /// The queue of `who`, an empty one if there was none.
+  Queue& queue_of(ib::Lid who) {
+    if (recent_ != nullptr && recent_->who == who) return *recent_;
+    recent_ = &queues_[who.value];
+    recent_->who = who;
+    return *recent_;
+  }
   /// Takes the first request out; a queue that is empty then goes too.
-  const ib::mad::Packet* take_first(Queues::iterator queue);
+  const ib::mad::Packet* take_first(Queue& queue);
   /// Gives back the place of what was taken last.
   void let_go();
 
   AdmissionOptions options_;
   std::vector<Waiting> slots_;
   Slot free_{kNone};
-  Slot taken_{kNone};                 // in use until the next call
-  Queues queues_;                     // by LID; none is empty
+  Slot taken_{kNone};  // in use until the next call
+  // By LID; none is empty.
+  std::unordered_map<std::uint16_t, Queue> queues_;
+  Queue* recent_{nullptr};            // the last that was looked for
   std::deque<ib::Lid> turns_, held_;  // every LID with a queue, once
   std::deque<Arrival> arrivals_;      // in order; also of those that are gone
   std::size_t waiting_{0};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/sa/answer_log.h"
 
+#include <algorithm>
 #include <cstring>
-#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kPlacesLeast = 256;
 constexpr std::size_t kLine = 32;
+constexpr std::uint32_t kQpnMask = 0xFFFFFF;
 
 bool is_zero(const std::byte* line) {
   std::uint64_t any = 0;
@@ -35,40 +36,55 @@ std::span<const std::byte> cut(std::span<const std::byte> bytes) {
   return bytes;
 }
 
-std::uint64_t mix(std::uint64_t h) {
-  h ^= h >> 31;
-  h *= 0x9E3779B97F4A7C15ULL;
-  return h ^ (h >> 29);
+/// All bits of the product of two words.
+std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
+  const auto product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
 }  // namespace
 
 static_assert(std::is_trivially_copyable_v<AnswerLog::Entry>);
+static_assert(sizeof(AnswerLog::Entry) == 40);
 
 RequestKey::RequestKey(std::uint64_t tid_of, std::uint32_t qpn_of, std::uint16_t lid_of,
                        std::uint16_t attribute_of, std::uint8_t method_of)
-    : tid(tid_of), qpn(qpn_of), lid(lid_of), attribute(attribute_of), method(method_of) {
+    : tid(tid_of), qpn(qpn_of & kQpnMask), lid(lid_of), attribute(attribute_of), method(method_of) {
   const std::uint64_t where = (std::uint64_t{lid} << 48) | (std::uint64_t{qpn} << 24) |
                               (std::uint64_t{method} << 16) | attribute;
   // Programs count their TIDs: eight in a row stay together, in one cache line of places. The log
   // is far larger than a cache, so that every line more is a wait for memory.
-  tag = static_cast<std::uint32_t>(mix(mix(tid >> 3) ^ where) << 3 | (tid & 7));
+  const std::uint64_t hash =
+      fold((tid >> 3) ^ 0x9E3779B97F4A7C15ULL, where ^ 0xC2B2AE3D27D4EB4FULL);
+  tag = static_cast<std::uint32_t>(hash << 3 | (tid & 7));
 }
 
-AnswerLog::Entry* AnswerLog::at(Where where) const {
-  const Where from = where - first_block_;
-  std::byte* bytes = blocks_[from / kBlockUnits].bytes.get() + from % kBlockUnits * kUnit;
-  return std::launder(reinterpret_cast<Entry*>(bytes));
-}
+AnswerLog::Entry::Entry(const Note& note, std::size_t answer_bytes)
+    : tid_(note.key.tid),
+      first_(note.first),
+      until_(note.until),
+      qpn_(note.key.qpn & kQpnMask),
+      has_more_(note.whole != note.first || note.subject != 0),
+      is_record_(note.is_record),
+      is_current_(true),
+      is_outdated_(false),
+      tag_(note.key.tag),
+      lid_(note.key.lid),
+      attribute_(note.key.attribute),
+      bytes_(static_cast<std::uint16_t>(answer_bytes)),
+      method_(note.key.method) {}
 
-std::uint32_t AnswerLog::units_of(const Entry& entry) {
-  return static_cast<std::uint32_t>((sizeof(Entry) + entry.bytes + kUnit - 1) / kUnit);
+RequestKey AnswerLog::Entry::key() const { return {tid_, qpn_, lid_, attribute_, method_}; }
+
+bool AnswerLog::Entry::has(const RequestKey& key) const {
+  return tid_ == key.tid && qpn_ == key.qpn && lid_ == key.lid && attribute_ == key.attribute &&
+         method_ == key.method;
 }
 
 std::size_t AnswerLog::place_of(const RequestKey& key) const {
   if (places_.empty()) return 0;
   for (std::size_t i = key.tag & mask(); places_[i].where != kNowhere; i = (i + 1) & mask())
-    if (places_[i].tag == key.tag && at(places_[i].where)->key == key) return i;
+    if (places_[i].tag == key.tag && at(places_[i].where)->has(key)) return i;
   return places_.size();
 }
 
@@ -76,31 +92,42 @@ AnswerLog::Found AnswerLog::find(const RequestKey& key) const {
   const std::size_t place = place_of(key);
   if (place == places_.size()) return {nullptr, {}};
   const Entry* entry = at(places_[place].where);
-  return {entry, {reinterpret_cast<const std::byte*>(entry + 1), entry->bytes}};
+  return {entry, {entry->answer(), entry->bytes_}};
 }
 
-void AnswerLog::add(const Entry& entry, std::span<const std::byte> answer) {
-  answer = cut(answer);
-  Entry kept = entry;
-  kept.bytes = static_cast<std::uint16_t>(answer.size());
-  kept.current = true;
-  const std::uint32_t units = units_of(kept);
-  if (blocks_.empty() || blocks_.back().used + units > kBlockUnits) {
-    blocks_.push_back(std::exchange(spare_, {}));
-    if (!blocks_.back().bytes)
-      blocks_.back().bytes = std::make_unique_for_overwrite<std::byte[]>(kBlockUnits * kUnit);
-  }
-  Block& block = blocks_.back();
+void AnswerLog::add(const Note& note, std::span<const std::byte> answer) {
+  if (!note.is_record) answer = cut(answer);
+  const Entry entry(note, answer.size());
+  const std::uint32_t units = units_of(entry);
+  const bool has_room =
+      block_count_ != 0 && blocks_[index_of(last_block())].used + units <= kBlockUnits;
+  Block& block = has_room ? blocks_[index_of(last_block())] : add_block();
   std::byte* bytes = block.bytes.get() + block.used * kUnit;
-  new (bytes) Entry(kept);
-  if (!answer.empty()) std::memcpy(bytes + sizeof(Entry), answer.data(), answer.size());
+  Entry* const kept = new (bytes) Entry(entry);
+  if (kept->has_more_) new (bytes + sizeof(Entry)) Entry::More{note.whole, note.subject};
+  std::copy(answer.begin(), answer.end(), bytes + kept->head_bytes());
 
   if (2 * (used_ + 1) > places_.size()) grow();
-  place_for(kept.key) = {
-      kept.key.tag,
-      first_block_ + static_cast<Where>(blocks_.size() - 1) * kBlockUnits + block.used};
+  place_for(note.key) = {note.key.tag, last_block() + block.used};
   block.used += units;
   bytes_ += units * kUnit;
+}
+
+/// One more behind the others, empty.
+AnswerLog::Block& AnswerLog::add_block() {
+  if (block_count_ == blocks_.size()) {
+    std::vector<Block> more(std::max<std::size_t>(1, 2 * blocks_.size()));
+    for (std::uint32_t i = 0; i < block_count_; ++i) {
+      const std::size_t number = first_block_ / kBlockUnits + i;
+      more[number & (more.size() - 1)] = std::move(blocks_[number & (blocks_.size() - 1)]);
+    }
+    blocks_ = std::move(more);
+  }
+  ++block_count_;
+  Block& block = blocks_[index_of(last_block())];
+  block = std::exchange(spare_, {});
+  if (!block.bytes) block.bytes = std::make_unique_for_overwrite<std::byte[]>(kBlockUnits * kUnit);
+  return block;
 }
 
 /// A free place for `key`, or that of the entry which has it and is replaced.
@@ -111,8 +138,8 @@ AnswerLog::Place& AnswerLog::place_for(const RequestKey& key) {
       ++used_;
       return place;
     }
-    if (place.tag != key.tag || at(place.where)->key != key) continue;
-    at(place.where)->current = false;
+    if (place.tag != key.tag || !at(place.where)->has(key)) continue;
+    at(place.where)->is_current_ = false;
     return place;
   }
 }
@@ -120,36 +147,37 @@ AnswerLog::Place& AnswerLog::place_for(const RequestKey& key) {
 void AnswerLog::erase(const RequestKey& key) {
   const std::size_t place = place_of(key);
   if (place == places_.size()) return;
-  at(places_[place].where)->current = false;
+  at(places_[place].where)->is_current_ = false;
   clear_place(place);
 }
 
 void AnswerLog::mark_outdated(const RequestKey& key) {
   const std::size_t place = place_of(key);
-  if (place != places_.size()) at(places_[place].where)->outdated = true;
-}
-
-const AnswerLog::Entry* AnswerLog::oldest() const {
-  return bytes_ == 0 ? nullptr : at(first_block_ + begin_);
+  if (place != places_.size()) at(places_[place].where)->is_outdated_ = true;
 }
 
 void AnswerLog::drop_oldest() {
   const Entry& entry = *at(first_block_ + begin_);
   const std::uint32_t units = units_of(entry);
-  if (entry.current) clear_place(place_of(entry.key));
+  if (entry.is_current_) clear_place(place_of_oldest());
+  Block& block = blocks_[index_of(first_block_)];
   begin_ += units;
   bytes_ -= units * kUnit;
-  if (begin_ != blocks_.front().used) return fetch_place_of_oldest();
-  spare_ = std::move(blocks_.front());
+  // The next one is likely to leave with the next answer, and its place is in no cache.
+  if (begin_ != block.used) return fetch(at(first_block_ + begin_)->tag_);
+  spare_ = std::exchange(block, {});
   spare_.used = 0;
-  blocks_.pop_front();
+  --block_count_;
   first_block_ += kBlockUnits;
   begin_ = 0;
 }
 
-/// It is likely to leave with the next answer, and its place is in no cache.
-void AnswerLog::fetch_place_of_oldest() const {
-  __builtin_prefetch(&places_[at(first_block_ + begin_)->key.tag & mask()], 1);
+/// Precondition: it is current.
+std::size_t AnswerLog::place_of_oldest() const {
+  const Where where = first_block_ + begin_;
+  std::size_t i = at(where)->tag_ & mask();
+  while (places_[i].where != where) i = (i + 1) & mask();
+  return i;
 }
 
 void AnswerLog::put_place(std::uint32_t tag, Where where) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Answers that were given, in the order they were given, for as long as they may be asked for
 // again. At a hundred thousand answers a second what counts is memory that is touched: entries lie
-// one behind the other in blocks, cut to the bytes that are not zero, and are found by a table of
-// eight bytes a place; nothing is allocated for a single answer.
+// one behind the other in blocks, cut to what has to be kept, and are found by a table of eight
+// bytes a place; nothing is allocated for a single answer.
 //
 //   blocks  | oldest ... | ... | ... newest |     a block is given back when its last entry is
 //   places  tag of the key -> where its entry lies
@@ -10,11 +10,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
+#include "libdiag/base/fetch.h"
 #include "libdiag/base/instant.h"
 
 namespace sm::sa {
@@ -36,32 +37,72 @@ struct RequestKey {
 
 class AnswerLog {
  public:
-  struct Entry {
+  /// What is to be known of an answer.
+  struct Note {
     RequestKey key;
-    std::uint64_t first, whole;  // fingerprints of the first MAD and of all of the message
-    std::uint64_t subject;       // of a write: what it is about
+    std::uint64_t first{}, whole{};  // fingerprints of the first MAD and of all of the message
+    std::uint64_t subject{};         // of a write: what it is about; else 0
     ib::Instant until;
-    std::uint16_t bytes;  // of the answer; those behind are zero
-    bool current;         // neither erased nor replaced
-    bool outdated;        // a write: something newer was said about the same thing
+    /// All of `answer` is kept, also the zeros at its end: it is no MAD, but a record that one is
+    /// made of.
+    bool is_record{false};
+  };
+
+  /// The same, in 40 bytes and, where it says more than most, 16 more.
+  class Entry {
+   public:
+    RequestKey key() const;
+    std::uint64_t first() const { return first_; }
+    std::uint64_t whole() const { return has_more_ ? more().whole : first_; }
+    std::uint64_t subject() const { return has_more_ ? more().subject : 0; }
+    ib::Instant until() const { return until_; }
+    bool is_record() const { return is_record_; }
+    bool is_current() const { return is_current_; }    // neither erased nor replaced
+    bool is_outdated() const { return is_outdated_; }  // something newer was said about its subject
+
+   private:
+    friend class AnswerLog;
+    struct More {
+      std::uint64_t whole, subject;
+    };
+    Entry(const Note& note, std::size_t answer_bytes);
+    bool has(const RequestKey& key) const;
+    const More& more() const { return *std::launder(reinterpret_cast<const More*>(this + 1)); }
+    std::size_t head_bytes() const { return sizeof(Entry) + (has_more_ ? sizeof(More) : 0); }
+    const std::byte* answer() const {
+      return reinterpret_cast<const std::byte*>(this) + head_bytes();
+    }
+
+    std::uint64_t tid_, first_;
+    ib::Instant until_;
+    std::uint32_t qpn_ : 24;
+    std::uint32_t has_more_ : 1, is_record_ : 1, is_current_ : 1, is_outdated_ : 1;
+    std::uint32_t tag_;
+    std::uint16_t lid_, attribute_;
+    std::uint16_t bytes_;  // of the answer that are kept
+    std::uint8_t method_;
   };
   struct Found {
     const Entry* entry;
-    std::span<const std::byte> answer;
+    std::span<const std::byte> answer;  // without the zeros at its end, unless it is a record
   };
 
   /// Keeps at most `bytes_max` bytes of entries, and one.
   explicit AnswerLog(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
+  /// Begins to fetch from memory what find() will look at first.
+  void fetch(std::uint32_t tag) const {
+    if (!places_.empty()) ib::fetch_line(&places_[tag & mask()]);
+  }
   /// Valid until the next call that changes the log.
   Found find(const RequestKey& key) const;
   /// Takes the place of an entry with the same key. `until` never decreases from one to the next.
-  void add(const Entry& entry, std::span<const std::byte> answer);
+  void add(const Note& note, std::span<const std::byte> answer);
   void erase(const RequestKey& key);
   void mark_outdated(const RequestKey& key);
 
   /// The entry to leave next; nullptr: the log is empty. It may not be current any more.
-  const Entry* oldest() const;
+  const Entry* oldest() const { return bytes_ == 0 ? nullptr : at(first_block_ + begin_); }
   bool is_over() const { return bytes_ > bytes_max_; }
   void drop_oldest();
 
@@ -84,21 +125,30 @@ class AnswerLog {
   };
   static constexpr Where kNowhere = 0xFFFFFFFF;
 
-  Entry* at(Where where) const;
-  static std::uint32_t units_of(const Entry& entry);
+  std::size_t index_of(Where where) const { return where / kBlockUnits & (blocks_.size() - 1); }
+  Entry* at(Where where) const {
+    std::byte* bytes = blocks_[index_of(where)].bytes.get() + where % kBlockUnits * kUnit;
+    return std::launder(reinterpret_cast<Entry*>(bytes));
+  }
+  static std::uint32_t units_of(const Entry& entry) {
+    return static_cast<std::uint32_t>((entry.head_bytes() + entry.bytes_ + kUnit - 1) / kUnit);
+  }
+  Where last_block() const { return first_block_ + (block_count_ - 1) * kBlockUnits; }
+  Block& add_block();
   std::size_t place_of(const RequestKey& key) const;  // places_.size(): none
   Place& place_for(const RequestKey& key);
   void put_place(std::uint32_t tag, Where where);
-  void fetch_place_of_oldest() const;
+  std::size_t place_of_oldest() const;
   void clear_place(std::size_t place);
   void grow();
   std::size_t mask() const { return places_.size() - 1; }
 
   std::size_t bytes_max_;
-  std::deque<Block> blocks_;  // only the last may be empty
-  Block spare_;               // the last one given back
-  Where first_block_{0};      // where blocks_.front() begins
-  std::uint32_t begin_{0};    // unit of the oldest entry in it
+  std::vector<Block> blocks_;     // by number, modulo how many there is room for: a power of two
+  std::uint32_t block_count_{0};  // only the last may be empty
+  Block spare_;                   // the last one given back
+  Where first_block_{0};          // where the one with the oldest entry begins
+  std::uint32_t begin_{0};        // unit of that entry in it
   std::size_t bytes_{0};
   std::vector<Place> places_;
   std::size_t used_{0};

@@ -183,7 +183,7 @@ std::optional<PathRecord> PathChoice::path(const EndPort& from, Lid slid, const 
 
   // Answers come back on the request's SL: the way back must be one that was proved with it.
   const bool same_sl_back = paths_->sl(to, from) == paths_->sl(from, to);
-  const bool reversible = same_sl_back && paths_->between(to, from, slid).has_value();
+  const bool reversible = same_sl_back && paths_->arrives(to, from, slid);
   if (has(path_bit::kReversible) && wanted_.reversible && !reversible) return std::nullopt;
   rate = known_rate(rate, from.knows_rates);
   if (reversible) rate = known_rate(rate, to.knows_rates);

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "libdiag/base/bytes.h"
 #include "sm/sa/world.h"
 
 namespace sm::sa {
@@ -24,7 +25,13 @@ struct PathEnd {
     return ib::Lid{static_cast<std::uint16_t>(port->lid.value + offset.value_or(0))};
   }
   ib::Gid gid(std::uint64_t prefix) const {
-    return asked_gid ? *asked_gid : ib::Gid::from(prefix, port->guid);
+    if (asked_gid) return *asked_gid;
+    // Gid::from() goes byte by byte.
+    ib::Gid own;
+    auto* bytes = reinterpret_cast<std::byte*>(own.bytes.data());
+    ib::store_be(bytes, prefix);
+    ib::store_be(bytes + sizeof prefix, port->guid.value);
+    return own;
   }
 };
 

@@ -24,6 +24,25 @@ void put(const PathRecord& path, std::byte* record) {
   ib::wire::encode(path, record);
 }
 
+/// What `asked` says of the components that `mask` names; others may have been left out.
+PathRecord decode_named(const std::byte* asked, std::uint64_t mask) {
+  constexpr std::uint64_t kUsual =
+      bit(path_bit::kDgid) | bit(path_bit::kSgid) | bit(path_bit::kDlid) | bit(path_bit::kSlid) |
+      bit(path_bit::kReversible) | bit(path_bit::kNumbPath) | bit(path_bit::kPKey);
+  if ((mask & ~kUsual) != 0) return ib::wire::decode<PathRecord>(asked);
+  // A View writes only through set().
+  const ib::wire::View<PathRecord> view(const_cast<std::byte*>(asked));
+  PathRecord named;
+  if (has_bit(mask, path_bit::kDgid)) named.dgid = view.get<&PathRecord::dgid>();
+  if (has_bit(mask, path_bit::kSgid)) named.sgid = view.get<&PathRecord::sgid>();
+  named.dlid = view.get<&PathRecord::dlid>();
+  named.slid = view.get<&PathRecord::slid>();
+  named.reversible = view.get<&PathRecord::reversible>();
+  named.numb_path = view.get<&PathRecord::numb_path>();
+  named.p_key = view.get<&PathRecord::p_key>();
+  return named;
+}
+
 class PathSource final : public RecordSource {
  public:
   template <class... Arguments>
@@ -165,9 +184,9 @@ Opened open_path_query(const World& world, const Query& query) {
   return std::make_unique<PathSource>(world, choice, per_pair_max, from, to);
 }
 
-bool write_first_path(const World& world, const Query& query, std::byte* record) {
-  const auto wanted = ib::wire::decode<PathRecord>(query.wanted.data());
-  const auto mask = query.mask;
+bool write_first_path(const World& world, const Requester& requester, std::uint64_t mask,
+                      const std::byte* asked, std::byte* record) {
+  const auto wanted = decode_named(asked, mask);
   if (check_path_request(wanted, mask) != 0) return false;
   if (has_bit(mask, path_bit::kDgid) && wanted.dgid.is_multicast()) return false;
   const auto source = find_source(world, named_source(wanted, mask));
@@ -177,7 +196,7 @@ bool write_first_path(const World& world, const Query& query, std::byte* record)
   const auto* to = std::get_if<PathEnd>(&destination);
   if (to == nullptr || to->port == nullptr) return false;
 
-  PathChoice choice(world, query.requester, wanted, mask);
+  PathChoice choice(world, requester, wanted, mask);
   if (to->is_router) choice.leave_subnet();
   if (!choice.shows(*from->port, *to->port)) return false;
   auto path = choice.path(*from->port, from->first_lid(), *to->port, to->first_lid());

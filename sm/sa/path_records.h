@@ -28,8 +28,10 @@ NamedEnd named_destination(const ib::wire::PathRecord& wanted, std::uint64_t mas
 
 Opened open_path_query(const World& world, const Query& query);
 
-/// Writes the answer to a Get that names one port at either end, if the first path between them
-/// will do, as it nearly always does; false: look at what open_path_query() has to say.
-bool write_first_path(const World& world, const Query& query, std::byte* record);
+/// Writes the answer to a Get, whose record is `asked`, that names one port at either end, if the
+/// first path between them will do, as it nearly always does; false: look at what open_path_query()
+/// has to say.
+bool write_first_path(const World& world, const Requester& requester, std::uint64_t mask,
+                      const std::byte* asked, std::byte* record);
 
 }  // namespace sm::sa

@@ -187,18 +187,24 @@ PathQuality Paths::own(const EndPort& port) const {
   return {link.mtu, rate_of_rank(link.rank), 0};
 }
 
+/// What lies between the two switches; of another port than `from` itself.
+std::optional<Trunk> Paths::trunk(const EndPort& from, const EndPort& to, Lid dlid) const {
+  if (!table_ || !is_for(to, dlid)) return std::nullopt;
+  if (from.leaf != kNoSwitch) {
+    const Trunk trunk = table_->at(from.leaf, to.leaf, dlid);
+    return trunk.switches == 0 ? std::nullopt : std::optional(trunk);
+  }
+  // Neither a switch nor, else, the other end of its cable.
+  if (snapshot_->fabric().port(from.port).peer != to.port) return std::nullopt;
+  return Trunk{};
+}
+
 std::optional<PathQuality> Paths::between(const EndPort& from, const EndPort& to, Lid dlid) const {
   if (from.port == to.port) return own(from);
-  if (!table_ || !is_for(to, dlid)) return std::nullopt;
-  Trunk trunk;
-  if (from.leaf != kNoSwitch) {
-    trunk = table_->at(from.leaf, to.leaf, dlid);
-    if (trunk.switches == 0) return std::nullopt;
-  } else if (snapshot_->fabric().port(from.port).peer != to.port) {
-    return std::nullopt;  // neither a switch nor the other end of its cable
-  }
-  const Allowed all = least(trunk.allowed, least(from.link, to.link));
-  return PathQuality{all.mtu, rate_of_rank(all.rank), trunk.switches};
+  const auto way = trunk(from, to, dlid);
+  if (!way) return std::nullopt;
+  const Allowed all = least(way->allowed, least(from.link, to.link));
+  return PathQuality{all.mtu, rate_of_rank(all.rank), way->switches};
 }
 
 std::vector<Paths::Step> Paths::trace(const EndPort& from, const EndPort& to, Lid dlid) const {

@@ -60,6 +60,11 @@ class Paths {
   /// Precondition: both are of end_ports().
   std::optional<PathQuality> between(const EndPort& from, const EndPort& to, ib::Lid dlid) const;
 
+  /// Whether there is one.
+  bool arrives(const EndPort& from, const EndPort& to, ib::Lid dlid) const {
+    return from.port == to.port || trunk(from, to, dlid).has_value();
+  }
+
   /// The nodes that a packet passes, the two ends included, in order; empty when it does not
   /// arrive.
   struct Step {
@@ -86,6 +91,7 @@ class Paths {
   PathQuality own(const EndPort& port) const;
 
  private:
+  std::optional<Trunk> trunk(const EndPort& from, const EndPort& to, ib::Lid dlid) const;
   Allowed link_of(ib::fabric::PortRef port) const;
   Allowed cable_of(ib::fabric::PortRef port) const;
   void find_end_ports();

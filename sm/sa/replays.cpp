@@ -22,8 +22,19 @@ std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
+bool is_zero(const std::byte* data, std::size_t bytes) {
+  std::uint64_t any = 0;
+  for (std::size_t at = 0; at < bytes; at += sizeof any) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data + at, sizeof word);
+    any |= word;
+  }
+  return any == 0;
+}
+
 /// 64 bytes at a time, in four chains that do not wait for each other; a tail is filled up with
-/// zeros. Who finds two requests with the same fingerprint can mislead itself and nobody else.
+/// zeros, and of zeros at the end of a MAD only their number counts. Who finds two requests with
+/// the same fingerprint can mislead itself and nobody else.
 std::uint64_t fingerprint(std::uint64_t seed, const std::byte* data, std::size_t bytes) {
   constexpr std::size_t kChains = 4, kRound = 16 * kChains;
   constexpr std::array<std::uint64_t, kChains> kOdd{0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F,
@@ -47,7 +58,9 @@ std::uint64_t fingerprint(std::uint64_t seed, const std::byte* data, std::size_t
 }
 
 std::uint64_t fingerprint(const ib::wire::Mad& mad) {
-  return fingerprint(0, mad.bytes.data(), mad.bytes.size());
+  constexpr std::size_t kHalf = ib::wire::kMadBytes / 2;
+  const bool is_short = is_zero(mad.bytes.data() + kHalf, kHalf);
+  return fingerprint(0, mad.bytes.data(), is_short ? kHalf : ib::wire::kMadBytes);
 }
 
 /// Of all of a message whose first MAD has the fingerprint `first`.
@@ -92,30 +105,42 @@ bool Replays::is_write(const RequestKey& key) {
          key.method == static_cast<std::uint8_t>(Method::Delete);
 }
 
+void Replays::fetch(const Packet& request) const {
+  const auto key = key_of(request);
+  log_of(key).fetch(key.tag);
+}
+
 Replays::Seen Replays::look(ib::Instant now, const Packet& request) {
   expire(now);
-  const auto key = key_of(request);
+  auto& [asked, is_in_log] = looked_at_;
+  asked.key = key_of(request);
+  asked.first = fingerprint(request.mad);
+  asked.whole = fingerprint_of_all(asked.first, request);
+  asked.subject = is_write(asked.key) ? subject_of(asked.key, request.mad.data()) : 0;
+  // Else it is a TID used for something else.
   const auto is_same = [&](std::uint64_t first, std::uint64_t whole) {
-    // Else it is a TID used for something else.
-    const auto own = fingerprint(request.mad);
-    return first == own && whole == fingerprint_of_all(own, request);
+    return first == asked.first && whole == asked.whole;
   };
-  if (const auto* found = under_way_.find(key))
-    return is_same(found->first, found->whole) ? Seen::UnderWay : Seen::Never;
-  const auto found = log_of(key).find(key);
-  absent_.reset();
-  if (found.entry == nullptr) absent_ = key;
-  if (found.entry == nullptr || is_too_old(now, *found.entry)) return Seen::Never;
-  return is_same(found.entry->first, found.entry->whole) ? Seen::Answered : Seen::Never;
+  const auto found = log_of(asked.key).find(asked.key);
+  is_in_log = found.entry != nullptr;
+  if (const auto* other = under_way_.find(asked.key))
+    return is_same(other->first, other->whole) ? Seen::UnderWay : Seen::Never;
+  if (!is_in_log || is_too_old(now, *found.entry)) return Seen::Never;
+  return is_same(found.entry->first(), found.entry->whole()) ? Seen::Answered : Seen::Never;
 }
 
 bool Replays::is_too_old(ib::Instant now, const AnswerLog::Entry& entry) const {
-  return entry.outdated && entry.until - options_.writes_for + options_.outdated_writes_for <= now;
+  return entry.is_outdated() &&
+         entry.until() - options_.writes_for + options_.outdated_writes_for <= now;
 }
 
 Packet Replays::addressed(const Packet& request, const AnswerLog::Found& found) const {
   // The way back is that of the latest request; an answer of another GRH would not get there.
-  Packet answer = answer_to(request, Method::GetResp, 0);
+  Packet answer = answer_to(request, Method::GetResp, ib::wire::status::kOk);
+  if (found.entry->is_record()) {
+    put_record(answer, found.answer);
+    return answer;
+  }
   answer.mad.bytes.fill(std::byte{0});
   std::ranges::copy(found.answer, answer.mad.bytes.begin());
   return answer;
@@ -129,39 +154,43 @@ Packet Replays::answer(const Packet& request) const {
 std::optional<Packet> Replays::answer_to_first_segment(const Packet& segment) const {
   const auto key = key_of(segment);
   const auto found = log_of(key).find(key);
-  if (found.entry == nullptr || found.entry->first != fingerprint(segment.mad)) return std::nullopt;
+  if (found.entry == nullptr || found.entry->first() != fingerprint(segment.mad))
+    return std::nullopt;
   return addressed(segment, found);
 }
 
-void Replays::begin(const Packet& request) {
-  const auto key = key_of(request);
-  if (absent_ != key) erase_answer(key);
-  const auto first = fingerprint(request.mad);
+void Replays::begin() {
+  if (looked_at_.is_in_log) erase_answer(looked_at_.request.key);
   ++begun_;
-  const bool replaces = under_way_.put({key, first, fingerprint_of_all(first, request),
-                                        is_write(key) ? subject_of(key, request.mad.data()) : 0});
+  const bool replaces = under_way_.put(looked_at_.request);
   is_ambiguous_ = is_ambiguous_ || replaces;
 }
 
 void Replays::end(ib::Instant now, const Packet& request, const Packet& answer) {
+  keep(now, request, answer.mad.bytes, false);
+}
+
+void Replays::end(ib::Instant now, const Packet& request, std::span<const std::byte> record) {
+  keep(now, request, record, true);
+}
+
+void Replays::keep(ib::Instant now, const Packet& request, std::span<const std::byte> answer,
+                   bool is_record) {
   const auto key = key_of(request);
-  if (is_ambiguous_) {
-    const auto* found = under_way_.find(key);
-    const bool is_other = found == nullptr || found->first != fingerprint(request.mad);
-    if (is_other) return count_end();  // the TID is used for something else by now
-  }
+  const auto* found = under_way_.find(key);
+  // Otherwise the TID is used for something else by now.
+  const bool is_its_own =
+      found != nullptr && (!is_ambiguous_ || found->first == fingerprint(request.mad));
   count_end();
-  const auto taken = under_way_.take(key);
-  if (!taken) return;
-  const auto& what = *taken;
-  if (what.subject != 0) {
-    const auto [latest, is_first] = latest_.try_emplace(what.subject, key);
+  if (!is_its_own) return;
+  if (found->subject != 0) {
+    const auto [latest, is_first] = latest_.try_emplace(found->subject, key);
     if (!is_first) writes_.mark_outdated(std::exchange(latest->second, key));
   }
-  absent_.reset();
   auto& log = log_of(key);
   const auto until = now + (is_write(key) ? options_.writes_for : options_.reads_for);
-  log.add({key, what.first, what.whole, what.subject, until, 0, true, false}, answer.mad.bytes);
+  log.add({key, found->first, found->whole, found->subject, until, is_record}, answer);
+  under_way_.erase(found);
   while (log.is_over()) drop_oldest(log);
 }
 
@@ -181,7 +210,7 @@ void Replays::erase_answer(const RequestKey& key) {
   auto& log = log_of(key);
   const auto found = log.find(key);
   if (found.entry == nullptr) return;
-  forget_subject(found.entry->subject, key);
+  forget_subject(found.entry->subject(), key);
   log.erase(key);
 }
 
@@ -192,13 +221,13 @@ void Replays::forget_subject(std::uint64_t subject, const RequestKey& key) {
 
 void Replays::drop_oldest(AnswerLog& log) {
   const auto* entry = log.oldest();
-  if (entry->current) forget_subject(entry->subject, entry->key);
+  if (entry->is_current()) forget_subject(entry->subject(), entry->key());
   log.drop_oldest();
 }
 
 void Replays::expire(ib::Instant now) {
   for (auto* log : {&reads_, &writes_})
-    for (const auto* entry = log->oldest(); entry != nullptr && entry->until <= now;
+    for (const auto* entry = log->oldest(); entry != nullptr && entry->until() <= now;
          entry = log->oldest())
       drop_oldest(*log);
 }

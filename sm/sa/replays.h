@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_map>
 
 #include "libdiag/base/instant.h"
@@ -22,10 +23,10 @@ struct ReplayOptions {
   /// ... about which something newer was said since: late copies of a join must not undo the leave
   /// after it, but a client that uses a TID anew after so long means it.
   ib::Duration outdated_writes_for{std::chrono::seconds(5)};
-  // A path takes 192 bytes, a join 184: 5 s at 55,000 joins a second, which is more than the server
-  // judges, and at 35,000 reads, which is less: in a storm of reads the oldest answers go sooner,
+  // A path takes 104 bytes, a join 176: 5 s at 55,000 joins a second, which is more than the server
+  // judges, and at 48,000 reads, which is less: in a storm of reads the oldest answers go sooner,
   // and a read that comes again is answered from the present.
-  std::size_t reads_bytes_max{32U << 20};
+  std::size_t reads_bytes_max{24U << 20};
   std::size_t writes_bytes_max{48U << 20};
 };
 
@@ -40,15 +41,22 @@ class Replays {
     Answered   // answer() has it
   };
   Seen look(ib::Instant now, const ib::mad::Packet& request);
+  /// look() will be asked of `request` soon: begins to fetch what it needs, so that it need not
+  /// wait for memory.
+  void fetch(const ib::mad::Packet& request) const;
   /// The answer given before, addressed to the sender of `request`.
   ib::mad::Packet answer(const ib::mad::Packet& request) const;
   /// The first segment of a message that was answered already: what its sender lacks.
   std::optional<ib::mad::Packet> answer_to_first_segment(const ib::mad::Packet& segment) const;
 
-  /// `request` is served from now on; one end() or forget() follows.
-  void begin(const ib::mad::Packet& request);
+  /// The request of which look() has just said Never is served from now on; one end() or forget()
+  /// follows.
+  void begin();
   /// It was answered, once and for all.
   void end(ib::Instant now, const ib::mad::Packet& request, const ib::mad::Packet& answer);
+  /// The same by a GetResp of status 0 with this record and nothing else that is not the request's:
+  /// it is made again when it is asked for.
+  void end(ib::Instant now, const ib::mad::Packet& request, std::span<const std::byte> record);
   /// It was not: refused for now, or answered by what is not kept. If it comes again it is new.
   void forget(const ib::mad::Packet& request);
 
@@ -63,6 +71,8 @@ class Replays {
   const AnswerLog& log_of(const RequestKey& key) const { return is_write(key) ? writes_ : reads_; }
   bool is_too_old(ib::Instant now, const AnswerLog::Entry& entry) const;
   ib::mad::Packet addressed(const ib::mad::Packet& request, const AnswerLog::Found& found) const;
+  void keep(ib::Instant now, const ib::mad::Packet& request, std::span<const std::byte> answer,
+            bool is_record);
   void expire(ib::Instant now);
   void count_end();
   void erase_answer(const RequestKey& key);
@@ -75,7 +85,10 @@ class Replays {
   // One of them has lost its place to another: only then an answer may be to a request that does
   // not stand there any more.
   bool is_ambiguous_{false};
-  std::optional<RequestKey> absent_;  // of the request that was looked for last: no log has it
+  struct {
+    UnderWay::Request request;
+    bool is_in_log{};
+  } looked_at_;  // by the last look(), where it said Never
   AnswerLog reads_, writes_;
   std::unordered_map<std::uint64_t, RequestKey> latest_;  // answered write, by subject
 };

@@ -237,7 +237,7 @@ struct Server::Impl {
       ++counters.under_way;  // asked again while the answer is under way
       return;
     }
-    replays.begin(request);
+    replays.begin();
     if (!admission.offer(now, who_of(request), request)) {
       ++counters.busy_queue_full;
       return refuse(request, status::kBusy);
@@ -395,11 +395,14 @@ struct Server::Impl {
   }
 
   void answer_get(const Packet& request) {
-    const auto query = query_of(request);
-    if (query.attribute == attr::kPathRecord) {
+    if (request.mad.attribute_id() == attr::kPathRecord) {
       std::array<std::byte, ib::wire::record_bytes<ib::wire::PathRecord>()> path;
-      if (write_first_path(world, query, path.data())) return answer_with(request, path);
+      const auto mask = request.mad.get<&SaHeader::component_mask>();
+      const auto* asked = request.mad.bytes.data() + ib::wire::kSaDataOffset;
+      if (write_first_path(world, requester_of(request), mask, asked, path.data()))
+        return answer_with(request, path);
     }
+    const auto query = query_of(request);
     auto opened = open_query(world, query);
     if (const auto* refusal = std::get_if<std::uint16_t>(&opened))
       return refuse_read(request, query, *refusal);
@@ -422,7 +425,7 @@ struct Server::Impl {
     put_record(answer, record);
     ++counters.records;
     ++counters.answers;
-    replays.end(now_, request, answer);
+    replays.end(now_, request, record);
   }
 
   // ---- searches
@@ -689,6 +692,7 @@ void Server::set_prefix_routes(std::vector<PrefixRoute> routes) {
   impl_->policy.prefix_routes = std::move(routes);
 }
 
+void Server::expect(const Packet& packet) const { impl_->replays.fetch(packet); }
 void Server::on_packet(Instant now, const Packet& packet) { impl_->on_packet(now, packet); }
 
 bool Server::work(Instant now) { return impl_->work(now); }

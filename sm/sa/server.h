@@ -79,6 +79,8 @@ class Server {
   /// Everything that arrives for class 3: requests, and RMPP ACK, STOP, ABORT of tables under way.
   /// Requests are only taken in; work() serves them.
   void on_packet(ib::Instant now, const ib::mad::Packet& packet);
+  /// A few packets before: begins to fetch from memory what will be looked at.
+  void expect(const ib::mad::Packet& packet) const;
   /// One step, of some 10 us: serves one of the requests that wait, or looks on for the records of
   /// one that takes longer. False when there is nothing that can be done now.
   bool work(ib::Instant now);

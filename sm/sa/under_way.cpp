@@ -11,8 +11,7 @@ constexpr std::size_t kPlacesLeast = 16;
 
 std::size_t UnderWay::place_of(const RequestKey& key) const {
   std::size_t i = home_of(key);
-  while (places_[i].used &&
-         (places_[i].request.key.tag != key.tag || places_[i].request.key != key))
+  while (places_[i].used && (places_[i].key.tag != key.tag || places_[i].key != key))
     i = (i + 1) & mask();
   return i;
 }
@@ -20,7 +19,7 @@ std::size_t UnderWay::place_of(const RequestKey& key) const {
 const UnderWay::Request* UnderWay::find(const RequestKey& key) const {
   if (used_ == 0) return nullptr;
   const Place& place = places_[place_of(key)];
-  return place.used ? &place.request : nullptr;
+  return place.used ? &place : nullptr;
 }
 
 bool UnderWay::put(const Request& request) {
@@ -29,7 +28,7 @@ bool UnderWay::put(const Request& request) {
         places_, std::vector<Place>(places_.empty() ? kPlacesLeast : 2 * places_.size()));
     shift_ = 32U - static_cast<unsigned>(std::countr_zero(places_.size()));
     for (const Place& p : before)
-      if (p.used) places_[place_of(p.request.key)] = p;
+      if (p.used) places_[place_of(p.key)] = p;
   }
   Place& place = places_[place_of(request.key)];
   const bool replaces = place.used;
@@ -38,21 +37,18 @@ bool UnderWay::put(const Request& request) {
   return replaces;
 }
 
-std::optional<UnderWay::Request> UnderWay::take(const RequestKey& key) {
-  if (used_ == 0) return std::nullopt;
-  std::size_t hole = place_of(key);
-  if (!places_[hole].used) return std::nullopt;
-  const Request taken = places_[hole].request;
+void UnderWay::erase(const Request* found) {
+  if (found == nullptr) return;
+  auto hole = static_cast<std::size_t>(static_cast<const Place*>(found) - places_.data());
   --used_;
   // What was put behind for want of room moves up, so that no search ends too early.
   for (std::size_t i = (hole + 1) & mask(); places_[i].used; i = (i + 1) & mask()) {
-    const std::size_t home = home_of(places_[i].request.key);
+    const std::size_t home = home_of(places_[i].key);
     if (((i - home) & mask()) < ((i - hole) & mask())) continue;
     places_[hole] = places_[i];
     hole = i;
   }
   places_[hole].used = false;
-  return taken;
 }
 
 }  // namespace sm::sa

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "sm/sa/answer_log.h"
@@ -23,14 +22,13 @@ class UnderWay {
   const Request* find(const RequestKey& key) const;
   /// In place of one with the same key: true if there is one.
   bool put(const Request& request);
-  void erase(const RequestKey& key) { (void)take(key); }
-  /// Takes it out.
-  std::optional<Request> take(const RequestKey& key);
+  /// Takes out what find() has found.
+  void erase(const Request* found);
+  void erase(const RequestKey& key) { erase(find(key)); }
   bool empty() const { return used_ == 0; }
 
  private:
-  struct Place {
-    Request request;
+  struct Place : Request {
     bool used{false};
   };
   std::size_t mask() const { return places_.size() - 1; }

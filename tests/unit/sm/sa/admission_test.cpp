@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 
+#include "sm/sa/path_records.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {
@@ -155,6 +156,29 @@ TEST(SaReplays, ARepeatedReadGetsTheStoredAnswerForFiveSeconds) {
   EXPECT_EQ(bench.server.counters().replayed, 1U);
 }
 
+/// Of an answer that is one record only the record is kept: what is made of it again is the same,
+/// whatever the subnet has become meanwhile.
+TEST(SaReplays, ARepeatedPathIsTheStoredOne) {
+  Bench bench(small_tree());
+  ib::wire::PathRecord wanted;
+  wanted.slid = bench.host(0).lid;
+  wanted.dlid = bench.host(1).lid;
+  const auto request =
+      bench.request(Method::Get, attr::kPathRecord, wanted,
+                    bit(path_bit::kSlid) | bit(path_bit::kDlid), std::uint32_t{0}, std::size_t{0});
+  const auto first = bench.ask(request);
+  EXPECT_EQ(first.mad.status(), 0);
+  auto later = std::make_shared<sm::Snapshot>(*bench.snapshot);
+  later->subnet_timeout = static_cast<std::uint8_t>(later->subnet_timeout + 1);
+  bench.server.publish(bench.now, later);
+  EXPECT_EQ(bench.ask(request).mad, first.mad);
+  EXPECT_EQ(bench.server.counters().replayed, 1U);
+  auto anew = request;
+  anew.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{0x777});
+  EXPECT_NE(ib::wire::body<ib::wire::PathRecord>(bench.ask(anew).mad),
+            ib::wire::body<ib::wire::PathRecord>(first.mad));
+}
+
 TEST(SaReplays, WhatIsUnderWayIsNotBegunTwice) {
   Bench bench(small_tree());
   const auto request = bench.request(Method::Get, attr::kClassPortInfo);
@@ -177,7 +201,8 @@ TEST(Replays, AreBounded) {
       auto request = numbered(tid);
       request.mad.set<&ib::wire::MadHeader::method>(method);
       request.mad.bytes.back() = std::byte{1};  // trailing zeros are not kept
-      replays.begin(request);
+      replays.look(Instant{0}, request);
+      replays.begin();
       replays.end(Instant{0}, request, request);
     }
   }
@@ -191,11 +216,14 @@ TEST(Replays, AnAnswerIsNotKeptForAnotherRequestOfItsTid) {
   std::array<Packet, 3> requests{numbered(1), numbered(1), numbered(1)};
   for (std::uint8_t i = 0; i < 3; ++i) requests[i].mad.data()[0] = std::byte{i};
   const auto& [first, second, third] = requests;
-  replays.begin(first);
-  replays.begin(second);
+  for (const auto& request : {first, second}) {
+    EXPECT_EQ(replays.look(Instant{0}, request), Replays::Seen::Never);
+    replays.begin();
+  }
   replays.end(Instant{0}, second, second);
   EXPECT_EQ(replays.look(Instant{0}, second), Replays::Seen::Answered);
-  replays.begin(third);
+  EXPECT_EQ(replays.look(Instant{0}, third), Replays::Seen::Never);
+  replays.begin();
   replays.end(Instant{0}, first, first);
   EXPECT_EQ(replays.look(Instant{0}, third), Replays::Seen::UnderWay);
   replays.end(Instant{0}, third, third);
@@ -210,7 +238,8 @@ TEST(Replays, OneTidForManyThingsLeavesNothingBehind) {
     request.mad.set<&ib::wire::MadHeader::method>(Method::Set);
     request.mad.set<&ib::wire::MadHeader::attribute_id>(attr::kMcMemberRecord);
     request.mad.data()[0] = std::byte{i};
-    replays.begin(request);
+    replays.look(Instant{0}, request);
+    replays.begin();
     replays.end(Instant{0}, request, request);
   }
   EXPECT_EQ(replays.size(), 1U);

@@ -87,7 +87,9 @@ struct PathWorld {
   /// The short way to it, of a Get that names both ends.
   std::optional<PathRecord> first_path(const PathRecord& wanted, std::uint64_t mask) const {
     std::array<std::byte, ib::wire::record_bytes<PathRecord>()> record;
-    if (!write_first_path(world(), query(wanted, mask, true), record.data())) return std::nullopt;
+    const auto q = query(wanted, mask, true);
+    if (!write_first_path(world(), q.requester, mask, q.wanted.data(), record.data()))
+      return std::nullopt;
     return ib::wire::decode<PathRecord>(record.data());
   }
   /// The status that refuses; 0: records or none, but no refusal.
