@@ -57,6 +57,8 @@ struct Journey {
   bool local{};  // a directed route that ends where it began: its SMI has nothing left to do
 };
 
+inline constexpr Journey kNowhere;
+
 /// The way of GMPs from a host port to a LID, where nothing befalls them (express.cpp).
 struct Way {
   std::uint64_t generation{};  // of what it depends on; 0: none
@@ -78,9 +80,10 @@ struct Flight : Journey {
     std::int64_t left{};    // when it set out, and how much later it comes to the end of each hop
     std::array<std::uint32_t, std::tuple_size_v<decltype(Way::out)>> arrival{};
   } express;
-  /// Another MAD's; both halves are written once.
+  /// Another MAD's; both halves are written once. A Journey made on the spot would be written by
+  /// small stores and read again by large loads, which wait for them.
   void begin(const wire::Mad& sent) {
-    static_cast<Journey&>(*this) = {};
+    static_cast<Journey&>(*this) = kNowhere;
     mad = sent;
   }
 };

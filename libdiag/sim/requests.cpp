@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "libdiag/base/fetch.h"
+
 namespace ib::sim {
 namespace {
 
@@ -17,6 +19,7 @@ Requests::Id Requests::add(TransactionKey key) {
   Id id = free_;
   if (id != kNone) {
     free_ = places_[id].next;
+    if (free_ != kNone) fetch(places_[free_]);
   } else {
     id = static_cast<Id>(places_.size());
     places_.emplace_back();
@@ -27,6 +30,14 @@ Requests::Id Requests::add(TransactionKey key) {
   ++used_;
   append(id);
   return id;
+}
+
+/// A place that is likely to be filled soon: what is written of it in any case.
+void Requests::fetch(const Place& place) {
+  fetch_line(&place.request);
+  fetch_line(&place.request.mad.packet.address.grh);
+  fetch_line(place.request.mad.packet.mad.bytes.data() + kMadHeaderBytes);
+  fetch_line(&place.later);
 }
 
 void Requests::append(Id id) {

@@ -73,6 +73,7 @@ class Requests {
         (key.tid ^ (std::uint64_t{key.mgmt_class} << 56)) * 0x9E3779B97F4A7C15ULL;
     return static_cast<std::size_t>(hash >> 32) & (buckets_.size() - 1);
   }
+  static void fetch(const Place& place);
   void append(Id id);
   void grow();
   void forget_deadline(Place& place);

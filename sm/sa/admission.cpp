@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "libdiag/base/fetch.h"
+
 namespace sm::sa {
 
 using ib::mad::Packet;
@@ -14,6 +16,8 @@ namespace {
 constexpr std::size_t kShare = 64;
 /// What a storm needed beyond that is given back when it is over.
 constexpr std::size_t kSlotsKept = 4096;
+/// What is looked at of most requests.
+constexpr std::size_t kLine = 64, kUsualBytes = 3 * kLine;
 }  // namespace
 
 bool Admission::offer(ib::Instant now, ib::Lid who, const Packet& request) {
@@ -62,6 +66,10 @@ const Packet* Admission::take_first(Queue& queue) {
   if (--queue.size == 0) {
     if (recent_ == &queue) recent_ = nullptr;
     queues_.erase(queue.who.value);
+  } else {
+    // The next one is likely to have its turn next, and many came since it did.
+    const auto* next = reinterpret_cast<const std::byte*>(&slots_[queue.first]);
+    for (std::size_t at = 0; at < kUsualBytes; at += kLine) ib::fetch_line(next + at);
   }
   return &slots_[taken_].request;
 }

@@ -22,12 +22,15 @@ std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
+/// Whether all of some cache lines is zero.
 bool is_zero(const std::byte* data, std::size_t bytes) {
+  constexpr std::size_t kLine = 64;
   std::uint64_t any = 0;
-  for (std::size_t at = 0; at < bytes; at += sizeof any) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, data + at, sizeof word);
-    any |= word;
+  for (std::size_t at = 0; at < bytes; at += kLine) {
+    std::array<std::uint64_t, kLine / sizeof any> words;
+    std::memcpy(words.data(), data + at, kLine);
+    any |= (words[0] | words[1]) | (words[2] | words[3]) | (words[4] | words[5]) |
+           (words[6] | words[7]);
   }
   return any == 0;
 }

@@ -97,15 +97,14 @@ int look(PortMemory& memory, Consumer& down, int fd, bool awaited) {
 
 /// The first `size` bytes of a message, no more than are in its first slot.
 void copy_beginning(const Slot& slot, void* buffer, size_t size) {
-  uint8_t header[kUmadHeaderBytes];
-  memcpy(header, slot.header, kUmadHeaderBytes);
-  header[kUmadHeaderBytes - 1] = 0;
-  if (size <= kUmadHeaderBytes) {
-    memcpy(buffer, header, size);
+  auto* header = static_cast<uint8_t*>(buffer);
+  if (size < kUmadHeaderBytes) {
+    memcpy(header, slot.header, size);
     return;
   }
-  memcpy(buffer, header, kUmadHeaderBytes);
-  get_data(slot, static_cast<uint8_t*>(buffer) + kUmadHeaderBytes, size - kUmadHeaderBytes);
+  memcpy(header, slot.header, kUmadHeaderBytes);
+  header[kUmadHeaderBytes - 1] = 0;
+  get_data(slot, header + kUmadHeaderBytes, size - kUmadHeaderBytes);
 }
 
 uint32_t length_of(const Slot& slot) {
