@@ -6,8 +6,9 @@
 //   rung == 1  <=>  the ring is not empty  <=>  one byte is in the socket or on its way into it
 //
 // The producer sets the bit together with the new tail and sends a byte if the bit was clear; the
-// consumer clears it if it has taken the last slot, and then takes the byte. Whoever shares an end
-// (threads, processes after fork) takes turns by a lock; that is not this file's business.
+// consumer clears it if it has taken the last slot, and then takes the byte. (The server, which
+// looks at its rings anyway while any of them is busy, may do so a little later.) Whoever shares an
+// end (threads, processes after fork) takes turns by a lock; that is not this file's business.
 //
 // A message is one slot and, if it is longer than a MAD, further slots in which the header's length
 // is zero, so that an end that lost its place finds the next beginning. Zeros at the end of a MAD

@@ -43,6 +43,8 @@ namespace {
 constexpr ib::Duration kSlack = std::chrono::microseconds(20);
 /// MADs taken from one program before the others have their turn.
 constexpr std::size_t kReadBatch = 32;
+/// While others talk a program is still listened to that said nothing so many times in a row.
+constexpr unsigned kSilentRounds = 16;
 /// While rings are busy the sockets are looked at no more often: what comes by them is rare then.
 constexpr ib::Duration kSocketsEvery = std::chrono::microseconds(50);
 
@@ -90,6 +92,7 @@ struct Connection {
   bool wants_write{false};
   std::unique_ptr<ServerEnd> end;  // Port
   bool heard{false};               // Port: in Impl::heard
+  unsigned silent_rounds{0};       // Port: it was heard, and said nothing, so many times in a row
   bool behind{false};              // Port: its ring had no room
   bool spoilt{false};              // Port: so is its ring
   std::string text;                // Text: what is left to be written
@@ -534,12 +537,21 @@ struct Server::Impl {
   }
 
   /// After the fabric has settled: who has said more meanwhile stays heard, and of the others the
-  /// bell is taken. So under load it is left alone.
+  /// bell is taken. So under load it is left alone; and where somebody else goes on talking, who
+  /// has just fallen silent is listened to a little longer, which spares him the bell.
   void look_again() {
     std::vector<Connection*> gone;
+    const bool goes_on = std::ranges::any_of(heard, [](auto* c) { return c->end->has_more(); });
     std::erase_if(heard, [&](Connection* c) {
-      Said said = c->spoilt || c->end->is_broken() ? Said::Last : listen(*c);
+      c->silent_rounds = c->end->has_more() ? 0 : c->silent_rounds + 1;
+      Said said = Said::More;
+      if (c->spoilt || c->end->is_broken()) {
+        said = Said::Last;
+      } else if (c->silent_rounds > (goes_on ? kSilentRounds : 0)) {
+        said = listen(*c);
+      }
       if (said == Said::Last) gone.push_back(c);
+      if (said != Said::More) c->silent_rounds = 0;
       c->heard = said == Said::More;
       return said != Said::More;
     });
