@@ -29,6 +29,9 @@ using plan::PortWant;
 
 constexpr std::uint8_t kStepTables = 2;  // of next_settle: LFT blocks
 
+bool arms(Phase phase) { return phase == Phase::ArmLinks || phase == Phase::Arm; }
+bool activates(Phase phase) { return phase == Phase::ActivateLinks || phase == Phase::Activate; }
+
 }  // namespace
 
 struct Apply::Impl {
@@ -83,7 +86,8 @@ struct Apply::Impl {
 
   void begin(Phase next) {
     phase = next;
-    if (phase == Phase::Lanes && !lanes_needed()) phase = Phase::Settle;
+    if (phase == Phase::Lanes && !lanes_needed()) phase = Phase::ArmLinks;
+    if (phase == Phase::ArmLinks && !links_came_back()) phase = Phase::Settle;
     if (phase == Phase::Done) return;
     if (phase == Phase::Settle) tables.stage();
     begin_step(0);
@@ -100,6 +104,26 @@ struct Apply::Impl {
   bool lanes_needed() const {
     return options.after_sweep && desired->program_lfts &&
            (desired->program_lanes || !known.lanes.empty());
+  }
+  /// Both its switches forward already: it is to carry packets before their tables send any.
+  bool joins_routed(PortRef p) const {
+    const PortRef q = seen.fabric.port(p).peer;
+    return p.port != 0 && q && tables.switch_of(p.node) != kNoSwitch &&
+           tables.switch_of(q.node) != kNoSwitch && tables.was_warm(p.node) &&
+           tables.was_warm(q.node);
+  }
+  bool links_came_back() const {
+    if (!options.after_sweep) return false;
+    for (NodeIndex n = 0; n < cursors.size(); ++n) {
+      if (tables.switch_of(n) == kNoSwitch || !tables.was_warm(n)) continue;
+      for (unsigned port = 1; port <= seen.fabric.node(n).num_ports; ++port) {
+        const PortRef p{n, static_cast<std::uint8_t>(port)};
+        const PortState state = seen.port(p).info.port_state;
+        if ((state == PortState::Initialize || state == PortState::Armed) && joins_routed(p))
+          return true;
+      }
+    }
+    return false;
   }
   void enqueue(NodeIndex n) {
     if (cursors[n].queued) return;
@@ -154,8 +178,10 @@ struct Apply::Impl {
         return next_lanes(n);
       case Phase::Settle:
         return next_settle(n, wait);
+      case Phase::ArmLinks:
       case Phase::Arm:
         return next_state(n, PortState::Initialize);
+      case Phase::ActivateLinks:
       case Phase::Activate:
         return next_state(n, PortState::Armed);
       case Phase::Done:
@@ -357,6 +383,7 @@ struct Apply::Impl {
       if (!want.managed || !want.activate || want.restart || !seen.ports[i].known) continue;
       const PortInfo& info = seen.ports[i].info;
       if (info.port_state != from) continue;
+      if (phase < Phase::Settle && !joins_routed(p)) continue;
       if (want.end_port && info.lid != want.lid) continue;  // the LID did not take
       const PortRef q = seen.fabric.port(p).peer;
       if (q) {
@@ -457,8 +484,8 @@ struct Apply::Impl {
           view.set<&PortInfo::port_state>(PortState::Down);
           restarted = true;
         }
-        if (phase == Phase::Arm) view.set<&PortInfo::port_state>(PortState::Armed);
-        if (phase == Phase::Activate) view.set<&PortInfo::port_state>(PortState::Active);
+        if (arms(phase)) view.set<&PortInfo::port_state>(PortState::Armed);
+        if (activates(phase)) view.set<&PortInfo::port_state>(PortState::Active);
         break;
       }
       case Kind::SetSwitch: {
@@ -564,7 +591,7 @@ struct Apply::Impl {
   void on_refusal(const Key& key, std::uint16_t status) {
     // A port that went ACTIVE by itself (its peer's first packet moves it) refuses the step; what
     // it says now decides.
-    if (key.kind == Kind::SetPort && phase == Phase::Activate) {
+    if (key.kind == Kind::SetPort && activates(phase)) {
       read_again.insert({key.node, static_cast<std::uint8_t>(key.arg)});
       return;
     }
