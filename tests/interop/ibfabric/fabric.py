@@ -44,9 +44,11 @@ def wait_until(condition, seconds=PATIENCE):
 
 
 def is_gone(pid):
-    """A process that nobody reaps stays as a zombie; that is gone too."""
+    """A process that nobody reaps stays as a zombie; that is gone too, when its last thread is: until then
+    what the process has open stays open."""
     try:
-        return "\nState:\tZ" in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+        status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+        return "\nState:\tZ" in status and "\nThreads:\t1\n" in status
     except OSError:
         return True
 
