@@ -86,7 +86,8 @@ struct Apply::Impl {
 
   void begin(Phase next) {
     phase = next;
-    if (phase == Phase::Lanes && !lanes_needed()) phase = Phase::ArmLinks;
+    if (phase == Phase::Lanes && !lanes_needed()) phase = Phase::SettleNew;
+    if (phase == Phase::SettleNew && !new_ones_first()) phase = Phase::ArmLinks;
     if (phase == Phase::ArmLinks && !links_came_back()) phase = Phase::Settle;
     if (phase == Phase::Done) return;
     if (phase == Phase::Settle) tables.stage();
@@ -124,6 +125,9 @@ struct Apply::Impl {
       }
     }
     return false;
+  }
+  bool new_ones_first() const {
+    return options.after_sweep && desired->program_lfts && tables.new_ones_can_be_first();
   }
   void enqueue(NodeIndex n) {
     if (cursors[n].queued) return;
@@ -176,6 +180,8 @@ struct Apply::Impl {
         return next_read(n);
       case Phase::Lanes:
         return next_lanes(n);
+      case Phase::SettleNew:
+        return next_settle_new(n, wait);
       case Phase::Settle:
         return next_settle(n, wait);
       case Phase::ArmLinks:
@@ -302,12 +308,20 @@ struct Apply::Impl {
                                     held(asked, port.info));
   }
 
+  /// Of a switch its own LID and tables.
+  std::optional<Work> next_settle_new(NodeIndex n, bool& wait) {
+    if (tables.switch_of(n) == kNoSwitch || tables.was_warm(n)) return std::nullopt;
+    auto work = next_settle(n, wait);
+    if (!work && !wait && cursors[n].in_flight == 0) tables.became_warm(n);
+    return work;
+  }
+
   std::optional<Work> next_settle(NodeIndex n, bool& wait) {
     Cursor& c = cursors[n];
     const SwitchIndex s = tables.switch_of(n);
-    const unsigned ports = seen.fabric.node(n).num_ports;
+    const unsigned last_port = phase == Phase::Settle ? seen.fabric.node(n).num_ports : 0U;
     if (c.step == 0) {
-      for (; c.at <= ports; ++c.at) {
+      for (; c.at <= last_port; ++c.at) {
         const PortRef p{n, static_cast<std::uint8_t>(c.at)};
         const PortWant& want = desired->ports[seen.port_index(p)];
         // A switch's external port in INIT gets its fields with the step to ARMED.

@@ -49,7 +49,7 @@ struct Known {
   StubbornPorts stubborn;
 };
 
-enum class Phase { Read, Lanes, ArmLinks, ActivateLinks, Settle, Arm, Activate, Done };
+enum class Phase { Read, Lanes, SettleNew, ArmLinks, ActivateLinks, Settle, Arm, Activate, Done };
 
 struct Failure {
   ib::fabric::NodeIndex node{};

@@ -76,6 +76,32 @@ void TableWork::prepare(bool after_sweep) {
   mft_blocks_.assign(blocks.begin(), blocks.end());
 }
 
+bool TableWork::new_ones_can_be_first() const {
+  const auto is_new = [&](NodeIndex n) { return tables_of_[n] != nullptr && !was_warm(n); };
+  bool any_new = false, any_warm = false;
+  for (NodeIndex n = 0; n < states_.size(); ++n) {
+    any_new = any_new || is_new(n);
+    any_warm = any_warm || was_warm(n);
+  }
+  if (!any_new || !any_warm) return false;
+  for (NodeIndex n = 0; n < states_.size(); ++n) {
+    if (!was_warm(n)) continue;
+    std::array<bool, 256> leads_to_new{};
+    bool any = false;
+    for (unsigned p = 1; p <= seen_.fabric.node(n).num_ports; ++p) {
+      const auto q = seen_.fabric.port(n, p).peer;
+      leads_to_new[p] = q && is_new(q.node);
+      any = any || leads_to_new[p];
+    }
+    const SwitchTables& t = *tables_of_[n];
+    for (std::size_t lid = 0; any && lid < t.lft.size(); ++lid)
+      if (t.lft_known[lid / kLftBlock] && leads_to_new[t.lft[lid]]) return false;
+  }
+  return true;
+}
+
+void TableWork::became_warm(NodeIndex n) { states_[n].was_warm = true; }
+
 std::size_t TableWork::mft_positions(NodeIndex n) const {
   return (seen_.fabric.node(n).num_ports + kMftPorts) / kMftPorts;
 }

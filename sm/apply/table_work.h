@@ -28,6 +28,12 @@ class TableWork {
   /// And may have lost it; true once.
   bool take_doubt(ib::fabric::NodeIndex n) { return std::exchange(states_[n].doubtful, false); }
 
+  /// Switches without tables among others that have some, and none of those sends packets there
+  /// yet: they can be told first. False as well when there are none of either kind.
+  bool new_ones_can_be_first() const;
+  /// A switch without tables has all of its own now.
+  void became_warm(ib::fabric::NodeIndex n);
+
   /// Precondition, here and below: n is a managed switch.
   SwitchTables& held(ib::fabric::NodeIndex n) { return *tables_of_[n]; }
   std::size_t lft_blocks() const;

@@ -194,6 +194,49 @@ TEST(Reroute, TheMostLoadedLinkStaysNearAndNothingGoesRoundInCircles) {
   EXPECT_GE(used, 8U);
 }
 
+TEST(Reroute, ASwitchThatComesBackCostsNobodyAnything) {
+  ib::fabric::FatTree three;
+  three.radix = 4;
+  three.levels = 3;
+  ib::fabric::FatTree two;
+  two.radix = 8;
+  const std::pair<Fabric, const char*> cases[] = {
+      {make(two), "minhop"}, {make(three), "ftree"}, {torus(4), "updn"}, {torus(4), "dfsssp"}};
+  for (const auto& [fabric, engine] : cases)
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      SCOPED_TRACE(testing::Message() << engine << " seed " << seed);
+      std::mt19937_64 random(seed);
+      SmOnModel run(fabric, {}, with(engine));
+      ASSERT_TRUE(run.run_until_reports(1));
+      const Fabric& f = run.model().topology();
+      std::vector<NodeIndex> switches;
+      for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+        if (f.node(n).is_switch() && f.port(SmOnModel::first_host(f)).peer.node != n)
+          switches.push_back(n);
+      const NodeIndex away = switches[random() % switches.size()];
+      ASSERT_TRUE(run.model().remove(run.now(), away).has_value());
+      run.run_for(seconds(30));
+      // Its hosts are away with it, if it has any.
+      const std::size_t lost = broken_pairs(run.model()).lost;
+      std::size_t most = 0, looping = 0, sets = 0;
+      run.watch([&](const ib::mad::Packet& packet) {
+        if (packet.mad.method() != ib::wire::Method::Set) return true;
+        const Pairs broken = broken_pairs(run.model());
+        most = std::max(most, broken.lost);
+        looping += broken.looping;
+        sets += packet.mad.attribute_id() == ib::wire::attr::kLinearForwarding;
+        return true;
+      });
+      ASSERT_TRUE(run.model().bring_back(run.now(), away).has_value());
+      run.run_for(seconds(30));
+      EXPECT_GT(sets, 0U);
+      EXPECT_EQ(most, lost);
+      EXPECT_EQ(looping, 0U);
+      EXPECT_EQ(broken_pairs(run.model()).lost, 0U);
+      expect_routed(run);
+    }
+}
+
 TEST(Reroute, AGroupHasItsTreeOnTheRoutesOfAnotherOrder) {
   SmOnModel run(torus(4), {}, with("updn"));
   ASSERT_TRUE(run.run_until_reports(1));
