@@ -111,6 +111,15 @@ void SaThread::run() {
 }
 
 bool SaThread::listen(Instant now) {
+  // First what clients sent, then what the subnet manager said: who has read there that the subnet
+  // is up, and asks, is answered by the tables of then.
+  channel_.arrived.clear();
+  if (auto got = channel_.port->receive(channel_.arrived, Duration{0}); !got) {
+    const std::lock_guard lock(mutex_);
+    broken_ = std::move(got.error().message);
+    news_.ring();
+    return false;
+  }
   std::vector<Mail> mail;
   {
     const std::lock_guard lock(mutex_);
@@ -123,13 +132,6 @@ bool SaThread::listen(Instant now) {
       if (auto line = store_failures_.line(now, done->failure))
         log_.write({ib::LogLevel::Error, "store", *line + "; what clients asked for is refused"});
     server_->on_commit_done(now, done->ticket, done->failure.empty());
-  }
-  channel_.arrived.clear();
-  if (auto got = channel_.port->receive(channel_.arrived, Duration{0}); !got) {
-    const std::lock_guard lock(mutex_);
-    broken_ = std::move(got.error().message);
-    news_.ring();
-    return false;
   }
   const auto& arrived = channel_.arrived;
   for (std::size_t i = 0; i < arrived.size(); ++i) {
