@@ -14,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <set>
 #include <string>
@@ -322,6 +323,46 @@ TEST_F(UmadPort, TwoProcessesMaySendAndReadAtOnce) {
   EXPECT_EQ(*read_by_both, 2 * kEach);
   EXPECT_EQ(umad_poll(port, 0), -ETIMEDOUT) << "nothing is left";
   munmap(shared, sizeof(std::atomic<std::uint32_t>));
+}
+
+/// A ring that never falls silent does not keep the server from noticing who has died.
+TEST_F(UmadPort, WhoDiesWhileAnotherTalksIsForgotten) {
+  constexpr int kClass = 0x10;
+  const auto get_only = [] { return std::array<long, 16 / sizeof(long)>{2}; };
+  std::array<int, 2> registered{};
+  ASSERT_EQ(pipe(registered.data()), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    auto mask = get_only();
+    const int own = umad_open_port(nullptr, 0);
+    char good = umad_register(own, kClass, 1, 0, mask.data()) >= 0 ? 1 : 0;
+    [[maybe_unused]] const auto n = write(registered[1], &good, 1);
+    const int agent = umad_register(own, 0x04, 1, 0, nullptr);
+    for (std::uint32_t tid = 1;; ++tid)
+      umad_send(own, agent, request_to_nowhere(tid).umad(), kMadBytes, 0, 0);
+  }
+  char good = 0;
+  ASSERT_EQ(read(registered[0], &good, 1), 1);
+  ASSERT_EQ(good, 1);
+  std::atomic<bool> ended{false};
+  std::thread talker([&] {
+    for (std::uint32_t tid = 1; !ended; ++tid) send(request_to_nowhere(tid), perf, 0);
+  });
+  auto mask = get_only();
+  EXPECT_LT(umad_register(port, kClass, 1, 0, mask.data()), 0) << "the child has it";
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  int agent = -1;
+  for (int i = 0; i < 200 && agent < 0; ++i) {
+    usleep(10'000);
+    agent = umad_register(port, kClass, 1, 0, mask.data());
+  }
+  EXPECT_GE(agent, 0);
+  ended = true;
+  talker.join();
+  close(registered[0]);
+  close(registered[1]);
 }
 
 bool is_sm() {
