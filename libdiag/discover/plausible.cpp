@@ -33,9 +33,6 @@ std::string implausible(const wire::PortInfo& info, const wire::NodeInfo& node, 
   if (info.local_port_num.value > node.num_ports)
     return fmt::format("PortInfo:LocalPortNum is {} of {} ports", info.local_port_num.value,
                        node.num_ports);
-  const bool end_port = !is_switch || port == 0;
-  if (end_port && info.lid.is_multicast())
-    return fmt::format("LID is 0x{:04x}, a multicast LID", info.lid.value);
   if (is_switch && port == 0) return {};  // a base port 0 has no link to speak of
   const auto state = static_cast<unsigned>(info.port_state);
   if (state < 1 || state > 4) return fmt::format("PortState is {}", state);

@@ -146,8 +146,9 @@ struct Sweep::Impl {
     wire::NodeInfo info;  // of the newcomer
   };
   std::vector<Duplicate> duplicates;
-  std::map<PortRef, PortRef> rechecked;  // an answer's claim; absent: no answer
-  std::map<PortRef, bool> recheck_down;  // port -> still down
+  std::vector<std::pair<Key, wire::NodeInfo>> newcomers;  // they stood elsewhere
+  std::map<PortRef, PortRef> rechecked;                   // an answer's claim; absent: no answer
+  std::map<PortRef, bool> recheck_down;                   // port -> still down
 
   // ---- asking
 
@@ -392,7 +393,7 @@ struct Sweep::Impl {
     }
   }
 
-  void on_node_info(Key key, const wire::NodeInfo& info) {
+  void on_node_info(Key key, const wire::NodeInfo& info, bool last = false) {
     const PortRef from = key.at.node == kNoNode ? PortRef{} : key.at;
     std::string wrong = implausible(info);
     if (wrong.empty() && from && info.local_port_num.value == 0)
@@ -403,6 +404,12 @@ struct Sweep::Impl {
     }
     const std::uint8_t port = info.local_port_num.value;
     const auto known = seen.fabric.find_node(info.node_guid);
+    if (!known && !last && from && info.node_type != wire::NodeType::Switch &&
+        options.stood_elsewhere &&
+        options.stood_elsewhere(info.node_guid, seen.nodes[from.node].info.node_guid, from.port)) {
+      newcomers.emplace_back(key, info);
+      return;
+    }
     if (!known) {
       const std::uint8_t guid_port = info.node_type == wire::NodeType::Switch ? 0 : port;
       if (const auto holder = port_guids.find(info.port_guid); holder != port_guids.end()) {
@@ -551,6 +558,8 @@ struct Sweep::Impl {
   /// Everything asked is answered or given up. Cables that their two ends do not agree on are
   /// looked at once more; then the fabric is put together.
   void settle() {
+    for (const auto& [key, info] : std::exchange(newcomers, {})) on_node_info(key, info, true);
+    if (!idle()) return;
     if (suspects.empty() && rechecked.empty() && recheck_down.empty() && find_suspects()) return;
     judge();
     connect();

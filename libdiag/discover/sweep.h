@@ -22,9 +22,13 @@ namespace ib::discover {
 struct SweepOptions {
   /// Key for requests to the node of this GUID (0: not known yet); empty: no key.
   std::function<std::uint64_t(Guid)> m_key;
-  bool fdr10{true};            // ask Mellanox devices that may run FDR10 whether they do
-  unsigned hops_max{63};       // how far to go; 63 is the longest directed route
-  bool descriptions{true};     // ask for NodeDescription
+  bool fdr10{true};         // ask Mellanox devices that may run FDR10 whether they do
+  unsigned hops_max{63};    // how far to go; 63 is the longest directed route
+  bool descriptions{true};  // ask for NodeDescription
+  /// Whether a CA or router is known to have stood elsewhere than at this port of the node `at`. It
+  /// is looked at last, so that who bears its GUID and is where it was is found first; empty:
+  /// nobody.
+  std::function<bool(Guid node, Guid at, std::uint8_t port)> stood_elsewhere;
   mad::Cookie cookie_base{0};  // added to every cookie; the low 48 bits are the sweep's
 };
 

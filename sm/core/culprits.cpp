@@ -97,4 +97,17 @@ bool somebody_fell_silent(const ib::discover::Observed& found, const ib::discove
   });
 }
 
+bool stood_elsewhere(const ib::fabric::Fabric& before, ib::Guid node, ib::Guid at,
+                     std::uint8_t port) {
+  const auto n = before.find_node(node);
+  if (!n) return false;
+  bool stood = false;
+  for (const auto& p : before.ports(*n)) {
+    if (!p.peer) continue;
+    if (before.node(p.peer.node).guid == at && p.peer.port == port) return false;
+    stood = true;
+  }
+  return stood;
+}
+
 }  // namespace sm::core

@@ -34,4 +34,8 @@ class Culprits {
 bool somebody_fell_silent(const ib::discover::Observed& found, const ib::discover::Observed& before,
                           const std::vector<bool>& managed);
 
+/// Whether `before` has this node, and only elsewhere than behind `port` of the node `at`.
+bool stood_elsewhere(const ib::fabric::Fabric& before, ib::Guid node, ib::Guid at,
+                     std::uint8_t port);
+
 }  // namespace sm::core

@@ -272,6 +272,9 @@ struct SubnetManager::Impl {
     }
     ib::discover::SweepOptions o;
     o.cookie_base = kOwnerSweep;
+    o.stood_elsewhere = [before = seen](ib::Guid node, ib::Guid at, std::uint8_t port) {
+      return before && stood_elsewhere(before->fabric, node, at, port);
+    };
     sweep = std::make_unique<ib::discover::Sweep>(std::move(o));
   }
 

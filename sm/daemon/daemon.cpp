@@ -24,6 +24,7 @@
 #include "sm/daemon/path_options.h"
 #include "sm/daemon/sa_dump.h"
 #include "sm/daemon/sa_thread.h"
+#include "sm/daemon/store_retry.h"
 #include "sm/daemon/store_thread.h"
 #include "sm/sa/server.h"
 #include "sm/store/store.h"
@@ -305,8 +306,8 @@ class Daemon {
   bool speak(Instant now) {
     // Durable first, then visible.
     while (auto batch = manager_->next_store_batch())
-      if (auto done = store_->commit(*std::move(batch)); !done)
-        say(ib::LogLevel::Error, "store", done.error().message);
+      if (const auto event = lids_.commit(now, *std::move(batch))) log_.write(*event);
+    if (const auto event = lids_.on_time(now)) log_.write(*event);
     if (auto holdings = manager_->holdings(); holdings && holdings != published_holdings_) {
       published_holdings_ = holdings;
       sa_->post([holdings = std::move(holdings)](Instant, sa::Server& server) mutable {
@@ -384,7 +385,7 @@ class Daemon {
   }
 
   bool wait() {
-    const Instant deadline = manager_->next_deadline();
+    const Instant deadline = std::min(manager_->next_deadline(), lids_.next_deadline());
     int ms = -1;
     if (deadline != ib::kNever) {
       const auto left = deadline - ib::monotonic_now();
@@ -409,6 +410,7 @@ class Daemon {
   Signals* signals_{nullptr};
   PidFile pid_file_;
   std::optional<StoreThread> store_;
+  StoreRetry lids_{[this](store::Batch batch) { return store_->commit(std::move(batch)); }};
   Channel smi_, gsi_;  // gsi_ until the SA has it
   bool kernel_rmpp_{false};
   std::optional<ib::mad::IsSmFlag> is_sm_;

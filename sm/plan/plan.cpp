@@ -66,8 +66,11 @@ class Planner {
     if (observed_.nodes.empty())
       return ib::fail(ib::ErrorKind::Unavailable, "the local port does not answer");
     const PortRef local = observed_.local_port;
-    if (!is_switch(local.node) &&
-        (!observed_.port(local).known || observed_.port(local).info.port_state == PortState::Down))
+    if (!is_switch(local.node) && !observed_.port(local).known)
+      return ib::fail(ib::ErrorKind::Unavailable,
+                      fmt::format("the local port, {} port {}, did not say what state it is in",
+                                  name(local.node), local.port));
+    if (!is_switch(local.node) && observed_.port(local).info.port_state == PortState::Down)
       return ib::fail(
           ib::ErrorKind::Unavailable,
           fmt::format("{} port {} is DOWN: the local port is down", name(local.node), local.port));

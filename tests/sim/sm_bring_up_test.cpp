@@ -390,6 +390,58 @@ TEST(BringUp, OneDuplicatedGuidIsNamedAndTheRestComesUp) {
   EXPECT_LE(seconds(run.last().took), limit);
 }
 
+TEST(BringUp, WhoBearsAGuidInServiceKeepsItsPlaceWhenATwinComes) {
+  Fabric f = small_tree();
+  const auto all = hosts(f);
+  // A sweep meets the one that comes first.
+  const NodeIndex comes = all[3], serves = all[20];
+  const PortRef spare = f.port(all[7], 1).peer;
+  f.disconnect(spare);
+  f.node(serves).guid = f.node(comes).guid;
+  for (unsigned p = 1; p <= f.node(serves).num_ports; ++p)
+    f.port(serves, p).guid = f.port(comes, p).guid;
+  f.reindex();
+  SmOnModel run(f);
+  ASSERT_TRUE(run.model().remove(run.now(), comes));
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  EXPECT_EQ(run.last().unmanaged, 0U);
+  const ib::Lid lid = run.model().port_info({serves, 1}).lid;
+  ASSERT_TRUE(run.model().bring_back(run.now(), comes));
+  run.run_for(std::chrono::seconds(30));
+  EXPECT_EQ(run.last().unmanaged, 1U);
+  EXPECT_THAT(run.last().lines, testing::Contains(testing::HasSubstr("duplicate GUID")));
+  EXPECT_EQ(run.model().port_info({serves, 1}).port_state, ib::wire::PortState::Active);
+  EXPECT_EQ(run.model().port_info({serves, 1}).lid, lid);
+  EXPECT_EQ(run.model().port_info({comes, 1}).port_state, ib::wire::PortState::Initialize);
+  // A host that moves is no twin of itself.
+  ASSERT_TRUE(run.model().remove(run.now(), comes));
+  ASSERT_TRUE(run.model().move_cable(run.now(), f.port(serves, 1).peer, spare));
+  run.run_for(std::chrono::seconds(30));
+  EXPECT_EQ(run.last().unmanaged, 0U) << testing::PrintToString(run.last().lines);
+  EXPECT_EQ(run.model().port_info({serves, 1}).port_state, ib::wire::PortState::Active);
+  EXPECT_EQ(run.model().port_info({serves, 1}).lid, lid);
+}
+
+TEST(BringUp, APortWithALidThatNobodyCanHaveGetsAnother) {
+  Fabric f = small_tree();
+  NodeIndex leaf = 0;
+  while (!f.node(leaf).is_switch()) ++leaf;
+  const auto all = hosts(f);
+  f.port(all[0], 1).lid = ib::Lid{60000};  // the subnet manager's own
+  f.port(all[5], 1).lid = ib::Lid{0xC000};
+  f.port(leaf, 0).lid = ib::Lid{0xFFFE};
+  ib::sim::ModelOptions kept;
+  kept.keep_lids = true;
+  SmOnModel run(f, kept);
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  EXPECT_EQ(run.last().unmanaged, 0U) << testing::PrintToString(run.last().lines);
+  EXPECT_THAT(run.not_active(), testing::IsEmpty());
+  for (const PortRef p : {PortRef{all[0], 1}, PortRef{all[5], 1}, PortRef{leaf, 0}})
+    EXPECT_TRUE(run.model().port_info(p).lid.is_unicast());
+}
+
 TEST(BringUp, TwoSwitchesWithOneGuidLeaveTheRestUp) {
   Fabric f = small_tree();
   std::vector<NodeIndex> leaves;

@@ -126,7 +126,6 @@ const FieldCase kFields[] = {
      [](ib::wire::Mad& m) { set_body_field<&PortInfo::port_state>(m, 0); }},
     {"MTUCap", attr::kPortInfo, [](ib::wire::Mad& m) { set_body_field<&PortInfo::mtu_cap>(m, 0); }},
     {"VLCap", attr::kPortInfo, [](ib::wire::Mad& m) { set_body_field<&PortInfo::vl_cap>(m, 0); }},
-    {"LID", attr::kPortInfo, [](ib::wire::Mad& m) { set_body_field<&PortInfo::lid>(m, 0xC123); }},
     {"status 0x0004", attr::kPortInfo,
      [](ib::wire::Mad& m) { m.set<&ib::wire::SmpHeader::status>(ib::wire::status::kBadVersion); }},
     {"AttributeID", attr::kPortInfo,
