@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "libdiag/fabric/generate.h"
+#include "libdiag/query/smp_client.h"
 #include "tests/sim/programs.h"
 #include "tools/ibtracer/options.h"
 #include "tools/ibtracer/prove.h"
 #include "tools/ibtracer/report.h"
+#include "tools/ibtracer/resolve.h"
 #include "tools/ibtracer/trace.h"
 
 namespace ib::sim::test {
@@ -209,6 +211,52 @@ TEST_F(Fixture, ADirectedRouteThatLeadsNowhereIsBrokenWhereItEnds) {
   ASSERT_TRUE(report);
   EXPECT_EQ(report->traces[0].end, WalkEnd::LinkDown);
   EXPECT_EQ(ibtracer::text_report(*report, false).find("To DR path 0,1,"), 0U);
+}
+
+/// As when somebody sets a LID by hand: the route leads to one bearer, and the target is the other.
+TEST_F(Fixture, AnotherNodeWithTheTargetsLidIsAMismatch) {
+  const auto whole = run();
+  const PortRef twin = hosts_[hosts_.size() - 2];
+  const Lid shared = lid_of(twin);
+  const auto& way = whole.traces[0].hops.back().hop.route;
+  query::SmpClient smp(*session_);
+  auto info = smp.port_info(way, 1);
+  ASSERT_TRUE(info) << info.error().message;
+  info->lid = shared;
+  info->port_state = wire::PortState::NoChange;
+  info->port_physical_state = wire::PhysState::NoChange;
+  auto set = mad::smp_request(0, 1, way, wire::Method::Set, wire::attr::kPortInfo, 1);
+  wire::set_body(set.mad, *info);
+  const auto done = session_->call(set);
+  ASSERT_TRUE(done && done->mad.status() == 0);
+
+  const auto found = ibtracer::resolve(*session_, way);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->lid, shared);
+  TraceOptions options;
+  options.wanted = found->wanted;
+  const auto report = ibtracer::trace(*session_, found->lid, options);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->verdict(), Verdict::Mismatch);
+  EXPECT_EQ(ibtracer::exit_status(*report), 1);
+  const auto& topology = world_->model().topology();
+  const std::string text = ibtracer::text_report(*report, false);
+  for (const PortRef port : {twin, target()}) {
+    EXPECT_NE(text.find(topology.node(port.node).description), std::string::npos) << text;
+    EXPECT_NE(text.find(to_string(topology.port(port).guid)), std::string::npos) << text;
+  }
+  EXPECT_NE(text.find("\nMISMATCH lid "), std::string::npos) << text;
+
+  // Who asks for the LID, or for the other bearer, has what was asked for.
+  const auto by_lid = ibtracer::trace(*session_, shared, {});
+  ASSERT_TRUE(by_lid);
+  EXPECT_EQ(by_lid->verdict(), Verdict::Verified) << ibtracer::text_report(*by_lid, true);
+  const auto other = ibtracer::resolve(*session_, by_lid->traces[0].hops.back().hop.route);
+  ASSERT_TRUE(other);
+  options.wanted = other->wanted;
+  const auto right = ibtracer::trace(*session_, shared, options);
+  ASSERT_TRUE(right);
+  EXPECT_EQ(right->verdict(), Verdict::Verified) << ibtracer::text_report(*right, true);
 }
 
 TEST_F(Fixture, ASilentHostIsATimeOutAndNotAMissingAgent) {

@@ -47,6 +47,7 @@ int run(const ibtracer::Options& options) {
   how.counters = options.counters;
   how.prove = options.prove;
   how.by_sa = options.by_sa;
+  how.wanted = target->wanted;
   const auto report = ibtracer::trace(session, target->lid, how);
   if (!report) return refuse(report.error());
 

@@ -199,6 +199,8 @@ std::string last_line(const TraceReport& report) {
       return fmt::format("PARTLY VERIFIED {} {} \"{}\": {} of {} hops have a proof\n", where,
                          t.dlid.value, name_of(t.hops.back()), proved(t), hops);
     case Verdict::Mismatch: {
+      if (!t.wrong_node.empty())
+        return fmt::format("MISMATCH {} {}: {}\n", where, t.dlid.value, t.wrong_node);
       for (const TracedHop& hop : t.hops)
         if (hop.mismatch == Mismatch::Unexplained)
           return fmt::format("MISMATCH {} {} at hop {} \"{}\": {}\n", where, t.dlid.value,
@@ -320,6 +322,7 @@ std::string json_report(const TraceReport& report, ib::Lid lid) {
         .field("verdict", kVerdicts[static_cast<int>(verdict_of(trace))])
         .field("end", ib::query::walk_end_name(trace.end))
         .field("failure", trace.failure)
+        .field("wrong_node", trace.wrong_node)
         .field("counters", counter_word(trace.counters))
         .field("counters_note", trace.counters_note)
         .field("packets_sent", trace.packets_sent);

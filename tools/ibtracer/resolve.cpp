@@ -17,6 +17,10 @@ namespace wire = ib::wire;
 
 namespace {
 
+std::string text_of(const wire::NodeDescription& name) {
+  return {name.text.begin(), std::find(name.text.begin(), name.text.end(), '\0')};
+}
+
 class Resolver {
  public:
   Resolver(ib::mad::Session& session, const ib::mad::PortFacts& facts, const query::SaAddress& sa)
@@ -31,6 +35,13 @@ class Resolver {
       return ib::fail(ib::ErrorKind::NotFound,
                       "find " + ib::to_string(gid) +
                           ": the SA knows no path to that GID: " + found.error().message);
+    if (!found) return found;
+    // An alias GID is no port's GUID: then there is nothing to compare.
+    wire::NodeRecord bearer;
+    bearer.node_info.port_guid = gid.guid();
+    if (const auto records = nodes(bearer, query::component::kNodePortGuid);
+        records && !records->empty())
+      found->wanted = wanted_of(records->front());
     return found;
   }
 
@@ -44,7 +55,7 @@ class Resolver {
     if (found->empty())
       return ib::fail(ib::ErrorKind::NotFound, "find " + ib::to_string(guid) +
                                                    ": the SA knows no port or node of that GUID");
-    return by_lid(lowest(*found));
+    return by_record(lowest(*found));
   }
 
   ib::Result<Destination> by_name(const std::string& name) {
@@ -65,16 +76,23 @@ class Resolver {
                       fmt::format("name '{}' is borne by {} nodes: {}; use --guid",
                                   ib::printable(name), guids.size(), all));
     }
-    return by_lid(lowest(*found));
+    return by_record(lowest(*found));
   }
 
  private:
-  ib::Result<Destination> by_lid(ib::Lid lid) {
+  static Wanted wanted_of(const wire::NodeRecord& record) {
+    return {record.node_info.node_guid, record.node_info.port_guid,
+            text_of(record.node_description), "the SA says"};
+  }
+
+  ib::Result<Destination> by_record(const wire::NodeRecord& record) {
     // The way to ourselves needs no path record.
-    if (lid == facts_.lid) return Destination{lid, ib::Sl{0}};
+    if (record.lid == facts_.lid) return Destination{record.lid, ib::Sl{0}, wanted_of(record)};
     wire::PathRecord wanted;
-    wanted.dlid = lid;
-    return path(wanted, query::component::kPathDlid);
+    wanted.dlid = record.lid;
+    auto found = path(wanted, query::component::kPathDlid);
+    if (found) found->wanted = wanted_of(record);
+    return found;
   }
 
   /// One reversible path from our own port: the answers have to come back by it.
@@ -99,10 +117,9 @@ class Resolver {
     return found;
   }
 
-  static ib::Lid lowest(const std::vector<wire::NodeRecord>& records) {
-    return std::min_element(records.begin(), records.end(),
-                            [](const auto& a, const auto& b) { return a.lid < b.lid; })
-        ->lid;
+  static const wire::NodeRecord& lowest(const std::vector<wire::NodeRecord>& records) {
+    return *std::min_element(records.begin(), records.end(),
+                             [](const auto& a, const auto& b) { return a.lid < b.lid; });
   }
 
   const ib::mad::PortFacts& facts_;
@@ -120,7 +137,10 @@ ib::Result<Destination> by_route(ib::mad::Session& session, const ib::mad::Direc
     return ib::fail(ib::ErrorKind::NotFound,
                     fmt::format("trace to DR path {}: {} there has no lid",
                                 ib::mad::to_string(route), ib::to_string(node->node_guid)));
-  return Destination{port->lid, ib::Sl{0}};
+  Wanted wanted{node->node_guid, node->port_guid, {}, "it says itself"};
+  // Its name is a comfort here.
+  if (const auto name = smp.node_description(route)) wanted.description = text_of(*name);
+  return Destination{port->lid, ib::Sl{0}, std::move(wanted)};
 }
 
 }  // namespace

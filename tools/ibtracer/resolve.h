@@ -3,14 +3,18 @@
 // name asks the SA; a directed route asks the node it leads to.
 #pragma once
 
+#include <optional>
+
 #include "libdiag/mad/session.h"
 #include "tools/common/target.h"
+#include "tools/ibtracer/trace.h"
 
 namespace ibtracer {
 
 struct Destination {
   ib::Lid lid;
   ib::Sl sl;
+  std::optional<Wanted> wanted{};  // nothing: a LID, or a GID that is no port's first
 };
 
 ib::Result<Destination> resolve(ib::mad::Session& session, const ib::tools::Target& target);

@@ -393,6 +393,21 @@ std::optional<std::pair<WalkEnd, std::string>> end_of_route(mad::Session& sessio
   return std::nullopt;
 }
 
+/// Says so where a trace arrived at another port than the one that is asked for.
+void check_end(const std::optional<Wanted>& wanted, Trace& trace) {
+  if (!wanted || trace.end != WalkEnd::Arrived) return;
+  const ib::query::Hop& end = trace.hops.back().hop;
+  const bool port_known = end.port_guid.value != 0;
+  if (port_known ? end.port_guid == wanted->port_guid : end.node_guid == wanted->node_guid) return;
+  ib::query::Hop asked_for;
+  asked_for.node_guid = wanted->node_guid;
+  asked_for.description = wanted->description;
+  trace.wrong_node =
+      fmt::format("the way ends at {} (port {}), not at {} (port {}), which {} has this lid",
+                  label(end), ib::to_string(end.port_guid), label(asked_for),
+                  ib::to_string(wanted->port_guid), wanted->who_says_so);
+}
+
 }  // namespace
 
 ib::Result<TraceReport> trace_route(mad::Session& session, const mad::DirectedRoute& route) {
@@ -431,7 +446,8 @@ ib::Result<TraceReport> trace_route(mad::Session& session, const mad::DirectedRo
 
 Verdict verdict_of(const Trace& trace) {
   if (trace.end != WalkEnd::Arrived) return Verdict::Broken;
-  if (trace.counters == CounterProof::Contradicted) return Verdict::Mismatch;
+  if (!trace.wrong_node.empty() || trace.counters == CounterProof::Contradicted)
+    return Verdict::Mismatch;
   bool unproved = false;
   for (std::size_t i = 1; i < trace.hops.size(); ++i) {
     if (trace.hops[i].mismatch == Mismatch::Unexplained) return Verdict::Mismatch;
@@ -482,6 +498,7 @@ ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOption
         if (!forward) return tl::unexpected(forward.error());
       }
     }
+    check_end(options.wanted, *forward);
     if (options.prove && forward->end == WalkEnd::Arrived) {
       if (auto counted = prove_by_counters(session, *forward, options); !counted)
         return tl::unexpected(counted.error());

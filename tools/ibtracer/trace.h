@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libdiag/mad/session.h"
@@ -63,13 +64,22 @@ struct PortCount {
   CounterProof verdict{CounterProof::NotAsked};
 };
 
+/// The port that is asked for, where more than its LID is known: a fault may give another port the
+/// same LID, and a trace that ends there has proved nothing of this one.
+struct Wanted {
+  ib::Guid node_guid{}, port_guid{};
+  std::string description;  // raw bytes
+  std::string_view who_says_so;
+};
+
 /// One direction towards one LID.
 struct Trace {
   ib::Lid dlid;
   std::string route;  // a directed route that was to be followed; then there is no dlid
   bool reverse{};
   ib::query::WalkEnd end{ib::query::WalkEnd::Running};
-  std::string failure;          // empty when the walk arrived
+  std::string failure;     // empty when the walk arrived
+  std::string wrong_node;  // it arrived, but at another port than the wanted one: which, for whom
   std::vector<TracedHop> hops;  // hops[0] is the source
   CounterProof counters{CounterProof::NotAsked};
   std::uint64_t packets_sent{};  // --prove
@@ -85,7 +95,8 @@ struct TraceOptions {
   bool lmc_all{};
   bool counters{};
   bool prove{};
-  bool by_sa{};  // the SA's TraceRecords say which route to expect; excludes `both`
+  bool by_sa{};                  // the SA's TraceRecords say which route to expect; excludes `both`
+  std::optional<Wanted> wanted;  // nothing: whoever bears the LID
   std::uint64_t m_key{};
 };
 
