@@ -310,6 +310,7 @@ int run_verify(int argc, const char* const* argv) {
     report.notes.push_back(
         "SL2VL tables are not known, and all is taken to be on VL 0: --lanes reads them");
   report.pieces = routes::find_pieces(source->fabric, graph);
+  report.shared_lids = shared_lids(source->fabric);
   if (wanted.figures)
     report.figures = routes::figures(
         graph, tables, {wanted.seed, wanted.samples, routes::FiguresOptions{}.all_shifts_up_to});
@@ -322,8 +323,10 @@ int run_verify(int argc, const char* const* argv) {
     complain(kProgram, "nothing to verify: no switch with a host, or no port with a LID",
              kExitFound);
   return status_of(*source, no_routes || verdict.unreachable != 0 || !verdict.must_ok() ||
-                                verdict.credit_loop_channels != 0);
+                                verdict.credit_loop_channels != 0 || !report.shared_lids.empty());
 }
+
+void warn(const std::string& what) { complain(kProgram, "warning: " + what, kExitGood); }
 
 // ---- ibroutes path SRC DST
 
@@ -348,20 +351,23 @@ int run_path(int argc, const char* const* argv) {
   if (!source) return status;
   const auto source_port = end_port(source->fabric, from);
   if (!source_port) return refuse(options, source_port.error());
-  const auto target = end_port(source->fabric, to);
+  auto target = end_port(source->fabric, to).map([](auto port) { return std::optional(port); });
   if (!target) return refuse(options, target.error());
-  // One LID of several is the one that was named.
+  // One LID of several is the one that was named, and whoever bears it may be the end.
+  const bool by_lid = number != 0;
   const Lid dlid =
-      number != 0 ? Lid{static_cast<std::uint16_t>(number)} : source->fabric.port(*target).lid;
-  const auto path = follow(source->fabric, source->tables, *source_port, dlid);
+      by_lid ? Lid{static_cast<std::uint16_t>(number)} : source->fabric.port(**target).lid;
+  for (const auto& shared : shared_lids(source->fabric))
+    if (shared.lid == dlid || bears(source->fabric, *source_port, shared.lid))
+      warn(shared_lid_text(source->fabric, shared));
+  if (by_lid) target->reset();
+  const auto path = follow(source->fabric, source->tables, *source_port, dlid, *target);
   print(options.common.json ? path_json(*source, path, IBKIT_VERSION)
                             : path_text(source->fabric, path));
   return path.arrives() ? kExitGood : status_of(*source, true);
 }
 
 // ---- ibroutes compare [ENGINES], ibroutes plan [ENGINES]
-
-void warn(const std::string& what) { complain(kProgram, "warning: " + what, kExitGood); }
 
 int run_compare(int argc, const char* const* argv) {
   CommandLine line("ibroutes compare",

@@ -9,6 +9,7 @@
 #include "libdiag/fabric/names.h"
 #include "libdiag/report/words.h"
 #include "libdiag/routes/names.h"
+#include "tools/ibroutes/shared_lids.h"
 
 namespace ib::tools {
 namespace {
@@ -23,20 +24,33 @@ std::string lids(const Fabric& fabric, PortRef at) {
   return fmt::format("{}-{}", end.lid.value, end.lid.value + (1U << end.lmc) - 1);
 }
 
+/// What is wrong with an arrival at `at`; nothing when it is where `dlid` was to lead.
+std::string wrong_end(const Fabric& fabric, PortRef at, Lid dlid, std::optional<PortRef> target) {
+  if (!bears(fabric, at, dlid))
+    return fabric.node(at.node).is_switch()
+               ? fmt::format("{} takes LID {} for its own", end_port_name(fabric, at), dlid.value)
+               : fmt::format("{} does not have LID {}", end_port_name(fabric, at), dlid.value);
+  if (!target || *target == at) return "";
+  return fmt::format("{} has LID {} too, and the way ends there, not at {}",
+                     end_port_name(fabric, at), dlid.value, end_port_name(fabric, *target));
+}
+
 }  // namespace
 
 TablePath follow(const Fabric& fabric, std::span<const routes::SwitchTables> tables, PortRef source,
-                 Lid dlid) {
+                 Lid dlid, std::optional<PortRef> target) {
   TablePath path{source, dlid, {}, {}};
-  const auto owner = fabric.find_lid(dlid);
   path.steps.push_back({source.node, 0, 0});
-  if (!owner) {
+  if (!fabric.find_lid(dlid)) {
     path.failure = fmt::format("nobody has LID {}", dlid.value);
     return path;
   }
   PortRef next;
   if (!fabric.node(source.node).is_switch()) {
-    if (owner->node == source.node && owner->port == source.port) return path;
+    if (bears(fabric, source, dlid)) {
+      path.failure = wrong_end(fabric, source, dlid, target);
+      return path;
+    }
     next = fabric.port(source).peer;
     path.steps[0].out_port = source.port;
     if (!next) {
@@ -54,8 +68,7 @@ TablePath follow(const Fabric& fabric, std::span<const routes::SwitchTables> tab
     path.steps.push_back({next.node, next.port, 0});
     const std::string here = routes::node_name(fabric, next.node);
     if (!fabric.node(next.node).is_switch()) {
-      if (owner->node != next.node || owner->port != next.port)
-        path.failure = fmt::format("{} port {} does not have LID {}", here, next.port, dlid.value);
+      path.failure = wrong_end(fabric, next, dlid, target);
       return path;
     }
     if (again || path.steps.size() > kHopsMax) {
@@ -73,8 +86,7 @@ TablePath follow(const Fabric& fabric, std::span<const routes::SwitchTables> tab
     const std::uint8_t port =
         dlid.value < table->lft.size() ? table->lft[dlid.value] : routes::kNoPort;
     if (port == 0) {
-      if (owner->node != next.node)
-        path.failure = fmt::format("{} takes LID {} for its own", here, dlid.value);
+      path.failure = wrong_end(fabric, {next.node, 0}, dlid, target);
       return path;
     }
     if (port > fabric.node(next.node).num_ports) {

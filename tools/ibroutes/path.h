@@ -2,6 +2,7 @@
 // The way the tables lead from a port to a LID, as ibtracert prints it; every hop up to a failure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,15 +25,16 @@ struct TablePath {
   bool arrives() const { return failure.empty(); }
 };
 
-/// Follows `tables` from the end port `source` to `dlid`.
+/// Follows `tables` from the end port `source` to `dlid`: to `target` where it is given, and to no
+/// other port that bears the LID too.
 TablePath follow(const fabric::Fabric& fabric, std::span<const routes::SwitchTables> tables,
-                 fabric::PortRef source, Lid dlid);
+                 fabric::PortRef source, Lid dlid, std::optional<fabric::PortRef> target = {});
 
 /// ibtracert's default format; the last line says what failed, if something did.
 std::string path_text(const fabric::Fabric& fabric, const TablePath& path);
 
-/// The end port that `text` means: a LID, else a node by any of its names (the first of its ports
-/// that has a LID).
+/// The end port that `text` means: a LID (of several ports with it the first), else a node by any
+/// of its names (the first of its ports that has a LID).
 Result<fabric::PortRef> end_port(const fabric::Fabric& fabric, std::string_view text);
 
 }  // namespace ib::tools

@@ -102,6 +102,8 @@ std::string verdict_text(const fabric::Fabric& fabric, const VerdictReport& judg
   if (judged.figures) out += report::figures_text(*judged.figures);
   for (const auto& lines : {judged.notes, routes::piece_lines(fabric, judged.pieces)})
     for (const auto& line : lines) out += "note: " + printable(line) + '\n';
+  for (const auto& shared : judged.shared_lids)
+    out += "must: " + shared_lid_text(fabric, shared) + '\n';
   return out + report::findings_text(verdict.findings);
 }
 
@@ -123,6 +125,22 @@ std::string verdict_json(const Source& source, const fabric::CompactGraph& graph
   for (const auto& line : judged.notes) json.value(line);
   json.end_array();
   report::write_pieces(json, source.fabric, judged.pieces);
+  json.key("shared_lids").begin_array();
+  for (const auto& shared : judged.shared_lids) {
+    json.begin_object().field("lid", shared.lid).key("bearers").begin_array();
+    for (const auto at : shared.bearers) {
+      const auto& node = source.fabric.node(at.node);
+      json.begin_object()
+          .field("type", report::type_word(node.type))
+          .field("node_guid", node.guid)
+          .field("port_guid", node.is_switch() ? node.guid : source.fabric.port(at).guid)
+          .field("port", at.port)
+          .field("name", node.description)
+          .end_object();
+    }
+    json.end_array().end_object();
+  }
+  json.end_array();
   report::write_findings(json, graph, verdict.findings);
   json.end_object();
   return json.take();

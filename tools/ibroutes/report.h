@@ -9,6 +9,7 @@
 #include "libdiag/routes/pieces.h"
 #include "libdiag/routes/verify.h"
 #include "tools/ibroutes/path.h"
+#include "tools/ibroutes/shared_lids.h"
 #include "tools/ibroutes/source.h"
 
 namespace ib::tools {
@@ -28,6 +29,7 @@ struct VerdictReport {
   std::string sls{"assumed"};         // where SLs of paths are from: file, SA, assumed (SL 0)
   std::vector<std::string> notes;     // what that means, in words
   std::vector<routes::Piece> pieces;  // that no link joins; none when all is one
+  std::vector<SharedLid> shared_lids;
 };
 std::string verdict_text(const fabric::Fabric& fabric, const VerdictReport& report);
 std::string verdict_json(const Source& source, const fabric::CompactGraph& graph,

@@ -16,6 +16,7 @@
 #include "tests/unit/routes/judge.h"
 #include "tools/ibroutes/lane_reader.h"
 #include "tools/ibroutes/path.h"
+#include "tools/ibroutes/shared_lids.h"
 #include "tools/ibroutes/table_reader.h"
 
 namespace ib::tools {
@@ -236,6 +237,33 @@ TEST(Path, FollowsTheTablesAndSaysWhereTheyBreak) {
   EXPECT_THAT(follow(plan.fabric, tables, from, Lid{9999}).failure, HasSubstr("nobody has LID"));
 }
 
+TEST(Path, EndsAtThePortThatIsAskedForAndAtNoOtherWithItsLid) {
+  auto plan = route::plan_routes(small_tree()).value();
+  const auto tables = routes::switch_tables(plan.fabric, plan.graph, plan.routes.lfts);
+  std::vector<fabric::PortRef> hosts;
+  for (const auto& d : plan.graph.destinations())
+    if (!d.is_switch()) hosts.push_back(d.end_port);
+  const auto here = hosts[0], right = hosts[5], twin = hosts[6];
+  const Lid shared = plan.fabric.port(right).lid;
+  plan.fabric.port(twin).lid = shared;
+  plan.fabric.reindex();
+
+  EXPECT_TRUE(follow(plan.fabric, tables, here, shared, right).arrives());
+  EXPECT_TRUE(follow(plan.fabric, tables, here, shared).arrives()) << "whoever bears it";
+  const auto wrong = follow(plan.fabric, tables, here, shared, twin);
+  EXPECT_THAT(wrong.failure, AllOf(HasSubstr(to_string(plan.fabric.node(right.node).guid)),
+                                   HasSubstr(" too, and the way ends there, not at "),
+                                   HasSubstr(to_string(plan.fabric.node(twin.node).guid))));
+  EXPECT_THAT(path_text(plan.fabric, wrong), HasSubstr("\nBROKEN: "));
+  // Its own LID does not lead a port to another.
+  EXPECT_FALSE(follow(plan.fabric, tables, right, shared, twin).arrives());
+
+  const auto all = shared_lids(plan.fabric);
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].lid, shared);
+  EXPECT_THAT(all[0].bearers, ::testing::UnorderedElementsAre(right, twin));
+}
+
 // ---- the program, on files
 
 struct Ran {
@@ -309,6 +337,33 @@ TEST(Ibroutes, AFabricInPiecesPassesWhenEachIsRightWithinItself) {
   EXPECT_EQ(both.status, 1);
   EXPECT_THAT(both.out, AllOf(HasSubstr("pairs: 8\n"), HasSubstr("unreachable: 4\n"),
                               HasSubstr("has no entry"), Not(HasSubstr("pieces"))));
+}
+
+TEST(Ibroutes, ALidOfTwoPortsFailsAndNamesBoth) {
+  const judge::Scratch scratch;
+  std::string text = judge::read_file(kNet4 + "topology");
+  for (std::size_t at = 0; (at = text.find("lid 12", at)) != std::string::npos;)
+    text.replace(at, 6, "lid 10");
+  judge::write_file(scratch / "topology", text);
+  const std::string from = " --from " + (scratch / "topology").string() + "," + kNet4 + "dump_fts";
+  const Ran ran = ibroutes("verify" + from);
+  EXPECT_EQ(ran.status, 1);
+  for (const std::string lid : {"10", "11"})
+    EXPECT_THAT(ran.out, HasSubstr("must: LID " + lid +
+                                   " is borne by 2 ports: 'host-3 HCA-1' (0x0000000000000120) "
+                                   "port 1, 'host-4 HCA-1' (0x0000000000000130) port 1\n"));
+  const auto json = nlohmann::json::parse(ibroutes("verify --json" + from).out);
+  ASSERT_EQ(json["shared_lids"].size(), 2U);
+  EXPECT_EQ(json["shared_lids"][1]["lid"], 11);
+  EXPECT_EQ(json["shared_lids"][1]["bearers"][1]["name"], "host-4 HCA-1");
+
+  const Ran other = ibroutes("path 2 host-4" + from);
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.out, AllOf(HasSubstr("ibroutes: warning: LID 10 is borne by 2 ports: "),
+                               HasSubstr("\nBROKEN: 'host-3 HCA-1' (0x0000000000000120) port 1 has "
+                                         "LID 10 too, and the way ends there, not at 'host-4")));
+  EXPECT_EQ(ibroutes("path 2 host-3" + from).status, 0);
+  EXPECT_EQ(ibroutes("path 2 11" + from).status, 0);
 }
 
 TEST(Ibroutes, JudgesLanesOfFiles) {

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/ibroutes/shared_lids.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "libdiag/routes/names.h"
+
+namespace ib::tools {
+
+using fabric::Fabric;
+using fabric::NodeIndex;
+using fabric::PortRef;
+
+std::vector<SharedLid> shared_lids(const Fabric& fabric) {
+  std::map<Lid, std::vector<PortRef>> shared;
+  for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
+    const auto& node = fabric.node(n);
+    const unsigned last = node.is_switch() ? 0 : node.num_ports;
+    for (unsigned p = node.is_switch() ? 0 : 1; p <= last; ++p) {
+      const PortRef at{n, static_cast<std::uint8_t>(p)};
+      const auto& port = fabric.port(at);
+      if (!port.lid.is_unicast()) continue;
+      for (unsigned i = 0; i < 1U << port.lmc; ++i) {
+        const Lid lid{static_cast<std::uint16_t>(port.lid.value + i)};
+        const auto first = fabric.find_lid(lid);
+        if (!first || *first == at) continue;
+        auto& bearers = shared[lid];
+        if (bearers.empty()) bearers.push_back(*first);
+        bearers.push_back(at);
+      }
+    }
+  }
+  std::vector<SharedLid> all;
+  for (auto& [lid, bearers] : shared) all.push_back({lid, std::move(bearers)});
+  return all;
+}
+
+bool bears(const Fabric& fabric, PortRef at, Lid lid) {
+  const auto& end = fabric.port(end_port_of(fabric, at));
+  return end.lid.is_unicast() && lid >= end.lid && lid.value < end.lid.value + (1U << end.lmc);
+}
+
+std::string end_port_name(const Fabric& fabric, PortRef at) {
+  const std::string node = routes::node_name(fabric, at.node);
+  return fabric.node(at.node).is_switch() ? node : fmt::format("{} port {}", node, at.port);
+}
+
+std::string shared_lid_text(const Fabric& fabric, const SharedLid& shared) {
+  constexpr std::size_t kListed = 8;
+  std::string text =
+      fmt::format("LID {} is borne by {} ports:", shared.lid.value, shared.bearers.size());
+  for (std::size_t i = 0; i < std::min(shared.bearers.size(), kListed); ++i)
+    text += (i == 0 ? " " : ", ") + end_port_name(fabric, shared.bearers[i]);
+  if (shared.bearers.size() > kListed) text += ", ...";
+  return text;
+}
+
+}  // namespace ib::tools
