@@ -284,6 +284,22 @@ TEST_F(Fixture, BothWaysAreProved) {
   EXPECT_EQ(report.verdict(), Verdict::Verified) << ibtracer::text_report(report, true);
 }
 
+TEST_F(Fixture, CountersAreShownOfBothWays) {
+  TraceOptions options;
+  options.both = true;
+  options.counters = true;
+  const auto report = run(options);
+  ASSERT_EQ(report.traces.size(), 2U);
+  const Trace& back = report.traces[1];
+  ASSERT_EQ(back.hops.size(), 5U);
+  for (std::size_t i = 1; i < back.hops.size(); ++i) {
+    EXPECT_TRUE(back.hops[i].ingress_counters) << i;
+    EXPECT_TRUE(back.hops[i].ingress_errors) << i;
+  }
+  EXPECT_GT(back.hops.back().ingress_counters->port_rcv_pkts, 0U) << "our own port";
+  EXPECT_TRUE(report.errors.empty());
+}
+
 TEST_F(Fixture, CountersProveTheTargetsOwnPath) {
   agent_on(target());
   TraceOptions options;

@@ -511,6 +511,7 @@ ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOption
       if (!back) return tl::unexpected(back.error());
       if (auto asked = prove_back(session, *back, report.traces.back(), options); !asked)
         return tl::unexpected(asked.error());
+      if (options.counters) read_counters(session, *back, options, report.errors);
       report.traces.push_back(std::move(*back));
     }
   }
