@@ -329,6 +329,42 @@ TEST_F(Fixture, EveryLidOfAPortIsTraced) {
   EXPECT_EQ(report.verdict(), Verdict::Verified) << ibtracer::text_report(report, true);
 }
 
+TEST_F(Fixture, EveryLidOfOurOwnPortIsAWayBack) {
+  hosts_.clear();
+  build(2);
+  TraceOptions options;
+  options.lmc_all = true;
+  options.both = true;
+  const unsigned there = lid_of(target()).value, back = lid_of(hosts_.front()).value;
+  using Way = std::pair<bool, unsigned>;
+  const auto ways = [](const TraceReport& report) {
+    std::vector<Way> all;
+    for (const Trace& t : report.traces) {
+      EXPECT_EQ(t.end, WalkEnd::Arrived) << t.failure;
+      all.emplace_back(t.reverse, t.dlid.value);
+    }
+    return all;
+  };
+  const auto report = run(options);
+  std::vector<Way> pairs;
+  for (unsigned i = 0; i < 4; ++i) {
+    pairs.emplace_back(false, there + i);
+    pairs.emplace_back(true, back + i);
+  }
+  EXPECT_EQ(ways(report), pairs);
+  EXPECT_EQ(report.verdict(), Verdict::Verified) << ibtracer::text_report(report, true);
+
+  // A switch has one LID, and we have four all the same.
+  const Lid leaf = report.traces[0].hops[1].hop.lid;
+  const auto to_switch = ibtracer::trace(*session_, leaf, options);
+  ASSERT_TRUE(to_switch);
+  EXPECT_EQ(ways(*to_switch), (std::vector<Way>{{false, leaf.value},
+                                                {true, back},
+                                                {true, back + 1},
+                                                {true, back + 2},
+                                                {true, back + 3}}));
+}
+
 TEST(JudgeCount, NeedsTenTimesTheSpreadAndTellsTheThreeCasesApart) {
   ibtracer::PortCount count;
   count.background_min = 10;

@@ -393,6 +393,15 @@ std::optional<std::pair<WalkEnd, std::string>> end_of_route(mad::Session& sessio
   return std::nullopt;
 }
 
+/// All LIDs of the port that has `lid`.
+std::vector<Lid> lids_of(Lid lid, unsigned lmc) {
+  const unsigned base = lid.value & ~((1U << lmc) - 1);
+  std::vector<Lid> lids;
+  for (unsigned i = 0; i < 1U << lmc; ++i)
+    lids.push_back(Lid{static_cast<std::uint16_t>(base + i)});
+  return lids;
+}
+
 /// Says so where a trace arrived at another port than the one that is asked for.
 void check_end(const std::optional<Wanted>& wanted, Trace& trace) {
   if (!wanted || trace.end != WalkEnd::Arrived) return;
@@ -479,6 +488,12 @@ ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOption
   }
   TraceReport report;
   std::vector<Lid> targets{dlid};
+  // LIDs of both ends go in pairs, the first with the first (as the SA pairs them): a way back to
+  // each of ours, and what is left over behind the last way there.
+  const std::vector<Lid> own =
+      options.lmc_all ? lids_of(facts->lid, facts->lmc) : std::vector<Lid>{facts->lid};
+  std::size_t ways_back = 0;
+  std::optional<std::size_t> arrived;  // the last way there that did
   for (std::size_t t = 0; t < targets.size(); ++t) {
     auto forward = trace_forward(guide, targets[t], options);
     if (!forward) return tl::unexpected(forward.error());
@@ -489,10 +504,7 @@ ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOption
         if (!told) return tl::unexpected(told.error());
         lmc = *told;
       }
-      const unsigned base = dlid.value & ~((1U << lmc) - 1);
-      targets.clear();
-      for (unsigned i = 0; i < (1U << lmc); ++i)
-        targets.push_back(Lid{static_cast<std::uint16_t>(base + i)});
+      targets = lids_of(dlid, lmc);
       if (targets[0] != dlid) {
         forward = trace_forward(guide, targets[0], options);
         if (!forward) return tl::unexpected(forward.error());
@@ -504,12 +516,14 @@ ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOption
         return tl::unexpected(counted.error());
     }
     if (options.counters) read_counters(session, *forward, options, report.errors);
-    const bool arrived = forward->end == WalkEnd::Arrived && forward->hops.size() > 1;
+    if (forward->end == WalkEnd::Arrived && forward->hops.size() > 1)
+      arrived = report.traces.size();
     report.traces.push_back(std::move(*forward));
-    if (options.both && arrived) {
-      auto back = trace_back(session, report.traces.back(), facts->lid, options);
+    const std::size_t due = t + 1 == targets.size() ? own.size() : std::min(t + 1, own.size());
+    for (; options.both && arrived && ways_back < due; ++ways_back) {
+      auto back = trace_back(session, report.traces[*arrived], own[ways_back], options);
       if (!back) return tl::unexpected(back.error());
-      if (auto asked = prove_back(session, *back, report.traces.back(), options); !asked)
+      if (auto asked = prove_back(session, *back, report.traces[*arrived], options); !asked)
         return tl::unexpected(asked.error());
       if (options.counters) read_counters(session, *back, options, report.errors);
       report.traces.push_back(std::move(*back));
