@@ -259,6 +259,17 @@ TEST_F(Fixture, AnotherNodeWithTheTargetsLidIsAMismatch) {
   EXPECT_EQ(right->verdict(), Verdict::Verified) << ibtracer::text_report(*right, true);
 }
 
+TEST_F(Fixture, ANodeWithoutALidIsThereAndCannotBeTraced) {
+  World world(world_->model().topology());  // no subnet manager was here
+  const auto port = world.open(hosts_.front());
+  mad::Session session(*port, {}, world.clock());
+  const auto found = ibtracer::resolve(session, mad::DirectedRoute{{1}});
+  ASSERT_FALSE(found);
+  EXPECT_EQ(exit_status(found.error().kind), 4) << found.error().message;
+  EXPECT_NE(found.error().message.find("has no lid yet; is a subnet manager running?"),
+            std::string::npos);
+}
+
 TEST_F(Fixture, ASilentHostIsATimeOutAndNotAMissingAgent) {
   world_->model().set_behaviour(target().node, Behaviour::Silent);
   const auto report = run();

@@ -82,7 +82,7 @@ class Resolver {
  private:
   static Wanted wanted_of(const wire::NodeRecord& record) {
     return {record.node_info.node_guid, record.node_info.port_guid,
-            text_of(record.node_description), "the SA says"};
+            text_of(record.node_description), "to which the SA gives this lid"};
   }
 
   ib::Result<Destination> by_record(const wire::NodeRecord& record) {
@@ -134,10 +134,11 @@ ib::Result<Destination> by_route(ib::mad::Session& session, const ib::mad::Direc
   const auto port = smp.port_info(route, is_switch ? std::uint8_t{0} : node->local_port_num.value);
   if (!port) return tl::unexpected(port.error());
   if (!port->lid.is_unicast())
-    return ib::fail(ib::ErrorKind::NotFound,
-                    fmt::format("trace to DR path {}: {} there has no lid",
-                                ib::mad::to_string(route), ib::to_string(node->node_guid)));
-  Wanted wanted{node->node_guid, node->port_guid, {}, "it says itself"};
+    return ib::fail(
+        ib::ErrorKind::Unavailable,
+        fmt::format("trace to DR path {}: {} there has no lid yet; is a subnet manager running?",
+                    ib::mad::to_string(route), ib::to_string(node->node_guid)));
+  Wanted wanted{node->node_guid, node->port_guid, {}, "which has this lid too"};
   // Its name is a comfort here.
   if (const auto name = smp.node_description(route)) wanted.description = text_of(*name);
   return Destination{port->lid, ib::Sl{0}, std::move(wanted)};

@@ -411,10 +411,9 @@ void check_end(const std::optional<Wanted>& wanted, Trace& trace) {
   ib::query::Hop asked_for;
   asked_for.node_guid = wanted->node_guid;
   asked_for.description = wanted->description;
-  trace.wrong_node =
-      fmt::format("the way ends at {} (port {}), not at {} (port {}), which {} has this lid",
-                  label(end), ib::to_string(end.port_guid), label(asked_for),
-                  ib::to_string(wanted->port_guid), wanted->who_says_so);
+  trace.wrong_node = fmt::format("the way ends at {} (port {}), not at {} (port {}), {}",
+                                 label(end), ib::to_string(end.port_guid), label(asked_for),
+                                 ib::to_string(wanted->port_guid), wanted->claim);
 }
 
 }  // namespace

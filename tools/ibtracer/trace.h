@@ -69,7 +69,7 @@ struct PortCount {
 struct Wanted {
   ib::Guid node_guid{}, port_guid{};
   std::string description;  // raw bytes
-  std::string_view who_says_so;
+  std::string_view claim;   // "which has this lid too"
 };
 
 /// One direction towards one LID.
