@@ -150,9 +150,10 @@ void begin_document(JsonWriter& json, const Envelope& envelope) {
 }
 
 std::string failure_document(const std::string& schema, const std::string& tool,
-                             const std::string& version, const Error& error, int status) {
+                             const std::string& version, const Error& error, int status,
+                             std::vector<std::string> before) {
   JsonWriter json;
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = std::move(before);
   for (const auto line : split(error.message, '\n')) lines.emplace_back(line);
   begin_document(json, {schema, tool, version, false, lines});
   json.key("error").begin_object();

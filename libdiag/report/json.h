@@ -91,8 +91,9 @@ struct Envelope {
 void begin_document(JsonWriter& json, const Envelope& envelope);
 
 /// What --json prints of a run that has nothing else to print: the frame, not complete, and "error"
-/// with its exit status, kind and message.
+/// with its exit status, kind and message. `before`: lines of "errors" that come first.
 std::string failure_document(const std::string& schema, const std::string& tool,
-                             const std::string& version, const Error& error, int status);
+                             const std::string& version, const Error& error, int status,
+                             std::vector<std::string> before = {});
 
 }  // namespace ib::report

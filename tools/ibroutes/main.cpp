@@ -51,19 +51,23 @@ void add_options(CommandLine& line, Options& options) {
   line.number("-y,--m-key", options.m_key, 0, ~std::uint64_t{0}, "Key for management packets");
 }
 
-/// Fabric and tables, or the status to exit with.
-std::optional<Source> load(const Options& options, LoadOptions live, int& status) {
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+/// A LID or name that is nowhere: in all of the fabric (2), or in what of it answered (3).
+int refuse_unfound(const Options& options, const Source& source, Error error) {
+  if (error.kind != ErrorKind::NotFound || !source.unseen) return refuse(options, error);
+  error.message += ", of those that answered";
+  if (options.common.json) print(unfound_json(source, error, kExitIncomplete, IBKIT_VERSION));
+  return complain(kProgram, error.message, kExitIncomplete);
+}
+
+/// Fabric and tables, nodes by their own names, or the status to exit with.
+std::optional<Source> load_unnamed(const Options& options, LoadOptions live, int& status) {
+  live.node_name_map = options.node_name_map;
   Result<Source> source = [&]() -> Result<Source> {
-    if (options.from) {
-      auto loaded = load_files(*options.from, live);
-      if (loaded && !options.node_name_map.empty())
-        if (auto named = apply_names(options.node_name_map, *loaded); !named)
-          return tl::unexpected<Error>(std::move(named.error()));
-      return loaded;
-    }
+    if (options.from) return load_files(*options.from, live);
     auto connection = Connection::open(options.common);
     if (!connection) return tl::unexpected<Error>(std::move(connection.error()));
-    live.node_name_map = options.node_name_map;
     live.tables.m_key = options.m_key;
     return load_live(**connection, live);
   }();
@@ -73,7 +77,18 @@ std::optional<Source> load(const Options& options, LoadOptions live, int& status
   }
   if (!options.common.json)
     for (const auto& error : source->errors) complain(kProgram, error, kExitIncomplete);
+  if (source->unfound) {
+    status = refuse_unfound(options, *source, *source->unfound);
+    return std::nullopt;
+  }
   return std::move(*source);
+}
+
+/// The same, nodes by the names of the node-name map.
+std::optional<Source> load(const Options& options, const LoadOptions& live, int& status) {
+  auto source = load_unnamed(options, live, status);
+  if (source) apply_names(*source);
+  return source;
 }
 
 /// Incomplete data come before findings: a verdict on half the tables is worth little.
@@ -81,8 +96,6 @@ int status_of(const Source& source, bool found) {
   if (!source.complete()) return kExitIncomplete;
   return found ? kExitFound : kExitGood;
 }
-
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 struct Verb {
   std::string_view name;
@@ -347,21 +360,24 @@ int run_path(int argc, const char* const* argv) {
   std::uint64_t number = 0;
   if (parse_number(to, kLidUnicastMax.value, number))
     reader.first = reader.last = Lid{static_cast<std::uint16_t>(number)};
-  const auto source = load(options, {.tables = reader}, status);
+  auto source = load_unnamed(options, {.tables = reader}, status);
   if (!source) return status;
-  const auto source_port = end_port(source->fabric, from);
-  if (!source_port) return refuse(options, source_port.error());
-  auto target = end_port(source->fabric, to).map([](auto port) { return std::optional(port); });
-  if (!target) return refuse(options, target.error());
-  // One LID of several is the one that was named, and whoever bears it may be the end.
+  const auto source_port = end_port(source->fabric, from, source->names);
+  if (!source_port) return refuse_unfound(options, *source, source_port.error());
+  const auto named = end_port(source->fabric, to, source->names);
   const bool by_lid = number != 0;
+  // The tables lead towards a LID even where its bearer did not answer.
+  if (!named && !(by_lid && source->unseen)) return refuse_unfound(options, *source, named.error());
+  apply_names(*source);
+  // One LID of several is the one that was named, and whoever bears it may be the end.
+  std::optional<fabric::PortRef> target;
+  if (!by_lid) target = *named;
   const Lid dlid =
-      by_lid ? Lid{static_cast<std::uint16_t>(number)} : source->fabric.port(**target).lid;
+      by_lid ? Lid{static_cast<std::uint16_t>(number)} : source->fabric.port(*target).lid;
   for (const auto& shared : shared_lids(source->fabric))
     if (shared.lid == dlid || bears(source->fabric, *source_port, shared.lid))
       warn(shared_lid_text(source->fabric, shared));
-  if (by_lid) target->reset();
-  const auto path = follow(source->fabric, source->tables, *source_port, dlid, *target);
+  const auto path = follow(source->fabric, source->tables, *source_port, dlid, target);
   print(options.common.json ? path_json(*source, path, IBKIT_VERSION)
                             : path_text(source->fabric, path));
   return path.arrives() ? kExitGood : status_of(*source, true);

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "libdiag/base/text.h"
-#include "libdiag/fabric/names.h"
 #include "libdiag/report/words.h"
 #include "libdiag/routes/names.h"
 #include "tools/ibroutes/shared_lids.h"
@@ -22,6 +21,14 @@ constexpr std::size_t kHopsMax = 64;
 std::string lids(const Fabric& fabric, PortRef at) {
   const auto& end = fabric.port(end_port_of(fabric, at));
   return fmt::format("{}-{}", end.lid.value, end.lid.value + (1U << end.lmc) - 1);
+}
+
+/// Of a port nobody is known behind: no cable, or a cable to who did not answer the sweep.
+std::string no_link(const Fabric& fabric, PortRef at) {
+  const auto state = fabric.port(at).state;
+  const bool up = state != wire::PortState::NoChange && state != wire::PortState::Down;
+  return fmt::format("{} port {} {}", routes::node_name(fabric, at.node), at.port,
+                     up ? "has a link, and nobody behind it answered" : "has no link");
 }
 
 /// What is wrong with an arrival at `at`; nothing when it is where `dlid` was to lead.
@@ -41,10 +48,6 @@ TablePath follow(const Fabric& fabric, std::span<const routes::SwitchTables> tab
                  Lid dlid, std::optional<PortRef> target) {
   TablePath path{source, dlid, {}, {}};
   path.steps.push_back({source.node, 0, 0});
-  if (!fabric.find_lid(dlid)) {
-    path.failure = fmt::format("nobody has LID {}", dlid.value);
-    return path;
-  }
   PortRef next;
   if (!fabric.node(source.node).is_switch()) {
     if (bears(fabric, source, dlid)) {
@@ -54,8 +57,7 @@ TablePath follow(const Fabric& fabric, std::span<const routes::SwitchTables> tab
     next = fabric.port(source).peer;
     path.steps[0].out_port = source.port;
     if (!next) {
-      path.failure = fmt::format("{} port {} has no link", routes::node_name(fabric, source.node),
-                                 source.port);
+      path.failure = no_link(fabric, source);
       return path;
     }
   } else {
@@ -96,9 +98,10 @@ TablePath follow(const Fabric& fabric, std::span<const routes::SwitchTables> tab
       return path;
     }
     path.steps.back().out_port = port;
-    next = fabric.port(next.node, port).peer;
+    const auto at = next.node;
+    next = fabric.port(at, port).peer;
     if (!next) {
-      path.failure = fmt::format("{} port {} has no link", here, port);
+      path.failure = no_link(fabric, {at, port});
       return path;
     }
   }
@@ -134,7 +137,8 @@ std::string path_text(const Fabric& fabric, const TablePath& path) {
   return out;
 }
 
-Result<PortRef> end_port(const Fabric& fabric, std::string_view text) {
+Result<PortRef> end_port(const Fabric& fabric, std::string_view text,
+                         const fabric::NodeNames& names) {
   std::uint64_t number = 0;
   if (parse_number(text, 0xFFFF, number)) {
     const Lid lid{static_cast<std::uint16_t>(number)};
@@ -144,7 +148,7 @@ Result<PortRef> end_port(const Fabric& fabric, std::string_view text) {
   Guid guid;
   if (parse_guid(text, guid))
     if (const auto at = fabric.find_port_guid(guid)) return *at;
-  const auto found = fabric::find_node_and_port(fabric, text);
+  const auto found = fabric::find_node_and_port(fabric, text, &names);
   if (!found) return tl::unexpected<Error>(found.error());
   if (fabric.node(found->node).is_switch()) return PortRef{found->node, 0};
   if (found->port) return PortRef{found->node, *found->port};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "libdiag/fabric/fabric.h"
+#include "libdiag/fabric/names.h"
 #include "libdiag/routes/dump.h"
 
 namespace ib::tools {
@@ -35,6 +36,7 @@ std::string path_text(const fabric::Fabric& fabric, const TablePath& path);
 
 /// The end port that `text` means: a LID (of several ports with it the first), else a node by any
 /// of its names (the first of its ports that has a LID).
-Result<fabric::PortRef> end_port(const fabric::Fabric& fabric, std::string_view text);
+Result<fabric::PortRef> end_port(const fabric::Fabric& fabric, std::string_view text,
+                                 const fabric::NodeNames& names = {});
 
 }  // namespace ib::tools

@@ -146,6 +146,11 @@ std::string verdict_json(const Source& source, const fabric::CompactGraph& graph
   return json.take();
 }
 
+std::string unfound_json(const Source& source, const Error& error, int status,
+                         const std::string& version) {
+  return report::failure_document(kRoutesSchema, "ibroutes", version, error, status, source.errors);
+}
+
 std::string path_json(const Source& source, const TablePath& path, const std::string& version) {
   auto json = begin(source, "path", version);
   json.field("dlid", path.dlid).field("arrives", path.arrives()).field("failure", path.failure);

@@ -34,6 +34,9 @@ struct VerdictReport {
 std::string verdict_text(const fabric::Fabric& fabric, const VerdictReport& report);
 std::string verdict_json(const Source& source, const fabric::CompactGraph& graph,
                          const VerdictReport& report, const std::string& version);
+/// Of a run that prints nothing else, since what was named is not in what answered.
+std::string unfound_json(const Source& source, const Error& error, int status,
+                         const std::string& version);
 std::string path_json(const Source& source, const TablePath& path, const std::string& version);
 
 }  // namespace ib::tools

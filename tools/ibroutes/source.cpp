@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "tools/ibroutes/source.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
 #include "libdiag/discover/sweep.h"
-#include "libdiag/fabric/names.h"
 #include "libdiag/fabric/node_order.h"
 #include "libdiag/fabric/text_file.h"
 #include "libdiag/fabric/topology_text.h"
@@ -17,11 +18,17 @@ namespace ib::tools {
 namespace {
 
 /// The switch that is alone asked for.
-Result<fabric::NodeIndex> find_switch(const fabric::Fabric& fabric, const std::string& name) {
-  const auto node = fabric::find_node(fabric, name);
+Result<fabric::NodeIndex> find_switch(const fabric::Fabric& fabric, const std::string& name,
+                                      const fabric::NodeNames& names) {
+  const auto node = fabric::find_node(fabric, name, &names);
   if (!node) return tl::unexpected<Error>(node.error());
   if (!fabric.node(*node).is_switch()) return fail(ErrorKind::Usage, name + " is not a switch");
   return *node;
+}
+
+Result<fabric::NodeNames> read_names(const std::string& map_file) {
+  if (map_file.empty()) return fabric::NodeNames{};
+  return fabric::NodeNames::read_file(map_file);
 }
 
 /// Tables of the other kind are no empty tables of the kind that is asked for.
@@ -40,6 +47,8 @@ Result<void> check_kind(const std::vector<routes::SwitchTables>& tables,
 }  // namespace
 
 Result<Source> load_live(Connection& connection, const LoadOptions& options) {
+  auto names = read_names(options.node_name_map);
+  if (!names) return tl::unexpected<Error>(std::move(names.error()));
   const std::uint64_t m_key = options.tables.m_key;
   discover::SweepOptions sweep_options;
   sweep_options.m_key = [m_key](Guid) { return m_key; };
@@ -48,13 +57,23 @@ Result<Source> load_live(Connection& connection, const LoadOptions& options) {
     return tl::unexpected<Error>(std::move(ran.error()));
   const discover::Observed observed = sweep.take_observed();
 
+  const auto& here = connection.facts();
+  if (here.state == wire::PortState::Down && observed.nodes.size() <= 1)
+    return fail(ErrorKind::Unavailable, fmt::format("port {}/{} is DOWN: there is no fabric to ask",
+                                                    here.device, here.port_num));
+
   Source source;
-  source.sm_lid = connection.facts().sm_lid;
+  source.names = std::move(*names);
+  source.sm_lid = here.sm_lid;
+  source.unseen = !observed.troubles.empty();
   for (const auto& trouble : observed.troubles) source.errors.push_back(trouble.message);
   TableReaderOptions tables = options.tables;
   if (!options.only.empty()) {
-    const auto node = find_switch(observed.fabric, options.only);
-    if (!node) return tl::unexpected<Error>(node.error());
+    const auto node = find_switch(observed.fabric, options.only, source.names);
+    if (!node) {
+      source.unfound = node.error();
+      return source;
+    }
     tables.only = *node;
   }
   TableReader reader(observed, tables);
@@ -73,9 +92,6 @@ Result<Source> load_live(Connection& connection, const LoadOptions& options) {
   if (options.path_sls)
     source.path_sls = read_path_sls(connection.session(), connection.facts(),
                                     fabric::CompactGraph(source.fabric));
-  if (!options.node_name_map.empty())
-    if (auto named = apply_names(options.node_name_map, source); !named)
-      return tl::unexpected<Error>(std::move(named.error()));
   return source;
 }
 
@@ -96,7 +112,11 @@ Result<Source> load_files(const std::string& topology_and_tables, const LoadOpti
   if (auto known = check_kind(*tables, options.tables, tables_path); !known)
     return tl::unexpected<Error>(std::move(known.error()));
 
+  auto names = read_names(options.node_name_map);
+  if (!names) return tl::unexpected<Error>(std::move(names.error()));
+
   Source source;
+  source.names = std::move(*names);
   // As a sweep has them: what engines make of it must not depend on the file.
   source.fabric = fabric::sorted_by_guid(*fabric);
   std::map<Guid, std::size_t> by_guid;
@@ -118,7 +138,7 @@ Result<Source> load_files(const std::string& topology_and_tables, const LoadOpti
     source.errors.push_back("the topology has no switch " + to_string(guid));
   source.tables = std::move(*tables);
   if (!options.only.empty()) {
-    const auto node = find_switch(source.fabric, options.only);
+    const auto node = find_switch(source.fabric, options.only, source.names);
     if (!node) return tl::unexpected<Error>(node.error());
     const Guid guid = source.fabric.node(*node).guid;
     std::erase_if(source.tables, [&](const auto& table) { return table.guid != guid; });
@@ -126,16 +146,13 @@ Result<Source> load_files(const std::string& topology_and_tables, const LoadOpti
   return source;
 }
 
-Result<void> apply_names(const std::string& map_file, Source& source) {
-  const auto names = fabric::NodeNames::read_file(map_file);
-  if (!names) return tl::unexpected<Error>(names.error());
+void apply_names(Source& source) {
   for (fabric::NodeIndex n = 0; n < source.fabric.nodes().size(); ++n) {
     auto& node = source.fabric.node(n);
-    if (const auto name = names->find(node.guid)) node.description = *name;
+    if (const auto name = source.names.find(node.guid)) node.description = *name;
   }
   for (auto& table : source.tables)
-    if (const auto name = names->find(table.guid)) table.name = *name;
-  return {};
+    if (const auto name = source.names.find(table.guid)) table.name = *name;
 }
 
 }  // namespace ib::tools

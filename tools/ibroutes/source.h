@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "libdiag/fabric/names.h"
 #include "libdiag/routes/lanes.h"
 #include "tools/common/connection.h"
 #include "tools/ibroutes/sl_reader.h"
@@ -15,6 +16,9 @@ struct Source {
   fabric::Fabric fabric;
   std::vector<routes::SwitchTables> tables;
   std::vector<std::string> errors;         // what could not be read
+  bool unseen{false};                      // the sweep has gaps: there may be more nodes
+  std::optional<Error> unfound;            // of the one switch that was asked for; then no tables
+  fabric::NodeNames names;                 // of the node-name map
   Lid sm_lid{};                            // 0: not known
   std::optional<routes::SlToVl> sl_to_vl;  // by the switches of CompactGraph(fabric)
   std::optional<PathSlsRead> path_sls;     // of the live fabric, where it was asked for
@@ -29,6 +33,8 @@ struct LoadOptions {
   std::string node_name_map{};  // file; empty: none
 };
 
+/// Nodes have their own names still: apply_names() is another step, and before it they are found by
+/// either. Unavailable where the local port is DOWN.
 Result<Source> load_live(Connection& connection, const LoadOptions& options);
 
 /// `TOPOLOGY,LFTS`: ibnetdiscover's text (or opensm-subnet.lst) and any of the dump formats.
@@ -36,7 +42,7 @@ Result<Source> load_live(Connection& connection, const LoadOptions& options);
 /// `tables.multicast`) and of which switch count here; lanes are not in these files.
 Result<Source> load_files(const std::string& topology_and_tables, const LoadOptions& options);
 
-/// Names of `map_file` in place of NodeDescriptions, in fabric and tables.
-Result<void> apply_names(const std::string& map_file, Source& source);
+/// Names of the node-name map in place of NodeDescriptions, in fabric and tables.
+void apply_names(Source& source);
 
 }  // namespace ib::tools

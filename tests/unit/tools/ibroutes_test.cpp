@@ -234,7 +234,9 @@ TEST(Path, FollowsTheTablesAndSaysWhereTheyBreak) {
     if (plan.graph.node_of(arc.to) == gap.steps[2].node)
       tables[to.leaf].lft[to.lid.value] = arc.out_port;
   EXPECT_THAT(follow(plan.fabric, tables, from, to.lid).failure, StartsWith("loop: "));
-  EXPECT_THAT(follow(plan.fabric, tables, from, Lid{9999}).failure, HasSubstr("nobody has LID"));
+  const auto nobody = follow(plan.fabric, tables, from, Lid{9999});
+  EXPECT_THAT(nobody.failure, HasSubstr("has no entry for LID 9999"));
+  EXPECT_THAT(nobody.steps, SizeIs(2));
 }
 
 TEST(Path, EndsAtThePortThatIsAskedForAndAtNoOtherWithItsLid) {
@@ -364,6 +366,27 @@ TEST(Ibroutes, ALidOfTwoPortsFailsAndNamesBoth) {
                                          "LID 10 too, and the way ends there, not at 'host-4")));
   EXPECT_EQ(ibroutes("path 2 host-3" + from).status, 0);
   EXPECT_EQ(ibroutes("path 2 11" + from).status, 0);
+}
+
+TEST(Ibroutes, ANodeHasItsOwnNameAndThatOfTheMap) {
+  const judge::Scratch scratch;
+  judge::write_file(scratch / "map", "0x220 \"NEW NAME\"\n0x130 \"far\"\n");
+  const std::string from = " --from " + kNet4 + "topology," + kNet4 + "dump_fts --node-name-map " +
+                           (scratch / "map").string();
+  for (const std::string name : {"'NEW NAME'", "spine"}) {
+    const Ran table = ibroutes("-S " + name + from);
+    EXPECT_EQ(table.status, 0) << table.out;
+    EXPECT_THAT(table.out, HasSubstr("(NEW NAME)"));
+    const Ran path = ibroutes("path 2 " + name + from);
+    EXPECT_EQ(path.status, 0) << path.out;
+    EXPECT_THAT(path.out, HasSubstr("\"NEW NAME\"\n"));
+  }
+  for (const std::string name : {"far", "host-4", "'host-4 HCA-1'"})
+    EXPECT_THAT(ibroutes("path " + name + " 2" + from).out,
+                StartsWith("From ca {0x0000000000000130}"));
+  EXPECT_EQ(ibroutes("-S nobody" + from).status, 2);
+  EXPECT_EQ(ibroutes("path nobody 2" + from).status, 2);
+  EXPECT_EQ(ibroutes("path 2 99" + from).status, 2);
 }
 
 TEST(Ibroutes, JudgesLanesOfFiles) {
