@@ -138,6 +138,9 @@ mad::Request trace_request(mad::Cookie cookie, const SaAddress& sa, const wire::
   auto request =
       sa_request(cookie, sa, wire::Method::GetTraceTable, wire::attr::kTraceRecord, component_mask);
   wire::set_body(request.mad, path);
+  // The nodes on one way: a handful. And an SA that does not know the method may say nothing at
+  // all.
+  request.resp_time_hint = request.first_wait = kAnswerTime;
   return request;
 }
 
@@ -241,14 +244,32 @@ void copy_data(const mad::Packet& answer, std::size_t at, std::byte* to, std::si
   std::copy_n(answer.more.begin() + static_cast<std::ptrdiff_t>(from), rest, to + in_first);
 }
 
-Result<mad::Packet> SaClient::call(const mad::Request& request) {
+Result<mad::Packet> SaClient::ask(const mad::Request& request) {
   const BusyRests rests;
   for (unsigned rested = 0;; ++rested) {
     auto answer = session_.call(request);
-    if (!answer) return tl::unexpected(unanswered(std::move(answer.error()), sa_));
-    if (!is_busy(*answer) || rested == rests.most) return answer;
+    if (!answer || !is_busy(*answer) || rested == rests.most) return answer;
     if (auto ok = take_rest(session_, rests.rest(rested)); !ok) return tl::unexpected(ok.error());
   }
+}
+
+Result<mad::Packet> SaClient::call(const mad::Request& request) {
+  auto answer = ask(request);
+  if (!answer) return tl::unexpected(unanswered(std::move(answer.error()), sa_));
+  return answer;
+}
+
+Result<std::vector<wire::TraceRecord>> SaClient::trace(const wire::PathRecord& path,
+                                                       std::uint64_t mask) {
+  const auto answer = ask(trace_request(0, sa_, path, mask));
+  if (answer) return read_table<wire::TraceRecord>(*answer);
+  Error error = answer.error();
+  if (error.kind != ErrorKind::TimedOut || !class_port_info())
+    return tl::unexpected(unanswered(std::move(error), sa_));
+  error.message +=
+      "; it answers other queries: an SA without TraceRecords, such as opensm's, says nothing to "
+      "this one. ibtracer without --sa and ibroutes path read the tables of the switches instead";
+  return tl::unexpected(std::move(error));
 }
 
 Result<SaRecords> SaClient::get_records(std::uint16_t attribute, std::span<const std::byte> wanted,

@@ -191,9 +191,8 @@ class SaClient {
   /// bytes.
   Result<SaRecords> get_records(std::uint16_t attribute, std::span<const std::byte> wanted,
                                 std::uint64_t mask, std::uint32_t modifier = 0);
-  Result<std::vector<wire::TraceRecord>> trace(const wire::PathRecord& path, std::uint64_t mask) {
-    return table<wire::TraceRecord>(trace_request(0, sa_, path, mask));
-  }
+  /// The error says so where the SA answers nothing to this and answers other queries.
+  Result<std::vector<wire::TraceRecord>> trace(const wire::PathRecord& path, std::uint64_t mask);
   Result<std::vector<wire::PathRecord>> multi_path(const wire::MultiPathRecord& record,
                                                    std::uint64_t mask, std::span<const Gid> sources,
                                                    std::span<const Gid> destinations) {
@@ -209,6 +208,8 @@ class SaClient {
   }
 
  private:
+  Result<mad::Packet> ask(const mad::Request& request);
+  /// The same; an error says what silence means.
   Result<mad::Packet> call(const mad::Request& request);
   template <class Record>
   Result<std::vector<Record>> table(const mad::Request& request) {

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from fabric import BIN, PATIENCE, TESTS, Fabric, generate, wait_until
@@ -280,6 +281,15 @@ class OnOpensm(Cases, Shared):
     @classmethod
     def bring_up(cls):
         cls.f.opensm()
+
+    def test_a_trace_that_opensm_has_not_is_said_soon_and_says_what_does_it(self):
+        start = time.monotonic()
+        for traced in (self.ibpath("trace", "{here}", "{far}"),
+                       self.f.on(None, BIN / "ibtracer", "--sa", self.far)):
+            self.assertEqual(traced.returncode, 4, traced.stdout)
+            self.assertIn("it answers other queries: an SA without TraceRecords", traced.stderr)
+            self.assertIn("ibtracer without --sa and ibroutes path", traced.stderr)
+        self.assertLess(time.monotonic() - start, 20)
 
 
 class OnIbsm(Cases, Shared):

@@ -281,6 +281,30 @@ TEST(SaClient, ATraceIsAskedForByAPath) {
   EXPECT_EQ(wire::body<PathRecord>(echo.sent[0].mad).dlid, Lid{9});
 }
 
+/// As opensm does with a method it does not know.
+TEST(SaClient, OfAnSaThatIsSilentToATraceOnlyItSaysThatItHasNoTraceRecords) {
+  bool silent = false;
+  Echo echo([&](const mad::Packet& request) -> std::optional<mad::Packet> {
+    if (silent || request.mad.method() == wire::Method::GetTraceTable) return std::nullopt;
+    return answer_to(request, wire::Method::GetResp);
+  });
+  mad::Session session(echo, {}, [&] { return echo.now; });
+  SaClient sa(session, {Lid{5}, Sl{0}, 0});
+  const Instant start = echo.now;
+  const auto none = sa.trace({}, component::kPathSlid | component::kPathDlid);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::TimedOut);
+  EXPECT_THAT(none.error().message, HasSubstr("answers other queries"));
+  EXPECT_THAT(none.error().message, HasSubstr("without --sa"));
+  EXPECT_THAT(none.error().message, ::testing::Not(HasSubstr("any more")));
+  EXPECT_LT(echo.now - start, std::chrono::seconds(5));
+
+  silent = true;
+  const auto gone = sa.trace({}, component::kPathSlid | component::kPathDlid);
+  ASSERT_FALSE(gone);
+  EXPECT_THAT(gone.error().message, HasSubstr("does none run there any more"));
+}
+
 TEST(SaClient, ATableThatIsSureToBeSmallIsNotWaitedForLong) {
   const SaAddress sa{Lid{7}, Sl{0}, 0};
   const auto first_wait = [&](std::uint16_t attribute, std::uint64_t mask) {
