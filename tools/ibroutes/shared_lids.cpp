@@ -34,6 +34,7 @@ std::vector<SharedLid> shared_lids(const Fabric& fabric) {
     }
   }
   std::vector<SharedLid> all;
+  all.reserve(shared.size());
   for (auto& [lid, bearers] : shared) all.push_back({lid, std::move(bearers)});
   return all;
 }
