@@ -310,6 +310,7 @@ struct CtlOptions {
 void add_ctl(CLI::App& ctl, CtlOptions& o) {
   ctl.add_option("--socket", o.socket, "of the server")->envname(kEnvSocket)->required();
   ctl.require_subcommand(1);
+  ctl.footer("Words of a verb that begin with - follow after --");
   // Words are counted after parsing: CLI11 would complain of its own name for them.
   const auto verb = [&](const char* name, const char* what, std::size_t min, std::size_t max,
                         const char* words) {
@@ -431,10 +432,13 @@ int main(int argc, char** argv) {
     return error.get_exit_code() == 0 ? finish(app.exit(error))
                                       : complain_of_usage(app, error.what(), usage, json);
   }
-  if (const auto n = ctl_options.command.words.size();
-      n < ctl_options.words_min || n > ctl_options.words_max) {
-    return complain_of_usage(
-        app, "expected " + ctl_options.form + ", got " + std::to_string(n) + " words", usage, json);
+  // `ctl` runs no command: what follows `--` are its words, however much they look like options.
+  auto& ctl_words = ctl_options.command.words;
+  if (ctl_app->parsed()) ctl_words.insert(ctl_words.end(), command.begin(), command.end());
+  if (const auto n = ctl_words.size(); n < ctl_options.words_min || n > ctl_options.words_max) {
+    const std::string form = ctl_options.form.empty() ? "no words" : ctl_options.form;
+    return complain_of_usage(app, "expected " + form + ", got " + std::to_string(n) + " words",
+                             usage, json);
   }
   if ((run_app->parsed() || exec_app->parsed()) && command.empty()) {
     std::fputs("ibfabric: expected -- COMMAND\n", stderr);

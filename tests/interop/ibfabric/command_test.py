@@ -255,6 +255,20 @@ class Ctl(unittest.TestCase):
             self.assertEqual(port[0]["state"], "Init")
             self.assertIn("leaf-001", f.ctl("show", "leaf-001").stdout)
 
+    def test_a_node_may_be_called_like_an_option(self):
+        with tempfile.TemporaryDirectory() as directory:
+            topology = pathlib.Path(generate(pathlib.Path(directory) / "t.topo", "fat-tree", "--radix", "4"))
+            topology.write_text(topology.read_text().replace("leaf-002", "-h").replace("leaf-003", "--json"))
+            with Fabric(topology=topology) as f:
+                for name in ("-h", "--json"):
+                    shown = f.ctl("show", "--json", "--", name, "1")
+                    self.assertEqual(shown.returncode, 0, shown.stderr)
+                    document = json.loads(shown.stdout)
+                    self.assertEqual((document["node"]["name"], len(document["ports"])), (name, 1))
+                self.assertEqual(f.ctl("link", "down", "--", "-h", "1").returncode, 0)
+                self.assertIn("got 3 words", f.ctl("show", "--", "-h", "1", "2").stderr)
+                self.assertIn("expected no words, got 1 words", f.ctl("stats", "--", "-h").stderr)
+
     def test_a_link_goes_down_and_comes_back(self):
         with Fabric("fat-tree", "--radix", "4") as f:
             def state():
@@ -379,6 +393,9 @@ class Nodes(unittest.TestCase):
                 refused = f.ctl("show", "leaf-001")
                 self.assertEqual(refused.returncode, 2)
                 self.assertEqual(refused.stderr.count("0x"), 2, refused.stderr)
+                for guid, number in re.findall(r"(0x[0-9a-f]+) \((@\d+)\)", refused.stderr):
+                    shown = f.ctl("show", number, "--json")
+                    self.assertEqual(json.loads(shown.stdout)["node"]["guid"], guid)
                 self.assertEqual(f.ctl("node", "reboot", "leaf-001").returncode, 2)
                 self.assertEqual(f.on("leaf-001", "true").returncode, 2)
 
