@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // ibroutes: reading tables from a simulated fabric in virtual time, following them, and the
 // program itself on files.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -373,16 +374,16 @@ TEST(Ibroutes, ANodeHasItsOwnNameAndThatOfTheMap) {
   judge::write_file(scratch / "map", "0x220 \"NEW NAME\"\n0x130 \"far\"\n");
   const std::string from = " --from " + kNet4 + "topology," + kNet4 + "dump_fts --node-name-map " +
                            (scratch / "map").string();
-  for (const std::string name : {"'NEW NAME'", "spine"}) {
-    const Ran table = ibroutes("-S " + name + from);
+  for (const char* name : {"'NEW NAME'", "spine"}) {
+    const Ran table = ibroutes(fmt::format("-S {}{}", name, from));
     EXPECT_EQ(table.status, 0) << table.out;
     EXPECT_THAT(table.out, HasSubstr("(NEW NAME)"));
-    const Ran path = ibroutes("path 2 " + name + from);
+    const Ran path = ibroutes(fmt::format("path 2 {}{}", name, from));
     EXPECT_EQ(path.status, 0) << path.out;
     EXPECT_THAT(path.out, HasSubstr("\"NEW NAME\"\n"));
   }
-  for (const std::string name : {"far", "host-4", "'host-4 HCA-1'"})
-    EXPECT_THAT(ibroutes("path " + name + " 2" + from).out,
+  for (const char* name : {"far", "host-4", "'host-4 HCA-1'"})
+    EXPECT_THAT(ibroutes(fmt::format("path {} 2{}", name, from)).out,
                 StartsWith("From ca {0x0000000000000130}"));
   EXPECT_EQ(ibroutes("-S nobody" + from).status, 2);
   EXPECT_EQ(ibroutes("path nobody 2" + from).status, 2);
