@@ -3,7 +3,7 @@
 """ibkit beside the stock programs, in one run, medians.
 
 usage: bench.py BUILD_DIR SUITE [--runs N] [--size N]...
-  bringup  ibsm -o and opensm -o on ibsim: wall, wall less ibsim's CPU, CPU, resident memory (sizes 648 3456; 11664 on request)
+  bringup  ibsm -o and opensm -o on ibsim: wall, wall less ibsim's CPU, CPU, peak of resident memory (sizes 648 3456; 11664 on request)
   tools    ibtopo beside ibnetdiscover -o 32, ibroutes beside dump_fts, on the 3,456-endpoint tree on ibsim
   cost     CPU per request and answer on ibsim, 648 endpoints: ibsm, opensm, and a bare loop that only sends and receives
   memory   what ibsm and opensm hold as daemons once the subnet is up: all, its share (Pss), what is anonymous (sizes 648 3456)
@@ -60,8 +60,17 @@ class Sim:
         self.process.wait()
 
 
+def peak_rss_kb(pid):
+    """So far; 0 when it has ended. (wait4's ru_maxrss begins with what the process that started it held.)"""
+    try:
+        return int(re.search(r"^VmHWM:\s+(\d+) kB", open("/proc/%d/status" % pid).read(), re.M)[1])
+    except (OSError, TypeError):
+        return 0
+
+
 def run(command, env, folder, limit=900):
     """wall, cpu seconds, max RSS in MB, status of one command."""
+    peak = 0
     start = time.monotonic()
     with open(os.path.join(folder, "out.txt"), "wb") as out:
         child = subprocess.Popen(command, env=env, cwd=folder, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
@@ -69,12 +78,13 @@ def run(command, env, folder, limit=900):
             pid, status, usage = os.wait4(child.pid, os.WNOHANG)
             if pid:
                 break
+            peak = max(peak, peak_rss_kb(child.pid))
             if time.monotonic() - start > limit:
                 child.kill()
             time.sleep(0.002)
     child.returncode = os.waitstatus_to_exitcode(status)
     wall = time.monotonic() - start
-    return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "rss": usage.ru_maxrss / 1024.0,
+    return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "rss": peak / 1024.0,
             "status": child.returncode}
 
 
