@@ -109,14 +109,12 @@ struct Apply::Impl {
   /// Both its switches forward already: it is to carry packets before their tables send any.
   bool joins_routed(PortRef p) const {
     const PortRef q = seen.fabric.port(p).peer;
-    return p.port != 0 && q && tables.switch_of(p.node) != kNoSwitch &&
-           tables.switch_of(q.node) != kNoSwitch && tables.was_warm(p.node) &&
-           tables.was_warm(q.node);
+    return q && tables.was_warm(p.node) && tables.was_warm(q.node);
   }
   bool links_came_back() const {
     if (!options.after_sweep) return false;
     for (NodeIndex n = 0; n < cursors.size(); ++n) {
-      if (tables.switch_of(n) == kNoSwitch || !tables.was_warm(n)) continue;
+      if (!tables.was_warm(n)) continue;
       for (unsigned port = 1; port <= seen.fabric.node(n).num_ports; ++port) {
         const PortRef p{n, static_cast<std::uint8_t>(port)};
         const PortState state = seen.port(p).info.port_state;

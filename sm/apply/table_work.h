@@ -23,7 +23,7 @@ class TableWork {
 
   /// kNoSwitch for hosts, and for switches that no routes are for.
   ib::fabric::SwitchIndex switch_of(ib::fabric::NodeIndex n) const;
-  /// Whether the tables of a switch may hold something good.
+  /// Whether the tables of a switch may hold something good; not of who is no managed switch.
   bool was_warm(ib::fabric::NodeIndex n) const { return states_[n].was_warm; }
   /// And may have lost it; true once.
   bool take_doubt(ib::fabric::NodeIndex n) { return std::exchange(states_[n].doubtful, false); }
