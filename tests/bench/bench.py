@@ -265,12 +265,16 @@ def suite_loss(build, args, folder):
         print("loss %2d%%, 576 hosts: median %.2f s, worst %.2f s of 5 seeds" % (loss, statistics.median(walls), max(walls)))
 
 
+# Microseconds of each second for threads that run ahead of all others.
+REAL_TIME_ALLOWED = "/proc/sys/kernel/sched_rt_runtime_us"
+
+
 class ServedSm:
     """`program` as the subnet manager of a fabric that ibfabric serves; clients run at other hosts."""
 
     def __init__(self, build, program, topology, folder):
         self.fabric, self.folder, self.prefix = os.path.join(build, "bin/ibfabric"), folder, []
-        self.socket = os.path.join(folder, "storm.sock")
+        self.socket, self.allowed = os.path.join(folder, "storm.sock"), None
         self.hosts = [line.split('"')[1] for line in open(topology) if line.startswith("Ca")]
         self.server = subprocess.Popen([self.fabric, "serve", topology, "--socket", self.socket],
                                        stdout=subprocess.PIPE)
@@ -299,8 +303,12 @@ class ServedSm:
 
     def ahead_of_others(self):
         """Server, SM and the clients to come run before everything else on this machine, and until they wait for something:
-        the scheduler's slices (3 ms with three threads on two processors) are not what is measured. False: not permitted."""
+        the scheduler's slices (3 ms with three threads on two processors) are not what is measured. Until stop() a thread of
+        such a priority may have a processor for as long as it needs it: by default Linux stops it for the last 50 ms of a second
+        (sched(7), sched_rt_runtime_us). False: not permitted."""
         try:
+            self.allowed = open(REAL_TIME_ALLOWED).read()
+            open(REAL_TIME_ALLOWED, "w").write("-1")
             for process in (self.server, self.sm):
                 for thread in os.listdir("/proc/%d/task" % process.pid):
                     os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(5))
@@ -332,11 +340,15 @@ class ServedSm:
             self.sm.wait()
         self.server.terminate()
         self.server.wait()
+        if self.allowed:
+            open(REAL_TIME_ALLOWED, "w").write(self.allowed)
         shutil.rmtree(self.state, ignore_errors=True)
 
 
 # Gets under way; each program's peak is at the better of them for it.
 WINDOWS = ("64", "256")
+# How often each, of each time that a program is started.
+ROUNDS = 3
 
 
 def suite_storm(build, args, folder):
@@ -345,35 +357,32 @@ def suite_storm(build, args, folder):
     topology = generate(build, size, folder)
     peaks, floors = {}, []
     for program in ("opensm", "ibsm"):
-        rates, loads, tables, costs = [], {window: [] for window in WINDOWS}, [], []
+        rates, loads, tables, costs = {window: [] for window in WINDOWS}, {window: [] for window in WINDOWS}, [], []
         for _ in range(args.runs):
             sm = ServedSm(build, program, topology, folder)
             try:
                 ahead = sm.ahead_of_others()
-                before = sm.cpu()
-                tried = [sm.run(1, [storm, "peak", "3", window]) for window in WINDOWS]
-                peak = max(tried, key=lambda r: r["rate"])
-                costs.append((sm.cpu() - before) / max(1, sum(r["answers"] for r in tried)))
-                rates.append(peak["rate"])
-                for window, r in zip(WINDOWS, tried):
-                    loads[window].append(sm.run(1, [storm, "watched", "3", str(0.8 * r["rate"])]))
+                for _ in range(ROUNDS):
+                    # A peak and its four fifths right after each other: a machine that others use too is faster at times.
+                    for window in WINDOWS:
+                        before = sm.cpu()
+                        peak = sm.run(1, [storm, "peak", "2", window])
+                        costs.append((sm.cpu() - before) / max(1, peak["answers"]))
+                        rates[window].append(peak["rate"])
+                        loads[window].append(sm.run(1, [storm, "load", "2", str(0.8 * peak["rate"])]))
                 tables.append(sm.run(1, [storm, "table", "20"]))
                 if program == "ibsm":
                     floors.append(sm.floor(storm))
             finally:
                 sm.stop()
-        peaks[program] = statistics.median(rates)
+        peaks[program] = max(statistics.median(of_one) for of_one in rates.values())
         print("storm, %d endpoints, %-6s peak %7.0f Gets/s (%.1f us of CPU each); GetTable(NodeRecord) %.1f ms%s" % (
             size, program, peaks[program], 1e6 * statistics.median(costs), median(tables, "p50_us") / 1000,
             "" if ahead else "; at the priority of everything else here, whose turns are in the latencies"))
         for window, rows in loads.items():
-            print("  at 80 %% of the peak with %s under way, %.0f/s: p50 %5.0f us  p99 %6.0f us  lost %d  busy %d" % (
-                window, median(rows, "rate"), median(rows, "p50_us"), median(rows, "p99_us"), sum(r["lost"] for r in rows),
-                sum(r["busy"] for r in rows)))
-            # The machine's own stalls, and what waits after them, are in p99; this is without.
-            if all("calm_p99_us" in r for r in rows):
-                print("    outside of the machine's stalls (%.0f ms of 3 s with what queued up): p99 %.0f us of %d answers" % (
-                    median(rows, "stalled_ms"), median(rows, "calm_p99_us"), median(rows, "calm_answers")))
+            print("  at 80 %% of the peak with %s under way, %.0f/s: p50 %5.0f us  p99 %6.0f us (%d of %d below 1 ms)  lost %d  busy %d" % (
+                window, median(rows, "rate"), median(rows, "p50_us"), median(rows, "p99_us"), sum(r["p99_us"] < 1000 for r in rows),
+                len(rows), sum(r["lost"] for r in rows), sum(r["busy"] for r in rows)))
     floor = statistics.median(f[0] for f in floors)
     print("  floor: a bare loop of receive and send is asked %.0f times a second (%.1f us of CPU each)" % (
         floor, 1e6 * statistics.median(f[1] for f in floors)))

@@ -4,17 +4,13 @@
 //   sa_storm peak SECONDS WINDOW   WINDOW Gets under way all the time
 //   sa_storm load SECONDS RATE     RATE Gets a second, however long answers take; a latency counts
 //                                  from when the request was due, so a stall is not forgotten
-//   sa_storm watched SECONDS RATE  the same by the only client there is, which also watches the
-//                                  processors
 //   sa_storm table TIMES           GetTable of all NodeRecords, one after the other
 //   sa_storm echo SECONDS          the other side of a floor: every Get comes back as it is, by the
 //                                  barest loop there is; prints its LID, and at the end its answers
 //   sa_storm peak SECONDS WINDOW LID   asks there instead of the SA
 //
 // One line of JSON: answers, busy, lost, wrong, rate, p50_us, p99_us, max_us; for `table` also
-// records, for the others cpu_ns, what an answer cost this program. For `watched` also, where
-// threads may run ahead of all others (root): stalled_ms, how long a processor of this machine
-// stood still; calm_answers and calm_p99_us, those that no stall and no backlog of one touches.
+// records, for the others cpu_ns, what an answer cost this program.
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -27,7 +23,6 @@
 
 #include "libdiag/mad/umad/umad_port.h"
 #include "libdiag/query/sa_client.h"
-#include "tests/bench/stall_watch.h"
 
 namespace {
 
@@ -58,7 +53,7 @@ struct Figures {
   std::size_t records{0};  // of a table
   Duration cpu{0};         // from the first request to the last answer
 
-  void print(Duration took, const std::vector<ib::bench::Stall>* stalls = nullptr) {
+  void print(Duration took) {
     std::ranges::sort(answers, {}, &Answer::micros);
     const double seconds = static_cast<double>(took.count()) / 1e9;
     fmt::print(
@@ -71,17 +66,7 @@ struct Figures {
       fmt::print(", \"cpu_ns\": {:.0f}",
                  static_cast<double>(cpu.count()) /
                      static_cast<double>(std::max<std::size_t>(1, answers.size())));
-    if (stalls != nullptr) print_calm(*stalls);
     fmt::print("}}\n");
-  }
-
- private:
-  void print_calm(const std::vector<ib::bench::Stall>& stalls) {
-    Duration stalled{0};
-    for (const auto& s : stalls) stalled += s.to - s.from;
-    std::erase_if(answers, [&](const Answer& a) { return touches(stalls, a.due, a.came); });
-    fmt::print(", \"stalled_ms\": {:.1f}, \"calm_answers\": {}, \"calm_p99_us\": {:.0f}",
-               static_cast<double>(stalled.count()) / 1e6, answers.size(), part(answers, 0.99));
   }
 };
 
@@ -232,7 +217,7 @@ class Client {
   // What falls due within it leaves together, and answers that came meanwhile are taken together,
   // late, which counts: a client that wakes up for every request and every answer of a storm would
   // take a processor from those it asks.
-  static constexpr Duration kPause = std::chrono::microseconds(150);
+  static constexpr Duration kPause = std::chrono::microseconds(250);
   static constexpr std::size_t kPauses = 1U << 16U;  // between questions, used again and again
   std::vector<Duration> pauses_;
   std::size_t next_pause_{0};
@@ -256,10 +241,6 @@ class Client {
   std::vector<ib::mad::Received> arrived_;
   Figures figures_;
 };
-
-/// At four fifths of what a server can do, what waits after a stall is gone in four times its
-/// length.
-constexpr double kBacklog = 4;
 
 int echo(ib::mad::Port& port, ib::Lid own, Duration during) {
   ib::mad::AgentSpec spec;
@@ -336,13 +317,6 @@ int main(int argc, char** argv) {
     client.peak(during, static_cast<std::size_t>(second)).print(during);
     return 0;
   }
-  if (mode == "load") {
-    client.load(during, second).print(during);
-    return 0;
-  }
-  ib::bench::StallWatch watch;
-  auto figures = client.load(during, second);
-  const auto stalls = watch.stop(kBacklog);
-  figures.print(during, watch.watching() ? &stalls : nullptr);
+  client.load(during, second).print(during);
   return 0;
 }
