@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ranges>
 #include <utility>
 
 #include "libdiag/base/text.h"
@@ -20,6 +21,7 @@ namespace {
 
 // 200,000 members take 40 MB.
 constexpr std::size_t kDumpBytesMax = std::size_t{1} << 30;
+constexpr std::size_t kGroupsNamedMax = 20;
 // After failures in a row the rest between two tries doubles up to this.
 constexpr auto kRetryMax = std::chrono::minutes(10);
 // How often a writing under way is looked after.
@@ -112,7 +114,8 @@ ib::Result<std::vector<ib::LogEvent>> take_dump(const std::string& path, const s
                                                 std::int64_t unix_seconds, store::Store& store,
                                                 store::Contents& contents) {
   auto dump = sa::read_dump(text);
-  const auto batch = sa::missing_from(contents, dump.contents, unix_seconds);
+  const auto missing = sa::missing_from(contents, dump.contents, unix_seconds);
+  const store::Batch& batch = missing.batch;
   if (auto kept = store.commit(batch); !kept) return tl::unexpected<ib::Error>(kept.error());
   store::apply(batch, contents);
   std::vector<ib::LogEvent> events;
@@ -124,6 +127,11 @@ ib::Result<std::vector<ib::LogEvent>> take_dump(const std::string& path, const s
   if (dump.passed_over != 0)
     say(ib::LogLevel::Warning,
         fmt::format("{} lines could not be read and are passed over", dump.passed_over));
+  for (const auto& group : missing.left_out | std::views::take(kGroupsNamedMax))
+    say(ib::LogLevel::Warning, group);
+  if (missing.left_out.size() > kGroupsNamedMax)
+    say(ib::LogLevel::Warning, fmt::format("and so are those of {} more groups",
+                                           missing.left_out.size() - kGroupsNamedMax));
   say(ib::LogLevel::Info,
       fmt::format("took {} groups with {} members, {} services, {} subscriptions, {} alias GUIDs",
                   batch.groups.size(), batch.members.size(), batch.services.size(),

@@ -432,23 +432,46 @@ ReadDump read_dump(std::string_view text) {
   return std::move(reader).result();
 }
 
-store::Batch missing_from(const store::Contents& contents, const store::Contents& dump,
-                          std::int64_t unix_seconds) {
-  store::Batch batch;
-  std::set<Gid> known, added;
-  std::set<Lid> taken;
+Missing missing_from(const store::Contents& contents, const store::Contents& dump,
+                     std::int64_t unix_seconds) {
+  Missing missing;
+  store::Batch& batch = missing.batch;
+  std::map<Gid, Lid> known;
+  std::map<Lid, Gid> taken;
   for (const auto& group : contents.groups) {
-    known.insert(group.mgid);
-    taken.insert(group.mlid);
+    known.emplace(group.mgid, group.mlid);
+    taken.emplace(group.mlid, group.mgid);
   }
-  // Groups of the dump may share an MLID; with others they do not.
+  std::set<std::pair<Gid, Gid>> joined;
+  for (const auto& member : contents.members) joined.emplace(member.mgid, member.port_gid);
+
+  auto member = dump.members.begin();
   for (const auto& group : dump.groups) {
-    if (known.contains(group.mgid) || taken.contains(group.mlid)) continue;
-    added.insert(group.mgid);
-    batch.groups.push_back(group);
+    std::vector<McMember> lacking;
+    while (member != dump.members.end() && member->mgid < group.mgid) ++member;
+    for (; member != dump.members.end() && member->mgid == group.mgid; ++member)
+      if (!joined.contains({member->mgid, member->port_gid})) lacking.push_back(*member);
+    const auto leave_out = [&](const std::string& but) {
+      if (lacking.empty()) return;
+      missing.left_out.push_back(fmt::format(
+          "group {}: {} to join again: in the dump it has MLID 0x{:04x}, {}", to_string(group.mgid),
+          lacking.size() == 1 ? "one member has" : fmt::format("{} members have", lacking.size()),
+          group.mlid.value, but));
+    };
+    if (const auto here = known.find(group.mgid); here != known.end()) {
+      if (here->second != group.mlid) {
+        leave_out(fmt::format("here 0x{:04x}", here->second.value));
+        continue;
+      }
+    } else if (const auto other = taken.find(group.mlid); other != taken.end()) {
+      // Groups of the dump may share an MLID; with others they do not.
+      leave_out(fmt::format("which here is that of {}", to_string(other->second)));
+      continue;
+    } else {
+      batch.groups.push_back(group);
+    }
+    batch.members.insert(batch.members.end(), lacking.begin(), lacking.end());
   }
-  for (const auto& member : dump.members)
-    if (added.contains(member.mgid)) batch.members.push_back(member);
 
   const auto lacks = [](const auto& list, const auto& same) {
     return std::none_of(list.begin(), list.end(), same);
@@ -471,7 +494,7 @@ store::Batch missing_from(const store::Contents& contents, const store::Contents
               }) &&
         borne.insert(a.guid).second)
       batch.aliases.push_back(a);
-  return batch;
+  return missing;
 }
 
 }  // namespace sm::sa

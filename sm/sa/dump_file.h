@@ -22,9 +22,14 @@ struct ReadDump {
 /// Never fails as a whole: what can be read is.
 ReadDump read_dump(std::string_view text);
 
-/// What of a dump is not in `contents` yet. What is there stays as it is; a group whose MLID
-/// another has is left out, with its members, and so is what has become invalid in the meantime.
-store::Batch missing_from(const store::Contents& contents, const store::Contents& dump,
-                          std::int64_t unix_seconds);
+struct Missing {
+  store::Batch batch;
+  std::vector<std::string> left_out;  // groups whose members cannot be taken, each with the reason
+};
+/// What of a dump is not in `contents` yet. What is there stays as it is. Members go by the MLID
+/// they were told: those of a group whose MLID another has, or that has another here, are left out.
+/// So is what has become invalid in the meantime.
+Missing missing_from(const store::Contents& contents, const store::Contents& dump,
+                     std::int64_t unix_seconds);
 
 }  // namespace sm::sa

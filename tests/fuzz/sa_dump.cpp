@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   require(again.complaints.empty(), "what is written can be read");
   require(again.contents == read.contents, "and says the same");
   sm::store::Contents taken;
-  sm::store::apply(sm::sa::missing_from({}, read.contents, 0), taken);
+  sm::store::apply(sm::sa::missing_from({}, read.contents, 0).batch, taken);
   require(sm::sa::State(taken).contents() == taken, "an SA can hold it");
   return 0;
 }

@@ -244,12 +244,13 @@ TEST(SaDumpFile, BrokenTextIsReadAsFarAsItGoes) {
 
 TEST(SaDumpFile, OnlyWhatIsMissingIsTaken) {
   const auto dump = read_dump(kTheirs).contents;
-  EXPECT_TRUE(missing_from(dump, dump, 0).empty());
+  EXPECT_TRUE(missing_from(dump, dump, 0).batch.empty());
   const auto all = missing_from({}, dump, 0);
   store::Contents taken;
-  store::apply(all, taken);
+  store::apply(all.batch, taken);
   EXPECT_EQ(taken, dump);
-  EXPECT_THAT(missing_from({}, dump, 0x84).services, IsEmpty()) << "its lease has ended";
+  EXPECT_THAT(all.left_out, IsEmpty());
+  EXPECT_THAT(missing_from({}, dump, 0x84).batch.services, IsEmpty()) << "its lease has ended";
 
   store::Contents ours;
   store::McGroup other;
@@ -259,9 +260,33 @@ TEST(SaDumpFile, OnlyWhatIsMissingIsTaken) {
   ours.groups.push_back(other);
   ours.aliases.push_back({Guid{7}, 1, Guid{0xA1}});
   const auto rest = missing_from(ours, dump, 0);
-  EXPECT_THAT(rest.groups, ElementsAre(dump.groups[0])) << "the MLID of the other is in use";
-  EXPECT_THAT(rest.members, IsEmpty());
-  EXPECT_THAT(rest.aliases, IsEmpty()) << "another port bears it";
+  EXPECT_THAT(rest.batch.groups, ElementsAre(dump.groups[0])) << "the MLID of the other is in use";
+  EXPECT_THAT(rest.batch.members, IsEmpty());
+  EXPECT_THAT(rest.batch.aliases, IsEmpty()) << "another port bears it";
+  EXPECT_THAT(rest.left_out, ElementsAre("group ff12:601b:ffff::1: 2 members have to join again: "
+                                         "in the dump it has MLID 0xc001, which here is that of " +
+                                         to_string(other.mgid)));
+}
+
+/// As after a trial: the store knows the groups, the configured ones at least, and not who joined
+/// them at the incumbent.
+TEST(SaDumpFile, MembersOfAGroupThatIsThereAreTaken) {
+  const auto dump = read_dump(kTheirs).contents;
+  ASSERT_THAT(dump.members, SizeIs(2));
+  store::Contents ours;
+  ours.groups = dump.groups;
+  ours.members = {dump.members[0]};
+  ours.members[0].join_state = 8;
+  auto missing = missing_from(ours, dump, 0);
+  EXPECT_THAT(missing.batch.groups, IsEmpty());
+  EXPECT_THAT(missing.batch.members, ElementsAre(dump.members[1])) << "the other's is as it was";
+  EXPECT_THAT(missing.left_out, IsEmpty());
+
+  ours.groups[1].mlid = Lid{0xC007};
+  missing = missing_from(ours, dump, 0);
+  EXPECT_THAT(missing.batch.members, IsEmpty()) << "it listens to another MLID";
+  EXPECT_THAT(missing.left_out, ElementsAre("group ff12:601b:ffff::1: one member has to join "
+                                            "again: in the dump it has MLID 0xc001, here 0xc007"));
 }
 
 }  // namespace
