@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What `cmake --install` puts into a prefix runs from there, helpers and library included, and the unit names it.
+# What `cmake --install` puts into a prefix runs from there, helpers and library included, and the units name it.
 #
 #   install_test.sh CMAKE BUILD_DIR
 set -u
@@ -33,11 +33,14 @@ grep -q 'unreachable: 0' plan || fail "ibsm plan: $(cat plan)"
 ibfabric run fabric.topo -- ibsm -o --state-dir state -f log >up || fail "ibsm on ibfabric: status $?: $(cat up)"
 grep -q '^SUBNET UP ' up || fail "ibsm on ibfabric: $(cat up)"
 
-unit=$prefix/lib/systemd/system/ibtracerd.service
-start=$(sed -n 's/^ExecStart=\([^ ]*\) .*/\1/p' "$unit")
-[ "$start" = "$prefix/sbin/ibtracerd" ] || fail "the unit starts '$start'"
+for daemon in ibsm ibtracerd; do
+  start=$(sed -n 's/^ExecStart=\([^ ]*\) .*/\1/p' "$prefix/lib/systemd/system/$daemon.service")
+  [ "$start" = "$prefix/sbin/$daemon" ] || fail "the unit of $daemon starts '$start'"
+done
 
 # For a package: into a folder that will be / elsewhere.
 DESTDIR=$dir/package "$cmake" --install "$build" --prefix /usr >"$dir/log" 2>&1 || fail "DESTDIR: $(tail -5 "$dir/log")"
 [ -x package/usr/sbin/ibsm ] || fail "DESTDIR: no ibsm"
-grep -q '^ExecStart=/usr/sbin/ibtracerd ' package/usr/lib/systemd/system/ibtracerd.service || fail "DESTDIR: the unit"
+for daemon in ibsm ibtracerd; do
+  grep -q "^ExecStart=/usr/sbin/$daemon " package/usr/lib/systemd/system/$daemon.service || fail "DESTDIR: the unit of $daemon"
+done

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# systemd's own judge on ibtracerd's unit. Usage: unit.sh UNIT
+# systemd's own judge on a daemon's unit. Usage: unit_file_test.sh UNIT
 set -eu
 unit=$1
 analyze() { systemd-analyze "$@" 2>&1; }
