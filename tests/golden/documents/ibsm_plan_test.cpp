@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // `ibsm plan`, text and JSON.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <sstream>
 
 #include "libdiag/fabric/text_file.h"
@@ -101,7 +103,8 @@ TEST(IbsmPlan, ComplainsOfWhatIsNotThereAndOfWhatCannotBeWritten) {
 /// What is dumped is what was planned, for whoever reads it: tables as both programs print them,
 /// and the SLs and VLs of several lanes.
 TEST(IbsmPlan, DumpsReadBackAsTheRoutes) {
-  const std::string folder = ::testing::TempDir() + "ibsm-plan-dump/sub";
+  const std::string above = ::testing::TempDir() + "ibsm-plan-dump-" + std::to_string(::getpid());
+  const std::string folder = above + "/sub";
   PlanCommand dump = command("documents/ring.topo");
   dump.plan.choice.engines = {"lash"};
   dump.plan.lmc = 1;
@@ -130,6 +133,7 @@ TEST(IbsmPlan, DumpsReadBackAsTheRoutes) {
   const std::string picture = ib::fabric::read_file_or_pipe(dump.svg_file).value();
   EXPECT_NE(picture.find("routed by lash"), std::string::npos);
   EXPECT_NE(picture.find("routes over a link:"), std::string::npos);
+  std::filesystem::remove_all(above);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -177,8 +178,8 @@ TEST(OptionFiles, WhatTheFabricLacksIsNamedAndWhatIsAwayIsNot) {
 }
 
 TEST(OptionFiles, ReadsThemAllFromDisk) {
-  const std::string dir = ::testing::TempDir();
-  const std::string roots = dir + "/ibkit-roots", orders = dir + "/ibkit-orders";
+  const std::string dir = ::testing::TempDir() + "ibkit-" + std::to_string(::getpid());
+  const std::string roots = dir + "-roots", orders = dir + "-orders";
   std::ofstream(roots) << "0x1\n";
   std::ofstream(orders) << "0x1 2\n";
   Options given;

@@ -3,6 +3,7 @@
 #include "sm/daemon/options.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -85,7 +86,7 @@ TEST(Refusal, ATruthMayBeAWordOfItsOwn) {
 }
 
 TEST(Refusal, ABadLineOfTheFileOfPrefixRoutesEndsIt) {
-  const std::string path = testing::TempDir() + "ibkit_prefix_routes";
+  const std::string path = testing::TempDir() + "ibkit-prefix-routes-" + std::to_string(::getpid());
   std::ofstream(path) << "# campus\n* *\nfec0::7 *\n";
   EXPECT_EQ(
       refusal({"--prefix_routes_file", path.c_str()}),

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -20,7 +21,8 @@ class SaDumpTest : public ::testing::Test {
   SaDumpTest() { std::filesystem::remove_all(directory); }
   ~SaDumpTest() override { std::filesystem::remove_all(directory); }
 
-  std::filesystem::path directory{testing::TempDir() + "ibkit_sa_dump"};
+  std::filesystem::path directory{testing::TempDir() + "ibkit-sa-dump-" +
+                                  std::to_string(::getpid())};
   std::string path{(directory / "opensm-sa.dump").string()};
   sa::Server server{{}};
   ib::Instant now = ib::Instant{} + minutes(1);
