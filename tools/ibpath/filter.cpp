@@ -225,11 +225,31 @@ Result<Spot> find_field(const StructureInfo& structure, std::string_view name) {
 
 Query::Query(const StructureInfo& structure) : structure_(&structure), body_(structure.bytes) {}
 
+bool Query::says(std::string_view name) const {
+  return std::ranges::any_of(said_, [&](const Spot& spot) { return spot.name == name; });
+}
+
+Result<void> Query::claim(const Spot& spot, std::string_view condition) {
+  if (std::ranges::any_of(said_, [&](const Spot& other) {
+        return other.name == spot.name && other.index == spot.index;
+      }))
+    return tl::unexpected(
+        usage(fmt::format("{}: '{}' is a second condition, and a request has room for one",
+                          spot.name, ib::printable(condition))));
+  said_.push_back(spot);
+  return {};
+}
+
 void Query::write(const Spot& spot, std::uint64_t raw) {
   ib::wire::set_raw_value(*spot.field, std::span(body_).subspan(spot.base), spot.index, raw);
 }
 
 Result<void> Query::set(const Spot& spot, std::string_view value) {
+  if (auto ok = claim(spot, value); !ok) return ok;
+  return assign(spot, value);
+}
+
+Result<void> Query::assign(const Spot& spot, std::string_view value) {
   const FieldInfo& field = *spot.field;
   const auto refuse = [&](const std::string& wanted) {
     return tl::unexpected(
@@ -294,11 +314,13 @@ Result<void> Query::add(std::string_view condition) {
     how = static_cast<Selector>(byte >> spot->field->width);
     code = fmt::format("0x{:x}", byte & largest(*spot->field));
   }
+  if (auto ok = claim(*spot, condition); !ok) return ok;
+  if (auto ok = claim(*selector, condition); !ok) return ok;
   write(*selector, static_cast<std::uint64_t>(how));
   mask_ |= std::uint64_t{1} << selector->sa_bit;
   if (best) return {};
   const auto before = spots_.size();
-  auto done = set(*spot, code.empty() ? value : code);
+  auto done = assign(*spot, code.empty() ? value : code);
   // What a selector means is the SA's to judge.
   if (done && how != Selector::Exactly) spots_.resize(before);
   return done;

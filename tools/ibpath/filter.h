@@ -40,9 +40,12 @@ class Query {
   /// "Field=value", and "Field>value", "Field<value" for a field with a selector (MTU, rate, packet
   /// life), "Field=largest" too. The value is a number, a name the field's values have, a GID, a
   /// GUID, text. Of an MTU, a rate, a width or a speed a bare number is that, in bytes, Gb/s or
-  /// lanes, and a code is hexadecimal; where there is a selector, 0x90 is one and a code.
+  /// lanes, and a code is hexadecimal; where there is a selector, 0x90 is one and a code. A field
+  /// that was said before is refused: a request has room for one condition.
   ib::Result<void> add(std::string_view condition);
   ib::Result<void> set(const Spot& spot, std::string_view value);
+  /// Whether there is a condition on the field of that (whole) name.
+  bool says(std::string_view name) const;
 
   std::span<const std::byte> body() const { return body_; }
   std::uint64_t mask() const { return mask_; }
@@ -55,13 +58,16 @@ class Query {
   bool satisfies_own_conditions(std::span<const std::byte> record) const;
 
  private:
+  ib::Result<void> claim(const Spot& spot, std::string_view condition);
+  ib::Result<void> assign(const Spot& spot, std::string_view value);
   void write(const Spot& spot, std::uint64_t raw);
   bool equal(const Spot& spot, std::span<const std::byte> record) const;
 
   const ib::wire::StructureInfo* structure_;
   std::vector<std::byte> body_;
   std::uint64_t mask_{0};
-  std::vector<Spot> spots_;
+  std::vector<Spot> said_;   // selectors included
+  std::vector<Spot> spots_;  // of which the record is to have the value
 };
 
 }  // namespace ibpath

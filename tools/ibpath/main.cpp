@@ -108,9 +108,10 @@ ib::Result<ibpath::Job> plan(const ibpath::Options& options, ibpath::Words words
     if (const auto* kind = ibpath::find_record(words[0])) {
       if (kind->attribute != ib::wire::attr::kPathRecord && !conditions.empty())
         return not_of_paths(words[0]);
-      auto all = conditions;
-      all.insert(all.end(), words.begin() + 1, words.end());
-      return ibpath::plan_record(*kind, all);
+      return ibpath::plan_record(
+          *kind, conditions.empty()
+                     ? std::vector(words.begin() + 1, words.end())
+                     : ibpath::with_options(options, *kind->structure, words.subspan(1)));
     }
   }
   if (words.size() == 1)

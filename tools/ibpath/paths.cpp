@@ -187,6 +187,18 @@ std::vector<std::string> conditions_of(const Options& options) {
   return all;
 }
 
+std::vector<std::string> with_options(const Options& options,
+                                      const ib::wire::StructureInfo& structure, Words conditions) {
+  Query own(structure);
+  // What cannot be read is refused where it is read.
+  for (const auto& condition : conditions) (void)own.add(condition);
+  std::vector<std::string> all;
+  for (auto& condition : conditions_of(options))
+    if (!own.says(condition.substr(0, condition.find('=')))) all.push_back(std::move(condition));
+  all.insert(all.end(), conditions.begin(), conditions.end());
+  return all;
+}
+
 Result<Pair> read_pair(const std::string& source, const std::string& destination, Words conditions,
                        const Options& options) {
   Pair pair{source, destination, {}, {}, Query(ib::wire::describe<PathRecord>()), {}};
@@ -200,8 +212,7 @@ Result<Pair> read_pair(const std::string& source, const std::string& destination
   const std::uint64_t named =
       (is_lid(pair.source) ? component::kPathSlid : component::kPathSgid) |
       (is_lid(pair.destination) ? component::kPathDlid : component::kPathDgid);
-  auto all = conditions_of(options);
-  all.insert(all.end(), conditions.begin(), conditions.end());
+  auto all = with_options(options, ib::wire::describe<PathRecord>(), conditions);
   for (const auto& condition : all) {
     if (auto ok = pair.query.add(condition); !ok) return tl::unexpected(ok.error());
     if ((pair.query.mask() & named) != 0)
@@ -284,9 +295,8 @@ Result<Job> plan_multi(const Options& options, Words words) {
   auto to = read_targets(words[1]);
   if (!to) return tl::unexpected(to.error());
   Query query(ib::wire::describe<ib::wire::MultiPathRecord>());
-  auto conditions = conditions_of(options);
-  conditions.insert(conditions.end(), words.begin() + 2, words.end());
-  for (const auto& condition : conditions)
+  for (const auto& condition :
+       with_options(options, ib::wire::describe<ib::wire::MultiPathRecord>(), words.subspan(2)))
     if (auto ok = query.add(condition); !ok) return tl::unexpected(ok.error());
   return Job([from = std::move(*from), to = std::move(*to),
               query = std::move(query)](Desk& desk) -> Result<int> {

@@ -28,6 +28,9 @@ struct Pair {
 };
 /// The options that are conditions of paths, as FIELD=VALUE.
 std::vector<std::string> conditions_of(const Options& options);
+/// These, but for what `conditions` say themselves, and `conditions`.
+std::vector<std::string> with_options(const Options& options,
+                                      const ib::wire::StructureInfo& structure, Words conditions);
 /// Usage when a word cannot be read.
 ib::Result<Pair> read_pair(const std::string& source, const std::string& destination,
                            Words conditions, const Options& options);

@@ -307,6 +307,25 @@ TEST(IbpathFilter, SelectorsComeFromTheComparison) {
   EXPECT_THAT(refusal("PR", "SL>3"), testing::HasSubstr("SL has no selector"));
 }
 
+/// The last would count and the others be lost without a word.
+TEST(IbpathFilter, AFieldIsSaidOnce) {
+  const auto second = [](std::string_view record, const char* one, const char* two) {
+    auto query = query_of(record, {one});
+    const auto ok = query.add(two);
+    return ok ? std::string() : ok.error().message;
+  };
+  EXPECT_EQ(second("PR", "Rate>40", "rate<60"),
+            "Rate: 'rate<60' is a second condition, and a request has room for one");
+  EXPECT_THAT(second("PR", "SL=1", "sl=1"), testing::HasSubstr("SL: '1' is a second condition"));
+  EXPECT_THAT(second("PR", "MtuSelector=1", "Mtu=4096"), testing::HasSubstr("MtuSelector: "));
+  EXPECT_THAT(second("PR", "Mtu<4096", "MtuSelector=1"), testing::HasSubstr("MtuSelector: "));
+  EXPECT_THAT(second("PR", "Mtu=largest", "Mtu>1024"), testing::HasSubstr("Mtu: "));
+  EXPECT_THAT(second("NR", "NumPorts=36", "NodeInfo.NumPorts=8"), testing::HasSubstr("NumPorts: "));
+  EXPECT_EQ(second("SR", "ServiceData8[3]=7", "ServiceData8[4]=7"), "") << "another element";
+  EXPECT_THAT(second("SR", "ServiceData8[3]=7", "ServiceData8[3]=7"), testing::HasSubstr("second"));
+  EXPECT_EQ(second("PR", "Mtu>1024", "Rate>10"), "");
+}
+
 TEST(IbpathFilter, BareNumbersAreQuantitiesAndHexadecimalOnesCodes) {
   const auto path = [](const char* condition) {
     return ib::wire::decode<PathRecord>(query_of("PR", {condition}).body().data());
