@@ -63,7 +63,9 @@ std::string help() {
     while (text.ends_with(' ')) text.pop_back();
     text += '\n';
   }
-  return text + "\n" + tools::exit_status_help();
+  return text +
+         "\nExit status: 0 found, 1 no such path or record, or a promise that is not kept (explain),\n"
+         "2 usage or bad file, 3 lines of a batch without an answer, 4 cannot run.";
 }
 
 std::optional<int> parse(int argc, char** argv, ibpath::Options& out,

@@ -121,8 +121,11 @@ bool leaves_subnet(const PathFacts& facts) {
 constexpr const char* kAskedFor = "so it was asked for";
 
 /// Who decided a value that no link did.
-std::string rule(const PathFacts& facts, bool asked, const std::string& router_option) {
+std::string rule(const PathFacts& facts, const std::vector<Limit>& limits, bool asked,
+                 const std::string& router_option) {
   if (asked) return kAskedFor;
+  if (facts.there.links.empty() && limits.empty()) return "the port's own: to itself takes no link";
+  if (limits.empty()) return "nothing on the way is known to limit it";
   return fmt::format(
       "{}the partition or a QoS level decided",
       leaves_subnet(facts)
@@ -138,7 +141,7 @@ Reason narrowest(const std::string& subject, std::uint8_t promised,
                  Text text) {
   Reason r{subject, text(promised), "", std::nullopt, false};
   if (limits.empty()) {
-    r.reason = "nothing on the way is known to limit it";
+    r.reason = rule;
     return r;
   }
   const Limit* least = &limits.front();
@@ -176,7 +179,8 @@ Reason mtu_reason(const PathFacts& facts) {
   const auto& [wanted, mask] = facts.asked;
   const bool asked = asked_for(wanted.mtu_selector, (mask & component<&PathRecord::mtu>()) != 0,
                                wanted.mtu, facts.path.mtu, compare_codes);
-  return narrowest("MTU", facts.path.mtu, mtu_limits(facts), rule(facts, asked, "rtr_pr_mtu"),
+  const auto limits = mtu_limits(facts);
+  return narrowest("MTU", facts.path.mtu, limits, rule(facts, limits, asked, "rtr_pr_mtu"),
                    compare_codes, mtu_text);
 }
 
@@ -185,7 +189,7 @@ Reason rate_reason(const PathFacts& facts) {
   const bool asked = asked_for(wanted.rate_selector, (mask & component<&PathRecord::rate>()) != 0,
                                wanted.rate, facts.path.rate, ib::wire::compare_rates);
   const auto limits = rate_limits(facts);
-  auto r = narrowest("rate", facts.path.rate, limits, rule(facts, asked, "rtr_pr_rate"),
+  auto r = narrowest("rate", facts.path.rate, limits, rule(facts, limits, asked, "rtr_pr_rate"),
                      ib::wire::compare_rates, rate_text);
   // In the order of speed 120 Gb/s come before 100.
   const auto puzzles = [&](std::uint8_t code) {

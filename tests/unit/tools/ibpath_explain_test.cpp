@@ -189,6 +189,19 @@ TEST(IbpathExplain, AnSlThatWasAskedForIsNamedAsSuch) {
   EXPECT_TRUE(judged(facts, "SL").wrong) << "packets are dropped all the same";
 }
 
+TEST(IbpathExplain, ToItselfAPortHasItsOwnValues) {
+  auto facts = three_links();
+  facts.there.links.clear();
+  facts.back.links.clear();
+  for (const char* of : {"MTU", "rate"}) {
+    EXPECT_EQ(judged(facts, of).reason, "the port's own: to itself takes no link");
+    EXPECT_EQ(judged(facts, of).link, std::nullopt);
+  }
+  facts.path.mtu = 4;
+  facts.asked = asked({"Mtu=2048"});
+  EXPECT_EQ(judged(facts, "MTU").reason, "so it was asked for");
+}
+
 TEST(IbpathExplain, ASwitchsOwnPortMayBeTheSlowest) {
   auto facts = three_links();
   facts.destination_port0 = port(LinkSpeed::Sdr, 4, 4);
