@@ -29,7 +29,10 @@ std::string why_no_path(const World& world, const Query& query) {
   if (has_bit(query.mask, path_bit::kSgid) && !is_ours(world, wanted.sgid))
     return fmt::format("the prefix of SGID {} is not that of this subnet, 0x{:016x}",
                        to_string(wanted.sgid), world.snapshot().subnet_prefix);
-  return fmt::format("no router is known to lead to the subnet of DGID {} (prefix_routes_file)",
+  const std::string router = has_bit(query.mask, path_bit::kDlid)
+                                 ? fmt::format("router with DLID {}", wanted.dlid.value)
+                                 : std::string("router");
+  return fmt::format("no {} is known to lead to the subnet of DGID {} (prefix_routes_file)", router,
                      to_string(wanted.dgid));
 }
 

@@ -64,7 +64,8 @@ std::string help() {
     text += '\n';
   }
   return text +
-         "\nExit status: 0 found, 1 no such path or record, or a promise that is not kept (explain),\n"
+         "\nExit status: 0 found, 1 no such path or record, or a promise that is not kept "
+         "(explain),\n"
          "2 usage or bad file, 3 lines of a batch without an answer, 4 cannot run.";
 }
 

@@ -112,6 +112,11 @@ TEST(SaRefusals, SayWhatWouldHelp) {
   EXPECT_THAT(asked(bench.request(Method::Get, attr::kPathRecord, path, ends, 0, 2)),
               ElementsAre(AllOf(HasSubstr(who + "asks for a path: no router is known"),
                                 HasSubstr("prefix_routes_file"))));
+  path.dlid = ib::Lid{5};
+  EXPECT_THAT(
+      asked(bench.request(Method::Get, attr::kPathRecord, path, ends | bit(path_bit::kDlid), 0, 2)),
+      ElementsAre(HasSubstr("no router with DLID 5 is known to lead to the subnet of DGID")))
+      << "another may";
   std::swap(path.sgid, path.dgid);
   EXPECT_THAT(asked(bench.request(Method::Get, attr::kPathRecord, path, ends, 0, 2)),
               ElementsAre(HasSubstr("the prefix of SGID fec0:0:0:7::1 is not that of this "
