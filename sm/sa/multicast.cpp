@@ -23,21 +23,6 @@ bool both(std::uint64_t mask, unsigned a, unsigned b) {
   return has_bit(mask, a) && has_bit(mask, b);
 }
 
-/// `order` is <0, 0, >0 as the offered value is below, equal to, above the wanted one.
-bool satisfies(Selector selector, int order) {
-  switch (selector) {
-    case Selector::GreaterThan:
-      return order > 0;
-    case Selector::LessThan:
-      return order < 0;
-    case Selector::Exactly:
-      return order == 0;
-    case Selector::Largest:
-      return true;
-  }
-  return false;
-}
-
 /// ff1<scope>:a01b:<subnet prefix>:<number>
 Gid made_mgid(std::uint8_t scope, std::uint64_t prefix, std::uint32_t number) {
   Gid g;
@@ -85,6 +70,20 @@ bool valid_selectors(const McMemberRecord& r, std::uint64_t mask) {
   if (both(mask, mc_bit::kMtuSelector, mc_bit::kMtu) && (r.mtu < kMtuMin || r.mtu > kMtuMax))
     return false;
   return !both(mask, mc_bit::kRateSelector, mc_bit::kRate) || ib::wire::rate_gbps(r.rate) > 0;
+}
+
+bool satisfies(Selector selector, int order) {
+  switch (selector) {
+    case Selector::GreaterThan:
+      return order > 0;
+    case Selector::LessThan:
+      return order < 0;
+    case Selector::Exactly:
+      return order == 0;
+    case Selector::Largest:
+      return true;
+  }
+  return false;
 }
 
 bool selectors_agree(const McGroup& g, const McMemberRecord& wanted, std::uint64_t mask) {

@@ -109,6 +109,9 @@ bool valid_selectors(const ib::wire::McMemberRecord& record, std::uint64_t mask)
 /// Group values as MCMemberRecord; selectors say "exactly".
 ib::wire::McMemberRecord to_record(const store::McGroup& group);
 
+/// Whether a value meets a condition; `order` is <0, 0, >0 as it is below, equal to, above the
+/// wanted one.
+bool satisfies(ib::wire::Selector selector, int order);
 /// MTU and rate by selector, as queries and joins compare them. A selector that the mask names
 /// alone goes by what the field of its value holds, as with every SA in the field.
 bool selectors_agree(const store::McGroup& group, const ib::wire::McMemberRecord& wanted,

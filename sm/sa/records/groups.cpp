@@ -13,14 +13,17 @@ namespace {
 using ib::Gid;
 using ib::wire::McMemberRecord;
 
-/// A value without its selector is compared as it stands.
+/// A value without its selector is compared as it stands. By its selector the packet life is only
+/// asked for, which nobody joins by.
 bool is_value_meant(const store::McGroup& group, const McMemberRecord& wanted, std::uint64_t mask) {
   const auto differs = [&](unsigned selector, unsigned value, bool same) {
     return has_bit(mask, value) && !has_bit(mask, selector) && !same;
   };
   return !differs(mc_bit::kMtuSelector, mc_bit::kMtu, group.mtu == wanted.mtu) &&
          !differs(mc_bit::kRateSelector, mc_bit::kRate, group.rate == wanted.rate) &&
-         !differs(mc_bit::kLifeSelector, mc_bit::kLife, group.packet_life == wanted.packet_life);
+         !differs(mc_bit::kLifeSelector, mc_bit::kLife, group.packet_life == wanted.packet_life) &&
+         (!has_bit(mask, mc_bit::kLifeSelector) || !has_bit(mask, mc_bit::kLife) ||
+          satisfies(wanted.packet_life_selector, int{group.packet_life} - int{wanted.packet_life}));
 }
 
 bool is_group_meant(const store::McGroup& group, const McMemberRecord& wanted, std::uint64_t mask) {

@@ -25,7 +25,7 @@ NOT_ASKED = {
     "PortInfoRecord": (5, 30, 50, 52),
     "GUIDInfoRecord": tuple(range(4, 12)),  # the GUIDs
     "P_KeyTableRecord": (1,),  # BlockNum
-    "MCMemberRecord": (17,),  # ProxyJoin
+    "MCMemberRecord": (11, 17),  # PacketLifeTime, ProxyJoin
     "PathRecord": (6,),  # RawTraffic
 }
 # And these where LMC is not 0: opensm masks every LID with it, a switch's too.
@@ -37,7 +37,7 @@ MORE = {
                    17: (0, 1, 3, 4, 5, 6, 63), 18: (0, 1, 2, 3), 19: (2, 3, 6, 7, 10, 15, 16, 17, 26),
                    20: (0, 1, 2, 3), 21: (0, 17, 18, 19, 63)},
     "MCMemberRecord": {4: (0, 1, 2, 3), 5: (1, 3, 4, 5), 8: (0, 1, 2, 3), 9: (2, 3, 6, 16),
-                       10: (0, 1, 2, 3), 11: (17, 18, 19), 16: (1, 2, 4, 8, 15)},
+                       10: (0, 1, 2, 3), 16: (1, 2, 4, 8, 15)},
 }
 # Values that opensm takes for something else: a block that says "all", an SL that no route has.
 NOT_VALUES = {("GUIDInfoRecord", 1): (255,), ("PathRecord", 15): (13,)}
@@ -178,7 +178,7 @@ def ask(f, at, requests):
 def together(attribute, mask, key):
     """The mask without what opensm compares by rules of its own; see doc/sa.md."""
     if attribute.name == "MCMemberRecord":
-        for selector, value in (4, 5), (8, 9), (10, 11):
+        for selector, value in (4, 5), (8, 9):
             if mask >> value & 1:
                 mask |= 1 << selector
         if key == 0:

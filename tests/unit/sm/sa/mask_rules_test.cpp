@@ -373,7 +373,10 @@ class SaGroupMasks : public ::testing::TestWithParam<bool> {
                              speed(kGroupRate.of(wanted)))
                  : differs(9, kGroupRate))
         continue;
-      if (!has(10) && differs(11, kGroupLife)) continue;  // with a selector: not compared
+      if (has(10) ? has(11) && !is_meant(kGroupLifeSelector.of(wanted), kGroupLife.of(record),
+                                         kGroupLife.of(wanted))
+                  : differs(11, kGroupLife))
+        continue;
       answer.records.push_back(record);
     }
     std::ranges::sort(answer.records);

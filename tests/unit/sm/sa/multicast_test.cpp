@@ -425,7 +425,8 @@ TEST_F(SaMulticast, QueriesByEveryComponent) {
   check("P_Key", mask_of({7}), [](const auto& x) { return x.p_key; });
   check("Rate", mask_of({8, 9}), [](const auto& x) { return x.rate; });
   check("Rate alone", mask_of({9}), [](const auto& x) { return x.rate; });
-  check("PacketLife", mask_of({11}), [](const auto& x) { return x.packet_life; });
+  check("PacketLife", mask_of({10, 11}), [](const auto& x) { return x.packet_life; });
+  check("PacketLife alone", mask_of({11}), [](const auto& x) { return x.packet_life; });
   check("SL", mask_of({12}), [](const auto& x) { return x.sl; });
   check("FlowLabel", mask_of({13}), [](const auto& x) { return x.flow_label; });
   check("HopLimit", mask_of({14}), [](const auto& x) { return x.hop_limit; });
