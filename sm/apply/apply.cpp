@@ -686,6 +686,7 @@ std::vector<NodeIndex> Apply::lanes_set() const {
     if (!impl_->cursors[n].lanes.empty()) nodes.push_back(n);
   return nodes;
 }
+bool Apply::has_answered(PortRef p) const { return impl_->acknowledged[impl_->seen.port_index(p)]; }
 bool Apply::restarted_links() const { return impl_->restarted; }
 const std::vector<Failure>& Apply::failures() const { return impl_->failures; }
 

@@ -81,6 +81,7 @@ class Apply : public ib::mad::Exchange {
   std::uint64_t sets() const;  // SubnSets sent so far
   /// Nodes whose SL to VL mapping or VL arbitration was set.
   std::vector<ib::fabric::NodeIndex> lanes_set() const;
+  bool has_answered(ib::fabric::PortRef p) const;  // the Set of its wanted fields
   bool restarted_links() const;  // some links were taken down to change them: sweep again
   const std::vector<Failure>& failures() const;
 

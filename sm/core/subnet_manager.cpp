@@ -82,6 +82,7 @@ struct SubnetManager::Impl {
   std::shared_ptr<const plan::Desired> desired;
   plan::StoredLids stored;
   bool sa_state_lost;
+  std::set<ib::Guid> not_told;  // who was to register again and did not answer
   bool forget_lids;
   std::optional<ib::route::ReadOptions> offered;  // routing files not taken yet
   std::string files_trouble;                      // why the last reading of them was no use
@@ -299,6 +300,7 @@ struct SubnetManager::Impl {
     request.options.reassign_lids = std::exchange(forget_lids, false);
     request.stored = &stored;
     request.sa_state_lost = sa_state_lost;
+    request.not_told = &not_told;
     request.before = desired ? seen.get() : nullptr;
     request.groups = groups;
     request.aliases = &aliases;
@@ -428,6 +430,14 @@ struct SubnetManager::Impl {
     holdings = std::move(h);
   }
 
+  /// Who is not there any more is asked when it is back.
+  void note_who_was_told() {
+    not_told.clear();
+    for (const plan::LidAssignment& a : desired->lids)
+      if (desired->ports[seen->port_index(a.port)].reregister && !applying->has_answered(a.port))
+        not_told.insert(a.guid);
+  }
+
   void end_apply(Instant now) {
     const bool links_restarted = applying->restarted_links();
     sets_this_time += applying->sets();
@@ -436,6 +446,7 @@ struct SubnetManager::Impl {
     for (const NodeIndex n : applying->lanes_set())
       tables.on_lanes_programmed(seen->nodes[n].info.node_guid);
     tables.on_guids_programmed(*seen, known.guids.held);
+    if (serving == Serving::Sweep) note_who_was_told();
     applying.reset();
     for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
     if (serving != Serving::Sweep) {

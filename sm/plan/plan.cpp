@@ -206,9 +206,11 @@ class Planner {
     const bool sm_lost = info.master_sm_lid.is_unicast() && info.master_sm_lid != out_.sm_lid;
     const bool was_away =
         request_.before != nullptr && !request_.before->fabric.find_port_guid(a.guid);
-    want.reregister = (info.capability_mask & ib::wire::port_cap::kClientReregistration) != 0 &&
-                      !is_switch(a.port.node) &&
-                      (lid_lost || sm_lost || (in_use && (was_away || request_.sa_state_lost)));
+    const bool not_told = request_.not_told != nullptr && request_.not_told->contains(a.guid);
+    want.reregister =
+        (info.capability_mask & ib::wire::port_cap::kClientReregistration) != 0 &&
+        !is_switch(a.port.node) &&
+        (lid_lost || sm_lost || (in_use && (was_away || not_told || request_.sa_state_lost)));
   }
 
   void want_link(PortRef p) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,6 +54,7 @@ struct PlanRequest {
   /// What was seen before, if anything: the registrations of ports that were away may be gone.
   const ib::discover::Observed* before{};
   bool sa_state_lost{false};  // registrations did not survive: ports in use must register again
+  const std::set<ib::Guid>* not_told{};  // who was to register again and did not answer
   std::span<const MlidGroup> groups;
   const PortAliases* aliases{};  // nullptr: none
   const Routing* previous{};     // what is programmed now, if anything
