@@ -219,6 +219,11 @@ bool Reports::on_packet(Instant now, const Packet& packet) {
   return ours;
 }
 
+void Reports::on_sign_of_life(const Address& subscriber) {
+  const auto at = impl_->subscribers.find(subscriber);
+  if (at != impl_->subscribers.end()) at->second.failures = 0;
+}
+
 void Reports::on_time(Instant now) {
   impl_->transactor.on_time(now);
   impl_->collect();

@@ -570,6 +570,8 @@ struct Server::Impl {
       return refuse(request, refusal->status);
     }
     for (const auto& line : std::get<Change>(outcome).log) complain(request, line);
+    if (request.mad.attribute_id() == attr::kInformInfo)
+      forwarding.reports.on_sign_of_life(reports_to(request.address));
     const auto method = request.mad.method() == Method::Set ? Method::GetResp : Method::DeleteResp;
     auto answer = answer_to(request, method, status::kOk);
     put_record(answer, std::get<Change>(outcome).reply);

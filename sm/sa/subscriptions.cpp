@@ -67,6 +67,12 @@ bool is_security_trap(std::uint16_t number) {
   return number >= trap::kBadMKey && number <= trap::kSwitchBadPKey;
 }
 
+ib::mad::Address reports_to(ib::mad::Address subscriber) {
+  subscriber.q_key = ib::wire::kQp1QKey;
+  if (subscriber.grh) subscriber.grh->hop_limit = 0xFF;
+  return subscriber;
+}
+
 Outcome Subscriptions::set(const World& world, const WriteRequest& request) const {
   // The component mask of a Set(InformInfo) is not looked at: InformInfo is no record.
   const auto info = ib::wire::decode<InformInfo>(request.data.data());
@@ -92,9 +98,7 @@ Outcome Subscriptions::set(const World& world, const WriteRequest& request) cons
 
   Subscription subscription;
   subscription.subscriber = port->guid;
-  subscription.to = request.from;
-  subscription.to.q_key = ib::wire::kQp1QKey;
-  if (subscription.to.grh) subscription.to.grh->hop_limit = 0xFF;
+  subscription.to = reports_to(request.from);
   subscription.inform_info = info;
   subscription.inform_info.subscribe = 1;
   subscription.inform_info.qpn = request.from.qpn;

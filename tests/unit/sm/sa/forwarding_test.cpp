@@ -13,6 +13,7 @@ namespace sm::sa::test {
 namespace {
 
 using ib::wire::InformInfo;
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -222,6 +223,24 @@ TEST_F(SaForwarding, ADeadSubscriberIsRemovedForGood) {
   EXPECT_EQ(kept()[0].subscriber, bench.host(4).guid);
   EXPECT_EQ(bench.server.counters().subscribers_dead, 1U);
   EXPECT_EQ(bench.server.contents().subscriptions, kept());
+}
+
+/// A program that was started anew: reports that nobody answered meanwhile are not held against it,
+/// or it would lose what it has just been granted.
+TEST_F(SaForwarding, WhoSubscribesAgainIsAlive) {
+  subscribe(3, 0xFFFF);
+  bench.server.publish(bench.now, with_state(7, ib::wire::PortState::Down));
+  run_for(seconds(3));
+  bench.server.publish(bench.now, bench.snapshot);
+  run_for(seconds(3));
+  ASSERT_EQ(bench.server.counters().reports_failed, 2U);
+  bench.server.publish(bench.now, with_state(7, ib::wire::PortState::Down));
+  run_for(milliseconds(700));
+  subscribe(3, 0xFFFF);
+  run_for(seconds(20));
+  EXPECT_EQ(bench.server.counters().reports_failed, 3U);
+  EXPECT_THAT(kept(), SizeIs(1));
+  EXPECT_EQ(bench.server.counters().subscribers_dead, 0U);
 }
 
 TEST_F(SaForwarding, AfterARestartSubscribersAreToldOfNothingOld) {
