@@ -21,10 +21,17 @@ std::string_view trouble_name(Trouble::Kind kind) {
   return "trouble";
 }
 
+wire::PortInfo ObservedPort::info() const { return wire::decode<wire::PortInfo>(bytes.data()); }
+
+std::optional<wire::PortInfo> Observed::port_info(fabric::PortRef p) const {
+  const ObservedPort& o = port(p);
+  if (!o.known) return std::nullopt;
+  return o.info();
+}
+
 void Observed::update_port(fabric::PortRef p, const std::byte* answer, const wire::PortInfo& info) {
   ObservedPort& seen = port(p);
   std::copy_n(answer, seen.bytes.size(), seen.bytes.begin());
-  seen.info = info;
   seen.known = true;
   fabric::Port& out = fabric.port(p);
   out.present = true;

@@ -28,14 +28,22 @@ struct ObservedNode {
   bool usable{true};
 };
 
-/// PortInfo of one port: the bytes as answered (so that bits this release does not know survive a
-/// read-modify-write) and their meaning.
+/// PortInfo of one port as its bytes were answered, so that bits this release does not know survive
+/// a read-modify-write. Ports are what there is most of: their meaning is read from the bytes when
+/// it is asked for.
 struct ObservedPort {
   bool known{false};
   bool extended{false};  // asked with the extended-speeds modifier
   bool fdr10{false};     // the vendor attribute says FDR10 is active
   std::array<std::byte, 64> bytes{};
-  wire::PortInfo info;
+
+  wire::PortInfo info() const;
+  /// One field of it: `get<&wire::PortInfo::lid>()`.
+  template <auto Member>
+  auto get() const {
+    return wire::get<Member>(bytes.data());
+  }
+  wire::PortState state() const { return get<&wire::PortInfo::port_state>(); }
 };
 
 /// Something that kept a node, or a port of it, from being observed.
@@ -76,11 +84,8 @@ struct Observed {
   }
   const ObservedPort& port(fabric::PortRef p) const { return ports[port_index(p)]; }
   ObservedPort& port(fabric::PortRef p) { return ports[port_index(p)]; }
-  /// nullptr when the port's PortInfo is not known.
-  const wire::PortInfo* port_info(fabric::PortRef p) const {
-    const auto& o = port(p);
-    return o.known ? &o.info : nullptr;
-  }
+  /// Empty when the port's PortInfo is not known.
+  std::optional<wire::PortInfo> port_info(fabric::PortRef p) const;
   /// Puts a PortInfo answer, as bytes and decoded, in its place, here and in `fabric`.
   void update_port(fabric::PortRef p, const std::byte* answer, const wire::PortInfo& info);
 };

@@ -154,6 +154,7 @@ struct Sweep::Impl {
 
   // Requests are made only as they can be sent: a PortInfo waiting in a queue would cost 400 bytes.
   static constexpr std::size_t kInFlightMax = 2048;
+  static constexpr std::size_t kAtOnce = 64;
   static constexpr unsigned kReadingMax = 4;  // ports of one switch at a time
 
   void ask(Ask what, PortRef at, std::uint32_t modifier) { todo.push_back({{what, at}, modifier}); }
@@ -195,11 +196,11 @@ struct Sweep::Impl {
 
   std::vector<mad::Request> take_requests() {
     std::vector<mad::Request> out;
-    while (!todo.empty() && in_flight < kInFlightMax) {
+    while (!todo.empty() && in_flight < kInFlightMax && out.size() < kAtOnce) {
       out.push_back(make_request(todo.front()));
       todo.pop_front();
     }
-    while (!scanning.empty() && in_flight < kInFlightMax) {
+    while (!scanning.empty() && in_flight < kInFlightMax && out.size() < kAtOnce) {
       const NodeIndex n = scanning.front();
       scanning.pop_front();
       Progress& p = progress[n];
@@ -207,8 +208,8 @@ struct Sweep::Impl {
       if (!readable(n) || p.reading >= kReadingMax) continue;
       const PortRef at{n, static_cast<std::uint8_t>(p.next_port++)};
       ++p.reading;
-      const bool extended =
-          (seen.port({n, 0}).info.capability_mask & wire::port_cap::kExtendedSpeeds) != 0;
+      const bool extended = (seen.port({n, 0}).get<&wire::PortInfo::capability_mask>() &
+                             wire::port_cap::kExtendedSpeeds) != 0;
       out.push_back(
           make_request({{extended ? Ask::PortInfoExt : Ask::PortInfo, at},
                         at.port | (extended ? wire::kPortInfoSmSupportsExtendedSpeeds : 0)}));
@@ -567,8 +568,11 @@ struct Sweep::Impl {
     std::ranges::stable_sort(seen.troubles, [](const Trouble& a, const Trouble& b) {
       return std::pair(a.route, a.port) < std::pair(b.route, b.port);
     });
-    seen.complete = true;
+    claim = {};
+    progress = {};
+    port_guids = {};
     sort_nodes();
+    seen.complete = true;
     finished = true;
   }
 
@@ -587,7 +591,7 @@ struct Sweep::Impl {
     for_each_claim([&](PortRef a, PortRef b) {
       const PortRef back = claim[seen.port_index(b)];
       const ObservedPort& far = seen.port(b);
-      const bool down = far.known && far.info.port_state == wire::PortState::Down;
+      const bool down = far.known && far.state() == wire::PortState::Down;
       if (back == a || (!back && !down)) return;
       suspects.push_back({a, b, down});
       if (seen.nodes[a.node].info.node_type == wire::NodeType::Switch || a == seen.local_port)
@@ -625,27 +629,27 @@ struct Sweep::Impl {
     }
   }
 
-  /// Nodes by GUID: what is built on this must not depend on whose answer came first.
+  /// Nodes by GUID: what is built on this must not depend on whose answer came first. Part for
+  /// part, so that not everything is there twice.
   void sort_nodes() {
     const auto order = fabric::nodes_by_guid(seen.fabric);
     std::vector<NodeIndex> place(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<NodeIndex>(i);
     const auto moved = [&](PortRef p) { return p ? PortRef{place[p.node], p.port} : p; };
 
-    Observed sorted;
-    sorted.fabric = fabric::with_nodes_in(seen.fabric, order);
-    sorted.ports.reserve(seen.ports.size());
-    sorted.nodes.reserve(order.size());
-    for (const NodeIndex old : order) {
+    std::vector<ObservedPort> ports;
+    ports.reserve(seen.ports.size());
+    for (const NodeIndex old : order)
       for (unsigned p = 0; p <= seen.fabric.node(old).num_ports; ++p)
-        sorted.ports.push_back(seen.port({old, static_cast<std::uint8_t>(p)}));
-      sorted.nodes.push_back(std::move(seen.nodes[old]));
-    }
-    sorted.troubles = std::move(seen.troubles);
-    for (Trouble& t : sorted.troubles) t.behind = moved(t.behind);
-    sorted.local_port = moved(seen.local_port);
-    sorted.complete = seen.complete;
-    seen = std::move(sorted);
+        ports.push_back(seen.port({old, static_cast<std::uint8_t>(p)}));
+    seen.ports = std::move(ports);
+    std::vector<ObservedNode> nodes;
+    nodes.reserve(order.size());
+    for (const NodeIndex old : order) nodes.push_back(std::move(seen.nodes[old]));
+    seen.nodes = std::move(nodes);
+    seen.fabric = fabric::with_nodes_in(seen.fabric, order);
+    for (Trouble& t : seen.troubles) t.behind = moved(t.behind);
+    seen.local_port = moved(seen.local_port);
   }
 
   void connect() {

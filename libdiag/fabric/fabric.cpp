@@ -5,6 +5,11 @@
 
 namespace ib::fabric {
 
+void Fabric::reserve(std::size_t nodes, std::size_t ports) {
+  nodes_.reserve(nodes);
+  ports_.reserve(ports);
+}
+
 NodeIndex Fabric::add_node(Node node) {
   const auto index = static_cast<NodeIndex>(nodes_.size());
   node.first_port = static_cast<std::uint32_t>(ports_.size());

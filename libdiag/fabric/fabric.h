@@ -62,6 +62,8 @@ struct Node {
 /// 0..num_ports.
 class Fabric {
  public:
+  /// Room for so many, which then need not be moved as they are added.
+  void reserve(std::size_t nodes, std::size_t ports);
   /// Adds a node with num_ports + 1 ports (port 0 of a CA or router stays absent).
   NodeIndex add_node(Node node);
   /// Records a cable between a and b on both ends, width and speed included.
@@ -69,6 +71,7 @@ class Fabric {
   void disconnect(PortRef end);
 
   std::span<const Node> nodes() const { return nodes_; }
+  std::size_t port_count() const { return ports_.size(); }
   const Node& node(NodeIndex n) const { return nodes_[n]; }
   Node& node(NodeIndex n) { return nodes_[n]; }
   /// Precondition: n and port exist.

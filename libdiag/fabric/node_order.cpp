@@ -17,6 +17,7 @@ Fabric with_nodes_in(const Fabric& fabric, std::span<const NodeIndex> order) {
   std::vector<NodeIndex> place(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<NodeIndex>(i);
   Fabric moved;
+  moved.reserve(fabric.nodes().size(), fabric.port_count());
   for (const NodeIndex old : order) {
     const NodeIndex n = moved.add_node(fabric.node(old));
     for (unsigned p = 0; p <= fabric.node(old).num_ports; ++p) {

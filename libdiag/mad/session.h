@@ -14,7 +14,8 @@ namespace ib::mad {
 class Exchange {
  public:
   virtual ~Exchange() = default;
-  /// Requests to send now; called after start and after every completion until it returns none.
+  /// Requests to send now, not too many at a time; called after start and after every completion
+  /// until it returns none.
   virtual std::vector<Request> take_requests() = 0;
   virtual void on_completion(Instant now, const Completion& completion) = 0;
   virtual bool done() const = 0;

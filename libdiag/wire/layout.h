@@ -273,6 +273,25 @@ inline T decode(const std::byte* from) {
   return value;
 }
 
+/// Hands the field that is read into `Member` to `run`.
+template <auto Member, class Do>
+inline void visit_field(Do&& run) {
+  using T = typename MemberTraits<decltype(Member)>::structure;
+  LayoutOf<T>::for_each([&](auto field) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field.kMember)>, decltype(Member)>) {
+      if constexpr (decltype(field)::kMember == Member) run(field);
+    }
+  });
+}
+
+/// One field of the structure at `from`: `get<&PortInfo::lid>(bytes)`.
+template <auto Member>
+inline auto get(const std::byte* from) {
+  typename MemberTraits<decltype(Member)>::type v{};
+  visit_field<Member>([&](auto field) { detail::take<decltype(field)>(from, v); });
+  return v;
+}
+
 /// Read-modify-write access to one structure inside a buffer:
 /// `View<PortInfo>(bytes).set<&PortInfo::lid>(Lid{4})`. Touches only the named field, so bits that
 /// this release does not know survive.
@@ -283,25 +302,14 @@ class View {
 
   template <auto Member>
   auto get() const {
-    typename MemberTraits<decltype(Member)>::type v{};
-    visit<Member>([&](auto field) { detail::take<decltype(field)>(bytes_, v); });
-    return v;
+    return wire::get<Member>(bytes_);
   }
   template <auto Member>
   void set(const typename MemberTraits<decltype(Member)>::type& v) {
-    visit<Member>([&](auto field) { detail::put<decltype(field)>(bytes_, v); });
+    visit_field<Member>([&](auto field) { detail::put<decltype(field)>(bytes_, v); });
   }
 
  private:
-  template <auto Member, class Do>
-  static void visit(Do&& run) {
-    LayoutOf<T>::for_each([&](auto field) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field.kMember)>,
-                                   decltype(Member)>) {
-        if constexpr (decltype(field)::kMember == Member) run(field);
-      }
-    });
-  }
   std::byte* bytes_;
 };
 

@@ -28,6 +28,7 @@ using plan::Desired;
 using plan::PortWant;
 
 constexpr std::uint8_t kStepTables = 2;  // of next_settle: LFT blocks
+constexpr std::size_t kAtOnce = 64;      // requests that are made before they are taken
 
 bool arms(Phase phase) { return phase == Phase::ArmLinks || phase == Phase::Arm; }
 bool activates(Phase phase) { return phase == Phase::ActivateLinks || phase == Phase::Activate; }
@@ -117,7 +118,7 @@ struct Apply::Impl {
       if (!tables.was_warm(n)) continue;
       for (unsigned port = 1; port <= seen.fabric.node(n).num_ports; ++port) {
         const PortRef p{n, static_cast<std::uint8_t>(port)};
-        const PortState state = seen.port(p).info.port_state;
+        const PortState state = seen.port(p).state();
         if ((state == PortState::Initialize || state == PortState::Armed) && joins_routed(p))
           return true;
       }
@@ -147,7 +148,7 @@ struct Apply::Impl {
     std::vector<ib::mad::Request> out;
     do {
       move_on();
-      while (!ready.empty() && in_flight < options.in_all) {
+      while (!ready.empty() && in_flight < options.in_all && out.size() < kAtOnce) {
         const NodeIndex n = ready.front();
         ready.pop_front();
         Cursor& c = cursors[n];
@@ -267,7 +268,7 @@ struct Apply::Impl {
     if (it == known.lanes.end()) return std::nullopt;
     for (const auto& [key, table] : it->second.arbitration) {
       if (key.first != kArbitrationHigh) continue;
-      if (seen.port({n, key.second}).info.port_state <= PortState::Initialize) continue;
+      if (seen.port({n, key.second}).state() <= PortState::Initialize) continue;
       LaneTable probe;
       probe.attribute = ib::wire::attr::kVlArbitration;
       probe.modifier = static_cast<std::uint32_t>(kArbitrationHigh) << 16 | key.second;
@@ -300,10 +301,11 @@ struct Apply::Impl {
     if (want.restart) return true;
     PortWant asked = want;
     if (acknowledged[i]) asked.reregister = false;
-    if (satisfied(asked, port.info)) return false;
+    const PortInfo info = port.info();
+    if (satisfied(asked, info)) return false;
     if (asked.reregister) return true;
     return !known.stubborn.contains(seen.fabric.node(p.node).guid, p.port, asked,
-                                    held(asked, port.info));
+                                    held(asked, info));
   }
 
   /// Of a switch its own LID and tables.
@@ -324,7 +326,7 @@ struct Apply::Impl {
         const PortWant& want = desired->ports[seen.port_index(p)];
         // A switch's external port in INIT gets its fields with the step to ARMED.
         const bool later = s != kNoSwitch && c.at != 0 && want.activate &&
-                           seen.port(p).info.port_state == PortState::Initialize;
+                           seen.port(p).state() == PortState::Initialize;
         if (!later && port_needs_set(p)) return Work{Kind::SetPort, c.at++};
       }
       c.step = 1;
@@ -393,14 +395,14 @@ struct Apply::Impl {
       const std::size_t i = seen.port_index(p);
       const PortWant& want = desired->ports[i];
       if (!want.managed || !want.activate || want.restart || !seen.ports[i].known) continue;
-      const PortInfo& info = seen.ports[i].info;
-      if (info.port_state != from) continue;
+      if (seen.ports[i].state() != from) continue;
       if (phase < Phase::Settle && !joins_routed(p)) continue;
-      if (want.end_port && info.lid != want.lid) continue;  // the LID did not take
+      if (want.end_port && seen.ports[i].get<&PortInfo::lid>() != want.lid)
+        continue;  // the LID did not take
       const PortRef q = seen.fabric.port(p).peer;
       if (q) {
         if (cursors[q.node].failed) continue;
-        if (from == PortState::Armed && seen.port(q).info.port_state < PortState::Armed) continue;
+        if (from == PortState::Armed && seen.port(q).state() < PortState::Armed) continue;
       }
       return Work{Kind::SetPort, c.at++};
     }

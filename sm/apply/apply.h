@@ -61,7 +61,7 @@ struct Failure {
 struct ApplyOptions {
   std::function<std::uint64_t(ib::Guid)> m_key;  // by node GUID; empty: none
   std::uint32_t per_node{4};                     // requests under way to one node
-  std::uint32_t in_all{1024};
+  std::uint32_t in_all{512};
   bool after_sweep{true};          // what switches say changed was looked at, and may be cleared
   ib::mad::Cookie cookie_base{0};  // added to every cookie; the low 48 bits are ours
 };

@@ -95,8 +95,8 @@ class NodeLanes {
  private:
   bool is_switch() const { return s_ != ib::fabric::kNoSwitch; }
   bool switch_maps() const {
-    const auto* port0 = seen_.port_info({node_, 0});
-    return port0 != nullptr && (port0->capability_mask & ib::wire::port_cap::kSlMapping) != 0;
+    const auto port0 = seen_.port_info({node_, 0});
+    return port0 && (port0->capability_mask & ib::wire::port_cap::kSlMapping) != 0;
   }
   bool end_port_maps(std::uint8_t p) const {
     return (info(p).capability_mask & ib::wire::port_cap::kSlMapping) != 0 && info(p).vl_cap > 1;
@@ -112,7 +112,7 @@ class NodeLanes {
     const auto& want = desired_.ports[seen_.port_index(p)];
     return want.managed && want.activate && seen_.port(p).known;
   }
-  const ib::wire::PortInfo& info(std::uint8_t p) const { return seen_.port({node_, p}).info; }
+  ib::wire::PortInfo info(std::uint8_t p) const { return seen_.port({node_, p}).info(); }
   unsigned vls(std::uint8_t p) const {
     return ib::wire::data_vls(desired_.ports[seen_.port_index({node_, p})].operational_vls);
   }

@@ -32,7 +32,7 @@ std::vector<Missing> missing_ports(const Desired& desired, const Observed& obser
       const PortRef p{n, static_cast<std::uint8_t>(i)};
       const PortWant& want = desired.ports[observed.port_index(p)];
       if (!want.managed) continue;
-      const PortInfo& info = observed.port(p).info;
+      const PortInfo info = observed.port(p).info();
       if (want.end_port && info.lid != want.lid) {
         out.push_back(
             {p, info.port_state, why(p, fmt::format("LID {} was not taken", want.lid.value))});
@@ -45,11 +45,11 @@ std::vector<Missing> missing_ports(const Desired& desired, const Observed& obser
     }
   }
   for (const PortRef p : without_lid)
-    out.push_back({p, observed.port(p).info.port_state, "no LID is left for it"});
+    out.push_back({p, observed.port(p).state(), "no LID is left for it"});
   for (const Failure& f : failures) {
     const auto node = [&](const Missing& m) { return m.port.node == f.node; };
     if (std::ranges::none_of(out, node))
-      out.push_back({{f.node, f.port}, observed.port({f.node, f.port}).info.port_state, f.message});
+      out.push_back({{f.node, f.port}, observed.port({f.node, f.port}).state(), f.message});
   }
   return out;
 }

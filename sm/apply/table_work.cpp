@@ -38,14 +38,14 @@ std::size_t TableWork::lft_blocks() const {
 /// all its links wait in INIT.
 bool TableWork::lost_its_tables(NodeIndex n) const {
   if (seen_.nodes[n].switch_info->linear_fdb_top == 0) return true;
-  const auto* port0 = seen_.port_info({n, 0});
-  if (port0 == nullptr || !port0->lid.is_unicast()) return true;
+  const auto port0 = seen_.port_info({n, 0});
+  if (!port0 || !port0->lid.is_unicast()) return true;
   bool waiting = false;
   for (unsigned p = 1; p <= seen_.fabric.node(n).num_ports; ++p) {
-    const auto* info = seen_.port_info({n, static_cast<std::uint8_t>(p)});
-    if (info == nullptr) continue;
-    if (info->port_state >= PortState::Armed) return false;
-    waiting = waiting || info->port_state == PortState::Initialize;
+    const auto& port = seen_.port({n, static_cast<std::uint8_t>(p)});
+    if (!port.known) continue;
+    if (port.state() >= PortState::Armed) return false;
+    waiting = waiting || port.state() == PortState::Initialize;
   }
   return waiting;
 }

@@ -165,7 +165,7 @@ void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completio
     case kEndPort: {
       const auto info = answered ? ib::wire::body<ib::wire::PortInfo>(completion.reply->mad)
                                  : ib::wire::PortInfo{};
-      if (info.port_state != observed_.port(at).info.port_state)
+      if (info.port_state != observed_.port(at).state())
         changes_.emplace_back("the local port changed its state");
       return;
     }

@@ -96,8 +96,8 @@ std::size_t TableReader::rows_of_switch(NodeIndex n) const {
 void TableReader::plan_rows(NodeIndex n, Node& node) const {
   const auto& observed = *snapshot_->observed;
   const auto maps = [&](unsigned port) {
-    const auto* info = observed.port_info({n, static_cast<std::uint8_t>(port)});
-    return info != nullptr && (info->capability_mask & ib::wire::port_cap::kSlMapping) != 0;
+    const auto info = observed.port_info({n, static_cast<std::uint8_t>(port)});
+    return info && (info->capability_mask & ib::wire::port_cap::kSlMapping) != 0;
   };
   const unsigned ports = observed.fabric.node(n).num_ports;
   const auto ask = [&](unsigned input, unsigned output, std::uint32_t modifier) {
@@ -107,7 +107,8 @@ void TableReader::plan_rows(NodeIndex n, Node& node) const {
   };
   if (!observed.fabric.node(n).is_switch()) {
     for (unsigned p = 1; p <= ports; ++p)
-      if (maps(p) && observed.port({n, static_cast<std::uint8_t>(p)}).info.vl_cap > 1 &&
+      if (maps(p) &&
+          observed.port({n, static_cast<std::uint8_t>(p)}).get<&ib::wire::PortInfo::vl_cap>() > 1 &&
           is_reached({n, static_cast<std::uint8_t>(p)}))
         ask(0, p, 0);
     return;
@@ -122,8 +123,8 @@ void TableReader::plan_port(NodeIndex n, unsigned port, Node& node) const {
   const auto& seen = observed.nodes[n];
   const bool is_switch = observed.fabric.node(n).is_switch();
   const bool is_end_port = !is_switch || port == 0;
-  const auto* info = observed.port_info({n, static_cast<std::uint8_t>(port)});
-  if (info == nullptr || !is_reached({n, static_cast<std::uint8_t>(port)})) return;
+  const auto info = observed.port_info({n, static_cast<std::uint8_t>(port)});
+  if (!info || !is_reached({n, static_cast<std::uint8_t>(port)})) return;
   const auto ask = [&](std::uint16_t attribute, std::uint32_t modifier, unsigned index) {
     node.asks.push_back({attribute, modifier, static_cast<std::uint8_t>(port), 0,
                          static_cast<std::uint16_t>(index)});

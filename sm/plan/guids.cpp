@@ -16,8 +16,8 @@ GuidBlocks want_guids(const ib::discover::Observed& observed, const std::vector<
   for (const auto& [guid, entries] : aliases) {
     const auto port = observed.fabric.find_port_guid(guid);
     if (!port || !managed[port->node]) continue;
-    const auto* info = observed.port_info(*port);
-    if (info == nullptr) continue;
+    const auto info = observed.port_info(*port);
+    if (!info) continue;
     for (const auto& [index, alias] : entries) {
       if (index == 0 || index >= info->guid_cap) continue;
       const auto block = static_cast<std::uint8_t>(index / kGuidsPerBlock);

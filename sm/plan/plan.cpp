@@ -70,7 +70,7 @@ class Planner {
       return ib::fail(ib::ErrorKind::Unavailable,
                       fmt::format("the local port, {} port {}, did not say what state it is in",
                                   name(local.node), local.port));
-    if (!is_switch(local.node) && observed_.port(local).info.port_state == PortState::Down)
+    if (!is_switch(local.node) && observed_.port(local).state() == PortState::Down)
       return ib::fail(
           ib::ErrorKind::Unavailable,
           fmt::format("{} port {} is DOWN: the local port is down", name(local.node), local.port));
@@ -124,7 +124,7 @@ class Planner {
   template <class Do>
   void for_each_end_port(Do&& run) const {
     const auto visit = [&](PortRef p) {
-      if (observed_.port(p).known) run(p, observed_.port(p).info);
+      if (const auto info = observed_.port_info(p)) run(p, *info);
     };
     visit(observed_.local_port);  // the subnet manager's own LID first
     for (NodeIndex n = 0; n < observed_.nodes.size(); ++n) {
@@ -190,7 +190,7 @@ class Planner {
 
   void want_end_port(const LidAssignment& a) {
     PortWant& want = out_.ports[observed_.port_index(a.port)];
-    const PortInfo& info = observed_.port(a.port).info;
+    const PortInfo info = observed_.port(a.port).info();
     want.managed = a.lid != ib::kNoLid;
     want.end_port = true;
     want.lid = a.lid;
@@ -222,19 +222,19 @@ class Planner {
       // An enhanced port 0 has a state like any other end port; a base one has none to set.
       want.activate = want.managed && seen.known && observed_.nodes[p.node].switch_info &&
                       observed_.nodes[p.node].switch_info->enhanced_port0 &&
-                      seen.info.port_state >= PortState::Initialize;
+                      seen.state() >= PortState::Initialize;
       return;
     }
-    if (!seen.known || !q || seen.info.port_state == PortState::Down) return;
+    if (!seen.known || !q || seen.state() == PortState::Down) return;
     if (!out_.node_managed[q.node] || !observed_.port(q).known) return;
     if (!is_switch(p.node) && !want.end_port) return;
-    const auto& far = observed_.port(q).info;
-    if (far.port_state == PortState::Down) return;
+    if (observed_.port(q).state() == PortState::Down) return;
     if (is_switch(p.node)) want.managed = true;
     if (!want.managed) return;
     want.activate = true;
-    want.neighbor_mtu = std::min(seen.info.mtu_cap, far.mtu_cap);
-    want.operational_vls = std::min({seen.info.vl_cap, far.vl_cap, options_.operational_vls_max});
+    const PortInfo near = seen.info(), far = observed_.port(q).info();
+    want.neighbor_mtu = std::min(near.mtu_cap, far.mtu_cap);
+    want.operational_vls = std::min({near.vl_cap, far.vl_cap, options_.operational_vls_max});
     want.phy_errors = options_.phy_errors;
     want.overrun_errors = options_.overrun_errors;
     if (is_switch(p.node)) {
@@ -242,9 +242,9 @@ class Planner {
       want.hoq_life = leaf ? options_.leaf_hoq_life : options_.hoq_life;
       want.vl_stall_count = leaf ? options_.leaf_vl_stall_count : options_.vl_stall_count;
     }
-    want.restart = seen.info.port_state > PortState::Initialize &&
-                   (want.neighbor_mtu != seen.info.neighbor_mtu ||
-                    want.operational_vls != seen.info.operational_vls);
+    want.restart =
+        near.port_state > PortState::Initialize &&
+        (want.neighbor_mtu != near.neighbor_mtu || want.operational_vls != near.operational_vls);
   }
 
   /// The operator's options as they count for `f`; says what is wrong with them.
@@ -421,7 +421,8 @@ class Planner {
     if (!out_.program_lanes) return;
     for (std::size_t i = 0; i < out_.ports.size(); ++i) {
       PortWant& want = out_.ports[i];
-      if (want.activate && want.operational_vls > 1 && observed_.ports[i].info.vl_cap > 1)
+      if (want.activate && want.operational_vls > 1 &&
+          observed_.ports[i].get<&PortInfo::vl_cap>() > 1)
         want.vl_high_limit = kVlHighLimit;
     }
   }
@@ -437,12 +438,12 @@ class Planner {
   void want_switches() {
     const auto& graph = out_.routing->graph;
     for (ib::fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-      const auto* port0 = observed_.port_info({graph.node_of(s), 0});
+      const auto port0 = observed_.port_info({graph.node_of(s), 0});
       SwitchWant want;
       want.linear_fdb_top = table_top(graph.max_lid(), graph.node_of(s));
       want.life_time_value = options_.packet_life_time;
       want.has_multicast_top =
-          port0 != nullptr && (port0->capability_mask & ib::wire::port_cap::kMulticastFdbTop) != 0;
+          port0 && (port0->capability_mask & ib::wire::port_cap::kMulticastFdbTop) != 0;
       out_.switches.push_back(want);
     }
     if (request_.aliases != nullptr)

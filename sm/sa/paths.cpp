@@ -75,7 +75,7 @@ void Paths::find_end_ports() {
     const auto& port = fabric.port(at);
     if (!port.lid.is_unicast()) return;
     EndPort e{at, port.guid, port.lid, port.lmc};
-    if (const auto* info = snapshot_->observed->port_info(at)) e.knows_rates = newer_rates(*info);
+    if (const auto info = snapshot_->observed->port_info(at)) e.knows_rates = newer_rates(*info);
     if (routing != nullptr) e.leaf = leaf_of(fabric, routing->graph, at);
     e.link = fabric.node(at.node).is_switch()
                  ? Allowed{links_[snapshot_->observed->port_index(at)].mtu, kNoRank}
@@ -159,9 +159,9 @@ const EndPort* Paths::find(Guid guid) const {
 
 Allowed Paths::link_of(PortRef at) const {
   const auto& fabric = snapshot_->fabric();
-  const auto* info = snapshot_->observed->port_info(at);
+  const auto info = snapshot_->observed->port_info(at);
   std::uint8_t mtu = kMtu2048, rate = kRateSlowest;
-  if (info != nullptr) {
+  if (info) {
     if (is_mtu(info->mtu_cap)) mtu = info->mtu_cap;
     // Port 0 of a switch has no neighbour; elsewhere the SM programmed the lesser of two caps.
     if (at.port != 0 && is_mtu(info->neighbor_mtu)) mtu = std::min(mtu, info->neighbor_mtu);

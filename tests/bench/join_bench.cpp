@@ -41,10 +41,12 @@ sm::SnapshotPtr snapshot_of_hosts() {
     for (unsigned p = 0; p <= node.num_ports; ++p) {
       auto& port = observed->ports.emplace_back();
       port.known = true;
-      port.info.mtu_cap = port.info.neighbor_mtu = 5;
-      port.info.port_state = ib::wire::PortState::Active;
-      ib::wire::set_active_width(port.info, ib::wire::LinkWidth::W4x);
-      ib::wire::set_active_speed(port.info, ib::wire::LinkSpeed::Hdr);
+      ib::wire::PortInfo info;
+      info.mtu_cap = info.neighbor_mtu = 5;
+      info.port_state = ib::wire::PortState::Active;
+      ib::wire::set_active_width(info, ib::wire::LinkWidth::W4x);
+      ib::wire::set_active_speed(info, ib::wire::LinkSpeed::Hdr);
+      ib::wire::encode(info, port.bytes.data());
     }
   }
   observed->complete = true;

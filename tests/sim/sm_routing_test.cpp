@@ -422,7 +422,7 @@ TEST(Lanes, PortsReachTheSubnetManagerBySlOfTheirPath) {
   for (ib::fabric::NodeIndex n = 0; n < f.nodes().size(); ++n) {
     const ib::fabric::PortRef port{n, static_cast<std::uint8_t>(f.node(n).is_switch() ? 0 : 1)};
     const auto sl = sm::path_sl(f, *snapshot->routing, port, snapshot->sm_port);
-    EXPECT_EQ(snapshot->observed->port(port).info.master_sm_sl, sl);
+    EXPECT_EQ(snapshot->observed->port(port).info().master_sm_sl, sl);
     other |= sl != ib::Sl{};
   }
   EXPECT_TRUE(other);
@@ -433,7 +433,7 @@ TEST(Lanes, PortsReachTheSubnetManagerBySlOfTheirPath) {
   ASSERT_TRUE(fixed.run_until_reports(1));
   const auto fixed_view = fixed.sm().snapshot();
   for (const auto& port : fixed_view->observed->ports)
-    EXPECT_TRUE(!port.known || port.info.master_sm_sl == ib::Sl{0});
+    EXPECT_TRUE(!port.known || port.info().master_sm_sl == ib::Sl{0});
 }
 
 /// Every host of the fabric in one group.

@@ -20,8 +20,8 @@ class GuidSource final : public PortWalk<GuidInfoRecord, &GuidInfoRecord::lid> {
   static constexpr unsigned kBlockBit = 1;
 
   Grid grid(const EndPort& owner) const override {
-    const auto* info = port_info(owner, owner.port.port);
-    if (info == nullptr) return {};
+    const auto info = port_info(owner, owner.port.port);
+    if (!info) return {};
     const Range blocks{0, (info->guid_cap + kGuidsInBlock - 1) / kGuidsInBlock};
     return {blocks.narrowed(is_named(kBlockBit), wanted().block)};
   }

@@ -35,8 +35,8 @@ class PortInfoSource final : public PortWalk<PortInfoRecord, &PortInfoRecord::en
   }
 
   bool make(const EndPort& owner, unsigned port, unsigned, PortInfoRecord& r) const override {
-    const PortInfo* info = port_info(owner, port);
-    if (info == nullptr || !has_capabilities(*info)) return false;
+    const auto info = port_info(owner, port);
+    if (!info || !has_capabilities(*info)) return false;
     r.end_port_lid = owner.lid;
     r.port_num = ib::PortNum{static_cast<std::uint8_t>(port)};
     r.options = is_named(kOptionsBit) ? wanted().options : std::uint8_t{0};

@@ -125,8 +125,8 @@ class PortWalk : public RecordSource {
   Range narrowed_on_switch(const EndPort& owner, unsigned n, ib::PortNum named) const {
     return ports_of(owner).narrowed(node_of(owner).is_switch() && is_named(n), named.value);
   }
-  /// nullptr when it is not known.
-  const ib::wire::PortInfo* port_info(const EndPort& owner, unsigned port) const {
+  /// Empty when it is not known.
+  std::optional<ib::wire::PortInfo> port_info(const EndPort& owner, unsigned port) const {
     return snapshot().observed->port_info({owner.port.node, static_cast<std::uint8_t>(port)});
   }
   const NodeTables* tables_of(const EndPort& owner) const {

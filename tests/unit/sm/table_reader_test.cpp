@@ -28,9 +28,11 @@ class Devices {
       : snapshot_(sa::test::snapshot_of(std::move(fabric))) {
     auto observed = std::make_shared<ib::discover::Observed>(*snapshot_->observed);
     for (auto& port : observed->ports) {
-      port.info.capability_mask |= ib::wire::port_cap::kSlMapping;
-      port.info.vl_arbitration_low_cap = 8;
-      port.info.vl_arbitration_high_cap = 48;
+      ib::wire::PortInfo info = port.info();
+      info.capability_mask |= ib::wire::port_cap::kSlMapping;
+      info.vl_arbitration_low_cap = 8;
+      info.vl_arbitration_high_cap = 48;
+      ib::wire::encode(info, port.bytes.data());
     }
     for (auto& node : observed->nodes)
       if (node.switch_info) node.switch_info->partition_enforcement_cap = 40;

@@ -124,7 +124,8 @@ TEST_F(SaAliases, WhatIsAskedForHasAPlace) {
 TEST_F(SaAliases, EntriesBeyondTheTable) {
   auto snapshot = std::make_shared<Snapshot>(*bench.snapshot);
   auto observed = std::make_shared<ib::discover::Observed>(*snapshot->observed);
-  observed->port(bench.hosts[3]).info.guid_cap = 11;  // a block and three entries
+  fields_of(observed->port(bench.hosts[3]))
+      .set<&ib::wire::PortInfo::guid_cap>(11);  // a block and three entries
   snapshot->observed = observed;
   bench.server.publish(bench.now, snapshot);
   const auto ask = [&](unsigned block, unsigned i) {

@@ -84,7 +84,7 @@ class SaForwarding : public ::testing::Test {
   std::shared_ptr<Snapshot> with_state(std::size_t host, ib::wire::PortState port_state) {
     auto snapshot = std::make_shared<Snapshot>(*bench.snapshot);
     auto observed = std::make_shared<ib::discover::Observed>(*snapshot->observed);
-    observed->port(bench.hosts[host]).info.port_state = port_state;
+    fields_of(observed->port(bench.hosts[host])).set<&ib::wire::PortInfo::port_state>(port_state);
     snapshot->observed = observed;
     ++snapshot->generation;
     return snapshot;

@@ -191,8 +191,8 @@ TEST_F(SaMembership, ANarrowPortLearnsTheMtuThatWouldWork) {
   ASSERT_EQ(status_of(join(r, kCreate | mask_of({4, 5}), 0)), status::kOk);
   auto snapshot = std::make_shared<Snapshot>(paths->snapshot());
   auto observed = std::make_shared<ib::discover::Observed>(*snapshot->observed);
-  observed->port(hosts[1]).info.neighbor_mtu = 3;
-  observed->port(hosts[1]).info.mtu_cap = 3;
+  fields_of(observed->port(hosts[1])).set<&ib::wire::PortInfo::neighbor_mtu>(3);
+  fields_of(observed->port(hosts[1])).set<&ib::wire::PortInfo::mtu_cap>(3);
   snapshot->observed = observed;
   paths = std::make_shared<const Paths>(snapshot);
   EXPECT_THAT(why(join(wish(r.mgid, 1), kJoin, 1)),

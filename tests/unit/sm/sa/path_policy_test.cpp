@@ -347,8 +347,10 @@ TEST(SaPathLimits, AHostIsToldRatesThatItKnows) {
   EXPECT_EQ(w.get(w.between(0, 1), kGids)->rate, 8) << "60 for 50 Gb/s: the next slower old code";
   auto observed = std::make_shared<ib::discover::Observed>(*w.snapshot->observed);
   for (const std::size_t i : {0U, 1U}) {
-    observed->port(hosts[i]).info.capability_mask |= ib::wire::port_cap::kCapabilityMask2;
-    observed->port(hosts[i]).info.capability_mask2 = ib::wire::port_cap2::kHdr;
+    auto fields = fields_of(observed->port(hosts[i]));
+    fields.set<&ib::wire::PortInfo::capability_mask>(
+        fields.get<&ib::wire::PortInfo::capability_mask>() | ib::wire::port_cap::kCapabilityMask2);
+    fields.set<&ib::wire::PortInfo::capability_mask2>(ib::wire::port_cap2::kHdr);
   }
   w.snapshot = std::make_shared<Snapshot>(*w.snapshot);
   w.snapshot->observed = observed;

@@ -24,9 +24,8 @@ struct End {
   std::uint8_t mtu, rate;
 };
 End end_of(const Snapshot& snapshot, PortRef at) {
-  const auto* info = snapshot.observed->port_info(at);
   End end{4, 2};
-  if (info != nullptr) {
+  if (const auto info = snapshot.observed->port_info(at)) {
     if (info->mtu_cap >= 1 && info->mtu_cap <= 5) end.mtu = info->mtu_cap;
     if (at.port != 0 && info->neighbor_mtu >= 1 && info->neighbor_mtu <= 5)
       end.mtu = std::min(end.mtu, info->neighbor_mtu);
@@ -165,8 +164,9 @@ std::shared_ptr<Snapshot> damaged(const Snapshot& whole, std::mt19937& random) {
       const PortRef at{n, static_cast<std::uint8_t>(p)};
       const auto luck = random() % 64;
       if (luck == 0) fabric.port(at).speed = kSpeeds[random() % std::size(kSpeeds)];
-      if (luck == 1) observed->port(at).info.neighbor_mtu = random() % 8;
-      if (luck == 2) observed->port(at).info.mtu_cap = random() % 8;
+      auto fields = fields_of(observed->port(at));
+      if (luck == 1) fields.set<&ib::wire::PortInfo::neighbor_mtu>(random() % 8);
+      if (luck == 2) fields.set<&ib::wire::PortInfo::mtu_cap>(random() % 8);
       if (luck == 3) observed->port(at).known = false;
       if (luck == 4 && p != 0 && fabric.port(at).peer && random() % 4 == 0) fabric.disconnect(at);
     }

@@ -345,7 +345,7 @@ TEST(SaQuery, PathTakesTheSlowestLinkAndTheSmallestMtu) {
   fabric.port(fabric.port(hosts[5]).peer).speed = ib::wire::LinkSpeed::Qdr;
   Bench bench(std::move(fabric));
   auto observed = std::make_shared<ib::discover::Observed>(*bench.snapshot->observed);
-  observed->port(hosts[6]).info.neighbor_mtu = 3;
+  fields_of(observed->port(hosts[6])).set<&ib::wire::PortInfo::neighbor_mtu>(3);
   bench.snapshot = std::make_shared<Snapshot>(*bench.snapshot);
   bench.snapshot->observed = observed;
   bench.server.publish(bench.now, bench.snapshot);

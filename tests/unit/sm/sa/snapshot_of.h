@@ -40,6 +40,11 @@ inline ib::routes::LinearTables route(const ib::fabric::CompactGraph& graph) {
   return tables;
 }
 
+/// What a port answered, to be changed.
+inline ib::wire::View<ib::wire::PortInfo> fields_of(ib::discover::ObservedPort& port) {
+  return ib::wire::View<ib::wire::PortInfo>(port.bytes.data());
+}
+
 inline ib::wire::PortInfo port_info_of(const Fabric& fabric, PortRef at) {
   const auto& node = fabric.node(at.node);
   const auto& port = fabric.port(at);
@@ -104,10 +109,9 @@ inline std::shared_ptr<Snapshot> snapshot_of(
     for (unsigned p = f.node(n).is_switch() ? 0 : 1; p <= f.node(n).num_ports; ++p) {
       const PortRef at{n, static_cast<std::uint8_t>(p)};
       auto& port = observed->port(at);
-      port.info = port_info_of(f, at);
-      ib::wire::encode(port.info, port.bytes.data());
+      ib::wire::encode(port_info_of(f, at), port.bytes.data());
       port.known = true;
-      f.port(at).state = port.info.port_state;
+      f.port(at).state = port.state();
     }
   }
   f.reindex();

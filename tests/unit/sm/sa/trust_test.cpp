@@ -181,9 +181,9 @@ class SaCapabilities : public ::testing::Test {
     auto observed = std::make_shared<ib::discover::Observed>(*snapshot->observed);
     for (auto& node : observed->nodes)
       if (node.switch_info) node.switch_info->multicast_fdb_top = 0xC012;
-    auto& info = observed->port(hosts_of(observed->fabric)[5]).info;
-    info.capability_mask = 0x300;
-    info.capability_mask2 = 0x30;
+    auto fields = fields_of(observed->port(hosts_of(observed->fabric)[5]));
+    fields.set<&ib::wire::PortInfo::capability_mask>(0x300);
+    fields.set<&ib::wire::PortInfo::capability_mask2>(0x30);
     snapshot->observed = std::move(observed);
     return snapshot;
   }
