@@ -65,8 +65,9 @@ struct Target {
   std::uint32_t failures{0};  // requests given up since the last sign of life
   bool probing{false};        // silent: only the oldest request is repeated
   bool in_ready{false};
-  bool alive{false};  // has ever answered
-  bool often{false};  // more than once since it is known
+  bool alive{false};     // has ever answered
+  bool often{false};     // more than once since it is known
+  bool presumed{false};  // `round_trip` is others': it answered, and settle() forgot how soon
   Index queue_head{kNone}, queue_tail{kNone};
   std::vector<Index> in_flight;  // sent and not complete, oldest first
 };
@@ -210,6 +211,8 @@ struct Transactor::Impl {
     if (std::ranges::binary_search(heard_once, key)) {
       targets[t].alive = true;
       targets[t].window = options.window_per_target;
+      targets[t].round_trip = elsewhere;
+      targets[t].presumed = true;
     }
     return t;
   }
@@ -583,7 +586,8 @@ struct Transactor::Impl {
 
     const bool was_spurious = slot.ordinal < entries[e].attempts;
     Target& target = targets[slot.target];
-    target.often = target.round_trip.measured();
+    target.often = target.round_trip.measured() && !target.presumed;
+    target.presumed = false;
     if (was_spurious) {
       counters.spurious_retries += static_cast<std::uint64_t>(entries[e].attempts - slot.ordinal);
       target.window = std::max(target.window / 2, 1U);

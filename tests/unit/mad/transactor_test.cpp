@@ -429,6 +429,20 @@ TEST(Transactor, SettlesToWhatTargetsHaveShown) {
   }
 }
 
+TEST(Transactor, WhoAnsweredOnceIsGivenUpAsSoonAfterItSettledAsBefore) {
+  const auto given_up_after = [](bool settled) {
+    ToyFabric fabric(1);
+    Session session(fabric, {}, fabric.clock());
+    EXPECT_TRUE(session.call(ask(1)));
+    if (settled) session.transactor().settle();
+    fabric.nodes[0].silent = true;
+    const Instant asked = fabric.clock()();
+    EXPECT_FALSE(session.call(ask(1)));
+    return fabric.clock()() - asked;
+  };
+  EXPECT_EQ(given_up_after(true), given_up_after(false));
+}
+
 TEST(Transactor, DoesNotSettleWhileRequestsPend) {
   Transactor t;
   t.submit(at(0ms), ask(7, 1));
