@@ -282,6 +282,7 @@ struct SubnetManager::Impl {
   void end_sweep(Instant now) {
     Observed found = sweep->take_observed();
     sweep.reset();
+    turn();
     culprits.identify(found, *seen);
     if (is_torn(found)) {
       log(LogLevel::Info, "sweep",
@@ -339,7 +340,13 @@ struct SubnetManager::Impl {
       transactor.submit(now, std::move(r));
     desired = std::make_shared<const plan::Desired>(*std::move(planned));
     desired_aliases_revision = aliases_revision;
+    turn();
     begin_apply(Serving::Sweep);
+  }
+
+  void turn() {
+    transactor.settle();
+    if (options.at_turn) options.at_turn();
   }
 
   /// A trap came while the sweep ran, and somebody who is managed did not answer: perhaps for a
@@ -387,6 +394,7 @@ struct SubnetManager::Impl {
   void before_activation(Instant) {
     if (!applying || published_before_active || applying->phase() < apply::Phase::Activate) return;
     published_before_active = true;
+    turn();
     publish(false);
   }
 
@@ -448,6 +456,7 @@ struct SubnetManager::Impl {
     tables.on_guids_programmed(*seen, known.guids.held);
     if (serving == Serving::Sweep) note_who_was_told();
     applying.reset();
+    if (serving == Serving::Sweep) turn();
     for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
     if (serving != Serving::Sweep) {
       publish_holdings();

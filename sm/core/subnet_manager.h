@@ -11,6 +11,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,6 +55,9 @@ struct Options {
   /// Tables that nothing here needs are read for subnet administration this long after a sweep.
   std::optional<ib::Duration> read_tables_after{std::chrono::milliseconds(100)};
   unsigned rounds{3};  // full sweeps before ports that should be ACTIVE are reported missing
+  /// Called where a full sweep turns from one part to the next, a few times: what served until
+  /// then, memory and code, is not needed again soon.
+  std::function<void()> at_turn;
 };
 
 /// A packet for QP0. Requests carry how long an answer may take, answers 0.

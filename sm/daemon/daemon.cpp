@@ -43,6 +43,7 @@ constexpr const char* kEnding = "ending";
 /// How long the main thread may take for a signal, when it is not in a long step.
 constexpr std::chrono::milliseconds kPatience{50};
 constexpr std::chrono::seconds kRest{1};
+constexpr std::chrono::milliseconds kUnmapFirst{20};
 
 int cannot_run(const std::string& message) {
   std::cerr << "ibsm: " << message << std::endl;
@@ -92,16 +93,30 @@ sa::WallClock read_wall_clock() {
   return {std::chrono::duration_cast<Duration>(since_1970).count(), ib::monotonic_now()};
 }
 
+/// To the system, what served until now.
+void give_back() {
+  malloc_trim(0);
+  unmap_idle_code();
+}
+
 class Daemon {
  public:
   Daemon(const DaemonOptions& options, LogFile& log, Background& background)
       : options_(options), log_(log), background_(background) {}
 
   int run() {
+    const int status = serve();
+    end();
+    return status;
+  }
+
+ private:
+  int serve() {
     if (auto opened = open(); !opened) {
       const int status = give_up(opened.error().message);
       return opened.error().kind == ib::ErrorKind::Usage ? 2 : status;
     }
+    give_back();  // what only the start needed
     step([this] { manager_->start(ib::monotonic_now()); });
     while (true) {
       const Instant now = ib::monotonic_now();
@@ -112,7 +127,18 @@ class Daemon {
     }
   }
 
- private:
+  /// What is large goes first, and alone: closing the store takes as much code as opening it.
+  void end() {
+    watch_.reset();
+    unmap_idle_code();
+    published_.reset();
+    published_holdings_.reset();
+    manager_.reset();
+    give_back();
+    sa_.reset();
+    give_back();
+  }
+
   /// What may take long in the machine: nothing else is touched meanwhile.
   template <typename Input>
   void step(Input input) {
@@ -139,6 +165,7 @@ class Daemon {
       if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
       dump = *std::move(read);
     }
+    unmap_idle_code();  // what read the options
     auto opened = store::open_directory(options_.state_dir, options_.registry.sync);
     if (!opened) return tl::unexpected<ib::Error>(std::move(opened.error()));
     for (const std::string& line : opened->warnings) say(ib::LogLevel::Warning, "store", line);
@@ -153,6 +180,7 @@ class Daemon {
       if (!taken) return tl::unexpected<ib::Error>(std::move(taken.error()));
       for (const ib::LogEvent& event : *taken) log_.write(event);
     }
+    unmap_idle_code();  // SQLite
     store_.emplace(std::move(opened->store));
 
     ib::mad::PortChoice choice;
@@ -171,6 +199,7 @@ class Daemon {
     is_sm_.emplace(*std::move(flag));
 
     core::Options core = options_.core;
+    core.at_turn = give_back;
     if (const std::uint32_t most = smi_.port->window_max(); most != 0)
       core.transactor.window = std::min(core.transactor.window, most);
     manager_ = std::make_unique<core::SubnetManager>(std::move(core), *contents);
@@ -305,8 +334,12 @@ class Daemon {
   /// Everything the machines want done. False: this is the end.
   bool speak(Instant now) {
     // Durable first, then visible.
-    while (auto batch = manager_->next_store_batch())
+    bool written = false;
+    while (auto batch = manager_->next_store_batch()) {
       if (const auto event = lids_.commit(now, *std::move(batch))) log_.write(*event);
+      written = true;
+    }
+    if (written) unmap_idle_code();  // SQLite
     if (const auto event = lids_.on_time(now)) log_.write(*event);
     if (auto holdings = manager_->holdings(); holdings && holdings != published_holdings_) {
       published_holdings_ = holdings;
@@ -333,6 +366,7 @@ class Daemon {
         manager_->on_send_failed(now, *out, std::move(sent.error()));
       }
     while (auto report = manager_->next_report()) {
+      unmap_idle_code();
       if (!announce(*report)) return false;
       background_.tell(report->exit_status());
       if (options_.once) {
@@ -350,10 +384,18 @@ class Daemon {
     return true;
   }
 
-  /// A second or more of waiting, after work: until then only data is held.
+  /// A second or more of waiting, after work: until then only data is held. While there is work,
+  /// what ran once (the start, a commit) goes after 20 ms, another 40, and so on.
   void rest(Instant now) {
-    const bool waiting = manager_->idle() && manager_->next_deadline() - now >= kRest;
-    if (waiting && !resting_) unmap_idle_code();
+    const bool idle = manager_->idle();
+    const bool waiting = idle && manager_->next_deadline() - now >= kRest;
+    if (idle) unmap_at_ = ib::kNever;
+    if (!idle && unmap_at_ == ib::kNever) {
+      unmap_pause_ = kUnmapFirst;
+      unmap_at_ = now + unmap_pause_;
+    }
+    if ((waiting && !resting_) || unmap_at_ <= now) unmap_idle_code();
+    if (unmap_at_ <= now) unmap_at_ = now + (unmap_pause_ *= 2);
     resting_ = waiting;
   }
 
@@ -422,6 +464,8 @@ class Daemon {
   std::string last_news_;
   int status_{0};
   bool resting_{false};
+  Instant unmap_at_{ib::kNever};  // while there is work
+  Duration unmap_pause_{kUnmapFirst};
   std::optional<EndWatch> watch_;  // ends before anything that it would close
 };
 
