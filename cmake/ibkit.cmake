@@ -20,6 +20,8 @@ endif()
 add_library(ibkit_flags INTERFACE)
 target_include_directories(ibkit_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(ibkit_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Werror)
+# In libraries a section for each function: the linker leaves out whom nobody calls and puts the others in order (ib_resident).
+target_compile_options(ibkit_flags INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,STATIC_LIBRARY>:-ffunction-sections>)
 # With -O2 or a sanitizer g++ 12 sees ghosts in inlined std::string, std::variant and tl::expected (GCC bugs 105651, 105329): they
 # stay warnings.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND (IBKIT_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo"))
@@ -95,7 +97,8 @@ function(ib_program name)
 endfunction()
 
 # ib_resident(NAME [ORDER script.ld]): a program that stays, so what it holds in memory counts. It has its own part of libstdc++
-# (the shared one is 1.7 MB resident), nothing that nobody calls, relative relocations as bits, and its code in the order of the script.
+# (the shared one is 1.7 MB resident), nothing that nobody calls, relative relocations as bits, what it calls of libraries looked up
+# once at the start (each look-up touches the tables of all libraries), and its code in the order of the script.
 include(CheckLinkerFlag)
 check_linker_flag(CXX LINKER:-z,pack-relative-relocs IBKIT_HAS_RELR)
 function(ib_resident name)
@@ -103,7 +106,7 @@ function(ib_resident name)
   if(IBKIT_SANITIZE)
     return()
   endif()
-  target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc LINKER:--gc-sections
+  target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc LINKER:--gc-sections LINKER:-z,now
                                       $<$<BOOL:${IBKIT_HAS_RELR}>:LINKER:-z,pack-relative-relocs>)
   if(A_ORDER)
     target_link_options(${name} PRIVATE LINKER:-T,${CMAKE_CURRENT_SOURCE_DIR}/${A_ORDER})
