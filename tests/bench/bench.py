@@ -12,6 +12,7 @@ usage: bench.py BUILD_DIR SUITE [--runs N] [--size N]...
   loss     ibsm -o on ibfabric, 576 hosts, with 0, 1, 5 and 10 per cent of MADs lost each way
 """
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -269,12 +270,29 @@ def suite_loss(build, args, folder):
 REAL_TIME_ALLOWED = "/proc/sys/kernel/sched_rt_runtime_us"
 
 
+@contextlib.contextmanager
+def all_of_a_processor():
+    """Within it a thread of real-time priority may have a processor for as long as it needs it: by default Linux stops it for the
+    last 50 ms of a second (sched(7), sched_rt_runtime_us). Where that is not permitted, nothing changes."""
+    allowed = None
+    try:
+        allowed = open(REAL_TIME_ALLOWED).read()
+        open(REAL_TIME_ALLOWED, "w").write("-1")
+    except PermissionError:
+        allowed = None
+    try:
+        yield
+    finally:
+        if allowed:
+            open(REAL_TIME_ALLOWED, "w").write(allowed)
+
+
 class ServedSm:
     """`program` as the subnet manager of a fabric that ibfabric serves; clients run at other hosts."""
 
     def __init__(self, build, program, topology, folder):
         self.fabric, self.folder, self.prefix = os.path.join(build, "bin/ibfabric"), folder, []
-        self.socket, self.allowed = os.path.join(folder, "storm.sock"), None
+        self.socket = os.path.join(folder, program + ".sock")
         self.hosts = [line.split('"')[1] for line in open(topology) if line.startswith("Ca")]
         self.server = subprocess.Popen([self.fabric, "serve", topology, "--socket", self.socket],
                                        stdout=subprocess.PIPE)
@@ -303,12 +321,8 @@ class ServedSm:
 
     def ahead_of_others(self):
         """Server, SM and the clients to come run before everything else on this machine, and until they wait for something:
-        the scheduler's slices (3 ms with three threads on two processors) are not what is measured. Until stop() a thread of
-        such a priority may have a processor for as long as it needs it: by default Linux stops it for the last 50 ms of a second
-        (sched(7), sched_rt_runtime_us). False: not permitted."""
+        the scheduler's slices (3 ms with three threads on two processors) are not what is measured. False: not permitted."""
         try:
-            self.allowed = open(REAL_TIME_ALLOWED).read()
-            open(REAL_TIME_ALLOWED, "w").write("-1")
             for process in (self.server, self.sm):
                 for thread in os.listdir("/proc/%d/task" % process.pid):
                     os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(5))
@@ -318,14 +332,14 @@ class ServedSm:
         return True
 
     def floor(self, storm):
-        """Gets a second, and CPU for each, of a loop that sends back what it receives."""
-        echo = self.start(2, [storm, "echo", "4"])
+        """Of a loop that sends back what it receives: Gets a second, CPU for each, and its answers at four fifths of that."""
+        echo = self.start(2, [storm, "echo", "7"])
         lid = echo.stdout.readline().strip()
-        peak = self.start(1, [storm, "peak", "3", WINDOWS[-1], lid])
-        answers = json.loads(peak.communicate(timeout=60)[0])["answers"]
+        peak = json.loads(self.start(1, [storm, "peak", "2", WINDOWS[-1], lid]).communicate(timeout=60)[0])
         cpu = self.cpu(echo)
+        load = json.loads(self.start(1, [storm, "load", "2", str(0.8 * peak["rate"]), lid]).communicate(timeout=60)[0])
         echo.communicate(timeout=60)
-        return answers / 3, cpu / max(1, answers)
+        return peak["rate"], cpu / max(1, peak["answers"]), load
 
     def cpu(self, child=None):
         fields = open("/proc/%d/stat" % (child or self.sm).pid).read().rsplit(")", 1)[1].split()
@@ -340,9 +354,18 @@ class ServedSm:
             self.sm.wait()
         self.server.terminate()
         self.server.wait()
-        if self.allowed:
-            open(REAL_TIME_ALLOWED, "w").write(self.allowed)
         shutil.rmtree(self.state, ignore_errors=True)
+
+
+def at_four_fifths(rows):
+    """Latencies of rounds of open load: of each tenth of a second by itself, and of the rounds as a whole. A machine that is taken
+    away for some milliseconds of each second spoils every round, but only the tenths that it was taken away in."""
+    tenths = [us for row in rows for us in row["p99s_of_tenths_us"]]
+    return ("p50 %5.0f us  p99 of a tenth of a second %5.0f us (median; %2.0f %% below 1 ms), of all %6.0f us (%d of %d rounds below)"
+            "  lost %d  busy %d" % (
+                median(rows, "p50_us"), statistics.median(tenths), 100 * sum(us < 1000 for us in tenths) / len(tenths),
+                median(rows, "p99_us"), sum(r["p99_us"] < 1000 for r in rows), len(rows),
+                sum(r["lost"] for r in rows), sum(r["busy"] for r in rows)))
 
 
 # Gets under way; each program's peak is at the better of them for it.
@@ -351,46 +374,87 @@ WINDOWS = ("64", "256")
 ROUNDS = 3
 
 
+class Storm:
+    """What is measured of one program, over all the times that it is started."""
+
+    def __init__(self, program):
+        self.program, self.sm, self.ahead = program, None, True
+        self.rates, self.loads = {window: [] for window in WINDOWS}, {window: [] for window in WINDOWS}
+        self.tables, self.costs = [], []
+
+    def start(self, build, topology, folder):
+        self.storm = os.path.join(build, "tests/sa_storm")
+        self.sm = ServedSm(build, self.program, topology, folder)
+        self.ahead = self.sm.ahead_of_others()
+
+    def stop(self):
+        if self.sm:
+            self.sm.stop()
+        self.sm = None
+
+    def round(self):
+        # A peak and its four fifths right after each other: a machine that others use too is faster at times.
+        for window in WINDOWS:
+            before = self.sm.cpu()
+            peak = self.sm.run(1, [self.storm, "peak", "2", window])
+            self.costs.append((self.sm.cpu() - before) / max(1, peak["answers"]))
+            self.rates[window].append(peak["rate"])
+            self.loads[window].append(self.sm.run(1, [self.storm, "load", "2", str(0.8 * peak["rate"])]))
+
+    def table(self):
+        self.tables.append(self.sm.run(1, [self.storm, "table", "20"]))
+
+    def peaks(self):
+        """Of each round, with as many under way as are better for this program."""
+        return max(self.rates.values(), key=statistics.median)
+
+    def cpu_us(self):
+        return 1e6 * statistics.median(self.costs)
+
+    def show(self, size):
+        print("storm, %d endpoints, %-6s peak %7.0f Gets/s (%.1f us of CPU each); GetTable(NodeRecord) %.1f ms%s" % (
+            size, self.program, statistics.median(self.peaks()), self.cpu_us(), median(self.tables, "p50_us") / 1000,
+            "" if self.ahead else "; at the priority of everything else here, whose turns are in the latencies"))
+        for window, rows in self.loads.items():
+            print("  at 80 %% of the peak with %s under way, %.0f/s: %s" % (window, median(rows, "rate"), at_four_fifths(rows)))
+
+
 def suite_storm(build, args, folder):
     storm = os.path.join(build, "tests/sa_storm")
     size = (args.size or [648])[0]
     topology = generate(build, size, folder)
-    peaks, floors = {}, []
-    for program in ("opensm", "ibsm"):
-        rates, loads, tables, costs = {window: [] for window in WINDOWS}, {window: [] for window in WINDOWS}, [], []
+    opensm, ibsm = storms = Storm("opensm"), Storm("ibsm")
+    floors, gaps = [], []
+    with all_of_a_processor():
         for _ in range(args.runs):
-            sm = ServedSm(build, program, topology, folder)
+            # Both are up, each on a fabric of its own, and asked in turn: what a machine can do is another thing minutes later.
             try:
-                ahead = sm.ahead_of_others()
+                for each in storms:
+                    each.start(build, topology, folder)
                 for _ in range(ROUNDS):
-                    # A peak and its four fifths right after each other: a machine that others use too is faster at times.
-                    for window in WINDOWS:
-                        before = sm.cpu()
-                        peak = sm.run(1, [storm, "peak", "2", window])
-                        costs.append((sm.cpu() - before) / max(1, peak["answers"]))
-                        rates[window].append(peak["rate"])
-                        loads[window].append(sm.run(1, [storm, "load", "2", str(0.8 * peak["rate"])]))
-                tables.append(sm.run(1, [storm, "table", "20"]))
-                if program == "ibsm":
-                    floors.append(sm.floor(storm))
+                    gaps.append(ibsm.sm.run(1, [os.path.join(build, "tests/machine_gaps"), "1"]))
+                    for each in storms:
+                        each.round()
+                for each in storms:
+                    each.table()
+                floors.append(ibsm.sm.floor(storm))
             finally:
-                sm.stop()
-        peaks[program] = max(statistics.median(of_one) for of_one in rates.values())
-        print("storm, %d endpoints, %-6s peak %7.0f Gets/s (%.1f us of CPU each); GetTable(NodeRecord) %.1f ms%s" % (
-            size, program, peaks[program], 1e6 * statistics.median(costs), median(tables, "p50_us") / 1000,
-            "" if ahead else "; at the priority of everything else here, whose turns are in the latencies"))
-        for window, rows in loads.items():
-            print("  at 80 %% of the peak with %s under way, %.0f/s: p50 %5.0f us  p99 %6.0f us (%d of %d below 1 ms)  lost %d  busy %d" % (
-                window, median(rows, "rate"), median(rows, "p50_us"), median(rows, "p99_us"), sum(r["p99_us"] < 1000 for r in rows),
-                len(rows), sum(r["lost"] for r in rows), sum(r["busy"] for r in rows)))
+                for each in storms:
+                    each.stop()
+    for each in storms:
+        each.show(size)
     floor = statistics.median(f[0] for f in floors)
     print("  floor: a bare loop of receive and send is asked %.0f times a second (%.1f us of CPU each)" % (
         floor, 1e6 * statistics.median(f[1] for f in floors)))
-    print("  ratio of peaks %.2f; of the floor to opensm's %.2f" % (
-        peaks["ibsm"] / peaks["opensm"], floor / peaks["opensm"]))
+    print("  the bare loop at 80 %%, %.0f/s: %s" % (statistics.median(f[2]["rate"] for f in floors), at_four_fifths([f[2] for f in floors])))
+    print("  the machine takes %.1f ms of a second from a thread that wants it, %.1f times more than 1 ms, %.1f ms at the longest" % (
+        median(gaps, "lost_ms"), median(gaps, "gaps_1ms"), max(g["longest_ms"] for g in gaps)))
+    ratios = [ours / theirs for ours, theirs in zip(ibsm.peaks(), opensm.peaks())]
+    print("  ratio of peaks %.2f, median of rounds (%.2f to %.2f); of the floor to opensm's %.2f" % (
+        statistics.median(ratios), min(ratios), max(ratios), floor / statistics.median(opensm.peaks())))
     model = float(subprocess.run([os.path.join(build, "bench/sa_costs_bench"), "--model"], capture_output=True, text=True,
                                  check=True).stdout)
-    spent = 1e6 * statistics.median(costs)  # ibsm's, the last
+    spent = ibsm.cpu_us()
     print("  the latency model gives ibsm %.0f us of CPU a Get: %s" % (model, "enough" if spent <= model else "TOO LITTLE"))
     # 2,000 Gets a second from 20 hosts, idle and while ibsm sweeps and reroutes all the time.
     sm = ServedSm(build, "ibsm", topology, folder)

@@ -9,8 +9,9 @@
 //                                  barest loop there is; prints its LID, and at the end its answers
 //   sa_storm peak SECONDS WINDOW LID   asks there instead of the SA
 //
-// One line of JSON: answers, busy, lost, wrong, rate, p50_us, p99_us, max_us; for `table` also
-// records, for the others cpu_ns, what an answer cost this program.
+// One line of JSON: answers, busy, lost, wrong, rate, p50_us, p99_us, max_us, p99s_of_tenths_us (of
+// the requests due in each tenth of a second, sorted); for `table` also records, for the others
+// cpu_ns, what an answer cost this program.
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -47,6 +48,24 @@ double part(const std::vector<Answer>& answers, double p) {
   return answers[static_cast<std::size_t>(p * static_cast<double>(answers.size() - 1))].micros();
 }
 
+/// The p99 of each tenth of a second in which requests were due, sorted; of whole tenths only.
+std::vector<double> p99s_of_tenths(std::vector<Answer> answers) {
+  constexpr std::int64_t kTenth = 100'000'000;
+  std::vector<double> p99s;
+  std::ranges::sort(answers, {}, &Answer::due);
+  for (auto from = answers.begin(); from != answers.end();) {
+    const Instant end{answers.front().due.ns + kTenth * static_cast<std::int64_t>(p99s.size() + 1)};
+    const auto to = std::ranges::lower_bound(from, answers.end(), end, {}, &Answer::due);
+    if (to == answers.end()) break;  // this one has just begun when the load ends
+    std::vector<Answer> tenth(from, to);
+    std::ranges::sort(tenth, {}, &Answer::micros);
+    p99s.push_back(part(tenth, 0.99));
+    from = to;
+  }
+  std::ranges::sort(p99s);
+  return p99s;
+}
+
 struct Figures {
   std::vector<Answer> answers;
   std::size_t busy{0}, lost{0}, wrong{0};
@@ -54,6 +73,7 @@ struct Figures {
   Duration cpu{0};         // from the first request to the last answer
 
   void print(Duration took) {
+    const auto tenths = p99s_of_tenths(answers);
     std::ranges::sort(answers, {}, &Answer::micros);
     const double seconds = static_cast<double>(took.count()) / 1e9;
     fmt::print(
@@ -61,6 +81,7 @@ struct Figures {
         "\"p50_us\": {:.0f}, \"p99_us\": {:.0f}, \"max_us\": {:.0f}",
         answers.size(), busy, lost, wrong, static_cast<double>(answers.size()) / seconds,
         part(answers, 0.5), part(answers, 0.99), part(answers, 1.0));
+    fmt::print(", \"p99s_of_tenths_us\": [{:.0f}]", fmt::join(tenths, ", "));
     if (records != 0) fmt::print(", \"records\": {}", records);
     if (cpu.count() != 0)
       fmt::print(", \"cpu_ns\": {:.0f}",
