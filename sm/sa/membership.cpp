@@ -122,7 +122,7 @@ class Rules {
     m_.requester = request.requester.port;
     const auto prefix = world.snapshot().subnet_prefix;
     m_.port_gid = Gid::from(prefix, m_.record.port_gid.guid());
-    m_.port = port_of(m_.port_gid.guid());
+    m_.port = world.bearer(m_.port_gid.guid());
   }
 
   Outcome join() const {
@@ -220,12 +220,6 @@ class Rules {
   }
 
  private:
-  const EndPort* port_of(Guid guid) const {
-    if (const auto* port = world_.paths->find(guid)) return port;
-    const Guid owner = world_.state.aliases.port_of(guid);
-    return owner.value != 0 ? world_.paths->find(owner) : nullptr;
-  }
-
   /// By all its GUIDs.
   std::size_t charged_to(const EndPort& port) const {
     const auto& multicast = world_.state.multicast;
@@ -249,7 +243,7 @@ class Rules {
       return refused(status::kSaInsufficientComponents,
                      "the component mask is to name MGID, PortGID and JoinState");
     const auto prefix = m_.record.port_gid.prefix();
-    if (prefix != world_.snapshot().subnet_prefix && prefix != ib::kDefaultSubnetPrefix)
+    if (!world_.is_own_prefix(prefix))
       return refused(status::kSaInvalidGid,
                      fmt::format("the prefix of its PortGID, 0x{:016x}, is not that of this "
                                  "subnet, 0x{:016x}",

@@ -7,19 +7,8 @@ namespace sm::sa {
 namespace {
 
 using ib::Gid;
-using ib::Guid;
 using ib::Lid;
 namespace status = ib::wire::status;
-
-bool is_ours(const World& world, std::uint64_t prefix) {
-  return prefix == ib::kDefaultSubnetPrefix || prefix == world.snapshot().subnet_prefix;
-}
-
-const EndPort* find_guid(const World& world, Guid guid) {
-  if (const auto* port = world.paths->find(guid)) return port;
-  const Guid owner = world.state.aliases.port_of(guid);
-  return owner == Guid{} ? nullptr : world.paths->find(owner);
-}
 
 /// Adds what the LID says; the end may be known by GID already.
 FoundEnd with_lid(const World& world, PathEnd end, const std::optional<Lid>& lid) {
@@ -35,7 +24,7 @@ FoundEnd with_lid(const World& world, PathEnd end, const std::optional<Lid>& lid
 FoundEnd find_here(const World& world, const NamedEnd& named) {
   PathEnd end;
   if (named.gid) {
-    end.port = find_guid(world, named.gid->guid());
+    end.port = world.bearer(named.gid->guid());
     if (end.port == nullptr) return std::uint16_t{0};
     end.asked_gid = named.gid;
   }
@@ -67,12 +56,12 @@ const EndPort* find_router(const World& world, std::uint64_t prefix, const Named
 }  // namespace
 
 FoundEnd find_source(const World& world, const NamedEnd& named) {
-  if (named.gid && !is_ours(world, named.gid->prefix())) return status::kSaInvalidGid;
+  if (named.gid && !world.is_own_prefix(named.gid->prefix())) return status::kSaInvalidGid;
   return find_here(world, named);
 }
 
 FoundEnd find_destination(const World& world, const NamedEnd& named, const PathEnd& source) {
-  if (!named.gid || is_ours(world, named.gid->prefix())) return find_here(world, named);
+  if (!named.gid || world.is_own_prefix(named.gid->prefix())) return find_here(world, named);
   PathEnd end;
   end.port = find_router(world, named.gid->prefix(), named, source);
   if (end.port == nullptr) return status::kSaInvalidGid;

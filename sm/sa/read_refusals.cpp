@@ -16,8 +16,7 @@ namespace attr = ib::wire::attr;
 namespace status = ib::wire::status;
 
 bool is_ours(const World& world, const Gid& gid) {
-  return gid.prefix() == ib::kDefaultSubnetPrefix ||
-         gid.prefix() == world.snapshot().subnet_prefix || gid.is_multicast();
+  return world.is_own_prefix(gid.prefix()) || gid.is_multicast();
 }
 
 /// Which GID of a request for paths cannot be reached, and what would help.

@@ -38,19 +38,13 @@ std::string describe(const World& world, const WriteRequest& request, const Serv
                : std::string());
 }
 
-/// The port that bears the GUID of a unicast ServiceGID, alias GUIDs included. Some clients leave
-/// the prefix empty, some have the default one.
-const EndPort* bearer(const World& world, const ib::Gid& gid) {
-  if (const auto* port = world.paths->find(gid.guid())) return port;
-  const auto guid = world.state.aliases.port_of(gid.guid());
-  return guid.value == 0 ? nullptr : world.paths->find(guid);
-}
 /// As osmtest writes the default prefix: in the byte order of its host.
 constexpr std::uint64_t kDefaultPrefixReversed = 0x80FE;
 
+/// Some clients leave the prefix empty.
 bool is_of_this_subnet(const World& world, const ib::Gid& gid) {
-  return gid.prefix() == 0 || gid.prefix() == ib::kDefaultSubnetPrefix ||
-         gid.prefix() == kDefaultPrefixReversed || gid.prefix() == world.snapshot().subnet_prefix;
+  return gid.prefix() == 0 || gid.prefix() == kDefaultPrefixReversed ||
+         world.is_own_prefix(gid.prefix());
 }
 
 /// A group's service is announced by whoever is in the group.
@@ -79,7 +73,7 @@ Refusal check_origin(const World& world, const WriteRequest& request, const Serv
           status::kSaInvalidGid,
           fmt::format("the subnet prefix of ServiceGID is not that of this subnet, 0x{:016x}",
                       world.snapshot().subnet_prefix));
-    at = bearer(world, r.service_gid);
+    at = world.bearer(r.service_gid.guid());
     if (at == nullptr && !request.requester.trusted)
       return refuse(status::kSaReqInvalid, "ServiceGID is no port's, and no alias of one");
   }
@@ -99,7 +93,7 @@ Refusal check_origin(const World& world, const WriteRequest& request, const Serv
 
 bool owns_gid(const World& world, const EndPort& port, const ib::Gid& gid) {
   if (gid.is_multicast()) return is_member(world, gid, port);
-  const auto* at = bearer(world, gid);
+  const auto* at = world.bearer(gid.guid());
   return at != nullptr && at->port == port.port;
 }
 

@@ -31,17 +31,10 @@ Lid range_end(const InformInfo& info) {
   return info.lid_range_end == ib::kNoLid ? info.lid_range_begin : info.lid_range_end;
 }
 
-/// The port with this GUID, be it an alias.
-const EndPort* find_port(const World& world, ib::Guid guid) {
-  if (const auto* port = world.paths->find(guid)) return port;
-  const auto bearer = world.state.aliases.port_of(guid);
-  return bearer.value == 0 ? nullptr : world.paths->find(bearer);
-}
-
 /// Why `port` may not subscribe to what the request names; empty: it may.
 std::string why_not(const World& world, const EndPort& port, const InformInfo& info) {
   if (!info.gid.is_zero()) {
-    const auto* at = find_port(world, info.gid.guid());
+    const auto* at = world.bearer(info.gid.guid());
     if (at == nullptr) return fmt::format("no port has the GID {}", to_string(info.gid));
     if (!world.policy.share(port, *at))
       return fmt::format("it shares no partition with {}", to_string(info.gid));
@@ -190,7 +183,7 @@ bool may_hear(const World& world, const Subscription& subscription, const Event&
   if (security && !subscription.trusted) return false;
   if (event.p_key.base() != 0) return world.policy.holds(*port, event.p_key);
   const auto about = is_gid_notice(notice) ? subject_of(notice) : event.issuer_gid;
-  const auto* source = find_port(world, about.guid());
+  const auto* source = world.bearer(about.guid());
   return source == nullptr || world.policy.share(*port, *source);
 }
 

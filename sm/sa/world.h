@@ -21,6 +21,16 @@ struct World {
   std::uint8_t sm_assigned_guid{};                           // of alias GUIDs that are made here
 
   const Snapshot& snapshot() const { return paths->snapshot(); }
+  /// A prefix of GIDs of this subnet: its own or the default one (IBA 4.1.3).
+  bool is_own_prefix(std::uint64_t prefix) const {
+    return prefix == ib::kDefaultSubnetPrefix || prefix == snapshot().subnet_prefix;
+  }
+  /// The port that has this GUID, be it an alias; nullptr: none has.
+  const EndPort* bearer(ib::Guid guid) const {
+    if (const auto* port = paths->find(guid)) return port;
+    const ib::Guid owner = state.aliases.port_of(guid);
+    return owner == ib::Guid{} ? nullptr : paths->find(owner);
+  }
 };
 
 }  // namespace sm::sa
