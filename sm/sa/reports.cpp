@@ -100,7 +100,7 @@ struct Reports::Impl {
       }
       auto at = matched ? all.upper_bound(*matched) : all.begin();
       for (; at != all.end() && left != 0; ++at, --left) {
-        if (is_meant(at->inform_info, *matching) && may_hear(world, *at, *matching))
+        if (is_meant(world, at->inform_info, *matching) && may_hear(world, *at, *matching))
           enqueue(*at, matching);
         matched = *at;
       }
@@ -149,8 +149,9 @@ struct Reports::Impl {
       s.waiting.pop_front();
       --queued;
       // It may have cancelled while the report waited.
-      if (std::none_of(subscriptions.begin(), subscriptions.end(),
-                       [&](const auto& wanted) { return is_meant(wanted.inform_info, *news); }))
+      if (std::none_of(subscriptions.begin(), subscriptions.end(), [&](const auto& wanted) {
+            return is_meant(world, wanted.inform_info, *news);
+          }))
         continue;
       ib::mad::Request request;
       request.cookie = ++last_cookie;

@@ -31,27 +31,42 @@ Lid range_end(const InformInfo& info) {
   return info.lid_range_end == ib::kNoLid ? info.lid_range_begin : info.lid_range_end;
 }
 
-/// Why `port` may not subscribe to what the request names; empty: it may.
-std::string why_not(const World& world, const EndPort& port, const InformInfo& info) {
+/// Why `port` may not subscribe to what the request names; status 0: it may.
+Refusal why_not(const World& world, const EndPort& port, const InformInfo& info) {
+  const auto invalid = [](std::string why) {
+    return Refusal{status::kSaReqInvalid, std::move(why)};
+  };
   if (!info.gid.is_zero()) {
+    // Notices bear GIDs of this subnet: a subscription to another's would never be told anything.
+    if (!world.is_own_prefix(info.gid.prefix()))
+      return {status::kSaInvalidGid,
+              fmt::format("the prefix of the GID {} is not that of this subnet, 0x{:016x}",
+                          to_string(info.gid), world.snapshot().subnet_prefix)};
     const auto* at = world.bearer(info.gid.guid());
-    if (at == nullptr) return fmt::format("no port has the GID {}", to_string(info.gid));
+    if (at == nullptr) return invalid(fmt::format("no port has the GID {}", to_string(info.gid)));
     if (!world.policy.share(port, *at))
-      return fmt::format("it shares no partition with {}", to_string(info.gid));
+      return invalid(fmt::format("it shares no partition with {}", to_string(info.gid)));
     return {};
   }
   if (info.lid_range_begin.value == kAny) return {};
   const Lid begin = info.lid_range_begin, end = range_end(info);
   // Nobody's LID is 0: that is a subscription to nothing, and osmtest makes it.
   if (end < begin || begin > world.paths->highest_lid())
-    return fmt::format("no port has a LID from {} to {}", begin.value, end.value);
+    return invalid(fmt::format("no port has a LID from {} to {}", begin.value, end.value));
   if (world.policy.is_open()) return {};
   for (const EndPort& at : world.paths->end_ports()) {
     const bool inside = at.lid <= end && at.lid.value + at.lid_count() > begin.value;
     if (inside && !world.policy.share(port, at))
-      return fmt::format("it shares no partition with LID {}", at.lid.value);
+      return invalid(fmt::format("it shares no partition with LID {}", at.lid.value));
   }
   return {};
+}
+
+/// Whether `wanted` is a GID of the port that issued the notice, be it an alias. (The issuer may
+/// have left meanwhile.)
+bool is_gid_of(const World& world, const ib::Gid& wanted, ib::Guid issuer) {
+  return world.is_own_prefix(wanted.prefix()) &&
+         (wanted.guid() == issuer || world.state.aliases.port_of(wanted.guid()) == issuer);
 }
 
 }  // namespace
@@ -70,9 +85,9 @@ Outcome Subscriptions::set(const World& world, const WriteRequest& request) cons
   // The component mask of a Set(InformInfo) is not looked at: InformInfo is no record.
   const auto info = ib::wire::decode<InformInfo>(request.data.data());
   const auto* port = request.requester.port;
-  const auto refuse = [&](std::string_view why) {
+  const auto refuse = [&](std::string_view why, std::uint16_t with = status::kSaReqInvalid) {
     return Refusal{
-        status::kSaReqInvalid,
+        with,
         fmt::format("{} of port {} (LID {}) {} trap {}: {}",
                     info.subscribe == 0 ? "cancellation" : "subscription",
                     port != nullptr ? to_string(port->guid) : "unknown", request.from.lid.value,
@@ -111,15 +126,13 @@ Outcome Subscriptions::set(const World& world, const WriteRequest& request) cons
   }
   if (!request.requester.trusted && info.is_generic == 1 && is_security_trap(info.trap_number))
     return refuse("security traps are told to who subscribes with the SA key");
-  if (const auto why = why_not(world, *port, info); !why.empty()) return refuse(why);
-  if (const auto has = count_of(port->guid); !known && has >= world.quotas.subscriptions) {
-    auto refusal =
-        refuse(fmt::format("it has {} subscriptions already, and {} is what one port may "
-                           "have (sa_etm_max_num_event_subs)",
-                           has, world.quotas.subscriptions));
-    refusal.status = status::kSaNoResources;
-    return refusal;
-  }
+  if (const auto not_so = why_not(world, *port, info); not_so.status != status::kOk)
+    return refuse(not_so.why, not_so.status);
+  if (const auto has = count_of(port->guid); !known && has >= world.quotas.subscriptions)
+    return refuse(fmt::format("it has {} subscriptions already, and {} is what one port may "
+                              "have (sa_etm_max_num_event_subs)",
+                              has, world.quotas.subscriptions),
+                  status::kSaNoResources);
   // The same once more changes nothing that has to be made durable.
   if (const auto at = subscriptions_.find(subscription); known && *at == subscription)
     return change;
@@ -160,10 +173,10 @@ std::vector<Subscription> Subscriptions::at(const ib::mad::Address& address) con
   return out;
 }
 
-bool is_meant(const InformInfo& wanted, const Event& event) {
+bool is_meant(const World& world, const InformInfo& wanted, const Event& event) {
   const auto& notice = event.notice;
   if (!wanted.gid.is_zero()) {
-    if (wanted.gid != event.issuer_gid) return false;
+    if (!is_gid_of(world, wanted.gid, event.issuer_gid.guid())) return false;
   } else if (wanted.lid_range_begin.value != kAny && (notice.issuer_lid < wanted.lid_range_begin ||
                                                       notice.issuer_lid > range_end(wanted))) {
     return false;

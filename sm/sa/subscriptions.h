@@ -42,8 +42,9 @@ class Subscriptions {
 ib::mad::Address reports_to(ib::mad::Address subscriber);
 /// 256 to 259, generic: told to the trusted only.
 bool is_security_trap(std::uint16_t number);
-/// Whether the subscription is to notices like this one (IBA 13.4.8.3).
-bool is_meant(const ib::wire::InformInfo& wanted, const Event& event);
+/// Whether the subscription is to notices like this one (IBA 13.4.8.3). A GID means the port that
+/// has it now.
+bool is_meant(const World& world, const ib::wire::InformInfo& wanted, const Event& event);
 /// Whether the subscriber may hear of it: its port is there and shares a partition with what the
 /// notice is about, and security notices are for the trusted.
 bool may_hear(const World& world, const store::Subscription& subscription, const Event& event);

@@ -37,6 +37,10 @@ DIFFERENT = {
     "service, a partition not named": (["0000", "0000", "0300", "0300"], ["0200", "0000", "0300", "0300"]),
     "service of another subnet": (["0000", "0000", "0300", "0300"], ["0500", "0000", "0300", "0300"]),
     "subscribe by LIDs upside down": (["0000", "0000", "0000", "0200"], ["0200"] * 4),
+    "subscribe by my GUID, another subnet": (["0000", "0000", "0000", "0200"], ["0500", "0500", "0200", "0200"]),
+    "subscribe by a GID of another subnet": (["0200"] * 4, ["0500", "0500", "0200", "0200"]),
+    "subscribe by my alias": (["0000", "0200", "0200", "0200", "0200", "0000"],
+                              ["0000", "0000", "0000", "0000", "0200", "0000"]),
     "subscribe, IsGeneric 2": (["0000", "0000", "0000", "0200"], ["0200"] * 4),
 }
 # Of these what is in the records follows from the statuses. And of numbers of records:
@@ -251,6 +255,10 @@ def subscriptions(a):
         "subscribe by LIDs upside down": told(66, begin=5, end=1),
         "subscribe by LID 0": told(66, begin=0),
         "subscribe by my GID": told(66, gid=a.me, begin=0),
+        "subscribe by my alias": [a.guids("set", 0, 0x23, (0, 0xAA9)), *told(66, gid=a.me[:8] + bytes(6) + b"\x0a\xa9"),
+                                  a.guids("delete", 0, 0x23)],
+        "subscribe by my GUID, another subnet": told(66, gid=gid_number("2001::")[:8] + a.me[8:], begin=0),
+        "subscribe by a GID of another subnet": told(66, gid=gid_number("2001::77"), begin=0),
         "subscribe by a GID nobody has": told(66, gid=gid_number("fe80::77"), begin=0),
         "subscribe to what is not generic": told(66, generic=0),
         "subscribe, IsGeneric 2": told(66, generic=2),

@@ -18,6 +18,7 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 namespace attr = ib::wire::attr;
 namespace status = ib::wire::status;
 namespace trap = ib::wire::trap;
@@ -26,8 +27,9 @@ class SaForwarding : public ::testing::Test {
  protected:
   Bench bench{small_tree()};
 
-  void subscribe(std::size_t host, std::uint16_t number) {
+  void subscribe(std::size_t host, std::uint16_t number, const Gid& producer = {}) {
     InformInfo i;
+    i.gid = producer;
     i.lid_range_begin = Lid{0xFFFF};
     i.is_generic = i.subscribe = 1;
     i.type = 0xFFFF;
@@ -55,6 +57,16 @@ class SaForwarding : public ::testing::Test {
       run();
     }
     bench.now = end;
+  }
+  /// A port says that its link changed.
+  void link_change_at(std::size_t host) {
+    ib::wire::Notice notice;
+    notice.type = 1;
+    notice.producer_type = 2;
+    notice.trap_number = trap::kLinkStateChange;
+    notice.issuer_lid = bench.host(host).lid;
+    notice.details[1] = static_cast<std::uint8_t>(notice.issuer_lid.value);
+    bench.server.on_notice(bench.now, notice, notice.issuer_lid);
   }
   void answer(const Packet& report) {
     Packet back = report;
@@ -137,21 +149,49 @@ TEST_F(SaForwarding, GroupsThatBeginAndEnd) {
 
 TEST_F(SaForwarding, WhatDevicesSayOfThemselves) {
   subscribe(3, 0xFFFF);
-  ib::wire::Notice notice;
-  notice.type = 1;
-  notice.producer_type = 2;
-  notice.trap_number = trap::kLinkStateChange;
-  const auto lid = bench.host(6).lid;
-  notice.issuer_lid = lid;
-  notice.details[1] = static_cast<std::uint8_t>(lid.value);
-  bench.server.on_notice(bench.now, notice, lid);
+  link_change_at(6);
   EXPECT_THAT(told(), ElementsAre(std::to_string(bench.host(3).lid.value) + " 128"));
+  ib::wire::Notice notice;
+  notice.trap_number = trap::kLinkStateChange;
+  notice.issuer_lid = bench.host(6).lid;
   bench.server.on_notice(bench.now, notice, bench.host(7).lid);
   notice.issuer_lid = Lid{0xBFFF};
   bench.server.on_notice(bench.now, notice, Lid{0xBFFF});
   EXPECT_THAT(told(), IsEmpty());
   EXPECT_EQ(bench.server.counters().notices_implausible, 2U);
   EXPECT_EQ(bench.server.counters().reports_answered, 1U);
+}
+
+/// Every GID of a port means the port: an alias, and the default prefix where the subnet has
+/// another.
+TEST_F(SaForwarding, ADeviceIsMeantByEachOfItsGids) {
+  constexpr std::uint64_t kOurs = 0xFEC0'0000'0000'0001;
+  auto snapshot = snapshot_of(small_tree());
+  snapshot->subnet_prefix = kOurs;
+  bench = Bench(snapshot);
+  ib::wire::GuidInfoRecord alias;
+  alias.lid = bench.host(6).lid;
+  alias.guid_info.guid[1] = Guid{0xA1};
+  ASSERT_EQ(
+      bench.ask(bench.request(Method::Set, attr::kGuidInfoRecord, alias, 0x23, 0, 6)).mad.status(),
+      status::kOk);
+  const Guid own = bench.host(6).guid;
+  subscribe(0, 128, Gid::from(kOurs, own));
+  subscribe(1, 128, Gid::from(kOurs, Guid{0xA1}));
+  subscribe(2, 128, Gid::from(ib::kDefaultSubnetPrefix, own));
+  subscribe(3, 128, Gid::from(ib::kDefaultSubnetPrefix, Guid{0xA1}));
+  subscribe(4, 128, Gid::from(kOurs, bench.host(7).guid));
+  const auto at = [&](std::size_t host) {
+    return std::to_string(bench.host(host).lid.value) + " 128";
+  };
+  link_change_at(6);
+  EXPECT_THAT(told(), UnorderedElementsAre(at(0), at(1), at(2), at(3)));
+  link_change_at(7);
+  EXPECT_THAT(told(), ElementsAre(at(4)));
+
+  bench.ask(bench.request(Method::Delete, attr::kGuidInfoRecord, alias, 0x23, 0, 6));
+  link_change_at(6);
+  EXPECT_THAT(told(), UnorderedElementsAre(at(0), at(2))) << "the alias is nobody's any more";
 }
 
 TEST_F(SaForwarding, OnePortsStormIsLimited) {

@@ -174,7 +174,19 @@ TEST_F(SaSubscriptions, OfOneGid) {
   EXPECT_EQ(status_of(wish, 3), status::kOk);
   EXPECT_THAT(kept(), SizeIs(1)) << "the LIDs do not count beside a GID";
   wish.gid = Gid::from(ib::kDefaultSubnetPrefix, Guid{0xDEAD});
-  EXPECT_EQ(status_of(wish, 3), status::kSaReqInvalid);
+  EXPECT_EQ(status_of(wish, 3), status::kSaReqInvalid) << "nobody's, not yet perhaps";
+}
+
+/// It would never be told anything: who speaks here has a GID of this subnet.
+TEST_F(SaSubscriptions, OfAGidOfAnotherSubnet) {
+  auto wish = to_trap(128);
+  for (const std::uint64_t prefix : {std::uint64_t{0x20010000'00000000}, std::uint64_t{0}}) {
+    wish.gid = Gid::from(prefix, bench.host(5).guid);
+    EXPECT_EQ(status_of(wish, 3), status::kSaInvalidGid) << "a port's GUID is not its GID";
+    wish.gid = Gid::from(prefix, Guid{0xDEAD});
+    EXPECT_EQ(status_of(wish, 3), status::kSaInvalidGid);
+  }
+  EXPECT_THAT(kept(), IsEmpty());
 }
 
 TEST_F(SaSubscriptions, OnePortSubscribesSoOftenAndNoMore) {
@@ -216,45 +228,52 @@ Event event_of(std::uint16_t number, Lid issuer, std::uint8_t type = 4,
   return e;
 }
 
-TEST(SaNotices, EveryFieldOfInformInfoCounts) {
+class SaMeant : public SaSubscriptions {
+ protected:
+  Policy policy;
+  State state;
+  World world{std::make_shared<const Paths>(bench.snapshot), state, policy};
+};
+
+TEST_F(SaMeant, EveryFieldOfInformInfoCounts) {
   const auto event = event_of(144, Lid{8});
-  EXPECT_TRUE(is_meant(to_trap(144), event));
-  EXPECT_TRUE(is_meant(to_trap(0xFFFF), event));
-  EXPECT_FALSE(is_meant(to_trap(145), event));
+  EXPECT_TRUE(is_meant(world, to_trap(144), event));
+  EXPECT_TRUE(is_meant(world, to_trap(0xFFFF), event));
+  EXPECT_FALSE(is_meant(world, to_trap(145), event));
   auto wanted = to_trap(144);
   wanted.type = 4;
-  EXPECT_TRUE(is_meant(wanted, event));
+  EXPECT_TRUE(is_meant(world, wanted, event));
   wanted.type = 3;
-  EXPECT_FALSE(is_meant(wanted, event));
+  EXPECT_FALSE(is_meant(world, wanted, event));
   wanted = to_trap(144);
   wanted.producer_type = 1;
-  EXPECT_TRUE(is_meant(wanted, event));
+  EXPECT_TRUE(is_meant(world, wanted, event));
   wanted.producer_type = 4;
-  EXPECT_FALSE(is_meant(wanted, event));
+  EXPECT_FALSE(is_meant(world, wanted, event));
   wanted = to_trap(144);
   wanted.is_generic = 0;
-  EXPECT_FALSE(is_meant(wanted, event));
+  EXPECT_FALSE(is_meant(world, wanted, event));
 }
 
-TEST(SaNotices, AVendorsNoticeIsMatchedByDeviceAndVendor) {
+TEST_F(SaMeant, AVendorsNoticeIsMatchedByDeviceAndVendor) {
   auto event = event_of(0x1234, Lid{8}, 4, 0x2C9);
   event.notice.is_generic = false;
   auto wanted = to_trap(0x1234);
-  EXPECT_FALSE(is_meant(wanted, event));
+  EXPECT_FALSE(is_meant(world, wanted, event));
   wanted.is_generic = 0;
-  EXPECT_TRUE(is_meant(wanted, event));
+  EXPECT_TRUE(is_meant(world, wanted, event));
   wanted.producer_type = 0x2C9;
-  EXPECT_TRUE(is_meant(wanted, event));
+  EXPECT_TRUE(is_meant(world, wanted, event));
   wanted.producer_type = 0x2CA;
-  EXPECT_FALSE(is_meant(wanted, event));
+  EXPECT_FALSE(is_meant(world, wanted, event));
 }
 
-TEST(SaNotices, LidRangesOfIssuers) {
-  const auto meant = [](unsigned begin, unsigned end, unsigned issuer) {
+TEST_F(SaMeant, LidRangesOfIssuers) {
+  const auto meant = [&](unsigned begin, unsigned end, unsigned issuer) {
     auto wanted = to_trap(144);
     wanted.lid_range_begin = Lid{static_cast<std::uint16_t>(begin)};
     wanted.lid_range_end = Lid{static_cast<std::uint16_t>(end)};
-    return is_meant(wanted, event_of(144, Lid{static_cast<std::uint16_t>(issuer)}));
+    return is_meant(world, wanted, event_of(144, Lid{static_cast<std::uint16_t>(issuer)}));
   };
   EXPECT_TRUE(meant(8, 0, 8)) << "an end of 0: this LID alone";
   EXPECT_FALSE(meant(8, 0, 9));
@@ -267,24 +286,20 @@ TEST(SaNotices, LidRangesOfIssuers) {
   EXPECT_TRUE(meant(0xFFFF, 1, 2));
 }
 
-TEST(SaNotices, AGidPutsTheLidsAside) {
+TEST_F(SaMeant, AGidPutsTheLidsAside) {
   auto wanted = to_trap(144);
   wanted.gid = Gid::from(ib::kDefaultSubnetPrefix, Guid{0x10});
   wanted.lid_range_begin = Lid{1};
-  EXPECT_TRUE(is_meant(wanted, event_of(144, Lid{8})));
+  EXPECT_TRUE(is_meant(world, wanted, event_of(144, Lid{8})));
   wanted.gid = Gid::from(ib::kDefaultSubnetPrefix, Guid{0x11});
   wanted.lid_range_begin = Lid{0xFFFF};
-  EXPECT_FALSE(is_meant(wanted, event_of(144, Lid{8})));
+  EXPECT_FALSE(is_meant(world, wanted, event_of(144, Lid{8})));
 }
 
 // ---- who may hear
 
-class SaHearing : public SaSubscriptions {
+class SaHearing : public SaMeant {
  protected:
-  Policy policy;
-  State state;
-  World world{std::make_shared<const Paths>(bench.snapshot), state, policy};
-
   store::Subscription subscriber(std::size_t host, bool trusted) {
     store::Subscription s;
     s.subscriber = bench.host(host).guid;
