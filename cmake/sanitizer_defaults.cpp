@@ -20,6 +20,9 @@ extern "C" const char* __lsan_default_suppressions() {
          "leak:libgvc.so\n"
          "leak:libibnetdisc.so\n";
 }
+// A program says no more than without a sanitizer.
+extern "C" const char* __lsan_default_options();
+extern "C" const char* __lsan_default_options() { return "print_suppressions=0"; }
 #endif
 #if defined(__SANITIZE_THREAD__)
 // libumad2sim 0.10 has races between its thread and its callers. Already the report of one would
