@@ -17,6 +17,9 @@ constexpr Duration kAnswerTime = std::chrono::milliseconds(250);
 // A table takes its time to arrive, and is counted as answered only when it is whole.
 constexpr Duration kTableTime = std::chrono::seconds(2);
 
+// Under ibsim the last 32 bytes of a MAD are lost.
+constexpr std::size_t kCarriedByIbsim = 224 - wire::kSaDataOffset;
+
 /// The request that `answer` answers; Get and Set share theirs, so that `asked` tells.
 std::string_view request_name(const mad::Packet& answer, wire::Method asked) {
   switch (answer.mad.method()) {
@@ -60,6 +63,33 @@ std::string_view advice(const mad::Packet& answer) {
     default:
       return "";
   }
+}
+
+/// Whether nothing took this message apart, nor put it together: ibsim knows no RMPP and carries
+/// the first MAD of whatever it is given, under the header that the SA left for the kernel to fill
+/// in. No segment on a wire has the number 0, and none is longer than a MAD.
+bool is_first_mad_alone(const mad::Packet& answer) {
+  if (!answer.more.empty() || !mad::rmpp::is_active(answer.mad)) return false;
+  const auto header = wire::decode<wire::RmppHeader>(answer.mad.bytes.data());
+  return header.data1 == 0 || header.data2 > mad::rmpp::kPayloadBytes;
+}
+
+/// Of such a table. opensm's header says nothing of its length: that it is whole shows by zeros
+/// behind the last record, since no record begins with as many.
+Result<TableShape> shape_of_first_mad(const mad::Packet& answer, std::size_t stride) {
+  const auto header = wire::decode<wire::RmppHeader>(answer.mad.bytes.data());
+  TableShape shape{0, stride};
+  for (std::size_t at = 0; at < kCarriedByIbsim; at += stride) {
+    const std::size_t end = std::min(at + stride, kCarriedByIbsim);
+    const bool is_empty = std::all_of(answer.mad.data() + at, answer.mad.data() + end,
+                                      [](std::byte b) { return b == std::byte{0}; });
+    if (is_empty && header.data2 <= mad::rmpp::kPayloadBytes) return shape;
+    if (end == at + stride) ++shape.count;
+  }
+  return fail(ErrorKind::Malformed,
+              fmt::format("{}: the answer is cut: one MAD of it came, with {} whole record{}; this "
+                          "port carries no table of several MADs (ibsim's do not)",
+                          what(answer), shape.count, shape.count == 1 ? "" : "s"));
 }
 
 }  // namespace
@@ -213,6 +243,7 @@ Result<TableShape> table_shape(const mad::Packet& answer, std::size_t record_byt
   if (shape.stride < record_bytes)
     return fail(ErrorKind::Malformed, fmt::format("{}: records of {} bytes, expected {} at least",
                                                   what(answer), shape.stride, record_bytes));
+  if (is_first_mad_alone(answer)) return shape_of_first_mad(answer, shape.stride);
   const auto bytes = mad::rmpp::data_bytes(answer);
   shape.count = bytes / shape.stride;
   // The padding behind the last record may be left off.

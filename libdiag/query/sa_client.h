@@ -128,7 +128,8 @@ Result<void> take_rest(mad::Session& session, Duration rest);
 Result<void> check_sa_answer(const mad::Packet& answer, wire::Method asked = wire::Method::Get);
 
 /// Records of a table, each `kBytes` at least: their number and place by AttributeOffset, whatever
-/// the SA adds behind each. Malformed when the answer cannot be a table of such records.
+/// the SA adds behind each. Malformed when the answer cannot be a table of such records, or is the
+/// first MAD of one that was cut.
 struct TableShape {
   std::size_t count{};
   std::size_t stride{};

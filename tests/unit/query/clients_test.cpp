@@ -107,6 +107,44 @@ TEST(SaClient, ReadsTablesOfEveryLength) {
   }
 }
 
+/// ibsim carries the first MAD of a table, 224 bytes of it, under the header as the SA left it to
+/// the kernel: opensm's is empty but for the ACTIVE flag, ibsm's says how long the table is.
+TEST(SaClient, ATableCutToOneMadIsNotTakenForWhole) {
+  const auto cut = [](std::size_t count, bool opensm) {
+    Echo echo([&](const mad::Packet& request) {
+      auto answer = table_answer(request, numbered(count), 112);
+      auto header = wire::decode<wire::RmppHeader>(answer.mad.bytes.data());
+      header.last = true;
+      if (opensm) {
+        header = {};
+        header.active = true;
+      }
+      wire::encode(header, answer.mad.bytes.data());
+      answer.more.clear();
+      std::fill_n(answer.mad.bytes.begin() + 224, 32, std::byte{0});
+      return answer;
+    });
+    mad::Session session(echo, {}, [&] { return echo.now; });
+    return SaClient(session, {Lid{5}, Sl{0}, 0}).get_table(NodeRecord{}, 0);
+  };
+  for (const bool opensm : {true, false}) {
+    for (const std::size_t count : {2U, 17U}) {
+      const auto records = cut(count, opensm);
+      ASSERT_FALSE(records) << count << " records, of which one came";
+      EXPECT_EQ(records.error().kind, ErrorKind::Malformed);
+      EXPECT_THAT(
+          records.error().message,
+          HasSubstr("SA GetTable(NodeRecord): the answer is cut: one MAD of it came, with 1 "
+                    "whole record"));
+    }
+    for (const std::size_t count : {0U, 1U}) {
+      const auto records = cut(count, opensm);
+      ASSERT_TRUE(records) << records.error().message;
+      EXPECT_TRUE(*records == numbered(count)) << "and nothing of the zeros behind it";
+    }
+  }
+}
+
 TEST(SaClient, AsksTheSaByItsAddressAndKey) {
   Echo echo([](const mad::Packet& request) {
     auto answer = answer_to(request, wire::Method::GetResp);
