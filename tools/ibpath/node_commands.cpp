@@ -62,6 +62,15 @@ Result<int> print_bearers(Desk& desk, const std::string& nobody,
   return ib::tools::kExitGood;
 }
 
+void warn_of_hidden_members(const Options& options) {
+  const bool has_key = options.sm_key != 0 || !options.sm_key_file.empty();
+  ib::tools::complain(
+      kProgram,
+      fmt::format("the SA shows the members of groups for its key only{}",
+                  has_key ? ", which the one given is not" : "; --smkey or --smkey-file gives it"),
+      ib::tools::kExitGood);
+}
+
 template <class Line>
 Job by_name(const std::string& name, Line line) {
   return [name, line](Desk& desk) {
@@ -171,11 +180,12 @@ Result<Job> plan_members(const Options&, Words words) {
     if (!members) return tl::unexpected(members.error());
     const bool all = mlid == Lid{};
     std::erase_if(*members, [&](const McMemberRecord& m) { return !all && m.mlid != mlid; });
-    if (desk.options().common.json) print_records("MCMemberRecord", *members, desk);
+    if (desk.options().common.json) print(json_members(*members, IBKIT_VERSION));
     if (members->empty())
       return desk.found_nothing(
           all ? "the SA has no member of a multicast group"
               : fmt::format("the SA has no member of a group of LID 0x{:04x}", mlid.value));
+    if (!std::ranges::all_of(*members, is_member_shown)) warn_of_hidden_members(desk.options());
     if (desk.options().common.json) return ib::tools::kExitGood;
     const auto nodes = all_nodes(desk);
     if (!nodes) return tl::unexpected(nodes.error());

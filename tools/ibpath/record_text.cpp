@@ -290,14 +290,23 @@ std::string group_text(const McMemberRecord& r) {
   return rows.hex("SL", r.sl.value).take();
 }
 
+bool is_member_shown(const McMemberRecord& r) { return !r.port_gid.is_zero(); }
+
 std::string member_text(const McMemberRecord& r, const std::string& node) {
   Rows rows("MCMemberRecord member dump:", 24);
-  rows.gid("MGID", r.mgid).hex("Mlid", r.mlid.value).gid("PortGid", r.port_gid);
+  rows.gid("MGID", r.mgid).hex("Mlid", r.mlid.value);
+  if (!is_member_shown(r)) {
+    for (const auto name : {"PortGid", "ScopeState", "ProxyJoin", "NodeDescription"})
+      rows.row(name, kHidden);
+    return rows.take();
+  }
+  rows.gid("PortGid", r.port_gid);
   rows.hex("ScopeState", raw_bytes(r, 48, 1)).hex("ProxyJoin", r.proxy_join);
   return rows.row("NodeDescription", ib::printable(node)).take();
 }
 
 std::string member_of_group_text(const McMemberRecord& r, const std::string& node) {
+  if (!is_member_shown(r)) return fmt::format("\t\t{:.<24}{}\n", "PortGid", kHidden);
   return fmt::format("\t\t{:.<24}{} ({})\n", "PortGid", to_string(r.port_gid), ib::printable(node));
 }
 

@@ -47,6 +47,18 @@ void begin(ib::report::JsonWriter& json, const std::string& version,
   ib::report::begin_document(json, envelope);
 }
 
+using Tree = nlohmann::ordered_json;
+
+std::string document_of(std::string_view record, const std::vector<Tree>& records,
+                        const std::string& version) {
+  ib::report::JsonWriter json;
+  begin(json, version);
+  json.field("record", record).key("records").begin_array(ib::report::JsonWriter::Items::Lines);
+  for (const Tree& tree : records) json.tree(tree);
+  json.end_array().end_object();
+  return json.take();
+}
+
 void write_paths(ib::report::JsonWriter& json, std::span<const PathRecord> paths) {
   json.begin_array();
   for (const auto& p : paths) {
@@ -124,13 +136,25 @@ std::string json_batch(std::span<const BatchAnswer> answers, const std::string& 
 std::string json_records(std::string_view record, const ib::wire::StructureInfo& structure,
                          std::span<const std::span<const std::byte>> records, bool keys,
                          const std::string& version) {
-  ib::report::JsonWriter json;
-  begin(json, version);
-  json.field("record", record).key("records").begin_array(ib::report::JsonWriter::Items::Lines);
+  std::vector<Tree> trees;
+  trees.reserve(records.size());
   for (const auto bytes : records)
-    json.tree(nlohmann::ordered_json::parse(ib::wire::to_json(structure, bytes, {keys})));
-  json.end_array().end_object();
-  return json.take();
+    trees.push_back(Tree::parse(ib::wire::to_json(structure, bytes, {keys})));
+  return document_of(record, trees, version);
+}
+
+std::string json_members(std::span<const ib::wire::McMemberRecord> members,
+                         const std::string& version) {
+  std::vector<Tree> trees;
+  trees.reserve(members.size());
+  for (const auto& member : members) {
+    auto tree = Tree::parse(ib::wire::to_json(ib::wire::describe<ib::wire::McMemberRecord>(),
+                                              ib::wire::bytes_of(member), {}));
+    if (!is_member_shown(member))
+      for (const auto name : {"PortGID", "JoinState", "ProxyJoin"}) tree.at(name) = nullptr;
+    trees.push_back(std::move(tree));
+  }
+  return document_of("MCMemberRecord", trees, version);
 }
 
 }  // namespace ibpath

@@ -36,6 +36,10 @@ std::string json_records(std::string_view record, const ib::wire::StructureInfo&
                          std::span<const std::span<const std::byte>> records, bool keys,
                          const std::string& version);
 
+/// Members of multicast groups as such a document; what is not shown of one is null.
+std::string json_members(std::span<const ib::wire::McMemberRecord> members,
+                         const std::string& version);
+
 /// Prints records in the form the options ask for.
 template <class Record>
 void print_records(std::string_view name, const std::vector<Record>& records, Desk& desk) {

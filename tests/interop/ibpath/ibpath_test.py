@@ -262,6 +262,26 @@ class Cases:
         self.assertEqual((nobody.returncode, nobody.stdout), (1, ""))
         self.assertIn("with or without the conditions", nobody.stderr)
 
+    def test_members_that_are_not_shown_are_not_members(self):
+        """Without its key an SA gives one record a group, with zeros where members would stand."""
+        hidden = self.ibpath("members")
+        self.assertEqual(hidden.returncode, 0, hidden.stderr)
+        rows = [line.split(".") for line in hidden.stdout.splitlines()]
+        of = {name: {row[-1] for row in rows if row[0].strip() == name}
+              for name in ("PortGid", "ScopeState", "ProxyJoin", "NodeDescription")}
+        self.assertEqual(of, dict.fromkeys(of, {"<not displayed>"}), hidden.stdout)
+        self.assertIn(f"\t\tMGID....................{BROADCAST}\n", hidden.stdout)
+        self.assertEqual(hidden.stderr, "ibpath: the SA shows the members of groups for its key only; "
+                                        "--smkey or --smkey-file gives it\n")
+        one = self.ibpath("members", "0xc000")
+        self.assertEqual((one.returncode, one.stdout), (0, "\t\tPortGid.................<not displayed>\n"))
+        group, = [r for r in self.document("members")["records"] if r["MGID"] == BROADCAST]
+        self.assertEqual([group[name] for name in ("MLID", "PortGID", "JoinState", "ProxyJoin")],
+                         ["0xc000", None, None, None])
+        shown = [r for r in self.document("--smkey", "1", "members")["records"] if r["MGID"] == BROADCAST]
+        self.assertGreaterEqual(len(shown), 2)
+        self.assertTrue(all(r["PortGID"].startswith("fe80::") for r in shown), shown)
+
     def test_multi_paths_join_groups_of_ports(self):
         if not self.knows_multi_path():
             self.assertIn("0x000c", self.ibpath("multi", "{here}", "{far}").stderr)
