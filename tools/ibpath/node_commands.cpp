@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "libdiag/base/text.h"
+#include "tools/ibpath/paths.h"
 #include "tools/ibpath/record_text.h"
 #include "tools/ibpath/report.h"
 
@@ -109,25 +110,31 @@ Result<Job> plan_guid_of(const Options&, Words words) {
 }
 
 Result<Job> plan_name_of(const Options&, Words words) {
-  if (auto ok = expect("name-of", "LID or GUID", words, 1, 1); !ok)
-    return tl::unexpected(ok.error());
+  constexpr const char* kOperand = "LID, GUID or GID";
+  if (auto ok = expect("name-of", kOperand, words, 1, 1); !ok) return tl::unexpected(ok.error());
   const auto target = ib::tools::parse_target(words[0]);
   if (!target) return tl::unexpected(target.error());
-  const auto* lid = std::get_if<Lid>(&*target);
-  const auto* guid = std::get_if<Guid>(&*target);
-  if (lid == nullptr && guid == nullptr)
-    return tl::unexpected(
-        usage(fmt::format("name-of: expected LID or GUID, got '{}'", ib::printable(words[0]))));
-  // The SA finds a port by any of its LIDs.
-  NodeRecord wanted;
-  if (lid != nullptr) wanted.lid = *lid;
-  if (guid != nullptr) wanted.node_info.port_guid = *guid;
-  const auto mask =
-      lid != nullptr ? ib::query::component::kNodeLid : ib::query::component::kNodePortGuid;
-  return Job([wanted, mask, text = to_string(*target)](Desk& desk) {
-    return print_bearers(desk, "the SA knows no port of " + text, desk.table(wanted, mask),
-                         name_of);
-  });
+  const std::string nobody = "the SA knows no port of " + to_string(*target);
+  if (const auto* lid = std::get_if<Lid>(&*target)) {
+    // The SA finds a port by any of its LIDs.
+    NodeRecord wanted;
+    wanted.lid = *lid;
+    return Job([wanted, nobody](Desk& desk) {
+      return print_bearers(desk, nobody, desk.table(wanted, ib::query::component::kNodeLid),
+                           name_of);
+    });
+  }
+  if (const auto* guid = std::get_if<Guid>(&*target))
+    return Job([guid = *guid, nobody](Desk& desk) {
+      const auto gid = ib::Gid::from(desk.facts().gid_prefix, guid);
+      return print_bearers(desk, nobody, nodes_of_gid(desk, gid), name_of);
+    });
+  if (const auto* gid = std::get_if<ib::Gid>(&*target))
+    return Job([gid = *gid, nobody](Desk& desk) {
+      return print_bearers(desk, nobody, nodes_of_gid(desk, gid), name_of);
+    });
+  return tl::unexpected(
+      usage(fmt::format("name-of: expected {}, got '{}'", kOperand, ib::printable(words[0]))));
 }
 
 Result<Job> plan_sms(const Options&, Words words) {

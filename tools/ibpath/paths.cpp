@@ -39,10 +39,27 @@ Result<std::vector<Port>> by_lid(Desk& desk, Lid lid) {
   return ports(*found);
 }
 
-Result<std::vector<Port>> by_gid(Desk& desk, const Gid& gid) {
+/// Where a path to an alias GID ends. (GUIDInfoRecords have aliases, too, but opensm does not
+/// search them by GUID.)
+Result<std::vector<NodeRecord>> nodes_of_alias(Desk& desk, const Gid& gid) {
+  const bool is_ours =
+      gid.prefix() == desk.facts().gid_prefix || gid.prefix() == ib::kDefaultSubnetPrefix;
+  if (!is_ours) return std::vector<NodeRecord>{};
+  PathRecord path;
+  path.slid = desk.facts().lid;
+  path.dgid = gid;
+  path.numb_path = 1;
+  const auto paths =
+      desk.table(path, component::kPathSlid | component::kPathDgid | component::kPathNumbPath);
+  if (!paths) return tl::unexpected(paths.error());
+  if (paths->empty()) return std::vector<NodeRecord>{};
   NodeRecord wanted;
-  wanted.node_info.port_guid = gid.guid();
-  const auto found = desk.table(wanted, component::kNodePortGuid);
+  wanted.lid = paths->front().dlid;
+  return desk.table(wanted, component::kNodeLid);
+}
+
+Result<std::vector<Port>> by_gid(Desk& desk, const Gid& gid) {
+  const auto found = nodes_of_gid(desk, gid);
   if (!found) return tl::unexpected(found.error());
   if (found->empty())
     return ib::fail(ErrorKind::NotFound, "the SA knows no port of GID " + to_string(gid));
@@ -54,6 +71,8 @@ Result<std::vector<Port>> by_guid(Desk& desk, Guid guid) {
   wanted.node_info.port_guid = wanted.node_info.node_guid = guid;
   auto found = desk.table(wanted, component::kNodePortGuid);
   if (found && found->empty()) found = desk.table(wanted, component::kNodeGuid);
+  if (found && found->empty())
+    found = nodes_of_alias(desk, Gid::from(desk.facts().gid_prefix, guid));
   if (!found) return tl::unexpected(found.error());
   if (found->empty())
     return ib::fail(ErrorKind::NotFound,
@@ -158,6 +177,14 @@ PathQuery path_query(const End& source, const End& destination, const Query& wan
   if (destination.lid) name(component::kPathDlid), r.dlid = *destination.lid;
   if (destination.gid) name(component::kPathDgid), r.dgid = *destination.gid;
   return query;
+}
+
+Result<std::vector<NodeRecord>> nodes_of_gid(Desk& desk, const Gid& gid) {
+  NodeRecord wanted;
+  wanted.node_info.port_guid = gid.guid();
+  auto found = desk.table(wanted, component::kNodePortGuid);
+  if (found && found->empty()) return nodes_of_alias(desk, gid);
+  return found;
 }
 
 Result<std::vector<Port>> ports_of(Desk& desk, const ib::tools::Target& target) {

@@ -49,6 +49,8 @@ struct Port {
 /// The ports a target means: one, or every port of the node it names. NotFound when the SA knows
 /// none; Usage, with the GUIDs, when several nodes bear the name.
 ib::Result<std::vector<Port>> ports_of(Desk& desk, const ib::tools::Target& target);
+/// The NodeRecord of the port that has this GID, by its own GUID or an alias; none when nobody has.
+ib::Result<std::vector<ib::wire::NodeRecord>> nodes_of_gid(Desk& desk, const ib::Gid& gid);
 /// The same as ends of paths: a LID is that address alone, everything else all LIDs of a port.
 ib::Result<std::vector<End>> resolve(Desk& desk, const ib::tools::Target& target);
 

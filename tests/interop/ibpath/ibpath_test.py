@@ -366,6 +366,40 @@ class OnIbsm(Cases, Shared):
         self.assertLessEqual({p["slid"] for p in paths} | {p["dlid"] for p in paths}, set(lids))
 
 
+class Alias(unittest.TestCase):
+    """An alias GUID names its port wherever a GID or GUID does."""
+
+    def found_by(self, bring_up):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            bring_up(f)
+            here, far, alias = "host0001 HCA-1", "host0008 HCA-1", "0x00140500000000a1"
+            given = f.on(far, TESTS / "records_probe", "1", alias)
+            self.assertEqual(given.returncode, 0, given.stdout + given.stderr)
+            lid = f.lid_of(far)
+
+            def document(*words):
+                asked = f.on(here, BIN / "ibpath", "--json", *words)
+                self.assertEqual(asked.returncode, 0, f"{words}: {asked.stderr}")
+                return json.loads(asked.stdout)
+
+            for word in (alias, "fe80::14:500:0:a1"):
+                self.assertEqual(f.on(here, BIN / "ibpath", "name-of", word).stdout, far + "\n")
+                self.assertEqual([r["LID"] for r in document("NR", word)["records"]], [lid])
+                self.assertEqual([p["dlid"] for p in document("0", word)["paths"]], [lid])
+                explained, = document("explain", "0", word)["explained"]
+                self.assertEqual(explained["links"][-1]["to_lid"], lid)
+            for words in (("name-of", "0x77"), ("NR", "fe80::77"), ("NR", "fec0::14:500:0:a1")):
+                nobody = f.on(here, BIN / "ibpath", *words)
+                self.assertEqual((nobody.returncode, nobody.stdout), (2, ""), words)
+                self.assertIn("the SA knows no port ", nobody.stderr)
+
+    def test_on_opensm(self):
+        self.found_by(lambda f: f.opensm(None))
+
+    def test_on_ibsm(self):
+        self.found_by(lambda f: ibsm(f, None))
+
+
 class ManyLids(unittest.TestCase):
     """LMC 2: a LID is an address of its own, everything else means the port with all four."""
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Puts a service record and a subscription into the SA, for others to print.
+// Puts a service record and a subscription into the SA, for others to print; or an alias GUID of
+// the port, to be found by it.
 //
-//   records_probe KEY        KEY: SM_Key of the requests
+//   records_probe KEY [ALIAS]        KEY: SM_Key of the requests
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,6 +63,14 @@ int main(int argc, char** argv) {
   if (!address) return give_up(address.error());
   ib::mad::Session session(**port, {});
   ib::query::SaClient sa(session, *address);
+  if (argc > 2) {
+    wire::GuidInfoRecord alias;
+    alias.lid = facts->lid;
+    alias.guid_info.guid[1] = ib::Guid{std::strtoull(argv[2], nullptr, 0)};
+    constexpr std::uint64_t kLidBlockAndGuid1 = 0x23;
+    const auto given = sa.set(alias, kLidBlockAndGuid1);
+    return given ? 0 : give_up(given.error());
+  }
   const auto record = service(*facts);
   const auto stored = sa.set(record, wire::all_components<wire::ServiceRecord>());
   if (!stored) return give_up(stored.error());
