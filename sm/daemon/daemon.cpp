@@ -15,6 +15,7 @@
 #include <cstring>
 #include <ctime>
 #include <iostream>
+#include <utility>
 
 #include "libdiag/mad/umad/umad_port.h"
 #include "sm/core/subnet_manager.h"
@@ -421,8 +422,19 @@ class Daemon {
     std::cout << headline << '\n';
     for (const std::string& line : report.lines) std::cout << line << '\n';
     std::cout << std::flush;
-    if (std::cout || !options_.once) return true;
-    status_ = give_up("cannot write the result to stdout");
+    return std::cout || std::exchange(unheard_, true) || is_told_otherwise();
+  }
+
+  /// stdout could not be written. Who runs ibsm once wants the result; a daemon goes on managing
+  /// the subnet as long as somebody can learn of it.
+  bool is_told_otherwise() {
+    const std::string why = "cannot write the result to stdout";
+    if (!options_.once) {
+      say(ib::LogLevel::Warning, "ibsm", why);
+      std::cerr << "ibsm: " << why << (log_.is_file() ? "; the log has it" : "") << std::endl;
+      if (std::cerr || log_.is_file()) return true;
+    }
+    status_ = give_up(why);
     return false;
   }
 
@@ -462,6 +474,7 @@ class Daemon {
   HoldingsPtr published_holdings_;
   std::string last_engine_;
   std::string last_news_;
+  bool unheard_{false};  // stdout takes nothing any more
   int status_{0};
   bool resting_{false};
   Instant unmap_at_{ib::kNever};  // while there is work

@@ -44,6 +44,7 @@ LogFile::LogFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 LogFile::LogFile(LogFile&&) noexcept = default;
 LogFile& LogFile::operator=(LogFile&&) noexcept = default;
 LogFile::~LogFile() = default;
+bool LogFile::is_file() const { return !impl_->path.empty(); }
 
 ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool flush_each) {
   constexpr const char* kDefault = "/var/log/ibsm.log";

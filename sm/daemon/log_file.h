@@ -24,6 +24,8 @@ class LogFile {
   /// A promise to scripts: logged whatever the flags, and flushed.
   void write_always(const std::string& line);
   void flush();
+  /// Neither stdout nor stderr.
+  bool is_file() const;
   /// Opens the file by its name again, after it was moved away; a failure leaves the one that is
   /// open. Nothing to do where the log is no file.
   ib::Result<void> reopen();

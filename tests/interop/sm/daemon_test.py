@@ -159,6 +159,27 @@ class Statuses(unittest.TestCase):
             self.assertEqual(up.returncode, 4)
             self.assertIn("cannot write", up.stderr)
 
+    def test_a_daemon_that_cannot_print_its_result_says_so_elsewhere_and_stays(self):
+        def started(f, stderr, *words):
+            command = f.command(None, IBSM, "-B", "--pidfile", f.directory / "pid",
+                                "--state-dir", f.directory / "full", *words)
+            return subprocess.run([str(word) for word in command], stdout=full, stderr=stderr,
+                                  text=True, timeout=60)
+
+        with Sm(*TREE) as f, open("/dev/full", "w") as full:
+            log = f.directory / "log"
+            f.pid_file = f.directory / "pid"
+            deaf = started(f, full, "-f", "stderr")
+            self.assertEqual(deaf.returncode, 4, "nobody learns of anything")
+            self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10), "and nobody stays")
+            up = started(f, subprocess.PIPE, "-f", log)
+            self.assertEqual(up.returncode, 0, up.stderr)
+            self.assertEqual(up.stderr, "ibsm: cannot write the result to stdout; the log has it\n")
+            text = log.read_text()
+            self.assertIn("SUBNET UP ", text)
+            self.assertIn("W ibsm: cannot write the result to stdout\n", text)
+            os.kill(int(f.pid_file.read_text()), 0)
+
     def test_2_for_an_engine_to_compare_that_there_is_not(self):
         with Sm(*TREE) as f:
             for words in (("--compare", "nosuch"), ("--compare=minhop,foo",)):
