@@ -23,12 +23,6 @@ std::string_view trouble_name(Trouble::Kind kind) {
 
 wire::PortInfo ObservedPort::info() const { return wire::decode<wire::PortInfo>(bytes.data()); }
 
-std::optional<wire::PortInfo> Observed::port_info(fabric::PortRef p) const {
-  const ObservedPort& o = port(p);
-  if (!o.known) return std::nullopt;
-  return o.info();
-}
-
 void Observed::update_port(fabric::PortRef p, const std::byte* answer, const wire::PortInfo& info) {
   ObservedPort& seen = port(p);
   std::copy_n(answer, seen.bytes.size(), seen.bytes.begin());

@@ -13,11 +13,11 @@ void KnownGuids::forget_restarted(const Observed& observed) {
   const auto is_restarted = [&](const auto& entry) {
     const auto port = observed.fabric.find_port_guid(entry.first.first);
     if (!port) return true;
-    const auto info = observed.port_info(*port);
-    if (!info || !info->lid.is_unicast()) return true;
+    const ib::discover::ObservedPort* seen = observed.known_port(*port);
+    if (seen == nullptr || !seen->get<&ib::wire::PortInfo::lid>().is_unicast()) return true;
     // Port 0 of a switch has no state that would say so; it loses its LID.
     return !observed.fabric.node(port->node).is_switch() &&
-           info->port_state < ib::wire::PortState::Armed;
+           seen->state() < ib::wire::PortState::Armed;
   };
   std::erase_if(held, is_restarted);
   std::erase_if(refused, is_restarted);

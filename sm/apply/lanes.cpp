@@ -11,6 +11,7 @@ namespace {
 using ib::discover::Observed;
 using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
+using ib::wire::PortInfo;
 using ib::wire::PortState;
 
 constexpr std::uint32_t kAllOutputs = 1U << 16, kAllInputs = 1U << 17;
@@ -79,7 +80,7 @@ class NodeLanes {
   std::vector<LaneTable> reads() {
     forget_new_ports();
     for (const std::uint8_t out : live_) {
-      if (info(out).port_state <= PortState::Initialize) continue;
+      if (seen(out).state() <= PortState::Initialize) continue;
       if (is_switch() ? switch_maps() : end_port_maps(out)) {
         if (held(0, out) == kRowUnknown) ask_row(0, out);
         for (const std::uint8_t in : live_)
@@ -95,24 +96,26 @@ class NodeLanes {
  private:
   bool is_switch() const { return s_ != ib::fabric::kNoSwitch; }
   bool switch_maps() const {
-    const auto port0 = seen_.port_info({node_, 0});
-    return port0 && (port0->capability_mask & ib::wire::port_cap::kSlMapping) != 0;
+    const auto port0 = seen_.known_port({node_, 0});
+    return port0 != nullptr && maps(*port0);
   }
-  bool end_port_maps(std::uint8_t p) const {
-    return (info(p).capability_mask & ib::wire::port_cap::kSlMapping) != 0 && info(p).vl_cap > 1;
-  }
+  bool end_port_maps(std::uint8_t p) const { return maps(seen(p)) && has_lanes(p); }
   unsigned arbitration_cap(std::uint8_t p, std::uint8_t block) const {
-    return block == kArbitrationHigh ? info(p).vl_arbitration_high_cap
-                                     : info(p).vl_arbitration_low_cap;
+    return block == kArbitrationHigh ? seen(p).get<&PortInfo::vl_arbitration_high_cap>()
+                                     : seen(p).get<&PortInfo::vl_arbitration_low_cap>();
   }
   bool arbitrates(std::uint8_t p, std::uint8_t block) const {
-    return info(p).vl_cap > 1 && vls(p) > 1 && arbitration_cap(p, block) != 0;
+    return has_lanes(p) && vls(p) > 1 && arbitration_cap(p, block) != 0;
   }
   bool operates(PortRef p) const {
     const auto& want = desired_.ports[seen_.port_index(p)];
     return want.managed && want.activate && seen_.port(p).known;
   }
-  ib::wire::PortInfo info(std::uint8_t p) const { return seen_.port({node_, p}).info(); }
+  const ib::discover::ObservedPort& seen(std::uint8_t p) const { return seen_.port({node_, p}); }
+  static bool maps(const ib::discover::ObservedPort& port) {
+    return (port.get<&PortInfo::capability_mask>() & ib::wire::port_cap::kSlMapping) != 0;
+  }
+  bool has_lanes(std::uint8_t p) const { return seen(p).get<&PortInfo::vl_cap>() > 1; }
   unsigned vls(std::uint8_t p) const {
     return ib::wire::data_vls(desired_.ports[seen_.port_index({node_, p})].operational_vls);
   }
@@ -123,7 +126,7 @@ class NodeLanes {
   /// Behind a link that comes up there may be another device, or the same after a reset.
   void forget_new_ports() {
     for (const std::uint8_t p : live_) {
-      if (info(p).port_state > PortState::Initialize) continue;
+      if (seen(p).state() > PortState::Initialize) continue;
       for (unsigned in = 0; in <= ports_; ++in)
         held(static_cast<std::uint8_t>(in), p) = kRowUnknown;
       known_.arbitration.erase({kArbitrationLow, p});

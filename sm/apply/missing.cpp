@@ -32,13 +32,13 @@ std::vector<Missing> missing_ports(const Desired& desired, const Observed& obser
       const PortRef p{n, static_cast<std::uint8_t>(i)};
       const PortWant& want = desired.ports[observed.port_index(p)];
       if (!want.managed) continue;
-      const PortInfo info = observed.port(p).info();
-      if (want.end_port && info.lid != want.lid) {
+      const auto& port = observed.port(p);
+      if (want.end_port && port.get<&PortInfo::lid>() != want.lid) {
         out.push_back(
-            {p, info.port_state, why(p, fmt::format("LID {} was not taken", want.lid.value))});
-      } else if (want.activate && info.port_state != PortState::Active) {
+            {p, port.state(), why(p, fmt::format("LID {} was not taken", want.lid.value))});
+      } else if (want.activate && port.state() != PortState::Active) {
         const bool alone = without_lid.contains(observed.fabric.port(p).peer);
-        out.push_back({p, info.port_state,
+        out.push_back({p, port.state(),
                        why(p, alone ? "no LID is left for the port at the other end"
                                     : "did not become ACTIVE")});
       }

@@ -12,6 +12,7 @@ using ib::discover::Observed;
 using ib::fabric::kNoSwitch;
 using ib::fabric::NodeIndex;
 using ib::fabric::SwitchIndex;
+using ib::wire::PortInfo;
 using ib::wire::PortState;
 using plan::Desired;
 
@@ -38,8 +39,8 @@ std::size_t TableWork::lft_blocks() const {
 /// all its links wait in INIT.
 bool TableWork::lost_its_tables(NodeIndex n) const {
   if (seen_.nodes[n].switch_info->linear_fdb_top == 0) return true;
-  const auto port0 = seen_.port_info({n, 0});
-  if (!port0 || !port0->lid.is_unicast()) return true;
+  const auto* port0 = seen_.known_port({n, 0});
+  if (port0 == nullptr || !port0->get<&PortInfo::lid>().is_unicast()) return true;
   bool waiting = false;
   for (unsigned p = 1; p <= seen_.fabric.node(n).num_ports; ++p) {
     const auto& port = seen_.port({n, static_cast<std::uint8_t>(p)});

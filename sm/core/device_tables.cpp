@@ -75,10 +75,10 @@ bool DeviceTables::forget_restarted(const ib::discover::Observed& found) {
   for (ib::fabric::NodeIndex n = 0; n < found.nodes.size(); ++n) {
     const auto& node = found.fabric.node(n);
     for (unsigned p = 0; p <= (node.is_switch() ? 0U : node.num_ports); ++p) {
-      const auto info = found.port_info({n, static_cast<std::uint8_t>(p)});
-      if (!info) continue;
-      const bool restarted = node.is_switch() ? !info->lid.is_unicast()
-                                              : info->port_state == ib::wire::PortState::Initialize;
+      const auto* port = found.known_port({n, static_cast<std::uint8_t>(p)});
+      if (port == nullptr) continue;
+      const bool restarted = node.is_switch() ? !port->get<&ib::wire::PortInfo::lid>().is_unicast()
+                                              : port->state() == ib::wire::PortState::Initialize;
       any = (restarted && forget(node.guid)) || any;
     }
   }

@@ -18,10 +18,11 @@ std::vector<ib::mad::Request> OtherManagers::questions(const ib::discover::Obser
   for (NodeIndex n = 0; n < seen.nodes.size(); ++n) {
     for (unsigned i = 0; i <= seen.fabric.node(n).num_ports; ++i) {
       const PortRef p{n, static_cast<std::uint8_t>(i)};
-      const auto info = seen.port_info(p);
-      if (!info || p == seen.local_port) continue;
+      const auto* port = seen.known_port(p);
+      if (port == nullptr || p == seen.local_port) continue;
       if (seen.fabric.node(n).is_switch() && i != 0) break;
-      if ((info->capability_mask & ib::wire::port_cap::kIsSm) == 0) continue;
+      if ((port->get<&ib::wire::PortInfo::capability_mask>() & ib::wire::port_cap::kIsSm) == 0)
+        continue;
       const ib::mad::Cookie cookie = cookie_base + (static_cast<ib::mad::Cookie>(i) << 32) + n;
       out.push_back(ib::mad::smp_request(cookie, seen.nodes[n].info.node_guid.value ^ 0x5151,
                                          seen.nodes[n].route, ib::wire::Method::Get,

@@ -10,6 +10,7 @@ namespace {
 
 using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
+using ib::wire::PortInfo;
 using Kind = NodeTables::Kind;
 namespace attr = ib::wire::attr;
 
@@ -96,8 +97,9 @@ std::size_t TableReader::rows_of_switch(NodeIndex n) const {
 void TableReader::plan_rows(NodeIndex n, Node& node) const {
   const auto& observed = *snapshot_->observed;
   const auto maps = [&](unsigned port) {
-    const auto info = observed.port_info({n, static_cast<std::uint8_t>(port)});
-    return info && (info->capability_mask & ib::wire::port_cap::kSlMapping) != 0;
+    const auto* seen = observed.known_port({n, static_cast<std::uint8_t>(port)});
+    return seen != nullptr &&
+           (seen->get<&PortInfo::capability_mask>() & ib::wire::port_cap::kSlMapping) != 0;
   };
   const unsigned ports = observed.fabric.node(n).num_ports;
   const auto ask = [&](unsigned input, unsigned output, std::uint32_t modifier) {
@@ -108,7 +110,7 @@ void TableReader::plan_rows(NodeIndex n, Node& node) const {
   if (!observed.fabric.node(n).is_switch()) {
     for (unsigned p = 1; p <= ports; ++p)
       if (maps(p) &&
-          observed.port({n, static_cast<std::uint8_t>(p)}).get<&ib::wire::PortInfo::vl_cap>() > 1 &&
+          observed.port({n, static_cast<std::uint8_t>(p)}).get<&PortInfo::vl_cap>() > 1 &&
           is_reached({n, static_cast<std::uint8_t>(p)}))
         ask(0, p, 0);
     return;
@@ -123,8 +125,8 @@ void TableReader::plan_port(NodeIndex n, unsigned port, Node& node) const {
   const auto& seen = observed.nodes[n];
   const bool is_switch = observed.fabric.node(n).is_switch();
   const bool is_end_port = !is_switch || port == 0;
-  const auto info = observed.port_info({n, static_cast<std::uint8_t>(port)});
-  if (!info || !is_reached({n, static_cast<std::uint8_t>(port)})) return;
+  const auto* at = observed.known_port({n, static_cast<std::uint8_t>(port)});
+  if (at == nullptr || !is_reached({n, static_cast<std::uint8_t>(port)})) return;
   const auto ask = [&](std::uint16_t attribute, std::uint32_t modifier, unsigned index) {
     node.asks.push_back({attribute, modifier, static_cast<std::uint8_t>(port), 0,
                          static_cast<std::uint16_t>(index)});
@@ -136,11 +138,13 @@ void TableReader::plan_port(NodeIndex n, unsigned port, Node& node) const {
   for (unsigned b = 0; b < blocks(keys, kKeysInBlock); ++b)
     ask(attr::kPKeyTable, (is_switch ? port << 16 : 0U) | b, b);
   if (is_end_port)
-    for (unsigned b = 0; b < blocks(info->guid_cap, kGuidsInBlock); ++b) ask(attr::kGuidInfo, b, b);
+    for (unsigned b = 0; b < blocks(at->get<&PortInfo::guid_cap>(), kGuidsInBlock); ++b)
+      ask(attr::kGuidInfo, b, b);
 
   // With one data VL there is nothing to arbitrate.
-  if (info->vl_cap <= 1) return;
-  const unsigned caps[] = {info->vl_arbitration_low_cap, info->vl_arbitration_high_cap};
+  if (at->get<&PortInfo::vl_cap>() <= 1) return;
+  const unsigned caps[] = {at->get<&PortInfo::vl_arbitration_low_cap>(),
+                           at->get<&PortInfo::vl_arbitration_high_cap>()};
   for (unsigned priority = 0; priority < 2; ++priority) {
     for (unsigned half = 0; half < std::min(2U, blocks(caps[priority], kEntriesInBlock)); ++half) {
       const unsigned b = 1 + priority * 2 + half;

@@ -16,10 +16,11 @@ GuidBlocks want_guids(const ib::discover::Observed& observed, const std::vector<
   for (const auto& [guid, entries] : aliases) {
     const auto port = observed.fabric.find_port_guid(guid);
     if (!port || !managed[port->node]) continue;
-    const auto info = observed.port_info(*port);
-    if (!info) continue;
+    const auto* seen = observed.known_port(*port);
+    if (seen == nullptr) continue;
+    const auto capacity = seen->get<&ib::wire::PortInfo::guid_cap>();
     for (const auto& [index, alias] : entries) {
-      if (index == 0 || index >= info->guid_cap) continue;
+      if (index == 0 || index >= capacity) continue;
       const auto block = static_cast<std::uint8_t>(index / kGuidsPerBlock);
       const auto [at, fresh] = out.try_emplace({*port, block});
       if (fresh) at->second = empty_block(observed, *port, block);

@@ -124,7 +124,7 @@ class Planner {
   template <class Do>
   void for_each_end_port(Do&& run) const {
     const auto visit = [&](PortRef p) {
-      if (const auto info = observed_.port_info(p)) run(p, *info);
+      if (const auto* seen = observed_.known_port(p)) run(p, *seen);
     };
     visit(observed_.local_port);  // the subnet manager's own LID first
     for (NodeIndex n = 0; n < observed_.nodes.size(); ++n) {
@@ -154,12 +154,12 @@ class Planner {
 
   void assign() {
     std::vector<LidRequest> requests;
-    for_each_end_port([&](PortRef p, const PortInfo& info) {
+    for_each_end_port([&](PortRef p, const ib::discover::ObservedPort& seen) {
       LidRequest r;
       r.port = p;
       r.guid = fabric().port(p).guid;
-      r.held = info.lid;
-      r.standing = info.port_state == PortState::Armed || info.port_state == PortState::Active;
+      r.held = seen.get<&PortInfo::lid>();
+      r.standing = seen.state() == PortState::Armed || seen.state() == PortState::Active;
       const bool port0 = is_switch(p.node);
       const bool wide = !port0 || (options_.lmc_enhanced_port0 &&
                                    observed_.nodes[p.node].switch_info->enhanced_port0);
@@ -190,7 +190,7 @@ class Planner {
 
   void want_end_port(const LidAssignment& a) {
     PortWant& want = out_.ports[observed_.port_index(a.port)];
-    const PortInfo info = observed_.port(a.port).info();
+    const auto& seen = observed_.port(a.port);
     want.managed = a.lid != ib::kNoLid;
     want.end_port = true;
     want.lid = a.lid;
@@ -200,15 +200,16 @@ class Planner {
     want.subnet_timeout = options_.subnet_timeout;
     // Only what software behind the port may have built on: a port that comes up by itself
     // registers anyway.
-    const bool in_use = info.port_state == PortState::Armed || info.port_state == PortState::Active;
+    const bool in_use = seen.state() == PortState::Armed || seen.state() == PortState::Active;
     // A port that never had a LID says 0, or 0xFFFF (ConnectX-4 and later).
-    const bool lid_lost = info.lid.is_unicast() && (info.lid != a.lid || info.lmc != a.lmc);
-    const bool sm_lost = info.master_sm_lid.is_unicast() && info.master_sm_lid != out_.sm_lid;
+    const Lid lid = seen.get<&PortInfo::lid>(), sm_lid = seen.get<&PortInfo::master_sm_lid>();
+    const bool lid_lost = lid.is_unicast() && (lid != a.lid || seen.get<&PortInfo::lmc>() != a.lmc);
+    const bool sm_lost = sm_lid.is_unicast() && sm_lid != out_.sm_lid;
     const bool was_away =
         request_.before != nullptr && !request_.before->fabric.find_port_guid(a.guid);
     const bool not_told = request_.not_told != nullptr && request_.not_told->contains(a.guid);
     want.reregister =
-        (info.capability_mask & ib::wire::port_cap::kClientReregistration) != 0 &&
+        (seen.get<&PortInfo::capability_mask>() & ib::wire::port_cap::kClientReregistration) != 0 &&
         !is_switch(a.port.node) &&
         (lid_lost || sm_lost || (in_use && (was_away || not_told || request_.sa_state_lost)));
   }
@@ -232,9 +233,10 @@ class Planner {
     if (is_switch(p.node)) want.managed = true;
     if (!want.managed) return;
     want.activate = true;
-    const PortInfo near = seen.info(), far = observed_.port(q).info();
-    want.neighbor_mtu = std::min(near.mtu_cap, far.mtu_cap);
-    want.operational_vls = std::min({near.vl_cap, far.vl_cap, options_.operational_vls_max});
+    const auto& far = observed_.port(q);
+    want.neighbor_mtu = std::min(seen.get<&PortInfo::mtu_cap>(), far.get<&PortInfo::mtu_cap>());
+    want.operational_vls = std::min({seen.get<&PortInfo::vl_cap>(), far.get<&PortInfo::vl_cap>(),
+                                     options_.operational_vls_max});
     want.phy_errors = options_.phy_errors;
     want.overrun_errors = options_.overrun_errors;
     if (is_switch(p.node)) {
@@ -242,9 +244,9 @@ class Planner {
       want.hoq_life = leaf ? options_.leaf_hoq_life : options_.hoq_life;
       want.vl_stall_count = leaf ? options_.leaf_vl_stall_count : options_.vl_stall_count;
     }
-    want.restart =
-        near.port_state > PortState::Initialize &&
-        (want.neighbor_mtu != near.neighbor_mtu || want.operational_vls != near.operational_vls);
+    want.restart = seen.state() > PortState::Initialize &&
+                   (want.neighbor_mtu != seen.get<&PortInfo::neighbor_mtu>() ||
+                    want.operational_vls != seen.get<&PortInfo::operational_vls>());
   }
 
   /// The operator's options as they count for `f`; says what is wrong with them.
@@ -438,12 +440,12 @@ class Planner {
   void want_switches() {
     const auto& graph = out_.routing->graph;
     for (ib::fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-      const auto port0 = observed_.port_info({graph.node_of(s), 0});
+      const auto* port0 = observed_.known_port({graph.node_of(s), 0});
       SwitchWant want;
       want.linear_fdb_top = table_top(graph.max_lid(), graph.node_of(s));
       want.life_time_value = options_.packet_life_time;
-      want.has_multicast_top =
-          port0 && (port0->capability_mask & ib::wire::port_cap::kMulticastFdbTop) != 0;
+      want.has_multicast_top = port0 != nullptr && (port0->get<&PortInfo::capability_mask>() &
+                                                    ib::wire::port_cap::kMulticastFdbTop) != 0;
       out_.switches.push_back(want);
     }
     if (request_.aliases != nullptr)

@@ -52,8 +52,8 @@ std::variant<Place, Refusal> locate(const World& world, const WriteRequest& requ
   place.port = world.paths->find(r.lid);
   if (place.port == nullptr || !world.policy.share(*requester, *place.port))
     return Refusal{status::kSaNoRecords, {}};
-  const auto info = world.snapshot().observed->port_info(place.port->port);
-  const unsigned capacity = !info ? 0 : info->guid_cap;
+  const auto* seen = world.snapshot().observed->known_port(place.port->port);
+  const unsigned capacity = seen == nullptr ? 0 : seen->get<&ib::wire::PortInfo::guid_cap>();
   if (r.block * kPerBlock >= capacity) return Refusal{status::kSaNoRecords, {}};
   if (!request.requester.trusted && place.port->port != requester->port)
     return refuse(status::kSaReqDenied,

@@ -68,9 +68,9 @@ std::vector<ib::Guid> ports_in_service(const Paths& paths) {
   std::vector<ib::Guid> out;
   for (const EndPort& port : paths.end_ports()) {
     // A base port 0 of a switch has no state of its own.
-    const auto info = paths.snapshot().observed->port_info(port.port);
+    const auto* seen = paths.snapshot().observed->known_port(port.port);
     const bool is_switch = paths.snapshot().fabric().node(port.port.node).is_switch();
-    if (is_switch || (info && info->port_state == ib::wire::PortState::Active))
+    if (is_switch || (seen != nullptr && seen->state() == ib::wire::PortState::Active))
       out.push_back(port.guid);
   }
   std::sort(out.begin(), out.end());

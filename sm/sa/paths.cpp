@@ -14,6 +14,7 @@ using ib::Lid;
 using ib::fabric::kNoSwitch;
 using ib::fabric::PortRef;
 using ib::fabric::SwitchIndex;
+using ib::wire::PortInfo;
 
 constexpr std::uint8_t kMtu2048 = 4;
 constexpr std::uint8_t kMtu4096 = 5;
@@ -26,10 +27,12 @@ constexpr std::uint8_t kVlDrops = 15;
 constexpr std::uint8_t kRate300 = 18, kRate600 = 22, kRate1200 = 24, kRate1600 = 25;
 
 /// What a port says it can do, and so the rates that its host has a code for.
-std::uint8_t newer_rates(const ib::wire::PortInfo& info) {
+std::uint8_t newer_rates(const ib::discover::ObservedPort& port) {
   namespace cap = ib::wire::port_cap2;
-  if ((info.capability_mask & ib::wire::port_cap::kCapabilityMask2) == 0) return kRate300;
-  const auto can = [&](std::uint16_t bits) { return (info.capability_mask2 & bits) != 0; };
+  if ((port.get<&PortInfo::capability_mask>() & ib::wire::port_cap::kCapabilityMask2) == 0)
+    return kRate300;
+  const auto capabilities2 = port.get<&PortInfo::capability_mask2>();
+  const auto can = [&](std::uint16_t bits) { return (capabilities2 & bits) != 0; };
   if (can(cap::kXdr | cap::kExtendedSpeeds2)) return kRate1600;
   if (can(cap::kNdr)) return kRate1200;
   return can(cap::kLinkWidth2x | cap::kHdr) ? kRate600 : kRate300;
@@ -75,7 +78,7 @@ void Paths::find_end_ports() {
     const auto& port = fabric.port(at);
     if (!port.lid.is_unicast()) return;
     EndPort e{at, port.guid, port.lid, port.lmc};
-    if (const auto info = snapshot_->observed->port_info(at)) e.knows_rates = newer_rates(*info);
+    if (const auto* seen = snapshot_->observed->known_port(at)) e.knows_rates = newer_rates(*seen);
     if (routing != nullptr) e.leaf = leaf_of(fabric, routing->graph, at);
     e.link = fabric.node(at.node).is_switch()
                  ? Allowed{links_[snapshot_->observed->port_index(at)].mtu, kNoRank}
@@ -159,12 +162,13 @@ const EndPort* Paths::find(Guid guid) const {
 
 Allowed Paths::link_of(PortRef at) const {
   const auto& fabric = snapshot_->fabric();
-  const auto info = snapshot_->observed->port_info(at);
   std::uint8_t mtu = kMtu2048, rate = kRateSlowest;
-  if (info) {
-    if (is_mtu(info->mtu_cap)) mtu = info->mtu_cap;
+  if (const auto* seen = snapshot_->observed->known_port(at)) {
+    const std::uint8_t cap = seen->get<&PortInfo::mtu_cap>();
+    if (is_mtu(cap)) mtu = cap;
     // Port 0 of a switch has no neighbour; elsewhere the SM programmed the lesser of two caps.
-    if (at.port != 0 && is_mtu(info->neighbor_mtu)) mtu = std::min(mtu, info->neighbor_mtu);
+    const std::uint8_t of_link = seen->get<&PortInfo::neighbor_mtu>();
+    if (at.port != 0 && is_mtu(of_link)) mtu = std::min(mtu, of_link);
   }
   const auto& port = fabric.port(at);
   if (const auto code = ib::wire::rate_code(port.width, port.speed)) {

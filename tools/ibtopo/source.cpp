@@ -54,9 +54,9 @@ std::vector<PortRef> degraded_ports(const Observed& observed) {
       const PortRef self{n, static_cast<std::uint8_t>(p)};
       const fabric::Port& port = fabric.port(self);
       if (!port.peer) continue;
-      const auto own = observed.port_info(self);
-      const auto far = observed.port_info(port.peer);
-      if (own && far && is_degraded(*own, *far, port)) {
+      const auto* own = observed.known_port(self);
+      const auto* far = observed.known_port(port.peer);
+      if (own != nullptr && far != nullptr && is_degraded(own->info(), far->info(), port)) {
         degraded.push_back(self);
       }
     }

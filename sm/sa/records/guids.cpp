@@ -20,9 +20,10 @@ class GuidSource final : public PortWalk<GuidInfoRecord, &GuidInfoRecord::lid> {
   static constexpr unsigned kBlockBit = 1;
 
   Grid grid(const EndPort& owner) const override {
-    const auto info = port_info(owner, owner.port.port);
-    if (!info) return {};
-    const Range blocks{0, (info->guid_cap + kGuidsInBlock - 1) / kGuidsInBlock};
+    const auto* port = seen(owner, owner.port.port);
+    if (port == nullptr) return {};
+    const unsigned capacity = port->get<&ib::wire::PortInfo::guid_cap>();
+    const Range blocks{0, (capacity + kGuidsInBlock - 1) / kGuidsInBlock};
     return {blocks.narrowed(is_named(kBlockBit), wanted().block)};
   }
   bool make(const EndPort& owner, unsigned block, unsigned, GuidInfoRecord& r) const override {

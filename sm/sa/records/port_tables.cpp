@@ -11,6 +11,7 @@ namespace sm::sa {
 namespace {
 
 using ib::wire::PKeyTableRecord;
+using ib::wire::PortInfo;
 using ib::wire::SlToVlRecord;
 using ib::wire::VlArbitrationRecord;
 using Kind = NodeTables::Kind;
@@ -65,8 +66,8 @@ class SlToVlSource final : public PortWalk<SlToVlRecord, &SlToVlRecord::lid> {
     const NodeTables* tables = tables_of(owner);
     const NodeTables::Row* row = tables ? tables->row(input, port) : nullptr;
     // With one data VL every SL goes there, and there may be no table to say so.
-    const auto info = port_info(owner, port);
-    if (row == nullptr && (!info || info->vl_cap > 1)) return false;
+    const auto* at = seen(owner, port);
+    if (row == nullptr && (at == nullptr || at->get<&PortInfo::vl_cap>() > 1)) return false;
     r.lid = owner.lid;
     r.input_port = ib::PortNum{static_cast<std::uint8_t>(input)};
     r.output_port = ib::PortNum{static_cast<std::uint8_t>(output)};
@@ -101,11 +102,11 @@ class ArbitrationSource final : public PortWalk<VlArbitrationRecord, &VlArbitrat
     return true;
   }
   bool has_entries(const EndPort& owner, unsigned port, unsigned block) const {
-    const auto info = port_info(owner, port);
-    if (!info) return true;  // nobody knows
-    const unsigned entries =
-        block <= 2 ? info->vl_arbitration_low_cap : info->vl_arbitration_high_cap;
-    return info->vl_cap > 1 && entries > (block % 2 == 0 ? kEntriesInBlock : 0);
+    const auto* at = seen(owner, port);
+    if (at == nullptr) return true;  // nobody knows
+    const unsigned entries = block <= 2 ? at->get<&PortInfo::vl_arbitration_low_cap>()
+                                        : at->get<&PortInfo::vl_arbitration_high_cap>();
+    return at->get<&PortInfo::vl_cap>() > 1 && entries > (block % 2 == 0 ? kEntriesInBlock : 0);
   }
 };
 

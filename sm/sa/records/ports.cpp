@@ -35,16 +35,17 @@ class PortInfoSource final : public PortWalk<PortInfoRecord, &PortInfoRecord::en
   }
 
   bool make(const EndPort& owner, unsigned port, unsigned, PortInfoRecord& r) const override {
-    const auto info = port_info(owner, port);
-    if (!info || !has_capabilities(*info)) return false;
+    const auto* at = seen(owner, port);
+    if (at == nullptr) return false;
+    r.port_info = at->info();
+    if (!has_capabilities(r.port_info)) return false;
     r.end_port_lid = owner.lid;
     r.port_num = ib::PortNum{static_cast<std::uint8_t>(port)};
     r.options = is_named(kOptionsBit) ? wanted().options : std::uint8_t{0};
-    r.port_info = *info;
     // Neither shown nor compared unless trusted: a masked compare would be an oracle.
     if (!query().requester.trusted) r.port_info.m_key = 0;
     // A client that does not know extended speeds sees a fast link as QDR, not as no link.
-    if ((r.options & kOptionExtendedSpeeds) == 0 && info->link_speed_ext_active != 0) {
+    if ((r.options & kOptionExtendedSpeeds) == 0 && r.port_info.link_speed_ext_active != 0) {
       r.port_info.link_speed_active |= kQdr;
       r.port_info.link_speed_enabled |= kQdr;
       r.port_info.link_speed_supported |= kQdr;

@@ -125,9 +125,9 @@ class PortWalk : public RecordSource {
   Range narrowed_on_switch(const EndPort& owner, unsigned n, ib::PortNum named) const {
     return ports_of(owner).narrowed(node_of(owner).is_switch() && is_named(n), named.value);
   }
-  /// Empty when it is not known.
-  std::optional<ib::wire::PortInfo> port_info(const EndPort& owner, unsigned port) const {
-    return snapshot().observed->port_info({owner.port.node, static_cast<std::uint8_t>(port)});
+  /// nullptr when its PortInfo is not known.
+  const ib::discover::ObservedPort* seen(const EndPort& owner, unsigned port) const {
+    return snapshot().observed->known_port({owner.port.node, static_cast<std::uint8_t>(port)});
   }
   const NodeTables* tables_of(const EndPort& owner) const {
     return holdings_->tables->find(node_of(owner).guid);

@@ -25,10 +25,11 @@ struct End {
 };
 End end_of(const Snapshot& snapshot, PortRef at) {
   End end{4, 2};
-  if (const auto info = snapshot.observed->port_info(at)) {
-    if (info->mtu_cap >= 1 && info->mtu_cap <= 5) end.mtu = info->mtu_cap;
-    if (at.port != 0 && info->neighbor_mtu >= 1 && info->neighbor_mtu <= 5)
-      end.mtu = std::min(end.mtu, info->neighbor_mtu);
+  if (const auto* seen = snapshot.observed->known_port(at)) {
+    const ib::wire::PortInfo info = seen->info();
+    if (info.mtu_cap >= 1 && info.mtu_cap <= 5) end.mtu = info.mtu_cap;
+    if (at.port != 0 && info.neighbor_mtu >= 1 && info.neighbor_mtu <= 5)
+      end.mtu = std::min(end.mtu, info.neighbor_mtu);
   }
   const auto& port = snapshot.fabric().port(at);
   if (const auto code = ib::wire::rate_code(port.width, port.speed)) {

@@ -259,7 +259,7 @@ TEST(SaQuery, OldClientsSeeAFastLinkAsQdr) {
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].port_info.link_speed_active & 4, 4);
   wanted.options = 0x80;  // "I know extended speeds"
-  const auto known = *bench.snapshot->observed->port_info(bench.hosts[0]);
+  const auto known = bench.snapshot->observed->known_port(bench.hosts[0])->info();
   found = table(bench, attr::kPortInfoRecord, wanted, at_bit(0) | at_bit(2));
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].options, 0x80);
