@@ -31,17 +31,23 @@ Gaps watch(int processor, double seconds) {
   CPU_ZERO(&only);
   CPU_SET(processor, &only);
   sched_setaffinity(0, sizeof only, &only);
+  constexpr std::chrono::milliseconds kTurn{250};
+  const int turns = std::max(1, static_cast<int>(seconds / 2 / 0.25));
+  const double watched = turns * 0.25;
   Gaps gaps;
-  auto last = Clock::now();
-  const auto end = last + std::chrono::duration<double>(seconds);
-  while (last < end) {
-    const auto now = Clock::now();
-    const double gap = Ms(now - last).count();
-    last = now;
-    if (gap < 0.1) continue;
-    gaps.lost_ms += gap / seconds;
-    gaps.longest_ms = std::max(gaps.longest_ms, gap);
-    if (gap > 1) gaps.over_1ms += 1 / seconds;
+  for (int turn = 0; turn < turns; ++turn) {
+    std::this_thread::sleep_for(kTurn);
+    auto last = Clock::now();
+    const auto end = last + kTurn;
+    while (last < end) {
+      const auto now = Clock::now();
+      const double gap = Ms(now - last).count();
+      last = now;
+      if (gap < 0.1) continue;
+      gaps.lost_ms += gap / watched;
+      gaps.longest_ms = std::max(gaps.longest_ms, gap);
+      if (gap > 1) gaps.over_1ms += 1 / watched;
+    }
   }
   return gaps;
 }
