@@ -60,7 +60,10 @@ Fabric routed_fabric(const Fabric& fabric, const std::vector<bool>& node_managed
 class Planner {
  public:
   explicit Planner(const PlanRequest& request)
-      : request_(request), options_(request.options), observed_(*request.observed) {}
+      : request_(request),
+        options_(request.options),
+        observed_(*request.observed),
+        sa_state_lost_(request.sa_state_lost) {}
 
   ib::Result<Desired> run() {
     if (observed_.nodes.empty())
@@ -176,6 +179,34 @@ class Planner {
     out_.lids = std::move(plan.assigned);
     out_.sm_port = observed_.local_port;
     if (!out_.lids.empty()) out_.sm_lid = out_.lids.front().lid;
+    look_for_another_manager();
+  }
+
+  /// At a start, whether another subnet manager worked from this port since the store was written:
+  /// a host port in use that names our LID for its subnet manager, and keeps a LID that the store
+  /// did not give it. Every LID is in the store before it is sent. Where LIDs and hosts are as they
+  /// were, nothing tells.
+  void look_for_another_manager() {
+    if (request_.before != nullptr || request_.stored == nullptr || request_.stored->empty() ||
+        options_.reassign_lids)
+      return;
+    const auto is_anothers = [&](const LidAssignment& a) {
+      if (is_switch(a.port.node)) return false;
+      const auto& seen = observed_.port(a.port);
+      if (seen.state() != PortState::Armed && seen.state() != PortState::Active) return false;
+      if (seen.get<&PortInfo::lid>() != a.lid ||
+          seen.get<&PortInfo::master_sm_lid>() != out_.sm_lid)
+        return false;
+      const auto claim = request_.stored->find(a.guid);
+      return claim == request_.stored->end() || claim->second.lid != a.lid;
+    };
+    const auto at = std::find_if(out_.lids.begin(), out_.lids.end(), is_anothers);
+    if (at == out_.lids.end()) return;
+    sa_state_lost_ = true;
+    out_.notes.push_back(fmt::format(
+        "{} port {} holds LID {}, which this subnet manager never gave it: another one was here "
+        "since it ran last, so all clients are asked to register again",
+        name(at->port.node), at->port.port, at->lid.value));
   }
 
   void want_ports() {
@@ -211,7 +242,7 @@ class Planner {
     want.reregister =
         (seen.get<&PortInfo::capability_mask>() & ib::wire::port_cap::kClientReregistration) != 0 &&
         !is_switch(a.port.node) &&
-        (lid_lost || sm_lost || (in_use && (was_away || not_told || request_.sa_state_lost)));
+        (lid_lost || sm_lost || (in_use && (was_away || not_told || sa_state_lost_)));
   }
 
   void want_link(PortRef p) {
@@ -458,6 +489,7 @@ class Planner {
   const PlanRequest& request_;
   const PlanOptions& options_;
   const Observed& observed_;
+  bool sa_state_lost_;
   Fabric routed_;
   Desired out_;
 };

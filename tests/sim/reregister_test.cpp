@@ -107,4 +107,70 @@ TEST(Reregister, WhoDidNotHearItIsAskedAgain) {
   EXPECT_EQ(asked, hosts);
 }
 
+/// Another subnet manager on the same host leaves its SM LID and all LIDs as they were. Of a host
+/// that came while it ran the LID tells of it.
+class AfterAnother : public testing::Test {
+ protected:
+  AfterAnother() {
+    run.watch([this](const ib::mad::Packet& packet) {
+      const auto& mad = packet.mad;
+      if (mad.attribute_id() == ib::wire::attr::kPortInfo && mad.method() == Method::Set)
+        asked += ib::wire::body<ib::wire::PortInfo>(mad).client_reregister;
+      return true;
+    });
+    EXPECT_TRUE(run.model().link_down(run.now(), late));
+    come_up();
+  }
+  void come_up() {
+    EXPECT_TRUE(run.run_until_reports(1));
+    run.run_for(5s);
+    asked = 0;
+  }
+  unsigned asked_by(const sm::store::Contents& store) {
+    asked = 0;
+    run.boot_with(store);
+    EXPECT_TRUE(run.run_until_reports(1));
+    run.run_for(60s);
+    EXPECT_TRUE(run.last().up());
+    return asked;
+  }
+  static PortRef last_host(const ib::fabric::Fabric& f) {
+    PortRef last;
+    for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+      if (f.node(n).type == ib::wire::NodeType::ChannelAdapter) last = {n, 1};
+    return last;
+  }
+
+  SmOnModel run{small_tree()};
+  PortRef late{last_host(run.model().topology())};
+  unsigned hosts = [this] {
+    unsigned count = 0;
+    for (const auto& node : run.model().topology().nodes())
+      count += node.type == ib::wire::NodeType::ChannelAdapter;
+    return count;
+  }();
+  unsigned asked{0};
+};
+
+TEST_F(AfterAnother, EveryHostIsAskedOnceWhenALidShowsIt) {
+  const auto ours = run.kept();
+  run.boot_without_memory();
+  ASSERT_TRUE(run.model().link_up(run.now(), late));
+  come_up();
+  EXPECT_EQ(asked_by(ours), hosts);
+  EXPECT_EQ(asked_by(run.kept()), 0U) << "nor by the next start";
+}
+
+TEST_F(AfterAnother, NobodyIsAskedAfterAStartOfOurOwn) {
+  EXPECT_EQ(asked_by(run.kept()), 0U);
+  // A host that comes while nobody manages has no LID yet.
+  ASSERT_TRUE(run.model().link_up(run.now(), late));
+  EXPECT_EQ(asked_by(run.kept()), 0U);
+  EXPECT_EQ(run.not_active().size(), 0U);
+  // Its cable is pulled and plugged in between.
+  ASSERT_TRUE(run.model().link_down(run.now(), late));
+  ASSERT_TRUE(run.model().link_up(run.now(), late));
+  EXPECT_EQ(asked_by(run.kept()), 0U);
+}
+
 }  // namespace

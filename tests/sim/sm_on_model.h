@@ -41,9 +41,10 @@ class SmOnModel {
     reports_.clear();
     sm_->start(now_);
   }
-  /// Starts anew, but with nothing in the store.
-  void boot_without_memory() {
-    kept_ = {};
+  /// Starts anew, but with nothing in the store, or with what is said.
+  void boot_without_memory() { boot_with({}); }
+  void boot_with(store::Contents contents) {
+    kept_ = std::move(contents);
     boot();
   }
 
