@@ -272,14 +272,14 @@ REAL_TIME_ALLOWED = "/proc/sys/kernel/sched_rt_runtime_us"
 
 @contextlib.contextmanager
 def all_of_a_processor():
-    """Within it a thread of real-time priority may have a processor for as long as it needs it: by default Linux stops it for the
-    last 50 ms of a second (sched(7), sched_rt_runtime_us). Where that is not permitted, nothing changes."""
+    """Within it Linux does not stop threads of real-time priority for the last 50 ms of a second by sched_rt_runtime_us (sched(7)).
+    Newer kernels still give as much to ordinary threads that got nothing else of it. Where that is not permitted, nothing changes."""
     allowed = None
     try:
         allowed = open(REAL_TIME_ALLOWED).read()
         open(REAL_TIME_ALLOWED, "w").write("-1")
     except PermissionError:
-        allowed = None
+        pass
     try:
         yield
     finally:
