@@ -133,6 +133,7 @@ class Unread {
 
 struct File {
   std::array<Agent*, kAgentsPerFile> agents{};  // nullptr: free
+  Reader* reader{};
   Unread unread;
 };
 
@@ -571,8 +572,12 @@ struct HostKernel::Impl {
       ++counters.dropped_queue;
       return;
     }
+    File& file = *agent.file;
+    if (file.reader != nullptr && file.unread.empty() && length == wire::kMadBytes &&
+        file.reader->read(agent.number, packet))
+      return;
     ++slots_used[qp];
-    Unread::Item& item = agent.file->unread.add();
+    Unread::Item& item = file.unread.add();
     item.qp = qp;
     item.mad.agent = agent.number;
     item.mad.status = item.mad.timeout_ms = item.mad.retries = 0;
@@ -603,15 +608,17 @@ struct HostKernel::Impl {
 HostKernel::HostKernel(Attachment& port) : impl_(std::make_unique<Impl>(port)) {}
 HostKernel::~HostKernel() = default;
 
-FileId HostKernel::open() {
+FileId HostKernel::open(Reader* reader) {
   auto& closed = impl_->files_closed;
+  auto& files = impl_->files;
   if (closed.empty()) {
-    impl_->files.push_back(std::make_unique<File>());
-    return static_cast<FileId>(impl_->files.size() - 1);
+    closed.push_back(static_cast<FileId>(files.size()));
+    files.emplace_back();
   }
   const FileId id = closed.back();
   closed.pop_back();
-  impl_->files[id] = std::make_unique<File>();
+  files[id] = std::make_unique<File>();
+  files[id]->reader = reader;
   return id;
 }
 

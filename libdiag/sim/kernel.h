@@ -59,6 +59,14 @@ class Attachment {
   virtual std::uint32_t receive_queue() const = 0;  // slots of QP0 and of QP1
 };
 
+/// Who takes what comes for a file as it comes, which spares it being put aside and fetched again.
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  /// A whole MAD for the agent `agent`. False: not now; it waits to be read like any other.
+  virtual bool read(std::int32_t agent, const mad::Packet& packet) = 0;
+};
+
 struct KernelCounters {
   std::uint64_t sent{}, received{}, dropped_queue{}, dropped_no_agent{}, dropped_no_request{},
       unmatched_answered{}, retries{}, timed_out{};
@@ -72,7 +80,9 @@ class HostKernel {
   HostKernel& operator=(const HostKernel&) = delete;
 
   // ---- umad files
-  FileId open();
+  /// `reader`, if there is one, is asked first while nothing waits to be read, and outlives the
+  /// file.
+  FileId open(Reader* reader = nullptr);
   /// Forgets the file with its agents, outstanding requests and unread MADs.
   void close(FileId file);
 

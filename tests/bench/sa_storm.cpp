@@ -242,7 +242,7 @@ class Client {
   static constexpr std::size_t kPauses = 1U << 16U;  // between questions, used again and again
   std::vector<Duration> pauses_;
   std::size_t next_pause_{0};
-  static constexpr double kAnswersMost = 2e6;  // a second
+  static constexpr double kAnswersMost = 5e6;  // a second
   ib::mad::Port& port_;
   ib::query::SaAddress sa_;
   ib::Lid own_;

@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,20 +21,24 @@ constexpr int kSliceMs = 100;
 /// A reader tells the server of room when it comes past a multiple of this, or has read all.
 constexpr uint64_t kRoomStep = kRingSlots / 4;
 
-/// One byte; a socket that takes none has some that the server did not read yet.
-bool ring_bell(int fd) {
-  const char bell = 0;
+/// It counts, so there is always room.
+void ring_bell(int fd) {
+  const uint64_t once = 1;
   ssize_t n;
   do {
-    n = send(fd, &bell, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    n = write(fd, &once, sizeof once);
   } while (n < 0 && errno == EINTR);
-  return n >= 0 || errno == EAGAIN;
+}
+
+bool server_is_gone(int fd) {
+  pollfd p = {fd, 0, 0};
+  return poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
 /// Of one who died in his turn, whole slots are all that others saw; the bell may not have been
 /// rung, so it is rung once more.
-void see_to_the_dead(const Turn& turn, int fd) {
-  if (turn.follows_death()) ring_bell(fd);
+void see_to_the_dead(const Turn& turn, Bells bells) {
+  if (turn.follows_death()) ring_bell(bells.up);
 }
 
 void wait_readable(int fd, int timeout_ms) {
@@ -48,50 +51,50 @@ void wait_readable(int fd, int timeout_ms) {
 void take_bell(int fd) {
   char bell;
   for (int tries = 0; tries < 2; ++tries) {
-    if (recv(fd, &bell, 1, MSG_DONTWAIT) >= 0 || errno != EAGAIN) return;
+    if (read(fd, &bell, 1) >= 0 || errno != EAGAIN) return;
     wait_readable(fd, kSliceMs);
   }
 }
 
 /// Gives back the room of `count` slots, and the bell if they were the last.
-void move_on(PortMemory& memory, Consumer& down, int fd, uint64_t count) {
+void move_on(PortMemory& memory, Consumer& down, Bells bells, uint64_t count) {
   const uint64_t before = down.head();
   const bool last_seen = down.available() == count;
   down.skip(count);
   down.release();
   const bool all = last_seen && down.silence() == Consumer::Bell::Silenced;
   if (all) {
-    take_bell(fd);
+    take_bell(bells.down);
     memory.found_empty = 1;
   }
   if (!all && before / kRoomStep == down.head() / kRoomStep) return;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  if (down.take_room_wanted()) ring_bell(fd);
+  if (down.take_room_wanted()) ring_bell(bells.up);
 }
 
-/// 0: a slot can be read; EAGAIN; EIO. `awaited`: the socket was readable a moment ago.
-int look(PortMemory& memory, Consumer& down, int fd, bool awaited) {
+/// 0: a slot can be read; EAGAIN; EIO. `awaited`: the bell was readable a moment ago.
+int look(PortMemory& memory, Consumer& down, Bells bells, bool awaited) {
   for (;;) {
     const uint64_t available = down.available();
     if (available == kRingBroken) return EIO;
     if (available > 0) return 0;
-    // Looking at the socket shows that the server is gone. Right after a bell was taken it is
-    // spared once: readers go on until they find nothing.
+    // Looking at the bell shows that the server is gone. Right after it was taken it is spared
+    // once: readers go on until they find nothing.
     if (memory.found_empty != 0) {
       memory.found_empty = 0;
       if (!awaited) return EAGAIN;
     }
-    char bell;
-    const ssize_t n = recv(fd, &bell, 1, MSG_PEEK | MSG_DONTWAIT);
+    pollfd p = {bells.down, POLLIN, 0};
+    const int n = poll(&p, 1, 0);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) return EAGAIN;
-    if (n <= 0) {
+    if (n == 0) return EAGAIN;
+    if ((p.revents & POLLIN) == 0) {
       Producer(memory.up).unring();  // so that a sender notices, too
       return EIO;
     }
     // A bell for nothing: left by a reader who died. `rung` was looked at after the byte was seen,
     // so it is not that of a MAD to come.
-    if (down.silence() != Consumer::Bell::Rung) take_bell(fd);
+    if (down.silence() != Consumer::Bell::Rung) take_bell(bells.down);
   }
 }
 
@@ -113,20 +116,15 @@ uint32_t length_of(const Slot& slot) {
   return header.length;
 }
 
-bool server_is_gone(int fd) {
-  pollfd p = {fd, 0, 0};
-  return poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
-}
-
 /// Free slots, at least one; 0 with errno.
-uint64_t wait_for_room(PortMemory& memory, Producer& up, int fd) {
+uint64_t wait_for_room(PortMemory& memory, Producer& up, Bells bells) {
   for (;;) {
     uint64_t room = up.room();
     if (room == 0) {
       up.want_room();
       room = up.room();
     }
-    if (room == kRingBroken || (room == 0 && server_is_gone(fd))) {
+    if (room == kRingBroken || (room == 0 && server_is_gone(bells.down))) {
       errno = EIO;
       return 0;
     }
@@ -154,18 +152,18 @@ bool has_message(PortMemory& memory) {
   return __atomic_load_n(&memory.down.tail_and_rung, __ATOMIC_ACQUIRE) >> 1 != head;
 }
 
-ssize_t read_message(PortMemory& memory, int fd, void* buffer, size_t size, bool awaited) {
+ssize_t read_message(PortMemory& memory, Bells bells, void* buffer, size_t size, bool awaited) {
   const Turn turn(memory.readers);
-  see_to_the_dead(turn, fd);
+  see_to_the_dead(turn, bells);
   Consumer down(memory.down);
   size_t whole = 0;
   while (whole == 0) {
-    if (const int error = look(memory, down, fd, awaited); error != 0) {
+    if (const int error = look(memory, down, bells, awaited); error != 0) {
       errno = error;
       return -1;
     }
     whole = length_of(down.slot(0));
-    if (whole == 0) move_on(memory, down, fd, 1);  // the rest of a message whose reader died
+    if (whole == 0) move_on(memory, down, bells, 1);  // the rest of a message whose reader died
   }
   auto* bytes = static_cast<uint8_t*>(buffer);
   const size_t first = whole < sizeof(Slot) ? whole : sizeof(Slot);
@@ -177,11 +175,11 @@ ssize_t read_message(PortMemory& memory, int fd, void* buffer, size_t size, bool
   }
   copy_beginning(down.slot(0), buffer, first);
   if (down.available() > kSlotsAhead) fetch_to_read(down.slot(kSlotsAhead));
-  move_on(memory, down, fd, 1);
+  move_on(memory, down, bells, 1);
   for (size_t at = first; at < whole;) {
-    int error = look(memory, down, fd, true);
+    int error = look(memory, down, bells, true);
     if (error == EAGAIN) {
-      wait_readable(fd, kSliceMs);
+      wait_readable(bells.down, kSliceMs);
       continue;
     }
     if (error == 0 && length_of(down.slot(0)) != 0) error = EIO;  // it ended too early
@@ -195,19 +193,20 @@ ssize_t read_message(PortMemory& memory, int fd, void* buffer, size_t size, bool
       get_data(down.slot(count), bytes + at, n);
       at += n;
     }
-    move_on(memory, down, fd, count);
+    move_on(memory, down, bells, count);
   }
   return static_cast<ssize_t>(whole);
 }
 
-bool write_message(PortMemory& memory, int fd, const void* header, const void* data, size_t size) {
+bool write_message(PortMemory& memory, Bells bells, const void* header, const void* data,
+                   size_t size) {
   const Turn turn(memory.writers);
-  see_to_the_dead(turn, fd);
+  see_to_the_dead(turn, bells);
   Producer up(memory.up);
   const auto* bytes = static_cast<const uint8_t*>(data);
   size_t at = 0;
   for (uint64_t left = slots_of(size); left > 0;) {
-    const uint64_t room = wait_for_room(memory, up, fd);
+    const uint64_t room = wait_for_room(memory, up, bells);
     if (room == 0) return false;
     const uint64_t count = room < left ? room : left;
     for (uint64_t i = 0; i < count; ++i) {
@@ -221,9 +220,12 @@ bool write_message(PortMemory& memory, int fd, const void* header, const void* d
       put_data(slot, bytes + at, n);
       at += n;
     }
-    if (up.publish(count) && !ring_bell(fd)) {
-      up.unring();
-      return false;
+    if (up.publish(count)) {
+      if (server_is_gone(bells.down)) {
+        up.unring();
+        return false;
+      }
+      ring_bell(bells.up);
     }
     left -= count;
   }

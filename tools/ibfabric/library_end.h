@@ -9,6 +9,12 @@
 
 namespace ibfabric {
 
+/// The descriptors of a port's bells, as the program has them.
+struct Bells {
+  int down;  // readable when there is a MAD; its end is the server's
+  int up;
+};
+
 /// Maps what the server sent and sets up the locks in it. nullptr with errno.
 PortMemory* map_port(int memory_fd);
 void unmap_port(PortMemory* memory);
@@ -18,12 +24,13 @@ bool has_message(PortMemory& memory);
 
 /// Takes the next message: struct ib_user_mad and its data. Bytes, or -1 with errno: EAGAIN,
 /// ENOSPC (a message longer than a MAD stays, its beginning is shown), EINVAL (a MAD stays), EIO
-/// (the server is gone). A message that is still coming is waited for. `awaited`: the socket was
+/// (the server is gone). A message that is still coming is waited for. `awaited`: the bell was
 /// readable just now. Otherwise EIO may be told one call late, to spare a system call.
-ssize_t read_message(PortMemory& memory, int fd, void* buffer, size_t size, bool awaited);
+ssize_t read_message(PortMemory& memory, Bells bells, void* buffer, size_t size, bool awaited);
 
 /// Hands over `header` with its `length` set and the data, waiting while the server is behind:
 /// Linux never refuses a MAD for that. False with errno.
-bool write_message(PortMemory& memory, int fd, const void* header, const void* data, size_t size);
+bool write_message(PortMemory& memory, Bells bells, const void* header, const void* data,
+                   size_t size);
 
 }  // namespace ibfabric

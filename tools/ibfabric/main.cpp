@@ -91,7 +91,8 @@ Result<ib::fabric::Fabric> load(const ServeOptions& options) {
   return fabric;
 }
 
-/// The signals the server waits for, blocked; what they were before is for children.
+/// The signals the server waits for, blocked, and SIGPIPE, which tells of programs that are gone,
+/// ignored; children have them as they were.
 struct Signals {
   sigset_t before;
   int fd;
@@ -101,9 +102,14 @@ struct Signals {
     for (const int s : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) sigaddset(&wanted, s);
     sigprocmask(SIG_BLOCK, &wanted, &before);
     fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+    std::signal(SIGPIPE, SIG_IGN);
   }
   ~Signals() {
     close(fd);
+    restore();
+  }
+  void restore() const {
+    std::signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_SETMASK, &before, nullptr);
   }
   Signals(const Signals&) = delete;
@@ -184,7 +190,7 @@ int run(const ServeOptions& options, const std::vector<std::string>& command) {
   const pid_t child = fork();
   if (child < 0) return complain({ErrorKind::Io, "cannot fork"}, kRunFailed);
   if (child == 0) {
-    sigprocmask(SIG_SETMASK, &signals.before, nullptr);
+    signals.restore();
     enter_environment(*library, socket, at);
     _exit(replace_by(command));
   }
@@ -444,7 +450,7 @@ int main(int argc, char** argv) {
     std::fputs("ibfabric: expected -- COMMAND\n", stderr);
     return usage;
   }
-  std::signal(SIGPIPE, SIG_DFL);
+  std::signal(SIGPIPE, SIG_DFL);  // whatever it was: commands get it so
   if (run_app->parsed()) return run(options, command);
   if (serve_app->parsed()) return serve(options);
   if (exec_app->parsed()) return execute(exec_socket, options.at, command);

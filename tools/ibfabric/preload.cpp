@@ -2,9 +2,9 @@
 // libibfabric-umad.so: gives a program an HCA in a simulated fabric. It supplies the whole public
 // interface of libibumad, speaking to `ibfabric serve` instead of the kernel. Loaded by LD_PRELOAD
 // into programs of any kind, so: no C++ library, no constructors, no threads. An umad "port id" is
-// the descriptor of its connection, as in libibumad, so poll, select and epoll work on it; the
-// server notices when its last copy is closed, so neither close() nor the death of the process
-// needs care.
+// the descriptor of its bell, which is readable when there is a MAD, as with libibumad, so poll,
+// select and epoll work on it; the server notices when its last copy is closed, so neither close()
+// nor the death of the process needs care.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <endian.h>
@@ -49,6 +49,7 @@ constexpr size_t kMadBytes = 256;
 
 struct OpenPort {
   uint64_t id;
+  Bells bells;
   int port_num;
   bool is_switch;
   bool long_messages;  // an agent has the kernel do RMPP
@@ -64,21 +65,28 @@ OpenPort* port_of(int fd) {
   return __atomic_load_n(&open_ports[fd], __ATOMIC_ACQUIRE);
 }
 
-void forget_port(int fd) {
-  if (fd < 0 || fd >= kDescriptorsMax) return;
+/// Returns the descriptor of its bell up, or -1.
+int forget_port(int fd) {
+  if (fd < 0 || fd >= kDescriptorsMax) return -1;
   OpenPort* port = __atomic_exchange_n(&open_ports[fd], nullptr, __ATOMIC_ACQ_REL);
-  if (port == nullptr) return;
+  if (port == nullptr) return -1;
+  const int bell_up = port->bells.up;
   unmap_port(port->memory);
   free(port);
+  return bell_up;
 }
 
-bool remember_port(int fd, uint64_t id, int port_num, bool is_switch, PortMemory* memory) {
+bool remember_port(Bells bells, uint64_t id, int port_num, bool is_switch, PortMemory* memory) {
+  const int fd = bells.down;
   if (fd >= kDescriptorsMax) return false;
-  forget_port(fd);  // left behind by a plain close()
+  // Left behind by a plain close(). Its bell stays open: whoever closed everything has closed that
+  // one, too, and its number may be another file's by now.
+  (void)forget_port(fd);
   // Not cleared by hand: only what is used of `outstanding` is to take memory.
   auto* port = static_cast<OpenPort*>(calloc(1, sizeof(OpenPort)));
   if (port == nullptr) return false;
   port->id = id;
+  port->bells = bells;
   port->port_num = port_num;
   port->is_switch = is_switch;
   port->memory = memory;
@@ -121,15 +129,18 @@ Request request_of(Op op) {
   return request;
 }
 
-/// A reply, and the descriptor that comes with it, if one is expected: -1 if none came.
-ssize_t receive_reply(int fd, void* reply, size_t size, int* descriptor) {
+/// The descriptors of an open port (kPortFiles).
+using PortFiles = int[kPortFiles];
+
+/// A reply, and the descriptors that come with it, if they are expected: -1 if none came.
+ssize_t receive_reply(int fd, void* reply, size_t size, PortFiles* files) {
   iovec part = {reply, size};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof *files)] = {};
   msghdr message = {};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  if (descriptor != nullptr) {
-    *descriptor = -1;
+  if (files != nullptr) {
+    for (int& file : *files) file = -1;
     message.msg_control = control;
     message.msg_controllen = sizeof control;
   }
@@ -138,15 +149,16 @@ ssize_t receive_reply(int fd, void* reply, size_t size, int* descriptor) {
     n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
   } while (n < 0 && errno == EINTR);
   const cmsghdr* rights = n > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+  // Fewer come when the program may open no more.
   if (rights != nullptr && rights->cmsg_type == SCM_RIGHTS)
-    memcpy(descriptor, CMSG_DATA(rights), sizeof *descriptor);
+    memcpy(*files, CMSG_DATA(rights), rights->cmsg_len - CMSG_LEN(0));
   return n;
 }
 
 /// Sends `request` and then `more`, receives `reply`. False, with errno set, when that did not
 /// work.
 bool ask_on(int fd, const Request& request, const void* more, size_t more_size, void* reply,
-            size_t reply_size, int* descriptor = nullptr) {
+            size_t reply_size, PortFiles* files = nullptr) {
   iovec parts[2] = {{const_cast<Request*>(&request), sizeof request},
                     {const_cast<void*>(more), more_size}};
   msghdr message = {};
@@ -157,7 +169,7 @@ bool ask_on(int fd, const Request& request, const void* more, size_t more_size, 
     n = sendmsg(fd, &message, MSG_NOSIGNAL);
   } while (n < 0 && errno == EINTR);
   if (n < 0) return false;
-  n = receive_reply(fd, reply, reply_size, descriptor);
+  n = receive_reply(fd, reply, reply_size, files);
   if (n >= static_cast<ssize_t>(sizeof(Reply)) &&
       static_cast<Reply*>(reply)->protocol == kProtocol) {
     return true;
@@ -396,30 +408,32 @@ IBFABRIC_API int umad_open_port(const char* ca_name, int portnum) {
           strerror(-error));
     return error;
   }
-  const int fd = connect_to_server(0);
-  if (fd < 0) return -EIO;
+  const int connection = connect_to_server(SOCK_CLOEXEC);
+  if (connection < 0) return -EIO;
   Request request = request_of(Op::OpenPort);
   request.port_num = portnum;
   Reply reply = {};
-  int descriptor = -1;
-  if (!ask_on(fd, request, nullptr, 0, &reply, sizeof reply, &descriptor) || descriptor < 0) {
-    close(fd);
-    return -EIO;
-  }
-  PortMemory* memory = map_port(descriptor);
-  close(descriptor);
-  if (memory == nullptr || !remember_port(fd, reply.port_id, portnum, d.node_type == 2, memory)) {
+  PortFiles files = {-1, -1, -1};
+  const bool opened = ask_on(connection, request, nullptr, 0, &reply, sizeof reply, &files);
+  close(connection);
+  PortMemory* memory = opened && files[kBellUp] >= 0 ? map_port(files[kMemory]) : nullptr;
+  if (files[kMemory] >= 0) close(files[kMemory]);
+  const Bells bells = {files[kBellDown], files[kBellUp]};
+  if (memory == nullptr ||
+      !remember_port(bells, reply.port_id, portnum, d.node_type == 2, memory)) {
     if (memory != nullptr) unmap_port(memory);
-    close(fd);
+    if (bells.down >= 0) close(bells.down);
+    if (bells.up >= 0) close(bells.up);
     return -EIO;
   }
-  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-  DEBUG("opened %s port %d as fd %d", kDeviceName, portnum, fd);
-  return fd;
+  fcntl(bells.down, F_SETFD, 0);  // libibumad's stays open after exec, too
+  DEBUG("opened %s port %d as fd %d", kDeviceName, portnum, bells.down);
+  return bells.down;
 }
 
 IBFABRIC_API int umad_close_port(int portid) {
-  forget_port(portid);
+  const int bell_up = forget_port(portid);
+  if (bell_up >= 0) close(bell_up);
   close(portid);
   return 0;
 }
@@ -538,7 +552,7 @@ IBFABRIC_API int umad_send(int portid, int agentid, void* umad, int length, int 
     if (tracked) port->outstanding.remove(bytes[1], tid_of(bytes));
     return -EIO;
   }
-  if (write_message(*port->memory, portid, &header, bytes, size)) return 0;
+  if (write_message(*port->memory, port->bells, &header, bytes, size)) return 0;
   if (!errno) errno = EIO;
   return -EIO;
 }
@@ -563,7 +577,7 @@ IBFABRIC_API int umad_recv(int portid, void* umad, int* length, int timeout_ms) 
     errno = EBADF;
     return -EBADF;
   }
-  const ssize_t n = read_message(*port->memory, portid, umad,
+  const ssize_t n = read_message(*port->memory, port->bells, umad,
                                  umad_size() + static_cast<size_t>(*length), awaited);
   if (n > 0) {
     const auto header = static_cast<ssize_t>(kUmadHeaderBytes);

@@ -3,10 +3,9 @@
 // are on one machine and of one build: plain structs, host byte order, `kProtocol` checked first.
 //
 // A connection starts with one Request (ctl: followed by its command as text) and one Reply. Then
-//   OpenPort   is an umad file until closed. With the Reply comes the descriptor of the memory in
-//              which MADs pass (ring.h); the connection itself carries doorbells, of one byte each.
 //   OpenIssm   carries nothing; as long as it is open the port has IsSM set.
-//   the others end.
+//   the others end. With the Reply to OpenPort come three descriptors (kPortFiles), and what they
+//              stand for is an umad file until nobody has the bell down open any more.
 // This header is included by the preload library and must not need the C++ library.
 #pragma once
 
@@ -16,7 +15,7 @@
 namespace ibfabric {
 
 // Goes up with every change to what is said here or lies in the rings (ring.h).
-inline constexpr uint32_t kProtocol = 0x69626605;
+inline constexpr uint32_t kProtocol = 0x69626606;
 inline constexpr size_t kFrameBytes = 32768;    // longest message on the socket
 inline constexpr size_t kUmadHeaderBytes = 64;  // struct ib_user_mad
 inline constexpr size_t kPortsMax = 10;         // as umad_ca_t has them
@@ -60,6 +59,13 @@ struct Reply {
   uint64_t port_id;
   uint64_t text_bytes;  // Ctl: that many bytes follow in frames of their own
 };
+
+// What comes with the Reply to OpenPort, in this order.
+inline constexpr size_t kMemory = 0;  // in which MADs pass (ring.h)
+inline constexpr size_t kBellDown =
+    1;                                // a pipe, readable when there is a MAD: the program polls it
+inline constexpr size_t kBellUp = 2;  // an eventfd, by which the library rings
+inline constexpr size_t kPortFiles = 3;
 
 struct PortDescription {
   uint8_t present;

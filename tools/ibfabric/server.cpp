@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <infiniband/umad.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -43,6 +44,10 @@ namespace {
 constexpr ib::Duration kSlack = std::chrono::microseconds(20);
 /// MADs taken from one program before the others have their turn.
 constexpr std::size_t kReadBatch = 32;
+/// Who says less than so much at a time, while others talk, is left alone for a moment: to look for
+/// every MAD as it is written is dear for both ends.
+constexpr std::size_t kFew = 16;
+constexpr ib::Duration kRest = std::chrono::microseconds(10);
 /// While others talk a program is still listened to that said nothing so many times in a row.
 constexpr unsigned kSilentRounds = 16;
 /// While rings are busy the sockets are looked at no more often: what comes by them is rare then.
@@ -82,7 +87,7 @@ struct Host;
 
 struct Connection {
   enum class Kind { New, Port, Issm, Text, Closed };
-  int fd{-1};
+  int fd{-1};  // Port: of its bell
   Kind kind{Kind::New};
   Host* host{};
   std::uint64_t id{};
@@ -92,7 +97,9 @@ struct Connection {
   bool wants_write{false};
   std::unique_ptr<ServerEnd> end;  // Port
   bool heard{false};               // Port: in Impl::heard
+  bool gone{false};                // Port: nobody has it open any more
   unsigned silent_rounds{0};       // Port: it was heard, and said nothing, so many times in a row
+  Instant rests_until{};           // Port: it said little
   bool behind{false};              // Port: its ring had no room
   bool spoilt{false};              // Port: so is its ring
   std::string text;                // Text: what is left to be written
@@ -143,7 +150,8 @@ struct Server::Impl {
   UserMad mad;  // the one that is being taken from a ring
 
   ~Impl() {
-    for (auto& [fd, c] : connections) ::close(fd);
+    for (auto& [fd, c] : connections)
+      if (!c->end) ::close(fd);
     // Before the listener is closed, or the number of its inode could be another's by now.
     if (listener >= 0 && file_at(path) == file) ::unlink(path.c_str());
     if (listener >= 0) ::close(listener);
@@ -237,6 +245,14 @@ struct Server::Impl {
     e.data.fd = fd;
     epoll_ctl(epoll, operation, fd, &e);
   }
+  /// The bell of an open port and, under the same number, whether anybody has it open: EPOLLERR
+  /// comes unasked.
+  void watch_port(const ServerEnd& end) const {
+    watch(end.bell(), EPOLLIN, EPOLL_CTL_ADD);
+    epoll_event e = {};
+    e.data.fd = end.bell();
+    epoll_ctl(epoll, EPOLL_CTL_ADD, end.program(), &e);
+  }
 
   void accept_all() {
     for (;;) {
@@ -267,7 +283,12 @@ struct Server::Impl {
       set_timer(host);
     }
     c.kind = Connection::Kind::Closed;
-    ::close(c.fd);  // leaves the epoll set by itself: nobody else has this descriptor
+    if (c.end) {
+      // A program that does not close its copy of the bell keeps it in the set.
+      watch(c.fd, 0, EPOLL_CTL_DEL);
+    } else {
+      ::close(c.fd);  // leaves the epoll set by itself: nobody else has this descriptor
+    }
     connections.erase(c.fd);
   }
 
@@ -282,6 +303,7 @@ struct Server::Impl {
       case Connection::Kind::New:
         return on_request(c);
       case Connection::Kind::Port:
+        if ((events & EPOLLERR) != 0) c.gone = true;
         if (!std::exchange(c.heard, true)) heard.push_back(&c);
         return;
       default:  // nothing is expected; the end is what comes
@@ -401,19 +423,27 @@ struct Server::Impl {
     c.kind = Connection::Kind::Port;
     c.host = &host_at(*port);
     c.host->connections.push_back(&c);
-    c.file = c.host->kernel.open();
+    c.file = c.host->kernel.open(c.end.get());
     c.id = next_id++;
     ports_by_id[c.id] = &c;
-    reply_memory(c);
+    reply_files(c);
+    // The conversation is over, and it goes by its bell from now on.
+    auto entry = connections.extract(c.fd);
+    ::close(c.fd);
+    c.fd = c.end->bell();
+    entry.key() = c.fd;
+    connections.insert(std::move(entry));
+    watch_port(*c.end);
   }
 
-  /// The reply to OpenPort, with the descriptor of the port's memory.
-  void reply_memory(Connection& c) {
+  /// The reply to OpenPort, with the port's descriptors.
+  void reply_files(Connection& c) {
     Reply r = {};
     r.protocol = kProtocol;
     r.port_id = c.id;
     iovec part = {&r, sizeof r};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    const auto& files = c.end->for_program();
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof files)> control{};
     msghdr message = {};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
@@ -422,11 +452,10 @@ struct Server::Impl {
     cmsghdr* rights = CMSG_FIRSTHDR(&message);
     rights->cmsg_level = SOL_SOCKET;
     rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    const int descriptor = c.end->descriptor();
-    std::memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
+    rights->cmsg_len = CMSG_LEN(sizeof files);
+    std::memcpy(CMSG_DATA(rights), files.data(), sizeof files);
     [[maybe_unused]] const auto n = sendmsg(c.fd, &message, MSG_NOSIGNAL);
-    c.end->close_descriptor();
+    c.end->close_for_program();
   }
 
   void open_issm(Connection& c, const Request& request) {
@@ -509,18 +538,20 @@ struct Server::Impl {
 
   // ---- MADs -----------------------------------------------------------------------------------
 
-  /// Hands what a program wrote to its kernel, `most` MADs or slots at the most. False: its ring is
-  /// spoilt.
-  bool take_mads(Connection& c, std::size_t most) {
+  /// Hands what a program wrote to its kernel, `most` MADs or slots at the most. How many it were;
+  /// nullopt: its ring is spoilt.
+  std::optional<std::size_t> take_mads(Connection& c, std::size_t most) {
     const Instant at = now();
     auto taken = ServerEnd::Taken::Mad;
-    for (std::size_t i = 0; i < most; ++i) {
+    std::size_t count = 0;
+    for (; count < most; ++count) {
       taken = c.end->take(mad);
       if (taken != ServerEnd::Taken::Mad) break;
       send(c, at, mad);
     }
     c.end->made_room();
-    return taken != ServerEnd::Taken::Broken;
+    if (taken == ServerEnd::Taken::Broken) return std::nullopt;
+    return count;
   }
 
   std::int32_t send(Connection& c, Instant at, UserMad& m) {
@@ -529,9 +560,15 @@ struct Server::Impl {
     return result;
   }
 
+  bool rests(const Connection& c) const { return last < c.rests_until; }
+
   void take_heard() {
     for (Connection* c : heard) {
-      c->spoilt = !take_mads(*c, kReadBatch);
+      if (rests(*c)) continue;
+      const auto count = take_mads(*c, kReadBatch);
+      c->spoilt = !count;
+      if (heard.size() > 1 && count.value_or(0) != 0 && *count < kFew)
+        c->rests_until = last + kRest;
       if (c->behind) touch(*c->host);
     }
   }
@@ -541,8 +578,12 @@ struct Server::Impl {
   /// has just fallen silent is listened to a little longer, which spares him the bell.
   void look_again() {
     std::vector<Connection*> gone;
-    const bool goes_on = std::ranges::any_of(heard, [](auto* c) { return c->end->has_more(); });
+    const bool goes_on =
+        std::ranges::any_of(heard, [this](auto* c) { return rests(*c) || c->end->has_more(); });
+    bool all_rest = !heard.empty();
     std::erase_if(heard, [&](Connection* c) {
+      if (rests(*c)) return false;
+      all_rest = false;
       c->silent_rounds = c->end->has_more() ? 0 : c->silent_rounds + 1;
       Said said = Said::More;
       if (c->spoilt || c->end->is_broken()) {
@@ -556,17 +597,13 @@ struct Server::Impl {
       return said != Said::More;
     });
     for (Connection* c : gone) close(*c);
+    if (all_rest) sched_yield();
   }
 
   enum class Said { More, Enough, Last };
   Said listen(Connection& c) {
-    if (c.end->silence() == Consumer::Bell::Rung) return Said::More;
-    char bell;
-    const ssize_t n = recv(c.fd, &bell, 1, MSG_DONTWAIT);
-    // The byte may have been that of a MAD that has just come.
-    if (c.end->has_more()) return Said::More;
-    const bool gone = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
-    return gone ? Said::Last : Said::Enough;
+    if (!c.end->silence()) return Said::More;
+    return c.gone ? Said::Last : Said::Enough;
   }
 
   /// Writes what the kernel has for a program, as far as there is room.
@@ -578,9 +615,7 @@ struct Server::Impl {
       if (c.behind) break;
       kernel.pop(c.file);
     }
-    if (!c.end->show()) return;
-    const char bell = 0;  // a program that is gone is noticed by its descriptor
-    [[maybe_unused]] const auto n = ::send(c.fd, &bell, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    c.end->show();
   }
 
   void write_text(Connection& c) {

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,15 +28,12 @@ static_assert(kSlotDataBytes == ib::wire::kMadBytes);
 
 /// Straight into the slot: what is put together elsewhere by small writes and then copied by large
 /// ones waits for all that was written before, and that for the other end's cache.
-void put_header(std::uint8_t* slot, const UserMad& m) {
+ib_user_mad& put_header(std::uint8_t* slot, std::int32_t agent, std::uint32_t length,
+                        const ib::mad::Address& a) {
   static_assert(sizeof(ib_user_mad) == kUmadHeaderBytes);
   ib_user_mad& header = *new (slot) ib_user_mad{};
-  header.agent_id = static_cast<std::uint32_t>(m.agent);
-  header.status = m.status;
-  header.timeout_ms = m.timeout_ms;
-  header.retries = m.retries;
-  header.length = static_cast<std::uint32_t>(kUmadHeaderBytes) + m.length;
-  const ib::mad::Address& a = m.packet.address;
+  header.agent_id = static_cast<std::uint32_t>(agent);
+  header.length = static_cast<std::uint32_t>(kUmadHeaderBytes) + length;
   header.addr.lid = htons(a.lid.value);
   header.addr.qpn = htonl(a.qpn);
   header.addr.sl = a.sl.value;
@@ -49,6 +47,7 @@ void put_header(std::uint8_t* slot, const UserMad& m) {
     header.addr.traffic_class = a.grh->traffic_class;
     header.addr.flow_label = htonl(a.grh->flow_label);
   }
+  return header;
 }
 
 /// All but the data.
@@ -95,30 +94,46 @@ UserMad user_mad(const ib_user_mad& header, const std::byte* data, std::size_t s
 }
 
 std::unique_ptr<ServerEnd> ServerEnd::make() {
-  const int fd = memfd_create("ibfabric port", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) return nullptr;
+  std::array<int, kPortFiles> files{-1, -1, -1};
+  std::array<int, 2> pipe{-1, -1};
   void* at = MAP_FAILED;
+  files[kMemory] = memfd_create("ibfabric port", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   // Sealed, so that no program can cut it short under the server.
-  if (ftruncate(fd, sizeof(PortMemory)) == 0 &&
-      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-    at = mmap(nullptr, sizeof(PortMemory), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (files[kMemory] >= 0 && ftruncate(files[kMemory], sizeof(PortMemory)) == 0 &&
+      fcntl(files[kMemory], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 &&
+      pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) == 0) {
+    files[kBellDown] = pipe[0];
+    files[kBellUp] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (files[kBellUp] >= 0)
+      at = mmap(nullptr, sizeof(PortMemory), PROT_READ | PROT_WRITE, MAP_SHARED, files[kMemory], 0);
+  }
   if (at == MAP_FAILED) {
     const int error = errno;
-    ::close(fd);
+    for (const int fd : {files[kMemory], files[kBellUp], pipe[0], pipe[1]})
+      if (fd >= 0) ::close(fd);
     errno = error;
     return nullptr;
   }
-  return std::unique_ptr<ServerEnd>(new ServerEnd(static_cast<PortMemory*>(at), fd));
+  return std::unique_ptr<ServerEnd>(new ServerEnd(static_cast<PortMemory*>(at), files, pipe[1]));
 }
 
-ServerEnd::ServerEnd(PortMemory* memory, int descriptor)
-    : memory_(memory), descriptor_(descriptor), up_(memory->up, 0), down_(memory->down, 0) {}
+ServerEnd::ServerEnd(PortMemory* memory, std::array<int, kPortFiles> for_program, int program)
+    : memory_(memory),
+      for_program_(for_program),
+      bell_(for_program[kBellUp]),
+      program_(program),
+      up_(memory->up, 0),
+      down_(memory->down, 0) {}
 ServerEnd::~ServerEnd() {
   munmap(memory_, sizeof *memory_);
-  close_descriptor();
+  close_for_program();
+  ::close(bell_);
+  ::close(program_);
 }
-void ServerEnd::close_descriptor() {
-  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+void ServerEnd::close_for_program() {
+  // The bell up has one description, and both ends a descriptor of it.
+  for (const std::size_t file : {kMemory, kBellDown})
+    if (for_program_[file] >= 0) ::close(std::exchange(for_program_[file], -1));
 }
 
 ServerEnd::Taken ServerEnd::take(UserMad& mad) {
@@ -169,6 +184,14 @@ void ServerEnd::made_room() {
     syscall(SYS_futex, &memory_->up.room_wanted, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
+bool ServerEnd::silence() {
+  if (up_.silence() == Consumer::Bell::Rung) return false;
+  std::uint64_t rings;
+  [[maybe_unused]] const auto n = ::read(bell_, &rings, sizeof rings);
+  // The ring may have been that for a MAD that has just come.
+  return !has_more();
+}
+
 bool ServerEnd::give(const UserMad& mad) {
   do {
     if (down_.room(unshown_ + 1) < unshown_ + 1) {
@@ -179,7 +202,10 @@ bool ServerEnd::give(const UserMad& mad) {
     Slot& slot = down_.slot(unshown_++);
     fetch_to_write(down_.slot(unshown_ + kSlotsAhead));
     if (given_ == 0) {
-      put_header(slot.header, mad);
+      ib_user_mad& header = put_header(slot.header, mad.agent, mad.length, mad.packet.address);
+      header.status = mad.status;
+      header.timeout_ms = mad.timeout_ms;
+      header.retries = mad.retries;
     } else {
       std::memset(slot.header, 0, kUmadHeaderBytes);
     }
@@ -194,9 +220,20 @@ bool ServerEnd::give(const UserMad& mad) {
   return true;
 }
 
-bool ServerEnd::show() {
-  if (unshown_ == 0) return false;
-  return down_.publish(std::exchange(unshown_, 0));
+bool ServerEnd::read(std::int32_t agent, const ib::mad::Packet& packet) {
+  const std::uint64_t room = down_.room(unshown_ + 1);
+  if (room < unshown_ + 1 || room == kRingBroken) return false;
+  Slot& slot = down_.slot(unshown_++);
+  fetch_to_write(down_.slot(unshown_ + kSlotsAhead));
+  put_header(slot.header, agent, kSlotDataBytes, packet.address);
+  put_data(slot, packet.mad.bytes.data(), kSlotDataBytes);
+  return true;
+}
+
+void ServerEnd::show() {
+  if (unshown_ == 0 || !down_.publish(std::exchange(unshown_, 0))) return;
+  const char bell = 0;  // a program that is gone is noticed elsewhere
+  [[maybe_unused]] const auto n = ::write(program_, &bell, sizeof bell);
 }
 
 }  // namespace ibfabric

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The server's end of an open port: makes the memory of ring.h and turns its slots into UserMads
-// and back. It believes nothing that a program may have written there, and never waits. Sockets and
-// doorbells are the caller's.
+// The server's end of an open port: makes the memory of ring.h and the bells, and turns slots into
+// UserMads and back. It believes nothing that a program may have written there, and never waits.
 #pragma once
 
 #include <infiniband/umad.h>
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -18,17 +18,22 @@ namespace ibfabric {
 /// A MAD as it comes from a program: `header` as it stands and `size` bytes of data.
 ib::sim::UserMad user_mad(const ib_user_mad& header, const std::byte* data, std::size_t size);
 
-class ServerEnd {
+class ServerEnd : public ib::sim::Reader {
  public:
-  /// Makes the memory; nullptr with errno.
+  /// Makes memory and bells; nullptr with errno.
   static std::unique_ptr<ServerEnd> make();
-  ~ServerEnd();
+  ~ServerEnd() override;
   ServerEnd(const ServerEnd&) = delete;
   ServerEnd& operator=(const ServerEnd&) = delete;
 
-  /// What the program is to map.
-  int descriptor() const { return descriptor_; }
-  void close_descriptor();
+  /// What the program is to have (kPortFiles), and the server no longer once it is sent.
+  const std::array<int, kPortFiles>& for_program() const { return for_program_; }
+  void close_for_program();
+
+  /// Readable when the program has rung.
+  int bell() const { return bell_; }
+  /// Has EPOLLERR when nobody has the port open any more.
+  int program() const { return program_; }
 
   // ---- from the program
 
@@ -38,24 +43,28 @@ class ServerEnd {
   /// After taking: gives back the room and wakes whoever waits for it.
   void made_room();
   bool has_more() { return up_.available() != 0; }
-  /// For the caller to take the bell's byte, or to come back.
-  Consumer::Bell silence() { return up_.silence(); }
+  /// Takes the bell. False: more has come.
+  bool silence();
 
   // ---- to the program
 
   /// Puts `mad` into the ring. False: not (all) of it has room; a byte will come when there is, and
   /// give() then goes on with the same one.
   bool give(const ib::sim::UserMad& mad);
+  /// The same for a MAD that nothing is before. False: it has no room.
+  bool read(std::int32_t agent, const ib::mad::Packet& packet) override;
   /// The program claims to have read what was never given.
   bool is_broken() { return down_.room() == kRingBroken; }
-  /// Shows what was given. True: the bell is to be rung.
-  bool show();
+  /// Shows what was given, and rings where that is needed. SIGPIPE must be ignored.
+  void show();
 
  private:
-  ServerEnd(PortMemory* memory, int descriptor);
+  ServerEnd(PortMemory* memory, std::array<int, kPortFiles> for_program, int program);
 
   PortMemory* memory_;
-  int descriptor_;
+  std::array<int, kPortFiles> for_program_;
+  int bell_;     // an eventfd
+  int program_;  // a pipe; the other end is the program's
   Consumer up_;
   Producer down_;
   std::uint64_t unshown_{0};       // slots given and not shown

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -222,9 +223,8 @@ TEST_F(UmadPort, RegistersLikeTheKernel) {
 
 TEST_F(UmadPort, ItsDescriptorWorksWithPollAndEpoll) {
   const int fd = umad_get_fd(port);
-  pollfd p{fd, POLLIN | POLLOUT, 0};
-  ASSERT_EQ(poll(&p, 1, 0), 1);
-  EXPECT_EQ(p.revents, POLLOUT);
+  pollfd p{fd, POLLIN, 0};
+  ASSERT_EQ(poll(&p, 1, 0), 0);
   const int set = epoll_create1(EPOLL_CLOEXEC);
   epoll_event e{};
   e.events = EPOLLIN;
@@ -363,6 +363,56 @@ TEST_F(UmadPort, WhoDiesWhileAnotherTalksIsForgotten) {
   talker.join();
   close(registered[0]);
   close(registered[1]);
+}
+
+/// Descriptors this process has open.
+std::set<int> descriptors() {
+  std::set<int> open;
+  for (int fd = 0; fd < 256; ++fd)
+    if (fcntl(fd, F_GETFD) >= 0) open.insert(fd);
+  return open;
+}
+
+TEST_F(UmadPort, IsClosedWithAllThatBelongsToIt) {
+  const auto before = descriptors();
+  for (int i = 0; i < 20; ++i) {
+    const int other = umad_open_port(nullptr, 0);
+    ASSERT_GE(other, 0);
+    EXPECT_EQ(umad_close_port(other), 0);
+  }
+  EXPECT_EQ(descriptors(), before);
+}
+
+TEST_F(UmadPort, ItsEndIsNoticedWithoutUmadClosePort) {
+  std::array<long, 16 / sizeof(long)> get_only{2};
+  const int other = umad_open_port(nullptr, 0);
+  ASSERT_GE(umad_register(other, 0x10, 1, 0, get_only.data()), 0);
+  EXPECT_LT(umad_register(port, 0x10, 1, 0, get_only.data()), 0) << "the other one has it";
+  close(other);
+  int agent = -1;
+  // The server sees the close when it comes to it.
+  for (int i = 0; i < 500 && agent < 0; ++i) {
+    usleep(10'000);
+    agent = umad_register(port, 0x10, 1, 0, get_only.data());
+  }
+  EXPECT_GE(agent, 0);
+}
+
+TEST_F(UmadPort, IsRefusedWhereAProgramMayOpenNoMoreFiles) {
+  const auto before = descriptors();
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  bool opened = false;
+  for (unsigned room = 0; !opened; ++room) {
+    ASSERT_LT(room, 16U);
+    const rlimit less{static_cast<rlim_t>(*before.rbegin()) + 1 + room, limit.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &less), 0);
+    const int other = umad_open_port(nullptr, 0);
+    opened = other >= 0;
+    if (opened) umad_close_port(other);
+    EXPECT_EQ(descriptors(), before) << "with room for " << room;
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
 bool is_sm() {

@@ -432,6 +432,42 @@ TEST_F(Kernel, DropsWhatDoesNotFitIntoTheReceiveQueue) {
   EXPECT_EQ(read(file).size(), 1U);
 }
 
+/// Takes as many as it has room for.
+struct FewAtOnce final : Reader {
+  std::size_t room{0};
+  std::vector<mad::Packet> got;
+  bool read(std::int32_t agent, const mad::Packet& packet) override {
+    EXPECT_EQ(agent, 0);
+    if (got.size() == room) return false;
+    got.push_back(packet);
+    return true;
+  }
+};
+
+TEST_F(Kernel, AReaderGetsMadsAtOnceButNoneBeforeThoseThatWait) {
+  FewAtOnce reader;
+  const FileId direct = kernel.open(&reader);
+  ASSERT_EQ(kernel.register_agent(direct, server_of(MgmtClass::Perf, {Method::Get})), 0);
+  std::uint32_t next = 1;
+  const auto arrives = [&] {
+    kernel.on_delivery(at(1), arrival(message(0, perf_get(), next++).packet));
+  };
+  const auto tid = [](const mad::Packet& p) { return p.mad.tid().value; };
+  reader.room = 2;
+  for (int i = 0; i < 4; ++i) arrives();
+  EXPECT_EQ(reader.got.size(), 2U);
+  reader.room = 10;
+  arrives();
+  ASSERT_EQ(reader.got.size(), 2U) << "two wait already";
+  const auto waited = read(direct);
+  ASSERT_EQ(waited.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(tid(waited[i].packet), 3 + i);
+  arrives();
+  ASSERT_EQ(reader.got.size(), 3U);
+  EXPECT_EQ(tid(reader.got[2]), 6U);
+  EXPECT_EQ(kernel.front(direct), nullptr);
+}
+
 TEST_F(Kernel, LetsOneOpenerHaveTheIssmFile) {
   const IssmId first = kernel.issm_open(at(0));
   EXPECT_TRUE(kernel.issm_granted(first));

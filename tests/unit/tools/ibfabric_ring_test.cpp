@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The rings in which MADs pass between ibfabric's two ends, on one socket pair and one memory as
+// The rings in which MADs pass between ibfabric's two ends, on one pair of bells and one memory as
 // they have them in life.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -129,41 +128,40 @@ UserMad mad_of(const Message& m) {
 class PortEnds : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()), 0);
     server = ServerEnd::make();
     ASSERT_NE(server, nullptr);
-    memory = map_port(server->descriptor());
+    for (std::size_t i = 0; i < kPortFiles; ++i) files[i] = dup(server->for_program()[i]);
+    server->close_for_program();
+    memory = map_port(files[kMemory]);
     ASSERT_NE(memory, nullptr);
-    fcntl(library_fd(), F_SETFL, O_NONBLOCK);
   }
   void TearDown() override {
     unmap_port(memory);
-    for (const int fd : sockets) close(fd);
+    for (const int fd : files) close(fd);
   }
-  int library_fd() const { return sockets[0]; }
-  int server_fd() const { return sockets[1]; }
-  void server_dies() { close(std::exchange(sockets[1], -1)); }
+  Bells bells() const { return {files[kBellDown], files[kBellUp]}; }
+  int library_fd() const { return files[kBellDown]; }
+  int server_fd() const { return files[kBellUp]; }
+  void server_dies() { server.reset(); }
 
   bool write(const Message& m) {
-    return write_message(*memory, library_fd(), &m.header, m.data.data(), m.data.size());
+    return write_message(*memory, bells(), &m.header, m.data.data(), m.data.size());
   }
   ssize_t read(Message& m, std::size_t room = kMad, bool awaited = false) {
     std::vector<std::uint8_t> buffer(kUmadHeaderBytes + room);
-    const ssize_t n = read_message(*memory, library_fd(), buffer.data(), buffer.size(), awaited);
+    const ssize_t n = read_message(*memory, bells(), buffer.data(), buffer.size(), awaited);
     std::memcpy(&m.header, buffer.data(), kUmadHeaderBytes);
     if (n > 0) m.data.assign(buffer.begin() + kUmadHeaderBytes, buffer.begin() + n);
     return n;
   }
-  void ring_library() const { ASSERT_EQ(send(server_fd(), "", 1, MSG_DONTWAIT), 1); }
   void give(const Message& m) {
     ASSERT_TRUE(server->give(mad_of(m)));
-    if (server->show()) ring_library();
+    server->show();
   }
-  /// Bells the server did not take yet.
-  int bells() const {
-    int count = 0;
-    for (char byte; recv(server_fd(), &byte, 1, MSG_DONTWAIT) == 1;) ++count;
-    return count;
+  /// How often the server was rung for since it last looked.
+  std::uint64_t rings() const {
+    std::uint64_t count = 0;
+    return ::read(server_fd(), &count, sizeof count) == sizeof count ? count : 0;
   }
   /// What a server does between two sleeps: everything there is, and the bell.
   template <class Function>
@@ -174,19 +172,16 @@ class PortEnds : public testing::Test {
       while ((taken = server->take(mad)) == Taken::Mad) on_mad(mad);
       ASSERT_EQ(taken, Taken::Nothing);
       server->made_room();
-      if (server->silence() == Bell::Rung) continue;
-      char byte;
-      (void)recv(server_fd(), &byte, 1, MSG_DONTWAIT);
-      if (!server->has_more()) return;
+      if (server->silence()) return;
     }
   }
 
-  std::array<int, 2> sockets{-1, -1};
+  std::array<int, kPortFiles> files{-1, -1, -1};
   std::unique_ptr<ServerEnd> server;
   PortMemory* memory{};
 };
 
-TEST_F(PortEnds, TheSocketIsReadableWhileThereIsAMadAndNoLonger) {
+TEST_F(PortEnds, TheBellIsReadableWhileThereIsAMadAndNoLonger) {
   Message m;
   EXPECT_EQ(read(m), -1);
   EXPECT_EQ(errno, EAGAIN);
@@ -218,10 +213,10 @@ TEST_F(PortEnds, TheServerIsRungOnceForManyMads) {
     ++next;
   }
   EXPECT_EQ(next, 20U);
-  EXPECT_EQ(bells(), 1);
-  EXPECT_EQ(server->silence(), Bell::Silenced);
+  EXPECT_EQ(rings(), 1U);
+  EXPECT_TRUE(server->silence());
   ASSERT_TRUE(write(message(99)));
-  EXPECT_EQ(bells(), 1);
+  EXPECT_EQ(rings(), 1U);
 }
 
 TEST_F(PortEnds, AddressesSurvive) {
@@ -240,7 +235,7 @@ TEST_F(PortEnds, AddressesSurvive) {
   UserMad mad;
   ASSERT_EQ(server->take(mad), Taken::Mad);
   ASSERT_TRUE(server->give(mad));
-  if (server->show()) ring_library();
+  server->show();
   Message back;
   ASSERT_EQ(read(back), static_cast<ssize_t>(kUmadHeaderBytes + 100));
   EXPECT_EQ(std::memcmp(&back.header, &m.header, sizeof m.header), 0);
@@ -255,7 +250,7 @@ TEST_F(PortEnds, ZerosAtTheEndComeOutAlthoughTheSlotHeldOthers) {
     server->made_room();
     ASSERT_EQ(data_of(mad), m.data);
     ASSERT_TRUE(server->give(mad));
-    if (server->show()) ring_library();
+    server->show();
     Message back;
     ASSERT_GT(read(back, m.data.size()), 0);
     ASSERT_EQ(back.data, m.data);
@@ -315,10 +310,10 @@ TEST_F(PortEnds, AMessageLongerThanTheRingComesDownInPieces) {
     const UserMad mad = mad_of(message(number, number == 1 ? kLong : kMad));
     for (bool whole = false; !whole;) {
       whole = server->give(mad);
-      if (server->show()) ring_library();
+      server->show();
       if (!whole) {
         ASSERT_TRUE(readable(server_fd(), 10'000)) << "told when there is room";
-        EXPECT_GT(bells(), 0);
+        EXPECT_GT(rings(), 0U);
       }
     }
   }
@@ -358,7 +353,7 @@ TEST_F(PortEnds, ManyThreadsWriteAndRead) {
     while (given < waiting.size() && server->give(waiting[given])) ++given;
     waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(given));
     sent += static_cast<std::uint32_t>(given);
-    if (server->show()) ring_library();
+    server->show();
   }
   for (auto& t : threads) t.join();
   for (const auto& count : seen) ASSERT_EQ(count, 1) << "each once, none lost";
@@ -379,6 +374,31 @@ void in_a_child_that_dies(Function work) {
   ASSERT_EQ(status, 0);
 }
 
+TEST_F(PortEnds, AMadGoesStraightDownWhileThereIsRoom) {
+  ib::mad::Packet packet;
+  packet.address.lid = ib::Lid{0x1234};
+  packet.mad.bytes[100] = std::byte{7};
+  for (std::uint64_t i = 0; i < kRingSlots; ++i)
+    ASSERT_TRUE(server->read(static_cast<std::int32_t>(i), packet));
+  EXPECT_FALSE(server->read(0, packet));
+  EXPECT_FALSE(readable(library_fd())) << "not shown yet";
+  server->show();
+  Message m;
+  for (std::uint32_t i = 0; i < kRingSlots; ++i) {
+    ASSERT_EQ(read(m), static_cast<ssize_t>(kUmadHeaderBytes + kMad));
+    EXPECT_EQ(m.header.agent_id, i);
+    EXPECT_EQ(m.header.status, 0U);
+    EXPECT_EQ(ntohs(m.header.addr.lid), 0x1234);
+    EXPECT_EQ(std::memcmp(m.data.data(), packet.mad.bytes.data(), kMad), 0);
+  }
+  EXPECT_FALSE(readable(library_fd()));
+  EXPECT_TRUE(server->read(0, packet));
+  memory->down.head = 99999;
+  for (std::uint64_t i = 0; i < kRingSlots; ++i) (void)server->read(0, packet);
+  EXPECT_FALSE(server->read(0, packet));
+  EXPECT_TRUE(server->is_broken());
+}
+
 TEST_F(PortEnds, AWriterThatDiedInALongMessageHoldsUpNobody) {
   in_a_child_that_dies([&] {
     new Turn(memory->writers);
@@ -388,9 +408,9 @@ TEST_F(PortEnds, AWriterThatDiedInALongMessageHoldsUpNobody) {
     std::memcpy(up.slot(0).data, half.data.data(), kMad);
     (void)up.publish(1);  // and the bell is not rung
   });
-  EXPECT_EQ(bells(), 0);
+  EXPECT_EQ(rings(), 0U);
   ASSERT_TRUE(write(message(2)));
-  EXPECT_EQ(bells(), 1) << "for both of them";
+  EXPECT_EQ(rings(), 1U) << "for both of them";
   UserMad mad;
   ASSERT_EQ(server->take(mad), Taken::Mad);
   EXPECT_EQ(data_of(mad), message(2).data);
@@ -411,7 +431,7 @@ TEST_F(PortEnds, AReaderThatDiedBeforeSilencingLeavesNoBell) {
   EXPECT_EQ(read(m), -1);
   EXPECT_EQ(errno, EAGAIN);
   EXPECT_FALSE(readable(library_fd()));
-  EXPECT_EQ(bells(), 1) << "the server looks whether there is room";
+  EXPECT_EQ(rings(), 1U) << "the server looks whether there is room";
 }
 
 TEST_F(PortEnds, AReaderThatDiedAfterSilencingLeavesNoBell) {
@@ -464,6 +484,33 @@ TEST_F(PortEnds, AfterTheServersEndWhatCameIsReadAndThenEio) {
   EXPECT_FALSE(write(message(3)));
 }
 
+TEST_F(PortEnds, AWriterAloneNoticesTheServersEnd) {
+  server_dies();
+  EXPECT_FALSE(write(message(1)));
+  EXPECT_FALSE(write(message(2)));
+}
+
+TEST_F(PortEnds, TheServerLearnsThatThePortIsClosed) {
+  pollfd program{server->program(), 0, 0};
+  EXPECT_EQ(poll(&program, 1, 0), 0);
+  const int copy = dup(files[kBellDown]);
+  close(std::exchange(files[kBellDown], -1));
+  EXPECT_EQ(poll(&program, 1, 0), 0) << "somebody has it open still, as after fork";
+  close(copy);
+  EXPECT_EQ(poll(&program, 1, 0), 1);
+  EXPECT_EQ(program.revents, POLLERR);
+}
+
+TEST_F(PortEnds, NoRingIsTooMany) {
+  const std::uint64_t most = ~std::uint64_t{0} - 1;
+  ASSERT_EQ(::write(server_fd(), &most, sizeof most), static_cast<ssize_t>(sizeof most));
+  ASSERT_TRUE(write(message(1))) << "and nobody waits";
+  int come = 0;
+  serve([&](const UserMad&) { ++come; });
+  EXPECT_EQ(come, 1);
+  EXPECT_FALSE(readable(server_fd()));
+}
+
 TEST_F(PortEnds, AWriterThatWaitsForRoomNoticesTheServersEnd) {
   for (std::uint32_t i = 0; i < kRingSlots; ++i) ASSERT_TRUE(write(message(i)));
   std::thread writer([&] {
@@ -476,7 +523,7 @@ TEST_F(PortEnds, AWriterThatWaitsForRoomNoticesTheServersEnd) {
 
 TEST_F(PortEnds, AReaderOfALongMessageNoticesTheServersEnd) {
   EXPECT_FALSE(server->give(mad_of(message(1, kLong))));
-  if (server->show()) ring_library();
+  server->show();
   std::thread reader([&] {
     Message m;
     EXPECT_EQ(read(m, kLong), -1);
@@ -513,9 +560,9 @@ TEST_F(PortEnds, TheServerBelievesNoLength) {
 }
 
 TEST_F(PortEnds, AProgramCannotCutTheMemoryShort) {
-  EXPECT_EQ(ftruncate(server->descriptor(), 0), -1);
+  EXPECT_EQ(ftruncate(files[kMemory], 0), -1);
   EXPECT_EQ(errno, EPERM);
-  EXPECT_EQ(fcntl(server->descriptor(), F_ADD_SEALS, F_SEAL_WRITE), -1);
+  EXPECT_EQ(fcntl(files[kMemory], F_ADD_SEALS, F_SEAL_WRITE), -1);
 }
 
 }  // namespace
