@@ -198,8 +198,9 @@ class Cases:
         path = self.f.directory / "key"
         path.write_text("0x1\n", encoding="ascii")
         words = ("PKTR", "{here}//0")
-        self.assertEqual(self.ibpath("--smkey-file", path, *words).stdout,
-                         self.ibpath("--smkey", "1", *words).stdout)
+        from_file = self.ibpath("--smkey-file", path, *words)
+        self.assertEqual(from_file.returncode, 0, from_file.stderr)
+        self.assertEqual(from_file.stdout, self.ibpath("--smkey", "1", *words).stdout)
         path.write_text("secret\n", encoding="ascii")
         self.assertEqual(self.ibpath("--smkey-file", path, *words).returncode, 2)
         self.assertEqual(self.ibpath("--smkey-file", "/nowhere", *words).returncode, 2)
@@ -318,6 +319,12 @@ class OnIbsm(Cases, Shared):
     @classmethod
     def bring_up(cls):
         cls.up = ibsm(cls.f)
+        # Tables of devices are read after the sweep: what is there must not change between two looks.
+        def of_whom(record):
+            said = cls.f.on(None, "saquery", "--smkey", "1", record).stdout
+            return set(re.findall(r"^\t\tLID\.+(\w+)$", said, re.M | re.I))
+        everybody = {str(lid) for lid in range(1, LEAVES + SPINES + HOSTS + 1)}
+        assert wait_until(lambda: of_whom("PKTR") == everybody, 20), of_whom("PKTR")
 
     def knows_multi_path(self):
         """ibsm does, and says so."""
