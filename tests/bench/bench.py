@@ -266,25 +266,31 @@ def suite_loss(build, args, folder):
         print("loss %2d%%, 576 hosts: median %.2f s, worst %.2f s of 5 seeds" % (loss, statistics.median(walls), max(walls)))
 
 
-# Microseconds of each second for threads that run ahead of all others.
-REAL_TIME_ALLOWED = "/proc/sys/kernel/sched_rt_runtime_us"
+# What a machine has set so that others are served, too, and what a storm is measured with.
+MACHINE = {
+    # Microseconds of each second for threads that run ahead of all others (sched(7)): the last 50 ms are not taken from them.
+    # Newer kernels still give as much to ordinary threads that got nothing else of it.
+    "/proc/sys/kernel/sched_rt_runtime_us": -1,
+    # Nanoseconds at most that an idle processor of a virtual machine waits for work before it halts (guest-halt-polling in the
+    # kernel's documentation): the default; some machines are started with 0, where being woken costs as much as ten Gets.
+    "/sys/module/haltpoll/parameters/guest_halt_poll_ns": 200_000,
+}
 
 
 @contextlib.contextmanager
 def all_of_a_processor():
-    """Within it Linux does not stop threads of real-time priority for the last 50 ms of a second by sched_rt_runtime_us (sched(7)).
-    Newer kernels still give as much to ordinary threads that got nothing else of it. Where that is not permitted, nothing changes."""
-    allowed = None
+    """Within it the machine is set as MACHINE says; gives what that was before. What is not there or not permitted stays."""
+    before = {}
     try:
-        allowed = open(REAL_TIME_ALLOWED).read()
-        open(REAL_TIME_ALLOWED, "w").write("-1")
-    except PermissionError:
-        pass
-    try:
-        yield
+        for name, value in MACHINE.items():
+            with contextlib.suppress(OSError):
+                was = open(name).read().strip()
+                open(name, "w").write(str(value))
+                before[name] = was
+        yield before
     finally:
-        if allowed:
-            open(REAL_TIME_ALLOWED, "w").write(allowed)
+        for name, was in before.items():
+            open(name, "w").write(was)
 
 
 class ServedSm:
@@ -432,7 +438,7 @@ def suite_storm(build, args, folder):
     opensm, ibsm = storms = Storm("opensm"), Storm("ibsm")
     floors, gaps = [], []
     before = processor_ticks()
-    with all_of_a_processor():
+    with all_of_a_processor() as was:
         for _ in range(args.runs):
             # Both are up, each on a fabric of its own, and asked in turn: what a machine can do is another thing minutes later.
             try:
@@ -459,6 +465,7 @@ def suite_storm(build, args, folder):
     print("  the machine takes %.1f ms of a second from a thread that wants it (median; %.1f at worst), %.1f ms at the longest; "
           "its host took %.1f %% of all time" % (median(gaps, "lost_ms"), max(g["lost_ms"] for g in gaps),
                                                max(g["longest_ms"] for g in gaps), 100 * stolen))
+    print("  set meanwhile: %s" % (", ".join("%s %d (was %s)" % (os.path.basename(n), MACHINE[n], was[n]) for n in was) or "nothing"))
     ratios = [ours / theirs for ours, theirs in zip(ibsm.peaks(), opensm.peaks())]
     print("  ratio of peaks %.2f, median of rounds (%.2f to %.2f); of the floor to opensm's %.2f" % (
         statistics.median(ratios), min(ratios), max(ratios), floor / statistics.median(opensm.peaks())))
