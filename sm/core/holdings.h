@@ -24,6 +24,8 @@ struct Holdings {
   std::shared_ptr<const ib::routes::MulticastTables> multicast;
 
   std::shared_ptr<const DeviceTables> tables{std::make_shared<DeviceTables>()};  // never null
+  /// True: the first reading of tables has not come to its end, so what is absent may be there.
+  bool tables_to_come{false};
 
   /// Blocks of GUIDInfo that hold alias GUIDs or did, as their ports answered last, by port GUID
   /// and number. Null: none is known. The ports were programmed by the aliases of this revision.

@@ -419,6 +419,7 @@ struct SubnetManager::Impl {
   void publish_holdings() {
     auto h = std::make_shared<Holdings>();
     h->tables = tables.tables();
+    h->tables_to_come = tables.to_come();
     // Trees that failed a must were not programmed: what stands is not known.
     if (desired->program_mfts) {
       h->graph = {desired->routing, &desired->routing->graph};

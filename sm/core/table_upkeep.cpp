@@ -22,6 +22,7 @@ void TableUpkeep::on_found(const ib::discover::Observed& found, bool forget_all)
   if (forget_all) {
     known_.clear();
     changed_ = true;
+    read_once_ = false;
   }
   changed_ = known_.forget_restarted(found) || changed_;
 }
@@ -70,6 +71,7 @@ bool TableUpkeep::has_news(ib::Instant now) {
     news_at_ = now + kNewsEvery;
     changed_ = true;
   } else {
+    read_once_ = true;
     end_reading();
   }
   return true;

@@ -48,6 +48,8 @@ class TableUpkeep {
 
   // ---- reading
   ib::Instant due() const { return due_; }
+  /// True until a first reading has come to its end, and again after everything was forgotten.
+  bool to_come() const { return after_ && !read_once_; }
   bool at_rest() const { return due_ == ib::kNever && !reader_; }
   /// Reads what is not known of the `managed` nodes. `lanes` is looked at now only.
   void begin(ib::Instant now, SnapshotPtr snapshot, const std::vector<bool>& managed,
@@ -72,6 +74,7 @@ class TableUpkeep {
   std::shared_ptr<const DeviceTables> tables_;
   ib::Instant due_{ib::kNever};
   std::unique_ptr<TableReader> reader_;
+  bool read_once_{false};            // to the end
   ib::Instant news_at_{ib::kNever};  // what was read so far is published
   std::uint64_t nodes_read_{0};
   std::deque<ib::LogEvent> logs_;

@@ -19,6 +19,7 @@
 #include "sm/sa/records.h"
 #include "sm/sa/refusal_log.h"
 #include "sm/sa/searches.h"
+#include "sm/sa/tables_wait.h"
 #include "sm/sa/transfers.h"
 #include "sm/sa/write_queue.h"
 #include "sm/sa/writes.h"
@@ -107,6 +108,7 @@ struct Server::Impl {
   std::vector<std::byte> found_room;  // for the next search
   Transfers transfers;
   Searches searches;
+  TablesWait tables_wait;
   bool looks_on{false};       // work() did a step of a search last
   bool for_transfers{false};  // the last such step was for a table that is being sent
 
@@ -256,6 +258,10 @@ struct Server::Impl {
   bool work(Instant now) {
     now_ = now;
     send_expired(now);
+    if (const auto request = tables_wait.next()) {
+      answer_read(*request);
+      return true;
+    }
     // Requests, and what is being looked for, in turn.
     if (is_looking()) looks_on = !looks_on;
     if (is_looking() && looks_on) {
@@ -332,10 +338,10 @@ struct Server::Impl {
       case Method::Get:
         if (attribute == attr::kClassPortInfo) return answer_class_port_info(packet);
         if (!is_known_record(attribute)) return refuse(packet, status::kBadAttribute);
-        return answer_get(packet);
+        return begin_read(now, packet);
       case Method::GetTable:
         if (!is_known_record(attribute)) return refuse(packet, status::kBadAttribute);
-        return begin_table(packet);
+        return begin_read(now, packet);
       case Method::GetMulti:
       case Method::GetTraceTable:
         if (!is_multi(packet.mad.method(), attribute) || !is_known_record(attribute) ||
@@ -352,6 +358,17 @@ struct Server::Impl {
       default:
         return refuse(packet, status::kBadMethod);
     }
+  }
+
+  void begin_read(Instant now, const Packet& request) {
+    if (world.holdings->tables_to_come && TablesWait::concerns(request) &&
+        tables_wait.add(now, who_of(request), request))
+      return;
+    answer_read(request);
+  }
+  void answer_read(const Packet& request) {
+    if (request.mad.method() == Method::Get) return answer_get(request);
+    begin_table(request);
   }
 
   void answer_class_port_info(const Packet& request) {
@@ -607,6 +624,7 @@ struct Server::Impl {
     receiver.on_time(now);
     take_from_receiver();
     send_expired(now);
+    tables_wait.on_time(now);
     if (auto line = refusal_log.summary(now)) say(ib::LogLevel::Warning, *std::move(line));
     writes.on_time(now);
     forward(now);
@@ -646,6 +664,7 @@ struct Server::Impl {
   /// Places that were given back leave the store when their ports hold nothing there any more.
   void publish(HoldingsPtr news) {
     world.holdings = std::move(news);
+    if (!world.holdings->tables_to_come) tables_wait.release();
     const auto known = world.holdings->aliases_revision;
     if (forgetting_aliases || known != aliases_revision ||
         emptied(state.aliases, *world.holdings).empty())
@@ -698,7 +717,9 @@ void Server::expect(const Packet& packet) const { impl_->replays.fetch(packet); 
 void Server::on_packet(Instant now, const Packet& packet) { impl_->on_packet(now, packet); }
 
 bool Server::work(Instant now) { return impl_->work(now); }
-bool Server::has_work() const { return impl_->admission.has_next() || impl_->is_looking(); }
+bool Server::has_work() const {
+  return impl_->admission.has_next() || impl_->is_looking() || impl_->tables_wait.has_next();
+}
 
 void Server::on_notice(Instant now, const ib::wire::Notice& notice, ib::Lid from) {
   if (impl_->world.paths) impl_->forwarding.on_notice(now, *impl_->world.paths, notice, from);
@@ -713,7 +734,7 @@ Instant Server::next_deadline() const {
                             : ib::kNever;
   return std::min({i.transfers.next_deadline(), i.receiver.next_deadline(),
                    i.admission.next_deadline(), i.writes.next_deadline(), chore,
-                   i.refusal_log.next_deadline(),
+                   i.refusal_log.next_deadline(), i.tables_wait.next_deadline(),
                    i.multicast_changed ? i.multicast_again_at : ib::kNever,
                    i.world.paths ? i.forwarding.reports.next_deadline() : ib::kNever});
 }

@@ -45,12 +45,14 @@ TEST(Holdings, TablesAreReadOnceTheSubnetIsUpAndNotAgain) {
   EXPECT_EQ(gets.count, 0U) << "bring-up sends none of them";
   ASSERT_NE(run.sm().holdings(), nullptr);
   EXPECT_EQ(run.sm().holdings()->tables->size(), 0U);
+  EXPECT_TRUE(run.sm().holdings()->tables_to_come);
 
   run.run_for(seconds(2));
   EXPECT_GT(gets.count, 0U);
   const auto holdings = run.sm().holdings();
   const auto fabric = run.sm().observed().fabric;  // of the first sweep
   EXPECT_EQ(holdings->tables->size(), fabric.nodes().size());
+  EXPECT_FALSE(holdings->tables_to_come);
   for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
     const auto& node = fabric.node(n);
     const unsigned end_port = node.is_switch() ? 0 : 1;

@@ -59,12 +59,14 @@ TEST_F(TableUpkeepTest, ReadsALittleAfterAFullSweep) {
   EXPECT_FALSE(upkeep.at_rest());
   EXPECT_EQ(upkeep.due(), kNever);
   read();
+  EXPECT_TRUE(upkeep.to_come());
   EXPECT_TRUE(upkeep.has_news(now));
   EXPECT_TRUE(upkeep.at_rest());
   EXPECT_EQ(upkeep.nodes_read(), nodes);
   const auto whole = upkeep.tables();
   EXPECT_EQ(whole->size(), nodes);
   EXPECT_EQ(empty->size(), 0U) << "who has the old ones keeps them";
+  EXPECT_FALSE(upkeep.to_come());
   EXPECT_FALSE(upkeep.has_news(now));
   EXPECT_EQ(upkeep.tables(), whole);
   const auto said = upkeep.next_log();
@@ -78,6 +80,7 @@ TEST_F(TableUpkeepTest, NeverReadsWhereItIsNotWanted) {
   never.on_sweep_done(now);
   EXPECT_TRUE(never.at_rest());
   EXPECT_EQ(never.due(), kNever);
+  EXPECT_FALSE(never.to_come());
 }
 
 TEST_F(TableUpkeepTest, ASweepTakesItBack) {
@@ -105,6 +108,7 @@ TEST_F(TableUpkeepTest, ASweepTakesItBack) {
   EXPECT_GT(some, 0U);
   EXPECT_LT(some, nodes);
   EXPECT_EQ(upkeep.tables()->size(), some) << "what was read is whole, and stays";
+  EXPECT_TRUE(upkeep.to_come()) << "the rest";
 
   begin();
   read();
@@ -139,11 +143,13 @@ TEST_F(TableUpkeepTest, ReadsAgainWhatWasForgotten) {
   EXPECT_EQ(read_now(), 0U);
   upkeep.on_lanes_programmed(observed().fabric.node(3).guid);
   EXPECT_EQ(upkeep.tables()->size(), nodes - 1);
+  EXPECT_FALSE(upkeep.to_come()) << "all but one is known";
   EXPECT_EQ(read_now(), 1U);
   upkeep.on_found(observed(), false);
   EXPECT_EQ(read_now(), 0U) << "nobody restarted";
   upkeep.on_found(observed(), true);
   EXPECT_EQ(upkeep.tables()->size(), 0U);
+  EXPECT_TRUE(upkeep.to_come());
   EXPECT_EQ(read_now(), nodes);
 }
 
