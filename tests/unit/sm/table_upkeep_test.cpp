@@ -97,6 +97,7 @@ TEST_F(TableUpkeepTest, ASweepTakesItBack) {
     for (Request& more : upkeep.take_requests()) asked.push_back(std::move(more));
   }
   std::vector<ib::mad::Cookie> under_way;
+  under_way.reserve(asked.size());
   for (const Request& request : asked) under_way.push_back(request.cookie);
   std::ranges::sort(under_way);
   ASSERT_FALSE(under_way.empty());
