@@ -21,13 +21,14 @@ constexpr int kSliceMs = 100;
 /// A reader tells the server of room when it comes past a multiple of this, or has read all.
 constexpr uint64_t kRoomStep = kRingSlots / 4;
 
-/// It counts, so there is always room.
-void ring_bell(int fd) {
+/// It counts; one that is full rings already. False: the program has closed it.
+bool ring_bell(int fd) {
   const uint64_t once = 1;
   ssize_t n;
   do {
     n = write(fd, &once, sizeof once);
   } while (n < 0 && errno == EINTR);
+  return n > 0 || errno == EAGAIN;
 }
 
 bool server_is_gone(int fd) {
@@ -152,6 +153,10 @@ bool has_message(PortMemory& memory) {
   return __atomic_load_n(&memory.down.tail_and_rung, __ATOMIC_ACQUIRE) >> 1 != head;
 }
 
+uint64_t slots_read(PortMemory& memory) {
+  return __atomic_load_n(&memory.down.head, __ATOMIC_ACQUIRE);
+}
+
 ssize_t read_message(PortMemory& memory, Bells bells, void* buffer, size_t size, bool awaited) {
   const Turn turn(memory.readers);
   see_to_the_dead(turn, bells);
@@ -221,11 +226,10 @@ bool write_message(PortMemory& memory, Bells bells, const void* header, const vo
       at += n;
     }
     if (up.publish(count)) {
-      if (server_is_gone(bells.down)) {
+      if (server_is_gone(bells.down) || !ring_bell(bells.up)) {
         up.unring();
         return false;
       }
-      ring_bell(bells.up);
     }
     left -= count;
   }

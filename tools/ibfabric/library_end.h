@@ -21,6 +21,8 @@ void unmap_port(PortMemory* memory);
 
 /// Whether there is something to read. No system call.
 bool has_message(PortMemory& memory);
+/// How many slots all its readers have read so far.
+uint64_t slots_read(PortMemory& memory);
 
 /// Takes the next message: struct ib_user_mad and its data. Bytes, or -1 with errno: EAGAIN,
 /// ENOSPC (a message longer than a MAD stays, its beginning is shown), EINVAL (a MAD stays), EIO

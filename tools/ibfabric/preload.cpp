@@ -16,9 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/ibfabric/library_end.h"
@@ -50,6 +52,7 @@ constexpr size_t kMadBytes = 256;
 struct OpenPort {
   uint64_t id;
   Bells bells;
+  long bell_up_id;  // by which the kernel tells its eventfds apart
   int port_num;
   bool is_switch;
   bool long_messages;  // an agent has the kernel do RMPP
@@ -65,28 +68,53 @@ OpenPort* port_of(int fd) {
   return __atomic_load_n(&open_ports[fd], __ATOMIC_ACQUIRE);
 }
 
-/// Returns the descriptor of its bell up, or -1.
-int forget_port(int fd) {
-  if (fd < 0 || fd >= kDescriptorsMax) return -1;
+/// The kernel's number of an eventfd; -1: it is none.
+long eventfd_id(int fd) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+  FILE* file = fopen(path, "re");
+  if (file == nullptr) return -1;
+  long id = -1;
+  char line[128];
+  while (id < 0 && fgets(line, sizeof line, file) != nullptr) sscanf(line, "eventfd-id: %ld", &id);
+  fclose(file);
+  return id;
+}
+
+/// Moves the bell up, which the program does not know of, to where programs have no files as a
+/// rule: many close whatever they find from 3 upwards, and open others there.
+int out_of_the_way(int fd) {
+  constexpr rlim_t kFromHere = 512;
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return fd;
+  const rlim_t from = limit.rlim_cur / 2 < kFromHere ? limit.rlim_cur / 2 : kFromHere;
+  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, static_cast<int>(from));
+  if (moved < 0) return fd;
+  close(fd);
+  return moved;
+}
+
+/// Closes its bell up, unless the program has done so and the number is another file's by now.
+void forget_port(int fd) {
+  if (fd < 0 || fd >= kDescriptorsMax) return;
   OpenPort* port = __atomic_exchange_n(&open_ports[fd], nullptr, __ATOMIC_ACQ_REL);
-  if (port == nullptr) return -1;
-  const int bell_up = port->bells.up;
+  if (port == nullptr) return;
+  if (eventfd_id(port->bells.up) == port->bell_up_id && port->bell_up_id >= 0)
+    close(port->bells.up);
   unmap_port(port->memory);
   free(port);
-  return bell_up;
 }
 
 bool remember_port(Bells bells, uint64_t id, int port_num, bool is_switch, PortMemory* memory) {
   const int fd = bells.down;
   if (fd >= kDescriptorsMax) return false;
-  // Left behind by a plain close(). Its bell stays open: whoever closed everything has closed that
-  // one, too, and its number may be another file's by now.
-  (void)forget_port(fd);
+  forget_port(fd);  // left behind by a plain close()
   // Not cleared by hand: only what is used of `outstanding` is to take memory.
   auto* port = static_cast<OpenPort*>(calloc(1, sizeof(OpenPort)));
   if (port == nullptr) return false;
   port->id = id;
   port->bells = bells;
+  port->bell_up_id = eventfd_id(bells.up);
   port->port_num = port_num;
   port->is_switch = is_switch;
   port->memory = memory;
@@ -150,8 +178,10 @@ ssize_t receive_reply(int fd, void* reply, size_t size, PortFiles* files) {
   } while (n < 0 && errno == EINTR);
   const cmsghdr* rights = n > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
   // Fewer come when the program may open no more.
-  if (rights != nullptr && rights->cmsg_type == SCM_RIGHTS)
-    memcpy(*files, CMSG_DATA(rights), rights->cmsg_len - CMSG_LEN(0));
+  if (files != nullptr && rights != nullptr && rights->cmsg_type == SCM_RIGHTS) {
+    const size_t given = rights->cmsg_len - CMSG_LEN(0);
+    memcpy(*files, CMSG_DATA(rights), given < sizeof *files ? given : sizeof *files);
+  }
   return n;
 }
 
@@ -261,6 +291,12 @@ int wait_readable(int fd, int timeout_ms) {
   const int n = poll(&p, 1, timeout_ms);
   if (n == 1) return 0;
   return n == 0 ? -ETIMEDOUT : -EIO;
+}
+
+int64_t now_ms() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return int64_t{t.tv_sec} * 1000 + t.tv_nsec / 1'000'000;
 }
 
 int open_issm(int number, int flags) {
@@ -415,15 +451,20 @@ IBFABRIC_API int umad_open_port(const char* ca_name, int portnum) {
   Reply reply = {};
   PortFiles files = {-1, -1, -1};
   const bool opened = ask_on(connection, request, nullptr, 0, &reply, sizeof reply, &files);
+  int error = opened ? -reply.result : errno;
   close(connection);
-  PortMemory* memory = opened && files[kBellUp] >= 0 ? map_port(files[kMemory]) : nullptr;
+  if (error == 0 && files[kBellUp] < 0) error = EMFILE;
+  PortMemory* memory = error == 0 ? map_port(files[kMemory]) : nullptr;
+  if (error == 0 && memory == nullptr) error = errno;
   if (files[kMemory] >= 0) close(files[kMemory]);
+  if (files[kBellUp] >= 0) files[kBellUp] = out_of_the_way(files[kBellUp]);
   const Bells bells = {files[kBellDown], files[kBellUp]};
   if (memory == nullptr ||
       !remember_port(bells, reply.port_id, portnum, d.node_type == 2, memory)) {
     if (memory != nullptr) unmap_port(memory);
     if (bells.down >= 0) close(bells.down);
     if (bells.up >= 0) close(bells.up);
+    errno = error != 0 ? error : EMFILE;
     return -EIO;
   }
   fcntl(bells.down, F_SETFD, 0);  // libibumad's stays open after exec, too
@@ -432,8 +473,7 @@ IBFABRIC_API int umad_open_port(const char* ca_name, int portnum) {
 }
 
 IBFABRIC_API int umad_close_port(int portid) {
-  const int bell_up = forget_port(portid);
-  if (bell_up >= 0) close(bell_up);
+  forget_port(portid);
   close(portid);
   return 0;
 }
@@ -566,19 +606,28 @@ IBFABRIC_API int umad_recv(int portid, void* umad, int* length, int timeout_ms) 
   }
   OpenPort* port = port_of(portid);
   const bool awaited = port != nullptr && timeout_ms != 0 && !has_message(*port->memory);
-  if (awaited) {
-    if (const int waited = wait_readable(portid, timeout_ms); waited < 0) {
-      if (!errno) errno = -waited;
-      return waited;
+  const int64_t until = awaited && timeout_ms > 0 ? now_ms() + timeout_ms : 0;
+  ssize_t n;
+  do {
+    const uint64_t read_before = awaited ? slots_read(*port->memory) : 0;
+    if (awaited) {
+      if (const int waited = wait_readable(portid, timeout_ms); waited < 0) {
+        if (!errno) errno = -waited;
+        return waited;
+      }
+      port = port_of(portid);  // another thread may have closed it meanwhile
     }
-    port = port_of(portid);  // another thread may have closed it meanwhile
-  }
-  if (port == nullptr) {
-    errno = EBADF;
-    return -EBADF;
-  }
-  const ssize_t n = read_message(*port->memory, port->bells, umad,
-                                 umad_size() + static_cast<size_t>(*length), awaited);
+    if (port == nullptr) {
+      errno = EBADF;
+      return -EBADF;
+    }
+    n = read_message(*port->memory, port->bells, umad, umad_size() + static_cast<size_t>(*length),
+                     awaited);
+    // Nobody was quicker, so the bell was for nothing, which Linux does not know.
+    if (n > 0 || !awaited || errno != EAGAIN || slots_read(*port->memory) != read_before) break;
+    errno = 0;
+    if (timeout_ms > 0) timeout_ms = until > now_ms() ? static_cast<int>(until - now_ms()) : 0;
+  } while (true);
   if (n > 0) {
     const auto header = static_cast<ssize_t>(kUmadHeaderBytes);
     *length = n > header ? static_cast<int>(n - header) : 0;

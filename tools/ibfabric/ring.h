@@ -9,7 +9,9 @@
 //
 // The producer sets the bit together with the new tail and rings if the bit was clear; the
 // consumer clears it if it has taken the last slot, and then takes the bell. (The server, which
-// looks at its rings anyway while any of them is busy, may do so a little later.) Whoever shares an
+// looks at its rings anyway while any of them is busy, may do so a little later.) The bell up rings
+// for room in the ring down, too, when that was full and the server wants it: who takes that bell
+// asks for room anew, and only then looks whether there is any. Whoever shares an
 // end (threads, processes after fork) takes turns by a lock; that is not this file's business.
 //
 // A message is one slot and, if it is longer than a MAD, further slots in which the header's length
@@ -132,7 +134,7 @@ class Producer {
   /// Shows `count` slots to the other end. True: it must be rung for.
   [[nodiscard]] bool publish(uint64_t count) {
     tail_ += count;
-    free_ -= count;
+    if (free_ != kRingBroken) free_ -= count;
     return (__atomic_exchange_n(&ring_->tail_and_rung, tail_ << 1 | 1, __ATOMIC_SEQ_CST) & 1) == 0;
   }
   /// After the bell could not be rung: the next one is to try again.

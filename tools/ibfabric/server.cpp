@@ -2,9 +2,12 @@
 #include "tools/ibfabric/server.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <infiniband/umad.h>
 #include <sched.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -83,6 +86,21 @@ std::uint32_t sysfs_rate(const ib::wire::PortInfo& info) {
   return tenths(ib::wire::active_speed(info)) * lanes / 10;
 }
 
+std::uint64_t random_id() {
+  std::uint64_t id = 0;
+  if (getrandom(&id, sizeof id, 0) != sizeof id)
+    id = static_cast<std::uint64_t>(ib::monotonic_now().ns);
+  return id;
+}
+
+/// As many files as the machine allows: every open port is two.
+void allow_many_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 struct Host;
 
 struct Connection {
@@ -137,9 +155,10 @@ struct Server::Impl {
   int listener{-1};
   File file;  // what bind() made at `path`; somebody may have put another there since
   int epoll{-1};
+  int spare{open_spare()};  // a descriptor for when there are no more
   Instant last{};
   Instant looked_at_sockets{};
-  std::uint64_t next_id{1};
+  std::uint64_t next_id{random_id()};  // programs of a server before this one hold others
   std::unordered_map<int, std::unique_ptr<Connection>> connections;  // by descriptor
   std::unordered_map<std::uint64_t, Connection*> ports_by_id;
   std::vector<std::unique_ptr<Host>> hosts;  // by node's first port and port; made when needed
@@ -156,6 +175,7 @@ struct Server::Impl {
     if (listener >= 0 && file_at(path) == file) ::unlink(path.c_str());
     if (listener >= 0) ::close(listener);
     if (epoll >= 0) ::close(epoll);
+    if (spare >= 0) ::close(spare);
   }
 
   // ---- time -----------------------------------------------------------------------------------
@@ -257,6 +277,7 @@ struct Server::Impl {
   void accept_all() {
     for (;;) {
       const int fd = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      if (fd < 0 && (errno == EMFILE || errno == ENFILE) && turn_away_one()) continue;
       if (fd < 0) return;
       int buffer = 1 << 20;
       setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
@@ -266,6 +287,17 @@ struct Server::Impl {
       watch(fd, EPOLLIN, EPOLL_CTL_ADD);
     }
   }
+
+  /// Who finds no descriptor left is to fail, and not to wait for ever. False: nobody was there.
+  bool turn_away_one() {
+    if (spare < 0) return false;
+    ::close(spare);
+    const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd >= 0) ::close(fd);
+    spare = open_spare();
+    return fd >= 0;
+  }
+  static int open_spare() { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
   void close(Connection& c) {
     if (c.host != nullptr) {
@@ -304,12 +336,15 @@ struct Server::Impl {
         return on_request(c);
       case Connection::Kind::Port:
         if ((events & EPOLLERR) != 0) c.gone = true;
-        if (!std::exchange(c.heard, true)) heard.push_back(&c);
-        return;
+        return hear(c);
       default:  // nothing is expected; the end is what comes
         char byte;
         if (recv(c.fd, &byte, 1, 0) == 0 || (events & EPOLLERR) != 0) close(c);
     }
+  }
+
+  void hear(Connection& c) {
+    if (!std::exchange(c.heard, true)) heard.push_back(&c);
   }
 
   /// Sends a small reply; a peer that is gone is noticed by its descriptor.
@@ -494,7 +529,10 @@ struct Server::Impl {
     const auto found = ports_by_id.find(request.port_id);
     if (found == ports_by_id.end()) return -EBADF;
     Connection& c = *found->second;
-    take_mads(c, kRingSlots);
+    if (!take_mads(c, kRingSlots)) {
+      hear(c);  // and there it comes to its end
+      return -EIO;
+    }
     switch (request.op) {
       case Op::Register: {
         ib::sim::Registration r;
@@ -603,6 +641,7 @@ struct Server::Impl {
   enum class Said { More, Enough, Last };
   Said listen(Connection& c) {
     if (!c.end->silence()) return Said::More;
+    if (c.behind && c.end->finds_room()) return Said::More;
     return c.gone ? Said::Last : Said::Enough;
   }
 
@@ -708,6 +747,7 @@ std::optional<int> Server::look_at_sockets(
 }
 
 int Server::run(int signal_fd, const std::function<std::optional<int>(int signal)>& on_signal) {
+  allow_many_files();
   impl_->watch(signal_fd, EPOLLIN, EPOLL_CTL_ADD);
   for (;;) {
     if (impl_->must_look_at_sockets())

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -85,6 +86,15 @@ void fill(UserMad& m, const ib_user_mad& header, const std::byte* data, std::siz
   m.packet.more.assign(data + first, data + size);
 }
 
+/// Takes the rings of an eventfd that is shared with a program, which may have made it one that
+/// blocks.
+void take_rings(int fd) {
+  std::uint64_t rings;
+  iovec part = {&rings, sizeof rings};
+  if (preadv2(fd, &part, 1, -1, RWF_NOWAIT) >= 0 || errno != EOPNOTSUPP) return;
+  [[maybe_unused]] const auto n = ::read(fd, &rings, sizeof rings);  // Linux before 5.8
+}
+
 }  // namespace
 
 UserMad user_mad(const ib_user_mad& header, const std::byte* data, std::size_t size) {
@@ -137,7 +147,8 @@ void ServerEnd::close_for_program() {
 }
 
 ServerEnd::Taken ServerEnd::take(UserMad& mad) {
-  for (;;) {
+  // Slots that are no MAD have an end, too: more than the ring has may be written meanwhile.
+  for (std::uint64_t slots = 0; slots < kRingSlots; ++slots) {
     const std::uint64_t available = up_.available();
     if (available == kRingBroken) return Taken::Broken;
     if (available == 0) return Taken::Nothing;
@@ -175,6 +186,7 @@ ServerEnd::Taken ServerEnd::take(UserMad& mad) {
       return Taken::Mad;
     }
   }
+  return Taken::Nothing;
 }
 
 void ServerEnd::made_room() {
@@ -186,8 +198,7 @@ void ServerEnd::made_room() {
 
 bool ServerEnd::silence() {
   if (up_.silence() == Consumer::Bell::Rung) return false;
-  std::uint64_t rings;
-  [[maybe_unused]] const auto n = ::read(bell_, &rings, sizeof rings);
+  take_rings(bell_);
   // The ring may have been that for a MAD that has just come.
   return !has_more();
 }
@@ -218,6 +229,13 @@ bool ServerEnd::give(const UserMad& mad) {
   } while (given_ < mad.length);
   given_ = 0;
   return true;
+}
+
+bool ServerEnd::finds_room() {
+  // Wanted anew, and not only looked for: a reader may have given back its slots before it was
+  // wanted first, and not have seen until now that it is. The ring that was taken was then his.
+  down_.want_room();
+  return down_.room() != 0;
 }
 
 bool ServerEnd::read(std::int32_t agent, const ib::mad::Packet& packet) {

@@ -43,7 +43,7 @@ class ServerEnd : public ib::sim::Reader {
   /// After taking: gives back the room and wakes whoever waits for it.
   void made_room();
   bool has_more() { return up_.available() != 0; }
-  /// Takes the bell. False: more has come.
+  /// Takes the bell. False: more has come. The ring may have been that for room: finds_room().
   bool silence();
 
   // ---- to the program
@@ -53,6 +53,8 @@ class ServerEnd : public ib::sim::Reader {
   bool give(const ib::sim::UserMad& mad);
   /// The same for a MAD that nothing is before. False: it has no room.
   bool read(std::int32_t agent, const ib::mad::Packet& packet) override;
+  /// After give() found no room, and the bell was taken. False: the bell will ring when there is.
+  bool finds_room();
   /// The program claims to have read what was never given.
   bool is_broken() { return down_.room() == kRingBroken; }
   /// Shows what was given, and rings where that is needed. SIGPIPE must be ignored.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// libibumad's interface as a program on ibfabric sees it. Runs inside `ibfabric run --lids keep`.
+// libibumad's interface as a program on ibfabric sees it. Runs inside `ibfabric run --lids keep`,
+// where an SM has been.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -15,8 +16,10 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <thread>
@@ -365,11 +368,55 @@ TEST_F(UmadPort, WhoDiesWhileAnotherTalksIsForgotten) {
   close(registered[1]);
 }
 
+/// A message longer than the ring comes in pieces, as the reader makes room: no ring for room may
+/// be lost, or it stops until something else happens on this host.
+TEST_F(UmadPort, LongMessagesComeWithoutAPause) {
+  constexpr std::size_t kBytes = 1'000'000, kSaHeader = 56;
+  constexpr int kSa = 0x03, kGetMulti = 0x14, kMessages = 12;
+  const int to = umad_open_port(nullptr, 0);
+  std::array<long, 16 / sizeof(long)> method{1L << kGetMulti};
+  const int server = umad_register(to, kSa, 2, 1, method.data());
+  const int client = umad_register(port, kSa, 2, 1, nullptr);
+  ASSERT_GE(server, 0);
+  ASSERT_GE(client, 0);
+  umad_port_t own;
+  ASSERT_EQ(umad_get_port(nullptr, 0, &own), 0);
+  std::vector<std::uint8_t> out(umad_size() + kBytes), in(umad_size() + kBytes);
+  umad_set_addr(out.data(), static_cast<int>(own.base_lid), 1, 0, static_cast<int>(0x80010000));
+  umad_release_port(&own);
+  auto* sent = static_cast<std::uint8_t*>(umad_get_mad(out.data()));
+  auto* got = static_cast<std::uint8_t*>(umad_get_mad(in.data()));
+  int pauses = 0;
+  for (int message = 1; message <= kMessages; ++message) {
+    for (std::size_t i = kSaHeader; i < kBytes; ++i)
+      sent[i] = static_cast<std::uint8_t>(i * 7 + i / 251 + static_cast<unsigned>(message));
+    const std::array<std::uint8_t, 4> head{1, kSa, 2, kGetMulti};
+    std::memcpy(sent, head.data(), head.size());
+    sent[15] = static_cast<std::uint8_t>(message);  // the TID
+    sent[17] = 0x39;
+    sent[24] = sent[25] = sent[26] = 1;  // RMPP: version, DATA, active
+    std::thread sender(
+        [&] { EXPECT_EQ(umad_send(port, client, out.data(), static_cast<int>(kBytes), 0, 0), 0); });
+    ASSERT_EQ(umad_poll(to, kPatience), 0) << message;
+    int length = static_cast<int>(kBytes);
+    const auto begun = std::chrono::steady_clock::now();
+    ASSERT_EQ(umad_recv(to, in.data(), &length, kPatience), server) << message;
+    // A pause lasts until the kernel's timer for the next ACK, 1.07 s.
+    pauses += std::chrono::steady_clock::now() - begun > std::chrono::milliseconds(900);
+    sender.join();
+    ASSERT_EQ(length, static_cast<int>(kBytes));
+    ASSERT_EQ(std::memcmp(got + kSaHeader, sent + kSaHeader, kBytes - kSaHeader), 0) << message;
+  }
+  EXPECT_LE(pauses, 2) << "of a machine that had other things to do; there were 6 to 9";
+  umad_close_port(to);
+}
+
 /// Descriptors this process has open.
 std::set<int> descriptors() {
   std::set<int> open;
-  for (int fd = 0; fd < 256; ++fd)
-    if (fcntl(fd, F_GETFD) >= 0) open.insert(fd);
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+    open.insert(std::stoi(entry.path().filename()));
+  std::erase_if(open, [](int fd) { return fcntl(fd, F_GETFD) < 0; });  // the folder's own
   return open;
 }
 
@@ -398,7 +445,61 @@ TEST_F(UmadPort, ItsEndIsNoticedWithoutUmadClosePort) {
   EXPECT_GE(agent, 0);
 }
 
+TEST_F(UmadPort, APlainCloseLeavesNothingOpenForLong) {
+  const int first = umad_open_port(nullptr, 0);
+  ASSERT_GE(first, 0);
+  const auto before = descriptors();
+  for (int i = 0; i < 20; ++i) {
+    close(first);
+    ASSERT_EQ(umad_open_port(nullptr, 0), first);
+  }
+  EXPECT_EQ(descriptors().size(), before.size());
+  umad_close_port(first);
+}
+
+/// What a port needs beside its own descriptor is nothing that a program could hit by chance.
+TEST_F(UmadPort, AFileOpenedWhereItsOtherDescriptorWasIsNotWrittenTo) {
+  const auto path =
+      std::filesystem::temp_directory_path() / ("umad_preload_test." + std::to_string(getpid()));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    for (int fd = 3; fd < 1024; ++fd)
+      if (fd != port) close(fd);
+    const int file = open(path.c_str(), O_CREAT | O_RDWR | O_APPEND, 0600);
+    const bool told = send(node_info_request(0x55), smi) < 0 && errno == EBADF;
+    _exit(file >= 0 && told && lseek(file, 0, SEEK_END) == 0 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  std::filesystem::remove(path);
+}
+
+/// A descriptor's flags are those of all who share it, the server among them.
+TEST_F(UmadPort, WhoMakesItsFilesBlockHoldsUpNobody) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const int own = umad_open_port(nullptr, 0);
+    for (const int fd : descriptors()) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    const int agent = umad_register(own, 0x81, 1, 0, nullptr);
+    Buffer b = node_info_request(0x56);
+    const bool sent = umad_send(own, agent, b.umad(), kMadBytes, kPatience, 0) == 0;
+    int length = kMadBytes;
+    _exit(sent && umad_recv(own, b.umad(), &length, kPatience) == agent ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ASSERT_EQ(send(node_info_request(0x57), smi), 0);
+  Buffer b;
+  int length = kMadBytes;
+  EXPECT_EQ(umad_recv(port, b.umad(), &length, kPatience), smi);
+}
+
 TEST_F(UmadPort, IsRefusedWhereAProgramMayOpenNoMoreFiles) {
+  umad_close_port(umad_open_port(nullptr, 0));  // what an earlier test left is closed with this
   const auto before = descriptors();
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);

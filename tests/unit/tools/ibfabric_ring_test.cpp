@@ -12,6 +12,7 @@
 #include <cstring>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "tools/ibfabric/library_end.h"
 #include "tools/ibfabric/ring.h"
@@ -217,6 +218,75 @@ TEST_F(PortEnds, TheServerIsRungOnceForManyMads) {
   EXPECT_TRUE(server->silence());
   ASSERT_TRUE(write(message(99)));
   EXPECT_EQ(rings(), 1U);
+}
+
+/// The bell up means MADs and room. Who takes it for the one must not lose the other.
+TEST_F(PortEnds, ARingForRoomThatIsTakenIsNotLost) {
+  Message m;
+  std::uint32_t given = 0;
+  while (server->give(mad_of(message(given)))) ++given;
+  server->show();
+  EXPECT_EQ(given, kRingSlots);
+  EXPECT_FALSE(server->finds_room());
+  ASSERT_GT(read(m), 0);
+  EXPECT_EQ(rings(), 0U) << "not for every slot";
+  for (std::uint64_t i = 1; i < kRingSlots / 4; ++i) ASSERT_GT(read(m), 0);
+  EXPECT_TRUE(readable(server_fd()));
+  EXPECT_TRUE(server->silence());
+  EXPECT_FALSE(readable(server_fd())) << "this was the ring for room";
+  EXPECT_TRUE(server->finds_room());
+}
+
+/// A reader gives back slots, which the server sees and fills again before the reader looks whether
+/// room is wanted: it rings for what is wanted now, and has nothing to ring for.
+TEST_F(PortEnds, RoomIsWantedAnewAfterARingThatCameTooLate) {
+  Message m;
+  std::uint32_t given = 0;
+  while (server->give(mad_of(message(given)))) ++given;
+  server->show();
+  ASSERT_EQ(std::exchange(memory->down.room_wanted, 0U), 1U);
+  const std::uint64_t once = 1;
+  ASSERT_EQ(::write(server_fd(), &once, sizeof once), static_cast<ssize_t>(sizeof once));
+  EXPECT_TRUE(server->silence());
+  EXPECT_FALSE(server->finds_room());
+  for (std::uint64_t i = 0; i < kRingSlots / 4; ++i) ASSERT_GT(read(m), 0);
+  EXPECT_TRUE(readable(server_fd())) << "somebody waits for it";
+}
+
+TEST_F(PortEnds, ABellThatWasMadeToBlockDoesNotHoldUpTheServer) {
+  fcntl(server_fd(), F_SETFL, fcntl(server_fd(), F_GETFL) & ~O_NONBLOCK);
+  EXPECT_TRUE(server->silence());
+  ASSERT_TRUE(write(message(1)));
+  EXPECT_FALSE(server->silence());
+  UserMad mad;
+  ASSERT_EQ(server->take(mad), Taken::Mad);
+  EXPECT_TRUE(server->silence());
+  EXPECT_FALSE(readable(server_fd()));
+}
+
+TEST_F(PortEnds, AHeadThatWasSpoiltBetweenTwoMadsIsNoticed) {
+  server->show();
+  for (std::uint32_t i = 0; i < 10; ++i) give(message(i));
+  memory->down.head = 99'999;
+  for (std::uint32_t i = 0; i < 2 * kRingSlots && !server->is_broken(); ++i) {
+    server->give(mad_of(message(i)));
+    server->give(mad_of(message(i)));
+    server->show();
+  }
+  EXPECT_TRUE(server->is_broken());
+}
+
+/// The writer goes on as long as he likes; who takes from him comes back.
+TEST_F(PortEnds, SlotsThatAreNoMadAreTakenInTurns) {
+  std::memset(memory->up.slots, 0, sizeof memory->up.slots);
+  memory->up.tail_and_rung = kRingSlots << 1 | 1;
+  UserMad mad;
+  EXPECT_EQ(server->take(mad), Taken::Nothing);
+  memory->up.tail_and_rung = (2 * kRingSlots) << 1 | 1;
+  EXPECT_TRUE(server->has_more());
+  EXPECT_EQ(server->take(mad), Taken::Nothing);
+  server->made_room();
+  EXPECT_TRUE(server->silence());
 }
 
 TEST_F(PortEnds, AddressesSurvive) {
