@@ -14,7 +14,7 @@ constexpr unsigned kGuidsInBlock = 8;
 class GuidSource final : public PortWalk<GuidInfoRecord, &GuidInfoRecord::lid> {
  public:
   GuidSource(const World& world, const Query& query)
-      : PortWalk(world, query), aliases_(world.state.aliases.all()) {}
+      : PortWalk(world, query), aliases_(world.state.aliases) {}
 
  private:
   static constexpr unsigned kBlockBit = 1;
@@ -32,11 +32,13 @@ class GuidSource final : public PortWalk<GuidInfoRecord, &GuidInfoRecord::lid> {
         tables ? tables->block(NodeTables::Kind::Guids, owner.port.port, block) : nullptr;
     if (held != nullptr) r.guid_info = ib::wire::decode<ib::wire::GuidInfo>(held->data());
     const auto first = static_cast<std::uint16_t>(block * kGuidsInBlock);
+    const Aliases::Key from{owner.guid, first}, end{owner.guid, first + kGuidsInBlock};
+    const auto& given_back = aliases_.given_back();  // the device may not have heard of it
+    for (auto at = given_back.lower_bound(from); at != given_back.end() && *at < end; ++at)
+      r.guid_info.guid[at->second - first] = {};
+    const auto& all = aliases_.all();
     bool any_alias = false;
-    for (auto at = aliases_.lower_bound({owner.guid, first});
-         at != aliases_.end() && at->first.first == owner.guid &&
-         at->first.second < first + kGuidsInBlock;
-         ++at) {
+    for (auto at = all.lower_bound(from); at != all.end() && at->first < end; ++at) {
       r.guid_info.guid[at->first.second - first] = at->second;
       any_alias = true;
     }
@@ -47,7 +49,7 @@ class GuidSource final : public PortWalk<GuidInfoRecord, &GuidInfoRecord::lid> {
     return true;
   }
 
-  const Aliases::Map& aliases_;  // as they are when a record is made
+  const Aliases& aliases_;  // as they are when a record is made
 };
 
 }  // namespace

@@ -270,6 +270,27 @@ TEST_F(SaAliasesGivenBack, AreForgottenWhenTheirPortHasHeard) {
   EXPECT_FALSE(bench.server.next_commit());
 }
 
+/// Who has given one back does not find it there, although the port has not heard of it yet.
+TEST_F(SaAliasesGivenBack, AreNotShownAlthoughTheirPortHoldsThemStill) {
+  set(3, {{1, 0xA1}, {2, 0xA2}});
+  Holdings holdings;
+  auto all = std::make_shared<DeviceTables>();
+  auto tables = std::make_shared<NodeTables>(1U);
+  const plan::GuidBlock read{bench.host(3).guid, Guid{0xA1}, Guid{0xA2}, Guid{0xF3}};
+  TableBlock block{};
+  ib::wire::encode(ib::wire::GuidInfo{read}, block.data());
+  tables->set_block(NodeTables::Kind::Guids, bench.hosts[3].port, 0, all->stored(block));
+  all->put(bench.snapshot->fabric().node(bench.hosts[3].node).guid, std::move(tables));
+  holdings.tables = std::move(all);
+  bench.server.publish(std::make_shared<const Holdings>(holdings));
+  remove(3, {{1, 0}});
+  const auto get = bench.ask(
+      bench.request(Method::Get, attr::kGuidInfoRecord, record(3, {}), kLidAndBlock, 0, 3));
+  ASSERT_EQ(get.mad.status(), status::kOk);
+  EXPECT_THAT(shown(get), ElementsAre(bench.host(3).guid, Guid{}, Guid{0xA2}, Guid{0xF3}, Guid{},
+                                      Guid{}, Guid{}, Guid{}));
+}
+
 TEST_F(SaAliasesGivenBack, AStoreDoesNotGrowByComingAndGoing) {
   for (std::size_t turn = 0; turn < 300; ++turn) {
     const std::size_t host = turn % 16;
