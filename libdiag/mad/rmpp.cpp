@@ -276,7 +276,7 @@ void Sender::refuse(const wire::Mad& mad, std::uint8_t why) {
 
 // ---- Receiver
 
-bool Receiver::on_mad(Instant now, const Address& source, const wire::Mad& mad) {
+bool Receiver::on_mad(Instant now, const Address& source, Lid who, const wire::Mad& mad) {
   if (!is_active(mad)) return false;
   const wire::RmppHeader header = rmpp_of(mad);
   const Key key{source.lid,
@@ -311,12 +311,12 @@ bool Receiver::on_mad(Instant now, const Address& source, const wire::Mad& mad) 
     return true;
   }
   ++counters_.segments;
-  on_data(now, key, source, mad, header);
+  on_data(now, key, source, who, mad, header);
   return true;
 }
 
-void Receiver::on_data(Instant now, const Key& key, const Address& source, const wire::Mad& mad,
-                       const wire::RmppHeader& header) {
+void Receiver::on_data(Instant now, const Key& key, const Address& source, Lid who,
+                       const wire::Mad& mad, const wire::RmppHeader& header) {
   const std::uint32_t segment = header.data1;
   auto found = messages_.find(key);
   if (found != messages_.end() && segment == 1 && !options_.as_kernel &&
@@ -333,7 +333,7 @@ void Receiver::on_data(Instant now, const Key& key, const Address& source, const
       ++counters_.orphans;  // its first segment was lost, or the message was dropped
       return;
     }
-    if (!start(now, key, source, mad)) return;
+    if (!start(now, key, source, who, mad)) return;
     found = messages_.find(key);
   }
   Message& message = found->second;
@@ -378,11 +378,15 @@ void Receiver::on_data(Instant now, const Key& key, const Address& source, const
   }
 }
 
-bool Receiver::start(Instant now, const Key& key, const Address& source, const wire::Mad& mad) {
-  std::size_t& of_source = incomplete_of_[source.lid];
-  if (incomplete_ >= options_.messages_max || of_source >= options_.messages_per_source ||
-      bytes_ + wire::kMadBytes > options_.bytes_max) {
-    if (of_source == 0) incomplete_of_.erase(source.lid);
+bool Receiver::start(Instant now, const Key& key, const Address& source, Lid who,
+                     const wire::Mad& mad) {
+  std::size_t& of_source = incomplete_of_[who];
+  // One segment is whole at once: it takes nobody's place, and others' cannot keep it out.
+  const bool whole = rmpp_of(mad).last;
+  if (!whole &&
+      (incomplete_ >= options_.messages_max || of_source >= options_.messages_per_source ||
+       bytes_ + wire::kMadBytes > options_.bytes_max)) {
+    if (of_source == 0) incomplete_of_.erase(who);
     answer(source, mad, Type::Stop, status::kResourcesExhausted);
     return false;
   }
@@ -390,6 +394,7 @@ bool Receiver::start(Instant now, const Key& key, const Address& source, const w
   ++incomplete_;
   Message& message = messages_[key];
   message.source = source;
+  message.who = who;
   message.first = mad;
   message.deadline = now + options_.message_timeout;
   deadlines_.insert({message.deadline, key});
@@ -442,7 +447,7 @@ void Receiver::finish(Instant now, const Key& key, Message& message, const wire:
   ++counters_.messages;
   bytes_ -= held(message);
   --incomplete_;
-  if (--incomplete_of_[key.lid] == 0) incomplete_of_.erase(key.lid);
+  if (--incomplete_of_[message.who] == 0) incomplete_of_.erase(message.who);
   done_.push_back(Packet{message.source, message.first, std::move(message.more)});
   message.more.clear();
   message.complete = true;
@@ -478,7 +483,7 @@ void Receiver::drop(const Key& key) {
   if (!message.complete) {
     bytes_ -= held(message);
     --incomplete_;
-    if (--incomplete_of_[key.lid] == 0) incomplete_of_.erase(key.lid);
+    if (--incomplete_of_[message.who] == 0) incomplete_of_.erase(message.who);
   }
   messages_.erase(found);
 }

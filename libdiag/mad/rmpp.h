@@ -159,7 +159,7 @@ struct ReceiverOptions {
   Duration message_timeout{std::chrono::seconds(40)};  // from first segment to last
   Duration linger{std::chrono::seconds(10)};  // a complete message answers repeated segments
   std::size_t messages_max{256};              // incomplete messages at once
-  std::size_t messages_per_source{16};        // a source is a LID, whatever its QPs
+  std::size_t messages_per_source{16};        // a LID, whatever its QPs, or who it belongs to
   std::size_t lingering_max{1024};
   std::size_t message_bytes_max{64U << 20};
   std::size_t bytes_max{128U << 20};  // of all incomplete messages
@@ -181,7 +181,11 @@ class Receiver {
 
   /// A MAD of type DATA, or a STOP or ABORT by the sender of data. False: it concerns none of the
   /// messages here (an ACK, say) and may belong to a Sender.
-  bool on_mad(Instant now, const Address& source, const wire::Mad& mad);
+  bool on_mad(Instant now, const Address& source, const wire::Mad& mad) {
+    return on_mad(now, source, source.lid, mad);
+  }
+  /// The same, counted as one of `who`: of a port by its first LID, say.
+  bool on_mad(Instant now, const Address& source, Lid who, const wire::Mad& mad);
   void on_time(Instant now);
   Instant next_deadline() const;
 
@@ -204,6 +208,7 @@ class Receiver {
   };
   struct Message {
     Address source;
+    Lid who;
     wire::Mad first;
     std::vector<std::byte> more;
     std::map<std::uint32_t, std::vector<std::byte>> early;  // beyond a gap
@@ -216,9 +221,9 @@ class Receiver {
     Instant deadline{kNever};
   };
 
-  void on_data(Instant now, const Key& key, const Address& source, const wire::Mad& mad,
+  void on_data(Instant now, const Key& key, const Address& source, Lid who, const wire::Mad& mad,
                const wire::RmppHeader& header);
-  bool start(Instant now, const Key& key, const Address& source, const wire::Mad& mad);
+  bool start(Instant now, const Key& key, const Address& source, Lid who, const wire::Mad& mad);
   std::optional<std::size_t> data_in(const wire::Mad& mad, const wire::RmppHeader& header) const;
   void store(Message& message, const wire::Mad& mad, std::uint32_t segment, std::size_t bytes);
   void finish(Instant now, const Key& key, Message& message, const wire::Mad& mad);

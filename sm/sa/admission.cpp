@@ -20,12 +20,31 @@ constexpr std::size_t kSlotsKept = 4096;
 constexpr std::size_t kLine = 64, kUsualBytes = 3 * kLine;
 }  // namespace
 
+Admission::Lane Admission::lane_of(ib::Lid who, const Packet& request) {
+  using ib::wire::Method;
+  const auto kind = [&]() -> Lane {
+    switch (request.mad.method()) {
+      case Method::GetTable:
+      case Method::GetMulti:
+      case Method::GetTraceTable:
+        return 1;
+      case Method::Set:
+      case Method::Delete:
+        return 2;
+      default:
+        return 0;
+    }
+  };
+  return Lane{who.value} << kKindBits | kind();
+}
+
 bool Admission::offer(ib::Instant now, ib::Lid who, const Packet& request) {
   let_go();
   const std::size_t room = options_.queue_in_all - std::min(waiting_, options_.queue_in_all);
   if (room == 0) return false;
   const std::size_t most = std::clamp<std::size_t>(room / kShare, 1, options_.queue_size);
-  Queue& queue = queue_of(who);
+  const Lane lane = lane_of(who, request);
+  Queue& queue = queue_of(lane);
   if (queue.size >= most) return false;
   Slot slot = free_;
   if (slot != kNone) {
@@ -39,7 +58,7 @@ bool Admission::offer(ib::Instant now, ib::Lid who, const Packet& request) {
   waiting.serial = ++serial_;
   waiting.next = kNone;
   if (queue.size == 0) {
-    turns_.push_back(who);
+    turns_.push_back(lane);
     queue.first = slot;
   } else {
     slots_[queue.last].next = slot;
@@ -49,7 +68,7 @@ bool Admission::offer(ib::Instant now, ib::Lid who, const Packet& request) {
   ++waiting_;
   // What is gone is left in front only by requests that were served, so this stays short.
   while (!arrivals_.empty() && is_gone(arrivals_.front())) arrivals_.pop_front();
-  arrivals_.push_back({now + options_.time_in_queue, who, slot, serial_});
+  arrivals_.push_back({now + options_.time_in_queue, lane, slot, serial_});
   return true;
 }
 
@@ -65,7 +84,7 @@ const Packet* Admission::take_first(Queue& queue) {
   --waiting_;
   if (--queue.size == 0) {
     if (recent_ == &queue) recent_ = nullptr;
-    queues_.erase(queue.who.value);
+    queues_.erase(queue.lane);
   } else {
     // The next one is likely to have its turn next, and many came since it did.
     const auto* next = reinterpret_cast<const std::byte*>(&slots_[queue.first]);
@@ -93,15 +112,15 @@ ib::Instant Admission::next_deadline() {
 const Packet* Admission::expired(ib::Instant now) {
   if (next_deadline() > now) return nullptr;
   let_go();
-  const ib::Lid who = arrivals_.front().who;
+  const Lane lane = arrivals_.front().lane;
   arrivals_.pop_front();
-  Queue& queue = queue_of(who);
+  Queue& queue = queue_of(lane);
   const bool was_last = queue.size == 1;
   // Times are all the same, so the oldest of all is the oldest of its queue.
   const Packet* request = take_first(queue);
   if (!was_last) return request;
   for (auto* order : {&turns_, &held_})
-    if (const auto at = std::find(order->begin(), order->end(), who); at != order->end())
+    if (const auto at = std::find(order->begin(), order->end(), lane); at != order->end())
       order->erase(at);
   return request;
 }

@@ -18,7 +18,7 @@
 namespace sm::sa {
 
 struct AdmissionOptions {
-  std::size_t queue_size{1024};      // of one requester
+  std::size_t queue_size{1024};      // of one requester and kind: tables, writes, the rest
   std::size_t queue_in_all{65'536};  // more than there are LIDs
   ib::Duration time_in_queue{std::chrono::seconds(2)};
   std::size_t outstanding_max{256};  // of one requester: begun and not yet answered
@@ -39,16 +39,16 @@ class Admission {
   const ib::mad::Packet* next(MayBegin&& may_begin) {
     let_go();
     while (!turns_.empty()) {
-      const ib::Lid who = turns_.front();
-      Queue& queue = queue_of(who);
-      if (!may_begin(who, slots_[queue.first].request)) {
+      const Lane lane = turns_.front();
+      Queue& queue = queue_of(lane);
+      if (!may_begin(who_of(lane), slots_[queue.first].request)) {
         turns_.pop_front();
-        held_.push_back(who);
+        held_.push_back(lane);
         continue;
       }
       // The turn of one who is alone stays where it is.
       const bool is_last = queue.size == 1;
-      if (!is_last && turns_.size() > 1) turns_.push_back(who);
+      if (!is_last && turns_.size() > 1) turns_.push_back(lane);
       if (is_last || turns_.size() > 1) turns_.pop_front();
       return take_first(queue);
     }
@@ -76,14 +76,23 @@ class Admission {
     std::uint64_t serial{0};  // of what waits there; 0: nothing does
     Slot next{kNone};
   };
+  /// A requester and the kind of his requests: what has to wait until a table ends, or a write,
+  /// holds up nothing else of his.
+  using Lane = std::uint32_t;
+  static constexpr unsigned kKindBits = 2;
+  static Lane lane_of(ib::Lid who, const ib::mad::Packet& request);
+  static ib::Lid who_of(Lane lane) {
+    return ib::Lid{static_cast<std::uint16_t>(lane >> kKindBits)};
+  }
+
   struct Queue {
-    ib::Lid who;
+    Lane lane{};
     Slot first{kNone}, last{kNone};
     std::size_t size{0};
   };
   struct Arrival {
     ib::Instant deadline;
-    ib::Lid who;
+    Lane lane;
     Slot slot;
     std::uint64_t serial;
   };
@@ -91,11 +100,11 @@ class Admission {
   bool is_gone(const Arrival& arrival) const {
     return slots_[arrival.slot].serial != arrival.serial;
   }
-  /// The queue of `who`, an empty one if there was none.
-  Queue& queue_of(ib::Lid who) {
-    if (recent_ != nullptr && recent_->who == who) return *recent_;
-    recent_ = &queues_[who.value];
-    recent_->who = who;
+  /// An empty one if there was none.
+  Queue& queue_of(Lane lane) {
+    if (recent_ != nullptr && recent_->lane == lane) return *recent_;
+    recent_ = &queues_[lane];
+    recent_->lane = lane;
     return *recent_;
   }
   /// Takes the first request out; a queue that is empty then goes too.
@@ -106,12 +115,11 @@ class Admission {
   AdmissionOptions options_;
   std::vector<Waiting> slots_;
   Slot free_{kNone};
-  Slot taken_{kNone};  // in use until the next call
-  // By LID; none is empty.
-  std::unordered_map<std::uint16_t, Queue> queues_;
-  Queue* recent_{nullptr};            // the last that was looked for
-  std::deque<ib::Lid> turns_, held_;  // every LID with a queue, once
-  std::deque<Arrival> arrivals_;      // in order; also of those that are gone
+  Slot taken_{kNone};                       // in use until the next call
+  std::unordered_map<Lane, Queue> queues_;  // none is empty
+  Queue* recent_{nullptr};                  // the last that was looked for
+  std::deque<Lane> turns_, held_;           // every lane with a queue, once
+  std::deque<Arrival> arrivals_;            // in order; also of those that are gone
   std::size_t waiting_{0};
   std::uint64_t serial_{0};
 };

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "sm/sa/mask.h"
+#include "sm/sa/membership.h"
 #include "sm/sa/world.h"
 
 namespace sm::sa {
@@ -80,6 +81,15 @@ bool is_hardwares(const World& world, Guid guid) {
          world.snapshot().fabric().find_node(guid).has_value();
 }
 
+/// A port that is away has left something here which an alias would make somebody else's.
+bool is_known(const World& world, Guid guid) {
+  const auto& services = world.state.services.all();
+  const auto& subscriptions = world.state.subscriptions.all();
+  return is_in_a_group(world, guid) ||
+         std::ranges::any_of(services, [&](const auto& s) { return s.second.owner == guid; }) ||
+         std::ranges::any_of(subscriptions, [&](const auto& s) { return s.subscriber == guid; });
+}
+
 /// The block as it will be: the first entry the hardware's, then aliases.
 std::vector<std::byte> reply_of_block(const Place& place,
                                       const std::array<Guid, kPerBlock>& entries) {
@@ -110,7 +120,7 @@ Outcome Aliases::set(const World& world, const WriteRequest& request) const {
   if (place.record.block == 0) entries[0] = place.port->guid;
   const auto taken = [&](Guid guid) {
     const auto& now = change.batch.aliases;
-    return is_hardwares(world, guid) || port_of(guid).value != 0 ||
+    return is_hardwares(world, guid) || is_known(world, guid) || port_of(guid).value != 0 ||
            std::any_of(now.begin(), now.end(), [&](const auto& a) { return a.guid == guid; });
   };
   for (unsigned i = 0; i < kPerBlock; ++i) {
@@ -186,6 +196,33 @@ void Aliases::apply(const store::Batch& batch) {
       port_by_alias_[alias.guid] = alias.port_guid;
     }
   }
+}
+
+std::vector<store::AliasGuid> taken_from_ports(const World& world) {
+  std::vector<store::AliasGuid> found;
+  for (const auto& [place, guid] : world.state.aliases.all())
+    if (world.snapshot().fabric().find_port_guid(guid))
+      found.push_back({place.first, place.second, guid});
+  return found;
+}
+
+Change give_to_ports(const World& world, const std::vector<store::AliasGuid>& aliases) {
+  std::vector<ib::Gid> members;
+  std::vector<store::AliasGuid> still;
+  for (const auto& alias : aliases) {
+    if (world.state.aliases.at({alias.port_guid, alias.index}) != alias.guid) continue;
+    members.push_back(ib::Gid::from(world.snapshot().subnet_prefix, alias.guid));
+    still.push_back(alias);
+  }
+  Change change = drop_members(world, members);
+  for (const auto& alias : still) {
+    change.batch.aliases.push_back({alias.port_guid, alias.index, Guid{}});
+    change.log.push_back(
+        fmt::format("alias GUID {} of port {} (entry {}) is taken back: it is the GUID of a port "
+                    "that has come (back) to the subnet; register another one",
+                    to_string(alias.guid), to_string(alias.port_guid), alias.index));
+  }
+  return change;
 }
 
 std::vector<Aliases::Key> emptied(const Aliases& aliases, const Holdings& holdings) {

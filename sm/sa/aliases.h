@@ -52,6 +52,11 @@ class Aliases {
   std::unordered_map<ib::Guid, ib::Guid> port_by_alias_;
 };
 
+/// Aliases that are GUIDs of ports which are in the subnet now: they were away when somebody took
+/// the GUID. The hardware's it is; who joined groups by it did so as another, and leaves them.
+std::vector<store::AliasGuid> taken_from_ports(const World& world);
+Change give_to_ports(const World& world, const std::vector<store::AliasGuid>& aliases);
+
 /// Places that were given back and that `holdings` show to be empty: nobody needs to remember them.
 /// Precondition: the ports were programmed by the aliases as they are.
 std::vector<Aliases::Key> emptied(const Aliases& aliases, const Holdings& holdings);

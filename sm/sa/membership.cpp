@@ -526,6 +526,7 @@ std::vector<Gid> departed_members(const World& world, const Snapshot* before) {
   const Silence silence(observed);
   for (const auto& [gid, mgids] : world.state.multicast.ports()) {
     // By the fabric, not by Paths: a port that waits for its LID is there.
+    if (observed.fabric.find_port_guid(gid.guid())) continue;
     const Guid owner = world.state.aliases.port_of(gid.guid());
     const Guid guid = owner.value != 0 ? owner : gid.guid();
     if (!observed.fabric.find_port_guid(guid) && !silence.may_hide(guid, before))

@@ -98,6 +98,10 @@ std::uint64_t subject_of(const RequestKey& key, const std::byte* record) {
 
 }  // namespace
 
+std::uint64_t fingerprint_of(const Packet& request) {
+  return fingerprint_of_all(fingerprint(request.mad), request);
+}
+
 RequestKey Replays::key_of(const Packet& request) {
   return {request.mad.tid().value, request.address.qpn, request.address.lid.value,
           request.mad.attribute_id(), static_cast<std::uint8_t>(request.mad.method())};

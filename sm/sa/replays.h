@@ -30,6 +30,10 @@ struct ReplayOptions {
   std::size_t writes_bytes_max{48U << 20};
 };
 
+/// Two requests that are asked in the same words have the same. Who finds two others that have can
+/// mislead itself and nobody else.
+std::uint64_t fingerprint_of(const ib::mad::Packet& request);
+
 class Replays {
  public:
   explicit Replays(const ReplayOptions& options = {})

@@ -206,7 +206,7 @@ struct Server::Impl {
   /// A request that comes by RMPP, in one segment or in several.
   void on_segment(Instant now, const Packet& packet) {
     const auto messages_before = receiver.counters().messages;
-    receiver.on_mad(now, packet.address, packet.mad);
+    receiver.on_mad(now, packet.address, who_of(packet), packet.mad);
     take_from_receiver();
     while (auto message = receiver.next_message()) take_in(now, *message);
     if (receiver.counters().messages != messages_before) return;
@@ -235,10 +235,12 @@ struct Server::Impl {
       case Replays::Seen::Never:
         break;
     }
+    const auto before = transfers.size();
     if (transfers.has(request)) {
       ++counters.under_way;  // asked again while the answer is under way
       return;
     }
+    if (transfers.size() < before) admission.resume();
     replays.begin();
     if (!admission.offer(now, who_of(request), request)) {
       ++counters.busy_queue_full;
@@ -503,7 +505,8 @@ struct Server::Impl {
 
     ++counters.answers;
     replays.forget(request);  // from here on the transfer knows it
-    transfers.begin(answer, std::move(ready), search.at_end ? nullptr : std::move(source));
+    transfers.begin(who_of(request), fingerprint_of(request), answer, std::move(ready),
+                    search.at_end ? nullptr : std::move(source));
   }
 
   /// The transport cuts the message into segments; it holds it whole, so there is a limit.
@@ -689,10 +692,14 @@ struct Server::Impl {
     const Snapshot* snapshot_before = before ? &before->snapshot() : nullptr;
     forwarding.on_snapshot(*world.paths);
     chores.on_snapshot(world, snapshot_before);
-    auto gone = departed_members(world, snapshot_before);
-    if (gone.empty()) return;
+    if (auto taken = taken_from_ports(world); !taken.empty())
+      add_own(now, [taken = std::move(taken)](const World& w) { return give_to_ports(w, taken); });
+    if (auto gone = departed_members(world, snapshot_before); !gone.empty())
+      add_own(now, [gone = std::move(gone)](const World& w) { return drop_members(w, gone); });
+  }
+  void add_own(Instant now, std::function<Change(const World&)> change) {
     WriteQueue::Own own;
-    own.change = [gone = std::move(gone)](const World& w) { return drop_members(w, gone); };
+    own.change = std::move(change);
     writes.add(now, std::move(own));
   }
 };

@@ -65,8 +65,11 @@ Refusal why_not(const World& world, const EndPort& port, const InformInfo& info)
 /// Whether `wanted` is a GID of the port that issued the notice, be it an alias. (The issuer may
 /// have left meanwhile.)
 bool is_gid_of(const World& world, const ib::Gid& wanted, ib::Guid issuer) {
-  return world.is_own_prefix(wanted.prefix()) &&
-         (wanted.guid() == issuer || world.state.aliases.port_of(wanted.guid()) == issuer);
+  if (!world.is_own_prefix(wanted.prefix())) return false;
+  const ib::Guid owner = world.paths->find(wanted.guid()) != nullptr
+                             ? ib::Guid{}
+                             : world.state.aliases.port_of(wanted.guid());
+  return wanted.guid() == issuer || (owner.value != 0 && owner == issuer);
 }
 
 }  // namespace

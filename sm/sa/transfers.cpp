@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "sm/sa/answers.h"
+#include "sm/sa/replays.h"
 #include "sm/sa/searches.h"
 
 namespace sm::sa {
@@ -62,6 +63,8 @@ rmpp::Sender::Fill fill_from(const std::shared_ptr<Carry>& carry) {
 }  // namespace
 
 struct Transfers::Transfer {
+  ib::Lid who;
+  std::uint64_t question{};
   ib::mad::Address to;
   ib::Tid tid{};
   ib::wire::Mad head;
@@ -78,11 +81,11 @@ std::size_t Transfers::size() const { return speaking_.size() + waiting_.size() 
 
 std::size_t Transfers::places() const { return size() - singles_ + singles_ / kSinglesOfAPlace; }
 
-std::size_t Transfers::places_of(ib::Lid to) const {
+std::size_t Transfers::places_of(ib::Lid who) const {
   std::size_t tables = 0, singles = 0;
   for (const List* list : {&speaking_, &waiting_, &short_})
     for (const Transfer& t : *list)
-      if (t.to.lid == to) ++(t.is_single ? singles : tables);
+      if (t.who == who) ++(t.is_single ? singles : tables);
   return tables + singles / kSinglesOfAPlace;
 }
 
@@ -92,10 +95,14 @@ bool Transfers::is_same(const Transfer& t, const Packet& packet) {
          t.to.qpn == packet.address.qpn && t.head.method() == response_to(packet.mad.method());
 }
 
-bool Transfers::has(const Packet& packet) const {
-  const auto same = [&](const Transfer& t) { return is_same(t, packet); };
-  return std::ranges::any_of(speaking_, same) || std::ranges::any_of(waiting_, same) ||
-         std::ranges::any_of(short_, same);
+bool Transfers::has(const Packet& request) {
+  const auto place = find(request);
+  if (!place) return false;
+  if (place->transfer->question == fingerprint_of(request)) return true;
+  if (place->transfer->is_single) --singles_;
+  ++counters_.aborted;
+  place->list->erase(place->transfer);
+  return false;
 }
 
 std::optional<Transfers::Place> Transfers::find(const Packet& packet) {
@@ -107,10 +114,12 @@ std::optional<Transfers::Place> Transfers::find(const Packet& packet) {
   return std::nullopt;
 }
 
-void Transfers::begin(const Packet& head, std::vector<std::byte> ready,
-                      std::shared_ptr<RecordSource> source) {
+void Transfers::begin(ib::Lid who, std::uint64_t question, const Packet& head,
+                      std::vector<std::byte> ready, std::shared_ptr<RecordSource> source) {
   ++counters_.begun;
   Transfer t;
+  t.who = who;
+  t.question = question;
   t.to = head.address;
   t.tid = head.mad.tid();
   t.head = head.mad;

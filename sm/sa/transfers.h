@@ -31,15 +31,17 @@ class Transfers {
   /// How much room they take: a table one place, eight answers of one segment, of which there is
   /// only an ACK to be awaited, one together.
   std::size_t places() const;
-  /// Those to this LID.
-  std::size_t places_of(ib::Lid to) const;
-  /// Whether the answer to this request, or what this MAD speaks of, is under way.
-  bool has(const ib::mad::Packet& packet) const;
+  /// Those of one requester.
+  std::size_t places_of(ib::Lid who) const;
+  /// Whether the answer to this request is under way. What is, under the same TID, the answer to
+  /// another question is given up: its asker has turned to this one.
+  bool has(const ib::mad::Packet& request);
 
-  /// Begins to send. `head` is the answer without records; `ready` its first records. `source`
-  /// makes the rest; null when `ready` is all there is.
-  void begin(const ib::mad::Packet& head, std::vector<std::byte> ready,
-             std::shared_ptr<RecordSource> source);
+  /// Begins to send. `who` asked, by his first LID; `question` is the fingerprint of the request;
+  /// `head` is the answer without records; `ready` its first records. `source` makes the rest; null
+  /// when `ready` is all there is.
+  void begin(ib::Lid who, std::uint64_t question, const ib::mad::Packet& head,
+             std::vector<std::byte> ready, std::shared_ptr<RecordSource> source);
   /// ACK, STOP or ABORT; false when it belongs to no table under way.
   bool on_mad(ib::Instant now, const ib::mad::Packet& packet);
   void on_time(ib::Instant now);

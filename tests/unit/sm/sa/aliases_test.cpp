@@ -18,7 +18,9 @@ namespace {
 
 using ib::wire::GuidInfoRecord;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 namespace attr = ib::wire::attr;
 namespace status = ib::wire::status;
@@ -222,6 +224,55 @@ TEST_F(SaAliases, RemovalShowsWhatIsLeft) {
   EXPECT_THAT(shown(answer), ElementsAre(bench.host(3).guid, Guid{}, Guid{0xA2}, Guid{}, Guid{},
                                          Guid{}, Guid{}, Guid{}));
   EXPECT_EQ(remove(3, {{0, 0}}).mad.status(), status::kSaReqInvalid);
+}
+
+/// A port that is away must find its GUID its own when it comes back.
+TEST_F(SaAliases, TheHardwareHasItsGuidWhoeverTookItMeanwhile) {
+  const Guid away{0xF00D};
+  set(4, {{1, away.value}, {2, 0xA2}});
+  auto joined = bench.request(
+      Method::Set, attr::kMcMemberRecord,
+      [&] {
+        ib::wire::McMemberRecord member;
+        member.mgid = ipoib_group(ib::kDefaultPKey).mgid;
+        member.port_gid = Gid::from(ib::kDefaultSubnetPrefix, away);
+        member.join_state = 1;
+        return member;
+      }(),
+      0x10003, 0, 4);
+  ASSERT_EQ(bench.ask(joined).mad.status(), status::kOk);
+  auto fabric = bench.snapshot->fabric();
+  fabric.port(bench.hosts[3]).guid = away;
+  fabric.reindex();
+  bench.server.publish(bench.now, snapshot_of(std::move(fabric)));
+  bench.drain();
+  bench.now = std::max(bench.now, bench.server.next_deadline());
+  bench.server.on_time(bench.now);
+  bench.drain();
+  EXPECT_THAT(bench.server.aliases(), ElementsAre(Pair(Pair(bench.host(4).guid, 2), Guid{0xA2})));
+  EXPECT_THAT(bench.store->load()->members, IsEmpty());
+  const auto said = bench.server.next_log();
+  ASSERT_TRUE(said);
+  EXPECT_THAT(said->message, HasSubstr("is taken back: it is the GUID of a port that has come"));
+  EXPECT_THAT(shown(set(4, {{1, away.value}}))[1], Guid{}) << "it is taken";
+}
+
+TEST_F(SaAliases, WhatAPortThatIsAwayHasRegisteredKeepsItsGuidFree) {
+  ib::wire::ServiceRecord service;
+  service.service_id = 7;
+  service.service_gid = bench.gid(3);
+  service.lease = 0xFFFFFFFF;
+  ASSERT_EQ(
+      bench.ask(bench.request(Method::Set, attr::kServiceRecord, service, 0x5F, 0, 3)).mad.status(),
+      status::kOk);
+  auto fabric = bench.snapshot->fabric();
+  const Guid away = fabric.port(bench.hosts[3]).guid;
+  fabric.port(bench.hosts[3]).guid = Guid{0xF00D};
+  fabric.node(bench.hosts[3].node).guid = Guid{0xF00C};
+  fabric.reindex();
+  bench.server.publish(bench.now, snapshot_of(std::move(fabric)));
+  bench.drain();
+  EXPECT_THAT(shown(set(4, {{1, away.value}}))[1], Guid{}) << "it is known";
 }
 
 /// What ports hold, as a sweep would publish it.

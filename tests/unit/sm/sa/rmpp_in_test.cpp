@@ -226,6 +226,27 @@ TEST_F(SaRmppIn, OneRequesterHasEightAtOnceAndLeavesRoomForOthers) {
   expect_forgotten();
 }
 
+/// All LIDs of a port are one, and what is whole with one segment needs no place.
+TEST_F(SaRmppIn, APortHasEightAtOnceWhateverItsLmc) {
+  auto fabric = small_tree();
+  auto& port = fabric.port(hosts_of(fabric)[1]);
+  port.lid = Lid{256};
+  port.lmc = 5;
+  fabric.reindex();
+  bench = Bench(fabric);
+  auto packet = segment(1, true, false, 0, 1);
+  std::size_t taken = 0;
+  for (std::uint16_t i = 0; i < 64; ++i) {
+    packet.mad.set<&ib::wire::MadHeader::tid>(ib::Tid{std::uint64_t{100} + i});
+    packet.address.lid = Lid{static_cast<std::uint16_t>(256 + i % 32)};
+    const auto sent = tell(packet);
+    ASSERT_THAT(sent, SizeIs(1));
+    taken += header_of(sent[0].mad).type == static_cast<std::uint8_t>(Type::Ack) ? 1 : 0;
+  }
+  EXPECT_EQ(taken, 8U);
+  EXPECT_THAT(tell(segment(1, true, true, 220, 1)), SizeIs(2)) << "acknowledged and answered";
+}
+
 TEST_F(SaRmppIn, AWrongKeyIsNotEvenAcknowledged) {
   bench.sm_key = 99;
   EXPECT_THAT(tell(segment(1, true, true, 220)), IsEmpty());

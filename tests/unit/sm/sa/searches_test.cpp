@@ -221,7 +221,7 @@ TEST(SaTransfers, RecordsFarApartAreLookedForInSteps) {
   Transfers transfers;
   Taker taker(transfers);
   const auto source = std::make_shared<Sparse>(100, 1000);
-  transfers.begin(taker.head, std::vector<std::byte>(400, std::byte{0xAA}), source);
+  transfers.begin(Lid{1}, 0, taker.head, std::vector<std::byte>(400, std::byte{0xAA}), source);
   std::size_t most = 0;
   for (int i = 0; i < 10'000 && transfers.size() != 0; ++i) {
     auto before = source->looked;
@@ -242,7 +242,8 @@ TEST(SaTransfers, RecordsFarApartAreLookedForInSteps) {
 TEST(SaTransfers, ATableWhoseRestIsNotFoundIsAborted) {
   Transfers transfers;
   Taker taker(transfers);
-  transfers.begin(taker.head, std::vector<std::byte>(400), std::make_shared<Sparse>(1, SIZE_MAX));
+  transfers.begin(Lid{1}, 0, taker.head, std::vector<std::byte>(400),
+                  std::make_shared<Sparse>(1, SIZE_MAX));
   std::size_t steps = 0;
   for (taker.take(); transfers.is_short(); taker.take()) {
     transfers.step();

@@ -198,6 +198,41 @@ TEST(SaTable, IsBusyBeyondItsTransfers) {
   EXPECT_EQ(bench.server.counters().busy_too_old, 1U);
 }
 
+/// Who has taken all his places is still told what needs none.
+TEST(SaTable, OneThatWaitsHoldsUpNoOtherRequest) {
+  Options options;
+  options.transfers_per_requester = 2;
+  Bench bench(large_tree(), options);
+  for (int i = 0; i < 3; ++i)
+    bench.server.on_packet(bench.now, bench.request(Method::GetTable, attr::kNodeRecord));
+  EXPECT_THAT(bench.drain(), SizeIs(2)) << "the third waits";
+  const auto get = bench.ask(bench.request(Method::Get, attr::kClassPortInfo));
+  EXPECT_EQ(get.mad.status(), status::kOk);
+}
+
+/// All LIDs of a port are one requester.
+TEST(SaTable, APortHasItsPlacesOnceWhateverItsLmc) {
+  auto fabric = small_tree();
+  auto& port = fabric.port(hosts_of(fabric)[1]);
+  port.lid = Lid{256};
+  port.lmc = 2;
+  fabric.reindex();
+  Options options;
+  options.transfers_max = 8;
+  options.transfers_per_requester = 2;
+  Bench bench(fabric, options);
+  for (std::uint16_t i = 0; i < 16; ++i) {
+    auto request =
+        bench.request(Method::GetTable, attr::kPortInfoRecord, PortInfoRecord{}, 0, 0, 1);
+    request.address.lid = Lid{static_cast<std::uint16_t>(256 + i % 4)};
+    bench.server.on_packet(bench.now, request);
+  }
+  EXPECT_THAT(bench.drain(), SizeIs(2));
+  bench.server.on_packet(
+      bench.now, bench.request(Method::GetTable, attr::kPortInfoRecord, PortInfoRecord{}, 0, 0, 2));
+  EXPECT_THAT(bench.drain(), SizeIs(1)) << "others have theirs";
+}
+
 TEST(SaTable, AnswersFromTheSnapshotItBeganWith) {
   Bench bench(large_tree());
   const auto request = bench.request(Method::GetTable, attr::kNodeRecord);
