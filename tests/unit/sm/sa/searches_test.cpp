@@ -180,7 +180,7 @@ TEST(SaSearches, AGetMultiOfManyGidsHoldsUpNobody) {
                                 0, 1);
   std::vector<std::byte> message(ib::wire::LayoutOf<ib::wire::MultiPathRecord>::kBytes);
   std::copy_n(question.mad.data(), message.size(), message.begin());
-  for (const std::size_t first : {0, 33})
+  for (const std::size_t first : {0U, 33U})
     for (std::size_t i = first; i < first + 255; ++i)
       for (const auto byte : bench.gid(i).bytes) message.push_back(std::byte{byte});
   std::copy_n(message.begin(), ib::wire::kSaDataBytes, question.mad.data());
