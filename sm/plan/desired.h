@@ -59,6 +59,7 @@ struct SwitchWant {
   std::uint8_t life_time_value{};
   bool has_multicast_top{false};  // the switch knows MulticastFDBTop
   std::uint16_t multicast_fdb_top{};
+  std::uint16_t multicast_fdb_cap{0xFFFF};  // MLIDs that its table holds
 };
 
 /// A node that is seen and not configured, and why.

@@ -477,6 +477,8 @@ class Planner {
       want.life_time_value = options_.packet_life_time;
       want.has_multicast_top = port0 != nullptr && (port0->get<&PortInfo::capability_mask>() &
                                                     ib::wire::port_cap::kMulticastFdbTop) != 0;
+      if (const auto& info = observed_.nodes[graph.node_of(s)].switch_info)
+        want.multicast_fdb_cap = info->multicast_fdb_cap;
       out_.switches.push_back(want);
     }
     if (request_.aliases != nullptr)
@@ -532,6 +534,33 @@ Members members_of(const Fabric& fabric, const ib::fabric::CompactGraph& graph,
   return members;
 }
 
+/// The last MLID that the switch's table holds.
+std::uint16_t last_mlid(const SwitchWant& want) {
+  return static_cast<std::uint16_t>(
+      std::min(ib::kLidUnicastMax.value + unsigned{want.multicast_fdb_cap}, 0xFFFEU));
+}
+
+/// What to say of groups whose MLIDs some switch cannot hold; nothing: all hold all.
+std::optional<std::string> beyond_tables(const Desired& desired, const Fabric& fabric) {
+  if (desired.mfts.empty()) return std::nullopt;
+  // One without any multicast forwards none and is no reason to choose other MLIDs.
+  const auto least = std::ranges::min_element(desired.switches, {}, [](const SwitchWant& want) {
+    return want.multicast_fdb_cap == 0 ? 0xFFFFU : last_mlid(want);
+  });
+  if (least == desired.switches.end() || least->multicast_fdb_cap == 0) return std::nullopt;
+  const auto first = desired.mfts.upper_bound(Lid{last_mlid(*least)});
+  if (first == desired.mfts.end()) return std::nullopt;
+  const auto s = static_cast<ib::fabric::SwitchIndex>(least - desired.switches.begin());
+  const auto& node = fabric.node(desired.routing->graph.node_of(s));
+  const auto more = std::distance(first, desired.mfts.end()) - 1;
+  return fmt::format(
+      "multicast: MLID 0x{:04x}{} beyond the table of {} ({}), which ends at 0x{:04x} "
+      "(MulticastFDBCap {}): the members behind it hear nothing; groups that are made anew get "
+      "lower MLIDs",
+      first->first.value, more == 0 ? " is" : fmt::format(" and {} more are", more),
+      node.description, to_string(node.guid), last_mlid(*least), least->multicast_fdb_cap);
+}
+
 }  // namespace
 
 TreesNews want_multicast(Desired& desired, const Fabric& fabric,
@@ -542,9 +571,11 @@ TreesNews want_multicast(Desired& desired, const Fabric& fabric,
   // The top without any group is the LID below the first multicast one (IBA 14.2.5.4).
   const std::uint16_t top =
       desired.mfts.empty() ? ib::kLidUnicastMax.value : desired.mfts.rbegin()->first.value;
-  for (SwitchWant& want : desired.switches) want.multicast_fdb_top = top;
+  // What a switch cannot hold it would refuse, and with it the rest of its SwitchInfo.
+  for (SwitchWant& want : desired.switches) want.multicast_fdb_top = std::min(top, last_mlid(want));
 
   TreesNews news;
+  if (auto line = beyond_tables(desired, fabric)) news.alarms.push_back(*std::move(line));
   const Members members = members_of(fabric, routing.graph, groups);
   if (desired.mfts.empty() && members.empty()) return news;
   const bool claimed = claims(routing.multicast);

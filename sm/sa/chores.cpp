@@ -39,6 +39,12 @@ void Chores::on_dead_subscriber(const State& state, const ib::mad::Address& addr
   to_drop_.insert(to_drop_.end(), all.begin(), all.end());
 }
 
+void Chores::on_sign_of_life(ib::Guid subscriber, const ib::mad::Address& address) {
+  std::erase_if(to_drop_, [&](const store::Subscription& s) {
+    return s.subscriber == subscriber && s.to.lid == address.lid && s.to.qpn == address.qpn;
+  });
+}
+
 std::optional<Change> Chores::next(ib::Instant now, const World& world, const WallClock& clock) {
   if (now < not_before_) return std::nullopt;
   Change change;

@@ -17,6 +17,8 @@ class Chores {
   void on_snapshot(const World& world, const Snapshot* before);
   /// Nobody answers there.
   void on_dead_subscriber(const State& state, const ib::mad::Address& address);
+  /// It does after all: `subscriber` asks for something from there.
+  void on_sign_of_life(ib::Guid subscriber, const ib::mad::Address& address);
 
   /// What is to be made durable now; say on_done() before asking for the next.
   std::optional<Change> next(ib::Instant now, const World& world, const WallClock& clock);

@@ -72,7 +72,10 @@ void put(std::string& out, const Subscription& s) {
       text(Gid::from(ib::kDefaultSubnetPrefix, s.subscriber)), text(i.gid), i.lid_range_begin.value,
       i.lid_range_end.value, i.is_generic, i.subscribe, i.type, i.trap_number,
       i.qpn << 8 | i.resp_time_value, i.producer_type, s.to.lid.value, s.to.path_bits, s.to.qpn,
-      s.to.q_key, s.to.p_key_index, s.to.sl.value, s.trusted ? 1 : 0);
+      s.to.q_key, s.to.p_key_index, s.to.sl.value,
+      !s.trusted    ? 0
+      : s.by_secret ? 2
+                    : 1);
   if (const auto& grh = s.to.grh)
     fmt::format_to(std::back_inserter(out),
                    " grh_gid={} grh_gid_index=0x{:02x} grh_hop_limit=0x{:02x} grh_tclass=0x{:02x} "
@@ -367,6 +370,7 @@ class Reader {
     // The incumbent does not say it: whoever subscribed there to what is for the trusted was one.
     s.trusted = f.has(" trusted=0x") ? f.number<std::uint8_t>(" trusted=0x") != 0
                                      : i.is_generic == 1 && is_security_trap(i.trap_number);
+    s.by_secret = f.has(" trusted=0x2");
     if (f.has(" grh_gid=0x")) {
       ib::mad::Grh grh;
       grh.gid = f.gid(" grh_gid=0x");

@@ -25,6 +25,8 @@ std::string why_no_path(const World& world, const Query& query) {
     return fmt::format("a GID is no port's here (subnet prefix 0x{:016x}), nor an alias of one",
                        world.snapshot().subnet_prefix);
   const auto wanted = ib::wire::decode<PathRecord>(query.wanted.data());
+  if (has_bit(query.mask, path_bit::kSgid) && wanted.sgid.is_multicast())
+    return fmt::format("SGID {} is a group's: no port sends from it", to_string(wanted.sgid));
   if (has_bit(query.mask, path_bit::kSgid) && !is_ours(world, wanted.sgid))
     return fmt::format("the prefix of SGID {} is not that of this subnet, 0x{:016x}",
                        to_string(wanted.sgid), world.snapshot().subnet_prefix);

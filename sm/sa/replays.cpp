@@ -8,6 +8,7 @@
 
 #include "libdiag/wire/gmp_attributes.h"
 #include "sm/sa/answers.h"
+#include "sm/sa/services.h"
 
 namespace sm::sa {
 namespace {
@@ -94,6 +95,13 @@ std::uint64_t subject_of(const RequestKey& key, const std::byte* record) {
     default:
       return 0;
   }
+}
+
+/// A service that is registered for a time.
+bool is_lease(const Packet& request) {
+  return request.mad.attribute_id() == attr::kServiceRecord &&
+         request.mad.method() == ib::wire::Method::Set &&
+         ib::wire::body<ib::wire::ServiceRecord>(request.mad).lease != kLeaseForEver;
 }
 
 }  // namespace
@@ -197,6 +205,8 @@ void Replays::keep(ib::Instant now, const Packet& request, std::span<const std::
   auto& log = log_of(key);
   const auto until = now + (is_write(key) ? options_.writes_for : options_.reads_for);
   log.add({key, found->first, found->whole, found->subject, until, is_record}, answer);
+  // What ends by itself cannot be said to be there for long.
+  if (is_lease(request)) log.mark_outdated(key);
   under_way_.erase(found);
   while (log.is_over()) drop_oldest(log);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/sa/server.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -76,6 +78,7 @@ struct Server::Impl {
     if (options.trust.enhanced)
       policy.multicast.untrusted_proxies = options.trust.untrusted_proxies;
     durable_aliases = state.aliases.all();
+    if (world.key_is_secret) say_who_is_no_longer_trusted();
     auto batch = configured_groups(state, policy.multicast);
     if (batch.empty()) return;
     state.apply(batch);
@@ -91,7 +94,8 @@ struct Server::Impl {
               policy,
               options.quotas,
               std::make_shared<const Holdings>(),
-              options.sm_assigned_guid};
+              options.sm_assigned_guid,
+              options.trust.sa_key_is_secret || options.trust.sa_key != kKnownSaKey};
   Counters counters;
   bool multicast_changed{false};
   Instant multicast_again_at;  // not told before
@@ -356,6 +360,7 @@ struct Server::Impl {
       case Method::Set:
       case Method::Delete:
         if (!is_writable(attribute)) return refuse(packet, status::kBadAttribute);
+        if (attribute == attr::kInformInfo) note_life(packet);
         return writes.add(now, packet);
       default:
         return refuse(packet, status::kBadMethod);
@@ -590,8 +595,7 @@ struct Server::Impl {
       return refuse(request, refusal->status);
     }
     for (const auto& line : std::get<Change>(outcome).log) complain(request, line);
-    if (request.mad.attribute_id() == attr::kInformInfo)
-      forwarding.reports.on_sign_of_life(reports_to(request.address));
+    if (request.mad.attribute_id() == attr::kInformInfo) note_life(request);
     const auto method = request.mad.method() == Method::Set ? Method::GetResp : Method::DeleteResp;
     auto answer = answer_to(request, method, status::kOk);
     put_record(answer, std::get<Change>(outcome).reply);
@@ -696,6 +700,22 @@ struct Server::Impl {
       add_own(now, [taken = std::move(taken)](const World& w) { return give_to_ports(w, taken); });
     if (auto gone = departed_members(world, snapshot_before); !gone.empty())
       add_own(now, [gone = std::move(gone)](const World& w) { return drop_members(w, gone); });
+  }
+  void say_who_is_no_longer_trusted() {
+    const auto count = std::ranges::count_if(
+        state.subscriptions.all(), [](const auto& s) { return s.trusted && !s.by_secret; });
+    if (count != 0)
+      say(ib::LogLevel::Warning,
+          fmt::format("{} subscriptions were made with the SA key 1, which everybody knows: they "
+                      "are not told of security traps until they are made with the present key",
+                      count));
+  }
+  /// Whom nobody could reach speaks.
+  void note_life(const Packet& request) {
+    const auto address = reports_to(request.address);
+    forwarding.reports.on_sign_of_life(address);
+    if (const auto* port = world.paths->find(request.address.lid))
+      chores.on_sign_of_life(port->guid, address);
   }
   void add_own(Instant now, std::function<Change(const World&)> change) {
     WriteQueue::Own own;

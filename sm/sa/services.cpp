@@ -19,6 +19,8 @@ namespace status = ib::wire::status;
 
 constexpr const char* kOtherKey =
     "it is registered with another ServiceKey; that key or the SA key is needed";
+constexpr const char* kOthers =
+    "it is another port's; requests with its ServiceKey or the SA key may change it";
 
 bool is_zero(const std::array<std::uint8_t, 16>& key) {
   return std::all_of(key.begin(), key.end(), [](std::uint8_t b) { return b == 0; });
@@ -137,6 +139,10 @@ Outcome Services::set(const World& world, const WriteRequest& request) const {
     const auto& key = before->record.key;
     if (!request.requester.trusted && !is_zero(key) && key != r.key)
       return refuse(status::kSaReqDenied, kOtherKey);
+    // Whoever is in a group may speak for it, but not for what another member said.
+    const bool others = r.service_gid.is_multicast() && before->owner != port.guid;
+    if (!request.requester.trusted && is_zero(key) && others)
+      return refuse(status::kSaReqDenied, kOthers);
     if (request.requester.trusted) service.owner = before->owner;
   }
   const bool is_new = before == nullptr || before->owner != service.owner;
@@ -162,14 +168,13 @@ Outcome Services::remove(const World& world, const WriteRequest& request) const 
   const bool names_key = has_bit(request.mask, service_bit::kKey);
   const bool has_key = names_key && !is_zero(r.key) && r.key == service->record.key;
   const bool wrong_key = names_key && r.key != service->record.key;
+  // Being in a group makes nobody the owner of what another member registered.
+  const auto& gid = service->record.service_gid;
   const bool owner = service->owner == request.requester.port->guid ||
-                     owns_gid(world, *request.requester.port, service->record.service_gid);
+                     (!gid.is_multicast() && owns_gid(world, *request.requester.port, gid));
   if (!request.requester.trusted && (wrong_key || (!owner && !has_key)))
-    return Refusal{status::kSaReqDenied,
-                   fmt::format("{}: {}", describe(world, request, r),
-                               wrong_key ? kOtherKey
-                                         : "it is another port's; requests with its ServiceKey or "
-                                           "the SA key may remove it")};
+    return Refusal{status::kSaReqDenied, fmt::format("{}: {}", describe(world, request, r),
+                                                     wrong_key ? kOtherKey : kOthers)};
   Change change;
   change.reply = reply_to(request, service->record);
   change.batch.services_removed.push_back(service->key());

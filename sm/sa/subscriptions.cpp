@@ -114,6 +114,7 @@ Outcome Subscriptions::set(const World& world, const WriteRequest& request) cons
   subscription.inform_info.subscribe = 1;
   subscription.inform_info.qpn = request.from.qpn;
   subscription.trusted = request.requester.trusted;
+  subscription.by_secret = request.requester.trusted && world.key_is_secret;
   const bool known = subscriptions_.contains(subscription);
 
   Change change;
@@ -180,9 +181,13 @@ bool is_meant(const World& world, const InformInfo& wanted, const Event& event) 
   const auto& notice = event.notice;
   if (!wanted.gid.is_zero()) {
     if (!is_gid_of(world, wanted.gid, event.issuer_gid.guid())) return false;
-  } else if (wanted.lid_range_begin.value != kAny && (notice.issuer_lid < wanted.lid_range_begin ||
-                                                      notice.issuer_lid > range_end(wanted))) {
-    return false;
+  } else if (wanted.lid_range_begin.value != kAny) {
+    // Any LID of the issuer's port will do.
+    const auto* port = world.paths->find(notice.issuer_lid);
+    const Lid first = port != nullptr ? port->lid : notice.issuer_lid;
+    const unsigned count = port != nullptr ? port->lid_count() : 1U;
+    if (first.value + count <= wanted.lid_range_begin.value || first > range_end(wanted))
+      return false;
   }
   if ((wanted.is_generic == 1) != notice.is_generic) return false;
   if (wanted.type != kAny && wanted.type != notice.type) return false;
@@ -196,7 +201,9 @@ bool may_hear(const World& world, const Subscription& subscription, const Event&
   const auto& notice = event.notice;
   const bool security =
       notice.type == kTypeSecurity || (notice.is_generic && is_security_trap(notice.trap_number));
-  if (security && !subscription.trusted) return false;
+  // Who subscribed by the key that everybody knows is nobody in particular once there is a secret.
+  const bool trusted = subscription.trusted && (subscription.by_secret || !world.key_is_secret);
+  if (security && !trusted) return false;
   if (event.p_key.base() != 0) return world.policy.holds(*port, event.p_key);
   const auto about = is_gid_notice(notice) ? subject_of(notice) : event.issuer_gid;
   const auto* source = world.bearer(about.guid());

@@ -19,6 +19,7 @@ struct World {
   Quotas quotas{};
   HoldingsPtr holdings{std::make_shared<const Holdings>()};  // never null
   std::uint8_t sm_assigned_guid{};                           // of alias GUIDs that are made here
+  bool key_is_secret{false};  // the SA key is not the one that everybody knows
 
   const Snapshot& snapshot() const { return paths->snapshot(); }
   /// A prefix of GIDs of this subnet: its own or the default one (IBA 4.1.3).

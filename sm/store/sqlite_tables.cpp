@@ -15,6 +15,8 @@ namespace {
 using ib::wire::InformInfo;
 using ib::wire::ServiceRecord;
 
+constexpr unsigned kBySecret = 2;  // of a subscription's column `trusted`
+
 /// What each schema version adds to the one before; never changed once released.
 constexpr const char* kSchemas[] = {
     R"sql(
@@ -184,6 +186,7 @@ int load_subscriptions(sqlite3* db, Contents& contents) {
                        s.integer_as<std::uint8_t>(10), s.integer_as<std::uint32_t>(11)};
     one.inform_info = record_of<InformInfo>(s.bytes(12));
     one.trusted = s.integer(13) != 0;
+    one.by_secret = s.integer(13) == kBySecret;
     contents.subscriptions.push_back(one);
   }
   return code;
@@ -312,7 +315,7 @@ int Tables::write_subscriptions(const Batch& batch) {
       put.bind_null();
     }
     put.bind(grh.gid_index).bind(grh.hop_limit).bind(grh.traffic_class).bind(grh.flow_label);
-    put.bind(bytes_of(one.inform_info)).bind(one.trusted ? 1U : 0U);
+    put.bind(bytes_of(one.inform_info)).bind(!one.trusted ? 0U : one.by_secret ? kBySecret : 1U);
     if (const int code = put.run(); code != SQLITE_DONE) return code;
   }
   return SQLITE_OK;

@@ -79,7 +79,8 @@ struct Subscription {
   ib::Guid subscriber{};  // port GUID of who subscribed
   ib::mad::Address to;    // of the reports
   ib::wire::InformInfo inform_info;
-  bool trusted{};  // subscribed with the SA key
+  bool trusted{};    // subscribed with the SA key
+  bool by_secret{};  // ... which was another one than that which everybody knows
   friend bool operator==(const Subscription&, const Subscription&) = default;
 };
 /// Two subscriptions with equal keys are one: the address of the reports, and what is subscribed

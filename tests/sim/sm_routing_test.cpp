@@ -493,6 +493,36 @@ TEST(Multicast, TreesThatBreakTheClaimAreNotProgrammed) {
   EXPECT_FALSE(desired.program_mfts);
 }
 
+/// What a switch refuses would take the rest of its SwitchInfo along, LinearFDBTop among it.
+TEST(Multicast, NoSwitchIsToldOfMlidsBeyondItsTable) {
+  sm::core::Options options;
+  options.plan.choice.engines = {"updn"};
+  SmOnModel run(ring(6), {}, options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  const auto snapshot = run.sm().snapshot();
+  sm::plan::Desired desired;
+  desired.verifier = std::make_shared<ib::routes::Verifier>(
+      ib::routes::VerifyOptions{.credit_loops_are_must = true, .loads = false});
+  desired.routing = snapshot->routing;
+  desired.switches.resize(6);
+  for (auto& want : desired.switches) want.multicast_fdb_cap = 0x1000;
+  desired.switches[4].multicast_fdb_cap = 0x40;
+  desired.switches[5].multicast_fdb_cap = 0;
+  auto group = everyone(snapshot->fabric(), 1);
+  group.mlid = ib::Lid{0xC03F};
+  EXPECT_THAT(want_multicast(desired, snapshot->fabric(), {&group, 1}).alarms, testing::IsEmpty());
+  EXPECT_EQ(desired.switches[4].multicast_fdb_top, 0xC03F);
+  EXPECT_EQ(desired.switches[5].multicast_fdb_top, 0xBFFF);
+
+  group.mlid = ib::Lid{0xC040};
+  const auto name = snapshot->fabric().node(desired.routing->graph.node_of(4)).description;
+  EXPECT_THAT(want_multicast(desired, snapshot->fabric(), {&group, 1}).alarms,
+              testing::ElementsAre(testing::AllOf(HasSubstr("MLID 0xc040 is beyond"),
+                                                  HasSubstr(name), HasSubstr("ends at 0xc03f"))));
+  EXPECT_EQ(desired.switches[0].multicast_fdb_top, 0xC040);
+  EXPECT_EQ(desired.switches[4].multicast_fdb_top, 0xC03F);
+}
+
 TEST(Multicast, AMemberThatNoTreeReachesIsNamedAndTheOthersAreServed) {
   sm::core::Options options;
   options.plan.choice.engines = {"updn"};

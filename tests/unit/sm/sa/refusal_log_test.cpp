@@ -121,6 +121,10 @@ TEST(SaRefusals, SayWhatWouldHelp) {
   EXPECT_THAT(asked(bench.request(Method::Get, attr::kPathRecord, path, ends, 0, 2)),
               ElementsAre(HasSubstr("the prefix of SGID fec0:0:0:7::1 is not that of this "
                                     "subnet, 0xfe80000000000000")));
+  auto of_a_group = path;
+  ASSERT_TRUE(ib::parse_gid("ff12:401b:ffff::1", of_a_group.sgid));
+  EXPECT_THAT(asked(bench.request(Method::Get, attr::kPathRecord, of_a_group, ends, 0, 2)),
+              ElementsAre(HasSubstr("SGID ff12:401b:ffff::1 is a group's: no port sends from it")));
 
   auto borrowed = bench.request(Method::Get, attr::kPathRecord, path, ends, 0, 2);
   borrowed.address.grh.emplace();

@@ -182,6 +182,46 @@ TEST_F(SaServices, AGroupsServiceIsItsMembersToAnnounce) {
   EXPECT_EQ(ask(5), status::kSaReqDenied);
 }
 
+/// Anybody may join a group, which gives him no say in what another member registered.
+TEST_F(SaServices, AGroupsServiceIsItsRegistrantsAlone) {
+  const auto group = ipoib_group(ib::kDefaultPKey).mgid;
+  for (const std::size_t host : {3U, 4U}) {
+    ib::wire::McMemberRecord join;
+    join.mgid = group;
+    join.port_gid = bench.gid(host);
+    join.join_state = 1;
+    bench.ask(bench.request(Method::Set, attr::kMcMemberRecord, join, 0x10003, 0, host));
+  }
+  for (const bool keyed : {false, true}) {
+    auto record = service_at(group, 1);
+    if (keyed) record.key[0] = 0x11;
+    ASSERT_EQ(set(record, 3).mad.status(), status::kOk);
+    const auto plain = service_at(group, 1, "thief");
+    EXPECT_EQ(set(plain, 4).mad.status(), status::kSaReqDenied) << keyed;
+    EXPECT_EQ(remove(plain, 4).mad.status(), status::kSaReqDenied) << keyed;
+    EXPECT_EQ(set(record, 3).mad.status(), status::kOk) << "renewed";
+    EXPECT_THAT(kept(), SizeIs(1));
+    EXPECT_EQ(remove(plain, 3).mad.status(), status::kOk) << "by who registered it";
+  }
+  auto record = service_at(group, 1);
+  record.key[0] = 0x11;
+  ASSERT_EQ(set(record, 3).mad.status(), status::kOk);
+  EXPECT_EQ(remove(record, 4, kId | kGid | kPKey | kKey).mad.status(), status::kOk)
+      << "by who has the key";
+}
+
+/// What is told again after the lease has ended would not be so.
+TEST_F(SaServices, ARenewalByTheSameTidIsOneAfterFiveSeconds) {
+  auto record = wish(3);
+  record.lease = 8;
+  const auto request = bench.request(Method::Set, attr::kServiceRecord, record, kUsual, 0, 3);
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(bench.ask(request).mad.status(), status::kOk);
+    EXPECT_THAT(kept(), SizeIs(1)) << i;
+    pass(std::chrono::seconds(3));
+  }
+}
+
 TEST_F(SaServices, AStrangerIsRefused) {
   auto packet = bench.request(Method::Set, attr::kServiceRecord, wish(3), kUsual, 0, 3);
   packet.address.lid = Lid{0xBFFF};

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sm/sa/chores.h"
 #include "sm/sa/notices.h"
 #include "sm/sa/world.h"
 #include "tests/unit/sm/sa/subnet.h"
@@ -11,6 +12,7 @@ namespace sm::sa::test {
 namespace {
 
 using ib::wire::InformInfo;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 namespace attr = ib::wire::attr;
@@ -286,6 +288,46 @@ TEST_F(SaMeant, LidRangesOfIssuers) {
   EXPECT_TRUE(meant(0xFFFF, 1, 2));
 }
 
+TEST_F(SaMeant, AnyLidOfTheIssuersPortWillDo) {
+  auto fabric = small_tree();
+  auto& port = fabric.port(hosts_of(fabric)[1]);
+  port.lid = Lid{256};
+  port.lmc = 3;
+  fabric.reindex();
+  world.paths = std::make_shared<const Paths>(snapshot_of(std::move(fabric)));
+  const auto meant = [&](unsigned begin, unsigned end) {
+    auto wanted = to_trap(144);
+    wanted.lid_range_begin = Lid{static_cast<std::uint16_t>(begin)};
+    wanted.lid_range_end = Lid{static_cast<std::uint16_t>(end)};
+    return is_meant(world, wanted, event_of(144, Lid{256}));
+  };
+  EXPECT_TRUE(meant(256, 0));
+  EXPECT_TRUE(meant(263, 0));
+  EXPECT_TRUE(meant(200, 256));
+  EXPECT_TRUE(meant(260, 900));
+  EXPECT_FALSE(meant(264, 0));
+  EXPECT_FALSE(meant(200, 255));
+}
+
+TEST_F(SaMeant, WhoSpeaksIsNotBuried) {
+  store::Batch batch;
+  for (const std::size_t host : {3U, 4U}) {
+    store::Subscription s;
+    s.subscriber = bench.host(host).guid;
+    s.to = ib::mad::gsi_address(bench.host(host).lid);
+    s.inform_info = to_trap(144);
+    batch.subscriptions.push_back(s);
+  }
+  state.apply(batch);
+  Chores chores;
+  for (const auto& s : batch.subscriptions) chores.on_dead_subscriber(state, s.to);
+  chores.on_sign_of_life(bench.host(3).guid, batch.subscriptions[0].to);
+  chores.on_sign_of_life(bench.host(3).guid, batch.subscriptions[1].to);  // not his
+  const auto change = chores.next(bench.now, world, {});
+  ASSERT_TRUE(change);
+  EXPECT_THAT(change->batch.subscriptions_removed, ElementsAre(batch.subscriptions[1]));
+}
+
 TEST_F(SaMeant, AGidPutsTheLidsAside) {
   auto wanted = to_trap(144);
   wanted.gid = Gid::from(ib::kDefaultSubnetPrefix, Guid{0x10});
@@ -323,6 +365,18 @@ TEST_F(SaHearing, SecurityIsForTheTrustedHoweverTheySubscribed) {
   auto vendors = event_of(1, bench.host(5).lid, 2);
   vendors.notice.is_generic = false;
   EXPECT_FALSE(may_hear(world, subscriber(3, false), vendors));
+}
+
+/// `sa_key auto`: whoever said 1 before was anybody.
+TEST_F(SaHearing, TheKeyThatEverybodyKnowsIsNoneOnceThereIsASecret) {
+  const auto event = event_of(256, bench.host(5).lid, 2);
+  auto s = subscriber(3, true);
+  EXPECT_TRUE(may_hear(world, s, event));
+  world.key_is_secret = true;
+  EXPECT_FALSE(may_hear(world, s, event));
+  EXPECT_TRUE(may_hear(world, s, event_of(144, bench.host(5).lid))) << "what is told to all";
+  s.by_secret = true;
+  EXPECT_TRUE(may_hear(world, s, event));
 }
 
 TEST_F(SaHearing, WhoLeftHearsNothing) {

@@ -116,6 +116,7 @@ Subscription subscription(std::uint16_t lid, std::uint8_t n, bool with_grh) {
   s.inform_info.resp_time_value = 31;
   s.inform_info.producer_type = 0xFFFFFF;
   s.trusted = with_grh;
+  s.by_secret = with_grh && n % 2 == 0;
   return s;
 }
 
