@@ -13,13 +13,19 @@ case " all routes $suites " in
 esac
 [ "$build" = --knows ] && exit 0
 status=0
+found=0
 for micro in "$build"/bench/*; do
   [ -f "$micro" ] && [ -x "$micro" ] || continue
   if [ "$name" = all ] || [ "$name" = "$(basename "$micro")" ]; then
+    found=1
     echo "== $(basename "$micro")"
     "$micro" --benchmark_color=false || status=1
   fi
 done
+if [[ $name = *_bench && $found = 0 ]]; then
+  echo "bench: $build/bench has no $name; see tests/bench/CMakeLists.txt" >&2
+  status=4
+fi
 for suite in $suites; do
   if [ "$name" = all ] || [ "$name" = "$suite" ]; then
     /usr/bin/python3 tests/bench/bench.py "$build" "$suite" || status=1
