@@ -135,6 +135,7 @@ struct File {
   std::array<Agent*, kAgentsPerFile> agents{};  // nullptr: free
   Reader* reader{};
   Unread unread;
+  std::array<std::uint32_t, 2> unread_of{};  // how many came by QP0 and by QP1
 };
 
 struct HostKernel::Impl {
@@ -151,7 +152,6 @@ struct HostKernel::Impl {
   std::array<Agent*, 64> recent_clients{};       // who got answers, by number
   Requests requests;
   std::vector<Agent*> receiving;  // those with a Receiver
-  std::array<std::uint32_t, 2> slots_used{};
   IssmId next_issm{1};
   std::deque<IssmId> issm;  // the first holds it
   KernelCounters counters;
@@ -568,15 +568,16 @@ struct HostKernel::Impl {
   template <class Packet>
   void queue(const Agent& agent, Packet&& packet, std::size_t length) {
     const std::uint8_t qp = agent.spec.qpn;
-    if (slots_used[qp] >= port.receive_queue()) {
+    File& file = *agent.file;
+    // What one program leaves unread keeps nothing from others (queue_packet).
+    if (file.unread_of[qp] >= port.receive_queue()) {
       ++counters.dropped_queue;
       return;
     }
-    File& file = *agent.file;
     if (file.reader != nullptr && file.unread.empty() && length == wire::kMadBytes &&
         file.reader->read(agent.number, packet))
       return;
-    ++slots_used[qp];
+    ++file.unread_of[qp];
     Unread::Item& item = file.unread.add();
     item.qp = qp;
     item.mad.agent = agent.number;
@@ -628,9 +629,6 @@ void HostKernel::close(FileId id) {
   for (Agent* agent : file->agents) {
     if (agent != nullptr) impl_->remove_agent(*agent);
   }
-  for (const Unread::Item& item : file->unread) {
-    if (item.qp < 2) --impl_->slots_used[item.qp];
-  }
   impl_->files_closed.push_back(id);
 }
 
@@ -664,10 +662,10 @@ UserMad HostKernel::take(FileId file) {
 }
 
 void HostKernel::pop(FileId file) {
-  Unread& unread = impl_->file_at(file).unread;
-  assert(!unread.empty());
-  if (const std::uint8_t qp = unread.front().qp; qp < 2) --impl_->slots_used[qp];
-  unread.pop();
+  File& of = impl_->file_at(file);
+  assert(!of.unread.empty());
+  if (const std::uint8_t qp = of.unread.front().qp; qp < 2) --of.unread_of[qp];
+  of.unread.pop();
 }
 
 void HostKernel::on_delivery(Instant now, const Delivery& delivery) {

@@ -56,7 +56,7 @@ class Attachment {
   virtual std::uint8_t lmc() const = 0;
   virtual std::uint8_t port_num() const = 0;
   virtual bool is_switch() const = 0;
-  virtual std::uint32_t receive_queue() const = 0;  // slots of QP0 and of QP1
+  virtual std::uint32_t receive_queue() const = 0;  // unread MADs of a file, of QP0 and of QP1
 };
 
 /// Who takes what comes for a file as it comes, which spares it being put aside and fetched again.

@@ -432,6 +432,22 @@ TEST_F(Kernel, DropsWhatDoesNotFitIntoTheReceiveQueue) {
   EXPECT_EQ(read(file).size(), 1U);
 }
 
+TEST_F(Kernel, WhatOneProgramLeavesUnreadKeepsNothingFromOthers) {
+  port.slots = 2;
+  ASSERT_GE(kernel.register_agent(file, server_of(MgmtClass::VendorPing, {Method::Get})), 0);
+  mad::Packet request;
+  request.mad = wire::make_mad(MgmtClass::VendorPing, Method::Get, wire::attr::kPing);
+  for (int i = 0; i < 5; ++i) kernel.on_delivery(at(0), arrival(request));
+  ASSERT_EQ(kernel.counters().dropped_queue, 3U);
+
+  const auto other = kernel.open();
+  const auto agent = kernel.register_agent(other, client_of(MgmtClass::Perf));
+  ASSERT_EQ(send(other, message(agent, perf_get(), 5, 100)), 0);
+  kernel.on_delivery(at(1), arrival(answer_to(port.sent.at(0).packet)));
+  EXPECT_EQ(read(other).size(), 1U);
+  EXPECT_EQ(kernel.counters().dropped_queue, 3U);
+}
+
 /// Takes as many as it has room for.
 struct FewAtOnce final : Reader {
   std::size_t room{0};
