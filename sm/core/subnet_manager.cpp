@@ -609,9 +609,10 @@ struct SubnetManager::Impl {
     const std::uint16_t number = notice.is_generic ? notice.trap_number : std::uint16_t{0};
     const bool own = desired && packet.address.lid == desired->sm_lid;
     const std::size_t before = heard.note(now, packet.address.lid, packet.mad.tid(), notice);
-    log(before == 0 ? LogLevel::Info : LogLevel::Verbose, "trap",
-        fmt::format("trap {} from LID {}{}", number, notice.issuer_lid.value,
-                    before == 0 ? "" : ", again"));
+    logs.push_back({before == 0 ? LogLevel::Info : LogLevel::Verbose, "trap",
+                    fmt::format("trap {} from LID {}{}", number, notice.issuer_lid.value,
+                                before == 0 ? "" : ", again"),
+                    ib::LogCause{"trap", packet.address.lid}});
     if (number != ib::wire::trap::kLinkStateChange && number != ib::wire::trap::kCapabilityChange)
       return;
     // Opening our own issm file raises 144 at our own port.

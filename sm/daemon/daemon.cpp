@@ -138,6 +138,7 @@ class Daemon {
     give_back();
     sa_.reset();
     give_back();
+    log_.finish();
   }
 
   /// What may take long in the machine: nothing else is touched meanwhile.
@@ -154,7 +155,7 @@ class Daemon {
     is_sm_.reset();
     store_.reset();
     pid_file_ = {};
-    log_.flush();
+    log_.finish();
     std::cout << std::flush;
     std::_Exit(status);
   }
@@ -358,6 +359,7 @@ class Daemon {
     if (auto news = sa_->take_aliases())
       manager_->set_aliases(now, std::move(news->aliases), news->revision);
     while (auto event = manager_->next_log()) log_.write(*event);
+    log_.on_time(now);
     while (auto out = manager_->next_send(now))
       if (auto sent = smi_.send(out->packet, out->reply_within); !sent) {
         if (sent.error().kind == ib::ErrorKind::Unavailable) {
@@ -439,7 +441,8 @@ class Daemon {
   }
 
   bool wait() {
-    const Instant deadline = std::min(manager_->next_deadline(), lids_.next_deadline());
+    const Instant deadline =
+        std::min({manager_->next_deadline(), lids_.next_deadline(), log_.next_deadline()});
     int ms = -1;
     if (deadline != ib::kNever) {
       const auto left = deadline - ib::monotonic_now();

@@ -8,7 +8,9 @@
 #include <spdlog/spdlog.h>
 
 #include <filesystem>
+#include <mutex>
 
+#include "libdiag/base/log_limiter.h"
 #include "sm/daemon/options.h"
 
 namespace sm::daemon {
@@ -38,7 +40,38 @@ struct LogFile::Impl {
   std::shared_ptr<spdlog::logger> logger;
   unsigned flags;
   std::string path;  // empty: not a file
+  Clock clock;
+  std::mutex mutex;  // of the limiter
+  ib::LogLimiter limiter;
+
+  bool admit(const ib::LogEvent& event) {
+    if (!event.cause) return true;
+    const std::lock_guard lock(mutex);
+    return limiter.admit(clock(), event);
+  }
+  void write(const ib::LogEvent& event);
 };
+
+namespace {
+struct Level {
+  unsigned needed;  // among the flags
+  spdlog::level::level_enum level;
+};
+Level level_of(const ib::LogEvent& event) {
+  switch (event.level) {
+    case ib::LogLevel::Error:
+      return {kLogErrors, spdlog::level::err};
+    case ib::LogLevel::Warning:
+      return {kLogErrors, spdlog::level::warn};
+    case ib::LogLevel::Verbose:
+      return {kLogVerbose, spdlog::level::debug};
+    case ib::LogLevel::Debug:
+      return {kLogDebug, spdlog::level::trace};
+    default:
+      return {kLogInfo, spdlog::level::info};
+  }
+}
+}  // namespace
 
 LogFile::LogFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 LogFile::LogFile(LogFile&&) noexcept = default;
@@ -46,10 +79,12 @@ LogFile& LogFile::operator=(LogFile&&) noexcept = default;
 LogFile::~LogFile() = default;
 bool LogFile::is_file() const { return !impl_->path.empty(); }
 
-ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool flush_each) {
+ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool flush_each,
+                                  Clock clock) {
   constexpr const char* kDefault = "/var/log/ibsm.log";
   auto impl = std::make_unique<Impl>();
   impl->flags = flags;
+  impl->clock = std::move(clock);
   spdlog::sink_ptr sink;
   if (path == "stdout") {
     sink = std::make_shared<spdlog::sinks::stdout_sink_mt>();
@@ -76,38 +111,35 @@ ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool 
   return LogFile(std::move(impl));
 }
 
+void LogFile::Impl::write(const ib::LogEvent& event) {
+  logger->log(level_of(event).level, "{}: {}", event.topic, event.message);
+}
+
 void LogFile::write(const ib::LogEvent& event) {
-  unsigned needed = kLogInfo;
-  auto level = spdlog::level::info;
-  switch (event.level) {
-    case ib::LogLevel::Error:
-      needed = kLogErrors;
-      level = spdlog::level::err;
-      break;
-    case ib::LogLevel::Warning:
-      needed = kLogErrors;
-      level = spdlog::level::warn;
-      break;
-    case ib::LogLevel::Info:
-      break;
-    case ib::LogLevel::Verbose:
-      needed = kLogVerbose;
-      level = spdlog::level::debug;
-      break;
-    case ib::LogLevel::Debug:
-      needed = kLogDebug;
-      level = spdlog::level::trace;
-      break;
-  }
-  if ((impl_->flags & needed) == 0) return;
-  impl_->logger->log(level, "{}: {}", event.topic, event.message);
+  // What the flags leave out is nobody's allowance and in no summary.
+  if ((impl_->flags & level_of(event).needed) != 0 && impl_->admit(event)) impl_->write(event);
+}
+
+void LogFile::on_time(ib::Instant now) {
+  const std::lock_guard lock(impl_->mutex);
+  if (const auto summary = impl_->limiter.summary(now)) impl_->write(*summary);
+}
+
+ib::Instant LogFile::next_deadline() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->limiter.next_deadline();
 }
 
 void LogFile::write_always(const std::string& line) {
   impl_->logger->info(line);
   impl_->logger->flush();
 }
-void LogFile::flush() { impl_->logger->flush(); }
+
+void LogFile::finish() {
+  const std::lock_guard lock(impl_->mutex);
+  if (const auto summary = impl_->limiter.last_summary(impl_->clock())) impl_->write(*summary);
+  impl_->logger->flush();
+}
 
 ib::Result<void> LogFile::reopen() {
   if (impl_->path.empty()) return {};

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// LogFile: where log events become lines; any thread may write. (spdlog is behind log_file.cpp.)
+// LogFile: where log events become lines; any thread may write. What other hosts cause by their
+// packets goes through a LogLimiter. (spdlog is behind log_file.cpp.)
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "libdiag/base/instant.h"
 #include "libdiag/base/log.h"
 #include "libdiag/base/result.h"
 
@@ -15,15 +18,22 @@ class LogFile {
   /// `path` may be "stdout" or "stderr". Empty: /var/log/ibsm.log, or, where that cannot be
   /// written, stderr with errors and warnings only. Folders are not made: an error of kind Usage
   /// names one that is missing.
-  static ib::Result<LogFile> open(const std::string& path, unsigned flags, bool flush_each);
+  using Clock = std::function<ib::Instant()>;
+  static ib::Result<LogFile> open(const std::string& path, unsigned flags, bool flush_each,
+                                  Clock clock = ib::monotonic_now);
   LogFile(LogFile&&) noexcept;
   LogFile& operator=(LogFile&&) noexcept;
   ~LogFile();
 
   void write(const ib::LogEvent& event);
+  /// Says what was left out, when it is time. A thread whose events have causes calls it by
+  /// next_deadline().
+  void on_time(ib::Instant now);
+  ib::Instant next_deadline() const;
   /// A promise to scripts: logged whatever the flags, and flushed.
   void write_always(const std::string& line);
-  void flush();
+  /// Says what was left out, and writes all to disk: nothing may come after this.
+  void finish();
   /// Neither stdout nor stderr.
   bool is_file() const;
   /// Opens the file by its name again, after it was moved away; a failure leaves the one that is

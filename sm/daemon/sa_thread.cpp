@@ -106,6 +106,7 @@ void SaThread::run() {
     work(now);
     speak(now);
     if (counters_at_ <= now) tell_counters(now);
+    log_.on_time(now);
     if (const auto event = dump_.look(now, *server_)) log_.write(*event);
     // Whoever ended us may have rung before listen() made the bell quiet.
     if (!server_->has_work() && !ending_) wait();
@@ -131,8 +132,9 @@ bool SaThread::listen(Instant now) {
   for (const Mail& m : mail) m(now, *server_);
   while (const auto done = store_.next_done()) {
     if (!done->failure.empty())
-      if (auto line = store_failures_.line(now, done->failure))
-        log_.write({ib::LogLevel::Error, "store", *line + "; what clients asked for is refused"});
+      log_.write({ib::LogLevel::Error, "store",
+                  done->failure + "; what clients asked for is refused",
+                  ib::LogCause{"failure of the store"}});
     server_->on_commit_done(now, done->ticket, done->failure.empty());
   }
   const auto& arrived = channel_.arrived;
@@ -168,8 +170,8 @@ void SaThread::speak(Instant now) {
   while (auto event = server_->next_log()) log_.write(*event);
   while (auto packet = server_->next_send(now))
     if (auto sent = channel_.send(*packet, server_->reply_within()); !sent)
-      if (auto line = send_failures_.line(now, sent.error().message))
-        log_.write({ib::LogLevel::Warning, "sa", *std::move(line)});
+      log_.write({ib::LogLevel::Warning, "sa", std::move(sent.error().message),
+                  ib::LogCause{"answer that cannot be sent", packet->address.lid}});
 }
 
 void SaThread::tell_counters(Instant now) {
@@ -183,8 +185,8 @@ void SaThread::tell_counters(Instant now) {
 }
 
 void SaThread::wait() {
-  const Instant deadline =
-      std::min({server_->next_deadline(), counters_at_, dump_.next_deadline(*server_)});
+  const Instant deadline = std::min({server_->next_deadline(), counters_at_,
+                                     dump_.next_deadline(*server_), log_.next_deadline()});
   // Upwards, so that a part of a millisecond is not spent turning round.
   const auto left = (deadline - ib::monotonic_now()).count();
   const int ms =

@@ -22,7 +22,6 @@
 #include "sm/daemon/channel.h"
 #include "sm/daemon/log_file.h"
 #include "sm/daemon/sa_dump.h"
-#include "sm/daemon/seldom.h"
 #include "sm/daemon/store_thread.h"
 #include "sm/daemon/wake.h"
 #include "sm/plan/plan.h"
@@ -76,7 +75,6 @@ class SaThread {
   StoreThread& store_;
   LogFile& log_;
   SaDump dump_;
-  Seldom store_failures_, send_failures_;
   ib::Instant counters_at_;
   std::string counters_told_;
 

@@ -19,7 +19,6 @@
 #include "sm/sa/path_records.h"
 #include "sm/sa/read_refusals.h"
 #include "sm/sa/records.h"
-#include "sm/sa/refusal_log.h"
 #include "sm/sa/searches.h"
 #include "sm/sa/tables_wait.h"
 #include "sm/sa/transfers.h"
@@ -123,7 +122,6 @@ struct Server::Impl {
   std::uint64_t last_ticket{0};
   std::uint64_t revision{0};
   std::optional<Commit> first_commit;  // the configured groups
-  RefusalLog refusal_log;
   std::deque<ib::LogEvent> log;
 
   Admission admission{options.admission};
@@ -146,10 +144,9 @@ struct Server::Impl {
     complain(request, why_not_read(world, query, request.address.lid, mad_status));
     refuse(request, mad_status);
   }
-  /// A line in the log about what `request` was refused for; not of every one in a storm.
+  /// A line in the log about what `request` was refused for; what is empty is no news.
   void complain(const Packet& request, const std::string& why) {
-    if (auto line = refusal_log.line(now_, who_of(request), why))
-      say(ib::LogLevel::Warning, *std::move(line));
+    if (!why.empty()) say(ib::LogLevel::Warning, why, ib::LogCause{"SA request", who_of(request)});
   }
   /// The one answer to `request`, kept for when it is asked again.
   void send(const Packet& request, Packet&& answer) {
@@ -577,7 +574,8 @@ struct Server::Impl {
       if (change != nullptr) take_effects(*change);
       if (const auto* own = std::get_if<WriteQueue::Own>(&done->what)) {
         if (change != nullptr)
-          for (const auto& line : change->log) say(ib::LogLevel::Info, line);
+          for (const auto& line : change->log)
+            say(ib::LogLevel::Info, line, ib::LogCause{"registration that ended"});
         if (own->done) own->done(change != nullptr);
       } else {
         answer_write(std::get<Packet>(done->what), done->outcome);
@@ -603,8 +601,8 @@ struct Server::Impl {
     send(request, std::move(answer));
   }
   /// Lines that nobody fetches do not grow without end.
-  void say(ib::LogLevel level, std::string line) {
-    if (log.size() < kLogLinesMax) log.push_back({level, "sa", std::move(line)});
+  void say(ib::LogLevel level, std::string line, std::optional<ib::LogCause> cause = {}) {
+    if (log.size() < kLogLinesMax) log.push_back({level, "sa", std::move(line), cause});
   }
 
   /// Single answers before segments, which are made when their turn comes.
@@ -632,7 +630,6 @@ struct Server::Impl {
     take_from_receiver();
     send_expired(now);
     tables_wait.on_time(now);
-    if (auto line = refusal_log.summary(now)) say(ib::LogLevel::Warning, *std::move(line));
     writes.on_time(now);
     forward(now);
     add_chore(now);
@@ -761,7 +758,7 @@ Instant Server::next_deadline() const {
                             : ib::kNever;
   return std::min({i.transfers.next_deadline(), i.receiver.next_deadline(),
                    i.admission.next_deadline(), i.writes.next_deadline(), chore,
-                   i.refusal_log.next_deadline(), i.tables_wait.next_deadline(),
+                   i.tables_wait.next_deadline(),
                    i.multicast_changed ? i.multicast_again_at : ib::kNever,
                    i.world.paths ? i.forwarding.reports.next_deadline() : ib::kNever});
 }

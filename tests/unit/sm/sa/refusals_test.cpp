@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What the log says of refused requests, and that nobody can fill it with them.
-#include "sm/sa/refusal_log.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "libdiag/base/log_limiter.h"
 #include "libdiag/wire/gmp_attributes.h"
 #include "sm/sa/mask.h"
 #include "sm/sa/path_records.h"
@@ -22,43 +21,13 @@ using ::testing::SizeIs;
 namespace attr = ib::wire::attr;
 namespace status = ib::wire::status;
 
-TEST(RefusalLog, TheSameLineIsSaidOnceAMinuteAndThenCounted) {
-  RefusalLog log;
-  const Instant start = Instant{} + seconds(100);
-  EXPECT_EQ(log.line(start, Lid{4}, "no"), "no");
-  EXPECT_EQ(log.next_deadline(), ib::kNever) << "nothing was left out";
-  for (int i = 1; i < 60; ++i) EXPECT_EQ(log.line(start + seconds(i), Lid{4}, "no"), std::nullopt);
-  EXPECT_EQ(log.summary(start + seconds(59)), std::nullopt);
-  EXPECT_EQ(log.next_deadline(), start + seconds(60));
-  EXPECT_EQ(log.summary(start + seconds(60)),
-            "59 more requests were refused for such reasons in a minute, 59 of them of LID 4");
-  EXPECT_EQ(log.next_deadline(), ib::kNever);
-  EXPECT_EQ(log.line(start + seconds(61), Lid{4}, "no"), "no");
-}
-
-TEST(RefusalLog, OneRequesterHasItsLinesAndAllHaveTheirs) {
-  RefusalLog log;
-  const Instant now = Instant{} + seconds(100);
-  std::size_t said = 0;
-  for (int i = 0; i < 1000; ++i)
-    said += log.line(now, Lid{7}, "reason " + std::to_string(i)).has_value();
-  EXPECT_EQ(said, RefusalLog::kLinesOfOne);
-  EXPECT_TRUE(log.line(now, Lid{8}, "another's")) << "who else has something to say is heard";
-  for (std::uint16_t lid = 100; lid < 1100; ++lid)
-    said += log.line(now, Lid{lid}, "of " + std::to_string(lid)).has_value();
-  EXPECT_EQ(said + 1, RefusalLog::kLinesInAll);
-  EXPECT_EQ(log.line(now, Lid{9}, {}), std::nullopt) << "no news, and not counted";
-  // A refusal in the next minute does not lose the count of the last.
-  EXPECT_TRUE(log.line(now + seconds(70), Lid{7}, "reason 1"));
-  EXPECT_EQ(log.next_deadline(), Instant{});
-  EXPECT_EQ(log.summary(now + seconds(70)),
-            "1901 more requests were refused for such reasons in a minute, 990 of them of LID 7");
-}
-
-std::vector<std::string> lines(Bench& bench) {
+/// As they come out of the server; each says whose request it is about.
+std::vector<std::string> lines(Bench& bench, ib::Lid of) {
   std::vector<std::string> out;
   while (auto event = bench.server.next_log()) {
     EXPECT_EQ(event->level, ib::LogLevel::Warning) << event->message;
+    EXPECT_TRUE(event->cause) << event->message;
+    if (event->cause) EXPECT_EQ(event->cause->sender, of) << event->message;
     out.push_back(event->message);
   }
   return out;
@@ -66,6 +35,8 @@ std::vector<std::string> lines(Bench& bench) {
 
 TEST(SaRefusals, AStormOfBadRegistrationsIsAFewLinesAndTheCountersAreExact) {
   Bench bench(small_tree());
+  ib::LogLimiter limiter;
+  std::vector<std::string> written;
   constexpr unsigned kStorm = 5000;
   for (unsigned i = 0; i < kStorm; ++i) {
     ib::wire::ServiceRecord r;
@@ -79,12 +50,14 @@ TEST(SaRefusals, AStormOfBadRegistrationsIsAFewLinesAndTheCountersAreExact) {
     info.trap_number = static_cast<std::uint16_t>(i);
     EXPECT_EQ(bench.ask(bench.request(Method::Set, attr::kInformInfo, info, 0)).mad.status(),
               status::kSaReqInvalid);
+    while (auto event = bench.server.next_log())
+      if (limiter.admit(bench.now, *event)) written.push_back(event->message);
   }
   EXPECT_EQ(bench.server.counters().errors, 2 * kStorm);
-  EXPECT_THAT(lines(bench), SizeIs(RefusalLog::kLinesOfOne));
-  bench.now = bench.now + std::chrono::minutes(1);
-  bench.server.on_time(bench.now);
-  EXPECT_THAT(lines(bench), ElementsAre(HasSubstr("9990 more requests were refused")));
+  EXPECT_THAT(written, SizeIs(ib::LogLimiter::kLinesOfOne));
+  const auto summary = limiter.last_summary(bench.now);
+  ASSERT_TRUE(summary);
+  EXPECT_THAT(summary->message, HasSubstr("9990 of \"SA request\" from LID "));
 }
 
 /// A refused request to read, and the line that it leaves in the log.
@@ -99,7 +72,7 @@ TEST(SaRefusals, SayWhatWouldHelp) {
   const auto asked = [&](const Packet& packet) {
     const auto answer = bench.ask(packet).mad.status();
     EXPECT_NE(answer, status::kOk);
-    return lines(bench);
+    return lines(bench, packet.address.lid);
   };
   EXPECT_THAT(asked(bare(Method::GetTable, attr::kPKeyTableRecord)),
               ElementsAre(AllOf(HasSubstr(who + "asks for P_Key tables"),
@@ -141,7 +114,7 @@ TEST(SaRefusals, SayThatTheTrustModelDeniesIt) {
   options.policy.untrusted_records_max = 10;
   Bench bench(small_tree(), options);
   bench.ask(bench.request(Method::GetTable, attr::kNodeRecord));
-  EXPECT_THAT(lines(bench),
+  EXPECT_THAT(lines(bench, bench.host(0).lid),
               ElementsAre(HasSubstr(
                   "asks for GetTable(NodeRecord) without the SA key: sa_enhanced_trust_model")));
 }
@@ -152,7 +125,7 @@ TEST(SaRefusals, SayHowManyPathsMayBeAskedForWithoutTheKey) {
   Bench bench(small_tree(), options);
   EXPECT_EQ(bench.ask(bench.request(Method::GetTable, attr::kPathRecord)).mad.status(),
             kTooMuchForTheUntrusted);
-  EXPECT_THAT(lines(bench),
+  EXPECT_THAT(lines(bench, bench.host(0).lid),
               ElementsAre(HasSubstr("may be more than 10 records (sa_untrusted_records)")));
 }
 
