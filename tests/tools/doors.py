@@ -26,6 +26,7 @@ ALLOWED = {
     "tools": LIBDIAG + ["tools/common"],
     "agent": LIBDIAG,
     "sm/store": BASE + ["libdiag/wire", "libdiag/mad"],
+    "sm/policy": BASE + ["libdiag/wire"],
     "sm/plan": LIBDIAG,
     "sm/apply": LIBDIAG + ["sm/plan"],
     "sm/core": LIBDIAG + ["sm/plan", "sm/apply", "sm/store"],
