@@ -73,6 +73,9 @@ class SmOnModel {
   using Listen = std::function<void(const ib::mad::Packet&)>;
   void listen(Listen listen) { listen_ = std::move(listen); }
 
+  /// What becomes of its log, beside log().
+  void write_log_to(ib::LogSink sink) { log_sink_ = std::move(sink); }
+
   const core::Report& last() const { return reports_.back(); }
   core::SubnetManager& sm() { return *sm_; }
   ib::sim::Model& model() { return model_; }
@@ -116,7 +119,10 @@ class SmOnModel {
     while (auto batch = sm_->next_store_batch()) store::apply(*batch, kept_);
     while (auto out = sm_->next_send(now_))
       if (!watch_ || watch_(out->packet)) model_.send(now_, at_, true, out->packet);
-    while (auto event = sm_->next_log()) log_.push_back(event->message);
+    while (auto event = sm_->next_log()) {
+      if (log_sink_) log_sink_(*event);
+      log_.push_back(std::move(event->message));
+    }
     while (auto report = sm_->next_report()) reports_.push_back(*std::move(report));
   }
 
@@ -128,6 +134,7 @@ class SmOnModel {
   ib::Instant now_{1'000'000'000};
   Watch watch_;
   Listen listen_;
+  ib::LogSink log_sink_;
   std::vector<std::string> log_;
   std::vector<core::Report> reports_;
 };

@@ -61,5 +61,43 @@ TEST(LogFile, WhatIsNoFolderIsSaid) {
   ASSERT_FALSE(log);
 }
 
+TEST(LogFile, WhatTheFlagsLeaveOutCostsNobodyLinesAndIsInNoSummary) {
+  const Folder folder;
+  auto log = LogFile::open((folder.path / "log").string(), 3, true, [] { return ib::Instant{1}; });
+  ASSERT_TRUE(log);
+  const ib::LogCause cause{"trap", ib::Lid{7}};
+  for (int i = 0; i < 1000; ++i)
+    log->write({ib::LogLevel::Verbose, "test", "verbose " + std::to_string(i), cause});
+  EXPECT_EQ(log->next_deadline(), ib::kNever);
+  log->write({ib::LogLevel::Info, "test", "is written", cause});
+  log->finish();
+  const auto text = text_of(folder.path / "log");
+  EXPECT_NE(text.find("test: is written"), std::string::npos);
+  EXPECT_EQ(text.find("left out"), std::string::npos);
+}
+
+TEST(LogFile, TheSummaryComesByItsDeadlineOrAtTheEnd) {
+  const Folder folder;
+  ib::Instant now{1};
+  auto log = LogFile::open((folder.path / "log").string(), 3, true, [&] { return now; });
+  ASSERT_TRUE(log);
+  const auto flood = [&] {
+    for (int i = 0; i < 1000; ++i)
+      log->write({ib::LogLevel::Info, "test", std::to_string(i), ib::LogCause{"trap", ib::Lid{7}}});
+  };
+  flood();
+  ASSERT_EQ(log->next_deadline(), now + std::chrono::seconds(1));
+  now = log->next_deadline();
+  log->on_time(now);
+  EXPECT_EQ(log->next_deadline(), ib::kNever);
+  EXPECT_NE(text_of(folder.path / "log")
+                .find("log: 990 more lines were left out in 1 s: 990 of \"trap\" from LID 7"),
+            std::string::npos);
+  flood();
+  log->finish();
+  EXPECT_NE(text_of(folder.path / "log").find("log: 1000 more lines were left out"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace sm::daemon
