@@ -69,7 +69,8 @@ struct Apply::Impl {
         seen(o),
         known(k),
         options(std::move(opt)),
-        tables(*desired, seen, known, options.after_sweep) {
+        tables(*desired, seen, known, {options.after_sweep, options.read_back}) {
+    if (options.read_back) known.doubt_ports();
     cursors.resize(seen.nodes.size());
     acknowledged.resize(seen.ports.size(), false);
     prepare_guids();
@@ -225,11 +226,17 @@ struct Apply::Impl {
       c.step = 1;
       c.at = 0;
     }
-    // The first block holds the IPoIB groups of any subnet manager.
     if (c.step == 1) {
-      for (; c.at < tables.mft_positions(n); ++c.at)
-        if (!t.mft.contains({0, static_cast<std::uint8_t>(c.at)}))
-          return Work{Kind::GetMft, c.at++};
+      const auto positions = static_cast<std::uint32_t>(tables.mft_positions(n));
+      const auto blocks = tables.mft_blocks_to_read();
+      for (; c.at < blocks.size() * positions; ++c.at) {
+        const std::uint16_t block = blocks[c.at / positions];
+        const auto position = static_cast<std::uint8_t>(c.at % positions);
+        if (block * kMftBlock >= seen.nodes[n].switch_info->multicast_fdb_cap) continue;
+        if (t.mft.contains({block, position})) continue;
+        ++c.at;
+        return Work{Kind::GetMft, static_cast<std::uint32_t>(block) << 4 | position};
+      }
       c.step = 2;
     }
     // The probe's answer decides what is known, and so what is to be asked for.
@@ -669,6 +676,12 @@ struct Apply::Impl {
     known.stubborn.note(seen.fabric.node(p.node).guid, p.port, want, held(want, info));
   }
 };
+
+void Known::doubt_ports() {
+  for (auto& [node, held] : lanes) held = {};
+  guids.held.clear();
+  guids.refused.clear();
+}
 
 Apply::Apply(std::shared_ptr<const Desired> desired, Observed& observed, Known& known,
              ApplyOptions options)

@@ -47,6 +47,10 @@ struct Known {
   std::unordered_map<ib::Guid, KnownLanes> lanes;  // by node; none where nobody programmed any
   KnownGuids guids;
   StubbornPorts stubborn;
+
+  /// What SL to VL mapping, VL arbitration and GUIDs are known to say is no longer believed; whose
+  /// they are to say is kept. (Tables of switches are TableWork's.)
+  void doubt_ports();
 };
 
 enum class Phase { Read, Lanes, SettleNew, ArmLinks, ActivateLinks, Settle, Arm, Activate, Done };
@@ -62,7 +66,8 @@ struct ApplyOptions {
   std::function<std::uint64_t(ib::Guid)> m_key;  // by node GUID; empty: none
   std::uint32_t per_node{4};                     // requests under way to one node
   std::uint32_t in_all{512};
-  bool after_sweep{true};          // what switches say changed was looked at, and may be cleared
+  bool after_sweep{true};  // what switches say changed was looked at, and may be cleared
+  bool read_back{false};   // what devices are known to hold is read from them before it is believed
   ib::mad::Cookie cookie_base{0};  // added to every cookie; the low 48 bits are ours
 };
 

@@ -16,13 +16,13 @@ using ib::wire::PortInfo;
 using ib::wire::PortState;
 using plan::Desired;
 
-TableWork::TableWork(const Desired& desired, const Observed& seen, Known& known, bool after_sweep)
+TableWork::TableWork(const Desired& desired, const Observed& seen, Known& known, Options options)
     : desired_(desired),
       seen_(seen),
       known_(known),
       states_(seen.nodes.size()),
       tables_of_(seen.nodes.size(), nullptr) {
-  prepare(after_sweep);
+  prepare(options);
 }
 
 SwitchIndex TableWork::switch_of(NodeIndex n) const {
@@ -51,23 +51,7 @@ bool TableWork::lost_its_tables(NodeIndex n) const {
   return waiting;
 }
 
-void TableWork::prepare(bool after_sweep) {
-  for (NodeIndex n = 0; n < seen_.nodes.size(); ++n) {
-    if (!desired_.node_managed[n] || switch_of(n) == kNoSwitch) continue;
-    SwitchTables& t = known_.tables[seen_.fabric.node(n).guid];
-    tables_of_[n] = &t;
-    const bool cold = lost_its_tables(n);
-    // A port that changed may be all that is left to see of a reboot in the middle of the last
-    // Sets: what was known then is read again.
-    const bool doubtful = after_sweep && seen_.nodes[n].switch_info->port_state_change;
-    if (cold || doubtful) t = {};
-    if (cold) known_.lanes.erase(seen_.fabric.node(n).guid);
-    states_[n].doubtful = doubtful && !cold;
-    states_[n].was_warm = !cold;
-    const std::size_t lids = lft_blocks() * kLftBlock;
-    if (t.lft.size() < lids) t.lft.resize(lids, ib::routes::kNoPort);
-    if (t.lft_known.size() < lft_blocks()) t.lft_known.resize(lft_blocks(), false);
-  }
+void TableWork::collect_mft_blocks(bool read_back) {
   std::set<std::uint16_t> blocks;
   for (const auto& [mlid, masks] : desired_.mfts)
     blocks.insert(static_cast<std::uint16_t>((mlid.value - ib::kLidMulticastMin.value) /
@@ -75,6 +59,29 @@ void TableWork::prepare(bool after_sweep) {
   for (const auto& [guid, t] : known_.tables)
     for (const auto& [key, block] : t.mft) blocks.insert(key.first);
   mft_blocks_.assign(blocks.begin(), blocks.end());
+  if (!read_back) blocks.clear();
+  blocks.insert(0);
+  mft_blocks_to_read_.assign(blocks.begin(), blocks.end());
+}
+
+void TableWork::prepare(Options options) {
+  collect_mft_blocks(options.read_back);
+  for (NodeIndex n = 0; n < seen_.nodes.size(); ++n) {
+    if (!desired_.node_managed[n] || switch_of(n) == kNoSwitch) continue;
+    SwitchTables& t = known_.tables[seen_.fabric.node(n).guid];
+    tables_of_[n] = &t;
+    const bool cold = lost_its_tables(n);
+    // A port that changed may be all that is left to see of a reboot in the middle of the last
+    // Sets: what was known then is read again.
+    const bool doubtful = options.after_sweep && seen_.nodes[n].switch_info->port_state_change;
+    if (cold || doubtful || options.read_back) t = {};
+    if (cold) known_.lanes.erase(seen_.fabric.node(n).guid);
+    states_[n].doubtful = doubtful && !cold;
+    states_[n].was_warm = !cold;
+    const std::size_t lids = lft_blocks() * kLftBlock;
+    if (t.lft.size() < lids) t.lft.resize(lids, ib::routes::kNoPort);
+    if (t.lft_known.size() < lft_blocks()) t.lft_known.resize(lft_blocks(), false);
+  }
 }
 
 bool TableWork::new_ones_can_be_first() const {

@@ -17,9 +17,14 @@ class TableWork {
  public:
   using Ports = std::array<std::uint8_t, kLftBlock>;
 
-  /// Forgets what is `known` of switches that were rebooted, or may have been.
+  struct Options {
+    bool after_sweep{true};
+    bool read_back{false};  // as ApplyOptions has them
+  };
+  /// Forgets what is `known` of switches that were rebooted, or may have been; of all, where it is
+  /// to be read back.
   TableWork(const plan::Desired& desired, const ib::discover::Observed& seen, Known& known,
-            bool after_sweep);
+            Options options);
 
   /// kNoSwitch for hosts, and for switches that no routes are for.
   ib::fabric::SwitchIndex switch_of(ib::fabric::NodeIndex n) const;
@@ -39,6 +44,9 @@ class TableWork {
   std::size_t lft_blocks() const;
   std::size_t mft_positions(ib::fabric::NodeIndex n) const;
   std::span<const std::uint16_t> mft_blocks() const { return mft_blocks_; }
+  /// Those that a switch may hold something in: the first, which has the IPoIB groups of any subnet
+  /// manager, and those that are to be read back.
+  std::span<const std::uint16_t> mft_blocks_to_read() const { return mft_blocks_to_read_; }
   std::array<std::uint16_t, kMftBlock> wanted_mft(ib::fabric::SwitchIndex s, std::uint16_t block,
                                                   unsigned position) const;
 
@@ -58,7 +66,8 @@ class TableWork {
     bool was_warm{false}, doubtful{false};
   };
   bool lost_its_tables(ib::fabric::NodeIndex n) const;
-  void prepare(bool after_sweep);
+  void prepare(Options options);
+  void collect_mft_blocks(bool read_back);
   Ports wanted_lft(ib::fabric::SwitchIndex s, std::uint32_t block) const;
 
   const plan::Desired& desired_;
@@ -67,6 +76,7 @@ class TableWork {
   std::vector<State> states_;              // by node
   std::vector<SwitchTables*> tables_of_;   // by node, in `known_`; of managed switches only
   std::vector<std::uint16_t> mft_blocks_;  // in use, or held by some switch
+  std::vector<std::uint16_t> mft_blocks_to_read_;
   // Blocks that must not be written all at once: by switch and block what each round writes.
   std::map<std::pair<ib::fabric::SwitchIndex, std::uint32_t>, std::map<std::uint32_t, Ports>>
       staged_;

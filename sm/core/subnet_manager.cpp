@@ -381,6 +381,7 @@ struct SubnetManager::Impl {
     o.cookie_base = kOwnerApply;
     o.per_node = options.transactor.window_per_target;
     o.after_sweep = whom == Serving::Sweep;
+    o.read_back = whom == Serving::Sweep && operator_asked;
     serving = whom;
     published_before_active = whom != Serving::Sweep;
     unshare();
