@@ -10,6 +10,7 @@
 #include "sm/core/culprits.h"
 #include "sm/core/heard_traps.h"
 #include "sm/core/other_managers.h"
+#include "sm/core/own_port.h"
 #include "sm/core/table_upkeep.h"
 #include "sm/core/unsolicited.h"
 
@@ -30,6 +31,7 @@ constexpr ib::mad::Cookie kOwnerApply = ib::mad::Cookie{2} << 48;
 constexpr ib::mad::Cookie kOwnerLook = ib::mad::Cookie{3} << 48;
 constexpr ib::mad::Cookie kOwnerSmInfo = ib::mad::Cookie{4} << 48;
 constexpr ib::mad::Cookie kOwnerRead = ib::mad::Cookie{5} << 48;
+constexpr ib::mad::Cookie kOwnerOwnPort = ib::mad::Cookie{6} << 48;
 constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
   return c & ~((ib::mad::Cookie{1} << 48) - 1);
 }
@@ -40,6 +42,7 @@ constexpr Duration kSoon = std::chrono::seconds(1);  // no light sweep so shortl
 constexpr unsigned kTornMax = 2;
 // A trap is repeated every 4.096 us x 2^SubnetTimeOut (IBA 13.4.9), here 1.07 s, and some are lost.
 constexpr Duration kTrapRepeats = std::chrono::seconds(10);
+constexpr Duration kOwnPortAfter = std::chrono::milliseconds(100);  // the first sweep
 constexpr Duration kMemberPause = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -96,6 +99,7 @@ struct SubnetManager::Impl {
   std::set<ib::Guid> silent_switches;  // seen by light sweeps since the last full one
   OtherManagers other_managers;
   TableUpkeep tables;  // reads between the others
+  OwnPort own_port{kOwnerOwnPort};
   SnapshotPtr snapshot;
   HoldingsPtr holdings;
   std::uint64_t generation{0};
@@ -157,6 +161,7 @@ struct SubnetManager::Impl {
     Instant t = transactor.next_deadline();
     if (!busy()) t = std::min({t, sweep_at, look_at, multicast_at, tables.due()});
     if (looking) t = std::min(t, sweep_at);
+    if (may_look_at_own_port()) t = std::min(t, own_port.due());
     return t;
   }
 
@@ -171,6 +176,7 @@ struct SubnetManager::Impl {
       pump(now);
       if (looking && sweep_at <= now) leave_look();
       if (!busy()) begin_next(now);
+      look_at_own_port(now);
       if (!busy()) go_on_reading(now);
     } while (deliverable());
   }
@@ -221,6 +227,10 @@ struct SubnetManager::Impl {
       const ib::mad::Cookie owner = owner_of(completion->cookie);
       if (owner == kOwnerSmInfo) {
         on_sm_info(*completion);
+        continue;
+      }
+      if (owner == kOwnerOwnPort) {
+        own_port.on_completion(*completion);
         continue;
       }
       if (owner == kOwnerRead) {
@@ -479,6 +489,7 @@ struct SubnetManager::Impl {
     }
     publish(report.up());
     tables.on_sweep_done(now);
+    if (!own_port.is_known()) own_port.call_for(now + kOwnPortAfter);
     finish(now, std::move(report));
   }
 
@@ -507,10 +518,11 @@ struct SubnetManager::Impl {
 
   // ---- light sweep
 
-  void begin_look(Instant) {
+  void begin_look(Instant now) {
     look_at = kNever;
     if (!desired) return;
     ++counters.light_sweeps;
+    own_port.call_for(now);
     looking =
         std::make_unique<LightSweep>(*seen, desired->node_managed, silent_switches, kOwnerLook);
   }
@@ -532,6 +544,18 @@ struct SubnetManager::Impl {
     } else {
       rest(now);
     }
+  }
+
+  // ---- our own port
+
+  /// Not while a sweep reads it or Sets change it.
+  bool may_look_at_own_port() const { return desired && !sweep && !applying; }
+
+  void look_at_own_port(Instant now) {
+    if (may_look_at_own_port() && own_port.due() <= now) own_port.begin(now, *seen, *desired);
+    for (ib::mad::Request& r : own_port.take_requests()) transactor.submit(now, std::move(r));
+    while (auto event = own_port.next_log()) logs.push_back(*std::move(event));
+    if (own_port.take_sweep_wanted()) want_sweep(now, Reason::ChangeSeen);
   }
 
   // ---- multicast
@@ -614,6 +638,7 @@ struct SubnetManager::Impl {
                     fmt::format("trap {} from LID {}{}", number, notice.issuer_lid.value,
                                 before == 0 ? "" : ", again"),
                     ib::LogCause{"trap", packet.address.lid}});
+    if (desired && speaks_of(notice, desired->sm_lid)) own_port.call_for(now);
     if (number != ib::wire::trap::kLinkStateChange && number != ib::wire::trap::kCapabilityChange)
       return;
     // Opening our own issm file raises 144 at our own port.

@@ -25,10 +25,12 @@ ib::fabric::Fabric tree() {
   return *std::move(fabric);
 }
 
-/// Gets of tables that only subnet administration tells of.
+/// Gets of tables that only subnet administration tells of, those of the manager's own port aside,
+/// which it watches.
 struct TableGets {
   explicit TableGets(SmOnModel& run) {
     run.watch([this](const ib::mad::Packet& p) {
+      if (p.mad.get<&ib::wire::SmpHeader::hop_count>() == 0) return true;
       const auto a = p.mad.attribute_id();
       if (a == attr::kPKeyTable || a == attr::kGuidInfo || a == attr::kVlArbitration) ++count;
       return true;

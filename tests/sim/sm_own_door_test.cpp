@@ -19,6 +19,9 @@ namespace attr = ib::wire::attr;
 class OwnDoor : public testing::Test {
  protected:
   explicit OwnDoor(core::Options options = {}) : run_(small_tree(), {}, std::move(options)) {
+    run_.write_log_to([this](const ib::LogEvent& event) {
+      if (event.level == ib::LogLevel::Error) alarms_.push_back(event.message);
+    });
     EXPECT_TRUE(run_.run_until_reports(1));
     EXPECT_TRUE(run_.last().up());
     run_.run_for(1s);
@@ -32,6 +35,7 @@ class OwnDoor : public testing::Test {
       if (f.node(n).is_switch() && f.port(run_.at()).peer.node != n) last = n;
     return last;
   }
+  Lid own_lid() { return run_.model().port_info(run_.at()).lid; }
   Lid lid_of(NodeIndex n) { return run_.model().port_info({n, 0}).lid; }
   void operator_sweeps() {
     const auto reports = run_.reports();
@@ -41,8 +45,142 @@ class OwnDoor : public testing::Test {
   }
 
   SmOnModel run_;
+  std::vector<std::string> alarms_;  // its log at error level
   std::optional<Stranger> stranger_;
 };
+
+// ---- the subnet manager's own port
+
+TEST_F(OwnDoor, NothingIsSetAtItsOwnPortWhileNobodyTouchesIt) {
+  const auto sets = run_.sm().counters().sets;
+  unsigned own_sets = 0;
+  run_.watch([&](const ib::mad::Packet& p) {
+    own_sets += p.mad.method() == ib::wire::Method::Set;
+    return true;
+  });
+  run_.run_for(60s);
+  EXPECT_EQ(own_sets, 0U);
+  EXPECT_EQ(run_.sm().counters().sets, sets);
+  EXPECT_THAT(alarms_, testing::IsEmpty());
+}
+
+TEST_F(OwnDoor, APKeyTableThatSomebodyEmptiedIsPutRightByTheNextLightSweep) {
+  const auto before = run_.model().p_keys(run_.at());
+  ASSERT_THAT(before, testing::Contains(ib::kDefaultPKey));
+  stranger_->set(own_lid(), attr::kPKeyTable, 0, ib::wire::PKeyTable{});
+  run_.run_for(1s);
+  ASSERT_NE(run_.model().p_keys(run_.at()), before);
+  run_.run_for(10s);
+  EXPECT_EQ(run_.model().p_keys(run_.at()), before);
+  EXPECT_THAT(alarms_,
+              testing::ElementsAre(testing::AllOf(
+                  testing::HasSubstr("somebody else changed the P_KeyTable of our own port"),
+                  testing::HasSubstr("P_Key 0 is 0x0000, not 0xffff; it is put right"))));
+  run_.run_for(30s);
+  EXPECT_EQ(alarms_.size(), 1U);
+}
+
+TEST_F(OwnDoor, PacketsWhosePKeyItsOwnPortHasLostLeadToARepairAtOnce) {
+  const auto before = run_.model().p_keys(run_.at());
+  stranger_->set(own_lid(), attr::kPKeyTable, 0, ib::wire::PKeyTable{});
+  run_.run_for(100ms);
+  ASSERT_NE(run_.model().p_keys(run_.at()), before);
+  stranger_->send_gmp(0);  // the port raises trap 257
+  run_.run_for(200ms);
+  EXPECT_EQ(run_.model().p_keys(run_.at()), before);
+}
+
+TEST_F(OwnDoor, ATrap259AboutPacketsToItsOwnPortLeadsToARepairAtOnce) {
+  const auto before = run_.model().p_keys(run_.at());
+  stranger_->set(own_lid(), attr::kPKeyTable, 0, ib::wire::PKeyTable{});
+  run_.run_for(100ms);
+  ASSERT_NE(run_.model().p_keys(run_.at()), before);
+  ib::wire::Notice notice;
+  notice.trap_number = ib::wire::trap::kSwitchBadPKey;
+  notice.issuer_lid = stranger_->lid();
+  notice.details[4] = static_cast<std::uint8_t>(own_lid().value >> 8);
+  notice.details[5] = static_cast<std::uint8_t>(own_lid().value & 0xFF);
+  stranger_->trap(notice);
+  run_.run_for(200ms);
+  EXPECT_EQ(run_.model().p_keys(run_.at()), before);
+}
+
+TEST_F(OwnDoor, AFloodOfSuchTrapsCostsTenLooksASecond) {
+  run_.run_for(1s);
+  unsigned looks = 0;
+  run_.watch([&](const ib::mad::Packet& p) {
+    looks += p.mad.attribute_id() == attr::kPKeyTable;
+    return true;
+  });
+  for (unsigned i = 0; i < 1000; ++i) {
+    ib::wire::Notice notice;
+    notice.trap_number = ib::wire::trap::kBadPKey;
+    notice.issuer_lid = own_lid();
+    notice.details[53] = static_cast<std::uint8_t>(i);
+    stranger_->trap(notice);
+    run_.run_for(1ms);
+  }
+  EXPECT_LE(looks, 11U);
+  EXPECT_GE(looks, 5U);
+}
+
+struct Change {
+  const char* name;
+  void (*make)(ib::wire::PortInfo& info);
+};
+class OwnPortInfo : public OwnDoor, public testing::WithParamInterface<Change> {};
+
+TEST_P(OwnPortInfo, IsPutRightByTheNextLightSweep) {
+  const auto before = run_.model().port_info(run_.at());
+  auto info = before;
+  info.port_state = ib::wire::PortState::NoChange;
+  info.port_physical_state = ib::wire::PhysState::NoChange;
+  GetParam().make(info);
+  stranger_->set(own_lid(), attr::kPortInfo, 1, info);
+  run_.run_for(100ms);
+  ASSERT_NE(run_.model().port_info(run_.at()), before);
+  run_.run_for(10s);
+  EXPECT_EQ(run_.model().port_info(run_.at()), before);
+  EXPECT_THAT(alarms_,
+              testing::ElementsAre(testing::AllOf(
+                  testing::HasSubstr("somebody else changed the PortInfo of our own port"),
+                  testing::HasSubstr(GetParam().name), testing::HasSubstr("it is put right"))));
+}
+INSTANTIATE_TEST_SUITE_P(
+    Field, OwnPortInfo,
+    testing::Values(Change{"LID is 500, not", [](ib::wire::PortInfo& i) { i.lid = Lid{500}; }},
+                    Change{"MasterSMLID is 500, not",
+                           [](ib::wire::PortInfo& i) { i.master_sm_lid = Lid{500}; }},
+                    Change{"GidPrefix is 0xfe80000000000001, not 0xfe80000000000000",
+                           [](ib::wire::PortInfo& i) { i.gid_prefix |= 1; }},
+                    Change{"M_Key is another one",
+                           [](ib::wire::PortInfo& i) { i.m_key = 0x4711; }}),
+    [](const auto& change) {
+      const std::string name = change.param.name;
+      return name.substr(0, name.find(' '));
+    });
+
+TEST_F(OwnDoor, AnOwnPortThatSomebodySetDownIsUpAgainBeforeTheNextLightSweep) {
+  auto info = run_.model().port_info(run_.at());
+  info.port_state = ib::wire::PortState::Down;
+  stranger_->set(own_lid(), attr::kPortInfo, 1, info);
+  run_.run_for(12s);
+  EXPECT_THAT(run_.not_active(), testing::IsEmpty());
+}
+
+TEST_F(OwnDoor, AStartWithoutTheDefaultPKeyPutsItBack) {
+  ib::wire::PKeyTable limited;
+  limited.p_keys[0] = ib::PKey{0x7FFF};
+  limited.p_keys[1] = ib::PKey{0x8001};
+  stranger_->set(own_lid(), attr::kPKeyTable, 0, limited);
+  run_.run_for(100ms);
+  run_.boot();
+  ASSERT_TRUE(run_.run_until_reports(1));
+  run_.run_for(1s);
+  const auto keys = run_.model().p_keys(run_.at());
+  EXPECT_EQ(keys.at(0), ib::kDefaultPKey);
+  EXPECT_EQ(keys.at(1), ib::PKey{0x8001});
+}
 
 // ---- an operator's sweep
 
