@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace sm::plan {
 namespace {
@@ -54,6 +55,36 @@ class LidMap {
   std::size_t next_[2][8]{};
 };
 
+/// What ports in use hold, beside what the store says of them.
+class Memories {
+ public:
+  Memories(std::span<const LidRequest> requests, const StoredLids& stored, const LidMap& map) {
+    for (const LidRequest& r : requests) {
+      if (!r.standing || !map.fits(r.held, r.lmc)) continue;
+      const auto claim = stored.find(r.guid);
+      if (claim == stored.end()) {
+        for (unsigned i = 0; i < (1U << r.lmc); ++i) strangers_.insert(r.held.value + i);
+      } else {
+        ++(claim->second.lid == r.held ? agree_ : differ_);
+      }
+    }
+  }
+  /// Most ports hold other LIDs than the store says: another subnet manager gave them, or the store
+  /// is an old one. One Set by somebody changes one port.
+  bool another_history() const { return differ_ > agree_; }
+  std::size_t differing() const { return differ_; }
+  std::size_t compared() const { return agree_ + differ_; }
+  /// A port that the store does not know holds one of them.
+  bool held_by_a_stranger(Lid lid, std::uint8_t lmc) const {
+    const auto at = strangers_.lower_bound(lid.value);
+    return at != strangers_.end() && *at < lid.value + (1U << lmc);
+  }
+
+ private:
+  std::size_t agree_{0}, differ_{0};
+  std::set<unsigned> strangers_;
+};
+
 }  // namespace
 
 LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stored, Lid lid_max,
@@ -76,22 +107,46 @@ LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stor
     plan.assigned[i].lid = lid;
   };
 
-  if (!forget) {
-    // Held LIDs: first those the store agrees with, then by GUID.
-    for (const bool agreed : {true, false}) {
-      for (const std::size_t i : by_guid) {
-        const LidRequest& r = requests[i];
-        if (!r.standing || !map.fits(r.held, r.lmc)) continue;
-        if ((stored_lid(r.guid) == r.held) != agreed) continue;
-        if (const std::size_t other = map.holder(r.held, r.lmc); other != 0) {
-          plan.notes.push_back(fmt::format("LID {} is claimed by {} and {}; {} keeps it",
-                                           r.held.value, to_string(requests[other - 1].guid),
-                                           to_string(r.guid), to_string(requests[other - 1].guid)));
-          continue;
-        }
-        give(i, r.held);
+  const auto give_held = [&](bool agreed) {
+    for (const std::size_t i : by_guid) {
+      const LidRequest& r = requests[i];
+      if (plan.assigned[i].lid != ib::kNoLid || !r.standing || !map.fits(r.held, r.lmc)) continue;
+      if ((stored_lid(r.guid) == r.held) != agreed) continue;
+      if (const std::size_t other = map.holder(r.held, r.lmc); other != 0) {
+        plan.notes.push_back(fmt::format("LID {} is claimed by {} and {}; {} keeps it",
+                                         r.held.value, to_string(requests[other - 1].guid),
+                                         to_string(r.guid), to_string(requests[other - 1].guid)));
+        continue;
       }
+      give(i, r.held);
     }
+  };
+  const auto give_back = [&](const Memories& memories) {
+    for (const std::size_t i : by_guid) {
+      const LidRequest& r = requests[i];
+      const Lid lid = stored_lid(r.guid);
+      if (lid == r.held || !r.standing || !map.fits(r.held, r.lmc) || !map.fits(lid, r.lmc))
+        continue;
+      if (map.holder(lid, r.lmc) != 0 || memories.held_by_a_stranger(lid, r.lmc)) continue;
+      plan.notes.push_back(
+          fmt::format("{} holds LID {}, which nobody gave it here: it gets its LID {} back",
+                      to_string(r.guid), r.held.value, lid.value));
+      give(i, lid);
+    }
+  };
+
+  if (!forget) {
+    const Memories memories(requests, stored, map);
+    give_held(true);
+    if (memories.another_history()) {
+      plan.notes.push_back(
+          fmt::format("{} of {} ports in use hold other LIDs than the store has for them: another "
+                      "subnet manager gave them, or the store is an old one; they keep them",
+                      memories.differing(), memories.compared()));
+    } else {
+      give_back(memories);
+    }
+    give_held(false);
     for (const std::size_t i : by_guid) {
       if (plan.assigned[i].lid != ib::kNoLid) continue;
       const Lid lid = stored_lid(requests[i].guid);

@@ -43,10 +43,12 @@ struct LidPlan {
 };
 
 /// Gives each request 2^lmc LIDs, aligned, within 1..lid_max. First the LID it holds, if that is
-/// aligned, in range, the port standing and nobody else's (of two claimants the one the store
-/// agrees with, else the smaller GUID); then the store's; then a free one, those the store keeps
-/// for absent ports last. `forget` (ibsm -r) looks at neither. The first request gets the first
-/// free LID.
+/// aligned, in range, the port standing and the store agrees; then the store's to a standing port
+/// that holds another one, unless a port that the store does not know holds it, or most of the
+/// ports that the store knows hold others (another subnet manager renumbered them, or the store is
+/// an old one); then other LIDs that standing ports hold (of two claimants the smaller GUID); then
+/// the store's; then a free one, those the store keeps for absent ports last. `forget` (ibsm -r)
+/// looks at neither. The first request gets the first free LID.
 LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stored, ib::Lid lid_max,
                     bool forget);
 

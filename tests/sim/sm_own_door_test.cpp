@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What any host can change by one Set while there are no keys: the subnet manager's own port, the
 // LID of another host, tables of switches. Found, said and put right.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -180,6 +181,48 @@ TEST_F(OwnDoor, AStartWithoutTheDefaultPKeyPutsItBack) {
   const auto keys = run_.model().p_keys(run_.at());
   EXPECT_EQ(keys.at(0), ib::kDefaultPKey);
   EXPECT_EQ(keys.at(1), ib::PKey{0x8001});
+}
+
+// ---- LIDs of others
+
+TEST_F(OwnDoor, AHostWhoseLidSomebodyElseSetGetsItsOwnBack) {
+  const Lid own = stranger_->lid();
+  const auto give_it_another = [&] {
+    auto info = run_.model().port_info(stranger_->at());
+    info.port_state = ib::wire::PortState::NoChange;
+    info.port_physical_state = ib::wire::PhysState::NoChange;
+    info.lid = Lid{500};
+    stranger_->set(stranger_->lid(), attr::kPortInfo, 1, info);
+    run_.run_for(100ms);
+    ASSERT_EQ(stranger_->lid(), Lid{500});
+  };
+  give_it_another();
+  operator_sweeps();
+  EXPECT_EQ(stranger_->lid(), own);
+  EXPECT_THAT(run_.log(), testing::Contains(testing::HasSubstr(
+                              fmt::format("holds LID 500, which nobody gave it here: it gets its "
+                                          "LID {} back",
+                                          own.value))));
+  // And after a restart, which has the store only.
+  give_it_another();
+  run_.boot();
+  ASSERT_TRUE(run_.run_until_reports(1));
+  EXPECT_EQ(stranger_->lid(), own);
+}
+
+TEST_F(OwnDoor, LidsOfAWholeFabricThatAnotherManagerGaveStand) {
+  const auto held = run_.kept().lids;
+  store::Contents old = run_.kept();
+  for (store::LidClaim& claim : old.lids)
+    claim.lid = Lid{static_cast<std::uint16_t>(claim.lid.value + 100)};
+  run_.boot_with(old);
+  ASSERT_TRUE(run_.run_until_reports(1));
+  EXPECT_TRUE(run_.last().up());
+  for (const store::LidClaim& claim : held) {
+    const auto port = run_.model().topology().find_port_guid(claim.port_guid);
+    ASSERT_TRUE(port);
+    EXPECT_EQ(run_.model().port_info(*port).lid, claim.lid);
+  }
 }
 
 // ---- an operator's sweep

@@ -59,10 +59,39 @@ TEST(LidAssignment, TakesTheStoresLidWhereNoneIsHeld) {
   EXPECT_THAT(lids(assign_lids(requests, stored, kMax, false)), testing::ElementsAre(1, 40));
 }
 
-TEST(LidAssignment, PrefersTheHeldLidToTheStores) {
-  const StoredLids stored = {{Guid{2}, {Lid{40}, 0}}};
-  const LidRequest requests[] = {port(1), port(2, 77, true)};
-  EXPECT_THAT(lids(assign_lids(requests, stored, kMax, false)), testing::ElementsAre(1, 77));
+TEST(LidAssignment, APortThatHoldsAnotherLidThanTheStoresGetsThatBack) {
+  const StoredLids stored = {{Guid{2}, {Lid{40}, 0}}, {Guid{3}, {Lid{41}, 0}}};
+  const LidRequest requests[] = {port(1), port(2, 77, true), port(3, 41, true)};
+  const LidPlan plan = assign_lids(requests, stored, kMax, false);
+  EXPECT_THAT(lids(plan), testing::ElementsAre(1, 40, 41));
+  EXPECT_THAT(plan.notes, testing::ElementsAre(testing::AllOf(testing::HasSubstr("holds LID 77"),
+                                                              testing::HasSubstr("LID 40 back"))));
+}
+
+TEST(LidAssignment, TwoPortsWhoseLidsWereExchangedGetThemBack) {
+  const StoredLids stored = {{Guid{2}, {Lid{40}, 0}},
+                             {Guid{3}, {Lid{41}, 0}},
+                             {Guid{4}, {Lid{42}, 0}},
+                             {Guid{5}, {Lid{43}, 0}}};
+  const LidRequest requests[] = {port(2, 41, true), port(3, 40, true), port(4, 42, true),
+                                 port(5, 43, true)};
+  EXPECT_THAT(lids(assign_lids(requests, stored, kMax, false)),
+              testing::ElementsAre(40, 41, 42, 43));
+}
+
+TEST(LidAssignment, WhereAPortUnknownToTheStoreHoldsTheStoresLidBothKeepWhatTheyHold) {
+  const StoredLids stored = {{Guid{2}, {Lid{40}, 0}}, {Guid{3}, {Lid{41}, 0}}};
+  const LidRequest requests[] = {port(9, 40, true), port(2, 77, true), port(3, 41, true)};
+  EXPECT_THAT(lids(assign_lids(requests, stored, kMax, false)), testing::ElementsAre(40, 77, 41));
+}
+
+TEST(LidAssignment, WhereMostPortsHoldOtherLidsThanTheStoresTheyKeepThem) {
+  const StoredLids stored = {
+      {Guid{2}, {Lid{40}, 0}}, {Guid{3}, {Lid{41}, 0}}, {Guid{4}, {Lid{42}, 0}}};
+  const LidRequest requests[] = {port(2, 77, true), port(3, 78, true), port(4, 42, true)};
+  const LidPlan plan = assign_lids(requests, stored, kMax, false);
+  EXPECT_THAT(lids(plan), testing::ElementsAre(77, 78, 42));
+  EXPECT_THAT(plan.notes, testing::ElementsAre(testing::HasSubstr("2 of 3 ports in use")));
 }
 
 TEST(LidAssignment, OfTwoClaimantsTheOneTheStoreAgreesWithKeepsIt) {
