@@ -205,6 +205,22 @@ struct Apply::Impl {
     return std::nullopt;
   }
 
+  /// The next part of an MFT block that `must` be read, or written.
+  template <class Must>
+  std::optional<Work> next_mft(NodeIndex n, Kind kind, Must must) {
+    Cursor& c = cursors[n];
+    const auto positions = static_cast<std::uint32_t>(tables.mft_positions(n));
+    const auto blocks = tables.mft_blocks(n);
+    while (c.at < blocks.size() * positions) {
+      const std::uint16_t block = blocks[c.at / positions];
+      const auto position = static_cast<std::uint8_t>(c.at % positions);
+      ++c.at;
+      if (must(block, position))
+        return Work{kind, static_cast<std::uint32_t>(block) << 4 | position};
+    }
+    return std::nullopt;
+  }
+
   std::optional<Work> next_read(NodeIndex n) {
     if (const auto guids = next_guids(n, Kind::GetGuids, must_read)) return guids;
     const SwitchIndex s = tables.switch_of(n);
@@ -227,16 +243,11 @@ struct Apply::Impl {
       c.at = 0;
     }
     if (c.step == 1) {
-      const auto positions = static_cast<std::uint32_t>(tables.mft_positions(n));
-      const auto blocks = tables.mft_blocks_to_read();
-      for (; c.at < blocks.size() * positions; ++c.at) {
-        const std::uint16_t block = blocks[c.at / positions];
-        const auto position = static_cast<std::uint8_t>(c.at % positions);
-        if (block * kMftBlock >= seen.nodes[n].switch_info->multicast_fdb_cap) continue;
-        if (t.mft.contains({block, position})) continue;
-        ++c.at;
-        return Work{Kind::GetMft, static_cast<std::uint32_t>(block) << 4 | position};
-      }
+      const auto unknown = [&](std::uint16_t block, std::uint8_t position) {
+        return !t.mft.contains({block, position});
+      };
+      if (options.after_sweep)
+        if (const auto read = next_mft(n, Kind::GetMft, unknown)) return read;
       c.step = 2;
     }
     // The probe's answer decides what is known, and so what is to be asked for.
@@ -364,16 +375,11 @@ struct Apply::Impl {
       c.at = 0;
     }
     if (c.step == 3) {
-      const auto positions = static_cast<std::uint32_t>(tables.mft_positions(n));
-      for (; desired->program_mfts && c.at < tables.mft_blocks().size() * positions; ++c.at) {
-        const std::uint16_t block = tables.mft_blocks()[c.at / positions];
-        const auto position = static_cast<std::uint8_t>(c.at % positions);
-        if (block * kMftBlock >= seen.nodes[n].switch_info->multicast_fdb_cap) continue;
-        const auto held = t.mft.find({block, position});
-        if (held != t.mft.end() && held->second == tables.wanted_mft(s, block, position)) continue;
-        ++c.at;
-        return Work{Kind::SetMft, static_cast<std::uint32_t>(block) << 4 | position};
-      }
+      const auto differs = [&](std::uint16_t block, std::uint8_t position) {
+        return tables.mft_differs(n, block, position);
+      };
+      if (desired->program_mfts)
+        if (const auto set = next_mft(n, Kind::SetMft, differs)) return set;
       c.step = 4;
     }
     if (c.step == 4) {

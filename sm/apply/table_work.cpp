@@ -16,6 +16,13 @@ using ib::wire::PortInfo;
 using ib::wire::PortState;
 using plan::Desired;
 
+namespace {
+std::uint16_t mft_block_of(std::uint16_t mlid) {
+  return static_cast<std::uint16_t>((mlid - ib::kLidMulticastMin.value) /
+                                    static_cast<int>(kMftBlock));
+}
+}  // namespace
+
 TableWork::TableWork(const Desired& desired, const Observed& seen, Known& known, Options options)
     : desired_(desired),
       seen_(seen),
@@ -51,21 +58,32 @@ bool TableWork::lost_its_tables(NodeIndex n) const {
   return waiting;
 }
 
-void TableWork::collect_mft_blocks(bool read_back) {
+void TableWork::collect_mft_blocks() {
   std::set<std::uint16_t> blocks;
-  for (const auto& [mlid, masks] : desired_.mfts)
-    blocks.insert(static_cast<std::uint16_t>((mlid.value - ib::kLidMulticastMin.value) /
-                                             static_cast<int>(kMftBlock)));
+  for (const auto& [mlid, masks] : desired_.mfts) blocks.insert(mft_block_of(mlid.value));
   for (const auto& [guid, t] : known_.tables)
     for (const auto& [key, block] : t.mft) blocks.insert(key.first);
   mft_blocks_.assign(blocks.begin(), blocks.end());
-  if (!read_back) blocks.clear();
-  blocks.insert(0);
-  mft_blocks_to_read_.assign(blocks.begin(), blocks.end());
+}
+
+/// Where a switch knows MulticastFDBTop and somebody set it, all blocks up to it are in use. Else
+/// nothing tells where its table ends: the first block has the IPoIB groups of any subnet manager.
+std::vector<std::uint16_t> TableWork::mft_blocks_of(NodeIndex n) const {
+  std::set<std::uint16_t> blocks(mft_blocks_.begin(), mft_blocks_.end());
+  const auto& info = *seen_.nodes[n].switch_info;
+  if (was_warm(n)) {
+    const bool has_top = desired_.switches[switch_of(n)].has_multicast_top;
+    const std::uint16_t top = has_top && info.multicast_fdb_top != 0 ? info.multicast_fdb_top
+                                                                     : ib::kLidMulticastMin.value;
+    if (top >= ib::kLidMulticastMin.value)
+      for (std::uint16_t block = 0; block <= mft_block_of(top); ++block) blocks.insert(block);
+  }
+  std::erase_if(blocks, [&](std::uint16_t b) { return b * kMftBlock >= info.multicast_fdb_cap; });
+  return {blocks.begin(), blocks.end()};
 }
 
 void TableWork::prepare(Options options) {
-  collect_mft_blocks(options.read_back);
+  collect_mft_blocks();
   for (NodeIndex n = 0; n < seen_.nodes.size(); ++n) {
     if (!desired_.node_managed[n] || switch_of(n) == kNoSwitch) continue;
     SwitchTables& t = known_.tables[seen_.fabric.node(n).guid];
@@ -78,6 +96,7 @@ void TableWork::prepare(Options options) {
     if (cold) known_.lanes.erase(seen_.fabric.node(n).guid);
     states_[n].doubtful = doubtful && !cold;
     states_[n].was_warm = !cold;
+    states_[n].mft_blocks = mft_blocks_of(n);
     const std::size_t lids = lft_blocks() * kLftBlock;
     if (t.lft.size() < lids) t.lft.resize(lids, ib::routes::kNoPort);
     if (t.lft_known.size() < lft_blocks()) t.lft_known.resize(lft_blocks(), false);
@@ -187,6 +206,14 @@ std::array<std::uint16_t, kMftBlock> TableWork::wanted_mft(SwitchIndex s, std::u
         out[it->first.value - first] |= static_cast<std::uint16_t>(1U << i);
   }
   return out;
+}
+
+/// What nobody knows, because it was not read, is as it should be only where nobody uses it.
+bool TableWork::mft_differs(NodeIndex n, std::uint16_t block, std::uint8_t position) {
+  const auto& mft = held(n).mft;
+  if (const auto it = mft.find({block, position}); it != mft.end())
+    return it->second != wanted_mft(switch_of(n), block, position);
+  return std::ranges::binary_search(mft_blocks_, block);
 }
 
 }  // namespace sm::apply

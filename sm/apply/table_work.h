@@ -43,10 +43,13 @@ class TableWork {
   SwitchTables& held(ib::fabric::NodeIndex n) { return *tables_of_[n]; }
   std::size_t lft_blocks() const;
   std::size_t mft_positions(ib::fabric::NodeIndex n) const;
-  std::span<const std::uint16_t> mft_blocks() const { return mft_blocks_; }
-  /// Those that a switch may hold something in: the first, which has the IPoIB groups of any subnet
-  /// manager, and those that are to be read back.
-  std::span<const std::uint16_t> mft_blocks_to_read() const { return mft_blocks_to_read_; }
+  /// MFT blocks that are to hold something, or that this switch or another one may hold something
+  /// in.
+  std::span<const std::uint16_t> mft_blocks(ib::fabric::NodeIndex n) const {
+    return states_[n].mft_blocks;
+  }
+  /// Whether the switch must be told this part of one.
+  bool mft_differs(ib::fabric::NodeIndex n, std::uint16_t block, std::uint8_t position);
   std::array<std::uint16_t, kMftBlock> wanted_mft(ib::fabric::SwitchIndex s, std::uint16_t block,
                                                   unsigned position) const;
 
@@ -64,10 +67,12 @@ class TableWork {
  private:
   struct State {
     bool was_warm{false}, doubtful{false};
+    std::vector<std::uint16_t> mft_blocks;
   };
   bool lost_its_tables(ib::fabric::NodeIndex n) const;
   void prepare(Options options);
-  void collect_mft_blocks(bool read_back);
+  void collect_mft_blocks();
+  std::vector<std::uint16_t> mft_blocks_of(ib::fabric::NodeIndex n) const;
   Ports wanted_lft(ib::fabric::SwitchIndex s, std::uint32_t block) const;
 
   const plan::Desired& desired_;
@@ -76,7 +81,6 @@ class TableWork {
   std::vector<State> states_;              // by node
   std::vector<SwitchTables*> tables_of_;   // by node, in `known_`; of managed switches only
   std::vector<std::uint16_t> mft_blocks_;  // in use, or held by some switch
-  std::vector<std::uint16_t> mft_blocks_to_read_;
   // Blocks that must not be written all at once: by switch and block what each round writes.
   std::map<std::pair<ib::fabric::SwitchIndex, std::uint32_t>, std::map<std::uint32_t, Ports>>
       staged_;

@@ -69,8 +69,8 @@ class SmOnModel {
   using Watch = std::function<bool(const ib::mad::Packet&)>;
   void watch(Watch watch) { watch_ = std::move(watch); }
 
-  /// Sees every SMP that reaches the subnet manager.
-  using Listen = std::function<void(const ib::mad::Packet&)>;
+  /// Sees every SMP that reaches the subnet manager, and may make it what another device says.
+  using Listen = std::function<void(ib::mad::Packet&)>;
   void listen(Listen listen) { listen_ = std::move(listen); }
 
   /// What becomes of its log, beside log().
@@ -106,7 +106,7 @@ class SmOnModel {
     if (next > end) return false;
     now_ = std::max(now_, next);
     model_.advance(now_);
-    while (const auto* delivery = model_.next_delivery())
+    while (auto* delivery = model_.next_delivery())
       if (delivery->port == at_ && delivery->smi) {
         if (listen_) listen_(delivery->packet);
         sm_->on_packet(now_, delivery->packet);
