@@ -13,14 +13,12 @@
 #include "agent/privileges.h"
 #include "agent/service.h"
 #include "libdiag/base/output.h"
+#include "libdiag/cli/exit_status.h"
 #include "libdiag/mad/umad/umad_port.h"
 
 namespace {
 
-int complain(const ib::Error& error) {
-  fmt::print(stderr, "ibtracerd: {}\n", error.message);
-  return ib::exit_status(error.kind);
-}
+int complain(const ib::Error& error) { return ib::cli::complain("ibtracerd", error); }
 
 /// "host.domain", as stock `ibping -S` answers.
 std::string host_and_domain() {
@@ -103,7 +101,7 @@ int main(int argc, char** argv) {
   const int stop_fd = stop_descriptor();
   if (stop_fd < 0) {
     std::perror("ibtracerd: signalfd");
-    return 4;
+    return ib::cli::kExitCannotRun;
   }
   auto ports = open_ports(options, *all);
   if (!ports) return complain(ports.error());

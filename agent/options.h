@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// ibtracerd's command line. (CLI11 is behind options.cpp.)
+// ibtracerd's command line.
 #pragma once
 
 #include <string>

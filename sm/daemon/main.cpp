@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include <iostream>
-
-#include "libdiag/base/output.h"
+#include "libdiag/cli/exit_status.h"
 #include "sm/daemon/daemon.h"
 #include "sm/daemon/hand_over.h"
 
@@ -9,11 +7,14 @@ namespace {
 
 using namespace sm::daemon;
 
+constexpr const char* kProgram = "ibsm";
+
 int serve(const DaemonOptions& options) {
   if (options.list_ports) return print_ports();
   const auto cannot = [](const ib::Error& e) {
-    std::cerr << "ibsm: " << e.message << std::endl;
-    return e.kind == ib::ErrorKind::Usage ? 2 : 4;
+    return ib::cli::complain(
+        kProgram, e.message,
+        e.kind == ib::ErrorKind::Usage ? ib::cli::kExitUsage : ib::cli::kExitCannotRun);
   };
   Background background;
   if (options.background) {
@@ -26,16 +27,18 @@ int serve(const DaemonOptions& options) {
   return run_daemon(options, *log, background);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  ib::hold_standard_files();
+int run(int argc, char** argv) {
   const Command command = read_command_line(argc, argv, IBKIT_VERSION);
   if (const int* status = std::get_if<int>(&command)) return *status;
   if (std::holds_alternative<PlanWords>(command)) {
     const ib::Error error = become_planner(argv);  // returns only with one
-    std::cerr << "ibsm: " << error.message << std::endl;
-    return 4;
+    return ib::cli::complain(kProgram, error.message, ib::cli::kExitCannotRun);
   }
   return serve(std::get<DaemonOptions>(command));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return ib::cli::run_main(kProgram, [&] { return run(argc, argv); });
 }

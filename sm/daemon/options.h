@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// ibsm's command line: letters and names as opensm has them. (CLI11 is behind options.cpp.)
+// ibsm's command line: letters and names as opensm has them.
 #pragma once
 
 #include <cstdint>

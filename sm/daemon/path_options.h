@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The options of path records: limits, and ways to other subnets. (CLI11 stays behind the .cpp
-// file.)
+// The options of path records: limits, and ways to other subnets.
 #pragma once
 
 #include "sm/daemon/sa_options.h"
@@ -8,7 +7,7 @@
 
 namespace sm::daemon {
 
-void add_path_options(CLI::App& app, SaOptions& options);
+void add_path_options(ib::cli::CommandLine& line, SaOptions& options);
 
 /// The file of prefix routes; nothing when there is none to read. Read with the command line, and
 /// again on SIGHUP.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/plan_options.h"
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
 
@@ -10,7 +9,6 @@
 namespace sm::daemon {
 namespace {
 
-constexpr const char* kCompare = "--compare";
 constexpr const char* kAll = "all";
 
 double now() {
@@ -18,17 +16,15 @@ double now() {
   return duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-double share(const std::string& text) {
-  const auto read = ib::route::read_share(text);
-  if (!read) throw CLI::ValidationError("--damage: " + read.error().message);
-  return *read;
-}
-
 /// Standard output has the report already, so it is no place for a picture.
-const std::string& place_of(const char* option, const char* kind, const std::string& text) {
-  if (text.empty() || text == "-")
-    throw CLI::ValidationError(std::string(option) + ": expected " + kind + ", got '" + text + "'");
-  return text;
+ib::cli::Read place(std::string& out, const char* kind) {
+  return [&out, kind](const std::string& text) -> ib::Result<void> {
+    if (text.empty() || text == "-")
+      return ib::fail(ib::ErrorKind::Usage,
+                      std::string("expected ") + kind + ", got '" + text + "'");
+    out = text;
+    return {};
+  };
 }
 
 /// `file` only where there is something to read.
@@ -41,68 +37,54 @@ std::vector<std::string> all_engines(const ib::route::OptionFiles& given) {
   return names;
 }
 
+/// Not the topology that stands behind a --compare without a list.
+bool is_engine_list(const std::string& word) {
+  return !word.starts_with('-') &&
+         (ib::route::find_engine(word) != nullptr || !std::filesystem::exists(word));
+}
+
 constexpr const char* kFooter =
     "Exit status: 0 the routes are verified, 1 those of no engine are, 2 usage or a bad file,\n"
     "4 something could not be written.";
 
 }  // namespace
 
-void PlanWords::add_to(CLI::App& app) {
+void PlanWords::add_to(ib::cli::CommandLine& line) {
   auto& what_if = command_.plan.what_if;
-  app.footer(kFooter);
-  app.add_option("TOPOLOGY", command_.topology, "File of ibnetdiscover's text")->required();
-  app.add_option("--without", what_if.without,
-                 "Leave out a switch (NAME or GUID) or a link (NAME:PORT or GUID:PORT); may be "
-                 "repeated")
-      ->type_name("WHAT")
-      ->allow_extra_args(false);
-  app.add_option_function<std::string>(
-         "--damage", [&](const std::string& text) { what_if.damage_percent = share(text); },
-         "Leave out so many of the links between switches")
-      ->type_name("PCT");
-  number(app, "--seed", 0, ~std::uint64_t{0}, "a number",
-         "Which links --damage takes, and what --figures samples (default 1)",
-         [&](std::uint64_t v) { what_if.seed = command_.figures_options.seed = v; });
-  number(app, "-l,--lmc", 0, 7, "a number",
-         "2^LMC LIDs for each host port (default: as in the file)",
-         [&](std::uint64_t v) { command_.plan.lmc = static_cast<std::uint8_t>(v); });
-  app.add_option_function<std::string>(
-         kCompare,
-         [&](const std::string& text) {
-           compared_ = text;
-           ib::route::ChoiceOptions choice;
-           if (text != kAll) read_engines(kCompare, text, choice);
-           compared_engines_ = std::move(choice.engines);
-         },
-         "A row for each engine of the list, or for all engines")
-      ->type_name("[LIST]");
-  add_routing_options(app, words_);
-  number(app, "--vls", 1, 15, "a number", "The same as --vls-max",
-         [&](std::uint64_t v) { words_.choice.vls_max = static_cast<unsigned>(v); });
-  app.add_flag("--figures", command_.figures,
-               "Load against its floor, lengths, contention of shifts and permutations, bisection");
-  app.add_option_function<std::string>(
-         "--dump",
-         [&](const std::string& text) { command_.dump_dir = place_of("--dump", "a folder", text); },
-         "Write tables and lanes into this folder, as opensm and dump_fts do")
-      ->type_name("DIR");
-  app.add_option_function<std::string>(
-         "--svg",
-         [&](const std::string& text) { command_.svg_file = place_of("--svg", "a file", text); },
-         "Draw the fabric, links coloured by load")
-      ->type_name("FILE");
-  app.add_flag("--json", command_.json, "JSON instead of text");
-}
-
-void PlanWords::join_compare(std::vector<std::string>& words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] != kCompare) continue;
-    const bool list =
-        i + 1 < words.size() && !words[i + 1].starts_with('-') &&
-        (ib::route::find_engine(words[i + 1]) != nullptr || !std::filesystem::exists(words[i + 1]));
-    words[i] += std::string("=") + (list ? words[i + 1] : kAll);
-    if (list) words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-  }
+  line.footer(kFooter);
+  line.operand("TOPOLOGY", command_.topology, "File of ibnetdiscover's text");
+  line.texts("--without", what_if.without, "WHAT",
+             "Leave out a switch (NAME or GUID) or a link (NAME:PORT or GUID:PORT); may be "
+             "repeated");
+  line.option("--damage", "PCT", "Leave out so many of the links between switches",
+              [&](const std::string& text) {
+                return ib::route::read_share(text).map(
+                    [&](double share) { what_if.damage_percent = share; });
+              });
+  line.number("--seed", {0, ~std::uint64_t{0}},
+              "Which links --damage takes, and what --figures samples (default 1)",
+              [&](std::uint64_t v) { what_if.seed = command_.figures_options.seed = v; });
+  line.number("-l,--lmc", {0, 7}, "2^LMC LIDs for each host port (default: as in the file)",
+              [&](std::uint64_t v) { command_.plan.lmc = static_cast<std::uint8_t>(v); });
+  line.optional_value("--compare", "LIST", "A row for each engine of the list, or for all engines",
+                      kAll, is_engine_list, [&](const std::string& text) -> ib::Result<void> {
+                        compared_ = text;
+                        if (text == kAll) return {};
+                        ib::route::ChoiceOptions choice;
+                        return ib::route::read_engine_list(text, choice).map([&] {
+                          compared_engines_ = std::move(choice.engines);
+                        });
+                      });
+  add_routing_options(line, words_);
+  line.number("--vls", {1, 15}, "The same as --vls-max",
+              [&](std::uint64_t v) { words_.choice.vls_max = static_cast<unsigned>(v); });
+  line.flag("--figures", command_.figures,
+            "Load against its floor, lengths, contention of shifts and permutations, bisection");
+  line.option("--dump", "DIR", "Write tables and lanes into this folder, as opensm and dump_fts do",
+              place(command_.dump_dir, "a folder"));
+  line.option("--svg", "FILE", "Draw the fabric, links coloured by load",
+              place(command_.svg_file, "a file"));
+  line.flag("--json", command_.json, "JSON instead of text");
 }
 
 ib::Result<PlanCommand> PlanWords::command(const std::string& version) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "libdiag/cli/command_line.h"
 #include "sm/daemon/plan_command.h"
 #include "sm/daemon/routing_options.h"
 
@@ -12,13 +13,10 @@ namespace sm::daemon {
 
 class PlanWords {
  public:
-  void add_to(CLI::App& app);
+  void add_to(ib::cli::CommandLine& line);
   /// What was asked for, once the words are read; option files are read here.
   ib::Result<PlanCommand> command(const std::string& version);
   bool json() const { return command_.json; }
-
-  /// `--compare [LIST]` as one word, so that the topology behind it is not taken for the list.
-  static void join_compare(std::vector<std::string>& words);
 
  private:
   PlanCommand command_;

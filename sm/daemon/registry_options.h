@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The options of what clients register and how it is kept: groups, the store, the SA dump. Names
-// as opensm has them where it has them. (CLI11 stays behind the .cpp file.)
+// as opensm has them where it has them.
 #pragma once
 
 #include <string>
 
 #include "libdiag/base/instant.h"
+#include "libdiag/cli/command_line.h"
 #include "sm/sa/server.h"
-
-namespace CLI {
-class App;
-}  // namespace CLI
 
 namespace sm::daemon {
 
@@ -22,6 +19,7 @@ struct RegistryOptions {
 };
 
 /// Rules of groups and their quota go to `server`.
-void add_registry_options(CLI::App& app, RegistryOptions& options, sa::Options& server);
+void add_registry_options(ib::cli::CommandLine& line, RegistryOptions& options,
+                          sa::Options& server);
 
 }  // namespace sm::daemon

@@ -7,13 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "libdiag/base/text.h"
-#include "sm/daemon/routing_options.h"
 
 namespace sm::daemon {
 namespace {
@@ -106,62 +104,58 @@ std::string sa_key_warning(const SaOptions& options) {
          "(--sa_key auto makes a secret one)";
 }
 
-void add_sa_options(CLI::App& app, SaOptions& o) {
-  app.add_option_function<std::string>(
-         "--sa_key",
-         [&o](const std::string& text) {
-           o.key_auto = text == "auto";
-           if (o.key_auto) return;
-           std::uint64_t key = 0;
-           if (!ib::parse_number(text, UINT64_MAX, key) || key == 0)
-             throw CLI::ValidationError(
-                 "--sa_key: expected a number from 1 to 0xffffffffffffffff, or `auto`, got '" +
-                 ib::printable(text) + "'");
-           o.server.trust.sa_key = key;
-         },
-         "Key that makes requests to the SA trusted (default 1); auto: a secret one, kept in the "
-         "state directory")
-      ->type_name("KEY");
-  app.add_flag(
-      "--sa_enhanced_trust_model", o.server.trust.enhanced,
-      "Deny untrusted requests all but ClassPortInfo, paths between two points, multicast, "
-      "services, subscriptions");
-  app.add_flag("--sa_etm_allow_untrusted_guidinfo_rec", o.server.trust.untrusted_guid_info,
-               "... and alias GUIDs");
-  truth(app, "--sa_etm_allow_untrusted_proxy_requests", o.server.trust.untrusted_proxies,
-        "... and joins of multicast groups for other ports (default TRUE)");
-  number(app, "--sa_etm_max_num_srvcs", 1, 1U << 20, "a number",
-         "Services that one port may register (default 32)",
-         [&o](std::uint64_t v) { o.server.quotas.services = v; });
-  number(app, "--sa_etm_max_num_event_subs", 1, 1U << 20, "a number",
-         "Subscriptions that one port may have (default 32)",
-         [&o](std::uint64_t v) { o.server.quotas.subscriptions = v; });
-  app.add_flag_function(
-         "--no_sa_check_sgid_spoofing",
-         [&o](std::int64_t) { o.server.trust.check_source_gid = false; },
-         "Serve requests whose GRH bears another port's GID")
-      ->disable_flag_override();
-  number(app, "--max_outstanding,--sa_max_outstanding", 1, 1U << 20, "a number",
-         "Tables on their way to one requester, at most (default 16)", [&o](std::uint64_t v) {
-           o.server.transfers_per_requester = v;
-           o.server.transfers_max =
-               std::max(o.server.transfers_max, o.server.transfers_per_requester);
-         });
-  number(app, "--queue_size,--sa_queue_size", 16, 1U << 20, "a number",
-         "Requests of one requester that wait, at most; more are answered BUSY (default 1024)",
-         [&o](std::uint64_t v) {
-           o.server.admission.queue_size = v;
-           // A queue gets a 64th of the room that is left.
-           o.server.admission.queue_in_all =
-               std::clamp<std::size_t>(64 * v, o.server.admission.queue_in_all, 1U << 20);
-         });
-  number(
-      app, "--time_sa_mad,--max_msg_fifo_timeout", 1, 10'000, "milliseconds",
+void add_sa_options(ib::cli::CommandLine& line, SaOptions& o) {
+  line.option(
+      "--sa_key", "KEY",
+      "Key that makes requests to the SA trusted (default 1); auto: a secret one, kept in the "
+      "state directory",
+      [&o](const std::string& text) -> ib::Result<void> {
+        o.key_auto = text == "auto";
+        if (o.key_auto) return {};
+        std::uint64_t key = 0;
+        if (!ib::parse_number(text, UINT64_MAX, key) || key == 0)
+          return ib::fail(ib::ErrorKind::Usage,
+                          "expected a number from 1 to 0xffffffffffffffff, or `auto`, got '" +
+                              ib::printable(text) + "'");
+        o.server.trust.sa_key = key;
+        return {};
+      });
+  line.flag("--sa_enhanced_trust_model", o.server.trust.enhanced,
+            "Deny untrusted requests all but ClassPortInfo, paths between two points, multicast, "
+            "services, subscriptions");
+  line.flag("--sa_etm_allow_untrusted_guidinfo_rec", o.server.trust.untrusted_guid_info,
+            "... and alias GUIDs");
+  line.truth("--sa_etm_allow_untrusted_proxy_requests", o.server.trust.untrusted_proxies,
+             "... and joins of multicast groups for other ports (default TRUE)");
+  line.number("--sa_etm_max_num_srvcs", {1, 1U << 20},
+              "Services that one port may register (default 32)",
+              [&o](std::uint64_t v) { o.server.quotas.services = v; });
+  line.number("--sa_etm_max_num_event_subs", {1, 1U << 20},
+              "Subscriptions that one port may have (default 32)",
+              [&o](std::uint64_t v) { o.server.quotas.subscriptions = v; });
+  line.given("--no_sa_check_sgid_spoofing", "Serve requests whose GRH bears another port's GID",
+             [&o](unsigned) { o.server.trust.check_source_gid = false; });
+  line.number("--max_outstanding,--sa_max_outstanding", {1, 1U << 20},
+              "Tables on their way to one requester, at most (default 16)", [&o](std::uint64_t v) {
+                o.server.transfers_per_requester = v;
+                o.server.transfers_max =
+                    std::max(o.server.transfers_max, o.server.transfers_per_requester);
+              });
+  line.number("--queue_size,--sa_queue_size", {16, 1U << 20},
+              "Requests of one requester that wait, at most; more are answered BUSY (default 1024)",
+              [&o](std::uint64_t v) {
+                o.server.admission.queue_size = v;
+                // A queue gets a 64th of the room that is left.
+                o.server.admission.queue_in_all =
+                    std::clamp<std::size_t>(64 * v, o.server.admission.queue_in_all, 1U << 20);
+              });
+  line.number(
+      "--time_sa_mad,--max_msg_fifo_timeout", {1, 10'000, "milliseconds"},
       "Longest wait in a queue, in ms, before the answer is BUSY (default 2000)",
       [&o](std::uint64_t v) { o.server.admission.time_in_queue = std::chrono::milliseconds(v); });
-  number(app, "--sa_rx_threshold", 64, 1U << 20, "a number",
-         "MADs to the SA that wait to be read, at most; more are dropped (default 8192)",
-         [&o](std::uint64_t v) { o.rx_threshold = static_cast<std::uint32_t>(v); });
+  line.number("--sa_rx_threshold", {64, 1U << 20},
+              "MADs to the SA that wait to be read, at most; more are dropped (default 8192)",
+              [&o](std::uint64_t v) { o.rx_threshold = static_cast<std::uint32_t>(v); });
 }
 
 }  // namespace sm::daemon

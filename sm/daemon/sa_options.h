@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The options of subnet administration: names as opensm and its vendor's fork have them. (CLI11
-// stays behind the .cpp file.)
+// The options of subnet administration: names as opensm and its vendor's fork have them.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +8,8 @@
 #include <string_view>
 
 #include "libdiag/base/result.h"
+#include "libdiag/cli/command_line.h"
 #include "sm/sa/server.h"
-
-namespace CLI {
-class App;
-}  // namespace CLI
 
 namespace sm::daemon {
 
@@ -24,7 +20,7 @@ struct SaOptions {
   std::uint32_t rx_threshold{8192};  // MADs that wait to be read, at most
 };
 
-void add_sa_options(CLI::App& app, SaOptions& options);
+void add_sa_options(ib::cli::CommandLine& line, SaOptions& options);
 
 /// With `sa_key auto` the key in the state directory, made at the first start; readable by nobody
 /// else. Gives what the log should say of it; empty without `auto`.

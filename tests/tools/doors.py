@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Doors open one way: every #include "room/..." must be allowed by the table below. Usage: doors.py ROOT"""
+"""Doors open one way: every #include "room/..." must be allowed by the table below,
+and heavy headers stay behind one file each. Usage: doors.py ROOT"""
 import os
 import re
 import sys
@@ -13,6 +14,7 @@ FABRIC = WIRE + ["libdiag/fabric"]
 LIBDIAG = ["libdiag"]
 ALLOWED = {
     "libdiag/base": BASE,
+    "libdiag/cli": BASE,
     "libdiag/wire": WIRE,
     "libdiag/mad": MAD,
     "libdiag/fabric": FABRIC,
@@ -34,6 +36,8 @@ ALLOWED = {
     "sm/daemon": LIBDIAG + ["sm"],
     "tests": LIBDIAG + ["tools", "agent", "sm", "tests"],
 }
+# header (a beginning) -> the only file that may include it
+BEHIND = {"CLI/": "libdiag/cli/command_line.cpp"}
 
 
 def room_of(path):
@@ -65,10 +69,16 @@ def main():
                 allowed = ALLOWED[room] + [own]
                 with open(os.path.join(root, path), encoding="utf-8") as source:
                     for number, line in enumerate(source, 1):
-                        m = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+                        m = re.match(r'\s*#\s*include\s+(["<])([^">]+)[">]', line)
                         if not m:
                             continue
-                        target = m[1]
+                        target = m[2]
+                        behind = next((BEHIND[h] for h in BEHIND if target.startswith(h)), path)
+                        if behind != path:
+                            print(f"{path}:{number}: {target} stays behind {behind}")
+                            bad += 1
+                        if m[1] == "<":
+                            continue
                         if not any(target == a or target.startswith(a + "/") for a in allowed):
                             print(f"{path}:{number}: {room} may not include {target}")
                             bad += 1

@@ -21,11 +21,11 @@ struct Connection::Impl {
 Connection::Connection() : impl_(std::make_unique<Impl>()) {}
 Connection::~Connection() = default;
 
-Result<std::unique_ptr<Connection>> Connection::open(const CommonOptions& options) {
+Result<std::unique_ptr<Connection>> Connection::open(const cli::CommonOptions& options) {
   return open(options, transactor_options(options));
 }
 
-Result<std::unique_ptr<Connection>> Connection::open(const CommonOptions& options,
+Result<std::unique_ptr<Connection>> Connection::open(const cli::CommonOptions& options,
                                                      const mad::TransactorOptions& transactor) {
   mad::PortChoice choice;
   choice.device = options.device;
@@ -55,7 +55,7 @@ mad::Port& Connection::port() { return *impl_->port; }
 mad::Session& Connection::session() { return *impl_->session; }
 const mad::PortFacts& Connection::facts() const { return impl_->facts; }
 
-mad::TransactorOptions transactor_options(const CommonOptions& options) {
+mad::TransactorOptions transactor_options(const cli::CommonOptions& options) {
   mad::TransactorOptions result;
   result.window = options.outstanding;
   result.window_per_target = std::min(result.window_per_target, options.outstanding);

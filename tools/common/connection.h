@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "libdiag/cli/common_options.h"
 #include "libdiag/mad/session.h"
-#include "tools/common/command_line.h"
 
 namespace ib::tools {
 
@@ -13,8 +13,8 @@ class Connection {
  public:
   /// Opens the port the options name. An error of kind Unavailable says that there is no HCA and
   /// names ibfabric. -vv prints every MAD on standard error, -vvv its fields too.
-  static Result<std::unique_ptr<Connection>> open(const CommonOptions& options);
-  static Result<std::unique_ptr<Connection>> open(const CommonOptions& options,
+  static Result<std::unique_ptr<Connection>> open(const cli::CommonOptions& options);
+  static Result<std::unique_ptr<Connection>> open(const cli::CommonOptions& options,
                                                   const mad::TransactorOptions& transactor);
   ~Connection();
 
@@ -30,6 +30,6 @@ class Connection {
 };
 
 /// -t and -n as the Transactor has them.
-mad::TransactorOptions transactor_options(const CommonOptions& options);
+mad::TransactorOptions transactor_options(const cli::CommonOptions& options);
 
 }  // namespace ib::tools

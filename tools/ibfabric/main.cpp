@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -17,6 +16,8 @@
 
 #include "libdiag/base/output.h"
 #include "libdiag/base/text.h"
+#include "libdiag/cli/command_line.h"
+#include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/report/json.h"
@@ -34,11 +35,13 @@ using namespace ibfabric;
 using ib::ErrorKind;
 using ib::Result;
 
-constexpr int kUsage = 2, kCannotRun = 4, kRunFailed = 125;
+using ib::cli::kExitCannotRun;
+using ib::cli::kExitUsage;
+
+constexpr int kRunFailed = 125;
 
 int complain(const ib::Error& error, int status) {
-  std::fprintf(stderr, "ibfabric: %s\n", error.message.c_str());
-  return status;
+  return ib::cli::complain("ibfabric", error.message, status);
 }
 int complain(const ib::Error& error) { return complain(error, ib::exit_status(error.kind)); }
 
@@ -48,14 +51,15 @@ int finish(int status) {
   return whole ? status : complain(whole.error());
 }
 
+std::string failure(const ib::Error& error) {
+  return ib::report::failure_document(kSchema, "ibfabric", IBKIT_VERSION, error,
+                                      ib::exit_status(error.kind));
+}
+
 /// A complaint and, where JSON was asked for, the document that says the same on stdout.
 int refuse(const ib::Error& error, bool json) {
-  complain(error);
-  if (json)
-    std::cout << ib::report::failure_document(kSchema, "ibfabric", IBKIT_VERSION, error,
-                                              ib::exit_status(error.kind))
-              << std::flush;
-  return ib::exit_status(error.kind);
+  if (json) std::cout << failure(error) << std::flush;
+  return complain(error);
 }
 
 /// Options of `run` and `serve`.
@@ -213,7 +217,7 @@ int execute(const std::string& socket, const std::string& at,
   if (!place) return complain(place.error());
   if (place->status != 0) {
     std::fprintf(stderr, "ibfabric: %s", place->text.c_str());
-    return kUsage;
+    return kExitUsage;
   }
   enter_environment(*library, absolute_path(socket), place->text);
   return replace_by(command);
@@ -224,7 +228,7 @@ int control(const std::string& socket, const CtlCommand& command) {
   if (!result) return refuse(result.error(), command.json);
   if (result->status != 0) {
     const ErrorKind kind = result->status == ibfabric::kNobody ? ErrorKind::NotFound
-                           : result->status == kUsage          ? ErrorKind::Usage
+                           : result->status == kExitUsage      ? ErrorKind::Usage
                                                                : ErrorKind::Internal;
     return refuse({kind, std::string(ib::trim(result->text)), 0}, command.json);
   }
@@ -247,10 +251,10 @@ int generate(std::vector<std::string> words) {
   }
   if (words.empty()) {
     std::cerr << "ibfabric gen KIND [options] [--output FILE]\n" << ib::fabric::generate_usage();
-    return kUsage;
+    return kExitUsage;
   }
   const auto fabric = ib::fabric::generate(words);
-  if (!fabric) return complain(fabric.error(), kUsage);
+  if (!fabric) return complain(fabric.error(), kExitUsage);
   if (output.empty()) {
     ib::fabric::write_topology(std::cout, *fabric);
     return finish(0);
@@ -258,130 +262,78 @@ int generate(std::vector<std::string> words) {
   std::ofstream file(output);
   ib::fabric::write_topology(file, *fabric);
   if (file.flush()) return 0;
-  return complain({ErrorKind::Io, output + ": " + std::strerror(errno)}, kCannotRun);
+  return complain({ErrorKind::Io, output + ": " + std::strerror(errno)}, kExitCannotRun);
 }
 
 constexpr std::uint64_t kQueueMax = 1'000'000;  // as ctl faults has it
 
-/// CLI::Range takes "nan" for a number in any range.
-std::function<std::string(const std::string&)> number_from(double min, double max) {
-  return [min, max](const std::string& text) { return ib::range_complaint(text, min, max); };
+void add_serve_options(ib::cli::CommandLine& line, ServeOptions& o) {
+  line.operand("TOPOLOGY", o.topology, "ibnetdiscover text");
+  line.choice("--lids", o.lids, {"none", "keep"}, "LIDs at the start: none, or keep the file's");
+  line.number("--seed", o.seed, 0, UINT64_MAX, "what the dice start from");
+  line.number("--loss", o.loss, 0, 100, "per cent of MADs lost, each way");
+  line.number("--duplicate", o.duplicate, 0, 100, "per cent of MADs that come twice");
+  line.number("--delay-ms", o.delay_ms, 0, 1e6, "added to every MAD");
+  line.number("--sma-us", o.sma_us, 0, 1e9, "time an SMA takes for one MAD");
+  line.number("--sma-queue", o.faults.sma_queue, 0, kQueueMax, "MADs waiting at an SMA");
+  line.number("--vl15-buffer", o.faults.vl15_buffer, 0, kQueueMax,
+              "MADs on a link in one direction");
+  line.number("--rcv-queue", o.faults.receive_queue, 0, kQueueMax,
+              "receive slots of a host's QP0 and QP1");
+  line.flag("-v,--verbose", o.verbose, "say what is odd in the topology");
 }
 
-std::function<std::string(const std::string&)> whole_number_to(std::uint64_t max) {
-  return [max](const std::string& text) {
-    std::uint64_t value = 0;
-    return ib::parse_number(text, max, value)
-               ? std::string()
-               : "expected a number from 0 to " + std::to_string(max) + ", got '" +
-                     ib::printable(text) + "'";
-  };
-}
+/// A verb of `ctl`: what it wants, and how many words that is.
+struct CtlVerb {
+  const char* name;
+  const char* purpose;
+  const char* form;
+  std::size_t words_min, words_max;
+};
+constexpr CtlVerb kCtlVerbs[] = {
+    {"link", "pull or plug a cable", "down|up NODE PORT", 3, 3},
+    {"node", "what happens to a node", "reboot|remove|return|silent|garbage|normal NODE", 2, 2},
+    {"cable", "plug a cable in elsewhere", "move NODE PORT NODE2 PORT2", 5, 5},
+    {"seed", "start the dice anew", "N", 1, 1},
+    {"show", "a node's or port's state", "NODE [PORT]", 1, 2},
+    {"pcap", "capture for Wireshark", "FILE|off", 1, 1},
+    {"stats", "MADs by class, method, attribute", "", 0, 0},
+    {"faults", "loss, delay, slow devices", "", 0, 0},
+};
 
-std::string lids_complaint(const std::string& text) {
-  return text == "none" || text == "keep" ? std::string()
-                                          : "expected none|keep, got '" + ib::printable(text) + "'";
-}
-
-void add_serve_options(CLI::App& app, ServeOptions& o) {
-  app.add_option("topology", o.topology, "ibnetdiscover text")->required()->type_name("TOPOLOGY");
-  app.add_option("--lids", o.lids, "LIDs at the start: none, or keep the file's")
-      ->check(lids_complaint);
-  app.add_option("--seed", o.seed, "what the dice start from")
-      ->check(whole_number_to(~std::uint64_t{0}));
-  app.add_option("--loss", o.loss, "per cent of MADs lost, each way")->check(number_from(0, 100));
-  app.add_option("--duplicate", o.duplicate, "per cent of MADs that come twice")
-      ->check(number_from(0, 100));
-  app.add_option("--delay-ms", o.delay_ms, "added to every MAD")->check(number_from(0, 1e6));
-  app.add_option("--sma-us", o.sma_us, "time an SMA takes for one MAD")->check(number_from(0, 1e9));
-  app.add_option("--sma-queue", o.faults.sma_queue, "MADs waiting at an SMA")
-      ->check(whole_number_to(kQueueMax));
-  app.add_option("--vl15-buffer", o.faults.vl15_buffer, "MADs on a link in one direction")
-      ->check(whole_number_to(kQueueMax));
-  app.add_option("--rcv-queue", o.faults.receive_queue, "receive slots of a host's QP0 and QP1")
-      ->check(whole_number_to(kQueueMax));
-  app.add_flag("-v,--verbose", o.verbose, "say what is odd in the topology");
-}
-
-/// The words of `ctl`: one subcommand each, filled into `command`.
+/// The words of `ctl`.
 struct CtlOptions {
   std::string socket;
   CtlCommand command;
-  std::string form;  // what the verb wants, and how many words that is
-  std::size_t words_min{0}, words_max{0};
   std::vector<std::string> link;
   std::string loss, duplicate, delay_ms, sma_us, sma_queue, vl15_buffer, rcv_queue;
+  std::vector<std::pair<const char*, const ib::cli::CommandLine*>> verbs;
 };
 
-void add_ctl(CLI::App& ctl, CtlOptions& o) {
-  ctl.add_option("--socket", o.socket, "of the server")->envname(kEnvSocket)->required();
-  ctl.require_subcommand(1);
+void add_ctl(ib::cli::CommandLine& ctl, CtlOptions& o) {
+  ctl.text_or_environment("--socket", o.socket, kEnvSocket, "of the server");
   ctl.footer("Words of a verb that begin with - follow after --");
-  // Words are counted after parsing: CLI11 would complain of its own name for them.
-  const auto verb = [&](const char* name, const char* what, std::size_t min, std::size_t max,
-                        const char* words) {
-    CLI::App* sub = ctl.add_subcommand(name, what);
-    if (max > 0) {
-      sub->add_option("words", o.command.words)
-          ->option_text(words)
-          ->expected(0, CLI::detail::expected_max_vector_size);
-    }
-    sub->add_flag("--json", o.command.json, "answer in JSON");
-    sub->callback([&o, name, min, max, words] {
-      o.command.verb = name;
-      o.form = words;
-      o.words_min = min;
-      o.words_max = max;
-    });
-    return sub;
-  };
-  verb("link", "pull or plug a cable", 3, 3, "down|up NODE PORT");
-  verb("node", "what happens to a node", 2, 2, "reboot|remove|return|silent|garbage|normal NODE");
-  verb("cable", "plug a cable in elsewhere", 5, 5, "move NODE PORT NODE2 PORT2");
-  verb("seed", "start the dice anew", 1, 1, "N");
-  verb("show", "a node's or port's state", 1, 2, "NODE [PORT]");
-  verb("pcap", "capture for Wireshark", 1, 1, "FILE|off");
-  verb("stats", "MADs by class, method, attribute", 0, 0, "");
-  CLI::App* faults = verb("faults", "loss, delay, slow devices", 0, 0, "");
-  faults->add_option("--link", o.link, "of one cable only")->expected(2)->type_name("NODE PORT");
-  faults->add_option("--loss", o.loss, "per cent")->type_name("PCT");
-  faults->add_option("--duplicate", o.duplicate, "per cent")->type_name("PCT");
-  faults->add_option("--delay-ms", o.delay_ms, "added to every MAD")->type_name("N");
-  faults->add_option("--sma-us", o.sma_us, "time an SMA takes for one MAD")->type_name("N");
-  faults->add_option("--sma-queue", o.sma_queue, "MADs waiting at an SMA")->type_name("N");
-  faults->add_option("--vl15-buffer", o.vl15_buffer, "MADs on a link")->type_name("N");
-  faults->add_option("--rcv-queue", o.rcv_queue, "receive slots of a QP")->type_name("N");
-}
-
-/// `ibfabric VERB: MESSAGE`, and where help is.
-int complain_of_usage(const CLI::App& app, const std::string& message, int status, bool json) {
-  std::string program = app.get_name();
-  std::vector<std::string> choices;
-  const CLI::App* at = &app;
-  for (auto parsed = at->get_subcommands(); !parsed.empty(); parsed = at->get_subcommands()) {
-    at = parsed.front();
-    program += " " + at->get_name();
+  for (const CtlVerb& verb : kCtlVerbs) {
+    auto& line = ctl.verb(verb.name, verb.purpose);
+    line.operands(verb.form, o.command.words, verb.words_min, verb.words_max);
+    line.flag("--json", o.command.json, "answer in JSON");
+    o.verbs.emplace_back(verb.name, &line);
+    if (verb.name != std::string_view("faults")) continue;
+    line.pair("--link", o.link, "NODE PORT", "of one cable only");
+    line.text("--loss", o.loss, "PCT", "per cent");
+    line.text("--duplicate", o.duplicate, "PCT", "per cent");
+    line.text("--delay-ms", o.delay_ms, "N", "added to every MAD");
+    line.text("--sma-us", o.sma_us, "N", "time an SMA takes for one MAD");
+    line.text("--sma-queue", o.sma_queue, "N", "MADs waiting at an SMA");
+    line.text("--vl15-buffer", o.vl15_buffer, "N", "MADs on a link");
+    line.text("--rcv-queue", o.rcv_queue, "N", "receive slots of a QP");
   }
-  std::string text = message;
-  if (at->get_require_subcommand_min() > 0 && at->get_subcommands().empty()) {
-    text = "expected";
-    for (const CLI::App* sub : at->get_subcommands({})) {
-      text += (text == "expected" ? " " : "|") + sub->get_name();
-    }
-    const auto words = at->remaining();
-    text += words.empty() ? ", got nothing" : ", got '" + ib::printable(words.front()) + "'";
-  }
-  std::fprintf(stderr, "%s: %s\nTry '%s --help'.\n", program.c_str(), text.c_str(),
-               program.c_str());
-  if (json)
-    std::cout << ib::report::failure_document(kSchema, "ibfabric", IBKIT_VERSION,
-                                              {ErrorKind::Usage, text, 0}, status)
-              << std::flush;
-  return status;
 }
 
 CtlCommand command_of(const CtlOptions& o) {
   CtlCommand command = o.command;
+  for (const auto& [name, line] : o.verbs)
+    if (line->chosen()) command.verb = name;
   if (command.verb == "faults") command.words = o.link;
   const std::pair<const char*, const std::string*> all[] = {
       {"loss", &o.loss},          {"duplicate", &o.duplicate}, {"delay-ms", &o.delay_ms},
@@ -400,59 +352,39 @@ CtlCommand command_of(const CtlOptions& o) {
 
 int main(int argc, char** argv) {
   ib::hold_standard_files();
-  // Everything after `--` belongs to COMMAND, `gen` reads its words itself: neither is for CLI11.
-  std::vector<std::string> words(argv + 1, argv + argc);
-  if (!words.empty() && words[0] == "gen") return generate({words.begin() + 1, words.end()});
-  const auto dashes = std::find(words.begin(), words.end(), "--");
-  const std::vector<std::string> command(dashes == words.end() ? dashes : dashes + 1, words.end());
-  words.erase(dashes, words.end());
+  // `gen` reads its words itself.
+  if (argc > 1 && argv[1] == std::string_view("gen")) return generate({argv + 2, argv + argc});
 
-  CLI::App app("A simulated InfiniBand fabric to learn, test and plan on", "ibfabric");
-  app.set_version_flag("-V,--version", std::string("ibfabric ") + IBKIT_VERSION);
-  app.require_subcommand(1);
+  ib::cli::CommandLine line("ibfabric", "A simulated InfiniBand fabric to learn, test and plan on",
+                            IBKIT_VERSION);
+  line.version_names("-V,--version");
+  line.documents(failure);
   ServeOptions options;
   CtlOptions ctl_options;
   std::string exec_socket;
+  std::vector<std::string> command;
 
-  CLI::App* run_app = app.add_subcommand("run", "serve a fabric and run a command in it");
-  add_serve_options(*run_app, options);
-  run_app->add_option("--at", options.at, "where the command runs")->type_name("NODE[:PORT]");
-  run_app->footer("-- COMMAND...  follows the options");
-  CLI::App* serve_app = app.add_subcommand("serve", "serve a fabric until SIGTERM");
-  add_serve_options(*serve_app, options);
-  serve_app->add_option("--socket", options.socket, "where to listen")->required();
-  CLI::App* exec_app = app.add_subcommand("exec", "run a command in a fabric that is served");
-  exec_app->add_option("--socket", exec_socket, "of the server")->envname(kEnvSocket)->required();
-  exec_app->add_option("--at", options.at, "where the command runs")->type_name("NODE[:PORT]");
-  exec_app->footer("-- COMMAND...  follows the options");
-  CLI::App* ctl_app = app.add_subcommand("ctl", "change or look at a fabric that is served");
-  add_ctl(*ctl_app, ctl_options);
-  app.add_subcommand("gen", "write a topology: gen --help");
+  auto& run_line = line.verb("run", "serve a fabric and run a command in it");
+  add_serve_options(run_line, options);
+  run_line.text("--at", options.at, "NODE[:PORT]", "where the command runs");
+  run_line.command_to_run(command);
+  run_line.usage_status(kRunFailed);
+  run_line.footer("-- COMMAND...  follows the options");
+  auto& serve_line = line.verb("serve", "serve a fabric until SIGTERM");
+  add_serve_options(serve_line, options);
+  serve_line.required_text("--socket", options.socket, "where to listen");
+  auto& exec_line = line.verb("exec", "run a command in a fabric that is served");
+  exec_line.text_or_environment("--socket", exec_socket, kEnvSocket, "of the server");
+  exec_line.text("--at", options.at, "NODE[:PORT]", "where the command runs");
+  exec_line.command_to_run(command);
+  exec_line.footer("-- COMMAND...  follows the options");
+  add_ctl(line.verb("ctl", "change or look at a fabric that is served"), ctl_options);
+  line.verb("gen", "write a topology: gen --help");
 
-  const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
-  const int usage = !words.empty() && words[0] == "run" ? kRunFailed : kUsage;
-  try {
-    std::vector<std::string> reversed(words.rbegin(), words.rend());
-    app.parse(reversed);
-  } catch (const CLI::ParseError& error) {
-    return error.get_exit_code() == 0 ? finish(app.exit(error))
-                                      : complain_of_usage(app, error.what(), usage, json);
-  }
-  // `ctl` runs no command: what follows `--` are its words, however much they look like options.
-  auto& ctl_words = ctl_options.command.words;
-  if (ctl_app->parsed()) ctl_words.insert(ctl_words.end(), command.begin(), command.end());
-  if (const auto n = ctl_words.size(); n < ctl_options.words_min || n > ctl_options.words_max) {
-    const std::string form = ctl_options.form.empty() ? "no words" : ctl_options.form;
-    return complain_of_usage(app, "expected " + form + ", got " + std::to_string(n) + " words",
-                             usage, json);
-  }
-  if ((run_app->parsed() || exec_app->parsed()) && command.empty()) {
-    std::fputs("ibfabric: expected -- COMMAND\n", stderr);
-    return usage;
-  }
+  if (const auto status = line.parse(argc, argv)) return finish(*status);
   std::signal(SIGPIPE, SIG_DFL);  // whatever it was: commands get it so
-  if (run_app->parsed()) return run(options, command);
-  if (serve_app->parsed()) return serve(options);
-  if (exec_app->parsed()) return execute(exec_socket, options.at, command);
+  if (run_line.chosen()) return run(options, command);
+  if (serve_line.chosen()) return serve(options);
+  if (exec_line.chosen()) return execute(exec_socket, options.at, command);
   return control(ctl_options.socket, command_of(ctl_options));
 }

@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "libdiag/base/text.h"
+#include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/text_file.h"
 #include "tools/ibpath/report.h"
 
@@ -175,8 +176,8 @@ class Printer {
   /// Exit status of the whole.
   int end() {
     if (options_.common.json) print(json_batch(answers_kept_, IBKIT_VERSION));
-    if (unanswered_) return ib::tools::kExitIncomplete;
-    return all_have_paths_ ? ib::tools::kExitGood : ib::tools::kExitFound;
+    if (unanswered_) return ib::cli::kExitIncomplete;
+    return all_have_paths_ ? ib::cli::kExitGood : ib::cli::kExitFound;
   }
 
  private:

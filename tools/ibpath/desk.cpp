@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "libdiag/cli/exit_status.h"
 #include "tools/ibpath/paths.h"
 
 namespace ibpath {
@@ -26,8 +27,8 @@ bool Desk::is_none(const ib::Error& error) {
 }
 
 int Desk::found_nothing(const std::string& what) const {
-  return ib::tools::complain(kProgram, about_gids_.empty() ? what : what + ": " + about_gids_,
-                             ib::tools::kExitFound);
+  return ib::cli::complain(kProgram, about_gids_.empty() ? what : what + ": " + about_gids_,
+                           ib::cli::kExitFound);
 }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }

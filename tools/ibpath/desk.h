@@ -11,10 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "libdiag/cli/common_options.h"
 #include "libdiag/query/sa_client.h"
-#include "tools/common/command_line.h"
 #include "tools/common/connection.h"
-#include "tools/common/exit_status.h"
 #include "tools/common/target.h"
 
 namespace ibpath {
@@ -25,7 +24,7 @@ inline constexpr const char* kSchema = "ibkit.ibpath/1";
 inline constexpr std::uint16_t kAllPathsDenied = 0x0003;
 
 struct Options {
-  ib::tools::CommonOptions common;
+  ib::cli::CommonOptions common;
   unsigned numb_path{0}, sl{16}, p_key{0x10000};  // outside their ranges: not asked for
   std::uint64_t sm_key{0};
   std::string sm_key_file;

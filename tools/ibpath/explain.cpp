@@ -7,6 +7,7 @@
 #include <set>
 
 #include "libdiag/base/text.h"
+#include "libdiag/cli/exit_status.h"
 #include "tools/ibpath/paths.h"
 
 namespace ibpath {
@@ -339,7 +340,7 @@ Result<Job> plan_explain(const Options& options, Words words) {
       for (std::size_t i = 0; i < all.size(); ++i)
         print((i == 0 ? "" : "\n") + explain_text(all[i].facts, all[i].reasons));
     }
-    return wrong ? ib::tools::kExitFound : ib::tools::kExitGood;
+    return wrong ? ib::cli::kExitFound : ib::cli::kExitGood;
   });
 }
 

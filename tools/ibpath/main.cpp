@@ -5,10 +5,12 @@
 #include <algorithm>
 
 #include "libdiag/base/text.h"
+#include "libdiag/cli/command_line.h"
+#include "libdiag/cli/common_options.h"
+#include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/text_file.h"
-#include "tools/common/command_line.h"
 #include "tools/common/connection.h"
-#include "tools/common/exit_status.h"
+#include "tools/common/refusal.h"
 #include "tools/ibpath/batch.h"
 #include "tools/ibpath/desk.h"
 #include "tools/ibpath/explain.h"
@@ -72,14 +74,14 @@ std::string help() {
 
 std::optional<int> parse(int argc, char** argv, ibpath::Options& out,
                          std::vector<std::string>& words) {
-  tools::CommandLine line(kProgram,
-                          "prints what subnet administration knows: the paths between two ports, "
-                          "and every other record.\n"
-                          "  ibpath [options] SRC DST [FIELD=VALUE...]\n"
-                          "  ibpath [options] RECORD [OPERAND...] [FIELD=VALUE...]\n"
-                          "  ibpath [options] COMMAND [OPERAND...]",
-                          IBKIT_VERSION);
-  tools::add_common(line, out.common);
+  ib::cli::CommandLine line(kProgram,
+                            "prints what subnet administration knows: the paths between two ports, "
+                            "and every other record.\n"
+                            "  ibpath [options] SRC DST [FIELD=VALUE...]\n"
+                            "  ibpath [options] RECORD [OPERAND...] [FIELD=VALUE...]\n"
+                            "  ibpath [options] COMMAND [OPERAND...]",
+                            IBKIT_VERSION);
+  ib::cli::add_common(line, out.common);
   line.operands("WORDS", words, "two ports, a record or a command; see below");
   line.number("--numb-path", out.numb_path, 1, 127, "at most so many paths a pair of ports");
   line.number("--sl", out.sl, 0, 15, "only paths of this service level");
@@ -89,7 +91,7 @@ std::optional<int> parse(int argc, char** argv, ibpath::Options& out,
   line.text("--smkey-file", out.sm_key_file, "FILE",
             "the same, read from a file (ibsm keeps one: --sa_key auto)");
   line.flag("-K,--show_keys", out.keys, "print keys too");
-  line.documents(ibpath::kSchema);
+  line.documents(tools::failures_of(kProgram, ibpath::kSchema, IBKIT_VERSION));
   line.footer(help());
   return line.parse(argc, argv);
 }
@@ -176,7 +178,7 @@ int run(const ibpath::Options& options, ibpath::Words words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tools::run_main(kProgram, [&] {
+  return ib::cli::run_main(kProgram, [&] {
     ibpath::Options options;
     std::vector<std::string> words;
     const auto status = parse(argc, argv, options, words);

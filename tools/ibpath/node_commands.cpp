@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "libdiag/base/text.h"
+#include "libdiag/cli/exit_status.h"
 #include "tools/ibpath/paths.h"
 #include "tools/ibpath/record_text.h"
 #include "tools/ibpath/report.h"
@@ -60,16 +61,16 @@ Result<int> print_bearers(Desk& desk, const std::string& nobody,
   if (!bearers) return tl::unexpected(bearers.error());
   if (bearers->empty()) return ib::fail(ib::ErrorKind::NotFound, nobody);
   print_nodes(desk, "", *bearers, line);
-  return ib::tools::kExitGood;
+  return ib::cli::kExitGood;
 }
 
 void warn_of_hidden_members(const Options& options) {
   const bool has_key = options.sm_key != 0 || !options.sm_key_file.empty();
-  ib::tools::complain(
+  ib::cli::complain(
       kProgram,
       fmt::format("the SA shows the members of groups for its key only{}",
                   has_key ? ", which the one given is not" : "; --smkey or --smkey-file gives it"),
-      ib::tools::kExitGood);
+      ib::cli::kExitGood);
 }
 
 template <class Line>
@@ -93,7 +94,7 @@ Result<Job> plan_list(const Options&, Words words) {
     print_nodes(desk, "   LID \"name\"\n================\n", *nodes, [](const NodeRecord& node) {
       return fmt::format("{:6}  \"{}\"", node.lid.value, name_of(node));
     });
-    if (!nodes->empty()) return ib::tools::kExitGood;
+    if (!nodes->empty()) return ib::cli::kExitGood;
     return desk.found_nothing("the SA knows no channel adapter");
   });
 }
@@ -155,7 +156,7 @@ Result<Job> plan_sms(const Options&, Words words) {
       for (const PortInfoRecord& port : *ports) print(sm_port_text(port));
     }
     if (desk.options().common.json) print_records("PortInfoRecord", all, desk);
-    return ib::tools::kExitGood;
+    return ib::cli::kExitGood;
   });
 }
 
@@ -169,7 +170,7 @@ Result<Job> plan_groups(const Options&, Words words) {
     } else {
       for (const McMemberRecord& group : *groups) print(group_text(group));
     }
-    if (!groups->empty()) return ib::tools::kExitGood;
+    if (!groups->empty()) return ib::cli::kExitGood;
     return desk.found_nothing("the SA has no multicast group");
   });
 }
@@ -193,7 +194,7 @@ Result<Job> plan_members(const Options&, Words words) {
           all ? "the SA has no member of a multicast group"
               : fmt::format("the SA has no member of a group of LID 0x{:04x}", mlid.value));
     if (!std::ranges::all_of(*members, is_member_shown)) warn_of_hidden_members(desk.options());
-    if (desk.options().common.json) return ib::tools::kExitGood;
+    if (desk.options().common.json) return ib::cli::kExitGood;
     const auto nodes = all_nodes(desk);
     if (!nodes) return tl::unexpected(nodes.error());
     for (const McMemberRecord& member : *members) {
@@ -203,7 +204,7 @@ Result<Job> plan_members(const Options&, Words words) {
       const std::string name = node == nodes->end() ? "<unknown>" : name_of(*node);
       print(all ? member_text(member, name) : member_of_group_text(member, name));
     }
-    return ib::tools::kExitGood;
+    return ib::cli::kExitGood;
   });
 }
 

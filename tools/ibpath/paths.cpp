@@ -7,6 +7,7 @@
 #include <set>
 
 #include "libdiag/base/text.h"
+#include "libdiag/cli/exit_status.h"
 #include "libdiag/query/smp_client.h"
 #include "tools/ibpath/report.h"
 
@@ -290,7 +291,7 @@ Result<Job> plan_paths(const Options& options, Words words) {
     if (!paths) return tl::unexpected(paths.error());
     print(desk.options().common.json ? json_report(*paths, IBKIT_VERSION)
                                      : text_report(*paths, desk.options().common.verbose > 0));
-    if (!paths->empty()) return ib::tools::kExitGood;
+    if (!paths->empty()) return ib::cli::kExitGood;
     return desk.found_nothing(no_path(pair));
   });
 }
@@ -309,7 +310,7 @@ Result<Job> plan_trace(const Options& options, Words words) {
     if (!nodes && desk.is_none(nodes.error())) nodes = std::vector<ib::wire::TraceRecord>{};
     if (!nodes) return tl::unexpected(nodes.error());
     print_records("TraceRecord", *nodes, desk);
-    if (!nodes->empty()) return ib::tools::kExitGood;
+    if (!nodes->empty()) return ib::cli::kExitGood;
     return desk.found_nothing(no_path(pair));
   });
 }
@@ -337,7 +338,7 @@ Result<Job> plan_multi(const Options& options, Words words) {
     if (!paths) return tl::unexpected(paths.error());
     print(desk.options().common.json ? json_report(*paths, IBKIT_VERSION)
                                      : text_report(*paths, desk.options().common.verbose > 0));
-    if (!paths->empty()) return ib::tools::kExitGood;
+    if (!paths->empty()) return ib::cli::kExitGood;
     return desk.found_nothing("no path between any of them");
   });
 }

@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "libdiag/base/text.h"
+#include "libdiag/cli/exit_status.h"
 #include "tools/ibpath/filter.h"
 #include "tools/ibpath/report.h"
 
@@ -131,7 +132,7 @@ Result<int> run(Desk& desk, const Plan& plan) {
   } else {
     for (const auto& record : found) print(kind.text(record, options));
   }
-  if (!found.empty()) return ib::tools::kExitGood;
+  if (!found.empty()) return ib::cli::kExitGood;
   return desk.found_nothing(fmt::format("the SA has no such {}", kind.name));
 }
 

@@ -20,7 +20,7 @@ bool named(const route::OptionFiles& files, route::OptionFile which) {
 
 }  // namespace
 
-void EngineWords::add_to(CommandLine& line) {
+void EngineWords::add_to(cli::CommandLine& line) {
   line.number("--vls", vls_max_, 1, 15, "Data VLs that engines may use (8)");
   line.text("--without", without_, "LIST",
             "Route without these switches (NAME or GUID) and links (NAME:PORT), joined by commas");
@@ -33,7 +33,7 @@ void EngineWords::add_to(CommandLine& line) {
   add_files(line);
 }
 
-void EngineWords::add_files(CommandLine& line) {
+void EngineWords::add_files(cli::CommandLine& line) {
   using route::OptionFile;
   static constexpr struct {
     OptionFile which;

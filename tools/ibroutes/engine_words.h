@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "libdiag/cli/command_line.h"
 #include "libdiag/route/files.h"
 #include "libdiag/route/plan.h"
-#include "tools/common/command_line.h"
 #include "tools/ibroutes/source.h"
 
 namespace ib::tools {
@@ -17,7 +17,7 @@ class EngineWords {
  public:
   /// --vls, --without, --damage, --lmc, options of engines and their files, with opensm's names.
   /// Their letters mean other things here.
-  void add_to(CommandLine& line);
+  void add_to(cli::CommandLine& line);
 
   /// What the words say but for the engines themselves, for the fabric of `source`. An error of
   /// kind Usage names an option, or a file and what is wrong in it, or says that there is no
@@ -31,7 +31,7 @@ class EngineWords {
   bool as_it_is() const;
 
  private:
-  void add_files(CommandLine& line);
+  void add_files(cli::CommandLine& line);
 
   static constexpr unsigned kAsIs = 8;
   route::OptionFiles files_;

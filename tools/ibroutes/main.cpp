@@ -11,13 +11,15 @@
 #include <string_view>
 
 #include "libdiag/base/text.h"
+#include "libdiag/cli/command_line.h"
+#include "libdiag/cli/common_options.h"
+#include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/text_file.h"
 #include "libdiag/report/engine_table.h"
 #include "libdiag/report/plan_files.h"
 #include "libdiag/routes/lanes_dump.h"
 #include "libdiag/routes/subnet_lst.h"
-#include "tools/common/command_line.h"
-#include "tools/common/exit_status.h"
+#include "tools/common/refusal.h"
 #include "tools/ibroutes/compare.h"
 #include "tools/ibroutes/engine_words.h"
 #include "tools/ibroutes/plan.h"
@@ -30,7 +32,7 @@ namespace {
 constexpr const char* kProgram = "ibroutes";
 
 struct Options {
-  CommonOptions common;
+  cli::CommonOptions common;
   std::optional<std::string> from;
   std::string node_name_map;
   std::uint64_t m_key{0};
@@ -42,9 +44,9 @@ int refuse(const Options& options, const Error& error) {
 
 Error usage(std::string message) { return {ErrorKind::Usage, std::move(message), 0}; }
 
-void add_options(CommandLine& line, Options& options) {
-  line.documents(kRoutesSchema);
-  add_common(line, options.common);
+void add_options(cli::CommandLine& line, Options& options) {
+  line.documents(failures_of(kProgram, kRoutesSchema, IBKIT_VERSION));
+  cli::add_common(line, options.common);
   line.text("--from", options.from, "TOPOLOGY,LFTS",
             "Read these two files instead of the live fabric");
   line.text("--node-name-map", options.node_name_map, "FILE", "Names for node GUIDs");
@@ -57,8 +59,8 @@ void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), s
 int refuse_unfound(const Options& options, const Source& source, Error error) {
   if (error.kind != ErrorKind::NotFound || !source.unseen) return refuse(options, error);
   error.message += ", of those that answered";
-  if (options.common.json) print(unfound_json(source, error, kExitIncomplete, IBKIT_VERSION));
-  return complain(kProgram, error.message, kExitIncomplete);
+  if (options.common.json) print(unfound_json(source, error, cli::kExitIncomplete, IBKIT_VERSION));
+  return cli::complain(kProgram, error.message, cli::kExitIncomplete);
 }
 
 /// Fabric and tables, nodes by their own names, or the status to exit with.
@@ -76,7 +78,7 @@ std::optional<Source> load_unnamed(const Options& options, LoadOptions live, int
     return std::nullopt;
   }
   if (!options.common.json)
-    for (const auto& error : source->errors) complain(kProgram, error, kExitIncomplete);
+    for (const auto& error : source->errors) cli::complain(kProgram, error, cli::kExitIncomplete);
   if (source->unfound) {
     status = refuse_unfound(options, *source, *source->unfound);
     return std::nullopt;
@@ -93,8 +95,8 @@ std::optional<Source> load(const Options& options, const LoadOptions& live, int&
 
 /// Incomplete data come before findings: a verdict on half the tables is worth little.
 int status_of(const Source& source, bool found) {
-  if (!source.complete()) return kExitIncomplete;
-  return found ? kExitFound : kExitGood;
+  if (!source.complete()) return cli::kExitIncomplete;
+  return found ? cli::kExitFound : cli::kExitGood;
 }
 
 struct Verb {
@@ -106,8 +108,8 @@ const Verb* find_verb(std::string_view name);
 // ---- ibroutes [START [END]]: dump_fts's text
 
 int run_tables(int argc, const char* const* argv) {
-  CommandLine line(kProgram, "Forwarding tables of all switches, in dump_fts's text.",
-                   IBKIT_VERSION);
+  cli::CommandLine line(kProgram, "Forwarding tables of all switches, in dump_fts's text.",
+                        IBKIT_VERSION);
   Options options;
   routes::DumpOptions dump;
   bool multicast = false;
@@ -127,7 +129,7 @@ int run_tables(int argc, const char* const* argv) {
       "  ibroutes path SRC DST               where the tables lead\n"
       "  ibroutes compare [ENGINES]          what engines would make of the fabric\n"
       "  ibroutes plan [ENGINES]             routes of one, to look at, dump and draw\n\n" +
-      exit_status_help());
+      cli::exit_status_help());
   if (const auto status = line.parse(argc, argv)) return *status;
   for (auto [text, lid] : {std::pair{&first, &dump.first}, std::pair{&last, &dump.last}}) {
     std::uint64_t number = 0;
@@ -180,9 +182,9 @@ bool write_file(const std::string& path, const std::string& text) {
 }
 
 int run_dump(int argc, const char* const* argv) {
-  CommandLine line("ibroutes dump",
-                   "Writes opensm-subnet.lst, opensm-lfts.dump, opensm.fdbs and opensm.mcfdbs.",
-                   IBKIT_VERSION);
+  cli::CommandLine line(
+      "ibroutes dump", "Writes opensm-subnet.lst, opensm-lfts.dump, opensm.fdbs and opensm.mcfdbs.",
+      IBKIT_VERSION);
   Options options;
   std::string format = "opensm", directory;
   bool lanes = false;
@@ -190,7 +192,7 @@ int run_dump(int argc, const char* const* argv) {
   line.flag("--lanes", lanes, "opensm-sl2vl.dump too, of the live fabric");
   add_options(line, options);
   line.operand("DIR", directory, "Folder to write them to; made if missing");
-  line.footer(exit_status_help());
+  line.footer(cli::exit_status_help());
   if (const auto status = line.parse(argc, argv)) return *status;
 
   TableReaderOptions reader;
@@ -270,10 +272,11 @@ Result<routes::Lanes> lanes_of(const Source& source, const fabric::CompactGraph&
 }
 
 int run_verify(int argc, const char* const* argv) {
-  CommandLine line("ibroutes verify",
-                   "Follows every route: what is not reached, what loops, what can deadlock, how "
-                   "even the load is.",
-                   IBKIT_VERSION);
+  cli::CommandLine line(
+      "ibroutes verify",
+      "Follows every route: what is not reached, what loops, what can deadlock, how "
+      "even the load is.",
+      IBKIT_VERSION);
   Options options;
   VerifyLineOptions wanted;
   line.number("--findings", wanted.findings, 0, 1000000, "How many to explain (16)");
@@ -288,7 +291,7 @@ int run_verify(int argc, const char* const* argv) {
   line.number("--samples", wanted.samples, 1, 1000000, "Patterns of --figures (1000)");
   line.number("--seed", wanted.seed, 0, ~std::uint64_t{0}, "For the patterns (1)");
   add_options(line, options);
-  line.footer(exit_status_help());
+  line.footer(cli::exit_status_help());
   if (const auto status = line.parse(argc, argv)) return *status;
   if (wanted.lanes && (options.from || !wanted.sl2vl.empty()))
     return refuse(options, usage("--lanes reads the live fabric: not with --from or --sl2vl"));
@@ -333,25 +336,25 @@ int run_verify(int argc, const char* const* argv) {
   // Nothing followed is nothing proved: before a subnet manager has run there are no LIDs.
   const bool no_routes = verdict.pairs == 0 && graph.switch_count() != 0;
   if (no_routes)
-    complain(kProgram, "nothing to verify: no switch with a host, or no port with a LID",
-             kExitFound);
+    cli::complain(kProgram, "nothing to verify: no switch with a host, or no port with a LID",
+                  cli::kExitFound);
   return status_of(*source, no_routes || verdict.unreachable != 0 || !verdict.must_ok() ||
                                 verdict.credit_loop_channels != 0 || !report.shared_lids.empty());
 }
 
-void warn(const std::string& what) { complain(kProgram, "warning: " + what, kExitGood); }
+void warn(const std::string& what) { cli::complain(kProgram, "warning: " + what, cli::kExitGood); }
 
 // ---- ibroutes path SRC DST
 
 int run_path(int argc, const char* const* argv) {
-  CommandLine line("ibroutes path", "Where the tables lead from one port to another.",
-                   IBKIT_VERSION);
+  cli::CommandLine line("ibroutes path", "Where the tables lead from one port to another.",
+                        IBKIT_VERSION);
   Options options;
   std::string from, to;
   add_options(line, options);
   line.operand("SRC", from, "LID, GUID or name of the source");
   line.operand("DST", to, "LID, GUID or name of the destination");
-  line.footer(exit_status_help());
+  line.footer(cli::exit_status_help());
   if (const auto status = line.parse(argc, argv)) return *status;
 
   int status = 0;
@@ -380,15 +383,15 @@ int run_path(int argc, const char* const* argv) {
   const auto path = follow(source->fabric, source->tables, *source_port, dlid, target);
   print(options.common.json ? path_json(*source, path, IBKIT_VERSION)
                             : path_text(source->fabric, path));
-  return path.arrives() ? kExitGood : status_of(*source, true);
+  return path.arrives() ? cli::kExitGood : status_of(*source, true);
 }
 
 // ---- ibroutes compare [ENGINES], ibroutes plan [ENGINES]
 
 int run_compare(int argc, const char* const* argv) {
-  CommandLine line("ibroutes compare",
-                   "What engines would make of the fabric, beside what is programmed now.",
-                   IBKIT_VERSION);
+  cli::CommandLine line("ibroutes compare",
+                        "What engines would make of the fabric, beside what is programmed now.",
+                        IBKIT_VERSION);
   Options options;
   VerifyLineOptions now;
   EngineWords words;
@@ -403,7 +406,7 @@ int run_compare(int argc, const char* const* argv) {
   line.flag("--lanes", now.lanes, "Read the SL2VL tables of the live fabric");
   add_options(line, options);
   line.operand("ENGINES", engines, "Engines, joined by commas (all)");
-  line.footer(exit_status_help());
+  line.footer(cli::exit_status_help());
   if (const auto status = line.parse(argc, argv)) return *status;
   if (now.lanes && (options.from || !now.sl2vl.empty()))
     return refuse(options, usage("--lanes reads the live fabric: not with --from or --sl2vl"));
@@ -435,10 +438,11 @@ int run_compare(int argc, const char* const* argv) {
 }
 
 int run_plan(int argc, const char* const* argv) {
-  CommandLine line("ibroutes plan",
-                   "Routes for the fabric as it is, or as it would be: what they are worth, and "
-                   "how far they are from what is programmed. Nothing is written to the fabric.",
-                   IBKIT_VERSION);
+  cli::CommandLine line(
+      "ibroutes plan",
+      "Routes for the fabric as it is, or as it would be: what they are worth, and "
+      "how far they are from what is programmed. Nothing is written to the fabric.",
+      IBKIT_VERSION);
   Options options;
   EngineWords words;
   std::optional<std::string> engines, dump, svg;
@@ -454,7 +458,7 @@ int run_plan(int argc, const char* const* argv) {
   add_options(line, options);
   line.operand("ENGINES", engines,
                "Engines, tried in order; with no_fallback no others (by the fabric)");
-  line.footer(exit_status_help());
+  line.footer(cli::exit_status_help());
   if (const auto status = line.parse(argc, argv)) return *status;
   if (engines)
     if (auto known = route::read_engine_list(*engines, choice); !known)
@@ -516,5 +520,5 @@ int run(int argc, const char* const* argv) {
 }  // namespace ib::tools
 
 int main(int argc, char** argv) {
-  return ib::tools::run_main(ib::tools::kProgram, [&] { return ib::tools::run(argc, argv); });
+  return ib::cli::run_main(ib::tools::kProgram, [&] { return ib::tools::run(argc, argv); });
 }

@@ -8,10 +8,11 @@
 #include <cstring>
 #include <ctime>
 
+#include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/export/draw.h"
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/report/topology_json.h"
-#include "tools/common/exit_status.h"
+#include "tools/common/refusal.h"
 #include "tools/ibtopo/source.h"
 
 namespace ib::tools::topo {
@@ -95,7 +96,7 @@ Result<void> put_out(const Source& source, const Options& options, const fabric:
 
 int run(int argc, const char* const* argv) {
   Options options;
-  CommandLine line = command_line(options);
+  cli::CommandLine line = command_line(options);
   if (const auto status = line.parse(argc, argv)) return *status;
   const Refusal refuse{kProgram, kSchema, IBKIT_VERSION, options.common.json};
   if (options.common.json && options.dot)
@@ -116,17 +117,19 @@ int run(int argc, const char* const* argv) {
   const auto done = put_out(*source, options, options.names ? &*names : nullptr);
   if (!done) return refuse(done.error());
 
-  for (const std::string& warning : source->warnings) complain(kProgram, warning, kExitGood);
-  for (const std::string& error : source->errors) complain(kProgram, error, kExitIncomplete);
+  for (const std::string& warning : source->warnings)
+    cli::complain(kProgram, warning, cli::kExitGood);
+  for (const std::string& error : source->errors)
+    cli::complain(kProgram, error, cli::kExitIncomplete);
   if (options.common.verbose > 0 && !source->effort.empty()) {
-    complain(kProgram, source->effort, kExitGood);
+    cli::complain(kProgram, source->effort, cli::kExitGood);
   }
-  return source->complete ? kExitGood : kExitIncomplete;
+  return source->complete ? cli::kExitGood : cli::kExitIncomplete;
 }
 
 }  // namespace
 }  // namespace ib::tools::topo
 
 int main(int argc, char** argv) {
-  return ib::tools::run_main("ibtopo", [&] { return ib::tools::topo::run(argc, argv); });
+  return ib::cli::run_main("ibtopo", [&] { return ib::tools::topo::run(argc, argv); });
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "tools/ibtopo/options.h"
 
+#include "tools/common/refusal.h"
+
 namespace ib::tools::topo {
 
-CommandLine command_line(Options& out) {
-  CommandLine line("ibtopo",
-                   "Finds out what an InfiniBand fabric is made of and prints it as ibnetdiscover "
-                   "does, as JSON, as a graph or as a picture.",
-                   IBKIT_VERSION);
-  add_common(line, out.common);
+cli::CommandLine command_line(Options& out) {
+  cli::CommandLine line(
+      "ibtopo",
+      "Finds out what an InfiniBand fabric is made of and prints it as ibnetdiscover "
+      "does, as JSON, as a graph or as a picture.",
+      IBKIT_VERSION);
+  cli::add_common(line, out.common);
   line.text("-l,--load", out.load, "FILE", "Read this topology instead of asking the fabric");
   line.choice("--discover", out.discover, {"own", "libibnetdisc"},
               "Who sweeps the fabric (default own)");
@@ -22,8 +25,8 @@ CommandLine command_line(Options& out) {
   line.text("--title", out.title, "TEXT", "Pictures: heading (default: the file or local port)");
   line.text("--node-name-map", out.names, "FILE", "Names for nodes: lines of 0xGUID \"name\"");
   line.text("-y,--m_key", out.m_key, "KEY", "M_Key of SMPs");
-  line.documents(kSchema);
-  line.footer(exit_status_help());
+  line.documents(failures_of("ibtopo", kSchema, IBKIT_VERSION));
+  line.footer(cli::exit_status_help());
   return line;
 }
 

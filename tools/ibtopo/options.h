@@ -5,14 +5,15 @@
 #include <optional>
 #include <string>
 
-#include "tools/common/command_line.h"
+#include "libdiag/cli/command_line.h"
+#include "libdiag/cli/common_options.h"
 
 namespace ib::tools::topo {
 
 inline constexpr const char* kSchema = "ibkit.ibtopo/1";
 
 struct Options {
-  CommonOptions common;
+  cli::CommonOptions common;
   std::optional<std::string> load;  // a file instead of a fabric
   std::string discover{"own"};      // or "libibnetdisc"
   unsigned hops_max{63};
@@ -26,6 +27,6 @@ struct Options {
   std::optional<std::string> m_key;
 };
 
-CommandLine command_line(Options& out);
+cli::CommandLine command_line(Options& out);
 
 }  // namespace ib::tools::topo

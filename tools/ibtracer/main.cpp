@@ -2,8 +2,9 @@
 // ibtracer: options, target, trace, report.
 #include <cstdio>
 
+#include "libdiag/cli/exit_status.h"
 #include "tools/common/connection.h"
-#include "tools/common/exit_status.h"
+#include "tools/common/refusal.h"
 #include "tools/ibtracer/options.h"
 #include "tools/ibtracer/report.h"
 #include "tools/ibtracer/resolve.h"
@@ -57,7 +58,7 @@ int run(const ibtracer::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return ib::tools::run_main("ibtracer", [&] {
+  return ib::cli::run_main("ibtracer", [&] {
     const auto parsed = ibtracer::parse_options(argc, argv);
     if (const int* status = std::get_if<int>(&parsed)) return *status;
     return run(std::get<ibtracer::Options>(parsed));

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "tools/common/connection.h"
-#include "tools/common/exit_status.h"
+#include "tools/common/refusal.h"
 #include "tools/ibtracer/report.h"
 
 namespace ibtracer {
@@ -65,13 +65,13 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   Options o;
   Spellings s;
   unsigned sl = kNoSl, retries = kNoRetries;
-  ib::tools::CommandLine line(
+  ib::cli::CommandLine line(
       "ibtracer", "Prove the path that packets take to a LID, GUID, GID or host, hop by hop.",
       IBKIT_VERSION);
-  ib::tools::CommonLetters letters;
+  ib::cli::CommonLetters letters;
   letters.device = "-I,--device";
   letters.port = "-p,--port";
-  ib::tools::add_common(line, o.common, letters);
+  ib::cli::add_common(line, o.common, letters);
   line.number("-r,--retries", retries, 0, kRetriesMax,
               "retries of an unanswered MAD (default 7; 11 to who answered before)");
   line.lid("-l,--lid", s.lid, "target LID");
@@ -88,7 +88,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   line.flag("--lmc-all", o.lmc_all, "every LID of the target port");
   line.flag("--counters", o.counters, "counters of each hop's ingress port");
   line.flag("--prove", o.prove, "count packets on the target's own path; resets no counter");
-  line.documents(kSchema);
+  line.documents(ib::tools::failures_of("ibtracer", kSchema, IBKIT_VERSION));
   line.footer(
       "exit status: 0 verified, 1 mismatch or broken, 2 usage, 3 some hop has no proof, 4 cannot "
       "run");

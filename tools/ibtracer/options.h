@@ -5,14 +5,14 @@
 #include <optional>
 #include <variant>
 
+#include "libdiag/cli/common_options.h"
 #include "libdiag/mad/transactor.h"
-#include "tools/common/command_line.h"
 #include "tools/common/target.h"
 
 namespace ibtracer {
 
 struct Options {
-  ib::tools::CommonOptions common;
+  ib::cli::CommonOptions common;
   std::optional<unsigned> retries;
   bool both{}, lmc_all{}, counters{}, prove{}, by_sa{};
   std::optional<ib::Sl> sl;

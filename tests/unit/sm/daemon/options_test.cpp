@@ -38,7 +38,8 @@ TEST(Refusal, NamesTheOptionAsItWasTyped) {
   EXPECT_EQ(refusal({"-l", "8"}), "ibsm: -l: expected a number from 0 to 7, got '8'");
   EXPECT_EQ(refusal({"-l8"}), "ibsm: -l: expected a number from 0 to 7, got '8'");
   EXPECT_EQ(refusal({"-lmc", "8"}), "ibsm: -lmc: expected a number from 0 to 7, got '8'");
-  EXPECT_EQ(refusal({"plan", "x", "-l", "8"}), "ibsm: -l: expected a number from 0 to 7, got '8'");
+  EXPECT_EQ(refusal({"plan", "x", "-l", "8"}),
+            "ibsm plan: -l: expected a number from 0 to 7, got '8'");
 }
 
 TEST(Refusal, SaysInPlainWordsWhatWasExpected) {
@@ -113,6 +114,24 @@ TEST(StateDir, IsTheOptionOrOneOfTwoVariablesOrTheSystems) {
   ::unsetenv("OSM_CACHE_DIR");
   EXPECT_EQ(dir({}), "/var/lib/ibsm");
   ::unsetenv("IBSM_STATE_DIR");
+}
+
+TEST(Refusal, AnUnknownOptionIsAnsweredWithTheNearest) {
+  EXPECT_EQ(refusal({"--sweeep", "3"}),
+            "ibsm: there is no option '--sweeep'; did you mean '--sweep'?");
+  EXPECT_EQ(refusal({"-K"}), "ibsm: there is no option '-K'");
+}
+
+TEST(Names, ALetterMayHaveItsValueBehindAnEqualsSign) {
+  EXPECT_EQ(std::get<DaemonOptions>(read({"-g=0x0002c90300000001"})).port_guid,
+            ib::Guid{0x0002c90300000001});
+  EXPECT_EQ(std::get<DaemonOptions>(read({"-l=2", "-s7"})).core.plan.lmc, 2);
+}
+
+TEST(Names, DashesMayStandForUnderscores) {
+  EXPECT_TRUE(std::get<DaemonOptions>(read({"--reassign-lids"})).core.plan.reassign_lids);
+  const auto options = std::get<DaemonOptions>(read({"-vls_max", "4"}));
+  EXPECT_EQ(options.core.plan.choice.vls_max, 4U);
 }
 
 TEST(Names, EveryLongOneMayHaveOneDash) {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "tools/common/exit_status.h"
+#include "libdiag/cli/exit_status.h"
 
 #include <cstdio>
 #include <exception>
 
 #include "libdiag/base/output.h"
 #include "libdiag/base/text.h"
-#include "libdiag/report/json.h"
 
-namespace ib::tools {
+namespace ib::cli {
 
 int complain(const std::string& program, const std::string& message, int status) {
   std::fflush(stdout);
@@ -20,16 +19,6 @@ int complain(const std::string& program, const std::string& message, int status)
 
 int complain(const std::string& program, const Error& error) {
   return complain(program, error.message, exit_status(error.kind));
-}
-
-int Refusal::operator()(const Error& error) const {
-  const int status = complain(program, error);
-  if (json) {
-    const std::string tool = program.substr(0, program.find(' '));  // without its verb
-    const auto text = report::failure_document(schema, tool, version, error, status);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  }
-  return status;
 }
 
 int run_main(const std::string& program, const std::function<int()>& body) {
@@ -44,4 +33,4 @@ int run_main(const std::string& program, const std::function<int()>& body) {
   return status;
 }
 
-}  // namespace ib::tools
+}  // namespace ib::cli

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "tools/common/command_line.h"
+
+#include "libdiag/cli/command_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ib::tools {
+#include "libdiag/cli/common_options.h"
+
+namespace ib::cli {
 namespace {
 
 using ::testing::ElementsAre;
@@ -93,15 +96,13 @@ TEST(CommandLine, UsageErrorsSayWhatWasExpected) {
 TEST(CommandLine, AUsageErrorIsADocumentWhereJsonWasAskedFor) {
   for (const bool json : {true, false}) {
     Tool t;
-    t.line.documents("ibkit.ibtest/1");
+    t.line.documents([](const Error& e) { return "{\"message\": \"" + e.message + "\"}"; });
     CaptureStdout();
     const std::string said = json ? t.refusal({"-t", "x", "--json"}) : t.refusal({"-t", "x"});
     const std::string printed = GetCapturedStdout();
     EXPECT_THAT(said, HasSubstr("ibtest: --timeout: expected"));
     if (json) {
-      EXPECT_THAT(printed, HasSubstr(R"("schema": "ibkit.ibtest/1")"));
-      EXPECT_THAT(printed, HasSubstr(R"("complete": false)"));
-      EXPECT_THAT(printed, HasSubstr(R"("kind": "usage")"));
+      EXPECT_THAT(printed, HasSubstr(R"({"message": "--timeout: expected)"));
     } else {
       EXPECT_EQ(printed, "");
     }
@@ -115,6 +116,50 @@ TEST(CommandLine, HelpAndVersionEndWell) {
     EXPECT_EQ(t.parse({word}), 0);
     EXPECT_THAT(GetCapturedStdout(), HasSubstr("ibtest"));
   }
+}
+
+TEST(CommandLine, AnUnknownOptionIsAnsweredWithTheNearest) {
+  EXPECT_THAT(Tool().refusal({"--timout", "3"}),
+              HasSubstr("ibtest: there is no option '--timout'; did you mean '--timeout'?\n"));
+}
+
+TEST(CommandLine, NumbersOfAnyKindHaveARange) {
+  for (const char* wrong : {"nan", "101", "x"}) {
+    CommandLine line("ibtest", "Tests options.", "0.1.0");
+    double loss = 0;
+    line.number("--loss", loss, 0, 100, "Per cent");
+    const char* words[] = {"ibtest", "--loss", wrong};
+    CaptureStderr();
+    EXPECT_EQ(line.parse(3, words), 2);
+    EXPECT_THAT(GetCapturedStderr(), HasSubstr("--loss: expected a number from 0 to 100, got '"));
+  }
+}
+
+/// The value of --compare after these words, and the operand.
+std::pair<std::string, std::optional<std::string>> compared(std::vector<const char*> words) {
+  CommandLine line("ibtest", "Tests options.", "0.1.0");
+  std::string list;
+  std::optional<std::string> file;
+  line.optional_value(
+      "--compare", "LIST", "Rows", "all", [](const std::string& w) { return w == "updn"; },
+      [&](const std::string& v) -> Result<void> {
+        list = v;
+        return {};
+      });
+  line.operand("FILE", file, "A file");
+  words.insert(words.begin(), "ibtest");
+  EXPECT_EQ(line.parse(static_cast<int>(words.size()), words.data()), std::nullopt);
+  return {list, file};
+}
+
+TEST(CommandLine, AValueMayBeOptional) {
+  EXPECT_EQ(compared({"--compare", "updn", "file"}),
+            std::pair(std::string("updn"), std::optional<std::string>("file")));
+  EXPECT_EQ(compared({"--compare", "file"}),
+            std::pair(std::string("all"), std::optional<std::string>("file")));
+  EXPECT_EQ(compared({"file", "--compare"}),
+            std::pair(std::string("all"), std::optional<std::string>("file")));
+  EXPECT_EQ(compared({"--compare=updn"}).first, "updn");
 }
 
 TEST(CommandLine, VerbsHaveOptionsOfTheirOwn) {
@@ -137,8 +182,25 @@ TEST(CommandLine, VerbsHaveOptionsOfTheirOwn) {
   none.verb("run", "Runs.");
   CaptureStderr();
   EXPECT_EQ(none.parse(1, words), 2);
-  GetCapturedStderr();
+  EXPECT_THAT(GetCapturedStderr(), HasSubstr("ibtest: expected run, got nothing\n"));
+}
+
+TEST(CommandLine, WordsOfAVerbAreCountedAlsoBehindTwoDashes) {
+  const auto said = [](std::vector<const char*> words) {
+    CommandLine line("ibtest", "Verbs.", "0.1.0");
+    std::vector<std::string> out;
+    line.verb("show", "Shows.").operands("NODE [PORT]", out, 1, 2);
+    words.insert(words.begin(), "ibtest");
+    CaptureStderr();
+    const auto status = line.parse(static_cast<int>(words.size()), words.data());
+    const std::string text = GetCapturedStderr();
+    return status ? text.substr(0, text.find('\n')) : "good";
+  };
+  EXPECT_EQ(said({"show", "--", "-a", "-b"}), "good");
+  EXPECT_EQ(said({"show", "--", "-a", "-b", "-c"}),
+            "ibtest show: expected NODE [PORT], got 3 words");
+  EXPECT_EQ(said({"show"}), "ibtest show: expected NODE [PORT], got 0 words");
 }
 
 }  // namespace
-}  // namespace ib::tools
+}  // namespace ib::cli

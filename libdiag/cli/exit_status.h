@@ -7,7 +7,7 @@
 
 #include "libdiag/base/result.h"
 
-namespace ib::tools {
+namespace ib::cli {
 
 inline constexpr int kExitGood = 0;
 inline constexpr int kExitFound = 1;       // findings: a mismatch, a broken path, a difference
@@ -19,20 +19,8 @@ inline constexpr int kExitCannotRun = 4;   // no device, no permission, no serve
 int complain(const std::string& program, const Error& error);
 int complain(const std::string& program, const std::string& message, int status);
 
-/// How a program ends when it has nothing to print: its complaint on stderr and, where JSON was
-/// asked for, a document that says the same on stdout.
-struct Refusal {
-  std::string program;
-  std::string schema;  // of its documents
-  std::string version;
-  bool json{false};
-
-  /// Returns the error's exit status.
-  int operator()(const Error& error) const;
-};
-
-/// Runs a tool's body; an exception that escapes is printed and becomes kExitCannotRun. Standard
+/// Runs a program's body; an exception that escapes is printed and becomes kExitCannotRun. Standard
 /// output is flushed, and a full disk or closed pipe there is an error too.
 int run_main(const std::string& program, const std::function<int()>& body);
 
-}  // namespace ib::tools
+}  // namespace ib::cli

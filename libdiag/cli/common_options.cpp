@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/cli/common_options.h"
+
+namespace ib::cli {
+
+void add_common(CommandLine& line, CommonOptions& out, const CommonLetters& letters) {
+  if (!letters.device.empty()) {
+    line.text(letters.device, out.device, "NAME", "Local device (default: the first that is up)");
+  }
+  if (!letters.port.empty()) {
+    line.number(letters.port, out.port, 0, 254, "Local port (default 0: the first active one)");
+  }
+  if (!letters.timeout.empty()) {
+    line.number(letters.timeout, out.timeout_ms, 1, 60'000,
+                "Longest wait for an answer, in ms, before asking again (default 200)");
+  }
+  if (!letters.outstanding.empty()) {
+    line.number(letters.outstanding, out.outstanding, 1, 4096,
+                "MADs in flight, at most (default 256)");
+  }
+  if (!letters.verbose.empty()) {
+    line.counter(letters.verbose, out.verbose,
+                 "Say more; -vv: every MAD, on standard error; -vvv: its fields too");
+  }
+  if (!letters.json.empty()) line.flag(letters.json, out.json, "Print JSON");
+}
+
+std::string exit_status_help() {
+  return "Exit status: 0 good, 1 found something, 2 usage or bad file, 3 incomplete data, 4 cannot "
+         "run.";
+}
+
+}  // namespace ib::cli
