@@ -170,20 +170,20 @@ class Daemon {
     unmap_idle_code();  // what read the options
     auto opened = store::open_directory(options_.state_dir, options_.registry.sync);
     if (!opened) return tl::unexpected<ib::Error>(std::move(opened.error()));
-    for (const std::string& line : opened->warnings) say(ib::LogLevel::Warning, "store", line);
+    for (const ib::LogEvent& line : opened->lines) log_.write(line);
     // The directory is ours from here on, and so is the file that says whose it is.
     auto pid_file = PidFile::write(options_.pid_file);
     if (!pid_file) return tl::unexpected<ib::Error>(std::move(pid_file.error()));
     pid_file_ = *std::move(pid_file);
-    auto contents = opened->store->load();
-    if (!contents) return tl::unexpected<ib::Error>(std::move(contents.error()));
+    store::Contents& contents = opened->contents;
     if (const auto& file = options_.registry.sa_db_file; !file.empty()) {
-      auto taken = take_dump(file, dump, std::time(nullptr), *opened->store, *contents);
+      auto taken = take_dump(file, dump, std::time(nullptr), *opened->store, contents);
       if (!taken) return tl::unexpected<ib::Error>(std::move(taken.error()));
       for (const ib::LogEvent& event : *taken) log_.write(event);
     }
     unmap_idle_code();  // SQLite
-    store_.emplace(std::move(opened->store));
+    store_.emplace(std::move(opened->store),
+                   [this](const ib::LogEvent& line) { log_.write(line); });
 
     ib::mad::PortChoice choice;
     choice.port_guid = options_.port_guid;
@@ -204,7 +204,7 @@ class Daemon {
     core.at_turn = give_back;
     if (const std::uint32_t most = smi_.port->window_max(); most != 0)
       core.transactor.window = std::min(core.transactor.window, most);
-    manager_ = std::make_unique<core::SubnetManager>(std::move(core), *contents);
+    manager_ = std::make_unique<core::SubnetManager>(std::move(core), contents);
     SaOptions sa = options_.sa;
     const auto settled = settle_sa_key(options_.state_dir, sa);
     if (!settled) return tl::unexpected<ib::Error>(settled.error());
@@ -214,7 +214,7 @@ class Daemon {
     sa.server.kernel_rmpp = kernel_rmpp_;
     sa.server.wall_clock = read_wall_clock();
     gsi_.port->set_receive_threshold(sa.rx_threshold);
-    auto server = std::make_unique<sa::Server>(sa.server, *contents);
+    auto server = std::make_unique<sa::Server>(sa.server, contents);
     // The store's groups before the first plan, or it would close the switches to multicast.
     manager_->set_groups(ib::monotonic_now(), SaThread::groups_of(*server));
     manager_->set_aliases(ib::monotonic_now(), SaThread::aliases_of(*server));

@@ -5,8 +5,8 @@
 
 namespace sm::daemon {
 
-StoreThread::StoreThread(std::unique_ptr<store::Store> store)
-    : store_(std::move(store)), thread_([this] { run(); }) {}
+StoreThread::StoreThread(std::unique_ptr<store::Store> store, ib::LogSink say)
+    : store_(std::move(store)), say_(std::move(say)), thread_([this] { run(); }) {}
 
 StoreThread::~StoreThread() {
   {
@@ -43,10 +43,22 @@ std::optional<StoreThread::Done> StoreThread::next_done() {
   return done;
 }
 
+bool StoreThread::wait(std::unique_lock<std::mutex>& lock) {
+  const auto is_wanted = [this] { return ending_ || !orders_.empty(); };
+  if (const auto rest = store_->rest()) return wanted_.wait_for(lock, *rest, is_wanted);
+  wanted_.wait(lock, is_wanted);
+  return true;
+}
+
 void StoreThread::run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    wanted_.wait(lock, [this] { return ending_ || !orders_.empty(); });
+    if (!wait(lock)) {
+      lock.unlock();
+      for (const ib::LogEvent& line : store_->on_time()) say_(line);
+      lock.lock();
+      continue;
+    }
     if (orders_.empty()) return;
     Order order = std::move(orders_.front());
     orders_.pop_front();

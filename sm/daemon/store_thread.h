@@ -24,7 +24,8 @@ class StoreThread {
     std::string failure;  // empty: durable
   };
 
-  explicit StoreThread(std::unique_ptr<store::Store> store);
+  /// `say`: what the store has to say of itself, from its thread.
+  StoreThread(std::unique_ptr<store::Store> store, ib::LogSink say);
   /// What was asked for is done first.
   ~StoreThread();
   StoreThread(const StoreThread&) = delete;
@@ -45,8 +46,11 @@ class StoreThread {
     std::optional<ib::Result<void>>* result{nullptr};
   };
   void run();
+  /// Until there is an order, or the end. False: meanwhile the store wants its turn.
+  bool wait(std::unique_lock<std::mutex>& lock);
 
   std::unique_ptr<store::Store> store_;
+  ib::LogSink say_;
   std::mutex mutex_;
   std::condition_variable wanted_, served_;
   std::deque<Order> orders_;

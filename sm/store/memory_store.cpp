@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <compare>
 #include <tuple>
+#include <utility>
 
 #include "sm/store/store.h"
 
@@ -104,6 +105,17 @@ void apply(const Batch& batch, Contents& contents) {
   for (const auto& [port, index] : batch.aliases_forgotten)
     remove(contents.aliases, AliasGuid{port, index, {}}, by_place);
   for (const auto& alias : batch.aliases) put(contents.aliases, alias, by_place);
+}
+
+Batch batch_of(Contents contents) {
+  Batch batch;
+  batch.lids = std::move(contents.lids);
+  batch.groups = std::move(contents.groups);
+  batch.members = std::move(contents.members);
+  batch.services = std::move(contents.services);
+  batch.subscriptions = std::move(contents.subscriptions);
+  batch.aliases = std::move(contents.aliases);
+  return batch;
 }
 
 std::unique_ptr<Store> make_memory_store(Contents contents) {

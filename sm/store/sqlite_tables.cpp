@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <iterator>
 
+#include "libdiag/base/text.h"
 #include "libdiag/wire/gmp_attributes.h"
 #include "libdiag/wire/layout.h"
 
@@ -16,55 +16,6 @@ using ib::wire::InformInfo;
 using ib::wire::ServiceRecord;
 
 constexpr unsigned kBySecret = 2;  // of a subscription's column `trusted`
-
-/// What each schema version adds to the one before; never changed once released.
-constexpr const char* kSchemas[] = {
-    R"sql(
-CREATE TABLE IF NOT EXISTS lid (
-  port_guid BLOB PRIMARY KEY CHECK(length(port_guid) = 8),
-  lid INTEGER NOT NULL CHECK(lid BETWEEN 1 AND 49151),
-  lmc INTEGER NOT NULL CHECK(lmc BETWEEN 0 AND 7)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS mc_group (
-  mgid BLOB PRIMARY KEY CHECK(length(mgid) = 16),
-  mlid INTEGER NOT NULL, q_key INTEGER NOT NULL, p_key INTEGER NOT NULL, mtu INTEGER NOT NULL,
-  rate INTEGER NOT NULL, packet_life INTEGER NOT NULL, traffic_class INTEGER NOT NULL,
-  sl INTEGER NOT NULL, flow_label INTEGER NOT NULL, hop_limit INTEGER NOT NULL,
-  scope INTEGER NOT NULL, well_known INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS mc_member (
-  mgid BLOB NOT NULL CHECK(length(mgid) = 16),
-  port_gid BLOB NOT NULL CHECK(length(port_gid) = 16),
-  join_state INTEGER NOT NULL, proxy_join INTEGER NOT NULL,
-  PRIMARY KEY (mgid, port_gid)) WITHOUT ROWID;
-)sql",
-    R"sql(
-CREATE TABLE IF NOT EXISTS service (
-  service_id BLOB NOT NULL CHECK(length(service_id) = 8),
-  service_gid BLOB NOT NULL CHECK(length(service_gid) = 16),
-  p_key INTEGER NOT NULL,
-  expires INTEGER NOT NULL, owner BLOB NOT NULL CHECK(length(owner) = 8),
-  record BLOB NOT NULL CHECK(length(record) = 176),
-  PRIMARY KEY (service_id, service_gid, p_key)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS subscription (
-  key BLOB PRIMARY KEY,
-  subscriber BLOB NOT NULL CHECK(length(subscriber) = 8),
-  lid INTEGER NOT NULL, qpn INTEGER NOT NULL, q_key INTEGER NOT NULL, sl INTEGER NOT NULL,
-  path_bits INTEGER NOT NULL, p_key_index INTEGER NOT NULL,
-  grh_gid BLOB CHECK(grh_gid IS NULL OR length(grh_gid) = 16),
-  grh_gid_index INTEGER NOT NULL, grh_hop_limit INTEGER NOT NULL,
-  grh_traffic_class INTEGER NOT NULL, grh_flow_label INTEGER NOT NULL,
-  inform_info BLOB NOT NULL CHECK(length(inform_info) = 36),
-  trusted INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS alias_guid (
-  port_guid BLOB NOT NULL CHECK(length(port_guid) = 8),
-  place INTEGER NOT NULL,
-  guid BLOB NOT NULL CHECK(length(guid) = 8),
-  PRIMARY KEY (port_guid, place)) WITHOUT ROWID;
-)sql",
-    R"sql(
-ALTER TABLE mc_member ADD COLUMN joined_by BLOB NOT NULL DEFAULT x'0000000000000000'
-  CHECK(length(joined_by) = 8);
-)sql"};
-static_assert(std::size(kSchemas) == kSchemaVersion);
 
 template <class Record>
 std::array<std::byte, ib::wire::LayoutOf<Record>::kBytes> bytes_of(const Record& record) {
@@ -109,132 +60,133 @@ class SubscriptionKey {
   std::size_t size_{0};
 };
 
-int load_lids(sqlite3* db, Contents& contents) {
-  Statement s(db, "SELECT port_guid, lid, lmc FROM lid ORDER BY port_guid");
-  int code;
-  while ((code = s.step()) == SQLITE_ROW)
-    contents.lids.push_back(
-        {s.guid(0), ib::Lid{s.integer_as<std::uint16_t>(1)}, s.integer_as<std::uint8_t>(2)});
-  return code;
+void take_lid(const Row& row, Contents& contents) {
+  contents.lids.push_back(
+      {row.guid(0), ib::Lid{row.integer_as<std::uint16_t>(1)}, row.integer_as<std::uint8_t>(2)});
 }
 
-int load_groups(sqlite3* db, Contents& contents) {
-  Statement s(db,
-              "SELECT mgid, mlid, q_key, p_key, mtu, rate, packet_life, traffic_class, sl, "
-              "flow_label, hop_limit, scope, well_known FROM mc_group ORDER BY mgid");
-  int code;
-  while ((code = s.step()) == SQLITE_ROW) {
-    McGroup g;
-    g.mgid = s.gid(0);
-    g.mlid = ib::Lid{s.integer_as<std::uint16_t>(1)};
-    g.q_key = s.integer_as<std::uint32_t>(2);
-    g.p_key = ib::PKey{s.integer_as<std::uint16_t>(3)};
-    g.mtu = s.integer_as<std::uint8_t>(4);
-    g.rate = s.integer_as<std::uint8_t>(5);
-    g.packet_life = s.integer_as<std::uint8_t>(6);
-    g.traffic_class = s.integer_as<std::uint8_t>(7);
-    g.sl = ib::Sl{s.integer_as<std::uint8_t>(8)};
-    g.flow_label = s.integer_as<std::uint32_t>(9);
-    g.hop_limit = s.integer_as<std::uint8_t>(10);
-    g.scope = s.integer_as<std::uint8_t>(11);
-    g.well_known = s.integer(12) != 0;
-    contents.groups.push_back(g);
-  }
-  return code;
+void take_group(const Row& row, Contents& contents) {
+  McGroup g;
+  g.mgid = row.gid(0);
+  g.mlid = ib::Lid{row.integer_as<std::uint16_t>(1)};
+  g.q_key = row.integer_as<std::uint32_t>(2);
+  g.p_key = ib::PKey{row.integer_as<std::uint16_t>(3)};
+  g.mtu = row.integer_as<std::uint8_t>(4);
+  g.rate = row.integer_as<std::uint8_t>(5);
+  g.packet_life = row.integer_as<std::uint8_t>(6);
+  g.traffic_class = row.integer_as<std::uint8_t>(7);
+  g.sl = ib::Sl{row.integer_as<std::uint8_t>(8)};
+  g.flow_label = row.integer_as<std::uint32_t>(9);
+  g.hop_limit = row.integer_as<std::uint8_t>(10);
+  g.scope = row.integer_as<std::uint8_t>(11);
+  g.well_known = row.integer_as<int>(12) != 0;
+  contents.groups.push_back(g);
 }
 
-int load_members(sqlite3* db, Contents& contents) {
-  Statement s(db,
-              "SELECT mgid, port_gid, join_state, proxy_join, joined_by FROM mc_member "
-              "ORDER BY mgid, port_gid");
-  int code;
-  while ((code = s.step()) == SQLITE_ROW)
-    contents.members.push_back(
-        {s.gid(0), s.gid(1), s.integer_as<std::uint8_t>(2), s.integer(3) != 0, s.guid(4)});
-  return code;
+void take_member(const Row& row, Contents& contents) {
+  contents.members.push_back({row.gid(0), row.gid(1), row.integer_as<std::uint8_t>(2),
+                              row.integer_as<int>(3) != 0, row.guid(4)});
 }
 
-int load_services(sqlite3* db, Contents& contents) {
-  Statement s(db,
-              "SELECT record, expires, owner FROM service "
-              "ORDER BY service_id, service_gid, p_key");
-  int code;
-  while ((code = s.step()) == SQLITE_ROW)
-    contents.services.push_back(
-        {record_of<ServiceRecord>(s.bytes(0)), s.integer_as<std::int64_t>(1), s.guid(2)});
-  return code;
+void take_service(const Row& row, Contents& contents) {
+  contents.services.push_back(
+      {record_of<ServiceRecord>(row.bytes(5)), row.integer_as<std::int64_t>(3), row.guid(4)});
 }
 
-int load_subscriptions(sqlite3* db, Contents& contents) {
-  Statement s(db,
-              "SELECT subscriber, lid, qpn, q_key, sl, path_bits, p_key_index, grh_gid, "
-              "grh_gid_index, grh_hop_limit, grh_traffic_class, grh_flow_label, inform_info, "
-              "trusted FROM subscription ORDER BY key");
-  int code;
-  while ((code = s.step()) == SQLITE_ROW) {
-    Subscription one;
-    one.subscriber = s.guid(0);
-    one.to.lid = ib::Lid{s.integer_as<std::uint16_t>(1)};
-    one.to.qpn = s.integer_as<std::uint32_t>(2);
-    one.to.q_key = s.integer_as<std::uint32_t>(3);
-    one.to.sl = ib::Sl{s.integer_as<std::uint8_t>(4)};
-    one.to.path_bits = s.integer_as<std::uint8_t>(5);
-    one.to.p_key_index = s.integer_as<std::uint16_t>(6);
-    if (!s.bytes(7).empty())
-      one.to.grh =
-          ib::mad::Grh{s.gid(7), s.integer_as<std::uint8_t>(8), s.integer_as<std::uint8_t>(9),
-                       s.integer_as<std::uint8_t>(10), s.integer_as<std::uint32_t>(11)};
-    one.inform_info = record_of<InformInfo>(s.bytes(12));
-    one.trusted = s.integer(13) != 0;
-    one.by_secret = s.integer(13) == kBySecret;
-    contents.subscriptions.push_back(one);
-  }
-  return code;
+void take_subscription(const Row& row, Contents& contents) {
+  Subscription one;
+  one.subscriber = row.guid(1);
+  one.to.lid = ib::Lid{row.integer_as<std::uint16_t>(2)};
+  one.to.qpn = row.integer_as<std::uint32_t>(3);
+  one.to.q_key = row.integer_as<std::uint32_t>(4);
+  one.to.sl = ib::Sl{row.integer_as<std::uint8_t>(5)};
+  one.to.path_bits = row.integer_as<std::uint8_t>(6);
+  one.to.p_key_index = row.integer_as<std::uint16_t>(7);
+  if (!row.bytes(8).empty())
+    one.to.grh =
+        ib::mad::Grh{row.gid(8), row.integer_as<std::uint8_t>(9), row.integer_as<std::uint8_t>(10),
+                     row.integer_as<std::uint8_t>(11), row.integer_as<std::uint32_t>(12)};
+  one.inform_info = record_of<InformInfo>(row.bytes(13));
+  one.trusted = row.integer_as<unsigned>(14) != 0;
+  one.by_secret = row.integer_as<unsigned>(14) == kBySecret;
+  contents.subscriptions.push_back(one);
 }
 
-int load_aliases(sqlite3* db, Contents& contents) {
-  Statement s(db, "SELECT port_guid, place, guid FROM alias_guid ORDER BY port_guid, place");
-  int code;
-  while ((code = s.step()) == SQLITE_ROW)
-    contents.aliases.push_back({s.guid(0), s.integer_as<std::uint16_t>(1), s.guid(2)});
-  return code;
+void take_alias(const Row& row, Contents& contents) {
+  contents.aliases.push_back({row.guid(0), row.integer_as<std::uint16_t>(1), row.guid(2)});
 }
+
+constexpr Table kTables[] = {
+    {"lid", "port_guid, lid, lmc, sum", 4, 1, take_lid},
+    {"mc_group",
+     "mgid, mlid, q_key, p_key, mtu, rate, packet_life, traffic_class, sl, flow_label, hop_limit, "
+     "scope, well_known, sum",
+     14, 1, take_group},
+    {"mc_member", "mgid, port_gid, join_state, proxy_join, joined_by, sum", 6, 2, take_member},
+    {"service", "service_id, service_gid, p_key, expires, owner, record, sum", 7, 3, take_service},
+    {"subscription",
+     "key, subscriber, lid, qpn, q_key, sl, path_bits, p_key_index, grh_gid, grh_gid_index, "
+     "grh_hop_limit, grh_traffic_class, grh_flow_label, inform_info, trusted, sum",
+     16, 1, take_subscription},
+    {"alias_guid", "port_guid, place, guid, sum", 4, 2, take_alias},
+};
 
 }  // namespace
 
-int migrate(sqlite3* db, int version) {
-  std::string sql = "BEGIN IMMEDIATE;";
-  for (int v = version; v < kSchemaVersion; ++v) sql += kSchemas[v];
-  sql += fmt::format("PRAGMA user_version={};COMMIT;", kSchemaVersion);
-  const int code = sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr);
-  if (code != SQLITE_OK) sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
-  return code;
+std::span<const Table> tables() { return kTables; }
+
+std::string describe(const Table& table, const Row& row) {
+  std::string text = table.name;
+  const auto names = ib::split(table.columns, ',');
+  for (std::size_t i = 0; i < table.keys && i < row.size(); ++i) {
+    text += fmt::format(" {}=", ib::trim(names[i]));
+    const Value& key = row.values()[i];
+    if (key.kind == Value::Kind::Integer) text += std::to_string(key.integer);
+    for (const std::byte b : key.bytes) text += fmt::format("{:02x}", static_cast<unsigned>(b));
+  }
+  return text;
 }
 
-int Tables::load(sqlite3* db, Contents& contents) {
-  for (const auto part :
-       {load_lids, load_groups, load_members, load_services, load_subscriptions, load_aliases})
-    if (const int code = part(db, contents); code != SQLITE_DONE) return code;
+int load_rows(sqlite3* db, Contents& contents, std::vector<std::string>* bad) {
+  for (const Table& table : kTables) {
+    // The keys come first, in the order in which SQLite keeps the rows.
+    std::string order = "1";
+    for (std::size_t i = 2; i <= table.keys; ++i) order += fmt::format(", {}", i);
+    Statement s(
+        db, fmt::format("SELECT {} FROM {} ORDER BY {}", table.columns, table.name, order).c_str());
+    int code;
+    while ((code = s.step()) == SQLITE_ROW) {
+      const Row row = s.row();
+      if (bad == nullptr || fits_its_sum(table.name, row)) {
+        table.take(row, contents);
+      } else {
+        bad->push_back(describe(table, row));
+      }
+    }
+    if (code != SQLITE_DONE) return code;
+  }
   return SQLITE_DONE;
 }
 
 Tables::Tables(sqlite3* db)
     : forget_lids_(db, "DELETE FROM lid"),
       remove_lid_(db, "DELETE FROM lid WHERE port_guid = ?"),
-      put_lid_(db, "INSERT OR REPLACE INTO lid VALUES (?, ?, ?)"),
+      put_lid_(db, "INSERT OR REPLACE INTO lid VALUES (?, ?, ?, ?)", "lid"),
       remove_group_(db, "DELETE FROM mc_group WHERE mgid = ?"),
       remove_members_(db, "DELETE FROM mc_member WHERE mgid = ?"),
-      put_group_(db, "INSERT OR REPLACE INTO mc_group VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"),
+      put_group_(db, "INSERT OR REPLACE INTO mc_group VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                 "mc_group"),
       remove_member_(db, "DELETE FROM mc_member WHERE mgid = ? AND port_gid = ?"),
-      put_member_(db, "INSERT OR REPLACE INTO mc_member VALUES (?, ?, ?, ?, ?)"),
+      put_member_(db, "INSERT OR REPLACE INTO mc_member VALUES (?, ?, ?, ?, ?, ?)", "mc_member"),
       remove_service_(db,
                       "DELETE FROM service WHERE service_id = ? AND service_gid = ? AND p_key = ?"),
-      put_service_(db, "INSERT OR REPLACE INTO service VALUES (?, ?, ?, ?, ?, ?)"),
+      put_service_(db, "INSERT OR REPLACE INTO service VALUES (?, ?, ?, ?, ?, ?, ?)", "service"),
       remove_subscription_(db, "DELETE FROM subscription WHERE key = ?"),
       put_subscription_(
-          db, "INSERT OR REPLACE INTO subscription VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
+          db, "INSERT OR REPLACE INTO subscription VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+          "subscription"),
       remove_alias_(db, "DELETE FROM alias_guid WHERE port_guid = ? AND place = ?"),
-      put_alias_(db, "INSERT OR REPLACE INTO alias_guid VALUES (?, ?, ?)") {}
+      put_alias_(db, "INSERT OR REPLACE INTO alias_guid VALUES (?, ?, ?, ?)", "alias_guid") {}
 
 int Tables::write(const Batch& batch) {
   for (const auto part :
@@ -251,7 +203,7 @@ int Tables::write_lids(const Batch& batch) {
     if (const int code = remove_lid_.bind(guid).run(); code != SQLITE_DONE) return code;
   for (const auto& claim : batch.lids) {
     put_lid_.bind(claim.port_guid).bind(claim.lid.value).bind(claim.lmc);
-    if (const int code = put_lid_.run(); code != SQLITE_DONE) return code;
+    if (const int code = put_lid_.bind_sum().run(); code != SQLITE_DONE) return code;
   }
   return SQLITE_OK;
 }
@@ -265,7 +217,7 @@ int Tables::write_groups(const Batch& batch) {
     put_group_.bind(g.mgid).bind(g.mlid.value).bind(g.q_key).bind(g.p_key.value).bind(g.mtu);
     put_group_.bind(g.rate).bind(g.packet_life).bind(g.traffic_class).bind(g.sl.value);
     put_group_.bind(g.flow_label).bind(g.hop_limit).bind(g.scope).bind(g.well_known ? 1U : 0U);
-    if (const int code = put_group_.run(); code != SQLITE_DONE) return code;
+    if (const int code = put_group_.bind_sum().run(); code != SQLITE_DONE) return code;
   }
   return SQLITE_OK;
 }
@@ -275,7 +227,7 @@ int Tables::write_members(const Batch& batch) {
     auto& statement = m.join_state == 0 ? remove_member_ : put_member_;
     statement.bind(m.mgid).bind(m.port_gid);
     if (m.join_state != 0)
-      statement.bind(m.join_state).bind(m.proxy_join ? 1U : 0U).bind(m.joined_by);
+      statement.bind(m.join_state).bind(m.proxy_join ? 1U : 0U).bind(m.joined_by).bind_sum();
     if (const int code = statement.run(); code != SQLITE_DONE) return code;
   }
   return SQLITE_OK;
@@ -293,7 +245,7 @@ int Tables::write_services(const Batch& batch) {
     bind_key(put_service_, service.key());
     put_service_.bind(static_cast<std::uint64_t>(service.expires)).bind(service.owner);
     put_service_.bind(bytes_of(service.record));
-    if (const int code = put_service_.run(); code != SQLITE_DONE) return code;
+    if (const int code = put_service_.bind_sum().run(); code != SQLITE_DONE) return code;
   }
   return SQLITE_OK;
 }
@@ -316,7 +268,7 @@ int Tables::write_subscriptions(const Batch& batch) {
     }
     put.bind(grh.gid_index).bind(grh.hop_limit).bind(grh.traffic_class).bind(grh.flow_label);
     put.bind(bytes_of(one.inform_info)).bind(!one.trusted ? 0U : one.by_secret ? kBySecret : 1U);
-    if (const int code = put.run(); code != SQLITE_DONE) return code;
+    if (const int code = put.bind_sum().run(); code != SQLITE_DONE) return code;
   }
   return SQLITE_OK;
 }
@@ -327,7 +279,7 @@ int Tables::write_aliases(const Batch& batch) {
       return code;
   for (const auto& alias : batch.aliases) {
     put_alias_.bind(alias.port_guid).bind(alias.index).bind(alias.guid);
-    if (const int code = put_alias_.run(); code != SQLITE_DONE) return code;
+    if (const int code = put_alias_.bind_sum().run(); code != SQLITE_DONE) return code;
   }
   return SQLITE_OK;
 }

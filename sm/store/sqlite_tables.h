@@ -1,26 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The tables of the store's file: their schema from release to release, and Contents and Batch as
-// rows. Transactions, and what to do with a damaged file, are the store's.
+// The tables of the store's file: how each row of them is read and written. A row's last column is
+// its sum (row_sum.h).
 #pragma once
+
+#include <span>
+#include <string>
+#include <vector>
 
 #include "sm/store/sqlite_statement.h"
 #include "sm/store/store.h"
 
 namespace sm::store {
 
-/// Of the tables below; kept as the file's user_version.
-inline constexpr int kSchemaVersion = 3;
+struct Table {
+  const char* name;
+  const char* columns;  // in the order of the file: first the keys, last the sum
+  std::size_t column_count;
+  std::size_t keys;
+  void (*take)(const Row& row, Contents& contents);  // adds it
+};
+std::span<const Table> tables();
 
-/// Brings a file from schema `version` (0: empty) to ours, all or nothing. A SQLite code.
-int migrate(sqlite3* db, int version);
+/// "lid port_guid=0002c90300000001": which row it is, for a line of the log.
+std::string describe(const Table& table, const Row& row);
 
-/// Every statement is prepared once, for the life of the connection.
+/// All rows; those that do not fit their sums are described in `bad` and left out. Without `bad`
+/// sums are not looked at. SQLITE_DONE, or what went wrong.
+int load_rows(sqlite3* db, Contents& contents, std::vector<std::string>* bad);
+
+/// What writes batches. Every statement is prepared once, for the life of the connection.
 class Tables {
  public:
   explicit Tables(sqlite3* db);
 
-  /// SQLITE_DONE, or what went wrong.
-  static int load(sqlite3* db, Contents& contents);
   /// Inside a transaction. SQLITE_OK, or what went wrong.
   int write(const Batch& batch);
 

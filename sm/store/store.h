@@ -8,12 +8,15 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "libdiag/base/ids.h"
+#include "libdiag/base/instant.h"
+#include "libdiag/base/log.h"
 #include "libdiag/base/result.h"
 #include "libdiag/mad/transport.h"
 #include "libdiag/wire/sa_records.h"
@@ -139,26 +142,47 @@ class Store {
   /// When this returns success the batch survives what Sync promises. Otherwise nothing of it is
   /// kept.
   virtual ib::Result<void> commit(const Batch& batch) = 0;
+
+  /// How long until on_time() is worth a call; nullopt: it is not.
+  virtual std::optional<ib::Duration> rest() const { return std::nullopt; }
+  /// What there is to say of what it did.
+  virtual std::vector<ib::LogEvent> on_time() { return {}; }
 };
 
 /// The twin for tests and for programs that keep nothing.
 std::unique_ptr<Store> make_memory_store(Contents contents = {});
 
-/// A store in a directory, and what was odd about it, one line each: a damaged file was put aside
-/// under another name, and which. Never empty in silence.
+/// What of a store was found in its directory.
+enum class Found {
+  Nothing,  // this is a first start
+  All,
+  Part,  // some of what was kept is gone, or all: a backup may have it
+};
+
+/// A store in a directory as it was opened.
 struct Opened {
   std::unique_ptr<Store> store;
-  std::vector<std::string> warnings;
+  Contents contents;                // what it holds
+  std::vector<ib::LogEvent> lines;  // what was odd about it; never empty in silence
+  Found found{Found::All};
 };
 
 /// What a commit that returned survives: the death of the process; or a power cut too, at the price
 /// of waiting for the disk (option store_sync).
 enum class Sync { Normal, Full };
 
-/// Opens (creates) `directory`/ibsm.db and takes the directory's lock for the store's lifetime.
-/// Unavailable when another ibsm holds the lock, when the directory cannot be written, or when the
-/// file is of a newer release; the message names the directory.
+/// Opens (creates) `directory`/ibsm.db and takes the directory's lock for the store's lifetime. A
+/// damaged file is kept under another name, and a new one has every record of it that can be read.
+/// Unavailable when another ibsm holds the lock or the file is of a newer release; Io when the
+/// directory or the file cannot be used. The message names the directory.
 ib::Result<Opened> open_directory(const std::string& directory, Sync sync = Sync::Normal);
+
+/// Likewise; but where that says Io, a store in memory stands in until the directory can be used.
+/// It begins with what can be read there, and its lines are alarms.
+ib::Result<Opened> open_or_stand_in(const std::string& directory, Sync sync = Sync::Normal);
+
+/// What writes all of `contents`.
+Batch batch_of(Contents contents);
 
 /// Applies `batch` to plain contents; what every implementation must agree with.
 void apply(const Batch& batch, Contents& contents);
