@@ -2,6 +2,7 @@
 #include "sm/daemon/sa_thread.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/resource.h>
 
@@ -10,6 +11,9 @@
 #include <cstring>
 #include <utility>
 
+#include "libdiag/mad/rmpp.h"
+#include "sm/sa/turn.h"
+
 namespace sm::daemon {
 namespace {
 
@@ -17,13 +21,11 @@ using ib::Duration;
 using ib::Instant;
 using ib::wire::MgmtClass;
 
-/// Requests served before what has arrived meanwhile is looked at, and answers leave. Fewer keep
-/// the answers of a storm back: each slice rings for whoever slept meanwhile, which on a virtual
-/// machine costs as much as twenty answers (doc/sa.md).
-constexpr int kSlice = 128;
 /// So many packets before its turn the server is told of one.
 constexpr std::size_t kExpected = 8;
 constexpr Duration kCountersEvery = std::chrono::minutes(10);
+/// While requests come in, and until what they have left behind is gone.
+constexpr Duration kTidyEvery = std::chrono::seconds(5);
 /// Before the threads that compute routes, which else keep a processor for milliseconds each.
 constexpr int kNice = -10;
 
@@ -100,20 +102,32 @@ void SaThread::run() {
   // Of a thread, on Linux (nice(2)). Who may not do that has his answers a little later.
   setpriority(PRIO_PROCESS, 0, kNice);
   while (!ending_) {
+    if (!listen()) return;
     const Instant now = ib::monotonic_now();
-    if (!listen(now)) return;
     if (server_->next_deadline() <= now) server_->on_time(now);
+    // What waits for the transaction that has just ended does not wait for requests as well.
+    commit();
     work(now);
-    speak(now);
+    const bool all_sent = speak(now);
     if (counters_at_ <= now) tell_counters(now);
+    if (tidy_at_ <= now) tidy(now);
     log_.on_time(now);
     if (const auto event = dump_.look(now, *server_)) log_.write(*event);
     // Whoever ended us may have rung before listen() made the bell quiet.
-    if (!server_->has_work() && !ending_) wait();
+    if (all_sent && !server_->has_work() && !ending_) wait();
   }
 }
 
-bool SaThread::listen(Instant now) {
+bool SaThread::listen() {
+  std::size_t read = 0;
+  do {
+    if (!take_in(ib::monotonic_now())) return false;
+    read += channel_.arrived.size();
+  } while (channel_.arrived.size() >= ib::mad::UmadPort::kReadMost && read < sa::turn::kRead);
+  return true;
+}
+
+bool SaThread::take_in(Instant now) {
   // First what clients sent, then what the subnet manager said: who has read there that the subnet
   // is up, and asks, is answered by the tables of then.
   channel_.arrived.clear();
@@ -138,6 +152,7 @@ bool SaThread::listen(Instant now) {
     server_->on_commit_done(now, done->ticket, done->failure.empty());
   }
   const auto& arrived = channel_.arrived;
+  if (!arrived.empty() && tidy_at_ == ib::kNever) tidy_at_ = now + kTidyEvery;
   for (std::size_t i = 0; i < arrived.size(); ++i) {
     if (i + kExpected < arrived.size()) server_->expect(arrived[i + kExpected].packet);
     const auto& [agent, timed_out, packet] = arrived[i];
@@ -148,13 +163,18 @@ bool SaThread::listen(Instant now) {
 }
 
 void SaThread::work(Instant now) {
-  for (int i = 0; i < kSlice && server_->work(now); ++i) {
-  }
+  for (std::size_t i = 1; i <= sa::turn::kServed && server_->work(now); ++i)
+    if (i % sa::turn::kServedAtOnce == 0 && ib::monotonic_now() - now >= sa::turn::kServedFor)
+      return;
 }
 
-void SaThread::speak(Instant now) {
+void SaThread::commit() {
   while (auto commit = server_->next_commit())
     store_.post(commit->ticket, std::move(commit->batch));
+}
+
+bool SaThread::speak(Instant now) {
+  commit();
   if (server_->take_multicast_changed()) {
     auto groups = groups_of(*server_);
     const std::lock_guard lock(mutex_);
@@ -168,10 +188,21 @@ void SaThread::speak(Instant now) {
     news_.ring();
   }
   while (auto event = server_->next_log()) log_.write(*event);
-  while (auto packet = server_->next_send(now))
+  for (std::size_t segments = 0; segments < sa::turn::kSegments;) {
+    const auto* packet = server_->next_send(now);
+    if (packet == nullptr) return true;
+    if (ib::mad::rmpp::is_active(packet->mad)) ++segments;
     if (auto sent = channel_.send(*packet, server_->reply_within()); !sent)
       log_.write({ib::LogLevel::Warning, "sa", std::move(sent.error().message),
                   ib::LogCause{"answer that cannot be sent", packet->address.lid}});
+  }
+  return false;
+}
+
+void SaThread::tidy(Instant now) {
+  const auto done = server_->tidy(now);
+  tidy_at_ = done.is_done ? ib::kNever : now + kTidyEvery;
+  if (done.is_worth_a_trim) malloc_trim(0);
 }
 
 void SaThread::tell_counters(Instant now) {
@@ -185,7 +216,7 @@ void SaThread::tell_counters(Instant now) {
 }
 
 void SaThread::wait() {
-  const Instant deadline = std::min({server_->next_deadline(), counters_at_,
+  const Instant deadline = std::min({server_->next_deadline(), counters_at_, tidy_at_,
                                      dump_.next_deadline(*server_), log_.next_deadline()});
   // Upwards, so that a part of a millisecond is not spent turning round.
   const auto left = (deadline - ib::monotonic_now()).count();

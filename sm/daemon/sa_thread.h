@@ -64,9 +64,14 @@ class SaThread {
 
  private:
   void run();
-  bool listen(ib::Instant now);
+  /// Reads what has arrived; false: it cannot any more.
+  bool listen();
+  bool take_in(ib::Instant now);
+  void commit();
   void work(ib::Instant now);
-  void speak(ib::Instant now);
+  /// False: there is more to be sent.
+  bool speak(ib::Instant now);
+  void tidy(ib::Instant now);
   void tell_counters(ib::Instant now);
   void wait();
 
@@ -77,6 +82,7 @@ class SaThread {
   SaDump dump_;
   ib::Instant counters_at_;
   std::string counters_told_;
+  ib::Instant tidy_at_{ib::kNever};
 
   std::mutex mutex_;
   std::vector<Mail> mail_;

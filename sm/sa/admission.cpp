@@ -14,7 +14,7 @@ namespace {
 /// A queue may take this part of the room that is left: n greedy requesters together never take
 /// more than n / (n + kShare) of it all.
 constexpr std::size_t kShare = 64;
-/// What a storm needed beyond that is given back when it is over.
+/// What a storm needed beyond that is freed as soon as it is over.
 constexpr std::size_t kSlotsKept = 4096;
 /// What is looked at of most requests.
 constexpr std::size_t kLine = 64, kUsualBytes = 3 * kLine;
@@ -98,10 +98,19 @@ void Admission::let_go() {
   slots_[taken_].request.more = {};
   slots_[taken_].next = free_;
   free_ = std::exchange(taken_, kNone);
-  if (waiting_ != 0 || slots_.size() <= kSlotsKept) return;
+  if (slots_.size() > kSlotsKept) free_places();
+}
+
+void Admission::free_places() {
+  if (waiting_ != 0) return;
   slots_ = {};
-  arrivals_.clear();
+  arrivals_ = {};
   free_ = kNone;
+}
+
+void Admission::tidy() {
+  let_go();
+  free_places();
 }
 
 ib::Instant Admission::next_deadline() {

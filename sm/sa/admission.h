@@ -66,6 +66,11 @@ class Admission {
   bool has_next() const { return !turns_.empty(); }
   std::size_t waiting() const { return waiting_; }
 
+  /// Frees the places for requests, if none is in use.
+  void tidy();
+  /// What these places take.
+  std::size_t bytes() const { return slots_.capacity() * sizeof(Waiting); }
+
  private:
   /// A place for a request that waits, in the queue of its requester or in the list of free ones;
   /// places are used again, so that nothing is allocated for a single request.
@@ -109,8 +114,9 @@ class Admission {
   }
   /// Takes the first request out; a queue that is empty then goes too.
   const ib::mad::Packet* take_first(Queue& queue);
-  /// Gives back the place of what was taken last.
+  /// Makes the place of what was taken last free.
   void let_go();
+  void free_places();
 
   AdmissionOptions options_;
   std::vector<Waiting> slots_;

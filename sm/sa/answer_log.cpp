@@ -2,6 +2,7 @@
 #include "sm/sa/answer_log.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -107,7 +108,8 @@ void AnswerLog::add(const Note& note, std::span<const std::byte> answer) {
   if (kept->has_more_) new (bytes + sizeof(Entry)) Entry::More{note.whole, note.subject};
   std::copy(answer.begin(), answer.end(), bytes + kept->head_bytes());
 
-  if (2 * (used_ + 1) > places_.size()) grow();
+  if (2 * (used_ + 1) > places_.size())
+    resize_places(places_.empty() ? kPlacesLeast : 2 * places_.size());
   place_for(note.key) = {note.key.tag, last_block() + block.used};
   block.used += units;
   bytes_ += units * kUnit;
@@ -199,10 +201,19 @@ void AnswerLog::clear_place(std::size_t place) {
   places_[hole].where = kNowhere;
 }
 
-void AnswerLog::grow() {
-  auto before = std::exchange(
-      places_,
-      std::vector<Place>(places_.empty() ? kPlacesLeast : 2 * places_.size(), Place{0, kNowhere}));
+void AnswerLog::tidy() {
+  spare_ = {};
+  const std::size_t enough = std::max(kPlacesLeast, std::bit_ceil(4 * used_));
+  if (enough < places_.size()) resize_places(enough);
+}
+
+std::size_t AnswerLog::bytes() const {
+  const std::size_t blocks = block_count_ + (spare_.bytes ? 1U : 0U);
+  return blocks * kBlockUnits * kUnit + places_.size() * sizeof(Place);
+}
+
+void AnswerLog::resize_places(std::size_t places) {
+  auto before = std::exchange(places_, std::vector<Place>(places, Place{0, kNowhere}));
   for (const Place& p : before)
     if (p.where != kNowhere) put_place(p.tag, p.where);
 }

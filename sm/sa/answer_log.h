@@ -109,6 +109,10 @@ class AnswerLog {
   /// Current entries.
   std::size_t size() const { return used_; }
 
+  /// Frees memory that entries which are gone have needed.
+  void tidy();
+  std::size_t bytes() const;
+
  private:
   static constexpr std::size_t kUnit = 8;  // entries begin at multiples of it
   static constexpr std::uint32_t kBlockUnits = (64U << 10) / kUnit;
@@ -140,7 +144,8 @@ class AnswerLog {
   void put_place(std::uint32_t tag, Where where);
   std::size_t place_of_oldest() const;
   void clear_place(std::size_t place);
-  void grow();
+  /// A power of two, more than are used.
+  void resize_places(std::size_t places);
   std::size_t mask() const { return places_.size() - 1; }
 
   std::size_t bytes_max_;

@@ -249,4 +249,17 @@ void Replays::expire(ib::Instant now) {
       drop_oldest(*log);
 }
 
+void Replays::tidy(ib::Instant now) {
+  expire(now);
+  reads_.tidy();
+  writes_.tidy();
+  under_way_.tidy();
+  if (latest_.bucket_count() > 4 * (latest_.size() + 1)) latest_.rehash(0);
+}
+
+std::size_t Replays::bytes() const {
+  return reads_.bytes() + writes_.bytes() + under_way_.bytes() +
+         latest_.size() * sizeof(decltype(latest_)::value_type);
+}
+
 }  // namespace sm::sa

@@ -64,6 +64,13 @@ class Replays {
   /// It was not: refused for now, or answered by what is not kept. If it comes again it is new.
   void forget(const ib::mad::Packet& request);
 
+  /// Frees what nobody will ask for again.
+  void tidy(ib::Instant now);
+  /// What all of it takes, without what the allocator needs.
+  std::size_t bytes() const;
+  /// No answer is kept that time would free.
+  bool is_empty() const { return reads_.oldest() == nullptr && writes_.oldest() == nullptr; }
+
   /// Answers that are kept, and things that writes among them were about.
   std::size_t size() const { return reads_.size() + writes_.size(); }
   std::size_t subjects() const { return latest_.size(); }

@@ -52,6 +52,7 @@ constexpr std::size_t kFoundKept = 1024;
 constexpr std::uint8_t kNoResponseTime = 0x1F;
 constexpr std::size_t kLogLinesMax = 1000;
 constexpr std::size_t kMembersPerMs = 1000;
+constexpr std::size_t kWorthATrim = 1U << 20;
 
 /// Requests that come by RMPP are a MultiPathRecord of 510 GIDs at most: 8 KB.
 rmpp::ReceiverOptions receiver_options() {
@@ -126,6 +127,7 @@ struct Server::Impl {
 
   Admission admission{options.admission};
   Replays replays{options.replays};
+  std::size_t memory_most{0};  // of these two, since it was last worth a trim
   rmpp::Receiver receiver{receiver_options()};
 
   // ---- answering
@@ -311,7 +313,7 @@ struct Server::Impl {
                transfers.places_of(who) + searches.size_of(who) < options.transfers_per_requester;
       case Method::Set:
       case Method::Delete:
-        return writes.size() < options.writes_pending_max;
+        return writes.size() < options.writes_pending_max && writes.has_room(who);
       default:
         return true;
     }
@@ -358,7 +360,7 @@ struct Server::Impl {
       case Method::Delete:
         if (!is_writable(attribute)) return refuse(packet, status::kBadAttribute);
         if (attribute == attr::kInformInfo) note_life(packet);
-        return writes.add(now, packet);
+        return writes.add(now, who_of(packet), packet);
       default:
         return refuse(packet, status::kBadMethod);
     }
@@ -561,8 +563,10 @@ struct Server::Impl {
   std::optional<Commit> next_commit() {
     if (first_commit) return std::exchange(first_commit, std::nullopt);
     if (!world.paths) return std::nullopt;
+    const auto before = writes.waiting();
     auto batch = writes.next_batch(world, state,
                                    [this](const World& w, const Packet& p) { return judge(w, p); });
+    if (writes.waiting() < before) admission.resume();
     finish_writes();
     if (!batch) return std::nullopt;
     aliases_to_store = batch->aliases;
@@ -600,6 +604,17 @@ struct Server::Impl {
     ++counters.records;
     send(request, std::move(answer));
   }
+  Tidied tidy(Instant now) {
+    // What was let go on the way counts as well, so it is the most since that is compared.
+    memory_most = std::max(memory_most, admission.bytes() + replays.bytes());
+    admission.tidy();
+    replays.tidy(now);
+    const auto bytes = admission.bytes() + replays.bytes();
+    Tidied done{memory_most - bytes >= kWorthATrim, replays.is_empty()};
+    if (done.is_worth_a_trim) memory_most = bytes;
+    return done;
+  }
+
   /// Lines that nobody fetches do not grow without end.
   void say(ib::LogLevel level, std::string line, std::optional<ib::LogCause> cause = {}) {
     if (log.size() < kLogLinesMax) log.push_back({level, "sa", std::move(line), cause});
@@ -766,6 +781,8 @@ Instant Server::next_deadline() const {
 void Server::on_commit_done(Instant now, std::uint64_t ticket, bool durable) {
   impl_->on_commit_done(now, ticket, durable);
 }
+
+Server::Tidied Server::tidy(Instant now) { return impl_->tidy(now); }
 
 Packet* Server::next_send(Instant now) { return impl_->next_send(now); }
 ib::Duration Server::reply_within() const { return impl_->reply_within(); }

@@ -91,6 +91,14 @@ class Server {
   ib::Instant next_deadline() const;
   void on_commit_done(ib::Instant now, std::uint64_t ticket, bool durable);
 
+  struct Tidied {
+    bool is_worth_a_trim{};  // a megabyte or more was freed since it was last said
+    bool is_done{};          // nothing is kept that is freed by and by
+  };
+  /// Frees what a storm needed and nothing needs now. To be called now and then after requests came
+  /// in, until it is done.
+  Tidied tidy(ib::Instant now);
+
   // Effects; each call moves one out. Commits first: answers follow from them. A packet to be sent
   // is the caller's until the next call of anything here; nullptr: there is none.
   std::optional<Commit> next_commit();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/sa/under_way.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -22,14 +23,20 @@ const UnderWay::Request* UnderWay::find(const RequestKey& key) const {
   return place.used ? &place : nullptr;
 }
 
+void UnderWay::resize(std::size_t places) {
+  const auto before = std::exchange(places_, std::vector<Place>(places));
+  shift_ = 32U - static_cast<unsigned>(std::countr_zero(places_.size()));
+  for (const Place& p : before)
+    if (p.used) places_[place_of(p.key)] = p;
+}
+
+void UnderWay::tidy() {
+  const std::size_t enough = std::max(kPlacesLeast, std::bit_ceil(4 * used_));
+  if (enough < places_.size()) resize(enough);
+}
+
 bool UnderWay::put(const Request& request) {
-  if (2 * (used_ + 1) > places_.size()) {
-    const auto before = std::exchange(
-        places_, std::vector<Place>(places_.empty() ? kPlacesLeast : 2 * places_.size()));
-    shift_ = 32U - static_cast<unsigned>(std::countr_zero(places_.size()));
-    for (const Place& p : before)
-      if (p.used) places_[place_of(p.key)] = p;
-  }
+  if (2 * (used_ + 1) > places_.size()) resize(places_.empty() ? kPlacesLeast : 2 * places_.size());
   Place& place = places_[place_of(request.key)];
   const bool replaces = place.used;
   if (!replaces) ++used_;

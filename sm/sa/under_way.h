@@ -26,6 +26,9 @@ class UnderWay {
   void erase(const Request* found);
   void erase(const RequestKey& key) { erase(find(key)); }
   bool empty() const { return used_ == 0; }
+  /// Frees places that a storm needed and nothing needs now.
+  void tidy();
+  std::size_t bytes() const { return places_.size() * sizeof(Place); }
 
  private:
   struct Place : Request {
@@ -39,6 +42,8 @@ class UnderWay {
   }
   /// Where it stands or could stand. There is a place that is not used.
   std::size_t place_of(const RequestKey& key) const;
+  /// A power of two, more than are used.
+  void resize(std::size_t places);
 
   std::vector<Place> places_;
   unsigned shift_{32};  // 32 less the bits of a place's number

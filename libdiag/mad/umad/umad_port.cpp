@@ -28,7 +28,6 @@ namespace {
 constexpr std::size_t kHeaderBytes = 24;
 constexpr std::size_t kBufferStart = 16U << 10;
 constexpr std::size_t kQueueMost = 8192;  // unless told otherwise
-constexpr std::size_t kBatch = 256;
 constexpr int kFailuresMost = 100;
 /// A receiver that cannot be woken looks this often whether it is to end.
 constexpr int kSliceMs = 50;
@@ -295,7 +294,7 @@ struct UmadPort::Impl {
       int error = 0;
       int wait_ms = kSliceMs;
       // What is there is taken in one go, so the consumer is woken once.
-      while (batch.size() < kBatch) {
+      while (batch.size() < UmadPort::kReadMost) {
         batch.emplace_back();
         const Outcome outcome = receive_one(batch.back(), wait_ms, error);
         if (outcome != Outcome::Got) batch.pop_back();
@@ -369,7 +368,7 @@ struct UmadPort::Impl {
   Result<void> receive_direct(std::vector<Received>& out, Duration wait) {
     int wait_ms = milliseconds(wait);
     int failures = 0;
-    for (std::size_t batch = 0; batch < kBatch;) {
+    for (std::size_t batch = 0; batch < UmadPort::kReadMost;) {
       out.emplace_back();
       int error = 0;
       const Outcome outcome = receive_one(out.back(), wait_ms, error);

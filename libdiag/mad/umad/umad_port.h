@@ -40,6 +40,9 @@ class UmadPort final : public Port {
     EventLoop,
   };
 
+  /// MADs that one receive() reads from the device at most.
+  static constexpr std::size_t kReadMost = 256;
+
   static Result<std::unique_ptr<UmadPort>> open(const PortChoice& choice = {},
                                                 Receiving receiving = Receiving::Direct);
   ~UmadPort() override;

@@ -12,6 +12,7 @@
 namespace sm::sa::test {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using namespace std::chrono_literals;
@@ -22,6 +23,7 @@ Gid group_id(unsigned n) {
   g.bytes[15] = static_cast<std::uint8_t>(n);
   return g;
 }
+constexpr Lid kHost{7}, kOther{9};
 Gid port_id(unsigned n) { return Gid::from(ib::kDefaultSubnetPrefix, Guid{n + 1}); }
 
 /// A queue whose requests are numbers in the TID: an even one joins port n to group 1, an odd one
@@ -80,7 +82,7 @@ class SaWriteQueue : public ::testing::Test {
 
 TEST_F(SaWriteQueue, OneClientNeverWaitsForCompany) {
   for (unsigned n = 0; n < 8; n += 2) {
-    queue.add(now, request(n));
+    queue.add(now, kHost, request(n));
     EXPECT_LE(queue.next_deadline(), now);
     EXPECT_THAT(next_batch()->members, SizeIs(1));
     EXPECT_THAT(finished(), IsEmpty()) << "not before it is durable";
@@ -92,8 +94,8 @@ TEST_F(SaWriteQueue, OneClientNeverWaitsForCompany) {
 }
 
 TEST_F(SaWriteQueue, ThoseThatArriveTogetherShareATransaction) {
-  queue.add(now, request(2));
-  queue.add(now, request(4));
+  queue.add(now, kHost, request(2));
+  queue.add(now, kHost, request(4));
   EXPECT_THAT(next_batch()->members, SizeIs(2));
   queue.on_done(state, true);
   EXPECT_THAT(finished(), SizeIs(2));
@@ -101,7 +103,7 @@ TEST_F(SaWriteQueue, ThoseThatArriveTogetherShareATransaction) {
   // There is company: all that arrive until 2 ms after the last one began share the next.
   for (unsigned n = 6; n < 20; n += 2) {
     now = now + 250us;
-    queue.add(now, request(n));
+    queue.add(now, kHost, request(n));
     EXPECT_FALSE(next_batch()) << "too early";
   }
   EXPECT_EQ(queue.next_deadline(), Instant{1'000'000'000} + 2ms);
@@ -113,17 +115,17 @@ TEST_F(SaWriteQueue, ThoseThatArriveTogetherShareATransaction) {
 }
 
 TEST_F(SaWriteQueue, WhatArrivesWhileABatchIsOutMakesTheNext) {
-  queue.add(now, request(2));
+  queue.add(now, kHost, request(2));
   EXPECT_TRUE(next_batch());
-  queue.add(now, request(4));
-  queue.add(now, request(6));
+  queue.add(now, kHost, request(4));
+  queue.add(now, kHost, request(6));
   EXPECT_FALSE(next_batch());
   queue.on_done(state, true);
   EXPECT_THAT(next_batch()->members, SizeIs(2));
 }
 
 TEST_F(SaWriteQueue, EachIsJudgedByTheStateThatThoseBeforeItLeave) {
-  for (const unsigned n : {1U, 2U, 3U, 5U, 4U, 98U}) queue.add(now, request(n));
+  for (const unsigned n : {1U, 2U, 3U, 5U, 4U, 98U}) queue.add(now, kHost, request(n));
   const auto batch = next_batch();
   ASSERT_TRUE(batch);
   // Joined and left within the batch: its end is what counts.
@@ -142,14 +144,14 @@ TEST_F(SaWriteQueue, EachIsJudgedByTheStateThatThoseBeforeItLeave) {
 }
 
 TEST_F(SaWriteQueue, AFailureTakesAllOfItBack) {
-  queue.add(now, request(2));
+  queue.add(now, kHost, request(2));
   ASSERT_TRUE(next_batch());
   queue.on_done(state, true);
   (void)finished();
   const auto before = state.contents();
 
   bool told = false, durable = true;
-  for (const unsigned n : {4U, 3U, 3U, 99U, 6U}) queue.add(now, request(n));
+  for (const unsigned n : {4U, 3U, 3U, 99U, 6U}) queue.add(now, kHost, request(n));
   queue.add(now, WriteQueue::Own{[](const World&) {
                                    Change change;
                                    change.batch.groups_removed.push_back(group_id(1));
@@ -166,16 +168,17 @@ TEST_F(SaWriteQueue, AFailureTakesAllOfItBack) {
   const auto all = finished();
   ASSERT_THAT(all, SizeIs(6));
   for (const auto& done : all) EXPECT_EQ(status_of(done), ib::wire::status::kSaNoResources);
-  std::get<WriteQueue::Own>(all[5].what).done(false);
+  // Subnet administration takes its turn as a requester does.
+  std::get<WriteQueue::Own>(all[1].what).done(false);
   EXPECT_TRUE(told && !durable);
   // And the next is none the worse.
-  queue.add(now + 2ms, request(8));
+  queue.add(now + 2ms, kHost, request(8));
   EXPECT_TRUE(next_batch());
 }
 
 TEST_F(SaWriteQueue, WithoutAChangeNothingIsWritten) {
-  queue.add(now, request(98));
-  queue.add(now, request(99));
+  queue.add(now, kHost, request(98));
+  queue.add(now, kHost, request(99));
   EXPECT_FALSE(next_batch());
   const auto all = finished();
   ASSERT_THAT(all, SizeIs(2));
@@ -185,7 +188,7 @@ TEST_F(SaWriteQueue, WithoutAChangeNothingIsWritten) {
 
 TEST_F(SaWriteQueue, ATransactionHasABound) {
   queue = WriteQueue(WriteQueue::Options{2ms, 3});
-  for (unsigned n = 0; n < 14; n += 2) queue.add(now, request(n));
+  for (unsigned n = 0; n < 14; n += 2) queue.add(now, kHost, request(n));
   std::size_t batches = 0;
   while (const auto batch = next_batch()) {
     EXPECT_LE(batch->members.size(), 3U);
@@ -194,6 +197,28 @@ TEST_F(SaWriteQueue, ATransactionHasABound) {
   }
   EXPECT_EQ(batches, 3U);
   EXPECT_THAT(finished(), SizeIs(7));
+}
+
+/// However much a host asks for: a transaction has a few of its writes, and those of the others.
+TEST_F(SaWriteQueue, RequestersTakeTurnsInATransaction) {
+  queue = WriteQueue(WriteQueue::Options{2ms, 256, 4});
+  for (unsigned n = 0; n < 20; n += 2) queue.add(now, kHost, request(n));
+  EXPECT_FALSE(queue.has_room(kHost));
+  EXPECT_TRUE(queue.has_room(kOther));
+  queue.add(now, kOther, request(20));
+  queue.add(now, kOther, request(22));
+  ASSERT_TRUE(next_batch());
+  EXPECT_EQ(queue.waiting(), 6U);
+  queue.on_done(state, true);
+  std::vector<std::uint64_t> order;
+  for (const auto& done : finished()) order.push_back(std::get<Packet>(done.what).mad.tid().value);
+  EXPECT_THAT(order, ElementsAre(0, 20, 2, 22, 4, 6));
+  ASSERT_TRUE(next_batch());
+  queue.on_done(state, true);
+  EXPECT_TRUE(queue.has_room(kHost));
+  ASSERT_TRUE(next_batch());
+  queue.on_done(state, true);
+  EXPECT_EQ(queue.waiting(), 0U);
 }
 
 /// Whatever several changes do to a state: one batch does the same, and one takes it back.
