@@ -66,7 +66,7 @@ bool must_write(const KnownGuids& known, const GuidBlockWant& want) {
   return at != known.held.end() && at->second != want.entries && !is_refused(known, want);
 }
 
-void note_guids(KnownGuids& known, const GuidBlockWant& want, const plan::GuidBlock& held,
+void note_guids(KnownGuids& known, const GuidBlockWant& want, const device::GuidBlock& held,
                 bool was_set) {
   known.held[want.key] = held;
   known.ours.insert(want.key);

@@ -15,11 +15,11 @@ namespace sm::apply {
 /// Blocks by port GUID and number, from answers.
 struct KnownGuids {
   using Key = std::pair<ib::Guid, std::uint8_t>;
-  std::map<Key, plan::GuidBlock> held;
+  std::map<Key, device::GuidBlock> held;
   /// Blocks that had to do with aliases at any time: who had one may have it still.
   std::set<Key> ours;
   /// What a device did not take; asked the same again it would answer the same again.
-  std::map<Key, plan::GuidBlock> refused;
+  std::map<Key, device::GuidBlock> refused;
 
   /// Ports that came up again may have lost what they held.
   void forget_restarted(const ib::discover::Observed& observed);
@@ -28,7 +28,7 @@ struct KnownGuids {
 struct GuidBlockWant {
   std::uint8_t port{};
   std::uint8_t block{};
-  plan::GuidBlock entries{};
+  device::GuidBlock entries{};
   KnownGuids::Key key;
 };
 /// Of one node: blocks with aliases, and those that had some.
@@ -40,7 +40,7 @@ bool must_read(const KnownGuids& known, const GuidBlockWant& want);
 bool must_write(const KnownGuids& known, const GuidBlockWant& want);
 
 /// An answer to a Get, or to the Set of `want`.
-void note_guids(KnownGuids& known, const GuidBlockWant& want, const plan::GuidBlock& held,
+void note_guids(KnownGuids& known, const GuidBlockWant& want, const device::GuidBlock& held,
                 bool was_set);
 /// No answer, or a status.
 void note_guids_failed(KnownGuids& known, const GuidBlockWant& want, bool refused);

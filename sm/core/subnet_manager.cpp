@@ -141,7 +141,7 @@ struct SubnetManager::Impl {
     // Also of aliases that were taken back: the port may not have heard of it.
     for (const store::AliasGuid& alias : contents.aliases)
       known.guids.ours.insert(
-          {alias.port_guid, static_cast<std::uint8_t>(alias.index / plan::kGuidsPerBlock)});
+          {alias.port_guid, static_cast<std::uint8_t>(alias.index / device::kGuidsInBlock)});
   }
 
   void log(LogLevel level, std::string topic, std::string message) {

@@ -23,10 +23,10 @@
 #include "libdiag/discover/sweep.h"
 #include "libdiag/mad/transactor.h"
 #include "sm/apply/apply.h"
-#include "sm/core/holdings.h"
 #include "sm/core/light_sweep.h"
 #include "sm/core/report.h"
-#include "sm/core/snapshot.h"
+#include "sm/device/holdings.h"
+#include "sm/device/snapshot.h"
 #include "sm/plan/plan.h"
 #include "sm/store/store.h"
 

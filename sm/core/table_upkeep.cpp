@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "sm/device/tables/kinds.h"
+
 namespace sm::core {
 namespace {
 
@@ -34,10 +36,10 @@ void TableUpkeep::on_guids_programmed(const ib::discover::Observed& observed,
   for (const auto& [key, guids] : held) {
     const auto port = observed.fabric.find_port_guid(key.first);
     if (!port) continue;
-    TableBlock block{};
+    device::Block block{};
     ib::wire::encode(ib::wire::GuidInfo{guids}, block.data());
-    changed_ = known_.note(observed.fabric.node(port->node).guid, NodeTables::Kind::Guids,
-                           port->port, key.second, block) ||
+    changed_ = known_.note(device::kGuidInfo, observed.fabric.node(port->node).guid,
+                           {port->port, 0, key.second}, block) ||
                changed_;
   }
 }
@@ -87,9 +89,9 @@ void TableUpkeep::end_reading() {
   changed_ = true;
 }
 
-std::shared_ptr<const DeviceTables> TableUpkeep::tables() {
+std::shared_ptr<const device::Inventory> TableUpkeep::tables() {
   if (std::exchange(changed_, false) || !tables_)
-    tables_ = std::make_shared<const DeviceTables>(known_);
+    tables_ = std::make_shared<const device::Inventory>(known_);
   return tables_;
 }
 

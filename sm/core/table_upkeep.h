@@ -27,7 +27,7 @@ namespace sm::core {
 
 class TableUpkeep {
  public:
-  using GuidBlocks = std::map<std::pair<ib::Guid, std::uint8_t>, plan::GuidBlock>;
+  using GuidBlocks = std::map<std::pair<ib::Guid, std::uint8_t>, device::GuidBlock>;
 
   /// Cookies are `owner` and something in the low 44 bits. `after`: how long after a full sweep a
   /// reading begins; nothing: never.
@@ -60,7 +60,7 @@ class TableUpkeep {
   bool has_news(ib::Instant now);
 
   /// What is known, the same object as long as there is nothing new.
-  std::shared_ptr<const DeviceTables> tables();
+  std::shared_ptr<const device::Inventory> tables();
   std::uint64_t nodes_read() const { return nodes_read_; }
   std::optional<ib::LogEvent> next_log();
 
@@ -69,9 +69,9 @@ class TableUpkeep {
 
   const ib::mad::Cookie owner_;
   const std::optional<ib::Duration> after_;
-  DeviceTables known_;
+  device::Inventory known_;
   bool changed_{true};  // since tables_ was made
-  std::shared_ptr<const DeviceTables> tables_;
+  std::shared_ptr<const device::Inventory> tables_;
   ib::Instant due_{ib::kNever};
   std::unique_ptr<TableReader> reader_;
   bool read_once_{false};            // to the end

@@ -11,9 +11,9 @@
 #include "libdiag/discover/observed.h"
 #include "libdiag/routes/tables.h"
 #include "libdiag/routes/verify_changes.h"
+#include "sm/device/routing.h"
 #include "sm/plan/guids.h"
 #include "sm/plan/lids.h"
-#include "sm/plan/routing.h"
 
 namespace sm::plan {
 

@@ -3,9 +3,9 @@
 
 namespace sm::plan {
 
-GuidBlock empty_block(const ib::discover::Observed& observed, ib::fabric::PortRef port,
-                      std::uint8_t block) {
-  GuidBlock entries{};
+device::GuidBlock empty_block(const ib::discover::Observed& observed, ib::fabric::PortRef port,
+                              std::uint8_t block) {
+  device::GuidBlock entries{};
   if (block == 0) entries[0] = observed.fabric.port(port).guid;
   return entries;
 }
@@ -21,10 +21,10 @@ GuidBlocks want_guids(const ib::discover::Observed& observed, const std::vector<
     const auto capacity = seen->get<&ib::wire::PortInfo::guid_cap>();
     for (const auto& [index, alias] : entries) {
       if (index == 0 || index >= capacity) continue;
-      const auto block = static_cast<std::uint8_t>(index / kGuidsPerBlock);
+      const auto block = static_cast<std::uint8_t>(index / device::kGuidsInBlock);
       const auto [at, fresh] = out.try_emplace({*port, block});
       if (fresh) at->second = empty_block(observed, *port, block);
-      at->second[index % kGuidsPerBlock] = alias;
+      at->second[index % device::kGuidsInBlock] = alias;
     }
   }
   return out;

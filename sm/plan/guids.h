@@ -10,21 +10,19 @@
 #include <vector>
 
 #include "libdiag/discover/observed.h"
+#include "sm/device/tables/kinds.h"
 
 namespace sm::plan {
 
 /// By index in the table of the port; entry 0 is the hardware's own and never among them.
 using PortAliases = std::map<ib::Guid, std::map<std::uint16_t, ib::Guid>>;
 
-using GuidBlock = std::array<ib::Guid, 8>;
-inline constexpr unsigned kGuidsPerBlock = 8;
-
 /// By port and number of the block.
-using GuidBlocks = std::map<std::pair<ib::fabric::PortRef, std::uint8_t>, GuidBlock>;
+using GuidBlocks = std::map<std::pair<ib::fabric::PortRef, std::uint8_t>, device::GuidBlock>;
 
 /// A block that holds no alias.
-GuidBlock empty_block(const ib::discover::Observed& observed, ib::fabric::PortRef port,
-                      std::uint8_t block);
+device::GuidBlock empty_block(const ib::discover::Observed& observed, ib::fabric::PortRef port,
+                              std::uint8_t block);
 
 /// Blocks with aliases, of the managed ports that are there. Of entries that a port has no room for
 /// nothing comes.

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "sm/core/holdings.h"
+#include "sm/device/holdings.h"
 #include "sm/sa/change.h"
 
 namespace sm::sa {

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sm/plan/routing.h"
+#include "sm/device/routing.h"
 
 namespace sm::sa {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "sm/core/snapshot.h"
+#include "sm/device/snapshot.h"
 #include "sm/sa/path_table.h"
 
 namespace sm::sa {

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "sm/core/snapshot.h"
+#include "sm/device/snapshot.h"
 
 namespace sm::sa {
 

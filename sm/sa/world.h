@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "sm/core/holdings.h"
+#include "sm/device/holdings.h"
 #include "sm/sa/policy.h"
 #include "sm/sa/quotas.h"
 #include "sm/sa/state.h"

@@ -12,7 +12,6 @@ namespace sm::test {
 namespace {
 
 using ib::fabric::NodeIndex;
-using Kind = NodeTables::Kind;
 namespace attr = ib::wire::attr;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -57,17 +56,17 @@ TEST(Holdings, TablesAreReadOnceTheSubnetIsUpAndNotAgain) {
   EXPECT_FALSE(holdings->tables_to_come);
   for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
     const auto& node = fabric.node(n);
-    const unsigned end_port = node.is_switch() ? 0 : 1;
+    const std::uint8_t end_port = node.is_switch() ? 0 : 1;
     const auto* tables = holdings->tables->find(node.guid);
     ASSERT_NE(tables, nullptr) << node.description;
-    const auto* guids = tables->block(Kind::Guids, end_port, 0);
+    const auto* guids = tables->held(device::kGuidInfo, {end_port, 0, 0});
     ASSERT_NE(guids, nullptr) << node.description;
     EXPECT_EQ(ib::wire::decode<ib::wire::GuidInfo>(guids->data()).guid[0],
               fabric.port(n, end_port).guid);
-    const auto* keys = tables->block(Kind::PKeys, end_port, 0);
+    const auto* keys = tables->held(device::kPKeyTable, {end_port, 0, 0});
     ASSERT_NE(keys, nullptr) << node.description;
     EXPECT_EQ(ib::wire::decode<ib::wire::PKeyTable>(keys->data()).p_keys[0], ib::kDefaultPKey);
-    EXPECT_NE(tables->row(0, 1), nullptr);
+    EXPECT_NE(tables->held(device::kSlToVl, {1, 0, 0}), nullptr);
   }
 
   const unsigned so_far = gets.count;

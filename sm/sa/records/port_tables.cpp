@@ -4,19 +4,25 @@
 // what a port cannot have, by its capabilities, is empty.
 //
 // A CA's or router's port is named by its LID; port numbers in the request say nothing there.
+#include "sm/device/tables/kinds.h"
 #include "sm/sa/records/families.h"
 #include "sm/sa/records/walk.h"
 
 namespace sm::sa {
 namespace {
 
+using device::kArbitrationInBlock;
+using device::kPKeysInBlock;
 using ib::wire::PKeyTableRecord;
 using ib::wire::PortInfo;
 using ib::wire::SlToVlRecord;
 using ib::wire::VlArbitrationRecord;
-using Kind = NodeTables::Kind;
 
-constexpr unsigned kKeysInBlock = 32, kEntriesInBlock = 32;
+/// Numbers of the grid are bounded by what the node has.
+device::Slot slot_of(unsigned port, unsigned input, unsigned block) {
+  return {static_cast<std::uint8_t>(port), static_cast<std::uint8_t>(input),
+          static_cast<std::uint16_t>(block)};
+}
 
 class PKeySource final : public PortWalk<PKeyTableRecord, &PKeyTableRecord::lid> {
  public:
@@ -30,19 +36,18 @@ class PKeySource final : public PortWalk<PKeyTableRecord, &PKeyTableRecord::lid>
     unsigned keys = node.info.partition_cap;
     if (node.switch_info)
       keys = std::max<unsigned>(keys, node.switch_info->partition_enforcement_cap);
-    const Range blocks{0, (keys + kKeysInBlock - 1) / kKeysInBlock};
+    const Range blocks{0, device::blocks_for(keys, kPKeysInBlock)};
     return {narrowed_on_switch(owner, kPortBit, wanted().port),
             blocks.narrowed(is_named(kBlockBit), wanted().block)};
   }
   bool make(const EndPort& owner, unsigned port, unsigned block,
             PKeyTableRecord& r) const override {
-    const NodeTables* tables = tables_of(owner);
-    const TableBlock* held = tables ? tables->block(Kind::PKeys, port, block) : nullptr;
-    if (held == nullptr) return false;
+    const auto* keys = held(owner, device::kPKeyTable, slot_of(port, 0, block));
+    if (keys == nullptr) return false;
     r.lid = owner.lid;
     r.block = static_cast<std::uint16_t>(block);
     r.port = ib::PortNum{static_cast<std::uint8_t>(port)};
-    r.table = ib::wire::decode<ib::wire::PKeyTable>(held->data());
+    r.table = ib::wire::decode<ib::wire::PKeyTable>(keys->data());
     return true;
   }
 };
@@ -63,16 +68,14 @@ class SlToVlSource final : public PortWalk<SlToVlRecord, &SlToVlRecord::lid> {
   }
   bool make(const EndPort& owner, unsigned output, unsigned input, SlToVlRecord& r) const override {
     const unsigned port = node_of(owner).is_switch() ? output : owner.port.port;
-    const NodeTables* tables = tables_of(owner);
-    const NodeTables::Row* row = tables ? tables->row(input, port) : nullptr;
+    const auto* row = held(owner, device::kSlToVl, slot_of(port, input, 0));
     // With one data VL every SL goes there, and there may be no table to say so.
     const auto* at = seen(owner, port);
     if (row == nullptr && (at == nullptr || at->get<&PortInfo::vl_cap>() > 1)) return false;
     r.lid = owner.lid;
     r.input_port = ib::PortNum{static_cast<std::uint8_t>(input)};
     r.output_port = ib::PortNum{static_cast<std::uint8_t>(output)};
-    for (unsigned sl = 0; row != nullptr && sl < r.table.vl.size(); ++sl)
-      r.table.vl[sl] = static_cast<std::uint8_t>(*row >> (60 - 4 * sl) & 0xF);
+    if (row != nullptr) r.table = ib::wire::decode<ib::wire::SlToVlTable>(row->data());
     return true;
   }
 };
@@ -92,13 +95,13 @@ class ArbitrationSource final : public PortWalk<VlArbitrationRecord, &VlArbitrat
   }
   bool make(const EndPort& owner, unsigned port, unsigned block,
             VlArbitrationRecord& r) const override {
-    const NodeTables* tables = tables_of(owner);
-    const TableBlock* held = tables ? tables->block(Kind::Arbitration, port, block) : nullptr;
-    if (held == nullptr && has_entries(owner, port, block)) return false;
+    const auto* entries = held(owner, device::kVlArbitration, slot_of(port, 0, block));
+    if (entries == nullptr && has_entries(owner, port, block)) return false;
     r.lid = owner.lid;
     r.output_port = ib::PortNum{static_cast<std::uint8_t>(port)};
     r.block = static_cast<std::uint8_t>(block);
-    if (held != nullptr) r.table = ib::wire::decode<ib::wire::VlArbitrationTable>(held->data());
+    if (entries != nullptr)
+      r.table = ib::wire::decode<ib::wire::VlArbitrationTable>(entries->data());
     return true;
   }
   bool has_entries(const EndPort& owner, unsigned port, unsigned block) const {
@@ -106,7 +109,7 @@ class ArbitrationSource final : public PortWalk<VlArbitrationRecord, &VlArbitrat
     if (at == nullptr) return true;  // nobody knows
     const unsigned entries = block <= 2 ? at->get<&PortInfo::vl_arbitration_low_cap>()
                                         : at->get<&PortInfo::vl_arbitration_high_cap>();
-    return at->get<&PortInfo::vl_cap>() > 1 && entries > (block % 2 == 0 ? kEntriesInBlock : 0);
+    return at->get<&PortInfo::vl_cap>() > 1 && entries > (block % 2 == 0 ? kArbitrationInBlock : 0);
   }
 };
 

@@ -129,8 +129,10 @@ class PortWalk : public RecordSource {
   const ib::discover::ObservedPort* seen(const EndPort& owner, unsigned port) const {
     return snapshot().observed->known_port({owner.port.node, static_cast<std::uint8_t>(port)});
   }
-  const NodeTables* tables_of(const EndPort& owner) const {
-    return holdings_->tables->find(node_of(owner).guid);
+  /// nullptr: not known.
+  const device::Block* held(const EndPort& owner, const device::TableKind& kind,
+                            device::Slot slot) const {
+    return holdings_->tables->held(kind, node_of(owner).guid, slot);
   }
 
  private:

@@ -9,16 +9,17 @@
 #include <functional>
 #include <map>
 
+#include "sm/device/tables/kinds.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::core {
 namespace {
 
+using device::NodeTables;
 using ib::Guid;
 using ib::fabric::NodeIndex;
 using ib::mad::Completion;
 using ib::mad::Request;
-using Kind = NodeTables::Kind;
 namespace attr = ib::wire::attr;
 
 /// Devices that answer as told, one request after the other.
@@ -77,7 +78,7 @@ class Devices {
   std::shared_ptr<Snapshot> snapshot_;
   std::vector<bool> managed_;
   std::unordered_map<Guid, apply::KnownLanes> lanes_;
-  DeviceTables tables_;
+  device::Inventory tables_;
   std::map<std::uint16_t, unsigned> asked_;
   std::map<std::uint64_t, unsigned> now_;
   unsigned most_of_one_{0};
@@ -115,23 +116,23 @@ TEST(TableReader, ReadsEveryTableOfEveryNodeOnce) {
 
   const NodeTables* host = d.tables_.find(d.fabric().node(d.first(false)).guid);
   ASSERT_NE(host, nullptr);
-  EXPECT_NE(host->block(Kind::PKeys, 1, 3), nullptr);
-  EXPECT_EQ(host->block(Kind::PKeys, 1, 4), nullptr);
-  EXPECT_EQ(host->block(Kind::PKeys, 0, 0), nullptr);
-  EXPECT_EQ(host->block(Kind::Arbitration, 1, 2), nullptr);
-  EXPECT_NE(host->block(Kind::Arbitration, 1, 4), nullptr);
+  EXPECT_NE(host->held(device::kPKeyTable, {1, 0, 3}), nullptr);
+  EXPECT_EQ(host->held(device::kPKeyTable, {1, 0, 4}), nullptr);
+  EXPECT_EQ(host->held(device::kPKeyTable, {0, 0, 0}), nullptr);
+  EXPECT_EQ(host->held(device::kVlArbitration, {1, 0, 2}), nullptr);
+  EXPECT_NE(host->held(device::kVlArbitration, {1, 0, 4}), nullptr);
   const NodeTables* leaf = d.tables_.find(d.fabric().node(d.first(true)).guid);
   ASSERT_NE(leaf, nullptr);
-  const auto* keys = leaf->block(Kind::PKeys, 5, 1);
+  const auto* keys = leaf->held(device::kPKeyTable, {5, 0, 1});
   ASSERT_NE(keys, nullptr);
   EXPECT_EQ((*keys)[0], std::byte{1}) << "block 1 of port 5: modifier 0x50001";
-  ASSERT_NE(leaf->row(3, 7), nullptr);
-  EXPECT_EQ(*leaf->row(3, 7), 0x0707070707070707ULL);
-  for (const unsigned p : {9U, 254U, 255U, 256U, 70000U}) {
-    EXPECT_EQ(leaf->row(p, 1), nullptr);
-    EXPECT_EQ(leaf->row(1, p), nullptr);
-    EXPECT_EQ(leaf->block(Kind::PKeys, p, 0), nullptr);
-    EXPECT_EQ(leaf->block(Kind::PKeys, 1, p), nullptr);
+  ASSERT_NE(leaf->held(device::kSlToVl, {7, 3, 0}), nullptr);
+  EXPECT_EQ((*leaf->held(device::kSlToVl, {7, 3, 0}))[0], std::byte{7});
+  for (const std::uint8_t p : {std::uint8_t{9}, std::uint8_t{254}, std::uint8_t{255}}) {
+    EXPECT_EQ(leaf->held(device::kSlToVl, {1, p, 0}), nullptr);
+    EXPECT_EQ(leaf->held(device::kSlToVl, {p, 1, 0}), nullptr);
+    EXPECT_EQ(leaf->held(device::kPKeyTable, {p, 0, 0}), nullptr);
+    EXPECT_EQ(leaf->held(device::kPKeyTable, {1, 0, p}), nullptr);
   }
 
   d.asked_.clear();
@@ -178,8 +179,8 @@ TEST(TableReader, WhatADeviceDoesNotKnowIsNotAskedBlockByBlock) {
             22U);
   EXPECT_LE(d.asked_[attr::kPKeyTable], 22U * 2) << "what is under way, at most";
   const NodeTables* host = d.tables_.find(d.fabric().node(d.first(false)).guid);
-  EXPECT_EQ(host->block(Kind::PKeys, 1, 0), nullptr);
-  EXPECT_NE(host->block(Kind::Guids, 1, 0), nullptr);
+  EXPECT_EQ(host->held(device::kPKeyTable, {1, 0, 0}), nullptr);
+  EXPECT_NE(host->held(device::kGuidInfo, {1, 0, 0}), nullptr);
 }
 
 TEST(TableReader, LanesThatWereProgrammedAreKnown) {
@@ -192,17 +193,21 @@ TEST(TableReader, LanesThatWereProgrammedAreKnown) {
   d.read();
   EXPECT_EQ(d.asked_[attr::kSlToVl], 16U + 5 * 81 + 1);
   const NodeTables* leaf = d.tables_.find(d.fabric().node(n).guid);
-  EXPECT_EQ(*leaf->row(8, 8), 0x0123456789ABCDEFULL);
-  EXPECT_EQ(*leaf->row(2, 3), 0x0303030303030303ULL);
-  EXPECT_EQ(
-      ib::wire::decode<ib::wire::VlArbitrationTable>(leaf->block(Kind::Arbitration, 4, 1)->data()),
-      apply::default_arbitration(4, false));
+  const auto* row = leaf->held(device::kSlToVl, {8, 8, 0});
+  ASSERT_NE(row, nullptr);
+  const auto vls = ib::wire::decode<ib::wire::SlToVlTable>(row->data()).vl;
+  for (unsigned sl = 0; sl < vls.size(); ++sl) EXPECT_EQ(vls[sl], sl);
+  EXPECT_EQ((*leaf->held(device::kSlToVl, {3, 2, 0}))[0], std::byte{3});
+  const auto* entries = leaf->held(device::kVlArbitration, {4, 0, 1});
+  ASSERT_NE(entries, nullptr);
+  EXPECT_EQ(ib::wire::decode<ib::wire::VlArbitrationTable>(entries->data()),
+            apply::default_arbitration(4, false));
 }
 
 TEST(TableReader, RowsBeyondTheBoundAreLeftAndItSaysSo) {
   Devices d(sa::test::small_tree());
   TableReaderOptions options;
-  options.rows_max = 6 * 81 - 1;
+  options.pairs_max = 6 * 81 - 1;
   EXPECT_EQ(d.read(options), 22U);
   EXPECT_EQ(d.asked_[attr::kSlToVl], 16U) << "the hosts' one each";
   EXPECT_THAT(d.note_, ::testing::HasSubstr("6 switches"));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "sm/device/tables/kinds.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::core {
@@ -166,7 +167,7 @@ TEST_F(TableUpkeepTest, ProgrammedGuidsTakeThePlaceOfWhatWasRead) {
   const auto after = upkeep.tables();
   ASSERT_NE(after, before);
   const auto* block =
-      after->find(fabric.node(host.node).guid)->block(NodeTables::Kind::Guids, host.port, 0);
+      after->held(device::kGuidInfo, fabric.node(host.node).guid, {host.port, 0, 0});
   ASSERT_NE(block, nullptr);
   EXPECT_EQ((*block)[15], std::byte{2});
   upkeep.on_guids_programmed(observed(), held);

@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 
+#include "sm/device/tables/kinds.h"
 #include "sm/sa/membership.h"
 #include "sm/sa/state.h"
 #include "tests/unit/sm/sa/subnet.h"
@@ -282,7 +283,7 @@ class SaAliasesGivenBack : public SaAliases {
   void publish(std::uint64_t revision, std::size_t host, const std::optional<Entries>& held) {
     Holdings holdings;
     holdings.aliases_revision = revision;
-    std::map<std::pair<Guid, std::uint8_t>, plan::GuidBlock> blocks;
+    std::map<std::pair<Guid, std::uint8_t>, device::GuidBlock> blocks;
     if (held) {
       auto& block = blocks[{bench.host(host).guid, std::uint8_t{0}}];
       block[0] = bench.host(host).guid;
@@ -325,12 +326,12 @@ TEST_F(SaAliasesGivenBack, AreForgottenWhenTheirPortHasHeard) {
 TEST_F(SaAliasesGivenBack, AreNotShownAlthoughTheirPortHoldsThemStill) {
   set(3, {{1, 0xA1}, {2, 0xA2}});
   Holdings holdings;
-  auto all = std::make_shared<DeviceTables>();
-  auto tables = std::make_shared<NodeTables>(1U);
-  const plan::GuidBlock read{bench.host(3).guid, Guid{0xA1}, Guid{0xA2}, Guid{0xF3}};
-  TableBlock block{};
+  auto all = std::make_shared<device::Inventory>();
+  auto tables = std::make_shared<device::NodeTables>(1U);
+  const device::GuidBlock read{bench.host(3).guid, Guid{0xA1}, Guid{0xA2}, Guid{0xF3}};
+  device::Block block{};
   ib::wire::encode(ib::wire::GuidInfo{read}, block.data());
-  tables->set_block(NodeTables::Kind::Guids, bench.hosts[3].port, 0, all->stored(block));
+  tables->put(device::kGuidInfo, {bench.hosts[3].port, 0, 0}, all->stored(block));
   all->put(bench.snapshot->fabric().node(bench.hosts[3].node).guid, std::move(tables));
   holdings.tables = std::move(all);
   bench.server.publish(std::make_shared<const Holdings>(holdings));

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "sm/device/tables/kinds.h"
 #include "sm/sa/subscriptions.h"
 #include "tests/unit/sm/sa/masks.h"
 
@@ -16,7 +17,6 @@ using ib::query::read_table;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using Kind = NodeTables::Kind;
 namespace attr = ib::wire::attr;
 namespace status = ib::wire::status;
 
@@ -28,7 +28,7 @@ class Records {
  public:
   Records() : bench(fabric(), {}, contents()), holdings(std::make_shared<Holdings>()) {
     const auto& observed = *bench.snapshot->observed;
-    auto tables = std::make_shared<DeviceTables>();
+    auto tables = std::make_shared<device::Inventory>();
     for (NodeIndex n = 0; n < observed.nodes.size(); ++n) tables->put(guid(n), read(n, *tables));
     holdings->tables = tables;
     const auto& routing = bench.snapshot->routing;
@@ -163,30 +163,35 @@ class Records {
     return all;
   }
 
-  TableBlock block() {
-    TableBlock b{};
+  device::Block block() {
+    device::Block b{};
     for (auto& byte : b) byte = static_cast<std::byte>(random() % 2);
     return b;
   }
   /// As if a device had answered; the last node and some blocks are silent.
-  std::shared_ptr<const NodeTables> read(NodeIndex n, DeviceTables& pool) {
+  std::shared_ptr<const device::NodeTables> read(NodeIndex n, device::Inventory& pool) {
     const auto& f = bench.snapshot->fabric();
     const auto& node = f.node(n);
-    auto t = std::make_shared<NodeTables>(node.num_ports);
+    auto t = std::make_shared<device::NodeTables>(node.num_ports);
     if (n + 1 == f.nodes().size()) return t;
-    for (unsigned p = 0; p <= node.num_ports; ++p) {
+    const auto put = [&](const device::TableKind& kind, device::Slot slot, device::Block b) {
+      if (random() % 8 != 0) t->put(kind, slot, pool.stored(b));
+    };
+    for (std::uint8_t p = 0; p <= node.num_ports; ++p) {
       const bool end_port = node.is_switch() == (p == 0);
-      for (unsigned b = 0; b < (end_port && !node.is_switch() ? 4U : 1U); ++b)
-        if (random() % 8 != 0) t->set_block(Kind::PKeys, p, b, pool.stored(block()));
+      for (std::uint16_t b = 0; b < (end_port && !node.is_switch() ? 4U : 1U); ++b)
+        put(device::kPKeyTable, {p, 0, b}, block());
       if (end_port) {
-        TableBlock guids{};
+        device::Block guids{};
         guids[15] = std::byte{0x77};  // the second GUID
-        t->set_block(Kind::Guids, p, 0, pool.stored(guids));
+        t->put(device::kGuidInfo, {p, 0, 0}, pool.stored(guids));
       }
-      for (unsigned b = 1; b <= 4; ++b)
-        if (random() % 8 != 0) t->set_block(Kind::Arbitration, p, b, pool.stored(block()));
-      for (unsigned in = 0; in <= (node.is_switch() ? node.num_ports : 0U); ++in)
-        if (random() % 8 != 0) t->set_row(in, p, random() % 3 * 0x1111);
+      for (std::uint16_t b = 1; b <= 4; ++b) put(device::kVlArbitration, {p, 0, b}, block());
+      for (std::uint8_t in = 0; in <= (node.is_switch() ? node.num_ports : 0U); ++in) {
+        device::Block row{};
+        row[6] = row[7] = static_cast<std::byte>(random() % 3 * 0x11);
+        put(device::kSlToVl, {p, in, 0}, row);
+      }
     }
     return t;
   }

@@ -8,7 +8,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/wire/rates.h"
-#include "sm/core/snapshot.h"
+#include "sm/device/snapshot.h"
 
 namespace sm::sa::test {
 

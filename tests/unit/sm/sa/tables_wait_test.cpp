@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sm/device/tables/kinds.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {
@@ -26,14 +27,14 @@ HoldingsPtr to_come(bool wanting) {
 /// One P_Key of one node, and nothing to come.
 HoldingsPtr read(const Bench& bench, NodeIndex node) {
   Holdings holdings;
-  auto all = std::make_shared<DeviceTables>();
+  auto all = std::make_shared<device::Inventory>();
   const auto& of = bench.snapshot->fabric().node(node);
-  auto tables = std::make_shared<NodeTables>(of.num_ports);
+  auto tables = std::make_shared<device::NodeTables>(of.num_ports);
   ib::wire::PKeyTable keys{};
   keys.p_keys[0] = ib::kDefaultPKey;
-  TableBlock block{};
+  device::Block block{};
   ib::wire::encode(keys, block.data());
-  tables->set_block(NodeTables::Kind::PKeys, 1, 0, all->stored(block));
+  tables->put(device::kPKeyTable, {1, 0, 0}, all->stored(block));
   all->put(of.guid, std::move(tables));
   holdings.tables = std::move(all);
   return std::make_shared<const Holdings>(std::move(holdings));

@@ -12,8 +12,8 @@
 
 #include "libdiag/routes/tables.h"
 #include "libdiag/wire/smp_attributes.h"
-#include "sm/core/device_tables.h"
-#include "sm/plan/guids.h"
+#include "sm/device/inventory.h"
+#include "sm/device/tables/kinds.h"
 
 namespace sm {
 
@@ -23,13 +23,14 @@ struct Holdings {
   std::shared_ptr<const ib::fabric::CompactGraph> graph;
   std::shared_ptr<const ib::routes::MulticastTables> multicast;
 
-  std::shared_ptr<const DeviceTables> tables{std::make_shared<DeviceTables>()};  // never null
+  std::shared_ptr<const device::Inventory> tables{
+      std::make_shared<device::Inventory>()};  // never null
   /// True: the first reading of tables has not come to its end, so what is absent may be there.
   bool tables_to_come{false};
 
   /// Blocks of GUIDInfo that hold alias GUIDs or did, as their ports answered last, by port GUID
   /// and number. Null: none is known. The ports were programmed by the aliases of this revision.
-  std::shared_ptr<const std::map<std::pair<ib::Guid, std::uint8_t>, plan::GuidBlock>> guid_blocks;
+  std::shared_ptr<const std::map<std::pair<ib::Guid, std::uint8_t>, device::GuidBlock>> guid_blocks;
   std::uint64_t aliases_revision{0};
 
   ib::wire::SmInfo own_sm;                  // this subnet manager; its key is not told

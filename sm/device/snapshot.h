@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "libdiag/discover/observed.h"
-#include "sm/plan/routing.h"
+#include "sm/device/routing.h"
 
 namespace sm {
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The tables that devices hold, each in the file of its name.
+#pragma once
+
+#include "sm/device/table.h"
+
+namespace sm::device {
+
+extern const TableKind kGuidInfo;       // IBA 14.2.5.5: 8 GUIDs a block, of end ports
+extern const TableKind kPKeyTable;      // IBA 14.2.5.7: 32 P_Keys a block
+extern const TableKind kSlToVl;         // IBA 14.2.5.8: 16 SLs
+extern const TableKind kVlArbitration;  // IBA 14.2.5.9: 32 entries a block; blocks 1 and 2 are of
+                                        // low priority, 3 and 4 of high priority
+
+inline constexpr unsigned kGuidsInBlock = 8, kPKeysInBlock = 32, kArbitrationInBlock = 32;
+
+using GuidBlock = std::array<ib::Guid, kGuidsInBlock>;
+
+}  // namespace sm::device
