@@ -13,6 +13,9 @@ foreach(section 1 8)
   install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
 
+install(FILES ${CMAKE_SOURCE_DIR}/sm/config/ibsm.bash-completion
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ibsm)
+
 # The units name the folder that the programs are in.
 install(CODE "set(sbin \"${CMAKE_INSTALL_SBINDIR}\")")
 install(CODE "set(units \"${CMAKE_SOURCE_DIR}/sm/daemon/ibsm.service;${CMAKE_SOURCE_DIR}/agent/ibtracerd.service\")")

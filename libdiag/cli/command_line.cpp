@@ -45,6 +45,7 @@ struct CommandLine::Impl {
     std::size_t min, max;
   };
   std::optional<Words> words;
+  std::vector<std::function<void()>> after;  // what is done once all words were read
 
   Spelling& spell(const std::string& names, Takes takes) {
     return grammar.options.emplace_back(spelling_of(names, takes));
@@ -65,6 +66,10 @@ struct CommandLine::Impl {
         ->expected(1);
   }
 
+  void finish() {
+    for (const auto& act : after) act();
+    for (CommandLine& verb : verbs) verb.impl_->finish();
+  }
   /// This one, or the verb that was given.
   Impl& deepest() {
     for (CommandLine& verb : verbs)
@@ -98,6 +103,17 @@ CommandLine::CommandLine(CommandLine&&) noexcept = default;
 void CommandLine::flag(const std::string& names, bool& out, const std::string& help) {
   impl_->spell(names, Takes::Truth);
   impl_->app->add_flag(names, out, help);
+}
+
+void CommandLine::flag(const std::string& names, const std::string& help,
+                       const std::function<void(bool)>& take) {
+  // CLI11 reads a truth into a bool, and into nothing else.
+  auto value = std::make_shared<bool>(false);
+  impl_->spell(names, Takes::Truth);
+  const CLI::Option* option = impl_->app->add_flag(names, *value, help);
+  impl_->after.emplace_back([value, option, take] {
+    if (option->count() > 0) take(*value);
+  });
 }
 
 void CommandLine::given(const std::string& names, const std::string& help,
@@ -366,6 +382,7 @@ std::optional<int> CommandLine::parse(int argc, const char* const* argv) {
     Impl& verb = impl_->deepest();
     return impl_->refuse(impl_->complaint_of(e, typed, verb), verb, json);
   }
+  impl_->finish();
   Impl& verb = impl_->deepest();
   if (const auto done = verb.hand_over(command, cut); !done)
     return impl_->refuse(done.error().message, verb, json);

@@ -39,6 +39,8 @@ class CommandLine {
   CommandLine(const CommandLine&) = delete;
 
   void flag(const std::string& names, bool& out, const std::string& help);
+  void flag(const std::string& names, const std::string& help,
+            const std::function<void(bool)>& take);
   void counter(const std::string& names, unsigned& out, const std::string& help);  // -vv
   void text(const std::string& names, std::string& out, const std::string& value_name,
             const std::string& help);

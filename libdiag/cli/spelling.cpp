@@ -132,7 +132,7 @@ std::optional<std::string> say_of_unknown(std::string_view complaint,
     if (complaint.find(word) == std::string_view::npos) return;
     const std::string_view name = word.substr(0, word.find('='));
     const std::string_view bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
-    said = "there is no option '" + std::string(name) + "'";
+    said = "expected an option, got '" + std::string(name) + "'";
     const auto nearest = nearest_word(bare, known);
     if (!nearest.empty()) *said += "; did you mean '--" + std::string(nearest) + "'?";
   });

@@ -81,7 +81,6 @@ bool LogFile::is_file() const { return !impl_->path.empty(); }
 
 ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool flush_each,
                                   Clock clock) {
-  constexpr const char* kDefault = "/var/log/ibsm.log";
   auto impl = std::make_unique<Impl>();
   impl->flags = flags;
   impl->clock = std::move(clock);
@@ -91,7 +90,7 @@ ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool 
   } else if (path == "stderr") {
     sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   } else {
-    impl->path = path.empty() ? kDefault : path;
+    impl->path = path.empty() ? kDefaultLogFile : path;
     auto file = open_file(impl->path);
     if (file) {
       sink = *std::move(file);

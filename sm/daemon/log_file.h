@@ -13,6 +13,8 @@
 
 namespace sm::daemon {
 
+inline constexpr const char* kDefaultLogFile = "/var/log/ibsm.log";
+
 class LogFile {
  public:
   /// `path` may be "stdout" or "stderr". Empty: /var/log/ibsm.log, or, where that cannot be

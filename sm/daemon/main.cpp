@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <filesystem>
+
 #include "libdiag/cli/exit_status.h"
 #include "sm/daemon/daemon.h"
 #include "sm/daemon/hand_over.h"
@@ -8,6 +10,13 @@ namespace {
 using namespace sm::daemon;
 
 constexpr const char* kProgram = "ibsm";
+
+/// What earlier runs wrote; not a device or a pipe.
+void erase_log(const std::string& path) {
+  std::error_code error;
+  const std::string file = path.empty() ? kDefaultLogFile : path;
+  if (std::filesystem::is_regular_file(file, error)) std::filesystem::remove(file, error);
+}
 
 int serve(const DaemonOptions& options) {
   if (options.list_ports) return print_ports();
@@ -22,8 +31,10 @@ int serve(const DaemonOptions& options) {
     if (!entered) return cannot(entered.error());
     background = *std::move(entered);
   }
+  if (options.erase_log) erase_log(options.log_file);
   auto log = LogFile::open(options.log_file, options.log_flags, options.flush_log);
   if (!log) return cannot(log.error());
+  for (const std::string& note : options.notes) log->write({ib::LogLevel::Info, "config", note});
   return run_daemon(options, *log, background);
 }
 

@@ -1,27 +1,109 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/options.h"
 
-#include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 
-#include "libdiag/base/text.h"
 #include "libdiag/cli/command_line.h"
 #include "libdiag/cli/exit_status.h"
-#include "sm/daemon/path_options.h"
+#include "libdiag/fabric/text_file.h"
+#include "sm/config/command_words.h"
+#include "sm/config/documents.h"
 #include "sm/daemon/plan_failure.h"
-#include "sm/daemon/routing_options.h"
 
 namespace sm::daemon {
 namespace {
 
-int cannot_read(const ib::Error& error) {
-  return ib::cli::complain("ibsm", error.message, ib::cli::kExitUsage);
-}
+using config::Configuration;
+
+constexpr const char* kProgram = "ibsm";
+constexpr std::size_t kOptionsBytesMax = std::size_t{1} << 20;
 
 constexpr const char* kFooter =
     "Exit status of --once: 0 subnet up, 1 incomplete, 3 up with nodes that are not managed;\n"
     "of every form: 2 usage, 4 cannot run. With --daemon the parent returns after the first\n"
-    "result with the same status.";
+    "result with the same status. Of --check-config: 0 in order, 1 warnings, 2 errors.";
+
+int refuse(const ib::Error& error) {
+  return ib::cli::complain(kProgram, error.message, ib::cli::kExitUsage);
+}
+
+/// The options file, and what is wrong with it on stderr.
+ib::Result<std::vector<ib::Diagnostic>> read_file(const std::string& path, Configuration& to) {
+  const auto text = ib::fabric::read_regular_file(path, kOptionsBytesMax);
+  if (!text) return tl::unexpected<ib::Error>(text.error());
+  std::vector<ib::Diagnostic> problems;
+  config::read_options_text(*text, path, to, problems);
+  for (const auto& problem : problems)
+    std::fprintf(stderr, "%s\n", ib::with_caret(problem, *text).c_str());
+  return problems;
+}
+
+/// There may be keys among the options, so the file is its owner's.
+ib::Result<void> write_file(const std::string& path, const std::string& text) {
+  using std::filesystem::perms;
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  std::ofstream file(path);
+  if (file) std::filesystem::permissions(path, perms::owner_read | perms::owner_write, error);
+  file << text;
+  if (file.flush()) return {};
+  return ib::fail(ib::ErrorKind::Io,
+                  "cannot write the options to " + path + ": " + std::strerror(errno));
+}
+
+/// What stands for the options where the command line names no file: `opensm.opts`, as -c wrote it.
+std::string cache_file(const Configuration& configuration) {
+  const auto& dir = configuration.settings.state_dir;
+  return (dir.empty() ? default_state_dir() : dir) + "/opensm.opts";
+}
+
+/// --check-config: what the options file says was printed already.
+int check(const Configuration& configuration, const std::vector<ib::Diagnostic>& problems) {
+  if (const auto options = daemon_options(configuration); !options) return refuse(options.error());
+  if (ib::has_errors(problems)) return ib::cli::kExitUsage;
+  return problems.empty() ? ib::cli::kExitGood : ib::cli::kExitFound;
+}
+
+int show(const Configuration& configuration, const std::string& form, const std::string& version) {
+  const std::string text =
+      form == "json" ? config::show_json(configuration, version) : config::show_text(configuration);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return ib::cli::kExitGood;
+}
+
+/// The file, then the words; then what was asked for about them, or the options to serve by.
+Command settle(const config::Requests& asked, const config::CommandWords& words,
+               const std::string& version) {
+  Configuration configuration, said;
+  words.apply(said);
+  std::error_code error;
+  const std::string cache = cache_file(said);
+  std::vector<ib::Diagnostic> problems;
+  if (asked.file || std::filesystem::exists(cache, error)) {
+    auto read = read_file(asked.file.value_or(cache), configuration);
+    if (!read) return refuse(read.error());
+    problems = *std::move(read);
+  }
+  words.apply(configuration);
+  if (asked.check) return check(configuration, problems);
+  if (ib::has_errors(problems)) return ib::cli::kExitUsage;
+  if (asked.show) return show(configuration, *asked.show, version);
+  if (asked.create) {
+    const bool leave = !asked.create->empty();
+    const auto written = write_file(leave ? *asked.create : cache_file(configuration),
+                                    config::options_text(configuration));
+    if (!written) return ib::cli::complain(kProgram, written.error());
+    if (leave) return ib::cli::kExitGood;
+  }
+  auto options = daemon_options(configuration);
+  if (!options) return refuse(options.error());
+  return *std::move(options);
+}
 
 }  // namespace
 
@@ -32,94 +114,23 @@ std::string default_state_dir() {
 }
 
 Command read_command_line(int argc, const char* const* argv, const std::string& version) {
-  using std::chrono::milliseconds;
-  using std::chrono::seconds;
-  DaemonOptions o;
+  config::CommandWords words;
+  config::Requests asked;
   PlanWords plan;
-  RoutingWords words;
-
-  ib::cli::CommandLine line("ibsm", "ibsm: InfiniBand subnet manager and subnet administrator",
+  ib::cli::CommandLine line(kProgram, "ibsm: InfiniBand subnet manager and subnet administrator",
                             version);
   line.spelled_as_in_opensm();
   line.help_names("-h,-?,--help");
   line.documents([&](const ib::Error& error) { return plan_failure(version, error); });
   line.footer(kFooter);
-
-  line.flag("-o,--once", o.once, "Configure the subnet once, then exit; links stay ACTIVE");
-  line.option("-g,--guid", "GUID", "Local port to work by; 0 lists them",
-              [&](const std::string& text) -> ib::Result<void> {
-                ib::Guid guid;
-                std::uint64_t value = 0;
-                if (ib::parse_number(text, 0, value)) {
-                  o.list_ports = true;
-                } else if (!ib::parse_guid(text, guid)) {
-                  return ib::fail(ib::ErrorKind::Usage,
-                                  "expected a port GUID like 0x0002c90300a1b2c3, got '" +
-                                      ib::printable(text) + "'");
-                } else {
-                  o.port_guid = guid;
-                }
-                return {};
-              });
-  line.number("-l,--lmc", {0, 7}, "2^LMC LIDs for each host port (default 0)",
-              [&](std::uint64_t v) { o.core.plan.lmc = static_cast<std::uint8_t>(v); });
-  line.flag("-r,--reassign_lids", o.core.plan.reassign_lids,
-            "Forget all LIDs, those that ports hold and those of the store");
-  add_routing_options(line, words);
-  line.flag("-Q,--qos", o.core.plan.qos,
-            "Program SL to VL mapping and VL arbitration whatever the engine");
-  line.number("--sm_sl", {0, 15},
-              "SL by which ports reach the subnet manager (default: that of the path)",
-              [&](std::uint64_t v) { o.core.plan.sm_sl = ib::Sl{static_cast<std::uint8_t>(v)}; });
-  line.number("-s,--sweep", {0, 4294}, "Seconds between light sweeps (default 10); 0: none",
-              [&](std::uint64_t v) { o.core.sweep_interval = seconds(v); });
-  line.number("-t,--timeout", {1, 60000},
-              "Longest wait for one answer, in ms, before it is asked again (default 200)",
-              [&](std::uint64_t v) { o.core.transactor.timeout_ceiling = milliseconds(v); });
-  line.number("-n,--maxsmps", {0, 0x7fffffff},
-              "Requests under way, at most (default 256); 0: no limit of its own",
-              [&](std::uint64_t v) {
-                o.core.transactor.window =
-                    v == 0 ? 4096U : static_cast<std::uint32_t>(std::min<std::uint64_t>(v, 4096));
-              });
-  add_sa_options(line, o.sa);
-  add_registry_options(line, o.registry, o.sa.server);
-  add_path_options(line, o.sa);
-  line.text("-f,--log_file", o.log_file, "FILE",
-            "Log to this file, or to `stdout` or `stderr` (default /var/log/ibsm.log)");
-  line.given("-v,--verbose", "Log more; may be repeated", [&](unsigned times) {
-    for (; times > 0; --times) o.log_flags = (o.log_flags << 1 | 1) & 0xFF;
-  });
-  line.given("-V,--V", "Log everything, every line at once", [&](unsigned) {
-    o.log_flags = 0xFF;
-    o.flush_log = true;
-  });
-  line.number("-D,--D", {0, 0xFF},
-              "What to log: 1 errors, 2 information, 4 verbose, 8 debug (default 3)",
-              [&](std::uint64_t v) { o.log_flags = static_cast<unsigned>(v); });
-  line.flag("-B,--daemon", o.background, "Go to the background once the first result is known");
-  line.text("-J,--pidfile", o.pid_file, "FILE", "Write the process id here");
-  line.text("--state-dir", o.state_dir, "DIR",
-            "What must survive a restart is kept here (default $IBSM_STATE_DIR, "
-            "$OSM_CACHE_DIR, /var/lib/ibsm)");
-
+  asked.add_to(line);
+  words.add_to(line, config::CommandWords::Which::All);
   auto& plan_line = line.optional_verb("plan", "Routes of a saved topology, no fabric attached");
   plan.add_to(plan_line);
 
   if (const auto status = line.parse(argc, argv)) return *status;
   if (plan_line.chosen()) return plan;
-  auto read = ib::route::read_option_files(words.files, words.choice.engine);
-  if (!read) return cannot_read(read.error());
-  auto routes = read_prefix_routes(o.sa);
-  if (!routes) return cannot_read(routes.error());
-  o.sa.server.policy.prefix_routes = *std::move(routes);
-  o.routing_files = std::move(words.files);
-  o.routing_words = words.choice.engine;
-  o.core.plan.choice = std::move(words.choice);
-  o.core.plan.choice.engine = std::move(read->options);
-  o.core.plan.mentions = std::move(read->mentions);
-  if (o.state_dir.empty()) o.state_dir = default_state_dir();
-  return o;
+  return settle(asked, words, version);
 }
 
 }  // namespace sm::daemon

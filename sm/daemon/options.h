@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "sm/config/configuration.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/plan_options.h"
 #include "sm/daemon/registry_options.h"
@@ -26,11 +27,17 @@ struct DaemonOptions {
   std::string log_file;    // empty: the default place
   unsigned log_flags{0x03};
   bool flush_log{false};
+  bool erase_log{false};
   std::string pid_file;
   std::string state_dir;
   ib::route::OptionFiles routing_files;  // read again on SIGHUP, on top of:
-  ib::route::Options routing_words;      // what the command line says itself
+  ib::route::Options routing_words;      // what the options say themselves
+  std::vector<std::string> notes;        // for the log: what file was read, what has no effect
 };
+
+/// The options as the parts of the daemon take them. Files that they name are read here; an error
+/// says what is wrong with one.
+ib::Result<DaemonOptions> daemon_options(const config::Configuration& configuration);
 
 /// What to do: serve, plan, or leave with a status (the text was printed).
 using Command = std::variant<int, DaemonOptions, PlanWords>;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The options of path records: limits, and ways to other subnets.
+// The file of prefix routes: ways to other subnets.
 #pragma once
 
 #include "sm/daemon/sa_options.h"
 #include "sm/sa/prefix_routes.h"
 
 namespace sm::daemon {
-
-void add_path_options(ib::cli::CommandLine& line, SaOptions& options);
 
 /// The file of prefix routes; nothing when there is none to read. Read with the command line, and
 /// again on SIGHUP.

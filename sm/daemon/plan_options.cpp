@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "libdiag/base/text.h"
+#include "sm/config/routing.h"
 
 namespace sm::daemon {
 namespace {
@@ -75,9 +76,9 @@ void PlanWords::add_to(ib::cli::CommandLine& line) {
                           compared_engines_ = std::move(choice.engines);
                         });
                       });
-  add_routing_options(line, words_);
+  words_.add_to(line, config::CommandWords::Which::Routing);
   line.number("--vls", {1, 15}, "The same as --vls-max",
-              [&](std::uint64_t v) { words_.choice.vls_max = static_cast<unsigned>(v); });
+              [&](std::uint64_t v) { vls_max_ = static_cast<unsigned>(v); });
   line.flag("--figures", command_.figures,
             "Load against its floor, lengths, contention of shifts and permutations, bisection");
   line.option("--dump", "DIR", "Write tables and lanes into this folder, as opensm and dump_fts do",
@@ -90,7 +91,11 @@ void PlanWords::add_to(ib::cli::CommandLine& line) {
 ib::Result<PlanCommand> PlanWords::command(const std::string& version) {
   PlanCommand command = command_;
   command.version = version;
-  auto& choice = command.plan.choice = words_.choice;
+  config::Configuration said;
+  words_.apply(said);
+  auto [read_choice, files] = config::routing(said.settings);
+  auto& choice = command.plan.choice = std::move(read_choice);
+  if (vls_max_) choice.vls_max = *vls_max_;
   choice.clock = now;
   if (!compared_.empty()) {
     if (!choice.engines.empty() || choice.no_fallback)
@@ -102,10 +107,10 @@ ib::Result<PlanCommand> PlanWords::command(const std::string& version) {
                       "expected one engine's routes for --dump, --svg and --figures; name it with "
                       "-R instead of --compare");
     choice.compare = true;
-    choice.engines = compared_ == kAll ? all_engines(words_.files) : compared_engines_;
+    choice.engines = compared_ == kAll ? all_engines(files) : compared_engines_;
     choice.no_fallback = true;
   }
-  auto read = ib::route::read_option_files(words_.files, words_.choice.engine);
+  auto read = ib::route::read_option_files(files, choice.engine);
   if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
   choice.engine = std::move(read->options);
   command.mentions = std::move(read->mentions);

@@ -2,12 +2,13 @@
 // The options of `ibsm plan`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "libdiag/cli/command_line.h"
+#include "sm/config/command_words.h"
 #include "sm/daemon/plan_command.h"
-#include "sm/daemon/routing_options.h"
 
 namespace sm::daemon {
 
@@ -20,7 +21,8 @@ class PlanWords {
 
  private:
   PlanCommand command_;
-  RoutingWords words_;
+  config::CommandWords words_;
+  std::optional<unsigned> vls_max_;
   std::string compared_;  // a list, or kAll
   std::vector<std::string> compared_engines_;
 };

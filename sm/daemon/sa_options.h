@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The options of subnet administration: names as opensm and its vendor's fork have them.
+// What an operator decides about subnet administration, and its key.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "libdiag/base/result.h"
-#include "libdiag/cli/command_line.h"
 #include "sm/sa/server.h"
 
 namespace sm::daemon {
@@ -19,8 +18,6 @@ struct SaOptions {
   bool key_auto{false};              // `sa_key auto`: read or made by settle_sa_key()
   std::uint32_t rx_threshold{8192};  // MADs that wait to be read, at most
 };
-
-void add_sa_options(ib::cli::CommandLine& line, SaOptions& options);
 
 /// With `sa_key auto` the key in the state directory, made at the first start; readable by nobody
 /// else. Gives what the log should say of it; empty without `auto`.

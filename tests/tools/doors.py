@@ -29,6 +29,7 @@ ALLOWED = {
     "agent": LIBDIAG,
     "sm/store": BASE + ["libdiag/wire", "libdiag/mad"],
     "sm/policy": BASE + ["libdiag/wire"],
+    "sm/config": LIBDIAG + ["sm/policy", "sm/plan"],
     "sm/device": LIBDIAG,
     "sm/plan": LIBDIAG + ["sm/device"],
     "sm/apply": LIBDIAG + ["sm/device", "sm/plan"],

@@ -13,7 +13,7 @@ def options(text):
     """([names], help) of every option, as CLI11 prints them."""
     found = []
     for line in text.split("\nOptions:\n")[1].split("\n\n")[0].splitlines():
-        head = re.match(r"  (-\S+)(?: [A-Z]+)?(?:  +(.*))?$", line)
+        head = re.match(r"  (-\S+)(?: \[?[A-Z]+\]?)?(?:  +(.*))?$", line)
         if head:
             found.append([head[1].split(","), head[2] or ""])
         else:

@@ -103,7 +103,7 @@ class Statuses(unittest.TestCase):
 
     def test_2_for_options_that_cannot_be_and_nothing_is_sent(self):
         with Sm(*TREE) as f:
-            for wrong in (("-g", "zz"), ("-s", "-1"), ("-s", "1x"), ("-t", "0"), ("-n", "1e3"),
+            for wrong in (("-g", "zz"), ("-s", "-1"), ("-s", "1x"), ("-t", "60001"), ("-n", "1e3"),
                           ("-l", "8"), ("-R", "nonsense"), ("-D", "0x100"), ("--nope",), ("more",)):
                 refused = f.ibsm("-o", *wrong)
                 self.assertEqual(refused.returncode, 2, wrong)

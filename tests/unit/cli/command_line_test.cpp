@@ -120,7 +120,7 @@ TEST(CommandLine, HelpAndVersionEndWell) {
 
 TEST(CommandLine, AnUnknownOptionIsAnsweredWithTheNearest) {
   EXPECT_THAT(Tool().refusal({"--timout", "3"}),
-              HasSubstr("ibtest: there is no option '--timout'; did you mean '--timeout'?\n"));
+              HasSubstr("ibtest: expected an option, got '--timout'; did you mean '--timeout'?\n"));
 }
 
 TEST(CommandLine, NumbersOfAnyKindHaveARange) {

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -101,6 +102,94 @@ TEST(Refusal, ABadLineOfTheFileOfPrefixRoutesEndsIt) {
   EXPECT_NE(refusal({"--prefix_routes_file", path.c_str()}).find(path), std::string::npos);
 }
 
+/// A directory of its own for options files, which stands for the state directory too.
+class OptionsFile : public testing::Test {
+ protected:
+  OptionsFile() {
+    std::filesystem::create_directories(dir_);
+    ::setenv("IBSM_STATE_DIR", dir_.c_str(), 1);
+  }
+  ~OptionsFile() override {
+    ::unsetenv("IBSM_STATE_DIR");
+    std::filesystem::remove_all(dir_);
+  }
+  std::string path(const char* name) const { return dir_ + "/" + name; }
+  std::string write(const char* name, const char* text) const {
+    std::ofstream(path(name)) << text;
+    return path(name);
+  }
+
+  const std::string dir_ = testing::TempDir() + "ibkit-options-" + std::to_string(::getpid());
+};
+
+TEST_F(OptionsFile, TheCommandLineComesBeforeTheFileAndTheFileBeforeTheDefault) {
+  const std::string file = write("f", "lmc 2\nsweep_interval 30\nguid 0x0\nsm_sl 0\nqos TRUE\n");
+  const auto options =
+      std::get<DaemonOptions>(read({"-F", file.c_str(), "-l", "1", "--qos", "FALSE"}));
+  EXPECT_EQ(options.core.plan.lmc, 1);
+  EXPECT_EQ(options.core.sweep_interval, std::chrono::seconds(30));
+  EXPECT_FALSE(options.core.plan.qos);
+  EXPECT_EQ(options.core.transactor.window, 256U);
+  // 0 in a file is opensm's way to say nothing.
+  EXPECT_FALSE(options.list_ports);
+  EXPECT_EQ(options.core.plan.sm_sl, std::nullopt);
+  EXPECT_TRUE(std::get<DaemonOptions>(read({"-g", "0"})).list_ports);
+}
+
+TEST_F(OptionsFile, AnErrorInItEndsIt) {
+  const std::string file = write("f", "lmc 8\n");
+  EXPECT_EQ(refusal({"-F", file.c_str()}),
+            file + ":1:5: error: expected a number from 0 to 7, got '8'");
+  EXPECT_EQ(refusal({"-F", path("none").c_str()}),
+            "ibsm: " + path("none") + ": No such file or directory");
+}
+
+TEST_F(OptionsFile, IsWrittenAndReadAgain) {
+  const std::string file = path("written");
+  EXPECT_EQ(std::get<int>(read({"-c", file.c_str(), "-l", "3", "--sa_key", "77"})), 0);
+  const auto mode = std::filesystem::status(file).permissions();
+  EXPECT_EQ(mode & std::filesystem::perms::group_read, std::filesystem::perms::none);
+  const auto options = std::get<DaemonOptions>(read({"-F", file.c_str()}));
+  EXPECT_EQ(options.core.plan.lmc, 3);
+  EXPECT_EQ(options.sa.server.trust.sa_key, 77U);
+}
+
+TEST_F(OptionsFile, WithoutANameItIsTheCacheAndIbsmGoesOn) {
+  EXPECT_EQ(std::get<DaemonOptions>(read({"-l", "3", "-c"})).core.plan.lmc, 3);
+  EXPECT_EQ(std::get<DaemonOptions>(read({})).core.plan.lmc, 3);
+  EXPECT_EQ(std::get<DaemonOptions>(read({"--lmc", "0"})).core.plan.lmc, 0);
+}
+
+TEST_F(OptionsFile, IsCheckedWithTheFilesItNames) {
+  const auto status = [&](const char* text) {
+    const std::string file = write("f", text);
+    testing::internal::CaptureStderr();
+    const Command command = read({"-F", file.c_str(), "--check-config"});
+    testing::internal::GetCapturedStderr();
+    return std::get<int>(command);
+  };
+  EXPECT_EQ(status("lmc 1\n"), 0);
+  EXPECT_EQ(status("perfmgr TRUE\n"), 1);
+  EXPECT_EQ(status("lmc 9\n"), 2);
+  EXPECT_EQ(status("root_guid_file /nonexistent/roots\n"), 2);
+  // opensm's default path, where there need be no file.
+  EXPECT_EQ(status("torus_config /etc/opensm/torus-2QoS.conf\n"), 0);
+}
+
+TEST_F(OptionsFile, NotesSayWhatWasReadAndWhatHasNoEffect) {
+  const std::string file = write("f", "single_thread TRUE\n");
+  const auto options = std::get<DaemonOptions>(read({"-F", file.c_str(), "-t", "0", "-y"}));
+  EXPECT_EQ(options.core.transactor.timeout_ceiling, std::chrono::milliseconds(60'000));
+  ASSERT_EQ(options.notes.size(), 4U);
+  EXPECT_EQ(options.notes[0], "options are those of " + file);
+  EXPECT_EQ(options.notes[1],
+            "--stay_on_fatal: accepted, no effect: ibsm always goes on, and leaves out what it "
+            "cannot manage");
+  EXPECT_EQ(options.notes[2],
+            "single_thread: accepted, no effect: one thread owns all state in any case");
+  EXPECT_NE(options.notes[3].find("60000 ms"), std::string::npos);
+}
+
 TEST(StateDir, IsTheOptionOrOneOfTwoVariablesOrTheSystems) {
   const auto dir = [](std::vector<const char*> words) {
     return std::get<DaemonOptions>(read(std::move(words))).state_dir;
@@ -118,8 +207,8 @@ TEST(StateDir, IsTheOptionOrOneOfTwoVariablesOrTheSystems) {
 
 TEST(Refusal, AnUnknownOptionIsAnsweredWithTheNearest) {
   EXPECT_EQ(refusal({"--sweeep", "3"}),
-            "ibsm: there is no option '--sweeep'; did you mean '--sweep'?");
-  EXPECT_EQ(refusal({"-K"}), "ibsm: there is no option '-K'");
+            "ibsm: expected an option, got '--sweeep'; did you mean '--sweep'?");
+  EXPECT_EQ(refusal({"-K"}), "ibsm: expected an option, got '-K'");
 }
 
 TEST(Names, ALetterMayHaveItsValueBehindAnEqualsSign) {

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/config/command_words.h"
+
+#include "sm/config/table.h"
+#include "sm/config/value.h"
+
+namespace sm::config {
+namespace {
+
+constexpr const char* kCacheFile = "-";  // no file has this name on a command line
+
+}  // namespace
+
+void CommandWords::add_to(ib::cli::CommandLine& line, Which which) {
+  for (const Row& row : table())
+    if (!row.names.empty() && (which == Which::All || row.section == Section::Routing))
+      add(line, row);
+}
+
+void CommandWords::add(ib::cli::CommandLine& line, const Row& row) {
+  const std::string names(row.names), help = help_of(row);
+  switch (row.kind) {
+    case Kind::Flag:
+      return line.flag(names, help,
+                       [this, &row](bool on) { values_[&row] = on ? "TRUE" : "FALSE"; });
+    case Kind::Unflag:
+      return line.given(names, help, [this, &row](unsigned) { values_[&row] = "FALSE"; });
+    case Kind::Action:
+      return line.given(names, help, [this, &row](unsigned times) { actions_[&row] = times; });
+    default:
+      return line.option(names, std::string(row.value_name), help,
+                         [this, &row](const std::string& text) -> ib::Result<void> {
+                           if (row.effect == Effect::Needed)
+                             return ib::fail(ib::ErrorKind::Usage, effect_of(row));
+                           Settings scratch;
+                           return read_value(row, text, scratch).map([&] { values_[&row] = text; });
+                         });
+  }
+}
+
+void CommandWords::apply(Configuration& to) const {
+  for (const auto& [row, text] : values_) {
+    // Checked when it was read.
+    if (read_value(*row, text, to.settings)) to.origins[row] = {Origin::From::CommandLine, 0, text};
+  }
+  for (const auto& [row, times] : actions_) {
+    row->action(to.settings, times);
+    to.origins[row] = {Origin::From::CommandLine, 0, std::to_string(times)};
+  }
+}
+
+void Requests::add_to(ib::cli::CommandLine& line) {
+  line.text("-F,--config", file, "FILE", "Read options from this file first");
+  line.optional_value(
+      "-c,--create-config,--cache-options", "FILE",
+      "Write all options into FILE, then exit; without FILE into opensm.opts of the state "
+      "directory, and go on",
+      kCacheFile, [](const std::string& word) { return !word.starts_with('-'); },
+      [this](const std::string& path) -> ib::Result<void> {
+        create = path == kCacheFile ? std::string() : path;
+        return {};
+      });
+  line.optional_value(
+      "--show-config", "FORM", "Print all options with their origins, as text or json, then exit",
+      "text", [](const std::string& word) { return word == "text" || word == "json"; },
+      [this](const std::string& form) -> ib::Result<void> {
+        if (form != "text" && form != "json")
+          return ib::fail(ib::ErrorKind::Usage, "expected text or json, got '" + form + "'");
+        show = form;
+        return {};
+      });
+  line.flag("--check-config", check,
+            "Read all files that the options name and say what is wrong with them, then exit");
+}
+
+}  // namespace sm::config

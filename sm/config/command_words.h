@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The option table on a command line.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "libdiag/cli/command_line.h"
+#include "sm/config/configuration.h"
+
+namespace sm::config {
+
+/// Options of the table. Outlives the reading of the words.
+class CommandWords {
+ public:
+  enum class Which { All, Routing };
+  void add_to(ib::cli::CommandLine& line, Which which);
+  /// What the words said, on top of what `to` has.
+  void apply(Configuration& to) const;
+
+ private:
+  void add(ib::cli::CommandLine& line, const Row& row);
+
+  std::map<const Row*, std::string> values_;
+  std::map<const Row*, unsigned> actions_;
+};
+
+/// What is asked for about the options themselves. Outlives the reading of the words.
+struct Requests {
+  std::optional<std::string> file;    // -F
+  std::optional<std::string> create;  // -c; empty: the cache file, and go on
+  std::optional<std::string> show;    // --show-config: text or json
+  bool check{false};
+
+  void add_to(ib::cli::CommandLine& line);
+};
+
+}  // namespace sm::config

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What people read of the option table: the values in force, the table of doc/configuration.md, the
+// list of keys in ibsm(8), the completion of bash.
+#pragma once
+
+#include <string>
+
+#include "sm/config/configuration.h"
+
+namespace sm::config {
+
+/// Every key with its value and where that comes from.
+std::string show_text(const Configuration& configuration);
+std::string show_json(const Configuration& configuration, const std::string& version);
+
+std::string markdown_table();
+std::string man_page_list();
+std::string bash_completion();
+
+}  // namespace sm::config

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <array>
+
+#include "sm/config/rows.h"
+
+namespace sm::config {
+namespace {
+
+using S = Settings;
+
+void more_verbose(Settings& settings, unsigned times) {
+  for (; times > 0; --times) settings.log_flags = (settings.log_flags << 1 | 1) & 0xFF;
+}
+
+void everything(Settings& settings, unsigned) {
+  settings.log_flags = 0xFF;
+  settings.force_log_flush = true;
+}
+
+constexpr std::array kLog = {
+    text("-f,--log_file", "log_file", &S::log_file, "FILE",
+         "Log to this file, or to `stdout` or `stderr` (default /var/log/ibsm.log)")
+        .opensm_has("/var/log/opensm.log"),
+    number("-D,--D,--log_flags", "log_flags", &S::log_flags, 0, 0xFF,
+           "What to log: 1 errors, 2 information, 4 verbose, 8 debug (default 3)")
+        .hex(),
+    action("-v,--verbose", more_verbose, "Log more; may be repeated"),
+    action("-V,--V", everything, "Log everything, every line at once"),
+    flag("--force_log_flush", "force_log_flush", &S::force_log_flush, "Write every line at once"),
+    unflag("-e,--erase_log_file", "accum_log_file", &S::accum_log_file,
+           "Begin with an empty log file"),
+    number("-L,--log_limit", "log_max_size", {}, 0, UINT32_MAX, "Size of the log file, at most")
+        .in("MB")
+        .opensm_has("0")
+        .not_yet("the log file grows; SIGUSR1 opens it again for logrotate(8)"),
+    text("--log_prefix", "log_prefix", {}, "TEXT", "Beginning of every line of the log")
+        .not_yet("lines have no prefix"),
+    text("", "per_module_logging_file", {}, "FILE", "Log flags of single modules")
+        .opensm_has("/etc/opensm/per-module-logging.conf")
+        .no_effect("modules are not opensm's"),
+    text("--dump_files_dir", "dump_files_dir", {}, "DIR", "Directory of dump files")
+        .opensm_has("/var/log/")
+        .not_yet("ibsm writes no dumps of routes; `ibroutes dump --format opensm` does"),
+    text("", "node_name_map_name", {}, "FILE", "Names of nodes")
+        .not_yet("nodes are named by their NodeDescription"),
+};
+
+constexpr std::array kProcess = {
+    flag("-B,--daemon", "daemon", &S::daemon,
+         "Go to the background once the first result is known"),
+    text("-J,--pidfile", "pid_file", &S::pid_file, "FILE", "Write the process id here"),
+    word("-q,--console", "console", {}, "WORD", "off|local|loopback|socket", "Console")
+        .opensm_has("off")
+        .not_yet("there is no console"),
+    number("-C,--console-port", "console_port", {}, 0, 65535, "TCP port of the console")
+        .opensm_has("10000")
+        .not_yet("there is no console"),
+    truth("", "single_thread", {}, "One thread for everything")
+        .opensm_has("FALSE")
+        .no_effect("one thread owns all state in any case"),
+    number("-d,--debug", "", {}, 0, 10, "opensm's debug options")
+        .no_effect("-d 2 is --force_log_flush; other subnet managers are asked, and multicast is "
+                   "routed"),
+};
+
+}  // namespace
+
+std::vector<Part> process_rows() { return {{Section::Log, kLog}, {Section::Process, kProcess}}; }
+
+}  // namespace sm::config

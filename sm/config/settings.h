@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Settings: what an operator decides about ibsm, one plain value for each option that has an
+// effect. The initial values are the defaults. How an option is written is in the table (table.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace sm::config {
+
+/// Texts are empty, numbers without a default have no value, where nothing was said.
+struct Settings {
+  // ---- the port and this subnet manager
+  std::string guid;
+  std::uint64_t subnet_prefix{0xfe80000000000000};
+  std::uint64_t sm_priority{0};
+  std::uint64_t sm_key{1};
+  std::optional<std::uint64_t> sm_sl;
+  bool once{false};
+
+  // ---- LIDs
+  std::uint64_t lmc{0};
+  bool lmc_esp0{false};
+  bool reassign_lids{false};
+
+  // ---- links
+  std::uint64_t max_op_vls{5};
+  std::uint64_t subnet_timeout{18};
+  std::uint64_t packet_life_time{18};
+  std::uint64_t vl_stall_count{7}, leaf_vl_stall_count{7};
+  std::uint64_t head_of_queue_lifetime{18}, leaf_head_of_queue_lifetime{16};
+  std::uint64_t local_phy_errors_threshold{8}, overrun_errors_threshold{8};
+
+  // ---- sweeps
+  std::uint64_t sweep_interval{10};
+  std::uint64_t transaction_timeout{200};
+  std::uint64_t max_wire_smps{256};
+
+  // ---- routing
+  std::string routing_engine;
+  bool allow_credit_loops{false};
+  std::uint64_t vls_max{8};
+  std::string root_guid_file, cn_guid_file, io_guid_file, ids_guid_file;
+  std::string port_prof_ignore_file, hop_weights_file, port_search_ordering_file;
+  std::string guid_routing_order_file, torus_config, lfts_file, lid_matrix_file;
+  bool connect_roots{false};
+  std::uint64_t max_reverse_hops{0};
+  std::uint64_t scatter_ports{0};
+  bool do_mesh_analysis{false};
+  std::uint64_t lash_start_vl{0};
+  std::uint64_t nue_max_num_vls{0};
+  bool nue_include_switches{false};
+
+  // ---- quality of service
+  bool qos{false};
+
+  // ---- subnet administration
+  std::string sa_key{"1"};
+  bool sa_enhanced_trust_model{false};
+  bool sa_etm_allow_untrusted_guidinfo_rec{false};
+  bool sa_etm_allow_untrusted_proxy_requests{true};
+  std::uint64_t sa_etm_max_num_srvcs{32};
+  std::uint64_t sa_etm_max_num_event_subs{32};
+  std::uint64_t sa_etm_max_num_mcgs{1024};
+  bool sa_check_sgid_spoofing{true};
+  std::uint64_t sa_max_outstanding{16};
+  std::uint64_t sa_queue_size{1024};
+  std::uint64_t max_msg_fifo_timeout{2000};
+  std::uint64_t sa_rx_threshold{8192};
+  bool mcgroup_join_validation{true};
+  bool ipoib_mcgroup_creation_validation{true};
+  bool consolidate_ipv6_snm_req{false};
+  std::uint64_t sa_untrusted_records{10'000};
+  std::string prefix_routes_file;
+  std::uint64_t rtr_pr_flow_label{0}, rtr_pr_tclass{0}, rtr_pr_sl{0}, rtr_pr_mtu{4},
+      rtr_pr_rate{16};
+
+  // ---- what survives
+  std::string state_dir;
+  std::string store_sync{"normal"};
+  std::string sa_db_file;
+  std::string sa_db_dump{"30"};
+
+  // ---- process and log
+  bool daemon{false};
+  std::string pid_file;
+  std::string log_file;
+  std::uint64_t log_flags{0x03};
+  bool force_log_flush{false};
+  bool accum_log_file{true};
+
+  friend bool operator==(const Settings&, const Settings&) = default;
+};
+
+}  // namespace sm::config

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <array>
+
+#include "libdiag/base/ids.h"
+#include "libdiag/base/text.h"
+#include "sm/config/rows.h"
+
+namespace sm::config {
+namespace {
+
+using S = Settings;
+
+ib::Result<void> check_guid(std::string_view text) {
+  ib::Guid guid;
+  std::uint64_t zero = 0;
+  if (ib::parse_number(text, 0, zero) || ib::parse_guid(text, guid)) return {};
+  return ib::fail(ib::ErrorKind::Usage, "expected a port GUID like 0x0002c90300a1b2c3, got '" +
+                                            ib::printable(text) + "'");
+}
+
+constexpr std::string_view kLeftAsDevicesSay =
+    "links keep the speeds and widths that devices enable";
+
+constexpr std::array kPort = {
+    flag("-o,--once", "", &S::once, "Configure the subnet once, then exit; links stay ACTIVE"),
+    text("-g,--guid", "guid", &S::guid, "GUID", "Local port to work by; 0 lists them", check_guid),
+    number("--subnet_prefix", "subnet_prefix", &S::subnet_prefix, 0, UINT64_MAX,
+           "GID prefix of the subnet (default 0xfe80000000000000)")
+        .hex(),
+    number("-p,--priority", "sm_priority", &S::sm_priority, 0, 15,
+           "Priority shown in SMInfo (default 0)"),
+    number("-k,--smkey", "sm_key", &S::sm_key, 0, UINT64_MAX, "SM_Key shown in SMInfo (default 1)")
+        .hex(),
+    number("--sm_sl", "sm_sl", &S::sm_sl, 0, 15,
+           "SL by which ports reach the subnet manager (default: that of the path)")
+        .opensm_has("0"),
+    flag("-I,--inactive", "sm_inactive", {}, "Start as a subnet manager that is NOT-ACTIVE")
+        .opensm_has("FALSE")
+        .not_yet("ibsm manages the subnet from the start"),
+    flag("", "ignore_other_sm", {}, "Do not ask other subnet managers")
+        .opensm_has("FALSE")
+        .not_yet("other subnet managers are asked, and reported"),
+    number("", "sminfo_polling_timeout", {}, 0, UINT32_MAX, "Pause between polls of the master")
+        .in("ms")
+        .opensm_has("10000")
+        .not_yet("there is no standby yet, so no master is polled"),
+    number("", "polling_retry_number", {}, 0, UINT32_MAX,
+           "Polls that a master may leave unanswered")
+        .opensm_has("4")
+        .not_yet("there is no standby yet, so no master is polled"),
+    number("", "m_key", {}, 0, UINT64_MAX, "M_Key of every port")
+        .hex()
+        .opensm_has("0x0000000000000000")
+        .not_yet("ports keep the M_Key they have"),
+    number("", "m_key_lease_period", {}, 0, 65535, "Lease of the M_Key")
+        .in("s")
+        .opensm_has("0")
+        .not_yet("ports keep the M_Key they have"),
+    number("", "m_key_protection_level", {}, 0, 3, "M_Key protection bits")
+        .opensm_has("0")
+        .not_yet("ports keep the M_Key they have"),
+    truth("", "m_key_lookup", {}, "Look M_Keys up in the file guid2mkey")
+        .opensm_has("TRUE")
+        .not_yet("ports keep the M_Key they have"),
+};
+
+constexpr std::array kLids = {
+    number("-l,--lmc", "lmc", &S::lmc, 0, 7, "2^LMC LIDs for each host port (default 0)"),
+    flag("", "lmc_esp0", &S::lmc_esp0, "Enhanced switch ports 0 get 2^LMC LIDs too"),
+    flag("-r,--reassign_lids", "reassign_lids", &S::reassign_lids,
+         "Forget all LIDs, those that ports hold and those of the store"),
+    flag("-x,--honor_guid2lid", "honor_guid2lid_file", {}, "Keep the LIDs of the file guid2lid")
+        .opensm_has("FALSE")
+        .no_effect("LIDs are kept in the store, and those of the store are always honoured"),
+    truth("", "fsync_high_avail_files", {}, "Write files through to the disk")
+        .opensm_has("TRUE")
+        .no_effect("--store_sync says when the store is written through"),
+};
+
+constexpr std::array kLinks = {
+    number("", "max_op_vls", &S::max_op_vls, 1, 5, "OperationalVLs, at most: 5 is VL0 to VL14")
+        .a("a code"),
+    number("", "subnet_timeout", &S::subnet_timeout, 0, 31, "PortInfo.SubnetTimeout")
+        .in("4.096 us * 2^N"),
+    number("", "packet_life_time", &S::packet_life_time, 0, 31, "SwitchInfo.LifeTimeValue")
+        .in("4.096 us * 2^N")
+        .opensm_has("0x12"),
+    number("", "vl_stall_count", &S::vl_stall_count, 0, 7, "VLStallCount between switches")
+        .opensm_has("0x07"),
+    number("", "leaf_vl_stall_count", &S::leaf_vl_stall_count, 0, 7, "VLStallCount towards hosts")
+        .opensm_has("0x07"),
+    number("", "head_of_queue_lifetime", &S::head_of_queue_lifetime, 0, 31,
+           "HOQLife between switches")
+        .in("4.096 us * 2^N")
+        .opensm_has("0x12"),
+    number("", "leaf_head_of_queue_lifetime", &S::leaf_head_of_queue_lifetime, 0, 31,
+           "HOQLife towards hosts")
+        .in("4.096 us * 2^N")
+        .opensm_has("0x10"),
+    number("", "local_phy_errors_threshold", &S::local_phy_errors_threshold, 0, 15,
+           "LocalPhyErrors before trap 129")
+        .opensm_has("0x08"),
+    number("", "overrun_errors_threshold", &S::overrun_errors_threshold, 0, 15,
+           "OverrunErrors before trap 130")
+        .opensm_has("0x08"),
+    number("", "force_link_speed", {}, 0, 15, "LinkSpeedEnabled; 15: what is supported")
+        .opensm_has("15")
+        .not_yet(kLeftAsDevicesSay),
+    number("", "force_link_speed_ext", {}, 0, 31, "LinkSpeedExtEnabled; 31: what is supported")
+        .opensm_has("31")
+        .not_yet(kLeftAsDevicesSay),
+    number("", "force_link_width", {}, 0, 255, "LinkWidthEnabled; 255: what is supported")
+        .opensm_has("255")
+        .not_yet(kLeftAsDevicesSay),
+    number("", "fdr10", {}, 0, 2, "FDR10: 0 left alone, 1 enabled, 2 disabled")
+        .opensm_has("1")
+        .not_yet(kLeftAsDevicesSay),
+    truth("", "use_mfttop", {}, "Program MulticastFDBTop where a switch has it")
+        .opensm_has("TRUE")
+        .not_yet("MulticastFDBTop is left alone"),
+    truth("", "enable_quirks", {}, "Work round faults of devices at a risk")
+        .opensm_has("FALSE")
+        .no_effect("what a device needs is found out from its answers"),
+};
+
+constexpr std::array kSweep = {
+    number("-s,--sweep", "sweep_interval", &S::sweep_interval, 0, 4294,
+           "Seconds between light sweeps (default 10); 0: none")
+        .in("s"),
+    number("-t,--timeout", "transaction_timeout", &S::transaction_timeout, 0, 60'000,
+           "Longest wait for one answer, in ms, before it is asked again (default 200); 0: the "
+           "longest there is")
+        .in("ms"),
+    number("-n,--maxsmps", "max_wire_smps", &S::max_wire_smps, 0, 0x7fffffff,
+           "Requests under way, at most (default 256); 0: no limit of its own")
+        .opensm_has("4"),
+    number("", "max_wire_smps2", {}, 0, UINT32_MAX, "SMPs under way while answers are missing")
+        .opensm_has("4")
+        .no_effect("the number of requests under way adapts to losses by itself"),
+    number("", "max_smps_timeout", {}, 0, UINT32_MAX, "When max_wire_smps2 counts")
+        .in("us")
+        .opensm_has("600000")
+        .no_effect("the number of requests under way adapts to losses by itself"),
+    number("--retries", "transaction_retries", {}, 0, UINT32_MAX, "Retries of a MAD")
+        .opensm_has("3")
+        .no_effect("attempts follow from what is known of the target"),
+    number("", "long_transaction_timeout", {}, 0, UINT32_MAX, "Timeout of wide SL2VL Sets")
+        .in("ms")
+        .opensm_has("500")
+        .no_effect("timeouts are learnt from each target"),
+    truth("", "force_heavy_sweep", {}, "Every sweep is a full one")
+        .opensm_has("FALSE")
+        .not_yet("light sweeps look at what may have changed"),
+    truth("", "sweep_on_trap", {}, "Sweep on traps 128 and 144")
+        .opensm_has("TRUE")
+        .not_yet("traps are always followed up"),
+    truth("", "babbling_port_policy", {}, "Disable ports that flood traps 129 to 131")
+        .opensm_has("FALSE")
+        .not_yet("such ports are reported and stay enabled"),
+    flag("-y,--stay_on_fatal", "", {}, "Go on with duplicate GUIDs")
+        .no_effect("ibsm always goes on, and leaves out what it cannot manage"),
+    truth("--exit-on-fatal", "exit_on_fatal", {}, "Exit on duplicate GUIDs")
+        .opensm_has("TRUE")
+        .not_yet("ibsm goes on, and leaves out what it cannot manage"),
+};
+
+}  // namespace
+
+std::vector<Part> subnet_rows() {
+  return {{Section::Port, kPort},
+          {Section::Lids, kLids},
+          {Section::Links, kLinks},
+          {Section::Sweep, kSweep}};
+}
+
+}  // namespace sm::config

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <algorithm>
+#include <filesystem>
+
+#include "libdiag/base/text.h"
+#include "sm/config/routing.h"
+#include "sm/config/table.h"
+#include "sm/daemon/options.h"
+#include "sm/daemon/path_options.h"
+
+namespace sm::daemon {
+namespace {
+
+using config::Configuration;
+using config::Settings;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::uint64_t kTimeoutMax = 60'000, kWindowMax = 4096;
+
+config::Origin::From origin(const Configuration& configuration, const char* key) {
+  return configuration.origin(*config::find_key(key)).from;
+}
+
+/// opensm writes its default paths into every options file, and there may be no such file.
+void forget_absent_defaults(const Configuration& configuration, Settings& settings) {
+  for (const char* key : {"torus_config", "prefix_routes_file"}) {
+    const config::Row& row = *config::find_key(key);
+    std::string& path = settings.*std::get<std::string Settings::*>(row.field);
+    std::error_code error;
+    if (configuration.origin(row).from == config::Origin::From::File && path == row.stock &&
+        !std::filesystem::exists(path, error))
+      path.clear();
+  }
+}
+
+sa::Options sa_server(const Settings& s) {
+  sa::Options out;
+  auto& trust = out.trust;
+  std::uint64_t key = 0;
+  if (ib::parse_number(s.sa_key, UINT64_MAX, key)) trust.sa_key = key;
+  trust.enhanced = s.sa_enhanced_trust_model;
+  trust.untrusted_guid_info = s.sa_etm_allow_untrusted_guidinfo_rec;
+  trust.untrusted_proxies = s.sa_etm_allow_untrusted_proxy_requests;
+  trust.check_source_gid = s.sa_check_sgid_spoofing;
+  out.quotas.services = s.sa_etm_max_num_srvcs;
+  out.quotas.subscriptions = s.sa_etm_max_num_event_subs;
+  out.quotas.groups = s.sa_etm_max_num_mcgs;
+  out.transfers_per_requester = s.sa_max_outstanding;
+  out.transfers_max = std::max(out.transfers_max, out.transfers_per_requester);
+  auto& admission = out.admission;
+  // A queue gets a 64th of the room that is left.
+  if (s.sa_queue_size != Settings{}.sa_queue_size) {
+    admission.queue_size = s.sa_queue_size;
+    admission.queue_in_all =
+        std::clamp<std::size_t>(64 * s.sa_queue_size, admission.queue_in_all, 1U << 20);
+  }
+  admission.time_in_queue = milliseconds(s.max_msg_fifo_timeout);
+  out.multicast.join_validation = s.mcgroup_join_validation;
+  out.multicast.creation_validation = s.ipoib_mcgroup_creation_validation;
+  out.multicast.consolidate_ipv6_snm = s.consolidate_ipv6_snm_req;
+  out.policy.untrusted_records_max = s.sa_untrusted_records;
+  auto& router = out.policy.router_paths;
+  router.flow_label = static_cast<std::uint32_t>(s.rtr_pr_flow_label);
+  router.traffic_class = static_cast<std::uint8_t>(s.rtr_pr_tclass);
+  router.sl = ib::Sl{static_cast<std::uint8_t>(s.rtr_pr_sl)};
+  router.mtu = static_cast<std::uint8_t>(s.rtr_pr_mtu);
+  router.rate = static_cast<std::uint8_t>(s.rtr_pr_rate);
+  return out;
+}
+
+/// Seconds; a truth is opensm's, which dumps at every sweep.
+ib::Duration dump_pause(const std::string& text) {
+  std::uint64_t pause = 0;
+  if (text == "TRUE") return RegistryOptions{}.dump_every;
+  return seconds(ib::parse_number(text, UINT32_MAX, pause) ? pause : 0);
+}
+
+void take_port(const Configuration& configuration, const Settings& s, DaemonOptions& to) {
+  ib::Guid guid;
+  std::uint64_t zero = 0;
+  if (ib::parse_number(s.guid, 0, zero)) {
+    // In a file it is opensm's way to say nothing.
+    to.list_ports = origin(configuration, "guid") == config::Origin::From::CommandLine;
+  } else if (ib::parse_guid(s.guid, guid)) {
+    to.port_guid = guid;
+  }
+}
+
+void take_core(const Configuration& configuration, const Settings& s, DaemonOptions& to) {
+  auto& core = to.core;
+  core.plan = config::plan_options(s);
+  // In a file it is opensm's default, above which its engines stand.
+  if (s.sm_sl == 0U && origin(configuration, "sm_sl") == config::Origin::From::File)
+    core.plan.sm_sl.reset();
+  core.priority = static_cast<std::uint8_t>(s.sm_priority);
+  core.sm_key = s.sm_key;
+  core.sweep_interval = seconds(s.sweep_interval);
+  core.transactor.timeout_ceiling = milliseconds(s.transaction_timeout);
+  if (s.transaction_timeout == 0) {
+    core.transactor.timeout_ceiling = milliseconds(kTimeoutMax);
+    to.notes.push_back(
+        "--timeout 0: a request waits 60000 ms, the longest there is, before it is "
+        "sent again");
+  }
+  core.transactor.window = static_cast<std::uint32_t>(
+      s.max_wire_smps == 0 ? kWindowMax : std::min(s.max_wire_smps, kWindowMax));
+}
+
+}  // namespace
+
+ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
+  Settings s = configuration.settings;
+  forget_absent_defaults(configuration, s);
+  DaemonOptions o;
+  if (!configuration.file.empty()) o.notes.push_back("options are those of " + configuration.file);
+  for (const std::string& line : config::without_effect(configuration)) o.notes.push_back(line);
+  take_port(configuration, s, o);
+  take_core(configuration, s, o);
+  o.sa.server = sa_server(s);
+  o.sa.key_auto = s.sa_key == "auto";
+  o.sa.rx_threshold = static_cast<std::uint32_t>(s.sa_rx_threshold);
+  o.sa.prefix_routes_file = s.prefix_routes_file;
+  o.registry.sync = s.store_sync == "full" ? store::Sync::Full : store::Sync::Normal;
+  o.registry.sa_db_file = s.sa_db_file;
+  o.registry.dump_every = dump_pause(s.sa_db_dump);
+  o.once = s.once;
+  o.background = s.daemon;
+  o.pid_file = s.pid_file;
+  o.log_file = s.log_file;
+  o.log_flags = static_cast<unsigned>(s.log_flags);
+  o.flush_log = s.force_log_flush;
+  o.erase_log = !s.accum_log_file;
+  o.state_dir = s.state_dir.empty() ? default_state_dir() : s.state_dir;
+
+  auto [choice, files] = config::routing(s);
+  auto read = ib::route::read_option_files(files, choice.engine);
+  if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
+  auto routes = read_prefix_routes(o.sa);
+  if (!routes) return tl::unexpected<ib::Error>(std::move(routes.error()));
+  o.sa.server.policy.prefix_routes = *std::move(routes);
+  o.routing_files = std::move(files);
+  o.routing_words = choice.engine;
+  o.core.plan.choice = std::move(choice);
+  o.core.plan.choice.engine = std::move(read->options);
+  o.core.plan.mentions = std::move(read->mentions);
+  return o;
+}
+
+}  // namespace sm::daemon

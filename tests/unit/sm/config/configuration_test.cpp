@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The options file: its grammar, and what is said of lines that cannot be read.
+#include "sm/config/configuration.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "sm/config/table.h"
+#include "sm/config/value.h"
+
+namespace sm::config {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+struct Read {
+  Configuration configuration;
+  std::vector<std::string> problems;
+};
+Read read(std::string_view text) {
+  Read out;
+  std::vector<ib::Diagnostic> problems;
+  read_options_text(text, "opensm.conf", out.configuration, problems);
+  for (const auto& problem : problems) out.problems.push_back(to_string(problem));
+  return out;
+}
+
+TEST(OptionsFile, KeysAndValuesMayHaveABlankOrAnEqualsSignBetweenThem) {
+  const auto [configuration, problems] = read(
+      "\xEF\xBB\xBF# from the head node\r\n"
+      "lmc 2   # two bits\r\n"
+      "  sweep_interval=30\n"
+      "routing_engine =\t ftree\n"
+      "log_file \"/var/log/my # log\"\n"
+      "root-guid-file 'roots'");
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(configuration.settings.lmc, 2U);
+  EXPECT_EQ(configuration.settings.sweep_interval, 30U);
+  EXPECT_EQ(configuration.settings.routing_engine, "ftree");
+  EXPECT_EQ(configuration.settings.log_file, "/var/log/my # log");
+  EXPECT_EQ(configuration.settings.root_guid_file, "roots");
+  EXPECT_EQ(configuration.origin(*find_key("lmc")).line, 2U);
+}
+
+TEST(OptionsFile, WhatIsWrongIsSaidWithItsPlaceAndTheRestIsRead) {
+  const auto [configuration, problems] = read(
+      "lmc 8\n"
+      "lcm 1\n"
+      "sweep_interval\n"
+      "= 3\n"
+      "connect_rots TRUE\n"
+      "some_key_of_another_version 1\n"
+      "part_enforce bot\n"
+      "qos perhaps\n"
+      "priority 3\n"
+      "sm_priority 3\n");
+  EXPECT_THAT(
+      problems,
+      ElementsAre("opensm.conf:1:5: error: expected a number from 0 to 7, got '8'",
+                  "opensm.conf:2:1: error: no option is called 'lcm'; did you mean 'lmc'?",
+                  "opensm.conf:3:1: error: expected a value after 'sweep_interval', got nothing",
+                  "opensm.conf:4:1: error: expected a key, got '='",
+                  "opensm.conf:5:1: error: no option is called 'connect_rots'; did you mean "
+                  "'connect_roots'?",
+                  "opensm.conf:6:1: warning: no option is called 'some_key_of_another_version'; "
+                  "ignored",
+                  "opensm.conf:7:14: error: expected both, in, out or off, got 'bot'",
+                  "opensm.conf:8:5: error: expected TRUE or FALSE, got 'perhaps'",
+                  "opensm.conf:9:1: warning: no option is called 'priority'; ignored"));
+  EXPECT_EQ(configuration.settings.sm_priority, 3U);
+  EXPECT_EQ(configuration.settings.lmc, 0U);
+}
+
+TEST(OptionsFile, TruthsMayBeWrittenOtherwiseWithAWarning) {
+  const auto [configuration, problems] = read("qos yes\nlmc_esp0 true\ndaemon 1\nqos FALSE\n");
+  EXPECT_THAT(problems,
+              ElementsAre("opensm.conf:1:5: warning: expected TRUE or FALSE, got 'yes'; taken for "
+                          "TRUE (opensm takes it for FALSE)",
+                          "opensm.conf:3:8: warning: expected TRUE or FALSE, got '1'; taken for "
+                          "TRUE (opensm takes it for FALSE)",
+                          "opensm.conf:4:1: warning: 'qos' is in line 1 already; this line "
+                          "counts"));
+  EXPECT_TRUE(configuration.settings.lmc_esp0);
+  EXPECT_TRUE(configuration.settings.daemon);
+  EXPECT_FALSE(configuration.settings.qos);
+}
+
+TEST(OptionsFile, NothingSaidIsTheDefault) {
+  const auto [configuration, problems] = read("root_guid_file (null)\nlmc 3\nlmc (null)\n");
+  EXPECT_EQ(configuration.settings, Settings{});
+  EXPECT_EQ(configuration.origin(*find_key("lmc")).from, Origin::From::Default);
+}
+
+TEST(OptionsFile, WhatIsNotSupportedYetSaysWhatFollows) {
+  const auto [configuration, problems] = read(
+      "partition_config_file /etc/mine\nperfmgr TRUE\nsingle_thread TRUE\nm_key 5\n"
+      "cc_key 0\n");
+  EXPECT_THAT(problems,
+              ElementsAre("opensm.conf:1:1: error: partition_config_file: not supported yet: every "
+                          "port is a full member of the default partition",
+                          "opensm.conf:2:1: warning: perfmgr: not supported yet: counters are not "
+                          "read; ibqueryerrors(8) and perfquery(8) do",
+                          "opensm.conf:4:1: warning: m_key: not supported yet: ports keep the "
+                          "M_Key they have"));
+  EXPECT_THAT(without_effect(configuration),
+              testing::Contains("single_thread: accepted, no effect: one thread owns all state in "
+                                "any case"));
+}
+
+/// As `opensm -c FILE` of opensm 3.3.23 wrote it.
+TEST(OptionsFile, OpensmsOwnIsReadWithoutAProblem) {
+  std::ifstream file(IBKIT_SOURCE_DIR "/tests/golden/config/opensm-3.3.23.conf");
+  std::stringstream text;
+  text << file.rdbuf();
+  ASSERT_GT(text.str().size(), 10'000U);
+  const auto [configuration, problems] = read(text.str());
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(configuration.settings.max_wire_smps, 4U);
+  EXPECT_EQ(configuration.settings.log_file, "/var/log/opensm.log");
+  EXPECT_EQ(configuration.settings.head_of_queue_lifetime, 0x12U);
+  EXPECT_EQ(configuration.settings.routing_engine, "");
+  // Nothing of what it says is without effect and needs to be told.
+  for (const std::string& line : without_effect(configuration))
+    EXPECT_EQ(line.find("not supported yet"), std::string::npos) << line;
+}
+
+}  // namespace
+}  // namespace sm::config
