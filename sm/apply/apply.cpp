@@ -7,6 +7,7 @@
 #include <deque>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "libdiag/base/text.h"
 #include "libdiag/discover/sweep.h"
@@ -45,8 +46,8 @@ struct Apply::Impl {
     bool failed{false};
     bool probing{false};  // `lanes` is the one table that says whether a switch lost its own
     std::vector<LaneTable> lanes;
-    std::vector<GuidBlockWant> guids;
-    std::uint32_t guids_at{0};
+    std::span<const plan::WantedBlock> blocks;
+    std::uint32_t blocks_at{0};
   };
 
   std::shared_ptr<const Desired> desired;
@@ -73,15 +74,14 @@ struct Apply::Impl {
     if (options.read_back) known.doubt_ports();
     cursors.resize(seen.nodes.size());
     acknowledged.resize(seen.ports.size(), false);
-    prepare_guids();
+    prepare_blocks();
     begin(Phase::Read);
   }
 
-  void prepare_guids() {
-    known.guids.forget_restarted(seen);
-    if (desired->guids.empty() && known.guids.ours.empty()) return;
+  void prepare_blocks() {
+    known.refused.forget_restarted(seen);
     for (NodeIndex n = 0; n < seen.nodes.size(); ++n)
-      if (desired->node_managed[n]) cursors[n].guids = guid_blocks(*desired, seen, known.guids, n);
+      if (desired->node_managed[n]) cursors[n].blocks = blocks_of(*desired, n);
   }
 
   // ---- phases
@@ -99,7 +99,7 @@ struct Apply::Impl {
     for (NodeIndex n = 0; n < cursors.size(); ++n) {
       cursors[n].step = step;
       cursors[n].at = 0;
-      cursors[n].guids_at = 0;
+      cursors[n].blocks_at = 0;
       if (desired->node_managed[n] && !cursors[n].failed) enqueue(n);
     }
   }
@@ -196,12 +196,15 @@ struct Apply::Impl {
     return std::nullopt;
   }
 
-  /// The next block of GUIDs that `must` be read, or written.
-  std::optional<Work> next_guids(NodeIndex n, Kind kind,
-                                 bool (*must)(const KnownGuids&, const GuidBlockWant&)) {
+  /// The next wanted block that `must` be read, or written, and that a way leads to.
+  std::optional<Work> next_block(NodeIndex n, Kind kind, decltype(must_read) must) {
     Cursor& c = cursors[n];
-    for (; c.guids_at < c.guids.size(); ++c.guids_at)
-      if (must(known.guids, c.guids[c.guids_at])) return Work{kind, c.guids_at++};
+    for (; c.blocks_at < c.blocks.size(); ++c.blocks_at) {
+      const plan::WantedBlock& want = c.blocks[c.blocks_at];
+      if (must(known.inventory, known.refused, seen.nodes[n].info.node_guid, want) &&
+          device::route_to(seen, n, *want.kind, want.slot))
+        return Work{kind, c.blocks_at++};
+    }
     return std::nullopt;
   }
 
@@ -222,7 +225,7 @@ struct Apply::Impl {
   }
 
   std::optional<Work> next_read(NodeIndex n) {
-    if (const auto guids = next_guids(n, Kind::GetGuids, must_read)) return guids;
+    if (const auto block = next_block(n, Kind::GetBlock, must_read)) return block;
     const SwitchIndex s = tables.switch_of(n);
     Cursor& c = cursors[n];
     if (s == kNoSwitch) return next_lanes_read(n, 0);
@@ -350,7 +353,7 @@ struct Apply::Impl {
       c.step = 1;
       c.at = 0;
     }
-    if (const auto guids = next_guids(n, Kind::SetGuids, must_write)) return guids;
+    if (const auto block = next_block(n, Kind::SetBlock, must_write)) return block;
     if (s == kNoSwitch) return std::nullopt;
     if (c.step == 1) {
       c.step = 2;
@@ -464,13 +467,15 @@ struct Apply::Impl {
         attribute = cursors[n].lanes[work.arg].attribute;
         modifier = cursors[n].lanes[work.arg].modifier;
         break;
-      case Kind::GetGuids:
+      case Kind::GetBlock:
         method = ib::wire::Method::Get;
         [[fallthrough]];
-      case Kind::SetGuids:
-        attribute = ib::wire::attr::kGuidInfo;
-        modifier = cursors[n].guids[work.arg].block;
+      case Kind::SetBlock: {
+        const plan::WantedBlock& want = cursors[n].blocks[work.arg];
+        attribute = want.kind->attribute;
+        modifier = want.kind->modifier(seen, n, want.slot);
         break;
+      }
     }
     const std::uint64_t m_key = options.m_key ? options.m_key(guid) : 0;
     auto request =
@@ -483,13 +488,17 @@ struct Apply::Impl {
     return request;
   }
 
-  /// Lanes and GUIDs of a CA are those of the port that the SMP comes in by (IBA 14.2.5.5,
-  /// 14.2.5.8).
+  /// SL to VL mapping and VL arbitration of a CA are those of the port that the SMP comes in by
+  /// (IBA 14.2.5.8, 14.2.5.9).
   ib::mad::DirectedRoute route_for(NodeIndex n, const Work& work) const {
     const auto& node = seen.nodes[n];
     const bool lanes = work.kind == Kind::SetLanes || work.kind == Kind::GetLanes;
-    if ((!lanes && !is_guids(work.kind)) || seen.fabric.node(n).is_switch()) return node.route;
-    const PortRef p{n, lanes ? cursors[n].lanes[work.arg].port : cursors[n].guids[work.arg].port};
+    if (is_block(work.kind)) {
+      const plan::WantedBlock& want = cursors[n].blocks[work.arg];
+      return *device::route_to(seen, n, *want.kind, want.slot);
+    }
+    if (!lanes || seen.fabric.node(n).is_switch()) return node.route;
+    const PortRef p{n, cursors[n].lanes[work.arg].port};
     const PortRef q = seen.fabric.port(p).peer;
     if (p.port == node.info.local_port_num.value || !q || !seen.fabric.node(q.node).is_switch())
       return node.route;
@@ -545,9 +554,11 @@ struct Apply::Impl {
       case Kind::SetLanes:
         cursors[n].lanes[work.arg].write(mad);
         break;
-      case Kind::SetGuids:
-        ib::wire::set_body(mad, ib::wire::GuidInfo{cursors[n].guids[work.arg].entries});
+      case Kind::SetBlock: {
+        const plan::WantedBlock& want = cursors[n].blocks[work.arg];
+        std::copy_n(want.block.begin(), want.kind->bytes, mad.data());
         break;
+      }
       default:
         break;
     }
@@ -571,21 +582,24 @@ struct Apply::Impl {
     if (!c.failed) enqueue(key.node);
   }
 
-  static bool is_guids(Kind kind) { return kind == Kind::SetGuids || kind == Kind::GetGuids; }
-  const GuidBlockWant& guids_of(const Key& key) const { return cursors[key.node].guids[key.arg]; }
+  static bool is_block(Kind kind) { return kind == Kind::SetBlock || kind == Kind::GetBlock; }
+  const plan::WantedBlock& block_of(const Key& key) const {
+    return cursors[key.node].blocks[key.arg];
+  }
 
   std::string where(const Key& key) const {
     const auto& node = seen.fabric.node(key.node);
-    std::string text = fmt::format("{} to {} \"{}\"", describe(key.kind), to_string(node.guid),
-                                   ib::printable(node.description));
+    std::string text(describe(key.kind));
+    if (is_block(key.kind)) text += fmt::format("({})", block_of(key).kind->name);
+    text += fmt::format(" to {} \"{}\"", to_string(node.guid), ib::printable(node.description));
     if (key.kind == Kind::SetPort || key.kind == Kind::GetPort)
       text += fmt::format(" port {}", key.arg);
     if (key.kind == Kind::SetLft || key.kind == Kind::GetLft)
       text += fmt::format(" block {}", key.arg);
     if (key.kind == Kind::SetLanes || key.kind == Kind::GetLanes)
       text += " " + cursors[key.node].lanes[key.arg].where();
-    if (is_guids(key.kind))
-      text += fmt::format(" port {} block {}", guids_of(key).port, guids_of(key).block);
+    if (is_block(key.kind))
+      text += fmt::format(" port {} block {}", block_of(key).slot.port, block_of(key).slot.block);
     return text;
   }
   void note(const Key& key, bool timed_out, std::string_view what) {
@@ -598,7 +612,8 @@ struct Apply::Impl {
     Cursor& c = cursors[key.node];
     if (!c.failed) note(key, true, completion.reply.error().message);
     c.failed = true;
-    if (is_guids(key.kind)) note_guids_failed(known.guids, guids_of(key), false);
+    if (is_block(key.kind))
+      known.inventory.forget(*block_of(key).kind, guid_of(key), block_of(key).slot);
     forget(key);
   }
   void note_lane_set(const Key& key, const ib::wire::Mad* answer) {
@@ -623,7 +638,7 @@ struct Apply::Impl {
       return;
     }
     note(key, false, fmt::format("status 0x{:04x}", status));
-    if (is_guids(key.kind)) note_guids_failed(known.guids, guids_of(key), true);
+    if (is_block(key.kind)) known.refused.note(guid_of(key), block_of(key), true);
     forget(key);
   }
 
@@ -657,12 +672,21 @@ struct Apply::Impl {
       case Kind::GetLanes:
         on_lanes_read(key, &mad);
         break;
-      case Kind::SetGuids:
-      case Kind::GetGuids:
-        note_guids(known.guids, guids_of(key), ib::wire::body<ib::wire::GuidInfo>(mad).guid,
-                   key.kind == Kind::SetGuids);
+      case Kind::SetBlock:
+      case Kind::GetBlock:
+        on_block(key, mad);
         break;
     }
+  }
+
+  ib::Guid guid_of(const Key& key) const { return seen.nodes[key.node].info.node_guid; }
+
+  void on_block(const Key& key, const ib::wire::Mad& mad) {
+    const plan::WantedBlock& want = block_of(key);
+    const device::Block held = device::block_of(*want.kind, mad.data());
+    known.inventory.put(*want.kind, guid_of(key), seen.fabric.node(key.node).num_ports, want.slot,
+                        held);
+    if (key.kind == Kind::SetBlock) known.refused.note(guid_of(key), want, held != want.block);
   }
 
   void on_port(const Key& key, const ib::wire::Mad& mad) {
@@ -685,8 +709,8 @@ struct Apply::Impl {
 
 void Known::doubt_ports() {
   for (auto& [node, held] : lanes) held = {};
-  guids.held.clear();
-  guids.refused.clear();
+  inventory.clear();
+  refused.clear();
 }
 
 Apply::Apply(std::shared_ptr<const Desired> desired, Observed& observed, Known& known,

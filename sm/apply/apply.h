@@ -4,9 +4,10 @@
 // its difference for the next time; there is no other retry logic.
 //
 //   Read      tables of nodes that may hold good ones already (their content is not known yet), and
-//             blocks of GUIDs that are to hold aliases
+//             wanted blocks of other tables that nothing is known of
 //   Lanes     SL to VL mapping and VL arbitration, where the routes need more than one VL
-//   Settle    LIDs and other fields of ports, alias GUIDs, SwitchInfo, LFT and MFT blocks, all
+//   Settle    LIDs and other fields of ports, tables written by difference, SwitchInfo, LFT and MFT
+//   blocks, all
 //             pipelined; LFT blocks that could make a loop with old ones still in place wait for
 //             those
 //   Arm       INIT -> ARMED, with the port's other fields
@@ -26,7 +27,7 @@
 #include <vector>
 
 #include "libdiag/mad/session.h"
-#include "sm/apply/guid_blocks.h"
+#include "sm/apply/block_work.h"
 #include "sm/apply/lanes.h"
 #include "sm/apply/stubborn_ports.h"
 #include "sm/plan/desired.h"
@@ -45,11 +46,12 @@ struct SwitchTables {
 struct Known {
   std::unordered_map<ib::Guid, SwitchTables> tables;
   std::unordered_map<ib::Guid, KnownLanes> lanes;  // by node; none where nobody programmed any
-  KnownGuids guids;
+  device::Inventory inventory;                     // tables that are read, or written by difference
+  RefusedBlocks refused;
   StubbornPorts stubborn;
 
-  /// What SL to VL mapping, VL arbitration and GUIDs are known to say is no longer believed; whose
-  /// they are to say is kept. (Tables of switches are TableWork's.)
+  /// What tables of ports are known to say is no longer believed; whose SL to VL mapping and VL
+  /// arbitration are to say is kept. (Tables of switches are TableWork's.)
   void doubt_ports();
 };
 

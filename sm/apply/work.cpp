@@ -20,13 +20,11 @@ std::string_view describe(Kind kind) {
     case Kind::GetMft:
       return "Get(MulticastForwardingTable)";
     case Kind::SetLanes:
+    case Kind::SetBlock:
       return "Set";
     case Kind::GetLanes:
+    case Kind::GetBlock:
       return "Get";
-    case Kind::SetGuids:
-      return "Set(GUIDInfo)";
-    case Kind::GetGuids:
-      return "Get(GUIDInfo)";
   }
   return "";
 }

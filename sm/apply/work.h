@@ -21,12 +21,12 @@ enum class Kind : std::uint8_t {
   GetMft,
   SetLanes,
   GetLanes,
-  SetGuids,
-  GetGuids,
+  SetBlock,
+  GetBlock,
 };
 
 /// One request to one node. `arg` is a port, an LFT block, MFT block << 4 | position, or an index
-/// into the lane tables or the GUID blocks of the node.
+/// into the lane tables or the wanted blocks of the node.
 struct Work {
   Kind kind;
   std::uint32_t arg;
@@ -46,7 +46,7 @@ inline Key from_cookie(ib::mad::Cookie c) {
           static_cast<ib::fabric::NodeIndex>(c & 0xFFFFFF)};
 }
 
-/// "Set(PortInfo)": for complaints. Of lanes, whose table says what it is, the method alone.
+/// "Set(PortInfo)": for complaints. Where the table says what it is, the method alone.
 std::string_view describe(Kind kind);
 
 }  // namespace sm::apply

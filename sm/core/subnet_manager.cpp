@@ -91,6 +91,7 @@ struct SubnetManager::Impl {
   std::string files_trouble;                      // why the last reading of them was no use
   std::vector<plan::MlidGroup> groups;
   plan::PortAliases aliases;
+  plan::AliasBlocks alias_blocks;     // that hold some, or did
   std::uint64_t aliases_revision{0};  // of these
   std::uint64_t desired_aliases_revision{0};
   plan::Following following;
@@ -134,14 +135,13 @@ struct SubnetManager::Impl {
         transactor(options.transactor),
         sa_state_lost(contents.lids.empty()),
         forget_lids(options.plan.reassign_lids),
-        tables(kOwnerRead, options.read_tables_after),
+        tables(kOwnerRead, options.read_tables_after, known.inventory),
         trap_pause(options.trap_pause) {
     for (const store::LidClaim& claim : contents.lids)
       stored[claim.port_guid] = {claim.lid, claim.lmc};
     // Also of aliases that were taken back: the port may not have heard of it.
     for (const store::AliasGuid& alias : contents.aliases)
-      known.guids.ours.insert(
-          {alias.port_guid, static_cast<std::uint8_t>(alias.index / device::kGuidsInBlock)});
+      plan::note_blocks({{alias.port_guid, {{alias.index, alias.guid}}}}, alias_blocks);
   }
 
   void log(LogLevel level, std::string topic, std::string message) {
@@ -315,6 +315,7 @@ struct SubnetManager::Impl {
     request.before = desired ? seen.get() : nullptr;
     request.groups = groups;
     request.aliases = &aliases;
+    request.alias_blocks = &alias_blocks;
     if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing.get();
     request.offered = offered ? &*offered : nullptr;
     request.following = &following;
@@ -436,11 +437,6 @@ struct SubnetManager::Impl {
       h->graph = {desired->routing, &desired->routing->graph};
       h->multicast = {desired, &desired->mfts};
     }
-    const bool same_blocks =
-        holdings && holdings->guid_blocks && *holdings->guid_blocks == known.guids.held;
-    h->guid_blocks = same_blocks
-                         ? holdings->guid_blocks
-                         : std::make_shared<const decltype(known.guids.held)>(known.guids.held);
     h->aliases_revision = desired_aliases_revision;
     h->own_sm.guid = snapshot->sm_port_guid;
     h->own_sm.act_count = static_cast<std::uint32_t>(transactor.counters().sends);
@@ -465,7 +461,6 @@ struct SubnetManager::Impl {
     const auto failures = applying->failures();
     for (const NodeIndex n : applying->lanes_set())
       tables.on_lanes_programmed(seen->nodes[n].info.node_guid);
-    tables.on_guids_programmed(*seen, known.guids.held);
     if (serving == Serving::Sweep) note_who_was_told();
     applying.reset();
     if (serving == Serving::Sweep) turn();
@@ -564,7 +559,7 @@ struct SubnetManager::Impl {
     multicast_at = kNever;
     if (!desired) return;
     auto next = std::make_shared<plan::Desired>(*desired);
-    next->guids = plan::want_guids(*seen, next->node_managed, aliases);
+    next->blocks = plan::want_guids(*seen, next->node_managed, aliases, alias_blocks);
     desired_aliases_revision = aliases_revision;
     // Whom the sweep asked to register again has heard it.
     for (plan::PortWant& want : next->ports) want.reregister = false;
@@ -704,6 +699,7 @@ void SubnetManager::set_groups(Instant now, std::vector<plan::MlidGroup> groups)
 void SubnetManager::set_aliases(Instant now, plan::PortAliases aliases, std::uint64_t revision) {
   if (impl_->aliases == aliases && impl_->aliases_revision == revision) return;
   impl_->aliases = std::move(aliases);
+  plan::note_blocks(impl_->aliases, impl_->alias_blocks);
   impl_->aliases_revision = revision;
   if (impl_->desired) impl_->multicast_at = std::min(impl_->multicast_at, now + kMemberPause);
 }

@@ -21,8 +21,9 @@ using ib::fabric::NodeIndex;
 constexpr unsigned kAskBits = 20;  // more than a switch of 255 ports has asks
 
 /// What Sets were answered with, in the form of the tables that are read.
-void take_over(const apply::KnownLanes& lanes, unsigned num_ports, device::Inventory& pool,
-               NodeTables& tables) {
+void take_over(const apply::KnownLanes& lanes, ib::Guid node, unsigned num_ports,
+               device::Inventory& inventory) {
+  NodeTables& tables = inventory.own(node, num_ports);
   const std::size_t stride = num_ports + std::size_t{1};
   for (std::size_t i = 0; i < lanes.rows.size(); ++i) {
     if (lanes.rows[i] == apply::kRowUnknown) continue;
@@ -31,12 +32,12 @@ void take_over(const apply::KnownLanes& lanes, unsigned num_ports, device::Inven
       block[byte] = static_cast<std::byte>(lanes.rows[i] >> (56 - 8 * byte) & 0xFF);
     const Slot slot{static_cast<std::uint8_t>(i % stride), static_cast<std::uint8_t>(i / stride),
                     0};
-    tables.put(device::kSlToVl, slot, pool.stored(block));
+    tables.put(device::kSlToVl, slot, inventory.stored(block));
   }
   for (const auto& [key, table] : lanes.arbitration) {
     Block block{};
     ib::wire::encode(table, block.data());
-    tables.put(device::kVlArbitration, {key.second, 0, key.first}, pool.stored(block));
+    tables.put(device::kVlArbitration, {key.second, 0, key.first}, inventory.stored(block));
   }
 }
 
@@ -50,13 +51,11 @@ TableReader::TableReader(SnapshotPtr snapshot, const std::vector<bool>& managed,
   std::size_t pairs = 0, switches = 0;
   for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
     const auto& node = fabric.node(n);
-    if (!managed[n] || !snapshot_->observed->nodes[n].usable || tables_.find(node.guid) != nullptr)
+    if (!managed[n] || !snapshot_->observed->nodes[n].usable || tables_.is_read(node.guid))
       continue;
     waiting_.push_back(n);
-    auto held = std::make_shared<NodeTables>(node.num_ports);
     if (const auto known = lanes.find(node.guid); known != lanes.end())
-      take_over(known->second, node.num_ports, tables_, *held);
-    programmed_.emplace(n, std::move(held));
+      take_over(known->second, node.guid, node.num_ports, tables_);
     std::size_t more = 0;
     for (const TableKind* kind : device::table_kinds())
       if (kind->scope == Scope::PortPair && node.is_switch()) more += unknown_of(n, *kind).size();
@@ -79,10 +78,11 @@ bool TableReader::is_left_out(NodeIndex n, const TableKind& kind) const {
 std::vector<TableReader::Ask> TableReader::unknown_of(NodeIndex n, const TableKind& kind) const {
   std::vector<Slot> slots;
   kind.slots(*snapshot_->observed, n, slots);
-  const NodeTables& known = *programmed_.at(n);
+  const NodeTables* known = tables_.find(snapshot_->fabric().node(n).guid);
   std::vector<Ask> out;
   for (const Slot slot : slots)
-    if (known.held(kind, slot) == nullptr && device::route_to(*snapshot_->observed, n, kind, slot))
+    if ((known == nullptr || known->held(kind, slot) == nullptr) &&
+        device::route_to(*snapshot_->observed, n, kind, slot))
       out.push_back({&kind, slot});
   return out;
 }
@@ -93,13 +93,11 @@ void TableReader::Node::skip_unknown() {
 
 TableReader::Node TableReader::plan(NodeIndex n) const {
   Node node;
-  node.tables = programmed_.at(n);
   for (const TableKind* kind : device::table_kinds()) {
     if (is_left_out(n, *kind)) continue;
     const auto asks = unknown_of(n, *kind);
     node.asks.insert(node.asks.end(), asks.begin(), asks.end());
   }
-  node.tables->expect(node.asks.size());
   return node;
 }
 
@@ -109,7 +107,7 @@ std::vector<ib::mad::Request> TableReader::take_requests() {
     waiting_.pop_front();
     Node node = plan(n);
     if (node.asks.empty()) {
-      tables_.put(snapshot_->fabric().node(n).guid, node.tables);
+      end_node(n);
     } else {
       active_.emplace(n, std::move(node));
     }
@@ -146,17 +144,24 @@ void TableReader::on_completion(ib::Instant, const ib::mad::Completion& completi
   if (!completion.reply) {
     node.failed = true;  // asked again after the next sweep
   } else if (const auto& mad = completion.reply->mad; mad.status() == 0) {
-    node.tables->put(*kind, slot, tables_.stored(device::block_of(*kind, mad.data())));
+    const auto& topology = snapshot_->fabric().node(at->first);
+    tables_.put(*kind, topology.guid, topology.num_ports, slot,
+                device::block_of(*kind, mad.data()));
   } else if (mad.status() == ib::wire::status::kBadAttribute) {
     node.unknown.push_back(kind);
   }
   node.skip_unknown();
   if (!node.finished()) return;
   if (!node.failed) {
-    tables_.put(snapshot_->fabric().node(at->first).guid, node.tables);
+    end_node(at->first);
     ++nodes_read_;
   }
   active_.erase(at);
+}
+
+void TableReader::end_node(NodeIndex n) {
+  const auto& node = snapshot_->fabric().node(n);
+  tables_.mark_read(node.guid, node.num_ports);
 }
 
 }  // namespace sm::core

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // TableReader: asks devices for the tables that the subnet manager neither programs nor needs, so
 // that subnet administration answers what they hold: P_Keys, GUIDs, VL arbitration, SL to VL. A
-// machine, for the time between sweeps: few requests at once, node after node, and what is taken
-// from it halfway is whole nodes. Which tables there are is sm/device's to say.
+// machine, for the time between sweeps: few requests at once, node after node. Which tables there
+// are is sm/device's to say.
 //
 // Tables of pairs of ports are many. What the subnet manager programmed it knows from the answers,
 // and optimised programming has no reading counterpart; when more of them than a bound are left on
@@ -31,8 +31,9 @@ struct TableReaderOptions {
 
 class TableReader final : public ib::mad::Exchange {
  public:
-  /// Asks the `managed` nodes (by index in the snapshot) of which `tables` has nothing and puts
-  /// what they answer into it. `tables` outlives this; `lanes` is read now only.
+  /// Asks the `managed` nodes (by index in the snapshot) that `tables` says are not read for what
+  /// is not known of them, and puts their answers into it. `tables` outlives this; `lanes` is read
+  /// now only.
   TableReader(SnapshotPtr snapshot, const std::vector<bool>& managed,
               const std::unordered_map<ib::Guid, apply::KnownLanes>& lanes,
               device::Inventory& tables, TableReaderOptions options = {});
@@ -60,12 +61,12 @@ class TableReader final : public ib::mad::Exchange {
     std::uint32_t in_flight{0};
     bool failed{false};
     std::vector<const device::TableKind*> unknown;  // attributes that the node does not have
-    std::shared_ptr<device::NodeTables> tables;
     bool finished() const { return in_flight == 0 && (failed || next == asks.size()); }
     void skip_unknown();
   };
 
   Node plan(ib::fabric::NodeIndex n) const;
+  void end_node(ib::fabric::NodeIndex n);
   std::vector<Ask> unknown_of(ib::fabric::NodeIndex n, const device::TableKind& kind) const;
   bool is_left_out(ib::fabric::NodeIndex n, const device::TableKind& kind) const;
   void keep(Node& node, const Ask& ask, const ib::wire::Mad& answer);
@@ -73,7 +74,6 @@ class TableReader final : public ib::mad::Exchange {
   SnapshotPtr snapshot_;
   device::Inventory& tables_;
   TableReaderOptions options_;
-  std::unordered_map<ib::fabric::NodeIndex, std::shared_ptr<device::NodeTables>> programmed_;
   bool with_pairs_{true};  // of switches
   std::deque<ib::fabric::NodeIndex> waiting_;
   std::unordered_map<ib::fabric::NodeIndex, Node> active_;

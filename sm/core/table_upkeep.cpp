@@ -23,25 +23,14 @@ std::vector<ib::mad::Cookie> TableUpkeep::on_sweep_begun() {
 void TableUpkeep::on_found(const ib::discover::Observed& found, bool forget_all) {
   if (forget_all) {
     known_.clear();
-    changed_ = true;
     read_once_ = false;
   }
-  changed_ = known_.forget_restarted(found) || changed_;
+  known_.forget_lost(found);
 }
 
-void TableUpkeep::on_lanes_programmed(ib::Guid node) { changed_ = known_.forget(node) || changed_; }
-
-void TableUpkeep::on_guids_programmed(const ib::discover::Observed& observed,
-                                      const GuidBlocks& held) {
-  for (const auto& [key, guids] : held) {
-    const auto port = observed.fabric.find_port_guid(key.first);
-    if (!port) continue;
-    device::Block block{};
-    ib::wire::encode(ib::wire::GuidInfo{guids}, block.data());
-    changed_ = known_.note(device::kGuidInfo, observed.fabric.node(port->node).guid,
-                           {port->port, 0, key.second}, block) ||
-               changed_;
-  }
+void TableUpkeep::on_lanes_programmed(ib::Guid node) {
+  known_.forget(device::kSlToVl, node);
+  known_.forget(device::kVlArbitration, node);
 }
 
 void TableUpkeep::on_sweep_done(ib::Instant now) {
@@ -71,7 +60,6 @@ bool TableUpkeep::has_news(ib::Instant now) {
   if (!reader_->done()) {
     if (now < news_at_) return false;
     news_at_ = now + kNewsEvery;
-    changed_ = true;
   } else {
     read_once_ = true;
     end_reading();
@@ -79,19 +67,18 @@ bool TableUpkeep::has_news(ib::Instant now) {
   return true;
 }
 
-/// What was read stays: it is whole nodes.
+/// What was read stays.
 void TableUpkeep::end_reading() {
   nodes_read_ += reader_->nodes_read();
   if (reader_->nodes_read() > 0)
     logs_.push_back(
         {ib::LogLevel::Verbose, "tables", fmt::format("read of {} nodes", reader_->nodes_read())});
   reader_.reset();
-  changed_ = true;
 }
 
 std::shared_ptr<const device::Inventory> TableUpkeep::tables() {
-  if (std::exchange(changed_, false) || !tables_)
-    tables_ = std::make_shared<const device::Inventory>(known_);
+  if (!tables_ || published_ != known_.revision()) tables_ = known_.publish();
+  published_ = known_.revision();
   return tables_;
 }
 

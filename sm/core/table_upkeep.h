@@ -21,18 +21,16 @@
 
 #include "libdiag/base/log.h"
 #include "sm/core/table_reader.h"
-#include "sm/plan/guids.h"
 
 namespace sm::core {
 
 class TableUpkeep {
  public:
-  using GuidBlocks = std::map<std::pair<ib::Guid, std::uint8_t>, device::GuidBlock>;
-
   /// Cookies are `owner` and something in the low 44 bits. `after`: how long after a full sweep a
-  /// reading begins; nothing: never.
-  TableUpkeep(ib::mad::Cookie owner, std::optional<ib::Duration> after)
-      : owner_(owner), after_(after) {}
+  /// reading begins; nothing: never. `inventory` outlives this.
+  TableUpkeep(ib::mad::Cookie owner, std::optional<ib::Duration> after,
+              device::Inventory& inventory)
+      : owner_(owner), after_(after), known_(inventory) {}
 
   // ---- what happens to devices
   /// What is under way is left: asked by the ways of the sweep before, which a cable may have taken
@@ -42,8 +40,6 @@ class TableUpkeep {
   /// What a full sweep found. `forget_all`: whatever is known is to be read again.
   void on_found(const ib::discover::Observed& found, bool forget_all);
   void on_lanes_programmed(ib::Guid node);
-  /// Blocks with aliases as they were programmed; what was read of them before is the past.
-  void on_guids_programmed(const ib::discover::Observed& observed, const GuidBlocks& held);
   void on_sweep_done(ib::Instant now);
 
   // ---- reading
@@ -69,8 +65,8 @@ class TableUpkeep {
 
   const ib::mad::Cookie owner_;
   const std::optional<ib::Duration> after_;
-  device::Inventory known_;
-  bool changed_{true};  // since tables_ was made
+  device::Inventory& known_;
+  std::uint64_t published_{0};  // revision of `known_` in tables_
   std::shared_ptr<const device::Inventory> tables_;
   ib::Instant due_{ib::kNever};
   std::unique_ptr<TableReader> reader_;

@@ -5,7 +5,6 @@
 // What was not programmed and not read is absent, never guessed.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,7 +12,6 @@
 #include "libdiag/routes/tables.h"
 #include "libdiag/wire/smp_attributes.h"
 #include "sm/device/inventory.h"
-#include "sm/device/tables/kinds.h"
 
 namespace sm {
 
@@ -28,10 +26,7 @@ struct Holdings {
   /// True: the first reading of tables has not come to its end, so what is absent may be there.
   bool tables_to_come{false};
 
-  /// Blocks of GUIDInfo that hold alias GUIDs or did, as their ports answered last, by port GUID
-  /// and number. Null: none is known. The ports were programmed by the aliases of this revision.
-  std::shared_ptr<const std::map<std::pair<ib::Guid, std::uint8_t>, device::GuidBlock>> guid_blocks;
-  std::uint64_t aliases_revision{0};
+  std::uint64_t aliases_revision{0};  // of the alias GUIDs that ports were programmed by
 
   ib::wire::SmInfo own_sm;                  // this subnet manager; its key is not told
   std::vector<ib::wire::SmInfo> other_sms;  // as they answered, by port GUID; keys not told

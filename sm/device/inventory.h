@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Inventory: the tables of all devices as they answered, by node GUID, so that they outlive a
-// sweep. A value; copies share what they hold, so publishing one costs no more than its list of
-// nodes.
+// sweep. Only answers write it; a block whose Set was not answered is unknown again. What was
+// published stays as it was and shares what did not change since.
 #pragma once
 
 #include <memory>
@@ -12,29 +12,52 @@
 
 namespace sm::device {
 
+/// Node `n` may have lost what its tables held: a port of it waits for a subnet manager, a switch
+/// has no LID.
+bool may_have_lost(const ib::discover::Observed& found, ib::fabric::NodeIndex n);
+
 class Inventory {
  public:
-  /// nullptr: nothing was read of this node.
+  Inventory() = default;
+  Inventory& operator=(const Inventory&) = delete;
+
+  /// nullptr: nothing is known of this node.
   const NodeTables* find(ib::Guid node) const;
   /// nullptr: not known.
   const Block* held(const TableKind& kind, ib::Guid node, Slot slot) const;
 
-  /// One block has become another; false: it says nothing new, or nothing was read of the node.
-  bool note(const TableKind& kind, ib::Guid node, Slot slot, const Block& block);
-  void put(ib::Guid node, std::shared_ptr<const NodeTables> tables);
-  /// False: nothing was read of it.
-  bool forget(ib::Guid node) { return by_node_.erase(node) > 0; }
-  /// Forgets nodes that may have lost what they held: a port waits for us, a switch has no LID.
-  /// False: none was.
-  bool forget_restarted(const ib::discover::Observed& found);
-  void clear() { by_node_.clear(); }
-  std::size_t size() const { return by_node_.size(); }
-  /// The one copy of `block`.
+  /// What an answer reported. `num_ports` of the node.
+  void put(const TableKind& kind, ib::Guid node, unsigned num_ports, Slot slot, const Block& block);
+  void forget(const TableKind& kind, ib::Guid node, Slot slot);
+  void forget(const TableKind& kind, ib::Guid node);
+  void forget(ib::Guid node);
+  /// Forgets nodes that are not there, and those that may have lost what they held.
+  void forget_lost(const ib::discover::Observed& found);
+  void clear();
+
+  /// Nodes of which everything was asked for, since a forget of them.
+  bool is_read(ib::Guid node) const;
+  void mark_read(ib::Guid node, unsigned num_ports);
+  std::size_t nodes_read() const;
+
+  std::shared_ptr<const Inventory> publish();
+  /// Grows with every change.
+  std::uint64_t revision() const { return revision_; }
+
+  /// For many blocks of one node at once; until the next call of another member.
+  NodeTables& own(ib::Guid node, unsigned num_ports);
   const Block* stored(const Block& block) { return pool_->stored(block); }
 
  private:
-  std::unordered_map<ib::Guid, std::shared_ptr<const NodeTables>> by_node_;
+  struct Node {
+    std::shared_ptr<NodeTables> tables;
+    std::uint64_t ours_since;  // published_ when only this one had them
+  };
+  Inventory(const Inventory&) = default;
+
+  std::unordered_map<ib::Guid, Node> by_node_;
   std::shared_ptr<BlockPool> pool_{std::make_shared<BlockPool>()};
+  std::uint64_t revision_{0}, published_{0};
 };
 
 }  // namespace sm::device

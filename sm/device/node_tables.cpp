@@ -40,6 +40,21 @@ void NodeTables::put(const TableKind& kind, Slot slot, const Block* stored) {
   }
 }
 
+void NodeTables::forget(const TableKind& kind, Slot slot) {
+  if (held(kind, slot) == nullptr) return;
+  if (kind.scope == Scope::PortPair) {
+    const auto pairs = std::ranges::find(pairs_, kind.attribute, &Pairs::attribute);
+    pairs->which[slot.input * port_count_ + slot.port] = kUnknown;
+  } else {
+    blocks_.erase(std::ranges::lower_bound(blocks_, key_of(kind, slot), {}, &Entry::key));
+  }
+}
+
+void NodeTables::forget(const TableKind& kind) {
+  std::erase_if(pairs_, [&](const Pairs& pairs) { return pairs.attribute == kind.attribute; });
+  std::erase_if(blocks_, [&](const Entry& entry) { return entry.key >> 32 == kind.attribute; });
+}
+
 void NodeTables::put_pair(const TableKind& kind, Slot slot, const Block* stored) {
   auto pairs = std::ranges::find(pairs_, kind.attribute, &Pairs::attribute);
   if (pairs == pairs_.end()) {

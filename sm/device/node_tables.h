@@ -31,9 +31,12 @@ class NodeTables {
   const Block* held(const TableKind& kind, Slot slot) const;
   /// `stored` is of the pool that the tables share.
   void put(const TableKind& kind, Slot slot, const Block* stored);
+  void forget(const TableKind& kind, Slot slot);
+  void forget(const TableKind& kind);
 
-  /// So many blocks will be put.
-  void expect(std::size_t more) { blocks_.reserve(blocks_.size() + more); }
+  /// Everything that the node has was asked for once since it was last forgotten.
+  bool is_read() const { return read_; }
+  void set_read(bool read) { read_ = read; }
 
  private:
   static constexpr std::uint16_t kUnknown = 0xFFFF;
@@ -57,6 +60,7 @@ class NodeTables {
   std::size_t port_count_;
   std::vector<Entry> blocks_;  // in the order of their keys
   std::vector<Pairs> pairs_;
+  bool read_{false};
 };
 
 }  // namespace sm::device

@@ -12,8 +12,8 @@
 #include "libdiag/routes/tables.h"
 #include "libdiag/routes/verify_changes.h"
 #include "sm/device/routing.h"
-#include "sm/plan/guids.h"
 #include "sm/plan/lids.h"
+#include "sm/plan/wanted_block.h"
 
 namespace sm::plan {
 
@@ -73,11 +73,11 @@ struct Desired {
   std::vector<SwitchWant> switches;  // by switch index of routing->graph
   std::shared_ptr<const Routing> routing;
   ib::routes::MulticastTables mfts;
-  GuidBlocks guids;           // with aliases; others are left alone
-  bool program_mfts{true};    // false: the trees failed a must; what stands is left
-  bool program_lfts{true};    // false: the tables failed a must; what stands is better
-  bool program_lanes{false};  // SL to VL and VL arbitration are ours
-  bool routed{true};          // false: nor does anything stand
+  std::vector<WantedBlock> blocks;  // by node; of what is not among them nothing is changed
+  bool program_mfts{true};          // false: the trees failed a must; what stands is left
+  bool program_lfts{true};          // false: the tables failed a must; what stands is better
+  bool program_lanes{false};        // SL to VL and VL arbitration are ours
+  bool routed{true};                // false: nor does anything stand
 
   ib::fabric::PortRef sm_port;
   ib::Lid sm_lid{};

@@ -482,7 +482,8 @@ class Planner {
       out_.switches.push_back(want);
     }
     if (request_.aliases != nullptr)
-      out_.guids = want_guids(observed_, out_.node_managed, *request_.aliases);
+      out_.blocks =
+          want_guids(observed_, out_.node_managed, *request_.aliases, *request_.alias_blocks);
     auto [notes, alarms] = want_multicast(out_, routed_, request_.groups);
     std::ranges::move(notes, std::back_inserter(out_.notes));
     std::ranges::move(alarms, std::back_inserter(out_.alarms));

@@ -14,6 +14,7 @@
 #include "libdiag/route/multicast.h"
 #include "libdiag/route/reroute.h"
 #include "sm/plan/desired.h"
+#include "sm/plan/guids.h"
 
 namespace sm::plan {
 
@@ -56,8 +57,9 @@ struct PlanRequest {
   bool sa_state_lost{false};  // registrations did not survive: ports in use must register again
   const std::set<ib::Guid>* not_told{};  // who was to register again and did not answer
   std::span<const MlidGroup> groups;
-  const PortAliases* aliases{};  // nullptr: none
-  const Routing* previous{};     // what is programmed now, if anything
+  const PortAliases* aliases{};       // nullptr: none
+  const AliasBlocks* alias_blocks{};  // with `aliases`: blocks that hold some or did
+  const Routing* previous{};          // what is programmed now, if anything
   /// The operator's files as read anew. Taken when all they name is there, or nothing is programmed
   /// yet; else the old ones count on.
   const ib::route::ReadOptions* offered{};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sm/device/tables/kinds.h"
 #include "sm/sa/mask.h"
 #include "sm/sa/membership.h"
 #include "sm/sa/world.h"
@@ -17,7 +18,7 @@ using ib::Guid;
 using ib::wire::GuidInfoRecord;
 namespace status = ib::wire::status;
 
-constexpr unsigned kPerBlock = 8;
+constexpr unsigned kPerBlock = device::kGuidsInBlock;
 constexpr std::uint32_t kTriesMax = 1000;
 constexpr const char* kInAGroup = "is a member of a multicast group, which it is to leave first";
 
@@ -225,14 +226,19 @@ Change give_to_ports(const World& world, const std::vector<store::AliasGuid>& al
   return change;
 }
 
-std::vector<Aliases::Key> emptied(const Aliases& aliases, const Holdings& holdings) {
+std::vector<Aliases::Key> emptied(const World& world) {
   std::vector<Aliases::Key> places;
-  if (!holdings.guid_blocks) return places;
-  for (const auto& place : aliases.given_back()) {
-    const auto block = holdings.guid_blocks->find(
-        {place.first, static_cast<std::uint8_t>(place.second / kPerBlock)});
-    if (block != holdings.guid_blocks->end() && block->second[place.second % kPerBlock].value == 0)
-      places.push_back(place);
+  if (!world.paths) return places;
+  const auto& fabric = world.snapshot().fabric();
+  for (const auto& place : world.state.aliases.given_back()) {
+    const auto port = fabric.find_port_guid(place.first);
+    if (!port) continue;
+    const device::Slot slot{port->port, 0, static_cast<std::uint16_t>(place.second / kPerBlock)};
+    const auto* block =
+        world.holdings->tables->held(device::kGuidInfo, fabric.node(port->node).guid, slot);
+    if (block == nullptr) continue;
+    const auto held = ib::wire::decode<ib::wire::GuidInfo>(block->data());
+    if (held.guid[place.second % kPerBlock].value == 0) places.push_back(place);
   }
   return places;
 }

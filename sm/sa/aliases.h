@@ -57,9 +57,9 @@ class Aliases {
 std::vector<store::AliasGuid> taken_from_ports(const World& world);
 Change give_to_ports(const World& world, const std::vector<store::AliasGuid>& aliases);
 
-/// Places that were given back and that `holdings` show to be empty: nobody needs to remember them.
-/// Precondition: the ports were programmed by the aliases as they are.
-std::vector<Aliases::Key> emptied(const Aliases& aliases, const Holdings& holdings);
+/// Places that were given back and that ports are known to hold nothing at: nobody needs to
+/// remember them. Precondition: the ports were programmed by the aliases as they are.
+std::vector<Aliases::Key> emptied(const World& world);
 
 /// The GUID that a place is given when its owner leaves the choice to us, the n-th try: 00:14:05
 /// (the OpenFabrics OUI), `byte`, 00, and 24 bits that follow from the place. A place that gives

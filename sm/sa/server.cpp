@@ -685,16 +685,13 @@ struct Server::Impl {
     world.holdings = std::move(news);
     if (!world.holdings->tables_to_come) tables_wait.release();
     const auto known = world.holdings->aliases_revision;
-    if (forgetting_aliases || known != aliases_revision ||
-        emptied(state.aliases, *world.holdings).empty())
-      return;
+    if (forgetting_aliases || known != aliases_revision || emptied(world).empty()) return;
     forgetting_aliases = true;
     WriteQueue::Own own;
     own.change = [this, known](const World& w) {
       Change change;
       // A place may have been taken and given back since: then its port is asked once more.
-      if (known == aliases_revision)
-        change.batch.aliases_forgotten = emptied(w.state.aliases, *w.holdings);
+      if (known == aliases_revision) change.batch.aliases_forgotten = emptied(w);
       return change;
     };
     own.done = [this](bool) { forgetting_aliases = false; };

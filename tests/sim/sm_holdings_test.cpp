@@ -6,6 +6,7 @@
 #include <map>
 
 #include "libdiag/fabric/generate.h"
+#include "sm/device/tables/kinds.h"
 #include "tests/sim/sm_on_model.h"
 
 namespace sm::test {
@@ -45,14 +46,14 @@ TEST(Holdings, TablesAreReadOnceTheSubnetIsUpAndNotAgain) {
   ASSERT_TRUE(run.last().up());
   EXPECT_EQ(gets.count, 0U) << "bring-up sends none of them";
   ASSERT_NE(run.sm().holdings(), nullptr);
-  EXPECT_EQ(run.sm().holdings()->tables->size(), 0U);
+  EXPECT_EQ(run.sm().holdings()->tables->nodes_read(), 0U);
   EXPECT_TRUE(run.sm().holdings()->tables_to_come);
 
   run.run_for(seconds(2));
   EXPECT_GT(gets.count, 0U);
   const auto holdings = run.sm().holdings();
   const auto fabric = run.sm().observed().fabric;  // of the first sweep
-  EXPECT_EQ(holdings->tables->size(), fabric.nodes().size());
+  EXPECT_EQ(holdings->tables->nodes_read(), fabric.nodes().size());
   EXPECT_FALSE(holdings->tables_to_come);
   for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
     const auto& node = fabric.node(n);
@@ -74,7 +75,7 @@ TEST(Holdings, TablesAreReadOnceTheSubnetIsUpAndNotAgain) {
   run.run_for(seconds(2));
   EXPECT_EQ(run.reports(), 2U);
   EXPECT_EQ(gets.count, so_far) << "nothing changed";
-  EXPECT_EQ(run.sm().holdings()->tables->size(), fabric.nodes().size());
+  EXPECT_EQ(run.sm().holdings()->tables->nodes_read(), fabric.nodes().size());
 
   run.sm().sweep_now(run.now(), core::Reason::Operator);
   run.run_for(seconds(2));
@@ -92,12 +93,12 @@ TEST(Holdings, ASweepInterruptsTheReadingAndItGoesOn) {
   });
   // Halfway through the reading.
   while (nodes_read < 20 && !swept) run.run_for(std::chrono::microseconds(50));
-  EXPECT_EQ(run.sm().holdings()->tables->size(), 0U) << "published when it is done";
+  EXPECT_EQ(run.sm().holdings()->tables->nodes_read(), 0U) << "published when it is done";
   run.sm().sweep_now(run.now(), core::Reason::Trap);
   ASSERT_TRUE(run.run_until_reports(2));
   EXPECT_TRUE(run.last().up());
   run.run_for(seconds(2));
-  EXPECT_EQ(run.sm().holdings()->tables->size(), run.sm().observed().fabric.nodes().size());
+  EXPECT_EQ(run.sm().holdings()->tables->nodes_read(), run.sm().observed().fabric.nodes().size());
 }
 
 /// Where a directed route from the host leads, and the switch port it leaves by last.
@@ -148,7 +149,7 @@ TEST(Holdings, ACableThatGoesWhileTablesAreReadTakesNobodyWithIt) {
     EXPECT_EQ(run.sm().observed().fabric.nodes().size(), nodes);
     EXPECT_EQ(run.sm().counters().full_sweeps, 2U);
     run.run_for(seconds(2));
-    EXPECT_EQ(run.sm().holdings()->tables->size(), nodes) << "and then they are read";
+    EXPECT_EQ(run.sm().holdings()->tables->nodes_read(), nodes) << "and then they are read";
   }
   EXPECT_GE(cuts, 3U);
 }

@@ -14,6 +14,4 @@ extern const TableKind kVlArbitration;  // IBA 14.2.5.9: 32 entries a block; blo
 
 inline constexpr unsigned kGuidsInBlock = 8, kPKeysInBlock = 32, kArbitrationInBlock = 32;
 
-using GuidBlock = std::array<ib::Guid, kGuidsInBlock>;
-
 }  // namespace sm::device

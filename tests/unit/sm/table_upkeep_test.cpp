@@ -42,7 +42,8 @@ class TableUpkeepTest : public ::testing::Test {
   const SnapshotPtr snapshot = sa::test::snapshot_of(sa::test::small_tree());
   const std::size_t nodes = snapshot->observed->nodes.size();
   const std::vector<bool> managed = std::vector<bool>(nodes, true);
-  TableUpkeep upkeep{kOwner, milliseconds(100)};
+  device::Inventory inventory;
+  TableUpkeep upkeep{kOwner, milliseconds(100), inventory};
   Instant now{1'000'000'000};
 };
 
@@ -50,7 +51,7 @@ TEST_F(TableUpkeepTest, ReadsALittleAfterAFullSweep) {
   EXPECT_TRUE(upkeep.at_rest());
   EXPECT_EQ(upkeep.due(), kNever);
   const auto empty = upkeep.tables();
-  EXPECT_EQ(empty->size(), 0U);
+  EXPECT_EQ(empty->nodes_read(), 0U);
   EXPECT_EQ(upkeep.tables(), empty) << "nothing new, nothing copied";
 
   upkeep.on_sweep_done(now);
@@ -65,8 +66,8 @@ TEST_F(TableUpkeepTest, ReadsALittleAfterAFullSweep) {
   EXPECT_TRUE(upkeep.at_rest());
   EXPECT_EQ(upkeep.nodes_read(), nodes);
   const auto whole = upkeep.tables();
-  EXPECT_EQ(whole->size(), nodes);
-  EXPECT_EQ(empty->size(), 0U) << "who has the old ones keeps them";
+  EXPECT_EQ(whole->nodes_read(), nodes);
+  EXPECT_EQ(empty->nodes_read(), 0U) << "who has the old ones keeps them";
   EXPECT_FALSE(upkeep.to_come());
   EXPECT_FALSE(upkeep.has_news(now));
   EXPECT_EQ(upkeep.tables(), whole);
@@ -77,7 +78,7 @@ TEST_F(TableUpkeepTest, ReadsALittleAfterAFullSweep) {
 }
 
 TEST_F(TableUpkeepTest, NeverReadsWhereItIsNotWanted) {
-  TableUpkeep never(kOwner, std::nullopt);
+  TableUpkeep never(kOwner, std::nullopt, inventory);
   never.on_sweep_done(now);
   EXPECT_TRUE(never.at_rest());
   EXPECT_EQ(never.due(), kNever);
@@ -109,7 +110,7 @@ TEST_F(TableUpkeepTest, ASweepTakesItBack) {
   const auto some = upkeep.nodes_read();
   EXPECT_GT(some, 0U);
   EXPECT_LT(some, nodes);
-  EXPECT_EQ(upkeep.tables()->size(), some) << "what was read is whole, and stays";
+  EXPECT_EQ(upkeep.tables()->nodes_read(), some) << "what was read is whole, and stays";
   EXPECT_TRUE(upkeep.to_come()) << "the rest";
 
   begin();
@@ -121,7 +122,7 @@ TEST_F(TableUpkeepTest, ASweepTakesItBack) {
 TEST_F(TableUpkeepTest, TellsEverySecondOfALongReading) {
   begin();
   auto asked = upkeep.take_requests();
-  while (upkeep.tables()->size() == 0) {
+  while (upkeep.tables()->nodes_read() == 0) {
     ASSERT_FALSE(asked.empty());
     for (const Request& request : asked) answer(request);
     asked = upkeep.take_requests();
@@ -129,8 +130,22 @@ TEST_F(TableUpkeepTest, TellsEverySecondOfALongReading) {
     now = now + seconds(1);
     EXPECT_TRUE(upkeep.has_news(now));
   }
-  EXPECT_LT(upkeep.tables()->size(), nodes);
+  EXPECT_LT(upkeep.tables()->nodes_read(), nodes);
   EXPECT_FALSE(upkeep.at_rest());
+}
+
+TEST_F(TableUpkeepTest, WhatWasProgrammedInTheMeantimeIsForgottenAndNothingElse) {
+  begin();
+  read();
+  ASSERT_TRUE(upkeep.has_news(now));
+  const auto& node = observed().fabric.node(3);
+  inventory.put(device::kSlToVl, node.guid, node.num_ports, {1, 0, 0}, {});
+  upkeep.on_lanes_programmed(node.guid);
+  EXPECT_FALSE(inventory.is_read(node.guid));
+  EXPECT_EQ(inventory.held(device::kSlToVl, node.guid, {1, 0, 0}), nullptr);
+  EXPECT_NE(inventory.held(device::kGuidInfo, node.guid,
+                           {node.is_switch() ? std::uint8_t{0} : std::uint8_t{1}, 0, 0}),
+            nullptr);
 }
 
 TEST_F(TableUpkeepTest, ReadsAgainWhatWasForgotten) {
@@ -143,35 +158,16 @@ TEST_F(TableUpkeepTest, ReadsAgainWhatWasForgotten) {
   };
   EXPECT_EQ(read_now(), nodes);
   EXPECT_EQ(read_now(), 0U);
-  upkeep.on_lanes_programmed(observed().fabric.node(3).guid);
-  EXPECT_EQ(upkeep.tables()->size(), nodes - 1);
+  inventory.forget(observed().fabric.node(3).guid);
+  EXPECT_EQ(upkeep.tables()->nodes_read(), nodes - 1);
   EXPECT_FALSE(upkeep.to_come()) << "all but one is known";
   EXPECT_EQ(read_now(), 1U);
   upkeep.on_found(observed(), false);
   EXPECT_EQ(read_now(), 0U) << "nobody restarted";
   upkeep.on_found(observed(), true);
-  EXPECT_EQ(upkeep.tables()->size(), 0U);
+  EXPECT_EQ(upkeep.tables()->nodes_read(), 0U);
   EXPECT_TRUE(upkeep.to_come());
   EXPECT_EQ(read_now(), nodes);
-}
-
-TEST_F(TableUpkeepTest, ProgrammedGuidsTakeThePlaceOfWhatWasRead) {
-  begin();
-  read();
-  ASSERT_TRUE(upkeep.has_news(now));
-  const auto before = upkeep.tables();
-  const auto host = sa::test::hosts_of(observed().fabric)[0];
-  const auto& fabric = observed().fabric;
-  const TableUpkeep::GuidBlocks held{{{fabric.port(host).guid, 0}, {ib::Guid{1}, ib::Guid{2}}}};
-  upkeep.on_guids_programmed(observed(), held);
-  const auto after = upkeep.tables();
-  ASSERT_NE(after, before);
-  const auto* block =
-      after->held(device::kGuidInfo, fabric.node(host.node).guid, {host.port, 0, 0});
-  ASSERT_NE(block, nullptr);
-  EXPECT_EQ((*block)[15], std::byte{2});
-  upkeep.on_guids_programmed(observed(), held);
-  EXPECT_EQ(upkeep.tables(), after) << "the same again is no news";
 }
 
 }  // namespace

@@ -71,37 +71,77 @@ TEST(NodeTables, AnyPortMayBeAskedForAndPut) {
   }
 }
 
+TEST(NodeTables, ForgetOneBlockOrATable) {
+  BlockPool pool;
+  NodeTables tables(kPorts);
+  for (const TableKind* kind : table_kinds())
+    for (const std::uint8_t port : {std::uint8_t{1}, std::uint8_t{2}})
+      tables.put(*kind, {port, 0, 0}, pool.stored(filled(1)));
+  for (const TableKind* kind : table_kinds()) {
+    tables.forget(*kind, {1, 0, 0});
+    tables.forget(*kind, {3, 0, 0});
+    EXPECT_EQ(tables.held(*kind, {1, 0, 0}), nullptr) << kind->name;
+    EXPECT_NE(tables.held(*kind, {2, 0, 0}), nullptr) << kind->name;
+  }
+  tables.forget(kPKeyTable);
+  tables.forget(kSlToVl);
+  EXPECT_EQ(tables.held(kPKeyTable, {2, 0, 0}), nullptr);
+  EXPECT_EQ(tables.held(kSlToVl, {2, 0, 0}), nullptr);
+  EXPECT_NE(tables.held(kGuidInfo, {2, 0, 0}), nullptr);
+}
+
 TEST(Inventory, WhatWasPublishedStaysAsItWas) {
   Inventory inventory;
-  const Guid node{7};
-  EXPECT_FALSE(inventory.note(kPKeyTable, node, {1, 0, 0}, filled(1))) << "nothing was read of it";
-  inventory.put(node, std::make_shared<NodeTables>(kPorts));
-  EXPECT_TRUE(inventory.note(kPKeyTable, node, {1, 0, 0}, filled(1)));
-  const Inventory published = inventory;
-  EXPECT_TRUE(inventory.note(kPKeyTable, node, {1, 0, 0}, filled(2)));
-  EXPECT_FALSE(inventory.note(kPKeyTable, node, {1, 0, 0}, filled(2))) << "no news";
-  ASSERT_NE(published.held(kPKeyTable, node, {1, 0, 0}), nullptr);
-  EXPECT_EQ(*published.held(kPKeyTable, node, {1, 0, 0}), filled(1));
+  const Guid node{7}, other{8};
+  inventory.put(kPKeyTable, node, kPorts, {1, 0, 0}, filled(1));
+  inventory.put(kPKeyTable, other, kPorts, {1, 0, 0}, filled(1));
+  const auto published = inventory.publish();
+  const auto revision = inventory.revision();
+  inventory.put(kPKeyTable, node, kPorts, {1, 0, 0}, filled(1));
+  EXPECT_EQ(inventory.revision(), revision) << "no news";
+  inventory.put(kPKeyTable, node, kPorts, {1, 0, 0}, filled(2));
+  EXPECT_GT(inventory.revision(), revision);
+  const auto* changed = inventory.find(node);
+  inventory.put(kPKeyTable, node, kPorts, {1, 0, 1}, filled(3));
+  EXPECT_EQ(inventory.find(node), changed) << "copied once";
+  inventory.forget(kPKeyTable, other, {1, 0, 0});
   EXPECT_EQ(*inventory.held(kPKeyTable, node, {1, 0, 0}), filled(2));
-  EXPECT_TRUE(inventory.forget(node));
-  EXPECT_FALSE(inventory.forget(node));
-  EXPECT_EQ(inventory.held(kPKeyTable, node, {1, 0, 0}), nullptr);
-  EXPECT_NE(published.find(node), nullptr);
+  EXPECT_EQ(inventory.held(kPKeyTable, other, {1, 0, 0}), nullptr);
+  EXPECT_EQ(*published->held(kPKeyTable, node, {1, 0, 0}), filled(1));
+  EXPECT_EQ(published->held(kPKeyTable, node, {1, 0, 1}), nullptr);
+  EXPECT_EQ(*published->held(kPKeyTable, other, {1, 0, 0}), filled(1));
+  inventory.clear();
+  EXPECT_EQ(inventory.find(node), nullptr);
+  EXPECT_NE(published->find(node), nullptr);
+}
+
+TEST(Inventory, ANodeIsReadUntilSomethingOfItIsForgotten) {
+  Inventory inventory;
+  const Guid node{7};
+  EXPECT_FALSE(inventory.is_read(node));
+  inventory.put(kPKeyTable, node, kPorts, {1, 0, 0}, filled(1));
+  EXPECT_FALSE(inventory.is_read(node));
+  inventory.mark_read(node, kPorts);
+  EXPECT_TRUE(inventory.is_read(node));
+  EXPECT_EQ(inventory.nodes_read(), 1U);
+  inventory.forget(kGuidInfo, node, {1, 0, 0});
+  EXPECT_TRUE(inventory.is_read(node)) << "nothing was known of that";
+  inventory.forget(kPKeyTable, node, {1, 0, 0});
+  EXPECT_FALSE(inventory.is_read(node));
 }
 
 TEST(Inventory, EqualBlocksAreKeptOnce) {
   Inventory inventory;
-  const Inventory copy = inventory;
   EXPECT_EQ(inventory.stored(filled(3)), inventory.stored(filled(3)));
   EXPECT_NE(inventory.stored(filled(3)), inventory.stored(filled(4)));
 }
 
-TEST(Inventory, ForgetsWhoMayHaveLostItsTables) {
+TEST(Inventory, ForgetsWhoIsNotThereOrMayHaveLostItsTables) {
   const auto snapshot = sa::test::snapshot_of(sa::test::small_tree());
   auto observed = *snapshot->observed;
   Inventory inventory;
-  for (const auto& node : observed.fabric.nodes())
-    inventory.put(node.guid, std::make_shared<NodeTables>(node.num_ports));
+  for (const auto& node : observed.fabric.nodes()) inventory.mark_read(node.guid, node.num_ports);
+  inventory.mark_read(Guid{0xA3A4}, 1);
   const auto set_state = [&](ib::fabric::PortRef port, ib::wire::PortState state) {
     ib::wire::PortInfo info = observed.port(port).info();
     info.port_state = state;
@@ -109,12 +149,13 @@ TEST(Inventory, ForgetsWhoMayHaveLostItsTables) {
   };
   for (const auto& host : sa::test::hosts_of(observed.fabric))
     set_state(host, ib::wire::PortState::Active);
-  EXPECT_FALSE(inventory.forget_restarted(observed));
+  inventory.forget_lost(observed);
+  EXPECT_EQ(inventory.nodes_read(), observed.nodes.size());
   const auto host = sa::test::hosts_of(observed.fabric)[2];
   set_state(host, ib::wire::PortState::Initialize);
-  EXPECT_TRUE(inventory.forget_restarted(observed));
-  EXPECT_EQ(inventory.find(observed.fabric.node(host.node).guid), nullptr);
-  EXPECT_EQ(inventory.size(), observed.nodes.size() - 1);
+  inventory.forget_lost(observed);
+  EXPECT_FALSE(inventory.is_read(observed.fabric.node(host.node).guid));
+  EXPECT_EQ(inventory.nodes_read(), observed.nodes.size() - 1);
 }
 
 }  // namespace

@@ -279,17 +279,24 @@ TEST_F(SaAliases, WhatAPortThatIsAwayHasRegisteredKeepsItsGuidFree) {
 /// What ports hold, as a sweep would publish it.
 class SaAliasesGivenBack : public SaAliases {
  protected:
+  void put_guids(device::Inventory& tables, std::size_t host, const ib::wire::GuidInfo& guids) {
+    device::Block block{};
+    ib::wire::encode(guids, block.data());
+    const auto& node = bench.snapshot->fabric().node(bench.hosts[host].node);
+    tables.put(device::kGuidInfo, node.guid, node.num_ports, {bench.hosts[host].port, 0, 0}, block);
+  }
   using Entries = std::map<unsigned, std::uint64_t>;
   void publish(std::uint64_t revision, std::size_t host, const std::optional<Entries>& held) {
     Holdings holdings;
     holdings.aliases_revision = revision;
-    std::map<std::pair<Guid, std::uint8_t>, device::GuidBlock> blocks;
+    device::Inventory tables;
     if (held) {
-      auto& block = blocks[{bench.host(host).guid, std::uint8_t{0}}];
-      block[0] = bench.host(host).guid;
-      for (const auto& [i, guid] : *held) block[i] = Guid{guid};
+      ib::wire::GuidInfo block{};
+      block.guid[0] = bench.host(host).guid;
+      for (const auto& [i, guid] : *held) block.guid[i] = Guid{guid};
+      put_guids(tables, host, block);
     }
-    holdings.guid_blocks = std::make_shared<const decltype(blocks)>(blocks);
+    holdings.tables = tables.publish();
     bench.server.publish(std::make_shared<const Holdings>(holdings));
   }
   /// What the store holds after that, with the places that were given back.
@@ -326,14 +333,9 @@ TEST_F(SaAliasesGivenBack, AreForgottenWhenTheirPortHasHeard) {
 TEST_F(SaAliasesGivenBack, AreNotShownAlthoughTheirPortHoldsThemStill) {
   set(3, {{1, 0xA1}, {2, 0xA2}});
   Holdings holdings;
-  auto all = std::make_shared<device::Inventory>();
-  auto tables = std::make_shared<device::NodeTables>(1U);
-  const device::GuidBlock read{bench.host(3).guid, Guid{0xA1}, Guid{0xA2}, Guid{0xF3}};
-  device::Block block{};
-  ib::wire::encode(ib::wire::GuidInfo{read}, block.data());
-  tables->put(device::kGuidInfo, {bench.hosts[3].port, 0, 0}, all->stored(block));
-  all->put(bench.snapshot->fabric().node(bench.hosts[3].node).guid, std::move(tables));
-  holdings.tables = std::move(all);
+  device::Inventory tables;
+  put_guids(tables, 3, {{bench.host(3).guid, Guid{0xA1}, Guid{0xA2}, Guid{0xF3}}});
+  holdings.tables = tables.publish();
   bench.server.publish(std::make_shared<const Holdings>(holdings));
   remove(3, {{1, 0}});
   const auto get = bench.ask(

@@ -28,9 +28,9 @@ class Records {
  public:
   Records() : bench(fabric(), {}, contents()), holdings(std::make_shared<Holdings>()) {
     const auto& observed = *bench.snapshot->observed;
-    auto tables = std::make_shared<device::Inventory>();
-    for (NodeIndex n = 0; n < observed.nodes.size(); ++n) tables->put(guid(n), read(n, *tables));
-    holdings->tables = tables;
+    device::Inventory tables;
+    for (NodeIndex n = 0; n < observed.nodes.size(); ++n) read(n, tables);
+    holdings->tables = tables.publish();
     const auto& routing = bench.snapshot->routing;
     holdings->graph = {routing, &routing->graph};
     auto mfts = std::make_shared<ib::routes::MulticastTables>();
@@ -169,13 +169,12 @@ class Records {
     return b;
   }
   /// As if a device had answered; the last node and some blocks are silent.
-  std::shared_ptr<const device::NodeTables> read(NodeIndex n, device::Inventory& pool) {
+  void read(NodeIndex n, device::Inventory& tables) {
     const auto& f = bench.snapshot->fabric();
     const auto& node = f.node(n);
-    auto t = std::make_shared<device::NodeTables>(node.num_ports);
-    if (n + 1 == f.nodes().size()) return t;
+    if (n + 1 == f.nodes().size()) return;
     const auto put = [&](const device::TableKind& kind, device::Slot slot, device::Block b) {
-      if (random() % 8 != 0) t->put(kind, slot, pool.stored(b));
+      if (random() % 8 != 0) tables.put(kind, node.guid, node.num_ports, slot, b);
     };
     for (std::uint8_t p = 0; p <= node.num_ports; ++p) {
       const bool end_port = node.is_switch() == (p == 0);
@@ -184,7 +183,7 @@ class Records {
       if (end_port) {
         device::Block guids{};
         guids[15] = std::byte{0x77};  // the second GUID
-        t->put(device::kGuidInfo, {p, 0, 0}, pool.stored(guids));
+        tables.put(device::kGuidInfo, node.guid, node.num_ports, {p, 0, 0}, guids);
       }
       for (std::uint16_t b = 1; b <= 4; ++b) put(device::kVlArbitration, {p, 0, b}, block());
       for (std::uint8_t in = 0; in <= (node.is_switch() ? node.num_ports : 0U); ++in) {
@@ -193,7 +192,6 @@ class Records {
         put(device::kSlToVl, {p, in, 0}, row);
       }
     }
-    return t;
   }
 };
 

@@ -27,16 +27,14 @@ HoldingsPtr to_come(bool wanting) {
 /// One P_Key of one node, and nothing to come.
 HoldingsPtr read(const Bench& bench, NodeIndex node) {
   Holdings holdings;
-  auto all = std::make_shared<device::Inventory>();
+  device::Inventory all;
   const auto& of = bench.snapshot->fabric().node(node);
-  auto tables = std::make_shared<device::NodeTables>(of.num_ports);
   ib::wire::PKeyTable keys{};
   keys.p_keys[0] = ib::kDefaultPKey;
   device::Block block{};
   ib::wire::encode(keys, block.data());
-  tables->put(device::kPKeyTable, {1, 0, 0}, all->stored(block));
-  all->put(of.guid, std::move(tables));
-  holdings.tables = std::move(all);
+  all.put(device::kPKeyTable, of.guid, of.num_ports, {1, 0, 0}, block);
+  holdings.tables = all.publish();
   return std::make_shared<const Holdings>(std::move(holdings));
 }
 
