@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "libdiag/route/choose.h"
+#include "libdiag/route/reroute_origin.h"
 #include "libdiag/route/reroute_state.h"
 #include "libdiag/routes/verify.h"
 
@@ -65,6 +66,7 @@ Rerouter::Rerouter(Rerouter&&) noexcept = default;
 Rerouter& Rerouter::operator=(Rerouter&&) noexcept = default;
 
 void Rerouter::adopt(const fabric::Fabric& fabric, fabric::CompactGraph graph, Routes routes) {
+  origin_.reset();
   state_ = begun({&fabric, nullptr, options_, nullptr, vls_}, std::move(graph), std::move(routes));
 }
 
@@ -81,10 +83,18 @@ std::unique_ptr<Rerouter::State> Rerouter::begun(Request request, fabric::Compac
 Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::CompactGraph& now) {
   Difference result;
   Request request{&fabric, &now, options_, nullptr, vls_};
+  if (origin_ != nullptr && origin_->is_made_for(request)) return return_to_origin(request);
   if (state_->follow(request)) {
-    auto fresh = state_->has_moved() ? better(*state_, request) : nullptr;
+    std::unique_ptr<State> fresh;
+    // What was near when the links were the same is so again.
+    const bool is_new = state_->has_moved() && !state_->has_returned();
+    if (is_new && !is_near(state_->load_max(), state_->load_floor())) {
+      state_->level_out(State::Moving::Mended);
+      fresh = better(*state_, request);
+    }
     result = state_->take_changes();
     if (fresh == nullptr) return result;
+    leave(now);
     routes::LinearTables before = std::move(state_->routes.lfts);
     for (const auto& entry : result.entries) before.set(entry.at, entry.lid, entry.before);
     state_ = std::move(fresh);
@@ -93,6 +103,7 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
     return result;
   }
 
+  leave(now);
   const routes::LinearTables before = carried_over(state_->routes.lfts, state_->links.graph, now);
   if (engine_->candidates != nullptr) {
     auto rule = engine_->candidates(request);
@@ -104,25 +115,49 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
     } else {
       auto fresh = engine_->compute(request);
       if (!fresh) return tl::unexpected(fresh.error());
-      adopt(fabric, now, *std::move(fresh));
+      state_ = begun(request, now, *std::move(fresh));
     }
     result.recomputed = "switches, LIDs or cables are not the ones they were";
   } else {
     auto fresh = engine_->compute(request);
     if (!fresh) return tl::unexpected(fresh.error());
-    request.previous = &before;
-    request.options.honour_previous = true;
-    auto kept = engine_->compute(request);
+    Request keeping = request;
+    keeping.previous = &before;
+    keeping.options.honour_previous = true;
+    auto kept = engine_->compute(keeping);
     const auto load = [&](const Routes& of) {
       return routes::verify(fabric, now, of.lfts).load_max;
     };
     const bool near = kept && is_near(load(*kept), load(*fresh));
-    adopt(fabric, now, near ? *std::move(kept) : *std::move(fresh));
+    state_ = begun(request, now, near ? *std::move(kept) : *std::move(fresh));
     result.recomputed = std::string(engine_->name) + " routes as a whole";
   }
   std::string why = std::move(result.recomputed);
   result = difference(before, state_->routes.lfts);
   result.recomputed = std::move(why);
+  return result;
+}
+
+/// Before the state is given up: its routes are those to return to, unless the fabric has grown
+/// beyond what was known, so that there is hardly a way back.
+void Rerouter::leave(const fabric::CompactGraph& now) {
+  const auto& known = origin_ != nullptr ? origin_->graph : state_->links.graph;
+  if (now.switch_count() > known.switch_count() || now.arc_count() > known.arc_count() ||
+      now.destinations().size() > known.destinations().size()) {
+    origin_.reset();
+  } else if (origin_ == nullptr) {
+    origin_ = std::make_unique<Origin>(
+        Origin{state_->links.graph, state_->kinds(), state_->first_routes()});
+  }
+}
+
+Difference Rerouter::return_to_origin(const Request& request) {
+  const routes::LinearTables before =
+      carried_over(state_->routes.lfts, state_->links.graph, *request.graph);
+  const auto origin = std::exchange(origin_, nullptr);
+  state_ = begun(request, std::move(origin->graph), std::move(origin->routes));
+  Difference result = difference(before, state_->routes.lfts);
+  result.recomputed = "switches, LIDs and cables are again the ones they were";
   return result;
 }
 

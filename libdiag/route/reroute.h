@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Reroute by difference: routes that follow a fabric whose links come and go, changing only what
 // must change. The state between two updates is candidates, tables and the load of every link, so
-// that after a failure the entries that used it move to the least loaded way that is left, and
-// after a repair some move back. It neither programs nor orders anything: that is transition.h.
+// that after a failure the entries that used it move to the least loaded way that is left. When
+// links are again what they were at some time before, the tables are what they were then. It
+// neither programs nor orders anything: that is transition.h.
 #pragma once
 
 #include <memory>
@@ -30,7 +31,7 @@ struct Difference {
   };
   std::vector<Entry> entries;  // by switch, then LID
   std::vector<Block> blocks;   // likewise, each once
-  std::string recomputed;      // not empty: why all routes were computed anew
+  std::string recomputed;      // not empty: why links were not followed entry by entry
 };
 
 /// Entries that differ, by the switches of the tables.
@@ -49,7 +50,8 @@ class Rerouter {
   /// Follows the fabric to `now`. Links between the same switches are followed entry by entry; when
   /// switches or LIDs came, went or moved, when links are cabled anew, or when the engine has no
   /// candidates, or leaves hosts without a way that cables would give them, it computes everything,
-  /// keeping what still fits, and says so. The most loaded link carries at most a tenth more than
+  /// keeping what still fits, and says so. When all is again as it was when routes were adopted, so
+  /// are the routes. The most loaded link carries at most a tenth more than
   /// it would by fresh routes, which are computed where nothing simpler tells; where that takes
   /// another order of switches, it says so too. Switches that carry no CA traffic to a LID may be
   /// left without an entry for it (the rule of an order has no way for every pair). An error leaves
@@ -68,14 +70,18 @@ class Rerouter {
 
  private:
   class State;
+  struct Origin;
   std::unique_ptr<State> begun(Request request, fabric::CompactGraph graph, Routes routes) const;
   std::unique_ptr<State> better(State& kept, const Request& request) const;
   std::unique_ptr<State> taken_over(const Request& request, CandidateRule made,
                                     const routes::LinearTables& before) const;
+  void leave(const fabric::CompactGraph& now);
+  Difference return_to_origin(const Request& request);
   const EngineEntry* engine_;
   Options options_;
   unsigned vls_;
   std::unique_ptr<State> state_;
+  std::unique_ptr<Origin> origin_;  // null while the state has not been given up for another
 };
 
 }  // namespace ib::route

@@ -27,11 +27,6 @@ Request request_of(const Request& request, const fabric::CompactGraph& graph) {
   return own;
 }
 
-LinkKind kind_of(const fabric::Fabric& fabric, fabric::NodeIndex node, std::uint8_t port) {
-  const fabric::Port& p = fabric.port(node, port);
-  return {p.width, p.speed};
-}
-
 /// Of a switch towards target b.
 std::uint32_t level_of(const routes::LeastHops& hops, SwitchIndex s, std::size_t b) {
   for (std::size_t level = 1; level < hops.at.size(); ++level)
@@ -40,6 +35,25 @@ std::uint32_t level_of(const routes::LeastHops& hops, SwitchIndex s, std::size_t
 }
 
 }  // namespace
+
+LinkKind kind_of(const fabric::Fabric& fabric, fabric::NodeIndex node, std::uint8_t port) {
+  const fabric::Port& p = fabric.port(node, port);
+  return {p.width, p.speed};
+}
+
+bool same_ends(const fabric::CompactGraph& a, const fabric::CompactGraph& b) {
+  if (a.switch_count() != b.switch_count() || a.max_ports() != b.max_ports()) return false;
+  for (SwitchIndex s = 0; s < a.switch_count(); ++s)
+    if (a.guid(s) != b.guid(s)) return false;
+  const auto same = [](const fabric::Destination& x, const fabric::Destination& y) {
+    return x.lid == y.lid && x.leaf == y.leaf && x.port == y.port;
+  };
+  return std::ranges::equal(a.destinations(), b.destinations(), same);
+}
+
+bool same_arc(const fabric::Arc& a, const fabric::Arc& b) {
+  return a.to == b.to && a.out_port == b.out_port && a.in_port == b.in_port;
+}
 
 Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes made)
     : routes(std::move(made)),
@@ -87,37 +101,21 @@ std::uint64_t Rerouter::State::load_max() const {
 
 // ---- what changed ----
 
-bool Rerouter::State::same_ends(const fabric::CompactGraph& now) const {
-  const auto& graph = links.graph;
-  if (now.switch_count() != graph.switch_count() || now.max_ports() != graph.max_ports())
-    return false;
-  for (SwitchIndex s = 0; s < now.switch_count(); ++s)
-    if (now.guid(s) != graph.guid(s)) return false;
-  const auto same = [](const fabric::Destination& a, const fabric::Destination& b) {
-    return a.lid == b.lid && a.leaf == b.leaf && a.port == b.port;
-  };
-  return std::equal(now.destinations().begin(), now.destinations().end(),
-                    graph.destinations().begin(), graph.destinations().end(), same);
-}
-
 /// Finds lost and found links. False: they are not all links that were there once.
 bool Rerouter::State::compare(const fabric::CompactGraph& now) {
-  if (!same_ends(now)) return false;
-  const auto same = [](const fabric::Arc& a, const fabric::Arc& b) {
-    return a.to == b.to && a.out_port == b.out_port && a.in_port == b.in_port;
-  };
+  if (!same_ends(now, links.graph)) return false;
   links.lost.clear();
   links.found.clear();
   for (SwitchIndex s = 0; s < now.switch_count(); ++s) {
     const auto arcs = now.arcs(s), all = links.graph.arcs(s);
     const auto alive = std::span(links.alive).subspan(links.first(s), all.size());
     if (std::find(alive.begin(), alive.end(), 0) == alive.end() &&
-        std::equal(arcs.begin(), arcs.end(), all.begin(), all.end(), same))
+        std::ranges::equal(arcs, all, same_arc))
       continue;
     std::size_t i = 0;  // of what is there now; both are in the order of ports
     for (std::size_t k = 0; k < all.size(); ++k) {
       const std::uint32_t a = links.first(s) + static_cast<std::uint32_t>(k);
-      const bool is = i < arcs.size() && same(arcs[i], arc(a));
+      const bool is = i < arcs.size() && same_arc(arcs[i], arc(a));
       if (is) ++i;
       if (is != (links.alive[a] != 0)) (is ? links.found : links.lost).push_back(a);
     }
@@ -303,27 +301,31 @@ bool Rerouter::State::follow(const Request& request) {
   const fabric::CompactGraph& now = *request.graph;
   if (astray_ || !compare(now) || !same_kinds(request)) return false;
   changed_.clear();
-  const bool changed = !links.lost.empty() || !links.found.empty();
-  if (!follows()) return !changed;
+  returned_ = false;
+  if (!follows()) return !has_moved();
+  begin_step();
   for (const std::uint32_t a : links.lost) links.alive[a] = 0;
   for (const std::uint32_t a : links.found) links.alive[a] = 1;
+  follow_dead();
   std::vector<Fix> fixes;
   const bool joins = floor_.follow(now, links, cost_);
-  if (changed && (!choose_anew(now, fixes) || (joins && leaves_hosts_apart()))) {
+  if (has_moved() && (!choose_anew(now, fixes) || (joins && leaves_hosts_apart()))) {
     astray_ = true;  // candidates are neither the old ones nor the new
     ways_ = nullptr;
     return false;
   }
+  if (go_back()) return true;
   mend_all(fixes);
-  for (const std::uint32_t a : links.found) use(a);
-  if (!links.found.empty() || !fixes.empty()) level_out();
+  if (!links.found.empty()) go_home();
+  for (const std::uint32_t a : links.found)
+    if (load_[a] == 0) use(a);
   return true;
 }
 
 void Rerouter::State::relieve_all() {
   for (std::uint32_t a = 0; a < load_.size(); ++a)
     if (load_[a] == 0) use(a);
-  level_out();
+  level_out(Moving::All);
   changed_.clear();
 }
 
@@ -476,6 +478,16 @@ bool Rerouter::State::relieve(std::uint32_t a) {
   return moved;
 }
 
+/// Whether relief may move an entry at all.
+bool Rerouter::State::may_shift(SwitchIndex s, Lid lid) const {
+  if (moving_ == Moving::All) return true;
+  bool is_mended = false;
+  along(s, lid, goals_[lid.value].leaf, [&](std::uint32_t a) {
+    is_mended = is_mended || std::ranges::binary_search(mended_, std::pair(lid, links.from[a]));
+  });
+  return is_mended;
+}
+
 bool Rerouter::State::shift(std::uint32_t a, SwitchIndex s, Lid lid) {
   if (++looks_ > kLooksMax) return false;
   const std::uint32_t target = goals_[lid.value].target;
@@ -485,7 +497,7 @@ bool Rerouter::State::shift(std::uint32_t a, SwitchIndex s, Lid lid) {
     const auto other = static_cast<std::uint32_t>(links.graph.arc_index(s, i));
     any = other != now && is_candidate(other, target) && load_[other] < load_[a];
   }
-  if (any)
+  if (any && may_shift(s, lid))
     if (const std::uint64_t more = sources(s, lid); more != 0) {
       const std::uint64_t limit = load_[a];
       drop_load(s, lid, more);
@@ -522,8 +534,12 @@ bool Rerouter::State::even_with_peers(std::uint32_t a) const {
          load <= kEvenEnough * mean(arc(a).to, true);
 }
 
-/// Relieves the most loaded links as long as that helps.
-void Rerouter::State::level_out() {
+void Rerouter::State::level_out(Moving moving) {
+  moving_ = moving;
+  mended_.clear();
+  if (moving == Moving::Mended)
+    for (const auto& entry : changed_) mended_.emplace_back(entry.lid, entry.at);
+  std::ranges::sort(mended_);
   std::vector<std::uint32_t> crowded;
   looks_ = 0;
   for (unsigned rounds = 0; rounds < 64 && looks_ < kLooksMax; ++rounds) {
@@ -559,6 +575,7 @@ Difference Rerouter::State::take_changes() {
     if (result.blocks.empty() || result.blocks.back() != block) result.blocks.push_back(block);
   }
   changed_.clear();
+  end_step(result.entries);
   return result;
 }
 

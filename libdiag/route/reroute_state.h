@@ -17,6 +17,11 @@ namespace ib::route {
 
 /// What a link can carry.
 using LinkKind = std::pair<wire::LinkWidth, wire::LinkSpeed>;
+LinkKind kind_of(const fabric::Fabric& fabric, fabric::NodeIndex node, std::uint8_t port);
+
+/// The same switches, and end ports behind the same of their ports.
+bool same_ends(const fabric::CompactGraph& a, const fabric::CompactGraph& b);
+bool same_arc(const fabric::Arc& a, const fabric::Arc& b);
 
 class Rerouter::State {
  public:
@@ -29,6 +34,11 @@ class Rerouter::State {
   bool follow(const Request& request);
   /// Whether it found any that were lost, or came.
   bool has_moved() const { return !links.lost.empty() || !links.found.empty(); }
+  /// Whether it has gone back to the tables it had when the links were the same.
+  bool has_returned() const { return returned_; }
+  /// The routes that it began with.
+  Routes first_routes() const;
+  const std::vector<LinkKind>& kinds() const { return kinds_; }
   /// What has changed since, or since the state began.
   Difference take_changes();
 
@@ -56,6 +66,10 @@ class Rerouter::State {
   std::optional<std::size_t> take_over(CandidateRule of, const LiveLinks& old);
   /// Gives links that carry nothing their share, and takes from those that carry most.
   void relieve_all();
+  /// Relieves the most loaded links as long as that helps. Of `Mended` only entries move whose way
+  /// was mended in this update: those that led over lost links.
+  enum class Moving { Mended, All };
+  void level_out(Moving moving);
   /// The rule for the switches of `now`; nothing when the engine must make one.
   std::optional<CandidateRule> rule_among(const fabric::CompactGraph& now) const {
     return rule_.among ? rule_.among(now) : std::nullopt;
@@ -108,8 +122,20 @@ class Rerouter::State {
   template <class Function>
   void for_lids(std::uint32_t target, Function function) const;
 
+  /// One update, to be undone when the links are again what they were before it.
+  struct Step {
+    std::vector<std::uint32_t> dead;                            // arcs that were down before it
+    std::vector<Difference::Entry> entries;                     // that it changed
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> load;  // before it, where it changed
+    struct DetourWord {
+      std::size_t batch{};
+      std::uint32_t arc{};
+      std::uint64_t targets{};
+    };
+    std::vector<DetourWord> detours;  // all there were before it
+  };
+
   bool compare(const fabric::CompactGraph& now);
-  bool same_ends(const fabric::CompactGraph& now) const;
   bool same_kinds(const Request& request) const;
   /// Candidates after links went and came, and the entries that are none any more. False: the rule
   /// leaves hosts without a way that cables would give them.
@@ -176,7 +202,7 @@ class Rerouter::State {
   void use(std::uint32_t found);
   bool relieve(std::uint32_t arc);
   bool shift(std::uint32_t arc, fabric::SwitchIndex s, Lid lid);
-  void level_out();
+  bool may_shift(fabric::SwitchIndex s, Lid lid) const;
   bool even_with_peers(std::uint32_t arc) const;
 
   using Lids = std::vector<std::uint8_t>;  // a flag for each
@@ -189,6 +215,14 @@ class Rerouter::State {
   std::vector<Lid> helped_by(const State& fresh, std::uint64_t limit, const Lids& without) const;
   bool fits(const State& fresh, Lid lid) const;
   void take_ways(const State& fresh, Lid lid);
+
+  // What was, see reroute_return.cpp.
+  void begin_step();
+  void end_step(const std::vector<Difference::Entry>& entries);
+  void follow_dead();
+  void forget_a_step();
+  bool go_back();
+  void go_home();
 
   CandidateRule rule_;
   std::unique_ptr<LiveWays> ways_;
@@ -204,10 +238,17 @@ class Rerouter::State {
   LoadFloor floor_;
   std::vector<std::uint8_t> in_motion_;  // by target: some other switch waits to be mended
   std::size_t ports_;
-  std::vector<std::uint32_t> arc_by_port_;  // [s * ports_ + port]
-  std::vector<Goal> goals_;                 // by LID
-  std::vector<Guid> system_;                // by switch
-  std::vector<Difference::Entry> changed_;  // in the order of changes
+  std::vector<std::uint32_t> arc_by_port_;                   // [s * ports_ + port]
+  std::vector<Goal> goals_;                                  // by LID
+  std::vector<Guid> system_;                                 // by switch
+  std::vector<Difference::Entry> changed_;                   // in the order of changes
+  Moving moving_{Moving::All};                               // of the relief at hand
+  std::vector<std::pair<Lid, fabric::SwitchIndex>> mended_;  // ascending; where moving_ says so
+  std::vector<Step> steps_;            // since it began; all of them undone, all links are alive
+  Step step_;                          // under way
+  std::vector<std::uint64_t> loaded_;  // load_ as the last one left it
+  std::vector<std::uint32_t> dead_;    // ascending
+  bool returned_{false};
 };
 
 template <class Function>

@@ -53,6 +53,7 @@ bool Rerouter::State::take_stock(CandidateRule of) {
     if (!take_load(i, hops, nullptr, stock)) fits = false;
   });
   if (!fits) ways_ = nullptr;
+  loaded_ = load_;
   return fits;
 }
 
@@ -89,8 +90,9 @@ std::optional<std::size_t> Rerouter::State::take_over(CandidateRule of, const Li
   };
   for (std::uint32_t a = 0; a < load_.size(); ++a)
     if (!was_there(a)) use(a);
-  level_out();
+  level_out(Moving::All);
   changed_.clear();
+  loaded_ = load_;
   return stock.apart;
 }
 
