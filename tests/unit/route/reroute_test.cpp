@@ -97,6 +97,7 @@ Followed follow_failures_and_repairs(const char* engine, fabric::Fabric fabric, 
   Rerouter rerouter(*find_engine(engine), options), best(*find_engine(engine), options);
   const fabric::CompactGraph whole(fabric);
   rerouter.adopt(fabric, whole, routes_of(whole));
+  const routes::LinearTables first = rerouter.routes().lfts;
   const auto load_of = [](const routes::Verdict& of) { return of.load_max; };
   const bool alike =
       rerouter.load_max() == load_of(routes::verify(fabric, whole, rerouter.routes().lfts));
@@ -130,6 +131,10 @@ Followed follow_failures_and_repairs(const char* engine, fabric::Fabric fabric, 
     }
     if (testing::Test::HasFailure()) return followed;
   }
+  while (cables.failed() != 0) cables.repair_one(random);
+  const fabric::CompactGraph again(fabric);
+  EXPECT_TRUE(rerouter.update(fabric, again));
+  EXPECT_EQ(rerouter.routes().lfts, first) << engine << " seed " << seed;
   return followed;
 }
 
