@@ -31,7 +31,7 @@ ALLOWED = {
     "sm/policy": BASE + ["libdiag/wire"],
     "sm/config": LIBDIAG + ["sm/policy", "sm/plan"],
     "sm/device": LIBDIAG,
-    "sm/plan": LIBDIAG + ["sm/device"],
+    "sm/plan": LIBDIAG + ["sm/device", "sm/policy"],
     "sm/apply": LIBDIAG + ["sm/device", "sm/plan"],
     "sm/core": LIBDIAG + ["sm/device", "sm/plan", "sm/apply", "sm/store"],
     "sm/sa": LIBDIAG + ["sm/device", "sm/store"],

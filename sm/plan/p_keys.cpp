@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/plan/p_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "libdiag/base/text.h"
+#include "sm/device/tables/kinds.h"
+
+namespace sm::plan {
+namespace {
+
+using device::kPKeysInBlock;
+using device::kPKeyTable;
+using ib::PKey;
+using ib::discover::Observed;
+using ib::fabric::PortRef;
+using policy::PortPartition;
+
+constexpr PKey kNone{0};
+
+/// The wanted keys by their 15 bits, so that one whose membership changed is found again.
+class Placement {
+ public:
+  /// No more are wanted than there is room for.
+  Placement(std::span<const PortPartition> wanted, std::size_t size)
+      : wanted_(wanted), placed_(wanted.size(), false), table_(size, kNone) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) by_base_[wanted[i].p_key.base()].push_back(i);
+  }
+
+  /// A key of before stays where it is: the same key, else the one that takes its place.
+  void keep(std::span<const PKey> held) {
+    for (const bool same_membership : {true, false}) {
+      for (std::size_t index = 0; index < held.size(); ++index) {
+        if (held[index].base() == 0 || table_[index] != kNone) continue;
+        const auto at = by_base_.find(held[index].base());
+        if (at == by_base_.end()) continue;
+        for (const std::size_t i : at->second) {
+          if (placed_[i] || (same_membership && wanted_[i].p_key != held[index])) continue;
+          put(i, index);
+          break;
+        }
+      }
+    }
+  }
+
+  /// The first key that is to be at index 0 goes there; who was there moves on.
+  void take_index0() {
+    const auto first = std::ranges::find(wanted_, true, &PortPartition::index0);
+    if (first == wanted_.end() || table_.empty() || table_[0] == first->p_key) return;
+    const auto i = static_cast<std::size_t>(first - wanted_.begin());
+    unplace(first->p_key);
+    if (table_[0] != kNone) unplace(table_[0]);
+    put(i, 0);
+  }
+
+  /// The others, in their order.
+  std::vector<PKey> fill() {
+    std::size_t free = 0;
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      if (placed_[i]) continue;
+      while (table_[free] != kNone) ++free;
+      put(i, free);
+    }
+    return std::move(table_);
+  }
+
+ private:
+  void put(std::size_t i, std::size_t index) {
+    table_[index] = wanted_[i].p_key;
+    placed_[i] = true;
+  }
+  std::size_t position_of(PKey key) const {
+    return static_cast<std::size_t>(std::ranges::find(wanted_, key, &PortPartition::p_key) -
+                                    wanted_.begin());
+  }
+  void unplace(PKey key) {
+    const auto at = std::ranges::find(table_, key);
+    if (at == table_.end()) return;
+    *at = kNone;
+    placed_[position_of(key)] = false;
+  }
+
+  std::span<const PortPartition> wanted_;
+  std::vector<bool> placed_;
+  std::vector<PKey> table_;
+  std::unordered_map<std::uint16_t, std::vector<std::size_t>> by_base_;
+};
+
+/// Planning of all tables; a table's slots are those of its row in sm/device.
+class Planner {
+ public:
+  Planner(const Observed& observed, const device::Inventory& held, const PKeyOptions& options)
+      : observed_(observed), held_(held), options_(options) {}
+
+  PKeyPlan run(std::span<const EndPortKeys> end_ports) {
+    for (const EndPortKeys& end : end_ports) {
+      const std::size_t room = capacity(end.port);
+      const PlacedKeys placed = write(end.port, end.keys, room);
+      if (!placed.left_out.empty()) say_left_out(end.port, room, placed.left_out);
+      if (const PortRef peer = observed_.fabric.port(end.port).peer) check_at(peer, end.keys);
+    }
+    std::ranges::sort(out_.blocks, {},
+                      [](const WantedBlock& b) { return std::pair(b.node, b.slot); });
+    return std::move(out_);
+  }
+
+ private:
+  std::size_t capacity(PortRef port) const {
+    const auto& node = observed_.nodes[port.node];
+    if (!observed_.fabric.node(port.node).is_switch() || port.port == 0)
+      return node.info.partition_cap;
+    return node.switch_info ? node.switch_info->partition_enforcement_cap : 0;
+  }
+
+  std::vector<PKey> held_at(PortRef port, std::size_t size) const {
+    std::vector<PKey> keys(size, kNone);
+    const ib::Guid guid = observed_.fabric.node(port.node).guid;
+    for (std::size_t first = 0; first < size; first += kPKeysInBlock) {
+      const device::Slot slot{port.port, 0, static_cast<std::uint16_t>(first / kPKeysInBlock)};
+      const device::Block* block = held_.held(kPKeyTable, guid, slot);
+      if (block == nullptr) continue;
+      const auto table = ib::wire::decode<ib::wire::PKeyTable>(block->data());
+      for (std::size_t i = first; i < std::min(size, first + kPKeysInBlock); ++i)
+        keys[i] = table.p_keys[i - first];
+    }
+    return keys;
+  }
+
+  PlacedKeys write(PortRef port, std::span<const PortPartition> keys, std::size_t size) {
+    PlacedKeys placed = place_keys(keys, held_at(port, size), options_.keep_indexes);
+    for (std::size_t first = 0; first < size; first += kPKeysInBlock) {
+      ib::wire::PKeyTable table{};
+      for (std::size_t i = first; i < std::min(size, first + kPKeysInBlock); ++i)
+        table.p_keys[i - first] = placed.table[i];
+      const device::Slot slot{port.port, 0, static_cast<std::uint16_t>(first / kPKeysInBlock)};
+      WantedBlock& want = out_.blocks.emplace_back(WantedBlock{port.node, &kPKeyTable, slot, {}});
+      ib::wire::encode(table, want.block.data());
+    }
+    return placed;
+  }
+
+  /// The keys of a host at the port of the switch that it hangs from. Where they do not all fit, a
+  /// check would cut the host off from partitions it is in.
+  void check_at(PortRef port, std::span<const PortPartition> keys) {
+    const auto& node = observed_.fabric.node(port.node);
+    if (!node.is_switch()) return;
+    PortEnforcement check{port};
+    const std::size_t room = capacity(port);
+    const auto& info = observed_.nodes[port.node].switch_info;
+    if (options_.enforcement != Enforcement::Off && room != 0) {
+      if (keys.size() <= room) {
+        write(port, keys, room);
+        check.inbound = options_.enforcement != Enforcement::Out && info->inbound_enforcement_cap;
+        check.outbound = options_.enforcement != Enforcement::In && info->outbound_enforcement_cap;
+      } else {
+        out_.alarms.push_back(
+            fmt::format("{}: {} P_Keys of the port behind it are more than its table holds ({}): "
+                        "it does not enforce partitions",
+                        name(port), keys.size(), room));
+      }
+    }
+    out_.enforcement.push_back(check);
+  }
+
+  void say_left_out(PortRef port, std::size_t room, std::span<const PortPartition> keys) {
+    std::string list;
+    for (const PortPartition& key : keys)
+      list += fmt::format("{}0x{:04x}", list.empty() ? "" : ", ", key.p_key.value);
+    out_.alarms.push_back(fmt::format("{}: its table holds {} P_Keys; these did not fit: {}",
+                                      name(port), room, list));
+  }
+  std::string name(PortRef port) const {
+    const auto& node = observed_.fabric.node(port.node);
+    return fmt::format("{} \"{}\" port {}", to_string(node.guid), ib::printable(node.description),
+                       port.port);
+  }
+
+  const Observed& observed_;
+  const device::Inventory& held_;
+  const PKeyOptions& options_;
+  PKeyPlan out_;
+};
+
+}  // namespace
+
+PlacedKeys place_keys(std::span<const PortPartition> wanted, std::span<const PKey> held,
+                      bool keep_indexes) {
+  const auto fit = wanted.first(std::min(wanted.size(), held.size()));
+  Placement placement(fit, held.size());
+  if (keep_indexes) placement.keep(held);
+  placement.take_index0();
+  const auto rest = wanted.subspan(fit.size());
+  return {placement.fill(), {rest.begin(), rest.end()}};
+}
+
+PKeyPlan plan_p_keys(const Observed& observed, std::span<const EndPortKeys> end_ports,
+                     const device::Inventory& held, const PKeyOptions& options) {
+  return Planner(observed, held, options).run(end_ports);
+}
+
+}  // namespace sm::plan
