@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // How long answers take in a storm, in virtual time. The server is the real one, on a subnet of
 // 11,664 hosts; what its steps cost is data (StormCosts, which sa_costs_bench measures), and the
-// turns of its thread are those of sm/daemon/sa_thread.cpp:
+// turns of its thread are those of sm/daemon/sa_thread.cpp (sm/sa/turn.h):
 //
-//   take what has arrived | on_time | serve up to 64 | send | sleep if nothing waits
+//   take what has arrived | on_time | serve some | send | sleep if nothing waits
 //
 // A step takes its cost off the clock; what arrives meanwhile waits. The latency of a request is
 // the time from its arrival to the sending of its answer.
@@ -15,6 +15,7 @@
 #include <random>
 
 #include "sm/sa/path_records.h"
+#include "sm/sa/turn.h"
 #include "tests/unit/sm/sa/large_subnet.h"
 #include "tests/unit/sm/sa/storm_costs.h"
 #include "tests/unit/sm/sa/subnet.h"
@@ -116,7 +117,11 @@ class Storm {
         now = now + costs_.take_in;
       }
       if (server_.next_deadline() <= now) server_.on_time(now);
-      for (int i = 0; i < 64 && server_.work(now); ++i) now = now + costs_.serve;
+      const Instant began = now;
+      for (std::size_t i = 1; i <= turn::kServed && server_.work(now); ++i) {
+        now = now + costs_.serve;
+        if (i % turn::kServedAtOnce == 0 && now - began >= turn::kServedFor) break;
+      }
       while (auto packet = server_.next_send(now)) {
         now = now + costs_.send;
         const auto found = asked.find(packet->mad.tid().value);
