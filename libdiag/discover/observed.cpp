@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/discover/observed.h"
 
+#include <utility>
+
+#include "libdiag/fabric/node_order.h"
+
 namespace ib::discover {
 
 std::string_view trouble_name(Trouble::Kind kind) {
@@ -40,6 +44,30 @@ void Observed::update_port(fabric::PortRef p, const std::byte* answer, const wir
     out.lid = info.lid.is_unicast() ? info.lid : kNoLid;
     out.lmc = info.lmc;
   }
+}
+
+void sort_nodes(Observed& observed) {
+  using fabric::NodeIndex;
+  using fabric::PortRef;
+  const auto order = fabric::nodes_by_guid(observed.fabric);
+  std::vector<NodeIndex> place(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<NodeIndex>(i);
+  const auto moved = [&](PortRef p) { return p ? PortRef{place[p.node], p.port} : p; };
+
+  // Part for part, so that not everything is there twice.
+  std::vector<ObservedPort> ports;
+  ports.reserve(observed.ports.size());
+  for (const NodeIndex old : order)
+    for (unsigned p = 0; p <= observed.fabric.node(old).num_ports; ++p)
+      ports.push_back(observed.port({old, static_cast<std::uint8_t>(p)}));
+  observed.ports = std::move(ports);
+  std::vector<ObservedNode> nodes;
+  nodes.reserve(order.size());
+  for (const NodeIndex old : order) nodes.push_back(std::move(observed.nodes[old]));
+  observed.nodes = std::move(nodes);
+  observed.fabric = fabric::with_nodes_in(observed.fabric, order);
+  for (Trouble& t : observed.troubles) t.behind = moved(t.behind);
+  observed.local_port = moved(observed.local_port);
 }
 
 }  // namespace ib::discover

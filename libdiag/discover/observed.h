@@ -94,4 +94,8 @@ struct Observed {
   void update_port(fabric::PortRef p, const std::byte* answer, const wire::PortInfo& info);
 };
 
+/// Puts nodes in the order of their GUIDs: what is built on them must not depend on whose answer
+/// came first.
+void sort_nodes(Observed& observed);
+
 }  // namespace ib::discover

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "libdiag/base/text.h"
-#include "libdiag/fabric/node_order.h"
 #include "libdiag/wire/rates.h"
 
 namespace ib::discover {
@@ -523,7 +522,8 @@ struct Sweep::Impl {
     // The local CA's own port is the first hop; a CA further away forwards nothing.
     const bool local_ca = !is_switch && key.at == seen.local_port && key.ask == Ask::PortInfo;
     if ((is_switch || local_ca) && info.port_state != wire::PortState::Down &&
-        seen.nodes[n].usable && !claim[seen.port_index(key.at)])
+        seen.nodes[n].usable && !claim[seen.port_index(key.at)] &&
+        !(options.is_held && options.is_held(node.node_guid, key.at.port)))
       probe(Ask::Probe, key.at);
   }
 
@@ -571,7 +571,7 @@ struct Sweep::Impl {
     claim = {};
     progress = {};
     port_guids = {};
-    sort_nodes();
+    sort_nodes(seen);
     seen.complete = true;
     finished = true;
   }
@@ -627,29 +627,6 @@ struct Sweep::Impl {
       }
       claim[seen.port_index(s.from)] = {};
     }
-  }
-
-  /// Nodes by GUID: what is built on this must not depend on whose answer came first. Part for
-  /// part, so that not everything is there twice.
-  void sort_nodes() {
-    const auto order = fabric::nodes_by_guid(seen.fabric);
-    std::vector<NodeIndex> place(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<NodeIndex>(i);
-    const auto moved = [&](PortRef p) { return p ? PortRef{place[p.node], p.port} : p; };
-
-    std::vector<ObservedPort> ports;
-    ports.reserve(seen.ports.size());
-    for (const NodeIndex old : order)
-      for (unsigned p = 0; p <= seen.fabric.node(old).num_ports; ++p)
-        ports.push_back(seen.port({old, static_cast<std::uint8_t>(p)}));
-    seen.ports = std::move(ports);
-    std::vector<ObservedNode> nodes;
-    nodes.reserve(order.size());
-    for (const NodeIndex old : order) nodes.push_back(std::move(seen.nodes[old]));
-    seen.nodes = std::move(nodes);
-    seen.fabric = fabric::with_nodes_in(seen.fabric, order);
-    for (Trouble& t : seen.troubles) t.behind = moved(t.behind);
-    seen.local_port = moved(seen.local_port);
   }
 
   void connect() {

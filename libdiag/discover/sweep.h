@@ -29,6 +29,9 @@ struct SweepOptions {
   /// is looked at last, so that who bears its GUID and is where it was is found first; empty:
   /// nobody.
   std::function<bool(Guid node, Guid at, std::uint8_t port)> stood_elsewhere;
+  /// Whether this port of the node `at` is not to be used: nobody is looked for behind it. Empty:
+  /// none.
+  std::function<bool(Guid at, std::uint8_t port)> is_held;
   mad::Cookie cookie_base{0};  // added to every cookie; the low 48 bits are the sweep's
 };
 

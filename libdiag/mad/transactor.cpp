@@ -98,6 +98,8 @@ std::uint64_t key_of(const Request& request) {
 }  // namespace
 
 struct Transactor::Impl {
+  using Choice = Transactor::Choice;
+
   explicit Impl(const TransactorOptions& o)
       : options(o),
         window(o.awaited_most != 0 ? std::min(o.window, o.awaited_most) : o.window),
@@ -422,6 +424,13 @@ struct Transactor::Impl {
                  0};
   }
 
+  static Error not_sent(const Request& request) {
+    return Error{ErrorKind::TimedOut,
+                 fmt::format("{}: not sent, the target has stopped answering",
+                             describe(request.address, request.mad)),
+                 0};
+  }
+
   /// Gives one request up. The second in a row without a sign of life takes the whole target
   /// down with it: true then, and nothing of it is under way any more. (One alone may just ask for
   /// an attribute that the target ignores.)
@@ -450,11 +459,7 @@ struct Transactor::Impl {
       const Index other = target.queue_head;
       target.queue_head = entries[other].next;
       ++counters.timeouts;
-      const Request& request = entries[other].request;
-      complete_with_error(other, Error{ErrorKind::TimedOut,
-                                       fmt::format("{}: not sent, the target has stopped answering",
-                                                   describe(request.address, request.mad)),
-                                       0});
+      complete_with_error(other, not_sent(entries[other].request));
       free_entry(other);
     }
     target.queue_tail = kNone;
@@ -711,6 +716,26 @@ struct Transactor::Impl {
     make_ready(t);
   }
 
+  bool is_chosen(const Entry& entry, const Choice& chosen) const {
+    return entry.state != EntryState::Free && chosen(entry.request.cookie);
+  }
+
+  bool waits_for_the_silent(const Choice& chosen) const {
+    return std::ranges::all_of(entries, [&](const Entry& entry) {
+      return !is_chosen(entry, chosen) || targets[entry.target].probing;
+    });
+  }
+
+  void give_up_chosen(Instant now, const Choice& chosen) {
+    for (Index e = 0; e < entries.size(); ++e) {
+      if (!is_chosen(entries[e], chosen)) continue;
+      ++counters.timeouts;
+      complete_with_error(
+          e, entries[e].attempts > 0 ? no_answer(now, entries[e]) : not_sent(entries[e].request));
+      withdraw(e);
+    }
+  }
+
   void cancel(Cookie cookie) {
     for (Index e = 0; e < entries.size(); ++e)
       if (entries[e].state != EntryState::Free && entries[e].request.cookie == cookie) withdraw(e);
@@ -751,6 +776,10 @@ std::optional<Completion> Transactor::next_completion() {
   return impl_->completions.pop();
 }
 void Transactor::cancel(Cookie cookie) { impl_->cancel(cookie); }
+bool Transactor::waits_for_the_silent(const Choice& chosen) const {
+  return impl_->waits_for_the_silent(chosen);
+}
+void Transactor::give_up(Instant now, const Choice& chosen) { impl_->give_up_chosen(now, chosen); }
 void Transactor::settle() { impl_->settle(); }
 std::size_t Transactor::outstanding() const { return impl_->on_wire; }
 std::size_t Transactor::pending() const { return impl_->pending; }

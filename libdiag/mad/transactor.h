@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -79,6 +80,12 @@ class Transactor {
 
   /// Forgets a request that has no completion yet; none will come.
   void cancel(Cookie cookie);
+
+  using Choice = std::function<bool(Cookie)>;
+  /// Whether every request that waits and that is `chosen` is to a target that has fallen silent.
+  bool waits_for_the_silent(const Choice& chosen) const;
+  /// Completes these at once, as not answered.
+  void give_up(Instant now, const Choice& chosen);
 
   /// Much was asked, and all of it has been answered or given up: what only that needs goes back to
   /// the system. What targets have shown of themselves stays. Nothing happens while requests pend.

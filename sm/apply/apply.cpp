@@ -158,6 +158,10 @@ struct Apply::Impl {
         bool wait = false;
         const auto work = next_work(n, wait);
         if (!work) continue;  // finished, or woken by its last answer when `wait`
+        if (!options.silent.empty() && options.silent[n]) {
+          leave_alone({work->kind, work->arg, n});
+          continue;
+        }
         out.push_back(request_for(n, *work));
         ++c.in_flight;
         ++in_flight;
@@ -608,6 +612,11 @@ struct Apply::Impl {
                         timed_out, fmt::format("{}: {}", where(key), what)});
   }
 
+  void leave_alone(const Key& key) {
+    note(key, true, "left as it is: the node does not answer");
+    cursors[key.node].failed = true;
+    if (key.kind == Kind::SetLft) tables.lft_stays(key.node);
+  }
   void on_silence(const Key& key, const ib::mad::Completion& completion) {
     Cursor& c = cursors[key.node];
     if (!c.failed) note(key, true, completion.reply.error().message);

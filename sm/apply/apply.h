@@ -69,7 +69,9 @@ struct ApplyOptions {
   std::uint32_t per_node{4};                     // requests under way to one node
   std::uint32_t in_all{512};
   bool after_sweep{true};  // what switches say changed was looked at, and may be cleared
-  bool read_back{false};   // what devices are known to hold is read from them before it is believed
+  /// By node: it does not answer, so it is asked nothing; what it lacks is a failure. Empty: none.
+  std::vector<bool> silent;
+  bool read_back{false};  // what devices are known to hold is read from them before it is believed
   ib::mad::Cookie cookie_base{0};  // added to every cookie; the low 48 bits are ours
 };
 

@@ -2,7 +2,6 @@
 #include "sm/apply/table_work.h"
 
 #include <algorithm>
-#include <set>
 
 #include "libdiag/route/transition.h"
 
@@ -191,6 +190,40 @@ bool TableWork::next_round() {
 void TableWork::lft_failed(NodeIndex n, std::uint32_t block) {
   held(n).lft_known[block] = false;
   failed_ = true;
+}
+
+std::uint8_t TableWork::next_port(SwitchIndex s, ib::Lid lid) const {
+  const auto& routing = *desired_.routing;
+  if (!stay_.contains(s)) return routing.lfts.at(s, lid);
+  const auto& held = tables_of_[routing.graph.node_of(s)]->lft;
+  return lid.value < held.size() ? held[lid.value] : ib::routes::kNoPort;
+}
+
+/// Whether a packet to `lid` that leaves switch s meets it again. The others' wanted tables have no
+/// loop, so every loop leads over somebody who stays as he is.
+bool TableWork::comes_back(SwitchIndex s, ib::Lid lid) const {
+  const auto& graph = desired_.routing->graph;
+  SwitchIndex at = s;
+  for (std::size_t hops = 0; hops <= graph.switch_count(); ++hops) {
+    const std::uint8_t port = next_port(at, lid);
+    const auto arcs = graph.arcs(at);
+    const auto arc = std::ranges::find_if(arcs, [&](const auto& a) { return a.out_port == port; });
+    if (arc == arcs.end()) return false;
+    at = arc->to;
+    if (at == s) return true;
+  }
+  return true;
+}
+
+void TableWork::lft_stays(NodeIndex n) {
+  const SwitchIndex s = switch_of(n);
+  const SwitchTables& t = held(n);
+  stay_.insert(s);
+  const auto& wanted = desired_.routing->lfts;
+  for (std::size_t i = 1; i < wanted.lid_count() && !failed_; ++i) {
+    const ib::Lid lid{static_cast<std::uint16_t>(i)};
+    failed_ = !t.lft_known[i / kLftBlock] || (t.lft[i] != wanted.at(s, lid) && comes_back(s, lid));
+  }
 }
 
 std::array<std::uint16_t, kMftBlock> TableWork::wanted_mft(SwitchIndex s, std::uint16_t block,

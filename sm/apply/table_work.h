@@ -5,6 +5,7 @@
 
 #include <array>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "sm/apply/apply.h"
@@ -63,6 +64,9 @@ class TableWork {
   /// What a switch holds after an LFT Set without an answer is not known, and rounds behind it do
   /// not begin.
   void lft_failed(ib::fabric::NodeIndex n, std::uint32_t block);
+  /// A switch that is asked nothing keeps its LFT. Where packets could go round in circles between
+  /// that and what the others are to hold, rounds do not go on.
+  void lft_stays(ib::fabric::NodeIndex n);
 
  private:
   struct State {
@@ -73,6 +77,8 @@ class TableWork {
   void prepare(Options options);
   void collect_mft_blocks();
   std::vector<std::uint16_t> mft_blocks_of(ib::fabric::NodeIndex n) const;
+  std::uint8_t next_port(ib::fabric::SwitchIndex s, ib::Lid lid) const;
+  bool comes_back(ib::fabric::SwitchIndex s, ib::Lid lid) const;
   Ports wanted_lft(ib::fabric::SwitchIndex s, std::uint32_t block) const;
 
   const plan::Desired& desired_;
@@ -86,6 +92,7 @@ class TableWork {
       staged_;
   std::uint32_t round_{0}, rounds_{1};
   bool failed_{false};
+  std::set<ib::fabric::SwitchIndex> stay_;  // with the LFT that they hold
 };
 
 }  // namespace sm::apply

@@ -42,6 +42,8 @@ std::string Report::headline() const {
       "SUBNET UP switches={} cas={} routers={} links={} lids={} mads={} seconds={:.2f}", switches,
       cas, routers, links, lids, mads, std::chrono::duration<double>(took).count());
   if (unmanaged > 0) line += fmt::format(" unmanaged={}", unmanaged);
+  if (silent > 0) line += fmt::format(" silent={}", silent);
+  if (held_down > 0) line += fmt::format(" held_down={}", held_down);
   return line;
 }
 

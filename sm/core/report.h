@@ -19,7 +19,9 @@ struct Report {
   /// Nodes that are not managed. A node that was never heard counts once for each cable to it.
   std::size_t unmanaged{};
   std::size_t missing{};
-  std::vector<std::string> lines;  // for each missing port and each node that is not managed
+  std::size_t held_down{};         // links that flap
+  std::size_t silent{};            // managed nodes that did not answer and were not waited for
+  std::vector<std::string> lines;  // for each missing port, node not managed and link held down
 
   bool up() const { return missing == 0; }
   /// Exit status of `ibsm -o`: 0 up, 1 incomplete, 3 up with nodes that are not managed.

@@ -8,10 +8,12 @@
 
 #include "libdiag/base/text.h"
 #include "sm/core/culprits.h"
-#include "sm/core/heard_traps.h"
+#include "sm/core/flapping.h"
+#include "sm/core/kept_nodes.h"
 #include "sm/core/other_managers.h"
 #include "sm/core/own_port.h"
 #include "sm/core/table_upkeep.h"
+#include "sm/core/trap_look.h"
 #include "sm/core/unsolicited.h"
 
 namespace sm::core {
@@ -32,6 +34,7 @@ constexpr ib::mad::Cookie kOwnerLook = ib::mad::Cookie{3} << 48;
 constexpr ib::mad::Cookie kOwnerSmInfo = ib::mad::Cookie{4} << 48;
 constexpr ib::mad::Cookie kOwnerRead = ib::mad::Cookie{5} << 48;
 constexpr ib::mad::Cookie kOwnerOwnPort = ib::mad::Cookie{6} << 48;
+constexpr ib::mad::Cookie kOwnerTrapLook = ib::mad::Cookie{7} << 48;
 constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
   return c & ~((ib::mad::Cookie{1} << 48) - 1);
 }
@@ -40,9 +43,8 @@ constexpr std::size_t kNoticesMax = 1024;  // that nobody has fetched yet
 constexpr Duration kRetryFirst = std::chrono::seconds(1);
 constexpr Duration kSoon = std::chrono::seconds(1);  // no light sweep so shortly before a full one
 constexpr unsigned kTornMax = 2;
-// A trap is repeated every 4.096 us x 2^SubnetTimeOut (IBA 13.4.9), here 1.07 s, and some are lost.
-constexpr Duration kTrapRepeats = std::chrono::seconds(10);
 constexpr Duration kOwnPortAfter = std::chrono::milliseconds(100);  // the first sweep
+constexpr Duration kSilence = std::chrono::milliseconds(100);  // of all who are still to answer
 constexpr Duration kMemberPause = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -61,6 +63,8 @@ std::string_view reason_name(Reason reason) {
       return "unfinished";
     case Reason::LinksRestarted:
       return "links restarted";
+    case Reason::LinkReleased:
+      return "link released";
   }
   return "";
 }
@@ -96,11 +100,19 @@ struct SubnetManager::Impl {
   std::uint64_t desired_aliases_revision{0};
   plan::Following following;
   bool operator_asked{false};  // for the sweep that is under way
+  /// This sweep and what follows from it wait for everybody with all the patience there is: nothing
+  /// is up yet that they could hold up, or the operator asked.
+  bool patient{true};
+  bool cut_short{false};   // it did not
+  Instant cut_at{kNever};  // unless somebody answers before
   Culprits culprits;
   std::set<ib::Guid> silent_switches;  // seen by light sweeps since the last full one
   OtherManagers other_managers;
   TableUpkeep tables;  // reads between the others
   OwnPort own_port{kOwnerOwnPort};
+  TrapLook trap_look;
+  Flapping flapping;
+  KeptNodes kept;
   SnapshotPtr snapshot;
   HoldingsPtr holdings;
   std::uint64_t generation{0};
@@ -110,10 +122,8 @@ struct SubnetManager::Impl {
   Instant sweep_at{kNever};
   Instant look_at{kNever};
   Instant multicast_at{kNever};
-  Duration trap_pause;
   Duration retry_pause{kRetryFirst};
-  Instant last_trap{0};
-  HeardTraps heard{kTrapRepeats};
+  Duration silence_pause{kRetryFirst};
   unsigned round{0};
   unsigned torn{0};  // sweeps in a row that were not used
   bool published_before_active{false};
@@ -136,7 +146,7 @@ struct SubnetManager::Impl {
         sa_state_lost(contents.lids.empty()),
         forget_lids(options.plan.reassign_lids),
         tables(kOwnerRead, options.read_tables_after, known.inventory),
-        trap_pause(options.trap_pause) {
+        trap_look(kOwnerTrapLook, options.trap_pause) {
     for (const store::LidClaim& claim : contents.lids)
       stored[claim.port_guid] = {claim.lid, claim.lmc};
     // Also of aliases that were taken back: the port may not have heard of it.
@@ -146,6 +156,11 @@ struct SubnetManager::Impl {
 
   void log(LogLevel level, std::string topic, std::string message) {
     logs.push_back({level, std::move(topic), std::move(message)});
+  }
+
+  template <class Machine>
+  void take_logs(Machine& machine) {
+    while (auto event = machine.next_log()) logs.push_back(*std::move(event));
   }
 
   bool busy() const { return sweep || applying || looking; }
@@ -159,9 +174,11 @@ struct SubnetManager::Impl {
 
   Instant next_deadline() const {
     Instant t = transactor.next_deadline();
-    if (!busy()) t = std::min({t, sweep_at, look_at, multicast_at, tables.due()});
+    if (!busy()) t = std::min({t, sweep_at, look_at, tables.due(), flapping.due(), kept.due()});
+    if (!busy() && !trap_look.busy()) t = std::min(t, multicast_at);
     if (looking) t = std::min(t, sweep_at);
-    if (may_look_at_own_port()) t = std::min(t, own_port.due());
+    if (sweep || applying) t = std::min(t, cut_at);
+    if (may_look_aside()) t = std::min({t, own_port.due(), trap_look.due()});
     return t;
   }
 
@@ -174,12 +191,27 @@ struct SubnetManager::Impl {
   void run(Instant now) {
     do {
       pump(now);
+      if (cut_at <= now) cut_short_if_silent(now);
       if (looking && sweep_at <= now) leave_look();
       if (!busy()) begin_next(now);
       look_at_own_port(now);
+      look_at_traps(now);
       if (!busy()) go_on_reading(now);
     } while (deliverable());
   }
+  /// What waits for the silent alone holds everybody else up.
+  void cut_short_if_silent(Instant now) {
+    cut_at = kNever;
+    if (patient || (!sweep && !applying)) return;
+    const ib::mad::Cookie owner = sweep ? kOwnerSweep : kOwnerApply;
+    const auto is_its = [&](ib::mad::Cookie cookie) { return owner_of(cookie) == owner; };
+    cut_at = now + kSilence;
+    if (!transactor.waits_for_the_silent(is_its)) return;
+    cut_short = true;
+    transactor.give_up(now, is_its);
+    pump(now);
+  }
+
   bool deliverable() {
     completion = transactor.next_completion();
     return completion.has_value();
@@ -188,9 +220,11 @@ struct SubnetManager::Impl {
 
   void begin_next(Instant now) {
     if (!started) return;
+    if (kept.due() <= now) want_sweep(now, Reason::ChangeSeen);
+    if (flapping.release(now)) want_sweep(now, Reason::LinkReleased);
     if (sweep_at <= now) {
       begin_sweep(now);
-    } else if (multicast_at <= now) {
+    } else if (multicast_at <= now && !trap_look.busy()) {
       begin_multicast(now);
     } else if (look_at <= now) {
       if (sweep_at <= now + kSoon) {
@@ -233,6 +267,10 @@ struct SubnetManager::Impl {
         own_port.on_completion(*completion);
         continue;
       }
+      if (owner == kOwnerTrapLook) {
+        trap_look.on_completion(now, *completion, *seen, flapping);
+        continue;
+      }
       if (owner == kOwnerRead) {
         tables.on_completion(now, *completion);
         continue;
@@ -240,6 +278,7 @@ struct SubnetManager::Impl {
       ib::mad::Exchange* machine = exchange();
       const ib::mad::Cookie wanted = sweep ? kOwnerSweep : applying ? kOwnerApply : kOwnerLook;
       if (machine == nullptr || owner != wanted) continue;
+      if (completion->reply && !patient) cut_at = now + kSilence;
       machine->on_completion(now, *completion);
       submit(now);
       move_on(now);
@@ -270,9 +309,13 @@ struct SubnetManager::Impl {
       why += fmt::format("{}{}", why.empty() ? "" : ", ", reason_name(r));
     log(LogLevel::Verbose, "sweep", fmt::format("full sweep: {}", why));
     operator_asked = reasons.contains(Reason::Operator);
+    if (round == 0) patient = !desired || operator_asked;
+    cut_short = false;
+    cut_at = patient ? kNever : now + kSilence;
     reasons.clear();
     sweep_at = look_at = kNever;
     for (const ib::mad::Cookie cookie : tables.on_sweep_begun()) transactor.cancel(cookie);
+    for (const ib::mad::Cookie cookie : trap_look.on_sweep_begun()) transactor.cancel(cookie);
     stirred = true;
     ++counters.full_sweeps;
     if (round == 0) {
@@ -286,6 +329,7 @@ struct SubnetManager::Impl {
     o.stood_elsewhere = [before = seen](ib::Guid node, ib::Guid at, std::uint8_t port) {
       return before && stood_elsewhere(before->fabric, node, at, port);
     };
+    o.is_held = [this](ib::Guid at, std::uint8_t port) { return flapping.is_held(at, port); };
     sweep = std::make_unique<ib::discover::Sweep>(std::move(o));
   }
 
@@ -303,6 +347,14 @@ struct SubnetManager::Impl {
       return;
     }
     torn = 0;
+    if (cut_short && desired) {
+      kept.keep(now, found, *seen, desired->node_managed);
+    } else {
+      kept.forget();
+    }
+    take_logs(kept);
+    flapping.on_sweep(now, *seen, found);
+    take_logs(flapping);
     tables.on_found(found, operator_asked);
     silent_switches.clear();  // those of this sweep are in its troubles
     plan::PlanRequest request;
@@ -363,7 +415,7 @@ struct SubnetManager::Impl {
   /// A trap came while the sweep ran, and somebody who is managed did not answer: perhaps for a
   /// cable only that the questions went over.
   bool is_torn(const Observed& found) const {
-    return desired && reasons.contains(Reason::Trap) && torn < kTornMax &&
+    return desired && trap_look.waiting() && torn < kTornMax &&
            somebody_fell_silent(found, *seen, desired->node_managed);
   }
 
@@ -393,6 +445,8 @@ struct SubnetManager::Impl {
     o.per_node = options.transactor.window_per_target;
     o.after_sweep = whom == Serving::Sweep;
     o.read_back = whom == Serving::Sweep && operator_asked;
+    for (NodeIndex n = 0; n < seen->nodes.size(); ++n)
+      o.silent.push_back(kept.contains(seen->nodes[n].info.node_guid));
     serving = whom;
     published_before_active = whom != Serving::Sweep;
     unshare();
@@ -476,7 +530,9 @@ struct SubnetManager::Impl {
         seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Moved; });
     // That there are no routes does not change by asking the same again.
     const bool ports_missing = report.missing > (desired->routed ? 0U : 1U);
-    if ((ports_missing || links_restarted || moved) && ++round < options.rounds) {
+    // Nor of those who do not answer, who have their time.
+    const bool settled = !ports_missing || kept.count() > 0;
+    if ((!settled || links_restarted || moved) && ++round < options.rounds) {
       // Once more at once, before anything is said: a loss or a change in the middle is no verdict.
       want_sweep(links_restarted ? now + std::chrono::milliseconds(200) : now,
                  links_restarted ? Reason::LinksRestarted : Reason::Unfinished);
@@ -497,7 +553,12 @@ struct SubnetManager::Impl {
         fmt::format("{} MADs, {} of them repetitions, {} SubnSets", report.mads,
                     transactor.counters().retries - retries_before, report.sets));
     for (const std::string& line : report.lines) log(LogLevel::Warning, "subnet", line);
-    if (report.missing > 0) {
+    report.silent = kept.count();
+    for (std::string& line : flapping.held_links()) {
+      ++report.held_down;
+      report.lines.push_back(std::move(line));
+    }
+    if (report.missing > 0 && kept.count() == 0) {
       want_sweep(now + retry_pause, Reason::Unfinished);
       retry_pause = std::min(retry_pause * 2, std::max(options.sweep_interval, kRetryFirst));
     } else {
@@ -507,8 +568,19 @@ struct SubnetManager::Impl {
     rest(now);
   }
 
+  /// Until the next light sweep. It asks those who were silent, sooner where nobody waited for
+  /// them.
   void rest(Instant now) {
-    if (options.sweep_interval > Duration{0}) look_at = now + options.sweep_interval;
+    if (options.sweep_interval == Duration{0}) return;
+    const bool silence = std::ranges::any_of(
+        seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Silent; });
+    if (cut_short && silence) {
+      look_at = now + silence_pause;
+      silence_pause = std::min(2 * silence_pause, options.sweep_interval);
+    } else {
+      look_at = now + options.sweep_interval;
+      silence_pause = std::min(kRetryFirst, options.sweep_interval);
+    }
   }
 
   // ---- light sweep
@@ -543,19 +615,32 @@ struct SubnetManager::Impl {
 
   // ---- our own port
 
-  /// Not while a sweep reads it or Sets change it.
-  bool may_look_at_own_port() const { return desired && !sweep && !applying; }
+  /// Not while a sweep reads what is looked at or Sets change it.
+  bool may_look_aside() const { return desired && !sweep && !applying; }
 
   void look_at_own_port(Instant now) {
-    if (may_look_at_own_port() && own_port.due() <= now) own_port.begin(now, *seen, *desired);
+    if (may_look_aside() && own_port.due() <= now) own_port.begin(now, *seen, *desired);
     for (ib::mad::Request& r : own_port.take_requests()) transactor.submit(now, std::move(r));
-    while (auto event = own_port.next_log()) logs.push_back(*std::move(event));
+    take_logs(own_port);
     if (own_port.take_sweep_wanted()) want_sweep(now, Reason::ChangeSeen);
+  }
+
+  // ---- traps
+
+  void look_at_traps(Instant now) {
+    if (may_look_aside() && trap_look.due() <= now)
+      for (const ib::mad::Cookie cookie : trap_look.on_time(now, *seen, flapping))
+        transactor.cancel(cookie);
+    for (ib::mad::Request& r : trap_look.take_requests()) transactor.submit(now, std::move(r));
+    take_logs(trap_look);
+    if (const auto at = trap_look.take_sweep_wanted()) want_sweep(std::max(now, *at), Reason::Trap);
+    if (may_look_aside() && trap_look.take_light_sweep_wanted())
+      look_at = std::min(look_at, now + options.trap_pause);
   }
 
   // ---- multicast
 
-  void begin_multicast(Instant) {
+  void begin_multicast(Instant now) {
     multicast_at = kNever;
     if (!desired) return;
     auto next = std::make_shared<plan::Desired>(*desired);
@@ -566,6 +651,8 @@ struct SubnetManager::Impl {
     for (const std::string& line : plan::want_multicast(*next, seen->fabric, groups).alarms)
       log(LogLevel::Warning, "plan", line);
     desired = std::move(next);
+    patient = false;
+    cut_at = now + kSilence;
     begin_apply(Serving::Memberships);
   }
 
@@ -579,7 +666,7 @@ struct SubnetManager::Impl {
     for (ib::mad::Request& r : tables.take_requests()) transactor.submit(now, std::move(r));
     const bool news = tables.has_news(now);
     counters.tables_read = tables.nodes_read();
-    while (auto event = tables.next_log()) logs.push_back(*std::move(event));
+    take_logs(tables);
     if (news) publish_holdings();
   }
 
@@ -627,33 +714,17 @@ struct SubnetManager::Impl {
 
   void on_trap(Instant now, const ib::mad::Packet& packet, const ib::wire::Notice& notice) {
     const std::uint16_t number = notice.is_generic ? notice.trap_number : std::uint16_t{0};
-    const bool own = desired && packet.address.lid == desired->sm_lid;
-    const std::size_t before = heard.note(now, packet.address.lid, packet.mad.tid(), notice);
-    logs.push_back({before == 0 ? LogLevel::Info : LogLevel::Verbose, "trap",
-                    fmt::format("trap {} from LID {}{}", number, notice.issuer_lid.value,
-                                before == 0 ? "" : ", again"),
-                    ib::LogCause{"trap", packet.address.lid}});
+    // A trap of the port that we work by arrives without a LID.
+    const ib::Lid from =
+        desired && packet.address.lid == ib::kNoLid ? desired->sm_lid : packet.address.lid;
+    logs.push_back({LogLevel::Info, "trap",
+                    fmt::format("trap {} from LID {}", number, notice.issuer_lid.value),
+                    ib::LogCause{"trap", from}});
     if (desired && speaks_of(notice, desired->sm_lid)) own_port.call_for(now);
-    if (number != ib::wire::trap::kLinkStateChange && number != ib::wire::trap::kCapabilityChange)
-      return;
     // Opening our own issm file raises 144 at our own port.
-    if (own && number == ib::wire::trap::kCapabilityChange) return;
-    // Somebody who did not answer the last sweep may do so by now.
-    const bool silence = std::ranges::any_of(
-        seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Silent; });
-    if (before > 0 && !silence) {
-      // What it told was looked at, or will be. Should a device tell more under the same TID, its
-      // PortStateChange is still set.
-      if (before == 1) look_at = std::min(look_at, now + options.trap_pause);
-      return;
-    }
-    // A pause gathers what belongs together; while traps keep coming it grows.
-    if (now - last_trap > options.trap_pause_max) trap_pause = options.trap_pause;
-    const bool waiting = reasons.contains(Reason::Trap);
-    last_trap = now;
-    if (waiting) return;
-    want_sweep(now + trap_pause, Reason::Trap);
-    trap_pause = std::min(trap_pause * 2, options.trap_pause_max);
+    if (desired && from == desired->sm_lid && number == ib::wire::trap::kCapabilityChange) return;
+    trap_look.on_trap(now, from, notice, *seen, !may_look_aside());
+    run(now);
   }
 };
 

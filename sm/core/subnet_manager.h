@@ -34,11 +34,12 @@ namespace sm::core {
 
 enum class Reason {
   Start,
-  Operator,       // asked for (SIGHUP)
-  Trap,           // a device said that something changed
-  ChangeSeen,     // a light sweep saw it
-  Unfinished,     // the last one left differences
-  LinksRestarted  // links were taken down to change their MTU or VLs
+  Operator,        // asked for (SIGHUP)
+  Trap,            // a device said that something changed
+  ChangeSeen,      // a light sweep saw it
+  Unfinished,      // the last one left differences
+  LinksRestarted,  // links were taken down to change their MTU or VLs
+  LinkReleased     // a link that flapped was quiet for long enough
 };
 std::string_view reason_name(Reason reason);
 
@@ -48,10 +49,8 @@ struct Options {
   ib::Duration sweep_interval{std::chrono::seconds(10)};  // light sweeps; 0: none
   std::uint8_t priority{0};
   std::uint64_t sm_key{1};
-  /// Traps within this of the first are served by one sweep; while they go on the pause doubles, up
-  /// to the limit.
+  /// Changes that traps tell of within this of the first are served by one sweep.
   ib::Duration trap_pause{std::chrono::milliseconds(100)};
-  ib::Duration trap_pause_max{std::chrono::seconds(10)};
   /// Tables that nothing here needs are read for subnet administration this long after a sweep.
   std::optional<ib::Duration> read_tables_after{std::chrono::milliseconds(100)};
   unsigned rounds{3};  // full sweeps before ports that should be ACTIVE are reported missing

@@ -118,9 +118,14 @@ class Planner {
     }
     for (NodeIndex n = 0; n < observed_.nodes.size(); ++n) {
       if (out_.node_managed[n]) continue;
-      out_.unmanaged.push_back({n, observed_.nodes[n].usable
+      const auto has_link = [](const ib::fabric::Port& port) {
+        return static_cast<bool>(port.peer);
+      };
+      out_.unmanaged.push_back({n, !observed_.nodes[n].usable
+                                       ? "its answers are incomplete or wrong"
+                                   : std::ranges::any_of(fabric().ports(n), has_link)
                                        ? "only reached through a node that is not managed"
-                                       : "its answers are incomplete or wrong"});
+                                       : "no link that is in use leads to it"});
     }
   }
 

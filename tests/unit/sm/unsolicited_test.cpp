@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "sm/core/heard_traps.h"
-
 namespace {
 
 using ib::wire::Method;
@@ -86,34 +84,6 @@ TEST(Unsolicited, RepressesATrapWithTheSameNotice) {
   EXPECT_EQ(reply.mad.tid(), trap.mad.tid());
   EXPECT_EQ(ib::wire::body<ib::wire::Notice>(reply.mad), notice);
   EXPECT_EQ(reply.address, trap.address);
-}
-
-TEST(HeardTraps, ARepetitionIsTheSameNoticeWithTheSameIdFromTheSameLidNotLongAgo) {
-  using std::chrono::seconds;
-  sm::core::HeardTraps heard(seconds(10));
-  ib::wire::Notice notice;
-  notice.trap_number = 128;
-  const ib::Instant start{1};
-  const ib::Lid lid{4};
-  EXPECT_EQ(heard.note(start, lid, ib::Tid{1}, notice), 0U);
-  EXPECT_EQ(heard.note(start + seconds(1), lid, ib::Tid{1}, notice), 1U);
-  EXPECT_EQ(heard.note(start + seconds(2), lid, ib::Tid{1}, notice), 2U);
-  EXPECT_EQ(heard.note(start + seconds(2), lid, ib::Tid{2}, notice), 0U);
-  EXPECT_EQ(heard.note(start + seconds(2), ib::Lid{5}, ib::Tid{1}, notice), 0U);
-  EXPECT_EQ(heard.note(start + seconds(12), lid, ib::Tid{1}, notice), 3U);
-  // After a silence the device may have started anew.
-  EXPECT_EQ(heard.note(start + seconds(23), lid, ib::Tid{1}, notice), 0U);
-  notice.trap_number = 144;
-  EXPECT_EQ(heard.note(start + seconds(23), lid, ib::Tid{1}, notice), 0U);
-}
-
-TEST(HeardTraps, RemembersNoMoreThanTheLatest) {
-  sm::core::HeardTraps heard(std::chrono::seconds(10));
-  const ib::wire::Notice notice;
-  for (std::uint64_t tid = 0; tid < 100'000; ++tid)
-    ASSERT_EQ(heard.note(ib::Instant{1}, ib::Lid{4}, ib::Tid{tid}, notice), 0U);
-  EXPECT_EQ(heard.note(ib::Instant{1}, ib::Lid{4}, ib::Tid{99'999}, notice), 1U);
-  EXPECT_EQ(heard.note(ib::Instant{1}, ib::Lid{4}, ib::Tid{0}, notice), 0U);
 }
 
 }  // namespace

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// TrapLook: whether traps are true. A machine. A trap costs one Get at the port or switch that sent
+// it, by its known path; only what really changed leads on to a sweep. Whose traps name nothing
+// that changed is held down, alone: they are repressed, and nobody looks.
+//
+//   of a switch    SwitchInfo: PortStateChange says whether a port changed. Where one of its links
+//                  is held down, or a sweep was under way when the trap came (which may have read
+//                  the port before, and cleared the bit after), its ports are read as well.
+//   of a CA        PortInfo, NodeDescription or NodeInfo against what the sweep saw
+//   no answer      by the known path, though the trap came: the path has changed
+//
+// All of a sender's traps that wait are one look. What is remembered is one record for each port
+// of the fabric that sent traps not long ago, whatever it sent.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "libdiag/base/log.h"
+#include "libdiag/mad/request.h"
+#include "sm/core/flapping.h"
+#include "sm/core/trap_claim.h"
+
+namespace sm::core {
+
+class TrapLook {
+ public:
+  /// Cookies are `owner` and something in the low 40 bits.
+  /// `pause`: between two looks at one sender, and from a trap to the sweep that it calls for, so
+  /// that what belongs together comes together.
+  TrapLook(ib::mad::Cookie owner, ib::Duration pause) : owner_(owner), pause_(pause) {}
+
+  /// `sweeping`: a sweep or what follows from it is under way; the look begins when it has ended.
+  void on_trap(ib::Instant now, ib::Lid from, const ib::wire::Notice& notice,
+               const ib::discover::Observed& seen, bool sweeping);
+
+  /// When looks begin, or one has waited for long enough; kNever.
+  ib::Instant due() const;
+  /// Begins looks that are due. Ends those that nobody answers; their requests are to be cancelled.
+  std::vector<ib::mad::Cookie> on_time(ib::Instant now, const ib::discover::Observed& seen,
+                                       Flapping& flapping);
+  std::vector<ib::mad::Request> take_requests();
+  void on_completion(ib::Instant now, const ib::mad::Completion& completion,
+                     const ib::discover::Observed& seen, Flapping& flapping);
+  /// A full sweep begins and looks at everything. Requests that are to be cancelled.
+  std::vector<ib::mad::Cookie> on_sweep_begun();
+
+  /// A trap that is worth a look came and nobody has looked yet.
+  bool waiting() const;
+  /// A look is under way, and may set a SwitchInfo that no other Set is to cross.
+  bool busy() const { return !looks_.empty(); }
+
+  /// When a full sweep is called for; once for each change.
+  std::optional<ib::Instant> take_sweep_wanted();
+  /// Whoever sent traps is not known: a light sweep may tell.
+  bool take_light_sweep_wanted();
+  std::optional<ib::LogEvent> next_log();
+
+ private:
+  using Kind = TrapClaim::Kind;
+  struct Sender {
+    HoldDown hold;
+    ib::Lid lid{};
+    std::set<Kind> wanted;  // what its traps that wait call for
+    bool during_sweep{false};
+    ib::Instant since{0};  // the first of these came
+    ib::Instant not_before{0};
+  };
+  enum class Ask : std::uint8_t {
+    SwitchInfo,
+    ClearChange,  // PortStateChange, before the ports are read
+    SwitchPort,
+    PortInfo,
+    Description,
+    NodeInfo
+  };
+  struct Look {
+    ib::fabric::PortRef at;  // the sender
+    ib::Instant since{0}, until{0};
+    bool read_ports{false};   // whatever SwitchInfo says
+    bool says_change{false};  // PortStateChange is set
+    bool changed{false};      // something that matters
+    bool failed{false};       // it gave no answer, or a refusal
+    std::map<ib::mad::Cookie, std::pair<Ask, std::uint8_t>> asked;  // with the port
+  };
+  using Looks = std::map<ib::Guid, Look>;
+
+  Sender& sender_of(ib::Instant now, ib::Guid port_guid);
+  void begin(ib::Instant now, ib::Guid guid, Sender& sender, const ib::discover::Observed& seen);
+  void ask(Look& look, Ask what, std::uint8_t port, const ib::discover::Observed& seen,
+           const std::byte* to_set = nullptr);
+  void on_answer(Look& look, Ask what, std::uint8_t port, const ib::wire::Mad& answer,
+                 const ib::discover::Observed& seen, const Flapping& flapping);
+  void read_ports(Look& look, const ib::discover::Observed& seen, const Flapping& flapping);
+  void end(ib::Instant now, Looks::iterator look, const ib::discover::Observed& seen,
+           Flapping& flapping);
+  void strike(ib::Instant now, ib::Guid guid, Sender& sender);
+
+  ib::mad::Cookie owner_;
+  ib::Duration pause_;
+  std::map<ib::Guid, Sender> senders_;  // by port GUID; 0: those whom nobody knows
+  Looks looks_;                         // under way, by sender
+  std::uint32_t last_cookie_{0};
+  std::vector<ib::mad::Request> queue_;
+  std::optional<ib::Instant> sweep_wanted_;
+  bool light_sweep_wanted_{false};
+  std::deque<ib::LogEvent> logs_;
+};
+
+}  // namespace sm::core
