@@ -90,9 +90,10 @@ void walk(std::span<const std::string> words, const Grammar& grammar, Visit visi
       --values;
     } else if (const Grammar* next = verb_named(*verb, word)) {
       verb = next;
-    } else if ((option = option_named(grammar, *verb, word)) != nullptr &&
-               !typed(*option, word)->value) {
-      values = option->takes == Takes::Value ? 1 : option->takes == Takes::Pair ? 2 : 0;
+    } else {
+      option = option_named(grammar, *verb, word);
+      if (option != nullptr && !typed(*option, word)->value)
+        values = option->takes == Takes::Value ? 1 : option->takes == Takes::Pair ? 2 : 0;
     }
     visit(i, option);
   }
@@ -241,7 +242,7 @@ std::string in_plain_words(std::string complaint, std::span<const std::string> w
     if (auto stray = say_of_stray(complaint, words, grammar)) return *std::move(stray);
   }
   if (auto unknown = say_of_unknown(complaint, words, grammar)) return *std::move(unknown);
-  const std::string text = say_of_flag(complaint).value_or(complaint);
+  std::string text = say_of_flag(complaint).value_or(complaint);
   const auto colon = text.find(": ");
   if (colon == std::string::npos) return text;
   const auto* option = find_anywhere(grammar, text.substr(0, colon));

@@ -188,6 +188,13 @@ Result<Mentions> read_ports(OptionFile which, std::string_view text, const std::
   auto done = each_line(text, file, [&](Line& line) {
     const bool ignored = which == OptionFile::Ignored;
     const Guid guid = line.guid(ignored ? "the GUID of a node" : "the GUID of a switch");
+    if (ignored && line.good() && line.at_end()) {
+      // An end port by its port GUID, as the manual of 2008 has it.
+      if (!once.first(line, {guid, 0}, to_string(guid))) return;
+      options.ignored[{guid, 0}] = true;
+      mentions.places.push_back({Means::EndPort, guid, line.number(), {}});
+      return;
+    }
     const std::uint8_t port = line.port();
     if (!line.good()) return;
     const PortName name{guid, port};

@@ -21,7 +21,7 @@ enum class OptionFile {
   ComputeNodes,      // -u: port GUID
   IoNodes,           // -G: port GUID
   Ids,               // -m: GUID of a switch, number
-  Ignored,           // -i: GUID of a node, port
+  Ignored,           // -i: GUID of a node, port; or a port GUID
   HopWeights,        // -w: GUID of a switch, port, weight 0..255
   PortSearchOrder,   // -O: GUID of a switch, ports
   GuidRoutingOrder,  // -X: port GUID

@@ -67,7 +67,7 @@ struct Options {
   bool honour_previous{false};                   // keep entries of Request::previous that still fit
   std::uint32_t scatter_seed{0};                 // --scatter-ports: 0 is off
   GuidList guid_routing_order;                   // (-X) these end ports are routed first
-  std::map<PortName, bool> ignored;              // (-i) ports whose load is not counted
+  std::map<PortName, bool> ignored;              // (-i) load not counted; 0: of an end port
   std::map<PortName, std::uint8_t> hop_weights;  // --hop_weights_file
   /// (-O) By switch: these ports first, the others behind them in the order of their numbers.
   std::map<Guid, std::vector<std::uint8_t>> port_search_order;

@@ -70,7 +70,9 @@ void Targets::add(const Request& request, const Destination& destination) {
   const auto& ignored = request.options.ignored;
   if (!ignored.empty()) {
     const fabric::PortRef end = destination.end_port;
-    column.counts = ignored.count({request.fabric->node(end.node).guid, end.port}) == 0;
+    // By the node's GUID and the port's number, or by the port's own GUID.
+    column.counts = ignored.count({request.fabric->node(end.node).guid, end.port}) == 0 &&
+                    ignored.count({request.fabric->port(end).guid, 0}) == 0;
   }
   target.has_siblings |= sibling;
   lids_of_a_port_ = std::max<std::size_t>(lids_of_a_port_, column.offset + 1U);

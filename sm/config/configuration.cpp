@@ -10,8 +10,6 @@
 namespace sm::config {
 namespace {
 
-constexpr std::string_view kBlanks = " \t";
-
 /// A line without its comment; # inside quotes is none.
 std::string_view without_comment(std::string_view line) {
   char quote = 0;

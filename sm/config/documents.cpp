@@ -91,7 +91,7 @@ std::string show_text(const Configuration& configuration) {
     if (origin.from == Origin::From::File)
       from = fmt::format("{}:{}", configuration.file, origin.line);
     std::string effect = effect_of(row);
-    if (!effect.empty()) effect = "; " + effect;
+    if (!effect.empty()) effect.insert(0, "; ");
     out += fmt::format("{} {}  # {}{}\n", row.key(), ib::printable(value_of(configuration, row)),
                        from, effect);
   }

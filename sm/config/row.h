@@ -81,35 +81,46 @@ struct Row {
 
   // What the functions below leave out.
   constexpr Row in(std::string_view the_unit) const {
-    return with([&](Row& r) { r.unit = the_unit; });
+    Row row = *this;
+    row.unit = the_unit;
+    return row;
   }
   constexpr Row a(std::string_view the_what) const {
-    return with([&](Row& r) { r.what = the_what; });
+    Row row = *this;
+    row.what = the_what;
+    return row;
   }
   constexpr Row hex() const {
-    return with([&](Row& r) { r.hexadecimal = true; });
+    Row row = *this;
+    row.hexadecimal = true;
+    return row;
   }
   constexpr Row opensm_has(std::string_view value) const {
-    return with([&](Row& r) { r.stock = value; });
+    Row row = *this;
+    row.stock = value;
+    return row;
   }
   constexpr Row contents_on_reload() const {
-    return with([&](Row& r) { r.applied = Applied::Contents; });
+    Row row = *this;
+    row.applied = Applied::Contents;
+    return row;
   }
   constexpr Row no_effect(std::string_view why) const {
-    return with([&](Row& r) { r.effect = Effect::None, r.note = why; });
+    Row row = *this;
+    row.effect = Effect::None;
+    row.note = why;
+    return row;
   }
   constexpr Row not_yet(std::string_view what_follows) const {
-    return with([&](Row& r) { r.effect = Effect::NotYet, r.note = what_follows; });
+    Row row = *this;
+    row.effect = Effect::NotYet;
+    row.note = what_follows;
+    return row;
   }
   constexpr Row needed(std::string_view what_follows) const {
-    return with([&](Row& r) { r.effect = Effect::Needed, r.note = what_follows; });
-  }
-
- private:
-  template <class Change>
-  constexpr Row with(Change change) const {
     Row row = *this;
-    change(row);
+    row.effect = Effect::Needed;
+    row.note = what_follows;
     return row;
   }
 };

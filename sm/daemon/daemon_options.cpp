@@ -131,7 +131,7 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   o.log_flags = static_cast<unsigned>(s.log_flags);
   o.flush_log = s.force_log_flush;
   o.erase_log = !s.accum_log_file;
-  o.state_dir = s.state_dir.empty() ? default_state_dir() : s.state_dir;
+  o.state_dir = s.state_dir;
 
   auto [choice, files] = config::routing(s);
   auto read = ib::route::read_option_files(files, choice.engine);

@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +12,7 @@
 #include "libdiag/fabric/text_file.h"
 #include "sm/config/command_words.h"
 #include "sm/config/documents.h"
+#include "sm/daemon/default_paths.h"
 #include "sm/daemon/plan_failure.h"
 
 namespace sm::daemon {
@@ -56,12 +56,6 @@ ib::Result<void> write_file(const std::string& path, const std::string& text) {
                   "cannot write the options to " + path + ": " + std::strerror(errno));
 }
 
-/// What stands for the options where the command line names no file: `opensm.opts`, as -c wrote it.
-std::string cache_file(const Configuration& configuration) {
-  const auto& dir = configuration.settings.state_dir;
-  return (dir.empty() ? default_state_dir() : dir) + "/opensm.opts";
-}
-
 /// --check-config: what the options file says was printed already.
 int check(const Configuration& configuration, const std::vector<ib::Diagnostic>& problems) {
   if (const auto options = daemon_options(configuration); !options) return refuse(options.error());
@@ -78,25 +72,28 @@ int show(const Configuration& configuration, const std::string& form, const std:
 
 /// The file, then the words; then what was asked for about them, or the options to serve by.
 Command settle(const config::Requests& asked, const config::CommandWords& words,
-               const std::string& version) {
+               std::string_view program, const std::string& version) {
   Configuration configuration, said;
   words.apply(said);
-  std::error_code error;
-  const std::string cache = cache_file(said);
+  const DefaultPaths paths = default_paths(program, said.settings);
   std::vector<ib::Diagnostic> problems;
-  if (asked.file || std::filesystem::exists(cache, error)) {
-    auto read = read_file(asked.file.value_or(cache), configuration);
+  const std::string file = asked.file ? *asked.file : first_there(paths.options);
+  if (!file.empty()) {
+    auto read = read_file(file, configuration);
     if (!read) return refuse(read.error());
     problems = *std::move(read);
   }
   words.apply(configuration);
+  if (const auto filled = fill_in(paths, configuration.settings); !filled)
+    return refuse(filled.error());
   if (asked.check) return check(configuration, problems);
   if (ib::has_errors(problems)) return ib::cli::kExitUsage;
   if (asked.show) return show(configuration, *asked.show, version);
   if (asked.create) {
     const bool leave = !asked.create->empty();
-    const auto written = write_file(leave ? *asked.create : cache_file(configuration),
-                                    config::options_text(configuration));
+    const auto written =
+        write_file(leave ? *asked.create : configuration.settings.state_dir + "/opensm.opts",
+                   config::options_text(configuration));
     if (!written) return ib::cli::complain(kProgram, written.error());
     if (leave) return ib::cli::kExitGood;
   }
@@ -106,12 +103,6 @@ Command settle(const config::Requests& asked, const config::CommandWords& words,
 }
 
 }  // namespace
-
-std::string default_state_dir() {
-  for (const char* name : {"IBSM_STATE_DIR", "OSM_CACHE_DIR"})
-    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
-  return "/var/lib/ibsm";
-}
 
 Command read_command_line(int argc, const char* const* argv, const std::string& version) {
   config::CommandWords words;
@@ -130,7 +121,7 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
 
   if (const auto status = line.parse(argc, argv)) return *status;
   if (plan_line.chosen()) return plan;
-  return settle(asked, words, version);
+  return settle(asked, words, argc > 0 ? argv[0] : kProgram, version);
 }
 
 }  // namespace sm::daemon

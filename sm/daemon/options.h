@@ -44,9 +44,6 @@ using Command = std::variant<int, DaemonOptions, PlanWords>;
 
 Command read_command_line(int argc, const char* const* argv, const std::string& version);
 
-/// --state-dir's default: $IBSM_STATE_DIR, $OSM_CACHE_DIR, /var/lib/ibsm.
-std::string default_state_dir();
-
 // opensm's log flags (-D).
 inline constexpr unsigned kLogErrors = 0x01, kLogInfo = 0x02, kLogVerbose = 0x04, kLogDebug = 0x08;
 

@@ -51,6 +51,18 @@ TEST(OptionFiles, ReadsRootsWithRanksAndNames) {
   EXPECT_EQ(options.roots.entries[2].line, 5U);
 }
 
+TEST(OptionFiles, AnIgnoredPortMayBeAnEndPortByItsGuid) {
+  Options options;
+  const auto read = read_option_text(OptionFile::Ignored, "0x7 # a host\n0x1 3\n", "i", options);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_THAT(options.ignored, ElementsAre(std::pair(PortName{Guid{1}, 3}, true),
+                                           std::pair(PortName{Guid{7}, 0}, true)));
+  ASSERT_EQ(read->places.size(), 2U);
+  EXPECT_EQ(read->places[0].means, Mention::Means::EndPort);
+  EXPECT_EQ(error_of(OptionFile::Ignored, "0x7\n0x7\n"),
+            "f:2:1: 0x0000000000000007 stands in line 1 already");
+}
+
 TEST(OptionFiles, ReadsPortsWeightsAndOrders) {
   Options options;
   ASSERT_TRUE(read_option_text(OptionFile::Ignored, "0x1 3\n0x1 4", "i", options).has_value());

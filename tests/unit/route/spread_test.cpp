@@ -59,6 +59,21 @@ TEST(SpreadOptions, LoadOfAnIgnoredPortDoesNotCount) {
   EXPECT_EQ(bench.shares(bench.route(options)).at(bench.uplink(2)), 26U);
 }
 
+TEST(SpreadOptions, AnIgnoredEndPortHasItsPortGuidOrNodeGuidAndNumber) {
+  const Bench bench(small_tree());
+  Options by_port, by_node;
+  unsigned hosts = 0;
+  for (const auto& d : bench.graph.destinations()) {
+    if (d.is_switch() || d.leaf == bench.leaf || ++hosts % 3 != 0) continue;
+    by_port.ignored[{bench.fabric.port(d.end_port).guid, 0}] = true;
+    by_node.ignored[{bench.fabric.node(d.end_port.node).guid, d.end_port.port}] = true;
+  }
+  ASSERT_GT(by_port.ignored.size(), 5U);
+  const auto tables = bench.route(by_port);
+  EXPECT_EQ(bench.shares(tables), bench.shares(bench.route(by_node)));
+  EXPECT_NE(bench.shares(tables), bench.shares(bench.route({})));
+}
+
 TEST(SpreadOptions, PortsAreSearchedInTheOrderGiven) {
   const Bench bench(small_tree());
   Options options;

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "sm/daemon/default_paths.h"
+
 namespace sm::daemon {
 namespace {
 
@@ -188,6 +190,34 @@ TEST_F(OptionsFile, NotesSayWhatWasReadAndWhatHasNoEffect) {
   EXPECT_EQ(options.notes[2],
             "single_thread: accepted, no effect: one thread owns all state in any case");
   EXPECT_NE(options.notes[3].find("60000 ms"), std::string::npos);
+}
+
+TEST_F(OptionsFile, UnderTheNameOpensmDefaultsAreThoseOfOpensm) {
+  const auto paths = default_paths("/usr/sbin/opensm", {});
+  EXPECT_EQ(paths.options, (std::vector<std::string>{"/usr/local/etc/opensm/opensm.conf",
+                                                     "/etc/opensm/opensm.conf",
+                                                     "/etc/ofa/opensm.conf", path("opensm.opts")}));
+  EXPECT_EQ(paths.prefix_routes.back(), "/etc/ofa/opensm-prefix-routes.conf");
+  EXPECT_EQ(paths.log_file, "/var/log/opensm.log");
+  EXPECT_EQ(default_paths("ibsm", {}).log_file, "");
+  ::unsetenv("IBSM_STATE_DIR");
+  EXPECT_EQ(default_paths("opensm", {}).state_dir, "/var/cache/opensm");
+}
+
+TEST_F(OptionsFile, OfSeveralPlacesTheFirstWhereThereIsAFileCounts) {
+  const std::string second = write("b", ""), third = write("c", "");
+  EXPECT_EQ(first_there({path("a"), second, third}), second);
+  EXPECT_EQ(first_there({path("a")}), "");
+  DefaultPaths paths;
+  paths.prefix_routes = {path("a"), third};
+  config::Settings settings;
+  EXPECT_TRUE(fill_in(paths, settings));
+  EXPECT_EQ(settings.prefix_routes_file, third);
+  // A partition file that is there is not passed over: everybody would be a full member.
+  paths.partitions = {path("a"), second};
+  const auto filled = fill_in(paths, settings);
+  ASSERT_FALSE(filled);
+  EXPECT_TRUE(filled.error().message.starts_with(second + ": partitions are not supported yet"));
 }
 
 TEST(StateDir, IsTheOptionOrOneOfTwoVariablesOrTheSystems) {

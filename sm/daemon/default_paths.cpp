@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/default_paths.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace sm::daemon {
+namespace {
+
+constexpr const char* kConfDir = IBKIT_CONF_DIR;
+constexpr const char* kPrefixRoutesFile = IBKIT_PREFIX_ROUTES_FILE;
+
+std::string state_dir(const config::Settings& said, const char* otherwise) {
+  if (!said.state_dir.empty()) return said.state_dir;
+  for (const char* name : {"IBSM_STATE_DIR", "OSM_CACHE_DIR"})
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+  return otherwise;
+}
+
+DefaultPaths paths_of_opensm(const config::Settings& said) {
+  DefaultPaths out;
+  out.state_dir = state_dir(said, "/var/cache/opensm");
+  out.log_file = "/var/log/opensm.log";
+  const std::string ofa = "/etc/ofa/";
+  for (const std::string dir : {"/usr/local/etc/opensm/", "/etc/opensm/"}) {
+    out.options.push_back(dir + "opensm.conf");
+    out.prefix_routes.push_back(dir + "prefix-routes.conf");
+    out.partitions.push_back(dir + "partitions.conf");
+  }
+  out.options.push_back(ofa + "opensm.conf");
+  out.prefix_routes.push_back(ofa + "opensm-prefix-routes.conf");
+  out.partitions.push_back(ofa + "opensm-partitions.conf");
+  return out;
+}
+
+}  // namespace
+
+DefaultPaths default_paths(std::string_view program, const config::Settings& said) {
+  DefaultPaths out;
+  if (std::filesystem::path(program).filename() == "opensm") {
+    out = paths_of_opensm(said);
+  } else {
+    out.state_dir = state_dir(said, "/var/lib/ibsm");
+    out.options.push_back(std::string(kConfDir) + "/ibsm.conf");
+    out.prefix_routes.push_back(std::string(kConfDir) + "/" + kPrefixRoutesFile);
+  }
+  out.options.push_back(out.state_dir + "/opensm.opts");  // as -c writes it
+  return out;
+}
+
+std::string first_there(const std::vector<std::string>& paths) {
+  std::error_code error;
+  for (const std::string& path : paths)
+    if (std::filesystem::exists(path, error)) return path;
+  return {};
+}
+
+ib::Result<void> fill_in(const DefaultPaths& paths, config::Settings& settings) {
+  if (const std::string file = first_there(paths.partitions); !file.empty())
+    return ib::fail(ib::ErrorKind::Usage,
+                    file +
+                        ": partitions are not supported yet, and without them every port would "
+                        "be a full member of the default partition; start ibsm under its own "
+                        "name to do without the file");
+  if (settings.state_dir.empty()) settings.state_dir = paths.state_dir;
+  if (settings.log_file.empty()) settings.log_file = paths.log_file;
+  if (settings.prefix_routes_file.empty())
+    settings.prefix_routes_file = first_there(paths.prefix_routes);
+  return {};
+}
+
+}  // namespace sm::daemon

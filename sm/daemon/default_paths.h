@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Where files are that no option names. Started under the name opensm (a link), ibsm takes
+// opensm's: upstream's first, then Debian's, then OFA's.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libdiag/base/result.h"
+#include "sm/config/configuration.h"
+
+namespace sm::daemon {
+
+/// Of lists, the first that exists counts.
+struct DefaultPaths {
+  std::vector<std::string> options;
+  std::vector<std::string> prefix_routes;
+  std::vector<std::string> partitions;  // not supported yet
+  std::string state_dir;
+  std::string log_file;  // empty: LogFile's own
+};
+
+/// `program` is argv[0]. `said` has the state directory, where the command line names one.
+DefaultPaths default_paths(std::string_view program, const config::Settings& said);
+
+/// "" where none of the list is there.
+std::string first_there(const std::vector<std::string>& paths);
+
+/// Puts defaults where nothing was said. An error where a file is there that must not be passed
+/// over.
+ib::Result<void> fill_in(const DefaultPaths& paths, config::Settings& settings);
+
+}  // namespace sm::daemon
