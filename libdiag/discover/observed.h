@@ -23,6 +23,7 @@ struct ObservedNode {
   wire::NodeInfo info;                          // LocalPortNum: the port `route` arrives by
   mad::DirectedRoute route;                     // from the local port to this node
   std::optional<wire::SwitchInfo> switch_info;  // switches only; empty: not answered
+  bool changed{false};  // PortStateChange was set when the sweep came, cleared since or not
   /// False: quarantined. It said something that cannot be, or fell silent half way; its cables are
   /// not in the fabric, and a trouble names it.
   bool usable{true};

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "libdiag/base/text.h"
+#include "libdiag/discover/sweep_request.h"
 #include "libdiag/wire/rates.h"
 
 namespace ib::discover {
@@ -17,64 +18,6 @@ namespace {
 using fabric::kNoNode;
 using fabric::NodeIndex;
 using fabric::PortRef;
-
-enum class Ask : std::uint8_t {
-  Probe = 1,       // NodeInfo through (node, port); node kNoNode: of the local port
-  Description,     // NodeDescription of node
-  SwitchInfo,      // of node
-  PortInfo,        // of (node, port)
-  PortInfoExt,     // the same with the extended-speeds modifier
-  VendorPortInfo,  // Mellanox ExtendedPortInfo of (node, port)
-  Recheck,         // NodeInfo through (node, port) once more
-  RecheckPort,     // PortInfo of (node, port) once more
-};
-
-struct Key {
-  Ask ask;
-  PortRef at;
-};
-constexpr mad::Cookie kCookieMask = (mad::Cookie{1} << 48) - 1;
-mad::Cookie to_cookie(Key k) {
-  return static_cast<mad::Cookie>(k.ask) << 40 | static_cast<mad::Cookie>(k.at.port) << 32 |
-         k.at.node;
-}
-Key from_cookie(mad::Cookie c) {
-  return {static_cast<Ask>((c >> 40) & 0xFF),
-          {static_cast<NodeIndex>(c & 0xFFFFFFFF), static_cast<std::uint8_t>((c >> 32) & 0xFF)}};
-}
-
-std::uint16_t attribute_of(Ask ask) {
-  switch (ask) {
-    case Ask::Probe:
-    case Ask::Recheck:
-      return wire::attr::kNodeInfo;
-    case Ask::Description:
-      return wire::attr::kNodeDescription;
-    case Ask::SwitchInfo:
-      return wire::attr::kSwitchInfo;
-    case Ask::PortInfo:
-    case Ask::PortInfoExt:
-    case Ask::RecheckPort:
-      return wire::attr::kPortInfo;
-    case Ask::VendorPortInfo:
-      return wire::attr::kMlnxExtendedPortInfo;
-  }
-  return 0;
-}
-std::string_view attribute_name(std::uint16_t attribute) {
-  switch (attribute) {
-    case wire::attr::kNodeInfo:
-      return "NodeInfo";
-    case wire::attr::kNodeDescription:
-      return "NodeDescription";
-    case wire::attr::kSwitchInfo:
-      return "SwitchInfo";
-    case wire::attr::kPortInfo:
-      return "PortInfo";
-    default:
-      return "ExtendedPortInfo";
-  }
-}
 
 /// Devices that are known to answer the vendor attribute 0xFF90; others must not be asked, since
 /// some firmware does not survive it. The ranges are those infiniband-diags asks.
@@ -188,9 +131,14 @@ struct Sweep::Impl {
   }
   mad::Request make_request(const Todo& t, std::uint64_t target, Guid guid,
                             const mad::DirectedRoute& route) const {
-    return mad::smp_request(options.cookie_base + to_cookie(t.key), target, route,
-                            wire::Method::Get, attribute_of(t.key.ask), t.modifier,
-                            options.m_key ? options.m_key(guid) : 0);
+    const bool clears = t.key.ask == Ask::ClearChange;
+    auto request =
+        mad::smp_request(options.cookie_base + to_cookie(t.key), target, route,
+                         clears ? wire::Method::Set : wire::Method::Get, attribute_of(t.key.ask),
+                         t.modifier, options.m_key ? options.m_key(guid) : 0);
+    // As it was read: PortStateChange, written as 1, clears (IBA 14.2.5.4).
+    if (clears) wire::set_body(request.mad, *seen.nodes[t.key.at.node].switch_info);
+    return request;
   }
 
   std::vector<mad::Request> take_requests() {
@@ -320,7 +268,8 @@ struct Sweep::Impl {
 
   void on_failure(Key key, Trouble::Kind kind, std::string what) {
     const bool of_node = key.at.node != kNoNode && key.ask != Ask::Probe &&
-                         key.ask != Ask::Recheck && key.ask != Ask::VendorPortInfo;
+                         key.ask != Ask::Recheck && key.ask != Ask::VendorPortInfo &&
+                         key.ask != Ask::ClearChange;
     if (of_node && kind == Trouble::Kind::Silent) {
       // It answered before and does not now. One line, and no further question.
       if (!std::exchange(progress[key.at.node].silent, true))
@@ -336,6 +285,10 @@ struct Sweep::Impl {
         break;
       case Ask::SwitchInfo:
         quarantine(key.at.node, kind, key, std::move(what));
+        break;
+      case Ask::ClearChange:
+        // It answers Gets, and may be asked on.
+        ask_port({key.at.node, 0}, false);
         break;
       case Ask::PortInfo:
         if (seen.nodes[key.at.node].info.node_type == wire::NodeType::Switch && key.at.port != 0 &&
@@ -369,6 +322,7 @@ struct Sweep::Impl {
         break;
       }
       case Ask::SwitchInfo:
+      case Ask::ClearChange:
         on_switch_info(key, wire::body<wire::SwitchInfo>(mad));
         break;
       case Ask::PortInfo:
@@ -488,9 +442,16 @@ struct Sweep::Impl {
       quarantine(n, Trouble::Kind::Garbage, key, std::move(wrong));
       return;
     }
-    seen.nodes[n].switch_info = info;
+    ObservedNode& node = seen.nodes[n];
+    node.switch_info = info;
+    node.changed = node.changed || info.port_state_change;
     seen.fabric.node(n).enhanced_port0 = info.enhanced_port0;
-    ask_port({n, 0}, false);
+    // What changes once it is cleared says so again: a port is read after that or not at all.
+    if (options.clear_changes && key.ask == Ask::SwitchInfo && info.port_state_change) {
+      ask(Ask::ClearChange, {n, 0}, 0);
+    } else {
+      ask_port({n, 0}, false);
+    }
   }
 
   void on_port_info(Key key, const std::byte* bytes) {

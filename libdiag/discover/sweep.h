@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Sweep: finds everything that can be reached from the local port by directed-route SMPs, with as
-// many requests in flight as the Transactor lets through. A machine: no I/O, no clock. It only ever
-// reads. It trusts no answer: every field is checked before anything is built on it.
+// many requests in flight as the Transactor lets through. A machine: no I/O, no clock. It only
+// reads, unless it is told to clear what switches say changed. It trusts no answer: every field is
+// checked before anything is built on it.
 //
 // Asked of each node: NodeInfo, NodeDescription; of a switch SwitchInfo, PortInfo of port 0 and
 // then of every port; of a CA or router PortInfo of each port it is reached by. A switch port whose
@@ -25,6 +26,10 @@ struct SweepOptions {
   bool fdr10{true};         // ask Mellanox devices that may run FDR10 whether they do
   unsigned hops_max{63};    // how far to go; 63 is the longest directed route
   bool descriptions{true};  // ask for NodeDescription
+  /// Clear PortStateChange of a switch where it is set, before its ports are read, so that no
+  /// change is lost between the two. For the master only: it is a Set. Where it fails, SwitchInfo
+  /// of the switch still has it set.
+  bool clear_changes{false};
   /// Whether a CA or router is known to have stood elsewhere than at this port of the node `at`. It
   /// is looked at last, so that who bears its GUID and is where it was is found first; empty:
   /// nobody.

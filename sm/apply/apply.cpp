@@ -28,7 +28,7 @@ using ib::wire::PortState;
 using plan::Desired;
 using plan::PortWant;
 
-constexpr std::uint8_t kStepTables = 2;  // of next_settle: LFT blocks
+constexpr std::uint8_t kStepTables = 1;  // of next_settle: LFT blocks
 constexpr std::size_t kAtOnce = 64;      // requests that are made before they are taken
 
 bool arms(Phase phase) { return phase == Phase::ArmLinks || phase == Phase::Arm; }
@@ -39,7 +39,9 @@ bool activates(Phase phase) { return phase == Phase::ActivateLinks || phase == P
 struct Apply::Impl {
   /// How far a node is in the present phase.
   struct Cursor {
+    enum class Look { Nothing, Switch, Ports };  // Ports: and the switch
     std::uint8_t step{0};
+    Look look{Look::Nothing};
     std::uint32_t at{0};
     std::uint32_t in_flight{0};
     bool queued{false};
@@ -54,7 +56,7 @@ struct Apply::Impl {
   Observed& seen;
   Known& known;
   ApplyOptions options;
-  Phase phase{Phase::Read};
+  Phase phase{Phase::Switches};
   std::vector<Cursor> cursors;
   std::deque<NodeIndex> ready;
   std::size_t in_flight{0};
@@ -75,7 +77,7 @@ struct Apply::Impl {
     cursors.resize(seen.nodes.size());
     acknowledged.resize(seen.ports.size(), false);
     prepare_blocks();
-    begin(Phase::Read);
+    begin(Phase::Switches);
   }
 
   void prepare_blocks() {
@@ -88,9 +90,12 @@ struct Apply::Impl {
 
   void begin(Phase next) {
     phase = next;
+    if (phase == Phase::Lanes) believe_tables();
     if (phase == Phase::Lanes && !lanes_needed()) phase = Phase::SettleNew;
     if (phase == Phase::SettleNew && !new_ones_first()) phase = Phase::ArmLinks;
     if (phase == Phase::ArmLinks && !links_came_back()) phase = Phase::Settle;
+    // Links that were taken down will be swept again anyway.
+    if (phase == Phase::Look && (!options.after_sweep || restarted)) phase = Phase::Done;
     if (phase == Phase::Done) return;
     if (phase == Phase::Settle) tables.stage();
     begin_step(0);
@@ -102,6 +107,12 @@ struct Apply::Impl {
       cursors[n].blocks_at = 0;
       if (desired->node_managed[n] && !cursors[n].failed) enqueue(n);
     }
+  }
+  /// What was to be read of them was read.
+  void believe_tables() {
+    if (!options.after_sweep) return;
+    for (NodeIndex n = 0; n < cursors.size(); ++n)
+      if (!cursors[n].failed) known.doubtful.erase(seen.fabric.node(n).guid);
   }
   /// Once mapped for several VLs, ports are mapped back for one.
   bool lanes_needed() const {
@@ -180,6 +191,8 @@ struct Apply::Impl {
       return work;
     }
     switch (phase) {
+      case Phase::Switches:
+        return next_switch(n);
       case Phase::Read:
         return next_read(n);
       case Phase::Lanes:
@@ -194,10 +207,47 @@ struct Apply::Impl {
       case Phase::ActivateLinks:
       case Phase::Activate:
         return next_state(n, PortState::Armed);
+      case Phase::Look:
+        return next_look(n);
       case Phase::Done:
         return std::nullopt;
     }
     return std::nullopt;
+  }
+
+  std::optional<Work> next_switch(NodeIndex n) {
+    Cursor& c = cursors[n];
+    const SwitchIndex s = tables.switch_of(n);
+    if (s == kNoSwitch || std::exchange(c.step, std::uint8_t{1}) != 0) return std::nullopt;
+    const auto& info = *seen.nodes[n].switch_info;
+    const bool clears = options.after_sweep && info.port_state_change;
+    const bool cold = !tables.was_warm(n);
+    // One without tables, and most likely without a LID, sends no traps.
+    c.look = clears ? Cursor::Look::Ports : cold ? Cursor::Look::Switch : Cursor::Look::Nothing;
+    if (!clears && !cold && info.life_time_value == desired->switches[s].life_time_value)
+      return std::nullopt;
+    return Work{Kind::SetSwitch, 0};
+  }
+
+  /// Sets that were answered since the bit was cleared said what state their ports are in.
+  std::optional<Work> next_look(NodeIndex n) {
+    Cursor& c = cursors[n];
+    // The sweep reads the local port of a CA before the switch that would tell of a change.
+    if (const PortRef local = seen.local_port;
+        n == local.node && !seen.fabric.node(n).is_switch()) {
+      const bool looked = std::exchange(c.step, std::uint8_t{1}) != 0;
+      if (looked || !options.after_sweep || acknowledged[seen.port_index(local)])
+        return std::nullopt;
+      return Work{Kind::GetPort, local.port};
+    }
+    if (c.look == Cursor::Look::Nothing) return std::nullopt;
+    while (c.look == Cursor::Look::Ports && c.at <= seen.fabric.node(n).num_ports) {
+      const PortRef p{n, static_cast<std::uint8_t>(c.at++)};
+      const std::size_t i = seen.port_index(p);
+      if (seen.ports[i].known && !acknowledged[i]) return Work{Kind::GetPort, p.port};
+    }
+    c.look = Cursor::Look::Nothing;
+    return Work{Kind::GetSwitch, 0};
   }
 
   /// The next wanted block that `must` be read, or written, and that a way leads to.
@@ -354,20 +404,11 @@ struct Apply::Impl {
                            seen.port(p).state() == PortState::Initialize;
         if (!later && port_needs_set(p)) return Work{Kind::SetPort, c.at++};
       }
-      c.step = 1;
+      c.step = kStepTables;
       c.at = 0;
     }
     if (const auto block = next_block(n, Kind::SetBlock, must_write)) return block;
     if (s == kNoSwitch) return std::nullopt;
-    if (c.step == 1) {
-      c.step = 2;
-      const auto& info = *seen.nodes[n].switch_info;
-      const auto& want = desired->switches[s];
-      if ((options.after_sweep && info.port_state_change) ||
-          info.life_time_value != want.life_time_value || !tables.was_warm(n)) {
-        return Work{Kind::SetSwitch, 0};
-      }
-    }
     SwitchTables& t = tables.held(n);
     if (c.step == kStepTables) {
       if (desired->program_lfts) {
@@ -378,25 +419,25 @@ struct Apply::Impl {
             return Work{Kind::SetLft, c.at++};
         }
       }
-      c.step = 3;
+      c.step = 2;
       c.at = 0;
     }
-    if (c.step == 3) {
+    if (c.step == 2) {
       const auto differs = [&](std::uint16_t block, std::uint8_t position) {
         return tables.mft_differs(n, block, position);
       };
       if (desired->program_mfts)
         if (const auto set = next_mft(n, Kind::SetMft, differs)) return set;
-      c.step = 4;
+      c.step = 3;
     }
-    if (c.step == 4) {
+    if (c.step == 3) {
       // The top goes up only when everything below it is written.
       if (!tables.last_round()) return std::nullopt;
       if (c.in_flight > 0) {
         wait = true;
         return std::nullopt;
       }
-      c.step = 5;
+      c.step = 4;
       const auto& info = *seen.nodes[n].switch_info;
       const auto& want = desired->switches[s];
       const bool top_differs = desired->program_lfts && info.linear_fdb_top != want.linear_fdb_top;
@@ -447,6 +488,9 @@ struct Apply::Impl {
         if (seen.port({n, static_cast<std::uint8_t>(work.arg)}).extended)
           modifier |= ib::wire::kPortInfoSmSupportsExtendedSpeeds;
         break;
+      case Kind::GetSwitch:
+        method = ib::wire::Method::Get;
+        [[fallthrough]];
       case Kind::SetSwitch:
         attribute = ib::wire::attr::kSwitchInfo;
         break;
@@ -658,7 +702,8 @@ struct Apply::Impl {
         on_port(key, mad);
         break;
       case Kind::SetSwitch:
-        seen.nodes[key.node].switch_info = ib::wire::body<ib::wire::SwitchInfo>(mad);
+      case Kind::GetSwitch:
+        on_switch(key, ib::wire::body<ib::wire::SwitchInfo>(mad));
         break;
       case Kind::SetLft:
       case Kind::GetLft: {
@@ -698,6 +743,20 @@ struct Apply::Impl {
     if (key.kind == Kind::SetBlock) known.refused.note(guid_of(key), want, held != want.block);
   }
 
+  void on_switch(const Key& key, const ib::wire::SwitchInfo& info) {
+    auto& held = *seen.nodes[key.node].switch_info;
+    // One that does not clear it when it is told to says nothing by it.
+    if (options.after_sweep && info.port_state_change && !held.port_state_change)
+      note(key, false, "a port changed its state meanwhile");
+    held = info;
+  }
+
+  /// A switch that was rebooted has no LID at its port 0.
+  static bool differs(const ObservedPort& before, const PortInfo& now, std::uint8_t port) {
+    return now.port_state != before.state() ||
+           (port == 0 && now.lid != before.get<&PortInfo::lid>());
+  }
+
   void on_port(const Key& key, const ib::wire::Mad& mad) {
     const PortRef p{key.node, static_cast<std::uint8_t>(key.arg)};
     const auto info = ib::wire::body<PortInfo>(mad);
@@ -706,6 +765,8 @@ struct Apply::Impl {
       note(key, false, "answered with a PortInfo whose " + wrong);
       return;
     }
+    if (phase == Phase::Look && differs(seen.port(p), info, p.port))
+      note(key, false, "it changed meanwhile");
     seen.update_port(p, mad.data(), info);
     if (key.kind == Kind::GetPort) return;
     const std::size_t i = seen.port_index(p);

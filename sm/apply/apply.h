@@ -3,15 +3,20 @@
 // A machine. What a device answers goes into Observed at once, so a Set that failed simply leaves
 // its difference for the next time; there is no other retry logic.
 //
+//   Switches  SwitchInfo: what changed is cleared where the sweep did not do so, so that whatever
+//             changes from now on says so again; LinearFDBTop of switches without tables
 //   Read      tables of nodes that may hold good ones already (their content is not known yet), and
 //             wanted blocks of other tables that nothing is known of
 //   Lanes     SL to VL mapping and VL arbitration, where the routes need more than one VL
-//   Settle    LIDs and other fields of ports, tables written by difference, SwitchInfo, LFT and MFT
-//   blocks, all
-//             pipelined; LFT blocks that could make a loop with old ones still in place wait for
-//             those
+//   Settle    LIDs and other fields of ports, tables written by difference, LFT and MFT blocks, and
+//             the tops of both, all pipelined; LFT blocks that could make a loop with old ones
+//             still in place wait for those
 //   Arm       INIT -> ARMED, with the port's other fields
 //   Activate  ARMED -> ACTIVE, where both ends are armed
+//   Look      ports that were not heard of since the bit of their switch was cleared, and the bit
+//   of
+//             switches that could tell of a change by no trap, and the local port of a CA. What is
+//             not as it was is a failure
 //
 // Each phase ends when everything asked in it is answered or given up. A device that does not
 // answer is asked nothing more, so that any number of dead ones cost one transaction time-out
@@ -22,6 +27,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -49,13 +55,28 @@ struct Known {
   device::Inventory inventory;                     // tables that are read, or written by difference
   RefusedBlocks refused;
   StubbornPorts stubborn;
+  /// Switches that said something changed since their tables were read last: they may have been
+  /// rebooted.
+  std::set<ib::Guid> doubtful;
 
   /// What tables of ports are known to say is no longer believed; whose SL to VL mapping and VL
   /// arbitration are to say is kept. (Tables of switches are TableWork's.)
   void doubt_ports();
 };
 
-enum class Phase { Read, Lanes, SettleNew, ArmLinks, ActivateLinks, Settle, Arm, Activate, Done };
+enum class Phase {
+  Switches,
+  Read,
+  Lanes,
+  SettleNew,
+  ArmLinks,
+  ActivateLinks,
+  Settle,
+  Arm,
+  Activate,
+  Look,
+  Done
+};
 
 struct Failure {
   ib::fabric::NodeIndex node{};
@@ -68,7 +89,7 @@ struct ApplyOptions {
   std::function<std::uint64_t(ib::Guid)> m_key;  // by node GUID; empty: none
   std::uint32_t per_node{4};                     // requests under way to one node
   std::uint32_t in_all{512};
-  bool after_sweep{true};  // what switches say changed was looked at, and may be cleared
+  bool after_sweep{true};  // `observed` is that of a sweep just now
   /// By node: it does not answer, so it is asked nothing; what it lacks is a failure. Empty: none.
   std::vector<bool> silent;
   bool read_back{false};  // what devices are known to hold is read from them before it is believed

@@ -90,7 +90,8 @@ void TableWork::prepare(Options options) {
     const bool cold = lost_its_tables(n);
     // A port that changed may be all that is left to see of a reboot in the middle of the last
     // Sets: what was known then is read again.
-    const bool doubtful = options.after_sweep && seen_.nodes[n].switch_info->port_state_change;
+    const bool doubtful =
+        options.after_sweep && known_.doubtful.contains(seen_.fabric.node(n).guid);
     if (cold || doubtful || options.read_back) t = {};
     if (cold) known_.lanes.erase(seen_.fabric.node(n).guid);
     states_[n].doubtful = doubtful && !cold;

@@ -11,6 +11,8 @@ std::string_view describe(Kind kind) {
       return "Get(PortInfo)";
     case Kind::SetSwitch:
       return "Set(SwitchInfo)";
+    case Kind::GetSwitch:
+      return "Get(SwitchInfo)";
     case Kind::SetLft:
       return "Set(LinearForwardingTable)";
     case Kind::GetLft:

@@ -15,6 +15,7 @@ enum class Kind : std::uint8_t {
   SetPort = 1,
   GetPort,
   SetSwitch,
+  GetSwitch,
   SetLft,
   GetLft,
   SetMft,

@@ -326,6 +326,7 @@ struct SubnetManager::Impl {
     }
     ib::discover::SweepOptions o;
     o.cookie_base = kOwnerSweep;
+    o.clear_changes = desired != nullptr;  // the first sweep does not know yet who is master
     o.stood_elsewhere = [before = seen](ib::Guid node, ib::Guid at, std::uint8_t port) {
       return before && stood_elsewhere(before->fabric, node, at, port);
     };
@@ -338,6 +339,8 @@ struct SubnetManager::Impl {
     sweep.reset();
     turn();
     culprits.identify(found, *seen);
+    for (const auto& node : found.nodes)
+      if (node.changed) known.doubtful.insert(node.info.node_guid);
     if (is_torn(found)) {
       log(LogLevel::Info, "sweep",
           "the fabric changed while it was swept, and nodes did not answer: once more before "

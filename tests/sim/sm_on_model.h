@@ -73,6 +73,9 @@ class SmOnModel {
   using Listen = std::function<void(ib::mad::Packet&)>;
   void listen(Listen listen) { listen_ = std::move(listen); }
 
+  /// Is told every report as it is said.
+  void on_report(std::function<void(const core::Report&)> told) { told_ = std::move(told); }
+
   /// What becomes of its log, beside log().
   void write_log_to(ib::LogSink sink) { log_sink_ = std::move(sink); }
 
@@ -123,7 +126,10 @@ class SmOnModel {
       if (log_sink_) log_sink_(*event);
       log_.push_back(std::move(event->message));
     }
-    while (auto report = sm_->next_report()) reports_.push_back(*std::move(report));
+    while (auto report = sm_->next_report()) {
+      if (told_) told_(*report);
+      reports_.push_back(*std::move(report));
+    }
   }
 
   ib::sim::Model model_;
@@ -134,6 +140,7 @@ class SmOnModel {
   ib::Instant now_{1'000'000'000};
   Watch watch_;
   Listen listen_;
+  std::function<void(const core::Report&)> told_;
   ib::LogSink log_sink_;
   std::vector<std::string> log_;
   std::vector<core::Report> reports_;

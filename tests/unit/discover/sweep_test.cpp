@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <random>
 
 #include "libdiag/fabric/generate.h"
@@ -36,12 +37,13 @@ Fabric small_tree() {
 /// false.
 using Spoil = std::function<bool(const ib::mad::Request&, ib::wire::Mad&)>;
 
-Observed run(const Fabric& topology, const Spoil& spoil = {}) {
+Observed run(const Fabric& topology, const Spoil& spoil = {},
+             ib::discover::SweepOptions options = {}) {
   ib::sim::Model model(topology);
   PortRef at;
   for (NodeIndex n = 0; n < topology.nodes().size() && !at; ++n)
     if (!topology.node(n).is_switch()) at = {n, 1};
-  Sweep sweep;
+  Sweep sweep(std::move(options));
   Instant now{1};
   std::uint64_t tid = 0;
   std::size_t asked = 0;
@@ -185,6 +187,69 @@ TEST(Sweep, DoesNotAskAPlainDeviceForTheVendorAttribute) {
     return true;
   });
   EXPECT_FALSE(asked);
+}
+
+// ---- PortStateChange, which a model's switches have set in the beginning
+
+struct Seen {
+  std::size_t sets{};
+  std::map<std::uint64_t, bool> ports_read;  // by target: any PortInfo was asked for
+};
+/// What was sent, and whether each Set came before all PortInfos of its switch.
+Spoil note_order(Seen& seen) {
+  return [&seen](const ib::mad::Request& r, ib::wire::Mad&) {
+    if (r.mad.attribute_id() == attr::kPortInfo) seen.ports_read[r.target_key] = true;
+    if (r.mad.method() == ib::wire::Method::Set) {
+      ++seen.sets;
+      EXPECT_EQ(r.mad.attribute_id(), attr::kSwitchInfo);
+      EXPECT_FALSE(seen.ports_read[r.target_key]);
+    }
+    return true;
+  };
+}
+ib::discover::SweepOptions clearing() {
+  ib::discover::SweepOptions options;
+  options.clear_changes = true;
+  return options;
+}
+
+TEST(Sweep, SetsNothingUnlessItIsTold) {
+  Seen seen;
+  const Observed found = run(small_tree(), note_order(seen));
+  EXPECT_EQ(seen.sets, 0U);
+  for (const auto& node : found.nodes) {
+    EXPECT_EQ(node.changed, node.switch_info.has_value());
+    EXPECT_TRUE(!node.switch_info || node.switch_info->port_state_change);
+  }
+}
+
+TEST(Sweep, ClearsWhatChangedBeforeItReadsThePorts) {
+  Seen seen;
+  const Observed found = run(small_tree(), note_order(seen), clearing());
+  std::size_t switches = 0;
+  for (const auto& node : found.nodes) {
+    EXPECT_EQ(node.changed, node.switch_info.has_value());
+    if (!node.switch_info) continue;
+    ++switches;
+    EXPECT_FALSE(node.switch_info->port_state_change);
+  }
+  EXPECT_EQ(seen.sets, switches);
+}
+
+TEST(Sweep, ASwitchThatDoesNotClearIsReadAllTheSame) {
+  const Fabric f = small_tree();
+  for (const bool silent : {false, true}) {
+    const auto spoil = [silent](const ib::mad::Request& r, ib::wire::Mad& answer) {
+      if (r.mad.method() != ib::wire::Method::Set) return true;
+      answer.set<&ib::wire::SmpHeader::status>(ib::wire::status::kBadValue);
+      return !silent;
+    };
+    const Observed found = run(f, spoil, clearing());
+    EXPECT_THAT(found.troubles, testing::IsEmpty());
+    EXPECT_EQ(found.fabric.link_count(), f.link_count());
+    for (const auto& node : found.nodes)
+      EXPECT_TRUE(!node.switch_info || node.switch_info->port_state_change);
+  }
 }
 
 }  // namespace
