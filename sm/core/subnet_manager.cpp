@@ -10,6 +10,7 @@
 #include "sm/core/culprits.h"
 #include "sm/core/flapping.h"
 #include "sm/core/kept_nodes.h"
+#include "sm/core/lost_store.h"
 #include "sm/core/other_managers.h"
 #include "sm/core/own_port.h"
 #include "sm/core/table_upkeep.h"
@@ -143,7 +144,7 @@ struct SubnetManager::Impl {
   Impl(Options o, const store::Contents& contents)
       : options(std::move(o)),
         transactor(options.transactor),
-        sa_state_lost(contents.lids.empty()),
+        sa_state_lost(options.registrations_lost || contents.lids.empty()),
         forget_lids(options.plan.reassign_lids),
         tables(kOwnerRead, options.read_tables_after, known.inventory),
         trap_look(kOwnerTrapLook, options.trap_pause) {
@@ -401,6 +402,9 @@ struct SubnetManager::Impl {
       offered.reset();
       following.offer_taken = false;
     }
+    if (!desired && stored.empty() && !request.options.reassign_lids)
+      if (std::string line = describe_lost_store(*seen, *planned); !line.empty())
+        log(LogLevel::Error, "store", std::move(line));
     remember_lids(*planned, request.options.reassign_lids);
     for (ib::mad::Request& r : OtherManagers::questions(*seen, kOwnerSmInfo))
       transactor.submit(now, std::move(r));

@@ -53,6 +53,9 @@ struct Options {
   ib::Duration trap_pause{std::chrono::milliseconds(100)};
   /// Tables that nothing here needs are read for subnet administration this long after a sweep.
   std::optional<ib::Duration> read_tables_after{std::chrono::milliseconds(100)};
+  /// The store lost some of what clients registered: after the first sweep all are asked to
+  /// register again.
+  bool registrations_lost{false};
   unsigned rounds{3};  // full sweeps before ports that should be ACTIVE are reported missing
   /// Called where a full sweep turns from one part to the next, a few times: what served until
   /// then, memory and code, is not needed again soon.

@@ -15,14 +15,17 @@
 #include <cstring>
 #include <ctime>
 #include <iostream>
+#include <iterator>
 #include <utility>
 
 #include "libdiag/mad/umad/umad_port.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/channel.h"
 #include "sm/daemon/end_watch.h"
+#include "sm/daemon/lid_backup.h"
 #include "sm/daemon/mapped_files.h"
 #include "sm/daemon/path_options.h"
+#include "sm/daemon/recovery.h"
 #include "sm/daemon/sa_dump.h"
 #include "sm/daemon/sa_thread.h"
 #include "sm/daemon/store_retry.h"
@@ -137,6 +140,7 @@ class Daemon {
     manager_.reset();
     give_back();
     sa_.reset();
+    finish_lid_backup();
     give_back();
     log_.finish();
   }
@@ -153,11 +157,17 @@ class Daemon {
   [[noreturn]] void leave(int status) {
     sa_.reset();
     is_sm_.reset();
+    finish_lid_backup();
     store_.reset();
     pid_file_ = {};
     log_.finish();
     std::cout << std::flush;
     std::_Exit(status);
+  }
+
+  void finish_lid_backup() {
+    if (!lid_backup_) return;
+    if (const auto failure = lid_backup_->finish()) say(ib::LogLevel::Error, "store", *failure);
   }
 
   ib::Result<void> open() {
@@ -168,22 +178,9 @@ class Daemon {
       dump = *std::move(read);
     }
     unmap_idle_code();  // what read the options
-    auto opened = store::open_directory(options_.state_dir, options_.registry.sync);
-    if (!opened) return tl::unexpected<ib::Error>(std::move(opened.error()));
-    for (const ib::LogEvent& line : opened->lines) log_.write(line);
-    // The directory is ours from here on, and so is the file that says whose it is.
-    auto pid_file = PidFile::write(options_.pid_file);
-    if (!pid_file) return tl::unexpected<ib::Error>(std::move(pid_file.error()));
-    pid_file_ = *std::move(pid_file);
-    store::Contents& contents = opened->contents;
-    if (const auto& file = options_.registry.sa_db_file; !file.empty()) {
-      auto taken = take_dump(file, dump, std::time(nullptr), *opened->store, contents);
-      if (!taken) return tl::unexpected<ib::Error>(std::move(taken.error()));
-      for (const ib::LogEvent& event : *taken) log_.write(event);
-    }
+    auto contents = open_store(dump);
+    if (!contents) return tl::unexpected<ib::Error>(std::move(contents.error()));
     unmap_idle_code();  // SQLite
-    store_.emplace(std::move(opened->store),
-                   [this](const ib::LogEvent& line) { log_.write(line); });
 
     ib::mad::PortChoice choice;
     choice.port_guid = options_.port_guid;
@@ -202,9 +199,10 @@ class Daemon {
 
     core::Options core = options_.core;
     core.at_turn = give_back;
+    core.registrations_lost = registrations_lost_;
     if (const std::uint32_t most = smi_.port->window_max(); most != 0)
       core.transactor.window = std::min(core.transactor.window, most);
-    manager_ = std::make_unique<core::SubnetManager>(std::move(core), contents);
+    manager_ = std::make_unique<core::SubnetManager>(std::move(core), *contents);
     SaOptions sa = options_.sa;
     const auto settled = settle_sa_key(options_.state_dir, sa);
     if (!settled) return tl::unexpected<ib::Error>(settled.error());
@@ -214,14 +212,14 @@ class Daemon {
     sa.server.kernel_rmpp = kernel_rmpp_;
     sa.server.wall_clock = read_wall_clock();
     gsi_.port->set_receive_threshold(sa.rx_threshold);
-    auto server = std::make_unique<sa::Server>(sa.server, contents);
+    auto server = std::make_unique<sa::Server>(sa.server, *contents);
     // The store's groups before the first plan, or it would close the switches to multicast.
     manager_->set_groups(ib::monotonic_now(), SaThread::groups_of(*server));
     manager_->set_aliases(ib::monotonic_now(), SaThread::aliases_of(*server));
     sa_.emplace(
         std::move(server), std::move(gsi_), *store_, log_,
         SaDump(options_.registry.dump_every.count() == 0 ? std::string()
-                                                         : options_.state_dir + "/opensm-sa.dump",
+                                                         : options_.state_dir + "/" + kDumpName,
                options_.registry.dump_every));
     signals_ = &the_signals_;
     watch_.emplace(the_signals_.end_fd(), kPatience, [this] {
@@ -229,6 +227,34 @@ class Daemon {
       leave(0);
     });
     return {};
+  }
+
+  /// What is kept: by the store, by its backups where it lost something, by the dump that -S names
+  /// (`dump`).
+  ib::Result<store::Contents> open_store(const std::string& dump) {
+    auto opened = store::open_or_stand_in(options_.state_dir, options_.registry.sync);
+    if (!opened) return tl::unexpected<ib::Error>(std::move(opened.error()));
+    for (const ib::LogEvent& line : opened->lines) log_.write(line);
+    // The directory is ours from here on, and so is the file that says whose it is.
+    auto pid_file = PidFile::write(options_.pid_file);
+    if (!pid_file) return tl::unexpected<ib::Error>(std::move(pid_file.error()));
+    pid_file_ = *std::move(pid_file);
+    store::Contents& contents = opened->contents;
+    const std::int64_t now = std::time(nullptr);
+    std::vector<ib::LogEvent> lines;
+    if (const auto& file = options_.registry.sa_db_file; !file.empty()) {
+      auto taken = take_dump(file, dump, now, *opened->store, contents);
+      if (!taken) return tl::unexpected<ib::Error>(std::move(taken.error()));
+      lines = *std::move(taken);
+    }
+    std::ranges::move(recover(options_.state_dir, now, opened->found, *opened->store, contents),
+                      std::back_inserter(lines));
+    for (const ib::LogEvent& line : lines) log_.write(line);
+    registrations_lost_ = opened->found == store::Found::Part;
+    store_.emplace(std::move(opened->store),
+                   [this](const ib::LogEvent& line) { log_.write(line); });
+    lid_backup_.emplace(options_.state_dir + "/" + kLidsName, contents.lids);
+    return std::move(contents);
   }
 
   static ib::Result<void> open_channel(Channel& channel, const ib::mad::PortChoice& choice) {
@@ -338,11 +364,13 @@ class Daemon {
     // Durable first, then visible.
     bool written = false;
     while (auto batch = manager_->next_store_batch()) {
+      lid_backup_->take(*batch);
       if (const auto event = lids_.commit(now, *std::move(batch))) log_.write(*event);
       written = true;
     }
     if (written) unmap_idle_code();  // SQLite
     if (const auto event = lids_.on_time(now)) log_.write(*event);
+    if (const auto event = lid_backup_->look(now)) log_.write(*event);
     if (auto holdings = manager_->holdings(); holdings && holdings != published_holdings_) {
       published_holdings_ = holdings;
       sa_->post([holdings = std::move(holdings)](Instant, sa::Server& server) mutable {
@@ -441,8 +469,8 @@ class Daemon {
   }
 
   bool wait() {
-    const Instant deadline =
-        std::min({manager_->next_deadline(), lids_.next_deadline(), log_.next_deadline()});
+    const Instant deadline = std::min({manager_->next_deadline(), lids_.next_deadline(),
+                                       lid_backup_->next_deadline(), log_.next_deadline()});
     int ms = -1;
     if (deadline != ib::kNever) {
       const auto left = deadline - ib::monotonic_now();
@@ -467,6 +495,8 @@ class Daemon {
   Signals* signals_{nullptr};
   PidFile pid_file_;
   std::optional<StoreThread> store_;
+  std::optional<LidBackup> lid_backup_;
+  bool registrations_lost_{false};
   StoreRetry lids_{[this](store::Batch batch) { return store_->commit(std::move(batch)); }};
   Channel smi_, gsi_;  // gsi_ until the SA has it
   bool kernel_rmpp_{false};

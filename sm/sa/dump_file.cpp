@@ -412,7 +412,7 @@ class Reader {
 }  // namespace
 
 std::string write_dump(const store::Contents& contents) {
-  std::string out = "# SA dump of ibsm, version 1\n\n";
+  std::string out = fmt::format("{}, version 1\n\n", kDumpBegins);
   put_aliases(out, contents);
   auto member = contents.members.begin();
   for (const auto& group : contents.groups) {
@@ -434,6 +434,12 @@ ReadDump read_dump(std::string_view text) {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
   return std::move(reader).result();
+}
+
+bool is_dump(std::string_view text) {
+  const ReadDump read = read_dump(text);
+  return read.contents != store::Contents{} ||
+         (text.starts_with(kDumpBegins) && read.passed_over == 0);
 }
 
 Missing missing_from(const store::Contents& contents, const store::Contents& dump,

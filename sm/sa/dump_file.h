@@ -12,6 +12,9 @@
 
 namespace sm::sa {
 
+/// How a dump of ours begins; the incumbent's does not.
+inline constexpr std::string_view kDumpBegins = "# SA dump of ibsm";
+
 std::string write_dump(const store::Contents& contents);
 
 struct ReadDump {
@@ -21,6 +24,9 @@ struct ReadDump {
 };
 /// Never fails as a whole: what can be read is.
 ReadDump read_dump(std::string_view text);
+
+/// Whether `text` can be read as a dump: it has a record, or it is one of ours of an empty state.
+bool is_dump(std::string_view text);
 
 struct Missing {
   store::Batch batch;

@@ -173,4 +173,20 @@ TEST_F(AfterAnother, NobodyIsAskedAfterAStartOfOurOwn) {
   EXPECT_EQ(asked_by(run.kept()), 0U);
 }
 
+/// The state directory is gone, with all that stood in it.
+TEST(Reregister, PortsThatNameOurLidTellOfAStoreThatIsLost) {
+  SmOnModel run(small_tree());
+  std::vector<std::string> errors;
+  run.write_log_to([&](const ib::LogEvent& event) {
+    if (event.level == ib::LogLevel::Error) errors.push_back(event.message);
+  });
+  ASSERT_TRUE(run.run_until_reports(1));
+  run.boot();
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_THAT(errors, testing::IsEmpty()) << "neither a first start nor a restart";
+  run.boot_without_memory();
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_THAT(errors, testing::ElementsAre(testing::HasSubstr("but no LID is stored")));
+}
+
 }  // namespace

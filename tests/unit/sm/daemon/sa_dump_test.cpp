@@ -63,6 +63,20 @@ TEST_F(SaDumpTest, TheLastFailureIsToldAtTheEnd) {
   EXPECT_THAT(*why, HasSubstr("cannot open"));
 }
 
+/// The state at the start of a run, after the store was lost.
+TEST_F(SaDumpTest, AnEmptyStateNeverTakesThePlaceOfADump) {
+  std::filesystem::create_directory(directory);
+  std::ofstream(path) << "what there was\n";
+  SaDump dump(path, seconds(30), std::launch::deferred);
+  EXPECT_EQ(dump.look(now, server), std::nullopt);
+  EXPECT_EQ(dump.next_deadline(server), ib::kNever);
+  EXPECT_EQ(dump.finish(server), std::nullopt);
+  std::ifstream file(path);
+  std::string line;
+  EXPECT_TRUE(std::getline(file, line));
+  EXPECT_EQ(line, "what there was");
+}
+
 TEST_F(SaDumpTest, LinesThatCannotBeReadAreWarnedOfAndCounted) {
   std::filesystem::create_directory(directory);
   {

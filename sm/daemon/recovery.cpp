@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/recovery.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <functional>
+#include <utility>
+
+#include "sm/daemon/sa_dump.h"
+#include "sm/sa/dump_file.h"
+#include "sm/store/guid2lid.h"
+#include "sm/store/set_aside.h"
+#include "sm/store/text_backup.h"
+
+namespace sm::daemon {
+namespace {
+
+using ib::LogLevel;
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+class Recovery {
+ public:
+  Recovery(const std::string& state_dir, std::int64_t unix_seconds, store::Store& store,
+           store::Contents& contents)
+      : dump_(state_dir + "/" + kDumpName),
+        lids_(state_dir + "/" + kLidsName),
+        unix_seconds_(unix_seconds),
+        store_(store),
+        contents_(contents) {}
+
+  /// Only ibsm begins a dump like that.
+  bool is_dump_ours() const {
+    const auto text = read_dump_file(dump_);
+    return text && text->starts_with(sa::kDumpBegins);
+  }
+
+  void keep_what_is_not_ours() {
+    for (const std::string& path : {dump_, lids_})
+      if (exists(path)) keep(path, "kept", LogLevel::Info, "it was there before ibsm");
+  }
+
+  void take_backups() {
+    take_first_of(lids_, [this](auto&... a) { return take_lids(a...); });
+    take_first_of(dump_, [this](auto&... a) { return take_registered(a...); });
+  }
+
+  void say(LogLevel level, std::string line) {
+    lines_.push_back({level, "store", std::move(line)});
+  }
+  std::vector<ib::LogEvent> lines() && { return std::move(lines_); }
+
+ private:
+  /// Whether the text can be read.
+  using Taker = std::function<bool(const std::string& path, const std::string& text)>;
+
+  /// The last backup, or the one before where the last cannot be read.
+  void take_first_of(const std::string& path, const Taker& take) {
+    for (const std::string& candidate : {path, store::previous_backup(path)}) {
+      if (!exists(candidate)) continue;
+      const auto text = read_dump_file(candidate);
+      if (text && take(candidate, *text)) return;
+      keep(candidate, "unread", LogLevel::Error,
+           text ? "nothing in it can be read" : text.error().message);
+    }
+    say(LogLevel::Warning, path + ": there is no backup of what was lost");
+  }
+
+  void keep(const std::string& path, const char* word, LogLevel level, const std::string& why) {
+    const auto kept = store::set_aside(path, word);
+    say(kept ? level : LogLevel::Error,
+        kept ? fmt::format("{} is kept as {}: {}", path, *kept, why) : kept.error().message);
+  }
+
+  bool take_lids(const std::string& path, const std::string& text) {
+    const auto read = store::read_guid2lid(text);
+    if (read.lids.empty()) return false;
+    store::Batch batch;
+    batch.lids = store::lids_missing_from(contents_.lids, read.lids);
+    store::apply(batch, contents_);
+    if (read.lines_not_read != 0)
+      say(LogLevel::Warning, fmt::format("{}: {} lines could not be read and are passed over", path,
+                                         read.lines_not_read));
+    say(LogLevel::Info, fmt::format("{}: took the LIDs of {} ports", path, batch.lids.size()));
+    if (auto kept = store_.commit(batch); !kept) say(LogLevel::Error, kept.error().message);
+    return true;
+  }
+
+  bool take_registered(const std::string& path, const std::string& text) {
+    if (!sa::is_dump(text)) return false;
+    auto taken = take_dump(path, text, unix_seconds_, store_, contents_);
+    if (!taken) say(LogLevel::Error, taken.error().message);
+    if (taken)
+      for (ib::LogEvent& line : *taken) lines_.push_back(std::move(line));
+    return true;
+  }
+
+  std::string dump_, lids_;
+  std::int64_t unix_seconds_;
+  store::Store& store_;
+  store::Contents& contents_;
+  std::vector<ib::LogEvent> lines_;
+};
+
+}  // namespace
+
+std::vector<ib::LogEvent> recover(const std::string& state_dir, std::int64_t unix_seconds,
+                                  store::Found& found, store::Store& store,
+                                  store::Contents& contents) {
+  Recovery recovery(state_dir, unix_seconds, store, contents);
+  if (found == store::Found::Nothing && recovery.is_dump_ours()) {
+    found = store::Found::Part;
+    recovery.say(LogLevel::Error,
+                 fmt::format("{}/ibsm.db is gone, although an SA dump of ibsm is there: a new one "
+                             "is begun from that and from the LIDs that ports hold",
+                             state_dir));
+  }
+  if (found == store::Found::Nothing) recovery.keep_what_is_not_ours();
+  if (found == store::Found::Part) recovery.take_backups();
+  return std::move(recovery).lines();
+}
+
+}  // namespace sm::daemon

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A state directory that is lost, damaged or cannot be written: the subnet comes up, and the log says what
+became of what was kept there."""
+import contextlib
+import os
+import pathlib
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
+from daemon_test import Sm, TREE  # noqa: E402
+from fabric import TESTS, is_gone, wait_until  # noqa: E402
+
+MEMBER = "host0002 HCA-1"
+GROUP = "ff12:401b:ffff::1234"
+PROBE = TESTS / "join_probe"
+REFRESH = 30  # seconds: ibsm tries every 10
+
+
+def stop(f, how=signal.SIGTERM):
+    pid = int(f.pid_file.read_text())
+    os.kill(pid, how)
+    assert wait_until(lambda: is_gone(pid), 20)
+    f.pid_file.unlink(missing_ok=True)
+
+
+def register(f):
+    """A group with a member, and a service."""
+    created = f.on(MEMBER, PROBE, "create", GROUP)
+    assert created.returncode == 0, created.stdout + created.stderr
+    assert f.on(MEMBER, PROBE, "serve", "a service").returncode == 0
+
+
+def registered(f):
+    groups = f.on(MEMBER, "saquery", "--smkey", "1", "-m").stdout
+    services = f.on(MEMBER, "saquery", "--smkey", "1", "SR").stdout
+    return GROUP in groups and "a service" in services
+
+
+def errors(f):
+    return [line for line in (f.directory / "log").read_text().splitlines() if " E store: " in line]
+
+
+@contextlib.contextmanager
+def small_disk(directory, kilobytes):
+    directory.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", directory], check=True)
+    try:
+        yield directory
+    finally:
+        subprocess.run(["umount", "-l", directory], check=True)
+
+
+class Lost(unittest.TestCase):
+    def test_a_store_that_is_gone_is_learned_from_the_dump(self):
+        with Sm(*TREE) as f:
+            f.daemon()
+            register(f)
+            lids = f.lids()
+            for how in ("gone", "empty"):
+                stop(f)
+                store = f.directory / "state" / "ibsm.db"
+                store.unlink()
+                if how == "empty":
+                    store.touch()
+                f.daemon()
+                self.assertIn(f"ibsm.db is {how}, although a store was kept here", errors(f)[-1])
+                self.assertIn("with 1 members, 1 services", (f.directory / "log").read_text())
+                self.assertTrue(registered(f))
+                self.assertEqual(f.lids(), lids)
+            stop(f, signal.SIGKILL)
+            f.daemon()
+            self.assertTrue(registered(f), "and it is in the store again")
+            self.assertEqual(len(errors(f)), 2, "which was lost twice")
+
+    def test_lids_come_back_to_ports_that_lost_them_too(self):
+        with tempfile.TemporaryDirectory() as directory:
+            state = pathlib.Path(directory) / "state"
+            with Sm(*TREE) as f:
+                # Not the order in which they would be given.
+                self.assertEqual(f.ibsm("-o", at="host0017 HCA-1", state=state).returncode, 0)
+                lids = f.lids()
+            (state / "ibsm.db").unlink()
+            with Sm(*TREE) as f:
+                self.assertEqual(f.ibsm("-o", state=state).returncode, 0)
+                self.assertEqual(f.lids(), lids)
+                self.assertIn("guid2lid: took the LIDs of 44 ports", (f.directory / "log").read_text())
+
+    def test_a_first_start_is_none(self):
+        with Sm(*TREE) as f:
+            self.assertEqual(f.ibsm("-o").returncode, 0)
+            self.assertEqual(errors(f), [])
+
+
+class Damaged(unittest.TestCase):
+    def test_of_a_damaged_store_all_is_used_that_can_be_read(self):
+        with Sm(*TREE) as f:
+            f.daemon()
+            register(f)
+            lids, store = f.lids(), f.directory / "state" / "ibsm.db"
+            for sql in ("PRAGMA user_version=-1", "DROP TABLE lid", "UPDATE mc_member SET join_state=4"):
+                stop(f)
+                with contextlib.closing(sqlite3.connect(store)) as db:
+                    db.execute(sql)
+                    db.commit()
+                f.daemon()
+                self.assertTrue(any("ibsm.db is damaged (" in line for line in errors(f)), errors(f))
+                self.assertTrue(registered(f), sql)
+                self.assertEqual(f.lids(), lids)
+            self.assertTrue(any("mc_member mgid=ff12401bffff" in line for line in errors(f)), errors(f))
+
+
+class Unwritable(unittest.TestCase):
+    def comes_up_and_writes_later(self, f, repair):
+        f.daemon()
+        self.assertIn("the subnet is managed from memory", " ".join(errors(f)))
+        register(f)
+        self.assertTrue(registered(f))
+        lids = f.lids()
+        repair()
+        log = f.directory / "log"
+        self.assertTrue(wait_until(lambda: "can be written now" in log.read_text(), REFRESH), log.read_text())
+        stop(f, signal.SIGKILL)
+        f.daemon()
+        self.assertTrue(registered(f))
+        self.assertEqual(f.lids(), lids)
+
+    def test_no_directory(self):
+        with Sm(*TREE) as f:
+            state = f.directory / "state"
+            state.write_text("a file where the directory should be")
+            self.comes_up_and_writes_later(f, state.unlink)
+
+    @unittest.skipUnless(os.geteuid() == 0, "root mounts")
+    def test_a_disk_that_is_full_at_the_first_start(self):
+        with Sm(*TREE) as f, small_disk(f.directory / "state", 512) as state:
+            with contextlib.suppress(OSError), open(state / "others", "wb") as others:
+                others.write(bytes(1 << 20))
+            self.comes_up_and_writes_later(f, (state / "others").unlink)
+            stop(f)
+
+    @unittest.skipUnless(os.geteuid() == 0, "root mounts")
+    def test_a_read_only_file_system_with_a_store(self):
+        with Sm(*TREE) as f, small_disk(f.directory / "state", 4096) as state:
+            f.daemon()
+            register(f)
+            lids = f.lids()
+            stop(f)
+            subprocess.run(["mount", "-o", "remount,ro", state], check=True)
+            f.daemon()
+            self.assertIn("the subnet is managed from memory", " ".join(errors(f)))
+            self.assertTrue(registered(f), "what is there can be read")
+            self.assertEqual(f.lids(), lids)
+            subprocess.run(["mount", "-o", "remount,rw", state], check=True)
+            log = f.directory / "log"
+            self.assertTrue(wait_until(lambda: "can be written now" in log.read_text(), REFRESH))
+            stop(f)
+
+
+if __name__ == "__main__":
+    unittest.main()
