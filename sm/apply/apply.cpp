@@ -767,7 +767,10 @@ struct Apply::Impl {
     }
     if (phase == Phase::Look && differs(seen.port(p), info, p.port))
       note(key, false, "it changed meanwhile");
-    seen.update_port(p, mad.data(), info);
+    // An event that the device sends back, not something that it holds (IBA o14-12.2.1).
+    ib::wire::Mad held_now = mad;
+    ib::wire::View<PortInfo>(held_now.data()).set<&PortInfo::client_reregister>(false);
+    seen.update_port(p, held_now.data(), info);
     if (key.kind == Kind::GetPort) return;
     const std::size_t i = seen.port_index(p);
     acknowledged[i] = true;

@@ -161,6 +161,16 @@ TEST_F(AfterAnother, EveryHostIsAskedOnceWhenALidShowsIt) {
   EXPECT_EQ(asked_by(run.kept()), 0U) << "nor by the next start";
 }
 
+TEST_F(AfterAnother, ThatAHostWasAskedIsNothingThatItsPortHolds) {
+  const auto ours = run.kept();
+  run.boot_without_memory();
+  ASSERT_TRUE(run.model().link_up(run.now(), late));
+  come_up();
+  EXPECT_EQ(asked_by(ours), hosts);
+  for (const auto& port : run.sm().snapshot()->observed->ports)
+    EXPECT_FALSE(port.get<&ib::wire::PortInfo::client_reregister>());
+}
+
 TEST_F(AfterAnother, NobodyIsAskedAfterAStartOfOurOwn) {
   EXPECT_EQ(asked_by(run.kept()), 0U);
   // A host that comes while nobody manages has no LID yet.
