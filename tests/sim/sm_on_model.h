@@ -87,6 +87,11 @@ class SmOnModel {
   const std::vector<std::string>& log() const { return log_; }
   const store::Contents& kept() const { return kept_; }
   std::size_t reports() const { return reports_.size(); }
+  /// All but the last report, which is the first from then on, and the log.
+  void forget_what_was_said() {
+    std::vector<std::string>().swap(log_);
+    if (!reports_.empty()) reports_ = std::vector<core::Report>(1, std::move(reports_.back()));
+  }
 
   /// Ports whose cable is up and that are not ACTIVE, as the devices themselves have it.
   std::vector<ib::fabric::PortRef> not_active() const {
