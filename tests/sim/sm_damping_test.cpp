@@ -36,7 +36,7 @@ ib::fabric::Fabric tree_of_648() {
 /// 64 traps every 0.3 s from one host, about whomever it likes.
 class Forger {
  public:
-  Forger(SmOnModel& run, PortRef at) : run_(run), stranger_(run, at) {}
+  Forger(SmOnModel& run, PortRef at) : stranger_(run, at) {}
   void act(Instant now) {
     if (now < next_) return;
     next_ = now + 300ms;
@@ -61,7 +61,6 @@ class Forger {
     return notice;
   }
 
-  SmOnModel& run_;
   Stranger stranger_;
   std::mt19937 random_{7};
   Instant next_{0};

@@ -46,7 +46,7 @@ std::string other_value(const Row& row) {
 }
 
 /// What a command line of these words says.
-std::optional<Configuration> typed(std::vector<std::string> words) {
+std::optional<Configuration> typed(const std::vector<std::string>& words) {
   ib::cli::CommandLine line("ibsm", "Options.", "0");
   line.spelled_as_in_opensm();
   CommandWords said;

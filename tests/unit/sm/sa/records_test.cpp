@@ -178,15 +178,16 @@ class Records {
     };
     for (std::uint8_t p = 0; p <= node.num_ports; ++p) {
       const bool end_port = node.is_switch() == (p == 0);
-      for (std::uint16_t b = 0; b < (end_port && !node.is_switch() ? 4U : 1U); ++b)
-        put(device::kPKeyTable, {p, 0, b}, block());
+      const std::uint16_t key_blocks = end_port && !node.is_switch() ? 4 : 1;
+      for (std::uint16_t b = 0; b < key_blocks; ++b) put(device::kPKeyTable, {p, 0, b}, block());
       if (end_port) {
         device::Block guids{};
         guids[15] = std::byte{0x77};  // the second GUID
         tables.put(device::kGuidInfo, node.guid, node.num_ports, {p, 0, 0}, guids);
       }
       for (std::uint16_t b = 1; b <= 4; ++b) put(device::kVlArbitration, {p, 0, b}, block());
-      for (std::uint8_t in = 0; in <= (node.is_switch() ? node.num_ports : 0U); ++in) {
+      const std::uint8_t inputs = node.is_switch() ? node.num_ports : std::uint8_t{0};
+      for (std::uint8_t in = 0; in <= inputs; ++in) {
         device::Block row{};
         row[6] = row[7] = static_cast<std::byte>(random() % 3 * 0x11);
         put(device::kSlToVl, {p, in, 0}, row);
