@@ -13,7 +13,7 @@ namespace ib::report {
 namespace {
 
 /// Hops between switches beyond the least there could be, on average.
-double extra_hops(const routes::Figures& figures) {
+double extra_hops(const tables::Figures& figures) {
   return std::max(0.0, figures.hops_mean - figures.hops_least_mean);
 }
 

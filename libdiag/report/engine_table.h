@@ -6,7 +6,7 @@
 #include <string>
 
 #include "libdiag/report/json.h"
-#include "libdiag/route/choose.h"
+#include "libdiag/route/choose/choose.h"
 
 namespace ib::report {
 

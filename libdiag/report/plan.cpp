@@ -24,7 +24,7 @@ const char* verdict_of(const Plan& plan) {
 std::vector<std::string> notes_of(const PlanReport& report) {
   if (!report.compares) return report.plan.notes;
   auto lines = report.plan.taken.notes;
-  for (auto& line : routes::piece_lines(report.plan.fabric, report.plan.pieces))
+  for (auto& line : tables::piece_lines(report.plan.fabric, report.plan.pieces))
     lines.push_back(std::move(line));
   return lines;
 }

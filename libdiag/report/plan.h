@@ -8,7 +8,7 @@
 
 #include "libdiag/report/json.h"
 #include "libdiag/route/plan.h"
-#include "libdiag/routes/figures.h"
+#include "libdiag/tables/figures.h"
 
 namespace ib::report {
 
@@ -16,7 +16,7 @@ struct PlanReport {
   const route::Plan& plan;
   std::string topology;  // what was routed: a file, or words for a running fabric
   bool compares{false};  // engines side by side: a row each, no routes of one
-  std::optional<routes::Figures> figures;
+  std::optional<tables::Figures> figures;
 };
 
 /// "name: value" lines; of a comparison a table of the engines below them.

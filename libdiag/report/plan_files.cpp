@@ -11,9 +11,9 @@
 
 #include "libdiag/fabric/export/draw.h"
 #include "libdiag/fabric/topology_text.h"
-#include "libdiag/routes/dump.h"
-#include "libdiag/routes/lanes_dump.h"
-#include "libdiag/routes/loads.h"
+#include "libdiag/tables/dump.h"
+#include "libdiag/tables/loads.h"
+#include "libdiag/tables/sl2vl_dump.h"
 
 namespace ib::report {
 namespace {
@@ -36,8 +36,8 @@ Result<void> write_dumps(const std::string& directory, const Plan& plan) {
   std::filesystem::create_directories(directory, error);
   if (error)
     return fail(ErrorKind::Io, "cannot make the folder " + directory + ": " + error.message());
-  const auto tables = routes::switch_tables(plan.fabric, plan.graph, plan.routes.lfts);
-  const routes::DestinationNames names(plan.fabric);
+  const auto tables = tables::switch_tables(plan.fabric, plan.graph, plan.routes.lfts);
+  const tables::DestinationNames names(plan.fabric);
   // Switch by switch: all of a big fabric would be hundreds of megabytes.
   const auto by_switch = [&](const auto& append) {
     return [&, append](std::ostream& out) {
@@ -51,21 +51,21 @@ Result<void> write_dumps(const std::string& directory, const Plan& plan) {
   };
   const std::pair<const char*, std::function<void(std::ostream&)>> files[] = {
       {"fabric.topo", [&](std::ostream& out) { fabric::write_topology(out, plan.fabric); }},
-      {"dump_fts.txt", by_switch([&](std::string& text, const routes::SwitchTables& one) {
-         routes::append_dump_fts_lft(text, one, names);
+      {"dump_fts.txt", by_switch([&](std::string& text, const tables::SwitchTables& one) {
+         tables::append_dump_fts_lft(text, one, names);
        })},
-      {"opensm-lfts.dump", by_switch([&](std::string& text, const routes::SwitchTables& one) {
-         routes::append_opensm_lfts(text, one, names);
+      {"opensm-lfts.dump", by_switch([&](std::string& text, const tables::SwitchTables& one) {
+         tables::append_opensm_lfts(text, one, names);
        })},
       {"opensm-sl2vl.dump",
        [&](std::ostream& out) {
          std::string text;
-         routes::append_sl2vl(text, plan.fabric, plan.graph, plan.routes.lanes.sl_to_vl);
+         tables::append_sl2vl(text, plan.fabric, plan.graph, plan.routes.virtual_lanes.sl_to_vl);
          out << text;
        }},
       {"path-sls.dump", [&](std::ostream& out) {
          std::string text;
-         routes::append_path_sls(text, plan.fabric, plan.graph, plan.routes.lanes.sls);
+         tables::append_path_sls(text, plan.fabric, plan.graph, plan.routes.virtual_lanes.sls);
          out << text;
        }}};
   for (const auto& [name, write] : files)
@@ -74,7 +74,7 @@ Result<void> write_dumps(const std::string& directory, const Plan& plan) {
 }
 
 Result<void> draw_loads(const std::string& path, const std::string& title, const Plan& plan) {
-  const auto loads = routes::loads_by_arc(plan.graph, plan.routes.lfts);
+  const auto loads = tables::loads_by_arc(plan.graph, plan.routes.lfts);
   fabric::PictureOptions options;
   options.title = title + ", routed by " + plan.routes.engine;
   options.load = [&](fabric::PortRef port) -> std::uint64_t {

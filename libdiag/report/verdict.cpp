@@ -8,7 +8,7 @@
 
 namespace ib::report {
 
-std::string verdict_text(const routes::Verdict& v) {
+std::string verdict_text(const tables::Verdict& v) {
   std::string out = fmt::format("pairs: {}\n", v.pairs);
   if (v.pairs_apart != 0) out += fmt::format("pairs-apart: {}\n", v.pairs_apart);
   return out + fmt::format(
@@ -17,7 +17,7 @@ std::string verdict_text(const routes::Verdict& v) {
                    v.unreachable, v.loops, v.credit_loop_channels, v.load_max, v.load_mean);
 }
 
-void write_verdict(JsonWriter& json, const routes::Verdict& v) {
+void write_verdict(JsonWriter& json, const tables::Verdict& v) {
   json.field("pairs", v.pairs)
       .field("pairs_apart", v.pairs_apart)
       .field("unreachable", v.unreachable)
@@ -28,14 +28,14 @@ void write_verdict(JsonWriter& json, const routes::Verdict& v) {
 }
 
 void write_pieces(JsonWriter& json, const fabric::Fabric& fabric,
-                  std::span<const routes::Piece> pieces) {
+                  std::span<const tables::Piece> pieces) {
   const auto guids = [&](const char* name, const std::vector<fabric::NodeIndex>& nodes) {
     json.key(name).begin_array();
     for (const fabric::NodeIndex n : nodes) json.value(fabric.node(n).guid);
     json.end_array();
   };
   json.key("pieces").begin_array();
-  for (const routes::Piece& piece : pieces) {
+  for (const tables::Piece& piece : pieces) {
     json.begin_object();
     guids("switches", piece.switches);
     guids("hosts", piece.hosts);
@@ -44,7 +44,7 @@ void write_pieces(JsonWriter& json, const fabric::Fabric& fabric,
   json.end_array();
 }
 
-std::string figures_text(const routes::Figures& f) {
+std::string figures_text(const tables::Figures& f) {
   return fmt::format(
       "hosts: {}\nload-floor: {}\nhops-mean: {:.3f} (least {:.3f})\nhops-max: {}\n"
       "extra-hops-max: {}\nshift-contention: {} at worst, {:.2f} on average of {}\n"
@@ -55,8 +55,8 @@ std::string figures_text(const routes::Figures& f) {
       f.permutations.patterns, f.bisection_mean, f.bisection_least);
 }
 
-void write_figures(JsonWriter& json, const routes::Figures& f) {
-  const auto contention = [&](const char* name, const routes::Figures::Contention& c) {
+void write_figures(JsonWriter& json, const tables::Figures& f) {
+  const auto contention = [&](const char* name, const tables::Figures::Contention& c) {
     json.key(name)
         .begin_object()
         .field("patterns", c.patterns)
@@ -78,7 +78,7 @@ void write_figures(JsonWriter& json, const routes::Figures& f) {
       .end_object();
 }
 
-std::string findings_text(std::span<const routes::Finding> findings) {
+std::string findings_text(std::span<const tables::Finding> findings) {
   std::string out;
   for (const auto& finding : findings)
     out += (finding.must ? "must: " : "should: ") + printable(finding.message) + '\n';
@@ -86,7 +86,7 @@ std::string findings_text(std::span<const routes::Finding> findings) {
 }
 
 void write_findings(JsonWriter& json, const fabric::CompactGraph& graph,
-                    std::span<const routes::Finding> findings) {
+                    std::span<const tables::Finding> findings) {
   json.key("findings").begin_array();
   for (const auto& finding : findings) {
     json.begin_object()

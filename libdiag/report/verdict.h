@@ -6,28 +6,28 @@
 #include <string>
 
 #include "libdiag/report/json.h"
-#include "libdiag/routes/figures.h"
-#include "libdiag/routes/pieces.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/tables/figures.h"
+#include "libdiag/tables/pieces.h"
+#include "libdiag/tables/verify.h"
 
 namespace ib::report {
 
 /// Reachability, loops, credit loops and load, as "name: value" lines, and as members of the object
 /// that is open.
-std::string verdict_text(const routes::Verdict& verdict);
-void write_verdict(JsonWriter& json, const routes::Verdict& verdict);
+std::string verdict_text(const tables::Verdict& verdict);
+void write_verdict(JsonWriter& json, const tables::Verdict& verdict);
 
 /// As the member "pieces": switches and hosts of each, by GUID.
 void write_pieces(JsonWriter& json, const fabric::Fabric& fabric,
-                  std::span<const routes::Piece> pieces);
+                  std::span<const tables::Piece> pieces);
 
 /// As "figure: value" lines, and as the member "figures".
-std::string figures_text(const routes::Figures& figures);
-void write_figures(JsonWriter& json, const routes::Figures& figures);
+std::string figures_text(const tables::Figures& figures);
+void write_figures(JsonWriter& json, const tables::Figures& figures);
 
 /// As "must: MESSAGE" and "should: MESSAGE" lines, and as the member "findings".
-std::string findings_text(std::span<const routes::Finding> findings);
+std::string findings_text(std::span<const tables::Finding> findings);
 void write_findings(JsonWriter& json, const fabric::CompactGraph& graph,
-                    std::span<const routes::Finding> findings);
+                    std::span<const tables::Finding> findings);
 
 }  // namespace ib::report

@@ -2,7 +2,7 @@
 // Words that several documents use for the same thing (doc/formats.md).
 #pragma once
 
-#include "libdiag/routes/verify.h"
+#include "libdiag/tables/verify.h"
 #include "libdiag/wire/smp_attributes.h"
 
 namespace ib::report {
@@ -19,33 +19,33 @@ constexpr const char* type_word(wire::NodeType type) {
   return "unknown";
 }
 
-constexpr const char* finding_word(routes::Finding::Kind kind) {
+constexpr const char* finding_word(tables::Finding::Kind kind) {
   switch (kind) {
-    case routes::Finding::Kind::Unreachable:
+    case tables::Finding::Kind::Unreachable:
       return "unreachable";
-    case routes::Finding::Kind::Loop:
+    case tables::Finding::Kind::Loop:
       return "loop";
-    case routes::Finding::Kind::CreditLoop:
+    case tables::Finding::Kind::CreditLoop:
       return "credit loop";
-    case routes::Finding::Kind::AsymmetricSl:
+    case tables::Finding::Kind::AsymmetricSl:
       return "asymmetric SL";
-    case routes::Finding::Kind::Lane:
+    case tables::Finding::Kind::Lane:
       return "lane";
-    case routes::Finding::Kind::Multicast:
+    case tables::Finding::Kind::Multicast:
       return "multicast";
   }
   return "unknown";
 }
 
-constexpr const char* multicast_word(routes::MulticastVerdict verdict) {
+constexpr const char* multicast_word(tables::MulticastVerdict verdict) {
   switch (verdict) {
-    case routes::MulticastVerdict::None:
+    case tables::MulticastVerdict::None:
       return "none";
-    case routes::MulticastVerdict::NotProved:
+    case tables::MulticastVerdict::NotProved:
       return "not proved";
-    case routes::MulticastVerdict::Proved:
+    case tables::MulticastVerdict::Proved:
       return "proved";
-    case routes::MulticastVerdict::Failed:
+    case tables::MulticastVerdict::Failed:
       return "failed";
   }
   return "unknown";

@@ -14,9 +14,9 @@
 #include "libdiag/base/result.h"
 #include "libdiag/fabric/graph.h"
 #include "libdiag/route/options.h"
-#include "libdiag/routes/lanes.h"
-#include "libdiag/routes/least_hops.h"
-#include "libdiag/routes/tables.h"
+#include "libdiag/tables/least_hops.h"
+#include "libdiag/tables/tables.h"
+#include "libdiag/tables/virtual_lanes.h"
 
 namespace ib::route {
 
@@ -24,8 +24,8 @@ struct Request {
   const fabric::Fabric* fabric{};  // for GUIDs, speeds, names in messages
   const fabric::CompactGraph* graph{};
   Options options;
-  const routes::LinearTables* previous{};  // by the switch indexes of `graph`
-  unsigned vls{1};                         // data VLs that may be used, 1..15 (routes::data_vls)
+  const tables::LinearTables* previous{};  // by the switch indexes of `graph`
+  unsigned vls{1};                         // data VLs that may be used, 1..15 (tables::data_vls)
 };
 
 /// How multicast trees keep clear of credit loops with the unicast routes of an engine.
@@ -46,10 +46,10 @@ struct MulticastRule {
 /// Complete routes: what every switch and path record needs to hold.
 struct Routes {
   std::string engine;
-  routes::LinearTables lfts;
-  routes::Lanes lanes;
+  tables::LinearTables lfts;
+  tables::VirtualLanes virtual_lanes;
   std::uint8_t vls_used{1};
-  bool promises_deadlock_freedom{false};  // paths of all CA pairs, on the lanes above
+  bool promises_deadlock_freedom{false};  // paths of all CA pairs, on the VLs above
   MulticastRule multicast;
   std::vector<std::string> notes;  // what an operator should know, a sentence each
 };
@@ -57,11 +57,11 @@ struct Routes {
 /// An error says why the engine does not fit, in one sentence that names a switch.
 using Engine = Result<Routes> (*)(const Request&);
 
-/// Which arcs may be used to up to routes::kTargetsPerBatch targets. It remembers what was decided
+/// Which arcs may be used to up to tables::kTargetsPerBatch targets. It remembers what was decided
 /// once (ranks, an order, weights), so it may be asked again when links of the same switches come
 /// and go, and what it says then mixes with what it said before without a credit loop, if the
 /// engine promises none.
-using CandidatesOf = std::function<routes::LeastHops(const fabric::CompactGraph&,
+using CandidatesOf = std::function<tables::LeastHops(const fabric::CompactGraph&,
                                                      std::span<const fabric::SwitchIndex>)>;
 
 class LiveWays;
@@ -76,7 +76,7 @@ struct CandidateRule {
       follow;
   /// Tables of the engine may hold longer ways besides. Adds to the candidates of a batch those
   /// that mix with all of them, and with each other. Empty: there are none.
-  std::function<void(const fabric::CompactGraph&, const Targets&, routes::LeastHops&)> detours;
+  std::function<void(const fabric::CompactGraph&, const Targets&, tables::LeastHops&)> detours;
   /// The same rule when switches went or came back; nothing when one is new to it. Empty: what it
   /// remembers does not hang on switches, so the engine makes the same one again.
   std::function<std::optional<CandidateRule>(const fabric::CompactGraph&)> among;

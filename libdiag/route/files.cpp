@@ -354,18 +354,18 @@ Result<Mentions> read_torus(std::string_view text, const std::string& file, Opti
   return reader.finish(options);
 }
 
-/// The two files of engine `file`: formats of libdiag/routes, no names to hold against a fabric.
+/// The two files of engine `file`: formats of libdiag/tables, no names to hold against a fabric.
 Result<Mentions> read_saved_tables(OptionFile which, std::string_view text, const std::string& file,
                                    Options& options) {
   auto tables = options.tables ? std::make_shared<TableFiles>(*options.tables)
                                : std::make_shared<TableFiles>();
   if (which == OptionFile::Lfts) {
-    auto lfts = routes::read_tables(text, file, &tables->owners);
+    auto lfts = tables::read_tables(text, file, &tables->owners);
     if (!lfts) return tl::unexpected<Error>(std::move(lfts.error()));
     tables->lfts_file = file;
     tables->lfts = std::move(*lfts);
   } else {
-    auto matrix = routes::read_lid_matrix(text, file);
+    auto matrix = tables::read_lid_matrix(text, file);
     if (!matrix) return tl::unexpected<Error>(std::move(matrix.error()));
     tables->lid_matrix_file = file;
     tables->matrix = std::move(*matrix);

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "libdiag/base/ids.h"
-#include "libdiag/routes/dump.h"
-#include "libdiag/routes/lid_matrix.h"
+#include "libdiag/tables/dump.h"
+#include "libdiag/tables/lid_matrix.h"
 
 namespace ib::route {
 
@@ -57,9 +57,9 @@ struct TorusConfig {
 /// Tables that engine `file` takes over (-U, -M), by GUID; texts are read in files.h.
 struct TableFiles {
   std::string lfts_file, lid_matrix_file;
-  std::vector<routes::SwitchTables> lfts;
+  std::vector<tables::SwitchTables> lfts;
   std::vector<Guid> owners;  // of `lfts`: the port GUID of each LID, where the file says it
-  std::vector<routes::LidMatrix> matrix;
+  std::vector<tables::LidMatrix> matrix;
 };
 
 struct Options {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "libdiag/fabric/node_order.h"
-#include "libdiag/routes/names.h"
+#include "libdiag/tables/names.h"
 
 namespace ib::route {
 
@@ -80,8 +80,8 @@ std::vector<std::string> repeated_lids(const fabric::Fabric& fabric) {
       const auto [at, fresh] = owners.emplace(lid, p);
       if (fresh) continue;
       notes.push_back("LID " + std::to_string(lid) + " of " +
-                      routes::node_name(fabric, p.ref.node) + " is that of " +
-                      routes::node_name(fabric, at->second.ref.node) +
+                      tables::node_name(fabric, p.ref.node) + " is that of " +
+                      tables::node_name(fabric, at->second.ref.node) +
                       " as well, which keeps it; the former gets another");
       break;
     }
@@ -153,8 +153,8 @@ Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options) {
   const auto without_vls = take_links_without_vls(fabric);
   fabric::CompactGraph graph(fabric);
   Choice choice = choose_routes(fabric, graph, options.choice, options.verify);
-  std::vector<routes::Piece> pieces = routes::find_pieces(fabric, graph);
-  for (const auto& lines : {taken->notes, without_vls, routes::piece_lines(fabric, pieces),
+  std::vector<tables::Piece> pieces = tables::find_pieces(fabric, graph);
+  for (const auto& lines : {taken->notes, without_vls, tables::piece_lines(fabric, pieces),
                             choice.alarms(), choice.notes()})
     notes.insert(notes.end(), lines.begin(), lines.end());
   const std::size_t lids = count_lids(fabric);

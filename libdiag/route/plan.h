@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "libdiag/route/choose.h"
-#include "libdiag/route/what_if.h"
-#include "libdiag/routes/pieces.h"
+#include "libdiag/route/choose/choose.h"
+#include "libdiag/route/reroute/what_if.h"
+#include "libdiag/tables/pieces.h"
 
 namespace ib::route {
 
@@ -15,20 +15,20 @@ struct PlanOptions {
   WhatIf what_if;                   // what goes keeps its LIDs: they are given before
   std::optional<std::uint8_t> lmc;  // none: as the file has it
   ChoiceOptions choice;
-  routes::VerifyOptions verify;
+  tables::VerifyOptions verify;
 };
 
 struct Plan {
   fabric::Fabric fabric;  // with LIDs, nodes by GUID
   fabric::CompactGraph graph;
   Routes routes;  // no engine: none fits
-  routes::Verdict verdict;
+  tables::Verdict verdict;
   bool passed{false};  // false: what fails least, if any, and not to be programmed
   std::vector<Tried> tried;
   std::size_t lids{0};        // of all end ports, whether a switch is between them or not
   std::size_t lids_given{0};  // end ports that had none
   Taken taken;
-  std::vector<routes::Piece> pieces;  // that no link joins; none when all is one
+  std::vector<tables::Piece> pieces;  // that no link joins; none when all is one
   /// Links that are gone, pieces of the fabric, engines that did not pass and why.
   std::vector<std::string> notes;
 };

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "libdiag/route/spread.h"
+#include "libdiag/route/spread/spread.h"
 
 namespace ib::route {
 namespace {

@@ -117,7 +117,7 @@ struct Apply::Impl {
   /// Once mapped for several VLs, ports are mapped back for one.
   bool lanes_needed() const {
     return options.after_sweep && desired->program_lfts &&
-           (desired->program_lanes || !known.lanes.empty());
+           (desired->program_vls || !known.lanes.empty());
   }
   /// Both its switches forward already: it is to carry packets before their tables send any.
   bool joins_routed(PortRef p) const {

@@ -19,7 +19,7 @@ constexpr std::uint8_t kWeight = 4;  // 64 bytes each
 constexpr unsigned kDrop = 15;
 
 /// `row` for a link of `vls` data VLs.
-std::uint64_t folded(const ib::routes::SlToVlRow& row, unsigned vls) {
+std::uint64_t folded(const ib::tables::SlToVlRow& row, unsigned vls) {
   std::uint64_t packed = 0;
   for (const std::uint8_t vl : row.vl)
     packed = packed << 4 | (vl == kDrop ? kDrop : vl % std::max(vls, 1U));
@@ -136,9 +136,9 @@ class NodeLanes {
 
   /// Routes on one SL and VL get the mapping that hardware has when it is new.
   std::uint64_t wanted(std::uint8_t in, std::uint8_t out) const {
-    const auto& lanes = desired_.routing->lanes;
+    const auto& lanes = desired_.routing->virtual_lanes;
     const unsigned n = vls(out);
-    if (lanes.trivial()) return folded(ib::routes::SlToVlRow::modulo(std::max(n, 1U)), n);
+    if (lanes.trivial()) return folded(ib::tables::SlToVlRow::modulo(std::max(n, 1U)), n);
     if (!is_switch()) return folded(lanes.sl_to_vl.injection(), n);
     return folded(in == 0 ? lanes.sl_to_vl.injection() : lanes.sl_to_vl.row(s_, in, out), n);
   }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "libdiag/route/transition.h"
+#include "libdiag/route/reroute/transition.h"
 
 namespace sm::apply {
 
@@ -98,7 +98,7 @@ void TableWork::prepare(Options options) {
     states_[n].was_warm = !cold;
     states_[n].mft_blocks = mft_blocks_of(n);
     const std::size_t lids = lft_blocks() * kLftBlock;
-    if (t.lft.size() < lids) t.lft.resize(lids, ib::routes::kNoPort);
+    if (t.lft.size() < lids) t.lft.resize(lids, ib::tables::kNoPort);
     if (t.lft_known.size() < lft_blocks()) t.lft_known.resize(lft_blocks(), false);
   }
 }
@@ -197,7 +197,7 @@ std::uint8_t TableWork::next_port(SwitchIndex s, ib::Lid lid) const {
   const auto& routing = *desired_.routing;
   if (!stay_.contains(s)) return routing.lfts.at(s, lid);
   const auto& held = tables_of_[routing.graph.node_of(s)]->lft;
-  return lid.value < held.size() ? held[lid.value] : ib::routes::kNoPort;
+  return lid.value < held.size() ? held[lid.value] : ib::tables::kNoPort;
 }
 
 /// Whether a packet to `lid` that leaves switch s meets it again. The others' wanted tables have no

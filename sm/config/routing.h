@@ -2,7 +2,7 @@
 // Settings of routing as libdiag/route and sm/plan take them.
 #pragma once
 
-#include "libdiag/route/choose.h"
+#include "libdiag/route/choose/choose.h"
 #include "libdiag/route/files.h"
 #include "sm/config/settings.h"
 #include "sm/plan/plan.h"

@@ -2,7 +2,7 @@
 #include <array>
 #include <string>
 
-#include "libdiag/route/choose.h"
+#include "libdiag/route/choose/choose.h"
 #include "sm/config/rows.h"
 
 namespace sm::config {

@@ -432,7 +432,7 @@ class Daemon {
 
   /// By whose routes the subnet works, when that is news.
   void say_engine(const Routing& routing) {
-    const bool one_vl = routing.lanes.trivial();
+    const bool one_vl = routing.virtual_lanes.trivial();
     std::string news = routing.engine.empty() ? "no routes stand"
                                               : "routes are those of " + routing.engine +
                                                     (one_vl ? ", on one VL" : ", on several VLs");

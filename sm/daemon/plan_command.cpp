@@ -43,7 +43,7 @@ int run_plan_command(const PlanCommand& command, std::ostream& out, std::ostream
 
   ib::report::PlanReport report{*plan, command.topology, command.plan.choice.compare, {}};
   if (command.figures && !plan->routes.engine.empty())
-    report.figures = ib::routes::figures(plan->graph, plan->routes.lfts, command.figures_options);
+    report.figures = ib::tables::figures(plan->graph, plan->routes.lfts, command.figures_options);
   if (!plan->routes.engine.empty()) {
     if (!command.dump_dir.empty())
       if (auto written = ib::report::write_dumps(command.dump_dir, *plan); !written)

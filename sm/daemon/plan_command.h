@@ -18,7 +18,7 @@ struct PlanCommand {
   ib::route::PlanOptions plan;                // with choice.compare: a row for each engine
   std::vector<ib::route::Mentions> mentions;  // of the option files
   bool figures{false};                        // load against its floor, lengths, contention
-  ib::routes::FiguresOptions figures_options;
+  ib::tables::FiguresOptions figures_options;
   bool json{false};
   std::string dump_dir;  // tables and lanes are written there; empty: nowhere
   std::string svg_file;  // a picture of the loads; empty: none

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "libdiag/routes/tables.h"
+#include "libdiag/tables/tables.h"
 #include "libdiag/wire/smp_attributes.h"
 #include "sm/device/inventory.h"
 
@@ -19,7 +19,7 @@ struct Holdings {
   /// Multicast forwarding as programmed. Switch indexes are those of `graph`, whose node indexes
   /// are those of the snapshot that is published with this. Both null before the first routing.
   std::shared_ptr<const ib::fabric::CompactGraph> graph;
-  std::shared_ptr<const ib::routes::MulticastTables> multicast;
+  std::shared_ptr<const ib::tables::MulticastTables> multicast;
 
   std::shared_ptr<const device::Inventory> tables{
       std::make_shared<device::Inventory>()};  // never null

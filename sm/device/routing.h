@@ -11,9 +11,9 @@ namespace sm {
 /// Routes as programmed, with the graph whose switch indexes they use.
 struct Routing {
   ib::fabric::CompactGraph graph;
-  ib::routes::LinearTables lfts;
+  ib::tables::LinearTables lfts;
   std::string engine;
-  ib::routes::Lanes lanes{};
+  ib::tables::VirtualLanes virtual_lanes{};
   ib::route::MulticastRule multicast{};
 };
 
@@ -31,7 +31,7 @@ inline ib::Sl path_sl(const ib::fabric::Fabric& fabric, const Routing& routing,
                       ib::fabric::PortRef from, ib::fabric::PortRef to) {
   const auto a = leaf_of(fabric, routing.graph, from), b = leaf_of(fabric, routing.graph, to);
   if (a == ib::fabric::kNoSwitch || b == ib::fabric::kNoSwitch) return {};
-  return routing.lanes.sls.at(a, b);
+  return routing.virtual_lanes.sls.at(a, b);
 }
 
 }  // namespace sm

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "libdiag/discover/observed.h"
-#include "libdiag/routes/tables.h"
-#include "libdiag/routes/verify_changes.h"
+#include "libdiag/tables/tables.h"
+#include "libdiag/tables/verify_changes.h"
 #include "sm/device/routing.h"
 #include "sm/plan/lids.h"
 #include "sm/plan/wanted_block.h"
@@ -72,11 +72,11 @@ struct Desired {
   std::vector<PortWant> ports;       // by Observed::port_index()
   std::vector<SwitchWant> switches;  // by switch index of routing->graph
   std::shared_ptr<const Routing> routing;
-  ib::routes::MulticastTables mfts;
+  ib::tables::MulticastTables mfts;
   std::vector<WantedBlock> blocks;  // by node; of what is not among them nothing is changed
   bool program_mfts{true};          // false: the trees failed a must; what stands is left
   bool program_lfts{true};          // false: the tables failed a must; what stands is better
-  bool program_lanes{false};        // SL to VL and VL arbitration are ours
+  bool program_vls{false};          // SL to VL and VL arbitration are ours
   bool routed{true};                // false: nor does anything stand
 
   ib::fabric::PortRef sm_port;
@@ -85,9 +85,9 @@ struct Desired {
   std::vector<Unmanaged> unmanaged;
   std::vector<bool> node_managed;  // by node
   bool offer_taken{false};         // PlanRequest::offered counts from now on
-  ib::routes::Verdict verdict;
+  ib::tables::Verdict verdict;
   /// Knows the routes above, so that trees of later memberships are checked by difference.
-  std::shared_ptr<ib::routes::Verifier> verifier;
+  std::shared_ptr<ib::tables::Verifier> verifier;
   std::vector<std::string> notes;   // worth a line in the log
   std::vector<std::string> alarms;  // worth a warning
 };

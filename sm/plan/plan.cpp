@@ -25,13 +25,13 @@ using ib::wire::PortState;
 constexpr std::uint8_t kVlHighLimit = 0;
 
 /// As far as what was proved under one holds under the other.
-bool same_checks(const ib::routes::VerifyOptions& a, const ib::routes::VerifyOptions& b) {
+bool same_checks(const ib::tables::VerifyOptions& a, const ib::tables::VerifyOptions& b) {
   return a.sm_lid == b.sm_lid && a.master_sm_sl == b.master_sm_sl &&
          a.credit_loops_are_must == b.credit_loops_are_must;
 }
 
 /// The first finding that fails a must, in words.
-std::string first_must(const ib::routes::Verdict& verdict) {
+std::string first_must(const ib::tables::Verdict& verdict) {
   for (const auto& finding : verdict.findings)
     if (finding.must) return finding.message;
   return "checks that must hold fail";
@@ -82,7 +82,7 @@ class Planner {
     want_ports();
     route();
     want_sm_sls();
-    want_lanes();
+    want_vls();
     want_switches();
     return std::move(out_);
   }
@@ -317,7 +317,7 @@ class Planner {
     ib::fabric::CompactGraph graph(f);
     auto routing = std::make_shared<Routing>(Routing{std::move(graph), {}, {}, {}, {}});
     const ib::route::ChoiceOptions options = choice_for(f);
-    ib::routes::VerifyOptions checks;
+    ib::tables::VerifyOptions checks;
     checks.loads = false;
     checks.sm_lid = out_.sm_lid;
     checks.master_sm_sl = options_.sm_sl;
@@ -334,15 +334,15 @@ class Planner {
     if (choice.routes.engine.empty() || !out_.routed) {
       choice.routes = {};
       choice.routes.lfts =
-          ib::routes::LinearTables(routing->graph.switch_count(), routing->graph.max_lid());
+          ib::tables::LinearTables(routing->graph.switch_count(), routing->graph.max_lid());
     }
     routing->lfts = std::move(choice.routes.lfts);
-    routing->lanes = std::move(choice.routes.lanes);
+    routing->virtual_lanes = std::move(choice.routes.virtual_lanes);
     routing->multicast = std::move(choice.routes.multicast);
     routing->engine = std::move(choice.routes.engine);
     out_.verdict = std::move(choice.verdict);
     // What stands in place of routes is not what was verified.
-    if (routing->engine.empty()) out_.verifier = std::make_shared<ib::routes::Verifier>(checks);
+    if (routing->engine.empty()) out_.verifier = std::make_shared<ib::tables::Verifier>(checks);
     out_.routing = std::move(routing);
   }
 
@@ -356,7 +356,7 @@ class Planner {
   /// that made them is the first choice, and the result passes.
   std::optional<ib::route::Choice> follow(const Fabric& f, const ib::fabric::CompactGraph& graph,
                                           const ib::route::ChoiceOptions& options,
-                                          const ib::routes::VerifyOptions& checks) {
+                                          const ib::tables::VerifyOptions& checks) {
     if (!is_followed(f, graph, options)) return std::nullopt;
     Following* following = request_.following;
     ib::route::Rerouter& rerouter = *following->rerouter;
@@ -368,15 +368,15 @@ class Planner {
     ib::route::Choice choice;
     choice.routes = rerouter.routes();
     if (!same_checks(following->checks, checks) || !difference->recomputed.empty()) {
-      following->verifier = std::make_shared<ib::routes::Verifier>(checks);
+      following->verifier = std::make_shared<ib::tables::Verifier>(checks);
       following->checks = checks;
       choice.verdict =
-          following->verifier->verify(f, graph, choice.routes.lfts, choice.routes.lanes);
+          following->verifier->verify(f, graph, choice.routes.lfts, choice.routes.virtual_lanes);
     } else {
-      std::vector<ib::routes::EntryChange> changes;
+      std::vector<ib::tables::EntryChange> changes;
       for (const auto& entry : difference->entries) changes.push_back({entry.at, entry.lid});
       choice.verdict = following->verifier->verify_changes(f, graph, choice.routes.lfts, changes,
-                                                           choice.routes.lanes);
+                                                           choice.routes.virtual_lanes);
     }
     out_.verifier = following->verifier;
     choice.passed = choice.verdict.must_ok();
@@ -400,13 +400,13 @@ class Planner {
     return following != nullptr && following->rerouter &&
            following->offer_taken == out_.offer_taken &&
            !(following->offer_is_new && out_.offer_taken) &&
-           following->vls == ib::routes::data_vls(f, graph, options.vls_max);
+           following->vls == ib::tables::data_vls(f, graph, options.vls_max);
   }
 
   ib::route::Choice choose(const Fabric& f, const ib::fabric::CompactGraph& graph,
                            const ib::route::ChoiceOptions& options,
-                           const ib::routes::VerifyOptions& checks) {
-    out_.verifier = std::make_shared<ib::routes::Verifier>(checks);
+                           const ib::tables::VerifyOptions& checks) {
+    out_.verifier = std::make_shared<ib::tables::Verifier>(checks);
     Following* following = request_.following;
     auto* rerouter = is_followed(f, graph, options) ? &*following->rerouter : nullptr;
     auto choice = choose_routes(f, graph, options, checks, rerouter, out_.verifier.get());
@@ -417,7 +417,7 @@ class Planner {
       following->rerouter.reset();
       return choice;
     }
-    following->vls = ib::routes::data_vls(f, graph, options.vls_max);
+    following->vls = ib::tables::data_vls(f, graph, options.vls_max);
     following->offer_taken = out_.offer_taken;
     if (rerouter == nullptr || rerouter->engine() != engine->name ||
         rerouter->routes().lfts != choice.routes.lfts) {
@@ -433,14 +433,14 @@ class Planner {
   /// programmed fails worse by now. Never against the operator's word.
   bool may_stand_in(const Fabric& f, const Routing& routing, const ib::route::Choice& choice,
                     const ib::route::ChoiceOptions& options,
-                    const ib::routes::VerifyOptions& checks) {
+                    const ib::tables::VerifyOptions& checks) {
     if (choice.routes.engine.empty() || options.no_fallback) return false;
     if (request_.previous == nullptr) return true;
     const Routing& previous = *request_.previous;
     const auto standing = carried_over(previous.lfts, previous.graph, routing.graph);
     auto verdict = verify(f, routing.graph, standing, checks);
-    // Its lanes belong to switch indexes of then; they were proved free of credit loops.
-    if (!previous.lanes.trivial()) verdict.credit_loop_channels = 0;
+    // Its VLs belong to switch indexes of then; they were proved free of credit loops.
+    if (!previous.virtual_lanes.trivial()) verdict.credit_loop_channels = 0;
     return ib::route::fails_less(choice.verdict, verdict);
   }
 
@@ -454,9 +454,10 @@ class Planner {
   }
 
   /// Without arbitration entries for its VLs a link would serve none but one of them.
-  void want_lanes() {
-    out_.program_lanes = out_.program_lfts && (options_.qos || !out_.routing->lanes.trivial());
-    if (!out_.program_lanes) return;
+  void want_vls() {
+    out_.program_vls =
+        out_.program_lfts && (options_.qos || !out_.routing->virtual_lanes.trivial());
+    if (!out_.program_vls) return;
     for (std::size_t i = 0; i < out_.ports.size(); ++i) {
       PortWant& want = out_.ports[i];
       if (want.activate && want.operational_vls > 1 &&
@@ -502,11 +503,11 @@ class Planner {
   Desired out_;
 };
 
-/// Whether nothing but lanes that the engine makes its claim for carries the group.
-bool on_claimed_lane(const Routing& routing, const MlidGroup& group) {
-  // On one lane an order of switches holds whatever the SL: what closes no cycle on one VL closes
+/// Whether nothing but VLs that the engine makes its claim for carries the group.
+bool on_claimed_vl(const Routing& routing, const MlidGroup& group) {
+  // On one VL an order of switches holds whatever the SL: what closes no cycle on one VL closes
   // none when it is spread over several.
-  if (routing.lanes.trivial() || group.sls == 0) return true;
+  if (routing.virtual_lanes.trivial() || group.sls == 0) return true;
   const unsigned claimed = (1U << (routing.multicast.sl.value & 15U)) | routing.multicast.sls;
   return (group.sls & ~claimed) == 0;
 }
@@ -588,8 +589,8 @@ TreesNews want_multicast(Desired& desired, const Fabric& fabric,
   std::vector<Lid> unclaimed;
   std::map<Lid, std::uint16_t> sls;
   for (const MlidGroup& group : groups) {
-    if (group.sls != 0 && !routing.lanes.trivial()) sls[group.mlid] |= group.sls;
-    if (!on_claimed_lane(routing, group) && desired.mfts.contains(group.mlid))
+    if (group.sls != 0 && !routing.virtual_lanes.trivial()) sls[group.mlid] |= group.sls;
+    if (!on_claimed_vl(routing, group) && desired.mfts.contains(group.mlid))
       unclaimed.push_back(group.mlid);
   }
   std::ranges::sort(unclaimed);
@@ -601,7 +602,7 @@ TreesNews want_multicast(Desired& desired, const Fabric& fabric,
         fmt::format("multicast: {} groups not proved free of credit loops: {} says so of {} only",
                     unclaimed.size(), routing.engine, claimed_sls(routing.multicast)));
 
-  ib::routes::MulticastCheck check{
+  ib::tables::MulticastCheck check{
       &desired.mfts, routing.multicast.sl, claimed, &members, unclaimed, &sls};
   auto trees = verify_trees(fabric, routing.graph, check);
   check.members = nullptr;
@@ -613,7 +614,7 @@ TreesNews want_multicast(Desired& desired, const Fabric& fabric,
   }
   if (trees.must_ok() && claimed) {
     const auto verdict = desired.verifier->verify_changes(fabric, routing.graph, routing.lfts, {},
-                                                          routing.lanes, check);
+                                                          routing.virtual_lanes, check);
     if (verdict.must_failures > desired.verdict.must_failures) trees = verdict;
   }
   desired.program_mfts = trees.must_ok();

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "libdiag/route/choose.h"
+#include "libdiag/route/choose/choose.h"
 #include "libdiag/route/files.h"
-#include "libdiag/route/multicast.h"
-#include "libdiag/route/reroute.h"
+#include "libdiag/route/multicast/multicast.h"
+#include "libdiag/route/reroute/reroute.h"
 #include "sm/plan/desired.h"
 #include "sm/plan/guids.h"
 
@@ -41,8 +41,8 @@ struct PlanOptions {
 /// the caller from plan to plan; dropped when the operator's options change.
 struct Following {
   std::optional<ib::route::Rerouter> rerouter;
-  std::shared_ptr<ib::routes::Verifier> verifier;  // knows the rerouter's routes
-  ib::routes::VerifyOptions checks;                // that it was made with
+  std::shared_ptr<ib::tables::Verifier> verifier;  // knows the rerouter's routes
+  ib::tables::VerifyOptions checks;                // that it was made with
   unsigned vls{};
   bool offer_taken{false};
   bool offer_is_new{false};  // nothing was computed with it yet

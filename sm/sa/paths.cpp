@@ -40,14 +40,14 @@ std::uint8_t newer_rates(const ib::discover::ObservedPort& port) {
 
 bool is_mtu(std::uint8_t code) { return code >= 1 && code <= kMtu4096; }
 
-/// The SLs that lead everywhere: packets of each stay on the lanes the routes were proved for.
-std::uint16_t sls_for_all(const ib::routes::Lanes& lanes) {
-  if (!lanes.sls.uniform()) return 0;
-  std::uint16_t sls = static_cast<std::uint16_t>(1U << lanes.sls.at(0, 0).value);
-  if (!lanes.sl_to_vl.uniform()) return sls;
-  // One row everywhere: a packet keeps its lane all the way, and each lane has the same routes.
+/// The SLs that lead everywhere: packets of each stay on the VLs the routes were proved for.
+std::uint16_t sls_for_all(const ib::tables::VirtualLanes& virtual_lanes) {
+  if (!virtual_lanes.sls.uniform()) return 0;
+  std::uint16_t sls = static_cast<std::uint16_t>(1U << virtual_lanes.sls.at(0, 0).value);
+  if (!virtual_lanes.sl_to_vl.uniform()) return sls;
+  // One row everywhere: a packet keeps its VL all the way, and each VL has the same routes.
   for (unsigned sl = 0; sl < 16; ++sl)
-    if (lanes.sl_to_vl.injection().vl[sl] != kVlDrops)
+    if (virtual_lanes.sl_to_vl.injection().vl[sl] != kVlDrops)
       sls = static_cast<std::uint16_t>(sls | 1U << sl);
   return sls;
 }
@@ -62,9 +62,9 @@ Paths::Paths(SnapshotPtr snapshot, const Paths* previous) : snapshot_(std::move(
       links_.push_back(link_of({n, static_cast<std::uint8_t>(p)}));
   find_end_ports();
   if (!snapshot_->routing) return;
-  const auto& lanes = snapshot_->routing->lanes;
-  sls_ = &lanes.sls;
-  free_sls_ = sls_for_all(lanes);
+  const auto& virtual_lanes = snapshot_->routing->virtual_lanes;
+  sls_ = &virtual_lanes.sls;
+  free_sls_ = sls_for_all(virtual_lanes);
   auto ground = terrain();
   const bool same =
       previous != nullptr && previous->table_ && previous->table_->terrain() == ground;

@@ -123,7 +123,7 @@ class Paths {
 
   std::vector<GuidPlace> by_guid_;  // open addressing, half empty
   unsigned guid_shift_{63};
-  const ib::routes::PathSls* sls_{nullptr};  // null before the first routing
+  const ib::tables::PathSls* sls_{nullptr};  // null before the first routing
   std::uint16_t free_sls_{0xFFFF};
   std::shared_ptr<PathTable> table_;  // null before the first routing
 };

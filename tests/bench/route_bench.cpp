@@ -9,12 +9,12 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/engine.h"
-#include "libdiag/route/multicast.h"
-#include "libdiag/route/reroute.h"
-#include "libdiag/route/transition.h"
-#include "libdiag/route/what_if.h"
-#include "libdiag/routes/verify_changes.h"
-#include "tests/unit/routes/patch.h"
+#include "libdiag/route/multicast/multicast.h"
+#include "libdiag/route/reroute/reroute.h"
+#include "libdiag/route/reroute/transition.h"
+#include "libdiag/route/reroute/what_if.h"
+#include "libdiag/tables/verify_changes.h"
+#include "tests/unit/tables/patch.h"
 
 namespace ib {
 namespace {
@@ -75,7 +75,7 @@ void BM_Verify(benchmark::State& state) {
   const auto routes = route::find_engine("minhop")->compute({&fabric, &graph, {}, nullptr});
   if (!routes) std::abort();
   for (auto _ : state) {
-    const auto verdict = routes::verify(fabric, graph, routes->lfts);
+    const auto verdict = tables::verify(fabric, graph, routes->lfts);
     if (!verdict.must_ok()) std::abort();
     state.counters["load_max"] = static_cast<double>(verdict.load_max);
     state.counters["load_mean"] = verdict.load_mean;
@@ -96,11 +96,11 @@ void BM_VerifyChecks(benchmark::State& state) {
   const fabric::CompactGraph graph(fabric);
   const auto routes = route::find_engine("minhop")->compute({&fabric, &graph, {}, nullptr});
   if (!routes) std::abort();
-  routes::VerifyOptions options;
+  tables::VerifyOptions options;
   options.credit_loops_are_must = true;
   options.loads = false;
   for (auto _ : state)
-    if (!routes::verify(fabric, graph, routes->lfts, options).must_ok()) std::abort();
+    if (!tables::verify(fabric, graph, routes->lfts, options).must_ok()) std::abort();
   report(state, graph);
 }
 BENCHMARK(BM_VerifyChecks)
@@ -121,11 +121,11 @@ void BM_VerifyChanges(benchmark::State& state) {
   damaged.disconnect({whole.node_of(leaf), whole.arcs(leaf).front().out_port});
   const fabric::CompactGraph graph(damaged);
   auto after = before->lfts;
-  const auto changes = routes::patch(graph, after);
-  routes::VerifyOptions options;
+  const auto changes = tables::patch(graph, after);
+  tables::VerifyOptions options;
   options.credit_loops_are_must = true;
   options.loads = false;
-  routes::Verifier verifier(options);
+  tables::Verifier verifier(options);
   for (auto _ : state) {
     state.PauseTiming();
     if (!verifier.verify(fabric, whole, before->lfts).must_ok()) std::abort();
@@ -336,15 +336,15 @@ void BM_Trees(benchmark::State& state, bool anew) {
   for (const auto& d : graph.destinations())
     if (!d.is_switch()) group.receivers.push_back(fabric.port(d.end_port).guid);
   const auto trees = route::multicast_trees(fabric, graph, std::span(&group, 1), routes.multicast);
-  const routes::MulticastCheck check{&trees, Sl{0}, true, nullptr, {}};
-  routes::VerifyOptions options;
+  const tables::MulticastCheck check{&trees, Sl{0}, true, nullptr, {}};
+  tables::VerifyOptions options;
   options.credit_loops_are_must = true;
   options.loads = false;
-  routes::Verifier verifier(options);
+  tables::Verifier verifier(options);
   for (auto _ : state) {
     state.PauseTiming();
     if (anew)
-      verifier = routes::Verifier(options);
+      verifier = tables::Verifier(options);
     else if (!verifier.verify(fabric, graph, routes.lfts).must_ok())
       std::abort();
     state.ResumeTiming();

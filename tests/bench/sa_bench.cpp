@@ -31,15 +31,15 @@ SnapshotPtr make_subnet(unsigned radix) {
   tree.levels = 3;
   auto fabric = ib::fabric::generate(tree);
   auto snapshot = test::snapshot_of(*std::move(fabric), [](const ib::fabric::CompactGraph& graph) {
-    return ib::routes::LinearTables(graph.switch_count(), graph.max_lid());
+    return ib::tables::LinearTables(graph.switch_count(), graph.max_lid());
   });
   ib::fabric::CompactGraph graph(snapshot->fabric());
   ib::route::Request request;
   request.fabric = &snapshot->fabric();
   request.graph = &graph;
   auto routes = ib::route::find_engine("updn")->compute(request);
-  auto routing = std::make_shared<sm::Routing>(
-      sm::Routing{std::move(graph), std::move(routes->lfts), "updn", std::move(routes->lanes), {}});
+  auto routing = std::make_shared<sm::Routing>(sm::Routing{
+      std::move(graph), std::move(routes->lfts), "updn", std::move(routes->virtual_lanes), {}});
   snapshot->routing = std::move(routing);
   return snapshot;
 }

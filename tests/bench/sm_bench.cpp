@@ -16,8 +16,8 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/engine.h"
-#include "libdiag/routes/verify.h"
 #include "libdiag/sim/model.h"
+#include "libdiag/tables/verify.h"
 #include "sm/core/subnet_manager.h"
 
 namespace {
@@ -117,10 +117,10 @@ bool route(const sm::Snapshot& snapshot) {
   request.graph = &graph;
   const auto routes = ib::route::find_engine(snapshot.routing->engine)->compute(request);
   if (!routes) return false;
-  ib::routes::VerifyOptions checks;
+  ib::tables::VerifyOptions checks;
   checks.credit_loops_are_must = routes->promises_deadlock_freedom;
   checks.loads = false;
-  return ib::routes::verify(snapshot.fabric(), graph, routes->lfts, checks).must_ok();
+  return ib::tables::verify(snapshot.fabric(), graph, routes->lfts, checks).must_ok();
 }
 
 void BM_BringUp(

@@ -9,11 +9,11 @@
 #include <cstdlib>
 
 #include "libdiag/fabric/topology_text.h"
-#include "libdiag/route/choose.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/route/choose/choose.h"
+#include "libdiag/tables/verify.h"
 #include "tests/matrix/cases.h"
 #include "tests/matrix/oracle.h"
-#include "tests/unit/routes/judge.h"
+#include "tests/unit/tables/judge.h"
 
 namespace ib::matrix {
 namespace {
@@ -67,7 +67,7 @@ void expect_sound(const fabric::CompactGraph& graph, const route::Routes& routes
   EXPECT_EQ(routes.promises_deadlock_freedom, promise.free_of_deadlocks);
   if (!promise.free_of_deadlocks) return;
   EXPECT_FALSE(opinion.credit_loop) << opinion.example;
-  EXPECT_FALSE(opinion.dead_lanes) << opinion.example;
+  EXPECT_FALSE(opinion.dead_vls) << opinion.example;
   EXPECT_EQ(opinion.asymmetric_sls, 0U) << opinion.example;
 }
 
@@ -76,8 +76,9 @@ void run(const Promise& promise, const fabric::Fabric& fabric, bool tree) {
   const fabric::CompactGraph graph(fabric);
   const bool owed = promise.all_fabrics || (promise.all_trees && tree);
   // Only an engine that never refuses is tried with every number of VLs.
-  const bool lanes = promise.all_fabrics && promise.free_of_deadlocks;
-  for (unsigned vls = lanes ? 1 : 8; vls <= (lanes && everything() ? 15 : 8); ++vls) {
+  const bool virtual_lanes = promise.all_fabrics && promise.free_of_deadlocks;
+  for (unsigned vls = virtual_lanes ? 1 : 8; vls <= (virtual_lanes && everything() ? 15 : 8);
+       ++vls) {
     SCOPED_TRACE(std::to_string(vls) + " VLs");
     const auto routes = route::find_engine(promise.engine)->compute(request_of(fabric, graph, vls));
     if (routes) {
@@ -186,14 +187,14 @@ TEST(Oracle, SeesWhatIsWrong) {
   EXPECT_EQ(ring.unreachable + ring.not_least + ring.asymmetric_sls, 0U);
 
   auto asymmetric = routes;
-  asymmetric.lanes.sls = routes::PathSls(graph.switch_count(), Sl{0});
-  asymmetric.lanes.sls.set_one_way(0, 1, Sl{1});
+  asymmetric.virtual_lanes.sls = tables::PathSls(graph.switch_count(), Sl{0});
+  asymmetric.virtual_lanes.sls.set_one_way(0, 1, Sl{1});
   EXPECT_GT(judge(graph, asymmetric).asymmetric_sls, 0U);
 
-  auto lanes = routes;
-  lanes.lanes.sl_to_vl = routes::SlToVl(routes::SlToVlRow::modulo(2));
-  lanes.lanes.sls = routes::PathSls(Sl{1});
-  EXPECT_TRUE(judge(graph, lanes).dead_lanes);
+  auto virtual_lanes = routes;
+  virtual_lanes.virtual_lanes.sl_to_vl = tables::SlToVl(tables::SlToVlRow::modulo(2));
+  virtual_lanes.virtual_lanes.sls = tables::PathSls(Sl{1});
+  EXPECT_TRUE(judge(graph, virtual_lanes).dead_vls);
 
   const auto destination =
       std::find_if(graph.destinations().begin(), graph.destinations().end(),
@@ -203,7 +204,7 @@ TEST(Oracle, SeesWhatIsWrong) {
     for (const auto& arc : graph.arcs(s))
       if (arc.to == s - 1) detour.lfts.set(s, destination->lid, arc.out_port);
   EXPECT_GT(judge(graph, detour).not_least, 0U);
-  detour.lfts.set(3, destination->lid, routes::kNoPort);
+  detour.lfts.set(3, destination->lid, tables::kNoPort);
   EXPECT_GT(judge(graph, detour).unreachable, 0U);
 }
 

@@ -87,7 +87,7 @@ Opinion judge(const fabric::CompactGraph& graph, const route::Routes& routes) {
     hops.push_back(hops_from(graph, s));
     for (const auto& arc : graph.arcs(s)) arcs[s][arc.out_port] = arc;
   }
-  const auto& [sls, sl_to_vl] = routes.lanes;
+  const auto& [sls, sl_to_vl] = routes.virtual_lanes;
   Opinion opinion;
   const auto complain = [&](std::string text) {
     if (opinion.example.empty()) opinion.example = std::move(text);
@@ -130,7 +130,7 @@ Opinion judge(const fabric::CompactGraph& graph, const route::Routes& routes) {
           const std::uint8_t vl = sl_to_vl.vl(s, in, port, sl);
           const Channel channel = channel_of(s, port, vl);
           if (vl >= routes.vls_used) {
-            opinion.dead_lanes = true;
+            opinion.dead_vls = true;
             complain(fmt::format("{} port {} uses VL {} of {}", to_string(graph.guid(s)), port, vl,
                                  routes.vls_used));
           }

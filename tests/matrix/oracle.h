@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The plain way to judge routes: every path walked hop by hop, every dependency in a set. It
-// shares nothing with libdiag/routes/verify, which it is there to contradict.
+// shares nothing with libdiag/tables/verify, which it is there to contradict.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct Opinion {
   std::uint64_t not_least{};       // of these: longer than the least number of hops
   std::uint64_t asymmetric_sls{};  // pairs of switches whose SL differs by direction
   std::uint64_t switches_unreached{};  // (CA-attached switch, LID of a switch): do not arrive
-  bool dead_lanes{false};              // a hop on a VL beyond vls_used
+  bool dead_vls{false};                // a hop on a VL beyond vls_used
   bool credit_loop{false};             // some VL's dependency graph has a cycle
   std::string example;                 // of what is wrong
 };

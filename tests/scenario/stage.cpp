@@ -10,7 +10,7 @@
 #include "libdiag/mad/describe.h"
 #include "libdiag/query/sa_client.h"
 #include "libdiag/query/smp_client.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/tables/verify.h"
 #include "tools/ibtracer/report.h"
 #include "tools/ibtracer/trace.h"
 
@@ -374,8 +374,8 @@ std::string Stage::loads() {
   const auto& fabric = snapshot->fabric();
   const auto fresh = or_complain(
       ib::route::find_engine(routing.engine)->compute({&fabric, &routing.graph, {}, nullptr, 8}));
-  const auto held = ib::routes::verify(fabric, routing.graph, routing.lfts).load_max;
-  const auto least = ib::routes::verify(fabric, routing.graph, fresh.lfts).load_max;
+  const auto held = ib::tables::verify(fabric, routing.graph, routing.lfts).load_max;
+  const auto least = ib::tables::verify(fabric, routing.graph, fresh.lfts).load_max;
   return fmt::format("{}, {:.2f} times the {} of fresh routes\n", held,
                      static_cast<double>(held) / static_cast<double>(least), least);
 }

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "libdiag/fabric/generate.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/tables/verify.h"
 #include "tests/sim/sm_on_model.h"
 
 namespace {
@@ -43,8 +43,8 @@ Loads loads(SmOnModel& run) {
   const auto fresh = ib::route::find_engine(routing.engine)
                          ->compute({&snapshot->fabric(), &routing.graph, {}, nullptr, 8})
                          .value();
-  return {ib::routes::verify(snapshot->fabric(), routing.graph, routing.lfts).load_max,
-          ib::routes::verify(snapshot->fabric(), routing.graph, fresh.lfts).load_max};
+  return {ib::tables::verify(snapshot->fabric(), routing.graph, routing.lfts).load_max,
+          ib::tables::verify(snapshot->fabric(), routing.graph, fresh.lfts).load_max};
 }
 
 /// The devices hold what the subnet manager says, and it is sound.
@@ -52,7 +52,7 @@ void expect_routed(SmOnModel& run) {
   const auto snapshot = run.sm().snapshot();
   const auto& routing = *snapshot->routing;
   const auto verdict =
-      ib::routes::verify(snapshot->fabric(), routing.graph, routing.lfts, routing.lanes, {},
+      ib::tables::verify(snapshot->fabric(), routing.graph, routing.lfts, routing.virtual_lanes, {},
                          {.credit_loops_are_must = true, .loads = false});
   EXPECT_EQ(verdict.must_failures, 0U);
   for (ib::fabric::SwitchIndex s = 0; s < routing.graph.switch_count(); ++s) {
@@ -256,12 +256,12 @@ TEST(Reroute, AGroupHasItsTreeOnTheRoutesOfAnotherOrder) {
   const auto& held = *run.sm().holdings();
   ASSERT_TRUE(held.multicast);
   ASSERT_EQ(held.multicast->size(), 1U);
-  const ib::routes::MulticastCheck check{&*held.multicast, routing.multicast.sl, true, {}, {}, {}};
-  ib::routes::Verifier verifier({.credit_loops_are_must = true, .loads = false});
+  const ib::tables::MulticastCheck check{&*held.multicast, routing.multicast.sl, true, {}, {}, {}};
+  ib::tables::Verifier verifier({.credit_loops_are_must = true, .loads = false});
   (void)verifier.verify(run.sm().snapshot()->fabric(), routing.graph, routing.lfts);
   EXPECT_TRUE(verifier
                   .verify_changes(run.sm().snapshot()->fabric(), routing.graph, routing.lfts, {},
-                                  routing.lanes, check)
+                                  routing.virtual_lanes, check)
                   .must_ok());
 }
 

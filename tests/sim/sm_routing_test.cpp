@@ -7,7 +7,7 @@
 #include <random>
 
 #include "libdiag/fabric/generate.h"
-#include "libdiag/route/reroute.h"
+#include "libdiag/route/reroute/reroute.h"
 #include "tests/sim/sm_on_model.h"
 
 namespace {
@@ -186,7 +186,7 @@ TEST(Fallback, NoFallbackLeavesAColdFabricUnrouted) {
   const auto& f = run.model().topology();
   for (ib::fabric::NodeIndex n = 0; n < f.nodes().size(); ++n) {
     for (std::uint16_t lid = 1; f.node(n).is_switch() && lid < 20; ++lid)
-      EXPECT_EQ(run.model().lft(n, ib::Lid{lid}), ib::routes::kNoPort);
+      EXPECT_EQ(run.model().lft(n, ib::Lid{lid}), ib::tables::kNoPort);
   }
 }
 
@@ -215,16 +215,16 @@ sm::core::Options several_vls() {
 }
 
 /// A row as a link of `vls` data VLs holds it.
-std::array<std::uint8_t, 16> on_link(ib::routes::SlToVlRow row, unsigned vls) {
+std::array<std::uint8_t, 16> on_link(ib::tables::SlToVlRow row, unsigned vls) {
   for (std::uint8_t& vl : row.vl) vl = static_cast<std::uint8_t>(vl == 15 ? 15 : vl % vls);
   return row.vl;
 }
 
 /// Every pair of live ports of every device holds what the routes need, and arbitration serves each
 /// VL in operation once.
-void expect_lanes_hold(SmOnModel& run) {
+void expect_vls_hold(SmOnModel& run) {
   const auto routing = run.sm().snapshot()->routing;
-  const auto& map = routing->lanes.sl_to_vl;
+  const auto& map = routing->virtual_lanes.sl_to_vl;
   const auto& f = run.sm().snapshot()->fabric();  // nodes by GUID
   const auto& model = run.model();
   for (ib::fabric::NodeIndex m = 0; m < model.topology().nodes().size(); ++m) {
@@ -287,7 +287,7 @@ std::shared_ptr<Sent> count(SmOnModel& run) {
   return sent;
 }
 
-TEST(Lanes, EveryPortHoldsWhatTheRoutesNeedBeforeTheyArrive) {
+TEST(VirtualLanes, EveryPortHoldsWhatTheRoutesNeedBeforeTheyArrive) {
   for (const bool optimized : {true, false}) {
     ib::sim::ModelOptions model;
     model.optimized_sl_to_vl = optimized;
@@ -295,8 +295,8 @@ TEST(Lanes, EveryPortHoldsWhatTheRoutesNeedBeforeTheyArrive) {
     const auto sent = count(run);
     ASSERT_TRUE(run.run_until_reports(1));
     EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
-    EXPECT_GT(run.sm().snapshot()->routing->lanes.sl_to_vl.rows().size(), 1U);
-    expect_lanes_hold(run);
+    EXPECT_GT(run.sm().snapshot()->routing->virtual_lanes.sl_to_vl.rows().size(), 1U);
+    expect_vls_hold(run);
     EXPECT_EQ(sent->lfts_before_last_row, 0U);
     EXPECT_GT(sent->lfts, 0U);
     // 16 switches, 6 ports with a link each, 7 inputs, and 32 hosts.
@@ -309,14 +309,14 @@ TEST(Lanes, EveryPortHoldsWhatTheRoutesNeedBeforeTheyArrive) {
   }
 }
 
-TEST(Lanes, NothingIsSentWhereNothingChanged) {
+TEST(VirtualLanes, NothingIsSentWhereNothingChanged) {
   SmOnModel run(torus(), {}, several_vls());
   ASSERT_TRUE(run.run_until_reports(1));
   sweep(run);
   EXPECT_EQ(run.last().sets, 0U);
 }
 
-TEST(Lanes, ARestartReadsThemAndSendsNoSet) {
+TEST(VirtualLanes, ARestartReadsThemAndSendsNoSet) {
   for (const bool optimized : {true, false}) {
     ib::sim::ModelOptions model;
     model.optimized_sl_to_vl = optimized;
@@ -327,7 +327,7 @@ TEST(Lanes, ARestartReadsThemAndSendsNoSet) {
     ASSERT_TRUE(run.run_until_reports(1));
     EXPECT_TRUE(run.last().up());
     EXPECT_EQ(run.last().sets, 0U);
-    expect_lanes_hold(run);
+    expect_vls_hold(run);
     sweep(run);
     EXPECT_EQ(sent->rows + sent->arbitration, 0U);
   }
@@ -344,7 +344,7 @@ void spoil(SmOnModel& run, std::uint16_t attribute, std::uint32_t modifier, cons
   run.model().advance(run.now() + std::chrono::milliseconds(1));
 }
 
-TEST(Lanes, WhatOthersWroteWhileNobodyRanIsFoundAndPutRight) {
+TEST(VirtualLanes, WhatOthersWroteWhileNobodyRanIsFoundAndPutRight) {
   SmOnModel run(torus(), {}, several_vls());
   ASSERT_TRUE(run.run_until_reports(1));
   const auto leaf = run.model().topology().port(run.at()).peer;
@@ -360,13 +360,13 @@ TEST(Lanes, WhatOthersWroteWhileNobodyRanIsFoundAndPutRight) {
   run.boot();
   const auto sent = count(run);
   ASSERT_TRUE(run.run_until_reports(1));
-  expect_lanes_hold(run);
+  expect_vls_hold(run);
   EXPECT_EQ(sent->rows, 1U);
   EXPECT_EQ(sent->arbitration, 1U);
   EXPECT_EQ(run.last().sets, 2U);
 }
 
-TEST(Lanes, ASwitchThatRebootsAndALinkThatComesBackGetTheirRowsAgain) {
+TEST(VirtualLanes, ASwitchThatRebootsAndALinkThatComesBackGetTheirRowsAgain) {
   SmOnModel run(torus(), {}, several_vls());
   ASSERT_TRUE(run.run_until_reports(1));
   const auto& f = run.model().topology();
@@ -376,10 +376,10 @@ TEST(Lanes, ASwitchThatRebootsAndALinkThatComesBackGetTheirRowsAgain) {
   ASSERT_TRUE(run.model().reboot(run.now(), away).has_value());
   run.run_for(std::chrono::seconds(30));
   EXPECT_THAT(run.not_active(), testing::IsEmpty());
-  expect_lanes_hold(run);
+  expect_vls_hold(run);
 }
 
-TEST(Lanes, AChangeElsewhereDoesNotWriteASwitchAnew) {
+TEST(VirtualLanes, AChangeElsewhereDoesNotWriteASwitchAnew) {
   SmOnModel run(torus(), {}, several_vls());
   ASSERT_TRUE(run.run_until_reports(1));
   const auto& f = run.model().topology();
@@ -392,12 +392,12 @@ TEST(Lanes, AChangeElsewhereDoesNotWriteASwitchAnew) {
   ASSERT_TRUE(run.model().link_up(run.now(), host).has_value());
   run.run_for(std::chrono::seconds(5));
   EXPECT_THAT(run.not_active(), testing::IsEmpty());
-  expect_lanes_hold(run);
+  expect_vls_hold(run);
   EXPECT_GT(sent->rows, 0U);
   EXPECT_LE(sent->rows, 8U);  // the host, and the 7 inputs of its port
 }
 
-TEST(Lanes, OneVlNeedsNoTablesUnlessQosIsAskedFor) {
+TEST(VirtualLanes, OneVlNeedsNoTablesUnlessQosIsAskedFor) {
   SmOnModel plain(small_tree());
   const auto none = count(plain);
   ASSERT_TRUE(plain.run_until_reports(1));
@@ -413,7 +413,7 @@ TEST(Lanes, OneVlNeedsNoTablesUnlessQosIsAskedFor) {
   EXPECT_GT(sent->arbitration, 0U);
 }
 
-TEST(Lanes, PortsReachTheSubnetManagerBySlOfTheirPath) {
+TEST(VirtualLanes, PortsReachTheSubnetManagerBySlOfTheirPath) {
   SmOnModel run(torus(), {}, several_vls());
   ASSERT_TRUE(run.run_until_reports(1));
   const auto snapshot = run.sm().snapshot();
@@ -450,16 +450,18 @@ TEST(Multicast, TreesThatAnEngineClaimsAreProvedAndOthersSaySo) {
   ASSERT_TRUE(run.run_until_reports(1));
   EXPECT_THAT(run.log(), Not(Contains(HasSubstr("multicast"))));
 
-  SmOnModel lanes(torus(), {}, several_vls());
-  lanes.sm().set_groups(lanes.now(), {everyone(lanes.model().topology(), 1U << 0)});
-  ASSERT_TRUE(lanes.run_until_reports(1));
-  EXPECT_THAT(lanes.log(), Not(Contains(HasSubstr("multicast"))));
-  lanes.sm().set_groups(lanes.now(), {everyone(lanes.model().topology(), 1U << 3)});
-  EXPECT_THAT(sweep(lanes),
+  SmOnModel virtual_lanes(torus(), {}, several_vls());
+  virtual_lanes.sm().set_groups(virtual_lanes.now(),
+                                {everyone(virtual_lanes.model().topology(), 1U << 0)});
+  ASSERT_TRUE(virtual_lanes.run_until_reports(1));
+  EXPECT_THAT(virtual_lanes.log(), Not(Contains(HasSubstr("multicast"))));
+  virtual_lanes.sm().set_groups(virtual_lanes.now(),
+                                {everyone(virtual_lanes.model().topology(), 1U << 3)});
+  EXPECT_THAT(sweep(virtual_lanes),
               Contains("multicast: 1 groups not proved free of credit loops: torus-2QoS says so of "
                        "SL 0 only"));
 
-  // Lanes that lash leaves free carry the default IPoIB group's SL as well as its own do.
+  // VLs that lash leaves free carry the default IPoIB group's SL as well as its own do.
   sm::core::Options beside = several_vls();
   beside.plan.choice.engines = {"lash"};
   beside.plan.choice.engine.lash_start_vl = 1;
@@ -477,8 +479,8 @@ TEST(Multicast, TreesThatBreakTheClaimAreNotProgrammed) {
   ASSERT_TRUE(run.run_until_reports(1));
   const auto snapshot = run.sm().snapshot();
   sm::plan::Desired desired;
-  desired.verifier = std::make_shared<ib::routes::Verifier>(
-      ib::routes::VerifyOptions{.credit_loops_are_must = true, .loads = false});
+  desired.verifier = std::make_shared<ib::tables::Verifier>(
+      ib::tables::VerifyOptions{.credit_loops_are_must = true, .loads = false});
   const auto group = everyone(snapshot->fabric(), 1);
   desired.routing = snapshot->routing;
   EXPECT_THAT(want_multicast(desired, snapshot->fabric(), {&group, 1}).alarms, testing::IsEmpty());
@@ -501,8 +503,8 @@ TEST(Multicast, NoSwitchIsToldOfMlidsBeyondItsTable) {
   ASSERT_TRUE(run.run_until_reports(1));
   const auto snapshot = run.sm().snapshot();
   sm::plan::Desired desired;
-  desired.verifier = std::make_shared<ib::routes::Verifier>(
-      ib::routes::VerifyOptions{.credit_loops_are_must = true, .loads = false});
+  desired.verifier = std::make_shared<ib::tables::Verifier>(
+      ib::tables::VerifyOptions{.credit_loops_are_must = true, .loads = false});
   desired.routing = snapshot->routing;
   desired.switches.resize(6);
   for (auto& want : desired.switches) want.multicast_fdb_cap = 0x1000;
@@ -530,8 +532,8 @@ TEST(Multicast, AMemberThatNoTreeReachesIsNamedAndTheOthersAreServed) {
   ASSERT_TRUE(run.run_until_reports(1));
   const auto snapshot = run.sm().snapshot();
   sm::plan::Desired desired;
-  desired.verifier = std::make_shared<ib::routes::Verifier>(
-      ib::routes::VerifyOptions{.credit_loops_are_must = true, .loads = false});
+  desired.verifier = std::make_shared<ib::tables::Verifier>(
+      ib::tables::VerifyOptions{.credit_loops_are_must = true, .loads = false});
   const auto group = everyone(snapshot->fabric(), 1);
   // A rule that keeps a switch out of every tree: the one that nothing hangs below.
   auto wrong = std::make_shared<sm::Routing>(*snapshot->routing);
@@ -558,7 +560,7 @@ void expect_routed(SmOnModel& run) {
   const auto snapshot = run.sm().snapshot();
   const auto& f = snapshot->fabric();
   const auto& routing = *snapshot->routing;
-  const auto verdict = ib::routes::verify(f, routing.graph, routing.lfts, routing.lanes, {},
+  const auto verdict = ib::tables::verify(f, routing.graph, routing.lfts, routing.virtual_lanes, {},
                                           {.credit_loops_are_must = true, .loads = false});
   EXPECT_EQ(verdict.must_failures, 0U);
   EXPECT_EQ(verdict.unreachable, 0U);

@@ -5,7 +5,7 @@
     route_judge.py TOPOLOGY LFTS [--sls FILE] [--sl2vl FILE] [--json]
 
 TOPOLOGY is ibnetdiscover's text, LFTS dump_fts's or opensm-lfts.dump, the others are described in
-doc/formats.md. It shares no code with libdiag/routes, and takes minutes where that takes
+doc/formats.md. It shares no code with libdiag/tables, and takes minutes where that takes
 milliseconds.
 
 Pairs that no cabling joins are none: of those only loops are looked for.

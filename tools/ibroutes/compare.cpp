@@ -10,26 +10,26 @@ namespace ib::tools {
 namespace {
 
 route::Tried programmed(const Source& source, const fabric::CompactGraph& graph,
-                        const routes::Lanes& lanes) {
-  const auto tables = routes::linear_tables(graph, source.tables);
-  routes::VerifyOptions checks;
+                        const tables::VirtualLanes& lanes) {
+  const auto tables = tables::linear_tables(graph, source.tables);
+  tables::VerifyOptions checks;
   checks.credit_loops_are_must = true;
   checks.sm_lid = source.sm_lid;
   route::Tried row;
   row.engine = "programmed";
-  row.verdict = routes::verify(source.fabric, graph, tables, lanes, {}, checks);
+  row.verdict = tables::verify(source.fabric, graph, tables, lanes, {}, checks);
   row.vls_used = row.verdict->vls;
   row.passed = row.verdict->must_ok();
   for (const auto& finding : row.verdict->findings)
     if (finding.must && row.why.empty()) row.why = finding.message;
-  row.figures = routes::figures(graph, tables, {1, 0, 0});
+  row.figures = tables::figures(graph, tables, {1, 0, 0});
   return row;
 }
 
 }  // namespace
 
 Result<Comparison> compare(const Source& source, const fabric::CompactGraph& graph,
-                           const routes::Lanes& lanes, route::PlanOptions options,
+                           const tables::VirtualLanes& lanes, route::PlanOptions options,
                            bool tables_given) {
   if (graph.destinations().empty())
     return fail(ErrorKind::Usage,

@@ -20,7 +20,7 @@ struct Comparison {
 /// nothing left out. An error is of kind Usage and says that the fabric has no LIDs yet, or what
 /// was not found to be left out.
 Result<Comparison> compare(const Source& source, const fabric::CompactGraph& graph,
-                           const routes::Lanes& lanes, route::PlanOptions options,
+                           const tables::VirtualLanes& lanes, route::PlanOptions options,
                            bool tables_given);
 
 std::string comparison_json(const Source& source, const Comparison& comparison,

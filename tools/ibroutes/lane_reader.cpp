@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "libdiag/routes/names.h"
+#include "libdiag/tables/names.h"
 
 namespace ib::tools {
 namespace {
@@ -67,20 +67,20 @@ void LaneReader::on_completion(Instant, const mad::Completion& completion) {
     return;
   }
   errors_.push_back(fmt::format("SL2VL table of {}, from port {} to port {}, is not read: {}",
-                                routes::node_name(observed_.fabric, job.node), job.in, job.out,
+                                tables::node_name(observed_.fabric, job.node), job.in, job.out,
                                 why));
 }
 
-routes::SlToVl LaneReader::tables(const fabric::CompactGraph& graph) {
-  std::optional<routes::SlToVlRow> injection;
+tables::SlToVl LaneReader::tables(const fabric::CompactGraph& graph) {
+  std::optional<tables::SlToVlRow> injection;
   for (const Job& job : jobs_) {
     if (!job.known || observed_.fabric.node(job.node).is_switch()) continue;
     if (!injection) injection = job.row;
     if (*injection != job.row)
       errors_.push_back(fmt::format("{} maps SLs to VLs otherwise than the CAs before it",
-                                    routes::node_name(observed_.fabric, job.node)));
+                                    tables::node_name(observed_.fabric, job.node)));
   }
-  routes::SlToVl result(graph, injection.value_or(routes::SlToVlRow{}));
+  tables::SlToVl result(graph, injection.value_or(tables::SlToVlRow{}));
   for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
     for (unsigned out = 1; out <= graph.num_ports(s); ++out)
       if (observed_.fabric.port(graph.node_of(s), out).vl_cap == kOneVl)

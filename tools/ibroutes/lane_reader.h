@@ -7,7 +7,7 @@
 
 #include "libdiag/discover/observed.h"
 #include "libdiag/mad/session.h"
-#include "libdiag/routes/lanes.h"
+#include "libdiag/tables/virtual_lanes.h"
 
 namespace ib::tools {
 
@@ -22,14 +22,14 @@ class LaneReader final : public mad::Exchange {
 
   /// What was read; ports of one data VL, which need have no table, are on VL 0. CAs that map SLs
   /// otherwise than the first are among the errors.
-  routes::SlToVl tables(const fabric::CompactGraph& graph);
+  tables::SlToVl tables(const fabric::CompactGraph& graph);
   const std::vector<std::string>& errors() const { return errors_; }
 
  private:
   struct Job {
     fabric::NodeIndex node;
     std::uint8_t in, out;
-    routes::SlToVlRow row;
+    tables::SlToVlRow row;
     bool known;
   };
   const discover::Observed& observed_;

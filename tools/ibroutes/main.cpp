@@ -17,8 +17,8 @@
 #include "libdiag/fabric/text_file.h"
 #include "libdiag/report/engine_table.h"
 #include "libdiag/report/plan_files.h"
-#include "libdiag/routes/lanes_dump.h"
-#include "libdiag/routes/subnet_lst.h"
+#include "libdiag/tables/sl2vl_dump.h"
+#include "libdiag/tables/subnet_lst.h"
 #include "tools/common/refusal.h"
 #include "tools/ibroutes/compare.h"
 #include "tools/ibroutes/engine_words.h"
@@ -111,7 +111,7 @@ int run_tables(int argc, const char* const* argv) {
   cli::CommandLine line(kProgram, "Forwarding tables of all switches, in dump_fts's text.",
                         IBKIT_VERSION);
   Options options;
-  routes::DumpOptions dump;
+  tables::DumpOptions dump;
   bool multicast = false;
   std::string only;
   std::optional<std::string> first, last;
@@ -159,14 +159,14 @@ int run_tables(int argc, const char* const* argv) {
     print(tables_json(*source, !multicast, multicast, dump, IBKIT_VERSION));
     return status_of(*source, false);
   }
-  const routes::DestinationNames names(source->fabric);
+  const tables::DestinationNames names(source->fabric);
   std::string text;
   for (const auto& table : source->tables) {
     text.clear();
     if (multicast)
-      routes::append_dump_fts_mft(text, table, dump);
+      tables::append_dump_fts_mft(text, table, dump);
     else
-      routes::append_dump_fts_lft(text, table, names, dump);
+      tables::append_dump_fts_lft(text, table, names, dump);
     print(text);
   }
   return status_of(*source, false);
@@ -205,18 +205,18 @@ int run_dump(int argc, const char* const* argv) {
   std::stable_sort(source->tables.begin(), source->tables.end(),
                    [](const auto& a, const auto& b) { return a.guid < b.guid; });
   const fabric::CompactGraph graph(source->fabric);
-  const auto linear = routes::linear_tables(graph, source->tables);
-  const routes::DestinationNames names(source->fabric);
+  const auto linear = tables::linear_tables(graph, source->tables);
+  const tables::DestinationNames names(source->fabric);
   std::string lst, lfts, fdbs, mcfdbs, sl2vl;
-  if (source->sl_to_vl) routes::append_sl2vl(sl2vl, source->fabric, graph, *source->sl_to_vl);
-  routes::append_subnet_lst(lst, source->fabric, source->sm_lid);
-  routes::append_opensm_fdbs(fdbs, graph, linear);
+  if (source->sl_to_vl) tables::append_sl2vl(sl2vl, source->fabric, graph, *source->sl_to_vl);
+  tables::append_subnet_lst(lst, source->fabric, source->sm_lid);
+  tables::append_opensm_fdbs(fdbs, graph, linear);
   for (auto& table : source->tables) {
     // OpenSM addresses switches by LID here, where dump_fts has a directed route.
     const auto node = source->fabric.find_node(table.guid);
     if (node) table.address = "Lid " + to_string(source->fabric.port(*node, 0).lid);
-    routes::append_opensm_lfts(lfts, table, names);
-    routes::append_opensm_mcfdbs(mcfdbs, table);
+    tables::append_opensm_lfts(lfts, table, names);
+    tables::append_opensm_mcfdbs(mcfdbs, table);
   }
   if (mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST)
     return refuse(options,
@@ -249,22 +249,22 @@ struct VerifyLineOptions {
 
 /// Lanes from files, or what was read from switches; one SL on one VL otherwise. An error is the
 /// user's file.
-Result<routes::Lanes> lanes_of(const Source& source, const fabric::CompactGraph& graph,
-                               const VerifyLineOptions& options) {
-  routes::Lanes lanes;
+Result<tables::VirtualLanes> lanes_of(const Source& source, const fabric::CompactGraph& graph,
+                                      const VerifyLineOptions& options) {
+  tables::VirtualLanes lanes;
   if (source.sl_to_vl) lanes.sl_to_vl = *source.sl_to_vl;
   if (source.path_sls) lanes.sls = source.path_sls->sls;
   if (!options.sl2vl.empty()) {
     auto text = fabric::read_file_or_pipe(options.sl2vl);
     if (!text) return tl::unexpected<Error>(std::move(text.error()));
-    auto tables = routes::read_sl2vl(*text, options.sl2vl, source.fabric, graph);
+    auto tables = tables::read_sl2vl(*text, options.sl2vl, source.fabric, graph);
     if (!tables) return tl::unexpected<Error>(std::move(tables.error()));
     lanes.sl_to_vl = std::move(*tables);
   }
   if (!options.path_sls.empty()) {
     auto text = fabric::read_file_or_pipe(options.path_sls);
     if (!text) return tl::unexpected<Error>(std::move(text.error()));
-    auto sls = routes::read_path_sls(*text, options.path_sls, source.fabric, graph);
+    auto sls = tables::read_path_sls(*text, options.path_sls, source.fabric, graph);
     if (!sls) return tl::unexpected<Error>(std::move(sls.error()));
     lanes.sls = std::move(*sls);
   }
@@ -306,30 +306,30 @@ int run_verify(int argc, const char* const* argv) {
   const fabric::CompactGraph graph(source->fabric);
   const auto lanes = lanes_of(*source, graph, wanted);
   if (!lanes) return refuse(options, lanes.error());
-  routes::VerifyOptions verify;
+  tables::VerifyOptions verify;
   verify.findings_max = wanted.findings;
   verify.sm_lid = source->sm_lid;
-  const auto tables = routes::linear_tables(graph, source->tables);
+  const auto tables = tables::linear_tables(graph, source->tables);
   const auto trees = multicast_tables(graph, source->tables);
-  const routes::MulticastCheck multicast{&trees, Sl{0}, false, nullptr};
+  const tables::MulticastCheck multicast{&trees, Sl{0}, false, nullptr};
   VerdictReport report;
-  report.verdict = routes::verify(source->fabric, graph, tables, *lanes, multicast, verify);
+  report.verdict = tables::verify(source->fabric, graph, tables, *lanes, multicast, verify);
   report.lanes = !lanes->trivial();
   report.sls = !wanted.path_sls.empty()                         ? "file"
                : source->path_sls && !source->path_sls->assumed ? "SA"
                                                                 : "assumed";
   if (source->path_sls) report.notes.push_back(source->path_sls->note);
   if (wanted.multicast && options.from &&
-      report.verdict.multicast == routes::MulticastVerdict::None)
+      report.verdict.multicast == tables::MulticastVerdict::None)
     report.notes.push_back("these files have no multicast tables");
   if (report.lanes && !source->sl_to_vl && wanted.sl2vl.empty())
     report.notes.push_back(
         "SL2VL tables are not known, and all is taken to be on VL 0: --lanes reads them");
-  report.pieces = routes::find_pieces(source->fabric, graph);
+  report.pieces = tables::find_pieces(source->fabric, graph);
   report.shared_lids = shared_lids(source->fabric);
   if (wanted.figures)
-    report.figures = routes::figures(
-        graph, tables, {wanted.seed, wanted.samples, routes::FiguresOptions{}.all_shifts_up_to});
+    report.figures = tables::figures(
+        graph, tables, {wanted.seed, wanted.samples, tables::FiguresOptions{}.all_shifts_up_to});
   const auto& verdict = report.verdict;
   print(options.common.json ? verdict_json(*source, graph, report, IBKIT_VERSION)
                             : verdict_text(source->fabric, report));
@@ -483,7 +483,7 @@ int run_plan(int argc, const char* const* argv) {
   report::PlanReport report{*plan, topology, false, {}};
   if (!plan->routes.engine.empty()) {
     if (figures)
-      report.figures = routes::figures(plan->graph, plan->routes.lfts, {wanted->what_if.seed});
+      report.figures = tables::figures(plan->graph, plan->routes.lfts, {wanted->what_if.seed});
     if (dump)
       if (auto written = report::write_dumps(*dump, *plan); !written)
         return refuse(options, written.error());

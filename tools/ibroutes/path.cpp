@@ -7,7 +7,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/report/words.h"
-#include "libdiag/routes/names.h"
+#include "libdiag/tables/names.h"
 #include "tools/ibroutes/shared_lids.h"
 
 namespace ib::tools {
@@ -27,7 +27,7 @@ std::string lids(const Fabric& fabric, PortRef at) {
 std::string no_link(const Fabric& fabric, PortRef at) {
   const auto state = fabric.port(at).state;
   const bool up = state != wire::PortState::NoChange && state != wire::PortState::Down;
-  return fmt::format("{} port {} {}", routes::node_name(fabric, at.node), at.port,
+  return fmt::format("{} port {} {}", tables::node_name(fabric, at.node), at.port,
                      up ? "has a link, and nobody behind it answered" : "has no link");
 }
 
@@ -44,7 +44,7 @@ std::string wrong_end(const Fabric& fabric, PortRef at, Lid dlid, std::optional<
 
 }  // namespace
 
-TablePath follow(const Fabric& fabric, std::span<const routes::SwitchTables> tables, PortRef source,
+TablePath follow(const Fabric& fabric, std::span<const tables::SwitchTables> tables, PortRef source,
                  Lid dlid, std::optional<PortRef> target) {
   TablePath path{source, dlid, {}, {}};
   path.steps.push_back({source.node, 0, 0});
@@ -68,7 +68,7 @@ TablePath follow(const Fabric& fabric, std::span<const routes::SwitchTables> tab
     const bool again = std::any_of(path.steps.begin(), path.steps.end(),
                                    [&](const auto& step) { return step.node == next.node; });
     path.steps.push_back({next.node, next.port, 0});
-    const std::string here = routes::node_name(fabric, next.node);
+    const std::string here = tables::node_name(fabric, next.node);
     if (!fabric.node(next.node).is_switch()) {
       path.failure = wrong_end(fabric, next, dlid, target);
       return path;
@@ -80,19 +80,19 @@ TablePath follow(const Fabric& fabric, std::span<const routes::SwitchTables> tab
     }
     const auto table = std::find_if(
         tables.begin(), tables.end(),
-        [&](const routes::SwitchTables& t) { return t.guid == fabric.node(next.node).guid; });
+        [&](const tables::SwitchTables& t) { return t.guid == fabric.node(next.node).guid; });
     if (table == tables.end()) {
       path.failure = fmt::format("the table of {} is not known", here);
       return path;
     }
     const std::uint8_t port =
-        dlid.value < table->lft.size() ? table->lft[dlid.value] : routes::kNoPort;
+        dlid.value < table->lft.size() ? table->lft[dlid.value] : tables::kNoPort;
     if (port == 0) {
       path.failure = wrong_end(fabric, {next.node, 0}, dlid, target);
       return path;
     }
     if (port > fabric.node(next.node).num_ports) {
-      path.failure = port == routes::kNoPort
+      path.failure = port == tables::kNoPort
                          ? fmt::format("{} has no entry for LID {}", here, dlid.value)
                          : fmt::format("{} has no port {}", here, port);
       return path;
@@ -156,7 +156,7 @@ Result<PortRef> end_port(const Fabric& fabric, std::string_view text,
     if (fabric.port(found->node, p).lid.is_unicast())
       return PortRef{found->node, static_cast<std::uint8_t>(p)};
   return fail(ErrorKind::Usage,
-              fmt::format("{} has no LID", routes::node_name(fabric, found->node)));
+              fmt::format("{} has no LID", tables::node_name(fabric, found->node)));
 }
 
 }  // namespace ib::tools

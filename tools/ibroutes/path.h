@@ -8,7 +8,7 @@
 
 #include "libdiag/fabric/fabric.h"
 #include "libdiag/fabric/names.h"
-#include "libdiag/routes/dump.h"
+#include "libdiag/tables/dump.h"
 
 namespace ib::tools {
 
@@ -28,7 +28,7 @@ struct TablePath {
 
 /// Follows `tables` from the end port `source` to `dlid`: to `target` where it is given, and to no
 /// other port that bears the LID too.
-TablePath follow(const fabric::Fabric& fabric, std::span<const routes::SwitchTables> tables,
+TablePath follow(const fabric::Fabric& fabric, std::span<const tables::SwitchTables> tables,
                  fabric::PortRef source, Lid dlid, std::optional<fabric::PortRef> target = {});
 
 /// ibtracert's default format; the last line says what failed, if something did.

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "libdiag/route/reroute.h"
+#include "libdiag/route/reroute/reroute.h"
 #include "tools/ibroutes/report.h"
 
 namespace ib::tools {
@@ -22,7 +22,7 @@ std::optional<Changes> changes_of(const Source& source, const route::Plan& plan)
   const fabric::CompactGraph graph(source.fabric);
   if (plan.routes.engine.empty() || !same_switches(graph, plan.graph)) return std::nullopt;
   const auto change =
-      route::difference(routes::linear_tables(graph, source.tables), plan.routes.lfts);
+      route::difference(tables::linear_tables(graph, source.tables), plan.routes.lfts);
   return Changes{change.entries.size(), change.blocks.size()};
 }
 

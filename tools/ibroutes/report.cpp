@@ -43,7 +43,7 @@ void write_destinations(report::JsonWriter& json, const fabric::Fabric& fabric) 
 }  // namespace
 
 std::string tables_json(const Source& source, bool unicast, bool multicast,
-                        const routes::DumpOptions& asked, const std::string& version) {
+                        const tables::DumpOptions& asked, const std::string& version) {
   const auto wanted = [&](std::size_t lid) {
     return lid >= asked.first.value && (asked.last.value == 0 || lid <= asked.last.value);
   };
@@ -91,16 +91,16 @@ std::string dump_json(const Source& source, const std::vector<std::string>& file
 }
 
 std::string verdict_text(const fabric::Fabric& fabric, const VerdictReport& judged) {
-  const routes::Verdict& verdict = judged.verdict;
+  const tables::Verdict& verdict = judged.verdict;
   std::string out = report::verdict_text(verdict);
   if (judged.lanes)
     out += fmt::format("vls: {}\nasymmetric-sls: {}\nlane-faults: {}\n", verdict.vls,
-                       verdict.asymmetric_pairs, verdict.lane_faults);
-  if (verdict.multicast != routes::MulticastVerdict::None)
+                       verdict.asymmetric_pairs, verdict.vl_faults);
+  if (verdict.multicast != tables::MulticastVerdict::None)
     out += fmt::format("multicast: {}\nmulticast-faults: {}\n",
                        report::multicast_word(verdict.multicast), verdict.multicast_faults);
   if (judged.figures) out += report::figures_text(*judged.figures);
-  for (const auto& lines : {judged.notes, routes::piece_lines(fabric, judged.pieces)})
+  for (const auto& lines : {judged.notes, tables::piece_lines(fabric, judged.pieces)})
     for (const auto& line : lines) out += "note: " + printable(line) + '\n';
   for (const auto& shared : judged.shared_lids)
     out += "must: " + shared_lid_text(fabric, shared) + '\n';
@@ -109,13 +109,13 @@ std::string verdict_text(const fabric::Fabric& fabric, const VerdictReport& judg
 
 std::string verdict_json(const Source& source, const fabric::CompactGraph& graph,
                          const VerdictReport& judged, const std::string& version) {
-  const routes::Verdict& verdict = judged.verdict;
+  const tables::Verdict& verdict = judged.verdict;
   auto json = begin(source, "verdict", version);
   report::write_verdict(json, verdict);
   json.field("sls", judged.sls)
       .field("vls", verdict.vls)
       .field("asymmetric_sls", verdict.asymmetric_pairs)
-      .field("lane_faults", verdict.lane_faults)
+      .field("lane_faults", verdict.vl_faults)
       .field("multicast", report::multicast_word(verdict.multicast))
       .field("multicast_faults", verdict.multicast_faults)
       .field("switch_turns_refused", verdict.switch_turns_refused)

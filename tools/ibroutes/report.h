@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "libdiag/routes/figures.h"
-#include "libdiag/routes/pieces.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/tables/figures.h"
+#include "libdiag/tables/pieces.h"
+#include "libdiag/tables/verify.h"
 #include "tools/ibroutes/path.h"
 #include "tools/ibroutes/shared_lids.h"
 #include "tools/ibroutes/source.h"
@@ -18,17 +18,17 @@ inline constexpr const char* kRoutesSchema = "ibkit.ibroutes/1";
 
 /// Entries of LIDs that `asked` leaves out are null: they may not have been read.
 std::string tables_json(const Source& source, bool unicast, bool multicast,
-                        const routes::DumpOptions& asked, const std::string& version);
+                        const tables::DumpOptions& asked, const std::string& version);
 /// What was written where.
 std::string dump_json(const Source& source, const std::vector<std::string>& files,
                       const std::string& version);
 struct VerdictReport {
-  routes::Verdict verdict;
+  tables::Verdict verdict;
   bool lanes{false};  // there was more than SL 0 on VL 0 to look at
-  std::optional<routes::Figures> figures;
+  std::optional<tables::Figures> figures;
   std::string sls{"assumed"};         // where SLs of paths are from: file, SA, assumed (SL 0)
   std::vector<std::string> notes;     // what that means, in words
-  std::vector<routes::Piece> pieces;  // that no link joins; none when all is one
+  std::vector<tables::Piece> pieces;  // that no link joins; none when all is one
   std::vector<SharedLid> shared_lids;
 };
 std::string verdict_text(const fabric::Fabric& fabric, const VerdictReport& report);

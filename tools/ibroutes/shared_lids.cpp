@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "libdiag/routes/names.h"
+#include "libdiag/tables/names.h"
 
 namespace ib::tools {
 
@@ -45,7 +45,7 @@ bool bears(const Fabric& fabric, PortRef at, Lid lid) {
 }
 
 std::string end_port_name(const Fabric& fabric, PortRef at) {
-  const std::string node = routes::node_name(fabric, at.node);
+  const std::string node = tables::node_name(fabric, at.node);
   return fabric.node(at.node).is_switch() ? node : fmt::format("{} port {}", node, at.port);
 }
 

@@ -43,12 +43,12 @@ std::vector<mad::Request> SlReader::take_requests() {
   return requests;
 }
 
-routes::PathSls SlReader::sls() const {
+tables::PathSls SlReader::sls() const {
   if (pairs() == 0) return {};
   const auto sl = [&](std::size_t i) { return sls_.at(pair(i).first.leaf, pair(i).second.leaf); };
   for (std::size_t i = 1; i < pairs(); ++i)
     if (sl(i) != sl(0)) return sls_;
-  return routes::PathSls(sl(0));
+  return tables::PathSls(sl(0));
 }
 
 void SlReader::on_completion(Instant, const mad::Completion& completion) {

@@ -8,7 +8,7 @@
 
 #include "libdiag/fabric/graph.h"
 #include "libdiag/query/sa_client.h"
-#include "libdiag/routes/lanes.h"
+#include "libdiag/tables/virtual_lanes.h"
 
 namespace ib::tools {
 
@@ -24,7 +24,7 @@ class SlReader final : public mad::Exchange {
   bool done() const override { return (next_ == pairs() || silent_) && under_way_ == 0; }
 
   /// SL 0 where no record was got; one for all where they are the same.
-  routes::PathSls sls() const;
+  tables::PathSls sls() const;
   std::size_t without_record() const { return without_record_; }
   /// The SA has stopped to answer: what is not asked is not known.
   bool silent() const { return silent_; }
@@ -38,14 +38,14 @@ class SlReader final : public mad::Exchange {
 
   query::SaAddress sa_;
   std::vector<Host> hosts_;  // one a switch
-  routes::PathSls sls_;
+  tables::PathSls sls_;
   std::size_t next_{0}, under_way_{0}, without_record_{0};
   bool silent_{false};
 };
 
 /// What is known of SLs of paths.
 struct PathSlsRead {
-  routes::PathSls sls;  // SL 0 for all where nothing is
+  tables::PathSls sls;  // SL 0 for all where nothing is
   bool assumed{true};   // nothing is: the SA did not answer, or is not asked so much
   std::string note;     // where they are from, or why they are assumed
 };

@@ -10,8 +10,8 @@
 #include "libdiag/fabric/node_order.h"
 #include "libdiag/fabric/text_file.h"
 #include "libdiag/fabric/topology_text.h"
-#include "libdiag/routes/names.h"
-#include "libdiag/routes/subnet_lst.h"
+#include "libdiag/tables/names.h"
+#include "libdiag/tables/subnet_lst.h"
 #include "tools/ibroutes/lane_reader.h"
 
 namespace ib::tools {
@@ -32,7 +32,7 @@ Result<fabric::NodeNames> read_names(const std::string& map_file) {
 }
 
 /// Tables of the other kind are no empty tables of the kind that is asked for.
-Result<void> check_kind(const std::vector<routes::SwitchTables>& tables,
+Result<void> check_kind(const std::vector<tables::SwitchTables>& tables,
                         const TableReaderOptions& wanted, const std::string& file) {
   const auto any = [&](auto has) { return std::any_of(tables.begin(), tables.end(), has); };
   const bool unicast = any([](const auto& table) { return !table.lft.empty(); });
@@ -103,11 +103,11 @@ Result<Source> load_files(const std::string& topology_and_tables, const LoadOpti
   const std::string topology_path = topology_and_tables.substr(0, comma);
   auto text = fabric::read_file_or_pipe(topology_path);
   if (!text) return tl::unexpected<Error>(std::move(text.error()));
-  auto fabric = routes::looks_like_subnet_lst(*text) ? routes::read_subnet_lst(*text, topology_path)
+  auto fabric = tables::looks_like_subnet_lst(*text) ? tables::read_subnet_lst(*text, topology_path)
                                                      : fabric::read_topology(*text, topology_path);
   if (!fabric) return tl::unexpected<Error>(std::move(fabric.error()));
   const std::string tables_path = topology_and_tables.substr(comma + 1);
-  auto tables = routes::read_tables_file(tables_path);
+  auto tables = tables::read_tables_file(tables_path);
   if (!tables) return tl::unexpected<Error>(std::move(tables.error()));
   if (auto known = check_kind(*tables, options.tables, tables_path); !known)
     return tl::unexpected<Error>(std::move(known.error()));
@@ -126,7 +126,7 @@ Result<Source> load_files(const std::string& topology_and_tables, const LoadOpti
     if (!nodes[n].is_switch()) continue;
     const auto at = by_guid.find(nodes[n].guid);
     if (at == by_guid.end()) {
-      source.errors.push_back("no table of " + routes::node_name(source.fabric, n));
+      source.errors.push_back("no table of " + tables::node_name(source.fabric, n));
       continue;
     }
     auto& table = (*tables)[at->second];

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "libdiag/fabric/names.h"
-#include "libdiag/routes/lanes.h"
+#include "libdiag/tables/virtual_lanes.h"
 #include "tools/common/connection.h"
 #include "tools/ibroutes/sl_reader.h"
 #include "tools/ibroutes/table_reader.h"
@@ -14,13 +14,13 @@ namespace ib::tools {
 
 struct Source {
   fabric::Fabric fabric;
-  std::vector<routes::SwitchTables> tables;
+  std::vector<tables::SwitchTables> tables;
   std::vector<std::string> errors;         // what could not be read
   bool unseen{false};                      // the sweep has gaps: there may be more nodes
   std::optional<Error> unfound;            // of the one switch that was asked for; then no tables
   fabric::NodeNames names;                 // of the node-name map
   Lid sm_lid{};                            // 0: not known
-  std::optional<routes::SlToVl> sl_to_vl;  // by the switches of CompactGraph(fabric)
+  std::optional<tables::SlToVl> sl_to_vl;  // by the switches of CompactGraph(fabric)
   std::optional<PathSlsRead> path_sls;     // of the live fabric, where it was asked for
   bool complete() const { return errors.empty(); }
 };

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "libdiag/routes/names.h"
+#include "libdiag/tables/names.h"
 
 namespace ib::tools {
 namespace {
@@ -25,7 +25,7 @@ TableReader::TableReader(const discover::Observed& observed, const TableReaderOp
     if (!node.is_switch() || (options.only != fabric::kNoNode && options.only != n)) continue;
     const auto& seen = observed.nodes[n];
     if (!seen.switch_info) {
-      errors_.push_back(routes::node_name(observed.fabric, n) +
+      errors_.push_back(tables::node_name(observed.fabric, n) +
                         ": SwitchInfo is not known, tables are not read");
       continue;
     }
@@ -48,7 +48,7 @@ TableReader::TableReader(const discover::Observed& observed, const TableReaderOp
 
 void TableReader::plan_unicast(std::uint32_t table, const wire::SwitchInfo& info) {
   const unsigned top = std::min(info.linear_fdb_top, kLidUnicastMax.value);
-  tables_[table].lft.assign(std::size_t{top} + 1, routes::kNoPort);
+  tables_[table].lft.assign(std::size_t{top} + 1, tables::kNoPort);
   const unsigned last =
       options_.last.value == 0 ? top : std::min<unsigned>(top, options_.last.value);
   for (unsigned block = options_.first.value / kLidsPerBlock; block <= last / kLidsPerBlock;
@@ -101,7 +101,7 @@ void TableReader::on_completion(Instant, const mad::Completion& completion) {
                                                        job.modifier & 0x1FF, job.modifier >> 28)
                                          : fmt::format("LFT block {}", job.modifier);
   errors_.push_back(fmt::format("{} of {} is not read: {}", what,
-                                routes::node_name(observed_.fabric, nodes_[job.table]), why));
+                                tables::node_name(observed_.fabric, nodes_[job.table]), why));
 }
 
 void TableReader::store(const Job& job, const wire::Mad& mad) {

@@ -9,7 +9,7 @@
 
 #include "libdiag/discover/observed.h"
 #include "libdiag/mad/session.h"
-#include "libdiag/routes/dump.h"
+#include "libdiag/tables/dump.h"
 
 namespace ib::tools {
 
@@ -31,7 +31,7 @@ class TableReader final : public mad::Exchange {
   bool done() const override { return next_ == jobs_.size() && under_way_ == 0; }
 
   /// One entry a switch, in the order of the sweep.
-  std::vector<routes::SwitchTables> take_tables() { return std::move(tables_); }
+  std::vector<tables::SwitchTables> take_tables() { return std::move(tables_); }
   const std::vector<std::string>& errors() const { return errors_; }
   std::size_t blocks() const { return jobs_.size(); }
 
@@ -47,7 +47,7 @@ class TableReader final : public mad::Exchange {
 
   const discover::Observed& observed_;
   TableReaderOptions options_;
-  std::vector<routes::SwitchTables> tables_;
+  std::vector<tables::SwitchTables> tables_;
   std::vector<fabric::NodeIndex> nodes_;
   std::vector<Job> jobs_;
   std::size_t next_{0}, under_way_{0};

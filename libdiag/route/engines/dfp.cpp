@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Engine `dfp`: least hops, loads even, and lanes by turn. For Dragonfly+ and other networks whose
-// paths are short: where links have a natural order (up, across, down) one lane or two do.
+// Engine `dfp`: least hops, loads even, and VLs by turn. For Dragonfly+ and other networks whose
+// paths are short: where links have a natural order (up, across, down) one VL or two do.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "libdiag/route/deadlock/turn_vls.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/reroute.h"
-#include "libdiag/route/turn_lanes.h"
-#include "libdiag/routes/names.h"
+#include "libdiag/route/reroute/reroute.h"
+#include "libdiag/tables/names.h"
 
 namespace ib::route {
 namespace {
@@ -69,25 +69,25 @@ Request between_groups_longer(const Request& request, const std::vector<std::uin
   return longer;
 }
 
-Result<Routes> on_lanes(const Request& request) {
+Result<Routes> on_vls(const Request& request) {
   auto routes = minhop(request);
   if (!routes) return routes;
   if (request.options.honour_previous && request.previous != nullptr)
     routes = Rerouter::relieved(request, minhop_candidates(request).value(), *std::move(routes));
-  auto found = lanes_by_turn(*request.graph, routes->lfts, request.vls);
-  if (const auto* none = std::get_if<NoLane>(&found))
+  auto found = vls_by_turn(*request.graph, routes->lfts, request.vls);
+  if (const auto* none = std::get_if<NoVl>(&found))
     return fail(ErrorKind::NotFound,
                 none->too_long
                     ? fmt::format("not a network of short paths: {} is more than 6 links between "
                                   "switches from another switch with hosts",
-                                  routes::switch_name(*request.fabric, *request.graph, none->at))
+                                  tables::switch_name(*request.fabric, *request.graph, none->at))
                     : fmt::format("paths of least hops from {} close a credit loop on {}",
-                                  routes::switch_name(*request.fabric, *request.graph, none->at),
-                                  routes::counted(request.vls, "VL", "VLs")));
-  auto& lanes = std::get<TurnLanes>(found);
+                                  tables::switch_name(*request.fabric, *request.graph, none->at),
+                                  tables::counted(request.vls, "VL", "VLs")));
+  auto& on_turns = std::get<TurnVls>(found);
   routes->engine = "dfp";
-  routes->lanes = std::move(lanes.lanes);
-  routes->vls_used = static_cast<std::uint8_t>(lanes.vls);
+  routes->virtual_lanes = std::move(on_turns.virtual_lanes);
+  routes->vls_used = static_cast<std::uint8_t>(on_turns.vls);
   routes->promises_deadlock_freedom = true;
   return routes;
 }
@@ -95,13 +95,13 @@ Result<Routes> on_lanes(const Request& request) {
 }  // namespace
 
 Result<Routes> dfp(const Request& request) {
-  // One link between groups and one on either side of it: two lanes do, and no path loads a second
+  // One link between groups and one on either side of it: two VLs do, and no path loads a second
   // of the few links between groups.
   const auto groups = groups_of(*request.graph);
-  if (groups.empty() || !request.options.hop_weights.empty()) return on_lanes(request);
-  auto across = on_lanes(between_groups_longer(request, groups));
+  if (groups.empty() || !request.options.hop_weights.empty()) return on_vls(request);
+  auto across = on_vls(between_groups_longer(request, groups));
   if (across && across->vls_used <= 2) return across;
-  auto least = on_lanes(request);
+  auto least = on_vls(request);
   return !least || (across && across->vls_used <= least->vls_used) ? across : least;
 }
 

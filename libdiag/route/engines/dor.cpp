@@ -9,8 +9,8 @@
 
 #include "libdiag/base/parallel.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/spread.h"
-#include "libdiag/routes/least_hops.h"
+#include "libdiag/route/spread/spread.h"
+#include "libdiag/tables/least_hops.h"
 
 namespace ib::route {
 namespace {
@@ -36,7 +36,7 @@ std::vector<std::size_t> search_order(const Request& request, SwitchIndex s) {
 }
 
 /// Leaves of the candidates of s only those to the neighbour that the first of them leads to.
-void keep_first_dimension(const Request& request, SwitchIndex s, routes::LeastHops& hops) {
+void keep_first_dimension(const Request& request, SwitchIndex s, tables::LeastHops& hops) {
   const auto arcs = request.graph->arcs(s);
   const std::size_t first = request.graph->arc_index(s, 0);
   std::vector<std::pair<SwitchIndex, std::uint64_t>> wanted;  // neighbour, targets sent to it
@@ -60,11 +60,11 @@ void keep_first_dimension(const Request& request, SwitchIndex s, routes::LeastHo
 Result<Routes> dor(const Request& request) {
   const auto& graph = *request.graph;
   const Targets targets(request);
-  std::vector<routes::LeastHops> hops(targets.batch_count());
+  std::vector<tables::LeastHops> hops(targets.batch_count());
   parallel_for(std::size_t{0}, hops.size(), [&](std::size_t i) {
     std::vector<SwitchIndex> leaves;
     for (const Target& target : targets.batch(i)) leaves.push_back(target.leaf);
-    hops[i] = routes::least_hops(graph, leaves);
+    hops[i] = tables::least_hops(graph, leaves);
     for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
       keep_first_dimension(request, s, hops[i]);
   });

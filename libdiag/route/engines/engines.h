@@ -3,7 +3,7 @@
 #pragma once
 
 #include "libdiag/route/engine.h"
-#include "libdiag/route/up_down.h"
+#include "libdiag/route/spread/up_down.h"
 
 namespace ib::route {
 
@@ -40,7 +40,7 @@ Result<Routes> nue(const Request& request);
 /// from deadlocks; 2 VLs while no switch is missing, 4 when one is, 8 for two levels of service.
 Result<Routes> torus_2qos(const Request& request);
 
-/// Least hops on lanes by turn, for Dragonfly+ and other networks with short paths: no credit loop,
+/// Least hops on VLs by turn, for Dragonfly+ and other networks with short paths: no credit loop,
 /// one SL for everybody. An error when the paths need more VLs than there are.
 Result<Routes> dfp(const Request& request);
 

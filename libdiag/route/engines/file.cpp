@@ -9,9 +9,9 @@
 #include <unordered_map>
 
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/even_out.h"
-#include "libdiag/route/spread.h"
-#include "libdiag/routes/names.h"
+#include "libdiag/route/spread/even_out.h"
+#include "libdiag/route/spread/spread.h"
+#include "libdiag/tables/names.h"
 
 namespace ib::route {
 namespace {
@@ -61,7 +61,7 @@ class Filler {
   std::vector<std::uint8_t> ports(const fabric::Destination& d, Saved saved, Usual usual,
                                   Fill fill) {
     const std::size_t switches = graph_.switch_count();
-    std::vector<std::uint8_t> port(switches, routes::kNoPort);
+    std::vector<std::uint8_t> port(switches, tables::kNoPort);
     steps_.assign(switches, kNotYet);
     steps_[d.leaf] = 0;
     port[d.leaf] = d.port;
@@ -75,7 +75,7 @@ class Filler {
     while (!open.empty()) {
       // A gap comes before an entry that leads into one, and the nearest before all others.
       std::tuple<bool, unsigned, bool, SwitchIndex, std::uint8_t> best{
-          true, kNotYet, true, fabric::kNoSwitch, routes::kNoPort};
+          true, kNotYet, true, fabric::kNoSwitch, tables::kNoPort};
       for (const SwitchIndex s : open)
         for (const auto& arc : graph_.arcs(s))
           if (steps_[arc.to] != kNotYet)
@@ -88,7 +88,7 @@ class Filler {
       fill(s);
       std::erase_if(open, [&](SwitchIndex one) { return settle(one); });
     }
-    for (const SwitchIndex s : open) port[s] = routes::kNoPort;
+    for (const SwitchIndex s : open) port[s] = tables::kNoPort;
     return port;
   }
 
@@ -119,7 +119,7 @@ Result<Routes> from_lfts(const Request& request, const TableFiles& files) {
   auto routes = minhop(request);
   if (!routes) return routes;
   const auto& graph = *request.graph;
-  const auto saved = routes::linear_tables(graph, files.lfts);
+  const auto saved = tables::linear_tables(graph, files.lfts);
   const auto old = old_lids(request, files);
   Filler filler(graph);
   std::size_t filled = 0;
@@ -127,11 +127,11 @@ Result<Routes> from_lfts(const Request& request, const TableFiles& files) {
   for (const auto& d : graph.destinations()) {
     const Lid lid = old[d.lid.value];
     const auto ports = filler.ports(
-        d, [&](SwitchIndex s) { return lid == kNoLid ? routes::kNoPort : saved.at(s, lid); },
+        d, [&](SwitchIndex s) { return lid == kNoLid ? tables::kNoPort : saved.at(s, lid); },
         [&](SwitchIndex s) { return routes->lfts.at(s, d.lid); },
         [&](SwitchIndex s) {
           if (filled++ == 0)
-            first = fmt::format("{} to LID {}", routes::switch_name(*request.fabric, graph, s),
+            first = fmt::format("{} to LID {}", tables::switch_name(*request.fabric, graph, s),
                                 d.lid.value);
         });
     for (SwitchIndex s = 0; s < graph.switch_count(); ++s) routes->lfts.set(s, d.lid, ports[s]);
@@ -153,7 +153,7 @@ class Hops {
     for (const auto& d : graph_.destinations())
       if (d.is_switch() && lid_of_[d.leaf] == kNoLid) lid_of_[d.leaf] = d.lid;
     rows_.assign(switches, nullptr);
-    std::unordered_map<Guid, const routes::LidMatrix*> by_guid;
+    std::unordered_map<Guid, const tables::LidMatrix*> by_guid;
     for (const auto& one : files.matrix) by_guid[one.guid] = &one;
     for (SwitchIndex s = 0; s < switches; ++s)
       if (const auto at = by_guid.find(graph_.guid(s)); at != by_guid.end()) rows_[s] = at->second;
@@ -162,17 +162,17 @@ class Hops {
   bool knows(SwitchIndex s) const { return rows_[s] != nullptr; }
   /// Of port 0: the least of all ports.
   std::uint8_t at(SwitchIndex s, SwitchIndex target, std::uint8_t port) const {
-    if (rows_[s] == nullptr) return routes::LidMatrix::kUnreachable;
+    if (rows_[s] == nullptr) return tables::LidMatrix::kUnreachable;
     const auto row = rows_[s]->hops.find(lid_of_[target]);
     if (row == rows_[s]->hops.end() || port >= row->second.size())
-      return routes::LidMatrix::kUnreachable;
+      return tables::LidMatrix::kUnreachable;
     return row->second[port];
   }
 
  private:
   const fabric::CompactGraph& graph_;
   std::vector<Lid> lid_of_;
-  std::vector<const routes::LidMatrix*> rows_;
+  std::vector<const tables::LidMatrix*> rows_;
 };
 
 Result<Routes> from_matrix(const Request& request, const TableFiles& files) {
@@ -182,9 +182,9 @@ Result<Routes> from_matrix(const Request& request, const TableFiles& files) {
     if (!hops.knows(s))
       return fail(ErrorKind::NotFound,
                   fmt::format("{} says nothing about {}", files.lid_matrix_file,
-                              routes::switch_name(*request.fabric, graph, s)));
+                              tables::switch_name(*request.fabric, graph, s)));
   const Targets targets(request);
-  std::vector<routes::LeastHops> candidates(targets.batch_count());
+  std::vector<tables::LeastHops> candidates(targets.batch_count());
   for (std::size_t batch = 0; batch < candidates.size(); ++batch) {
     auto& out = candidates[batch];
     out.arcs.assign(graph.arc_count(), 0);
@@ -193,7 +193,7 @@ Result<Routes> from_matrix(const Request& request, const TableFiles& files) {
       const std::uint64_t bit = std::uint64_t{1} << b++;
       for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
         const std::uint8_t least = s == target.leaf ? 0 : hops.at(s, target.leaf, 0);
-        if (least == routes::LidMatrix::kUnreachable) continue;
+        if (least == tables::LidMatrix::kUnreachable) continue;
         bool any = s == target.leaf;
         for (std::size_t i = 0; i < graph.arcs(s).size() && s != target.leaf; ++i) {
           const auto& arc = graph.arcs(s)[i];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/deal.h"
-#include "libdiag/route/detours.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/even_out.h"
-#include "libdiag/route/ranks.h"
-#include "libdiag/route/shifts.h"
-#include "libdiag/route/tree_shape.h"
+#include "libdiag/route/reroute/detours.h"
+#include "libdiag/route/shape/ranks.h"
+#include "libdiag/route/shape/tree_shape.h"
+#include "libdiag/route/spread/deal.h"
+#include "libdiag/route/spread/even_out.h"
+#include "libdiag/route/spread/shifts.h"
 
 namespace ib::route {
 

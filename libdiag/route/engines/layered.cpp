@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "libdiag/routes/names.h"
+#include "libdiag/tables/names.h"
 
 namespace ib::route {
 namespace {
 
-routes::PathSls shifted(const routes::PathSls& sls, std::size_t switches, unsigned by) {
-  routes::PathSls result(switches, Sl{0});
+tables::PathSls shifted(const tables::PathSls& sls, std::size_t switches, unsigned by) {
+  tables::PathSls result(switches, Sl{0});
   for (fabric::SwitchIndex a = 0; a < switches; ++a)
     for (fabric::SwitchIndex b = 0; b <= a; ++b)
       result.set(a, b, Sl{static_cast<std::uint8_t>(sls.at(a, b).value + by)});
@@ -33,14 +33,15 @@ Routes layered_routes(std::string_view engine, const Request& request, const Tar
   result.lfts = tables_from(request, targets, ways);
   result.promises_deadlock_freedom = true;
   result.vls_used = static_cast<std::uint8_t>(first_vl + layers.used);
-  // On lanes before its own only: worth it for SL 0, which most groups have.
+  // On VLs before its own only: worth it for SL 0, which most groups have.
   if (layers.multicast_fits || first_vl > 0) result.multicast = layers.multicast;
   if (result.vls_used > 1) {
     const std::size_t switches = request.graph->switch_count();
-    result.lanes.sls = layers.used == 1 ? routes::PathSls(Sl{static_cast<std::uint8_t>(first_vl)})
-                       : first_vl == 0  ? layers.sls
-                                        : shifted(layers.sls, switches, first_vl);
-    result.lanes.sl_to_vl = routes::SlToVl(routes::SlToVlRow::modulo(request.vls));
+    result.virtual_lanes.sls = layers.used == 1
+                                   ? tables::PathSls(Sl{static_cast<std::uint8_t>(first_vl)})
+                               : first_vl == 0 ? layers.sls
+                                               : shifted(layers.sls, switches, first_vl);
+    result.virtual_lanes.sl_to_vl = tables::SlToVl(tables::SlToVlRow::modulo(request.vls));
     if (layers.multicast_fits)
       result.multicast.sl = Sl{static_cast<std::uint8_t>(layers.multicast.sl.value + first_vl)};
     // Trees are parts of one, which closes no cycle where nothing else flows.
@@ -61,13 +62,13 @@ tl::unexpected<Error> too_few_vls(std::string_view engine, const Request& reques
       crossing == fabric::kNoSwitch
           ? std::string()
           : fmt::format(" for routes through switch {}",
-                        routes::switch_name(*request.fabric, *request.graph, crossing));
+                        tables::switch_name(*request.fabric, *request.graph, crossing));
   const unsigned have = request.vls > first_vl ? request.vls - first_vl : 0;
   return fail(
       ErrorKind::NotFound,
       fmt::format("{} needs {}{} and has {}{}; nue does with any number", engine,
-                  needed > have + 1 ? routes::counted(needed, "VL", "VLs")
-                                    : "at least " + routes::counted(have + 1, "VL", "VLs"),
+                  needed > have + 1 ? tables::counted(needed, "VL", "VLs")
+                                    : "at least " + tables::counted(have + 1, "VL", "VLs"),
                   place, have, first_vl == 0 ? "" : fmt::format(" from VL {} on", first_vl)));
 }
 

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "libdiag/route/layers.h"
+#include "libdiag/route/deadlock/layers.h"
 
 namespace ib::route {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/even_out.h"
-#include "libdiag/route/live_ways.h"
-#include "libdiag/route/spread.h"
-#include "libdiag/routes/least_hops.h"
+#include "libdiag/route/reroute/live_ways.h"
+#include "libdiag/route/spread/even_out.h"
+#include "libdiag/route/spread/spread.h"
+#include "libdiag/tables/least_hops.h"
 
 namespace ib::route {
 
@@ -12,7 +12,7 @@ Result<CandidateRule> minhop_candidates(const Request& request) {
   const auto& weights = request.options.hop_weights;
   if (weights.empty()) {
     rule.of = [](const fabric::CompactGraph& graph, std::span<const fabric::SwitchIndex> targets) {
-      return routes::least_hops(graph, targets);
+      return tables::least_hops(graph, targets);
     };
     rule.follow = [](const fabric::CompactGraph& graph,
                      std::span<const fabric::SwitchIndex> targets) {
@@ -31,7 +31,7 @@ Result<CandidateRule> minhop_candidates(const Request& request) {
   };
   rule.of = [lengths_of](const fabric::CompactGraph& graph,
                          std::span<const fabric::SwitchIndex> targets) {
-    return routes::least_hops(graph, targets, lengths_of(graph));
+    return tables::least_hops(graph, targets, lengths_of(graph));
   };
   rule.follow = [lengths_of](const fabric::CompactGraph& graph,
                              std::span<const fabric::SwitchIndex> targets) {

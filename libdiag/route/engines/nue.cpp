@@ -5,9 +5,9 @@
 // are left as many switches as possible get their shortest paths back.
 #include <optional>
 
+#include "libdiag/route/deadlock/vl_trees.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/lane_trees.h"
-#include "libdiag/routes/names.h"
+#include "libdiag/tables/names.h"
 
 namespace ib::route {
 namespace {
@@ -16,7 +16,7 @@ constexpr double kWorkToCompare = 3e6;  // arcs looked at: beyond, one order has
 constexpr unsigned kRounds = 4;         // of growing all trees anew
 
 struct Candidate {
-  LaneTrees trees;
+  VlTrees trees;
   std::optional<UpDownOrder> order;  // none: the order came about with the trees
 };
 
@@ -44,7 +44,7 @@ std::optional<Routes> known_way(Request request) {
 Candidate best_on_one_vl(const Request& request, const Targets& targets) {
   const Channels channels(*request.graph);
   const auto by_order = [&](UpDownOrder order) {
-    LaneTrees trees(request, targets, channel_order(channels, order));
+    VlTrees trees(request, targets, channel_order(channels, order));
     return grown({std::move(trees), std::move(order)});
   };
   Candidate best = by_order(dnup_order(request));
@@ -53,8 +53,8 @@ Candidate best_on_one_vl(const Request& request, const Targets& targets) {
   };
   std::vector<std::string> notes;
   if (auto order = updn_order(request, notes)) compare(by_order(std::move(*order)));
-  if (LaneTrees::work(*request.graph, targets) <= kWorkToCompare)
-    compare(grown({LaneTrees(request, targets), std::nullopt}));
+  if (VlTrees::work(*request.graph, targets) <= kWorkToCompare)
+    compare(grown({VlTrees(request, targets), std::nullopt}));
   return best;
 }
 
@@ -80,7 +80,7 @@ Result<Routes> nue(const Request& asked) {
 
   const Targets targets(request);
   // A few times the arcs that kWorkToCompare stands for, however large the fabric.
-  const double work = LaneTrees::work(*request.graph, targets);
+  const double work = VlTrees::work(*request.graph, targets);
   const unsigned rounds = work > 20 * kWorkToCompare ? 1 : work > kWorkToCompare ? 3 : kRounds;
   Candidate chosen = best_on_one_vl(request, targets);
   chosen.trees.improve(rounds);
@@ -91,7 +91,7 @@ Result<Routes> nue(const Request& asked) {
     chosen.trees.improve(rounds);
     result.notes.push_back(
         "nue: " + std::to_string(request.vls) + " VLs do for shortest paths of " +
-        routes::counted(shortened, "switch", "switches") + ", others take detours");
+        tables::counted(shortened, "switch", "switches") + ", others take detours");
   } else {
     result.notes.push_back(
         "nue: with one VL loads are less even, or paths longer, than more VLs would allow");
@@ -101,10 +101,10 @@ Result<Routes> nue(const Request& asked) {
     result.notes.push_back("nue: routes to " + std::to_string(tables.switches_beside) +
                            " switches without CAs may close credit loops");
   result.lfts = std::move(tables.lfts);
-  result.lanes.sls = chosen.trees.sls();
-  result.vls_used = static_cast<std::uint8_t>(chosen.trees.lanes_used());
+  result.virtual_lanes.sls = chosen.trees.sls();
+  result.vls_used = static_cast<std::uint8_t>(chosen.trees.vls_used());
   if (result.vls_used > 1)
-    result.lanes.sl_to_vl = routes::SlToVl(routes::SlToVlRow::modulo(asked.vls));
+    result.virtual_lanes.sl_to_vl = tables::SlToVl(tables::SlToVlRow::modulo(asked.vls));
   result.promises_deadlock_freedom = true;
   result.multicast = multicast_of(chosen);
   return result;

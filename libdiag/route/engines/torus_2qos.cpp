@@ -9,11 +9,11 @@
 #include <bit>
 #include <numeric>
 
-#include "libdiag/route/channels.h"
+#include "libdiag/route/deadlock/channels.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/spread.h"
-#include "libdiag/route/torus_coordinates.h"
-#include "libdiag/routes/least_hops.h"
+#include "libdiag/route/shape/torus_coordinates.h"
+#include "libdiag/route/spread/spread.h"
+#include "libdiag/tables/least_hops.h"
 
 namespace ib::route {
 namespace {
@@ -30,9 +30,9 @@ enum class Way { Down, Up };
 constexpr Way opposite(Way way) { return way == Way::Up ? Way::Down : Way::Up; }
 
 /// VLs of links between switches, out of SL and turn.
-class LaneRule {
+class VlRule {
  public:
-  explicit LaneRule(unsigned vls) : dateline_(vls >= 2), turn_(vls >= 4), level_(vls >= 8) {}
+  explicit VlRule(unsigned vls) : dateline_(vls >= 2), turn_(vls >= 4), level_(vls >= 8) {}
   std::uint8_t vl(unsigned sl, unsigned in_axis, unsigned out_axis) const {
     unsigned vl = 0;
     if (out_axis == kHostSide) return level_ && sl >= 8 ? 1 : 0;
@@ -41,8 +41,8 @@ class LaneRule {
     if (level_ && sl >= 8) vl |= 4;
     return static_cast<std::uint8_t>(vl);
   }
-  routes::SlToVlRow row(unsigned in_axis, unsigned out_axis) const {
-    routes::SlToVlRow row;
+  tables::SlToVlRow row(unsigned in_axis, unsigned out_axis) const {
+    tables::SlToVlRow row;
     for (unsigned sl = 0; sl < row.vl.size(); ++sl) row.vl[sl] = vl(sl, in_axis, out_axis);
     return row;
   }
@@ -159,10 +159,10 @@ class Torus {
 /// most six neighbours, so what a channel may depend on fits one word.
 class Waiting {
  public:
-  static constexpr unsigned kLanes = 4;
+  static constexpr unsigned kVls = 4;
 
   explicit Waiting(const CompactGraph& graph)
-      : channels_(graph), next_(channels_.size() * kLanes, 0) {}
+      : channels_(graph), next_(channels_.size() * kVls, 0) {}
 
   Channel channel(SwitchIndex s, SwitchIndex to) const {
     Channel c = channels_.first(s);
@@ -170,7 +170,7 @@ class Waiting {
     return c;
   }
   void insert(Channel a, unsigned a_vl, Channel b, unsigned b_vl) {
-    next_[a * kLanes + a_vl] |= std::uint32_t{1} << (channels_.out_rank(b) * kLanes + b_vl);
+    next_[a * kVls + a_vl] |= std::uint32_t{1} << (channels_.out_rank(b) * kVls + b_vl);
   }
   /// A switch on a cycle, if there is one.
   std::optional<SwitchIndex> cycle() const {
@@ -193,7 +193,7 @@ class Waiting {
     }
     if (at == kNone) return std::nullopt;
     for (std::size_t steps = 0; steps < next_.size(); ++steps) at = before[at];
-    return channels_.from(at / kLanes);
+    return channels_.from(at / kVls);
   }
 
  private:
@@ -201,10 +201,10 @@ class Waiting {
 
   template <class Function>
   void over_next(std::uint32_t v, Function function) const {
-    const Channel first = channels_.first(channels_.to(v / kLanes));
+    const Channel first = channels_.first(channels_.to(v / kVls));
     for (std::uint32_t bits = next_[v]; bits != 0; bits &= bits - 1) {
       const auto bit = static_cast<unsigned>(std::countr_zero(bits));
-      function((first + bit / kLanes) * kLanes + bit % kLanes);
+      function((first + bit / kVls) * kVls + bit % kVls);
     }
   }
 
@@ -219,12 +219,12 @@ class Engine2Qos {
         graph_(*request.graph),
         named_(*request.fabric, graph_),
         torus_(graph_, std::move(coordinates)),
-        lanes_(request.vls),
+        rule_(request.vls),
         waiting_(graph_) {}
 
   Result<Routes> run() {
     const Targets targets(request_);
-    std::vector<routes::LeastHops> hops(targets.batch_count());
+    std::vector<tables::LeastHops> hops(targets.batch_count());
     for (std::size_t i = 0; i < hops.size(); ++i) {
       hops[i].arcs.assign(graph_.arc_count(), 0);
       hops[i].at.emplace_back(graph_.switch_count(), 0);
@@ -238,8 +238,8 @@ class Engine2Qos {
     result.engine = "torus-2QoS";
     result.lfts = spread(request_, targets, hops);
     if (request_.options.torus) deal_in_port_order(targets, result.lfts);
-    result.lanes = make_lanes();
-    result.vls_used = lanes_.vls_used();
+    result.virtual_lanes = make_virtual_lanes();
+    result.vls_used = rule_.vls_used();
     result.promises_deadlock_freedom = true;
     if (auto rule = multicast_tree())
       result.multicast = std::move(*rule);
@@ -258,7 +258,7 @@ class Engine2Qos {
   }
 
   /// Routes of all switches to `leaf` as bit b of `hops`, with their dependencies.
-  Result<void> lead_to(SwitchIndex leaf, std::size_t b, routes::LeastHops& hops) {
+  Result<void> lead_to(SwitchIndex leaf, std::size_t b, tables::LeastHops& hops) {
     const std::uint64_t bit = std::uint64_t{1} << b;
     hops.at[0][leaf] |= bit;
     if (!torus_.has(leaf)) return {};
@@ -296,7 +296,7 @@ class Engine2Qos {
     unsigned held_vl = 0, in_axis = kHostSide;
     for (SwitchIndex at = source; at != leaf; at = next[at]) {
       const unsigned axis = torus_.axis_of(at, next[at]);
-      const unsigned vl = lanes_.vl(path_sl, in_axis, axis);
+      const unsigned vl = rule_.vl(path_sl, in_axis, axis);
       const Channel wanted = waiting_.channel(at, next[at]);
       if (held != kNoChannel) waiting_.insert(held, held_vl, wanted, vl);
       held = wanted, held_vl = vl, in_axis = axis;
@@ -314,27 +314,27 @@ class Engine2Qos {
         "more is missing than torus-2QoS can route round: a credit loop remains through " + where);
   }
 
-  routes::Lanes make_lanes() const {
-    routes::Lanes lanes;
-    lanes.sls = routes::PathSls(graph_.switch_count(), Sl{0});
-    lanes.sl_to_vl = routes::SlToVl(graph_, lanes_.row(kHostSide, kHostSide));
+  tables::VirtualLanes make_virtual_lanes() const {
+    tables::VirtualLanes virtual_lanes;
+    virtual_lanes.sls = tables::PathSls(graph_.switch_count(), Sl{0});
+    virtual_lanes.sl_to_vl = tables::SlToVl(graph_, rule_.row(kHostSide, kHostSide));
     for (SwitchIndex a = 0; a < graph_.switch_count(); ++a) {
       if (!torus_.has(a)) continue;
       for (SwitchIndex b = a + 1; b < graph_.switch_count(); ++b)
-        if (torus_.has(b)) lanes.sls.set(a, b, Sl{static_cast<std::uint8_t>(sl(a, b))});
+        if (torus_.has(b)) virtual_lanes.sls.set(a, b, Sl{static_cast<std::uint8_t>(sl(a, b))});
       std::vector<unsigned> axis(graph_.num_ports(a) + std::size_t{1}, kHostSide);
       for (const auto& arc : graph_.arcs(a)) axis[arc.out_port] = torus_.axis_of(a, arc.to);
       for (const auto& arc : graph_.arcs(a))
         for (std::size_t in = 0; in < axis.size(); ++in)
-          lanes.sl_to_vl.set(a, static_cast<std::uint8_t>(in), arc.out_port,
-                             lanes_.row(axis[in], axis[arc.out_port]));
+          virtual_lanes.sl_to_vl.set(a, static_cast<std::uint8_t>(in), arc.out_port,
+                                     rule_.row(axis[in], axis[arc.out_port]));
     }
-    return lanes;
+    return virtual_lanes;
   }
 
   /// Parallel links are dealt to the end ports of a switch in the order of port_order: what its
   /// ports got in their own order goes to the ports as listed. Loads stay what they are.
-  void deal_in_port_order(const Targets& targets, routes::LinearTables& tables) const {
+  void deal_in_port_order(const Targets& targets, tables::LinearTables& tables) const {
     const auto& order = request_.options.torus->port_order;
     if (order.empty()) return;
     std::array<std::size_t, 256> rank;
@@ -436,12 +436,12 @@ class Engine2Qos {
         for (const SwitchIndex b : joined[s]) {
           if (a == b) continue;
           const unsigned first = torus_.axis_of(a, s), second = torus_.axis_of(s, b);
-          const unsigned vl = lanes_.vl(0, first, second);
+          const unsigned vl = rule_.vl(0, first, second);
           const auto held = with_tree.channel(a, s), wanted = with_tree.channel(s, b);
-          with_tree.insert(held, lanes_.vl(0, kHostSide, first), wanted, vl);
+          with_tree.insert(held, rule_.vl(0, kHostSide, first), wanted, vl);
           for (const SwitchIndex before : joined[a])
             if (before != s)
-              with_tree.insert(held, lanes_.vl(0, torus_.axis_of(before, a), first), wanted, vl);
+              with_tree.insert(held, rule_.vl(0, torus_.axis_of(before, a), first), wanted, vl);
         }
     if (with_tree.cycle()) return std::nullopt;
     MulticastRule rule;
@@ -473,7 +473,7 @@ class Engine2Qos {
   const CompactGraph& graph_;
   const SwitchNames named_;
   Torus torus_;
-  LaneRule lanes_;
+  VlRule rule_;
   Waiting waiting_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/ranks.h"
+#include "libdiag/route/shape/ranks.h"
 
 namespace ib::route {
 

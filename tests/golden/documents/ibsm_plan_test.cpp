@@ -8,8 +8,8 @@
 
 #include "libdiag/fabric/text_file.h"
 #include "libdiag/fabric/topology_text.h"
-#include "libdiag/routes/dump.h"
-#include "libdiag/routes/lanes_dump.h"
+#include "libdiag/tables/dump.h"
+#include "libdiag/tables/sl2vl_dump.h"
 #include "sm/daemon/plan_command.h"
 #include "tests/golden/documents/golden.h"
 
@@ -114,21 +114,21 @@ TEST(IbsmPlan, DumpsReadBackAsTheRoutes) {
   auto fabric = ib::fabric::read_topology_file(folder + "/fabric.topo");
   ASSERT_TRUE(fabric) << fabric.error().message;
   const ib::fabric::CompactGraph graph(*fabric);
-  const auto one = ib::routes::read_tables_file(folder + "/dump_fts.txt");
-  const auto other = ib::routes::read_tables_file(folder + "/opensm-lfts.dump");
+  const auto one = ib::tables::read_tables_file(folder + "/dump_fts.txt");
+  const auto other = ib::tables::read_tables_file(folder + "/opensm-lfts.dump");
   ASSERT_TRUE(one && other);
-  const auto tables = ib::routes::linear_tables(graph, *one);
-  EXPECT_EQ(tables, ib::routes::linear_tables(graph, *other));
+  const auto tables = ib::tables::linear_tables(graph, *one);
+  EXPECT_EQ(tables, ib::tables::linear_tables(graph, *other));
   const auto text = [&](const char* name) {
     return ib::fabric::read_file_or_pipe(folder + '/' + name).value();
   };
-  const auto rows = ib::routes::read_sl2vl(text("opensm-sl2vl.dump"), "x", *fabric, graph);
-  const auto sls = ib::routes::read_path_sls(text("path-sls.dump"), "x", *fabric, graph);
+  const auto rows = ib::tables::read_sl2vl(text("opensm-sl2vl.dump"), "x", *fabric, graph);
+  const auto sls = ib::tables::read_path_sls(text("path-sls.dump"), "x", *fabric, graph);
   ASSERT_TRUE(rows && sls);
-  const auto verdict = ib::routes::verify(*fabric, graph, tables, {*sls, *rows}, {}, {true});
+  const auto verdict = ib::tables::verify(*fabric, graph, tables, {*sls, *rows}, {}, {true});
   EXPECT_TRUE(verdict.must_ok());
   EXPECT_GT(verdict.vls, 1U);
-  const auto alone = ib::routes::verify(*fabric, graph, tables);
+  const auto alone = ib::tables::verify(*fabric, graph, tables);
   EXPECT_GT(alone.credit_loop_channels, 0U);  // so the lanes matter
   const std::string picture = ib::fabric::read_file_or_pipe(dump.svg_file).value();
   EXPECT_NE(picture.find("routed by lash"), std::string::npos);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/choose.h"
+#include "libdiag/route/choose/choose.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -100,12 +100,12 @@ TEST(Choice, WhereEveryTwoSwitchesAreNeighboursOneVlDoesByDefault) {
     EXPECT_TRUE(choice.passed);
     EXPECT_EQ(choice.routes.engine, "updn");
     EXPECT_EQ(choice.routes.vls_used, 1U);
-    EXPECT_TRUE(choice.routes.lanes.trivial());
+    EXPECT_TRUE(choice.routes.virtual_lanes.trivial());
     EXPECT_THAT(choice.tried, ::testing::SizeIs(1));
     const auto minhop = choose(f, only("minhop"));
     EXPECT_EQ(choice.verdict.load_max, minhop.verdict.load_max);
   }
-  // Farther switches are worth the lanes: updn would load some links more.
+  // Farther switches are worth the VLs: updn would load some links more.
   EXPECT_EQ(choose(ring(4), {}).routes.engine, "torus-2QoS");
 }
 
@@ -147,7 +147,7 @@ TEST(Choice, NamesAreChecked) {
 }
 
 TEST(Choice, FailingLessNeverTradesPairsForLoops) {
-  routes::Verdict whole, lossy, looping;
+  tables::Verdict whole, lossy, looping;
   lossy.unreachable = 3;
   looping.credit_loop_channels = 5;
   EXPECT_TRUE(fails_less(whole, lossy));

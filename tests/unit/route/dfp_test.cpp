@@ -6,7 +6,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/tables/verify.h"
 
 namespace ib::route {
 namespace {
@@ -36,9 +36,9 @@ TEST(Dfp, DragonflyPlusNeedsOneLane) {
   const Net net("dragonfly-plus --groups 9 --leaves 4 --spines 4 --hosts 4 --cables 8");
   const auto routes = net.routes(8).value();
   EXPECT_EQ(routes.vls_used, 1);
-  EXPECT_TRUE(routes.lanes.trivial());
+  EXPECT_TRUE(routes.virtual_lanes.trivial());
   EXPECT_TRUE(routes.promises_deadlock_freedom);
-  const auto verdict = routes::verify(net.fabric, net.graph, routes.lfts);
+  const auto verdict = tables::verify(net.fabric, net.graph, routes.lfts);
   EXPECT_EQ(verdict.unreachable + verdict.credit_loop_channels, 0U);
 }
 
@@ -46,15 +46,15 @@ TEST(Dfp, TwoHopsNeedTwoLanesAndOneSl) {
   const Net net("hyperx 6x5 --hosts 3");
   const auto routes = net.routes(8).value();
   EXPECT_EQ(routes.vls_used, 2);
-  EXPECT_TRUE(routes.lanes.sls.uniform());
-  EXPECT_FALSE(routes.lanes.sl_to_vl.uniform());
+  EXPECT_TRUE(routes.virtual_lanes.sls.uniform());
+  EXPECT_FALSE(routes.virtual_lanes.sl_to_vl.uniform());
 }
 
 TEST(Dfp, DragonflyPathsCrossOnceAndNeedTwoLanes) {
   const Net net("dragonfly --groups 9 --routers 4 --hosts 2 --global 2");
   const auto routes = net.routes(8).value();
   EXPECT_EQ(routes.vls_used, 2);
-  const auto verdict = routes::verify(net.fabric, net.graph, routes.lfts);
+  const auto verdict = tables::verify(net.fabric, net.graph, routes.lfts);
   EXPECT_EQ(verdict.unreachable, 0U);
   // 8 hosts of a group to 8 of another over the one cable there is, and what local links carry.
   EXPECT_LE(verdict.load_max, 70U);

@@ -5,8 +5,8 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/routes/least_hops.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/tables/least_hops.h"
+#include "libdiag/tables/verify.h"
 
 namespace ib::route {
 namespace {
@@ -20,7 +20,7 @@ Routes routes_of(const fabric::Fabric& fabric, const fabric::CompactGraph& graph
 
 /// The neighbours that s sends the LIDs behind `leaf` to, with how many each port got.
 std::map<fabric::SwitchIndex, std::map<std::uint8_t, unsigned>> exits(
-    const fabric::CompactGraph& graph, const routes::LinearTables& tables, fabric::SwitchIndex s,
+    const fabric::CompactGraph& graph, const tables::LinearTables& tables, fabric::SwitchIndex s,
     fabric::SwitchIndex leaf) {
   std::map<fabric::SwitchIndex, std::map<std::uint8_t, unsigned>> result;
   for (const auto& d : graph.destinations()) {
@@ -38,7 +38,7 @@ TEST(Dor, HasNoCreditLoopOnMeshesAndHypercubes) {
                              fabric::generate(fabric::Hypercube{5, 2, 1}).value()}) {
     const fabric::CompactGraph graph(fabric);
     const auto routes = routes_of(fabric, graph);
-    const auto verdict = routes::verify(fabric, graph, routes.lfts, {true});
+    const auto verdict = tables::verify(fabric, graph, routes.lfts, {true});
     EXPECT_EQ(verdict.unreachable, 0U);
     EXPECT_EQ(verdict.credit_loop_channels, 0U);
   }
@@ -49,7 +49,7 @@ TEST(Dor, PromisesNothingAndRingsDoFormCreditLoops) {
   const fabric::CompactGraph graph(fabric);
   const auto routes = routes_of(fabric, graph);
   EXPECT_FALSE(routes.promises_deadlock_freedom);
-  const auto verdict = routes::verify(fabric, graph, routes.lfts);
+  const auto verdict = tables::verify(fabric, graph, routes.lfts);
   EXPECT_EQ(verdict.unreachable, 0U);
   EXPECT_GT(verdict.credit_loop_channels, 0U);
 }
@@ -79,7 +79,7 @@ TEST(Dor, FollowsThePortSearchOrder) {
       options.port_search_order[graph.guid(s)].push_back(static_cast<std::uint8_t>(port));
   const auto routes = routes_of(fabric, graph, options);
   EXPECT_EQ(exits(graph, routes.lfts, 0, 4).begin()->first, 1U);
-  EXPECT_EQ(routes::verify(fabric, graph, routes.lfts).credit_loop_channels, 0U);
+  EXPECT_EQ(tables::verify(fabric, graph, routes.lfts).credit_loop_channels, 0U);
 }
 
 TEST(Dor, TakesShortestPathsOnAnyGraph) {
@@ -89,7 +89,7 @@ TEST(Dor, TakesShortestPathsOnAnyGraph) {
   const fabric::CompactGraph graph(fabric);
   const auto tables = routes_of(fabric, graph).lfts;
   for (fabric::SwitchIndex leaf = 0; leaf < graph.switch_count(); ++leaf) {
-    const auto hops = routes::least_hops(graph, std::array{leaf});
+    const auto hops = tables::least_hops(graph, std::array{leaf});
     for (std::size_t level = 1; level < hops.at.size(); ++level)
       for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) {
         if (hops.at[level][s] == 0) continue;

@@ -5,8 +5,8 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/routes/least_hops.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/tables/least_hops.h"
+#include "libdiag/tables/verify.h"
 
 namespace ib::route {
 namespace {
@@ -26,14 +26,14 @@ Request request_of(const fabric::Fabric& fabric, const fabric::CompactGraph& gra
 
 /// opensm-lfts.dump of the tables, read back.
 TableFiles saved(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
-                 const routes::LinearTables& tables) {
+                 const tables::LinearTables& tables) {
   std::string text;
-  const routes::DestinationNames names(fabric);
-  for (const auto& one : routes::switch_tables(fabric, graph, tables))
-    routes::append_opensm_lfts(text, one, names);
+  const tables::DestinationNames names(fabric);
+  for (const auto& one : tables::switch_tables(fabric, graph, tables))
+    tables::append_opensm_lfts(text, one, names);
   TableFiles files;
   files.lfts_file = "lfts";
-  files.lfts = routes::read_tables(text, "lfts", &files.owners).value();
+  files.lfts = tables::read_tables(text, "lfts", &files.owners).value();
   return files;
 }
 
@@ -74,7 +74,7 @@ TEST(FileEngine, GapsAreFilledAndSaid) {
   auto holes = minhop.lfts;
   const auto& far = graph.destinations().back();
   const fabric::SwitchIndex s = far.leaf == 0 ? 1 : 0;
-  holes.set(s, far.lid, routes::kNoPort);
+  holes.set(s, far.lid, tables::kNoPort);
   const auto routes = file(request_of(fabric, graph, saved(fabric, graph, holes))).value();
   EXPECT_EQ(routes.lfts, minhop.lfts);
   ASSERT_EQ(routes.notes.size(), 1U);
@@ -90,7 +90,7 @@ TEST(FileEngine, WhatIsFilledFollowsSavedEntriesAndNeverLoops) {
   for (const auto& whole : {random_fabric(), tree}) {
     const fabric::CompactGraph all(whole);
     const TableFiles files = saved(whole, all, route::updn(request_of(whole, all)).value().lfts);
-    const auto before = routes::linear_tables(all, files.lfts);
+    const auto before = tables::linear_tables(all, files.lfts);
     std::size_t tried = 0;
     for (fabric::SwitchIndex s = 0; s < all.switch_count(); ++s) {
       const fabric::PortRef end{all.node_of(s), all.arcs(s)[s % all.arcs(s).size()].out_port};
@@ -98,7 +98,7 @@ TEST(FileEngine, WhatIsFilledFollowsSavedEntriesAndNeverLoops) {
       fabric.disconnect(end);
       const fabric::CompactGraph graph(fabric);
       const auto routes = file(request_of(fabric, graph, files)).value();
-      const auto verdict = routes::verify(fabric, graph, routes.lfts, routes.lanes, {}, {});
+      const auto verdict = tables::verify(fabric, graph, routes.lfts, routes.virtual_lanes, {}, {});
       EXPECT_EQ(verdict.unreachable, 0U) << s;
       EXPECT_EQ(verdict.loops, 0U) << s;
       EXPECT_FALSE(routes.notes.empty());
@@ -122,7 +122,7 @@ TEST(FileEngine, RoutesByHopCounts) {
   std::vector<std::vector<unsigned>> hops;
   for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) {
     const std::vector<fabric::SwitchIndex> target{s};
-    const auto least = routes::least_hops(graph, target);
+    const auto least = tables::least_hops(graph, target);
     hops.emplace_back(graph.switch_count(), 0xFFU);
     for (unsigned d = 0; d < least.at.size(); ++d)
       for (fabric::SwitchIndex from = 0; from < graph.switch_count(); ++from)
@@ -140,7 +140,7 @@ TEST(FileEngine, RoutesByHopCounts) {
   }
   TableFiles files;
   files.lid_matrix_file = "matrix";
-  files.matrix = routes::read_lid_matrix(text, "matrix").value();
+  files.matrix = tables::read_lid_matrix(text, "matrix").value();
   const auto routes = file(request_of(fabric, graph, files)).value();
   EXPECT_EQ(routes.lfts, route::minhop(request_of(fabric, graph)).value().lfts);
 
@@ -160,7 +160,7 @@ TEST(FileEngine, NeedsAFile) {
 
 TEST(LidMatrix, SaysWhatItExpected) {
   const auto said = [](std::string_view text) {
-    auto matrix = routes::read_lid_matrix(text, "m");
+    auto matrix = tables::read_lid_matrix(text, "m");
     return matrix ? std::string("read") : matrix.error().message;
   };
   EXPECT_EQ(said("0x0001: 00\n"),

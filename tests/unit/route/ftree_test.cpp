@@ -7,15 +7,15 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
-#include "libdiag/route/deal.h"
-#include "libdiag/route/detours.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/even_out.h"
 #include "libdiag/route/plan.h"
-#include "libdiag/route/shifts.h"
-#include "libdiag/route/tree_shape.h"
-#include "libdiag/routes/verify.h"
-#include "tests/unit/routes/judge.h"
+#include "libdiag/route/reroute/detours.h"
+#include "libdiag/route/shape/tree_shape.h"
+#include "libdiag/route/spread/deal.h"
+#include "libdiag/route/spread/even_out.h"
+#include "libdiag/route/spread/shifts.h"
+#include "libdiag/tables/verify.h"
+#include "tests/unit/tables/judge.h"
 
 namespace ib::route {
 namespace {
@@ -39,8 +39,8 @@ struct Case {
   Case(const Case&) = delete;
   Case& operator=(const Case&) = delete;
 
-  routes::Verdict verdict(const Routes& routes) const {
-    return routes::verify(fabric, graph, routes.lfts);
+  tables::Verdict verdict(const Routes& routes) const {
+    return tables::verify(fabric, graph, routes.lfts);
   }
 
   fabric::Fabric fabric;
@@ -50,7 +50,7 @@ struct Case {
 
 /// How many packets meet on a link, at most, when every CA sends to the one that is k places on,
 /// for any k. CAs stand in the order of leaves by GUID, then of ports.
-unsigned worst_shift(const Case& c, const routes::LinearTables& tables,
+unsigned worst_shift(const Case& c, const tables::LinearTables& tables,
                      const std::set<Guid>& left_out = {}) {
   std::vector<fabric::Destination> ends;
   for (const auto& d : c.graph.destinations())
@@ -206,10 +206,10 @@ struct Candidates {
         hops(up_down_candidates(c.graph, order, targets)) {}
   UpDownOrder order;
   Targets targets;
-  std::vector<routes::LeastHops> hops;
+  std::vector<tables::LeastHops> hops;
 };
 
-unsigned level_of(const routes::LeastHops& hops, SwitchIndex s, std::size_t b) {
+unsigned level_of(const tables::LeastHops& hops, SwitchIndex s, std::size_t b) {
   for (unsigned level = 0; level < hops.at.size(); ++level)
     if ((hops.at[level][s] >> b) & 1) return level;
   return 999;
@@ -269,8 +269,8 @@ TEST(EvenOut, MovesOnlyAmongCandidatesAndLowersTheMaximum) {
               c.graph.arc_index(s, static_cast<std::size_t>(arc - arcs.begin()));
           EXPECT_TRUE((candidates.hops[i].arcs[index] >> b) & 1);
         }
-  const auto old_load = routes::verify(c.fabric, c.graph, before).load_max;
-  EXPECT_LT(routes::verify(c.fabric, c.graph, tables).load_max * 2, old_load);
+  const auto old_load = tables::verify(c.fabric, c.graph, before).load_max;
+  EXPECT_LT(tables::verify(c.fabric, c.graph, tables).load_max * 2, old_load);
 
   // What was there before stays if asked for.
   Request keep = c.request;
@@ -372,7 +372,7 @@ TEST(CalmShifts, LowersTheWorstShiftAndLeavesTheLoadBelowItsMaximum) {
   const Candidates candidates(c);
   const TreePlaces places(c.request, ranks_from_roots(c.request).value(), candidates.targets);
   auto tables = spread(c.request, candidates.targets, candidates.hops);
-  const auto before = routes::verify(c.fabric, c.graph, tables);
+  const auto before = tables::verify(c.fabric, c.graph, tables);
   const unsigned worst = worst_shift(c, tables);
   ASSERT_GT(worst, 2U);
 
@@ -388,7 +388,7 @@ TEST(CalmShifts, LowersTheWorstShiftAndLeavesTheLoadBelowItsMaximum) {
 
   calm_shifts(c.request, candidates.targets, places, candidates.hops, tables);
   EXPECT_LT(worst_shift(c, tables), worst);
-  const auto after = routes::verify(c.fabric, c.graph, tables);
+  const auto after = tables::verify(c.fabric, c.graph, tables);
   EXPECT_EQ(after.unreachable, 0U);
   EXPECT_EQ(after.credit_loop_channels, 0U);
   EXPECT_LE(after.load_max, before.load_max);

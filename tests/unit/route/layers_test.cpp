@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // sssp, dfsssp and lash: shortest, even, and with layers free of cycles.
-#include "libdiag/route/layers.h"
+#include "libdiag/route/deadlock/layers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/plan.h"
-#include "libdiag/routes/verify.h"
-#include "tests/unit/routes/judge.h"
+#include "libdiag/tables/verify.h"
+#include "tests/unit/tables/judge.h"
 
 namespace ib::route {
 namespace {
@@ -23,10 +23,10 @@ using ::testing::HasSubstr;
 struct Case {
   explicit Case(fabric::Fabric f) : fabric(std::move(f)), graph(fabric) {}
   Request request(unsigned vls = 8) const { return {&fabric, &graph, {}, nullptr, vls}; }
-  routes::Verdict judge(const Routes& routes) const {
-    routes::VerifyOptions options;
+  tables::Verdict judge(const Routes& routes) const {
+    tables::VerifyOptions options;
     options.credit_loops_are_must = routes.promises_deadlock_freedom;
-    return routes::verify(fabric, graph, routes.lfts, routes.lanes, {}, options);
+    return tables::verify(fabric, graph, routes.lfts, routes.virtual_lanes, {}, options);
   }
 
   fabric::Fabric fabric;
@@ -54,9 +54,9 @@ std::vector<Case> fabrics(const fabric::GenerateCommon& common) {
 }
 
 /// Every entry leads one hop nearer, and there is one exactly where there is a way.
-void expect_minimal(const Case& c, const routes::LinearTables& tables) {
+void expect_minimal(const Case& c, const tables::LinearTables& tables) {
   for (const auto& destination : c.graph.destinations()) {
-    const auto hops = routes::least_hops(c.graph, std::array{destination.leaf});
+    const auto hops = tables::least_hops(c.graph, std::array{destination.leaf});
     std::vector<unsigned> distance(c.graph.switch_count(), ~0U);
     for (unsigned d = 0; d < hops.at.size(); ++d)
       for (SwitchIndex s = 0; s < c.graph.switch_count(); ++s)
@@ -66,7 +66,7 @@ void expect_minimal(const Case& c, const routes::LinearTables& tables) {
       if (distance[s] == 0) {
         ASSERT_EQ(port, destination.port);
       } else if (distance[s] == ~0U) {
-        ASSERT_EQ(port, routes::kNoPort);
+        ASSERT_EQ(port, tables::kNoPort);
       } else {
         const auto to = c.graph.switch_of(c.fabric.port(c.graph.node_of(s), port).peer.node);
         ASSERT_EQ(distance[to] + 1, distance[s]);
@@ -109,10 +109,10 @@ TEST(Layered, EightVlsDoOnALargeTorus) {
     const auto verdict = c.judge(*routes);
     EXPECT_TRUE(verdict.must_ok());
     EXPECT_LE(verdict.load_max, 9216U);  // the floor is 8,192
-    // No lane carries much more than its share.
+    // No VL carries much more than its share.
     std::vector<std::size_t> pairs(8, 0);
     for (SwitchIndex a = 0; a < 512; ++a)
-      for (SwitchIndex b = 0; b < a; ++b) ++pairs[routes->lanes.sls.at(a, b).value];
+      for (SwitchIndex b = 0; b < a; ++b) ++pairs[routes->virtual_lanes.sls.at(a, b).value];
     for (const std::size_t n : pairs) EXPECT_LT(n, 2 * 512 * 511 / 2 / 8);
   }
 }
@@ -147,7 +147,7 @@ TEST(Layered, FullTreesNeedOneLayerAndAreLoadedEvenly) {
   const Case c(fabric::generate(kind).value());
   const auto alone = lash(c.request(8)).value();
   EXPECT_EQ(alone.vls_used, 1);
-  EXPECT_TRUE(alone.lanes.trivial());
+  EXPECT_TRUE(alone.virtual_lanes.trivial());
   for (const auto engine : {sssp, dfsssp}) {
     const auto routes = engine(c.request(8)).value();
     const auto verdict = c.judge(routes);
@@ -199,7 +199,7 @@ TEST(Lash, StartsAtTheVlItIsToldTo) {
   EXPECT_EQ(routes.vls_used, 4);
   std::set<unsigned> sls;
   for (SwitchIndex a = 0; a < 7; ++a)
-    for (SwitchIndex b = 0; b < 7; ++b) sls.insert(routes.lanes.sls.at(a, b).value);
+    for (SwitchIndex b = 0; b < 7; ++b) sls.insert(routes.virtual_lanes.sls.at(a, b).value);
   EXPECT_EQ(sls, (std::set<unsigned>{2, 3}));
   EXPECT_TRUE(c.judge(routes).must_ok());
   request.options.lash_start_vl = 3;
@@ -250,7 +250,7 @@ TEST(Layered, TheSameFabricGivesTheSameRoutes) {
     for (int i = 0; i < 3; ++i) {
       const auto again = engine(c.request()).value();
       EXPECT_EQ(again.lfts, first.lfts);
-      EXPECT_EQ(again.lanes, first.lanes);
+      EXPECT_EQ(again.virtual_lanes, first.virtual_lanes);
     }
   }
 }
@@ -354,7 +354,7 @@ TEST(Layered, AClaimedTreeSpansAllHostsAndClosesNoLoop) {
       EXPECT_EQ(rule.sl, Sl{0});  // that of groups whose SL nobody chose
       ASSERT_EQ(rule.parent.size(), c.graph.switch_count());
       // One group with everybody in it, forwarded along the whole tree.
-      routes::MulticastTables trees;
+      tables::MulticastTables trees;
       auto& masks = trees[Lid{0xC000}];
       std::vector<bool> inside(c.graph.switch_count(), false);
       for (SwitchIndex s = 0; s < c.graph.switch_count(); ++s) {
@@ -374,9 +374,9 @@ TEST(Layered, AClaimedTreeSpansAllHostsAndClosesNoLoop) {
         EXPECT_TRUE(inside[d.leaf]);
         masks[d.leaf].set(d.port);
       }
-      const auto verdict = routes::verify(c.fabric, c.graph, routes.lfts, routes.lanes,
+      const auto verdict = tables::verify(c.fabric, c.graph, routes.lfts, routes.virtual_lanes,
                                           {&trees, rule.sl, true, nullptr}, {});
-      EXPECT_EQ(verdict.multicast, routes::MulticastVerdict::Proved) << routes.engine;
+      EXPECT_EQ(verdict.multicast, tables::MulticastVerdict::Proved) << routes.engine;
     }
   }
   EXPECT_GE(claims, 6U);

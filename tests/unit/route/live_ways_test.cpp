@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/live_ways.h"
+#include "libdiag/route/reroute/live_ways.h"
 
 #include <gtest/gtest.h>
 
@@ -85,8 +85,8 @@ Tally follow(fabric::Fabric fabric, const CandidateRule& rule, std::uint64_t see
   for (SwitchIndex s = 0; s < switches; ++s) targets[s] = s;
   const auto ways = rule.follow(links.graph, targets);
   std::vector<std::vector<std::uint64_t>> arcs;
-  for (std::size_t first = 0; first < switches; first += routes::kTargetsPerBatch)
-    arcs.push_back(ways->begin(first / routes::kTargetsPerBatch).arcs);
+  for (std::size_t first = 0; first < switches; first += tables::kTargetsPerBatch)
+    arcs.push_back(ways->begin(first / tables::kTargetsPerBatch).arcs);
 
   for (unsigned step = 0; step < 25; ++step) {
     change(fabric, links, random);
@@ -97,9 +97,9 @@ Tally follow(fabric::Fabric fabric, const CandidateRule& rule, std::uint64_t see
       std::vector<LiveWays::Change> changes;
       const std::uint64_t whole = ways->follow(batch, links, arcs[batch], changes).whole;
       const auto these = std::span(targets).subspan(
-          batch * routes::kTargetsPerBatch,
-          std::min(routes::kTargetsPerBatch, switches - batch * routes::kTargetsPerBatch));
-      const routes::LeastHops hops = rule.of(now, these);
+          batch * tables::kTargetsPerBatch,
+          std::min(tables::kTargetsPerBatch, switches - batch * tables::kTargetsPerBatch));
+      const tables::LeastHops hops = rule.of(now, these);
       std::vector<std::uint64_t> expected(arcs[batch].size(), 0);
       for (SwitchIndex s = 0; s < switches; ++s) {
         std::uint64_t lost = 0, had = 0, has = 0, told = 0, way = 0;

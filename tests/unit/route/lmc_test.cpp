@@ -42,7 +42,7 @@ TEST_P(Lmc, FurtherLidsTakeAnotherSystemThenAnotherSwitchAndLoadsStayEven) {
       const auto f = tree_with_chassis(lmc, neighbours);
       const fabric::CompactGraph g(f);
       const auto routes = find_engine(GetParam())->compute({&f, &g, {}, nullptr, 8}).value();
-      const auto verdict = routes::verify(f, g, routes.lfts, routes.lanes, {}, {});
+      const auto verdict = tables::verify(f, g, routes.lfts, routes.virtual_lanes, {}, {});
       EXPECT_EQ(verdict.unreachable, 0U);
       // 4 hosts of a leaf send to 2^LMC LIDs of 28 others over 4 uplinks. lash has one way for each
       // of the LIDs of a leaf's hosts with one offset, 4 * 4 routes.
@@ -91,7 +91,7 @@ TEST_P(LmcOfDamagedTrees, LoadsGrowAsTheLidsDo) {
     give_lids(f, lmc).value();
     const fabric::CompactGraph g(f);
     const auto routes = find_engine(GetParam())->compute({&f, &g, {}, nullptr, 8}).value();
-    const auto verdict = routes::verify(f, g, routes.lfts, routes.lanes, {}, {});
+    const auto verdict = tables::verify(f, g, routes.lfts, routes.virtual_lanes, {}, {});
     EXPECT_EQ(verdict.unreachable, 0U);
     return static_cast<double>(verdict.load_max);
   };

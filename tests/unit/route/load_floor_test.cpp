@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/load_floor.h"
+#include "libdiag/route/spread/load_floor.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "libdiag/fabric/generate.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/tables/verify.h"
 
 namespace ib::route {
 namespace {
@@ -103,7 +103,7 @@ TEST(LoadFloor, NoEngineGoesBelowIt) {
     Followed net(fabric::generate(fabric::Grid{{3, 4}, true, 3}).value());
     const fabric::CompactGraph graph(net.fabric());
     const auto routes = find_engine(name)->compute({&net.fabric(), &graph, {}, nullptr}).value();
-    EXPECT_GE(static_cast<double>(routes::verify(net.fabric(), graph, routes.lfts).load_max),
+    EXPECT_GE(static_cast<double>(tables::verify(net.fabric(), graph, routes.lfts).load_max),
               net.floor.load());
   }
 }

@@ -10,18 +10,18 @@
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/plan.h"
-#include "libdiag/routes/least_hops.h"
-#include "libdiag/routes/verify.h"
-#include "tests/unit/routes/judge.h"
+#include "libdiag/tables/least_hops.h"
+#include "libdiag/tables/verify.h"
+#include "tests/unit/tables/judge.h"
 
 namespace ib::route {
 namespace {
 
 using ::testing::HasSubstr;
 
-routes::LinearTables tables_of(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
+tables::LinearTables tables_of(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
                                const Options& options = {},
-                               const routes::LinearTables* previous = nullptr) {
+                               const tables::LinearTables* previous = nullptr) {
   auto routes = minhop({&fabric, &graph, options, previous});
   EXPECT_TRUE(routes.has_value());
   return std::move(routes->lfts);
@@ -42,7 +42,7 @@ std::vector<unsigned> distances(const fabric::CompactGraph& graph, fabric::Switc
 }
 
 /// Every entry leads one hop nearer, and there is an entry exactly where there is a way.
-void expect_minimal(const fabric::CompactGraph& graph, const routes::LinearTables& tables) {
+void expect_minimal(const fabric::CompactGraph& graph, const tables::LinearTables& tables) {
   std::vector<std::vector<unsigned>> d;
   for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) d.push_back(distances(graph, s));
   for (const auto& destination : graph.destinations())
@@ -51,7 +51,7 @@ void expect_minimal(const fabric::CompactGraph& graph, const routes::LinearTable
       if (s == destination.leaf) {
         EXPECT_EQ(port, destination.port);
       } else if (d[s][destination.leaf] == 999) {
-        EXPECT_EQ(port, routes::kNoPort);
+        EXPECT_EQ(port, tables::kNoPort);
       } else {
         const auto arcs = graph.arcs(s);
         const auto arc = std::find_if(arcs.begin(), arcs.end(),
@@ -67,7 +67,7 @@ TEST(LeastHops, TransposesBits) {
   std::mt19937_64 random(3);
   for (auto& row : rows) row = random();
   auto turned = rows;
-  routes::transpose64(turned);
+  tables::transpose64(turned);
   for (unsigned i = 0; i < 64; ++i)
     for (unsigned j = 0; j < 64; ++j)
       ASSERT_EQ((rows[i] >> j) & 1, (turned[j] >> i) & 1) << i << ' ' << j;
@@ -109,7 +109,7 @@ TEST(Minhop, LoadsOfFullTreesAreAsLowAsTheyCanBe) {
   kind.levels = 3;  // 1,024 endpoints
   const auto fabric = fabric::generate(kind).value();
   const fabric::CompactGraph graph(fabric);
-  const auto verdict = routes::verify(fabric, graph, tables_of(fabric, graph));
+  const auto verdict = tables::verify(fabric, graph, tables_of(fabric, graph));
   // A leaf's uplink carries N - k/2 routes, one above it N - (k/2)^2; there are as many of each.
   EXPECT_EQ(verdict.load_max, 1024U - 8);
   EXPECT_DOUBLE_EQ(verdict.load_mean, ((1024 - 8) + (1024 - 64)) / 2.0);
@@ -121,7 +121,7 @@ TEST(Minhop, LoadsNoLinkMoreThanTheIncumbentOnRealFabrics) {
   for (const auto& path : judge::real_fabrics()) {
     const auto fabric = fabric::read_topology_file(path).value();
     const fabric::CompactGraph graph(fabric);
-    const auto verdict = routes::verify(fabric, graph, tables_of(fabric, graph));
+    const auto verdict = tables::verify(fabric, graph, tables_of(fabric, graph));
     const std::string name = path.filename();
     const std::uint64_t incumbent = name == "janus-qdr-1356.topo" ? 9175
                                     : name == "dgx-ndr-582.topo"  ? 2408
@@ -148,7 +148,7 @@ TEST(Minhop, ALargeTreeWithoutASwitchIsStillEven) {
   const fabric::CompactGraph graph(fabric);
   for (const Engine engine : {minhop, updn}) {
     const auto routes = engine({&fabric, &graph, {}, nullptr}).value();
-    const auto verdict = routes::verify(fabric, graph, routes.lfts);
+    const auto verdict = tables::verify(fabric, graph, routes.lfts);
     EXPECT_EQ(verdict.unreachable, 0U);
     // 12 hosts of a leaf that has 11 links up: 12/11 of the 3,444 of a whole tree, and a tenth.
     EXPECT_LE(verdict.load_max, 3444U * 12 / 11 * 11 / 10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/multicast.h"
+#include "libdiag/route/multicast/multicast.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/engine.h"
-#include "libdiag/routes/verify.h"
-#include "tests/unit/routes/cut.h"
+#include "libdiag/tables/verify.h"
+#include "tests/unit/tables/cut.h"
 
 namespace ib::route {
 namespace {
@@ -19,7 +19,7 @@ using fabric::Fabric;
 using fabric::NodeIndex;
 using fabric::PortRef;
 using fabric::SwitchIndex;
-using Masks = std::map<SwitchIndex, routes::PortMask>;
+using Masks = std::map<SwitchIndex, tables::PortMask>;
 
 std::vector<PortRef> host_ports(const Fabric& f) {
   std::vector<PortRef> out;
@@ -168,7 +168,7 @@ TEST(MulticastTree, ATopThatIsMeantTooOftenIsRelieved) {
   kind.radix = 8;
   const Fabric f = *fabric::generate(kind);
   const CompactGraph g(f);
-  const auto tops_of = [&](const routes::MulticastTables& tables) {
+  const auto tops_of = [&](const tables::MulticastTables& tables) {
     std::map<SwitchIndex, int> tops;
     for (const auto& [mlid, masks] : tables)
       for (const auto& [s, mask] : masks)
@@ -237,7 +237,7 @@ TEST(MulticastTree, ByAnEnginesRuleTreesCloseNoCreditLoop) {
       for (const auto& group : groups)
         for (const Guid guid : group.receivers)
           members[group.mlid].push_back(g.switch_of(f.port(*f.find_port_guid(guid)).peer.node));
-      routes::MulticastCheck check;
+      tables::MulticastCheck check;
       check.trees = &trees;
       check.sl = routes->multicast.sl;
       check.claimed = true;
@@ -248,8 +248,8 @@ TEST(MulticastTree, ByAnEnginesRuleTreesCloseNoCreditLoop) {
         sls[group.mlid] =
             static_cast<std::uint16_t>(routes->multicast.sls | 1U << routes->multicast.sl.value);
       check.sls = &sls;
-      const auto verdict = routes::verify(f, g, routes->lfts, routes->lanes, check, {});
-      EXPECT_EQ(verdict.multicast, routes::MulticastVerdict::Proved)
+      const auto verdict = tables::verify(f, g, routes->lfts, routes->virtual_lanes, check, {});
+      EXPECT_EQ(verdict.multicast, tables::MulticastVerdict::Proved)
           << engine.name << (verdict.findings.empty() ? "" : ": " + verdict.findings[0].message);
       proved.insert(engine.name);
     }
@@ -266,22 +266,22 @@ TEST(Multicast, LanesThatLashLeavesFreeAreClaimedAsWell) {
   EXPECT_EQ(routes.multicast.sls & 3U, 3U);  // below its own
   EXPECT_EQ(routes.multicast.sls >> 8, 0U);  // those above the last VL run on it once more
 
-  const auto verdict_of = [&](const routes::MulticastTables& trees) {
+  const auto verdict_of = [&](const tables::MulticastTables& trees) {
     std::map<Lid, std::uint16_t> sls;
     for (const auto& [mlid, tree] : trees) sls[mlid] = 1U << 0;
-    routes::MulticastCheck check{&trees, routes.multicast.sl, true};
+    tables::MulticastCheck check{&trees, routes.multicast.sl, true};
     check.sls = &sls;
-    routes::VerifyOptions options;
+    tables::VerifyOptions options;
     options.credit_loops_are_must = true;
-    return routes::verify(f, g, routes.lfts, routes.lanes, check, options);
+    return tables::verify(f, g, routes.lfts, routes.virtual_lanes, check, options);
   };
   const auto group = group_of(f, 0xC000);
   const auto good = verdict_of(multicast_trees(f, g, std::span(&group, 1), routes.multicast));
-  EXPECT_EQ(good.multicast, routes::MulticastVerdict::Proved);
+  EXPECT_EQ(good.multicast, tables::MulticastVerdict::Proved);
   EXPECT_TRUE(good.must_ok());
 
   // Trees that are the ring without one link, each without another.
-  routes::MulticastTables around;
+  tables::MulticastTables around;
   for (std::uint16_t cut = 0; cut < 6; ++cut)
     for (SwitchIndex s = 0; s < 6; ++s) {
       auto& mask = around[Lid{static_cast<std::uint16_t>(0xC000 + cut)}][s];
@@ -292,24 +292,24 @@ TEST(Multicast, LanesThatLashLeavesFreeAreClaimedAsWell) {
         if (!d.is_switch() && d.leaf == s) mask.set(d.port);
     }
   const auto bad = verdict_of(around);
-  EXPECT_NE(bad.multicast, routes::MulticastVerdict::Proved);
+  EXPECT_NE(bad.multicast, tables::MulticastVerdict::Proved);
   EXPECT_FALSE(bad.must_ok());
 }
 
 TEST(Multicast, AGroupInSeveralPiecesGetsATreeInEach) {
   auto f = fabric::generate(fabric::Grid{{6}, false, 1, 1}).value();
-  routes::cut(f, [](SwitchIndex a, SwitchIndex b) { return a < 2 && b >= 2; });
+  tables::cut(f, [](SwitchIndex a, SwitchIndex b) { return a < 2 && b >= 2; });
   const CompactGraph g(f);
   const auto masks = tree_of(f, g, group_of(f, 0xC000));
   for (const PortRef from : host_ports(f))
     EXPECT_EQ(deliver(f, g, masks, from).size(),
               pieces_of(g).of[g.switch_of(f.port(from).peer.node)] == 0 ? 1U : 3U);
-  const routes::MulticastTables trees{{Lid{0xC000}, masks}};
+  const tables::MulticastTables trees{{Lid{0xC000}, masks}};
   const std::map<Lid, std::vector<SwitchIndex>> members{{Lid{0xC000}, {0, 1, 2, 3, 4, 5}}};
   const auto routes = find_engine("minhop")->compute({&f, &g, {}, nullptr, 1}).value();
   const auto verdict =
-      routes::verify(f, g, routes.lfts, routes.lanes, {&trees, Sl{0}, true, &members});
-  EXPECT_EQ(verdict.multicast, routes::MulticastVerdict::Proved);
+      tables::verify(f, g, routes.lfts, routes.virtual_lanes, {&trees, Sl{0}, true, &members});
+  EXPECT_EQ(verdict.multicast, tables::MulticastVerdict::Proved);
 }
 
 }  // namespace

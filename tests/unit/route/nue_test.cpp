@@ -4,9 +4,9 @@
 #include <set>
 
 #include "libdiag/fabric/generate.h"
+#include "libdiag/route/deadlock/vl_trees.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/lane_trees.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/tables/verify.h"
 
 namespace ib::route {
 namespace {
@@ -23,7 +23,7 @@ Request request_of(const fabric::Fabric& fabric, const CompactGraph& graph, unsi
 }
 
 /// All CAs in one multicast group, along the tree of the rule.
-routes::MulticastTables whole_tree(const fabric::Fabric& fabric, const CompactGraph& graph,
+tables::MulticastTables whole_tree(const fabric::Fabric& fabric, const CompactGraph& graph,
                                    const MulticastRule& rule) {
   std::vector<SwitchIndex> parent = rule.parent;
   if (parent.empty()) {  // any neighbour that is higher
@@ -37,7 +37,7 @@ routes::MulticastTables whole_tree(const fabric::Fabric& fabric, const CompactGr
     if (graph.attached()[s] != 0)
       for (SwitchIndex at = s; at != fabric::kNoSwitch && !needed[at]; at = parent[at])
         needed[at] = true;
-  std::map<SwitchIndex, routes::PortMask> masks;
+  std::map<SwitchIndex, tables::PortMask> masks;
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
     for (unsigned port = 1; port <= graph.num_ports(s); ++port) {
       const auto peer = fabric.port(graph.node_of(s), port).peer;
@@ -52,27 +52,27 @@ routes::MulticastTables whole_tree(const fabric::Fabric& fabric, const CompactGr
   return {{Lid{0xC000}, masks}};
 }
 
-routes::Verdict expect_sound(const fabric::Fabric& fabric, const CompactGraph& graph,
+tables::Verdict expect_sound(const fabric::Fabric& fabric, const CompactGraph& graph,
                              const Routes& routes, unsigned vls) {
   EXPECT_TRUE(routes.promises_deadlock_freedom);
   EXPECT_LE(routes.vls_used, vls);
   const bool claimed = !routes.multicast.up_order.empty();
-  routes::MulticastTables trees;
+  tables::MulticastTables trees;
   if (claimed) trees = whole_tree(fabric, graph, routes.multicast);
-  routes::VerifyOptions options;
+  tables::VerifyOptions options;
   options.credit_loops_are_must = true;
-  const auto verdict = routes::verify(fabric, graph, routes.lfts, routes.lanes,
+  const auto verdict = tables::verify(fabric, graph, routes.lfts, routes.virtual_lanes,
                                       {&trees, routes.multicast.sl, claimed}, options);
   EXPECT_TRUE(verdict.must_ok()) << (verdict.findings.empty() ? "" : verdict.findings[0].message);
   EXPECT_EQ(verdict.credit_loop_channels, 0U);
   EXPECT_EQ(verdict.asymmetric_pairs, 0U);
   if (claimed) {
-    EXPECT_EQ(verdict.multicast, routes::MulticastVerdict::Proved);
+    EXPECT_EQ(verdict.multicast, tables::MulticastVerdict::Proved);
   }
   return verdict;
 }
 
-routes::Verdict route(const fabric::Fabric& fabric, unsigned vls) {
+tables::Verdict route(const fabric::Fabric& fabric, unsigned vls) {
   const CompactGraph graph(fabric);
   const auto routes = nue(request_of(fabric, graph, vls));
   EXPECT_TRUE(routes.has_value());
@@ -127,7 +127,7 @@ TEST(Nue, KeepsToTheNumberOfVlsTheOperatorGave) {
   request.options.nue_max_num_vls = 1;
   const auto routes = nue(request).value();
   EXPECT_EQ(routes.vls_used, 1U);
-  EXPECT_TRUE(routes.lanes.trivial());
+  EXPECT_TRUE(routes.virtual_lanes.trivial());
   expect_sound(fabric, graph, routes, 1);
 }
 
@@ -142,7 +142,7 @@ TEST(Nue, EveryPieceOfADisconnectedFabricIsRouted) {
     const auto routes = nue(request_of(fabric, graph, vls)).value();
     for (const auto& d : graph.destinations())
       for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
-        EXPECT_EQ(routes.lfts.at(s, d.lid) != routes::kNoPort, (s % 6 < 3) == (d.leaf % 6 < 3));
+        EXPECT_EQ(routes.lfts.at(s, d.lid) != tables::kNoPort, (s % 6 < 3) == (d.leaf % 6 < 3));
   }
 }
 
@@ -162,11 +162,11 @@ TEST(Nue, TheSameFabricGivesTheSameRoutes) {
   for (int i = 0; i < 3; ++i) {
     const auto again = nue(request_of(fabric, graph, 2)).value();
     EXPECT_EQ(again.lfts, first.lfts);
-    EXPECT_EQ(again.lanes, first.lanes);
+    EXPECT_EQ(again.virtual_lanes, first.virtual_lanes);
   }
 }
 
-TEST(LaneTrees, SiblingsOfAnEndPortTakeTreesOfTheirOwn) {
+TEST(VlTrees, SiblingsOfAnEndPortTakeTreesOfTheirOwn) {
   auto fabric = fabric::generate(fabric::Grid{{5, 5}, true, 1, 1}).value();
   std::uint16_t lid = 4;
   for (fabric::NodeIndex n = 0; n < fabric.nodes().size();
@@ -190,7 +190,7 @@ TEST(LaneTrees, SiblingsOfAnEndPortTakeTreesOfTheirOwn) {
   EXPECT_GT(different, 0U);
 }
 
-TEST(LaneTrees, MoreVlsGiveShortestPathsBackToMoreSwitches) {
+TEST(VlTrees, MoreVlsGiveShortestPathsBackToMoreSwitches) {
   const auto fabric = fabric::generate(fabric::RandomGraph{40, 120, 2}).value();
   const CompactGraph graph(fabric);
   const Request request = request_of(fabric, graph, 8);
@@ -198,12 +198,12 @@ TEST(LaneTrees, MoreVlsGiveShortestPathsBackToMoreSwitches) {
   const auto order = channel_order(Channels(graph), dnup_order(request));
   std::size_t before = 0;
   double load = 1e9;
-  for (unsigned lanes = 2; lanes <= 8; lanes += 3) {
-    LaneTrees trees(request, targets, order);
+  for (unsigned virtual_lanes = 2; virtual_lanes <= 8; virtual_lanes += 3) {
+    VlTrees trees(request, targets, order);
     trees.grow_all();
-    EXPECT_EQ(trees.lanes_used(), 1U);
+    EXPECT_EQ(trees.vls_used(), 1U);
     const double detours = trees.total_load();
-    const std::size_t shortened = trees.shorten(lanes);
+    const std::size_t shortened = trees.shorten(virtual_lanes);
     EXPECT_GE(shortened, before);
     EXPECT_LE(trees.total_load(), detours);
     EXPECT_LE(trees.total_load(), load);
@@ -213,14 +213,14 @@ TEST(LaneTrees, MoreVlsGiveShortestPathsBackToMoreSwitches) {
   EXPECT_GT(before, 0U);
 }
 
-TEST(LaneTrees, GrowingAgainLowersTheGreatestLoad) {
+TEST(VlTrees, GrowingAgainLowersTheGreatestLoad) {
   const auto fabric = fabric::generate(fabric::Grid{{8, 8}, true, 2, 1}).value();
   const CompactGraph graph(fabric);
   const Request request = request_of(fabric, graph, 1);
   const Targets targets(request);
-  LaneTrees by_order(request, targets, channel_order(Channels(graph), dnup_order(request)));
-  LaneTrees filled(request, targets);
-  for (LaneTrees* trees : {&by_order, &filled}) {
+  VlTrees by_order(request, targets, channel_order(Channels(graph), dnup_order(request)));
+  VlTrees filled(request, targets);
+  for (VlTrees* trees : {&by_order, &filled}) {
     trees->grow_all();
     const double before = trees->greatest_load();
     trees->improve(4);

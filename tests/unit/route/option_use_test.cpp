@@ -6,7 +6,7 @@
 #include <set>
 
 #include "libdiag/fabric/generate.h"
-#include "libdiag/route/choose.h"
+#include "libdiag/route/choose/choose.h"
 
 namespace ib::route {
 namespace {
@@ -64,7 +64,7 @@ Options with(const std::string& name, const Fabric& f, const CompactGraph& g) {
   return options;
 }
 
-/// The table of what engines heed is what they do: tables or lanes change with every option that
+/// The table of what engines heed is what they do: tables or VLs change with every option that
 /// an engine is said to heed, on one fabric at least, and with no other on any.
 TEST(OptionUse, EnginesHeedWhatTheyAreSaidToAndNothingElse) {
   const auto all = fabrics();

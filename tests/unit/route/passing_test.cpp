@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/passing.h"
+#include "libdiag/route/spread/passing.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/node_order.h"
-#include "tests/unit/routes/cut.h"
+#include "tests/unit/tables/cut.h"
 
 namespace ib::route {
 namespace {
@@ -152,7 +152,7 @@ TEST(Plan, EnginesComparedAreTimedByTheClockHandedIn) {
 TEST(Plan, AFabricInPiecesIsRoutedPieceByPieceAndTheSplitIsNamed) {
   // Two trees of one: half of the 8 leaves keep half of the 4 spines.
   auto f = tree();
-  routes::cut(f, [](auto leaf, auto spine) { return (leaf < 4) != (spine < 10); });
+  tables::cut(f, [](auto leaf, auto spine) { return (leaf < 4) != (spine < 10); });
   PlanOptions options;
   options.choice.engines = {"minhop", "sssp", "updn", "dnup", "ftree",
                             "dfsssp", "lash", "dor",  "nue"};

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "libdiag/fabric/generate.h"
-#include "libdiag/route/reroute.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/route/reroute/reroute.h"
+#include "libdiag/tables/verify.h"
 
 namespace ib::route {
 namespace {
@@ -106,7 +106,7 @@ class Followed {
     }
     return *std::move(change);
   }
-  const routes::LinearTables& tables() const { return rerouter_.routes().lfts; }
+  const tables::LinearTables& tables() const { return rerouter_.routes().lfts; }
   Fabric& fabric() { return fabric_; }
   std::uint64_t load_max() const { return rerouter_.load_max(); }
 
@@ -119,7 +119,7 @@ class Followed {
 };
 
 /// Whether what leaves `s` for `lid` takes the cable.
-bool passes(const CompactGraph& graph, const routes::LinearTables& tables, SwitchIndex s, Lid lid,
+bool passes(const CompactGraph& graph, const tables::LinearTables& tables, SwitchIndex s, Lid lid,
             const Cable& cable) {
   for (std::size_t hops = 0; hops <= graph.switch_count(); ++hops) {
     const std::uint8_t port = tables.at(s, lid);
@@ -258,7 +258,7 @@ TEST(RerouteReturn, ASlowerCableIsNotTheOneThatWasOut) {
   slow.width = wire::LinkWidth::W1x;
   EXPECT_FALSE(followed.plug(slow).recomputed.empty());
   const CompactGraph graph(followed.fabric());
-  EXPECT_TRUE(routes::verify(followed.fabric(), graph, followed.tables()).must_ok());
+  EXPECT_TRUE(tables::verify(followed.fabric(), graph, followed.tables()).must_ok());
 }
 
 }  // namespace

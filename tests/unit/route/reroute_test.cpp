@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/reroute.h"
+#include "libdiag/route/reroute/reroute.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/plan.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/tables/verify.h"
 
 namespace ib::route {
 namespace {
@@ -74,7 +74,7 @@ class Cables {
 };
 
 /// The difference is what lies between the tables, and nothing else.
-void expect_difference(const routes::LinearTables& before, const routes::LinearTables& after,
+void expect_difference(const tables::LinearTables& before, const tables::LinearTables& after,
                        const Difference& found) {
   const Difference expected = difference(before, after);
   EXPECT_EQ(found.entries, expected.entries);
@@ -97,10 +97,10 @@ Followed follow_failures_and_repairs(const char* engine, fabric::Fabric fabric, 
   Rerouter rerouter(*find_engine(engine), options), best(*find_engine(engine), options);
   const fabric::CompactGraph whole(fabric);
   rerouter.adopt(fabric, whole, routes_of(whole));
-  const routes::LinearTables first = rerouter.routes().lfts;
-  const auto load_of = [](const routes::Verdict& of) { return of.load_max; };
+  const tables::LinearTables first = rerouter.routes().lfts;
+  const auto load_of = [](const tables::Verdict& of) { return of.load_max; };
   const bool alike =
-      rerouter.load_max() == load_of(routes::verify(fabric, whole, rerouter.routes().lfts));
+      rerouter.load_max() == load_of(tables::verify(fabric, whole, rerouter.routes().lfts));
   Cables cables(fabric);
   for (unsigned step = 0; step < steps; ++step) {
     SCOPED_TRACE(testing::Message() << engine << " seed " << seed << " step " << step);
@@ -108,7 +108,7 @@ Followed follow_failures_and_repairs(const char* engine, fabric::Fabric fabric, 
     for (unsigned i = 0; i < 1 + random() % 2; ++i)
       repair ? cables.repair_one(random) : cables.fail_one(random);
     const fabric::CompactGraph graph(fabric);
-    const routes::LinearTables before = rerouter.routes().lfts;
+    const tables::LinearTables before = rerouter.routes().lfts;
     const auto change = rerouter.update(fabric, graph);
     if (!change) {
       ADD_FAILURE() << change.error().message;
@@ -116,9 +116,9 @@ Followed follow_failures_and_repairs(const char* engine, fabric::Fabric fabric, 
     }
     if (change->recomputed.empty()) ++followed.link_by_link;
     expect_difference(before, rerouter.routes().lfts, *change);
-    routes::VerifyOptions checks;
+    tables::VerifyOptions checks;
     checks.credit_loops_are_must = rerouter.routes().promises_deadlock_freedom;
-    const auto verdict = routes::verify(fabric, graph, rerouter.routes().lfts, checks);
+    const auto verdict = tables::verify(fabric, graph, rerouter.routes().lfts, checks);
     EXPECT_TRUE(verdict.must_ok())
         << (verdict.findings.empty() ? "" : verdict.findings.front().message);
     best.adopt(fabric, graph, routes_of(graph));
@@ -127,7 +127,7 @@ Followed follow_failures_and_repairs(const char* engine, fabric::Fabric fabric, 
     EXPECT_LE(static_cast<double>(rerouter.load_max()), 1.1 * static_cast<double>(best.load_max()));
     if (alike) {
       EXPECT_EQ(rerouter.load_max(), verdict.load_max);
-      EXPECT_EQ(best.load_max(), load_of(routes::verify(fabric, graph, best.routes().lfts)));
+      EXPECT_EQ(best.load_max(), load_of(tables::verify(fabric, graph, best.routes().lfts)));
     }
     if (testing::Test::HasFailure()) return followed;
   }
@@ -256,8 +256,8 @@ TEST(Reroute, LosingTheOnlySlowLinkIsFollowed) {
   const auto change = rerouter.update(fabric, graph);
   ASSERT_TRUE(change.has_value());
   EXPECT_EQ(change->recomputed, "");
-  const auto load = [&](const routes::LinearTables& of) {
-    return static_cast<double>(routes::verify(fabric, graph, of).load_max);
+  const auto load = [&](const tables::LinearTables& of) {
+    return static_cast<double>(tables::verify(fabric, graph, of).load_max);
   };
   EXPECT_LE(load(rerouter.routes().lfts), 1.1 * load(fresh("updn", fabric, graph).lfts));
 }
@@ -284,7 +284,7 @@ TEST(Reroute, HostsThatWereCutOffAreReachedAgain) {
              {std::cref(both), std::cref(one), std::cref(both), std::cref(ring)}) {
           const fabric::CompactGraph links(now);
           ASSERT_TRUE(rerouter.update(now, links).has_value());
-          EXPECT_TRUE(routes::verify(now, links, rerouter.routes().lfts).must_ok());
+          EXPECT_TRUE(tables::verify(now, links, rerouter.routes().lfts).must_ok());
         }
       }
 }
@@ -336,7 +336,7 @@ TEST(Reroute, OneUplinkOfALeafChangesWhatUsedIt) {
   // the plane that lost it.
   EXPECT_GE(change->entries.size(), 127U + 127U);
   EXPECT_LE(change->entries.size(), 127U + 127U + 100U);
-  EXPECT_TRUE(routes::verify(fabric, graph, rerouter.routes().lfts).must_ok());
+  EXPECT_TRUE(tables::verify(fabric, graph, rerouter.routes().lfts).must_ok());
 }
 
 TEST(Reroute, NothingChangesWhereNothingHappened) {
@@ -362,7 +362,7 @@ TEST(Reroute, RepairsOfCablesNobodyHasSeenChangeFewBlocks) {
                      << engine << " seed " << seed << " down " << cables.failed());
         cables.repair_one(random);
         const fabric::CompactGraph graph(fabric);
-        const routes::LinearTables before = rerouter.routes().lfts;
+        const tables::LinearTables before = rerouter.routes().lfts;
         const auto change = rerouter.update(fabric, graph);
         ASSERT_TRUE(change.has_value());
         expect_difference(before, rerouter.routes().lfts, *change);
@@ -370,13 +370,13 @@ TEST(Reroute, RepairsOfCablesNobodyHasSeenChangeFewBlocks) {
         const std::size_t blocks = difference({}, best).blocks.size();  // all there are
         EXPECT_LE(change->blocks.size() * 4, blocks);
         EXPECT_LE(change->entries.size() * 2, difference(before, best).entries.size() + 1000);
-        routes::VerifyOptions options;
+        tables::VerifyOptions options;
         options.credit_loops_are_must = rerouter.routes().promises_deadlock_freedom;
-        const auto verdict = routes::verify(fabric, graph, rerouter.routes().lfts, options);
+        const auto verdict = tables::verify(fabric, graph, rerouter.routes().lfts, options);
         EXPECT_TRUE(verdict.must_ok());
         EXPECT_EQ(rerouter.load_max(), verdict.load_max);
         EXPECT_LE(static_cast<double>(verdict.load_max),
-                  1.1 * static_cast<double>(routes::verify(fabric, graph, best).load_max));
+                  1.1 * static_cast<double>(tables::verify(fabric, graph, best).load_max));
         if (testing::Test::HasFailure()) return;
       }
     }
@@ -399,16 +399,16 @@ TEST(Reroute, ACableThatMovedIsFollowed) {
   fabric.connect(here, farther, wire::LinkWidth::W4x, wire::LinkSpeed::Hdr);
   fabric.connect(there, far, wire::LinkWidth::W4x, wire::LinkSpeed::Hdr);
   const fabric::CompactGraph graph(fabric);
-  const routes::LinearTables before = rerouter.routes().lfts;
+  const tables::LinearTables before = rerouter.routes().lfts;
   const auto change = rerouter.update(fabric, graph);
   ASSERT_TRUE(change.has_value());
   expect_difference(before, rerouter.routes().lfts, *change);
   EXPECT_LE(change->blocks.size() * 4, difference({}, rerouter.routes().lfts).blocks.size());
-  EXPECT_TRUE(routes::verify(fabric, graph, rerouter.routes().lfts).must_ok());
+  EXPECT_TRUE(tables::verify(fabric, graph, rerouter.routes().lfts).must_ok());
 }
 
 /// Entries for LIDs that are in use, which led to a switch or are its own.
-std::size_t entries_by(const fabric::CompactGraph& graph, const routes::LinearTables& tables,
+std::size_t entries_by(const fabric::CompactGraph& graph, const tables::LinearTables& tables,
                        fabric::SwitchIndex by) {
   std::size_t count = tables.lid_count();  // its own row
   for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
@@ -436,11 +436,11 @@ TEST(Reroute, ALostSwitchIsRoutedAroundKeepingWhatFits) {
     Rerouter rerouter = started(engine, whole);
     const std::size_t due = entries_by(old, rerouter.routes().lfts, middle);
     const auto expect_good = [&](const fabric::Fabric& fabric, const fabric::CompactGraph& now) {
-      routes::VerifyOptions options;
+      tables::VerifyOptions options;
       options.credit_loops_are_must = rerouter.routes().promises_deadlock_freedom;
-      const auto verdict = routes::verify(fabric, now, rerouter.routes().lfts, options);
+      const auto verdict = tables::verify(fabric, now, rerouter.routes().lfts, options);
       EXPECT_TRUE(verdict.must_ok());
-      const auto best = routes::verify(fabric, now, fresh(engine, fabric, now).lfts);
+      const auto best = tables::verify(fabric, now, fresh(engine, fabric, now).lfts);
       EXPECT_LE(static_cast<double>(verdict.load_max), 1.1 * static_cast<double>(best.load_max));
     };
     const auto change = rerouter.update(damaged, graph);
@@ -481,7 +481,7 @@ TEST(Reroute, AHostThatComesChangesNothingButItsOwnEntries) {
     for (const auto& entry : change->entries) others += entry.lid != host.lid;
     EXPECT_LE(others, 20U);
     EXPECT_GE(change->entries.size() - others, old.switch_count());
-    EXPECT_TRUE(routes::verify(whole, old, rerouter.routes().lfts).must_ok());
+    EXPECT_TRUE(tables::verify(whole, old, rerouter.routes().lfts).must_ok());
   }
 }
 
@@ -497,7 +497,7 @@ TEST(Reroute, NothingLeadsToALidThatWentAway) {
     ASSERT_TRUE(change.has_value());
     EXPECT_EQ(change->entries.size(), old.switch_count());
     for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
-      EXPECT_EQ(rerouter.routes().lfts.at(s, host.lid), routes::kNoPort);
+      EXPECT_EQ(rerouter.routes().lfts.at(s, host.lid), tables::kNoPort);
   }
 }
 
@@ -573,7 +573,7 @@ TEST(Reroute, ALinkThatCameBackSlowerCarriesLess) {
   EXPECT_NE(change->recomputed, "");
   EXPECT_LT(carried(), before);
   EXPECT_TRUE(
-      routes::verify(fabric, fabric::CompactGraph(fabric), rerouter.routes().lfts).must_ok());
+      tables::verify(fabric, fabric::CompactGraph(fabric), rerouter.routes().lfts).must_ok());
 }
 
 TEST(Reroute, AnEngineWithoutCandidatesComputesEverythingAndSaysSo) {
@@ -585,7 +585,7 @@ TEST(Reroute, AnEngineWithoutCandidatesComputesEverythingAndSaysSo) {
   const auto change = rerouter.update(fabric, graph);
   ASSERT_TRUE(change.has_value());
   EXPECT_EQ(change->recomputed, "dor routes as a whole");
-  EXPECT_TRUE(routes::verify(fabric, graph, rerouter.routes().lfts).must_ok());
+  EXPECT_TRUE(tables::verify(fabric, graph, rerouter.routes().lfts).must_ok());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What an operator says about ports and end ports, as every engine that spreads LIDs obeys it.
-#include "libdiag/route/spread.h"
+#include "libdiag/route/spread/spread.h"
 
 #include <gtest/gtest.h>
 
@@ -25,13 +25,13 @@ struct Bench {
   explicit Bench(fabric::Fabric f) : fabric(std::move(f)), graph(fabric) {
     while (graph.attached()[leaf] == 0) ++leaf;
   }
-  routes::LinearTables route(const Options& options) const {
+  tables::LinearTables route(const Options& options) const {
     return minhop({&fabric, &graph, options, nullptr}).value().lfts;
   }
   Guid guid() const { return graph.guid(leaf); }
   std::uint8_t uplink(std::size_t i) const { return graph.arcs(leaf)[i].out_port; }
   /// LIDs of hosts elsewhere, by the port of the leaf they go through.
-  std::map<std::uint8_t, unsigned> shares(const routes::LinearTables& tables) const {
+  std::map<std::uint8_t, unsigned> shares(const tables::LinearTables& tables) const {
     std::map<std::uint8_t, unsigned> count;
     for (const auto& d : graph.destinations())
       if (!d.is_switch() && d.leaf != leaf) ++count[tables.at(leaf, d.lid)];

@@ -6,8 +6,8 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/torus_coordinates.h"
-#include "libdiag/routes/verify.h"
+#include "libdiag/route/shape/torus_coordinates.h"
+#include "libdiag/tables/verify.h"
 
 namespace ib::route {
 namespace {
@@ -53,9 +53,9 @@ Result<Routes> route(const fabric::Fabric& fabric, const CompactGraph& graph, un
 }
 
 /// All switches in one tree, as the rule has it.
-routes::MulticastTables whole_tree(const fabric::Fabric& fabric, const CompactGraph& graph,
+tables::MulticastTables whole_tree(const fabric::Fabric& fabric, const CompactGraph& graph,
                                    const MulticastRule& rule) {
-  std::map<SwitchIndex, routes::PortMask> masks;
+  std::map<SwitchIndex, tables::PortMask> masks;
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
     for (unsigned port = 1; port <= graph.num_ports(s); ++port) {
       const auto peer = fabric.port(graph.node_of(s), port).peer;
@@ -70,7 +70,7 @@ routes::MulticastTables whole_tree(const fabric::Fabric& fabric, const CompactGr
 }
 
 /// Everything arrives, nothing can deadlock, the multicast tree included.
-routes::Verdict expect_sound(const fabric::Fabric& fabric, unsigned vls = 8,
+tables::Verdict expect_sound(const fabric::Fabric& fabric, unsigned vls = 8,
                              const std::optional<TorusConfig>& config = std::nullopt) {
   const CompactGraph graph(fabric);
   const auto routes = route(fabric, graph, vls, config);
@@ -80,14 +80,14 @@ routes::Verdict expect_sound(const fabric::Fabric& fabric, unsigned vls = 8,
   EXPECT_LE(routes->vls_used, vls);
   EXPECT_FALSE(routes->multicast.parent.empty());
   const auto trees = whole_tree(fabric, graph, routes->multicast);
-  routes::VerifyOptions options;
+  tables::VerifyOptions options;
   options.credit_loops_are_must = true;
-  auto verdict = routes::verify(fabric, graph, routes->lfts, routes->lanes,
+  auto verdict = tables::verify(fabric, graph, routes->lfts, routes->virtual_lanes,
                                 {&trees, routes->multicast.sl, true}, options);
   EXPECT_TRUE(verdict.must_ok()) << (verdict.findings.empty() ? "" : verdict.findings[0].message);
   EXPECT_EQ(verdict.credit_loop_channels, 0U);
   EXPECT_EQ(verdict.asymmetric_pairs, 0U);
-  EXPECT_EQ(verdict.multicast, routes::MulticastVerdict::Proved);
+  EXPECT_EQ(verdict.multicast, tables::MulticastVerdict::Proved);
   return verdict;
 }
 
@@ -283,7 +283,7 @@ TEST(Torus2Qos, RoutesRoundAnyMissingSwitchWithoutChangingSls) {
     for (SwitchIndex a = 0; a < graph.switch_count(); ++a)
       for (SwitchIndex b = 0; b < graph.switch_count(); ++b)
         if (a != gone && b != gone) {
-          ASSERT_EQ(after.lanes.sls.at(a, b), before.lanes.sls.at(a, b));
+          ASSERT_EQ(after.virtual_lanes.sls.at(a, b), before.virtual_lanes.sls.at(a, b));
         }
   }
 }
@@ -334,7 +334,7 @@ TEST(Torus2Qos, RowsOfTheSecondLevelOfServiceAreTheFirstFourVlsUp) {
   const auto fabric = grid({5, 5});
   const CompactGraph graph(fabric);
   const auto routes = route(fabric, graph).value();
-  const auto& rows = routes.lanes.sl_to_vl;
+  const auto& rows = routes.virtual_lanes.sl_to_vl;
   for (unsigned sl = 0; sl < 8; ++sl) {
     EXPECT_EQ(rows.injection().vl[sl], 0);
     EXPECT_EQ(rows.injection().vl[sl + 8], 1);
@@ -346,7 +346,7 @@ TEST(Torus2Qos, RowsOfTheSecondLevelOfServiceAreTheFirstFourVlsUp) {
         for (unsigned sl = 0; sl < 8; ++sl) ASSERT_EQ(row.vl[sl + 8], row.vl[sl] + 4);
       }
   const auto four = route(fabric, graph, 4).value();
-  EXPECT_EQ(four.lanes.sl_to_vl.injection(), routes::SlToVlRow{});
+  EXPECT_EQ(four.virtual_lanes.sl_to_vl.injection(), tables::SlToVlRow{});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/transition.h"
+#include "libdiag/route/reroute/transition.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 
 #include "libdiag/fabric/generate.h"
-#include "libdiag/route/reroute.h"
+#include "libdiag/route/reroute/reroute.h"
 
 namespace ib::route {
 namespace {
@@ -22,7 +22,7 @@ Routes routed(const char* engine, const fabric::Fabric& fabric, const fabric::Co
 }
 
 /// Whether packets to a LID go round in circles somewhere.
-bool loops(const fabric::CompactGraph& graph, const routes::LinearTables& tables, Lid lid) {
+bool loops(const fabric::CompactGraph& graph, const tables::LinearTables& tables, Lid lid) {
   for (SwitchIndex start = 0; start < graph.switch_count(); ++start) {
     SwitchIndex s = start;
     for (std::size_t hops = 0;; ++hops) {
@@ -39,8 +39,8 @@ bool loops(const fabric::CompactGraph& graph, const routes::LinearTables& tables
 }
 
 /// Lets the writes of every round arrive in a random order and looks after each.
-void expect_no_loop_at_any_moment(const fabric::CompactGraph& graph, routes::LinearTables tables,
-                                  const routes::LinearTables& after, std::mt19937_64& random) {
+void expect_no_loop_at_any_moment(const fabric::CompactGraph& graph, tables::LinearTables tables,
+                                  const tables::LinearTables& after, std::mt19937_64& random) {
   Transition transition = plan_transition(graph, tables, after);
   for (auto& round : transition.rounds) {
     std::shuffle(round.begin(), round.end(), random);
@@ -127,7 +127,7 @@ TEST(Transition, WhatIsBrokenIsRepairedFirst) {
       const Lid lid{static_cast<std::uint16_t>(write.block * kBlockSize + i)};
       const std::uint8_t was = before.at(write.at, lid);
       if (was == write.ports[i]) continue;
-      if (was == routes::kNoPort || !fabric.port(whole.node_of(write.at), was).peer) return true;
+      if (was == tables::kNoPort || !fabric.port(whole.node_of(write.at), was).peer) return true;
     }
     return false;
   };

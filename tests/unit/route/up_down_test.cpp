@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/up_down.h"
+#include "libdiag/route/spread/up_down.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/ranks.h"
-#include "libdiag/routes/verify.h"
-#include "tests/unit/routes/judge.h"
+#include "libdiag/route/shape/ranks.h"
+#include "libdiag/tables/verify.h"
+#include "tests/unit/tables/judge.h"
 
 namespace ib::route {
 namespace {
@@ -67,7 +67,7 @@ std::size_t tops(const fabric::CompactGraph& graph, const UpDownOrder& order) {
   return count;
 }
 
-unsigned level_of(const routes::LeastHops& hops, SwitchIndex s, std::size_t b) {
+unsigned level_of(const tables::LeastHops& hops, SwitchIndex s, std::size_t b) {
   for (unsigned level = 0; level < hops.at.size(); ++level)
     if ((hops.at[level][s] >> b) & 1) return level;
   return 999;
@@ -75,7 +75,7 @@ unsigned level_of(const routes::LeastHops& hops, SwitchIndex s, std::size_t b) {
 
 /// Whatever is chosen among the arcs, packets come nearer and never climb after a descent.
 void expect_sound(const fabric::CompactGraph& graph, const UpDownOrder& order,
-                  const routes::LeastHops& hops, std::size_t targets) {
+                  const tables::LeastHops& hops, std::size_t targets) {
   for (std::size_t b = 0; b < targets; ++b) {
     std::vector<bool> climbs(graph.switch_count(), false), entered(graph.switch_count(), false);
     for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
@@ -139,7 +139,7 @@ TEST(UpDown, JoinedTopsOfAFullTreeCostItsLeavesNothing) {
     std::vector<SwitchIndex> leaves;
     for (const Target& target : targets.batch(0)) leaves.push_back(target.leaf);
     const auto ours = up_down_hops(graph, order, leaves);
-    const auto least = routes::least_hops(graph, leaves);
+    const auto least = tables::least_hops(graph, leaves);
     for (std::size_t b = 0; b < leaves.size(); ++b) {
       if (graph.attached()[leaves[b]] == 0) continue;
       for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
@@ -180,7 +180,7 @@ TEST(Updn, ReachesEverythingWithoutCreditLoopsOnEveryKindOfFabric) {
       const auto routes = routes_of(updn, fabric, graph);
       EXPECT_TRUE(routes.promises_deadlock_freedom);
       EXPECT_THAT(routes.notes, IsEmpty());
-      const auto verdict = routes::verify(fabric, graph, routes.lfts);
+      const auto verdict = tables::verify(fabric, graph, routes.lfts);
       EXPECT_EQ(verdict.unreachable, 0U);
       EXPECT_EQ(verdict.credit_loop_channels, 0U);
     }
@@ -190,7 +190,7 @@ TEST(Updn, RoutesRealFabricsCompletelyAndEvenerThanTheIncumbent) {
   for (const auto& path : judge::real_fabrics()) {
     const auto fabric = fabric::read_topology_file(path).value();
     const fabric::CompactGraph graph(fabric);
-    const auto verdict = routes::verify(fabric, graph, routes_of(updn, fabric, graph).lfts);
+    const auto verdict = tables::verify(fabric, graph, routes_of(updn, fabric, graph).lfts);
     EXPECT_EQ(verdict.unreachable, 0U) << path;
     EXPECT_EQ(verdict.credit_loop_channels, 0U) << path;
     // opensm's updn: 8,148 with 332 LIDs out of reach, and 1,830 with credit loops.
@@ -248,7 +248,7 @@ TEST(Dnup, ReachesEverythingWithoutCreditLoopsOnEveryKindOfFabric) {
     const fabric::CompactGraph graph(fabric);
     const auto routes = routes_of(dnup, fabric, graph);
     EXPECT_TRUE(routes.promises_deadlock_freedom);
-    const auto verdict = routes::verify(fabric, graph, routes.lfts);
+    const auto verdict = tables::verify(fabric, graph, routes.lfts);
     EXPECT_EQ(verdict.unreachable, 0U);
     EXPECT_EQ(verdict.credit_loop_channels, 0U);
   }
@@ -265,7 +265,7 @@ TEST(UpDown, LoadsOfFullTreesAreAsLowAsTheyCanBe) {
   const auto fabric = fabric::generate(tree(16, 3)).value();  // 1,024 endpoints
   const fabric::CompactGraph graph(fabric);
   for (Engine engine : {updn, dnup})
-    EXPECT_EQ(routes::verify(fabric, graph, routes_of(engine, fabric, graph).lfts).load_max,
+    EXPECT_EQ(tables::verify(fabric, graph, routes_of(engine, fabric, graph).lfts).load_max,
               1024U - 8);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/what_if.h"
+#include "libdiag/route/reroute/what_if.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -46,7 +46,7 @@ class Devices {
   static constexpr std::uint16_t kSilence = 0xFFFF;
 
   std::size_t read(TableReaderOptions options = {}, const Status& status_of = {}) {
-    TableReader reader(snapshot_, managed_, lanes_, tables_, options);
+    TableReader reader(snapshot_, managed_, virtual_lanes_, tables_, options);
     std::deque<Request> under_way;
     const auto take = [&] {
       for (auto& r : reader.take_requests()) {
@@ -77,7 +77,7 @@ class Devices {
 
   std::shared_ptr<Snapshot> snapshot_;
   std::vector<bool> managed_;
-  std::unordered_map<Guid, apply::KnownLanes> lanes_;
+  std::unordered_map<Guid, apply::KnownLanes> virtual_lanes_;
   device::Inventory tables_;
   std::map<std::uint16_t, unsigned> asked_;
   std::map<std::uint64_t, unsigned> now_;
@@ -186,10 +186,10 @@ TEST(TableReader, WhatADeviceDoesNotKnowIsNotAskedBlockByBlock) {
 TEST(TableReader, LanesThatWereProgrammedAreKnown) {
   Devices d(sa::test::small_tree());
   const NodeIndex n = d.first(true);
-  auto& lanes = d.lanes_[d.fabric().node(n).guid];
-  lanes.rows.assign(81, 0x0123456789ABCDEFULL);
-  lanes.rows[2 * 9 + 3] = apply::kRowUnknown;
-  lanes.arbitration[{1, 4}] = apply::default_arbitration(4, false);
+  auto& virtual_lanes = d.virtual_lanes_[d.fabric().node(n).guid];
+  virtual_lanes.rows.assign(81, 0x0123456789ABCDEFULL);
+  virtual_lanes.rows[2 * 9 + 3] = apply::kRowUnknown;
+  virtual_lanes.arbitration[{1, 4}] = apply::default_arbitration(4, false);
   d.read();
   EXPECT_EQ(d.asked_[attr::kSlToVl], 16U + 5 * 81 + 1);
   const NodeTables* leaf = d.tables_.find(d.fabric().node(n).guid);

@@ -14,7 +14,7 @@
 #include "libdiag/report/plan_files.h"
 #include "libdiag/route/plan.h"
 #include "libdiag/sim/host_port.h"
-#include "tests/unit/routes/judge.h"
+#include "tests/unit/tables/judge.h"
 #include "tools/ibroutes/lane_reader.h"
 #include "tools/ibroutes/path.h"
 #include "tools/ibroutes/shared_lids.h"
@@ -86,7 +86,7 @@ struct Programmed {
       wire::LinearForwardingTable lft;
       for (std::size_t i = 0; i < 64; ++i) {
         const std::size_t lid = std::size_t{block} * 64 + i;
-        lft.port[i] = lid < row.size() ? row[lid] : routes::kNoPort;
+        lft.port[i] = lid < row.size() ? row[lid] : tables::kNoPort;
       }
       if (block == info.linear_fdb_top / 64U) lft.port[info.linear_fdb_top % 64U] = 1;
       if (top == 0 && block == plan.graph.max_lid().value / 64U)
@@ -114,7 +114,7 @@ TEST(TableReader, ReadsWhatIsProgrammed) {
   EXPECT_THAT(reader.errors(), IsEmpty());
   const auto tables = reader.take_tables();
   ASSERT_THAT(tables, SizeIs(12));
-  EXPECT_EQ(routes::linear_tables(net.plan.graph, tables), net.plan.routes.lfts);
+  EXPECT_EQ(tables::linear_tables(net.plan.graph, tables), net.plan.routes.lfts);
   for (const auto& table : tables) {
     ASSERT_THAT(table.mft, SizeIs(1));
     EXPECT_EQ(table.mft.begin()->first, Lid{0xC003});
@@ -202,7 +202,7 @@ TEST(TableReader, ABlockThatIsNotAnsweredIsNamedAndLeavesNothingStale) {
   std::size_t whole = 0;
   for (const auto& table : reader.take_tables()) {
     const bool empty = std::all_of(table.lft.begin(), table.lft.end(),
-                                   [](auto port) { return port == routes::kNoPort; });
+                                   [](auto port) { return port == tables::kNoPort; });
     EXPECT_EQ(empty, table.guid == guid);
     whole += !empty;
   }
@@ -211,7 +211,7 @@ TEST(TableReader, ABlockThatIsNotAnsweredIsNamedAndLeavesNothingStale) {
 
 TEST(Path, FollowsTheTablesAndSaysWhereTheyBreak) {
   const auto plan = route::plan_routes(small_tree()).value();
-  auto tables = routes::switch_tables(plan.fabric, plan.graph, plan.routes.lfts);
+  auto tables = tables::switch_tables(plan.fabric, plan.graph, plan.routes.lfts);
   std::vector<fabric::Destination> hosts;
   for (const auto& d : plan.graph.destinations())
     if (!d.is_switch()) hosts.push_back(d);
@@ -226,7 +226,7 @@ TEST(Path, FollowsTheTablesAndSaysWhereTheyBreak) {
   EXPECT_TRUE(itself.arrives());
   EXPECT_THAT(itself.steps, SizeIs(1));
 
-  tables[to.leaf].lft[to.lid.value] = routes::kNoPort;
+  tables[to.leaf].lft[to.lid.value] = tables::kNoPort;
   const auto gap = follow(plan.fabric, tables, from, to.lid);
   EXPECT_THAT(gap.failure, HasSubstr("has no entry for LID"));
   EXPECT_THAT(gap.steps, SizeIs(4));  // every hop up to the failure
@@ -242,7 +242,7 @@ TEST(Path, FollowsTheTablesAndSaysWhereTheyBreak) {
 
 TEST(Path, EndsAtThePortThatIsAskedForAndAtNoOtherWithItsLid) {
   auto plan = route::plan_routes(small_tree()).value();
-  const auto tables = routes::switch_tables(plan.fabric, plan.graph, plan.routes.lfts);
+  const auto tables = tables::switch_tables(plan.fabric, plan.graph, plan.routes.lfts);
   std::vector<fabric::PortRef> hosts;
   for (const auto& d : plan.graph.destinations())
     if (!d.is_switch()) hosts.push_back(d.end_port);

@@ -17,8 +17,8 @@ inline std::shared_ptr<const Routing> routes_of(const Fabric& fabric, std::uint3
   request.graph = &graph;
   request.options.scatter_seed = scatter_seed;
   auto routes = ib::route::find_engine("updn")->compute(request);
-  return std::make_shared<Routing>(
-      Routing{std::move(graph), std::move(routes->lfts), "updn", std::move(routes->lanes), {}});
+  return std::make_shared<Routing>(Routing{
+      std::move(graph), std::move(routes->lfts), "updn", std::move(routes->virtual_lanes), {}});
 }
 
 /// Made once; the tests of one program share it.
@@ -28,7 +28,7 @@ inline const std::shared_ptr<Snapshot>& large_subnet() {
     tree.levels = 3;
     tree.radix = 36;
     auto made = snapshot_of(*ib::fabric::generate(tree), [](const ib::fabric::CompactGraph& graph) {
-      return ib::routes::LinearTables(graph.switch_count(), graph.max_lid());
+      return ib::tables::LinearTables(graph.switch_count(), graph.max_lid());
     });
     made->routing = routes_of(made->fabric(), 0);
     return made;

@@ -145,7 +145,7 @@ TEST(SaPathPolicy, TheRoutesHaveTheLastWordOnTheSl) {
   EXPECT_TRUE(w.get(wanted, kGids | kSlBit)->reversible);
 
   Routing routing = *w.snapshot->routing;
-  auto row = ib::routes::SlToVlRow::modulo(2);
+  auto row = ib::tables::SlToVlRow::modulo(2);
   row.vl[3] = 15;
   const auto republish = [&](Routing r) {
     w.snapshot = std::make_shared<Snapshot>(*w.snapshot);
@@ -153,8 +153,8 @@ TEST(SaPathPolicy, TheRoutesHaveTheLastWordOnTheSl) {
     w.publish();
   };
   // Rows that differ from place to place were proved for the SL of the pair alone.
-  routing.lanes.sl_to_vl = ib::routes::SlToVl(routing.graph, row);
-  routing.lanes.sls = ib::routes::PathSls(Sl{1});
+  routing.virtual_lanes.sl_to_vl = ib::tables::SlToVl(routing.graph, row);
+  routing.virtual_lanes.sls = ib::tables::PathSls(Sl{1});
   republish(routing);
   EXPECT_FALSE(w.get(wanted, kGids | kSlBit));
   wanted.sl = Sl{1};
@@ -165,8 +165,8 @@ TEST(SaPathPolicy, TheRoutesHaveTheLastWordOnTheSl) {
 
   // Where each pair has its own, the policy is overruled and other wishes are not granted.
   const auto leaf = [&](std::size_t i) { return w.host(i).leaf; };
-  routing.lanes.sls = ib::routes::PathSls(routing.graph.switch_count(), Sl{0});
-  routing.lanes.sls.set(leaf(0), leaf(15), Sl{4});
+  routing.virtual_lanes.sls = ib::tables::PathSls(routing.graph.switch_count(), Sl{0});
+  routing.virtual_lanes.sls.set(leaf(0), leaf(15), Sl{4});
   republish(routing);
   w.policy.partitions[0].sl = Sl{6};
   EXPECT_EQ(w.get(w.between(0, 15), kGids)->sl, Sl{4});
@@ -263,7 +263,7 @@ TEST(SaPathRouters, TakeWhatIsForAnotherSubnet) {
   wanted.dgid = Gid::from(kFarPrefix + 2, Guid{1});
   EXPECT_EQ(w.get(wanted, kGids)->dlid, routers[0]->lid);
   Routing routing = *w.snapshot->routing;
-  routing.lfts.set(w.host(0).leaf, routers[0]->lid, ib::routes::kNoPort);
+  routing.lfts.set(w.host(0).leaf, routers[0]->lid, ib::tables::kNoPort);
   const Lid second = routers[1]->lid;
   w.snapshot = std::make_shared<Snapshot>(*w.snapshot);
   w.snapshot->routing = std::make_shared<Routing>(routing);

@@ -146,8 +146,8 @@ std::shared_ptr<Snapshot> routed(Fabric fabric, std::uint8_t lmc, const char* en
   request.vls = 8;
   auto routes = ib::route::find_engine(engine)->compute(request);
   if (!routes) return nullptr;
-  snapshot->routing = std::make_shared<Routing>(
-      Routing{std::move(graph), std::move(routes->lfts), engine, std::move(routes->lanes), {}});
+  snapshot->routing = std::make_shared<Routing>(Routing{
+      std::move(graph), std::move(routes->lfts), engine, std::move(routes->virtual_lanes), {}});
   return snapshot;
 }
 

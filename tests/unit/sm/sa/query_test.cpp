@@ -442,9 +442,9 @@ TEST(SaQuery, PathsCarryTheSlOfThePairAndAreReversibleWhereBothWaysAgree) {
     return leaf_of(bench.snapshot->fabric(), bench.snapshot->routing->graph, bench.hosts[host]);
   };
   Routing routing = *bench.snapshot->routing;
-  routing.lanes.sls = ib::routes::PathSls(routing.graph.switch_count(), ib::Sl{0});
-  routing.lanes.sls.set(leaf(0), leaf(15), ib::Sl{3});
-  routing.lanes.sls.set_one_way(leaf(0), leaf(8), ib::Sl{5});
+  routing.virtual_lanes.sls = ib::tables::PathSls(routing.graph.switch_count(), ib::Sl{0});
+  routing.virtual_lanes.sls.set(leaf(0), leaf(15), ib::Sl{3});
+  routing.virtual_lanes.sls.set_one_way(leaf(0), leaf(8), ib::Sl{5});
   bench.snapshot = std::make_shared<Snapshot>(*bench.snapshot);
   bench.snapshot->routing = std::make_shared<Routing>(std::move(routing));
   bench.server.publish(bench.now, bench.snapshot);
@@ -508,7 +508,7 @@ TEST(SaQuery, BrokenRoutesAreNoPaths) {
   // The leaf of host 15 forgets host 0: forward paths to 15 stand, the way back does not.
   Routing broken = *bench.snapshot->routing;
   const auto leaf = fabric.port(hosts[15]).peer.node;
-  broken.lfts.set(broken.graph.switch_of(leaf), bench.host(0).lid, ib::routes::kNoPort);
+  broken.lfts.set(broken.graph.switch_of(leaf), bench.host(0).lid, ib::tables::kNoPort);
   bench.snapshot = std::make_shared<Snapshot>(*bench.snapshot);
   bench.snapshot->routing = std::make_shared<Routing>(std::move(broken));
   bench.server.publish(bench.now, bench.snapshot);

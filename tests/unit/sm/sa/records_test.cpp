@@ -33,7 +33,7 @@ class Records {
     holdings->tables = tables.publish();
     const auto& routing = bench.snapshot->routing;
     holdings->graph = {routing, &routing->graph};
-    auto mfts = std::make_shared<ib::routes::MulticastTables>();
+    auto mfts = std::make_shared<ib::tables::MulticastTables>();
     for (const unsigned mlid : {0xC000U, 0xC001U, 0xC021U, 0xC03FU})
       for (ib::fabric::SwitchIndex s = 0; s < routing->graph.switch_count(); ++s)
         for (unsigned p = 0; p <= 8; ++p)

@@ -18,8 +18,8 @@ using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
 
 /// Shortest paths, the lowest port first.
-inline ib::routes::LinearTables route(const ib::fabric::CompactGraph& graph) {
-  ib::routes::LinearTables tables(graph.switch_count(), graph.max_lid());
+inline ib::tables::LinearTables route(const ib::fabric::CompactGraph& graph) {
+  ib::tables::LinearTables tables(graph.switch_count(), graph.max_lid());
   for (const auto& destination : graph.destinations()) {
     std::deque<ib::fabric::SwitchIndex> frontier{destination.leaf};
     tables.set(destination.leaf, destination.lid, destination.port);
@@ -80,7 +80,7 @@ inline ib::wire::PortInfo port_info_of(const Fabric& fabric, PortRef at) {
 
 /// The fabric as a sweep would have seen it, every LID as the fabric has it.
 inline std::shared_ptr<Snapshot> snapshot_of(
-    Fabric fabric, ib::routes::LinearTables (*tables_of)(const ib::fabric::CompactGraph&) = route) {
+    Fabric fabric, ib::tables::LinearTables (*tables_of)(const ib::fabric::CompactGraph&) = route) {
   auto observed = std::make_shared<ib::discover::Observed>();
   observed->fabric = std::move(fabric);
   auto& f = observed->fabric;

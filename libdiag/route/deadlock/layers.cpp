@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/deadlock/layers.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "libdiag/route/deadlock/turns.h"
+#include "libdiag/tables/least_hops.h"
+
+namespace ib::route {
+namespace {
+
+using fabric::SwitchIndex;
+
+// Orders that leave more pairs over than this and one in kFew are given up.
+constexpr std::size_t kFewest = 16, kFew = 20;
+// Work before it is given up: channels looked at, and so many for each pair tried in a layer.
+constexpr std::uint64_t kStepsMax = 60'000'000, kStepsPerTry = 8;
+constexpr std::uint8_t kNoLayer = 255;
+constexpr std::size_t kRounds = 3;  // how often each layer is emptied to make room
+
+/// One layer being filled: pairs come in as long as no cycle closes.
+class Layer {
+ public:
+  explicit Layer(const Turns& turns)
+      : turns_(&turns), graph_(turns.channels()), state_(turns.size(), State::Unknown) {}
+  Layer(const Turns& turns, const Dependencies& start, std::span<const Channel> order)
+      : turns_(&turns), graph_(start, order), state_(turns.size(), State::Unknown) {
+    for (Channel a = 0; a < turns.channels().size(); ++a)
+      start.for_next(a, [&](Channel b) { state_[turns.number(a, b)] = State::Taken; });
+  }
+
+  /// All turns or none. What closes a cycle once does so for good, since nothing is ever taken out:
+  /// each turn alone is looked at in earnest only once.
+  bool add(std::span<const Turn> turns) {
+    added_.clear();
+    for (const Turn t : turns) {
+      if (state_[t] == State::Refused) return false;
+      if (state_[t] == State::Unknown) added_.push_back(t);
+    }
+    for (std::size_t i = 0; i < added_.size(); ++i) {
+      const auto [a, b] = turns_->dependency(added_[i]);
+      if (graph_.add(a, b)) continue;
+      for (std::size_t j = 0; j < i; ++j) {
+        const auto [x, y] = turns_->dependency(added_[j]);
+        graph_.remove(x, y);
+      }
+      // Without the turns before it, it may yet do.
+      if (i == 0 || !graph_.add(a, b))
+        state_[added_[i]] = State::Refused;
+      else
+        graph_.remove(a, b);
+      return false;
+    }
+    for (const Turn t : added_) state_[t] = State::Taken;
+    return true;
+  }
+
+  /// Channels looked at so far.
+  std::uint64_t work() const { return graph_.work(); }
+
+  std::size_t pairs{0};
+
+ private:
+  enum class State : std::uint8_t { Unknown, Taken, Refused };
+  const Turns* turns_;
+  AcyclicDependencies graph_;
+  std::vector<State> state_;
+  std::vector<Turn> added_;
+};
+
+/// Which layers of a grid a pair fits, as bits. A ring of n switches has no cycle while nothing
+/// passes straight through one of them. Minimal ways pass at most n/2 - 1, so they miss position 0
+/// or position n/2: with both choices in every ring, 2^rings layers hold every pair that takes the
+/// dimensions in order.
+class GridLayers {
+ public:
+  GridLayers(const Grid& grid, const Turns& turns) : kind_(turns.size(), kFree) {
+    std::vector<std::uint8_t> dimension(turns.channels().size());
+    for (std::size_t i = 0; i < grid.dimension.size(); ++i)
+      dimension[turns.channels().of_arc(i)] = grid.dimension[i];
+    for (std::size_t d = 0; d < grid.dimensions.size(); ++d)
+      if (grid.dimensions[d].ring && grid.dimensions[d].size > 3) rings_.push_back(d);
+    for (Turn t = 0; t < turns.size(); ++t) {
+      const auto [a, b] = turns.dependency(t);
+      if (dimension[a] > dimension[b]) kind_[t] = kOutOfOrder;
+      if (dimension[a] != dimension[b]) continue;
+      const auto at = std::find(rings_.begin(), rings_.end(), dimension[a]);
+      if (at == rings_.end()) continue;
+      const auto ring = static_cast<unsigned>(at - rings_.begin());
+      const unsigned place = grid.at(turns.channels().to(a))[*at];
+      if (place == 0) kind_[t] = static_cast<std::uint8_t>(2 * ring);
+      if (place == grid.dimensions[*at].size / 2)
+        kind_[t] = static_cast<std::uint8_t>(2 * ring + 1);
+    }
+  }
+
+  /// 0 when there are no rings, or too many for a bit each.
+  unsigned count() const { return rings_.empty() || rings_.size() > 4 ? 0 : 1U << rings_.size(); }
+
+  /// 0 when the pair does not keep to the order of dimensions.
+  std::uint32_t fitting(std::span<const Turn> turns) const {
+    std::uint32_t layers = (std::uint32_t{1} << count()) - 1;
+    for (const Turn t : turns) {
+      if (kind_[t] == kFree) continue;
+      if (kind_[t] == kOutOfOrder) return 0;
+      // Layer l cuts ring r at 0 where bit r of l is clear, at n/2 where it is set.
+      for (unsigned l = 0; l < count(); ++l)
+        if (((l >> (kind_[t] / 2)) & 1U) == (kind_[t] & 1U)) layers &= ~(std::uint32_t{1} << l);
+    }
+    return layers;
+  }
+
+ private:
+  static constexpr std::uint8_t kFree = 255, kOutOfOrder = 254;
+
+  std::vector<std::size_t> rings_;
+  std::vector<std::uint8_t> kind_;  // by turn: 2 * ring, + 1 at n/2; or the constants above
+};
+
+class Assigner {
+ public:
+  Assigner(const Request& request, const Targets& targets, const Ways& ways,
+           const LayerRules& rules)
+      : graph_(*request.graph),
+        targets_(targets),
+        rules_(rules),
+        channels_(graph_),
+        turns_(channels_),
+        walker_(graph_, targets, ways, turns_) {}
+
+  Layers run() {
+    Layers result;
+    result.sls = tables::PathSls(graph_.switch_count(), Sl{0});
+    bool others_fit = true;  // switches without CAs, beside those with
+    auto all = all_dependencies(walker_, Ends::All);
+    auto order = all.order();
+    if (order.size() < channels_.size()) {
+      others_fit = false;
+      all = all_dependencies(walker_, Ends::Hosts);
+      order = all.order();
+    }
+    if (order.size() == channels_.size()) {
+      layers_.emplace_back(turns_, all, order);
+    } else {
+      // One layer holds all pairs or does not do; how many it would take is counted where that is
+      // cheap.
+      const bool hopeless = rules_.layers_max == 1 && graph_.arc_count() > kArcsToCount;
+      result.needed = hopeless ? 2 : place_pairs();
+      if (result.needed > rules_.layers_max) {
+        result.crossing = channels_.to(all.cycle().front());
+        return result;
+      }
+      if (layers_.size() > 1) level_out();
+    }
+    result.needed = result.used = static_cast<unsigned>(layers_.size());
+    result.multicast_fits = claim_tree(result.multicast);
+    for (std::size_t i = 0; i < layer_of_.size(); ++i) {
+      const auto pair = pairs_->pair(i);
+      result.sls.set(pair.a, pair.b, Sl{layer_of_[i]});
+    }
+    if (!others_fit) place_other_switches(result);
+    if (rules_.use_all) deal_over_all(result);
+    return result;
+  }
+
+ private:
+  static constexpr std::size_t kArcsToCount = 1000;
+
+  // Pairs of switches with CAs.
+
+  struct Filling {
+    std::vector<Layer> layers;
+    std::vector<std::uint8_t> layer_of;  // by pair; kNoLayer: left over
+    std::vector<std::uint32_t> left;     // pairs that fit no layer
+    bool given_up{false};                // too many did not; not all were tried
+  };
+
+  /// Fills layers in one order after another until none is left over. How many layers it takes.
+  unsigned place_pairs() {
+    pairs_.emplace(walker_);
+    std::vector<std::uint32_t> order(pairs_->size());
+    std::iota(order.begin(), order.end(), 0U);
+    const auto longest_first = [&](auto x, auto y) { return turns_of(x) > turns_of(y); };
+    auto sorted = order;
+    std::stable_sort(sorted.begin(), sorted.end(), longest_first);
+    Filling best;
+    best.given_up = true;
+    const auto attempt = [&](Filling filling) {
+      squeeze(filling);
+      if (best.given_up || (!filling.given_up && filling.left.size() < best.left.size()))
+        best = std::move(filling);
+      return !best.given_up && best.left.empty();
+    };
+    const auto try_all = [&] {
+      if (rules_.grid != nullptr) {
+        const GridLayers grid(*rules_.grid, turns_);
+        if (grid.count() != 0 && grid.count() <= rules_.layers_max &&
+            attempt(fill_grid(grid, sorted)))
+          return;
+      }
+      if (attempt(fill(sorted)) || steps_ > kStepsMax) return;
+      if (attempt(fill(order)) || steps_ > kStepsMax) return;
+      std::reverse(sorted.begin(), sorted.end());
+      attempt(fill(sorted));
+    };
+    try_all();
+    if (!best.given_up && !best.left.empty()) open_more(best);
+    layers_ = std::move(best.layers);
+    layer_of_ = std::move(best.layer_of);
+    return best.given_up ? rules_.layers_max + 1 : static_cast<unsigned>(layers_.size());
+  }
+
+  std::size_t turns_of(std::uint32_t pair) const { return pairs_->pair(pair).turns.size(); }
+
+  /// Puts a pair into the first layer that takes it.
+  bool place(std::uint32_t i, Filling& filling) {
+    const auto turns = pairs_->pair(i).turns;
+    for (std::size_t l = 0;; ++l) {
+      if (l == filling.layers.size()) {
+        if (l == rules_.layers_max) break;
+        filling.layers.emplace_back(turns_);
+      }
+      Layer& layer = filling.layers[l];
+      const std::uint64_t before = layer.work();
+      const bool fits = layer.add(turns);
+      steps_ += kStepsPerTry + layer.work() - before;
+      if (!fits) continue;
+      filling.layer_of[i] = static_cast<std::uint8_t>(l);
+      ++layer.pairs;
+      return true;
+    }
+    filling.layer_of[i] = kNoLayer;
+    filling.left.push_back(i);
+    return false;
+  }
+
+  Filling fill(std::span<const std::uint32_t> order) {
+    Filling filling;
+    filling.layer_of.assign(pairs_->size(), 0);
+    place_all(order, filling);
+    return filling;
+  }
+
+  void place_all(std::span<const std::uint32_t> order, Filling& filling) {
+    for (const std::uint32_t i : order) {
+      const bool placed = place(i, filling);
+      const bool many = filling.left.size() > kFewest + pairs_->size() / kFew;
+      if (steps_ <= kStepsMax && (placed || !many)) continue;
+      filling.given_up = true;
+      return;
+    }
+  }
+
+  /// The pairs that keep to the order of dimensions into the first of the layers made for them;
+  /// then the others where they fit, which is easiest in the last layers, where hardly any are yet.
+  Filling fill_grid(const GridLayers& grid, std::span<const std::uint32_t> order) {
+    Filling filling;
+    filling.layers.resize(grid.count(), Layer(turns_));
+    filling.layer_of.assign(pairs_->size(), 0);
+    std::vector<std::uint32_t> irregular;
+    for (const std::uint32_t i : order) {
+      const auto turns = pairs_->pair(i).turns;
+      const std::uint32_t fitting = grid.fitting(turns);
+      const auto l = static_cast<std::size_t>(std::countr_zero(fitting));
+      if (fitting != 0 && filling.layers[l].add(turns)) {
+        filling.layer_of[i] = static_cast<std::uint8_t>(l);
+        ++filling.layers[l].pairs;
+      } else {
+        irregular.push_back(i);
+      }
+    }
+    place_all(irregular, filling);
+    return filling;
+  }
+
+  /// Where few pairs are left over: empties one layer after another, lets in first what is left
+  /// over and then what was there, each into the first layer that takes it.
+  void squeeze(Filling& filling) {
+    for (std::size_t round = 0;
+         round < kRounds * rules_.layers_max && !filling.left.empty() && !filling.given_up;
+         ++round) {
+      auto& layers = filling.layers;
+      std::vector<std::size_t> order(layers.size());
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return layers[a].pairs < layers[b].pairs;
+      });
+      const std::size_t emptied = order[round % layers.size()];
+      std::vector<std::uint32_t> homeless;
+      for (std::uint32_t i = 0; i < filling.layer_of.size(); ++i)
+        if (filling.layer_of[i] == emptied) homeless.push_back(i);
+      const auto first = std::exchange(filling.left, {});
+      std::stable_sort(homeless.begin(), homeless.end(),
+                       [&](auto x, auto y) { return turns_of(x) > turns_of(y); });
+      layers[emptied] = Layer(turns_);
+      place_all(first, filling);
+      place_all(homeless, filling);
+    }
+  }
+
+  /// Counts how many layers it would take, as far as that is cheap.
+  void open_more(Filling& filling) {
+    for (const std::uint32_t i : std::exchange(filling.left, {})) {
+      const auto turns = pairs_->pair(i).turns;
+      std::size_t l = rules_.layers_max;
+      while (l < filling.layers.size() && !filling.layers[l].add(turns)) ++l;
+      if (l < filling.layers.size()) continue;
+      filling.layers.emplace_back(turns_);
+      filling.layers.back().add(turns);
+    }
+  }
+
+  /// Moves pairs out of layers with more than their share into those that have less. The turns they
+  /// leave behind stay, which is stricter than need be and never wrong.
+  void level_out() {
+    const std::size_t share = (pairs_->size() + layers_.size() - 1) / layers_.size();
+    std::vector<std::size_t> order(layers_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (std::size_t i = layer_of_.size(); i-- > 0;) {
+      Layer& from = layers_[layer_of_[i]];
+      if (from.pairs <= share) continue;
+      std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return std::tuple(layers_[a].pairs, a) < std::tuple(layers_[b].pairs, b);
+      });
+      for (const std::size_t l : order) {
+        if (layers_[l].pairs >= share) break;
+        if (!layers_[l].add(pairs_->pair(i).turns)) continue;
+        --from.pairs;
+        ++layers_[l].pairs;
+        layer_of_[i] = static_cast<std::uint8_t>(l);
+        break;
+      }
+    }
+  }
+
+  // Pairs with a switch that has no CA.
+
+  void place_other_switches(Layers& result) {
+    std::vector<Turn> turns;
+    const auto add = [&](Turn t) { turns.push_back(t); };
+    for (SwitchIndex a = 0; a < graph_.switch_count(); ++a) {
+      if (targets_.sources(a) != 0) continue;
+      for (SwitchIndex b = 0; b < graph_.switch_count(); ++b) {
+        if (targets_.sources(b) == 0) continue;
+        turns.clear();
+        walker_.walk(a, b, add);
+        walker_.walk(b, a, add);
+        std::size_t l = 0;
+        while (l < layers_.size() && !layers_[l].add(turns)) ++l;
+        if (l == layers_.size())
+          ++result.switch_pairs_left_out;
+        else
+          result.sls.set(a, b, Sl{static_cast<std::uint8_t>(l)});
+      }
+    }
+  }
+
+  /// Gives layers more than one SL until there are no more, those with most pairs for each first.
+  /// Part of a layer is as free of cycles as the whole.
+  void deal_over_all(Layers& result) const {
+    std::vector<std::size_t> width(layers_.size(), 1);
+    std::size_t total = width.size();
+    for (; total < rules_.layers_max; ++total) {
+      std::size_t widest = 0;
+      for (std::size_t l = 1; l < width.size(); ++l)
+        if (layers_[l].pairs * width[widest] > layers_[widest].pairs * width[l]) widest = l;
+      ++width[widest];
+    }
+    std::vector<std::size_t> base(width.size(), 0);
+    std::partial_sum(width.begin(), width.end() - 1, base.begin() + 1);
+    for (SwitchIndex a = 0; a < graph_.switch_count(); ++a)
+      for (SwitchIndex b = 0; b <= a; ++b) {
+        const std::size_t l = result.sls.at(a, b).value;
+        result.sls.set(a, b, Sl{static_cast<std::uint8_t>(base[l] + (a + b) % width[l])});
+      }
+    result.multicast.sl = Sl{static_cast<std::uint8_t>(base[result.multicast.sl.value])};
+    result.used = static_cast<unsigned>(total);
+  }
+
+  // Multicast.
+
+  /// A spanning tree of few levels. Packets of a group go up and down in it; where all its turns
+  /// fit into a layer beside the unicast routes, multicast on that SL is proved.
+  bool claim_tree(MulticastRule& rule) {
+    std::vector<SwitchIndex> parent(graph_.switch_count(), fabric::kNoSwitch);
+    std::vector<std::uint32_t> number(graph_.switch_count(), 0);
+    std::vector<bool> met(graph_.switch_count(), false);
+    std::vector<SwitchIndex> order;
+    for (const SwitchIndex root : roots()) {
+      if (met[root]) continue;
+      std::size_t next = order.size();
+      met[root] = true;
+      order.push_back(root);
+      for (; next < order.size(); ++next)
+        for (const auto& arc : graph_.arcs(order[next]))
+          if (!met[arc.to]) {
+            met[arc.to] = true;
+            parent[arc.to] = order[next];
+            order.push_back(arc.to);
+          }
+    }
+    for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i]] = i;
+    prune(order, parent);
+
+    std::vector<std::vector<SwitchIndex>> neighbours(graph_.switch_count());
+    for (SwitchIndex s = 0; s < graph_.switch_count(); ++s)
+      if (parent[s] != fabric::kNoSwitch) {
+        neighbours[s].push_back(parent[s]);
+        neighbours[parent[s]].push_back(s);
+      }
+    std::vector<Turn> turns;
+    for (SwitchIndex s = 0; s < graph_.switch_count(); ++s)
+      for (const SwitchIndex from : neighbours[s])
+        for (const SwitchIndex to : neighbours[s])
+          if (from != to) turns.push_back(turns_.number(channel(from, s), channel(s, to)));
+    rule.up_order = std::move(number);
+    rule.parent = std::move(parent);
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      if (!layers_[l].add(turns)) continue;
+      // That of the first SL: groups whose SL nobody chose have it, the default IPoIB group first.
+      std::swap(layers_[0], layers_[l]);
+      for (std::uint8_t& layer : layer_of_)
+        layer = layer == 0 ? static_cast<std::uint8_t>(l) : layer == l ? std::uint8_t{0} : layer;
+      return true;
+    }
+    return false;
+  }
+
+  /// Takes away branches on which there is no CA: they would only bind turns.
+  void prune(const std::vector<SwitchIndex>& order, std::vector<SwitchIndex>& parent) const {
+    std::vector<bool> needed(graph_.switch_count(), false);
+    for (auto at = order.rbegin(); at != order.rend(); ++at) {
+      if (targets_.sources(*at) != 0) needed[*at] = true;
+      if (parent[*at] == fabric::kNoSwitch) continue;
+      if (needed[*at])
+        needed[parent[*at]] = true;
+      else
+        parent[*at] = fabric::kNoSwitch;
+    }
+  }
+
+  /// All switches, those with the shortest way to the farthest switch with CAs first.
+  std::vector<SwitchIndex> roots() const {
+    std::vector<std::size_t> farthest(graph_.switch_count(), 0);
+    std::vector<SwitchIndex> batch;
+    const auto targets = targets_.all();
+    for (std::size_t first = 0; first < targets.size(); first += tables::kTargetsPerBatch) {
+      batch.clear();
+      for (const Target& target :
+           targets.subspan(first, std::min(tables::kTargetsPerBatch, targets.size() - first)))
+        if (target.columns() != 0) batch.push_back(target.leaf);
+      if (batch.empty()) continue;
+      const auto hops = tables::least_hops(graph_, batch);
+      for (std::size_t level = 0; level < hops.at.size(); ++level)
+        for (SwitchIndex s = 0; s < graph_.switch_count(); ++s)
+          if (hops.at[level][s] != 0) farthest[s] = std::max(farthest[s], level);
+    }
+    std::vector<SwitchIndex> order(graph_.switch_count());
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(), [&](SwitchIndex a, SwitchIndex b) {
+      return std::tuple(farthest[a], targets_.sources(a), graph_.guid(a)) <
+             std::tuple(farthest[b], targets_.sources(b), graph_.guid(b));
+    });
+    return order;
+  }
+
+  Channel channel(SwitchIndex from, SwitchIndex to) const {
+    for (Channel c = channels_.first(from); c < channels_.first(from + 1); ++c)
+      if (channels_.to(c) == to) return c;
+    return kNoChannel;
+  }
+
+  const fabric::CompactGraph& graph_;
+  const Targets& targets_;
+  const LayerRules& rules_;
+  const Channels channels_;
+  const Turns turns_;
+  const Walker walker_;
+  std::optional<PairTurns> pairs_;  // made when one layer does not do
+  std::uint64_t steps_{0};
+  std::vector<Layer> layers_;
+  std::vector<std::uint8_t> layer_of_;  // by pair
+};
+
+}  // namespace
+
+Layers assign_layers(const Request& request, const Targets& targets, const Ways& ways,
+                     const LayerRules& rules) {
+  return Assigner(request, targets, ways, rules).run();
+}
+
+}  // namespace ib::route

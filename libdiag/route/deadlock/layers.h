@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Layers: virtual layers of a routing. Every unordered pair of switches is put into one of them,
+// both directions with all LIDs, so that no layer's channel dependencies have a cycle; a layer then
+// is an SL and a VL of its own, and nothing deadlocks.
+#pragma once
+
+#include "libdiag/route/deadlock/channels.h"
+#include "libdiag/route/spread/ways.h"
+
+namespace ib::route {
+
+struct LayerRules {
+  unsigned layers_max{8};
+  /// Pairs are dealt over all of layers_max in the end, though fewer would do: shorter queues.
+  bool use_all{false};
+  const Grid* grid{nullptr};  // of the graph, if the ways follow it
+};
+
+struct Layers {
+  unsigned needed{1};   // how many the assignment takes; more than layers_max: failed
+  unsigned used{1};     // 0 .. used - 1 have pairs
+  tables::PathSls sls;  // the layer of each pair of switches, as an SL from 0
+  std::size_t switch_pairs_left_out{};  // pairs with a switch that has no CA: in layer 0 though
+                                        // they close a cycle there
+  fabric::SwitchIndex crossing{fabric::kNoSwitch};  // failed: a switch on a cycle that is left
+  MulticastRule multicast;     // a spanning tree, free of cycles on an SL where nothing else flows
+  bool multicast_fits{false};  // and beside what flows on its SL
+};
+
+Layers assign_layers(const Request& request, const Targets& targets, const Ways& ways,
+                     const LayerRules& rules);
+
+}  // namespace ib::route

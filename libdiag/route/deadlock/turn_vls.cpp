@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/deadlock/turn_vls.h"
+
+#include <algorithm>
+
+namespace ib::route {
+namespace {
+
+using fabric::SwitchIndex;
+using Node = std::uint32_t;  // a channel on a VL
+
+constexpr unsigned kSlsMax = 15;
+constexpr std::uint8_t kNone = 0xFF;
+/// VLs a path may try before it is said not to fit under an SL.
+constexpr unsigned kTriesMax = 256;
+/// Paths with more links between switches than this have too many turns to try.
+constexpr std::size_t kLongestPath = 6;
+/// Channels that may be looked at with one number of VLs before it is given up.
+constexpr std::uint64_t kWorkMax = 20'000'000;
+
+/// A graph that never closes a cycle. The edge added last can be taken back.
+class AcyclicGraph {
+ public:
+  explicit AcyclicGraph(std::size_t nodes) : next_(nodes), before_(nodes), order_(nodes) {}
+
+  bool contains(Node a, Node b) const {
+    return std::find(next_[a].begin(), next_[a].end(), b) != next_[a].end();
+  }
+  /// False, and nothing changes, when b already leads to a. Precondition: !contains(a, b).
+  bool add(Node a, Node b) {
+    const auto along = [](const auto& edges) {
+      return [&edges](Node n, auto function) {
+        std::for_each(edges[n].begin(), edges[n].end(), function);
+      };
+    };
+    if (!order_.admit(a, b, along(next_), along(before_))) return false;
+    next_[a].push_back(b);
+    before_[b].push_back(a);
+    return true;
+  }
+  void undo(Node a, Node b) {
+    next_[a].pop_back();
+    before_[b].pop_back();
+  }
+  std::uint64_t work() const { return order_.work(); }
+
+ private:
+  std::vector<std::vector<Node>> next_, before_;
+  EdgeOrder order_;
+};
+
+using Path = std::vector<Channel>;
+
+/// Follows tables in channels.
+class Walker {
+ public:
+  Walker(const fabric::CompactGraph& graph, const Channels& channels,
+         const tables::LinearTables& lfts)
+      : channels_(channels), lfts_(lfts), by_port_(graph.switch_count() * 256, kNoChannel) {
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+      for (std::size_t i = 0; i < graph.arcs(s).size(); ++i)
+        by_port_[s * 256 + graph.arcs(s)[i].out_port] = channels.of_arc(graph.arc_index(s, i));
+  }
+
+  /// The channel that s sends the LID by; kNoChannel when it has no entry.
+  Channel next(SwitchIndex s, Lid lid) const { return by_port_[s * 256 + lfts_.at(s, lid)]; }
+
+  /// Empty when the LID is not reached.
+  Path walk(SwitchIndex from, SwitchIndex to, Lid lid) const {
+    Path path;
+    for (SwitchIndex s = from; s != to; s = channels_.to(path.back())) {
+      const Channel channel = next(s, lid);
+      if (channel == kNoChannel) return {};
+      path.push_back(channel);
+    }
+    return path;
+  }
+
+ private:
+  const Channels& channels_;
+  const tables::LinearTables& lfts_;
+  std::vector<Channel> by_port_;
+};
+
+/// True when the paths of all hosts to all hosts close no cycle on one VL.
+bool one_vl_does(const fabric::CompactGraph& graph, const Channels& channels,
+                 const Walker& walker) {
+  Dependencies dependencies(channels);
+  std::vector<bool> source(graph.switch_count(), false);
+  for (const auto& d : graph.destinations())
+    if (!d.is_switch()) source[d.leaf] = true;
+  std::vector<std::uint32_t> seen(graph.switch_count(), 0);
+  std::uint32_t stamp = 0;
+  for (const auto& d : graph.destinations()) {
+    if (d.is_switch()) continue;
+    ++stamp;
+    for (SwitchIndex start = 0; start < graph.switch_count(); ++start) {
+      if (!source[start]) continue;
+      Channel before = kNoChannel;
+      for (SwitchIndex s = start; s != d.leaf;) {
+        const Channel channel = walker.next(s, d.lid);
+        if (channel == kNoChannel) break;
+        if (before != kNoChannel) dependencies.insert(before, channel);
+        if (seen[s] == stamp) break;  // the rest of the way is known
+        seen[s] = stamp;
+        before = channel;
+        s = channels.to(channel);
+      }
+    }
+  }
+  return dependencies.cycle().empty();
+}
+
+/// Two switches with hosts, and every path between them in both directions.
+struct Pair {
+  SwitchIndex a{}, b{};
+  std::vector<Path> paths;  // of two channels and more: others wait for nothing
+  std::size_t longest{};
+};
+
+std::vector<Pair> all_pairs(const fabric::CompactGraph& graph, const Walker& walker) {
+  std::vector<std::vector<Lid>> lids(graph.switch_count());
+  for (const auto& d : graph.destinations())
+    if (!d.is_switch()) lids[d.leaf].push_back(d.lid);
+  std::vector<Pair> pairs;
+  for (SwitchIndex a = 0; a < graph.switch_count(); ++a) {
+    for (SwitchIndex b = a + 1; b < graph.switch_count() && !lids[a].empty(); ++b) {
+      Pair pair{a, b, {}, 0};
+      const auto add = [&](SwitchIndex from, SwitchIndex to) {
+        for (const Lid lid : lids[to])
+          if (auto path = walker.walk(from, to, lid); path.size() > 1)
+            pair.paths.push_back(std::move(path));
+      };
+      if (lids[b].empty()) continue;
+      add(a, b);
+      add(b, a);
+      if (pair.paths.empty()) continue;
+      std::sort(pair.paths.begin(), pair.paths.end());
+      pair.paths.erase(std::unique(pair.paths.begin(), pair.paths.end()), pair.paths.end());
+      for (const Path& path : pair.paths) pair.longest = std::max(pair.longest, path.size());
+      pairs.push_back(std::move(pair));
+    }
+  }
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const Pair& x, const Pair& y) { return x.longest > y.longest; });
+  return pairs;
+}
+
+/// One attempt with a fixed number of VLs.
+class Attempt {
+ public:
+  Attempt(const fabric::CompactGraph& graph, const Channels& channels, unsigned data_vls)
+      : channels_(channels), vls_(data_vls), graph_(channels.size() * data_vls) {
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+      ranks_ = std::max<std::size_t>(ranks_, channels.first(s + 1) - channels.first(s));
+  }
+
+  /// The SL of the pair; nullopt when there is none.
+  std::optional<unsigned> place(const Pair& pair) {
+    for (unsigned sl = 0; sl < kSlsMax && graph_.work() < kWorkMax; ++sl) {
+      if (sl == vl_.size()) vl_.emplace_back(channels_.size() * ranks_, kNone);
+      if (place(pair, sl)) return sl;
+    }
+    return std::nullopt;
+  }
+
+  /// The VL in which packets of an SL enter the first link.
+  unsigned entry(unsigned sl) const { return sl % vls_; }
+  /// kNone where no path of this SL takes the turn.
+  std::uint8_t vl(unsigned sl, Channel a, Channel b) const {
+    return sl < vl_.size() ? vl_[sl][turn(a, b)] : kNone;
+  }
+
+ private:
+  std::size_t turn(Channel a, Channel b) const { return a * ranks_ + channels_.out_rank(b); }
+  Node node(Channel channel, unsigned vl) const { return static_cast<Node>(channel * vls_ + vl); }
+
+  bool place(const Pair& pair, unsigned sl) {
+    edges_.clear();
+    turns_.clear();
+    for (const Path& path : pair.paths) {
+      tries_ = 0;
+      if (place(path, 1, entry(sl), vl_[sl])) continue;
+      undo(0, 0, vl_[sl]);
+      return false;
+    }
+    return true;
+  }
+
+  /// VLs for the channels of a path from number i on, given the VL of the one before.
+  bool place(const Path& path, std::size_t i, unsigned before, std::vector<std::uint8_t>& vl) {
+    if (i == path.size()) return true;
+    std::uint8_t& mine = vl[turn(path[i - 1], path[i])];
+    if (mine != kNone) return step(path, i, before, mine, vl);
+    // The last link is where to climb: nothing follows. Before it VLs are kept while they can.
+    const unsigned first = i + 1 == path.size() ? std::min(before + 1, vls_ - 1) : before;
+    for (unsigned n = 0; n < vls_; ++n) {
+      const unsigned candidate = (first + n) % vls_;
+      if (++tries_ > kTriesMax) return false;
+      mine = static_cast<std::uint8_t>(candidate);
+      turns_.push_back(turn(path[i - 1], path[i]));
+      if (step(path, i, before, candidate, vl)) return true;
+      mine = kNone;
+      turns_.pop_back();
+    }
+    return false;
+  }
+
+  bool step(const Path& path, std::size_t i, unsigned before, unsigned now,
+            std::vector<std::uint8_t>& vl) {
+    const Node a = node(path[i - 1], before), b = node(path[i], now);
+    const std::size_t edges = edges_.size(), turns = turns_.size();
+    if (!graph_.contains(a, b)) {
+      if (!graph_.add(a, b)) return false;
+      edges_.emplace_back(a, b);
+    }
+    if (place(path, i + 1, now, vl)) return true;
+    undo(edges, turns, vl);
+    return false;
+  }
+
+  void undo(std::size_t edges, std::size_t turns, std::vector<std::uint8_t>& vl) {
+    for (; edges_.size() > edges; edges_.pop_back())
+      graph_.undo(edges_.back().first, edges_.back().second);
+    for (; turns_.size() > turns; turns_.pop_back()) vl[turns_.back()] = kNone;
+  }
+
+  const Channels& channels_;
+  unsigned vls_;
+  std::size_t ranks_{1};
+  AcyclicGraph graph_;
+  std::vector<std::vector<std::uint8_t>> vl_;  // by SL, by turn
+  // Of the pair at hand, newest last.
+  std::vector<std::pair<Node, Node>> edges_;
+  std::vector<std::size_t> turns_;
+  unsigned tries_{};
+};
+
+tables::VirtualLanes tables_of(const fabric::CompactGraph& graph, const Channels& channels,
+                               const Attempt& attempt, const tables::PathSls& sls,
+                               unsigned sl_count) {
+  tables::SlToVlRow entry;
+  for (unsigned sl = 0; sl < entry.vl.size(); ++sl)
+    entry.vl[sl] = static_cast<std::uint8_t>(attempt.entry(sl));
+  tables::VirtualLanes virtual_lanes{sls, tables::SlToVl(graph, entry)};
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    for (std::size_t i = 0; i < graph.arcs(s).size(); ++i) {
+      const auto& in = graph.arcs(s)[i];
+      for (std::size_t j = 0; j < graph.arcs(in.to).size(); ++j) {
+        tables::SlToVlRow row = entry;
+        for (unsigned sl = 0; sl < sl_count; ++sl)
+          if (const std::uint8_t vl = attempt.vl(sl, channels.of_arc(graph.arc_index(s, i)),
+                                                 channels.of_arc(graph.arc_index(in.to, j)));
+              vl != kNone)
+            row.vl[sl] = vl;
+        if (row != entry)
+          virtual_lanes.sl_to_vl.set(in.to, in.in_port, graph.arcs(in.to)[j].out_port, row);
+      }
+    }
+  }
+  return virtual_lanes;
+}
+
+/// All pairs with a given number of VLs.
+struct Placement {
+  Placement(const fabric::CompactGraph& graph, const Channels& channels,
+            const std::vector<Pair>& pairs, unsigned data_vls)
+      : attempt(graph, channels, data_vls), sls(graph.switch_count(), Sl{0}), vls(data_vls) {
+    for (const Pair& pair : pairs) {
+      const auto sl = attempt.place(pair);
+      if (!sl) {
+        stuck = pair.a;
+        return;
+      }
+      sls.set(pair.a, pair.b, Sl{static_cast<std::uint8_t>(*sl)});
+      sl_count = std::max(sl_count, *sl + 1);
+    }
+  }
+  TurnVls result(const fabric::CompactGraph& graph, const Channels& channels) const {
+    return {tables_of(graph, channels, attempt, sl_count == 1 ? tables::PathSls() : sls, sl_count),
+            vls};
+  }
+
+  Attempt attempt;
+  tables::PathSls sls;
+  unsigned vls, sl_count{1};
+  std::optional<SwitchIndex> stuck;  // a path from here found no VL
+};
+
+}  // namespace
+
+std::variant<TurnVls, NoVl> vls_by_turn(const fabric::CompactGraph& graph,
+                                        const tables::LinearTables& lfts, unsigned vls_max) {
+  const Channels channels(graph);
+  const Walker walker(graph, channels, lfts);
+  if (one_vl_does(graph, channels, walker)) return TurnVls{};
+  const std::vector<Pair> pairs = all_pairs(graph, walker);
+  if (pairs.front().longest > kLongestPath) return NoVl{pairs.front().a, true};
+  // Where all VLs there are do not do, fewer need not be tried: such fabrics are the slow ones.
+  const Placement widest(graph, channels, pairs, vls_max);
+  if (widest.stuck) return NoVl{*widest.stuck, false};
+  for (unsigned vls = 2; vls < vls_max; ++vls)
+    if (Placement placement(graph, channels, pairs, vls); !placement.stuck)
+      return placement.result(graph, channels);
+  return widest.result(graph, channels);
+}
+
+}  // namespace ib::route

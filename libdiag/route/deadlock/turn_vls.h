@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// VLs by turn: SL2VL lets a switch choose the VL by input port, output port and SL, so packets
+// may change VLs on their way. This finds such tables for given paths, so that no VL's channel
+// ever waits for itself, with as few VLs as it can.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "libdiag/route/deadlock/channels.h"
+#include "libdiag/tables/tables.h"
+#include "libdiag/tables/virtual_lanes.h"
+
+namespace ib::route {
+
+struct TurnVls {
+  tables::VirtualLanes virtual_lanes;
+  unsigned vls{1};
+};
+
+/// Why there are none.
+struct NoVl {
+  fabric::SwitchIndex at{};  // a path from here fits on no VL
+  bool too_long{false};      // not tried: paths of more than six links between switches
+};
+
+/// VLs for the paths that `lfts` gives to all pairs of CAs and routers. Pairs of switches are
+/// taken in the order of their longest path, longest first; each takes the first SL under which
+/// both directions fit. Under an SL a turn has one VL: the one its first path needed.
+/// Preconditions: the tables do not loop; 1 <= vls_max <= 15.
+std::variant<TurnVls, NoVl> vls_by_turn(const fabric::CompactGraph& graph,
+                                        const tables::LinearTables& lfts, unsigned vls_max);
+
+}  // namespace ib::route

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Reroute by difference: routes that follow a fabric whose links come and go, changing only what
+// must change. The state between two updates is candidates, tables and the load of every link, so
+// that after a failure the entries that used it move to the least loaded way that is left. When
+// links are again what they were at some time before, the tables are what they were then. It
+// neither programs nor orders anything: that is transition.h.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libdiag/route/engine.h"
+
+namespace ib::route {
+
+/// What one update changed, by the switch indexes of the new graph.
+struct Difference {
+  struct Entry {
+    fabric::SwitchIndex at{};
+    Lid lid{};
+    std::uint8_t before{}, after{};  // ports
+    friend bool operator==(const Entry&, const Entry&) = default;
+  };
+  /// 64 entries, what one Set writes.
+  struct Block {
+    fabric::SwitchIndex at{};
+    std::uint16_t number{};
+    friend bool operator==(const Block&, const Block&) = default;
+  };
+  std::vector<Entry> entries;  // by switch, then LID
+  std::vector<Block> blocks;   // likewise, each once
+  std::string recomputed;      // not empty: why links were not followed entry by entry
+};
+
+/// Entries that differ, by the switches of the tables.
+Difference difference(const tables::LinearTables& before, const tables::LinearTables& after);
+
+class Rerouter {
+ public:
+  Rerouter(const EngineEntry& engine, Options options, unsigned vls = 1);
+  ~Rerouter();
+  Rerouter(Rerouter&&) noexcept;
+  Rerouter& operator=(Rerouter&&) noexcept;
+
+  /// Begins with routes that the engine made for this graph.
+  void adopt(const fabric::Fabric& fabric, fabric::CompactGraph graph, Routes routes);
+
+  /// Follows the fabric to `now`. Links between the same switches are followed entry by entry; when
+  /// switches or LIDs came, went or moved, when links are cabled anew, or when the engine has no
+  /// candidates, or leaves hosts without a way that cables would give them, it computes everything,
+  /// keeping what still fits, and says so. When all is again as it was when routes were adopted, so
+  /// are the routes. The most loaded link carries at most a tenth more than
+  /// it would by fresh routes, which are computed where nothing simpler tells; where that takes
+  /// another order of switches, it says so too. Switches that carry no CA traffic to a LID may be
+  /// left without an entry for it (the rule of an order has no way for every pair). An error leaves
+  /// the routes as they were. Precondition: adopt().
+  Result<Difference> update(const fabric::Fabric& fabric, const fabric::CompactGraph& now);
+
+  /// `routes`, made of candidates of `rule`, with the most loaded links relieved by moving single
+  /// entries.
+  static Routes relieved(const Request& request, CandidateRule rule, Routes routes);
+
+  std::string_view engine() const { return engine_->name; }
+  const Routes& routes() const;
+  /// The most loaded link: CA-to-CA routes, more on slower links (Options::link_capacity). 0 for
+  /// engines without candidates.
+  std::uint64_t load_max() const;
+
+ private:
+  class State;
+  struct Origin;
+  std::unique_ptr<State> begun(Request request, fabric::CompactGraph graph, Routes routes) const;
+  std::unique_ptr<State> better(State& kept, const Request& request) const;
+  std::unique_ptr<State> taken_over(const Request& request, CandidateRule made,
+                                    const tables::LinearTables& before) const;
+  void leave(const fabric::CompactGraph& now);
+  Difference return_to_origin(const Request& request);
+  const EngineEntry* engine_;
+  Options options_;
+  unsigned vls_;
+  std::unique_ptr<State> state_;
+  std::unique_ptr<Origin> origin_;  // null while the state has not been given up for another
+};
+
+}  // namespace ib::route

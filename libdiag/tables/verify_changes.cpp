@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/tables/verify_changes.h"
+
+#include <algorithm>
+
+#include "libdiag/tables/growing_order.h"
+#include "libdiag/tables/verify_multicast.h"
+#include "libdiag/tables/verify_proof.h"
+#include "libdiag/tables/verify_traffic.h"
+
+namespace ib::tables {
+
+using namespace check;
+
+struct Verifier::Kept {
+  Proof proof;
+  VirtualLanes virtual_lanes;
+  std::vector<SwitchIndex> to;
+  std::vector<fabric::Destination> destinations;
+  std::vector<Guid> guids;
+  fabric::Pieces pieces;
+  SwitchIndex sm_leaf{};
+  std::uint64_t switch_sources_unreachable{};
+};
+
+namespace {
+
+/// More than this many nodes looked at while sorting new turns in, and a new order is cheaper.
+constexpr std::size_t kStepsMax = 200000;
+/// The same for turns that are optional.
+constexpr std::size_t kOptionalStepsMax = 20000;
+/// So many LIDs that are new or hang elsewhere are walked like changes; more ask for everything.
+constexpr std::size_t kMovedMax = 256;
+
+std::vector<Guid> guids_of(const fabric::CompactGraph& graph) {
+  std::vector<Guid> guids;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) guids.push_back(graph.guid(s));
+  return guids;
+}
+
+/// Whether switches hang together that did not: then there are pairs that nobody has looked at.
+bool joins_pieces(const fabric::Pieces& old, const fabric::Pieces& now) {
+  if (old.count == 1) return false;
+  std::vector<std::uint32_t> was(now.count, fabric::kNoSwitch);
+  for (SwitchIndex s = 0; s < now.of.size(); ++s) {
+    std::uint32_t& piece = was[now.of[s]];
+    if (piece == fabric::kNoSwitch) piece = old.of[s];
+    if (piece != old.of[s]) return true;
+  }
+  return false;
+}
+
+bool same_place(const fabric::Destination& a, const fabric::Destination& b) {
+  return a.lid == b.lid && a.leaf == b.leaf && a.port == b.port;
+}
+
+/// Looks at changed entries: do they arrive, and which turns do they bring.
+class ChangeWalker {
+ public:
+  ChangeWalker(const Terrain& terrain, const LinearTables& tables, Lid sm_lid,
+               const Dependencies& known)
+      : terrain_(terrain), tables_(tables), known_(known), traffic_(terrain, tables, sm_lid) {}
+
+  /// Entries of one switch, LIDs ascending. False when one of them does not arrive.
+  bool look(SwitchIndex s, std::span<const EntryChange> entries) {
+    entries_.clear();
+    for (const EntryChange& change : entries) {
+      const fabric::Destination* d = terrain_.find(change.lid);
+      if (d == nullptr) continue;
+      if (terrain_.apart(s, d->leaf)) {
+        if (loops(s, d->lid)) return false;
+        continue;
+      }
+      const bool passed = traffic_.passes(s, d->lid);
+      if (!walk(s, *d, passed) && passed) return false;
+      if (terrain_.link(s, tables_.at(s, d->lid)) != kNoChannel && s != d->leaf)
+        entries_.push_back({d->lid, tables_.at(s, d->lid), traffic_.is_end(*d)});
+    }
+    // What comes in and goes on by these entries, neighbour by neighbour.
+    for (const Channel in : terrain_.into(s)) {
+      const SwitchIndex neighbour = terrain_.from(in);
+      const auto row = tables_.row(neighbour);
+      for (const Entry& e : entries_) {
+        if (row[e.lid.value] != terrain_.port(in)) continue;
+        const bool passed = traffic_.passes(neighbour, e.lid);
+        if (passed || e.end) note({in, terrain_.channel(s, e.port)}, passed && e.end);
+      }
+    }
+    return true;
+  }
+
+  /// Each once, none that is known. One VL: a node is a channel.
+  std::vector<Turn> must() { return sorted(must_); }
+  std::vector<Turn> should() { return sorted(should_); }
+
+ private:
+  struct Entry {
+    Lid lid{};
+    std::uint8_t port{};
+    bool end{};
+  };
+
+  /// From s to the end, since what goes on from here may be new to switches that have not changed.
+  bool walk(SwitchIndex s, const fabric::Destination& d, bool passed) {
+    const bool end = traffic_.is_end(d);
+    Channel before = kNoChannel;
+    for (unsigned hop = 0; hop <= kHopsMax; ++hop) {
+      const std::uint8_t port = tables_.at(s, d.lid);
+      if (s == d.leaf) return port == d.port;
+      const Channel c = terrain_.link(s, port);
+      if (c == kNoChannel) return false;
+      if (before != kNoChannel && (passed || end)) note({before, c}, passed && end);
+      before = c;
+      s = terrain_.to[c];
+    }
+    return false;
+  }
+
+  /// Of a LID in another piece, which nothing is sent to.
+  bool loops(SwitchIndex s, Lid lid) const {
+    for (unsigned hop = 0; hop <= kHopsMax; ++hop) {
+      const Channel c = terrain_.link(s, tables_.at(s, lid));
+      if (c == kNoChannel) return false;
+      s = terrain_.to[c];
+    }
+    return true;
+  }
+
+  void note(Turn turn, bool must) {
+    if (!known_.has(turn)) (must ? must_ : should_).push_back(turn);
+  }
+
+  static std::vector<Turn> sorted(std::vector<Turn>& turns) {
+    std::sort(turns.begin(), turns.end());
+    turns.erase(std::unique(turns.begin(), turns.end()), turns.end());
+    return std::move(turns);
+  }
+
+  const Terrain& terrain_;
+  const LinearTables& tables_;
+  const Dependencies& known_;
+  Traffic traffic_;
+  std::vector<Entry> entries_;
+  std::vector<Turn> must_, should_;
+};
+
+/// Entries of which the ground has changed: by a link that is gone or leads elsewhere, of a LID
+/// that is new or hangs elsewhere. False when that is too much.
+bool add_changes_of_ground(const Terrain& terrain, const LinearTables& tables,
+                           const std::vector<SwitchIndex>& old_to,
+                           const std::vector<fabric::Destination>& old_destinations,
+                           std::vector<EntryChange>& changes) {
+  for (Channel c = 0; c < terrain.channels(); ++c) {
+    if (old_to[c] == terrain.to[c] || old_to[c] == fabric::kNoSwitch) continue;
+    const SwitchIndex s = terrain.from(c);
+    const auto row = tables.row(s);
+    for (std::size_t lid = 0; lid < row.size(); ++lid)
+      if (row[lid] == terrain.port(c)) changes.push_back({s, Lid{static_cast<std::uint16_t>(lid)}});
+  }
+  std::size_t moved = 0;
+  auto old = old_destinations.begin();
+  for (const auto& d : terrain.destinations) {
+    while (old != old_destinations.end() && old->lid < d.lid) ++old;
+    if (old != old_destinations.end() && same_place(*old, d)) continue;
+    if (++moved > kMovedMax) return false;
+    for (SwitchIndex s = 0; s < terrain.graph.switch_count(); ++s) changes.push_back({s, d.lid});
+  }
+  return true;
+}
+
+}  // namespace
+
+Verifier::Verifier(VerifyOptions options) : options_(options) {}
+Verifier::~Verifier() = default;
+Verifier::Verifier(Verifier&&) noexcept = default;
+Verifier& Verifier::operator=(Verifier&&) noexcept = default;
+
+Verdict Verifier::verify(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
+                         const LinearTables& tables, const VirtualLanes& virtual_lanes,
+                         const MulticastCheck& multicast) {
+  by_difference_ = false;
+  kept_.reset();
+  const Terrain terrain(graph, options_.sm_lid);
+  std::optional<Proof> proof;
+  Verdict verdict =
+      verify_keeping(fabric, terrain, tables, virtual_lanes, multicast, options_, proof);
+  if (proof && verdict.must_ok() && verdict.unreachable == 0)
+    kept_ = std::make_unique<Kept>(Kept{std::move(*proof), virtual_lanes, terrain.to,
+                                        terrain.destinations, guids_of(graph), terrain.pieces,
+                                        terrain.sm_leaf, verdict.switch_sources_unreachable});
+  return verdict;
+}
+
+Verdict Verifier::verify_changes(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
+                                 const LinearTables& tables, std::span<const EntryChange> changes,
+                                 const VirtualLanes& virtual_lanes,
+                                 const MulticastCheck& multicast) {
+  const auto everything = [&] { return verify(fabric, graph, tables, virtual_lanes, multicast); };
+  if (!kept_ || graph.switch_count() != tables.switch_count() ||
+      graph.max_lid().value >= tables.lid_count() || kept_->virtual_lanes != virtual_lanes ||
+      kept_->guids != guids_of(graph))
+    return everything();
+  const Terrain terrain(graph, options_.sm_lid);
+  if (terrain.to.size() != kept_->to.size() || terrain.sm_leaf != kept_->sm_leaf ||
+      joins_pieces(kept_->pieces, terrain.pieces))
+    return everything();
+
+  const bool has_multicast = multicast.trees != nullptr && !multicast.trees->empty();
+  const bool claimed = has_multicast && multicast.claimed;
+  const VlView view(fabric, terrain, virtual_lanes, options_.master_sm_sl, multicast.claimed_sls());
+  if (view.kind() != VlView::Kind::One ||
+      !vls_hold_everywhere(fabric, terrain, view, virtual_lanes))
+    return everything();
+
+  std::vector<EntryChange> looked_at(changes.begin(), changes.end());
+  if (!add_changes_of_ground(terrain, tables, kept_->to, kept_->destinations, looked_at))
+    return everything();
+  std::sort(looked_at.begin(), looked_at.end());
+  looked_at.erase(std::unique(looked_at.begin(), looked_at.end()), looked_at.end());
+  Dependencies& turns = kept_->proof.turns;
+  for (Channel c = 0; c < terrain.channels(); ++c)
+    if (kept_->to[c] != terrain.to[c]) turns.clear(c);
+  ChangeWalker walker(terrain, tables, options_.sm_lid, turns);
+  for (std::size_t i = 0; i < looked_at.size();) {
+    std::size_t end = i;
+    while (end < looked_at.size() && looked_at[end].at == looked_at[i].at) ++end;
+    if (looked_at[i].at >= graph.switch_count() ||
+        !walker.look(looked_at[i].at, std::span(looked_at).subspan(i, end - i)))
+      return everything();
+    i = end;
+  }
+
+  GrowingOrder order(terrain, turns, std::move(kept_->proof.position));
+  bool fits = true;
+  const auto add = [&](Turn turn) { fits = fits && order.steps() <= kStepsMax && order.add(turn); };
+  for (const Turn& turn : walker.must()) add(turn);
+
+  Verdict verdict;
+  verdict.pairs = terrain.pairs();
+  verdict.pairs_apart = terrain.pairs_apart();
+  verdict.switch_sources_unreachable = kept_->switch_sources_unreachable;
+  if (has_multicast) {
+    verdict.multicast = claimed ? MulticastVerdict::Proved : MulticastVerdict::NotProved;
+    fits = fits && check_trees(fabric, terrain, multicast, options_, verdict);
+  }
+  if (claimed) {
+    Dependencies of_trees(terrain, 1);
+    std::vector<std::uint16_t> carried(terrain.channels(), 0);
+    add_multicast_turns(terrain, view, multicast, of_trees, carried);
+    for (Node n = 0; n < of_trees.nodes(); ++n)
+      of_trees.for_next(terrain, n, [&](Node m) { add({n, m}); });
+  }
+  if (!fits) return everything();
+  // What is not looked at within the price counts as refused: a full check may find room for it.
+  const std::size_t steps_max = order.steps() + kOptionalStepsMax;
+  for (const Turn& turn : walker.should())
+    if (order.steps() > steps_max || !order.add(turn)) kept_->proof.refused.push_back(turn);
+  verdict.switch_turns_refused = kept_->proof.refused.size();
+  kept_->proof.position = order.take_position();
+  kept_->to = terrain.to;
+  kept_->destinations = terrain.destinations;
+  kept_->pieces = terrain.pieces;
+  by_difference_ = true;
+  return verdict;
+}
+
+}  // namespace ib::tables
