@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "libdiag/fabric/aggregation_node.h"
+
 namespace ib::fabric {
 namespace {
 
@@ -25,11 +27,13 @@ CompactGraph::CompactGraph(const Fabric& fabric) {
     max_ports_ = std::max<unsigned>(max_ports_, nodes[n].num_ports);
   }
   attached_.assign(node_of_.size(), 0);
+  end_ports_.assign(node_of_.size(), 0);
   first_arc_.reserve(node_of_.size() + 1);
 
   // By LID, so that destinations come out ascending and the first owner of a doubled LID keeps it.
   std::vector<Destination> by_lid;
-  const auto add_destination = [&](PortRef end, SwitchIndex leaf, std::uint8_t leaf_port) {
+  const auto add_destination = [&](PortRef end, SwitchIndex leaf, std::uint8_t leaf_port,
+                                   bool is_host) {
     const Port& p = fabric.port(end);
     if (!p.lid.is_unicast()) return;
     const std::size_t lids_end = std::min<std::size_t>(
@@ -37,14 +41,14 @@ CompactGraph::CompactGraph(const Fabric& fabric) {
     if (by_lid.size() < lids_end) by_lid.resize(lids_end);
     for (std::size_t lid = p.lid.value; lid < lids_end; ++lid) {
       if (by_lid[lid].leaf != kNoSwitch) continue;
-      by_lid[lid] = {Lid{static_cast<std::uint16_t>(lid)}, leaf, leaf_port, end};
+      by_lid[lid] = {Lid{static_cast<std::uint16_t>(lid)}, leaf, leaf_port, end, is_host};
     }
   };
 
   for (SwitchIndex s = 0; s < node_of_.size(); ++s) {
     first_arc_.push_back(arcs_.size());
     const NodeIndex n = node_of_[s];
-    add_destination({n, 0}, s, 0);
+    add_destination({n, 0}, s, 0, false);
     for (unsigned out = 1; out <= num_ports_[s]; ++out) {
       const Port& port = fabric.port(n, out);
       if (!carries_traffic(fabric, port) || port.peer.node == n) continue;
@@ -53,8 +57,10 @@ CompactGraph::CompactGraph(const Fabric& fabric) {
       if (far != kNoSwitch) {
         arcs_.push_back({far, out_port, port.peer.port});
       } else {
-        ++attached_[s];
-        add_destination(port.peer, s, out_port);
+        const bool is_host = !is_aggregation_node(nodes[port.peer.node]);
+        attached_[s] += is_host ? 1 : 0;
+        ++end_ports_[s];
+        add_destination(port.peer, s, out_port, is_host);
       }
     }
   }

@@ -26,6 +26,7 @@ struct Destination {
   SwitchIndex leaf{kNoSwitch};
   std::uint8_t port{};  // of the leaf; 0: the switch itself
   PortRef end_port;
+  bool is_host{false};  // of a CA or router, and not of a switch's aggregation node
   bool is_switch() const { return port == 0; }
 };
 
@@ -49,8 +50,10 @@ class CompactGraph {
 
   /// Every unicast LID in use, ascending, LMC expanded.
   std::span<const Destination> destinations() const { return destinations_; }
-  /// Number of CA and router ports attached to each switch.
+  /// Number of host ports (of CAs and routers, aggregation nodes excepted) at each switch.
   std::span<const std::uint32_t> attached() const { return attached_; }
+  /// Number of CA and router ports at each switch, aggregation nodes included: who sends.
+  std::span<const std::uint32_t> end_ports() const { return end_ports_; }
   Lid max_lid() const { return max_lid_; }
 
  private:
@@ -61,7 +64,7 @@ class CompactGraph {
   std::vector<std::uint8_t> num_ports_;
   std::vector<Guid> guid_;
   std::vector<Destination> destinations_;
-  std::vector<std::uint32_t> attached_;
+  std::vector<std::uint32_t> attached_, end_ports_;
   unsigned max_ports_{};
   Lid max_lid_{};
 };

@@ -11,7 +11,7 @@ namespace {
 using fabric::Destination;
 using fabric::SwitchIndex;
 
-/// Destinations of CAs and routers in the order their targets are routed: leaves by GUID, then by
+/// Destinations of hosts in the order their targets are routed: leaves by GUID, then by
 /// port and LID.
 std::vector<const Destination*> by_leaf(const fabric::CompactGraph& graph) {
   std::vector<SwitchIndex> leaves(graph.switch_count());
@@ -22,11 +22,11 @@ std::vector<const Destination*> by_leaf(const fabric::CompactGraph& graph) {
   std::vector<std::size_t> end(graph.switch_count(), 0);  // of a leaf's share, in the end
   std::size_t total = 0;
   for (const Destination& d : graph.destinations())
-    if (!d.is_switch()) ++end[d.leaf];
+    if (d.is_host) ++end[d.leaf];
   for (const SwitchIndex s : leaves) std::swap(total, end[s]), total += end[s];
   std::vector<const Destination*> sorted(total);
   for (const Destination& d : graph.destinations())
-    if (!d.is_switch()) sorted[end[d.leaf]++] = &d;
+    if (d.is_host) sorted[end[d.leaf]++] = &d;
   std::size_t first = 0;
   for (const SwitchIndex s : leaves) {
     std::sort(sorted.begin() + static_cast<std::ptrdiff_t>(first),
@@ -94,12 +94,12 @@ Targets::Targets(const Request& request) {
 
   first_switch_lid_.assign(switches + 1, 0);
   for (const Destination& d : graph.destinations())
-    if (d.is_switch()) ++first_switch_lid_[d.leaf + 1];
+    if (!d.is_host) ++first_switch_lid_[d.leaf + 1];
   std::partial_sum(first_switch_lid_.begin(), first_switch_lid_.end(), first_switch_lid_.begin());
   switch_lids_.resize(first_switch_lid_.back());
   std::vector<std::size_t> next(first_switch_lid_.begin(), first_switch_lid_.end() - 1);
   for (const Destination& d : graph.destinations())
-    if (d.is_switch()) switch_lids_[next[d.leaf]++] = d.lid;
+    if (!d.is_host) switch_lids_[next[d.leaf]++] = {d.lid, d.port};
 
   std::vector<SwitchIndex> others;
   for (SwitchIndex s = 0; s < switches; ++s)

@@ -23,7 +23,7 @@ struct Host {
 std::vector<Host> hosts_of(const Terrain& terrain) {
   std::vector<Host> hosts;
   for (const auto& d : terrain.destinations)
-    if (!d.is_switch()) hosts.push_back({d.leaf, d.port, d.lid});
+    if (d.is_host) hosts.push_back({d.leaf, d.port, d.lid});
   std::sort(hosts.begin(), hosts.end(), [](const Host& a, const Host& b) {
     return std::tie(a.leaf, a.port, a.lid) < std::tie(b.leaf, b.port, b.lid);
   });
@@ -165,7 +165,7 @@ Lengths lengths_to(const Terrain& terrain, const LinearTables& tables,
           depth[*p] = at;
         }
         if (depth[source] == kLost || source == leaves[b]) continue;
-        const std::uint64_t weight = terrain.own[source];
+        const std::uint64_t weight = terrain.hosts[source];
         result.pairs += weight;
         result.hops += weight * depth[source];
         result.least += weight * distance[source];
@@ -182,7 +182,7 @@ std::uint64_t cut_floor(const Terrain& terrain, const std::vector<std::vector<Li
   std::uint64_t floor = 0;
   std::vector<std::uint64_t> hosts_in(terrain.pieces.count, 0), lids_in(terrain.pieces.count, 0);
   for (SwitchIndex s = 0; s < lids_of.size(); ++s) {
-    hosts_in[terrain.pieces.of[s]] += terrain.own[s];
+    hosts_in[terrain.pieces.of[s]] += terrain.hosts[s];
     lids_in[terrain.pieces.of[s]] += lids_of[s].size();
   }
   for (SwitchIndex s = 0; s < lids_of.size(); ++s) {
@@ -190,8 +190,8 @@ std::uint64_t cut_floor(const Terrain& terrain, const std::vector<std::vector<Li
     if (links == 0) continue;
     const std::uint64_t hosts = hosts_in[terrain.pieces.of[s]];
     const std::uint64_t lids = lids_in[terrain.pieces.of[s]];
-    const std::uint64_t out = terrain.own[s] * (lids - lids_of[s].size());
-    const std::uint64_t in = (hosts - terrain.own[s]) * lids_of[s].size();
+    const std::uint64_t out = terrain.hosts[s] * (lids - lids_of[s].size());
+    const std::uint64_t in = (hosts - terrain.hosts[s]) * lids_of[s].size();
     floor = std::max(floor, (std::max(out, in) + links - 1) / links);
   }
   return floor;
@@ -214,7 +214,7 @@ Figures figures(const fabric::CompactGraph& graph, const LinearTables& tables,
   std::vector<std::vector<Lid>> lids_of(graph.switch_count());
   std::vector<SwitchIndex> leaves;
   for (const auto& d : terrain.destinations) {
-    if (d.is_switch()) continue;
+    if (!d.is_host) continue;
     if (lids_of[d.leaf].empty()) leaves.push_back(d.leaf);
     lids_of[d.leaf].push_back(d.lid);
   }

@@ -214,7 +214,7 @@ Result<SlToVl> read_sl2vl(std::string_view text, std::string_view file_name,
 void append_path_sls(std::string& out, const fabric::Fabric& fabric,
                      const fabric::CompactGraph& graph, const PathSls& sls) {
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-    if (graph.attached()[s] == 0) continue;
+    if (graph.end_ports()[s] == 0) continue;
     append_header(out, fabric, {graph.node_of(s), 0});
     out += "# LIDs          : SL\n";
     // Runs of LIDs in use, gaps between them included.

@@ -19,7 +19,10 @@ std::vector<std::size_t> by_piece(const fabric::Pieces& pieces, std::vector<Swit
 }  // namespace
 
 Terrain::Terrain(const fabric::CompactGraph& g, Lid sm_lid)
-    : graph(g), stride(g.max_ports() + std::size_t{1}), own(g.switch_count(), 0) {
+    : graph(g),
+      stride(g.max_ports() + std::size_t{1}),
+      own(g.switch_count(), 0),
+      hosts(g.switch_count(), 0) {
   const auto switches = static_cast<SwitchIndex>(graph.switch_count());
   to.assign(switches * stride, fabric::kNoSwitch);
   in_port.assign(switches * stride, 0);
@@ -43,7 +46,10 @@ Terrain::Terrain(const fabric::CompactGraph& g, Lid sm_lid)
     const bool sibling = !destinations.empty() &&
                          destinations.back().end_port == destination.end_port &&
                          destinations.back().leaf == destination.leaf;
-    if (!destination.is_switch() && !sibling) ++own[destination.leaf];
+    if (!destination.is_switch() && !sibling) {
+      ++own[destination.leaf];
+      hosts[destination.leaf] += destination.is_host ? 1 : 0;
+    }
     if (destination.lid == sm_lid) sm_leaf = destination.leaf;
     if (!destinations.empty() && destinations.back().lid == destination.lid)
       destinations.back() = destination;  // a duplicate LID: the last holder counts

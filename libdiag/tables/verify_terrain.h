@@ -24,6 +24,7 @@ struct Terrain {
   std::vector<SwitchIndex> to;          // by channel; kNoSwitch: no switch is behind it
   std::vector<std::uint8_t> in_port;    // by channel: at that switch
   std::vector<std::uint32_t> own;       // by switch: its CA and router ports that have a LID
+  std::vector<std::uint32_t> hosts;     // of these, those of hosts: what counts as load
   std::vector<SwitchIndex> sources;     // switches with such ports, and the one that the SM is on
   std::vector<SwitchIndex> bystanders;  // the other switches: only their own LIDs send
   std::vector<fabric::Destination> destinations;  // ascending, one a LID

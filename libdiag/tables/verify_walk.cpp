@@ -135,7 +135,7 @@ bool LidWalker::step(const fabric::Destination& destination, const std::uint8_t*
                      SwitchIndex s, State& end) {
   visit_[s] = stamp_;
   state_[s] = State::Walking;
-  weight_[s] = terrain_.own[s];
+  weight_[s] = terrain_.hosts[s];
   const bool sends = terrain_.own[s] != 0 || s == terrain_.sm_leaf;
   all_bits_[s] = sends || bystanders_send_ ? sls_[s] : std::uint16_t{0};
   must_bits_[s] = must_ && sends ? sls_[s] : std::uint16_t{0};
@@ -219,7 +219,7 @@ void LidWalker::turn(Turns& turns, Channel before, Channel after, std::uint16_t 
 }
 
 void LidWalker::accumulate_loads(const fabric::Destination& destination) {
-  if (destination.is_switch()) return;
+  if (!destination.is_host) return;
   for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
     const Channel c = out_[*at];
     if (c == kNoChannel) continue;
@@ -229,7 +229,7 @@ void LidWalker::accumulate_loads(const fabric::Destination& destination) {
 }
 
 void LidWalker::accumulate(const fabric::Destination& destination) {
-  const bool loads = options_.loads && !destination.is_switch();
+  const bool loads = options_.loads && destination.is_host;
   for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
     const SwitchIndex s = *at;
     const Channel c = out_[s];
@@ -305,7 +305,7 @@ void LidWalker::accumulate_exactly(const fabric::Destination& destination) {
     const Channel c = out_[s];
     if (c == kNoChannel) continue;
     const SwitchIndex next = terrain_.to[c];
-    if (options_.loads && !destination.is_switch()) {
+    if (options_.loads && destination.is_host) {
       weight_[next] += weight_[s];
       tally.load[c] += weight_[s];
     }
@@ -338,7 +338,7 @@ std::uint64_t LidWalker::walk_each(const fabric::Destination& destination,
         ended = true;
         break;
       }
-      if (options_.loads && !destination.is_switch()) tally.load[c] += terrain_.own[source];
+      if (options_.loads && destination.is_host) tally.load[c] += terrain_.hosts[source];
       if (exact_)
         flow = before == kNoChannel ? injected(c, sls_[source])
                                     : forward(&turns, before, flow, terrain_.port(c), must_);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/aggregation_node.h"
 
 namespace ib::fabric {
 namespace {
@@ -27,7 +28,7 @@ std::vector<unsigned> host_counts(const Fabric& fabric) {
   std::vector<unsigned> hosts(fabric.nodes().size(), 0);
   for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
     if (fabric.node(n).is_switch()) continue;
-    if (is_aggregation_node(fabric, n)) continue;
+    if (is_aggregation_node(fabric.node(n))) continue;
     for_each_cable(fabric, n, [&](PortRef, PortRef peer) { ++hosts[peer.node]; });
   }
   return hosts;
@@ -187,7 +188,7 @@ class Builder {
     for (const NodeIndex n : vertex.members) {
       names.push_back(own_name(n));
       for_each_cable(fabric_, n, [&](PortRef from, PortRef to) {
-        if (to_switch(fabric_, to) || is_aggregation_node(fabric_, to.node)) return;
+        if (to_switch(fabric_, to) || is_aggregation_node(fabric_.node(to.node))) return;
         ++vertex.hosts;
         if (degraded_(from)) ++vertex.hosts_slow;
         hosts.push_back(host_name(to.node));
@@ -215,7 +216,7 @@ class Builder {
       vertex.detail.clear();
     }
     for (NodeIndex n = 0; n < fabric_.nodes().size(); ++n) {
-      if (fabric_.node(n).is_switch() || is_aggregation_node(fabric_, n)) continue;
+      if (fabric_.node(n).is_switch() || is_aggregation_node(fabric_.node(n))) continue;
       add_vertex(n);
       Vertex& vertex = picture_.vertices.back();
       vertex.tier = 0;
@@ -326,7 +327,7 @@ class Builder {
     for (NodeIndex n = 0; n < fabric_.nodes().size(); ++n) {
       if (fabric_.node(n).is_switch()) continue;
       ++(fabric_.node(n).type == wire::NodeType::Router ? routers
-         : is_aggregation_node(fabric_, n)              ? aggregation
+         : is_aggregation_node(fabric_.node(n))         ? aggregation
                                                         : hosts);
     }
     const auto count = [](std::size_t n, const char* one, const char* many) {
@@ -384,12 +385,6 @@ void lower_what_hangs_from_above(const Fabric& fabric, const std::vector<unsigne
 }
 
 }  // namespace
-
-bool is_aggregation_node(const Fabric& fabric, NodeIndex n) {
-  const Node& node = fabric.node(n);
-  if (node.type != wire::NodeType::ChannelAdapter) return false;
-  return node.description.find("Aggregation Node") != std::string::npos;
-}
 
 std::vector<unsigned> switch_tiers(const Fabric& fabric) {
   const std::size_t size = fabric.nodes().size();

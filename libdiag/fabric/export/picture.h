@@ -83,7 +83,4 @@ std::vector<unsigned> switch_tiers(const Fabric& fabric);
 /// "node[0001-0018,0020],x" of names that share stems; cut with "..." near `length_max`.
 std::string compress_names(std::vector<std::string> names, std::size_t length_max);
 
-/// A switch's own agent for in-network reduction: a CA inside the switch, no host.
-bool is_aggregation_node(const Fabric& fabric, NodeIndex node);
-
 }  // namespace ib::fabric

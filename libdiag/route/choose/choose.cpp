@@ -2,6 +2,7 @@
 #include "libdiag/route/choose/choose.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "libdiag/base/groups.h"
 #include "libdiag/route/option_use.h"
@@ -13,18 +14,21 @@ using fabric::CompactGraph;
 using fabric::kNoSwitch;
 using fabric::SwitchIndex;
 
+/// How many hosts share a switch with the host in the middle when hosts are sorted by that number.
+std::uint32_t usual_hosts(const CompactGraph& graph) {
+  std::vector<std::uint32_t> counts(graph.attached().begin(), graph.attached().end());
+  std::sort(counts.begin(), counts.end());
+  const auto all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  std::uint64_t before = 0;
+  for (const std::uint32_t n : counts)
+    if ((before += n) * 2 >= all) return n;
+  return 0;
+}
+
 /// Distances from the switches that hosts hang off. Those with few hosts beside others with many
-/// are tops of a tree with a storage box or an aggregation node.
+/// are tops of a tree with a storage box.
 std::vector<std::uint32_t> ranks(const CompactGraph& graph) {
-  std::vector<std::uint32_t> counts;
-  for (const std::uint32_t n : graph.attached())
-    if (n != 0) counts.push_back(n);
-  std::uint32_t usual = 0;
-  if (!counts.empty()) {
-    const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2);
-    std::nth_element(counts.begin(), middle, counts.end());
-    usual = *middle;
-  }
+  const std::uint32_t usual = usual_hosts(graph);
   std::vector<std::uint32_t> rank(graph.switch_count(), kNoSwitch);
   std::vector<SwitchIndex> queue;
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s)

@@ -95,7 +95,7 @@ EscapeTree find_escape_tree(const fabric::CompactGraph& graph, const Targets& ta
   for (std::size_t i = order.size(); i-- > 0;) {
     const SwitchIndex s = order[i];
     tree.number[s] = static_cast<std::uint32_t>(i);
-    if (targets.sources(s) != 0) tree.needed[s] = true;
+    if (graph.end_ports()[s] != 0) tree.needed[s] = true;
     if (tree.needed[s] && tree.parent[s] != fabric::kNoSwitch) tree.needed[tree.parent[s]] = true;
   }
   return tree;

@@ -344,9 +344,9 @@ class Assigner {
     std::vector<Turn> turns;
     const auto add = [&](Turn t) { turns.push_back(t); };
     for (SwitchIndex a = 0; a < graph_.switch_count(); ++a) {
-      if (targets_.sources(a) != 0) continue;
+      if (graph_.end_ports()[a] != 0) continue;
       for (SwitchIndex b = 0; b < graph_.switch_count(); ++b) {
-        if (targets_.sources(b) == 0) continue;
+        if (graph_.end_ports()[b] == 0) continue;
         turns.clear();
         walker_.walk(a, b, add);
         walker_.walk(b, a, add);
@@ -435,7 +435,7 @@ class Assigner {
   void prune(const std::vector<SwitchIndex>& order, std::vector<SwitchIndex>& parent) const {
     std::vector<bool> needed(graph_.switch_count(), false);
     for (auto at = order.rbegin(); at != order.rend(); ++at) {
-      if (targets_.sources(*at) != 0) needed[*at] = true;
+      if (graph_.end_ports()[*at] != 0) needed[*at] = true;
       if (parent[*at] == fabric::kNoSwitch) continue;
       if (needed[*at])
         needed[parent[*at]] = true;

@@ -26,7 +26,7 @@ Walker::Walker(const fabric::CompactGraph& graph, const Targets& targets, const 
 
 PairTurns::PairTurns(const Walker& walker) {
   for (SwitchIndex s = 0; s < walker.graph().switch_count(); ++s)
-    if (walker.targets().sources(s) != 0) leaves_.push_back(s);
+    if (walker.graph().end_ports()[s] != 0) leaves_.push_back(s);
   rows_.resize(leaves_.size());
   PerWorker<std::vector<std::uint32_t>> stamps(
       [&] { return std::vector<std::uint32_t>(walker.turns().size(), 0); });
@@ -78,7 +78,7 @@ Dependencies all_dependencies(const Walker& walker, Ends ends) {
   parallel_for(std::size_t{0}, targets.size(), [&](std::size_t i) {
     Worker& worker = workers.local();
     const Target& target = targets[i];
-    const bool hosts = walker.targets().sources(target.leaf) != 0;
+    const bool hosts = graph.end_ports()[target.leaf] != 0;
     if (ends == Ends::Hosts && !hosts) return;
     for (std::size_t t = ways.first[i]; t < ways.first[i + 1]; ++t) {
       const auto tree = ways.tree(t);
@@ -94,7 +94,7 @@ Dependencies all_dependencies(const Walker& walker, Ends ends) {
       }
       ++worker.stamp;
       for (SwitchIndex source = 0; source < graph.switch_count(); ++source) {
-        if (walker.targets().sources(source) == 0) continue;
+        if (graph.end_ports()[source] == 0) continue;
         Channel before = kNoChannel;
         for (SwitchIndex s = source; s != target.leaf && tree[s] != kNoExit;) {
           const Channel c = channels.of_arc(graph.arc_index(s, tree[s]));

@@ -281,7 +281,7 @@ void VlTrees::grow_all() {
   set_weights(0);
   for (std::size_t turn = 0; turn < each; ++turn)
     for (const Target& target : targets_->all()) {
-      if (turn >= target.columns()) continue;
+      if (turn >= target.columns() && (turn != 0 || !is_source(target.leaf))) continue;
       Tree tree;
       tree.leaf = target.leaf;
       // Siblings follow each other, so they come into different trees.
@@ -290,7 +290,7 @@ void VlTrees::grow_all() {
       }
       tree.lids_loaded = tree.lids.size();
       if (turn == 0)
-        for (const Lid lid : targets_->switch_lids(target.leaf)) tree.lids.push_back(lid);
+        for (const auto& own : targets_->switch_lids(target.leaf)) tree.lids.push_back(own.lid);
       grow_or_escape(target.leaf);
       take(tree);
       account(tree, 1);
@@ -448,7 +448,8 @@ VlTrees::Tables VlTrees::tables() {
   for (const Target& target : targets_->all()) {
     for (const auto& column : targets_->columns(target))
       result.lfts.set(target.leaf, column.lid, column.port);
-    for (const Lid lid : targets_->switch_lids(target.leaf)) result.lfts.set(target.leaf, lid, 0);
+    for (const auto& [lid, port] : targets_->switch_lids(target.leaf))
+      result.lfts.set(target.leaf, lid, port);
   }
   std::vector<double> arc_load(graph_->arc_count(), 0);
   for (const Tree& tree : trees_) write(tree, arc_load, result.lfts);
@@ -458,7 +459,7 @@ VlTrees::Tables VlTrees::tables() {
     if (target.columns() != 0 || lids.empty() || !trees_of_[target.leaf].empty()) continue;
     Tree tree;
     tree.leaf = target.leaf;
-    tree.lids.assign(lids.begin(), lids.end());
+    for (const auto& own : lids) tree.lids.push_back(own.lid);
     if (!grow(target.leaf)) {
       ++result.switches_beside;
       free_ = true;

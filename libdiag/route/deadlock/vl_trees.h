@@ -85,7 +85,7 @@ class VlTrees {
 
   VlTrees(const Request& request, const Targets& targets, bool);
 
-  bool is_source(fabric::SwitchIndex s) const { return graph_->attached()[s] != 0; }
+  bool is_source(fabric::SwitchIndex s) const { return graph_->end_ports()[s] != 0; }
   std::uint8_t& vl_of(fabric::SwitchIndex a, fabric::SwitchIndex b) {
     return vl_of_[std::size_t{std::max(a, b)} * graph_->switch_count() + std::min(a, b)];
   }

@@ -284,9 +284,9 @@ class Engine2Qos {
       for (std::size_t i = 0; i < arcs.size(); ++i)
         if (arcs[i].to == next[s]) hops.arcs[graph_.arc_index(s, i)] |= bit;
     }
-    if (graph_.attached()[leaf] == 0) return {};
+    if (graph_.end_ports()[leaf] == 0) return {};
     for (SwitchIndex s = 0; s < graph_.switch_count(); ++s)
-      if (s != leaf && graph_.attached()[s] != 0 && torus_.has(s)) depend(s, leaf, next);
+      if (s != leaf && graph_.end_ports()[s] != 0 && torus_.has(s)) depend(s, leaf, next);
     return {};
   }
 

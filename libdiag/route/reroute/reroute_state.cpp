@@ -88,7 +88,7 @@ Rerouter::State::State(const Request& request, fabric::CompactGraph of, Routes m
     const Target& target = targets_.all()[t];
     for (const auto& column : targets_.columns(target))
       goals_[column.lid.value] = {t, target.leaf, column.counts, column.offset};
-    for (Lid lid : targets_.switch_lids(target.leaf))
+    for (const auto& [lid, port] : targets_.switch_lids(target.leaf))
       if (goals_[lid.value].target == kNoTarget) goals_[lid.value] = {t, target.leaf, false, 0};
   }
 }
@@ -279,13 +279,14 @@ void Rerouter::State::check(SwitchIndex s, std::uint32_t target, bool way, std::
 
 /// Whether end ports at s send to end ports at the target, and cables lead there.
 bool Rerouter::State::must_reach(SwitchIndex s, const Target& target) const {
-  return targets_.sources(s) != 0 && target.columns() != 0 && floor_.joined(s, target.leaf);
+  const auto ends = links.graph.end_ports();
+  return ends[s] != 0 && ends[target.leaf] != 0 && floor_.joined(s, target.leaf);
 }
 
 /// Whether somebody has no way that cables would give him; nobody changes who never had one.
 bool Rerouter::State::leaves_hosts_apart() const {
   for (SwitchIndex s = 0; s < links.graph.switch_count(); ++s)
-    for (std::size_t i = 0; i < candidates_.size() && targets_.sources(s) != 0; ++i) {
+    for (std::size_t i = 0; i < candidates_.size() && links.graph.end_ports()[s] != 0; ++i) {
       std::uint64_t ways = 0;
       for (std::size_t k = 0; k < links.graph.arcs(s).size(); ++k)
         ways |= candidates_[i][links.first(s) + k];

@@ -266,8 +266,8 @@ template <class Function>
 void Rerouter::State::for_lids(std::uint32_t target, Function function) const {
   const Target& t = targets_.all()[target];
   for (const auto& column : targets_.columns(t)) function(column.lid);
-  for (Lid lid : targets_.switch_lids(t.leaf))
-    if (goals_[lid.value].target == target) function(lid);
+  for (const auto& own : targets_.switch_lids(t.leaf))
+    if (goals_[own.lid.value].target == target) function(own.lid);
 }
 
 }  // namespace ib::route

@@ -103,7 +103,7 @@ void Rerouter::State::write_own() {
     const SwitchIndex leaf = targets_.all()[t].leaf;
     for (const auto& column : targets_.columns(targets_.all()[t]))
       routes.lfts.set(leaf, column.lid, column.port);
-    for (const Lid lid : targets_.switch_lids(leaf)) routes.lfts.set(leaf, lid, 0);
+    for (const auto& [lid, port] : targets_.switch_lids(leaf)) routes.lfts.set(leaf, lid, port);
   }
   std::vector<Lid> nobodys;
   for (std::size_t lid = 0; lid < goals_.size(); ++lid)
@@ -127,7 +127,8 @@ void Rerouter::State::leave_out(std::size_t batch, const tables::LeastHops& hops
       if (s == to.leaf) continue;
       if (parts[s] == parts[to.leaf]) {
         ++stock.apart;
-        if (targets_.sources(s) != 0 && to.columns() != 0) stock.hosts_apart = true;
+        if (const auto ends = links.graph.end_ports(); ends[s] != 0 && ends[to.leaf] != 0)
+          stock.hosts_apart = true;
       }
       for_lids(static_cast<std::uint32_t>(batch * tables::kTargetsPerBatch + b),
                [&](Lid lid) { routes.lfts.set(s, lid, tables::kNoPort); });

@@ -62,7 +62,7 @@ class Row {
       const Target& target = batch[b];
       if (target.leaf == s_) {
         for (const auto& column : targets_.columns(target)) row_[column.lid.value] = column.port;
-        for (const Lid lid : targets_.switch_lids(s_)) row_[lid.value] = 0;
+        for (const auto& [lid, port] : targets_.switch_lids(s_)) row_[lid.value] = port;
         continue;
       }
       std::span<const std::uint8_t> candidates;
@@ -137,7 +137,7 @@ class Row {
 
   void deal_switch_lids(const Target& target, std::span<const std::uint8_t> candidates,
                         std::size_t turn) {
-    for (const Lid lid : targets_.switch_lids(target.leaf))
+    for (const auto& [lid, port] : targets_.switch_lids(target.leaf))
       if (row_[lid.value] == tables::kNoPort)
         set(lid, candidates, candidates[turn++ % candidates.size()]);
   }

@@ -135,7 +135,7 @@ class Spreader {
       const std::uint64_t bit = std::uint64_t{1} << b;
       here_[target.leaf].own |= bit;
       const auto lids = targets_.switch_lids(target.leaf);
-      if (lids.size() == 1) lid_[b] = lids[0], one_lid_ |= bit;
+      if (lids.size() == 1) lid_[b] = lids[0].lid, one_lid_ |= bit;
       if (target.columns() == 0) continue;
       with_columns_ |= bit;
       if (target.columns() != columns_each_) columns_each_ = 0;
@@ -172,10 +172,11 @@ class Spreader {
     here.written = here.settled = 0;
     for_bits(here.own, [&](std::size_t b) {
       for (const auto& column : targets_.columns(batch_[b])) row[column.lid.value] = column.port;
-      for (const Lid lid : targets_.switch_lids(s)) row[lid.value] = 0;
+      for (const auto& [lid, port] : targets_.switch_lids(s)) row[lid.value] = port;
     });
     for_bits(others_of(s) & ~classes.reached(), [&](std::size_t b) {
-      for (const Lid lid : targets_.switch_lids(batch_[b].leaf)) row[lid.value] = tables::kNoPort;
+      for (const auto& own : targets_.switch_lids(batch_[b].leaf))
+        row[own.lid.value] = tables::kNoPort;
     });
     route_switch_lids(s, classes);
   }
@@ -319,7 +320,7 @@ class Spreader {
         const std::uint8_t only = exits[c.first].port;
         for_bits(c.targets & one_lid_, [&](std::size_t b) { row[lid_[b].value] = only; });
         for_bits(c.targets & ~one_lid_, [&](std::size_t b) {
-          for (const Lid lid : targets_.switch_lids(batch_[b].leaf)) row[lid.value] = only;
+          for (const auto& own : targets_.switch_lids(batch_[b].leaf)) row[own.lid.value] = only;
         });
         continue;
       }
@@ -336,7 +337,7 @@ class Spreader {
       };
       for_bits(c.targets, [&](std::size_t b) {
         if (((one_lid_ >> b) & 1) != 0) return route(lid_[b]);
-        for (const Lid lid : targets_.switch_lids(batch_[b].leaf)) route(lid);
+        for (const auto& own : targets_.switch_lids(batch_[b].leaf)) route(own.lid);
       });
       here_[s].turn = static_cast<std::uint8_t>(turn);
     }

@@ -18,7 +18,7 @@ namespace ib::route {
 /// A switch that is a destination, itself or for what is attached to it.
 struct Target {
   fabric::SwitchIndex leaf{};
-  std::size_t first_column{}, last_column{};  // its CA and router LIDs
+  std::size_t first_column{}, last_column{};  // LIDs of its hosts
   bool has_siblings{false};                   // an end port with more than one LID
   bool has_ignored{false};                    // a column that does not count
   bool lids_in_a_row{true};                   // LIDs of the columns follow each other
@@ -45,12 +45,17 @@ class Targets {
   }
   /// The most LIDs that an end port has: 2^LMC.
   std::size_t lids_of_a_port() const { return lids_of_a_port_; }
-  /// LIDs of switch s itself.
-  std::span<const Lid> switch_lids(fabric::SwitchIndex s) const {
+  /// A LID that is no host's: of a switch (port 0) or of the aggregation node at a port of it.
+  struct SwitchLid {
+    Lid lid{};
+    std::uint8_t port{};  // of the switch
+  };
+  /// LIDs of switch s itself and of its aggregation nodes: reached, and no load.
+  std::span<const SwitchLid> switch_lids(fabric::SwitchIndex s) const {
     return {switch_lids_.data() + first_switch_lid_[s],
             first_switch_lid_[s + 1] - first_switch_lid_[s]};
   }
-  /// End ports with a LID behind s: how many sources send from there.
+  /// End ports of hosts with a LID behind s: how many sources send from there.
   std::uint32_t sources(fabric::SwitchIndex s) const { return sources_[s]; }
   std::size_t batch_count() const {
     return (targets_.size() + tables::kTargetsPerBatch - 1) / tables::kTargetsPerBatch;
@@ -66,7 +71,7 @@ class Targets {
   std::vector<Target> targets_;
   std::vector<Column> columns_;
   std::vector<std::uint32_t> sources_;
-  std::vector<Lid> switch_lids_;
+  std::vector<SwitchLid> switch_lids_;
   std::vector<std::size_t> first_switch_lid_;
   std::size_t lids_of_a_port_{1};
 };

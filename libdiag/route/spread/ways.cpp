@@ -274,7 +274,7 @@ class WayFinder {
     const auto columns = targets_.columns(target);
     if (columns.empty()) {
       const auto own = targets_.switch_lids(target.leaf);
-      return own.empty() ? kNoLid : own.front();
+      return own.empty() ? kNoLid : own.front().lid;
     }
     if (options_.grain == Grain::Lid) return columns[i].lid;
     const auto at = std::ranges::find(columns, i, &Targets::Column::offset);
@@ -473,7 +473,8 @@ tables::LinearTables tables_from(const Request& request, const Targets& targets,
         };
         for (std::size_t c = target.first_column; c < target.last_column; ++c)
           follow(targets.columns()[c].lid, ways.of_column[c], targets.columns()[c].port);
-        for (const Lid lid : targets.switch_lids(target.leaf)) follow(lid, ways.first[i], 0);
+        for (const auto& [lid, port] : targets.switch_lids(target.leaf))
+          follow(lid, ways.first[i], port);
       }
     }
   });

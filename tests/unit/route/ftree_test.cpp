@@ -54,7 +54,7 @@ unsigned worst_shift(const Case& c, const tables::LinearTables& tables,
                      const std::set<Guid>& left_out = {}) {
   std::vector<fabric::Destination> ends;
   for (const auto& d : c.graph.destinations())
-    if (!d.is_switch() && d.lid == c.fabric.port(d.end_port).lid &&
+    if (d.is_host && d.lid == c.fabric.port(d.end_port).lid &&
         left_out.count(c.fabric.port(d.end_port).guid) == 0)
       ends.push_back(d);
   std::sort(ends.begin(), ends.end(), [&](const auto& a, const auto& b) {
