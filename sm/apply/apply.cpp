@@ -11,8 +11,11 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/discover/sweep.h"
+#include "sm/apply/row_sets.h"
 #include "sm/apply/table_work.h"
+#include "sm/apply/vl_work.h"
 #include "sm/apply/work.h"
+#include "sm/device/tables/kinds.h"
 
 namespace sm::apply {
 namespace {
@@ -46,8 +49,8 @@ struct Apply::Impl {
     std::uint32_t in_flight{0};
     bool queued{false};
     bool failed{false};
-    bool probing{false};  // `lanes` is the one table that says whether a switch lost its own
-    std::vector<LaneTable> lanes;
+    bool probing{false};   // one table says whether a switch lost its SL2VL and VL arbitration
+    std::vector<Ask> vls;  // of these that are left to be read, or set
     std::span<const plan::WantedBlock> blocks;
     std::uint32_t blocks_at{0};
   };
@@ -59,7 +62,7 @@ struct Apply::Impl {
   Phase phase{Phase::Switches};
   std::vector<Cursor> cursors;
   std::deque<NodeIndex> ready;
-  std::size_t in_flight{0};
+  InFlight in_flight;
   std::uint64_t sets{0};
   bool restarted{false};
   std::vector<Failure> failures;
@@ -90,8 +93,8 @@ struct Apply::Impl {
 
   void begin(Phase next) {
     phase = next;
-    if (phase == Phase::Lanes) believe_tables();
-    if (phase == Phase::Lanes && !lanes_needed()) phase = Phase::SettleNew;
+    if (phase == Phase::Vls) believe_tables();
+    if (phase == Phase::Vls && !vls_are_ours()) phase = Phase::SettleNew;
     if (phase == Phase::SettleNew && !new_ones_first()) phase = Phase::ArmLinks;
     if (phase == Phase::ArmLinks && !links_came_back()) phase = Phase::Settle;
     // Links that were taken down will be swept again anyway.
@@ -114,11 +117,7 @@ struct Apply::Impl {
     for (NodeIndex n = 0; n < cursors.size(); ++n)
       if (!cursors[n].failed) known.doubtful.erase(seen.fabric.node(n).guid);
   }
-  /// Once mapped for several VLs, ports are mapped back for one.
-  bool lanes_needed() const {
-    return options.after_sweep && desired->program_lfts &&
-           (desired->program_vls || !known.lanes.empty());
-  }
+  bool vls_are_ours() const { return options.after_sweep && desired->vl_tables != nullptr; }
   /// Both its switches forward already: it is to carry packets before their tables send any.
   bool joins_routed(PortRef p) const {
     const PortRef q = seen.fabric.port(p).peer;
@@ -147,7 +146,7 @@ struct Apply::Impl {
   }
   /// Phases without work pass at once.
   void move_on() {
-    while (phase != Phase::Done && in_flight == 0 && ready.empty()) {
+    while (phase != Phase::Done && in_flight.size() == 0 && ready.empty()) {
       if (phase == Phase::Settle && tables.next_round()) {
         begin_step(kStepTables);
       } else {
@@ -160,25 +159,25 @@ struct Apply::Impl {
     std::vector<ib::mad::Request> out;
     do {
       move_on();
-      while (!ready.empty() && in_flight < options.in_all && out.size() < kAtOnce) {
+      while (!ready.empty() && in_flight.size() < options.in_all && out.size() < kAtOnce) {
         const NodeIndex n = ready.front();
         ready.pop_front();
         Cursor& c = cursors[n];
         c.queued = false;
         if (c.failed || c.in_flight >= options.per_node) continue;
         bool wait = false;
-        const auto work = next_work(n, wait);
+        auto work = next_work(n, wait);
         if (!work) continue;  // finished, or woken by its last answer when `wait`
+        work->node = n;
         if (!options.silent.empty() && options.silent[n]) {
-          leave_alone({work->kind, work->arg, n});
+          leave_alone(*work);
           continue;
         }
-        out.push_back(request_for(n, *work));
+        out.push_back(request_for(*work));
         ++c.in_flight;
-        ++in_flight;
         if (c.in_flight < options.per_node) enqueue(n);
       }
-    } while (out.empty() && in_flight == 0 && phase != Phase::Done);
+    } while (out.empty() && in_flight.size() == 0 && phase != Phase::Done);
     return out;
   }
 
@@ -195,8 +194,8 @@ struct Apply::Impl {
         return next_switch(n);
       case Phase::Read:
         return next_read(n);
-      case Phase::Lanes:
-        return next_lanes(n);
+      case Phase::Vls:
+        return next_vl_set(n);
       case Phase::SettleNew:
         return next_settle_new(n, wait);
       case Phase::Settle:
@@ -250,14 +249,15 @@ struct Apply::Impl {
     return Work{Kind::GetSwitch, 0};
   }
 
+  Holder holder(NodeIndex n) const { return {seen, known.inventory, known.refused, n}; }
+
   /// The next wanted block that `must` be read, or written, and that a way leads to.
   std::optional<Work> next_block(NodeIndex n, Kind kind, decltype(must_read) must) {
     Cursor& c = cursors[n];
-    for (; c.blocks_at < c.blocks.size(); ++c.blocks_at) {
-      const plan::WantedBlock& want = c.blocks[c.blocks_at];
-      if (must(known.inventory, known.refused, seen.nodes[n].info.node_guid, want) &&
-          device::route_to(seen, n, *want.kind, want.slot))
-        return Work{kind, c.blocks_at++};
+    while (c.blocks_at < c.blocks.size()) {
+      const Ask ask = ask_for(c.blocks[c.blocks_at++]);
+      if (must(holder(n), ask) && device::route_to(seen, n, *ask.kind, ask.slot))
+        return Work{kind, 0, ask};
     }
     return std::nullopt;
   }
@@ -282,14 +282,13 @@ struct Apply::Impl {
     if (const auto block = next_block(n, Kind::GetBlock, must_read)) return block;
     const SwitchIndex s = tables.switch_of(n);
     Cursor& c = cursors[n];
-    if (s == kNoSwitch) return next_lanes_read(n, 0);
+    if (s == kNoSwitch) return next_vl_read(n, 0);
     if (!tables.was_warm(n)) return std::nullopt;
     SwitchTables& t = tables.held(n);
     if (tables.take_doubt(n)) {
-      if (auto probe = lanes_probe(n)) {
+      if (const auto probe = probe_for(n)) {
         c.probing = true;
-        c.lanes = {*probe};
-        return Work{Kind::GetLanes, 0};
+        return Work{Kind::Probe, 0, *probe};
       }
     }
     if (c.step == 0) {
@@ -309,63 +308,57 @@ struct Apply::Impl {
     }
     // The probe's answer decides what is known, and so what is to be asked for.
     if (c.probing) return std::nullopt;
-    return next_lanes_read(n, 2);
+    return next_vl_read(n, 2);
   }
 
-  /// Lanes that are ours to program and that nothing is known of: after a start they may well be
-  /// what they should.
-  std::optional<Work> next_lanes_read(NodeIndex n, std::uint8_t step) {
+  /// SL2VL and VL arbitration that are ours and that nothing is known of: after a start they may
+  /// well be what they should.
+  std::optional<Work> next_vl_read(NodeIndex n, std::uint8_t step) {
     Cursor& c = cursors[n];
-    if (!lanes_needed()) return std::nullopt;
+    if (!vls_are_ours()) return std::nullopt;
     if (c.step == step) {
       c.step = static_cast<std::uint8_t>(step + 1);
-      c.at = 0;
-      c.lanes = lane_reads(*desired, seen, known.lanes[seen.fabric.node(n).guid], n);
+      forget_new_ports(seen, *desired->vl_tables, known.inventory, n);
+      begin_vls(c, vl_reads(holder(n), *desired->vl_tables));
     }
-    if (c.at == c.lanes.size()) return std::nullopt;
-    return Work{Kind::GetLanes, c.at++};
+    return next_vl(c, Kind::GetBlock);
   }
-
-  std::optional<Work> next_lanes(NodeIndex n) {
+  std::optional<Work> next_vl_set(NodeIndex n) {
     Cursor& c = cursors[n];
     if (c.step == 0) {
       c.step = 1;
-      c.lanes = lane_sets(*desired, seen, known.lanes[seen.fabric.node(n).guid], n);
+      forget_new_ports(seen, *desired->vl_tables, known.inventory, n);
+      begin_vls(c, vl_sets(holder(n), *desired->vl_tables));
     }
-    if (c.at == c.lanes.size()) return std::nullopt;
-    return Work{Kind::SetLanes, c.at++};
+    return next_vl(c, Kind::SetBlock);
+  }
+  static void begin_vls(Cursor& c, std::vector<Ask> asks) {
+    c.at = 0;
+    c.vls = std::move(asks);
+  }
+  static std::optional<Work> next_vl(Cursor& c, Kind kind) {
+    if (c.at == c.vls.size()) {
+      c.vls = {};
+      c.at = 0;
+      return std::nullopt;
+    }
+    return Work{kind, 0, c.vls[c.at++]};
   }
 
-  /// Lanes are many: one table of arbitration, unlike any that a switch begins with, says whether
-  /// they are still what they were.
-  std::optional<LaneTable> lanes_probe(NodeIndex n) const {
-    const auto it = known.lanes.find(seen.fabric.node(n).guid);
-    if (it == known.lanes.end()) return std::nullopt;
-    for (const auto& [key, table] : it->second.arbitration) {
-      if (key.first != kArbitrationHigh) continue;
-      if (seen.port({n, key.second}).state() <= PortState::Initialize) continue;
-      LaneTable probe;
-      probe.attribute = ib::wire::attr::kVlArbitration;
-      probe.modifier = static_cast<std::uint32_t>(kArbitrationHigh) << 16 | key.second;
-      probe.port = key.second;
-      return probe;
-    }
-    return std::nullopt;
+  std::optional<Ask> probe_for(NodeIndex n) const {
+    return vls_are_ours() ? vl_probe(holder(n), *desired->vl_tables) : std::nullopt;
   }
-  void on_lanes_read(const Key& key, const ib::wire::Mad* answer) {
-    const auto& node = seen.fabric.node(key.node);
-    Cursor& c = cursors[key.node];
-    const LaneTable& read = c.lanes[key.arg];
-    if (!std::exchange(c.probing, false)) {
-      if (answer != nullptr) note_read(known.lanes[node.guid], read, *answer, node.num_ports);
+  /// What the probed table should say was known; if it is another one now, or is not said, all is
+  /// to be read.
+  void on_probe(const Work& work, const ib::wire::Mad* answer) {
+    cursors[work.node].probing = false;
+    const ib::Guid guid = guid_of(work);
+    const device::Block* held = known.inventory.held(*work.ask.kind, guid, work.ask.slot);
+    if (answer != nullptr && held != nullptr &&
+        device::block_of(*work.ask.kind, answer->data()) == *held)
       return;
-    }
-    const auto it = known.lanes.find(node.guid);
-    if (it == known.lanes.end()) return;
-    const auto held = it->second.arbitration.find({kArbitrationHigh, read.port});
-    if (answer == nullptr || held == it->second.arbitration.end() ||
-        ib::wire::body<ib::wire::VlArbitrationTable>(*answer) != held->second)
-      known.lanes.erase(it);
+    known.inventory.forget(device::kSlToVl, guid);
+    known.inventory.forget(device::kVlArbitration, guid);
   }
 
   bool port_needs_set(PortRef p) const {
@@ -472,7 +465,8 @@ struct Apply::Impl {
 
   // ---- requests
 
-  ib::mad::Request request_for(NodeIndex n, const Work& work) {
+  ib::mad::Request request_for(const Work& work) {
+    const NodeIndex n = work.node;
     const auto& node = seen.nodes[n];
     const ib::Guid guid = node.info.node_guid;
     std::uint16_t attribute = 0;
@@ -485,7 +479,7 @@ struct Apply::Impl {
       case Kind::SetPort:
         attribute = ib::wire::attr::kPortInfo;
         modifier = work.arg;
-        if (seen.port({n, static_cast<std::uint8_t>(work.arg)}).extended)
+        if (seen.port({n, work.port()}).extended)
           modifier |= ib::wire::kPortInfoSmSupportsExtendedSpeeds;
         break;
       case Kind::GetSwitch:
@@ -508,56 +502,40 @@ struct Apply::Impl {
         attribute = ib::wire::attr::kMulticastForwarding;
         modifier = (work.arg & 0xF) << 28 | work.arg >> 4;
         break;
-      case Kind::GetLanes:
-        method = ib::wire::Method::Get;
-        [[fallthrough]];
-      case Kind::SetLanes:
-        attribute = cursors[n].lanes[work.arg].attribute;
-        modifier = cursors[n].lanes[work.arg].modifier;
-        break;
       case Kind::GetBlock:
+      case Kind::Probe:
         method = ib::wire::Method::Get;
         [[fallthrough]];
-      case Kind::SetBlock: {
-        const plan::WantedBlock& want = cursors[n].blocks[work.arg];
-        attribute = want.kind->attribute;
-        modifier = want.kind->modifier(seen, n, want.slot);
+      case Kind::SetBlock:
+        attribute = work.ask.kind->attribute;
+        modifier = modifier_of(n, work.ask);
         break;
-      }
     }
     const std::uint64_t m_key = options.m_key ? options.m_key(guid) : 0;
-    auto request =
-        ib::mad::smp_request(options.cookie_base + to_cookie({work.kind, work.arg, n}), guid.value,
-                             route_for(n, work), method, attribute, modifier, m_key);
+    auto request = ib::mad::smp_request(options.cookie_base + in_flight.add(work), guid.value,
+                                        route_for(work), method, attribute, modifier, m_key);
     if (method == ib::wire::Method::Set) {
       ++sets;
-      fill(n, work, request.mad);
+      fill(work, request.mad);
     }
     return request;
   }
-
-  /// SL to VL mapping and VL arbitration of a CA are those of the port that the SMP comes in by
-  /// (IBA 14.2.5.8, 14.2.5.9).
-  ib::mad::DirectedRoute route_for(NodeIndex n, const Work& work) const {
-    const auto& node = seen.nodes[n];
-    const bool lanes = work.kind == Kind::SetLanes || work.kind == Kind::GetLanes;
-    if (is_block(work.kind)) {
-      const plan::WantedBlock& want = cursors[n].blocks[work.arg];
-      return *device::route_to(seen, n, *want.kind, want.slot);
-    }
-    if (!lanes || seen.fabric.node(n).is_switch()) return node.route;
-    const PortRef p{n, cursors[n].lanes[work.arg].port};
-    const PortRef q = seen.fabric.port(p).peer;
-    if (p.port == node.info.local_port_num.value || !q || !seen.fabric.node(q.node).is_switch())
-      return node.route;
-    return seen.nodes[q.node].route.extended(q.port);
+  std::uint32_t modifier_of(NodeIndex n, const Ask& ask) const {
+    return ask.kind->modifier(seen, n, ask.slot) | (ask.all_outputs ? device::kAllOutputs : 0U) |
+           (ask.all_inputs ? device::kAllInputs : 0U);
   }
 
-  void fill(NodeIndex n, const Work& work, ib::wire::Mad& mad) {
+  ib::mad::DirectedRoute route_for(const Work& work) const {
+    if (work.is_block()) return *device::route_to(seen, work.node, *work.ask.kind, work.ask.slot);
+    return seen.nodes[work.node].route;
+  }
+
+  void fill(const Work& work, ib::wire::Mad& mad) {
+    const NodeIndex n = work.node;
     const SwitchIndex s = tables.switch_of(n);
     switch (work.kind) {
       case Kind::SetPort: {
-        const PortRef p{n, static_cast<std::uint8_t>(work.arg)};
+        const PortRef p{n, work.port()};
         const std::size_t i = seen.port_index(p);
         std::copy(seen.ports[i].bytes.begin(), seen.ports[i].bytes.end(), mad.data());
         PortWant want = desired->ports[i];
@@ -599,14 +577,9 @@ struct Apply::Impl {
         ib::wire::set_body(mad, table);
         break;
       }
-      case Kind::SetLanes:
-        cursors[n].lanes[work.arg].write(mad);
+      case Kind::SetBlock:
+        std::copy_n(work.ask.block->begin(), work.ask.kind->bytes, mad.data());
         break;
-      case Kind::SetBlock: {
-        const plan::WantedBlock& want = cursors[n].blocks[work.arg];
-        std::copy_n(want.block.begin(), want.kind->bytes, mad.data());
-        break;
-      }
       default:
         break;
     }
@@ -615,139 +588,143 @@ struct Apply::Impl {
   // ---- answers
 
   void on_completion(const ib::mad::Completion& completion) {
-    const Key key =
-        from_cookie((completion.cookie - options.cookie_base) & ((ib::mad::Cookie{1} << 48) - 1));
-    --in_flight;
-    Cursor& c = cursors[key.node];
+    const Work work =
+        in_flight.take(static_cast<InFlight::Tag>(completion.cookie - options.cookie_base));
+    Cursor& c = cursors[work.node];
     --c.in_flight;
     if (!completion.reply) {
-      on_silence(key, completion);
+      on_silence(work, completion);
     } else if (const ib::wire::Mad& mad = completion.reply->mad; mad.status() != 0) {
-      on_refusal(key, mad.status());
+      on_refusal(work, mad.status());
     } else {
-      on_answer(key, mad);
+      on_answer(work, mad);
     }
-    if (!c.failed) enqueue(key.node);
+    if (!c.failed) enqueue(work.node);
   }
 
-  static bool is_block(Kind kind) { return kind == Kind::SetBlock || kind == Kind::GetBlock; }
-  const plan::WantedBlock& block_of(const Key& key) const {
-    return cursors[key.node].blocks[key.arg];
-  }
-
-  std::string where(const Key& key) const {
-    const auto& node = seen.fabric.node(key.node);
-    std::string text(describe(key.kind));
-    if (is_block(key.kind)) text += fmt::format("({})", block_of(key).kind->name);
+  std::string where(const Work& work) const {
+    const auto& node = seen.fabric.node(work.node);
+    std::string text(describe(work.kind));
+    if (work.is_block()) text += fmt::format("({})", work.ask.kind->name);
     text += fmt::format(" to {} \"{}\"", to_string(node.guid), ib::printable(node.description));
-    if (key.kind == Kind::SetPort || key.kind == Kind::GetPort)
-      text += fmt::format(" port {}", key.arg);
-    if (key.kind == Kind::SetLft || key.kind == Kind::GetLft)
-      text += fmt::format(" block {}", key.arg);
-    if (key.kind == Kind::SetLanes || key.kind == Kind::GetLanes)
-      text += " " + cursors[key.node].lanes[key.arg].where();
-    if (is_block(key.kind))
-      text += fmt::format(" port {} block {}", block_of(key).slot.port, block_of(key).slot.block);
+    if (work.is_port()) text += fmt::format(" port {}", work.arg);
+    if (work.kind == Kind::SetLft || work.kind == Kind::GetLft)
+      text += fmt::format(" block {}", work.arg);
+    if (work.is_block()) text += " " + place_of(work.ask);
     return text;
   }
-  void note(const Key& key, bool timed_out, std::string_view what) {
-    const bool port = key.kind == Kind::SetPort || key.kind == Kind::GetPort;
-    failures.push_back({key.node, port ? static_cast<std::uint8_t>(key.arg) : std::uint8_t{0},
-                        timed_out, fmt::format("{}: {}", where(key), what)});
+  void note(const Work& work, bool timed_out, std::string_view what) {
+    failures.push_back({work.node, work.is_port() ? work.port() : std::uint8_t{0}, timed_out,
+                        fmt::format("{}: {}", where(work), what)});
   }
 
-  void leave_alone(const Key& key) {
-    note(key, true, "left as it is: the node does not answer");
-    cursors[key.node].failed = true;
-    if (key.kind == Kind::SetLft) tables.lft_stays(key.node);
+  void leave_alone(const Work& work) {
+    note(work, true, "left as it is: the node does not answer");
+    cursors[work.node].failed = true;
+    if (work.kind == Kind::SetLft) tables.lft_stays(work.node);
   }
-  void on_silence(const Key& key, const ib::mad::Completion& completion) {
-    Cursor& c = cursors[key.node];
-    if (!c.failed) note(key, true, completion.reply.error().message);
+  void on_silence(const Work& work, const ib::mad::Completion& completion) {
+    Cursor& c = cursors[work.node];
+    if (!c.failed) note(work, true, completion.reply.error().message);
     c.failed = true;
-    if (is_block(key.kind))
-      known.inventory.forget(*block_of(key).kind, guid_of(key), block_of(key).slot);
-    forget(key);
-  }
-  void note_lane_set(const Key& key, const ib::wire::Mad* answer) {
-    const auto& node = seen.fabric.node(key.node);
-    note_lanes(known.lanes[node.guid], cursors[key.node].lanes[key.arg], answer, node.num_ports);
+    if (work.kind == Kind::Probe) {
+      on_probe(work, nullptr);
+    } else {
+      forget(work);
+    }
   }
   /// What a device holds after a Set without an answer is not known.
-  void forget(const Key& key) {
-    if (key.kind == Kind::SetLanes) note_lane_set(key, nullptr);
-    if (key.kind == Kind::GetLanes) on_lanes_read(key, nullptr);
-    if (key.kind == Kind::SetLft) tables.lft_failed(key.node, key.arg);
-    if (key.kind == Kind::SetMft)
-      tables.held(key.node).mft.erase(
-          {static_cast<std::uint16_t>(key.arg >> 4), static_cast<std::uint8_t>(key.arg & 0xF)});
+  void forget(const Work& work) {
+    if (work.is_block()) forget_block(work);
+    if (work.kind == Kind::SetLft) tables.lft_failed(work.node, work.arg);
+    if (work.kind == Kind::SetMft)
+      tables.held(work.node).mft.erase(
+          {static_cast<std::uint16_t>(work.arg >> 4), static_cast<std::uint8_t>(work.arg & 0xF)});
   }
 
-  void on_refusal(const Key& key, std::uint16_t status) {
+  void on_refusal(const Work& work, std::uint16_t status) {
     // A port that went ACTIVE by itself (its peer's first packet moves it) refuses the step; what
     // it says now decides.
-    if (key.kind == Kind::SetPort && activates(phase)) {
-      read_again.insert({key.node, static_cast<std::uint8_t>(key.arg)});
+    if (work.kind == Kind::SetPort && activates(phase)) {
+      read_again.insert({work.node, work.port()});
       return;
     }
-    note(key, false, fmt::format("status 0x{:04x}", status));
-    if (is_block(key.kind)) known.refused.note(guid_of(key), block_of(key), true);
-    forget(key);
+    note(work, false, fmt::format("status 0x{:04x}", status));
+    if (work.kind == Kind::Probe) {
+      on_probe(work, nullptr);
+    } else if (work.is_block()) {
+      known.refused.note(guid_of(work), work.ask, true);
+    } else {
+      forget(work);
+    }
   }
 
-  void on_answer(const Key& key, const ib::wire::Mad& mad) {
-    switch (key.kind) {
+  void on_answer(const Work& work, const ib::wire::Mad& mad) {
+    switch (work.kind) {
       case Kind::SetPort:
       case Kind::GetPort:
-        on_port(key, mad);
+        on_port(work, mad);
         break;
       case Kind::SetSwitch:
       case Kind::GetSwitch:
-        on_switch(key, ib::wire::body<ib::wire::SwitchInfo>(mad));
+        on_switch(work, ib::wire::body<ib::wire::SwitchInfo>(mad));
         break;
       case Kind::SetLft:
       case Kind::GetLft: {
-        SwitchTables& t = tables.held(key.node);
+        SwitchTables& t = tables.held(work.node);
         std::transform(mad.data(), mad.data() + kLftBlock,
-                       t.lft.begin() + static_cast<std::ptrdiff_t>(key.arg * kLftBlock),
+                       t.lft.begin() + static_cast<std::ptrdiff_t>(work.arg * kLftBlock),
                        [](std::byte b) { return static_cast<std::uint8_t>(b); });
-        t.lft_known[key.arg] = true;
+        t.lft_known[work.arg] = true;
         break;
       }
       case Kind::SetMft:
       case Kind::GetMft:
-        tables.held(key.node).mft[{static_cast<std::uint16_t>(key.arg >> 4),
-                                   static_cast<std::uint8_t>(key.arg & 0xF)}] =
+        tables.held(work.node).mft[{static_cast<std::uint16_t>(work.arg >> 4),
+                                    static_cast<std::uint8_t>(work.arg & 0xF)}] =
             ib::wire::body<ib::wire::MulticastForwardingTable>(mad).port_mask;
         break;
-      case Kind::SetLanes:
-        note_lane_set(key, &mad);
-        break;
-      case Kind::GetLanes:
-        on_lanes_read(key, &mad);
+      case Kind::Probe:
+        on_probe(work, &mad);
         break;
       case Kind::SetBlock:
       case Kind::GetBlock:
-        on_block(key, mad);
+        on_block(work, mad);
         break;
     }
   }
 
-  ib::Guid guid_of(const Key& key) const { return seen.nodes[key.node].info.node_guid; }
+  ib::Guid guid_of(const Work& work) const { return seen.nodes[work.node].info.node_guid; }
 
-  void on_block(const Key& key, const ib::wire::Mad& mad) {
-    const plan::WantedBlock& want = block_of(key);
-    const device::Block held = device::block_of(*want.kind, mad.data());
-    known.inventory.put(*want.kind, guid_of(key), seen.fabric.node(key.node).num_ports, want.slot,
-                        held);
-    if (key.kind == Kind::SetBlock) known.refused.note(guid_of(key), want, held != want.block);
+  void on_block(const Work& work, const ib::wire::Mad& mad) {
+    const Ask& ask = work.ask;
+    const device::Block held = device::block_of(*ask.kind, mad.data());
+    const unsigned num_ports = seen.fabric.node(work.node).num_ports;
+    const bool taken = means_the_same(*ask.kind, seen, work.node, ask.slot, *ask.block, held);
+    if (!ask.wide()) {
+      known.inventory.put(*ask.kind, guid_of(work), num_ports, ask.slot, held);
+    } else if (taken) {
+      put_row(known.inventory, guid_of(work), num_ports, ask, held);
+    } else {
+      forget_block(work);
+    }
+    if (work.kind != Kind::SetBlock) return;
+    known.refused.note(guid_of(work), ask, !taken);
+    if (!taken) note(work, false, "the device holds something else than it was told");
+  }
+  void forget_block(const Work& work) {
+    if (work.ask.wide()) {
+      known.inventory.forget(*work.ask.kind, guid_of(work));
+    } else {
+      known.inventory.forget(*work.ask.kind, guid_of(work), work.ask.slot);
+    }
   }
 
-  void on_switch(const Key& key, const ib::wire::SwitchInfo& info) {
-    auto& held = *seen.nodes[key.node].switch_info;
+  void on_switch(const Work& work, const ib::wire::SwitchInfo& info) {
+    auto& held = *seen.nodes[work.node].switch_info;
     // One that does not clear it when it is told to says nothing by it.
     if (options.after_sweep && info.port_state_change && !held.port_state_change)
-      note(key, false, "a port changed its state meanwhile");
+      note(work, false, "a port changed its state meanwhile");
     held = info;
   }
 
@@ -757,21 +734,21 @@ struct Apply::Impl {
            (port == 0 && now.lid != before.get<&PortInfo::lid>());
   }
 
-  void on_port(const Key& key, const ib::wire::Mad& mad) {
-    const PortRef p{key.node, static_cast<std::uint8_t>(key.arg)};
+  void on_port(const Work& work, const ib::wire::Mad& mad) {
+    const PortRef p{work.node, work.port()};
     const auto info = ib::wire::body<PortInfo>(mad);
-    if (auto wrong = ib::discover::implausible(info, seen.nodes[key.node].info, p.port);
+    if (auto wrong = ib::discover::implausible(info, seen.nodes[work.node].info, p.port);
         !wrong.empty()) {
-      note(key, false, "answered with a PortInfo whose " + wrong);
+      note(work, false, "answered with a PortInfo whose " + wrong);
       return;
     }
     if (phase == Phase::Look && differs(seen.port(p), info, p.port))
-      note(key, false, "it changed meanwhile");
+      note(work, false, "it changed meanwhile");
     // An event that the device sends back, not something that it holds (IBA o14-12.2.1).
     ib::wire::Mad held_now = mad;
     ib::wire::View<PortInfo>(held_now.data()).set<&PortInfo::client_reregister>(false);
     seen.update_port(p, held_now.data(), info);
-    if (key.kind == Kind::GetPort) return;
+    if (work.kind == Kind::GetPort) return;
     const std::size_t i = seen.port_index(p);
     acknowledged[i] = true;
     PortWant want = desired->ports[i];
@@ -781,7 +758,6 @@ struct Apply::Impl {
 };
 
 void Known::doubt_ports() {
-  for (auto& [node, held] : lanes) held = {};
   inventory.clear();
   refused.clear();
 }
@@ -798,12 +774,6 @@ void Apply::on_completion(ib::Instant, const ib::mad::Completion& completion) {
 bool Apply::done() const { return impl_->phase == Phase::Done; }
 Phase Apply::phase() const { return impl_->phase; }
 std::uint64_t Apply::sets() const { return impl_->sets; }
-std::vector<NodeIndex> Apply::lanes_set() const {
-  std::vector<NodeIndex> nodes;
-  for (NodeIndex n = 0; n < impl_->cursors.size(); ++n)
-    if (!impl_->cursors[n].lanes.empty()) nodes.push_back(n);
-  return nodes;
-}
 bool Apply::has_answered(PortRef p) const { return impl_->acknowledged[impl_->seen.port_index(p)]; }
 bool Apply::restarted_links() const { return impl_->restarted; }
 const std::vector<Failure>& Apply::failures() const { return impl_->failures; }

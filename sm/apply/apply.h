@@ -7,7 +7,7 @@
 //             changes from now on says so again; LinearFDBTop of switches without tables
 //   Read      tables of nodes that may hold good ones already (their content is not known yet), and
 //             wanted blocks of other tables that nothing is known of
-//   Lanes     SL to VL mapping and VL arbitration, where the routes need more than one VL
+//   Vls       SL2VL and VL arbitration, where they are ours
 //   Settle    LIDs and other fields of ports, tables written by difference, LFT and MFT blocks, and
 //             the tops of both, all pipelined; LFT blocks that could make a loop with old ones
 //             still in place wait for those
@@ -34,7 +34,6 @@
 
 #include "libdiag/mad/session.h"
 #include "sm/apply/block_work.h"
-#include "sm/apply/lanes.h"
 #include "sm/apply/stubborn_ports.h"
 #include "sm/plan/desired.h"
 
@@ -51,23 +50,22 @@ struct SwitchTables {
 /// What outlives one sweep.
 struct Known {
   std::unordered_map<ib::Guid, SwitchTables> tables;
-  std::unordered_map<ib::Guid, KnownLanes> lanes;  // by node; none where nobody programmed any
-  device::Inventory inventory;                     // tables that are read, or written by difference
+  device::Inventory inventory;  // tables that are read, or written by difference
   RefusedBlocks refused;
   StubbornPorts stubborn;
   /// Switches that said something changed since their tables were read last: they may have been
   /// rebooted.
   std::set<ib::Guid> doubtful;
 
-  /// What tables of ports are known to say is no longer believed; whose SL to VL mapping and VL
-  /// arbitration are to say is kept. (Tables of switches are TableWork's.)
+  /// What tables of ports are known to say is no longer believed. (Tables of switches are
+  /// TableWork's.)
   void doubt_ports();
 };
 
 enum class Phase {
   Switches,
   Read,
-  Lanes,
+  Vls,
   SettleNew,
   ArmLinks,
   ActivateLinks,
@@ -93,7 +91,7 @@ struct ApplyOptions {
   /// By node: it does not answer, so it is asked nothing; what it lacks is a failure. Empty: none.
   std::vector<bool> silent;
   bool read_back{false};  // what devices are known to hold is read from them before it is believed
-  ib::mad::Cookie cookie_base{0};  // added to every cookie; the low 48 bits are ours
+  ib::mad::Cookie cookie_base{0};  // added to every cookie; the low 32 bits are ours
 };
 
 class Apply : public ib::mad::Exchange {
@@ -108,9 +106,7 @@ class Apply : public ib::mad::Exchange {
   bool done() const override;
 
   Phase phase() const;
-  std::uint64_t sets() const;  // SubnSets sent so far
-  /// Nodes whose SL to VL mapping or VL arbitration was set.
-  std::vector<ib::fabric::NodeIndex> lanes_set() const;
+  std::uint64_t sets() const;                      // SubnSets sent so far
   bool has_answered(ib::fabric::PortRef p) const;  // the Set of its wanted fields
   bool restarted_links() const;  // some links were taken down to change them: sweep again
   const std::vector<Failure>& failures() const;

@@ -1,24 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/apply/block_work.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace sm::apply {
 
-using device::Inventory;
 using plan::WantedBlock;
 
-bool RefusedBlocks::contains(ib::Guid node, const WantedBlock& want) const {
-  const auto at = blocks_.find({node, want.kind->attribute, want.slot});
-  return at != blocks_.end() && at->second == want.block;
+Ask ask_for(const WantedBlock& want) { return {want.kind, want.slot, &want.block}; }
+
+std::string place_of(const Ask& ask) {
+  if (ask.kind->scope != device::Scope::PortPair)
+    return fmt::format("port {} block {}", ask.slot.port, ask.slot.block);
+  const auto side = [](bool all, unsigned one) {
+    return all ? std::string("all") : std::to_string(one);
+  };
+  return fmt::format("input {} output {}", side(ask.all_inputs, ask.slot.input),
+                     side(ask.all_outputs, ask.slot.port));
 }
 
-void RefusedBlocks::note(ib::Guid node, const WantedBlock& want, bool refused) {
-  const Place place{node, want.kind->attribute, want.slot};
+RefusedBlocks::Place RefusedBlocks::place_of(ib::Guid node, const Ask& ask) {
+  return {node, ask.kind->attribute, ask.slot, ask.all_inputs, ask.all_outputs};
+}
+
+bool RefusedBlocks::contains(ib::Guid node, const Ask& ask) const {
+  const auto at = blocks_.find(place_of(node, ask));
+  return at != blocks_.end() && at->second == *ask.block;
+}
+
+void RefusedBlocks::note(ib::Guid node, const Ask& ask, bool refused) {
   if (refused) {
-    blocks_[place] = want.block;
+    blocks_[place_of(node, ask)] = *ask.block;
   } else {
-    blocks_.erase(place);
+    blocks_.erase(place_of(node, ask));
   }
 }
 
@@ -34,15 +50,16 @@ std::span<const WantedBlock> blocks_of(const plan::Desired& desired, ib::fabric:
   return {range.begin(), range.end()};
 }
 
-bool must_read(const Inventory& inventory, const RefusedBlocks& refused, ib::Guid node,
-               const WantedBlock& want) {
-  return inventory.held(*want.kind, node, want.slot) == nullptr && !refused.contains(node, want);
+bool must_read(const Holder& holder, const Ask& ask) {
+  return holder.inventory.held(*ask.kind, holder.guid(), ask.slot) == nullptr &&
+         !holder.refused.contains(holder.guid(), ask);
 }
 
-bool must_write(const Inventory& inventory, const RefusedBlocks& refused, ib::Guid node,
-                const WantedBlock& want) {
-  const device::Block* held = inventory.held(*want.kind, node, want.slot);
-  return held != nullptr && *held != want.block && !refused.contains(node, want);
+bool must_write(const Holder& holder, const Ask& ask) {
+  const device::Block* held = holder.inventory.held(*ask.kind, holder.guid(), ask.slot);
+  return held != nullptr &&
+         !means_the_same(*ask.kind, holder.seen, holder.node, ask.slot, *ask.block, *held) &&
+         !holder.refused.contains(holder.guid(), ask);
 }
 
 }  // namespace sm::apply

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <span>
+#include <string>
 #include <tuple>
 
 #include "sm/device/inventory.h"
@@ -12,18 +13,33 @@
 
 namespace sm::apply {
 
+/// One block of a node that is to be read or written. A Set of SL2VL may be of every input, or of
+/// every pair of ports; else `slot` says which.
+struct Ask {
+  const device::TableKind* kind{};
+  device::Slot slot;
+  const device::Block* block{};  // what it is to say; of the plan
+  bool all_inputs{false}, all_outputs{false};
+
+  bool wide() const { return all_inputs || all_outputs; }
+};
+Ask ask_for(const plan::WantedBlock& want);
+/// "port 4 block 1", "input 3 output 4": for complaints.
+std::string place_of(const Ask& ask);
+
 /// Blocks that a device did not take; asked the same again it would answer the same again.
 class RefusedBlocks {
  public:
-  bool contains(ib::Guid node, const plan::WantedBlock& want) const;
-  /// The device answered the Set of `want` with another block, or a status; or took it.
-  void note(ib::Guid node, const plan::WantedBlock& want, bool refused);
+  bool contains(ib::Guid node, const Ask& ask) const;
+  /// The device answered the Set with another block, or a status; or took it.
+  void note(ib::Guid node, const Ask& ask, bool refused);
   /// Nodes that restarted, or are not there, may have changed their mind.
   void forget_restarted(const ib::discover::Observed& observed);
   void clear() { blocks_.clear(); }
 
  private:
-  using Place = std::tuple<ib::Guid, std::uint16_t, device::Slot>;  // node, attribute, slot
+  using Place = std::tuple<ib::Guid, std::uint16_t, device::Slot, bool, bool>;
+  static Place place_of(ib::Guid node, const Ask& ask);
   std::map<Place, device::Block> blocks_;
 };
 
@@ -31,11 +47,19 @@ class RefusedBlocks {
 std::span<const plan::WantedBlock> blocks_of(const plan::Desired& desired,
                                              ib::fabric::NodeIndex node);
 
+/// What the questions below are about.
+struct Holder {
+  const ib::discover::Observed& seen;
+  const device::Inventory& inventory;
+  const RefusedBlocks& refused;
+  ib::fabric::NodeIndex node;
+
+  ib::Guid guid() const { return seen.fabric.node(node).guid; }
+};
+
 /// Nothing is known of what the device holds there.
-bool must_read(const device::Inventory& inventory, const RefusedBlocks& refused, ib::Guid node,
-               const plan::WantedBlock& want);
-/// It holds something else.
-bool must_write(const device::Inventory& inventory, const RefusedBlocks& refused, ib::Guid node,
-                const plan::WantedBlock& want);
+bool must_read(const Holder& holder, const Ask& ask);
+/// It holds something that means something else.
+bool must_write(const Holder& holder, const Ask& ask);
 
 }  // namespace sm::apply

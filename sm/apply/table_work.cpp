@@ -93,7 +93,7 @@ void TableWork::prepare(Options options) {
     const bool doubtful =
         options.after_sweep && known_.doubtful.contains(seen_.fabric.node(n).guid);
     if (cold || doubtful || options.read_back) t = {};
-    if (cold) known_.lanes.erase(seen_.fabric.node(n).guid);
+    if (cold) known_.inventory.forget(seen_.fabric.node(n).guid);
     states_[n].doubtful = doubtful && !cold;
     states_[n].was_warm = !cold;
     states_[n].mft_blocks = mft_blocks_of(n);

@@ -21,14 +21,29 @@ std::string_view describe(Kind kind) {
       return "Set(MulticastForwardingTable)";
     case Kind::GetMft:
       return "Get(MulticastForwardingTable)";
-    case Kind::SetLanes:
     case Kind::SetBlock:
       return "Set";
-    case Kind::GetLanes:
     case Kind::GetBlock:
+    case Kind::Probe:
       return "Get";
   }
   return "";
+}
+
+InFlight::Tag InFlight::add(const Work& work) {
+  if (free_.empty()) {
+    works_.push_back(work);
+    return static_cast<Tag>(works_.size() - 1);
+  }
+  const Tag tag = free_.back();
+  free_.pop_back();
+  works_[tag] = work;
+  return tag;
+}
+
+Work InFlight::take(Tag tag) {
+  free_.push_back(tag);
+  return works_[tag];
 }
 
 }  // namespace sm::apply

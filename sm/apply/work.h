@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// One request of an Apply to one node, and the cookie that its answer comes back with. Inside
-// sm/apply only.
+// One request of an Apply to one node, and what is under way. Inside sm/apply only.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
-#include "libdiag/fabric/fabric.h"
 #include "libdiag/mad/request.h"
+#include "sm/apply/block_work.h"
 
 namespace sm::apply {
 
 enum class Kind : std::uint8_t {
-  SetPort = 1,
+  SetPort,
   GetPort,
   SetSwitch,
   GetSwitch,
@@ -20,34 +20,38 @@ enum class Kind : std::uint8_t {
   GetLft,
   SetMft,
   GetMft,
-  SetLanes,
-  GetLanes,
   SetBlock,
   GetBlock,
+  Probe  // Get of a block that says whether a switch lost its SL2VL and VL arbitration
 };
 
-/// One request to one node. `arg` is a port, an LFT block, MFT block << 4 | position, or an index
-/// into the lane tables or the wanted blocks of the node.
+/// One request to one node.
 struct Work {
-  Kind kind;
-  std::uint32_t arg;
+  Kind kind{};
+  std::uint32_t arg{};  // a port, an LFT block, MFT block << 4 | position
+  Ask ask{};            // of a block
+  ib::fabric::NodeIndex node{};
+
+  bool is_block() const { return kind >= Kind::SetBlock; }
+  bool is_port() const { return kind == Kind::SetPort || kind == Kind::GetPort; }
+  std::uint8_t port() const { return static_cast<std::uint8_t>(arg); }
 };
 
-struct Key {
-  Kind kind;
-  std::uint32_t arg;
-  ib::fabric::NodeIndex node;
-};
-inline ib::mad::Cookie to_cookie(Key k) {
-  return static_cast<ib::mad::Cookie>(k.kind) << 44 | static_cast<ib::mad::Cookie>(k.arg) << 24 |
-         k.node;
-}
-inline Key from_cookie(ib::mad::Cookie c) {
-  return {static_cast<Kind>((c >> 44) & 0xF), static_cast<std::uint32_t>((c >> 24) & 0xFFFFF),
-          static_cast<ib::fabric::NodeIndex>(c & 0xFFFFFF)};
-}
-
-/// "Set(PortInfo)": for complaints. Where the table says what it is, the method alone.
+/// "Set(PortInfo)": for complaints. Of a block the method alone.
 std::string_view describe(Kind kind);
+
+/// What is under way. A request carries its tag in its cookie, and its answer comes back with it.
+class InFlight {
+ public:
+  using Tag = std::uint32_t;
+  Tag add(const Work& work);
+  /// Precondition: the tag was added and not taken since.
+  Work take(Tag tag);
+  std::size_t size() const { return works_.size() - free_.size(); }
+
+ private:
+  std::vector<Work> works_;  // by tag
+  std::vector<Tag> free_;
+};
 
 }  // namespace sm::apply

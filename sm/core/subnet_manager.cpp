@@ -99,6 +99,7 @@ struct SubnetManager::Impl {
   plan::AliasBlocks alias_blocks;     // that hold some, or did
   std::uint64_t aliases_revision{0};  // of these
   std::uint64_t desired_aliases_revision{0};
+  bool vls_programmed{false};  // SL2VL and VL arbitration, since the start
   plan::Following following;
   bool operator_asked{false};  // for the sweep that is under way
   /// This sweep and what follows from it wait for everybody with all the patience there is: nothing
@@ -373,6 +374,7 @@ struct SubnetManager::Impl {
     request.aliases = &aliases;
     request.alias_blocks = &alias_blocks;
     if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing.get();
+    request.vls_programmed = vls_programmed;
     request.offered = offered ? &*offered : nullptr;
     request.following = &following;
     if (!files_trouble.empty())
@@ -410,6 +412,7 @@ struct SubnetManager::Impl {
       transactor.submit(now, std::move(r));
     desired = std::make_shared<const plan::Desired>(*std::move(planned));
     desired_aliases_revision = aliases_revision;
+    vls_programmed = vls_programmed || desired->vl_tables != nullptr;
     turn();
     begin_apply(Serving::Sweep);
   }
@@ -520,8 +523,6 @@ struct SubnetManager::Impl {
     sets_this_time += applying->sets();
     counters.sets += applying->sets();
     const auto failures = applying->failures();
-    for (const NodeIndex n : applying->lanes_set())
-      tables.on_lanes_programmed(seen->nodes[n].info.node_guid);
     if (serving == Serving::Sweep) note_who_was_told();
     applying.reset();
     if (serving == Serving::Sweep) turn();
@@ -668,7 +669,7 @@ struct SubnetManager::Impl {
   void go_on_reading(Instant now) {
     if (tables.due() <= now) {
       stirred = true;
-      tables.begin(now, snapshot, desired->node_managed, known.lanes);
+      tables.begin(now, snapshot, desired->node_managed);
     }
     for (ib::mad::Request& r : tables.take_requests()) transactor.submit(now, std::move(r));
     const bool news = tables.has_news(now);

@@ -5,12 +5,9 @@
 
 #include <algorithm>
 
-#include "sm/device/tables/kinds.h"
-
 namespace sm::core {
 namespace {
 
-using device::Block;
 using device::NodeTables;
 using device::Scope;
 using device::Slot;
@@ -20,31 +17,9 @@ using ib::fabric::NodeIndex;
 /// A cookie is node and ask.
 constexpr unsigned kAskBits = 20;  // more than a switch of 255 ports has asks
 
-/// What Sets were answered with, in the form of the tables that are read.
-void take_over(const apply::KnownLanes& lanes, ib::Guid node, unsigned num_ports,
-               device::Inventory& inventory) {
-  NodeTables& tables = inventory.own(node, num_ports);
-  const std::size_t stride = num_ports + std::size_t{1};
-  for (std::size_t i = 0; i < lanes.rows.size(); ++i) {
-    if (lanes.rows[i] == apply::kRowUnknown) continue;
-    Block block{};
-    for (unsigned byte = 0; byte < 8; ++byte)
-      block[byte] = static_cast<std::byte>(lanes.rows[i] >> (56 - 8 * byte) & 0xFF);
-    const Slot slot{static_cast<std::uint8_t>(i % stride), static_cast<std::uint8_t>(i / stride),
-                    0};
-    tables.put(device::kSlToVl, slot, inventory.stored(block));
-  }
-  for (const auto& [key, table] : lanes.arbitration) {
-    Block block{};
-    ib::wire::encode(table, block.data());
-    tables.put(device::kVlArbitration, {key.second, 0, key.first}, inventory.stored(block));
-  }
-}
-
 }  // namespace
 
 TableReader::TableReader(SnapshotPtr snapshot, const std::vector<bool>& managed,
-                         const std::unordered_map<ib::Guid, apply::KnownLanes>& lanes,
                          device::Inventory& tables, TableReaderOptions options)
     : snapshot_(std::move(snapshot)), tables_(tables), options_(options) {
   const auto& fabric = snapshot_->fabric();
@@ -54,8 +29,6 @@ TableReader::TableReader(SnapshotPtr snapshot, const std::vector<bool>& managed,
     if (!managed[n] || !snapshot_->observed->nodes[n].usable || tables_.is_read(node.guid))
       continue;
     waiting_.push_back(n);
-    if (const auto known = lanes.find(node.guid); known != lanes.end())
-      take_over(known->second, node.guid, node.num_ports, tables_);
     std::size_t more = 0;
     for (const TableKind* kind : device::table_kinds())
       if (kind->scope == Scope::PortPair && node.is_switch()) more += unknown_of(n, *kind).size();

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "libdiag/mad/session.h"
-#include "sm/apply/lanes.h"
 #include "sm/device/inventory.h"
 #include "sm/device/snapshot.h"
 
@@ -32,11 +31,9 @@ struct TableReaderOptions {
 class TableReader final : public ib::mad::Exchange {
  public:
   /// Asks the `managed` nodes (by index in the snapshot) that `tables` says are not read for what
-  /// is not known of them, and puts their answers into it. `tables` outlives this; `lanes` is read
-  /// now only.
-  TableReader(SnapshotPtr snapshot, const std::vector<bool>& managed,
-              const std::unordered_map<ib::Guid, apply::KnownLanes>& lanes,
-              device::Inventory& tables, TableReaderOptions options = {});
+  /// is not known of them, and puts their answers into it. `tables` outlives this.
+  TableReader(SnapshotPtr snapshot, const std::vector<bool>& managed, device::Inventory& tables,
+              TableReaderOptions options = {});
 
   std::vector<ib::mad::Request> take_requests() override;
   void on_completion(ib::Instant now, const ib::mad::Completion& completion) override;

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "sm/device/tables/kinds.h"
-
 namespace sm::core {
 namespace {
 
@@ -28,22 +26,16 @@ void TableUpkeep::on_found(const ib::discover::Observed& found, bool forget_all)
   known_.forget_lost(found);
 }
 
-void TableUpkeep::on_lanes_programmed(ib::Guid node) {
-  known_.forget(device::kSlToVl, node);
-  known_.forget(device::kVlArbitration, node);
-}
-
 void TableUpkeep::on_sweep_done(ib::Instant now) {
   if (after_) due_ = now + *after_;
 }
 
-void TableUpkeep::begin(ib::Instant now, SnapshotPtr snapshot, const std::vector<bool>& managed,
-                        const std::unordered_map<ib::Guid, apply::KnownLanes>& lanes) {
+void TableUpkeep::begin(ib::Instant now, SnapshotPtr snapshot, const std::vector<bool>& managed) {
   due_ = ib::kNever;
   news_at_ = now + kNewsEvery;
   TableReaderOptions options;
   options.cookie_base = owner_;
-  reader_ = std::make_unique<TableReader>(std::move(snapshot), managed, lanes, known_, options);
+  reader_ = std::make_unique<TableReader>(std::move(snapshot), managed, known_, options);
   if (!reader_->note().empty()) logs_.push_back({ib::LogLevel::Info, "tables", reader_->note()});
 }
 

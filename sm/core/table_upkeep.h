@@ -15,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -39,7 +38,6 @@ class TableUpkeep {
   [[nodiscard]] std::vector<ib::mad::Cookie> on_sweep_begun();
   /// What a full sweep found. `forget_all`: whatever is known is to be read again.
   void on_found(const ib::discover::Observed& found, bool forget_all);
-  void on_lanes_programmed(ib::Guid node);
   void on_sweep_done(ib::Instant now);
 
   // ---- reading
@@ -47,9 +45,8 @@ class TableUpkeep {
   /// True until a first reading has come to its end, and again after everything was forgotten.
   bool to_come() const { return after_ && !read_once_; }
   bool at_rest() const { return due_ == ib::kNever && !reader_; }
-  /// Reads what is not known of the `managed` nodes. `lanes` is looked at now only.
-  void begin(ib::Instant now, SnapshotPtr snapshot, const std::vector<bool>& managed,
-             const std::unordered_map<ib::Guid, apply::KnownLanes>& lanes);
+  /// Reads what is not known of the `managed` nodes.
+  void begin(ib::Instant now, SnapshotPtr snapshot, const std::vector<bool>& managed);
   std::vector<ib::mad::Request> take_requests();
   void on_completion(ib::Instant now, const ib::mad::Completion& completion);
   /// True: there is something to publish, at the end and every second before.

@@ -27,6 +27,11 @@ std::optional<ib::mad::DirectedRoute> route_to(const Observed& observed, NodeInd
   return observed.nodes[peer.node].route.extended(peer.port);
 }
 
+bool means_the_same(const TableKind& kind, const Observed& observed, NodeIndex node, Slot slot,
+                    const Block& a, const Block& b) {
+  return a == b || (kind.same != nullptr && kind.same(observed, node, slot, a, b));
+}
+
 Block block_of(const TableKind& kind, const std::byte* data) {
   Block block{};
   std::copy_n(data, kind.bytes, block.begin());

@@ -45,6 +45,9 @@ struct TableKind {
   std::uint32_t (*modifier)(const ib::discover::Observed&, ib::fabric::NodeIndex, Slot);
   /// Appends what the node has, by the capabilities it reports, ports and blocks ascending.
   void (*slots)(const ib::discover::Observed&, ib::fabric::NodeIndex, std::vector<Slot>&);
+  /// Whether a port does the same by one block as by the other; nullptr: where the bytes are equal.
+  bool (*same)(const ib::discover::Observed&, ib::fabric::NodeIndex, Slot, const Block&,
+               const Block&){nullptr};
 };
 
 /// All kinds, by attribute id.
@@ -55,6 +58,10 @@ std::span<const TableKind* const> table_kinds();
 std::optional<ib::mad::DirectedRoute> route_to(const ib::discover::Observed& observed,
                                                ib::fabric::NodeIndex node, const TableKind& kind,
                                                Slot slot);
+
+/// Whether the node does the same by block `a` of `slot` as by `b`.
+bool means_the_same(const TableKind& kind, const ib::discover::Observed& observed,
+                    ib::fabric::NodeIndex node, Slot slot, const Block& a, const Block& b);
 
 /// The block in an answer of this kind.
 Block block_of(const TableKind& kind, const std::byte* data);

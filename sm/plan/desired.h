@@ -14,6 +14,7 @@
 #include "sm/device/routing.h"
 #include "sm/plan/lids.h"
 #include "sm/plan/wanted_block.h"
+#include "sm/plan/wanted_tables.h"
 
 namespace sm::plan {
 
@@ -74,10 +75,11 @@ struct Desired {
   std::shared_ptr<const Routing> routing;
   ib::tables::MulticastTables mfts;
   std::vector<WantedBlock> blocks;  // by node; of what is not among them nothing is changed
-  bool program_mfts{true};          // false: the trees failed a must; what stands is left
-  bool program_lfts{true};          // false: the tables failed a must; what stands is better
-  bool program_vls{false};          // SL to VL and VL arbitration are ours
-  bool routed{true};                // false: nor does anything stand
+  /// SL2VL and VL arbitration; null: they are not ours. Shared, since there are many.
+  std::shared_ptr<const WantedTables> vl_tables;
+  bool program_mfts{true};  // false: the trees failed a must; what stands is left
+  bool program_lfts{true};  // false: the tables failed a must; what stands is better
+  bool routed{true};        // false: nor does anything stand
 
   ib::fabric::PortRef sm_port;
   ib::Lid sm_lid{};

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "libdiag/base/text.h"
+#include "sm/plan/vl_tables.h"
 
 namespace sm::plan {
 namespace {
@@ -455,9 +456,10 @@ class Planner {
 
   /// Without arbitration entries for its VLs a link would serve none but one of them.
   void want_vls() {
-    out_.program_vls =
-        out_.program_lfts && (options_.qos || !out_.routing->virtual_lanes.trivial());
-    if (!out_.program_vls) return;
+    const bool needed = options_.qos || !out_.routing->virtual_lanes.trivial();
+    if (!out_.program_lfts || (!needed && !request_.vls_programmed)) return;
+    out_.vl_tables = plan_vl_tables(observed_, out_.ports, *out_.routing);
+    if (!needed) return;
     for (std::size_t i = 0; i < out_.ports.size(); ++i) {
       PortWant& want = out_.ports[i];
       if (want.activate && want.operational_vls > 1 &&

@@ -26,7 +26,7 @@ struct PlanOptions {
   bool reassign_lids{false};
   ib::route::ChoiceOptions choice;
   std::vector<ib::route::Mentions> mentions;  // of the files that `choice` was read from
-  bool qos{false};  // program SL to VL mapping and arbitration even for one VL
+  bool qos{false};                            // program SL2VL and VL arbitration even for one VL
   std::uint64_t subnet_prefix{ib::kDefaultSubnetPrefix};
   std::optional<ib::Sl> sm_sl;  // none: that of each port's path to the subnet manager
   std::uint8_t subnet_timeout{18};
@@ -60,6 +60,8 @@ struct PlanRequest {
   const PortAliases* aliases{};       // nullptr: none
   const AliasBlocks* alias_blocks{};  // with `aliases`: blocks that hold some or did
   const Routing* previous{};          // what is programmed now, if anything
+  /// SL2VL and VL arbitration were programmed before: what is not needed any more is put back.
+  bool vls_programmed{false};
   /// The operator's files as read anew. Taken when all they name is there, or nothing is programmed
   /// yet; else the old ones count on.
   const ib::route::ReadOptions* offered{};

@@ -397,6 +397,34 @@ TEST(VirtualLanes, AChangeElsewhereDoesNotWriteASwitchAnew) {
   EXPECT_LE(sent->rows, 8U);  // the host, and the 7 inputs of its port
 }
 
+/// Answers of switches to Sets of SL2VL that `which` holds for say another row, and the switches
+/// hold it.
+void answer_otherwise(SmOnModel& run, std::function<bool(std::uint32_t modifier)> which) {
+  run.listen([which = std::move(which)](ib::mad::Packet& packet) {
+    if (packet.mad.method() != ib::wire::Method::GetResp ||
+        packet.mad.attribute_id() != ib::wire::attr::kSlToVl ||
+        !which(packet.mad.attribute_modifier()))
+      return;
+    ib::wire::SlToVlTable row;
+    row.vl.fill(7);
+    ib::wire::set_body(packet.mad, row);
+  });
+}
+
+TEST(VirtualLanes, AWideSetThatIsAnsweredWithAnotherRowIsSaidAndNotRepeated) {
+  SmOnModel run(torus(), {}, several_vls());
+  answer_otherwise(run, [](std::uint32_t modifier) { return (modifier & 3U << 16) != 0; });
+  const auto sent = count(run);
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  expect_vls_hold(run);
+  EXPECT_THAT(run.log(), Contains(HasSubstr("input all output all: the device holds something "
+                                            "else than it was told")));
+  const std::size_t rows = sent->rows;
+  sweep(run);
+  EXPECT_EQ(sent->rows, rows) << "and is not told again";
+}
+
 TEST(VirtualLanes, OneVlNeedsNoTablesUnlessQosIsAskedFor) {
   SmOnModel plain(small_tree());
   const auto none = count(plain);

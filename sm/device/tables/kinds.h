@@ -13,5 +13,9 @@ extern const TableKind kVlArbitration;  // IBA 14.2.5.9: 32 entries a block; blo
                                         // low priority, 3 and 4 of high priority
 
 inline constexpr unsigned kGuidsInBlock = 8, kPKeysInBlock = 32, kArbitrationInBlock = 32;
+/// In the modifier of a Set of SL2VL by optimised programming: rows of many pairs at once.
+inline constexpr std::uint32_t kAllOutputs = 1U << 16, kAllInputs = 1U << 17;
+/// The first block of VLArbitrationTable of low and of high priority.
+inline constexpr std::uint16_t kArbitrationLow = 1, kArbitrationHigh = 3;
 
 }  // namespace sm::device

@@ -46,7 +46,7 @@ class Devices {
   static constexpr std::uint16_t kSilence = 0xFFFF;
 
   std::size_t read(TableReaderOptions options = {}, const Status& status_of = {}) {
-    TableReader reader(snapshot_, managed_, virtual_lanes_, tables_, options);
+    TableReader reader(snapshot_, managed_, tables_, options);
     std::deque<Request> under_way;
     const auto take = [&] {
       for (auto& r : reader.take_requests()) {
@@ -77,7 +77,6 @@ class Devices {
 
   std::shared_ptr<Snapshot> snapshot_;
   std::vector<bool> managed_;
-  std::unordered_map<Guid, apply::KnownLanes> virtual_lanes_;
   device::Inventory tables_;
   std::map<std::uint16_t, unsigned> asked_;
   std::map<std::uint64_t, unsigned> now_;
@@ -183,25 +182,24 @@ TEST(TableReader, WhatADeviceDoesNotKnowIsNotAskedBlockByBlock) {
   EXPECT_NE(host->held(device::kGuidInfo, {1, 0, 0}), nullptr);
 }
 
-TEST(TableReader, LanesThatWereProgrammedAreKnown) {
+TEST(TableReader, WhatSetsWereAnsweredWithIsNotAskedAgain) {
   Devices d(sa::test::small_tree());
-  const NodeIndex n = d.first(true);
-  auto& virtual_lanes = d.virtual_lanes_[d.fabric().node(n).guid];
-  virtual_lanes.rows.assign(81, 0x0123456789ABCDEFULL);
-  virtual_lanes.rows[2 * 9 + 3] = apply::kRowUnknown;
-  virtual_lanes.arbitration[{1, 4}] = apply::default_arbitration(4, false);
+  const auto& leaf = d.fabric().node(d.first(true));
+  device::Block row{}, low{};
+  row.fill(std::byte{0x21});
+  for (std::uint8_t out = 0; out <= 8; ++out)
+    for (std::uint8_t in = 0; in <= 8; ++in)
+      if (in != 2 || out != 3)
+        d.tables_.put(device::kSlToVl, leaf.guid, leaf.num_ports, {out, in, 0}, row);
+  low.fill(std::byte{4});
+  d.tables_.put(device::kVlArbitration, leaf.guid, leaf.num_ports, {4, 0, 1}, low);
   d.read();
   EXPECT_EQ(d.asked_[attr::kSlToVl], 16U + 5 * 81 + 1);
-  const NodeTables* leaf = d.tables_.find(d.fabric().node(n).guid);
-  const auto* row = leaf->held(device::kSlToVl, {8, 8, 0});
-  ASSERT_NE(row, nullptr);
-  const auto vls = ib::wire::decode<ib::wire::SlToVlTable>(row->data()).vl;
-  for (unsigned sl = 0; sl < vls.size(); ++sl) EXPECT_EQ(vls[sl], sl);
-  EXPECT_EQ((*leaf->held(device::kSlToVl, {3, 2, 0}))[0], std::byte{3});
-  const auto* entries = leaf->held(device::kVlArbitration, {4, 0, 1});
-  ASSERT_NE(entries, nullptr);
-  EXPECT_EQ(ib::wire::decode<ib::wire::VlArbitrationTable>(entries->data()),
-            apply::default_arbitration(4, false));
+  EXPECT_EQ(d.asked_[attr::kVlArbitration], (16U + 6 * 9) * 3 - 1);
+  const NodeTables* held = d.tables_.find(leaf.guid);
+  EXPECT_EQ(*held->held(device::kSlToVl, {8, 8, 0}), row);
+  EXPECT_EQ((*held->held(device::kSlToVl, {3, 2, 0}))[0], std::byte{3});
+  EXPECT_EQ(*held->held(device::kVlArbitration, {4, 0, 1}), low);
 }
 
 TEST(TableReader, RowsBeyondTheBoundAreLeftAndItSaysSo) {

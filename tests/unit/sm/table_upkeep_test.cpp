@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "sm/device/tables/kinds.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::core {
@@ -23,7 +22,7 @@ constexpr ib::mad::Cookie kOwner = ib::mad::Cookie{5} << 48;
 
 class TableUpkeepTest : public ::testing::Test {
  protected:
-  void begin() { upkeep.begin(now, snapshot, managed, {}); }
+  void begin() { upkeep.begin(now, snapshot, managed); }
   void answer(const Request& request) {
     Completion c;
     c.cookie = request.cookie;
@@ -132,20 +131,6 @@ TEST_F(TableUpkeepTest, TellsEverySecondOfALongReading) {
   }
   EXPECT_LT(upkeep.tables()->nodes_read(), nodes);
   EXPECT_FALSE(upkeep.at_rest());
-}
-
-TEST_F(TableUpkeepTest, WhatWasProgrammedInTheMeantimeIsForgottenAndNothingElse) {
-  begin();
-  read();
-  ASSERT_TRUE(upkeep.has_news(now));
-  const auto& node = observed().fabric.node(3);
-  inventory.put(device::kSlToVl, node.guid, node.num_ports, {1, 0, 0}, {});
-  upkeep.on_lanes_programmed(node.guid);
-  EXPECT_FALSE(inventory.is_read(node.guid));
-  EXPECT_EQ(inventory.held(device::kSlToVl, node.guid, {1, 0, 0}), nullptr);
-  EXPECT_NE(inventory.held(device::kGuidInfo, node.guid,
-                           {node.is_switch() ? std::uint8_t{0} : std::uint8_t{1}, 0, 0}),
-            nullptr);
 }
 
 TEST_F(TableUpkeepTest, ReadsAgainWhatWasForgotten) {

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/apply/row_sets.h"
+
+#include <algorithm>
+
+#include "sm/device/tables/kinds.h"
+
+namespace sm::apply {
+namespace {
+
+using device::Block;
+using device::kSlToVl;
+using device::Slot;
+
+/// The block that occurs most often; of equally frequent ones the smallest. Equal ones are one.
+const Block* usual(std::vector<const Block*> blocks) {
+  std::ranges::sort(blocks);
+  const Block* best = nullptr;
+  std::ptrdiff_t count = 0;
+  for (auto i = blocks.begin(); i != blocks.end();) {
+    const auto end = std::upper_bound(i, blocks.end(), *i);
+    if (end - i > count || (end - i == count && **i < *best)) {
+      count = end - i;
+      best = *i;
+    }
+    i = end;
+  }
+  return best;
+}
+
+/// The wanted rows of one output, and what the switch holds in their place; null: not known.
+struct Column {
+  std::uint8_t output{};
+  std::vector<std::uint8_t> inputs;
+  std::vector<const Block*> wanted, held;
+
+  bool differs(std::size_t i) const { return held[i] == nullptr || *held[i] != *wanted[i]; }
+  std::size_t differences() const {
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < wanted.size(); ++i) n += differs(i) ? 1 : 0;
+    return n;
+  }
+  std::size_t differences_from(const Block* row) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(wanted, [&](const Block* b) { return *b != *row; }));
+  }
+  void hold(const Block* row) { std::ranges::fill(held, row); }
+};
+
+class RowSets {
+ public:
+  RowSets(const Holder& holder, const plan::WantedTables& wanted) : holder_(holder) {
+    const unsigned ports = holder.seen.fabric.node(holder.node).num_ports;
+    const device::NodeTables* known = holder.inventory.find(holder.guid());
+    for (unsigned output = 0; output <= ports; ++output) {
+      Column column;
+      column.output = static_cast<std::uint8_t>(output);
+      for (unsigned input = 0; input <= ports; ++input) {
+        const Slot slot{column.output, static_cast<std::uint8_t>(input), 0};
+        const Block* want = wanted.find(kSlToVl, holder.node, slot);
+        if (want == nullptr) continue;
+        column.inputs.push_back(slot.input);
+        column.wanted.push_back(want);
+        // What it refused it would refuse again.
+        const bool refused = holder.refused.contains(holder.guid(), {&kSlToVl, slot, want});
+        column.held.push_back(refused            ? want
+                              : known != nullptr ? known->held(kSlToVl, slot)
+                                                 : nullptr);
+      }
+      if (!column.wanted.empty()) columns_.push_back(std::move(column));
+    }
+  }
+
+  std::vector<Ask> run() {
+    const bool optimised = holder_.seen.nodes[holder_.node].switch_info->optimized_sl_to_vl != 0;
+    if (optimised && !columns_.empty()) set_all();
+    for (Column& column : columns_) {
+      if (optimised) set_inputs(column);
+      for (std::size_t i = 0; i < column.wanted.size(); ++i)
+        if (column.differs(i))
+          asks_.push_back({&kSlToVl, {column.output, column.inputs[i], 0}, column.wanted[i]});
+    }
+    return std::move(asks_);
+  }
+
+ private:
+  bool add_wide(const Ask& ask) {
+    if (holder_.refused.contains(holder_.guid(), ask)) return false;
+    asks_.push_back(ask);
+    return true;
+  }
+
+  /// Where one Set for all pairs leaves fewer rows to be written.
+  void set_all() {
+    std::vector<const Block*> all;
+    for (const Column& column : columns_)
+      all.insert(all.end(), column.wanted.begin(), column.wanted.end());
+    const Block* row = usual(std::move(all));
+    std::size_t now = 0, after = 0;
+    for (const Column& column : columns_) {
+      now += column.differences();
+      after += column.differences_from(row);
+    }
+    if (now <= after + 1 || !add_wide({&kSlToVl, {}, row, true, true})) return;
+    for (Column& column : columns_) column.hold(row);
+  }
+
+  void set_inputs(Column& column) {
+    const Block* row = usual(column.wanted);
+    if (column.differences() <= column.differences_from(row) + 1) return;
+    if (add_wide({&kSlToVl, {column.output, 0, 0}, row, true, false})) column.hold(row);
+  }
+
+  const Holder& holder_;
+  std::vector<Column> columns_;
+  std::vector<Ask> asks_;
+};
+
+}  // namespace
+
+std::vector<Ask> row_sets(const Holder& holder, const plan::WantedTables& wanted) {
+  return RowSets(holder, wanted).run();
+}
+
+void put_row(device::Inventory& inventory, ib::Guid node, unsigned num_ports, const Ask& ask,
+             const Block& answered) {
+  const Block* stored = inventory.stored(answered);
+  device::NodeTables& tables = inventory.own(node, num_ports);
+  const auto last = static_cast<std::uint8_t>(num_ports);
+  const std::uint8_t first_in = ask.all_inputs ? std::uint8_t{0} : ask.slot.input;
+  const std::uint8_t last_in = ask.all_inputs ? last : ask.slot.input;
+  const std::uint8_t first_out = ask.all_outputs ? std::uint8_t{1} : ask.slot.port;
+  const std::uint8_t last_out = ask.all_outputs ? last : ask.slot.port;
+  for (unsigned out = first_out; out <= last_out; ++out)
+    for (unsigned in = first_in; in <= last_in; ++in)
+      tables.put(kSlToVl, {static_cast<std::uint8_t>(out), static_cast<std::uint8_t>(in), 0},
+                 stored);
+}
+
+}  // namespace sm::apply

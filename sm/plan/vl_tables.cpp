@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/plan/vl_tables.h"
+
+#include <algorithm>
+#include <map>
+
+#include "sm/device/tables/kinds.h"
+
+namespace sm::plan {
+namespace {
+
+using device::Block;
+using device::kSlToVl;
+using device::kVlArbitration;
+using ib::discover::Observed;
+using ib::discover::ObservedPort;
+using ib::fabric::NodeIndex;
+using ib::tables::SlToVlRow;
+using ib::wire::PortInfo;
+
+constexpr std::uint8_t kWeight = 4;  // 64 bytes each
+constexpr unsigned kDrop = 15;
+
+bool maps(const ObservedPort* port) {
+  return port != nullptr &&
+         (port->get<&PortInfo::capability_mask>() & ib::wire::port_cap::kSlMapping) != 0;
+}
+
+/// `row` for a link of `vls` data VLs.
+Block folded(const SlToVlRow& row, unsigned vls) {
+  ib::wire::SlToVlTable table;
+  for (std::size_t sl = 0; sl < row.vl.size(); ++sl)
+    table.vl[sl] =
+        static_cast<std::uint8_t>(row.vl[sl] == kDrop ? kDrop : row.vl[sl] % std::max(vls, 1U));
+  Block block{};
+  ib::wire::encode(table, block.data());
+  return block;
+}
+
+class VlPlanner {
+ public:
+  VlPlanner(const Observed& observed, std::span<const PortWant> ports, const Routing& routing)
+      : observed_(observed),
+        ports_(ports),
+        routing_(routing),
+        map_(routing.virtual_lanes.sl_to_vl),
+        own_map_(!routing.virtual_lanes.trivial()),
+        out_(std::make_shared<WantedTables>(observed.fabric)) {}
+
+  std::shared_ptr<const WantedTables> run() {
+    for (NodeIndex n = 0; n < observed_.nodes.size(); ++n) {
+      find_live(n);
+      if (live_.empty()) continue;
+      if (observed_.fabric.node(n).is_switch()) {
+        if (maps(observed_.known_port({n, 0}))) map_switch(n);
+      } else {
+        for (const std::uint8_t p : live_) map_end_port(n, p);
+      }
+      for (const std::uint8_t p : live_) arbitrate(n, p);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void find_live(NodeIndex n) {
+    live_.clear();
+    for (unsigned p = 1; p <= observed_.fabric.node(n).num_ports; ++p) {
+      const auto port = static_cast<std::uint8_t>(p);
+      const PortWant& want = ports_[observed_.port_index({n, port})];
+      if (want.managed && want.activate && observed_.port({n, port}).known) live_.push_back(port);
+    }
+  }
+  unsigned vls(NodeIndex n, std::uint8_t p) const {
+    return ib::wire::data_vls(ports_[observed_.port_index({n, p})].operational_vls);
+  }
+  bool has_vls(NodeIndex n, std::uint8_t p) const {
+    return observed_.port({n, p}).get<&PortInfo::vl_cap>() > 1;
+  }
+
+  /// Routes on one SL and VL get the mapping that hardware has when it is new.
+  const Block* row_for(const SlToVlRow& row, unsigned vls) {
+    const Block*& known = rows_[{own_map_ ? &row : nullptr, vls}];
+    if (known == nullptr)
+      known = out_->keep(folded(own_map_ ? row : SlToVlRow::modulo(std::max(vls, 1U)), vls));
+    return known;
+  }
+
+  void map_end_port(NodeIndex n, std::uint8_t p) {
+    if (!maps(&observed_.port({n, p})) || !has_vls(n, p)) return;
+    out_->set(kSlToVl, n, {p, 0, 0}, row_for(map_.injection(), vls(n, p)));
+  }
+
+  void map_switch(NodeIndex n) {
+    const auto s = routing_.graph.switch_of(n);
+    const bool by_pair = own_map_ && !map_.uniform();
+    for (const std::uint8_t out : live_) {
+      const unsigned link = vls(n, out);
+      const Block* row = row_for(map_.injection(), link);
+      out_->set(kSlToVl, n, {out, 0, 0}, row);
+      for (const std::uint8_t in : live_)
+        out_->set(kSlToVl, n, {out, in, 0}, by_pair ? row_for(map_.row(s, in, out), link) : row);
+    }
+  }
+
+  void arbitrate(NodeIndex n, std::uint8_t p) {
+    const unsigned link = vls(n, p);
+    if (!has_vls(n, p) || link <= 1) return;
+    const auto& port = observed_.port({n, p});
+    if (port.get<&PortInfo::vl_arbitration_low_cap>() != 0)
+      out_->set(kVlArbitration, n, {p, 0, device::kArbitrationLow}, arbitration(link, false));
+    if (port.get<&PortInfo::vl_arbitration_high_cap>() != 0)
+      out_->set(kVlArbitration, n, {p, 0, device::kArbitrationHigh}, arbitration(link, true));
+  }
+  const Block* arbitration(unsigned vls, bool high) {
+    const Block*& known = arbitrations_[{vls, high}];
+    if (known == nullptr) {
+      Block block{};
+      ib::wire::encode(default_arbitration(vls, high), block.data());
+      known = out_->keep(block);
+    }
+    return known;
+  }
+
+  const Observed& observed_;
+  std::span<const PortWant> ports_;
+  const Routing& routing_;
+  const ib::tables::SlToVl& map_;
+  bool own_map_;  // the routes need one of their own
+  std::shared_ptr<WantedTables> out_;
+  std::map<std::pair<const SlToVlRow*, unsigned>, const Block*> rows_;  // by row and VLs
+  std::map<std::pair<unsigned, bool>, const Block*> arbitrations_;
+  std::vector<std::uint8_t> live_;  // ports of the present node
+};
+
+}  // namespace
+
+std::shared_ptr<const WantedTables> plan_vl_tables(const Observed& observed,
+                                                   std::span<const PortWant> ports,
+                                                   const Routing& routing) {
+  return VlPlanner(observed, ports, routing).run();
+}
+
+ib::wire::VlArbitrationTable default_arbitration(unsigned vls, bool high) {
+  ib::wire::VlArbitrationTable table;
+  // Entries of weight 0 are skipped, so those that count stand first: short tables hold them too.
+  if (high) {
+    table.weight[0] = kWeight;
+    return table;
+  }
+  for (unsigned vl = 1; vl < vls; ++vl) {
+    table.vl[vl - 1] = static_cast<std::uint8_t>(vl);
+    table.weight[vl - 1] = kWeight;
+  }
+  return table;
+}
+
+}  // namespace sm::plan

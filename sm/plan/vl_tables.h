@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// SL2VL and VL arbitration: what the tables of every port in use are to say (IBA 7.6.6, 7.6.9). VLs
+// are folded to those that a link operates, since hardware drops what maps to another one. Pure.
+//
+// A switch has a row of SL2VL for each pair of an input and an output that are in use, a CA or
+// router one for each port.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "sm/device/routing.h"
+#include "sm/plan/desired.h"
+#include "sm/plan/wanted_tables.h"
+
+namespace sm::plan {
+
+/// `ports` by Observed::port_index(). Tables of ports that are not to be brought up are nobody's.
+std::shared_ptr<const WantedTables> plan_vl_tables(const ib::discover::Observed& observed,
+                                                   std::span<const PortWant> ports,
+                                                   const Routing& routing);
+
+/// The specified defaults (VL 0 in the high priority table, the others in the low one, 4 x 64 bytes
+/// each), of `vls` data VLs. `high`: which of the two.
+ib::wire::VlArbitrationTable default_arbitration(unsigned vls, bool high);
+
+}  // namespace sm::plan
