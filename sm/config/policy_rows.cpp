@@ -78,9 +78,10 @@ constexpr Row mapping(std::string_view key) {
 constexpr std::array kQos = {
     flag("-Q,--qos", "qos", &S::qos,
          "Program SL to VL mapping and VL arbitration whatever the engine"),
-    text("-Y,--qos_policy_file", "qos_policy_file", {}, "FILE", "QoS policy file")
+    text("-Y,--qos_policy_file", "qos_policy_file", &S::qos_policy_file, "FILE",
+         "QoS policy file: which requests for a path get which level of service (with -Q)")
         .opensm_has("/etc/opensm/qos-policy.conf")
-        .not_yet("no policy is in force: paths have the SL of their route"),
+        .contents_on_reload(),
     text("", "enhanced_qos_policy_file", {}, "FILE", "Rate limits of SLs")
         .not_yet("no rate is limited"),
     truth("", "suppress_sl2vl_mad_status_errors", {}, "Do not log errors of SL2VL Sets")

@@ -73,6 +73,7 @@ struct Settings {
   bool consolidate_ipv6_snm_req{false};
   std::uint64_t sa_untrusted_records{10'000};
   std::string prefix_routes_file;
+  std::string qos_policy_file;
   std::uint64_t rtr_pr_flow_label{0}, rtr_pr_tclass{0}, rtr_pr_sl{0}, rtr_pr_mtu{4},
       rtr_pr_rate{16};
 

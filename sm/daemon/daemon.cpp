@@ -25,6 +25,7 @@
 #include "sm/daemon/lid_backup.h"
 #include "sm/daemon/mapped_files.h"
 #include "sm/daemon/path_options.h"
+#include "sm/daemon/qos_options.h"
 #include "sm/daemon/recovery.h"
 #include "sm/daemon/sa_dump.h"
 #include "sm/daemon/sa_thread.h"
@@ -334,6 +335,7 @@ class Daemon {
           manager_->set_routing_files(
               ib::route::read_option_files(options_.routing_files, options_.routing_words));
         read_prefix_routes_again();
+        read_qos_again();
         manager_->sweep_now(now, core::Reason::Operator);
       } else if (signal == SIGUSR1) {
         if (auto reopened = log_.reopen(); !reopened)
@@ -357,6 +359,18 @@ class Daemon {
     sa_->post([routes = *std::move(read)](Instant, sa::Server& server) {
       server.set_prefix_routes(routes);
     });
+  }
+
+  /// With one mistake in the file the rules stay as they are.
+  void read_qos_again() {
+    if (options_.sa.qos_policy_file.empty()) return;
+    auto read = read_qos_rules(options_.sa.qos_policy_file, policy::open_partitions());
+    if (!read)
+      return say(ib::LogLevel::Error, "sa",
+                 read.error().message + "\nthe QoS policy read before stays in force");
+    for (const std::string& line : read->warnings) say(ib::LogLevel::Warning, "sa", line);
+    sa_->post(
+        [rules = std::move(read->rules)](Instant, sa::Server& server) { server.set_qos(rules); });
   }
 
   /// Everything the machines want done. False: this is the end.

@@ -7,6 +7,7 @@
 #include "sm/config/table.h"
 #include "sm/daemon/options.h"
 #include "sm/daemon/path_options.h"
+#include "sm/daemon/qos_options.h"
 
 namespace sm::daemon {
 namespace {
@@ -24,7 +25,7 @@ config::Origin::From origin(const Configuration& configuration, const char* key)
 
 /// opensm writes its default paths into every options file, and there may be no such file.
 void forget_absent_defaults(const Configuration& configuration, Settings& settings) {
-  for (const char* key : {"torus_config", "prefix_routes_file"}) {
+  for (const char* key : {"torus_config", "prefix_routes_file", "qos_policy_file"}) {
     const config::Row& row = *config::find_key(key);
     std::string& path = settings.*std::get<std::string Settings::*>(row.field);
     std::error_code error;
@@ -139,6 +140,13 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   auto routes = read_prefix_routes(o.sa);
   if (!routes) return tl::unexpected<ib::Error>(std::move(routes.error()));
   o.sa.server.policy.prefix_routes = *std::move(routes);
+  if (s.qos) o.sa.qos_policy_file = s.qos_policy_file;
+  if (!s.qos && !s.qos_policy_file.empty())
+    o.notes.push_back(s.qos_policy_file + ": no QoS policy is in force without -Q (qos TRUE)");
+  auto qos = read_qos_rules(o.sa.qos_policy_file, policy::open_partitions());
+  if (!qos) return tl::unexpected<ib::Error>(std::move(qos.error()));
+  o.sa.server.qos = std::move(qos->rules);
+  for (std::string& line : qos->warnings) o.notes.push_back(std::move(line));
   o.routing_files = std::move(files);
   o.routing_words = choice.engine;
   o.core.plan.choice = std::move(choice);

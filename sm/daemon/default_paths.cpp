@@ -9,6 +9,7 @@ namespace {
 
 constexpr const char* kConfDir = IBKIT_CONF_DIR;
 constexpr const char* kPrefixRoutesFile = IBKIT_PREFIX_ROUTES_FILE;
+constexpr const char* kQosPolicyFile = IBKIT_QOS_POLICY_FILE;
 
 std::string state_dir(const config::Settings& said, const char* otherwise) {
   if (!said.state_dir.empty()) return said.state_dir;
@@ -25,10 +26,12 @@ DefaultPaths paths_of_opensm(const config::Settings& said) {
   for (const std::string dir : {"/usr/local/etc/opensm/", "/etc/opensm/"}) {
     out.options.push_back(dir + "opensm.conf");
     out.prefix_routes.push_back(dir + "prefix-routes.conf");
+    out.qos_policy.push_back(dir + "qos-policy.conf");
     out.partitions.push_back(dir + "partitions.conf");
   }
   out.options.push_back(ofa + "opensm.conf");
   out.prefix_routes.push_back(ofa + "opensm-prefix-routes.conf");
+  out.qos_policy.push_back(ofa + "opensm-qos-policy.conf");
   out.partitions.push_back(ofa + "opensm-partitions.conf");
   return out;
 }
@@ -43,6 +46,7 @@ DefaultPaths default_paths(std::string_view program, const config::Settings& sai
     out.state_dir = state_dir(said, "/var/lib/ibsm");
     out.options.push_back(std::string(kConfDir) + "/ibsm.conf");
     out.prefix_routes.push_back(std::string(kConfDir) + "/" + kPrefixRoutesFile);
+    out.qos_policy.push_back(std::string(kConfDir) + "/" + kQosPolicyFile);
   }
   out.options.push_back(out.state_dir + "/opensm.opts");  // as -c writes it
   return out;
@@ -66,6 +70,8 @@ ib::Result<void> fill_in(const DefaultPaths& paths, config::Settings& settings) 
   if (settings.log_file.empty()) settings.log_file = paths.log_file;
   if (settings.prefix_routes_file.empty())
     settings.prefix_routes_file = first_there(paths.prefix_routes);
+  if (settings.qos && settings.qos_policy_file.empty())
+    settings.qos_policy_file = first_there(paths.qos_policy);
   return {};
 }
 

@@ -16,6 +16,7 @@ namespace sm::daemon {
 struct DefaultPaths {
   std::vector<std::string> options;
   std::vector<std::string> prefix_routes;
+  std::vector<std::string> qos_policy;
   std::vector<std::string> partitions;  // not supported yet
   std::string state_dir;
   std::string log_file;  // empty: LogFile's own

@@ -51,7 +51,11 @@ PathChoice::PathChoice(const World& world, const Requester& requester, const Pat
       policy_(&world.policy),
       requester_(requester.port),
       wanted_(wanted),
-      mask_(mask) {}
+      mask_(mask) {
+  if (has(path_bit::kQosClass)) traffic_.qos_class = wanted.qos_class;
+  if (has(path_bit::kServiceIdHigh)) traffic_.service_id = wanted.service_id;
+  if (has(path_bit::kPKey)) traffic_.p_key = wanted.p_key.base();
+}
 
 bool PathChoice::shows(const EndPort& from, const EndPort& to) const {
   if (policy_->is_open()) return true;
@@ -128,12 +132,14 @@ bool PathChoice::is_too_slow(std::uint8_t rate) const {
          (wanted_.rate_selector == Selector::Exactly && order < 0);
 }
 
-/// The request's own, the level's, the router's, the partition's; where each pair has its own SL
-/// that one, whatever the policy says, since the others were not proved to be free of deadlock.
+/// The request's own, the rule's, the router's, the partition's, the default level's; where each
+/// pair has its own SL that one, whatever the policy says, since the others were not proved to be
+/// free of deadlock.
 std::optional<Sl> PathChoice::choose_sl(const EndPort& from, const EndPort& to,
-                                        const QosLevel* level, const Partition& partition) const {
+                                        const policy::QosGrant* level,
+                                        const Partition& partition) const {
   const Sl routed = paths_->sl(from, to);
-  const bool by_level = level != nullptr && level->sl;
+  const bool by_level = level != nullptr && level->sl && !(level->is_default && partition.sl);
   Sl sl = routed;
   if (has(path_bit::kSl)) {
     if (by_level && *level->sl != wanted_.sl) return std::nullopt;
@@ -152,11 +158,12 @@ std::optional<Sl> PathChoice::choose_sl(const EndPort& from, const EndPort& to,
 
 std::optional<PathRecord> PathChoice::path(const EndPort& from, Lid slid, const EndPort& to,
                                            Lid dlid) const {
-  const QosLevel* level = policy_->level(wanted_, mask_, from, to);
+  const policy::QosGrant* level = policy_->qos.grant(traffic_, from, to);
   const Partition* partition = has(path_bit::kPKey) ? policy_->shared(from, to, wanted_.p_key)
                                                     : policy_->first_shared(from, to, level);
   if (partition == nullptr) return std::nullopt;
-  if (level != nullptr && !level->p_keys.empty() && !any_has(level->p_keys, partition->base))
+  if (level != nullptr && !level->p_keys.empty() &&
+      !policy::contains(level->p_keys, partition->base))
     return std::nullopt;
   const auto sl = choose_sl(from, to, level, *partition);
   if (!sl) return std::nullopt;

@@ -43,14 +43,15 @@ class PathChoice {
   bool fit_rate(std::uint8_t& rate) const;
   bool fit_life(std::uint8_t& life) const;
   bool is_too_slow(std::uint8_t rate) const;
-  std::optional<ib::Sl> choose_sl(const EndPort& from, const EndPort& to, const QosLevel* level,
-                                  const Partition& partition) const;
+  std::optional<ib::Sl> choose_sl(const EndPort& from, const EndPort& to,
+                                  const policy::QosGrant* level, const Partition& partition) const;
 
   const Paths* paths_;
   const Policy* policy_;
   const EndPort* requester_;
   ib::wire::PathRecord wanted_;
   std::uint64_t mask_;
+  policy::QosRequest traffic_;
   bool leaves_subnet_{false};
 };
 

@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/sa/policy.h"
 
-#include "sm/sa/mask.h"
-#include "sm/sa/path_records.h"
-
 namespace sm::sa {
 namespace {
 
 bool joined(Standing a, Standing b) {
   return a != Standing::None && b != Standing::None && (a == Standing::Full || b == Standing::Full);
-}
-
-bool fits(const QosRule& rule, const ib::wire::PathRecord& wanted, std::uint64_t mask,
-          const EndPort& from, const EndPort& to) {
-  const auto says = [&](unsigned n) { return has_bit(mask, n); };
-  if (rule.sources && rule.sources->count(from.guid) == 0) return false;
-  if (rule.destinations && rule.destinations->count(to.guid) == 0) return false;
-  if (!rule.qos_classes.empty() &&
-      !(says(path_bit::kQosClass) && any_has(rule.qos_classes, wanted.qos_class)))
-    return false;
-  if (!rule.service_ids.empty() &&
-      !(says(path_bit::kServiceIdHigh) && any_has(rule.service_ids, wanted.service_id)))
-    return false;
-  return rule.p_keys.empty() ||
-         (says(path_bit::kPKey) && any_has(rule.p_keys, wanted.p_key.base()));
 }
 
 }  // namespace
@@ -48,19 +30,13 @@ const Partition* Policy::shared(const EndPort& a, const EndPort& b, ib::PKey p_k
 }
 
 const Partition* Policy::first_shared(const EndPort& a, const EndPort& b,
-                                      const QosLevel* level) const {
+                                      const policy::QosGrant* level) const {
   for (const auto& partition : partitions)
-    if ((level == nullptr || level->p_keys.empty() || any_has(level->p_keys, partition.base)) &&
+    if ((level == nullptr || level->p_keys.empty() ||
+         policy::contains(level->p_keys, partition.base)) &&
         partition.joins(a, b))
       return &partition;
   return nullptr;
-}
-
-const QosLevel* Policy::level(const ib::wire::PathRecord& wanted, std::uint64_t mask,
-                              const EndPort& from, const EndPort& to) const {
-  for (const auto& rule : qos.rules)
-    if (fits(rule, wanted, mask, from, to)) return &qos.levels[rule.level];
-  return qos.default_level ? &qos.levels[*qos.default_level] : nullptr;
 }
 
 }  // namespace sm::sa

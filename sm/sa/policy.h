@@ -3,19 +3,20 @@
 // every port is a full member of the default partition, and no request has a level of service.
 //
 // A path record is decided in this order (doc/sa.md): who may see whom; the level of service by the
-// first rule that fits; P_Key; MTU, rate and life as links and level allow, within the request's
-// bounds; SL: the request's, the level's, the router's, the partition's, and last the routes'.
+// first rule that matches; P_Key; MTU, rate and life as links and level allow, within the request's
+// bounds; SL: the request's, the rule's, the router's, the partition's, the default level's, and
+// last the routes'.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "libdiag/wire/sa_records.h"
 #include "sm/sa/multicast_options.h"
 #include "sm/sa/paths.h"
+#include "sm/sa/qos.h"
 
 namespace sm::sa {
 
@@ -33,41 +34,6 @@ struct Partition {
   }
   /// Packets pass between two members of which one at least is full (IBA 10.9.3).
   bool joins(const EndPort& a, const EndPort& b) const;
-};
-
-/// Numbers from `first` to `last`, both included.
-template <class T>
-struct Interval {
-  T first{}, last{};
-  bool has(T value) const { return first <= value && value <= last; }
-};
-template <class T>
-bool any_has(const std::vector<Interval<T>>& ranges, T value) {
-  for (const auto& range : ranges)
-    if (range.has(value)) return true;
-  return false;
-}
-
-/// A level of service: bounds of the paths that get it.
-struct QosLevel {
-  std::optional<ib::Sl> sl;
-  std::optional<std::uint8_t> mtu_limit, rate_limit, packet_life;  // codes
-  std::vector<Interval<std::uint16_t>> p_keys;                     // bases; none: all
-};
-
-/// Fits a request when every criterion it has does; what the request does not say does not fit.
-struct QosRule {
-  std::vector<Interval<std::uint16_t>> qos_classes;
-  std::vector<Interval<std::uint64_t>> service_ids;
-  std::vector<Interval<std::uint16_t>> p_keys;                        // bases
-  std::optional<std::unordered_set<ib::Guid>> sources, destinations;  // ports
-  std::size_t level{};                                                // in Qos::levels
-};
-
-struct Qos {
-  std::vector<QosLevel> levels;
-  std::vector<QosRule> rules;                // the first that fits
-  std::optional<std::size_t> default_level;  // when none does
 };
 
 /// Where packets for another subnet leave this one. The first line whose router is there counts.
@@ -107,11 +73,9 @@ struct Policy {
   bool share(const EndPort& a, const EndPort& b) const;
   /// The partition of `p_key` if packets pass between the two in it.
   const Partition* shared(const EndPort& a, const EndPort& b, ib::PKey p_key) const;
-  /// The first partition that the two share, of those that the level allows.
-  const Partition* first_shared(const EndPort& a, const EndPort& b, const QosLevel* level) const;
-  /// The level of service of a request for a path from one to the other; nullptr: none.
-  const QosLevel* level(const ib::wire::PathRecord& wanted, std::uint64_t mask, const EndPort& from,
-                        const EndPort& to) const;
+  /// The first partition that the two share, of those that the level of service allows.
+  const Partition* first_shared(const EndPort& a, const EndPort& b,
+                                const policy::QosGrant* level) const;
 };
 
 }  // namespace sm::sa

@@ -703,6 +703,7 @@ struct Server::Impl {
     const auto before = world.paths;
     world.paths = std::make_shared<const Paths>(std::move(snapshot), before.get());
     const Snapshot* snapshot_before = before ? &before->snapshot() : nullptr;
+    policy.qos = Qos(options.qos, *world.paths, policy);
     forwarding.on_snapshot(*world.paths);
     chores.on_snapshot(world, snapshot_before);
     if (auto taken = taken_from_ports(world); !taken.empty())
@@ -747,6 +748,12 @@ void Server::publish(HoldingsPtr holdings) { impl_->publish(std::move(holdings))
 
 void Server::set_prefix_routes(std::vector<PrefixRoute> routes) {
   impl_->policy.prefix_routes = std::move(routes);
+}
+
+void Server::set_qos(std::shared_ptr<const policy::QosPolicy> rules) {
+  impl_->options.qos = std::move(rules);
+  if (const auto& paths = impl_->world.paths)
+    impl_->policy.qos = Qos(impl_->options.qos, *paths, impl_->policy);
 }
 
 void Server::expect(const Packet& packet) const { impl_->replays.fetch(packet); }

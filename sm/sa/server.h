@@ -50,8 +50,9 @@ struct Options {
   WallClock wall_clock;  // leases are kept by it
   MulticastOptions multicast;
   ForwardingOptions forwarding;
-  std::uint8_t sm_assigned_guid{0};  // part of alias GUIDs that are made here
-  Policy policy;                     // its multicast options are those above
+  std::uint8_t sm_assigned_guid{0};              // part of alias GUIDs that are made here
+  Policy policy;                                 // its multicast options are those above
+  std::shared_ptr<const policy::QosPolicy> qos;  // nullptr: no policy
 };
 
 /// Write this, then say on_commit_done(ticket). Commits come one at a time.
@@ -75,6 +76,8 @@ class Server {
 
   /// From now on packets for other subnets leave by these.
   void set_prefix_routes(std::vector<PrefixRoute> routes);
+  /// From now on these rules decide which level of service a path has; nullptr: there are none.
+  void set_qos(std::shared_ptr<const policy::QosPolicy> rules);
 
   /// Everything that arrives for class 3: requests, and RMPP ACK, STOP, ABORT of tables under way.
   /// Requests are only taken in; work() serves them.

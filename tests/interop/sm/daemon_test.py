@@ -322,6 +322,109 @@ class PrefixRoutes(unittest.TestCase):
             self.assertTrue(wait_until(lambda: said in log.read_text(), 20), log.read_text())
 
 
+QOS_POLICY = """# what runs here
+port-groups
+    port-group
+        name: Storage
+        port-name: "host0008 HCA-1/P1"
+    end-port-group
+end-port-groups
+qos-levels
+    qos-level
+        name: DEFAULT
+        sl: 0
+    end-qos-level
+    qos-level
+        name: Batch
+        sl: 7
+        mtu-limit: 3
+        rate-limit: 3
+        packet-life: 15
+    end-qos-level
+end-qos-levels
+qos-match-rules
+    qos-match-rule
+        qos-class: 3-5
+        destination: Storage
+        qos-level-name: Batch
+    end-qos-match-rule
+end-qos-match-rules
+qos-ulps
+    sdp : 1
+    rds : 2
+    ipoib : 4
+    any, service-id 0x6234 : 6
+    srp, target-port-guid {target} : 5
+end-qos-ulps
+"""
+
+
+class QosPolicy(unittest.TestCase):
+    """What stock saquery gets for each kind of traffic."""
+
+    def path(self, f, to, *words):
+        lids = {}
+        for name in (HOST, to):
+            lids[name] = f.on(HOST, "saquery", "-l", name).stdout.strip()
+        text = f.on(HOST, "saquery", "PR", "--slid", lids[HOST], "--dlid", lids[to], *words).stdout
+        found = dict(re.findall(r"(sl|mtu|rate|pkt_life)\.+(\S+)", text))
+        return {key: int(value, 0) for key, value in found.items()}
+
+    def test_each_application_gets_its_sl_and_a_reload_another(self):
+        with Sm(*TREE) as f:
+            policy, target = f.directory / "qos-policy.conf", "host0007 HCA-1"
+            policy.write_text("")
+            f.daemon("-Q", "-Y", policy)
+            guid = f.on(HOST, "saquery", "-G", target).stdout.strip()
+            other = "host0006 HCA-1"
+            self.assertEqual(self.path(f, other, "--service_id", "0x10005")["sl"], 0)
+            policy.write_text(QOS_POLICY.format(target=guid))
+            os.kill(int(f.pid_file.read_text()), signal.SIGHUP)
+            self.assertTrue(wait_until(
+                lambda: self.path(f, other, "--service_id", "0x10005").get("sl") == 1, 20),
+                (f.directory / "log").read_text())
+            for words, sl in (((), 0), (("--service_id", "0x10648ca"), 2), (("--pkey", "0xffff"), 4),
+                              (("--service_id", "0x6234"), 6), (("--service_id", "0x6235"), 0)):
+                self.assertEqual(self.path(f, other, *words)["sl"], sl, words)
+            self.assertEqual(self.path(f, target)["sl"], 5)
+            self.assertEqual(self.path(f, "host0008 HCA-1", "-Q", "6")["sl"], 0)
+            batch = self.path(f, "host0008 HCA-1", "-Q", "4")
+            self.assertEqual(batch["sl"], 7)
+            # saquery shows MTU, rate and life with the selector "exactly" (2 << 6).
+            self.assertEqual({key: batch[key] & 0x3F for key in ("mtu", "rate", "pkt_life")},
+                             {"mtu": 3, "rate": 3, "pkt_life": 15})
+
+    def test_a_mistake_ends_the_start_and_leaves_the_old_rules_at_sighup(self):
+        with Sm(*TREE) as f:
+            policy = f.directory / "qos-policy.conf"
+            policy.write_text("qos-ulps\n  default : 0\n  sdb : 1\nend-qos-ulps\n")
+            refused = f.ibsm("-o", "-Q", "-Y", policy)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn(f"{policy}:3:3: error: unknown application 'sdb'; ", refused.stderr)
+            self.assertIn("sdb : 1\nibsm:     ^\n", refused.stderr)
+            missing = f.ibsm("-o", "-Q", "-Y", f.directory / "nowhere")
+            self.assertEqual(missing.returncode, 2)
+            self.assertEqual(f.sets(), 0)
+            policy.write_text("qos-ulps\n  default : 3\nend-qos-ulps\n")
+            pid = f.daemon("-Q", "-Y", policy)
+            self.assertEqual(self.path(f, "host0006 HCA-1")["sl"], 3)
+            policy.write_text("qos-ulps\n  default : 16\nend-qos-ulps\n")
+            os.kill(pid, signal.SIGHUP)
+            log = f.directory / "log"
+            self.assertTrue(wait_until(
+                lambda: "the QoS policy read before stays in force" in log.read_text(), 20))
+            self.assertEqual(self.path(f, "host0006 HCA-1")["sl"], 3)
+
+    def test_without_q_no_policy_is_in_force_and_that_is_said(self):
+        with Sm(*TREE) as f:
+            policy = f.directory / "qos-policy.conf"
+            policy.write_text("qos-ulps\n  default : 3\nend-qos-ulps\n")
+            f.daemon("-Y", policy)
+            self.assertEqual(self.path(f, "host0006 HCA-1")["sl"], 0)
+            self.assertIn(f"{policy}: no QoS policy is in force without -Q",
+                          (f.directory / "log").read_text())
+
+
 class SaKey(unittest.TestCase):
     def test_known_key_is_warned_of_and_a_secret_one_is_kept_secret(self):
         with Sm(*TREE) as f:

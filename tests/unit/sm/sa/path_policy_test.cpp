@@ -82,21 +82,29 @@ TEST(SaPathPolicy, OnlyWhoSharesAPartitionWithBothSeesTheirPath) {
 
 TEST(SaPathPolicy, TheFirstRuleThatFitsGivesTheLevel) {
   PathWorld w(small_tree());
-  w.policy.qos.levels = {{Sl{1}, {}, {}, {}, {}},
-                         {Sl{4}, std::uint8_t{3}, std::uint8_t{7}, std::uint8_t{12}, {}},
-                         {Sl{5}, {}, {}, {}, {{1, 0x20}}}};
-  QosRule storage;
-  storage.service_ids = {{0x1000, 0x1FFF}};
-  storage.level = 1;
-  QosRule to_nine;
-  to_nine.destinations = {{w.host(9).guid}};
-  to_nine.qos_classes = {{7, 7}};
-  to_nine.level = 2;
-  w.policy.qos.rules = {storage, to_nine};
+  const auto text = [&](const std::string& default_level) {
+    return "port-groups\nport-group\nname: nine\nport-guid: " + ib::to_string(w.host(9).guid) +
+           "\nend-port-group\nend-port-groups\nqos-levels\n"
+           "qos-level\nname: a\nsl: 4\nmtu-limit: 3\nrate-limit: 7\npacket-life: 12\n"
+           "end-qos-level\nqos-level\nname: b\nsl: 5\npkey: 0x1-0x20\nend-qos-level\n" +
+           default_level +
+           "end-qos-levels\nqos-match-rules\n"
+           "qos-match-rule\nservice-id: 0x1000-0x1fff\nqos-level-name: a\nend-qos-match-rule\n"
+           "qos-match-rule\ndestination: nine\nqos-class: 7\nqos-level-name: b\n"
+           "end-qos-match-rule\nend-qos-match-rules\n";
+  };
+  const auto put_in_force = [&](const std::string& rules) {
+    std::vector<ib::Diagnostic> diagnostics;
+    const auto file = policy::read_qos_file(rules, "q");
+    w.policy.qos =
+        Qos(std::make_shared<policy::QosPolicy>(file, "q", policy::open_partitions(), diagnostics),
+            *w.paths, w.policy);
+  };
+  put_in_force(text(""));
 
   auto wanted = w.between(0, 9);
   EXPECT_EQ(w.get(wanted, kGids)->sl, Sl{0}) << "no rule fits, no default level";
-  w.policy.qos.default_level = 0;
+  put_in_force(text("qos-level\nname: DEFAULT\nsl: 1\nend-qos-level\n"));
   EXPECT_EQ(w.get(wanted, kGids)->sl, Sl{1});
 
   constexpr auto kService = bit(path_bit::kServiceIdHigh) | bit(path_bit::kServiceIdLow);
@@ -133,6 +141,22 @@ TEST(SaPathPolicy, TheFirstRuleThatFitsGivesTheLevel) {
   EXPECT_EQ(classed->sl, Sl{5});
   wanted.p_key = ib::kDefaultPKey;
   EXPECT_FALSE(w.get(wanted, kGids | kPKeyBit | bit(path_bit::kQosClass)));
+}
+
+TEST(SaPathPolicy, APartitionsSlStandsAboveTheDefaultAndBelowARule) {
+  PathWorld w(small_tree());
+  std::vector<ib::Diagnostic> diagnostics;
+  const auto file = policy::read_qos_file("qos-ulps\ndefault : 1\nsdp : 2\nend-qos-ulps\n", "q");
+  w.policy.qos =
+      Qos(std::make_shared<policy::QosPolicy>(file, "q", policy::open_partitions(), diagnostics),
+          *w.paths, w.policy);
+  auto wanted = w.between(0, 9);
+  EXPECT_EQ(w.get(wanted, kGids)->sl, Sl{1});
+  w.policy.partitions[0].sl = Sl{3};
+  EXPECT_EQ(w.get(wanted, kGids)->sl, Sl{3});
+  wanted.service_id = 0x10005;
+  EXPECT_EQ(w.get(wanted, kGids | bit(path_bit::kServiceIdHigh) | bit(path_bit::kServiceIdLow))->sl,
+            Sl{2});
 }
 
 TEST(SaPathPolicy, TheRoutesHaveTheLastWordOnTheSl) {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The QoS policy file: read with the options, and again on SIGHUP, whole or not at all.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libdiag/base/result.h"
+#include "sm/policy/qos_policy.h"
+
+namespace sm::daemon {
+
+struct QosRules {
+  std::shared_ptr<const policy::QosPolicy> rules;  // nullptr: no file
+  std::vector<std::string> warnings;               // a line each
+};
+
+/// `file` may be empty: no policy. An error has every mistake of the file, each with its line and a
+/// caret under the place.
+ib::Result<QosRules> read_qos_rules(const std::string& file, const policy::Partitions& partitions);
+
+}  // namespace sm::daemon
