@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
+#include <utility>
 
 #include "libdiag/base/text.h"
 #include "sm/device/tables/kinds.h"
@@ -27,17 +27,20 @@ class Placement {
   /// No more are wanted than there is room for.
   Placement(std::span<const PortPartition> wanted, std::size_t size)
       : wanted_(wanted), placed_(wanted.size(), false), table_(size, kNone) {
-    for (std::size_t i = 0; i < wanted.size(); ++i) by_base_[wanted[i].p_key.base()].push_back(i);
+    by_base_.reserve(wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      by_base_.emplace_back(wanted[i].p_key.base(), i);
+    std::ranges::sort(by_base_);
   }
 
   /// A key of before stays where it is: the same key, else the one that takes its place.
   void keep(std::span<const PKey> held) {
     for (const bool same_membership : {true, false}) {
+      if (std::ranges::find(placed_, false) == placed_.end()) return;
       for (std::size_t index = 0; index < held.size(); ++index) {
         if (held[index].base() == 0 || table_[index] != kNone) continue;
-        const auto at = by_base_.find(held[index].base());
-        if (at == by_base_.end()) continue;
-        for (const std::size_t i : at->second) {
+        for (const auto& [base, i] : std::ranges::equal_range(
+                 by_base_, held[index].base(), {}, &std::pair<std::uint16_t, std::size_t>::first)) {
           if (placed_[i] || (same_membership && wanted_[i].p_key != held[index])) continue;
           put(i, index);
           break;
@@ -86,7 +89,7 @@ class Placement {
   std::span<const PortPartition> wanted_;
   std::vector<bool> placed_;
   std::vector<PKey> table_;
-  std::unordered_map<std::uint16_t, std::vector<std::size_t>> by_base_;
+  std::vector<std::pair<std::uint16_t, std::size_t>> by_base_;  // ascending
 };
 
 /// Planning of all tables; a table's slots are those of its row in sm/device.
@@ -96,6 +99,7 @@ class Planner {
       : observed_(observed), held_(held), options_(options) {}
 
   PKeyPlan run(std::span<const EndPortKeys> end_ports) {
+    out_.blocks.reserve(blocks_at_most(end_ports));
     for (const EndPortKeys& end : end_ports) {
       const std::size_t room = capacity(end.port);
       const PlacedKeys placed = write(end.port, end.keys, room);
@@ -113,6 +117,17 @@ class Planner {
     if (!observed_.fabric.node(port.node).is_switch() || port.port == 0)
       return node.info.partition_cap;
     return node.switch_info ? node.switch_info->partition_enforcement_cap : 0;
+  }
+
+  /// With those of the ports that they hang from.
+  std::size_t blocks_at_most(std::span<const EndPortKeys> end_ports) const {
+    std::size_t count = 0;
+    for (const EndPortKeys& end : end_ports) {
+      count += device::blocks_for(static_cast<unsigned>(capacity(end.port)), kPKeysInBlock);
+      if (const PortRef peer = observed_.fabric.port(end.port).peer)
+        count += device::blocks_for(static_cast<unsigned>(capacity(peer)), kPKeysInBlock);
+    }
+    return count;
   }
 
   std::vector<PKey> held_at(PortRef port, std::size_t size) const {

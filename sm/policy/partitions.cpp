@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <unordered_map>
 
 namespace sm::policy {
 namespace {
@@ -52,8 +52,10 @@ class Merger {
          std::vector<ib::Diagnostic>& diagnostics)
       : file_(file), file_name_(file_name), keys_(keys), diagnostics_(diagnostics) {
     for (const PartitionDefinition& d : file.definitions)
-      if (d.p_key) written_.insert(*d.p_key);
-    out_.all.push_back({"Default", kDefaultBase, false, {}, {}, {}});
+      if (d.p_key) written_[*d.p_key] = true;
+    used_ = written_;
+    for (const auto& [name, key] : keys) used_[key] = true;
+    add("Default", kDefaultBase, false);
   }
 
   Partitions run() {
@@ -69,12 +71,16 @@ class Merger {
     diagnostics_.push_back({severity, file_name_, place, std::move(message)});
   }
 
+  Partition& add(const std::string& name, std::uint16_t p_key, bool generated) {
+    if (generated) generated_.emplace(name, out_.all.size());
+    by_key_.emplace(p_key, out_.all.size());
+    return out_.all.emplace_back(Partition{name, p_key, generated, {}, {}, {}});
+  }
+
   Partition& by_key(std::uint16_t p_key, const PartitionDefinition& d) {
-    const auto at = std::ranges::find(out_.all, p_key, &Partition::p_key);
-    if (at == out_.all.end()) {
-      out_.all.push_back({d.name, p_key, false, {}, {}, {}});
-      return out_.all.back();
-    }
+    const auto known = by_key_.find(p_key);
+    if (known == by_key_.end()) return add(d.name, p_key, false);
+    Partition* const at = &out_.all[known->second];
     const bool first_of_default = p_key == kDefaultBase && !default_named_;
     if (p_key == kDefaultBase) default_named_ = true;
     if (first_of_default) {
@@ -90,14 +96,13 @@ class Merger {
   /// Without a key a definition belongs to the partition of its name. nullptr: there is no key
   /// left.
   Partition* by_name(const PartitionDefinition& d) {
-    const auto at = std::ranges::find_if(
-        out_.all, [&](const Partition& p) { return p.name == d.name && p.generated; });
-    if (at != out_.all.end()) {
+    if (const auto known = generated_.find(d.name); known != generated_.end()) {
+      Partition* const at = &out_.all[known->second];
       report(ib::Severity::Warning, d.place,
              fmt::format("'{}' was defined before, without a P_Key too; both are one partition; "
                          "write its key ({}=0x{:04x}) to say so",
                          d.name, d.name, at->p_key));
-      return &*at;
+      return at;
     }
     const auto key = generated_key(d.name);
     if (!key) {
@@ -108,24 +113,21 @@ class Merger {
     report(ib::Severity::Warning, d.place,
            fmt::format("'{}' has no P_Key; 0x{:04x} was generated; write {}=0x{:04x}", d.name, *key,
                        d.name, *key));
-    out_.all.push_back({d.name, *key, true, {}, {}, {}});
-    return &out_.all.back();
+    return &add(d.name, *key, true);
   }
 
   std::optional<std::uint16_t> generated_key(const std::string& name) {
     if (const auto kept = keys_.find(name); kept != keys_.end()) {
-      if (!written_.contains(kept->second)) return kept->second;
+      if (!written_[kept->second]) return kept->second;
       // The file gives the key to another partition now; two may not share it.
       keys_.erase(kept);
     }
-    std::set<std::uint16_t> used = written_;
-    for (const auto& [other, key] : keys_) used.insert(key);
-    for (std::uint16_t key = 1; key <= kGeneratedMax; ++key) {
-      if (used.contains(key)) continue;
-      keys_.emplace(name, key);
-      return key;
-    }
-    return std::nullopt;
+    const auto free = std::find(used_.begin() + 1, used_.begin() + kGeneratedMax + 1, false);
+    if (free == used_.begin() + kGeneratedMax + 1) return std::nullopt;
+    *free = true;
+    const auto key = static_cast<std::uint16_t>(free - used_.begin());
+    keys_.emplace(name, key);
+    return key;
   }
 
   void merge(const PartitionDefinition& d, Partition& partition) {
@@ -221,7 +223,10 @@ class Merger {
   const std::string& file_name_;
   GeneratedKeys& keys_;
   std::vector<ib::Diagnostic>& diagnostics_;
-  std::set<std::uint16_t> written_;
+  std::vector<bool> written_ = std::vector<bool>(kFullBit);  // by P_Key: the file says it
+  std::vector<bool> used_;                                   // ... or a name had it
+  std::unordered_map<std::uint16_t, std::size_t> by_key_;    // where in out_.all
+  std::unordered_map<std::string, std::size_t> generated_;   // of names without a key
   bool default_named_{false};
   Partitions out_;
 };

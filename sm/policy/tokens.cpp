@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/policy/tokens.h"
 
+#include <array>
+
 #include "libdiag/base/text.h"
 
 namespace sm::policy {
@@ -10,14 +12,34 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 /// Straight and typographic double quotes; word processors make the latter of the former.
 constexpr std::string_view kQuotes[] = {"\"", "\xE2\x80\x9C", "\xE2\x80\x9D", "\xE2\x80\x9E"};
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v'; }
-bool is_mark(char c) { return c == '=' || c == ',' || c == ':' || c == ';'; }
+constexpr bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+}
+constexpr bool is_mark(char c) { return c == '=' || c == ',' || c == ':' || c == ';'; }
+/// Whether a quote may begin with it.
+constexpr bool may_be_quote(char c) { return c == kQuotes[0].front() || c == kQuotes[1].front(); }
 
 /// The length of the quote that `text` begins with; 0: none.
 std::size_t quote_length(std::string_view text) {
+  if (!may_be_quote(text.front())) return 0;
   for (const std::string_view quote : kQuotes)
     if (text.starts_with(quote)) return quote.size();
   return 0;
+}
+
+/// One look for most characters of a file.
+constexpr auto kMayEndWord = [] {
+  std::array<bool, 256> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const char c = static_cast<char>(i);
+    out[i] = is_blank(c) || is_mark(c) || may_be_quote(c) || c == '\n' || c == '#';
+  }
+  return out;
+}();
+/// Whether the word goes on with the first character of `text`.
+bool is_of_word(std::string_view text) {
+  return !kMayEndWord[static_cast<unsigned char>(text.front())] ||
+         (may_be_quote(text.front()) && quote_length(text) == 0);
 }
 
 }  // namespace
@@ -95,9 +117,7 @@ Token Tokens::scan() {
   if (quote_length(text_.substr(at_)) != 0) return scan_quoted();
   token.kind = Token::Kind::Word;
   const std::size_t begin = at_;
-  while (at_ < text_.size() && !is_blank(text_[at_]) && !is_mark(text_[at_]) &&
-         text_[at_] != '\n' && text_[at_] != '#' && quote_length(text_.substr(at_)) == 0)
-    ++at_;
+  while (at_ < text_.size() && is_of_word(text_.substr(at_))) ++at_;
   token.text = text_.substr(begin, at_ - begin);
   return token;
 }
