@@ -38,6 +38,9 @@ struct ModelOptions {
   Lid no_lid_of_cas{0};   // what a CA says that has none: 0, or 0xFFFF as ConnectX-4 and later
   Duration hop_latency{std::chrono::nanoseconds(200)};
   bool optimized_sl_to_vl{true};  // switches take rows for many ports in one Set
+  /// Switch ports that enforce partitions let no packet pass between two limited keys, as end ports
+  /// do. Else they compare the low 15 bits alone.
+  bool strict_enforcement{false};
   Faults faults;
 };
 

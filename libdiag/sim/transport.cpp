@@ -395,7 +395,7 @@ bool Model::Impl::is_allowed(const SimPort& p, PKey key, bool inbound) const {
   if (p.tables)
     for (const PKey allowed : p.tables->p_keys)
       if (allowed.base() == key.base() && allowed.base() != 0 &&
-          (allowed.is_full() || key.is_full()))
+          (!options_.strict_enforcement || allowed.is_full() || key.is_full()))
         return true;
   return false;
 }

@@ -53,6 +53,7 @@ struct Apply::Impl {
     std::vector<Ask> vls;  // of these that are left to be read, or set
     std::span<const plan::WantedBlock> blocks;
     std::uint32_t blocks_at{0};
+    bool blocks_sent{false};  // Sets of some are under way
   };
 
   std::shared_ptr<const Desired> desired;
@@ -80,7 +81,7 @@ struct Apply::Impl {
     cursors.resize(seen.nodes.size());
     acknowledged.resize(seen.ports.size(), false);
     prepare_blocks();
-    begin(Phase::Switches);
+    begin(options.only_read ? Phase::Read : Phase::Switches);
   }
 
   void prepare_blocks() {
@@ -92,7 +93,7 @@ struct Apply::Impl {
   // ---- phases
 
   void begin(Phase next) {
-    phase = next;
+    phase = options.only_read && next > Phase::Read ? Phase::Done : next;
     if (phase == Phase::Vls) believe_tables();
     if (phase == Phase::Vls && !vls_are_ours()) phase = Phase::SettleNew;
     if (phase == Phase::SettleNew && !new_ones_first()) phase = Phase::ArmLinks;
@@ -280,6 +281,7 @@ struct Apply::Impl {
 
   std::optional<Work> next_read(NodeIndex n) {
     if (const auto block = next_block(n, Kind::GetBlock, must_read)) return block;
+    if (options.only_read) return std::nullopt;
     const SwitchIndex s = tables.switch_of(n);
     Cursor& c = cursors[n];
     if (s == kNoSwitch) return next_vl_read(n, 0);
@@ -388,6 +390,16 @@ struct Apply::Impl {
     Cursor& c = cursors[n];
     const SwitchIndex s = tables.switch_of(n);
     const unsigned last_port = phase == Phase::Settle ? seen.fabric.node(n).num_ports : 0U;
+    // A port that checks P_Keys is to hold them before.
+    if (const auto block = next_block(n, Kind::SetBlock, must_write)) {
+      c.blocks_sent = true;
+      return block;
+    }
+    if (c.blocks_sent && c.in_flight > 0) {
+      wait = true;
+      return std::nullopt;
+    }
+    c.blocks_sent = false;
     if (c.step == 0) {
       for (; c.at <= last_port; ++c.at) {
         const PortRef p{n, static_cast<std::uint8_t>(c.at)};
@@ -400,7 +412,6 @@ struct Apply::Impl {
       c.step = kStepTables;
       c.at = 0;
     }
-    if (const auto block = next_block(n, Kind::SetBlock, must_write)) return block;
     if (s == kNoSwitch) return std::nullopt;
     SwitchTables& t = tables.held(n);
     if (c.step == kStepTables) {

@@ -90,6 +90,8 @@ struct ApplyOptions {
   bool after_sweep{true};  // `observed` is that of a sweep just now
   /// By node: it does not answer, so it is asked nothing; what it lacks is a failure. Empty: none.
   std::vector<bool> silent;
+  bool only_read{
+      false};  // wanted blocks of which nothing is known are read, and nothing is written
   bool read_back{false};  // what devices are known to hold is read from them before it is believed
   ib::mad::Cookie cookie_base{0};  // added to every cookie; the low 32 bits are ours
 };

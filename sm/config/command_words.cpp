@@ -30,8 +30,6 @@ void CommandWords::add(ib::cli::CommandLine& line, const Row& row) {
     default:
       return line.option(names, std::string(row.value_name), help,
                          [this, &row](const std::string& text) -> ib::Result<void> {
-                           if (row.effect == Effect::Needed)
-                             return ib::fail(ib::ErrorKind::Usage, effect_of(row));
                            Settings scratch;
                            return read_value(row, text, scratch).map([&] { values_[&row] = text; });
                          });

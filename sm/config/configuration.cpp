@@ -95,8 +95,6 @@ class Reader {
     warn_of_odd_truth(row, value);
     to_.origins[&row] = {Origin::From::File, number_, std::string(said)};
     const bool stock = same_value(row, said, row.stock);
-    if (row.effect == Effect::Needed && !stock)
-      report(ib::Severity::Error, key, std::string(key) + ": " + effect_of(row));
     if (row.effect == Effect::NotYet && !stock)
       report(ib::Severity::Warning, key, std::string(key) + ": " + effect_of(row));
   }

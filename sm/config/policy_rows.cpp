@@ -28,30 +28,21 @@ ib::Result<void> check_high_limit(std::string_view value) {
                                             ib::printable(value) + "'");
 }
 
-constexpr std::string_view kNoPartitions = "every port is a full member of the default partition";
-constexpr std::string_view kNoEnforcement = "switch ports enforce no partitions";
-
 constexpr std::array kPartitions = {
-    text("-P,--Pconfig", "partition_config_file", {}, "FILE", "Partition file")
+    text("-P,--Pconfig", "partition_config_file", &S::partition_config_file, "FILE",
+         "Partition file: which ports are members of which partitions")
         .opensm_has("/etc/opensm/partitions.conf")
-        .needed(kNoPartitions),
-    flag("-N,--no_part_enforce", "no_partition_enforcement", {},
-         "Enforce no partitions at switch ports")
-        .opensm_has("FALSE")
-        .no_effect(kNoEnforcement),
-    word("-Z,--part_enforce", "part_enforce", {}, "WORD", "both|in|out|off",
-         "Where switch ports enforce partitions")
-        .opensm_has("both")
-        .not_yet(kNoEnforcement),
-    flag("-W,--allow_both_pkeys", "allow_both_pkeys", {},
-         "Full and limited P_Key of one partition in one table")
-        .opensm_has("FALSE")
-        .not_yet(kNoPartitions),
-    truth("", "keep_pkey_indexes", {}, "A P_Key keeps its index")
-        .opensm_has("TRUE")
-        .not_yet(kNoPartitions),
-    text("", "pgrp_policy_file", {}, "FILE", "Port groups of the partition file")
-        .not_yet(kNoPartitions),
+        .contents_on_reload(),
+    flag("-N,--no_part_enforce", "no_partition_enforcement", &S::no_partition_enforcement,
+         "Enforce no partitions at switch ports"),
+    word("-Z,--part_enforce", "part_enforce", &S::part_enforce, "WORD", "both|in|out|off",
+         "Where switch ports enforce partitions"),
+    flag("-W,--allow_both_pkeys", "allow_both_pkeys", &S::allow_both_pkeys,
+         "Full and limited P_Key of one partition in one table"),
+    truth("", "keep_pkey_indexes", &S::keep_pkey_indexes, "A P_Key keeps its index"),
+    text("", "pgrp_policy_file", &S::pgrp_policy_file, "FILE",
+         "Port groups that the partition file may name (else those of the QoS policy file)")
+        .contents_on_reload(),
     number("", "sm_assigned_guid", {}, 0, 255, "Byte of the alias GUIDs that the SA invents")
         .opensm_has("0x00")
         .not_yet("alias GUIDs are those that clients ask for"),

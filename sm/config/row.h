@@ -41,9 +41,8 @@ enum class Kind {
 
 enum class Effect {
   Works,
-  None,    // accepted, no effect: `note` says why
-  NotYet,  // not supported yet: `note` says what follows; a warning
-  Needed   // ... and to go on without it would be wrong: an error
+  None,   // accepted, no effect: `note` says why
+  NotYet  // not supported yet: `note` says what follows; a warning
 };
 
 /// When a change in a file takes effect.
@@ -114,12 +113,6 @@ struct Row {
   constexpr Row not_yet(std::string_view what_follows) const {
     Row row = *this;
     row.effect = Effect::NotYet;
-    row.note = what_follows;
-    return row;
-  }
-  constexpr Row needed(std::string_view what_follows) const {
-    Row row = *this;
-    row.effect = Effect::Needed;
     row.note = what_follows;
     return row;
   }

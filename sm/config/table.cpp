@@ -87,7 +87,6 @@ std::string effect_of(const Row& row) {
     case Effect::None:
       return "accepted, no effect: " + std::string(row.note);
     case Effect::NotYet:
-    case Effect::Needed:
       return "not supported yet: " + std::string(row.note);
   }
   return {};

@@ -124,9 +124,23 @@ void OwnPort::begin(ib::Instant now, const ib::discover::Observed& seen,
   state_ = info.port_state;
   blocks_ = (seen.nodes[at.node].info.partition_cap + kKeysInBlock - 1) / kKeysInBlock;
   differences_.clear();
+  take_wanted(desired);
   ask({Method::Get, attr::kPortInfo, port_});
   for (std::size_t b = 0; b < std::max<std::size_t>(p_keys_.size(), 1); ++b)
     ask({Method::Get, attr::kPKeyTable, static_cast<std::uint16_t>(b)});
+}
+
+/// Where partitions say which keys the port is to have, these are right.
+void OwnPort::take_wanted(const plan::Desired& desired) {
+  const auto at = desired.sm_port;
+  std::vector<PKeyTable> wanted;
+  for (const plan::WantedBlock& want : desired.p_key_blocks)
+    if (want.node == at.node && want.slot.port == at.port)
+      wanted.push_back(ib::wire::decode<PKeyTable>(want.block.data()));
+  while (wanted.size() > 1 && is_empty(wanted.back())) wanted.pop_back();
+  if (wanted.empty()) return;
+  p_keys_ = std::move(wanted);
+  learnt_ = true;
 }
 
 void OwnPort::ask(Question q, const std::byte* data) {

@@ -7,8 +7,9 @@
 //   Asking    PortInfo, and the blocks of P_Keys that hold some
 //   Repairing a Set for each that differs
 //
-// What P_Keys are right is what the port held when it was first looked at, and the default one with
-// full membership, without which nobody's query is answered.
+// What P_Keys are right is what the plan says; where it says nothing, what the port held when it
+// was first looked at, and the default one with full membership, without which nobody's query is
+// answered.
 #pragma once
 
 #include <deque>
@@ -54,6 +55,7 @@ class OwnPort {
     std::uint16_t attribute;
     std::uint16_t modifier;
   };
+  void take_wanted(const plan::Desired& desired);
   void ask(Question question, const std::byte* data = nullptr);
   void on_port_info(const ib::wire::Mad& answer);
   void on_p_keys(std::uint16_t block, const ib::wire::PKeyTable& held);

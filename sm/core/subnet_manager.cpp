@@ -16,6 +16,7 @@
 #include "sm/core/table_upkeep.h"
 #include "sm/core/trap_look.h"
 #include "sm/core/unsolicited.h"
+#include "sm/plan/partitions.h"
 
 namespace sm::core {
 namespace {
@@ -81,7 +82,11 @@ struct SubnetManager::Impl {
   std::unique_ptr<ib::discover::Sweep> sweep;
   std::unique_ptr<apply::Apply> applying;
   std::unique_ptr<LightSweep> looking;
-  enum class Serving { Sweep, Memberships };
+  enum class Serving {
+    Sweep,
+    Memberships,
+    PKeys
+  };                                // PKeys: tables are read before they are planned
   Serving serving{Serving::Sweep};  // whom `applying` does
 
   // What is known. Shared with the snapshot between sweeps; unshare() before anything changes it.
@@ -374,6 +379,7 @@ struct SubnetManager::Impl {
     request.aliases = &aliases;
     request.alias_blocks = &alias_blocks;
     if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing.get();
+    request.held = &known.inventory;
     request.vls_programmed = vls_programmed;
     request.offered = offered ? &*offered : nullptr;
     request.following = &following;
@@ -414,7 +420,30 @@ struct SubnetManager::Impl {
     desired_aliases_revision = aliases_revision;
     vls_programmed = vls_programmed || desired->vl_tables != nullptr;
     turn();
-    begin_apply(Serving::Sweep);
+    begin_apply(p_keys_to_be_read() ? Serving::PKeys : Serving::Sweep);
+  }
+
+  /// A key keeps its index, so tables are known before they are planned.
+  bool p_keys_to_be_read() const {
+    return options.plan.partitions->from_file &&
+           std::ranges::any_of(desired->p_key_blocks, [&](const plan::WantedBlock& want) {
+             const ib::Guid guid = seen->fabric.node(want.node).guid;
+             return known.inventory.held(*want.kind, guid, want.slot) == nullptr &&
+                    !known.refused.contains(guid, apply::ask_for(want));
+           });
+  }
+
+  /// With what was read since; true: some table is to be written.
+  bool plan_p_keys_again() {
+    auto next = std::make_shared<plan::Desired>(*desired);
+    plan::want_p_keys(*next, *seen, *options.plan.partitions, options.plan.p_keys, known.inventory);
+    next->blocks = plan::all_blocks(
+        plan::want_guids(*seen, next->node_managed, aliases, alias_blocks), next->p_key_blocks);
+    desired = std::move(next);
+    return std::ranges::any_of(desired->p_key_blocks, [&](const plan::WantedBlock& want) {
+      return apply::must_write({*seen, known.inventory, known.refused, want.node},
+                               apply::ask_for(want));
+    });
   }
 
   void turn() {
@@ -454,6 +483,7 @@ struct SubnetManager::Impl {
     o.cookie_base = kOwnerApply;
     o.per_node = options.transactor.window_per_target;
     o.after_sweep = whom == Serving::Sweep;
+    o.only_read = whom == Serving::PKeys;
     o.read_back = whom == Serving::Sweep && operator_asked;
     for (NodeIndex n = 0; n < seen->nodes.size(); ++n)
       o.silent.push_back(kept.contains(seen->nodes[n].info.node_guid));
@@ -484,6 +514,7 @@ struct SubnetManager::Impl {
     s->sm_lid = desired->sm_lid;
     s->sm_sl = options.plan.sm_sl.value_or(ib::Sl{});
     s->sm_port_guid = seen->fabric.port(desired->sm_port).guid;
+    s->partitions = options.plan.partitions;
     s->subnet_prefix = options.plan.subnet_prefix;
     s->subnet_timeout = options.plan.subnet_timeout;
     s->packet_life_time = options.plan.packet_life_time;
@@ -525,6 +556,11 @@ struct SubnetManager::Impl {
     const auto failures = applying->failures();
     if (serving == Serving::Sweep) note_who_was_told();
     applying.reset();
+    if (serving == Serving::PKeys) {
+      plan_p_keys_again();
+      begin_apply(Serving::Sweep);
+      return;
+    }
     if (serving == Serving::Sweep) turn();
     for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
     if (serving != Serving::Sweep) {
@@ -652,7 +688,8 @@ struct SubnetManager::Impl {
     multicast_at = kNever;
     if (!desired) return;
     auto next = std::make_shared<plan::Desired>(*desired);
-    next->blocks = plan::want_guids(*seen, next->node_managed, aliases, alias_blocks);
+    next->blocks = plan::all_blocks(
+        plan::want_guids(*seen, next->node_managed, aliases, alias_blocks), next->p_key_blocks);
     desired_aliases_revision = aliases_revision;
     // Whom the sweep asked to register again has heard it.
     for (plan::PortWant& want : next->ports) want.reregister = false;
@@ -676,6 +713,9 @@ struct SubnetManager::Impl {
     counters.tables_read = tables.nodes_read();
     take_logs(tables);
     if (news) publish_holdings();
+    // Without a partition file what they hold is no reason to keep a first sweep waiting.
+    if (news && tables.at_rest() && !options.plan.partitions->from_file && plan_p_keys_again())
+      multicast_at = std::min(multicast_at, now);
   }
 
   void on_sm_info(const ib::mad::Completion& c) {
@@ -781,6 +821,10 @@ void SubnetManager::set_aliases(Instant now, plan::PortAliases aliases, std::uin
   plan::note_blocks(impl_->aliases, impl_->alias_blocks);
   impl_->aliases_revision = revision;
   if (impl_->desired) impl_->multicast_at = std::min(impl_->multicast_at, now + kMemberPause);
+}
+
+void SubnetManager::set_partitions(std::shared_ptr<const policy::PartitionPolicy> partitions) {
+  impl_->options.plan.partitions = std::move(partitions);
 }
 
 Instant SubnetManager::next_deadline() const { return impl_->next_deadline(); }

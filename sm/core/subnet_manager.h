@@ -102,6 +102,9 @@ class SubnetManager {
   /// `revision`.
   void set_aliases(ib::Instant now, plan::PortAliases aliases, std::uint64_t revision = 0);
 
+  /// Partitions as they are from the next full sweep on.
+  void set_partitions(std::shared_ptr<const policy::PartitionPolicy> partitions);
+
   ib::Instant next_deadline() const;
 
   // ---- effects; each call moves one out

@@ -31,6 +31,7 @@
 #include "sm/daemon/sa_thread.h"
 #include "sm/daemon/store_retry.h"
 #include "sm/daemon/store_thread.h"
+#include "sm/sa/partitions.h"
 #include "sm/sa/server.h"
 #include "sm/store/store.h"
 
@@ -198,6 +199,13 @@ class Daemon {
     if (!flag) return tl::unexpected<ib::Error>(std::move(flag.error()));
     is_sm_.emplace(*std::move(flag));
 
+    partitions_ = options_.partitions.policy;
+    if (options_.partition_trouble.empty())
+      keep(options_.partitions);
+    else
+      say(ib::LogLevel::Error, "partitions",
+          options_.partition_trouble + "\nthose of the last file that could be used are in force");
+
     core::Options core = options_.core;
     core.at_turn = give_back;
     core.registrations_lost = registrations_lost_;
@@ -211,6 +219,7 @@ class Daemon {
     if (const std::string warning = sa_key_warning(sa); !warning.empty())
       say(ib::LogLevel::Warning, "sa", warning);
     sa.server.kernel_rmpp = kernel_rmpp_;
+    sa.server.multicast.configured = sa::groups_of(*partitions_, sa.server.qos.get());
     sa.server.wall_clock = read_wall_clock();
     gsi_.port->set_receive_threshold(sa.rx_threshold);
     auto server = std::make_unique<sa::Server>(sa.server, *contents);
@@ -335,6 +344,7 @@ class Daemon {
           manager_->set_routing_files(
               ib::route::read_option_files(options_.routing_files, options_.routing_words));
         read_prefix_routes_again();
+        read_partitions_again();
         read_qos_again();
         manager_->sweep_now(now, core::Reason::Operator);
       } else if (signal == SIGUSR1) {
@@ -361,10 +371,28 @@ class Daemon {
     });
   }
 
+  /// With one mistake in the file the partitions stay as they are.
+  void read_partitions_again() {
+    if (options_.partition_files.file.empty()) return;
+    auto read = read_partitions(options_.partition_files, options_.state_dir);
+    if (!read)
+      return say(ib::LogLevel::Error, "partitions",
+                 read.error().message + "\nthe partitions read before stay in force");
+    for (const std::string& line : read->warnings) say(ib::LogLevel::Warning, "partitions", line);
+    partitions_ = read->policy;
+    manager_->set_partitions(partitions_);
+    keep(*read);
+  }
+  void keep(const ReadPartitions& partitions) {
+    if (const auto kept = keep_partitions(partitions, options_.state_dir); !kept)
+      say(ib::LogLevel::Error, "partitions",
+          kept.error().message + ": after a restart generated P_Keys may be others");
+  }
+
   /// With one mistake in the file the rules stay as they are.
   void read_qos_again() {
     if (options_.sa.qos_policy_file.empty()) return;
-    auto read = read_qos_rules(options_.sa.qos_policy_file, policy::open_partitions());
+    auto read = read_qos_rules(options_.sa.qos_policy_file, partitions_->partitions);
     if (!read)
       return say(ib::LogLevel::Error, "sa",
                  read.error().message + "\nthe QoS policy read before stays in force");
@@ -515,6 +543,7 @@ class Daemon {
   Channel smi_, gsi_;  // gsi_ until the SA has it
   bool kernel_rmpp_{false};
   std::optional<ib::mad::IsSmFlag> is_sm_;
+  std::shared_ptr<const policy::PartitionPolicy> partitions_;
   std::unique_ptr<core::SubnetManager> manager_;
   std::optional<SaThread> sa_;
   SnapshotPtr published_;

@@ -25,7 +25,8 @@ config::Origin::From origin(const Configuration& configuration, const char* key)
 
 /// opensm writes its default paths into every options file, and there may be no such file.
 void forget_absent_defaults(const Configuration& configuration, Settings& settings) {
-  for (const char* key : {"torus_config", "prefix_routes_file", "qos_policy_file"}) {
+  for (const char* key :
+       {"torus_config", "prefix_routes_file", "qos_policy_file", "partition_config_file"}) {
     const config::Row& row = *config::find_key(key);
     std::string& path = settings.*std::get<std::string Settings::*>(row.field);
     std::error_code error;
@@ -108,6 +109,35 @@ void take_core(const Configuration& configuration, const Settings& s, DaemonOpti
       s.max_wire_smps == 0 ? kWindowMax : std::min(s.max_wire_smps, kWindowMax));
 }
 
+plan::Enforcement enforcement(const Settings& s) {
+  if (s.no_partition_enforcement || s.part_enforce == "off") return plan::Enforcement::Off;
+  if (s.part_enforce == "in") return plan::Enforcement::In;
+  if (s.part_enforce == "out") return plan::Enforcement::Out;
+  return plan::Enforcement::Both;
+}
+
+/// A file that cannot be used ends the start, unless the last one that could is known.
+ib::Result<void> take_partitions(const Settings& s, DaemonOptions& to) {
+  to.core.plan.p_keys = {enforcement(s), s.keep_pkey_indexes};
+  auto& files = to.partition_files;
+  files.file = s.partition_config_file;
+  files.groups_file = !s.pgrp_policy_file.empty() ? s.pgrp_policy_file
+                      : s.qos                     ? s.qos_policy_file
+                                                  : std::string();
+  files.allow_both = s.allow_both_pkeys;
+  auto read = read_partitions(files, s.state_dir);
+  if (!read && read.error().kind == ib::ErrorKind::Usage) {
+    to.partition_trouble = std::move(read.error().message);
+    read = read_last_partitions(files, s.state_dir);
+    if (!read) return ib::fail(ib::ErrorKind::Usage, std::move(to.partition_trouble));
+  }
+  if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
+  to.partitions = *std::move(read);
+  to.core.plan.partitions = to.partitions.policy;
+  for (const std::string& line : to.partitions.warnings) to.notes.push_back(line);
+  return {};
+}
+
 }  // namespace
 
 ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
@@ -143,7 +173,9 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   if (s.qos) o.sa.qos_policy_file = s.qos_policy_file;
   if (!s.qos && !s.qos_policy_file.empty())
     o.notes.push_back(s.qos_policy_file + ": no QoS policy is in force without -Q (qos TRUE)");
-  auto qos = read_qos_rules(o.sa.qos_policy_file, policy::open_partitions());
+  if (const auto taken = take_partitions(s, o); !taken)
+    return tl::unexpected<ib::Error>(taken.error());
+  auto qos = read_qos_rules(o.sa.qos_policy_file, o.partitions.policy->partitions);
   if (!qos) return tl::unexpected<ib::Error>(std::move(qos.error()));
   o.sa.server.qos = std::move(qos->rules);
   for (std::string& line : qos->warnings) o.notes.push_back(std::move(line));

@@ -8,6 +8,7 @@ namespace sm::daemon {
 namespace {
 
 constexpr const char* kConfDir = IBKIT_CONF_DIR;
+constexpr const char* kPartitionsFile = IBKIT_PARTITION_CONFIG_FILE;
 constexpr const char* kPrefixRoutesFile = IBKIT_PREFIX_ROUTES_FILE;
 constexpr const char* kQosPolicyFile = IBKIT_QOS_POLICY_FILE;
 
@@ -45,6 +46,7 @@ DefaultPaths default_paths(std::string_view program, const config::Settings& sai
   } else {
     out.state_dir = state_dir(said, "/var/lib/ibsm");
     out.options.push_back(std::string(kConfDir) + "/ibsm.conf");
+    out.partitions.push_back(std::string(kConfDir) + "/" + kPartitionsFile);
     out.prefix_routes.push_back(std::string(kConfDir) + "/" + kPrefixRoutesFile);
     out.qos_policy.push_back(std::string(kConfDir) + "/" + kQosPolicyFile);
   }
@@ -59,20 +61,15 @@ std::string first_there(const std::vector<std::string>& paths) {
   return {};
 }
 
-ib::Result<void> fill_in(const DefaultPaths& paths, config::Settings& settings) {
-  if (const std::string file = first_there(paths.partitions); !file.empty())
-    return ib::fail(ib::ErrorKind::Usage,
-                    file +
-                        ": partitions are not supported yet, and without them every port would "
-                        "be a full member of the default partition; start ibsm under its own "
-                        "name to do without the file");
+void fill_in(const DefaultPaths& paths, config::Settings& settings) {
   if (settings.state_dir.empty()) settings.state_dir = paths.state_dir;
   if (settings.log_file.empty()) settings.log_file = paths.log_file;
   if (settings.prefix_routes_file.empty())
     settings.prefix_routes_file = first_there(paths.prefix_routes);
+  if (settings.partition_config_file.empty())
+    settings.partition_config_file = first_there(paths.partitions);
   if (settings.qos && settings.qos_policy_file.empty())
     settings.qos_policy_file = first_there(paths.qos_policy);
-  return {};
 }
 
 }  // namespace sm::daemon

@@ -17,7 +17,7 @@ struct DefaultPaths {
   std::vector<std::string> options;
   std::vector<std::string> prefix_routes;
   std::vector<std::string> qos_policy;
-  std::vector<std::string> partitions;  // not supported yet
+  std::vector<std::string> partitions;
   std::string state_dir;
   std::string log_file;  // empty: LogFile's own
 };
@@ -28,8 +28,7 @@ DefaultPaths default_paths(std::string_view program, const config::Settings& sai
 /// "" where none of the list is there.
 std::string first_there(const std::vector<std::string>& paths);
 
-/// Puts defaults where nothing was said. An error where a file is there that must not be passed
-/// over.
-ib::Result<void> fill_in(const DefaultPaths& paths, config::Settings& settings);
+/// Puts defaults where nothing was said.
+void fill_in(const DefaultPaths& paths, config::Settings& settings);
 
 }  // namespace sm::daemon

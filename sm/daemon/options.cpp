@@ -58,7 +58,10 @@ ib::Result<void> write_file(const std::string& path, const std::string& text) {
 
 /// --check-config: what the options file says was printed already.
 int check(const Configuration& configuration, const std::vector<ib::Diagnostic>& problems) {
-  if (const auto options = daemon_options(configuration); !options) return refuse(options.error());
+  const auto options = daemon_options(configuration);
+  if (!options) return refuse(options.error());
+  if (!options->partition_trouble.empty())
+    return refuse({ib::ErrorKind::Usage, options->partition_trouble});
   if (ib::has_errors(problems)) return ib::cli::kExitUsage;
   return problems.empty() ? ib::cli::kExitGood : ib::cli::kExitFound;
 }
@@ -84,8 +87,7 @@ Command settle(const config::Requests& asked, const config::CommandWords& words,
     problems = *std::move(read);
   }
   words.apply(configuration);
-  if (const auto filled = fill_in(paths, configuration.settings); !filled)
-    return refuse(filled.error());
+  fill_in(paths, configuration.settings);
   if (asked.check) return check(configuration, problems);
   if (ib::has_errors(problems)) return ib::cli::kExitUsage;
   if (asked.show) return show(configuration, *asked.show, version);

@@ -10,6 +10,7 @@
 
 #include "sm/config/configuration.h"
 #include "sm/core/subnet_manager.h"
+#include "sm/daemon/partition_options.h"
 #include "sm/daemon/plan_options.h"
 #include "sm/daemon/registry_options.h"
 #include "sm/daemon/sa_options.h"
@@ -20,6 +21,9 @@ struct DaemonOptions {
   core::Options core;
   SaOptions sa;
   RegistryOptions registry;
+  PartitionOptions partition_files;
+  ReadPartitions partitions;      // that are in force
+  std::string partition_trouble;  // why they are those of the last file that could be used
   bool once{false};
   bool background{false};
   std::optional<ib::Guid> port_guid;

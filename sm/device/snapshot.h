@@ -8,6 +8,7 @@
 
 #include "libdiag/discover/observed.h"
 #include "sm/device/routing.h"
+#include "sm/policy/partition_policy.h"
 
 namespace sm {
 
@@ -22,6 +23,9 @@ struct Snapshot {
   ib::Lid sm_lid{};
   ib::Sl sm_sl{};
   ib::Guid sm_port_guid{};
+  /// What the P_Key tables of end ports were made by. Never null.
+  std::shared_ptr<const policy::PartitionPolicy> partitions{
+      std::make_shared<const policy::PartitionPolicy>()};
   std::uint64_t subnet_prefix{ib::kDefaultSubnetPrefix};
   std::uint8_t subnet_timeout{18};    // as programmed into PortInfo
   std::uint8_t packet_life_time{18};  // as programmed into SwitchInfo:LifeTimeValue

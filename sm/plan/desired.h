@@ -13,6 +13,7 @@
 #include "libdiag/tables/verify_changes.h"
 #include "sm/device/routing.h"
 #include "sm/plan/lids.h"
+#include "sm/plan/p_keys.h"
 #include "sm/plan/wanted_block.h"
 #include "sm/plan/wanted_tables.h"
 
@@ -43,7 +44,8 @@ struct PortWant {
   // External ports of switches; 255 leaves the field alone.
   std::uint8_t hoq_life{255};
   std::uint8_t vl_stall_count{255};
-  std::optional<std::uint8_t> vl_high_limit;  // with a table of arbitration
+  std::optional<std::uint8_t> vl_high_limit;              // with a table of arbitration
+  std::optional<bool> enforce_inbound, enforce_outbound;  // of P_Keys, where a host is behind it
   friend auto operator<=>(const PortWant&, const PortWant&) = default;
 };
 
@@ -74,7 +76,8 @@ struct Desired {
   std::vector<SwitchWant> switches;  // by switch index of routing->graph
   std::shared_ptr<const Routing> routing;
   ib::tables::MulticastTables mfts;
-  std::vector<WantedBlock> blocks;  // by node; of what is not among them nothing is changed
+  std::vector<WantedBlock> blocks;        // by node; of what is not among them nothing is changed
+  std::vector<WantedBlock> p_key_blocks;  // those of P_KeyTable, which are among them
   /// SL2VL and VL arbitration; null: they are not ours. Shared, since there are many.
   std::shared_ptr<const WantedTables> vl_tables;
   bool program_mfts{true};  // false: the trees failed a must; what stands is left

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "libdiag/base/text.h"
+#include "sm/plan/partitions.h"
 #include "sm/plan/vl_tables.h"
 
 namespace sm::plan {
@@ -81,6 +82,7 @@ class Planner {
     find_managed();
     assign();
     want_ports();
+    want_partitions();
     route();
     want_sm_sls();
     want_vls();
@@ -223,6 +225,13 @@ class Planner {
       for (unsigned p = 0; p <= fabric().node(n).num_ports; ++p)
         want_link({n, static_cast<std::uint8_t>(p)});
     }
+  }
+
+  void want_partitions() {
+    static const device::Inventory kNothing;
+    auto alarms = want_p_keys(out_, observed_, *options_.partitions, options_.p_keys,
+                              request_.held != nullptr ? *request_.held : kNothing);
+    std::ranges::move(alarms, std::back_inserter(out_.alarms));
   }
 
   void want_end_port(const LidAssignment& a) {
@@ -489,9 +498,10 @@ class Planner {
         want.multicast_fdb_cap = info->multicast_fdb_cap;
       out_.switches.push_back(want);
     }
+    std::vector<WantedBlock> guids;
     if (request_.aliases != nullptr)
-      out_.blocks =
-          want_guids(observed_, out_.node_managed, *request_.aliases, *request_.alias_blocks);
+      guids = want_guids(observed_, out_.node_managed, *request_.aliases, *request_.alias_blocks);
+    out_.blocks = all_blocks(std::move(guids), out_.p_key_blocks);
     auto [notes, alarms] = want_multicast(out_, routed_, request_.groups);
     std::ranges::move(notes, std::back_inserter(out_.notes));
     std::ranges::move(alarms, std::back_inserter(out_.alarms));

@@ -15,6 +15,7 @@
 #include "libdiag/route/reroute/reroute.h"
 #include "sm/plan/desired.h"
 #include "sm/plan/guids.h"
+#include "sm/policy/partition_policy.h"
 
 namespace sm::plan {
 
@@ -35,6 +36,10 @@ struct PlanOptions {
   std::uint8_t vl_stall_count{7}, leaf_vl_stall_count{7};
   std::uint8_t phy_errors{8}, overrun_errors{8};
   std::uint8_t operational_vls_max{5};
+  /// Never null.
+  std::shared_ptr<const policy::PartitionPolicy> partitions{
+      std::make_shared<const policy::PartitionPolicy>()};
+  PKeyOptions p_keys;
 };
 
 /// Routes that follow links which come and go, so that only entries that must change do. Kept by
@@ -59,6 +64,7 @@ struct PlanRequest {
   std::span<const MlidGroup> groups;
   const PortAliases* aliases{};       // nullptr: none
   const AliasBlocks* alias_blocks{};  // with `aliases`: blocks that hold some or did
+  const device::Inventory* held{};    // tables of devices, as far as known; nullptr: not at all
   const Routing* previous{};          // what is programmed now, if anything
   /// SL2VL and VL arbitration were programmed before: what is not needed any more is put back.
   bool vls_programmed{false};

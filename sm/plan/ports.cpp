@@ -26,6 +26,8 @@ PortWant held(const PortWant& want, const PortInfo& info) {
   if (want.hoq_life != 255) h.hoq_life = info.hoq_life;
   if (want.vl_stall_count != 255) h.vl_stall_count = info.vl_stall_count;
   if (want.vl_high_limit) h.vl_high_limit = info.vl_high_limit;
+  if (want.enforce_inbound) h.enforce_inbound = info.partition_enforcement_inbound;
+  if (want.enforce_outbound) h.enforce_outbound = info.partition_enforcement_outbound;
   return h;
 }
 
@@ -61,6 +63,10 @@ void write_wanted(const PortWant& want, std::byte* port_info) {
   if (want.hoq_life != 255) view.set<&PortInfo::hoq_life>(want.hoq_life);
   if (want.vl_stall_count != 255) view.set<&PortInfo::vl_stall_count>(want.vl_stall_count);
   if (want.vl_high_limit) view.set<&PortInfo::vl_high_limit>(*want.vl_high_limit);
+  if (want.enforce_inbound)
+    view.set<&PortInfo::partition_enforcement_inbound>(*want.enforce_inbound);
+  if (want.enforce_outbound)
+    view.set<&PortInfo::partition_enforcement_outbound>(*want.enforce_outbound);
 }
 
 }  // namespace sm::plan

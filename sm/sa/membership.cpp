@@ -535,26 +535,32 @@ std::vector<Gid> departed_members(const World& world, const Snapshot* before) {
   return gone;
 }
 
-Change drop_members(const World& world, const std::vector<Gid>& ports) {
+Change drop_memberships(const World& world, const std::vector<MemberOf>& memberships) {
   // Several members of a group may go at once: which of them was the last full one shows at the
   // end.
   Change change;
   std::map<Gid, std::size_t> full_left;
-  for (const auto& port : ports) {
-    const auto mgids = world.state.multicast.ports().find(port);
-    if (mgids == world.state.multicast.ports().end()) continue;
-    for (const auto& mgid : mgids->second) {
-      const auto& group = *world.state.multicast.find_group(mgid);
-      const auto& member = *world.state.multicast.find_member(mgid, port);
-      auto& full = full_left.try_emplace(mgid, group.full).first->second;
-      change.batch.members.push_back({mgid, port, 0, false});
-      if (!join_state::keeps_group(member.join_state) || --full != 0) continue;
-      if (!group.values.well_known) change.batch.groups_removed.push_back(mgid);
-      change.events.push_back(group_event(ib::wire::trap::kMcGroupDeleted, group.values));
-    }
+  for (const auto& [mgid, port] : memberships) {
+    const auto& group = *world.state.multicast.find_group(mgid);
+    const auto& member = *world.state.multicast.find_member(mgid, port);
+    auto& full = full_left.try_emplace(mgid, group.full).first->second;
+    change.batch.members.push_back({mgid, port, 0, false});
+    if (!join_state::keeps_group(member.join_state) || --full != 0) continue;
+    if (!group.values.well_known) change.batch.groups_removed.push_back(mgid);
+    change.events.push_back(group_event(ib::wire::trap::kMcGroupDeleted, group.values));
   }
   change.routes_change = !change.batch.empty();
   return change;
+}
+
+Change drop_members(const World& world, const std::vector<Gid>& ports) {
+  std::vector<MemberOf> memberships;
+  for (const auto& port : ports) {
+    const auto mgids = world.state.multicast.ports().find(port);
+    if (mgids == world.state.multicast.ports().end()) continue;
+    for (const auto& mgid : mgids->second) memberships.push_back({mgid, port});
+  }
+  return drop_memberships(world, memberships);
 }
 
 }  // namespace sm::sa

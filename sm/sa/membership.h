@@ -17,6 +17,12 @@ Outcome leave_group(const World& world, const WriteRequest& request);
 /// The members whose ports have left the subnet since `before` (nullptr: nothing is known of
 /// before): port GIDs as they joined. A port that may only be silent has not left.
 std::vector<ib::Gid> departed_members(const World& world, const Snapshot* before);
+/// A port, as it named itself, in a group.
+struct MemberOf {
+  ib::Gid mgid, port;
+};
+/// They end; the last full one of a group takes the group with it, unless that is configured.
+Change drop_memberships(const World& world, const std::vector<MemberOf>& memberships);
 /// They leave all their groups.
 Change drop_members(const World& world, const std::vector<ib::Gid>& ports);
 

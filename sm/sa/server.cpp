@@ -16,6 +16,7 @@
 #include "sm/sa/forwarding.h"
 #include "sm/sa/membership.h"
 #include "sm/sa/outbox.h"
+#include "sm/sa/partitions.h"
 #include "sm/sa/path_records.h"
 #include "sm/sa/read_refusals.h"
 #include "sm/sa/records.h"
@@ -703,13 +704,23 @@ struct Server::Impl {
     const auto before = world.paths;
     world.paths = std::make_shared<const Paths>(std::move(snapshot), before.get());
     const Snapshot* snapshot_before = before ? &before->snapshot() : nullptr;
-    policy.qos = Qos(options.qos, *world.paths, policy);
+    take_policies(now, snapshot_before);
     forwarding.on_snapshot(*world.paths);
     chores.on_snapshot(world, snapshot_before);
     if (auto taken = taken_from_ports(world); !taken.empty())
       add_own(now, [taken = std::move(taken)](const World& w) { return give_to_ports(w, taken); });
     if (auto gone = departed_members(world, snapshot_before); !gone.empty())
       add_own(now, [gone = std::move(gone)](const World& w) { return drop_members(w, gone); });
+  }
+  /// Members of partitions, and what rules fit which port, follow the ports that there are.
+  void take_policies(Instant now, const Snapshot* before) {
+    policy.partitions = partitions_of(*world.paths);
+    policy.qos = Qos(options.qos, *world.paths, policy);
+    if (before == nullptr || before->partitions != world.snapshot().partitions) take_groups(now);
+  }
+  void take_groups(Instant now) {
+    policy.multicast.configured = groups_of(*world.snapshot().partitions, options.qos.get());
+    if (!regroup(world).batch.empty()) add_own(now, regroup);
   }
   void say_who_is_no_longer_trusted() {
     const auto count = std::ranges::count_if(
@@ -752,8 +763,9 @@ void Server::set_prefix_routes(std::vector<PrefixRoute> routes) {
 
 void Server::set_qos(std::shared_ptr<const policy::QosPolicy> rules) {
   impl_->options.qos = std::move(rules);
-  if (const auto& paths = impl_->world.paths)
-    impl_->policy.qos = Qos(impl_->options.qos, *paths, impl_->policy);
+  if (!impl_->world.paths) return;
+  impl_->policy.qos = Qos(impl_->options.qos, *impl_->world.paths, impl_->policy);
+  impl_->take_groups(impl_->now_);
 }
 
 void Server::expect(const Packet& packet) const { impl_->replays.fetch(packet); }

@@ -68,7 +68,7 @@ struct ServeOptions {
   std::string socket;
   std::string at;
   std::string lids{"none"};
-  bool verbose{false};
+  bool verbose{false}, strict_enforcement{false};
   std::uint64_t seed{1};
   double loss{0}, duplicate{0}, delay_ms{0}, sma_us{2};
   ib::sim::Faults faults;
@@ -77,6 +77,7 @@ struct ServeOptions {
     ib::sim::ModelOptions m;
     m.seed = seed;
     m.keep_lids = lids == "keep";
+    m.strict_enforcement = strict_enforcement;
     m.faults = faults;
     m.faults.loss_percent = loss;
     m.faults.duplicate_percent = duplicate;
@@ -280,6 +281,8 @@ void add_serve_options(ib::cli::CommandLine& line, ServeOptions& o) {
               "MADs on a link in one direction");
   line.number("--rcv-queue", o.faults.receive_queue, 0, kQueueMax,
               "receive slots of a host's QP0 and QP1");
+  line.flag("--strict-enforcement", o.strict_enforcement,
+            "switch ports that enforce partitions compare membership, too");
   line.flag("-v,--verbose", o.verbose, "say what is odd in the topology");
 }
 

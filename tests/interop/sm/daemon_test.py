@@ -64,7 +64,7 @@ class Sm(Fabric):
 
     def sets(self):
         rows = json.loads(self.ctl("stats", "--json").stdout)["mads"]
-        return sum(r["mads"] for r in rows if r["method"] == "Set")
+        return sum(r["mads"] for r in rows if r["method_name"] == "Set")
 
     def ups(self):
         return (self.directory / "log").read_text().count("SUBNET UP")
@@ -423,6 +423,84 @@ class QosPolicy(unittest.TestCase):
             self.assertEqual(self.path(f, "host0006 HCA-1")["sl"], 0)
             self.assertIn(f"{policy}: no QoS policy is in force without -Q",
                           (f.directory / "log").read_text())
+
+
+class Partitions(unittest.TestCase):
+    """What stock smpquery and saquery see of a partition file."""
+
+    def lid(self, f, name):
+        return f.on(HOST, "saquery", "-l", name).stdout.strip()
+
+    def keys(self, f, name):
+        text = f.on(HOST, "smpquery", "pkeys", self.lid(f, name), "1").stdout
+        found = re.findall(r"0x[0-9a-f]{4}", text)
+        return [key for key in found if key != "0x0000"]
+
+    def test_tables_groups_and_paths_follow_the_file_and_its_reload(self):
+        with Sm(*TREE) as f:
+            file = f.directory / "partitions.conf"
+            default = "Default=0x7fff, ipoib : ALL, SELF=full ;\n"
+            file.write_text(default + 'red=0x1, ipoib : "host0002 HCA-1"=full, "host0003 HCA-1" ;\n'
+                            'blue, ipoib : "host0004 HCA-1"=full ;\n')
+            pid = f.daemon("-P", file)
+            self.assertEqual(self.keys(f, HOST), ["0xffff"])
+            self.assertEqual(self.keys(f, "host0002 HCA-1"), ["0x7fff", "0x8001"])
+            self.assertEqual(self.keys(f, "host0003 HCA-1"), ["0x7fff", "0x0001"])
+            self.assertEqual(self.keys(f, "host0004 HCA-1"), ["0x7fff", "0x8002"])
+            for host, keys in (("host0003", {"ffff", "8001"}), ("host0004", {"ffff", "8002"}),
+                               ("host0005", {"ffff"})):
+                groups = f.on(f"{host} HCA-1", "saquery", "-g").stdout
+                self.assertEqual(set(re.findall(r"401b:(\w+)::", groups)), keys, host)
+            # Two limited members of the default partition share nothing.
+            lids = [self.lid(f, f"host000{i} HCA-1") for i in (2, 3, 4)]
+            paths = f.on("host0002 HCA-1", "saquery", "PR", "--slid", lids[0], "--dlid", lids[1]).stdout
+            self.assertIn("pkey....................0x8001", paths)
+            self.assertNotIn("pkey", f.on("host0002 HCA-1", "saquery", "PR", "--slid", lids[0],
+                                          "--dlid", lids[2]).stdout)
+            sets = f.sets()
+            file.write_text(file.read_text() + 'red=0x1 : "host0004 HCA-1" ;\n')
+            os.kill(pid, signal.SIGHUP)
+            self.assertTrue(wait_until(
+                lambda: self.keys(f, "host0004 HCA-1") == ["0x7fff", "0x8002", "0x0001"], 20))
+            self.assertEqual(f.sets(), sets + 2)
+
+    def test_a_restart_sets_nothing_and_generated_keys_stay(self):
+        with Sm(*TREE) as f:
+            file = f.directory / "partitions.conf"
+            file.write_text('one : "host0002 HCA-1" ;\ntwo : "host0003 HCA-1" ;\n')
+            self.assertEqual(f.ibsm("-o", "-P", file).returncode, 0)
+            sets = f.sets()
+            self.assertEqual(f.ibsm("-o", "-P", file).returncode, 0)
+            self.assertEqual(f.sets(), sets)
+            file.write_text('two : "host0003 HCA-1" ;\n')
+            f.daemon("-P", file)
+            self.assertEqual(self.keys(f, "host0003 HCA-1"), ["0x7fff", "0x0002"])
+
+    def test_a_mistake_never_widens_access(self):
+        with Sm(*TREE) as f:
+            file, log = f.directory / "partitions.conf", f.directory / "log"
+            file.write_text("Default=0x7fff : ALL, SELF=full\nred=0x1 ; ALL ;\n")
+            refused = f.ibsm("-o", "-P", file)
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+            self.assertIn(f"{file}:2:", refused.stderr)
+            self.assertEqual(f.ibsm("-o", "-P", f.directory / "nowhere").returncode, 2)
+            self.assertEqual(f.sets(), 0)
+            good = 'Default=0x7fff : ALL, SELF=full ;\nred=0x1 : "host0002 HCA-1" ;\n'
+            file.write_text(good)
+            pid = f.daemon("-P", file)
+            file.write_text(good + "blue=0x8000 : ALL ;\n")
+            os.kill(pid, signal.SIGHUP)
+            self.assertTrue(wait_until(
+                lambda: "the partitions read before stay in force" in log.read_text(), 20))
+            self.assertEqual(self.keys(f, "host0002 HCA-1"), ["0x7fff", "0x0001"])
+            os.kill(pid, signal.SIGTERM)
+            self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
+            # A cold start with it takes the last good one, and says so.
+            f.daemon("-P", file)
+            self.assertIn("those of the last file that could be used are in force", log.read_text())
+            self.assertEqual(self.keys(f, "host0002 HCA-1"), ["0x7fff", "0x0001"])
+            checked = f.ibsm("--check-config", "-P", file)
+            self.assertEqual(checked.returncode, 2)
 
 
 class SaKey(unittest.TestCase):

@@ -21,7 +21,9 @@ wire::Mad counters_request(Method method, std::uint8_t port,
 
 class Gmp : public ::testing::Test {
  protected:
-  Gmp() { bring_up(hand); }
+  explicit Gmp(const ModelOptions& options = {}) : model(small_fabric(), options) {
+    bring_up(hand);
+  }
 
   wire::PortCounters counters(Lid lid, std::uint8_t port) {
     const auto reply =
@@ -45,9 +47,39 @@ class Gmp : public ::testing::Test {
     return out;
   }
 
-  Model model{small_fabric()};
+  /// How many packets of a limited member reach a full one through a switch port that holds the
+  /// limited key and enforces it.
+  std::size_t through_limited_port() {
+    const auto keys = [](std::uint16_t second) {
+      wire::PKeyTable t;
+      t.p_keys[0] = kDefaultPKey;
+      t.p_keys[1] = PKey{second};
+      return t;
+    };
+    hand.set({}, attr::kPKeyTable, 0, keys(0x0001));
+    hand.set({1, 3, 1}, attr::kPKeyTable, 0, keys(0x8001));
+    hand.set({1, 3}, attr::kPKeyTable, 1U << 16, keys(0x0001));
+    hand.set_port({1, 3}, 1, [](wire::PortInfo& i) { i.partition_enforcement_outbound = true; });
+    shoot(Lid{7}, 1);
+    return arrived_at({kH2, 1}).size();
+  }
+
+  Model model;
   Hand hand{model};
 };
+
+class StrictGmp : public Gmp {
+ protected:
+  StrictGmp() : Gmp(strict()) {}
+  static ModelOptions strict() {
+    ModelOptions options;
+    options.strict_enforcement = true;
+    return options;
+  }
+};
+
+TEST_F(Gmp, ASwitchPortComparesTheLowBitsOfPKeysAlone) { EXPECT_EQ(through_limited_port(), 1U); }
+TEST_F(StrictGmp, AStrictSwitchPortComparesMembershipToo) { EXPECT_EQ(through_limited_port(), 0U); }
 
 TEST_F(Gmp, ArrivesWithItsSourceAndGoesNowhereElse) {
   shoot(Lid{7});

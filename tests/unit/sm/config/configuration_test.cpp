@@ -97,14 +97,12 @@ TEST(OptionsFile, NothingSaidIsTheDefault) {
 
 TEST(OptionsFile, WhatIsNotSupportedYetSaysWhatFollows) {
   const auto [configuration, problems] = read(
-      "partition_config_file /etc/mine\nperfmgr TRUE\nsingle_thread TRUE\nm_key 5\n"
+      "perfmgr TRUE\nsingle_thread TRUE\nm_key 5\n"
       "cc_key 0\n");
   EXPECT_THAT(problems,
-              ElementsAre("opensm.conf:1:1: error: partition_config_file: not supported yet: every "
-                          "port is a full member of the default partition",
-                          "opensm.conf:2:1: warning: perfmgr: not supported yet: counters are not "
+              ElementsAre("opensm.conf:1:1: warning: perfmgr: not supported yet: counters are not "
                           "read; ibqueryerrors(8) and perfquery(8) do",
-                          "opensm.conf:4:1: warning: m_key: not supported yet: ports keep the "
+                          "opensm.conf:3:1: warning: m_key: not supported yet: ports keep the "
                           "M_Key they have"));
   EXPECT_THAT(without_effect(configuration),
               testing::Contains("single_thread: accepted, no effect: one thread owns all state in "

@@ -211,13 +211,11 @@ TEST_F(OptionsFile, OfSeveralPlacesTheFirstWhereThereIsAFileCounts) {
   DefaultPaths paths;
   paths.prefix_routes = {path("a"), third};
   config::Settings settings;
-  EXPECT_TRUE(fill_in(paths, settings));
+  fill_in(paths, settings);
   EXPECT_EQ(settings.prefix_routes_file, third);
-  // A partition file that is there is not passed over: everybody would be a full member.
   paths.partitions = {path("a"), second};
-  const auto filled = fill_in(paths, settings);
-  ASSERT_FALSE(filled);
-  EXPECT_TRUE(filled.error().message.starts_with(second + ": partitions are not supported yet"));
+  fill_in(paths, settings);
+  EXPECT_EQ(settings.partition_config_file, second);
 }
 
 TEST(StateDir, IsTheOptionOrOneOfTwoVariablesOrTheSystems) {

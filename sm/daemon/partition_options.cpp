@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/partition_options.h"
+
+#include <fmt/format.h>
+
+#include "libdiag/base/text.h"
+#include "libdiag/fabric/text_file.h"
+#include "sm/store/text_backup.h"
+
+namespace sm::daemon {
+namespace {
+
+constexpr std::size_t kFileBytesMax = std::size_t{64} << 20;
+constexpr std::string_view kKeysName = "/partition-keys";
+constexpr std::string_view kLastName = "/partitions.conf.last";
+
+tl::unexpected<ib::Error> refused(const std::string& file, std::string_view text,
+                                  std::span<const ib::Diagnostic> diagnostics) {
+  std::string message = "cannot use the partitions of " + file;
+  for (const auto& diagnostic : diagnostics) message += '\n' + ib::with_caret(diagnostic, text);
+  return ib::fail(ib::ErrorKind::Usage, std::move(message));
+}
+
+/// `name` is what messages call the file.
+ib::Result<ReadPartitions> understand(std::string text, const std::string& name,
+                                      const PartitionOptions& options,
+                                      const std::string& state_dir) {
+  auto file = policy::read_partition_file(text, name);
+  if (ib::has_errors(file.diagnostics)) return refused(name, text, file.diagnostics);
+  ReadPartitions out;
+  if (const auto kept =
+          ib::fabric::read_regular_file(state_dir + std::string(kKeysName), kFileBytesMax))
+    out.keys = read_generated_keys(*kept);
+  policy::PartitionPolicy policy;
+  policy.from_file = true;
+  policy.allow_both = options.allow_both;
+  policy.partitions = policy::merge_definitions(file, name, out.keys, file.diagnostics);
+  if (ib::has_errors(file.diagnostics)) return refused(name, text, file.diagnostics);
+  if (!options.groups_file.empty()) {
+    const auto groups = ib::fabric::read_regular_file(options.groups_file, kFileBytesMax);
+    if (!groups) return tl::unexpected<ib::Error>(groups.error());
+    auto read = policy::read_qos_file(*groups, options.groups_file);
+    if (ib::has_errors(read.diagnostics))
+      return refused(options.groups_file, *groups, read.diagnostics);
+    policy.port_groups = std::move(read.groups);
+  }
+  for (const auto& diagnostic : file.diagnostics) out.warnings.push_back(to_string(diagnostic));
+  out.policy = std::make_shared<const policy::PartitionPolicy>(std::move(policy));
+  out.text = std::move(text);
+  return out;
+}
+
+}  // namespace
+
+ib::Result<ReadPartitions> read_partitions(const PartitionOptions& options,
+                                           const std::string& state_dir) {
+  if (options.file.empty())
+    return ReadPartitions{std::make_shared<const policy::PartitionPolicy>(), {}, {}, {}};
+  auto text = ib::fabric::read_regular_file(options.file, kFileBytesMax);
+  if (!text) {
+    ib::Error error = std::move(text.error());
+    error.kind = ib::ErrorKind::Io;
+    return tl::unexpected<ib::Error>(std::move(error));
+  }
+  return understand(*std::move(text), options.file, options, state_dir);
+}
+
+ib::Result<ReadPartitions> read_last_partitions(const PartitionOptions& options,
+                                                const std::string& state_dir) {
+  const std::string path = state_dir + std::string(kLastName);
+  auto text = ib::fabric::read_regular_file(path, kFileBytesMax);
+  if (!text) return tl::unexpected<ib::Error>(std::move(text.error()));
+  return understand(*std::move(text), path, options, state_dir);
+}
+
+ib::Result<void> keep_partitions(const ReadPartitions& partitions, const std::string& state_dir) {
+  if (partitions.text.empty()) return {};
+  if (!partitions.keys.empty()) {
+    auto kept = store::write_backup(state_dir + std::string(kKeysName),
+                                    write_generated_keys(partitions.keys));
+    if (!kept) return kept;
+  }
+  return store::write_backup(state_dir + std::string(kLastName), partitions.text);
+}
+
+std::string write_generated_keys(const policy::GeneratedKeys& keys) {
+  std::string text;
+  for (const auto& [name, key] : keys) text += fmt::format("0x{:04x} {}\n", key, name);
+  return text;
+}
+
+policy::GeneratedKeys read_generated_keys(std::string_view text) {
+  policy::GeneratedKeys keys;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const auto blank = line.find(' ');
+    std::uint64_t key = 0;
+    if (blank != std::string_view::npos && ib::parse_number(line.substr(0, blank), 0x7FFE, key) &&
+        key != 0)
+      keys.insert_or_assign(std::string(line.substr(blank + 1)), static_cast<std::uint16_t>(key));
+  }
+  return keys;
+}
+
+}  // namespace sm::daemon

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The partition file: read with the options, and again on SIGHUP, whole or not at all. Two files in
+// the state directory outlive a restart: the P_Keys that were generated for names, and the last
+// partition file that could be used.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libdiag/base/result.h"
+#include "sm/policy/partition_policy.h"
+
+namespace sm::daemon {
+
+struct PartitionOptions {
+  std::string file;         // empty: there is none, and everybody is a full member
+  std::string groups_file;  // a QoS policy file whose port groups member lists may name; or empty
+  bool allow_both{false};
+};
+
+struct ReadPartitions {
+  std::shared_ptr<const policy::PartitionPolicy> policy;
+  std::vector<std::string> warnings;  // a line each
+  std::string text;                   // of the file; empty: there is none
+  policy::GeneratedKeys keys;
+};
+
+/// `state_dir` has the keys that were generated before. An error has every mistake of the file,
+/// each with its line and a caret under the place; ErrorKind::Usage means that the file was read
+/// and cannot be used.
+ib::Result<ReadPartitions> read_partitions(const PartitionOptions& options,
+                                           const std::string& state_dir);
+/// The same of the last file that could be used; an error where there is none.
+ib::Result<ReadPartitions> read_last_partitions(const PartitionOptions& options,
+                                                const std::string& state_dir);
+/// What is read again at the next start. Precondition: the state directory is there.
+ib::Result<void> keep_partitions(const ReadPartitions& partitions, const std::string& state_dir);
+
+/// A line for each key: "0x0001 name".
+std::string write_generated_keys(const policy::GeneratedKeys& keys);
+/// Lines that cannot be read are passed over: their names get new keys.
+policy::GeneratedKeys read_generated_keys(std::string_view text);
+
+}  // namespace sm::daemon

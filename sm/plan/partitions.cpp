@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/plan/partitions.h"
+
+#include <algorithm>
+
+#include "sm/device/end_port_facts.h"
+
+namespace sm::plan {
+
+using ib::discover::Observed;
+using ib::fabric::PortRef;
+
+std::vector<EndPortKeys> end_port_keys(const Observed& observed,
+                                       std::span<const LidAssignment> lids, PortRef sm_port,
+                                       const policy::PartitionPolicy& policy) {
+  std::vector<EndPortKeys> out;
+  std::vector<policy::EndPortFacts> facts;
+  for (const LidAssignment& a : lids) {
+    if (a.lid == ib::kNoLid) continue;
+    out.push_back({a.port, {}});
+    facts.push_back(end_port_facts(observed.fabric, a.port, a.port == sm_port));
+    facts.back().guid = a.guid;
+  }
+  auto keys = policy.keys_of(facts);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].keys = std::move(keys[i]);
+  return out;
+}
+
+std::vector<std::string> want_p_keys(Desired& desired, const Observed& observed,
+                                     const policy::PartitionPolicy& policy,
+                                     const PKeyOptions& options, const device::Inventory& held) {
+  const auto keys = end_port_keys(observed, desired.lids, desired.sm_port, policy);
+  PKeyPlan plan = plan_p_keys(observed, keys, held, options);
+  if (!policy.from_file)
+    std::erase_if(plan.blocks, [&](const WantedBlock& want) {
+      return held.held(*want.kind, observed.fabric.node(want.node).guid, want.slot) == nullptr;
+    });
+  desired.p_key_blocks = std::move(plan.blocks);
+  // One partition has nothing to keep apart: what is in force at a switch port lets it pass.
+  if (!policy.from_file && options.enforcement != Enforcement::Off) plan.enforcement.clear();
+  for (const PortEnforcement& check : plan.enforcement) {
+    PortWant& want = desired.ports[observed.port_index(check.port)];
+    want.enforce_inbound = check.inbound;
+    want.enforce_outbound = check.outbound;
+  }
+  // One key fits every table.
+  if (!policy.from_file) plan.alarms.clear();
+  return std::move(plan.alarms);
+}
+
+std::vector<WantedBlock> all_blocks(std::vector<WantedBlock> guids,
+                                    std::span<const WantedBlock> p_keys) {
+  const auto middle = static_cast<std::ptrdiff_t>(guids.size());
+  guids.insert(guids.end(), p_keys.begin(), p_keys.end());
+  std::inplace_merge(guids.begin(), guids.begin() + middle, guids.end(),
+                     [](const WantedBlock& a, const WantedBlock& b) { return a.node < b.node; });
+  return guids;
+}
+
+}  // namespace sm::plan

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The part of the plan that is about partitions: P_Key tables, and where switches check keys. Pure.
+#pragma once
+
+#include <span>
+
+#include "sm/plan/desired.h"
+#include "sm/policy/partition_policy.h"
+
+namespace sm::plan {
+
+/// End ports that have a LID, with the keys that the policy gives them.
+std::vector<EndPortKeys> end_port_keys(const ib::discover::Observed& observed,
+                                       std::span<const LidAssignment> lids,
+                                       ib::fabric::PortRef sm_port,
+                                       const policy::PartitionPolicy& policy);
+
+/// Puts P_Key blocks and enforcement into `desired`, which has its LIDs and ports; gives what an
+/// operator should know, a line each. Indexes of keys are those in `held`, which must know every
+/// block where a partition file is in force and indexes are to stay. Without a file
+/// enforcement stays as it is, and of tables that `held` does not know nothing is wanted: they are read later.
+std::vector<std::string> want_p_keys(Desired& desired, const ib::discover::Observed& observed,
+                                     const policy::PartitionPolicy& policy,
+                                     const PKeyOptions& options, const device::Inventory& held);
+
+/// The blocks of both, by node.
+std::vector<WantedBlock> all_blocks(std::vector<WantedBlock> guids,
+                                    std::span<const WantedBlock> p_keys);
+
+}  // namespace sm::plan

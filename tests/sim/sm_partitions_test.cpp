@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Partitions on the model: what tables and switch ports hold by a partition file, what a change of
+// it costs, what a restart costs, and what happens where there is no file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sm/policy/partition_file.h"
+#include "tests/sim/small_tree.h"
+#include "tests/sim/stranger.h"
+
+namespace sm::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ib::PKey;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+using testing::ElementsAre;
+namespace attr = ib::wire::attr;
+
+std::shared_ptr<const policy::PartitionPolicy> policy_of(const std::string& text) {
+  auto file = policy::read_partition_file(text, "p");
+  policy::GeneratedKeys keys;
+  policy::PartitionPolicy policy;
+  policy.from_file = true;
+  policy.partitions = policy::merge_definitions(file, "p", keys, file.diagnostics);
+  EXPECT_FALSE(ib::has_errors(file.diagnostics)) << to_string(file.diagnostics.front());
+  return std::make_shared<const policy::PartitionPolicy>(std::move(policy));
+}
+core::Options with_file(const std::string& text,
+                        plan::Enforcement enforcement = plan::Enforcement::Both) {
+  core::Options options;
+  options.plan.partitions = policy_of(text);
+  options.plan.p_keys.enforcement = enforcement;
+  return options;
+}
+
+class PartitionRun {
+ public:
+  explicit PartitionRun(core::Options options) : run_(small_tree(), {}, std::move(options)) {
+    const auto& f = run_.model().topology();
+    for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+      if (!f.node(n).is_switch()) hosts_.push_back({n, 1});
+    run_.watch([this](const ib::mad::Packet& p) {
+      if (p.mad.method() != ib::wire::Method::Set) return true;
+      ++sets_;
+      if (p.mad.attribute_id() == attr::kPKeyTable) ++key_sets_;
+      return true;
+    });
+    settle(1);
+  }
+
+  void settle(unsigned reports) {
+    ASSERT_TRUE(run_.run_until_reports(reports));
+    EXPECT_TRUE(run_.last().up()) << testing::PrintToString(run_.last().lines);
+    run_.run_for(1s);
+  }
+  void operator_sweeps() {
+    const auto reports = run_.reports();
+    run_.sm().sweep_now(run_.now(), core::Reason::Operator);
+    settle(static_cast<unsigned>(reports + 1));
+  }
+  void restart() {
+    run_.boot();
+    settle(1);
+  }
+  void forget_counts() { sets_ = key_sets_ = 0; }
+
+  std::string guid(std::size_t host) { return to_string(topology().port(hosts_[host]).guid); }
+  /// The keys that a host's table has, gaps included, up to the last.
+  std::vector<PKey> keys(std::size_t host) { return keys_at(hosts_[host]); }
+  std::vector<PKey> keys_behind(std::size_t host) { return keys_at(leaf_port(host)); }
+  ib::wire::PortInfo switch_port(std::size_t host) {
+    return run_.model().port_info(leaf_port(host));
+  }
+  PortRef host(std::size_t i) const { return hosts_[i]; }
+  const ib::fabric::Fabric& topology() { return run_.model().topology(); }
+
+  SmOnModel run_;
+  unsigned sets_{0}, key_sets_{0};
+
+ private:
+  PortRef leaf_port(std::size_t host) { return topology().port(hosts_[host]).peer; }
+  std::vector<PKey> keys_at(PortRef port) {
+    auto keys = run_.model().p_keys(port);
+    while (!keys.empty() && keys.back() == PKey{0}) keys.pop_back();
+    return keys;
+  }
+
+  std::vector<PortRef> hosts_;
+};
+
+/// GUIDs of the hosts of small_tree() by their number.
+std::string guid_of(std::size_t host) {
+  const auto f = small_tree();
+  std::size_t at = 0;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    if (!f.node(n).is_switch() && at++ == host) return to_string(f.port(n, 1).guid);
+  return {};
+}
+std::string red(const std::string& members) { return "red=0x1 : " + members + ";\n"; }
+constexpr const char* kAll = "Default=0x7fff : ALL, SELF=full;\n";
+
+TEST(Partitions, HostsHoldTheKeysOfTheFileAndTheirSwitchPortsCheckThem) {
+  PartitionRun p(with_file(kAll + red(guid_of(1) + "=full, " + guid_of(2))));
+  EXPECT_THAT(p.keys(0), ElementsAre(PKey{0xFFFF})) << "the subnet manager's own port";
+  EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x8001}));
+  EXPECT_THAT(p.keys(2), ElementsAre(PKey{0x7FFF}, PKey{0x0001}));
+  EXPECT_THAT(p.keys(3), ElementsAre(PKey{0x7FFF}));
+  for (std::size_t host = 0; host < 4; ++host) {
+    EXPECT_EQ(p.keys_behind(host), p.keys(host));
+    EXPECT_TRUE(p.switch_port(host).partition_enforcement_inbound);
+    EXPECT_TRUE(p.switch_port(host).partition_enforcement_outbound);
+  }
+}
+
+TEST(Partitions, PartEnforceSaysWhereSwitchesCheck) {
+  using plan::Enforcement;
+  for (const auto& [how, in, out] :
+       {std::tuple(Enforcement::In, true, false), std::tuple(Enforcement::Out, false, true),
+        std::tuple(Enforcement::Off, false, false)}) {
+    PartitionRun p(with_file(kAll, how));
+    EXPECT_EQ(p.switch_port(1).partition_enforcement_inbound, in);
+    EXPECT_EQ(p.switch_port(1).partition_enforcement_outbound, out);
+  }
+}
+
+TEST(Partitions, ARestartReadsAndSetsNothing) {
+  PartitionRun p(with_file(kAll + red(guid_of(1) + "=full, " + guid_of(2))));
+  p.forget_counts();
+  p.restart();
+  EXPECT_EQ(p.sets_, 0U);
+}
+
+TEST(Partitions, AMemberMoreChangesItsOwnTablesAndNothingElse) {
+  PartitionRun p(with_file(kAll + red(guid_of(1))));
+  p.forget_counts();
+  p.run_.sm().set_partitions(policy_of(kAll + red(guid_of(1) + ", " + guid_of(3))));
+  p.operator_sweeps();
+  EXPECT_THAT(p.keys(3), ElementsAre(PKey{0x7FFF}, PKey{0x0001}));
+  EXPECT_EQ(p.key_sets_, 2U) << "the host's and that of its switch port";
+  EXPECT_EQ(p.sets_, 2U);
+}
+
+TEST(Partitions, AKeyKeepsItsIndexWhileItLivesAndAfterARestart) {
+  const std::string two = "red=0x1 : " + guid_of(1) + ";\nblue=0x2 : " + guid_of(1) + ";\n";
+  PartitionRun p(with_file(kAll + two));
+  EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x0001}, PKey{0x0002}));
+  p.run_.sm().set_partitions(policy_of(kAll + ("blue=0x2 : " + guid_of(1) + ";\n")));
+  p.operator_sweeps();
+  EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x0000}, PKey{0x0002}));
+  // boot() begins with the options of the first start: red is back, in the gap.
+  p.restart();
+  EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x0001}, PKey{0x0002}));
+}
+
+TEST(Partitions, WhatSomebodyElseWroteIsRepairedByAnOperatorsSweep) {
+  PartitionRun p(with_file(kAll + red(guid_of(1))));
+  Stranger stranger(p.run_, Stranger::last_host(p.topology()));
+  ib::wire::PKeyTable forged;
+  forged.p_keys[0] = PKey{0xFFFF};
+  forged.p_keys[1] = PKey{0x8001};
+  stranger.set(p.run_.model().port_info(p.host(1)).lid, attr::kPKeyTable, 0, forged);
+  p.run_.run_for(1s);
+  ASSERT_THAT(p.keys(1), ElementsAre(PKey{0xFFFF}, PKey{0x8001}));
+  p.operator_sweeps();
+  EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x0001}));
+}
+
+TEST(Partitions, WithoutAFileEverybodyIsAFullMember) {
+  PartitionRun p(with_file(kAll + red(guid_of(1) + "=full")));
+  p.run_.sm().set_partitions(std::make_shared<const policy::PartitionPolicy>());
+  p.operator_sweeps();
+  p.run_.run_for(5s);  // what tables hold is read after the sweep
+  for (std::size_t host = 0; host < 4; ++host) {
+    EXPECT_THAT(p.keys(host), ElementsAre(PKey{0xFFFF})) << host;
+    EXPECT_EQ(p.keys_behind(host), p.keys(host)) << "what enforces lets the one partition pass";
+  }
+}
+
+TEST(Partitions, WithoutAFileAndWithEnforcementOffNothingIsEnforced) {
+  core::Options options = with_file(kAll, plan::Enforcement::Off);
+  options.plan.partitions = std::make_shared<const policy::PartitionPolicy>();
+  PartitionRun p(std::move(options));
+  EXPECT_FALSE(p.switch_port(1).partition_enforcement_inbound);
+}
+
+}  // namespace
+}  // namespace sm::test
