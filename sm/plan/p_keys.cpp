@@ -106,6 +106,7 @@ class Planner {
       if (!placed.left_out.empty()) say_left_out(end.port, room, placed.left_out);
       if (const PortRef peer = observed_.fabric.port(end.port).peer) check_at(peer, end.keys);
     }
+    free_ports_between_switches();
     std::ranges::sort(out_.blocks, {},
                       [](const WantedBlock& b) { return std::pair(b.node, b.slot); });
     return std::move(out_);
@@ -178,6 +179,23 @@ class Planner {
       }
     }
     out_.enforcement.push_back(check);
+  }
+
+  /// A host may have been at such a port before: its keys would hold up everybody else's packets.
+  void free_ports_between_switches() {
+    const auto& fabric = observed_.fabric;
+    for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
+      const unsigned last = fabric.node(n).is_switch() ? fabric.node(n).num_ports : 0U;
+      for (unsigned p = 1; p <= last; ++p) {
+        const PortRef port{n, static_cast<std::uint8_t>(p)};
+        const PortRef peer = fabric.port(port).peer;
+        const auto* seen = observed_.known_port(port);
+        if (!peer || !fabric.node(peer.node).is_switch() || seen == nullptr) continue;
+        if (seen->get<&ib::wire::PortInfo::partition_enforcement_inbound>() ||
+            seen->get<&ib::wire::PortInfo::partition_enforcement_outbound>())
+          out_.enforcement.push_back({port});
+      }
+    }
   }
 
   void say_left_out(PortRef port, std::size_t room, std::span<const PortPartition> keys) {

@@ -185,5 +185,27 @@ TEST(Partitions, WithoutAFileAndWithEnforcementOffNothingIsEnforced) {
   EXPECT_FALSE(p.switch_port(1).partition_enforcement_inbound);
 }
 
+TEST(Partitions, APortBetweenSwitchesThatChecksKeysIsSetFree) {
+  PartitionRun p(with_file(kAll));
+  const auto& f = p.topology();
+  const NodeIndex leaf = f.port(p.host(1)).peer.node;
+  PortRef uplink{};
+  for (unsigned n = 1; n <= f.node(leaf).num_ports; ++n) {
+    const PortRef peer = f.port(leaf, n).peer;
+    if (peer && f.node(peer.node).is_switch()) uplink = {leaf, static_cast<std::uint8_t>(n)};
+  }
+  auto info = p.run_.model().port_info(uplink);
+  info.partition_enforcement_inbound = info.partition_enforcement_outbound = true;
+  info.port_state = ib::wire::PortState::NoChange;
+  info.port_physical_state = ib::wire::PhysState::NoChange;
+  Stranger stranger(p.run_, Stranger::last_host(f));
+  stranger.set(p.run_.model().port_info({leaf, 0}).lid, attr::kPortInfo, uplink.port, info);
+  p.run_.run_for(1s);
+  ASSERT_TRUE(p.run_.model().port_info(uplink).partition_enforcement_outbound);
+  p.operator_sweeps();
+  EXPECT_FALSE(p.run_.model().port_info(uplink).partition_enforcement_inbound);
+  EXPECT_FALSE(p.run_.model().port_info(uplink).partition_enforcement_outbound);
+}
+
 }  // namespace
 }  // namespace sm::test

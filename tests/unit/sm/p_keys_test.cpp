@@ -212,5 +212,22 @@ TEST_F(PlanPKeys, PortZeroOfASwitchIsAnEndPort) {
   EXPECT_THAT(p.enforcement, IsEmpty());
 }
 
+TEST_F(PlanPKeys, APortWithASwitchWhereAHostWasChecksNoMore) {
+  const auto leaf = leaf_of(hosts[0]).node;
+  PortRef uplink{};
+  for (unsigned p = 1; p <= observed.fabric.node(leaf).num_ports; ++p) {
+    const PortRef peer = observed.fabric.port(leaf, p).peer;
+    if (peer && observed.fabric.node(peer.node).is_switch()) uplink = {leaf, std::uint8_t(p)};
+  }
+  ASSERT_TRUE(uplink);
+  EXPECT_THAT(plan({{hosts[0], keys({0xFFFF})}}).enforcement, SizeIs(1));
+  sa::test::fields_of(observed.port(uplink))
+      .set<&ib::wire::PortInfo::partition_enforcement_outbound>(true);
+  const auto p = plan({{hosts[0], keys({0xFFFF})}});
+  ASSERT_THAT(p.enforcement, SizeIs(2));
+  EXPECT_EQ(p.enforcement[1].port, uplink);
+  EXPECT_FALSE(p.enforcement[1].inbound || p.enforcement[1].outbound);
+}
+
 }  // namespace
 }  // namespace sm::plan
