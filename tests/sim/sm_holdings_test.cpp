@@ -31,6 +31,7 @@ struct TableGets {
   explicit TableGets(SmOnModel& run) {
     run.watch([this](const ib::mad::Packet& p) {
       if (p.mad.get<&ib::wire::SmpHeader::hop_count>() == 0) return true;
+      if (p.mad.method() != ib::wire::Method::Get) return true;
       const auto a = p.mad.attribute_id();
       if (a == attr::kPKeyTable || a == attr::kGuidInfo || a == attr::kVlArbitration) ++count;
       return true;
