@@ -13,6 +13,7 @@ namespace sm::config {
 struct Settings {
   // ---- the port and this subnet manager
   std::string guid;
+  bool force{false};
   std::uint64_t subnet_prefix{0xfe80000000000000};
   std::uint64_t sm_priority{0};
   std::uint64_t sm_key{1};

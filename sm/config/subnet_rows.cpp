@@ -37,9 +37,8 @@ constexpr std::array kPort = {
     flag("-I,--inactive", "sm_inactive", {}, "Start as a subnet manager that is NOT-ACTIVE")
         .opensm_has("FALSE")
         .not_yet("ibsm manages the subnet from the start"),
-    flag("", "ignore_other_sm", {}, "Do not ask other subnet managers")
-        .opensm_has("FALSE")
-        .not_yet("other subnet managers are asked, and reported"),
+    flag("--force", "ignore_other_sm", &S::force,
+         "Manage the subnet though another subnet manager is master"),
     number("", "sminfo_polling_timeout", {}, 0, UINT32_MAX, "Pause between polls of the master")
         .in("ms")
         .opensm_has("10000")

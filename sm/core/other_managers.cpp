@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "libdiag/base/text.h"
 #include "libdiag/mad/request.h"
 
 namespace sm::core {
@@ -46,6 +47,18 @@ std::optional<LogEvent> OtherManagers::on_answer(const ib::wire::SmInfo& info) {
   return LogEvent{LogLevel::Info, "sm",
                   fmt::format("another subnet manager is at port {} (priority {}, not master)",
                               to_string(info.guid), info.priority)};
+}
+
+std::string OtherManagers::master(const ib::fabric::Fabric& fabric) const {
+  for (const auto& [guid, info] : known_) {
+    if (info.sm_state != ib::wire::SmState::Master) continue;
+    const auto port = fabric.find_port_guid(guid);
+    if (!port) return fmt::format("{} (priority {})", to_string(guid), info.priority);
+    return fmt::format("\"{}\" port {}, GUID {}, LID {}, priority {}",
+                       ib::printable(fabric.node(port->node).description), port->port,
+                       to_string(guid), fabric.port(*port).lid.value, info.priority);
+  }
+  return {};
 }
 
 std::vector<ib::wire::SmInfo> OtherManagers::known() const {

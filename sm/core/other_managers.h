@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "libdiag/base/log.h"
@@ -19,6 +20,8 @@ class OtherManagers {
                                                  ib::mad::Cookie cookie_base);
   /// What to say of an answer, if that is news.
   std::optional<ib::LogEvent> on_answer(const ib::wire::SmInfo& info);
+  /// One that answered that it is master: where it is, for a message; empty: none did.
+  std::string master(const ib::fabric::Fabric& fabric) const;
   /// As they answered last, by port GUID, without their keys.
   std::vector<ib::wire::SmInfo> known() const;
 

@@ -82,6 +82,10 @@ struct SubnetManager::Impl {
   std::unique_ptr<ib::discover::Sweep> sweep;
   std::unique_ptr<apply::Apply> applying;
   std::unique_ptr<LightSweep> looking;
+  // The first sweep, while other subnet managers are asked what they are.
+  std::optional<Observed> found_first;
+  std::size_t unanswered{0};
+  std::string refusal;
   enum class Serving {
     Sweep,
     Memberships,
@@ -170,7 +174,7 @@ struct SubnetManager::Impl {
     while (auto event = machine.next_log()) logs.push_back(*std::move(event));
   }
 
-  bool busy() const { return sweep || applying || looking; }
+  bool busy() const { return sweep || applying || looking || found_first; }
 
   // ---- when
 
@@ -226,7 +230,7 @@ struct SubnetManager::Impl {
   std::optional<ib::mad::Completion> completion;
 
   void begin_next(Instant now) {
-    if (!started) return;
+    if (!started || !refusal.empty()) return;
     if (kept.due() <= now) want_sweep(now, Reason::ChangeSeen);
     if (flapping.release(now)) want_sweep(now, Reason::LinkReleased);
     if (sweep_at <= now) {
@@ -268,6 +272,7 @@ struct SubnetManager::Impl {
       const ib::mad::Cookie owner = owner_of(completion->cookie);
       if (owner == kOwnerSmInfo) {
         on_sm_info(*completion);
+        if (found_first && --unanswered == 0) on_managers_known(now);
         continue;
       }
       if (owner == kOwnerOwnPort) {
@@ -357,6 +362,35 @@ struct SubnetManager::Impl {
       return;
     }
     torn = 0;
+    if (!desired && ask_other_managers(now, found)) return;
+    plan_for(now, std::move(found));
+  }
+
+  /// Nothing is set before it is known whether somebody else manages the subnet. False: there is
+  /// nobody to ask.
+  bool ask_other_managers(Instant now, Observed& found) {
+    auto questions = OtherManagers::questions(found, kOwnerSmInfo);
+    if (questions.empty()) return false;
+    unanswered = questions.size();
+    found_first = std::move(found);
+    for (ib::mad::Request& r : questions) transactor.submit(now, std::move(r));
+    return true;
+  }
+  void on_managers_known(Instant now) {
+    Observed found = *std::exchange(found_first, std::nullopt);
+    const std::string master = other_managers.master(found.fabric);
+    if (master.empty() || options.force) {
+      plan_for(now, std::move(found));
+      submit(now);
+      return;
+    }
+    refusal = "another subnet manager is master of this subnet: " + master +
+              "; stop it, or give --force to manage the subnet all the same";
+    seen = std::make_shared<Observed>(std::move(found));
+  }
+
+  void plan_for(Instant now, Observed found) {
+    const bool managers_known = !desired;
     if (cut_short && desired) {
       kept.keep(now, found, *seen, desired->node_managed);
     } else {
@@ -414,8 +448,9 @@ struct SubnetManager::Impl {
       if (std::string line = describe_lost_store(*seen, *planned); !line.empty())
         log(LogLevel::Error, "store", std::move(line));
     remember_lids(*planned, request.options.reassign_lids);
-    for (ib::mad::Request& r : OtherManagers::questions(*seen, kOwnerSmInfo))
-      transactor.submit(now, std::move(r));
+    if (!managers_known)
+      for (ib::mad::Request& r : OtherManagers::questions(*seen, kOwnerSmInfo))
+        transactor.submit(now, std::move(r));
     desired = std::make_shared<const plan::Desired>(*std::move(planned));
     desired_aliases_revision = aliases_revision;
     vls_programmed = vls_programmed || desired->vl_tables != nullptr;
@@ -826,6 +861,8 @@ void SubnetManager::set_aliases(Instant now, plan::PortAliases aliases, std::uin
 void SubnetManager::set_partitions(std::shared_ptr<const policy::PartitionPolicy> partitions) {
   impl_->options.plan.partitions = std::move(partitions);
 }
+
+const std::string& SubnetManager::refusal() const { return impl_->refusal; }
 
 Instant SubnetManager::next_deadline() const { return impl_->next_deadline(); }
 

@@ -56,6 +56,8 @@ struct Options {
   /// The store lost some of what clients registered: after the first sweep all are asked to
   /// register again.
   bool registrations_lost{false};
+  /// Manages the subnet though another subnet manager says that it is master.
+  bool force{false};
   unsigned rounds{3};  // full sweeps before ports that should be ACTIVE are reported missing
   /// Called where a full sweep turns from one part to the next, a few times: what served until
   /// then, memory and code, is not needed again soon.
@@ -104,6 +106,10 @@ class SubnetManager {
 
   /// Partitions as they are from the next full sweep on.
   void set_partitions(std::shared_ptr<const policy::PartitionPolicy> partitions);
+
+  /// Why nothing was set and nothing will be: another subnet manager is master. Empty: it is not
+  /// so.
+  const std::string& refusal() const;
 
   ib::Instant next_deadline() const;
 

@@ -438,6 +438,10 @@ class Daemon {
         }
         manager_->on_send_failed(now, *out, std::move(sent.error()));
       }
+    if (const std::string& why = manager_->refusal(); !why.empty()) {
+      status_ = give_up(why);
+      return false;
+    }
     while (auto report = manager_->next_report()) {
       unmap_idle_code();
       if (!announce(*report)) return false;

@@ -95,6 +95,7 @@ void take_core(const Configuration& configuration, const Settings& s, DaemonOpti
   // In a file it is opensm's default, above which its engines stand.
   if (s.sm_sl == 0U && origin(configuration, "sm_sl") == config::Origin::From::File)
     core.plan.sm_sl.reset();
+  core.force = s.force;
   core.priority = static_cast<std::uint8_t>(s.sm_priority);
   core.sm_key = s.sm_key;
   core.sweep_interval = seconds(s.sweep_interval);

@@ -10,6 +10,20 @@ namespace sm::plan {
 using ib::discover::Observed;
 using ib::fabric::PortRef;
 
+namespace {
+
+/// Of an external port of a switch that enforces nothing.
+bool is_idle_table(const Observed& observed, const WantedBlock& want) {
+  using ib::wire::PortInfo;
+  const PortRef port{want.node, want.slot.port};
+  if (port.port == 0 || !observed.fabric.node(port.node).is_switch()) return false;
+  const auto* seen = observed.known_port(port);
+  return seen == nullptr || (!seen->get<&PortInfo::partition_enforcement_inbound>() &&
+                             !seen->get<&PortInfo::partition_enforcement_outbound>());
+}
+
+}  // namespace
+
 std::vector<EndPortKeys> end_port_keys(const Observed& observed,
                                        std::span<const LidAssignment> lids, PortRef sm_port,
                                        const policy::PartitionPolicy& policy) {
@@ -33,7 +47,8 @@ std::vector<std::string> want_p_keys(Desired& desired, const Observed& observed,
   PKeyPlan plan = plan_p_keys(observed, keys, held, options);
   if (!policy.from_file)
     std::erase_if(plan.blocks, [&](const WantedBlock& want) {
-      return held.held(*want.kind, observed.fabric.node(want.node).guid, want.slot) == nullptr;
+      return is_idle_table(observed, want) ||
+             held.held(*want.kind, observed.fabric.node(want.node).guid, want.slot) == nullptr;
     });
   desired.p_key_blocks = std::move(plan.blocks);
   // One partition has nothing to keep apart: what is in force at a switch port lets it pass.

@@ -571,6 +571,20 @@ class Lids(unittest.TestCase):
 class Beside(unittest.TestCase):
     """Stock opensm on another host."""
 
+    def test_a_subnet_with_another_master_is_left_alone_unless_forced(self):
+        with Sm(*TREE) as f:
+            f.opensm("host0032 HCA-1", "-p", "3")
+            lids, master = f.lids(), f.on(HOST, "sminfo").stdout.split(" activity")[0]
+            for how in ("-o", "-B"):
+                refused = f.ibsm(how)
+                self.assertEqual(refused.returncode, 4, refused.stdout + refused.stderr)
+                self.assertRegex(refused.stderr, 'another subnet manager is master of this subnet: '
+                                                 '"host0032 HCA-1" port 1, GUID 0x0002c903000001f1, '
+                                                 r"LID \d+, priority 3; stop it, or give --force")
+            self.assertEqual(f.lids(), lids)
+            self.assertEqual(f.on(HOST, "sminfo").stdout.split(" activity")[0], master)
+            self.assertEqual(f.ibsm("-o", "--force").returncode, 0)
+
     def test_opensm_stands_by_and_takes_over_with_the_lids_there_are(self):
         with Sm(*TREE) as f:
             pid = f.daemon("-s", "1")

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Another subnet manager on the subnet: asked what it is before anything is set.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/sim/small_tree.h"
+#include "tests/sim/stranger.h"
+
+namespace sm::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ib::wire::Method;
+using ib::wire::SmInfo;
+using ib::wire::SmState;
+namespace attr = ib::wire::attr;
+
+class OtherMaster : public testing::Test {
+ protected:
+  /// A start beside a subnet manager at the last host, which answers SMInfo with `state`; nothing:
+  /// it does not answer.
+  void start_beside(std::optional<SmState> state, bool force = false) {
+    core::Options options;
+    options.force = force;
+    run_ = std::make_unique<SmOnModel>(small_tree(), ib::sim::ModelOptions{}, options);
+    const auto at = Stranger::last_host(run_->model().topology());
+    run_->model().set_is_sm(run_->now(), at, true);
+    guid_ = run_->model().topology().port(at).guid;
+    std::optional<ib::mad::Packet> question;
+    run_->watch([&](const ib::mad::Packet& p) {
+      if (p.mad.method() == Method::Set) ++sets_;
+      const bool asks = p.mad.attribute_id() == attr::kSmInfo;
+      if (asks) question = p;
+      return !asks;
+    });
+    run_->run_for(100ms);
+    ASSERT_TRUE(question);
+    EXPECT_EQ(sets_, 0U) << "nothing is set before it is known who is master";
+    if (state) answer(*question, *state);
+    run_->run_for(20s);
+  }
+  void answer(ib::mad::Packet packet, SmState state) {
+    SmInfo info;
+    info.guid = guid_;
+    info.priority = 3;
+    info.sm_state = state;
+    packet.mad.set<&ib::wire::MadHeader::method>(Method::GetResp);
+    ib::wire::set_body(packet.mad, info);
+    run_->sm().on_packet(run_->now(), packet);
+  }
+
+  std::unique_ptr<SmOnModel> run_;
+  ib::Guid guid_;
+  unsigned sets_{0};
+};
+
+TEST_F(OtherMaster, IsLeftAlone) {
+  start_beside(SmState::Master);
+  EXPECT_EQ(sets_, 0U);
+  EXPECT_EQ(run_->reports(), 0U);
+  EXPECT_THAT(run_->sm().refusal(),
+              testing::AllOf(testing::HasSubstr("another subnet manager is master of this subnet"),
+                             testing::HasSubstr(to_string(guid_)),
+                             testing::HasSubstr("priority 3; stop it, or give --force")));
+}
+
+TEST_F(OtherMaster, IsOverruledWhereTheOperatorSaysSo) {
+  start_beside(SmState::Master, true);
+  EXPECT_GT(sets_, 0U);
+  EXPECT_TRUE(run_->last().up());
+}
+
+TEST_F(OtherMaster, AStandbyOrOneThatDoesNotAnswerHoldsNobodyUp) {
+  for (const auto state : {std::optional(SmState::Standby), std::optional<SmState>()}) {
+    sets_ = 0;
+    start_beside(state);
+    EXPECT_TRUE(run_->sm().refusal().empty());
+    EXPECT_TRUE(run_->last().up());
+  }
+}
+
+}  // namespace
+}  // namespace sm::test
