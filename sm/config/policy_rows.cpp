@@ -48,22 +48,19 @@ constexpr std::array kPartitions = {
         .not_yet("alias GUIDs are those that clients ask for"),
 };
 
-constexpr std::string_view kBuiltIn = "the built-in mapping and arbitration are programmed";
-
 constexpr Row max_vls(std::string_view key) {
-  return number("", key, {}, 0, 15, "VLs in use; 0: not said").opensm_has("0").not_yet(kBuiltIn);
+  return number("", key, {}, 0, 15, "Data VLs in use at most (with -Q); 0: not said")
+      .opensm_has("0");
 }
 constexpr Row high_limit(std::string_view key) {
-  return text("", key, {}, "N", "VLHighLimit; -1: not said", check_high_limit)
-      .opensm_has("-1")
-      .not_yet(kBuiltIn);
+  return text("", key, {}, "N", "VLHighLimit (with -Q); -1: not said", check_high_limit)
+      .opensm_has("-1");
 }
 constexpr Row arbitration(std::string_view key) {
-  return text("", key, {}, "VL:WEIGHT,...", "VL arbitration table", check_vl_arbitration)
-      .not_yet(kBuiltIn);
+  return text("", key, {}, "VL:WEIGHT,...", "VL arbitration table (with -Q)", check_vl_arbitration);
 }
 constexpr Row mapping(std::string_view key) {
-  return text("", key, {}, "VL,...", "VLs of SL 0 to 15", check_sl_to_vl).not_yet(kBuiltIn);
+  return text("", key, {}, "VL,...", "VLs of SL 0 to 15 (with -Q)", check_sl_to_vl);
 }
 
 constexpr std::array kQos = {
@@ -106,6 +103,11 @@ constexpr std::array kQos = {
     arbitration("qos_rtr_vlarb_high"),
     arbitration("qos_rtr_vlarb_low"),
     mapping("qos_rtr_sl2vl"),
+    max_vls("qos_sw2sw_max_vls"),
+    high_limit("qos_sw2sw_high_limit"),
+    arbitration("qos_sw2sw_vlarb_high"),
+    arbitration("qos_sw2sw_vlarb_low"),
+    mapping("qos_sw2sw_sl2vl"),
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "libdiag/base/text.h"
+#include "sm/config/qos.h"
 #include "sm/config/routing.h"
 #include "sm/config/table.h"
 #include "sm/daemon/options.h"
@@ -92,6 +93,13 @@ void take_port(const Configuration& configuration, const Settings& s, DaemonOpti
 void take_core(const Configuration& configuration, const Settings& s, DaemonOptions& to) {
   auto& core = to.core;
   core.plan = config::plan_options(s);
+  if (s.qos) {
+    core.plan.qos_sets = config::qos_sets(configuration);
+    for (std::string& line : policy::qos_warnings(core.plan.qos_sets))
+      to.notes.push_back("warning: " + line);
+    for (std::string& line : policy::weight_hints(core.plan.qos_sets))
+      to.notes.push_back(std::move(line));
+  }
   // In a file it is opensm's default, above which its engines stand.
   if (s.sm_sl == 0U && origin(configuration, "sm_sl") == config::Origin::From::File)
     core.plan.sm_sl.reset();

@@ -18,7 +18,8 @@ std::vector<EndPortKeys> end_port_keys(const ib::discover::Observed& observed,
 /// Puts P_Key blocks and enforcement into `desired`, which has its LIDs and ports; gives what an
 /// operator should know, a line each. Indexes of keys are those in `held`, which must know every
 /// block where a partition file is in force and indexes are to stay. Without a file
-/// enforcement stays as it is, and of tables that `held` does not know nothing is wanted: they are read later.
+/// enforcement stays as it is, and of tables that `held` does not know nothing is wanted: they are
+/// read later.
 std::vector<std::string> want_p_keys(Desired& desired, const ib::discover::Observed& observed,
                                      const policy::PartitionPolicy& policy,
                                      const PKeyOptions& options, const device::Inventory& held);

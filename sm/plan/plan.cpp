@@ -283,6 +283,7 @@ class Planner {
     want.neighbor_mtu = std::min(seen.get<&PortInfo::mtu_cap>(), far.get<&PortInfo::mtu_cap>());
     want.operational_vls = std::min({seen.get<&PortInfo::vl_cap>(), far.get<&PortInfo::vl_cap>(),
                                      options_.operational_vls_max});
+    cap_vls(p, q, want);
     want.phy_errors = options_.phy_errors;
     want.overrun_errors = options_.overrun_errors;
     if (is_switch(p.node)) {
@@ -293,6 +294,22 @@ class Planner {
     want.restart = seen.state() > PortState::Initialize &&
                    (want.neighbor_mtu != seen.get<&PortInfo::neighbor_mtu>() ||
                     want.operational_vls != seen.get<&PortInfo::operational_vls>());
+  }
+
+  /// qos_*_max_vls caps what a link that comes up operates, and bounces none.
+  void cap_vls(PortRef p, PortRef q, PortWant& want) const {
+    if (!options_.qos) return;
+    std::uint8_t capped = want.operational_vls;
+    for (const PortRef end : {p, q}) {
+      const auto kind = qos_kind(fabric(), end);
+      const unsigned vls = settings_for(options_.qos_sets, kind).vls;
+      while (capped > 1 && ib::wire::data_vls(capped) > vls) --capped;
+    }
+    const auto& seen = observed_.port(p);
+    const std::uint8_t held = seen.get<&PortInfo::operational_vls>();
+    const bool in_use = seen.state() > PortState::Initialize;
+    const bool stays = in_use && held >= capped && held <= want.operational_vls;
+    want.operational_vls = stays ? held : capped;
   }
 
   /// The operator's options as they count for `f`; says what is wrong with them.
@@ -467,14 +484,28 @@ class Planner {
   void want_vls() {
     const bool needed = options_.qos || !out_.routing->virtual_lanes.trivial();
     if (!out_.program_lfts || (!needed && !request_.vls_programmed)) return;
-    out_.vl_tables = plan_vl_tables(observed_, out_.ports, *out_.routing);
+    const bool own_map = !out_.routing->virtual_lanes.trivial();
+    const policy::QosSets* sets = options_.qos && !own_map ? &options_.qos_sets : nullptr;
+    if (options_.qos && own_map && options_.qos_sets != policy::QosSets{})
+      out_.alarms.push_back(
+          fmt::format("qos_* of the options file: mapping and arbitration are not in force, since "
+                      "the routes of "
+                      "{} use several VLs",
+                      out_.routing->engine));
+    out_.vl_tables = plan_vl_tables(observed_, out_.ports, *out_.routing, sets);
     if (!needed) return;
-    for (std::size_t i = 0; i < out_.ports.size(); ++i) {
-      PortWant& want = out_.ports[i];
-      if (want.activate && want.operational_vls > 1 &&
-          observed_.ports[i].get<&PortInfo::vl_cap>() > 1)
-        want.vl_high_limit = kVlHighLimit;
-    }
+    for (NodeIndex n = 0; n < observed_.nodes.size(); ++n)
+      for (unsigned p = 0; p <= fabric().node(n).num_ports; ++p)
+        want_high_limit({n, static_cast<std::uint8_t>(p)}, sets);
+  }
+
+  void want_high_limit(PortRef p, const policy::QosSets* sets) {
+    PortWant& want = out_.ports[observed_.port_index(p)];
+    if (!want.activate || want.operational_vls <= 1 ||
+        observed_.port(p).get<&PortInfo::vl_cap>() <= 1)
+      return;
+    want.vl_high_limit =
+        sets == nullptr ? kVlHighLimit : settings_for(*sets, qos_kind(fabric(), p)).high_limit;
   }
 
   /// The last LID; one more where that begins a block of 64, since stock dump_fts and ibroute leave

@@ -16,6 +16,7 @@
 #include "sm/plan/desired.h"
 #include "sm/plan/guids.h"
 #include "sm/policy/partition_policy.h"
+#include "sm/policy/qos_sets.h"
 
 namespace sm::plan {
 
@@ -27,7 +28,8 @@ struct PlanOptions {
   bool reassign_lids{false};
   ib::route::ChoiceOptions choice;
   std::vector<ib::route::Mentions> mentions;  // of the files that `choice` was read from
-  bool qos{false};                            // program SL2VL and VL arbitration even for one VL
+  bool qos{false};             // program SL2VL and VL arbitration even for one VL, by:
+  policy::QosSets qos_sets{};  // in force with `qos`, where the routes use one VL
   std::uint64_t subnet_prefix{ib::kDefaultSubnetPrefix};
   std::optional<ib::Sl> sm_sl;  // none: that of each port's path to the subnet manager
   std::uint8_t subnet_timeout{18};

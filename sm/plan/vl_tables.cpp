@@ -2,7 +2,9 @@
 #include "sm/plan/vl_tables.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 
 #include "sm/device/tables/kinds.h"
 
@@ -37,20 +39,38 @@ Block folded(const SlToVlRow& row, unsigned vls) {
   return block;
 }
 
+/// The table for a port with `entries` of them whose link operates `vls`: as it was written, but
+/// for VLs that are not in operation. Where it is too long, entries that are skipped go first.
+policy::VlArbitrationTemplate fitted(policy::VlArbitrationTemplate table, unsigned vls,
+                                     unsigned entries) {
+  for (policy::VlWeight& entry : table)
+    if (entry.vl >= vls) entry = {};
+  if (table.size() > entries)
+    std::erase_if(table, [](const policy::VlWeight& entry) { return entry.weight == 0; });
+  table.resize(entries);
+  return table;
+}
+
 class VlPlanner {
  public:
-  VlPlanner(const Observed& observed, std::span<const PortWant> ports, const Routing& routing)
+  VlPlanner(const Observed& observed, std::span<const PortWant> ports, const Routing& routing,
+            const policy::QosSets* sets)
       : observed_(observed),
         ports_(ports),
         routing_(routing),
         map_(routing.virtual_lanes.sl_to_vl),
         own_map_(!routing.virtual_lanes.trivial()),
+        sets_(sets),
         out_(std::make_shared<WantedTables>(observed.fabric)) {}
 
   std::shared_ptr<const WantedTables> run() {
     for (NodeIndex n = 0; n < observed_.nodes.size(); ++n) {
       find_live(n);
       if (live_.empty()) continue;
+      if (sets_ != nullptr) {
+        by_sets(n);
+        continue;
+      }
       if (observed_.fabric.node(n).is_switch()) {
         if (maps(observed_.known_port({n, 0}))) map_switch(n);
       } else {
@@ -62,6 +82,69 @@ class VlPlanner {
   }
 
  private:
+  /// As the operator wrote it, fitted to what each output port operates.
+  void by_sets(NodeIndex n) {
+    const bool is_switch = observed_.fabric.node(n).is_switch();
+    const auto& info = observed_.nodes[n].switch_info;
+    std::vector<std::uint8_t> outputs = live_;
+    if (is_switch && info && info->enhanced_port0) outputs.insert(outputs.begin(), 0);
+    const bool switch_maps = is_switch && maps(observed_.known_port({n, 0}));
+    for (const std::uint8_t out : outputs) {
+      const auto* port = observed_.known_port({n, out});
+      if (port == nullptr) continue;
+      const policy::QosKind kind = qos_kind(observed_.fabric, {n, out});
+      const policy::VlSettings& holds = settings(kind);
+      // Port 0 has no link; what it can, it operates.
+      const unsigned link =
+          out == 0 && is_switch ? ib::wire::data_vls(port->get<&PortInfo::vl_cap>()) : vls(n, out);
+      const unsigned used = std::min(link, holds.vls);
+      SlToVlRow row;
+      std::ranges::copy(holds.sl_to_vl, row.vl.begin());
+      if (switch_maps) {
+        const Block* kept = out_->keep(folded(row, used));
+        if (out != 0) out_->set(kSlToVl, n, {out, 0, 0}, kept);
+        for (const std::uint8_t in : live_) out_->set(kSlToVl, n, {out, in, 0}, kept);
+      } else if (!is_switch && maps(port) && has_vls(n, out)) {
+        out_->set(kSlToVl, n, {out, 0, 0}, out_->keep(folded(row, used)));
+      }
+    }
+    for (const std::uint8_t p : outputs) arbitrate_by_set(n, p);
+  }
+  const policy::VlSettings& settings(policy::QosKind kind) {
+    auto& known = settings_[static_cast<std::size_t>(kind)];
+    if (!known) known = settings_for(*sets_, kind);
+    return *known;
+  }
+
+  void arbitrate_by_set(NodeIndex n, std::uint8_t p) {
+    const auto* port = observed_.known_port({n, p});
+    if (port == nullptr || port->get<&PortInfo::vl_cap>() <= 1) return;
+    const bool port0 = p == 0;
+    const unsigned link = port0 ? ib::wire::data_vls(port->get<&PortInfo::vl_cap>()) : vls(n, p);
+    if (link <= 1) return;
+    const policy::VlSettings& holds = settings(qos_kind(observed_.fabric, {n, p}));
+    put_arbitration(n, p, device::kArbitrationLow, port->get<&PortInfo::vl_arbitration_low_cap>(),
+                    holds.low, link);
+    put_arbitration(n, p, device::kArbitrationHigh, port->get<&PortInfo::vl_arbitration_high_cap>(),
+                    holds.high, link);
+  }
+  void put_arbitration(NodeIndex n, std::uint8_t p, std::uint16_t first_block, unsigned entries,
+                       const policy::VlArbitrationTemplate& wanted, unsigned link) {
+    constexpr unsigned kInBlock = device::kArbitrationInBlock;
+    const auto table = fitted(wanted, link, std::min(entries, 2 * kInBlock));
+    for (unsigned first = 0; first < table.size(); first += kInBlock) {
+      ib::wire::VlArbitrationTable block;
+      for (unsigned i = first; i < std::min<std::size_t>(table.size(), first + kInBlock); ++i) {
+        block.vl[i - first] = table[i].vl;
+        block.weight[i - first] = table[i].weight;
+      }
+      Block bytes{};
+      ib::wire::encode(block, bytes.data());
+      const auto number = static_cast<std::uint16_t>(first_block + first / kInBlock);
+      out_->set(kVlArbitration, n, {p, 0, number}, out_->keep(bytes));
+    }
+  }
+
   void find_live(NodeIndex n) {
     live_.clear();
     for (unsigned p = 1; p <= observed_.fabric.node(n).num_ports; ++p) {
@@ -126,6 +209,8 @@ class VlPlanner {
   const Routing& routing_;
   const ib::tables::SlToVl& map_;
   bool own_map_;  // the routes need one of their own
+  const policy::QosSets* sets_;
+  std::array<std::optional<policy::VlSettings>, policy::kQosPrefixes.size()> settings_;
   std::shared_ptr<WantedTables> out_;
   std::map<std::pair<const SlToVlRow*, unsigned>, const Block*> rows_;  // by row and VLs
   std::map<std::pair<unsigned, bool>, const Block*> arbitrations_;
@@ -136,8 +221,19 @@ class VlPlanner {
 
 std::shared_ptr<const WantedTables> plan_vl_tables(const Observed& observed,
                                                    std::span<const PortWant> ports,
-                                                   const Routing& routing) {
-  return VlPlanner(observed, ports, routing).run();
+                                                   const Routing& routing,
+                                                   const policy::QosSets* sets) {
+  return VlPlanner(observed, ports, routing, sets).run();
+}
+
+policy::QosKind qos_kind(const ib::fabric::Fabric& fabric, ib::fabric::PortRef port) {
+  const auto& node = fabric.node(port.node);
+  if (node.type == ib::wire::NodeType::Router) return policy::QosKind::Router;
+  if (!node.is_switch()) return policy::QosKind::Ca;
+  if (port.port == 0) return policy::QosKind::SwitchPort0;
+  const auto peer = fabric.port(port).peer;
+  return peer && fabric.node(peer.node).is_switch() ? policy::QosKind::SwitchToSwitch
+                                                    : policy::QosKind::SwitchExternal;
 }
 
 ib::wire::VlArbitrationTable default_arbitration(unsigned vls, bool high) {

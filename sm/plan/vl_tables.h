@@ -12,13 +12,20 @@
 #include "sm/device/routing.h"
 #include "sm/plan/desired.h"
 #include "sm/plan/wanted_tables.h"
+#include "sm/policy/qos_sets.h"
 
 namespace sm::plan {
 
 /// `ports` by Observed::port_index(). Tables of ports that are not to be brought up are nobody's.
+/// `sets`: mapping and arbitration are the operator's, for routes on one VL; the output port
+/// decides which set a row is of. nullptr: the routes' mapping, and default_arbitration().
 std::shared_ptr<const WantedTables> plan_vl_tables(const ib::discover::Observed& observed,
                                                    std::span<const PortWant> ports,
-                                                   const Routing& routing);
+                                                   const Routing& routing,
+                                                   const policy::QosSets* sets = nullptr);
+
+/// Which set of the operator's is for a port.
+policy::QosKind qos_kind(const ib::fabric::Fabric& fabric, ib::fabric::PortRef port);
 
 /// The specified defaults (VL 0 in the high priority table, the others in the low one, 4 x 64 bytes
 /// each), of `vls` data VLs. `high`: which of the two.

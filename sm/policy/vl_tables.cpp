@@ -42,16 +42,17 @@ VlArbitrationTemplate default_vl_arbitration_low() {
   return table;
 }
 
-ib::Result<SlToVlTemplate> read_sl_to_vl(std::string_view text, const SlToVlTemplate& base) {
-  SlToVlTemplate table = base;
+ib::Result<std::vector<std::uint8_t>> read_sl_to_vl(std::string_view text) {
+  std::vector<std::uint8_t> table;
   const auto parts = parts_of(text);
   if (parts.empty()) return ib::fail(ib::ErrorKind::Usage, "expected a list of VLs, got nothing");
   for (std::size_t sl = 0; sl < parts.size(); ++sl) {
     std::uint64_t vl = 0;
-    if (sl == table.size()) return wrong(sl, "no more than 16 VLs, one for each SL", parts[sl]);
+    if (sl == SlToVlTemplate{}.size())
+      return wrong(sl, "no more than 16 VLs, one for each SL", parts[sl]);
     if (!ib::parse_number(parts[sl], kVlMax, vl))
       return wrong(sl, "a VL from 0 to 15 (15 drops the SL)", parts[sl]);
-    table[sl] = static_cast<std::uint8_t>(vl);
+    table.push_back(static_cast<std::uint8_t>(vl));
   }
   return table;
 }

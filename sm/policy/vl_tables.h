@@ -29,10 +29,9 @@ inline constexpr SlToVlTemplate kDefaultSlToVl = {0, 1, 2,  3,  4,  5,  6,  7,
 VlArbitrationTemplate default_vl_arbitration_high();
 VlArbitrationTemplate default_vl_arbitration_low();
 
-/// "0,1,2,...": up to 16 VLs; SLs that a shorter list leaves out keep `base`. A trailing comma is
-/// accepted. An error, of kind Usage, says what is wrong with which entry.
-ib::Result<SlToVlTemplate> read_sl_to_vl(std::string_view text,
-                                         const SlToVlTemplate& base = kDefaultSlToVl);
+/// "0,1,2,...": up to 16 VLs, of SL 0 on. A trailing comma is accepted. An error, of kind Usage,
+/// says what is wrong with which entry.
+ib::Result<std::vector<std::uint8_t>> read_sl_to_vl(std::string_view text);
 
 /// "0:4,1:64,...": VL:weight pairs. A trailing comma is accepted; an empty text is an empty table.
 ib::Result<VlArbitrationTemplate> read_vl_arbitration(std::string_view text);

@@ -41,6 +41,11 @@ class SmOnModel {
     reports_.clear();
     sm_->start(now_);
   }
+  /// The same with other options.
+  void boot_as(core::Options options) {
+    options_ = std::move(options);
+    boot();
+  }
   /// Starts anew, but with nothing in the store, or with what is said.
   void boot_without_memory() { boot_with({}); }
   void boot_with(store::Contents contents) {

@@ -503,6 +503,52 @@ class Partitions(unittest.TestCase):
             self.assertEqual(checked.returncode, 2)
 
 
+# The keys of the specification's examples: a set for all, one for hosts, one for switches.
+QOS_KEYS = """qos TRUE
+qos_max_vls 8
+qos_high_limit 6
+qos_vlarb_high 0:64,1:128
+qos_vlarb_low 2:64,3:64,4:128,
+qos_sl2vl 0,1,2,3,4,5,6,7,15,15,15,15,15,15,15,15
+qos_ca_sl2vl 0,0,1,1,2,2,3,3,15,15,15,15,15,15,15,15
+qos_ca_high_limit 2
+qos_swe_vlarb_high 1:255
+qos_swe_sl2vl 1,1,1,1,1,1,1,1,15,15,15,15,15,15,15,15
+"""
+
+
+class QosTables(unittest.TestCase):
+    """The qos_* keys on a fresh fabric, by stock opensm and by ibsm, read with smpquery."""
+
+    def tables(self, f):
+        """Of a host and of the ports of its switch: what smpquery prints, LIDs aside."""
+        net = f.on(HOST, "ibnetdiscover").stdout
+        switch = re.search(r"^Switch.*lid (\d+) ", net, re.M).group(1)
+        host = f.on(HOST, "saquery", "-l", HOST).stdout.strip()
+        found = []
+        for lid, port in ((host, 1), (switch, 1), (switch, 5)):
+            for what in ("vlarb", "sl2vl"):
+                text = f.on(HOST, "smpquery", what, lid, str(port)).stdout
+                found.append([line for line in text.splitlines() if "|" in line])
+            info = f.on(HOST, "smpquery", "portinfo", lid, str(port)).stdout
+            found.append(re.findall(r"(?:VLHighLimit|OperVLs):\.+(\S+)", info))
+        return found
+
+    def test_the_same_tables_as_opensm(self):
+        found = {}
+        for who in ("opensm", "ibsm"):
+            with Sm(*TREE) as f:
+                conf = f.directory / "conf"
+                conf.write_text(QOS_KEYS)
+                if who == "opensm":
+                    f.opensm(HOST, "-Q", "-F", conf)
+                else:
+                    f.daemon("-F", conf)
+                found[who] = self.tables(f)
+                self.assertTrue(all(found[who]), found[who])
+        self.assertEqual(found["ibsm"], found["opensm"])
+
+
 class SaKey(unittest.TestCase):
     def test_known_key_is_warned_of_and_a_secret_one_is_kept_secret(self):
         with Sm(*TREE) as f:

@@ -10,6 +10,7 @@
 
 #include "libdiag/base/text.h"
 #include "sm/config/command_words.h"
+#include "sm/config/qos.h"
 #include "sm/config/value.h"
 
 namespace sm::config {
@@ -82,9 +83,13 @@ TEST(Table, NamesAndKeysAreThereOnce) {
 TEST(Table, WhatHasNoEffectSaysWhyAndWhatHasOneHasAField) {
   for (const Row& row : table()) {
     EXPECT_EQ(row.effect == Effect::Works, row.note.empty()) << row.name();
-    if (row.effect == Effect::Works && row.kind != Kind::Action) {
-      EXPECT_NE(row.field.index(), 0U) << row.name();
-    }
+    if (row.effect != Effect::Works || row.kind == Kind::Action || row.field.index() != 0) continue;
+    // Those of VLs are read by their names.
+    Configuration said;
+    const bool number = row.kind == Kind::Number;
+    said.origins[&row] = {Origin::From::File, 1,
+                          number ? std::to_string(row.max) : other_value(row)};
+    EXPECT_FALSE(qos_sets(said) == policy::QosSets{}) << row.name();
   }
 }
 

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// qos_* on the model: mapping, arbitration, limits and VLs of each kind of port.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sm/policy/qos_sets.h"
+#include "tests/sim/sm_on_model.h"
+#include "tests/sim/small_tree.h"
+
+namespace sm::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+using policy::QosKind;
+
+policy::QosSet& set_of(policy::QosSets& sets, QosKind kind) {
+  return sets[static_cast<std::size_t>(kind)];
+}
+core::Options with(const policy::QosSets& sets) {
+  core::Options options;
+  options.plan.qos = true;
+  options.plan.qos_sets = sets;
+  return options;
+}
+
+class QosRun {
+ public:
+  explicit QosRun(const policy::QosSets& sets) : run(small_tree(), {}, with(sets)) {
+    run.watch([this](const ib::mad::Packet& p) {
+      sent += p.mad.method() == ib::wire::Method::Set;
+      return true;
+    });
+    EXPECT_TRUE(run.run_until_reports(1));
+    EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+    run.run_for(1s);
+  }
+  PortRef host() { return run.at(); }
+  PortRef leaf_port() { return run.model().topology().port(host()).peer; }
+  /// A port of the host's switch with another switch behind it.
+  PortRef uplink() {
+    const auto& f = run.model().topology();
+    const NodeIndex leaf = leaf_port().node;
+    for (unsigned p = 1; p <= f.node(leaf).num_ports; ++p)
+      if (const auto peer = f.port(leaf, p).peer; peer && f.node(peer.node).is_switch())
+        return {leaf, static_cast<std::uint8_t>(p)};
+    return {};
+  }
+  unsigned vls(PortRef p) { return ib::wire::data_vls(run.model().port_info(p).operational_vls); }
+  std::vector<unsigned> map(PortRef out) {
+    const bool is_switch = run.model().topology().node(out.node).is_switch();
+    const auto in = static_cast<std::uint8_t>(!is_switch ? 0 : out.port == 1 ? 2 : 1);
+    const auto table = run.model().sl_to_vl(out, in);
+    return {table.vl.begin(), table.vl.end()};
+  }
+  /// VL and weight of the entries that count.
+  std::vector<std::pair<unsigned, unsigned>> arbitration(PortRef p, bool high) {
+    std::vector<std::pair<unsigned, unsigned>> out;
+    for (const unsigned block : {high ? 3U : 1U, high ? 4U : 2U}) {
+      const auto table = run.model().vl_arbitration(p, block);
+      for (std::size_t i = 0; i < 32; ++i)
+        if (table.weight[i] != 0) out.push_back({table.vl[i], table.weight[i]});
+    }
+    return out;
+  }
+
+  SmOnModel run;
+  unsigned sent{0};
+};
+
+using Entries = std::vector<std::pair<unsigned, unsigned>>;
+
+TEST(Qos, WithoutASetTheBuiltInOneHolds) {
+  QosRun q({});
+  const unsigned vls = q.vls(q.host());
+  ASSERT_GT(vls, 1U);
+  std::vector<unsigned> map;
+  for (unsigned sl = 0; sl < 16; ++sl) map.push_back((sl == 15 ? 7 : sl) % vls);
+  EXPECT_EQ(q.map(q.uplink()), map);
+  EXPECT_EQ(q.arbitration(q.host(), true), (Entries{{0, 4}}));
+  EXPECT_EQ(q.run.model().port_info(q.host()).vl_high_limit, 0);
+  q.sent = 0;
+  q.run.boot();
+  ASSERT_TRUE(q.run.run_until_reports(1));
+  EXPECT_EQ(q.sent, 0U) << "a restart sets nothing";
+}
+
+TEST(Qos, EachKindOfPortHasItsSetAboveTheGeneralOne) {
+  policy::QosSets sets;
+  set_of(sets, QosKind::General).sl_to_vl = {0, 0, 0, 0};
+  set_of(sets, QosKind::General).high_limit = 1;
+  set_of(sets, QosKind::Ca).sl_to_vl = {0, 1, 0, 1, 0};
+  set_of(sets, QosKind::Ca).high_limit = 2;
+  set_of(sets, QosKind::SwitchExternal).sl_to_vl = {1, 1};
+  set_of(sets, QosKind::SwitchToSwitch).sl_to_vl = {0, 1, 2};
+  set_of(sets, QosKind::SwitchToSwitch).vlarb_high = policy::VlArbitrationTemplate{{1, 64}, {2, 8}};
+  QosRun q(sets);
+  const auto first = [&](PortRef p) {
+    auto map = q.map(p);
+    map.resize(5);
+    return map;
+  };
+  EXPECT_EQ(first(q.host()), (std::vector<unsigned>{0, 1, 0, 1, 0}));
+  EXPECT_EQ(first(q.leaf_port()), (std::vector<unsigned>{1, 1, 0, 0, 4}));
+  EXPECT_EQ(first(q.uplink()), (std::vector<unsigned>{0, 1, 2, 0, 4}));
+  EXPECT_EQ(q.arbitration(q.uplink(), true), (Entries{{1, 64}, {2, 8}}));
+  EXPECT_EQ(q.arbitration(q.leaf_port(), true), (Entries{{0, 4}}));
+  EXPECT_EQ(q.run.model().port_info(q.host()).vl_high_limit, 2);
+  EXPECT_EQ(q.run.model().port_info(q.leaf_port()).vl_high_limit, 1);
+}
+
+TEST(Qos, MaxVlsCapsWhatBothEndsOfALinkOperateAndWhatMapsUse) {
+  policy::QosSets sets;
+  set_of(sets, QosKind::Ca).max_vls = 2;
+  set_of(sets, QosKind::General).sl_to_vl = {0, 1, 2, 3, 4, 15};
+  set_of(sets, QosKind::General).vlarb_low = policy::VlArbitrationTemplate{{0, 1}, {1, 2}, {5, 3}};
+  QosRun q(sets);
+  EXPECT_EQ(q.vls(q.host()), 2U);
+  EXPECT_EQ(q.vls(q.leaf_port()), 2U);
+  EXPECT_GT(q.vls(q.uplink()), 2U);
+  for (const PortRef p : {q.host(), q.leaf_port()}) {
+    auto map = q.map(p);
+    map.resize(6);
+    EXPECT_EQ(map, (std::vector<unsigned>{0, 1, 0, 1, 0, 15})) << "VL 15 drops";
+    EXPECT_EQ(q.arbitration(p, false), (Entries{{0, 1}, {1, 2}})) << "VL 5 is not in operation";
+  }
+}
+
+TEST(Qos, ACapBouncesNoLinkThatIsInUse) {
+  QosRun q({});
+  const unsigned before = q.vls(q.host());
+  policy::QosSets sets;
+  set_of(sets, QosKind::General).max_vls = 1;
+  unsigned downs = 0;
+  q.run.watch([&](const ib::mad::Packet& p) {
+    if (p.mad.method() == ib::wire::Method::Set &&
+        p.mad.attribute_id() == ib::wire::attr::kPortInfo)
+      downs += ib::wire::body<ib::wire::PortInfo>(p.mad).port_state == ib::wire::PortState::Down;
+    return true;
+  });
+  q.run.boot_as(with(sets));
+  ASSERT_TRUE(q.run.run_until_reports(1));
+  EXPECT_TRUE(q.run.last().up());
+  EXPECT_EQ(downs, 0U);
+  EXPECT_EQ(q.vls(q.host()), before);
+}
+
+TEST(Qos, LongTablesTakeBothBlocksAndShortOnesWhatCounts) {
+  policy::QosSets sets;
+  policy::VlArbitrationTemplate longest;
+  for (unsigned i = 0; i < 64; ++i)
+    longest.push_back({static_cast<std::uint8_t>(i % 2), static_cast<std::uint8_t>(i + 1)});
+  set_of(sets, QosKind::General).vlarb_low = longest;
+  QosRun q(sets);
+  const unsigned room = q.run.model().port_info(q.host()).vl_arbitration_low_cap;
+  const auto held = q.arbitration(q.host(), false);
+  ASSERT_EQ(held.size(), std::min(room, 64U));
+  for (unsigned i = 0; i < held.size(); ++i) EXPECT_EQ(held[i].second, i + 1);
+}
+
+}  // namespace
+}  // namespace sm::test
