@@ -117,7 +117,7 @@ constexpr std::array kSa = {
 constexpr std::array kStore = {
     text("--state-dir", "state_dir", &S::state_dir, "DIR",
          "What must survive a restart is kept here (default $IBSM_STATE_DIR, $OSM_CACHE_DIR, "
-         "/var/lib/ibsm)"),
+         "under ibfabric beside its socket, /var/lib/ibsm)"),
     word("--store_sync", "store_sync", &S::store_sync, "SYNC", "normal|full",
          "What is registered survives the death of ibsm (normal, the default), or a power cut too "
          "(full)"),

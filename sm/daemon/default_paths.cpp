@@ -16,6 +16,9 @@ std::string state_dir(const config::Settings& said, const char* otherwise) {
   if (!said.state_dir.empty()) return said.state_dir;
   for (const char* name : {"IBSM_STATE_DIR", "OSM_CACHE_DIR"})
     if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+  // What is learnt of a simulated fabric is nothing for the real one's files.
+  if (const char* socket = std::getenv("IBFABRIC_SOCKET"); socket != nullptr && *socket != '\0')
+    return std::string(socket) + ".ibsm";
   return otherwise;
 }
 

@@ -231,6 +231,16 @@ TEST(StateDir, IsTheOptionOrOneOfTwoVariablesOrTheSystems) {
   ::unsetenv("OSM_CACHE_DIR");
   EXPECT_EQ(dir({}), "/var/lib/ibsm");
   ::unsetenv("IBSM_STATE_DIR");
+  EXPECT_EQ(dir({}), "/var/lib/ibsm");
+}
+
+TEST(StateDir, OfASimulatedFabricIsBesideItsSocket) {
+  ::setenv("IBFABRIC_SOCKET", "/tmp/fabric/socket", 1);
+  EXPECT_EQ(default_paths("ibsm", {}).state_dir, "/tmp/fabric/socket.ibsm");
+  config::Settings said;
+  said.state_dir = "/named";
+  EXPECT_EQ(default_paths("ibsm", said).state_dir, "/named");
+  ::unsetenv("IBFABRIC_SOCKET");
 }
 
 TEST(Refusal, AnUnknownOptionIsAnsweredWithTheNearest) {
