@@ -43,6 +43,7 @@ struct LogFile::Impl {
   Clock clock;
   std::mutex mutex;  // of the limiter
   ib::LogLimiter limiter;
+  Major major{[](ib::LogLevel, const std::string&) {}};
 
   bool admit(const ib::LogEvent& event) {
     if (!event.cause) return true;
@@ -112,7 +113,10 @@ ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool 
 
 void LogFile::Impl::write(const ib::LogEvent& event) {
   logger->log(level_of(event).level, "{}: {}", event.topic, event.message);
+  if (event.level == ib::LogLevel::Error) major(event.level, event.topic + ": " + event.message);
 }
+
+void LogFile::tell_major(Major major) { impl_->major = std::move(major); }
 
 void LogFile::write(const ib::LogEvent& event) {
   // What the flags leave out is nobody's allowance and in no summary.
@@ -131,6 +135,7 @@ ib::Instant LogFile::next_deadline() const {
 
 void LogFile::write_always(const std::string& line) {
   impl_->logger->info(line);
+  impl_->major(ib::LogLevel::Info, line);
   impl_->logger->flush();
 }
 

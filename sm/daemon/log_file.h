@@ -27,6 +27,10 @@ class LogFile {
   LogFile& operator=(LogFile&&) noexcept;
   ~LogFile();
 
+  /// Is told what matters to who administers the host: errors, and what write_always() writes.
+  using Major = std::function<void(ib::LogLevel, const std::string& line)>;
+  void tell_major(Major major);
+
   void write(const ib::LogEvent& event);
   /// Says what was left out, when it is time. A thread whose events have causes calls it by
   /// next_deadline().

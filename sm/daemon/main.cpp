@@ -4,6 +4,7 @@
 #include "libdiag/cli/exit_status.h"
 #include "sm/daemon/daemon.h"
 #include "sm/daemon/hand_over.h"
+#include "sm/daemon/system_log.h"
 
 namespace {
 
@@ -34,6 +35,7 @@ int serve(const DaemonOptions& options) {
   if (options.erase_log) erase_log(options.log_file);
   auto log = LogFile::open(options.log_file, options.log_flags, options.flush_log);
   if (!log) return cannot(log.error());
+  log->tell_major(system_log());
   for (const std::string& note : options.notes) log->write({ib::LogLevel::Info, "config", note});
   return run_daemon(options, *log, background);
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 namespace sm::daemon {
 namespace {
@@ -74,6 +75,22 @@ TEST(LogFile, WhatTheFlagsLeaveOutCostsNobodyLinesAndIsInNoSummary) {
   const auto text = text_of(folder.path / "log");
   EXPECT_NE(text.find("test: is written"), std::string::npos);
   EXPECT_EQ(text.find("left out"), std::string::npos);
+}
+
+TEST(LogFile, BringUpsAndErrorsAreToldToTheSystemWhateverTheLog) {
+  const Folder folder;
+  auto log = LogFile::open((folder.path / "log").string(), 3, true);
+  ASSERT_TRUE(log);
+  std::vector<std::pair<ib::LogLevel, std::string>> told;
+  log->tell_major(
+      [&](ib::LogLevel level, const std::string& line) { told.emplace_back(level, line); });
+  log->write({ib::LogLevel::Info, "plan", "routes are those of ftree"});
+  log->write({ib::LogLevel::Warning, "apply", "a port refuses"});
+  log->write({ib::LogLevel::Error, "store", "it is lost"});
+  log->write_always("SUBNET UP switches=1");
+  EXPECT_EQ(told, (std::vector<std::pair<ib::LogLevel, std::string>>{
+                      {ib::LogLevel::Error, "store: it is lost"},
+                      {ib::LogLevel::Info, "SUBNET UP switches=1"}}));
 }
 
 TEST(LogFile, TheSummaryComesByItsDeadlineOrAtTheEnd) {
