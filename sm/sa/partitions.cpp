@@ -87,10 +87,10 @@ Change regroup(const World& world) {
       change.events.push_back(group_event(trap::kMcGroupDeleted, group.values));
     }
   }
-  for (McGroup& group : configured_groups(world.state, world.policy.multicast).groups) {
+  for (const McGroup& group : configured_groups(world.state, world.policy.multicast).groups) {
     if (world.state.multicast.find(group.mgid) == nullptr)
       change.events.push_back(group_event(trap::kMcGroupCreated, group));
-    change.batch.groups.push_back(std::move(group));
+    change.batch.groups.push_back(group);
   }
   change.routes_change = !change.batch.empty();
   return change;

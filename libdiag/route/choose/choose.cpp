@@ -20,8 +20,10 @@ std::uint32_t usual_hosts(const CompactGraph& graph) {
   std::sort(counts.begin(), counts.end());
   const auto all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   std::uint64_t before = 0;
-  for (const std::uint32_t n : counts)
-    if ((before += n) * 2 >= all) return n;
+  for (const std::uint32_t n : counts) {
+    before += n;
+    if (before * 2 >= all) return n;
+  }
   return 0;
 }
 

@@ -61,6 +61,7 @@ class SaPartitions : public testing::Test {
   }
   std::vector<unsigned> traps() const {
     std::vector<unsigned> out;
+    out.reserve(last.events.size());
     for (const Event& event : last.events) out.push_back(event.notice.trap_number);
     return out;
   }
