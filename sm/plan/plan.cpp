@@ -318,6 +318,10 @@ class Planner {
       return request_.stored != nullptr && request_.stored->contains(guid);
     };
     ib::route::ChoiceOptions choice = options_.choice;
+    // Rows that name more VLs would be folded after they were proved.
+    if (options_.qos)
+      choice.vls_max = std::min(
+          choice.vls_max, settings_for(options_.qos_sets, policy::QosKind::SwitchToSwitch).vls);
     const auto* mentions = &options_.mentions;
     if (request_.offered != nullptr) {
       const auto unknown = unknown_names(f, request_.offered->mentions, remembered);

@@ -127,6 +127,25 @@ TEST(Qos, MaxVlsCapsWhatBothEndsOfALinkOperateAndWhatMapsUse) {
   }
 }
 
+/// Rows of an engine that were folded after its proof could close a credit loop.
+TEST(Qos, RoutesUseNoMoreVlsThanMaxVlsLeavesLinksBetweenSwitches) {
+  for (const unsigned most : {2U, 4U}) {
+    policy::QosSets sets;
+    set_of(sets, QosKind::SwitchToSwitch).max_vls = static_cast<std::uint8_t>(most);
+    core::Options options = with(sets);
+    options.plan.choice.engines = {"nue"};
+    ib::fabric::Grid torus;
+    torus.sizes = {4, 4};
+    ib::fabric::GenerateCommon common;
+    common.lids = false;
+    SmOnModel run(ib::fabric::generate(torus, common).value(), {}, options);
+    ASSERT_TRUE(run.run_until_reports(1));
+    ASSERT_EQ(run.sm().snapshot()->routing->engine, "nue");
+    for (const auto& row : run.sm().snapshot()->routing->virtual_lanes.sl_to_vl.rows())
+      for (const std::uint8_t vl : row.vl) EXPECT_TRUE(vl < most || vl == 15) << most;
+  }
+}
+
 TEST(Qos, ACapBouncesNoLinkThatIsInUse) {
   QosRun q({});
   const unsigned before = q.vls(q.host());
