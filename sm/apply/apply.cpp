@@ -77,7 +77,6 @@ struct Apply::Impl {
         known(k),
         options(std::move(opt)),
         tables(*desired, seen, known, {options.after_sweep, options.read_back}) {
-    if (options.read_back) known.doubt_ports();
     cursors.resize(seen.nodes.size());
     acknowledged.resize(seen.ports.size(), false);
     prepare_blocks();

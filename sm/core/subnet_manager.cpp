@@ -399,6 +399,7 @@ struct SubnetManager::Impl {
     take_logs(kept);
     flapping.on_sweep(now, *seen, found);
     take_logs(flapping);
+    if (operator_asked) known.doubt_ports();
     tables.on_found(found, operator_asked);
     silent_switches.clear();  // those of this sweep are in its troubles
     plan::PlanRequest request;
@@ -460,7 +461,7 @@ struct SubnetManager::Impl {
 
   /// A key keeps its index, so tables are known before they are planned.
   bool p_keys_to_be_read() const {
-    return options.plan.partitions->from_file &&
+    return desired->partitions->from_file &&
            std::ranges::any_of(desired->p_key_blocks, [&](const plan::WantedBlock& want) {
              const ib::Guid guid = seen->fabric.node(want.node).guid;
              return known.inventory.held(*want.kind, guid, want.slot) == nullptr &&
@@ -471,7 +472,7 @@ struct SubnetManager::Impl {
   /// With what was read since; true: some table is to be written.
   bool plan_p_keys_again() {
     auto next = std::make_shared<plan::Desired>(*desired);
-    plan::want_p_keys(*next, *seen, *options.plan.partitions, options.plan.p_keys, known.inventory);
+    plan::want_p_keys(*next, *seen, desired->partitions, options.plan.p_keys, known.inventory);
     next->blocks = plan::all_blocks(
         plan::want_guids(*seen, next->node_managed, aliases, alias_blocks), next->p_key_blocks);
     desired = std::move(next);
@@ -549,7 +550,7 @@ struct SubnetManager::Impl {
     s->sm_lid = desired->sm_lid;
     s->sm_sl = options.plan.sm_sl.value_or(ib::Sl{});
     s->sm_port_guid = seen->fabric.port(desired->sm_port).guid;
-    s->partitions = options.plan.partitions;
+    s->partitions = desired->partitions;
     s->subnet_prefix = options.plan.subnet_prefix;
     s->subnet_timeout = options.plan.subnet_timeout;
     s->packet_life_time = options.plan.packet_life_time;
@@ -749,7 +750,7 @@ struct SubnetManager::Impl {
     take_logs(tables);
     if (news) publish_holdings();
     // Without a partition file what they hold is no reason to keep a first sweep waiting.
-    if (news && tables.at_rest() && !options.plan.partitions->from_file && plan_p_keys_again())
+    if (news && tables.at_rest() && !desired->partitions->from_file && plan_p_keys_again())
       multicast_at = std::min(multicast_at, now);
   }
 

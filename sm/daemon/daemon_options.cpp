@@ -96,7 +96,7 @@ void take_core(const Configuration& configuration, const Settings& s, DaemonOpti
   if (s.qos) {
     core.plan.qos_sets = config::qos_sets(configuration);
     for (std::string& line : policy::qos_warnings(core.plan.qos_sets))
-      to.notes.push_back("warning: " + line);
+      to.warnings.push_back(std::move(line));
     for (std::string& line : policy::weight_hints(core.plan.qos_sets))
       to.notes.push_back(std::move(line));
   }
@@ -143,7 +143,7 @@ ib::Result<void> take_partitions(const Settings& s, DaemonOptions& to) {
   if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
   to.partitions = *std::move(read);
   to.core.plan.partitions = to.partitions.policy;
-  for (const std::string& line : to.partitions.warnings) to.notes.push_back(line);
+  for (const std::string& line : to.partitions.warnings) to.warnings.push_back(line);
   return {};
 }
 
@@ -187,7 +187,7 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   auto qos = read_qos_rules(o.sa.qos_policy_file, o.partitions.policy->partitions);
   if (!qos) return tl::unexpected<ib::Error>(std::move(qos.error()));
   o.sa.server.qos = std::move(qos->rules);
-  for (std::string& line : qos->warnings) o.notes.push_back(std::move(line));
+  for (std::string& line : qos->warnings) o.warnings.push_back(std::move(line));
   o.routing_files = std::move(files);
   o.routing_words = choice.engine;
   o.core.plan.choice = std::move(choice);

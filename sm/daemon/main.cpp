@@ -37,6 +37,8 @@ int serve(const DaemonOptions& options) {
   if (!log) return cannot(log.error());
   log->tell_major(system_log());
   for (const std::string& note : options.notes) log->write({ib::LogLevel::Info, "config", note});
+  for (const std::string& line : options.warnings)
+    log->write({ib::LogLevel::Warning, "config", line});
   return run_daemon(options, *log, background);
 }
 

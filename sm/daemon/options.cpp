@@ -63,7 +63,8 @@ int check(const Configuration& configuration, const std::vector<ib::Diagnostic>&
   if (!options->partition_trouble.empty())
     return refuse({ib::ErrorKind::Usage, options->partition_trouble});
   if (ib::has_errors(problems)) return ib::cli::kExitUsage;
-  return problems.empty() ? ib::cli::kExitGood : ib::cli::kExitFound;
+  for (const std::string& line : options->warnings) std::fprintf(stderr, "%s\n", line.c_str());
+  return problems.empty() && options->warnings.empty() ? ib::cli::kExitGood : ib::cli::kExitFound;
 }
 
 int show(const Configuration& configuration, const std::string& form, const std::string& version) {

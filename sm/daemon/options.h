@@ -37,6 +37,7 @@ struct DaemonOptions {
   ib::route::OptionFiles routing_files;  // read again on SIGHUP, on top of:
   ib::route::Options routing_words;      // what the options say themselves
   std::vector<std::string> notes;        // for the log: what file was read, what has no effect
+  std::vector<std::string> warnings;     // of policy files and of values beside each other
 };
 
 /// The options as the parts of the daemon take them. Files that they name are read here; an error

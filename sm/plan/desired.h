@@ -16,6 +16,7 @@
 #include "sm/plan/p_keys.h"
 #include "sm/plan/wanted_block.h"
 #include "sm/plan/wanted_tables.h"
+#include "sm/policy/partition_policy.h"
 
 namespace sm::plan {
 
@@ -76,7 +77,8 @@ struct Desired {
   std::vector<SwitchWant> switches;  // by switch index of routing->graph
   std::shared_ptr<const Routing> routing;
   ib::tables::MulticastTables mfts;
-  std::vector<WantedBlock> blocks;        // by node; of what is not among them nothing is changed
+  std::vector<WantedBlock> blocks;  // by node; of what is not among them nothing is changed
+  std::shared_ptr<const policy::PartitionPolicy> partitions;  // that these were made by:
   std::vector<WantedBlock> p_key_blocks;  // those of P_KeyTable, which are among them
   /// SL2VL and VL arbitration; null: they are not ours. Shared, since there are many.
   std::shared_ptr<const WantedTables> vl_tables;

@@ -41,25 +41,26 @@ std::vector<EndPortKeys> end_port_keys(const Observed& observed,
 }
 
 std::vector<std::string> want_p_keys(Desired& desired, const Observed& observed,
-                                     const policy::PartitionPolicy& policy,
+                                     std::shared_ptr<const policy::PartitionPolicy> policy,
                                      const PKeyOptions& options, const device::Inventory& held) {
-  const auto keys = end_port_keys(observed, desired.lids, desired.sm_port, policy);
+  const auto keys = end_port_keys(observed, desired.lids, desired.sm_port, *policy);
   PKeyPlan plan = plan_p_keys(observed, keys, held, options);
-  if (!policy.from_file)
+  if (!policy->from_file)
     std::erase_if(plan.blocks, [&](const WantedBlock& want) {
       return is_idle_table(observed, want) ||
              held.held(*want.kind, observed.fabric.node(want.node).guid, want.slot) == nullptr;
     });
   desired.p_key_blocks = std::move(plan.blocks);
   // One partition has nothing to keep apart: what is in force at a switch port lets it pass.
-  if (!policy.from_file && options.enforcement != Enforcement::Off) plan.enforcement.clear();
+  if (!policy->from_file && options.enforcement != Enforcement::Off) plan.enforcement.clear();
   for (const PortEnforcement& check : plan.enforcement) {
     PortWant& want = desired.ports[observed.port_index(check.port)];
     want.enforce_inbound = check.inbound;
     want.enforce_outbound = check.outbound;
   }
+  desired.partitions = std::move(policy);
   // One key fits every table.
-  if (!policy.from_file) plan.alarms.clear();
+  if (!desired.partitions->from_file) plan.alarms.clear();
   return std::move(plan.alarms);
 }
 

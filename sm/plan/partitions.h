@@ -21,7 +21,7 @@ std::vector<EndPortKeys> end_port_keys(const ib::discover::Observed& observed,
 /// enforcement stays as it is, and of tables that `held` does not know nothing is wanted: they are
 /// read later.
 std::vector<std::string> want_p_keys(Desired& desired, const ib::discover::Observed& observed,
-                                     const policy::PartitionPolicy& policy,
+                                     std::shared_ptr<const policy::PartitionPolicy> policy,
                                      const PKeyOptions& options, const device::Inventory& held);
 
 /// The blocks of both, by node.

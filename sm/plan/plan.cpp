@@ -65,7 +65,9 @@ class Planner {
       : request_(request),
         options_(request.options),
         observed_(*request.observed),
-        sa_state_lost_(request.sa_state_lost) {}
+        sa_state_lost_(request.sa_state_lost) {
+    if (options_.qos) vl_settings_ = policy::all_settings(options_.qos_sets);
+  }
 
   ib::Result<Desired> run() {
     if (observed_.nodes.empty())
@@ -229,7 +231,7 @@ class Planner {
 
   void want_partitions() {
     static const device::Inventory kNothing;
-    auto alarms = want_p_keys(out_, observed_, *options_.partitions, options_.p_keys,
+    auto alarms = want_p_keys(out_, observed_, options_.partitions, options_.p_keys,
                               request_.held != nullptr ? *request_.held : kNothing);
     std::ranges::move(alarms, std::back_inserter(out_.alarms));
   }
@@ -296,19 +298,24 @@ class Planner {
                     want.operational_vls != seen.get<&PortInfo::operational_vls>());
   }
 
-  /// qos_*_max_vls caps what a link that comes up operates, and bounces none.
+  const policy::VlSettings& vl_settings(PortRef p) const {
+    return (*vl_settings_)[static_cast<std::size_t>(qos_kind(fabric(), p))];
+  }
+
+  /// qos_*_max_vls caps what a link that comes up operates, and bounces none: one whose two ends
+  /// agree keeps its VLs.
   void cap_vls(PortRef p, PortRef q, PortWant& want) const {
-    if (!options_.qos) return;
+    if (!vl_settings_) return;
     std::uint8_t capped = want.operational_vls;
-    for (const PortRef end : {p, q}) {
-      const auto kind = qos_kind(fabric(), end);
-      const unsigned vls = settings_for(options_.qos_sets, kind).vls;
-      while (capped > 1 && ib::wire::data_vls(capped) > vls) --capped;
-    }
-    const auto& seen = observed_.port(p);
-    const std::uint8_t held = seen.get<&PortInfo::operational_vls>();
-    const bool in_use = seen.state() > PortState::Initialize;
-    const bool stays = in_use && held >= capped && held <= want.operational_vls;
+    const unsigned most = std::min(vl_settings(p).vls, vl_settings(q).vls);
+    while (capped > 1 && ib::wire::data_vls(capped) > most) --capped;
+    const auto in_use = [&](PortRef end) {
+      return observed_.port(end).state() > PortState::Initialize;
+    };
+    const auto held = observed_.port(p).get<&PortInfo::operational_vls>();
+    const bool stays = in_use(p) && in_use(q) &&
+                       held == observed_.port(q).get<&PortInfo::operational_vls>() &&
+                       held >= capped && held <= want.operational_vls;
     want.operational_vls = stays ? held : capped;
   }
 
@@ -319,9 +326,9 @@ class Planner {
     };
     ib::route::ChoiceOptions choice = options_.choice;
     // Rows that name more VLs would be folded after they were proved.
-    if (options_.qos)
-      choice.vls_max = std::min(
-          choice.vls_max, settings_for(options_.qos_sets, policy::QosKind::SwitchToSwitch).vls);
+    constexpr auto kBetweenSwitches = static_cast<std::size_t>(policy::QosKind::SwitchToSwitch);
+    if (vl_settings_)
+      choice.vls_max = std::min(choice.vls_max, (*vl_settings_)[kBetweenSwitches].vls);
     const auto* mentions = &options_.mentions;
     if (request_.offered != nullptr) {
       const auto unknown = unknown_names(f, request_.offered->mentions, remembered);
@@ -489,27 +496,25 @@ class Planner {
     const bool needed = options_.qos || !out_.routing->virtual_lanes.trivial();
     if (!out_.program_lfts || (!needed && !request_.vls_programmed)) return;
     const bool own_map = !out_.routing->virtual_lanes.trivial();
-    const policy::QosSets* sets = options_.qos && !own_map ? &options_.qos_sets : nullptr;
-    if (options_.qos && own_map && options_.qos_sets != policy::QosSets{})
+    const auto* settings = vl_settings_ && !own_map ? &*vl_settings_ : nullptr;
+    if (options_.qos && own_map)
       out_.alarms.push_back(
-          fmt::format("qos_* of the options file: mapping and arbitration are not in force, since "
-                      "the routes of "
-                      "{} use several VLs",
-                      out_.routing->engine));
-    out_.vl_tables = plan_vl_tables(observed_, out_.ports, *out_.routing, sets);
+          "qos: the mapping and the arbitration of the options file are not in force, since the "
+          "routes of " +
+          out_.routing->engine + " use several VLs");
+    out_.vl_tables = plan_vl_tables(observed_, out_.ports, *out_.routing, settings);
     if (!needed) return;
     for (NodeIndex n = 0; n < observed_.nodes.size(); ++n)
       for (unsigned p = 0; p <= fabric().node(n).num_ports; ++p)
-        want_high_limit({n, static_cast<std::uint8_t>(p)}, sets);
+        want_high_limit({n, static_cast<std::uint8_t>(p)}, settings != nullptr);
   }
 
-  void want_high_limit(PortRef p, const policy::QosSets* sets) {
+  void want_high_limit(PortRef p, bool by_settings) {
     PortWant& want = out_.ports[observed_.port_index(p)];
     if (!want.activate || want.operational_vls <= 1 ||
         observed_.port(p).get<&PortInfo::vl_cap>() <= 1)
       return;
-    want.vl_high_limit =
-        sets == nullptr ? kVlHighLimit : settings_for(*sets, qos_kind(fabric(), p)).high_limit;
+    want.vl_high_limit = by_settings ? vl_settings(p).high_limit : kVlHighLimit;
   }
 
   /// The last LID; one more where that begins a block of 64, since stock dump_fts and ibroute leave
@@ -546,6 +551,7 @@ class Planner {
   const PlanOptions& options_;
   const Observed& observed_;
   bool sa_state_lost_;
+  std::optional<policy::VlSettingsByKind> vl_settings_;  // with -Q
   Fabric routed_;
   Desired out_;
 };

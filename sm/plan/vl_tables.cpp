@@ -2,9 +2,7 @@
 #include "sm/plan/vl_tables.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <optional>
 
 #include "sm/device/tables/kinds.h"
 
@@ -54,20 +52,20 @@ policy::VlArbitrationTemplate fitted(policy::VlArbitrationTemplate table, unsign
 class VlPlanner {
  public:
   VlPlanner(const Observed& observed, std::span<const PortWant> ports, const Routing& routing,
-            const policy::QosSets* sets)
+            const policy::VlSettingsByKind* settings)
       : observed_(observed),
         ports_(ports),
         routing_(routing),
         map_(routing.virtual_lanes.sl_to_vl),
         own_map_(!routing.virtual_lanes.trivial()),
-        sets_(sets),
+        settings_(settings),
         out_(std::make_shared<WantedTables>(observed.fabric)) {}
 
   std::shared_ptr<const WantedTables> run() {
     for (NodeIndex n = 0; n < observed_.nodes.size(); ++n) {
       find_live(n);
       if (live_.empty()) continue;
-      if (sets_ != nullptr) {
+      if (settings_ != nullptr) {
         by_sets(n);
         continue;
       }
@@ -92,8 +90,7 @@ class VlPlanner {
     for (const std::uint8_t out : outputs) {
       const auto* port = observed_.known_port({n, out});
       if (port == nullptr) continue;
-      const policy::QosKind kind = qos_kind(observed_.fabric, {n, out});
-      const policy::VlSettings& holds = settings(kind);
+      const policy::VlSettings& holds = settings(n, out);
       // Port 0 has no link; what it can, it operates.
       const unsigned link =
           out == 0 && is_switch ? ib::wire::data_vls(port->get<&PortInfo::vl_cap>()) : vls(n, out);
@@ -110,10 +107,8 @@ class VlPlanner {
     }
     for (const std::uint8_t p : outputs) arbitrate_by_set(n, p);
   }
-  const policy::VlSettings& settings(policy::QosKind kind) {
-    auto& known = settings_[static_cast<std::size_t>(kind)];
-    if (!known) known = settings_for(*sets_, kind);
-    return *known;
+  const policy::VlSettings& settings(NodeIndex n, std::uint8_t p) const {
+    return (*settings_)[static_cast<std::size_t>(qos_kind(observed_.fabric, {n, p}))];
   }
 
   void arbitrate_by_set(NodeIndex n, std::uint8_t p) {
@@ -122,7 +117,7 @@ class VlPlanner {
     const bool port0 = p == 0;
     const unsigned link = port0 ? ib::wire::data_vls(port->get<&PortInfo::vl_cap>()) : vls(n, p);
     if (link <= 1) return;
-    const policy::VlSettings& holds = settings(qos_kind(observed_.fabric, {n, p}));
+    const policy::VlSettings& holds = settings(n, p);
     put_arbitration(n, p, device::kArbitrationLow, port->get<&PortInfo::vl_arbitration_low_cap>(),
                     holds.low, link);
     put_arbitration(n, p, device::kArbitrationHigh, port->get<&PortInfo::vl_arbitration_high_cap>(),
@@ -209,8 +204,7 @@ class VlPlanner {
   const Routing& routing_;
   const ib::tables::SlToVl& map_;
   bool own_map_;  // the routes need one of their own
-  const policy::QosSets* sets_;
-  std::array<std::optional<policy::VlSettings>, policy::kQosPrefixes.size()> settings_;
+  const policy::VlSettingsByKind* settings_;
   std::shared_ptr<WantedTables> out_;
   std::map<std::pair<const SlToVlRow*, unsigned>, const Block*> rows_;  // by row and VLs
   std::map<std::pair<unsigned, bool>, const Block*> arbitrations_;
@@ -222,8 +216,8 @@ class VlPlanner {
 std::shared_ptr<const WantedTables> plan_vl_tables(const Observed& observed,
                                                    std::span<const PortWant> ports,
                                                    const Routing& routing,
-                                                   const policy::QosSets* sets) {
-  return VlPlanner(observed, ports, routing, sets).run();
+                                                   const policy::VlSettingsByKind* settings) {
+  return VlPlanner(observed, ports, routing, settings).run();
 }
 
 policy::QosKind qos_kind(const ib::fabric::Fabric& fabric, ib::fabric::PortRef port) {

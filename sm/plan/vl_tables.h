@@ -17,12 +17,11 @@
 namespace sm::plan {
 
 /// `ports` by Observed::port_index(). Tables of ports that are not to be brought up are nobody's.
-/// `sets`: mapping and arbitration are the operator's, for routes on one VL; the output port
+/// `settings`: mapping and arbitration are the operator's, for routes on one VL; the output port
 /// decides which set a row is of. nullptr: the routes' mapping, and default_arbitration().
-std::shared_ptr<const WantedTables> plan_vl_tables(const ib::discover::Observed& observed,
-                                                   std::span<const PortWant> ports,
-                                                   const Routing& routing,
-                                                   const policy::QosSets* sets = nullptr);
+std::shared_ptr<const WantedTables> plan_vl_tables(
+    const ib::discover::Observed& observed, std::span<const PortWant> ports, const Routing& routing,
+    const policy::VlSettingsByKind* settings = nullptr);
 
 /// Which set of the operator's is for a port.
 policy::QosKind qos_kind(const ib::fabric::Fabric& fabric, ib::fabric::PortRef port);

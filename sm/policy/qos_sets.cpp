@@ -37,6 +37,12 @@ VlSettings settings_for(const QosSets& sets, QosKind kind) {
   return out;
 }
 
+VlSettingsByKind all_settings(const QosSets& sets) {
+  VlSettingsByKind out;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = settings_for(sets, static_cast<QosKind>(i));
+  return out;
+}
+
 std::vector<std::string> qos_warnings(const QosSets& sets) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < sets.size(); ++i) {

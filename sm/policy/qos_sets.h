@@ -44,6 +44,9 @@ struct VlSettings {
 /// A link between switches falls back to qos_swe_, then as all do to qos_ and what is built in.
 VlSettings settings_for(const QosSets& sets, QosKind kind);
 
+using VlSettingsByKind = std::array<VlSettings, kQosPrefixes.size()>;  // by QosKind
+VlSettingsByKind all_settings(const QosSets& sets);
+
 /// The number of data VLs that a port can operate which is nearest to `vls` and not above.
 unsigned operable_vls(unsigned vls);
 

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sm/policy/partition_file.h"
 #include "tests/sim/small_tree.h"
 #include "tests/sim/stranger.h"
+#include "tests/unit/sm/policy/policy_of.h"
 
 namespace sm::test {
 namespace {
@@ -18,15 +18,7 @@ using ib::fabric::PortRef;
 using testing::ElementsAre;
 namespace attr = ib::wire::attr;
 
-std::shared_ptr<const policy::PartitionPolicy> policy_of(const std::string& text) {
-  auto file = policy::read_partition_file(text, "p");
-  policy::GeneratedKeys keys;
-  policy::PartitionPolicy policy;
-  policy.from_file = true;
-  policy.partitions = policy::merge_definitions(file, "p", keys, file.diagnostics);
-  EXPECT_FALSE(ib::has_errors(file.diagnostics)) << to_string(file.diagnostics.front());
-  return std::make_shared<const policy::PartitionPolicy>(std::move(policy));
-}
+using policy::test::policy_of;
 core::Options with_file(const std::string& text,
                         plan::Enforcement enforcement = plan::Enforcement::Both) {
   core::Options options;
@@ -165,6 +157,23 @@ TEST(Partitions, WhatSomebodyElseWroteIsRepairedByAnOperatorsSweep) {
   ASSERT_THAT(p.keys(1), ElementsAre(PKey{0xFFFF}, PKey{0x8001}));
   p.operator_sweeps();
   EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x0001}));
+}
+
+TEST(Partitions, TheSnapshotHasThePartitionsThatItsTablesWereMadeBy) {
+  const auto first = policy_of(kAll + red(guid_of(1))), second = policy_of(kAll);
+  core::Options options;
+  options.plan.partitions = first;
+  SmOnModel run(small_tree(), {}, options);
+  run.watch([&](const ib::mad::Packet& p) {
+    const bool writes = p.mad.method() == ib::wire::Method::Set;
+    if (writes && p.mad.attribute_id() == attr::kPKeyTable) run.sm().set_partitions(second);
+    return true;
+  });
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_EQ(run.sm().snapshot()->partitions, first);
+  run.sm().sweep_now(run.now(), core::Reason::Operator);
+  ASSERT_TRUE(run.run_until_reports(2));
+  EXPECT_EQ(run.sm().snapshot()->partitions, second);
 }
 
 TEST(Partitions, WithoutAFileEverybodyIsAFullMember) {

@@ -124,6 +124,16 @@ class OptionsFile : public testing::Test {
   const std::string dir_ = testing::TempDir() + "ibkit-options-" + std::to_string(::getpid());
 };
 
+TEST_F(OptionsFile, ACheckSaysTheWarningsOfThePolicyFilesAndThatTheyAreThere) {
+  const std::string partitions = write("partitions", "one : ALL ;\n");
+  testing::internal::CaptureStderr();
+  const Command command = read({"--check-config", "-P", partitions.c_str()});
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(std::holds_alternative<int>(command));
+  EXPECT_EQ(std::get<int>(command), 1);
+  EXPECT_NE(said.find(partitions + ":1:1: warning: 'one' has no P_Key"), std::string::npos) << said;
+}
+
 TEST_F(OptionsFile, TheCommandLineComesBeforeTheFileAndTheFileBeforeTheDefault) {
   const std::string file = write("f", "lmc 2\nsweep_interval 30\nguid 0x0\nsm_sl 0\nqos TRUE\n");
   const auto options =

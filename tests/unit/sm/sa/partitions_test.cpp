@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sm/policy/partition_file.h"
+#include "tests/unit/sm/policy/policy_of.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {
@@ -18,15 +18,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-std::shared_ptr<const policy::PartitionPolicy> policy_of(const std::string& text) {
-  auto file = policy::read_partition_file(text, "p");
-  policy::GeneratedKeys keys;
-  policy::PartitionPolicy policy;
-  policy.from_file = true;
-  policy.partitions = policy::merge_definitions(file, "p", keys, file.diagnostics);
-  EXPECT_FALSE(ib::has_errors(file.diagnostics)) << to_string(file.diagnostics.front());
-  return std::make_shared<const policy::PartitionPolicy>(std::move(policy));
-}
+using policy::test::policy_of;
 
 class SaPartitions : public testing::Test {
  protected:
