@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libdiag/base/invariant.h"
 #include "libdiag/base/text.h"
 #include "sm/core/culprits.h"
 #include "sm/core/flapping.h"
@@ -13,6 +14,7 @@
 #include "sm/core/lost_store.h"
 #include "sm/core/other_managers.h"
 #include "sm/core/own_port.h"
+#include "sm/core/plan_inputs.h"
 #include "sm/core/table_upkeep.h"
 #include "sm/core/trap_look.h"
 #include "sm/core/unsolicited.h"
@@ -83,8 +85,11 @@ struct SubnetManager::Impl {
   std::unique_ptr<apply::Apply> applying;
   std::unique_ptr<LightSweep> looking;
   // The first sweep, while other subnet managers are asked what they are.
-  std::optional<Observed> found_first;
+  std::shared_ptr<Observed> found_first;
   std::size_t unanswered{0};
+  std::shared_ptr<Observed> planning;  // what a sweep found, while a plan is made from it
+  std::optional<PlanJob> plan_job;     // that nobody has taken yet
+  std::uint64_t plans{0};              // begun, or known to be out of date
   std::string refusal;
   enum class Serving {
     Sweep,
@@ -97,19 +102,9 @@ struct SubnetManager::Impl {
   std::shared_ptr<Observed> seen{std::make_shared<Observed>()};
   apply::Known known;
   std::shared_ptr<const plan::Desired> desired;
-  plan::StoredLids stored;
-  bool sa_state_lost;
-  std::set<ib::Guid> not_told;  // who was to register again and did not answer
-  bool forget_lids;
-  std::optional<ib::route::ReadOptions> offered;  // routing files not taken yet
-  std::string files_trouble;                      // why the last reading of them was no use
-  std::vector<plan::MlidGroup> groups;
-  plan::PortAliases aliases;
-  plan::AliasBlocks alias_blocks;     // that hold some, or did
-  std::uint64_t aliases_revision{0};  // of these
+  PlanInputs inputs;
+  std::string files_trouble;  // why the last reading of routing files was no use
   std::uint64_t desired_aliases_revision{0};
-  bool vls_programmed{false};  // SL2VL and VL arbitration, since the start
-  plan::Following following;
   bool operator_asked{false};  // for the sweep that is under way
   /// This sweep and what follows from it wait for everybody with all the patience there is: nothing
   /// is up yet that they could hold up, or the operator asked.
@@ -144,37 +139,27 @@ struct SubnetManager::Impl {
   std::uint64_t sends_before{0}, retries_before{0};
   std::uint64_t sets_this_time{0};
 
-  // Effects.
-  std::deque<ib::LogEvent> logs;
-  std::deque<Report> reports;
-  std::deque<store::Batch> batches;
-  std::deque<Outgoing> replies;
-  std::deque<ReceivedNotice> notices;
+  Effects effects;  // of what happened since they were taken; packets of the transactor are its own
+  SnapshotPtr snapshot_taken;
+  HoldingsPtr holdings_taken;
 
   Impl(Options o, const store::Contents& contents)
       : options(std::move(o)),
         transactor(options.transactor),
-        sa_state_lost(options.registrations_lost || contents.lids.empty()),
-        forget_lids(options.plan.reassign_lids),
+        inputs(contents, options.registrations_lost, options.plan.reassign_lids),
         tables(kOwnerRead, options.read_tables_after, known.inventory),
-        trap_look(kOwnerTrapLook, options.trap_pause) {
-    for (const store::LidClaim& claim : contents.lids)
-      stored[claim.port_guid] = {claim.lid, claim.lmc};
-    // Also of aliases that were taken back: the port may not have heard of it.
-    for (const store::AliasGuid& alias : contents.aliases)
-      plan::note_blocks({{alias.port_guid, {{alias.index, alias.guid}}}}, alias_blocks);
-  }
+        trap_look(kOwnerTrapLook, options.trap_pause) {}
 
   void log(LogLevel level, std::string topic, std::string message) {
-    logs.push_back({level, std::move(topic), std::move(message)});
+    effects.log.push_back({level, std::move(topic), std::move(message)});
   }
 
   template <class Machine>
   void take_logs(Machine& machine) {
-    while (auto event = machine.next_log()) logs.push_back(*std::move(event));
+    while (auto event = machine.next_log()) effects.log.push_back(*std::move(event));
   }
 
-  bool busy() const { return sweep || applying || looking || found_first; }
+  bool busy() const { return sweep || planning || applying || looking || found_first; }
 
   // ---- when
 
@@ -363,7 +348,7 @@ struct SubnetManager::Impl {
     }
     torn = 0;
     if (!desired && ask_other_managers(now, found)) return;
-    plan_for(now, std::move(found));
+    begin_plan(now, std::make_shared<Observed>(std::move(found)));
   }
 
   /// Nothing is set before it is known whether somebody else manages the subnet. False: there is
@@ -372,67 +357,75 @@ struct SubnetManager::Impl {
     auto questions = OtherManagers::questions(found, kOwnerSmInfo);
     if (questions.empty()) return false;
     unanswered = questions.size();
-    found_first = std::move(found);
+    found_first = std::make_shared<Observed>(std::move(found));
     for (ib::mad::Request& r : questions) transactor.submit(now, std::move(r));
     return true;
   }
   void on_managers_known(Instant now) {
-    Observed found = *std::exchange(found_first, std::nullopt);
-    const std::string master = other_managers.master(found.fabric);
-    if (master.empty() || options.force) {
-      plan_for(now, std::move(found));
-      submit(now);
-      return;
-    }
+    auto found = std::exchange(found_first, nullptr);
+    const std::string master = other_managers.master(found->fabric);
+    if (master.empty() || options.force) return begin_plan(now, std::move(found));
     refusal = "another subnet manager is master of this subnet: " + master +
               "; stop it, or give --force to manage the subnet all the same";
-    seen = std::make_shared<Observed>(std::move(found));
+    seen = std::move(found);
   }
 
-  void plan_for(Instant now, Observed found) {
-    const bool managers_known = !desired;
+  void begin_plan(Instant now, std::shared_ptr<Observed> found) {
     if (cut_short && desired) {
-      kept.keep(now, found, *seen, desired->node_managed);
+      kept.keep(now, *found, *seen, desired->node_managed);
     } else {
       kept.forget();
     }
     take_logs(kept);
-    flapping.on_sweep(now, *seen, found);
+    flapping.on_sweep(now, *seen, *found);
     take_logs(flapping);
     if (operator_asked) known.doubt_ports();
-    tables.on_found(found, operator_asked);
+    tables.on_found(*found, operator_asked);
     silent_switches.clear();  // those of this sweep are in its troubles
-    plan::PlanRequest request;
-    request.observed = &found;
-    request.options = options.plan;
-    request.options.reassign_lids = std::exchange(forget_lids, false);
-    request.stored = &stored;
-    request.sa_state_lost = sa_state_lost;
-    request.not_told = &not_told;
-    request.before = desired ? seen.get() : nullptr;
-    request.groups = groups;
-    request.aliases = &aliases;
-    request.alias_blocks = &alias_blocks;
-    if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing.get();
-    request.held = &known.inventory;
-    request.vls_programmed = vls_programmed;
-    request.offered = offered ? &*offered : nullptr;
-    request.following = &following;
     if (!files_trouble.empty())
       log(LogLevel::Error, "plan", files_trouble + "; the old routing stays");
-    auto planned = plan::make_plan(request);
+    plan::PlanRequest request = inputs.request_for(found, options.plan);
+    if (desired) request.before = seen;
+    if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing;
+    request.held = tables.tables();
+    cut_at = kNever;
+    planning = std::move(found);
+    plan_job.emplace(PlanJob{++plans, std::move(request)});
+  }
+
+  /// What the operator gave anew is not in the plan that is being made.
+  void outdate_plan() {
+    if (planning) ++plans;
+  }
+
+  void on_planned(Instant now, PlanResult result) {
+    ib::invariant(planning != nullptr, "a plan came back that nobody asked for");
+    auto found = std::exchange(planning, nullptr);
+    const bool counts = result.generation == plans;
+    inputs.take_back(result.planned, counts);
+    if (counts) {
+      take_plan(now, std::move(found), std::move(result.planned.desired));
+    } else {
+      log(LogLevel::Info, "plan", "what was computed is dropped: it is by options of before");
+      want_sweep(now, Reason::Operator);
+    }
+    submit(now);
+    run(now);
+  }
+
+  void take_plan(Instant now, std::shared_ptr<Observed> found, ib::Result<plan::Desired> planned) {
     if (!planned) {
       log(LogLevel::Error, "plan", planned.error().message);
-      for (const Trouble& t : found.troubles) log_trouble(t);
+      for (const Trouble& t : found->troubles) log_trouble(t);
       Report r;
       r.missing = 1;
       r.lines.push_back("missing: " + planned.error().message);
       // What was known before still belongs to what was desired then.
-      if (!desired) seen = std::make_shared<Observed>(std::move(found));
+      if (!desired) seen = std::move(found);
       finish(now, std::move(r));
       return;
     }
-    seen = std::make_shared<Observed>(std::move(found));
+    seen = std::move(found);
     // The others are in the report.
     for (const Trouble& t : seen->troubles)
       if (concerns_managed(*planned, *seen, t)) log_trouble(t);
@@ -440,22 +433,23 @@ struct SubnetManager::Impl {
     for (const std::string& line : planned->notes) log(LogLevel::Info, "plan", line);
     if (planned->offer_taken) {
       // What is read badly from now on leaves these.
-      options.plan.choice.engine = std::move(offered->options);
-      options.plan.mentions = std::move(offered->mentions);
-      offered.reset();
-      following.offer_taken = false;
+      options.plan.choice.engine = inputs.offered->options;
+      options.plan.mentions = inputs.offered->mentions;
+      inputs.offered.reset();
     }
-    if (!desired && stored.empty() && !request.options.reassign_lids)
+    if (!desired && inputs.no_lids_stored() && !inputs.lids_are_forgotten())
       if (std::string line = describe_lost_store(*seen, *planned); !line.empty())
         log(LogLevel::Error, "store", std::move(line));
-    remember_lids(*planned, request.options.reassign_lids);
-    if (!managers_known)
+    if (store::Batch batch = inputs.remember_lids(*planned); !batch.empty())
+      effects.commit.push_back(std::move(batch));
+    if (desired)
       for (ib::mad::Request& r : OtherManagers::questions(*seen, kOwnerSmInfo))
         transactor.submit(now, std::move(r));
     desired = std::make_shared<const plan::Desired>(*std::move(planned));
-    desired_aliases_revision = aliases_revision;
-    vls_programmed = vls_programmed || desired->vl_tables != nullptr;
+    desired_aliases_revision = inputs.aliases_revision();
+    inputs.vls_programmed = inputs.vls_programmed || desired->vl_tables != nullptr;
     turn();
+    if (!patient) cut_at = now + kSilence;
     begin_apply(p_keys_to_be_read() ? Serving::PKeys : Serving::Sweep);
   }
 
@@ -474,7 +468,8 @@ struct SubnetManager::Impl {
     auto next = std::make_shared<plan::Desired>(*desired);
     plan::want_p_keys(*next, *seen, desired->partitions, options.plan.p_keys, known.inventory);
     next->blocks = plan::all_blocks(
-        plan::want_guids(*seen, next->node_managed, aliases, alias_blocks), next->p_key_blocks);
+        plan::want_guids(*seen, next->node_managed, inputs.aliases(), inputs.alias_blocks()),
+        next->p_key_blocks);
     desired = std::move(next);
     return std::ranges::any_of(desired->p_key_blocks, [&](const plan::WantedBlock& want) {
       return apply::must_write({*seen, known.inventory, known.refused, want.node},
@@ -497,21 +492,6 @@ struct SubnetManager::Impl {
   void log_trouble(const Trouble& t) {
     log(LogLevel::Warning, "sweep",
         fmt::format("{}: {}", ib::discover::trouble_name(t.kind), t.message));
-  }
-
-  /// LIDs are durable before the first of them is sent to a device.
-  void remember_lids(const plan::Desired& plan, bool forget) {
-    store::Batch batch;
-    batch.forget_lids = forget;
-    if (forget) stored.clear();
-    for (const plan::LidAssignment& a : plan.lids) {
-      if (a.lid == ib::kNoLid) continue;
-      const auto it = stored.find(a.guid);
-      if (it != stored.end() && it->second.lid == a.lid && it->second.lmc == a.lmc) continue;
-      stored[a.guid] = {a.lid, a.lmc};
-      batch.lids.push_back({a.guid, a.lid, a.lmc});
-    }
-    if (!batch.empty()) batches.push_back(std::move(batch));
   }
 
   void begin_apply(Serving whom) {
@@ -579,10 +559,10 @@ struct SubnetManager::Impl {
 
   /// Who is not there any more is asked when it is back.
   void note_who_was_told() {
-    not_told.clear();
+    inputs.not_told.clear();
     for (const plan::LidAssignment& a : desired->lids)
       if (desired->ports[seen->port_index(a.port)].reregister && !applying->has_answered(a.port))
-        not_told.insert(a.guid);
+        inputs.not_told.insert(a.guid);
   }
 
   void end_apply(Instant now) {
@@ -604,7 +584,7 @@ struct SubnetManager::Impl {
       if (!failures.empty()) want_sweep(now + retry_pause, Reason::Unfinished);
       return;
     }
-    sa_state_lost = false;
+    inputs.sa_state_lost = false;
     Report report = make_report(*desired, *seen, failures);
     const bool moved = std::ranges::any_of(
         seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Moved; });
@@ -644,7 +624,7 @@ struct SubnetManager::Impl {
     } else {
       retry_pause = kRetryFirst;
     }
-    reports.push_back(std::move(report));
+    effects.reports.push_back(std::move(report));
     rest(now);
   }
 
@@ -696,7 +676,7 @@ struct SubnetManager::Impl {
   // ---- our own port
 
   /// Not while a sweep reads what is looked at or Sets change it.
-  bool may_look_aside() const { return desired && !sweep && !applying; }
+  bool may_look_aside() const { return desired && !sweep && !planning && !applying; }
 
   void look_at_own_port(Instant now) {
     if (may_look_aside() && own_port.due() <= now) own_port.begin(now, *seen, *desired);
@@ -725,11 +705,13 @@ struct SubnetManager::Impl {
     if (!desired) return;
     auto next = std::make_shared<plan::Desired>(*desired);
     next->blocks = plan::all_blocks(
-        plan::want_guids(*seen, next->node_managed, aliases, alias_blocks), next->p_key_blocks);
-    desired_aliases_revision = aliases_revision;
+        plan::want_guids(*seen, next->node_managed, inputs.aliases(), inputs.alias_blocks()),
+        next->p_key_blocks);
+    desired_aliases_revision = inputs.aliases_revision();
     // Whom the sweep asked to register again has heard it.
     for (plan::PortWant& want : next->ports) want.reregister = false;
-    for (const std::string& line : plan::want_multicast(*next, seen->fabric, groups).alarms)
+    for (const std::string& line :
+         plan::want_multicast(*next, seen->fabric, inputs.groups()).alarms)
       log(LogLevel::Warning, "plan", line);
     desired = std::move(next);
     patient = false;
@@ -758,7 +740,7 @@ struct SubnetManager::Impl {
     if (!c.reply || c.reply->mad.status() != 0) return;
     auto news = other_managers.on_answer(ib::wire::body<ib::wire::SmInfo>(c.reply->mad));
     if (snapshot) publish_holdings();
-    if (news) logs.push_back(*std::move(news));
+    if (news) effects.log.push_back(*std::move(news));
   }
 
   // ---- what arrives unasked
@@ -771,9 +753,10 @@ struct SubnetManager::Impl {
     const ib::wire::Mad& mad = packet.mad;
     if (mad.method() == ib::wire::Method::Trap && mad.attribute_id() == ib::wire::attr::kNotice) {
       ++counters.traps;
-      replies.push_back({trap_repress(packet), Duration{0}});
+      effects.send.push_back({trap_repress(packet), Duration{0}});
       const auto notice = ib::wire::body<ib::wire::Notice>(mad);
-      if (notices.size() < kNoticesMax) notices.push_back({notice, packet.address.lid});
+      if (effects.notices.size() < kNoticesMax)
+        effects.notices.push_back({notice, packet.address.lid});
       on_trap(now, packet, notice);
       return;
     }
@@ -790,10 +773,25 @@ struct SubnetManager::Impl {
     if (auto reply = answer_request(packet, us)) {
       const bool refused = reply->mad.status() != 0;
       ++(refused ? counters.sm_info_sets_refused : counters.sm_info_gets);
-      replies.push_back({*std::move(reply), Duration{0}});
+      effects.send.push_back({*std::move(reply), Duration{0}});
     } else {
       ++counters.dropped;
     }
+  }
+
+  Effects take_effects(Instant now) {
+    Effects taken = std::exchange(effects, {});
+    taken.plan = std::exchange(plan_job, std::nullopt);
+    if (holdings != holdings_taken) taken.holdings = holdings_taken = holdings;
+    if (snapshot != snapshot_taken) taken.snapshot = snapshot_taken = snapshot;
+    while (auto order = transactor.next_send(now))
+      taken.send.push_back(
+          {{order->address, order->mad, std::move(order->more)}, order->reply_within});
+    return taken;
+  }
+
+  void members_changed(Instant now) {
+    if (desired || planning) multicast_at = std::min(multicast_at, now + kMemberPause);
   }
 
   void on_trap(Instant now, const ib::mad::Packet& packet, const ib::wire::Notice& notice) {
@@ -801,9 +799,9 @@ struct SubnetManager::Impl {
     // A trap of the port that we work by arrives without a LID.
     const ib::Lid from =
         desired && packet.address.lid == ib::kNoLid ? desired->sm_lid : packet.address.lid;
-    logs.push_back({LogLevel::Info, "trap",
-                    fmt::format("trap {} from LID {}", number, notice.issuer_lid.value),
-                    ib::LogCause{"trap", from}});
+    effects.log.push_back({LogLevel::Info, "trap",
+                           fmt::format("trap {} from LID {}", number, notice.issuer_lid.value),
+                           ib::LogCause{"trap", from}});
     if (desired && speaks_of(notice, desired->sm_lid)) own_port.call_for(now);
     // Opening our own issm file raises 144 at our own port.
     if (desired && from == desired->sm_lid && number == ib::wire::trap::kCapabilityChange) return;
@@ -835,31 +833,34 @@ void SubnetManager::on_send_failed(Instant now, const Outgoing& outgoing, ib::Er
 }
 void SubnetManager::on_time(Instant now) { impl_->on_time(now); }
 void SubnetManager::sweep_now(Instant now, Reason reason) {
+  if (reason == Reason::Operator) impl_->outdate_plan();
   impl_->want_sweep(now, reason);
   impl_->run(now);
 }
+void SubnetManager::on_planned(Instant now, PlanResult result) {
+  impl_->on_planned(now, std::move(result));
+}
 void SubnetManager::set_routing_files(ib::Result<ib::route::ReadOptions> files) {
   impl_->files_trouble = files ? std::string() : std::move(files.error().message);
-  impl_->offered.reset();
-  if (!files) return;
-  impl_->offered = *std::move(files);
-  impl_->following.offer_is_new = true;
+  impl_->outdate_plan();
+  impl_->inputs.offered =
+      files ? std::make_shared<const ib::route::ReadOptions>(*std::move(files)) : nullptr;
 }
 void SubnetManager::set_groups(Instant now, std::vector<plan::MlidGroup> groups) {
-  if (impl_->groups == groups) return;
-  impl_->groups = std::move(groups);
-  if (impl_->desired) impl_->multicast_at = std::min(impl_->multicast_at, now + kMemberPause);
+  if (impl_->inputs.groups() == groups) return;
+  impl_->inputs.set_groups(std::move(groups));
+  impl_->members_changed(now);
 }
 
 void SubnetManager::set_aliases(Instant now, plan::PortAliases aliases, std::uint64_t revision) {
-  if (impl_->aliases == aliases && impl_->aliases_revision == revision) return;
-  impl_->aliases = std::move(aliases);
-  plan::note_blocks(impl_->aliases, impl_->alias_blocks);
-  impl_->aliases_revision = revision;
-  if (impl_->desired) impl_->multicast_at = std::min(impl_->multicast_at, now + kMemberPause);
+  PlanInputs& inputs = impl_->inputs;
+  if (inputs.aliases() == aliases && inputs.aliases_revision() == revision) return;
+  inputs.set_aliases(std::move(aliases), revision);
+  impl_->members_changed(now);
 }
 
 void SubnetManager::set_partitions(std::shared_ptr<const policy::PartitionPolicy> partitions) {
+  impl_->outdate_plan();
   impl_->options.plan.partitions = std::move(partitions);
 }
 
@@ -867,26 +868,7 @@ const std::string& SubnetManager::refusal() const { return impl_->refusal; }
 
 Instant SubnetManager::next_deadline() const { return impl_->next_deadline(); }
 
-namespace {
-template <class T>
-std::optional<T> pop(std::deque<T>& queue) {
-  if (queue.empty()) return std::nullopt;
-  std::optional<T> front(std::move(queue.front()));
-  queue.pop_front();
-  return front;
-}
-}  // namespace
-
-std::optional<store::Batch> SubnetManager::next_store_batch() { return pop(impl_->batches); }
-std::optional<Outgoing> SubnetManager::next_send(Instant now) {
-  if (auto reply = pop(impl_->replies)) return reply;
-  auto order = impl_->transactor.next_send(now);
-  if (!order) return std::nullopt;
-  return Outgoing{{order->address, order->mad, std::move(order->more)}, order->reply_within};
-}
-std::optional<Report> SubnetManager::next_report() { return pop(impl_->reports); }
-std::optional<ReceivedNotice> SubnetManager::next_notice() { return pop(impl_->notices); }
-std::optional<ib::LogEvent> SubnetManager::next_log() { return pop(impl_->logs); }
+Effects SubnetManager::take_effects(Instant now) { return impl_->take_effects(now); }
 SnapshotPtr SubnetManager::snapshot() const { return impl_->snapshot; }
 HoldingsPtr SubnetManager::holdings() const { return impl_->holdings; }
 bool SubnetManager::settle() {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// SubnetManager: the whole of ibsm without I/O and without a clock. Packets of QP0, time and events
-// go in; packets, log lines, store batches, snapshots and reports come out.
+// SubnetManager: the whole of ibsm without I/O and without a clock. Packets of QP0, time, events
+// and plans that were made elsewhere go in; Effects come out.
 //
-//   Idle --reasons--> Sweeping --> Applying --> Idle      (a full sweep)
-//   Idle --timer----> Looking  --> Idle or Sweeping       (a light sweep)
+//   Idle --reasons--> Sweeping --> Planning --> Applying --> Idle      (a full sweep)
+//   Idle --timer----> Looking  --> Idle or Sweeping                    (a light sweep)
 //
+// While it plans, which may take seconds on a large fabric, it answers SMPs and takes traps.
 // While it is idle after a full sweep, tables that subnet administration tells of are read.
 //
 // Why a sweep runs is a set of reasons, each with its own words; a sweep serves all of them.
@@ -23,12 +24,8 @@
 #include "libdiag/discover/sweep.h"
 #include "libdiag/mad/transactor.h"
 #include "sm/apply/apply.h"
+#include "sm/core/effects.h"
 #include "sm/core/light_sweep.h"
-#include "sm/core/report.h"
-#include "sm/device/holdings.h"
-#include "sm/device/snapshot.h"
-#include "sm/plan/plan.h"
-#include "sm/store/store.h"
 
 namespace sm::core {
 
@@ -64,19 +61,6 @@ struct Options {
   std::function<void()> at_turn;
 };
 
-/// A packet for QP0. Requests carry how long an answer may take, answers 0.
-struct Outgoing {
-  ib::mad::Packet packet;
-  ib::Duration reply_within{0};
-};
-
-/// A notice that arrived as a trap, for those who subscribed to such. Nobody has looked whether it
-/// is true.
-struct ReceivedNotice {
-  ib::wire::Notice notice;
-  ib::Lid from{};
-};
-
 struct Counters {
   std::uint64_t full_sweeps{}, light_sweeps{}, traps{}, sets{};
   std::uint64_t tables_read{};  // nodes whose tables were read
@@ -94,6 +78,9 @@ class SubnetManager {
   /// The transport could not send it.
   void on_send_failed(ib::Instant now, const Outgoing& outgoing, ib::Error error);
   void on_time(ib::Instant now);
+  /// What came of the job that Effects::plan handed out. One that is out of date is dropped: the
+  /// operator asked for a sweep while it was made.
+  void on_planned(ib::Instant now, PlanResult result);
   void sweep_now(ib::Instant now, Reason reason);
   /// The operator's routing files as read again, for the next sweep; an error keeps the old ones
   /// and is said at every sweep until they are read without one.
@@ -113,13 +100,9 @@ class SubnetManager {
 
   ib::Instant next_deadline() const;
 
-  // ---- effects; each call moves one out
-  /// To be made durable before any packet is taken out.
-  std::optional<store::Batch> next_store_batch();
-  std::optional<Outgoing> next_send(ib::Instant now);
-  std::optional<Report> next_report();
-  std::optional<ReceivedNotice> next_notice();
-  std::optional<ib::LogEvent> next_log();
+  // ---- effects
+  /// What is to be done, each time once. carry_out() has it done.
+  Effects take_effects(ib::Instant now);
   /// The latest one; null before the first routing.
   SnapshotPtr snapshot() const;
   /// What goes with it; null as long.

@@ -21,10 +21,10 @@
 #include "libdiag/mad/umad/umad_port.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/channel.h"
-#include "sm/daemon/end_watch.h"
 #include "sm/daemon/lid_backup.h"
 #include "sm/daemon/mapped_files.h"
 #include "sm/daemon/path_options.h"
+#include "sm/daemon/plan_worker.h"
 #include "sm/daemon/qos_options.h"
 #include "sm/daemon/recovery.h"
 #include "sm/daemon/sa_dump.h"
@@ -46,8 +46,6 @@ using ib::wire::Method;
 using ib::wire::MgmtClass;
 
 constexpr const char* kEnding = "ending";
-/// How long the main thread may take for a signal, when it is not in a long step.
-constexpr std::chrono::milliseconds kPatience{50};
 constexpr std::chrono::seconds kRest{1};
 constexpr std::chrono::milliseconds kUnmapFirst{20};
 
@@ -66,22 +64,15 @@ class Signals {
     for (const int s : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&set, s);
     pthread_sigmask(SIG_BLOCK, &set, &before_);
     fd_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    sigset_t to_end;
-    sigemptyset(&to_end);
-    for (const int s : {SIGTERM, SIGINT}) sigaddset(&to_end, s);
-    end_fd_ = signalfd(-1, &to_end, SFD_NONBLOCK | SFD_CLOEXEC);
     std::signal(SIGPIPE, SIG_IGN);
   }
   ~Signals() {
-    for (const int fd : {fd_, end_fd_})
-      if (fd >= 0) close(fd);
+    if (fd_ >= 0) close(fd_);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
   int fd() const { return fd_; }
-  /// Readable until next() has given every signal to end.
-  int end_fd() const { return end_fd_; }
   /// 0: none.
   int next() const {
     signalfd_siginfo info{};
@@ -89,7 +80,7 @@ class Signals {
   }
 
  private:
-  int fd_{-1}, end_fd_{-1};
+  int fd_{-1};
   sigset_t before_{};
 };
 
@@ -105,7 +96,7 @@ void give_back() {
   unmap_idle_code();
 }
 
-class Daemon {
+class Daemon : private core::Carrier {
  public:
   Daemon(const DaemonOptions& options, LogFile& log, Background& background)
       : options_(options), log_(log), background_(background) {}
@@ -123,11 +114,11 @@ class Daemon {
       return opened.error().kind == ib::ErrorKind::Usage ? 2 : status;
     }
     give_back();  // what only the start needed
-    step([this] { manager_->start(ib::monotonic_now()); });
+    manager_->start(ib::monotonic_now());
     while (true) {
       const Instant now = ib::monotonic_now();
       if (!listen(now)) return status_;
-      if (manager_->next_deadline() <= now) step([&] { manager_->on_time(now); });
+      if (manager_->next_deadline() <= now) manager_->on_time(now);
       if (!speak(now)) return status_;
       if (!wait()) return status_;
     }
@@ -135,36 +126,14 @@ class Daemon {
 
   /// What is large goes first, and alone: closing the store takes as much code as opening it.
   void end() {
-    watch_.reset();
     unmap_idle_code();
-    published_.reset();
-    published_holdings_.reset();
+    planner_.reset();
     manager_.reset();
     give_back();
     sa_.reset();
     finish_lid_backup();
     give_back();
     log_.finish();
-  }
-
-  /// What may take long in the machine: nothing else is touched meanwhile.
-  template <typename Input>
-  void step(Input input) {
-    const EndWatch::Step inside(*watch_);
-    input();
-  }
-
-  /// The end without what is being computed, on whichever thread: all that others see is closed in
-  /// the order of the destructors, and what is not needs no end of its own.
-  [[noreturn]] void leave(int status) {
-    sa_.reset();
-    is_sm_.reset();
-    finish_lid_backup();
-    store_.reset();
-    pid_file_ = {};
-    log_.finish();
-    std::cout << std::flush;
-    std::_Exit(status);
   }
 
   void finish_lid_backup() {
@@ -231,11 +200,7 @@ class Daemon {
         SaDump(options_.registry.dump_every.count() == 0 ? std::string()
                                                          : options_.state_dir + "/" + kDumpName,
                options_.registry.dump_every));
-    signals_ = &the_signals_;
-    watch_.emplace(the_signals_.end_fd(), kPatience, [this] {
-      say(ib::LogLevel::Info, "ibsm", kEnding);
-      leave(0);
-    });
+    planner_.emplace();
     return {};
   }
 
@@ -330,15 +295,13 @@ class Daemon {
       return false;
     }
     // A request that the transport gave up says nothing new: the Transactor has a clock of its own.
-    step([&] {
-      for (const auto& r : smi_.arrived)
-        if (!r.timed_out) manager_->on_packet(now, r.packet);
-    });
-    while (const auto notice = manager_->next_notice())
-      sa_->post([n = *notice](Instant when, sa::Server& server) {
-        server.on_notice(when, n.notice, n.from);
-      });
-    while (const int signal = signals_->next()) {
+    for (const auto& r : smi_.arrived)
+      if (!r.timed_out) manager_->on_packet(now, r.packet);
+    if (auto made = planner_->take()) manager_->on_planned(now, *std::move(made));
+    if (auto groups = sa_->take_groups()) manager_->set_groups(now, *std::move(groups));
+    if (auto news = sa_->take_aliases())
+      manager_->set_aliases(now, std::move(news->aliases), news->revision);
+    while (const int signal = signals_.next()) {
       if (signal == SIGHUP) {
         if (!options_.routing_files.empty())
           manager_->set_routing_files(
@@ -403,53 +366,16 @@ class Daemon {
 
   /// Everything the machines want done. False: this is the end.
   bool speak(Instant now) {
-    // Durable first, then visible.
-    bool written = false;
-    while (auto batch = manager_->next_store_batch()) {
-      lid_backup_->take(*batch);
-      if (const auto event = lids_.commit(now, *std::move(batch))) log_.write(*event);
-      written = true;
-    }
-    if (written) unmap_idle_code();  // SQLite
+    now_ = now;
+    carry_out(*manager_, now, *this);
     if (const auto event = lids_.on_time(now)) log_.write(*event);
     if (const auto event = lid_backup_->look(now)) log_.write(*event);
-    if (auto holdings = manager_->holdings(); holdings && holdings != published_holdings_) {
-      published_holdings_ = holdings;
-      sa_->post([holdings = std::move(holdings)](Instant, sa::Server& server) mutable {
-        server.publish(std::move(holdings));
-      });
-    }
-    if (auto snapshot = manager_->snapshot(); snapshot && snapshot != published_) {
-      published_ = snapshot;
-      if (snapshot->routing) say_engine(*snapshot->routing);
-      sa_->publish(std::move(snapshot));
-    }
-    if (auto groups = sa_->take_groups())
-      step([&] { manager_->set_groups(now, *std::move(groups)); });
-    if (auto news = sa_->take_aliases())
-      manager_->set_aliases(now, std::move(news->aliases), news->revision);
-    while (auto event = manager_->next_log()) log_.write(*event);
     log_.on_time(now);
-    while (auto out = manager_->next_send(now))
-      if (auto sent = smi_.send(out->packet, out->reply_within); !sent) {
-        if (sent.error().kind == ib::ErrorKind::Unavailable) {
-          status_ = give_up(sent.error().message);
-          return false;
-        }
-        manager_->on_send_failed(now, *out, std::move(sent.error()));
-      }
-    if (const std::string& why = manager_->refusal(); !why.empty()) {
-      status_ = give_up(why);
+    if (const std::string& why = manager_->refusal(); !why.empty() && !end_status_)
+      end_status_ = give_up(why);
+    if (end_status_) {
+      status_ = *end_status_;
       return false;
-    }
-    while (auto report = manager_->next_report()) {
-      unmap_idle_code();
-      if (!announce(*report)) return false;
-      background_.tell(report->exit_status());
-      if (options_.once) {
-        status_ = report->exit_status();
-        return false;
-      }
     }
     const bool let_go = sa_->let_go();
     // What served on the way here goes back to the system.
@@ -459,6 +385,47 @@ class Daemon {
     }
     rest(now);
     return true;
+  }
+
+  // ---- effects of the subnet manager
+  void commit(store::Batch batch) override {
+    lid_backup_->take(batch);
+    if (const auto event = lids_.commit(now_, std::move(batch))) log_.write(*event);
+    unmap_idle_code();  // SQLite
+  }
+  void publish(const HoldingsPtr& holdings) override {
+    sa_->post(
+        [holdings](Instant, sa::Server& server) mutable { server.publish(std::move(holdings)); });
+  }
+  void publish(const SnapshotPtr& snapshot) override {
+    if (snapshot->routing) say_engine(*snapshot->routing);
+    sa_->publish(snapshot);
+  }
+  void log(ib::LogEvent event) override { log_.write(event); }
+  void hear(const core::ReceivedNotice& notice) override {
+    sa_->post([notice](Instant when, sa::Server& server) {
+      server.on_notice(when, notice.notice, notice.from);
+    });
+  }
+  ib::Result<void> send(const core::Outgoing& out) override {
+    auto sent = smi_.send(out.packet, out.reply_within);
+    if (!sent && sent.error().kind == ib::ErrorKind::Unavailable && !end_status_)
+      end_status_ = give_up(sent.error().message);
+    return sent;
+  }
+  std::optional<core::PlanResult> plan(core::PlanJob job) override {
+    planner_->post(std::move(job));
+    return std::nullopt;
+  }
+  void report(core::Report report) override {
+    if (end_status_) return;
+    unmap_idle_code();
+    if (!announce(report)) {
+      end_status_ = status_;
+      return;
+    }
+    background_.tell(report.exit_status());
+    if (options_.once) end_status_ = report.exit_status();
   }
 
   /// A second or more of waiting, after work: until then only data is held. While there is work,
@@ -526,7 +493,8 @@ class Daemon {
     }
     pollfd fds[] = {{smi_.port->readable_fd(), POLLIN, 0},
                     {sa_->readable_fd(), POLLIN, 0},
-                    {signals_->fd(), POLLIN, 0}};
+                    {planner_->readable_fd(), POLLIN, 0},
+                    {signals_.fd(), POLLIN, 0}};
     if (poll(fds, std::size(fds), ms) < 0 && errno != EINTR) {
       status_ = give_up(fmt::format("poll: {}", std::strerror(errno)));
       return false;
@@ -537,8 +505,7 @@ class Daemon {
   const DaemonOptions& options_;
   LogFile& log_;
   Background& background_;
-  Signals the_signals_;  // before any thread
-  Signals* signals_{nullptr};
+  Signals signals_;  // before any thread
   PidFile pid_file_;
   std::optional<StoreThread> store_;
   std::optional<LidBackup> lid_backup_;
@@ -550,8 +517,9 @@ class Daemon {
   std::shared_ptr<const policy::PartitionPolicy> partitions_;
   std::unique_ptr<core::SubnetManager> manager_;
   std::optional<SaThread> sa_;
-  SnapshotPtr published_;
-  HoldingsPtr published_holdings_;
+  std::optional<PlanWorker> planner_;
+  Instant now_{};                  // of the effects that are being carried out
+  std::optional<int> end_status_;  // set by one of them: this is the end
   std::string last_engine_;
   std::string last_news_;
   bool unheard_{false};  // stdout takes nothing any more
@@ -559,7 +527,6 @@ class Daemon {
   bool resting_{false};
   Instant unmap_at_{ib::kNever};  // while there is work
   Duration unmap_pause_{kUnmapFirst};
-  std::optional<EndWatch> watch_;  // ends before anything that it would close
 };
 
 std::string_view state_name(ib::wire::PortState state) {
@@ -581,7 +548,9 @@ int run_daemon(const DaemonOptions& options, LogFile& log, Background& backgroun
   // While signals still end the process: under ibsim without a server this waits for ever. What is
   // wrong with the ports the daemon says itself.
   (void)ib::mad::list_umad_ports();
-  return Daemon(options, log, background).run();
+  const int status = Daemon(options, log, background).run();
+  if (PlanWorker::abandoned()) std::quick_exit(status);  // all is closed that others see
+  return status;
 }
 
 int print_ports() {

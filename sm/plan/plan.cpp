@@ -61,15 +61,22 @@ Fabric routed_fabric(const Fabric& fabric, const std::vector<bool>& node_managed
 /// The planner's working state; run() reads as the order of the steps.
 class Planner {
  public:
-  explicit Planner(const PlanRequest& request)
-      : request_(request),
-        options_(request.options),
-        observed_(*request.observed),
-        sa_state_lost_(request.sa_state_lost) {
+  explicit Planner(PlanRequest request)
+      : request_(std::move(request)),
+        options_(request_.options),
+        observed_(*request_.observed),
+        sa_state_lost_(request_.sa_state_lost),
+        following_(std::move(request_.following)) {
     if (options_.qos) vl_settings_ = policy::all_settings(options_.qos_sets);
   }
 
-  ib::Result<Desired> run() {
+  Planned run() {
+    auto desired = plan();
+    return {std::move(desired), std::move(following_)};
+  }
+
+ private:
+  ib::Result<Desired> plan() {
     if (observed_.nodes.empty())
       return ib::fail(ib::ErrorKind::Unavailable, "the local port does not answer");
     const PortRef local = observed_.local_port;
@@ -92,7 +99,6 @@ class Planner {
     return std::move(out_);
   }
 
- private:
   const Fabric& fabric() const { return observed_.fabric; }
   bool is_switch(NodeIndex n) const { return fabric().node(n).is_switch(); }
   std::string name(NodeIndex n) const {
@@ -255,7 +261,7 @@ class Planner {
     const bool sm_lost = sm_lid.is_unicast() && sm_lid != out_.sm_lid;
     const bool was_away =
         request_.before != nullptr && !request_.before->fabric.find_port_guid(a.guid);
-    const bool not_told = request_.not_told != nullptr && request_.not_told->contains(a.guid);
+    const bool not_told = request_.not_told.contains(a.guid);
     want.reregister =
         (seen.get<&PortInfo::capability_mask>() & ib::wire::port_cap::kClientReregistration) != 0 &&
         !is_switch(a.port.node) &&
@@ -396,8 +402,7 @@ class Planner {
                                           const ib::route::ChoiceOptions& options,
                                           const ib::tables::VerifyOptions& checks) {
     if (!is_followed(f, graph, options)) return std::nullopt;
-    Following* following = request_.following;
-    ib::route::Rerouter& rerouter = *following->rerouter;
+    ib::route::Rerouter& rerouter = *following_.rerouter;
     const auto names =
         options.engines.empty() ? ib::route::default_engines(graph) : options.engines;
     if (names.empty() || names.front() != rerouter.routes().engine) return std::nullopt;
@@ -405,21 +410,21 @@ class Planner {
     if (!difference) return std::nullopt;
     ib::route::Choice choice;
     choice.routes = rerouter.routes();
-    if (!same_checks(following->checks, checks) || !difference->recomputed.empty()) {
-      following->verifier = std::make_shared<ib::tables::Verifier>(checks);
-      following->checks = checks;
+    if (!same_checks(following_.checks, checks) || !difference->recomputed.empty()) {
+      following_.verifier = std::make_shared<ib::tables::Verifier>(checks);
+      following_.checks = checks;
       choice.verdict =
-          following->verifier->verify(f, graph, choice.routes.lfts, choice.routes.virtual_lanes);
+          following_.verifier->verify(f, graph, choice.routes.lfts, choice.routes.virtual_lanes);
     } else {
       std::vector<ib::tables::EntryChange> changes;
       for (const auto& entry : difference->entries) changes.push_back({entry.at, entry.lid});
-      choice.verdict = following->verifier->verify_changes(f, graph, choice.routes.lfts, changes,
+      choice.verdict = following_.verifier->verify_changes(f, graph, choice.routes.lfts, changes,
                                                            choice.routes.virtual_lanes);
     }
-    out_.verifier = following->verifier;
+    out_.verifier = following_.verifier;
     choice.passed = choice.verdict.must_ok();
     if (!choice.passed) {
-      following->rerouter.reset();
+      following_.rerouter.reset();
       return std::nullopt;
     }
     ib::route::Tried& row = choice.tried.emplace_back();
@@ -434,36 +439,29 @@ class Planner {
   /// Whether the routes of before were made with the options of now.
   bool is_followed(const Fabric& f, const ib::fabric::CompactGraph& graph,
                    const ib::route::ChoiceOptions& options) const {
-    const Following* following = request_.following;
-    return following != nullptr && following->rerouter &&
-           following->offer_taken == out_.offer_taken &&
-           !(following->offer_is_new && out_.offer_taken) &&
-           following->vls == ib::tables::data_vls(f, graph, options.vls_max);
+    return following_.rerouter && !out_.offer_taken &&
+           following_.vls == ib::tables::data_vls(f, graph, options.vls_max);
   }
 
   ib::route::Choice choose(const Fabric& f, const ib::fabric::CompactGraph& graph,
                            const ib::route::ChoiceOptions& options,
                            const ib::tables::VerifyOptions& checks) {
     out_.verifier = std::make_shared<ib::tables::Verifier>(checks);
-    Following* following = request_.following;
-    auto* rerouter = is_followed(f, graph, options) ? &*following->rerouter : nullptr;
+    auto* rerouter = is_followed(f, graph, options) ? &*following_.rerouter : nullptr;
     auto choice = choose_routes(f, graph, options, checks, rerouter, out_.verifier.get());
-    if (following == nullptr) return choice;
-    following->offer_is_new = false;
     const auto* engine = choice.passed ? ib::route::find_engine(choice.routes.engine) : nullptr;
     if (engine == nullptr) {
-      following->rerouter.reset();
+      following_.rerouter.reset();
       return choice;
     }
-    following->vls = ib::tables::data_vls(f, graph, options.vls_max);
-    following->offer_taken = out_.offer_taken;
+    following_.vls = ib::tables::data_vls(f, graph, options.vls_max);
     if (rerouter == nullptr || rerouter->engine() != engine->name ||
         rerouter->routes().lfts != choice.routes.lfts) {
-      following->rerouter.emplace(*engine, options.engine, following->vls);
-      following->rerouter->adopt(f, graph, choice.routes);
+      following_.rerouter.emplace(*engine, options.engine, following_.vls);
+      following_.rerouter->adopt(f, graph, choice.routes);
     }
-    following->verifier = out_.verifier;
-    following->checks = checks;
+    following_.verifier = out_.verifier;
+    following_.checks = checks;
     return choice;
   }
 
@@ -538,19 +536,21 @@ class Planner {
         want.multicast_fdb_cap = info->multicast_fdb_cap;
       out_.switches.push_back(want);
     }
-    std::vector<WantedBlock> guids;
-    if (request_.aliases != nullptr)
-      guids = want_guids(observed_, out_.node_managed, *request_.aliases, *request_.alias_blocks);
-    out_.blocks = all_blocks(std::move(guids), out_.p_key_blocks);
-    auto [notes, alarms] = want_multicast(out_, routed_, request_.groups);
+    out_.blocks = all_blocks(
+        want_guids(observed_, out_.node_managed, request_.aliases, request_.alias_blocks),
+        out_.p_key_blocks);
+    static const std::vector<MlidGroup> kNone;
+    auto [notes, alarms] =
+        want_multicast(out_, routed_, request_.groups ? *request_.groups : kNone);
     std::ranges::move(notes, std::back_inserter(out_.notes));
     std::ranges::move(alarms, std::back_inserter(out_.alarms));
   }
 
-  const PlanRequest& request_;
+  PlanRequest request_;
   const PlanOptions& options_;
   const Observed& observed_;
   bool sa_state_lost_;
+  Following following_;
   std::optional<policy::VlSettingsByKind> vl_settings_;  // with -Q
   Fabric routed_;
   Desired out_;
@@ -678,6 +678,6 @@ TreesNews want_multicast(Desired& desired, const Fabric& fabric,
   return news;
 }
 
-ib::Result<Desired> make_plan(const PlanRequest& request) { return Planner(request).run(); }
+Planned make_plan(PlanRequest request) { return Planner(std::move(request)).run(); }
 
 }  // namespace sm::plan

@@ -44,40 +44,44 @@ struct PlanOptions {
   PKeyOptions p_keys;
 };
 
-/// Routes that follow links which come and go, so that only entries that must change do. Kept by
-/// the caller from plan to plan; dropped when the operator's options change.
+/// Routes that follow links which come and go, so that only entries that must change do. Handed
+/// from plan to plan; dropped when the operator's options change.
 struct Following {
   std::optional<ib::route::Rerouter> rerouter;
   std::shared_ptr<ib::tables::Verifier> verifier;  // knows the rerouter's routes
   ib::tables::VerifyOptions checks;                // that it was made with
   unsigned vls{};
-  bool offer_taken{false};
-  bool offer_is_new{false};  // nothing was computed with it yet
 };
 
+/// Owns or shares all that a plan is made from, so that it can be made on any thread, and outlive
+/// who asked for it.
 struct PlanRequest {
-  const ib::discover::Observed* observed{};
+  std::shared_ptr<const ib::discover::Observed> observed;  // never null
   PlanOptions options;
-  const StoredLids* stored{};
+  std::shared_ptr<const StoredLids> stored;
   /// What was seen before, if anything: the registrations of ports that were away may be gone.
-  const ib::discover::Observed* before{};
-  bool sa_state_lost{false};  // registrations did not survive: ports in use must register again
-  const std::set<ib::Guid>* not_told{};  // who was to register again and did not answer
-  std::span<const MlidGroup> groups;
-  const PortAliases* aliases{};       // nullptr: none
-  const AliasBlocks* alias_blocks{};  // with `aliases`: blocks that hold some or did
-  const device::Inventory* held{};    // tables of devices, as far as known; nullptr: not at all
-  const Routing* previous{};          // what is programmed now, if anything
+  std::shared_ptr<const ib::discover::Observed> before;
+  bool sa_state_lost{false};    // registrations did not survive: ports in use must register again
+  std::set<ib::Guid> not_told;  // who was to register again and did not answer
+  std::shared_ptr<const std::vector<MlidGroup>> groups;
+  PortAliases aliases;
+  AliasBlocks alias_blocks;                       // that hold some or did
+  std::shared_ptr<const device::Inventory> held;  // tables of devices; null: not known at all
+  std::shared_ptr<const Routing> previous;        // what is programmed now, if anything
   /// SL2VL and VL arbitration were programmed before: what is not needed any more is put back.
   bool vls_programmed{false};
   /// The operator's files as read anew. Taken when all they name is there, or nothing is programmed
   /// yet; else the old ones count on.
-  const ib::route::ReadOptions* offered{};
-  Following* following{};  // nullptr: routes are computed anew
+  std::shared_ptr<const ib::route::ReadOptions> offered;
+  Following following;  // empty: routes are computed anew
 };
 
-/// An error only when there is nothing to manage (the local port is down).
-ib::Result<Desired> make_plan(const PlanRequest& request);
+struct Planned {
+  /// An error only when there is nothing to manage (the local port is down).
+  ib::Result<Desired> desired;
+  Following following;  // for the next request
+};
+Planned make_plan(PlanRequest request);
 
 /// What an operator should know of the trees, a line each.
 struct TreesNews {

@@ -38,15 +38,30 @@ struct Heard {
   std::optional<ib::mad::Packet> packet;
 };
 
-/// Takes out everything the subnet manager wants done; `send` gets what it sends.
+/// Carries out what the subnet manager wants done; `send` gets what it sends.
 template <class Send>
-bool empty(SubnetManager& manager, Instant now, Send&& send) {
-  while (auto batch = manager.next_store_batch()) benchmark::DoNotOptimize(batch);
-  while (auto out = manager.next_send(now)) send(out->packet);
-  while (auto event = manager.next_log()) benchmark::DoNotOptimize(event);
-  const auto report = manager.next_report();
-  return report && report->up();
-}
+class Bench final : public sm::core::Carrier {
+ public:
+  explicit Bench(Send send) : send_(std::move(send)) {}
+  /// True: it reported that the subnet is up.
+  bool run(SubnetManager& manager, Instant now) {
+    up_ = false;
+    carry_out(manager, now, *this);
+    return up_;
+  }
+
+ private:
+  void commit(sm::store::Batch batch) override { benchmark::DoNotOptimize(batch); }
+  void log(ib::LogEvent event) override { benchmark::DoNotOptimize(event); }
+  ib::Result<void> send(const sm::core::Outgoing& out) override {
+    send_(out.packet);
+    return {};
+  }
+  void report(sm::core::Report report) override { up_ = report.up(); }
+
+  Send send_;
+  bool up_{false};
+};
 
 constexpr Instant kStart{1'000'000'000};
 
@@ -62,9 +77,9 @@ template <class Hear>
 bool bring_up(SubnetManager& manager, ib::sim::Model& model, Hear&& heard) {
   const ib::fabric::PortRef at = first_host(model.topology());
   Instant now = kStart;
-  const auto send = [&](const ib::mad::Packet& packet) { model.send(now, at, true, packet); };
+  Bench bench([&](const ib::mad::Packet& packet) { model.send(now, at, true, packet); });
   manager.start(now);
-  while (!empty(manager, now, send)) {
+  while (!bench.run(manager, now)) {
     const Instant next = std::min(model.next_event(), manager.next_deadline());
     if (next - kStart > std::chrono::seconds(120)) return false;
     now = std::max(now, next);
@@ -93,9 +108,9 @@ std::vector<Heard> record(const ib::fabric::Fabric& fabric) {
 
 /// True: the subnet came up again.
 bool replay(SubnetManager& manager, const std::vector<Heard>& tape) {
-  const auto send = [](const ib::mad::Packet& packet) { benchmark::DoNotOptimize(packet); };
+  Bench bench([](const ib::mad::Packet& packet) { benchmark::DoNotOptimize(packet); });
   manager.start(kStart);
-  bool up = empty(manager, kStart, send);
+  bool up = bench.run(manager, kStart);
   for (std::size_t i = 0; i < tape.size(); ++i) {
     if (tape[i].packet) {
       manager.on_packet(tape[i].now, *tape[i].packet);
@@ -104,7 +119,7 @@ bool replay(SubnetManager& manager, const std::vector<Heard>& tape) {
     }
     // What arrived together is heard together, as the recording did and ibsm does.
     if (i + 1 < tape.size() && tape[i + 1].now == tape[i].now) continue;
-    up = empty(manager, tape[i].now, send) || up;
+    up = bench.run(manager, tape[i].now) || up;
   }
   return up;
 }

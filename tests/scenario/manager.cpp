@@ -68,7 +68,6 @@ void Manager::step(Instant now) {
   (void)smi_->receive(arrived, Duration{0});
   for (const auto& r : arrived)
     if (!r.timed_out) sm_->on_packet(now, r.packet);
-  while (const auto notice = sm_->next_notice()) sa_->on_notice(now, notice->notice, notice->from);
   arrived.clear();
   (void)gsi_->receive(arrived, Duration{0});
   for (const auto& r : arrived)
@@ -79,8 +78,9 @@ void Manager::step(Instant now) {
 }
 
 void Manager::speak(Instant now) {
-  // Durable first, then visible.
-  while (auto batch = sm_->next_store_batch()) sm::store::apply(*batch, kept_);
+  if (sa_->take_multicast_changed()) pass_groups(now);
+  if (sa_->take_aliases_changed()) pass_aliases(now);
+  carry_out(*sm_, now, *this);
   do {
     while (sa_->work(now)) {
     }
@@ -89,31 +89,33 @@ void Manager::speak(Instant now) {
       sa_->on_commit_done(now, commit->ticket, true);
     }
   } while (sa_->has_work());
-  if (auto holdings = sm_->holdings(); holdings && holdings != published_holdings_)
-    sa_->publish(published_holdings_ = std::move(holdings));
-  if (auto snapshot = sm_->snapshot(); snapshot && snapshot != published_) {
-    published_ = snapshot;
-    sa_->publish(now, std::move(snapshot));
-    pass_groups(now);
-  }
   if (sa_->take_multicast_changed()) pass_groups(now);
   if (sa_->take_aliases_changed()) pass_aliases(now);
-  while (auto out = sm_->next_send(now))
-    (void)smi_->send(out->packet.mad.is_directed() ? directed_ : by_lid_, out->packet,
-                     out->reply_within);
   while (auto packet = sa_->next_send(now))
     (void)gsi_->send(packet->mad.method() == Method::Report
                          ? reporters_[++reported_ % reporters_.size()]
                          : sa_agent_,
                      *packet, sa_->reply_within());
-  while (auto event = sm_->next_log()) say(now, event->topic + ": " + event->message);
-  while (auto report = sm_->next_report()) {
-    last_ = *std::move(report);
-    ++reports_;
-    const std::string headline = last_.headline();
-    // Costs are `sent`'s and `took`'s to show.
-    say(now, headline.substr(0, headline.find(" mads=")));
-  }
+}
+
+void Manager::publish(const sm::SnapshotPtr& snapshot) {
+  sa_->publish(world_.now(), snapshot);
+  pass_groups(world_.now());
+}
+void Manager::log(ib::LogEvent event) { say(world_.now(), event.topic + ": " + event.message); }
+void Manager::hear(const sm::core::ReceivedNotice& notice) {
+  sa_->on_notice(world_.now(), notice.notice, notice.from);
+}
+ib::Result<void> Manager::send(const sm::core::Outgoing& out) {
+  return smi_->send(out.packet.mad.is_directed() ? directed_ : by_lid_, out.packet,
+                    out.reply_within);
+}
+void Manager::report(sm::core::Report report) {
+  last_ = std::move(report);
+  ++reports_;
+  const std::string headline = last_.headline();
+  // Costs are `sent`'s and `took`'s to show.
+  say(world_.now(), headline.substr(0, headline.find(" mads=")));
 }
 
 void Manager::pass_aliases(Instant now) {

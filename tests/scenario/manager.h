@@ -13,7 +13,7 @@
 
 namespace scenario {
 
-class Manager final : public ib::sim::Program {
+class Manager final : public ib::sim::Program, private sm::core::Carrier {
  public:
   /// `kept` outlives the program: it is what is on its disk.
   Manager(ib::sim::World& world, ib::fabric::PortRef at, const sm::core::Options& options,
@@ -40,6 +40,14 @@ class Manager final : public ib::sim::Program {
   void pass_aliases(ib::Instant now);
   void say(ib::Instant now, const std::string& line);
 
+  void commit(sm::store::Batch batch) override { sm::store::apply(batch, kept_); }
+  void publish(const sm::HoldingsPtr& holdings) override { sa_->publish(holdings); }
+  void publish(const sm::SnapshotPtr& snapshot) override;
+  void log(ib::LogEvent event) override;
+  void hear(const sm::core::ReceivedNotice& notice) override;
+  ib::Result<void> send(const sm::core::Outgoing& out) override;
+  void report(sm::core::Report report) override;
+
   ib::sim::World& world_;
   std::unique_ptr<ib::sim::HostPort> smi_, gsi_;
   sm::store::Contents& kept_;
@@ -48,8 +56,6 @@ class Manager final : public ib::sim::Program {
   ib::mad::AgentId directed_{}, by_lid_{}, sa_agent_{};
   std::vector<ib::mad::AgentId> reporters_;
   std::size_t reported_{0};
-  sm::SnapshotPtr published_;
-  sm::HoldingsPtr published_holdings_;
   std::size_t reports_{0};
   sm::core::Report last_;
   std::vector<std::string> lines_;

@@ -13,7 +13,7 @@
 namespace ib::sim::test {
 
 /// The subnet manager on one host; its store is in memory.
-class SmProgram final : public Program {
+class SmProgram final : public Program, private sm::core::Carrier {
  public:
   SmProgram(World& world, PortRef at, sm::core::Options options = {})
       : port_(world.open(at)), sm_(std::make_unique<sm::core::SubnetManager>(options, kept_)) {
@@ -34,20 +34,20 @@ class SmProgram final : public Program {
     for (const auto& r : arrived)
       if (!r.timed_out) sm_->on_packet(now, r.packet);
     if (sm_->next_deadline() <= now) sm_->on_time(now);
-    while (auto batch = sm_->next_store_batch()) sm::store::apply(*batch, kept_);
-    while (auto out = sm_->next_send(now)) {
-      const bool directed = out->packet.mad.is_directed();
-      (void)port_->send(agents_[directed ? 0 : 1], out->packet, out->reply_within);
-    }
-    while (sm_->next_log()) {
-    }
-    while (auto report = sm_->next_report()) reports_.push_back(*std::move(report));
+    carry_out(*sm_, now, *this);
   }
   Instant next_deadline() const override { return sm_->next_deadline(); }
 
   std::size_t reports() const { return reports_.size(); }
 
  private:
+  void commit(sm::store::Batch batch) override { sm::store::apply(batch, kept_); }
+  Result<void> send(const sm::core::Outgoing& out) override {
+    const bool directed = out.packet.mad.is_directed();
+    return port_->send(agents_[directed ? 0 : 1], out.packet, out.reply_within);
+  }
+  void report(sm::core::Report report) override { reports_.push_back(std::move(report)); }
+
   std::unique_ptr<HostPort> port_;
   sm::store::Contents kept_;
   std::unique_ptr<sm::core::SubnetManager> sm_;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libdiag/sim/model.h"
@@ -15,7 +16,7 @@
 
 namespace sm::test {
 
-class SmOnModel {
+class SmOnModel : private core::Carrier {
  public:
   SmOnModel(ib::fabric::Fabric topology, ib::sim::ModelOptions model_options = {},
             core::Options options = {})
@@ -78,6 +79,20 @@ class SmOnModel {
   using Listen = std::function<void(ib::mad::Packet&)>;
   void listen(Listen listen) { listen_ = std::move(listen); }
 
+  /// From now on a plan is as if it took for ever, until make_held_plan().
+  void hold_plans() { holds_plans_ = true; }
+  bool is_planning() const { return held_plan_.has_value(); }
+  /// Its generation; nobody makes it.
+  std::uint64_t drop_held_plan() {
+    holds_plans_ = false;
+    return std::exchange(held_plan_, std::nullopt)->generation;
+  }
+  void make_held_plan() {
+    holds_plans_ = false;
+    sm_->on_planned(now_, std::move(*std::exchange(held_plan_, std::nullopt)).run());
+    flush();
+  }
+
   /// Is told every report as it is said.
   void on_report(std::function<void(const core::Report&)> told) { told_ = std::move(told); }
 
@@ -128,18 +143,25 @@ class SmOnModel {
     flush();
     return true;
   }
-  void flush() {
-    while (auto batch = sm_->next_store_batch()) store::apply(*batch, kept_);
-    while (auto out = sm_->next_send(now_))
-      if (!watch_ || watch_(out->packet)) model_.send(now_, at_, true, out->packet);
-    while (auto event = sm_->next_log()) {
-      if (log_sink_) log_sink_(*event);
-      log_.push_back(std::move(event->message));
-    }
-    while (auto report = sm_->next_report()) {
-      if (told_) told_(*report);
-      reports_.push_back(*std::move(report));
-    }
+  void flush() { carry_out(*sm_, now_, *this); }
+
+  void commit(store::Batch batch) override { store::apply(batch, kept_); }
+  ib::Result<void> send(const core::Outgoing& out) override {
+    if (!watch_ || watch_(out.packet)) model_.send(now_, at_, true, out.packet);
+    return {};
+  }
+  void log(ib::LogEvent event) override {
+    if (log_sink_) log_sink_(event);
+    log_.push_back(std::move(event.message));
+  }
+  std::optional<core::PlanResult> plan(core::PlanJob job) override {
+    if (!holds_plans_) return std::move(job).run();
+    held_plan_ = std::move(job);
+    return std::nullopt;
+  }
+  void report(core::Report report) override {
+    if (told_) told_(report);
+    reports_.push_back(std::move(report));
   }
 
   ib::sim::Model model_;
@@ -154,6 +176,8 @@ class SmOnModel {
   ib::LogSink log_sink_;
   std::vector<std::string> log_;
   std::vector<core::Report> reports_;
+  bool holds_plans_{false};
+  std::optional<core::PlanJob> held_plan_;
 };
 
 }  // namespace sm::test

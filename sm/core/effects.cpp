@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/core/effects.h"
+
+#include <utility>
+
+#include "sm/core/subnet_manager.h"
+
+namespace sm::core {
+
+bool Effects::empty() const {
+  return commit.empty() && holdings == nullptr && snapshot == nullptr && log.empty() &&
+         notices.empty() && send.empty() && !plan && reports.empty();
+}
+
+void carry_out(SubnetManager& manager, ib::Instant now, Carrier& carrier) {
+  for (Effects todo = manager.take_effects(now); !todo.empty(); todo = manager.take_effects(now)) {
+    for (store::Batch& batch : todo.commit) carrier.commit(std::move(batch));
+    if (todo.holdings) carrier.publish(todo.holdings);
+    if (todo.snapshot) carrier.publish(todo.snapshot);
+    for (ib::LogEvent& event : todo.log) carrier.log(std::move(event));
+    for (const ReceivedNotice& notice : todo.notices) carrier.hear(notice);
+    for (const Outgoing& outgoing : todo.send)
+      if (auto sent = carrier.send(outgoing); !sent)
+        manager.on_send_failed(now, outgoing, std::move(sent.error()));
+    if (todo.plan)
+      if (auto result = carrier.plan(*std::move(todo.plan)))
+        manager.on_planned(now, *std::move(result));
+    for (Report& report : todo.reports) carrier.report(std::move(report));
+  }
+}
+
+}  // namespace sm::core

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Effects: what a step of the subnet manager wants done; and the one pump that has it done, for the
+// daemon, for simulations and for benchmarks.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "libdiag/base/log.h"
+#include "libdiag/base/result.h"
+#include "libdiag/mad/transport.h"
+#include "libdiag/wire/smp_attributes.h"
+#include "sm/core/plan_job.h"
+#include "sm/core/report.h"
+#include "sm/device/holdings.h"
+#include "sm/device/snapshot.h"
+#include "sm/store/store.h"
+
+namespace sm::core {
+
+/// A packet for QP0. Requests carry how long an answer may take, answers 0.
+struct Outgoing {
+  ib::mad::Packet packet;
+  ib::Duration reply_within{0};
+};
+
+/// A notice that arrived as a trap, for those who subscribed to such. Nobody has looked whether it
+/// is true.
+struct ReceivedNotice {
+  ib::wire::Notice notice;
+  ib::Lid from{};
+};
+
+/// The fields stand in the order in which they are to be carried out.
+struct Effects {
+  /// Durable before anything below is seen outside: no device holds a LID that a restart would not
+  /// know.
+  std::vector<store::Batch> commit;
+  /// Published before anything is sent: whom a packet makes ACTIVE finds that its queries are
+  /// answered. First what devices hold, then the snapshot that it goes with. Null: as it was.
+  HoldingsPtr holdings;
+  SnapshotPtr snapshot;
+  std::vector<ib::LogEvent> log;
+  std::vector<ReceivedNotice> notices;
+  std::vector<Outgoing> send;
+  /// To be made on any thread; at most one at a time. Its result goes to on_planned().
+  std::optional<PlanJob> plan;
+  /// Last, since the program may end with one.
+  std::vector<Report> reports;
+
+  bool empty() const;
+};
+
+class SubnetManager;
+
+/// Who carries effects out.
+class Carrier {
+ public:
+  Carrier() = default;
+  virtual ~Carrier() = default;
+  Carrier(const Carrier&) = delete;
+  Carrier& operator=(const Carrier&) = delete;
+
+  virtual void commit(store::Batch batch) = 0;
+  virtual void publish(const HoldingsPtr& holdings) { (void)holdings; }
+  virtual void publish(const SnapshotPtr& snapshot) { (void)snapshot; }
+  virtual void log(ib::LogEvent event) { (void)event; }
+  virtual void hear(const ReceivedNotice& notice) { (void)notice; }
+  virtual ib::Result<void> send(const Outgoing& outgoing) = 0;
+  /// The result, or nothing where it comes later.
+  virtual std::optional<PlanResult> plan(PlanJob job) { return std::move(job).run(); }
+  virtual void report(Report report) = 0;
+};
+
+/// All that `manager` wants done now, and what follows from it at once, until a step leaves
+/// nothing.
+void carry_out(SubnetManager& manager, ib::Instant now, Carrier& carrier);
+
+}  // namespace sm::core

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/core/plan_inputs.h"
+
+#include <utility>
+
+namespace sm::core {
+
+PlanInputs::PlanInputs(const store::Contents& contents, bool registrations_lost, bool forget_lids)
+    : sa_state_lost(registrations_lost || contents.lids.empty()), forget_lids_(forget_lids) {
+  for (const store::LidClaim& claim : contents.lids)
+    (*stored_)[claim.port_guid] = {claim.lid, claim.lmc};
+  // Also of aliases that were taken back: the port may not have heard of it.
+  for (const store::AliasGuid& alias : contents.aliases)
+    plan::note_blocks({{alias.port_guid, {{alias.index, alias.guid}}}}, alias_blocks_);
+}
+
+plan::PlanRequest PlanInputs::request_for(std::shared_ptr<const ib::discover::Observed> found,
+                                          const plan::PlanOptions& options) {
+  plan::PlanRequest request;
+  request.observed = std::move(found);
+  request.options = options;
+  request.options.reassign_lids = forget_lids_;
+  request.stored = stored_;
+  request.sa_state_lost = sa_state_lost;
+  request.not_told = not_told;
+  request.groups = groups_;
+  request.aliases = aliases_;
+  request.alias_blocks = alias_blocks_;
+  request.vls_programmed = vls_programmed;
+  request.offered = offered;
+  request.following = std::exchange(following_, {});
+  return request;
+}
+
+void PlanInputs::take_back(plan::Planned& plan, bool counts) {
+  following_ = std::exchange(plan.following, {});
+  // Routes by files that do not count yet are nobody's to follow.
+  if (!counts && plan.desired && plan.desired->offer_taken) following_ = {};
+}
+
+store::Batch PlanInputs::remember_lids(const plan::Desired& plan) {
+  store::Batch batch;
+  batch.forget_lids = std::exchange(forget_lids_, false);
+  if (batch.forget_lids) stored_->clear();
+  for (const plan::LidAssignment& a : plan.lids) {
+    if (a.lid == ib::kNoLid) continue;
+    const auto it = stored_->find(a.guid);
+    if (it != stored_->end() && it->second.lid == a.lid && it->second.lmc == a.lmc) continue;
+    (*stored_)[a.guid] = {a.lid, a.lmc};
+    batch.lids.push_back({a.guid, a.lid, a.lmc});
+  }
+  return batch;
+}
+
+void PlanInputs::set_groups(std::vector<plan::MlidGroup> groups) {
+  groups_ = std::make_shared<const std::vector<plan::MlidGroup>>(std::move(groups));
+}
+
+void PlanInputs::set_aliases(plan::PortAliases aliases, std::uint64_t revision) {
+  aliases_ = std::move(aliases);
+  plan::note_blocks(aliases_, alias_blocks_);
+  aliases_revision_ = revision;
+}
+
+}  // namespace sm::core

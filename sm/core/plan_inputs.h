@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// PlanInputs: what a plan is made from beside the sweep: stored LIDs, memberships, alias GUIDs, the
+// operator's files, and what earlier plans left. Kept from plan to plan.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "sm/plan/plan.h"
+#include "sm/store/store.h"
+
+namespace sm::core {
+
+class PlanInputs {
+ public:
+  PlanInputs(const store::Contents& contents, bool registrations_lost, bool forget_lids);
+
+  /// The request for `found`, with all that is known now. The routes that follow go with it, until
+  /// take_back().
+  plan::PlanRequest request_for(std::shared_ptr<const ib::discover::Observed> found,
+                                const plan::PlanOptions& options);
+  /// Takes back from a plan what was lent to it. `counts`: the plan is in force from now on.
+  void take_back(plan::Planned& plan, bool counts);
+
+  /// `plan` counts: its LIDs are to be stored before the first of them is sent to a device.
+  store::Batch remember_lids(const plan::Desired& plan);
+  bool no_lids_stored() const { return stored_->empty(); }
+  bool lids_are_forgotten() const { return forget_lids_; }
+
+  void set_groups(std::vector<plan::MlidGroup> groups);
+  const std::vector<plan::MlidGroup>& groups() const { return *groups_; }
+  void set_aliases(plan::PortAliases aliases, std::uint64_t revision);
+  const plan::PortAliases& aliases() const { return aliases_; }
+  const plan::AliasBlocks& alias_blocks() const { return alias_blocks_; }
+  std::uint64_t aliases_revision() const { return aliases_revision_; }
+
+  std::shared_ptr<const ib::route::ReadOptions> offered;  // routing files not taken yet
+  bool sa_state_lost;
+  std::set<ib::Guid> not_told;  // who was to register again and did not answer
+  bool vls_programmed{false};   // SL2VL and VL arbitration, since the start
+
+ private:
+  // Written between plans only, and shared with the one that is being made.
+  std::shared_ptr<plan::StoredLids> stored_{std::make_shared<plan::StoredLids>()};
+  bool forget_lids_;
+  std::shared_ptr<const std::vector<plan::MlidGroup>> groups_{
+      std::make_shared<const std::vector<plan::MlidGroup>>()};
+  plan::PortAliases aliases_;
+  plan::AliasBlocks alias_blocks_;     // that hold some, or did
+  std::uint64_t aliases_revision_{0};  // of these
+  plan::Following following_;
+};
+
+}  // namespace sm::core
