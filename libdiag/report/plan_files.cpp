@@ -3,73 +3,28 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-
 #include "libdiag/fabric/export/draw.h"
-#include "libdiag/fabric/topology_text.h"
-#include "libdiag/tables/dump.h"
+#include "libdiag/report/dump_files.h"
 #include "libdiag/tables/loads.h"
-#include "libdiag/tables/sl2vl_dump.h"
 
 namespace ib::report {
-namespace {
 
 using route::Plan;
 
-Result<void> write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  if (file) write(file);
-  if (file.flush()) return {};
-  return fail(ErrorKind::Io, "cannot write " + path + ": " +
-                                 (errno != 0 ? std::strerror(errno) : "input/output error"));
-}
-
-}  // namespace
-
 Result<void> write_dumps(const std::string& directory, const Plan& plan) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error)
-    return fail(ErrorKind::Io, "cannot make the folder " + directory + ": " + error.message());
-  const auto tables = tables::switch_tables(plan.fabric, plan.graph, plan.routes.lfts);
-  const tables::DestinationNames names(plan.fabric);
-  // Switch by switch: all of a big fabric would be hundreds of megabytes.
-  const auto by_switch = [&](const auto& append) {
-    return [&, append](std::ostream& out) {
-      std::string text;
-      for (const auto& one : tables) {
-        text.clear();
-        append(text, one);
-        out << text;
-      }
-    };
-  };
-  const std::pair<const char*, std::function<void(std::ostream&)>> files[] = {
-      {"fabric.topo", [&](std::ostream& out) { fabric::write_topology(out, plan.fabric); }},
-      {"dump_fts.txt", by_switch([&](std::string& text, const tables::SwitchTables& one) {
-         tables::append_dump_fts_lft(text, one, names);
-       })},
-      {"opensm-lfts.dump", by_switch([&](std::string& text, const tables::SwitchTables& one) {
-         tables::append_opensm_lfts(text, one, names);
-       })},
-      {"opensm-sl2vl.dump",
-       [&](std::ostream& out) {
-         std::string text;
-         tables::append_sl2vl(text, plan.fabric, plan.graph, plan.routes.virtual_lanes.sl_to_vl);
-         out << text;
-       }},
-      {"path-sls.dump", [&](std::ostream& out) {
-         std::string text;
-         tables::append_path_sls(text, plan.fabric, plan.graph, plan.routes.virtual_lanes.sls);
-         out << text;
-       }}};
-  for (const auto& [name, write] : files)
-    if (auto written = write_file(directory + '/' + name, write); !written) return written;
+  const auto switches = tables::switch_tables(plan.fabric, plan.graph, plan.routes.lfts);
+  DumpContent content;
+  content.fabric = &plan.fabric;
+  content.graph = &plan.graph;
+  content.switches = switches;
+  content.lfts = &plan.routes.lfts;
+  content.sl_to_vl = &plan.routes.virtual_lanes.sl_to_vl;
+  content.path_sls = &plan.routes.virtual_lanes.sls;
+  static constexpr const DumpFile* kFiles[] = {&dump_files::kTopology, &dump_files::kDumpFts,
+                                               &dump_files::kLfts, &dump_files::kSl2Vl,
+                                               &dump_files::kPathSls};
+  auto written = write_dump_files(directory, kFiles, content);
+  if (!written) return tl::unexpected<Error>(std::move(written.error()));
   return {};
 }
 
@@ -90,7 +45,7 @@ Result<void> draw_loads(const std::string& path, const std::string& title, const
                                  plan.verdict.load_max, plan.verdict.load_mean);
   auto svg = fabric::svg_text(picture);
   if (!svg) return tl::unexpected<Error>(std::move(svg.error()));
-  return write_file(path, [&](std::ostream& out) { out << *svg; });
+  return write_dump_file(path, [&](const tables::TextSink& write) { write(*svg); });
 }
 
 }  // namespace ib::report

@@ -3,6 +3,9 @@
 // dump_fts (LFT and MFT) and OpenSM's opensm-lfts.dump, opensm.fdbs, opensm.mcfdbs.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,9 +78,13 @@ void append_opensm_lfts(std::string& out, const SwitchTables& tables,
                         const DestinationNames& names);
 void append_opensm_mcfdbs(std::string& out, const SwitchTables& tables);
 
-/// opensm.fdbs of all switches. Hops are counted along the tables; "yes" is for a shortest path.
-void append_opensm_fdbs(std::string& out, const fabric::CompactGraph& graph,
-                        const LinearTables& tables);
+/// Takes the next piece of a file that is too large to be one string.
+using TextSink = std::function<void(std::string_view)>;
+
+/// opensm.fdbs of all switches, one after the other. Hops are counted along the tables; "yes" is for
+/// a shortest path.
+void write_opensm_fdbs(const TextSink& write, const fabric::CompactGraph& graph,
+                       const LinearTables& tables);
 
 /// Reads any of these formats, one or several after the other in one text. An error is
 /// `FILE:LINE:COL: expected X, got Y`.

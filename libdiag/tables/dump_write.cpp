@@ -315,8 +315,8 @@ void append_opensm_mcfdbs(std::string& out, const SwitchTables& tables) {
   }
 }
 
-void append_opensm_fdbs(std::string& out, const fabric::CompactGraph& graph,
-                        const LinearTables& tables) {
+void write_opensm_fdbs(const TextSink& write, const fabric::CompactGraph& graph,
+                       const LinearTables& tables) {
   using fabric::SwitchIndex;
   const std::size_t switches = graph.switch_count();
   const std::size_t lids = graph.max_lid().value + std::size_t{1};
@@ -331,14 +331,9 @@ void append_opensm_fdbs(std::string& out, const fabric::CompactGraph& graph,
     for (SwitchIndex s = first; s < switches && s < first + kTargetsPerBatch; ++s)
       targets.push_back(s);
     batches.push_back(least_hops(graph, targets));
-    const auto& at = batches.back().at;
-    for (std::size_t distance = 0; distance < at.size(); ++distance)
-      for (SwitchIndex s = 0; s < switches; ++s)
-        for (std::size_t b = 0; at[distance][s] >> b != 0; ++b) {
-          if ((at[distance][s] >> b) & 1)
-            best[(first + b) * switches + s] = static_cast<std::uint16_t>(distance);
-          if (b == 63) break;
-        }
+    batches.back().for_each([&](std::size_t b, SwitchIndex s, std::size_t distance) {
+      best[(first + b) * switches + s] = static_cast<std::uint16_t>(distance);
+    });
   }
   std::vector<std::vector<SwitchIndex>> next(switches);
   for (SwitchIndex s = 0; s < switches; ++s) {
@@ -360,8 +355,9 @@ void append_opensm_fdbs(std::string& out, const fabric::CompactGraph& graph,
   for (SwitchIndex s = 0; s < switches; ++s) order[s] = s;
   std::stable_sort(order.begin(), order.end(),
                    [&](auto a, auto b) { return graph.guid(a) < graph.guid(b); });
+  std::string out;
   for (const SwitchIndex s : order) {
-    out += "dump_ucast_routes: Switch 0x";
+    out = "dump_ucast_routes: Switch 0x";
     hex(out, graph.guid(s).value, 16);
     out += "\nLID    : Port : Hops : Optimal\n";
     for (std::size_t lid = 1; lid < lids; ++lid) {
@@ -401,6 +397,7 @@ void append_opensm_fdbs(std::string& out, const fabric::CompactGraph& graph,
       decimal(out, arcs[choice].out_port);
       out += "!\n";
     }
+    write(out);
   }
 }
 

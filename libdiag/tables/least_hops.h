@@ -3,6 +3,7 @@
 // once: one bit a target, so a breadth-first step for all of them is one OR per arc.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -20,6 +21,15 @@ struct LeastHops {
   /// By CompactGraph::arc_index: bit b is set when the arc is the first step of a shortest path to
   /// target b.
   std::vector<std::uint64_t> arcs;
+
+  /// visit(b, s, d): target b is d hops from switch s, once for each pair that is joined.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (std::size_t d = 0; d < at.size(); ++d)
+      for (fabric::SwitchIndex s = 0; s < at[d].size(); ++s)
+        for (std::uint64_t bits = at[d][s]; bits != 0; bits &= bits - 1)
+          visit(static_cast<std::size_t>(std::countr_zero(bits)), s, d);
+  }
 };
 
 /// Precondition: at most kTargetsPerBatch targets. Cost: arcs x (largest distance), whatever the

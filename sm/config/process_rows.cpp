@@ -22,25 +22,27 @@ constexpr std::array kLog = {
          "Log to this file, or to `stdout` or `stderr` (default /var/log/ibsm.log)")
         .opensm_has("/var/log/opensm.log"),
     number("-D,--D,--log_flags", "log_flags", &S::log_flags, 0, 0xFF,
-           "What to log: 1 errors, 2 information, 4 verbose, 8 debug (default 3)")
+           "What to log: 1 errors, 2 information, 4 verbose, 8 debug, 0x20 every MAD, 0x40 dump "
+           "files of routes (default 3)")
         .hex(),
     action("-v,--verbose", more_verbose, "Log more; may be repeated"),
     action("-V,--V", everything, "Log everything, every line at once"),
     flag("--force_log_flush", "force_log_flush", &S::force_log_flush, "Write every line at once"),
     unflag("-e,--erase_log_file", "accum_log_file", &S::accum_log_file,
            "Begin with an empty log file"),
-    number("-L,--log_limit", "log_max_size", {}, 0, UINT32_MAX, "Size of the log file, at most")
-        .in("MB")
-        .opensm_has("0")
-        .not_yet("the log file grows; SIGUSR1 opens it again for logrotate(8)"),
-    text("--log_prefix", "log_prefix", {}, "TEXT", "Beginning of every line of the log")
-        .not_yet("lines have no prefix"),
+    number("-L,--log_limit", "log_max_size", &S::log_max_size, 0, 1U << 20,
+           "Size at which the log file begins anew, empty (default 0: never)")
+        .in("MB"),
+    text("--log_prefix", "log_prefix", &S::log_prefix, "TEXT",
+         "Beginning of every line of the log, behind time and level"),
     text("", "per_module_logging_file", {}, "FILE", "Log flags of single modules")
         .opensm_has("/etc/opensm/per-module-logging.conf")
         .no_effect("modules are not opensm's"),
-    text("--dump_files_dir", "dump_files_dir", {}, "DIR", "Directory of dump files")
-        .opensm_has("/var/log/")
-        .not_yet("ibsm writes no dumps of routes; `ibroutes dump --format opensm` does"),
+    text("--dump_files_dir", "dump_files_dir", &S::dump_files_dir, "DIR",
+         "After each full sweep opensm-subnet.lst is written here, with --log_flags 0x40 tables "
+         "and hop counts too (default $OSM_TMP_DIR; with 0x40 under ibfabric the state "
+         "directory, else /var/log)")
+        .opensm_has("/var/log/"),
     text("", "node_name_map_name", {}, "FILE", "Names of nodes")
         .not_yet("nodes are named by their NodeDescription"),
 };
@@ -58,9 +60,10 @@ constexpr std::array kProcess = {
     truth("", "single_thread", {}, "One thread for everything")
         .opensm_has("FALSE")
         .no_effect("one thread owns all state in any case"),
-    number("-d,--debug", "", {}, 0, 10, "opensm's debug options")
-        .no_effect("-d 2 is --force_log_flush; other subnet managers are asked, and multicast is "
-                   "routed"),
+    number(
+        "-d,--debug", "", &S::debug, 0, 3,
+        "0: other subnet managers are ignored (--force); 1: nothing, one thread owns all state in "
+        "any case; 2: --force_log_flush; 3: no multicast routing"),
 };
 
 }  // namespace

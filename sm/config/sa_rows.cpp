@@ -106,12 +106,10 @@ constexpr std::array kSa = {
         .not_yet("rates are those that paths have"),
     number("", "max_rate_enum", {}, 2, 63, "Highest rate code in answers")
         .not_yet("rates are those that paths have"),
-    truth("", "no_clients_rereg", {}, "Never ask ports to register again")
-        .opensm_has("FALSE")
-        .not_yet("ports are asked to register again where registrations may be gone"),
-    truth("", "disable_multicast", {}, "No multicast routing")
-        .opensm_has("FALSE")
-        .not_yet("multicast is routed"),
+    truth("", "no_clients_rereg", &S::no_clients_rereg,
+          "Never ask ports to register again, though registrations may be gone"),
+    truth("", "disable_multicast", &S::disable_multicast,
+          "No multicast: joins are refused, tables of switches stay as they are"),
 };
 
 constexpr std::array kStore = {

@@ -32,11 +32,15 @@ struct Settings {
   std::uint64_t vl_stall_count{7}, leaf_vl_stall_count{7};
   std::uint64_t head_of_queue_lifetime{18}, leaf_head_of_queue_lifetime{16};
   std::uint64_t local_phy_errors_threshold{8}, overrun_errors_threshold{8};
+  bool use_mfttop{true};
 
   // ---- sweeps
   std::uint64_t sweep_interval{10};
   std::uint64_t transaction_timeout{200};
   std::uint64_t max_wire_smps{256};
+  bool force_heavy_sweep{false};
+  bool sweep_on_trap{true};
+  bool exit_on_fatal{false};
 
   // ---- routing
   std::string routing_engine;
@@ -72,6 +76,8 @@ struct Settings {
   bool mcgroup_join_validation{true};
   bool ipoib_mcgroup_creation_validation{true};
   bool consolidate_ipv6_snm_req{false};
+  bool no_clients_rereg{false};
+  bool disable_multicast{false};
   std::uint64_t sa_untrusted_records{10'000};
   std::string prefix_routes_file;
   std::string qos_policy_file;
@@ -94,6 +100,10 @@ struct Settings {
   std::uint64_t log_flags{0x03};
   bool force_log_flush{false};
   bool accum_log_file{true};
+  std::uint64_t log_max_size{0};
+  std::string log_prefix;
+  std::string dump_files_dir;
+  std::optional<std::uint64_t> debug;
 
   friend bool operator==(const Settings&, const Settings&) = default;
 };

@@ -114,9 +114,7 @@ constexpr std::array kLinks = {
     number("", "fdr10", {}, 0, 2, "FDR10: 0 left alone, 1 enabled, 2 disabled")
         .opensm_has("1")
         .not_yet(kLeftAsDevicesSay),
-    truth("", "use_mfttop", {}, "Program MulticastFDBTop where a switch has it")
-        .opensm_has("TRUE")
-        .not_yet("MulticastFDBTop is left alone"),
+    truth("", "use_mfttop", &S::use_mfttop, "Program MulticastFDBTop where a switch has it"),
     truth("", "enable_quirks", {}, "Work round faults of devices at a risk")
         .opensm_has("FALSE")
         .no_effect("what a device needs is found out from its answers"),
@@ -147,20 +145,19 @@ constexpr std::array kSweep = {
         .in("ms")
         .opensm_has("500")
         .no_effect("timeouts are learnt from each target"),
-    truth("", "force_heavy_sweep", {}, "Every sweep is a full one")
-        .opensm_has("FALSE")
-        .not_yet("light sweeps look at what may have changed"),
-    truth("", "sweep_on_trap", {}, "Sweep on traps 128 and 144")
-        .opensm_has("TRUE")
-        .not_yet("traps are always followed up"),
+    truth("", "force_heavy_sweep", &S::force_heavy_sweep, "Every sweep is a full one"),
+    truth("", "sweep_on_trap", &S::sweep_on_trap,
+          "Look at what traps tell of at once; else the next sweep finds it"),
     truth("", "babbling_port_policy", {}, "Disable ports that flood traps 129 to 131")
         .opensm_has("FALSE")
         .not_yet("such ports are reported and stay enabled"),
     flag("-y,--stay_on_fatal", "", {}, "Go on with duplicate GUIDs")
         .no_effect("ibsm always goes on, and leaves out what it cannot manage"),
-    truth("--exit-on-fatal", "exit_on_fatal", {}, "Exit on duplicate GUIDs")
-        .opensm_has("TRUE")
-        .not_yet("ibsm goes on, and leaves out what it cannot manage"),
+    flag("--exit-on-fatal", "exit_on_fatal", &S::exit_on_fatal,
+         "End with status 4 when two nodes have one GUID, as opensm does; in an options file TRUE "
+         "is "
+         "opensm's default and counts for nothing")
+        .opensm_has("TRUE"),
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ void carry_out(SubnetManager& manager, ib::Instant now, Carrier& carrier) {
     for (store::Batch& batch : todo.commit) carrier.commit(std::move(batch));
     if (todo.holdings) carrier.publish(todo.holdings);
     if (todo.snapshot) carrier.publish(todo.snapshot);
-    for (ib::LogEvent& event : todo.log) carrier.log(std::move(event));
+    for (const ib::LogEvent& event : todo.log) carrier.log(event);
     for (const ReceivedNotice& notice : todo.notices) carrier.hear(notice);
     for (const Outgoing& outgoing : todo.send)
       if (auto sent = carrier.send(outgoing); !sent)

@@ -64,7 +64,7 @@ class Carrier {
   virtual void commit(store::Batch batch) = 0;
   virtual void publish(const HoldingsPtr& holdings) { (void)holdings; }
   virtual void publish(const SnapshotPtr& snapshot) { (void)snapshot; }
-  virtual void log(ib::LogEvent event) { (void)event; }
+  virtual void log(const ib::LogEvent& event) { (void)event; }
   virtual void hear(const ReceivedNotice& notice) { (void)notice; }
   virtual ib::Result<void> send(const Outgoing& outgoing) = 0;
   /// The result, or nothing where it comes later.

@@ -86,6 +86,7 @@ Report make_report(const plan::Desired& desired, const ib::discover::Observed& o
     const bool newcomer = t.kind == Trouble::Kind::DuplicateGuid;
     if (t.node_guid.value != 0 && !newcomer && !named.insert(t.node_guid).second) continue;
     ++r.unmanaged;
+    r.duplicate_guids += newcomer ? 1 : 0;
     r.lines.push_back(fmt::format("unmanaged: {}: {}", trouble_name(t.kind), t.message));
   }
   for (const plan::Unmanaged& u : desired.unmanaged) {

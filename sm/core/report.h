@@ -18,6 +18,7 @@ struct Report {
   ib::Duration took{};
   /// Nodes that are not managed. A node that was never heard counts once for each cable to it.
   std::size_t unmanaged{};
+  std::size_t duplicate_guids{};  // nodes that bear one of another
   std::size_t missing{};
   std::size_t held_down{};         // links that flap
   std::size_t silent{};            // managed nodes that did not answer and were not waited for

@@ -61,6 +61,8 @@ std::string_view reason_name(Reason reason) {
       return "operator";
     case Reason::Trap:
       return "trap";
+    case Reason::Timer:
+      return "timer";
     case Reason::ChangeSeen:
       return "change seen";
     case Reason::Unfinished:
@@ -648,6 +650,7 @@ struct SubnetManager::Impl {
   void begin_look(Instant now) {
     look_at = kNever;
     if (!desired) return;
+    if (options.full_sweeps_only) return want_sweep(now, Reason::Timer);
     ++counters.light_sweeps;
     own_port.call_for(now);
     looking =
@@ -710,9 +713,10 @@ struct SubnetManager::Impl {
     desired_aliases_revision = inputs.aliases_revision();
     // Whom the sweep asked to register again has heard it.
     for (plan::PortWant& want : next->ports) want.reregister = false;
-    for (const std::string& line :
-         plan::want_multicast(*next, seen->fabric, inputs.groups()).alarms)
-      log(LogLevel::Warning, "plan", line);
+    if (options.plan.multicast)
+      for (const std::string& line :
+           plan::want_multicast(*next, seen->fabric, inputs.groups()).alarms)
+        log(LogLevel::Warning, "plan", line);
     desired = std::move(next);
     patient = false;
     cut_at = now + kSilence;
@@ -805,7 +809,7 @@ struct SubnetManager::Impl {
     if (desired && speaks_of(notice, desired->sm_lid)) own_port.call_for(now);
     // Opening our own issm file raises 144 at our own port.
     if (desired && from == desired->sm_lid && number == ib::wire::trap::kCapabilityChange) return;
-    trap_look.on_trap(now, from, notice, *seen, !may_look_aside());
+    if (options.look_at_traps) trap_look.on_trap(now, from, notice, *seen, !may_look_aside());
     run(now);
   }
 };

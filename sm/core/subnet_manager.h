@@ -33,6 +33,7 @@ enum class Reason {
   Start,
   Operator,        // asked for (SIGHUP)
   Trap,            // a device said that something changed
+  Timer,           // full_sweeps_only
   ChangeSeen,      // a light sweep saw it
   Unfinished,      // the last one left differences
   LinksRestarted,  // links were taken down to change their MTU or VLs
@@ -53,6 +54,8 @@ struct Options {
   /// The store lost some of what clients registered: after the first sweep all are asked to
   /// register again.
   bool registrations_lost{false};
+  bool full_sweeps_only{false};  // instead of light ones
+  bool look_at_traps{true};      // else what they tell of waits for the next sweep
   /// Manages the subnet though another subnet manager says that it is master.
   bool force{false};
   unsigned rounds{3};  // full sweeps before ports that should be ACTIVE are reported missing

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -16,6 +17,8 @@ struct Channel {
   std::map<ib::wire::MgmtClass, ib::mad::AgentId> agents;
   std::vector<ib::mad::AgentId> reporters;  // Reports go by these in turn; empty: as all else
   std::vector<ib::mad::Received> arrived;
+  /// Sees every packet, '>' sent or '<' received; empty: nobody does.
+  std::function<void(char direction, const ib::mad::Packet& packet)> watch;
 
   ib::Result<void> serve(const ib::mad::AgentSpec& spec) {
     auto agent = port->register_agent(spec);
@@ -23,7 +26,17 @@ struct Channel {
     agents[spec.mgmt_class] = *agent;
     return {};
   }
+  /// What has arrived, instead of what had.
+  ib::Result<void> receive() {
+    arrived.clear();
+    auto got = port->receive(arrived, ib::Duration{0});
+    if (watch)
+      for (const auto& r : arrived)
+        if (!r.timed_out) watch('<', r.packet);
+    return got;
+  }
   ib::Result<void> send(const ib::mad::Packet& packet, ib::Duration reply_within) {
+    if (watch) watch('>', packet);
     if (!reporters.empty() && packet.mad.method() == ib::wire::Method::Report) {
       std::rotate(reporters.begin(), reporters.begin() + 1, reporters.end());
       return port->send(reporters.back(), packet, reply_within);

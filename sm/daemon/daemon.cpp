@@ -18,9 +18,11 @@
 #include <iterator>
 #include <utility>
 
+#include "libdiag/mad/tap/taps.h"
 #include "libdiag/mad/umad/umad_port.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/channel.h"
+#include "sm/daemon/dump_files.h"
 #include "sm/daemon/lid_backup.h"
 #include "sm/daemon/mapped_files.h"
 #include "sm/daemon/path_options.h"
@@ -128,6 +130,7 @@ class Daemon : private core::Carrier {
   void end() {
     unmap_idle_code();
     planner_.reset();
+    dumps_.reset();
     manager_.reset();
     give_back();
     sa_.reset();
@@ -162,6 +165,12 @@ class Daemon : private core::Carrier {
     choice.number = smi_.port->number();
     if (auto made = open_channel(gsi_, choice); !made) return made;
     if (auto made = register_all(); !made) return made;
+
+    if (log_.writes_frames())
+      smi_.watch = gsi_.watch = [this](char direction, const ib::mad::Packet& packet) {
+        for (const std::string& line : ib::mad::trace_lines(direction, packet, true))
+          log_.write_frame(line);
+      };
 
     // Marking the port as SM comes last: from then on others may ask.
     auto flag = ib::mad::IsSmFlag::take(smi_.port->device(), smi_.port->number());
@@ -201,6 +210,8 @@ class Daemon : private core::Carrier {
                                                          : options_.state_dir + "/" + kDumpName,
                options_.registry.dump_every));
     planner_.emplace();
+    if (!options_.dumps.directory.empty())
+      dumps_.emplace(options_.dumps, [this](const ib::LogEvent& event) { log_.write(event); });
     return {};
   }
 
@@ -285,8 +296,7 @@ class Daemon : private core::Carrier {
   }
 
   bool listen(Instant now) {
-    smi_.arrived.clear();
-    if (auto got = smi_.port->receive(smi_.arrived, Duration{0}); !got) {
+    if (auto got = smi_.receive(); !got) {
       status_ = give_up(got.error().message);
       return false;
     }
@@ -394,14 +404,19 @@ class Daemon : private core::Carrier {
     unmap_idle_code();  // SQLite
   }
   void publish(const HoldingsPtr& holdings) override {
-    sa_->post(
-        [holdings](Instant, sa::Server& server) mutable { server.publish(std::move(holdings)); });
+    // A full sweep has its dumps written when it is reported.
+    if (dumps_ && manager_->idle() && holdings->multicast != dumped_trees_)
+      dumps_->write(manager_->snapshot(), holdings);
+    dumped_trees_ = holdings->multicast;
+    sa_->post([held = holdings](Instant, sa::Server& server) mutable {
+      server.publish(std::move(held));
+    });
   }
   void publish(const SnapshotPtr& snapshot) override {
     if (snapshot->routing) say_engine(*snapshot->routing);
     sa_->publish(snapshot);
   }
-  void log(ib::LogEvent event) override { log_.write(event); }
+  void log(const ib::LogEvent& event) override { log_.write(event); }
   void hear(const core::ReceivedNotice& notice) override {
     sa_->post([notice](Instant when, sa::Server& server) {
       server.on_notice(when, notice.notice, notice.from);
@@ -419,6 +434,13 @@ class Daemon : private core::Carrier {
   }
   void report(core::Report report) override {
     if (end_status_) return;
+    if (dumps_) dumps_->write(manager_->snapshot(), manager_->holdings());
+    if (options_.exit_on_fatal && report.duplicate_guids > 0) {
+      end_status_ = give_up(
+          fmt::format("{} nodes bear a GUID that another one has, and --exit-on-fatal is given: {}",
+                      report.duplicate_guids, fmt::join(report.lines, "; ")));
+      return;
+    }
     unmap_idle_code();
     if (!announce(report)) {
       end_status_ = status_;
@@ -518,6 +540,8 @@ class Daemon : private core::Carrier {
   std::unique_ptr<core::SubnetManager> manager_;
   std::optional<SaThread> sa_;
   std::optional<PlanWorker> planner_;
+  std::optional<DumpFiles> dumps_;  // what the operator wants of them
+  std::shared_ptr<const ib::tables::MulticastTables> dumped_trees_;
   Instant now_{};                  // of the effects that are being carried out
   std::optional<int> end_status_;  // set by one of them: this is the end
   std::string last_engine_;

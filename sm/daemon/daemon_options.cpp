@@ -6,6 +6,7 @@
 #include "sm/config/qos.h"
 #include "sm/config/routing.h"
 #include "sm/config/table.h"
+#include "sm/daemon/default_paths.h"
 #include "sm/daemon/options.h"
 #include "sm/daemon/path_options.h"
 #include "sm/daemon/qos_options.h"
@@ -62,6 +63,7 @@ sa::Options sa_server(const Settings& s) {
   out.multicast.join_validation = s.mcgroup_join_validation;
   out.multicast.creation_validation = s.ipoib_mcgroup_creation_validation;
   out.multicast.consolidate_ipv6_snm = s.consolidate_ipv6_snm_req;
+  out.multicast.disabled = s.disable_multicast;
   out.policy.untrusted_records_max = s.sa_untrusted_records;
   auto& router = out.policy.router_paths;
   router.flow_label = static_cast<std::uint32_t>(s.rtr_pr_flow_label);
@@ -107,6 +109,11 @@ void take_core(const Configuration& configuration, const Settings& s, DaemonOpti
   core.priority = static_cast<std::uint8_t>(s.sm_priority);
   core.sm_key = s.sm_key;
   core.sweep_interval = seconds(s.sweep_interval);
+  core.full_sweeps_only = s.force_heavy_sweep;
+  core.look_at_traps = s.sweep_on_trap;
+  core.plan.reregister = !s.no_clients_rereg;
+  core.plan.multicast = !s.disable_multicast;
+  core.plan.multicast_top = s.use_mfttop;
   core.transactor.timeout_ceiling = milliseconds(s.transaction_timeout);
   if (s.transaction_timeout == 0) {
     core.transactor.timeout_ceiling = milliseconds(kTimeoutMax);
@@ -116,6 +123,12 @@ void take_core(const Configuration& configuration, const Settings& s, DaemonOpti
   }
   core.transactor.window = static_cast<std::uint32_t>(
       s.max_wire_smps == 0 ? kWindowMax : std::min(s.max_wire_smps, kWindowMax));
+}
+
+void take_dumps(const Settings& s, DaemonOptions& to) {
+  to.dumps.routing = (s.log_flags & kLogRouting) != 0;
+  to.dumps.directory = dump_directory(s, to.dumps.routing);
+  to.dumps.sl_to_vl = s.qos;
 }
 
 plan::Enforcement enforcement(const Settings& s) {
@@ -152,6 +165,9 @@ ib::Result<void> take_partitions(const Settings& s, DaemonOptions& to) {
 ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   Settings s = configuration.settings;
   forget_absent_defaults(configuration, s);
+  if (s.debug == 0U) s.force = true;
+  if (s.debug == 2U) s.force_log_flush = true;
+  if (s.debug == 3U) s.disable_multicast = true;
   DaemonOptions o;
   if (!configuration.file.empty()) o.notes.push_back("options are those of " + configuration.file);
   for (const std::string& line : config::without_effect(configuration)) o.notes.push_back(line);
@@ -171,6 +187,11 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   o.log_flags = static_cast<unsigned>(s.log_flags);
   o.flush_log = s.force_log_flush;
   o.erase_log = !s.accum_log_file;
+  o.log_max_size = std::size_t{s.log_max_size} << 20;
+  o.log_prefix = s.log_prefix;
+  o.exit_on_fatal = s.exit_on_fatal &&
+                    origin(configuration, "exit_on_fatal") == config::Origin::From::CommandLine;
+  take_dumps(s, o);
   o.state_dir = s.state_dir;
 
   auto [choice, files] = config::routing(s);
@@ -193,6 +214,7 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   o.core.plan.choice = std::move(choice);
   o.core.plan.choice.engine = std::move(read->options);
   o.core.plan.mentions = std::move(read->mentions);
+  o.dumps.engine = o.core.plan.choice.engine;
   return o;
 }
 

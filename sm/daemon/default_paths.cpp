@@ -12,14 +12,25 @@ constexpr const char* kPartitionsFile = IBKIT_PARTITION_CONFIG_FILE;
 constexpr const char* kPrefixRoutesFile = IBKIT_PREFIX_ROUTES_FILE;
 constexpr const char* kQosPolicyFile = IBKIT_QOS_POLICY_FILE;
 
+/// Empty where it is not set.
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+/// What is learnt of a simulated fabric is nothing for the real one's files. Empty: this is no
+/// simulated one.
+std::string directory_under_ibfabric() {
+  const std::string socket = environment("IBFABRIC_SOCKET");
+  return socket.empty() ? socket : socket + ".ibsm";
+}
+
 std::string state_dir(const config::Settings& said, const char* otherwise) {
   if (!said.state_dir.empty()) return said.state_dir;
   for (const char* name : {"IBSM_STATE_DIR", "OSM_CACHE_DIR"})
-    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
-  // What is learnt of a simulated fabric is nothing for the real one's files.
-  if (const char* socket = std::getenv("IBFABRIC_SOCKET"); socket != nullptr && *socket != '\0')
-    return std::string(socket) + ".ibsm";
-  return otherwise;
+    if (std::string value = environment(name); !value.empty()) return value;
+  const std::string simulated = directory_under_ibfabric();
+  return simulated.empty() ? otherwise : simulated;
 }
 
 DefaultPaths paths_of_opensm(const config::Settings& said) {
@@ -55,6 +66,13 @@ DefaultPaths default_paths(std::string_view program, const config::Settings& sai
   }
   out.options.push_back(out.state_dir + "/opensm.opts");  // as -c writes it
   return out;
+}
+
+std::string dump_directory(const config::Settings& said, bool routing) {
+  if (!said.dump_files_dir.empty()) return said.dump_files_dir;
+  if (std::string value = environment("OSM_TMP_DIR"); !value.empty() || !routing) return value;
+  const std::string simulated = directory_under_ibfabric();
+  return simulated.empty() ? "/var/log" : simulated;
 }
 
 std::string first_there(const std::vector<std::string>& paths) {

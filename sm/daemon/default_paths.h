@@ -28,6 +28,9 @@ DefaultPaths default_paths(std::string_view program, const config::Settings& sai
 /// "" where none of the list is there.
 std::string first_there(const std::vector<std::string>& paths);
 
+/// Where dump files go; empty: none are written. `routing`: --log_flags asks for them.
+std::string dump_directory(const config::Settings& said, bool routing);
+
 /// Puts defaults where nothing was said.
 void fill_in(const DefaultPaths& paths, config::Settings& settings);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/dist_sink.h>
+#include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -15,10 +16,15 @@
 
 namespace sm::daemon {
 namespace {
-constexpr const char* kPattern = "%Y-%m-%d %H:%M:%S.%e %^%L%$ %v";
+/// spdlog's words for a line.
+std::string pattern(std::string_view prefix) {
+  std::string out = "%Y-%m-%d %H:%M:%S.%e %^%L%$ ";
+  for (const char c : prefix) out += c == '%' ? std::string("%%") : std::string(1, c);
+  return out + "%v";
+}
 
 /// spdlog makes whatever folders are missing; a name that was mistyped would be one of them.
-ib::Result<spdlog::sink_ptr> open_file(const std::string& path) {
+ib::Result<spdlog::sink_ptr> open_file(const std::string& path, std::size_t max_size) {
   const auto folder = std::filesystem::path(path).parent_path();
   std::error_code unknown;  // a folder that may not be looked into is the file's own trouble
   const auto found = std::filesystem::status(folder.empty() ? "." : folder, unknown).type();
@@ -27,7 +33,12 @@ ib::Result<spdlog::sink_ptr> open_file(const std::string& path) {
                     fmt::format("cannot log to {}: there is no folder {}; make it first, or name "
                                 "another file (--log_file)",
                                 path, folder.string()));
+  const auto found_there = std::filesystem::status(path, unknown).type();
   try {
+    // With no files to rotate to, the one that there is begins anew. A device has no size.
+    if (max_size != 0 && (found_there == std::filesystem::file_type::not_found ||
+                          found_there == std::filesystem::file_type::regular))
+      return std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, max_size, 0);
     return std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
   } catch (const spdlog::spdlog_ex& e) {
     return ib::fail(ib::ErrorKind::Io, e.what());
@@ -40,6 +51,7 @@ struct LogFile::Impl {
   std::shared_ptr<spdlog::logger> logger;
   unsigned flags;
   std::string path;  // empty: not a file
+  LogShape shape;
   Clock clock;
   std::mutex mutex;  // of the limiter
   ib::LogLimiter limiter;
@@ -81,10 +93,11 @@ LogFile::~LogFile() = default;
 bool LogFile::is_file() const { return !impl_->path.empty(); }
 
 ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool flush_each,
-                                  Clock clock) {
+                                  Clock clock, const LogShape& shape) {
   auto impl = std::make_unique<Impl>();
   impl->flags = flags;
   impl->clock = std::move(clock);
+  impl->shape = shape;
   spdlog::sink_ptr sink;
   if (path == "stdout") {
     sink = std::make_shared<spdlog::sinks::stdout_sink_mt>();
@@ -92,7 +105,7 @@ ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool 
     sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   } else {
     impl->path = path.empty() ? kDefaultLogFile : path;
-    auto file = open_file(impl->path);
+    auto file = open_file(impl->path, shape.max_size);
     if (file) {
       sink = *std::move(file);
     } else if (!path.empty()) {
@@ -105,7 +118,7 @@ ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool 
   }
   impl->out = std::make_shared<spdlog::sinks::dist_sink_mt>(std::vector{std::move(sink)});
   impl->logger = std::make_shared<spdlog::logger>("ibsm", impl->out);
-  impl->logger->set_pattern(kPattern);
+  impl->logger->set_pattern(pattern(shape.prefix));
   impl->logger->set_level(spdlog::level::trace);
   impl->logger->flush_on(flush_each ? spdlog::level::trace : spdlog::level::warn);
   return LogFile(std::move(impl));
@@ -133,6 +146,9 @@ ib::Instant LogFile::next_deadline() const {
   return impl_->limiter.next_deadline();
 }
 
+bool LogFile::writes_frames() const { return (impl_->flags & kLogFrames) != 0; }
+void LogFile::write_frame(const std::string& line) { impl_->logger->trace("frame: {}", line); }
+
 void LogFile::write_always(const std::string& line) {
   impl_->logger->info(line);
   impl_->major(ib::LogLevel::Info, line);
@@ -147,9 +163,9 @@ void LogFile::finish() {
 
 ib::Result<void> LogFile::reopen() {
   if (impl_->path.empty()) return {};
-  auto sink = open_file(impl_->path);
+  auto sink = open_file(impl_->path, impl_->shape.max_size);
   if (!sink) return tl::unexpected(sink.error());
-  (*sink)->set_pattern(kPattern);
+  (*sink)->set_pattern(pattern(impl_->shape.prefix));
   impl_->logger->flush();
   impl_->out->set_sinks({*std::move(sink)});
   return {};

@@ -15,6 +15,11 @@ namespace sm::daemon {
 
 inline constexpr const char* kDefaultLogFile = "/var/log/ibsm.log";
 
+struct LogShape {
+  std::size_t max_size{0};  // bytes at which the file begins anew, empty; 0: never
+  std::string prefix;       // of what a line says
+};
+
 class LogFile {
  public:
   /// `path` may be "stdout" or "stderr". Empty: /var/log/ibsm.log, or, where that cannot be
@@ -22,7 +27,7 @@ class LogFile {
   /// names one that is missing.
   using Clock = std::function<ib::Instant()>;
   static ib::Result<LogFile> open(const std::string& path, unsigned flags, bool flush_each,
-                                  Clock clock = ib::monotonic_now);
+                                  Clock clock = ib::monotonic_now, const LogShape& shape = {});
   LogFile(LogFile&&) noexcept;
   LogFile& operator=(LogFile&&) noexcept;
   ~LogFile();
@@ -36,6 +41,9 @@ class LogFile {
   /// next_deadline().
   void on_time(ib::Instant now);
   ib::Instant next_deadline() const;
+  /// A line of the flag kLogFrames.
+  void write_frame(const std::string& line);
+  bool writes_frames() const;
   /// A promise to scripts: logged whatever the flags, and flushed.
   void write_always(const std::string& line);
   /// Says what was left out, and writes all to disk: nothing may come after this.

@@ -33,7 +33,8 @@ int serve(const DaemonOptions& options) {
     background = *std::move(entered);
   }
   if (options.erase_log) erase_log(options.log_file);
-  auto log = LogFile::open(options.log_file, options.log_flags, options.flush_log);
+  auto log = LogFile::open(options.log_file, options.log_flags, options.flush_log,
+                           ib::monotonic_now, {options.log_max_size, options.log_prefix});
   if (!log) return cannot(log.error());
   log->tell_major(system_log());
   for (const std::string& note : options.notes) log->write({ib::LogLevel::Info, "config", note});

@@ -10,6 +10,7 @@
 
 #include "sm/config/configuration.h"
 #include "sm/core/subnet_manager.h"
+#include "sm/daemon/dump_options.h"
 #include "sm/daemon/partition_options.h"
 #include "sm/daemon/plan_options.h"
 #include "sm/daemon/registry_options.h"
@@ -32,6 +33,10 @@ struct DaemonOptions {
   unsigned log_flags{0x03};
   bool flush_log{false};
   bool erase_log{false};
+  std::size_t log_max_size{0};  // bytes; 0: no limit
+  std::string log_prefix;
+  bool exit_on_fatal{false};
+  DumpOptions dumps;
   std::string pid_file;
   std::string state_dir;
   ib::route::OptionFiles routing_files;  // read again on SIGHUP, on top of:
@@ -49,7 +54,8 @@ using Command = std::variant<int, DaemonOptions, PlanWords>;
 
 Command read_command_line(int argc, const char* const* argv, const std::string& version);
 
-// opensm's log flags (-D).
-inline constexpr unsigned kLogErrors = 0x01, kLogInfo = 0x02, kLogVerbose = 0x04, kLogDebug = 0x08;
+// opensm's log flags (-D). 0x10, its functions' beginnings and ends, has nothing to log here.
+inline constexpr unsigned kLogErrors = 0x01, kLogInfo = 0x02, kLogVerbose = 0x04, kLogDebug = 0x08,
+                          kLogFrames = 0x20, kLogRouting = 0x40;
 
 }  // namespace sm::daemon

@@ -130,8 +130,7 @@ bool SaThread::listen() {
 bool SaThread::take_in(Instant now) {
   // First what clients sent, then what the subnet manager said: who has read there that the subnet
   // is up, and asks, is answered by the tables of then.
-  channel_.arrived.clear();
-  if (auto got = channel_.port->receive(channel_.arrived, Duration{0}); !got) {
+  if (auto got = channel_.receive(); !got) {
     const std::lock_guard lock(mutex_);
     broken_ = std::move(got.error().message);
     news_.ring();

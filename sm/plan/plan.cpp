@@ -263,6 +263,7 @@ class Planner {
         request_.before != nullptr && !request_.before->fabric.find_port_guid(a.guid);
     const bool not_told = request_.not_told.contains(a.guid);
     want.reregister =
+        options_.reregister &&
         (seen.get<&PortInfo::capability_mask>() & ib::wire::port_cap::kClientReregistration) != 0 &&
         !is_switch(a.port.node) &&
         (lid_lost || sm_lost || (in_use && (was_away || not_told || sa_state_lost_)));
@@ -530,8 +531,9 @@ class Planner {
       SwitchWant want;
       want.linear_fdb_top = table_top(graph.max_lid(), graph.node_of(s));
       want.life_time_value = options_.packet_life_time;
-      want.has_multicast_top = port0 != nullptr && (port0->get<&PortInfo::capability_mask>() &
-                                                    ib::wire::port_cap::kMulticastFdbTop) != 0;
+      want.has_multicast_top =
+          options_.multicast_top && port0 != nullptr &&
+          (port0->get<&PortInfo::capability_mask>() & ib::wire::port_cap::kMulticastFdbTop) != 0;
       if (const auto& info = observed_.nodes[graph.node_of(s)].switch_info)
         want.multicast_fdb_cap = info->multicast_fdb_cap;
       out_.switches.push_back(want);
@@ -540,6 +542,10 @@ class Planner {
         want_guids(observed_, out_.node_managed, request_.aliases, request_.alias_blocks),
         out_.p_key_blocks);
     static const std::vector<MlidGroup> kNone;
+    if (!options_.multicast) {
+      out_.program_mfts = false;
+      return;
+    }
     auto [notes, alarms] =
         want_multicast(out_, routed_, request_.groups ? *request_.groups : kNone);
     std::ranges::move(notes, std::back_inserter(out_.notes));

@@ -38,6 +38,9 @@ struct PlanOptions {
   std::uint8_t vl_stall_count{7}, leaf_vl_stall_count{7};
   std::uint8_t phy_errors{8}, overrun_errors{8};
   std::uint8_t operational_vls_max{5};
+  bool reregister{true};     // ask ports to, where registrations may be gone
+  bool multicast{true};      // else tables of switches stay as they are
+  bool multicast_top{true};  // MulticastFDBTop is programmed where a switch has it
   /// Never null.
   std::shared_ptr<const policy::PartitionPolicy> partitions{
       std::make_shared<const policy::PartitionPolicy>()};

@@ -21,10 +21,11 @@ constexpr std::uint32_t kMulticastTop = 1U << 3, kAliasGuids = 1U << 5, kFullPor
 
 }  // namespace
 
-ib::wire::ClassPortInfo class_port_info(std::uint8_t resp_time_value) {
+ib::wire::ClassPortInfo class_port_info(std::uint8_t resp_time_value, bool multicast) {
   ib::wire::ClassPortInfo info;
   info.class_version = 2;
-  info.capability_mask = kUdMulticast | kPortInfoMatch;
+  info.capability_mask = kPortInfoMatch;
+  if (multicast) info.capability_mask |= kUdMulticast;
   if (is_known_record(attr::kMultiPathRecord)) info.capability_mask |= kMultiPath;
   info.capability_mask2 = kMulticastTop | kFullPortInfo | kExtendedSpeeds | kMulticastServices |
                           kPortInfoMatch2 | kSendOnlyFullMember | kWidth2x | kHdr | kNdr;

@@ -7,6 +7,6 @@
 
 namespace sm::sa {
 
-ib::wire::ClassPortInfo class_port_info(std::uint8_t resp_time_value);
+ib::wire::ClassPortInfo class_port_info(std::uint8_t resp_time_value, bool multicast = true);
 
 }  // namespace sm::sa

@@ -126,6 +126,9 @@ class Rules {
   }
 
   Outcome join() const {
+    if (options_.disabled)
+      return refused(status::kSaNoResources,
+                     "multicast is turned off (disable_multicast, or -d 3)");
     if (auto bad = check_form()) return *std::move(bad);
     if (!valid_selectors(m_.record, m_.mask))
       return refused(status::kSaReqInvalid,
@@ -491,6 +494,7 @@ McGroup ipoib_group(ib::PKey p_key) {
 
 store::Batch configured_groups(const State& state, const MulticastOptions& options) {
   store::Batch batch;
+  if (options.disabled) return batch;
   MlidPool mlids = state.multicast.mlids();
   for (McGroup group : options.configured) {
     const auto* there = state.multicast.find(group.mgid);

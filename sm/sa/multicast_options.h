@@ -23,6 +23,8 @@ struct MulticastOptions {
   bool creation_validation{true};
   /// IPv6 solicited-node groups of a partition share an MLID (consolidate_ipv6_snm_req).
   bool consolidate_ipv6_snm{false};
+  /// There are no groups, and nobody joins any (disable_multicast).
+  bool disabled{false};
   /// Without the SA key, too, a port may join others by proxy, and take away who was joined so.
   bool untrusted_proxies{true};
 };

@@ -380,7 +380,8 @@ struct Server::Impl {
 
   void answer_class_port_info(const Packet& request) {
     auto answer = answer_to(request, Method::GetResp, status::kOk);
-    put_record(answer, reply_of(class_port_info(options.resp_time_value)));
+    put_record(answer,
+               reply_of(class_port_info(options.resp_time_value, !options.multicast.disabled)));
     send(request, std::move(answer));
   }
 

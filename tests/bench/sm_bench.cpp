@@ -52,7 +52,7 @@ class Bench final : public sm::core::Carrier {
 
  private:
   void commit(sm::store::Batch batch) override { benchmark::DoNotOptimize(batch); }
-  void log(ib::LogEvent event) override { benchmark::DoNotOptimize(event); }
+  void log(const ib::LogEvent& event) override { benchmark::DoNotOptimize(event); }
   ib::Result<void> send(const sm::core::Outgoing& out) override {
     send_(out.packet);
     return {};

@@ -102,7 +102,7 @@ void Manager::publish(const sm::SnapshotPtr& snapshot) {
   sa_->publish(world_.now(), snapshot);
   pass_groups(world_.now());
 }
-void Manager::log(ib::LogEvent event) { say(world_.now(), event.topic + ": " + event.message); }
+void Manager::log(const ib::LogEvent& event) { say(world_.now(), event.topic + ": " + event.message); }
 void Manager::hear(const sm::core::ReceivedNotice& notice) {
   sa_->on_notice(world_.now(), notice.notice, notice.from);
 }

@@ -43,7 +43,7 @@ class Manager final : public ib::sim::Program, private sm::core::Carrier {
   void commit(sm::store::Batch batch) override { sm::store::apply(batch, kept_); }
   void publish(const sm::HoldingsPtr& holdings) override { sa_->publish(holdings); }
   void publish(const sm::SnapshotPtr& snapshot) override;
-  void log(ib::LogEvent event) override;
+  void log(const ib::LogEvent& event) override;
   void hear(const sm::core::ReceivedNotice& notice) override;
   ib::Result<void> send(const sm::core::Outgoing& out) override;
   void report(sm::core::Report report) override;

@@ -396,6 +396,7 @@ TEST(BringUp, OneDuplicatedGuidIsNamedAndTheRestComesUp) {
   ASSERT_TRUE(run.run_until_reports(1));
   EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
   EXPECT_EQ(run.last().unmanaged, 1U) << testing::PrintToString(run.last().lines);
+  EXPECT_EQ(run.last().duplicate_guids, 1U);
   EXPECT_THAT(run.last().lines.at(0), testing::HasSubstr("duplicate GUID"));
   EXPECT_EQ(run.not_active().size(), 2U);  // the newcomer's cable
   EXPECT_LE(seconds(run.last().took), limit);

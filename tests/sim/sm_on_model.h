@@ -150,9 +150,9 @@ class SmOnModel : private core::Carrier {
     if (!watch_ || watch_(out.packet)) model_.send(now_, at_, true, out.packet);
     return {};
   }
-  void log(ib::LogEvent event) override {
+  void log(const ib::LogEvent& event) override {
     if (log_sink_) log_sink_(event);
-    log_.push_back(std::move(event.message));
+    log_.push_back(event.message);
   }
   std::optional<core::PlanResult> plan(core::PlanJob job) override {
     if (!holds_plans_) return std::move(job).run();

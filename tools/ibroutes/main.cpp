@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // ibroutes: dumps forwarding tables, and says whether they are any good.
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -15,10 +12,10 @@
 #include "libdiag/cli/common_options.h"
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/text_file.h"
+#include "libdiag/report/dump_files.h"
 #include "libdiag/report/engine_table.h"
 #include "libdiag/report/plan_files.h"
 #include "libdiag/tables/sl2vl_dump.h"
-#include "libdiag/tables/subnet_lst.h"
 #include "tools/common/refusal.h"
 #include "tools/ibroutes/compare.h"
 #include "tools/ibroutes/engine_words.h"
@@ -174,13 +171,6 @@ int run_tables(int argc, const char* const* argv) {
 
 // ---- ibroutes dump --format opensm DIR
 
-bool write_file(const std::string& path, const std::string& text) {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"),
-                                                       &std::fclose);
-  return file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
-         std::fflush(file.get()) == 0;
-}
-
 int run_dump(int argc, const char* const* argv) {
   cli::CommandLine line(
       "ibroutes dump", "Writes opensm-subnet.lst, opensm-lfts.dump, opensm.fdbs and opensm.mcfdbs.",
@@ -206,35 +196,23 @@ int run_dump(int argc, const char* const* argv) {
                    [](const auto& a, const auto& b) { return a.guid < b.guid; });
   const fabric::CompactGraph graph(source->fabric);
   const auto linear = tables::linear_tables(graph, source->tables);
-  const tables::DestinationNames names(source->fabric);
-  std::string lst, lfts, fdbs, mcfdbs, sl2vl;
-  if (source->sl_to_vl) tables::append_sl2vl(sl2vl, source->fabric, graph, *source->sl_to_vl);
-  tables::append_subnet_lst(lst, source->fabric, source->sm_lid);
-  tables::append_opensm_fdbs(fdbs, graph, linear);
-  for (auto& table : source->tables) {
-    // OpenSM addresses switches by LID here, where dump_fts has a directed route.
-    const auto node = source->fabric.find_node(table.guid);
-    if (node) table.address = "Lid " + to_string(source->fabric.port(*node, 0).lid);
-    tables::append_opensm_lfts(lfts, table, names);
-    tables::append_opensm_mcfdbs(mcfdbs, table);
-  }
-  if (mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST)
-    return refuse(options,
-                  {ErrorKind::Io, "cannot make " + directory + ": " + std::strerror(errno), 0});
-  std::vector<std::string> files;
-  for (const auto& [name, text] : {std::pair{"opensm-subnet.lst", &lst},
-                                   {"opensm-lfts.dump", &lfts},
-                                   {"opensm.fdbs", &fdbs},
-                                   {"opensm.mcfdbs", &mcfdbs},
-                                   {"opensm-sl2vl.dump", &sl2vl}}) {
-    if (text == &sl2vl && !source->sl_to_vl) continue;
-    const std::string path = directory + "/" + name;
-    if (!write_file(path, *text))
-      return refuse(options,
-                    {ErrorKind::Io, "cannot write " + path + ": " + std::strerror(errno), 0});
-    files.push_back(path);
-  }
-  if (options.common.json) print(dump_json(*source, files, IBKIT_VERSION));
+  // OpenSM addresses switches by LID here, where dump_fts has a directed route.
+  for (auto& table : source->tables)
+    if (const auto node = source->fabric.find_node(table.guid))
+      table.address = "Lid " + to_string(source->fabric.port(*node, 0).lid);
+  report::DumpContent content;
+  content.fabric = &source->fabric;
+  content.graph = &graph;
+  content.switches = source->tables;
+  content.lfts = &linear;
+  content.sl_to_vl = source->sl_to_vl ? &*source->sl_to_vl : nullptr;
+  content.sm_lid = source->sm_lid;
+  namespace files = report::dump_files;
+  static constexpr const report::DumpFile* kFiles[] = {
+      &files::kSubnet, &files::kLfts, &files::kFdbs, &files::kMcFdbs, &files::kSl2Vl};
+  const auto written = report::write_dump_files(directory, kFiles, content);
+  if (!written) return refuse(options, written.error());
+  if (options.common.json) print(dump_json(*source, *written, IBKIT_VERSION));
   return status_of(*source, false);
 }
 

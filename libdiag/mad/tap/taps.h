@@ -37,6 +37,11 @@ class TapPort : public Port {
   Port& behind_;
 };
 
+/// "> Get(NodeInfo) to DR path 0,1 tid 0x00040001", and with `body` a line for each field. `remark`
+/// follows the first line.
+std::vector<std::string> trace_lines(char direction, const Packet& packet, bool body,
+                                     const char* remark = "");
+
 /// One line for each MAD, sent ">" or received "<":
 ///
 ///     0.000213 > Get(NodeInfo) to DR path 0,1 tid 0x00040001

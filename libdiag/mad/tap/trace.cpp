@@ -17,23 +17,30 @@ TracePort::TracePort(Port& behind, Sink sink, Clock clock, bool bodies)
       start_(clock_()),
       bodies_(bodies) {}
 
-void TracePort::print(char direction, const Packet& packet, const char* remark) {
+std::vector<std::string> trace_lines(char direction, const Packet& packet, bool body,
+                                     const char* remark) {
   const wire::Mad& mad = packet.mad;
-  const double seconds = std::chrono::duration<double>(clock_() - start_).count();
   // Only the lower half of the TID is ours; the kernel puts its own mark into the upper.
-  std::string line =
-      fmt::format("{:.6f} {} {} {} {} tid 0x{:08x}", seconds, direction, describe(mad),
-                  direction == '>' ? "to" : "from", target_name(packet.address, mad),
-                  static_cast<std::uint32_t>(mad.tid().value));
+  std::string line = fmt::format("{} {} {} {} tid 0x{:08x}", direction, describe(mad),
+                                 direction == '>' ? "to" : "from", target_name(packet.address, mad),
+                                 static_cast<std::uint32_t>(mad.tid().value));
   if (mad.attribute_modifier() != 0) line += fmt::format(" mod 0x{:x}", mad.attribute_modifier());
   if (wire::is_response(mad.method())) line += fmt::format(" status 0x{:04x}", mad.status());
   if (!packet.more.empty()) line += fmt::format(" and {} bytes more", packet.more.size());
   line += remark;
-  sink_(line);
-  if (!bodies_) return;
-  const std::string body = wire::dump(mad);
-  for (const std::string_view field : split(body, '\n'))
-    if (!field.empty()) sink_("    " + std::string(field));
+  std::vector<std::string> lines{std::move(line)};
+  if (!body) return lines;
+  const std::string fields = wire::dump(mad);
+  for (const std::string_view field : split(fields, '\n'))
+    if (!field.empty()) lines.push_back("    " + std::string(field));
+  return lines;
+}
+
+void TracePort::print(char direction, const Packet& packet, const char* remark) {
+  const double seconds = std::chrono::duration<double>(clock_() - start_).count();
+  auto lines = trace_lines(direction, packet, bodies_, remark);
+  lines.front() = fmt::format("{:.6f} {}", seconds, lines.front());
+  for (const std::string& line : lines) sink_(line);
 }
 
 Result<void> TracePort::send(AgentId agent, const Packet& packet, Duration reply_within) {

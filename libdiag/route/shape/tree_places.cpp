@@ -126,7 +126,7 @@ void TreePlaces::number_columns(const Request& request, const Targets& targets) 
   number.assign(targets.columns().size(), 0);
 
   std::map<SwitchIndex, std::uint32_t> ends;  // compute nodes by leaf
-  std::vector<bool> computes(number.size());
+  computes.assign(number.size(), false);
   for (const Target& target : targets.all())
     for (std::size_t c = target.first_column; c < target.last_column; ++c) {
       computes[c] = compute.has(targets.columns()[c].lid);

@@ -23,6 +23,7 @@ struct TreePlaces {
   std::vector<std::uint32_t> slots, cables;
   std::vector<std::uint64_t> divisor;
   std::vector<std::uint64_t> number;  // by column of the targets
+  std::vector<bool> computes;         // likewise: a compute node, which are numbered first
 
   std::uint32_t uplinks(std::uint32_t h) const { return slots[h] * cables[h]; }
   /// Further LIDs of an end port (offset > 0) go as far from the first as there is room.

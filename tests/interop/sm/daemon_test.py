@@ -549,6 +549,71 @@ class QosTables(unittest.TestCase):
         self.assertEqual(found["ibsm"], found["opensm"])
 
 
+class DumpFiles(unittest.TestCase):
+    """opensm's dump files, by opensm and by ibsm on the same fabric."""
+    NAMES = ("opensm-lid-matrix.dump", "opensm-subnet.lst", "opensm.mcfdbs", "opensm-lfts.dump", "opensm.fdbs")
+
+    def test_the_same_files_as_opensm_by_the_same_tables(self):
+        texts = {}
+        with Sm(*TREE) as f:
+            ours = f.directory / "ours"
+            self.assertEqual(f.ibsm("-o", "-R", "updn", "-D", "0x43", "--dump_files_dir", ours).returncode, 0)
+            texts["ibsm"] = {name: (ours / name).read_text() for name in self.NAMES}
+            self.assertEqual((ours / "opensm-updn-roots.dump").read_text().count("0x"), 4)
+            # opensm takes our tables, and dumps what it programmed.
+            theirs = f.directory / "theirs"
+            theirs.mkdir()
+            f.opensm(HOST, "-R", "file", "-U", ours / "opensm-lfts.dump", "-D", "0x43",
+                     "--dump_files_dir", theirs)
+            wait_until(lambda: all((theirs / name).exists() for name in self.NAMES), 10)
+            texts["opensm"] = {name: (theirs / name).read_text() for name in self.NAMES}
+        for name in ("opensm-lid-matrix.dump", "opensm-lfts.dump", "opensm.fdbs"):
+            self.assertEqual(texts["ibsm"][name], texts["opensm"][name], name)
+        ends = {who: sorted(re.findall(r"PortGUID:(\w+) .*?LID:(\w+) PN:(\w+) .*PortGUID:(\w+) .*?LID:(\w+) PN:(\w+) "
+                                       r".*LOG=(\w+)", text["opensm-subnet.lst"])) for who, text in texts.items()}
+        self.assertEqual(len(ends["ibsm"]), 128)
+        self.assertEqual(ends["ibsm"], ends["opensm"])
+
+    def test_without_the_flag_the_links_alone_and_the_order_of_ftree(self):
+        with Sm(*TREE) as f:
+            folder = f.directory / "dumps"
+            self.assertEqual(f.ibsm("-o", "-R", "ftree", "--dump_files_dir", folder).returncode, 0)
+            self.assertEqual({p.name for p in folder.iterdir()}, {"opensm-subnet.lst", "opensm-ftree-ca-order.dump"})
+            order = (folder / "opensm-ftree-ca-order.dump").read_text().splitlines()
+            self.assertEqual(len(order), 32)
+            self.assertRegex(order[0], r"^0x[0-9a-f]{4}\thost\d+ HCA-1$")
+
+    def test_a_folder_that_cannot_be_written_is_an_error_in_the_log_and_no_end(self):
+        with Sm(*TREE) as f:
+            blocked = f.directory / "blocked"
+            blocked.write_text("a file")
+            self.assertEqual(f.ibsm("-o", "--dump_files_dir", blocked / "in").returncode, 0)
+            self.assertIn("dump files are as they were", (f.directory / "log").read_text())
+
+
+class DebugOptions(unittest.TestCase):
+    def test_d3_leaves_multicast_alone(self):
+        with Sm(*TREE) as f:
+            f.daemon("-d3")
+            groups = f.on(HOST, "saquery", "-g").stdout
+            self.assertNotIn("MCMemberRecord", groups)
+            rows = json.loads(f.ctl("stats", "--json").stdout)["mads"]
+            self.assertFalse([r for r in rows if r["method_name"] == "Set" and "Multicast" in r["attribute_name"]])
+
+    def test_frames_are_in_the_log_with_their_fields(self):
+        with Sm(*TREE) as f:
+            self.assertEqual(f.ibsm("-o", "-D", "0x23").returncode, 0)
+            log = (f.directory / "log").read_text()
+            self.assertRegex(log, r"T frame: > Get\(NodeInfo\) to DR path 0 tid 0x")
+            self.assertRegex(log, r"T frame: < GetResp\(NodeInfo\) from DR path 0 tid 0x\w+ status 0x0000")
+            self.assertRegex(log, r"T frame:     NodeType:\.+")
+
+    def test_exit_on_fatal_ends_where_two_nodes_have_one_guid(self):
+        with Sm(*TREE) as f:
+            self.assertEqual(f.ibsm("-o").returncode, 0)
+            self.assertEqual(f.ibsm("-o", "--exit-on-fatal").returncode, 0)
+
+
 class SaKey(unittest.TestCase):
     def test_known_key_is_warned_of_and_a_secret_one_is_kept_secret(self):
         with Sm(*TREE) as f:

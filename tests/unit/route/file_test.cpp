@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/tables/least_hops.h"
@@ -45,6 +47,28 @@ TEST(FileEngine, TakesOverTables) {
   EXPECT_EQ(routes.lfts, updn.lfts);
   EXPECT_EQ(routes.engine, "file");
   EXPECT_THAT(routes.notes, ::testing::IsEmpty());
+}
+
+TEST(LidMatrix, IsReadAsItIsWritten) {
+  const auto fabric = random_fabric();
+  const fabric::CompactGraph graph(fabric);
+  std::string text;
+  tables::write_lid_matrix([&](std::string_view piece) { text += piece; }, fabric, graph);
+  const auto matrix = tables::read_lid_matrix(text, "matrix").value();
+  ASSERT_EQ(matrix.size(), graph.switch_count());
+  for (const auto& row : matrix) {
+    const auto s = graph.switch_of(*fabric.find_node(row.guid));
+    EXPECT_EQ(row.hops.size(), graph.switch_count());
+    for (const auto& [lid, hops] : row.hops) {
+      const auto target = graph.switch_of(fabric.find_lid(lid)->node);
+      const auto least = *std::min_element(hops.begin() + 1, hops.end());
+      EXPECT_EQ(hops[0], s == target ? 0 : least);
+      for (const auto& arc : graph.arcs(s)) {
+        const auto beyond = std::ranges::find(matrix, graph.guid(arc.to), &tables::LidMatrix::guid);
+        EXPECT_EQ(hops[arc.out_port], beyond->hops.at(lid)[0] + 1);
+      }
+    }
+  }
 }
 
 TEST(FileEngine, FindsMovedLidsByGuid) {

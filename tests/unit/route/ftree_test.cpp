@@ -10,6 +10,7 @@
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/plan.h"
 #include "libdiag/route/reroute/detours.h"
+#include "libdiag/route/shape/ca_order.h"
 #include "libdiag/route/shape/tree_shape.h"
 #include "libdiag/route/spread/deal.h"
 #include "libdiag/route/spread/even_out.h"
@@ -305,6 +306,29 @@ TEST(Ftree, ComputeNodesKeepTheirPlacesAmongIoNodes) {
     std::vector<std::uint64_t> numbers = places.number;
     std::sort(numbers.begin(), numbers.end());
     for (std::size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], i);
+  }
+}
+
+// Whom damage took from a leaf leaves a place, so that all others keep theirs.
+TEST(CaOrder, HasEveryHostAndAsManyPlacesForEachLeaf) {
+  auto fabric = fabric::generate(tree(8, 3)).value();
+  const Case whole(fabric);
+  const auto order = ca_order(whole.request).value();
+  EXPECT_EQ(order.size(), 128U);
+  EXPECT_TRUE(std::ranges::all_of(order, [](const auto& lid) { return lid.has_value(); }));
+  const auto& gone = whole.graph.destinations().back();
+  fabric.disconnect({whole.graph.node_of(gone.leaf), gone.port});
+  const Case damaged(fabric);
+  const auto left = ca_order(damaged.request).value();
+  EXPECT_EQ(left.size(), 128U);
+  EXPECT_EQ(std::ranges::count(left, false, [](const auto& lid) { return lid.has_value(); }), 1);
+  const std::size_t a_leaf = 4;
+  for (std::size_t first = 0; first < left.size(); first += a_leaf) {
+    std::set<SwitchIndex> leaves;
+    for (std::size_t i = first; i < first + a_leaf; ++i)
+      for (const auto& d : damaged.graph.destinations())
+        if (left[i] && d.lid == *left[i]) leaves.insert(d.leaf);
+    EXPECT_EQ(leaves.size(), 1U);
   }
 }
 

@@ -66,6 +66,10 @@ TEST(Dump, WritesEmptyMulticastTablesAsDumpFtsDoes) {
   EXPECT_EQ(out, golden("dump_fts-M"));
 }
 
+TextSink into(std::string& text) {
+  return [&text](std::string_view piece) { text += piece; };
+}
+
 TEST(Dump, WritesWhatOpensmWrites) {
   Net4 net;
   std::sort(net.tables.begin(), net.tables.end(),
@@ -75,7 +79,7 @@ TEST(Dump, WritesWhatOpensmWrites) {
     table.address = "Lid " + to_string(net.fabric.port(*net.fabric.find_node(table.guid), 0).lid);
     append_opensm_lfts(lfts, table, net.names);
   }
-  append_opensm_fdbs(fdbs, net.graph, linear_tables(net.graph, net.tables));
+  write_opensm_fdbs(into(fdbs), net.graph, linear_tables(net.graph, net.tables));
   EXPECT_EQ(lfts, golden("opensm-lfts.dump"));
   EXPECT_EQ(fdbs, golden("opensm.fdbs"));
 }
@@ -178,7 +182,7 @@ TEST(Dump, ALongerWayIsNotOptimal) {
         else if (arc.to == (s + 1) % 5)
           tables.set(s, d.lid, arc.out_port);
   std::string out;
-  append_opensm_fdbs(out, graph, tables);
+  write_opensm_fdbs(into(out), graph, tables);
   EXPECT_THAT(out, HasSubstr(" : 05   : No 2 hop path possible via port "));
   EXPECT_THAT(out, HasSubstr("yes"));
   EXPECT_EQ(linear_tables(graph, read_tables(out, "fdbs").value()), tables);
@@ -291,7 +295,7 @@ std::string ibdmchk(const fabric::Fabric& fabric, const fabric::CompactGraph& gr
   const judge::Scratch scratch;
   std::string lst, fdbs;
   append_subnet_lst(lst, fabric);
-  append_opensm_fdbs(fdbs, graph, tables);
+  write_opensm_fdbs(into(fdbs), graph, tables);
   judge::write_file(scratch / "lst", lst);
   judge::write_file(scratch / "fdbs", fdbs);
   return judge::output_of("ibdmchk -s '" + (scratch / "lst").string() + "' -f '" +

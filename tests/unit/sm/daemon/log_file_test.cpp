@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -91,6 +92,39 @@ TEST(LogFile, BringUpsAndErrorsAreToldToTheSystemWhateverTheLog) {
   EXPECT_EQ(told, (std::vector<std::pair<ib::LogLevel, std::string>>{
                       {ib::LogLevel::Error, "store: it is lost"},
                       {ib::LogLevel::Info, "SUBNET UP switches=1"}}));
+}
+
+TEST(LogFile, BeginsAnewWhenItIsAsLargeAsItMayBe) {
+  const Folder folder;
+  const auto path = folder.path / "log";
+  auto log = LogFile::open(path.string(), 3, true, ib::monotonic_now, {4096, ""});
+  ASSERT_TRUE(log);
+  const std::string filler(100, 'x');
+  std::uintmax_t largest = 0;
+  bool shrank = false;
+  for (int line = 0; line < 100; ++line) {
+    const auto before = fs::file_size(path);
+    log->write({ib::LogLevel::Info, "test", filler});
+    const auto now = fs::file_size(path);
+    largest = std::max(largest, now);
+    shrank = shrank || now < before;
+  }
+  EXPECT_LE(largest, 4096U);
+  EXPECT_TRUE(shrank);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path), {}), 1) << "no older one is kept";
+}
+
+TEST(LogFile, PutsThePrefixBeforeWhatALineSaysAlsoAfterItWasOpenedAgain) {
+  const Folder folder;
+  const auto path = folder.path / "log";
+  auto log = LogFile::open(path.string(), 3, true, ib::monotonic_now, {0, "100% fabric A: "});
+  ASSERT_TRUE(log);
+  log->write({ib::LogLevel::Info, "test", "one"});
+  EXPECT_NE(text_of(path).find(" I 100% fabric A: test: one\n"), std::string::npos);
+  fs::remove(path);
+  ASSERT_TRUE(log->reopen());
+  log->write({ib::LogLevel::Info, "test", "two"});
+  EXPECT_NE(text_of(path).find(" I 100% fabric A: test: two\n"), std::string::npos);
 }
 
 TEST(LogFile, TheSummaryComesByItsDeadlineOrAtTheEnd) {
