@@ -51,6 +51,9 @@ constexpr std::array kProcess = {
     flag("-B,--daemon", "daemon", &S::daemon,
          "Go to the background once the first result is known"),
     text("-J,--pidfile", "pid_file", &S::pid_file, "FILE", "Write the process id here"),
+    text("--control_socket", "control_socket", &S::control_socket, "PATH",
+         "Socket that `ibsm ctl` asks at (default: control in the state directory); none: there is "
+         "none"),
     word("-q,--console", "console", {}, "WORD", "off|local|loopback|socket", "Console")
         .opensm_has("off")
         .not_yet("there is no console"),

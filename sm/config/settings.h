@@ -96,6 +96,7 @@ struct Settings {
   // ---- process and log
   bool daemon{false};
   std::string pid_file;
+  std::string control_socket;
   std::string log_file;
   std::uint64_t log_flags{0x03};
   bool force_log_flush{false};

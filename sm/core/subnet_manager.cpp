@@ -61,6 +61,8 @@ std::string_view reason_name(Reason reason) {
       return "operator";
     case Reason::Trap:
       return "trap";
+    case Reason::Partitions:
+      return "partitions changed";
     case Reason::Timer:
       return "timer";
     case Reason::ChangeSeen:

@@ -33,6 +33,7 @@ enum class Reason {
   Start,
   Operator,        // asked for (SIGHUP)
   Trap,            // a device said that something changed
+  Partitions,      // somebody became a member, or is none any more
   Timer,           // full_sweeps_only
   ChangeSeen,      // a light sweep saw it
   Unfinished,      // the last one left differences

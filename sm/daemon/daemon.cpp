@@ -18,13 +18,16 @@
 #include <iterator>
 #include <utility>
 
+#include "libdiag/base/text.h"
 #include "libdiag/mad/tap/taps.h"
 #include "libdiag/mad/umad/umad_port.h"
+#include "sm/control/server.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/channel.h"
 #include "sm/daemon/dump_files.h"
 #include "sm/daemon/lid_backup.h"
 #include "sm/daemon/mapped_files.h"
+#include "sm/daemon/partition_verbs.h"
 #include "sm/daemon/path_options.h"
 #include "sm/daemon/plan_worker.h"
 #include "sm/daemon/qos_options.h"
@@ -129,6 +132,7 @@ class Daemon : private core::Carrier {
   /// What is large goes first, and alone: closing the store takes as much code as opening it.
   void end() {
     unmap_idle_code();
+    control_.reset();
     planner_.reset();
     dumps_.reset();
     manager_.reset();
@@ -177,7 +181,8 @@ class Daemon : private core::Carrier {
     if (!flag) return tl::unexpected<ib::Error>(std::move(flag.error()));
     is_sm_.emplace(*std::move(flag));
 
-    partitions_ = options_.partitions.policy;
+    added_members_ = added_members(contents->partition_members);
+    take_partitions(options_.partitions.policy);
     if (options_.partition_trouble.empty())
       keep(options_.partitions);
     else
@@ -185,6 +190,7 @@ class Daemon : private core::Carrier {
           options_.partition_trouble + "\nthose of the last file that could be used are in force");
 
     core::Options core = options_.core;
+    core.plan.partitions = partitions_;
     core.at_turn = give_back;
     core.registrations_lost = registrations_lost_;
     if (const std::uint32_t most = smi_.port->window_max(); most != 0)
@@ -210,6 +216,7 @@ class Daemon : private core::Carrier {
                                                          : options_.state_dir + "/" + kDumpName,
                options_.registry.dump_every));
     planner_.emplace();
+    listen_for_operators();
     if (!options_.dumps.directory.empty())
       dumps_.emplace(options_.dumps, [this](const ib::LogEvent& event) { log_.write(event); });
     return {};
@@ -307,6 +314,7 @@ class Daemon : private core::Carrier {
     // A request that the transport gave up says nothing new: the Transactor has a clock of its own.
     for (const auto& r : smi_.arrived)
       if (!r.timed_out) manager_->on_packet(now, r.packet);
+    if (control_) control_->serve([this](const control::Request& r) { return answer(r); });
     if (auto made = planner_->take()) manager_->on_planned(now, *std::move(made));
     if (auto groups = sa_->take_groups()) manager_->set_groups(now, *std::move(groups));
     if (auto news = sa_->take_aliases())
@@ -352,10 +360,47 @@ class Daemon : private core::Carrier {
       return say(ib::LogLevel::Error, "partitions",
                  read.error().message + "\nthe partitions read before stay in force");
     for (const std::string& line : read->warnings) say(ib::LogLevel::Warning, "partitions", line);
-    partitions_ = read->policy;
+    take_partitions(read->policy);
     manager_->set_partitions(partitions_);
     keep(*read);
   }
+  /// Those of the file, with what was added since.
+  void take_partitions(std::shared_ptr<const policy::PartitionPolicy> of_file) {
+    file_partitions_ = std::move(of_file);
+    partitions_ = policy::with_members(file_partitions_, added_members_);
+  }
+
+  // ---- the control socket
+  /// Without one ibsm works as well; the log says why there is none.
+  void listen_for_operators() {
+    if (options_.control_socket.empty()) return;
+    auto listening = control::Server::listen(options_.control_socket);
+    if (listening)
+      control_.emplace(*std::move(listening));
+    else
+      say(ib::LogLevel::Error, "control",
+          listening.error().message + ": `ibsm ctl` reaches nobody");
+  }
+  control::Answer answer(const control::Request& request) {
+    if (request.verb == "partition") return change_partitions(request);
+    return {2, "unknown verb '" + ib::printable(request.verb) + "': expected partition\n"};
+  }
+  /// Durable first, then in force.
+  control::Answer change_partitions(const control::Request& request) {
+    MembersChange change =
+        partition_verb(request, added_members_, {manager_->snapshot(), manager_->holdings()});
+    if (change.batch.empty()) return std::move(change.answer);
+    if (auto kept = store_->commit(change.batch); !kept)
+      return {4, "nothing was changed, since it cannot be stored: " + kept.error().message + '\n'};
+    added_members_ = std::move(change.members);
+    take_partitions(file_partitions_);
+    manager_->set_partitions(partitions_);
+    manager_->sweep_now(ib::monotonic_now(), core::Reason::Partitions);
+    say(ib::LogLevel::Info, "partitions",
+        change.answer.text.substr(0, change.answer.text.find('\n')) + " (ibsm ctl)");
+    return std::move(change.answer);
+  }
+
   void keep(const ReadPartitions& partitions) {
     if (const auto kept = keep_partitions(partitions, options_.state_dir); !kept)
       say(ib::LogLevel::Error, "partitions",
@@ -516,7 +561,8 @@ class Daemon : private core::Carrier {
     pollfd fds[] = {{smi_.port->readable_fd(), POLLIN, 0},
                     {sa_->readable_fd(), POLLIN, 0},
                     {planner_->readable_fd(), POLLIN, 0},
-                    {signals_.fd(), POLLIN, 0}};
+                    {signals_.fd(), POLLIN, 0},
+                    {control_ ? control_->readable_fd() : -1, POLLIN, 0}};
     if (poll(fds, std::size(fds), ms) < 0 && errno != EINTR) {
       status_ = give_up(fmt::format("poll: {}", std::strerror(errno)));
       return false;
@@ -536,7 +582,9 @@ class Daemon : private core::Carrier {
   Channel smi_, gsi_;  // gsi_ until the SA has it
   bool kernel_rmpp_{false};
   std::optional<ib::mad::IsSmFlag> is_sm_;
-  std::shared_ptr<const policy::PartitionPolicy> partitions_;
+  std::shared_ptr<const policy::PartitionPolicy> file_partitions_, partitions_;
+  std::vector<policy::AddedMember> added_members_;  // by P_Key and port GUID
+  std::optional<control::Server> control_;
   std::unique_ptr<core::SubnetManager> manager_;
   std::optional<SaThread> sa_;
   std::optional<PlanWorker> planner_;

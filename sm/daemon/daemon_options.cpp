@@ -183,6 +183,7 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   o.once = s.once;
   o.background = s.daemon;
   o.pid_file = s.pid_file;
+  if (s.control_socket != "none") o.control_socket = s.control_socket;
   o.log_file = s.log_file;
   o.log_flags = static_cast<unsigned>(s.log_flags);
   o.flush_log = s.force_log_flush;

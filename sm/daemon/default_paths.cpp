@@ -68,6 +68,8 @@ DefaultPaths default_paths(std::string_view program, const config::Settings& sai
   return out;
 }
 
+std::string control_socket(const DefaultPaths& paths) { return paths.state_dir + "/control"; }
+
 std::string dump_directory(const config::Settings& said, bool routing) {
   if (!said.dump_files_dir.empty()) return said.dump_files_dir;
   if (std::string value = environment("OSM_TMP_DIR"); !value.empty() || !routing) return value;
@@ -85,6 +87,8 @@ std::string first_there(const std::vector<std::string>& paths) {
 void fill_in(const DefaultPaths& paths, config::Settings& settings) {
   if (settings.state_dir.empty()) settings.state_dir = paths.state_dir;
   if (settings.log_file.empty()) settings.log_file = paths.log_file;
+  if (settings.control_socket.empty())
+    settings.control_socket = control_socket(DefaultPaths{{}, {}, {}, {}, settings.state_dir, {}});
   if (settings.prefix_routes_file.empty())
     settings.prefix_routes_file = first_there(paths.prefix_routes);
   if (settings.partition_config_file.empty())

@@ -25,6 +25,9 @@ struct DefaultPaths {
 /// `program` is argv[0]. `said` has the state directory, where the command line names one.
 DefaultPaths default_paths(std::string_view program, const config::Settings& said);
 
+/// Of `ibsm ctl`, where the options name no other.
+std::string control_socket(const DefaultPaths& paths);
+
 /// "" where none of the list is there.
 std::string first_there(const std::vector<std::string>& paths);
 

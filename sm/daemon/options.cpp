@@ -121,9 +121,18 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
   words.add_to(line, config::CommandWords::Which::All);
   auto& plan_line = line.optional_verb("plan", "Routes of a saved topology, no fabric attached");
   plan.add_to(plan_line);
+  CtlWords ctl;
+  auto& ctl_line = line.optional_verb("ctl", "Ask the running ibsm");
+  ctl.add_to(ctl_line);
 
   if (const auto status = line.parse(argc, argv)) return *status;
   if (plan_line.chosen()) return plan;
+  if (ctl_line.chosen()) {
+    Configuration said;
+    words.apply(said);
+    if (!ctl.state_dir().empty()) said.settings.state_dir = ctl.state_dir();
+    return ctl.run(control_socket(default_paths(argc > 0 ? argv[0] : kProgram, said.settings)));
+  }
   return settle(asked, words, argc > 0 ? argv[0] : kProgram, version);
 }
 

@@ -10,6 +10,7 @@
 
 #include "sm/config/configuration.h"
 #include "sm/core/subnet_manager.h"
+#include "sm/daemon/ctl_words.h"
 #include "sm/daemon/dump_options.h"
 #include "sm/daemon/partition_options.h"
 #include "sm/daemon/plan_options.h"
@@ -39,6 +40,7 @@ struct DaemonOptions {
   DumpOptions dumps;
   std::string pid_file;
   std::string state_dir;
+  std::string control_socket;            // empty: there is none
   ib::route::OptionFiles routing_files;  // read again on SIGHUP, on top of:
   ib::route::Options routing_words;      // what the options say themselves
   std::vector<std::string> notes;        // for the log: what file was read, what has no effect

@@ -105,6 +105,17 @@ void apply(const Batch& batch, Contents& contents) {
   for (const auto& [port, index] : batch.aliases_forgotten)
     remove(contents.aliases, AliasGuid{port, index, {}}, by_place);
   for (const auto& alias : batch.aliases) put(contents.aliases, alias, by_place);
+
+  const auto by_partition = [](const PartitionMember& a, const PartitionMember& b) {
+    return std::tie(a.p_key, a.port_guid) < std::tie(b.p_key, b.port_guid);
+  };
+  for (const auto& member : batch.partition_members) {
+    if (member.membership != 0) {
+      put(contents.partition_members, member, by_partition);
+    } else {
+      remove(contents.partition_members, member, by_partition);
+    }
+  }
 }
 
 Batch batch_of(Contents contents) {
@@ -115,6 +126,7 @@ Batch batch_of(Contents contents) {
   batch.services = std::move(contents.services);
   batch.subscriptions = std::move(contents.subscriptions);
   batch.aliases = std::move(contents.aliases);
+  batch.partition_members = std::move(contents.partition_members);
   return batch;
 }
 

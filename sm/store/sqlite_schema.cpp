@@ -72,6 +72,15 @@ ALTER TABLE mc_member ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE service ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE subscription ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE alias_guid ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+)sql",
+    R"sql(
+CREATE TABLE IF NOT EXISTS partition_member (
+  p_key INTEGER NOT NULL CHECK(p_key BETWEEN 1 AND 32767),
+  port_guid BLOB NOT NULL CHECK(length(port_guid) = 8),
+  membership INTEGER NOT NULL CHECK(membership BETWEEN 1 AND 3),
+  owner BLOB NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (p_key, port_guid)) WITHOUT ROWID;
 )sql"};
 static_assert(std::size(kSchemas) == kSchemaVersion);
 

@@ -116,6 +116,13 @@ void take_alias(const Row& row, Contents& contents) {
   contents.aliases.push_back({row.guid(0), row.integer_as<std::uint16_t>(1), row.guid(2)});
 }
 
+void take_partition_member(const Row& row, Contents& contents) {
+  PartitionMember member{
+      row.integer_as<std::uint16_t>(0), row.guid(1), row.integer_as<std::uint8_t>(2), {}};
+  for (const std::byte b : row.bytes(3)) member.owner += static_cast<char>(b);
+  contents.partition_members.push_back(std::move(member));
+}
+
 constexpr Table kTables[] = {
     {"lid", "port_guid, lid, lmc, sum", 4, 1, take_lid},
     {"mc_group",
@@ -129,6 +136,7 @@ constexpr Table kTables[] = {
      "grh_hop_limit, grh_traffic_class, grh_flow_label, inform_info, trusted, sum",
      16, 1, take_subscription},
     {"alias_guid", "port_guid, place, guid, sum", 4, 2, take_alias},
+    {"partition_member", "p_key, port_guid, membership, owner, sum", 5, 2, take_partition_member},
 };
 
 }  // namespace
@@ -186,12 +194,16 @@ Tables::Tables(sqlite3* db)
           db, "INSERT OR REPLACE INTO subscription VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
           "subscription"),
       remove_alias_(db, "DELETE FROM alias_guid WHERE port_guid = ? AND place = ?"),
-      put_alias_(db, "INSERT OR REPLACE INTO alias_guid VALUES (?, ?, ?, ?)", "alias_guid") {}
+      put_alias_(db, "INSERT OR REPLACE INTO alias_guid VALUES (?, ?, ?, ?)", "alias_guid"),
+      remove_partition_member_(db,
+                               "DELETE FROM partition_member WHERE p_key = ? AND port_guid = ?"),
+      put_partition_member_(db, "INSERT OR REPLACE INTO partition_member VALUES (?, ?, ?, ?, ?)",
+                            "partition_member") {}
 
 int Tables::write(const Batch& batch) {
   for (const auto part :
        {&Tables::write_lids, &Tables::write_groups, &Tables::write_members, &Tables::write_services,
-        &Tables::write_subscriptions, &Tables::write_aliases})
+        &Tables::write_subscriptions, &Tables::write_aliases, &Tables::write_partition_members})
     if (const int code = (this->*part)(batch); code != SQLITE_OK) return code;
   return SQLITE_OK;
 }
@@ -280,6 +292,17 @@ int Tables::write_aliases(const Batch& batch) {
   for (const auto& alias : batch.aliases) {
     put_alias_.bind(alias.port_guid).bind(alias.index).bind(alias.guid);
     if (const int code = put_alias_.bind_sum().run(); code != SQLITE_DONE) return code;
+  }
+  return SQLITE_OK;
+}
+
+int Tables::write_partition_members(const Batch& batch) {
+  for (const auto& m : batch.partition_members) {
+    auto& statement = m.membership == 0 ? remove_partition_member_ : put_partition_member_;
+    statement.bind(m.p_key).bind(m.port_guid);
+    if (m.membership != 0)
+      statement.bind(m.membership).bind(std::as_bytes(std::span(m.owner))).bind_sum();
+    if (const int code = statement.run(); code != SQLITE_DONE) return code;
   }
   return SQLITE_OK;
 }

@@ -43,6 +43,7 @@ class Tables {
   int write_services(const Batch& batch);
   int write_subscriptions(const Batch& batch);
   int write_aliases(const Batch& batch);
+  int write_partition_members(const Batch& batch);
 
   Statement forget_lids_, remove_lid_, put_lid_;
   Statement remove_group_, remove_members_, put_group_;
@@ -50,6 +51,7 @@ class Tables {
   Statement remove_service_, put_service_;
   Statement remove_subscription_, put_subscription_;
   Statement remove_alias_, put_alias_;
+  Statement remove_partition_member_, put_partition_member_;
 };
 
 }  // namespace sm::store

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What must survive a restart of the subnet manager: who has which LID, the multicast groups with
-// their members, registered services, subscriptions to notices, and alias GUIDs. One interface, two
+// their members, registered services, subscriptions to notices, alias GUIDs, and members of
+// partitions that were added at run time. One interface, two
 // implementations: a SQLite file in the state directory, and memory. Not a cache of the fabric:
 // what a sweep can see again is not kept here.
 #pragma once
@@ -101,14 +102,24 @@ struct AliasGuid {
 /// A place in the GUIDInfo of a port: the port's GUID, and block * 8 + place in it.
 using AliasPlace = std::pair<ib::Guid, std::uint16_t>;
 
+/// A member of a partition that somebody added while the subnet manager ran.
+struct PartitionMember {
+  std::uint16_t p_key{};  // without the membership bit
+  ib::Guid port_guid{};
+  std::uint8_t membership{};  // 1 limited, 2 full, 3 both; 0 in a batch: taken away
+  std::string owner;          // who added it, as it called itself
+  friend bool operator==(const PartitionMember&, const PartitionMember&) = default;
+};
+
 /// Everything kept, each list in ascending order of its key.
 struct Contents {
-  std::vector<LidClaim> lids;               // by port GUID
-  std::vector<McGroup> groups;              // by MGID
-  std::vector<McMember> members;            // by MGID, then port GID
-  std::vector<Service> services;            // by key()
-  std::vector<Subscription> subscriptions;  // by compare_keys()
-  std::vector<AliasGuid> aliases;           // by port GUID, then index
+  std::vector<LidClaim> lids;                      // by port GUID
+  std::vector<McGroup> groups;                     // by MGID
+  std::vector<McMember> members;                   // by MGID, then port GID
+  std::vector<Service> services;                   // by key()
+  std::vector<Subscription> subscriptions;         // by compare_keys()
+  std::vector<AliasGuid> aliases;                  // by port GUID, then index
+  std::vector<PartitionMember> partition_members;  // by P_Key, then port GUID
   friend bool operator==(const Contents&, const Contents&) = default;
 };
 
@@ -126,11 +137,12 @@ struct Batch {
   std::vector<Subscription> subscriptions;    // added or replaced, by compare_keys()
   std::vector<AliasPlace> aliases_forgotten;  // places whose ports hold nothing of ours any more
   std::vector<AliasGuid> aliases;             // added or replaced; GUID 0 takes one back
+  std::vector<PartitionMember> partition_members;  // added or replaced; membership 0 removes
   bool empty() const {
     return !forget_lids && lids_removed.empty() && lids.empty() && groups_removed.empty() &&
            groups.empty() && members.empty() && services_removed.empty() && services.empty() &&
            subscriptions_removed.empty() && subscriptions.empty() && aliases_forgotten.empty() &&
-           aliases.empty();
+           aliases.empty() && partition_members.empty();
   }
 };
 

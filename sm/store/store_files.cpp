@@ -118,9 +118,11 @@ tl::unexpected<ib::Error> cannot_use(const std::string& path, const SqliteFile& 
 
 std::string counted(const Contents& c) {
   return fmt::format(
-      "{} LIDs, {} groups with {} members, {} services, {} subscriptions, {} alias GUIDs",
+      "{} LIDs, {} groups with {} members, {} services, {} subscriptions, {} alias GUIDs, {} "
+      "members "
+      "of partitions",
       c.lids.size(), c.groups.size(), c.members.size(), c.services.size(), c.subscriptions.size(),
-      c.aliases.size());
+      c.aliases.size(), c.partition_members.size());
 }
 
 }  // namespace sm::store

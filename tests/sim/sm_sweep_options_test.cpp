@@ -43,7 +43,7 @@ TEST(SweepOptions, FullSweepsComeInsteadOfLightOnes) {
   EXPECT_EQ(usual.run.sm().counters().full_sweeps, 1U);
   EXPECT_GE(usual.run.sm().counters().light_sweeps, 5U);
   EXPECT_GE(full.run.sm().counters().full_sweeps, 6U);
-  EXPECT_EQ(full.run.sm().counters().light_sweeps, full.run.sm().counters().full_sweeps - 1);
+  EXPECT_EQ(full.run.sm().counters().light_sweeps, 0U);
 }
 
 TEST(SweepOptions, WithoutSweepsOnTrapsTheNextLightSweepFindsTheChange) {
@@ -51,7 +51,7 @@ TEST(SweepOptions, WithoutSweepsOnTrapsTheNextLightSweepFindsTheChange) {
     core::Options options;
     options.look_at_traps = looks;
     UpRun one(options);
-    one.run.model().link_down(one.run.now(), one.last_host()).value();
+    ASSERT_TRUE(one.run.model().link_down(one.run.now(), one.last_host()));
     one.run.run_for(5s);
     EXPECT_EQ(one.run.sm().counters().full_sweeps, looks ? 2U : 1U);
     one.run.run_for(10s);

@@ -30,6 +30,7 @@ ALLOWED = {
     "sm/store": BASE + ["libdiag/wire", "libdiag/mad"],
     "sm/policy": BASE + ["libdiag/wire"],
     "sm/config": LIBDIAG + ["sm/policy", "sm/plan"],
+    "sm/control": BASE,
     "sm/device": LIBDIAG + ["sm/policy"],
     "sm/plan": LIBDIAG + ["sm/device", "sm/policy"],
     "sm/apply": LIBDIAG + ["sm/device", "sm/plan"],

@@ -48,6 +48,10 @@ class Sm(Fabric):
         return self.on(at, IBSM, "--state-dir", self.directory / state, "-f", self.directory / "log",
                        *words)
 
+    def ibsm_ctl(self, *words):
+        return subprocess.run([IBSM, "ctl", *words, "--state-dir", self.directory / "state"],
+                              capture_output=True, text=True, timeout=60)
+
     def daemon(self, *words):
         """In the background, until SUBNET UP; gives the process id."""
         self.pid_file = self.directory / "pid"
@@ -300,6 +304,63 @@ class Ends(unittest.TestCase):
             self.assertTrue(" I ibsm: ending\n" in said and "routes are those of" not in said, said)
             self.assertLess(took, 2)
             self.assertFalse((state / "ibsm.db-wal").exists(), "the store is closed")
+
+
+class AddedMembers(unittest.TestCase):
+    """Members of partitions by `ibsm ctl`, in P_Key tables as stock smpquery reads them."""
+    HOST2, HOST3 = "host0002 HCA-1", "host0003 HCA-1"
+
+    def p_keys(self, f, host):
+        lid = f.on(HOST, "saquery", "-l", host).stdout.strip()
+        return set(re.findall(r"0x[0-9a-f]{4}", f.on(HOST, "smpquery", "pkeys", lid).stdout)) - {"0x0000"}
+
+    def guid(self, f, host):
+        record = f.on(HOST, "saquery", "NR", host).stdout
+        return re.search(r"port_guid\.+(0x[0-9a-f]+)", record).group(1)
+
+    def test_added_kept_over_a_restart_and_a_reload_and_taken_away(self):
+        with Sm(*TREE) as f:
+            file = f.directory / "partitions.conf"
+            file.write_text("Default=0x7fff, ipoib : ALL=full ;\nred=0x1 : SELF=full ;\n")
+            f.daemon("-P", file)
+            guid = self.guid(f, self.HOST2)
+            added = f.ibsm_ctl("partition", "add", "0x8001", guid, "0xfeedf00d", "--owner", "slurm")
+            self.assertEqual((added.returncode, added.stdout), (0, "added 2 members of P_Key 0x0001\n"), added.stderr)
+            self.assertTrue(wait_until(lambda: self.p_keys(f, self.HOST2) == {"0xffff", "0x8001"}))
+            rows = json.loads(f.ibsm_ctl("partition", "list", "--json").stdout)["members"]
+            self.assertEqual([(r["state"], r["owner"]) for r in rows], [("programmed", "slurm"), ("absent", "slurm")])
+            os.kill(int(f.pid_file.read_text()), signal.SIGHUP)
+            self.assertTrue(wait_until(lambda: f.ups() >= 3))
+            self.assertEqual(self.p_keys(f, self.HOST2), {"0xffff", "0x8001"})
+            os.kill(int(f.pid_file.read_text()), signal.SIGTERM)
+            self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
+            before = f.sets()
+            f.daemon("-P", file)
+            self.assertEqual(f.sets(), before, "a restart sets nothing")
+            other = f.ibsm_ctl("partition", "remove", "1", guid, "--owner", "kubernetes")
+            self.assertEqual(other.returncode, 1)
+            self.assertIn("it was added by owner 'slurm'", other.stdout)
+            self.assertEqual(f.ibsm_ctl("partition", "remove", "1", guid).returncode, 0)
+            self.assertTrue(wait_until(lambda: self.p_keys(f, self.HOST2) == {"0xffff"}))
+
+    def test_what_cannot_be_is_said_and_changes_nothing(self):
+        with Sm(*TREE) as f:
+            f.daemon()
+            for words, status, text in (
+                    (("add", "0", "0x1"), 2, "expected a P_Key from 0x1 to 0x7fff"),
+                    (("add", "1", "host"), 2, "expected the GUID of a port (0x...), got 'host'"),
+                    (("add", "1"), 2, "expected partition add P_KEY GUID..."),
+                    (("remove", "1", "0x99"), 1, "it was not added"),
+                    (("add", "0x7fff", self.guid(f, HOST), "--limited"), 1, "always a full member")):
+                answer = f.ibsm_ctl("partition", *words)
+                self.assertEqual(answer.returncode, status, words)
+                self.assertIn(text, answer.stdout + answer.stderr)
+            self.assertEqual(f.ibsm_ctl("partition", "list").stdout, "no member was added\n")
+            os.kill(int(f.pid_file.read_text()), signal.SIGTERM)
+            self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
+            nobody = f.ibsm_ctl("partition", "list")
+            self.assertEqual(nobody.returncode, 4)
+            self.assertIn("no ibsm listens at", nobody.stderr)
 
 
 class PrefixRoutes(unittest.TestCase):

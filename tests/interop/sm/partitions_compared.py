@@ -305,6 +305,10 @@ class LargeFabric(unittest.TestCase):
             os.kill(pid, signal.SIGHUP)
             self.assertTrue(wait_until(lambda: f.ups() == 3))
             self.assertEqual(f.sets(), before + 2, "the host's table and that of its switch port")
+            added = f.ibsm_ctl("partition", "add", "0x1", "0x2c90300000031")
+            self.assertEqual((added.returncode, added.stdout), (0, "added 1 member of P_Key 0x0001\n"))
+            self.assertTrue(wait_until(lambda: " programmed " in f.ibsm_ctl("partition", "list").stdout))
+            self.assertEqual(f.sets(), before + 4)
 
 
 if __name__ == "__main__":

@@ -207,6 +207,10 @@ TEST(Store, AgreesWithItsTwinInMemory) {
       batch.aliases_forgotten.emplace_back(Guid{below(3)}, std::uint16_t{below(7)});
     for (int i = below(6); i > 0; --i)
       batch.aliases.push_back({Guid{below(3)}, below(7), Guid{below(4)}});
+    for (int i = below(6); i > 0; --i)
+      batch.partition_members.push_back({static_cast<std::uint16_t>(1 + below(3)), Guid{below(4)},
+                                         static_cast<std::uint8_t>(below(4)),
+                                         std::string(below(5), 'o')});
     ASSERT_TRUE(disk->commit(batch));
     ASSERT_TRUE(memory->commit(batch));
   }
@@ -218,6 +222,7 @@ TEST(Store, AgreesWithItsTwinInMemory) {
   EXPECT_FALSE(disk->load()->services.empty());
   EXPECT_FALSE(disk->load()->subscriptions.empty());
   EXPECT_FALSE(disk->load()->aliases.empty());
+  EXPECT_FALSE(disk->load()->partition_members.empty());
 }
 
 TEST(Store, RefusesASecondOwnerOfTheDirectory) {

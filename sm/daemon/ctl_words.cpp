@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/ctl_words.h"
+
+#include <cstdio>
+
+#include "libdiag/cli/exit_status.h"
+#include "sm/control/client.h"
+
+namespace sm::daemon {
+namespace {
+
+constexpr const char* kFooter =
+    "  add P_KEY GUID...     makes ports members; a GUID may come to the fabric later\n"
+    "  remove P_KEY GUID...  takes members away that were added so\n"
+    "  list                  every member that was added, and what became of it: programmed (its "
+    "port\n"
+    "                        holds the P_Key), waiting, absent, or refused with the reason\n\n"
+    "Members outlive a restart of ibsm and every reading of the partition file.\n"
+    "Exit status: 0 done, 1 some were refused, 2 usage, 4 no ibsm, or it could not.";
+
+}  // namespace
+
+void CtlWords::add_to(ib::cli::CommandLine& line) {
+  auto& partition = line.verb("partition", "Add members to partitions, take them away, list them");
+  partition.text("--socket", socket_, "PATH",
+                 "Control socket of ibsm (default: in the state directory)");
+  partition.text("--state-dir", state_dir_, "DIR",
+                 "State directory of ibsm, as it was started with");
+  partition.text("--owner", owner_, "TAG", "Who adds: another owner cannot change these members");
+  partition.flag("--limited", limited_, "Limited members (default: full)");
+  partition.flag("--both", both_, "Full and limited P_Key (allow_both_pkeys)");
+  partition.flag("--json", json_, "The list as JSON");
+  partition.operands("WORDS", words_, "add, remove or list, and what follows");
+  partition.footer(kFooter);
+}
+
+int CtlWords::run(const std::string& default_socket) const {
+  constexpr const char* kProgram = "ibsm ctl";
+  control::Request request{"partition", words_, {}};
+  if (!owner_.empty()) request.options["owner"] = owner_;
+  for (const auto& [given, name] :
+       {std::pair(limited_, "limited"), {both_, "both"}, {json_, "json"}})
+    if (given) request.options[name] = "TRUE";
+  const auto answer = control::ask(socket_.empty() ? default_socket : socket_, request);
+  if (!answer) return ib::cli::complain(kProgram, answer.error().message, ib::cli::kExitCannotRun);
+  std::FILE* out = answer->status <= 1 ? stdout : stderr;
+  const std::string text = (answer->status <= 1 ? "" : std::string(kProgram) + ": ") + answer->text;
+  if (std::fwrite(text.data(), 1, text.size(), out) != text.size() || std::fflush(out) != 0)
+    return ib::cli::complain(kProgram, "cannot write the answer", ib::cli::kExitCannotRun);
+  return answer->status;
+}
+
+}  // namespace sm::daemon

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// `ibsm ctl`: a request to the running daemon, and what it answers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "libdiag/cli/command_line.h"
+#include "sm/control/protocol.h"
+
+namespace sm::daemon {
+
+class CtlWords {
+ public:
+  void add_to(ib::cli::CommandLine& line);
+  /// Asks, prints, and gives the status. `default_socket` where none is named.
+  int run(const std::string& default_socket) const;
+  /// Where the daemon keeps its state; empty: not said.
+  const std::string& state_dir() const { return state_dir_; }
+
+ private:
+  std::string socket_, state_dir_, owner_;
+  std::vector<std::string> words_;
+  bool limited_{false}, both_{false}, json_{false};
+};
+
+}  // namespace sm::daemon

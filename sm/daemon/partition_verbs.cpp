@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/partition_verbs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "libdiag/base/text.h"
+#include "libdiag/report/json.h"
+#include "sm/device/tables/kinds.h"
+
+namespace sm::daemon {
+namespace {
+
+using policy::AddedMember;
+using policy::Membership;
+
+constexpr std::size_t kOwnerMax = 64;
+constexpr const char* kSchema = "ibkit.ibsm.partitions/1";
+constexpr const char* kUsage =
+    "expected partition add P_KEY GUID..., partition remove P_KEY GUID... or partition list";
+
+/// By P_Key and port GUID.
+using Members = std::map<std::pair<std::uint16_t, ib::Guid>, AddedMember>;
+
+const char* word(Membership membership) {
+  return membership == Membership::Limited ? "limited"
+         : membership == Membership::Full  ? "full"
+                                           : "both";
+}
+
+control::Answer usage(const std::string& message) { return {2, message + '\n'}; }
+
+// ---- what became of a member
+
+struct State {
+  const char* word;  // absent, waiting, programmed, refused
+  std::string why;
+};
+
+bool has_key(const Holdings& holdings, const ib::fabric::Node& node, std::uint8_t port,
+             const AddedMember& member) {
+  const auto wants = [&](std::uint16_t key) {
+    const bool full = (key & 0x8000) != 0;
+    return (key & 0x7FFF) == member.p_key && full != (member.membership == Membership::Limited);
+  };
+  for (std::uint16_t block = 0;; ++block) {
+    const device::Block* held =
+        holdings.tables->held(device::kPKeyTable, node.guid, {port, 0, block});
+    if (held == nullptr) return false;
+    for (std::size_t i = 0; i < device::kPKeysInBlock; ++i)
+      if (wants(static_cast<std::uint16_t>(std::to_integer<unsigned>((*held)[2 * i]) << 8 |
+                                           std::to_integer<unsigned>((*held)[2 * i + 1]))))
+        return true;
+  }
+}
+
+bool has_room(const Holdings& holdings, const ib::fabric::Node& node, std::uint8_t port) {
+  for (std::uint16_t block = 0;; ++block) {
+    const device::Block* held =
+        holdings.tables->held(device::kPKeyTable, node.guid, {port, 0, block});
+    if (held == nullptr) return block == 0;
+    for (std::size_t i = 0; i < device::kPKeysInBlock; ++i)
+      if (((*held)[2 * i] & std::byte{0x7F}) == std::byte{0} && (*held)[2 * i + 1] == std::byte{0})
+        return true;
+  }
+}
+
+State state_of(const AddedMember& member, const SubnetView& subnet) {
+  if (!subnet.snapshot || !subnet.holdings) return {"waiting", "the subnet is not up yet"};
+  const auto& fabric = subnet.snapshot->fabric();
+  const auto port = fabric.find_port_guid(member.port_guid);
+  if (!port) return {"absent", "no port with this GUID is there; it gets the P_Key when it comes"};
+  const auto& node = fabric.node(port->node);
+  const std::uint8_t table = node.is_switch() ? std::uint8_t{0} : port->port;
+  if (has_key(*subnet.holdings, node, table, member)) return {"programmed", {}};
+  if (!has_room(*subnet.holdings, node, table))
+    return {"refused", "the port's P_Key table is full"};
+  return {"waiting", "its port has not confirmed it yet"};
+}
+
+// ---- list
+
+std::string name_of(const AddedMember& member, const SubnetView& subnet) {
+  if (!subnet.snapshot) return {};
+  const auto& fabric = subnet.snapshot->fabric();
+  const auto port = fabric.find_port_guid(member.port_guid);
+  return port ? ib::printable(fabric.node(port->node).description) : std::string();
+}
+
+std::string list_text(const std::vector<AddedMember>& members, const SubnetView& subnet) {
+  std::string out;
+  for (const AddedMember& m : members) {
+    const State state = state_of(m, subnet);
+    out += fmt::format("0x{:04x} {} {:<7} {:<10} owner={} \"{}\"{}{}\n", m.p_key,
+                       to_string(m.port_guid), word(m.membership), state.word,
+                       m.owner.empty() ? "-" : ib::printable(m.owner), name_of(m, subnet),
+                       state.why.empty() ? "" : " ", state.why);
+  }
+  return out.empty() ? "no member was added\n" : out;
+}
+
+std::string list_json(const std::vector<AddedMember>& members, const SubnetView& subnet) {
+  ib::report::JsonWriter json;
+  json.begin_object().field("schema", kSchema).key("members");
+  json.begin_array(ib::report::JsonWriter::Items::Lines);
+  for (const AddedMember& m : members) {
+    const State state = state_of(m, subnet);
+    json.begin_object();
+    json.field("p_key", fmt::format("0x{:04x}", m.p_key)).field("port_guid", m.port_guid);
+    json.field("membership", word(m.membership)).field("state", state.word);
+    json.field("why", state.why).field("owner", m.owner).field("node", name_of(m, subnet));
+    json.end_object();
+  }
+  json.end_array().end_object();
+  return json.take();
+}
+
+// ---- add, remove
+
+/// Why this one cannot be added; nothing: it can.
+std::optional<std::string> objection(const AddedMember& wanted, const Members& members,
+                                     const SubnetView& subnet) {
+  const auto there = members.find({wanted.p_key, wanted.port_guid});
+  if (there != members.end() && there->second.owner != wanted.owner)
+    return fmt::format("it was added by owner '{}': that one removes it first",
+                       ib::printable(there->second.owner));
+  if (!subnet.snapshot) return std::nullopt;
+  if (wanted.p_key == ib::kDefaultPKey.base() && wanted.membership == Membership::Limited &&
+      wanted.port_guid == subnet.snapshot->sm_port_guid)
+    return "the subnet manager's port is always a full member of the default partition";
+  const auto& fabric = subnet.snapshot->fabric();
+  if (fabric.find_port_guid(wanted.port_guid)) return std::nullopt;
+  const auto node = fabric.find_node(wanted.port_guid);
+  if (!node) return std::nullopt;
+  std::string ports;
+  for (const auto& port : fabric.ports(*node))
+    if (port.guid.value != 0) ports += " " + to_string(port.guid);
+  return "it is the GUID of a node; its ports have" + ports;
+}
+
+store::PartitionMember stored(const AddedMember& m, bool stays) {
+  return {m.p_key, m.port_guid,
+          static_cast<std::uint8_t>(!stays                                ? 0
+                                    : m.membership == Membership::Limited ? 1
+                                    : m.membership == Membership::Full    ? 2
+                                                                          : 3),
+          m.owner};
+}
+
+class Change {
+ public:
+  Change(const std::vector<AddedMember>& members, const SubnetView& subnet) : subnet_(subnet) {
+    for (const AddedMember& m : members) members_.emplace(std::pair(m.p_key, m.port_guid), m);
+  }
+
+  void add(const AddedMember& wanted) {
+    if (auto why = objection(wanted, members_, subnet_)) return refuse(wanted, *why);
+    auto& member = members_[{wanted.p_key, wanted.port_guid}];
+    ++done_;
+    if (member == wanted) return;
+    member = wanted;
+    out_.batch.partition_members.push_back(stored(wanted, true));
+  }
+  void remove(const AddedMember& named) {
+    const auto there = members_.find({named.p_key, named.port_guid});
+    if (there == members_.end()) return refuse(named, "it was not added; the file may name it");
+    if (!named.owner.empty() && there->second.owner != named.owner)
+      return refuse(named,
+                    fmt::format("it was added by owner '{}'", ib::printable(there->second.owner)));
+    members_.erase(there);
+    ++done_;
+    out_.batch.partition_members.push_back(stored(named, false));
+  }
+  MembersChange finish(std::string_view what, std::uint16_t p_key) {
+    for (auto& [key, member] : members_) out_.members.push_back(std::move(member));
+    out_.answer.status = refused_.empty() ? 0 : 1;
+    out_.answer.text = fmt::format("{} {} member{} of P_Key 0x{:04x}\n{}", what, done_,
+                                   done_ == 1 ? "" : "s", p_key, refused_);
+    return std::move(out_);
+  }
+
+ private:
+  void refuse(const AddedMember& member, const std::string& why) {
+    refused_ += fmt::format("refused: {}: {}\n", to_string(member.port_guid), why);
+  }
+
+  const SubnetView& subnet_;
+  Members members_;
+  std::size_t done_{0};
+  std::string refused_;
+  MembersChange out_;
+};
+
+MembersChange change(const control::Request& request, const std::vector<AddedMember>& members,
+                     const SubnetView& subnet, bool adds) {
+  MembersChange nothing;
+  nothing.members = members;
+  const auto fail = [&](const std::string& message) {
+    nothing.answer = usage(message);
+    return nothing;
+  };
+  if (request.words.size() < 3) return fail(kUsage);
+  const auto p_key = policy::read_p_key(request.words[1]);
+  if (!p_key) return fail(p_key.error().message);
+  AddedMember one;
+  one.p_key = *p_key;
+  one.membership = request.has("both")      ? Membership::Both
+                   : request.has("limited") ? Membership::Limited
+                                            : Membership::Full;
+  one.owner = request.option("owner");
+  if (one.owner.size() > kOwnerMax)
+    return fail(
+        fmt::format("--owner: expected up to {} bytes, got {}", kOwnerMax, one.owner.size()));
+  std::vector<ib::Guid> guids;
+  for (std::size_t i = 2; i < request.words.size(); ++i) {
+    ib::Guid guid;
+    if (!ib::parse_guid(request.words[i], guid) || guid.value == 0)
+      return fail("expected the GUID of a port (0x...), got '" + ib::printable(request.words[i]) +
+                  "'; nothing was changed");
+    guids.push_back(guid);
+  }
+  Change change(members, subnet);
+  for (const ib::Guid guid : guids) {
+    one.port_guid = guid;
+    adds ? change.add(one) : change.remove(one);
+  }
+  return change.finish(adds ? "added" : "removed", *p_key);
+}
+
+}  // namespace
+
+std::vector<AddedMember> added_members(const std::vector<store::PartitionMember>& stored) {
+  std::vector<AddedMember> out;
+  for (const store::PartitionMember& m : stored)
+    out.push_back({m.p_key, m.port_guid,
+                   m.membership == 1   ? Membership::Limited
+                   : m.membership == 2 ? Membership::Full
+                                       : Membership::Both,
+                   m.owner});
+  return out;
+}
+
+MembersChange partition_verb(const control::Request& request,
+                             const std::vector<AddedMember>& members, const SubnetView& subnet) {
+  const std::string what = request.words.empty() ? std::string() : request.words.front();
+  if (what == "add" || what == "remove") return change(request, members, subnet, what == "add");
+  MembersChange out;
+  out.members = members;
+  if (what != "list" || request.words.size() != 1) {
+    out.answer = usage(kUsage);
+  } else {
+    out.answer.text = request.has("json") ? list_json(members, subnet) : list_text(members, subnet);
+  }
+  return out;
+}
+
+}  // namespace sm::daemon
