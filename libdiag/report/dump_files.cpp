@@ -112,7 +112,7 @@ Result<void> write_dump_file(const std::string& path,
       write([&](std::string_view piece) {
         file.write(piece.data(), static_cast<std::streamsize>(piece.size()));
       });
-    if (!file.flush()) return tl::unexpected<Error>(cannot("write", part));
+    if (!file.flush()) return tl::unexpected<Error>(cannot("write", path));
   }
   if (!replaced) return {};
   std::error_code error;
