@@ -103,6 +103,7 @@ struct PortTables {
   std::vector<Guid> guids;
   std::vector<wire::SlToVlTable> sl_to_vl;  // by input port
   std::array<std::unique_ptr<wire::VlArbitrationTable>, 4> vl_arbitration;
+  std::unique_ptr<wire::MlnxQosConfigSl> sl_rates;
 };
 
 struct LinkFault {
@@ -151,6 +152,7 @@ struct SimNode {
   wire::NodeType type{};
   std::uint8_t num_ports{};
   bool powered{true};
+  bool tells_capabilities{};  // GeneralInfo; and can limit rates by SL
   Behaviour behaviour{Behaviour::Normal};
   std::uint16_t partition_cap{};
   PortIndex first_port{};
@@ -312,6 +314,8 @@ struct Model::Impl {
   std::uint16_t sma_linear_forwarding(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_multicast_forwarding(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_extended_port_info(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_general_info(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_qos_config_sl(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_port_info(Flight& f, PortIndex end, bool set);
   std::uint16_t set_port_info(PortIndex p, const wire::PortInfo& wanted, bool extended);
   std::uint8_t lft_entry(const SimSwitch& sw, std::uint16_t lid) const;

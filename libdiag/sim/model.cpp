@@ -6,6 +6,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "libdiag/fabric/aggregation_node.h"
 #include "libdiag/sim/impl.h"
 
 namespace ib::sim {
@@ -70,6 +71,13 @@ bool is_mellanox(const fabric::Node& node) {
   return node.vendor_id == 0x2C9 || node.vendor_id == 0x119F;
 }
 
+/// ConnectX-4 is device 4115; what came later has higher numbers.
+bool tells_capabilities(const fabric::Node& node) {
+  constexpr std::uint16_t kConnectX4 = 4115;
+  return node.type == wire::NodeType::ChannelAdapter && is_mellanox(node) &&
+         node.device_id >= kConnectX4 && !fabric::is_aggregation_node(node);
+}
+
 }  // namespace
 
 Random::Random(std::uint64_t seed) {
@@ -119,6 +127,7 @@ void Model::Impl::build_node(NodeIndex n, bool keep_lids) {
   const fabric::Node& from = fabric_.node(n);
   SimNode& node = nodes_[n];
   node.type = from.type;
+  node.tells_capabilities = tells_capabilities(from);
   node.num_ports = from.num_ports;
   node.first_port = from.first_port;
   std::memcpy(node.description.data(), from.description.data(),
@@ -360,6 +369,10 @@ wire::SlToVlTable Model::sl_to_vl(PortRef out, std::uint8_t in) const {
 }
 wire::VlArbitrationTable Model::vl_arbitration(PortRef port, unsigned block) const {
   return impl_->vl_arbitration_at(impl_->ports_[impl_->index_of(port)], block);
+}
+wire::MlnxQosConfigSl Model::sl_rates(PortRef port) const {
+  const auto& tables = impl_->ports_[impl_->index_of(port)].tables;
+  return tables && tables->sl_rates ? *tables->sl_rates : wire::MlnxQosConfigSl{};
 }
 
 void Model::set_behaviour(NodeIndex node, Behaviour behaviour) {

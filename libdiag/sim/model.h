@@ -94,6 +94,8 @@ class Model {
   wire::SlToVlTable sl_to_vl(PortRef out, std::uint8_t in = 0) const;
   /// Block 1 or 2 of low, 3 or 4 of high priority.
   wire::VlArbitrationTable vl_arbitration(PortRef port, unsigned block) const;
+  /// Of a CA port whose device limits rates by SL.
+  wire::MlnxQosConfigSl sl_rates(PortRef port) const;
 
   // ---- what happens to cables and nodes (ctl)
   // --------------------------------------------------------------------------

@@ -66,6 +66,10 @@ std::uint16_t Model::Impl::sma_attribute(Flight& f, PortIndex end, bool set) {
       return sma_linear_forwarding(f, end, set);
     case attr::kMulticastForwarding:
       return sma_multicast_forwarding(f, end, set);
+    case attr::kMlnxGeneralInfo:
+      return sma_general_info(f, end, set);
+    case attr::kMlnxQosConfigSl:
+      return sma_qos_config_sl(f, end, set);
     case attr::kMlnxExtendedPortInfo:
       return sma_extended_port_info(f, end, set);
     default:

@@ -215,4 +215,29 @@ std::uint16_t Model::Impl::sma_extended_port_info(Flight& f, PortIndex end, bool
   return result;
 }
 
+/// Mellanox CAs from ConnectX-4 on tell what they can do; the model's can limit rates by SL.
+std::uint16_t Model::Impl::sma_general_info(Flight& f, PortIndex end, bool set) {
+  if (set || !node_of(end).tells_capabilities) return status::kBadAttribute;
+  if (f.mad.attribute_modifier() != 4) return status::kBadValue;
+  wire::MlnxGeneralInfo info;
+  info.capability_mask[0] = wire::mlnx_cap::kSlRateLimit;
+  wire::set_body(f.mad, info);
+  return status::kOk;
+}
+
+std::uint16_t Model::Impl::sma_qos_config_sl(Flight& f, PortIndex end, bool set) {
+  if (!node_of(end).tells_capabilities) return status::kBadAttribute;
+  const PortIndex at = addressed_port(f, end, f.mad.attribute_modifier() & 0xFF);
+  if (at == kNoPort) return status::kBadValue;
+  SimPort& p = ports_[at];
+  if (set) {
+    auto& config = tables(at).sl_rates;
+    if (!config) config = std::make_unique<wire::MlnxQosConfigSl>();
+    *config = wire::body<wire::MlnxQosConfigSl>(f.mad);
+  }
+  wire::set_body(f.mad,
+                 p.tables && p.tables->sl_rates ? *p.tables->sl_rates : wire::MlnxQosConfigSl{});
+  return status::kOk;
+}
+
 }  // namespace ib::sim

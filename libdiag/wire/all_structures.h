@@ -23,10 +23,10 @@ using AllStructures =
     TypeList<MadHeader, SmpHeader, RmppHeader, SaHeader, VendorHeader, NodeInfo, NodeDescription,
              SwitchInfo, PortInfo, PKeyTable, SlToVlTable, VlArbitrationTable,
              LinearForwardingTable, MulticastForwardingTable, GuidInfo, SmInfo, Notice,
-             MlnxExtendedPortInfo, ClassPortInfo, PortCounters, PortCountersExtended, SourceRoute,
-             Ping, InformInfo, NodeRecord, PortInfoRecord, SlToVlRecord, SwitchInfoRecord,
-             LinearFdtRecord, MulticastFdtRecord, SmInfoRecord, VlArbitrationRecord,
-             PKeyTableRecord, InformInfoRecord, LinkRecord, ServiceRecord, GuidInfoRecord,
-             PathRecord, McMemberRecord, TraceRecord, MultiPathRecord>;
+             MlnxExtendedPortInfo, MlnxGeneralInfo, MlnxQosConfigSl, ClassPortInfo, PortCounters,
+             PortCountersExtended, SourceRoute, Ping, InformInfo, NodeRecord, PortInfoRecord,
+             SlToVlRecord, SwitchInfoRecord, LinearFdtRecord, MulticastFdtRecord, SmInfoRecord,
+             VlArbitrationRecord, PKeyTableRecord, InformInfoRecord, LinkRecord, ServiceRecord,
+             GuidInfoRecord, PathRecord, McMemberRecord, TraceRecord, MultiPathRecord>;
 
 }  // namespace ib::wire

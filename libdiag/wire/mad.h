@@ -61,7 +61,8 @@ inline constexpr std::uint16_t kNodeDescription = 0x0010, kNodeInfo = 0x0011, kS
                                kGuidInfo = 0x0014, kPortInfo = 0x0015, kPKeyTable = 0x0016,
                                kSlToVl = 0x0017, kVlArbitration = 0x0018,
                                kLinearForwarding = 0x0019, kMulticastForwarding = 0x001B,
-                               kSmInfo = 0x0020, kMlnxExtendedPortInfo = 0xFF90;
+                               kSmInfo = 0x0020, kMlnxGeneralInfo = 0xFF17,
+                               kMlnxQosConfigSl = 0xFF82, kMlnxExtendedPortInfo = 0xFF90;
 // Subnet administration (IBA 15.2.5)
 inline constexpr std::uint16_t kNodeRecord = 0x0011, kPortInfoRecord = 0x0012,
                                kSlToVlRecord = 0x0013, kSwitchInfoRecord = 0x0014,

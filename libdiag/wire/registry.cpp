@@ -97,6 +97,8 @@ std::span<const AttributeInfo> attributes() {
       attribute<MulticastForwardingTable>(kSmp, attr::kMulticastForwarding, {Get, Set}),
       attribute<SmInfo>(kSmp, attr::kSmInfo, {Get, Set}),
       attribute<MlnxExtendedPortInfo>(kSmp, attr::kMlnxExtendedPortInfo, {Get, Set}),
+      attribute<MlnxGeneralInfo>(kSmp, attr::kMlnxGeneralInfo, {Get}),
+      attribute<MlnxQosConfigSl>(kSmp, attr::kMlnxQosConfigSl, {Get, Set}),
       attribute<ClassPortInfo>(kSa, attr::kClassPortInfo, {Get, Set}),
       attribute<NodeRecord>(kSa, attr::kNodeRecord, {Get, GetTable}),
       attribute<PortInfoRecord>(kSa, attr::kPortInfoRecord, {Get, GetTable}),

@@ -411,4 +411,29 @@ struct LayoutOf<MlnxExtendedPortInfo>
              Field<&MlnxExtendedPortInfo::link_speed_active, at(15), 8, "LinkSpeedActive",
                    Show::Hex>> {};
 
+/// Vendor attribute 0xFF17 (Mellanox) with modifier 4: what a device can do, bit b in bit b % 32 of
+/// word b / 32.
+struct MlnxGeneralInfo {
+  std::array<std::uint32_t, 4> capability_mask{};
+  friend bool operator==(const MlnxGeneralInfo&, const MlnxGeneralInfo&) = default;
+};
+template <>
+struct LayoutOf<MlnxGeneralInfo>
+    : Layout<"MlnxGeneralInfo", "Mellanox: SMP_GeneralInfo, capability mask", 16,
+             Field<&MlnxGeneralInfo::capability_mask, at(0), 32, "CapabilityMask", Show::Hex>> {};
+namespace mlnx_cap {
+inline constexpr std::uint32_t kSlRateLimit = 1U << 24;  // of word 0: QosConfigSL limits rates
+}
+
+/// Vendor attribute 0xFF82 (Mellanox), the modifier is the port: by SL the share of the bandwidth
+/// in the upper 12 bits, the rate limit in Mb/s in the lower 20; 0: none.
+struct MlnxQosConfigSl {
+  std::array<std::uint32_t, 16> sl{};
+  friend bool operator==(const MlnxQosConfigSl&, const MlnxQosConfigSl&) = default;
+};
+template <>
+struct LayoutOf<MlnxQosConfigSl>
+    : Layout<"MlnxQosConfigSL", "Mellanox: SMP_QosConfigSL", 64,
+             Field<&MlnxQosConfigSl::sl, at(0), 32, "ShareAndRateLimit", Show::Hex>> {};
+
 }  // namespace ib::wire

@@ -70,8 +70,10 @@ constexpr std::array kQos = {
          "QoS policy file: which requests for a path get which level of service (with -Q)")
         .opensm_has("/etc/opensm/qos-policy.conf")
         .contents_on_reload(),
-    text("", "enhanced_qos_policy_file", {}, "FILE", "Rate limits of SLs")
-        .not_yet("no rate is limited"),
+    text("", "enhanced_qos_policy_file", &S::enhanced_qos_policy_file, "FILE",
+         "Rate limits of SLs, by port and port group (with -Q); null: limits of devices are left "
+         "alone")
+        .contents_on_reload(),
     truth("", "suppress_sl2vl_mad_status_errors", {}, "Do not log errors of SL2VL Sets")
         .opensm_has("FALSE")
         .no_effect("one line a port is logged, however often it refuses"),

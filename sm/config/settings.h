@@ -80,7 +80,7 @@ struct Settings {
   bool disable_multicast{false};
   std::uint64_t sa_untrusted_records{10'000};
   std::string prefix_routes_file;
-  std::string qos_policy_file;
+  std::string qos_policy_file, enhanced_qos_policy_file;
   std::string partition_config_file, pgrp_policy_file;
   bool no_partition_enforcement{false}, allow_both_pkeys{false}, keep_pkey_indexes{true};
   std::string part_enforce{"both"};

@@ -18,7 +18,9 @@
 #include "sm/core/table_upkeep.h"
 #include "sm/core/trap_look.h"
 #include "sm/core/unsolicited.h"
+#include "sm/device/tables/kinds.h"
 #include "sm/plan/partitions.h"
+#include "sm/plan/sl_rates.h"
 
 namespace sm::core {
 namespace {
@@ -98,8 +100,8 @@ struct SubnetManager::Impl {
   enum class Serving {
     Sweep,
     Memberships,
-    PKeys
-  };                                // PKeys: tables are read before they are planned
+    Reading
+  };                                // Reading: of what must be known before it is planned
   Serving serving{Serving::Sweep};  // whom `applying` does
 
   // What is known. Shared with the snapshot between sweeps; unshare() before anything changes it.
@@ -392,6 +394,7 @@ struct SubnetManager::Impl {
     if (desired) request.before = seen;
     if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing;
     request.held = tables.tables();
+    request.mute = mute_nodes(*found);
     cut_at = kNever;
     planning = std::move(found);
     plan_job.emplace(PlanJob{++plans, std::move(request)});
@@ -454,31 +457,70 @@ struct SubnetManager::Impl {
     inputs.vls_programmed = inputs.vls_programmed || desired->vl_tables != nullptr;
     turn();
     if (!patient) cut_at = now + kSilence;
-    begin_apply(p_keys_to_be_read() ? Serving::PKeys : Serving::Sweep);
+    begin_apply(is_to_be_read() ? Serving::Reading : Serving::Sweep);
   }
 
-  /// A key keeps its index, so tables are known before they are planned.
-  bool p_keys_to_be_read() const {
-    return desired->partitions->from_file &&
-           std::ranges::any_of(desired->p_key_blocks, [&](const plan::WantedBlock& want) {
-             const ib::Guid guid = seen->fabric.node(want.node).guid;
-             return known.inventory.held(*want.kind, guid, want.slot) == nullptr &&
-                    !known.refused.contains(guid, apply::ask_for(want));
-           });
+  bool is_unknown(const plan::WantedBlock& want) const {
+    const ib::Guid guid = seen->fabric.node(want.node).guid;
+    return known.inventory.held(*want.kind, guid, want.slot) == nullptr &&
+           !known.refused.contains(guid, apply::ask_for(want));
+  }
+
+  /// A key keeps its index, so tables are known before they are planned; and what a device can do
+  /// is known before it is asked to.
+  bool is_to_be_read() const {
+    const auto unknown = [this](const plan::WantedBlock& want) { return is_unknown(want); };
+    return (desired->partitions->from_file &&
+            std::ranges::any_of(desired->p_key_blocks, unknown)) ||
+           std::ranges::any_of(desired->to_read, unknown);
+  }
+
+  /// The plan as it is, with what is to be read among its blocks.
+  std::shared_ptr<const plan::Desired> with_readings() const {
+    if (desired->to_read.empty()) return desired;
+    auto reading = std::make_shared<plan::Desired>(*desired);
+    reading->blocks.insert(reading->blocks.end(), desired->to_read.begin(), desired->to_read.end());
+    std::ranges::stable_sort(reading->blocks, {}, &plan::WantedBlock::node);
+    return reading;
+  }
+
+  /// Nodes that were asked what they can do, and did not tell.
+  std::set<ib::Guid> mute_nodes(const Observed& found) const {
+    std::set<ib::Guid> mute;
+    if (options.plan.rates == nullptr) return mute;
+    for (NodeIndex n = 0; n < found.nodes.size(); ++n)
+      if (known.refused.contains(found.fabric.node(n).guid,
+                                 apply::ask_for({n, &device::kGeneralInfo, {}, {}})))
+        mute.insert(found.fabric.node(n).guid);
+    return mute;
+  }
+
+  void plan_rates_again(plan::Desired& next) {
+    if (options.plan.rates == nullptr) return;
+    auto rates = plan::plan_sl_rates(*seen, next.node_managed, next.sm_port, *options.plan.rates,
+                                     known.inventory, mute_nodes(*seen));
+    next.rate_blocks = std::move(rates.blocks);
+    next.to_read = std::move(rates.to_read);
+    for (const std::string& line : rates.alarms) log(LogLevel::Warning, "plan", line);
   }
 
   /// With what was read since; true: some table is to be written.
-  bool plan_p_keys_again() {
+  bool plan_blocks_again() {
     auto next = std::make_shared<plan::Desired>(*desired);
     plan::want_p_keys(*next, *seen, desired->partitions, options.plan.p_keys, known.inventory);
-    next->blocks = plan::all_blocks(
-        plan::want_guids(*seen, next->node_managed, inputs.aliases(), inputs.alias_blocks()),
-        next->p_key_blocks);
+    if (!next->to_read.empty()) plan_rates_again(*next);
+    gather_blocks(*next);
     desired = std::move(next);
-    return std::ranges::any_of(desired->p_key_blocks, [&](const plan::WantedBlock& want) {
+    const auto to_be_written = [&](const plan::WantedBlock& want) {
       return apply::must_write({*seen, known.inventory, known.refused, want.node},
                                apply::ask_for(want));
-    });
+    };
+    return std::ranges::any_of(desired->p_key_blocks, to_be_written);
+  }
+
+  void gather_blocks(plan::Desired& next) const {
+    plan::gather_blocks(
+        next, plan::want_guids(*seen, next.node_managed, inputs.aliases(), inputs.alias_blocks()));
   }
 
   void turn() {
@@ -503,14 +545,15 @@ struct SubnetManager::Impl {
     o.cookie_base = kOwnerApply;
     o.per_node = options.transactor.window_per_target;
     o.after_sweep = whom == Serving::Sweep;
-    o.only_read = whom == Serving::PKeys;
+    o.only_read = whom == Serving::Reading;
     o.read_back = whom == Serving::Sweep && operator_asked;
     for (NodeIndex n = 0; n < seen->nodes.size(); ++n)
       o.silent.push_back(kept.contains(seen->nodes[n].info.node_guid));
     serving = whom;
     published_before_active = whom != Serving::Sweep;
     unshare();
-    applying = std::make_unique<apply::Apply>(desired, *seen, known, std::move(o));
+    applying = std::make_unique<apply::Apply>(whom == Serving::Reading ? with_readings() : desired,
+                                              *seen, known, std::move(o));
   }
 
   void unshare() {
@@ -576,8 +619,8 @@ struct SubnetManager::Impl {
     const auto failures = applying->failures();
     if (serving == Serving::Sweep) note_who_was_told();
     applying.reset();
-    if (serving == Serving::PKeys) {
-      plan_p_keys_again();
+    if (serving == Serving::Reading) {
+      plan_blocks_again();
       begin_apply(Serving::Sweep);
       return;
     }
@@ -709,9 +752,7 @@ struct SubnetManager::Impl {
     multicast_at = kNever;
     if (!desired) return;
     auto next = std::make_shared<plan::Desired>(*desired);
-    next->blocks = plan::all_blocks(
-        plan::want_guids(*seen, next->node_managed, inputs.aliases(), inputs.alias_blocks()),
-        next->p_key_blocks);
+    gather_blocks(*next);
     desired_aliases_revision = inputs.aliases_revision();
     // Whom the sweep asked to register again has heard it.
     for (plan::PortWant& want : next->ports) want.reregister = false;
@@ -738,7 +779,7 @@ struct SubnetManager::Impl {
     take_logs(tables);
     if (news) publish_holdings();
     // Without a partition file what they hold is no reason to keep a first sweep waiting.
-    if (news && tables.at_rest() && !desired->partitions->from_file && plan_p_keys_again())
+    if (news && tables.at_rest() && !desired->partitions->from_file && plan_blocks_again())
       multicast_at = std::min(multicast_at, now);
   }
 
@@ -868,6 +909,11 @@ void SubnetManager::set_aliases(Instant now, plan::PortAliases aliases, std::uin
 void SubnetManager::set_partitions(std::shared_ptr<const policy::PartitionPolicy> partitions) {
   impl_->outdate_plan();
   impl_->options.plan.partitions = std::move(partitions);
+}
+
+void SubnetManager::set_rates(std::shared_ptr<const policy::RatePolicy> rates) {
+  impl_->outdate_plan();
+  impl_->options.plan.rates = std::move(rates);
 }
 
 const std::string& SubnetManager::refusal() const { return impl_->refusal; }

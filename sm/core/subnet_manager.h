@@ -98,6 +98,9 @@ class SubnetManager {
   /// Partitions as they are from the next full sweep on.
   void set_partitions(std::shared_ptr<const policy::PartitionPolicy> partitions);
 
+  /// Rate limits of SLs, likewise; null: those of devices are left alone.
+  void set_rates(std::shared_ptr<const policy::RatePolicy> rates);
+
   /// Why nothing was set and nothing will be: another subnet manager is master. Empty: it is not
   /// so.
   const std::string& refusal() const;

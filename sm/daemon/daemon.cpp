@@ -327,6 +327,7 @@ class Daemon : private core::Carrier {
         read_prefix_routes_again();
         read_partitions_again();
         read_qos_again();
+        read_rates_again();
         manager_->sweep_now(now, core::Reason::Operator);
       } else if (signal == SIGUSR1) {
         if (auto reopened = log_.reopen(); !reopened)
@@ -417,6 +418,17 @@ class Daemon : private core::Carrier {
     for (const std::string& line : read->warnings) say(ib::LogLevel::Warning, "sa", line);
     sa_->post(
         [rules = std::move(read->rules)](Instant, sa::Server& server) { server.set_qos(rules); });
+  }
+
+  /// With one mistake in the file the limits stay as they are.
+  void read_rates_again() {
+    if (options_.rates_file.empty()) return;
+    auto read = read_rate_limits(options_.rates_file, options_.rate_groups_file);
+    if (!read)
+      return say(ib::LogLevel::Error, "qos",
+                 read.error().message + "\nthe rate limits read before stay in force");
+    for (const std::string& line : read->warnings) say(ib::LogLevel::Warning, "qos", line);
+    manager_->set_rates(std::move(read->policy));
   }
 
   /// Everything the machines want done. False: this is the end.

@@ -160,6 +160,21 @@ ib::Result<void> take_partitions(const Settings& s, DaemonOptions& to) {
   return {};
 }
 
+ib::Result<void> take_rates(const Settings& s, DaemonOptions& to) {
+  if (!s.qos) {
+    if (!s.enhanced_qos_policy_file.empty() && s.enhanced_qos_policy_file != "null")
+      to.notes.push_back(s.enhanced_qos_policy_file + ": no rate is limited without -Q (qos TRUE)");
+    return {};
+  }
+  to.rates_file = s.enhanced_qos_policy_file == "null" ? std::string() : s.enhanced_qos_policy_file;
+  to.rate_groups_file = to.partition_files.groups_file;
+  auto read = read_rate_limits(to.rates_file, to.rate_groups_file);
+  if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
+  for (std::string& line : read->warnings) to.warnings.push_back(std::move(line));
+  to.core.plan.rates = std::move(read->policy);
+  return {};
+}
+
 }  // namespace
 
 ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
@@ -210,6 +225,7 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   if (!qos) return tl::unexpected<ib::Error>(std::move(qos.error()));
   o.sa.server.qos = std::move(qos->rules);
   for (std::string& line : qos->warnings) o.warnings.push_back(std::move(line));
+  if (const auto taken = take_rates(s, o); !taken) return tl::unexpected<ib::Error>(taken.error());
   o.routing_files = std::move(files);
   o.routing_words = choice.engine;
   o.core.plan.choice = std::move(choice);

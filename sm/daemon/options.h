@@ -24,7 +24,8 @@ struct DaemonOptions {
   SaOptions sa;
   RegistryOptions registry;
   PartitionOptions partition_files;
-  ReadPartitions partitions;      // that are in force
+  std::string rates_file, rate_groups_file;  // empty: no rate limits
+  ReadPartitions partitions;                 // that are in force
   std::string partition_trouble;  // why they are those of the last file that could be used
   bool once{false};
   bool background{false};

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/qos_options.h"
 
+#include <span>
+
 #include "libdiag/fabric/text_file.h"
 
 namespace sm::daemon {
 namespace {
 
 constexpr std::size_t kPolicyBytesMax = std::size_t{64} << 20;
+
+tl::unexpected<ib::Error> refused(const std::string& what, std::string_view text,
+                                  std::span<const ib::Diagnostic> diagnostics) {
+  std::string message = "cannot use " + what;
+  for (const auto& diagnostic : diagnostics) message += '\n' + ib::with_caret(diagnostic, text);
+  return ib::fail(ib::ErrorKind::Usage, std::move(message));
+}
 
 }  // namespace
 
@@ -16,15 +25,35 @@ ib::Result<QosRules> read_qos_rules(const std::string& file, const policy::Parti
   const auto text = ib::fabric::read_regular_file(file, kPolicyBytesMax);
   if (!text) return tl::unexpected<ib::Error>(text.error());
   const policy::QosFile read = policy::read_qos_file(*text, file);
-  if (ib::has_errors(read.diagnostics)) {
-    std::string message = "cannot use the QoS policy of " + file;
-    for (const auto& diagnostic : read.diagnostics)
-      message += '\n' + ib::with_caret(diagnostic, *text);
-    return ib::fail(ib::ErrorKind::Usage, std::move(message));
-  }
+  if (ib::has_errors(read.diagnostics))
+    return refused("the QoS policy of " + file, *text, read.diagnostics);
   std::vector<ib::Diagnostic> diagnostics = read.diagnostics;
   out.rules = std::make_shared<const policy::QosPolicy>(read, file, partitions, diagnostics);
   for (const auto& diagnostic : diagnostics) out.warnings.push_back(to_string(diagnostic));
+  return out;
+}
+
+ib::Result<RateLimits> read_rate_limits(const std::string& file, const std::string& groups_file) {
+  RateLimits out;
+  if (file.empty() || file == "null") return out;
+  const auto text = ib::fabric::read_regular_file(file, kPolicyBytesMax);
+  if (!text) return tl::unexpected<ib::Error>(text.error());
+  policy::RatePolicy policy;
+  policy.file = policy::read_rate_file(*text, file);
+  if (ib::has_errors(policy.file.diagnostics))
+    return refused("the rate limits of " + file, *text, policy.file.diagnostics);
+  if (!groups_file.empty()) {
+    const auto groups = ib::fabric::read_regular_file(groups_file, kPolicyBytesMax);
+    if (!groups) return tl::unexpected<ib::Error>(groups.error());
+    auto read = policy::read_qos_file(*groups, groups_file);
+    if (ib::has_errors(read.diagnostics))
+      return refused("the port groups of " + groups_file, *groups, read.diagnostics);
+    policy.groups = std::move(read.groups);
+  }
+  for (const auto& diagnostic : policy.file.diagnostics)
+    out.warnings.push_back(to_string(diagnostic));
+  for (std::string& line : policy.unknown_groups(file)) out.warnings.push_back(std::move(line));
+  out.policy = std::make_shared<const policy::RatePolicy>(std::move(policy));
   return out;
 }
 

@@ -8,6 +8,7 @@
 
 #include "libdiag/base/result.h"
 #include "sm/policy/qos_policy.h"
+#include "sm/policy/rate_policy.h"
 
 namespace sm::daemon {
 
@@ -19,5 +20,14 @@ struct QosRules {
 /// `file` may be empty: no policy. An error has every mistake of the file, each with its line and a
 /// caret under the place.
 ib::Result<QosRules> read_qos_rules(const std::string& file, const policy::Partitions& partitions);
+
+struct RateLimits {
+  std::shared_ptr<const policy::RatePolicy> policy;  // nullptr: no file
+  std::vector<std::string> warnings;                 // a line each
+};
+
+/// The enhanced QoS policy file; `file` may be empty or "null": limits of devices are left alone.
+/// `groups_file`, if any, has the port groups that rules may name. Errors as above.
+ib::Result<RateLimits> read_rate_limits(const std::string& file, const std::string& groups_file);
 
 }  // namespace sm::daemon

@@ -64,13 +64,11 @@ std::vector<std::string> want_p_keys(Desired& desired, const Observed& observed,
   return std::move(plan.alarms);
 }
 
-std::vector<WantedBlock> all_blocks(std::vector<WantedBlock> guids,
-                                    std::span<const WantedBlock> p_keys) {
-  const auto middle = static_cast<std::ptrdiff_t>(guids.size());
-  guids.insert(guids.end(), p_keys.begin(), p_keys.end());
-  std::inplace_merge(guids.begin(), guids.begin() + middle, guids.end(),
-                     [](const WantedBlock& a, const WantedBlock& b) { return a.node < b.node; });
-  return guids;
+void gather_blocks(Desired& desired, std::vector<WantedBlock> guids) {
+  for (const auto* more : {&desired.p_key_blocks, &desired.rate_blocks})
+    guids.insert(guids.end(), more->begin(), more->end());
+  std::ranges::stable_sort(guids, {}, &WantedBlock::node);
+  desired.blocks = std::move(guids);
 }
 
 }  // namespace sm::plan

@@ -24,8 +24,7 @@ std::vector<std::string> want_p_keys(Desired& desired, const ib::discover::Obser
                                      std::shared_ptr<const policy::PartitionPolicy> policy,
                                      const PKeyOptions& options, const device::Inventory& held);
 
-/// The blocks of both, by node.
-std::vector<WantedBlock> all_blocks(std::vector<WantedBlock> guids,
-                                    std::span<const WantedBlock> p_keys);
+/// `desired.blocks`: `guids`, and the blocks of P_KeyTable and of rate limits that it has, by node.
+void gather_blocks(Desired& desired, std::vector<WantedBlock> guids);
 
 }  // namespace sm::plan

@@ -8,6 +8,7 @@
 
 #include "libdiag/base/text.h"
 #include "sm/plan/partitions.h"
+#include "sm/plan/sl_rates.h"
 #include "sm/plan/vl_tables.h"
 
 namespace sm::plan {
@@ -92,6 +93,7 @@ class Planner {
     assign();
     want_ports();
     want_partitions();
+    want_rates();
     route();
     want_sm_sls();
     want_vls();
@@ -233,6 +235,16 @@ class Planner {
       for (unsigned p = 0; p <= fabric().node(n).num_ports; ++p)
         want_link({n, static_cast<std::uint8_t>(p)});
     }
+  }
+
+  void want_rates() {
+    if (options_.rates == nullptr) return;
+    static const device::Inventory kNothing;
+    auto rates = plan_sl_rates(observed_, out_.node_managed, out_.sm_port, *options_.rates,
+                               request_.held != nullptr ? *request_.held : kNothing, request_.mute);
+    out_.rate_blocks = std::move(rates.blocks);
+    out_.to_read = std::move(rates.to_read);
+    std::ranges::move(rates.alarms, std::back_inserter(out_.alarms));
   }
 
   void want_partitions() {
@@ -538,9 +550,8 @@ class Planner {
         want.multicast_fdb_cap = info->multicast_fdb_cap;
       out_.switches.push_back(want);
     }
-    out_.blocks = all_blocks(
-        want_guids(observed_, out_.node_managed, request_.aliases, request_.alias_blocks),
-        out_.p_key_blocks);
+    gather_blocks(
+        out_, want_guids(observed_, out_.node_managed, request_.aliases, request_.alias_blocks));
     static const std::vector<MlidGroup> kNone;
     if (!options_.multicast) {
       out_.program_mfts = false;

@@ -17,6 +17,7 @@
 #include "sm/plan/guids.h"
 #include "sm/policy/partition_policy.h"
 #include "sm/policy/qos_sets.h"
+#include "sm/policy/rate_policy.h"
 
 namespace sm::plan {
 
@@ -45,6 +46,7 @@ struct PlanOptions {
   std::shared_ptr<const policy::PartitionPolicy> partitions{
       std::make_shared<const policy::PartitionPolicy>()};
   PKeyOptions p_keys;
+  std::shared_ptr<const policy::RatePolicy> rates;  // rate limits of SLs; null: left alone
 };
 
 /// Routes that follow links which come and go, so that only entries that must change do. Handed
@@ -70,6 +72,7 @@ struct PlanRequest {
   PortAliases aliases;
   AliasBlocks alias_blocks;                       // that hold some or did
   std::shared_ptr<const device::Inventory> held;  // tables of devices; null: not known at all
+  std::set<ib::Guid> mute;                        // nodes that do not tell what they can do
   std::shared_ptr<const Routing> previous;        // what is programmed now, if anything
   /// SL2VL and VL arbitration were programmed before: what is not needed any more is put back.
   bool vls_programmed{false};

@@ -249,6 +249,8 @@ struct KnownPosition {
   const char* source;
 };
 inline constexpr KnownPosition kKnownPositions[] = {
+    {"MlnxGeneralInfo", "CapabilityMask", 0, 32, "OpenSM 5, iba/ib_types.h: ib_mlnx_general_info"},
+    {"MlnxQosConfigSL", "ShareAndRateLimit", 0, 32, "OpenSM 5, iba/ib_types.h: QosConfigSL"},
     {"MADHeader", "Method", 24, 8, "libibmad splits it: Response 1 bit, Method 7"},
     {"MADHeader", "ClassSpecific", 48, 16, "linux ib_mad.h struct ib_mad_hdr"},
     {"SMP", "Status", 33, 15, "linux ib_smi.h: IB_SMP_DIRECTION 0x8000"},
