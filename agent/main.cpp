@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // ibtracerd: opens every port, gives up root, answers.
 #include <fmt/format.h>
-#include <malloc.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -94,7 +93,6 @@ int main(int argc, char** argv) {
   if (const int* status = std::get_if<int>(&parsed)) return *status;
   const auto& options = std::get<agent::Options>(parsed);
 
-  ::mallopt(M_ARENA_MAX, 1);  // one arena: an agent on every node has to be small
   // While signals still end the process: under ibsim without a server this waits for ever.
   const auto all = ib::mad::list_umad_ports();
   if (!all) return complain(all.error());

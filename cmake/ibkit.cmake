@@ -21,7 +21,7 @@ endif()
 add_library(ibkit_flags INTERFACE)
 target_include_directories(ibkit_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(ibkit_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Werror)
-# In libraries a section for each function: the linker leaves out whom nobody calls and puts the others in order (ib_resident).
+# In libraries a section for each function: the linker leaves out whom nobody calls (ib_resident).
 target_compile_options(ibkit_flags INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,STATIC_LIBRARY>:-ffunction-sections>)
 # With -O2 or a sanitizer g++ 12 sees ghosts in inlined std::string, std::variant and tl::expected (GCC bugs 105651, 105329): they
 # stay warnings.
@@ -97,22 +97,16 @@ function(ib_program name)
   set_property(GLOBAL APPEND PROPERTY IBKIT_PROGRAMS ${name})
 endfunction()
 
-# ib_resident(NAME [ORDER script.ld]): a program that stays, so what it holds in memory counts. It has its own part of libstdc++
-# (the shared one is 1.7 MB resident), nothing that nobody calls, relative relocations as bits, what it calls of libraries looked up
-# once at the start (each look-up touches the tables of all libraries), and its code in the order of the script.
+# ib_resident(NAME): a program that stays, so what it holds in memory counts. It has its own part of libstdc++ (the shared one is
+# 1.7 MB resident), nothing that nobody calls, relative relocations as bits, and is bound at the start.
 include(CheckLinkerFlag)
 check_linker_flag(CXX LINKER:-z,pack-relative-relocs IBKIT_HAS_RELR)
 function(ib_resident name)
-  cmake_parse_arguments(A "" "ORDER" "" ${ARGN})
   if(IBKIT_SANITIZE)
     return()
   endif()
   target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc LINKER:--gc-sections LINKER:-z,now
                                       $<$<BOOL:${IBKIT_HAS_RELR}>:LINKER:-z,pack-relative-relocs>)
-  if(A_ORDER)
-    target_link_options(${name} PRIVATE LINKER:-T,${CMAKE_CURRENT_SOURCE_DIR}/${A_ORDER})
-    set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${A_ORDER})
-  endif()
 endfunction()
 
 # Tests are half of what is compiled, and the code they test is in libraries: less optimisation does, and what every test includes

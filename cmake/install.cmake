@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What `cmake --install build [--prefix DIR]` puts where. ibsm looks for ibsm-plan in ../libexec/ibkit and ibfabric for its library
-# in ../lib, as seen from their own folder, so these two are not the distribution's choice; everything else is.
+# What `cmake --install build [--prefix DIR]` puts where. ibfabric looks for its library in ../lib, as seen from its own folder, so
+# that one is not the distribution's choice; everything else is.
 include(GNUInstallDirs)
 
 install(TARGETS ibsm ibtopo ibroutes ibpath ibtracer ibtracerd RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
 install(TARGETS ibfabric RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS ibsm-plan RUNTIME DESTINATION libexec/ibkit)
 install(TARGETS ibfabric-umad LIBRARY DESTINATION lib)
 
 foreach(section 1 8)

@@ -340,7 +340,7 @@ struct SubnetManager::Impl {
   void end_sweep(Instant now) {
     Observed found = sweep->take_observed();
     sweep.reset();
-    turn();
+    transactor.settle();
     culprits.identify(found, *seen);
     for (const auto& node : found.nodes)
       if (node.changed) known.doubtful.insert(node.info.node_guid);
@@ -455,7 +455,7 @@ struct SubnetManager::Impl {
     desired = std::make_shared<const plan::Desired>(*std::move(planned));
     desired_aliases_revision = inputs.aliases_revision();
     inputs.vls_programmed = inputs.vls_programmed || desired->vl_tables != nullptr;
-    turn();
+    transactor.settle();
     if (!patient) cut_at = now + kSilence;
     begin_apply(is_to_be_read() ? Serving::Reading : Serving::Sweep);
   }
@@ -523,11 +523,6 @@ struct SubnetManager::Impl {
         next, plan::want_guids(*seen, next.node_managed, inputs.aliases(), inputs.alias_blocks()));
   }
 
-  void turn() {
-    transactor.settle();
-    if (options.at_turn) options.at_turn();
-  }
-
   /// A trap came while the sweep ran, and somebody who is managed did not answer: perhaps for a
   /// cable only that the questions went over.
   bool is_torn(const Observed& found) const {
@@ -563,7 +558,7 @@ struct SubnetManager::Impl {
   void before_activation(Instant) {
     if (!applying || published_before_active || applying->phase() < apply::Phase::Activate) return;
     published_before_active = true;
-    turn();
+    transactor.settle();
     publish(false);
   }
 
@@ -624,7 +619,7 @@ struct SubnetManager::Impl {
       begin_apply(Serving::Sweep);
       return;
     }
-    if (serving == Serving::Sweep) turn();
+    if (serving == Serving::Sweep) transactor.settle();
     for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
     if (serving != Serving::Sweep) {
       publish_holdings();

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -60,9 +59,6 @@ struct Options {
   /// Manages the subnet though another subnet manager says that it is master.
   bool force{false};
   unsigned rounds{3};  // full sweeps before ports that should be ACTIVE are reported missing
-  /// Called where a full sweep turns from one part to the next, a few times: what served until
-  /// then, memory and code, is not needed again soon.
-  std::function<void()> at_turn;
 };
 
 struct Counters {

@@ -2,7 +2,6 @@
 #include "sm/daemon/daemon.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -26,7 +25,6 @@
 #include "sm/daemon/channel.h"
 #include "sm/daemon/dump_files.h"
 #include "sm/daemon/lid_backup.h"
-#include "sm/daemon/mapped_files.h"
 #include "sm/daemon/partition_verbs.h"
 #include "sm/daemon/path_options.h"
 #include "sm/daemon/plan_worker.h"
@@ -51,8 +49,6 @@ using ib::wire::Method;
 using ib::wire::MgmtClass;
 
 constexpr const char* kEnding = "ending";
-constexpr std::chrono::seconds kRest{1};
-constexpr std::chrono::milliseconds kUnmapFirst{20};
 
 int cannot_run(const std::string& message) {
   std::cerr << "ibsm: " << message << std::endl;
@@ -95,12 +91,6 @@ sa::WallClock read_wall_clock() {
   return {std::chrono::duration_cast<Duration>(since_1970).count(), ib::monotonic_now()};
 }
 
-/// To the system, what served until now.
-void give_back() {
-  malloc_trim(0);
-  unmap_idle_code();
-}
-
 class Daemon : private core::Carrier {
  public:
   Daemon(const DaemonOptions& options, LogFile& log, Background& background)
@@ -118,7 +108,6 @@ class Daemon : private core::Carrier {
       const int status = give_up(opened.error().message);
       return opened.error().kind == ib::ErrorKind::Usage ? 2 : status;
     }
-    give_back();  // what only the start needed
     manager_->start(ib::monotonic_now());
     while (true) {
       const Instant now = ib::monotonic_now();
@@ -129,17 +118,13 @@ class Daemon : private core::Carrier {
     }
   }
 
-  /// What is large goes first, and alone: closing the store takes as much code as opening it.
   void end() {
-    unmap_idle_code();
     control_.reset();
     planner_.reset();
     dumps_.reset();
     manager_.reset();
-    give_back();
     sa_.reset();
     finish_lid_backup();
-    give_back();
     log_.finish();
   }
 
@@ -155,10 +140,8 @@ class Daemon : private core::Carrier {
       if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
       dump = *std::move(read);
     }
-    unmap_idle_code();  // what read the options
     auto contents = open_store(dump);
     if (!contents) return tl::unexpected<ib::Error>(std::move(contents.error()));
-    unmap_idle_code();  // SQLite
 
     ib::mad::PortChoice choice;
     choice.port_guid = options_.port_guid;
@@ -191,7 +174,6 @@ class Daemon : private core::Carrier {
 
     core::Options core = options_.core;
     core.plan.partitions = partitions_;
-    core.at_turn = give_back;
     core.registrations_lost = registrations_lost_;
     if (const std::uint32_t most = smi_.port->window_max(); most != 0)
       core.transactor.window = std::min(core.transactor.window, most);
@@ -444,13 +426,8 @@ class Daemon : private core::Carrier {
       status_ = *end_status_;
       return false;
     }
-    const bool let_go = sa_->let_go();
-    // What served on the way here goes back to the system.
-    if (manager_->settle() || let_go) {
-      smi_.arrived = {};
-      malloc_trim(0);
-    }
-    rest(now);
+    sa_->let_go();
+    manager_->settle();
     return true;
   }
 
@@ -458,7 +435,6 @@ class Daemon : private core::Carrier {
   void commit(store::Batch batch) override {
     lid_backup_->take(batch);
     if (const auto event = lids_.commit(now_, std::move(batch))) log_.write(*event);
-    unmap_idle_code();  // SQLite
   }
   void publish(const HoldingsPtr& holdings) override {
     // A full sweep has its dumps written when it is reported.
@@ -498,28 +474,12 @@ class Daemon : private core::Carrier {
                       report.duplicate_guids, fmt::join(report.lines, "; ")));
       return;
     }
-    unmap_idle_code();
     if (!announce(report)) {
       end_status_ = status_;
       return;
     }
     background_.tell(report.exit_status());
     if (options_.once) end_status_ = report.exit_status();
-  }
-
-  /// A second or more of waiting, after work: until then only data is held. While there is work,
-  /// what ran once (the start, a commit) goes after 20 ms, another 40, and so on.
-  void rest(Instant now) {
-    const bool idle = manager_->idle();
-    const bool waiting = idle && manager_->next_deadline() - now >= kRest;
-    if (idle) unmap_at_ = ib::kNever;
-    if (!idle && unmap_at_ == ib::kNever) {
-      unmap_pause_ = kUnmapFirst;
-      unmap_at_ = now + unmap_pause_;
-    }
-    if ((waiting && !resting_) || unmap_at_ <= now) unmap_idle_code();
-    if (unmap_at_ <= now) unmap_at_ = now + (unmap_pause_ *= 2);
-    resting_ = waiting;
   }
 
   /// By whose routes the subnet works, when that is news.
@@ -608,9 +568,6 @@ class Daemon : private core::Carrier {
   std::string last_news_;
   bool unheard_{false};  // stdout takes nothing any more
   int status_{0};
-  bool resting_{false};
-  Instant unmap_at_{ib::kNever};  // while there is work
-  Duration unmap_pause_{kUnmapFirst};
 };
 
 std::string_view state_name(ib::wire::PortState state) {

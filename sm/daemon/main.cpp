@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <filesystem>
+#include <iostream>
 
 #include "libdiag/cli/exit_status.h"
 #include "sm/daemon/daemon.h"
-#include "sm/daemon/hand_over.h"
+#include "sm/daemon/plan_command.h"
+#include "sm/daemon/plan_failure.h"
 #include "sm/daemon/system_log.h"
 
 namespace {
@@ -43,13 +45,18 @@ int serve(const DaemonOptions& options) {
   return run_daemon(options, *log, background);
 }
 
+int plan(PlanWords words) {
+  const auto command = words.command(IBKIT_VERSION);
+  if (command) return run_plan_command(*command, std::cout, std::cerr);
+  ib::cli::complain(kProgram, command.error());
+  if (words.json()) std::cout << plan_failure(IBKIT_VERSION, command.error());
+  return ib::cli::kExitUsage;
+}
+
 int run(int argc, char** argv) {
   const Command command = read_command_line(argc, argv, IBKIT_VERSION);
   if (const int* status = std::get_if<int>(&command)) return *status;
-  if (std::holds_alternative<PlanWords>(command)) {
-    const ib::Error error = become_planner(argv);  // returns only with one
-    return ib::cli::complain(kProgram, error.message, ib::cli::kExitCannotRun);
-  }
+  if (const auto* words = std::get_if<PlanWords>(&command)) return plan(*words);
   return serve(std::get<DaemonOptions>(command));
 }
 

@@ -228,17 +228,6 @@ TEST(BringUp, GivesBackOnceAfterASweepWhatOnlyThatNeeds) {
   EXPECT_TRUE(run.sm().settle());
 }
 
-TEST(BringUp, SaysWhenAFullSweepTurnsToItsNextPart) {
-  unsigned turns = 0;
-  sm::core::Options options;
-  options.at_turn = [&] { ++turns; };
-  SmOnModel run(small_tree(), {}, options);
-  expect_up(run);
-  EXPECT_EQ(turns, 4U) << "swept, planned, ready to make ports ACTIVE, done";
-  run.run_for(25s);
-  EXPECT_EQ(turns, 4U) << "light sweeps are of one part";
-}
-
 TEST(BringUp, LightSweepsFindNothingToDoOnAQuietFabric) {
   SmOnModel run(small_tree());
   expect_up(run);
