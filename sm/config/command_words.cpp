@@ -69,6 +69,10 @@ void Requests::add_to(ib::cli::CommandLine& line) {
       });
   line.flag("--check-config", check,
             "Read all files that the options name and say what is wrong with them, then exit");
+  line.text(
+      "--against", against, "TOPOLOGY",
+      "With --check-config: also say which GUIDs, nodes and port groups of the files this saved "
+      "topology does not have");
 }
 
 }  // namespace sm::config

@@ -32,6 +32,7 @@ struct Requests {
   std::optional<std::string> create;  // -c; empty: the cache file, and go on
   std::optional<std::string> show;    // --show-config: text or json
   bool check{false};
+  std::string against;  // a topology, with `check`; empty: none
 
   void add_to(ib::cli::CommandLine& line);
 };

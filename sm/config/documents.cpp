@@ -166,7 +166,7 @@ std::string bash_completion() {
         words += std::string(words.empty() ? "" : " ") + std::string(name);
   return fmt::format(
       "# Completion of ibsm's options for bash. Made from the option table (sm/config).\n"
-      "complete -o default -W '{} --config --create-config --show-config --check-config --help "
+      "complete -o default -W '{} --config --create-config --show-config --check-config --against --help "
       "--version plan' ibsm\n",
       words);
 }

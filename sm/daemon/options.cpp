@@ -10,8 +10,10 @@
 #include "libdiag/cli/command_line.h"
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/text_file.h"
+#include "libdiag/fabric/topology_text.h"
 #include "sm/config/command_words.h"
 #include "sm/config/documents.h"
+#include "sm/daemon/against.h"
 #include "sm/daemon/default_paths.h"
 #include "sm/daemon/plan_failure.h"
 
@@ -57,12 +59,19 @@ ib::Result<void> write_file(const std::string& path, const std::string& text) {
 }
 
 /// --check-config: what the options file says was printed already.
-int check(const Configuration& configuration, const std::vector<ib::Diagnostic>& problems) {
-  const auto options = daemon_options(configuration);
+int check(const Configuration& configuration, const std::vector<ib::Diagnostic>& problems,
+          const std::string& topology) {
+  auto options = daemon_options(configuration);
   if (!options) return refuse(options.error());
   if (!options->partition_trouble.empty())
     return refuse({ib::ErrorKind::Usage, options->partition_trouble});
   if (ib::has_errors(problems)) return ib::cli::kExitUsage;
+  if (!topology.empty()) {
+    const auto fabric = ib::fabric::read_topology_file(topology);
+    if (!fabric) return refuse(fabric.error());
+    for (std::string& line : unknown_names(*fabric, *options))
+      options->warnings.push_back(std::move(line));
+  }
   for (const std::string& line : options->warnings) std::fprintf(stderr, "%s\n", line.c_str());
   return problems.empty() && options->warnings.empty() ? ib::cli::kExitGood : ib::cli::kExitFound;
 }
@@ -89,7 +98,9 @@ Command settle(const config::Requests& asked, const config::CommandWords& words,
   }
   words.apply(configuration);
   fill_in(paths, configuration.settings);
-  if (asked.check) return check(configuration, problems);
+  if (!asked.against.empty() && !asked.check)
+    return refuse({ib::ErrorKind::Usage, "--against: expected --check-config beside it"});
+  if (asked.check) return check(configuration, problems, asked.against);
   if (ib::has_errors(problems)) return ib::cli::kExitUsage;
   if (asked.show) return show(configuration, *asked.show, version);
   if (asked.create) {
