@@ -183,6 +183,24 @@ std::string options_text(const Configuration& configuration) {
   return out;
 }
 
+Reloaded reloaded(const Configuration& running, Configuration fresh) {
+  Reloaded out;
+  for (const Row& row : table()) {
+    if (row.applied == Applied::Reload) continue;
+    const bool same = row.field.index() != 0
+                          ? value_text(row, running.settings) == value_text(row, fresh.settings)
+                          : same_value(row, running.origin(row).value, fresh.origin(row).value);
+    if (same) continue;
+    out.waiting.emplace_back(row.key().empty() ? row.name() : row.key());
+    copy_value(row, running.settings, fresh.settings);
+    fresh.origins.erase(&row);
+    if (const auto said = running.origins.find(&row); said != running.origins.end())
+      fresh.origins.insert(*said);
+  }
+  out.configuration = std::move(fresh);
+  return out;
+}
+
 std::vector<std::string> without_effect(const Configuration& configuration) {
   std::vector<std::string> lines;
   for (const Row& row : table()) {

@@ -40,4 +40,11 @@ std::string options_text(const Configuration& configuration);
 /// What was said and has no effect, or not yet, a line each: "--perfmgr: not supported yet: ...".
 std::vector<std::string> without_effect(const Configuration& configuration);
 
+/// What a reload makes of `running`: `fresh`, but for options that take a restart.
+struct Reloaded {
+  Configuration configuration;
+  std::vector<std::string> waiting;  // keys of options that changed and wait for a restart
+};
+Reloaded reloaded(const Configuration& running, Configuration fresh);
+
 }  // namespace sm::config

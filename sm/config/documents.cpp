@@ -29,7 +29,9 @@ std::string_view origin_name(Origin::From from) {
 }
 
 std::string_view applied_name(const Row& row) {
-  return row.applied == Applied::Contents ? "contents on reload" : "restart";
+  return row.applied == Applied::Contents ? "contents on reload"
+         : row.applied == Applied::Reload ? "reload"
+                                          : "restart";
 }
 
 std::string type_of(const Row& row) {
@@ -110,7 +112,7 @@ std::string show_json(const Configuration& configuration, const std::string& ver
     json.field("default", default_of(row)).field("origin", origin_name(origin.from));
     if (origin.from == Origin::From::File)
       json.field("file", configuration.file).field("line", origin.line);
-    json.field("reload", row.applied == Applied::Contents).end_object();
+    json.field("reload", row.applied != Applied::Restart).end_object();
   }
   json.end_array();
   json.key("accepted_without_effect").begin_array();
@@ -166,7 +168,8 @@ std::string bash_completion() {
         words += std::string(words.empty() ? "" : " ") + std::string(name);
   return fmt::format(
       "# Completion of ibsm's options for bash. Made from the option table (sm/config).\n"
-      "complete -o default -W '{} --config --create-config --show-config --check-config --against --help "
+      "complete -o default -W '{} --config --create-config --show-config --check-config --against "
+      "--help "
       "--version plan' ibsm\n",
       words);
 }

@@ -34,12 +34,15 @@ constexpr std::array kPartitions = {
         .opensm_has("/etc/opensm/partitions.conf")
         .contents_on_reload(),
     flag("-N,--no_part_enforce", "no_partition_enforcement", &S::no_partition_enforcement,
-         "Enforce no partitions at switch ports"),
+         "Enforce no partitions at switch ports")
+        .on_reload(),
     word("-Z,--part_enforce", "part_enforce", &S::part_enforce, "WORD", "both|in|out|off",
-         "Where switch ports enforce partitions"),
+         "Where switch ports enforce partitions")
+        .on_reload(),
     flag("-W,--allow_both_pkeys", "allow_both_pkeys", &S::allow_both_pkeys,
-         "Full and limited P_Key of one partition in one table"),
-    truth("", "keep_pkey_indexes", &S::keep_pkey_indexes, "A P_Key keeps its index"),
+         "Full and limited P_Key of one partition in one table")
+        .on_reload(),
+    truth("", "keep_pkey_indexes", &S::keep_pkey_indexes, "A P_Key keeps its index").on_reload(),
     text("", "pgrp_policy_file", &S::pgrp_policy_file, "FILE",
          "Port groups that the partition file may name (else those of the QoS policy file)")
         .contents_on_reload(),
@@ -54,13 +57,15 @@ constexpr Row max_vls(std::string_view key) {
 }
 constexpr Row high_limit(std::string_view key) {
   return text("", key, {}, "N", "VLHighLimit (with -Q); -1: not said", check_high_limit)
-      .opensm_has("-1");
+      .opensm_has("-1")
+      .on_reload();
 }
 constexpr Row arbitration(std::string_view key) {
-  return text("", key, {}, "VL:WEIGHT,...", "VL arbitration table (with -Q)", check_vl_arbitration);
+  return text("", key, {}, "VL:WEIGHT,...", "VL arbitration table (with -Q)", check_vl_arbitration)
+      .on_reload();
 }
 constexpr Row mapping(std::string_view key) {
-  return text("", key, {}, "VL,...", "VLs of SL 0 to 15 (with -Q)", check_sl_to_vl);
+  return text("", key, {}, "VL,...", "VLs of SL 0 to 15 (with -Q)", check_sl_to_vl).on_reload();
 }
 
 constexpr std::array kQos = {

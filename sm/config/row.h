@@ -48,6 +48,7 @@ enum class Effect {
 /// When a change in a file takes effect.
 enum class Applied {
   Restart,
+  Reload,   // SIGHUP, with the sweep that follows
   Contents  // what the named file says is read again on SIGHUP; its path only at a restart
 };
 
@@ -97,6 +98,11 @@ struct Row {
   constexpr Row opensm_has(std::string_view value) const {
     Row row = *this;
     row.stock = value;
+    return row;
+  }
+  constexpr Row on_reload() const {
+    Row row = *this;
+    row.applied = Applied::Reload;
     return row;
   }
   constexpr Row contents_on_reload() const {

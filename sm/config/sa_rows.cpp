@@ -107,7 +107,8 @@ constexpr std::array kSa = {
     number("", "max_rate_enum", {}, 2, 63, "Highest rate code in answers")
         .not_yet("rates are those that paths have"),
     truth("", "no_clients_rereg", &S::no_clients_rereg,
-          "Never ask ports to register again, though registrations may be gone"),
+          "Never ask ports to register again, though registrations may be gone")
+        .on_reload(),
     truth("", "disable_multicast", &S::disable_multicast,
           "No multicast: joins are refused, tables of switches stay as they are"),
 };

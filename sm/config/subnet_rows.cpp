@@ -80,28 +80,36 @@ constexpr std::array kLinks = {
     number("", "max_op_vls", &S::max_op_vls, 1, 5, "OperationalVLs, at most: 5 is VL0 to VL14")
         .a("a code"),
     number("", "subnet_timeout", &S::subnet_timeout, 0, 31, "PortInfo.SubnetTimeout")
-        .in("4.096 us * 2^N"),
+        .in("4.096 us * 2^N")
+        .on_reload(),
     number("", "packet_life_time", &S::packet_life_time, 0, 31, "SwitchInfo.LifeTimeValue")
         .in("4.096 us * 2^N")
-        .opensm_has("0x12"),
+        .opensm_has("0x12")
+        .on_reload(),
     number("", "vl_stall_count", &S::vl_stall_count, 0, 7, "VLStallCount between switches")
-        .opensm_has("0x07"),
+        .opensm_has("0x07")
+        .on_reload(),
     number("", "leaf_vl_stall_count", &S::leaf_vl_stall_count, 0, 7, "VLStallCount towards hosts")
-        .opensm_has("0x07"),
+        .opensm_has("0x07")
+        .on_reload(),
     number("", "head_of_queue_lifetime", &S::head_of_queue_lifetime, 0, 31,
            "HOQLife between switches")
         .in("4.096 us * 2^N")
-        .opensm_has("0x12"),
+        .opensm_has("0x12")
+        .on_reload(),
     number("", "leaf_head_of_queue_lifetime", &S::leaf_head_of_queue_lifetime, 0, 31,
            "HOQLife towards hosts")
         .in("4.096 us * 2^N")
-        .opensm_has("0x10"),
+        .opensm_has("0x10")
+        .on_reload(),
     number("", "local_phy_errors_threshold", &S::local_phy_errors_threshold, 0, 15,
            "LocalPhyErrors before trap 129")
-        .opensm_has("0x08"),
+        .opensm_has("0x08")
+        .on_reload(),
     number("", "overrun_errors_threshold", &S::overrun_errors_threshold, 0, 15,
            "OverrunErrors before trap 130")
-        .opensm_has("0x08"),
+        .opensm_has("0x08")
+        .on_reload(),
     number("", "force_link_speed", {}, 0, 15, "LinkSpeedEnabled; 15: what is supported")
         .opensm_has("15")
         .not_yet(kLeftAsDevicesSay),
@@ -114,7 +122,8 @@ constexpr std::array kLinks = {
     number("", "fdr10", {}, 0, 2, "FDR10: 0 left alone, 1 enabled, 2 disabled")
         .opensm_has("1")
         .not_yet(kLeftAsDevicesSay),
-    truth("", "use_mfttop", &S::use_mfttop, "Program MulticastFDBTop where a switch has it"),
+    truth("", "use_mfttop", &S::use_mfttop, "Program MulticastFDBTop where a switch has it")
+        .on_reload(),
     truth("", "enable_quirks", {}, "Work round faults of devices at a risk")
         .opensm_has("FALSE")
         .no_effect("what a device needs is found out from its answers"),
@@ -123,7 +132,8 @@ constexpr std::array kLinks = {
 constexpr std::array kSweep = {
     number("-s,--sweep", "sweep_interval", &S::sweep_interval, 0, 4294,
            "Seconds between light sweeps (default 10); 0: none")
-        .in("s"),
+        .in("s")
+        .on_reload(),
     number("-t,--timeout", "transaction_timeout", &S::transaction_timeout, 0, 60'000,
            "Longest wait for one answer, in ms, before it is asked again (default 200); 0: the "
            "longest there is")
@@ -145,9 +155,10 @@ constexpr std::array kSweep = {
         .in("ms")
         .opensm_has("500")
         .no_effect("timeouts are learnt from each target"),
-    truth("", "force_heavy_sweep", &S::force_heavy_sweep, "Every sweep is a full one"),
+    truth("", "force_heavy_sweep", &S::force_heavy_sweep, "Every sweep is a full one").on_reload(),
     truth("", "sweep_on_trap", &S::sweep_on_trap,
-          "Look at what traps tell of at once; else the next sweep finds it"),
+          "Look at what traps tell of at once; else the next sweep finds it")
+        .on_reload(),
     truth("", "babbling_port_policy", {}, "Disable ports that flood traps 129 to 131")
         .opensm_has("FALSE")
         .not_yet("such ports are reported and stay enabled"),

@@ -109,7 +109,6 @@ struct SubnetManager::Impl {
   apply::Known known;
   std::shared_ptr<const plan::Desired> desired;
   PlanInputs inputs;
-  std::string files_trouble;  // why the last reading of routing files was no use
   std::uint64_t desired_aliases_revision{0};
   bool operator_asked{false};  // for the sweep that is under way
   /// This sweep and what follows from it wait for everybody with all the patience there is: nothing
@@ -388,8 +387,6 @@ struct SubnetManager::Impl {
     if (operator_asked) known.doubt_ports();
     tables.on_found(*found, operator_asked);
     silent_switches.clear();  // those of this sweep are in its troubles
-    if (!files_trouble.empty())
-      log(LogLevel::Error, "plan", files_trouble + "; the old routing stays");
     plan::PlanRequest request = inputs.request_for(found, options.plan);
     if (desired) request.before = seen;
     if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing;
@@ -882,11 +879,9 @@ void SubnetManager::sweep_now(Instant now, Reason reason) {
 void SubnetManager::on_planned(Instant now, PlanResult result) {
   impl_->on_planned(now, std::move(result));
 }
-void SubnetManager::set_routing_files(ib::Result<ib::route::ReadOptions> files) {
-  impl_->files_trouble = files ? std::string() : std::move(files.error().message);
+void SubnetManager::set_routing_files(ib::route::ReadOptions files) {
   impl_->outdate_plan();
-  impl_->inputs.offered =
-      files ? std::make_shared<const ib::route::ReadOptions>(*std::move(files)) : nullptr;
+  impl_->inputs.offered = std::make_shared<const ib::route::ReadOptions>(std::move(files));
 }
 void SubnetManager::set_groups(Instant now, std::vector<plan::MlidGroup> groups) {
   if (impl_->inputs.groups() == groups) return;
@@ -899,6 +894,20 @@ void SubnetManager::set_aliases(Instant now, plan::PortAliases aliases, std::uin
   if (inputs.aliases() == aliases && inputs.aliases_revision() == revision) return;
   inputs.set_aliases(std::move(aliases), revision);
   impl_->members_changed(now);
+}
+
+void SubnetManager::set_options(const Options& options) {
+  impl_->outdate_plan();
+  Options& now = impl_->options;
+  now.sweep_interval = options.sweep_interval;
+  now.full_sweeps_only = options.full_sweeps_only;
+  now.look_at_traps = options.look_at_traps;
+  plan::PlanOptions plan = options.plan;
+  plan.choice = std::move(now.plan.choice);
+  plan.mentions = std::move(now.plan.mentions);
+  plan.partitions = std::move(now.plan.partitions);
+  plan.rates = std::move(now.plan.rates);
+  now.plan = std::move(plan);
 }
 
 void SubnetManager::set_partitions(std::shared_ptr<const policy::PartitionPolicy> partitions) {

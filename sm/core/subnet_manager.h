@@ -82,14 +82,17 @@ class SubnetManager {
   /// operator asked for a sweep while it was made.
   void on_planned(ib::Instant now, PlanResult result);
   void sweep_now(ib::Instant now, Reason reason);
-  /// The operator's routing files as read again, for the next sweep; an error keeps the old ones
-  /// and is said at every sweep until they are read without one.
-  void set_routing_files(ib::Result<ib::route::ReadOptions> files);
+  /// The operator's routing files as read again, for the next sweep.
+  void set_routing_files(ib::route::ReadOptions files);
   /// Multicast memberships as they are now.
   void set_groups(ib::Instant now, std::vector<plan::MlidGroup> groups);
   /// Alias GUIDs as they are now; ports get them at once. When they have, holdings() have
   /// `revision`.
   void set_aliases(ib::Instant now, plan::PortAliases aliases, std::uint64_t revision = 0);
+
+  /// What of `options` can change while it runs, from the next full sweep on: pauses, and what is
+  /// planned, but for routing, partitions and rates, which have functions of their own.
+  void set_options(const Options& options);
 
   /// Partitions as they are from the next full sweep on.
   void set_partitions(std::shared_ptr<const policy::PartitionPolicy> partitions);

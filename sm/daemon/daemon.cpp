@@ -2,6 +2,7 @@
 #include "sm/daemon/daemon.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -26,9 +27,7 @@
 #include "sm/daemon/dump_files.h"
 #include "sm/daemon/lid_backup.h"
 #include "sm/daemon/partition_verbs.h"
-#include "sm/daemon/path_options.h"
 #include "sm/daemon/plan_worker.h"
-#include "sm/daemon/qos_options.h"
 #include "sm/daemon/recovery.h"
 #include "sm/daemon/sa_dump.h"
 #include "sm/daemon/sa_thread.h"
@@ -303,13 +302,7 @@ class Daemon : private core::Carrier {
       manager_->set_aliases(now, std::move(news->aliases), news->revision);
     while (const int signal = signals_.next()) {
       if (signal == SIGHUP) {
-        if (!options_.routing_files.empty())
-          manager_->set_routing_files(
-              ib::route::read_option_files(options_.routing_files, options_.routing_words));
-        read_prefix_routes_again();
-        read_partitions_again();
-        read_qos_again();
-        read_rates_again();
+        reload();
         manager_->sweep_now(now, core::Reason::Operator);
       } else if (signal == SIGUSR1) {
         if (auto reopened = log_.reopen(); !reopened)
@@ -323,29 +316,29 @@ class Daemon : private core::Carrier {
     return true;
   }
 
-  /// A file that cannot be read leaves the routes as they are.
-  void read_prefix_routes_again() {
-    if (options_.sa.prefix_routes_file.empty()) return;
-    auto read = read_prefix_routes(options_.sa);
-    if (!read)
-      return say(ib::LogLevel::Error, "sa",
-                 read.error().message + "; the prefix routes read before stay");
-    sa_->post([routes = *std::move(read)](Instant, sa::Server& server) {
-      server.set_prefix_routes(routes);
-    });
-  }
-
-  /// With one mistake in the file the partitions stay as they are.
-  void read_partitions_again() {
-    if (options_.partition_files.file.empty()) return;
-    auto read = read_partitions(options_.partition_files, options_.state_dir);
-    if (!read)
-      return say(ib::LogLevel::Error, "partitions",
-                 read.error().message + "\nthe partitions read before stay in force");
-    for (const std::string& line : read->warnings) say(ib::LogLevel::Warning, "partitions", line);
-    take_partitions(read->policy);
+  /// The options file and all that it names: all of it is taken, or nothing.
+  void reload() {
+    auto fresh = read_again_();
+    if (!fresh) {
+      reload_trouble_ = fresh.error().message.substr(0, fresh.error().message.find('\n'));
+      return say(ib::LogLevel::Error, "config",
+                 fresh.error().message + "\nwhat was in force stays in force, all of it");
+    }
+    if (!std::exchange(reload_trouble_, {}).empty())
+      say(ib::LogLevel::Info, "config", "the configuration is in order again");
+    for (const std::string& line : fresh->warnings) say(ib::LogLevel::Warning, "config", line);
+    manager_->set_options(fresh->core);
+    if (fresh->routing_files)
+      manager_->set_routing_files({fresh->core.plan.choice.engine, fresh->core.plan.mentions});
+    take_partitions(fresh->partitions.policy);
     manager_->set_partitions(partitions_);
-    keep(*read);
+    keep(fresh->partitions);
+    manager_->set_rates(fresh->core.plan.rates);
+    sa_->post([routes = fresh->sa.server.policy.prefix_routes, rules = fresh->sa.server.qos](
+                  Instant, sa::Server& server) {
+      server.set_prefix_routes(routes);
+      server.set_qos(rules);
+    });
   }
   /// Those of the file, with what was added since.
   void take_partitions(std::shared_ptr<const policy::PartitionPolicy> of_file) {
@@ -390,29 +383,6 @@ class Daemon : private core::Carrier {
           kept.error().message + ": after a restart generated P_Keys may be others");
   }
 
-  /// With one mistake in the file the rules stay as they are.
-  void read_qos_again() {
-    if (options_.sa.qos_policy_file.empty()) return;
-    auto read = read_qos_rules(options_.sa.qos_policy_file, partitions_->partitions);
-    if (!read)
-      return say(ib::LogLevel::Error, "sa",
-                 read.error().message + "\nthe QoS policy read before stays in force");
-    for (const std::string& line : read->warnings) say(ib::LogLevel::Warning, "sa", line);
-    sa_->post(
-        [rules = std::move(read->rules)](Instant, sa::Server& server) { server.set_qos(rules); });
-  }
-
-  /// With one mistake in the file the limits stay as they are.
-  void read_rates_again() {
-    if (options_.rates_file.empty()) return;
-    auto read = read_rate_limits(options_.rates_file, options_.rate_groups_file);
-    if (!read)
-      return say(ib::LogLevel::Error, "qos",
-                 read.error().message + "\nthe rate limits read before stay in force");
-    for (const std::string& line : read->warnings) say(ib::LogLevel::Warning, "qos", line);
-    manager_->set_rates(std::move(read->policy));
-  }
-
   /// Everything the machines want done. False: this is the end.
   bool speak(Instant now) {
     now_ = now;
@@ -426,8 +396,9 @@ class Daemon : private core::Carrier {
       status_ = *end_status_;
       return false;
     }
-    sa_->let_go();
-    manager_->settle();
+    const bool freed = sa_->let_go();
+    // A sweep of a large fabric needed half as much again as what is kept.
+    if (manager_->settle() || freed) malloc_trim(0);
     return true;
   }
 
@@ -474,6 +445,8 @@ class Daemon : private core::Carrier {
                       report.duplicate_guids, fmt::join(report.lines, "; ")));
       return;
     }
+    if (!reload_trouble_.empty())
+      say(ib::LogLevel::Error, "config", reload_trouble_ + ": what was in force before stays");
     if (!announce(report)) {
       end_status_ = status_;
       return;
@@ -557,6 +530,8 @@ class Daemon : private core::Carrier {
   std::shared_ptr<const policy::PartitionPolicy> file_partitions_, partitions_;
   std::vector<policy::AddedMember> added_members_;  // by P_Key and port GUID
   std::optional<control::Server> control_;
+  std::function<ib::Result<DaemonOptions>()> read_again_{options_.read_again};
+  std::string reload_trouble_;  // why the last SIGHUP changed nothing
   std::unique_ptr<core::SubnetManager> manager_;
   std::optional<SaThread> sa_;
   std::optional<PlanWorker> planner_;

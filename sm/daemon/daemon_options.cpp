@@ -226,8 +226,7 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   o.sa.server.qos = std::move(qos->rules);
   for (std::string& line : qos->warnings) o.warnings.push_back(std::move(line));
   if (const auto taken = take_rates(s, o); !taken) return tl::unexpected<ib::Error>(taken.error());
-  o.routing_files = std::move(files);
-  o.routing_words = choice.engine;
+  o.routing_files = !files.empty();
   o.core.plan.choice = std::move(choice);
   o.core.plan.choice.engine = std::move(read->options);
   o.core.plan.mentions = std::move(read->mentions);

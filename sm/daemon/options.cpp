@@ -58,6 +58,58 @@ ib::Result<void> write_file(const std::string& path, const std::string& text) {
                   "cannot write the options to " + path + ": " + std::strerror(errno));
 }
 
+/// DaemonOptions::read_again.
+class Rereading {
+ public:
+  Rereading(Configuration running, config::CommandWords words, std::string file, DefaultPaths paths)
+      : running_(std::move(running)),
+        words_(std::move(words)),
+        file_(std::move(file)),
+        paths_(std::move(paths)) {}
+
+  ib::Result<DaemonOptions> operator()() {
+    Configuration fresh;
+    std::vector<std::string> warnings;
+    if (!file_.empty())
+      if (auto read = read_into(fresh, warnings); !read)
+        return tl::unexpected<ib::Error>(std::move(read.error()));
+    words_.apply(fresh);
+    fill_in(paths_, fresh.settings);
+    config::Reloaded reloaded = config::reloaded(running_, std::move(fresh));
+    auto options = daemon_options(reloaded.configuration);
+    if (!options) return options;
+    if (!options->partition_trouble.empty())
+      return ib::fail(ib::ErrorKind::Usage, std::move(options->partition_trouble));
+    for (const std::string& key : reloaded.waiting)
+      warnings.push_back(key + ": the new value takes a restart of ibsm");
+    options->warnings.insert(options->warnings.begin(), warnings.begin(), warnings.end());
+    running_ = std::move(reloaded.configuration);
+    return options;
+  }
+
+ private:
+  ib::Result<void> read_into(Configuration& fresh, std::vector<std::string>& warnings) const {
+    const auto text = ib::fabric::read_regular_file(file_, kOptionsBytesMax);
+    if (!text) return tl::unexpected<ib::Error>(text.error());
+    std::vector<ib::Diagnostic> problems;
+    config::read_options_text(*text, file_, fresh, problems);
+    std::string errors;
+    for (const auto& problem : problems) {
+      if (problem.severity == ib::Severity::Error)
+        errors += '\n' + ib::with_caret(problem, *text);
+      else
+        warnings.push_back(to_string(problem));
+    }
+    if (errors.empty()) return {};
+    return ib::fail(ib::ErrorKind::Usage, "cannot use the options of " + file_ + errors);
+  }
+
+  Configuration running_;
+  config::CommandWords words_;
+  std::string file_;  // empty: there is none
+  DefaultPaths paths_;
+};
+
 /// --check-config: what the options file says was printed already.
 int check(const Configuration& configuration, const std::vector<ib::Diagnostic>& problems,
           const std::string& topology) {
@@ -113,6 +165,7 @@ Command settle(const config::Requests& asked, const config::CommandWords& words,
   }
   auto options = daemon_options(configuration);
   if (!options) return refuse(options.error());
+  options->read_again = Rereading(std::move(configuration), words, file, paths);
   return *std::move(options);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -42,10 +43,12 @@ struct DaemonOptions {
   std::string pid_file;
   std::string state_dir;
   std::string control_socket;            // empty: there is none
-  ib::route::OptionFiles routing_files;  // read again on SIGHUP, on top of:
-  ib::route::Options routing_words;      // what the options say themselves
+  bool routing_files{false};             // the options name some
   std::vector<std::string> notes;        // for the log: what file was read, what has no effect
   std::vector<std::string> warnings;     // of policy files and of values beside each other
+  /// Reads the options file and all files again, for SIGHUP. An error has everything that is wrong,
+  /// and changes nothing for the next call. Options that take a restart are as before.
+  std::function<ib::Result<DaemonOptions>()> read_again;
 };
 
 /// The options as the parts of the daemon take them. Files that they name are read here; an error

@@ -379,8 +379,8 @@ class PrefixRoutes(unittest.TestCase):
             log = f.directory / "log"
             routes.write_text("* *\n\n1 g\n")
             os.kill(pid, signal.SIGHUP)
-            said = f" E sa: {routes}:3:3: expected a subnet prefix and a router's port GUID, each in hex or * for any, " \
-                   "got '1 g'; the prefix routes read before stay"
+            said = f" E config: {routes}:3:3: expected a subnet prefix and a router's port GUID, each in hex or * for any, " \
+                   "got '1 g'\nwhat was in force stays in force, all of it"
             self.assertTrue(wait_until(lambda: said in log.read_text(), 20), log.read_text())
 
 
@@ -474,7 +474,7 @@ class QosPolicy(unittest.TestCase):
             os.kill(pid, signal.SIGHUP)
             log = f.directory / "log"
             self.assertTrue(wait_until(
-                lambda: "the QoS policy read before stays in force" in log.read_text(), 20))
+                lambda: "what was in force stays in force, all of it" in log.read_text(), 20))
             self.assertEqual(self.path(f, "host0006 HCA-1")["sl"], 3)
 
     def test_without_q_no_policy_is_in_force_and_that_is_said(self):
@@ -553,7 +553,7 @@ class Partitions(unittest.TestCase):
             file.write_text(good + "blue=0x8000 : ALL ;\n")
             os.kill(pid, signal.SIGHUP)
             self.assertTrue(wait_until(
-                lambda: "the partitions read before stay in force" in log.read_text(), 20))
+                lambda: "what was in force stays in force, all of it" in log.read_text(), 20))
             self.assertEqual(self.keys(f, "host0002 HCA-1"), ["0x7fff", "0x0001"])
             os.kill(pid, signal.SIGTERM)
             self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
@@ -609,6 +609,49 @@ class QosTables(unittest.TestCase):
                 found[who] = self.tables(f)
                 self.assertTrue(all(found[who]), found[who])
         self.assertEqual(found["ibsm"], found["opensm"])
+
+
+class Reload(unittest.TestCase):
+    """SIGHUP: the options file and all that it names, whole or not at all."""
+
+    def hoq(self, f):
+        lid = re.search(r"^Switch.*lid (\d+) ", f.on(HOST, "ibnetdiscover").stdout, re.M).group(1)
+        return re.search(r"HoqLife:\.+(\d+)", f.on(HOST, "smpquery", "portinfo", lid, "5").stdout).group(1)
+
+    def test_what_can_change_does_and_the_rest_waits_for_a_restart(self):
+        with Sm(*TREE) as f:
+            conf, log = f.directory / "conf", f.directory / "log"
+            conf.write_text("head_of_queue_lifetime 0x10\n")
+            pid = f.daemon("-F", conf)
+            self.assertEqual(self.hoq(f), "16")
+            conf.write_text("head_of_queue_lifetime 0x11\nlmc 2\n")
+            os.kill(pid, signal.SIGHUP)
+            self.assertTrue(wait_until(lambda: f.ups() == 2))
+            self.assertEqual(self.hoq(f), "17")
+            self.assertIn(" W config: lmc: the new value takes a restart of ibsm\n", log.read_text())
+            self.assertEqual({lmc.split()[-1] for lmc in f.lids().values()}, {"0"})
+
+    def test_one_mistake_anywhere_leaves_everything_and_is_said_until_it_is_mended(self):
+        with Sm(*TREE) as f:
+            conf, log, partitions = f.directory / "conf", f.directory / "log", f.directory / "partitions"
+            partitions.write_text("Default=0x7fff : ALL, SELF=full ;\n")
+            conf.write_text(f"head_of_queue_lifetime 0x10\npartition_config_file {partitions}\n")
+            pid = f.daemon("-F", conf)
+            for good, bad in ((conf, "head_of_queue_lifetime 99\n"), (partitions, "x=0x8000 : ALL ;\n")):
+                before, sets = good.read_text(), f.sets()
+                conf.write_text(conf.read_text().replace("0x10", "0x12"))
+                good.write_text(bad)
+                ups = f.ups()
+                os.kill(pid, signal.SIGHUP)
+                self.assertTrue(wait_until(lambda: f.ups() == ups + 1))
+                self.assertEqual(self.hoq(f), "16")
+                self.assertEqual(f.sets(), sets)
+                self.assertIn("what was in force stays in force, all of it", log.read_text())
+                self.assertIn(": what was in force before stays", log.read_text())
+                good.write_text(before.replace("0x12", "0x10"))
+                conf.write_text(conf.read_text().replace("0x12", "0x10"))
+            os.kill(pid, signal.SIGHUP)
+            self.assertTrue(wait_until(lambda: "the configuration is in order again" in log.read_text()))
 
 
 class DumpFiles(unittest.TestCase):
