@@ -216,6 +216,7 @@ MembersChange change(const control::Request& request, const std::vector<AddedMem
     return fail(
         fmt::format("--owner: expected up to {} bytes, got {}", kOwnerMax, one.owner.size()));
   std::vector<ib::Guid> guids;
+  guids.reserve(request.words.size() - 2);
   for (std::size_t i = 2; i < request.words.size(); ++i) {
     ib::Guid guid;
     if (!ib::parse_guid(request.words[i], guid) || guid.value == 0)
@@ -235,6 +236,7 @@ MembersChange change(const control::Request& request, const std::vector<AddedMem
 
 std::vector<AddedMember> added_members(const std::vector<store::PartitionMember>& stored) {
   std::vector<AddedMember> out;
+  out.reserve(stored.size());
   for (const store::PartitionMember& m : stored)
     out.push_back({m.p_key, m.port_guid,
                    m.membership == 1   ? Membership::Limited
