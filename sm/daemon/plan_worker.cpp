@@ -34,7 +34,8 @@ PlanWorker::~PlanWorker() {
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->ending = true;
-    left_alone = shared_->working;
+    // What is not begun, or done, needs nobody.
+    left_alone = shared_->working && !shared_->job && !shared_->result;
     if (left_alone) ++abandoned_threads;
   }
   shared_->changed.notify_one();

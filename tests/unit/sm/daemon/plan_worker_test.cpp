@@ -34,6 +34,16 @@ TEST(PlanWorker, MakesOnePlanAfterTheOther) {
   }
 }
 
+TEST(PlanWorker, AResultThatNobodyTakesIsNoReasonToLeaveTheThreadAlone) {
+  {
+    PlanWorker worker;
+    worker.post(job(1));
+    pollfd fd{worker.readable_fd(), POLLIN, 0};
+    poll(&fd, 1, -1);
+  }
+  EXPECT_FALSE(PlanWorker::abandoned());
+}
+
 TEST(PlanWorker, EndsWithoutWork) {
   const PlanWorker worker;
   EXPECT_FALSE(PlanWorker::abandoned());
