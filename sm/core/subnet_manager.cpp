@@ -763,15 +763,17 @@ struct SubnetManager::Impl {
   void go_on_reading(Instant now) {
     if (tables.due() <= now) {
       stirred = true;
-      tables.begin(now, snapshot, desired->node_managed);
+      tables.begin(now, snapshot, desired->node_managed, desired->partitions->from_file);
     }
     for (ib::mad::Request& r : tables.take_requests()) transactor.submit(now, std::move(r));
     const bool news = tables.has_news(now);
     counters.tables_read = tables.nodes_read();
     take_logs(tables);
     if (news) publish_holdings();
+    if (!news || !tables.at_rest()) return;
     // Without a partition file what they hold is no reason to keep a first sweep waiting.
-    if (news && tables.at_rest() && !desired->partitions->from_file && plan_blocks_again())
+    const bool not_yet_planned_by = !desired->partitions->from_file;
+    if ((tables.take_rewritten() || not_yet_planned_by) && plan_blocks_again())
       multicast_at = std::min(multicast_at, now);
   }
 

@@ -26,12 +26,15 @@ TableReader::TableReader(SnapshotPtr snapshot, const std::vector<bool>& managed,
   std::size_t pairs = 0, switches = 0;
   for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
     const auto& node = fabric.node(n);
-    if (!managed[n] || !snapshot_->observed->nodes[n].usable || tables_.is_read(node.guid))
+    const bool is_read = tables_.is_read(node.guid);
+    if (!managed[n] || !snapshot_->observed->nodes[n].usable || (is_read && !options_.compare))
       continue;
     waiting_.push_back(n);
+    if (is_read) continue;
     std::size_t more = 0;
     for (const TableKind* kind : device::table_kinds())
-      if (kind->scope == Scope::PortPair && node.is_switch()) more += unknown_of(n, *kind).size();
+      if (kind->scope == Scope::PortPair && node.is_switch())
+        more += asks_of(n, *kind, false).size();
     pairs += more;
     switches += more > 0 ? 1 : 0;
   }
@@ -47,14 +50,14 @@ bool TableReader::is_left_out(NodeIndex n, const TableKind& kind) const {
   return kind.scope == Scope::PortPair && !with_pairs_ && snapshot_->fabric().node(n).is_switch();
 }
 
-/// Blocks that nobody has heard of yet, of ports that there is a way to.
-std::vector<TableReader::Ask> TableReader::unknown_of(NodeIndex n, const TableKind& kind) const {
+std::vector<TableReader::Ask> TableReader::asks_of(NodeIndex n, const TableKind& kind,
+                                                   bool known) const {
   std::vector<Slot> slots;
   kind.slots(*snapshot_->observed, n, slots);
-  const NodeTables* known = tables_.find(snapshot_->fabric().node(n).guid);
+  const NodeTables* tables = tables_.find(snapshot_->fabric().node(n).guid);
   std::vector<Ask> out;
   for (const Slot slot : slots)
-    if ((known == nullptr || known->held(kind, slot) == nullptr) &&
+    if ((tables != nullptr && tables->held(kind, slot) != nullptr) == known &&
         device::route_to(*snapshot_->observed, n, kind, slot))
       out.push_back({&kind, slot});
   return out;
@@ -66,9 +69,10 @@ void TableReader::Node::skip_unknown() {
 
 TableReader::Node TableReader::plan(NodeIndex n) const {
   Node node;
+  node.compared = tables_.is_read(snapshot_->fabric().node(n).guid);
   for (const TableKind* kind : device::table_kinds()) {
-    if (is_left_out(n, *kind)) continue;
-    const auto asks = unknown_of(n, *kind);
+    if (node.compared ? !kind->guarded : is_left_out(n, *kind)) continue;
+    const auto asks = asks_of(n, *kind, node.compared);
     node.asks.insert(node.asks.end(), asks.begin(), asks.end());
   }
   return node;
@@ -117,19 +121,25 @@ void TableReader::on_completion(ib::Instant, const ib::mad::Completion& completi
   if (!completion.reply) {
     node.failed = true;  // asked again after the next sweep
   } else if (const auto& mad = completion.reply->mad; mad.status() == 0) {
-    const auto& topology = snapshot_->fabric().node(at->first);
-    tables_.put(*kind, topology.guid, topology.num_ports, slot,
-                device::block_of(*kind, mad.data()));
+    keep(at->first, node.compared, {kind, slot}, device::block_of(*kind, mad.data()));
   } else if (mad.status() == ib::wire::status::kBadAttribute) {
     node.unknown.push_back(kind);
   }
   node.skip_unknown();
   if (!node.finished()) return;
-  if (!node.failed) {
+  if (!node.failed && !node.compared) {
     end_node(at->first);
     ++nodes_read_;
   }
   active_.erase(at);
+}
+
+void TableReader::keep(NodeIndex n, bool compared, const Ask& ask, const device::Block& block) {
+  const auto& node = snapshot_->fabric().node(n);
+  const device::Block* held = compared ? tables_.held(*ask.kind, node.guid, ask.slot) : nullptr;
+  if (held != nullptr && *held == block) return;
+  if (held != nullptr) rewritten_.push_back({ask.kind, n, ask.slot});
+  tables_.put(*ask.kind, node.guid, node.num_ports, ask.slot, block);
 }
 
 void TableReader::end_node(NodeIndex n) {

@@ -7,6 +7,9 @@
 // Tables of pairs of ports are many. What the subnet manager programmed it knows from the answers,
 // and optimised programming has no reading counterpart; when more of them than a bound are left on
 // switches, none is read there.
+//
+// What is known of guarded tables (P_Keys) can be asked again: where a device holds something else,
+// somebody else wrote it.
 #pragma once
 
 #include <deque>
@@ -25,6 +28,7 @@ struct TableReaderOptions {
   std::uint32_t per_node{2};        // requests under way to one node
   std::uint32_t nodes{8};           // asked at once
   std::uint32_t pairs_max{50'000};  // tables of pairs of ports of switches in one reading
+  bool compare{false};              // asks again for guarded tables of nodes that are read
   ib::mad::Cookie cookie_base{0};   // added to every cookie; the low 44 bits are ours
 };
 
@@ -42,7 +46,15 @@ class TableReader final : public ib::mad::Exchange {
   /// What was asked and not answered, for who ends this early.
   const std::set<ib::mad::Cookie>& in_flight() const { return in_flight_; }
 
+  /// Nodes of which everything is known that was not before.
   std::size_t nodes_read() const { return nodes_read_; }
+  /// A guarded block that was not what it was known to be.
+  struct Rewritten {
+    const device::TableKind* kind;
+    ib::fabric::NodeIndex node;
+    device::Slot slot;
+  };
+  const std::vector<Rewritten>& rewritten() const { return rewritten_; }
   /// Worth a line, when not everything is read.
   const std::string& note() const { return note_; }
 
@@ -54,6 +66,7 @@ class TableReader final : public ib::mad::Exchange {
   };
   struct Node {
     std::vector<Ask> asks;
+    bool compared{false};  // it was read before
     std::size_t next{0};
     std::uint32_t in_flight{0};
     bool failed{false};
@@ -64,9 +77,11 @@ class TableReader final : public ib::mad::Exchange {
 
   Node plan(ib::fabric::NodeIndex n) const;
   void end_node(ib::fabric::NodeIndex n);
-  std::vector<Ask> unknown_of(ib::fabric::NodeIndex n, const device::TableKind& kind) const;
+  /// Blocks that are known, or those that nobody has heard of yet, of ports that there is a way to.
+  std::vector<Ask> asks_of(ib::fabric::NodeIndex n, const device::TableKind& kind,
+                           bool known) const;
   bool is_left_out(ib::fabric::NodeIndex n, const device::TableKind& kind) const;
-  void keep(Node& node, const Ask& ask, const ib::wire::Mad& answer);
+  void keep(ib::fabric::NodeIndex n, bool compared, const Ask& ask, const device::Block& block);
 
   SnapshotPtr snapshot_;
   device::Inventory& tables_;
@@ -76,6 +91,7 @@ class TableReader final : public ib::mad::Exchange {
   std::unordered_map<ib::fabric::NodeIndex, Node> active_;
   std::set<ib::mad::Cookie> in_flight_;
   std::size_t nodes_read_{0};
+  std::vector<Rewritten> rewritten_;
   std::string note_;
 };
 

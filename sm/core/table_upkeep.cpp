@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "libdiag/base/text.h"
+
 namespace sm::core {
 namespace {
 
@@ -30,12 +32,15 @@ void TableUpkeep::on_sweep_done(ib::Instant now) {
   if (after_) due_ = now + *after_;
 }
 
-void TableUpkeep::begin(ib::Instant now, SnapshotPtr snapshot, const std::vector<bool>& managed) {
+void TableUpkeep::begin(ib::Instant now, SnapshotPtr snapshot, const std::vector<bool>& managed,
+                        bool compare) {
   due_ = ib::kNever;
   news_at_ = now + kNewsEvery;
   TableReaderOptions options;
   options.cookie_base = owner_;
-  reader_ = std::make_unique<TableReader>(std::move(snapshot), managed, known_, options);
+  options.compare = compare;
+  snapshot_ = std::move(snapshot);
+  reader_ = std::make_unique<TableReader>(snapshot_, managed, known_, options);
   if (!reader_->note().empty()) logs_.push_back({ib::LogLevel::Info, "tables", reader_->note()});
 }
 
@@ -65,7 +70,25 @@ void TableUpkeep::end_reading() {
   if (reader_->nodes_read() > 0)
     logs_.push_back(
         {ib::LogLevel::Verbose, "tables", fmt::format("read of {} nodes", reader_->nodes_read())});
+  tell_rewritten();
   reader_.reset();
+  snapshot_.reset();
+}
+
+void TableUpkeep::tell_rewritten() {
+  const auto& all = reader_->rewritten();
+  if (all.empty()) return;
+  rewritten_ = true;
+  const auto& [kind, n, slot] = all.front();
+  const auto& node = snapshot_->fabric().node(n);
+  const std::string more =
+      all.size() > 1 ? fmt::format(" (and {} other blocks)", all.size() - 1) : std::string{};
+  logs_.push_back(
+      {ib::LogLevel::Warning, "tables",
+       fmt::format("{} of {} \"{}\" port {} is not what was written to it{}: it is written again; "
+                   "look for another program that sends Sets on this fabric",
+                   kind->name, to_string(node.guid), ib::printable(node.description), slot.port,
+                   more)});
 }
 
 std::shared_ptr<const device::Inventory> TableUpkeep::tables() {

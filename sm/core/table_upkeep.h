@@ -45,8 +45,9 @@ class TableUpkeep {
   /// True until a first reading has come to its end, and again after everything was forgotten.
   bool to_come() const { return after_ && !read_once_; }
   bool at_rest() const { return due_ == ib::kNever && !reader_; }
-  /// Reads what is not known of the `managed` nodes.
-  void begin(ib::Instant now, SnapshotPtr snapshot, const std::vector<bool>& managed);
+  /// Reads what is not known of the `managed` nodes. `compare`: and again what is known of guarded
+  /// tables.
+  void begin(ib::Instant now, SnapshotPtr snapshot, const std::vector<bool>& managed, bool compare);
   std::vector<ib::mad::Request> take_requests();
   void on_completion(ib::Instant now, const ib::mad::Completion& completion);
   /// True: there is something to publish, at the end and every second before.
@@ -55,10 +56,13 @@ class TableUpkeep {
   /// What is known, the same object as long as there is nothing new.
   std::shared_ptr<const device::Inventory> tables();
   std::uint64_t nodes_read() const { return nodes_read_; }
+  /// True once after a guarded table turned out to hold what somebody else wrote.
+  bool take_rewritten() { return std::exchange(rewritten_, false); }
   std::optional<ib::LogEvent> next_log();
 
  private:
   void end_reading();
+  void tell_rewritten();
 
   const ib::mad::Cookie owner_;
   const std::optional<ib::Duration> after_;
@@ -69,7 +73,9 @@ class TableUpkeep {
   std::unique_ptr<TableReader> reader_;
   bool read_once_{false};            // to the end
   ib::Instant news_at_{ib::kNever};  // what was read so far is published
+  SnapshotPtr snapshot_;             // that `reader_` goes by
   std::uint64_t nodes_read_{0};
+  bool rewritten_{false};
   std::deque<ib::LogEvent> logs_;
 };
 

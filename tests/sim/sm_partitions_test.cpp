@@ -159,6 +159,27 @@ TEST(Partitions, WhatSomebodyElseWroteIsRepairedByAnOperatorsSweep) {
   EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x0001}));
 }
 
+TEST(Partitions, WhatSomebodyElseWroteIsRepairedAfterAnyFullSweep) {
+  PartitionRun p(with_file(kAll + red(guid_of(1))));
+  Stranger stranger(p.run_, Stranger::last_host(p.topology()));
+  ib::wire::PKeyTable forged;
+  forged.p_keys[0] = PKey{0xFFFF};
+  forged.p_keys[1] = PKey{0x8001};
+  stranger.set(p.run_.model().port_info(p.host(1)).lid, attr::kPKeyTable, 0, forged);
+  p.run_.run_for(1s);
+  p.forget_counts();
+  const auto reports = p.run_.reports();
+  const auto full_sweep = [&](unsigned nth) {
+    p.run_.sm().sweep_now(p.run_.now(), core::Reason::Timer);
+    p.settle(static_cast<unsigned>(reports + nth));
+  };
+  full_sweep(1);
+  EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x0001}));
+  EXPECT_EQ(p.key_sets_, 1U) << "the block that was forged";
+  full_sweep(2);
+  EXPECT_EQ(p.key_sets_, 1U) << "nobody wrote since";
+}
+
 TEST(Partitions, TheSnapshotHasThePartitionsThatItsTablesWereMadeBy) {
   const auto first = policy_of(kAll + red(guid_of(1))), second = policy_of(kAll);
   core::Options options;

@@ -29,6 +29,7 @@ static std::uint32_t key_modifier(const Observed& observed, NodeIndex n, Slot sl
 }
 
 constinit const TableKind kPKeyTable{
-    "P_KeyTable", ib::wire::attr::kPKeyTable, Scope::Port, 64, key_modifier, key_slots};
+    "P_KeyTable", ib::wire::attr::kPKeyTable, Scope::Port, 64, key_modifier, key_slots, nullptr,
+    true};
 
 }  // namespace sm::device

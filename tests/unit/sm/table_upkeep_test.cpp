@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "sm/device/tables/kinds.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::core {
@@ -22,12 +23,13 @@ constexpr ib::mad::Cookie kOwner = ib::mad::Cookie{5} << 48;
 
 class TableUpkeepTest : public ::testing::Test {
  protected:
-  void begin() { upkeep.begin(now, snapshot, managed); }
+  void begin(bool compare = false) { upkeep.begin(now, snapshot, managed, compare); }
   void answer(const Request& request) {
     Completion c;
     c.cookie = request.cookie;
     ib::mad::Packet packet;
     packet.mad = request.mad;
+    packet.mad.data()[0] = first_byte;
     c.reply = std::move(packet);
     upkeep.on_completion(now, c);
   }
@@ -44,6 +46,7 @@ class TableUpkeepTest : public ::testing::Test {
   device::Inventory inventory;
   TableUpkeep upkeep{kOwner, milliseconds(100), inventory};
   Instant now{1'000'000'000};
+  std::byte first_byte{0};  // of every answer
 };
 
 TEST_F(TableUpkeepTest, ReadsALittleAfterAFullSweep) {
@@ -153,6 +156,46 @@ TEST_F(TableUpkeepTest, ReadsAgainWhatWasForgotten) {
   EXPECT_EQ(upkeep.tables()->nodes_read(), 0U);
   EXPECT_TRUE(upkeep.to_come());
   EXPECT_EQ(read_now(), nodes);
+}
+
+TEST_F(TableUpkeepTest, TellsWhatSomebodyElseWrote) {
+  begin(true);
+  read();
+  EXPECT_TRUE(upkeep.has_news(now));
+  EXPECT_FALSE(upkeep.take_rewritten()) << "nothing was known before";
+  while (upkeep.next_log()) {
+  }
+
+  begin(true);
+  read();
+  EXPECT_TRUE(upkeep.has_news(now));
+  EXPECT_FALSE(upkeep.take_rewritten());
+  EXPECT_FALSE(upkeep.next_log());
+  EXPECT_EQ(upkeep.nodes_read(), nodes) << "each once";
+
+  first_byte = std::byte{0x80};
+  const auto& all = observed().fabric.nodes();
+  const auto& host = *std::ranges::find_if(all, [](const auto& n) { return !n.is_switch(); });
+  begin(true);
+  for (auto asked = upkeep.take_requests(); !asked.empty(); asked = upkeep.take_requests())
+    for (const Request& request : asked) {
+      EXPECT_EQ(request.mad.attribute_id(), ib::wire::attr::kPKeyTable);
+      answer(request);
+    }
+  EXPECT_TRUE(upkeep.has_news(now));
+  EXPECT_TRUE(upkeep.take_rewritten());
+  EXPECT_FALSE(upkeep.take_rewritten()) << "once";
+  const auto said = upkeep.next_log();
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->level, ib::LogLevel::Warning);
+  EXPECT_NE(said->message.find("P_KeyTable of "), std::string::npos) << said->message;
+  EXPECT_FALSE(upkeep.next_log());
+  const auto* held = inventory.held(device::kPKeyTable, host.guid, {1, 0, 0});
+  ASSERT_NE(held, nullptr);
+  EXPECT_EQ((*held)[0], std::byte{0x80});
+
+  begin();
+  EXPECT_TRUE(upkeep.take_requests().empty()) << "not asked for";
 }
 
 }  // namespace
