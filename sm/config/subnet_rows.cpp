@@ -23,7 +23,7 @@ constexpr std::string_view kLeftAsDevicesSay =
 
 constexpr std::array kPort = {
     flag("-o,--once", "", &S::once, "Configure the subnet once, then exit; links stay ACTIVE"),
-    text("-g,--guid", "guid", &S::guid, "GUID", "Local port to work by; 0 lists them", check_guid),
+    text("-g,--guid", "guid", &S::guid, "GUID", "Local port to work by; 0 asks which", check_guid),
     number("--subnet_prefix", "subnet_prefix", &S::subnet_prefix, 0, UINT64_MAX,
            "GID prefix of the subnet (default 0xfe80000000000000)")
         .hex(),

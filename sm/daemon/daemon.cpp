@@ -26,6 +26,7 @@
 #include "sm/daemon/channel.h"
 #include "sm/daemon/dump_files.h"
 #include "sm/daemon/lid_backup.h"
+#include "sm/daemon/local_ports.h"
 #include "sm/daemon/partition_verbs.h"
 #include "sm/daemon/plan_worker.h"
 #include "sm/daemon/recovery.h"
@@ -545,19 +546,6 @@ class Daemon : private core::Carrier {
   int status_{0};
 };
 
-std::string_view state_name(ib::wire::PortState state) {
-  switch (state) {
-    case ib::wire::PortState::Active:
-      return "ACTIVE";
-    case ib::wire::PortState::Armed:
-      return "ARMED";
-    case ib::wire::PortState::Initialize:
-      return "INIT";
-    default:
-      return "DOWN";
-  }
-}
-
 }  // namespace
 
 int run_daemon(const DaemonOptions& options, LogFile& log, Background& background) {
@@ -569,15 +557,19 @@ int run_daemon(const DaemonOptions& options, LogFile& log, Background& backgroun
   return status;
 }
 
-int print_ports() {
+int with_chosen_port(const DaemonOptions& options,
+                     const std::function<int(const DaemonOptions&)>& go_on) {
   const auto ports = ib::mad::list_umad_ports();
   if (!ports) return cannot_run(ports.error().message);
-  for (const auto& p : *ports)
-    std::cout << fmt::format("{} port {}: GUID {} LID {} {}\n", p.device, p.port_num,
-                             to_string(p.port_guid), p.lid.value, state_name(p.state));
   if (ports->empty())
     return cannot_run("no InfiniBand port on this host; `ibfabric run TOPOLOGY -- ibsm` has one");
-  return 0;
+  if (isatty(STDIN_FILENO) == 0) {
+    for (const auto& port : *ports) std::cout << describe_port(port) << '\n';
+    return 0;
+  }
+  DaemonOptions chosen = options;
+  chosen.port_guid = ask_for_port(*ports, std::cin, std::cout);
+  return chosen.port_guid ? go_on(chosen) : 0;
 }
 
 }  // namespace sm::daemon

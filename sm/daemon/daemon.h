@@ -4,6 +4,7 @@
 // receiver threads.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "libdiag/base/result.h"
@@ -17,7 +18,9 @@ namespace sm::daemon {
 /// `background` hears the first result.
 int run_daemon(const DaemonOptions& options, LogFile& log, Background& background);
 
-/// Prints the local ports (-g 0).
-int print_ports();
+/// `-g 0`: on a terminal asks which local port to work by, and goes on with that one; elsewhere
+/// there is nobody to ask, and the ports are printed. The exit status.
+int with_chosen_port(const DaemonOptions& options,
+                     const std::function<int(const DaemonOptions&)>& go_on);
 
 }  // namespace sm::daemon

@@ -22,7 +22,6 @@ void erase_log(const std::string& path) {
 }
 
 int serve(const DaemonOptions& options) {
-  if (options.list_ports) return print_ports();
   const auto cannot = [](const ib::Error& e) {
     return ib::cli::complain(
         kProgram, e.message,
@@ -57,7 +56,8 @@ int run(int argc, char** argv) {
   const Command command = read_command_line(argc, argv, IBKIT_VERSION);
   if (const int* status = std::get_if<int>(&command)) return *status;
   if (const auto* words = std::get_if<PlanWords>(&command)) return plan(*words);
-  return serve(std::get<DaemonOptions>(command));
+  const auto& options = std::get<DaemonOptions>(command);
+  return options.list_ports ? with_chosen_port(options, serve) : serve(options);
 }
 
 }  // namespace

@@ -42,10 +42,10 @@ struct DaemonOptions {
   DumpOptions dumps;
   std::string pid_file;
   std::string state_dir;
-  std::string control_socket;            // empty: there is none
-  bool routing_files{false};             // the options name some
-  std::vector<std::string> notes;        // for the log: what file was read, what has no effect
-  std::vector<std::string> warnings;     // of policy files and of values beside each other
+  std::string control_socket;         // empty: there is none
+  bool routing_files{false};          // the options name some
+  std::vector<std::string> notes;     // for the log: what file was read, what has no effect
+  std::vector<std::string> warnings;  // of policy files and of values beside each other
   /// Reads the options file and all files again, for SIGHUP. An error has everything that is wrong,
   /// and changes nothing for the next call. Options that take a restart are as before.
   std::function<ib::Result<DaemonOptions>()> read_again;

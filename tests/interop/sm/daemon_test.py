@@ -5,6 +5,7 @@ works."""
 import json
 import os
 import pathlib
+import pty
 import re
 import signal
 import subprocess
@@ -147,6 +148,24 @@ class Statuses(unittest.TestCase):
                 self.assertEqual(second.returncode, 4)
                 self.assertIn(f"in use by another ibsm (process {pid})", second.stderr)
             self.assertEqual(f.ibsm("-o", "-g", "0xdeadbeef", state="other").returncode, 4)
+
+    def test_g_0_asks_on_a_terminal_and_lists_elsewhere(self):
+        with Sm(*TREE) as f:
+            listed = f.ibsm("-o", "-g", "0")
+            self.assertEqual(listed.returncode, 0, listed.stderr)
+            self.assertRegex(listed.stdout, r"^ibfabric0 port 1: GUID 0x[0-9a-f]{16} LID 0 INIT\n$")
+            for typed, ending in ((b"7\n1\n", "SUBNET UP "), (b"0\n", "Which port")):
+                ours, theirs = pty.openpty()
+                os.write(ours, typed)
+                asked = subprocess.run(
+                    f.command(HOST, IBSM, "-o", "-g", "0", "--state-dir", f.directory / "state",
+                              "-f", f.directory / "log"),
+                    stdin=theirs, capture_output=True, text=True, timeout=60)
+                os.close(theirs)
+                os.close(ours)
+                self.assertEqual(asked.returncode, 0, asked.stderr)
+                self.assertIn("Which port, 1 to 1; 0 ends ibsm: ", asked.stdout)
+                self.assertIn(ending, asked.stdout.splitlines()[-1], asked.stdout)
 
     def test_a_refused_second_one_leaves_the_pid_file_of_the_first(self):
         with Sm(*TREE) as f:
