@@ -137,7 +137,9 @@ void TableReader::on_completion(ib::Instant, const ib::mad::Completion& completi
 void TableReader::keep(NodeIndex n, bool compared, const Ask& ask, const device::Block& block) {
   const auto& node = snapshot_->fabric().node(n);
   const device::Block* held = compared ? tables_.held(*ask.kind, node.guid, ask.slot) : nullptr;
-  if (held != nullptr && *held == block) return;
+  const auto& observed = *snapshot_->observed;
+  if (held != nullptr && device::means_the_same(*ask.kind, observed, n, ask.slot, *held, block))
+    return;
   if (held != nullptr) rewritten_.push_back({ask.kind, n, ask.slot});
   tables_.put(*ask.kind, node.guid, node.num_ports, ask.slot, block);
 }

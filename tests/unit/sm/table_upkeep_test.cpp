@@ -29,7 +29,7 @@ class TableUpkeepTest : public ::testing::Test {
     c.cookie = request.cookie;
     ib::mad::Packet packet;
     packet.mad = request.mad;
-    packet.mad.data()[0] = first_byte;
+    packet.mad.data()[1] = low_byte;
     c.reply = std::move(packet);
     upkeep.on_completion(now, c);
   }
@@ -46,7 +46,7 @@ class TableUpkeepTest : public ::testing::Test {
   device::Inventory inventory;
   TableUpkeep upkeep{kOwner, milliseconds(100), inventory};
   Instant now{1'000'000'000};
-  std::byte first_byte{0};  // of every answer
+  std::byte low_byte{0};  // of the first key in every answer
 };
 
 TEST_F(TableUpkeepTest, ReadsALittleAfterAFullSweep) {
@@ -173,7 +173,7 @@ TEST_F(TableUpkeepTest, TellsWhatSomebodyElseWrote) {
   EXPECT_FALSE(upkeep.next_log());
   EXPECT_EQ(upkeep.nodes_read(), nodes) << "each once";
 
-  first_byte = std::byte{0x80};
+  low_byte = std::byte{2};
   const auto& all = observed().fabric.nodes();
   const auto& host = *std::ranges::find_if(all, [](const auto& n) { return !n.is_switch(); });
   begin(true);
@@ -192,7 +192,7 @@ TEST_F(TableUpkeepTest, TellsWhatSomebodyElseWrote) {
   EXPECT_FALSE(upkeep.next_log());
   const auto* held = inventory.held(device::kPKeyTable, host.guid, {1, 0, 0});
   ASSERT_NE(held, nullptr);
-  EXPECT_EQ((*held)[0], std::byte{0x80});
+  EXPECT_EQ((*held)[1], std::byte{2});
 
   begin();
   EXPECT_TRUE(upkeep.take_requests().empty()) << "not asked for";

@@ -87,6 +87,26 @@ TEST_F(Tables, PKeysOfEndPortsAndOfPortsThatEnforcePartitions) {
   EXPECT_EQ(slots(kPKeyTable, leaf).size(), 2U);
 }
 
+TEST_F(Tables, PKeysAreTheSameWhereTheValidOnesOfTheTableAre) {
+  const NodeIndex host = first(false);
+  const auto block = [](std::initializer_list<std::uint16_t> keys) {
+    ib::wire::PKeyTable table;
+    std::size_t i = 0;
+    for (const std::uint16_t key : keys) table.p_keys[i++] = ib::PKey{key};
+    Block out{};
+    ib::wire::encode(table, out.data());
+    return out;
+  };
+  const auto same = [&](std::uint16_t b, const Block& x, const Block& y) {
+    return means_the_same(kPKeyTable, observed, host, {1, 0, b}, x, y);
+  };
+  EXPECT_TRUE(same(0, block({0xFFFF, 0x8001}), block({0xFFFF, 0x8001, 0x8000})));
+  EXPECT_FALSE(same(0, block({0xFFFF, 0x8001}), block({0xFFFF, 0x0001})));
+  EXPECT_FALSE(same(0, block({0xFFFF, 0x8001}), block({0xFFFF, 0x8000})));
+  EXPECT_FALSE(same(1, block({0x8001}), block({0x8002})));
+  EXPECT_TRUE(same(1, block({0x8001}), block({0x8001, 0x8002}))) << "33 keys: one in block 1";
+}
+
 TEST_F(Tables, GuidsOfEndPorts) {
   const NodeIndex host = first(false), leaf = first(true);
   EXPECT_EQ(slots(kGuidInfo, host), (std::vector<Slot>{{1, 0, 0}, {1, 0, 1}}));
