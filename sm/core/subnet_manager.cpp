@@ -772,8 +772,8 @@ struct SubnetManager::Impl {
     if (news) publish_holdings();
     if (!news || !tables.at_rest()) return;
     // Without a partition file what they hold is no reason to keep a first sweep waiting.
-    const bool not_yet_planned_by = !desired->partitions->from_file;
-    if ((tables.take_rewritten() || not_yet_planned_by) && plan_blocks_again())
+    const bool planned_after_reading = !desired->partitions->from_file;
+    if ((tables.take_rewritten() || planned_after_reading) && plan_blocks_again())
       multicast_at = std::min(multicast_at, now);
   }
 

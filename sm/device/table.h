@@ -48,8 +48,8 @@ struct TableKind {
   /// Whether a port does the same by one block as by the other; nullptr: where the bytes are equal.
   bool (*same)(const ib::discover::Observed&, ib::fabric::NodeIndex, Slot, const Block&,
                const Block&){nullptr};
-  /// Whoever writes it lets somebody in or shuts somebody out, and no notice tells of that: what is
-  /// known of it is asked again after every full sweep.
+  /// A write by another program opens or closes access, and no notice reports it: blocks that are
+  /// known are read again after every full sweep.
   bool guarded{false};
 };
 

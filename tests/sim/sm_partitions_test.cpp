@@ -93,6 +93,16 @@ std::string guid_of(std::size_t host) {
 std::string red(const std::string& members) { return "red=0x1 : " + members + ";\n"; }
 constexpr const char* kAll = "Default=0x7fff : ALL, SELF=full;\n";
 
+/// Another host makes host 1 a full member of both partitions.
+void forge_keys_of_host_1(PartitionRun& p) {
+  Stranger stranger(p.run_, Stranger::last_host(p.topology()));
+  ib::wire::PKeyTable forged;
+  forged.p_keys[0] = PKey{0xFFFF};
+  forged.p_keys[1] = PKey{0x8001};
+  stranger.set(p.run_.model().port_info(p.host(1)).lid, attr::kPKeyTable, 0, forged);
+  p.run_.run_for(1s);
+}
+
 TEST(Partitions, HostsHoldTheKeysOfTheFileAndTheirSwitchPortsCheckThem) {
   PartitionRun p(with_file(kAll + red(guid_of(1) + "=full, " + guid_of(2))));
   EXPECT_THAT(p.keys(0), ElementsAre(PKey{0xFFFF})) << "the subnet manager's own port";
@@ -148,12 +158,7 @@ TEST(Partitions, AKeyKeepsItsIndexWhileItLivesAndAfterARestart) {
 
 TEST(Partitions, WhatSomebodyElseWroteIsRepairedByAnOperatorsSweep) {
   PartitionRun p(with_file(kAll + red(guid_of(1))));
-  Stranger stranger(p.run_, Stranger::last_host(p.topology()));
-  ib::wire::PKeyTable forged;
-  forged.p_keys[0] = PKey{0xFFFF};
-  forged.p_keys[1] = PKey{0x8001};
-  stranger.set(p.run_.model().port_info(p.host(1)).lid, attr::kPKeyTable, 0, forged);
-  p.run_.run_for(1s);
+  forge_keys_of_host_1(p);
   ASSERT_THAT(p.keys(1), ElementsAre(PKey{0xFFFF}, PKey{0x8001}));
   p.operator_sweeps();
   EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}, PKey{0x0001}));
@@ -161,12 +166,7 @@ TEST(Partitions, WhatSomebodyElseWroteIsRepairedByAnOperatorsSweep) {
 
 TEST(Partitions, WhatSomebodyElseWroteIsRepairedAfterAnyFullSweep) {
   PartitionRun p(with_file(kAll + red(guid_of(1))));
-  Stranger stranger(p.run_, Stranger::last_host(p.topology()));
-  ib::wire::PKeyTable forged;
-  forged.p_keys[0] = PKey{0xFFFF};
-  forged.p_keys[1] = PKey{0x8001};
-  stranger.set(p.run_.model().port_info(p.host(1)).lid, attr::kPKeyTable, 0, forged);
-  p.run_.run_for(1s);
+  forge_keys_of_host_1(p);
   p.forget_counts();
   const auto reports = p.run_.reports();
   const auto full_sweep = [&](unsigned nth) {
