@@ -13,15 +13,16 @@ namespace ib::query {
 
 namespace {
 
-constexpr std::size_t kHopsMax = 63;
 constexpr std::uint16_t kLftBlock = 64;
 
 std::string text_of(const wire::NodeDescription& d) {
   return {d.text.begin(), std::find(d.text.begin(), d.text.end(), '\0')};
 }
 
-const char* state_word(wire::PortState s) {
-  switch (s) {
+}  // namespace
+
+std::string_view state_word(wire::PortState state) {
+  switch (state) {
     case wire::PortState::Down:
       return "DOWN";
     case wire::PortState::Initialize:
@@ -35,15 +36,13 @@ const char* state_word(wire::PortState s) {
   }
 }
 
-std::string label(const Hop& hop) {
+std::string hop_label(const Hop& hop) {
   const std::string name = printable(hop.description);
   const char* type = hop.type == wire::NodeType::Switch   ? "switch"
                      : hop.type == wire::NodeType::Router ? "router"
                                                           : "ca";
   return fmt::format("{} {}", type, name.empty() ? to_string(hop.node_guid) : '"' + name + '"');
 }
-
-}  // namespace
 
 std::string_view walk_end_name(WalkEnd end) {
   switch (end) {
@@ -133,7 +132,7 @@ struct PathWalk::Impl {
     const std::string at =
         what == Ask::Node && walk.hops.size() > 1
             ? fmt::format("beyond port {} of {}: ", walk.hops[walk.hops.size() - 2].egress_port,
-                          label(walk.hops[walk.hops.size() - 2]))
+                          hop_label(walk.hops[walk.hops.size() - 2]))
             : std::string();
     if (!completion.reply) {
       failed_end = WalkEnd::TimedOut;
@@ -217,7 +216,7 @@ struct PathWalk::Impl {
       } else if (!is_source) {
         finish(WalkEnd::WrongPort,
                fmt::format("lid {} is delivered to {} port {}, whose lid is {}", dlid.value,
-                           label(hop), hop.ingress_port, hop.lid.value));
+                           hop_label(hop), hop.ingress_port, hop.lid.value));
       } else {
         hop.egress_port =
             options.source_port != 0 ? options.source_port : node.local_port_num.value;
@@ -228,7 +227,7 @@ struct PathWalk::Impl {
     }
     if (again) {
       finish(WalkEnd::Loop,
-             fmt::format("the tables lead lid {} back to {}", dlid.value, label(hop)));
+             fmt::format("the tables lead lid {} back to {}", dlid.value, hop_label(hop)));
     } else if (owns) {
       finish(WalkEnd::Arrived, "");
     } else {
@@ -240,13 +239,13 @@ struct PathWalk::Impl {
     const std::uint8_t port = table.port[dlid.value % kLftBlock];
     if (dlid.value > switch_info.linear_fdb_top) {
       finish(WalkEnd::NoEntry, fmt::format("{} has no entry for lid {}: its LinearFDBTop is {}",
-                                           label(hop), dlid.value, switch_info.linear_fdb_top));
+                                           hop_label(hop), dlid.value, switch_info.linear_fdb_top));
     } else if (port == 0) {
       finish(WalkEnd::WrongPort, fmt::format("{} keeps lid {} for itself, but its lid is {}",
-                                             label(hop), dlid.value, hop.lid.value));
+                                             hop_label(hop), dlid.value, hop.lid.value));
     } else if (port > hop.num_ports) {
-      finish(WalkEnd::NoEntry, fmt::format("{} has no entry for lid {} (port {} of {})", label(hop),
-                                           dlid.value, port, hop.num_ports));
+      finish(WalkEnd::NoEntry, fmt::format("{} has no entry for lid {} (port {} of {})",
+                                           hop_label(hop), dlid.value, port, hop.num_ports));
     } else {
       hop.egress_port = port;
       ask(Ask::Egress, wire::attr::kPortInfo, port);
@@ -259,7 +258,7 @@ struct PathWalk::Impl {
     if (state != wire::PortState::Active) {
       finish(WalkEnd::LinkDown,
              fmt::format("port {} of {}, by which lid {} leaves, is {}", hop.egress_port,
-                         label(hop), dlid.value, state_word(state)));
+                         hop_label(hop), dlid.value, state_word(state)));
       return;
     }
     if (hop.route.hops.size() >= kHopsMax || walk.hops.size() > kHopsMax) {

@@ -34,6 +34,9 @@ struct Hop {
   std::string description;                // raw bytes: printable() before showing
 };
 
+/// What a sentence calls it: `switch "leaf-1"`, by its GUID where it has no name.
+std::string hop_label(const Hop& hop);
+
 /// How a walk ended.
 enum class WalkEnd {
   Running,
@@ -56,6 +59,11 @@ struct Walk {
   std::string failure;  // one printable line: what failed, where; empty when Arrived
   bool arrived() const { return end == WalkEnd::Arrived; }
 };
+
+/// The word for a port's state in a sentence: "DOWN", "INIT", "ARMED", "ACTIVE".
+std::string_view state_word(wire::PortState state);
+
+inline constexpr std::size_t kHopsMax = 63;  // of a directed route, and of a walk
 
 struct WalkOptions {
   std::uint64_t m_key{0};

@@ -65,6 +65,22 @@ std::string_view advice(const mad::Packet& answer) {
   }
 }
 
+/// Tables that have one record at most: a query that names all of the record's key.
+constexpr struct {
+  std::uint16_t attribute;
+  std::uint64_t key;
+} kSingle[] = {
+    {wire::attr::kNodeRecord, component::kNodeLid},
+    {wire::attr::kPortInfoRecord, component::kPortInfoLid | component::kPortInfoPort},
+    {wire::attr::kLinkRecord, component::kLinkFromLid | component::kLinkFromPort},
+    {wire::attr::kLinearFdtRecord, component::kLftLid | component::kLftBlock},
+};
+bool is_of_one_record(std::uint16_t attribute, std::uint64_t component_mask) {
+  return std::any_of(std::begin(kSingle), std::end(kSingle), [&](const auto& single) {
+    return single.attribute == attribute && (component_mask & single.key) == single.key;
+  });
+}
+
 /// Whether nothing took this message apart, nor put it together: ibsim knows no RMPP and carries
 /// the first MAD of whatever it is given, under the header that the SA left for the kernel to fill
 /// in. No segment on a wire has the number 0, and none is longer than a MAD.
@@ -154,7 +170,8 @@ mad::Request sa_request(mad::Cookie cookie, const SaAddress& sa, wire::Method me
                      method == wire::Method::GetMulti;
   request.resp_time_hint = table ? kTableTime : kAnswerTime;
   // One record, or the paths between two ports: a handful.
-  if (method == wire::Method::Get) request.first_wait = kAnswerTime;
+  if (method == wire::Method::Get || is_of_one_record(attribute, component_mask))
+    request.first_wait = kAnswerTime;
   constexpr auto kSources = component::kPathSgid | component::kPathSlid;
   constexpr auto kDestinations = component::kPathDgid | component::kPathDlid;
   if (attribute == wire::attr::kPathRecord && (component_mask & kSources) != 0 &&
@@ -236,6 +253,11 @@ Result<void> check_sa_answer(const mad::Packet& answer, wire::Method asked) {
                               status});
 }
 
+bool has_no_trace_records(const Error& error) {
+  return error.kind == ErrorKind::Unavailable || error.mad_status == wire::status::kBadMethod ||
+         error.mad_status == wire::status::kBadAttribute;
+}
+
 Result<TableShape> table_shape(const mad::Packet& answer, std::size_t record_bytes) {
   TableShape shape;
   shape.stride = std::size_t{answer.mad.get<&wire::SaHeader::attribute_offset>()} * 8;
@@ -297,9 +319,10 @@ Result<std::vector<wire::TraceRecord>> SaClient::trace(const wire::PathRecord& p
   Error error = answer.error();
   if (error.kind != ErrorKind::TimedOut || !class_port_info())
     return tl::unexpected(unanswered(std::move(error), sa_));
+  error.kind = ErrorKind::Unavailable;
   error.message +=
       "; it answers other queries: an SA without TraceRecords, such as opensm's, says nothing to "
-      "this one. ibtracer without --sa and ibroutes path read the tables of the switches instead";
+      "this one. ibtracer --sa asks it for other records instead, and ibroutes path the switches";
   return tl::unexpected(std::move(error));
 }
 

@@ -74,6 +74,8 @@ namespace component {
 inline constexpr std::uint64_t kNodeLid = 1U << 0, kNodeGuid = 1U << 7, kNodePortGuid = 1U << 8,
                                kNodeDescription = 1U << 14;
 inline constexpr std::uint64_t kPortInfoLid = 1U << 0, kPortInfoPort = 1U << 1;
+inline constexpr std::uint64_t kLftLid = 1U << 0, kLftBlock = 1U << 1;
+inline constexpr std::uint64_t kLinkFromLid = 1U << 0, kLinkFromPort = 1U << 1;
 inline constexpr std::uint64_t kPathDgid = 1U << 2, kPathSgid = 1U << 3, kPathDlid = 1U << 4,
                                kPathSlid = 1U << 5, kPathReversible = 1U << 11,
                                kPathNumbPath = 1U << 12, kPathPKey = 1U << 13, kPathSl = 1U << 15;
@@ -101,6 +103,10 @@ mad::Request sa_request(mad::Cookie cookie, const SaAddress& sa, wire::Method me
 /// component mask; the answer is a table of TraceRecords.
 mad::Request trace_request(mad::Cookie cookie, const SaAddress& sa, const wire::PathRecord& path,
                            std::uint64_t component_mask);
+
+/// Whether an error of SaClient::trace() says that this SA has no TraceRecords: it refuses the
+/// method or the attribute, or is silent to them only.
+bool has_no_trace_records(const Error& error);
 
 /// GetMulti: paths between any of `sources` and any of `destinations`, each 1 to 255 GIDs, which
 /// follow the record. The counts and their component bits are filled in.
@@ -192,7 +198,7 @@ class SaClient {
   /// bytes.
   Result<SaRecords> get_records(std::uint16_t attribute, std::span<const std::byte> wanted,
                                 std::uint64_t mask, std::uint32_t modifier = 0);
-  /// The error says so where the SA answers nothing to this and answers other queries.
+  /// The error is Unavailable where the SA answers nothing to this and answers other queries.
   Result<std::vector<wire::TraceRecord>> trace(const wire::PathRecord& path, std::uint64_t mask);
   Result<std::vector<wire::PathRecord>> multi_path(const wire::MultiPathRecord& record,
                                                    std::uint64_t mask, std::span<const Gid> sources,

@@ -83,7 +83,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   line.number("--sl", sl, 0, 15,
               "service level of the requests (default: the path record's, or 0)");
   line.flag("--sa", o.by_sa,
-            "expect the route that the SA's TraceRecords tell; no switch is asked for its tables");
+            "expect the route that the SA tells; no switch is asked for its tables");
   line.flag("--both", o.both, "the way back too");
   line.flag("--lmc-all", o.lmc_all, "every LID of the target port");
   line.flag("--counters", o.counters, "counters of each hop's ingress port");

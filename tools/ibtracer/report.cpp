@@ -72,6 +72,18 @@ const char* counter_word(CounterProof proof) {
   return "";
 }
 
+std::string_view route_source_word(RouteSource source) {
+  switch (source) {
+    case RouteSource::Tables:
+      return "tables";
+    case RouteSource::SaTraceRecords:
+      return "SA TraceRecords";
+    case RouteSource::SaOtherRecords:
+      return "SA LinkRecords and LinearForwardingTableRecords";
+  }
+  return "";
+}
+
 std::string evidence(const TracedHop& hop) {
   if (hop.mismatch != Mismatch::No)
     return fmt::format("{} MISMATCH: {}",
@@ -279,7 +291,10 @@ std::string text_report(const TraceReport& report, bool verbose) {
         std::none_of(trace.hops.begin(), trace.hops.end(),
                      [](const TracedHop& h) { return h.ingress_counters || h.ingress_errors; }))
       continue;
-    out += heading(trace) + hop_lines(trace) + counting_lines(trace);
+    out += heading(trace);
+    if (report.route_source != RouteSource::Tables)
+      out += fmt::format("  route by {}\n", route_source_word(report.route_source));
+    out += hop_lines(trace) + counting_lines(trace);
     if (trace.end != WalkEnd::Arrived)
       out += fmt::format("      {}: {}\n", ib::query::walk_end_name(trace.end), trace.failure);
   }
@@ -312,7 +327,9 @@ std::string json_report(const TraceReport& report, ib::Lid lid) {
   ib::report::JsonWriter json;
   const std::vector<std::string> errors = unread(report);
   ib::report::begin_document(json, {kSchema, "ibtracer", IBKIT_VERSION, errors.empty(), errors});
-  json.field("target_lid", lid).field("verdict", kVerdicts[static_cast<int>(report.verdict())]);
+  json.field("target_lid", lid)
+      .field("verdict", kVerdicts[static_cast<int>(report.verdict())])
+      .field("route_source", route_source_word(report.route_source));
   json.key("traces").begin_array();
   for (const Trace& trace : report.traces) {
     json.begin_object()

@@ -47,20 +47,21 @@ ib::Result<Hop> SaRoutes::hop_of(const wire::TraceRecord& record) {
 }
 
 ib::Result<Walk> SaRoutes::walk(Lid dlid) {
-  wire::PathRecord path;
-  path.slid = own_lid_;
-  path.dlid = dlid;
-  const auto records = sa_.trace(path, component::kPathSlid | component::kPathDlid);
-  if (!records) {
-    auto error = records.error();
-    if (error.mad_status == wire::status::kBadAttribute ||
-        error.mad_status == wire::status::kBadMethod)
-      error.message = fmt::format("the SA at lid {} has no TraceRecords; trace without --sa",
-                                  sa_.address().lid.value);
-    return tl::unexpected(std::move(error));
+  if (has_trace_records_) {
+    wire::PathRecord path;
+    path.slid = own_lid_;
+    path.dlid = dlid;
+    const auto records = sa_.trace(path, component::kPathSlid | component::kPathDlid);
+    if (records) return walk_of(*records, dlid);
+    if (!ib::query::has_no_trace_records(records.error())) return tl::unexpected(records.error());
+    has_trace_records_ = false;
   }
+  return by_records_.walk(dlid);
+}
+
+ib::Result<Walk> SaRoutes::walk_of(const std::vector<wire::TraceRecord>& records, Lid dlid) {
   Walk walk;
-  for (const auto& record : *records) {
+  for (const auto& record : records) {
     auto hop = hop_of(record);
     if (!hop) return tl::unexpected(hop.error());
     if (!walk.hops.empty()) {

@@ -85,6 +85,7 @@ class HopCheck {
     if (auto asked = ask(); !asked) return asked;
     if (!disagrees()) return {};
     // Tables may have changed between the walk and the question: read them once more and ask again.
+    if (guide_.sa != nullptr) guide_.sa->forget();
     if (auto read = read_own_route(); !read) return read;
     const std::uint8_t before = hop_.expected;
     take_expectation();
@@ -528,6 +529,9 @@ ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOption
       report.traces.push_back(std::move(*back));
     }
   }
+  if (guide.sa != nullptr)
+    report.route_source =
+        guide.sa->has_trace_records() ? RouteSource::SaTraceRecords : RouteSource::SaOtherRecords;
   return report;
 }
 

@@ -95,13 +95,21 @@ struct TraceOptions {
   bool lmc_all{};
   bool counters{};
   bool prove{};
-  bool by_sa{};                  // the SA's TraceRecords say which route to expect; excludes `both`
+  bool by_sa{};                  // the SA says which route to expect; excludes `both`
   std::optional<Wanted> wanted;  // nothing: whoever bears the LID
   std::uint64_t m_key{};
 };
 
+/// Who said which routes to expect.
+enum class RouteSource {
+  Tables,          // the switches, by SMPs
+  SaTraceRecords,  // the SA
+  SaOtherRecords,  // an SA that has no TraceRecords: by LinkRecords and forwarding-table records
+};
+
 /// Everything one run found.
 struct TraceReport {
+  RouteSource route_source{RouteSource::Tables};
   std::vector<Trace> traces;
   std::vector<std::string> errors;  // what could not be read and does not decide the verdict
   Verdict verdict() const;

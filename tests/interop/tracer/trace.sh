@@ -73,6 +73,7 @@ inside() {
   # The SA tells the same route, and the packets take it.
   timeout 30 "$bin/ibtracer" --sa --json -l "$lid" >sa.json 2>sa.err || fail "--sa: $? $(cat sa.json sa.err)"
   diff <(theirs stock) <(ours sa.json) || fail "the SA's route is not ibtracert's"
+  grep -q '^  "route_source": "SA TraceRecords",$' sa.json || fail "--sa: not by TraceRecords: $(cat sa.json)"
   timeout 30 "$bin/ibtracer" --sa --name "$far_name" | grep -q "^VERIFIED lid $lid " || fail "--sa --name"
   timeout 30 "$bin/ibtracer" -r 1 --sa -l 48000 >broken 2>&1; [ $? = 1 ] || fail "--sa -l 48000: not 1: $(cat broken)"
   grep -q 'the SA has no path from lid' broken || fail "--sa -l 48000: $(cat broken)"

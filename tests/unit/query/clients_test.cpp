@@ -9,75 +9,18 @@
 #include "libdiag/query/sa_client.h"
 #include "libdiag/query/smp_client.h"
 #include "libdiag/wire/registry.h"
+#include "tests/unit/query/echo_port.h"
 
 namespace ib::query {
 namespace {
 
+using test::answer_to;
+using test::Echo;
+using test::table_answer;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using wire::NodeRecord;
 using wire::PathRecord;
-
-/// A port that hands every request to a function and its answer back.
-class Echo final : public mad::Port {
- public:
-  using Answer = std::function<std::optional<mad::Packet>(const mad::Packet&)>;
-  explicit Echo(Answer answer) : answer_(std::move(answer)) {}
-  Result<mad::PortFacts> facts() override { return mad::PortFacts{}; }
-  Result<mad::AgentId> register_agent(const mad::AgentSpec& spec) override {
-    specs.push_back(spec);
-    return static_cast<mad::AgentId>(specs.size());
-  }
-  Result<void> send(mad::AgentId agent, const mad::Packet& packet, Duration) override {
-    sent.push_back(packet);
-    if (auto answer = answer_(packet)) waiting_.push_back({agent, false, *answer});
-    return {};
-  }
-  Result<void> receive(std::vector<mad::Received>& out, Duration wait) override {
-    if (waiting_.empty()) now = now + wait;
-    out.insert(out.end(), waiting_.begin(), waiting_.end());
-    waiting_.clear();
-    return {};
-  }
-  int readable_fd() const override { return -1; }
-
-  std::vector<mad::AgentSpec> specs;
-  std::vector<mad::Packet> sent;
-  Instant now{1};
-
- private:
-  Answer answer_;
-  std::vector<mad::Received> waiting_;
-};
-
-mad::Packet answer_to(const mad::Packet& request, wire::Method method, std::uint16_t status = 0) {
-  mad::Packet answer = request;
-  answer.mad.set<&wire::MadHeader::method>(method);
-  answer.mad.set<&wire::MadHeader::status>(status);
-  return answer;
-}
-
-/// A table as the kernel delivers it: headers once, then records `stride` bytes apart.
-mad::Packet table_answer(const mad::Packet& request, const std::vector<NodeRecord>& records,
-                         std::size_t stride) {
-  auto answer = answer_to(request, wire::Method::GetTableResp);
-  std::vector<std::byte> data(records.size() * stride);
-  for (std::size_t i = 0; i < records.size(); ++i)
-    wire::encode(records[i], data.data() + i * stride);
-  const auto first = std::min(data.size(), wire::kSaDataBytes);
-  std::copy_n(data.begin(), first, answer.mad.data());
-  answer.more.assign(data.begin() + static_cast<std::ptrdiff_t>(first), data.end());
-  answer.mad.set<&wire::SaHeader::attribute_offset>(
-      static_cast<std::uint16_t>(records.empty() ? 0 : stride / 8));
-  wire::RmppHeader header;
-  header.version = header.type = 1;
-  header.active = header.first = true;
-  header.last = answer.more.empty();
-  header.data1 = 1;
-  header.data2 = static_cast<std::uint32_t>(20 + data.size());
-  wire::encode(header, answer.mad.bytes.data());
-  return answer;
-}
 
 std::vector<NodeRecord> numbered(std::size_t count) {
   std::vector<NodeRecord> records(count);
@@ -331,15 +274,17 @@ TEST(SaClient, OfAnSaThatIsSilentToATraceOnlyItSaysThatItHasNoTraceRecords) {
   const Instant start = echo.now;
   const auto none = sa.trace({}, component::kPathSlid | component::kPathDlid);
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().kind, ErrorKind::TimedOut);
+  EXPECT_EQ(none.error().kind, ErrorKind::Unavailable);
+  EXPECT_TRUE(has_no_trace_records(none.error()));
   EXPECT_THAT(none.error().message, HasSubstr("answers other queries"));
-  EXPECT_THAT(none.error().message, HasSubstr("without --sa"));
+  EXPECT_THAT(none.error().message, HasSubstr("ibtracer --sa asks it for other records"));
   EXPECT_THAT(none.error().message, ::testing::Not(HasSubstr("any more")));
   EXPECT_LT(echo.now - start, std::chrono::seconds(5));
 
   silent = true;
   const auto gone = sa.trace({}, component::kPathSlid | component::kPathDlid);
   ASSERT_FALSE(gone);
+  EXPECT_FALSE(has_no_trace_records(gone.error()));
   EXPECT_THAT(gone.error().message, HasSubstr("does none run there any more"));
 }
 
@@ -353,7 +298,9 @@ TEST(SaClient, ATableThatIsSureToBeSmallIsNotWaitedForLong) {
   using namespace component;
   EXPECT_GT(first_wait(wire::attr::kPathRecord, kPathSlid | kPathDgid), Duration{0});
   EXPECT_EQ(first_wait(wire::attr::kPathRecord, kPathSlid | kPathSl), Duration{0});
-  EXPECT_EQ(first_wait(wire::attr::kNodeRecord, ~std::uint64_t{0}), Duration{0});
+  EXPECT_EQ(first_wait(wire::attr::kNodeRecord, kNodeGuid), Duration{0});
+  EXPECT_GT(first_wait(wire::attr::kLinkRecord, kLinkFromLid | kLinkFromPort), Duration{0});
+  EXPECT_EQ(first_wait(wire::attr::kLinkRecord, kLinkFromLid), Duration{0});
 }
 
 TEST(SaClient, RecordsKnownByTheirLayoutOnlyComeAsBytes) {
