@@ -29,10 +29,12 @@ std::string host_and_domain() {
   return name.empty() || name == "(none)" ? std::string(host) : std::string(host) + "." + name;
 }
 
-ib::Result<agent::ServedPort> open_port(const ib::mad::PortFacts& facts) {
+ib::Result<agent::ServedPort> open_port(const agent::Options& options,
+                                        const ib::mad::PortFacts& facts) {
   ib::mad::PortChoice choice;
   choice.device = facts.device;
   choice.number = facts.port_num;
+  choice.receive_threshold = options.rx_threshold;
   auto port = ib::mad::UmadPort::open(choice, ib::mad::UmadPort::Receiving::Thread);
   if (!port) return tl::unexpected(port.error());
   if (auto registered = agent::register_classes(**port); !registered)
@@ -54,7 +56,7 @@ ib::Result<std::vector<agent::ServedPort>> open_ports(const agent::Options& opti
   for (const ib::mad::PortFacts& facts : all) {
     if (!options.device.empty() && facts.device != options.device) continue;
     if (options.port != 0 && facts.port_num != options.port) continue;
-    if (auto one = open_port(facts)) {
+    if (auto one = open_port(options, facts)) {
       served.push_back(std::move(*one));
     } else {
       left_out.push_back(std::move(one.error()));

@@ -12,6 +12,7 @@ struct Options {
   unsigned port{0};    // 0: every port
   std::string user{"nobody"};
   std::string host;  // empty: host name and domain
+  unsigned rx_threshold{8192};
   double source_rate{5000};
   double total_rate{20000};
 };

@@ -18,6 +18,10 @@ void add_common(CommandLine& line, CommonOptions& out, const CommonLetters& lett
     line.number(letters.outstanding, out.outstanding, 1, 4096,
                 "MADs in flight, at most (default 256)");
   }
+  if (!letters.rx_threshold.empty()) {
+    line.number(letters.rx_threshold, out.rx_threshold, 64, 1U << 20,
+                "Received MADs that wait to be read, at most; more are dropped (default 8192)");
+  }
   if (!letters.verbose.empty()) {
     line.counter(letters.verbose, out.verbose,
                  "Say more; -vv: every MAD, on standard error; -vvv: its fields too");

@@ -9,10 +9,11 @@
 namespace ib::cli {
 
 struct CommonOptions {
-  std::string device;         // empty: the first with an active port
-  unsigned port{0};           // 0: the first active port
-  unsigned timeout_ms{200};   // longest wait for one answer before it is asked again
-  unsigned outstanding{256};  // MADs in flight, at most
+  std::string device;           // empty: the first with an active port
+  unsigned port{0};             // 0: the first active port
+  unsigned timeout_ms{200};     // longest wait for one answer before it is asked again
+  unsigned outstanding{256};    // MADs in flight, at most
+  unsigned rx_threshold{8192};  // received MADs that wait to be read, at most
   unsigned verbose{0};
   bool json{false};
 };
@@ -22,6 +23,7 @@ struct CommonLetters {
   std::string port{"-P,--port"};
   std::string timeout{"-t,--timeout"};
   std::string outstanding{"-n,--outstanding"};
+  std::string rx_threshold{"--rx_threshold"};
   std::string verbose{"-v,--verbose"};
   std::string json{"--json"};
 };

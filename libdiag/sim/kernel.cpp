@@ -34,7 +34,7 @@ using wire::Method;
 using wire::MgmtClass;
 using wire::RmppHeader;
 
-constexpr int kEinval = 22, kEnomem = 12;
+constexpr int kEinval = 22, kEnomem = 12, kEopnotsupp = 95;
 constexpr std::uint8_t kVersionsMax = 8;        // MAX_MGMT_VERSION
 constexpr std::uint8_t kClassesMax = 80;        // MAX_MGMT_CLASS
 constexpr std::size_t kOuisPerClass = 8;        // MAX_MGMT_OUI
@@ -104,6 +104,7 @@ class Unread {
     std::uint8_t qp{};  // 0, 1, or 2: takes no receive slot
   };
   bool empty() const { return first_ == last_; }
+  std::size_t size() const { return last_ - first_; }
   Item& front() { return items_[first_]; }
   const Item& front() const { return items_[first_]; }
   /// One to be filled in; all of it but `mad.packet.more` is left from another.
@@ -136,6 +137,15 @@ struct File {
   Reader* reader{};
   Unread unread;
   std::array<std::uint32_t, 2> unread_of{};  // how many came by QP0 and by QP1
+  std::uint32_t threshold{};                 // 0: none
+  std::uint64_t dropped{};                   // above it
+
+  /// How many MADs the program has not read; below `enough` it may be more.
+  std::size_t waiting(std::size_t enough) const {
+    const std::size_t queued = unread.size();
+    if (reader == nullptr || queued >= enough) return queued;
+    return queued + reader->unread(enough - queued);
+  }
 };
 
 struct HostKernel::Impl {
@@ -574,6 +584,11 @@ struct HostKernel::Impl {
       ++counters.dropped_queue;
       return;
     }
+    if (file.threshold != 0 && file.waiting(file.threshold) >= file.threshold) {
+      ++counters.dropped_threshold;
+      ++file.dropped;
+      return;
+    }
     if (file.reader != nullptr && file.unread.empty() && length == wire::kMadBytes &&
         file.reader->read(agent.number, packet))
       return;
@@ -635,6 +650,18 @@ void HostKernel::close(FileId id) {
 std::int32_t HostKernel::register_agent(FileId file, const Registration& wanted) {
   return impl_->add_agent(impl_->file_at(file), wanted);
 }
+
+int HostKernel::set_receive_threshold(FileId file, std::uint32_t mads) {
+  if (!impl_->port.has_receive_thresholds()) return -kEopnotsupp;
+  impl_->file_at(file).threshold = mads;
+  return 0;
+}
+ReceiveQueue HostKernel::receive_queue(FileId id) const {
+  const File& file = impl_->file_at(id);
+  const std::size_t with_reader = file.reader != nullptr ? file.reader->unread(0) : 0;
+  return {file.threshold, file.unread.size() + with_reader, file.dropped};
+}
+void HostKernel::reset_dropped(FileId file) { impl_->file_at(file).dropped = 0; }
 
 int HostKernel::unregister_agent(FileId file, std::int32_t agent) {
   if (agent < 0 || agent >= kAgentsPerFile) return -kEinval;
@@ -717,5 +744,6 @@ void ModelAttachment::set_is_sm(Instant now, bool on) { model_.set_is_sm(now, po
 std::uint8_t ModelAttachment::lmc() const { return model_.port_info(port_).lmc; }
 bool ModelAttachment::is_switch() const { return model_.topology().node(port_.node).is_switch(); }
 std::uint32_t ModelAttachment::receive_queue() const { return model_.faults().receive_queue; }
+bool ModelAttachment::has_receive_thresholds() const { return model_.faults().receive_thresholds; }
 
 }  // namespace ib::sim

@@ -57,6 +57,8 @@ class Attachment {
   virtual std::uint8_t port_num() const = 0;
   virtual bool is_switch() const = 0;
   virtual std::uint32_t receive_queue() const = 0;  // unread MADs of a file, of QP0 and of QP1
+  /// Whether ib_umad was loaded with enable_rx_threshold=1.
+  virtual bool has_receive_thresholds() const { return true; }
 };
 
 /// Who takes what comes for a file as it comes, which spares it being put aside and fetched again.
@@ -65,11 +67,21 @@ class Reader {
   virtual ~Reader() = default;
   /// A whole MAD for the agent `agent`. False: not now; it waits to be read like any other.
   virtual bool read(std::int32_t agent, const mad::Packet& packet) = 0;
+  /// How many MADs it took that the program has not read yet. What is below `enough` may be too
+  /// much, which spares a look; 0: exactly.
+  virtual std::size_t unread(std::size_t enough) = 0;
+};
+
+/// A file's receive queue, as the threshold of the vendor's ib_umad limits it.
+struct ReceiveQueue {
+  std::uint32_t threshold{};  // MADs that may wait to be read; 0: none was set
+  std::size_t unread{};
+  std::uint64_t dropped{};  // found as many as that waiting
 };
 
 struct KernelCounters {
-  std::uint64_t sent{}, received{}, dropped_queue{}, dropped_no_agent{}, dropped_no_request{},
-      unmatched_answered{}, retries{}, timed_out{};
+  std::uint64_t sent{}, received{}, dropped_queue{}, dropped_threshold{}, dropped_no_agent{},
+      dropped_no_request{}, unmatched_answered{}, retries{}, timed_out{};
 };
 
 class HostKernel {
@@ -94,6 +106,13 @@ class HostKernel {
 
   /// 0 or -22 (EINVAL). `mad` is moved from only when it was accepted.
   int send(Instant now, FileId file, UserMad& mad);
+
+  /// What arrives while `mads` or more wait to be read is dropped and counted (the vendor's
+  /// umad_update_threshold); 0: no threshold. 0, or -95 (EOPNOTSUPP) where the module was
+  /// loaded without.
+  int set_receive_threshold(FileId file, std::uint32_t mads);
+  ReceiveQueue receive_queue(FileId file) const;
+  void reset_dropped(FileId file);
 
   /// The next MAD to be read, without taking it.
   const UserMad* front(FileId file) const;
@@ -130,6 +149,7 @@ class ModelAttachment final : public Attachment {
   std::uint8_t port_num() const override { return port_.port; }
   bool is_switch() const override;
   std::uint32_t receive_queue() const override;
+  bool has_receive_thresholds() const override;
 
  private:
   Model& model_;

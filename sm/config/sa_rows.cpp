@@ -62,8 +62,11 @@ constexpr std::array kSa = {
         .a("milliseconds")
         .in("ms")
         .opensm_has("10000"),
-    number("--sa_rx_threshold", "sa_rx_threshold", &S::sa_rx_threshold, 64, 1U << 20,
-           "MADs to the SA that wait to be read, at most; more are dropped (default 8192)"),
+    number(
+        "--rx_threshold,--sa_rx_threshold", "rx_threshold,sa_rx_threshold", &S::rx_threshold, 64,
+        1U << 20,
+        "MADs that wait to be read, at most, of QP0 and of the SA each; more are dropped (default "
+        "8192)"),
     truth("--mcgroup_join_validation", "mcgroup_join_validation", &S::mcgroup_join_validation,
           "Q_Key, P_Key, TClass, SL, FlowLabel, HopLimit of a join must be the group's (default "
           "TRUE)"),

@@ -72,7 +72,7 @@ struct Settings {
   std::uint64_t sa_max_outstanding{16};
   std::uint64_t sa_queue_size{1024};
   std::uint64_t max_msg_fifo_timeout{2000};
-  std::uint64_t sa_rx_threshold{8192};
+  std::uint64_t rx_threshold{8192};
   bool mcgroup_join_validation{true};
   bool ipoib_mcgroup_creation_validation{true};
   bool consolidate_ipv6_snm_req{false};

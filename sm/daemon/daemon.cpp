@@ -145,7 +145,10 @@ class Daemon : private core::Carrier {
 
     ib::mad::PortChoice choice;
     choice.port_guid = options_.port_guid;
+    choice.receive_threshold = options_.rx_threshold;
     if (auto made = open_channel(smi_, choice); !made) return made;
+    if (const std::string& why = smi_.port->no_kernel_threshold_because(); !why.empty())
+      say(ib::LogLevel::Verbose, "port", "the kernel keeps all MADs that are not read: " + why);
     // GMPs go by a port of their own, so that they never wait behind SMP answers.
     choice.port_guid.reset();
     choice.device = smi_.port->device();
@@ -187,7 +190,6 @@ class Daemon : private core::Carrier {
     sa.server.kernel_rmpp = kernel_rmpp_;
     sa.server.multicast.configured = sa::groups_of(*partitions_, sa.server.qos.get());
     sa.server.wall_clock = read_wall_clock();
-    gsi_.port->set_receive_threshold(sa.rx_threshold);
     auto server = std::make_unique<sa::Server>(sa.server, *contents);
     // The store's groups before the first plan, or it would close the switches to multicast.
     manager_->set_groups(ib::monotonic_now(), SaThread::groups_of(*server));

@@ -190,7 +190,7 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   take_core(configuration, s, o);
   o.sa.server = sa_server(s);
   o.sa.key_auto = s.sa_key == "auto";
-  o.sa.rx_threshold = static_cast<std::uint32_t>(s.sa_rx_threshold);
+  o.rx_threshold = static_cast<std::uint32_t>(s.rx_threshold);
   o.sa.prefix_routes_file = s.prefix_routes_file;
   o.registry.sync = s.store_sync == "full" ? store::Sync::Full : store::Sync::Normal;
   o.registry.sa_db_file = s.sa_db_file;

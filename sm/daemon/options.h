@@ -31,8 +31,9 @@ struct DaemonOptions {
   bool once{false};
   bool background{false};
   std::optional<ib::Guid> port_guid;
-  bool list_ports{false};  // -g 0
-  std::string log_file;    // empty: the default place
+  std::uint32_t rx_threshold{8192};  // MADs that wait to be read at each QP, at most
+  bool list_ports{false};            // -g 0
+  std::string log_file;              // empty: the default place
   unsigned log_flags{0x03};
   bool flush_log{false};
   bool erase_log{false};

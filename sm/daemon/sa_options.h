@@ -14,10 +14,9 @@ namespace sm::daemon {
 
 struct SaOptions {
   sa::Options server;
-  std::string prefix_routes_file;    // empty: packets stay in the subnet
-  std::string qos_policy_file;       // empty: paths have the SL of their route
-  bool key_auto{false};              // `sa_key auto`: read or made by settle_sa_key()
-  std::uint32_t rx_threshold{8192};  // MADs that wait to be read, at most
+  std::string prefix_routes_file;  // empty: packets stay in the subnet
+  std::string qos_policy_file;     // empty: paths have the SL of their route
+  bool key_auto{false};            // `sa_key auto`: read or made by settle_sa_key()
 };
 
 /// With `sa_key auto` the key in the state directory, made at the first start; readable by nobody

@@ -43,7 +43,7 @@ namespace rmpp = ib::mad::rmpp;
 constexpr double kOthersPerSecond = 400;
 constexpr Duration kFlood = milliseconds(800);
 constexpr std::size_t kOthers = 25;
-constexpr std::size_t kPortQueue = 8192;  // --sa_rx_threshold
+constexpr std::size_t kPortQueue = 8192;  // --rx_threshold
 constexpr unsigned kGroups = 400, kServices = 32, kTraps = 16;
 
 struct Costs {

@@ -30,6 +30,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const cli::CommonOptions& o
   mad::PortChoice choice;
   choice.device = options.device;
   if (options.port != 0) choice.number = static_cast<std::uint8_t>(options.port);
+  choice.receive_threshold = options.rx_threshold;
   auto port = mad::UmadPort::open(choice);
   if (!port) return tl::unexpected<Error>(std::move(port.error()));
   auto facts = (*port)->facts();

@@ -5,12 +5,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "libdiag/base/text.h"
 #include "libdiag/mad/describe.h"
 #include "libdiag/report/json.h"
 #include "libdiag/wire/rates.h"
+#include "tools/ibfabric/control_answers.h"
 #include "tools/ibfabric/place.h"
 
 namespace ibfabric {
@@ -22,20 +22,8 @@ using ib::Result;
 using ib::fabric::NodeIndex;
 using ib::sim::Faults;
 using ib::sim::PortRef;
-using Json = nlohmann::ordered_json;
-
-namespace {
-
-constexpr char kBetween = '\0';
-constexpr double kDelayMsMax = 1e6, kSmaUsMax = 1e9;
-constexpr std::uint32_t kQueueMax = 1'000'000;
 
 CtlResult usage(const std::string& message) { return {2, message + "\n"}; }
-CtlResult refused(const Error& error) {
-  return {error.kind == ErrorKind::NotFound ? kNobody : 2, error.message + "\n"};
-}
-
-/// The answer in JSON: doc/formats.md's frame and what is particular to the command.
 CtlResult in_json(const std::string& verb, const Json& fields) {
   ib::report::JsonWriter json;
   ib::report::begin_document(json, {kSchema, "ibfabric", IBKIT_VERSION, true, {}});
@@ -44,8 +32,18 @@ CtlResult in_json(const std::string& verb, const Json& fields) {
   json.end_object();
   return {0, json.take()};
 }
-CtlResult done(const CtlCommand& command, const Json& fields = Json::object()) {
+CtlResult done(const CtlCommand& command, const Json& fields) {
   return command.json ? in_json(command.verb, fields) : CtlResult{};
+}
+
+namespace {
+
+constexpr char kBetween = '\0';
+constexpr double kDelayMsMax = 1e6, kSmaUsMax = 1e9;
+constexpr std::uint32_t kQueueMax = 1'000'000;
+
+CtlResult refused(const Error& error) {
+  return {error.kind == ErrorKind::NotFound ? kNobody : 2, error.message + "\n"};
 }
 
 bool parse_real(const std::string& text, double min, double max, double& out) {
@@ -134,6 +132,7 @@ CtlResult Control::execute(Instant now, const CtlCommand& command) {
   if (command.verb == "show") return show(command);
   if (command.verb == "pcap") return pcap(command);
   if (command.verb == "stats") return stats(command);
+  if (command.verb == "thresholds") return thresholds(command);
   if (command.verb == "at") return locate(command);
   return usage("unknown command '" + ib::printable(command.verb) + "'");
 }

@@ -11,6 +11,7 @@
 
 #include "libdiag/base/result.h"
 #include "libdiag/sim/model.h"
+#include "tools/ibfabric/hosts.h"
 
 namespace ibfabric {
 
@@ -46,7 +47,8 @@ class Capture {
 
 class Control {
  public:
-  Control(ib::sim::Model& model, Capture& capture) : model_(model), capture_(capture) {}
+  Control(ib::sim::Model& model, Capture& capture, Hosts& hosts)
+      : model_(model), capture_(capture), hosts_(hosts) {}
   CtlResult execute(ib::Instant now, const CtlCommand& command);
 
  private:
@@ -59,11 +61,13 @@ class Control {
   CtlResult pcap(const CtlCommand& command);
   CtlResult stats(const CtlCommand& command);
   CtlResult locate(const CtlCommand& command);
+  CtlResult thresholds(const CtlCommand& command);
 
   ib::Result<ib::sim::PortRef> find_port(std::string_view node, std::string_view port) const;
 
   ib::sim::Model& model_;
   Capture& capture_;
+  Hosts& hosts_;
 };
 
 }  // namespace ibfabric

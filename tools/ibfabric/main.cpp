@@ -68,7 +68,7 @@ struct ServeOptions {
   std::string socket;
   std::string at;
   std::string lids{"none"};
-  bool verbose{false}, strict_enforcement{false};
+  bool verbose{false}, strict_enforcement{false}, no_receive_thresholds{false};
   std::uint64_t seed{1};
   double loss{0}, duplicate{0}, delay_ms{0}, sma_us{2};
   ib::sim::Faults faults;
@@ -79,6 +79,7 @@ struct ServeOptions {
     m.keep_lids = lids == "keep";
     m.strict_enforcement = strict_enforcement;
     m.faults = faults;
+    m.faults.receive_thresholds = !no_receive_thresholds;
     m.faults.loss_percent = loss;
     m.faults.duplicate_percent = duplicate;
     m.faults.delay = ib::Duration{std::llround(delay_ms * 1e6)};
@@ -126,7 +127,7 @@ struct Fabric {
   Fabric(ib::fabric::Fabric topology, const ib::sim::ModelOptions& options)
       : model(std::move(topology), options),
         capture(model),
-        control(model, capture),
+        control(model, capture, server),
         server(model, [this](ib::Instant now, const std::string& text) {
           const CtlResult r = control.execute(now, decode(text));
           return Server::CommandResult{r.status, r.text};
@@ -281,6 +282,8 @@ void add_serve_options(ib::cli::CommandLine& line, ServeOptions& o) {
               "MADs on a link in one direction");
   line.number("--rcv-queue", o.faults.receive_queue, 0, kQueueMax,
               "receive slots of a host's QP0 and QP1");
+  line.flag("--no-rx-threshold", o.no_receive_thresholds,
+            "hosts whose ib_umad has no enable_rx_threshold=1");
   line.flag("--strict-enforcement", o.strict_enforcement,
             "switch ports that enforce partitions compare membership, too");
   line.flag("-v,--verbose", o.verbose, "say what is odd in the topology");
@@ -302,6 +305,8 @@ constexpr CtlVerb kCtlVerbs[] = {
     {"pcap", "capture for Wireshark", "FILE|off", 1, 1},
     {"stats", "MADs by class, method, attribute", "", 0, 0},
     {"faults", "loss, delay, slow devices", "", 0, 0},
+    {"thresholds", "receive queues of open ports, MADs dropped above the threshold", "[reset]", 0,
+     1},
 };
 
 /// The words of `ctl`.

@@ -718,6 +718,22 @@ IBFABRIC_API int umad_unregister(int portid, int agentid) {
   return 0;
 }
 
+/// Of the vendor's libibumad: MADs that may wait to be read; what comes beyond is dropped.
+IBFABRIC_API int umad_update_threshold(int fd, int threshold) {
+  const OpenPort* port = port_of(fd);
+  if (port == nullptr || threshold < 0) {
+    errno = port == nullptr ? EBADF : EINVAL;
+    return -1;
+  }
+  Request request = request_of(Op::Threshold);
+  request.port_id = port->id;
+  request.port_num = threshold;
+  Reply reply = {};
+  if (!ask(request, nullptr, 0, &reply, sizeof reply)) return -1;
+  if (reply.result < 0) errno = -reply.result;
+  return reply.result < 0 ? -1 : 0;
+}
+
 IBFABRIC_API umad_device_node* umad_get_ca_device_list(void) {
   Description d;
   if (describe(&d) < 0) return nullptr;

@@ -15,7 +15,7 @@
 namespace ibfabric {
 
 // Goes up with every change to what is said here or lies in the rings (ring.h).
-inline constexpr uint32_t kProtocol = 0x69626606;
+inline constexpr uint32_t kProtocol = 0x69626607;
 inline constexpr size_t kFrameBytes = 32768;    // longest message on the socket
 inline constexpr size_t kUmadHeaderBytes = 64;  // struct ib_user_mad
 inline constexpr size_t kPortsMax = 10;         // as umad_ca_t has them
@@ -33,6 +33,7 @@ enum class Op : uint32_t {
   OpenIssm,    // `port_num` is the number in the path; flag kNonBlock
   Register,    // agent on port_id; -> result = agent's number
   Unregister,  // `agent` of port_id
+  Threshold,   // `port_num` MADs of port_id may wait to be read; 0: any number
   Send,        // struct ib_user_mad and a MAD follow the Request; -> result of the send
   Ctl,         // a command as JSON follows; -> text
 };

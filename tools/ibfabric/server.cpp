@@ -109,6 +109,7 @@ struct Connection {
   Kind kind{Kind::New};
   Host* host{};
   std::uint64_t id{};
+  pid_t pid{};  // Port: who opened it
   FileId file{};
   IssmId issm{};
   bool issm_told{false};
@@ -460,6 +461,9 @@ struct Server::Impl {
     c.host->connections.push_back(&c);
     c.file = c.host->kernel.open(c.end.get());
     c.id = next_id++;
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    if (getsockopt(c.fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) c.pid = peer.pid;
     ports_by_id[c.id] = &c;
     reply_files(c);
     // The conversation is over, and it goes by its bell from now on.
@@ -523,8 +527,8 @@ struct Server::Impl {
     }
   }
 
-  /// Register, Unregister and Send, which speak of a port that is open on another connection. What
-  /// was written there before comes first.
+  /// Register, Unregister, Threshold and Send, which speak of a port that is open on another
+  /// connection. What was written there before comes first.
   std::int32_t on_port_request(const Request& request, const std::vector<std::byte>& more) {
     const auto found = ports_by_id.find(request.port_id);
     if (found == ports_by_id.end()) return -EBADF;
@@ -547,6 +551,10 @@ struct Server::Impl {
       }
       case Op::Unregister:
         return c.host->kernel.unregister_agent(c.file, request.agent);
+      case Op::Threshold:
+        if (request.port_num < 0) return -EINVAL;
+        return c.host->kernel.set_receive_threshold(c.file,
+                                                    static_cast<std::uint32_t>(request.port_num));
       case Op::Send: {
         if (more.size() < kUmadHeaderBytes) return -EINVAL;
         ib_user_mad header;
@@ -673,6 +681,20 @@ struct Server::Impl {
 Server::Server(Model& model, Command command)
     : impl_(std::make_unique<Impl>(model, std::move(command))) {}
 Server::~Server() = default;
+
+std::vector<OpenFile> Server::open_files() const {
+  std::vector<OpenFile> all;
+  for (const auto& host : impl_->hosts) {
+    if (!host) continue;
+    for (const Connection* c : host->connections)
+      if (c->kind == Connection::Kind::Port)
+        all.push_back({host->port, c->pid, host->kernel.receive_queue(c->file)});
+  }
+  return all;
+}
+void Server::reset_dropped() {
+  for (const auto& [id, c] : impl_->ports_by_id) c->host->kernel.reset_dropped(c->file);
+}
 
 namespace {
 

@@ -10,10 +10,11 @@
 
 #include "libdiag/base/result.h"
 #include "libdiag/sim/model.h"
+#include "tools/ibfabric/hosts.h"
 
 namespace ibfabric {
 
-class Server {
+class Server final : public Hosts {
  public:
   /// Executes a `ctl` command (a JSON text) and answers: exit status and text.
   struct CommandResult {
@@ -23,7 +24,7 @@ class Server {
   using Command = std::function<CommandResult(ib::Instant now, const std::string& command)>;
 
   Server(ib::sim::Model& model, Command command);
-  ~Server();
+  ~Server() override;
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
@@ -34,6 +35,9 @@ class Server {
   /// Serves until `on_signal`, called for what arrives at `signal_fd` (a signalfd), returns an exit
   /// status.
   int run(int signal_fd, const std::function<std::optional<int>(int signal)>& on_signal);
+
+  std::vector<OpenFile> open_files() const override;
+  void reset_dropped() override;
 
  private:
   /// Waits for what comes by sockets, if nothing else is to be done. An exit status ends it all.

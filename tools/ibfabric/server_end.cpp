@@ -226,9 +226,25 @@ bool ServerEnd::give(const UserMad& mad) {
                          : mad.packet.more.data() + (given_ - ib::wire::kMadBytes),
              n);
     given_ += n;
+    ++slots_given_;
   } while (given_ < mad.length);
   given_ = 0;
+  if (const std::uint64_t slots = slots_of(mad.length); slots > 1)
+    long_ones_.emplace_back(slots_given_ - slots, slots_given_);
   return true;
+}
+
+std::size_t ServerEnd::unread(std::size_t enough) {
+  const std::uint64_t all = kRingSlots + unshown_;
+  const std::uint64_t room = down_.room(all >= enough ? all - enough + 1 : 0);
+  if (room == kRingBroken) return 0;
+  const std::uint64_t slots = all - room;
+  if (slots < enough) return slots;
+  const std::uint64_t read = slots_given_ - slots;
+  while (!long_ones_.empty() && long_ones_.front().second <= read) long_ones_.pop_front();
+  std::uint64_t more = 0;  // slots that begin no message
+  for (const auto& [begin, end] : long_ones_) more += end - std::max(begin + 1, read);
+  return slots - more;
 }
 
 bool ServerEnd::finds_room() {
@@ -245,6 +261,7 @@ bool ServerEnd::read(std::int32_t agent, const ib::mad::Packet& packet) {
   fetch_to_write(down_.slot(unshown_ + kSlotsAhead));
   put_header(slot.header, agent, kSlotDataBytes, packet.address);
   put_data(slot, packet.mad.bytes.data(), kSlotDataBytes);
+  ++slots_given_;
   return true;
 }
 

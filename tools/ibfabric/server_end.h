@@ -7,7 +7,9 @@
 
 #include <array>
 #include <cstddef>
+#include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "libdiag/sim/kernel.h"
@@ -53,6 +55,8 @@ class ServerEnd : public ib::sim::Reader {
   bool give(const ib::sim::UserMad& mad);
   /// The same for a MAD that nothing is before. False: it has no room.
   bool read(std::int32_t agent, const ib::mad::Packet& packet) override;
+  /// A message of several slots, of which the program has read the first, is a read one.
+  std::size_t unread(std::size_t enough) override;
   /// After give() found no room, and the bell was taken. False: the bell will ring when there is.
   bool finds_room();
   /// The program claims to have read what was never given.
@@ -69,8 +73,11 @@ class ServerEnd : public ib::sim::Reader {
   int program_;  // a pipe; the other end is the program's
   Consumer up_;
   Producer down_;
-  std::uint64_t unshown_{0};       // slots given and not shown
-  std::size_t given_{0};           // bytes given of a long message
+  std::uint64_t unshown_{0};  // slots given and not shown
+  std::size_t given_{0};      // bytes given of a long message
+  /// Messages of several slots in the ring, by the counts of slots given before and with each.
+  std::deque<std::pair<std::uint64_t, std::uint64_t>> long_ones_;
+  std::uint64_t slots_given_{0};
   ib_user_mad long_header_{};      // of a long message that is coming
   std::vector<std::byte> coming_;  // what has come of it
 };

@@ -27,7 +27,6 @@ namespace {
 
 constexpr std::size_t kHeaderBytes = 24;
 constexpr std::size_t kBufferStart = 16U << 10;
-constexpr std::size_t kQueueMost = 8192;  // unless told otherwise
 constexpr int kFailuresMost = 100;
 /// A receiver that cannot be woken looks this often whether it is to end.
 constexpr int kSliceMs = 50;
@@ -208,7 +207,8 @@ struct UmadPort::Impl {
   std::vector<std::byte> send_buffer;
   std::vector<std::byte> receive_buffer;
   std::atomic<std::uint64_t> dropped{0};
-  std::atomic<std::size_t> queue_most{kQueueMost};
+  std::atomic<std::size_t> queue_most{kReceiveThreshold};
+  std::string no_kernel_threshold;
 
   // Between the receiver thread and the consumer.
   std::thread receiver;
@@ -322,10 +322,10 @@ struct UmadPort::Impl {
   void hand_over(std::vector<Received>& batch) {
     const std::lock_guard lock(mutex);
     const bool was_empty = queue.empty();
-    if (was_empty) {
+    const std::size_t most = queue_most;
+    if (was_empty && batch.size() <= most) {
       std::swap(queue, batch);
     } else {
-      const std::size_t most = queue_most;
       const std::size_t room = most - std::min(queue.size(), most);
       const std::size_t taken = std::min(room, batch.size());
       std::move(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(taken),
@@ -416,6 +416,24 @@ struct UmadPort::Impl {
     return umad_register(fd, c, spec.class_version, rmpp_version, wanted);
   }
 
+  void set_receive_threshold(std::uint32_t mads) {
+    queue_most = mads;
+    // In the vendor's libibumad only.
+    using Update = int (*)(int fd, int threshold);
+    const auto update =
+        reinterpret_cast<Update>(dlsym(RTLD_DEFAULT, "umad_update_threshold"));  // NOLINT
+    no_kernel_threshold.clear();
+    if (update == nullptr) {
+      no_kernel_threshold = "this libibumad has no umad_update_threshold";
+      return;
+    }
+    errno = 0;
+    if (const int rc = update(fd, static_cast<int>(mads)); rc != 0)
+      no_kernel_threshold =
+          fmt::format("umad_update_threshold: {} (is ib_umad loaded with enable_rx_threshold=1?)",
+                      std::strerror(errno_of(rc)));
+  }
+
   /// umad2sim crashes on a MAD of a class that this process has not registered, so the usual ones
   /// are, as clients. Only by the first port: a later registration takes a class over.
   void satisfy_ibsim() const {
@@ -455,6 +473,7 @@ Result<std::unique_ptr<UmadPort>> UmadPort::open(const PortChoice& choice, Recei
   if (receiving == Receiving::EventLoop)
     receiving = impl->ibsim ? Receiving::Thread : Receiving::Direct;
   impl->receiving = receiving;
+  impl->set_receive_threshold(choice.receive_threshold);
   if (receiving == Receiving::Thread) {
     impl->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (impl->event_fd < 0)
@@ -547,13 +566,9 @@ std::uint32_t UmadPort::window_max() const {
 }
 const std::string& UmadPort::device() const { return impl_->first_facts.device; }
 std::uint8_t UmadPort::number() const { return impl_->first_facts.port_num; }
-void UmadPort::set_receive_threshold(std::uint32_t mads) {
-  impl_->queue_most = mads;
-  // In the vendor's libibumad only; where the kernel lacks it the call fails and ours stands.
-  using Update = int (*)(int fd, int threshold);
-  if (const auto update =
-          reinterpret_cast<Update>(dlsym(RTLD_DEFAULT, "umad_update_threshold")))  // NOLINT
-    (void)update(impl_->fd, static_cast<int>(mads));
+void UmadPort::set_receive_threshold(std::uint32_t mads) { impl_->set_receive_threshold(mads); }
+const std::string& UmadPort::no_kernel_threshold_because() const {
+  return impl_->no_kernel_threshold;
 }
 std::uint64_t UmadPort::dropped() const { return impl_->dropped; }
 

@@ -14,12 +14,18 @@
 
 namespace ib::mad {
 
+/// MADs that may wait to be read, unless told otherwise, and the range.
+inline constexpr std::uint32_t kReceiveThreshold = 8192, kReceiveThresholdMin = 64,
+                               kReceiveThresholdMax = 1U << 20;
+
 /// Which port of this host. Nothing named: libibumad's default, as the stock programs take it. Of
 /// several that fit: the first ACTIVE one, else the first that is not DOWN, else the first.
 struct PortChoice {
   std::string device;                  // "mlx5_0"
   std::optional<std::uint8_t> number;  // of `device`, or of any
   std::optional<Guid> port_guid;
+  /// MADs that may wait to be read; more are dropped (UmadPort::set_receive_threshold).
+  std::uint32_t receive_threshold{kReceiveThreshold};
 };
 
 /// Every InfiniBand port of this host; Ethernet ports of such adapters are not among them. None is
@@ -59,9 +65,12 @@ class UmadPort final : public Port {
   const std::string& device() const;
   std::uint8_t number() const;
 
-  /// How many received MADs may wait to be read; more are dropped. By the kernel, where the library
-  /// can tell it (umad_update_threshold), and in any case in the receiver thread's queue.
+  /// How many received MADs may wait to be read; more are dropped: by the kernel, where the library
+  /// has umad_update_threshold and the kernel's ib_umad was loaded with enable_rx_threshold=1, and
+  /// in any case in the receiver thread's queue. open() does it.
   void set_receive_threshold(std::uint32_t mads);
+  /// Why the kernel does not drop above the threshold; empty: it does.
+  const std::string& no_kernel_threshold_because() const;
 
   /// MADs that were shorter than a MAD header, or found the receive queue full; dropped.
   std::uint64_t dropped() const;

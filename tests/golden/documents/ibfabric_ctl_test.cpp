@@ -18,6 +18,18 @@ class NoFile final : public Capture {
   ib::Result<void> stop() override { return {}; }
 };
 
+/// Two programs have a port open, one of them without a threshold.
+class TwoFiles final : public Hosts {
+ public:
+  std::vector<OpenFile> open_files() const override {
+    return {{{0, 1}, 4711, {8192, 12, dropped_}}, {{1, 1}, 4712, {0, 0, 0}}};
+  }
+  void reset_dropped() override { dropped_ = 0; }
+
+ private:
+  std::uint64_t dropped_{345};
+};
+
 ib::sim::Model small_model() {
   const auto text = ib::fabric::read_file_or_pipe(ib::golden::path("topology/small.topo"));
   ib::sim::ModelOptions options;
@@ -37,7 +49,8 @@ class CtlGolden : public ::testing::Test {
 
   ib::sim::Model model = small_model();
   NoFile capture;
-  Control control{model, capture};
+  TwoFiles hosts;
+  Control control{model, capture, hosts};
 };
 
 TEST_F(CtlGolden, Seed) { ib::golden::expect_same(ctl({"seed", "42"}), "ctl-seed.json"); }
@@ -51,6 +64,12 @@ TEST_F(CtlGolden, Faults) {
 TEST_F(CtlGolden, FaultsOfALink) {
   ib::golden::expect_same(ctl({"faults", "node01 HCA-1", "1"}, {{"delay-ms", "3"}}),
                           "ctl-faults-link.json");
+}
+
+TEST_F(CtlGolden, Thresholds) {
+  ib::golden::expect_same(ctl({"thresholds"}), "ctl-thresholds.json");
+  ib::golden::expect_same(ctl({"thresholds", "reset"}), "ctl-thresholds-reset.json");
+  EXPECT_EQ(ctl({"thresholds"}).find("345"), std::string::npos);
 }
 
 TEST_F(CtlGolden, Pcap) {

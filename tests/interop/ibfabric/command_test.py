@@ -7,10 +7,11 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
-from fabric import IBFABRIC, LIB, Fabric, generate, run, stop, wait_until
+from fabric import BIN, IBFABRIC, LIB, Fabric, generate, run, stop, wait_until
 
 
 def functions_of(library):
@@ -35,9 +36,9 @@ class Symbols(unittest.TestCase):
         self.assertIn("umad_send", system)
         ours = functions_of(LIB / "libibfabric-umad.so")
         self.assertEqual(system - ours, set())
-        # And nothing but that and the ways to open a file.
+        # And nothing but that, one function of the vendor's libibumad, and the ways to open a file.
         self.assertEqual({name for name in ours - system if not name.lstrip("_").startswith("open")},
-                         set())
+                         {"umad_update_threshold"})
 
     def test_the_library_needs_nothing_but_the_c_library(self):
         needed = run("objdump", "-p", LIB / "libibfabric-umad.so").stdout
@@ -380,6 +381,84 @@ class Faults(unittest.TestCase):
                           ("--delay-ms", "-1")):
                 self.assertEqual(f.ctl("faults", *wrong).returncode, 2, wrong)
             self.assertEqual(f.ctl("faults", "--json").stdout, before)
+
+
+# Asks the own SMA twenty times by a port that takes five MADs, reads what is there, and prints what came,
+# what `ctl thresholds` said before it was read, and after a reset.
+FLOODED = r'''
+import ctypes, errno, json, subprocess, sys
+umad = ctypes.CDLL(None, use_errno=True)
+def port():
+    fd = umad.umad_open_port(None, 0)
+    return fd, umad.umad_register(fd, 0x81, 1, 0, None)
+def ask(fd, agent, tid):
+    buffer = ctypes.create_string_buffer(64 + 256)
+    umad.umad_set_addr(buffer, 0xffff, 0, 0, 0)
+    mad = bytearray(256)
+    mad[0:4], mad[15], mad[17], mad[32:36] = bytes([1, 0x81, 1, 1]), tid, 0x11, b"\xff" * 4
+    buffer[64:320] = bytes(mad)
+    assert umad.umad_send(fd, agent, buffer, 256, 5000, 0) == 0
+def read(fd, wait):
+    length = ctypes.c_int(256)
+    return umad.umad_recv(fd, ctypes.create_string_buffer(64 + 256), ctypes.byref(length), wait) >= 0
+def thresholds():
+    out = subprocess.run([sys.argv[1], "ctl", "thresholds", "--json"], capture_output=True, check=True).stdout
+    return [{k: p[k] for k in ("threshold", "unread", "dropped")} for p in json.loads(out)["ports"]]
+fd, agent = port()
+status = umad.umad_update_threshold(fd, 5)
+for tid in range(20): ask(fd, agent, tid)
+umad.umad_register(fd, 4, 1, 0, None)  # by now the server has taken all of them
+other = port()
+ask(*other, 1)
+assert read(other[0], 5000)            # and the SMA has answered all of them
+ports = thresholds()
+came = 0
+while read(fd, 0): came += 1
+subprocess.run([sys.argv[1], "ctl", "thresholds", "reset"], check=True)
+print(json.dumps({"status": status, "errno": errno.errorcode.get(ctypes.get_errno()), "came": came,
+                  "ports": ports, "after": thresholds()[0],
+                  "refused": [umad.umad_update_threshold(fd, -1), umad.umad_update_threshold(999, 5)]}))
+'''
+
+
+class Thresholds(unittest.TestCase):
+    def flooded(self, *options):
+        with Fabric("fat-tree", "--radix", "4", options=options) as f:
+            done = f.on(None, sys.executable, "-c", FLOODED, IBFABRIC)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads(done.stdout)
+
+    def test_what_comes_above_it_is_dropped_and_counted(self):
+        said = self.flooded()
+        self.assertEqual((said["status"], said["came"], said["refused"]), (0, 5, [-1, -1]))
+        self.assertEqual(said["ports"], [{"threshold": 5, "unread": 5, "dropped": 15},
+                                         {"threshold": None, "unread": 0, "dropped": 0}])
+        self.assertEqual(said["after"], {"threshold": 5, "unread": 0, "dropped": 0})
+
+    def test_is_refused_without_the_module_option(self):
+        said = self.flooded("--no-rx-threshold")
+        self.assertEqual((said["status"], said["came"]), (-1, 20))
+        self.assertEqual(said["ports"][0], {"threshold": None, "unread": 20, "dropped": 0})
+
+    def test_is_set_on_every_port_that_our_programs_open(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            def thresholds():
+                text = f.ctl("thresholds").stdout
+                return [int(line.split(" threshold ")[1].split()[0]) for line in text.splitlines()]
+
+            f.start(None, BIN / "ibsm", "-f", f.directory / "log", "--state-dir", f.directory / "state")
+            self.assertTrue(wait_until(lambda: thresholds() == [8192] * 2), "QP0 and QP1 of ibsm")
+            f.start("host0002 HCA-1", BIN / "ibtracerd", "--rx_threshold", "77")
+            self.assertTrue(wait_until(lambda: thresholds() == [8192, 8192, 77]), thresholds())
+            f.ctl("faults", "--loss", "100")  # a tool has nothing to do but wait
+            for number, tool in enumerate((("ibtopo",), ("ibpath", "1", "2"), ("ibtracer", "-l", "1"),
+                                           ("ibroutes",)), 100):
+                name, *words = tool
+                f.start("host0003 HCA-1", BIN / name, "--rx_threshold", number, *words)
+                self.assertTrue(wait_until(lambda n=number: n in thresholds()), tool)
+                wrong = f.on(None, BIN / name, "--rx_threshold", "63", *words)
+                self.assertEqual(wrong.returncode, 2, tool)
+                self.assertIn("64", wrong.stderr)
 
 
 class Nodes(unittest.TestCase):

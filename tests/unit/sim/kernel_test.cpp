@@ -31,11 +31,13 @@ class Wire final : public Attachment {
   std::uint8_t port_num() const override { return 1; }
   bool is_switch() const override { return false; }
   std::uint32_t receive_queue() const override { return slots; }
+  bool has_receive_thresholds() const override { return thresholds; }
 
   std::vector<Sent> sent;
   bool is_sm{false};
   std::uint8_t lmc_value{0};
   std::uint32_t slots{512};
+  bool thresholds{true};
 };
 
 Registration client_of(MgmtClass c, std::uint8_t version = 1) {
@@ -448,10 +450,61 @@ TEST_F(Kernel, WhatOneProgramLeavesUnreadKeepsNothingFromOthers) {
   EXPECT_EQ(kernel.counters().dropped_queue, 3U);
 }
 
+TEST_F(Kernel, DropsAndCountsWhatComesAboveTheThreshold) {
+  ASSERT_GE(kernel.register_agent(file, server_of(MgmtClass::VendorPing, {Method::Get})), 0);
+  mad::Packet request;
+  request.mad = wire::make_mad(MgmtClass::VendorPing, Method::Get, wire::attr::kPing);
+  ASSERT_EQ(kernel.set_receive_threshold(file, 3), 0);
+  for (int i = 0; i < 5; ++i) kernel.on_delivery(at(0), arrival(request));
+  EXPECT_EQ(kernel.receive_queue(file).unread, 3U);
+  EXPECT_EQ(kernel.receive_queue(file).dropped, 2U);
+  EXPECT_EQ(kernel.counters().dropped_threshold, 2U);
+  EXPECT_EQ(kernel.counters().dropped_queue, 0U);
+  // One that is read makes room for one.
+  kernel.pop(file);
+  for (int i = 0; i < 2; ++i) kernel.on_delivery(at(0), arrival(request));
+  EXPECT_EQ(kernel.receive_queue(file).dropped, 3U);
+  kernel.reset_dropped(file);
+  EXPECT_EQ(kernel.receive_queue(file).dropped, 0U);
+  // A higher threshold, and none, hold from then on.
+  ASSERT_EQ(kernel.set_receive_threshold(file, 4), 0);
+  for (int i = 0; i < 2; ++i) kernel.on_delivery(at(0), arrival(request));
+  EXPECT_EQ(kernel.receive_queue(file).dropped, 1U);
+  ASSERT_EQ(kernel.set_receive_threshold(file, 0), 0);
+  for (int i = 0; i < 9; ++i) kernel.on_delivery(at(0), arrival(request));
+  EXPECT_EQ(kernel.receive_queue(file).dropped, 1U);
+  EXPECT_EQ(read(file).size(), 13U);
+}
+
+TEST_F(Kernel, AThresholdIsThatOfOneFile) {
+  ASSERT_GE(kernel.register_agent(file, server_of(MgmtClass::VendorPing, {Method::Get})), 0);
+  const auto other = kernel.open();
+  ASSERT_GE(kernel.register_agent(other, server_of(MgmtClass::VendorPing, {Method::Set})), 0);
+  ASSERT_EQ(kernel.set_receive_threshold(file, 1), 0);
+  mad::Packet get, set;
+  get.mad = wire::make_mad(MgmtClass::VendorPing, Method::Get, wire::attr::kPing);
+  set.mad = wire::make_mad(MgmtClass::VendorPing, Method::Set, wire::attr::kPing);
+  for (int i = 0; i < 4; ++i) {
+    kernel.on_delivery(at(0), arrival(get));
+    kernel.on_delivery(at(0), arrival(set));
+  }
+  EXPECT_EQ(read(file).size(), 1U);
+  EXPECT_EQ(read(other).size(), 4U);
+  EXPECT_EQ(kernel.receive_queue(other).dropped, 0U);
+}
+
+TEST_F(Kernel, WithoutTheModuleOptionThereIsNoThreshold) {
+  port.thresholds = false;
+  EXPECT_EQ(kernel.set_receive_threshold(file, 3), -95);
+  EXPECT_EQ(kernel.receive_queue(file).threshold, 0U);
+}
+
 /// Takes as many as it has room for.
 struct FewAtOnce final : Reader {
   std::size_t room{0};
+  std::size_t program_read{0};
   std::vector<mad::Packet> got;
+  std::size_t unread(std::size_t) override { return got.size() - program_read; }
   bool read(std::int32_t agent, const mad::Packet& packet) override {
     EXPECT_EQ(agent, 0);
     if (got.size() == room) return false;

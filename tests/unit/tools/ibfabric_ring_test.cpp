@@ -289,6 +289,32 @@ TEST_F(PortEnds, SlotsThatAreNoMadAreTakenInTurns) {
   EXPECT_TRUE(server->silence());
 }
 
+TEST_F(PortEnds, TheServerCountsMessagesThatWaitToBeRead) {
+  EXPECT_EQ(server->unread(0), 0U);
+  for (std::uint32_t i = 0; i < 10; ++i) give(message(i));
+  give(message(10, 5 * kMad));
+  ASSERT_TRUE(server->read(0, mad_of(message(11)).packet));
+  EXPECT_EQ(server->unread(0), 12U) << "the last one is not shown yet";
+  server->show();
+  EXPECT_EQ(server->unread(12), 12U);
+  Message m;
+  for (std::uint32_t i = 0; i < 4; ++i) ASSERT_GT(read(m), 0);
+  EXPECT_EQ(server->unread(0), 8U);
+  for (std::uint32_t i = 4; i < 10; ++i) ASSERT_GT(read(m), 0);
+  EXPECT_EQ(server->unread(0), 2U);
+  memory->down.head += 2;  // a reader is in the midst of the long one
+  EXPECT_EQ(server->unread(0), 1U);
+  memory->down.head += 3;
+  EXPECT_EQ(server->unread(0), 1U);
+  ASSERT_GT(read(m), 0);
+  EXPECT_EQ(server->unread(0), 0U);
+  for (std::uint32_t i = 0; i < 3; ++i) give(message(i));
+  EXPECT_LT(server->unread(100), 100U);
+  EXPECT_EQ(server->unread(3), 3U);
+  memory->down.head = 99'999;
+  EXPECT_EQ(server->unread(0), 0U);
+}
+
 TEST_F(PortEnds, AddressesSurvive) {
   Message m = message(5, 100);
   m.header.timeout_ms = 70;

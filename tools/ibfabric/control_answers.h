@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What the commands of `ctl` answer with.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tools/ibfabric/control.h"
+
+namespace ibfabric {
+
+using Json = nlohmann::ordered_json;
+
+CtlResult usage(const std::string& message);
+/// The answer in JSON: doc/formats.md's frame and what is particular to the command.
+CtlResult in_json(const std::string& verb, const Json& fields);
+CtlResult done(const CtlCommand& command, const Json& fields = Json::object());
+
+}  // namespace ibfabric
