@@ -27,6 +27,7 @@
 #include "sm/daemon/dump_files.h"
 #include "sm/daemon/lid_backup.h"
 #include "sm/daemon/local_ports.h"
+#include "sm/daemon/managers.h"
 #include "sm/daemon/partition_verbs.h"
 #include "sm/daemon/plan_worker.h"
 #include "sm/daemon/recovery.h"
@@ -121,6 +122,7 @@ class Daemon : private core::Carrier {
   void end() {
     control_.reset();
     planner_.reset();
+    managers_.reset();
     dumps_.reset();
     manager_.reset();
     sa_.reset();
@@ -155,6 +157,9 @@ class Daemon : private core::Carrier {
     choice.number = smi_.port->number();
     if (auto made = open_channel(gsi_, choice); !made) return made;
     if (auto made = register_all(); !made) return made;
+    auto managers = Managers::open(options_, choice, log_);
+    if (!managers) return tl::unexpected<ib::Error>(std::move(managers.error()));
+    managers_ = *std::move(managers);
 
     if (log_.writes_frames())
       smi_.watch = gsi_.watch = [this](char direction, const ib::mad::Packet& packet) {
@@ -298,6 +303,12 @@ class Daemon : private core::Carrier {
     // A request that the transport gave up says nothing new: the Transactor has a clock of its own.
     for (const auto& r : smi_.arrived)
       if (!r.timed_out) manager_->on_packet(now, r.packet);
+    if (managers_) {
+      if (auto got = managers_->listen(now); !got) {
+        status_ = give_up(got.error().message);
+        return false;
+      }
+    }
     if (control_) control_->serve([this](const control::Request& r) { return answer(r); });
     if (auto made = planner_->take()) manager_->on_planned(now, *std::move(made));
     if (auto groups = sa_->take_groups()) manager_->set_groups(now, *std::move(groups));
@@ -390,6 +401,8 @@ class Daemon : private core::Carrier {
   bool speak(Instant now) {
     now_ = now;
     carry_out(*manager_, now, *this);
+    if (managers_) managers_->speak(now);
+    if (once_status_ && (!managers_ || managers_->idle())) end_status_ = once_status_;
     if (const auto event = lids_.on_time(now)) log_.write(*event);
     if (const auto event = lid_backup_->look(now)) log_.write(*event);
     log_.on_time(now);
@@ -455,7 +468,8 @@ class Daemon : private core::Carrier {
       return;
     }
     background_.tell(report.exit_status());
-    if (options_.once) end_status_ = report.exit_status();
+    if (managers_) managers_->on_subnet_up(now_, manager_->snapshot());
+    if (options_.once) once_status_ = report.exit_status();
   }
 
   /// By whose routes the subnet works, when that is news.
@@ -497,8 +511,9 @@ class Daemon : private core::Carrier {
   }
 
   bool wait() {
-    const Instant deadline = std::min({manager_->next_deadline(), lids_.next_deadline(),
-                                       lid_backup_->next_deadline(), log_.next_deadline()});
+    const Instant deadline =
+        std::min({manager_->next_deadline(), lids_.next_deadline(), lid_backup_->next_deadline(),
+                  log_.next_deadline(), managers_ ? managers_->next_deadline() : ib::kNever});
     int ms = -1;
     if (deadline != ib::kNever) {
       const auto left = deadline - ib::monotonic_now();
@@ -509,6 +524,7 @@ class Daemon : private core::Carrier {
     pollfd fds[] = {{smi_.port->readable_fd(), POLLIN, 0},
                     {sa_->readable_fd(), POLLIN, 0},
                     {planner_->readable_fd(), POLLIN, 0},
+                    {managers_ ? managers_->readable_fd() : -1, POLLIN, 0},
                     {signals_.fd(), POLLIN, 0},
                     {control_ ? control_->readable_fd() : -1, POLLIN, 0}};
     if (poll(fds, std::size(fds), ms) < 0 && errno != EINTR) {
@@ -538,10 +554,12 @@ class Daemon : private core::Carrier {
   std::unique_ptr<core::SubnetManager> manager_;
   std::optional<SaThread> sa_;
   std::optional<PlanWorker> planner_;
-  std::optional<DumpFiles> dumps_;  // what the operator wants of them
+  std::unique_ptr<Managers> managers_;  // null: options call for none
+  std::optional<DumpFiles> dumps_;      // what the operator wants of them
   std::shared_ptr<const ib::tables::MulticastTables> dumped_trees_;
-  Instant now_{};                  // of the effects that are being carried out
-  std::optional<int> end_status_;  // set by one of them: this is the end
+  Instant now_{};                   // of the effects that are being carried out
+  std::optional<int> end_status_;   // set by one of them: this is the end
+  std::optional<int> once_status_;  // --once: it is, when managers have done their part
   std::string last_engine_;
   std::string last_news_;
   bool unheard_{false};  // stdout takes nothing any more

@@ -32,8 +32,13 @@ ib::mad::AgentSpec serve_sa() {
 }  // namespace
 
 Manager::Manager(ib::sim::World& world, ib::fabric::PortRef at, const sm::core::Options& options,
-                 sm::store::Contents& kept)
-    : world_(world), smi_(world.open(at)), gsi_(world.open(at)), kept_(kept) {
+                 sm::store::Contents& kept, sm::managers::ClientChannel beside)
+    : world_(world),
+      smi_(world.open(at)),
+      gsi_(world.open(at)),
+      beside_port_(world.open(at)),
+      kept_(kept),
+      beside_(std::move(beside)) {
   const std::vector<Method> smp{Method::Get, Method::Set, Method::Trap, Method::TrapRepress};
   directed_ = smi_->register_agent(serve(MgmtClass::SubnDirected, smp)).value();
   by_lid_ = smi_->register_agent(serve(MgmtClass::SubnLid, smp)).value();
@@ -42,6 +47,8 @@ Manager::Manager(ib::sim::World& world, ib::fabric::PortRef at, const sm::core::
   client.class_version = 2;
   for (std::size_t i = 0; i < sm::sa::kReportAgents; ++i)
     reporters_.push_back(gsi_->register_agent(client).value());
+  for (const ib::mad::AgentSpec& agent : beside_.agents())
+    beside_agents_[agent.mgmt_class] = beside_port_->register_agent(agent).value();
   smi_->set_is_sm(true);
   sm_ = std::make_unique<sm::core::SubnetManager>(options, kept_);
   sa_ = std::make_unique<sm::sa::Server>(sm::sa::Options{}, kept_);
@@ -60,7 +67,7 @@ void Manager::sweep_now() {
 }
 
 Instant Manager::next_deadline() const {
-  return std::min(sm_->next_deadline(), sa_->next_deadline());
+  return std::min({sm_->next_deadline(), sa_->next_deadline(), beside_.next_deadline()});
 }
 
 void Manager::step(Instant now) {
@@ -72,8 +79,13 @@ void Manager::step(Instant now) {
   (void)gsi_->receive(arrived, Duration{0});
   for (const auto& r : arrived)
     if (!r.timed_out) sa_->on_packet(now, r.packet);
+  arrived.clear();
+  (void)beside_port_->receive(arrived, Duration{0});
+  for (const auto& r : arrived)
+    if (!r.timed_out) beside_.on_packet(now, r.packet);
   if (sm_->next_deadline() <= now) sm_->on_time(now);
   if (sa_->next_deadline() <= now) sa_->on_time(now);
+  if (beside_.next_deadline() <= now) beside_.on_time(now);
   speak(now);
 }
 
@@ -96,13 +108,26 @@ void Manager::speak(Instant now) {
                          ? reporters_[++reported_ % reporters_.size()]
                          : sa_agent_,
                      *packet, sa_->reply_within());
+  speak_beside(now);
+}
+
+void Manager::speak_beside(Instant now) {
+  while (const auto order = beside_.next_send(now))
+    if (auto sent =
+            beside_port_->send(beside_agents_.at(order->mad.mgmt_class()),
+                               {order->address, order->mad, order->more}, order->reply_within);
+        !sent)
+      beside_.on_send_failed(*order, std::move(sent.error()));
+  while (const auto event = beside_.next_log()) log(*event);
 }
 
 void Manager::publish(const sm::SnapshotPtr& snapshot) {
   sa_->publish(world_.now(), snapshot);
   pass_groups(world_.now());
 }
-void Manager::log(const ib::LogEvent& event) { say(world_.now(), event.topic + ": " + event.message); }
+void Manager::log(const ib::LogEvent& event) {
+  say(world_.now(), event.topic + ": " + event.message);
+}
 void Manager::hear(const sm::core::ReceivedNotice& notice) {
   sa_->on_notice(world_.now(), notice.notice, notice.from);
 }
@@ -113,6 +138,7 @@ ib::Result<void> Manager::send(const sm::core::Outgoing& out) {
 void Manager::report(sm::core::Report report) {
   last_ = std::move(report);
   ++reports_;
+  beside_.on_subnet_up(world_.now(), sm_->snapshot());
   const std::string headline = last_.headline();
   // Costs are `sent`'s and `took`'s to show.
   say(world_.now(), headline.substr(0, headline.find(" mads=")));

@@ -3,21 +3,25 @@
 // machines with a store in memory, joined as the daemon joins them.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "libdiag/sim/host_port.h"
 #include "sm/core/subnet_manager.h"
+#include "sm/managers/client_channel.h"
 #include "sm/sa/server.h"
 
 namespace scenario {
 
 class Manager final : public ib::sim::Program, private sm::core::Carrier {
  public:
-  /// `kept` outlives the program: it is what is on its disk.
+  /// `kept` outlives the program: it is what is on its disk. `beside`: managers that work beside
+  /// the sweep.
   Manager(ib::sim::World& world, ib::fabric::PortRef at, const sm::core::Options& options,
-          sm::store::Contents& kept);
+          sm::store::Contents& kept,
+          sm::managers::ClientChannel beside = sm::managers::ClientChannel());
   ~Manager() override;
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
@@ -36,6 +40,7 @@ class Manager final : public ib::sim::Program, private sm::core::Carrier {
 
  private:
   void speak(ib::Instant now);
+  void speak_beside(ib::Instant now);
   void pass_groups(ib::Instant now);
   void pass_aliases(ib::Instant now);
   void say(ib::Instant now, const std::string& line);
@@ -49,10 +54,12 @@ class Manager final : public ib::sim::Program, private sm::core::Carrier {
   void report(sm::core::Report report) override;
 
   ib::sim::World& world_;
-  std::unique_ptr<ib::sim::HostPort> smi_, gsi_;
+  std::unique_ptr<ib::sim::HostPort> smi_, gsi_, beside_port_;
   sm::store::Contents& kept_;
   std::unique_ptr<sm::core::SubnetManager> sm_;
   std::unique_ptr<sm::sa::Server> sa_;
+  sm::managers::ClientChannel beside_;
+  std::map<ib::wire::MgmtClass, ib::mad::AgentId> beside_agents_;
   ib::mad::AgentId directed_{}, by_lid_{}, sa_agent_{};
   std::vector<ib::mad::AgentId> reporters_;
   std::size_t reported_{0};

@@ -13,6 +13,7 @@
 
 #include "libdiag/sim/model.h"
 #include "sm/core/subnet_manager.h"
+#include "sm/managers/client_channel.h"
 
 namespace sm::test {
 
@@ -39,6 +40,7 @@ class SmOnModel : private core::Carrier {
   /// The process ends and a new one starts with what the store holds.
   void boot() {
     sm_ = std::make_unique<core::SubnetManager>(options_, kept_);
+    managers_.reset();
     reports_.clear();
     sm_->start(now_);
   }
@@ -54,6 +56,12 @@ class SmOnModel : private core::Carrier {
     boot();
   }
 
+  /// Has these work beside it, until the process ends.
+  void run_beside(std::unique_ptr<managers::ClientChannel> managers) {
+    managers_ = std::move(managers);
+  }
+  managers::ClientChannel* managers() { return managers_.get(); }
+
   /// What subnet administration keeps, which the next boot finds.
   void keep(const store::Batch& batch) { store::apply(batch, kept_); }
 
@@ -64,6 +72,13 @@ class SmOnModel : private core::Carrier {
     }
     return reports_.size() >= count;
   }
+  /// Until no manager has anything under way.
+  bool run_until_managers_are_idle(ib::Duration limit = std::chrono::seconds(120)) {
+    const ib::Instant end = now_ + limit;
+    while (!managers_->idle() && step(end)) {
+    }
+    return managers_->idle();
+  }
   void run_for(ib::Duration d) {
     const ib::Instant end = now_ + d;
     while (step(end)) {
@@ -71,11 +86,12 @@ class SmOnModel : private core::Carrier {
     now_ = end;
   }
 
-  /// Sees every SMP that leaves the subnet manager, and may swallow it (false).
+  /// Sees every SMP of the subnet manager and every GMP of its managers that leaves, and may
+  /// swallow it (false).
   using Watch = std::function<bool(const ib::mad::Packet&)>;
   void watch(Watch watch) { watch_ = std::move(watch); }
 
-  /// Sees every SMP that reaches the subnet manager, and may make it what another device says.
+  /// Sees every SMP and GMP that reaches them, and may make it what another device says.
   using Listen = std::function<void(ib::mad::Packet&)>;
   void listen(Listen listen) { listen_ = std::move(listen); }
 
@@ -130,20 +146,34 @@ class SmOnModel : private core::Carrier {
  private:
   bool step(ib::Instant end) {
     flush();
-    const ib::Instant next = std::min(model_.next_event(), sm_->next_deadline());
+    const ib::Instant next = std::min({model_.next_event(), sm_->next_deadline(),
+                                       managers_ ? managers_->next_deadline() : ib::kNever});
     if (next > end) return false;
     now_ = std::max(now_, next);
     model_.advance(now_);
-    while (auto* delivery = model_.next_delivery())
-      if (delivery->port == at_ && delivery->smi) {
-        if (listen_) listen_(delivery->packet);
-        sm_->on_packet(now_, delivery->packet);
-      }
+    while (auto* delivery = model_.next_delivery()) take_in(*delivery);
     if (sm_->next_deadline() <= now_) sm_->on_time(now_);
+    if (managers_ && managers_->next_deadline() <= now_) managers_->on_time(now_);
     flush();
     return true;
   }
-  void flush() { carry_out(*sm_, now_, *this); }
+  void take_in(ib::sim::Delivery& delivery) {
+    if (delivery.port != at_ || (!delivery.smi && !managers_)) return;
+    if (listen_) listen_(delivery.packet);
+    if (delivery.smi)
+      sm_->on_packet(now_, delivery.packet);
+    else if (managers_)
+      managers_->on_packet(now_, delivery.packet);
+  }
+  void flush() {
+    carry_out(*sm_, now_, *this);
+    if (!managers_) return;
+    while (auto order = managers_->next_send(now_)) {
+      const ib::mad::Packet packet{order->address, order->mad, {}};
+      if (!watch_ || watch_(packet)) model_.send(now_, at_, false, packet);
+    }
+    while (auto event = managers_->next_log()) log(*event);
+  }
 
   void commit(store::Batch batch) override { store::apply(batch, kept_); }
   ib::Result<void> send(const core::Outgoing& out) override {
@@ -161,6 +191,7 @@ class SmOnModel : private core::Carrier {
   }
   void report(core::Report report) override {
     if (told_) told_(report);
+    if (managers_) managers_->on_subnet_up(now_, sm_->snapshot());
     reports_.push_back(std::move(report));
   }
 
@@ -169,6 +200,7 @@ class SmOnModel : private core::Carrier {
   ib::fabric::PortRef at_;
   store::Contents kept_;
   std::unique_ptr<core::SubnetManager> sm_;
+  std::unique_ptr<managers::ClientChannel> managers_;  // null: none
   ib::Instant now_{1'000'000'000};
   Watch watch_;
   Listen listen_;

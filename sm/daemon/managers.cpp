@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/managers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "libdiag/mad/tap/taps.h"
+
+namespace sm::daemon {
+namespace {
+
+using ib::Instant;
+using Machines = std::vector<std::unique_ptr<managers::Manager>>;
+
+/// A line for each manager there is.
+Machines machines_for(const DaemonOptions& options) {
+  (void)options;
+  return {};
+}
+
+/// Time-outs and attempts are those of SMPs; the window is our own, since `--maxsmps` is about
+/// VL15.
+ib::mad::TransactorOptions transactor_options(const DaemonOptions& options,
+                                              const ib::mad::UmadPort& port) {
+  ib::mad::TransactorOptions transactor = options.core.transactor;
+  transactor.window = ib::mad::TransactorOptions{}.window;
+  if (const std::uint32_t most = port.window_max(); most != 0)
+    transactor.window = std::min(transactor.window, most);
+  return transactor;
+}
+
+}  // namespace
+
+ib::Result<std::unique_ptr<Managers>> Managers::open(const DaemonOptions& options,
+                                                     const ib::mad::PortChoice& choice,
+                                                     LogFile& log) {
+  Machines machines = machines_for(options);
+  if (machines.empty()) return nullptr;
+  auto port = ib::mad::UmadPort::open(choice, ib::mad::UmadPort::Receiving::EventLoop);
+  if (!port) return tl::unexpected<ib::Error>(std::move(port.error()));
+  std::unique_ptr<Managers> made(new Managers(transactor_options(options, **port), log));
+  made->channel_.port = *std::move(port);
+  for (auto& machine : machines) made->machines_.add(std::move(machine));
+  for (const ib::mad::AgentSpec& agent : made->machines_.agents())
+    if (auto served = made->channel_.serve(agent); !served)
+      return tl::unexpected<ib::Error>(std::move(served.error()));
+  if (log.writes_frames())
+    made->channel_.watch = [&log](char direction, const ib::mad::Packet& packet) {
+      for (const std::string& line : ib::mad::trace_lines(direction, packet, true))
+        log.write_frame(line);
+    };
+  return made;
+}
+
+void Managers::on_subnet_up(Instant now, const SnapshotPtr& subnet) {
+  machines_.on_subnet_up(now, subnet);
+}
+
+ib::Result<void> Managers::listen(Instant now) {
+  if (auto got = channel_.receive(); !got) return got;
+  for (const auto& r : channel_.arrived)
+    if (!r.timed_out) machines_.on_packet(now, r.packet);
+  return {};
+}
+
+void Managers::speak(Instant now) {
+  if (machines_.next_deadline() <= now) machines_.on_time(now);
+  while (const auto order = machines_.next_send(now))
+    if (auto sent = channel_.send({order->address, order->mad, order->more}, order->reply_within);
+        !sent)
+      machines_.on_send_failed(*order, std::move(sent.error()));
+  while (const auto event = machines_.next_log()) log_.write(*event);
+}
+
+}  // namespace sm::daemon

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Managers: those that options call for, with a umad port of their own, so that their GMPs never
+// wait behind SMPs or the SA's. On the thread of the subnet manager, a batch of packets at a time.
+#pragma once
+
+#include <memory>
+
+#include "sm/daemon/channel.h"
+#include "sm/daemon/log_file.h"
+#include "sm/daemon/options.h"
+#include "sm/managers/client_channel.h"
+
+namespace sm::daemon {
+
+class Managers {
+ public:
+  /// On the port that `choice` names. Null: options call for no manager, and no port is opened.
+  static ib::Result<std::unique_ptr<Managers>> open(const DaemonOptions& options,
+                                                    const ib::mad::PortChoice& choice,
+                                                    LogFile& log);
+
+  void on_subnet_up(ib::Instant now, const SnapshotPtr& subnet);
+  /// Reads what has arrived. An error: the port is gone.
+  ib::Result<void> listen(ib::Instant now);
+  /// Sends and logs all that managers want now.
+  void speak(ib::Instant now);
+  ib::Instant next_deadline() const { return machines_.next_deadline(); }
+  int readable_fd() const { return channel_.port->readable_fd(); }
+  /// Nothing is under way that `ibsm --once` should wait for.
+  bool idle() const { return machines_.idle(); }
+
+ private:
+  Managers(const ib::mad::TransactorOptions& options, LogFile& log)
+      : machines_(options), log_(log) {}
+
+  managers::ClientChannel machines_;
+  Channel channel_;
+  LogFile& log_;
+};
+
+}  // namespace sm::daemon
