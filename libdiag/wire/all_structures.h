@@ -3,6 +3,7 @@
 // the registry, the fuzz target and the test of all structures walk this list.
 #pragma once
 
+#include "libdiag/wire/congestion_attributes.h"
 #include "libdiag/wire/gmp_attributes.h"
 #include "libdiag/wire/mad.h"
 #include "libdiag/wire/sa_records.h"
@@ -19,14 +20,17 @@ struct TypeList {
   }
 };
 
-using AllStructures =
-    TypeList<MadHeader, SmpHeader, RmppHeader, SaHeader, VendorHeader, NodeInfo, NodeDescription,
-             SwitchInfo, PortInfo, PKeyTable, SlToVlTable, VlArbitrationTable,
-             LinearForwardingTable, MulticastForwardingTable, GuidInfo, SmInfo, Notice,
-             MlnxExtendedPortInfo, MlnxGeneralInfo, MlnxQosConfigSl, ClassPortInfo, PortCounters,
-             PortCountersExtended, SourceRoute, Ping, InformInfo, NodeRecord, PortInfoRecord,
-             SlToVlRecord, SwitchInfoRecord, LinearFdtRecord, MulticastFdtRecord, SmInfoRecord,
-             VlArbitrationRecord, PKeyTableRecord, InformInfoRecord, LinkRecord, ServiceRecord,
-             GuidInfoRecord, PathRecord, McMemberRecord, TraceRecord, MultiPathRecord>;
+using AllStructures = TypeList<
+    MadHeader, SmpHeader, RmppHeader, SaHeader, VendorHeader, NodeInfo, NodeDescription, SwitchInfo,
+    PortInfo, PKeyTable, SlToVlTable, VlArbitrationTable, LinearForwardingTable,
+    MulticastForwardingTable, GuidInfo, SmInfo, Notice, MlnxExtendedPortInfo, MlnxGeneralInfo,
+    MlnxQosConfigSl, ClassPortInfo, PortCounters, PortCountersExtended, CongestionHeader,
+    CongestionInfo, CongestionKeyInfo, SwitchCongestionEvent, SwitchCongestionLog,
+    CaCongestionEvent, CaCongestionLog, CongestionDelay, SwitchCongestionSetting,
+    SwitchPortCongestion, SwitchPortCongestionSetting, CaCongestionEntry, CaCongestionSetting,
+    CongestionControlTable, CongestionTimeStamp, SourceRoute, Ping, InformInfo, NodeRecord,
+    PortInfoRecord, SlToVlRecord, SwitchInfoRecord, LinearFdtRecord, MulticastFdtRecord,
+    SmInfoRecord, VlArbitrationRecord, PKeyTableRecord, InformInfoRecord, LinkRecord, ServiceRecord,
+    GuidInfoRecord, PathRecord, McMemberRecord, TraceRecord, MultiPathRecord>;
 
 }  // namespace ib::wire

@@ -82,7 +82,8 @@ std::span<const StructureInfo* const> structures() {
 
 std::span<const AttributeInfo> attributes() {
   using enum Method;
-  constexpr MgmtClass kSmp = MgmtClass::SubnLid, kSa = MgmtClass::SubnAdm, kPm = MgmtClass::Perf;
+  constexpr MgmtClass kSmp = MgmtClass::SubnLid, kSa = MgmtClass::SubnAdm, kPm = MgmtClass::Perf,
+                      kCc = MgmtClass::CongestionControl;
   static const std::vector<AttributeInfo> all{
       attribute<Notice>(kSmp, attr::kNotice, {Get, Set, Trap, TrapRepress}),
       attribute<NodeDescription>(kSmp, attr::kNodeDescription, {Get}),
@@ -122,6 +123,15 @@ std::span<const AttributeInfo> attributes() {
       attribute<ClassPortInfo>(kPm, attr::kClassPortInfo, {Get, Set}),
       attribute<PortCounters>(kPm, attr::kPortCounters, {Get, Set}),
       attribute<PortCountersExtended>(kPm, attr::kPortCountersExtended, {Get, Set}),
+      // CongestionLog is not here: it lies elsewhere in the MAD, and is one of two structures.
+      attribute<ClassPortInfo>(kCc, attr::kClassPortInfo, {Get, Set}),
+      attribute<CongestionInfo>(kCc, attr::kCongestionInfo, {Get}),
+      attribute<CongestionKeyInfo>(kCc, attr::kCongestionKeyInfo, {Get, Set}),
+      attribute<SwitchCongestionSetting>(kCc, attr::kSwitchCongestionSetting, {Get, Set}),
+      attribute<SwitchPortCongestionSetting>(kCc, attr::kSwitchPortCongestionSetting, {Get, Set}),
+      attribute<CaCongestionSetting>(kCc, attr::kCaCongestionSetting, {Get, Set}),
+      attribute<CongestionControlTable>(kCc, attr::kCongestionControlTable, {Get, Set}),
+      attribute<CongestionTimeStamp>(kCc, attr::kTimeStamp, {Get}),
       attribute<ClassPortInfo>(MgmtClass::VendorIbtracer, attr::kClassPortInfo, {Get}),
       attribute<SourceRoute>(MgmtClass::VendorIbtracer, attr::kSourceRoute, {Get}),
       attribute<Ping>(MgmtClass::VendorPing, attr::kPing, {Get}),
@@ -239,6 +249,7 @@ std::string dump(const Mad& mad, const FormatOptions& options) {
     out += dump(describe<RmppHeader>(), bytes, options);
   if (c == MgmtClass::SubnAdm) out += dump(describe<SaHeader>(), bytes, options);
   if (is_vendor_range2(c)) out += dump(describe<VendorHeader>(), bytes, options);
+  if (c == MgmtClass::CongestionControl) out += dump(describe<CongestionHeader>(), bytes, options);
   if (const AttributeInfo* a = find_attribute(c, mad.attribute_id()))
     out += dump(*a->structure, bytes.subspan(data_offset_of(c)), options);
   return out;

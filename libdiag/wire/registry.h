@@ -52,7 +52,13 @@ constexpr FieldInfo field_info(const StructureInfo* nested) {
 
 template <class F>
 const StructureInfo* nested_of() {
-  if constexpr (Described<typename F::member_type>) return &describe<typename F::member_type>();
+  using V = typename F::member_type;
+  if constexpr (Described<V>) {
+    return &describe<V>();
+  } else if constexpr (IsArray<V>::value) {
+    if constexpr (Described<typename IsArray<V>::element>)
+      return &describe<typename IsArray<V>::element>();
+  }
   return nullptr;
 }
 

@@ -41,7 +41,9 @@ void collect(const StructureInfo& structure, const std::string& prefix, std::siz
   for (const FieldInfo& field : structure.fields) {
     if (field.nested) {
       ASSERT_EQ(field.bit % 8, 0U);
-      collect(*field.nested, prefix + std::string(field.name) + ".", base + field.bit, out);
+      for (std::size_t i = 0; i < field.count; ++i)
+        collect(*field.nested, prefix + std::string(field.name) + ".",
+                base + field.bit + i * field.stride, out);
     } else {
       out.push_back({prefix + std::string(field.name), &field, base});
     }
