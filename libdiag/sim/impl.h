@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "libdiag/sim/congestion.h"
 #include "libdiag/sim/event_queue.h"
 #include "libdiag/sim/model.h"
 #include "libdiag/wire/gmp_attributes.h"
@@ -104,6 +105,8 @@ struct PortTables {
   std::vector<wire::SlToVlTable> sl_to_vl;  // by input port
   std::array<std::unique_ptr<wire::VlArbitrationTable>, 4> vl_arbitration;
   std::unique_ptr<wire::MlnxQosConfigSl> sl_rates;
+  std::unique_ptr<CongestionState> congestion;
+  std::uint32_t congestion_lease{};  // stamps the CC_Key lease timer; 0 when it is not running
 };
 
 struct LinkFault {
@@ -178,15 +181,16 @@ class Random {
 };
 
 enum class EventKind : std::uint8_t {
-  Arrive,   // a: flight, b: port
-  Depart,   // a: flight, b: port it leaves by
-  Local,    // a: flight, b: end port: handed over inside a node
-  Serve,    // a: flight, b: end port: the SMA or PMA has worked it off
-  Land,     // a: flight, b: end port: it has come all the way at once
-  LinkUp,   // a: port, b: training stamp
-  LinkSet,  // a: port, b: wanted PortPhysicalState
-  Trap,     // a: node, b: low word of the trap's TID
-  Lease,    // a: port, b: lease stamp
+  Arrive,           // a: flight, b: port
+  Depart,           // a: flight, b: port it leaves by
+  Local,            // a: flight, b: end port: handed over inside a node
+  Serve,            // a: flight, b: end port: the SMA or PMA has worked it off
+  Land,             // a: flight, b: end port: it has come all the way at once
+  LinkUp,           // a: port, b: training stamp
+  LinkSet,          // a: port, b: wanted PortPhysicalState
+  Trap,             // a: node, b: low word of the trap's TID
+  Lease,            // a: port, b: lease stamp
+  CongestionLease,  // a: port, b: lease stamp of its CC_Key
 };
 
 struct Model::Impl {
@@ -353,6 +357,19 @@ struct Model::Impl {
 
   // ---- pma.cpp
   std::uint16_t pma_answer(Flight& f, PortIndex end);
+
+  // ---- congestion.cpp
+  /// False: the request is to be dropped without an answer.
+  bool congestion_answer(Flight& f, PortIndex end);
+  CongestionState& congestion(PortIndex end);
+  bool cc_key_allows(const Flight& f, PortIndex end);
+  void end_congestion_lease(PortIndex end, std::uint32_t stamp);
+  std::uint32_t congestion_time() const { return static_cast<std::uint32_t>(now_.ns / 1024); }
+  std::uint16_t congestion_attribute(Flight& f, PortIndex end, bool set);
+  std::uint16_t congestion_key_info(Flight& f, PortIndex end, bool set);
+  std::uint16_t congestion_log(Flight& f, PortIndex end);
+  std::uint16_t switch_port_congestion(Flight& f, PortIndex end, bool set);
+  std::uint16_t congestion_table(Flight& f, PortIndex end, bool set);
 
   fabric::Fabric fabric_;
   ModelOptions options_;

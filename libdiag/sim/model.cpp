@@ -375,6 +375,12 @@ wire::MlnxQosConfigSl Model::sl_rates(PortRef port) const {
   return tables && tables->sl_rates ? *tables->sl_rates : wire::MlnxQosConfigSl{};
 }
 
+CongestionState Model::congestion(PortRef port) const {
+  if (!impl_->valid(port)) return {};
+  const auto& tables = impl_->ports_[impl_->index_of(port)].tables;
+  return tables && tables->congestion ? *tables->congestion : CongestionState{};
+}
+
 void Model::set_behaviour(NodeIndex node, Behaviour behaviour) {
   if (node < impl_->nodes_.size()) impl_->nodes_[node].behaviour = behaviour;
 }

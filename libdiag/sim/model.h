@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Model: a whole InfiniBand fabric in memory: every node's SMA and PMA, port state machines, links,
-// forwarding by the programmed tables, traps. Deterministic: time and randomness are handed in; no
-// thread, no clock, no socket. It answers from programmed state, never from the file it was loaded
-// from.
+// Model: a whole InfiniBand fabric in memory: every node's SMA, PMA and congestion control agent,
+// port state machines, links, forwarding by the programmed tables, traps. Deterministic: time and
+// randomness are handed in; no thread, no clock, no socket. It answers from programmed state, never
+// from the file it was loaded from.
 #pragma once
 
 #include <memory>
@@ -14,6 +14,7 @@
 #include "libdiag/base/result.h"
 #include "libdiag/fabric/fabric.h"
 #include "libdiag/mad/transport.h"
+#include "libdiag/sim/congestion.h"
 
 namespace ib::sim {
 
@@ -45,7 +46,7 @@ struct ModelOptions {
   Faults faults;
 };
 
-/// A MAD that reached a host's software: what neither SMA nor PMA of the node consumed.
+/// A MAD that reached a host's software: what no agent of the node itself consumed.
 struct Delivery {
   PortRef port;
   bool smi{};          // QP0, else QP1
@@ -97,6 +98,8 @@ class Model {
   wire::VlArbitrationTable vl_arbitration(PortRef port, unsigned block) const;
   /// Of a CA port whose device limits rates by SL.
   wire::MlnxQosConfigSl sl_rates(PortRef port) const;
+  /// Of an end port; a switch's is port 0.
+  CongestionState congestion(PortRef port) const;
 
   // ---- what happens to cables and nodes (ctl)
   // --------------------------------------------------------------------------

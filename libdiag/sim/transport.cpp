@@ -29,6 +29,10 @@ struct Route {
 };
 
 bool is_request(wire::Method m) { return m == wire::Method::Get || m == wire::Method::Set; }
+/// Every node has an agent of its own for these.
+bool has_agent(wire::MgmtClass c) {
+  return c == wire::MgmtClass::Perf || c == wire::MgmtClass::CongestionControl;
+}
 
 }  // namespace
 
@@ -68,6 +72,8 @@ void Model::Impl::run(const Event& event) {
       return repeat_trap(event.a, event.b);
     case EventKind::Lease:
       return end_lease(event.a, event.b);
+    case EventKind::CongestionLease:
+      return end_congestion_lease(event.a, event.b);
   }
 }
 
@@ -465,7 +471,7 @@ void Model::Impl::consume(FlightIndex f, PortIndex end) {
   const wire::Method method = x.mad.method();
   const wire::MgmtClass mgmt_class = x.mad.mgmt_class();
   const bool agent = x.smi ? is_request(method) && x.mad.attribute_id() != wire::attr::kSmInfo
-                           : is_request(method) && mgmt_class == wire::MgmtClass::Perf;
+                           : is_request(method) && has_agent(mgmt_class);
   if (agent || (x.smi && method == wire::Method::TrapRepress)) return queue_for_agent(f, end);
   deliver(f, end);
 }
@@ -498,8 +504,11 @@ void Model::Impl::serve(FlightIndex f, PortIndex end) {
   } else {
     end_express();
     count_all_arrived();
-    const std::uint16_t status = pma_answer(x, end);
-    x.mad.set<&wire::MadHeader::status>(status);
+    if (x.mad.mgmt_class() == wire::MgmtClass::CongestionControl) {
+      if (!congestion_answer(x, end)) return drop(f, counters_.dropped_key);
+    } else {
+      x.mad.set<&wire::MadHeader::status>(pma_answer(x, end));
+    }
   }
   if (node.behaviour == Behaviour::Garbage) garble(x);
   respond(f, end);
