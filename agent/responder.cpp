@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "libdiag/wire/gmp_attributes.h"
+#include "libdiag/wire/tracer_attributes.h"
 
 namespace agent {
 
@@ -41,9 +41,10 @@ bool Responder::admit(ib::Instant now, const ib::mad::Address& source) {
 
 namespace {
 
-ib::wire::ClassPortInfo class_port_info(bool knows_ingress) {
+ib::wire::ClassPortInfo class_port_info(bool tracer, bool knows_ingress) {
   ib::wire::ClassPortInfo info;
-  info.capability_mask = knows_ingress ? ib::wire::kTracerKnowsIngress : std::uint16_t{0};
+  if (tracer) info.capability_mask = ib::wire::kTracerMirrorsGrh;
+  if (knows_ingress) info.capability_mask |= ib::wire::kTracerKnowsIngress;
   info.resp_time_value = 8;  // about 1 ms
   return info;
 }
@@ -58,7 +59,7 @@ std::uint16_t Responder::serve(Ingress ingress, Mad& mad) {
   const bool knows_ingress = tracer && ingress.knows_external_port;
 
   if (mad.attribute_id() == attr::kClassPortInfo) {
-    ib::wire::set_body(mad, class_port_info(knows_ingress));
+    ib::wire::set_body(mad, class_port_info(tracer, knows_ingress));
     return status::kOk;
   }
   if (tracer && mad.attribute_id() == attr::kSourceRoute) {
@@ -102,9 +103,10 @@ std::optional<ib::mad::Packet> Responder::answer(ib::Instant now, Ingress ingres
     return std::nullopt;
   }
   // The whole address is mirrored: LID, QP, SL, path bits, P_Key index, and the GRH where the
-  // request had one.
+  // request had one; its hop limit is wide open (IBA 13.5.4), since the request's is what was left.
   ib::mad::Packet reply;
   reply.address = request.address;
+  if (reply.address.grh) reply.address.grh->hop_limit = 0xFF;
   reply.address.q_key = ib::wire::kQp1QKey;
   reply.mad = mad;
   const std::uint16_t code = serve(ingress, reply.mad);

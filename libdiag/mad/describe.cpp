@@ -29,7 +29,10 @@ std::string attribute_name(MgmtClass c, std::uint16_t attribute) {
 }
 
 std::string target_name(const Address& address, const Mad& mad) {
-  if (!mad.is_directed()) return fmt::format("LID {}", address.lid.value);
+  if (!mad.is_directed()) {
+    const std::string lid = fmt::format("LID {}", address.lid.value);
+    return address.grh ? lid + " GID " + to_string(address.grh->gid) : lid;
+  }
   // The path is from the wire: no more of it than the array holds.
   const auto hops = std::min<std::size_t>(mad.get<&wire::SmpHeader::hop_count>(), 63);
   const auto path = mad.get<&wire::SmpHeader::initial_path>();

@@ -13,7 +13,7 @@ std::string class_name(wire::MgmtClass mgmt_class);                             
 std::string method_name(wire::Method method);                                     // "Get", "0x7f"
 std::string attribute_name(wire::MgmtClass mgmt_class, std::uint16_t attribute);  // "PortInfo"
 
-/// "DR path 0,1,3" or "LID 17".
+/// "DR path 0,1,3" or "LID 17", of a packet with a GRH "LID 17 GID fe80::2:c903:0:1".
 std::string target_name(const Address& address, const wire::Mad& mad);
 
 /// "Get(PortInfo)"; other classes than the SMPs' are named: "Perf Get(PortCounters)".

@@ -282,6 +282,9 @@ struct Model::Impl {
     tap_packet_.address.qpn = f.target_qp;
     tap_packet_.address.q_key = f.q_key;
     tap_packet_.address.sl = Sl{f.sl};
+    if (f.has_grh)
+      tap_packet_.address.grh =
+          mad::Grh{f.target_gid, 0, f.hop_limit, f.traffic_class, f.flow_label};
     tap_packet_.mad = f.mad;
     tap_(tap_context_, now_, Lid{f.slid}, Lid{f.dlid}, f.smi, tap_packet_);
   }

@@ -16,6 +16,7 @@ namespace {
 
 using ibtracer::AgentWord;
 using ibtracer::CounterProof;
+using ibtracer::GrhWord;
 using ibtracer::Mismatch;
 using ibtracer::Proof;
 using ibtracer::Trace;
@@ -324,6 +325,41 @@ TEST_F(Fixture, CountersProveTheTargetsOwnPath) {
     EXPECT_GE(p.risen, static_cast<std::int64_t>(t.packets_sent)) << p.hop_index;
   ASSERT_TRUE(t.hops.back().ingress_counters);
   EXPECT_GE(t.hops.back().ingress_counters->port_rcv_pkts, t.packets_sent);
+}
+
+TEST_F(Fixture, AgentsAreAskedWithAGrhWhereTheTargetIsAGid) {
+  using WithGrh = AgentProgram::WithGrh;
+  agent_on(target());
+  AgentProgram& agent = *agents_.back();
+  const auto& topology = world_->model().topology();
+  const auto gid_of = [&](PortRef p) {
+    return Gid::from(kDefaultSubnetPrefix, topology.port(p).guid);
+  };
+  TraceOptions options;
+  options.grh = mad::Grh{gid_of(target()), 0, 0, 3, 0x12345};
+  const std::array<std::tuple<WithGrh, GrhWord, std::string>, 3> cases{{
+      {WithGrh::Answers, GrhWord::Answered, "verified by agent with GRH\n"},
+      {WithGrh::DoesNotKnow, GrhWord::Unknown,
+       "verified by agent without GRH, which it does not know\n"},
+      {WithGrh::Promises, GrhWord::Silent,
+       "verified by agent without GRH, with which it does not answer\n"},
+  }};
+  for (const auto& [manner, word, text] : cases) {
+    agent.set_with_grh(manner);
+    const auto report = run(options);
+    const auto& last = report.traces[0].hops.back();
+    EXPECT_EQ(last.grh, word);
+    EXPECT_EQ(last.proof, Proof::Agent);
+    EXPECT_EQ(report.verdict(), Verdict::Verified);
+    EXPECT_NE(ibtracer::text_report(report, true).find(text), std::string::npos)
+        << ibtracer::text_report(report, true);
+    if (manner != WithGrh::Answers) continue;
+    ASSERT_EQ(agent.grhs().size(), 1U) << "SourceRoute; ClassPortInfo tells whether it can";
+    mad::Grh wanted = *options.grh;
+    wanted.gid = gid_of(hosts_.front());  // a received one's is the sender's
+    EXPECT_EQ(agent.grhs()[0], wanted);
+  }
+  EXPECT_EQ(run().traces[0].hops.back().grh, GrhWord::NotUsed);
 }
 
 TEST_F(Fixture, EveryLidOfAPortIsTraced) {

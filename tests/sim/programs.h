@@ -8,6 +8,7 @@
 
 #include "agent/responder.h"
 #include "libdiag/sim/host_port.h"
+#include "libdiag/wire/tracer_attributes.h"
 #include "sm/core/subnet_manager.h"
 
 namespace ib::sim::test {
@@ -55,7 +56,7 @@ class SmProgram final : public Program, private sm::core::Carrier {
   std::vector<sm::core::Report> reports_;
 };
 
-/// ibtracerd on one host. `lies_about_port` makes it claim that port as its ingress.
+/// ibtracerd on one host, which can be told to know less than it does.
 class AgentProgram final : public Program {
  public:
   /// Says `lie` for its port where that is not 0, the first `lies` times that it is asked.
@@ -75,20 +76,41 @@ class AgentProgram final : public Program {
     world.add(*this);
   }
 
+  enum class WithGrh { Answers, DoesNotKnow, Promises };
+  /// DoesNotKnow: it does not say that it answers with a GRH, and does not. Promises: it says so.
+  void set_with_grh(WithGrh manner) { with_grh_ = manner; }
+  /// Requests that came with a GRH, as it was.
+  const std::vector<mad::Grh>& grhs() const { return grhs_; }
+
   void step(Instant now) override {
     std::vector<mad::Received> arrived;
     (void)port_->receive(arrived, Duration{0});
     for (const auto& r : arrived) {
+      if (r.packet.address.grh) grhs_.push_back(*r.packet.address.grh);
       const bool lies = lies_left_ > 0 && r.packet.mad.attribute_id() == wire::attr::kSourceRoute;
       if (lies) --lies_left_;
-      if (const auto reply = responder_.answer(now, lies ? lie_ : truth_, r.packet))
+      if (auto reply = responder_.answer(now, lies ? lie_ : truth_, r.packet)) {
+        spoil(*reply);
         (void)port_->send(r.agent, *reply, Duration{0});
+      }
     }
   }
   Instant next_deadline() const override { return kNever; }
 
  private:
+  void spoil(mad::Packet& reply) const {
+    if (with_grh_ == WithGrh::Answers) return;
+    reply.address.grh.reset();
+    if (with_grh_ == WithGrh::Promises || reply.mad.attribute_id() != wire::attr::kClassPortInfo)
+      return;
+    auto info = wire::body<wire::ClassPortInfo>(reply.mad);
+    info.capability_mask &= static_cast<std::uint16_t>(~wire::kTracerMirrorsGrh);
+    wire::set_body(reply.mad, info);
+  }
+
   std::unique_ptr<HostPort> port_;
+  WithGrh with_grh_{WithGrh::Answers};
+  std::vector<mad::Grh> grhs_;
   agent::Ingress truth_, lie_;
   unsigned lies_left_;
   agent::Responder responder_;

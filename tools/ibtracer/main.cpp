@@ -49,6 +49,7 @@ int run(const ibtracer::Options& options) {
   how.prove = options.prove;
   how.by_sa = options.by_sa;
   how.wanted = target->wanted;
+  how.grh = target->grh;
   const auto report = ibtracer::trace(session, target->lid, how);
   if (!report) return refuse(report.error());
 

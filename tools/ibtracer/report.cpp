@@ -44,6 +44,20 @@ const char* agent_word(AgentWord word) {
   return "";
 }
 
+const char* grh_word(GrhWord word) {
+  switch (word) {
+    case GrhWord::NotUsed:
+      return "not used";
+    case GrhWord::Answered:
+      return "answered";
+    case GrhWord::Unknown:
+      return "agent does not know it";
+    case GrhWord::Silent:
+      return "time-out";
+  }
+  return "";
+}
+
 const char* proof_word(Proof proof) {
   switch (proof) {
     case Proof::None:
@@ -84,6 +98,20 @@ std::string_view route_source_word(RouteSource source) {
   return "";
 }
 
+std::string_view grh_evidence(GrhWord word) {
+  switch (word) {
+    case GrhWord::NotUsed:
+      return "";
+    case GrhWord::Answered:
+      return " with GRH";
+    case GrhWord::Unknown:
+      return " without GRH, which it does not know";
+    case GrhWord::Silent:
+      return " without GRH, with which it does not answer";
+  }
+  return "";
+}
+
 std::string evidence(const TracedHop& hop) {
   if (hop.mismatch != Mismatch::No)
     return fmt::format("{} MISMATCH: {}",
@@ -92,6 +120,7 @@ std::string evidence(const TracedHop& hop) {
   switch (hop.proof) {
     case Proof::Agent:
       text = "verified by agent";
+      text += grh_evidence(hop.grh);
       break;
     case Proof::Smp:
       text = "verified by LocalPortNum";
@@ -242,6 +271,7 @@ Json hop_json(const TracedHop& hop, const PortCount* count) {
   j["own_lid_ingress_port"] = hop.expected;
   j["own_lid_hops"] = hop.own_lid_hops;
   j["agent"] = agent_word(hop.agent);
+  j["grh"] = grh_word(hop.grh);
   j["agent_port"] = hop.agent_actual ? Json(*hop.agent_actual) : Json();
   j["smp_port"] = hop.smp_actual ? Json(*hop.smp_actual) : Json();
   j["proof"] = proof_word(hop.proof);

@@ -36,6 +36,7 @@ class Resolver {
                       "find " + ib::to_string(gid) +
                           ": the SA knows no path to that GID: " + found.error().message);
     if (!found) return found;
+    found->grh->gid = gid;
     // An alias GID is no port's GUID: then there is nothing to compare.
     wire::NodeRecord bearer;
     bearer.node_info.port_guid = gid.guid();
@@ -91,7 +92,10 @@ class Resolver {
     wire::PathRecord wanted;
     wanted.dlid = record.lid;
     auto found = path(wanted, query::component::kPathDlid);
-    if (found) found->wanted = wanted_of(record);
+    if (found) {
+      found->wanted = wanted_of(record);
+      found->grh.reset();
+    }
     return found;
   }
 
@@ -106,7 +110,13 @@ class Resolver {
     mask |= query::component::kPathReversible | query::component::kPathNumbPath;
     const auto record = sa_.get(wanted, mask);
     if (!record) return tl::unexpected(record.error());
-    return Destination{record->dlid, record->sl};
+    Destination found{record->dlid, record->sl};
+    ib::mad::Grh& grh = found.grh.emplace();
+    grh.gid = record->dgid;
+    grh.hop_limit = record->hop_limit;
+    grh.traffic_class = record->traffic_class;
+    grh.flow_label = record->flow_label;
+    return found;
   }
 
   ib::Result<std::vector<wire::NodeRecord>> nodes(const wire::NodeRecord& wanted,

@@ -14,7 +14,8 @@ namespace ibtracer {
 struct Destination {
   ib::Lid lid;
   ib::Sl sl;
-  std::optional<Wanted> wanted{};  // nothing: a LID, or a GID that is no port's first
+  std::optional<Wanted> wanted{};     // nothing: a LID, or a GID that is no port's first
+  std::optional<ib::mad::Grh> grh{};  // of a target by GID: as the path record has it
 };
 
 ib::Result<Destination> resolve(ib::mad::Session& session, const ib::tools::Target& target);

@@ -9,6 +9,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/query/smp_client.h"
+#include "tools/ibtracer/hop_check.h"
 #include "tools/ibtracer/prove.h"
 #include "tools/ibtracer/sa_route.h"
 
@@ -33,8 +34,10 @@ mad::Request class_port_info_request(mad::Cookie cookie, ib::Guid target, Lid li
 }
 
 mad::Request source_route_request(mad::Cookie cookie, ib::Guid target, Lid lid, ib::Sl sl,
-                                  const wire::SourceRoute& route) {
+                                  const wire::SourceRoute& route,
+                                  const std::optional<mad::Grh>& grh) {
   mad::Request r = class_port_info_request(cookie, target, lid, sl);
+  r.address.grh = grh;
   r.mad =
       wire::make_mad(wire::MgmtClass::VendorIbtracer, wire::Method::Get, wire::attr::kSourceRoute);
   wire::set_body(r.mad, route);
@@ -43,176 +46,7 @@ mad::Request source_route_request(mad::Cookie cookie, ib::Guid target, Lid lid, 
 
 namespace {
 
-/// Who says which route is to be expected: the tables of the switches, or the SA.
-struct Guide {
-  mad::Session& session;
-  SaRoutes* sa{nullptr};  // nullptr: the tables
-};
-
-ib::Result<Walk> walk_to(const Guide& guide, Lid dlid, const WalkOptions& options) {
-  if (guide.sa != nullptr) return guide.sa->walk(dlid);
-  PathWalk walk(dlid, options);
-  mad::Session& session = guide.session;
-  if (auto ran = session.run(walk); !ran) return tl::unexpected(ran.error());
-  return walk.walk();
-}
-
-/// The vector of a request to the last hop of `walk`: ingress ports from hop 1 on.
-wire::SourceRoute vector_of(const Walk& walk) {
-  wire::SourceRoute route;
-  route.hop = static_cast<std::uint8_t>(walk.hops.size() - 1);
-  for (std::size_t i = 1; i < walk.hops.size(); ++i)
-    route.expected_port[i] = walk.hops[i].ingress_port;
-  return route;
-}
-
 bool is_switch(const ib::query::Hop& hop) { return hop.type == wire::NodeType::Switch; }
-
-/// One hop's questions: its own LID's route from the tables, its agent, and a LID-routed NodeInfo.
-class HopCheck {
- public:
-  HopCheck(const Guide& guide, const TraceOptions& options, TracedHop& hop, Lid lid)
-      : guide_(guide), session_(guide.session), options_(options), hop_(hop), lid_(lid) {}
-
-  ib::Result<void> run(const Walk& dlid_walk, bool is_last) {
-    if (is_last) {
-      own_ = dlid_walk;
-    } else if (auto read = read_own_route(); !read) {
-      return read;
-    }
-    take_expectation();
-    if (hop_.expected == 0) return {};
-    if (auto asked = ask(); !asked) return asked;
-    if (!disagrees()) return {};
-    // Tables may have changed between the walk and the question: read them once more and ask again.
-    if (guide_.sa != nullptr) guide_.sa->forget();
-    if (auto read = read_own_route(); !read) return read;
-    const std::uint8_t before = hop_.expected;
-    take_expectation();
-    if (hop_.expected == 0) return {};
-    if (auto asked = ask(); !asked) return asked;
-    hop_.mismatch = disagrees() ? Mismatch::Unexplained : Mismatch::Explained;
-    hop_.note =
-        hop_.mismatch == Mismatch::Explained
-            ? fmt::format(
-                  "came in by port {}, not {}: the tables had changed meanwhile and agree now",
-                  hop_.expected, before)
-            : fmt::format("came in by port {} although the tables for lid {} say {}", actual(),
-                          lid_.value, hop_.expected);
-    return {};
-  }
-
- private:
-  ib::Result<void> read_own_route() {
-    WalkOptions walk_options;
-    walk_options.m_key = options_.m_key;
-    walk_options.descriptions = false;
-    auto read = walk_to(guide_, lid_, walk_options);
-    if (!read) return tl::unexpected(read.error());
-    own_ = std::move(*read);
-    return {};
-  }
-
-  void take_expectation() {
-    hop_.expected = 0;
-    if (!own_.arrived() || own_.hops.size() < 2) {
-      hop_.note =
-          fmt::format("the route to this hop's own lid {} is broken: {}", lid_.value, own_.failure);
-      return;
-    }
-    hop_.expected = own_.hops.back().ingress_port;
-    hop_.own_lid_hops = static_cast<std::uint8_t>(own_.hops.size() - 1);
-  }
-
-  ib::Result<void> ask() {
-    const ib::Guid guid = hop_.hop.node_guid;
-    std::vector<mad::Request> questions;
-    questions.push_back(class_port_info_request(0, guid, lid_, options_.sl));
-    questions.push_back(source_route_request(1, guid, lid_, options_.sl, vector_of(own_)));
-    questions.push_back(mad::smp_request(2, guid.value, lid_, wire::Method::Get,
-                                         wire::attr::kNodeInfo, 0, options_.m_key));
-    auto answers = session_.call_all(std::move(questions));
-    if (!answers) return tl::unexpected(answers.error());
-    read_agent((*answers)[0], (*answers)[1]);
-    read_smp((*answers)[2]);
-    hop_.proof = Proof::None;
-    if (hop_.agent_actual == hop_.expected) {
-      hop_.proof = Proof::Agent;
-    } else if (hop_.smp_actual == hop_.expected) {
-      hop_.proof = Proof::Smp;
-    }
-    return {};
-  }
-
-  void read_agent(const mad::Completion& info, const mad::Completion& route) {
-    hop_.agent_actual.reset();
-    if (!info.reply) {
-      hop_.agent = AgentWord::Silent;
-      return;
-    }
-    const std::uint16_t status = info.reply->mad.status();
-    if (status == wire::status::kBadAttribute) {
-      hop_.agent = AgentWord::NoAgent;
-    } else if (status == wire::status::kBadVersion || status == wire::status::kBadMethod) {
-      hop_.agent = AgentWord::OtherVersion;
-    } else if (status != wire::status::kOk) {
-      hop_.agent = AgentWord::Odd;
-      hop_.note = fmt::format("its agent answered ClassPortInfo with status 0x{:04x}", status);
-    } else if ((wire::body<wire::ClassPortInfo>(info.reply->mad).capability_mask &
-                wire::kTracerKnowsIngress) == 0) {
-      hop_.agent = AgentWord::KnowsNoIngress;
-    } else {
-      read_source_route(route);
-    }
-  }
-
-  void read_source_route(const mad::Completion& route) {
-    if (!route.reply) {
-      hop_.agent = AgentWord::Silent;
-      return;
-    }
-    const std::uint16_t status = route.reply->mad.status();
-    const auto body = wire::body<wire::SourceRoute>(route.reply->mad);
-    const bool port_agrees = body.actual_port.value == hop_.expected;
-    // Status 7 with the expected port means that the agent found the request malformed, not that
-    // the port is wrong.
-    if ((status != wire::status::kOk && status != wire::status::kBadValue) ||
-        (status == wire::status::kBadValue) == port_agrees) {
-      hop_.agent = AgentWord::Odd;
-      hop_.note = fmt::format("its agent answered status 0x{:04x} with port {}", status,
-                              body.actual_port.value);
-      return;
-    }
-    hop_.agent = AgentWord::Answered;
-    if (body.actual_port.value != 0) hop_.agent_actual = body.actual_port.value;
-  }
-
-  void read_smp(const mad::Completion& answer) {
-    hop_.smp_actual.reset();
-    if (!answer.reply || answer.reply->mad.status() != 0) return;
-    const auto node = wire::body<wire::NodeInfo>(answer.reply->mad);
-    // Port 0 of a switch says nothing of the ingress; and an answer of another node proves nothing
-    // of this one.
-    if (node.local_port_num.value != 0 && node.node_guid == hop_.hop.node_guid)
-      hop_.smp_actual = node.local_port_num.value;
-  }
-
-  bool disagrees() const {
-    return (hop_.agent_actual && *hop_.agent_actual != hop_.expected) ||
-           (hop_.smp_actual && *hop_.smp_actual != hop_.expected);
-  }
-  unsigned actual() const {
-    return hop_.agent_actual && *hop_.agent_actual != hop_.expected ? *hop_.agent_actual
-                                                                    : hop_.smp_actual.value_or(0);
-  }
-
-  const Guide& guide_;
-  mad::Session& session_;
-  const TraceOptions& options_;
-  TracedHop& hop_;
-  Lid lid_;
-  Walk own_;
-};
 
 Trace trace_of(const Walk& walk, Lid dlid) {
   Trace trace;
@@ -246,7 +80,7 @@ ib::Result<Trace> trace_forward(const Guide& guide, Lid dlid, const TraceOptions
       hop.note = "has no lid, so nothing but a directed route reaches it";
       continue;
     }
-    if (auto checked = HopCheck(guide, options, hop, lid).run(*walk, is_last); !checked)
+    if (auto checked = check_hop(guide, options, {lid, is_last}, *walk, hop); !checked)
       return tl::unexpected(checked.error());
   }
   return trace;
@@ -266,7 +100,7 @@ ib::Result<Trace> trace_back(mad::Session& session, const Trace& forward, Lid ow
     walk_options.start.hops.pop_back();
     entered = forward.hops[forward.hops.size() - 2].hop.egress_port;
   }
-  const auto walk = walk_to({session}, own_lid, walk_options);
+  const auto walk = walk_to({session, 0}, own_lid, walk_options);
   if (!walk) return tl::unexpected(walk.error());
   Trace trace = trace_of(*walk, own_lid);
   trace.reverse = true;
@@ -308,7 +142,7 @@ ib::Result<void> prove_back(mad::Session& session, Trace& trace, const Trace& fo
     own.m_key = options.m_key;
     own.start = start;
     own.descriptions = false;
-    const auto walk = walk_to({session}, lid, own);
+    const auto walk = walk_to({session, 0}, lid, own);
     if (!walk) return tl::unexpected(walk.error());
     if (!walk->arrived() || walk->hops.size() < 2) {
       hop.note =
@@ -479,7 +313,7 @@ ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOption
         ib::ErrorKind::Unavailable,
         fmt::format("trace lid {}: port {}/{} has no lid yet; is a subnet manager running?",
                     dlid.value, facts->device, facts->port_num));
-  Guide guide{session};
+  Guide guide{session, facts->gid_prefix};
   std::optional<SaRoutes> sa_routes;
   if (options.by_sa) {
     const auto sa = ib::query::sa_address(*facts);

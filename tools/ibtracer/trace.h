@@ -27,6 +27,14 @@ enum class AgentWord {
   Odd,             // an answer that fits nothing
 };
 
+/// What came of a question that was put with a GRH, as those of a target by GID are.
+enum class GrhWord {
+  NotUsed,   // the target is no GID, or there is no agent to ask
+  Answered,  // with a GRH, as it must be
+  Unknown,   // the agent does not say that it can: it was asked without
+  Silent,    // no answer with a GRH, though the agent says that it can: it was asked without
+};
+
 /// What proved that a packet to the hop's own LID came in by the expected port.
 enum class Proof { None, Agent, Smp, Counters };
 
@@ -45,6 +53,7 @@ struct TracedHop {
   std::optional<std::uint8_t> agent_actual;  // port the agent says
   std::optional<std::uint8_t> smp_actual;    // LocalPortNum of a LID-routed NodeInfo, where not 0
   AgentWord agent{AgentWord::NotAsked};
+  GrhWord grh{GrhWord::NotUsed};
   Proof proof{Proof::None};
   Mismatch mismatch{Mismatch::No};
   std::string note;  // what else is to be said of this hop, one line
@@ -95,8 +104,9 @@ struct TraceOptions {
   bool lmc_all{};
   bool counters{};
   bool prove{};
-  bool by_sa{};                  // the SA says which route to expect; excludes `both`
-  std::optional<Wanted> wanted;  // nothing: whoever bears the LID
+  bool by_sa{};                     // the SA says which route to expect; excludes `both`
+  std::optional<Wanted> wanted;     // nothing: whoever bears the LID
+  std::optional<ib::mad::Grh> grh;  // agents are asked with a GRH, and the last hop with this one
   std::uint64_t m_key{};
 };
 
@@ -127,6 +137,7 @@ ib::Result<TraceReport> trace_route(ib::mad::Session& session, const ib::mad::Di
 ib::mad::Request class_port_info_request(ib::mad::Cookie cookie, ib::Guid target, ib::Lid lid,
                                          ib::Sl sl);
 ib::mad::Request source_route_request(ib::mad::Cookie cookie, ib::Guid target, ib::Lid lid,
-                                      ib::Sl sl, const ib::wire::SourceRoute& route);
+                                      ib::Sl sl, const ib::wire::SourceRoute& route,
+                                      const std::optional<ib::mad::Grh>& grh = std::nullopt);
 
 }  // namespace ibtracer

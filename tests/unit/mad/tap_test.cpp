@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "libdiag/mad/describe.h"
 #include "libdiag/mad/session.h"
 #include "libdiag/mad/tap/pcap.h"
 #include "libdiag/mad/tap/taps.h"
@@ -221,6 +222,14 @@ TEST(Faults, DelayIsAddedEachWay) {
   EXPECT_TRUE(completions->front().reply);
   EXPECT_GE(completions->front().round_trip, 40ms);
   EXPECT_LT(completions->front().round_trip, 41ms);
+}
+
+TEST(Describe, TheTargetOfAPacketWithAGrhHasAGid) {
+  Address to = gsi_address(Lid{17});
+  const auto mad = wire::make_mad(MgmtClass::VendorIbtracer, Method::Get, attr::kSourceRoute);
+  EXPECT_EQ(describe(to, mad), "VendorIbtracer Get(SourceRoute) to LID 17");
+  to.grh = Grh{.gid = Gid::from(kDefaultSubnetPrefix, Guid{0x0002C90300000001})};
+  EXPECT_EQ(describe(to, mad), "VendorIbtracer Get(SourceRoute) to LID 17 GID fe80::2:c903:0:1");
 }
 
 }  // namespace
