@@ -75,7 +75,8 @@ class Reader {
 
   void take(const Row& row, std::string_view key, std::string_view value) {
     const Origin before = to_.origin(row);
-    if (before.from == Origin::From::File)
+    const bool again = before.from == Origin::From::File;
+    if (again && !row.repeated)
       report(ib::Severity::Warning, key,
              "'" + std::string(row.key()) + "' is in line " + std::to_string(before.line) +
                  " already; this line counts");
@@ -93,7 +94,8 @@ class Reader {
     if (const auto done = read_value(row, said, to_.settings); !done)
       return report(ib::Severity::Error, value, done.error().message);
     warn_of_odd_truth(row, value);
-    to_.origins[&row] = {Origin::From::File, number_, std::string(said)};
+    std::string whole = again && row.repeated ? before.value + ", " : std::string();
+    to_.origins[&row] = {Origin::From::File, number_, whole.append(said)};
     const bool stock = same_value(row, said, row.stock);
     if (row.effect == Effect::NotYet && !stock)
       report(ib::Severity::Warning, key, std::string(key) + ": " + effect_of(row));

@@ -1,22 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <array>
 
+#include "libdiag/base/text.h"
 #include "sm/config/rows.h"
+#include "sm/policy/congestion_values.h"
 
 namespace sm::config {
 namespace {
 
 constexpr std::string_view kNoPerf = "counters are not read; ibqueryerrors(8) and perfquery(8) do";
-constexpr std::string_view kNoCongestion = "congestion control of devices is left alone";
-constexpr std::string_view kNoPlugins = "ibsm loads no plug-ins";
+
+using S = Settings;
 
 constexpr Row perf(Row row, std::string_view opensm_default) {
   return row.opensm_has(opensm_default).not_yet(kNoPerf);
 }
-constexpr Row congestion(std::string_view key, std::string_view opensm_default) {
-  return text("", key, {}, "VALUE", "Congestion control")
-      .opensm_has(opensm_default)
-      .not_yet(kNoCongestion);
+ib::Result<void> check_port_mask(std::string_view value) {
+  return policy::read_port_mask(value).map([](const auto&) {});
+}
+ib::Result<void> check_table(std::string_view value) {
+  return policy::read_congestion_table(value).map([](const auto&) {});
+}
+ib::Result<void> check_delay(std::string_view value) {
+  if (policy::read_congestion_delay(value)) return {};
+  return ib::fail(ib::ErrorKind::Usage, "expected " + std::string(policy::kDelayWanted) +
+                                            ", got '" + ib::printable(value) + "'");
+}
+template <std::uint16_t Max>
+ib::Result<void> check_sl_values(std::string_view value) {
+  return policy::read_sl_values(value, Max).map([](const auto&) {});
+}
+
+/// SLs not named have 0.
+constexpr Row of_sls(std::string_view key, ib::Result<void> (*check)(std::string_view),
+                     std::string_view help) {
+  return text("", key, {}, "SL VALUE,...", help, check).opensm_has("0 0").may_be_repeated();
+}
+constexpr Row ports(std::string_view key, std::string_view help) {
+  return text("", key, {}, "HEX", help, check_port_mask)
+      .opensm_has("0x0000000000000000000000000000000000000000000000000000000000000000");
 }
 
 constexpr std::array kManagers = {
@@ -35,35 +57,80 @@ constexpr std::array kManagers = {
     perf(truth("", "perfmgr_xmit_wait_log", {}, "Log PortXmitWait"), "FALSE"),
     perf(number("", "perfmgr_xmit_wait_threshold", {}, 0, UINT32_MAX, "... above this"), "65535"),
     perf(text("", "event_db_dump_file", {}, "FILE", "Dump of counters"), ""),
-    text("", "event_plugin_name", {}, "LIST", "Plug-ins").not_yet(kNoPlugins),
-    text("", "event_plugin_options", {}, "TEXT", "Options of plug-ins").not_yet(kNoPlugins),
+    text("", "event_plugin_name", &S::event_plugin_name, "LIST",
+         "`ccmgr`: devices are programmed for congestion control; ibsm loads no plug-ins, other "
+         "names are warned of"),
+    text("", "event_plugin_options", &S::event_plugin_options, "TEXT",
+         "`ccmgr --conf_file FILE`: the file of the congestion control manager (default: its "
+         "defaults)")
+        .contents_on_reload(),
     text("", "activity_report_subjects", {}, "LIST", "What the activity report is about")
         .not_yet("there is no activity report"),
-    flag("--congestion_control", "congestion_control", {}, "Program congestion control")
-        .opensm_has("FALSE")
-        .not_yet(kNoCongestion),
-    number("--cc_key", "cc_key", {}, 0, UINT64_MAX, "Key of congestion control")
+    flag("--congestion_control", "congestion_control", &S::congestion_control,
+         "Program devices for congestion control by the cc_ keys"),
+    number("--cc_key", "cc_key", &S::cc_key, 0, UINT64_MAX,
+           "CC_Key that devices get and are asked by (default 0: they keep theirs)")
         .hex()
-        .opensm_has("0x0000000000000000")
-        .not_yet(kNoCongestion),
-    congestion("cc_max_outstanding_mads", "500"),
-    congestion("cc_sw_cong_setting_control_map", "0x0"),
-    congestion("cc_sw_cong_setting_victim_mask",
-               "0x0000000000000000000000000000000000000000000000000000000000000000"),
-    congestion("cc_sw_cong_setting_credit_mask",
-               "0x0000000000000000000000000000000000000000000000000000000000000000"),
-    congestion("cc_sw_cong_setting_threshold", "0x00"),
-    congestion("cc_sw_cong_setting_packet_size", "0"),
-    congestion("cc_sw_cong_setting_credit_starvation_threshold", "0x00"),
-    congestion("cc_sw_cong_setting_credit_starvation_return_delay", "0:0"),
-    congestion("cc_sw_cong_setting_marking_rate", "0"),
-    congestion("cc_ca_cong_setting_port_control", "0x0000"),
-    congestion("cc_ca_cong_setting_control_map", "0x0000"),
-    congestion("cc_ca_cong_setting_ccti_timer", "0 0"),
-    congestion("cc_ca_cong_setting_ccti_increase", "0 0"),
-    congestion("cc_ca_cong_setting_trigger_threshold", "0 0"),
-    congestion("cc_ca_cong_setting_ccti_min", "0 0"),
-    congestion("cc_cct", ""),
+        .on_reload(),
+    number("", "cc_key_lease_period", &S::cc_key_lease_period, 0, 65535,
+           "Lease of --cc_key; 0: for ever")
+        .in("s")
+        .on_reload(),
+    truth("", "cc_key_protect_bit", &S::cc_key_protect_bit, "Devices do not show --cc_key")
+        .on_reload(),
+    number("", "cc_max_outstanding_mads", &S::cc_max_outstanding_mads, 1, UINT32_MAX,
+           "Requests of congestion control under way")
+        .on_reload(),
+    number("", "cc_sw_cong_setting_control_map", &S::cc_sw_control_map, 0, 0x1F,
+           "What switches are set: 1 victim mask, 2 credit mask, 4 threshold and packet size, 8 "
+           "credit starvation, 0x10 marking rate")
+        .hex()
+        .opensm_has("0x0")
+        .on_reload(),
+    ports("cc_sw_cong_setting_victim_mask", "Ports that mark what waits for credits").on_reload(),
+    ports("cc_sw_cong_setting_credit_mask", "Ports that mark on credit starvation").on_reload(),
+    number("", "cc_sw_cong_setting_threshold", &S::cc_sw_threshold, 0, 15,
+           "How soon switches mark; 0: never")
+        .hex()
+        .on_reload(),
+    number("", "cc_sw_cong_setting_packet_size", &S::cc_sw_packet_size, 0, 255,
+           "Smaller packets are not marked")
+        .in("64 bytes")
+        .on_reload(),
+    number("", "cc_sw_cong_setting_credit_starvation_threshold",
+           &S::cc_sw_credit_starvation_threshold, 0, 15, "How soon credit starvation is marked")
+        .hex()
+        .on_reload(),
+    text("", "cc_sw_cong_setting_credit_starvation_return_delay", {}, "SHIFT:MULTIPLIER",
+         "How long credits are kept back", check_delay)
+        .opensm_has("0:0")
+        .on_reload(),
+    number("", "cc_sw_cong_setting_marking_rate", &S::cc_sw_marking_rate, 0, 65535,
+           "Mean number of packets between two marks")
+        .on_reload(),
+    number("", "cc_ca_cong_setting_port_control", &S::cc_ca_port_control, 0, 1,
+           "Channel adapters slow down: 0 queue pairs, 1 SLs")
+        .hex()
+        .opensm_has("0x0000")
+        .on_reload(),
+    number("", "cc_ca_cong_setting_control_map", &S::cc_ca_control_map, 0, 0xFFFF,
+           "SLs that channel adapters are set")
+        .hex()
+        .opensm_has("0x0000")
+        .on_reload(),
+    of_sls("cc_ca_cong_setting_ccti_timer", check_sl_values<0xFFFF>,
+           "Time after which the table index falls by one, in 1.024 us")
+        .on_reload(),
+    of_sls("cc_ca_cong_setting_ccti_increase", check_sl_values<0xFF>,
+           "By so much a mark raises the table index")
+        .on_reload(),
+    of_sls("cc_ca_cong_setting_trigger_threshold", check_sl_values<0xFF>,
+           "Table index that is logged")
+        .on_reload(),
+    of_sls("cc_ca_cong_setting_ccti_min", check_sl_values<0xFF>, "Least table index").on_reload(),
+    text("", "cc_cct", {}, "SHIFT:MULTIPLIER,...",
+         "Congestion control table, 128 entries at most; not said: one, of no delay", check_table)
+        .on_reload(),
 };
 
 }  // namespace

@@ -61,10 +61,11 @@ struct Row {
   Kind kind{Kind::Text};
   Field field{};  // none: the value is checked, and kept for --show-config alone
   std::uint64_t min{0}, max{0};
-  std::string_view words{};                                   // "both|in|out|off"
-  std::string_view value_name{};                              // in --help
-  std::string_view what{"a number"};                          // "a code": of a number, in messages
-  bool hexadecimal{false};                                    // as a number is written
+  std::string_view words{};           // "both|in|out|off"
+  std::string_view value_name{};      // in --help
+  std::string_view what{"a number"};  // "a code": of a number, in messages
+  bool hexadecimal{false};            // as a number is written
+  bool repeated{false};  // a text: in a file, one line adds to the other, behind a comma
   ib::Result<void> (*check)(std::string_view text){nullptr};  // of a text
   void (*action)(Settings&, unsigned times){nullptr};
   std::string_view unit{};
@@ -93,6 +94,11 @@ struct Row {
   constexpr Row hex() const {
     Row row = *this;
     row.hexadecimal = true;
+    return row;
+  }
+  constexpr Row may_be_repeated() const {
+    Row row = *this;
+    row.repeated = true;
     return row;
   }
   constexpr Row opensm_has(std::string_view value) const {

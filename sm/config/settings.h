@@ -93,6 +93,16 @@ struct Settings {
   std::string sa_db_file;
   std::string sa_db_dump{"30"};
 
+  // ---- managers
+  std::string event_plugin_name, event_plugin_options;
+  bool congestion_control{false};
+  std::uint64_t cc_key{0}, cc_key_lease_period{60};
+  bool cc_key_protect_bit{true};
+  std::uint64_t cc_max_outstanding_mads{500};
+  std::uint64_t cc_sw_control_map{0}, cc_sw_threshold{0}, cc_sw_packet_size{0};
+  std::uint64_t cc_sw_credit_starvation_threshold{0}, cc_sw_marking_rate{0};
+  std::uint64_t cc_ca_port_control{0}, cc_ca_control_map{0};
+
   // ---- process and log
   bool daemon{false};
   std::string pid_file;

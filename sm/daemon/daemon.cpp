@@ -348,6 +348,7 @@ class Daemon : private core::Carrier {
     manager_->set_partitions(partitions_);
     keep(fresh->partitions);
     manager_->set_rates(fresh->core.plan.rates);
+    if (managers_) managers_->set_options(*fresh);
     sa_->post([routes = fresh->sa.server.policy.prefix_routes, rules = fresh->sa.server.qos](
                   Instant, sa::Server& server) {
       server.set_prefix_routes(routes);

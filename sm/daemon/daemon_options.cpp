@@ -6,6 +6,7 @@
 #include "sm/config/qos.h"
 #include "sm/config/routing.h"
 #include "sm/config/table.h"
+#include "sm/daemon/congestion_options.h"
 #include "sm/daemon/default_paths.h"
 #include "sm/daemon/options.h"
 #include "sm/daemon/path_options.h"
@@ -226,6 +227,10 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   o.sa.server.qos = std::move(qos->rules);
   for (std::string& line : qos->warnings) o.warnings.push_back(std::move(line));
   if (const auto taken = take_rates(s, o); !taken) return tl::unexpected<ib::Error>(taken.error());
+  auto congestion = read_congestion(configuration);
+  if (!congestion) return tl::unexpected<ib::Error>(std::move(congestion.error()));
+  o.congestion = std::move(congestion->settings);
+  for (std::string& line : congestion->warnings) o.warnings.push_back(std::move(line));
   o.routing_files = !files.empty();
   o.core.plan.choice = std::move(choice);
   o.core.plan.choice.engine = std::move(read->options);

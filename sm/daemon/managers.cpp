@@ -10,13 +10,6 @@ namespace sm::daemon {
 namespace {
 
 using ib::Instant;
-using Machines = std::vector<std::unique_ptr<managers::Manager>>;
-
-/// A line for each manager there is.
-Machines machines_for(const DaemonOptions& options) {
-  (void)options;
-  return {};
-}
 
 /// Time-outs and attempts are those of SMPs; the window is our own, since `--maxsmps` is about
 /// VL15.
@@ -34,13 +27,12 @@ ib::mad::TransactorOptions transactor_options(const DaemonOptions& options,
 ib::Result<std::unique_ptr<Managers>> Managers::open(const DaemonOptions& options,
                                                      const ib::mad::PortChoice& choice,
                                                      LogFile& log) {
-  Machines machines = machines_for(options);
-  if (machines.empty()) return nullptr;
+  if (!options.congestion) return nullptr;
   auto port = ib::mad::UmadPort::open(choice, ib::mad::UmadPort::Receiving::EventLoop);
   if (!port) return tl::unexpected<ib::Error>(std::move(port.error()));
   std::unique_ptr<Managers> made(new Managers(transactor_options(options, **port), log));
   made->channel_.port = *std::move(port);
-  for (auto& machine : machines) made->machines_.add(std::move(machine));
+  made->add_managers(options);
   for (const ib::mad::AgentSpec& agent : made->machines_.agents())
     if (auto served = made->channel_.serve(agent); !served)
       return tl::unexpected<ib::Error>(std::move(served.error()));
@@ -50,6 +42,18 @@ ib::Result<std::unique_ptr<Managers>> Managers::open(const DaemonOptions& option
         log.write_frame(line);
     };
   return made;
+}
+
+void Managers::add_managers(const DaemonOptions& options) {
+  if (options.congestion) {
+    auto congestion = std::make_unique<managers::CongestionManager>(*options.congestion);
+    congestion_ = congestion.get();
+    machines_.add(std::move(congestion));
+  }
+}
+
+void Managers::set_options(const DaemonOptions& options) {
+  if (congestion_ != nullptr && options.congestion) congestion_->set_settings(*options.congestion);
 }
 
 void Managers::on_subnet_up(Instant now, const SnapshotPtr& subnet) {

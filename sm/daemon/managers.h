@@ -9,6 +9,7 @@
 #include "sm/daemon/log_file.h"
 #include "sm/daemon/options.h"
 #include "sm/managers/client_channel.h"
+#include "sm/managers/congestion/congestion_manager.h"
 
 namespace sm::daemon {
 
@@ -19,6 +20,8 @@ class Managers {
                                                     const ib::mad::PortChoice& choice,
                                                     LogFile& log);
 
+  /// Options as read again, for managers that there are; others wait for a restart.
+  void set_options(const DaemonOptions& options);
   void on_subnet_up(ib::Instant now, const SnapshotPtr& subnet);
   /// Reads what has arrived. An error: the port is gone.
   ib::Result<void> listen(ib::Instant now);
@@ -30,10 +33,12 @@ class Managers {
   bool idle() const { return machines_.idle(); }
 
  private:
+  void add_managers(const DaemonOptions& options);
   Managers(const ib::mad::TransactorOptions& options, LogFile& log)
       : machines_(options), log_(log) {}
 
   managers::ClientChannel machines_;
+  managers::CongestionManager* congestion_{nullptr};  // one of them, where there is one
   Channel channel_;
   LogFile& log_;
 };

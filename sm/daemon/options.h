@@ -17,6 +17,7 @@
 #include "sm/daemon/plan_options.h"
 #include "sm/daemon/registry_options.h"
 #include "sm/daemon/sa_options.h"
+#include "sm/policy/congestion_settings.h"
 
 namespace sm::daemon {
 
@@ -28,6 +29,7 @@ struct DaemonOptions {
   std::string rates_file, rate_groups_file;  // empty: no rate limits
   ReadPartitions partitions;                 // that are in force
   std::string partition_trouble;  // why they are those of the last file that could be used
+  std::optional<policy::CongestionSettings> congestion;  // empty: devices are left alone
   bool once{false};
   bool background{false};
   std::optional<ib::Guid> port_guid;

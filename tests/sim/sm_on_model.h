@@ -118,6 +118,7 @@ class SmOnModel : private core::Carrier {
   const core::Report& last() const { return reports_.back(); }
   core::SubnetManager& sm() { return *sm_; }
   ib::sim::Model& model() { return model_; }
+  const ib::sim::Model& model() const { return model_; }
   ib::fabric::PortRef at() const { return at_; }
   ib::Instant now() const { return now_; }
   const std::vector<std::string>& log() const { return log_; }

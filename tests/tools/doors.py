@@ -35,7 +35,7 @@ ALLOWED = {
     "sm/plan": LIBDIAG + ["sm/device", "sm/policy"],
     "sm/apply": LIBDIAG + ["sm/device", "sm/plan"],
     "sm/core": LIBDIAG + ["sm/device", "sm/plan", "sm/apply", "sm/store"],
-    "sm/managers": LIBDIAG + ["sm/device"],
+    "sm/managers": LIBDIAG + ["sm/device", "sm/policy"],
     "sm/sa": LIBDIAG + ["sm/device", "sm/policy", "sm/store"],
     "sm/daemon": LIBDIAG + ["sm"],
     "tests": LIBDIAG + ["tools", "agent", "sm", "tests"],

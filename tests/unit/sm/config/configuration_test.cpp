@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "sm/config/congestion.h"
 #include "sm/config/table.h"
 #include "sm/config/value.h"
 
@@ -87,6 +88,53 @@ TEST(OptionsFile, TruthsMayBeWrittenOtherwiseWithAWarning) {
   EXPECT_TRUE(configuration.settings.lmc_esp0);
   EXPECT_TRUE(configuration.settings.daemon);
   EXPECT_FALSE(configuration.settings.qos);
+}
+
+TEST(OptionsFile, LinesOfAKeyThatMayBeRepeatedAddUp) {
+  const auto [configuration, problems] = read(
+      "cc_ca_cong_setting_ccti_timer 0 150\ncc_ca_cong_setting_ccti_timer 3 200\n"
+      "cc_cct 0:0\ncc_cct 0:1\n");
+  EXPECT_THAT(problems,
+              ElementsAre("opensm.conf:4:1: warning: 'cc_cct' is in line 3 already; this line "
+                          "counts"));
+  EXPECT_EQ(configuration.origin(*find_key("cc_ca_cong_setting_ccti_timer")).value, "0 150, 3 200");
+  const auto settings = congestion_settings(configuration);
+  EXPECT_EQ(settings.of_ca.entries[0].ccti_timer, 150);
+  EXPECT_EQ(settings.of_ca.entries[1].ccti_timer, 0);
+  EXPECT_EQ(settings.of_ca.entries[3].ccti_timer, 200);
+}
+
+TEST(OptionsFile, CongestionControlByOpensmsKeysComputesNothing) {
+  const auto [configuration, problems] = read(
+      "congestion_control TRUE\ncc_key 0x10\ncc_max_outstanding_mads 7\n"
+      "cc_sw_cong_setting_control_map 0x1f\ncc_sw_cong_setting_victim_mask 0x1E\n"
+      "cc_sw_cong_setting_credit_mask 2\ncc_sw_cong_setting_threshold 0xf\n"
+      "cc_sw_cong_setting_packet_size 8\ncc_sw_cong_setting_credit_starvation_threshold 3\n"
+      "cc_sw_cong_setting_credit_starvation_return_delay 1:5\n"
+      "cc_sw_cong_setting_marking_rate 9\ncc_ca_cong_setting_port_control 1\n"
+      "cc_ca_cong_setting_control_map 0x3\ncc_ca_cong_setting_ccti_increase 0 1\n"
+      "cc_ca_cong_setting_trigger_threshold 1 4\ncc_ca_cong_setting_ccti_min 1 5\n"
+      "cc_cct 0:0,2:9\n");
+  EXPECT_THAT(problems, testing::IsEmpty());
+  const auto settings = congestion_settings(configuration);
+  EXPECT_EQ(settings.cc_key, 0x10U);
+  EXPECT_EQ(settings.requests_most, 7U);
+  EXPECT_FALSE(settings.table_by_hosts || settings.timer_by_hosts || settings.victims_by_ports ||
+               settings.last_fills);
+  const auto& of_switch = settings.of_switch;
+  EXPECT_EQ(of_switch.control_map, 0x1FU);
+  EXPECT_EQ(of_switch.victim_mask[31], 0x1E);
+  EXPECT_EQ(of_switch.credit_mask[31], 2);
+  EXPECT_EQ(of_switch.threshold, 15);
+  EXPECT_EQ(of_switch.packet_size, 8);
+  EXPECT_EQ(of_switch.cs_threshold, 3);
+  EXPECT_EQ(of_switch.cs_return_delay, (ib::wire::CongestionDelay{1, 5}));
+  EXPECT_EQ(of_switch.marking_rate, 9);
+  EXPECT_EQ(settings.of_ca.port_control, 1);
+  EXPECT_EQ(settings.of_ca.control_map, 3);
+  EXPECT_EQ(settings.of_ca.entries[0], (ib::wire::CaCongestionEntry{0, 1, 0, 0}));
+  EXPECT_EQ(settings.of_ca.entries[1], (ib::wire::CaCongestionEntry{0, 0, 4, 5}));
+  EXPECT_EQ(settings.table, (std::vector<ib::wire::CongestionDelay>{{0, 0}, {2, 9}}));
 }
 
 TEST(OptionsFile, NothingSaidIsTheDefault) {

@@ -10,6 +10,7 @@
 
 #include "libdiag/base/text.h"
 #include "sm/config/command_words.h"
+#include "sm/config/congestion.h"
 #include "sm/config/qos.h"
 #include "sm/config/value.h"
 
@@ -42,6 +43,10 @@ std::string other_value(const Row& row) {
       if (row.key().ends_with("high_limit")) return "9";
       if (row.key().ends_with("sl2vl")) return "0,1,2";
       if (row.key().find("vlarb") != std::string_view::npos) return "0:4,1:64";
+      if (row.key() == "cc_cct") return "0:0,1:7";
+      if (row.key().ends_with("return_delay")) return "1:7";
+      if (row.key().starts_with("cc_ca_")) return "3 5";
+      if (row.key().starts_with("cc_sw_")) return "0x1e";
       return "/some where/else#1";
   }
 }
@@ -84,12 +89,14 @@ TEST(Table, WhatHasNoEffectSaysWhyAndWhatHasOneHasAField) {
   for (const Row& row : table()) {
     EXPECT_EQ(row.effect == Effect::Works, row.note.empty()) << row.name();
     if (row.effect != Effect::Works || row.kind == Kind::Action || row.field.index() != 0) continue;
-    // Those of VLs are read by their names.
+    // Those of VLs and of congestion control are read by their names.
     Configuration said;
     const bool number = row.kind == Kind::Number;
     said.origins[&row] = {Origin::From::File, 1,
                           number ? std::to_string(row.max) : other_value(row)};
-    EXPECT_FALSE(qos_sets(said) == policy::QosSets{}) << row.name();
+    EXPECT_TRUE(qos_sets(said) != policy::QosSets{} ||
+                congestion_settings(said) != congestion_settings({}))
+        << row.name();
   }
 }
 

@@ -188,6 +188,59 @@ TEST_F(OptionsFile, IsCheckedWithTheFilesItNames) {
   EXPECT_EQ(status("torus_config /etc/opensm/torus-2QoS.conf\n"), 0);
 }
 
+TEST_F(OptionsFile, TheCongestionControlManagerIsTurnedOnByItsPluginsName) {
+  const auto congestion = [&](const std::string& text) {
+    const std::string file = write("f", text.c_str());
+    return std::get<DaemonOptions>(read({"-F", file.c_str()}));
+  };
+  EXPECT_FALSE(congestion("lmc 0\n").congestion);
+  EXPECT_EQ(congestion("event_plugin_name ccmgr\n").congestion, policy::CongestionSettings{});
+  EXPECT_FALSE(congestion("event_plugin_name (null)\n").congestion);
+  EXPECT_EQ(congestion("congestion_control TRUE\n").congestion->table_by_hosts, false);
+
+  const std::string conf = write("cc.conf", "enable FALSE\nnum_hosts 7\n");
+  const auto with_file =
+      congestion("event_plugin_name ccmgr\nevent_plugin_options ccmgr --conf_file " + conf +
+                 "\ncc_key 0x99\n");
+  ASSERT_TRUE(with_file.congestion);
+  EXPECT_FALSE(with_file.congestion->enable);
+  EXPECT_EQ(with_file.congestion->num_hosts, 7U);
+  EXPECT_EQ(with_file.congestion->cc_key, 0x99U);
+  EXPECT_TRUE(with_file.warnings.empty());
+}
+
+TEST_F(OptionsFile, OtherPluginsAreWarnedOfOnce) {
+  const std::string file = write("f", "event_plugin_name osmeventplugin,ccmgr other\n");
+  const auto options = std::get<DaemonOptions>(read({"-F", file.c_str()}));
+  EXPECT_TRUE(options.congestion);
+  EXPECT_EQ(options.warnings,
+            std::vector<std::string>{"event_plugin_name: ibsm loads no plug-ins, and does without "
+                                     "osmeventplugin, other"});
+}
+
+TEST_F(OptionsFile, MistakesOfTheCongestionControlManagersFileEndIt) {
+  const std::string conf = write("cc.conf", "enable TRUE\ntreshold 3\nthreshold 16\n");
+  const std::string file = write(
+      "f",
+      ("event_plugin_name ccmgr\nevent_plugin_options ccmgr --conf_file " + conf + "\n").c_str());
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(std::get<int>(read({"-F", file.c_str()})), 2);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "ibsm: cannot use the congestion control settings of " + conf + "\nibsm: " + conf +
+                ":2:1: error: no option is called 'treshold'; did you mean 'threshold'?\n"
+                "ibsm:   treshold 3\nibsm:   ^\nibsm: " +
+                conf + ":3:11: error: expected a threshold from 0 to 15, got '16'\n" +
+                "ibsm:   threshold 16\nibsm:             ^\n");
+  const std::string odd =
+      write("f", "event_plugin_name ccmgr\nevent_plugin_options ccmgr --file x\n");
+  EXPECT_EQ(refusal({"-F", odd.c_str()}),
+            "ibsm: event_plugin_options: expected `ccmgr --conf_file FILE`, got 'ccmgr --file x'");
+  const std::string none = write(
+      "f", "event_plugin_name ccmgr\nevent_plugin_options ccmgr --conf_file /nonexistent/cc\n");
+  EXPECT_NE(refusal({"-F", none.c_str()}).find("/nonexistent/cc: No such file or directory"),
+            std::string::npos);
+}
+
 TEST_F(OptionsFile, NotesSayWhatWasReadAndWhatHasNoEffect) {
   const std::string file = write("f", "single_thread TRUE\n");
   const auto options = std::get<DaemonOptions>(read({"-F", file.c_str(), "-t", "0", "-y"}));
