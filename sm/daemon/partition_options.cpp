@@ -44,6 +44,8 @@ ib::Result<ReadPartitions> understand(std::string text, const std::string& name,
       return refused(options.groups_file, *groups, read.diagnostics);
     policy.port_groups = std::move(read.groups);
   }
+  policy::check_groups(file, name, policy.port_groups, options.groups_file, file.diagnostics);
+  if (ib::has_errors(file.diagnostics)) return refused(name, text, file.diagnostics);
   for (const auto& diagnostic : file.diagnostics) out.warnings.push_back(to_string(diagnostic));
   out.policy = std::make_shared<const policy::PartitionPolicy>(std::move(policy));
   out.text = std::move(text);

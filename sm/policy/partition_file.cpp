@@ -8,6 +8,7 @@
 
 #include "libdiag/base/text.h"
 #include "sm/policy/group_flags.h"
+#include "sm/policy/text_line.h"
 #include "sm/policy/tokens.h"
 #include "sm/policy/words.h"
 
@@ -43,9 +44,15 @@ constexpr std::string_view kMgid = "mgid";
 class Parser {
  public:
   Parser(std::string_view text, const std::string& file)
-      : file_(file), tokens_(text, file, out_.diagnostics) {}
+      : file_(file),
+        tokens_(text, file, out_.diagnostics),
+        ends_its_last_line_(text.ends_with('\n')) {}
 
-  PartitionFile run() {
+  PartitionFile run(std::string_view text) {
+    if (auto wrong = not_text(text, file_)) {
+      out_.diagnostics.assign(1, *std::move(wrong));
+      return std::move(out_);
+    }
     while (next_definition()) {
       if (out_.diagnostics.size() >= kDiagnosticsMax) {
         report(ib::Severity::Error, tokens_.peek().place,
@@ -131,6 +138,9 @@ class Parser {
       if (!key.is_text()) return fail_expected("a P_Key", key);
       return read_p_key(tokens_.take(), definition);
     }
+    if (words == 0)
+      return fail(definition.place,
+                  "this definition has neither a name nor a P_Key; write one of them before this");
     const bool is_number = words == 1 && first.kind == Token::Kind::Word &&
                            first.text.front() >= '0' && first.text.front() <= '9';
     if (!is_number) return true;
@@ -153,6 +163,8 @@ class Parser {
 
   bool read_flag(PartitionDefinition& definition) {
     const Token word = tokens_.peek();
+    if (word.kind == Token::Kind::Quoted)
+      return fail_expected("a flag", word, "; write it without quotes");
     if (word.kind != Token::Kind::Word) return fail_expected("a flag", word);
     tokens_.take();
     if (equal_words(word.text, kIpoib)) return set_once(word, definition.ipoib);
@@ -222,12 +234,7 @@ class Parser {
         begins_line = true;
         continue;
       }
-      if (token.kind == Token::Kind::End) {
-        report(
-            ib::Severity::Warning, token.place,
-            fmt::format("the definition of line {} does not end with ';'", definition.place.line));
-        return true;
-      }
+      if (token.kind == Token::Kind::End) return end_without_semicolon(token, definition);
       if (token.is(';')) {
         tokens_.take();
         return true;
@@ -243,9 +250,7 @@ class Parser {
       }
       const bool is_mgid = token.kind == Token::Kind::Word && equal_words(token.text, kMgid) &&
                            tokens_.peek_second().is('=');
-      if (needs_comma && !begins_line)
-        return fail_expected("',' or ';' after a member", token,
-                             token.is(':') ? "; a ';' may be missing before this definition" : "");
+      if (needs_comma && !begins_line) return fail_after_member(token, definition);
       if (needs_comma && !is_mgid)
         report(ib::Severity::Warning, last, "a ',' is missing behind this member");
       if (is_mgid ? !read_mgid_line(definition, begins_line) : !read_member(definition))
@@ -255,6 +260,28 @@ class Parser {
       empty_entry = false;
       begins_line = false;
     }
+  }
+
+  /// A file that ends in the middle of a line as well may be cut anywhere: ALL may have been
+  /// ALL_SWITCHES.
+  bool end_without_semicolon(const Token& end, const PartitionDefinition& definition) {
+    const std::string wrong =
+        fmt::format("the definition of line {} does not end with ';'", definition.place.line);
+    if (ends_its_last_line_) {
+      report(ib::Severity::Warning, end.place, wrong);
+      return true;
+    }
+    return fail(end.place, wrong + ", nor the last line with a line end: the file may be cut");
+  }
+
+  bool fail_after_member(const Token& got, const PartitionDefinition& definition) {
+    std::string_view hint;
+    if (got.is(':')) {
+      hint = "; a ';' may be missing before this definition";
+    } else if (!definition.members.empty() && definition.members.back().who.kind == Kind::Group) {
+      hint = "; a name with blanks stands in quotes";
+    }
+    return fail_expected("',' or ';' after a member", got, hint);
   }
 
   bool read_member(PartitionDefinition& definition) {
@@ -336,6 +363,8 @@ class Parser {
   }
 
   bool read_membership(const Token& token, Membership& membership) {
+    if (token.kind == Token::Kind::Quoted)
+      return fail_expected("full, limited or both", token, "; write it without quotes");
     if (token.kind != Token::Kind::Word) return fail_expected("full, limited or both", token);
     std::size_t which = kMembershipNames.size();
     for (std::size_t i = 0; i < kMembershipNames.size(); ++i)
@@ -390,13 +419,14 @@ class Parser {
   const std::string& file_;
   PartitionFile out_;
   Tokens tokens_;
+  bool ends_its_last_line_;
   std::optional<Membership> default_;  // of the definition that is being read
 };
 
 }  // namespace
 
 PartitionFile read_partition_file(std::string_view text, const std::string& file) {
-  return Parser(text, file).run();
+  return Parser(text, file).run(text);
 }
 
 }  // namespace sm::policy

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/policy/partition_policy.h"
 
+#include <fmt/format.h>
+
+#include "libdiag/base/text.h"
 #include "sm/policy/words.h"
 
 namespace sm::policy {
@@ -14,6 +17,28 @@ bool names_port(const PortGroup& group, const EndPortFacts& port) {
   return kind || std::ranges::any_of(group.ports, [&](const NamedPort& named) {
            return named.port == port.port && named.node == port.node_description;
          });
+}
+
+void check_groups(const PartitionFile& file, const std::string& file_name,
+                  std::span<const PortGroup> groups, const std::string& groups_file,
+                  std::vector<ib::Diagnostic>& diagnostics) {
+  std::vector<std::string_view> known = {"ALL",         "ALL_CAS",  "ALL_SWITCHES",
+                                         "ALL_ROUTERS", "ALL_VCAS", "SELF"};
+  for (const PortGroup& group : groups) known.push_back(group.name);
+  for (const PartitionDefinition& definition : file.definitions)
+    for (const Member& member : definition.members) {
+      if (member.who.kind != Selector::Kind::Group) continue;
+      const bool there = std::ranges::any_of(
+          groups, [&](const PortGroup& group) { return equal_words(group.name, member.who.name); });
+      if (there) continue;
+      std::string hint = did_you_mean(member.who.name, known);
+      if (hint.empty()) hint = "; the name of a node stands in quotes";
+      const std::string what = groups_file.empty()
+                                   ? "would be a port group, and no file of port groups is given"
+                                   : "is no port group of " + groups_file;
+      diagnostics.push_back({ib::Severity::Error, file_name, member.place,
+                             fmt::format("'{}' {}{}", ib::printable(member.who.name), what, hint)});
+    }
 }
 
 std::vector<std::vector<PortPartition>> PartitionPolicy::keys_of(

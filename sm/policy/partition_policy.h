@@ -25,4 +25,10 @@ struct PartitionPolicy {
 /// do not count: what they say hangs on what is decided here.
 bool names_port(const PortGroup& group, const EndPortFacts& port);
 
+/// An error in `diagnostics` for each name in a member list of `file` that is no port group of
+/// `groups`, which are those of `groups_file` (empty: there is no file of port groups).
+void check_groups(const PartitionFile& file, const std::string& file_name,
+                  std::span<const PortGroup> groups, const std::string& groups_file,
+                  std::vector<ib::Diagnostic>& diagnostics);
+
 }  // namespace sm::policy

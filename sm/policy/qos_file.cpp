@@ -21,6 +21,8 @@ constexpr std::uint64_t kPortMax = 254;
 
 // ---- the fields of each kind of block, a row each
 
+constexpr std::string_view kUse = "use";  // its value is free text
+
 template <class Block>
 struct Field {
   std::string_view key;
@@ -75,13 +77,13 @@ void read_p_keys(Problems& problems, const Piece& value, Intervals<std::uint16_t
 template <std::uint64_t kMin, std::uint64_t kMax>
 void read_code(Problems& problems, const Piece& value, std::string_view what,
                std::optional<std::uint8_t>& out) {
-  if (const auto number = problems.number(value, what, kMin, kMax))
-    out = static_cast<std::uint8_t>(*number);
+  // After an error nothing is used, and a value that is there is not also said to be missing.
+  out = static_cast<std::uint8_t>(problems.number(value, what, kMin, kMax).value_or(kMin));
 }
 
 const Field<PortGroup> kGroupFields[] = {
     {"name", false, [](Problems&, const Piece& v, PortGroup& g) { g.name = unquoted(v.text); }},
-    {"use", false, [](Problems&, const Piece& v, PortGroup& g) { g.use = v.text; }},
+    {kUse, false, [](Problems&, const Piece& v, PortGroup& g) { g.use = v.text; }},
     {"port-guid", true,
      [](Problems& p, const Piece& v, PortGroup& g) {
        p.ranges(v, "a port GUID", kAll64, g.guids);
@@ -95,7 +97,7 @@ const Field<PortGroup> kGroupFields[] = {
 
 const Field<QosLevelLines> kLevelFields[] = {
     {"name", false, [](Problems&, const Piece& v, QosLevelLines& l) { l.name = unquoted(v.text); }},
-    {"use", false, [](Problems&, const Piece& v, QosLevelLines& l) { l.use = v.text; }},
+    {kUse, false, [](Problems&, const Piece& v, QosLevelLines& l) { l.use = v.text; }},
     {"sl", false,
      [](Problems& p, const Piece& v, QosLevelLines& l) { read_code<0, 15>(p, v, "an SL", l.sl); }},
     {"mtu-limit", false,
@@ -119,7 +121,7 @@ const Field<QosLevelLines> kLevelFields[] = {
 };
 
 const Field<QosMatchRule> kRuleFields[] = {
-    {"use", false, [](Problems&, const Piece& v, QosMatchRule& r) { r.use = v.text; }},
+    {kUse, false, [](Problems&, const Piece& v, QosMatchRule& r) { r.use = v.text; }},
     {"qos-class", true,
      [](Problems& p, const Piece& v, QosMatchRule& r) {
        p.ranges(v, "a QoS class", kQosClassMax, r.qos_classes);
@@ -149,7 +151,11 @@ class Reader {
     end_ = lines_.empty() ? ib::TextPlace{} : lines_.back().place;
   }
 
-  QosFile run() {
+  QosFile run(std::string_view text, const std::string& file) {
+    if (auto wrong = not_text(text, file)) {
+      out_.diagnostics.push_back(*std::move(wrong));
+      return std::move(out_);
+    }
     while (at_ < lines_.size()) read_section(lines_[at_++]);
     check();
     std::ranges::stable_sort(out_.diagnostics, {}, &ib::Diagnostic::place);
@@ -183,13 +189,21 @@ class Reader {
     }
   }
 
-  /// The lines of a section or block up to its end.
+  /// The lines of a section or block up to its end, or to that of the section `around` it.
   template <class Do>
-  void each_line(std::string_view block, ib::TextPlace begins, Do&& run) {
+  void each_line(std::string_view block, ib::TextPlace begins, Do&& run,
+                 std::string_view around = {}) {
     const std::string end = end_of(block);
     for (; at_ < lines_.size();) {
       const Piece line = lines_[at_++];
       if (equal_words(line.text, end)) return;
+      if (!around.empty() && equal_words(line.text, end_of(around))) {
+        problems_.error(line.place,
+                        fmt::format("expected '{}' before this line: '{}' of line {} is not closed",
+                                    end, block, begins.line));
+        --at_;
+        return;
+      }
       run(line);
     }
     problems_.error(end_, fmt::format("'{}' of line {} is not closed: expected '{}' before the end "
@@ -208,16 +222,20 @@ class Reader {
       Block& made = out.emplace_back();
       made.place = line.place;
       std::array<std::uint32_t, N> seen{};
-      each_line(block, line.place, [&](const Piece& field_line) {
-        read_field(field_line, std::span<const Field<Block>>(fields), seen, made);
-      });
+      each_line(
+          block, line.place,
+          [&](const Piece& field_line) {
+            read_field(field_line, std::span<const Field<Block>>(fields), seen, made);
+          },
+          section);
     });
   }
 
   template <class Block>
   void read_field(const Piece& line, std::span<const Field<Block>> fields,
                   std::span<std::uint32_t> seen, Block& block) {
-    const auto [key, value] = line.cut(':');
+    auto [key, value] = line.cut(':');
+    if (!value) key = key.part(0, key.text.find_first_of(" \t="));
     const auto row = std::ranges::find_if(
         fields, [&](const Field<Block>& f) { return equal_words(f.key, key.text); });
     if (row == fields.end()) {
@@ -231,6 +249,10 @@ class Reader {
     }
     if (!value || value->text.empty()) {
       problems_.error(key.place, fmt::format("expected ':' and a value after '{}'", row->key));
+      return;
+    }
+    if (row->key != kUse && has_open_quote(value->text)) {
+      problems_.error(value->place, "a quote in this value is not closed");
       return;
     }
     std::uint32_t& first = seen[static_cast<std::size_t>(row - fields.begin())];
@@ -333,7 +355,7 @@ const QosLevelLines* QosFile::find_level(std::string_view name) const {
 }
 
 QosFile read_qos_file(std::string_view text, const std::string& file) {
-  return Reader(text, file).run();
+  return Reader(text, file).run(text, file);
 }
 
 }  // namespace sm::policy

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "libdiag/base/text.h"
+#include "sm/policy/text_line.h"
 #include "sm/policy/tokens.h"
 #include "sm/policy/words.h"
 
@@ -21,7 +22,11 @@ class Parser {
   Parser(std::string_view text, const std::string& file)
       : file_(file), tokens_(text, file, out_.diagnostics) {}
 
-  RateFile run() {
+  RateFile run(std::string_view text) {
+    if (auto wrong = not_text(text, file_)) {
+      out_.diagnostics.assign(1, *std::move(wrong));
+      return std::move(out_);
+    }
     enum class Section { None, Names, Rules } section = Section::None;
     for (Token token = next(); token.kind != Token::Kind::End; token = next()) {
       if (out_.diagnostics.size() >= kDiagnosticsMax) break;
@@ -74,7 +79,8 @@ class Parser {
     std::uint64_t rate = 0;
     constexpr std::uint64_t kRateMax = 0xFFFFFFFF;
     if (!ib::parse_number(value.text, kRateMax, rate))
-      return fail_expected("a rate in Mb/s (0: unlimited)", value);
+      return fail_expected(
+          fmt::format("a rate in Mb/s from 0 (unlimited) to {}, without a unit", kRateMax), value);
     const auto [at, fresh] = rates_.emplace(name.text, static_cast<std::uint32_t>(rate));
     if (!fresh) return fail(name.place, fmt::format("{} is defined twice", describe(name)));
     return true;
@@ -109,8 +115,9 @@ class Parser {
     if (!ib::parse_number(sl.text, 15, number)) return fail_expected("an SL from 0 to 15", sl);
     if (!next_is(':')) return fail_expected("':' and a bandwidth name", tokens_.peek());
     const Token name = next();
+    if (!name.is_text()) return fail_expected("a bandwidth name", name);
     const auto rate = rates_.find(name.text);
-    if (!name.is_text() || rate == rates_.end()) {
+    if (rate == rates_.end()) {
       std::vector<std::string_view> known;
       known.reserve(rates_.size());
       for (const auto& [word, value] : rates_) known.push_back(word);
@@ -149,7 +156,7 @@ class Parser {
 }  // namespace
 
 RateFile read_rate_file(std::string_view text, const std::string& file) {
-  return Parser(text, file).run();
+  return Parser(text, file).run(text);
 }
 
 }  // namespace sm::policy

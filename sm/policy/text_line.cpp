@@ -5,14 +5,20 @@
 
 #include "libdiag/base/ids.h"
 #include "libdiag/base/text.h"
+#include "sm/policy/quotes.h"
 
 namespace sm::policy {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kBlanks = " \t\r\f\v";
-constexpr std::string_view kQuotes[] = {"\"", "\xE2\x80\x9C", "\xE2\x80\x9D", "\xE2\x80\x9E"};
 constexpr std::size_t kDiagnosticsMax = 200;
+constexpr char kDelete = 0x7F;
+
+std::string bounded(std::string_view what, std::uint64_t min, std::uint64_t max) {
+  return max == ~std::uint64_t{0} ? std::string(what)
+                                  : fmt::format("{} from {} to {}", what, min, max);
+}
 
 std::string quoted(std::string_view text) {
   constexpr std::size_t kShownMax = 40;
@@ -70,13 +76,42 @@ std::vector<Piece> text_lines(std::string_view text) {
 std::string unquoted(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    std::size_t skip = 0;
-    for (const std::string_view quote : kQuotes)
-      if (text.starts_with(quote)) skip = quote.size();
-    if (skip == 0) out += text.front();
-    text.remove_prefix(std::max<std::size_t>(skip, 1));
+    const std::size_t quote = quote_length(text);
+    if (quote == 0) out += text.front();
+    text.remove_prefix(std::max<std::size_t>(quote, 1));
   }
   return std::string(ib::trim(out));
+}
+
+bool has_open_quote(std::string_view text) {
+  bool open = false;
+  while (!text.empty()) {
+    const std::size_t quote = quote_length(text);
+    if (quote != 0) open = !open;
+    text.remove_prefix(std::max<std::size_t>(quote, 1));
+  }
+  return open;
+}
+
+std::optional<ib::Diagnostic> not_text(std::string_view text, const std::string& file) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    return ib::Diagnostic{
+        ib::Severity::Error, file, {1, 1}, "this file is UTF-16; write it as plain text (UTF-8)"};
+  ib::TextPlace place{1, 1};
+  for (const char c : text) {
+    if (c == '\n') {
+      place = {place.line + 1, 1};
+      continue;
+    }
+    const bool is_control = static_cast<unsigned char>(c) < ' ' || c == kDelete;
+    if (is_control && kBlanks.find(c) == std::string_view::npos)
+      return ib::Diagnostic{ib::Severity::Error, file, place,
+                            fmt::format("there is a control character (byte 0x{:02x}) here, which "
+                                        "no text file has",
+                                        static_cast<unsigned char>(c))};
+    ++place.column;
+  }
+  return std::nullopt;
 }
 
 void Problems::error(ib::TextPlace place, std::string message) {
@@ -96,9 +131,7 @@ std::optional<std::uint64_t> Problems::number(const Piece& piece, std::string_vi
                                               std::uint64_t min, std::uint64_t max) {
   std::uint64_t value = 0;
   if (ib::parse_number(piece.text, max, value) && value >= min) return value;
-  expected(max == ~std::uint64_t{0} ? std::string(what)
-                                    : fmt::format("{} from {} to {}", what, min, max),
-           piece);
+  expected(bounded(what, min, max), piece);
   return std::nullopt;
 }
 
@@ -110,6 +143,11 @@ Intervals<std::uint64_t> Problems::read_ranges(const Piece& piece, std::string_v
         !out.empty())
       continue;  // a trailing comma
     const auto [begin, end] = item.cut('-');
+    if (end && (begin.text.empty() || end->text.empty() ||
+                end->text.find('-') != std::string_view::npos)) {
+      expected(bounded(what, 0, max) + ", or a range of two with '-'", item);
+      continue;
+    }
     const auto first = number(begin, what, 0, max);
     const auto last = end ? number(*end, what, 0, max) : first;
     if (!first || !last) continue;

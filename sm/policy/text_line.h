@@ -37,6 +37,13 @@ std::vector<Piece> text_lines(std::string_view text);
 /// `text` without double quotes, straight or typographic, and without blanks at its ends.
 std::string unquoted(std::string_view text);
 
+/// Whether `text` has an odd number of double quotes.
+bool has_open_quote(std::string_view text);
+
+/// The first place of `text` that no text file has: a control character, or the byte order mark of
+/// UTF-16. An error about it, for a reader to give in place of all others; nothing: it is text.
+std::optional<ib::Diagnostic> not_text(std::string_view text, const std::string& file);
+
 /// Collects what is wrong with one file.
 class Problems {
  public:

@@ -4,29 +4,16 @@
 #include <array>
 
 #include "libdiag/base/text.h"
+#include "sm/policy/quotes.h"
 
 namespace sm::policy {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-/// Straight and typographic double quotes; word processors make the latter of the former.
-constexpr std::string_view kQuotes[] = {"\"", "\xE2\x80\x9C", "\xE2\x80\x9D", "\xE2\x80\x9E"};
-
 constexpr bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 constexpr bool is_mark(char c) { return c == '=' || c == ',' || c == ':' || c == ';'; }
-/// Whether a quote may begin with it.
-constexpr bool may_be_quote(char c) { return c == kQuotes[0].front() || c == kQuotes[1].front(); }
-
-/// The length of the quote that `text` begins with; 0: none.
-std::size_t quote_length(std::string_view text) {
-  if (!may_be_quote(text.front())) return 0;
-  for (const std::string_view quote : kQuotes)
-    if (text.starts_with(quote)) return quote.size();
-  return 0;
-}
-
 /// One look for most characters of a file.
 constexpr auto kMayEndWord = [] {
   std::array<bool, 256> out{};

@@ -66,6 +66,7 @@ class PartitionRun {
     return run_.model().port_info(leaf_port(host));
   }
   PortRef host(std::size_t i) const { return hosts_[i]; }
+  PortRef leaf_of(std::size_t host) { return leaf_port(host); }
   const ib::fabric::Fabric& topology() { return run_.model().topology(); }
 
   SmOnModel run_;
@@ -178,6 +179,36 @@ TEST(Partitions, WhatSomebodyElseWroteIsRepairedAfterAnyFullSweep) {
   EXPECT_EQ(p.key_sets_, 1U) << "the block that was forged";
   full_sweep(2);
   EXPECT_EQ(p.key_sets_, 1U) << "nobody wrote since";
+}
+
+// Host 3 makes itself a member of a partition that it is not in. Its switch has not been asked.
+TEST(Partitions, APacketUnderAForgedKeyStopsAtTheSwitchAndTheTrapReachesTheManager) {
+  PartitionRun p(with_file(kAll + red(guid_of(0) + "=full, " + guid_of(1) + "=full")));
+  Stranger host3(p.run_, p.host(3));
+  ib::wire::PKeyTable forged;
+  forged.p_keys[0] = PKey{0x7FFF};
+  forged.p_keys[1] = PKey{0x8001};
+  host3.set(host3.lid(), attr::kPKeyTable, 0, forged);
+  p.run_.run_for(1s);
+  ASSERT_THAT(p.keys(3), ElementsAre(PKey{0x7FFF}, PKey{0x8001}));
+
+  std::vector<ib::wire::Notice> seen;
+  p.run_.listen([&](ib::mad::Packet& packet) {
+    if (packet.mad.method() == ib::wire::Method::Trap)
+      seen.push_back(ib::wire::body<ib::wire::Notice>(packet.mad));
+  });
+  host3.send_gmp(1);
+  p.run_.run_for(1s);
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].trap_number, ib::wire::trap::kSwitchBadPKey);
+  EXPECT_EQ(seen[0].issuer_lid, p.run_.model().port_info({p.leaf_of(3).node, 0}).lid);
+  EXPECT_THAT(p.run_.log(), testing::Contains(testing::HasSubstr("trap 259 from LID")));
+
+  // Its own key passes, and nobody complains.
+  seen.clear();
+  host3.send_gmp(0);
+  p.run_.run_for(1s);
+  EXPECT_TRUE(seen.empty());
 }
 
 TEST(Partitions, TheSnapshotHasThePartitionsThatItsTablesWereMadeBy) {

@@ -673,6 +673,54 @@ class Reload(unittest.TestCase):
             self.assertTrue(wait_until(lambda: "the configuration is in order again" in log.read_text()))
 
 
+def broken_files(name):
+    """The texts of tests/golden/policy/NAME that are refused, as bytes."""
+    cases = (pathlib.Path(__file__).parents[2] / "golden" / "policy" / name).read_text().split("\n=== ")
+    for case in cases[1:]:
+        text, messages = case.partition("\n")[2].partition("---\n")[::2]
+        if ": error: " in messages:
+            unescaped = re.sub(r"\\(x..|.)", lambda m: {"r": "\r"}.get(m[1], m[1]) if m[1][0] != "x"
+                               else chr(int(m[1][1:], 16)), text[:-1])
+            yield case.partition("\n")[0], unescaped.encode("latin-1")
+
+
+class BrokenFiles(unittest.TestCase):
+    """A reload with a broken file changes nothing on the fabric, whichever file it is."""
+
+    def check(self, cases, key, good):
+        with Sm(*TREE) as f:
+            file, conf = f.directory / "file", f.directory / "conf"
+            file.write_text(good)
+            conf.write_text(f"{key} {file}\nqos TRUE\n")
+            pid = f.daemon("-F", conf)
+            sets, count = f.sets(), 0
+            for name, text in broken_files(cases):
+                file.write_bytes(text)
+                ups = f.ups()
+                os.kill(pid, signal.SIGHUP)
+                self.assertTrue(wait_until(lambda: f.ups() == ups + 1), name)
+                self.assertIn("what was in force stays in force, all of it", (f.directory / "log").read_text(), name)
+                self.assertEqual(f.sets(), sets, name)
+                count += 1
+            self.assertGreater(count, 30)
+            file.write_text(good)
+            os.kill(pid, signal.SIGHUP)
+            self.assertTrue(wait_until(
+                lambda: "the configuration is in order again" in (f.directory / "log").read_text()))
+            self.assertEqual(f.sets(), sets)
+
+    def test_partitions(self):
+        self.check("partitions.cases", "partition_config_file",
+                   'Default=0x7fff : ALL, SELF=full ;\nred=0x1 : "host0002 HCA-1" ;\n')
+
+    def test_qos_policy(self):
+        self.check("qos-policy.cases", "qos_policy_file", "qos-ulps\n default : 1\nend-qos-ulps\n")
+
+    def test_rates(self):
+        self.check("rates.cases", "enhanced_qos_policy_file",
+                   "BW_NAMES\nslow = 1000\nBW_RULES\ndefault = 1:slow\n")
+
+
 class DumpFiles(unittest.TestCase):
     """opensm's dump files, by opensm and by ibsm on the same fabric."""
     NAMES = ("opensm-lid-matrix.dump", "opensm-subnet.lst", "opensm.mcfdbs", "opensm-lfts.dump", "opensm.fdbs")

@@ -78,9 +78,21 @@ TEST(PartitionFile, ListsAndHeadersMayBeWrapped) {
 }
 
 TEST(PartitionFile, AMissingCommaAtALineEndAndAMissingSemicolonAreTakenWithAWarning) {
-  EXPECT_THAT(complaints("A=1 : 0x1\n0x2"),
+  EXPECT_THAT(complaints("A=1 : 0x1\n0x2\n"),
               ElementsAre("p:1:7: warning: a ',' is missing behind this member",
-                          "p:2:4: warning: the definition of line 1 does not end with ';'"));
+                          "p:3:1: warning: the definition of line 1 does not end with ';'"));
+}
+
+TEST(PartitionFile, AFileThatIsCutIsRefused) {
+  EXPECT_THAT(complaints("A=1 : 0x1, ALL"),
+              ElementsAre("p:1:15: error: the definition of line 1 does not end with ';', nor the "
+                          "last line with a line end: the file may be cut"));
+}
+
+TEST(PartitionFile, ADefinitionHasANameOrAKey) {
+  EXPECT_THAT(complaints(", ipoib : ALL;"),
+              ElementsAre("p:1:1: error: this definition has neither a name nor a P_Key; write one "
+                          "of them before this"));
 }
 
 TEST(PartitionFile, TwoMembersOnALineNeedAComma) {

@@ -68,7 +68,8 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"bw = 5", "r:1:1: error: expected BW_NAMES or BW_RULES, got 'bw'"},
         Broken{"BW_NAMES bw 5", "r:1:13: error: expected '=' and a rate in Mb/s, got '5'"},
         Broken{"BW_NAMES bw = fast",
-               "r:1:15: error: expected a rate in Mb/s (0: unlimited), got 'fast'"},
+               "r:1:15: error: expected a rate in Mb/s from 0 (unlimited) to 4294967295, without a "
+               "unit, got 'fast'"},
         Broken{"BW_NAMES bw = 5 bw = 6", "r:1:17: error: 'bw' is defined twice"},
         Broken{"BW_NAMES bw = 5 BW_RULES default = 16:bw",
                "r:1:36: error: expected an SL from 0 to 15, got '16'"},
