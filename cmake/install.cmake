@@ -7,7 +7,7 @@ install(TARGETS ibsm ibtopo ibroutes ibpath ibtracer ibtracerd RUNTIME DESTINATI
 install(TARGETS ibfabric RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS ibfabric-umad LIBRARY DESTINATION lib)
 
-foreach(section 1 8)
+foreach(section 1 7 8)
   file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/doc/man/*.${section})
   install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()

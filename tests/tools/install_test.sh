@@ -27,6 +27,8 @@ for program in sbin/ibsm sbin/ibtopo sbin/ibroutes sbin/ibpath sbin/ibtracer sbi
   esac
 done
 
+[ -f "$prefix/share/man/man7/ibkit.7" ] || fail "ibkit(7) is not installed"
+
 ibfabric gen fat-tree --levels 2 --radix 8 >fabric.topo || fail "ibfabric gen"
 ibsm plan fabric.topo -R minhop >plan || fail "ibsm plan: status $?: $(cat plan)"
 grep -q 'unreachable: 0' plan || fail "ibsm plan: $(cat plan)"
