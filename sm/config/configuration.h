@@ -37,7 +37,7 @@ void read_options_text(std::string_view text, const std::string& file, Configura
 /// An options file with every key, its meaning and its value in force: what -c writes.
 std::string options_text(const Configuration& configuration);
 
-/// What was said and has no effect, or not yet, a line each: "--perfmgr: not supported yet: ...".
+/// What was said and has no effect, or not yet, a line each: "m_key: not supported yet: ...".
 std::vector<std::string> without_effect(const Configuration& configuration);
 
 /// What a reload makes of `running`: `fresh`, but for options that take a restart.

@@ -8,12 +8,13 @@
 namespace sm::config {
 namespace {
 
-constexpr std::string_view kNoPerf = "counters are not read; ibqueryerrors(8) and perfquery(8) do";
-
 using S = Settings;
 
-constexpr Row perf(Row row, std::string_view opensm_default) {
-  return row.opensm_has(opensm_default).not_yet(kNoPerf);
+constexpr bool kHasPerformanceManager = IBKIT_ENABLE_PERFMGR != 0;
+constexpr Row perf(Row row) {
+  return kHasPerformanceManager
+             ? row
+             : row.not_yet("ibsm was built without the performance manager (ENABLE_PERFMGR)");
 }
 ib::Result<void> check_port_mask(std::string_view value) {
   return policy::read_port_mask(value).map([](const auto&) {});
@@ -42,21 +43,26 @@ constexpr Row ports(std::string_view key, std::string_view help) {
 }
 
 constexpr std::array kManagers = {
-    perf(flag("--perfmgr", "perfmgr", {}, "Read counters"), "FALSE"),
-    perf(number("--perfmgr_sweep_time_s", "perfmgr_sweep_time_s", {}, 1, 65535,
-                "Seconds between sweeps of counters")
-             .in("s"),
-         "180"),
-    perf(truth("", "perfmgr_redir", {}, "Follow redirections of ClassPortInfo"), "TRUE"),
-    perf(number("", "perfmgr_max_outstanding_queries", {}, 0, UINT32_MAX, "Queries under way"),
-         "500"),
-    perf(truth("", "perfmgr_ignore_cas", {}, "Counters of switches alone"), "FALSE"),
-    perf(truth("", "perfmgr_rm_nodes", {}, "Forget nodes that are gone"), "TRUE"),
-    perf(truth("", "perfmgr_log_errors", {}, "Log errors that are counted"), "TRUE"),
-    perf(truth("", "perfmgr_query_cpi", {}, "Ask for ClassPortInfo"), "TRUE"),
-    perf(truth("", "perfmgr_xmit_wait_log", {}, "Log PortXmitWait"), "FALSE"),
-    perf(number("", "perfmgr_xmit_wait_threshold", {}, 0, UINT32_MAX, "... above this"), "65535"),
-    perf(text("", "event_db_dump_file", {}, "FILE", "Dump of counters"), ""),
+    perf(flag("--perfmgr", "perfmgr", &S::perfmgr, "Read the counters of all ports by and by")),
+    perf(number("--perfmgr_sweep_time_s", "perfmgr_sweep_time_s", &S::perfmgr_sweep_time_s, 1,
+                65535, "Seconds between sweeps of counters")
+             .in("s")),
+    perf(truth("", "perfmgr_redir", &S::perfmgr_redir, "Follow redirections of ClassPortInfo")),
+    perf(number("", "perfmgr_max_outstanding_queries", &S::perfmgr_max_outstanding_queries, 1,
+                1U << 20, "Queries of counters under way, at most")),
+    perf(truth("", "perfmgr_ignore_cas", &S::perfmgr_ignore_cas, "Counters of switches alone")),
+    perf(truth("", "perfmgr_rm_nodes", &S::perfmgr_rm_nodes, "Forget nodes that are gone")),
+    perf(truth("", "perfmgr_log_errors", &S::perfmgr_log_errors,
+               "A line for each port that counted errors")),
+    perf(truth("", "perfmgr_query_cpi", &S::perfmgr_query_cpi,
+               "Ask for ClassPortInfo: 64-bit counters and PortXmitWait")),
+    perf(truth("", "perfmgr_xmit_wait_log", &S::perfmgr_xmit_wait_log,
+               "A line for PortXmitWait too")),
+    perf(number("", "perfmgr_xmit_wait_threshold", &S::perfmgr_xmit_wait_threshold, 0, UINT32_MAX,
+                "... where a sweep adds more ticks than this")),
+    perf(text("", "event_db_dump_file", &S::event_db_dump_file, "FILE",
+              "Where `ibsm ctl counters dump` writes to (default: opensm_port_counters.log among "
+              "the dump files)")),
     text("", "event_plugin_name", &S::event_plugin_name, "LIST",
          "`ccmgr`: devices are programmed for congestion control; ibsm loads no plug-ins, other "
          "names are warned of"),

@@ -116,6 +116,16 @@ struct Settings {
   std::string dump_files_dir;
   std::optional<std::uint64_t> debug;
 
+  // ---- managers
+  bool perfmgr{false};
+  std::uint64_t perfmgr_sweep_time_s{180};
+  bool perfmgr_redir{true};
+  std::uint64_t perfmgr_max_outstanding_queries{500};
+  bool perfmgr_ignore_cas{false}, perfmgr_rm_nodes{true}, perfmgr_log_errors{true};
+  bool perfmgr_query_cpi{true}, perfmgr_xmit_wait_log{false};
+  std::uint64_t perfmgr_xmit_wait_threshold{65535};
+  std::string event_db_dump_file;
+
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 

@@ -18,28 +18,46 @@ constexpr const char* kFooter =
     "Members outlive a restart of ibsm and every reading of the partition file.\n"
     "Exit status: 0 done, 1 some were refused, 2 usage, 4 no ibsm, or it could not.";
 
+constexpr const char* kCountersFooter =
+    "  list [NODE [PORT]]    totals of all ports, of a node (name or GUID), or of one port\n"
+    "  dump [mach]           the same into opensm_port_counters.log; mach: a table\n"
+    "  sweep                 read the counters now\n"
+    "  clear                 totals begin at 0; what devices hold stays as it is\n\n"
+    "Exit status: 0 done, 1 nothing is known, 2 usage, 4 no ibsm, or it reads no counters.";
+
 }  // namespace
+
+void CtlWords::add_place(ib::cli::CommandLine& verb) {
+  verb.text("--socket", socket_, "PATH",
+            "Control socket of ibsm (default: in the state directory)");
+  verb.text("--state-dir", state_dir_, "DIR", "State directory of ibsm, as it was started with");
+}
 
 void CtlWords::add_to(ib::cli::CommandLine& line) {
   auto& partition = line.verb("partition", "Add members to partitions, take them away, list them");
-  partition.text("--socket", socket_, "PATH",
-                 "Control socket of ibsm (default: in the state directory)");
-  partition.text("--state-dir", state_dir_, "DIR",
-                 "State directory of ibsm, as it was started with");
+  add_place(partition);
   partition.text("--owner", owner_, "TAG", "Who adds: another owner cannot change these members");
   partition.flag("--limited", limited_, "Limited members (default: full)");
   partition.flag("--both", both_, "Full and limited P_Key (allow_both_pkeys)");
   partition.flag("--json", json_, "The list as JSON");
   partition.operands("WORDS", words_, "add, remove or list, and what follows");
   partition.footer(kFooter);
+  auto& counters = line.verb("counters", "What the ports have counted (with --perfmgr)");
+  add_place(counters);
+  counters.flag("--errors", errors_, "Ports with errors, and what they counted");
+  counters.flag("--json", json_, "The list as JSON, with rates");
+  counters.operands("WORDS", words_, "list, dump, sweep or clear, and what follows");
+  counters.footer(kCountersFooter);
+  counters_ = &counters;
 }
 
 int CtlWords::run(const std::string& default_socket) const {
   constexpr const char* kProgram = "ibsm ctl";
-  control::Request request{"partition", words_, {}};
+  const bool counters = counters_ != nullptr && counters_->chosen();
+  control::Request request{counters ? "counters" : "partition", words_, {}};
   if (!owner_.empty()) request.options["owner"] = owner_;
   for (const auto& [given, name] :
-       {std::pair(limited_, "limited"), {both_, "both"}, {json_, "json"}})
+       {std::pair(limited_, "limited"), {both_, "both"}, {json_, "json"}, {errors_, "errors"}})
     if (given) request.options[name] = "TRUE";
   const auto answer = control::ask(socket_.empty() ? default_socket : socket_, request);
   if (!answer) return ib::cli::complain(kProgram, answer.error().message, ib::cli::kExitCannotRun);

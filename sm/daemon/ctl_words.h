@@ -19,9 +19,12 @@ class CtlWords {
   const std::string& state_dir() const { return state_dir_; }
 
  private:
+  void add_place(ib::cli::CommandLine& verb);
+
   std::string socket_, state_dir_, owner_;
   std::vector<std::string> words_;
-  bool limited_{false}, both_{false}, json_{false};
+  bool limited_{false}, both_{false}, json_{false}, errors_{false};
+  const ib::cli::CommandLine* counters_{nullptr};
 };
 
 }  // namespace sm::daemon

@@ -24,6 +24,7 @@
 #include "sm/control/server.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/channel.h"
+#include "sm/daemon/counters_verb.h"
 #include "sm/daemon/dump_files.h"
 #include "sm/daemon/lid_backup.h"
 #include "sm/daemon/local_ports.h"
@@ -374,7 +375,17 @@ class Daemon : private core::Carrier {
   }
   control::Answer answer(const control::Request& request) {
     if (request.verb == "partition") return change_partitions(request);
-    return {2, "unknown verb '" + ib::printable(request.verb) + "': expected partition\n"};
+    if (request.verb == "counters") return counters(request);
+    return {2,
+            "unknown verb '" + ib::printable(request.verb) + "': expected partition or counters\n"};
+  }
+  control::Answer counters(const control::Request& request) {
+    const std::string folder =
+        options_.dumps.directory.empty() ? options_.state_dir : options_.dumps.directory;
+    return counters_verb(request, managers_ ? managers_->performance() : nullptr,
+                         options_.counters_file.empty() ? folder + "/opensm_port_counters.log"
+                                                        : options_.counters_file,
+                         {std::chrono::system_clock::now(), ib::monotonic_now()});
   }
   /// Durable first, then in force.
   control::Answer change_partitions(const control::Request& request) {

@@ -176,6 +176,22 @@ ib::Result<void> take_rates(const Settings& s, DaemonOptions& to) {
   return {};
 }
 
+void take_performance(const Settings& s, DaemonOptions& to) {
+  to.counters_file = s.event_db_dump_file;
+  const bool is_built = config::find_key("perfmgr")->effect == config::Effect::Works;
+  if (!s.perfmgr || !is_built) return;
+  auto& performance = to.performance.emplace();
+  performance.sweep_time = seconds(s.perfmgr_sweep_time_s);
+  performance.outstanding = s.perfmgr_max_outstanding_queries;
+  performance.follow_redirections = s.perfmgr_redir;
+  performance.ignore_cas = s.perfmgr_ignore_cas;
+  performance.forget_gone_nodes = s.perfmgr_rm_nodes;
+  performance.log_errors = s.perfmgr_log_errors;
+  performance.ask_capabilities = s.perfmgr_query_cpi;
+  performance.log_xmit_wait = s.perfmgr_xmit_wait_log;
+  performance.xmit_wait_threshold = static_cast<std::uint32_t>(s.perfmgr_xmit_wait_threshold);
+}
+
 }  // namespace
 
 ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
@@ -209,6 +225,7 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   o.exit_on_fatal = s.exit_on_fatal &&
                     origin(configuration, "exit_on_fatal") == config::Origin::From::CommandLine;
   take_dumps(s, o);
+  take_performance(s, o);
   o.state_dir = s.state_dir;
 
   auto [choice, files] = config::routing(s);

@@ -27,7 +27,7 @@ ib::mad::TransactorOptions transactor_options(const DaemonOptions& options,
 ib::Result<std::unique_ptr<Managers>> Managers::open(const DaemonOptions& options,
                                                      const ib::mad::PortChoice& choice,
                                                      LogFile& log) {
-  if (!options.congestion) return nullptr;
+  if (!options.congestion && !options.performance) return nullptr;
   auto port = ib::mad::UmadPort::open(choice, ib::mad::UmadPort::Receiving::EventLoop);
   if (!port) return tl::unexpected<ib::Error>(std::move(port.error()));
   std::unique_ptr<Managers> made(new Managers(transactor_options(options, **port), log));
@@ -49,6 +49,12 @@ void Managers::add_managers(const DaemonOptions& options) {
     auto congestion = std::make_unique<managers::CongestionManager>(*options.congestion);
     congestion_ = congestion.get();
     machines_.add(std::move(congestion));
+  }
+  if (options.performance) {
+    auto performance =
+        std::make_unique<managers::performance::PerformanceManager>(*options.performance);
+    performance_ = performance.get();
+    machines_.add(std::move(performance));
   }
 }
 

@@ -29,6 +29,8 @@ class Managers {
   void speak(ib::Instant now);
   ib::Instant next_deadline() const { return machines_.next_deadline(); }
   int readable_fd() const { return channel_.port->readable_fd(); }
+  /// Null: no counters are read.
+  managers::performance::PerformanceManager* performance() { return performance_; }
   /// Nothing is under way that `ibsm --once` should wait for.
   bool idle() const { return machines_.idle(); }
 
@@ -38,7 +40,9 @@ class Managers {
       : machines_(options), log_(log) {}
 
   managers::ClientChannel machines_;
-  managers::CongestionManager* congestion_{nullptr};  // one of them, where there is one
+  // each one of them, where it is there
+  managers::CongestionManager* congestion_{nullptr};
+  managers::performance::PerformanceManager* performance_{nullptr};
   Channel channel_;
   LogFile& log_;
 };

@@ -17,6 +17,7 @@
 #include "sm/daemon/plan_options.h"
 #include "sm/daemon/registry_options.h"
 #include "sm/daemon/sa_options.h"
+#include "sm/managers/performance/manager.h"
 #include "sm/policy/congestion_settings.h"
 
 namespace sm::daemon {
@@ -43,6 +44,8 @@ struct DaemonOptions {
   std::string log_prefix;
   bool exit_on_fatal{false};
   DumpOptions dumps;
+  std::optional<managers::performance::Options> performance;  // nothing: no counters are read
+  std::string counters_file;  // where they are dumped to; empty: among the dump files
   std::string pid_file;
   std::string state_dir;
   std::string control_socket;         // empty: there is none

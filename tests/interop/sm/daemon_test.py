@@ -786,6 +786,53 @@ class DebugOptions(unittest.TestCase):
             self.assertEqual(f.ibsm("-o", "--exit-on-fatal").returncode, 0)
 
 
+class Counters(unittest.TestCase):
+    """--perfmgr: totals of all ports, beside what stock perfquery reads."""
+
+    def counters(self, f, *words):
+        return f.ibsm_ctl("counters", "list", *words)
+
+    def test_totals_are_those_of_perfquery_and_can_be_dumped(self):
+        with Sm(*TREE) as f:
+            f.daemon("-perfmgr", "-perfmgr_sweep_time_s", "3600")
+            self.assertTrue(wait_until(lambda: self.counters(f, "leaf-001", "5").returncode == 0))
+            host = "host0009 HCA-1"
+            f.start(host, "ibping", "-S")
+            f.on(HOST, "ibping", "-c", "20", "-f", str(f.lid_of(host)))
+
+            def packets(text, name):
+                return int(re.search(rf"{name}[ .:]+(\d+)", text).group(1))
+
+            def theirs():
+                return packets(f.on(HOST, "perfquery", "-x", str(f.lid_of(host)), "1").stdout, "PortRcvPkts")
+
+            def ours():
+                return packets(self.counters(f, host, "1").stdout, "rcv_pkts")
+
+            before = theirs()
+            self.assertGreater(before, 20)
+            f.ibsm_ctl("counters", "sweep")
+            self.assertTrue(wait_until(lambda: ours() >= before))
+            self.assertLessEqual(ours(), theirs())
+            rows = json.loads(self.counters(f, "--json").stdout)["ports"]
+            self.assertEqual(len(rows), 128)
+            self.assertEqual({row["active"] for row in rows}, {True})
+            dumped = f.ibsm_ctl("counters", "dump", "mach")
+            self.assertEqual(dumped.returncode, 0, dumped.stderr)
+            table = (f.directory / "state" / "opensm_port_counters.log").read_text().splitlines()
+            self.assertEqual(len([line for line in table if line.startswith("host0009 HCA-1\t0x")]), 1)
+            self.assertEqual(self.counters(f, "--errors").stdout, "no port has counted errors\n")
+
+    def test_without_the_option_nothing_is_read_and_that_is_said(self):
+        with Sm(*TREE) as f:
+            f.daemon()
+            refused = self.counters(f)
+            self.assertEqual(refused.returncode, 4)
+            self.assertIn("start ibsm with --perfmgr", refused.stderr)
+            rows = json.loads(f.ctl("stats", "--json").stdout)["mads"]
+            self.assertFalse([r for r in rows if r["class_name"].startswith("Perf")])
+
+
 class SaKey(unittest.TestCase):
     def test_known_key_is_warned_of_and_a_secret_one_is_kept_secret(self):
         with Sm(*TREE) as f:

@@ -145,11 +145,11 @@ TEST(OptionsFile, NothingSaidIsTheDefault) {
 
 TEST(OptionsFile, WhatIsNotSupportedYetSaysWhatFollows) {
   const auto [configuration, problems] = read(
-      "perfmgr TRUE\nsingle_thread TRUE\nm_key 5\n"
+      "activity_report_subjects mc\nsingle_thread TRUE\nm_key 5\n"
       "cc_key 0\n");
   EXPECT_THAT(problems,
-              ElementsAre("opensm.conf:1:1: warning: perfmgr: not supported yet: counters are not "
-                          "read; ibqueryerrors(8) and perfquery(8) do",
+              ElementsAre("opensm.conf:1:1: warning: activity_report_subjects: not supported yet: "
+                          "there is no activity report",
                           "opensm.conf:3:1: warning: m_key: not supported yet: ports keep the "
                           "M_Key they have"));
   EXPECT_THAT(without_effect(configuration),

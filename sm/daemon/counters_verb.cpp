@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/counters_verb.h"
+
+#include <fmt/format.h>
+
+#include "libdiag/base/text.h"
+#include "sm/store/text_backup.h"
+
+namespace sm::daemon {
+namespace {
+
+using managers::performance::Clock;
+using managers::performance::PerformanceManager;
+using managers::performance::Which;
+
+constexpr int kUsage = 2, kCannot = 4;
+
+control::Answer list(const control::Request& request, const PerformanceManager& manager,
+                     const Clock& clock) {
+  Which which;
+  which.errors_only = request.has("errors");
+  if (request.words.size() > 1) which.node = request.words[1];
+  if (request.words.size() > 2) {
+    constexpr std::uint64_t kPortMax = 254;
+    std::uint64_t port = 0;
+    if (!ib::parse_number(request.words[2], kPortMax, port))
+      return {kUsage, fmt::format("expected a port number up to {}, got '{}'\n", kPortMax,
+                                  ib::printable(request.words[2]))};
+    which.port = static_cast<int>(port);
+  }
+  if (request.has("json")) return {0, counters_json(manager.records(), which, clock)};
+  std::string text = counters_text(manager.records(), which, clock);
+  if (!text.empty()) return {0, std::move(text)};
+  if (manager.sweeps() == 0) return {1, "no counters have been read yet\n"};
+  if (which.errors_only) return {0, "no port has counted errors\n"};
+  return {1, "no port of that name or GUID is read\n"};
+}
+
+control::Answer dump(const control::Request& request, const PerformanceManager& manager,
+                     const std::string& file, const Clock& clock) {
+  const bool table = request.words.size() > 1;
+  if (table && request.words[1] != "mach")
+    return {kUsage, fmt::format("expected `dump` or `dump mach`, got '{}'\n",
+                                ib::printable(request.words[1]))};
+  const std::string text = table ? counters_table(manager.records(), clock)
+                                 : counters_text(manager.records(), {}, clock);
+  if (auto written = store::write_backup(file, text); !written)
+    return {kCannot, written.error().message + '\n'};
+  return {0, fmt::format("{} ports written to {}\n", manager.records().size(), file)};
+}
+
+}  // namespace
+
+control::Answer counters_verb(const control::Request& request, PerformanceManager* manager,
+                              const std::string& file, const Clock& clock) {
+  if (manager == nullptr)
+    return {kCannot, "counters are not read: start ibsm with --perfmgr (perfmgr TRUE)\n"};
+  const std::string what = request.words.empty() ? "list" : request.words.front();
+  const std::size_t words_max = what == "list" ? 3 : what == "dump" ? 2 : 1;
+  if (request.words.size() <= words_max) {
+    if (what == "list") return list(request, *manager, clock);
+    if (what == "dump") return dump(request, *manager, file, clock);
+    if (what == "sweep") {
+      const bool under_way = manager->sweeping();
+      manager->sweep_now(clock.now);
+      return {0, under_way ? "a sweep of counters is under way\n" : "a sweep of counters begins\n"};
+    }
+    if (what == "clear") {
+      manager->clear_totals(clock.now);
+      return {0, fmt::format("totals of {} ports are 0\n", manager->records().size())};
+    }
+  }
+  return {kUsage,
+          "expected `counters list [NODE [PORT]]`, `counters dump [mach]`, `counters sweep` or "
+          "`counters clear`\n"};
+}
+
+}  // namespace sm::daemon

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/managers/performance/manager.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "libdiag/query/pma_client.h"
+
+namespace sm::managers::performance {
+namespace {
+
+using ib::Guid;
+using ib::Instant;
+using ib::fabric::PortRef;
+using ib::wire::Method;
+using ib::wire::MgmtClass;
+namespace attr = ib::wire::attr;
+
+/// Status bits of a MAD: the answer is ClassPortInfo, which says where to ask (IBA 13.4.7).
+constexpr std::uint16_t kRedirected = 0x0002;
+/// ClassPortInfo:CapabilityMask of class 0x04: PortCounters has PortXmitWait (IBA 16.1.3.1).
+constexpr std::uint16_t kHasXmitWait = 1U << 12;
+constexpr unsigned kRedirectionsMost = 4;
+/// Ports of one sweep that get a line each.
+constexpr std::size_t kPortsToldMost = 20;
+
+bool is_wide(std::uint16_t capabilities) {
+  return (capabilities &
+          (ib::query::pma_cap::kExtendedWidth | ib::query::pma_cap::kExtendedWidthNoIetf)) != 0;
+}
+
+std::uint64_t errors_in(const CounterValues& values) {
+  std::uint64_t sum = 0;
+  const auto rows = counter_rows();
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].kind == CounterKind::Error) sum += values[i];
+  return sum;
+}
+
+/// `"leaf-003" port 9 - "spine-001" port 5`.
+std::string name_of_link(const ib::fabric::Fabric& fabric, PortRef port) {
+  std::string name = port_name(fabric, port);
+  if (const PortRef peer = fabric.port(port).peer) name += " - " + port_name(fabric, peer);
+  return name;
+}
+
+}  // namespace
+
+struct PerformanceManager::Target {
+  EndPort end;
+  std::vector<PortRecord> ports;  // to be read, with what is said of them
+  std::size_t next{0};            // of `ports`, in this sweep
+  bool asked_info{false};
+  std::uint16_t capabilities{0};
+  unsigned redirections{0};
+  Reading reading;  // of the port that is being read
+};
+
+PerformanceManager::PerformanceManager(const Options& options) : options_(options) {}
+PerformanceManager::~PerformanceManager() = default;
+
+std::vector<ib::mad::AgentSpec> PerformanceManager::agents() const {
+  ib::mad::AgentSpec spec;
+  spec.mgmt_class = MgmtClass::Perf;
+  return {spec};
+}
+
+// ---- events
+
+void PerformanceManager::on_subnet_up(Instant now, const SnapshotPtr& subnet) {
+  subnet_ = subnet;
+  if (next_sweep_ == ib::kNever && !sweeping_) next_sweep_ = now;
+}
+
+void PerformanceManager::on_time(Instant now) {
+  if (now >= next_sweep_) begin(now);
+}
+
+Instant PerformanceManager::next_deadline() const {
+  return sweeping_ || subnet_ == nullptr ? ib::kNever : next_sweep_;
+}
+
+void PerformanceManager::sweep_now(Instant now) {
+  if (!sweeping_ && subnet_ != nullptr) next_sweep_ = now;
+}
+
+void PerformanceManager::clear_totals(Instant now) {
+  for (auto& [key, record] : records_) record.totals.forget(now);
+}
+
+// ---- a sweep
+
+/// Targets are those of the last subnet that was told; what is known of their agents stays.
+void PerformanceManager::begin(Instant now) {
+  sweeping_ = true;
+  sweep_began_ = now;
+  next_sweep_ = now + options_.sweep_time;
+  with_errors_.clear();
+  auto before = std::exchange(targets_, {});
+  for (auto& [key, record] : records_) record.active = false;
+  const auto& fabric = subnet_->fabric();
+  for (EndPort& end : end_ports(*subnet_)) {
+    const bool is_switch = end.type == ib::wire::NodeType::Switch;
+    if (options_.ignore_cas && !is_switch) continue;
+    auto& target = targets_[end.port_guid];
+    const auto known = before.find(end.port_guid);
+    target = std::make_shared<Target>();
+    if (known != before.end() && known->second->end.address.lid == end.address.lid) {
+      target->asked_info = known->second->asked_info;
+      target->capabilities = known->second->capabilities;
+      end.address = known->second->end.address;
+    }
+    const auto& node = fabric.node(end.port.node);
+    const unsigned first = is_switch ? 1 : end.port.port;
+    const unsigned last = is_switch ? node.num_ports : end.port.port;
+    for (unsigned p = first; p <= last; ++p) {
+      const PortRef ref{end.port.node, static_cast<std::uint8_t>(p)};
+      const auto& port = fabric.port(ref);
+      if (!port.peer) continue;
+      PortRecord record;
+      record.node_guid = end.node_guid;
+      record.port_guid = end.port_guid;
+      record.port = ref.port;
+      record.node_name = node.description;
+      record.name = name_of_link(fabric, ref);
+      target->ports.push_back(std::move(record));
+    }
+    target->end = std::move(end);
+    for (const PortRecord& port : target->ports)
+      if (const auto at = records_.find({port.node_guid, port.port}); at != records_.end())
+        at->second.active = true;
+    if (options_.ask_capabilities && !target->asked_info) {
+      work_.push_back({target, Step::Info, 0, {}});
+    } else {
+      next_port(target);
+    }
+  }
+  if (options_.forget_gone_nodes)
+    std::erase_if(records_, [](const auto& entry) { return !entry.second.active; });
+  if (work_.empty()) end(now);
+}
+
+void PerformanceManager::next_port(const std::shared_ptr<Target>& target) {
+  if (target->next >= target->ports.size()) return;
+  target->reading = {};
+  work_.push_back({target, Step::Narrow, target->ports[target->next++].port, {}});
+}
+
+std::vector<ib::mad::Request> PerformanceManager::take_requests(Instant, std::size_t most) {
+  std::vector<ib::mad::Request> requests;
+  while (!work_.empty() && requests.size() < most) {
+    const ib::mad::Cookie cookie = next_cookie_++ % kCookiesEnd;
+    Asked asked = std::move(work_.front());
+    work_.pop_front();
+    requests.push_back(request_of(cookie, asked));
+    under_way_.emplace(cookie, std::move(asked));
+  }
+  return requests;
+}
+
+ib::mad::Request PerformanceManager::request_of(ib::mad::Cookie cookie, const Asked& asked) const {
+  const auto make = [&](Method method, std::uint16_t attribute) {
+    return gmp_request(cookie, asked.target->end, MgmtClass::Perf, method, attribute);
+  };
+  if (asked.step == Step::Info) return make(Method::Get, attr::kClassPortInfo);
+  auto request = make(asked.step == Step::Clear ? Method::Set : Method::Get,
+                      asked.step == Step::Wide ? attr::kPortCountersExtended : attr::kPortCounters);
+  // PortSelect lies at the same place in both.
+  ib::wire::PortCounters body;
+  body.port_select = ib::PortNum{asked.port};
+  body.counter_select = static_cast<std::uint16_t>(asked.select.select);
+  body.counter_select2 = asked.select.select2;
+  ib::wire::set_body(request.mad, body);
+  return request;
+}
+
+void PerformanceManager::on_completion(Instant now, const ib::mad::Completion& completion) {
+  const auto at = under_way_.find(completion.cookie);
+  if (at == under_way_.end()) return;
+  const Asked asked = std::move(at->second);
+  under_way_.erase(at);
+  if (!completion.reply) {
+    skip(asked.target, completion.reply.error().message);
+  } else if (asked.step == Step::Info ||
+             (asked.step != Step::Clear && (completion.reply->mad.status() & kRedirected) != 0)) {
+    on_info(asked.target, *completion.reply);
+  } else {
+    on_counters(now, asked, *completion.reply);
+  }
+  if (work_.empty() && under_way_.empty()) end(now);
+}
+
+/// An answer that is ClassPortInfo, whether asked for or because the agent is elsewhere.
+void PerformanceManager::on_info(const std::shared_ptr<Target>& target,
+                                 const ib::mad::Packet& answer) {
+  const std::uint16_t status = answer.mad.status();
+  target->asked_info = true;
+  if ((status & ~kRedirected) != 0) {
+    // An agent without ClassPortInfo has the counters that every one must have.
+    next_port(target);
+    return;
+  }
+  const auto info = ib::wire::body<ib::wire::ClassPortInfo>(answer.mad);
+  target->capabilities = info.capability_mask;
+  const bool elsewhere = info.redirect_lid != ib::kNoLid && info.redirect_qp != 0 &&
+                         (info.redirect_lid != target->end.address.lid || info.redirect_qp != 1);
+  if (elsewhere && options_.follow_redirections && info.redirect_lid <= ib::kLidUnicastMax) {
+    if (++target->redirections > kRedirectionsMost) {
+      skip(target, "its agent redirects again and again");
+      return;
+    }
+    ib::mad::Address& address = target->end.address;
+    address.lid = info.redirect_lid;
+    address.qpn = info.redirect_qp;
+    address.q_key = info.redirect_q_key;
+    address.sl = info.redirect_sl;
+  } else if ((status & kRedirected) != 0) {
+    skip(target,
+         "its agent redirects, and that is not followed (perfmgr_redir, or to a GID alone)");
+    return;
+  }
+  // What was asked of the wrong place is asked again.
+  if (target->next > 0) --target->next;
+  next_port(target);
+}
+
+void PerformanceManager::on_counters(Instant now, const Asked& asked,
+                                     const ib::mad::Packet& answer) {
+  const auto& target = asked.target;
+  if (asked.step == Step::Clear) {
+    const auto record = records_.find({target->end.node_guid, asked.port});
+    if (answer.mad.status() != 0) {
+      if (named_.insert(target->end.port_guid).second)
+        log(ib::LogLevel::Warning,
+            fmt::format("{} refuses to clear its counters (status 0x{:04x}): those that are full "
+                        "say nothing any more",
+                        target->end.name, answer.mad.status()));
+    } else if (record != records_.end()) {
+      record->second.totals.cleared(now, asked.select.select, asked.select.select2);
+    }
+    return;
+  }
+  if (asked.step == Step::Narrow) {
+    auto counters = ib::query::read_port_counters(answer, asked.port);
+    if (!counters) return skip(target, counters.error().message);
+    target->reading.narrow = *counters;
+    target->reading.has_xmit_wait = (target->capabilities & kHasXmitWait) != 0;
+    if (is_wide(target->capabilities)) {
+      work_.push_back({target, Step::Wide, asked.port, {}});
+      return;
+    }
+  } else {
+    auto counters = ib::query::read_port_counters_extended(answer, asked.port);
+    if (!counters) return skip(target, counters.error().message);
+    target->reading.wide = *counters;
+    target->reading.has_packet_kinds =
+        (target->capabilities & ib::query::pma_cap::kExtendedWidth) != 0;
+  }
+  named_.erase(target->end.port_guid);
+  keep(now, *target, asked.port);
+  if (const auto record = records_.find({target->end.node_guid, asked.port});
+      record != records_.end())
+    if (const auto select = record->second.totals.nearly_full(); !select.empty())
+      work_.push_back({target, Step::Clear, asked.port, select});
+  next_port(target);
+}
+
+void PerformanceManager::keep(Instant now, Target& target, std::uint8_t port) {
+  PortRecord& fresh = target.ports[target.next - 1];
+  const PortKey key{fresh.node_guid, port};
+  auto [at, is_new] = records_.try_emplace(key, fresh);
+  PortRecord& record = at->second;
+  if (!is_new) {
+    // A cable that was moved, a node with another name.
+    record.node_name = fresh.node_name;
+    record.name = fresh.name;
+  }
+  record.active = true;
+  record.totals.take(now, target.reading);
+  const auto& more = record.totals.increase();
+  const bool waits = options_.log_xmit_wait && [&] {
+    const auto rows = counter_rows();
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (rows[i].kind == CounterKind::Wait && more[i] > options_.xmit_wait_threshold) return true;
+    return false;
+  }();
+  if (errors_in(more) > 0 || waits) with_errors_.push_back(key);
+}
+
+/// Nothing more is asked of it in this sweep. Named once, until it answers again.
+void PerformanceManager::skip(const std::shared_ptr<Target>& target, std::string why) {
+  target->next = target->ports.size();
+  if (named_.insert(target->end.port_guid).second)
+    log(ib::LogLevel::Warning,
+        fmt::format("counters of {} cannot be read: {}", target->end.name, why));
+}
+
+void PerformanceManager::end(Instant now) {
+  sweeping_ = false;
+  ++sweeps_;
+  if (options_.log_errors) tell_errors();
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(now - sweep_began_);
+  log(ib::LogLevel::Verbose,
+      fmt::format("counters of {} ports read in {} ms", records_.size(), took.count()));
+  if (now >= next_sweep_) {
+    log(ib::LogLevel::Warning,
+        fmt::format("a sweep of counters takes {} s, longer than the time between two "
+                    "(perfmgr_sweep_time_s)",
+                    took.count() / 1000));
+    next_sweep_ = now + options_.sweep_time;
+  }
+}
+
+/// The ports that counted most first.
+void PerformanceManager::tell_errors() {
+  const auto errors = [&](const PortKey& key) {
+    return errors_in(records_.at(key).totals.increase());
+  };
+  std::ranges::stable_sort(with_errors_, std::greater<>{}, errors);
+  const auto rows = counter_rows();
+  for (std::size_t n = 0; n < std::min(with_errors_.size(), kPortsToldMost); ++n) {
+    const PortRecord& record = records_.at(with_errors_[n]);
+    std::string counted;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::uint64_t more = record.totals.increase()[i];
+      const bool told = rows[i].kind == CounterKind::Error
+                            ? more > 0
+                            : rows[i].kind == CounterKind::Wait && options_.log_xmit_wait &&
+                                  more > options_.xmit_wait_threshold;
+      if (told) counted += fmt::format("{}{} +{}", counted.empty() ? "" : ", ", rows[i].name, more);
+    }
+    log(ib::LogLevel::Warning,
+        fmt::format("{}: {} in {} s", record.name, counted,
+                    std::chrono::round<std::chrono::seconds>(record.totals.period()).count()));
+  }
+  if (with_errors_.size() > kPortsToldMost)
+    log(ib::LogLevel::Warning, fmt::format("{} more ports counted errors (ibsm ctl counters list "
+                                           "--errors)",
+                                           with_errors_.size() - kPortsToldMost));
+}
+
+void PerformanceManager::log(ib::LogLevel level, std::string message) {
+  log_.push_back({level, "counters", std::move(message)});
+}
+std::vector<ib::LogEvent> PerformanceManager::take_log() { return std::exchange(log_, {}); }
+
+}  // namespace sm::managers::performance

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The performance manager: reads the counters of all ports by and by, keeps totals that outlive the
+// narrow fields of PortCounters, and tells which port counted errors, with both ends of its cable.
+//
+//   Waiting --sweep time--> Reading --all read--> Waiting
+//
+// A target is an end port: a CA or router port, or port 0 of a switch for all ports of the switch.
+// It is asked for ClassPortInfo once, then for PortCounters (and PortCountersExtended where it has
+// them) of each port with a cable, port by port; a counter that is nearly full is cleared.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "sm/managers/end_ports.h"
+#include "sm/managers/manager.h"
+#include "sm/managers/performance/totals.h"
+
+namespace sm::managers::performance {
+
+/// opensm's perfmgr_* keys.
+struct Options {
+  ib::Duration sweep_time{std::chrono::seconds(180)};
+  std::size_t outstanding{500};              // requests under way at most
+  bool follow_redirections{true};            // of ClassPortInfo
+  bool ignore_cas{false};                    // switches alone
+  bool forget_gone_nodes{true};              // totals of nodes that are not there any more go
+  bool log_errors{true};                     // a line for each port that counted errors
+  bool ask_capabilities{true};               // ClassPortInfo; without it 32-bit counters alone
+  bool log_xmit_wait{false};                 // ... for PortXmitWait above the threshold
+  std::uint32_t xmit_wait_threshold{65535};  // ticks a sweep
+};
+
+/// A port whose counters are kept.
+struct PortRecord {
+  ib::Guid node_guid{}, port_guid{};
+  std::uint8_t port{};
+  std::string node_name;
+  std::string name;   // `"leaf-003" port 9 - "spine-001" port 5`
+  bool active{true};  // in the subnet
+  PortTotals totals;
+};
+using PortKey = std::pair<ib::Guid, std::uint8_t>;  // node and port
+using PortRecords = std::map<PortKey, PortRecord>;
+
+class PerformanceManager final : public Manager {
+ public:
+  explicit PerformanceManager(const Options& options);
+  ~PerformanceManager() override;
+
+  std::vector<ib::mad::AgentSpec> agents() const override;
+  void on_subnet_up(ib::Instant now, const SnapshotPtr& subnet) override;
+  void on_completion(ib::Instant now, const ib::mad::Completion& completion) override;
+  void on_time(ib::Instant now) override;
+  ib::Instant next_deadline() const override;
+  std::vector<ib::mad::Request> take_requests(ib::Instant now, std::size_t most) override;
+  std::vector<ib::LogEvent> take_log() override;
+  std::size_t requests_most() const override { return options_.outstanding; }
+  /// A run of `ibsm --once` does not wait for counters.
+  bool idle() const override { return true; }
+
+  // ---- for whoever looks at them
+  const PortRecords& records() const { return records_; }
+  /// A sweep now, unless one is under way.
+  void sweep_now(ib::Instant now);
+  /// All totals begin at 0 again; the devices' counters stay as they are.
+  void clear_totals(ib::Instant now);
+  unsigned sweeps() const { return sweeps_; }  // that have ended
+  bool sweeping() const { return sweeping_; }
+
+ private:
+  enum class Step : std::uint8_t { Info, Narrow, Wide, Clear };
+  struct Target;
+  struct Asked {
+    std::shared_ptr<Target> target;
+    Step step{};
+    std::uint8_t port{};
+    PortTotals::Select select;
+  };
+
+  void begin(ib::Instant now);
+  void end(ib::Instant now);
+  void next_port(const std::shared_ptr<Target>& target);
+  void on_info(const std::shared_ptr<Target>& target, const ib::mad::Packet& answer);
+  void on_counters(ib::Instant now, const Asked& asked, const ib::mad::Packet& answer);
+  void keep(ib::Instant now, Target& target, std::uint8_t port);
+  void skip(const std::shared_ptr<Target>& target, std::string why);
+  ib::mad::Request request_of(ib::mad::Cookie cookie, const Asked& asked) const;
+  void tell_errors();
+  void log(ib::LogLevel level, std::string message);
+
+  Options options_;
+  SnapshotPtr subnet_;
+  std::map<ib::Guid, std::shared_ptr<Target>> targets_;  // by the GUID of the end port
+  PortRecords records_;
+  std::deque<Asked> work_;
+  std::unordered_map<ib::mad::Cookie, Asked> under_way_;
+  ib::mad::Cookie next_cookie_{0};
+  std::vector<PortKey> with_errors_;  // of this sweep
+  std::set<ib::Guid> named_;          // targets whose trouble has been told
+  std::vector<ib::LogEvent> log_;
+  bool sweeping_{false};
+  ib::Instant sweep_began_{}, next_sweep_{ib::kNever};
+  unsigned sweeps_{0};
+};
+
+}  // namespace sm::managers::performance

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// A day of the performance manager beside a subnet manager on a simulated fabric: counters that
+// wrap, that somebody sets back, that stop and will not be cleared, agents that go silent for a
+// while; and errors that are planted and must be told.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "libdiag/fabric/generate.h"
+#include "sm/managers/performance/manager.h"
+#include "tests/sim/sm_on_model.h"
+
+namespace sm::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ib::wire::Method;
+using managers::performance::counter_rows;
+using managers::performance::CounterValues;
+using managers::performance::PerformanceManager;
+using managers::performance::PortKey;
+namespace attr = ib::wire::attr;
+
+ib::fabric::Fabric tree() {
+  ib::fabric::FatTree tree;
+  tree.radix = 12;
+  ib::fabric::GenerateCommon common;
+  common.lids = false;
+  return *ib::fabric::generate(tree, common);
+}
+
+/// What devices count, put over what the model's agents answer.
+class Devices {
+ public:
+  Devices(SmOnModel& run, std::uint64_t seed) : run_(run), dice_(seed) {
+    run_.listen([this](ib::mad::Packet& packet) {
+      if (packet.mad.mgmt_class() == ib::wire::MgmtClass::Perf) overlay(packet);
+    });
+    run_.watch([this](const ib::mad::Packet& packet) {
+      return packet.mad.mgmt_class() != ib::wire::MgmtClass::Perf ||
+             packet.address.lid != silent_lid_;
+    });
+  }
+
+  struct Port {
+    std::uint32_t symbols{0};
+    std::uint64_t data{~std::uint64_t{0} - (std::uint64_t{1} << 45)};
+    bool stuck{false};  // refuses to be cleared
+  };
+  using Key = std::pair<std::uint16_t, std::uint8_t>;  // LID of the agent, port
+  Port& port(Key key) { return ports_[key]; }
+  void be_silent(ib::Lid lid) { silent_lid_ = lid; }
+
+ private:
+  void overlay(ib::mad::Packet& packet) {
+    const auto attribute = packet.mad.attribute_id();
+    if (attribute == attr::kClassPortInfo) return;
+    auto counters = ib::wire::body<ib::wire::PortCounters>(packet.mad);
+    Port& p = ports_[{packet.address.lid.value, counters.port_select.value}];
+    if (attribute == attr::kPortCountersExtended) {
+      auto wide = ib::wire::body<ib::wire::PortCountersExtended>(packet.mad);
+      p.data += dice_() % (std::uint64_t{1} << 40);  // all wrap within the day
+      if (dice_() % 50 == 0) p.data = 0;
+      wide.port_xmit_data = p.data;
+      ib::wire::set_body(packet.mad, wide);
+    } else if (asked_to_clear(packet)) {
+      if (p.stuck) {
+        packet.mad.set<&ib::wire::MadHeader::status>(std::uint16_t{0x001C});
+      } else {
+        p.symbols = 0;
+      }
+    } else {
+      counters.symbol_error_counter = static_cast<std::uint16_t>(std::min(p.symbols, 65'535U));
+      ib::wire::set_body(packet.mad, counters);
+    }
+  }
+  static bool asked_to_clear(const ib::mad::Packet& packet) {
+    return ib::wire::body<ib::wire::PortCounters>(packet.mad).counter_select != 0;
+  }
+
+  SmOnModel& run_;
+  std::mt19937_64 dice_;
+  std::map<Key, Port> ports_;
+  ib::Lid silent_lid_{};
+};
+
+TEST(Performance, ADayOfCountersThatWrapStopAndAreSetBack) {
+  SmOnModel run(tree());
+  auto channel = std::make_unique<managers::ClientChannel>();
+  auto made = std::make_unique<PerformanceManager>(managers::performance::Options{});
+  PerformanceManager& manager = *made;
+  channel->add(std::move(made));
+  run.run_beside(std::move(channel));
+  Devices devices(run, 11);
+  ASSERT_TRUE(run.run_until_reports(1));
+  run.run_for(10s);
+  const auto& f = run.model().topology();
+  ASSERT_EQ(manager.records().size(), 2 * (72 + 72)) << "both ends of every cable";
+
+  std::mt19937_64 dice(5);
+  std::vector<PortKey> keys;
+  for (const auto& [key, record] : manager.records()) keys.push_back(key);
+  const auto agent = [&](const PortKey& key) {
+    const auto node = *f.find_node(key.first);
+    const std::uint8_t end = f.node(node).is_switch() ? 0 : key.second;
+    return Devices::Key{run.model().port_info({node, end}).lid.value, key.second};
+  };
+  devices.port(agent(keys[3])).symbols = 65'535;
+  devices.port(agent(keys[3])).stuck = true;
+
+  std::map<PortKey, CounterValues> before;
+  for (int hour = 0; hour < 24; ++hour) {
+    const PortKey planted = keys[4 + dice() % (keys.size() - 4)];
+    const auto errors = static_cast<std::uint32_t>(1 + dice() % 30'000);
+    devices.port(agent(planted)).symbols += errors;
+    const std::string expected = manager.records().at(planted).name + ": SymbolErrorCounter +" +
+                                 std::to_string(errors) + " in ";
+    run.forget_what_was_said();
+    run.run_for(2 * 180s);
+    EXPECT_THAT(run.log(), testing::Contains(testing::HasSubstr(expected))) << "hour " << hour;
+    devices.be_silent(ib::Lid{agent(keys[dice() % keys.size()]).first});
+    run.run_for(3600s - 2 * 180s);
+    devices.be_silent(ib::kNoLid);
+    for (const auto& [key, record] : manager.records())
+      for (std::size_t i = 0; i < counter_rows().size(); ++i)
+        EXPECT_GE(record.totals.values()[i], before[key][i]) << record.name;
+    for (const auto& [key, record] : manager.records()) before[key] = record.totals.values();
+  }
+  EXPECT_NEAR(manager.sweeps(), 480, 25) << "an agent that is silent makes some sweeps longer";
+  EXPECT_EQ(run.reports(), 1U) << "the subnet manager noticed nothing";
+}
+
+}  // namespace
+}  // namespace sm::test

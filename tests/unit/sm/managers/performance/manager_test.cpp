@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The performance manager against agents that have what devices have, that lie, refuse, redirect
+// and are silent.
+#include "sm/managers/performance/manager.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+#include "tests/unit/sm/sa/snapshot_of.h"
+
+namespace sm::managers::performance {
+namespace {
+
+using ib::Guid;
+using ib::Instant;
+using ib::Lid;
+using ib::wire::Method;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+namespace attr = ib::wire::attr;
+
+ib::fabric::Fabric tree() {
+  ib::fabric::FatTree tree;
+  tree.radix = 8;
+  tree.hosts_per_leaf = 4;
+  tree.leaves = 4;
+  tree.spines = 2;
+  return *ib::fabric::generate(tree);
+}
+constexpr std::size_t kHosts = 16, kSwitches = 6, kCables = 16 + 4 * 4;
+
+/// The agents of a fabric, as far as the manager sees them.
+struct Agents {
+  explicit Agents(const Options& options) : manager(options) {}
+
+  struct Agent {
+    std::uint16_t capabilities{0x1200};  // extended width, PortXmitWait
+    bool silent{false}, refuses_clear{false}, wrong_port{false}, without_info{false};
+    Lid redirects_to{};
+    std::map<std::uint8_t, Reading> ports;
+  };
+  std::map<std::uint16_t, Agent> by_lid;
+  std::map<std::uint16_t, std::size_t> asked;  // by attribute
+  std::size_t clears{0}, under_way_most{0};
+  PerformanceManager manager;
+  Instant now{1'000'000'000};
+  std::vector<std::string> log;
+
+  void up(const ib::fabric::Fabric& fabric) {
+    manager.on_subnet_up(now, sa::test::snapshot_of(fabric));
+    sweep();
+  }
+  /// Until the sweep that is due has ended.
+  void sweep() {
+    now = std::max(now, manager.next_deadline() == ib::kNever ? now : manager.next_deadline());
+    manager.on_time(now);
+    while (true) {
+      const auto requests = manager.take_requests(now, manager.requests_most());
+      if (requests.empty()) break;
+      under_way_most = std::max(under_way_most, requests.size());
+      for (const auto& request : requests) {
+        now = now + std::chrono::microseconds(5);
+        manager.on_completion(now, answer(request));
+      }
+    }
+    for (const auto& event : manager.take_log())
+      if (event.level <= ib::LogLevel::Info) log.push_back(event.message);
+    EXPECT_FALSE(manager.sweeping());
+  }
+
+  const PortRecord& record(Guid node, std::uint8_t port) {
+    return manager.records().at({node, port});
+  }
+
+ private:
+  ib::mad::Completion answer(const ib::mad::Request& request) {
+    ib::mad::Completion done{
+        request.cookie, ib::mad::Packet{request.address, request.mad, {}}, {}, 1};
+    auto& agent = by_lid[request.address.lid.value];
+    const auto attribute = request.mad.attribute_id();
+    ++asked[attribute];
+    if (agent.silent) {
+      done.reply = ib::fail(ib::ErrorKind::TimedOut, "no answer");
+      return done;
+    }
+    auto& mad = done.reply->mad;
+    if (agent.redirects_to != ib::kNoLid || attribute == attr::kClassPortInfo) {
+      ib::wire::ClassPortInfo info;
+      info.capability_mask = agent.capabilities;
+      info.redirect_lid = agent.redirects_to;
+      info.redirect_qp = agent.redirects_to == ib::kNoLid ? 0 : 1;
+      info.redirect_q_key = 0x80010000;
+      ib::wire::set_body(mad, info);
+      if (attribute != attr::kClassPortInfo)
+        mad.set<&ib::wire::MadHeader::status>(std::uint16_t{0x0002});
+      if (agent.without_info) mad.set<&ib::wire::MadHeader::status>(std::uint16_t{0x000C});
+      return done;
+    }
+    const auto port = ib::wire::body<ib::wire::PortCounters>(request.mad).port_select.value;
+    auto& reading = agent.ports[port];
+    const auto said = ib::PortNum{static_cast<std::uint8_t>(port + (agent.wrong_port ? 1 : 0))};
+    if (request.mad.method() == Method::Set) {
+      ++clears;
+      if (agent.refuses_clear) {
+        mad.set<&ib::wire::MadHeader::status>(std::uint16_t{0x000C});
+      } else {
+        reading.narrow.symbol_error_counter = 0;
+      }
+    } else if (attribute == attr::kPortCounters) {
+      reading.narrow.port_select = said;
+      ib::wire::set_body(mad, reading.narrow);
+    } else {
+      ib::wire::PortCountersExtended wide = reading.wide.value_or(ib::wire::PortCountersExtended{});
+      wide.port_select = said;
+      ib::wire::set_body(mad, wide);
+    }
+    return done;
+  }
+};
+
+struct PerformanceTest : testing::Test {
+  ib::fabric::Fabric fabric = tree();
+  Agents agents{Options{}};
+
+  ib::fabric::NodeIndex node(std::string_view name) {
+    for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n)
+      if (fabric.node(n).description == name) return n;
+    ADD_FAILURE() << name;
+    return 0;
+  }
+  Agents::Agent& agent(std::string_view name) {
+    const auto n = node(name);
+    return agents.by_lid[fabric.port(n, fabric.node(n).is_switch() ? 0 : 1).lid.value];
+  }
+};
+
+TEST_F(PerformanceTest, ReadsEveryPortWithACableAndEachAgentsCapabilitiesOnce) {
+  agents.up(fabric);
+  EXPECT_EQ(agents.asked[attr::kClassPortInfo], kHosts + kSwitches);
+  EXPECT_EQ(agents.asked[attr::kPortCounters], 2 * kCables);
+  EXPECT_EQ(agents.asked[attr::kPortCountersExtended], 2 * kCables);
+  EXPECT_EQ(agents.manager.records().size(), 2 * kCables);
+  EXPECT_EQ(agents.manager.next_deadline(), Instant{1'000'000'000} + seconds(180));
+  agents.sweep();
+  EXPECT_EQ(agents.asked[attr::kClassPortInfo], kHosts + kSwitches);
+  EXPECT_EQ(agents.asked[attr::kPortCounters], 4 * kCables);
+  EXPECT_THAT(agents.log, IsEmpty());
+}
+
+TEST_F(PerformanceTest, ErrorsAreToldWithBothEndsOnceTheyAreCounted) {
+  agent("leaf-002").ports[5].narrow.symbol_error_counter = 40;
+  agents.up(fabric);
+  EXPECT_THAT(agents.log, IsEmpty()) << "of the time before";
+  agent("leaf-002").ports[5].narrow.symbol_error_counter = 52;
+  agent("leaf-002").ports[5].narrow.port_rcv_errors = 3;
+  agents.sweep();
+  EXPECT_THAT(agents.log, ElementsAre("\"leaf-002\" port 5 - \"spine-001\" port 3: "
+                                      "SymbolErrorCounter +12, PortRcvErrors +3 in 180 s"));
+  agents.log.clear();
+  agents.sweep();
+  EXPECT_THAT(agents.log, IsEmpty());
+  const auto& leaf = fabric.node(node("leaf-002"));
+  EXPECT_EQ(agents.record(leaf.guid, 5).totals.values()[0], 52U);
+}
+
+TEST_F(PerformanceTest, OfManyPortsWithErrorsTheWorstHaveALineEach) {
+  agents.up(fabric);
+  for (int i = 1; i <= 16; ++i)
+    agent("host00" + std::string(i < 10 ? "0" : "") + std::to_string(i) + " HCA-1")
+        .ports[1]
+        .narrow.symbol_error_counter = static_cast<std::uint16_t>(i);
+  for (std::uint8_t p = 1; p <= 6; ++p) agent("leaf-001").ports[p].narrow.port_rcv_errors = 100;
+  agents.sweep();
+  ASSERT_EQ(agents.log.size(), 21U);
+  EXPECT_THAT(agents.log[0], HasSubstr("leaf-001"));
+  EXPECT_THAT(agents.log[20], HasSubstr("2 more ports counted errors"));
+}
+
+TEST_F(PerformanceTest, ACounterThatIsNearlyFullIsClearedAndTheTotalGoesOn) {
+  auto& port = agent("host0003 HCA-1").ports[1].narrow;
+  port.symbol_error_counter = 60'000;
+  agents.up(fabric);
+  EXPECT_EQ(agents.clears, 1U);
+  EXPECT_EQ(port.symbol_error_counter, 0U);
+  port.symbol_error_counter = 10;
+  agents.sweep();
+  EXPECT_EQ(agents.record(fabric.node(node("host0003 HCA-1")).guid, 1).totals.values()[0], 60'010U);
+}
+
+TEST_F(PerformanceTest, WhoRefusesToClearIsNamedOnceAndReadAllTheSame) {
+  agent("leaf-001").refuses_clear = true;
+  agent("leaf-001").ports[1].narrow.symbol_error_counter = 65'535;
+  agents.up(fabric);
+  EXPECT_THAT(agents.log, ElementsAre(HasSubstr("\"leaf-001\" refuses to clear its counters")));
+  EXPECT_EQ(agents.manager.records().size(), 2 * kCables);
+}
+
+TEST_F(PerformanceTest, WhoLiesOrIsSilentIsNamedOnceAndHoldsUpNobody) {
+  agent("host0002 HCA-1").silent = true;
+  agent("leaf-003").wrong_port = true;
+  agents.up(fabric);
+  EXPECT_THAT(agents.log,
+              testing::UnorderedElementsAre(
+                  HasSubstr("counters of \"host0002 HCA-1\" port 1 cannot be read: no answer"),
+                  HasSubstr("counters of \"leaf-003\" cannot be read: ")));
+  EXPECT_EQ(agents.manager.records().size(), 2 * kCables - 1 - 8);
+  agents.log.clear();
+  agents.sweep();
+  EXPECT_THAT(agents.log, IsEmpty());
+  agent("host0002 HCA-1").silent = false;
+  agents.sweep();
+  agent("host0002 HCA-1").silent = true;
+  agents.sweep();
+  EXPECT_EQ(agents.log.size(), 1U) << "it answered in between";
+}
+
+TEST_F(PerformanceTest, AnAgentWithoutClassPortInfoOrWideCountersIsReadByTheNarrowOnes) {
+  agent("host0004 HCA-1").without_info = true;
+  agent("host0005 HCA-1").capabilities = 0;
+  for (const char* host : {"host0004 HCA-1", "host0005 HCA-1"})
+    agent(host).ports[1].narrow.port_xmit_pkts = 9;
+  agents.up(fabric);
+  EXPECT_EQ(agents.asked[attr::kPortCountersExtended], 2 * kCables - 2);
+  const auto rows = counter_rows();
+  const auto row = std::ranges::find(rows, "PortXmitPkts", &CounterRow::name) - rows.begin();
+  for (const char* host : {"host0004 HCA-1", "host0005 HCA-1"}) {
+    const auto& totals = agents.record(fabric.node(node(host)).guid, 1).totals;
+    EXPECT_EQ(totals.values()[static_cast<std::size_t>(row)], 9U) << host;
+  }
+}
+
+TEST_F(PerformanceTest, ARedirectionIsFollowedAndACircleIsNot) {
+  const Lid elsewhere{0x400};
+  agent("host0006 HCA-1").redirects_to = elsewhere;
+  agents.by_lid[elsewhere.value].ports[1].narrow.symbol_error_counter = 77;
+  agent("host0007 HCA-1").redirects_to = Lid{0x401};
+  agents.by_lid[0x401].redirects_to = Lid{0x402};
+  agents.by_lid[0x402].redirects_to = Lid{0x401};
+  agents.up(fabric);
+  EXPECT_EQ(agents.record(fabric.node(node("host0006 HCA-1")).guid, 1).totals.values()[0], 77U);
+  EXPECT_THAT(agents.log, ElementsAre(HasSubstr("its agent redirects again and again")));
+}
+
+TEST_F(PerformanceTest, NodesThatAreGoneAreForgottenOrKeptAsNotActive) {
+  auto smaller = fabric;
+  const auto host = node("host0016 HCA-1");
+  const auto guid = fabric.node(host).guid;
+  smaller.disconnect({host, 1});
+  agents.up(fabric);
+  agents.up(smaller);
+  EXPECT_FALSE(agents.manager.records().contains({guid, 1}));
+
+  Options keeps;
+  keeps.forget_gone_nodes = false;
+  Agents others(keeps);
+  others.up(fabric);
+  others.up(smaller);
+  EXPECT_FALSE(others.record(guid, 1).active);
+}
+
+TEST_F(PerformanceTest, OptionsAreKept) {
+  Options options;
+  options.ignore_cas = true;
+  options.ask_capabilities = false;
+  options.outstanding = 3;
+  options.log_xmit_wait = true;
+  options.xmit_wait_threshold = 100;
+  options.sweep_time = seconds(7);
+  Agents a(options);
+  a.up(fabric);
+  EXPECT_EQ(a.asked[attr::kClassPortInfo], 0U);
+  EXPECT_EQ(a.asked[attr::kPortCountersExtended], 0U);
+  EXPECT_EQ(a.asked[attr::kPortCounters], kHosts + 2 * (kCables - kHosts));
+  EXPECT_LE(a.under_way_most, 3U);
+  EXPECT_EQ(a.manager.next_deadline(), Instant{1'000'000'000} + seconds(7));
+}
+
+TEST_F(PerformanceTest, ClearAndSweepOnDemand) {
+  agent("leaf-002").ports[5].narrow.symbol_error_counter = 40;
+  agents.up(fabric);
+  agents.manager.clear_totals(agents.now);
+  const auto guid = fabric.node(node("leaf-002")).guid;
+  EXPECT_EQ(agents.record(guid, 5).totals.values()[0], 0U);
+  agents.manager.sweep_now(agents.now);
+  EXPECT_EQ(agents.manager.next_deadline(), agents.now);
+  agent("leaf-002").ports[5].narrow.symbol_error_counter = 41;
+  agents.sweep();
+  EXPECT_EQ(agents.record(guid, 5).totals.values()[0], 1U);
+  EXPECT_EQ(agents.manager.sweeps(), 2U);
+}
+
+}  // namespace
+}  // namespace sm::managers::performance
