@@ -42,7 +42,7 @@ ib::Result<agent::ServedPort> open_port(const agent::Options& options,
   agent::ServedPort one;
   one.port = std::move(*port);
   // A CA's umad device belongs to one port; a switch's, port 0, does not say where a MAD came in.
-  one.ingress = {facts.port_num, facts.port_num != 0};
+  one.ingress = {facts.port_num, facts.port_num != 0, facts.node_guid, facts.port_guid};
   one.name = fmt::format("{}/{}", facts.device, facts.port_num);
   return one;
 }
@@ -113,6 +113,9 @@ int main(int argc, char** argv) {
   responder_options.source_rate = options.source_rate;
   responder_options.total_rate = options.total_rate;
   agent::Responder responder(responder_options);
+  std::vector<agent::Ingress> served_ports;
+  for (const agent::ServedPort& one : *ports) served_ports.push_back(one.ingress);
+  responder.set_ports(std::move(served_ports));
 
   fmt::print("ibtracerd: ready ports={}\n", ports->size());
   std::fflush(stdout);

@@ -51,6 +51,44 @@ ib::wire::ClassPortInfo class_port_info(bool tracer, bool knows_ingress) {
 
 }  // namespace
 
+std::uint16_t Responder::serve_multicast_route(Ingress ingress, Mad& mad) {
+  auto route = ib::wire::body<ib::wire::MulticastRoute>(mad);
+  const ib::wire::PortSetBytes named = route.expected_ingress;
+  // The port that was asked answers first, whatever was named; then the others that were.
+  std::vector<Ingress> answers{ingress};
+  route.actual_ingress = {};
+  for (const Ingress& port : ports_) {
+    if (port.node_guid != ingress.node_guid) continue;
+    ib::wire::add_port(route.actual_ingress, port.port_num);
+    if (port.port_num != ingress.port_num && ib::wire::has_port(named, port.port_num))
+      answers.push_back(port);
+  }
+  ib::wire::add_port(route.actual_ingress, ingress.port_num);
+  // What a switch does with a group's packets is in its tables, and an agent cannot see those. A
+  // host passes nothing on.
+  route.actual_egress = {};
+  route.known = ib::wire::kKnowsIngress | ib::wire::kKnowsEgress;
+  if (!ingress.knows_external_port) {
+    route.known = 0;
+    route.actual_ingress = {};
+  }
+  const std::uint32_t chosen = mad.attribute_modifier();
+  const bool exists = chosen < answers.size();
+  route.answers = static_cast<std::uint8_t>(answers.size());
+  route.answer = exists ? static_cast<std::uint8_t>(chosen) : std::uint8_t{0};
+  const Ingress& port = answers[route.answer];
+  route.port = ib::PortNum{port.port_num};
+  route.port_guid = port.port_guid;
+  const bool ingress_as_expected =
+      named == ib::wire::PortSetBytes{} || ib::wire::has_port(named, port.port_num);
+  const bool egress_as_expected = route.expected_egress == ib::wire::PortSetBytes{};
+  ib::wire::set_body(mad, route);
+  if (!exists) return status::kBadValue;
+  if (route.known == 0 || (ingress_as_expected && egress_as_expected)) return status::kOk;
+  ++counters_.mismatches;
+  return status::kBadValue;
+}
+
 std::uint16_t Responder::serve(Ingress ingress, Mad& mad) {
   if (mad.get<&MadHeader::base_version>() != 1 || mad.get<&MadHeader::class_version>() != 1)
     return status::kBadVersion;
@@ -76,6 +114,8 @@ std::uint16_t Responder::serve(Ingress ingress, Mad& mad) {
     ++counters_.mismatches;
     return status::kBadValue;
   }
+  if (tracer && mad.attribute_id() == attr::kMulticastRoute)
+    return serve_multicast_route(ingress, mad);
   if (!tracer && mad.attribute_id() == attr::kPing) {
     ib::wire::Ping ping;
     const std::size_t n = std::min(options_.host.size(), ping.host.size() - 1);

@@ -2,15 +2,16 @@
 // Responder: decides what ibtracerd answers. A machine: a request and the port it came in by go in,
 // an answer comes out or does not. No I/O, no clock, bounded memory whatever arrives.
 //
-// Served: class 0x30 ClassPortInfo and SourceRoute (the ibtracer protocol), class 0x32 ping (stock
-// `ibping`) and ClassPortInfo, both with the OpenIB OUI, method Get. It never answers with more
-// than it was asked with, and only the asker.
+// Served: class 0x30 ClassPortInfo, SourceRoute and MulticastRoute (the ibtracer protocol), class
+// 0x32 ping (stock `ibping`) and ClassPortInfo, both with the OpenIB OUI, method Get. It never
+// answers with more than it was asked with, and only the asker.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "libdiag/mad/transport.h"
 
@@ -44,11 +45,15 @@ struct Ingress {
   std::uint8_t port_num{};     // of this CA, or 0 on a switch
   bool knows_external_port{};  // a CA's umad descriptor belongs to one port; a switch's does not
                                // say which port it was
+  ib::Guid node_guid{}, port_guid{};
 };
 
 class Responder {
  public:
   explicit Responder(const ResponderOptions& options);
+
+  /// All ports that are served: of a group it answers for those of the node that was asked.
+  void set_ports(std::vector<Ingress> ports) { ports_ = std::move(ports); }
 
   /// The answer to `request`, or nothing: not a request, not ours, or over a limit.
   std::optional<ib::mad::Packet> answer(ib::Instant now, Ingress ingress,
@@ -59,11 +64,13 @@ class Responder {
  private:
   bool admit(ib::Instant now, const ib::mad::Address& source);
   std::uint16_t serve(Ingress ingress, ib::wire::Mad& mad);
+  std::uint16_t serve_multicast_route(Ingress ingress, ib::wire::Mad& mad);
 
   // Sources hash into a fixed table, so a thousand invented sources cost nothing; two that share a
   // slot share its rate.
   static constexpr std::size_t kSourceSlots = 1024;
   ResponderOptions options_;
+  std::vector<Ingress> ports_;
   ResponderCounters counters_;
   TokenBucket total_;
   std::array<TokenBucket, kSourceSlots> sources_;

@@ -8,6 +8,7 @@
 #include "libdiag/wire/mad.h"
 #include "libdiag/wire/sa_records.h"
 #include "libdiag/wire/smp_attributes.h"
+#include "libdiag/wire/tracer_attributes.h"
 
 namespace ib::wire {
 
@@ -28,8 +29,8 @@ using AllStructures = TypeList<
     CongestionInfo, CongestionKeyInfo, SwitchCongestionEvent, SwitchCongestionLog,
     CaCongestionEvent, CaCongestionLog, CongestionDelay, SwitchCongestionSetting,
     SwitchPortCongestion, SwitchPortCongestionSetting, CaCongestionEntry, CaCongestionSetting,
-    CongestionControlTable, CongestionTimeStamp, SourceRoute, Ping, InformInfo, NodeRecord,
-    PortInfoRecord, SlToVlRecord, SwitchInfoRecord, LinearFdtRecord, MulticastFdtRecord,
+    CongestionControlTable, CongestionTimeStamp, SourceRoute, MulticastRoute, Ping, InformInfo,
+    NodeRecord, PortInfoRecord, SlToVlRecord, SwitchInfoRecord, LinearFdtRecord, MulticastFdtRecord,
     SmInfoRecord, VlArbitrationRecord, PKeyTableRecord, InformInfoRecord, LinkRecord, ServiceRecord,
     GuidInfoRecord, PathRecord, McMemberRecord, TraceRecord, MultiPathRecord>;
 

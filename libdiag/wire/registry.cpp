@@ -134,6 +134,7 @@ std::span<const AttributeInfo> attributes() {
       attribute<CongestionTimeStamp>(kCc, attr::kTimeStamp, {Get}),
       attribute<ClassPortInfo>(MgmtClass::VendorIbtracer, attr::kClassPortInfo, {Get}),
       attribute<SourceRoute>(MgmtClass::VendorIbtracer, attr::kSourceRoute, {Get}),
+      attribute<MulticastRoute>(MgmtClass::VendorIbtracer, attr::kMulticastRoute, {Get}),
       attribute<Ping>(MgmtClass::VendorPing, attr::kPing, {Get}),
   };
   return all;

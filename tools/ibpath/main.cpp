@@ -8,9 +8,9 @@
 #include "libdiag/cli/command_line.h"
 #include "libdiag/cli/common_options.h"
 #include "libdiag/cli/exit_status.h"
-#include "libdiag/fabric/text_file.h"
 #include "tools/common/connection.h"
 #include "tools/common/refusal.h"
+#include "tools/common/sm_key.h"
 #include "tools/ibpath/batch.h"
 #include "tools/ibpath/desk.h"
 #include "tools/ibpath/explain.h"
@@ -128,20 +128,6 @@ ib::Result<ibpath::Job> plan(const ibpath::Options& options, ibpath::Words words
   return ibpath::plan_paths(options, words);
 }
 
-/// A key on the command line can be seen by everybody on the host; in a file it need not.
-ib::Result<std::uint64_t> sm_key(const ibpath::Options& options) {
-  if (options.sm_key_file.empty()) return options.sm_key;
-  const auto text = ib::fabric::read_file_or_pipe(options.sm_key_file);
-  if (!text) return tl::unexpected<ib::Error>(text.error());
-  const auto word = ib::trim(*text);
-  std::uint64_t key = 0;
-  if (ib::parse_number(word, UINT64_MAX, key)) return key;
-  // What was taken for a key may be one: it is not shown.
-  return ib::fail(ib::ErrorKind::Usage,
-                  fmt::format("{}:1:1: expected a number, got {}", options.sm_key_file,
-                              word.empty() ? "nothing" : "something else"));
-}
-
 /// What is refused to who has no key, and how to give one.
 ib::Error with_advice(ib::Error error, const ibpath::Options& options) {
   const bool for_key = error.mad_status == ib::wire::status::kSaReqDenied ||
@@ -162,7 +148,7 @@ int run(const ibpath::Options& options, ibpath::Words words) {
   // Words first: a bad one is an error whether or not there is a fabric.
   const auto job = plan(options, words);
   if (!job) return refuse(job.error());
-  const auto key = sm_key(options);
+  const auto key = tools::sm_key(options.sm_key, options.sm_key_file);
   if (!key) return refuse(key.error());
   auto pace = tools::transactor_options(options.common);
   pace.window_per_target = std::min(kAskedAtOnce, options.common.outstanding);

@@ -5,6 +5,7 @@
 #include "libdiag/cli/exit_status.h"
 #include "tools/common/connection.h"
 #include "tools/common/refusal.h"
+#include "tools/common/sm_key.h"
 #include "tools/ibtracer/options.h"
 #include "tools/ibtracer/report.h"
 #include "tools/ibtracer/resolve.h"
@@ -21,13 +22,37 @@ int print(const ibtracer::Options& options, const ibtracer::TraceReport& report,
   return ibtracer::exit_status(report);
 }
 
+ib::tools::Refusal refusal(const ibtracer::Options& options) {
+  return {"ibtracer", ibtracer::kSchema, IBKIT_VERSION, options.common.json};
+}
+
+int run_multicast(const ibtracer::Options& options, ib::mad::Session& session,
+                  std::uint64_t sm_key) {
+  ibtracer::MulticastOptions how;
+  how.sl = options.sl.value_or(ib::Sl{0});
+  how.from = options.from;
+  how.sm_key = sm_key;
+  const auto report = ibtracer::trace_multicast(session, *options.multicast, how);
+  if (!report) return refusal(options)(report.error());
+  const std::string text = options.common.json
+                               ? ibtracer::json_report(*report)
+                               : ibtracer::text_report(*report, options.common.verbose > 0);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  for (const std::string& error : report->errors)
+    std::fprintf(stderr, "ibtracer: %s\n", error.c_str());
+  return ibtracer::exit_status(report->verdict());
+}
+
 int run(const ibtracer::Options& options) {
-  const ib::tools::Refusal refuse{"ibtracer", ibtracer::kSchema, IBKIT_VERSION,
-                                  options.common.json};
+  const ib::tools::Refusal refuse = refusal(options);
+  const auto sm_key = ib::tools::sm_key(options.sm_key, options.sm_key_file);
+  if (!sm_key) return refuse(sm_key.error());
   auto connection =
       ib::tools::Connection::open(options.common, ibtracer::transactor_options(options));
   if (!connection) return refuse(connection.error());
   ib::mad::Session& session = (*connection)->session();
+
+  if (options.multicast) return run_multicast(options, session, *sm_key);
 
   const auto target = ibtracer::resolve(session, options.target);
   if (!target) {

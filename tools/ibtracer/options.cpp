@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "libdiag/base/text.h"
 #include "tools/common/connection.h"
 #include "tools/common/refusal.h"
 #include "tools/ibtracer/report.h"
@@ -17,7 +18,7 @@ constexpr unsigned kNoSl = 16, kRetriesMax = 100, kNoRetries = kRetriesMax + 1;
 
 /// The spellings of a target as they were given.
 struct Spellings {
-  std::optional<std::string> name, route, operand;
+  std::optional<std::string> name, route, operand, group, from;
   std::optional<std::string> gid;
   std::optional<ib::Guid> guid;
   std::optional<ib::Lid> lid;
@@ -59,6 +60,44 @@ ib::Result<Target> take_target(const Spellings& s) {
   return target;
 }
 
+ib::Result<Group> take_group(const std::string& text) {
+  ib::Gid gid;
+  if (ib::parse_gid(text, gid) && gid.is_multicast()) return Group{gid};
+  ib::Lid lid;
+  if (ib::parse_lid(text, lid) && lid.is_multicast()) return Group{lid};
+  return ib::fail(ib::ErrorKind::Usage,
+                  "--multicast: expected a multicast GID such as ff12:401b:ffff::ffff:ffff or a "
+                  "multicast LID (0xc000 to 0xfffe), got '" +
+                      ib::printable(text) + "'");
+}
+
+/// What a trace of a group does not have.
+const char* not_of_a_group(const Options& o) {
+  return o.by_sa      ? "--sa"
+         : o.both     ? "--both"
+         : o.lmc_all  ? "--lmc-all"
+         : o.counters ? "--counters"
+         : o.prove    ? "--prove"
+                      : nullptr;
+}
+
+ib::Result<void> take_multicast(const Spellings& s, Options& o) {
+  const bool has_target = s.lid || s.gid || s.guid || s.name || s.route || s.operand;
+  if (has_target)
+    return ib::fail(ib::ErrorKind::Usage, "--multicast names what to trace: no other target");
+  if (const char* word = not_of_a_group(o))
+    return ib::fail(ib::ErrorKind::Usage,
+                    fmt::format("{} is of the way to a LID, and --multicast traces a tree", word));
+  auto group = take_group(*s.group);
+  if (!group) return tl::unexpected(group.error());
+  o.multicast = *group;
+  if (!s.from) return {};
+  auto from = ib::tools::parse_target(*s.from);
+  if (!from) return tl::unexpected(from.error());
+  o.from = *from;
+  return {};
+}
+
 }  // namespace
 
 std::variant<Options, int> parse_options(int argc, char** argv) {
@@ -88,6 +127,15 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   line.flag("--lmc-all", o.lmc_all, "every LID of the target port");
   line.flag("--counters", o.counters, "counters of each hop's ingress port");
   line.flag("--prove", o.prove, "count packets on the target's own path; resets no counter");
+  line.text("--multicast", s.group, "MGID",
+            "the tree of a multicast group, by its GID or LID, in place of a target");
+  line.text(
+      "--from", s.from, "MEMBER",
+      "the group's member that its packets come from (default: this port, or else the first)");
+  line.number("--smkey", o.sm_key, 0, UINT64_MAX,
+              "SM_Key that the SA shows a group's members for (0: none)");
+  line.text("--smkey-file", o.sm_key_file, "FILE",
+            "the same, read from a file (ibsm keeps one: --sa_key auto)");
   line.documents(ib::tools::failures_of("ibtracer", kSchema, IBKIT_VERSION));
   line.footer(
       "exit status: 0 verified, 1 mismatch or broken, 2 usage, 3 some hop has no proof, 4 cannot "
@@ -96,6 +144,11 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   if (retries != kNoRetries) o.retries = retries;
   if (sl != kNoSl) o.sl = ib::Sl{static_cast<std::uint8_t>(sl)};
   const ib::tools::Refusal refuse{"ibtracer", kSchema, IBKIT_VERSION, o.common.json};
+  if (s.group) {
+    if (auto taken = take_multicast(s, o); !taken) return refuse(taken.error());
+    return o;
+  }
+  if (s.from) return refuse({ib::ErrorKind::Usage, "--from is of a group: no --multicast", 0});
   auto target = take_target(s);
   if (!target) return refuse(target.error());
   if (o.by_sa && o.both)

@@ -8,6 +8,7 @@
 #include "libdiag/cli/common_options.h"
 #include "libdiag/mad/transactor.h"
 #include "tools/common/target.h"
+#include "tools/ibtracer/multicast.h"
 
 namespace ibtracer {
 
@@ -17,6 +18,10 @@ struct Options {
   bool both{}, lmc_all{}, counters{}, prove{}, by_sa{};
   std::optional<ib::Sl> sl;
   ib::tools::Target target;
+  std::optional<Group> multicast;         // in place of a target
+  std::optional<ib::tools::Target> from;  // of the group: the member its packets come from
+  std::uint64_t sm_key{};
+  std::string sm_key_file;
 };
 
 /// The options, or the status to exit with (help and version 0, usage 2); what is to be said has

@@ -17,14 +17,7 @@ namespace wire = ib::wire;
 /// In the order they are written here: the envelope first.
 using Json = nlohmann::ordered_json;
 
-namespace {
-
-std::string name_of(const TracedHop& hop) {
-  const std::string name = ib::printable(hop.hop.description);
-  return name.empty() ? ib::to_string(hop.hop.node_guid) : name;
-}
-
-const char* agent_word(AgentWord word) {
+std::string_view agent_word(AgentWord word) {
   switch (word) {
     case AgentWord::NotAsked:
       return "not asked";
@@ -42,6 +35,38 @@ const char* agent_word(AgentWord word) {
       return "odd answer";
   }
   return "";
+}
+
+std::string_view verdict_word(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Verified:
+      return "VERIFIED";
+    case Verdict::Partly:
+      return "PARTLY VERIFIED";
+    case Verdict::Mismatch:
+      return "MISMATCH";
+    case Verdict::Broken:
+      return "BROKEN";
+  }
+  return "";
+}
+
+int exit_status(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Verified:
+      return 0;
+    case Verdict::Partly:
+      return 3;
+    default:
+      return 1;
+  }
+}
+
+namespace {
+
+std::string name_of(const TracedHop& hop) {
+  const std::string name = ib::printable(hop.hop.description);
+  return name.empty() ? ib::to_string(hop.hop.node_guid) : name;
 }
 
 const char* grh_word(GrhWord word) {
@@ -353,12 +378,11 @@ std::vector<std::string> unread(const TraceReport& report) {
 }  // namespace
 
 std::string json_report(const TraceReport& report, ib::Lid lid) {
-  static constexpr const char* kVerdicts[] = {"VERIFIED", "PARTLY VERIFIED", "MISMATCH", "BROKEN"};
   ib::report::JsonWriter json;
   const std::vector<std::string> errors = unread(report);
   ib::report::begin_document(json, {kSchema, "ibtracer", IBKIT_VERSION, errors.empty(), errors});
   json.field("target_lid", lid)
-      .field("verdict", kVerdicts[static_cast<int>(report.verdict())])
+      .field("verdict", verdict_word(report.verdict()))
       .field("route_source", route_source_word(report.route_source));
   json.key("traces").begin_array();
   for (const Trace& trace : report.traces) {
@@ -366,7 +390,7 @@ std::string json_report(const TraceReport& report, ib::Lid lid) {
         .field("direction", trace.reverse ? "back" : "forward")
         .field("dlid", trace.dlid)
         .field("route", trace.route)
-        .field("verdict", kVerdicts[static_cast<int>(verdict_of(trace))])
+        .field("verdict", verdict_word(verdict_of(trace)))
         .field("end", ib::query::walk_end_name(trace.end))
         .field("failure", trace.failure)
         .field("wrong_node", trace.wrong_node)
@@ -382,15 +406,6 @@ std::string json_report(const TraceReport& report, ib::Lid lid) {
   return json.take();
 }
 
-int exit_status(const TraceReport& report) {
-  switch (report.verdict()) {
-    case Verdict::Verified:
-      return 0;
-    case Verdict::Partly:
-      return 3;
-    default:
-      return 1;
-  }
-}
+int exit_status(const TraceReport& report) { return exit_status(report.verdict()); }
 
 }  // namespace ibtracer

@@ -11,6 +11,12 @@ namespace ibtracer {
 
 inline constexpr const char* kSchema = "ibkit.ibtracer/1";
 
+/// The word for what an agent said: "answered", "no agent (0x000C)", "agent time-out", ...
+std::string_view agent_word(AgentWord word);
+/// VERIFIED, PARTLY VERIFIED, MISMATCH or BROKEN.
+std::string_view verdict_word(Verdict verdict);
+int exit_status(Verdict verdict);
+
 /// Lines of every trace; the last begins with VERIFIED, PARTLY VERIFIED, MISMATCH or BROKEN.
 /// Without `verbose` a trace that is whole is that line alone; a broken or contradicted one shows
 /// its hops always.

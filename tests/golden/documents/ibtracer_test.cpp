@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/golden/documents/golden.h"
+#include "tools/ibtracer/multicast.h"
 #include "tools/ibtracer/report.h"
 
 namespace ibtracer {
@@ -95,6 +96,65 @@ TEST(IbtracerGolden, Broken) {
   trace.failure = "port 2 of switch \"left \"A\"\", by which lid 4 leaves, is DOWN";
   EXPECT_EQ(exit_status(report), 1);
   expect_both(report, "ibtracer-broken");
+}
+
+/// here -- [1] left [2], [3] -- there, stranger; far is behind a port that the entry has not.
+MulticastReport group() {
+  MulticastReport report;
+  report.mgid = ib::Gid{{0xFF, 0x12, 0x40, 0x1B, 0xFF, 0xFF}};
+  report.mlid = Lid{0xC001};
+  report.source = "here HCA-1";
+  const auto add = [&](const char* name, std::uint64_t guid, std::size_t parent, std::uint8_t port,
+                       std::initializer_list<std::uint8_t> out) {
+    ib::query::TreeNode node;
+    const bool is_source = parent == ib::query::TreeNode::kNone;
+    node.hop.type = guid == 0x20 ? ib::wire::NodeType::Switch : ib::wire::NodeType::ChannelAdapter;
+    node.hop.node_guid = Guid{guid};
+    node.hop.port_guid = Guid{guid + 1};
+    node.hop.lid = Lid{static_cast<std::uint16_t>(guid / 16)};
+    node.hop.description = name;
+    node.hop.ingress_port = is_source ? 0 : 1;
+    node.parent = parent;
+    node.parent_port = port;
+    node.depth = is_source ? std::uint8_t{0}
+                           : static_cast<std::uint8_t>(report.tree.nodes[parent].depth + 1);
+    for (const std::uint8_t p : out) node.out.set(p);
+    report.tree.nodes.push_back(node);
+  };
+  add("here HCA-1", 0x10, ib::query::TreeNode::kNone, 0, {1});
+  add("left", 0x20, 0, 1, {2, 3});
+  add("there HCA-1", 0x30, 1, 2, {});
+  add("stranger", 0x40, 1, 3, {});
+  report.agents = {AgentWord::NotAsked, AgentWord::NoAgent, AgentWord::Silent, AgentWord::NotAsked};
+  const auto join = [&](const char* name, std::uint64_t guid, MemberWord word, AgentWord agent) {
+    Member& member = report.members.emplace_back();
+    member.port_gid = ib::Gid::from(ib::kDefaultSubnetPrefix, Guid{guid + 1});
+    member.node_guid = Guid{guid};
+    member.name = name;
+    member.lid = Lid{static_cast<std::uint16_t>(guid / 16)};
+    member.port = 1;
+    member.join_state = 1;
+    member.word = word;
+    member.agent = agent;
+  };
+  join("here HCA-1", 0x10, MemberWord::Source, AgentWord::NotAsked);
+  join("there HCA-1", 0x30, MemberWord::Doubtful, AgentWord::Silent);
+  join("far HCA-1", 0x50, MemberWord::Missing, AgentWord::Answered);
+  using ib::query::TreeFaultKind;
+  report.members.back().note = "the entry of switch \"left\" for lid 0xc001 has not port 4";
+  report.faults = {
+      {TreeFaultKind::NotThere, Guid{0x20}, 4, report.members.back().note},
+      {TreeFaultKind::Stranger, Guid{0x20}, 3,
+       "switch \"left\" sends lid 0xc001 out by port 3 to ca \"stranger\" port 1, which "
+       "is no member"}};
+  return report;
+}
+
+TEST(IbtracerGolden, AGroupWithAMemberThatIsMissingAndAPortTooMany) {
+  const MulticastReport report = group();
+  EXPECT_EQ(exit_status(report.verdict()), 1);
+  ib::golden::expect_same(json_report(report), "ibtracer-group.json");
+  ib::golden::expect_same(text_report(report, true), "ibtracer-group.txt");
 }
 
 }  // namespace

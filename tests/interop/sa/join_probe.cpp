@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Registers the local port at subnet administration, as no stock tool does:
 //   join_probe join MGID | create MGID | leave MGID     a multicast group: "mlid 0xc000 state 1"
+//   join_probe send MGID                                the same, to send only: state 4
 //   join_probe serve NAME                               a service: "service 0x1234"
 //   join_probe subscribe TRAP                           traps of any port: "subscribed"
 //   join_probe alias GUID                               entry 1 of its GUIDs: "alias 0x..."
@@ -84,7 +85,7 @@ int main(int argc, char** argv) {
   if (verb == "subscribe") return subscribe(sa, argv[2]);
 
   record.port_gid = local->gid();
-  record.join_state = 1;
+  record.join_state = verb == "send" ? 4 : 1;
   record.q_key = 0x0b1b;
   record.p_key = ib::kDefaultPKey;
   const auto answer = verb == "leave" ? sa.leave(record, kJoinMask)

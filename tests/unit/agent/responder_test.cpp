@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "libdiag/wire/gmp_attributes.h"
+#include "libdiag/wire/tracer_attributes.h"
 
 namespace {
 
@@ -103,6 +103,67 @@ TEST(Responder, ClassPortInfoOfACaSaysItKnowsItsIngressAndMirrorsAGrh) {
   EXPECT_EQ(cpi.capability_mask, 0x0300);
   EXPECT_EQ(cpi.base_version, 1);
   EXPECT_EQ(cpi.class_version, 1);
+}
+
+// A host of two ports, both served, and a third that is another program's.
+constexpr Ingress kPort1{1, true, ib::Guid{0x10}, ib::Guid{0x11}};
+constexpr Ingress kPort2{2, true, ib::Guid{0x10}, ib::Guid{0x12}};
+constexpr Ingress kOtherNode{1, true, ib::Guid{0x20}, ib::Guid{0x21}};
+
+struct Said {
+  std::uint16_t status;
+  MulticastRoute body;
+};
+Said ask_multicast(const Ingress& at, std::initializer_list<std::uint8_t> ingress,
+                   std::initializer_list<std::uint8_t> egress = {}, std::uint32_t chosen = 0) {
+  auto r = responder();
+  r.set_ports({kPort1, kOtherNode, kPort2});
+  auto p = request(MgmtClass::VendorIbtracer, attr::kMulticastRoute);
+  p.mad.set<&MadHeader::attribute_modifier>(chosen);
+  MulticastRoute route;
+  route.mlid = ib::Lid{0xC001};
+  for (const auto port : ingress) add_port(route.expected_ingress, port);
+  for (const auto port : egress) add_port(route.expected_egress, port);
+  set_body(p.mad, route);
+  const auto reply = r.answer(Instant{0}, at, p);
+  EXPECT_TRUE(reply);
+  return {reply->mad.status(), body<MulticastRoute>(reply->mad)};
+}
+
+TEST(Responder, OfAGroupItSpeaksOfThePortThatWasAsked) {
+  const auto said = ask_multicast(kPort1, {1});
+  EXPECT_EQ(said.status, 0);
+  EXPECT_EQ(said.body.mlid, ib::Lid{0xC001});
+  EXPECT_EQ(said.body.known, kKnowsIngress | kKnowsEgress);
+  EXPECT_EQ(said.body.answers, 1);
+  EXPECT_EQ(said.body.port, ib::PortNum{1});
+  EXPECT_EQ(said.body.port_guid, ib::Guid{0x11});
+  EXPECT_TRUE(has_port(said.body.actual_ingress, 1) && has_port(said.body.actual_ingress, 2));
+}
+
+TEST(Responder, OfAGroupItHasAnAnswerForEachNamedPortOfItsNode) {
+  EXPECT_EQ(ask_multicast(kPort2, {1, 2, 3}).body.answers, 2) << "nobody serves port 3";
+  const auto second = ask_multicast(kPort2, {1, 2, 3}, {}, 1);
+  EXPECT_EQ(second.status, 0);
+  EXPECT_EQ(second.body.answer, 1);
+  EXPECT_EQ(second.body.port, ib::PortNum{1});
+  EXPECT_EQ(second.body.port_guid, ib::Guid{0x11});
+  EXPECT_EQ(ask_multicast(kPort2, {1, 2, 3}, {}, 2).status, 0x001C) << "there is no third answer";
+}
+
+TEST(Responder, OfAGroupThatComesOrGoesByOtherPortsItSaysStatusSeven) {
+  EXPECT_EQ(ask_multicast(kPort1, {2}).status, 0x001C);
+  EXPECT_EQ(ask_multicast(kPort1, {2}, {}, 1).status, 0) << "of port 2 that is right";
+  EXPECT_EQ(ask_multicast(kPort1, {1}, {2}).status, 0x001C) << "a host passes nothing on";
+  EXPECT_EQ(ask_multicast(kPort1, {}).status, 0) << "no port named: which is it?";
+}
+
+TEST(Responder, OfAGroupASwitchSaysThatItCannotKnow) {
+  const auto said = ask_multicast({0, false, ib::Guid{0x30}, ib::Guid{0x30}}, {3}, {1, 2});
+  EXPECT_EQ(said.status, 0);
+  EXPECT_EQ(said.body.known, 0);
+  EXPECT_EQ(said.body.actual_ingress, PortSetBytes{});
+  EXPECT_EQ(said.body.port_guid, ib::Guid{0x30});
 }
 
 TEST(Responder, AnswersStockPingWithTheHostName) {

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tools/ibtracer/multicast_group.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "libdiag/base/text.h"
+
+namespace ibtracer {
+
+using ib::Gid;
+using ib::Guid;
+using ib::Lid;
+using ib::query::SaClient;
+namespace component = ib::query::component;
+namespace wire = ib::wire;
+
+namespace {
+
+std::string name_of(const Group& group) {
+  if (const auto* mgid = std::get_if<Gid>(&group)) return ib::to_string(*mgid);
+  return fmt::format("lid 0x{:04x}", std::get<Lid>(group).value);
+}
+
+ib::Result<std::vector<wire::McMemberRecord>> records_of(SaClient& sa,
+                                                         const wire::McMemberRecord& wanted,
+                                                         std::uint64_t mask) {
+  auto found = sa.get_table(wanted, mask);
+  if (!found && found.error().mad_status == wire::status::kSaNoRecords)
+    return std::vector<wire::McMemberRecord>{};
+  return found;
+}
+
+/// All members of all groups that have the LID of `group`.
+ib::Result<std::vector<wire::McMemberRecord>> records_of_lid(SaClient& sa, const Group& group) {
+  const auto none = [&] {
+    return ib::fail(ib::ErrorKind::NotFound,
+                    fmt::format("find group {}: the SA has none with members", name_of(group)));
+  };
+  wire::McMemberRecord wanted;
+  if (const auto* mgid = std::get_if<Gid>(&group)) {
+    wanted.mgid = *mgid;
+    const auto of_group = records_of(sa, wanted, component::kMcMgid);
+    if (!of_group) return tl::unexpected(of_group.error());
+    if (of_group->empty()) return none();
+    wanted.mlid = of_group->front().mlid;
+  } else {
+    wanted.mlid = std::get<Lid>(group);
+  }
+  auto all = records_of(sa, wanted, component::kMcMlid);
+  if (all && all->empty()) return none();
+  return all;
+}
+
+using NodesByPort = std::map<Guid, wire::NodeRecord>;
+
+ib::Result<NodesByPort> nodes_by_port(SaClient& sa) {
+  const auto records = sa.get_table(wire::NodeRecord{}, 0);
+  if (!records) return tl::unexpected(records.error());
+  NodesByPort nodes;
+  for (const wire::NodeRecord& record : *records) nodes[record.node_info.port_guid] = record;
+  return nodes;
+}
+
+Member member_of(const wire::McMemberRecord& record, const NodesByPort& nodes) {
+  Member member;
+  member.port_gid = record.port_gid;
+  member.join_state = record.join_state;
+  const auto node = nodes.find(record.port_gid.guid());
+  if (node == nodes.end()) return member;
+  const wire::NodeInfo& info = node->second.node_info;
+  member.node_guid = info.node_guid;
+  member.lid = node->second.lid;
+  const auto& text = node->second.node_description.text;
+  member.name.assign(text.begin(), std::find(text.begin(), text.end(), '\0'));
+  // A switch takes part by its port 0; LocalPortNum is that of whoever asked.
+  if (info.node_type != wire::NodeType::Switch) member.port = info.local_port_num.value;
+  return member;
+}
+
+}  // namespace
+
+ib::Result<GroupMembers> read_group(SaClient& sa, const Group& group) {
+  const auto records = records_of_lid(sa, group);
+  if (!records) return tl::unexpected(records.error());
+  GroupMembers found;
+  const auto* mgid = std::get_if<Gid>(&group);
+  found.mgid = mgid != nullptr ? *mgid : records->front().mgid;
+  found.mlid = records->front().mlid;
+  const auto nodes = nodes_by_port(sa);
+  if (!nodes) return tl::unexpected(nodes.error());
+  for (const wire::McMemberRecord& record : *records) {
+    if (record.mgid != found.mgid) {
+      found.others.push_back(record.port_gid.guid());
+    } else if (record.port_gid.is_zero()) {
+      // To whoever does not have its key an SA shows a group in place of its members.
+      return ib::fail(ib::ErrorKind::Refused,
+                      fmt::format("the SA shows the members of group {} for its key only; --smkey "
+                                  "or --smkey-file gives it",
+                                  name_of(group)));
+    } else {
+      found.members.push_back(member_of(record, *nodes));
+    }
+  }
+  std::ranges::sort(found.members, {},
+                    [](const Member& m) { return std::pair(m.lid, m.port_gid); });
+  return found;
+}
+
+const Member* find_member(const GroupMembers& group, const ib::tools::Target& target) {
+  const auto is_meant = [&](const Member& member) {
+    if (const auto* lid = std::get_if<Lid>(&target)) return member.lid == *lid;
+    if (const auto* gid = std::get_if<Gid>(&target)) return member.port_gid == *gid;
+    if (const auto* guid = std::get_if<Guid>(&target))
+      return member.port_gid.guid() == *guid || member.node_guid == *guid;
+    const auto* name = std::get_if<ib::tools::NodeName>(&target);
+    return name != nullptr && member.name == name->text;
+  };
+  const auto found = std::ranges::find_if(group.members, is_meant);
+  return found == group.members.end() ? nullptr : &*found;
+}
+
+ib::Result<wire::LinkRecord> link_of(SaClient& sa, const Member& member) {
+  wire::LinkRecord wanted;
+  wanted.from_lid = member.lid;
+  wanted.from_port = ib::PortNum{member.port};
+  auto links = sa.get_table(wanted, component::kLinkFromLid | component::kLinkFromPort);
+  if (!links && links.error().mad_status != wire::status::kSaNoRecords)
+    return tl::unexpected(std::move(links.error()));
+  if (!links || links->empty())
+    return ib::fail(ib::ErrorKind::NotFound,
+                    fmt::format("the SA has no link of \"{}\" port {} (lid {})",
+                                ib::printable(member.name), member.port, member.lid.value));
+  return links->front();
+}
+
+}  // namespace ibtracer
