@@ -23,7 +23,7 @@ struct CongestionHeader {
 };
 template <>
 struct LayoutOf<CongestionHeader>
-    : Layout<"CCHeader", "IBA A10.4.1", 32,
+    : Layout<"CCHeader", "IBA annex A10", 32,
              Field<&CongestionHeader::cc_key, at(24), 64, "CC_Key", Show::Secret>> {};
 /// CongestionLog begins here, and not where the other attributes do.
 inline constexpr std::size_t kCongestionLogOffset = 32, kCongestionLogBytes = 224;
@@ -35,7 +35,7 @@ struct CongestionInfo {
 };
 template <>
 struct LayoutOf<CongestionInfo>
-    : Layout<"CongestionInfo", "IBA A10.4.3.3", 4,
+    : Layout<"CongestionInfo", "IBA annex A10", 4,
              Field<&CongestionInfo::congestion_info, at(0), 16, "CongestionInfo", Show::Hex>,
              Field<&CongestionInfo::control_table_cap, at(2), 8, "ControlTableCap">> {};
 inline constexpr std::uint16_t kCreditStarvation = 1;
@@ -49,7 +49,7 @@ struct CongestionKeyInfo {
 };
 template <>
 struct LayoutOf<CongestionKeyInfo>
-    : Layout<"CongestionKeyInfo", "IBA A10.4.3.4", 16,
+    : Layout<"CongestionKeyInfo", "IBA annex A10", 16,
              Field<&CongestionKeyInfo::cc_key, at(0), 64, "CC_Key", Show::Secret>,
              Field<&CongestionKeyInfo::protect, at(8), 1, "CC_KeyProtectBit">,
              Field<&CongestionKeyInfo::lease_period, at(10), 16, "CC_KeyLeasePeriod">,
@@ -65,7 +65,7 @@ struct SwitchCongestionEvent {
 };
 template <>
 struct LayoutOf<SwitchCongestionEvent>
-    : Layout<"CongestionLogEntrySwitch", "IBA A10.4.3.5", 12,
+    : Layout<"CongestionLogEntrySwitch", "IBA annex A10", 12,
              Field<&SwitchCongestionEvent::slid, at(0), 16, "SLID">,
              Field<&SwitchCongestionEvent::dlid, at(2), 16, "DLID">,
              Field<&SwitchCongestionEvent::sl, at(4), 4, "SL">,
@@ -84,7 +84,7 @@ struct SwitchCongestionLog {
 };
 template <>
 struct LayoutOf<SwitchCongestionLog>
-    : Layout<"CongestionLogSwitch", "IBA A10.4.3.5", 220,
+    : Layout<"CongestionLogSwitch", "IBA annex A10", 220,
              Field<&SwitchCongestionLog::log_type, at(0), 8, "LogType">,
              Field<&SwitchCongestionLog::congestion_flags, at(1), 8, "CongestionFlags", Show::Hex>,
              Field<&SwitchCongestionLog::log_events_counter, at(2), 16, "LogEventsCounter">,
@@ -107,7 +107,7 @@ struct CaCongestionEvent {
 template <>
 struct LayoutOf<CaCongestionEvent>
     : Layout<
-          "CongestionLogEntryCA", "IBA A10.4.3.5", 16,
+          "CongestionLogEntryCA", "IBA annex A10", 16,
           Field<&CaCongestionEvent::local_qp, at(0), 24, "Local_QP_CN_Entry", Show::Hex>,
           Field<&CaCongestionEvent::sl, at(3), 4, "SL_CN_Entry">,
           Field<&CaCongestionEvent::service_type, at(3, 4), 4, "Service_Type_CN_Entry">,
@@ -128,7 +128,7 @@ struct CaCongestionLog {
 template <>
 struct LayoutOf<CaCongestionLog>
     : Layout<
-          "CongestionLogCA", "IBA A10.4.3.5", 220,
+          "CongestionLogCA", "IBA annex A10", 220,
           Field<&CaCongestionLog::log_type, at(0), 8, "LogType">,
           Field<&CaCongestionLog::congestion_flags, at(1), 8, "CongestionFlags", Show::Hex>,
           Field<&CaCongestionLog::threshold_event_counter, at(2), 16, "ThresholdEventCounter">,
@@ -144,7 +144,7 @@ struct CongestionDelay {
 };
 template <>
 struct LayoutOf<CongestionDelay>
-    : Layout<"CongestionControlTableEntry", "IBA A10.4.3.9", 2,
+    : Layout<"CongestionControlTableEntry", "IBA annex A10", 2,
              Field<&CongestionDelay::shift, at(0), 2, "CCT_Shift">,
              Field<&CongestionDelay::multiplier, at(0, 2), 14, "CCT_Multiplier">> {};
 
@@ -172,7 +172,7 @@ struct SwitchCongestionSetting {
 };
 template <>
 struct LayoutOf<SwitchCongestionSetting>
-    : Layout<"SwitchCongestionSetting", "IBA A10.4.3.6", 76,
+    : Layout<"SwitchCongestionSetting", "IBA annex A10", 76,
              Field<&SwitchCongestionSetting::control_map, at(0), 32, "Control_Map", Show::Hex>,
              Field<&SwitchCongestionSetting::victim_mask, at(4), 8, "Victim_Mask", Show::Raw>,
              Field<&SwitchCongestionSetting::credit_mask, at(36), 8, "Credit_Mask", Show::Raw>,
@@ -194,7 +194,7 @@ struct SwitchPortCongestion {
 };
 template <>
 struct LayoutOf<SwitchPortCongestion>
-    : Layout<"SwitchPortCongestionSettingElement", "IBA A10.4.3.7", 4,
+    : Layout<"SwitchPortCongestionSettingElement", "IBA annex A10", 4,
              Field<&SwitchPortCongestion::valid, at(0), 1, "Valid">,
              Field<&SwitchPortCongestion::control_type, at(0, 1), 1, "Control_Type">,
              Field<&SwitchPortCongestion::threshold, at(0, 4), 4, "Threshold">,
@@ -209,20 +209,20 @@ struct SwitchPortCongestionSetting {
 };
 template <>
 struct LayoutOf<SwitchPortCongestionSetting>
-    : Layout<"SwitchPortCongestionSetting", "IBA A10.4.3.7", 192,
+    : Layout<"SwitchPortCongestionSetting", "IBA annex A10", 192,
              Field<&SwitchPortCongestionSetting::ports, at(0), 32, "Element", Show::Nested>> {};
 
 /// What a CA does with the marks of one SL.
 struct CaCongestionEntry {
   std::uint16_t ccti_timer{};        // 1.024 us: after so long the index falls by one
   std::uint8_t ccti_increase{};      // by so much a mark raises it
-  std::uint8_t trigger_threshold{};  // an index above this is logged
+  std::uint8_t trigger_threshold{};  // an index that reaches this is logged
   std::uint8_t ccti_min{};           // it does not fall below this
   friend bool operator==(const CaCongestionEntry&, const CaCongestionEntry&) = default;
 };
 template <>
 struct LayoutOf<CaCongestionEntry>
-    : Layout<"CACongestionEntry", "IBA A10.4.3.8", 8,
+    : Layout<"CACongestionEntry", "IBA annex A10", 8,
              Field<&CaCongestionEntry::ccti_timer, at(0), 16, "CCTI_Timer">,
              Field<&CaCongestionEntry::ccti_increase, at(2), 8, "CCTI_Increase">,
              Field<&CaCongestionEntry::trigger_threshold, at(3), 8, "Trigger_Threshold">,
@@ -236,7 +236,7 @@ struct CaCongestionSetting {
 };
 template <>
 struct LayoutOf<CaCongestionSetting>
-    : Layout<"CACongestionSetting", "IBA A10.4.3.8", 132,
+    : Layout<"CACongestionSetting", "IBA annex A10", 132,
              Field<&CaCongestionSetting::port_control, at(0), 16, "Port_Control", Show::Hex>,
              Field<&CaCongestionSetting::control_map, at(2), 16, "Control_Map", Show::Hex>,
              Field<&CaCongestionSetting::entries, at(4), 64, "CACongestionEntry", Show::Nested>> {};
@@ -250,7 +250,7 @@ struct CongestionControlTable {
 };
 template <>
 struct LayoutOf<CongestionControlTable>
-    : Layout<"CongestionControlTable", "IBA A10.4.3.9", 132,
+    : Layout<"CongestionControlTable", "IBA annex A10", 132,
              Field<&CongestionControlTable::ccti_limit, at(0), 16, "CCTI_Limit">,
              Field<&CongestionControlTable::entries, at(4), 16, "Entry", Show::Nested>> {};
 
@@ -260,7 +260,7 @@ struct CongestionTimeStamp {
 };
 template <>
 struct LayoutOf<CongestionTimeStamp>
-    : Layout<"TimeStamp", "IBA A10.4.3.10", 4,
+    : Layout<"TimeStamp", "IBA annex A10", 4,
              Field<&CongestionTimeStamp::timestamp, at(0), 32, "Timestamp">> {};
 
 }  // namespace ib::wire

@@ -37,6 +37,7 @@ std::vector<ib::mad::AgentSpec> ClientChannel::agents() const {
 }
 
 void ClientChannel::on_subnet_up(Instant now, const SnapshotPtr& subnet) {
+  if (!subnet) return;
   for (Member& member : members_) member.manager->on_subnet_up(now, subnet);
 }
 
@@ -63,7 +64,12 @@ Instant ClientChannel::next_deadline() const {
 std::optional<ib::mad::SendOrder> ClientChannel::next_send(Instant now) {
   deliver(now);
   collect(now);
-  return transactor_.next_send(now);
+  auto order = transactor_.next_send(now);
+  if (order)
+    stirred_ = true;
+  else if (transactor_.pending() == 0 && std::exchange(stirred_, false))
+    transactor_.settle();
+  return order;
 }
 
 void ClientChannel::deliver(Instant now) {

@@ -31,6 +31,7 @@ class ClientChannel {
   std::vector<ib::mad::AgentSpec> agents() const;
 
   // ---- events
+  /// Null: there are no routes yet, and nobody is told.
   void on_subnet_up(ib::Instant now, const SnapshotPtr& subnet);
   /// False: the answer to no request of ours, or one that came too late.
   bool on_packet(ib::Instant now, const ib::mad::Packet& packet);
@@ -58,6 +59,7 @@ class ClientChannel {
 
   ib::mad::Transactor transactor_;
   std::vector<Member> members_;
+  bool stirred_{false};  // something was sent since the Transactor settled
   std::deque<ib::LogEvent> log_;
 };
 

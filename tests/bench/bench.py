@@ -9,6 +9,7 @@ usage: bench.py BUILD_DIR SUITE [--runs N] [--size N]...
   memory   what ibsm and opensm hold as daemons once the subnet is up: all, its share (Pss), what is anonymous (sizes 648 3456)
   storm    SA on ibfabric, ibsm beside opensm: Gets a second, latencies at 80 per cent, tables; latencies while ibsm sweeps
   tables   GetTable of all NodeRecords of 11,664 endpoints and their switches through umad: CPU of ibsm a table, and its limit
+  congestion  settings of congestion control on ibfabric, from SUBNET UP to the last answer (sizes 648 11664)
   loss     ibsm -o on ibfabric, 576 hosts, with 0, 1, 5 and 10 per cent of MADs lost each way
 """
 import argparse
@@ -519,6 +520,41 @@ def suite_tables(build, args, folder):
     return answered and spent <= TABLE_CPU_MS
 
 
+# The settings of 11,664 hosts and their switches, the first time.
+CONGESTION_S = 2.0
+
+
+def suite_congestion(build, args, folder):
+    """The log's times of SUBNET UP and of the manager's line: all devices set, nothing to set, all turned off."""
+    worst = 0.0
+    for size in args.size or [648, 11664]:
+        topology = generate(build, size, folder)
+        for name, text in (("on", ""), ("off", "enable FALSE\n")):
+            open(os.path.join(folder, name + ".ccmgr"), "w").write(text)
+            open(os.path.join(folder, name), "w").write(
+                "event_plugin_name ccmgr\nevent_plugin_options ccmgr --conf_file %s\n" % os.path.join(folder, name + ".ccmgr"))
+        took = {"set": [], "unchanged": [], "off": []}
+        for _ in range(args.runs):
+            # One fabric a run, one ibsm after the other on it.
+            script = "".join("%s -o -F %s -f %s/%s.log --state-dir %s/state -e > /dev/null\n" % (
+                os.path.join(build, "bin/ibsm"), os.path.join(folder, options), folder, what, folder)
+                for what, options in (("set", "on"), ("unchanged", "on"), ("off", "off")))
+            subprocess.run([os.path.join(build, "bin/ibfabric"), "run", topology, "--", "sh", "-c", script],
+                           check=True, stdin=subprocess.DEVNULL)
+            shutil.rmtree(os.path.join(folder, "state"))
+            for what, times in took.items():
+                lines = open(os.path.join(folder, what + ".log")).read()
+                stamps = [re.search(r"^\S+ (\d+):(\d+):(\S+) I " + mark, lines, re.M).groups()
+                          for mark in ("SUBNET UP", "congestion: congestion control is")]
+                up, done = (3600 * int(h) + 60 * int(m) + float(s) for h, m, s in stamps)
+                times.append((done - up) % 86400)
+        medians = {what: statistics.median(times) for what, times in took.items()}
+        print("congestion, %d hosts: all set in %.2f s, unchanged %.2f s, turned off and read back %.2f s (limit %.1f s)" % (
+            size, medians["set"], medians["unchanged"], medians["off"], CONGESTION_S))
+        worst = max(worst, medians["set"])
+    return worst <= CONGESTION_S
+
+
 def wait_idle(sm):
     """Until the subnet manager has used no processor time for two seconds: what follows a bring-up is done."""
     spent, quiet = sm.cpu(), 0
@@ -528,7 +564,7 @@ def wait_idle(sm):
 
 
 SUITES = {"storm": suite_storm, "tables": suite_tables, "bringup": suite_bringup, "cost": suite_cost, "tools": suite_tools, "memory": suite_memory,
-          "loss": suite_loss}
+          "loss": suite_loss, "congestion": suite_congestion}
 
 
 def main():

@@ -6,7 +6,7 @@ set -u
 build=$1
 name=${2-all}
 cd "$(dirname "$0")/../.." || exit 4
-suites="bringup cost tools memory loss storm tables"
+suites="bringup cost tools memory loss storm tables congestion"
 case " all routes $suites " in
   *" $name "*) ;;
   *) [[ $name = *_bench && -f tests/bench/$name.cpp ]] || { echo "bench: no benchmark '$name'" >&2; exit 2; } ;;

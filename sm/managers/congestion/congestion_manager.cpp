@@ -149,6 +149,7 @@ void CongestionManager::start(std::size_t index, Step step) {
 
 void CongestionManager::finish(Instant now) {
   std::ranges::move(findings_.take(kTopic), std::back_inserter(log_));
+  subnet_ = nullptr;  // the next run has one of its own
   if (!refreshing_) {
     std::string said = outcome();
     if (sets_ != 0 || said != last_outcome_)
@@ -407,7 +408,7 @@ void CongestionManager::end(const std::string& last) {
                    errors_.count(), settings_.error_window.count(), last, settings_.max_errors)});
   ended_ = true;
   ready_.clear();
-  next_ = nullptr;
+  subnet_ = next_ = nullptr;
   left_ = 0;
 }
 

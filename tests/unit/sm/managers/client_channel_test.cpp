@@ -166,6 +166,13 @@ TEST(ClientChannel, AManagerIsWokenWhenItWantsToBe) {
   EXPECT_EQ(reader.woken, due);
 }
 
+TEST(ClientChannel, WithoutRoutesNobodyIsTold) {
+  ClientChannel channel;
+  Reader& reader = add_reader(channel, MgmtClass::Perf);
+  channel.on_subnet_up(Instant{1}, nullptr);
+  EXPECT_EQ(reader.sweeps, 0U);
+}
+
 TEST(ClientChannel, AnAnswerThatNobodyAskedForIsNobodys) {
   ClientChannel channel;
   add_reader(channel, MgmtClass::Perf);
