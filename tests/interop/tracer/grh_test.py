@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""ibtracer -g: its questions to agents have a GRH, and so have the answers; an agent that knows of none is asked without."""
+"""ibtracer -g: questions to agents and their answers have a GRH; an agent that knows of none is asked without."""
 import ipaddress
 import json
 import re
@@ -13,7 +13,7 @@ CLASS_TRACER, LNH_GRH, LINK_TYPE_ERF = 0x30, 3, 197
 
 
 def captured(path):
-    """(attribute, method, hop limit, destination GID) of each MAD of the tracer's class; None for both where it has no GRH."""
+    """(attribute, method, hop limit, destination GID) of each MAD of the tracer's class; None for what it has not."""
     data = path.read_bytes()
     skip = 16 if struct.unpack_from("<I", data, 20)[0] == LINK_TYPE_ERF else 0
     at, mads = 24, []
@@ -34,7 +34,8 @@ class WithGrh(unittest.TestCase):
     def setUpClass(cls):
         cls.f = cls.enterClassContext(Fabric("fat-tree", "--radix", "4", "--no-lids"))
         pid = cls.f.directory / "pid"
-        up = cls.f.on(HERE, BIN / "ibsm", "-B", "-f", cls.f.directory / "log", "--state-dir", cls.f.directory / "sm", "-J", pid)
+        up = cls.f.on(HERE, BIN / "ibsm", "-B", "-f", cls.f.directory / "log", "--state-dir",
+                      cls.f.directory / "sm", "-J", pid)
         assert up.returncode == 0, up.stderr
         cls.f.at_end(lambda: end_daemon(pid))
         cls.f.start(FAR, BIN / "ibtracerd", "--user", "nobody")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""ibtracer --multicast: ten groups, with agents on all hosts and on a tenth of them, and tables that somebody has spoiled."""
+"""ibtracer --multicast: ten groups, agents on all hosts or on a tenth of them, and tables that somebody has spoiled."""
 import json
 import random
 import re
@@ -34,7 +34,8 @@ Ca	1 "H-0000000000000300"		# "other"
 
 def start_ibsm(fabric, at):
     pid = fabric.directory / "pid"
-    up = fabric.on(at, BIN / "ibsm", "-B", "-f", fabric.directory / "log", "--state-dir", fabric.directory / "sm", "-J", pid)
+    up = fabric.on(at, BIN / "ibsm", "-B", "-f", fabric.directory / "log", "--state-dir", fabric.directory / "sm",
+                   "-J", pid)
     assert up.returncode == 0, up.stderr
     fabric.at_end(lambda: end_daemon(pid))
 
@@ -110,7 +111,8 @@ class Cases:
         for group in GROUPS:
             status, document, words = self.healthy[group]
             others = self.members[group][1:]
-            self.assertEqual(words, {HOSTS[0]: "source", **{h: "confirmed" if h in self.with_agent else "doubtful" for h in others}})
+            expected = {h: "confirmed" if h in self.with_agent else "doubtful" for h in others}
+            self.assertEqual(words, {HOSTS[0]: "source", **expected})
             whole = self.agents_of(group) == set(others)
             self.assertEqual((status, document["verdict"], document["complete"]),
                              (0, "VERIFIED", True) if whole else (3, "PARTLY VERIFIED", False))
@@ -211,17 +213,18 @@ class Cases:
     def test_from_another_member_the_tree_is_the_same_one_the_other_way(self):
         group = GROUPS[3]
         far = self.members[group][3]
-        status, document, words = trace(self.f, HOSTS[0], "--multicast", document_mlid(self.healthy[group][1]), "--from", far)
+        whole = self.healthy[group][1]
+        status, document, words = trace(self.f, HOSTS[0], "--multicast", hex(whole["group"]["mlid"]), "--from", far)
         self.assertEqual(document["group"]["source"], far)
-        self.assertEqual((words[far], status), ("source", 0 if set(self.members[group]) <= set(self.with_agent) else 3))
-        edges = [{frozenset((n["node_guid"], d["group"]["tree"][n["parent"]]["node_guid"])) for n in d["group"]["tree"]
-                  if n["parent"] is not None and n["type"] == "switch" and d["group"]["tree"][n["parent"]]["type"] == "switch"}
-                 for d in (document, self.healthy[group][1])]
-        self.assertEqual(*edges)
+        have_all = set(self.members[group]) <= set(self.with_agent)
+        self.assertEqual((words[far], status), ("source", 0 if have_all else 3))
+        self.assertEqual(cables_between_switches(document), cables_between_switches(whole))
 
 
-def document_mlid(document):
-    return hex(document["group"]["mlid"])
+def cables_between_switches(document):
+    tree = document["group"]["tree"]
+    pairs = ((node, tree[node["parent"]]) for node in tree if node["parent"] is not None)
+    return {frozenset((a["node_guid"], b["node_guid"])) for a, b in pairs if a["type"] == b["type"] == "switch"}
 
 
 class AgentsOnAllHosts(Cases, unittest.TestCase):
