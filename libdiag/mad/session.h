@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "libdiag/mad/sa_gate.h"
 #include "libdiag/mad/transactor.h"
 
 namespace ib::mad {
@@ -35,14 +36,23 @@ class Session {
 
   Port& port() { return port_; }
   Transactor& transactor() { return transactor_; }
+  /// Congestion control of requests to subnet administration.
+  const SaGate& sa_gate() const { return gate_; }
 
  private:
   Result<AgentId> agent_for(const wire::Mad& mad);
+  void submit(Request request);
+  Result<void> send(SendOrder order);
+  Result<void> send_all();
+  void take_sa_limits(Instant now);
   Result<void> pump(const std::function<bool()>& finished,
                     const std::function<void(Completion)>& deliver);
 
   Port& port_;
   Transactor transactor_;
+  SaGate gate_;
+  Instant limits_read_{0};  // when the port was last asked for those of the gate
+  bool limits_known_{false};
   std::vector<Received> received_;
   Clock clock_;
   std::map<std::uint8_t, AgentId> agents_;  // by management class

@@ -48,6 +48,7 @@ struct Entry {
   Index last_attempt{kNone};
   std::uint32_t generation{0};
   std::uint8_t attempts{0};
+  std::uint8_t held_back{0};  // of these were not sent (on_held_back)
   EntryState state{EntryState::Free};
   bool counted{false};    // holds a place in the window
   bool overtaken{false};  // a later MAD to the same target was answered
@@ -65,6 +66,7 @@ struct Target {
   std::uint32_t failures{0};  // requests given up since the last sign of life
   bool probing{false};        // silent: only the oldest request is repeated
   bool in_ready{false};
+  bool of_sa{false};     // its requests are to subnet administration
   bool alive{false};     // has ever answered
   bool often{false};     // more than once since it is known
   bool presumed{false};  // `round_trip` is others': it answered, and settle() forgot how soon
@@ -266,6 +268,7 @@ struct Transactor::Impl {
       now.window = target.window;
       now.clean = target.clean;
       now.failures = target.failures;
+      now.of_sa = target.of_sa;
       now.alive = target.alive;
       now.often = target.often;
     }
@@ -418,9 +421,14 @@ struct Transactor::Impl {
   Error no_answer(Instant now, const Entry& entry) const {
     const double seconds = std::chrono::duration<double>(now - entry.first_sent).count();
     return Error{ErrorKind::TimedOut,
-                 fmt::format("{}: no answer after {} attempt{} in {:.1f} s",
+                 fmt::format("{}: no answer after {} attempt{} in {:.1f} s{}",
                              describe(entry.request.address, entry.request.mad), entry.attempts,
-                             entry.attempts == 1 ? "" : "s", seconds),
+                             entry.attempts == 1 ? "" : "s", seconds,
+                             entry.held_back == 0
+                                 ? ""
+                                 : fmt::format(", {} of them not sent: too many requests to the SA "
+                                               "have no answer (max_outstanding)",
+                                               entry.held_back)),
                  0};
   }
 
@@ -471,8 +479,9 @@ struct Transactor::Impl {
   // ---- sending --------------------------------------------------------------------------------
 
   bool may_send(const Target& target) const {
-    return target.queue_head != kNone && !target.probing &&
-           target.in_flight.size() < std::min(target.window, options.window_per_target);
+    std::uint32_t most = std::min(target.window, options.window_per_target);
+    if (target.of_sa && options.sa_outstanding != 0) most = std::min(most, options.sa_outstanding);
+    return target.queue_head != kNone && !target.probing && target.in_flight.size() < most;
   }
 
   void make_ready(Index t) {
@@ -505,6 +514,9 @@ struct Transactor::Impl {
     slot.entry = e;
     slot.target = entry.target;
     slot.earlier = entry.last_attempt;
+    const auto repeats = slot.earlier != kNone
+                             ? static_cast<std::uint32_t>(attempts.tid_of(slot.earlier))
+                             : std::uint32_t{0};
     slot.sequence = ++sequence;
     slot.sent = now;
     slot.kept_until = now + reply_within;
@@ -514,7 +526,8 @@ struct Transactor::Impl {
     entry.last_attempt = s;
     rearm(entry.target);
 
-    SendOrder order{entry.request.address, entry.request.mad, entry.request.more, reply_within};
+    SendOrder order{entry.request.address, entry.request.mad, entry.request.more, reply_within,
+                    repeats};
     order.mad.set<&wire::MadHeader::tid>(Tid{attempts.tid_of(s)});
     return order;
   }
@@ -528,8 +541,9 @@ struct Transactor::Impl {
     const Duration longest =
         std::max({options.timeout_ceiling, request.resp_time_hint, wait}) * attempts_of(target);
     const bool of_sa = request.mad.mgmt_class() == wire::MgmtClass::SubnAdm;
-    const std::uint32_t places =
+    std::uint32_t places =
         of_sa ? std::min(options.awaited_most, options.awaited_of_sa) : options.awaited_most;
+    if (of_sa && options.sa_outstanding != 0) places = std::min(places, options.sa_outstanding);
     const std::uint32_t taken = on_wire + attempts.lost();
     if (places == 0 || 4 * taken < places) return longest;
     // A table that the kernel puts together is dropped if its request was given up meanwhile.
@@ -664,11 +678,12 @@ struct Transactor::Impl {
     entry.target = t;
     entry.next = kNone;
     entry.last_attempt = kNone;
-    entry.attempts = 0;
+    entry.attempts = entry.held_back = 0;
     entry.state = EntryState::Queued;
     entry.counted = false;
     entry.overtaken = false;
     Target& target = targets[t];
+    target.of_sa = entry.request.mad.mgmt_class() == wire::MgmtClass::SubnAdm;
     if (target.queue_tail == kNone) {
       target.queue_head = e;
     } else {
@@ -741,6 +756,12 @@ struct Transactor::Impl {
       if (entries[e].state != EntryState::Free && entries[e].request.cookie == cookie) withdraw(e);
   }
 
+  void on_held_back(const SendOrder& order) {
+    const Index s = attempts.find(order.mad.tid().value);
+    if (s == kNone || attempts[s].state != AttemptState::Live) return;
+    ++entries[attempts[s].entry].held_back;
+  }
+
   void on_send_failed(const SendOrder& order, Error error) {
     const Index s = attempts.find(order.mad.tid().value);
     if (s == kNone || attempts[s].state != AttemptState::Live) return;
@@ -762,6 +783,12 @@ bool Transactor::on_packet(Instant now, const Packet& packet) {
 void Transactor::on_send_failed(const SendOrder& order, Error error) {
   impl_->on_send_failed(order, std::move(error));
 }
+void Transactor::on_held_back(const SendOrder& order) { impl_->on_held_back(order); }
+bool Transactor::wants(const SendOrder& order) const {
+  const Index s = impl_->attempts.find(order.mad.tid().value);
+  return s != kNone && impl_->attempts[s].state == AttemptState::Live;
+}
+void Transactor::set_sa_outstanding(std::uint32_t most) { impl_->options.sa_outstanding = most; }
 void Transactor::on_time(Instant now) { impl_->on_time(now); }
 Instant Transactor::next_deadline() const {
   if (impl_->pending == 0) return kNever;

@@ -22,6 +22,7 @@ struct TransactorOptions {
   /// empties them some milliseconds late.
   std::uint32_t awaited_most{120};
   std::uint32_t awaited_of_sa{16};  // of these for an agent of subnet administration
+  std::uint32_t sa_outstanding{0};  // unanswered requests to subnet administration; 0: as others
   Duration timeout_start{std::chrono::milliseconds(50)};
   Duration timeout_floor{std::chrono::milliseconds(10)};
   Duration timeout_ceiling{
@@ -49,6 +50,7 @@ struct SendOrder {
   wire::Mad mad;
   std::vector<std::byte> more;
   Duration reply_within{};
+  std::uint32_t repeats{0};  // TID of the attempt before this one; 0: it is the first
 };
 
 class Transactor {
@@ -67,6 +69,16 @@ class Transactor {
   /// The transport refused `order` for good (bad address, no such P_Key): its request completes
   /// with `error`.
   void on_send_failed(const SendOrder& order, Error error);
+
+  /// `order` waits no longer to be sent, and was not (SaGate): its request is repeated when its
+  /// time comes, and the error it may end with says so.
+  void on_held_back(const SendOrder& order);
+
+  /// Whether the request of `order` has no answer yet.
+  bool wants(const SendOrder& order) const;
+
+  /// Of TransactorOptions, from now on.
+  void set_sa_outstanding(std::uint32_t most);
 
   /// Time has come to `now`: retries and time-outs fall due.
   void on_time(Instant now);

@@ -10,6 +10,7 @@
 
 #include "libdiag/base/instant.h"
 #include "libdiag/base/result.h"
+#include "libdiag/mad/sa_congestion.h"
 #include "libdiag/wire/mad.h"
 #include "libdiag/wire/smp_attributes.h"
 
@@ -121,6 +122,10 @@ class Port {
 
   /// Unanswered MADs that the transport can carry without harm; 0: as many as anybody wants.
   virtual std::uint32_t window_max() const { return 0; }
+
+  /// The limits of MAD congestion control as the port's driver has them now; nothing: the driver
+  /// has none.
+  virtual std::optional<SaLimits> sa_limits() const { return std::nullopt; }
 };
 
 }  // namespace ib::mad

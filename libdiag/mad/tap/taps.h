@@ -32,6 +32,7 @@ class TapPort : public Port {
   }
   int readable_fd() const override { return behind_.readable_fd(); }
   std::uint32_t window_max() const override { return behind_.window_max(); }
+  std::optional<SaLimits> sa_limits() const override { return behind_.sa_limits(); }
 
  protected:
   Port& behind_;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -66,6 +67,18 @@ PortFacts facts_of(const umad_port_t& port, Guid node_guid) {
 bool is_infiniband(const umad_port_t& port) {
   const std::string_view layer = port.link_layer;
   return layer.empty() || layer == "IB" || layer == "InfiniBand";
+}
+
+/// The number in a file of sysfs. By open(): ibfabric's library answers it.
+std::optional<std::uint32_t> read_number(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  char text[32] = {};
+  const auto n = ::read(file, text, sizeof text - 1);
+  ::close(file);
+  std::uint32_t value = 0;
+  const auto parsed = std::from_chars(text, text + std::max<ssize_t>(n, 0), value);
+  return parsed.ec == std::errc{} ? std::optional(value) : std::nullopt;
 }
 
 /// umad2sim, ibsim's preloaded library, answers for the kernel in this process.
@@ -207,7 +220,7 @@ struct UmadPort::Impl {
   std::vector<std::byte> send_buffer;
   std::vector<std::byte> receive_buffer;
   std::atomic<std::uint64_t> dropped{0};
-  std::atomic<std::size_t> queue_most{kReceiveThreshold};
+  std::atomic<std::uint32_t> queue_most{kReceiveThreshold};
   std::string no_kernel_threshold;
 
   // Between the receiver thread and the consumer.
@@ -564,13 +577,25 @@ std::uint32_t UmadPort::window_max() const {
   constexpr std::uint32_t kIbsimWindow = 64;
   return impl_->ibsim ? kIbsimWindow : 0;
 }
+std::optional<SaLimits> UmadPort::sa_limits() const {
+  SaLimits limits;
+  for (const SaLimit& limit : kSaLimits) {
+    const auto value = read_number(
+        fmt::format(SYS_INFINIBAND "/{}/mad_sa_cc/{}/{}", device(), number(), limit.name));
+    if (!value) return std::nullopt;
+    limits.*limit.value = std::clamp(*value, limit.min, limit.max);
+  }
+  return limits;
+}
 const std::string& UmadPort::device() const { return impl_->first_facts.device; }
 std::uint8_t UmadPort::number() const { return impl_->first_facts.port_num; }
 void UmadPort::set_receive_threshold(std::uint32_t mads) { impl_->set_receive_threshold(mads); }
 const std::string& UmadPort::no_kernel_threshold_because() const {
   return impl_->no_kernel_threshold;
 }
+std::uint32_t UmadPort::receive_threshold() const { return impl_->queue_most; }
 std::uint64_t UmadPort::dropped() const { return impl_->dropped; }
+void UmadPort::reset_dropped() { impl_->dropped = 0; }
 
 Result<IsSmFlag> IsSmFlag::take(const std::string& device, std::uint8_t number) {
   char path[256] = {};

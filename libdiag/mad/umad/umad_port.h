@@ -61,6 +61,8 @@ class UmadPort final : public Port {
   Result<void> receive(std::vector<Received>& out, Duration wait) override;
   int readable_fd() const override;
   std::uint32_t window_max() const override;
+  /// Read from the files of /sys/class/infiniband/DEVICE/mad_sa_cc/PORT.
+  std::optional<SaLimits> sa_limits() const override;
 
   const std::string& device() const;
   std::uint8_t number() const;
@@ -69,11 +71,13 @@ class UmadPort final : public Port {
   /// has umad_update_threshold and the kernel's ib_umad was loaded with enable_rx_threshold=1, and
   /// in any case in the receiver thread's queue. open() does it.
   void set_receive_threshold(std::uint32_t mads);
+  std::uint32_t receive_threshold() const;
   /// Why the kernel does not drop above the threshold; empty: it does.
   const std::string& no_kernel_threshold_because() const;
 
   /// MADs that were shorter than a MAD header, or found the receive queue full; dropped.
   std::uint64_t dropped() const;
+  void reset_dropped();
 
  private:
   struct Impl;
