@@ -164,6 +164,7 @@ struct HostKernel::Impl {
   std::vector<Agent*> receiving;  // those with a Receiver
   IssmId next_issm{1};
   std::deque<IssmId> issm;  // the first holds it
+  mad::SaCongestion<RequestId> congestion;
   KernelCounters counters;
 
   // ---- agents ---------------------------------------------------------------------------------
@@ -237,7 +238,12 @@ struct HostKernel::Impl {
   }
 
   void remove_agent(Agent& agent) {
-    requests.erase_if([&](const Request& r) { return r.agent == &agent; });
+    congestion.forget([&](RequestId id) { return requests.at(id).agent == &agent; });
+    requests.erase_if([&](const Request& r) {
+      if (r.agent != &agent) return false;
+      if (r.congested && !r.waits) congestion.finished();
+      return true;
+    });
     last_table = nullptr;
     recent_clients.fill(nullptr);
     for (auto m = methods.begin(); m != methods.end();) {
@@ -324,8 +330,12 @@ struct HostKernel::Impl {
       return -kEinval;
     }
 
-    const bool controlled = is_controlled(agent, mad);
-    const bool waits = controlled && is_full(agent);
+    using Verdict = mad::SaCongestion<RequestId>::Verdict;
+    const bool congested = port.has_sa_congestion() && !segmented && mad.timeout_ms != 0 &&
+                           !answer && message.mgmt_class() == MgmtClass::SubnAdm;
+    const Verdict verdict = congested ? congestion.judge() : Verdict::Send;
+    const bool controlled = !congested && is_controlled(agent, mad);
+    const bool waits = verdict != Verdict::Send || (controlled && is_full(agent));
     if (!segmented && !waits) transmit(now, agent, mad.packet);
     if (!segmented && mad.timeout_ms == 0) return 0;
 
@@ -335,6 +345,7 @@ struct HostKernel::Impl {
     request.answer = answer;
     request.controlled = controlled;
     request.waits = waits;
+    request.congested = congested;
     request.retries_left = mad.retries;
     if (segmented || waits || mad.retries != 0) {
       request.mad = std::move(mad);
@@ -345,10 +356,16 @@ struct HostKernel::Impl {
       request.mad.packet.address = mad.packet.address;
       std::copy_n(message.bytes.begin(), kMadHeaderBytes, request.mad.packet.mad.bytes.begin());
     }
+    if (verdict == Verdict::Wait) congestion.wait(now, id);
+    if (verdict == Verdict::Drop) {
+      congestion.drop();
+      give_back(now, id, kStatusDropped);
+    }
     if (waits) {
-      agent.backlog.push_back(id);
+      if (controlled) agent.backlog.push_back(id);
       return 0;
     }
+    if (congested) congestion.sent();
     if (controlled) ++agent.awaited;
     if (segmented) {
       request.sender = make_sender(request.mad);
@@ -369,7 +386,12 @@ struct HostKernel::Impl {
     Request& done = requests.at(id);
     Agent& agent = *done.agent;
     const bool controlled = done.controlled;
+    const bool congested = done.congested && !done.waits;
     requests.erase(id);
+    if (congested) {
+      congestion.finished();
+      send_waiting(now);
+    }
     if (!controlled) return;
     --agent.awaited;
     if (agent.backlog.empty() || agent.awaited >= awaited_most(agent.spec)) return;
@@ -380,6 +402,20 @@ struct HostKernel::Impl {
     ++agent.awaited;
     requests.set_deadline(next, deadline_after(now, request.mad.timeout_ms));
     transmit(now, agent, request.mad.packet);
+  }
+
+  // ---- MAD congestion control -------------------------------------------------------------------
+
+  void give_up_waiting(Instant now) {
+    while (const auto id = congestion.next_expired(now)) give_back(now, *id, kStatusTimedOut);
+  }
+  void send_waiting(Instant now) {
+    while (const auto id = congestion.next_send()) {
+      Request& request = requests.at(*id);
+      request.waits = false;
+      requests.set_deadline(*id, deadline_after(now, request.mad.timeout_ms));
+      transmit(now, *request.agent, request.mad.packet);
+    }
   }
 
   // ---- long messages out (mad_rmpp.c) -----------------------------------------------------------
@@ -468,14 +504,18 @@ struct HostKernel::Impl {
     report_time_out(now, id);
   }
 
-  /// What was sent comes back, cut to its header.
   void report_time_out(Instant now, RequestId id) {
     ++counters.timed_out;
+    give_back(now, id, kStatusTimedOut);
+  }
+
+  /// What was to be sent comes back, cut to its header.
+  void give_back(Instant now, RequestId id, std::uint32_t status) {
     Request& request = requests.at(id);
     Unread::Item& back = request.agent->file->unread.add();
     back.qp = 2;
     back.mad = request.mad;
-    back.mad.status = kStatusTimedOut;
+    back.mad.status = status;
     back.mad.length = kMadHeaderBytes;
     auto& bytes = back.mad.packet.mad.bytes;
     std::fill(bytes.begin() + kMadHeaderBytes, bytes.end(), std::byte{0});
@@ -661,6 +701,14 @@ ReceiveQueue HostKernel::receive_queue(FileId id) const {
   const std::size_t with_reader = file.reader != nullptr ? file.reader->unread(0) : 0;
   return {file.threshold, file.unread.size() + with_reader, file.dropped};
 }
+bool HostKernel::has_sa_congestion() const { return impl_->port.has_sa_congestion(); }
+const mad::SaLimits& HostKernel::sa_limits() const { return impl_->congestion.limits(); }
+void HostKernel::set_sa_limits(const mad::SaLimits& limits) {
+  impl_->congestion.set_limits(limits);
+}
+std::uint64_t HostKernel::sa_drops() const { return impl_->congestion.drops(); }
+void HostKernel::reset_sa_drops() { impl_->congestion.reset_drops(); }
+
 void HostKernel::reset_dropped(FileId file) { impl_->file_at(file).dropped = 0; }
 
 int HostKernel::unregister_agent(FileId file, std::int32_t agent) {
@@ -701,7 +749,9 @@ void HostKernel::on_delivery(Instant now, const Delivery& delivery) {
 
 void HostKernel::advance(Instant now) {
   Requests& requests = impl_->requests;
+  impl_->give_up_waiting(now);
   while (requests.next_deadline() <= now) impl_->on_time_out(now, requests.next_due());
+  impl_->send_waiting(now);
   for (Agent* agent : impl_->receiving) {
     if (agent->receiver->next_deadline() > now) continue;
     agent->receiver->on_time(now);
@@ -710,7 +760,7 @@ void HostKernel::advance(Instant now) {
 }
 
 Instant HostKernel::next_event() const {
-  Instant next = impl_->requests.next_deadline();
+  Instant next = std::min(impl_->requests.next_deadline(), impl_->congestion.next_deadline());
   for (const Agent* agent : impl_->receiving) {
     next = std::min(next, agent->receiver->next_deadline());
   }
@@ -745,5 +795,6 @@ std::uint8_t ModelAttachment::lmc() const { return model_.port_info(port_).lmc; 
 bool ModelAttachment::is_switch() const { return model_.topology().node(port_.node).is_switch(); }
 std::uint32_t ModelAttachment::receive_queue() const { return model_.faults().receive_queue; }
 bool ModelAttachment::has_receive_thresholds() const { return model_.faults().receive_thresholds; }
+bool ModelAttachment::has_sa_congestion() const { return model_.faults().sa_congestion; }
 
 }  // namespace ib::sim

@@ -24,6 +24,7 @@ using IssmId = std::uint32_t;
 inline constexpr std::int32_t kAgentsPerFile = 32;
 inline constexpr std::uint32_t kMadHeaderBytes = 24, kRmppHeaderBytes = 36;
 inline constexpr std::uint32_t kStatusTimedOut = 110;  // ETIMEDOUT, in UserMad::status
+inline constexpr std::uint32_t kStatusDropped = 11;  // EAGAIN: the port's queue to the SA was full
 
 /// What an agent asks for when it registers (struct ib_user_mad_reg_req2).
 struct Registration {
@@ -59,6 +60,8 @@ class Attachment {
   virtual std::uint32_t receive_queue() const = 0;  // unread MADs of a file, of QP0 and of QP1
   /// Whether ib_umad was loaded with enable_rx_threshold=1.
   virtual bool has_receive_thresholds() const { return true; }
+  /// Whether the adapter's driver has MAD congestion control (the vendor's do).
+  virtual bool has_sa_congestion() const { return false; }
 };
 
 /// Who takes what comes for a file as it comes, which spares it being put aside and fetched again.
@@ -114,6 +117,15 @@ class HostKernel {
   ReceiveQueue receive_queue(FileId file) const;
   void reset_dropped(FileId file);
 
+  // ---- MAD congestion control of requests to subnet administration, of all files; where the
+  // driver has it. What is not sent comes back like what timed out, with ETIMEDOUT after
+  // time_sa_mad and with EAGAIN where the queue was full.
+  bool has_sa_congestion() const;
+  const mad::SaLimits& sa_limits() const;
+  void set_sa_limits(const mad::SaLimits& limits);
+  std::uint64_t sa_drops() const;
+  void reset_sa_drops();
+
   /// The next MAD to be read, without taking it.
   const UserMad* front(FileId file) const;
   /// Takes it. There must be one.
@@ -150,6 +162,7 @@ class ModelAttachment final : public Attachment {
   bool is_switch() const override;
   std::uint32_t receive_queue() const override;
   bool has_receive_thresholds() const override;
+  bool has_sa_congestion() const override;
 
  private:
   Model& model_;

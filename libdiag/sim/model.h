@@ -32,6 +32,7 @@ struct Faults {
   std::uint32_t vl15_buffer{64};     // MADs in flight per link direction
   std::uint32_t receive_queue{512};  // receive slots of a host's QP0 and of its QP1
   bool receive_thresholds{true};     // hosts loaded ib_umad with enable_rx_threshold=1
+  bool sa_congestion{false};         // hosts have a driver with MAD congestion control
 };
 
 struct ModelOptions {

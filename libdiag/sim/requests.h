@@ -33,7 +33,8 @@ class Requests {
     Agent* agent{};
     bool answer{};      // what was sent is itself an answer
     bool controlled{};  // counts among the answers its agent waits for
-    bool waits{};       // not sent yet: the agent waits for too many
+    bool waits{};       // not sent yet: the agent, or the port, waits for too many
+    bool congested{};   // MAD congestion control of the port counts it
     std::uint32_t retries_left{};
     UserMad mad;
     std::unique_ptr<mad::rmpp::Sender> sender;  // while a long message is on its way

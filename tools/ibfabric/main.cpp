@@ -68,7 +68,8 @@ struct ServeOptions {
   std::string socket;
   std::string at;
   std::string lids{"none"};
-  bool verbose{false}, strict_enforcement{false}, no_receive_thresholds{false};
+  bool verbose{false}, strict_enforcement{false}, no_receive_thresholds{false},
+      sa_congestion{false};
   std::uint64_t seed{1};
   double loss{0}, duplicate{0}, delay_ms{0}, sma_us{2};
   ib::sim::Faults faults;
@@ -80,6 +81,7 @@ struct ServeOptions {
     m.strict_enforcement = strict_enforcement;
     m.faults = faults;
     m.faults.receive_thresholds = !no_receive_thresholds;
+    m.faults.sa_congestion = sa_congestion;
     m.faults.loss_percent = loss;
     m.faults.duplicate_percent = duplicate;
     m.faults.delay = ib::Duration{std::llround(delay_ms * 1e6)};
@@ -284,6 +286,8 @@ void add_serve_options(ib::cli::CommandLine& line, ServeOptions& o) {
               "receive slots of a host's QP0 and QP1");
   line.flag("--no-rx-threshold", o.no_receive_thresholds,
             "hosts whose ib_umad has no enable_rx_threshold=1");
+  line.flag("--mad-sa-cc", o.sa_congestion,
+            "hosts whose driver has MAD congestion control, with its files in sysfs");
   line.flag("--strict-enforcement", o.strict_enforcement,
             "switch ports that enforce partitions compare membership, too");
   line.flag("-v,--verbose", o.verbose, "say what is odd in the topology");

@@ -6,28 +6,23 @@
 // select and epoll work on it; the server notices when its last copy is closed, so neither close()
 // nor the death of the process needs care.
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/umad.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tools/ibfabric/library_end.h"
+#include "tools/ibfabric/library_talk.h"
 #include "tools/ibfabric/outstanding.h"
 #include "tools/ibfabric/protocol.h"
-
-#define IBFABRIC_API extern "C" __attribute__((visibility("default")))
 
 using namespace ibfabric;
 
@@ -124,102 +119,6 @@ bool remember_port(Bells bells, uint64_t id, int port_num, bool is_switch, PortM
 
 // ---- the server --------------------------------------------------------------------------------
 
-int connect_to_server(int extra_flags) {
-  const char* path = getenv(kEnvSocket);
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path == nullptr || strlen(path) >= sizeof address.sun_path) {
-    errno = ENODEV;
-    return -1;
-  }
-  memcpy(address.sun_path, path, strlen(path) + 1);
-  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | extra_flags, 0);
-  if (fd < 0) return -1;
-  int result;
-  do {
-    result = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
-  } while (result < 0 && errno == EINTR);
-  if (result < 0) {
-    const int error = errno;
-    close(fd);
-    errno = error;
-    return -1;
-  }
-  return fd;
-}
-
-Request request_of(Op op) {
-  Request request = {};
-  request.protocol = kProtocol;
-  request.op = op;
-  const char* at = getenv(kEnvAt);
-  if (at != nullptr) snprintf(request.at, sizeof request.at, "%s", at);
-  return request;
-}
-
-/// The descriptors of an open port (kPortFiles).
-using PortFiles = int[kPortFiles];
-
-/// A reply, and the descriptors that come with it, if they are expected: -1 if none came.
-ssize_t receive_reply(int fd, void* reply, size_t size, PortFiles* files) {
-  iovec part = {reply, size};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof *files)] = {};
-  msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (files != nullptr) {
-    for (int& file : *files) file = -1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-  }
-  ssize_t n;
-  do {
-    n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-  } while (n < 0 && errno == EINTR);
-  const cmsghdr* rights = n > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-  // Fewer come when the program may open no more.
-  if (files != nullptr && rights != nullptr && rights->cmsg_type == SCM_RIGHTS) {
-    const size_t given = rights->cmsg_len - CMSG_LEN(0);
-    memcpy(*files, CMSG_DATA(rights), given < sizeof *files ? given : sizeof *files);
-  }
-  return n;
-}
-
-/// Sends `request` and then `more`, receives `reply`. False, with errno set, when that did not
-/// work.
-bool ask_on(int fd, const Request& request, const void* more, size_t more_size, void* reply,
-            size_t reply_size, PortFiles* files = nullptr) {
-  iovec parts[2] = {{const_cast<Request*>(&request), sizeof request},
-                    {const_cast<void*>(more), more_size}};
-  msghdr message = {};
-  message.msg_iov = parts;
-  message.msg_iovlen = more_size > 0 ? 2 : 1;
-  ssize_t n;
-  do {
-    n = sendmsg(fd, &message, MSG_NOSIGNAL);
-  } while (n < 0 && errno == EINTR);
-  if (n < 0) return false;
-  n = receive_reply(fd, reply, reply_size, files);
-  if (n >= static_cast<ssize_t>(sizeof(Reply)) &&
-      static_cast<Reply*>(reply)->protocol == kProtocol) {
-    return true;
-  }
-  if (n >= 0) errno = EIO;
-  return false;
-}
-
-/// One question on a connection of its own: safe in any thread and after any fork.
-bool ask(const Request& request, const void* more, size_t more_size, void* reply,
-         size_t reply_size) {
-  const int fd = connect_to_server(SOCK_CLOEXEC);
-  if (fd < 0) return false;
-  const bool good = ask_on(fd, request, more, more_size, reply, reply_size);
-  const int error = errno;
-  close(fd);
-  errno = error;
-  return good;
-}
-
 /// 0 or -errno.
 int describe(Description* d) {
   memset(d, 0, sizeof *d);
@@ -297,45 +196,6 @@ int64_t now_ms() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return int64_t{t.tv_sec} * 1000 + t.tv_nsec / 1'000'000;
-}
-
-int open_issm(int number, int flags) {
-  const int fd = connect_to_server((flags & O_CLOEXEC) != 0 ? SOCK_CLOEXEC : 0);
-  if (fd < 0) return -1;
-  Request request = request_of(Op::OpenIssm);
-  request.port_num = number;
-  if ((flags & O_NONBLOCK) != 0) request.flags |= kNonBlock;
-  Reply reply = {};
-  // A signal may end the wait for another opener, as it does in the kernel.
-  if (send(fd, &request, sizeof request, MSG_NOSIGNAL) < 0 ||
-      recv(fd, &reply, sizeof reply, 0) != sizeof reply || reply.result < 0) {
-    const int error = reply.result < 0 ? -reply.result : errno;
-    close(fd);
-    errno = error;
-    return -1;
-  }
-  return fd;
-}
-
-/// The number of an issm path, or -1 for every other path.
-int issm_number(const char* path) {
-  const size_t prefix = sizeof kIssmPath - 1;
-  if (path == nullptr || strncmp(path, kIssmPath, prefix) != 0) return -1;
-  const char* digits = path + prefix;
-  if (*digits < '0' || *digits > '9' || strlen(digits) > 4) return -1;
-  for (const char* p = digits; *p != 0; ++p) {
-    if (*p < '0' || *p > '9') return -1;
-  }
-  return atoi(digits);
-}
-
-using OpenFunction = int (*)(const char*, int, ...);
-using OpenAtFunction = int (*)(int, const char*, int, ...);
-
-int real_open(const char* symbol, const char* path, int flags, mode_t mode) {
-  auto* next = reinterpret_cast<OpenFunction>(dlsym(RTLD_NEXT, symbol));
-  if (next != nullptr) return next(path, flags, mode);
-  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 
 int register_agent(int fd, Request& request) {
@@ -764,39 +624,3 @@ IBFABRIC_API int umad_sort_ca_device_list(umad_device_node** head, size_t) {
   *head = sorted;
   return 0;
 }
-
-// ---- issm: the one device file that is opened by path -------------------------------------------
-
-#define IBFABRIC_OPEN(name)                                   \
-  IBFABRIC_API int name(const char* path, int flags, ...) {   \
-    va_list list;                                             \
-    va_start(list, flags);                                    \
-    const auto mode = static_cast<mode_t>(va_arg(list, int)); \
-    va_end(list);                                             \
-    const int number = issm_number(path);                     \
-    if (number >= 0) return open_issm(number, flags);         \
-    return real_open(#name, path, flags, mode);               \
-  }
-IBFABRIC_OPEN(open)
-IBFABRIC_OPEN(open64)
-
-#define IBFABRIC_OPENAT(name)                                                   \
-  IBFABRIC_API int name(int directory, const char* path, int flags, ...) {      \
-    va_list list;                                                               \
-    va_start(list, flags);                                                      \
-    const auto mode = static_cast<mode_t>(va_arg(list, int));                   \
-    va_end(list);                                                               \
-    const int number = issm_number(path);                                       \
-    if (number >= 0) return open_issm(number, flags);                           \
-    auto* next = reinterpret_cast<OpenAtFunction>(dlsym(RTLD_NEXT, #name));     \
-    if (next != nullptr) return next(directory, path, flags, mode);             \
-    return static_cast<int>(syscall(SYS_openat, directory, path, flags, mode)); \
-  }
-IBFABRIC_OPENAT(openat)
-IBFABRIC_OPENAT(openat64)
-
-// What <fcntl.h> turns open() into in fortified programs.
-// NOLINTNEXTLINE(bugprone-reserved-identifier): the C library's name.
-IBFABRIC_API int __open_2(const char* path, int flags) { return open(path, flags, 0); }
-// NOLINTNEXTLINE(bugprone-reserved-identifier)
-IBFABRIC_API int __open64_2(const char* path, int flags) { return open64(path, flags, 0); }

@@ -4,6 +4,7 @@
 //
 // A connection starts with one Request (ctl: followed by its command as text) and one Reply. Then
 //   OpenIssm   carries nothing; as long as it is open the port has IsSM set.
+//   WriteLimit carries what the program writes, a text each time.
 //   the others end. With the Reply to OpenPort come three descriptors (kPortFiles), and what they
 //              stand for is an umad file until nobody has the bell down open any more.
 // This header is included by the preload library and must not need the C++ library.
@@ -15,7 +16,7 @@
 namespace ibfabric {
 
 // Goes up with every change to what is said here or lies in the rings (ring.h).
-inline constexpr uint32_t kProtocol = 0x69626607;
+inline constexpr uint32_t kProtocol = 0x69626608;
 inline constexpr size_t kFrameBytes = 32768;    // longest message on the socket
 inline constexpr size_t kUmadHeaderBytes = 64;  // struct ib_user_mad
 inline constexpr size_t kPortsMax = 10;         // as umad_ca_t has them
@@ -34,11 +35,19 @@ enum class Op : uint32_t {
   Register,    // agent on port_id; -> result = agent's number
   Unregister,  // `agent` of port_id
   Threshold,   // `port_num` MADs of port_id may wait to be read; 0: any number
+  ReadLimit,   // file `agent` (kLimitNames) of `port_num` -> its value, in port_id
+  WriteLimit,  // the same; what follows on the connection is text to be written
   Send,        // struct ib_user_mad and a MAD follow the Request; -> result of the send
   Ctl,         // a command as JSON follows; -> text
 };
 
 inline constexpr uint32_t kNonBlock = 1;
+
+// Files of a port's MAD congestion control, in sysfs: kLimitsPath, the port's number, /, a name.
+inline constexpr char kLimitsPath[] = "/sys/class/infiniband/ibfabric0/mad_sa_cc/";
+inline constexpr const char* kLimitNames[] = {"max_outstanding", "queue_size", "time_sa_mad",
+                                              "drops"};
+inline constexpr int32_t kDrops = 3;  // the last of them
 
 struct Request {
   uint32_t protocol;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -23,6 +24,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "libdiag/base/text.h"
 #include "libdiag/sim/kernel.h"
 #include "libdiag/wire/rates.h"
 #include "tools/ibfabric/place.h"
@@ -104,7 +106,7 @@ void allow_many_files() {
 struct Host;
 
 struct Connection {
-  enum class Kind { New, Port, Issm, Text, Closed };
+  enum class Kind { New, Port, Issm, Limit, Text, Closed };
   int fd{-1};  // Port: of its bell
   Kind kind{Kind::New};
   Host* host{};
@@ -112,6 +114,7 @@ struct Connection {
   pid_t pid{};  // Port: who opened it
   FileId file{};
   IssmId issm{};
+  std::int32_t limit{};  // Limit: which file (kLimitNames)
   bool issm_told{false};
   bool wants_write{false};
   std::unique_ptr<ServerEnd> end;  // Port
@@ -338,6 +341,8 @@ struct Server::Impl {
       case Connection::Kind::Port:
         if ((events & EPOLLERR) != 0) c.gone = true;
         return hear(c);
+      case Connection::Kind::Limit:
+        return write_limit(c);
       default:  // nothing is expected; the end is what comes
         char byte;
         if (recv(c.fd, &byte, 1, 0) == 0 || (events & EPOLLERR) != 0) close(c);
@@ -381,6 +386,11 @@ struct Server::Impl {
         return open_port(c, request);
       case Op::OpenIssm:
         return open_issm(c, request);
+      case Op::ReadLimit:
+        read_limit(c, request);
+        return close(c);
+      case Op::WriteLimit:
+        return open_limit(c, request);
       case Op::Ctl:
         return run_command(c, more);
       case Op::Describe:
@@ -515,6 +525,51 @@ struct Server::Impl {
     c.issm = host.kernel.issm_open(now());
     host.connections.push_back(&c);
     tell_issm(host);
+  }
+
+  /// The host whose file a request names; nullptr: there is no such file.
+  Host* host_of_limit(const Request& request) {
+    const auto port = port_for(request, request.port_num);
+    const bool known = request.agent >= 0 && request.agent <= kDrops;
+    if (!port || !known || !model.faults().sa_congestion) return nullptr;
+    return &host_at(*port);
+  }
+  void read_limit(Connection& c, const Request& request) {
+    const Host* host = host_of_limit(request);
+    if (host == nullptr) return reply_result(c, -ENOENT);
+    const HostKernel& kernel = host->kernel;
+    reply_result(c, 0,
+                 request.agent == kDrops
+                     ? kernel.sa_drops()
+                     : kernel.sa_limits().*ib::mad::kSaLimits[request.agent].value);
+  }
+  void open_limit(Connection& c, const Request& request) {
+    c.host = host_of_limit(request);
+    reply_result(c, c.host == nullptr ? -ENOENT : 0);
+    if (c.host == nullptr) return close(c);
+    c.kind = Connection::Kind::Limit;
+    c.limit = request.agent;
+    c.host->connections.push_back(&c);
+  }
+  /// A number in its range, and 0 for the drops, are taken; anything else changes nothing.
+  void write_limit(Connection& c) {
+    std::array<char, 64> text{};
+    const ssize_t n = recv(c.fd, text.data(), text.size(), 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0) return close(c);
+    HostKernel& kernel = c.host->kernel;
+    const auto word = ib::trim(std::string_view(text.data(), static_cast<std::size_t>(n)));
+    std::uint64_t value = 0;
+    if (c.limit == kDrops) {
+      if (ib::parse_number(word, 0, value)) kernel.reset_sa_drops();
+      return;
+    }
+    const ib::mad::SaLimit& limit = ib::mad::kSaLimits[c.limit];
+    if (!ib::parse_number(word, limit.max, value) || value < limit.min) return;
+    ib::mad::SaLimits limits = kernel.sa_limits();
+    limits.*limit.value = static_cast<std::uint32_t>(value);
+    kernel.set_sa_limits(limits);
+    touch(*c.host);
   }
 
   /// Tells whoever holds the issm file now, if it does not know yet.

@@ -461,6 +461,77 @@ class Thresholds(unittest.TestCase):
                 self.assertIn("64", wrong.stderr)
 
 
+# As an administrator and his scripts would: by path, from a shell.
+LIMITS = r'''
+cd /
+d=/sys/class/infiniband/ibfabric0/mad_sa_cc/1
+for f in max_outstanding queue_size time_sa_mad drops; do read -r v < $d/$f; echo $f $v; done
+echo 32 > $d/max_outstanding
+echo 15 > $d/queue_size
+echo 20000 > $d/time_sa_mad
+echo x > $d/time_sa_mad
+echo 7 > $d/drops
+cat $d/max_outstanding $d/queue_size $d/time_sa_mad
+'''
+# A program that asks the SA (nobody is there) forty times at once.
+ASKS = r'''
+import ctypes, os, sys
+umad = ctypes.CDLL(None)
+fd = umad.umad_open_port(None, 0)
+agent = umad.umad_register(fd, 3, 2, 0, None)
+for tid in range(40):
+    buffer = ctypes.create_string_buffer(64 + 256)
+    umad.umad_set_addr(buffer, 9, 1, 0, 0x80010000 - (1 << 32))
+    mad = bytearray(256)
+    mad[0:4], mad[15], mad[17] = bytes([1, 3, 2, 1]), tid, 0x35
+    buffer[64:320] = bytes(mad)
+    assert umad.umad_send(fd, agent, buffer, 256, 3000, 0) == 0
+status = []
+while len(status) < int(sys.argv[1]):
+    buffer, length = ctypes.create_string_buffer(64 + 256), ctypes.c_int(256)
+    assert umad.umad_recv(fd, buffer, ctypes.byref(length), 10000) >= 0
+    status.append(umad.umad_status(buffer))
+print(status.count(11), status.count(110))
+d = "/sys/class/infiniband/ibfabric0/mad_sa_cc/1/drops"
+drops = open(d).read()
+open(d, "w").write("0\n")
+print(drops.strip(), open(d).read().strip())
+'''
+
+
+class SaCongestion(unittest.TestCase):
+    def test_its_files_are_read_and_written(self):
+        with Fabric("fat-tree", "--radix", "4", options=("--mad-sa-cc",)) as f:
+            for shell in ("sh", "bash"):
+                said = f.on("host0001 HCA-1" if shell == "sh" else "host0002 HCA-1", shell, "-c", LIMITS)
+                self.assertEqual(said.stdout.split(), (
+                    "max_outstanding 16 queue_size 16 time_sa_mad 20 drops 0 32 16 20").split(), said.stderr)
+
+    def test_what_is_too_much_is_dropped_counted_and_told(self):
+        with Fabric("fat-tree", "--radix", "4", options=("--mad-sa-cc",)) as f:
+            said = f.on(None, sys.executable, "-c", ASKS, 24)
+            self.assertEqual(said.stdout.split(), ["8", "16", "8", "0"], said.stderr)
+
+    def test_our_own_tools_take_its_limits_and_have_nothing_dropped(self):
+        with Fabric("fat-tree", "--radix", "4", options=("--mad-sa-cc",)) as f:
+            f.start(None, BIN / "ibsm", "-f", f.directory / "log", "--state-dir", f.directory / "state")
+            self.assertTrue(wait_until(lambda: (f.directory / "log").exists() and
+                                       "SUBNET UP" in (f.directory / "log").read_text()))
+            at = "host0002 HCA-1"
+            d = "/sys/class/infiniband/ibfabric0/mad_sa_cc/1"
+            f.on(at, "sh", "-c", f"echo 2 > {d}/max_outstanding")
+            pairs = f.directory / "pairs"
+            pairs.write_text("".join(f"{a} {b}\n" for a in range(1, 12) for b in range(1, 12) if a != b))
+            done = f.on(at, BIN / "ibpath", "batch", pairs)
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            self.assertEqual(f.on(at, "cat", f"{d}/drops").stdout, "0\n")
+
+    def test_there_are_none_without_such_a_driver(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            none = f.on(None, "cat", "/sys/class/infiniband/ibfabric0/mad_sa_cc/1/drops")
+            self.assertIn("No such file", none.stderr)
+
+
 class Nodes(unittest.TestCase):
     def test_a_name_borne_by_several_is_refused_with_their_guids(self):
         with tempfile.TemporaryDirectory() as directory:
