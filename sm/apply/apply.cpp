@@ -445,7 +445,7 @@ struct Apply::Impl {
       const auto& want = desired->switches[s];
       const bool top_differs = desired->program_lfts && info.linear_fdb_top != want.linear_fdb_top;
       const bool mcast_differs = desired->program_mfts && want.has_multicast_top &&
-                                 info.multicast_fdb_top != want.multicast_fdb_top;
+                                 info.multicast_fdb_top != tables.wanted_multicast_top(n);
       if (top_differs || mcast_differs) return Work{Kind::SetSwitch, 1};
     }
     return std::nullopt;
@@ -570,7 +570,7 @@ struct Apply::Impl {
         if (desired->program_lfts && (work.arg == 1 || !tables.was_warm(n)))
           info.linear_fdb_top = want.linear_fdb_top;
         if (desired->program_mfts && want.has_multicast_top && work.arg == 1)
-          info.multicast_fdb_top = want.multicast_fdb_top;
+          info.multicast_fdb_top = tables.wanted_multicast_top(n);
         ib::wire::set_body(mad, info);
         break;
       }

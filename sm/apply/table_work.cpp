@@ -227,10 +227,24 @@ void TableWork::lft_stays(NodeIndex n) {
   }
 }
 
+/// Trees that are kept lie below it, too.
+std::uint16_t TableWork::wanted_multicast_top(NodeIndex n) const {
+  const std::uint16_t wanted = desired_.switches[switch_of(n)].multicast_fdb_top;
+  if (!desired_.keep_unknown_groups) return wanted;
+  return std::max(wanted, seen_.nodes[n].switch_info->multicast_fdb_top);
+}
+
 std::array<std::uint16_t, kMftBlock> TableWork::wanted_mft(SwitchIndex s, std::uint16_t block,
                                                            unsigned position) const {
   std::array<std::uint16_t, kMftBlock> out{};
   const auto first = static_cast<std::uint16_t>(ib::kLidMulticastMin.value + block * kMftBlock);
+  if (desired_.keep_unknown_groups) {
+    const auto& held = tables_of_[desired_.routing->graph.node_of(s)]->mft;
+    const auto at = held.find({block, static_cast<std::uint8_t>(position)});
+    for (std::uint16_t i = 0; at != held.end() && i < kMftBlock; ++i)
+      if (!desired_.mfts.contains(ib::Lid{static_cast<std::uint16_t>(first + i)}))
+        out[i] = at->second[i];
+  }
   for (auto it = desired_.mfts.lower_bound(ib::Lid{first});
        it != desired_.mfts.end() && it->first.value < first + kMftBlock; ++it) {
     const auto mask = it->second.find(s);

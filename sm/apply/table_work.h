@@ -51,6 +51,7 @@ class TableWork {
   }
   /// Whether the switch must be told this part of one.
   bool mft_differs(ib::fabric::NodeIndex n, std::uint16_t block, std::uint8_t position);
+  std::uint16_t wanted_multicast_top(ib::fabric::NodeIndex n) const;
   std::array<std::uint16_t, kMftBlock> wanted_mft(ib::fabric::SwitchIndex s, std::uint16_t block,
                                                   unsigned position) const;
 

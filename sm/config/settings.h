@@ -17,6 +17,10 @@ struct Settings {
   std::uint64_t subnet_prefix{0xfe80000000000000};
   std::uint64_t sm_priority{0};
   std::uint64_t sm_key{1};
+  std::uint64_t master_sm_priority{0};
+  bool sm_inactive{false};
+  std::string allowed_sm_guids;
+  std::uint64_t sminfo_polling_timeout{1000}, polling_retry_number{3};
   std::optional<std::uint64_t> sm_sl;
   bool once{false};
 
@@ -24,6 +28,7 @@ struct Settings {
   std::uint64_t lmc{0};
   bool lmc_esp0{false};
   bool reassign_lids{false};
+  bool honor_guid2lid{false};
 
   // ---- links
   std::uint64_t max_op_vls{5};

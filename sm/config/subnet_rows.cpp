@@ -4,6 +4,7 @@
 #include "libdiag/base/ids.h"
 #include "libdiag/base/text.h"
 #include "sm/config/rows.h"
+#include "sm/config/value.h"
 
 namespace sm::config {
 namespace {
@@ -18,6 +19,10 @@ ib::Result<void> check_guid(std::string_view text) {
                                             ib::printable(text) + "'");
 }
 
+ib::Result<void> check_guids(std::string_view text) {
+  return read_guids(text).map([](const auto&) {});
+}
+
 constexpr std::string_view kLeftAsDevicesSay =
     "links keep the speeds and widths that devices enable";
 
@@ -28,25 +33,34 @@ constexpr std::array kPort = {
            "GID prefix of the subnet (default 0xfe80000000000000)")
         .hex(),
     number("-p,--priority", "sm_priority", &S::sm_priority, 0, 15,
-           "Priority shown in SMInfo (default 0)"),
-    number("-k,--smkey", "sm_key", &S::sm_key, 0, UINT64_MAX, "SM_Key shown in SMInfo (default 1)")
+           "Priority in the election of the master (default 0); of equal ones the lower GUID wins"),
+    number("", "master_sm_priority", &S::master_sm_priority, 0, 15,
+           "Priority while it is master, where that is more: it stays master when one between the "
+           "two comes back"),
+    number("-k,--smkey", "sm_key", &S::sm_key, 0, UINT64_MAX,
+           "SM_Key that other subnet managers have to show (default 1); 0: any will do")
         .hex(),
     number("--sm_sl", "sm_sl", &S::sm_sl, 0, 15,
            "SL by which ports reach the subnet manager (default: that of the path)")
         .opensm_has("0"),
-    flag("-I,--inactive", "sm_inactive", {}, "Start as a subnet manager that is NOT-ACTIVE")
-        .opensm_has("FALSE")
-        .not_yet("ibsm manages the subnet from the start"),
+    flag(
+        "-I,--inactive", "sm_inactive", &S::sm_inactive,
+        "Start as a subnet manager that is NOTACTIVE: it does nothing until the master tells it to "
+        "stand by")
+        .opensm_has("FALSE"),
     flag("--force", "ignore_other_sm", &S::force,
-         "Manage the subnet though another subnet manager is master"),
-    number("", "sminfo_polling_timeout", {}, 0, UINT32_MAX, "Pause between polls of the master")
+         "Manage the subnet whatever other subnet managers there are (as -d 0 does)"),
+    text("", "allowed_sm_guids", &S::allowed_sm_guids, "GUIDS",
+         "Port GUIDs of those that may be subnet managers here; others count for nothing. Default: "
+         "all may",
+         check_guids),
+    number("", "sminfo_polling_timeout", &S::sminfo_polling_timeout, 50, 3'600'000,
+           "Pause between polls of the master, while standing by")
         .in("ms")
-        .opensm_has("10000")
-        .not_yet("there is no standby yet, so no master is polled"),
-    number("", "polling_retry_number", {}, 0, UINT32_MAX,
-           "Polls that a master may leave unanswered")
-        .opensm_has("4")
-        .not_yet("there is no standby yet, so no master is polled"),
+        .opensm_has("10000"),
+    number("", "polling_retry_number", &S::polling_retry_number, 0, 1000,
+           "Polls in a row that a master may leave unanswered")
+        .opensm_has("4"),
     number("", "m_key", {}, 0, UINT64_MAX, "M_Key of every port")
         .hex()
         .opensm_has("0x0000000000000000")
@@ -68,9 +82,9 @@ constexpr std::array kLids = {
     flag("", "lmc_esp0", &S::lmc_esp0, "Enhanced switch ports 0 get 2^LMC LIDs too"),
     flag("-r,--reassign_lids", "reassign_lids", &S::reassign_lids,
          "Forget all LIDs, those that ports hold and those of the store"),
-    flag("-x,--honor_guid2lid", "honor_guid2lid_file", {}, "Keep the LIDs of the file guid2lid")
-        .opensm_has("FALSE")
-        .no_effect("LIDs are kept in the store, and those of the store are always honoured"),
+    flag("-x,--honor_guid2lid", "honor_guid2lid_file", &S::honor_guid2lid,
+         "Coming out of standby, LIDs of the store stand above those that ports in use hold")
+        .opensm_has("FALSE"),
     truth("", "fsync_high_avail_files", {}, "Write files through to the disk")
         .opensm_has("TRUE")
         .no_effect("--store_sync says when the store is written through"),

@@ -49,6 +49,21 @@ std::string number_text(const Row& row, std::uint64_t value) {
 
 }  // namespace
 
+ib::Result<std::vector<ib::Guid>> read_guids(std::string_view text) {
+  std::vector<ib::Guid> guids;
+  if (ib::trim(text).empty() || text == "null" || text == kNothing) return guids;
+  for (const std::string_view piece : ib::split(text, ',')) {
+    ib::Guid guid;
+    if (!ib::parse_guid(ib::trim(piece), guid))
+      return ib::fail(
+          ib::ErrorKind::Usage,
+          "expected port GUIDs like 0x0002c90300a1b2c3 with commas between them, got '" +
+              ib::printable(piece) + "'");
+    guids.push_back(guid);
+  }
+  return guids;
+}
+
 ib::Result<bool> read_truth(std::string_view text, bool& odd) {
   const std::string word = lower(text);
   odd = false;

@@ -4,7 +4,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "libdiag/base/ids.h"
 #include "sm/config/row.h"
 
 namespace sm::config {
@@ -20,6 +22,9 @@ void copy_value(const Row& row, const Settings& from, Settings& to);
 
 /// Whether two texts are one value: 0 and 0x00 are.
 bool same_value(const Row& row, std::string_view a, std::string_view b);
+
+/// GUIDs with commas between them; none of an empty text or "null".
+ib::Result<std::vector<ib::Guid>> read_guids(std::string_view text);
 
 /// TRUE, FALSE, or what is meant by yes, on and the like (`odd` is set then).
 ib::Result<bool> read_truth(std::string_view text, bool& odd);

@@ -10,6 +10,7 @@
 #include "libdiag/base/result.h"
 #include "libdiag/mad/transport.h"
 #include "libdiag/wire/smp_attributes.h"
+#include "sm/core/mastership.h"
 #include "sm/core/plan_job.h"
 #include "sm/core/report.h"
 #include "sm/device/holdings.h"
@@ -43,6 +44,9 @@ struct Effects {
   std::vector<ib::LogEvent> log;
   std::vector<ReceivedNotice> notices;
   std::vector<Outgoing> send;
+  /// Where it is another state of the election than before. Who is not master, or not yet, answers
+  /// for no subnet: what was published is withdrawn.
+  std::optional<Standing> standing;
   /// To be made on any thread; at most one at a time. Its result goes to on_planned().
   std::optional<PlanJob> plan;
   /// Last, since the program may end with one.
@@ -65,6 +69,7 @@ class Carrier {
   virtual void publish(const HoldingsPtr& holdings) { (void)holdings; }
   virtual void publish(const SnapshotPtr& snapshot) { (void)snapshot; }
   virtual void log(const ib::LogEvent& event) { (void)event; }
+  virtual void stand(const Standing& standing) { (void)standing; }
   virtual void hear(const ReceivedNotice& notice) { (void)notice; }
   virtual ib::Result<void> send(const Outgoing& outgoing) = 0;
   /// The result, or nothing where it comes later.

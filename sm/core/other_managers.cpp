@@ -3,19 +3,34 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "libdiag/base/text.h"
-#include "libdiag/mad/request.h"
+#include "sm/core/election.h"
 
 namespace sm::core {
 
+using ib::Guid;
 using ib::LogEvent;
 using ib::LogLevel;
 using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
+using ib::wire::SmState;
 
-std::vector<ib::mad::Request> OtherManagers::questions(const ib::discover::Observed& seen,
-                                                       ib::mad::Cookie cookie_base) {
-  std::vector<ib::mad::Request> out;
+namespace {
+
+/// The way to this port of a node, which need not be the one that the node was found by.
+ib::mad::DirectedRoute route_to(const ib::discover::Observed& seen, PortRef port) {
+  const PortRef far = seen.fabric.port(port).peer;
+  if (port.port == 0 || !far || !seen.fabric.node(far.node).is_switch())
+    return seen.nodes[port.node].route;
+  return seen.nodes[far.node].route.extended(far.port);
+}
+
+}  // namespace
+
+void OtherManagers::on_swept(const ib::discover::Observed& seen) {
+  std::map<Guid, OtherManager> before = std::exchange(all_, {});
   for (NodeIndex n = 0; n < seen.nodes.size(); ++n) {
     for (unsigned i = 0; i <= seen.fabric.node(n).num_ports; ++i) {
       const PortRef p{n, static_cast<std::uint8_t>(i)};
@@ -24,47 +39,93 @@ std::vector<ib::mad::Request> OtherManagers::questions(const ib::discover::Obser
       if (seen.fabric.node(n).is_switch() && i != 0) break;
       if ((port->get<&ib::wire::PortInfo::capability_mask>() & ib::wire::port_cap::kIsSm) == 0)
         continue;
-      const ib::mad::Cookie cookie = cookie_base + (static_cast<ib::mad::Cookie>(i) << 32) + n;
-      out.push_back(ib::mad::smp_request(cookie, seen.nodes[n].info.node_guid.value ^ 0x5151,
-                                         seen.nodes[n].route, ib::wire::Method::Get,
-                                         ib::wire::attr::kSmInfo, 0));
+      const Guid guid = seen.fabric.port(p).guid;
+      const auto at = before.find(guid);
+      OtherManager manager = at == before.end() ? OtherManager{} : std::move(at->second);
+      manager.route = route_to(seen, p);
+      manager.lid = port->get<&ib::wire::PortInfo::lid>();
+      manager.name =
+          fmt::format("\"{}\" port {}", ib::printable(seen.fabric.node(n).description), i);
+      manager.allowed = allowed_.empty() || allowed_.contains(guid);
+      all_.emplace(guid, std::move(manager));
     }
+  }
+}
+
+std::optional<LogEvent> OtherManagers::on_answer(ib::Instant now, Guid asked,
+                                                 const ib::wire::SmInfo& info, Guid own) {
+  const auto at = all_.find(asked);
+  if (at == all_.end()) return std::nullopt;
+  OtherManager& manager = at->second;
+  if (info.guid != asked) {
+    manager.answered = false;
+    if (!liars_.insert(asked).second) return std::nullopt;
+    return LogEvent{LogLevel::Error, "sm",
+                    fmt::format("the subnet manager at {} says that its port GUID is {}{}: it is "
+                                "left out of the election",
+                                describe(asked), to_string(info.guid),
+                                info.guid == own ? ", which is ours" : "")};
+  }
+  liars_.erase(asked);
+  const bool news = !manager.known || manager.info.sm_state != info.sm_state ||
+                    manager.info.priority != info.priority;
+  if (!manager.known || manager.info.sm_state != info.sm_state) manager.since = now;
+  manager.known = manager.answered = true;
+  manager.info = info;
+  manager.key_matches = sm_key_ == 0 || info.sm_key == sm_key_;
+  if (!news) return std::nullopt;
+  std::string text = fmt::format("another subnet manager is at {}", describe(asked));
+  if (!manager.allowed) text += ", which is not among allowed_sm_guids: it counts for nothing here";
+  if (!manager.key_matches)
+    text += "; its SM_Key is not ours (sm_key): mastership is not handed over to it";
+  const bool harmless = manager.allowed && manager.key_matches;
+  return LogEvent{harmless ? LogLevel::Info : LogLevel::Error, "sm", std::move(text)};
+}
+
+void OtherManagers::on_silence(Guid guid) {
+  if (OtherManager* manager = find(guid)) manager->answered = false;
+}
+
+void OtherManagers::on_gone(Guid guid) { all_.erase(guid); }
+
+OtherManager* OtherManagers::find(Guid guid) {
+  const auto at = all_.find(guid);
+  return at == all_.end() ? nullptr : &at->second;
+}
+const OtherManager* OtherManagers::find(Guid guid) const {
+  const auto at = all_.find(guid);
+  return at == all_.end() ? nullptr : &at->second;
+}
+
+std::vector<ib::wire::SmInfo> OtherManagers::candidates(ib::Instant now, bool for_master) const {
+  std::vector<ib::wire::SmInfo> out;
+  for (const auto& [guid, manager] : all_) {
+    if (!manager.answered || !manager.allowed) continue;
+    // Who has another key neither takes over from us nor hands over; but two masters undo each
+    // other's work whatever their keys.
+    if (!manager.key_matches && (for_master || manager.info.sm_state != SmState::Master)) continue;
+    if (for_master && now < manager.refused_until) continue;
+    out.push_back(manager.info);
   }
   return out;
 }
 
-std::optional<LogEvent> OtherManagers::on_answer(const ib::wire::SmInfo& info) {
-  const auto [it, fresh] = known_.emplace(info.guid, info);
-  const bool news = fresh || it->second.sm_state != info.sm_state;
-  it->second = info;
-  if (!news) return std::nullopt;
-  if (info.sm_state == ib::wire::SmState::Master)
-    return LogEvent{
-        LogLevel::Error, "sm",
-        fmt::format("another master subnet manager is at port {} (priority {}); two masters on "
-                    "one subnet undo each other's work, stop one of them",
-                    to_string(info.guid), info.priority)};
-  return LogEvent{LogLevel::Info, "sm",
-                  fmt::format("another subnet manager is at port {} (priority {}, not master)",
-                              to_string(info.guid), info.priority)};
-}
-
-std::string OtherManagers::master(const ib::fabric::Fabric& fabric) const {
-  for (const auto& [guid, info] : known_) {
-    if (info.sm_state != ib::wire::SmState::Master) continue;
-    const auto port = fabric.find_port_guid(guid);
-    if (!port) return fmt::format("{} (priority {})", to_string(guid), info.priority);
-    return fmt::format("\"{}\" port {}, GUID {}, LID {}, priority {}",
-                       ib::printable(fabric.node(port->node).description), port->port,
-                       to_string(guid), fabric.port(*port).lid.value, info.priority);
-  }
-  return {};
+std::string OtherManagers::describe(Guid guid) const {
+  const OtherManager* manager = find(guid);
+  if (manager == nullptr) return to_string(guid);
+  std::string text =
+      fmt::format("{}, GUID {}, LID {}", manager->name, to_string(guid), manager->lid.value);
+  if (manager->known)
+    text += fmt::format(", {}, priority {}", election::state_name(manager->info.sm_state),
+                        manager->info.priority);
+  return text;
 }
 
 std::vector<ib::wire::SmInfo> OtherManagers::known() const {
   std::vector<ib::wire::SmInfo> out;
-  for (const auto& [guid, info] : known_) {
-    out.push_back(info);
+  for (const auto& [guid, manager] : all_) {
+    if (!manager.known) continue;
+    out.push_back(manager.info);
     out.back().sm_key = 0;
   }
   return out;

@@ -1,32 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// OtherManagers: subnet managers that ports of the subnet speak of, as they answered SMInfo.
+// OtherManagers: subnet managers that ports of the subnet speak of (CapabilityMask.IsSM), where
+// they are, and what they said of themselves (SMInfo).
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "libdiag/base/instant.h"
 #include "libdiag/base/log.h"
 #include "libdiag/discover/observed.h"
 #include "libdiag/mad/request.h"
 
 namespace sm::core {
 
+struct OtherManager {
+  ib::wire::SmInfo info;  // as it answered last
+  ib::mad::DirectedRoute route;
+  ib::Lid lid{};
+  std::string name;              // of its port, printable: "host0032 HCA-1" port 1
+  bool known{false};             // it answered at least once
+  bool answered{false};          // it did so when it was asked last
+  bool allowed{true};            // to be a subnet manager here
+  bool key_matches{true};        // its SM_Key is ours, or we have none
+  ib::Instant since{0};          // in the state that it is in
+  ib::Instant refused_until{0};  // it would not take over; it is not asked again before
+};
+
 class OtherManagers {
  public:
-  /// One question to each port but ours that says it is one. The lower 40 bits of cookies are used.
-  static std::vector<ib::mad::Request> questions(const ib::discover::Observed& seen,
-                                                 ib::mad::Cookie cookie_base);
-  /// What to say of an answer, if that is news.
-  std::optional<ib::LogEvent> on_answer(const ib::wire::SmInfo& info);
-  /// One that answered that it is master: where it is, for a message; empty: none did.
-  std::string master(const ib::fabric::Fabric& fabric) const;
-  /// As they answered last, by port GUID, without their keys.
+  /// `sm_key` is ours, 0: any goes. `allowed`: port GUIDs; empty: all.
+  OtherManagers(std::uint64_t sm_key, std::set<ib::Guid> allowed)
+      : sm_key_(sm_key), allowed_(std::move(allowed)) {}
+
+  /// What a sweep found: who speaks of a subnet manager no more is forgotten.
+  void on_swept(const ib::discover::Observed& seen);
+  /// The port `asked` answered; what to say of it, if that is news.
+  std::optional<ib::LogEvent> on_answer(ib::Instant now, ib::Guid asked,
+                                        const ib::wire::SmInfo& info, ib::Guid own);
+  /// It did not answer.
+  void on_silence(ib::Guid guid);
+  /// Its host answered that nobody is there.
+  void on_gone(ib::Guid guid);
+
+  OtherManager* find(ib::Guid guid);
+  const OtherManager* find(ib::Guid guid) const;
+  const std::map<ib::Guid, OtherManager>& all() const { return all_; }  // by port GUID
+
+  /// As those answered who take part in the election of one that is master, or is not.
+  std::vector<ib::wire::SmInfo> candidates(ib::Instant now, bool for_master) const;
+  /// One of them, for a message.
+  std::string describe(ib::Guid guid) const;
+  /// As all answered last, without their keys.
   std::vector<ib::wire::SmInfo> known() const;
 
  private:
-  std::map<ib::Guid, ib::wire::SmInfo> known_;
+  std::uint64_t sm_key_;
+  std::set<ib::Guid> allowed_;
+  std::map<ib::Guid, OtherManager> all_;
+  std::set<ib::Guid> liars_;  // that were told of
 };
 
 }  // namespace sm::core

@@ -12,7 +12,7 @@
 #include "sm/core/flapping.h"
 #include "sm/core/kept_nodes.h"
 #include "sm/core/lost_store.h"
-#include "sm/core/other_managers.h"
+#include "sm/core/mastership.h"
 #include "sm/core/own_port.h"
 #include "sm/core/plan_inputs.h"
 #include "sm/core/table_upkeep.h"
@@ -37,7 +37,7 @@ using ib::fabric::NodeIndex;
 constexpr ib::mad::Cookie kOwnerSweep = ib::mad::Cookie{1} << 48;
 constexpr ib::mad::Cookie kOwnerApply = ib::mad::Cookie{2} << 48;
 constexpr ib::mad::Cookie kOwnerLook = ib::mad::Cookie{3} << 48;
-constexpr ib::mad::Cookie kOwnerSmInfo = ib::mad::Cookie{4} << 48;
+constexpr ib::mad::Cookie kOwnerMastership = ib::mad::Cookie{4} << 48;
 constexpr ib::mad::Cookie kOwnerRead = ib::mad::Cookie{5} << 48;
 constexpr ib::mad::Cookie kOwnerOwnPort = ib::mad::Cookie{6} << 48;
 constexpr ib::mad::Cookie kOwnerTrapLook = ib::mad::Cookie{7} << 48;
@@ -51,6 +51,8 @@ constexpr Duration kSoon = std::chrono::seconds(1);  // no light sweep so shortl
 constexpr unsigned kTornMax = 2;
 constexpr Duration kOwnPortAfter = std::chrono::milliseconds(100);  // the first sweep
 constexpr Duration kSilence = std::chrono::milliseconds(100);  // of all who are still to answer
+/// After a take-over clients have so long to register again before trees of others are cleared.
+constexpr Duration kGroupsKept = std::chrono::seconds(60);
 constexpr Duration kMemberPause = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -75,6 +77,8 @@ std::string_view reason_name(Reason reason) {
       return "links restarted";
     case Reason::LinkReleased:
       return "link released";
+    case Reason::Election:
+      return "election";
   }
   return "";
 }
@@ -90,13 +94,10 @@ struct SubnetManager::Impl {
   std::unique_ptr<ib::discover::Sweep> sweep;
   std::unique_ptr<apply::Apply> applying;
   std::unique_ptr<LightSweep> looking;
-  // The first sweep, while other subnet managers are asked what they are.
-  std::shared_ptr<Observed> found_first;
-  std::size_t unanswered{0};
-  std::shared_ptr<Observed> planning;  // what a sweep found, while a plan is made from it
-  std::optional<PlanJob> plan_job;     // that nobody has taken yet
-  std::uint64_t plans{0};              // begun, or known to be out of date
-  std::string refusal;
+  std::shared_ptr<Observed> undecided;  // what a sweep found, while the others are asked
+  std::shared_ptr<Observed> planning;   // what a sweep found, while a plan is made from it
+  std::optional<PlanJob> plan_job;      // that nobody has taken yet
+  std::uint64_t plans{0};               // begun, or known to be out of date
   enum class Serving {
     Sweep,
     Memberships,
@@ -111,6 +112,7 @@ struct SubnetManager::Impl {
   PlanInputs inputs;
   std::uint64_t desired_aliases_revision{0};
   bool operator_asked{false};  // for the sweep that is under way
+  bool taking_over{false};     // by it; till then others managed the subnet
   /// This sweep and what follows from it wait for everybody with all the patience there is: nothing
   /// is up yet that they could hold up, or the operator asked.
   bool patient{true};
@@ -118,7 +120,7 @@ struct SubnetManager::Impl {
   Instant cut_at{kNever};  // unless somebody answers before
   Culprits culprits;
   std::set<ib::Guid> silent_switches;  // seen by light sweeps since the last full one
-  OtherManagers other_managers;
+  Mastership mastership;
   TableUpkeep tables;  // reads between the others
   OwnPort own_port{kOwnerOwnPort};
   TrapLook trap_look;
@@ -133,6 +135,7 @@ struct SubnetManager::Impl {
   Instant sweep_at{kNever};
   Instant look_at{kNever};
   Instant multicast_at{kNever};
+  Instant forget_groups_at{kNever};  // trees of the master before, whose members do not come back
   Duration retry_pause{kRetryFirst};
   Duration silence_pause{kRetryFirst};
   unsigned round{0};
@@ -152,6 +155,7 @@ struct SubnetManager::Impl {
       : options(std::move(o)),
         transactor(options.transactor),
         inputs(contents, options.registrations_lost, options.plan.reassign_lids),
+        mastership(options.mastership, kOwnerMastership),
         tables(kOwnerRead, options.read_tables_after, known.inventory),
         trap_look(kOwnerTrapLook, options.trap_pause) {}
 
@@ -164,7 +168,7 @@ struct SubnetManager::Impl {
     while (auto event = machine.next_log()) effects.log.push_back(*std::move(event));
   }
 
-  bool busy() const { return sweep || planning || applying || looking || found_first; }
+  bool busy() const { return sweep || planning || applying || looking || undecided; }
 
   // ---- when
 
@@ -175,8 +179,12 @@ struct SubnetManager::Impl {
 
   Instant next_deadline() const {
     Instant t = transactor.next_deadline();
-    if (!busy()) t = std::min({t, sweep_at, look_at, tables.due(), flapping.due(), kept.due()});
-    if (!busy() && !trap_look.busy()) t = std::min(t, multicast_at);
+    t = std::min(t, mastership.due());
+    const bool free = !busy() && mastership.sweeps();
+    if (free)
+      t = std::min(
+          {t, sweep_at, look_at, forget_groups_at, tables.due(), flapping.due(), kept.due()});
+    if (free && !trap_look.busy()) t = std::min(t, multicast_at);
     if (looking) t = std::min(t, sweep_at);
     if (sweep || applying) t = std::min(t, cut_at);
     if (may_look_aside()) t = std::min({t, own_port.due(), trap_look.due()});
@@ -185,6 +193,7 @@ struct SubnetManager::Impl {
 
   void on_time(Instant now) {
     transactor.on_time(now);
+    if (started && mastership.due() <= now) mastership.on_time(now);
     run(now);
   }
 
@@ -192,6 +201,7 @@ struct SubnetManager::Impl {
   void run(Instant now) {
     do {
       pump(now);
+      heed_mastership(now);
       if (cut_at <= now) cut_short_if_silent(now);
       if (looking && sweep_at <= now) leave_look();
       if (!busy()) begin_next(now);
@@ -220,7 +230,11 @@ struct SubnetManager::Impl {
   std::optional<ib::mad::Completion> completion;
 
   void begin_next(Instant now) {
-    if (!started || !refusal.empty()) return;
+    if (!started || !mastership.sweeps()) return;
+    if (forget_groups_at <= now) {
+      forget_groups_at = kNever;
+      multicast_at = now;
+    }
     if (kept.due() <= now) want_sweep(now, Reason::ChangeSeen);
     if (flapping.release(now)) want_sweep(now, Reason::LinkReleased);
     if (sweep_at <= now) {
@@ -260,9 +274,8 @@ struct SubnetManager::Impl {
     if (!completion) completion = transactor.next_completion();
     for (; completion; completion = transactor.next_completion()) {
       const ib::mad::Cookie owner = owner_of(completion->cookie);
-      if (owner == kOwnerSmInfo) {
-        on_sm_info(*completion);
-        if (found_first && --unanswered == 0) on_managers_known(now);
+      if (owner == kOwnerMastership) {
+        mastership.on_completion(now, *completion);
         continue;
       }
       if (owner == kOwnerOwnPort) {
@@ -352,30 +365,76 @@ struct SubnetManager::Impl {
       return;
     }
     torn = 0;
-    if (!desired && ask_other_managers(now, found)) return;
-    begin_plan(now, std::make_shared<Observed>(std::move(found)));
+    undecided = std::make_shared<Observed>(std::move(found));
+    mastership.on_swept(now, *undecided);
+    heed_mastership(now);
   }
 
-  /// Nothing is set before it is known whether somebody else manages the subnet. False: there is
-  /// nobody to ask.
-  bool ask_other_managers(Instant now, Observed& found) {
-    auto questions = OtherManagers::questions(found, kOwnerSmInfo);
-    if (questions.empty()) return false;
-    unanswered = questions.size();
-    found_first = std::make_shared<Observed>(std::move(found));
-    for (ib::mad::Request& r : questions) transactor.submit(now, std::move(r));
-    return true;
+  // ---- other subnet managers
+
+  /// What it asks and what it orders; and the sweep goes on, once the others are known.
+  void heed_mastership(Instant now) {
+    for (const ib::mad::Cookie cookie : mastership.take_cancelled()) transactor.cancel(cookie);
+    for (ib::mad::Request& r : mastership.take_requests()) transactor.submit(now, std::move(r));
+    for (ib::mad::Packet& p : mastership.take_packets())
+      effects.send.push_back({std::move(p), Duration{0}});
+    while (const auto order = mastership.next_order()) {
+      if (*order == Mastership::Order::StandDown)
+        stand_down(now);
+      else
+        want_sweep(now, Reason::Election);
+    }
+    take_logs(mastership);
+    if (mastership.take_news()) effects.standing = mastership.standing();
+    if (mastership.take_others_changed() && snapshot) publish_holdings();
+    if (undecided && mastership.is_decided()) on_decided(now);
   }
-  void on_managers_known(Instant now) {
-    auto found = std::exchange(found_first, nullptr);
-    const std::string master = other_managers.master(found->fabric);
-    if (master.empty() || options.force) return begin_plan(now, std::move(found));
-    refusal = "another subnet manager is master of this subnet: " + master +
-              "; stop it, or give --force to manage the subnet all the same";
-    seen = std::move(found);
+
+  void on_decided(Instant now) {
+    auto found = std::exchange(undecided, nullptr);
+    if (mastership.conclude(now)) {
+      begin_plan(now, std::move(found));
+    } else {
+      // Whoever manages has plans by what was found before.
+      if (!desired) seen = std::move(found);
+      if (desired) rest(now);
+    }
+    heed_mastership(now);
+  }
+
+  /// Somebody else is master: whatever is under way is left, and of the subnet nothing is believed.
+  void stand_down(Instant now) {
+    sweep.reset();
+    applying.reset();
+    looking.reset();
+    undecided.reset();
+    if (plan_job) planning.reset();
+    plan_job.reset();
+    outdate_plan();
+    (void)tables.on_sweep_begun();
+    (void)trap_look.on_sweep_begun();
+    own_port = OwnPort(kOwnerOwnPort);
+    transactor.give_up(now, [](ib::mad::Cookie c) { return owner_of(c) != kOwnerMastership; });
+    for (auto c = transactor.next_completion(); c; c = transactor.next_completion())
+      if (owner_of(c->cookie) == kOwnerMastership) mastership.on_completion(now, *c);
+    desired.reset();
+    snapshot.reset();
+    holdings.reset();
+    silent_switches.clear();
+    kept.forget();
+    reasons.clear();
+    sweep_at = look_at = multicast_at = forget_groups_at = cut_at = kNever;
+    round = torn = 0;
+    taking_over = false;
+    stirred = true;
   }
 
   void begin_plan(Instant now, std::shared_ptr<Observed> found) {
+    if (mastership.take_taken_over()) taking_over = true;
+    if (taking_over) {
+      operator_asked = true;  // what devices hold is read again
+      forget_groups_at = now + kGroupsKept;
+    }
     if (cut_short && desired) {
       kept.keep(now, *found, *seen, desired->node_managed);
     } else {
@@ -388,6 +447,8 @@ struct SubnetManager::Impl {
     tables.on_found(*found, operator_asked);
     silent_switches.clear();  // those of this sweep are in its troubles
     plan::PlanRequest request = inputs.request_for(found, options.plan);
+    request.options.keep_unknown_groups = now < forget_groups_at && forget_groups_at != kNever;
+    request.options.lids_of_devices = taking_over && !options.honor_stored_lids;
     if (desired) request.before = seen;
     if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing;
     request.held = tables.tables();
@@ -407,7 +468,9 @@ struct SubnetManager::Impl {
     auto found = std::exchange(planning, nullptr);
     const bool counts = result.generation == plans;
     inputs.take_back(result.planned, counts);
-    if (counts) {
+    if (!mastership.is_master()) {
+      log(LogLevel::Info, "plan", "what was computed is dropped: another one is master");
+    } else if (counts) {
       take_plan(now, std::move(found), std::move(result.planned.desired));
     } else {
       log(LogLevel::Info, "plan", "what was computed is dropped: it is by options of before");
@@ -446,9 +509,7 @@ struct SubnetManager::Impl {
         log(LogLevel::Error, "store", std::move(line));
     if (store::Batch batch = inputs.remember_lids(*planned); !batch.empty())
       effects.commit.push_back(std::move(batch));
-    if (desired)
-      for (ib::mad::Request& r : OtherManagers::questions(*seen, kOwnerSmInfo))
-        transactor.submit(now, std::move(r));
+    taking_over = false;
     desired = std::make_shared<const plan::Desired>(*std::move(planned));
     desired_aliases_revision = inputs.aliases_revision();
     inputs.vls_programmed = inputs.vls_programmed || desired->vl_tables != nullptr;
@@ -588,11 +649,9 @@ struct SubnetManager::Impl {
       h->multicast = {desired, &desired->mfts};
     }
     h->aliases_revision = desired_aliases_revision;
-    h->own_sm.guid = snapshot->sm_port_guid;
-    h->own_sm.act_count = static_cast<std::uint32_t>(transactor.counters().sends);
-    h->own_sm.priority = options.priority;
-    h->own_sm.sm_state = ib::wire::SmState::Master;
-    h->other_sms = other_managers.known();
+    mastership.set_sends(transactor.counters().sends);
+    h->own_sm = mastership.own_info();
+    h->other_sms = mastership.others().known();
     holdings = std::move(h);
   }
 
@@ -690,6 +749,7 @@ struct SubnetManager::Impl {
     if (options.full_sweeps_only) return want_sweep(now, Reason::Timer);
     ++counters.light_sweeps;
     own_port.call_for(now);
+    mastership.ask_again(now);
     looking =
         std::make_unique<LightSweep>(*seen, desired->node_managed, silent_switches, kOwnerLook);
   }
@@ -746,6 +806,7 @@ struct SubnetManager::Impl {
     auto next = std::make_shared<plan::Desired>(*desired);
     gather_blocks(*next);
     desired_aliases_revision = inputs.aliases_revision();
+    next->keep_unknown_groups = forget_groups_at != kNever;
     // Whom the sweep asked to register again has heard it.
     for (plan::PortWant& want : next->ports) want.reregister = false;
     if (options.plan.multicast)
@@ -777,13 +838,6 @@ struct SubnetManager::Impl {
       multicast_at = std::min(multicast_at, now);
   }
 
-  void on_sm_info(const ib::mad::Completion& c) {
-    if (!c.reply || c.reply->mad.status() != 0) return;
-    auto news = other_managers.on_answer(ib::wire::body<ib::wire::SmInfo>(c.reply->mad));
-    if (snapshot) publish_holdings();
-    if (news) effects.log.push_back(*std::move(news));
-  }
-
   // ---- what arrives unasked
 
   void on_packet(Instant now, const ib::mad::Packet& packet) {
@@ -805,19 +859,16 @@ struct SubnetManager::Impl {
       ++counters.dropped;
       return;
     }
-    SmIdentity us;
-    us.guid = desired ? seen->fabric.port(desired->sm_port).guid : ib::Guid{};
-    us.priority = options.priority;
-    us.sm_key = options.sm_key;
-    us.act_count = static_cast<std::uint32_t>(transactor.counters().sends);
-    us.master = desired != nullptr;
-    if (auto reply = answer_request(packet, us)) {
-      const bool refused = reply->mad.status() != 0;
-      ++(refused ? counters.sm_info_sets_refused : counters.sm_info_gets);
-      effects.send.push_back({*std::move(reply), Duration{0}});
-    } else {
+    mastership.set_sends(transactor.counters().sends);
+    const std::uint64_t refused = mastership.refused();
+    auto reply = mastership.answer(now, packet, *seen);
+    if (reply) effects.send.push_back({*std::move(reply), Duration{0}});
+    if (mad.attribute_id() != ib::wire::attr::kSmInfo)
       ++counters.dropped;
-    }
+    else if (mad.method() == ib::wire::Method::Get)
+      ++counters.sm_info_gets;
+    counters.sm_info_sets_refused += mastership.refused() - refused;
+    run(now);
   }
 
   Effects take_effects(Instant now) {
@@ -832,7 +883,8 @@ struct SubnetManager::Impl {
   }
 
   void members_changed(Instant now) {
-    if (desired || planning) multicast_at = std::min(multicast_at, now + kMemberPause);
+    if (mastership.is_master() && (desired || planning))
+      multicast_at = std::min(multicast_at, now + kMemberPause);
   }
 
   void on_trap(Instant now, const ib::mad::Packet& packet, const ib::wire::Notice& notice) {
@@ -843,10 +895,12 @@ struct SubnetManager::Impl {
     effects.log.push_back({LogLevel::Info, "trap",
                            fmt::format("trap {} from LID {}", number, notice.issuer_lid.value),
                            ib::LogCause{"trap", from}});
+    if (number == ib::wire::trap::kCapabilityChange) mastership.on_change_at(now, from);
     if (desired && speaks_of(notice, desired->sm_lid)) own_port.call_for(now);
     // Opening our own issm file raises 144 at our own port.
     if (desired && from == desired->sm_lid && number == ib::wire::trap::kCapabilityChange) return;
-    if (options.look_at_traps) trap_look.on_trap(now, from, notice, *seen, !may_look_aside());
+    if (options.look_at_traps && mastership.sweeps())
+      trap_look.on_trap(now, from, notice, *seen, !may_look_aside());
     run(now);
   }
 };
@@ -857,7 +911,8 @@ SubnetManager::~SubnetManager() = default;
 
 void SubnetManager::start(Instant now) {
   impl_->started = true;
-  impl_->want_sweep(now, Reason::Start);
+  impl_->mastership.start(now);
+  if (impl_->mastership.sweeps()) impl_->want_sweep(now, Reason::Start);
   impl_->run(now);
 }
 void SubnetManager::on_packet(Instant now, const ib::mad::Packet& packet) {
@@ -874,6 +929,7 @@ void SubnetManager::on_send_failed(Instant now, const Outgoing& outgoing, ib::Er
 }
 void SubnetManager::on_time(Instant now) { impl_->on_time(now); }
 void SubnetManager::sweep_now(Instant now, Reason reason) {
+  if (!impl_->mastership.sweeps()) return;
   if (reason == Reason::Operator) impl_->outdate_plan();
   impl_->want_sweep(now, reason);
   impl_->run(now);
@@ -922,7 +978,7 @@ void SubnetManager::set_rates(std::shared_ptr<const policy::RatePolicy> rates) {
   impl_->options.plan.rates = std::move(rates);
 }
 
-const std::string& SubnetManager::refusal() const { return impl_->refusal; }
+const Mastership& SubnetManager::mastership() const { return impl_->mastership; }
 
 Instant SubnetManager::next_deadline() const { return impl_->next_deadline(); }
 

@@ -5,6 +5,9 @@
 //   Idle --reasons--> Sweeping --> Planning --> Applying --> Idle      (a full sweep)
 //   Idle --timer----> Looking  --> Idle or Sweeping                    (a light sweep)
 //
+// After each sweep the other subnet managers are asked what they are (mastership.h), before
+// anything is planned. While this one stands by, or is not active, nothing of this happens.
+//
 // While it plans, which may take seconds on a large fabric, it answers SMPs and takes traps.
 // While it is idle after a full sweep, tables that subnet administration tells of are read.
 //
@@ -37,7 +40,8 @@ enum class Reason {
   ChangeSeen,      // a light sweep saw it
   Unfinished,      // the last one left differences
   LinksRestarted,  // links were taken down to change their MTU or VLs
-  LinkReleased     // a link that flapped was quiet for long enough
+  LinkReleased,    // a link that flapped was quiet for long enough
+  Election         // other subnet managers: who is master is to be found out, or has changed
 };
 std::string_view reason_name(Reason reason);
 
@@ -45,8 +49,9 @@ struct Options {
   plan::PlanOptions plan;
   ib::mad::TransactorOptions transactor;
   ib::Duration sweep_interval{std::chrono::seconds(10)};  // light sweeps; 0: none
-  std::uint8_t priority{0};
-  std::uint64_t sm_key{1};
+  MastershipOptions mastership;
+  /// Coming out of standby the LIDs of the store stand above those that ports hold (opensm's -x).
+  bool honor_stored_lids{false};
   /// Changes that traps tell of within this of the first are served by one sweep.
   ib::Duration trap_pause{std::chrono::milliseconds(100)};
   /// Tables that nothing here needs are read for subnet administration this long after a sweep.
@@ -56,8 +61,6 @@ struct Options {
   bool registrations_lost{false};
   bool full_sweeps_only{false};  // instead of light ones
   bool look_at_traps{true};      // else what they tell of waits for the next sweep
-  /// Manages the subnet though another subnet manager says that it is master.
-  bool force{false};
   unsigned rounds{3};  // full sweeps before ports that should be ACTIVE are reported missing
 };
 
@@ -100,9 +103,8 @@ class SubnetManager {
   /// Rate limits of SLs, likewise; null: those of devices are left alone.
   void set_rates(std::shared_ptr<const policy::RatePolicy> rates);
 
-  /// Why nothing was set and nothing will be: another subnet manager is master. Empty: it is not
-  /// so.
-  const std::string& refusal() const;
+  /// Among several subnet managers: what this one is, and what the others are.
+  const Mastership& mastership() const;
 
   ib::Instant next_deadline() const;
 

@@ -49,12 +49,18 @@ void CtlWords::add_to(ib::cli::CommandLine& line) {
   counters.operands("WORDS", words_, "list, dump, sweep or clear, and what follows");
   counters.footer(kCountersFooter);
   counters_ = &counters;
+  auto& managers =
+      line.verb("sm", "Which subnet managers there are, who is master, since when and why");
+  add_place(managers);
+  managers.flag("--json", json_, "As JSON");
+  sm_ = &managers;
 }
 
 int CtlWords::run(const std::string& default_socket) const {
   constexpr const char* kProgram = "ibsm ctl";
   const bool counters = counters_ != nullptr && counters_->chosen();
-  control::Request request{counters ? "counters" : "partition", words_, {}};
+  const bool managers = sm_ != nullptr && sm_->chosen();
+  control::Request request{counters ? "counters" : managers ? "sm" : "partition", words_, {}};
   if (!owner_.empty()) request.options["owner"] = owner_;
   for (const auto& [given, name] :
        {std::pair(limited_, "limited"), {both_, "both"}, {json_, "json"}, {errors_, "errors"}})

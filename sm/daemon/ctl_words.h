@@ -25,6 +25,7 @@ class CtlWords {
   std::vector<std::string> words_;
   bool limited_{false}, both_{false}, json_{false}, errors_{false};
   const ib::cli::CommandLine* counters_{nullptr};
+  const ib::cli::CommandLine* sm_{nullptr};
 };
 
 }  // namespace sm::daemon

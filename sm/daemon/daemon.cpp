@@ -34,6 +34,7 @@
 #include "sm/daemon/recovery.h"
 #include "sm/daemon/sa_dump.h"
 #include "sm/daemon/sa_thread.h"
+#include "sm/daemon/sm_verb.h"
 #include "sm/daemon/store_retry.h"
 #include "sm/daemon/store_thread.h"
 #include "sm/sa/partitions.h"
@@ -51,6 +52,7 @@ using ib::wire::Method;
 using ib::wire::MgmtClass;
 
 constexpr const char* kEnding = "ending";
+constexpr int kAnotherIsMaster = 5;  // exit status of --once
 
 int cannot_run(const std::string& message) {
   std::cerr << "ibsm: " << message << std::endl;
@@ -182,6 +184,7 @@ class Daemon : private core::Carrier {
           options_.partition_trouble + "\nthose of the last file that could be used are in force");
 
     core::Options core = options_.core;
+    if (const auto facts = smi_.port->facts()) core.mastership.port_guid = facts->port_guid;
     core.plan.partitions = partitions_;
     core.registrations_lost = registrations_lost_;
     if (const std::uint32_t most = smi_.port->window_max(); most != 0)
@@ -304,8 +307,8 @@ class Daemon : private core::Carrier {
     // A request that the transport gave up says nothing new: the Transactor has a clock of its own.
     for (const auto& r : smi_.arrived)
       if (!r.timed_out) manager_->on_packet(now, r.packet);
-    if (managers_) {
-      if (auto got = managers_->listen(now); !got) {
+    if (Managers* managers = managers_at_work()) {
+      if (auto got = managers->listen(now); !got) {
         status_ = give_up(got.error().message);
         return false;
       }
@@ -376,8 +379,10 @@ class Daemon : private core::Carrier {
   control::Answer answer(const control::Request& request) {
     if (request.verb == "partition") return change_partitions(request);
     if (request.verb == "counters") return counters(request);
-    return {2,
-            "unknown verb '" + ib::printable(request.verb) + "': expected partition or counters\n"};
+    if (request.verb == "sm")
+      return sm_verb(request, manager_->mastership(), own_lid(), ib::monotonic_now());
+    return {2, "unknown verb '" + ib::printable(request.verb) +
+                   "': expected partition, counters or sm\n"};
   }
   control::Answer counters(const control::Request& request) {
     const std::string folder =
@@ -386,6 +391,10 @@ class Daemon : private core::Carrier {
                          options_.counters_file.empty() ? folder + "/opensm_port_counters.log"
                                                         : options_.counters_file,
                          {std::chrono::system_clock::now(), ib::monotonic_now()});
+  }
+  ib::Lid own_lid() {
+    const auto facts = smi_.port->facts();
+    return facts ? facts->lid : ib::kNoLid;
   }
   /// Durable first, then in force.
   control::Answer change_partitions(const control::Request& request) {
@@ -409,17 +418,20 @@ class Daemon : private core::Carrier {
           kept.error().message + ": after a restart generated P_Keys may be others");
   }
 
+  /// Managers are the master's; those of another one rest.
+  Managers* managers_at_work() const {
+    return manager_->mastership().is_master() ? managers_.get() : nullptr;
+  }
+
   /// Everything the machines want done. False: this is the end.
   bool speak(Instant now) {
     now_ = now;
     carry_out(*manager_, now, *this);
-    if (managers_) managers_->speak(now);
+    if (Managers* managers = managers_at_work()) managers->speak(now);
     if (once_status_ && (!managers_ || managers_->idle())) end_status_ = once_status_;
     if (const auto event = lids_.on_time(now)) log_.write(*event);
     if (const auto event = lid_backup_->look(now)) log_.write(*event);
     log_.on_time(now);
-    if (const std::string& why = manager_->refusal(); !why.empty() && !end_status_)
-      end_status_ = give_up(why);
     if (end_status_) {
       status_ = *end_status_;
       return false;
@@ -475,13 +487,27 @@ class Daemon : private core::Carrier {
     }
     if (!reload_trouble_.empty())
       say(ib::LogLevel::Error, "config", reload_trouble_ + ": what was in force before stays");
-    if (!announce(report)) {
+    if (!announce(report.headline(), report.lines)) {
       end_status_ = status_;
       return;
     }
     background_.tell(report.exit_status());
     if (managers_) managers_->on_subnet_up(now_, manager_->snapshot());
     if (options_.once) once_status_ = report.exit_status();
+  }
+
+  /// Who is not master answers for no subnet; that, too, is a result.
+  void stand(const core::Standing& standing) override {
+    using ib::wire::SmState;
+    if (standing.state == SmState::Master || end_status_) return;
+    sa_->post([](Instant, sa::Server& server) { server.withdraw(); });
+    if (standing.state == SmState::Discovering) return;
+    if (!announce(manager_->mastership().headline(), {})) {
+      end_status_ = status_;
+      return;
+    }
+    background_.tell(0);
+    if (options_.once && !once_status_) end_status_ = kAnotherIsMaster;
   }
 
   /// By whose routes the subnet works, when that is news.
@@ -496,15 +522,14 @@ class Daemon : private core::Carrier {
   }
 
   /// Printed when it says something new; logged always. False: ibsm ends because that failed.
-  bool announce(const core::Report& report) {
-    const std::string headline = report.headline();
+  bool announce(const std::string& headline, const std::vector<std::string>& lines) {
     log_.write_always(headline);
     std::string news = headline.substr(0, headline.find(" mads="));
-    for (const std::string& line : report.lines) news += "\n" + line;
+    for (const std::string& line : lines) news += "\n" + line;
     if (news == last_news_) return true;
     last_news_ = news;
     std::cout << headline << '\n';
-    for (const std::string& line : report.lines) std::cout << line << '\n';
+    for (const std::string& line : lines) std::cout << line << '\n';
     std::cout << std::flush;
     return std::cout || std::exchange(unheard_, true) || is_told_otherwise();
   }
@@ -523,9 +548,10 @@ class Daemon : private core::Carrier {
   }
 
   bool wait() {
+    const Managers* managers = managers_at_work();
     const Instant deadline =
         std::min({manager_->next_deadline(), lids_.next_deadline(), lid_backup_->next_deadline(),
-                  log_.next_deadline(), managers_ ? managers_->next_deadline() : ib::kNever});
+                  log_.next_deadline(), managers ? managers->next_deadline() : ib::kNever});
     int ms = -1;
     if (deadline != ib::kNever) {
       const auto left = deadline - ib::monotonic_now();
@@ -536,7 +562,7 @@ class Daemon : private core::Carrier {
     pollfd fds[] = {{smi_.port->readable_fd(), POLLIN, 0},
                     {sa_->readable_fd(), POLLIN, 0},
                     {planner_->readable_fd(), POLLIN, 0},
-                    {managers_ ? managers_->readable_fd() : -1, POLLIN, 0},
+                    {managers ? managers->readable_fd() : -1, POLLIN, 0},
                     {signals_.fd(), POLLIN, 0},
                     {control_ ? control_->readable_fd() : -1, POLLIN, 0}};
     if (poll(fds, std::size(fds), ms) < 0 && errno != EINTR) {

@@ -6,6 +6,7 @@
 #include "sm/config/qos.h"
 #include "sm/config/routing.h"
 #include "sm/config/table.h"
+#include "sm/config/value.h"
 #include "sm/daemon/congestion_options.h"
 #include "sm/daemon/default_paths.h"
 #include "sm/daemon/options.h"
@@ -93,6 +94,20 @@ void take_port(const Configuration& configuration, const Settings& s, DaemonOpti
   }
 }
 
+void take_mastership(const Settings& s, core::MastershipOptions& to) {
+  to.priority = static_cast<std::uint8_t>(s.sm_priority);
+  if (s.master_sm_priority != 0)
+    to.master_priority = static_cast<std::uint8_t>(s.master_sm_priority);
+  to.sm_key = s.sm_key;
+  to.ignore_others = s.force;
+  to.start_inactive = s.sm_inactive;
+  // It was checked where it was read.
+  if (const auto guids = config::read_guids(s.allowed_sm_guids))
+    to.allowed = {guids->begin(), guids->end()};
+  to.poll = milliseconds(s.sminfo_polling_timeout);
+  to.unanswered_most = static_cast<std::uint32_t>(s.polling_retry_number);
+}
+
 void take_core(const Configuration& configuration, const Settings& s, DaemonOptions& to) {
   auto& core = to.core;
   core.plan = config::plan_options(s);
@@ -106,9 +121,8 @@ void take_core(const Configuration& configuration, const Settings& s, DaemonOpti
   // In a file it is opensm's default, above which its engines stand.
   if (s.sm_sl == 0U && origin(configuration, "sm_sl") == config::Origin::From::File)
     core.plan.sm_sl.reset();
-  core.force = s.force;
-  core.priority = static_cast<std::uint8_t>(s.sm_priority);
-  core.sm_key = s.sm_key;
+  take_mastership(s, core.mastership);
+  core.honor_stored_lids = s.honor_guid2lid;
   core.sweep_interval = seconds(s.sweep_interval);
   core.full_sweeps_only = s.force_heavy_sweep;
   core.look_at_traps = s.sweep_on_trap;

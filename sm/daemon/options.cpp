@@ -26,9 +26,10 @@ constexpr const char* kProgram = "ibsm";
 constexpr std::size_t kOptionsBytesMax = std::size_t{1} << 20;
 
 constexpr const char* kFooter =
-    "Exit status of --once: 0 subnet up, 1 incomplete, 3 up with nodes that are not managed;\n"
-    "of every form: 2 usage, 4 cannot run. With --daemon the parent returns after the first\n"
-    "result with the same status. Of --check-config: 0 in order, 1 warnings, 2 errors.";
+    "Exit status of --once: 0 subnet up, 1 incomplete, 3 up with nodes that are not managed, 5\n"
+    "another subnet manager is master; of every form: 2 usage, 4 cannot run. With --daemon the\n"
+    "parent returns after the first result with the same status, but for 5, which is 0. Of\n"
+    "--check-config: 0 in order, 1 warnings, 2 errors.";
 
 int refuse(const ib::Error& error) {
   return ib::cli::complain(kProgram, error.message, ib::cli::kExitUsage);

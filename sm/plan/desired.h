@@ -85,6 +85,8 @@ struct Desired {
   /// SL2VL and VL arbitration; null: they are not ours. Shared, since there are many.
   std::shared_ptr<const WantedTables> vl_tables;
   bool program_mfts{true};  // false: the trees failed a must; what stands is left
+  /// Trees of groups that are not known here are left: their members are still to register again.
+  bool keep_unknown_groups{false};
   bool program_lfts{true};  // false: the tables failed a must; what stands is better
   bool routed{true};        // false: nor does anything stand
 

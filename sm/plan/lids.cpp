@@ -88,7 +88,7 @@ class Memories {
 }  // namespace
 
 LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stored, Lid lid_max,
-                    bool forget) {
+                    LidMemory memory) {
   LidPlan plan;
   LidMap map(lid_max);
   plan.assigned.reserve(requests.size());
@@ -135,10 +135,12 @@ LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stor
     }
   };
 
-  if (!forget) {
+  if (memory != LidMemory::None) {
     const Memories memories(requests, stored, map);
     give_held(true);
-    if (memories.another_history()) {
+    if (memory == LidMemory::Devices) {
+      // What differs is the work of the master of before.
+    } else if (memories.another_history()) {
       plan.notes.push_back(
           fmt::format("{} of {} ports in use hold other LIDs than the store has for them: another "
                       "subnet manager gave them, or the store is an old one; they keep them",

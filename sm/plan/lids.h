@@ -42,14 +42,21 @@ struct LidPlan {
   std::size_t unassigned{0};
 };
 
+/// Whose word counts for a port in use that holds another LID than the store has for it.
+enum class LidMemory {
+  Store,    // the store's, unless most ports say otherwise
+  Devices,  // the port's: another subnet manager was master until now
+  None,     // neither's (ibsm -r)
+};
+
 /// Gives each request 2^lmc LIDs, aligned, within 1..lid_max. First the LID it holds, if that is
-/// aligned, in range, the port standing and the store agrees; then the store's to a standing port
-/// that holds another one, unless a port that the store does not know holds it, or most of the
-/// ports that the store knows hold others (another subnet manager renumbered them, or the store is
-/// an old one); then other LIDs that standing ports hold (of two claimants the smaller GUID); then
-/// the store's; then a free one, those the store keeps for absent ports last. `forget` (ibsm -r)
-/// looks at neither. The first request gets the first free LID.
+/// aligned, in range, the port standing and the store agrees; then, with LidMemory::Store, the
+/// store's to a standing port that holds another one, unless a port that the store does not know
+/// holds it, or most of the ports that the store knows hold others (another subnet manager
+/// renumbered them, or the store is an old one); then other LIDs that standing ports hold (of two
+/// claimants the smaller GUID); then the store's; then a free one, those the store keeps for absent
+/// ports last. The first request gets the first free LID.
 LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stored, ib::Lid lid_max,
-                    bool forget);
+                    LidMemory memory);
 
 }  // namespace sm::plan

@@ -173,6 +173,11 @@ class Planner {
     return Lid{static_cast<std::uint16_t>(max)};
   }
 
+  LidMemory memory() const {
+    if (options_.reassign_lids) return LidMemory::None;
+    return options_.lids_of_devices ? LidMemory::Devices : LidMemory::Store;
+  }
+
   void assign() {
     std::vector<LidRequest> requests;
     for_each_end_port([&](PortRef p, const ib::discover::ObservedPort& seen) {
@@ -188,8 +193,8 @@ class Planner {
       requests.push_back(r);
     });
     static const StoredLids kNothing;
-    LidPlan plan = assign_lids(requests, request_.stored ? *request_.stored : kNothing, lid_max(),
-                               options_.reassign_lids);
+    LidPlan plan =
+        assign_lids(requests, request_.stored ? *request_.stored : kNothing, lid_max(), memory());
     if (plan.unassigned > 0)
       out_.alarms.push_back(fmt::format("no LID left for {} ports (LIDs end at {})",
                                         plan.unassigned, lid_max().value));
@@ -553,6 +558,7 @@ class Planner {
     gather_blocks(
         out_, want_guids(observed_, out_.node_managed, request_.aliases, request_.alias_blocks));
     static const std::vector<MlidGroup> kNone;
+    out_.keep_unknown_groups = options_.keep_unknown_groups;
     if (!options_.multicast) {
       out_.program_mfts = false;
       return;

@@ -27,6 +27,7 @@ struct PlanOptions {
   std::uint8_t lmc{0};
   bool lmc_enhanced_port0{false};  // enhanced switch ports 0 get `lmc` too
   bool reassign_lids{false};
+  bool lids_of_devices{false};  // those that ports hold stand above the store's
   ib::route::ChoiceOptions choice;
   std::vector<ib::route::Mentions> mentions;  // of the files that `choice` was read from
   bool qos{false};             // program SL2VL and VL arbitration even for one VL, by:
@@ -39,9 +40,10 @@ struct PlanOptions {
   std::uint8_t vl_stall_count{7}, leaf_vl_stall_count{7};
   std::uint8_t phy_errors{8}, overrun_errors{8};
   std::uint8_t operational_vls_max{5};
-  bool reregister{true};     // ask ports to, where registrations may be gone
-  bool multicast{true};      // else tables of switches stay as they are
-  bool multicast_top{true};  // MulticastFDBTop is programmed where a switch has it
+  bool reregister{true};            // ask ports to, where registrations may be gone
+  bool multicast{true};             // else tables of switches stay as they are
+  bool keep_unknown_groups{false};  // Desired's
+  bool multicast_top{true};         // MulticastFDBTop is programmed where a switch has it
   /// Never null.
   std::shared_ptr<const policy::PartitionPolicy> partitions{
       std::make_shared<const policy::PartitionPolicy>()};

@@ -98,6 +98,7 @@ struct Server::Impl {
               options.sm_assigned_guid,
               options.trust.sa_key_is_secret || options.trust.sa_key != kKnownSaKey};
   Counters counters;
+  bool withdrawn{false};  // somebody else answers
   bool multicast_changed{false};
   Instant multicast_again_at;  // not told before
   bool aliases_changed{false};
@@ -186,7 +187,7 @@ struct Server::Impl {
       ++counters.dropped_sm_key;
       return;
     }
-    if (!world.paths) {
+    if (!world.paths || withdrawn) {
       ++counters.requests;
       ++counters.dropped_not_ready;  // the client asks again
       return;
@@ -652,7 +653,7 @@ struct Server::Impl {
     add_chore(now);
   }
   void forward(Instant now) {
-    if (!world.paths) return;
+    if (!world.paths || withdrawn) return;
     forwarding.reports.on_time(now);
     forwarding.reports.step(now, world);
     while (const auto address = forwarding.reports.next_dead())
@@ -702,6 +703,7 @@ struct Server::Impl {
 
   void publish(Instant now, SnapshotPtr snapshot) {
     now_ = now;
+    withdrawn = false;
     const auto before = world.paths;
     world.paths = std::make_shared<const Paths>(std::move(snapshot), before.get());
     const Snapshot* snapshot_before = before ? &before->snapshot() : nullptr;
@@ -756,6 +758,8 @@ void Server::publish(Instant now, SnapshotPtr snapshot) {
   impl_->publish(now, std::move(snapshot));
 }
 
+void Server::withdraw() { impl_->withdrawn = true; }
+
 void Server::publish(HoldingsPtr holdings) { impl_->publish(std::move(holdings)); }
 
 void Server::set_prefix_routes(std::vector<PrefixRoute> routes) {
@@ -778,7 +782,8 @@ bool Server::has_work() const {
 }
 
 void Server::on_notice(Instant now, const ib::wire::Notice& notice, ib::Lid from) {
-  if (impl_->world.paths) impl_->forwarding.on_notice(now, *impl_->world.paths, notice, from);
+  if (impl_->world.paths && !impl_->withdrawn)
+    impl_->forwarding.on_notice(now, *impl_->world.paths, notice, from);
 }
 
 void Server::on_time(Instant now) { impl_->on_time(now); }
@@ -788,11 +793,11 @@ Instant Server::next_deadline() const {
   const Instant chore = i.world.paths && !i.chore_waits
                             ? i.chores.next_deadline(i.state, i.options.wall_clock)
                             : ib::kNever;
-  return std::min({i.transfers.next_deadline(), i.receiver.next_deadline(),
-                   i.admission.next_deadline(), i.writes.next_deadline(), chore,
-                   i.tables_wait.next_deadline(),
-                   i.multicast_changed ? i.multicast_again_at : ib::kNever,
-                   i.world.paths ? i.forwarding.reports.next_deadline() : ib::kNever});
+  return std::min(
+      {i.transfers.next_deadline(), i.receiver.next_deadline(), i.admission.next_deadline(),
+       i.writes.next_deadline(), chore, i.tables_wait.next_deadline(),
+       i.multicast_changed ? i.multicast_again_at : ib::kNever,
+       i.world.paths && !i.withdrawn ? i.forwarding.reports.next_deadline() : ib::kNever});
 }
 
 void Server::on_commit_done(Instant now, std::uint64_t ticket, bool durable) {

@@ -71,6 +71,9 @@ class Server {
 
   /// A new subnet. Tables under way finish from the snapshot they began with.
   void publish(ib::Instant now, SnapshotPtr snapshot);
+  /// Somebody else answers for the subnet (IBA 15.4.3): requests are dropped, and nobody is
+  /// reported to, until the next snapshot.
+  void withdraw();
   /// What its devices hold; goes with the snapshot that is or is about to be published.
   void publish(HoldingsPtr holdings);
 

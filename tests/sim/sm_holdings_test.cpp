@@ -178,7 +178,7 @@ TEST(Holdings, MulticastTablesFollowMembership) {
 
 TEST(Holdings, ThisSubnetManagerIsInThem) {
   core::Options options;
-  options.priority = 9;
+  options.mastership.priority = 9;
   SmOnModel run(tree(), {}, options);
   ASSERT_TRUE(run.run_until_reports(1));
   const auto holdings = run.sm().holdings();

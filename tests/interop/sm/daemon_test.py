@@ -15,7 +15,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
-from fabric import BIN, Fabric, wait_until  # noqa: E402
+from fabric import BIN, Fabric, end_daemon, wait_until  # noqa: E402
 
 IBSM = BIN / "ibsm"
 TREE = ("fat-tree", "--radix", "8", "--no-lids")
@@ -63,8 +63,7 @@ class Sm(Fabric):
 
     def __exit__(self, *words):
         if getattr(self, "pid_file", None) and self.pid_file.exists():
-            os.kill(int(self.pid_file.read_text()), signal.SIGTERM)
-            wait_until(lambda: not self.pid_file.exists(), 10)
+            end_daemon(self.pid_file)
         super().__exit__(*words)
 
     def sets(self):
@@ -899,41 +898,125 @@ class Lids(unittest.TestCase):
 
 
 class Beside(unittest.TestCase):
-    """Stock opensm on another host."""
+    """Several subnet managers: stock opensm, or another ibsm, on another host."""
+    OTHER, OTHER_GUID = "host0032 HCA-1", "0x0002c903000001f1"
+
+    def start_opensm(self, f, *words):
+        """Without waiting for anything; polls soon and gives up soon. Its process."""
+        home = f.directory / "opensm"
+        home.mkdir(exist_ok=True)
+        config = home / "conf"
+        config.write_text("sminfo_polling_timeout 200\npolling_retry_number 2\n")
+        self.said = home / "log"
+        return f.start(self.OTHER, "opensm", "-F", config, "-f", self.said, "-D", "0x43", "-d", "2", *words,
+                       env=dict(os.environ, OSM_CACHE_DIR=str(home), OSM_TMP_DIR=str(home)))
+
+    def says(self, text, times=1):
+        """opensm does, within 20 seconds."""
+        log = lambda: self.said.read_text(errors="replace") if self.said.exists() else ""  # noqa: E731
+        self.assertTrue(wait_until(lambda: log().count(text) >= times, 20), f"{text}\n{log()[-3000:]}")
+
+    def end_opensm(self, how):
+        """The process by which ibfabric runs it is opensm itself."""
+        self.process.send_signal(how)
+        self.process.wait(20)
+
+    def standing(self, f, state="state"):
+        said = subprocess.run([IBSM, "ctl", "sm", "--json", "--state-dir", f.directory / state],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        return json.loads(said.stdout)
+
+    def becomes(self, f, state, where="state"):
+        self.assertTrue(wait_until(lambda: self.standing(f, where)["state"] == state, 20),
+                        (f.directory / "log").read_text()[-3000:])
+
+    def is_whole(self, f, lids):
+        self.assertTrue(wait_until(lambda: f.states() == {"Active"}, 20), f.states())
+        self.assertEqual(f.lids(), lids)
 
     def test_a_subnet_with_another_master_is_left_alone_unless_forced(self):
         with Sm(*TREE) as f:
-            f.opensm("host0032 HCA-1", "-p", "3")
+            f.opensm(self.OTHER, "-p", "3")
             lids, master = f.lids(), f.on(HOST, "sminfo").stdout.split(" activity")[0]
-            for how in ("-o", "-B"):
-                refused = f.ibsm(how)
-                self.assertEqual(refused.returncode, 4, refused.stdout + refused.stderr)
-                self.assertRegex(refused.stderr, 'another subnet manager is master of this subnet: '
-                                                 '"host0032 HCA-1" port 1, GUID 0x0002c903000001f1, '
-                                                 r"LID \d+, priority 3; stop it, or give --force")
+            before = f.sets()
+            once = f.ibsm("-o")
+            self.assertEqual(once.returncode, 5, once.stdout + once.stderr)
+            self.assertRegex(once.stdout, rf"^SUBNET STANDBY master={self.OTHER_GUID} lid=\d+ priority=3\n$")
+            f.pid_file = f.directory / "pid"
+            stays = f.ibsm("-B", "--pidfile", f.pid_file)
+            self.assertEqual((stays.returncode, stays.stdout), (0, once.stdout), stays.stderr)
+            text = f.ibsm_ctl("sm").stdout
+            self.assertRegex(text, rf"{self.OTHER_GUID} +\d+ MASTER +3 +\d+s +\d+ \"{self.OTHER}\" port 1\n")
+            self.assertRegex(text, r"\nSTANDBY since \d+ s: another subnet manager is master")
             self.assertEqual(f.lids(), lids)
             self.assertEqual(f.on(HOST, "sminfo").stdout.split(" activity")[0], master)
+            os.kill(int(f.pid_file.read_text()), signal.SIGTERM)
+            self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
             self.assertEqual(f.ibsm("-o", "--force").returncode, 0)
+            self.assertGreater(f.sets(), before)
 
     def test_opensm_stands_by_and_takes_over_with_the_lids_there_are(self):
         with Sm(*TREE) as f:
-            pid = f.daemon("-s", "1")
-            lids, home = f.lids(), f.directory / "opensm"
-            home.mkdir()
-            config = home / "conf"
-            config.write_text("sminfo_polling_timeout 200\npolling_retry_number 2\n")
-            said = home / "log"
-            f.start("host0032 HCA-1", "opensm", "-F", config, "-f", said, "-D", "0x43", "-p", "14",
-                    env=dict(os.environ, OSM_CACHE_DIR=str(home), OSM_TMP_DIR=str(home)))
-            self.assertTrue(wait_until(lambda: "Entering STANDBY state" in said.read_text(errors="replace")
-                                       if said.exists() else False, 20), said.read_text(errors="replace"))
-            log = f.directory / "log"
-            self.assertTrue(wait_until(lambda: "another subnet manager is at port 0x0002c903000001f1 "
-                                               "(priority 14, not master)" in log.read_text(), 20))
-            self.assertNotIn("Entering MASTER state", said.read_text(errors="replace"))
-            os.kill(pid, signal.SIGTERM)
-            self.assertTrue(wait_until(lambda: "SUBNET UP" in said.read_text(errors="replace"), 20))
-            self.assertEqual(f.lids(), lids)
+            for how in (signal.SIGTERM, signal.SIGKILL):
+                pid = f.daemon("-s", "1", "-p", "5")
+                self.becomes(f, "MASTER")
+                lids = f.lids()
+                self.process = self.start_opensm(f, "-p", "4")
+                self.says("Entering STANDBY state")
+                self.assertNotIn("Entering MASTER state", self.said.read_text(errors="replace"))
+                self.assertTrue(wait_until(lambda: [(m["state"], m["priority"]) for m in self.standing(f)["managers"]
+                                                    if not m["own"]] == [("STANDBY", 4)], 20))
+                os.kill(pid, how)
+                self.says("SUBNET UP")
+                self.is_whole(f, lids)
+                # The better one comes back: it stands by, and opensm hands over to it.
+                f.pid_file.unlink(missing_ok=True)
+                back = f.ibsm("-B", "--pidfile", f.pid_file, "-s", "1", "-p", "5")
+                self.assertEqual(back.returncode, 0, back.stderr)
+                self.becomes(f, "MASTER")
+                self.says("Entering STANDBY state", 2)
+                self.is_whole(f, lids)
+                self.end_opensm(signal.SIGTERM)
+                self.said.unlink()
+                os.kill(int(f.pid_file.read_text()), signal.SIGTERM)
+                self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
+
+    def test_mastership_is_handed_over_to_a_better_opensm_and_taken_back_when_it_is_gone(self):
+        with Sm(*TREE) as f:
+            f.daemon("-s", "1")
+            lids = f.lids()
+            for round, how in enumerate((signal.SIGTERM, signal.SIGKILL)):
+                self.process = self.start_opensm(f, "-p", "14")
+                self.becomes(f, "STANDBY")
+                self.says("SUBNET UP", round + 1)
+                self.is_whole(f, lids)
+                self.end_opensm(how)
+                self.becomes(f, "MASTER")
+                self.is_whole(f, lids)
+            self.assertIn("mastership is handed over to \"host0032 HCA-1\" port 1",
+                          (f.directory / "log").read_text())
+
+    def test_an_ibsm_that_stands_by_takes_over_from_a_killed_one_without_a_set_of_tables(self):
+        with Sm(*TREE) as f:
+            pid = f.daemon()
+            lids, second = f.lids(), f.directory / "pid2"
+            beside = f.ibsm("-B", "--pidfile", second, at=self.OTHER, state="state2")
+            self.assertEqual(beside.returncode, 0, beside.stderr)
+            f.at_end(lambda: os.kill(int(second.read_text()), signal.SIGTERM))
+            self.becomes(f, "STANDBY", "state2")
+            tables = self.sets_of_tables(f)
+            os.kill(pid, signal.SIGKILL)
+            f.pid_file.unlink()
+            self.becomes(f, "MASTER", "state2")
+            self.is_whole(f, lids)
+            self.assertEqual(self.sets_of_tables(f), tables)
+            self.assertEqual(f.on(HOST, "saquery", "-N").returncode, 0)
+
+    def sets_of_tables(self, f):
+        rows = json.loads(f.ctl("stats", "--json").stdout)["mads"]
+        return sum(r["mads"] for r in rows if r["method_name"] == "Set"
+                   and int(str(r["attribute"]), 0) in (0x19, 0x1B))
 
 
 class Lanes(unittest.TestCase):

@@ -14,6 +14,7 @@ using ib::Guid;
 using ib::kNoLid;
 using ib::Lid;
 using sm::plan::assign_lids;
+using sm::plan::LidMemory;
 using sm::plan::LidPlan;
 using sm::plan::LidRequest;
 using sm::plan::StoredLids;
@@ -40,29 +41,31 @@ std::vector<unsigned> lids(const LidPlan& plan) {
 
 TEST(LidAssignment, GivesTheFirstRequestTheFirstLidAndTheRestByGuid) {
   const LidRequest requests[] = {port(9), port(3), port(5)};
-  EXPECT_THAT(lids(assign_lids(requests, {}, kMax, false)), testing::ElementsAre(1, 2, 3));
+  EXPECT_THAT(lids(assign_lids(requests, {}, kMax, LidMemory::Store)),
+              testing::ElementsAre(1, 2, 3));
 }
 
 TEST(LidAssignment, KeepsALidThatAnActivePortHolds) {
   const LidRequest requests[] = {port(1), port(2, 77, true)};
-  EXPECT_THAT(lids(assign_lids(requests, {}, kMax, false)), testing::ElementsAre(1, 77));
+  EXPECT_THAT(lids(assign_lids(requests, {}, kMax, LidMemory::Store)), testing::ElementsAre(1, 77));
 }
 
 TEST(LidAssignment, DoesNotTrustTheLidOfAPortThatIsNotInUse) {
   const LidRequest requests[] = {port(1), port(2, 77, false)};
-  EXPECT_THAT(lids(assign_lids(requests, {}, kMax, false)), testing::ElementsAre(1, 2));
+  EXPECT_THAT(lids(assign_lids(requests, {}, kMax, LidMemory::Store)), testing::ElementsAre(1, 2));
 }
 
 TEST(LidAssignment, TakesTheStoresLidWhereNoneIsHeld) {
   const StoredLids stored = {{Guid{2}, {Lid{40}, 0}}};
   const LidRequest requests[] = {port(1), port(2, 77, false)};
-  EXPECT_THAT(lids(assign_lids(requests, stored, kMax, false)), testing::ElementsAre(1, 40));
+  EXPECT_THAT(lids(assign_lids(requests, stored, kMax, LidMemory::Store)),
+              testing::ElementsAre(1, 40));
 }
 
 TEST(LidAssignment, APortThatHoldsAnotherLidThanTheStoresGetsThatBack) {
   const StoredLids stored = {{Guid{2}, {Lid{40}, 0}}, {Guid{3}, {Lid{41}, 0}}};
   const LidRequest requests[] = {port(1), port(2, 77, true), port(3, 41, true)};
-  const LidPlan plan = assign_lids(requests, stored, kMax, false);
+  const LidPlan plan = assign_lids(requests, stored, kMax, LidMemory::Store);
   EXPECT_THAT(lids(plan), testing::ElementsAre(1, 40, 41));
   EXPECT_THAT(plan.notes, testing::ElementsAre(testing::AllOf(testing::HasSubstr("holds LID 77"),
                                                               testing::HasSubstr("LID 40 back"))));
@@ -75,21 +78,22 @@ TEST(LidAssignment, TwoPortsWhoseLidsWereExchangedGetThemBack) {
                              {Guid{5}, {Lid{43}, 0}}};
   const LidRequest requests[] = {port(2, 41, true), port(3, 40, true), port(4, 42, true),
                                  port(5, 43, true)};
-  EXPECT_THAT(lids(assign_lids(requests, stored, kMax, false)),
+  EXPECT_THAT(lids(assign_lids(requests, stored, kMax, LidMemory::Store)),
               testing::ElementsAre(40, 41, 42, 43));
 }
 
 TEST(LidAssignment, WhereAPortUnknownToTheStoreHoldsTheStoresLidBothKeepWhatTheyHold) {
   const StoredLids stored = {{Guid{2}, {Lid{40}, 0}}, {Guid{3}, {Lid{41}, 0}}};
   const LidRequest requests[] = {port(9, 40, true), port(2, 77, true), port(3, 41, true)};
-  EXPECT_THAT(lids(assign_lids(requests, stored, kMax, false)), testing::ElementsAre(40, 77, 41));
+  EXPECT_THAT(lids(assign_lids(requests, stored, kMax, LidMemory::Store)),
+              testing::ElementsAre(40, 77, 41));
 }
 
 TEST(LidAssignment, WhereMostPortsHoldOtherLidsThanTheStoresTheyKeepThem) {
   const StoredLids stored = {
       {Guid{2}, {Lid{40}, 0}}, {Guid{3}, {Lid{41}, 0}}, {Guid{4}, {Lid{42}, 0}}};
   const LidRequest requests[] = {port(2, 77, true), port(3, 78, true), port(4, 42, true)};
-  const LidPlan plan = assign_lids(requests, stored, kMax, false);
+  const LidPlan plan = assign_lids(requests, stored, kMax, LidMemory::Store);
   EXPECT_THAT(lids(plan), testing::ElementsAre(77, 78, 42));
   EXPECT_THAT(plan.notes, testing::ElementsAre(testing::HasSubstr("2 of 3 ports in use")));
 }
@@ -97,24 +101,24 @@ TEST(LidAssignment, WhereMostPortsHoldOtherLidsThanTheStoresTheyKeepThem) {
 TEST(LidAssignment, OfTwoClaimantsTheOneTheStoreAgreesWithKeepsIt) {
   const StoredLids stored = {{Guid{8}, {Lid{5}, 0}}};
   const LidRequest requests[] = {port(2, 5, true), port(8, 5, true)};
-  const LidPlan plan = assign_lids(requests, stored, kMax, false);
+  const LidPlan plan = assign_lids(requests, stored, kMax, LidMemory::Store);
   EXPECT_THAT(lids(plan), testing::ElementsAre(1, 5));
   EXPECT_THAT(plan.notes, testing::ElementsAre(testing::HasSubstr("LID 5 is claimed by")));
 }
 
 TEST(LidAssignment, OfTwoClaimantsUnknownToTheStoreTheSmallerGuidKeepsIt) {
   const LidRequest requests[] = {port(8, 5, true), port(2, 5, true)};
-  EXPECT_THAT(lids(assign_lids(requests, {}, kMax, false)), testing::ElementsAre(1, 5));
+  EXPECT_THAT(lids(assign_lids(requests, {}, kMax, LidMemory::Store)), testing::ElementsAre(1, 5));
 }
 
 TEST(LidAssignment, MovesAPortWhoseLidIsNotAlignedForTheLmc) {
   const LidRequest requests[] = {port(1, 5, true, 2), port(2, 8, true, 2)};
-  EXPECT_THAT(lids(assign_lids(requests, {}, kMax, false)), testing::ElementsAre(4, 8));
+  EXPECT_THAT(lids(assign_lids(requests, {}, kMax, LidMemory::Store)), testing::ElementsAre(4, 8));
 }
 
 TEST(LidAssignment, RangesOfDifferentWidthDoNotOverlap) {
   const LidRequest requests[] = {port(1, 0, false, 3), port(2, 9, true, 0), port(3, 8, true, 3)};
-  const auto got = lids(assign_lids(requests, {}, kMax, false));
+  const auto got = lids(assign_lids(requests, {}, kMax, LidMemory::Store));
   EXPECT_EQ(got[1], 9U);   // the smaller GUID of the two claimants of 9
   EXPECT_EQ(got[0], 16U);  // 8..15 holds a 9
   EXPECT_EQ(got[2], 24U);
@@ -122,25 +126,28 @@ TEST(LidAssignment, RangesOfDifferentWidthDoNotOverlap) {
 
 TEST(LidAssignment, RefusesLidsBeyondTheSmallestTable) {
   const LidRequest requests[] = {port(1, 900, true), port(2)};
-  EXPECT_THAT(lids(assign_lids(requests, {}, Lid{100}, false)), testing::ElementsAre(1, 2));
+  EXPECT_THAT(lids(assign_lids(requests, {}, Lid{100}, LidMemory::Store)),
+              testing::ElementsAre(1, 2));
 }
 
 TEST(LidAssignment, LeavesLidsOfAbsentPortsAloneWhileOthersAreFree) {
   const StoredLids stored = {{Guid{50}, {Lid{1}, 0}}, {Guid{51}, {Lid{2}, 0}}};
   const LidRequest requests[] = {port(7)};
-  EXPECT_THAT(lids(assign_lids(requests, stored, kMax, false)), testing::ElementsAre(3));
-  EXPECT_THAT(lids(assign_lids(requests, stored, Lid{2}, false)), testing::ElementsAre(1));
+  EXPECT_THAT(lids(assign_lids(requests, stored, kMax, LidMemory::Store)), testing::ElementsAre(3));
+  EXPECT_THAT(lids(assign_lids(requests, stored, Lid{2}, LidMemory::Store)),
+              testing::ElementsAre(1));
 }
 
 TEST(LidAssignment, ForgettingLooksAtNeitherPortNorStore) {
   const StoredLids stored = {{Guid{2}, {Lid{40}, 0}}};
   const LidRequest requests[] = {port(1, 77, true), port(2)};
-  EXPECT_THAT(lids(assign_lids(requests, stored, kMax, true)), testing::ElementsAre(1, 2));
+  EXPECT_THAT(lids(assign_lids(requests, stored, kMax, LidMemory::None)),
+              testing::ElementsAre(1, 2));
 }
 
 TEST(LidAssignment, SaysWhoGetsNone) {
   const LidRequest requests[] = {port(1), port(2), port(3)};
-  const LidPlan plan = assign_lids(requests, {}, Lid{2}, false);
+  const LidPlan plan = assign_lids(requests, {}, Lid{2}, LidMemory::Store);
   EXPECT_EQ(plan.unassigned, 1U);
   EXPECT_THAT(lids(plan), testing::ElementsAre(1, 2, 0));
 }
@@ -161,7 +168,7 @@ TEST(LidAssignment, IsSoundAndIndependentOfOrder) {
       if (random() % 2 == 0)
         stored[Guid{guid}] = {Lid{static_cast<std::uint16_t>(random() % 300)}, lmc};
     }
-    const LidPlan plan = assign_lids(requests, stored, max, false);
+    const LidPlan plan = assign_lids(requests, stored, max, LidMemory::Store);
     std::set<unsigned> used;
     for (const auto& a : plan.assigned) {
       if (a.lid == kNoLid) continue;
@@ -171,7 +178,7 @@ TEST(LidAssignment, IsSoundAndIndependentOfOrder) {
       for (unsigned i = 0; i < width; ++i) EXPECT_TRUE(used.insert(a.lid.value + i).second);
     }
     std::shuffle(requests.begin() + 1, requests.end(), random);
-    const LidPlan again = assign_lids(requests, stored, max, false);
+    const LidPlan again = assign_lids(requests, stored, max, LidMemory::Store);
     auto by_guid = [](const auto& a, const auto& b) { return a.guid < b.guid; };
     auto first = plan.assigned, second = again.assigned;
     std::ranges::sort(first, by_guid);

@@ -37,6 +37,7 @@ std::string other_value(const Row& row) {
     }
     default:
       if (row.name() == "guid") return "0x0002c90300000001";
+      if (row.name() == "allowed_sm_guids") return "0x0002c90300000001,0x0002c90300000002";
       if (row.name() == "routing_engine") return "ftree,updn";
       if (row.name() == "sa_key") return "auto";
       if (row.name() == "sa_db_dump") return "7";

@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/core/mastership.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sm/core/unsolicited.h"
+
+namespace sm::core {
+
+using election::Action;
+using ib::Guid;
+using ib::Instant;
+using ib::kNever;
+using ib::LogLevel;
+using ib::mad::Completion;
+using ib::mad::Cookie;
+using ib::wire::Method;
+using ib::wire::PortInfo;
+using ib::wire::SmInfo;
+using ib::wire::SmState;
+namespace attr = ib::wire::attr;
+
+namespace {
+
+constexpr std::uint64_t kKeyEverybodyKnows = 1;  // opensm's default, in every manual
+/// Whoever is to hand over to us has so long; and who refuses us is not asked again before.
+constexpr ib::Duration kHandoverWait = std::chrono::seconds(30);
+constexpr ib::Duration kRefusedFor = std::chrono::seconds(60);
+/// A master that ranks below us is asked for mastership so often.
+constexpr ib::Duration kTrapPause = std::chrono::seconds(10);
+constexpr std::size_t kProofsMost = 16;
+constexpr std::uint64_t kPollsPerLook = 10;
+
+const SmInfo* answer_of(const Completion& completion, SmInfo& into) {
+  if (!completion.reply || completion.reply->mad.status() != 0) return nullptr;
+  into = ib::wire::body<SmInfo>(completion.reply->mad);
+  return &into;
+}
+/// The host says that nobody takes such requests.
+bool says_nobody(const Completion& completion) {
+  return completion.reply && completion.reply->mad.status() != 0;
+}
+
+}  // namespace
+
+Mastership::Mastership(MastershipOptions options, Cookie owner)
+    : options_(std::move(options)), owner_(owner), others_(options_.sm_key, options_.allowed) {
+  standing_.guid = options_.port_guid;
+}
+
+void Mastership::start(Instant now) {
+  if (options_.start_inactive)
+    go(now, SmState::NotActive, "started so (sm_inactive)");
+  else
+    go(now, SmState::Discovering, "started");
+}
+
+// ---- what it is
+
+bool Mastership::sweeps() const {
+  switch (state()) {
+    case SmState::Master:
+      return !successor_;
+    case SmState::Discovering:
+      return true;
+    default:
+      return path_wanted_;
+  }
+}
+
+election::Rank Mastership::rank() const {
+  std::uint8_t priority = options_.priority;
+  if (is_master()) priority = std::max(priority, options_.master_priority.value_or(0));
+  return {priority, standing_.guid};
+}
+
+SmInfo Mastership::shown_info(bool with_key) const {
+  SmInfo info = own_info();
+  if (with_key) info.sm_key = options_.sm_key;
+  return info;
+}
+
+SmInfo Mastership::own_info() const {
+  SmInfo info;
+  info.guid = standing_.guid;
+  info.act_count = static_cast<std::uint32_t>(sends_);
+  info.priority = rank().priority;
+  info.sm_state = state();
+  return info;
+}
+
+std::string Mastership::headline() const {
+  std::string text = fmt::format("SUBNET {}", election::state_name(state()));
+  if (state() != SmState::Standby || !followed_) return text;
+  text += " master=" + to_string(*followed_);
+  if (const OtherManager* manager = others_.find(*followed_))
+    text += fmt::format(" lid={} priority={}", manager->lid.value, manager->info.priority);
+  return text;
+}
+
+// ---- asking
+
+Cookie Mastership::expect(Asked asked) {
+  const Cookie cookie = owner_ + ++last_cookie_;
+  asked_.emplace(cookie, std::move(asked));
+  return cookie;
+}
+
+Cookie Mastership::ask(Kind kind, Guid whom) {
+  const OtherManager* manager = others_.find(whom);
+  if (manager == nullptr) return 0;
+  const Cookie cookie = expect({kind, whom});
+  requests_.push_back(ib::mad::smp_request(cookie, whom.value ^ 0x5151, manager->route, Method::Get,
+                                           attr::kSmInfo, 0));
+  return cookie;
+}
+
+void Mastership::set(Kind kind, Guid whom, Event control) {
+  const OtherManager* manager = others_.find(whom);
+  if (manager == nullptr) return;
+  auto request =
+      ib::mad::smp_request(expect({kind, whom}), whom.value ^ 0x5252, manager->route, Method::Set,
+                           attr::kSmInfo, election::attribute_modifier(control));
+  SmInfo info = shown_info(true);
+  info.sm_state = election::state_of_sender(control);
+  ib::wire::set_body(request.mad, info);
+  requests_.push_back(std::move(request));
+}
+
+void Mastership::drop_questions() {
+  std::erase_if(asked_, [this](const auto& entry) {
+    if (entry.second.kind != Kind::Question) return false;
+    cancelled_.push_back(entry.first);
+    return true;
+  });
+  waited_.clear();
+}
+
+void Mastership::on_swept(Instant, const ib::discover::Observed& found) {
+  at_switch_ = found.fabric.node(found.local_port.node).is_switch();
+  if (standing_.guid == Guid{}) standing_.guid = found.fabric.port(found.local_port).guid;
+  others_.on_swept(found);
+  drop_questions();
+  std::erase_if(deaf_, [this](Guid guid) { return others_.find(guid) == nullptr; });
+  for (const auto& [guid, manager] : others_.all()) {
+    const Cookie cookie = ask(Kind::Question, guid);
+    // Nobody is kept waiting for a standby, nor twice for one that does not answer.
+    const bool matters = !is_master() || !manager.known || manager.info.sm_state == SmState::Master;
+    if (matters && !(is_master() && deaf_.contains(guid))) waited_.insert(cookie);
+  }
+}
+
+void Mastership::ask_again(Instant) {
+  for (const auto& [guid, manager] : others_.all()) {
+    const auto is_asked = [guid = guid](const auto& entry) {
+      return entry.second.whom == guid && entry.second.kind == Kind::Question;
+    };
+    if (std::ranges::none_of(asked_, is_asked)) ask(Kind::Question, guid);
+  }
+}
+
+void Mastership::on_change_at(Instant now, ib::Lid lid) {
+  const auto& all = others_.all();
+  if (std::ranges::any_of(all, [lid](const auto& m) { return m.second.lid == lid; }))
+    ask_again(now);
+}
+
+void Mastership::on_completion(Instant now, const Completion& completion) {
+  const auto at = asked_.find(completion.cookie);
+  if (at == asked_.end()) return;
+  const Asked asked = std::move(at->second);
+  asked_.erase(at);
+  switch (asked.kind) {
+    case Kind::Question: {
+      const bool waited = waited_.erase(completion.cookie) > 0;
+      take_answer(now, asked.whom, completion);
+      if (completion.reply)
+        deaf_.erase(asked.whom);
+      else
+        deaf_.insert(asked.whom);
+      if (!waited && waited_.empty()) look_at_light_answer(now);
+      return;
+    }
+    case Kind::Poll:
+      return on_poll_answer(now, asked.whom, completion);
+    case Kind::Handover:
+      return on_handover_answer(now, asked.whom, completion);
+    case Kind::OwnPort:
+      return on_own_port(completion);
+    case Kind::Proof:
+      return on_proof(*asked.request, completion);
+    case Kind::Acknowledge:
+      return;
+  }
+}
+
+void Mastership::take_answer(Instant now, Guid whom, const Completion& completion) {
+  SmInfo info;
+  if (answer_of(completion, info) != nullptr) {
+    if (auto news = others_.on_answer(now, whom, info, standing_.guid)) {
+      logs_.push_back(*std::move(news));
+      others_changed_ = true;
+    }
+  } else if (says_nobody(completion)) {
+    others_.on_gone(whom);
+    others_changed_ = true;
+  } else {
+    others_.on_silence(whom);
+  }
+}
+
+/// Without a sweep: a master that learns of one above it, or of another master, sweeps, and then
+/// decides.
+void Mastership::look_at_light_answer(Instant now) {
+  if (!is_master() || options_.ignore_others || followed_ || successor_) return;
+  const auto finding = election::judge(state(), rank(), others_.candidates(now, true));
+  if (finding.event != Event::NobodyAbove) orders_.push_back(Order::Sweep);
+}
+
+bool Mastership::conclude(Instant now) {
+  path_wanted_ = false;
+  election::Finding finding;
+  if (!options_.ignore_others)
+    finding = election::judge(state(), rank(), others_.candidates(now, is_master()));
+  if (is_master() && finding.event == Event::NobodyAbove && followed_) stop_following();
+  if (finding.event == Event::MastersMeet && followed_ == finding.who && wait_until_ <= now) {
+    log(LogLevel::Error,
+        fmt::format("another master does not hand over to this one, which ranks above it: {}; two "
+                    "masters on one subnet undo each other's work, stop one of them",
+                    others_.describe(finding.who)));
+    others_.find(finding.who)->refused_until = now + kRefusedFor;
+    stop_following();
+    return conclude(now);
+  }
+  const std::string who =
+      finding.who == Guid{} ? std::string() : ": " + others_.describe(finding.who);
+  const bool none = others_.all().empty();
+  std::string why;
+  switch (finding.event) {
+    case Event::NobodyAbove:
+      why = options_.ignore_others ? "others do not count (ignore_other_sm)"
+            : none                 ? "there is no other subnet manager"
+                                   : "no other subnet manager is master or ranks above this one";
+      break;
+    case Event::MasterFound:
+      why = "another subnet manager is master, or ranks above this one" + who;
+      break;
+    case Event::HigherFound:
+      why = "a subnet manager that ranks above this one is there" + who;
+      break;
+    default:
+      why = "another master ranks below this one" + who;
+  }
+  const auto* row = election::transition(state(), finding.event);
+  take(now, finding.event, finding.who, std::move(why));
+  return row != nullptr && row->action == Action::Manage;
+}
+
+// ---- transitions
+
+bool Mastership::take(Instant now, Event event, Guid who, std::string why) {
+  const election::Transition* row = election::transition(state(), event);
+  if (row == nullptr) return false;
+  const SmState from = state();
+  if (row->to != from) {
+    if (from == SmState::Master) orders_.push_back(Order::StandDown);
+    if (row->to == SmState::Standby) was_standby_ = true;
+    if (row->to == SmState::Master) taken_over_ = std::exchange(was_standby_, false);
+    if (row->to != SmState::Standby) stop_following();
+    successor_.reset();
+    go(now, row->to, std::move(why));
+  }
+  switch (row->action) {
+    case Action::None:
+    case Action::Manage:
+      break;
+    case Action::Sweep:
+      // Whoever hands over to a master, or goes, has managed a part of its subnet.
+      if (event != Event::HandoverRefused && is_master()) taken_over_ = true;
+      if (event == Event::MasterGone || event == Event::Handover) stop_following();
+      successor_.reset();
+      orders_.push_back(Order::Sweep);
+      break;
+    case Action::Poll:
+      follow(now, who);
+      break;
+    case Action::HandOver:
+      if (successor_) break;
+      successor_ = who;
+      log(LogLevel::Info, fmt::format("mastership is handed over to {}", others_.describe(who)));
+      set(Kind::Handover, who, Event::Handover);
+      break;
+    case Action::Wait:
+      if (followed_ == who) break;
+      log(LogLevel::Warning,
+          fmt::format("another master is on the subnet, and ranks below this one: nothing is set "
+                      "until it has handed over: {}",
+                      others_.describe(who)));
+      follow(now, who);
+      wait_until_ = now + kHandoverWait;
+      ask_for_handover(now);
+      break;
+  }
+  return true;
+}
+
+void Mastership::go(Instant now, SmState to, std::string why) {
+  if (to != SmState::Discovering || was_standby_)
+    log(LogLevel::Info, fmt::format("{}: {}", election::state_name(to), why));
+  standing_.state = to;
+  standing_.since = now;
+  standing_.why = std::move(why);
+  standing_.priority = rank().priority;
+  news_ = true;
+}
+
+void Mastership::follow(Instant now, Guid whom) {
+  stop_following();
+  followed_ = whom;
+  misses_ = 0;
+  poll_at_ = now + options_.poll;
+  if (others_.find(whom) == nullptr) {
+    path_wanted_ = true;
+    orders_.push_back(Order::Sweep);
+  }
+}
+
+void Mastership::stop_following() {
+  followed_.reset();
+  poll_at_ = wait_until_ = kNever;
+  path_wanted_ = false;
+  if (const Cookie cookie = std::exchange(poll_cookie_, 0); asked_.erase(cookie) > 0)
+    cancelled_.push_back(cookie);
+}
+
+// ---- polling
+
+Instant Mastership::due() const { return path_wanted_ ? kNever : poll_at_; }
+
+void Mastership::on_time(Instant now) {
+  if (due() > now) return;
+  if (asked_.erase(poll_cookie_) > 0) {
+    cancelled_.push_back(std::exchange(poll_cookie_, 0));
+    others_.on_silence(*followed_);
+    miss(now);
+  }
+  if (followed_ && wait_until_ <= now) orders_.push_back(Order::Sweep);
+  if (followed_ && !path_wanted_) poll(now);
+  // What the others are is to be known, too, though it decides nothing.
+  if (state() == SmState::Standby && ++polls_ % kPollsPerLook == 0) ask_again(now);
+}
+
+void Mastership::poll(Instant now) {
+  poll_at_ = now + options_.poll;
+  poll_cookie_ = ask(Kind::Poll, *followed_);
+  if (poll_cookie_ == 0) miss(now);
+}
+
+void Mastership::miss(Instant now) {
+  if (++misses_ <= options_.unanswered_most) return;
+  const std::string whom = others_.describe(*followed_);
+  take(now, Event::MasterGone, *followed_,
+       fmt::format("{} of {} polls in a row found no master there: {}", misses_, misses_, whom));
+}
+
+void Mastership::on_poll_answer(Instant now, Guid whom, const Completion& completion) {
+  if (followed_ != whom) return;
+  poll_cookie_ = 0;
+  const std::string before = others_.describe(whom);
+  take_answer(now, whom, completion);
+  if (says_nobody(completion)) {
+    take(now, Event::MasterGone, whom,
+         fmt::format("no subnet manager runs there any more: {}", before));
+    return;
+  }
+  const OtherManager* manager = others_.find(whom);
+  if (manager == nullptr || !manager->answered) return miss(now);
+  const election::Rank theirs{manager->info.priority, whom};
+  const bool above = election::ranks_above(theirs, rank());
+  if (manager->info.sm_state == SmState::Master) {
+    misses_ = 0;
+    if (!above) ask_for_handover(now);
+    return;
+  }
+  // It was waited for, and is master no more.
+  if (is_master()) {
+    take(now, Event::MasterGone, whom, "the other master is master no more: " + before);
+    return;
+  }
+  if (above && manager->info.sm_state != SmState::NotActive) {
+    misses_ = 0;
+    return;
+  }
+  miss(now);
+}
+
+/// The master is told that we rank above it; where it is, our own port says.
+void Mastership::ask_for_handover(Instant now) {
+  if (now < trap_at_) return;
+  trap_at_ = now + kTrapPause;
+  requests_.push_back(ib::mad::smp_request(expect({Kind::OwnPort}), 1, ib::mad::DirectedRoute{},
+                                           Method::Get, attr::kPortInfo, 0));
+}
+
+void Mastership::on_own_port(const Completion& completion) {
+  if (!completion.reply || completion.reply->mad.status() != 0 || !followed_) return;
+  auto own = ib::wire::body<PortInfo>(completion.reply->mad);
+  // Of a master our port reports to ourselves; the other one is known.
+  if (const OtherManager* other = others_.find(*followed_); is_master() && other != nullptr)
+    own.master_sm_lid = other->lid;
+  auto trap = priority_trap(own, at_switch_);
+  if (!trap) return;
+  trap->mad.set<&ib::wire::MadHeader::tid>(ib::Tid{0x5ad0'0000ULL + ++trap_tid_});
+  packets_.push_back(*std::move(trap));
+}
+
+// ---- handing over
+
+void Mastership::on_handover_answer(Instant now, Guid whom, const Completion& completion) {
+  if (!is_master() || successor_ != whom) return;
+  successor_.reset();
+  if (completion.reply && completion.reply->mad.status() == 0) {
+    take(now, Event::HandoverTaken, whom,
+         "mastership was handed over to " + others_.describe(whom));
+    return;
+  }
+  const std::string what = completion.reply
+                               ? fmt::format("status 0x{:04x}", completion.reply->mad.status())
+                               : completion.reply.error().message;
+  log(LogLevel::Warning, fmt::format("{} does not take mastership over ({}): this one stays master",
+                                     others_.describe(whom), what));
+  // Whoever did not answer may have taken over all the same: the next sweep asks it.
+  if (!completion.reply)
+    others_.on_silence(whom);
+  else if (OtherManager* manager = others_.find(whom))
+    manager->refused_until = now + kRefusedFor;
+  take(now, Event::HandoverRefused, whom, {});
+}
+
+// ---- what others ask
+
+std::optional<ib::mad::Packet> Mastership::answer(Instant now, const ib::mad::Packet& request,
+                                                  const ib::discover::Observed& seen) {
+  const bool about_us = request.mad.attribute_id() == attr::kSmInfo;
+  if (about_us && request.mad.method() == Method::Set) {
+    const SmInfo before = shown_info(false);  // an answer says what we are when it is given
+    const bool granted = grant(now, request, seen);
+    if (!granted) ++refused_;
+    return answer_request(request, granted ? shown_info(true) : before, granted);
+  }
+  if (about_us && request.mad.method() == Method::Get && needs_proof(request)) {
+    const auto proofs = std::ranges::count_if(
+        asked_, [](const auto& entry) { return entry.second.kind == Kind::Proof; });
+    if (static_cast<std::size_t>(proofs) < kProofsMost) {
+      const Cookie cookie = expect({Kind::Proof, {}, request});
+      const auto back = way_back(request);
+      requests_.push_back(
+          back ? ib::mad::smp_request(cookie, cookie, *back, Method::Get, attr::kPortInfo, 0)
+               : ib::mad::smp_request(cookie, cookie, request.address.lid, Method::Get,
+                                      attr::kPortInfo, 0));
+      return std::nullopt;
+    }
+  }
+  return answer_request(request, shown_info(options_.sm_key == kKeyEverybodyKnows));
+}
+
+/// A key that is secret is shown to who is a subnet manager, and its port says whether it is:
+/// opensm takes no notice of a master that does not show it its own key, and becomes a second one.
+bool Mastership::needs_proof(const ib::mad::Packet& request) const {
+  if (options_.sm_key == kKeyEverybodyKnows || options_.sm_key == 0) return false;
+  return request.mad.is_directed() ? way_back(request).has_value()
+                                   : request.address.lid.is_unicast();
+}
+
+void Mastership::on_proof(const ib::mad::Packet& request, const Completion& completion) {
+  const bool is_manager = completion.reply && completion.reply->mad.status() == 0 &&
+                          (ib::wire::body<PortInfo>(completion.reply->mad).capability_mask &
+                           ib::wire::port_cap::kIsSm) != 0;
+  if (auto reply = answer_request(request, shown_info(is_manager)))
+    packets_.push_back(*std::move(reply));
+}
+
+std::string Mastership::why_refused(Event control, const SmInfo& sender,
+                                    const ib::mad::Packet& request,
+                                    const ib::discover::Observed& seen) const {
+  if (sender.sm_state != election::state_of_sender(control))
+    return fmt::format("a sender that says it is {}", election::state_name(sender.sm_state));
+  if (options_.sm_key != 0 && sender.sm_key != options_.sm_key) return "another SM_Key";
+  if (sender.guid == standing_.guid) return "our own GUID";
+  if (!options_.allowed.empty() && !options_.allowed.contains(sender.guid))
+    return "a subnet manager that is not among allowed_sm_guids";
+  const auto from = sender_of(request, seen);
+  if (from && seen.fabric.port(*from).guid != sender.guid)
+    return "the port with GUID " + to_string(seen.fabric.port(*from).guid);
+  if (control == Event::Acknowledge && is_master() && successor_ != sender.guid)
+    return "a subnet manager that mastership was not handed over to";
+  if (election::transition(state(), control) == nullptr)
+    return fmt::format("a subnet manager, while this one is {}", election::state_name(state()));
+  return {};
+}
+
+bool Mastership::grant(Instant now, const ib::mad::Packet& request,
+                       const ib::discover::Observed& seen) {
+  const auto modifier = request.mad.get<&ib::wire::MadHeader::attribute_modifier>();
+  const auto control = election::control_packet(modifier);
+  const auto sender = ib::wire::body<SmInfo>(request.mad);
+  const auto complain = [&](const std::string& what) {
+    logs_.push_back(
+        {LogLevel::Warning, "sm", what, ib::LogCause{"Set(SMInfo)", request.address.lid}});
+    return false;
+  };
+  if (!control)
+    return complain(
+        fmt::format("Set(SMInfo) with attribute modifier {} is refused: there are 1 to "
+                    "5",
+                    modifier));
+  const std::string from =
+      fmt::format("{} from {}", election::event_name(*control), others_.describe(sender.guid));
+  if (const std::string why = why_refused(*control, sender, request, seen); !why.empty())
+    return complain(fmt::format("{} is refused: it is that of {}", from, why));
+  const bool to_acknowledge = *control == Event::Handover && state() == SmState::Standby;
+  if (!take(now, *control, sender.guid, from)) return false;
+  if (to_acknowledge) set(Kind::Acknowledge, sender.guid, Event::Acknowledge);
+  return true;
+}
+
+// ---- effects
+
+std::optional<Mastership::Order> Mastership::next_order() {
+  if (orders_.empty()) return std::nullopt;
+  const Order order = orders_.front();
+  orders_.pop_front();
+  return order;
+}
+
+std::optional<ib::LogEvent> Mastership::next_log() {
+  if (logs_.empty()) return std::nullopt;
+  auto event = std::move(logs_.front());
+  logs_.pop_front();
+  return event;
+}
+
+void Mastership::log(LogLevel level, std::string message) {
+  logs_.push_back({level, "sm", std::move(message)});
+}
+
+}  // namespace sm::core

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Mastership: which state of the election this subnet manager is in, and why. A machine: it asks
+// the others that sweeps find, polls the master while it stands by, hands over and takes over,
+// answers SMInfo. What a state allows is the table of election.h; what is to be done with the
+// subnet it says by its orders.
+//
+//   sweep --on_swept()--> the others are asked --is_decided()--> conclude(): manage, or leave it
+//
+// Whoever says that it is handing over is believed no further than to a sweep: the others are asked
+// again before anything is set.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libdiag/base/instant.h"
+#include "libdiag/base/log.h"
+#include "libdiag/discover/observed.h"
+#include "libdiag/mad/request.h"
+#include "sm/core/election.h"
+#include "sm/core/other_managers.h"
+
+namespace sm::core {
+
+struct MastershipOptions {
+  ib::Guid port_guid{};                         // ours; zero: the first sweep tells
+  std::uint8_t priority{0};                     // 0 to 15
+  std::optional<std::uint8_t> master_priority;  // while it is master, where that is more
+  std::uint64_t sm_key{1};                      // 0: any key of others will do
+  bool ignore_others{false};                    // manages the subnet whoever else does
+  bool start_inactive{false};
+  std::set<ib::Guid> allowed;                  // port GUIDs of subnet managers; empty: all
+  ib::Duration poll{std::chrono::seconds(1)};  // between polls of the master
+  std::uint32_t unanswered_most{3};            // polls; with one more the master is gone
+};
+
+/// What there is to say of a state.
+struct Standing {
+  ib::wire::SmState state{ib::wire::SmState::Discovering};
+  ib::Instant since{0};
+  std::string why;          // it came to this state
+  ib::Guid guid{};          // ours; zero: not known yet
+  std::uint8_t priority{};  // as it is shown
+};
+
+class Mastership {
+ public:
+  /// Cookies are `owner` and something in the low 40 bits.
+  Mastership(MastershipOptions options, ib::mad::Cookie owner);
+
+  void start(ib::Instant now);
+
+  // ---- what it is
+  ib::wire::SmState state() const { return standing_.state; }
+  bool is_master() const { return state() == ib::wire::SmState::Master; }
+  /// Full sweeps are made: to manage the subnet, or to find the master.
+  bool sweeps() const;
+  const Standing& standing() const { return standing_; }
+  const OtherManagers& others() const { return others_; }
+  /// "SUBNET STANDBY master=GUID lid=N priority=P": the result of who is not master, for scripts.
+  std::string headline() const;
+  /// As SMInfo shows it; without the key.
+  ib::wire::SmInfo own_info() const;
+
+  // ---- what happens
+  /// A sweep found this: the others are asked.
+  void on_swept(ib::Instant now, const ib::discover::Observed& found);
+  /// Everybody who is waited for has answered, or will not.
+  bool is_decided() const { return waited_.empty(); }
+  /// After a sweep, once it is decided. True: the subnet is to be configured by it; false: it is to
+  /// be left alone.
+  bool conclude(ib::Instant now);
+  /// True once after it became master where others may have been: what devices hold is not known.
+  bool take_taken_over() { return std::exchange(taken_over_, false); }
+  /// Those that are known are asked again, without a sweep.
+  void ask_again(ib::Instant now);
+  /// A port with this LID says that something about it changed.
+  void on_change_at(ib::Instant now, ib::Lid lid);
+  /// A request for SMInfo arrived. The answer; none: it comes later.
+  std::optional<ib::mad::Packet> answer(ib::Instant now, const ib::mad::Packet& request,
+                                        const ib::discover::Observed& seen);
+  void on_completion(ib::Instant now, const ib::mad::Completion& completion);
+  ib::Instant due() const;
+  void on_time(ib::Instant now);
+  /// SMPs sent so far, for ActCount.
+  void set_sends(std::uint64_t sends) { sends_ = sends; }
+
+  // ---- what is to be done; each once
+  enum class Order {
+    Sweep,      // a full sweep, as soon as may be
+    StandDown,  // somebody else is master: nothing is set any more, nothing is known any more
+  };
+  std::optional<Order> next_order();
+  std::vector<ib::mad::Request> take_requests() { return std::exchange(requests_, {}); }
+  std::vector<ib::mad::Cookie> take_cancelled() { return std::exchange(cancelled_, {}); }
+  std::vector<ib::mad::Packet> take_packets() { return std::exchange(packets_, {}); }
+  std::optional<ib::LogEvent> next_log();
+  /// True once after each change of state.
+  bool take_news() { return std::exchange(news_, false); }
+  /// True once after others came, went or changed.
+  bool take_others_changed() { return std::exchange(others_changed_, false); }
+  /// Control packets that were refused.
+  std::uint64_t refused() const { return refused_; }
+
+ private:
+  enum class Kind { Question, Poll, Handover, Acknowledge, OwnPort, Proof };
+  struct Asked {
+    Kind kind;
+    ib::Guid whom{};
+    std::optional<ib::mad::Packet> request{};  // Proof: what waits for it
+  };
+  using Event = election::Event;
+
+  election::Rank rank() const;
+  ib::mad::Cookie expect(Asked asked);
+  ib::mad::Cookie ask(Kind kind, ib::Guid whom);
+  void set(Kind kind, ib::Guid whom, Event control);
+  void drop_questions();
+  /// The transition of `event`, with all that follows; false: there is none in this state.
+  bool take(ib::Instant now, Event event, ib::Guid who, std::string why);
+  void go(ib::Instant now, ib::wire::SmState to, std::string why);
+  void follow(ib::Instant now, ib::Guid whom);
+  void stop_following();
+  void poll(ib::Instant now);
+  void miss(ib::Instant now);
+  void on_poll_answer(ib::Instant now, ib::Guid whom, const ib::mad::Completion& completion);
+  void on_handover_answer(ib::Instant now, ib::Guid whom, const ib::mad::Completion& completion);
+  void on_own_port(const ib::mad::Completion& completion);
+  void on_proof(const ib::mad::Packet& request, const ib::mad::Completion& completion);
+  void take_answer(ib::Instant now, ib::Guid whom, const ib::mad::Completion& completion);
+  void look_at_light_answer(ib::Instant now);
+  void ask_for_handover(ib::Instant now);
+  std::string why_refused(Event control, const ib::wire::SmInfo& sender,
+                          const ib::mad::Packet& request, const ib::discover::Observed& seen) const;
+  bool grant(ib::Instant now, const ib::mad::Packet& request, const ib::discover::Observed& seen);
+  bool needs_proof(const ib::mad::Packet& request) const;
+  ib::wire::SmInfo shown_info(bool with_key) const;
+  void log(ib::LogLevel level, std::string message);
+
+  MastershipOptions options_;
+  ib::mad::Cookie owner_;
+  Standing standing_;
+  OtherManagers others_;
+  bool at_switch_{false};
+  std::uint64_t sends_{0};
+  bool taken_over_{false};
+  bool was_standby_{false};  // since it was master last
+
+  std::uint32_t last_cookie_{0};
+  std::map<ib::mad::Cookie, Asked> asked_;
+  std::set<ib::mad::Cookie> waited_;  // the sweep's questions that it waits for
+  std::set<ib::Guid> deaf_;           // who did not answer when it was waited for
+
+  // Who is polled: the master, or one that is to hand over to us.
+  std::optional<ib::Guid> followed_;
+  bool path_wanted_{false};  // to it: a sweep is to find it
+  ib::mad::Cookie poll_cookie_{0};
+  ib::Instant poll_at_{ib::kNever};
+  std::uint32_t misses_{0};
+  std::uint64_t polls_{0};
+  ib::Instant wait_until_{ib::kNever};  // for a handover to us
+  ib::Instant trap_at_{0};              // the next time that one is asked for it
+  std::optional<ib::Guid> successor_;   // HANDOVER was sent to it
+
+  std::vector<ib::mad::Request> requests_;
+  std::vector<ib::mad::Cookie> cancelled_;
+  std::vector<ib::mad::Packet> packets_;
+  std::deque<Order> orders_;
+  std::deque<ib::LogEvent> logs_;
+  bool news_{false}, others_changed_{false};
+  std::uint64_t refused_{0};
+  std::uint32_t trap_tid_{0};
+};
+
+}  // namespace sm::core

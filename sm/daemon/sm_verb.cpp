@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/sm_verb.h"
+
+#include <fmt/format.h>
+
+#include "libdiag/base/text.h"
+#include "libdiag/report/json.h"
+
+namespace sm::daemon {
+namespace {
+
+using core::election::state_name;
+
+constexpr const char* kSchema = "ibkit.ibsm.managers/1";
+
+std::int64_t seconds_since(ib::Instant now, ib::Instant then) {
+  return std::chrono::duration_cast<std::chrono::seconds>(now - then).count();
+}
+
+/// What keeps it out of the election, if anything does.
+std::string remark(const core::OtherManager& other) {
+  std::string text;
+  const auto add = [&](bool is_so, std::string_view what) {
+    if (is_so) text += (text.empty() ? "" : ", ") + std::string(what);
+  };
+  add(!other.allowed, "not among allowed_sm_guids");
+  add(other.known && !other.key_matches, "another SM_Key");
+  add(!other.answered, "does not answer");
+  return text;
+}
+
+std::string text_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Instant now) {
+  const core::Standing& own = mastership.standing();
+  const auto row = [](std::string_view guid, std::string_view lid, std::string_view state,
+                      std::string_view priority, std::string_view since, std::string_view act,
+                      std::string_view who) {
+    std::string line = fmt::format("{:<18} {:>5} {:<11} {:>8} {:>9} {:>10} {}", guid, lid, state,
+                                   priority, since, act, who);
+    return line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
+  };
+  const auto since = [&](ib::Instant then) { return fmt::format("{}s", seconds_since(now, then)); };
+  std::string out = row("GUID", "LID", "STATE", "PRIORITY", "SINCE", "ACTCOUNT", "WHO");
+  out += row(to_string(own.guid), std::to_string(own_lid.value), state_name(own.state),
+             std::to_string(mastership.own_info().priority), since(own.since),
+             std::to_string(mastership.own_info().act_count), "this one");
+  for (const auto& [guid, other] : mastership.others().all()) {
+    const std::string what = remark(other);
+    out += row(to_string(guid), std::to_string(other.lid.value),
+               other.known ? state_name(other.info.sm_state) : "?",
+               other.known ? std::to_string(other.info.priority) : "?",
+               other.known ? since(other.since) : "?",
+               other.known ? std::to_string(other.info.act_count) : "?",
+               other.name + (what.empty() ? "" : " (" + what + ")"));
+  }
+  return out + fmt::format("{} since {} s: {}\n", state_name(own.state),
+                           seconds_since(now, own.since), own.why);
+}
+
+std::string json_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Instant now) {
+  const core::Standing& own = mastership.standing();
+  const auto info = mastership.own_info();
+  ib::report::JsonWriter json;
+  json.begin_object().field("schema", kSchema).field("state", state_name(own.state));
+  json.field("since_seconds", seconds_since(now, own.since)).field("why", own.why);
+  json.key("managers").begin_array(ib::report::JsonWriter::Items::Lines);
+  json.begin_object().field("guid", own.guid).field("own", true).field("lid", own_lid);
+  json.field("state", state_name(own.state)).field("priority", info.priority);
+  json.field("act_count", info.act_count).field("since_seconds", seconds_since(now, own.since));
+  json.end_object();
+  for (const auto& [guid, other] : mastership.others().all()) {
+    json.begin_object().field("guid", guid).field("own", false).field("lid", other.lid);
+    json.field("name", other.name).field("answers", other.answered).field("allowed", other.allowed);
+    if (other.known) {
+      json.field("state", state_name(other.info.sm_state)).field("priority", other.info.priority);
+      json.field("act_count", other.info.act_count).field("key_matches", other.key_matches);
+      json.field("since_seconds", seconds_since(now, other.since));
+    }
+    json.end_object();
+  }
+  json.end_array().end_object();
+  return json.take();
+}
+
+}  // namespace
+
+control::Answer sm_verb(const control::Request& request, const core::Mastership& mastership,
+                        ib::Lid own_lid, ib::Instant now) {
+  if (!request.words.empty())
+    return {2, "sm: expected no more words, got '" + ib::printable(request.words.front()) + "'\n"};
+  return {0, request.has("json") ? json_of(mastership, own_lid, now)
+                                 : text_of(mastership, own_lid, now)};
+}
+
+}  // namespace sm::daemon
