@@ -428,7 +428,8 @@ class Daemon : private core::Carrier {
     now_ = now;
     carry_out(*manager_, now, *this);
     if (Managers* managers = managers_at_work()) managers->speak(now);
-    if (once_status_ && (!managers_ || managers_->idle())) end_status_ = once_status_;
+    if (once_status_ && (managers_at_work() == nullptr || managers_->idle()))
+      end_status_ = once_status_;
     if (const auto event = lids_.on_time(now)) log_.write(*event);
     if (const auto event = lid_backup_->look(now)) log_.write(*event);
     log_.on_time(now);

@@ -59,6 +59,7 @@ class ManagerHost final : public ib::sim::Program, private core::Carrier {
   const core::Report& last() const { return last_; }
   std::uint64_t sets() const { return sets_; }
   const std::vector<std::string>& log() const { return log_; }
+  void forget_log() { log_.clear(); }
   std::size_t changes() const { return changes_; }  // of its state
   store::Contents& kept() { return kept_; }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "libdiag/query/smp_client.h"
 #include "sm/daemon/sm_verb.h"
@@ -298,6 +299,31 @@ TEST_F(Election, NoPingPongWhereAFifthOfAllPacketsIsLost) {
   EXPECT_EQ(masters(), 1U) << logs();
   EXPECT_EQ(changes(), before) << logs();
   EXPECT_TRUE(host(0).is_master());
+}
+
+/// The subnet is being brought up, is up, is swept again: whenever it is.
+TEST_F(Election, WheneverTheMasterDiesTheOtherBringsTheSubnetUpWithTheLidsThatThereAre) {
+  for (int i = 0; i < 200; ++i) {
+    host(0).start();
+    world_.run_for(i < 100 ? i * 100us : i * 20ms);
+    const auto held = lids();
+    host(2).start();
+    world_.run_for(i % 7 * 150us);
+    host(0).kill();
+    ASSERT_TRUE(settles()) << i << "\n" << logs();
+    EXPECT_TRUE(host(2).is_master());
+    EXPECT_TRUE(all_active()) << i;
+    const auto after = lids();
+    for (const auto& [guid, lid] : held) {
+      if (lid.is_unicast()) {
+        EXPECT_EQ(after.at(guid), lid) << i;
+      }
+    }
+    std::set<ib::Lid> distinct;
+    for (const auto& [guid, lid] : after) distinct.insert(lid);
+    EXPECT_EQ(distinct.size(), after.size()) << i;
+    host(2).kill();
+  }
 }
 
 TEST_F(Election, MastersOfTwoSubnetsThatAreJoinedSettleByTheBook) {
