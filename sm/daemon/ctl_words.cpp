@@ -9,7 +9,7 @@
 namespace sm::daemon {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kPartitionFooter =
     "  add P_KEY GUID...     makes ports members; a GUID may come to the fabric later\n"
     "  remove P_KEY GUID...  takes members away that were added so\n"
     "  list                  every member that was added, and what became of it: programmed (its "
@@ -25,42 +25,53 @@ constexpr const char* kCountersFooter =
     "  clear                 totals begin at 0; what devices hold stays as it is\n\n"
     "Exit status: 0 done, 1 nothing is known, 2 usage, 4 no ibsm, or it reads no counters.";
 
+constexpr const char* kSaFooter =
+    "  (nothing)           the limits in force, and what was counted\n"
+    "  set NAME=VALUE...   max_outstanding, queue_size, time_sa_mad (ms), rx_threshold; until ibsm "
+    "ends\n"
+    "  reset               sets the counters to 0\n\n"
+    "Exit status: 0 done, 2 usage (nothing was changed), 4 no ibsm, or it could not.";
+
 }  // namespace
 
-void CtlWords::add_place(ib::cli::CommandLine& verb) {
+ib::cli::CommandLine& CtlWords::add_verb(ib::cli::CommandLine& line, const char* name,
+                                         const char* purpose) {
+  auto& verb = line.verb(name, purpose);
   verb.text("--socket", socket_, "PATH",
             "Control socket of ibsm (default: in the state directory)");
   verb.text("--state-dir", state_dir_, "DIR", "State directory of ibsm, as it was started with");
+  verbs_.emplace_back(name, &verb);
+  return verb;
 }
 
 void CtlWords::add_to(ib::cli::CommandLine& line) {
-  auto& partition = line.verb("partition", "Add members to partitions, take them away, list them");
-  add_place(partition);
+  auto& sa = add_verb(line, "sa", "Limits and counters of subnet administration");
+  sa.flag("--json", json_, "Answer in JSON");
+  sa.operands("WORDS", words_, "set or reset, and what follows");
+  sa.footer(kSaFooter);
+  auto& partition =
+      add_verb(line, "partition", "Add members to partitions, take them away, list them");
   partition.text("--owner", owner_, "TAG", "Who adds: another owner cannot change these members");
   partition.flag("--limited", limited_, "Limited members (default: full)");
   partition.flag("--both", both_, "Full and limited P_Key (allow_both_pkeys)");
   partition.flag("--json", json_, "The list as JSON");
   partition.operands("WORDS", words_, "add, remove or list, and what follows");
-  partition.footer(kFooter);
-  auto& counters = line.verb("counters", "What the ports have counted (with --perfmgr)");
-  add_place(counters);
+  partition.footer(kPartitionFooter);
+  auto& counters = add_verb(line, "counters", "What the ports have counted (with --perfmgr)");
   counters.flag("--errors", errors_, "Ports with errors, and what they counted");
   counters.flag("--json", json_, "The list as JSON, with rates");
   counters.operands("WORDS", words_, "list, dump, sweep or clear, and what follows");
   counters.footer(kCountersFooter);
-  counters_ = &counters;
   auto& managers =
-      line.verb("sm", "Which subnet managers there are, who is master, since when and why");
-  add_place(managers);
+      add_verb(line, "sm", "Which subnet managers there are, who is master, since when and why");
   managers.flag("--json", json_, "As JSON");
-  sm_ = &managers;
 }
 
 int CtlWords::run(const std::string& default_socket) const {
   constexpr const char* kProgram = "ibsm ctl";
-  const bool counters = counters_ != nullptr && counters_->chosen();
-  const bool managers = sm_ != nullptr && sm_->chosen();
-  control::Request request{counters ? "counters" : managers ? "sm" : "partition", words_, {}};
+  control::Request request{{}, words_, {}};
+  for (const auto& [name, line] : verbs_)
+    if (line->chosen()) request.verb = name;
   if (!owner_.empty()) request.options["owner"] = owner_;
   for (const auto& [given, name] :
        {std::pair(limited_, "limited"), {both_, "both"}, {json_, "json"}, {errors_, "errors"}})

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libdiag/cli/command_line.h"
@@ -19,13 +20,12 @@ class CtlWords {
   const std::string& state_dir() const { return state_dir_; }
 
  private:
-  void add_place(ib::cli::CommandLine& verb);
+  ib::cli::CommandLine& add_verb(ib::cli::CommandLine& line, const char* name, const char* purpose);
 
+  std::vector<std::pair<const char*, const ib::cli::CommandLine*>> verbs_;
   std::string socket_, state_dir_, owner_;
   std::vector<std::string> words_;
   bool limited_{false}, both_{false}, json_{false}, errors_{false};
-  const ib::cli::CommandLine* counters_{nullptr};
-  const ib::cli::CommandLine* sm_{nullptr};
 };
 
 }  // namespace sm::daemon

@@ -34,6 +34,7 @@
 #include "sm/daemon/recovery.h"
 #include "sm/daemon/sa_dump.h"
 #include "sm/daemon/sa_thread.h"
+#include "sm/daemon/sa_verbs.h"
 #include "sm/daemon/sm_verb.h"
 #include "sm/daemon/store_retry.h"
 #include "sm/daemon/store_thread.h"
@@ -381,8 +382,9 @@ class Daemon : private core::Carrier {
     if (request.verb == "counters") return counters(request);
     if (request.verb == "sm")
       return sm_verb(request, manager_->mastership(), own_lid(), ib::monotonic_now());
+    if (request.verb == "sa") return change_sa(request);
     return {2, "unknown verb '" + ib::printable(request.verb) +
-                   "': expected partition, counters or sm\n"};
+                   "': expected partition, counters, sa or sm\n"};
   }
   control::Answer counters(const control::Request& request) {
     const std::string folder =
@@ -395,6 +397,21 @@ class Daemon : private core::Carrier {
   ib::Lid own_lid() {
     const auto facts = smi_.port->facts();
     return facts ? facts->lid : ib::kNoLid;
+  }
+  control::Answer change_sa(const control::Request& request) {
+    constexpr const char* kSilent = "subnet administration does not answer: see the log\n";
+    const auto present = sa_->change({});
+    if (!present) return {4, kSilent};
+    const auto change = sa_change(request, *present);
+    if (!change) return {2, change.error().message + '\n'};
+    if (!change->changes()) return sa_answer(request, *present);
+    const auto after = sa_->change(*change);
+    if (!after) return {4, kSilent};
+    if (change->rx_threshold) smi_.port->set_receive_threshold(*change->rx_threshold);
+    std::string words;
+    for (const std::string& word : request.words) words += ' ' + word;
+    say(ib::LogLevel::Info, "sa", "ibsm ctl sa" + words);
+    return sa_answer(request, *after);
   }
   /// Durable first, then in force.
   control::Answer change_partitions(const control::Request& request) {

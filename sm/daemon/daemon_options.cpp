@@ -52,16 +52,10 @@ sa::Options sa_server(const Settings& s) {
   out.quotas.services = s.sa_etm_max_num_srvcs;
   out.quotas.subscriptions = s.sa_etm_max_num_event_subs;
   out.quotas.groups = s.sa_etm_max_num_mcgs;
-  out.transfers_per_requester = s.sa_max_outstanding;
-  out.transfers_max = std::max(out.transfers_max, out.transfers_per_requester);
-  auto& admission = out.admission;
-  // A queue gets a 64th of the room that is left.
-  if (s.sa_queue_size != Settings{}.sa_queue_size) {
-    admission.queue_size = s.sa_queue_size;
-    admission.queue_in_all =
-        std::clamp<std::size_t>(64 * s.sa_queue_size, admission.queue_in_all, 1U << 20);
-  }
-  admission.time_in_queue = milliseconds(s.max_msg_fifo_timeout);
+  sa::set_limits({static_cast<std::uint32_t>(s.sa_max_outstanding),
+                  static_cast<std::uint32_t>(s.sa_queue_size),
+                  static_cast<std::uint32_t>(s.max_msg_fifo_timeout)},
+                 out);
   out.multicast.join_validation = s.mcgroup_join_validation;
   out.multicast.creation_validation = s.ipoib_mcgroup_creation_validation;
   out.multicast.consolidate_ipv6_snm = s.consolidate_ipv6_snm_req;

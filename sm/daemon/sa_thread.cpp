@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <future>
 #include <utility>
 
 #include "libdiag/mad/rmpp.h"
@@ -26,6 +27,8 @@ constexpr std::size_t kExpected = 8;
 constexpr Duration kCountersEvery = std::chrono::minutes(10);
 /// While requests come in, and until what they have left behind is gone.
 constexpr Duration kTidyEvery = std::chrono::seconds(5);
+/// A turn takes some milliseconds.
+constexpr std::chrono::seconds kAnswerWithin{1};
 /// Before the threads that compute routes, which else keep a processor for milliseconds each.
 constexpr int kNice = -10;
 
@@ -67,6 +70,26 @@ void SaThread::post(Mail mail) {
   const std::lock_guard lock(mutex_);
   mail_.push_back(std::move(mail));
   mail_wake_.ring();
+}
+
+std::optional<SaState> SaThread::change(const SaChange& change) {
+  // Who waits no longer may be gone when it is done.
+  const auto done = std::make_shared<std::promise<SaState>>();
+  auto state = done->get_future();
+  post([this, change, done](Instant, sa::Server&) { done->set_value(carry_out(change)); });
+  if (state.wait_for(kAnswerWithin) != std::future_status::ready) return std::nullopt;
+  return state.get();
+}
+
+SaState SaThread::carry_out(const SaChange& change) {
+  if (change.limits) server_->set_limits(*change.limits);
+  if (change.rx_threshold) channel_.port->set_receive_threshold(*change.rx_threshold);
+  if (change.reset_counters) {
+    server_->reset_counters();
+    channel_.port->reset_dropped();
+  }
+  return {server_->limits(), channel_.port->receive_threshold(), server_->counters(),
+          channel_.port->dropped()};
 }
 
 std::optional<std::vector<plan::MlidGroup>> SaThread::take_groups() {

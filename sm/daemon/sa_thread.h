@@ -22,6 +22,7 @@
 #include "sm/daemon/channel.h"
 #include "sm/daemon/log_file.h"
 #include "sm/daemon/sa_dump.h"
+#include "sm/daemon/sa_verbs.h"
 #include "sm/daemon/store_thread.h"
 #include "sm/daemon/wake.h"
 #include "sm/plan/plan.h"
@@ -45,6 +46,10 @@ class SaThread {
   /// Anything else that the subnet manager has to tell, in order.
   using Mail = std::function<void(ib::Instant, sa::Server&)>;
   void post(Mail mail);
+
+  /// Changes what is asked for, and gives how it is then. Waits until the thread comes round, which
+  /// takes milliseconds; nothing: it did not in a second.
+  std::optional<SaState> change(const SaChange& change);
 
   /// Readable when there is something to take.
   int readable_fd() const { return news_.fd(); }
@@ -73,6 +78,7 @@ class SaThread {
   bool speak(ib::Instant now);
   void tidy(ib::Instant now);
   void tell_counters(ib::Instant now);
+  SaState carry_out(const SaChange& change);
   void wait();
 
   std::unique_ptr<sa::Server> server_;

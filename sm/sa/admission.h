@@ -28,6 +28,9 @@ class Admission {
  public:
   explicit Admission(const AdmissionOptions& options = {}) : options_(options) {}
 
+  /// From now on; what waits already stays, and its time is that of before.
+  void set_options(const AdmissionOptions& options) { options_ = options; }
+
   /// Takes the request in; false when `who` has too much waiting. As the room gets scarce long
   /// queues are bounded first, so that who asks little is always let in.
   bool offer(ib::Instant now, ib::Lid who, const ib::mad::Packet& request);

@@ -762,6 +762,13 @@ void Server::withdraw() { impl_->withdrawn = true; }
 
 void Server::publish(HoldingsPtr holdings) { impl_->publish(std::move(holdings)); }
 
+Limits Server::limits() const { return limits_of(impl_->options); }
+void Server::set_limits(const Limits& limits) {
+  sa::set_limits(limits, impl_->options);
+  impl_->admission.set_options(impl_->options.admission);
+  impl_->admission.resume();
+}
+void Server::reset_counters() { impl_->counters = {}; }
 void Server::set_prefix_routes(std::vector<PrefixRoute> routes) {
   impl_->policy.prefix_routes = std::move(routes);
 }

@@ -25,6 +25,7 @@
 #include "sm/sa/aliases.h"
 #include "sm/sa/counters.h"
 #include "sm/sa/forwarding.h"
+#include "sm/sa/limits.h"
 #include "sm/sa/multicast.h"
 #include "sm/sa/multicast_options.h"
 #include "sm/sa/policy.h"
@@ -81,6 +82,11 @@ class Server {
   void set_prefix_routes(std::vector<PrefixRoute> routes);
   /// From now on these rules decide which level of service a path has; nullptr: there are none.
   void set_qos(std::shared_ptr<const policy::QosPolicy> rules);
+
+  /// In force from the next request on.
+  Limits limits() const;
+  void set_limits(const Limits& limits);
+  void reset_counters();
 
   /// Everything that arrives for class 3: requests, and RMPP ACK, STOP, ABORT of tables under way.
   /// Requests are only taken in; work() serves them.

@@ -324,6 +324,32 @@ class Ends(unittest.TestCase):
             self.assertFalse((state / "ibsm.db-wal").exists(), "the store is closed")
 
 
+class SaLimits(unittest.TestCase):
+    """`ibsm ctl sa`: limits against floods, read and set while it runs."""
+    def test_are_read_set_and_counters_reset(self):
+        with Sm(*TREE) as f:
+            f.daemon("--force_log_flush")
+            f.on(HOST, "saquery")
+            said = json.loads(f.ibsm_ctl("sa", "--json").stdout)
+            self.assertEqual(said["limits"], {"max_outstanding": 16, "queue_size": 1024, "time_sa_mad": 2000,
+                                              "rx_threshold": 8192})
+            self.assertGreater(said["counters"]["requests"], 0)
+            done = f.ibsm_ctl("sa", "set", "queue_size=64", "rx_threshold=100")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("queue_size 64\n", done.stdout)
+            ports = json.loads(f.ctl("thresholds", "--json").stdout)["ports"]
+            self.assertEqual([p["threshold"] for p in ports], [100, 100], "QP0 and the SA's port")
+            self.assertEqual(f.ibsm_ctl("sa", "reset").returncode, 0)
+            after = json.loads(f.ibsm_ctl("sa", "--json").stdout)
+            self.assertEqual((after["counters"]["requests"], after["counters"]["answers"]), (0, 0))
+            self.assertEqual(after["limits"]["queue_size"], 64)
+            words = "ibsm ctl sa set queue_size=64 rx_threshold=100"
+            self.assertTrue(wait_until(lambda: words in (f.directory / "log").read_text()))
+            for wrong in (("set", "queue_size=15"), ("set", "queue_size=64", "depth=1"), ("show",)):
+                self.assertEqual(f.ibsm_ctl("sa", *wrong).returncode, 2, wrong)
+            self.assertEqual(f.on(HOST, "saquery").returncode, 0)
+
+
 class AddedMembers(unittest.TestCase):
     """Members of partitions by `ibsm ctl`, in P_Key tables as stock smpquery reads them."""
     HOST2, HOST3 = "host0002 HCA-1", "host0003 HCA-1"

@@ -123,6 +123,24 @@ TEST(SaAdmission, AFullQueueIsAnsweredBusy) {
   EXPECT_EQ(bench.server.counters().waiting_most, 9U);
 }
 
+TEST(SaAdmission, LimitsMayChangeWhileItServes) {
+  Bench bench(small_tree());
+  EXPECT_EQ(bench.server.limits(), Limits{});
+  bench.server.set_limits({16, 16, 30});
+  EXPECT_EQ(bench.server.limits(), (Limits{16, 16, 30}));
+  for (int i = 0; i < 20; ++i)
+    bench.server.on_packet(bench.now, bench.request(Method::Get, attr::kClassPortInfo));
+  EXPECT_EQ(bench.server.counters().busy_queue_full, 4U);
+  bench.server.set_limits({16, 20, 30});
+  for (int i = 0; i < 20; ++i)
+    bench.server.on_packet(bench.now, bench.request(Method::Get, attr::kClassPortInfo));
+  EXPECT_EQ(bench.server.counters().busy_queue_full, 20U);
+  bench.server.on_time(bench.now + std::chrono::milliseconds(30));
+  EXPECT_EQ(bench.server.counters().busy_too_old, 20U);
+  bench.server.reset_counters();
+  EXPECT_EQ(describe(bench.server.counters()), "");
+}
+
 TEST(SaAdmission, ABusyRequestIsNewWhenItComesAgain) {
   Options options;
   options.admission.queue_size = 1;
