@@ -167,6 +167,16 @@ void Mastership::on_change_at(Instant now, ib::Lid lid) {
     ask_again(now);
 }
 
+void Mastership::on_other_master(const std::string& who) {
+  if (!is_master() || options_.ignore_others) return;
+  log(LogLevel::Warning,
+      fmt::format("another subnet manager, at {}, was master meanwhile: who is master now is found "
+                  "out, and what devices hold is read again",
+                  who));
+  taken_over_ = true;
+  orders_.push_back(Order::Sweep);
+}
+
 void Mastership::on_completion(Instant now, const Completion& completion) {
   const auto at = asked_.find(completion.cookie);
   if (at == asked_.end()) return;
@@ -407,8 +417,9 @@ void Mastership::ask_for_handover(Instant now) {
 void Mastership::on_own_port(const Completion& completion) {
   if (!completion.reply || completion.reply->mad.status() != 0 || !followed_) return;
   auto own = ib::wire::body<PortInfo>(completion.reply->mad);
-  // Of a master our port reports to ourselves; the other one is known.
-  if (const OtherManager* other = others_.find(*followed_); is_master() && other != nullptr)
+  // Another master may have been here since; and a master's own port reports to itself.
+  if (const OtherManager* other = others_.find(*followed_);
+      other != nullptr && other->lid.is_unicast())
     own.master_sm_lid = other->lid;
   auto trap = priority_trap(own, at_switch_);
   if (!trap) return;

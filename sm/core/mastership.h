@@ -82,6 +82,9 @@ class Mastership {
   void ask_again(ib::Instant now);
   /// A port with this LID says that something about it changed.
   void on_change_at(ib::Instant now, ib::Lid lid);
+  /// Our port was told that the subnet manager is at `who`: another one was master, while this one
+  /// slept or beside it.
+  void on_other_master(const std::string& who);
   /// A request for SMInfo arrived. The answer; none: it comes later.
   std::optional<ib::mad::Packet> answer(ib::Instant now, const ib::mad::Packet& request,
                                         const ib::discover::Observed& seen);

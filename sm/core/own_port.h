@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libdiag/base/log.h"
@@ -47,6 +48,8 @@ class OwnPort {
   /// True once after the port turned out to be in another state than it was: only a full sweep
   /// brings it up again.
   bool take_sweep_wanted();
+  /// The LID of another subnet manager that somebody told this port of; once.
+  std::optional<ib::Lid> take_other_master() { return std::exchange(other_master_, std::nullopt); }
   std::optional<ib::LogEvent> next_log();
 
  private:
@@ -83,6 +86,7 @@ class OwnPort {
   std::vector<ib::wire::PKeyTable> p_keys_;           // by block, up to the first empty one
   std::map<std::uint32_t, std::string> differences_;  // found, by attribute and modifier
   bool sweep_wanted_{false};
+  std::optional<ib::Lid> other_master_;
   std::deque<ib::LogEvent> logs_;
 };
 

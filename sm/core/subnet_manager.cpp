@@ -783,6 +783,13 @@ struct SubnetManager::Impl {
     for (ib::mad::Request& r : own_port.take_requests()) transactor.submit(now, std::move(r));
     take_logs(own_port);
     if (own_port.take_sweep_wanted()) want_sweep(now, Reason::ChangeSeen);
+    const auto lid = own_port.take_other_master();
+    if (!lid) return;
+    if (const auto at = seen->fabric.find_lid(*lid)) {
+      mastership.on_other_master(fmt::format(
+          "\"{}\", LID {}", ib::printable(seen->fabric.node(at->node).description), lid->value));
+      heed_mastership(now);
+    }
   }
 
   // ---- traps

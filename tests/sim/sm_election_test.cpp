@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
+#include <random>
 #include <set>
 
 #include "libdiag/query/smp_client.h"
@@ -324,6 +326,66 @@ TEST_F(Election, WheneverTheMasterDiesTheOtherBringsTheSubnetUpWithTheLidsThatTh
     EXPECT_EQ(distinct.size(), after.size()) << i;
     host(2).kill();
   }
+}
+
+/// Three that start, die, hang and come to themselves, while a tenth of all packets is lost.
+TEST_F(Election, AfterAnyHistoryTheBestOfThoseThatRunIsMasterAndItAlone) {
+  std::mt19937 random(28);
+  const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+  std::array<bool, 3> hangs{};
+  for (int round = 0; round < 60; ++round) {
+    lose(10);
+    for (int event = 0; event < 12; ++event) {
+      const std::size_t i = below(3);
+      if (!host(i).runs()) {
+        host(i).start(with_priority(below(3)));
+      } else if (hangs[i]) {
+        host(i).go_on();
+        hangs[i] = false;
+      } else if (below(2) == 0) {
+        host(i).stop();
+        hangs[i] = true;
+      } else {
+        host(i).kill();
+      }
+      world_.run_for(below(6000) * 1ms);
+    }
+    lose(0);
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (std::exchange(hangs[i], false)) host(i).go_on();
+      if (!host(i).runs()) host(i).start(with_priority(below(3)));
+    }
+    world_.run_for(150s);
+    const auto best = std::ranges::max_element(hosts_, [](const auto& a, const auto& b) {
+      return core::election::ranks_above({b->sm().mastership().own_info().priority, b->guid()},
+                                         {a->sm().mastership().own_info().priority, a->guid()});
+    });
+    EXPECT_EQ(masters(), 1U) << round << "\n" << logs();
+    EXPECT_TRUE((*best)->is_master()) << round << "\n" << logs();
+    EXPECT_TRUE(all_active()) << round;
+    if (HasFailure()) return;
+    for (const auto& h : hosts_) h->forget_log();
+  }
+}
+
+/// It slept while another one was master and died: its tables, LIDs and MasterSMLID stand.
+TEST_F(Election, AMasterThatSleptThroughAnothersTermLearnsOfItFromItsOwnPort) {
+  host(0).start();
+  ASSERT_TRUE(settles());
+  host(2).start();
+  world_.run_for(5s);
+  host(0).stop();
+  world_.run_for(20s);
+  ASSERT_TRUE(host(2).is_master()) << logs();
+  host(2).kill();
+  host(0).go_on();
+  world_.run_for(30s);
+  EXPECT_TRUE(host(0).is_master());
+  EXPECT_THAT(host(0).log(), testing::Contains(testing::HasSubstr("was master meanwhile")));
+  const ib::Lid own = world_.model().port_info(host(0).at()).lid;
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(world_.model().port_info(host(i).at()).master_sm_lid, own);
+  EXPECT_TRUE(all_active());
 }
 
 TEST_F(Election, MastersOfTwoSubnetsThatAreJoinedSettleByTheBook) {
