@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Server: the daemon's control socket. A unix socket in the state directory; root and the user that
-// ibsm runs as may connect. It never waits: whoever is slow is served as far as it goes, and
-// whoever is in the way goes.
+// ibsm runs as may connect.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "sm/control/clients.h"
 #include "sm/control/protocol.h"
 
 namespace sm::control {
@@ -24,10 +24,10 @@ class Server {
   /// Readable when serve() has something to do.
   int readable_fd() const;
   using Handler = std::function<Answer(const Request&)>;
-  /// Answers what has arrived, on this thread.
+  /// Answers what has arrived, a request of each client, on this thread.
   void serve(const Handler& handler);
 
-  static constexpr std::size_t kClientsMax = 16;  // the one that was silent longest goes
+  static constexpr std::size_t kClientsMax = Clients::kMost;
 
  private:
   struct Impl;
