@@ -76,6 +76,12 @@ election::Rank Mastership::rank() const {
   return {priority, standing_.guid};
 }
 
+void Mastership::set_priority(std::uint8_t priority) {
+  options_.priority = priority;
+  standing_.priority = rank().priority;
+  others_changed_ = true;
+}
+
 SmInfo Mastership::shown_info(bool with_key) const {
   SmInfo info = own_info();
   if (with_key) info.sm_key = options_.sm_key;

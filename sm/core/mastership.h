@@ -91,6 +91,8 @@ class Mastership {
   void on_completion(ib::Instant now, const ib::mad::Completion& completion);
   ib::Instant due() const;
   void on_time(ib::Instant now);
+  /// As it is judged by from now on; 0 to 15.
+  void set_priority(std::uint8_t priority);
   /// SMPs sent so far, for ActCount.
   void set_sends(std::uint64_t sends) { sends_ = sends; }
 

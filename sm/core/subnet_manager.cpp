@@ -136,6 +136,8 @@ struct SubnetManager::Impl {
   Instant look_at{kNever};
   Instant multicast_at{kNever};
   Instant forget_groups_at{kNever};  // trees of the master before, whose members do not come back
+  bool sweeping{true};               // sweeps are not inhibited
+  bool reroute_wanted{false};
   Duration retry_pause{kRetryFirst};
   Duration silence_pause{kRetryFirst};
   unsigned round{0};
@@ -181,11 +183,10 @@ struct SubnetManager::Impl {
     Instant t = transactor.next_deadline();
     t = std::min(t, mastership.due());
     const bool free = !busy() && mastership.sweeps();
-    if (free)
-      t = std::min(
-          {t, sweep_at, look_at, forget_groups_at, tables.due(), flapping.due(), kept.due()});
+    if (free) t = std::min({t, forget_groups_at, tables.due()});
+    if (free && sweeping) t = std::min({t, sweep_at, look_at, flapping.due(), kept.due()});
     if (free && !trap_look.busy()) t = std::min(t, multicast_at);
-    if (looking) t = std::min(t, sweep_at);
+    if (looking && sweeping) t = std::min(t, sweep_at);
     if (sweep || applying) t = std::min(t, cut_at);
     if (may_look_aside()) t = std::min({t, own_port.due(), trap_look.due()});
     return t;
@@ -203,7 +204,7 @@ struct SubnetManager::Impl {
       pump(now);
       heed_mastership(now);
       if (cut_at <= now) cut_short_if_silent(now);
-      if (looking && sweep_at <= now) leave_look();
+      if (looking && sweeping && sweep_at <= now) leave_look();
       if (!busy()) begin_next(now);
       look_at_own_port(now);
       look_at_traps(now);
@@ -235,13 +236,15 @@ struct SubnetManager::Impl {
       forget_groups_at = kNever;
       multicast_at = now;
     }
-    if (kept.due() <= now) want_sweep(now, Reason::ChangeSeen);
-    if (flapping.release(now)) want_sweep(now, Reason::LinkReleased);
-    if (sweep_at <= now) {
+    if (sweeping && kept.due() <= now) want_sweep(now, Reason::ChangeSeen);
+    if (sweeping && flapping.release(now)) want_sweep(now, Reason::LinkReleased);
+    if (sweeping && sweep_at <= now) {
       begin_sweep(now);
+    } else if (sweeping && reroute_wanted) {
+      begin_reroute(now);
     } else if (multicast_at <= now && !trap_look.busy()) {
       begin_multicast(now);
-    } else if (look_at <= now) {
+    } else if (sweeping && look_at <= now) {
       if (sweep_at <= now + kSoon) {
         look_at = sweep_at;
         return;
@@ -318,6 +321,32 @@ struct SubnetManager::Impl {
 
   // ---- full sweep
 
+  /// Of the fabric as it is known.
+  void begin_reroute(Instant now) {
+    reroute_wanted = false;
+    // Whom a sweep did not wait for the next one hears.
+    if (!desired || kept.count() > 0) return want_sweep(now, Reason::Operator);
+    log(LogLevel::Verbose, "sweep", "routes are computed anew");
+    operator_asked = cut_short = false;
+    patient = true;
+    stop_reading();
+    begin_bring_up(now);
+    begin_plan(now, std::make_shared<Observed>(*seen));
+  }
+
+  void stop_reading() {
+    for (const ib::mad::Cookie cookie : tables.on_sweep_begun()) transactor.cancel(cookie);
+    for (const ib::mad::Cookie cookie : trap_look.on_sweep_begun()) transactor.cancel(cookie);
+    stirred = true;
+  }
+
+  void begin_bring_up(Instant now) {
+    began = now;
+    sends_before = transactor.counters().sends;
+    retries_before = transactor.counters().retries;
+    sets_this_time = 0;
+  }
+
   void begin_sweep(Instant now) {
     std::string why;
     for (const Reason r : reasons)
@@ -329,16 +358,10 @@ struct SubnetManager::Impl {
     cut_at = patient ? kNever : now + kSilence;
     reasons.clear();
     sweep_at = look_at = kNever;
-    for (const ib::mad::Cookie cookie : tables.on_sweep_begun()) transactor.cancel(cookie);
-    for (const ib::mad::Cookie cookie : trap_look.on_sweep_begun()) transactor.cancel(cookie);
-    stirred = true;
+    reroute_wanted = false;
+    stop_reading();
     ++counters.full_sweeps;
-    if (round == 0) {
-      began = now;
-      sends_before = transactor.counters().sends;
-      retries_before = transactor.counters().retries;
-      sets_this_time = 0;
-    }
+    if (round == 0) begin_bring_up(now);
     ib::discover::SweepOptions o;
     o.cookie_base = kOwnerSweep;
     o.clear_changes = desired != nullptr;  // the first sweep does not know yet who is master
@@ -425,7 +448,7 @@ struct SubnetManager::Impl {
     reasons.clear();
     sweep_at = look_at = multicast_at = forget_groups_at = cut_at = kNever;
     round = torn = 0;
-    taking_over = false;
+    taking_over = reroute_wanted = false;
     stirred = true;
   }
 
@@ -941,6 +964,24 @@ void SubnetManager::sweep_now(Instant now, Reason reason) {
   impl_->want_sweep(now, reason);
   impl_->run(now);
 }
+void SubnetManager::look_now(Instant now) {
+  impl_->look_at = std::min(impl_->look_at, now);
+  impl_->run(now);
+}
+void SubnetManager::reroute_now(Instant now) {
+  if (!impl_->desired) return sweep_now(now, Reason::Operator);
+  impl_->outdate_plan();
+  impl_->reroute_wanted = true;
+  impl_->run(now);
+}
+void SubnetManager::set_sweeping(Instant now, bool on) {
+  impl_->sweeping = on;
+  impl_->run(now);
+}
+void SubnetManager::set_priority(Instant now, std::uint8_t priority) {
+  impl_->mastership.set_priority(priority);
+  impl_->run(now);
+}
 void SubnetManager::on_planned(Instant now, PlanResult result) {
   impl_->on_planned(now, std::move(result));
 }
@@ -1001,6 +1042,10 @@ bool SubnetManager::settle() {
 bool SubnetManager::idle() const {
   return !impl_->busy() && impl_->reasons.empty() && impl_->multicast_at == kNever;
 }
+bool SubnetManager::sweeping() const { return impl_->sweeping; }
+Duration SubnetManager::sweep_interval() const { return impl_->options.sweep_interval; }
+std::size_t SubnetManager::mads_outstanding() const { return impl_->transactor.outstanding(); }
+std::size_t SubnetManager::mads_pending() const { return impl_->transactor.pending(); }
 const Counters& SubnetManager::counters() const { return impl_->counters; }
 const ib::mad::TransactorCounters& SubnetManager::mad_counters() const {
   return impl_->transactor.counters();

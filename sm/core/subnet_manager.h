@@ -85,6 +85,14 @@ class SubnetManager {
   /// operator asked for a sweep while it was made.
   void on_planned(ib::Instant now, PlanResult result);
   void sweep_now(ib::Instant now, Reason reason);
+  /// A light sweep.
+  void look_now(ib::Instant now);
+  /// Routes anew for the fabric as it was swept last.
+  void reroute_now(ib::Instant now);
+  /// Off: no sweep of any kind begins, whatever happens; memberships are programmed all the same.
+  void set_sweeping(ib::Instant now, bool on);
+  /// Of the election; 0 to 15. The others hear of it when they ask.
+  void set_priority(ib::Instant now, std::uint8_t priority);
   /// The operator's routing files as read again, for the next sweep.
   void set_routing_files(ib::route::ReadOptions files);
   /// Multicast memberships as they are now.
@@ -121,6 +129,10 @@ class SubnetManager {
   bool settle();
 
   bool idle() const;
+  bool sweeping() const;  // as set_sweeping() left it
+  ib::Duration sweep_interval() const;
+  std::size_t mads_outstanding() const;  // on the wire
+  std::size_t mads_pending() const;      // and with those that wait to be sent
   const Counters& counters() const;
   const ib::mad::TransactorCounters& mad_counters() const;
   const ib::discover::Observed& observed() const;
