@@ -50,6 +50,8 @@ std::string name_of_link(const ib::fabric::Fabric& fabric, PortRef port) {
 
 struct PerformanceManager::Target {
   EndPort end;
+  ib::mad::Address first;  // before any redirection
+  ib::PKey redirect_p_key{};
   std::vector<PortRecord> ports;  // to be read, with what is said of them
   std::size_t next{0};            // of `ports`, in this sweep
   bool asked_info{false};
@@ -75,11 +77,61 @@ void PerformanceManager::on_subnet_up(Instant now, const SnapshotPtr& subnet) {
 }
 
 void PerformanceManager::on_time(Instant now) {
-  if (now >= next_sweep_) begin(now);
+  if (enabled_ && now >= next_sweep_) begin(now);
 }
 
 Instant PerformanceManager::next_deadline() const {
-  return sweeping_ || subnet_ == nullptr ? ib::kNever : next_sweep_;
+  return sweeping_ || subnet_ == nullptr || !enabled_ ? ib::kNever : next_sweep_;
+}
+
+void PerformanceManager::set_enabled(Instant now, bool enabled) {
+  if (enabled && !enabled_ && next_sweep_ != ib::kNever) next_sweep_ = std::max(now, next_sweep_);
+  enabled_ = enabled;
+}
+
+void PerformanceManager::set_sweep_time(Instant now, ib::Duration sweep_time) {
+  options_.sweep_time = sweep_time;
+  if (next_sweep_ != ib::kNever) next_sweep_ = std::max(now, sweep_began_ + sweep_time);
+}
+
+std::size_t PerformanceManager::forget_gone_nodes() {
+  return std::erase_if(records_, [](const auto& entry) { return !entry.second.active; });
+}
+
+std::vector<Redirection> PerformanceManager::redirections() const {
+  std::vector<Redirection> all;
+  for (const auto& [guid, target] : targets_) {
+    const ib::mad::Address &first = target->first, &now = target->end.address;
+    if (first.lid == now.lid && first.qpn == now.qpn) continue;
+    const auto& node = subnet_->fabric().find_node(target->end.node_guid);
+    Redirection& r = all.emplace_back();
+    r.node_guid = target->end.node_guid;
+    if (node) {
+      r.node_name = subnet_->fabric().node(*node).description;
+      r.enhanced_port0 = subnet_->fabric().node(*node).enhanced_port0;
+    }
+    r.port = target->end.port.port;
+    r.from = first.lid;
+    r.to = now.lid;
+    r.qpn = now.qpn;
+    r.p_key = target->redirect_p_key;
+    r.p_key_index = now.p_key_index;
+  }
+  return all;
+}
+
+void PerformanceManager::forget_redirections(const std::string& node) {
+  for (const Redirection& r : redirections()) {
+    ib::Guid guid;
+    const bool is_meant =
+        node.empty() || r.node_name == node || (ib::parse_guid(node, guid) && guid == r.node_guid);
+    if (!is_meant) continue;
+    for (auto& [port_guid, target] : targets_) {
+      if (target->end.node_guid != r.node_guid || target->end.port.port != r.port) continue;
+      target->end.address = target->first;
+      target->asked_info = false;
+    }
+  }
 }
 
 void PerformanceManager::sweep_now(Instant now) {
@@ -107,6 +159,7 @@ void PerformanceManager::begin(Instant now) {
     auto& target = targets_[end.port_guid];
     const auto known = before.find(end.port_guid);
     target = std::make_shared<Target>();
+    target->first = end.address;
     if (known != before.end() && known->second->end.address.lid == end.address.lid) {
       target->asked_info = known->second->asked_info;
       target->capabilities = known->second->capabilities;
@@ -216,6 +269,7 @@ void PerformanceManager::on_info(const std::shared_ptr<Target>& target,
     address.qpn = info.redirect_qp;
     address.q_key = info.redirect_q_key;
     address.sl = info.redirect_sl;
+    target->redirect_p_key = info.redirect_p_key;
   } else if ((status & kRedirected) != 0) {
     skip(target,
          "its agent redirects, and that is not followed (perfmgr_redir, or to a GID alone)");

@@ -47,6 +47,18 @@ struct PortRecord {
 using PortKey = std::pair<ib::Guid, std::uint8_t>;  // node and port
 using PortRecords = std::map<PortKey, PortRecord>;
 
+/// An agent that said that another one is to be asked instead.
+struct Redirection {
+  ib::Guid node_guid{};
+  std::string node_name;
+  bool enhanced_port0{};  // of a switch that has one
+  std::uint8_t port{};    // end port: 0 of a switch
+  ib::Lid from{}, to{};
+  std::uint32_t qpn{};
+  ib::PKey p_key{};
+  std::uint16_t p_key_index{};
+};
+
 class PerformanceManager final : public Manager {
  public:
   explicit PerformanceManager(const Options& options);
@@ -71,6 +83,22 @@ class PerformanceManager final : public Manager {
   void clear_totals(ib::Instant now);
   unsigned sweeps() const { return sweeps_; }  // that have ended
   bool sweeping() const { return sweeping_; }
+  const Options& options() const { return options_; }
+  std::size_t under_way() const { return under_way_.size(); }
+
+  // ---- for whoever administers it
+  bool is_enabled() const { return enabled_; }
+  /// Disabled, no sweep begins; one that is under way comes to its end.
+  void set_enabled(ib::Instant now, bool enabled);
+  /// Counts from the last sweep on.
+  void set_sweep_time(ib::Instant now, ib::Duration sweep_time);
+  void set_forget_gone_nodes(bool forget) { options_.forget_gone_nodes = forget; }
+  void set_ask_capabilities(bool ask) { options_.ask_capabilities = ask; }
+  /// How many ports of nodes that are gone had totals.
+  std::size_t forget_gone_nodes();
+  std::vector<Redirection> redirections() const;
+  /// Of a node by GUID or name, or of all: they are asked at the first place again.
+  void forget_redirections(const std::string& node);
 
  private:
   enum class Step : std::uint8_t { Info, Narrow, Wide, Clear };
@@ -103,7 +131,7 @@ class PerformanceManager final : public Manager {
   std::vector<PortKey> with_errors_;  // of this sweep
   std::set<ib::Guid> named_;          // targets whose trouble has been told
   std::vector<ib::LogEvent> log_;
-  bool sweeping_{false};
+  bool sweeping_{false}, enabled_{true};
   ib::Instant sweep_began_{}, next_sweep_{ib::kNever};
   unsigned sweeps_{0};
 };

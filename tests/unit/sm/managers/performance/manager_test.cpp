@@ -246,6 +246,56 @@ TEST_F(PerformanceTest, ARedirectionIsFollowedAndACircleIsNot) {
   EXPECT_THAT(agents.log, ElementsAre(HasSubstr("its agent redirects again and again")));
 }
 
+TEST_F(PerformanceTest, RedirectionsAreKnownUntilTheyAreForgotten) {
+  agent("host0006 HCA-1").redirects_to = Lid{0x400};
+  agents.by_lid[0x400] = {};
+  agents.up(fabric);
+  auto known = agents.manager.redirections();
+  ASSERT_EQ(known.size(), 1U);
+  EXPECT_EQ(known[0].node_name, "host0006 HCA-1");
+  EXPECT_EQ(known[0].from, fabric.port(node("host0006 HCA-1"), 1).lid);
+  EXPECT_EQ(known[0].to, Lid{0x400});
+  EXPECT_EQ(known[0].port, 1);
+  agents.manager.forget_redirections("host0007 HCA-1");
+  EXPECT_EQ(agents.manager.redirections().size(), 1U);
+  agents.manager.forget_redirections("host0006 HCA-1");
+  EXPECT_THAT(agents.manager.redirections(), IsEmpty());
+  agents.sweep();
+  EXPECT_EQ(agents.manager.redirections().size(), 1U);
+}
+
+TEST_F(PerformanceTest, WhileItIsDisabledNoSweepBegins) {
+  agents.up(fabric);
+  agents.manager.set_enabled(agents.now, false);
+  EXPECT_EQ(agents.manager.next_deadline(), ib::kNever);
+  agents.now = agents.now + seconds(1000);
+  agents.manager.on_time(agents.now);
+  EXPECT_FALSE(agents.manager.sweeping());
+  agents.manager.set_enabled(agents.now, true);
+  EXPECT_EQ(agents.manager.next_deadline(), agents.now);
+  agents.sweep();
+  EXPECT_EQ(agents.manager.sweeps(), 2U);
+}
+
+TEST_F(PerformanceTest, ANewSweepTimeCountsFromTheLastSweep) {
+  agents.up(fabric);
+  const Instant before = agents.manager.next_deadline();
+  agents.manager.set_sweep_time(agents.now, seconds(30));
+  EXPECT_EQ(agents.manager.next_deadline(), before - seconds(150));
+}
+
+TEST_F(PerformanceTest, NodesThatAreGoneCanBeForgottenLater) {
+  Options keeps;
+  keeps.forget_gone_nodes = false;
+  Agents kept(keeps);
+  auto smaller = fabric;
+  smaller.disconnect({node("host0016 HCA-1"), 1});
+  kept.up(fabric);
+  kept.up(smaller);
+  EXPECT_EQ(kept.manager.forget_gone_nodes(), 2U);  // both ends of the cable
+  EXPECT_EQ(kept.manager.forget_gone_nodes(), 0U);
+}
+
 TEST_F(PerformanceTest, NodesThatAreGoneAreForgottenOrKeptAsNotActive) {
   auto smaller = fabric;
   const auto host = node("host0016 HCA-1");
