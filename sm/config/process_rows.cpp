@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <array>
 
+#include "sm/config/peers.h"
 #include "sm/config/rows.h"
 
 namespace sm::config {
@@ -15,6 +16,10 @@ void more_verbose(Settings& settings, unsigned times) {
 void everything(Settings& settings, unsigned) {
   settings.log_flags = 0xFF;
   settings.force_log_flush = true;
+}
+
+ib::Result<void> check_peers(std::string_view value) {
+  return Peers::read(value).map([](const auto&) {});
 }
 
 constexpr std::array kLog = {
@@ -54,12 +59,13 @@ constexpr std::array kProcess = {
     text("--control_socket", "control_socket", &S::control_socket, "PATH",
          "Socket that `ibsm ctl` asks at (default: control in the state directory); none: there is "
          "none"),
-    word("-q,--console", "console", {}, "WORD", "off|local|loopback|socket", "Console")
-        .opensm_has("off")
-        .not_yet("there is no console"),
-    number("-C,--console-port", "console_port", {}, 0, 65535, "TCP port of the console")
-        .opensm_has("10000")
-        .not_yet("there is no console"),
+    word("-q,--console", "console", &S::console, "WORD", "off|local|loopback|socket",
+         "Console for an operator: on the terminal, by TCP from this host, by TCP from those in "
+         "console_allow"),
+    number("-C,--console-port", "console_port", &S::console_port, 0, 65535,
+           "TCP port of the console"),
+    text("", "console_allow", &S::console_allow, "LIST",
+         "Addresses and prefixes that `--console socket` admits (default: 127.0.0.1)", check_peers),
     truth("", "single_thread", {}, "One thread for everything")
         .opensm_has("FALSE")
         .no_effect("one thread owns all state in any case"),

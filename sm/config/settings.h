@@ -112,6 +112,9 @@ struct Settings {
   bool daemon{false};
   std::string pid_file;
   std::string control_socket;
+  std::string console{"off"};
+  std::uint64_t console_port{10000};
+  std::string console_allow;
   std::string log_file;
   std::uint64_t log_flags{0x03};
   bool force_log_flush{false};

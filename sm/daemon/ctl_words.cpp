@@ -32,6 +32,10 @@ constexpr const char* kSaFooter =
     "  reset               sets the counters to 0\n\n"
     "Exit status: 0 done, 2 usage (nothing was changed), 4 no ibsm, or it could not.";
 
+constexpr const char* kConsoleFooter =
+    "  help      the commands: those of opensm's console\n\n"
+    "Exit status: 0 done, 2 usage, 4 no ibsm.";
+
 }  // namespace
 
 ib::cli::CommandLine& CtlWords::add_verb(ib::cli::CommandLine& line, const char* name,
@@ -65,6 +69,9 @@ void CtlWords::add_to(ib::cli::CommandLine& line) {
   auto& managers =
       add_verb(line, "sm", "Which subnet managers there are, who is master, since when and why");
   managers.flag("--json", json_, "As JSON");
+  auto& console = add_verb(line, "console", "A command of the console");
+  console.operands("WORDS", words_, "the command, and what follows");
+  console.footer(kConsoleFooter);
 }
 
 int CtlWords::run(const std::string& default_socket) const {

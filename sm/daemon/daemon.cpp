@@ -24,6 +24,8 @@
 #include "sm/control/server.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/channel.h"
+#include "sm/daemon/console.h"
+#include "sm/daemon/console_orders.h"
 #include "sm/daemon/counters_verb.h"
 #include "sm/daemon/dump_files.h"
 #include "sm/daemon/lid_backup.h"
@@ -124,6 +126,7 @@ class Daemon : private core::Carrier {
   }
 
   void end() {
+    console_.reset();
     control_.reset();
     planner_.reset();
     managers_.reset();
@@ -165,11 +168,12 @@ class Daemon : private core::Carrier {
     if (!managers) return tl::unexpected<ib::Error>(std::move(managers.error()));
     managers_ = *std::move(managers);
 
-    if (log_.writes_frames())
-      smi_.watch = gsi_.watch = [this](char direction, const ib::mad::Packet& packet) {
+    // Its flag may come while ibsm runs.
+    smi_.watch = gsi_.watch = [this](char direction, const ib::mad::Packet& packet) {
+      if (log_.writes_frames())
         for (const std::string& line : ib::mad::trace_lines(direction, packet, true))
           log_.write_frame(line);
-      };
+    };
 
     // Marking the port as SM comes last: from then on others may ask.
     auto flag = ib::mad::IsSmFlag::take(smi_.port->device(), smi_.port->number());
@@ -315,6 +319,7 @@ class Daemon : private core::Carrier {
       }
     }
     if (control_) control_->serve([this](const control::Request& r) { return answer(r); });
+    if (console_) console_->serve(now);
     if (auto made = planner_->take()) manager_->on_planned(now, *std::move(made));
     if (auto groups = sa_->take_groups()) manager_->set_groups(now, *std::move(groups));
     if (auto news = sa_->take_aliases())
@@ -346,6 +351,7 @@ class Daemon : private core::Carrier {
     if (!std::exchange(reload_trouble_, {}).empty())
       say(ib::LogLevel::Info, "config", "the configuration is in order again");
     for (const std::string& line : fresh->warnings) say(ib::LogLevel::Warning, "config", line);
+    configuration_ = fresh->configuration;
     manager_->set_options(fresh->core);
     if (fresh->routing_files)
       manager_->set_routing_files({fresh->core.plan.choice.engine, fresh->core.plan.mentions});
@@ -369,6 +375,9 @@ class Daemon : private core::Carrier {
   // ---- the control socket
   /// Without one ibsm works as well; the log says why there is none.
   void listen_for_operators() {
+    console_ = Console::open(options_.console, log_, [this](console::Words words, bool trusted) {
+      return run_console(console_world(), words, trusted);
+    });
     if (options_.control_socket.empty()) return;
     auto listening = control::Server::listen(options_.control_socket);
     if (listening)
@@ -383,15 +392,32 @@ class Daemon : private core::Carrier {
     if (request.verb == "sm")
       return sm_verb(request, manager_->mastership(), own_lid(), ib::monotonic_now());
     if (request.verb == "sa") return change_sa(request);
+    if (request.verb == "console") return console_verb(console_world(), request);
     return {2, "unknown verb '" + ib::printable(request.verb) +
-                   "': expected partition, counters, sa or sm\n"};
+                   "': expected partition, counters, sa, sm or console\n"};
+  }
+  ConsoleWorld console_world() {
+    const auto sa_counters = [this]() -> std::optional<sa::Counters> {
+      if (const auto state = sa_->change({})) return state->counters;
+      return std::nullopt;
+    };
+    return {*manager_,
+            managers_ ? managers_->performance() : nullptr,
+            log_,
+            configuration_,
+            options_.version,
+            dump_folder(),
+            sa_counters,
+            [this](const control::Request& verb) { return answer(verb); }};
+  }
+  const std::string& dump_folder() const {
+    return options_.dumps.directory.empty() ? options_.state_dir : options_.dumps.directory;
   }
   control::Answer counters(const control::Request& request) {
-    const std::string folder =
-        options_.dumps.directory.empty() ? options_.state_dir : options_.dumps.directory;
     return counters_verb(request, managers_ ? managers_->performance() : nullptr,
-                         options_.counters_file.empty() ? folder + "/opensm_port_counters.log"
-                                                        : options_.counters_file,
+                         options_.counters_file.empty()
+                             ? dump_folder() + "/opensm_port_counters.log"
+                             : options_.counters_file,
                          {std::chrono::system_clock::now(), ib::monotonic_now()});
   }
   ib::Lid own_lid() {
@@ -569,7 +595,8 @@ class Daemon : private core::Carrier {
     const Managers* managers = managers_at_work();
     const Instant deadline =
         std::min({manager_->next_deadline(), lids_.next_deadline(), lid_backup_->next_deadline(),
-                  log_.next_deadline(), managers ? managers->next_deadline() : ib::kNever});
+                  log_.next_deadline(), managers ? managers->next_deadline() : ib::kNever,
+                  console_ ? console_->next_deadline() : ib::kNever});
     int ms = -1;
     if (deadline != ib::kNever) {
       const auto left = deadline - ib::monotonic_now();
@@ -582,7 +609,9 @@ class Daemon : private core::Carrier {
                     {planner_->readable_fd(), POLLIN, 0},
                     {managers ? managers->readable_fd() : -1, POLLIN, 0},
                     {signals_.fd(), POLLIN, 0},
-                    {control_ ? control_->readable_fd() : -1, POLLIN, 0}};
+                    {control_ ? control_->readable_fd() : -1, POLLIN, 0},
+                    {console_ ? console_->port_fd() : -1, POLLIN, 0},
+                    {console_ ? console_->terminal_fd() : -1, POLLIN, 0}};
     if (poll(fds, std::size(fds), ms) < 0 && errno != EINTR) {
       status_ = give_up(fmt::format("poll: {}", std::strerror(errno)));
       return false;
@@ -605,6 +634,8 @@ class Daemon : private core::Carrier {
   std::shared_ptr<const policy::PartitionPolicy> file_partitions_, partitions_;
   std::vector<policy::AddedMember> added_members_;  // by P_Key and port GUID
   std::optional<control::Server> control_;
+  std::unique_ptr<Console> console_;  // null: there is none
+  config::Configuration configuration_{options_.configuration};
   std::function<ib::Result<DaemonOptions>()> read_again_{options_.read_again};
   std::string reload_trouble_;  // why the last SIGHUP changed nothing
   std::unique_ptr<core::SubnetManager> manager_;

@@ -200,6 +200,27 @@ void take_performance(const Settings& s, DaemonOptions& to) {
   performance.xmit_wait_threshold = static_cast<std::uint32_t>(s.perfmgr_xmit_wait_threshold);
 }
 
+void take_console(const Settings& s, DaemonOptions& to) {
+  using Place = ConsoleOptions::Place;
+  constexpr bool kHasPort = IBKIT_ENABLE_CONSOLE_SOCKET != 0;
+  const bool is_by_port = s.console == "loopback" || s.console == "socket";
+  if (is_by_port && !kHasPort) {
+    to.warnings.push_back("console " + s.console +
+                          ": ibsm was built without ENABLE_CONSOLE_SOCKET; there is no console");
+  } else if (is_by_port) {
+    to.console.place = s.console == "loopback" ? Place::Loopback : Place::AllAddresses;
+  } else if (s.console == "local" && (s.daemon || s.once)) {
+    to.warnings.emplace_back(
+        "console local is for an ibsm that stays in the foreground; there is no console");
+  } else if (s.console == "local") {
+    to.console.place = Place::Terminal;
+  }
+  to.console.port = static_cast<std::uint16_t>(s.console_port);
+  // It was checked where it was read.
+  if (auto peers = config::Peers::read(s.console_allow.empty() ? "127.0.0.1" : s.console_allow))
+    to.console.allowed = *std::move(peers);
+}
+
 }  // namespace
 
 ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
@@ -232,6 +253,8 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   o.log_prefix = s.log_prefix;
   o.exit_on_fatal = s.exit_on_fatal &&
                     origin(configuration, "exit_on_fatal") == config::Origin::From::CommandLine;
+  take_console(s, o);
+  o.configuration = configuration;
   take_dumps(s, o);
   take_performance(s, o);
   o.state_dir = s.state_dir;

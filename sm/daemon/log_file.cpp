@@ -8,6 +8,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <filesystem>
 #include <mutex>
 
@@ -49,7 +50,7 @@ ib::Result<spdlog::sink_ptr> open_file(const std::string& path, std::size_t max_
 struct LogFile::Impl {
   std::shared_ptr<spdlog::sinks::dist_sink_mt> out;  // holds one, which reopen() replaces
   std::shared_ptr<spdlog::logger> logger;
-  unsigned flags;
+  std::atomic<unsigned> flags;
   std::string path;  // empty: not a file
   LogShape shape;
   Clock clock;
@@ -120,8 +121,9 @@ ib::Result<LogFile> LogFile::open(const std::string& path, unsigned flags, bool 
   impl->logger = std::make_shared<spdlog::logger>("ibsm", impl->out);
   impl->logger->set_pattern(pattern(shape.prefix));
   impl->logger->set_level(spdlog::level::trace);
-  impl->logger->flush_on(flush_each ? spdlog::level::trace : spdlog::level::warn);
-  return LogFile(std::move(impl));
+  LogFile log(std::move(impl));
+  log.set_flush(flush_each);
+  return log;
 }
 
 void LogFile::Impl::write(const ib::LogEvent& event) {
@@ -146,6 +148,12 @@ ib::Instant LogFile::next_deadline() const {
   return impl_->limiter.next_deadline();
 }
 
+unsigned LogFile::flags() const { return impl_->flags; }
+void LogFile::set_flags(unsigned flags) { impl_->flags = flags; }
+void LogFile::set_flush(bool each_line) {
+  impl_->logger->flush_on(each_line ? spdlog::level::trace : spdlog::level::warn);
+  if (each_line) impl_->logger->flush();
+}
 bool LogFile::writes_frames() const { return (impl_->flags & kLogFrames) != 0; }
 void LogFile::write_frame(const std::string& line) { impl_->logger->trace("frame: {}", line); }
 

@@ -44,6 +44,11 @@ class LogFile {
   /// A line of the flag kLogFrames.
   void write_frame(const std::string& line);
   bool writes_frames() const;
+  unsigned flags() const;
+  /// From now on, on all threads.
+  void set_flags(unsigned flags);
+  /// Every line at once, or only those that matter.
+  void set_flush(bool each_line);
   /// A promise to scripts: logged whatever the flags, and flushed.
   void write_always(const std::string& line);
   /// Says what was left out, and writes all to disk: nothing may come after this.

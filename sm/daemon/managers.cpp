@@ -36,11 +36,11 @@ ib::Result<std::unique_ptr<Managers>> Managers::open(const DaemonOptions& option
   for (const ib::mad::AgentSpec& agent : made->machines_.agents())
     if (auto served = made->channel_.serve(agent); !served)
       return tl::unexpected<ib::Error>(std::move(served.error()));
-  if (log.writes_frames())
-    made->channel_.watch = [&log](char direction, const ib::mad::Packet& packet) {
+  made->channel_.watch = [&log](char direction, const ib::mad::Packet& packet) {
+    if (log.writes_frames())
       for (const std::string& line : ib::mad::trace_lines(direction, packet, true))
         log.write_frame(line);
-    };
+  };
   return made;
 }
 

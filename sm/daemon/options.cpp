@@ -166,6 +166,7 @@ Command settle(const config::Requests& asked, const config::CommandWords& words,
   }
   auto options = daemon_options(configuration);
   if (!options) return refuse(options.error());
+  options->version = std::string(kProgram) + ' ' + version;
   options->read_again = Rereading(std::move(configuration), words, file, paths);
   return *std::move(options);
 }

@@ -11,6 +11,7 @@
 
 #include "sm/config/configuration.h"
 #include "sm/core/subnet_manager.h"
+#include "sm/daemon/console_options.h"
 #include "sm/daemon/ctl_words.h"
 #include "sm/daemon/dump_options.h"
 #include "sm/daemon/partition_options.h"
@@ -48,10 +49,13 @@ struct DaemonOptions {
   std::string counters_file;  // where they are dumped to; empty: among the dump files
   std::string pid_file;
   std::string state_dir;
-  std::string control_socket;         // empty: there is none
-  bool routing_files{false};          // the options name some
-  std::vector<std::string> notes;     // for the log: what file was read, what has no effect
-  std::vector<std::string> warnings;  // of policy files and of values beside each other
+  std::string control_socket;  // empty: there is none
+  ConsoleOptions console;
+  std::string version;                  // "ibsm 1.0.0"
+  config::Configuration configuration;  // that all this was made of
+  bool routing_files{false};            // the options name some
+  std::vector<std::string> notes;       // for the log: what file was read, what has no effect
+  std::vector<std::string> warnings;    // of policy files and of values beside each other
   /// Reads the options file and all files again, for SIGHUP. An error has everything that is wrong,
   /// and changes nothing for the next call. Options that take a restart are as before.
   std::function<ib::Result<DaemonOptions>()> read_again;

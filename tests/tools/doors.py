@@ -37,6 +37,7 @@ ALLOWED = {
     "sm/core": LIBDIAG + ["sm/device", "sm/plan", "sm/apply", "sm/store"],
     "sm/managers": LIBDIAG + ["sm/device", "sm/policy"],
     "sm/sa": LIBDIAG + ["sm/device", "sm/policy", "sm/store"],
+    "sm/console": LIBDIAG + ["sm/config", "sm/control", "sm/core", "sm/device", "sm/managers", "sm/sa"],
     "sm/daemon": LIBDIAG + ["sm"],
     "tests": LIBDIAG + ["tools", "agent", "sm", "tests"],
 }

@@ -40,6 +40,7 @@ std::string other_value(const Row& row) {
       if (row.name() == "allowed_sm_guids") return "0x0002c90300000001,0x0002c90300000002";
       if (row.name() == "routing_engine") return "ftree,updn";
       if (row.name() == "sa_key") return "auto";
+      if (row.name() == "console_allow") return "192.0.2.7,10.0.0.0/8";
       if (row.name() == "sa_db_dump") return "7";
       if (row.key().ends_with("high_limit")) return "9";
       if (row.key().ends_with("sl2vl")) return "0,1,2";

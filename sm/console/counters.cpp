@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// perfmgr, pm: the performance manager. What `ibsm ctl counters` does too is left to that verb.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "libdiag/base/text.h"
+#include "sm/console/texts.h"
+
+namespace sm::console {
+namespace {
+
+using managers::performance::PerformanceManager;
+
+Outcome ask(std::vector<std::string> words, std::map<std::string, std::string> options = {}) {
+  return {"", control::Request{"counters", std::move(words), std::move(options)}};
+}
+
+/// The rest of the line: NodeDescriptions have blanks.
+std::string joined(Words words) { return fmt::format("{}", fmt::join(words, " ")); }
+
+Outcome enable(const View&, Words) { return {"", SetCounters{.is_enabled = true}}; }
+Outcome disable(const View&, Words) { return {"", SetCounters{.is_enabled = false}}; }
+Outcome set_rm_nodes(const View&, Words) { return {"", SetCounters{.forget_gone_nodes = true}}; }
+Outcome clear_rm_nodes(const View&, Words) { return {"", SetCounters{.forget_gone_nodes = false}}; }
+Outcome set_query_cpi(const View&, Words) { return {"", SetCounters{.ask_capabilities = true}}; }
+Outcome clear_query_cpi(const View&, Words) { return {"", SetCounters{.ask_capabilities = false}}; }
+Outcome clear_inactive(const View& view, Words) {
+  const auto& records = view.performance->records();
+  std::set<ib::Guid> gone;
+  for (const auto& [key, record] : records)
+    if (!record.active) gone.insert(record.node_guid);
+  return {fmt::format("Removed {} nodes from Database\n", gone.size()), ForgetGoneNodes{}};
+}
+Outcome sweep(const View&, Words) { return ask({"sweep"}); }
+Outcome clear_counters(const View&, Words) { return ask({"clear"}); }
+Outcome dump_counters(const View&, Words words) {
+  if (!words.empty() && words.front() == "mach") return ask({"dump", "mach"});
+  return ask({"dump"});
+}
+
+Outcome sweep_time(const View&, Words words) {
+  constexpr std::uint64_t kMost = 65535;
+  std::uint64_t seconds = 0;
+  if (words.empty() || !ib::parse_number(words.front(), kMost, seconds) || seconds == 0) {
+    Outcome outcome{fmt::format(
+        "sweep_time requires a time period from 1 to {} (in seconds) to be specified\n", kMost)};
+    outcome.is_usage = true;
+    return outcome;
+  }
+  return {"", SetCounters{.sweep_time_s = static_cast<std::uint16_t>(seconds)}};
+}
+
+/// NODE[:PORT]
+Outcome print_counters(const View&, Words words) {
+  const std::string which = joined(words);
+  if (which.empty()) return ask({"list"});
+  const std::size_t colon = which.rfind(':');
+  std::uint64_t port = 0;
+  if (colon != std::string::npos && ib::parse_number(which.substr(colon + 1), UINT8_MAX, port))
+    return ask({"list", which.substr(0, colon), which.substr(colon + 1)});
+  return ask({"list", which});
+}
+
+Outcome print_errors(const View&, Words words) {
+  const std::string which = joined(words);
+  return ask(
+      which.empty() ? std::vector<std::string>{"list"} : std::vector<std::string>{"list", which},
+      {{"errors", "TRUE"}});
+}
+
+bool is_of(const managers::performance::Redirection& redirection, const std::string& node) {
+  ib::Guid guid;
+  return node.empty() || redirection.node_name == node ||
+         (ib::parse_guid(node, guid) && guid == redirection.node_guid);
+}
+
+std::string not_followed(const View& view) {
+  return view.performance->options().follow_redirections ? "" : "Perfmgr redirection not enabled\n";
+}
+
+Outcome dump_redirections(const View& view, Words words) {
+  const std::string node = joined(words);
+  std::string text = not_followed(view) +
+                     "\nRedirection Table\n"
+                     "-----------------\n";
+  bool is_there = node.empty();
+  for (const auto& record : view.performance->records())
+    is_there =
+        is_there || record.second.node_name == node || to_string(record.second.node_guid) == node;
+  for (const auto& r : view.performance->redirections()) {
+    if (!is_of(r, node)) continue;
+    is_there = true;
+    text += fmt::format(
+        "   Node GUID       ESP0   Name\n"
+        "   ---------       ----   ----\n"
+        "   0x{:x} {:d}      {}\n"
+        "\n   Port Valid  LIDs     PKey  QP    PKey Index\n"
+        "   ---- -----  ----     ----  --    ----------\n"
+        "   {}    1      {}->{}  0x{:x} 0x{:x}   {}\n\n",
+        r.node_guid.value, r.enhanced_port0, ib::printable(r.node_name), r.port, r.from.value,
+        r.to.value, r.p_key.value, r.qpn, r.p_key_index);
+  }
+  if (!is_there) text += fmt::format("Node {} not found...\n", ib::printable(node));
+  return {std::move(text)};
+}
+
+Outcome clear_redirections(const View& view, Words words) {
+  return {not_followed(view), ForgetRedirections{joined(words)}};
+}
+
+std::string state_text(const View& view) {
+  const PerformanceManager* manager = view.performance;
+  const managers::performance::Options options =
+      manager != nullptr ? manager->options() : managers::performance::Options{};
+  const auto truth = [](bool value) { return value ? "TRUE" : "FALSE"; };
+  return fmt::format(
+      "Performance Manager status:\n"
+      "state                        : {}\n"
+      "sweep state                  : {}\n"
+      "sweep time                   : {}s\n"
+      "outstanding queries/max      : {}/{}\n"
+      "remove missing nodes from DB : {}\n"
+      "query ClassPortInfo          : {}\n",
+      manager != nullptr && manager->is_enabled() ? "Enabled" : "Disabled",
+      manager != nullptr && manager->sweeping() ? "Active" : "Sleeping",
+      std::chrono::duration_cast<std::chrono::seconds>(options.sweep_time).count(),
+      manager != nullptr ? manager->under_way() : 0, options.outstanding,
+      truth(options.forget_gone_nodes), truth(options.ask_capabilities));
+}
+
+struct Verb {
+  std::string_view name;
+  Outcome (*run)(const View& view, Words words);
+};
+constexpr std::array kVerbs = {
+    Verb{"enable", enable},
+    Verb{"disable", disable},
+    Verb{"sweep", sweep},
+    Verb{"sweep_time", sweep_time},
+    Verb{"clear_counters", clear_counters},
+    Verb{"dump_counters", dump_counters},
+    Verb{"print_counters", print_counters},
+    Verb{"pc", print_counters},
+    Verb{"print_errors", print_errors},
+    Verb{"pe", print_errors},
+    Verb{"set_rm_nodes", set_rm_nodes},
+    Verb{"clear_rm_nodes", clear_rm_nodes},
+    Verb{"clear_inactive", clear_inactive},
+    Verb{"set_query_cpi", set_query_cpi},
+    Verb{"clear_query_cpi", clear_query_cpi},
+    Verb{"dump_redir", dump_redirections},
+    Verb{"clear_redir", clear_redirections},
+};
+
+}  // namespace
+
+Outcome counters(const View& view, Words words) {
+  if (words.empty()) return {state_text(view)};
+  const auto* const verb = std::ranges::find(kVerbs, words.front(), &Verb::name);
+  if (verb == kVerbs.end()) {
+    Outcome outcome{fmt::format("\"{}\" option not found\n", ib::printable(words.front()))};
+    outcome.is_usage = true;
+    return outcome;
+  }
+  if (view.performance == nullptr)
+    return {"the performance manager was not started: start ibsm with --perfmgr (perfmgr TRUE)\n"};
+  return verb->run(view, words.subspan(1));
+}
+
+}  // namespace sm::console

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// dump_portguid. Expressions come from whoever reaches the console, so those that can cost more
+// than a few passes over a name are refused: counted repetitions, which the C library writes out,
+// and references to what matched.
+#include <fmt/format.h>
+#include <regex.h>
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+
+#include "libdiag/base/text.h"
+#include "sm/console/texts.h"
+
+namespace sm::console {
+namespace {
+
+constexpr std::size_t kExpressionMost = 256;  // bytes
+constexpr std::size_t kExpressionsMost = 32;  // in one command
+
+class Expression {
+ public:
+  /// Null: it cannot be used.
+  static std::unique_ptr<Expression> of(const std::string& text) {
+    if (text.size() > kExpressionMost || text.find('{') != std::string::npos) return nullptr;
+    for (std::size_t i = 0; i + 1 < text.size(); ++i)
+      if (text[i] == '\\' && std::isdigit(static_cast<unsigned char>(text[i + 1])) != 0)
+        return nullptr;
+    std::unique_ptr<Expression> made(new Expression);
+    made->is_compiled_ = regcomp(&made->regex_, text.c_str(), REG_NOSUB | REG_EXTENDED) == 0;
+    if (!made->is_compiled_) return nullptr;
+    return made;
+  }
+  ~Expression() {
+    if (is_compiled_) regfree(&regex_);
+  }
+  Expression(const Expression&) = delete;
+  Expression& operator=(const Expression&) = delete;
+  bool matches(const std::string& text) const {
+    return regexec(&regex_, text.c_str(), 0, nullptr, 0) == 0;
+  }
+
+ private:
+  Expression() = default;
+  regex_t regex_{};
+  bool is_compiled_{false};
+};
+
+std::string guids_text(const ib::fabric::Fabric& fabric,
+                       const std::vector<std::unique_ptr<Expression>>& expressions) {
+  std::vector<ib::Guid> guids;
+  for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
+    const auto& node = fabric.node(n);
+    const std::string name = ib::printable(node.description);
+    if (std::ranges::none_of(expressions, [&](const auto& e) { return e->matches(name); }))
+      continue;
+    const unsigned last = node.is_switch() ? 0 : node.num_ports;
+    for (unsigned p = node.is_switch() ? 0 : 1; p <= last; ++p)
+      if (const auto& port = fabric.port(n, p); port.guid.value != 0) guids.push_back(port.guid);
+  }
+  std::ranges::sort(guids);
+  std::string text;
+  for (const ib::Guid guid : guids) text += fmt::format("0x{:x}\n", guid.value);
+  return text;
+}
+
+}  // namespace
+
+Outcome dump_port_guids(const View& view, Words words) {
+  std::string said;
+  std::optional<std::string> file;
+  std::vector<std::unique_ptr<Expression>> expressions;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "file") {
+      if (++i < words.size())
+        file = words[i];
+      else
+        said += "No file name passed\n";
+    } else if (auto expression = Expression::of(words[i]);
+               expression && expressions.size() < kExpressionsMost) {
+      expressions.push_back(std::move(expression));
+    } else {
+      said +=
+          fmt::format("Cannot parse regular expression '{}'. Skipping\n", ib::printable(words[i]));
+    }
+  }
+  if (expressions.empty()) {
+    Outcome outcome{said + "No valid expression provided. Aborting\n"};
+    outcome.is_usage = true;
+    return outcome;
+  }
+  if (!view.snapshot) return {said + kNotReady};
+  std::string guids = guids_text(view.snapshot->fabric(), expressions);
+  if (!file) return {said + guids};
+  const bool is_a_name = file->find('/') == std::string::npos && *file != "." && *file != "..";
+  if (!view.is_trusted && !is_a_name) {
+    Outcome outcome{said + fmt::format("Could not open file {}: on a socket, a name without a "
+                                       "folder is expected\n",
+                                       ib::printable(*file))};
+    outcome.is_usage = true;
+    return outcome;
+  }
+  return {std::move(said), WriteFile{*std::move(file), std::move(guids)}};
+}
+
+}  // namespace sm::console

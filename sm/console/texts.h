@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The commands that have a file of their own, for the table of commands.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "sm/console/command.h"
+
+namespace sm::console {
+
+/// `what` is wrong, and how the command is written.
+Outcome usage(std::string_view what, std::string_view command);
+/// As opensm names a node type: "Channel Adapter", "Switch", "Router".
+std::string_view type_name(ib::wire::NodeType type);
+/// "0x0002c90200400000 (leaf-001)": a node, with `before_name` between the two.
+std::string node_text(const ib::fabric::Fabric& fabric, ib::fabric::NodeIndex node,
+                      std::string_view before_name = " ");
+/// What commands that need a swept subnet say before there is one.
+inline constexpr const char* kNotReady = "Subnet is not ready yet. Try again later\n";
+
+Outcome status(const View& view, Words words);
+Outcome port_status(const View& view, Words words);
+Outcome query_lid(const View& view, Words words);
+Outcome switch_balance(const View& view, Words words);
+Outcome lid_balance(const View& view, Words words);
+Outcome dump_port_guids(const View& view, Words words);
+Outcome counters(const View& view, Words words);  // perfmgr, pm
+
+}  // namespace sm::console

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/console_orders.h"
+
+#include <fmt/format.h>
+
+#include "libdiag/base/text.h"
+#include "sm/store/text_backup.h"
+
+namespace sm::daemon {
+namespace {
+
+using namespace console;
+
+constexpr int kUsage = 2;
+
+/// What is in force, orders of before included.
+std::string configuration_text(const ConsoleWorld& world) {
+  config::Configuration now = world.configuration;
+  now.settings.sm_priority = world.manager.mastership().standing().priority;
+  now.settings.log_flags = world.log.flags();
+  return config::options_text(now);
+}
+
+View view_of(const ConsoleWorld& world, bool is_trusted) {
+  View view;
+  view.version = world.version;
+  view.snapshot = world.manager.snapshot();
+  view.standing = world.manager.mastership().standing();
+  view.other_sms = world.manager.mastership().others().known();
+  view.sweeping = world.manager.sweeping();
+  view.sweep_interval = world.manager.sweep_interval();
+  view.log_flags = world.log.flags();
+  view.sweeps = world.manager.counters();
+  view.mads = world.manager.mad_counters();
+  view.mads_outstanding = world.manager.mads_outstanding();
+  view.mads_pending = world.manager.mads_pending();
+  view.sa = world.sa_counters;
+  view.configuration = [&world] { return configuration_text(world); };
+  view.clock = ib::monotonic_now;
+  view.performance = world.performance;
+  view.is_trusted = is_trusted;
+  return view;
+}
+
+/// Carries out one order; gives what is to be said of it.
+struct Carrying {
+  const ConsoleWorld& world;
+  ib::Instant now;
+
+  std::string operator()(const SetLogFlags& order) const {
+    world.log.set_flags(order.flags);
+    return {};
+  }
+  std::string operator()(const SetLogFlush& order) const {
+    world.log.set_flush(order.each_line);
+    return {};
+  }
+  std::string operator()(const SetPriority& order) const {
+    world.manager.set_priority(now, order.priority);
+    return {};
+  }
+  std::string operator()(const SweepNow& order) const {
+    if (order.kind == SweepKind::Light)
+      world.manager.look_now(now);
+    else if (order.kind == SweepKind::RoutesAlone)
+      world.manager.reroute_now(now);
+    else
+      world.manager.sweep_now(now, core::Reason::Operator);
+    return {};
+  }
+  std::string operator()(const SetSweeping& order) const {
+    world.manager.set_sweeping(now, order.is_on);
+    return {};
+  }
+  std::string operator()(const WriteFile& order) const {
+    const bool is_a_name = order.path.find('/') == std::string::npos;
+    const std::string path = is_a_name ? world.dump_folder + '/' + order.path : order.path;
+    if (auto written = store::write_backup(path, order.text); !written)
+      return fmt::format("Could not open file {}: {}\n", ib::printable(path),
+                         written.error().message);
+    return {};
+  }
+  std::string operator()(const SetCounters& order) const {
+    auto& counters = *world.performance;
+    if (order.is_enabled) counters.set_enabled(now, *order.is_enabled);
+    if (order.forget_gone_nodes) counters.set_forget_gone_nodes(*order.forget_gone_nodes);
+    if (order.ask_capabilities) counters.set_ask_capabilities(*order.ask_capabilities);
+    if (order.sweep_time_s) counters.set_sweep_time(now, std::chrono::seconds(*order.sweep_time_s));
+    return {};
+  }
+  std::string operator()(const ForgetGoneNodes&) const {
+    world.performance->forget_gone_nodes();
+    return {};
+  }
+  std::string operator()(const ForgetRedirections& order) const {
+    world.performance->forget_redirections(order.node);
+    return {};
+  }
+  std::string operator()(const control::Request& order) const { return world.ask(order).text; }
+};
+
+}  // namespace
+
+Outcome run_console(const ConsoleWorld& world, Words words, bool is_trusted) {
+  Outcome outcome = run(view_of(world, is_trusted), words);
+  if (!outcome.order) return outcome;
+  if (!std::holds_alternative<control::Request>(*outcome.order))
+    world.log.write(
+        {ib::LogLevel::Info, "console", ib::printable(fmt::format("{}", fmt::join(words, " ")))});
+  outcome.text += std::visit(Carrying{world, ib::monotonic_now()}, *outcome.order);
+  outcome.order.reset();
+  return outcome;
+}
+
+control::Answer console_verb(const ConsoleWorld& world, const control::Request& request) {
+  Outcome outcome = run_console(world, request.words, true);
+  if (outcome.loops)
+    return {kUsage, "there is no loop here: `watch ibsm ctl console status` has the same\n"};
+  return {outcome.is_usage ? kUsage : 0, std::move(outcome.text)};
+}
+
+}  // namespace sm::daemon

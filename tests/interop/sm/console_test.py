@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The console of ibsm beside stock opensm's on the same fabric, by TCP, on a terminal, and by
+`ibsm ctl console`."""
+import contextlib
+import os
+import pathlib
+import pty
+import re
+import socket
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from daemon_test import HOST, IBSM, TREE, Sm  # noqa: E402
+from fabric import wait_until  # noqa: E402
+
+PROMPT = "OpenSM $ "
+TYPED = ("status", "portstatus", "portstatus ca", "portstatus switch", "portstatus router", "portstatus x",
+         "querylid 1", "querylid 0x2", "querylid 999", "querylid", "switchbalance", "switchbalance verbose",
+         "switchbalance 0x1", "lidbalance", "lidbalance x", "perfmgr", "priority", "priority 99", "resweep",
+         "sweep", "logflush maybe", "dump_portguid ^leaf 0009", "dump_portguid", "nonsense", "help",
+         "loglevel 7", "loglevel", "priority 5", "priority", "sweep off", "status", "sweep on")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Telnet:
+    """One who types lines at the port and reads up to the prompt."""
+
+    def __init__(self, port):
+        def connect():
+            with contextlib.suppress(OSError):
+                self.socket = socket.create_connection(("127.0.0.1", port), 30)
+                return True
+            return False
+
+        assert wait_until(connect, 20)
+        self.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def read(self, end=PROMPT):
+        text = b""
+        while not text.endswith(end.encode()):
+            piece = self.socket.recv(65536)
+            if not piece:
+                break
+            text += piece
+        return text.decode().removesuffix(PROMPT)
+
+    def say(self, line, end=PROMPT):
+        self.socket.sendall(line.encode() + b"\r\n")
+        return self.read(end)
+
+
+def fields(text):
+    """Each line without what is another program's or another run's: "QP0 MADs rcvd : N"."""
+    text = re.sub(r"( (?:MADs|unicasts) [\w ()]+: )\d+", r"\1N", text)
+    text = re.sub(r"in \d+ us", "in N us", text)
+    text = re.sub(r"(OpenSM Version +: ).*", r"\1V", text)
+    text = re.sub(r"(Routing Engine +: )\w+", r"\1E", text)
+    return text.splitlines()
+
+
+class Loopback(unittest.TestCase):
+    def answers(self, program):
+        port = free_port()
+        words = ("-console", "loopback", "-console-port", str(port))
+        with Sm(*TREE) as f:
+            f.daemon("-R", "minhop", *words) if program == "ibsm" else f.opensm(HOST, "-R", "minhop", *words)
+            with Telnet(port) as console:
+                return {(i, line): console.say(line) for i, line in enumerate(TYPED)}
+
+    def test_each_answer_has_the_lines_of_opensms(self):
+        ours, theirs = self.answers("ibsm"), self.answers("opensm")
+        for at, text in theirs.items():
+            line = at[1]
+            mine, wanted = fields(ours[at]), fields(text)
+            if line.startswith("switchbalance") and line != "switchbalance 0x1":
+                # Routes are another program's; which ports there are is the fabric's.
+                pattern = r"(?:Unbalanced )?Switch: \w+ \(\S+\)|Port \d+: \d+"
+                for answer in (mine, wanted):
+                    self.assertEqual([x for x in answer if not re.fullmatch(pattern, x)], [], line)
+                if "verbose" in line:
+                    def ports(answer):
+                        return [re.sub(r"^Unbalanced |: \d+$", "", x) for x in answer]
+                    self.assertEqual(ports(mine), ports(wanted))
+            elif line in ("help", "nonsense"):
+                def syntax(answer):
+                    return [x.split(" -- ")[0] for x in answer]
+                self.assertEqual(syntax(mine), syntax(wanted), line)
+            elif re.search(r"^(Invalid (resweep|sweep|logflush|switchguid)|Node type not|no LID)", text):
+                # What follows is help, in our own words; opensm shows that of sweep for logflush.
+                self.assertEqual(mine[0], wanted[0], line)
+            elif line == "priority 99":
+                self.assertEqual(mine[0], wanted[0], line)
+            else:
+                self.assertEqual(mine, wanted, line)
+
+    def test_orders_are_carried_out(self):
+        port = free_port()
+        with Sm(*TREE) as f, contextlib.ExitStack() as stack:
+            f.daemon("-console", "loopback", "-console-port", str(port))
+            console = stack.enter_context(Telnet(port))
+            ups = f.ups()
+            console.say("resweep heavy")
+            self.assertTrue(wait_until(lambda: f.ups() == ups + 1, 20))
+            sets = f.sets()
+            console.say("reroute")
+            self.assertTrue(wait_until(lambda: f.ups() == ups + 2, 20))
+            self.assertEqual(f.sets(), sets)
+            console.say("sweep off")
+            f.ctl("link", "down", "host0009 HCA-1", "1")
+            console.say("resweep heavy")
+            self.assertIn("Sweeping enabled               : 0\n", console.say("status"))
+            self.assertEqual(f.ups(), ups + 2)
+            console.say("sweep on")
+            self.assertTrue(wait_until(lambda: f.ups() == ups + 3, 20))
+            self.assertRegex(console.say("dump_conf"), r"\nsm_priority 0\n")
+            console.say("priority 7")
+            self.assertRegex(console.say("dump_conf"), r"\nsm_priority 7\n")
+            self.assertIn("sminfo: sm lid 1 ", f.on(HOST, "sminfo").stdout)
+            self.assertIn("priority 7 state 3", f.on(HOST, "sminfo").stdout)
+            console.say("loglevel 0x23")
+            self.assertTrue(wait_until(lambda: " frame: " in (f.directory / "log").read_text(), 20))
+            refused = console.say("dump_portguid file /tmp/elsewhere .")
+            self.assertIn("Could not open file /tmp/elsewhere", refused)
+            self.assertEqual(console.say("dump_portguid file guids ^leaf-001$"), "")
+            self.assertEqual(len((f.directory / "state" / "guids").read_text().splitlines()), 1)
+            self.assertIn('use "q<ret>" to quit loop\n', console.say("status loop", end="quit loop\n"))
+            console.read(end="\n\n")  # the next round, or part of it
+            console.socket.sendall(b"q\n")
+            console.read()
+            self.assertEqual(console.say("version").split()[0], "ibsm")
+            self.assertEqual(console.say("quit", end="never"), "")
+
+    def test_the_performance_manager(self):
+        port = free_port()
+        with Sm(*TREE) as f, contextlib.ExitStack() as stack:
+            f.daemon("-console", "loopback", "-console-port", str(port), "-perfmgr")
+            console = stack.enter_context(Telnet(port))
+            self.assertTrue(wait_until(lambda: "leaf-001" in console.say("pm pc leaf-001:5"), 30))
+            self.assertRegex(console.say("pm"), r"state +: Enabled\n")
+            console.say("pm disable")
+            console.say("pm sweep_time 7")
+            self.assertRegex(console.say("pm"), r"state +: Disabled\n.*\n.*sweep time +: 7s\n")
+            self.assertIn("128 ports written to ", console.say("pm dump_counters mach"))
+            self.assertEqual(f.ibsm_ctl("counters", "list", "leaf-001", "5").stdout.splitlines()[0],
+                             console.say("pm print_counters leaf-001:5").splitlines()[0])
+            ctl = f.ibsm_ctl("console", "pm", "pc", "leaf-001:5")
+            self.assertEqual((ctl.returncode, ctl.stdout), (0, console.say("pm pc leaf-001:5")))
+
+
+class Ctl(unittest.TestCase):
+    def test_the_same_commands_by_the_control_socket(self):
+        with Sm(*TREE) as f:
+            f.daemon()
+            lid = f.ibsm_ctl("console", "querylid", "1")
+            self.assertEqual(lid.returncode, 0)
+            self.assertIn("Node Desc           : host0001 HCA-1\n", lid.stdout)
+            wrong = f.ibsm_ctl("console", "nonsense")
+            self.assertEqual((wrong.returncode, wrong.stdout), (2, ""))
+            self.assertIn("nonsense : Command not found", wrong.stderr)
+            self.assertEqual(f.ibsm_ctl("console", "status", "loop").returncode, 2)
+            file = f.directory / "guids"
+            self.assertEqual(f.ibsm_ctl("console", "dump_portguid", "file", file, ".*").returncode, 0)
+            self.assertEqual(len(file.read_text().splitlines()), 44)
+
+
+class Terminal(unittest.TestCase):
+    def test_local_is_on_the_terminal_and_its_end_is_not_the_end_of_ibsm(self):
+        with Sm(*TREE) as f:
+            ours, theirs = pty.openpty()
+            command = f.command(HOST, IBSM, "--state-dir", f.directory / "state", "-f", f.directory / "log",
+                                "-console", "local")
+            ibsm = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs)
+            os.close(theirs)
+            said = ""
+
+            def read_until(text):
+                nonlocal said
+                while text not in said:
+                    said += os.read(ours, 65536).decode()
+                found, said = said.split(text, 1)
+                return found
+
+            def say(line):
+                os.write(ours, line.encode() + b"\n")
+                read_until(line + "\r\n")  # the terminal's echo
+
+            try:
+                read_until("SUBNET UP")
+                say("querylid 1")
+                self.assertIn("Node Desc           : host0001 HCA-1", read_until(PROMPT))
+                say("quit")
+                self.assertIn("Ctrl-C ends ibsm", read_until(PROMPT))
+                say("status loop")
+                read_until('use "q<ret>" to quit loop')
+                read_until("SM State             : Master")
+                say("q")
+                read_until(PROMPT)
+                os.write(ours, b"\x04")
+                ups = f.ups()
+                ibsm_pid = ibsm.pid
+                self.assertTrue(f.ibsm_ctl("console", "resweep", "heavy").returncode == 0)
+                self.assertTrue(wait_until(lambda: f.ups() == ups + 1, 20))
+                os.kill(ibsm_pid, 0)
+            finally:
+                ibsm.terminate()
+                ibsm.wait(20)
+                os.close(ours)
+
+    def test_in_the_background_there_is_none_and_that_is_said(self):
+        with Sm(*TREE) as f:
+            f.daemon("-console", "local")
+            self.assertIn("console local is for an ibsm that stays in the foreground",
+                          (f.directory / "log").read_text())
+
+
+class Socket(unittest.TestCase):
+    def test_addresses_that_are_not_listed_are_refused(self):
+        port = free_port()
+        with Sm(*TREE) as f:
+            (f.directory / "conf").write_text(f"console socket\nconsole_port {port}\nconsole_allow 192.0.2.0/24\n")
+            f.daemon("-F", f.directory / "conf")
+            log = (f.directory / "log").read_text()
+            self.assertIn("telnet asks for no password", log)
+            with socket.create_connection(("127.0.0.1", port), 30) as s:
+                self.assertEqual(s.recv(100), b"")
+            self.assertIn("127.0.0.1 refused: it is not in console_allow", (f.directory / "log").read_text())
+
+    def test_without_a_list_this_host_alone_is_served(self):
+        port = free_port()
+        with Sm(*TREE) as f:
+            f.daemon("-console", "socket", "-console-port", str(port))
+            with Telnet(port) as console:
+                self.assertIn("Sweeping enabled", console.say("status"))
+
+
+if __name__ == "__main__":
+    unittest.main()
