@@ -158,7 +158,12 @@ void Mastership::on_swept(Instant, const ib::discover::Observed& found) {
   }
 }
 
-void Mastership::ask_again(Instant) {
+void Mastership::ask_again(const ib::discover::Observed& seen) {
+  others_.look_at(seen);
+  ask_all();
+}
+
+void Mastership::ask_all() {
   for (const auto& [guid, manager] : others_.all()) {
     const auto is_asked = [guid = guid](const auto& entry) {
       return entry.second.whom == guid && entry.second.kind == Kind::Question;
@@ -167,10 +172,11 @@ void Mastership::ask_again(Instant) {
   }
 }
 
-void Mastership::on_change_at(Instant now, ib::Lid lid) {
-  const auto& all = others_.all();
-  if (std::ranges::any_of(all, [lid](const auto& m) { return m.second.lid == lid; }))
-    ask_again(now);
+void Mastership::on_change_at(ib::Lid lid, const ib::discover::Observed& seen) {
+  const auto at = seen.fabric.find_lid(lid);
+  if (!at || *at == seen.local_port) return;
+  if ((seen.port(*at).get<&PortInfo::capability_mask>() & ib::wire::port_cap::kIsSm) != 0)
+    ask_again(seen);
 }
 
 void Mastership::on_other_master(const std::string& who) {
@@ -365,7 +371,7 @@ void Mastership::on_time(Instant now) {
   if (followed_ && wait_until_ <= now) orders_.push_back(Order::Sweep);
   if (followed_ && !path_wanted_) poll(now);
   // What the others are is to be known, too, though it decides nothing.
-  if (state() == SmState::Standby && ++polls_ % kPollsPerLook == 0) ask_again(now);
+  if (state() == SmState::Standby && ++polls_ % kPollsPerLook == 0) ask_all();
 }
 
 void Mastership::poll(Instant now) {

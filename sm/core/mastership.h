@@ -78,10 +78,10 @@ class Mastership {
   bool conclude(ib::Instant now);
   /// True once after it became master where others may have been: what devices hold is not known.
   bool take_taken_over() { return std::exchange(taken_over_, false); }
-  /// Those that are known are asked again, without a sweep.
-  void ask_again(ib::Instant now);
+  /// Those that are known by now are asked again, without a sweep.
+  void ask_again(const ib::discover::Observed& seen);
   /// A port with this LID says that something about it changed.
-  void on_change_at(ib::Instant now, ib::Lid lid);
+  void on_change_at(ib::Lid lid, const ib::discover::Observed& seen);
   /// Our port was told that the subnet manager is at `who`: another one was master, while this one
   /// slept or beside it.
   void on_other_master(const std::string& who);
@@ -125,6 +125,7 @@ class Mastership {
   election::Rank rank() const;
   ib::mad::Cookie expect(Asked asked);
   ib::mad::Cookie ask(Kind kind, ib::Guid whom);
+  void ask_all();
   void set(Kind kind, ib::Guid whom, Event control);
   void drop_questions();
   /// The transition of `event`, with all that follows; false: there is none in this state.

@@ -30,7 +30,12 @@ ib::mad::DirectedRoute route_to(const ib::discover::Observed& seen, PortRef port
 }  // namespace
 
 void OtherManagers::on_swept(const ib::discover::Observed& seen) {
-  std::map<Guid, OtherManager> before = std::exchange(all_, {});
+  take(seen, std::exchange(all_, {}));
+}
+
+void OtherManagers::look_at(const ib::discover::Observed& seen) { take(seen, all_); }
+
+void OtherManagers::take(const ib::discover::Observed& seen, std::map<Guid, OtherManager> before) {
   for (NodeIndex n = 0; n < seen.nodes.size(); ++n) {
     for (unsigned i = 0; i <= seen.fabric.node(n).num_ports; ++i) {
       const PortRef p{n, static_cast<std::uint8_t>(i)};
@@ -47,7 +52,7 @@ void OtherManagers::on_swept(const ib::discover::Observed& seen) {
       manager.name =
           fmt::format("\"{}\" port {}", ib::printable(seen.fabric.node(n).description), i);
       manager.allowed = allowed_.empty() || allowed_.contains(guid);
-      all_.emplace(guid, std::move(manager));
+      all_.insert_or_assign(guid, std::move(manager));
     }
   }
 }
@@ -86,7 +91,10 @@ void OtherManagers::on_silence(Guid guid) {
   if (OtherManager* manager = find(guid)) manager->answered = false;
 }
 
-void OtherManagers::on_gone(Guid guid) { all_.erase(guid); }
+/// It may come back before the next sweep, and is asked as long as none has missed it.
+void OtherManagers::on_gone(Guid guid) {
+  if (OtherManager* manager = find(guid)) manager->known = manager->answered = false;
+}
 
 OtherManager* OtherManagers::find(Guid guid) {
   const auto at = all_.find(guid);

@@ -772,7 +772,7 @@ struct SubnetManager::Impl {
     if (options.full_sweeps_only) return want_sweep(now, Reason::Timer);
     ++counters.light_sweeps;
     own_port.call_for(now);
-    mastership.ask_again(now);
+    mastership.ask_again(*seen);
     looking =
         std::make_unique<LightSweep>(*seen, desired->node_managed, silent_switches, kOwnerLook);
   }
@@ -925,7 +925,8 @@ struct SubnetManager::Impl {
     effects.log.push_back({LogLevel::Info, "trap",
                            fmt::format("trap {} from LID {}", number, notice.issuer_lid.value),
                            ib::LogCause{"trap", from}});
-    if (number == ib::wire::trap::kCapabilityChange) mastership.on_change_at(now, from);
+    if (number == ib::wire::trap::kCapabilityChange && desired)
+      mastership.on_change_at(from, *seen);
     if (desired && speaks_of(notice, desired->sm_lid)) own_port.call_for(now);
     // Opening our own issm file raises 144 at our own port.
     if (desired && from == desired->sm_lid && number == ib::wire::trap::kCapabilityChange) return;
