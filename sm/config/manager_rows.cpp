@@ -2,6 +2,7 @@
 #include <array>
 
 #include "libdiag/base/text.h"
+#include "sm/config/activity.h"
 #include "sm/config/rows.h"
 #include "sm/policy/congestion_values.h"
 
@@ -26,6 +27,9 @@ ib::Result<void> check_delay(std::string_view value) {
   if (policy::read_congestion_delay(value)) return {};
   return ib::fail(ib::ErrorKind::Usage, "expected " + std::string(policy::kDelayWanted) +
                                             ", got '" + ib::printable(value) + "'");
+}
+ib::Result<void> check_subjects(std::string_view value) {
+  return activity_subjects(value).map([](auto) {});
 }
 template <std::uint16_t Max>
 ib::Result<void> check_sl_values(std::string_view value) {
@@ -70,8 +74,13 @@ constexpr std::array kManagers = {
          "`ccmgr --conf_file FILE`: the file of the congestion control manager (default: its "
          "defaults)")
         .contents_on_reload(),
-    text("", "activity_report_subjects", {}, "LIST", "What the activity report is about")
-        .not_yet("there is no activity report"),
+    text("--event_file", "event_file", &S::event_file, "FILE",
+         "Every event as a line of JSON, added to this file (default: none; `ibsm ctl events` has "
+         "the last of them)"),
+    text("", "activity_report_subjects", &S::activity_report_subjects, "LIST",
+         "Subjects of the activity report (opensm-activity.dump): mc, prtn, virt, routing with "
+         "commas between them, all or none",
+         check_subjects),
     flag("--congestion_control", "congestion_control", &S::congestion_control,
          "Program devices for congestion control by the cc_ keys"),
     number("--cc_key", "cc_key", &S::cc_key, 0, UINT64_MAX,

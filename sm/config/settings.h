@@ -134,6 +134,10 @@ struct Settings {
   std::uint64_t perfmgr_xmit_wait_threshold{65535};
   std::string event_db_dump_file;
 
+  // ---- events
+  std::string event_file;
+  std::string activity_report_subjects{"none"};
+
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 

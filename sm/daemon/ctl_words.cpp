@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/ctl_words.h"
 
+#include <chrono>
 #include <cstdio>
+#include <string_view>
+#include <thread>
 
 #include "libdiag/cli/exit_status.h"
 #include "sm/control/client.h"
@@ -35,6 +38,14 @@ constexpr const char* kSaFooter =
 constexpr const char* kConsoleFooter =
     "  help      the commands: those of opensm's console\n\n"
     "Exit status: 0 done, 2 usage, 4 no ibsm.";
+
+/// The number of the last event of an answer, whichever its form.
+std::string last_number(std::string_view text) {
+  if (text.empty()) return {};
+  const auto line = text.substr(text.rfind('\n', text.size() - 2) + 1);
+  const auto digits = line.find_first_of("0123456789");
+  return std::string(line.substr(digits, line.find_first_not_of("0123456789", digits) - digits));
+}
 
 }  // namespace
 
@@ -72,6 +83,30 @@ void CtlWords::add_to(ib::cli::CommandLine& line) {
   auto& console = add_verb(line, "console", "A command of the console");
   console.operands("WORDS", words_, "the command, and what follows");
   console.footer(kConsoleFooter);
+  auto& events = add_verb(line, "events", "What changed in the subnet: the last 10,000 events");
+  events.flag("--follow", follow_, "Go on with what happens from now on");
+  events.flag("--json", json_, "A line of JSON for each");
+  events.operands("NUMBER", words_, "Those after that number");
+  events.footer("Names and fields: doc/events.md. Exit status: 0 done, 2 usage, 4 no ibsm.");
+}
+
+/// Prints what is new, again and again, until ibsm or the reader is gone.
+int CtlWords::follow(const std::string& socket, control::Request request) const {
+  constexpr auto kPause = std::chrono::milliseconds(500);
+  while (true) {
+    const auto answer = control::ask(socket, request);
+    if (!answer)
+      return ib::cli::complain("ibsm ctl", answer.error().message, ib::cli::kExitCannotRun);
+    if (answer->status != 0) {
+      std::fwrite(answer->text.data(), 1, answer->text.size(), stderr);
+      return answer->status;
+    }
+    const std::string& text = answer->text;
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+      return ib::cli::kExitGood;
+    if (const std::string last = last_number(text); !last.empty()) request.words = {last};
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 int CtlWords::run(const std::string& default_socket) const {
@@ -83,7 +118,9 @@ int CtlWords::run(const std::string& default_socket) const {
   for (const auto& [given, name] :
        {std::pair(limited_, "limited"), {both_, "both"}, {json_, "json"}, {errors_, "errors"}})
     if (given) request.options[name] = "TRUE";
-  const auto answer = control::ask(socket_.empty() ? default_socket : socket_, request);
+  const std::string& socket = socket_.empty() ? default_socket : socket_;
+  if (follow_) return follow(socket, std::move(request));
+  const auto answer = control::ask(socket, request);
   if (!answer) return ib::cli::complain(kProgram, answer.error().message, ib::cli::kExitCannotRun);
   std::FILE* out = answer->status <= 1 ? stdout : stderr;
   const std::string text = (answer->status <= 1 ? "" : std::string(kProgram) + ": ") + answer->text;

@@ -20,12 +20,13 @@ class CtlWords {
   const std::string& state_dir() const { return state_dir_; }
 
  private:
+  int follow(const std::string& socket, control::Request request) const;
   ib::cli::CommandLine& add_verb(ib::cli::CommandLine& line, const char* name, const char* purpose);
 
   std::vector<std::pair<const char*, const ib::cli::CommandLine*>> verbs_;
   std::string socket_, state_dir_, owner_;
   std::vector<std::string> words_;
-  bool limited_{false}, both_{false}, json_{false}, errors_{false};
+  bool limited_{false}, both_{false}, json_{false}, errors_{false}, follow_{false};
 };
 
 }  // namespace sm::daemon

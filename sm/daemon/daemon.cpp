@@ -28,6 +28,7 @@
 #include "sm/daemon/console_orders.h"
 #include "sm/daemon/counters_verb.h"
 #include "sm/daemon/dump_files.h"
+#include "sm/daemon/event_log.h"
 #include "sm/daemon/lid_backup.h"
 #include "sm/daemon/local_ports.h"
 #include "sm/daemon/managers.h"
@@ -133,6 +134,7 @@ class Daemon : private core::Carrier {
     dumps_.reset();
     manager_.reset();
     sa_.reset();
+    if (events_) events_->on_end();
     finish_lid_backup();
     log_.finish();
   }
@@ -151,6 +153,9 @@ class Daemon : private core::Carrier {
     }
     auto contents = open_store(dump);
     if (!contents) return tl::unexpected<ib::Error>(std::move(contents.error()));
+    auto events = EventLog::open(options_.events, log_);
+    if (!events) return tl::unexpected<ib::Error>(std::move(events.error()));
+    events_ = *std::move(events);
 
     ib::mad::PortChoice choice;
     choice.port_guid = options_.port_guid;
@@ -204,6 +209,7 @@ class Daemon : private core::Carrier {
     sa.server.kernel_rmpp = kernel_rmpp_;
     sa.server.multicast.configured = sa::groups_of(*partitions_, sa.server.qos.get());
     sa.server.wall_clock = read_wall_clock();
+    events_->know(*contents);
     auto server = std::make_unique<sa::Server>(sa.server, *contents);
     // The store's groups before the first plan, or it would close the switches to multicast.
     manager_->set_groups(ib::monotonic_now(), SaThread::groups_of(*server));
@@ -212,7 +218,8 @@ class Daemon : private core::Carrier {
         std::move(server), std::move(gsi_), *store_, log_,
         SaDump(options_.registry.dump_every.count() == 0 ? std::string()
                                                          : options_.state_dir + "/" + kDumpName,
-               options_.registry.dump_every));
+               options_.registry.dump_every),
+        [this](const store::Batch& batch) { events_->on_registry(batch); });
     planner_.emplace();
     listen_for_operators();
     if (!options_.dumps.directory.empty())
@@ -332,6 +339,8 @@ class Daemon : private core::Carrier {
         if (auto reopened = log_.reopen(); !reopened)
           say(ib::LogLevel::Error, "ibsm",
               "the log goes on as it was: " + reopened.error().message);
+        if (auto reopened = events_->reopen(); !reopened)
+          say(ib::LogLevel::Error, "event", reopened.error().message);
       } else {
         say(ib::LogLevel::Info, "ibsm", kEnding);
         return false;
@@ -345,9 +354,11 @@ class Daemon : private core::Carrier {
     auto fresh = read_again_();
     if (!fresh) {
       reload_trouble_ = fresh.error().message.substr(0, fresh.error().message.find('\n'));
+      events_->on_configuration(reload_trouble_);
       return say(ib::LogLevel::Error, "config",
                  fresh.error().message + "\nwhat was in force stays in force, all of it");
     }
+    events_->on_configuration({});
     if (!std::exchange(reload_trouble_, {}).empty())
       say(ib::LogLevel::Info, "config", "the configuration is in order again");
     for (const std::string& line : fresh->warnings) say(ib::LogLevel::Warning, "config", line);
@@ -370,6 +381,7 @@ class Daemon : private core::Carrier {
   void take_partitions(std::shared_ptr<const policy::PartitionPolicy> of_file) {
     file_partitions_ = std::move(of_file);
     partitions_ = policy::with_members(file_partitions_, added_members_);
+    events_->on_partitions(partitions_);
   }
 
   // ---- the control socket
@@ -389,12 +401,13 @@ class Daemon : private core::Carrier {
   control::Answer answer(const control::Request& request) {
     if (request.verb == "partition") return change_partitions(request);
     if (request.verb == "counters") return counters(request);
+    if (request.verb == "events") return events_->answer(request);
     if (request.verb == "sm")
       return sm_verb(request, manager_->mastership(), own_lid(), ib::monotonic_now());
     if (request.verb == "sa") return change_sa(request);
     if (request.verb == "console") return console_verb(console_world(), request);
     return {2, "unknown verb '" + ib::printable(request.verb) +
-                   "': expected partition, counters, sa, sm or console\n"};
+                   "': expected partition, counters, events, sa, sm or console\n"};
   }
   ConsoleWorld console_world() {
     const auto sa_counters = [this]() -> std::optional<sa::Counters> {
@@ -496,12 +509,14 @@ class Daemon : private core::Carrier {
     if (dumps_ && manager_->idle() && holdings->multicast != dumped_trees_)
       dumps_->write(manager_->snapshot(), holdings);
     dumped_trees_ = holdings->multicast;
+    events_->on_holdings(holdings, manager_->snapshot());
     sa_->post([held = holdings](Instant, sa::Server& server) mutable {
       server.publish(std::move(held));
     });
   }
   void publish(const SnapshotPtr& snapshot) override {
     if (snapshot->routing) say_engine(*snapshot->routing);
+    events_->on_routing(snapshot);
     sa_->publish(snapshot);
   }
   void log(const ib::LogEvent& event) override { log_.write(event); }
@@ -522,6 +537,7 @@ class Daemon : private core::Carrier {
   }
   void report(core::Report report) override {
     if (end_status_) return;
+    events_->on_report(manager_->snapshot());
     if (dumps_) dumps_->write(manager_->snapshot(), manager_->holdings());
     if (options_.exit_on_fatal && report.duplicate_guids > 0) {
       end_status_ = give_up(
@@ -641,6 +657,7 @@ class Daemon : private core::Carrier {
   std::unique_ptr<core::SubnetManager> manager_;
   std::optional<SaThread> sa_;
   std::optional<PlanWorker> planner_;
+  std::unique_ptr<EventLog> events_;
   std::unique_ptr<Managers> managers_;  // null: options call for none
   std::optional<DumpFiles> dumps_;      // what the operator wants of them
   std::shared_ptr<const ib::tables::MulticastTables> dumped_trees_;

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "libdiag/base/text.h"
+#include "sm/config/activity.h"
 #include "sm/config/qos.h"
 #include "sm/config/routing.h"
 #include "sm/config/table.h"
@@ -184,6 +185,14 @@ ib::Result<void> take_rates(const Settings& s, DaemonOptions& to) {
   return {};
 }
 
+/// Behind take_dumps().
+void take_events(const Settings& s, DaemonOptions& to) {
+  to.events.file = s.event_file;
+  to.events.activity_subjects = config::activity_subjects(s.activity_report_subjects).value_or(0);
+  to.events.activity_file =
+      (to.dumps.directory.empty() ? s.state_dir : to.dumps.directory) + "/opensm-activity.dump";
+}
+
 void take_performance(const Settings& s, DaemonOptions& to) {
   to.counters_file = s.event_db_dump_file;
   const bool is_built = config::find_key("perfmgr")->effect == config::Effect::Works;
@@ -257,6 +266,7 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   o.configuration = configuration;
   take_dumps(s, o);
   take_performance(s, o);
+  take_events(s, o);
   o.state_dir = s.state_dir;
 
   auto [choice, files] = config::routing(s);

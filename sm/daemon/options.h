@@ -14,6 +14,7 @@
 #include "sm/daemon/console_options.h"
 #include "sm/daemon/ctl_words.h"
 #include "sm/daemon/dump_options.h"
+#include "sm/daemon/event_options.h"
 #include "sm/daemon/partition_options.h"
 #include "sm/daemon/plan_options.h"
 #include "sm/daemon/registry_options.h"
@@ -46,6 +47,7 @@ struct DaemonOptions {
   bool exit_on_fatal{false};
   DumpOptions dumps;
   std::optional<managers::performance::Options> performance;  // nothing: no counters are read
+  EventOptions events;
   std::string counters_file;  // where they are dumped to; empty: among the dump files
   std::string pid_file;
   std::string state_dir;

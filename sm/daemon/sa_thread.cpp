@@ -35,12 +35,13 @@ constexpr int kNice = -10;
 }  // namespace
 
 SaThread::SaThread(std::unique_ptr<sa::Server> server, Channel channel, StoreThread& store,
-                   LogFile& log, SaDump dump)
+                   LogFile& log, SaDump dump, Told told)
     : server_(std::move(server)),
       channel_(std::move(channel)),
       store_(store),
       log_(log),
       dump_(std::move(dump)),
+      told_(std::move(told)),
       counters_at_(ib::monotonic_now() + kCountersEvery),
       thread_([this] { run(); }) {}
 
@@ -191,8 +192,10 @@ void SaThread::work(Instant now) {
 }
 
 void SaThread::commit() {
-  while (auto commit = server_->next_commit())
+  while (auto commit = server_->next_commit()) {
+    told_(commit->batch);
     store_.post(commit->ticket, std::move(commit->batch));
+  }
 }
 
 bool SaThread::speak(Instant now) {

@@ -33,8 +33,10 @@ namespace sm::daemon {
 class SaThread {
  public:
   /// Begins to serve; what `server` knows already the subnet manager has been told.
+  /// `told`: each change of what it keeps, from its thread.
+  using Told = std::function<void(const store::Batch&)>;
   SaThread(std::unique_ptr<sa::Server> server, Channel channel, StoreThread& store, LogFile& log,
-           SaDump dump);
+           SaDump dump, Told told);
   ~SaThread();
   SaThread(const SaThread&) = delete;
   SaThread& operator=(const SaThread&) = delete;
@@ -86,6 +88,7 @@ class SaThread {
   StoreThread& store_;
   LogFile& log_;
   SaDump dump_;
+  const Told told_;
   ib::Instant counters_at_;
   std::string counters_told_;
   ib::Instant tidy_at_{ib::kNever};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "libdiag/route/engine.h"
 
@@ -15,6 +16,10 @@ struct Routing {
   std::string engine;
   ib::tables::VirtualLanes virtual_lanes{};
   ib::route::MulticastRule multicast{};
+  /// Engines that were asked before `engine`, and whose routes cannot be used.
+  std::vector<std::string> failed{};
+  /// The routes of before followed what changed; false: all were computed.
+  bool followed{false};
 };
 
 /// The switch that `port` hangs from, or belongs to; kNoSwitch when there is none.

@@ -385,7 +385,8 @@ class Planner {
     checks.master_sm_sl = options_.sm_sl;
     checks.credit_loops_are_must = !options.allow_credit_loops;
     auto followed = follow(f, routing->graph, options, checks);
-    auto choice = followed ? *std::move(followed) : choose(f, routing->graph, options, checks);
+    const bool is_following = followed.has_value();
+    auto choice = is_following ? *std::move(followed) : choose(f, routing->graph, options, checks);
     for (std::string& line : choice.alarms()) out_.alarms.push_back(std::move(line));
     for (std::string& line : choice.notes()) out_.notes.push_back(std::move(line));
     if (!choice.passed)
@@ -402,6 +403,9 @@ class Planner {
     routing->virtual_lanes = std::move(choice.routes.virtual_lanes);
     routing->multicast = std::move(choice.routes.multicast);
     routing->engine = std::move(choice.routes.engine);
+    routing->followed = is_following;
+    for (const ib::route::Tried& tried : choice.tried)
+      if (!tried.passed) routing->failed.push_back(tried.engine);
     out_.verdict = std::move(choice.verdict);
     // What stands in place of routes is not what was verified.
     if (routing->engine.empty()) out_.verifier = std::make_shared<ib::tables::Verifier>(checks);

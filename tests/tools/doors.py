@@ -35,6 +35,7 @@ ALLOWED = {
     "sm/plan": LIBDIAG + ["sm/device", "sm/policy"],
     "sm/apply": LIBDIAG + ["sm/device", "sm/plan"],
     "sm/core": LIBDIAG + ["sm/device", "sm/plan", "sm/apply", "sm/store"],
+    "sm/events": LIBDIAG + ["sm/device", "sm/policy", "sm/store"],
     "sm/managers": LIBDIAG + ["sm/device", "sm/policy"],
     "sm/sa": LIBDIAG + ["sm/device", "sm/policy", "sm/store"],
     "sm/console": LIBDIAG + ["sm/config", "sm/control", "sm/core", "sm/device", "sm/managers", "sm/sa"],

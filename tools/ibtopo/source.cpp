@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "libdiag/discover/degraded.h"
 #include "libdiag/discover/sweep.h"
 #include "libdiag/fabric/topology_text.h"
 #include "tools/common/connection.h"
@@ -14,37 +15,6 @@ namespace {
 using discover::Observed;
 using fabric::NodeIndex;
 using fabric::PortRef;
-using wire::LinkSpeed;
-
-bool supports(const wire::PortInfo& port, LinkSpeed speed) {
-  wire::PortInfo as;
-  wire::set_active_speed(as, speed);
-  if (as.link_speed_ext_active2 != 0) {
-    return (port.link_speed_ext_supported2 & as.link_speed_ext_active2) != 0;
-  }
-  if (as.link_speed_ext_active != 0) {
-    return (port.link_speed_ext_supported & as.link_speed_ext_active) != 0;
-  }
-  return (port.link_speed_supported & as.link_speed_active) != 0;
-}
-
-/// Both ends can do more than the cable does.
-bool is_degraded(const wire::PortInfo& a, const wire::PortInfo& b, const fabric::Port& active) {
-  for (const wire::LinkWidth width :
-       {wire::LinkWidth::W12x, wire::LinkWidth::W8x, wire::LinkWidth::W4x, wire::LinkWidth::W2x}) {
-    if (wire::lanes(width) <= wire::lanes(active.width) || active.width == wire::LinkWidth::Unknown)
-      break;
-    if ((a.link_width_supported & b.link_width_supported & static_cast<unsigned>(width)) != 0)
-      return true;
-  }
-  if (active.speed == LinkSpeed::Unknown) return false;
-  for (const LinkSpeed speed : {LinkSpeed::Xdr, LinkSpeed::Ndr, LinkSpeed::Hdr, LinkSpeed::Edr,
-                                LinkSpeed::Fdr, LinkSpeed::Qdr, LinkSpeed::Ddr}) {
-    if (wire::gbps_per_lane(speed) <= wire::gbps_per_lane(active.speed)) return false;
-    if (supports(a, speed) && supports(b, speed)) return true;
-  }
-  return false;
-}
 
 std::vector<PortRef> degraded_ports(const Observed& observed) {
   std::vector<PortRef> degraded;
@@ -56,7 +26,8 @@ std::vector<PortRef> degraded_ports(const Observed& observed) {
       if (!port.peer) continue;
       const auto* own = observed.known_port(self);
       const auto* far = observed.known_port(port.peer);
-      if (own != nullptr && far != nullptr && is_degraded(own->info(), far->info(), port)) {
+      if (own != nullptr && far != nullptr &&
+          discover::is_degraded(own->info(), far->info(), port)) {
         degraded.push_back(self);
       }
     }

@@ -858,6 +858,45 @@ class Counters(unittest.TestCase):
             self.assertFalse([r for r in rows if r["class_name"].startswith("Perf")])
 
 
+class Events(unittest.TestCase):
+    """What changed: in the log, as JSON lines, in the activity report, over the control socket."""
+
+    def test_a_cable_a_node_and_a_partition(self):
+        with Sm(*TREE) as f:
+            conf, partitions = f.directory / "conf", f.directory / "partitions"
+            partitions.write_text("Default=0x7fff, ipoib : ALL=full ;\n")
+            conf.write_text(f"activity_report_subjects all\nevent_file {f.directory}/events\n"
+                            f"partition_config_file {partitions}\n")
+            pid = f.daemon("-F", conf)
+            for words, event in ((("link", "down", "leaf-002", "5"), "link.down"),
+                                 (("link", "up", "leaf-002", "5"), "link.up"),
+                                 (("node", "remove", "host0009 HCA-1"), "node.left")):
+                f.ctl(*words)
+                self.assertTrue(wait_until(lambda: f'"{event}"' in (f.directory / "events").read_text()), event)
+            partitions.write_text('Default=0x7fff, ipoib : ALL=full ;\nred=0x1 : "host0002 HCA-1" ;\n')
+            os.kill(pid, signal.SIGHUP)
+            self.assertTrue(wait_until(lambda: "partition.member" in (f.directory / "events").read_text()))
+            events = [json.loads(line) for line in (f.directory / "events").read_text().splitlines()]
+            self.assertEqual([e["number"] for e in events], list(range(1, len(events) + 1)))
+            down = next(e for e in events if e["event"] == "link.down")
+            self.assertEqual((down["a"], down["b"]), ('"leaf-002" port 5', '"spine-001" port 2'))
+            self.assertIn('W event: link down: "leaf-002" port 5 - "spine-001" port 2\n',
+                          (f.directory / "log").read_text())
+            asked = f.ibsm_ctl("events", "--json", str(down["number"] - 1)).stdout.splitlines()
+            self.assertEqual(json.loads(asked[0]), down)
+            self.assertEqual(len(f.ibsm_ctl("events").stdout.splitlines()), len(events))
+            os.kill(pid, signal.SIGTERM)
+            self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
+            report = (f.directory / "state" / "opensm-activity.dump").read_text()
+            for line in (r" 2 mcg_change mlid=0xc000 mgid=ff12:401b:ffff::ffff:ffff change=0$",
+                         r" 9 routing_succeed engine=ftree entries=\d+ switches=12$",
+                         r" 4 prtn_create p_key=0x0001 name=red$",
+                         r" 3 prtn_guid_add port_guid=0x\w+ p_key=0x0001 block_index=0 p_key_index=1$",
+                         r" 5 prtn_delete p_key=0x0001 reason=2$"):
+                self.assertRegex(report, "(?m)" + line)
+            self.assertNotIn("link", report)
+
+
 class SaKey(unittest.TestCase):
     def test_known_key_is_warned_of_and_a_secret_one_is_kept_secret(self):
         with Sm(*TREE) as f:

@@ -145,13 +145,14 @@ TEST(OptionsFile, NothingSaidIsTheDefault) {
 
 TEST(OptionsFile, WhatIsNotSupportedYetSaysWhatFollows) {
   const auto [configuration, problems] = read(
-      "activity_report_subjects mc\nsingle_thread TRUE\nm_key 5\n"
+      "node_name_map_name f\nsingle_thread TRUE\nm_key 5\n"
       "cc_key 0\n");
-  EXPECT_THAT(problems,
-              ElementsAre("opensm.conf:1:1: warning: activity_report_subjects: not supported yet: "
-                          "there is no activity report",
-                          "opensm.conf:3:1: warning: m_key: not supported yet: ports keep the "
-                          "M_Key they have"));
+  EXPECT_THAT(
+      problems,
+      ElementsAre("opensm.conf:1:1: warning: node_name_map_name: not supported yet: nodes are "
+                  "named by their NodeDescription",
+                  "opensm.conf:3:1: warning: m_key: not supported yet: ports keep the "
+                  "M_Key they have"));
   EXPECT_THAT(without_effect(configuration),
               testing::Contains("single_thread: accepted, no effect: one thread owns all state in "
                                 "any case"));

@@ -181,7 +181,7 @@ TEST_F(OptionsFile, IsCheckedWithTheFilesItNames) {
     return std::get<int>(command);
   };
   EXPECT_EQ(status("lmc 1\n"), 0);
-  EXPECT_EQ(status("activity_report_subjects mc\n"), 1);
+  EXPECT_EQ(status("node_name_map_name f\n"), 1);
   EXPECT_EQ(status("lmc 9\n"), 2);
   EXPECT_EQ(status("root_guid_file /nonexistent/roots\n"), 2);
   // opensm's default path, where there need be no file.

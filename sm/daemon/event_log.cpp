@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/event_log.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "libdiag/base/text.h"
+
+namespace sm::daemon {
+namespace {
+
+using events::Events;
+using events::Record;
+
+constexpr int kUsage = 2;
+/// Lines of one kind that the log gets of one sweep; all are in the file of events.
+constexpr std::size_t kLinesMost = 20;
+
+}  // namespace
+
+EventLog::EventLog(const EventOptions& options, LogFile& log)
+    : options_(options), log_(log), file_(nullptr, std::fclose), activity_(nullptr, std::fclose) {
+  journal_.add_sink([this](const Record& record) {
+    const auto& row = events::row_of(record.event.kind);
+    if (++told_[record.event.kind] <= kLinesMost)
+      log_.write({row.level, "event", events::text_of(record.event)});
+    if (file_) write(record, file_, options_.file, events::json_of(record));
+    if (activity_ && (row.subjects & options_.activity_subjects) != 0)
+      write(record, activity_, options_.activity_file, events::activity_line(record));
+  });
+}
+EventLog::~EventLog() = default;
+
+ib::Result<void> EventLog::open(const std::string& path, File& file) {
+  std::FILE* opened = std::fopen(path.c_str(), "ae");
+  if (opened == nullptr)
+    return ib::fail(ib::ErrorKind::Io,
+                    "cannot write events to " + path + ": " + std::strerror(errno));
+  file.reset(opened);
+  return {};
+}
+
+ib::Result<std::unique_ptr<EventLog>> EventLog::open(const EventOptions& options, LogFile& log) {
+  std::unique_ptr<EventLog> made(new EventLog(options, log));
+  if (auto opened = made->reopen(); !opened)
+    return tl::unexpected<ib::Error>(std::move(opened.error()));
+  return made;
+}
+
+ib::Result<void> EventLog::reopen() {
+  const std::lock_guard lock(mutex_);
+  if (!options_.file.empty())
+    if (auto opened = open(options_.file, file_); !opened) return opened;
+  if (options_.activity_subjects != 0) return open(options_.activity_file, activity_);
+  return {};
+}
+
+void EventLog::write(const Record&, File& file, const std::string& path, std::string line) {
+  line += '\n';
+  const bool written = std::fwrite(line.data(), 1, line.size(), file.get()) == line.size() &&
+                       std::fflush(file.get()) == 0;
+  if (written || std::exchange(failed_, !written)) return;
+  log_.write({ib::LogLevel::Error, "event",
+              "cannot write events to " + path + ": " + std::strerror(errno) +
+                  "; those that follow are lost there, not in the log"});
+}
+
+void EventLog::take(const Events& events) {
+  told_.clear();
+  journal_.take(events, std::chrono::system_clock::now());
+  for (const auto& [kind, count] : told_)
+    if (count > kLinesMost)
+      log_.write({events::row_of(kind).level, "event",
+                  fmt::format("{} more of {} (ibsm ctl events)", count - kLinesMost,
+                              events::row_of(kind).name)});
+}
+
+void EventLog::know(const store::Contents& contents) {
+  const std::lock_guard lock(mutex_);
+  registry_.know(contents.groups, contents.members);
+}
+void EventLog::on_registry(const store::Batch& batch) {
+  if (batch.groups_removed.empty() && batch.groups.empty() && batch.members.empty()) return;
+  const std::lock_guard lock(mutex_);
+  take(registry_.take(batch));
+}
+void EventLog::on_partitions(const std::shared_ptr<const policy::PartitionPolicy>& partitions) {
+  const std::lock_guard lock(mutex_);
+  take(events::partition_changes(partitions_.get(), *partitions));
+  partitions_ = partitions;
+}
+void EventLog::on_report(const SnapshotPtr& subnet) {
+  const std::lock_guard lock(mutex_);
+  if (!subnet) return;
+  take(events::topology_changes(reported_.get(), *subnet));
+  reported_ = subnet;
+}
+void EventLog::on_routing(const SnapshotPtr& subnet) {
+  const std::lock_guard lock(mutex_);
+  if (!subnet->routing || subnet->routing == routing_) return;
+  take(events::routing_changes(routing_.get(), *subnet->routing));
+  routing_ = subnet->routing;
+}
+void EventLog::on_holdings(const HoldingsPtr& holdings, const SnapshotPtr& subnet) {
+  const std::lock_guard lock(mutex_);
+  if (!subnet) return;
+  const bool first = !holdings_ || holdings_->tables_to_come;
+  take(events::device_changes(first ? nullptr : holdings_.get(), *holdings, *subnet));
+  holdings_ = holdings;
+}
+void EventLog::on_configuration(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  take({why.empty() ? events::make(events::Kind::ConfigurationTaken, {})
+                    : events::make(events::Kind::ConfigurationRefused, {why})});
+}
+void EventLog::on_end() {
+  const std::lock_guard lock(mutex_);
+  if (partitions_) take(events::partitions_at_the_end(*partitions_));
+}
+
+control::Answer EventLog::answer(const control::Request& request) const {
+  std::uint64_t since = 0;
+  if (request.words.size() > 1 ||
+      (!request.words.empty() && !ib::parse_number(request.words[0], UINT64_MAX, since)))
+    return {kUsage, "expected `events [NUMBER]`: those after that number\n"};
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  for (const Record& record : journal_.after(since))
+    text += request.has("json")
+                ? events::json_of(record) + '\n'
+                : fmt::format("{} {} {}\n", record.number, events::time_text(record.time),
+                              events::text_of(record.event));
+  return {0, std::move(text)};
+}
+
+}  // namespace sm::daemon

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// EventLog: what changed in the subnet, for the log, for the file of events, for the activity
+// report and for `ibsm ctl events`. Any thread may tell.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "libdiag/base/result.h"
+#include "sm/control/protocol.h"
+#include "sm/daemon/event_options.h"
+#include "sm/daemon/log_file.h"
+#include "sm/events/changes.h"
+#include "sm/events/journal.h"
+
+namespace sm::daemon {
+
+class EventLog {
+ public:
+  /// Opens the files, to append. An error of kind Io names the one that cannot be.
+  static ib::Result<std::unique_ptr<EventLog>> open(const EventOptions& options, LogFile& log);
+  ~EventLog();
+  EventLog(const EventLog&) = delete;
+  EventLog& operator=(const EventLog&) = delete;
+
+  /// Groups and members of before, which are no events.
+  void know(const store::Contents& contents);
+  void on_registry(const store::Batch& batch);
+  void on_partitions(const std::shared_ptr<const policy::PartitionPolicy>& partitions);
+  /// A full sweep has ended. Null: nothing was found, not even the local port's neighbour.
+  void on_report(const SnapshotPtr& subnet);
+  void on_routing(const SnapshotPtr& subnet);
+  void on_holdings(const HoldingsPtr& holdings, const SnapshotPtr& subnet);
+  /// `why` empty: it was taken.
+  void on_configuration(const std::string& why);
+  void on_end();
+
+  /// Opens the files again, after logrotate moved them.
+  ib::Result<void> reopen();
+
+  /// `events [SINCE]`, with the option json: a line for each after that number.
+  control::Answer answer(const control::Request& request) const;
+
+ private:
+  using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+  EventLog(const EventOptions& options, LogFile& log);
+  static ib::Result<void> open(const std::string& path, File& file);
+  void take(const events::Events& events);
+  void write(const events::Record& record, File& file, const std::string& path, std::string line);
+
+  const EventOptions options_;
+  LogFile& log_;
+  mutable std::mutex mutex_;
+  events::Journal journal_;
+  events::RegistryChanges registry_;
+  SnapshotPtr reported_;
+  std::shared_ptr<const Routing> routing_;
+  HoldingsPtr holdings_;
+  std::shared_ptr<const policy::PartitionPolicy> partitions_;
+  std::map<events::Kind, std::size_t> told_;  // lines of the log, of what is being taken
+  File file_, activity_;
+  bool failed_{false};  // writing did, and that was said
+};
+
+}  // namespace sm::daemon

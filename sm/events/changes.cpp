@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/events/changes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "libdiag/base/text.h"
+#include "libdiag/discover/degraded.h"
+#include "libdiag/route/reroute/reroute.h"
+#include "libdiag/wire/rates.h"
+#include "sm/device/tables/kinds.h"
+
+namespace sm::events {
+namespace {
+
+using ib::fabric::Fabric;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+using ib::wire::NodeType;
+using ib::wire::PortInfo;
+
+std::string port_name(const Fabric& fabric, PortRef port) {
+  return fmt::format("\"{}\" port {}", ib::printable(fabric.node(port.node).description),
+                     port.port);
+}
+
+std::string type_name(NodeType type) {
+  return type == NodeType::Switch ? "switch" : type == NodeType::Router ? "router" : "CA";
+}
+
+std::string key_text(std::uint16_t p_key) { return fmt::format("0x{:04x}", p_key); }
+std::string lid_text(ib::Lid lid) { return fmt::format("0x{:04x}", lid.value); }
+
+/// The same port in another state of the subnet; none: it is not there.
+PortRef same_port(const Fabric& from, PortRef port, const Fabric& to) {
+  const auto node = to.find_node(from.node(port.node).guid);
+  if (!node || port.port > to.node(*node).num_ports) return {};
+  return {*node, port.port};
+}
+
+class Topology {
+ public:
+  Topology(const Snapshot* before, const Snapshot& after) : before_(before), after_(after) {}
+
+  Events run() {
+    const Fabric& now = after_.fabric();
+    if (before_ != nullptr) nodes();
+    each_cable(now, [&](PortRef a, PortRef b) { cable_now(a, b); });
+    if (before_ != nullptr)
+      each_cable(before_->fabric(), [&](PortRef a, PortRef b) { cable_before(a, b); });
+    return std::move(out_);
+  }
+
+ private:
+  template <class Do>
+  static void each_cable(const Fabric& fabric, Do&& run) {
+    for (NodeIndex n = 0; n < fabric.nodes().size(); ++n)
+      for (unsigned p = 0; p <= fabric.node(n).num_ports; ++p) {
+        const PortRef self{n, static_cast<std::uint8_t>(p)};
+        const PortRef peer = fabric.port(self).peer;
+        if (peer && std::pair(self.node, self.port) < std::pair(peer.node, peer.port))
+          run(self, peer);
+      }
+  }
+
+  void say(Kind kind, std::vector<Value> values) { out_.push_back(make(kind, std::move(values))); }
+
+  void nodes() {
+    const Fabric& was = before_->fabric();
+    const Fabric& now = after_.fabric();
+    for (const auto& node : now.nodes()) {
+      const auto old = was.find_node(node.guid);
+      if (!old) {
+        say(Kind::NodeJoined, {node.description, to_string(node.guid), type_name(node.type)});
+      } else if (was.node(*old).description != node.description) {
+        say(Kind::NodeRenamed,
+            {to_string(node.guid), was.node(*old).description, node.description});
+      }
+    }
+    for (const auto& node : was.nodes())
+      if (!now.find_node(node.guid))
+        say(Kind::NodeLeft, {node.description, to_string(node.guid), type_name(node.type)});
+    lids();
+  }
+
+  /// Of ports that were in use and still are.
+  void lids() {
+    const Fabric& now = after_.fabric();
+    for (NodeIndex n = 0; n < now.nodes().size(); ++n)
+      for (unsigned p = 0; p <= now.node(n).num_ports; ++p) {
+        const PortRef self{n, static_cast<std::uint8_t>(p)};
+        const auto& port = now.port(self);
+        if (!port.lid.is_unicast() || (now.node(n).is_switch() && p != 0)) continue;
+        const PortRef old = same_port(now, self, before_->fabric());
+        if (!old) continue;
+        const ib::Lid lid = before_->fabric().port(old).lid;
+        if (lid.is_unicast() && lid != port.lid)
+          say(Kind::LidChanged,
+              {port_name(now, self), std::uint64_t{lid.value}, std::uint64_t{port.lid.value}});
+      }
+  }
+
+  bool is_degraded(const Snapshot& subnet, PortRef a, PortRef b) const {
+    const auto* own = subnet.observed->known_port(a);
+    const auto* far = subnet.observed->known_port(b);
+    return own != nullptr && far != nullptr &&
+           ib::discover::is_degraded(own->info(), far->info(), subnet.fabric().port(a));
+  }
+
+  std::vector<Value> link(PortRef a, PortRef b) const {
+    const Fabric& now = after_.fabric();
+    const auto& port = now.port(a);
+    return {port_name(now, a), port_name(now, b), std::string(ib::wire::width_name(port.width)),
+            std::string(ib::wire::speed_name(port.speed))};
+  }
+
+  void cable_now(PortRef a, PortRef b) {
+    const Fabric& now = after_.fabric();
+    const bool degraded = is_degraded(after_, a, b);
+    PortRef old{}, old_peer{};
+    if (before_ != nullptr) {
+      old = same_port(now, a, before_->fabric());
+      if (old) old_peer = before_->fabric().port(old).peer;
+    }
+    const bool was_there = old_peer && same_port(before_->fabric(), old_peer, now) == b;
+    if (before_ != nullptr && !was_there) {
+      say(Kind::LinkUp, link(a, b));
+      moved(a, b);
+      moved(b, a);
+    }
+    const bool was_degraded = was_there && is_degraded(*before_, old, old_peer);
+    if (degraded && !was_degraded) say(Kind::LinkDegraded, link(a, b));
+    if (!degraded && was_degraded) say(Kind::LinkAsFastAsItCan, link(a, b));
+  }
+
+  /// A CA's or router's port that was cabled to another port before.
+  void moved(PortRef end, PortRef peer) {
+    const Fabric& now = after_.fabric();
+    if (now.node(end.node).is_switch()) return;
+    const PortRef old = same_port(now, end, before_->fabric());
+    const PortRef old_peer = old ? before_->fabric().port(old).peer : PortRef{};
+    if (old_peer)
+      say(Kind::CableMoved,
+          {port_name(now, end), port_name(before_->fabric(), old_peer), port_name(now, peer)});
+  }
+
+  void cable_before(PortRef a, PortRef b) {
+    const Fabric& was = before_->fabric();
+    const Fabric& now = after_.fabric();
+    const PortRef self = same_port(was, a, now);
+    const PortRef peer = self ? now.port(self).peer : PortRef{};
+    if (peer && peer == same_port(was, b, now)) return;
+    say(Kind::LinkDown, {port_name(was, a), port_name(was, b)});
+  }
+
+  const Snapshot* before_;
+  const Snapshot& after_;
+  Events out_;
+};
+
+/// P_Keys of the blocks of one port that are known, with their places.
+struct Place {
+  std::uint16_t block{}, index{};
+};
+std::vector<std::pair<ib::PKey, Place>> keys_of(const device::Inventory& tables, ib::Guid node,
+                                                std::uint8_t port) {
+  std::vector<std::pair<ib::PKey, Place>> keys;
+  for (std::uint16_t block = 0;; ++block) {
+    const auto* held = tables.held(device::kPKeyTable, node, {port, 0, block});
+    if (held == nullptr) return keys;
+    const auto table = ib::wire::decode<ib::wire::PKeyTable>(held->data());
+    for (std::uint16_t i = 0; i < device::kPKeysInBlock; ++i)
+      if (table.p_keys[i].base() != 0) keys.push_back({table.p_keys[i], {block, i}});
+  }
+}
+
+void p_key_changes(const Holdings& before, const Holdings& after, const Snapshot& subnet,
+                   Events& out) {
+  const Fabric& fabric = subnet.fabric();
+  for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
+    const auto& node = fabric.node(n);
+    // Tables are shared as long as nothing of the node changes.
+    if (before.tables->find(node.guid) == after.tables->find(node.guid)) continue;
+    const unsigned first = node.is_switch() ? 0 : 1, last = node.is_switch() ? 0 : node.num_ports;
+    for (unsigned p = first; p <= last; ++p) {
+      const auto port = static_cast<std::uint8_t>(p);
+      const auto old = keys_of(*before.tables, node.guid, port);
+      for (const auto& [key, place] : keys_of(*after.tables, node.guid, port)) {
+        const bool had = std::ranges::any_of(old, [&](const auto& o) { return o.first == key; });
+        if (had) continue;
+        const ib::Guid guid = fabric.port(n, p).guid;
+        out.push_back(
+            make(Kind::PartitionMember, {to_string(guid), key_text(key.value),
+                                         std::uint64_t{place.block}, std::uint64_t{place.index}}));
+      }
+    }
+  }
+}
+
+void tree_changes(const Holdings& before, const Holdings& after, Events& out) {
+  if (!after.multicast || before.multicast == after.multicast) return;
+  for (const auto& [mlid, tree] : *after.multicast) {
+    if (before.multicast) {
+      const auto old = before.multicast->find(mlid);
+      if (old != before.multicast->end() && old->second == tree) continue;
+    }
+    out.push_back(make(Kind::TreeComputed, {lid_text(mlid)}));
+  }
+}
+
+std::string_view state_name(ib::wire::SmState state) {
+  using ib::wire::SmState;
+  switch (state) {
+    case SmState::NotActive:
+      return "not active";
+    case SmState::Discovering:
+      return "discovering";
+    case SmState::Standby:
+      return "standby";
+    case SmState::Master:
+      return "master";
+  }
+  return "unknown";
+}
+
+void manager_changes(const Holdings* before, const Holdings& after, Events& out) {
+  static const std::vector<ib::wire::SmInfo> kNone;
+  const auto& old = before != nullptr ? before->other_sms : kNone;
+  for (const auto& sm : after.other_sms) {
+    const auto was = std::ranges::find(old, sm.guid, &ib::wire::SmInfo::guid);
+    if (was != old.end() && was->sm_state == sm.sm_state && was->priority == sm.priority) continue;
+    out.push_back(make(Kind::OtherSmSeen, {to_string(sm.guid), std::uint64_t{sm.priority},
+                                           std::string(state_name(sm.sm_state))}));
+  }
+  for (const auto& sm : old)
+    if (std::ranges::find(after.other_sms, sm.guid, &ib::wire::SmInfo::guid) ==
+        after.other_sms.end())
+      out.push_back(make(Kind::OtherSmGone, {to_string(sm.guid)}));
+}
+
+Event partition_deleted(std::uint16_t p_key, std::uint64_t reason) {
+  return make(Kind::PartitionDeleted, {key_text(p_key), reason});
+}
+bool is_default(const policy::Partition& partition) {
+  return partition.p_key == ib::kDefaultPKey.base();
+}
+
+}  // namespace
+
+Events topology_changes(const Snapshot* before, const Snapshot& after) {
+  return Topology(before, after).run();
+}
+
+Events routing_changes(const Routing* before, const Routing& after) {
+  Events out;
+  for (const std::string& engine : after.failed) out.push_back(make(Kind::EngineFailed, {engine}));
+  if (after.engine.empty()) return out;
+  const auto moved =
+      before == nullptr
+          ? ib::route::difference({}, after.lfts)
+          : ib::route::difference(
+                ib::tables::carried_over(before->lfts, before->graph, after.graph), after.lfts);
+  if (before != nullptr && moved.entries.empty() && before->engine == after.engine) return out;
+  if (before != nullptr)
+    out.push_back(make(after.followed ? Kind::RoutesFollowed : Kind::RoutesComputedAnew, {}));
+  std::uint64_t switches = 0;
+  for (std::size_t i = 0; i < moved.entries.size(); ++i)
+    if (i == 0 || moved.entries[i].at != moved.entries[i - 1].at) ++switches;
+  out.push_back(
+      make(Kind::RoutesMade, {after.engine, std::uint64_t{moved.entries.size()}, switches}));
+  return out;
+}
+
+Events partition_changes(const policy::PartitionPolicy* before,
+                         const policy::PartitionPolicy& after) {
+  Events out;
+  const auto has = [](const policy::PartitionPolicy& policy, std::uint16_t p_key) {
+    const auto& all = policy.partitions.all;
+    return std::ranges::find(all, p_key, &policy::Partition::p_key) != all.end();
+  };
+  for (const auto& partition : after.partitions.all)
+    if (before == nullptr ? !is_default(partition) : !has(*before, partition.p_key))
+      out.push_back(make(Kind::PartitionCreated, {key_text(partition.p_key), partition.name}));
+  if (before != nullptr)
+    for (const auto& partition : before->partitions.all)
+      if (!has(after, partition.p_key)) out.push_back(partition_deleted(partition.p_key, 0));
+  return out;
+}
+
+Events partitions_at_the_end(const policy::PartitionPolicy& partitions) {
+  constexpr std::uint64_t kShutdown = 2;
+  Events out;
+  for (const auto& partition : partitions.partitions.all)
+    if (!is_default(partition)) out.push_back(partition_deleted(partition.p_key, kShutdown));
+  return out;
+}
+
+Events device_changes(const Holdings* before, const Holdings& after, const Snapshot& subnet) {
+  Events out;
+  manager_changes(before, after, out);
+  if (before == nullptr) return out;
+  p_key_changes(*before, after, subnet, out);
+  tree_changes(*before, after, out);
+  return out;
+}
+
+void RegistryChanges::know(const std::vector<store::McGroup>& groups,
+                           const std::vector<store::McMember>& members) {
+  store::Batch batch;
+  batch.groups = groups;
+  batch.members = members;
+  take(batch);
+}
+
+Events RegistryChanges::take(const store::Batch& batch) {
+  constexpr std::int64_t kJoins = 1, kLeaves = -1;
+  constexpr std::uint64_t kCreated = 0, kDeleted = 1;
+  Events out;
+  const auto group_event = [&](const ib::Gid& mgid, ib::Lid mlid, std::uint64_t change) {
+    out.push_back(make(Kind::GroupChange, {lid_text(mlid), to_string(mgid), change}));
+  };
+  const auto member_event = [&](const ib::Gid& mgid, ib::Lid mlid, const ib::Gid& port,
+                                std::int64_t join) {
+    out.push_back(make(Kind::MemberJoinsGroup,
+                       {lid_text(mlid), to_string(mgid), to_string(port.guid()), join}));
+  };
+  for (const ib::Gid& mgid : batch.groups_removed) {
+    const auto at = groups_.find(mgid);
+    if (at == groups_.end()) continue;
+    for (const ib::Gid& port : at->second.members)
+      member_event(mgid, at->second.mlid, port, kLeaves);
+    group_event(mgid, at->second.mlid, kDeleted);
+    groups_.erase(at);
+  }
+  for (const store::McGroup& group : batch.groups) {
+    const auto [at, is_new] = groups_.try_emplace(group.mgid);
+    at->second.mlid = group.mlid;
+    if (is_new) group_event(group.mgid, group.mlid, kCreated);
+  }
+  for (const store::McMember& member : batch.members) {
+    const auto at = groups_.find(member.mgid);
+    if (at == groups_.end()) continue;
+    auto& members = at->second.members;
+    const bool was = members.contains(member.port_gid);
+    if (was == (member.join_state != 0)) continue;
+    was ? static_cast<void>(members.erase(member.port_gid))
+        : static_cast<void>(members.insert(member.port_gid));
+    member_event(member.mgid, at->second.mlid, member.port_gid, was ? kLeaves : kJoins);
+  }
+  return out;
+}
+
+}  // namespace sm::events

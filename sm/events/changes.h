@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Events from what is published anyway: the difference of two states of the subnet, of its devices'
+// tables, of partitions, and what a batch for the store says of multicast groups. Nothing inside
+// the subnet manager or the SA tells of events.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "sm/device/holdings.h"
+#include "sm/device/snapshot.h"
+#include "sm/events/event.h"
+#include "sm/store/store.h"
+
+namespace sm::events {
+
+using Events = std::vector<Event>;
+
+/// Nodes that came and went, cables, links that are slower than both ends can do, LIDs. `before`
+/// null: the first state, of which degraded links alone are told.
+Events topology_changes(const Snapshot* before, const Snapshot& after);
+
+/// Routes that are not those of before, engines that failed. `before` null: there were none.
+Events routing_changes(const Routing* before, const Routing& after);
+
+/// Partitions that are defined or not any more. `before` null: only the default partition was.
+Events partition_changes(const policy::PartitionPolicy* before,
+                         const policy::PartitionPolicy& after);
+/// All but the default partition end with ibsm.
+Events partitions_at_the_end(const policy::PartitionPolicy& partitions);
+
+/// P_Keys that end ports have and had not, multicast trees that changed, other subnet managers.
+/// `before` null: the first reading, of which nothing is told but other subnet managers.
+Events device_changes(const Holdings* before, const Holdings& after, const Snapshot& subnet);
+
+/// Groups and members that batches add and take away.
+class RegistryChanges {
+ public:
+  /// What there is already, which is no event.
+  void know(const std::vector<store::McGroup>& groups, const std::vector<store::McMember>& members);
+  Events take(const store::Batch& batch);
+
+ private:
+  struct Group {
+    ib::Lid mlid{};
+    std::set<ib::Gid> members;
+  };
+  std::map<ib::Gid, Group> groups_;
+};
+
+}  // namespace sm::events

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/events/event.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "libdiag/base/invariant.h"
+#include "libdiag/base/text.h"
+
+namespace sm::events {
+namespace {
+
+using ib::LogLevel;
+
+constexpr Row kRows[] = {
+    {Kind::LinkUp,
+     "link.up",
+     LogLevel::Info,
+     "link up: {a} - {b}, {width} {speed}",
+     "a,b,width,speed",
+     0,
+     {},
+     0,
+     "a cable joins two ports that both answer"},
+    {Kind::LinkDown,
+     "link.down",
+     LogLevel::Warning,
+     "link down: {a} - {b}",
+     "a,b",
+     0,
+     {},
+     0,
+     "a cable is out, or the link over it went down"},
+    {Kind::LinkDegraded,
+     "link.degraded",
+     LogLevel::Warning,
+     "link below what both ends can do: {a} - {b}, {width} {speed}",
+     "a,b,width,speed",
+     0,
+     {},
+     0,
+     "a link came up narrower or slower than both its ends support"},
+    {Kind::LinkAsFastAsItCan,
+     "link.full-speed",
+     LogLevel::Info,
+     "link as fast as both ends can do again: {a} - {b}, {width} {speed}",
+     "a,b,width,speed",
+     0,
+     {},
+     0,
+     "a link that was degraded is not any more"},
+    {Kind::NodeJoined,
+     "node.joined",
+     LogLevel::Info,
+     "joined: {node} {guid} ({type})",
+     "node,guid,type",
+     0,
+     {},
+     0,
+     "a host, switch or router came to the subnet"},
+    {Kind::NodeLeft,
+     "node.left",
+     LogLevel::Warning,
+     "left: {node} {guid} ({type})",
+     "node,guid,type",
+     0,
+     {},
+     0,
+     "a host, switch or router is not there any more"},
+    {Kind::CableMoved,
+     "cable.moved",
+     LogLevel::Info,
+     "cable moved: {port} from {before} to {now}",
+     "port,before,now",
+     0,
+     {},
+     0,
+     "a port is cabled to another one than at the sweep before"},
+    {Kind::NodeRenamed,
+     "node.renamed",
+     LogLevel::Info,
+     "renamed: {guid} from {before} to {now}",
+     "guid,before,now",
+     0,
+     {},
+     0,
+     "a node has another NodeDescription"},
+    {Kind::LidChanged,
+     "lid.changed",
+     LogLevel::Warning,
+     "LID changed: {port} from {before} to {now}",
+     "port,before,now",
+     0,
+     {},
+     0,
+     "a port that is in use has another LID than before"},
+    {Kind::OtherSmSeen,
+     "sm.seen",
+     LogLevel::Info,
+     "another subnet manager: {guid}, priority {priority}, {state}",
+     "guid,priority,state",
+     0,
+     {},
+     0,
+     "a subnet manager answered that did not before, or in another state"},
+    {Kind::OtherSmGone,
+     "sm.gone",
+     LogLevel::Info,
+     "a subnet manager is gone: {guid}",
+     "guid",
+     0,
+     {},
+     0,
+     "a subnet manager that answered does not any more"},
+    {Kind::MemberJoinsGroup, "multicast.member", LogLevel::Verbose,
+     "multicast member: {port_guid}, MGID {mgid} ({mlid}), {join_state}",
+     "mlid,mgid,port_guid,join_state", 1, "mcm_member", subject::kMulticast,
+     "a port joined (1) or left (-1) a multicast group"},
+    {Kind::GroupChange, "multicast.group", LogLevel::Verbose,
+     "multicast group: MGID {mgid} ({mlid}), {change}", "mlid,mgid,change", 2, "mcg_change",
+     subject::kMulticast, "a multicast group was created (0) or deleted (1)"},
+    {Kind::PartitionMember, "partition.member", LogLevel::Verbose,
+     "partition member: {port_guid} has P_Key {p_key} (block {block_index}, index {p_key_index})",
+     "port_guid,p_key,block_index,p_key_index", 3, "prtn_guid_add", subject::kPartitions,
+     "a port has a P_Key that it had not"},
+    {Kind::PartitionCreated, "partition.created", LogLevel::Info,
+     "partition created: {p_key} {name}", "p_key,name", 4, "prtn_create", subject::kPartitions,
+     "a partition is defined that was not"},
+    {Kind::PartitionDeleted, "partition.deleted", LogLevel::Info,
+     "partition deleted: {p_key} ({reason})", "p_key,reason", 5, "prtn_delete",
+     subject::kPartitions, "a partition is defined no more: 0 nobody defines it, 2 ibsm ends"},
+    {Kind::PortVirtualization, "virtual.port", LogLevel::Verbose,
+     "virtualization of {port_guid}: {top_index}", "port_guid,top_index", 6, "port_virt_discover",
+     subject::kVirtualization, "never yet: ibsm knows no virtual ports"},
+    {Kind::VirtualPortState, "virtual.state", LogLevel::Verbose,
+     "virtual port {virtual_port_guid} of {port_guid}: {state}",
+     "port_guid,virtual_port_guid,index,virtual_node_guid,state", 7, "vport_state_change",
+     subject::kVirtualization, "never yet: ibsm knows no virtual ports"},
+    {Kind::TreeComputed, "multicast.tree", LogLevel::Verbose, "multicast tree: {mlid}", "mlid", 8,
+     "mcg_tree_calc", subject::kMulticast | subject::kRouting,
+     "the tree of a multicast group was computed, and is not what it was"},
+    {Kind::RoutesMade, "routes.made", LogLevel::Info,
+     "routes of {engine}: {entries} entries in {switches} switches changed",
+     "engine,entries,switches", 9, "routing_succeed", subject::kRouting,
+     "routes were made that passed verification"},
+    {Kind::EngineFailed, "routes.failed", LogLevel::Warning, "routes of {engine} cannot be used",
+     "engine", 10, "routing_failed", subject::kRouting,
+     "an engine does not fit the fabric, or its routes did not pass verification"},
+    {Kind::RoutesComputedAnew, "routes.computed-anew", LogLevel::Verbose,
+     "the routes of before do not count any more: all are computed anew", "", 11,
+     "ucast_cache_invalidated", subject::kRouting,
+     "all routes were computed, where there were some before"},
+    {Kind::RoutesFollowed, "routes.followed", LogLevel::Verbose,
+     "routes follow the change: what still fits has stayed", "", 12, "ucast_cache_routing_done",
+     subject::kRouting, "only the routes that a change made wrong were computed"},
+    {Kind::ConfigurationTaken,
+     "configuration.taken",
+     LogLevel::Info,
+     "the configuration was read again",
+     "",
+     0,
+     {},
+     0,
+     "a SIGHUP took new options and files"},
+    {Kind::ConfigurationRefused,
+     "configuration.refused",
+     LogLevel::Error,
+     "the configuration is refused: {why}",
+     "why",
+     0,
+     {},
+     0,
+     "a SIGHUP found a mistake; what was in force stays"},
+};
+
+std::string text_of(const Value& value) {
+  return std::visit(
+      [](const auto& v) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>)
+          return ib::printable(v);
+        else
+          return fmt::format("{}", v);
+      },
+      value);
+}
+
+}  // namespace
+
+std::span<const Row> rows() { return kRows; }
+const Row& row_of(Kind kind) { return kRows[static_cast<std::size_t>(kind)]; }
+
+Event make(Kind kind, std::vector<Value> values) {
+  Event event{kind, {}};
+  std::string_view names = row_of(kind).fields;
+  for (Value& value : values) {
+    ib::invariant(!names.empty(), "an event has more values than its row has fields");
+    const auto comma = std::min(names.find(','), names.size());
+    event.fields.push_back({names.substr(0, comma), std::move(value)});
+    names.remove_prefix(std::min(comma + 1, names.size()));
+  }
+  ib::invariant(names.empty(), "an event has fewer values than its row has fields");
+  return event;
+}
+
+std::string_view name_of(const Event& event) { return row_of(event.kind).name; }
+
+std::string text_of(const Event& event) {
+  std::string out;
+  for (std::string_view rest = row_of(event.kind).text; !rest.empty();) {
+    const auto open = std::min(rest.find('{'), rest.size());
+    out += rest.substr(0, open);
+    rest.remove_prefix(open);
+    if (rest.empty()) break;
+    const auto close = rest.find('}');
+    const auto field = std::ranges::find(event.fields, rest.substr(1, close - 1), &Field::name);
+    if (field != event.fields.end()) out += text_of(field->value);
+    rest.remove_prefix(close + 1);
+  }
+  return out;
+}
+
+std::string time_text(std::chrono::system_clock::time_point time) {
+  const auto ms = std::chrono::time_point_cast<std::chrono::milliseconds>(time);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(ms);
+  const std::time_t whole = std::chrono::system_clock::to_time_t(seconds);
+  std::tm parts{};
+  ::gmtime_r(&whole, &parts);
+  char date[32];
+  const auto length = std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
+  return fmt::format("{}.{:03d}Z", std::string_view(date, length), (ms - seconds).count());
+}
+
+std::string json_of(const Record& record) {
+  nlohmann::ordered_json json;
+  json["number"] = record.number;
+  json["time"] = time_text(record.time);
+  json["event"] = name_of(record.event);
+  for (const Field& field : record.event.fields)
+    std::visit(
+        [&](const auto& v) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>)
+            json[std::string(field.name)] = ib::printable(v);
+          else
+            json[std::string(field.name)] = v;
+        },
+        field.value);
+  return json.dump();
+}
+
+std::string activity_line(const Record& record) {
+  const Row& row = row_of(record.event.kind);
+  std::string line =
+      fmt::format("{} {} {}", time_text(record.time), row.activity, row.activity_name);
+  for (const Field& field : record.event.fields)
+    line += fmt::format(" {}={}", field.name, text_of(field.value));
+  return line;
+}
+
+}  // namespace sm::events

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Journal: numbers events, keeps the last of them, and hands each to whoever writes it down.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sm/events/event.h"
+
+namespace sm::events {
+
+class Journal {
+ public:
+  using Sink = std::function<void(const Record&)>;
+  explicit Journal(std::size_t kept_most = kKeptMost) : kept_most_(kept_most) {}
+
+  /// Called for each event from now on, in their order.
+  void add_sink(Sink sink) { sinks_.push_back(std::move(sink)); }
+  void take(const std::vector<Event>& events, std::chrono::system_clock::time_point now);
+
+  /// Those after number `since` that are kept still.
+  std::vector<Record> after(std::uint64_t since) const;
+  std::uint64_t last_number() const { return last_number_; }
+  /// The number of the oldest that is kept; 0: none is.
+  std::uint64_t first_kept() const { return kept_.empty() ? 0 : kept_.front().number; }
+
+  static constexpr std::size_t kKeptMost = 10'000;
+
+ private:
+  std::size_t kept_most_;
+  std::deque<Record> kept_;
+  std::vector<Sink> sinks_;
+  std::uint64_t last_number_{0};
+};
+
+}  // namespace sm::events

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/events/changes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sm/device/tables/kinds.h"
+#include "tests/unit/sm/policy/policy_of.h"
+#include "tests/unit/sm/sa/snapshot_of.h"
+
+namespace sm::events {
+namespace {
+
+using ib::Lid;
+using ib::PKey;
+using ib::fabric::Fabric;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+using sa::test::snapshot_of;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+Fabric tree() {
+  ib::fabric::FatTree tree;
+  tree.radix = 8;
+  tree.hosts_per_leaf = 4;
+  tree.leaves = 4;
+  tree.spines = 2;
+  return *ib::fabric::generate(tree);
+}
+NodeIndex node(const Fabric& fabric, std::string_view name) {
+  for (NodeIndex n = 0; n < fabric.nodes().size(); ++n)
+    if (fabric.node(n).description == name) return n;
+  ADD_FAILURE() << name;
+  return 0;
+}
+std::vector<std::string> lines(const Events& events) {
+  std::vector<std::string> out;
+  for (const Event& event : events) out.push_back(text_of(event));
+  return out;
+}
+std::vector<std::string> between(const Fabric& before, const Fabric& after) {
+  return lines(topology_changes(snapshot_of(before).get(), *snapshot_of(after)));
+}
+
+TEST(TopologyChanges, NothingChangedIsNothingToTell) {
+  EXPECT_THAT(between(tree(), tree()), IsEmpty());
+}
+
+TEST(TopologyChanges, ACableThatIsOutAndInAgainHasBothEndsByName) {
+  const Fabric whole = tree();
+  Fabric less = whole;
+  less.disconnect({node(less, "leaf-002"), 5});
+  EXPECT_THAT(between(whole, less),
+              ElementsAre("link down: \"leaf-002\" port 5 - \"spine-001\" port 3"));
+  EXPECT_THAT(between(less, whole),
+              ElementsAre("link up: \"leaf-002\" port 5 - \"spine-001\" port 3, 4x EDR"));
+}
+
+TEST(TopologyChanges, AHostThatIsCabledToAnotherPortMoved) {
+  Fabric before = tree();
+  before.disconnect({node(before, "host0009 HCA-1"), 1});
+  Fabric after = before;
+  const PortRef free = {node(after, "leaf-003"), 1};
+  const PortRef host = {node(after, "host0001 HCA-1"), 1};
+  after.disconnect(host);
+  after.connect(host, free, ib::wire::LinkWidth::W4x, ib::wire::LinkSpeed::Edr);
+  EXPECT_THAT(
+      between(before, after),
+      UnorderedElementsAre("link down: \"leaf-001\" port 1 - \"host0001 HCA-1\" port 1",
+                           "link up: \"leaf-003\" port 1 - \"host0001 HCA-1\" port 1, 4x EDR",
+                           "cable moved: \"host0001 HCA-1\" port 1 from \"leaf-001\" port 1 to "
+                           "\"leaf-003\" port 1"));
+}
+
+TEST(TopologyChanges, NodesComeGoAndAreRenamed) {
+  const Fabric before = tree();
+  Fabric after = before;
+  after.node(node(after, "host0002 HCA-1")).description = "login1";
+  EXPECT_THAT(
+      between(before, after),
+      ElementsAre("renamed: " + to_string(before.node(node(before, "host0002 HCA-1")).guid) +
+                  " from host0002 HCA-1 to login1"));
+  ib::fabric::FatTree larger;
+  larger.radix = 8;
+  larger.hosts_per_leaf = 4;
+  larger.leaves = 4;
+  larger.spines = 2;
+  ib::fabric::GenerateCommon fewer;
+  fewer.missing_hosts_percent = 20;
+  const Fabric less = *ib::fabric::generate(larger, fewer);
+  const auto gone = before.nodes().size() - less.nodes().size();
+  ASSERT_GT(gone, 0U);
+  std::size_t left = 0, joined = 0;
+  for (const Event& e : topology_changes(snapshot_of(before).get(), *snapshot_of(less)))
+    left += e.kind == Kind::NodeLeft ? 1 : 0;
+  for (const Event& e : topology_changes(snapshot_of(less).get(), *snapshot_of(before)))
+    joined += e.kind == Kind::NodeJoined ? 1 : 0;
+  EXPECT_EQ(left, gone);
+  EXPECT_EQ(joined, gone);
+}
+
+TEST(TopologyChanges, ALidThatChangedUnderAPortInUseIsTold) {
+  const Fabric before = tree();
+  Fabric after = before;
+  after.port(node(after, "host0002 HCA-1"), 1).lid = Lid{400};
+  after.reindex();
+  const auto lid = before.port(node(before, "host0002 HCA-1"), 1).lid.value;
+  EXPECT_THAT(between(before, after), ElementsAre("LID changed: \"host0002 HCA-1\" port 1 from " +
+                                                  std::to_string(lid) + " to 400"));
+}
+
+TEST(TopologyChanges, ALinkBelowWhatBothEndsCanDoIsToldFromTheFirstSweepOn) {
+  Fabric slow = tree();
+  const PortRef a{node(slow, "leaf-001"), 5};
+  const PortRef b = slow.port(a).peer;
+  slow.disconnect(a);
+  slow.connect(a, b, ib::wire::LinkWidth::W1x, ib::wire::LinkSpeed::Edr);
+  const std::string told =
+      "link below what both ends can do: \"leaf-001\" port 5 - \"spine-001\" port 1, 1x EDR";
+  EXPECT_THAT(lines(topology_changes(nullptr, *snapshot_of(slow))), ElementsAre(told));
+  EXPECT_THAT(between(slow, slow), IsEmpty());
+  EXPECT_THAT(between(tree(), slow), ElementsAre(told));
+  EXPECT_THAT(between(slow, tree()),
+              ElementsAre("link as fast as both ends can do again: \"leaf-001\" port 5 - "
+                          "\"spine-001\" port 1, 4x EDR"));
+}
+
+TEST(RoutingChanges, CountEntriesAndSwitchesAndNameEnginesThatFailed) {
+  const auto subnet = snapshot_of(tree());
+  Routing first = *subnet->routing;
+  first.engine = "updn";
+  first.failed = {"ftree"};
+  const auto made = routing_changes(nullptr, first);
+  ASSERT_EQ(made.size(), 2U);
+  EXPECT_EQ(text_of(made[0]), "routes of ftree cannot be used");
+  EXPECT_EQ(name_of(made[1]), "routes.made");
+  Routing second = first;
+  second.failed.clear();
+  second.followed = true;
+  const Lid lid = second.graph.destinations().front().lid;
+  second.lfts.set(0, lid, 7);
+  EXPECT_THAT(lines(routing_changes(&first, second)),
+              ElementsAre("routes follow the change: what still fits has stayed",
+                          "routes of updn: 1 entries in 1 switches changed"));
+  EXPECT_THAT(routing_changes(&second, second), IsEmpty());
+  second.followed = false;
+  EXPECT_EQ(name_of(routing_changes(&first, second).front()), "routes.computed-anew");
+}
+
+TEST(PartitionChanges, AreDefinitionsThatComeAndGo) {
+  const auto red = policy::test::policy_of("Default=0x7fff : ALL;\nred=1 : ALL;\n");
+  const auto blue = policy::test::policy_of("Default=0x7fff : ALL;\nblue=2 : ALL;\n");
+  EXPECT_THAT(lines(partition_changes(nullptr, *red)),
+              ElementsAre("partition created: 0x0001 red"));
+  EXPECT_THAT(lines(partition_changes(red.get(), *blue)),
+              ElementsAre("partition created: 0x0002 blue", "partition deleted: 0x0001 (0)"));
+  EXPECT_THAT(lines(partitions_at_the_end(*blue)), ElementsAre("partition deleted: 0x0002 (2)"));
+}
+
+TEST(DeviceChanges, AreKeysThatPortsHaveAndHadNotTreesAndSubnetManagers) {
+  const auto subnet = snapshot_of(tree());
+  const auto& fabric = subnet->fabric();
+  const auto host = node(fabric, "host0003 HCA-1");
+  device::Inventory inventory;
+  const auto put = [&](std::initializer_list<std::uint16_t> keys) {
+    ib::wire::PKeyTable table;
+    std::size_t i = 0;
+    for (const auto key : keys) table.p_keys[i++] = PKey{key};
+    device::Block block{};
+    ib::wire::encode(table, block.data());
+    inventory.put(device::kPKeyTable, fabric.node(host).guid, 1, {1, 0, 0}, block);
+    return inventory.publish();
+  };
+  Holdings before, after;
+  before.tables = put({0xFFFF});
+  after.tables = put({0xFFFF, 0x0000, 0x8001});
+  auto trees = std::make_shared<ib::tables::MulticastTables>();
+  (*trees)[Lid{0xC000}][0].set(3);
+  after.multicast = trees;
+  ib::wire::SmInfo other;
+  other.guid = ib::Guid{0x77};
+  other.priority = 3;
+  other.sm_state = ib::wire::SmState::Standby;
+  after.other_sms = {other};
+  const std::string seen = "another subnet manager: 0x0000000000000077, priority 3, standby";
+  EXPECT_THAT(lines(device_changes(nullptr, after, *subnet)), ElementsAre(seen));
+  EXPECT_THAT(lines(device_changes(&before, after, *subnet)),
+              ElementsAre(seen,
+                          "partition member: " + to_string(fabric.port(host, 1).guid) +
+                              " has P_Key 0x8001 (block 0, index 2)",
+                          "multicast tree: 0xc000"));
+  EXPECT_THAT(lines(device_changes(&after, after, *subnet)), IsEmpty());
+  EXPECT_THAT(lines(device_changes(&after, before, *subnet)),
+              ElementsAre("a subnet manager is gone: 0x0000000000000077"));
+}
+
+TEST(RegistryChangesTest, GroupsAndMembersOfBatches) {
+  RegistryChanges registry;
+  store::McGroup group;
+  group.mgid = ib::Gid::from(0xFF12401BFFFF0000, ib::Guid{1});
+  group.mlid = Lid{0xC001};
+  store::McMember member{group.mgid, ib::Gid::from(ib::kDefaultSubnetPrefix, ib::Guid{0x85d1}), 1};
+  store::Batch batch;
+  batch.groups = {group};
+  batch.members = {member};
+  EXPECT_THAT(
+      lines(registry.take(batch)),
+      ElementsAre("multicast group: MGID ff12:401b:ffff::1 (0xc001), 0",
+                  "multicast member: 0x00000000000085d1, MGID ff12:401b:ffff::1 (0xc001), 1"));
+  EXPECT_THAT(lines(registry.take(batch)), IsEmpty()) << "it was a member";
+  store::Batch gone;
+  gone.groups_removed = {group.mgid};
+  EXPECT_THAT(
+      lines(registry.take(gone)),
+      ElementsAre("multicast member: 0x00000000000085d1, MGID ff12:401b:ffff::1 (0xc001), -1",
+                  "multicast group: MGID ff12:401b:ffff::1 (0xc001), 1"));
+  RegistryChanges restarted;
+  restarted.know({group}, {member});
+  batch.members[0].join_state = 0;
+  EXPECT_THAT(
+      lines(restarted.take(batch)),
+      ElementsAre("multicast member: 0x00000000000085d1, MGID ff12:401b:ffff::1 (0xc001), -1"));
+}
+
+}  // namespace
+}  // namespace sm::events
