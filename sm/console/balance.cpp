@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include "sm/console/texts.h"
 
@@ -14,7 +13,8 @@ using ib::fabric::Destination;
 using ib::fabric::SwitchIndex;
 
 constexpr std::size_t kPortsMax = 256;
-constexpr std::uint32_t kEvenBelow = 2;  // ports that differ by no more than 1 are even
+constexpr std::uint32_t kEvenBelow = 2;    // ports that differ by no more than 1 are even
+constexpr std::size_t kUnevenLidsMin = 4;  // 3 one way and 1 another; there are no ports with 3
 
 /// The switches that a command is about: the one of a GUID, or all.
 std::vector<SwitchIndex> all_switches(const ib::fabric::CompactGraph& graph) {
@@ -52,9 +52,20 @@ std::string balance_of(const Snapshot& snapshot, SwitchIndex s, bool is_verbose)
 
 /// How a switch forwards to the LIDs of one end port.
 struct Spread {
-  std::map<std::uint8_t, std::uint32_t> ports;
-  std::vector<std::pair<ib::fabric::NodeIndex, std::uint32_t>> nodes;  // in the order of LIDs
+  template <class What>
+  using Counts = std::vector<std::pair<What, std::uint32_t>>;  // in the order of LIDs
+  Counts<std::uint8_t> ports;
+  Counts<ib::fabric::NodeIndex> nodes;
 };
+
+template <class What>
+void count(Spread::Counts<What>& counts, What what) {
+  const auto at = std::ranges::find(counts, what, [](const auto& entry) { return entry.first; });
+  if (at == counts.end())
+    counts.emplace_back(what, 1);
+  else
+    ++at->second;
+}
 
 std::uint32_t difference(const auto& counts) {
   if (counts.empty()) return 0;
@@ -93,22 +104,23 @@ void take_lid(const Snapshot& snapshot, SwitchIndex s, ib::Lid lid, Spread& to) 
   if (port == 0 || port > fabric.node(node).num_ports) return;
   const auto peer = fabric.port(node, port).peer;
   if (!peer) return;
-  ++to.ports[port];
-  const auto at = std::ranges::find(to.nodes, peer.node, [](const auto& n) { return n.first; });
-  if (at == to.nodes.end())
-    to.nodes.emplace_back(peer.node, 1);
-  else
-    ++at->second;
+  count(to.ports, port);
+  count(to.nodes, peer.node);
 }
 
 std::string spreads_of(const Snapshot& snapshot, SwitchIndex s) {
   std::string text;
   const auto destinations = snapshot.routing->graph.destinations();
-  for (std::size_t i = 0; i < destinations.size();) {
+  Spread spread;
+  for (std::size_t i = 0, end = 0; i < destinations.size(); i = end) {
     const Destination& first = destinations[i];
-    Spread spread;
-    for (; i < destinations.size() && destinations[i].end_port == first.end_port; ++i)
-      if (!first.is_switch()) take_lid(snapshot, s, destinations[i].lid, spread);
+    for (end = i; end < destinations.size() && destinations[end].end_port == first.end_port;) ++end;
+    if (first.is_switch() || end - i < kUnevenLidsMin) continue;
+    spread.ports.clear();
+    spread.nodes.clear();
+    for (std::size_t lid = i; lid < end; ++lid)
+      take_lid(snapshot, s, destinations[lid].lid, spread);
+    std::ranges::sort(spread.ports);
     text += spread_text(snapshot, s, first.end_port.node, spread);
   }
   return text;

@@ -3,6 +3,7 @@
 // priority.
 #include <gtest/gtest.h>
 
+#include "tests/sim/managers.h"
 #include "tests/sim/small_tree.h"
 #include "tests/sim/stranger.h"
 
@@ -95,6 +96,22 @@ TEST(ConsoleOrders, ThePriorityIsShownAtOnce) {
   one.run.run_for(100ms);
   EXPECT_EQ(one.sm().mastership().standing().priority, 9);
   EXPECT_EQ(one.sm().holdings()->own_sm.priority, 9);
+}
+
+TEST(ConsoleOrders, AStandbyWhosePriorityIsRaisedTakesOver) {
+  ib::sim::World world(small_tree());
+  const auto& fabric = world.model().topology();
+  std::vector<ib::fabric::PortRef> hosts;
+  for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n)
+    if (fabric.node(n).type == ib::wire::NodeType::ChannelAdapter) hosts.push_back({n, 1});
+  ManagerHost first(world, hosts.front()), second(world, hosts.back());
+  first.start();
+  ASSERT_TRUE(world.run_until([&] { return first.is_master() && first.reports() > 0; }, 60s));
+  second.start();
+  ASSERT_TRUE(world.run_until([&] { return second.state() == ib::wire::SmState::Standby; }, 60s));
+  second.sm().set_priority(world.now(), 12);
+  EXPECT_TRUE(world.run_until(
+      [&] { return second.is_master() && first.state() == ib::wire::SmState::Standby; }, 60s));
 }
 
 }  // namespace
