@@ -188,7 +188,7 @@ Outcome port_status(const View& view, Words words) {
 
 Outcome query_lid(const View& view, Words words) {
   if (words.empty()) return usage("no LID specified", "querylid");
-  const Outcome invalid = [&] {
+  Outcome invalid = [&] {
     Outcome outcome{fmt::format("Invalid lid {}\n", ib::printable(words.front()))};
     outcome.is_usage = true;
     return outcome;

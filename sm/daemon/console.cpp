@@ -2,12 +2,8 @@
 #include "sm/daemon/console.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <iostream>
 #include <utility>
 
 #include "sm/console/port.h"
@@ -19,11 +15,6 @@ using ib::Instant;
 using ib::LogLevel;
 using Place = ConsoleOptions::Place;
 
-bool is_readable(int fd) {
-  pollfd one{fd, POLLIN, 0};
-  return poll(&one, 1, 0) > 0;
-}
-
 }  // namespace
 
 Console::Console(ConsoleOptions options, LogFile& log, Runner runner)
@@ -34,7 +25,6 @@ std::unique_ptr<Console> Console::open(const ConsoleOptions& options, LogFile& l
   std::unique_ptr<Console> made(new Console(options, log, std::move(runner)));
   if (options.place == Place::Terminal) {
     made->terminal_.emplace();
-    std::cout << console::kPrompt << std::flush;
     return made;
   }
   const bool is_open = options.place == Place::AllAddresses;
@@ -58,15 +48,10 @@ std::unique_ptr<Console> Console::open(const ConsoleOptions& options, LogFile& l
   return made;
 }
 
-int Console::terminal_fd() const { return terminal_ ? STDIN_FILENO : -1; }
-
 void Console::serve(Instant now) {
   now_ = now;
   if (clients_) clients_->serve(*this);
-  if (terminal_ && is_readable(STDIN_FILENO)) listen_to_terminal();
-  if (terminal_)
-    if (const std::string text = terminal_->on_time(now, runner(true)); !text.empty())
-      std::cout << text << std::flush;
+  if (terminal_) listen_to_terminal();
   // A client that cannot be told goes, and its session with it.
   std::vector<control::ClientId> due;
   for (const auto& [client, session] : sessions_)
@@ -77,31 +62,30 @@ void Console::serve(Instant now) {
 }
 
 Instant Console::next_deadline() const {
-  Instant t = terminal_ ? terminal_->next_deadline() : ib::kNever;
+  Instant t = terminal_ ? typing_.next_deadline() : ib::kNever;
   for (const auto& [client, session] : sessions_) t = std::min(t, session.next_deadline());
   return t;
 }
 
 void Console::listen_to_terminal() {
-  std::array<char, console::kLineMost> piece;
-  const ssize_t got = read(STDIN_FILENO, piece.data(), piece.size());
-  if (got <= 0) {
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (const auto line = terminal_->take_line()) answer_terminal(*line);
+  if (terminal_->has_ended()) {
     // The end of the input is not the end of ibsm.
     terminal_.reset();
     return;
   }
-  typed_.add({piece.data(), static_cast<std::size_t>(got)});
-  while (const auto line = typed_.next()) {
-    const control::Reply reply = terminal_->on_line(now_, *line, runner(true));
-    std::cout << reply.text;
-    if (reply.ends) std::cout << "Ctrl-C ends ibsm\n" << console::kPrompt;
-  }
-  if (typed_.too_long()) {
-    typed_ = control::Lines(console::kLineMost);
-    std::cout << too_long() << console::kPrompt;
-  }
-  std::cout << std::flush;
+  if (const std::string text = typing_.on_time(now_, runner(true)); !text.empty())
+    Terminal::print(text);
+}
+
+/// The prompt is the terminal's, which edits the line behind it.
+void Console::answer_terminal(std::string_view line) {
+  const control::Reply reply = typing_.on_line(now_, line, runner(true));
+  if (reply.ends) return terminal_->answer("Ctrl-C ends ibsm\n", console::kPrompt);
+  const std::string_view text = reply.text;
+  const bool asks = text.ends_with(console::kPrompt);
+  const std::size_t prompt = asks ? std::string_view(console::kPrompt).size() : 0;
+  terminal_->answer(text.substr(0, text.size() - prompt), asks ? console::kPrompt : "");
 }
 
 console::Session::Runner Console::runner(bool is_trusted) {

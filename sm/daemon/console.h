@@ -10,9 +10,9 @@
 
 #include "sm/console/session.h"
 #include "sm/control/clients.h"
-#include "sm/control/lines.h"
 #include "sm/daemon/console_options.h"
 #include "sm/daemon/log_file.h"
+#include "sm/daemon/terminal.h"
 
 namespace sm::daemon {
 
@@ -29,7 +29,7 @@ class Console final : private control::Listener {
   ib::Instant next_deadline() const;
   /// Readable when serve() has something to do; -1: there is no such.
   int port_fd() const { return clients_ ? clients_->readable_fd() : -1; }
-  int terminal_fd() const;
+  int terminal_fd() const { return terminal_ ? terminal_->readable_fd() : -1; }
 
  private:
   Console(ConsoleOptions options, LogFile& log, Runner runner);
@@ -41,6 +41,7 @@ class Console final : private control::Listener {
   void on_gone(control::ClientId client) override;
 
   void listen_to_terminal();
+  void answer_terminal(std::string_view line);
   console::Session::Runner runner(bool is_trusted);
   void say(ib::LogLevel level, std::string message);
 
@@ -50,9 +51,8 @@ class Console final : private control::Listener {
   ib::Instant now_{};
   std::optional<control::Clients> clients_;
   std::map<control::ClientId, console::Session> sessions_;
-  // Of the terminal; no value: nobody is there, or not any more.
-  std::optional<console::Session> terminal_;
-  control::Lines typed_{console::kLineMost};
+  std::optional<Terminal> terminal_;  // nothing: nobody is there, or not any more
+  console::Session typing_;           // of the terminal
 };
 
 }  // namespace sm::daemon

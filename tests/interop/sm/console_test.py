@@ -182,7 +182,8 @@ class Terminal(unittest.TestCase):
             ours, theirs = pty.openpty()
             command = f.command(HOST, IBSM, "--state-dir", f.directory / "state", "-f", f.directory / "log",
                                 "-console", "local")
-            ibsm = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs)
+            ibsm = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs,
+                                    env=dict(os.environ, TERM="vt100"))
             os.close(theirs)
             said = ""
 
@@ -195,11 +196,15 @@ class Terminal(unittest.TestCase):
 
             def say(line):
                 os.write(ours, line.encode() + b"\n")
-                read_until(line + "\r\n")  # the terminal's echo
+                read_until("\r\n")  # what was typed
 
             try:
                 read_until("SUBNET UP")
                 say("querylid 1")
+                self.assertIn("Node Desc           : host0001 HCA-1", read_until(PROMPT))
+                say("querylib\x7fd 2\x02\x04\x05")  # mistyped; back by one, delete, end of the line
+                self.assertIn("no LID specified", read_until(PROMPT))
+                say("\x1b[A\x1b[A")  # the line before the last
                 self.assertIn("Node Desc           : host0001 HCA-1", read_until(PROMPT))
                 say("quit")
                 self.assertIn("Ctrl-C ends ibsm", read_until(PROMPT))
@@ -218,6 +223,27 @@ class Terminal(unittest.TestCase):
                 ibsm.terminate()
                 ibsm.wait(20)
                 os.close(ours)
+
+    def test_what_is_no_terminal_is_read_as_it_comes(self):
+        with Sm(*TREE) as f:
+            command = f.command(HOST, IBSM, "--state-dir", f.directory / "state", "-f", f.directory / "log",
+                                "-console", "local")
+            ibsm = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            try:
+                while "SUBNET UP" not in ibsm.stdout.readline():
+                    pass
+                ibsm.stdin.write("querylid 1\nversion\n")
+                ibsm.stdin.close()
+                said = ""
+                while "ibsm 0" not in said:
+                    said += ibsm.stdout.readline()
+                self.assertIn("Query results for LID 1\n", said)
+                self.assertRegex(said, r"\nOpenSM \$ ibsm [\d.]+\n$")
+                self.assertRegex(f.ibsm_ctl("console", "version").stdout, r"^ibsm [\d.]+\n$")  # it goes on
+            finally:
+                ibsm.terminate()
+                ibsm.wait(20)
+                ibsm.stdout.close()
 
     def test_in_the_background_there_is_none_and_that_is_said(self):
         with Sm(*TREE) as f:

@@ -332,5 +332,31 @@ TEST(Names, EveryLongOneMayHaveOneDash) {
   EXPECT_TRUE(options.once);
 }
 
+TEST(ConsoleOptions, SayWhereItIs) {
+  using Place = ConsoleOptions::Place;
+  const auto options = [](std::vector<const char*> words) {
+    return std::get<DaemonOptions>(read(std::move(words)));
+  };
+  EXPECT_EQ(options({}).console.place, Place::None);
+  EXPECT_EQ(options({"-console", "off"}).console.place, Place::None);
+  EXPECT_EQ(options({"-console", "local"}).console.place, Place::Terminal);
+  const auto loopback = options({"-console", "loopback", "-console-port", "10321"}).console;
+  EXPECT_EQ(loopback.place, Place::Loopback);
+  EXPECT_EQ(loopback.port, 10321);
+  const auto socket = options({"-q", "socket"}).console;
+  EXPECT_EQ(socket.place, Place::AllAddresses);
+  EXPECT_EQ(socket.port, 10000);
+  EXPECT_FALSE(socket.allowed.empty());
+  EXPECT_EQ(options({"-q", "socket"}).version, "ibsm 0");
+}
+
+TEST(ConsoleOptions, OfATerminalAreForAnIbsmThatStaysThere) {
+  for (const char* word : {"-B", "-o"}) {
+    const auto options = std::get<DaemonOptions>(read({"-console", "local", word}));
+    EXPECT_EQ(options.console.place, ConsoleOptions::Place::None) << word;
+    EXPECT_EQ(options.warnings.size(), 1U);
+  }
+}
+
 }  // namespace
 }  // namespace sm::daemon
