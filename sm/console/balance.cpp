@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "sm/console/texts.h"
 
@@ -108,20 +109,27 @@ void take_lid(const Snapshot& snapshot, SwitchIndex s, ib::Lid lid, Spread& to) 
   count(to.nodes, peer.node);
 }
 
-std::string spreads_of(const Snapshot& snapshot, SwitchIndex s) {
+/// End ports with so many LIDs that they can be spread unevenly.
+using LidsOfPort = std::span<const Destination>;
+std::vector<LidsOfPort> spreadable(const ib::fabric::CompactGraph& graph) {
+  std::vector<LidsOfPort> ports;
+  const auto all = graph.destinations();
+  for (std::size_t i = 0, end = 0; i < all.size(); i = end) {
+    for (end = i; end < all.size() && all[end].end_port == all[i].end_port;) ++end;
+    if (!all[i].is_switch() && end - i >= kUnevenLidsMin) ports.push_back(all.subspan(i, end - i));
+  }
+  return ports;
+}
+
+std::string spreads_of(const Snapshot& snapshot, SwitchIndex s, std::span<const LidsOfPort> ports) {
   std::string text;
-  const auto destinations = snapshot.routing->graph.destinations();
   Spread spread;
-  for (std::size_t i = 0, end = 0; i < destinations.size(); i = end) {
-    const Destination& first = destinations[i];
-    for (end = i; end < destinations.size() && destinations[end].end_port == first.end_port;) ++end;
-    if (first.is_switch() || end - i < kUnevenLidsMin) continue;
+  for (const LidsOfPort& lids : ports) {
     spread.ports.clear();
     spread.nodes.clear();
-    for (std::size_t lid = i; lid < end; ++lid)
-      take_lid(snapshot, s, destinations[lid].lid, spread);
+    for (const Destination& to : lids) take_lid(snapshot, s, to.lid, spread);
     std::ranges::sort(spread.ports);
-    text += spread_text(snapshot, s, first.end_port.node, spread);
+    text += spread_text(snapshot, s, lids.front().end_port.node, spread);
   }
   return text;
 }
@@ -168,7 +176,8 @@ Outcome lid_balance(const View& view, Words words) {
       switches_of(view.snapshot->routing->graph, words, wrong, "switchguid", "lidbalance");
   if (wrong) return *std::move(wrong);
   std::string text;
-  for (const SwitchIndex s : switches) text += spreads_of(*view.snapshot, s);
+  const auto ports = spreadable(view.snapshot->routing->graph);
+  for (const SwitchIndex s : switches) text += spreads_of(*view.snapshot, s, ports);
   return {std::move(text)};
 }
 

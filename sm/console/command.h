@@ -23,6 +23,7 @@ namespace sm::console {
 struct View {
   std::string version;   // "ibsm 1.0.0"
   SnapshotPtr snapshot;  // null: no sweep has ended yet, or another one is master
+  plan::PortAliases aliases;
   core::Standing standing;
   std::vector<ib::wire::SmInfo> other_sms;  // as they answered
   bool sweeping{true};                      // sweeps are not inhibited

@@ -46,7 +46,7 @@ class Expression {
   bool is_compiled_{false};
 };
 
-std::string guids_text(const ib::fabric::Fabric& fabric,
+std::string guids_text(const ib::fabric::Fabric& fabric, const plan::PortAliases& aliases,
                        const std::vector<std::unique_ptr<Expression>>& expressions) {
   std::vector<ib::Guid> guids;
   for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
@@ -56,7 +56,11 @@ std::string guids_text(const ib::fabric::Fabric& fabric,
       continue;
     const unsigned last = node.is_switch() ? 0 : node.num_ports;
     for (unsigned p = node.is_switch() ? 0 : 1; p <= last; ++p)
-      if (const auto& port = fabric.port(n, p); port.guid.value != 0) guids.push_back(port.guid);
+      if (const auto& port = fabric.port(n, p); port.guid.value != 0) {
+        guids.push_back(port.guid);
+        if (const auto at = aliases.find(port.guid); at != aliases.end())
+          for (const auto& [index, alias] : at->second) guids.push_back(alias);
+      }
   }
   std::ranges::sort(guids);
   std::string text;
@@ -90,7 +94,7 @@ Outcome dump_port_guids(const View& view, Words words) {
     return outcome;
   }
   if (!view.snapshot) return {said + kNotReady};
-  std::string guids = guids_text(view.snapshot->fabric(), expressions);
+  std::string guids = guids_text(view.snapshot->fabric(), view.aliases, expressions);
   if (!file) return {said + guids};
   const bool is_a_name = file->find('/') == std::string::npos && *file != "." && *file != "..";
   if (!view.is_trusted && !is_a_name) {

@@ -1043,6 +1043,7 @@ bool SubnetManager::settle() {
 bool SubnetManager::idle() const {
   return !impl_->busy() && impl_->reasons.empty() && impl_->multicast_at == kNever;
 }
+const plan::PortAliases& SubnetManager::aliases() const { return impl_->inputs.aliases(); }
 bool SubnetManager::sweeping() const { return impl_->sweeping; }
 Duration SubnetManager::sweep_interval() const { return impl_->options.sweep_interval; }
 std::size_t SubnetManager::mads_outstanding() const { return impl_->transactor.outstanding(); }

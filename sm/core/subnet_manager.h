@@ -129,6 +129,7 @@ class SubnetManager {
   bool settle();
 
   bool idle() const;
+  const plan::PortAliases& aliases() const;
   bool sweeping() const;  // as set_sweeping() left it
   ib::Duration sweep_interval() const;
   std::size_t mads_outstanding() const;  // on the wire

@@ -25,6 +25,7 @@ View view_of(const ConsoleWorld& world, bool is_trusted) {
   View view;
   view.version = world.version;
   view.snapshot = world.manager.snapshot();
+  view.aliases = world.manager.aliases();
   view.standing = world.manager.mastership().standing();
   view.other_sms = world.manager.mastership().others().known();
   view.sweeping = world.manager.sweeping();

@@ -200,6 +200,16 @@ TEST_F(ConsoleCommands, PortGuidsOfNodesWhoseDescriptionMatches) {
   EXPECT_EQ(two, wanted);
 }
 
+TEST_F(ConsoleCommands, AliasGuidsStandAmongThePortGuids) {
+  const auto& fabric = snapshot->fabric();
+  const auto host = fabric.port(node_named(fabric, "host0002 HCA-1"), 1).guid;
+  view.aliases[host][1] = ib::Guid{0x77};
+  view.aliases[fabric.port(node_named(fabric, "host0003 HCA-1"), 1).guid][1] = ib::Guid{0x78};
+  const auto text = to_string(host).substr(2);
+  EXPECT_EQ(said(view, "dump_portguid ^host0002").text,
+            "0x77\n0x" + text.substr(text.find_first_not_of('0')) + '\n');
+}
+
 TEST_F(ConsoleCommands, ExpressionsThatCannotBeOrCostTooMuchAreSkipped) {
   for (const char* line : {"dump_portguid (", "dump_portguid a{1,255}{1,255}",
                            "dump_portguid (a)\\1", "dump_portguid"}) {

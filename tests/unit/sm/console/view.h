@@ -19,7 +19,7 @@ inline ib::fabric::Fabric small_tree(unsigned lmc = 0) {
   tree.spines = 2;
   auto fabric = *ib::fabric::generate(tree);
   if (lmc == 0) return fabric;
-  std::uint16_t next = 1U << lmc;
+  auto next = static_cast<std::uint16_t>(1U << lmc);
   for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
     auto& port = fabric.port(n, fabric.node(n).is_switch() ? 0 : 1);
     port.lid = ib::Lid{next};
