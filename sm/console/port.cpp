@@ -34,6 +34,7 @@ bool bind_all_of_ipv6(int fd, std::uint16_t port) {
 
 control::Descriptor fresh(int family) {
   control::Descriptor made(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (made.get() < 0) return made;
   // A restart does not wait for connections of before.
   const int yes = 1;
   setsockopt(made.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -52,13 +53,16 @@ ib::Result<control::Descriptor> listen_at(Reach reach, std::uint16_t port) {
   if (!is_bound && (reach == Reach::Loopback || errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL)) {
     listening = fresh(AF_INET);
     is_bound =
+        listening.get() >= 0 &&
         bind_ipv4(listening.get(), reach == Reach::Loopback ? INADDR_LOOPBACK : INADDR_ANY, port);
   }
-  if (!is_bound || listen(listening.get(), kBacklog) != 0)
-    return ib::fail(ib::ErrorKind::Io, "cannot listen on TCP port " + std::to_string(port) + ": " +
-                                           std::strerror(errno) +
-                                           "; name another (--console-port)");
-  return listening;
+  if (is_bound && listen(listening.get(), kBacklog) == 0) return listening;
+  const int why = errno;
+  return ib::fail(ib::ErrorKind::Io,
+                  "cannot listen on TCP port " + std::to_string(port) + ": " + std::strerror(why) +
+                      (why == EAFNOSUPPORT ? "; the unit of systemd keeps ibsm from the network, "
+                                             "CONSOLE in ibsm(8) has what opens it"
+                                           : "; name another (--console-port)"));
 }
 
 std::uint16_t port_of(int listening) {

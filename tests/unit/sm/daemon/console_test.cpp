@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -224,6 +225,22 @@ TEST_F(ConsolePort, APortThatIsTakenIsSaidAndIbsmGoesOn) {
   EXPECT_THAT(log_text(), HasSubstr("cannot listen on TCP port " + std::to_string(port_) + ": "));
   options.place = Place::None;
   EXPECT_EQ(Console::open(options, *log_, {}), nullptr);
+}
+
+TEST_F(ConsolePort, WhyThereIsNoSocketIsSaid) {
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  ConsoleOptions options;
+  for (const Place place : {Place::Loopback, Place::AllAddresses}) {
+    options.place = place;
+    rlimit none = before;
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &none);
+    EXPECT_EQ(Console::open(options, *log_, {}), nullptr);
+    setrlimit(RLIMIT_NOFILE, &before);
+    EXPECT_THAT(log_text(), HasSubstr("cannot listen on TCP port 10000: Too many open files"));
+    fs::resize_file(folder_ / "log", 0);
+  }
 }
 
 }  // namespace
