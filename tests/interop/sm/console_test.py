@@ -6,9 +6,11 @@ import os
 import pathlib
 import pty
 import re
+import signal
 import socket
 import subprocess
 import sys
+import termios
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -199,7 +201,9 @@ class Terminal(unittest.TestCase):
                 read_until("\r\n")  # what was typed
 
             try:
-                read_until("SUBNET UP")
+                while not ("SUBNET UP" in said and PROMPT in said):
+                    said += os.read(ours, 65536).decode()
+                said = ""
                 say("querylid 1")
                 self.assertIn("Node Desc           : host0001 HCA-1", read_until(PROMPT))
                 say("querylib\x7fd 2\x02\x04\x05")  # mistyped; back by one, delete, end of the line
@@ -223,6 +227,31 @@ class Terminal(unittest.TestCase):
                 ibsm.terminate()
                 ibsm.wait(20)
                 os.close(ours)
+
+    def test_the_terminal_is_as_it_was_when_ibsm_ends(self):
+        with Sm(*TREE) as f:
+            ours, theirs = pty.openpty()
+
+            def echoes():
+                return bool(termios.tcgetattr(theirs)[3] & termios.ECHO)
+
+            command = f.command(HOST, IBSM, "--state-dir", f.directory / "state", "-f", f.directory / "log",
+                                "-console", "local")
+            ibsm = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs,
+                                    env=dict(os.environ, TERM="vt100"))
+            try:
+                self.assertTrue(wait_until(lambda: not echoes(), 20))  # libedit shows what is typed
+                self.assertTrue(wait_until(lambda: f.ups() == 1, 20))
+                os.write(ours, b"half a li\x1b")  # the beginning of a key that never comes to its end
+                ibsm.send_signal(signal.SIGINT)
+                self.assertEqual(ibsm.wait(20), 0)
+                self.assertTrue(echoes())
+            finally:
+                if ibsm.poll() is None:
+                    ibsm.kill()
+                    ibsm.wait(20)
+                os.close(ours)
+                os.close(theirs)
 
     def test_what_is_no_terminal_is_read_as_it_comes(self):
         with Sm(*TREE) as f:

@@ -128,7 +128,8 @@ TEST_F(ConsolePort, ALineMayComeInPiecesAndTheEndOfInputIsNotTheEndOfTheAnswer) 
   const auto text = heard(fd, "never");
   EXPECT_THAT(text, StartsWith("portstatus\nOpenSM $ xxx"));
   EXPECT_THAT(text, EndsWith("xlarge\nOpenSM $ "));
-  EXPECT_EQ(text.size(), kLarge + 6 + 11 + 2 * 9);
+  const std::string small = "portstatus\nOpenSM $ large\nOpenSM $ ";
+  EXPECT_EQ(text.size(), kLarge + small.size());
   close(fd);
 }
 
