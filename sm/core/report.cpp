@@ -6,6 +6,7 @@
 #include <set>
 
 #include "libdiag/base/text.h"
+#include "libdiag/discover/degraded.h"
 
 namespace sm::core {
 namespace {
@@ -43,6 +44,7 @@ std::string Report::headline() const {
       cas, routers, links, lids, mads, std::chrono::duration<double>(took).count());
   if (unmanaged > 0) line += fmt::format(" unmanaged={}", unmanaged);
   if (silent > 0) line += fmt::format(" silent={}", silent);
+  if (degraded > 0) line += fmt::format(" degraded={}", degraded);
   if (held_down > 0) line += fmt::format(" held_down={}", held_down);
   return line;
 }
@@ -58,6 +60,13 @@ Report make_report(const plan::Desired& desired, const ib::discover::Observed& o
     ++(type == Type::Switch ? r.switches : type == Type::Router ? r.routers : r.cas);
   }
   r.links = fabric.link_count();
+  for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n)
+    for (unsigned p = 0; p <= fabric.node(n).num_ports; ++p) {
+      const ib::fabric::PortRef self{n, static_cast<std::uint8_t>(p)},
+          peer = fabric.port(self).peer;
+      const bool counts = peer && std::pair(self.node, self.port) < std::pair(peer.node, peer.port);
+      r.degraded += counts && ib::discover::is_degraded(observed, self) ? 1 : 0;
+    }
   for (const plan::LidAssignment& a : desired.lids)
     if (a.lid != ib::kNoLid) r.lids += std::size_t{1} << a.lmc;
 

@@ -21,6 +21,7 @@ struct Report {
   std::size_t duplicate_guids{};  // nodes that bear one of another
   std::size_t missing{};
   std::size_t held_down{};         // links that flap
+  std::size_t degraded{};          // links below what both ends can do
   std::size_t silent{};            // managed nodes that did not answer and were not waited for
   std::vector<std::string> lines;  // for each missing port, node not managed and link held down
 

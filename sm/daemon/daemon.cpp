@@ -558,6 +558,7 @@ class Daemon : private core::Carrier {
 
   /// Who is not master answers for no subnet; that, too, is a result.
   void stand(const core::Standing& standing) override {
+    events_->on_standing(standing.state, standing.why);
     using ib::wire::SmState;
     if (standing.state == SmState::Master || end_status_) return;
     sa_->post([](Instant, sa::Server& server) { server.withdraw(); });

@@ -110,6 +110,10 @@ void EventLog::on_holdings(const HoldingsPtr& holdings, const SnapshotPtr& subne
   take(events::device_changes(first ? nullptr : holdings_.get(), *holdings, *subnet));
   holdings_ = holdings;
 }
+void EventLog::on_standing(ib::wire::SmState state, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  take({events::make(events::Kind::SmState, {std::string(events::state_name(state)), why})});
+}
 void EventLog::on_configuration(const std::string& why) {
   const std::lock_guard lock(mutex_);
   take({why.empty() ? events::make(events::Kind::ConfigurationTaken, {})

@@ -35,6 +35,7 @@ class EventLog {
   void on_report(const SnapshotPtr& subnet);
   void on_routing(const SnapshotPtr& subnet);
   void on_holdings(const HoldingsPtr& holdings, const SnapshotPtr& subnet);
+  void on_standing(ib::wire::SmState state, const std::string& why);
   /// `why` empty: it was taken.
   void on_configuration(const std::string& why);
   void on_end();

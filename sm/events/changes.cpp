@@ -101,13 +101,6 @@ class Topology {
       }
   }
 
-  bool is_degraded(const Snapshot& subnet, PortRef a, PortRef b) const {
-    const auto* own = subnet.observed->known_port(a);
-    const auto* far = subnet.observed->known_port(b);
-    return own != nullptr && far != nullptr &&
-           ib::discover::is_degraded(own->info(), far->info(), subnet.fabric().port(a));
-  }
-
   std::vector<Value> link(PortRef a, PortRef b) const {
     const Fabric& now = after_.fabric();
     const auto& port = now.port(a);
@@ -117,7 +110,7 @@ class Topology {
 
   void cable_now(PortRef a, PortRef b) {
     const Fabric& now = after_.fabric();
-    const bool degraded = is_degraded(after_, a, b);
+    const bool degraded = ib::discover::is_degraded(*after_.observed, a);
     PortRef old{}, old_peer{};
     if (before_ != nullptr) {
       old = same_port(now, a, before_->fabric());
@@ -129,7 +122,7 @@ class Topology {
       moved(a, b);
       moved(b, a);
     }
-    const bool was_degraded = was_there && is_degraded(*before_, old, old_peer);
+    const bool was_degraded = was_there && ib::discover::is_degraded(*before_->observed, old);
     if (degraded && !was_degraded) say(Kind::LinkDegraded, link(a, b));
     if (!degraded && was_degraded) say(Kind::LinkAsFastAsItCan, link(a, b));
   }
@@ -209,21 +202,6 @@ void tree_changes(const Holdings& before, const Holdings& after, Events& out) {
   }
 }
 
-std::string_view state_name(ib::wire::SmState state) {
-  using ib::wire::SmState;
-  switch (state) {
-    case SmState::NotActive:
-      return "not active";
-    case SmState::Discovering:
-      return "discovering";
-    case SmState::Standby:
-      return "standby";
-    case SmState::Master:
-      return "master";
-  }
-  return "unknown";
-}
-
 void manager_changes(const Holdings* before, const Holdings& after, Events& out) {
   static const std::vector<ib::wire::SmInfo> kNone;
   const auto& old = before != nullptr ? before->other_sms : kNone;
@@ -247,6 +225,21 @@ bool is_default(const policy::Partition& partition) {
 }
 
 }  // namespace
+
+std::string_view state_name(ib::wire::SmState state) {
+  using ib::wire::SmState;
+  switch (state) {
+    case SmState::NotActive:
+      return "not active";
+    case SmState::Discovering:
+      return "discovering";
+    case SmState::Standby:
+      return "standby";
+    case SmState::Master:
+      return "master";
+  }
+  return "unknown";
+}
 
 Events topology_changes(const Snapshot* before, const Snapshot& after) {
   return Topology(before, after).run();

@@ -34,6 +34,9 @@ Events partitions_at_the_end(const policy::PartitionPolicy& partitions);
 /// `before` null: the first reading, of which nothing is told but other subnet managers.
 Events device_changes(const Holdings* before, const Holdings& after, const Snapshot& subnet);
 
+/// "master", "standby"
+std::string_view state_name(ib::wire::SmState state);
+
 /// Groups and members that batches add and take away.
 class RegistryChanges {
  public:

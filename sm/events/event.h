@@ -26,6 +26,7 @@ enum class Kind : std::uint8_t {
   CableMoved,
   NodeRenamed,
   LidChanged,
+  SmState,
   OtherSmSeen,
   OtherSmGone,
   MemberJoinsGroup,

@@ -22,14 +22,7 @@ std::vector<PortRef> degraded_ports(const Observed& observed) {
   for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
     for (unsigned p = 0; p <= fabric.node(n).num_ports; ++p) {
       const PortRef self{n, static_cast<std::uint8_t>(p)};
-      const fabric::Port& port = fabric.port(self);
-      if (!port.peer) continue;
-      const auto* own = observed.known_port(self);
-      const auto* far = observed.known_port(port.peer);
-      if (own != nullptr && far != nullptr &&
-          discover::is_degraded(own->info(), far->info(), port)) {
-        degraded.push_back(self);
-      }
+      if (discover::is_degraded(observed, self)) degraded.push_back(self);
     }
   }
   return degraded;
