@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "libdiag/base/text.h"
 #include "libdiag/report/json.h"
 #include "sm/config/table.h"
@@ -100,7 +102,8 @@ std::string show_text(const Configuration& configuration) {
   return out;
 }
 
-std::string show_json(const Configuration& configuration, const std::string& version) {
+std::string show_json(const Configuration& configuration, const std::string& version,
+                      const std::string& added_members) {
   ib::report::JsonWriter json;
   ib::report::begin_document(json, {kSchema, "ibsm", version, true, {}});
   json.key("options").begin_array();
@@ -117,7 +120,11 @@ std::string show_json(const Configuration& configuration, const std::string& ver
   json.end_array();
   json.key("accepted_without_effect").begin_array();
   for (const std::string& line : without_effect(configuration)) json.value(line);
-  json.end_array().end_object();
+  json.end_array();
+  const auto added = nlohmann::ordered_json::parse(added_members, nullptr, false);
+  if (added.is_object() && added.contains("members"))
+    json.key("added_partition_members").tree(added["members"]);
+  json.end_object();
   return json.take();
 }
 

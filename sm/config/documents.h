@@ -11,7 +11,9 @@ namespace sm::config {
 
 /// Every key with its value and where that comes from.
 std::string show_text(const Configuration& configuration);
-std::string show_json(const Configuration& configuration, const std::string& version);
+/// `added_members`: the document of `ibsm ctl partition list --json`, or empty.
+std::string show_json(const Configuration& configuration, const std::string& version,
+                      const std::string& added_members = {});
 
 std::string markdown_table();
 std::string man_page_list();

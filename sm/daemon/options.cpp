@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/options.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "libdiag/base/text.h"
 #include "libdiag/cli/command_line.h"
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/text_file.h"
 #include "libdiag/fabric/topology_text.h"
 #include "sm/config/command_words.h"
 #include "sm/config/documents.h"
+#include "sm/control/client.h"
 #include "sm/daemon/against.h"
 #include "sm/daemon/default_paths.h"
 #include "sm/daemon/plan_failure.h"
@@ -129,9 +133,25 @@ int check(const Configuration& configuration, const std::vector<ib::Diagnostic>&
   return problems.empty() && options->warnings.empty() ? ib::cli::kExitGood : ib::cli::kExitFound;
 }
 
+/// Members that were added to partitions while ibsm runs, as it tells them; empty: there are none,
+/// or no ibsm runs.
+std::string added_members(const Configuration& configuration, bool json) {
+  control::Request request{"partition", {"list"}, {}};
+  if (json) request.options["json"] = "TRUE";
+  const auto answer = control::ask(configuration.settings.control_socket, request);
+  return answer && answer->status == 0 ? answer->text : std::string();
+}
+
 int show(const Configuration& configuration, const std::string& form, const std::string& version) {
-  const std::string text =
-      form == "json" ? config::show_json(configuration, version) : config::show_text(configuration);
+  std::string text;
+  if (form == "json") {
+    text = config::show_json(configuration, version, added_members(configuration, true));
+  } else {
+    text = config::show_text(configuration);
+    if (const std::string added = added_members(configuration, false); added.starts_with("0x"))
+      for (const std::string_view line : ib::split(ib::trim(added), '\n'))
+        text += fmt::format("# partition member {}  # ibsm ctl partition\n", line);
+  }
   std::fwrite(text.data(), 1, text.size(), stdout);
   return ib::cli::kExitGood;
 }

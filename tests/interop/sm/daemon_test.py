@@ -374,6 +374,11 @@ class AddedMembers(unittest.TestCase):
             rows = json.loads(f.ibsm_ctl("partition", "list", "--json").stdout)["members"]
             self.assertEqual(sorted((r["state"], r["owner"]) for r in rows),
                              [("absent", "slurm"), ("programmed", "slurm")])
+            shown = f.ibsm("--show-config", "-P", file).stdout
+            self.assertIn(f"partition_config_file {file}  # command line\n", shown)
+            self.assertRegex(shown, rf"(?m)^# partition member 0x0001 {guid} full .*owner=slurm .*# ibsm ctl partition$")
+            shown = json.loads(f.ibsm("--show-config=json").stdout)
+            self.assertEqual(len(shown["added_partition_members"]), 2)
             os.kill(int(f.pid_file.read_text()), signal.SIGHUP)
             self.assertTrue(wait_until(lambda: f.ups() >= 3))
             self.assertEqual(self.p_keys(f, self.HOST2), {"0xffff", "0x8001"})
