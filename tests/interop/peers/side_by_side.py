@@ -11,7 +11,7 @@ SOURCE = pathlib.Path(os.environ["IBKIT_SOURCE"])
 FABRICS = pathlib.Path(os.environ.get("IBKIT_FABRICS", SOURCE.parent / "shared" / "fabrics"))
 FIGURES = ("unreachable", "loops", "credit-loop-channels", "load-max", "load-mean")
 SUBNET_UP = re.compile(r"^SUBNET UP switches=(\d+) cas=(\d+) routers=(\d+) links=(\d+) "
-                       r"lids=(\d+) mads=(\d+) seconds=([\d.]+)\n$")
+                       r"lids=(\d+) mads=(\d+) seconds=([\d.]+)(?: degraded=\d+)?\n$")
 
 
 def ibsm(f, at=None, *words):
