@@ -109,11 +109,11 @@ function(ib_resident name)
                                       $<$<BOOL:${IBKIT_HAS_RELR}>:LINKER:-z,pack-relative-relocs>)
 endfunction()
 
-# Tests are half of what is compiled, and the code they test is in libraries: they need neither optimisation nor debug information,
-# and what every test includes is compiled once (ib_test_headers). Not in the preset `clang`: clang-tidy would need the compiled headers, and nothing builds them.
+# Tests are half of what is compiled, and the code they test is in libraries: less optimisation and no debug information do, and
+# what every test includes is compiled once (ib_test_headers). Without any optimisation the judges of routes take too long. Not in the preset `clang`: clang-tidy would need the compiled headers, and nothing builds them.
 function(ib_compile_as_test name)
   target_link_libraries(${name} PRIVATE ibkit_flags GTest::gmock GTest::gtest_main)
-  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0> $<$<CONFIG:RelWithDebInfo>:-g0>)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1> $<$<CONFIG:RelWithDebInfo>:-g0>)
   target_compile_definitions(${name} PRIVATE IBKIT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                              IBKIT_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
 endfunction()
