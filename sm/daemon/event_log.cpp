@@ -26,9 +26,9 @@ EventLog::EventLog(const EventOptions& options, LogFile& log)
     const auto& row = events::row_of(record.event.kind);
     if (++told_[record.event.kind] <= kLinesMost)
       log_.write({row.level, "event", events::text_of(record.event)});
-    if (file_) write(record, file_, options_.file, events::json_of(record));
+    if (file_) write(file_, options_.file, events::json_of(record));
     if (activity_ && (row.subjects & options_.activity_subjects) != 0)
-      write(record, activity_, options_.activity_file, events::activity_line(record));
+      write(activity_, options_.activity_file, events::activity_line(record));
   });
 }
 EventLog::~EventLog() = default;
@@ -57,7 +57,7 @@ ib::Result<void> EventLog::reopen() {
   return {};
 }
 
-void EventLog::write(const Record&, File& file, const std::string& path, std::string line) {
+void EventLog::write(File& file, const std::string& path, std::string line) {
   line += '\n';
   const bool written = std::fwrite(line.data(), 1, line.size(), file.get()) == line.size() &&
                        std::fflush(file.get()) == 0;
@@ -68,6 +68,8 @@ void EventLog::write(const Record&, File& file, const std::string& path, std::st
 }
 
 void EventLog::take(const Events& events) {
+  if (events.empty()) return;
+  const std::lock_guard lock(mutex_);
   told_.clear();
   journal_.take(events, std::chrono::system_clock::now());
   for (const auto& [kind, count] : told_)
@@ -78,49 +80,40 @@ void EventLog::take(const Events& events) {
 }
 
 void EventLog::know(const store::Contents& contents) {
-  const std::lock_guard lock(mutex_);
   registry_.know(contents.groups, contents.members);
 }
 void EventLog::on_registry(const store::Batch& batch) {
   if (batch.groups_removed.empty() && batch.groups.empty() && batch.members.empty()) return;
-  const std::lock_guard lock(mutex_);
   take(registry_.take(batch));
 }
 void EventLog::on_partitions(const std::shared_ptr<const policy::PartitionPolicy>& partitions) {
-  const std::lock_guard lock(mutex_);
   take(events::partition_changes(partitions_.get(), *partitions));
   partitions_ = partitions;
 }
 void EventLog::on_report(const SnapshotPtr& subnet) {
-  const std::lock_guard lock(mutex_);
   if (!subnet) return;
   take(events::topology_changes(reported_.get(), *subnet));
   reported_ = subnet;
 }
 void EventLog::on_routing(const SnapshotPtr& subnet) {
-  const std::lock_guard lock(mutex_);
   if (!subnet->routing || subnet->routing == routing_) return;
   take(events::routing_changes(routing_.get(), *subnet->routing));
   routing_ = subnet->routing;
 }
 void EventLog::on_holdings(const HoldingsPtr& holdings, const SnapshotPtr& subnet) {
-  const std::lock_guard lock(mutex_);
   if (!subnet) return;
   const bool first = !holdings_ || holdings_->tables_to_come;
   take(events::device_changes(first ? nullptr : holdings_.get(), *holdings, *subnet));
   holdings_ = holdings;
 }
 void EventLog::on_standing(ib::wire::SmState state, const std::string& why) {
-  const std::lock_guard lock(mutex_);
   take({events::make(events::Kind::SmState, {std::string(events::state_name(state)), why})});
 }
 void EventLog::on_configuration(const std::string& why) {
-  const std::lock_guard lock(mutex_);
   take({why.empty() ? events::make(events::Kind::ConfigurationTaken, {})
                     : events::make(events::Kind::ConfigurationRefused, {why})});
 }
 void EventLog::on_end() {
-  const std::lock_guard lock(mutex_);
   if (partitions_) take(events::partitions_at_the_end(*partitions_));
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// EventLog: what changed in the subnet, for the log, for the file of events, for the activity
-// report and for `ibsm ctl events`. Any thread may tell.
+// EventLog: what changed in the subnet, for the log, for the file of events, for the activity report
+// and for `ibsm ctl events`. on_registry() is for the thread of the SA, the others are for that of
+// the subnet manager: each compares what it alone has, and only writing down is one at a time, so
+// that no answer of the SA waits for a comparison of the subnet.
 #pragma once
 
 #include <cstdint>
@@ -51,11 +53,11 @@ class EventLog {
   EventLog(const EventOptions& options, LogFile& log);
   static ib::Result<void> open(const std::string& path, File& file);
   void take(const events::Events& events);
-  void write(const events::Record& record, File& file, const std::string& path, std::string line);
+  void write(File& file, const std::string& path, std::string line);
 
   const EventOptions options_;
   LogFile& log_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // of the journal, told_ and the files
   events::Journal journal_;
   events::RegistryChanges registry_;
   SnapshotPtr reported_;
