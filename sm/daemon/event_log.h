@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// EventLog: what changed in the subnet, for the log, for the file of events, for the activity report
-// and for `ibsm ctl events`. on_registry() is for the thread of the SA, the others are for that of
-// the subnet manager: each compares what it alone has, and only writing down is one at a time, so
-// that no answer of the SA waits for a comparison of the subnet.
+// EventLog: what changed in the subnet, for the log, for the file of events, for the activity
+// report and for `ibsm ctl events`. on_registry() is for the thread of the SA, the others are for
+// that of the subnet manager: each compares what it alone has, and only writing down is one at a
+// time, so that no answer of the SA waits for a comparison of the subnet.
 #pragma once
 
 #include <cstdint>
