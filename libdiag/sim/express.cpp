@@ -16,60 +16,68 @@ namespace {
 
 constexpr std::size_t kWays = 4096;
 
-std::size_t place_of(PortIndex from, std::uint16_t dlid, std::uint16_t p_key) {
-  const std::uint64_t key = (std::uint64_t{from} << 32) | (std::uint64_t{p_key} << 16) | dlid;
+std::size_t place_of(PortIndex from, const Flight& x) {
+  const std::uint64_t key = (std::uint64_t{from} << 32 | std::uint64_t{x.p_key} << 16 | x.dlid) ^
+                            std::uint64_t{x.sl} << 60;
   return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15ULL) >> 52);
 }
 static_assert(kWays == std::size_t{1} << (64 - 52));
 
 }  // namespace
 
-/// Fills `way` for a GMP that leaves the host port `from`; false: hop by hop it would be lost, or
-/// something else would happen to it.
-bool Model::Impl::find_way(Way& way, PortIndex from, std::uint16_t dlid, PKey key) const {
-  way.hops = 0;
-  PortIndex out = from;
+/// Fills in where the GMPs of `way` pass; false: hop by hop they would be lost, or something else
+/// would happen to them.
+bool Model::Impl::find_way(Way& way) const {
+  const PKey key{way.p_key};
+  PortIndex out = way.from;
+  std::uint8_t in = 0;
   while (way.hops < way.out.size()) {
     const SimPort& p = ports_[out];
     if (p.peer == kNoPort || p.fault != 0) return false;
     const SimPort& q = ports_[p.peer];
     if (q.peer != out || !carries_gmps(p) || !carries_gmps(q)) return false;
     if (!is_allowed(p, key, false) || !is_allowed(q, key, true)) return false;
+    const std::uint8_t vl = vl_of(p, in, way.sl);
+    if (vl == kManagementVl) return false;
+    way.vl[way.hops] = vl;
     way.out[way.hops++] = out;
     const SimNode& node = nodes_[q.node];
     if (!node.is_switch()) {
       way.to = p.peer;
-      return owns_lid(q, dlid);
+      return owns_lid(q, way.dlid);
     }
-    const std::uint8_t exit = lft_entry(*node.sw, dlid);
+    const std::uint8_t exit = lft_entry(*node.sw, way.dlid);
     if (exit == 0) {
       way.to = node.first_port;
-      return owns_lid(ports_[way.to], dlid);
+      return owns_lid(ports_[way.to], way.dlid);
     }
     if (exit > node.num_ports || exit == q.number) return false;
+    in = q.number;
     out = node.first_port + exit;
   }
   return false;
 }
 
 /// The way of a GMP; nullptr: it has to go hop by hop.
-Way* Model::Impl::way_of(PortIndex from, std::uint16_t dlid, std::uint16_t p_key) {
+Way* Model::Impl::way_of(PortIndex from, const Flight& x) {
   if (ways_.empty()) ways_.resize(kWays);
-  const std::size_t place = place_of(from, dlid, p_key);
+  const std::size_t place = place_of(from, x);
   Way* free = nullptr;
   for (const std::size_t i : {place, place ^ 1}) {
     Way& way = ways_[i];
-    if (way.generation == generation_ && way.from == from && way.dlid == dlid && way.p_key == p_key)
+    if (way.generation == generation_ && way.from == from && way.dlid == x.dlid &&
+        way.p_key == x.p_key && way.sl == x.sl)
       return &way;
     if (way.under_way == 0 && (free == nullptr || way.generation != generation_)) free = &way;
   }
   if (free == nullptr) return nullptr;
   count_arrived(*free);
   *free = {};
-  if (!find_way(*free, from, dlid, PKey{p_key})) return nullptr;
   free->from = from;
-  free->dlid = dlid;
-  free->p_key = p_key;
+  free->dlid = x.dlid;
+  free->p_key = x.p_key;
+  free->sl = x.sl;
+  if (!find_way(*free)) return nullptr;
   free->generation = generation_;
   return free;
 }
@@ -81,7 +89,7 @@ bool Model::Impl::send_express(FlightIndex f, PortIndex from) {
   if (others || x.dlid >= kLidMulticastMin.value || faults_.loss_percent > 0 ||
       faults_.duplicate_percent > 0 || faults_.delay.count() > 0)
     return false;
-  Way* const found = way_of(from, x.dlid, x.p_key);
+  Way* const found = way_of(from, x);
   if (found == nullptr) return false;
   Way& way = *found;
   const std::uint64_t words = words_of(x);
@@ -115,6 +123,7 @@ void Model::Impl::land(FlightIndex f, PortIndex end) {
   x.hops = way.hops;
   x.egress = way.out[way.hops - 1U];
   x.ingress = ports_[x.egress].peer;
+  x.vl = way.vl[way.hops - 1U];
   accept_local(f, end);
 }
 
@@ -132,8 +141,9 @@ void Model::Impl::count_arrived(Way& way) {
   if (way.packets == 0) return;
   for (std::size_t i = 0; i < way.hops; ++i) {
     SimPort& p = ports_[way.out[i]];
-    count_sent(p, way.packets, way.words, false);
-    count_received(ports_[p.peer], way.packets, way.words, false);
+    const Lane lane{way.sl, way.vl[i]};
+    count_sent(p, way.packets, way.words, lane, false);
+    count_received(ports_[p.peer], way.packets, way.words, lane, false);
   }
   way.packets = way.words = 0;
 }
@@ -164,14 +174,16 @@ void Model::Impl::end_express() {
     x.ingress = way.from;
     for (std::size_t hop = 0; hop < passed; ++hop) {
       SimPort& p = ports_[way.out[hop]];
-      count_sent(p, 1, words, false);
-      count_received(ports_[p.peer], 1, words, false);
+      const Lane lane{x.sl, way.vl[hop]};
+      count_sent(p, 1, words, lane, false);
+      count_received(ports_[p.peer], 1, words, lane, false);
       x.ingress = p.peer;
     }
     x.hops = static_cast<std::uint8_t>(passed);
     x.egress = way.out[passed];
+    x.vl = way.vl[passed];
     SimPort& p = ports_[x.egress];
-    count_sent(p, 1, words, false);
+    count_sent(p, 1, words, {x.sl, x.vl}, false);
     ++p.in_flight;
     x.buffered = true;
     schedule(arrival_of(passed), EventKind::Arrive, f, p.peer);

@@ -38,6 +38,11 @@ inline constexpr std::uint8_t kTrapRepeats = 16;
 /// DETH 8, MAD 256, ICRC 4 bytes; a GRH adds 40.
 inline constexpr std::uint64_t kMadWords = 72, kGrhWords = 10;
 
+/// What a packet travels a link by.
+struct Lane {
+  std::uint8_t sl{}, vl{};
+};
+
 /// Where a MAD comes from and goes to, and how far it is.
 struct Journey {
   std::uint16_t slid{}, dlid{};
@@ -47,6 +52,7 @@ struct Journey {
   Gid source_gid, target_gid;
   std::uint32_t flow_label{};
   std::uint8_t sl{}, hop_limit{}, traffic_class{};
+  std::uint8_t vl{};  // on the link that it is on
   bool smi{}, has_grh{};
   bool off_sender{};  // the sender's loss, delay and duplicate have been decided
   bool buffered{};    // counts in the in_flight of `egress`
@@ -60,13 +66,17 @@ struct Journey {
 
 inline constexpr Journey kNowhere;
 
+/// The VL of subnet management, which is in no table and has no SL (IBA 7.6).
+inline constexpr std::uint8_t kManagementVl = 15;
+
 /// The way of GMPs from a host port to a LID, where nothing befalls them (express.cpp).
 struct Way {
   std::uint64_t generation{};  // of what it depends on; 0: none
   PortIndex from{kNoPort}, to{kNoPort};
   std::uint16_t dlid{}, p_key{};
-  std::uint8_t hops{};
-  std::array<PortIndex, 12> out{};  // the ports it leaves by
+  std::uint8_t sl{}, hops{};
+  std::array<PortIndex, 12> out{};    // the ports it leaves by
+  std::array<std::uint8_t, 12> vl{};  // and the VLs there
   std::uint32_t under_way{};
   std::uint64_t packets{}, words{};  // that have arrived and are not counted at the ports yet
 };
@@ -93,9 +103,13 @@ struct Flight : Journey {
 struct Counters {
   std::uint64_t xmit_data{}, rcv_data{}, xmit_pkts{}, rcv_pkts{};
   std::uint64_t unicast_xmit{}, unicast_rcv{}, multicast_xmit{}, multicast_rcv{};
+  std::uint64_t rcv_vl15_pkts{}, rcv_vl15_data{};
   std::uint32_t symbol_errors{}, link_recovery{}, link_downed{}, rcv_errors{}, rcv_relay_errors{},
       xmit_discards{}, xmit_constraint{}, rcv_constraint{}, link_integrity{}, buffer_overrun{},
       qp1_dropped{}, vl15_dropped{};
+  std::uint32_t dlid_mapping_errors{}, vl_mapping_errors{},
+      looping_errors{};                                    // of rcv_relay_errors
+  std::uint32_t inactive_discards{}, lifetime_discards{};  // of xmit_discards
 };
 
 /// Tables of a port that differ from their power-on contents; allocated by the first Set.
@@ -133,6 +147,7 @@ struct SimPort {
   std::int64_t busy_until{};                       // the transmitter
   Guid guid{};
   Counters counters;
+  std::unique_ptr<LaneCounters> lanes;  // from the first packet on a data VL on
   std::unique_ptr<PortTables> tables;
 };
 
@@ -250,6 +265,8 @@ struct Model::Impl {
   void respond(FlightIndex f, PortIndex end);
   void deliver(FlightIndex f, PortIndex end);
   Delivery* take_delivery();
+  std::uint8_t vl_of(const SimPort& out, std::uint8_t in, std::uint8_t sl) const;
+  void discard_by_vl(FlightIndex f);
   static std::uint64_t words_of(const Flight& x) { return kMadWords + (x.has_grh ? kGrhWords : 0); }
   static std::int64_t time_of(const SimPort& p, std::uint64_t words) {
     return static_cast<std::int64_t>(words * p.word_time_ps / 1000);
@@ -260,16 +277,34 @@ struct Model::Impl {
     p.busy_until = start + time_of(p, words);
     return p.busy_until + options_.hop_latency.count();
   }
-  static void count_sent(SimPort& p, std::uint64_t packets, std::uint64_t words, bool multicast) {
+  static LaneCounters& lanes(SimPort& p) {
+    if (!p.lanes) p.lanes = std::make_unique<LaneCounters>();
+    return *p.lanes;
+  }
+  static void count_sent(SimPort& p, std::uint64_t packets, std::uint64_t words, Lane lane,
+                         bool multicast) {
     p.counters.xmit_pkts += packets;
     p.counters.xmit_data += words;
     (multicast ? p.counters.multicast_xmit : p.counters.unicast_xmit) += packets;
+    if (lane.vl == kManagementVl) return;
+    LaneCounters& of = lanes(p);
+    of.xmit_pkts[lane.vl] += packets;
+    of.xmit_data_of_sl[lane.sl] += words;
   }
-  static void count_received(SimPort& p, std::uint64_t packets, std::uint64_t words,
+  static void count_received(SimPort& p, std::uint64_t packets, std::uint64_t words, Lane lane,
                              bool multicast) {
     p.counters.rcv_pkts += packets;
     p.counters.rcv_data += words;
     (multicast ? p.counters.multicast_rcv : p.counters.unicast_rcv) += packets;
+    if (lane.vl == kManagementVl) {
+      p.counters.rcv_vl15_pkts += packets;
+      p.counters.rcv_vl15_data += words;
+      return;
+    }
+    LaneCounters& of = lanes(p);
+    of.rcv_pkts[lane.vl] += packets;
+    of.rcv_data[lane.vl] += words;
+    of.rcv_data_of_sl[lane.sl] += words;
   }
   void drop(FlightIndex f, std::uint64_t& counter) {
     ++counter;
@@ -295,8 +330,8 @@ struct Model::Impl {
     return p.info.port_physical_state == wire::PhysState::LinkUp &&
            p.info.port_state == wire::PortState::Active;
   }
-  bool find_way(Way& way, PortIndex from, std::uint16_t dlid, PKey key) const;
-  Way* way_of(PortIndex from, std::uint16_t dlid, std::uint16_t p_key);
+  bool find_way(Way& way) const;
+  Way* way_of(PortIndex from, const Flight& x);
   bool send_express(FlightIndex f, PortIndex from);
   void land(FlightIndex f, PortIndex end);
   void leave_express(Flight& x);

@@ -255,6 +255,7 @@ void Model::Impl::reset_port(PortIndex index, bool keep_lid) {
   if (p.is_sm) info.capability_mask |= wire::port_cap::kIsSm;
   p.tables.reset();
   p.counters = {};
+  p.lanes.reset();
   p.lease = 0;
   ++p.training;
 }
@@ -416,6 +417,12 @@ Faults Model::link_faults(PortRef ref) const {
 void Model::reseed(std::uint64_t seed) { impl_->random_ = Random(seed); }
 
 const ModelCounters& Model::counters() const { return impl_->counters_; }
+LaneCounters Model::lane_counters(PortRef ref) {
+  impl_->end_express();
+  impl_->count_all_arrived();
+  const auto& lanes = impl_->ports_[impl_->index_of(ref)].lanes;
+  return lanes ? *lanes : LaneCounters{};
+}
 std::vector<Model::StatRow> Model::stats() const {
   std::vector<StatRow> rows = impl_->stats_;
   std::sort(rows.begin(), rows.end(), [](const StatRow& a, const StatRow& b) {

@@ -5,6 +5,7 @@
 // from the file it was loaded from.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,7 +61,14 @@ enum class Behaviour { Normal, Silent, Garbage };
 
 struct ModelCounters {
   std::uint64_t sent{}, delivered{}, dropped_loss{}, dropped_queue{}, dropped_no_route{},
-      dropped_link_down{}, dropped_key{};
+      dropped_link_down{}, dropped_key{}, dropped_vl{};
+};
+
+/// What passed a port on each of its data VLs, and what of each SL. Data in words of 4 bytes.
+struct LaneCounters {
+  std::array<std::uint64_t, 15> xmit_pkts{}, rcv_pkts{}, rcv_data{};  // by VL
+  std::array<std::uint64_t, 16> xmit_data_of_sl{}, rcv_data_of_sl{};
+  friend bool operator==(const LaneCounters&, const LaneCounters&) = default;
 };
 
 class Model {
@@ -124,6 +132,8 @@ class Model {
   void reseed(std::uint64_t seed);
 
   const ModelCounters& counters() const;
+  /// Since power-on, or since a Set of the PMA wrote them.
+  LaneCounters lane_counters(PortRef port);
   /// MADs by management class, method, attribute, as seen at their destination.
   struct StatRow {
     std::uint8_t mgmt_class;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The performance management agent: counters of real packets (IBA 16.1.3.5, 16.1.4.11). Data and
-// packet counters count every VL, 15 included, and no link packets; data in words of 4 bytes from
-// LRH to ICRC.
+// The performance management agent: counters of real packets (IBA 16.1.3.5, 16.1.4, A13.6.4). Data
+// and packet counters count every VL, 15 included, and no link packets; data in words of 4 bytes
+// from LRH to ICRC. Counters by SL leave VL 15 out, where packets have none.
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
 #include "libdiag/sim/impl.h"
+#include "libdiag/wire/performance_attributes.h"
 
 namespace ib::sim {
 
@@ -24,8 +25,18 @@ T saturated(std::uint64_t v, std::uint64_t max = std::numeric_limits<T>::max()) 
   return static_cast<T>(std::min<std::uint64_t>(v, max));
 }
 
-Counters sum(const Counters& a, const Counters& b) {
-  Counters s = a;
+/// Of one port, or of several together.
+struct Totals {
+  Counters counters;
+  LaneCounters lanes;
+};
+
+template <class T, std::size_t n>
+void add(std::array<T, n>& sum, const std::array<T, n>& more) {
+  for (std::size_t i = 0; i < n; ++i) sum[i] += more[i];
+}
+
+void add(Counters& s, const Counters& b) {
   s.xmit_data += b.xmit_data;
   s.rcv_data += b.rcv_data;
   s.xmit_pkts += b.xmit_pkts;
@@ -46,11 +57,28 @@ Counters sum(const Counters& a, const Counters& b) {
   s.buffer_overrun += b.buffer_overrun;
   s.qp1_dropped += b.qp1_dropped;
   s.vl15_dropped += b.vl15_dropped;
-  return s;
+  s.rcv_vl15_pkts += b.rcv_vl15_pkts;
+  s.rcv_vl15_data += b.rcv_vl15_data;
+  s.dlid_mapping_errors += b.dlid_mapping_errors;
+  s.vl_mapping_errors += b.vl_mapping_errors;
+  s.looping_errors += b.looping_errors;
+  s.inactive_discards += b.inactive_discards;
+  s.lifetime_discards += b.lifetime_discards;
 }
 
-wire::PortCounters to_wire(const Counters& c) {
-  wire::PortCounters w;
+void add(Totals& totals, const SimPort& p) {
+  add(totals.counters, p.counters);
+  if (!p.lanes) return;
+  add(totals.lanes.rcv_pkts, p.lanes->rcv_pkts);
+  add(totals.lanes.rcv_data, p.lanes->rcv_data);
+  add(totals.lanes.xmit_data_of_sl, p.lanes->xmit_data_of_sl);
+  add(totals.lanes.rcv_data_of_sl, p.lanes->rcv_data_of_sl);
+}
+
+// ---- what is read
+
+void read(const Totals& t, wire::PortCounters& w) {
+  const Counters& c = t.counters;
   w.symbol_error_counter = saturated<std::uint16_t>(c.symbol_errors);
   w.link_error_recovery_counter = saturated<std::uint8_t>(c.link_recovery);
   w.link_downed_counter = saturated<std::uint8_t>(c.link_downed);
@@ -67,11 +95,10 @@ wire::PortCounters to_wire(const Counters& c) {
   w.port_rcv_data = saturated<std::uint32_t>(c.rcv_data);
   w.port_xmit_pkts = saturated<std::uint32_t>(c.xmit_pkts);
   w.port_rcv_pkts = saturated<std::uint32_t>(c.rcv_pkts);
-  return w;
 }
 
-wire::PortCountersExtended to_wire_extended(const Counters& c) {
-  wire::PortCountersExtended w;
+void read(const Totals& t, wire::PortCountersExtended& w) {
+  const Counters& c = t.counters;
   w.port_xmit_data = c.xmit_data;
   w.port_rcv_data = c.rcv_data;
   w.port_xmit_pkts = c.xmit_pkts;
@@ -80,8 +107,42 @@ wire::PortCountersExtended to_wire_extended(const Counters& c) {
   w.port_unicast_rcv_pkts = c.unicast_rcv;
   w.port_multicast_xmit_pkts = c.multicast_xmit;
   w.port_multicast_rcv_pkts = c.multicast_rcv;
-  return w;
 }
+
+void read(const Totals& t, wire::PortRcvErrorDetails& w) {
+  w.dlid_mapping_errors = saturated<std::uint16_t>(t.counters.dlid_mapping_errors);
+  w.vl_mapping_errors = saturated<std::uint16_t>(t.counters.vl_mapping_errors);
+  w.looping_errors = saturated<std::uint16_t>(t.counters.looping_errors);
+}
+
+void read(const Totals& t, wire::PortXmitDiscardDetails& w) {
+  w.inactive_discards = saturated<std::uint16_t>(t.counters.inactive_discards);
+  w.sw_lifetime_limit_discards = saturated<std::uint16_t>(t.counters.lifetime_discards);
+}
+
+template <class T, std::size_t n, std::size_t m>
+void saturate(const std::array<std::uint64_t, n>& from, std::array<T, m>& to) {
+  for (std::size_t i = 0; i < n; ++i) to[i] = saturated<T>(from[i]);
+}
+
+// Every packet here has the same operation code, so it is the one that is counted, whichever was
+// asked for; the answer says so.
+void read(const Totals& t, wire::PortVlOpPackets& w) {
+  w.op_code = wire::kUdSendOnly;
+  saturate(t.lanes.rcv_pkts, w.packets);
+  w.packets[kManagementVl] = saturated<std::uint16_t>(t.counters.rcv_vl15_pkts);
+}
+
+void read(const Totals& t, wire::PortVlOpData& w) {
+  w.op_code = wire::kUdSendOnly;
+  saturate(t.lanes.rcv_data, w.data);
+  w.data[kManagementVl] = saturated<std::uint32_t>(t.counters.rcv_vl15_data);
+}
+
+void read(const Totals& t, wire::PortXmitDataSl& w) { saturate(t.lanes.xmit_data_of_sl, w.data); }
+void read(const Totals& t, wire::PortRcvDataSl& w) { saturate(t.lanes.rcv_data_of_sl, w.data); }
+
+// ---- what is written
 
 /// Writes `value` where its CounterSelect bit is set.
 template <class Field, class Value>
@@ -89,7 +150,8 @@ void write(Field& field, std::uint32_t select, unsigned bit, Value value) {
   if ((select & (1U << bit)) != 0) field = static_cast<Field>(value);
 }
 
-void set_counters(Counters& c, const wire::PortCounters& w) {
+void write(SimPort& p, const wire::PortCounters& w) {
+  Counters& c = p.counters;
   const std::uint32_t s = w.counter_select;
   write(c.symbol_errors, s, 0, w.symbol_error_counter);
   write(c.link_recovery, s, 1, w.link_error_recovery_counter);
@@ -109,7 +171,8 @@ void set_counters(Counters& c, const wire::PortCounters& w) {
   write(c.qp1_dropped, w.counter_select2, 1, w.qp1_dropped);
 }
 
-void set_counters(Counters& c, const wire::PortCountersExtended& w) {
+void write(SimPort& p, const wire::PortCountersExtended& w) {
+  Counters& c = p.counters;
   const std::uint32_t s = w.counter_select;
   write(c.xmit_data, s, 0, w.port_xmit_data);
   write(c.rcv_data, s, 1, w.port_rcv_data);
@@ -121,6 +184,75 @@ void set_counters(Counters& c, const wire::PortCountersExtended& w) {
   write(c.multicast_rcv, s, 7, w.port_multicast_rcv_pkts);
 }
 
+void write(SimPort& p, const wire::PortRcvErrorDetails& w) {
+  write(p.counters.dlid_mapping_errors, w.counter_select, 3, w.dlid_mapping_errors);
+  write(p.counters.vl_mapping_errors, w.counter_select, 4, w.vl_mapping_errors);
+  write(p.counters.looping_errors, w.counter_select, 5, w.looping_errors);
+}
+
+void write(SimPort& p, const wire::PortXmitDiscardDetails& w) {
+  write(p.counters.inactive_discards, w.counter_select, 0, w.inactive_discards);
+  write(p.counters.lifetime_discards, w.counter_select, 2, w.sw_lifetime_limit_discards);
+}
+
+template <std::size_t n, class T, std::size_t m>
+void write(std::array<std::uint64_t, n>& counters, std::uint32_t select,
+           const std::array<T, m>& values) {
+  for (unsigned i = 0; i < n; ++i) write(counters[i], select, i, values[i]);
+}
+
+void write(SimPort& p, const wire::PortVlOpPackets& w) {
+  write(Model::Impl::lanes(p).rcv_pkts, w.counter_select, w.packets);
+  write(p.counters.rcv_vl15_pkts, w.counter_select, kManagementVl, w.packets[kManagementVl]);
+}
+
+void write(SimPort& p, const wire::PortVlOpData& w) {
+  write(Model::Impl::lanes(p).rcv_data, w.counter_select, w.data);
+  write(p.counters.rcv_vl15_data, w.counter_select, kManagementVl, w.data[kManagementVl]);
+}
+
+void write(SimPort& p, const wire::PortXmitDataSl& w) {
+  write(Model::Impl::lanes(p).xmit_data_of_sl, w.counter_select, w.data);
+}
+void write(SimPort& p, const wire::PortRcvDataSl& w) {
+  write(Model::Impl::lanes(p).rcv_data_of_sl, w.counter_select, w.data);
+}
+
+/// How an attribute of counters is read and written. All have PortSelect and CounterSelect at the
+/// same place.
+struct CounterAttribute {
+  std::uint16_t id;
+  void (*write)(SimPort&, const wire::Mad& request);
+  void (*answer)(const Totals&, wire::Mad& request);
+};
+
+template <class T>
+constexpr CounterAttribute attribute(std::uint16_t id) {
+  return {id, [](SimPort& p, const wire::Mad& request) { write(p, wire::body<T>(request)); },
+          [](const Totals& totals, wire::Mad& mad) {
+            const auto request = wire::body<T>(mad);
+            T answer;
+            answer.port_select = request.port_select;
+            answer.counter_select = request.counter_select;
+            if constexpr (requires { answer.counter_select2; })
+              answer.counter_select2 = request.counter_select2;
+            read(totals, answer);
+            std::memset(mad.data(), 0, wire::kGmpDataBytes);
+            wire::set_body(mad, answer);
+          }};
+}
+
+constexpr CounterAttribute kCounterAttributes[] = {
+    attribute<wire::PortCounters>(attr::kPortCounters),
+    attribute<wire::PortRcvErrorDetails>(attr::kPortRcvErrorDetails),
+    attribute<wire::PortXmitDiscardDetails>(attr::kPortXmitDiscardDetails),
+    attribute<wire::PortVlOpPackets>(attr::kPortVlOpPackets),
+    attribute<wire::PortVlOpData>(attr::kPortVlOpData),
+    attribute<wire::PortCountersExtended>(attr::kPortCountersExtended),
+    attribute<wire::PortXmitDataSl>(attr::kPortXmitDataSl),
+    attribute<wire::PortRcvDataSl>(attr::kPortRcvDataSl),
+};
+
 }  // namespace
 
 std::uint16_t Model::Impl::pma_answer(Flight& f, PortIndex end) {
@@ -129,24 +261,21 @@ std::uint16_t Model::Impl::pma_answer(Flight& f, PortIndex end) {
       mad.get<&wire::MadHeader::class_version>() != 1)
     return status::kBadVersion;
   const bool set = mad.method() == wire::Method::Set;
-  const std::uint16_t attribute = mad.attribute_id();
-  std::byte* data = mad.data();
+  const std::uint16_t id = mad.attribute_id();
   const SimNode& node = node_of(end);
-  if (attribute == attr::kClassPortInfo) {
+  if (id == attr::kClassPortInfo) {
     if (set) return status::kBadAttribute;
     wire::ClassPortInfo info;
     info.capability_mask = kCapabilities;
     info.resp_time_value = ports_[end].info.resp_time_value;
-    std::memset(data, 0, wire::kGmpDataBytes);
+    std::memset(mad.data(), 0, wire::kGmpDataBytes);
     wire::set_body(mad, info);
     return status::kOk;
   }
-  if (attribute != attr::kPortCounters && attribute != attr::kPortCountersExtended)
-    return status::kBadAttribute;
+  const auto kind = std::ranges::find(kCounterAttributes, id, &CounterAttribute::id);
+  if (kind == std::end(kCounterAttributes)) return status::kBadAttribute;
 
-  // PortSelect and CounterSelect stand at the same place in both (IBA 16.1.3.5, 16.1.4.11).
-  const auto request = wire::body<wire::PortCounters>(mad);
-  const std::uint8_t select = request.port_select.value;
+  const std::uint8_t select = wire::body<wire::PortCounters>(mad).port_select.value;
   unsigned first = select, last = select;
   if (select == kAllPorts) {
     first = 1;
@@ -154,27 +283,13 @@ std::uint16_t Model::Impl::pma_answer(Flight& f, PortIndex end) {
   } else if (select > node.num_ports || (select == 0 && !node.is_switch())) {
     return status::kBadValue;
   }
-  Counters total;
+  Totals totals;
   for (unsigned i = first; i <= last; ++i) {
-    Counters& c = ports_[node.first_port + i].counters;
-    if (set && attribute == attr::kPortCounters) set_counters(c, request);
-    if (set && attribute == attr::kPortCountersExtended)
-      set_counters(c, wire::body<wire::PortCountersExtended>(mad));
-    total = sum(total, c);
+    SimPort& p = ports_[node.first_port + i];
+    if (set) kind->write(p, mad);
+    add(totals, p);
   }
-  std::memset(data, 0, wire::kGmpDataBytes);
-  if (attribute == attr::kPortCounters) {
-    wire::PortCounters answer = to_wire(total);
-    answer.port_select = request.port_select;
-    answer.counter_select = request.counter_select;
-    answer.counter_select2 = request.counter_select2;
-    wire::set_body(mad, answer);
-  } else {
-    wire::PortCountersExtended answer = to_wire_extended(total);
-    answer.port_select = request.port_select;
-    answer.counter_select = request.counter_select;
-    wire::set_body(mad, answer);
-  }
+  kind->answer(totals, mad);
   return status::kOk;
 }
 

@@ -94,7 +94,7 @@ void Model::Impl::send(PortRef from, bool smi, const mad::Packet& packet) {
   f.target_qp = to.qpn;
   f.source_qp = smi ? 0 : 1;
   f.q_key = to.q_key;
-  f.sl = to.sl.value;
+  f.sl = to.sl.value & 0xF;
   if (to.grh) {
     f.has_grh = true;
     f.target_gid = to.grh->gid;
@@ -207,10 +207,12 @@ void Model::Impl::depart(FlightIndex f, PortIndex out) {
       p.info.port_state == wire::PortState::Down ||
       (!x.smi && p.info.port_state != wire::PortState::Active)) {
     // IBA 16.1.3.5: PortXmitDiscards counts packets for a port that is inactive.
-    if (relayed) ++p.counters.xmit_discards;
+    if (relayed) ++p.counters.xmit_discards, ++p.counters.inactive_discards;
     return drop(f, counters_.dropped_link_down);
   }
   if (!x.smi && !switch_allows(f, out, false)) return;
+  x.vl = x.smi ? kManagementVl : vl_of(p, ports_[x.ingress].number, x.sl);
+  if (!x.smi && x.vl == kManagementVl) return discard_by_vl(f);
   Duration held{0};
   if (p.fault != 0) {
     const LinkFault& fault = link_faults_[p.fault - 1];
@@ -223,7 +225,8 @@ void Model::Impl::depart(FlightIndex f, PortIndex out) {
     return drop(f, counters_.dropped_queue);
   }
   const std::int64_t arrival = transmit(p, words_of(x), now_.ns);
-  count_sent(p, 1, words_of(x), x.dlid >= kLidMulticastMin.value && x.dlid != kPermissive);
+  count_sent(p, 1, words_of(x), {x.sl, x.vl},
+             x.dlid >= kLidMulticastMin.value && x.dlid != kPermissive);
   ++p.in_flight;
   x.buffered = true;
   x.egress = out;
@@ -241,6 +244,22 @@ void Model::Impl::depart(FlightIndex f, PortIndex out) {
   }
 }
 
+/// The VL that GMPs of `sl` take out of `out` when they came in by port `in` of its node, 0 being
+/// the node itself. kManagementVl: they are discarded, since their SL maps to VL 15 or to a VL that
+/// the link does not operate (IBA 7.6.6).
+std::uint8_t Model::Impl::vl_of(const SimPort& out, std::uint8_t in, std::uint8_t sl) const {
+  const std::size_t row = nodes_[out.node].is_switch() ? in : 0;
+  const std::uint8_t vl = sl_to_vl_at(out, row).vl[sl];
+  return vl < wire::data_vls(out.info.operational_vls) ? vl : kManagementVl;
+}
+
+/// IBA 16.1.3.5: a switch counts it among the PortRcvSwitchRelayErrors of the port it came in by.
+void Model::Impl::discard_by_vl(FlightIndex f) {
+  SimPort& in = ports_[flight(f).ingress];
+  if (nodes_[in.node].is_switch()) ++in.counters.rcv_relay_errors, ++in.counters.vl_mapping_errors;
+  drop(f, counters_.dropped_vl);
+}
+
 // ---- arriving
 
 void Model::Impl::arrive(FlightIndex f, PortIndex in) {
@@ -254,7 +273,8 @@ void Model::Impl::arrive(FlightIndex f, PortIndex in) {
     return drop(f, counters_.dropped_link_down);
   ++x.hops;
   x.ingress = in;
-  count_received(p, 1, words_of(x), x.dlid >= kLidMulticastMin.value && x.dlid != kPermissive);
+  count_received(p, 1, words_of(x), {x.sl, x.vl},
+                 x.dlid >= kLidMulticastMin.value && x.dlid != kPermissive);
   if (!x.smi) {
     // An Armed port receives data, and its first data packet makes it Active (IBA 7.2.7.3).
     if (p.info.port_state == wire::PortState::Armed) set_state(in, wire::PortState::Active);
@@ -263,7 +283,7 @@ void Model::Impl::arrive(FlightIndex f, PortIndex in) {
   }
   if (x.hops > kHopLimit) {
     // Caught in a loop: the switch life time limit ends it (IBA 18.2.5.4).
-    ++p.counters.xmit_discards;
+    ++p.counters.xmit_discards, ++p.counters.lifetime_discards;
     return drop(f, counters_.dropped_no_route);
   }
   if (x.smi && x.dlid == kPermissive) return accept_local(f, end_port(in));
@@ -346,7 +366,9 @@ void Model::Impl::forward_unicast(FlightIndex f, PortIndex in) {
     return leave(f, node.first_port + out);
   }
   // IBA 16.1.3.5 PortRcvSwitchRelayErrors: no mapping for the DLID, or out by the port it came in.
-  ++ports_[in].counters.rcv_relay_errors;
+  Counters& c = ports_[in].counters;
+  ++c.rcv_relay_errors;
+  ++(out == ports_[in].number ? c.looping_errors : c.dlid_mapping_errors);
   drop(f, counters_.dropped_no_route);
 }
 
@@ -377,7 +399,7 @@ void Model::Impl::forward_multicast(FlightIndex f, PortIndex in) {
     if (out != 255 && out <= node.num_ports && out != came) outs[n++] = out;
   }
   if (n == 0) {
-    ++ports_[in].counters.rcv_relay_errors;
+    ++ports_[in].counters.rcv_relay_errors, ++ports_[in].counters.dlid_mapping_errors;
     return drop(f, counters_.dropped_no_route);
   }
   for (std::size_t i = 0; i < n; ++i) {

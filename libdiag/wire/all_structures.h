@@ -6,6 +6,7 @@
 #include "libdiag/wire/congestion_attributes.h"
 #include "libdiag/wire/gmp_attributes.h"
 #include "libdiag/wire/mad.h"
+#include "libdiag/wire/performance_attributes.h"
 #include "libdiag/wire/sa_records.h"
 #include "libdiag/wire/smp_attributes.h"
 #include "libdiag/wire/tracer_attributes.h"
@@ -25,8 +26,9 @@ using AllStructures = TypeList<
     MadHeader, SmpHeader, RmppHeader, SaHeader, VendorHeader, NodeInfo, NodeDescription, SwitchInfo,
     PortInfo, PKeyTable, SlToVlTable, VlArbitrationTable, LinearForwardingTable,
     MulticastForwardingTable, GuidInfo, SmInfo, Notice, MlnxExtendedPortInfo, MlnxGeneralInfo,
-    MlnxQosConfigSl, ClassPortInfo, PortCounters, PortCountersExtended, CongestionHeader,
-    CongestionInfo, CongestionKeyInfo, SwitchCongestionEvent, SwitchCongestionLog,
+    MlnxQosConfigSl, ClassPortInfo, PortCounters, PortCountersExtended, PortRcvErrorDetails,
+    PortXmitDiscardDetails, PortVlOpPackets, PortVlOpData, PortXmitDataSl, PortRcvDataSl,
+    CongestionHeader, CongestionInfo, CongestionKeyInfo, SwitchCongestionEvent, SwitchCongestionLog,
     CaCongestionEvent, CaCongestionLog, CongestionDelay, SwitchCongestionSetting,
     SwitchPortCongestion, SwitchPortCongestionSetting, CaCongestionEntry, CaCongestionSetting,
     CongestionControlTable, CongestionTimeStamp, SourceRoute, MulticastRoute, Ping, InformInfo,

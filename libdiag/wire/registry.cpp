@@ -123,6 +123,12 @@ std::span<const AttributeInfo> attributes() {
       attribute<ClassPortInfo>(kPm, attr::kClassPortInfo, {Get, Set}),
       attribute<PortCounters>(kPm, attr::kPortCounters, {Get, Set}),
       attribute<PortCountersExtended>(kPm, attr::kPortCountersExtended, {Get, Set}),
+      attribute<PortRcvErrorDetails>(kPm, attr::kPortRcvErrorDetails, {Get, Set}),
+      attribute<PortXmitDiscardDetails>(kPm, attr::kPortXmitDiscardDetails, {Get, Set}),
+      attribute<PortVlOpPackets>(kPm, attr::kPortVlOpPackets, {Get, Set}),
+      attribute<PortVlOpData>(kPm, attr::kPortVlOpData, {Get, Set}),
+      attribute<PortXmitDataSl>(kPm, attr::kPortXmitDataSl, {Get, Set}),
+      attribute<PortRcvDataSl>(kPm, attr::kPortRcvDataSl, {Get, Set}),
       // CongestionLog is not here: it lies elsewhere in the MAD, and is one of two structures.
       attribute<ClassPortInfo>(kCc, attr::kClassPortInfo, {Get, Set}),
       attribute<CongestionInfo>(kCc, attr::kCongestionInfo, {Get}),

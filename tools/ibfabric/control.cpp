@@ -369,7 +369,8 @@ CtlResult Control::stats(const CtlCommand& command) {
                        {"dropped_queue", c.dropped_queue},
                        {"dropped_no_route", c.dropped_no_route},
                        {"dropped_link_down", c.dropped_link_down},
-                       {"dropped_key", c.dropped_key}};
+                       {"dropped_key", c.dropped_key},
+                       {"dropped_vl", c.dropped_vl}};
   Json rows = Json::array();
   std::string text;
   for (const auto& row : model_.stats()) {

@@ -86,6 +86,30 @@ class Opensm(unittest.TestCase):
 
             self.assertIn("SMINFO_MASTER", f.on(far, "sminfo").stdout)
 
+    def test_perfquery_reads_what_passed_by_vl_and_by_sl(self):
+        with Fabric("fat-tree", "--radix", "4") as f:
+            f.opensm()
+            there = str(f.lid_of("host0008 HCA-1"))
+
+            def read(option, counter, *more):
+                shown = f.on(None, "perfquery", option, *more, there, "1")
+                self.assertEqual(shown.returncode, 0, shown.stderr)
+                return int(re.search(rf"{counter}:\.*(\d+)\n", shown.stdout).group(1))
+
+            # A query is two packets each way, ClassPortInfo and what it asks for, of 72 words; it
+            # sees its own two.
+            packets = read("--vloppackets", "PortVLOpPackets0")
+            self.assertEqual(read("--vloppackets", "PortVLOpPackets0"), packets + 2)
+            self.assertEqual(read("--vlopdata", "PortVLOpData0"), (packets + 4) * 72)
+            self.assertEqual(read("--rcvsl", "RcvDataSL0"), (packets + 6) * 72)
+            self.assertEqual(read("--xmtsl", "XmtDataSL0"), (packets + 7) * 72)
+            self.assertGreater(read("--vloppackets", "PortVLOpPackets15"), 0)
+            self.assertEqual(read("--vloppackets", "PortVLOpPackets1"), 0)
+            read("--vloppackets", "PortVLOpPackets0", "-r")
+            self.assertEqual(read("--vloppackets", "PortVLOpPackets0"), 2)
+            self.assertEqual(read("--rcverr", "PortVLMappingErrors"), 0)
+            self.assertEqual(read("--xmtdisc", "PortInactiveDiscards"), 0)
+
     def test_a_port_is_looked_at_and_switched_off_by_its_lid(self):
         with Fabric("fat-tree", "--radix", "8") as f:
             f.opensm()

@@ -2,6 +2,7 @@
 // GMPs that come all the way at once arrive when, where and as often as those that go hop by hop,
 // and are counted alike, whatever happens while they are under way. A cable with a fault of nothing
 // makes a model send everything hop by hop.
+#include <algorithm>
 #include <random>
 
 #include "libdiag/wire/gmp_attributes.h"
@@ -28,10 +29,10 @@ class Lab {
                               PortRef{kH2, 1}, PortRef{kH3, 1}})
       model.set_link_faults(end, {});
   }
-  void send(Lid to, std::uint64_t tid, MgmtClass mgmt_class = MgmtClass::SubnAdm,
-            PortRef from = {kH1, 1}) {
+  void send(Lid to, std::uint64_t tid, MgmtClass mgmt_class = MgmtClass::SubnAdm, Sl sl = {}) {
     mad::Packet packet;
     packet.address = mad::gsi_address(to);
+    packet.address.sl = sl;
     packet.mad = wire::make_mad(mgmt_class, Method::Get, wire::attr::kPortCounters);
     packet.mad.set<&wire::MadHeader::tid>(Tid{tid});
     if (mgmt_class == MgmtClass::Perf) {
@@ -39,7 +40,7 @@ class Lab {
       select.port_select = PortNum{to.value <= 2 ? std::uint8_t{3} : std::uint8_t{1}};
       wire::set_body(packet.mad, select);
     }
-    model.send(now, from, false, packet);
+    model.send(now, {kH1, 1}, false, packet);
   }
   /// Down, whatever is on it, and up again some time later.
   void cut_and_mend(PortRef cable) {
@@ -57,7 +58,8 @@ class Lab {
     }
     now = hand_.now();
   }
-  /// What arrives in the next `time`, with what it says.
+  /// What arrives in the next `time`, port by port: what comes to two ports in one instant has no
+  /// order.
   std::vector<Arrived> pass(Duration time) {
     now = now + time;
     model.advance(now);
@@ -66,6 +68,8 @@ class Lab {
       all.push_back({d->port, d->packet.mad.tid().value});
       last = d->packet.mad;
     }
+    std::ranges::stable_sort(all, {},
+                             [](const Arrived& a) { return std::pair(a.port.node, a.port.port); });
     return all;
   }
   /// Packets that a port sent and received, as its PMA says.
@@ -127,27 +131,38 @@ TEST(Express, OnesOwnRequestIsCountedWhenItIsAnswered) {
 
 /// Random GMPs of one host, which meet nobody else's, with all that can come between.
 TEST(Express, NothingTellsItFromHopByHop) {
+  std::uint64_t dropped_vl = 0;
   for (unsigned seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     Lab express(false), slow(true);
     for (std::uint64_t step = 1; step < 400; ++step) {
-      const auto what = random() % 64;
+      const auto what = random() % 68;
       const auto to = Lid{static_cast<std::uint16_t>(random() % 10)};  // some are nobody's
       const PortRef cable = random() % 2 == 0 ? PortRef{kS1, 3} : PortRef{kH2, 1};
       const std::uint8_t way = random() % 2 == 0 ? 3 : 4;
+      const Sl sl{static_cast<std::uint8_t>(random() % 16)};
+      const auto lanes = static_cast<std::uint8_t>(random() % 9 + 1);
       const auto time = nanoseconds(random() % 4 == 0 ? 0 : random() % 700);
       std::array<std::vector<Arrived>, 2> arrived;
       for (Lab* lab : {&express, &slow}) {
         if (what < 50) {
-          lab->send(to, step);
+          lab->send(to, step, MgmtClass::SubnAdm, sl);
         } else if (what < 54) {
-          lab->send(to, step, MgmtClass::Perf);
+          lab->send(to, step, MgmtClass::Perf, sl);
         } else if (what < 58) {
           lab->cut_and_mend(cable);
         } else if (what < 61) {  // an SMP crosses them
           auto smp = mad::smp_request(0, 0, mad::DirectedRoute{{1, 3, 1}}, Method::Get,
                                       wire::attr::kNodeInfo, 0);
+          lab->model.send(lab->now, {kH1, 1}, true, {smp.address, smp.mad, {}});
+        } else if (what < 65) {  // other VLs from S1 to S2
+          wire::SlToVlTable table;
+          for (std::size_t i = 0; i < 16; ++i)
+            table.vl[i] = static_cast<std::uint8_t>(i == lanes ? 15 : i % lanes);
+          auto smp = mad::smp_request(0, 0, mad::DirectedRoute{{1}}, Method::Set,
+                                      wire::attr::kSlToVl, 1U << 8 | way);
+          wire::set_body(smp.mad, table);
           lab->model.send(lab->now, {kH1, 1}, true, {smp.address, smp.mad, {}});
         } else {  // another way to H3
           wire::LinearForwardingTable table;
@@ -176,8 +191,14 @@ TEST(Express, NothingTellsItFromHopByHop) {
     EXPECT_EQ(a.delivered, b.delivered);
     EXPECT_EQ(a.dropped_no_route, b.dropped_no_route);
     EXPECT_EQ(a.dropped_link_down, b.dropped_link_down);
+    EXPECT_EQ(a.dropped_vl, b.dropped_vl);
+    dropped_vl += a.dropped_vl;
+    for (const PortRef port : {PortRef{kH1, 1}, PortRef{kS1, 1}, PortRef{kS1, 3}, PortRef{kS1, 4},
+                               PortRef{kS2, 3}, PortRef{kS2, 1}, PortRef{kH2, 1}, PortRef{kH3, 1}})
+      EXPECT_EQ(express.model.lane_counters(port), slow.model.lane_counters(port));
     EXPECT_GT(a.delivered, 100U);
   }
+  EXPECT_GT(dropped_vl, 100U);
 }
 
 }  // namespace

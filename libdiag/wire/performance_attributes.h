@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Optional attributes of performance management: details of errors and discards, counters by VL and
+// by SL. As in PortCounters, a Set writes the counters whose CounterSelect bit is 1, data are words
+// of 4 bytes, and all saturate.
+#pragma once
+
+#include "libdiag/wire/gmp_attributes.h"
+
+namespace ib::wire {
+
+namespace attr {
+inline constexpr std::uint16_t kPortRcvErrorDetails = 0x0015, kPortXmitDiscardDetails = 0x0016,
+                               kPortVlOpPackets = 0x0019, kPortVlOpData = 0x001A,
+                               kPortXmitDataSl = 0x0036, kPortRcvDataSl = 0x0037;
+}  // namespace attr
+
+/// BTH:OpCode of every MAD: UD SEND Only (IBA 9.2.1).
+inline constexpr std::uint8_t kUdSendOnly = 0x64;
+
+/// What PortRcvErrors and PortRcvSwitchRelayErrors are made of.
+struct PortRcvErrorDetails {
+  PortNum port_select{};
+  std::uint16_t counter_select{};
+  std::uint16_t local_physical_errors{};
+  std::uint16_t malformed_packet_errors{};
+  std::uint16_t buffer_overrun_errors{};
+  std::uint16_t dlid_mapping_errors{};
+  std::uint16_t vl_mapping_errors{};
+  std::uint16_t looping_errors{};
+  friend bool operator==(const PortRcvErrorDetails&, const PortRcvErrorDetails&) = default;
+};
+template <>
+struct LayoutOf<PortRcvErrorDetails>
+    : Layout<
+          "PortRcvErrorDetails", "IBA 16.1.4.1", 16,
+          Field<&PortRcvErrorDetails::port_select, at(1), 8, "PortSelect">,
+          Field<&PortRcvErrorDetails::counter_select, at(2), 16, "CounterSelect", Show::Hex>,
+          Field<&PortRcvErrorDetails::local_physical_errors, at(4), 16, "PortLocalPhysicalErrors">,
+          Field<&PortRcvErrorDetails::malformed_packet_errors, at(6), 16,
+                "PortMalformedPacketErrors">,
+          Field<&PortRcvErrorDetails::buffer_overrun_errors, at(8), 16, "PortBufferOverrunErrors">,
+          Field<&PortRcvErrorDetails::dlid_mapping_errors, at(10), 16, "PortDLIDMappingErrors">,
+          Field<&PortRcvErrorDetails::vl_mapping_errors, at(12), 16, "PortVLMappingErrors">,
+          Field<&PortRcvErrorDetails::looping_errors, at(14), 16, "PortLoopingErrors">> {};
+
+/// What PortXmitDiscards is made of.
+struct PortXmitDiscardDetails {
+  PortNum port_select{};
+  std::uint16_t counter_select{};
+  std::uint16_t inactive_discards{};
+  std::uint16_t neighbor_mtu_discards{};
+  std::uint16_t sw_lifetime_limit_discards{};
+  std::uint16_t sw_hoq_lifetime_limit_discards{};
+  friend bool operator==(const PortXmitDiscardDetails&, const PortXmitDiscardDetails&) = default;
+};
+template <>
+struct LayoutOf<PortXmitDiscardDetails>
+    : Layout<"PortXmitDiscardDetails", "IBA 16.1.4.2", 12,
+             Field<&PortXmitDiscardDetails::port_select, at(1), 8, "PortSelect">,
+             Field<&PortXmitDiscardDetails::counter_select, at(2), 16, "CounterSelect", Show::Hex>,
+             Field<&PortXmitDiscardDetails::inactive_discards, at(4), 16, "PortInactiveDiscards">,
+             Field<&PortXmitDiscardDetails::neighbor_mtu_discards, at(6), 16,
+                   "PortNeighborMTUDiscards">,
+             Field<&PortXmitDiscardDetails::sw_lifetime_limit_discards, at(8), 16,
+                   "PortSwLifetimeLimitDiscards">,
+             Field<&PortXmitDiscardDetails::sw_hoq_lifetime_limit_discards, at(10), 16,
+                   "PortSwHOQLifetimeLimitDiscards">> {};
+
+/// Packets of one BTH:OpCode that were received on each VL.
+struct PortVlOpPackets {
+  std::uint8_t op_code{};
+  PortNum port_select{};
+  std::uint16_t counter_select{};  // a bit a VL
+  std::array<std::uint16_t, 16> packets{};
+  friend bool operator==(const PortVlOpPackets&, const PortVlOpPackets&) = default;
+};
+template <>
+struct LayoutOf<PortVlOpPackets>
+    : Layout<"PortVLOpPackets", "IBA 16.1.4.5", 36,
+             Field<&PortVlOpPackets::op_code, at(0), 8, "OpCode", Show::Hex>,
+             Field<&PortVlOpPackets::port_select, at(1), 8, "PortSelect">,
+             Field<&PortVlOpPackets::counter_select, at(2), 16, "CounterSelect", Show::Hex>,
+             Field<&PortVlOpPackets::packets, at(4), 16, "PortVLOpPackets">> {};
+
+/// Their data.
+struct PortVlOpData {
+  std::uint8_t op_code{};
+  PortNum port_select{};
+  std::uint16_t counter_select{};
+  std::array<std::uint32_t, 16> data{};
+  friend bool operator==(const PortVlOpData&, const PortVlOpData&) = default;
+};
+template <>
+struct LayoutOf<PortVlOpData>
+    : Layout<"PortVLOpData", "IBA 16.1.4.6", 68,
+             Field<&PortVlOpData::op_code, at(0), 8, "OpCode", Show::Hex>,
+             Field<&PortVlOpData::port_select, at(1), 8, "PortSelect">,
+             Field<&PortVlOpData::counter_select, at(2), 16, "CounterSelect", Show::Hex>,
+             Field<&PortVlOpData::data, at(4), 32, "PortVLOpData">> {};
+
+/// Data that was sent by SL.
+struct PortXmitDataSl {
+  PortNum port_select{};
+  std::uint16_t counter_select{};  // a bit an SL
+  std::array<std::uint32_t, 16> data{};
+  friend bool operator==(const PortXmitDataSl&, const PortXmitDataSl&) = default;
+};
+template <>
+struct LayoutOf<PortXmitDataSl>
+    : Layout<"PortXmitDataSL", "IBA A13.6.4", 68,
+             Field<&PortXmitDataSl::port_select, at(1), 8, "PortSelect">,
+             Field<&PortXmitDataSl::counter_select, at(2), 16, "CounterSelect", Show::Hex>,
+             Field<&PortXmitDataSl::data, at(4), 32, "PortXmitDataSL">> {};
+
+/// Data that was received by SL.
+struct PortRcvDataSl {
+  PortNum port_select{};
+  std::uint16_t counter_select{};
+  std::array<std::uint32_t, 16> data{};
+  friend bool operator==(const PortRcvDataSl&, const PortRcvDataSl&) = default;
+};
+template <>
+struct LayoutOf<PortRcvDataSl>
+    : Layout<"PortRcvDataSL", "IBA A13.6.4", 68,
+             Field<&PortRcvDataSl::port_select, at(1), 8, "PortSelect">,
+             Field<&PortRcvDataSl::counter_select, at(2), 16, "CounterSelect", Show::Hex>,
+             Field<&PortRcvDataSl::data, at(4), 32, "PortRcvDataSL">> {};
+
+}  // namespace ib::wire
