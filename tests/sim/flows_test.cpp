@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Packets between hosts on the model travel the VLs that were promised, at every hop: what ports
+// count by VL, against the routes and the operator's mapping that the subnet manager planned by,
+// which is not the tables that devices hold.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "libdiag/fabric/generate.h"
+#include "libdiag/mad/request.h"
+#include "sm/plan/vl_tables.h"
+#include "sm/sa/paths.h"
+#include "tests/sim/sm_on_model.h"
+
+namespace sm::test {
+namespace {
+
+using ib::Sl;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+using policy::QosKind;
+
+constexpr unsigned kDropped = 15;
+
+/// The fabric that an engine is run on, as it comes out of the box.
+template <class Kind>
+ib::fabric::Fabric fresh(const Kind& kind) {
+  ib::fabric::GenerateCommon common;
+  common.lids = false;
+  return ib::fabric::generate(kind, common).value();
+}
+ib::fabric::Fabric fat_tree() {
+  ib::fabric::FatTree tree;
+  tree.radix = 6;
+  return fresh(tree);
+}
+ib::fabric::Fabric torus() {
+  ib::fabric::Grid grid;
+  grid.sizes = {5, 5};
+  return fresh(grid);
+}
+ib::fabric::Fabric dragonfly_plus() {
+  ib::fabric::DragonflyPlus kind;
+  kind.groups = 3, kind.leaves = kind.spines = kind.hosts = kind.cables = 2;
+  return fresh(kind);
+}
+
+class Flows {
+ public:
+  Flows(ib::fabric::Fabric topology, const char* engine, const policy::QosSets* sets)
+      : sets_(sets), run_(std::move(topology), {}, options_for(engine, sets)) {
+    EXPECT_TRUE(run_.run_until_reports(1));
+    EXPECT_TRUE(run_.last().up());
+    snapshot_ = run_.sm().snapshot();
+    EXPECT_EQ(snapshot_->routing->engine, engine);
+    paths_ = std::make_unique<sa::Paths>(snapshot_);
+  }
+
+  /// One packet from each host to each other host: of the SL that the routes have for the two, or
+  /// of `sl`.
+  void send(std::optional<Sl> sl = std::nullopt) {
+    for (const auto& from : paths_->end_ports())
+      for (const auto& to : paths_->end_ports())
+        if (from.port != to.port && !is_switch(from) && !is_switch(to))
+          send(from, to, sl ? *sl : paths_->sl(from, to));
+    run_.run_for(std::chrono::milliseconds(10));
+  }
+
+  /// What every port has counted by VL is what was promised for what was sent, and so is the number
+  /// of packets that were dropped.
+  void expect_as_promised() {
+    const auto& f = run_.model().topology();
+    for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+      for (unsigned p = 1; p <= f.node(n).num_ports; ++p) {
+        const PortRef port{n, static_cast<std::uint8_t>(p)};
+        const auto lanes = run_.model().lane_counters(port);
+        ASSERT_EQ(lanes.xmit_pkts, promised_[std::pair(n, p)])
+            << f.node(n).description << " port " << p;
+        if (f.port(port).peer) {
+          const PortRef peer = f.port(port).peer;
+          ASSERT_EQ(run_.model().lane_counters(peer).rcv_pkts, lanes.xmit_pkts);
+        }
+      }
+    EXPECT_EQ(run_.model().counters().dropped_vl, dropped_);
+    EXPECT_EQ(run_.model().counters().dropped_no_route, 0U);
+  }
+
+  /// Data VLs that any packet between switches was promised.
+  std::size_t vls_between_switches() const {
+    std::array<bool, 15> used{};
+    const auto& f = run_.model().topology();
+    for (const auto& [port, counts] : promised_) {
+      const auto peer = f.port(port.first, port.second).peer;
+      if (!f.node(port.first).is_switch() || !f.node(peer.node).is_switch()) continue;
+      for (std::size_t vl = 0; vl < counts.size(); ++vl) used[vl] = used[vl] || counts[vl] != 0;
+    }
+    return static_cast<std::size_t>(std::ranges::count(used, true));
+  }
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  static core::Options options_for(const char* engine, const policy::QosSets* sets) {
+    core::Options options;
+    options.plan.choice.engines = {engine};
+    options.plan.choice.no_fallback = true;
+    options.plan.choice.allow_credit_loops = true;
+    options.plan.qos = sets != nullptr;
+    if (sets != nullptr) options.plan.qos_sets = *sets;
+    return options;
+  }
+  bool is_switch(const sa::EndPort& port) const {
+    return snapshot_->fabric().node(port.port.node).is_switch();
+  }
+
+  void send(const sa::EndPort& from, const sa::EndPort& to, Sl sl) {
+    ib::mad::Packet packet;
+    packet.address = ib::mad::gsi_address(to.lid);
+    packet.address.sl = sl;
+    packet.mad = ib::wire::make_mad(ib::wire::MgmtClass::SubnAdm, ib::wire::Method::Get,
+                                    ib::wire::attr::kClassPortInfo);
+    const auto sender = run_.model().topology().find_port_guid(from.guid);
+    ASSERT_TRUE(sender);
+    run_.model().send(run_.now(), *sender, false, packet);
+    promise(from, to, sl);
+  }
+
+  void promise(const sa::EndPort& from, const sa::EndPort& to, Sl sl) {
+    const auto& f = snapshot_->fabric();
+    const auto way = paths_->trace(from, to, to.lid);
+    ASSERT_GE(way.size(), 2U);
+    for (std::size_t i = 0; i + 1 < way.size(); ++i) {
+      const PortRef out{way[i].node, way[i].exit};
+      const unsigned vl = promised_vl(out, way[i].entry, sl);
+      if (vl == kDropped) {
+        ++dropped_;
+        return;
+      }
+      const auto there = *run_.model().topology().find_node(f.node(out.node).guid);
+      ++promised_[std::pair(there, unsigned{out.port})][vl];
+    }
+  }
+  /// The operator's mapping, or where the routes use several VLs theirs.
+  unsigned promised_vl(PortRef out, std::uint8_t in, Sl sl) const {
+    const auto& f = snapshot_->fabric();
+    const auto& routing = *snapshot_->routing;
+    unsigned vl = 0;
+    if (sets_ != nullptr) {
+      vl = policy::settings_for(*sets_, plan::qos_kind(f, out)).sl_to_vl[sl.value];
+    } else if (routing.virtual_lanes.trivial()) {
+      vl = sl.value;
+    } else if (f.node(out.node).is_switch()) {
+      vl = routing.virtual_lanes.sl_to_vl.vl(routing.graph.switch_of(out.node), in, out.port, sl);
+    } else {
+      vl = routing.virtual_lanes.sl_to_vl.injection().vl[sl.value];
+    }
+    constexpr unsigned kVlsOfModel = 8;
+    return vl == kDropped ? kDropped : vl % kVlsOfModel;
+  }
+
+  const policy::QosSets* sets_;
+  SmOnModel run_;
+  SnapshotPtr snapshot_;
+  std::unique_ptr<sa::Paths> paths_;
+  std::map<std::pair<NodeIndex, unsigned>, std::array<std::uint64_t, 15>> promised_;
+  std::uint64_t dropped_{0};
+};
+
+/// Another mapping for each kind of port; SL 9 ends between switches, SL 10 at the hosts.
+policy::QosSets mappings() {
+  policy::QosSets sets;
+  const auto set = [&](QosKind kind) -> std::vector<std::uint8_t>& {
+    return sets[static_cast<std::size_t>(kind)].sl_to_vl;
+  };
+  set(QosKind::Ca) = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 15};
+  set(QosKind::SwitchExternal) = {7, 6, 5, 4, 3, 2, 1, 0, 7, 6};
+  set(QosKind::SwitchToSwitch) = {1, 2, 3, 4, 5, 6, 7, 0, 1, 15};
+  return sets;
+}
+
+struct Case {
+  ib::fabric::Fabric (*topology)();
+  const char* engine;
+};
+
+TEST(Flows, PacketsTravelTheVlsOfTheOperatorsMapping) {
+  const policy::QosSets sets = mappings();
+  for (const auto& [topology, engine] :
+       {Case{fat_tree, "minhop"}, Case{fat_tree, "updn"}, Case{fat_tree, "ftree"},
+        Case{fat_tree, "sssp"}, Case{torus, "dnup"}, Case{torus, "updn"}, Case{torus, "minhop"},
+        Case{dragonfly_plus, "updn"}, Case{dragonfly_plus, "minhop"}}) {
+    SCOPED_TRACE(engine);
+    Flows flows(topology(), engine, &sets);
+    for (const Sl sl : {Sl{0}, Sl{3}, Sl{7}, Sl{9}, Sl{10}}) flows.send(sl);
+    EXPECT_EQ(flows.vls_between_switches(), 3U);
+    EXPECT_GT(flows.dropped(), 0U);
+    flows.expect_as_promised();
+  }
+}
+
+TEST(Flows, PacketsTravelTheVlsOfTheirRoutes) {
+  for (const auto& [topology, engine] :
+       {Case{fat_tree, "lash"}, Case{fat_tree, "dfsssp"}, Case{torus, "lash"},
+        Case{torus, "dfsssp"}, Case{torus, "nue"}, Case{torus, "torus-2QoS"},
+        Case{dragonfly_plus, "dfp"}, Case{dragonfly_plus, "dfsssp"}, Case{dragonfly_plus, "nue"},
+        Case{dragonfly_plus, "lash"}}) {
+    SCOPED_TRACE(engine);
+    Flows flows(topology(), engine, nullptr);
+    flows.send();
+    if (topology == torus) {
+      EXPECT_GT(flows.vls_between_switches(), 1U);
+    }
+    EXPECT_EQ(flows.dropped(), 0U);
+    flows.expect_as_promised();
+  }
+}
+
+}  // namespace
+}  // namespace sm::test
