@@ -25,7 +25,9 @@ inline constexpr std::uint16_t kAllPathsDenied = 0x0003;
 
 struct Options {
   ib::cli::CommonOptions common;
-  unsigned numb_path{0}, sl{16}, p_key{0x10000};  // outside their ranges: not asked for
+  // Outside their ranges: not asked for.
+  unsigned numb_path{0}, sl{16}, p_key{0x10000}, qos_class{0x1000};
+  std::optional<std::uint64_t> service_id;
   std::uint64_t sm_key{0};
   std::string sm_key_file;
   bool reversible{false};

@@ -97,6 +97,29 @@ class Atlas {
     return found->front().table.vl[sl.value % 16];
   }
 
+  /// What arbitration behind a port gives a VL; none when the SA does not show it.
+  std::optional<ib::tables::VlShare> share(Lid at, std::uint8_t out, std::uint8_t vl) {
+    constexpr std::uint8_t kHighBlocks = 3;
+    const auto key = std::pair(at, out);
+    auto known = arbitration_.find(key);
+    if (known == arbitration_.end()) {
+      wire::VlArbitrationRecord wanted;
+      wanted.lid = at;
+      wanted.output_port = PortNum{out};
+      auto found = desk_.table(wanted, component<&wire::VlArbitrationRecord::lid>() |
+                                           component<&wire::VlArbitrationRecord::output_port>());
+      known =
+          arbitration_
+              .emplace(key, found ? *std::move(found) : std::vector<wire::VlArbitrationRecord>{})
+              .first;
+    }
+    if (known->second.empty()) return std::nullopt;
+    std::vector<wire::VlArbitrationTable> low, high;
+    for (const auto& record : known->second)
+      (record.block < kHighBlocks ? low : high).push_back(record.table);
+    return ib::tables::vl_share(vl, low, high);
+  }
+
   /// P_Keys of an end port; none when the SA does not show them.
   std::optional<std::vector<ib::PKey>> p_keys(Lid lid, std::uint8_t port) {
     wire::PKeyTableRecord wanted;
@@ -123,6 +146,7 @@ class Atlas {
   Desk& desk_;
   std::map<Lid, wire::NodeRecord> nodes_;
   std::map<std::pair<Lid, std::uint8_t>, wire::PortInfo> ports_;
+  std::map<std::pair<Lid, std::uint8_t>, std::vector<wire::VlArbitrationRecord>> arbitration_;
 };
 
 bool holds(Lid base, std::uint8_t lmc, Lid wanted) {
@@ -174,9 +198,11 @@ Result<Way> walk(Atlas& atlas, Lid source, Lid destination, ib::Sl sl) {
     if (!entering) return missing(entering.error());
     const auto peer = atlas.node(next->to_lid);
     if (!peer) return missing(peer.error());
+    const auto vl = atlas.vl(node->lid, is_switch ? in : std::uint8_t{0}, out, sl);
     way.links.push_back({{node->lid, out, name_of(*node), *leaving},
                          {next->to_lid, next->to_port.value, name_of(*peer), *entering},
-                         atlas.vl(node->lid, is_switch ? in : std::uint8_t{0}, out, sl)});
+                         vl,
+                         vl ? atlas.share(node->lid, out, *vl) : std::nullopt});
     in = next->to_port.value;
     at = next->to_lid;
   }
@@ -197,20 +223,28 @@ PathQuery asked_of(const Query& query) {
   return {ib::wire::decode<PathRecord>(query.body().data()), query.mask()};
 }
 
-/// A path back by the same SL, which may be another than the SA gives by itself; else the one that
-/// it gives.
-Result<std::optional<PathRecord>> path_back(Desk& desk, const PathRecord& path) {
+/// A path back by the same SL and P_Key: of the same traffic, which a QoS policy may treat by a
+/// rule of its own; else of the partition; else by the SL that the SA gives by itself.
+Result<std::optional<PathRecord>> path_back(Desk& desk, const PathRecord& path,
+                                            const PathQuery& asked) {
   PathRecord home;
   home.slid = path.dlid;
   home.dlid = path.slid;
   home.p_key = path.p_key;
   home.sl = path.sl;
-  const auto ends = component<&PathRecord::slid>() | component<&PathRecord::dlid>() |
-                    component<&PathRecord::p_key>();
-  for (const auto mask : {ends | component<&PathRecord::sl>(), ends}) {
+  home.service_id = asked.record.service_id;
+  home.qos_class = asked.record.qos_class;
+  const auto ends = component<&PathRecord::slid>() | component<&PathRecord::dlid>();
+  const auto p_key = component<&PathRecord::p_key>(), sl = component<&PathRecord::sl>();
+  // Both halves of a ServiceID have a bit.
+  const auto service_id = component<&PathRecord::service_id>() * 3;
+  const auto traffic = asked.mask & (p_key | service_id | component<&PathRecord::qos_class>());
+  for (const auto mask : {ends | traffic | sl, ends | p_key | sl, ends | p_key}) {
     const auto paths = desk.table(home, mask);
     if (!paths) return tl::unexpected(paths.error());
-    if (!paths->empty()) return paths->front();
+    const auto same = std::ranges::find_if(
+        *paths, [&](const PathRecord& back) { return back.p_key.base() == path.p_key.base(); });
+    if (same != paths->end()) return *same;
   }
   return std::nullopt;
 }
@@ -231,7 +265,7 @@ Result<PathFacts> gather(Desk& desk, Atlas& atlas, const PathRecord& path, PathQ
   if (!back) return tl::unexpected(back.error());
   facts.back = std::move(*back);
 
-  auto home = path_back(desk, path);
+  auto home = path_back(desk, path, asked);
   if (!home) return tl::unexpected(home.error());
   facts.back_path = *home;
 

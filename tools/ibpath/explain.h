@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "libdiag/tables/vl_share.h"
 #include "libdiag/wire/sa_records.h"
 #include "tools/ibpath/desk.h"
 #include "tools/ibpath/paths.h"
@@ -28,6 +29,7 @@ struct LinkEnd {
 struct WayLink {
   LinkEnd from, to;
   std::optional<std::uint8_t> vl;  // of the path's SL; none: the SA does not show SL2VL tables
+  std::optional<ib::tables::VlShare> share;  // of that VL; none: nor tables of arbitration
 };
 
 struct Way {

@@ -23,6 +23,26 @@ unsigned link_mtu(const WayLink& link) {
   return ib::wire::mtu_bytes(std::min(link.from.info.neighbor_mtu, link.to.info.neighbor_mtu));
 }
 
+void write_share(ib::report::JsonWriter& json, const std::optional<ib::tables::VlShare>& share) {
+  if (!share) {
+    json.null();
+    return;
+  }
+  json.begin_object().field("low", share->low).field("low_total", share->low_total);
+  json.field("high", share->high).field("high_total", share->high_total).end_object();
+}
+
+std::string vl_text(const WayLink& link) {
+  if (!link.vl) return "";
+  const auto vls = ib::wire::data_vls(link.from.info.operational_vls);
+  std::string text = fmt::format(", VL {}", *link.vl);
+  if (vls != 0) text += fmt::format(" of {}", vls);
+  if (link.share) text += ", " + to_string(*link.share);
+  if (link.share && link.share->high != 0)
+    text += fmt::format(" (limit {})", link.from.info.vl_high_limit);
+  return text;
+}
+
 void write_way(ib::report::JsonWriter& json, const Way& way) {
   json.begin_array();
   for (const WayLink& link : way.links) {
@@ -34,6 +54,9 @@ void write_way(ib::report::JsonWriter& json, const Way& way) {
     json.field("width", ib::wire::width_name(ib::wire::active_width(link.from.info)));
     json.field("speed", ib::wire::speed_name(ib::wire::active_speed(link.from.info)));
     json.field("mtu", link_mtu(link)).field("vl", link.vl);
+    json.field("vls", ib::wire::data_vls(link.from.info.operational_vls));
+    json.field("high_limit", link.from.info.vl_high_limit).key("weight");
+    write_share(json, link.share);
     json.end_object();
   }
   json.end_array();
@@ -70,9 +93,9 @@ std::string way_text(const PathFacts& facts) {
                   facts.path.dlid.value, count, count == 1 ? "" : "s");
   for (std::size_t i = 0; i < count; ++i) {
     const WayLink& link = facts.there.links[i];
-    text += fmt::format("{:3}  {} -> {}: {}, MTU {}{}\n", i + 1, end_text(link.from),
-                        end_text(link.to), link_speed(link.from.info), link_mtu(link),
-                        link.vl ? fmt::format(", VL {}", *link.vl) : "");
+    text +=
+        fmt::format("{:3}  {} -> {}: {}, MTU {}{}\n", i + 1, end_text(link.from), end_text(link.to),
+                    link_speed(link.from.info), link_mtu(link), vl_text(link));
   }
   return text;
 }

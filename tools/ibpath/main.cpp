@@ -32,7 +32,7 @@ struct Command {
   bool of_paths{false};
 };
 constexpr Command kCommands[] = {
-    {"explain", "SRC DST", "what decides the path's MTU, rate, SL, P_Key, life, and where",
+    {"explain", "SRC DST", "what decides the path's MTU, rate, SL, VLs, P_Key, life, and where",
      ibpath::plan_explain, true},
     {"batch", "FILE", "paths of every pair in a file ('-': standard input)", ibpath::plan_batch,
      true},
@@ -86,6 +86,9 @@ std::optional<int> parse(int argc, char** argv, ibpath::Options& out,
   line.number("--numb-path", out.numb_path, 1, 127, "at most so many paths a pair of ports");
   line.number("--sl", out.sl, 0, 15, "only paths of this service level");
   line.number("--pkey", out.p_key, 0, 0xFFFF, "only paths of this partition key");
+  line.number("--service-id", {0, UINT64_MAX}, "only paths for traffic of this service ID",
+              [&](std::uint64_t v) { out.service_id = v; });
+  line.number("--qos-class", out.qos_class, 0, 0xFFF, "only paths for traffic of this QoS class");
   line.flag("--reversible", out.reversible, "only paths whose way back works by the same values");
   line.number("--smkey", out.sm_key, 0, UINT64_MAX, "SM_Key of the queries (0: none)");
   line.text("--smkey-file", out.sm_key_file, "FILE",
@@ -97,10 +100,11 @@ std::optional<int> parse(int argc, char** argv, ibpath::Options& out,
 }
 
 tl::unexpected<ib::Error> not_of_paths(const std::string& word) {
-  return ib::fail(ib::ErrorKind::Usage,
-                  fmt::format("--numb-path, --sl, --pkey and --reversible are conditions of paths, "
-                              "and '{}' has none",
-                              ib::printable(word)));
+  return ib::fail(
+      ib::ErrorKind::Usage,
+      fmt::format("--numb-path, --sl, --pkey, --service-id, --qos-class and --reversible are "
+                  "conditions of paths, and '{}' has none",
+                  ib::printable(word)));
 }
 
 ib::Result<ibpath::Job> plan(const ibpath::Options& options, ibpath::Words words) {

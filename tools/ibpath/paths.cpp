@@ -211,6 +211,8 @@ std::vector<std::string> conditions_of(const Options& options) {
   if (options.numb_path != 0) all.push_back(fmt::format("NumbPath={}", options.numb_path));
   if (options.sl < 16) all.push_back(fmt::format("SL={}", options.sl));
   if (options.p_key <= 0xFFFF) all.push_back(fmt::format("P_Key={}", options.p_key));
+  if (options.service_id) all.push_back(fmt::format("ServiceID=0x{:x}", *options.service_id));
+  if (options.qos_class <= 0xFFF) all.push_back(fmt::format("QoSClass={}", options.qos_class));
   if (options.reversible) all.emplace_back("Reversible=1");
   return all;
 }
@@ -221,8 +223,18 @@ std::vector<std::string> with_options(const Options& options,
   // What cannot be read is refused where it is read.
   for (const auto& condition : conditions) (void)own.add(condition);
   std::vector<std::string> all;
-  for (auto& condition : conditions_of(options))
-    if (!own.says(condition.substr(0, condition.find('=')))) all.push_back(std::move(condition));
+  const bool splits_service_id =
+      std::ranges::find(structure.fields, "ServiceID", &ib::wire::FieldInfo::name) ==
+      structure.fields.end();
+  for (auto& condition : conditions_of(options)) {
+    if (own.says(condition.substr(0, condition.find('=')))) continue;
+    if (splits_service_id && condition.starts_with("ServiceID=")) {
+      all.push_back(fmt::format("ServiceID8MSB=0x{:x}", *options.service_id >> 56));
+      all.push_back(fmt::format("ServiceID56LSB=0x{:x}", *options.service_id & 0xFFFFFFFFFFFFFF));
+    } else {
+      all.push_back(std::move(condition));
+    }
+  }
   all.insert(all.end(), conditions.begin(), conditions.end());
   return all;
 }

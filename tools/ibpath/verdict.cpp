@@ -119,6 +119,8 @@ bool leaves_subnet(const PathFacts& facts) {
 }
 
 constexpr const char* kAskedFor = "so it was asked for";
+/// SA data does not say which rule gave a value.
+constexpr const char* kWhichRule = "; ibsm --explain-policy says which";
 
 /// Who decided a value that no link did.
 std::string rule(const PathFacts& facts, const std::vector<Limit>& limits, bool asked,
@@ -127,10 +129,11 @@ std::string rule(const PathFacts& facts, const std::vector<Limit>& limits, bool 
   if (facts.there.links.empty() && limits.empty()) return "the port's own: to itself takes no link";
   if (limits.empty()) return "nothing on the way is known to limit it";
   return fmt::format(
-      "{}the partition or a QoS level decided",
+      "{}the partition or a QoS level decided{}",
       leaves_subnet(facts)
           ? fmt::format("what the SA gives to paths beyond a router (ibsm: {}), ", router_option)
-          : "");
+          : "",
+      kWhichRule);
 }
 
 /// The first of the narrowest limits against what the record says; `rule`: who decided where it is
@@ -225,12 +228,14 @@ Reason sl_reason(const PathFacts& facts) {
     r.reason = kAskedFor;
   } else if (leaves_subnet(facts) && facts.path.sl.value != 0) {
     r.reason = "what the SA gives to paths beyond a router (ibsm: rtr_pr_sl), or a QoS level";
+    r.reason += kWhichRule;
   } else if (facts.broadcast_group && facts.broadcast_group->sl == facts.path.sl) {
     r.reason = "the SL of the partition, as its broadcast group has it";
   } else if (facts.path.sl.value == 0) {
     r.reason = "the default: neither partition, QoS policy nor routing engine asks for another";
   } else {
     r.reason = "a QoS level, or the routing engine to keep the way free of deadlock";
+    r.reason += kWhichRule;
   }
   return r;
 }

@@ -45,6 +45,8 @@ WayLink link(Lid from, std::uint8_t out, const char* from_name, Lid to, std::uin
   l.from = {from, out, from_name, port(speed, mtu, 5)};
   l.to = {to, in, to_name, port(speed, mtu, mtu)};
   l.vl = 0;
+  l.share = {64, 320, 4, 8};
+  l.from.info.vl_high_limit = 10;
   return l;
 }
 
@@ -65,7 +67,7 @@ PathFacts three_links() {
       link(Lid{11}, 4, "leaf-2", Lid{2}, 1, "host-2", LinkSpeed::Edr, 5),
   };
   for (auto at = f.there.links.rbegin(); at != f.there.links.rend(); ++at)
-    f.back.links.push_back({at->to, at->from, at->vl});
+    f.back.links.push_back({at->to, at->from, at->vl, at->share});
   f.back_path = f.path;
   f.source_keys = {PKey{0xFFFF}, PKey{0x8001}};
   f.destination_keys = {PKey{0x7FFF}, PKey{0x0001}};
@@ -129,7 +131,7 @@ TEST(IbpathExplain, LessThanTheLinksIsARuleNotALink) {
   }
   EXPECT_EQ(judged(facts, "MTU").reason,
             "every link could do more (the least is 2048, link 2, leaf-1 port 20 to leaf-2 port "
-            "21): the partition or a QoS level decided");
+            "21): the partition or a QoS level decided; ibsm --explain-policy says which");
 }
 
 TEST(IbpathExplain, WhatWasAskedForDecidedAndNotTheLinks) {
