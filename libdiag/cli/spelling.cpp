@@ -171,9 +171,12 @@ std::optional<std::string> say_of_flag(const std::string& text) {
 /// CLI11 counts arguments; a person who typed an option twice or without a value does not.
 std::string plainly(std::string_view complaint) {
   constexpr std::string_view kTwice = "At Most 1 required", kNone = "1 required ",
-                             kMissing = " missing";
+                             kNoPair = "2 required ", kMissing = " missing";
   if (complaint.starts_with(kTwice)) return "expected once, got it several times";
-  if (complaint.starts_with(kNone) && complaint.ends_with(kMissing)) {
+  if (complaint == "At least 2 required but received 1")
+    return "expected two words after it, got one";
+  if ((complaint.starts_with(kNone) || complaint.starts_with(kNoPair)) &&
+      complaint.ends_with(kMissing)) {
     complaint.remove_prefix(kNone.size());
     complaint.remove_suffix(kMissing.size());
     return "expected " + std::string(complaint) + " after it, got nothing";

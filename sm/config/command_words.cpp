@@ -72,7 +72,19 @@ void Requests::add_to(ib::cli::CommandLine& line) {
   line.text(
       "--against", against, "TOPOLOGY",
       "With --check-config: also say which GUIDs, nodes and port groups of the files this saved "
-      "topology does not have");
+      "topology does not have. With --explain-policy: the topology");
+  line.pair("--explain-policy", explain, "SRC DST",
+            "Say who decides what of the path between two ports of the saved topology, then exit");
+  const auto take = [](auto& to) {
+    return [&to](std::uint64_t v) {
+      to = static_cast<typename std::remove_reference_t<decltype(to)>::value_type>(v);
+    };
+  };
+  line.number("--service-id", {0, ~std::uint64_t{0}}, "With --explain-policy: a request for it",
+              take(service_id));
+  line.number("--pkey", {1, 0xFFFF}, "... in this partition", take(p_key));
+  line.number("--qos-class", {0, 0xFFF}, "... of this class", take(qos_class));
+  line.flag("--json", json, "With --explain-policy: JSON instead of text");
 }
 
 }  // namespace sm::config

@@ -32,7 +32,11 @@ struct Requests {
   std::optional<std::string> create;  // -c; empty: the cache file, and go on
   std::optional<std::string> show;    // --show-config: text or json
   bool check{false};
-  std::string against;  // a topology, with `check`; empty: none
+  std::string against;                      // a topology, with `check` or `explain`; empty: none
+  std::vector<std::string> explain;         // --explain-policy: the two ends, or none
+  std::optional<std::uint64_t> service_id;  // with it: of what traffic
+  std::optional<std::uint16_t> p_key, qos_class;
+  bool json{false};
 
   void add_to(ib::cli::CommandLine& line);
 };

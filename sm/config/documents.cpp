@@ -176,7 +176,7 @@ std::string bash_completion() {
   return fmt::format(
       "# Completion of ibsm's options for bash. Made from the option table (sm/config).\n"
       "complete -o default -W '{} --config --create-config --show-config --check-config --against "
-      "--help "
+      "--explain-policy --service-id --pkey --qos-class --json --help "
       "--version plan' ibsm\n",
       words);
 }

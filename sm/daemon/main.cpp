@@ -4,6 +4,7 @@
 
 #include "libdiag/cli/exit_status.h"
 #include "sm/daemon/daemon.h"
+#include "sm/daemon/explain_command.h"
 #include "sm/daemon/plan_command.h"
 #include "sm/daemon/plan_failure.h"
 #include "sm/daemon/system_log.h"
@@ -56,6 +57,8 @@ int run(int argc, char** argv) {
   const Command command = read_command_line(argc, argv, IBKIT_VERSION);
   if (const int* status = std::get_if<int>(&command)) return *status;
   if (const auto* words = std::get_if<PlanWords>(&command)) return plan(*words);
+  if (const auto* asked = std::get_if<ExplainCommand>(&command))
+    return run_explain_command(*asked, std::cout, std::cerr);
   const auto& options = std::get<DaemonOptions>(command);
   return options.list_ports ? with_chosen_port(options, serve) : serve(options);
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -156,6 +157,40 @@ int show(const Configuration& configuration, const std::string& form, const std:
   return ib::cli::kExitGood;
 }
 
+/// What is said beside nothing that it belongs to; empty: all is in its place.
+std::string out_of_place(const config::Requests& asked) {
+  const bool explains = !asked.explain.empty();
+  if (!asked.against.empty() && !asked.check && !explains)
+    return "--against: expected --check-config or --explain-policy beside it";
+  if (explains && asked.against.empty())
+    return "--explain-policy: expected --against TOPOLOGY beside it";
+  if (!explains && (asked.service_id || asked.p_key || asked.qos_class || asked.json))
+    return "--service-id, --pkey, --qos-class and --json: expected --explain-policy beside them";
+  return {};
+}
+
+Command explain(const config::Requests& asked, const Configuration& configuration,
+                const std::string& version) {
+  const auto refused = [&](const ib::Error& error) {
+    if (asked.json) std::fputs(explain_failure(version, error).c_str(), stdout);
+    return refuse(error);
+  };
+  auto options = daemon_options(configuration);
+  if (!options) return refused(options.error());
+  if (!options->partition_trouble.empty())
+    return refused({ib::ErrorKind::Usage, options->partition_trouble});
+  ExplainCommand command;
+  command.options = *std::move(options);
+  command.topology = asked.against;
+  command.source = asked.explain[0];
+  command.destination = asked.explain[1];
+  command.traffic = {asked.qos_class, asked.service_id, {}};
+  if (asked.p_key) command.traffic.p_key = ib::PKey{*asked.p_key}.base();
+  command.json = asked.json;
+  command.version = version;
+  return command;
+}
+
 /// The file, then the words; then what was asked for about them, or the options to serve by.
 Command settle(const config::Requests& asked, const config::CommandWords& words,
                std::string_view program, const std::string& version) {
@@ -171,10 +206,11 @@ Command settle(const config::Requests& asked, const config::CommandWords& words,
   }
   words.apply(configuration);
   fill_in(paths, configuration.settings);
-  if (!asked.against.empty() && !asked.check)
-    return refuse({ib::ErrorKind::Usage, "--against: expected --check-config beside it"});
+  if (const std::string odd = out_of_place(asked); !odd.empty())
+    return refuse({ib::ErrorKind::Usage, odd});
   if (asked.check) return check(configuration, problems, asked.against);
   if (ib::has_errors(problems)) return ib::cli::kExitUsage;
+  if (!asked.explain.empty()) return explain(asked, configuration, version);
   if (asked.show) return show(configuration, *asked.show, version);
   if (asked.create) {
     const bool leave = !asked.create->empty();
@@ -201,7 +237,12 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
                             version);
   line.spelled_as_in_opensm();
   line.help_names("-h,-?,--help");
-  line.documents([&](const ib::Error& error) { return plan_failure(version, error); });
+  line.documents([&](const ib::Error& error) {
+    const bool explains = std::any_of(argv, argv + argc, [](std::string_view word) {
+      return word.starts_with("--explain-policy");
+    });
+    return explains ? explain_failure(version, error) : plan_failure(version, error);
+  });
   line.footer(kFooter);
   asked.add_to(line);
   words.add_to(line, config::CommandWords::Which::All);

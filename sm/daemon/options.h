@@ -67,8 +67,18 @@ struct DaemonOptions {
 /// says what is wrong with one.
 ib::Result<DaemonOptions> daemon_options(const config::Configuration& configuration);
 
-/// What to do: serve, plan, or leave with a status (the text was printed).
-using Command = std::variant<int, DaemonOptions, PlanWords>;
+/// `ibsm --explain-policy`.
+struct ExplainCommand {
+  DaemonOptions options;
+  std::string topology;             // file of ibnetdiscover's text
+  std::string source, destination;  // LIDs, GUIDs, names of nodes or NAME:PORT
+  policy::QosRequest traffic;
+  bool json{false};
+  std::string version;
+};
+
+/// What to do: serve, plan, explain, or leave with a status (the text was printed).
+using Command = std::variant<int, DaemonOptions, PlanWords, ExplainCommand>;
 
 Command read_command_line(int argc, const char* const* argv, const std::string& version);
 

@@ -10,4 +10,9 @@ std::string plan_failure(const std::string& version, const ib::Error& error) {
                                       ib::exit_status(error.kind));
 }
 
+std::string explain_failure(const std::string& version, const ib::Error& error) {
+  return ib::report::failure_document(kExplainSchema, "ibsm", version, error,
+                                      ib::exit_status(error.kind));
+}
+
 }  // namespace sm::daemon

@@ -22,6 +22,7 @@ QosGrant grant_of(const QosLevelLines& level) {
   grant.rate_limit = level.rate_limit;
   grant.packet_life = level.packet_life;
   grant.p_keys = level.p_keys;
+  grant.path_bits = level.path_bits;
   return grant;
 }
 

@@ -191,6 +191,11 @@ PathQuality Paths::own(const EndPort& port) const {
   return {link.mtu, rate_of_rank(link.rank), 0};
 }
 
+PathQuality Paths::cable(PortRef at) const {
+  const Allowed both = cable_of(at);
+  return {both.mtu, rate_of_rank(both.rank), 0};
+}
+
 /// What lies between the two switches; of another port than `from` itself.
 std::optional<Trunk> Paths::trunk(const EndPort& from, const EndPort& to, Lid dlid) const {
   if (!table_ || !is_for(to, dlid)) return std::nullopt;

@@ -90,6 +90,9 @@ class Paths {
   /// MTU and rate of a port's own link; of a switch's port 0 what port 0 claims.
   PathQuality own(const EndPort& port) const;
 
+  /// What the cable at a port allows, by both of its ends.
+  PathQuality cable(ib::fabric::PortRef at) const;
+
  private:
   std::optional<Trunk> trunk(const EndPort& from, const EndPort& to, ib::Lid dlid) const;
   Allowed link_of(ib::fabric::PortRef port) const;

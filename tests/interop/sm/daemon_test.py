@@ -505,6 +505,39 @@ class QosPolicy(unittest.TestCase):
             self.assertEqual({key: batch[key] & 0x3F for key in ("mtu", "rate", "pkt_life")},
                              {"mtu": 3, "rate": 3, "pkt_life": 15})
 
+    def test_explain_says_beforehand_what_clients_get(self):
+        """--explain-policy on the saved topology, the SA's answers, and ibpath explain."""
+        with Sm(*TREE) as f:
+            policy, other = f.directory / "qos-policy.conf", "host0006 HCA-1"
+            policy.write_text("qos-ulps\n  default : 1\n  any, service-id 0x6234 : 6\n"
+                              "  any, pkey 0x7fff : 2\nend-qos-ulps\n")
+            f.daemon("-Q", "-Y", policy)
+            lids = [f.on(HOST, "saquery", "-l", name).stdout.strip() for name in (HOST, other)]
+
+            def document(shown):
+                self.assertEqual(shown.returncode, 0, shown.stderr)
+                return json.loads(shown.stdout)
+
+            for stock, ours, sl, rule in (
+                    ((), (), 1, f"{policy} (default)"),
+                    (("--service_id", "0x6234"), ("--service-id", "0x6234"), 6, f"{policy}:3 "),
+                    (("--pkey", "0x7fff"), ("--pkey", "0x7fff"), 2, f"{policy}:4 ")):
+                planned = document(subprocess.run(
+                    [IBSM, "-Q", "-Y", policy, "--explain-policy", HOST, other, *ours, "--against",
+                     f.topology, "--json", "--state-dir", f.directory / "none"],
+                    capture_output=True, text=True, timeout=60))
+                reasons = {r["subject"]: r["value"] for r in planned["reasons"]}
+                self.assertEqual(self.path(f, other, *stock)["sl"], sl)
+                self.assertEqual(reasons["SL"], str(sl))
+                self.assertTrue(reasons["rule"].startswith(rule), reasons)
+                seen, = document(f.on(HOST, BIN / "ibpath", "--json", *ours, "explain",
+                                      *lids))["explained"]
+                for links in (planned["links"], seen["links"]):
+                    self.assertEqual([link["vl"] for link in links], 4 * [sl])
+                same = ("from_name", "from_port", "mtu", "vls", "weight", "high_limit")
+                self.assertEqual([[link[key] for key in same] for link in planned["links"]],
+                                 [[link[key] for key in same] for link in seen["links"]])
+
     def test_a_mistake_ends_the_start_and_leaves_the_old_rules_at_sighup(self):
         with Sm(*TREE) as f:
             policy = f.directory / "qos-policy.conf"

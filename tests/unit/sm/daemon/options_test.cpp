@@ -55,6 +55,20 @@ TEST(Refusal, SaysInPlainWordsWhatWasExpected) {
             "ibsm: --queue_size: expected once, got it several times");
 }
 
+TEST(Refusal, WhatBelongsTogetherIsNamed) {
+  EXPECT_EQ(refusal({"--explain-policy"}),
+            "ibsm: --explain-policy: expected SRC DST after it, got nothing");
+  EXPECT_EQ(refusal({"--explain-policy", "a"}),
+            "ibsm: --explain-policy: expected two words after it, got one");
+  EXPECT_EQ(refusal({"--explain-policy", "a", "b"}),
+            "ibsm: --explain-policy: expected --against TOPOLOGY beside it");
+  EXPECT_EQ(refusal({"--against", "t"}),
+            "ibsm: --against: expected --check-config or --explain-policy beside it");
+  EXPECT_EQ(refusal({"--service-id", "1"}),
+            "ibsm: --service-id, --pkey, --qos-class and --json: expected --explain-policy beside "
+            "them");
+}
+
 TEST(Refusal, FlagsTakeNoValueButATruth) {
   EXPECT_EQ(refusal({"--no_sa_check_sgid_spoofing=x"}),
             "ibsm: --no_sa_check_sgid_spoofing: expected no value, got one");

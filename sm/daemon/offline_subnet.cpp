@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/offline_subnet.h"
+
+#include "libdiag/fabric/aggregation_node.h"
+#include "libdiag/sim/model.h"
+#include "sm/device/tables/kinds.h"
+#include "sm/plan/plan.h"
+#include "sm/sa/partitions.h"
+
+namespace sm::daemon {
+namespace {
+
+using ib::discover::Observed;
+using ib::fabric::Fabric;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+
+/// What a sweep would see if all of it answered.
+std::shared_ptr<Observed> observed_of(const Fabric& topology, PortRef local) {
+  const ib::sim::Model model(topology);
+  auto out = std::make_shared<Observed>();
+  out->fabric = topology;
+  out->local_port = local;
+  out->complete = true;
+  for (NodeIndex n = 0; n < topology.nodes().size(); ++n) {
+    const bool is_switch = topology.node(n).is_switch();
+    ib::discover::ObservedNode node;
+    node.info = model.node_info(n);
+    if (is_switch) node.switch_info = model.switch_info(n);
+    out->nodes.push_back(std::move(node));
+    out->ports.resize(out->ports.size() + topology.node(n).num_ports + 1U);
+  }
+  for (NodeIndex n = 0; n < topology.nodes().size(); ++n)
+    for (unsigned p = topology.node(n).is_switch() ? 0 : 1; p <= topology.node(n).num_ports; ++p) {
+      const PortRef port{n, static_cast<std::uint8_t>(p)};
+      const auto info = model.port_info(port);
+      std::array<std::byte, 64> bytes{};
+      ib::wire::encode(info, bytes.data());
+      out->port(port).fdr10 = topology.port(port).speed == ib::wire::LinkSpeed::Fdr10;
+      out->update_port(port, bytes.data(), info);
+    }
+  sort_nodes(*out);
+  return out;
+}
+
+/// Where the subnet manager is taken to be.
+ib::Result<PortRef> local_port(const Fabric& topology, const std::optional<ib::Guid>& named) {
+  if (named)
+    if (const auto port = topology.find_port_guid(*named)) return *port;
+  for (NodeIndex n = 0; n < topology.nodes().size(); ++n)
+    for (unsigned p = 1; !topology.node(n).is_switch() && p <= topology.node(n).num_ports; ++p)
+      if (topology.port(n, p).peer && !ib::fabric::is_aggregation_node(topology.node(n)))
+        return PortRef{n, static_cast<std::uint8_t>(p)};
+  return ib::fail(ib::ErrorKind::Unavailable, "the topology has no host with a cable");
+}
+
+/// LIDs that the file has are kept, as those in the store are.
+std::shared_ptr<const plan::StoredLids> lids_of(const Fabric& topology) {
+  auto out = std::make_shared<plan::StoredLids>();
+  for (NodeIndex n = 0; n < topology.nodes().size(); ++n)
+    for (const ib::fabric::Port& port : topology.ports(n))
+      if (port.lid.is_unicast()) out->emplace(port.guid, plan::StoredLid{port.lid, port.lmc});
+  return out;
+}
+
+/// As the devices would be when all of it was programmed.
+SnapshotPtr snapshot_of(std::shared_ptr<Observed> observed, const plan::Desired& desired,
+                        const plan::PlanOptions& options) {
+  for (const plan::LidAssignment& a : desired.lids) {
+    observed->fabric.port(a.port).lid = a.lid;
+    observed->fabric.port(a.port).lmc = a.lmc;
+  }
+  observed->fabric.reindex();
+  auto s = std::make_shared<Snapshot>();
+  s->generation = 1;
+  s->routing = desired.routing;
+  s->sm_port = desired.sm_port;
+  s->sm_lid = desired.sm_lid;
+  s->sm_sl = options.sm_sl.value_or(ib::Sl{});
+  s->sm_port_guid = observed->fabric.port(desired.sm_port).guid;
+  s->partitions = desired.partitions;
+  s->subnet_prefix = options.subnet_prefix;
+  s->subnet_timeout = options.subnet_timeout;
+  s->packet_life_time = options.packet_life_time;
+  s->up = true;
+  s->observed = std::move(observed);
+  return s;
+}
+
+}  // namespace
+
+OfflineSubnet::OfflineSubnet(plan::Desired desired, SnapshotPtr snapshot,
+                             const DaemonOptions& options)
+    : desired_(std::move(desired)),
+      paths_(std::make_shared<const sa::Paths>(std::move(snapshot))),
+      qos_rules_(options.sa.server.qos),
+      policy_(options.sa.server.policy) {
+  policy_.partitions = sa::partitions_of(*paths_);
+  policy_.qos = sa::Qos(qos_rules_, *paths_, policy_);
+}
+
+ib::Result<std::unique_ptr<OfflineSubnet>> OfflineSubnet::make(const Fabric& topology,
+                                                               const DaemonOptions& options) {
+  const auto local = local_port(topology, options.port_guid);
+  if (!local) return tl::unexpected<ib::Error>(local.error());
+  auto observed = observed_of(topology, *local);
+  plan::PlanRequest request;
+  request.observed = observed;
+  request.options = options.core.plan;
+  request.stored = lids_of(topology);
+  auto planned = plan::make_plan(std::move(request));
+  if (!planned.desired) return tl::unexpected<ib::Error>(std::move(planned.desired.error()));
+  auto snapshot = snapshot_of(std::move(observed), *planned.desired, options.core.plan);
+  return std::unique_ptr<OfflineSubnet>(
+      new OfflineSubnet(*std::move(planned.desired), std::move(snapshot), options));
+}
+
+std::optional<ib::wire::SlToVlTable> OfflineSubnet::sl_to_vl(PortRef out, std::uint8_t in) const {
+  if (!desired_.vl_tables) return std::nullopt;
+  const auto* block = desired_.vl_tables->find(device::kSlToVl, out.node, {out.port, in, 0});
+  if (block == nullptr) return std::nullopt;
+  return ib::wire::decode<ib::wire::SlToVlTable>(block->data());
+}
+
+std::vector<ib::wire::VlArbitrationTable> OfflineSubnet::arbitration(PortRef port,
+                                                                     std::uint16_t first) const {
+  std::vector<ib::wire::VlArbitrationTable> blocks;
+  if (!desired_.vl_tables) return blocks;
+  for (std::uint16_t b = first; b < first + 2; ++b)
+    if (const auto* block =
+            desired_.vl_tables->find(device::kVlArbitration, port.node, {port.port, 0, b}))
+      blocks.push_back(ib::wire::decode<ib::wire::VlArbitrationTable>(block->data()));
+  return blocks;
+}
+
+}  // namespace sm::daemon
