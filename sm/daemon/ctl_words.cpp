@@ -35,6 +35,11 @@ constexpr const char* kSaFooter =
     "  reset               sets the counters to 0\n\n"
     "Exit status: 0 done, 2 usage (nothing was changed), 4 no ibsm, or it could not.";
 
+constexpr const char* kExplainFooter =
+    "SRC and DST: a LID, the GUID of a port or node, a node's name, or NAME:PORT.\n"
+    "Exit status: 0 a path that works, 1 none, or one whose packets are dropped, 2 usage, 4 no "
+    "ibsm.";
+
 constexpr const char* kConsoleFooter =
     "  help      the commands: those of opensm's console\n\n"
     "Exit status: 0 done, 2 usage, 4 no ibsm.";
@@ -83,6 +88,14 @@ void CtlWords::add_to(ib::cli::CommandLine& line) {
   auto& console = add_verb(line, "console", "A command of the console");
   console.operands("WORDS", words_, "the command, and what follows");
   console.footer(kConsoleFooter);
+  auto& explain =
+      add_verb(line, "explain", "Who decides what of the path between two ports of the subnet");
+  explain.text("--service-id", service_id_, "N", "For traffic of this service ID");
+  explain.text("--pkey", p_key_, "K", "... in this partition");
+  explain.text("--qos-class", qos_class_, "N", "... of this QoS class");
+  explain.flag("--json", json_, "As JSON");
+  explain.operands("SRC DST", words_, 2, 2);
+  explain.footer(kExplainFooter);
   auto& events = add_verb(line, "events", "What changed in the subnet: the last 10,000 events");
   events.flag("--follow", follow_, "Go on with what happens from now on");
   events.flag("--json", json_, "A line of JSON for each");
@@ -118,6 +131,9 @@ int CtlWords::run(const std::string& default_socket) const {
   for (const auto& [given, name] :
        {std::pair(limited_, "limited"), {both_, "both"}, {json_, "json"}, {errors_, "errors"}})
     if (given) request.options[name] = "TRUE";
+  for (const auto& [value, name] :
+       {std::pair(&service_id_, "service-id"), {&p_key_, "pkey"}, {&qos_class_, "qos-class"}})
+    if (!value->empty()) request.options[name] = *value;
   const std::string& socket = socket_.empty() ? default_socket : socket_;
   if (follow_) return follow(socket, std::move(request));
   const auto answer = control::ask(socket, request);

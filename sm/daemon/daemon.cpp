@@ -29,6 +29,7 @@
 #include "sm/daemon/counters_verb.h"
 #include "sm/daemon/dump_files.h"
 #include "sm/daemon/event_log.h"
+#include "sm/daemon/explain_verb.h"
 #include "sm/daemon/lid_backup.h"
 #include "sm/daemon/local_ports.h"
 #include "sm/daemon/managers.h"
@@ -370,6 +371,7 @@ class Daemon : private core::Carrier {
     manager_->set_partitions(partitions_);
     keep(fresh->partitions);
     manager_->set_rates(fresh->core.plan.rates);
+    path_rules_ = path_rules_of(*fresh);
     if (managers_) managers_->set_options(*fresh);
     sa_->post([routes = fresh->sa.server.policy.prefix_routes, rules = fresh->sa.server.qos](
                   Instant, sa::Server& server) {
@@ -405,9 +407,11 @@ class Daemon : private core::Carrier {
     if (request.verb == "sm")
       return sm_verb(request, manager_->mastership(), own_lid(), ib::monotonic_now());
     if (request.verb == "sa") return change_sa(request);
+    if (request.verb == "explain")
+      return explain_verb(request, manager_->snapshot(), manager_->holdings(), path_rules_);
     if (request.verb == "console") return console_verb(console_world(), request);
     return {2, "unknown verb '" + ib::printable(request.verb) +
-                   "': expected partition, counters, events, sa, sm or console\n"};
+                   "': expected partition, counters, events, explain, sa, sm or console\n"};
   }
   ConsoleWorld console_world() {
     const auto sa_counters = [this]() -> std::optional<sa::Counters> {
@@ -654,7 +658,8 @@ class Daemon : private core::Carrier {
   std::unique_ptr<Console> console_;  // null: there is none
   config::Configuration configuration_{options_.configuration};
   std::function<ib::Result<DaemonOptions>()> read_again_{options_.read_again};
-  std::string reload_trouble_;  // why the last SIGHUP changed nothing
+  PathRules path_rules_{path_rules_of(options_)};  // in force
+  std::string reload_trouble_;                     // why the last SIGHUP changed nothing
   std::unique_ptr<core::SubnetManager> manager_;
   std::optional<SaThread> sa_;
   std::optional<PlanWorker> planner_;

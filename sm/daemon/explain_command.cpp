@@ -1,265 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/explain_command.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <iterator>
 #include <ostream>
 
 #include "libdiag/base/text.h"
-#include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/topology_text.h"
-#include "libdiag/report/json.h"
-#include "libdiag/tables/vl_share.h"
-#include "libdiag/wire/rates.h"
 #include "sm/daemon/against.h"
+#include "sm/daemon/explain_view.h"
 #include "sm/daemon/offline_subnet.h"
 #include "sm/daemon/plan_failure.h"
-#include "sm/device/end_port_facts.h"
-#include "sm/device/tables/kinds.h"
-#include "sm/sa/explain.h"
 
 namespace sm::daemon {
-namespace {
-
-using ib::fabric::PortRef;
-
-constexpr std::uint8_t kVlDrops = 15;
-
-/// The end port that a word names: a LID, the GUID of a port or node, a node's name, or the name
-/// and a port.
-class Ends {
- public:
-  explicit Ends(const OfflineSubnet& subnet) : paths_(subnet.paths()), fabric_(subnet.fabric()) {}
-
-  ib::Result<const sa::EndPort*> find(const std::string& word) const {
-    std::uint64_t number = 0;
-    ib::Guid guid;
-    const bool is_hex = word.starts_with("0x") || word.starts_with("0X");
-    if (!is_hex && ib::parse_number(word, ib::kLidUnicastMax.value, number))
-      return known(paths_.find(ib::Lid{static_cast<std::uint16_t>(number)}), "LID", word);
-    if (is_hex && ib::parse_guid(word, guid)) {
-      if (const auto* port = paths_.find(guid)) return port;
-      const auto node = fabric_.find_node(guid);
-      return known(node ? of_node(*node, std::nullopt) : nullptr, "GUID", word);
-    }
-    if (auto found = by_name(word, std::nullopt); !found || *found != nullptr) return found;
-    const auto colon = word.rfind(':');
-    if (colon != std::string::npos && ib::parse_number(word.substr(colon + 1), 254, number))
-      if (auto found = by_name(word.substr(0, colon), static_cast<std::uint8_t>(number));
-          !found || *found != nullptr)
-        return found;
-    return known(nullptr, "name", word);
-  }
-
- private:
-  static ib::Result<const sa::EndPort*> known(const sa::EndPort* port, const char* what,
-                                              const std::string& word) {
-    if (port != nullptr) return port;
-    return ib::fail(ib::ErrorKind::Usage, fmt::format("no port of the topology has the {} {}", what,
-                                                      ib::printable(word)));
-  }
-  /// The first of its ports that has a LID, or that of this number.
-  const sa::EndPort* of_node(ib::fabric::NodeIndex node, std::optional<std::uint8_t> number) const {
-    const auto at = std::ranges::find_if(paths_.end_ports(), [&](const sa::EndPort& e) {
-      return e.port.node == node && (!number || e.port.port == *number);
-    });
-    return at == paths_.end_ports().end() ? nullptr : &*at;
-  }
-  /// nullptr: nobody bears it.
-  ib::Result<const sa::EndPort*> by_name(const std::string& name,
-                                         std::optional<std::uint8_t> number) const {
-    const sa::EndPort* found = nullptr;
-    for (ib::fabric::NodeIndex n = 0; n < fabric_.nodes().size(); ++n) {
-      if (fabric_.node(n).description != name) continue;
-      const sa::EndPort* port = of_node(n, number);
-      if (port == nullptr) continue;
-      if (found != nullptr)
-        return ib::fail(
-            ib::ErrorKind::Usage,
-            fmt::format("two nodes are named \"{}\", {} and {}: give a GUID", ib::printable(name),
-                        to_string(found->guid), to_string(port->guid)));
-      found = port;
-    }
-    return found;
-  }
-
-  const sa::Paths& paths_;
-  const ib::fabric::Fabric& fabric_;
-};
-
-/// One link of the way.
-struct Hop {
-  PortRef from, to;
-  std::optional<std::uint8_t> vl;  // none: SL2VL is left to the device
-  unsigned vls{};                  // data VLs that the link operates
-  std::optional<ib::tables::VlShare> share;
-  std::uint8_t high_limit{};
-  bool drops() const { return vl == kVlDrops; }
-};
-
-std::vector<Hop> hops_of(const OfflineSubnet& subnet, const sa::ExplainedPath& explained) {
-  std::vector<Hop> hops;
-  for (const auto& step : explained.way) {
-    if (step.exit == 0) continue;
-    Hop hop{{step.node, step.exit}, subnet.fabric().port(step.node, step.exit).peer, {}, 0, {}, 0};
-    const auto& want = subnet.wanted(hop.from);
-    hop.vls = ib::wire::data_vls(want.operational_vls);
-    hop.high_limit = want.vl_high_limit.value_or(0);
-    if (const auto table = subnet.sl_to_vl(hop.from, step.entry))
-      hop.vl = table->vl[explained.path->sl.value];
-    if (hop.vl && !hop.drops()) {
-      const auto low = subnet.arbitration(hop.from, device::kArbitrationLow);
-      const auto high = subnet.arbitration(hop.from, device::kArbitrationHigh);
-      if (!low.empty() || !high.empty()) hop.share = ib::tables::vl_share(*hop.vl, low, high);
-    }
-    hops.push_back(hop);
-  }
-  return hops;
-}
-
-/// What is said of one request.
-struct Report {
-  const OfflineSubnet& subnet;
-  const sa::EndPort &from, &to;
-  sa::ExplainedPath explained;
-  std::vector<Hop> hops;
-
-  bool works() const {
-    return explained.path && std::ranges::none_of(hops, [](const Hop& h) { return h.drops(); });
-  }
-  const std::string& name(const sa::EndPort& end) const {
-    return subnet.fabric().node(end.port.node).description;
-  }
-};
-
-/// The limit of the path's SL at the sender, by the enhanced QoS policy.
-void add_sl_rate(const DaemonOptions& options, Report& report) {
-  const auto& rates = options.core.plan.rates;
-  if (!rates || !report.explained.path) return;
-  const auto facts = end_port_facts(report.subnet.fabric(), report.from.port, false);
-  const policy::SlRates& limits = rates->rates_of(facts);
-  const auto sl = report.explained.path->sl.value;
-  if (limits[sl] == 0) return;
-  const auto& rules = rates->file.rules;
-  const auto rule = std::ranges::find_if(rules, [&](const auto& r) { return &r.rates == &limits; });
-  report.explained.reasons.push_back(
-      {"rate of the SL", fmt::format("{} Mb/s", limits[sl]),
-       rule == rules.end() ? options.rates_file + " (default)"
-                           : fmt::format("{}:{}", options.rates_file, rule->place.line)});
-}
-
-std::string end_text(const OfflineSubnet& subnet, PortRef port) {
-  const auto& f = subnet.fabric();
-  return fmt::format("LID {} port {} {}", f.port(ib::fabric::end_port_of(f, port)).lid.value,
-                     port.port, ib::printable(f.node(port.node).description));
-}
-
-std::string hop_text(const OfflineSubnet& subnet, const Hop& hop) {
-  const auto& port = subnet.fabric().port(hop.from);
-  std::string text =
-      fmt::format("{} -> {}: {} {}, MTU {}, ", end_text(subnet, hop.from), end_text(subnet, hop.to),
-                  ib::wire::width_name(port.width), ib::wire::speed_name(port.speed),
-                  ib::wire::mtu_bytes(subnet.paths().cable(hop.from).mtu));
-  if (!hop.vl) return text + "VL as the device maps it";
-  if (hop.drops()) return text + "VL 15: packets are dropped here";
-  text += fmt::format("VL {} of {}", *hop.vl, hop.vls);
-  if (hop.share) text += ", " + to_string(*hop.share);
-  if (hop.share && hop.share->high != 0) text += fmt::format(" (limit {})", hop.high_limit);
-  return text;
-}
-
-std::string text_of(const Report& report) {
-  std::string text = fmt::format("{} (LID {}) -> {} (LID {}): {} link{}\n",
-                                 ib::printable(report.name(report.from)), report.from.lid.value,
-                                 ib::printable(report.name(report.to)), report.to.lid.value,
-                                 report.hops.size(), report.hops.size() == 1 ? "" : "s");
-  for (std::size_t i = 0; i < report.hops.size(); ++i)
-    text += fmt::format("{:3}  {}\n", i + 1, hop_text(report.subnet, report.hops[i]));
-  for (const sa::PathReason& r : report.explained.reasons)
-    text += fmt::format("{} {}: {}\n", r.subject, r.value, r.reason);
-  if (!report.explained.refusal.empty()) text += "NO PATH: " + report.explained.refusal + "\n";
-  return text;
-}
-
-void write_hop(ib::report::JsonWriter& json, const OfflineSubnet& subnet, const Hop& hop) {
-  const auto& f = subnet.fabric();
-  const auto lid = [&](PortRef p) { return f.port(ib::fabric::end_port_of(f, p)).lid; };
-  const auto& port = f.port(hop.from);
-  json.begin_object();
-  json.field("from_lid", lid(hop.from)).field("from_port", hop.from.port);
-  json.field("from_name", f.node(hop.from.node).description);
-  json.field("to_lid", lid(hop.to)).field("to_port", hop.to.port);
-  json.field("to_name", f.node(hop.to.node).description);
-  json.field("width", ib::wire::width_name(port.width));
-  json.field("speed", ib::wire::speed_name(port.speed));
-  json.field("mtu", ib::wire::mtu_bytes(subnet.paths().cable(hop.from).mtu));
-  json.field("vl", hop.vl).field("vls", hop.vls).field("high_limit", hop.high_limit);
-  json.key("weight");
-  if (hop.share) {
-    json.begin_object().field("low", hop.share->low).field("low_total", hop.share->low_total);
-    json.field("high", hop.share->high).field("high_total", hop.share->high_total).end_object();
-  } else {
-    json.null();
-  }
-  json.end_object();
-}
-
-std::string json_of(const Report& report, const std::string& version) {
-  ib::report::JsonWriter json;
-  ib::report::begin_document(json, {kExplainSchema, "ibsm", version, true, {}});
-  json.field("slid", report.from.lid).field("source_name", report.name(report.from));
-  json.field("dlid", report.to.lid).field("destination_name", report.name(report.to));
-  json.key("links").begin_array(ib::report::JsonWriter::Items::Lines);
-  for (const Hop& hop : report.hops) write_hop(json, report.subnet, hop);
-  json.end_array().key("reasons").begin_array(ib::report::JsonWriter::Items::Lines);
-  for (const sa::PathReason& r : report.explained.reasons)
-    json.begin_object()
-        .field("subject", r.subject)
-        .field("value", r.value)
-        .field("reason", r.reason)
-        .end_object();
-  json.end_array();
-  const auto& refusal = report.explained.refusal;
-  json.field("refusal", refusal.empty() ? std::nullopt : std::optional(refusal));
-  json.end_object();
-  return json.take();
-}
-
-}  // namespace
 
 int run_explain_command(const ExplainCommand& command, std::ostream& out,
                         std::ostream& complaints) {
+  const DaemonOptions& options = command.options;
   const auto complain = [&](const ib::Error& error) {
     complaints << "ibsm: " << ib::printable(error.message) << '\n';
-    if (command.json) out << explain_failure(command.version, error) << std::flush;
+    if (command.request.json) out << explain_failure(command.version, error) << std::flush;
     return ib::exit_status(error.kind);
   };
-  std::vector<std::string> warnings = command.options.warnings;
+  std::vector<std::string> warnings = options.warnings;
   const auto topology = ib::fabric::read_topology_file(command.topology, &warnings);
   if (!topology) return complain(topology.error());
-  std::ranges::move(unknown_names(*topology, command.options), std::back_inserter(warnings));
-  auto made = OfflineSubnet::make(*topology, command.options);
-  if (!made) return complain(made.error());
-  const OfflineSubnet& subnet = **made;
-  std::ranges::copy(subnet.desired().alarms, std::back_inserter(warnings));
+  std::ranges::move(unknown_names(*topology, options), std::back_inserter(warnings));
+  const auto planned = plan_offline(*topology, options);
+  if (!planned) return complain(planned.error());
+  std::ranges::copy(planned->desired->alarms, std::back_inserter(warnings));
   for (const std::string& line : warnings)
     complaints << "ibsm: warning: " << ib::printable(line) << '\n';
 
-  const Ends ends(subnet);
-  const auto from = ends.find(command.source), to = ends.find(command.destination);
-  if (!from) return complain(from.error());
-  if (!to) return complain(to.error());
-  Report report{subnet,
-                **from,
-                **to,
-                sa::explain(subnet.world(), subnet.qos_rules(), **from, **to, command.traffic),
-                {}};
-  if (report.explained.path) report.hops = hops_of(subnet, report.explained);
-  add_sl_rate(command.options, report);
-  out << (command.json ? json_of(report, command.version) : text_of(report));
+  const ExplainView subnet(planned->snapshot,
+                           planned_vl_tables(planned->desired, planned->snapshot),
+                           options.sa.server.policy, options.sa.server.qos);
+  const auto answer = explain_path(subnet, command.request,
+                                   {options.core.plan.rates, options.rates_file}, command.version);
+  if (!answer) return complain(answer.error());
+  out << answer->text;
   if (!out.flush()) return complain({ib::ErrorKind::Io, "cannot write to stdout", 0});
-  return report.works() ? ib::cli::kExitGood : ib::cli::kExitFound;
+  return answer->status;
 }
 
 }  // namespace sm::daemon

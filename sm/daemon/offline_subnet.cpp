@@ -3,9 +3,7 @@
 
 #include "libdiag/fabric/aggregation_node.h"
 #include "libdiag/sim/model.h"
-#include "sm/device/tables/kinds.h"
 #include "sm/plan/plan.h"
-#include "sm/sa/partitions.h"
 
 namespace sm::daemon {
 namespace {
@@ -89,18 +87,7 @@ SnapshotPtr snapshot_of(std::shared_ptr<Observed> observed, const plan::Desired&
 
 }  // namespace
 
-OfflineSubnet::OfflineSubnet(plan::Desired desired, SnapshotPtr snapshot,
-                             const DaemonOptions& options)
-    : desired_(std::move(desired)),
-      paths_(std::make_shared<const sa::Paths>(std::move(snapshot))),
-      qos_rules_(options.sa.server.qos),
-      policy_(options.sa.server.policy) {
-  policy_.partitions = sa::partitions_of(*paths_);
-  policy_.qos = sa::Qos(qos_rules_, *paths_, policy_);
-}
-
-ib::Result<std::unique_ptr<OfflineSubnet>> OfflineSubnet::make(const Fabric& topology,
-                                                               const DaemonOptions& options) {
+ib::Result<OfflineSubnet> plan_offline(const Fabric& topology, const DaemonOptions& options) {
   const auto local = local_port(topology, options.port_guid);
   if (!local) return tl::unexpected<ib::Error>(local.error());
   auto observed = observed_of(topology, *local);
@@ -110,27 +97,10 @@ ib::Result<std::unique_ptr<OfflineSubnet>> OfflineSubnet::make(const Fabric& top
   request.stored = lids_of(topology);
   auto planned = plan::make_plan(std::move(request));
   if (!planned.desired) return tl::unexpected<ib::Error>(std::move(planned.desired.error()));
-  auto snapshot = snapshot_of(std::move(observed), *planned.desired, options.core.plan);
-  return std::unique_ptr<OfflineSubnet>(
-      new OfflineSubnet(*std::move(planned.desired), std::move(snapshot), options));
-}
-
-std::optional<ib::wire::SlToVlTable> OfflineSubnet::sl_to_vl(PortRef out, std::uint8_t in) const {
-  if (!desired_.vl_tables) return std::nullopt;
-  const auto* block = desired_.vl_tables->find(device::kSlToVl, out.node, {out.port, in, 0});
-  if (block == nullptr) return std::nullopt;
-  return ib::wire::decode<ib::wire::SlToVlTable>(block->data());
-}
-
-std::vector<ib::wire::VlArbitrationTable> OfflineSubnet::arbitration(PortRef port,
-                                                                     std::uint16_t first) const {
-  std::vector<ib::wire::VlArbitrationTable> blocks;
-  if (!desired_.vl_tables) return blocks;
-  for (std::uint16_t b = first; b < first + 2; ++b)
-    if (const auto* block =
-            desired_.vl_tables->find(device::kVlArbitration, port.node, {port.port, 0, b}))
-      blocks.push_back(ib::wire::decode<ib::wire::VlArbitrationTable>(block->data()));
-  return blocks;
+  OfflineSubnet subnet;
+  subnet.desired = std::make_shared<const plan::Desired>(*std::move(planned.desired));
+  subnet.snapshot = snapshot_of(std::move(observed), *subnet.desired, options.core.plan);
+  return subnet;
 }
 
 }  // namespace sm::daemon

@@ -182,11 +182,9 @@ Command explain(const config::Requests& asked, const Configuration& configuratio
   ExplainCommand command;
   command.options = *std::move(options);
   command.topology = asked.against;
-  command.source = asked.explain[0];
-  command.destination = asked.explain[1];
-  command.traffic = {asked.qos_class, asked.service_id, {}};
-  if (asked.p_key) command.traffic.p_key = ib::PKey{*asked.p_key}.base();
-  command.json = asked.json;
+  command.request = {
+      asked.explain[0], asked.explain[1], {asked.qos_class, asked.service_id, {}}, asked.json};
+  if (asked.p_key) command.request.traffic.p_key = ib::PKey{*asked.p_key}.base();
   command.version = version;
   return command;
 }

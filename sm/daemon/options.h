@@ -15,6 +15,7 @@
 #include "sm/daemon/ctl_words.h"
 #include "sm/daemon/dump_options.h"
 #include "sm/daemon/event_options.h"
+#include "sm/daemon/explain_report.h"
 #include "sm/daemon/partition_options.h"
 #include "sm/daemon/plan_options.h"
 #include "sm/daemon/registry_options.h"
@@ -70,10 +71,8 @@ ib::Result<DaemonOptions> daemon_options(const config::Configuration& configurat
 /// `ibsm --explain-policy`.
 struct ExplainCommand {
   DaemonOptions options;
-  std::string topology;             // file of ibnetdiscover's text
-  std::string source, destination;  // LIDs, GUIDs, names of nodes or NAME:PORT
-  policy::QosRequest traffic;
-  bool json{false};
+  std::string topology;  // file of ibnetdiscover's text
+  ExplainRequest request;
   std::string version;
 };
 

@@ -120,7 +120,7 @@ bool leaves_subnet(const PathFacts& facts) {
 
 constexpr const char* kAskedFor = "so it was asked for";
 /// SA data does not say which rule gave a value.
-constexpr const char* kWhichRule = "; ibsm --explain-policy says which";
+constexpr const char* kWhichRule = "; ibsm ctl explain says which";
 
 /// Who decided a value that no link did.
 std::string rule(const PathFacts& facts, const std::vector<Limit>& limits, bool asked,

@@ -530,13 +530,18 @@ class QosPolicy(unittest.TestCase):
                 self.assertEqual(self.path(f, other, *stock)["sl"], sl)
                 self.assertEqual(reasons["SL"], str(sl))
                 self.assertTrue(reasons["rule"].startswith(rule), reasons)
+                running = document(f.ibsm_ctl("explain", HOST, other, *ours, "--json"))
+                self.assertEqual(running["reasons"], planned["reasons"])
+                self.assertEqual([link["vl"] for link in running["links"]], 4 * [sl])
                 seen, = document(f.on(HOST, BIN / "ibpath", "--json", *ours, "explain",
                                       *lids))["explained"]
                 for links in (planned["links"], seen["links"]):
                     self.assertEqual([link["vl"] for link in links], 4 * [sl])
                 same = ("from_name", "from_port", "mtu", "vls", "weight", "high_limit")
-                self.assertEqual([[link[key] for key in same] for link in planned["links"]],
-                                 [[link[key] for key in same] for link in seen["links"]])
+                of = [[[link[key] for key in same] for link in shown["links"]]
+                      for shown in (planned, running, seen)]
+                self.assertEqual(of[0], of[1])
+                self.assertEqual(of[0], of[2])
 
     def test_a_mistake_ends_the_start_and_leaves_the_old_rules_at_sighup(self):
         with Sm(*TREE) as f:

@@ -131,7 +131,7 @@ TEST(IbpathExplain, LessThanTheLinksIsARuleNotALink) {
   }
   EXPECT_EQ(judged(facts, "MTU").reason,
             "every link could do more (the least is 2048, link 2, leaf-1 port 20 to leaf-2 port "
-            "21): the partition or a QoS level decided; ibsm --explain-policy says which");
+            "21): the partition or a QoS level decided; ibsm ctl explain says which");
 }
 
 TEST(IbpathExplain, WhatWasAskedForDecidedAndNotTheLinks) {
