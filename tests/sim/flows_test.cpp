@@ -197,6 +197,23 @@ TEST(Flows, PacketsTravelTheVlsOfTheOperatorsMapping) {
   }
 }
 
+TEST(Flows, OneTwoAndFourClassesOfSlsKeepToTheirVls) {
+  for (const unsigned classes : {1U, 2U, 4U}) {
+    policy::QosSets sets;
+    auto& map = sets[static_cast<std::size_t>(QosKind::General)].sl_to_vl;
+    for (unsigned sl = 0; sl < 16; ++sl) map.push_back(static_cast<std::uint8_t>(sl % classes));
+    for (const auto& [topology, engine] :
+         {Case{fat_tree, "ftree"}, Case{torus, "updn"}, Case{dragonfly_plus, "updn"}}) {
+      SCOPED_TRACE(testing::Message() << engine << ", " << classes);
+      Flows flows(topology(), engine, &sets);
+      for (std::uint8_t sl = 0; sl < 16; ++sl) flows.send(Sl{sl});
+      EXPECT_EQ(flows.vls_between_switches(), classes);
+      EXPECT_EQ(flows.dropped(), 0U);
+      flows.expect_as_promised();
+    }
+  }
+}
+
 TEST(Flows, PacketsTravelTheVlsOfTheirRoutes) {
   for (const auto& [topology, engine] :
        {Case{fat_tree, "lash"}, Case{fat_tree, "dfsssp"}, Case{torus, "lash"},

@@ -69,6 +69,22 @@ TEST(Refusal, WhatBelongsTogetherIsNamed) {
             "them");
 }
 
+TEST(ExplainRequest, IsReadFromTheWordsOfTheVerb) {
+  const auto asked = read_explain_request(
+      {"explain", {"a", "b"}, {{"pkey", "0x8012"}, {"service-id", "7"}, {"json", "TRUE"}}});
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->source, "a");
+  EXPECT_EQ(asked->destination, "b");
+  EXPECT_EQ(asked->traffic.p_key, 0x0012) << "without the membership bit";
+  EXPECT_EQ(asked->traffic.service_id, 7U);
+  EXPECT_EQ(asked->traffic.qos_class, std::nullopt);
+  EXPECT_TRUE(asked->json);
+  EXPECT_EQ(read_explain_request({"explain", {"a"}, {}}).error().message,
+            "expected explain SRC DST");
+  EXPECT_EQ(read_explain_request({"explain", {"a", "b"}, {{"qos-class", "4096"}}}).error().message,
+            "explain --qos-class: expected a number up to 4095, got '4096'");
+}
+
 TEST(Refusal, FlagsTakeNoValueButATruth) {
   EXPECT_EQ(refusal({"--no_sa_check_sgid_spoofing=x"}),
             "ibsm: --no_sa_check_sgid_spoofing: expected no value, got one");
