@@ -26,19 +26,24 @@ struct Plan {
   bool passed{false};  // false: what fails least, if any, and not to be programmed
   std::vector<Tried> tried;
   std::size_t lids{0};        // of all end ports, whether a switch is between them or not
-  std::size_t lids_given{0};  // end ports that had none
+  std::size_t lids_given{0};  // end ports that got another, or their first
   Taken taken;
   std::vector<tables::Piece> pieces;  // that no link joins; none when all is one
   /// Links that are gone, pieces of the fabric, engines that did not pass and why.
   std::vector<std::string> notes;
 };
 
-/// Gives every end port that has a cable and no LID one: the smallest that is free, in the order of
-/// port GUIDs. Of two ports with a LID in common that of the smaller GUID keeps it, the other has
-/// none. With an LMC, hosts get 2^LMC each, and when any of them has LIDs of another LMC, all
-/// LIDs are given anew. Returns how many ports got LIDs; an error of kind Usage when there are more
-/// ports than LIDs.
-Result<std::size_t> give_lids(fabric::Fabric& fabric, std::optional<std::uint8_t> lmc = {});
+struct GivenLids {
+  std::size_t count{0};            // ports that got another LID than they had, or their first
+  std::vector<std::string> notes;  // LIDs that two ports had, one line each
+};
+
+/// Gives LIDs as ibsm does where the ports are ACTIVE and its store is empty (assign_lids): every
+/// end port that has a LID keeps it, the others get free ones in the order of port GUIDs. Of two
+/// ports with a LID in common that of the smaller GUID keeps it. With an LMC, hosts get 2^LMC LIDs
+/// each, those whose LID is not a multiple of that another one. An error of kind Usage when there
+/// are more ports than LIDs; `fabric` is then as it was.
+Result<GivenLids> give_lids(fabric::Fabric& fabric, std::optional<std::uint8_t> lmc = {});
 
 /// Nodes are taken by GUID, as a subnet manager has them: their order in `fabric` decides nothing.
 /// An error of kind Usage names an engine, switch or link that does not exist. Where no engine fits

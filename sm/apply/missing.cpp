@@ -25,7 +25,7 @@ std::vector<Missing> missing_ports(const Desired& desired, const Observed& obser
     return fallback;
   };
   std::set<PortRef> without_lid;
-  for (const plan::LidAssignment& a : desired.lids)
+  for (const ib::route::LidAssignment& a : desired.lids)
     if (a.lid == ib::kNoLid) without_lid.insert(a.port);
   for (NodeIndex n = 0; n < observed.nodes.size(); ++n) {
     for (unsigned i = 0; i <= observed.fabric.node(n).num_ports; ++i) {

@@ -10,7 +10,7 @@ namespace sm::core {
 std::string describe_lost_store(const ib::discover::Observed& found, const plan::Desired& planned) {
   using ib::wire::PortInfo;
   using ib::wire::PortState;
-  const auto tells = [&](const plan::LidAssignment& a) {
+  const auto tells = [&](const ib::route::LidAssignment& a) {
     const auto& seen = found.port(a.port);
     return a.port != planned.sm_port &&
            (seen.state() == PortState::Armed || seen.state() == PortState::Active) &&

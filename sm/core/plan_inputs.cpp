@@ -42,7 +42,7 @@ store::Batch PlanInputs::remember_lids(const plan::Desired& plan) {
   store::Batch batch;
   batch.forget_lids = std::exchange(forget_lids_, false);
   if (batch.forget_lids) stored_->clear();
-  for (const plan::LidAssignment& a : plan.lids) {
+  for (const ib::route::LidAssignment& a : plan.lids) {
     if (a.lid == ib::kNoLid) continue;
     const auto it = stored_->find(a.guid);
     if (it != stored_->end() && it->second.lid == a.lid && it->second.lmc == a.lmc) continue;

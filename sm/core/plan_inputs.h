@@ -43,7 +43,7 @@ class PlanInputs {
 
  private:
   // Written between plans only, and shared with the one that is being made.
-  std::shared_ptr<plan::StoredLids> stored_{std::make_shared<plan::StoredLids>()};
+  std::shared_ptr<ib::route::StoredLids> stored_{std::make_shared<ib::route::StoredLids>()};
   bool forget_lids_;
   std::shared_ptr<const std::vector<plan::MlidGroup>> groups_{
       std::make_shared<const std::vector<plan::MlidGroup>>()};

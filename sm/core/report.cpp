@@ -67,7 +67,7 @@ Report make_report(const plan::Desired& desired, const ib::discover::Observed& o
       const bool counts = peer && std::pair(self.node, self.port) < std::pair(peer.node, peer.port);
       r.degraded += counts && ib::discover::is_degraded(observed, self) ? 1 : 0;
     }
-  for (const plan::LidAssignment& a : desired.lids)
+  for (const ib::route::LidAssignment& a : desired.lids)
     if (a.lid != ib::kNoLid) r.lids += std::size_t{1} << a.lmc;
 
   const auto name = [&](ib::fabric::NodeIndex n) {

@@ -681,7 +681,7 @@ struct SubnetManager::Impl {
   /// Who is not there any more is asked when it is back.
   void note_who_was_told() {
     inputs.not_told.clear();
-    for (const plan::LidAssignment& a : desired->lids)
+    for (const ib::route::LidAssignment& a : desired->lids)
       if (desired->ports[seen->port_index(a.port)].reregister && !applying->has_answered(a.port))
         inputs.not_told.insert(a.guid);
   }

@@ -53,18 +53,18 @@ ib::Result<PortRef> local_port(const Fabric& topology, const std::optional<ib::G
 }
 
 /// LIDs that the file has are kept, as those in the store are.
-std::shared_ptr<const plan::StoredLids> lids_of(const Fabric& topology) {
-  auto out = std::make_shared<plan::StoredLids>();
+std::shared_ptr<const ib::route::StoredLids> lids_of(const Fabric& topology) {
+  auto out = std::make_shared<ib::route::StoredLids>();
   for (NodeIndex n = 0; n < topology.nodes().size(); ++n)
     for (const ib::fabric::Port& port : topology.ports(n))
-      if (port.lid.is_unicast()) out->emplace(port.guid, plan::StoredLid{port.lid, port.lmc});
+      if (port.lid.is_unicast()) out->emplace(port.guid, ib::route::StoredLid{port.lid, port.lmc});
   return out;
 }
 
 /// As the devices would be when all of it was programmed.
 SnapshotPtr snapshot_of(std::shared_ptr<Observed> observed, const plan::Desired& desired,
                         const plan::PlanOptions& options) {
-  for (const plan::LidAssignment& a : desired.lids) {
+  for (const ib::route::LidAssignment& a : desired.lids) {
     observed->fabric.port(a.port).lid = a.lid;
     observed->fabric.port(a.port).lmc = a.lmc;
   }

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "libdiag/discover/observed.h"
+#include "libdiag/route/lids.h"
 #include "libdiag/tables/tables.h"
 #include "libdiag/tables/verify_changes.h"
 #include "sm/device/routing.h"
-#include "sm/plan/lids.h"
 #include "sm/plan/p_keys.h"
 #include "sm/plan/wanted_block.h"
 #include "sm/plan/wanted_tables.h"
@@ -92,7 +92,7 @@ struct Desired {
 
   ib::fabric::PortRef sm_port;
   ib::Lid sm_lid{};
-  std::vector<LidAssignment> lids;
+  std::vector<ib::route::LidAssignment> lids;
   std::vector<Unmanaged> unmanaged;
   std::vector<bool> node_managed;  // by node
   bool offer_taken{false};         // PlanRequest::offered counts from now on

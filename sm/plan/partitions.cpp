@@ -25,11 +25,11 @@ bool is_idle_table(const Observed& observed, const WantedBlock& want) {
 }  // namespace
 
 std::vector<EndPortKeys> end_port_keys(const Observed& observed,
-                                       std::span<const LidAssignment> lids, PortRef sm_port,
-                                       const policy::PartitionPolicy& policy) {
+                                       std::span<const ib::route::LidAssignment> lids,
+                                       PortRef sm_port, const policy::PartitionPolicy& policy) {
   std::vector<EndPortKeys> out;
   std::vector<policy::EndPortFacts> facts;
-  for (const LidAssignment& a : lids) {
+  for (const ib::route::LidAssignment& a : lids) {
     if (a.lid == ib::kNoLid) continue;
     out.push_back({a.port, {}});
     facts.push_back(end_port_facts(observed.fabric, a.port, a.port == sm_port));

@@ -11,7 +11,7 @@ namespace sm::plan {
 
 /// End ports that have a LID, with the keys that the policy gives them.
 std::vector<EndPortKeys> end_port_keys(const ib::discover::Observed& observed,
-                                       std::span<const LidAssignment> lids,
+                                       std::span<const ib::route::LidAssignment> lids,
                                        ib::fabric::PortRef sm_port,
                                        const policy::PartitionPolicy& policy);
 

@@ -21,6 +21,8 @@ using ib::fabric::Fabric;
 using ib::fabric::kNoNode;
 using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
+using ib::route::LidAssignment;
+using ib::route::LidMemory;
 using ib::wire::PortInfo;
 using ib::wire::PortState;
 
@@ -179,9 +181,9 @@ class Planner {
   }
 
   void assign() {
-    std::vector<LidRequest> requests;
+    std::vector<ib::route::LidRequest> requests;
     for_each_end_port([&](PortRef p, const ib::discover::ObservedPort& seen) {
-      LidRequest r;
+      ib::route::LidRequest r;
       r.port = p;
       r.guid = fabric().port(p).guid;
       r.held = seen.get<&PortInfo::lid>();
@@ -192,13 +194,18 @@ class Planner {
       r.lmc = wide ? options_.lmc : std::uint8_t{0};
       requests.push_back(r);
     });
-    static const StoredLids kNothing;
-    LidPlan plan =
+    static const ib::route::StoredLids kNothing;
+    ib::route::LidPlan plan =
         assign_lids(requests, request_.stored ? *request_.stored : kNothing, lid_max(), memory());
     if (plan.unassigned > 0)
       out_.alarms.push_back(fmt::format("no LID left for {} ports (LIDs end at {})",
                                         plan.unassigned, lid_max().value));
-    out_.alarms.insert(out_.alarms.end(), plan.notes.begin(), plan.notes.end());
+    std::ranges::move(plan.notes, std::back_inserter(out_.alarms));
+    for (const auto& [lid, keeper, other] : plan.conflicts) {
+      const std::string kept = to_string(requests[keeper].guid);
+      out_.alarms.push_back(fmt::format("LID {} is claimed by {} and {}; {} keeps it", lid.value,
+                                        kept, to_string(requests[other].guid), kept));
+    }
     out_.lids = std::move(plan.assigned);
     out_.sm_port = observed_.local_port;
     if (!out_.lids.empty()) out_.sm_lid = out_.lids.front().lid;

@@ -65,7 +65,7 @@ struct Following {
 struct PlanRequest {
   std::shared_ptr<const ib::discover::Observed> observed;  // never null
   PlanOptions options;
-  std::shared_ptr<const StoredLids> stored;
+  std::shared_ptr<const ib::route::StoredLids> stored;
   /// What was seen before, if anything: the registrations of ports that were away may be gone.
   std::shared_ptr<const ib::discover::Observed> before;
   bool sa_state_lost{false};    // registrations did not survive: ports in use must register again

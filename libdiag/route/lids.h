@@ -3,6 +3,8 @@
 // the order they were discovered in.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -10,35 +12,43 @@
 
 #include "libdiag/fabric/fabric.h"
 
-namespace sm::plan {
+namespace ib::route {
 
 /// What a store remembers of a port.
 struct StoredLid {
-  ib::Lid lid{};
+  Lid lid{};
   std::uint8_t lmc{};
 };
-using StoredLids = std::unordered_map<ib::Guid, StoredLid>;
+using StoredLids = std::unordered_map<Guid, StoredLid>;
 
 /// An end port that wants LIDs.
 struct LidRequest {
-  ib::fabric::PortRef port;
-  ib::Guid guid{};
-  ib::Lid held{};        // as the port reports it
+  fabric::PortRef port;
+  Guid guid{};
+  Lid held{};            // as the port reports it
   bool standing{false};  // ARMED or ACTIVE: `held` may be in use
   std::uint8_t lmc{};    // wanted; 0 on a base switch port 0
 };
 
 struct LidAssignment {
-  ib::fabric::PortRef port;
-  ib::Guid guid{};
-  ib::Lid lid{};  // kNoLid: none was left
+  fabric::PortRef port;
+  Guid guid{};
+  Lid lid{};  // kNoLid: none was left
   std::uint8_t lmc{};
   friend bool operator==(const LidAssignment&, const LidAssignment&) = default;
 };
 
+/// Two requests that hold a LID in common; indexes of the requests.
+struct LidConflict {
+  Lid lid{};  // held by `other`, which gets a different one
+  std::size_t keeper{}, other{};
+  friend bool operator==(const LidConflict&, const LidConflict&) = default;
+};
+
 struct LidPlan {
   std::vector<LidAssignment> assigned;  // in the order of the requests
-  std::vector<std::string> notes;       // conflicts, one line each
+  std::vector<LidConflict> conflicts;
+  std::vector<std::string> notes;  // where ports and the store differ, one line each
   std::size_t unassigned{0};
 };
 
@@ -56,7 +66,7 @@ enum class LidMemory {
 /// renumbered them, or the store is an old one); then other LIDs that standing ports hold (of two
 /// claimants the smaller GUID); then the store's; then a free one, those the store keeps for absent
 /// ports last. The first request gets the first free LID.
-LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stored, ib::Lid lid_max,
+LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stored, Lid lid_max,
                     LidMemory memory);
 
-}  // namespace sm::plan
+}  // namespace ib::route

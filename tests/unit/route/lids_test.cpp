@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "sm/plan/lids.h"
+#include "libdiag/route/lids.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,11 +13,12 @@ namespace {
 using ib::Guid;
 using ib::kNoLid;
 using ib::Lid;
-using sm::plan::assign_lids;
-using sm::plan::LidMemory;
-using sm::plan::LidPlan;
-using sm::plan::LidRequest;
-using sm::plan::StoredLids;
+using ib::route::assign_lids;
+using ib::route::LidConflict;
+using ib::route::LidMemory;
+using ib::route::LidPlan;
+using ib::route::LidRequest;
+using ib::route::StoredLids;
 
 constexpr Lid kMax{0xBFFF};
 
@@ -103,7 +104,8 @@ TEST(LidAssignment, OfTwoClaimantsTheOneTheStoreAgreesWithKeepsIt) {
   const LidRequest requests[] = {port(2, 5, true), port(8, 5, true)};
   const LidPlan plan = assign_lids(requests, stored, kMax, LidMemory::Store);
   EXPECT_THAT(lids(plan), testing::ElementsAre(1, 5));
-  EXPECT_THAT(plan.notes, testing::ElementsAre(testing::HasSubstr("LID 5 is claimed by")));
+  EXPECT_THAT(plan.conflicts, testing::ElementsAre(LidConflict{Lid{5}, 1, 0}));
+  EXPECT_TRUE(plan.notes.empty());
 }
 
 TEST(LidAssignment, OfTwoClaimantsUnknownToTheStoreTheSmallerGuidKeepsIt) {

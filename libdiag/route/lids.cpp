@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "sm/plan/lids.h"
+#include "libdiag/route/lids.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,8 @@
 #include <numeric>
 #include <set>
 
-namespace sm::plan {
+namespace ib::route {
 namespace {
-
-using ib::Guid;
-using ib::Lid;
 
 /// Who owns each LID while the plan is made.
 class LidMap {
@@ -46,7 +43,7 @@ class LidMap {
         good = owner_[lid + i] == 0 && !(spare_reserved && reserved_[lid + i]);
       if (good) return Lid{static_cast<std::uint16_t>(lid)};
     }
-    return ib::kNoLid;
+    return kNoLid;
   }
 
  private:
@@ -92,11 +89,11 @@ LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stor
   LidPlan plan;
   LidMap map(lid_max);
   plan.assigned.reserve(requests.size());
-  for (const LidRequest& r : requests) plan.assigned.push_back({r.port, r.guid, ib::kNoLid, r.lmc});
+  for (const LidRequest& r : requests) plan.assigned.push_back({r.port, r.guid, kNoLid, r.lmc});
 
   const auto stored_lid = [&](Guid guid) {
     const auto it = stored.find(guid);
-    return it == stored.end() ? ib::kNoLid : it->second.lid;
+    return it == stored.end() ? kNoLid : it->second.lid;
   };
   std::vector<std::size_t> by_guid(requests.size());
   std::iota(by_guid.begin(), by_guid.end(), std::size_t{0});
@@ -110,12 +107,10 @@ LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stor
   const auto give_held = [&](bool agreed) {
     for (const std::size_t i : by_guid) {
       const LidRequest& r = requests[i];
-      if (plan.assigned[i].lid != ib::kNoLid || !r.standing || !map.fits(r.held, r.lmc)) continue;
+      if (plan.assigned[i].lid != kNoLid || !r.standing || !map.fits(r.held, r.lmc)) continue;
       if ((stored_lid(r.guid) == r.held) != agreed) continue;
       if (const std::size_t other = map.holder(r.held, r.lmc); other != 0) {
-        plan.notes.push_back(fmt::format("LID {} is claimed by {} and {}; {} keeps it",
-                                         r.held.value, to_string(requests[other - 1].guid),
-                                         to_string(r.guid), to_string(requests[other - 1].guid)));
+        plan.conflicts.push_back({r.held, other - 1, i});
         continue;
       }
       give(i, r.held);
@@ -150,7 +145,7 @@ LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stor
     }
     give_held(false);
     for (const std::size_t i : by_guid) {
-      if (plan.assigned[i].lid != ib::kNoLid) continue;
+      if (plan.assigned[i].lid != kNoLid) continue;
       const Lid lid = stored_lid(requests[i].guid);
       if (map.fits(lid, requests[i].lmc) && map.holder(lid, requests[i].lmc) == 0) give(i, lid);
     }
@@ -158,10 +153,10 @@ LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stor
   }
 
   const auto give_free = [&](std::size_t i) {
-    if (plan.assigned[i].lid != ib::kNoLid) return;
+    if (plan.assigned[i].lid != kNoLid) return;
     Lid lid = map.find_free(requests[i].lmc, true);
-    if (lid == ib::kNoLid) lid = map.find_free(requests[i].lmc, false);
-    if (lid != ib::kNoLid) {
+    if (lid == kNoLid) lid = map.find_free(requests[i].lmc, false);
+    if (lid != kNoLid) {
       give(i, lid);
     } else {
       ++plan.unassigned;
@@ -173,4 +168,4 @@ LidPlan assign_lids(std::span<const LidRequest> requests, const StoredLids& stor
   return plan;
 }
 
-}  // namespace sm::plan
+}  // namespace ib::route
