@@ -11,6 +11,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/discover/sweep.h"
+#include "sm/apply/rehearsal.h"
 #include "sm/apply/row_sets.h"
 #include "sm/apply/table_work.h"
 #include "sm/apply/vl_work.h"
@@ -67,6 +68,7 @@ struct Apply::Impl {
   std::uint64_t sets{0};
   bool restarted{false};
   std::vector<Failure> failures;
+  Rehearsal rehearsal;
   TableWork tables;
   std::set<PortRef> read_again;    // ports to be read before their node's next step
   std::vector<bool> acknowledged;  // by port index: a Set of its wanted fields was answered
@@ -98,7 +100,8 @@ struct Apply::Impl {
     if (phase == Phase::SettleNew && !new_ones_first()) phase = Phase::ArmLinks;
     if (phase == Phase::ArmLinks && !links_came_back()) phase = Phase::Settle;
     // Links that were taken down will be swept again anyway.
-    if (phase == Phase::Look && (!options.after_sweep || restarted)) phase = Phase::Done;
+    if (phase == Phase::Look && (!options.after_sweep || restarted || options.rehearse))
+      phase = Phase::Done;
     if (phase == Phase::Done) return;
     if (phase == Phase::Settle) tables.stage();
     begin_step(0);
@@ -173,7 +176,14 @@ struct Apply::Impl {
           leave_alone(*work);
           continue;
         }
-        out.push_back(request_for(*work));
+        auto request = request_for(*work);
+        if (options.rehearse && is_set(work->kind)) {
+          rehearse(in_flight.take(tag_of(request.cookie)), request.mad);
+          enqueue(n);
+          continue;
+        }
+        sets += is_set(work->kind) ? 1 : 0;
+        out.push_back(std::move(request));
         ++c.in_flight;
         if (c.in_flight < options.per_node) enqueue(n);
       }
@@ -524,11 +534,24 @@ struct Apply::Impl {
     const std::uint64_t m_key = options.m_key ? options.m_key(guid) : 0;
     auto request = ib::mad::smp_request(options.cookie_base + in_flight.add(work), guid.value,
                                         route_for(work), method, attribute, modifier, m_key);
-    if (method == ib::wire::Method::Set) {
-      ++sets;
-      fill(work, request.mad);
-    }
+    if (method == ib::wire::Method::Set) fill(work, request.mad);
     return request;
+  }
+  InFlight::Tag tag_of(ib::mad::Cookie cookie) const {
+    return static_cast<InFlight::Tag>(cookie - options.cookie_base);
+  }
+
+  /// A Set that is not sent: as if the device had taken it.
+  void rehearse(const Work& work, ib::wire::Mad& mad) {
+    const NodeIndex n = work.node;
+    if (work.kind == Kind::SetPort) {
+      rehearsal.port(work, seen.port({n, work.port()}), mad);
+    } else if (work.kind == Kind::SetSwitch) {
+      rehearsal.switch_info(work, *seen.nodes[n].switch_info, mad);
+    } else {
+      rehearsal.table(work);
+    }
+    on_answer(work, mad);
   }
   std::uint32_t modifier_of(NodeIndex n, const Ask& ask) const {
     return ask.kind->modifier(seen, n, ask.slot) | (ask.all_outputs ? device::kAllOutputs : 0U) |
@@ -598,8 +621,7 @@ struct Apply::Impl {
   // ---- answers
 
   void on_completion(const ib::mad::Completion& completion) {
-    const Work work =
-        in_flight.take(static_cast<InFlight::Tag>(completion.cookie - options.cookie_base));
+    const Work work = in_flight.take(tag_of(completion.cookie));
     Cursor& c = cursors[work.node];
     --c.in_flight;
     if (!completion.reply) {
@@ -787,5 +809,6 @@ std::uint64_t Apply::sets() const { return impl_->sets; }
 bool Apply::has_answered(PortRef p) const { return impl_->acknowledged[impl_->seen.port_index(p)]; }
 bool Apply::restarted_links() const { return impl_->restarted; }
 const std::vector<Failure>& Apply::failures() const { return impl_->failures; }
+const std::vector<Difference>& Apply::differences() const { return impl_->rehearsal.differences(); }
 
 }  // namespace sm::apply

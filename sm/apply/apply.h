@@ -28,6 +28,8 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -83,6 +85,13 @@ struct Failure {
   std::string message;  // what was attempted, on what, what came back
 };
 
+/// What a device holds and should not: one Set would change it.
+struct Difference {
+  ib::fabric::NodeIndex node{};
+  std::string_view table;  // the attribute: "PortInfo", "LinearForwardingTable"
+  std::string slot;        // "port 4", "block 2"; empty where a node has one
+};
+
 struct ApplyOptions {
   std::function<std::uint64_t(ib::Guid)> m_key;  // by node GUID; empty: none
   std::uint32_t per_node{4};                     // requests under way to one node
@@ -92,6 +101,8 @@ struct ApplyOptions {
   std::vector<bool> silent;
   bool only_read{
       false};  // wanted blocks of which nothing is known are read, and nothing is written
+  /// Nothing is set: what a Set would change is among differences(), and counts as done.
+  bool rehearse{false};
   bool read_back{false};  // what devices are known to hold is read from them before it is believed
   ib::mad::Cookie cookie_base{0};  // added to every cookie; the low 32 bits are ours
 };
@@ -112,6 +123,8 @@ class Apply : public ib::mad::Exchange {
   bool has_answered(ib::fabric::PortRef p) const;  // the Set of its wanted fields
   bool restarted_links() const;  // some links were taken down to change them: sweep again
   const std::vector<Failure>& failures() const;
+  /// With `rehearse`: by phase; each slot once.
+  const std::vector<Difference>& differences() const;
 
  private:
   struct Impl;

@@ -37,6 +37,11 @@ struct Work {
   std::uint8_t port() const { return static_cast<std::uint8_t>(arg); }
 };
 
+constexpr bool is_set(Kind kind) {
+  return kind == Kind::SetPort || kind == Kind::SetSwitch || kind == Kind::SetLft ||
+         kind == Kind::SetMft || kind == Kind::SetBlock;
+}
+
 /// "Set(PortInfo)": for complaints. Of a block the method alone.
 std::string_view describe(Kind kind);
 

@@ -67,6 +67,8 @@ void Requests::add_to(ib::cli::CommandLine& line) {
         show = form;
         return {};
       });
+  line.flag("--dry-run", dry_run,
+            "Sweep, print what devices hold that is not as planned, then exit; nothing is set");
   line.flag("--check-config", check,
             "Read all files that the options name and say what is wrong with them, then exit");
   line.text(
@@ -84,7 +86,7 @@ void Requests::add_to(ib::cli::CommandLine& line) {
               take(service_id));
   line.number("--pkey", {1, 0xFFFF}, "... in this partition", take(p_key));
   line.number("--qos-class", {0, 0xFFF}, "... of this class", take(qos_class));
-  line.flag("--json", json, "With --explain-policy: JSON instead of text");
+  line.flag("--json", json, "With --dry-run or --explain-policy: JSON instead of text");
 }
 
 }  // namespace sm::config

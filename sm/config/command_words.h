@@ -31,6 +31,7 @@ struct Requests {
   std::optional<std::string> file;    // -F
   std::optional<std::string> create;  // -c; empty: the cache file, and go on
   std::optional<std::string> show;    // --show-config: text or json
+  bool dry_run{false};
   bool check{false};
   std::string against;                      // a topology, with `check` or `explain`; empty: none
   std::vector<std::string> explain;         // --explain-policy: the two ends, or none

@@ -175,8 +175,8 @@ std::string bash_completion() {
         words += std::string(words.empty() ? "" : " ") + std::string(name);
   return fmt::format(
       "# Completion of ibsm's options for bash. Made from the option table (sm/config).\n"
-      "complete -o default -W '{} --config --create-config --show-config --check-config --against "
-      "--explain-policy --service-id --pkey --qos-class --json --help "
+      "complete -o default -W '{} --config --create-config --show-config --dry-run --check-config "
+      "--against --explain-policy --service-id --pkey --qos-class --json --help "
       "--version plan' ibsm\n",
       words);
 }

@@ -20,9 +20,10 @@ struct Report {
   std::size_t unmanaged{};
   std::size_t duplicate_guids{};  // nodes that bear one of another
   std::size_t missing{};
-  std::size_t held_down{};         // links that flap
-  std::size_t degraded{};          // links below what both ends can do
-  std::size_t silent{};            // managed nodes that did not answer and were not waited for
+  std::size_t held_down{};  // links that flap
+  std::size_t degraded{};   // links below what both ends can do
+  std::size_t silent{};     // managed nodes that did not answer and were not waited for
+  std::vector<apply::Difference> differences;  // where it was rehearsed, by phase
   std::vector<std::string> lines;  // for each missing port, node not managed and link held down
 
   bool up() const { return missing == 0; }

@@ -388,6 +388,7 @@ struct SubnetManager::Impl {
       return;
     }
     torn = 0;
+    if (options.rehearse) return begin_plan(now, std::make_shared<Observed>(std::move(found)));
     undecided = std::make_shared<Observed>(std::move(found));
     mastership.on_swept(now, *undecided);
     heed_mastership(now);
@@ -491,7 +492,7 @@ struct SubnetManager::Impl {
     auto found = std::exchange(planning, nullptr);
     const bool counts = result.generation == plans;
     inputs.take_back(result.planned, counts);
-    if (!mastership.is_master()) {
+    if (!mastership.is_master() && !options.rehearse) {
       log(LogLevel::Info, "plan", "what was computed is dropped: another one is master");
     } else if (counts) {
       take_plan(now, std::move(found), std::move(result.planned.desired));
@@ -622,6 +623,7 @@ struct SubnetManager::Impl {
     o.per_node = options.transactor.window_per_target;
     o.after_sweep = whom == Serving::Sweep;
     o.only_read = whom == Serving::Reading;
+    o.rehearse = options.rehearse;
     o.read_back = whom == Serving::Sweep && operator_asked;
     for (NodeIndex n = 0; n < seen->nodes.size(); ++n)
       o.silent.push_back(kept.contains(seen->nodes[n].info.node_guid));
@@ -691,6 +693,7 @@ struct SubnetManager::Impl {
     sets_this_time += applying->sets();
     counters.sets += applying->sets();
     const auto failures = applying->failures();
+    auto differences = applying->differences();
     if (serving == Serving::Sweep) note_who_was_told();
     applying.reset();
     if (serving == Serving::Reading) {
@@ -707,6 +710,7 @@ struct SubnetManager::Impl {
     }
     inputs.sa_state_lost = false;
     Report report = make_report(*desired, *seen, failures);
+    report.differences = std::move(differences);
     const bool moved = std::ranges::any_of(
         seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Moved; });
     // That there are no routes does not change by asking the same again.

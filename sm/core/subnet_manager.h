@@ -61,6 +61,9 @@ struct Options {
   bool registrations_lost{false};
   bool full_sweeps_only{false};  // instead of light ones
   bool look_at_traps{true};      // else what they tell of waits for the next sweep
+  /// The first sweep is planned whoever is master, and nothing is set: the report has what would
+  /// be. For one report; what is known of devices afterwards is how they would be.
+  bool rehearse{false};
   unsigned rounds{3};  // full sweeps before ports that should be ACTIVE are reported missing
 };
 

@@ -4,6 +4,7 @@
 
 #include "libdiag/cli/exit_status.h"
 #include "sm/daemon/daemon.h"
+#include "sm/daemon/dry_run.h"
 #include "sm/daemon/explain_command.h"
 #include "sm/daemon/plan_command.h"
 #include "sm/daemon/plan_failure.h"
@@ -60,6 +61,7 @@ int run(int argc, char** argv) {
   if (const auto* asked = std::get_if<ExplainCommand>(&command))
     return run_explain_command(*asked, std::cout, std::cerr);
   const auto& options = std::get<DaemonOptions>(command);
+  if (options.dry_run) return run_dry(options, IBKIT_VERSION, std::cout, std::cerr);
   return options.list_ports ? with_chosen_port(options, serve) : serve(options);
 }
 

@@ -34,6 +34,7 @@ constexpr const char* kFooter =
     "Exit status of --once: 0 subnet up, 1 incomplete, 3 up with nodes that are not managed, 5\n"
     "another subnet manager is master; of every form: 2 usage, 4 cannot run. With --daemon the\n"
     "parent returns after the first result with the same status, but for 5, which is 0. Of\n"
+    "--dry-run: 0 devices hold what is planned, 1 some do not, 3 some nodes were not compared. Of\n"
     "--check-config: 0 in order, 1 warnings, 2 errors.";
 
 int refuse(const ib::Error& error) {
@@ -164,8 +165,10 @@ std::string out_of_place(const config::Requests& asked) {
     return "--against: expected --check-config or --explain-policy beside it";
   if (explains && asked.against.empty())
     return "--explain-policy: expected --against TOPOLOGY beside it";
-  if (!explains && (asked.service_id || asked.p_key || asked.qos_class || asked.json))
-    return "--service-id, --pkey, --qos-class and --json: expected --explain-policy beside them";
+  if (!explains && (asked.service_id || asked.p_key || asked.qos_class))
+    return "--service-id, --pkey and --qos-class: expected --explain-policy beside them";
+  if (asked.json && !explains && !asked.dry_run)
+    return "--json: expected --dry-run or --explain-policy beside it";
   return {};
 }
 
@@ -220,6 +223,8 @@ Command settle(const config::Requests& asked, const config::CommandWords& words,
   }
   auto options = daemon_options(configuration);
   if (!options) return refuse(options.error());
+  options->dry_run = asked.dry_run;
+  options->json = asked.json;
   options->version = std::string(kProgram) + ' ' + version;
   options->read_again = Rereading(std::move(configuration), words, file, paths);
   return *std::move(options);
@@ -236,10 +241,12 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
   line.spelled_as_in_opensm();
   line.help_names("-h,-?,--help");
   line.documents([&](const ib::Error& error) {
-    const bool explains = std::any_of(argv, argv + argc, [](std::string_view word) {
-      return word.starts_with("--explain-policy");
-    });
-    return explains ? explain_failure(version, error) : plan_failure(version, error);
+    const auto said = [&](std::string_view option) {
+      return std::any_of(argv, argv + argc,
+                         [&](std::string_view word) { return word.starts_with(option); });
+    };
+    if (said("--explain-policy")) return explain_failure(version, error);
+    return said("--dry-run") ? dry_run_failure(version, error) : plan_failure(version, error);
   });
   line.footer(kFooter);
   asked.add_to(line);

@@ -35,6 +35,7 @@ struct DaemonOptions {
   std::string partition_trouble;  // why they are those of the last file that could be used
   std::optional<policy::CongestionSettings> congestion;  // empty: devices are left alone
   bool once{false};
+  bool dry_run{false}, json{false};  // JSON: of a dry run
   bool background{false};
   std::optional<ib::Guid> port_guid;
   std::uint32_t rx_threshold{8192};  // MADs that wait to be read at each QP, at most

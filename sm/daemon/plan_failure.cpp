@@ -15,4 +15,9 @@ std::string explain_failure(const std::string& version, const ib::Error& error) 
                                       ib::exit_status(error.kind));
 }
 
+std::string dry_run_failure(const std::string& version, const ib::Error& error) {
+  return ib::report::failure_document(kDryRunSchema, "ibsm", version, error,
+                                      ib::exit_status(error.kind));
+}
+
 }  // namespace sm::daemon

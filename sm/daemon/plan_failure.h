@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What `ibsm plan --json` prints when there is no plan, and `ibsm --explain-policy --json` when
-// there is nothing to explain.
+// What `ibsm plan --json`, `ibsm --explain-policy --json` and `ibsm --dry-run --json` print when
+// there is nothing else to print.
 #pragma once
 
 #include <string>
@@ -16,5 +16,9 @@ std::string plan_failure(const std::string& version, const ib::Error& error);
 inline constexpr const char* kExplainSchema = "ibkit.ibsm-explain/1";
 
 std::string explain_failure(const std::string& version, const ib::Error& error);
+
+inline constexpr const char* kDryRunSchema = "ibkit.ibsm-dry-run/1";
+
+std::string dry_run_failure(const std::string& version, const ib::Error& error);
 
 }  // namespace sm::daemon

@@ -977,6 +977,46 @@ class SaKey(unittest.TestCase):
             self.assertRegex((f.directory / "log").read_text(), r"sa: requests=\d+ answers=\d+ records=\d+")
 
 
+class DryRun(unittest.TestCase):
+    def test_prints_what_differs_and_sends_no_set(self):
+        with Sm(*TREE) as f:
+            first = f.ibsm("--dry-run")
+            self.assertEqual(first.returncode, 1, first.stdout + first.stderr)
+            self.assertRegex(first.stdout, r"^DRY RUN slots=\d+ nodes=44\n")
+            self.assertIn("\ntable: LinearForwardingTable slots=12 nodes=12\n", first.stdout)
+            self.assertEqual(f.sets(), 0)
+            self.assertFalse((f.directory / "state").exists())
+            self.assertFalse((f.directory / "log").exists())
+
+            self.assertEqual(f.ibsm("-o").returncode, 0)
+            sets = f.sets()
+            same = f.ibsm("--dry-run")
+            self.assertEqual((same.returncode, same.stdout, same.stderr), (0, "DRY RUN slots=0 nodes=0\n", ""))
+            other = f.ibsm("--dry-run", "--json", "-R", "dfsssp")
+            self.assertEqual(other.returncode, 1, other.stdout + other.stderr)
+            document = json.loads(other.stdout)
+            self.assertEqual((document["schema"], document["complete"]), ("ibkit.ibsm-dry-run/1", True))
+            self.assertEqual(document["slots"], len(document["differences"]))
+            self.assertIn("LinearForwardingTable", {row["table"] for row in document["tables"]})
+            self.assertEqual(f.ctl("node", "silent", "host0009 HCA-1").returncode, 0)
+            partly = f.ibsm("--dry-run")
+            self.assertEqual(partly.returncode, 3, partly.stdout + partly.stderr)
+            self.assertIn("\nunmanaged: ", partly.stdout)
+            self.assertEqual(f.sets(), sets)
+
+    def test_beside_a_master_that_goes_on(self):
+        with Sm(*TREE) as f:
+            f.daemon()
+            sets = f.sets()
+            beside = f.ibsm("--dry-run")
+            self.assertEqual((beside.returncode, beside.stdout), (0, "DRY RUN slots=0 nodes=0\n"), beside.stderr)
+            self.assertIn("warning: ", beside.stderr)
+            elsewhere = f.ibsm("--dry-run", at="host0002 HCA-1", state="other")
+            self.assertEqual(elsewhere.returncode, 1, elsewhere.stdout)
+            self.assertNotIn("LinearForwardingTable", elsewhere.stdout)
+            self.assertEqual((f.sets(), f.ups()), (sets, 1))
+
+
 class Lids(unittest.TestCase):
     def test_survive_restarts_without_state_other_managers_and_lmc(self):
         with Sm(*TREE) as f:

@@ -65,8 +65,8 @@ TEST(Refusal, WhatBelongsTogetherIsNamed) {
   EXPECT_EQ(refusal({"--against", "t"}),
             "ibsm: --against: expected --check-config or --explain-policy beside it");
   EXPECT_EQ(refusal({"--service-id", "1"}),
-            "ibsm: --service-id, --pkey, --qos-class and --json: expected --explain-policy beside "
-            "them");
+            "ibsm: --service-id, --pkey and --qos-class: expected --explain-policy beside them");
+  EXPECT_EQ(refusal({"--json"}), "ibsm: --json: expected --dry-run or --explain-policy beside it");
 }
 
 TEST(ExplainRequest, IsReadFromTheWordsOfTheVerb) {
