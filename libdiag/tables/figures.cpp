@@ -197,7 +197,29 @@ std::uint64_t cut_floor(const Terrain& terrain, const std::vector<std::vector<Li
   return floor;
 }
 
+/// Precondition: two hosts at least.
+Figures::Contention under_shifts(const Terrain& terrain, const LinearTables& tables,
+                                 std::span<const Host> hosts, const FiguresOptions& options) {
+  const std::size_t n = hosts.size();
+  const bool all = n <= options.all_shifts_up_to;
+  std::vector<std::uint32_t> worst(all ? n - 1 : options.samples);
+  for_patterns(terrain, tables, worst.size(), [&](Pattern& pattern, std::size_t i) {
+    const std::size_t k = all ? i + 1 : 1 + Random(options.seed * 3 + i).below(n - 1);
+    for (std::size_t h = 0; h < n; ++h) pattern.add(hosts[h], hosts[(h + k) % n]);
+    worst[i] = pattern.worst();
+  });
+  return summary(worst);
+}
+
 }  // namespace
+
+Figures::Contention shift_contention(const fabric::CompactGraph& graph, const LinearTables& tables,
+                                     const FiguresOptions& options) {
+  const Terrain terrain(graph, kNoLid);
+  const std::vector<Host> hosts = hosts_of(terrain);
+  if (hosts.size() < 2 || tables.switch_count() != graph.switch_count()) return {};
+  return under_shifts(terrain, tables, hosts, options);
+}
 
 Figures figures(const fabric::CompactGraph& graph, const LinearTables& tables,
                 const FiguresOptions& options) {
@@ -243,16 +265,9 @@ Figures figures(const fabric::CompactGraph& graph, const LinearTables& tables,
 
   // Patterns.
   const std::size_t n = hosts.size();
-  const bool all = n <= options.all_shifts_up_to;
-  std::vector<std::uint32_t> worst(all ? n - 1 : options.samples);
-  for_patterns(terrain, tables, worst.size(), [&](Pattern& pattern, std::size_t i) {
-    const std::size_t k = all ? i + 1 : 1 + Random(options.seed * 3 + i).below(n - 1);
-    for (std::size_t h = 0; h < n; ++h) pattern.add(hosts[h], hosts[(h + k) % n]);
-    worst[i] = pattern.worst();
-  });
-  result.shifts = summary(worst);
+  result.shifts = under_shifts(terrain, tables, hosts, options);
 
-  worst.assign(options.samples, 0);
+  std::vector<std::uint32_t> worst(options.samples, 0);
   for_patterns(terrain, tables, options.samples, [&](Pattern& pattern, std::size_t i) {
     const auto target = shuffled(n, options.seed * 5 + i);
     for (std::size_t h = 0; h < n; ++h) pattern.add(hosts[h], hosts[target[h]]);

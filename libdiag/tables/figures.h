@@ -48,4 +48,8 @@ struct Figures {
 Figures figures(const fabric::CompactGraph& graph, const LinearTables& tables,
                 const FiguresOptions& options = {});
 
+/// Figures::shifts alone.
+Figures::Contention shift_contention(const fabric::CompactGraph& graph, const LinearTables& tables,
+                                     const FiguresOptions& options = {});
+
 }  // namespace ib::tables

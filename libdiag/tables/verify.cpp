@@ -118,7 +118,7 @@ Verdict verify_keeping(const fabric::Fabric& fabric, const Terrain& terrain,
                        std::optional<Proof>& proof) {
   const bool has_multicast = multicast.trees != nullptr && !multicast.trees->empty();
   const bool claimed = has_multicast && multicast.claimed;
-  const VlView view(fabric, terrain, virtual_lanes, options.master_sm_sl, multicast.claimed_sls());
+  const VlView view(fabric, terrain, virtual_lanes, options, multicast.claimed_sls());
   std::optional<Dependencies> of_trees;
   std::vector<std::uint16_t> carried_by_trees(terrain.channels(), 0);
   if (claimed) {

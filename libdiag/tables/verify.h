@@ -66,6 +66,8 @@ struct VerifyOptions {
   bool loads{true};
   Lid sm_lid{};                      // graded must even when a switch holds it
   std::optional<Sl> master_sm_sl{};  // between everyone and the SM; none: as the paths have it
+  /// SLs that connections of before use besides: the proof is of both together. kNoSl: none.
+  const PathSls* earlier_sls{};
   /// LIDs of switches are destinations like any other: how judges without grades count.
   bool switch_lids_as_cas{false};
   std::size_t findings_max{16};

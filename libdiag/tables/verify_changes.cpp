@@ -207,7 +207,7 @@ Verdict Verifier::verify_changes(const fabric::Fabric& fabric, const fabric::Com
 
   const bool has_multicast = multicast.trees != nullptr && !multicast.trees->empty();
   const bool claimed = has_multicast && multicast.claimed;
-  const VlView view(fabric, terrain, virtual_lanes, options_.master_sm_sl, multicast.claimed_sls());
+  const VlView view(fabric, terrain, virtual_lanes, options_, multicast.claimed_sls());
   if (view.kind() != VlView::Kind::One ||
       !vls_hold_everywhere(fabric, terrain, view, virtual_lanes))
     return everything();

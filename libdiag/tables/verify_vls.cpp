@@ -35,19 +35,19 @@ std::string listed(std::uint16_t bits) {
 }  // namespace
 
 VlView::VlView(const fabric::Fabric& fabric, const Terrain& terrain,
-               const VirtualLanes& virtual_lanes, std::optional<Sl> sm_sl, std::uint16_t also)
+               const VirtualLanes& virtual_lanes, const VerifyOptions& options, std::uint16_t also)
     : terrain_(terrain),
       virtual_lanes_(virtual_lanes),
-      sm_sl_(sm_sl),
+      sm_sl_(options.master_sm_sl),
+      earlier_(options.earlier_sls),
       uniform_(virtual_lanes.sl_to_vl.injection()) {
   std::uint16_t used = also;
   if (sm_sl_) used |= bit(sm_sl_->value & 15U);
-  if (virtual_lanes.sls.uniform()) {
-    used |= bit(virtual_lanes.sls.at(0, 0).value & 15U);
+  if (virtual_lanes.sls.uniform() && (earlier_ == nullptr || earlier_->uniform())) {
+    used |= sls_between(0, 0);
   } else {
     for (SwitchIndex s = 0; s < terrain.graph.switch_count(); ++s)
-      for (SwitchIndex t = 0; t < terrain.graph.switch_count(); ++t)
-        used |= bit(virtual_lanes.sls.at(s, t).value & 15U);
+      for (SwitchIndex t = 0; t < terrain.graph.switch_count(); ++t) used |= sls_between(s, t);
   }
   one_ = static_cast<unsigned>(std::countr_zero(used));
   const bool simple = virtual_lanes.sl_to_vl.uniform() || independent_of_input(fabric);
@@ -87,6 +87,13 @@ VlView::VlView(const fabric::Fabric& fabric, const Terrain& terrain,
   }
 }
 
+std::uint16_t VlView::sls_between(SwitchIndex s, SwitchIndex t) const {
+  std::uint16_t sls = bit(virtual_lanes_.sls.at(s, t).value & 15U);
+  if (earlier_ != nullptr && earlier_->at(s, t) != kNoSl)
+    sls |= bit(earlier_->at(s, t).value & 15U);
+  return sls;
+}
+
 bool VlView::independent_of_input(const fabric::Fabric& fabric) const {
   const auto switches = static_cast<SwitchIndex>(terrain_.graph.switch_count());
   for (SwitchIndex s = 0; s < switches; ++s) {
@@ -115,15 +122,14 @@ void VlView::sls_to(SwitchIndex leaf, bool to_sm, std::vector<std::uint16_t>& by
   by_switch.resize(switches);
   const std::uint16_t sm = sm_sl_ ? bit(sm_sl_->value & 15U) : std::uint16_t{0};
   for (SwitchIndex s = 0; s < switches; ++s) {
-    by_switch[s] = bit(virtual_lanes_.sls.at(s, leaf).value & 15U);
+    by_switch[s] = sls_between(s, leaf);
     if (to_sm || s == terrain_.sm_leaf) by_switch[s] |= sm;
   }
 }
 
 std::uint16_t VlView::sls_from(SwitchIndex s) const {
   std::uint16_t sls = sm_sl_ ? bit(sm_sl_->value & 15U) : std::uint16_t{0};
-  if (virtual_lanes_.sls.uniform()) return sls | bit(virtual_lanes_.sls.at(s, s).value & 15U);
-  for (SwitchIndex t : terrain_.sources) sls |= bit(virtual_lanes_.sls.at(s, t).value & 15U);
+  for (SwitchIndex t : terrain_.sources) sls |= sls_between(s, t);
   return sls;
 }
 

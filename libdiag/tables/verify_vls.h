@@ -21,7 +21,7 @@ class VlView {
 
   /// `also` are SLs besides those of paths (bits).
   VlView(const fabric::Fabric& fabric, const Terrain& terrain, const VirtualLanes& virtual_lanes,
-         std::optional<Sl> sm_sl, std::uint16_t also);
+         const VerifyOptions& options, std::uint16_t also);
 
   /// Precondition: `VLs` are one SL and the same row everywhere.
   VlView(const Terrain& terrain, const VirtualLanes& virtual_lanes)
@@ -64,7 +64,11 @@ class VlView {
 
   const Terrain& terrain_;
   const VirtualLanes& virtual_lanes_;
+  /// SLs (bits) that flow from s to t.
+  std::uint16_t sls_between(SwitchIndex s, SwitchIndex t) const;
+
   std::optional<Sl> sm_sl_;
+  const PathSls* earlier_{nullptr};
   Kind kind_{Kind::One};
   unsigned vls_{1};
   unsigned one_{0};

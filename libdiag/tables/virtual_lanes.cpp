@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <unordered_map>
 
 namespace ib::tables {
 
@@ -19,6 +20,36 @@ void SlToVl::set(fabric::SwitchIndex s, std::uint8_t in, std::uint8_t out, const
     at = palette_.insert(at, row);
   }
   which_[(s * stride_ + in) * stride_ + out] = static_cast<std::uint16_t>(at - palette_.begin());
+}
+
+PathSls carried_over(const PathSls& sls, const fabric::CompactGraph& from,
+                     const fabric::CompactGraph& to) {
+  std::unordered_map<Guid, fabric::SwitchIndex> old;
+  for (fabric::SwitchIndex s = 0; s < from.switch_count(); ++s) old.emplace(from.guid(s), s);
+  std::vector<fabric::SwitchIndex> former;
+  for (fabric::SwitchIndex s = 0; s < to.switch_count(); ++s) {
+    const auto at = old.find(to.guid(s));
+    former.push_back(at != old.end() ? at->second : fabric::kNoSwitch);
+  }
+  if (sls.uniform() && std::ranges::find(former, fabric::kNoSwitch) == former.end()) return sls;
+  PathSls carried(to.switch_count(), kNoSl);
+  for (fabric::SwitchIndex a = 0; a < former.size(); ++a)
+    for (fabric::SwitchIndex b = 0; b < former.size(); ++b)
+      if (former[a] != fabric::kNoSwitch && former[b] != fabric::kNoSwitch)
+        carried.set_one_way(a, b, sls.at(former[a], former[b]));
+  return carried;
+}
+
+std::vector<std::pair<fabric::SwitchIndex, fabric::SwitchIndex>> moved_pairs(
+    const fabric::CompactGraph& graph, const PathSls& before, const PathSls& after) {
+  std::vector<std::pair<fabric::SwitchIndex, fabric::SwitchIndex>> moved;
+  if (before.uniform() && after.uniform() && before == after) return moved;
+  const auto ends = graph.end_ports();
+  for (fabric::SwitchIndex a = 0; a < graph.switch_count(); ++a)
+    for (fabric::SwitchIndex b = 0; b < a && ends[a] != 0; ++b)
+      if (ends[b] != 0 && before.at(a, b) != kNoSl && before.at(a, b) != after.at(a, b))
+        moved.emplace_back(b, a);
+  return moved;
 }
 
 unsigned data_vls(const fabric::Fabric& fabric, const fabric::CompactGraph& graph, unsigned limit) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "libdiag/fabric/graph.h"
@@ -20,6 +21,9 @@ struct SlToVlRow {
   static SlToVlRow modulo(unsigned vls);
   friend auto operator<=>(const SlToVlRow&, const SlToVlRow&) = default;
 };
+
+/// In place of an SL: there is none, or it is not known.
+inline constexpr Sl kNoSl{255};
 
 /// The SL of every pair of end ports, by the switches they hang from. It is the same in both
 /// directions, since replies and connections use the request's.
@@ -44,6 +48,8 @@ class PathSls {
   void set_one_way(fabric::SwitchIndex from, fabric::SwitchIndex to, Sl sl) {
     sls_[from * switches_ + to] = sl;
   }
+  /// Switches that the matrix is for; 0: uniform().
+  std::size_t switch_count() const { return switches_; }
   friend bool operator==(const PathSls&, const PathSls&) = default;
 
  private:
@@ -85,6 +91,16 @@ class SlToVl {
   std::size_t stride_{0};
   std::vector<std::uint16_t> which_;
 };
+
+/// The same SLs by the switches of another graph, which are known by GUID; kNoSl for pairs of which
+/// one was not there.
+PathSls carried_over(const PathSls& sls, const fabric::CompactGraph& from,
+                     const fabric::CompactGraph& to);
+
+/// Unordered pairs of switches with end ports of CAs or routers whose SL is another than it was.
+/// Those without one before are none.
+std::vector<std::pair<fabric::SwitchIndex, fabric::SwitchIndex>> moved_pairs(
+    const fabric::CompactGraph& graph, const PathSls& before, const PathSls& after);
 
 struct VirtualLanes {
   PathSls sls;
