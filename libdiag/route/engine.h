@@ -26,6 +26,11 @@ struct Request {
   Options options;
   const tables::LinearTables* previous{};  // by the switch indexes of `graph`
   unsigned vls{1};                         // data VLs that may be used, 1..15 (tables::data_vls)
+  /// SLs that connections got, by the switch indexes of `graph`; engines that give pairs SLs keep
+  /// those they can. Null: there are none.
+  const tables::PathSls* previous_sls{};
+  /// Engines that were asked with these VLs and do not fit: nue need not ask them again.
+  std::span<const std::string> unfit{};
 };
 
 /// How multicast trees keep clear of credit loops with the unicast routes of an engine.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -129,6 +130,7 @@ class Assigner {
       : graph_(*request.graph),
         targets_(targets),
         rules_(rules),
+        previous_(request.previous_sls),
         channels_(graph_),
         turns_(channels_),
         walker_(graph_, targets, ways, turns_) {}
@@ -137,6 +139,7 @@ class Assigner {
     Layers result;
     result.sls = tables::PathSls(graph_.switch_count(), Sl{0});
     bool others_fit = true;  // switches without CAs, beside those with
+    bool kept = false;       // pairs have the layers of before
     auto all = all_dependencies(walker_, Ends::All);
     auto order = all.order();
     if (order.size() < channels_.size()) {
@@ -146,6 +149,9 @@ class Assigner {
     }
     if (order.size() == channels_.size()) {
       layers_.emplace_back(turns_, all, order);
+      kept = previous_ != nullptr && keep_sls(result);
+    } else if (previous_ != nullptr && keep_layers(result)) {
+      kept = true;
     } else {
       // One layer holds all pairs or does not do; how many it would take is counted where that is
       // cheap.
@@ -157,27 +163,32 @@ class Assigner {
       }
       if (layers_.size() > 1) level_out();
     }
-    result.needed = result.used = static_cast<unsigned>(layers_.size());
-    result.multicast_fits = claim_tree(result.multicast);
-    for (std::size_t i = 0; i < layer_of_.size(); ++i) {
-      const auto pair = pairs_->pair(i);
-      result.sls.set(pair.a, pair.b, Sl{layer_of_[i]});
-    }
+    result.needed = static_cast<unsigned>(layers_.size());
+    result.used = std::max(result.used, result.needed);
+    if (!kept || !pairs_) result.multicast_fits = claim_tree(result.multicast);
+    write_layers(result);
     if (!others_fit) place_other_switches(result);
-    if (rules_.use_all) deal_over_all(result);
+    if (rules_.use_all && !kept) deal_over_all(result);
     return result;
   }
 
  private:
   static constexpr std::size_t kArcsToCount = 1000;
 
-  // Pairs of switches with CAs.
+  void write_layers(Layers& result) const {
+    for (std::size_t i = 0; i < layer_of_.size(); ++i) {
+      const auto pair = pairs_->pair(i);
+      result.sls.set(pair.a, pair.b, Sl{layer_of_[i]});
+    }
+  }
 
+  // Pairs of switches with CAs.
   struct Filling {
     std::vector<Layer> layers;
     std::vector<std::uint8_t> layer_of;  // by pair; kNoLayer: left over
     std::vector<std::uint32_t> left;     // pairs that fit no layer
     bool given_up{false};                // too many did not; not all were tried
+    std::size_t moved{0};                // pairs whose former layer is another
   };
 
   /// Fills layers in one order after another until none is left over. How many layers it takes.
@@ -281,10 +292,16 @@ class Assigner {
   /// Where few pairs are left over: empties one layer after another, lets in first what is left
   /// over and then what was there, each into the first layer that takes it.
   void squeeze(Filling& filling) {
+    std::size_t most = 0;
     for (std::size_t round = 0;
          round < kRounds * rules_.layers_max && !filling.left.empty() && !filling.given_up;
          ++round) {
       auto& layers = filling.layers;
+      // Once all have been emptied in vain, it will not do.
+      if (round % layers.size() == 0) {
+        if (round != 0 && filling.left.size() >= most) return;
+        most = filling.left.size();
+      }
       std::vector<std::size_t> order(layers.size());
       std::iota(order.begin(), order.end(), std::size_t{0});
       std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -338,6 +355,130 @@ class Assigner {
     }
   }
 
+  // Layers that pairs had before.
+
+  /// The layer that connections between two switches use; kNoLayer: they have none that there is.
+  std::uint8_t former_layer(SwitchIndex a, SwitchIndex b) const {
+    const Sl sl = previous_->at(a, b);
+    if (sl == tables::kNoSl || sl.value < rules_.first_sl ||
+        sl.value - rules_.first_sl >= rules_.layers_max)
+      return kNoLayer;
+    return static_cast<std::uint8_t>(sl.value - rules_.first_sl);
+  }
+  std::uint8_t former_layer(std::uint32_t i) const {
+    const auto pair = pairs_->pair(i);
+    return former_layer(pair.a, pair.b);
+  }
+
+  std::size_t former_layers() const {
+    std::size_t layers = 1;
+    for (std::uint32_t i = 0; i < pairs_->size(); ++i)
+      if (const std::uint8_t l = former_layer(i); l != kNoLayer)
+        layers = std::max(layers, l + std::size_t{1});
+    return layers;
+  }
+
+  /// Where one layer holds all, so does any number of them. False: nobody had one.
+  bool keep_sls(Layers& result) const {
+    bool any = false;
+    for (SwitchIndex a = 0; a < graph_.switch_count(); ++a)
+      for (SwitchIndex b = 0; b <= a; ++b)
+        if (const std::uint8_t layer = former_layer(a, b); layer != kNoLayer) {
+          result.sls.set(a, b, Sl{layer});
+          result.used = std::max(result.used, layer + 1U);
+          any = true;
+        }
+    return any;
+  }
+
+  /// Every pair into the layer it was in as long as that has no cycle, the others where they fit.
+  /// False: some fit nowhere, so all have to be dealt anew. Multicast flows on the first layer:
+  /// where its tree has no room beside the pairs, it goes before them if they find other layers.
+  bool keep_layers(Layers& result) {
+    pairs_.emplace(walker_);
+    const auto tree = tree_turns(result.multicast);
+    Filling kept = fill_as_before({});
+    if (kept.given_up || !kept.left.empty()) return false;
+    result.multicast_fits = kept.layers.front().add(tree);
+    if (!result.multicast_fits) {
+      Filling beside = fill_as_before(tree);
+      result.multicast_fits = !beside.given_up && beside.left.empty();
+      if (result.multicast_fits) kept = std::move(beside);
+    }
+    layers_ = std::move(kept.layers);
+    layer_of_ = std::move(kept.layer_of);
+    return true;
+  }
+
+  /// All pairs, those first that can be part of no cycle in their former layer, then by the number
+  /// of turns that can.
+  std::vector<std::uint32_t> undisputed_first() const {
+    const std::size_t layers = former_layers();
+    std::vector<Dependencies> wanted(layers, Dependencies(channels_));
+    for (std::uint32_t i = 0; i < pairs_->size(); ++i)
+      if (const std::uint8_t l = former_layer(i); l != kNoLayer)
+        for (const Turn t : pairs_->pair(i).turns) {
+          const auto [a, b] = turns_.dependency(t);
+          wanted[l].insert(a, b);
+        }
+    // What the topological order reaches is on no cycle.
+    std::vector<std::vector<bool>> clear(layers, std::vector<bool>(channels_.size(), false));
+    for (std::size_t l = 0; l < layers; ++l)
+      for (const Channel c : wanted[l].order()) clear[l][c] = true;
+    std::vector<std::size_t> disputed(pairs_->size(), 0);
+    for (std::uint32_t i = 0; i < pairs_->size(); ++i) {
+      const std::uint8_t l = former_layer(i);
+      if (l == kNoLayer) continue;
+      for (const Turn t : pairs_->pair(i).turns) {
+        const auto [a, b] = turns_.dependency(t);
+        disputed[i] += !clear[l][a] && !clear[l][b];
+      }
+    }
+    std::vector<std::uint32_t> order(pairs_->size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return disputed[i]; });
+    return order;
+  }
+
+  /// `tree` comes first in the first layer. Of two orders of the pairs that of which fewer move.
+  Filling fill_as_before(std::span<const Turn> tree) {
+    std::vector<std::uint32_t> longest(pairs_->size());
+    std::iota(longest.begin(), longest.end(), 0U);
+    std::ranges::stable_sort(longest, std::greater{}, [&](std::uint32_t i) { return turns_of(i); });
+    Filling best;
+    for (const auto& order : {undisputed_first(), longest}) {
+      Filling filling = fill_as_before(tree, order);
+      if (best.layer_of.empty() ||
+          std::tuple(filling.given_up, filling.left.size(), filling.moved) <
+              std::tuple(best.given_up, best.left.size(), best.moved))
+        best = std::move(filling);
+      if (best.moved == 0) break;
+    }
+    return best;
+  }
+
+  Filling fill_as_before(std::span<const Turn> tree, std::span<const std::uint32_t> order) {
+    Filling filling;
+    filling.layer_of.assign(pairs_->size(), kNoLayer);
+    filling.layers.assign(former_layers(), Layer(turns_));
+    filling.layers.front().add(tree);
+    std::vector<std::uint32_t> homeless;
+    for (const std::uint32_t i : order) {
+      const std::uint8_t l = former_layer(i);
+      if (l == kNoLayer || !filling.layers[l].add(pairs_->pair(i).turns)) {
+        homeless.push_back(i);
+        continue;
+      }
+      filling.layer_of[i] = l;
+      ++filling.layers[l].pairs;
+    }
+    place_all(homeless, filling);
+    squeeze(filling);
+    for (std::uint32_t i = 0; i < pairs_->size(); ++i)
+      filling.moved += filling.layer_of[i] != former_layer(i);
+    return filling;
+  }
+
   // Pairs with a switch that has no CA.
 
   void place_other_switches(Layers& result) {
@@ -384,9 +525,24 @@ class Assigner {
 
   // Multicast.
 
-  /// A spanning tree of few levels. Packets of a group go up and down in it; where all its turns
-  /// fit into a layer beside the unicast routes, multicast on that SL is proved.
+  /// Where all turns of the tree fit into a layer beside the unicast routes, multicast on that SL
+  /// is proved.
   bool claim_tree(MulticastRule& rule) {
+    const auto turns = tree_turns(rule);
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      if (!layers_[l].add(turns)) continue;
+      // That of the first SL: groups whose SL nobody chose have it, the default IPoIB group first.
+      if (l == 0) return true;
+      std::swap(layers_[0], layers_[l]);
+      for (std::uint8_t& layer : layer_of_)
+        layer = layer == 0 ? static_cast<std::uint8_t>(l) : layer == l ? std::uint8_t{0} : layer;
+      return true;
+    }
+    return false;
+  }
+
+  /// A spanning tree of few levels, and the turns packets of a group take going up and down in it.
+  std::vector<Turn> tree_turns(MulticastRule& rule) const {
     std::vector<SwitchIndex> parent(graph_.switch_count(), fabric::kNoSwitch);
     std::vector<std::uint32_t> number(graph_.switch_count(), 0);
     std::vector<bool> met(graph_.switch_count(), false);
@@ -420,15 +576,7 @@ class Assigner {
           if (from != to) turns.push_back(turns_.number(channel(from, s), channel(s, to)));
     rule.up_order = std::move(number);
     rule.parent = std::move(parent);
-    for (std::size_t l = 0; l < layers_.size(); ++l) {
-      if (!layers_[l].add(turns)) continue;
-      // That of the first SL: groups whose SL nobody chose have it, the default IPoIB group first.
-      std::swap(layers_[0], layers_[l]);
-      for (std::uint8_t& layer : layer_of_)
-        layer = layer == 0 ? static_cast<std::uint8_t>(l) : layer == l ? std::uint8_t{0} : layer;
-      return true;
-    }
-    return false;
+    return turns;
   }
 
   /// Takes away branches on which there is no CA: they would only bind turns.
@@ -478,6 +626,7 @@ class Assigner {
   const fabric::CompactGraph& graph_;
   const Targets& targets_;
   const LayerRules& rules_;
+  const tables::PathSls* previous_;
   const Channels channels_;
   const Turns turns_;
   const Walker walker_;

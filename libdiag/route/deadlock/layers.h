@@ -14,6 +14,7 @@ struct LayerRules {
   /// Pairs are dealt over all of layers_max in the end, though fewer would do: shorter queues.
   bool use_all{false};
   const Grid* grid{nullptr};  // of the graph, if the ways follow it
+  unsigned first_sl{0};       // of layer 0, in Request::previous_sls
 };
 
 struct Layers {

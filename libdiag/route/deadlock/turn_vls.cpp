@@ -2,6 +2,7 @@
 #include "libdiag/route/deadlock/turn_vls.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace ib::route {
 namespace {
@@ -111,21 +112,27 @@ bool one_vl_does(const fabric::CompactGraph& graph, const Channels& channels,
   return dependencies.cycle().empty();
 }
 
-/// Two switches with hosts, and every path between them in both directions.
+/// Two switches, and every path between them in both directions.
 struct Pair {
   SwitchIndex a{}, b{};
+  bool hosts{true};         // on both of them
   std::vector<Path> paths;  // of two channels and more: others wait for nothing
   std::size_t longest{};
 };
 
+/// Those with hosts on both switches, and behind them those with hosts on one.
 std::vector<Pair> all_pairs(const fabric::CompactGraph& graph, const Walker& walker) {
   std::vector<std::vector<Lid>> lids(graph.switch_count());
+  std::vector<bool> hosts(graph.switch_count(), false);
   for (const auto& d : graph.destinations())
-    if (!d.is_switch()) lids[d.leaf].push_back(d.lid);
+    if (!d.is_switch()) lids[d.leaf].push_back(d.lid), hosts[d.leaf] = true;
+  for (const auto& d : graph.destinations())
+    if (d.is_switch() && !hosts[d.leaf]) lids[d.leaf].push_back(d.lid);
   std::vector<Pair> pairs;
   for (SwitchIndex a = 0; a < graph.switch_count(); ++a) {
     for (SwitchIndex b = a + 1; b < graph.switch_count() && !lids[a].empty(); ++b) {
-      Pair pair{a, b, {}, 0};
+      if (!hosts[a] && !hosts[b]) continue;
+      Pair pair{a, b, hosts[a] && hosts[b], {}, 0};
       const auto add = [&](SwitchIndex from, SwitchIndex to) {
         for (const Lid lid : lids[to])
           if (auto path = walker.walk(from, to, lid); path.size() > 1)
@@ -141,8 +148,9 @@ std::vector<Pair> all_pairs(const fabric::CompactGraph& graph, const Walker& wal
       pairs.push_back(std::move(pair));
     }
   }
-  std::stable_sort(pairs.begin(), pairs.end(),
-                   [](const Pair& x, const Pair& y) { return x.longest > y.longest; });
+  std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& x, const Pair& y) {
+    return std::tuple(!x.hosts, y.longest) < std::tuple(!y.hosts, x.longest);
+  });
   return pairs;
 }
 
@@ -155,8 +163,12 @@ class Attempt {
       ranks_ = std::max<std::size_t>(ranks_, channels.first(s + 1) - channels.first(s));
   }
 
-  /// The SL of the pair; nullopt when there is none.
-  std::optional<unsigned> place(const Pair& pair) {
+  /// The SL of the pair, `preferred` if it may be; nullopt when there is none.
+  std::optional<unsigned> place(const Pair& pair, Sl preferred) {
+    if (preferred.value < kSlsMax) {
+      while (vl_.size() <= preferred.value) vl_.emplace_back(channels_.size() * ranks_, kNone);
+      if (place(pair, unsigned{preferred.value})) return preferred.value;
+    }
     for (unsigned sl = 0; sl < kSlsMax && graph_.work() < kWorkMax; ++sl) {
       if (sl == vl_.size()) vl_.emplace_back(channels_.size() * ranks_, kNone);
       if (place(pair, sl)) return sl;
@@ -264,13 +276,18 @@ tables::VirtualLanes tables_of(const fabric::CompactGraph& graph, const Channels
 /// All pairs with a given number of VLs.
 struct Placement {
   Placement(const fabric::CompactGraph& graph, const Channels& channels,
-            const std::vector<Pair>& pairs, unsigned data_vls)
+            const std::vector<Pair>& pairs, unsigned data_vls, const tables::PathSls* previous)
       : attempt(graph, channels, data_vls), sls(graph.switch_count(), Sl{0}), vls(data_vls) {
     for (const Pair& pair : pairs) {
-      const auto sl = attempt.place(pair);
-      if (!sl) {
+      const auto sl =
+          attempt.place(pair, previous != nullptr ? previous->at(pair.a, pair.b) : tables::kNoSl);
+      if (!sl && pair.hosts) {
         stuck = pair.a;
         return;
+      }
+      if (!sl) {
+        ++left_out;
+        continue;
       }
       sls.set(pair.a, pair.b, Sl{static_cast<std::uint8_t>(*sl)});
       sl_count = std::max(sl_count, *sl + 1);
@@ -278,29 +295,31 @@ struct Placement {
   }
   TurnVls result(const fabric::CompactGraph& graph, const Channels& channels) const {
     return {tables_of(graph, channels, attempt, sl_count == 1 ? tables::PathSls() : sls, sl_count),
-            vls};
+            vls, left_out};
   }
 
   Attempt attempt;
   tables::PathSls sls;
   unsigned vls, sl_count{1};
+  std::size_t left_out{0};
   std::optional<SwitchIndex> stuck;  // a path from here found no VL
 };
 
 }  // namespace
 
 std::variant<TurnVls, NoVl> vls_by_turn(const fabric::CompactGraph& graph,
-                                        const tables::LinearTables& lfts, unsigned vls_max) {
+                                        const tables::LinearTables& lfts, unsigned vls_max,
+                                        const tables::PathSls* previous) {
   const Channels channels(graph);
   const Walker walker(graph, channels, lfts);
   if (one_vl_does(graph, channels, walker)) return TurnVls{};
   const std::vector<Pair> pairs = all_pairs(graph, walker);
   if (pairs.front().longest > kLongestPath) return NoVl{pairs.front().a, true};
   // Where all VLs there are do not do, fewer need not be tried: such fabrics are the slow ones.
-  const Placement widest(graph, channels, pairs, vls_max);
+  const Placement widest(graph, channels, pairs, vls_max, previous);
   if (widest.stuck) return NoVl{*widest.stuck, false};
   for (unsigned vls = 2; vls < vls_max; ++vls)
-    if (Placement placement(graph, channels, pairs, vls); !placement.stuck)
+    if (Placement placement(graph, channels, pairs, vls, previous); !placement.stuck)
       return placement.result(graph, channels);
   return widest.result(graph, channels);
 }

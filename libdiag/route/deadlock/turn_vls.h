@@ -18,6 +18,7 @@ namespace ib::route {
 struct TurnVls {
   tables::VirtualLanes virtual_lanes;
   unsigned vls{1};
+  std::size_t left_out{0};  // pairs with a switch that has no CA, for which no SL was found
 };
 
 /// Why there are none.
@@ -27,10 +28,14 @@ struct NoVl {
 };
 
 /// VLs for the paths that `lfts` gives to all pairs of CAs and routers. Pairs of switches are
-/// taken in the order of their longest path, longest first; each takes the first SL under which
-/// both directions fit. Under an SL a turn has one VL: the one its first path needed.
-/// Preconditions: the tables do not loop; 1 <= vls_max <= 15.
+/// taken in the order of their longest path, longest first; each takes the SL it had by `previous`,
+/// or else the first under which both directions fit. Under an SL a turn has one VL: the one its
+/// first path needed. Behind them come the paths between CAs and switches that have none, each with
+/// an SL under which it fits, as far as there is one.
+/// Preconditions: the tables do not loop; LIDs of a switch with CAs follow those of a CA;
+/// 1 <= vls_max <= 15.
 std::variant<TurnVls, NoVl> vls_by_turn(const fabric::CompactGraph& graph,
-                                        const tables::LinearTables& lfts, unsigned vls_max);
+                                        const tables::LinearTables& lfts, unsigned vls_max,
+                                        const tables::PathSls* previous = nullptr);
 
 }  // namespace ib::route

@@ -352,19 +352,20 @@ std::vector<VlTrees::Tree> VlTrees::shortest_trees() {
   return shortest;
 }
 
-std::size_t VlTrees::shorten(unsigned vls) {
+std::size_t VlTrees::shorten(unsigned vls, const tables::PathSls* previous) {
   auto shortest = shortest_trees();
   while (vls_.size() < vls) vls_.emplace_back(channels_);
   std::size_t shortened = 0;
   for (SwitchIndex leaf = 0; leaf < graph_->switch_count(); ++leaf)
-    if (!trees_of_[leaf].empty() && shorten_one(leaf, shortest)) ++shortened;
+    if (!trees_of_[leaf].empty() && shorten_one(leaf, shortest, previous)) ++shortened;
   for (Vl& vl : vls_) vl.freeze();
   std::fill(load_.begin(), load_.end(), 0.0);
   for (const Tree& tree : trees_) account(tree, 1);
   return shortened;
 }
 
-bool VlTrees::shorten_one(SwitchIndex leaf, std::vector<Tree>& shortest) {
+bool VlTrees::shorten_one(SwitchIndex leaf, std::vector<Tree>& shortest,
+                          const tables::PathSls* previous) {
   const auto swap_trees = [&] {
     for (const std::uint32_t t : trees_of_[leaf]) std::swap(trees_[t], shortest[t]);
   };
@@ -394,8 +395,10 @@ bool VlTrees::shorten_one(SwitchIndex leaf, std::vector<Tree>& shortest) {
     for (const std::uint32_t t : trees_of_[leaf]) append_path(trees_[t], other, wanted);
     if (is_source(leaf))
       for (const std::uint32_t t : trees_of_[other]) append_path(trees_[t], leaf, wanted);
-    std::size_t vl = 0;
-    while (vl < vls_.size() && !fits(vl)) ++vl;
+    const std::size_t former = previous != nullptr ? previous->at(other, leaf).value : vls_.size();
+    const bool stays = former < vls_.size() && fits(former);
+    std::size_t vl = stays ? former : 0;
+    while (!stays && vl < vls_.size() && !fits(vl)) ++vl;
     if (vl == vls_.size()) {
       for (std::size_t l = 0; l < vls_.size(); ++l) vls_[l].take_back(added[l]);
       for (const auto& [s, was] : moved) vl_of(s, leaf) = was;

@@ -40,8 +40,9 @@ class VlTrees {
   /// falls no more; the best is kept.
   void improve(unsigned rounds);
   /// With VLs 1 to VLs-1: as many targets as fit get trees of shortest paths instead, from and
-  /// to everybody. Returns how many.
-  std::size_t shorten(unsigned vls);
+  /// to everybody. Pairs get the VL they had by `previous`, as SL, where it takes them. Returns how
+  /// many.
+  std::size_t shorten(unsigned vls, const tables::PathSls* previous = nullptr);
 
   /// Routes over a link of usual capacity, at most.
   double greatest_load() const;
@@ -103,7 +104,8 @@ class VlTrees {
   void set_weight(Channel c);
   void set_weights(double steepness);
   std::vector<Tree> shortest_trees();
-  bool shorten_one(fabric::SwitchIndex leaf, std::vector<Tree>& shortest);
+  bool shorten_one(fabric::SwitchIndex leaf, std::vector<Tree>& shortest,
+                   const tables::PathSls* previous);
   void append_path(const Tree& tree, fabric::SwitchIndex from, std::vector<Dependency>& out) const;
   void write(const Tree& tree, std::vector<double>& arc_load, tables::LinearTables& tables);
 

@@ -69,12 +69,25 @@ Request between_groups_longer(const Request& request, const std::vector<std::uin
   return longer;
 }
 
+/// LIDs of a switch with CAs by the way of a CA, which has VLs.
+void follow_cas(const fabric::CompactGraph& graph, tables::LinearTables& lfts) {
+  std::vector<Lid> ca(graph.switch_count(), kNoLid);
+  for (const auto& d : graph.destinations())
+    if (!d.is_switch() && ca[d.leaf] == kNoLid) ca[d.leaf] = d.lid;
+  for (const auto& d : graph.destinations()) {
+    if (!d.is_switch() || ca[d.leaf] == kNoLid) continue;
+    for (fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
+      if (s != d.leaf) lfts.set(s, d.lid, lfts.at(s, ca[d.leaf]));
+  }
+}
+
 Result<Routes> on_vls(const Request& request) {
   auto routes = minhop(request);
   if (!routes) return routes;
   if (request.options.honour_previous && request.previous != nullptr)
     routes = Rerouter::relieved(request, minhop_candidates(request).value(), *std::move(routes));
-  auto found = vls_by_turn(*request.graph, routes->lfts, request.vls);
+  follow_cas(*request.graph, routes->lfts);
+  auto found = vls_by_turn(*request.graph, routes->lfts, request.vls, request.previous_sls);
   if (const auto* none = std::get_if<NoVl>(&found))
     return fail(ErrorKind::NotFound,
                 none->too_long
@@ -89,6 +102,10 @@ Result<Routes> on_vls(const Request& request) {
   routes->virtual_lanes = std::move(on_turns.virtual_lanes);
   routes->vls_used = static_cast<std::uint8_t>(on_turns.vls);
   routes->promises_deadlock_freedom = true;
+  if (on_turns.left_out != 0)
+    routes->notes.push_back(
+        fmt::format("dfp: {} pairs of switches of which one has no CA fit no SL and use the first",
+                    on_turns.left_out));
   return routes;
 }
 

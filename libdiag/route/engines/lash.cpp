@@ -21,7 +21,7 @@ Result<Routes> lash(const Request& request) {
   for (const WayOptions& attempt : attempts) {
     const Ways ways = find_ways(request, targets, attempt);
     const Layers layers =
-        assign_layers(request, targets, ways, {request.vls - start, false, attempt.grid});
+        assign_layers(request, targets, ways, {request.vls - start, false, attempt.grid, start});
     if (layers.needed <= request.vls - start)
       return layered_routes("lash", request, targets, ways, layers, start);
     if (layers.needed < needed) needed = layers.needed, crossing = layers.crossing;

@@ -3,7 +3,9 @@
 // short paths, those are what it takes; the engines that find them are asked first. Otherwise
 // all pairs get trees on one VL, by the best of several orders of channels, and with the VLs that
 // are left as many switches as possible get their shortest paths back.
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "libdiag/route/deadlock/vl_trees.h"
 #include "libdiag/route/engines/engines.h"
@@ -29,7 +31,10 @@ Candidate grown(Candidate candidate) {
 /// Balanced short paths as another engine finds them, where it fits and these VLs do.
 std::optional<Routes> known_way(Request request) {
   request.options.torus.reset();
-  for (const Engine engine : {dfsssp, ftree, torus_2qos, dfp}) {
+  constexpr std::pair<const char*, Engine> kEngines[] = {
+      {"dfsssp", dfsssp}, {"ftree", ftree}, {"torus-2QoS", torus_2qos}, {"dfp", dfp}};
+  for (const auto& [name, engine] : kEngines) {
+    if (std::ranges::find(request.unfit, name) != request.unfit.end()) continue;
     auto routes = engine(request);
     if (!routes) continue;
     routes->engine = "nue";
@@ -87,7 +92,7 @@ Result<Routes> nue(const Request& asked) {
   Routes result;
   result.engine = "nue";
   if (request.vls > 1) {
-    const std::size_t shortened = chosen.trees.shorten(request.vls);
+    const std::size_t shortened = chosen.trees.shorten(request.vls, request.previous_sls);
     chosen.trees.improve(rounds);
     result.notes.push_back(
         "nue: " + std::to_string(request.vls) + " VLs do for shortest paths of " +

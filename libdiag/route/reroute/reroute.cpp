@@ -83,7 +83,10 @@ std::unique_ptr<Rerouter::State> Rerouter::begun(Request request, fabric::Compac
 Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::CompactGraph& now) {
   Difference result;
   Request request{&fabric, &now, options_, nullptr, vls_};
-  if (origin_ != nullptr && origin_->is_made_for(request)) return return_to_origin(request);
+  const auto sls = tables::carried_over(state_->routes.virtual_lanes.sls, state_->links.graph, now);
+  request.previous_sls = &sls;
+  if (origin_ != nullptr && origin_->is_made_for(request) && origin_->mixes_with(request))
+    return return_to_origin(request);
   if (state_->follow(request)) {
     std::unique_ptr<State> fresh;
     // What was near when the links were the same is so again.

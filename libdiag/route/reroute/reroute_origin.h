@@ -16,6 +16,9 @@ struct Rerouter::Origin {
 
   /// Whether the fabric of the request is that one.
   bool is_made_for(const Request& request) const;
+  /// Whether connections may go on with the SLs they have (Request::previous_sls) on these routes:
+  /// together with what the routes themselves say, that closes no credit loop.
+  bool mixes_with(const Request& request) const;
 };
 
 }  // namespace ib::route

@@ -10,6 +10,7 @@
 
 #include "libdiag/route/reroute/reroute_origin.h"
 #include "libdiag/route/reroute/reroute_state.h"
+#include "libdiag/tables/verify.h"
 
 namespace ib::route {
 namespace {
@@ -42,6 +43,16 @@ bool Rerouter::Origin::is_made_for(const Request& request) const {
         return false;
   }
   return true;
+}
+
+bool Rerouter::Origin::mixes_with(const Request& request) const {
+  if (*request.previous_sls == routes.virtual_lanes.sls) return true;
+  tables::VerifyOptions both;
+  both.loads = false;
+  both.earlier_sls = request.previous_sls;
+  return tables::verify(*request.fabric, *request.graph, routes.lfts, routes.virtual_lanes, {},
+                        both)
+             .credit_loop_channels == 0;
 }
 
 Routes Rerouter::State::first_routes() const {

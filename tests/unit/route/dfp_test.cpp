@@ -67,6 +67,23 @@ TEST(Dfp, TakesFewerVlsThanItMay) {
   EXPECT_GT(routes.vls_used, 1);
 }
 
+TEST(Dfp, PathsToSwitchesCloseNoLoopEither) {
+  tables::VerifyOptions options;
+  options.credit_loops_are_must = true;
+  options.switch_lids_as_cas = true;
+  for (const char* words :
+       {"torus 4x4x4 --hosts 2 --missing-links 3 --seed 3", "torus 6x6 --hosts 1 --missing-links 5",
+        "dragonfly-plus", "random --switches 30 --links 70 --hosts 3"}) {
+    const Net net(words);
+    const auto routes = net.routes(8);
+    ASSERT_TRUE(routes.has_value()) << words << ": " << routes.error().message;
+    EXPECT_THAT(routes->notes, ::testing::IsEmpty()) << words;
+    const auto verdict =
+        tables::verify(net.fabric, net.graph, routes->lfts, routes->virtual_lanes, {}, options);
+    EXPECT_EQ(verdict.credit_loop_channels, 0U) << words;
+  }
+}
+
 TEST(Dfp, SaysWhatDoesNotFit) {
   const Net ring("torus 5 --hosts 1");
   const auto one = ring.routes(1);

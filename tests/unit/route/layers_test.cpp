@@ -11,6 +11,7 @@
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/plan.h"
+#include "libdiag/route/reroute/what_if.h"
 #include "libdiag/tables/verify.h"
 #include "tests/unit/tables/judge.h"
 
@@ -129,6 +130,68 @@ TEST(Layered, EightVlsDoOnDamagedTori) {
       ASSERT_TRUE(routes.has_value()) << seed << ": " << routes.error().message;
       EXPECT_TRUE(c.judge(*routes).must_ok());
     }
+  }
+}
+
+/// A pair leaves its layer where that would have a cycle, and nowhere else.
+TEST(Layered, PairsKeepTheirSls) {
+  const fabric::Fabric whole = fabric::generate(fabric::Grid{{4, 5, 3}, true, 1, 1}).value();
+  const Case before(whole);
+  for (const auto engine : {dfsssp, lash, nue}) {
+    const auto first = engine(before.request(8)).value();
+    std::size_t kept = 0, pairs = 0;
+    for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+      fabric::Fabric f = whole;
+      ASSERT_TRUE(take_away(f, {{}, 2, seed}).has_value());
+      const Case after(std::move(f));
+      Request request = after.request(8);
+      request.previous_sls = &first.virtual_lanes.sls;
+      const auto routes = engine(request).value();
+      EXPECT_TRUE(after.judge(routes).must_ok());
+      const auto moved =
+          moved_pairs(after.graph, first.virtual_lanes.sls, routes.virtual_lanes.sls);
+      kept += moved.size();
+      pairs += 60 * 59 / 2;
+      // Together with what connections send on the SLs of before, nothing closes a loop unless
+      // pairs had to move.
+      tables::VerifyOptions both;
+      both.credit_loops_are_must = true;
+      both.earlier_sls = &first.virtual_lanes.sls;
+      const auto verdict =
+          tables::verify(after.fabric, after.graph, routes.lfts, routes.virtual_lanes, {}, both);
+      EXPECT_TRUE(verdict.must_ok() || !moved.empty());
+    }
+    EXPECT_LT(kept * 20, pairs);
+  }
+}
+
+TEST(Layered, WhereOneLayerHoldsAllPairsKeepAnySl) {
+  fabric::FatTree kind;
+  kind.radix = 8;
+  const Case c(fabric::generate(kind).value());
+  tables::PathSls sls(c.graph.switch_count(), Sl{0});
+  for (SwitchIndex a = 0; a < c.graph.switch_count(); ++a)
+    for (SwitchIndex b = 0; b <= a; ++b) sls.set(a, b, Sl{static_cast<std::uint8_t>((a * b) % 3)});
+  Request request = c.request(8);
+  request.previous_sls = &sls;
+  for (const auto engine : {dfsssp, lash}) {
+    const auto routes = engine(request).value();
+    EXPECT_TRUE(c.judge(routes).must_ok());
+    EXPECT_THAT(moved_pairs(c.graph, sls, routes.virtual_lanes.sls), ::testing::IsEmpty());
+  }
+}
+
+TEST(Layered, TheMixtureWithSlsOfBeforeIsPartOfTheProof) {
+  const Case c(fabric::generate(fabric::Grid{{6}, true, 2, 1}).value());
+  const auto routes = dfsssp(c.request(8)).value();
+  EXPECT_EQ(c.judge(routes).credit_loop_channels, 0U);
+  tables::VerifyOptions both;
+  for (const bool mixed : {false, true}) {
+    const tables::PathSls earlier(mixed ? Sl{0} : tables::kNoSl);
+    both.earlier_sls = &earlier;
+    const auto verdict =
+        tables::verify(c.fabric, c.graph, routes.lfts, routes.virtual_lanes, {}, both);
+    EXPECT_EQ(verdict.credit_loop_channels != 0, mixed);
   }
 }
 
