@@ -7,6 +7,7 @@
 #include <map>
 
 #include "libdiag/base/text.h"
+#include "libdiag/tables/names.h"
 #include "sm/plan/partitions.h"
 #include "sm/plan/sl_rates.h"
 #include "sm/plan/vl_tables.h"
@@ -278,7 +279,7 @@ class Planner {
     want.subnet_timeout = options_.subnet_timeout;
     // Only what software behind the port may have built on: a port that comes up by itself
     // registers anyway.
-    const bool in_use = seen.state() == PortState::Armed || seen.state() == PortState::Active;
+    const bool in_use = is_in_use(seen);
     // A port that never had a LID says 0, or 0xFFFF (ConnectX-4 and later).
     const Lid lid = seen.get<&PortInfo::lid>(), sm_lid = seen.get<&PortInfo::master_sm_lid>();
     const bool lid_lost = lid.is_unicast() && (lid != a.lid || seen.get<&PortInfo::lmc>() != a.lmc);
@@ -286,11 +287,8 @@ class Planner {
     const bool was_away =
         request_.before != nullptr && !request_.before->fabric.find_port_guid(a.guid);
     const bool not_told = request_.not_told.contains(a.guid);
-    want.reregister =
-        options_.reregister &&
-        (seen.get<&PortInfo::capability_mask>() & ib::wire::port_cap::kClientReregistration) != 0 &&
-        !is_switch(a.port.node) &&
-        (lid_lost || sm_lost || (in_use && (was_away || not_told || sa_state_lost_)));
+    want.reregister = may_reregister(seen) && !is_switch(a.port.node) &&
+                      (lid_lost || sm_lost || (in_use && (was_away || not_told || sa_state_lost_)));
   }
 
   void want_link(PortRef p) {
@@ -412,11 +410,53 @@ class Planner {
     routing->engine = std::move(choice.routes.engine);
     routing->followed = is_following;
     for (const ib::route::Tried& tried : choice.tried)
-      if (!tried.passed) routing->failed.push_back(tried.engine);
+      if (!tried.passed && tried.named) routing->failed.push_back(tried.engine);
     out_.verdict = std::move(choice.verdict);
     // What stands in place of routes is not what was verified.
     if (routing->engine.empty()) out_.verifier = std::make_shared<ib::tables::Verifier>(checks);
     out_.routing = std::move(routing);
+    compare_sls(checks);
+  }
+
+  /// Connections go on with the SLs they got, by the new tables. Pairs that could not keep theirs
+  /// are said, with the proof of both together, and their hosts asked to register, and so to query,
+  /// again.
+  void compare_sls(const ib::tables::VerifyOptions& checks) {
+    if (request_.previous == nullptr || !out_.program_lfts || out_.routing->engine.empty()) return;
+    const Routing& now = *out_.routing;
+    const auto earlier =
+        carried_over(request_.previous->virtual_lanes.sls, request_.previous->graph, now.graph);
+    const auto moved = moved_pairs(now.graph, earlier, now.virtual_lanes.sls);
+    if (moved.empty()) return;
+    ib::tables::VerifyOptions both = checks;
+    both.earlier_sls = &earlier;
+    const auto verdict = verify(routed_, now.graph, now.lfts, now.virtual_lanes, {}, both);
+    const bool loops = verdict.credit_loop_channels != 0;
+    auto& lines = loops ? out_.alarms : out_.notes;
+    lines.push_back(fmt::format(
+        "{} pairs of switches have another SL than connections between their hosts got, the first "
+        "{} and {}; on the SLs of before these connections {}; the hosts are asked to register "
+        "again",
+        moved.size(), ib::tables::switch_name(routed_, now.graph, moved.front().first),
+        ib::tables::switch_name(routed_, now.graph, moved.front().second),
+        loops ? "may close a credit loop until they are made anew" : "close no credit loop"));
+    std::set<ib::fabric::SwitchIndex> leaves;
+    for (const auto& [a, b] : moved) leaves.insert({a, b});
+    for (const LidAssignment& a : out_.lids) {
+      const auto& seen = observed_.port(a.port);
+      if (!is_switch(a.port.node) && may_reregister(seen) && is_in_use(seen) &&
+          leaves.contains(leaf_of(routed_, now.graph, a.port)))
+        out_.ports[observed_.port_index(a.port)].reregister = true;
+    }
+  }
+
+  static bool is_in_use(const ib::discover::ObservedPort& seen) {
+    return seen.state() == PortState::Armed || seen.state() == PortState::Active;
+  }
+
+  bool may_reregister(const ib::discover::ObservedPort& seen) const {
+    return options_.reregister && (seen.get<&PortInfo::capability_mask>() &
+                                   ib::wire::port_cap::kClientReregistration) != 0;
   }
 
   /// The first finding is why an engine was refused.
@@ -426,15 +466,13 @@ class Planner {
   }
 
   /// The routes of before, less what links that went and came make wrong. Only while the engine
-  /// that made them is the first choice, and the result passes.
+  /// that made them is the one to ask, and the result passes and loads no link too much.
   std::optional<ib::route::Choice> follow(const Fabric& f, const ib::fabric::CompactGraph& graph,
                                           const ib::route::ChoiceOptions& options,
                                           const ib::tables::VerifyOptions& checks) {
     if (!is_followed(f, graph, options)) return std::nullopt;
     ib::route::Rerouter& rerouter = *following_.rerouter;
-    const auto names =
-        options.engines.empty() ? ib::route::default_engines(graph) : options.engines;
-    if (names.empty() || names.front() != rerouter.routes().engine) return std::nullopt;
+    if (!is_next(options, rerouter.engine(), graph)) return std::nullopt;
     const auto difference = rerouter.update(f, graph);
     if (!difference) return std::nullopt;
     ib::route::Choice choice;
@@ -456,6 +494,8 @@ class Planner {
       following_.rerouter.reset();
       return std::nullopt;
     }
+    if (options.engines.empty() && is_overloaded(f, graph, choice.routes, options))
+      return std::nullopt;
     ib::route::Tried& row = choice.tried.emplace_back();
     row.engine = choice.routes.engine;
     row.named = !options.engines.empty();
@@ -463,6 +503,43 @@ class Planner {
     row.verdict = choice.verdict;
     row.vls_used = choice.routes.vls_used;
     return choice;
+  }
+
+  /// Whether the engine in use is to be asked before all others: by default always, and of a list
+  /// while those before it cannot be used with these switches.
+  bool is_next(const ib::route::ChoiceOptions& options, std::string_view engine,
+               const ib::fabric::CompactGraph& graph) const {
+    if (options.engines.empty()) return true;
+    const auto failed = failed_before(graph);
+    const auto next = std::ranges::find_if(options.engines, [&](const std::string& name) {
+      return std::ranges::find(failed, name, &ib::route::Tried::engine) == failed.end();
+    });
+    return next != options.engines.end() && *next == engine;
+  }
+
+  static std::vector<Guid> switches_of(const ib::fabric::CompactGraph& graph) {
+    std::vector<Guid> switches;
+    for (ib::fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
+      switches.push_back(graph.guid(s));
+    std::ranges::sort(switches);
+    return switches;
+  }
+
+  /// Engines that did not pass, as long as the switches are the same.
+  std::span<const ib::route::Tried> failed_before(const ib::fabric::CompactGraph& graph) const {
+    if (following_.failed.empty() || following_.switches != switches_of(graph)) return {};
+    return following_.failed;
+  }
+
+  /// Whether the fullest link carries more than ib::route::kStays times what it would if the engine
+  /// did as well as when it was chosen.
+  bool is_overloaded(const Fabric& f, const ib::fabric::CompactGraph& graph,
+                     const ib::route::Routes& routes,
+                     const ib::route::ChoiceOptions& options) const {
+    const ib::route::Request request{&f, &graph, options.engine, nullptr, following_.vls};
+    return following_.load_to_least > 0 &&
+           greatest_load(request, routes.lfts) >
+               ib::route::kStays * following_.load_to_least * least_load(request);
   }
 
   /// Whether the routes of before were made with the options of now.
@@ -477,7 +554,15 @@ class Planner {
                            const ib::tables::VerifyOptions& checks) {
     out_.verifier = std::make_shared<ib::tables::Verifier>(checks);
     auto* rerouter = is_followed(f, graph, options) ? &*following_.rerouter : nullptr;
-    auto choice = choose_routes(f, graph, options, checks, rerouter, out_.verifier.get());
+    ib::tables::PathSls sls;
+    ib::route::Before before{
+        rerouter, rerouter != nullptr ? failed_before(graph) : std::span<const ib::route::Tried>{}};
+    if (request_.previous != nullptr) {
+      sls = carried_over(request_.previous->virtual_lanes.sls, request_.previous->graph, graph);
+      before.sls = &sls;
+    }
+    auto choice = choose_routes(f, graph, options, checks, before, out_.verifier.get());
+    remember(f, graph, options, choice);
     const auto* engine = choice.passed ? ib::route::find_engine(choice.routes.engine) : nullptr;
     if (engine == nullptr) {
       following_.rerouter.reset();
@@ -492,6 +577,23 @@ class Planner {
     following_.verifier = out_.verifier;
     following_.checks = checks;
     return choice;
+  }
+
+  /// What the next choice need not find out again.
+  void remember(const Fabric& f, const ib::fabric::CompactGraph& graph,
+                const ib::route::ChoiceOptions& options, const ib::route::Choice& choice) {
+    following_.failed.clear();
+    following_.switches = switches_of(graph);
+    following_.load_to_least = 0;
+    if (!choice.passed) return;
+    std::optional<double> load;
+    for (const ib::route::Tried& row : choice.tried) {
+      if (!row.passed) following_.failed.push_back(row);
+      if (row.quality && (!load || row.quality->load < *load)) load = row.quality->load;
+    }
+    const double least =
+        load ? ib::route::least_load({&f, &graph, options.engine, nullptr, following_.vls}) : 0;
+    if (least > 0) following_.load_to_least = *load / least;
   }
 
   /// Whether routes that fail a must are programmed all the same: on a cold start, or when what is

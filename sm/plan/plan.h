@@ -58,6 +58,11 @@ struct Following {
   std::shared_ptr<ib::tables::Verifier> verifier;  // knows the rerouter's routes
   ib::tables::VerifyOptions checks;                // that it was made with
   unsigned vls{};
+  /// What the engine's load was to the least there can be when it was chosen by default.
+  double load_to_least{};
+  /// Engines that did not pass with these switches, which are not asked again.
+  std::vector<ib::route::Tried> failed;
+  std::vector<ib::Guid> switches;  // ascending
 };
 
 /// Owns or shares all that a plan is made from, so that it can be made on any thread, and outlive

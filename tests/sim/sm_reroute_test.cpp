@@ -147,6 +147,40 @@ void fail(SmOnModel& run, const std::pair<const char*, std::uint8_t>& cable) {
   ASSERT_TRUE(run.model().link_down(run.now(), {n, cable.second}).has_value());
 }
 
+/// Connections go on with their SLs when links go and come back: nearly all pairs keep theirs, and
+/// what is in flight closes no credit loop unless a pair had to move.
+TEST(Reroute, PairsKeepTheirSlsOnEveryEvent) {
+  SmOnModel run(torus(5), {}, with("dfsssp"));
+  ASSERT_TRUE(run.run_until_reports(1));
+  std::mt19937_64 random(7);
+  std::size_t moved = 0, pairs = 0;
+  std::optional<PortRef> out;
+  for (unsigned event = 0; event < 8; ++event) {
+    const auto before = run.sm().snapshot();
+    if (out) {
+      ASSERT_TRUE(run.model().link_up(run.now(), *out).has_value());
+      out.reset();
+    } else {
+      out = fail_one(run, random);
+    }
+    run.run_for(seconds(30));
+    const auto after = run.sm().snapshot();
+    const auto& now = *after->routing;
+    const auto earlier = ib::tables::carried_over(before->routing->virtual_lanes.sls,
+                                                  before->routing->graph, now.graph);
+    const auto others = ib::tables::moved_pairs(now.graph, earlier, now.virtual_lanes.sls);
+    moved += others.size();
+    pairs += 25 * 24 / 2;
+    ib::tables::VerifyOptions both;
+    both.credit_loops_are_must = true;
+    both.earlier_sls = &earlier;
+    const auto verdict =
+        ib::tables::verify(after->fabric(), now.graph, now.lfts, now.virtual_lanes, {}, both);
+    EXPECT_TRUE(verdict.must_ok() || !others.empty());
+  }
+  EXPECT_LT(moved * 20, pairs);
+}
+
 TEST(Reroute, TheMostLoadedLinkStaysNearAndNothingGoesRoundInCircles) {
   unsigned orders = 0, used = 0;
   for (const char* engine : {"updn", "dnup"})

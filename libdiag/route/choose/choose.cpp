@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/choose/choose.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
 #include "libdiag/base/groups.h"
 #include "libdiag/route/option_use.h"
+#include "libdiag/tables/names.h"
 
 namespace ib::route {
 namespace {
@@ -74,20 +77,6 @@ bool is_tree_like(const CompactGraph& graph) {
   return level * kOneIn <= graph.arc_count();
 }
 
-/// Every two switches are neighbours: shortest paths take one link, and nothing waits for another.
-bool is_full_mesh(const CompactGraph& graph) {
-  std::vector<SwitchIndex> neighbours;
-  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-    neighbours.clear();
-    for (const auto& arc : graph.arcs(s)) neighbours.push_back(arc.to);
-    std::sort(neighbours.begin(), neighbours.end());
-    const auto last = std::unique(neighbours.begin(), neighbours.end());
-    if (last - neighbours.begin() + 1 != static_cast<std::ptrdiff_t>(graph.switch_count()))
-      return false;
-  }
-  return true;
-}
-
 std::string why_it_fails(const tables::Verdict& verdict) {
   for (const auto& finding : verdict.findings)
     if (finding.must) return finding.message;
@@ -101,6 +90,24 @@ Result<Routes> followed(Rerouter& rerouter, const fabric::Fabric& fabric,
   return rerouter.routes();
 }
 
+/// "routing engine ftree is taken, by ...": one line on all that were compared.
+std::string compared(const Choice& choice) {
+  std::string all;
+  std::size_t count = 0;
+  for (const Tried& row : choice.tried) {
+    if (!row.quality) continue;
+    const Quality& q = *row.quality;
+    all += fmt::format("{}{} {:.0f}{} on {}", all.empty() ? "" : ", ", row.engine, q.load,
+                       q.contention ? fmt::format(" and {:.2f}", *q.contention) : "",
+                       tables::counted(q.vls, "VL", "VLs"));
+    ++count;
+  }
+  if (count < 2) return {};
+  return fmt::format(
+      "routing engine {} is taken, by maximum load, contention of shifts and VLs: {}",
+      choice.routes.engine, all);
+}
+
 std::string sentence(const Tried& row) {
   return "routing engine " + row.engine + (row.verdict ? " is refused: " : " does not fit: ") +
          row.why;
@@ -109,10 +116,10 @@ std::string sentence(const Tried& row) {
 }  // namespace
 
 std::vector<std::string> default_engines(const CompactGraph& graph) {
-  static constexpr const char* kTrees[] = {"ftree", "updn", "nue", "dfsssp", "minhop"};
+  static constexpr const char* kTrees[] = {"ftree", "minhop", "updn", "dnup", "dfsssp", "nue"};
   // The engines of one kind of network look for it themselves and say when it is not there.
-  static constexpr const char* kOthers[] = {"torus-2QoS", "dfp",  "dfsssp", "nue",
-                                            "lash",       "updn", "minhop"};
+  static constexpr const char* kOthers[] = {"updn", "torus-2QoS", "dfsssp", "dnup",
+                                            "dfp",  "lash",       "nue",    "minhop"};
   std::vector<std::string> names;
   const auto add = [&](std::span<const char* const> list) {
     for (const char* name : list)
@@ -123,8 +130,6 @@ std::vector<std::string> default_engines(const CompactGraph& graph) {
   if (is_tree_like(graph)) {
     add(kTrees);
   } else {
-    // VLs would be for nothing.
-    if (is_full_mesh(graph)) names.emplace_back("updn");
     add(kOthers);
   }
   return names;
@@ -169,73 +174,246 @@ bool fails_less(const tables::Verdict& a, const tables::Verdict& b) {
           b.credit_loop_channels != 0);
 }
 
-Choice choose_routes(const fabric::Fabric& fabric, const CompactGraph& graph,
-                     const ChoiceOptions& options, const tables::VerifyOptions& verify,
-                     Rerouter* rerouter, tables::Verifier* keep) {
-  std::vector<std::string> names = options.engines;
-  const std::size_t named = names.size();
-  if (names.empty() || !options.no_fallback)
-    for (std::string& name : default_engines(graph))
-      if (std::find(names.begin(), names.end(), name) == names.end())
-        names.push_back(std::move(name));
+namespace {
 
-  const Request request{&fabric, &graph, options.engine, nullptr,
-                        // Routes need one VL at least; verify names the link that has none.
-                        std::max(1U, tables::data_vls(fabric, graph, options.vls_max))};
-  tables::VerifyOptions checks = verify;
-  checks.credit_loops_are_must = !options.allow_credit_loops;
+/// One choice under way.
+class Chooser {
+ public:
+  Chooser(const fabric::Fabric& fabric, const CompactGraph& graph, const ChoiceOptions& options,
+          const tables::VerifyOptions& verify, const Before& before, tables::Verifier* keep)
+      : fabric_(fabric),
+        graph_(graph),
+        options_(options),
+        checks_(verify),
+        before_(before),
+        keep_(keep),
+        // Routes need one VL at least; verify names the link that has none.
+        request_{&fabric, &graph, options.engine, nullptr,
+                 std::max(1U, tables::data_vls(fabric, graph, options.vls_max))} {
+    checks_.credit_loops_are_must = !options.allow_credit_loops;
+    request_.previous_sls = before.sls;
+  }
 
-  Choice choice;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const bool fallback = named != 0 && i >= named;
-    if (choice.passed && (fallback || !options.compare)) break;
-    Tried& row = choice.tried.emplace_back();
-    row.engine = names[i];
-    row.named = i < named;
-    const EngineEntry* entry = find_engine(names[i]);
+  Choice run() {
+    for (const std::string& name : options_.engines) {
+      if (choice_.passed && !options_.compare) break;
+      if (auto candidate = tried(name, true)) take_if_better(std::move(*candidate));
+    }
+    if (!choice_.passed && (options_.engines.empty() || !options_.no_fallback)) compare();
+    if (choice_.passed && keep_ != nullptr) *keep_ = std::move(proof_);
+    note_unused_options();
+    return std::move(choice_);
+  }
+
+ private:
+  struct Candidate {
+    std::size_t row{};  // of Choice::tried
+    Routes routes;
+    tables::Verdict verdict;
+    tables::Verifier proof;
+    Quality quality;
+    bool stays{false};  // of the engine in use
+  };
+
+  /// Engines that suit the fabric, that in use first; of those that pass the best.
+  void compare() {
+    std::vector<std::string> names;
+    if (before_.rerouter != nullptr) names.emplace_back(before_.rerouter->engine());
+    for (std::string& name : default_engines(graph_))
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    std::erase_if(names, [&](const std::string& name) { return is_listed(name); });
+    const double floor = least_load(request_);
+    double work = 0;
+    std::vector<Candidate> passed;
+    for (const std::string& name : names) {
+      if (!passed.empty() && !options_.compare) {
+        const auto perfect = [&](const Candidate& c) { return is_perfect(c.quality, floor); };
+        if (std::ranges::any_of(passed, perfect)) break;
+        const double more = work_of(name);
+        if (work + more > kWorkMax || is_of_no_use(name, passed)) continue;
+        work += more;
+      } else {
+        work += work_of(name);
+      }
+      auto candidate = tried(name, false);
+      if (!candidate) continue;
+      if (!choice_.tried[candidate->row].passed) {
+        if (passed.empty()) take_if_better(std::move(*candidate));
+        continue;
+      }
+      candidate->stays = before_.rerouter != nullptr && name == before_.rerouter->engine();
+      measure(*candidate, passed, floor);
+      passed.push_back(std::move(*candidate));
+      drop_the_worse(passed);
+    }
+    if (passed.empty()) return;
+    std::vector<Quality> qualities;
+    for (const Candidate& candidate : passed) qualities.push_back(candidate.quality);
+    std::size_t best = best_of(qualities);
+    for (std::size_t i = 0; i < passed.size(); ++i)
+      if (passed[i].stays) best = i;
+    take(std::move(passed[best]));
+  }
+
+  bool is_listed(const std::string& name) const {
+    return std::ranges::find(options_.engines, name) != options_.engines.end();
+  }
+
+  /// Contention is looked at where it tells between two, or may end the comparison.
+  void measure(Candidate& candidate, std::vector<Candidate>& others, double floor) {
+    Quality& own = candidate.quality;
+    own.load = greatest_load(request_, candidate.routes.lfts);
+    own.vls = candidate.routes.vls_used;
+    const auto know = [&](Candidate& of) {
+      if (!of.quality.contention)
+        of.quality.contention = sampled_contention(graph_, of.routes.lfts);
+      choice_.tried[of.row].quality = of.quality;
+    };
+    if (own.load <= floor * kEqualLoad) know(candidate);
+    for (Candidate& other : others)
+      if (own.load <= other.quality.load * kEqualLoad &&
+          other.quality.load <= own.load * kEqualLoad)
+        know(other), know(candidate);
+    choice_.tried[candidate.row].quality = own;
+  }
+
+  /// Drops candidates that cannot be taken any more. Those whose paths between CAs and switches may
+  /// close a credit loop are so once there is one without; what is in use goes last.
+  static void drop_the_worse(std::vector<Candidate>& passed) {
+    const auto doubtful = [](const Candidate& of) {
+      return of.verdict.switch_turns_refused != 0 && !of.stays;
+    };
+    if (!std::ranges::all_of(passed, doubtful)) std::erase_if(passed, doubtful);
+    double least = passed.front().quality.load;
+    for (const Candidate& candidate : passed) least = std::min(least, candidate.quality.load);
+    std::erase_if(passed, [&](const Candidate& candidate) {
+      return candidate.quality.load > least * (candidate.stays ? kStays : kEqualLoad);
+    });
+  }
+
+  /// Engines whose routes are those of others, which are there already.
+  bool is_of_no_use(const std::string& name, std::span<const Candidate> passed) const {
+    const auto has = [&](std::string_view engine) {
+      return std::ranges::any_of(
+          passed, [&](const Candidate& candidate) { return candidate.routes.engine == engine; });
+    };
+    // With enough VLs it asks these.
+    if (name == "nue") return has("dfsssp") || has("ftree") || has("torus-2QoS") || has("dfp");
+    // What it tries, dfsssp has tried.
+    return name == "lash" && std::ranges::any_of(choice_.tried, [](const Tried& row) {
+             return row.engine == "dfsssp" && !row.passed;
+           });
+  }
+
+  /// How long an engine takes, in entries that are written.
+  double work_of(const std::string& name) const {
+    const double lids = static_cast<double>(graph_.destinations().size());
+    const double entries = static_cast<double>(graph_.switch_count()) * lids;
+    const double arcs = static_cast<double>(graph_.arc_count()) * lids;
+    for (const auto& [engine, by_entries, by_arcs] : kWork)
+      if (name == engine) return by_entries * entries + by_arcs * arcs;
+    return entries;
+  }
+
+  /// Computes and verifies. Nothing: it does not fit.
+  std::optional<Candidate> tried(const std::string& name, bool named) {
+    const auto failed = std::ranges::find(before_.failed, name, &Tried::engine);
+    if (failed != before_.failed.end()) {
+      choice_.tried.push_back(*failed);
+      choice_.tried.back().named = named;
+      return std::nullopt;
+    }
+    Candidate candidate;
+    candidate.row = choice_.tried.size();
+    Tried& row = choice_.tried.emplace_back();
+    row.engine = name;
+    row.named = named;
+    const EngineEntry* entry = find_engine(name);
     if (entry == nullptr) {
       row.why = "there is no such engine";
-      continue;
+      return std::nullopt;
     }
-    const double start = options.clock ? options.clock() : 0;
-    const bool follows = rerouter != nullptr && rerouter->engine() == names[i];
-    auto routes = follows ? followed(*rerouter, fabric, graph) : entry->compute(request);
-    if (options.clock) row.seconds = options.clock() - start;
+    unfit_.clear();
+    for (const Tried& other : choice_.tried)
+      if (!other.passed && other.engine != name) unfit_.push_back(other.engine);
+    request_.unfit = unfit_;
+    const double start = options_.clock ? options_.clock() : 0;
+    const bool follows = before_.rerouter != nullptr && before_.rerouter->engine() == name;
+    auto routes = follows ? followed(*before_.rerouter, fabric_, graph_) : entry->compute(request_);
+    if (options_.clock) row.seconds = options_.clock() - start;
     if (!routes) {
       row.why = std::move(routes.error().message);
-      continue;
+      return std::nullopt;
     }
-    const auto verdict_of = [&](const Routes& of) {
-      return keep != nullptr ? keep->verify(fabric, graph, of.lfts, of.virtual_lanes)
-                             : tables::verify(fabric, graph, of.lfts, of.virtual_lanes, {}, checks);
-    };
-    auto verdict = verdict_of(*routes);
-    if (follows && !verdict.must_ok())
-      if (auto fresh = entry->compute(request)) {
+    candidate.proof = tables::Verifier(checks_);
+    candidate.verdict = verdict_of(*routes, candidate.proof);
+    if (follows && !candidate.verdict.must_ok())
+      if (auto fresh = entry->compute(request_)) {
         routes = std::move(fresh);
-        verdict = verdict_of(*routes);
+        candidate.verdict = verdict_of(*routes, candidate.proof);
       }
-    row.vls_used = routes->vls_used;
-    row.passed = verdict.must_ok();
-    if (!row.passed) row.why = why_it_fails(verdict);
-    row.verdict = verdict;
-    if (options.compare) row.figures = tables::figures(graph, routes->lfts, {1, 0, 0});
-    const bool better =
-        choice.routes.engine.empty() ||
-        (row.passed ? !choice.passed : !choice.passed && fails_less(verdict, choice.verdict));
-    if (!better) continue;
-    choice.passed = row.passed;
-    choice.routes = std::move(*routes);
-    choice.verdict = std::move(verdict);
+    candidate.routes = std::move(*routes);
+    row.vls_used = candidate.routes.vls_used;
+    row.passed = candidate.verdict.must_ok();
+    if (!row.passed) row.why = why_it_fails(candidate.verdict);
+    row.verdict = candidate.verdict;
+    if (options_.compare) row.figures = tables::figures(graph_, candidate.routes.lfts, {1, 0, 0});
+    return candidate;
   }
-  auto& notes = choice.routes.notes;
-  const std::string unused =
-      choice.routes.engine.empty()
-          ? std::string()
-          : unused_options(options.engine, choice.routes.engine, options.engines);
-  if (!unused.empty() && std::find(notes.begin(), notes.end(), unused) == notes.end())
-    notes.push_back(unused);
-  return choice;
+
+  tables::Verdict verdict_of(const Routes& routes, tables::Verifier& proof) const {
+    return proof.verify(fabric_, graph_, routes.lfts, routes.virtual_lanes);
+  }
+
+  void take_if_better(Candidate candidate) {
+    const bool passed = choice_.tried[candidate.row].passed;
+    if (choice_.routes.engine.empty() ||
+        (passed ? !choice_.passed
+                : !choice_.passed && fails_less(candidate.verdict, choice_.verdict)))
+      take(std::move(candidate));
+  }
+
+  void take(Candidate candidate) {
+    choice_.passed = choice_.tried[candidate.row].passed;
+    choice_.routes = std::move(candidate.routes);
+    choice_.verdict = std::move(candidate.verdict);
+    proof_ = std::move(candidate.proof);
+  }
+
+  void note_unused_options() {
+    if (choice_.routes.engine.empty()) return;
+    auto& notes = choice_.routes.notes;
+    const auto unused = unused_options(options_.engine, choice_.routes.engine, options_.engines);
+    if (!unused.empty() && std::ranges::find(notes, unused) == notes.end()) notes.push_back(unused);
+  }
+
+  struct Work {
+    const char* engine;
+    double by_entries, by_arcs;
+  };
+  static constexpr Work kWork[] = {
+      {"ftree", 1, 0}, {"sssp", 0, 1}, {"dfsssp", 0, 1}, {"lash", 0, 1}, {"nue", 0, 4},
+  };
+  static constexpr double kWorkMax = 3e8;
+
+  const fabric::Fabric& fabric_;
+  const CompactGraph& graph_;
+  const ChoiceOptions& options_;
+  tables::VerifyOptions checks_;
+  const Before before_;
+  tables::Verifier* keep_;
+  Request request_;
+  std::vector<std::string> unfit_;
+  Choice choice_;
+  tables::Verifier proof_;  // of what was taken
+};
+
+}  // namespace
+
+Choice choose_routes(const fabric::Fabric& fabric, const CompactGraph& graph,
+                     const ChoiceOptions& options, const tables::VerifyOptions& verify,
+                     const Before& before, tables::Verifier* keep) {
+  return Chooser(fabric, graph, options, verify, before, keep).run();
 }
 
 std::vector<std::string> Choice::alarms() const {
@@ -245,8 +423,9 @@ std::vector<std::string> Choice::alarms() const {
     any_named |= row.named;
     if (row.named && !row.passed) lines.push_back(sentence(row));
   }
-  const auto taken =
-      std::find_if(tried.begin(), tried.end(), [](const Tried& t) { return t.passed; });
+  const auto taken = std::find_if(tried.begin(), tried.end(), [&](const Tried& t) {
+    return t.passed && t.engine == routes.engine;
+  });
   if (taken == tried.end()) {
     lines.push_back(routes.engine.empty()
                         ? "no routing engine fits this fabric"
@@ -264,6 +443,7 @@ std::vector<std::string> Choice::notes() const {
   std::vector<std::string> lines;
   for (const Tried& row : tried)
     if (!row.named && !row.passed) lines.push_back(sentence(row));
+  if (std::string line = compared(*this); !line.empty()) lines.push_back(std::move(line));
   lines.insert(lines.end(), routes.notes.begin(), routes.notes.end());
   return lines;
 }
