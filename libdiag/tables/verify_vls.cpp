@@ -43,6 +43,8 @@ VlView::VlView(const fabric::Fabric& fabric, const Terrain& terrain,
       uniform_(virtual_lanes.sl_to_vl.injection()) {
   std::uint16_t used = also;
   if (sm_sl_) used |= bit(sm_sl_->value & 15U);
+  for (unsigned sl = 0; sl < sets_.size(); ++sl)
+    sets_[sl] = virtual_lanes.levels.all(Sl{static_cast<std::uint8_t>(sl)});
   if (virtual_lanes.sls.uniform() && (earlier_ == nullptr || earlier_->uniform())) {
     used |= sls_between(0, 0);
   } else {
@@ -88,9 +90,8 @@ VlView::VlView(const fabric::Fabric& fabric, const Terrain& terrain,
 }
 
 std::uint16_t VlView::sls_between(SwitchIndex s, SwitchIndex t) const {
-  std::uint16_t sls = bit(virtual_lanes_.sls.at(s, t).value & 15U);
-  if (earlier_ != nullptr && earlier_->at(s, t) != kNoSl)
-    sls |= bit(earlier_->at(s, t).value & 15U);
+  std::uint16_t sls = set_of(virtual_lanes_.sls.at(s, t));
+  if (earlier_ != nullptr && earlier_->at(s, t) != kNoSl) sls |= set_of(earlier_->at(s, t));
   return sls;
 }
 

@@ -3,6 +3,7 @@
 // a channel. Inside libdiag/tables only.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "libdiag/tables/verify.h"
@@ -29,6 +30,7 @@ class VlView {
         virtual_lanes_(virtual_lanes),
         uniform_(virtual_lanes.sl_to_vl.injection()) {
     one_ = virtual_lanes.sls.at(0, 0).value & 15U;
+    sets_[one_] = static_cast<std::uint16_t>(1U << one_);
   }
 
   Kind kind() const { return kind_; }
@@ -61,6 +63,8 @@ class VlView {
 
  private:
   bool independent_of_input(const fabric::Fabric& fabric) const;
+  /// Of pairs that the routes have this SL for.
+  std::uint16_t set_of(Sl sl) const { return sets_[sl.value & 15U]; }
 
   const Terrain& terrain_;
   const VirtualLanes& virtual_lanes_;
@@ -72,6 +76,7 @@ class VlView {
   Kind kind_{Kind::One};
   unsigned vls_{1};
   unsigned one_{0};
+  std::array<std::uint16_t, 16> sets_{};  // SLs of all levels of service, by SL of the routes
   SlToVlRow uniform_;
   std::vector<std::uint8_t> by_channel_;  // channel * 16 + SL; empty: uniform_
   std::vector<std::uint16_t> injected_;

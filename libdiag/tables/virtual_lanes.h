@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -84,6 +86,10 @@ class SlToVl {
   const SlToVlRow& injection() const { return palette_.front(); }
   /// Every row that occurs.
   std::span<const SlToVlRow> rows() const { return palette_; }
+  /// Every row becomes what `change` makes of it, at all places that it stands at.
+  void change_rows(const std::function<SlToVlRow(const SlToVlRow&)>& change) {
+    for (SlToVlRow& row : palette_) row = change(row);
+  }
   friend bool operator==(const SlToVl&, const SlToVl&) = default;
 
  private:
@@ -102,9 +108,43 @@ PathSls carried_over(const PathSls& sls, const fabric::CompactGraph& from,
 std::vector<std::pair<fabric::SwitchIndex, fabric::SwitchIndex>> moved_pairs(
     const fabric::CompactGraph& graph, const PathSls& before, const PathSls& after);
 
+/// The SLs that pairs use when several levels of service have VLs of their own: by the SL that a
+/// level asks for and the one that the routes have for the pair.
+class LevelSls {
+ public:
+  /// No levels: each pair has the SL of the routes alone.
+  bool empty() const { return sls_.empty(); }
+  /// nullopt: packets of the level are dropped. Precondition: not empty().
+  std::optional<Sl> at(Sl level, Sl routed) const {
+    const std::uint8_t sl = sls_[place(level, routed)];
+    return sl == kNone ? std::nullopt : std::optional(Sl{sl});
+  }
+  void set(Sl level, Sl routed, std::optional<Sl> sl) {
+    if (sls_.empty()) sls_.assign(kSls * kSls, kNone);
+    sls_[place(level, routed)] = sl ? sl->value : kNone;
+  }
+  /// All SLs that a pair with `routed` may use, a bit each.
+  std::uint16_t all(Sl routed) const {
+    auto sls = static_cast<std::uint16_t>(1U << (routed.value & 15U));
+    for (std::uint8_t level = 0; level < kSls && !empty(); ++level)
+      if (const auto sl = at(Sl{level}, routed)) sls |= static_cast<std::uint16_t>(1U << sl->value);
+    return sls;
+  }
+  friend bool operator==(const LevelSls&, const LevelSls&) = default;
+
+ private:
+  static constexpr std::uint8_t kNone = 0xFF;
+  static constexpr std::size_t kSls = 16;
+  static std::size_t place(Sl level, Sl routed) {
+    return (level.value & 15U) * kSls + (routed.value & 15U);
+  }
+  std::vector<std::uint8_t> sls_;  // by level, then by SL of the routes
+};
+
 struct VirtualLanes {
-  PathSls sls;
+  PathSls sls;  // of packets that no level of service is for
   SlToVl sl_to_vl;
+  LevelSls levels{};
   /// True when everything is SL 0 on VL 0: nothing to program beyond what one VL needs.
   bool trivial() const {
     return sls.uniform() && sls.at(0, 0) == Sl{0} && sl_to_vl.uniform() &&

@@ -283,6 +283,7 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   auto qos = read_qos_rules(o.sa.qos_policy_file, o.partitions.policy->partitions);
   if (!qos) return tl::unexpected<ib::Error>(std::move(qos.error()));
   o.sa.server.qos = std::move(qos->rules);
+  if (o.sa.server.qos) o.core.plan.level_sls = o.sa.server.qos->sls();
   for (std::string& line : qos->warnings) o.warnings.push_back(std::move(line));
   if (const auto taken = take_rates(s, o); !taken) return tl::unexpected<ib::Error>(taken.error());
   auto congestion = read_congestion(configuration);

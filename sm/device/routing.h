@@ -2,6 +2,7 @@
 // Routing: computed or programmed routes with the graph that gives their switch indexes a meaning.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ struct Routing {
   std::string engine;
   ib::tables::VirtualLanes virtual_lanes{};
   ib::route::MulticastRule multicast{};
+  /// The SLs of pairs as the engine has them, where classes of levels of service have others.
+  std::optional<ib::tables::PathSls> engine_sls{};
+  /// Which levels of service share VLs for want of them, in one sentence; empty: none does.
+  std::string merged_levels{};
   /// Engines that were asked before `engine`, and whose routes cannot be used.
   std::vector<std::string> failed{};
   /// The routes of before followed what changed; false: all were computed.

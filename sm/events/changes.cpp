@@ -248,6 +248,9 @@ Events topology_changes(const Snapshot* before, const Snapshot& after) {
 Events routing_changes(const Routing* before, const Routing& after) {
   Events out;
   for (const std::string& engine : after.failed) out.push_back(make(Kind::EngineFailed, {engine}));
+  if (!after.merged_levels.empty() &&
+      (before == nullptr || before->merged_levels != after.merged_levels))
+    out.push_back(make(Kind::LevelsMerged, {after.merged_levels}));
   if (after.engine.empty()) return out;
   const auto moved =
       before == nullptr

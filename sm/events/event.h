@@ -39,6 +39,7 @@ enum class Kind : std::uint8_t {
   TreeComputed,
   RoutesMade,
   EngineFailed,
+  LevelsMerged,
   RoutesComputedAnew,
   RoutesFollowed,
   ConfigurationTaken,

@@ -9,6 +9,7 @@
 #include "libdiag/base/text.h"
 #include "libdiag/tables/names.h"
 #include "sm/plan/partitions.h"
+#include "sm/plan/service_classes.h"
 #include "sm/plan/sl_rates.h"
 #include "sm/plan/vl_tables.h"
 
@@ -355,7 +356,6 @@ class Planner {
     };
     ib::route::ChoiceOptions choice = options_.choice;
     // Rows that name more VLs would be folded after they were proved.
-    constexpr auto kBetweenSwitches = static_cast<std::size_t>(policy::QosKind::SwitchToSwitch);
     if (vl_settings_)
       choice.vls_max = std::min(choice.vls_max, (*vl_settings_)[kBetweenSwitches].vls);
     const auto* mentions = &options_.mentions;
@@ -389,9 +389,7 @@ class Planner {
     checks.sm_lid = out_.sm_lid;
     checks.master_sm_sl = options_.sm_sl;
     checks.credit_loops_are_must = !options.allow_credit_loops;
-    auto followed = follow(f, routing->graph, options, checks);
-    const bool is_following = followed.has_value();
-    auto choice = is_following ? *std::move(followed) : choose(f, routing->graph, options, checks);
+    auto choice = choose_for_classes(f, routing->graph, options, checks);
     for (std::string& line : choice.alarms()) out_.alarms.push_back(std::move(line));
     for (std::string& line : choice.notes()) out_.notes.push_back(std::move(line));
     if (!choice.passed)
@@ -401,14 +399,19 @@ class Planner {
     out_.routed = out_.program_lfts || request_.previous != nullptr;
     if (choice.routes.engine.empty() || !out_.routed) {
       choice.routes = {};
+      lanes_.reset();
       choice.routes.lfts =
           ib::tables::LinearTables(routing->graph.switch_count(), routing->graph.max_lid());
     }
     routing->lfts = std::move(choice.routes.lfts);
-    routing->virtual_lanes = std::move(choice.routes.virtual_lanes);
-    routing->multicast = std::move(choice.routes.multicast);
+    if (lanes_ && lanes_->classes > 1) routing->engine_sls = choice.routes.virtual_lanes.sls;
+    routing->virtual_lanes =
+        std::move(lanes_ ? lanes_->virtual_lanes : choice.routes.virtual_lanes);
+    routing->multicast = std::move(lanes_ ? lanes_->multicast : choice.routes.multicast);
     routing->engine = std::move(choice.routes.engine);
-    routing->followed = is_following;
+    routing->merged_levels = merged_levels(routing->engine);
+    if (!routing->merged_levels.empty()) out_.alarms.push_back("qos: " + routing->merged_levels);
+    routing->followed = is_following_;
     for (const ib::route::Tried& tried : choice.tried)
       if (!tried.passed && tried.named) routing->failed.push_back(tried.engine);
     out_.verdict = std::move(choice.verdict);
@@ -463,6 +466,102 @@ class Planner {
   bool is_said(const std::string& message) const {
     return std::ranges::any_of(out_.alarms,
                                [&](const std::string& line) { return line.ends_with(message); });
+  }
+
+  static constexpr auto kBetweenSwitches =
+      static_cast<std::size_t>(policy::QosKind::SwitchToSwitch);
+
+  /// SLs that packets may be asked to have.
+  std::uint16_t used_sls() const {
+    unsigned sls = options_.level_sls;
+    if (options_.sm_sl) sls |= 1U << options_.sm_sl->value;
+    for (const policy::Partition& partition : options_.partitions->partitions.all) {
+      if (partition.sl) sls |= 1U << partition.sl->value;
+      for (const policy::PartitionGroup& group : partition.groups)
+        if (options_.multicast) sls |= 1U << group.sl;
+    }
+    return static_cast<std::uint16_t>(sls);
+  }
+
+  /// Routes, with VLs for each class of the operator's levels of service: for all classes with the
+  /// engine that is tried first, else for as many as there are VLs with the engine that all VLs
+  /// would bring.
+  ib::route::Choice choose_for_classes(const Fabric& f, const ib::fabric::CompactGraph& graph,
+                                       const ib::route::ChoiceOptions& options,
+                                       const ib::tables::VerifyOptions& checks) {
+    if (!vl_settings_) return follow_or_choose(f, graph, options, checks);
+    const policy::VlSettings& between = (*vl_settings_)[kBetweenSwitches];
+    const unsigned operable = ib::tables::data_vls(
+        f, graph, std::min(between.vls, ib::wire::data_vls(options_.operational_vls_max)));
+    classes_ = service_classes(used_sls(), between.sl_to_vl, operable);
+    classes_wanted_ = classes_.size();
+    const auto attempt = [&](std::size_t count, ib::route::ChoiceOptions with) {
+      // Routes need one VL at least; verification names the link that has none.
+      const auto each = static_cast<unsigned>(std::max<std::size_t>(1, operable / count));
+      with.vls_max = count == 1 ? with.vls_max : std::min(with.vls_max, each);
+      auto choice = follow_or_choose(f, graph, with, checks);
+      give_lanes(f, graph, count, operable, choice);
+      return choice;
+    };
+    const bool follows = following_.rerouter && following_.classes_wanted == classes_wanted_;
+    auto choice = attempt(follows ? following_.classes : classes_wanted_, options);
+    const bool best = choice.passed && (is_following_ || options.engines.empty() ||
+                                        choice.routes.engine == options.engines.front());
+    if (!(best && fits_) && classes_wanted_ > 1) {
+      choice = attempt(1, options);
+      const auto failed = following_.failed;
+      ib::route::ChoiceOptions same = options;
+      same.engines = {choice.routes.engine};
+      same.no_fallback = true;
+      std::size_t count = lanes_ && choice.passed ? classes_wanted_ : 1;
+      for (; count > 1; --count)
+        if (auto fewer = attempt(count, same); fewer.passed && fits_) {
+          fewer.tried = std::move(choice.tried);
+          choice = std::move(fewer);
+          break;
+        }
+      if (count == 1 && lanes_given_ != 1) choice = attempt(1, options);
+      following_.failed = failed;
+    }
+    following_.classes = lanes_ ? lanes_->classes : lanes_given_;
+    following_.classes_wanted = classes_wanted_;
+    return choice;
+  }
+
+  /// The VLs of `count` classes for the routes, verified; `fits_`: they can be had.
+  void give_lanes(const Fabric& f, const ib::fabric::CompactGraph& graph, std::size_t count,
+                  unsigned operable, ib::route::Choice& choice) {
+    lanes_.reset();
+    lanes_given_ = count;
+    fits_ = true;
+    if (choice.routes.engine.empty() || choice.routes.virtual_lanes.trivial()) return;
+    const auto& map = (*vl_settings_)[kBetweenSwitches].sl_to_vl;
+    lanes_classes_ = merged(classes_, count);
+    lanes_ = lanes_of_classes(choice.routes, graph.switch_count(), lanes_classes_, map, operable);
+    fits_ = lanes_ && (count == 1 || lanes_->vls() <= operable);
+    if (!fits_ || count == 1) return;
+    choice.verdict = out_.verifier->verify(f, graph, choice.routes.lfts, lanes_->virtual_lanes);
+    fits_ = choice.verdict.must_ok();
+  }
+
+  /// Which classes are not apart, in a sentence.
+  std::string merged_levels(const std::string& engine) const {
+    if (!lanes_ || lanes_classes_.size() == classes_.size()) return {};
+    const ServiceClasses alone(classes_.begin(), classes_.begin() + static_cast<std::ptrdiff_t>(
+                                                                        lanes_classes_.size() - 1));
+    const ServiceClasses together(classes_.begin() + static_cast<std::ptrdiff_t>(alone.size()),
+                                  classes_.end());
+    return fmt::format("{} levels of service ({}) have the same VLs, since {} has VLs for {} of {}",
+                       together.size(), class_names(together), engine, lanes_classes_.size(),
+                       classes_.size());
+  }
+
+  ib::route::Choice follow_or_choose(const Fabric& f, const ib::fabric::CompactGraph& graph,
+                                     const ib::route::ChoiceOptions& options,
+                                     const ib::tables::VerifyOptions& checks) {
+    auto followed = follow(f, graph, options, checks);
+    is_following_ = followed.has_value();
+    return is_following_ ? *std::move(followed) : choose(f, graph, options, checks);
   }
 
   /// The routes of before, less what links that went and came make wrong. Only while the engine
@@ -558,7 +657,9 @@ class Planner {
     ib::route::Before before{
         rerouter, rerouter != nullptr ? failed_before(graph) : std::span<const ib::route::Tried>{}};
     if (request_.previous != nullptr) {
-      sls = carried_over(request_.previous->virtual_lanes.sls, request_.previous->graph, graph);
+      const Routing& previous = *request_.previous;
+      sls = carried_over(previous.engine_sls.value_or(previous.virtual_lanes.sls), previous.graph,
+                         graph);
       before.sls = &sls;
     }
     auto choice = choose_routes(f, graph, options, checks, before, out_.verifier.get());
@@ -624,14 +725,10 @@ class Planner {
   void want_vls() {
     const bool needed = options_.qos || !out_.routing->virtual_lanes.trivial();
     if (!out_.program_lfts || (!needed && !request_.vls_programmed)) return;
-    const bool own_map = !out_.routing->virtual_lanes.trivial();
-    const auto* settings = vl_settings_ && !own_map ? &*vl_settings_ : nullptr;
-    if (options_.qos && own_map)
-      out_.alarms.push_back(
-          "qos: the mapping and the arbitration of the options file are not in force, since the "
-          "routes of " +
-          out_.routing->engine + " use several VLs");
-    out_.vl_tables = plan_vl_tables(observed_, out_.ports, *out_.routing, settings);
+    const auto* settings = vl_settings_ ? &*vl_settings_ : nullptr;
+    const VlClasses of_classes{lanes_classes_, lanes_ ? &*lanes_ : nullptr};
+    out_.vl_tables = plan_vl_tables(observed_, out_.ports, *out_.routing, settings,
+                                    lanes_ ? &of_classes : nullptr);
     if (!needed) return;
     for (NodeIndex n = 0; n < observed_.nodes.size(); ++n)
       for (unsigned p = 0; p <= fabric().node(n).num_ports; ++p)
@@ -688,6 +785,12 @@ class Planner {
   bool sa_state_lost_;
   Following following_;
   std::optional<policy::VlSettingsByKind> vl_settings_;  // with -Q
+  ServiceClasses classes_;                               // of the operator's levels, likewise
+  std::size_t classes_wanted_{1};
+  std::optional<ClassLanes> lanes_;  // with -Q and routes on several VLs
+  ServiceClasses lanes_classes_;     // that have these
+  std::size_t lanes_given_{1};
+  bool fits_{true}, is_following_{false};
   Fabric routed_;
   Desired out_;
 };

@@ -30,8 +30,11 @@ struct PlanOptions {
   bool lids_of_devices{false};  // those that ports hold stand above the store's
   ib::route::ChoiceOptions choice;
   std::vector<ib::route::Mentions> mentions;  // of the files that `choice` was read from
-  bool qos{false};             // program SL2VL and VL arbitration even for one VL, by:
-  policy::QosSets qos_sets{};  // in force with `qos`, where the routes use one VL
+  bool qos{false};  // program SL2VL and VL arbitration even for one VL, by:
+  policy::QosSets qos_sets{};
+  /// SLs that levels of service give, a bit each, that for requests without a level included.
+  /// In force with `qos`; those of partitions and their groups, and `sm_sl`, are added to them.
+  std::uint16_t level_sls{1};
   std::uint64_t subnet_prefix{ib::kDefaultSubnetPrefix};
   std::optional<ib::Sl> sm_sl;  // none: that of each port's path to the subnet manager
   std::uint8_t subnet_timeout{18};
@@ -57,7 +60,8 @@ struct Following {
   std::optional<ib::route::Rerouter> rerouter;
   std::shared_ptr<ib::tables::Verifier> verifier;  // knows the rerouter's routes
   ib::tables::VerifyOptions checks;                // that it was made with
-  unsigned vls{};
+  unsigned vls{};                                  // for each class of levels of service
+  std::size_t classes{1}, classes_wanted{1};
   /// What the engine's load was to the least there can be when it was chosen by default.
   double load_to_least{};
   /// Engines that did not pass with these switches, which are not asked again.

@@ -52,20 +52,21 @@ policy::VlArbitrationTemplate fitted(policy::VlArbitrationTemplate table, unsign
 class VlPlanner {
  public:
   VlPlanner(const Observed& observed, std::span<const PortWant> ports, const Routing& routing,
-            const policy::VlSettingsByKind* settings)
+            const policy::VlSettingsByKind* settings, const VlClasses* classes)
       : observed_(observed),
         ports_(ports),
         routing_(routing),
         map_(routing.virtual_lanes.sl_to_vl),
         own_map_(!routing.virtual_lanes.trivial()),
         settings_(settings),
+        classes_(classes),
         out_(std::make_shared<WantedTables>(observed.fabric)) {}
 
   std::shared_ptr<const WantedTables> run() {
     for (NodeIndex n = 0; n < observed_.nodes.size(); ++n) {
       find_live(n);
       if (live_.empty()) continue;
-      if (settings_ != nullptr) {
+      if (settings_ != nullptr && classes_ == nullptr) {
         by_sets(n);
         continue;
       }
@@ -74,7 +75,8 @@ class VlPlanner {
       } else {
         for (const std::uint8_t p : live_) map_end_port(n, p);
       }
-      for (const std::uint8_t p : live_) arbitrate(n, p);
+      for (const std::uint8_t p : live_)
+        classes_ != nullptr ? arbitrate_by_set(n, p) : arbitrate(n, p);
     }
     return std::move(out_);
   }
@@ -118,10 +120,15 @@ class VlPlanner {
     const unsigned link = port0 ? ib::wire::data_vls(port->get<&PortInfo::vl_cap>()) : vls(n, p);
     if (link <= 1) return;
     const policy::VlSettings& holds = settings(n, p);
+    const auto wanted = [&](const policy::VlArbitrationTemplate& written) {
+      return classes_ == nullptr ? written
+                                 : class_arbitration(written, holds.sl_to_vl, classes_->classes,
+                                                     *classes_->lanes, link);
+    };
     put_arbitration(n, p, device::kArbitrationLow, port->get<&PortInfo::vl_arbitration_low_cap>(),
-                    holds.low, link);
+                    wanted(holds.low), link);
     put_arbitration(n, p, device::kArbitrationHigh, port->get<&PortInfo::vl_arbitration_high_cap>(),
-                    holds.high, link);
+                    wanted(holds.high), link);
   }
   void put_arbitration(NodeIndex n, std::uint8_t p, std::uint16_t first_block, unsigned entries,
                        const policy::VlArbitrationTemplate& wanted, unsigned link) {
@@ -205,6 +212,7 @@ class VlPlanner {
   const ib::tables::SlToVl& map_;
   bool own_map_;  // the routes need one of their own
   const policy::VlSettingsByKind* settings_;
+  const VlClasses* classes_;
   std::shared_ptr<WantedTables> out_;
   std::map<std::pair<const SlToVlRow*, unsigned>, const Block*> rows_;  // by row and VLs
   std::map<std::pair<unsigned, bool>, const Block*> arbitrations_;
@@ -216,8 +224,9 @@ class VlPlanner {
 std::shared_ptr<const WantedTables> plan_vl_tables(const Observed& observed,
                                                    std::span<const PortWant> ports,
                                                    const Routing& routing,
-                                                   const policy::VlSettingsByKind* settings) {
-  return VlPlanner(observed, ports, routing, settings).run();
+                                                   const policy::VlSettingsByKind* settings,
+                                                   const VlClasses* classes) {
+  return VlPlanner(observed, ports, routing, settings, classes).run();
 }
 
 policy::QosKind qos_kind(const ib::fabric::Fabric& fabric, ib::fabric::PortRef port) {

@@ -11,17 +11,25 @@
 
 #include "sm/device/routing.h"
 #include "sm/plan/desired.h"
+#include "sm/plan/service_classes.h"
 #include "sm/plan/wanted_tables.h"
 #include "sm/policy/qos_sets.h"
 
 namespace sm::plan {
 
+/// Levels of service on routes that use several VLs.
+struct VlClasses {
+  const ServiceClasses& classes;
+  const ClassLanes* lanes{};
+};
+
 /// `ports` by Observed::port_index(). Tables of ports that are not to be brought up are nobody's.
-/// `settings`: mapping and arbitration are the operator's, for routes on one VL; the output port
-/// decides which set a row is of. nullptr: the routes' mapping, and default_arbitration().
+/// `settings`: mapping and arbitration are the operator's; the output port decides which set a row
+/// is of. nullptr: the routes' mapping, and default_arbitration(). `classes`: the mapping is that
+/// of the routes all the same, and the arbitration the operator's for the VLs of each class.
 std::shared_ptr<const WantedTables> plan_vl_tables(
     const ib::discover::Observed& observed, std::span<const PortWant> ports, const Routing& routing,
-    const policy::VlSettingsByKind* settings = nullptr);
+    const policy::VlSettingsByKind* settings = nullptr, const VlClasses* classes = nullptr);
 
 /// Which set of the operator's is for a port.
 policy::QosKind qos_kind(const ib::fabric::Fabric& fabric, ib::fabric::PortRef port);

@@ -172,6 +172,13 @@ const QosGrant* QosPolicy::match(const QosRequest& request, const PortRules& fro
   return default_ ? &*default_ : nullptr;
 }
 
+std::uint16_t QosPolicy::sls() const {
+  unsigned sls = default_ && default_->sl ? 1U << default_->sl->value : 1U;
+  for (const QosGrant& grant : grants_)
+    if (grant.sl) sls |= 1U << grant.sl->value;
+  return static_cast<std::uint16_t>(sls);
+}
+
 const QosGrant* QosPolicy::for_groups(std::uint16_t p_key) const {
   const std::size_t rule = first_of_all(
       {&sources_.guids.of(std::nullopt), &destinations_.guids.of(std::nullopt),

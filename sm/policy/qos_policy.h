@@ -51,6 +51,8 @@ class QosPolicy {
 
   /// True when no request gets anything: no rule, and no default but SL 0.
   bool is_empty() const { return grants_.empty() && !default_; }
+  /// SLs that requests may get, a bit each; 0 where nothing gives them one.
+  std::uint16_t sls() const;
   /// `p_keys`: those of the port, without the membership bit.
   PortRules rules_of(const EndPortFacts& port, std::span<const std::uint16_t> p_keys) const;
   /// nullptr: no rule matches and there is no default.

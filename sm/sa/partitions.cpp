@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/sa/partitions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sm/device/end_port_facts.h"
@@ -62,6 +64,25 @@ std::vector<McGroup> groups_of(const policy::PartitionPolicy& partitions,
     }
   }
   return out;
+}
+
+std::vector<std::string> sl_origins(const policy::PartitionPolicy& partitions,
+                                    const policy::QosPolicy* qos) {
+  std::vector<std::string> lines;
+  for (const policy::Partition& partition : partitions.partitions.all) {
+    const auto* rule = qos == nullptr ? nullptr : qos->for_groups(partition.p_key);
+    const bool by_rule = rule != nullptr && rule->sl;
+    for (const policy::PartitionGroup& group : partition.groups) {
+      if (!by_rule && group.sl == 0 && qos == nullptr) continue;
+      lines.push_back(fmt::format("multicast group {} has SL {}: {}", to_string(group.mgid),
+                                  by_rule ? rule->sl->value : group.sl,
+                                  by_rule         ? rule->rule
+                                  : partition.sl  ? "sl= of its partition"
+                                  : group.sl != 0 ? "sl= of its line in the partition file"
+                                                  : "no rule and no partition says another"));
+    }
+  }
+  return lines;
 }
 
 Change regroup(const World& world) {

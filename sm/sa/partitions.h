@@ -2,6 +2,7 @@
 // From the partitions that the subnet manager programs to what paths and groups are judged by.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "sm/sa/change.h"
@@ -17,6 +18,11 @@ std::vector<Partition> partitions_of(const Paths& paths);
 /// lines). A rule of `qos` (nullptr: none) that matches a group stands above the partition's SL.
 std::vector<store::McGroup> groups_of(const policy::PartitionPolicy& partitions,
                                       const policy::QosPolicy* qos);
+
+/// Where these have their SLs from, a line a group. Groups with SL 0 are passed over where there
+/// are no rules.
+std::vector<std::string> sl_origins(const policy::PartitionPolicy& partitions,
+                                    const policy::QosPolicy* qos);
 
 /// What follows when the partitions or their groups have changed: configured groups are made, or
 /// get the values that they have now; those that are configured no more stay as long as they have

@@ -132,24 +132,33 @@ bool PathChoice::is_too_slow(std::uint8_t rate) const {
          (wanted_.rate_selector == Selector::Exactly && order < 0);
 }
 
-/// The request's own, the rule's, the router's, the partition's, the default level's; where each
-/// pair has its own SL that one, whatever the policy says, since the others were not proved to be
-/// free of deadlock.
+/// The SL of the level of service: the rule's, the router's, the partition's, the default level's.
+std::optional<Sl> PathChoice::level_sl(const policy::QosGrant* level,
+                                       const Partition& partition) const {
+  if (level != nullptr && level->sl && !(level->is_default && partition.sl)) return level->sl;
+  if (leaves_subnet_) return policy_->router_paths.sl;
+  return partition.sl;
+}
+
+/// The request's own, which must be the rule's if there is one; the level's; else the routes'.
+/// Where each pair has its own SL, that of the level and the pair.
 std::optional<Sl> PathChoice::choose_sl(const EndPort& from, const EndPort& to,
                                         const policy::QosGrant* level,
                                         const Partition& partition) const {
   const Sl routed = paths_->sl(from, to);
-  const bool by_level = level != nullptr && level->sl && !(level->is_default && partition.sl);
-  Sl sl = routed;
+  const auto asked = level_sl(level, partition);
+  const bool by_rule = level != nullptr && level->sl && !(level->is_default && partition.sl);
+  if (const auto* levels = paths_->levels()) {
+    const auto granted = levels->at(asked.value_or(Sl{0}), routed);
+    if (!has(path_bit::kSl)) return granted;
+    const bool may =
+        by_rule ? granted == wanted_.sl : (levels->all(routed) >> wanted_.sl.value & 1) != 0;
+    return may ? std::optional(wanted_.sl) : std::nullopt;
+  }
+  Sl sl = asked.value_or(routed);
   if (has(path_bit::kSl)) {
-    if (by_level && *level->sl != wanted_.sl) return std::nullopt;
+    if (by_rule && *level->sl != wanted_.sl) return std::nullopt;
     sl = wanted_.sl;
-  } else if (by_level) {
-    sl = *level->sl;
-  } else if (leaves_subnet_) {
-    sl = policy_->router_paths.sl;
-  } else if (partition.sl) {
-    sl = *partition.sl;
   }
   if (sl == routed || (paths_->free_sls() >> sl.value & 1) != 0) return sl;
   if (has(path_bit::kSl) || paths_->free_sls() != 0) return std::nullopt;

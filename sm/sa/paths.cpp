@@ -65,6 +65,7 @@ Paths::Paths(SnapshotPtr snapshot, const Paths* previous) : snapshot_(std::move(
   const auto& virtual_lanes = snapshot_->routing->virtual_lanes;
   sls_ = &virtual_lanes.sls;
   free_sls_ = sls_for_all(virtual_lanes);
+  if (!virtual_lanes.levels.empty()) levels_ = &virtual_lanes.levels;
   auto ground = terrain();
   const bool same =
       previous != nullptr && previous->table_ && previous->table_->terrain() == ground;

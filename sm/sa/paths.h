@@ -83,6 +83,8 @@ class Paths {
   /// The SLs that packets may use all over the subnet, one bit each, where the routes are the same
   /// for several; 0 where each pair has its own.
   std::uint16_t free_sls() const { return free_sls_; }
+  /// The SLs of levels of service on routes that use several VLs; nullptr: free_sls() counts.
+  const ib::tables::LevelSls* levels() const { return levels_; }
 
   /// What the table of pairs is made from. Precondition: the snapshot has routes.
   PathTable::Terrain terrain() const;
@@ -128,6 +130,7 @@ class Paths {
   unsigned guid_shift_{63};
   const ib::tables::PathSls* sls_{nullptr};  // null before the first routing
   std::uint16_t free_sls_{0xFFFF};
+  const ib::tables::LevelSls* levels_{nullptr};
   std::shared_ptr<PathTable> table_;  // null before the first routing
 };
 

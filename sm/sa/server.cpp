@@ -126,6 +126,7 @@ struct Server::Impl {
   std::uint64_t revision{0};
   std::optional<Commit> first_commit;  // the configured groups
   std::deque<ib::LogEvent> log;
+  std::vector<std::string> told_sl_origins;  // of configured groups
 
   Admission admission{options.admission};
   Replays replays{options.replays};
@@ -724,6 +725,11 @@ struct Server::Impl {
   void take_groups(Instant now) {
     policy.multicast.configured = groups_of(*world.snapshot().partitions, options.qos.get());
     if (!regroup(world).batch.empty()) add_own(now, regroup);
+    auto origins = sl_origins(*world.snapshot().partitions, options.qos.get());
+    for (const std::string& line : origins)
+      if (std::ranges::find(told_sl_origins, line) == told_sl_origins.end())
+        say(ib::LogLevel::Info, line);
+    told_sl_origins = std::move(origins);
   }
   void say_who_is_no_longer_trusted() {
     const auto count = std::ranges::count_if(

@@ -87,7 +87,8 @@ Opinion judge(const fabric::CompactGraph& graph, const route::Routes& routes) {
     hops.push_back(hops_from(graph, s));
     for (const auto& arc : graph.arcs(s)) arcs[s][arc.out_port] = arc;
   }
-  const auto& [sls, sl_to_vl] = routes.virtual_lanes;
+  const auto& sls = routes.virtual_lanes.sls;
+  const auto& sl_to_vl = routes.virtual_lanes.sl_to_vl;
   Opinion opinion;
   const auto complain = [&](std::string text) {
     if (opinion.example.empty()) opinion.example = std::move(text);

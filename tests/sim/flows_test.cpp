@@ -47,8 +47,10 @@ ib::fabric::Fabric dragonfly_plus() {
 
 class Flows {
  public:
-  Flows(ib::fabric::Fabric topology, const char* engine, const policy::QosSets* sets)
-      : sets_(sets), run_(std::move(topology), {}, options_for(engine, sets)) {
+  /// `levels`: SLs of levels of service, a bit each.
+  Flows(ib::fabric::Fabric topology, const char* engine, const policy::QosSets* sets,
+        std::uint16_t levels = 0)
+      : sets_(sets), run_(std::move(topology), {}, options_for(engine, sets, levels)) {
     EXPECT_TRUE(run_.run_until_reports(1));
     EXPECT_TRUE(run_.last().up());
     snapshot_ = run_.sm().snapshot();
@@ -63,6 +65,16 @@ class Flows {
       for (const auto& to : paths_->end_ports())
         if (from.port != to.port && !is_switch(from) && !is_switch(to))
           send(from, to, sl ? *sl : paths_->sl(from, to));
+    run_.run_for(std::chrono::milliseconds(10));
+  }
+
+  /// The same, of the SL that a level has for the two.
+  void send_at_level(Sl level) {
+    const auto* levels = paths_->levels();
+    for (const auto& from : paths_->end_ports())
+      for (const auto& to : paths_->end_ports())
+        if (from.port != to.port && !is_switch(from) && !is_switch(to))
+          send(from, to, levels == nullptr ? level : *levels->at(level, paths_->sl(from, to)));
     run_.run_for(std::chrono::milliseconds(10));
   }
 
@@ -99,12 +111,14 @@ class Flows {
   std::uint64_t dropped() const { return dropped_; }
 
  private:
-  static core::Options options_for(const char* engine, const policy::QosSets* sets) {
+  static core::Options options_for(const char* engine, const policy::QosSets* sets,
+                                   std::uint16_t levels) {
     core::Options options;
     options.plan.choice.engines = {engine};
     options.plan.choice.no_fallback = true;
     options.plan.choice.allow_credit_loops = true;
-    options.plan.qos = sets != nullptr;
+    options.plan.qos = sets != nullptr || levels != 0;
+    if (levels != 0) options.plan.level_sls = levels;
     if (sets != nullptr) options.plan.qos_sets = *sets;
     return options;
   }
@@ -229,6 +243,23 @@ TEST(Flows, PacketsTravelTheVlsOfTheirRoutes) {
     EXPECT_EQ(flows.dropped(), 0U);
     flows.expect_as_promised();
   }
+}
+
+TEST(Flows, LevelsOfServiceHaveTheirVlsOnEnginesThatUseSeveral) {
+  for (const auto& [topology, engine] :
+       {Case{fat_tree, "lash"}, Case{torus, "lash"}, Case{torus, "dfsssp"}, Case{torus, "nue"},
+        Case{torus, "torus-2QoS"}, Case{dragonfly_plus, "dfp"}, Case{dragonfly_plus, "dfsssp"}})
+    for (const std::vector<std::uint8_t>& levels :
+         {std::vector<std::uint8_t>{0, 3}, {0, 1, 3, 6}}) {
+      SCOPED_TRACE(testing::Message() << engine << ", " << levels.size());
+      unsigned sls = 0;
+      for (const std::uint8_t level : levels) sls |= 1U << level;
+      Flows flows(topology(), engine, nullptr, static_cast<std::uint16_t>(sls));
+      for (const std::uint8_t level : levels) flows.send_at_level(Sl{level});
+      EXPECT_GE(flows.vls_between_switches(), levels.size());
+      EXPECT_EQ(flows.dropped(), 0U);
+      flows.expect_as_promised();
+    }
 }
 
 }  // namespace

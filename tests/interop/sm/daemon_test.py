@@ -505,6 +505,45 @@ class QosPolicy(unittest.TestCase):
             self.assertEqual({key: batch[key] & 0x3F for key in ("mtu", "rate", "pkt_life")},
                              {"mtu": 3, "rate": 3, "pkt_life": 15})
 
+    def test_levels_have_sls_of_their_own_where_routes_use_several_vls(self):
+        with Sm("torus", "5x5", "--no-lids") as f:
+            policy = f.directory / "qos-policy.conf"
+            policy.write_text("qos-ulps\n  default : 0\n  any, service-id 0x6234 : 3\nend-qos-ulps\n")
+            f.daemon("-Q", "-Y", policy, "-R", "dfsssp")
+            sls = {}
+            for number in (1, 7, 13, 19, 25):
+                lid = f.on(HOST, "saquery", "-l", f"host{number:04} HCA-1").stdout.strip()
+                for level, words in (("low", ()), ("high", ("--service_id", "0x6234"))):
+                    text = f.on(HOST, "saquery", "PR", "--slid", lid, *words).stdout
+                    sls[level] = sls.get(level, []) + [int(sl, 0) for sl in
+                                                       re.findall(r"sl\.+(\S+)", text)]
+            # Layer by layer, SL for SL: 0, 1, 2, 4 for the one and 3, 5, 6, 7 for the other.
+            self.assertEqual(len(set(zip(sls["low"], sls["high"]))), len(set(sls["low"])))
+            low, high = set(sls["low"]), set(sls["high"])
+            self.assertGreater(len(low), 1)
+            self.assertEqual(len(low), len(high))
+            self.assertFalse(low & high)
+            self.assertIn(0, low)
+            self.assertIn(3, high)
+            # The VLs of the two, as a switch maps them from one neighbour to another.
+            net = f.on(HOST, "ibnetdiscover").stdout
+            switch = re.search(r"^Switch.*lid (\d+) ", net, re.M).group(1)
+            text = f.on(HOST, "smpquery", "sl2vl", switch, "1").stdout
+            row = re.search(r"in  ?2.*?\|(.*)\|", text).group(1).split("|")
+            vl = [int(v) for v in row]
+            self.assertFalse({vl[sl] for sl in low} & {vl[sl] for sl in high}, text)
+            # Five levels are too many for this engine's two VLs each.
+            policy.write_text("qos-ulps\n  default : 0\n" + "".join(
+                f"  any, service-id 0x{sl} : {sl}\n" for sl in range(1, 5)) + "end-qos-ulps\n")
+            told = subprocess.run(
+                [IBSM, "-Q", "-Y", policy, "-R", "torus-2QoS", "--explain-policy", HOST,
+                 "host0013 HCA-1", "--service-id", "4", "--against", f.topology, "--state-dir",
+                 f.directory / "none"],
+                capture_output=True, text=True, timeout=60)
+            self.assertIn("qos: 2 levels of service (SL 3, SL 4) have the same VLs, since "
+                          "torus-2QoS has VLs for 4 of 5", told.stderr)
+            self.assertEqual(told.returncode, 0, told.stdout)
+
     def test_explain_says_beforehand_what_clients_get(self):
         """--explain-policy on the saved topology, the SA's answers, and ibpath explain."""
         with Sm(*TREE) as f:

@@ -149,6 +149,15 @@ TEST(RoutingChanges, CountEntriesAndSwitchesAndNameEnginesThatFailed) {
   EXPECT_EQ(name_of(routing_changes(&first, second).front()), "routes.computed-anew");
 }
 
+TEST(RoutingChanges, LevelsThatShareVlsAreToldOnce) {
+  Routing before = *snapshot_of(tree())->routing;
+  Routing after = before;
+  after.merged_levels = "2 levels of service (SL 1, SL 2) have the same VLs";
+  EXPECT_THAT(lines(routing_changes(&before, after)), ElementsAre("qos: " + after.merged_levels));
+  EXPECT_THAT(routing_changes(&after, after), IsEmpty());
+  EXPECT_THAT(routing_changes(&after, before), IsEmpty());
+}
+
 TEST(PartitionChanges, AreDefinitionsThatComeAndGo) {
   const auto red = policy::test::policy_of("Default=0x7fff : ALL;\nred=1 : ALL;\n");
   const auto blue = policy::test::policy_of("Default=0x7fff : ALL;\nblue=2 : ALL;\n");

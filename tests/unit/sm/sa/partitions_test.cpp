@@ -148,6 +148,12 @@ TEST_F(SaPartitions, ARuleOfTheQosPolicyGivesAGroupItsSl) {
   ASSERT_EQ(made.size(), 2U);
   EXPECT_EQ(made[0].sl, ib::Sl{4});
   EXPECT_EQ(made[1].sl, ib::Sl{3}) << "no rule matches: the partition's";
+  EXPECT_THAT(sl_origins(partitions, &qos),
+              testing::ElementsAre(
+                  "multicast group ff12:401b:ffff::ffff:ffff has SL 4: q:3 (ipoib : 4)",
+                  "multicast group ff12:401b:8001::ffff:ffff has SL 3: sl= of its partition"));
+  see(kDefault);
+  EXPECT_TRUE(sl_origins(*paths->snapshot().partitions, nullptr).empty());
 }
 
 }  // namespace

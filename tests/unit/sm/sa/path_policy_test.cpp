@@ -198,6 +198,26 @@ TEST(SaPathPolicy, TheRoutesHaveTheLastWordOnTheSl) {
   EXPECT_EQ(w.get(w.between(0, 1), kGids)->sl, Sl{0});
   wanted.sl = Sl{6};
   EXPECT_FALSE(w.get(wanted, kGids | kSlBit));
+
+  // Unless levels have SLs of their own there.
+  auto& levels = routing.virtual_lanes.levels;
+  for (const std::uint8_t routed : {std::uint8_t{0}, std::uint8_t{4}}) {
+    levels.set(Sl{0}, Sl{routed}, Sl{routed});
+    levels.set(Sl{6}, Sl{routed}, Sl{static_cast<std::uint8_t>(routed + 6)});
+  }
+  republish(routing);
+  EXPECT_EQ(w.get(w.between(0, 15), kGids)->sl, Sl{10});
+  EXPECT_EQ(w.get(w.between(15, 0), kGids)->sl, Sl{10}) << "the pair's layer is the same";
+  EXPECT_EQ(w.get(w.between(0, 1), kGids)->sl, Sl{6});
+  wanted = w.between(0, 15);
+  for (const std::uint8_t sl : {std::uint8_t{4}, std::uint8_t{10}}) {
+    wanted.sl = Sl{sl};
+    EXPECT_EQ(w.get(wanted, kGids | kSlBit)->sl, Sl{sl}) << "proved, so whoever asks may have it";
+  }
+  wanted.sl = Sl{6};
+  EXPECT_FALSE(w.get(wanted, kGids | kSlBit)) << "another layer's";
+  w.policy.partitions[0].sl = Sl{9};
+  EXPECT_FALSE(w.get(w.between(0, 15), kGids)) << "dropped";
 }
 
 // ---- alias GUIDs
