@@ -61,6 +61,23 @@ target_include_directories(ib_spdlog SYSTEM INTERFACE
   $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_INCLUDE_DIRECTORIES>)
 target_compile_definitions(ib_spdlog INTERFACE SPDLOG_FMT_EXTERNAL)
 
+# What nearly every source includes is compiled once: once as libraries need it, once as ib_for_programs does. Not in the presets
+# of clang: clang-tidy would need the compiled headers, and nothing builds them; and so an include that is missing is found.
+target_compile_definitions(ibkit_flags INTERFACE FMT_SHARED)
+target_include_directories(ibkit_flags SYSTEM INTERFACE $<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>)
+function(ib_headers name)
+  file(WRITE ${CMAKE_BINARY_DIR}/headers.cpp "")
+  add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/headers.cpp)
+  target_link_libraries(${name} PRIVATE ibkit_flags)
+  target_compile_options(${name} PRIVATE -ffunction-sections ${ARGN})
+  target_precompile_headers(${name} PRIVATE
+    <algorithm> <array> <chrono> <cstdint> <cstring> <deque> <functional> <map> <memory> <numeric> <optional> <set> <span> <string>
+    <string_view> <unordered_map> <utility> <variant> <vector> <fmt/format.h> <tl/expected.hpp>)
+endfunction()
+ib_headers(ib_headers)
+ib_headers(ib_headers_for_programs -fPIE)
+set_target_properties(ib_headers_for_programs PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+
 # What the sanitizer of this build is to know, in every executable.
 function(ib_sanitizer_defaults name)
   if(IBKIT_SANITIZE)
@@ -74,6 +91,7 @@ function(ib_library name)
   if(A_SOURCES)
     add_library(${name} STATIC ${A_SOURCES})
     target_link_libraries(${name} PUBLIC ibkit_flags ${A_DEPS} PRIVATE ${A_PRIVATE_DEPS})
+    target_precompile_headers(${name} REUSE_FROM ib_headers)
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE ibkit_flags ${A_DEPS})
@@ -83,8 +101,14 @@ endfunction()
 # ib_for_programs(NAME): a library of which programs are made and no shared one, which CMake would build as if it were: then no
 # function that others may call could be inlined, not even in its own file. For those whose speed counts.
 function(ib_for_programs name)
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF PRECOMPILE_HEADERS_REUSE_FROM ib_headers_for_programs)
   target_compile_options(${name} PRIVATE -fPIE)
+endfunction()
+
+# ib_small(NAME): a library whose size in a program that stays counts, and whose speed does not.
+function(ib_small name)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Os>)
+  set_target_properties(${name} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)  # those are for -O2
 endfunction()
 
 # ib_program(NAME SOURCES main.cpp ... DEPS target ...)
