@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "libdiag/sim/impl.h"
+#include "libdiag/sim/traffic.h"
 
 namespace ib::sim {
 namespace {
@@ -199,6 +200,7 @@ void Model::Impl::end_express() {
 
 /// Something changes that ways depend on.
 void Model::Impl::forget_ways() {
+  if (traffic_) traffic_->note_change();
   end_express();
   count_all_arrived();
   ++generation_;

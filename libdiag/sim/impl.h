@@ -104,9 +104,10 @@ struct Counters {
   std::uint64_t xmit_data{}, rcv_data{}, xmit_pkts{}, rcv_pkts{};
   std::uint64_t unicast_xmit{}, unicast_rcv{}, multicast_xmit{}, multicast_rcv{};
   std::uint64_t rcv_vl15_pkts{}, rcv_vl15_data{};
-  std::uint32_t symbol_errors{}, link_recovery{}, link_downed{}, rcv_errors{}, rcv_relay_errors{},
-      xmit_discards{}, xmit_constraint{}, rcv_constraint{}, link_integrity{}, buffer_overrun{},
-      qp1_dropped{}, vl15_dropped{};
+  std::uint64_t xmit_wait{};
+  std::uint32_t symbol_errors{}, link_recovery{}, link_downed{}, rcv_errors{}, rcv_remote_errors{},
+      rcv_relay_errors{}, xmit_discards{}, xmit_constraint{}, rcv_constraint{}, link_integrity{},
+      buffer_overrun{}, qp1_dropped{}, vl15_dropped{};
   std::uint32_t dlid_mapping_errors{}, vl_mapping_errors{},
       looping_errors{};                                    // of rcv_relay_errors
   std::uint32_t inactive_discards{}, lifetime_discards{};  // of xmit_discards
@@ -206,10 +207,14 @@ enum class EventKind : std::uint8_t {
   Trap,             // a: node, b: low word of the trap's TID
   Lease,            // a: port, b: lease stamp
   CongestionLease,  // a: port, b: lease stamp of its CC_Key
+  Flows,            // flows go by what has been programmed
 };
+
+class Traffic;
 
 struct Model::Impl {
   Impl(fabric::Fabric topology, const ModelOptions& model_options);
+  ~Impl();
 
   // ---- model.cpp: construction, reading
   void build_node(NodeIndex n, bool keep_lids);
@@ -393,6 +398,11 @@ struct Model::Impl {
   void start_lease(PortIndex end);
   void end_lease(PortIndex p, std::uint32_t stamp);
 
+  // ---- traffic.cpp: flows
+  Traffic& traffic();
+  /// Counters of a node are as of now.
+  void count_traffic(NodeIndex node);
+
   // ---- pma.cpp
   std::uint16_t pma_answer(Flight& f, PortIndex end);
 
@@ -428,7 +438,8 @@ struct Model::Impl {
     PortIndex port;
   };
   std::deque<Arrived> arrived_;
-  Delivery taken_;  // the last
+  std::unique_ptr<Traffic> traffic_;  // from the first flow on
+  Delivery taken_;                    // the last
   std::vector<LinkFault> link_faults_;
   ModelCounters counters_;
   std::vector<StatRow> stats_;

@@ -8,6 +8,7 @@
 
 #include "libdiag/fabric/aggregation_node.h"
 #include "libdiag/sim/impl.h"
+#include "libdiag/sim/traffic.h"
 
 namespace ib::sim {
 namespace {
@@ -418,6 +419,7 @@ void Model::reseed(std::uint64_t seed) { impl_->random_ = Random(seed); }
 
 const ModelCounters& Model::counters() const { return impl_->counters_; }
 LaneCounters Model::lane_counters(PortRef ref) {
+  impl_->count_traffic(ref.node);
   impl_->end_express();
   impl_->count_all_arrived();
   const auto& lanes = impl_->ports_[impl_->index_of(ref)].lanes;

@@ -9,6 +9,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "libdiag/base/instant.h"
@@ -16,6 +18,7 @@
 #include "libdiag/fabric/fabric.h"
 #include "libdiag/mad/transport.h"
 #include "libdiag/sim/congestion.h"
+#include "libdiag/sim/flow.h"
 
 namespace ib::sim {
 
@@ -68,6 +71,10 @@ struct ModelCounters {
 struct LaneCounters {
   std::array<std::uint64_t, 15> xmit_pkts{}, rcv_pkts{}, rcv_data{};  // by VL
   std::array<std::uint64_t, 16> xmit_data_of_sl{}, rcv_data_of_sl{};
+  // In times of a word on the link: how long packets of a VL waited for room or their turn, and
+  // those of an SL because the port limits its rate.
+  std::array<std::uint64_t, 15> xmit_wait{};
+  std::array<std::uint64_t, 16> rate_wait_of_sl{};
   friend bool operator==(const LaneCounters&, const LaneCounters&) = default;
 };
 
@@ -134,6 +141,21 @@ class Model {
   const ModelCounters& counters() const;
   /// Since power-on, or since a Set of the PMA wrote them.
   LaneCounters lane_counters(PortRef port);
+
+  // ---- traffic (doc/sim.md, Flows): counters grow by it as time passes
+  // ----------------------------------------------
+  /// Their ids. Fails, and adds none, where an end is no end port, an SL is above 15, a size is 0
+  /// or a rate is negative.
+  Result<std::vector<std::uint32_t>> add_flows(Instant now, const std::vector<FlowSpec>& specs);
+  Result<void> remove_flow(Instant now, std::uint32_t id);
+  void remove_flows(Instant now);
+  std::vector<FlowState> flows(Instant now);
+  /// An error counter by the name that perfquery prints; others are named in the error.
+  Result<void> set_counter(Instant now, PortRef port, std::string_view name, std::uint32_t value);
+  /// It grows from now on; 0: no longer.
+  Result<void> grow_counter(Instant now, PortRef port, std::string_view name, double per_second);
+  std::vector<std::pair<std::string_view, std::uint32_t>> error_counters(Instant now, PortRef port);
+
   /// MADs by management class, method, attribute, as seen at their destination.
   struct StatRow {
     std::uint8_t mgmt_class;

@@ -37,6 +37,7 @@ void add(std::array<T, n>& sum, const std::array<T, n>& more) {
 }
 
 void add(Counters& s, const Counters& b) {
+  s.xmit_wait += b.xmit_wait;
   s.xmit_data += b.xmit_data;
   s.rcv_data += b.rcv_data;
   s.xmit_pkts += b.xmit_pkts;
@@ -49,6 +50,7 @@ void add(Counters& s, const Counters& b) {
   s.link_recovery += b.link_recovery;
   s.link_downed += b.link_downed;
   s.rcv_errors += b.rcv_errors;
+  s.rcv_remote_errors += b.rcv_remote_errors;
   s.rcv_relay_errors += b.rcv_relay_errors;
   s.xmit_discards += b.xmit_discards;
   s.xmit_constraint += b.xmit_constraint;
@@ -71,6 +73,7 @@ void add(Totals& totals, const SimPort& p) {
   if (!p.lanes) return;
   add(totals.lanes.rcv_pkts, p.lanes->rcv_pkts);
   add(totals.lanes.rcv_data, p.lanes->rcv_data);
+  add(totals.lanes.xmit_wait, p.lanes->xmit_wait);
   add(totals.lanes.xmit_data_of_sl, p.lanes->xmit_data_of_sl);
   add(totals.lanes.rcv_data_of_sl, p.lanes->rcv_data_of_sl);
 }
@@ -83,6 +86,7 @@ void read(const Totals& t, wire::PortCounters& w) {
   w.link_error_recovery_counter = saturated<std::uint8_t>(c.link_recovery);
   w.link_downed_counter = saturated<std::uint8_t>(c.link_downed);
   w.port_rcv_errors = saturated<std::uint16_t>(c.rcv_errors);
+  w.port_rcv_remote_physical_errors = saturated<std::uint16_t>(c.rcv_remote_errors);
   w.port_rcv_switch_relay_errors = saturated<std::uint16_t>(c.rcv_relay_errors);
   w.port_xmit_discards = saturated<std::uint16_t>(c.xmit_discards);
   w.port_xmit_constraint_errors = saturated<std::uint8_t>(c.xmit_constraint);
@@ -91,6 +95,7 @@ void read(const Totals& t, wire::PortCounters& w) {
   w.excessive_buffer_overrun_errors = saturated<std::uint8_t>(c.buffer_overrun, 15);
   w.qp1_dropped = saturated<std::uint16_t>(c.qp1_dropped);
   w.vl15_dropped = saturated<std::uint16_t>(c.vl15_dropped);
+  w.port_xmit_wait = saturated<std::uint32_t>(c.xmit_wait);
   w.port_xmit_data = saturated<std::uint32_t>(c.xmit_data);
   w.port_rcv_data = saturated<std::uint32_t>(c.rcv_data);
   w.port_xmit_pkts = saturated<std::uint32_t>(c.xmit_pkts);
@@ -139,6 +144,7 @@ void read(const Totals& t, wire::PortVlOpData& w) {
   w.data[kManagementVl] = saturated<std::uint32_t>(t.counters.rcv_vl15_data);
 }
 
+void read(const Totals& t, wire::PortVlXmitWait& w) { saturate(t.lanes.xmit_wait, w.ticks); }
 void read(const Totals& t, wire::PortXmitDataSl& w) { saturate(t.lanes.xmit_data_of_sl, w.data); }
 void read(const Totals& t, wire::PortRcvDataSl& w) { saturate(t.lanes.rcv_data_of_sl, w.data); }
 
@@ -157,6 +163,7 @@ void write(SimPort& p, const wire::PortCounters& w) {
   write(c.link_recovery, s, 1, w.link_error_recovery_counter);
   write(c.link_downed, s, 2, w.link_downed_counter);
   write(c.rcv_errors, s, 3, w.port_rcv_errors);
+  write(c.rcv_remote_errors, s, 4, w.port_rcv_remote_physical_errors);
   write(c.rcv_relay_errors, s, 5, w.port_rcv_switch_relay_errors);
   write(c.xmit_discards, s, 6, w.port_xmit_discards);
   write(c.xmit_constraint, s, 7, w.port_xmit_constraint_errors);
@@ -168,6 +175,7 @@ void write(SimPort& p, const wire::PortCounters& w) {
   write(c.rcv_data, s, 13, w.port_rcv_data);
   write(c.xmit_pkts, s, 14, w.port_xmit_pkts);
   write(c.rcv_pkts, s, 15, w.port_rcv_pkts);
+  write(c.xmit_wait, w.counter_select2, 0, w.port_xmit_wait);
   write(c.qp1_dropped, w.counter_select2, 1, w.qp1_dropped);
 }
 
@@ -211,6 +219,9 @@ void write(SimPort& p, const wire::PortVlOpData& w) {
   write(p.counters.rcv_vl15_data, w.counter_select, kManagementVl, w.data[kManagementVl]);
 }
 
+void write(SimPort& p, const wire::PortVlXmitWait& w) {
+  write(Model::Impl::lanes(p).xmit_wait, w.counter_select, w.ticks);
+}
 void write(SimPort& p, const wire::PortXmitDataSl& w) {
   write(Model::Impl::lanes(p).xmit_data_of_sl, w.counter_select, w.data);
 }
@@ -248,6 +259,7 @@ constexpr CounterAttribute kCounterAttributes[] = {
     attribute<wire::PortXmitDiscardDetails>(attr::kPortXmitDiscardDetails),
     attribute<wire::PortVlOpPackets>(attr::kPortVlOpPackets),
     attribute<wire::PortVlOpData>(attr::kPortVlOpData),
+    attribute<wire::PortVlXmitWait>(attr::kPortVlXmitWait),
     attribute<wire::PortCountersExtended>(attr::kPortCountersExtended),
     attribute<wire::PortXmitDataSl>(attr::kPortXmitDataSl),
     attribute<wire::PortRcvDataSl>(attr::kPortRcvDataSl),
@@ -283,6 +295,7 @@ std::uint16_t Model::Impl::pma_answer(Flight& f, PortIndex end) {
   } else if (select > node.num_ports || (select == 0 && !node.is_switch())) {
     return status::kBadValue;
   }
+  count_traffic(ports_[end].node);
   Totals totals;
   for (unsigned i = first; i <= last; ++i) {
     SimPort& p = ports_[node.first_port + i];

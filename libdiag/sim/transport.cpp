@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libdiag/sim/impl.h"
+#include "libdiag/sim/traffic.h"
 
 namespace ib::sim {
 namespace {
@@ -70,6 +71,8 @@ void Model::Impl::run(const Event& event) {
       return apply_phys_state(event.a, static_cast<wire::PhysState>(event.b));
     case EventKind::Trap:
       return repeat_trap(event.a, event.b);
+    case EventKind::Flows:
+      return traffic().follow();
     case EventKind::Lease:
       return end_lease(event.a, event.b);
     case EventKind::CongestionLease:
@@ -527,6 +530,7 @@ void Model::Impl::serve(FlightIndex f, PortIndex end) {
     end_express();
     count_all_arrived();
     if (x.mad.mgmt_class() == wire::MgmtClass::CongestionControl) {
+      if (traffic_ && x.mad.method() == wire::Method::Set) traffic_->note_change();
       if (!congestion_answer(x, end)) return drop(f, counters_.dropped_key);
     } else {
       x.mad.set<&wire::MadHeader::status>(pma_answer(x, end));

@@ -11,7 +11,8 @@ namespace ib::wire {
 namespace attr {
 inline constexpr std::uint16_t kPortRcvErrorDetails = 0x0015, kPortXmitDiscardDetails = 0x0016,
                                kPortVlOpPackets = 0x0019, kPortVlOpData = 0x001A,
-                               kPortXmitDataSl = 0x0036, kPortRcvDataSl = 0x0037;
+                               kPortVlXmitWait = 0x001C, kPortXmitDataSl = 0x0036,
+                               kPortRcvDataSl = 0x0037;
 }  // namespace attr
 
 /// BTH:OpCode of every MAD: UD SEND Only (IBA 9.2.1).
@@ -97,6 +98,20 @@ struct LayoutOf<PortVlOpData>
              Field<&PortVlOpData::port_select, at(1), 8, "PortSelect">,
              Field<&PortVlOpData::counter_select, at(2), 16, "CounterSelect", Show::Hex>,
              Field<&PortVlOpData::data, at(4), 32, "PortVLOpData">> {};
+
+/// How long a VL had something to send and could not.
+struct PortVlXmitWait {
+  PortNum port_select{};
+  std::uint16_t counter_select{};  // a bit a VL
+  std::array<std::uint16_t, 16> ticks{};
+  friend bool operator==(const PortVlXmitWait&, const PortVlXmitWait&) = default;
+};
+template <>
+struct LayoutOf<PortVlXmitWait>
+    : Layout<"PortVLXmitWaitCounters", "IBA 16.1.4.8", 36,
+             Field<&PortVlXmitWait::port_select, at(1), 8, "PortSelect">,
+             Field<&PortVlXmitWait::counter_select, at(2), 16, "CounterSelect", Show::Hex>,
+             Field<&PortVlXmitWait::ticks, at(4), 16, "PortVLXmitWait">> {};
 
 /// Data that was sent by SL.
 struct PortXmitDataSl {

@@ -127,6 +127,7 @@ std::span<const AttributeInfo> attributes() {
       attribute<PortXmitDiscardDetails>(kPm, attr::kPortXmitDiscardDetails, {Get, Set}),
       attribute<PortVlOpPackets>(kPm, attr::kPortVlOpPackets, {Get, Set}),
       attribute<PortVlOpData>(kPm, attr::kPortVlOpData, {Get, Set}),
+      attribute<PortVlXmitWait>(kPm, attr::kPortVlXmitWait, {Get, Set}),
       attribute<PortXmitDataSl>(kPm, attr::kPortXmitDataSl, {Get, Set}),
       attribute<PortRcvDataSl>(kPm, attr::kPortRcvDataSl, {Get, Set}),
       // CongestionLog is not here: it lies elsewhere in the MAD, and is one of two structures.

@@ -3,11 +3,13 @@
 // fabric takes to load.
 #include <benchmark/benchmark.h>
 
+#include <random>
 #include <sstream>
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/mad/request.h"
+#include "libdiag/sim/fluid.h"
 #include "libdiag/sim/model.h"
 
 namespace {
@@ -110,6 +112,38 @@ void BM_Build(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_Build)->Unit(benchmark::kMillisecond);
+
+/// Rates of 10,000 random flows on a tree of 648 hosts (1,296 links) routed by D-mod-K, on so many
+/// VLs that share their links: what a change of one flow or of a table costs.
+void BM_Flows(benchmark::State& state) {
+  constexpr std::uint32_t kHosts = 648, kHalf = 18, kLeaves = kHosts / kHalf, kFlows = 10'000;
+  const auto vls = static_cast<std::uint32_t>(state.range(0));
+  sim::VlShares shares;
+  for (std::uint32_t vl = 0; vl < vls; ++vl) shares.low[vl] = vl + 1;
+  // Host to leaf, leaf to spine, spine to leaf, leaf to host; as many of each as there are hosts.
+  const std::vector<sim::FluidLink> links(4 * kHosts, {12.5e9, shares});
+  std::vector<sim::FluidLane> lanes;
+  for (std::uint32_t link = 0; link < links.size(); ++link)
+    for (std::uint32_t vl = 0; vl < vls; ++vl)
+      lanes.push_back({link, static_cast<std::uint8_t>(vl), sim::kUnmarked});
+  std::mt19937 random(1);
+  std::vector<sim::FluidFlow> flows(kFlows);
+  for (auto& flow : flows) {
+    const auto from = static_cast<std::uint32_t>(random() % kHosts);
+    const auto to = static_cast<std::uint32_t>(random() % kHosts);
+    const auto vl = static_cast<std::uint32_t>(random() % vls), spine = to % kHalf;
+    std::vector<std::uint32_t> way{from};
+    if (from / kHalf != to / kHalf) {
+      way.push_back(kHosts + from / kHalf * kHalf + spine);
+      way.push_back(2 * kHosts + spine * kLeaves + to / kHalf);
+    }
+    way.push_back(3 * kHosts + to);
+    for (const auto link : way) flow.lanes.push_back(link * vls + vl);
+    if (random() % 4 == 0) flow.demand = static_cast<double>(random() % 1000) * 1e6;
+  }
+  for (auto _ : state) benchmark::DoNotOptimize(sim::fluid_rates(links, lanes, flows));
+}
+BENCHMARK(BM_Flows)->Arg(1)->Arg(4)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

@@ -36,15 +36,15 @@ CtlResult done(const CtlCommand& command, const Json& fields) {
   return command.json ? in_json(command.verb, fields) : CtlResult{};
 }
 
+CtlResult refused(const Error& error) {
+  return {error.kind == ErrorKind::NotFound ? kNobody : 2, error.message + "\n"};
+}
+
 namespace {
 
 constexpr char kBetween = '\0';
 constexpr double kDelayMsMax = 1e6, kSmaUsMax = 1e9;
 constexpr std::uint32_t kQueueMax = 1'000'000;
-
-CtlResult refused(const Error& error) {
-  return {error.kind == ErrorKind::NotFound ? kNobody : 2, error.message + "\n"};
-}
 
 bool parse_real(const std::string& text, double min, double max, double& out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -132,6 +132,8 @@ CtlResult Control::execute(Instant now, const CtlCommand& command) {
   if (command.verb == "show") return show(command);
   if (command.verb == "pcap") return pcap(command);
   if (command.verb == "stats") return stats(command);
+  if (command.verb == "flow") return flow(now, command);
+  if (command.verb == "counters") return counters(now, command);
   if (command.verb == "thresholds") return thresholds(command);
   if (command.verb == "at") return locate(command);
   return usage("unknown command '" + ib::printable(command.verb) + "'");

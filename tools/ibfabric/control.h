@@ -62,7 +62,18 @@ class Control {
   CtlResult stats(const CtlCommand& command);
   CtlResult locate(const CtlCommand& command);
   CtlResult thresholds(const CtlCommand& command);
+  CtlResult flow(ib::Instant now, const CtlCommand& command);
+  CtlResult flow_pattern(ib::Instant now, const CtlCommand& command, ib::sim::FlowSpec spec,
+                         std::uint64_t seed);
+  CtlResult add_flows(ib::Instant now, const CtlCommand& command,
+                      const std::vector<ib::sim::FlowSpec>& specs);
+  CtlResult list_flows(ib::Instant now, const CtlCommand& command);
+  CtlResult counters(ib::Instant now, const CtlCommand& command);
 
+  /// NODE or NODE:PORT; of a CA without a port its first.
+  ib::Result<ib::sim::PortRef> end_port(std::string_view text) const;
+  /// Host ports that are ACTIVE and have a LID, in the order of the file.
+  std::vector<ib::sim::PortRef> hosts_with_lids() const;
   ib::Result<ib::sim::PortRef> find_port(std::string_view node, std::string_view port) const;
 
   ib::sim::Model& model_;

@@ -12,6 +12,7 @@ namespace ibfabric {
 using Json = nlohmann::ordered_json;
 
 CtlResult usage(const std::string& message);
+CtlResult refused(const ib::Error& error);
 /// The answer in JSON: doc/formats.md's frame and what is particular to the command.
 CtlResult in_json(const std::string& verb, const Json& fields);
 CtlResult done(const CtlCommand& command, const Json& fields = Json::object());

@@ -309,6 +309,10 @@ constexpr CtlVerb kCtlVerbs[] = {
     {"pcap", "capture for Wireshark", "FILE|off", 1, 1},
     {"stats", "MADs by class, method, attribute", "", 0, 0},
     {"faults", "loss, delay, slow devices", "", 0, 0},
+    {"flow", "traffic between end ports, and how fast it is",
+     "add SRC DST|list|del ID|all|pattern shift|alltoall|random [N]", 1, 3},
+    {"counters", "error counters of a port: show, set, let grow",
+     "NODE PORT [NAME=VALUE|NAME=+RATE]...", 2, 64},
     {"thresholds", "receive queues of open ports, MADs dropped above the threshold", "[reset]", 0,
      1},
 };
@@ -319,6 +323,7 @@ struct CtlOptions {
   CtlCommand command;
   std::vector<std::string> link;
   std::string loss, duplicate, delay_ms, sma_us, sma_queue, vl15_buffer, rcv_queue;
+  std::string sl, rate, size, seed;  // of flows
   std::vector<std::pair<const char*, const ib::cli::CommandLine*>> verbs;
 };
 
@@ -330,6 +335,12 @@ void add_ctl(ib::cli::CommandLine& ctl, CtlOptions& o) {
     line.operands(verb.form, o.command.words, verb.words_min, verb.words_max);
     line.flag("--json", o.command.json, "answer in JSON");
     o.verbs.emplace_back(verb.name, &line);
+    if (verb.name == std::string_view("flow")) {
+      line.text("--sl", o.sl, "N", "service level (0)");
+      line.text("--rate", o.rate, "GBIT", "Gb/s that it wants to send (as much as it can)");
+      line.text("--size", o.size, "BYTES", "of a message (4096)");
+      line.text("--seed", o.seed, "N", "random seed of a pattern (1)");
+    }
     if (verb.name != std::string_view("faults")) continue;
     line.pair("--link", o.link, "NODE PORT", "of one cable only");
     line.text("--loss", o.loss, "PCT", "per cent");
@@ -347,10 +358,17 @@ CtlCommand command_of(const CtlOptions& o) {
   for (const auto& [name, line] : o.verbs)
     if (line->chosen()) command.verb = name;
   if (command.verb == "faults") command.words = o.link;
-  const std::pair<const char*, const std::string*> all[] = {
-      {"loss", &o.loss},          {"duplicate", &o.duplicate}, {"delay-ms", &o.delay_ms},
-      {"sma-us", &o.sma_us},      {"sma-queue", &o.sma_queue}, {"vl15-buffer", &o.vl15_buffer},
-      {"rcv-queue", &o.rcv_queue}};
+  const std::pair<const char*, const std::string*> all[] = {{"loss", &o.loss},
+                                                            {"duplicate", &o.duplicate},
+                                                            {"delay-ms", &o.delay_ms},
+                                                            {"sma-us", &o.sma_us},
+                                                            {"sma-queue", &o.sma_queue},
+                                                            {"vl15-buffer", &o.vl15_buffer},
+                                                            {"rcv-queue", &o.rcv_queue},
+                                                            {"sl", &o.sl},
+                                                            {"rate", &o.rate},
+                                                            {"size", &o.size},
+                                                            {"seed", &o.seed}};
   for (const auto& [name, value] : all) {
     if (!value->empty()) command.options[name] = *value;
   }

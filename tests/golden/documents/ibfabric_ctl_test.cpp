@@ -72,6 +72,58 @@ TEST_F(CtlGolden, Thresholds) {
   EXPECT_EQ(ctl({"thresholds"}).find("345"), std::string::npos);
 }
 
+TEST_F(CtlGolden, Flows) {
+  const auto added = ctl({"flow", "add", "node01 HCA-1", "node02 HCA-1"}, {{"sl", "3"}});
+  ib::golden::expect_same(added, "ctl-flow-add.json");
+  ib::golden::expect_same(ctl({"flow", "list"}), "ctl-flow-list.json");
+}
+
+TEST_F(CtlGolden, Counters) {
+  ib::golden::expect_same(ctl({"counters", "node01 HCA-1", "1", "SymbolErrorCounter=7"}),
+                          "ctl-counters.json");
+}
+
+TEST_F(CtlGolden, WhatFlowAndCountersRefuse) {
+  const auto refusal = [&](std::vector<std::string> words,
+                           std::map<std::string, std::string> options = {}) {
+    const CtlResult result =
+        control.execute(ib::Instant{0}, {words.front(), {words.begin() + 1, words.end()}, options});
+    EXPECT_NE(result.status, 0);
+    return result.text;
+  };
+  const std::string form =
+      "expected flow add SRC DST, flow list, flow del ID|all, or flow pattern "
+      "shift|alltoall|random [N]\n";
+  EXPECT_EQ(refusal({"flow"}), form);
+  EXPECT_EQ(refusal({"flow", "add", "node01 HCA-1"}), form);
+  EXPECT_EQ(refusal({"flow", "sing"}), form);
+  EXPECT_EQ(refusal({"flow", "add", "node77", "node01 HCA-1"}),
+            "no node 'node77': expected a name, a node id of the file, or a GUID\n");
+  EXPECT_EQ(refusal({"flow", "add", "node01 HCA-1", "node02 HCA-1"}, {{"sl", "16"}}),
+            "--sl: expected an SL from 0 to 15, got '16'\n");
+  EXPECT_EQ(refusal({"flow", "add", "node01 HCA-1", "node02 HCA-1"}, {{"rate", "-1"}}),
+            "--rate: expected Gb/s, more than 0 and at most 100000, got '-1'\n");
+  EXPECT_EQ(refusal({"flow", "add", "node01 HCA-1", "node02 HCA-1"}, {{"size", "0"}}),
+            "--size: expected bytes of a message, 1 to 2147483648, got '0'\n");
+  EXPECT_EQ(refusal({"flow", "list"}, {{"rate", "1"}}),
+            "--rate belongs to flow add and flow pattern\n");
+  EXPECT_EQ(refusal({"flow", "del", "7"}), "there is no flow 7\n");
+  EXPECT_EQ(refusal({"flow", "del", "x"}),
+            "flow del: expected the number of a flow, or all, got 'x'\n");
+  EXPECT_EQ(refusal({"flow", "pattern", "shift"}),
+            "a pattern takes two host ports at least that are ACTIVE and have LIDs, there are 0: "
+            "start a subnet manager first\n");
+  EXPECT_EQ(refusal({"counters", "node01 HCA-1"}),
+            "expected counters NODE PORT [NAME=VALUE|NAME=+RATE]...\n");
+  EXPECT_EQ(refusal({"counters", "node01 HCA-1", "1", "PortRcvErrors=x"}),
+            "PortRcvErrors: expected a number up to 4294967295, or +RATE, got 'x'\n");
+  EXPECT_EQ(refusal({"counters", "node01 HCA-1", "1", "PortRcvErrors=+x"}),
+            "PortRcvErrors: expected + and how much it grows a second, up to 1e9, got 'x'\n");
+  EXPECT_EQ(refusal({"counters", "node01 HCA-1", "1", "PortRcvErrors=1", "Errors=1"}).substr(0, 33),
+            "unknown counter 'Errors'; those t");
+  EXPECT_EQ(model.error_counters(ib::Instant{0}, {0, 1})[3].second, 0U) << "nothing half done";
+}
+
 TEST_F(CtlGolden, Pcap) {
   ib::golden::expect_same(ctl({"pcap", "/somewhere/mads.pcap"}), "ctl-pcap.json");
   ib::golden::expect_same(ctl({"pcap", "off"}), "ctl-pcap-off.json");

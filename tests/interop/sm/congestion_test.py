@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The congestion control manager, judged by stock ibccquery and ibccconfig, and by what stock opensm
 programs by the same keys."""
+import json
 import os
 import re
 import signal
@@ -162,6 +163,57 @@ cc_ca_cong_setting_trigger_threshold 1 5
 cc_ca_cong_setting_ccti_min 3 6
 cc_cct 0:0,1:1,2:2,3:3,0:100
 """
+
+
+class Incast(unittest.TestCase):
+    """40 hosts send to one; a victim shares a link with some of them. Judged by stock perfquery."""
+
+    SENDERS = [f"host{10 + i * 153 // 40:04}" for i in range(40)]
+
+    def flow(self, f, source, target):
+        return json.loads(f.ctl("flow", "add", source, target, "--json").stdout)["ids"][0]
+
+    def state(self, f, number):
+        flows = json.loads(f.ctl("flow", "list", "--json").stdout)["flows"]
+        return next(flow for flow in flows if flow["id"] == number)
+
+    def lid(self, f, node):
+        return re.search(rf"{node['guid'][2:]}.* lid (\d+) ", f.on(HOST, "ibnetdiscover").stdout)[1]
+
+    def wait_counter(self, f, node, port):
+        """How far stock perfquery's PortXmitWait comes in two reads."""
+        lid = self.lid(f, node)
+        read = lambda: int(re.search(r"PortXmitWait:\.*(\d+)", f.on(
+            HOST, "perfquery", lid, str(port)).stdout)[1])
+        first = read()
+        return read() - first
+
+    def run_incast(self, f):
+        for sender in self.SENDERS:
+            self.flow(f, f"{sender} HCA-1", "host0001 HCA-1")
+        for target in range(19, 162):
+            victim = self.flow(f, "host0011 HCA-1", f"host{target:04} HCA-1")
+            state = self.state(f, victim)
+            if state["limit"] == "behind" and state["limited_at"]["name"].startswith("leaf"):
+                return state
+            f.ctl("flow", "del", str(victim))
+
+    def test_a_victim_is_twice_as_fast_with_congestion_control_at_least(self):
+        with Congestion(*LARGER) as f:
+            self.assertEqual(f.ibsm("-o").returncode, 0)
+            without = self.run_incast(f)
+            self.assertAlmostEqual(without["gbit"], 100 / 40, places=6)
+            behind = without["limited_at"]
+            self.assertGreater(self.wait_counter(f, behind, behind["port"]), 0)
+            by_vl = f.on(HOST, "perfquery", "--vlxmitcounters", self.lid(f, behind),
+                         str(behind["port"])).stdout
+            self.assertRegex(by_vl, r"PortVLXmitWait0:\.*65535\n")
+            opts = f.manager("")
+            up = f.ibsm("-o", "-F", opts)
+            self.assertEqual(up.returncode, 0, up.stdout + up.stderr)
+            victim = self.state(f, without["id"])
+            self.assertGreaterEqual(victim["gbit"], 2 * without["gbit"])
+            self.assertEqual(self.wait_counter(f, behind, behind["port"]), 0)
 
 
 class AsOpensm(unittest.TestCase):

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/sim/fluid.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <queue>
+
+namespace ib::sim {
+namespace {
+
+constexpr double kSame = 1e-9;  // relative
+/// Rounds in which VLs that share links find their rates: simple cases are exact after a few;
+/// others are taken half way to where they would go, and are good enough once no share of a link
+/// moves by more than a thousandth.
+constexpr int kExactRounds = 6, kRounds = 24;
+constexpr double kGoodEnough = 1e-3;
+
+/// Lets all flows grow from 0 until each is stopped; what lanes can take is given.
+class Growth {
+ public:
+  Growth(const std::vector<FluidLane>& lanes, const std::vector<FluidFlow>& flows)
+      : lanes_(lanes), flows_(flows), first_(lanes.size() + 1), by_demand_(flows.size()) {
+    for (const FluidFlow& flow : flows)
+      for (const auto lane : flow.lanes) ++first_[lane + 1];
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    members_.resize(first_.back());
+    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+    for (std::uint32_t f = 0; f < flows.size(); ++f)
+      for (const auto lane : flows[f].lanes) members_[next[lane]++] = f;
+    std::iota(by_demand_.begin(), by_demand_.end(), 0U);
+    std::ranges::sort(by_demand_, {}, [&](std::uint32_t f) { return flows[f].demand; });
+  }
+
+  const FluidRates& run(const std::vector<double>& capacity) {
+    capacity_ = &capacity;
+    rates_.flows.assign(flows_.size(), {});
+    rates_.waits.assign(lanes_.size(), false);
+    stopped_.assign(flows_.size(), false);
+    used_.assign(lanes_.size(), 0);
+    growing_.assign(lanes_.size(), 0);
+    level_ = 0;
+    levels_ = {};
+    for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane) {
+      growing_[lane] = first_[lane + 1] - first_[lane];
+      if (growing_[lane] != 0) levels_.push({level_of(lane), lane});
+    }
+    std::size_t next = 0;
+    while (true) {
+      while (next < by_demand_.size() && stopped_[by_demand_[next]]) ++next;
+      settle_top();
+      const double demand = next < by_demand_.size() ? flows_[by_demand_[next]].demand : kUnlimited;
+      if (!levels_.empty() && levels_.top().level < demand) {
+        const auto lane = levels_.top().lane;
+        level_ = std::max(level_, levels_.top().level);
+        fill_up(lane);
+      } else if (next < by_demand_.size() && demand < kUnlimited) {
+        level_ = std::max(level_, demand);
+        stop(by_demand_[next], {demand, Stopped::Demand, kNoLane});
+      } else {
+        break;  // the rest passes no link and wants everything: nothing stops it
+      }
+    }
+    return rates_;
+  }
+
+  double used(std::uint32_t lane) const { return used_[lane]; }
+
+ private:
+  struct Level {
+    double level;
+    std::uint32_t lane;
+    bool operator>(const Level& other) const {
+      return level != other.level ? level > other.level : lane > other.lane;
+    }
+  };
+
+  /// The rate of its flows at which a lane is full.
+  double level_of(std::uint32_t lane) const {
+    return std::max((*capacity_)[lane] - used_[lane], 0.0) / growing_[lane];
+  }
+  /// Brings the lane to the top that is full first. A flow that stops elsewhere leaves room, so
+  /// levels only rise, and a lane's is worked out again when it comes to the top.
+  void settle_top() {
+    while (!levels_.empty()) {
+      const Level top = levels_.top();
+      if (growing_[top.lane] != 0 && level_of(top.lane) <= top.level * (1 + kSame)) return;
+      levels_.pop();
+      if (growing_[top.lane] != 0) levels_.push({level_of(top.lane), top.lane});
+    }
+  }
+
+  void stop(std::uint32_t flow, const FluidRate& rate) {
+    stopped_[flow] = true;
+    rates_.flows[flow] = rate;
+    for (const auto lane : flows_[flow].lanes) {
+      used_[lane] += rate.rate;
+      --growing_[lane];
+    }
+  }
+
+  /// `full` is full: its flows stop, and what waits behind them.
+  void fill_up(std::uint32_t full) {
+    waiting_.assign(1, full);
+    while (!waiting_.empty()) {
+      const auto lane = waiting_.back();
+      waiting_.pop_back();
+      for (std::uint32_t i = first_[lane]; i < first_[lane + 1]; ++i) {
+        const auto f = members_[i];
+        if (stopped_[f]) continue;
+        const FluidFlow& flow = flows_[f];
+        const bool slowed =
+            lane == full && flow.packet >= lanes_[lane].marks_from && level_ >= flow.slowest;
+        stop(f, {level_,
+                 lane != full ? Stopped::Behind
+                 : slowed     ? Stopped::Slowed
+                              : Stopped::Full,
+                 lane});
+        if (slowed) continue;
+        for (const auto before : flow.lanes) {
+          if (before == lane) break;
+          if (rates_.waits[before]) continue;
+          rates_.waits[before] = true;
+          waiting_.push_back(before);
+        }
+      }
+    }
+  }
+
+  const std::vector<FluidLane>& lanes_;
+  const std::vector<FluidFlow>& flows_;
+  std::vector<std::uint32_t> first_, members_;  // flows of each lane
+  std::vector<std::uint32_t> by_demand_;
+  const std::vector<double>* capacity_{};
+  FluidRates rates_;
+  std::vector<bool> stopped_;
+  std::vector<double> used_;
+  std::vector<std::uint32_t> growing_;
+  double level_{};
+  std::priority_queue<Level, std::vector<Level>, std::greater<>> levels_;
+  std::vector<std::uint32_t> waiting_;
+};
+
+/// Lanes of one link, where there are several.
+struct Competition {
+  std::uint32_t link;
+  std::vector<std::uint32_t> lanes;
+};
+
+}  // namespace
+
+FluidRates fluid_rates(const std::vector<FluidLink>& links, const std::vector<FluidLane>& lanes,
+                       const std::vector<FluidFlow>& flows) {
+  std::vector<std::vector<std::uint32_t>> of_link(links.size());
+  for (std::uint32_t lane = 0; lane < lanes.size(); ++lane)
+    of_link[lanes[lane].link].push_back(lane);
+
+  // What each lane can take while all others of its link want everything.
+  std::vector<double> capacity(lanes.size());
+  std::vector<Competition> competitions;
+  for (std::uint32_t link = 0; link < links.size(); ++link) {
+    std::array<double, kDataVls> demand{};
+    for (const auto lane : of_link[link]) demand[lanes[lane].vl] = kUnlimited;
+    const auto shares = share_link(links[link].capacity, links[link].shares, demand);
+    for (const auto lane : of_link[link]) capacity[lane] = shares[lanes[lane].vl];
+    if (of_link[link].size() > 1) competitions.push_back({link, of_link[link]});
+  }
+
+  Growth growth(lanes, flows);
+  FluidRates rates = growth.run(capacity);
+  std::vector<bool> full(lanes.size());
+  for (int round = 0; round < kRounds && !competitions.empty(); ++round) {
+    full.assign(lanes.size(), false);
+    for (const FluidRate& flow : rates.flows)
+      if (flow.by == Stopped::Full || flow.by == Stopped::Slowed) full[flow.lane] = true;
+    // A lane that is full would use more; one that is not uses what it does. Nobody's own use
+    // limits it, so that it can grow when others are slowed down. The last round keeps to what
+    // fits.
+    bool same = true;
+    const bool last = round + 1 == kRounds;
+    for (const Competition& competition : competitions) {
+      std::array<double, kDataVls> demand{};
+      for (const auto lane : competition.lanes)
+        demand[lanes[lane].vl] = full[lane] ? kUnlimited : growth.used(lane);
+      for (const auto lane : competition.lanes) {
+        auto own = demand;
+        if (!last) own[lanes[lane].vl] = kUnlimited;
+        const FluidLink& link = links[competition.link];
+        const double now = share_link(link.capacity, link.shares, own)[lanes[lane].vl];
+        const double enough = round < kExactRounds ? kSame : kGoodEnough;
+        if (std::abs(now - capacity[lane]) > enough * link.capacity) same = false;
+        capacity[lane] = round < kExactRounds || last ? now : (now + capacity[lane]) / 2;
+      }
+    }
+    if (same) break;
+    rates = growth.run(capacity);
+  }
+  return rates;
+}
+
+}  // namespace ib::sim
