@@ -169,30 +169,35 @@ FluidRates fluid_rates(const std::vector<FluidLink>& links, const std::vector<Fl
   Growth growth(lanes, flows);
   FluidRates rates = growth.run(capacity);
   std::vector<bool> full(lanes.size());
-  for (int round = 0; round < kRounds && !competitions.empty(); ++round) {
+  bool last = false;
+  for (int round = 0; !last && !competitions.empty(); ++round) {
     full.assign(lanes.size(), false);
     for (const FluidRate& flow : rates.flows)
       if (flow.by == Stopped::Full || flow.by == Stopped::Slowed) full[flow.lane] = true;
     // A lane that is full would use more; one that is not uses what it does. Nobody's own use
-    // limits it, so that it can grow when others are slowed down. The last round keeps to what
-    // fits.
-    bool same = true;
-    const bool last = round + 1 == kRounds;
-    for (const Competition& competition : competitions) {
+    // limits it, so that it can grow when others are slowed down.
+    const auto share = [&](const Competition& competition, std::uint32_t lane, bool own_use) {
       std::array<double, kDataVls> demand{};
-      for (const auto lane : competition.lanes)
-        demand[lanes[lane].vl] = full[lane] ? kUnlimited : growth.used(lane);
+      for (const auto other : competition.lanes)
+        demand[lanes[other].vl] =
+            full[other] || (other == lane && !own_use) ? kUnlimited : growth.used(other);
+      const FluidLink& link = links[competition.link];
+      return share_link(link.capacity, link.shares, demand)[lanes[lane].vl];
+    };
+    double moved = 0;
+    for (const Competition& competition : competitions)
       for (const auto lane : competition.lanes) {
-        auto own = demand;
-        if (!last) own[lanes[lane].vl] = kUnlimited;
-        const FluidLink& link = links[competition.link];
-        const double now = share_link(link.capacity, link.shares, own)[lanes[lane].vl];
-        const double enough = round < kExactRounds ? kSame : kGoodEnough;
-        if (std::abs(now - capacity[lane]) > enough * link.capacity) same = false;
-        capacity[lane] = round < kExactRounds || last ? now : (now + capacity[lane]) / 2;
+        const double now = share(competition, lane, false);
+        const double capacity_of_link = links[competition.link].capacity;
+        moved = std::max(moved, std::abs(now - capacity[lane]) / capacity_of_link);
+        capacity[lane] = round < kExactRounds ? now : (now + capacity[lane]) / 2;
       }
-    }
-    if (same) break;
+    if (moved <= kSame) break;
+    last = round + 1 == kRounds || (round >= kExactRounds && moved <= kGoodEnough);
+    // Not exact: in the end each lane keeps to what fits beside the others.
+    if (last)
+      for (const Competition& competition : competitions)
+        for (const auto lane : competition.lanes) capacity[lane] = share(competition, lane, true);
     rates = growth.run(capacity);
   }
   return rates;
