@@ -460,7 +460,15 @@ struct Sweep::Impl {
     const bool is_switch = node.node_type == wire::NodeType::Switch;
     const auto info = wire::decode<wire::PortInfo>(bytes);
     if (auto wrong = implausible(info, node, key.at.port); !wrong.empty()) {
-      quarantine(n, Trouble::Kind::Garbage, key, fmt::format("port {}: {}", key.at.port, wrong));
+      // One strange port is left alone, and not the node with it; who answers for a port that it
+      // does not have is not believed at all.
+      const bool other_ports = node.num_ports > 1 && info.local_port_num.value <= node.num_ports;
+      auto what = fmt::format("port {}: {}", key.at.port, wrong);
+      if (other_ports) {
+        note(Trouble::Kind::Garbage, entry_of(n), key, what + "; the port is left alone");
+      } else {
+        quarantine(n, Trouble::Kind::Garbage, key, std::move(what));
+      }
       return;
     }
     seen.update_port(key.at, bytes, info);

@@ -191,7 +191,7 @@ void Model::Impl::reset_node_state(NodeIndex n, bool keep_lids) {
     sw.info.default_multicast_primary_port = 255;
     sw.info.default_multicast_not_primary_port = 255;
     sw.info.life_time_value = 18;
-    sw.info.optimized_sl_to_vl = options_.optimized_sl_to_vl ? 1 : 0;
+    sw.info.optimized_sl_to_vl = options_.optimized_sl_to_vl;
     sw.info.partition_enforcement_cap = kSwitchPKeys;
     sw.info.inbound_enforcement_cap = true;
     sw.info.outbound_enforcement_cap = true;

@@ -44,7 +44,9 @@ struct ModelOptions {
   bool keep_lids{false};  // start with the file's LIDs instead of none
   Lid no_lid_of_cas{0};   // what a CA says that has none: 0, or 0xFFFF as ConnectX-4 and later
   Duration hop_latency{std::chrono::nanoseconds(200)};
-  bool optimized_sl_to_vl{true};  // switches take rows for many ports in one Set
+  /// SwitchInfo:OptimizedSLtoVLMappingProgramming of switches, a mask: 1 they take rows for many
+  /// ports in one Set, 2 a form of NVIDIA's with a mask of ports, which the model does not take.
+  std::uint8_t optimized_sl_to_vl{1};
   /// Switch ports that enforce partitions let no packet pass between two limited keys, as end ports
   /// do. Else they compare the low 15 bits alone.
   bool strict_enforcement{false};

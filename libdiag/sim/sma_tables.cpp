@@ -81,7 +81,7 @@ std::uint16_t Model::Impl::sma_sl_to_vl(Flight& f, PortIndex end, bool set) {
     in = (modifier >> 8) & 0xFF;
     all_out = (modifier & (1U << 16)) != 0;
     all_in = (modifier & (1U << 17)) != 0;
-    if ((all_out || all_in) && (!set || node.sw->info.optimized_sl_to_vl == 0))
+    if ((all_out || all_in) && (!set || (node.sw->info.optimized_sl_to_vl & 1U) == 0))
       return status::kBadValue;
     if (!all_out) out = addressed_port(f, end, modifier & 0xFF);
     if (out == kNoPort || (!all_in && in > node.num_ports)) return status::kBadValue;

@@ -72,7 +72,9 @@ class RowSets {
   }
 
   std::vector<Ask> run() {
-    const bool optimised = holder_.seen.nodes[holder_.node].switch_info->optimized_sl_to_vl != 0;
+    // Bit 0 is the wildcarded form; bit 1 is another one, with a mask of ports, that is not used.
+    const bool optimised =
+        (holder_.seen.nodes[holder_.node].switch_info->optimized_sl_to_vl & 1U) != 0;
     if (optimised && !columns_.empty()) set_all();
     for (Column& column : columns_) {
       if (optimised) set_inputs(column);

@@ -9,6 +9,8 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <random>
 
 #include "libdiag/fabric/generate.h"
@@ -161,6 +163,50 @@ TEST_P(SweepField, OneHostThatLiesIsNamedAndTheRestIsFound) {
   EXPECT_EQ(seen.fabric.link_count(), f.link_count() - 1);
 }
 INSTANTIATE_TEST_SUITE_P(Fields, SweepField, testing::ValuesIn(kFields));
+
+/// Spoils what is said of one port of one node.
+Spoil spoil_port(ib::Guid node, std::uint8_t port, void (*change)(ib::wire::Mad&)) {
+  auto route = std::make_shared<std::optional<ib::mad::DirectedRoute>>();
+  return [=](const ib::mad::Request& r, ib::wire::Mad& answer) {
+    const auto hops = r.mad.get<&ib::wire::SmpHeader::hop_count>();
+    const auto path = r.mad.get<&ib::wire::SmpHeader::initial_path>();
+    const ib::mad::DirectedRoute here{{path.begin() + 1, path.begin() + 1 + hops}};
+    if (answer.attribute_id() == attr::kNodeInfo && !*route &&
+        ib::wire::body<NodeInfo>(answer).node_guid == node)
+      *route = here;
+    if (answer.attribute_id() == attr::kPortInfo && *route && here.hops == (*route)->hops &&
+        (r.mad.attribute_modifier() & 0xFF) == port)
+      change(answer);
+    return true;
+  };
+}
+
+TEST(Sweep, OneStrangePortOfASwitchIsLeftAloneAndTheSwitchIsNot) {
+  const Fabric f = small_tree();
+  // The last host and the port of its leaf that leads to it.
+  PortRef host;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    if (!f.node(n).is_switch()) host = {n, 1};
+  const PortRef at = f.port(host).peer;
+  const ib::Guid leaf = f.node(at.node).guid;
+  const std::pair<const char*, void (*)(ib::wire::Mad&)> strange[] = {
+      {"PortState is 5", [](ib::wire::Mad& m) { set_body_field<&PortInfo::port_state>(m, 5); }},
+      {"VLCap is 9", [](ib::wire::Mad& m) { set_body_field<&PortInfo::vl_cap>(m, 9); }},
+      {"MTUCap is 7", [](ib::wire::Mad& m) { set_body_field<&PortInfo::mtu_cap>(m, 7); }}};
+  for (const auto& [text, change] : strange) {
+    SCOPED_TRACE(text);
+    const Observed seen = run(f, spoil_port(leaf, at.port, change));
+    ASSERT_EQ(seen.troubles.size(), 1U);
+    EXPECT_THAT(seen.troubles[0].message, testing::HasSubstr(text));
+    const auto found = seen.fabric.find_node(leaf);
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(seen.nodes[*found].usable);
+    EXPECT_FALSE(seen.port({*found, at.port}).known);
+    EXPECT_FALSE(seen.fabric.find_node(f.node(host.node).guid)) << "nothing is sent through it";
+    EXPECT_EQ(seen.nodes.size(), f.nodes().size() - 1);
+    EXPECT_EQ(seen.fabric.link_count(), f.link_count() - 1);
+  }
+}
 
 TEST(Sweep, EndsWhateverIsAnswered) {
   const Fabric f = small_tree();
