@@ -42,7 +42,7 @@
 #include "sm/daemon/sm_verb.h"
 #include "sm/daemon/store_retry.h"
 #include "sm/daemon/store_thread.h"
-#include "sm/sa/partitions.h"
+#include "sm/sa/registry/partitions.h"
 #include "sm/sa/server.h"
 #include "sm/store/store.h"
 

@@ -20,7 +20,7 @@
 #include "sm/daemon/partition_verbs.h"
 #include "sm/daemon/plan_failure.h"
 #include "sm/daemon/sa_thread.h"
-#include "sm/sa/partitions.h"
+#include "sm/sa/registry/partitions.h"
 #include "sm/sa/server.h"
 
 namespace sm::daemon {

@@ -13,7 +13,7 @@
 #include "sm/daemon/plan_failure.h"
 #include "sm/device/end_port_facts.h"
 #include "sm/device/tables/kinds.h"
-#include "sm/sa/explain.h"
+#include "sm/sa/paths/explain.h"
 
 namespace sm::daemon {
 namespace {

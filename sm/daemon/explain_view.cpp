@@ -3,7 +3,7 @@
 
 #include "libdiag/wire/rates.h"
 #include "sm/device/tables/kinds.h"
-#include "sm/sa/partitions.h"
+#include "sm/sa/registry/partitions.h"
 
 namespace sm::daemon {
 namespace {

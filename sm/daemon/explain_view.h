@@ -10,7 +10,7 @@
 
 #include "sm/device/holdings.h"
 #include "sm/plan/desired.h"
-#include "sm/sa/world.h"
+#include "sm/sa/registry/world.h"
 
 namespace sm::daemon {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sm/daemon/sa_options.h"
-#include "sm/sa/prefix_routes.h"
+#include "sm/sa/subnet/prefix_routes.h"
 
 namespace sm::daemon {
 

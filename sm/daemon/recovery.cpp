@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "sm/daemon/sa_dump.h"
-#include "sm/sa/dump_file.h"
+#include "sm/sa/registry/dump_file.h"
 #include "sm/store/guid2lid.h"
 #include "sm/store/set_aside.h"
 #include "sm/store/text_backup.h"

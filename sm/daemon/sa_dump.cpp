@@ -9,7 +9,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/text_file.h"
-#include "sm/sa/dump_file.h"
+#include "sm/sa/registry/dump_file.h"
 
 namespace sm::daemon {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "libdiag/mad/rmpp.h"
-#include "sm/sa/turn.h"
+#include "sm/sa/intake/turn.h"
 
 namespace sm::daemon {
 namespace {

@@ -2,8 +2,8 @@
 #include "sm/sa/class_port_info.h"
 
 #include "libdiag/wire/mad.h"
-#include "sm/sa/records.h"
-#include "sm/sa/writes.h"
+#include "sm/sa/queries.h"
+#include "sm/sa/registry/writes.h"
 
 namespace sm::sa {
 namespace {
@@ -29,7 +29,7 @@ ib::wire::ClassPortInfo class_port_info(std::uint8_t resp_time_value, bool multi
   if (is_known_record(attr::kMultiPathRecord)) info.capability_mask |= kMultiPath;
   info.capability_mask2 = kMulticastTop | kFullPortInfo | kExtendedSpeeds | kMulticastServices |
                           kPortInfoMatch2 | kSendOnlyFullMember | kWidth2x | kHdr | kNdr;
-  if (is_writable(attr::kGuidInfoRecord)) info.capability_mask2 |= kAliasGuids;
+  if (find_kind(attr::kGuidInfoRecord) != nullptr) info.capability_mask2 |= kAliasGuids;
   info.resp_time_value = resp_time_value;
   info.redirect_qp = 1;
   info.redirect_q_key = ib::wire::kQp1QKey;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "sm/sa/reports/forwarding.h"
+
 namespace sm::sa {
 namespace {
 
@@ -55,6 +57,19 @@ std::string describe(const Counters& counters) {
     if (counters.*value != 0)
       text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, counters.*value);
   return text;
+}
+
+void count_forwarding(const Forwarding& forwarding, Counters& counters) {
+  const auto& r = forwarding.reports.counters();
+  counters.notices = r.notices;
+  counters.notices_dropped = r.notices_dropped;
+  counters.notices_implausible = forwarding.counters().implausible;
+  counters.notices_limited = forwarding.counters().limited;
+  counters.reports = r.sent;
+  counters.reports_answered = r.answered;
+  counters.reports_failed = r.failed;
+  counters.reports_dropped = r.dropped;
+  counters.subscribers_dead = r.dead;
 }
 
 }  // namespace sm::sa

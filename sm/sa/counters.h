@@ -44,4 +44,8 @@ std::span<const NamedCounter> named_counters();
 /// "requests=12 answers=12 ...": those that are not 0, as one line; empty when all are.
 std::string describe(const Counters& counters);
 
+class Forwarding;
+/// What `counters` says of notices and reports.
+void count_forwarding(const Forwarding& forwarding, Counters& counters);
+
 }  // namespace sm::sa

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "sm/sa/server.h"
+#include "sm/sa/options.h"
 
 namespace sm::sa {
 namespace {

@@ -21,46 +21,15 @@
 #include "libdiag/mad/transport.h"
 #include "sm/device/holdings.h"
 #include "sm/device/snapshot.h"
-#include "sm/sa/admission.h"
-#include "sm/sa/aliases.h"
+#include "sm/sa/commit.h"
 #include "sm/sa/counters.h"
-#include "sm/sa/forwarding.h"
 #include "sm/sa/limits.h"
-#include "sm/sa/multicast.h"
-#include "sm/sa/multicast_options.h"
-#include "sm/sa/policy.h"
-#include "sm/sa/quotas.h"
-#include "sm/sa/replays.h"
-#include "sm/sa/trust.h"
-#include "sm/sa/wall_clock.h"
+#include "sm/sa/options.h"
+#include "sm/sa/registry/aliases.h"
+#include "sm/sa/registry/multicast.h"
 #include "sm/store/store.h"
 
 namespace sm::sa {
-
-struct Options {
-  TrustOptions trust;
-  AdmissionOptions admission;
-  ReplayOptions replays;
-  std::uint8_t resp_time_value{16};  // ClassPortInfo: 4.096 us x 2^16 = 268 ms
-  bool kernel_rmpp{false};           // the transport segments: answers leave whole, and capped
-  std::size_t kernel_table_bytes_max{16U << 20};
-  std::size_t transfers_max{256};           // tables under way at once; more wait in the queues
-  std::size_t transfers_per_requester{16};  // one client that never answers must not take them all
-  std::size_t writes_pending_max{4096};     // uncommitted; more wait in the queues
-  Quotas quotas;
-  WallClock wall_clock;  // leases are kept by it
-  MulticastOptions multicast;
-  ForwardingOptions forwarding;
-  std::uint8_t sm_assigned_guid{0};              // part of alias GUIDs that are made here
-  Policy policy;                                 // its multicast options are those above
-  std::shared_ptr<const policy::QosPolicy> qos;  // nullptr: no policy
-};
-
-/// Write this, then say on_commit_done(ticket). Commits come one at a time.
-struct Commit {
-  std::uint64_t ticket{};
-  store::Batch batch;
-};
 
 class Server {
  public:

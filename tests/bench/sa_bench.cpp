@@ -16,7 +16,7 @@
 #include <random>
 
 #include "libdiag/route/engine.h"
-#include "sm/sa/path_records.h"
+#include "sm/sa/paths/path_records.h"
 #include "tests/unit/sm/sa/snapshot_of.h"
 
 namespace {

@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-#include "sm/sa/path_records.h"
+#include "sm/sa/paths/path_records.h"
 #include "sm/sa/server.h"
 #include "tests/unit/sm/sa/large_subnet.h"
 #include "tests/unit/sm/sa/storm_costs.h"

@@ -15,7 +15,7 @@
 #include <random>
 
 #include "libdiag/mad/rmpp.h"
-#include "sm/sa/path_records.h"
+#include "sm/sa/paths/path_records.h"
 #include "sm/sa/server.h"
 #include "tests/unit/sm/sa/large_subnet.h"
 

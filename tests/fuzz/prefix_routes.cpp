@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Any text as a file of prefix routes: an error that names file and place, or at most one route a
 // line, which written anew says the same.
-#include "sm/sa/prefix_routes.h"
+#include "sm/sa/subnet/prefix_routes.h"
 
 #include <algorithm>
 #include <string>

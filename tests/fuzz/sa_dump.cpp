@@ -3,8 +3,8 @@
 // that starts with it has what was read.
 #include <string>
 
-#include "sm/sa/dump_file.h"
-#include "sm/sa/state.h"
+#include "sm/sa/registry/dump_file.h"
+#include "sm/sa/registry/state.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

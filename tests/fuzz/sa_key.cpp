@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sm/daemon/sa_options.h"
-#include "sm/sa/trust.h"
+#include "sm/sa/intake/trust.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "sm/sa/reports.h"
+#include "sm/sa/reports/reports.h"
 
 namespace scenario {
 

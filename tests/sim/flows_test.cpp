@@ -9,7 +9,7 @@
 #include "libdiag/fabric/generate.h"
 #include "libdiag/mad/request.h"
 #include "sm/plan/vl_tables.h"
-#include "sm/sa/paths.h"
+#include "sm/sa/subnet/paths.h"
 #include "tests/sim/sm_on_model.h"
 
 namespace sm::test {

@@ -11,8 +11,8 @@
 #include <set>
 
 #include "libdiag/fabric/generate.h"
+#include "sm/sa/registry/state.h"
 #include "sm/sa/server.h"
-#include "sm/sa/state.h"
 #include "tests/sim/sm_on_model.h"
 
 namespace sm::test {

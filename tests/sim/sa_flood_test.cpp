@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // One host floods subnet administration, mostly with writes, while others ask for little: how long
 // the others wait, in virtual time. The server is the real one. Its thread's turns are those of
-// sm/daemon/sa_thread.cpp (sm/sa/turn.h), what a step costs is data, the port's queue has the size
-// of the kernel's, and a commit takes time, during which no other begins:
+// sm/daemon/sa_thread.cpp (sm/sa/intake/turn.h), what a step costs is data, the port's queue has
+// the size of the kernel's, and a commit takes time, during which no other begins:
 //
 //   hosts --> queue of the port --> read | commits done | on_time | serve | commit | send
 //
@@ -20,9 +20,9 @@
 
 #include "libdiag/mad/rmpp.h"
 #include "libdiag/wire/gmp_attributes.h"
-#include "sm/sa/path_records.h"
+#include "sm/sa/intake/turn.h"
+#include "sm/sa/paths/path_records.h"
 #include "sm/sa/server.h"
-#include "sm/sa/turn.h"
 #include "tests/unit/sm/sa/snapshot_of.h"
 #include "tests/unit/sm/sa/storm_costs.h"
 

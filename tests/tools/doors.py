@@ -12,6 +12,7 @@ WIRE = BASE + ["libdiag/wire"]
 MAD = WIRE + ["libdiag/mad"]
 FABRIC = WIRE + ["libdiag/fabric"]
 LIBDIAG = ["libdiag"]
+SA = LIBDIAG + ["sm/device", "sm/policy", "sm/store"]
 ALLOWED = {
     "libdiag/base": BASE,
     "libdiag/cli": BASE,
@@ -37,7 +38,13 @@ ALLOWED = {
     "sm/core": LIBDIAG + ["sm/device", "sm/plan", "sm/apply", "sm/store"],
     "sm/events": LIBDIAG + ["sm/device", "sm/policy", "sm/store"],
     "sm/managers": LIBDIAG + ["sm/device", "sm/policy"],
-    "sm/sa": LIBDIAG + ["sm/device", "sm/policy", "sm/store"],
+    "sm/sa": SA,
+    "sm/sa/subnet": SA,
+    "sm/sa/registry": SA + ["sm/sa/subnet"],
+    "sm/sa/reports": SA + ["sm/sa/subnet", "sm/sa/registry"],
+    "sm/sa/records": SA + ["sm/sa/subnet", "sm/sa/registry"],
+    "sm/sa/paths": SA + ["sm/sa/subnet", "sm/sa/registry", "sm/sa/records"],
+    "sm/sa/intake": SA + ["sm/sa/subnet", "sm/sa/registry", "sm/sa/records", "sm/sa/paths"],
     "sm/console": LIBDIAG + ["sm/config", "sm/control", "sm/core", "sm/device", "sm/managers", "sm/sa"],
     "sm/daemon": LIBDIAG + ["sm"],
     "tests": LIBDIAG + ["tools", "agent", "sm", "tests"],
@@ -49,7 +56,7 @@ BEHIND = {"CLI/": "libdiag/cli/command_line.cpp"}
 def room_of(path):
     """The longest room of the table that holds path."""
     parts = path.split("/")
-    for n in (2, 1):
+    for n in (3, 2, 1):
         if "/".join(parts[:n]) in ALLOWED:
             return "/".join(parts[:n])
     return None

@@ -3,7 +3,7 @@
 // out.
 #pragma once
 
-#include "sm/sa/records.h"
+#include "sm/sa/records/record_source.h"
 
 namespace sm::sa {
 

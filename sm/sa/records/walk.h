@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "libdiag/wire/component_mask.h"
-#include "sm/sa/records.h"
+#include "sm/sa/records/record_source.h"
 
 namespace sm::sa {
 

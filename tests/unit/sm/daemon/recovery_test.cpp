@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "sm/sa/dump_file.h"
+#include "sm/sa/registry/dump_file.h"
 #include "sm/store/guid2lid.h"
 
 namespace sm::daemon {

@@ -9,7 +9,7 @@
 
 #include "sm/device/tables/kinds.h"
 #include "sm/plan/plan.h"
-#include "sm/sa/path_choice.h"
+#include "sm/sa/paths/path_choice.h"
 #include "tests/unit/sm/sa/path_world.h"
 #include "tests/unit/tables/lane_walk.h"
 

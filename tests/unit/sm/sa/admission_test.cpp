@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Queues: fairness, bounds, BUSY, age; repetitions; and that every request is answered once.
-#include "sm/sa/admission.h"
+#include "sm/sa/intake/admission.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <map>
 #include <random>
 
-#include "sm/sa/path_records.h"
+#include "sm/sa/paths/path_records.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {

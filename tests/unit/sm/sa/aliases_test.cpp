@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Registering alias GUIDs: whose, which, how they are made up, and what keeps them.
-#include "sm/sa/aliases.h"
+#include "sm/sa/registry/alias_rules.h"
+#include "sm/sa/registry/aliases.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +11,8 @@
 #include <set>
 
 #include "sm/device/tables/kinds.h"
-#include "sm/sa/membership.h"
-#include "sm/sa/state.h"
+#include "sm/sa/registry/membership.h"
+#include "sm/sa/registry/state.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {

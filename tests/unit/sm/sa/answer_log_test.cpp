@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "sm/sa/answer_log.h"
+#include "sm/sa/intake/answer_log.h"
 
 #include <gtest/gtest.h>
 

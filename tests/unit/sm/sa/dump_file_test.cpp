@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "sm/sa/dump_file.h"
+#include "sm/sa/registry/dump_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

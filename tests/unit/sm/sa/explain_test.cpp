@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What explain() says of a path is what a request for it gets, and names who decided.
-#include "sm/sa/explain.h"
+#include "sm/sa/paths/explain.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // From what happens to what subscribers are told, through the whole server: ports that come and go,
 // groups that begin and end, what devices say; and what becomes of subscribers that leave.
-#include "sm/sa/forwarding.h"
+#include "sm/sa/reports/forwarding.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sm/sa/notices.h"
+#include "sm/sa/registry/notices.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // How long answers take in a storm, in virtual time. The server is the real one, on a subnet of
 // 11,664 hosts; what its steps cost is data (StormCosts, which sa_costs_bench measures), and the
-// turns of its thread are those of sm/daemon/sa_thread.cpp (sm/sa/turn.h):
+// turns of its thread are those of sm/daemon/sa_thread.cpp (sm/sa/intake/turn.h):
 //
 //   take what has arrived | on_time | serve some | send | sleep if nothing waits
 //
@@ -14,8 +14,8 @@
 #include <map>
 #include <random>
 
-#include "sm/sa/path_records.h"
-#include "sm/sa/turn.h"
+#include "sm/sa/intake/turn.h"
+#include "sm/sa/paths/path_records.h"
 #include "tests/unit/sm/sa/large_subnet.h"
 #include "tests/unit/sm/sa/storm_costs.h"
 #include "tests/unit/sm/sa/subnet.h"

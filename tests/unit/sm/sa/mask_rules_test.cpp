@@ -7,7 +7,7 @@
 #include <array>
 #include <map>
 
-#include "sm/sa/membership.h"
+#include "sm/sa/registry/membership.h"
 #include "tests/unit/sm/sa/masks.h"
 
 namespace sm::sa::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Who may join, and what is said when not: by the rules themselves and by a model of them that
 // shares no code.
-#include "sm/sa/membership.h"
+#include "sm/sa/registry/membership.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "sm/sa/mlid_pool.h"
+#include "sm/sa/registry/mlid_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // MultiPathRecord and TraceRecord: several ends at once, independence, the nodes on the way.
-#include "sm/sa/multi_path.h"
+#include "sm/sa/paths/multi_path.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "libdiag/route/engine.h"
 #include "libdiag/route/plan.h"
-#include "sm/sa/trace_records.h"
+#include "sm/sa/paths/trace_records.h"
 #include "tests/unit/sm/sa/path_world.h"
 
 namespace sm::sa::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What subnet administration makes of a partition file: who shares what, and which groups there
 // are, while the file changes.
-#include "sm/sa/partitions.h"
+#include "sm/sa/registry/partitions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "libdiag/query/sa_client.h"
-#include "sm/sa/path_records.h"
+#include "sm/sa/paths/path_records.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {

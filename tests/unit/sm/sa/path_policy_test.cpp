@@ -6,7 +6,7 @@
 #include <random>
 
 #include "libdiag/base/text.h"
-#include "sm/sa/prefix_routes.h"
+#include "sm/sa/subnet/prefix_routes.h"
 #include "tests/unit/sm/sa/path_world.h"
 
 namespace sm::sa::test {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sm/sa/path_records.h"
+#include "sm/sa/paths/path_records.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {

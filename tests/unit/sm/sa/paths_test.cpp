@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The table of paths against a walk through the tables: every engine, every LMC, damage.
-#include "sm/sa/paths.h"
+#include "sm/sa/subnet/paths.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "sm/device/tables/kinds.h"
-#include "sm/sa/subscriptions.h"
+#include "sm/sa/registry/subscriptions.h"
 #include "tests/unit/sm/sa/masks.h"
 
 namespace sm::sa::test {

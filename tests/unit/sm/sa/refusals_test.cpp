@@ -5,8 +5,8 @@
 
 #include "libdiag/base/log_limiter.h"
 #include "libdiag/wire/gmp_attributes.h"
-#include "sm/sa/mask.h"
-#include "sm/sa/path_records.h"
+#include "sm/sa/paths/path_records.h"
+#include "sm/sa/registry/mask.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {

@@ -7,9 +7,10 @@
 #include <map>
 #include <random>
 
-#include "sm/sa/mask.h"
-#include "sm/sa/searches.h"
-#include "sm/sa/services.h"
+#include "sm/sa/intake/searches.h"
+#include "sm/sa/queries.h"
+#include "sm/sa/registry/mask.h"
+#include "sm/sa/registry/services.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Reports to subscribers: one at a time, repeated, given up; queues with bounds.
-#include "sm/sa/reports.h"
+#include "sm/sa/reports/reports.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <map>
 #include <random>
 
-#include "sm/sa/notices.h"
+#include "sm/sa/registry/notices.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {

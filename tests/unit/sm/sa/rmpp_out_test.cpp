@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sm/sa/multi_path.h"
-#include "sm/sa/path_records.h"
+#include "sm/sa/paths/multi_path.h"
+#include "sm/sa/paths/path_records.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {

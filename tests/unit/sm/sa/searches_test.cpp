@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Questions that take long to answer: in steps, with everybody else served in between.
-#include "sm/sa/searches.h"
+#include "sm/sa/intake/searches.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sm/sa/mask.h"
-#include "sm/sa/multi_path.h"
-#include "sm/sa/path_records.h"
-#include "sm/sa/transfers.h"
+#include "sm/sa/intake/transfers.h"
+#include "sm/sa/paths/multi_path.h"
+#include "sm/sa/paths/path_records.h"
+#include "sm/sa/registry/mask.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {

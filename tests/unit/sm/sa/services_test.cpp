@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Registering services: who may, for whom, for how long; what is stored, and what a restart keeps.
-#include "sm/sa/services.h"
+#include "sm/sa/registry/services.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,9 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sm/sa/chores.h"
-#include "sm/sa/notices.h"
-#include "sm/sa/world.h"
+#include "sm/sa/registry/chores.h"
+#include "sm/sa/registry/notices.h"
+#include "sm/sa/registry/world.h"
+#include "sm/sa/reports/audience.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "sm/sa/path_records.h"
+#include "sm/sa/paths/path_records.h"
 #include "tests/unit/sm/sa/large_subnet.h"
 #include "tests/unit/sm/sa/subnet.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Queries for tables of devices that come before the tables were read.
-#include "sm/sa/tables_wait.h"
+#include "sm/sa/intake/tables_wait.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Keys, the enhanced trust model, borrowed GIDs, and what ClassPortInfo says.
-#include "sm/sa/trust.h"
+#include "sm/sa/intake/trust.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include "libdiag/query/sa_client.h"
 #include "libdiag/wire/gmp_attributes.h"
 #include "sm/sa/class_port_info.h"
-#include "sm/sa/records.h"
-#include "sm/sa/writes.h"
+#include "sm/sa/records/record_source.h"
+#include "sm/sa/registry/writes.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {

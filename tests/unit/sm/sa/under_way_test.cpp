@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "sm/sa/under_way.h"
+#include "sm/sa/intake/under_way.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 
-#include "sm/sa/outbox.h"
+#include "sm/sa/intake/outbox.h"
 
 namespace sm::sa::test {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Writes that share a transaction: order, durability before answers, and the way back.
-#include "sm/sa/write_queue.h"
+#include "sm/sa/intake/write_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

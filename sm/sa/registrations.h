@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Requests that register, and what the server itself changes of what is registered: judged, made
+// durable together, then answered and told. A machine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "sm/sa/commit.h"
+#include "sm/sa/intake/write_queue.h"
+#include "sm/sa/registry/chores.h"
+#include "sm/sa/replies.h"
+#include "sm/sa/reports/forwarding.h"
+#include "sm/sa/shared.h"
+
+namespace sm::sa {
+
+class Registrations {
+ public:
+  Registrations(Shared& shared, Replies& replies, Forwarding& forwarding);
+
+  bool may_begin(ib::Lid who) const;
+  void begin(const ib::mad::Packet& request);
+
+  /// The subnet has changed; `before`: what it was, nullptr where that is not known.
+  void on_snapshot(const Snapshot* before);
+  /// The configured groups have.
+  void on_groups();
+  void on_holdings();
+  void on_dead_subscriber(const ib::mad::Address& address);
+  void on_time(ib::Instant now);
+  ib::Instant next_deadline() const;
+
+  /// What is to be made durable next; what came to its end without is answered.
+  std::optional<Commit> next_commit();
+  void on_commit_done(std::uint64_t ticket, bool durable);
+
+  bool take_multicast_changed();
+  bool take_aliases_changed();
+  const Aliases::Map& aliases() const { return durable_aliases_; }
+  std::uint64_t aliases_revision() const { return aliases_revision_; }
+  std::uint64_t revision() const { return revision_; }
+
+ private:
+  Outcome judge(const World& world, const ib::mad::Packet& request) const;
+  void finish();
+  void answer(const ib::mad::Packet& request, const Outcome& outcome);
+  void note_life(const ib::mad::Packet& request);
+  void add_chore();
+  void add_own(std::function<Change(const World&)> change);
+  void keep_aliases();
+
+  Shared& shared_;
+  Replies& replies_;
+  Forwarding& forwarding_;
+  WriteQueue queue_;
+  Chores chores_;
+  bool chore_waits_{false};
+  std::uint64_t last_ticket_{0};
+  std::uint64_t revision_{0};
+  std::optional<Commit> first_commit_;  // the configured groups
+  bool multicast_changed_{false};
+  ib::Instant multicast_again_at_;  // not told before
+  bool aliases_changed_{false};
+  Aliases::Map durable_aliases_;
+  std::uint64_t aliases_revision_{0};               // of these
+  std::vector<store::AliasGuid> aliases_to_store_;  // of the commit that is out
+  bool forgetting_aliases_{false};                  // of places that were given back
+};
+
+}  // namespace sm::sa

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Changes to what is registered that nobody asks for: leases end, subscribers leave or are dead.
+// They become durable as requests do.
+#pragma once
+
+#include <optional>
+
+#include "libdiag/base/instant.h"
+#include "sm/sa/registry/change.h"
+#include "sm/sa/registry/wall_clock.h"
+#include "sm/sa/registry/world.h"
+
+namespace sm::sa {
+
+class Chores {
+ public:
+  /// Subscribers that the new snapshot does not show any more, or not at the LID they gave.
+  void on_snapshot(const World& world, const Snapshot* before);
+  /// Nobody answers there.
+  void on_dead_subscriber(const State& state, const ib::mad::Address& address);
+  /// It does after all: `subscriber` asks for something from there.
+  void on_sign_of_life(ib::Guid subscriber, const ib::mad::Address& address);
+
+  /// What is to be made durable now; say on_done() before asking for the next.
+  std::optional<Change> next(ib::Instant now, const World& world, const WallClock& clock);
+  void on_done(ib::Instant now, bool durable);
+
+  /// When next() is to be asked.
+  ib::Instant next_deadline(const State& state, const WallClock& clock) const;
+
+ private:
+  std::vector<store::Subscription> to_drop_, dropping_;  // the latter are being made durable
+  ib::Instant not_before_;                               // after a store that failed
+};
+
+}  // namespace sm::sa
