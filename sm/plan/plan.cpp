@@ -9,7 +9,6 @@
 #include "libdiag/base/text.h"
 #include "libdiag/tables/names.h"
 #include "sm/plan/partitions.h"
-#include "sm/plan/service_classes.h"
 #include "sm/plan/sl_rates.h"
 #include "sm/plan/vl_tables.h"
 
@@ -30,19 +29,6 @@ using ib::wire::PortState;
 
 /// One packet of the high priority table, then one of the low one (IBA 7.6.9).
 constexpr std::uint8_t kVlHighLimit = 0;
-
-/// As far as what was proved under one holds under the other.
-bool same_checks(const ib::tables::VerifyOptions& a, const ib::tables::VerifyOptions& b) {
-  return a.sm_lid == b.sm_lid && a.master_sm_sl == b.master_sm_sl &&
-         a.credit_loops_are_must == b.credit_loops_are_must;
-}
-
-/// The first finding that fails a must, in words.
-std::string first_must(const ib::tables::Verdict& verdict) {
-  for (const auto& finding : verdict.findings)
-    if (finding.must) return finding.message;
-  return "checks that must hold fail";
-}
 
 /// The fabric as routes see it: the assigned LIDs, and no cable to a node that is not managed.
 Fabric routed_fabric(const Fabric& fabric, const std::vector<bool>& node_managed,
@@ -389,7 +375,15 @@ class Planner {
     checks.sm_lid = out_.sm_lid;
     checks.master_sm_sl = options_.sm_sl;
     checks.credit_loops_are_must = !options.allow_credit_loops;
-    auto choice = choose_for_classes(f, routing->graph, options, checks);
+    ChosenRoutes chosen = choose_for_classes(
+        {f, routing->graph, options, checks, request_.previous.get(), out_.offer_taken,
+         vl_settings_ ? &(*vl_settings_)[kBetweenSwitches] : nullptr, used_sls(),
+         options_.operational_vls_max},
+        following_);
+    out_.verifier = std::move(chosen.verifier);
+    lanes_ = std::move(chosen.lanes);
+    lanes_classes_ = std::move(chosen.classes);
+    ib::route::Choice& choice = chosen.choice;
     for (std::string& line : choice.alarms()) out_.alarms.push_back(std::move(line));
     for (std::string& line : choice.notes()) out_.notes.push_back(std::move(line));
     if (!choice.passed)
@@ -409,9 +403,9 @@ class Planner {
         std::move(lanes_ ? lanes_->virtual_lanes : choice.routes.virtual_lanes);
     routing->multicast = std::move(lanes_ ? lanes_->multicast : choice.routes.multicast);
     routing->engine = std::move(choice.routes.engine);
-    routing->merged_levels = merged_levels(routing->engine);
+    if (lanes_) routing->merged_levels = std::move(chosen.merged_levels);
     if (!routing->merged_levels.empty()) out_.alarms.push_back("qos: " + routing->merged_levels);
-    routing->followed = is_following_;
+    routing->followed = chosen.followed;
     for (const ib::route::Tried& tried : choice.tried)
       if (!tried.passed && tried.named) routing->failed.push_back(tried.engine);
     out_.verdict = std::move(choice.verdict);
@@ -481,220 +475,6 @@ class Planner {
         if (options_.multicast) sls |= 1U << group.sl;
     }
     return static_cast<std::uint16_t>(sls);
-  }
-
-  /// Routes, with VLs for each class of the operator's levels of service: for all classes with the
-  /// engine that is tried first, else for as many as there are VLs with the engine that all VLs
-  /// would bring.
-  ib::route::Choice choose_for_classes(const Fabric& f, const ib::fabric::CompactGraph& graph,
-                                       const ib::route::ChoiceOptions& options,
-                                       const ib::tables::VerifyOptions& checks) {
-    if (!vl_settings_) return follow_or_choose(f, graph, options, checks);
-    const policy::VlSettings& between = (*vl_settings_)[kBetweenSwitches];
-    const unsigned operable = ib::tables::data_vls(
-        f, graph, std::min(between.vls, ib::wire::data_vls(options_.operational_vls_max)));
-    classes_ = service_classes(used_sls(), between.sl_to_vl, operable);
-    classes_wanted_ = classes_.size();
-    const auto attempt = [&](std::size_t count, ib::route::ChoiceOptions with) {
-      // Routes need one VL at least; verification names the link that has none.
-      const auto each = static_cast<unsigned>(std::max<std::size_t>(1, operable / count));
-      with.vls_max = count == 1 ? with.vls_max : std::min(with.vls_max, each);
-      auto choice = follow_or_choose(f, graph, with, checks);
-      give_lanes(f, graph, count, operable, choice);
-      return choice;
-    };
-    const bool follows = following_.rerouter && following_.classes_wanted == classes_wanted_;
-    auto choice = attempt(follows ? following_.classes : classes_wanted_, options);
-    const bool best = choice.passed && (is_following_ || options.engines.empty() ||
-                                        choice.routes.engine == options.engines.front());
-    if (!(best && fits_) && classes_wanted_ > 1) {
-      choice = attempt(1, options);
-      const auto failed = following_.failed;
-      ib::route::ChoiceOptions same = options;
-      same.engines = {choice.routes.engine};
-      same.no_fallback = true;
-      std::size_t count = lanes_ && choice.passed ? classes_wanted_ : 1;
-      for (; count > 1; --count)
-        if (auto fewer = attempt(count, same); fewer.passed && fits_) {
-          fewer.tried = std::move(choice.tried);
-          choice = std::move(fewer);
-          break;
-        }
-      if (count == 1 && lanes_given_ != 1) choice = attempt(1, options);
-      following_.failed = failed;
-    }
-    following_.classes = lanes_ ? lanes_->classes : lanes_given_;
-    following_.classes_wanted = classes_wanted_;
-    return choice;
-  }
-
-  /// The VLs of `count` classes for the routes, verified; `fits_`: they can be had.
-  void give_lanes(const Fabric& f, const ib::fabric::CompactGraph& graph, std::size_t count,
-                  unsigned operable, ib::route::Choice& choice) {
-    lanes_.reset();
-    lanes_given_ = count;
-    fits_ = true;
-    if (choice.routes.engine.empty() || choice.routes.virtual_lanes.trivial()) return;
-    const auto& map = (*vl_settings_)[kBetweenSwitches].sl_to_vl;
-    lanes_classes_ = merged(classes_, count);
-    lanes_ = lanes_of_classes(choice.routes, graph.switch_count(), lanes_classes_, map, operable);
-    fits_ = lanes_ && (count == 1 || lanes_->vls() <= operable);
-    if (!fits_ || count == 1) return;
-    choice.verdict = out_.verifier->verify(f, graph, choice.routes.lfts, lanes_->virtual_lanes);
-    fits_ = choice.verdict.must_ok();
-  }
-
-  /// Which classes are not apart, in a sentence.
-  std::string merged_levels(const std::string& engine) const {
-    if (!lanes_ || lanes_classes_.size() == classes_.size()) return {};
-    const ServiceClasses alone(classes_.begin(), classes_.begin() + static_cast<std::ptrdiff_t>(
-                                                                        lanes_classes_.size() - 1));
-    const ServiceClasses together(classes_.begin() + static_cast<std::ptrdiff_t>(alone.size()),
-                                  classes_.end());
-    return fmt::format("{} levels of service ({}) have the same VLs, since {} has VLs for {} of {}",
-                       together.size(), class_names(together), engine, lanes_classes_.size(),
-                       classes_.size());
-  }
-
-  ib::route::Choice follow_or_choose(const Fabric& f, const ib::fabric::CompactGraph& graph,
-                                     const ib::route::ChoiceOptions& options,
-                                     const ib::tables::VerifyOptions& checks) {
-    auto followed = follow(f, graph, options, checks);
-    is_following_ = followed.has_value();
-    return is_following_ ? *std::move(followed) : choose(f, graph, options, checks);
-  }
-
-  /// The routes of before, less what links that went and came make wrong. Only while the engine
-  /// that made them is the one to ask, and the result passes and loads no link too much.
-  std::optional<ib::route::Choice> follow(const Fabric& f, const ib::fabric::CompactGraph& graph,
-                                          const ib::route::ChoiceOptions& options,
-                                          const ib::tables::VerifyOptions& checks) {
-    if (!is_followed(f, graph, options)) return std::nullopt;
-    ib::route::Rerouter& rerouter = *following_.rerouter;
-    if (!is_next(options, rerouter.engine(), graph)) return std::nullopt;
-    const auto difference = rerouter.update(f, graph);
-    if (!difference) return std::nullopt;
-    ib::route::Choice choice;
-    choice.routes = rerouter.routes();
-    if (!same_checks(following_.checks, checks) || !difference->recomputed.empty()) {
-      following_.verifier = std::make_shared<ib::tables::Verifier>(checks);
-      following_.checks = checks;
-      choice.verdict =
-          following_.verifier->verify(f, graph, choice.routes.lfts, choice.routes.virtual_lanes);
-    } else {
-      std::vector<ib::tables::EntryChange> changes;
-      for (const auto& entry : difference->entries) changes.push_back({entry.at, entry.lid});
-      choice.verdict = following_.verifier->verify_changes(f, graph, choice.routes.lfts, changes,
-                                                           choice.routes.virtual_lanes);
-    }
-    out_.verifier = following_.verifier;
-    choice.passed = choice.verdict.must_ok();
-    if (!choice.passed) {
-      following_.rerouter.reset();
-      return std::nullopt;
-    }
-    if (options.engines.empty() && is_overloaded(f, graph, choice.routes, options))
-      return std::nullopt;
-    ib::route::Tried& row = choice.tried.emplace_back();
-    row.engine = choice.routes.engine;
-    row.named = !options.engines.empty();
-    row.passed = true;
-    row.verdict = choice.verdict;
-    row.vls_used = choice.routes.vls_used;
-    return choice;
-  }
-
-  /// Whether the engine in use is to be asked before all others: by default always, and of a list
-  /// while those before it cannot be used with these switches.
-  bool is_next(const ib::route::ChoiceOptions& options, std::string_view engine,
-               const ib::fabric::CompactGraph& graph) const {
-    if (options.engines.empty()) return true;
-    const auto failed = failed_before(graph);
-    const auto next = std::ranges::find_if(options.engines, [&](const std::string& name) {
-      return std::ranges::find(failed, name, &ib::route::Tried::engine) == failed.end();
-    });
-    return next != options.engines.end() && *next == engine;
-  }
-
-  static std::vector<Guid> switches_of(const ib::fabric::CompactGraph& graph) {
-    std::vector<Guid> switches;
-    for (ib::fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
-      switches.push_back(graph.guid(s));
-    std::ranges::sort(switches);
-    return switches;
-  }
-
-  /// Engines that did not pass, as long as the switches are the same.
-  std::span<const ib::route::Tried> failed_before(const ib::fabric::CompactGraph& graph) const {
-    if (following_.failed.empty() || following_.switches != switches_of(graph)) return {};
-    return following_.failed;
-  }
-
-  /// Whether the fullest link carries more than ib::route::kStays times what it would if the engine
-  /// did as well as when it was chosen.
-  bool is_overloaded(const Fabric& f, const ib::fabric::CompactGraph& graph,
-                     const ib::route::Routes& routes,
-                     const ib::route::ChoiceOptions& options) const {
-    const ib::route::Request request{&f, &graph, options.engine, nullptr, following_.vls};
-    return following_.load_to_least > 0 &&
-           greatest_load(request, routes.lfts) >
-               ib::route::kStays * following_.load_to_least * least_load(request);
-  }
-
-  /// Whether the routes of before were made with the options of now.
-  bool is_followed(const Fabric& f, const ib::fabric::CompactGraph& graph,
-                   const ib::route::ChoiceOptions& options) const {
-    return following_.rerouter && !out_.offer_taken &&
-           following_.vls == ib::tables::data_vls(f, graph, options.vls_max);
-  }
-
-  ib::route::Choice choose(const Fabric& f, const ib::fabric::CompactGraph& graph,
-                           const ib::route::ChoiceOptions& options,
-                           const ib::tables::VerifyOptions& checks) {
-    out_.verifier = std::make_shared<ib::tables::Verifier>(checks);
-    auto* rerouter = is_followed(f, graph, options) ? &*following_.rerouter : nullptr;
-    ib::tables::PathSls sls;
-    ib::route::Before before{
-        rerouter, rerouter != nullptr ? failed_before(graph) : std::span<const ib::route::Tried>{}};
-    if (request_.previous != nullptr) {
-      const Routing& previous = *request_.previous;
-      sls = carried_over(previous.engine_sls.value_or(previous.virtual_lanes.sls), previous.graph,
-                         graph);
-      before.sls = &sls;
-    }
-    auto choice = choose_routes(f, graph, options, checks, before, out_.verifier.get());
-    remember(f, graph, options, choice);
-    const auto* engine = choice.passed ? ib::route::find_engine(choice.routes.engine) : nullptr;
-    if (engine == nullptr) {
-      following_.rerouter.reset();
-      return choice;
-    }
-    following_.vls = ib::tables::data_vls(f, graph, options.vls_max);
-    if (rerouter == nullptr || rerouter->engine() != engine->name ||
-        rerouter->routes().lfts != choice.routes.lfts) {
-      following_.rerouter.emplace(*engine, options.engine, following_.vls);
-      following_.rerouter->adopt(f, graph, choice.routes);
-    }
-    following_.verifier = out_.verifier;
-    following_.checks = checks;
-    return choice;
-  }
-
-  /// What the next choice need not find out again.
-  void remember(const Fabric& f, const ib::fabric::CompactGraph& graph,
-                const ib::route::ChoiceOptions& options, const ib::route::Choice& choice) {
-    following_.failed.clear();
-    following_.switches = switches_of(graph);
-    following_.load_to_least = 0;
-    if (!choice.passed) return;
-    std::optional<double> load;
-    for (const ib::route::Tried& row : choice.tried) {
-      if (!row.passed) following_.failed.push_back(row);
-      if (row.quality && (!load || row.quality->load < *load)) load = row.quality->load;
-    }
-    const double least =
-        load ? ib::route::least_load({&f, &graph, options.engine, nullptr, following_.vls}) : 0;
-    if (least > 0) following_.load_to_least = *load / least;
   }
 
   /// Whether routes that fail a must are programmed all the same: on a cold start, or when what is
@@ -785,137 +565,13 @@ class Planner {
   bool sa_state_lost_;
   Following following_;
   std::optional<policy::VlSettingsByKind> vl_settings_;  // with -Q
-  ServiceClasses classes_;                               // of the operator's levels, likewise
-  std::size_t classes_wanted_{1};
-  std::optional<ClassLanes> lanes_;  // with -Q and routes on several VLs
-  ServiceClasses lanes_classes_;     // that have these
-  std::size_t lanes_given_{1};
-  bool fits_{true}, is_following_{false};
+  std::optional<ClassLanes> lanes_;                      // with -Q and routes on several VLs
+  ServiceClasses lanes_classes_;                         // that have these
   Fabric routed_;
   Desired out_;
 };
 
-/// Whether nothing but VLs that the engine makes its claim for carries the group.
-bool on_claimed_vl(const Routing& routing, const MlidGroup& group) {
-  // On one VL an order of switches holds whatever the SL: what closes no cycle on one VL closes
-  // none when it is spread over several.
-  if (routing.virtual_lanes.trivial() || group.sls == 0) return true;
-  const unsigned claimed = (1U << (routing.multicast.sl.value & 15U)) | routing.multicast.sls;
-  return (group.sls & ~claimed) == 0;
-}
-
-/// "SL 0", "SLs 0, 1, 2".
-std::string claimed_sls(const ib::route::MulticastRule& rule) {
-  std::vector<unsigned> sls;
-  for (unsigned sl = 0; sl < 16; ++sl)
-    if (sl == rule.sl.value || ((rule.sls >> sl) & 1U) != 0) sls.push_back(sl);
-  return fmt::format("{} {}", sls.size() == 1 ? "SL" : "SLs", fmt::join(sls, ", "));
-}
-
-/// Switches that members of each group hang from. Who has no place in the fabric is away.
-using Members = std::map<Lid, std::vector<ib::fabric::SwitchIndex>>;
-Members members_of(const Fabric& fabric, const ib::fabric::CompactGraph& graph,
-                   std::span<const MlidGroup> groups) {
-  Members members;
-  for (const MlidGroup& group : groups) {
-    if (group.receivers.empty()) continue;  // nobody to be reached
-    std::vector<ib::fabric::SwitchIndex> leaves;
-    for (const auto* list : {&group.receivers, &group.senders})
-      for (const Guid guid : *list) {
-        const auto port = fabric.find_port_guid(guid);
-        const auto leaf = port ? leaf_of(fabric, graph, *port) : ib::fabric::kNoSwitch;
-        if (leaf != ib::fabric::kNoSwitch) leaves.push_back(leaf);
-      }
-    std::ranges::sort(leaves);
-    leaves.erase(std::ranges::unique(leaves).begin(), leaves.end());
-    if (!leaves.empty()) members.emplace(group.mlid, std::move(leaves));
-  }
-  return members;
-}
-
-/// The last MLID that the switch's table holds.
-std::uint16_t last_mlid(const SwitchWant& want) {
-  return static_cast<std::uint16_t>(
-      std::min(ib::kLidUnicastMax.value + unsigned{want.multicast_fdb_cap}, 0xFFFEU));
-}
-
-/// What to say of groups whose MLIDs some switch cannot hold; nothing: all hold all.
-std::optional<std::string> beyond_tables(const Desired& desired, const Fabric& fabric) {
-  if (desired.mfts.empty()) return std::nullopt;
-  // One without any multicast forwards none and is no reason to choose other MLIDs.
-  const auto least = std::ranges::min_element(desired.switches, {}, [](const SwitchWant& want) {
-    return want.multicast_fdb_cap == 0 ? 0xFFFFU : last_mlid(want);
-  });
-  if (least == desired.switches.end() || least->multicast_fdb_cap == 0) return std::nullopt;
-  const auto first = desired.mfts.upper_bound(Lid{last_mlid(*least)});
-  if (first == desired.mfts.end()) return std::nullopt;
-  const auto s = static_cast<ib::fabric::SwitchIndex>(least - desired.switches.begin());
-  const auto& node = fabric.node(desired.routing->graph.node_of(s));
-  const auto more = std::distance(first, desired.mfts.end()) - 1;
-  return fmt::format(
-      "multicast: MLID 0x{:04x}{} beyond the table of {} ({}), which ends at 0x{:04x} "
-      "(MulticastFDBCap {}): the members behind it hear nothing; groups that are made anew get "
-      "lower MLIDs",
-      first->first.value, more == 0 ? " is" : fmt::format(" and {} more are", more),
-      node.description, to_string(node.guid), last_mlid(*least), least->multicast_fdb_cap);
-}
-
 }  // namespace
-
-TreesNews want_multicast(Desired& desired, const Fabric& fabric,
-                         std::span<const MlidGroup> groups) {
-  const Routing& routing = *desired.routing;
-  desired.mfts = multicast_trees(fabric, routing.graph, groups, routing.multicast);
-  desired.program_mfts = true;
-  // The top without any group is the LID below the first multicast one (IBA 14.2.5.4).
-  const std::uint16_t top =
-      desired.mfts.empty() ? ib::kLidUnicastMax.value : desired.mfts.rbegin()->first.value;
-  // What a switch cannot hold it would refuse, and with it the rest of its SwitchInfo.
-  for (SwitchWant& want : desired.switches) want.multicast_fdb_top = std::min(top, last_mlid(want));
-
-  TreesNews news;
-  if (auto line = beyond_tables(desired, fabric)) news.alarms.push_back(*std::move(line));
-  const Members members = members_of(fabric, routing.graph, groups);
-  if (desired.mfts.empty() && members.empty()) return news;
-  const bool claimed = claims(routing.multicast);
-  std::vector<Lid> unclaimed;
-  std::map<Lid, std::uint16_t> sls;
-  for (const MlidGroup& group : groups) {
-    if (group.sls != 0 && !routing.virtual_lanes.trivial()) sls[group.mlid] |= group.sls;
-    if (!on_claimed_vl(routing, group) && desired.mfts.contains(group.mlid))
-      unclaimed.push_back(group.mlid);
-  }
-  std::ranges::sort(unclaimed);
-  if (!claimed)
-    news.notes.push_back(
-        fmt::format("multicast: not proved free of credit loops with {}'s routes", routing.engine));
-  else if (!unclaimed.empty())
-    news.notes.push_back(
-        fmt::format("multicast: {} groups not proved free of credit loops: {} says so of {} only",
-                    unclaimed.size(), routing.engine, claimed_sls(routing.multicast)));
-
-  ib::tables::MulticastCheck check{
-      &desired.mfts, routing.multicast.sl, claimed, &members, unclaimed, &sls};
-  auto trees = verify_trees(fabric, routing.graph, check);
-  check.members = nullptr;
-  std::string left_out;
-  if (!trees.must_ok()) {
-    // Trees that leave somebody out serve the others all the same.
-    left_out = first_must(trees);
-    trees = verify_trees(fabric, routing.graph, check);
-  }
-  if (trees.must_ok() && claimed) {
-    const auto verdict = desired.verifier->verify_changes(fabric, routing.graph, routing.lfts, {},
-                                                          routing.virtual_lanes, check);
-    if (verdict.must_failures > desired.verdict.must_failures) trees = verdict;
-  }
-  desired.program_mfts = trees.must_ok();
-  if (!trees.must_ok())
-    news.alarms.push_back("multicast trees are not programmed: " + first_must(trees));
-  else if (!left_out.empty())
-    news.alarms.push_back("multicast: somebody is left out: " + left_out);
-  return news;
-}
 
 Planned make_plan(PlanRequest request) { return Planner(std::move(request)).run(); }
 

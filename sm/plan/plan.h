@@ -5,23 +5,20 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "libdiag/route/choose/choose.h"
 #include "libdiag/route/files.h"
-#include "libdiag/route/multicast/multicast.h"
-#include "libdiag/route/reroute/reroute.h"
 #include "sm/plan/desired.h"
 #include "sm/plan/guids.h"
+#include "sm/plan/multicast.h"
+#include "sm/plan/route_choice.h"
 #include "sm/policy/partition_policy.h"
 #include "sm/policy/qos_sets.h"
 #include "sm/policy/rate_policy.h"
 
 namespace sm::plan {
-
-using MlidGroup = ib::route::MulticastGroup;
 
 struct PlanOptions {
   std::uint8_t lmc{0};
@@ -54,21 +51,6 @@ struct PlanOptions {
   std::shared_ptr<const policy::RatePolicy> rates;  // rate limits of SLs; null: left alone
 };
 
-/// Routes that follow links which come and go, so that only entries that must change do. Handed
-/// from plan to plan; dropped when the operator's options change.
-struct Following {
-  std::optional<ib::route::Rerouter> rerouter;
-  std::shared_ptr<ib::tables::Verifier> verifier;  // knows the rerouter's routes
-  ib::tables::VerifyOptions checks;                // that it was made with
-  unsigned vls{};                                  // for each class of levels of service
-  std::size_t classes{1}, classes_wanted{1};
-  /// What the engine's load was to the least there can be when it was chosen by default.
-  double load_to_least{};
-  /// Engines that did not pass with these switches, which are not asked again.
-  std::vector<ib::route::Tried> failed;
-  std::vector<ib::Guid> switches;  // ascending
-};
-
 /// Owns or shares all that a plan is made from, so that it can be made on any thread, and outlive
 /// who asked for it.
 struct PlanRequest {
@@ -99,15 +81,5 @@ struct Planned {
   Following following;  // for the next request
 };
 Planned make_plan(PlanRequest request);
-
-/// What an operator should know of the trees, a line each.
-struct TreesNews {
-  std::vector<std::string> notes, alarms;
-};
-/// Trees of `groups` over the routes that `desired` has already; touches nothing else. Those that
-/// an engine claims are verified together with its routes; where they fail, none is programmed.
-/// `fabric` has the nodes and links of the routes.
-TreesNews want_multicast(Desired& desired, const ib::fabric::Fabric& fabric,
-                         std::span<const MlidGroup> groups);
 
 }  // namespace sm::plan

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/plan/route_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sm::plan {
+namespace {
+
+using ib::Guid;
+using ib::fabric::Fabric;
+
+/// As far as what was proved under one holds under the other.
+bool same_checks(const ib::tables::VerifyOptions& a, const ib::tables::VerifyOptions& b) {
+  return a.sm_lid == b.sm_lid && a.master_sm_sl == b.master_sm_sl &&
+         a.credit_loops_are_must == b.credit_loops_are_must;
+}
+
+class Chooser {
+ public:
+  Chooser(const RouteRequest& request, Following& following)
+      : request_(request),
+        f_(request.fabric),
+        graph_(request.graph),
+        checks_(request.checks),
+        following_(following) {}
+
+  /// Routes, with VLs for each class of the operator's levels of service: for all classes with the
+  /// engine that is tried first, else for as many as there are VLs with the engine that all VLs
+  /// would bring.
+  ib::route::Choice run() {
+    const auto& options = request_.options;
+    if (request_.between == nullptr) return follow_or_choose(options);
+    const policy::VlSettings& between = *request_.between;
+    operable_ = ib::tables::data_vls(
+        f_, graph_, std::min(between.vls, ib::wire::data_vls(request_.operational_vls_max)));
+    classes_ = service_classes(request_.used_sls, between.sl_to_vl, operable_);
+    const std::size_t classes_wanted = classes_.size();
+    const auto attempt = [&](std::size_t count, ib::route::ChoiceOptions with) {
+      // Routes need one VL at least; verification names the link that has none.
+      const auto each = static_cast<unsigned>(std::max<std::size_t>(1, operable_ / count));
+      with.vls_max = count == 1 ? with.vls_max : std::min(with.vls_max, each);
+      auto choice = follow_or_choose(with);
+      give_lanes(count, choice);
+      return choice;
+    };
+    const bool follows = following_.rerouter && following_.classes_wanted == classes_wanted;
+    auto choice = attempt(follows ? following_.classes : classes_wanted, options);
+    const bool best = choice.passed && (is_following_ || options.engines.empty() ||
+                                        choice.routes.engine == options.engines.front());
+    if (!(best && fits_) && classes_wanted > 1) {
+      choice = attempt(1, options);
+      const auto failed = following_.failed;
+      ib::route::ChoiceOptions same = options;
+      same.engines = {choice.routes.engine};
+      same.no_fallback = true;
+      std::size_t count = lanes_ && choice.passed ? classes_wanted : 1;
+      for (; count > 1; --count)
+        if (auto fewer = attempt(count, same); fewer.passed && fits_) {
+          fewer.tried = std::move(choice.tried);
+          choice = std::move(fewer);
+          break;
+        }
+      if (count == 1 && lanes_given_ != 1) choice = attempt(1, options);
+      following_.failed = failed;
+    }
+    following_.classes = lanes_ ? lanes_->classes : lanes_given_;
+    following_.classes_wanted = classes_wanted;
+    return choice;
+  }
+
+  ChosenRoutes result(ib::route::Choice choice) && {
+    auto merged = merged_levels(choice.routes.engine);
+    return {std::move(choice),         std::move(verifier_), std::move(lanes_),
+            std::move(lanes_classes_), std::move(merged),    is_following_};
+  }
+
+ private:
+  /// The VLs of `count` classes for the routes, verified; `fits_`: they can be had.
+  void give_lanes(std::size_t count, ib::route::Choice& choice) {
+    lanes_.reset();
+    lanes_given_ = count;
+    fits_ = true;
+    if (choice.routes.engine.empty() || choice.routes.virtual_lanes.trivial()) return;
+    const auto& map = request_.between->sl_to_vl;
+    lanes_classes_ = merged(classes_, count);
+    lanes_ = lanes_of_classes(choice.routes, graph_.switch_count(), lanes_classes_, map, operable_);
+    fits_ = lanes_ && (count == 1 || lanes_->vls() <= operable_);
+    if (!fits_ || count == 1) return;
+    choice.verdict = verifier_->verify(f_, graph_, choice.routes.lfts, lanes_->virtual_lanes);
+    fits_ = choice.verdict.must_ok();
+  }
+
+  ib::route::Choice follow_or_choose(const ib::route::ChoiceOptions& options) {
+    auto followed = follow(options);
+    is_following_ = followed.has_value();
+    return is_following_ ? *std::move(followed) : choose(options);
+  }
+
+  /// The routes of before, less what links that went and came make wrong. Only while the engine
+  /// that made them is the one to ask, and the result passes and loads no link too much.
+  std::optional<ib::route::Choice> follow(const ib::route::ChoiceOptions& options) {
+    if (!is_followed(options)) return std::nullopt;
+    ib::route::Rerouter& rerouter = *following_.rerouter;
+    if (!is_next(options, rerouter.engine())) return std::nullopt;
+    const auto difference = rerouter.update(f_, graph_);
+    if (!difference) return std::nullopt;
+    ib::route::Choice choice;
+    choice.routes = rerouter.routes();
+    if (!same_checks(following_.checks, checks_) || !difference->recomputed.empty()) {
+      following_.verifier = std::make_shared<ib::tables::Verifier>(checks_);
+      following_.checks = checks_;
+      choice.verdict =
+          following_.verifier->verify(f_, graph_, choice.routes.lfts, choice.routes.virtual_lanes);
+    } else {
+      std::vector<ib::tables::EntryChange> changes;
+      for (const auto& entry : difference->entries) changes.push_back({entry.at, entry.lid});
+      choice.verdict = following_.verifier->verify_changes(f_, graph_, choice.routes.lfts, changes,
+                                                           choice.routes.virtual_lanes);
+    }
+    verifier_ = following_.verifier;
+    choice.passed = choice.verdict.must_ok();
+    if (!choice.passed) {
+      following_.rerouter.reset();
+      return std::nullopt;
+    }
+    if (options.engines.empty() && is_overloaded(choice.routes, options)) return std::nullopt;
+    ib::route::Tried& row = choice.tried.emplace_back();
+    row.engine = choice.routes.engine;
+    row.named = !options.engines.empty();
+    row.passed = true;
+    row.verdict = choice.verdict;
+    row.vls_used = choice.routes.vls_used;
+    return choice;
+  }
+
+  /// Whether the engine in use is to be asked before all others: by default always, and of a list
+  /// while those before it cannot be used with these switches.
+  bool is_next(const ib::route::ChoiceOptions& options, std::string_view engine) const {
+    if (options.engines.empty()) return true;
+    const auto failed = failed_before();
+    const auto next = std::ranges::find_if(options.engines, [&](const std::string& name) {
+      return std::ranges::find(failed, name, &ib::route::Tried::engine) == failed.end();
+    });
+    return next != options.engines.end() && *next == engine;
+  }
+
+  std::vector<Guid> switches() const {
+    std::vector<Guid> guids;
+    for (ib::fabric::SwitchIndex s = 0; s < graph_.switch_count(); ++s)
+      guids.push_back(graph_.guid(s));
+    std::ranges::sort(guids);
+    return guids;
+  }
+
+  /// Engines that did not pass, as long as the switches are the same.
+  std::span<const ib::route::Tried> failed_before() const {
+    if (following_.failed.empty() || following_.switches != switches()) return {};
+    return following_.failed;
+  }
+
+  /// Whether the fullest link carries more than ib::route::kStays times what it would if the engine
+  /// did as well as when it was chosen.
+  bool is_overloaded(const ib::route::Routes& routes,
+                     const ib::route::ChoiceOptions& options) const {
+    const ib::route::Request request{&f_, &graph_, options.engine, nullptr, following_.vls};
+    return following_.load_to_least > 0 &&
+           greatest_load(request, routes.lfts) >
+               ib::route::kStays * following_.load_to_least * least_load(request);
+  }
+
+  /// Whether the routes of before were made with the options of now.
+  bool is_followed(const ib::route::ChoiceOptions& options) const {
+    return following_.rerouter && !request_.options_changed &&
+           following_.vls == ib::tables::data_vls(f_, graph_, options.vls_max);
+  }
+
+  ib::route::Choice choose(const ib::route::ChoiceOptions& options) {
+    verifier_ = std::make_shared<ib::tables::Verifier>(checks_);
+    auto* rerouter = is_followed(options) ? &*following_.rerouter : nullptr;
+    ib::tables::PathSls sls;
+    ib::route::Before before{
+        rerouter, rerouter != nullptr ? failed_before() : std::span<const ib::route::Tried>{}};
+    if (request_.routes_before != nullptr) {
+      const Routing& previous = *request_.routes_before;
+      sls = carried_over(previous.engine_sls.value_or(previous.virtual_lanes.sls), previous.graph,
+                         graph_);
+      before.sls = &sls;
+    }
+    auto choice = choose_routes(f_, graph_, options, checks_, before, verifier_.get());
+    remember(options, choice);
+    const auto* engine = choice.passed ? ib::route::find_engine(choice.routes.engine) : nullptr;
+    if (engine == nullptr) {
+      following_.rerouter.reset();
+      return choice;
+    }
+    following_.vls = ib::tables::data_vls(f_, graph_, options.vls_max);
+    if (rerouter == nullptr || rerouter->engine() != engine->name ||
+        rerouter->routes().lfts != choice.routes.lfts) {
+      following_.rerouter.emplace(*engine, options.engine, following_.vls);
+      following_.rerouter->adopt(f_, graph_, choice.routes);
+    }
+    following_.verifier = verifier_;
+    following_.checks = checks_;
+    return choice;
+  }
+
+  /// What the next choice need not find out again.
+  void remember(const ib::route::ChoiceOptions& options, const ib::route::Choice& choice) {
+    following_.failed.clear();
+    following_.switches = switches();
+    following_.load_to_least = 0;
+    if (!choice.passed) return;
+    std::optional<double> load;
+    for (const ib::route::Tried& row : choice.tried) {
+      if (!row.passed) following_.failed.push_back(row);
+      if (row.quality && (!load || row.quality->load < *load)) load = row.quality->load;
+    }
+    const double least =
+        load ? ib::route::least_load({&f_, &graph_, options.engine, nullptr, following_.vls}) : 0;
+    if (least > 0) following_.load_to_least = *load / least;
+  }
+
+  /// Which classes are not apart, in a sentence.
+  std::string merged_levels(const std::string& engine) const {
+    if (!lanes_ || lanes_classes_.size() == classes_.size()) return {};
+    const ServiceClasses alone(classes_.begin(), classes_.begin() + static_cast<std::ptrdiff_t>(
+                                                                        lanes_classes_.size() - 1));
+    const ServiceClasses together(classes_.begin() + static_cast<std::ptrdiff_t>(alone.size()),
+                                  classes_.end());
+    return fmt::format("{} levels of service ({}) have the same VLs, since {} has VLs for {} of {}",
+                       together.size(), class_names(together), engine, lanes_classes_.size(),
+                       classes_.size());
+  }
+
+  const RouteRequest& request_;
+  const Fabric& f_;
+  const ib::fabric::CompactGraph& graph_;
+  const ib::tables::VerifyOptions& checks_;
+  Following& following_;
+  std::shared_ptr<ib::tables::Verifier> verifier_;
+  ServiceClasses classes_;  // of the operator's levels
+  unsigned operable_{};     // data VLs that every link between switches can have
+  std::optional<ClassLanes> lanes_;
+  ServiceClasses lanes_classes_;  // that have these
+  std::size_t lanes_given_{1};
+  bool fits_{true}, is_following_{false};
+};
+
+}  // namespace
+
+ChosenRoutes choose_for_classes(const RouteRequest& request, Following& following) {
+  Chooser chooser(request, following);
+  auto choice = chooser.run();
+  return std::move(chooser).result(std::move(choice));
+}
+
+}  // namespace sm::plan

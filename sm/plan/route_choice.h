@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Routes for a fabric: those of before where they can follow what has changed, else the best that
+// an engine makes, with VLs for each class of the operator's levels of service. Pure but for
+// Following, which is handed from plan to plan.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libdiag/route/choose/choose.h"
+#include "libdiag/route/reroute/reroute.h"
+#include "libdiag/tables/verify_changes.h"
+#include "sm/device/routing.h"
+#include "sm/plan/service_classes.h"
+#include "sm/policy/qos_sets.h"
+
+namespace sm::plan {
+
+/// Routes that follow links which come and go, so that only entries that must change do. Handed
+/// from plan to plan; dropped when the operator's options change.
+struct Following {
+  std::optional<ib::route::Rerouter> rerouter;
+  std::shared_ptr<ib::tables::Verifier> verifier;  // knows the rerouter's routes
+  ib::tables::VerifyOptions checks;                // that it was made with
+  unsigned vls{};                                  // for each class of levels of service
+  std::size_t classes{1}, classes_wanted{1};
+  /// What the engine's load was to the least there can be when it was chosen by default.
+  double load_to_least{};
+  /// Engines that did not pass with these switches, which are not asked again.
+  std::vector<ib::route::Tried> failed;
+  std::vector<ib::Guid> switches;  // ascending
+};
+
+struct RouteRequest {
+  const ib::fabric::Fabric& fabric;  // with the LIDs as assigned
+  const ib::fabric::CompactGraph& graph;
+  const ib::route::ChoiceOptions& options;
+  const ib::tables::VerifyOptions& checks;
+  const Routing* routes_before{};  // that are programmed; nullptr: none
+  bool options_changed{};          // since the routes that are followed were made
+  // Levels of service:
+  const policy::VlSettings* between{};  // of links between switches; nullptr: without QoS
+  std::uint16_t used_sls{};             // that packets may be asked to have (bits)
+  std::uint8_t operational_vls_max{};   // code
+};
+
+struct ChosenRoutes {
+  ib::route::Choice choice;
+  std::shared_ptr<ib::tables::Verifier> verifier;  // knows them
+  std::optional<ClassLanes> lanes;                 // with QoS and routes on several VLs
+  ServiceClasses classes;                          // that have these
+  std::string merged_levels;                       // which levels are not apart, a sentence
+  bool followed{};                                 // the routes of before
+};
+
+ChosenRoutes choose_for_classes(const RouteRequest& request, Following& following);
+
+}  // namespace sm::plan
