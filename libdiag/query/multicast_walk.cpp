@@ -7,6 +7,7 @@
 #include <map>
 
 #include "libdiag/mad/describe.h"
+#include "libdiag/wire/words.h"
 
 namespace ib::query {
 namespace {
@@ -243,7 +244,7 @@ class TreeWalk {
     if (state == wire::PortState::Active) return true;
     blame(TreeFaultKind::LinkDown, hop.node_guid, branch.port,
           fmt::format("port {} of {}, by which lid 0x{:04x} leaves, is {}", branch.port,
-                      hop_label(hop), mlid_.value, state_word(state)));
+                      hop_label(hop), mlid_.value, wire::state_word(state)));
     return false;
   }
 

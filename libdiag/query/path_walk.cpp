@@ -8,6 +8,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/mad/describe.h"
+#include "libdiag/wire/words.h"
 
 namespace ib::query {
 
@@ -21,27 +22,10 @@ std::string text_of(const wire::NodeDescription& d) {
 
 }  // namespace
 
-std::string_view state_word(wire::PortState state) {
-  switch (state) {
-    case wire::PortState::Down:
-      return "DOWN";
-    case wire::PortState::Initialize:
-      return "INIT";
-    case wire::PortState::Armed:
-      return "ARMED";
-    case wire::PortState::Active:
-      return "ACTIVE";
-    default:
-      return "in no known state";
-  }
-}
-
 std::string hop_label(const Hop& hop) {
   const std::string name = printable(hop.description);
-  const char* type = hop.type == wire::NodeType::Switch   ? "switch"
-                     : hop.type == wire::NodeType::Router ? "router"
-                                                          : "ca";
-  return fmt::format("{} {}", type, name.empty() ? to_string(hop.node_guid) : '"' + name + '"');
+  return fmt::format("{} {}", wire::type_word(hop.type),
+                     name.empty() ? to_string(hop.node_guid) : '"' + name + '"');
 }
 
 std::string_view walk_end_name(WalkEnd end) {
@@ -258,7 +242,7 @@ struct PathWalk::Impl {
     if (state != wire::PortState::Active) {
       finish(WalkEnd::LinkDown,
              fmt::format("port {} of {}, by which lid {} leaves, is {}", hop.egress_port,
-                         hop_label(hop), dlid.value, state_word(state)));
+                         hop_label(hop), dlid.value, wire::state_word(state)));
       return;
     }
     if (hop.route.hops.size() >= kHopsMax || walk.hops.size() > kHopsMax) {

@@ -60,9 +60,6 @@ struct Walk {
   bool arrived() const { return end == WalkEnd::Arrived; }
 };
 
-/// The word for a port's state in a sentence: "DOWN", "INIT", "ARMED", "ACTIVE".
-std::string_view state_word(wire::PortState state);
-
 inline constexpr std::size_t kHopsMax = 63;  // of a directed route, and of a walk
 
 struct WalkOptions {

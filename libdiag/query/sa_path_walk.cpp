@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "libdiag/wire/words.h"
+
 namespace ib::query {
 namespace {
 
@@ -156,7 +158,7 @@ Result<std::optional<Lid>> SaPathWalk::leave(Walk& walk, Lid dlid, std::uint8_t&
     return std::nullopt;
   };
   if (hop.egress && hop.egress->port_state != wire::PortState::Active)
-    return down(fmt::format("is {}", state_word(hop.egress->port_state)));
+    return down(fmt::format("is {}", wire::state_word(hop.egress->port_state)));
   const auto record = link(hop.lid, hop.egress_port);
   if (!record) return tl::unexpected(record.error());
   if (!*record) return down("has no link");

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "libdiag/report/words.h"
+#include "libdiag/wire/words.h"
 
 namespace ib::report {
 namespace {
@@ -70,7 +70,7 @@ class Document {
   void write_node(NodeIndex n) {
     const fabric::Node& node = fabric_.node(n);
     json_.begin_object();
-    json_.field("type", type_word(node.type)).field("guid", node.guid);
+    json_.field("type", wire::type_word(node.type)).field("guid", node.guid);
     json_.field("name", names_ != nullptr ? names_->name_of(node) : node.description);
     json_.field("description", node.description);
     json_.field("system_image_guid", node.system_image_guid);

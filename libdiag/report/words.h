@@ -3,21 +3,8 @@
 #pragma once
 
 #include "libdiag/tables/verify.h"
-#include "libdiag/wire/smp_attributes.h"
 
 namespace ib::report {
-
-constexpr const char* type_word(wire::NodeType type) {
-  switch (type) {
-    case wire::NodeType::ChannelAdapter:
-      return "ca";
-    case wire::NodeType::Switch:
-      return "switch";
-    case wire::NodeType::Router:
-      return "router";
-  }
-  return "unknown";
-}
 
 constexpr const char* finding_word(tables::Finding::Kind kind) {
   switch (kind) {

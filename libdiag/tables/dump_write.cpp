@@ -6,6 +6,7 @@
 #include "libdiag/base/text.h"
 #include "libdiag/tables/dump.h"
 #include "libdiag/tables/least_hops.h"
+#include "libdiag/wire/words.h"
 
 namespace ib::tables {
 namespace {
@@ -94,18 +95,6 @@ void append_header(std::string& out, const char* what, std::size_t first, std::s
   out += "):\n";
 }
 
-const char* type_name(wire::NodeType type) {
-  switch (type) {
-    case wire::NodeType::ChannelAdapter:
-      return "Channel Adapter";
-    case wire::NodeType::Switch:
-      return "Switch";
-    case wire::NodeType::Router:
-      return "Router";
-  }
-  return "unknown";
-}
-
 /// No way known.
 constexpr std::uint16_t kFar = 0xFFFF;
 
@@ -120,7 +109,7 @@ DestinationNames::DestinationNames(const fabric::Fabric& fabric) {
       const auto& port = ports[p];
       if (!port.lid.is_unicast()) continue;
       const Guid guid = nodes[n].is_switch() && port.guid.value == 0 ? nodes[n].guid : port.guid;
-      Entry entry{type_name(nodes[n].type), port.lid, port.lmc, guid};
+      Entry entry{std::string(wire::type_title(nodes[n].type)), port.lid, port.lmc, guid};
       entry.text += " portguid 0x";
       hex(entry.text, guid.value, 16);
       entry.text += ": '";

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "libdiag/base/text.h"
+#include "libdiag/wire/words.h"
 
 namespace ib::tables {
 namespace {
@@ -17,18 +18,12 @@ using fabric::SwitchIndex;
 constexpr std::string_view kSeparator =
     "#------------------------------------------------------------------------------\n";
 
-const char* type_words(wire::NodeType type) {
-  return type == wire::NodeType::Switch   ? "Switch"
-         : type == wire::NodeType::Router ? "Router"
-                                          : "Channel Adapter";
-}
-
 /// `Switch 0x..., base LID 5, "name"`: what every section begins with. A switch is known by the
 /// GUID of its port 0, which is its own unless the file says otherwise.
 void append_header(std::string& out, const fabric::Fabric& fabric, fabric::PortRef at) {
   const auto& node = fabric.node(at.node);
   const auto& port = fabric.port(at);
-  out += fmt::format("{} 0x{:016x}, base LID {}, \"{}\"\n", type_words(node.type),
+  out += fmt::format("{} 0x{:016x}, base LID {}, \"{}\"\n", wire::type_title(node.type),
                      port.guid.value != 0 ? port.guid.value : node.guid.value, port.lid.value,
                      printable(node.description));
 }

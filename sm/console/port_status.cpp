@@ -7,6 +7,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/wire/rates.h"
+#include "libdiag/wire/words.h"
 #include "sm/console/texts.h"
 
 namespace sm::console {
@@ -22,12 +23,11 @@ using ib::wire::PortInfo;
 struct NamedType {
   std::string_view word;
   NodeType type;
-  std::string_view name;
 };
 constexpr std::array kTypes = {
-    NamedType{"ca", NodeType::ChannelAdapter, "Channel Adapter"},
-    NamedType{"switch", NodeType::Switch, "Switch"},
-    NamedType{"router", NodeType::Router, "Router"},
+    NamedType{"ca", NodeType::ChannelAdapter},
+    NamedType{"switch", NodeType::Switch},
+    NamedType{"router", NodeType::Router},
 };
 
 constexpr std::array kWidths = {std::pair{LinkWidth::W1x, "1X"}, std::pair{LinkWidth::W4x, "4X"},
@@ -157,11 +157,6 @@ std::string issues_text(const Figures& figures, const ib::fabric::Fabric& fabric
 
 }  // namespace
 
-std::string_view type_name(NodeType type) {
-  const auto* const row = std::ranges::find(kTypes, type, &NamedType::type);
-  return row == kTypes.end() ? "UNKNOWN" : row->name;
-}
-
 std::string node_text(const ib::fabric::Fabric& fabric, NodeIndex node,
                       std::string_view before_name) {
   return fmt::format("{}{}({})", to_string(fabric.node(node).guid), before_name,
@@ -179,11 +174,11 @@ Outcome port_status(const View& view, Words words) {
   const ib::Instant began = view.clock();
   const Figures figures = figures_of(*view.snapshot->observed, only);
   const auto took = std::chrono::duration_cast<std::chrono::microseconds>(view.clock() - began);
-  return {
-      fmt::format("\"{}\" port status:\n"
-                  "   {} port(s) scanned on {} nodes in {} us\n{}{}\n",
-                  only ? type_name(*only) : "ALL", figures.ports, figures.nodes, took.count(),
-                  counts_text(figures), issues_text(figures, view.snapshot->fabric()))};
+  return {fmt::format(
+      "\"{}\" port status:\n"
+      "   {} port(s) scanned on {} nodes in {} us\n{}{}\n",
+      only ? ib::wire::type_title(*only) : "ALL", figures.ports, figures.nodes, took.count(),
+      counts_text(figures), issues_text(figures, view.snapshot->fabric()))};
 }
 
 Outcome query_lid(const View& view, Words words) {
@@ -206,7 +201,7 @@ Outcome query_lid(const View& view, Words words) {
       "   Node Type           : {}\n"
       "   Num Ports           : {}\n",
       lid.value, to_string(observed.fabric.port(*port).guid), ib::printable(node.description),
-      type_name(node.type), node.num_ports);
+      ib::wire::type_title(node.type), node.num_ports);
   const auto is_in_trouble = [&](unsigned p) {
     return std::ranges::any_of(observed.troubles, [&](const auto& trouble) {
       return trouble.node_guid == node.guid && trouble.port == p;

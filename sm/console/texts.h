@@ -11,8 +11,6 @@ namespace sm::console {
 
 /// `what` is wrong, and how the command is written.
 Outcome usage(std::string_view what, std::string_view command);
-/// As opensm names a node type: "Channel Adapter", "Switch", "Router".
-std::string_view type_name(ib::wire::NodeType type);
 /// "0x0002c90200400000 (leaf-001)": a node, with `before_name` between the two.
 std::string node_text(const ib::fabric::Fabric& fabric, ib::fabric::NodeIndex node,
                       std::string_view before_name = " ");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libdiag/base/text.h"
+#include "libdiag/wire/words.h"
 
 namespace sm::core {
 namespace {
@@ -182,10 +183,10 @@ void OwnPort::on_port_info(const ib::wire::Mad& answer) {
   const auto info = ib::wire::body<PortInfo>(answer);
   m_key_ = info.m_key;
   if (info.port_state < state_) {
-    logs_.push_back({ib::LogLevel::Warning, "own port",
-                     fmt::format("our own port {} is not {} any more", name_,
-                                 state_ == PortState::Active ? "ACTIVE" : "ARMED"),
-                     ib::LogCause{"own port", ib::kNoLid}});
+    logs_.push_back(
+        {ib::LogLevel::Warning, "own port",
+         fmt::format("our own port {} is not {} any more", name_, ib::wire::state_word(state_)),
+         ib::LogCause{"own port", ib::kNoLid}});
     sweep_wanted_ = true;
   }
   if (!want_.managed || plan::satisfied(want_, info)) return;

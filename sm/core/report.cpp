@@ -7,28 +7,11 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/discover/degraded.h"
+#include "libdiag/wire/words.h"
 
 namespace sm::core {
-namespace {
 
 using ib::discover::Trouble;
-
-std::string_view state_name(ib::wire::PortState state) {
-  switch (state) {
-    case ib::wire::PortState::Down:
-      return "DOWN";
-    case ib::wire::PortState::Initialize:
-      return "INIT";
-    case ib::wire::PortState::Armed:
-      return "ARMED";
-    case ib::wire::PortState::Active:
-      return "ACTIVE";
-    default:
-      return "unknown";
-  }
-}
-
-}  // namespace
 
 bool concerns_managed(const plan::Desired& desired, const ib::discover::Observed& observed,
                       const Trouble& t) {
@@ -78,7 +61,7 @@ Report make_report(const plan::Desired& desired, const ib::discover::Observed& o
   r.missing = missing.size();
   for (const apply::Missing& m : missing)
     r.lines.push_back(fmt::format("missing: {} port {} is {}: {}", name(m.port.node), m.port.port,
-                                  state_name(m.state), m.reason));
+                                  ib::wire::state_word(m.state), m.reason));
 
   if (!desired.routed) {
     ++r.missing;

@@ -7,28 +7,12 @@
 #include <ostream>
 
 #include "libdiag/base/text.h"
+#include "libdiag/wire/words.h"
 
 namespace sm::daemon {
-namespace {
-
-std::string_view state_name(ib::wire::PortState state) {
-  switch (state) {
-    case ib::wire::PortState::Active:
-      return "ACTIVE";
-    case ib::wire::PortState::Armed:
-      return "ARMED";
-    case ib::wire::PortState::Initialize:
-      return "INIT";
-    default:
-      return "DOWN";
-  }
-}
-
-}  // namespace
-
 std::string describe_port(const ib::mad::PortFacts& port) {
   return fmt::format("{} port {}: GUID {} LID {} {}", port.device, port.port_num,
-                     to_string(port.port_guid), port.lid.value, state_name(port.state));
+                     to_string(port.port_guid), port.lid.value, ib::wire::state_word(port.state));
 }
 
 std::optional<ib::Guid> ask_for_port(std::span<const ib::mad::PortFacts> ports, std::istream& in,

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "libdiag/base/text.h"
-#include "libdiag/report/words.h"
 #include "libdiag/tables/names.h"
+#include "libdiag/wire/words.h"
 #include "tools/ibroutes/shared_lids.h"
 
 namespace ib::tools {
@@ -110,17 +110,17 @@ TablePath follow(const Fabric& fabric, std::span<const tables::SwitchTables> tab
 std::string path_text(const Fabric& fabric, const TablePath& path) {
   std::string out;
   const auto& source = fabric.node(path.source.node);
-  out += fmt::format("From {} {{0x{:016x}}} portnum {} lid {} \"{}\"\n",
-                     report::type_word(source.type), source.guid.value,
-                     source.is_switch() ? 0 : path.source.port, lids(fabric, path.source),
-                     printable(source.description));
+  out +=
+      fmt::format("From {} {{0x{:016x}}} portnum {} lid {} \"{}\"\n", wire::type_word(source.type),
+                  source.guid.value, source.is_switch() ? 0 : path.source.port,
+                  lids(fabric, path.source), printable(source.description));
   for (std::size_t i = 1; i < path.steps.size(); ++i) {
     const PathStep& step = path.steps[i];
     const auto& node = fabric.node(step.node);
     const PortRef at{step.node, step.in_port};
     const Guid guid = node.is_switch() ? node.guid : fabric.port(at).guid;
     out += fmt::format("[{}] -> {} port {{0x{:016x}}}[{}] lid {} \"{}\"\n",
-                       path.steps[i - 1].out_port, report::type_word(node.type), guid.value,
+                       path.steps[i - 1].out_port, wire::type_word(node.type), guid.value,
                        step.in_port, lids(fabric, at), printable(node.description));
   }
   if (!path.arrives()) {
@@ -131,7 +131,7 @@ std::string path_text(const Fabric& fabric, const TablePath& path) {
   const auto& node = fabric.node(last.node);
   const std::uint8_t port =
       path.steps.size() == 1 && !node.is_switch() ? path.source.port : last.in_port;
-  out += fmt::format("To {} {{0x{:016x}}} portnum {} lid {} \"{}\"\n", report::type_word(node.type),
+  out += fmt::format("To {} {{0x{:016x}}} portnum {} lid {} \"{}\"\n", wire::type_word(node.type),
                      node.guid.value, node.is_switch() ? 0 : port, lids(fabric, {last.node, port}),
                      printable(node.description));
   return out;

@@ -7,6 +7,7 @@
 #include "libdiag/report/json.h"
 #include "libdiag/report/verdict.h"
 #include "libdiag/report/words.h"
+#include "libdiag/wire/words.h"
 
 namespace ib::tools {
 namespace {
@@ -30,7 +31,7 @@ void write_destinations(report::JsonWriter& json, const fabric::Fabric& fabric) 
       json.begin_object()
           .field("lid", port.lid)
           .field("lmc", port.lmc)
-          .field("type", report::type_word(node.type))
+          .field("type", wire::type_word(node.type))
           .field("node_guid", node.guid)
           .field("port_guid", node.is_switch() ? node.guid : port.guid)
           .field("name", node.description)
@@ -131,7 +132,7 @@ std::string verdict_json(const Source& source, const fabric::CompactGraph& graph
     for (const auto at : shared.bearers) {
       const auto& node = source.fabric.node(at.node);
       json.begin_object()
-          .field("type", report::type_word(node.type))
+          .field("type", wire::type_word(node.type))
           .field("node_guid", node.guid)
           .field("port_guid", node.is_switch() ? node.guid : source.fabric.port(at).guid)
           .field("port", at.port)
@@ -160,7 +161,7 @@ std::string path_json(const Source& source, const TablePath& path, const std::st
     const auto& end = source.fabric.port(
         end_port_of(source.fabric, {step.node, step.in_port != 0 ? step.in_port : step.out_port}));
     json.begin_object()
-        .field("type", report::type_word(node.type))
+        .field("type", wire::type_word(node.type))
         .field("node_guid", node.guid)
         .field("name", node.description)
         .field("lid", end.lid)

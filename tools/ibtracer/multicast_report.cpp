@@ -6,7 +6,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/report/json.h"
-#include "libdiag/report/words.h"
+#include "libdiag/wire/words.h"
 #include "tools/ibtracer/multicast.h"
 #include "tools/ibtracer/report.h"
 
@@ -55,9 +55,9 @@ std::string tree_lines(const MulticastReport& report) {
     const std::string in = node.hop.ingress_port != 0
                                ? fmt::format("in {:>3}", node.hop.ingress_port)
                                : std::string("      ");
-    out += fmt::format("  {:>2}  {:<6} {:<{}} lid {:>5}  {}", node.depth,
-                       ib::report::type_word(node.hop.type), quoted, width + 2, node.hop.lid.value,
-                       in);
+    out +=
+        fmt::format("  {:>2}  {:<6} {:<{}} lid {:>5}  {}", node.depth,
+                    ib::wire::type_word(node.hop.type), quoted, width + 2, node.hop.lid.value, in);
     if (node.out.any()) out += "  out " + ib::query::to_string(node.out);
     if (node.by_default_port) out += " (default multicast port)";
     if (was_asked(report.agents[i])) out += fmt::format("  ({})", agent_word(report.agents[i]));
@@ -208,7 +208,7 @@ std::string json_report(const MulticastReport& report) {
     const TreeNode& node = report.tree.nodes[i];
     json.begin_object()
         .field("depth", node.depth)
-        .field("type", ib::report::type_word(node.hop.type))
+        .field("type", ib::wire::type_word(node.hop.type))
         .field("node_guid", ib::to_string(node.hop.node_guid))
         .field("port_guid", ib::to_string(node.hop.port_guid))
         .field("lid", node.hop.lid)

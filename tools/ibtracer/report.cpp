@@ -8,7 +8,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/report/json.h"
-#include "libdiag/report/words.h"
+#include "libdiag/wire/words.h"
 
 namespace ibtracer {
 
@@ -193,7 +193,7 @@ std::string hop_lines(const Trace& trace) {
                                     ? fmt::format("in {:>3}", hop.hop.ingress_port)
                                     : std::string("      ");
     out += fmt::format("  {:>2}  {:<6} {:<{}} lid {:>5}  {}  {}", hop.hop_number,
-                       ib::report::type_word(hop.hop.type), quoted, width + 2, hop.hop.lid.value,
+                       ib::wire::type_word(hop.hop.type), quoted, width + 2, hop.hop.lid.value,
                        in_port, out_port);
     out += hop.hop_number == 0 ? std::string("  source") : "  " + evidence(hop);
     while (out.back() == ' ') out.pop_back();
@@ -285,7 +285,7 @@ std::string last_line(const TraceReport& report) {
 
 Json hop_json(const TracedHop& hop, const PortCount* count) {
   Json j{{"hop", hop.hop_number},
-         {"type", ib::report::type_word(hop.hop.type)},
+         {"type", ib::wire::type_word(hop.hop.type)},
          {"node_guid", ib::to_string(hop.hop.node_guid)},
          {"port_guid", ib::to_string(hop.hop.port_guid)},
          {"lid", hop.hop.lid.value},
