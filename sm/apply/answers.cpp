@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/apply/answers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "libdiag/discover/sweep.h"
+#include "sm/apply/row_sets.h"
+#include "sm/device/tables/kinds.h"
+
+namespace sm::apply {
+namespace {
+
+using ib::discover::ObservedPort;
+using ib::fabric::PortRef;
+using ib::wire::PortInfo;
+using plan::PortWant;
+
+/// What the probed table should say was known; if it is another one now, or is not said, all is
+/// to be read.
+void on_probe(Job& job, const Work& work, const ib::wire::Mad* answer) {
+  job.probing[work.node] = false;
+  const ib::Guid guid = job.guid(work.node);
+  const device::Block* held = job.known.inventory.held(*work.ask.kind, guid, work.ask.slot);
+  if (answer != nullptr && held != nullptr &&
+      device::block_of(*work.ask.kind, answer->data()) == *held)
+    return;
+  job.known.inventory.forget(device::kSlToVl, guid);
+  job.known.inventory.forget(device::kVlArbitration, guid);
+}
+
+void forget_block(Job& job, const Work& work) {
+  if (work.ask.wide()) {
+    job.known.inventory.forget(*work.ask.kind, job.guid(work.node));
+  } else {
+    job.known.inventory.forget(*work.ask.kind, job.guid(work.node), work.ask.slot);
+  }
+}
+
+/// What a device holds after a Set without an answer is not known.
+void forget(Job& job, const Work& work) {
+  if (work.is_block()) forget_block(job, work);
+  if (work.kind == Kind::SetLft) job.tables.lft_failed(work.node, work.arg);
+  if (work.kind == Kind::SetMft)
+    job.tables.held(work.node).mft.erase(
+        {static_cast<std::uint16_t>(work.arg >> 4), static_cast<std::uint8_t>(work.arg & 0xF)});
+}
+
+void on_block(Job& job, const Work& work, const ib::wire::Mad& mad) {
+  const Ask& ask = work.ask;
+  const device::Block held = device::block_of(*ask.kind, mad.data());
+  const unsigned num_ports = job.seen.fabric.node(work.node).num_ports;
+  const bool taken = means_the_same(*ask.kind, job.seen, work.node, ask.slot, *ask.block, held);
+  if (!ask.wide()) {
+    job.known.inventory.put(*ask.kind, job.guid(work.node), num_ports, ask.slot, held);
+  } else if (taken) {
+    put_row(job.known.inventory, job.guid(work.node), num_ports, ask, held);
+  } else {
+    forget_block(job, work);
+  }
+  if (work.kind != Kind::SetBlock) return;
+  job.known.refused.note(job.guid(work.node), ask, !taken);
+  if (!taken) job.note(work, false, "the device holds something else than it was told");
+}
+
+void on_switch(Job& job, const Work& work, const ib::wire::SwitchInfo& info) {
+  auto& held = *job.seen.nodes[work.node].switch_info;
+  // One that does not clear it when it is told to says nothing by it.
+  if (job.options.after_sweep && info.port_state_change && !held.port_state_change)
+    job.note(work, false, "a port changed its state meanwhile");
+  held = info;
+}
+
+/// A switch that was rebooted has no LID at its port 0.
+bool differs(const ObservedPort& before, const PortInfo& now, std::uint8_t port) {
+  return now.port_state != before.state() || (port == 0 && now.lid != before.get<&PortInfo::lid>());
+}
+
+void on_port(Job& job, const Work& work, const ib::wire::Mad& mad) {
+  const PortRef p{work.node, work.port()};
+  const auto info = ib::wire::body<PortInfo>(mad);
+  if (auto wrong = ib::discover::implausible(info, job.seen.nodes[work.node].info, p.port);
+      !wrong.empty()) {
+    job.note(work, false, "answered with a PortInfo whose " + wrong);
+    return;
+  }
+  if (job.phase == Phase::Look && differs(job.seen.port(p), info, p.port))
+    job.note(work, false, "it changed meanwhile");
+  // An event that the device sends back, not something that it holds (IBA o14-12.2.1).
+  ib::wire::Mad held_now = mad;
+  ib::wire::View<PortInfo>(held_now.data()).set<&PortInfo::client_reregister>(false);
+  job.seen.update_port(p, held_now.data(), info);
+  if (work.kind == Kind::GetPort) return;
+  const std::size_t i = job.seen.port_index(p);
+  job.acknowledged[i] = true;
+  PortWant want = job.desired->ports[i];
+  want.reregister = false;
+  job.known.stubborn.note(job.seen.fabric.node(p.node).guid, p.port, want, held(want, info));
+}
+
+}  // namespace
+
+void leave_alone(Job& job, const Work& work) {
+  job.note(work, true, "left as it is: the node does not answer");
+  job.failed[work.node] = true;
+  if (work.kind == Kind::SetLft) job.tables.lft_stays(work.node);
+}
+
+void on_silence(Job& job, const Work& work, const ib::mad::Completion& completion) {
+  if (!job.failed[work.node]) job.note(work, true, completion.reply.error().message);
+  job.failed[work.node] = true;
+  if (work.kind == Kind::Probe) {
+    on_probe(job, work, nullptr);
+  } else {
+    forget(job, work);
+  }
+}
+
+void on_refusal(Job& job, const Work& work, std::uint16_t status) {
+  // A port that went ACTIVE by itself (its peer's first packet moves it) refuses the step; what
+  // it says now decides.
+  if (work.kind == Kind::SetPort && activates(job.phase)) {
+    job.read_again.insert({work.node, work.port()});
+    return;
+  }
+  job.note(work, false, fmt::format("status 0x{:04x}", status));
+  if (work.kind == Kind::Probe) {
+    on_probe(job, work, nullptr);
+  } else if (work.is_block()) {
+    job.known.refused.note(job.guid(work.node), work.ask, true);
+  } else {
+    forget(job, work);
+  }
+}
+
+void on_answer(Job& job, const Work& work, const ib::wire::Mad& mad) {
+  switch (work.kind) {
+    case Kind::SetPort:
+    case Kind::GetPort:
+      on_port(job, work, mad);
+      break;
+    case Kind::SetSwitch:
+    case Kind::GetSwitch:
+      on_switch(job, work, ib::wire::body<ib::wire::SwitchInfo>(mad));
+      break;
+    case Kind::SetLft:
+    case Kind::GetLft: {
+      SwitchTables& t = job.tables.held(work.node);
+      std::transform(mad.data(), mad.data() + kLftBlock,
+                     t.lft.begin() + static_cast<std::ptrdiff_t>(work.arg * kLftBlock),
+                     [](std::byte b) { return static_cast<std::uint8_t>(b); });
+      t.lft_known[work.arg] = true;
+      break;
+    }
+    case Kind::SetMft:
+    case Kind::GetMft:
+      job.tables.held(work.node).mft[{static_cast<std::uint16_t>(work.arg >> 4),
+                                      static_cast<std::uint8_t>(work.arg & 0xF)}] =
+          ib::wire::body<ib::wire::MulticastForwardingTable>(mad).port_mask;
+      break;
+    case Kind::Probe:
+      on_probe(job, work, &mad);
+      break;
+    case Kind::SetBlock:
+    case Kind::GetBlock:
+      on_block(job, work, mad);
+      break;
+  }
+}
+
+}  // namespace sm::apply

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/apply/job.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "libdiag/base/text.h"
+
+namespace sm::apply {
+namespace {
+
+/// "Set(PortInfo) to 0x... \"S1\" port 4": for complaints.
+std::string where(const ib::discover::Observed& seen, const Work& work) {
+  const auto& node = seen.fabric.node(work.node);
+  std::string text(describe(work.kind));
+  if (work.is_block()) text += fmt::format("({})", work.ask.kind->name);
+  text += fmt::format(" to {} \"{}\"", to_string(node.guid), ib::printable(node.description));
+  if (work.is_port()) text += fmt::format(" port {}", work.arg);
+  if (work.kind == Kind::SetLft || work.kind == Kind::GetLft)
+    text += fmt::format(" block {}", work.arg);
+  if (work.is_block()) text += " " + place_of(work.ask);
+  return text;
+}
+
+}  // namespace
+
+Job::Job(std::shared_ptr<const plan::Desired> d, ib::discover::Observed& o, Known& k,
+         ApplyOptions opt)
+    : desired(std::move(d)),
+      seen(o),
+      known(k),
+      options(std::move(opt)),
+      tables(*desired, seen, known, {options.after_sweep, options.read_back}) {
+  failed.resize(seen.nodes.size(), false);
+  in_flight.resize(seen.nodes.size(), 0);
+  probing.resize(seen.nodes.size(), false);
+  acknowledged.resize(seen.ports.size(), false);
+}
+
+bool Job::joins_routed(ib::fabric::PortRef p) const {
+  const ib::fabric::PortRef q = seen.fabric.port(p).peer;
+  return q && tables.was_warm(p.node) && tables.was_warm(q.node);
+}
+
+void Job::note(const Work& work, bool timed_out, std::string_view what) {
+  failures.push_back({work.node, work.is_port() ? work.port() : std::uint8_t{0}, timed_out,
+                      fmt::format("{}: {}", where(seen, work), what)});
+}
+
+}  // namespace sm::apply
