@@ -167,7 +167,13 @@ struct SimSwitch {
   std::uint8_t mft_positions{1};
 };
 
+struct DeviceTraits;
+
 struct SimNode {
+  SimNode();
+  SimNode(SimNode&&) noexcept;
+  ~SimNode();
+
   wire::NodeType type{};
   std::uint8_t num_ports{};
   bool powered{true};
@@ -181,6 +187,7 @@ struct SimNode {
   std::array<char, 64> description{};
   std::unique_ptr<SimSwitch> sw;
   std::vector<PendingTrap> traps;
+  std::unique_ptr<DeviceTraits> traits;  // none: as all others
   bool is_switch() const { return sw != nullptr; }
 };
 
@@ -348,6 +355,7 @@ struct Model::Impl {
   // ---- sma.cpp, sma_tables.cpp, port_info.cpp: the subnet management agent
   /// False: the request is to be dropped without an answer.
   bool sma_answer(Flight& f, PortIndex end);
+  void show_state(Flight& f, PortIndex end, const DeviceTraits& traits) const;
   bool m_key_allows(const Flight& f, PortIndex end);
   std::uint16_t sma_attribute(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_node_info(Flight& f, PortIndex end, bool set);
@@ -397,6 +405,10 @@ struct Model::Impl {
   void trap_capability(PortIndex end);
   void start_lease(PortIndex end);
   void end_lease(PortIndex p, std::uint32_t stamp);
+
+  // ---- device.cpp: what a node is unlike others in
+  /// Once more, after a reboot or a change.
+  void apply_traits(NodeIndex n);
 
   // ---- traffic.cpp: flows
   Traffic& traffic();

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "libdiag/fabric/aggregation_node.h"
+#include "libdiag/sim/device.h"
 #include "libdiag/sim/impl.h"
 #include "libdiag/sim/traffic.h"
 
@@ -201,6 +202,7 @@ void Model::Impl::reset_node_state(NodeIndex n, bool keep_lids) {
     sw.info.port_state_change = true;
   }
   for (unsigned i = 0; i <= node.num_ports; ++i) reset_port(node.first_port + i, keep_lids);
+  apply_traits(n);
 }
 
 void Model::Impl::reset_port(PortIndex index, bool keep_lid) {

@@ -64,6 +64,12 @@ struct Delivery {
 /// How a node misbehaves, for tests and `ctl`.
 enum class Behaviour { Normal, Silent, Garbage };
 
+/// In what a node is unlike others, as set_trait() was told; with a port where it is one's.
+struct TraitText {
+  std::string name, value;
+  std::optional<std::uint8_t> port;
+};
+
 struct ModelCounters {
   std::uint64_t sent{}, delivered{}, dropped_loss{}, dropped_queue{}, dropped_no_route{},
       dropped_link_down{}, dropped_key{}, dropped_vl{};
@@ -128,6 +134,11 @@ class Model {
   Result<void> remove(Instant now, NodeIndex node);
   Result<void> bring_back(Instant now, NodeIndex node);
   void set_behaviour(NodeIndex node, Behaviour behaviour);
+  /// What a device can hold, or how its agent misbehaves, from now on and after reboots
+  /// (doc/sim.md, Devices). A trait of ports counts for all of them where none is named.
+  Result<void> set_trait(Instant now, NodeIndex node, std::optional<std::uint8_t> port,
+                         std::string_view name, std::string_view value);
+  std::vector<TraitText> traits(NodeIndex node) const;
   /// A port's hardware notices errors on its link: trap 129, 130 or 131.
   void report_link_errors(Instant now, PortRef port, std::uint16_t trap_number);
   /// The system image GUID of a node changes, as when a module is replaced: trap 145.

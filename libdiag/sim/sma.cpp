@@ -3,6 +3,7 @@
 // PortInfo has its own file; tables are in sma_tables.cpp.
 #include <cstring>
 
+#include "libdiag/sim/device.h"
 #include "libdiag/sim/impl.h"
 
 namespace ib::sim {
@@ -25,17 +26,34 @@ bool Model::Impl::m_key_allows(const Flight& f, PortIndex end) {
   return false;
 }
 
+/// A device may say of a port what no other says.
+void Model::Impl::show_state(Flight& f, PortIndex end, const DeviceTraits& traits) const {
+  const PortIndex p = addressed_port(f, end, f.mad.attribute_modifier() & 0xFF);
+  if (p == kNoPort || ports_[p].number >= traits.shown_state.size()) return;
+  if (const auto state = traits.shown_state[ports_[p].number])
+    wire::View<wire::PortInfo>(f.mad.data())
+        .set<&wire::PortInfo::port_state>(static_cast<wire::PortState>(*state));
+}
+
 bool Model::Impl::sma_answer(Flight& f, PortIndex end) {
   if (!m_key_allows(f, end)) return false;
   std::uint16_t result = status::kOk;
   // Get's data is not looked at, so what it carried must not come back as ours.
-  const bool set = f.mad.method() == wire::Method::Set;
+  bool set = f.mad.method() == wire::Method::Set;
+  DeviceTraits* const traits = node_of(end).traits.get();
+  const std::uint16_t attribute = f.mad.attribute_id();
+  if (traits != nullptr && traits->kept.contains(attribute)) set = false;
   if (f.mad.get<&wire::MadHeader::base_version>() != 1 ||
       f.mad.get<&wire::MadHeader::class_version>() != 1) {
     result = status::kBadVersion;
+  } else if (traits != nullptr && traits->unsupported.contains(attribute)) {
+    result = status::kBadAttribute;
+  } else if (traits != nullptr && set && traits->refused.contains(attribute)) {
+    result = status::kBadValue;
   } else {
     if (!set) std::memset(f.mad.bytes.data() + wire::kSmpDataOffset, 0, wire::kSmpDataBytes);
     result = sma_attribute(f, end, set);
+    if (traits != nullptr && attribute == attr::kPortInfo) show_state(f, end, *traits);
   }
   f.mad.set<&wire::SmpHeader::status>(result);
   if (!f.mad.is_directed()) f.mad.set<&wire::MadHeader::status>(result);

@@ -3,6 +3,7 @@
 // the receiver, and the queues in which they wait or are lost.
 #include <algorithm>
 
+#include "libdiag/sim/device.h"
 #include "libdiag/sim/impl.h"
 #include "libdiag/sim/traffic.h"
 
@@ -519,6 +520,7 @@ void Model::Impl::serve(FlightIndex f, PortIndex end) {
   SimNode& node = node_of(end);
   if (node.sma_waiting > 0) --node.sma_waiting;
   if (!node.powered || node.behaviour == Behaviour::Silent) return release(f);
+  if (x.smi && node.traits && node.traits->loses(x.mad.attribute_id())) return release(f);
   if (x.smi && x.mad.method() == wire::Method::TrapRepress) {
     if (!m_key_allows(x, end) || repress(x, end)) return release(f);
     return deliver(f, end);

@@ -4,6 +4,7 @@
 // 4.096 us x 2^SubnetTimeOut until a TrapRepress with their transaction ID comes.
 #include <algorithm>
 
+#include "libdiag/sim/device.h"
 #include "libdiag/sim/impl.h"
 
 namespace ib::sim {
@@ -71,6 +72,7 @@ void Model::Impl::send_trap(NodeIndex n, PendingTrap& pending) {
   f.smi = true;
   f.slid = p.info.lid.value;
   f.dlid = p.info.master_sm_lid.value;
+  if (nodes_[n].traits && nodes_[n].traits->traps_without_lid && owns_lid(p, f.dlid)) f.slid = 0;
   f.sl = p.info.master_sm_sl.value;
   f.from_sma = true;
   tap(f);

@@ -271,13 +271,13 @@ CtlResult Control::counters(Instant now, const CtlCommand& command) {
                                                           static_cast<std::uint32_t>(change.value));
     if (!result) return refused(result.error());
   }
-  Json fields = Json::object();
+  Json rows = Json::array();
   std::string text;
   for (const auto& [name, value] : model_.error_counters(now, *port)) {
-    fields[std::string(name)] = value;
+    rows.push_back({{"name", std::string(name)}, {"value", value}});
     text.append(name).append(" ").append(std::to_string(value)).append("\n");
   }
-  if (command.json) return in_json("counters", {{"counters", std::move(fields)}});
+  if (command.json) return in_json("counters", {{"counters", std::move(rows)}});
   return changes.empty() ? CtlResult{0, text} : CtlResult{};
 }
 

@@ -19,11 +19,13 @@
 #include "libdiag/cli/command_line.h"
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/generate.h"
+#include "libdiag/fabric/text_file.h"
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/report/json.h"
 #include "libdiag/sim/model.h"
 #include "tools/ibfabric/capture.h"
 #include "tools/ibfabric/control.h"
+#include "tools/ibfabric/device_lines.h"
 #include "tools/ibfabric/launch.h"
 #include "tools/ibfabric/place.h"
 #include "tools/ibfabric/protocol.h"
@@ -90,13 +92,21 @@ struct ServeOptions {
   }
 };
 
-Result<ib::fabric::Fabric> load(const ServeOptions& options) {
+struct Topology {
+  std::string text;
+  ib::fabric::Fabric fabric;
+};
+
+Result<Topology> load(const ServeOptions& options) {
   std::vector<std::string> warnings;
-  auto fabric = ib::fabric::read_topology_file(options.topology, &warnings);
+  auto text = ib::fabric::read_file_or_pipe(options.topology);
+  if (!text) return tl::unexpected(text.error());
+  auto fabric = ib::fabric::read_topology(*text, options.topology, &warnings);
   if (options.verbose) {
     for (const auto& warning : warnings) std::fprintf(stderr, "ibfabric: %s\n", warning.c_str());
   }
-  return fabric;
+  if (!fabric) return tl::unexpected(fabric.error());
+  return Topology{std::move(*text), std::move(*fabric)};
 }
 
 /// The signals the server waits for, blocked, and SIGPIPE, which tells of programs that are gone,
@@ -144,7 +154,10 @@ int serve(const ServeOptions& options) {
   auto topology = load(options);
   if (!topology) return complain(topology.error());
   Signals signals;
-  Fabric fabric(std::move(*topology), options.model());
+  Fabric fabric(std::move(topology->fabric), options.model());
+  if (const auto devices = apply_device_lines(fabric.model, topology->text, options.topology);
+      !devices)
+    return complain(devices.error());
   if (const auto listening = fabric.server.listen(options.socket); !listening) {
     return complain(listening.error());
   }
@@ -179,7 +192,7 @@ int run(const ServeOptions& options, const std::vector<std::string>& command) {
   if (!library) return complain(library.error(), kRunFailed);
   auto topology = load(options);
   if (!topology) return complain(topology.error(), kRunFailed);
-  const auto place = find_place(*topology, options.at);
+  const auto place = find_place(topology->fabric, options.at);
   if (!place) return complain(place.error(), kRunFailed);
   const TemporaryDirectory directory;
   if (directory.path.empty()) {
@@ -188,7 +201,10 @@ int run(const ServeOptions& options, const std::vector<std::string>& command) {
   const std::string socket = directory.path + "/socket";
 
   Signals signals;
-  Fabric fabric(std::move(*topology), options.model());
+  Fabric fabric(std::move(topology->fabric), options.model());
+  if (const auto devices = apply_device_lines(fabric.model, topology->text, options.topology);
+      !devices)
+    return complain(devices.error(), kRunFailed);
   if (const auto listening = fabric.server.listen(socket); !listening) {
     return complain(listening.error(), kRunFailed);
   }
@@ -309,6 +325,8 @@ constexpr CtlVerb kCtlVerbs[] = {
     {"pcap", "capture for Wireshark", "FILE|off", 1, 1},
     {"stats", "MADs by class, method, attribute", "", 0, 0},
     {"faults", "loss, delay, slow devices", "", 0, 0},
+    {"device", "in what a node is unlike others: show, change", "NODE [PORT] [NAME=VALUE]...", 1,
+     64},
     {"flow", "traffic between end ports, and how fast it is",
      "add SRC DST|list|del ID|all|pattern shift|alltoall|random [N]", 1, 3},
     {"counters", "error counters of a port: show, set, let grow",

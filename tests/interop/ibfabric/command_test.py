@@ -226,7 +226,9 @@ class Ctl(unittest.TestCase):
             f.on(None, "smpquery", "-D", "nodeinfo", "0,1")
             for words in (("seed", "1"), ("faults",), ("faults", "--link", "leaf-001", "1"), ("stats",),
                           ("show", "leaf-001"), ("show", "host0001 HCA-1"), ("pcap", "off"),
-                          ("link", "up", "leaf-001", "1"), ("node", "reboot", "leaf-001")):
+                          ("link", "up", "leaf-001", "1"), ("flow", "list"), ("counters", "leaf-001", "1"),
+                          ("device", "leaf-001", "vl_cap=2"), ("device", "leaf-001"),
+                          ("node", "reboot", "leaf-001")):
                 result = f.ctl(*words, "--json")
                 self.assertEqual(result.returncode, 0, result.stderr)
                 document = json.loads(result.stdout)

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/sim/device.h"
+
+#include <algorithm>
+
+#include "libdiag/base/text.h"
+#include "libdiag/mad/describe.h"
+#include "libdiag/sim/traffic.h"
+#include "libdiag/wire/rates.h"
+
+namespace ib::sim {
+namespace {
+
+using Value = std::uint64_t;
+
+/// Where a trait is written.
+struct Target {
+  Model::Impl& model;
+  NodeIndex node;
+  PortIndex port;  // of a trait of ports
+  DeviceTraits& traits;
+  SimPort& at() const { return model.ports_[port]; }
+};
+
+struct TraitRow {
+  std::string_view name;
+  bool of_port;
+  const char* expected;
+  std::optional<Value> (*parse)(std::string_view text);
+  void (*apply)(const Target& target, Value value);
+};
+
+template <Value min, Value max>
+std::optional<Value> number(std::string_view text) {
+  Value value = 0;
+  if (!parse_number(text, max, value) || value < min) return std::nullopt;
+  return value;
+}
+
+std::optional<Value> vls(std::string_view text) {
+  for (Value code = 1; code <= 5; ++code)
+    if (std::to_string(wire::data_vls(static_cast<std::uint8_t>(code))) == text) return code;
+  return std::nullopt;
+}
+
+std::optional<Value> mtu(std::string_view text) {
+  for (Value code = 1; code <= 5; ++code)
+    if (std::to_string(wire::mtu_bytes(static_cast<std::uint8_t>(code))) == text) return code;
+  return std::nullopt;
+}
+
+std::optional<Value> attribute(std::string_view text) {
+  Value value = 0;
+  if (parse_number(text, 0xFFFF, value)) return value;
+  for (Value id = 0; id <= 0xFFFF; ++id)
+    if (mad::attribute_name(wire::MgmtClass::SubnLid, static_cast<std::uint16_t>(id)) == text)
+      return id;
+  return std::nullopt;
+}
+
+/// What clears a set of attributes.
+constexpr Value kNone = Value{1} << 32;
+std::optional<Value> attribute_or_none(std::string_view text) {
+  return text == "none" ? kNone : attribute(text);
+}
+
+constexpr const char* kAttribute =
+    "an attribute of subnet management, such as PortInfo or 0xFF90, or none";
+
+template <auto Member>
+void add_attribute(const Target& t, Value id) {
+  if (id == kNone) return (t.traits.*Member).clear();
+  (t.traits.*Member).insert(static_cast<std::uint16_t>(id));
+}
+
+constexpr TraitRow kRows[] = {
+    {"vl_cap", true, "1, 2, 4, 8 or 15 VLs", vls,
+     [](const Target& t, Value code) {
+       auto& info = t.at().info;
+       info.vl_cap = static_cast<std::uint8_t>(code);
+       info.operational_vls = std::min(info.operational_vls, info.vl_cap);
+     }},
+    {"mtu_cap", true, "256, 512, 1024, 2048 or 4096 bytes", mtu,
+     [](const Target& t, Value code) {
+       auto& info = t.at().info;
+       info.mtu_cap = static_cast<std::uint8_t>(code);
+       info.neighbor_mtu = std::min(info.neighbor_mtu, info.mtu_cap);
+     }},
+    {"neighbor_mtu", true, "256, 512, 1024, 2048 or 4096 bytes", mtu,
+     [](const Target& t, Value code) {
+       t.at().info.neighbor_mtu = std::min(static_cast<std::uint8_t>(code), t.at().info.mtu_cap);
+     }},
+    {"vl_arb_cap", true, "entries of each arbitration table, 0 to 64", number<0, 64>,
+     [](const Target& t, Value entries) {
+       t.at().info.vl_arbitration_high_cap = t.at().info.vl_arbitration_low_cap =
+           static_cast<std::uint8_t>(entries);
+     }},
+    {"guid_cap", true, "GUIDs, 0 to 255", number<0, 255>,
+     [](const Target& t, Value guids) { t.at().info.guid_cap = static_cast<std::uint8_t>(guids); }},
+    {"shows_state", true, "what PortInfo:PortState says, 0 to 15", number<0, 15>,
+     [](const Target& t, Value state) {
+       t.traits.shown_state.resize(t.model.nodes_[t.node].num_ports + std::size_t{1});
+       t.traits.shown_state[t.at().number] = static_cast<std::uint8_t>(state);
+     }},
+    {"p_keys", false, "entries of each P_KeyTable, 1 to 65535", number<1, 65535>,
+     [](const Target& t, Value keys) {
+       SimNode& node = t.model.nodes_[t.node];
+       node.partition_cap = static_cast<std::uint16_t>(keys);
+       if (node.is_switch())
+         node.sw->info.partition_enforcement_cap = static_cast<std::uint16_t>(keys);
+     }},
+    {"optimized_sl2vl", false, "the mask OptimizedSLtoVLMappingProgramming, 0 to 3", number<0, 3>,
+     [](const Target& t, Value mask) {
+       if (SimNode& node = t.model.nodes_[t.node]; node.is_switch())
+         node.sw->info.optimized_sl_to_vl = static_cast<std::uint8_t>(mask);
+     }},
+    {"refuse", false, kAttribute, attribute_or_none, add_attribute<&DeviceTraits::refused>},
+    {"unsupported", false, kAttribute, attribute_or_none,
+     add_attribute<&DeviceTraits::unsupported>},
+    {"keep", false, kAttribute, attribute_or_none, add_attribute<&DeviceTraits::kept>},
+    {"unanswered", false, kAttribute, attribute_or_none, add_attribute<&DeviceTraits::unanswered>},
+    {"loses_every", false, "which SMP each time is lost, 0 (none) to 1000000", number<0, 1'000'000>,
+     [](const Target& t, Value n) { t.traits.loses_every = static_cast<std::uint32_t>(n); }},
+    {"traps_without_lid", false, "0 or 1", number<0, 1>,
+     [](const Target& t, Value on) { t.traits.traps_without_lid = on != 0; }},
+};
+
+bool is_of_port(std::string_view name) {
+  const auto row = std::ranges::find(kRows, name, &TraitRow::name);
+  return row != std::end(kRows) && row->of_port;
+}
+
+}  // namespace
+
+SimNode::SimNode() = default;
+SimNode::SimNode(SimNode&&) noexcept = default;
+SimNode::~SimNode() = default;
+
+bool DeviceTraits::loses(std::uint16_t attribute) {
+  if (unanswered.contains(attribute)) return true;
+  return loses_every != 0 && ++served % loses_every == 0;
+}
+
+void Model::Impl::apply_traits(NodeIndex n) {
+  if (!nodes_[n].traits) return;
+  DeviceTraits& traits = *nodes_[n].traits;
+  for (const DeviceTraits::Given& given : traits.given) {
+    const auto row = std::ranges::find(kRows, std::string_view(given.name), &TraitRow::name);
+    row->apply({*this, n, nodes_[n].first_port + given.port, traits}, *row->parse(given.value));
+  }
+}
+
+Result<void> Model::set_trait(Instant now, NodeIndex node, std::optional<std::uint8_t> port,
+                              std::string_view name, std::string_view value) {
+  if (node >= impl_->nodes_.size()) return fail(ErrorKind::NotFound, "no such node");
+  const auto row = std::ranges::find(kRows, name, &TraitRow::name);
+  if (row == std::end(kRows)) {
+    std::string all;
+    for (const TraitRow& known : kRows) all.append(all.empty() ? "" : ", ").append(known.name);
+    return fail(ErrorKind::Usage,
+                "unknown trait '" + printable(name) + "'; those that there are: " + all);
+  }
+  if (!row->parse(value))
+    return fail(ErrorKind::Usage, std::string(name) + ": expected " + row->expected + ", got '" +
+                                      printable(value) + "'");
+  const SimNode& at = impl_->nodes_[node];
+  if (row->of_port && port && (*port > at.num_ports || (*port == 0 && !at.is_switch())))
+    return fail(ErrorKind::NotFound, "no such port");
+  advance(now);
+  impl_->forget_ways();
+  auto& traits = impl_->nodes_[node].traits;
+  if (!traits) traits = std::make_unique<DeviceTraits>();
+  unsigned first = 0, last = 0;
+  if (row->of_port) {
+    first = port ? *port : at.is_switch() ? 0 : 1;
+    last = port ? *port : at.num_ports;
+  }
+  for (unsigned p = first; p <= last; ++p) {
+    const auto number = static_cast<std::uint8_t>(p);
+    // Attributes are added until there are to be none; of what has one value the last counts.
+    const bool adds = row->parse == attribute_or_none && value != "none";
+    std::erase_if(traits->given, [&](const DeviceTraits::Given& given) {
+      return given.name == name && given.port == number && (!adds || given.value == value);
+    });
+    if (row->parse != attribute_or_none || adds)
+      traits->given.push_back({std::string(name), std::string(value), number});
+    row->apply({*impl_, node, at.first_port + number, *traits}, *row->parse(value));
+  }
+  return {};
+}
+
+std::vector<TraitText> Model::traits(NodeIndex node) const {
+  std::vector<TraitText> all;
+  if (node >= impl_->nodes_.size() || !impl_->nodes_[node].traits) return all;
+  for (const DeviceTraits::Given& given : impl_->nodes_[node].traits->given)
+    all.push_back({given.name, given.value,
+                   is_of_port(given.name) ? std::optional(given.port) : std::nullopt});
+  return all;
+}
+
+}  // namespace ib::sim

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Devices as real ones are, which ibfabric plays by #device lines: each is managed as far as it goes, is
+named where it does not, and disturbs nothing else."""
+import pathlib
+import re
+import sys
+import unittest
+
+from daemon_test import HOST, TREE, Sm
+from fabric import IBFABRIC, run
+
+QOS = """qos TRUE
+qos_max_vls 4
+qos_high_limit 3
+qos_vlarb_high 0:64,1:32
+qos_vlarb_low 0:1,1:2,2:3,3:4
+qos_sl2vl 0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,3
+"""
+LINES = """#device leaf-001 optimized_sl2vl=2
+#device leaf-002 optimized_sl2vl=3 unanswered=0xFF90
+#device spine-001 optimized_sl2vl=0 unsupported=0xFF90
+#device "host0005 HCA-1" 1 vl_cap=1 mtu_cap=1024
+#device "host0006 HCA-1" p_keys=1 guid_cap=0
+#device "host0007 HCA-1" refuse=VLArbitrationTable
+#device "host0008 HCA-1" keep=SLtoVLMappingTable
+#device "host0009 HCA-1" 1 vl_arb_cap=64
+#device "host0010 HCA-1" loses_every=7
+#device leaf-004 4 shows_state=5
+#device "host0001 HCA-1" traps_without_lid=1
+"""
+
+
+class Devices(unittest.TestCase):
+    def test_all_of_them_in_one_fabric(self):
+        with Sm(*TREE) as plain:
+            conf = plain.directory / "conf"
+            text = plain.directory / "odd.topo"
+            text.write_text(pathlib.Path(plain.topology).read_text() + LINES)
+            conf.write_text(QOS)
+            with Sm(topology=str(text)) as f:
+                f.daemon("-F", conf)
+                log = (f.directory / "log").read_text()
+                # One host is behind the strange port of leaf-004, and no other is lost.
+                self.assertIn('PortState is 5; the port is left alone', log)
+                states = f.states()
+                self.assertLessEqual(states, {"Active", "Initialize"})
+                # SL2VL of a switch that takes one row at a time is what it is to be.
+                for leaf in ("leaf-001", "leaf-002", "spine-001"):
+                    lid = self.lid(f, leaf)
+                    table = f.on(HOST, "smpquery", "sl2vl", lid, "2").stdout
+                    self.assertRegex(table, r"ports: in  1, out  2: \| 0\| 1\| 2\| 3\| 0")
+                # What refuses is named, once for each block.
+                refusals = [line for line in log.splitlines() if "host0007" in line]
+                self.assertEqual(len(refusals), 2, refusals)
+                for line, block in zip(sorted(refusals), (1, 3)):
+                    self.assertIn(f'"host0007 HCA-1" port 1 block {block}: status 0x001c', line)
+                # The trap of our own port came from LID 0 and asked for no sweep.
+                self.assertNotIn("trap 144 from LID 0", log)
+
+    def lid(self, f, name):
+        return re.search(rf'"{name}" enhanced port 0 lid (\d+)|"{name}" base port 0 lid (\d+)',
+                         f.on(HOST, "ibnetdiscover").stdout).group(1)
+
+    def test_a_line_that_is_wrong_is_named(self):
+        with Sm(*TREE) as f:
+            text = f.directory / "bad.topo"
+            text.write_text(pathlib.Path(f.topology).read_text() + "#device leaf-001 colour=red\n")
+            lines = len(text.read_text().splitlines())
+            result = run(IBFABRIC, "run", text, "--", "true")
+            self.assertEqual(result.returncode, 125)
+            self.assertIn(f"{text}:{lines}: unknown trait 'colour'; those that there are: vl_cap", result.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]]))

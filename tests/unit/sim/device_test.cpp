@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Devices that are unlike others: what they can hold, and how their agents misbehave.
+#include <gmock/gmock.h>
+
+#include "tests/unit/sim/small_fabric.h"
+
+namespace ib::sim::test {
+namespace {
+
+namespace attr = wire::attr;
+using testing::HasSubstr;
+
+constexpr std::uint16_t kNoAnswer = 0xFFFF;
+
+class Device : public testing::Test {
+ protected:
+  Device() : model(small_fabric()), hand(model) { bring_up(hand); }
+
+  void is(NodeIndex node, std::string_view name, std::string_view value,
+          std::optional<std::uint8_t> port = {}) {
+    const auto result = model.set_trait(hand.now(), node, port, name, value);
+    ASSERT_TRUE(result) << result.error().message;
+  }
+  std::string refusal(NodeIndex node, std::string_view name, std::string_view value,
+                      std::optional<std::uint8_t> port = {}) {
+    const auto result = model.set_trait(hand.now(), node, port, name, value);
+    EXPECT_FALSE(result);
+    return result ? "" : result.error().message;
+  }
+  std::uint16_t set_keys(std::uint16_t key) {
+    wire::PKeyTable table;
+    table.p_keys[0] = PKey{key};
+    return hand.set(Hops{1, 3, 1}, attr::kPKeyTable, 0, table);
+  }
+
+  Model model;
+  Hand hand;
+};
+
+TEST_F(Device, CapsOfOnePortAndOfAll) {
+  is(kS1, "vl_cap", "2", 3);
+  is(kS1, "mtu_cap", "2048");
+  EXPECT_EQ(hand.port_info({1}, 3).vl_cap, 2);
+  EXPECT_EQ(hand.port_info({1}, 3).operational_vls, 2);
+  EXPECT_EQ(hand.port_info({1}, 4).vl_cap, 4);
+  EXPECT_EQ(hand.port_info({1}, 4).mtu_cap, 4);
+  EXPECT_EQ(hand.port_info({1}, 4).neighbor_mtu, 4);
+  ASSERT_TRUE(model.reboot(hand.now(), kS1));
+  hand.run_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(hand.port_info({1}, 3).vl_cap, 2) << "that is how the device is";
+  EXPECT_EQ(hand.port_info({1}, 4).mtu_cap, 4);
+}
+
+TEST_F(Device, TablesAreAsLongAsItSays) {
+  is(kH2, "p_keys", "40");
+  EXPECT_EQ(hand.get<wire::NodeInfo>({1, 3, 1}, attr::kNodeInfo).partition_cap, 40);
+  wire::PKeyTable table;
+  EXPECT_EQ(hand.set(Hops{1, 3, 1}, attr::kPKeyTable, 1, table), 0);
+  EXPECT_EQ(hand.set(Hops{1, 3, 1}, attr::kPKeyTable, 2, table), wire::status::kBadValue);
+  is(kS1, "vl_arb_cap", "64", 3);
+  EXPECT_EQ(hand.port_info({1}, 3).vl_arbitration_low_cap, 64);
+  wire::VlArbitrationTable weights;
+  EXPECT_EQ(hand.set(Hops{1}, attr::kVlArbitration, 2 << 16 | 3, weights), 0);
+  EXPECT_EQ(hand.set(Hops{1}, attr::kVlArbitration, 2 << 16 | 4, weights), wire::status::kBadValue);
+}
+
+TEST_F(Device, OptimizedSl2VlIsAMask) {
+  wire::SlToVlTable row;
+  for (const auto& [mask, status] :
+       std::initializer_list<std::pair<const char*, std::uint16_t>>{{"0", wire::status::kBadValue},
+                                                                    {"1", std::uint16_t{0}},
+                                                                    {"2", wire::status::kBadValue},
+                                                                    {"3", std::uint16_t{0}}}) {
+    is(kS1, "optimized_sl2vl", mask);
+    EXPECT_EQ(hand.set(Hops{1}, attr::kSlToVl, 3 << 16, row), status) << mask;
+  }
+}
+
+TEST_F(Device, RefusesKeepsAndIsSilentByAttribute) {
+  is(kH2, "refuse", "P_KeyTable");
+  EXPECT_EQ(set_keys(0x8001), wire::status::kBadValue);
+  is(kH2, "refuse", "none");
+  is(kH2, "keep", "P_KeyTable");
+  EXPECT_EQ(set_keys(0x8001), 0);
+  const auto held = hand.get<wire::PKeyTable>({1, 3, 1}, attr::kPKeyTable);
+  EXPECT_EQ(held.p_keys[0], kDefaultPKey);
+  is(kH2, "keep", "none");
+  is(kH2, "unsupported", "0x16");
+  EXPECT_EQ(set_keys(0x8001), wire::status::kBadAttribute);
+  is(kH2, "unanswered", "P_KeyTable");
+  EXPECT_EQ(set_keys(0x8001), kNoAnswer);
+  EXPECT_EQ(model.traits(kH2).size(), 2U);
+}
+
+TEST_F(Device, LosesEveryNthSmp) {
+  is(kH2, "loses_every", "3");
+  std::vector<bool> answered;
+  for (int i = 0; i < 6; ++i)
+    answered.push_back(hand.directed(Hops{1, 3, 1}, Method::Get, attr::kNodeInfo).has_value());
+  EXPECT_EQ(answered, (std::vector{true, true, false, true, true, false}));
+}
+
+TEST_F(Device, ShowsAStateThatOthersDoNot) {
+  is(kS1, "shows_state", "5", 4);
+  EXPECT_EQ(static_cast<int>(hand.port_info({1}, 4).port_state), 5);
+  EXPECT_EQ(hand.port_info({1}, 3).port_state, wire::PortState::Active);
+}
+
+TEST_F(Device, ItsOwnTrapsComeWithoutALid) {
+  is(kH1, "traps_without_lid", "1");
+  hand.unasked.clear();
+  model.set_is_sm(hand.now(), {kH1, 1}, true);
+  hand.run_for(std::chrono::milliseconds(1));
+  ASSERT_FALSE(hand.unasked.empty());
+  EXPECT_EQ(hand.unasked.front().packet.mad.method(), Method::Trap);
+  EXPECT_EQ(hand.unasked.front().packet.address.lid.value, 0);
+}
+
+TEST_F(Device, SaysWhatItDoesNotUnderstand) {
+  EXPECT_THAT(refusal(kH1, "colour", "red"), HasSubstr("unknown trait 'colour'; those that there "
+                                                       "are: vl_cap, mtu_cap"));
+  EXPECT_EQ(refusal(kH1, "vl_cap", "3"), "vl_cap: expected 1, 2, 4, 8 or 15 VLs, got '3'");
+  EXPECT_EQ(refusal(kH1, "vl_arb_cap", "65"),
+            "vl_arb_cap: expected entries of each arbitration table, 0 to 64, got '65'");
+  EXPECT_EQ(refusal(kH1, "refuse", "Love"),
+            "refuse: expected an attribute of subnet management, such as PortInfo or 0xFF90, or "
+            "none, got 'Love'");
+  EXPECT_EQ(refusal(kH1, "vl_cap", "4", 9), "no such port");
+  EXPECT_TRUE(model.traits(kH1).empty());
+}
+
+}  // namespace
+}  // namespace ib::sim::test
