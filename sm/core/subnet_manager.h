@@ -2,11 +2,12 @@
 // SubnetManager: the whole of ibsm without I/O and without a clock. Packets of QP0, time, events
 // and plans that were made elsewhere go in; Effects come out.
 //
-//   Idle --reasons--> Sweeping --> Planning --> Applying --> Idle      (a full sweep)
-//   Idle --timer----> Looking  --> Idle or Sweeping                    (a light sweep)
+//   Idle --reasons--> Sweeping --> Deciding --> Planning --> Applying --> Idle   (a full sweep)
+//   Idle --timer----> Looking  --> Idle                                          (a light sweep)
 //
-// After each sweep the other subnet managers are asked what they are (mastership.h), before
-// anything is planned. While this one stands by, or is not active, nothing of this happens.
+// All states and what leads from one to another are in states.h. Deciding: the other subnet
+// managers are asked what they are (mastership.h), before anything is planned. While this one
+// stands by, or is not active, nothing of this happens.
 //
 // While it plans, which may take seconds on a large fabric, it answers SMPs and takes traps.
 // While it is idle after a full sweep, tables that subnet administration tells of are read.

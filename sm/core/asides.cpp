@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <fmt/format.h>
+
+#include "libdiag/base/text.h"
+#include "sm/core/impl.h"
+
+namespace sm::core {
+
+void SubnetManager::Impl::begin_look(Instant now) {
+  look_at = kNever;
+  if (!desired) return;
+  if (options.full_sweeps_only) return want_sweep(now, Reason::Timer);
+  ++counters.light_sweeps;
+  own_port.call_for(now);
+  mastership.ask_again(*seen);
+  go(Event::LookDue);
+  looking = std::make_unique<LightSweep>(*seen, desired->node_managed, silent_switches, kOwnerLook);
+}
+
+void SubnetManager::Impl::leave_look() {
+  for (const ib::mad::Cookie cookie : looking->in_flight()) transactor.cancel(cookie);
+  looking.reset();
+  go(Event::Looked);
+}
+
+void SubnetManager::Impl::end_look(Instant now) {
+  const auto changes = looking->changes();
+  for (const std::string& line : looking->notes()) log(LogLevel::Warning, "sweep", line);
+  silent_switches = looking->silent();
+  looking.reset();
+  go(Event::Looked);
+  for (const std::string& line : changes) log(LogLevel::Info, "sweep", line);
+  if (!changes.empty()) {
+    want_sweep(now, Reason::ChangeSeen);
+  } else {
+    rest(now);
+  }
+}
+
+bool SubnetManager::Impl::may_look_aside() const {
+  return desired && (state == State::Idle || state == State::Looking || state == State::Deciding);
+}
+
+void SubnetManager::Impl::look_at_own_port(Instant now) {
+  if (may_look_aside() && own_port.due() <= now) own_port.begin(now, *seen, *desired);
+  for (ib::mad::Request& r : own_port.take_requests()) transactor.submit(now, std::move(r));
+  take_logs(own_port);
+  if (own_port.take_sweep_wanted()) want_sweep(now, Reason::ChangeSeen);
+  const auto lid = own_port.take_other_master();
+  if (!lid) return;
+  if (const auto at = seen->fabric.find_lid(*lid)) {
+    mastership.on_other_master(fmt::format(
+        "\"{}\", LID {}", ib::printable(seen->fabric.node(at->node).description), lid->value));
+    heed_mastership(now);
+  }
+}
+
+void SubnetManager::Impl::look_at_traps(Instant now) {
+  if (may_look_aside() && trap_look.due() <= now)
+    for (const ib::mad::Cookie cookie : trap_look.on_time(now, *seen, flapping))
+      transactor.cancel(cookie);
+  for (ib::mad::Request& r : trap_look.take_requests()) transactor.submit(now, std::move(r));
+  take_logs(trap_look);
+  if (const auto at = trap_look.take_sweep_wanted()) want_sweep(std::max(now, *at), Reason::Trap);
+  if (may_look_aside() && trap_look.take_light_sweep_wanted())
+    look_at = std::min(look_at, now + options.trap_pause);
+}
+
+void SubnetManager::Impl::begin_multicast(Instant now) {
+  multicast_at = kNever;
+  if (!desired) return;
+  auto next = std::make_shared<plan::Desired>(*desired);
+  gather_blocks(*next);
+  desired_aliases_revision = inputs.aliases_revision();
+  next->keep_unknown_groups = forget_groups_at != kNever;
+  // Whom the sweep asked to register again has heard it.
+  for (plan::PortWant& want : next->ports) want.reregister = false;
+  if (options.plan.multicast)
+    for (const std::string& line :
+         plan::want_multicast(*next, seen->fabric, inputs.groups()).alarms)
+      log(LogLevel::Warning, "plan", line);
+  desired = std::move(next);
+  patient = false;
+  cut_at = now + kSilence;
+  go(Event::MembersDue);
+  begin_apply();
+}
+
+void SubnetManager::Impl::go_on_reading(Instant now) {
+  if (tables.due() <= now) {
+    stirred = true;
+    tables.begin(now, snapshot, desired->node_managed, desired->partitions->from_file);
+  }
+  for (ib::mad::Request& r : tables.take_requests()) transactor.submit(now, std::move(r));
+  const bool news = tables.has_news(now);
+  counters.tables_read = tables.nodes_read();
+  take_logs(tables);
+  if (news) publish_holdings();
+  if (!news || !tables.at_rest()) return;
+  // Without a partition file what they hold is no reason to keep a first sweep waiting.
+  const bool planned_after_reading = !desired->partitions->from_file;
+  if ((tables.take_rewritten() || planned_after_reading) && plan_blocks_again())
+    multicast_at = std::min(multicast_at, now);
+}
+
+}  // namespace sm::core

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <fmt/format.h>
+
+#include "sm/core/impl.h"
+#include "sm/core/lost_store.h"
+#include "sm/device/tables/kinds.h"
+#include "sm/plan/partitions.h"
+#include "sm/plan/sl_rates.h"
+
+namespace sm::core {
+namespace {
+
+constexpr unsigned kTornMax = 2;
+constexpr Duration kOwnPortAfter = std::chrono::milliseconds(100);  // the first sweep
+/// After a take-over clients have so long to register again before trees of others are cleared.
+constexpr Duration kGroupsKept = std::chrono::seconds(60);
+
+}  // namespace
+
+void SubnetManager::Impl::begin_reroute(Instant now) {
+  reroute_wanted = false;
+  // Whom a sweep did not wait for the next one hears.
+  if (!desired || kept.count() > 0) return want_sweep(now, Reason::Operator);
+  log(LogLevel::Verbose, "sweep", "routes are computed anew");
+  operator_asked = cut_short = false;
+  patient = true;
+  stop_reading();
+  begin_bring_up(now);
+  go(Event::RerouteDue);
+  begin_plan(now, std::make_shared<Observed>(*seen));
+}
+
+void SubnetManager::Impl::stop_reading() {
+  for (const ib::mad::Cookie cookie : tables.on_sweep_begun()) transactor.cancel(cookie);
+  for (const ib::mad::Cookie cookie : trap_look.on_sweep_begun()) transactor.cancel(cookie);
+  stirred = true;
+}
+
+void SubnetManager::Impl::begin_bring_up(Instant now) {
+  began = now;
+  sends_before = transactor.counters().sends;
+  retries_before = transactor.counters().retries;
+  sets_this_time = 0;
+}
+
+void SubnetManager::Impl::begin_sweep(Instant now) {
+  std::string why;
+  for (const Reason r : reasons)
+    why += fmt::format("{}{}", why.empty() ? "" : ", ", reason_name(r));
+  log(LogLevel::Verbose, "sweep", fmt::format("full sweep: {}", why));
+  operator_asked = reasons.contains(Reason::Operator);
+  if (round == 0) patient = !desired || operator_asked;
+  cut_short = false;
+  cut_at = patient ? kNever : now + kSilence;
+  reasons.clear();
+  sweep_at = look_at = kNever;
+  reroute_wanted = false;
+  stop_reading();
+  ++counters.full_sweeps;
+  if (round == 0) begin_bring_up(now);
+  ib::discover::SweepOptions o;
+  o.cookie_base = kOwnerSweep;
+  o.clear_changes = desired != nullptr;  // the first sweep does not know yet who is master
+  o.stood_elsewhere = [before = seen](ib::Guid node, ib::Guid at, std::uint8_t port) {
+    return before && stood_elsewhere(before->fabric, node, at, port);
+  };
+  o.is_held = [this](ib::Guid at, std::uint8_t port) { return flapping.is_held(at, port); };
+  go(Event::SweepDue);
+  sweep = std::make_unique<ib::discover::Sweep>(std::move(o));
+}
+
+void SubnetManager::Impl::end_sweep(Instant now) {
+  found = std::make_shared<Observed>(sweep->take_observed());
+  sweep.reset();
+  transactor.settle();
+  culprits.identify(*found, *seen);
+  for (const auto& node : found->nodes)
+    if (node.changed) known.doubtful.insert(node.info.node_guid);
+  if (is_torn(*found)) {
+    go(Event::Torn);
+    found.reset();
+    log(LogLevel::Info, "sweep",
+        "the fabric changed while it was swept, and nodes did not answer: once more before "
+        "anybody is left out");
+    ++torn;
+    want_sweep(now, operator_asked ? Reason::Operator : Reason::Trap);
+    return;
+  }
+  torn = 0;
+  go(Event::Swept);
+  if (options.rehearse) {
+    go(Event::ToBeManaged);
+    return begin_plan(now, std::exchange(found, nullptr));
+  }
+  mastership.on_swept(now, *found);
+  heed_mastership(now);
+}
+
+void SubnetManager::Impl::heed_mastership(Instant now) {
+  for (const ib::mad::Cookie cookie : mastership.take_cancelled()) transactor.cancel(cookie);
+  for (ib::mad::Request& r : mastership.take_requests()) transactor.submit(now, std::move(r));
+  for (ib::mad::Packet& p : mastership.take_packets())
+    effects.send.push_back({std::move(p), Duration{0}});
+  while (const auto order = mastership.next_order()) {
+    if (*order == Mastership::Order::StandDown)
+      stand_down(now);
+    else
+      want_sweep(now, Reason::Election);
+  }
+  take_logs(mastership);
+  if (mastership.take_news()) effects.standing = mastership.standing();
+  if (mastership.take_others_changed() && snapshot) publish_holdings();
+  if (state == State::Deciding && mastership.is_decided()) on_decided(now);
+}
+
+void SubnetManager::Impl::on_decided(Instant now) {
+  auto decided = std::exchange(found, nullptr);
+  if (mastership.conclude(now)) {
+    go(Event::ToBeManaged);
+    begin_plan(now, std::move(decided));
+  } else {
+    go(Event::LeftToOthers);
+    // Whoever manages has plans by what was found before.
+    if (!desired) seen = std::move(decided);
+    if (desired) rest(now);
+  }
+  heed_mastership(now);
+}
+
+void SubnetManager::Impl::stand_down(Instant now) {
+  sweep.reset();
+  applying.reset();
+  looking.reset();
+  outdate_plan();
+  // A plan that is being made is waited for, and dropped.
+  if (state != State::Planning || plan_job) {
+    go(Event::StoodDown);
+    found.reset();
+  }
+  plan_job.reset();
+  (void)tables.on_sweep_begun();
+  (void)trap_look.on_sweep_begun();
+  own_port = OwnPort(kOwnerOwnPort);
+  transactor.give_up(now, [](ib::mad::Cookie c) { return owner_of(c) != kOwnerMastership; });
+  for (auto c = transactor.next_completion(); c; c = transactor.next_completion())
+    if (owner_of(c->cookie) == kOwnerMastership) mastership.on_completion(now, *c);
+  desired.reset();
+  snapshot.reset();
+  holdings.reset();
+  silent_switches.clear();
+  kept.forget();
+  reasons.clear();
+  sweep_at = look_at = multicast_at = forget_groups_at = cut_at = kNever;
+  round = torn = 0;
+  taking_over = reroute_wanted = false;
+  stirred = true;
+}
+
+void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swept) {
+  if (mastership.take_taken_over()) taking_over = true;
+  if (taking_over) {
+    operator_asked = true;  // what devices hold is read again
+    forget_groups_at = now + kGroupsKept;
+  }
+  if (cut_short && desired) {
+    kept.keep(now, *swept, *seen, desired->node_managed);
+  } else {
+    kept.forget();
+  }
+  take_logs(kept);
+  flapping.on_sweep(now, *seen, *swept);
+  take_logs(flapping);
+  if (operator_asked) known.doubt_ports();
+  tables.on_found(*swept, operator_asked);
+  silent_switches.clear();  // those of this sweep are in its troubles
+  plan::PlanRequest request = inputs.request_for(swept, options.plan);
+  request.options.keep_unknown_groups = now < forget_groups_at && forget_groups_at != kNever;
+  request.options.lids_of_devices = taking_over && !options.honor_stored_lids;
+  if (desired) request.before = seen;
+  if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing;
+  request.held = tables.tables();
+  request.mute = mute_nodes(*swept);
+  cut_at = kNever;
+  found = std::move(swept);
+  plan_job.emplace(PlanJob{++plans, std::move(request)});
+}
+
+void SubnetManager::Impl::outdate_plan() {
+  if (state == State::Planning) ++plans;
+}
+
+void SubnetManager::Impl::on_planned(Instant now, PlanResult result) {
+  ib::invariant(state == State::Planning, "a plan came back that nobody asked for");
+  auto planned_for = std::exchange(found, nullptr);
+  const bool counts = result.generation == plans;
+  inputs.take_back(result.planned, counts);
+  if (!mastership.is_master() && !options.rehearse) {
+    go(Event::PlanDropped);
+    log(LogLevel::Info, "plan", "what was computed is dropped: another one is master");
+  } else if (counts) {
+    take_plan(now, std::move(planned_for), std::move(result.planned.desired));
+  } else {
+    go(Event::PlanDropped);
+    log(LogLevel::Info, "plan", "what was computed is dropped: it is by options of before");
+    want_sweep(now, Reason::Operator);
+  }
+  submit(now);
+  run(now);
+}
+
+void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept,
+                                    ib::Result<plan::Desired> planned) {
+  if (!planned) {
+    go(Event::PlanDropped);
+    log(LogLevel::Error, "plan", planned.error().message);
+    for (const Trouble& t : swept->troubles) log_trouble(t);
+    Report r;
+    r.missing = 1;
+    r.lines.push_back("missing: " + planned.error().message);
+    // What was known before still belongs to what was desired then.
+    if (!desired) seen = std::move(swept);
+    finish(now, std::move(r));
+    return;
+  }
+  seen = std::move(swept);
+  // The others are in the report.
+  for (const Trouble& t : seen->troubles)
+    if (concerns_managed(*planned, *seen, t)) log_trouble(t);
+  for (const std::string& line : planned->alarms) log(LogLevel::Warning, "plan", line);
+  for (const std::string& line : planned->notes) log(LogLevel::Info, "plan", line);
+  if (planned->offer_taken) {
+    // What is read badly from now on leaves these.
+    options.plan.choice.engine = inputs.offered->options;
+    options.plan.mentions = inputs.offered->mentions;
+    inputs.offered.reset();
+  }
+  if (!desired && inputs.no_lids_stored() && !inputs.lids_are_forgotten())
+    if (std::string line = describe_lost_store(*seen, *planned); !line.empty())
+      log(LogLevel::Error, "store", std::move(line));
+  if (store::Batch batch = inputs.remember_lids(*planned); !batch.empty())
+    effects.commit.push_back(std::move(batch));
+  taking_over = false;
+  desired = std::make_shared<const plan::Desired>(*std::move(planned));
+  desired_aliases_revision = inputs.aliases_revision();
+  inputs.vls_programmed = inputs.vls_programmed || desired->vl_tables != nullptr;
+  transactor.settle();
+  if (!patient) cut_at = now + kSilence;
+  go(is_to_be_read() ? Event::PlanToRead : Event::Planned);
+  begin_apply();
+}
+
+bool SubnetManager::Impl::is_unknown(const plan::WantedBlock& want) const {
+  const ib::Guid guid = seen->fabric.node(want.node).guid;
+  return known.inventory.held(*want.kind, guid, want.slot) == nullptr &&
+         !known.refused.contains(guid, apply::ask_for(want));
+}
+
+bool SubnetManager::Impl::is_to_be_read() const {
+  const auto unknown = [this](const plan::WantedBlock& want) { return is_unknown(want); };
+  return (desired->partitions->from_file && std::ranges::any_of(desired->p_key_blocks, unknown)) ||
+         std::ranges::any_of(desired->to_read, unknown);
+}
+
+std::shared_ptr<const plan::Desired> SubnetManager::Impl::with_readings() const {
+  if (desired->to_read.empty()) return desired;
+  auto reading = std::make_shared<plan::Desired>(*desired);
+  reading->blocks.insert(reading->blocks.end(), desired->to_read.begin(), desired->to_read.end());
+  std::ranges::stable_sort(reading->blocks, {}, &plan::WantedBlock::node);
+  return reading;
+}
+
+std::set<ib::Guid> SubnetManager::Impl::mute_nodes(const Observed& swept) const {
+  std::set<ib::Guid> mute;
+  if (options.plan.rates == nullptr) return mute;
+  for (NodeIndex n = 0; n < swept.nodes.size(); ++n)
+    if (known.refused.contains(swept.fabric.node(n).guid,
+                               apply::ask_for({n, &device::kGeneralInfo, {}, {}})))
+      mute.insert(swept.fabric.node(n).guid);
+  return mute;
+}
+
+void SubnetManager::Impl::plan_rates_again(plan::Desired& next) {
+  if (options.plan.rates == nullptr) return;
+  auto rates = plan::plan_sl_rates(*seen, next.node_managed, next.sm_port, *options.plan.rates,
+                                   known.inventory, mute_nodes(*seen));
+  next.rate_blocks = std::move(rates.blocks);
+  next.to_read = std::move(rates.to_read);
+  for (const std::string& line : rates.alarms) log(LogLevel::Warning, "plan", line);
+}
+
+bool SubnetManager::Impl::plan_blocks_again() {
+  auto next = std::make_shared<plan::Desired>(*desired);
+  plan::want_p_keys(*next, *seen, desired->partitions, options.plan.p_keys, known.inventory);
+  if (!next->to_read.empty()) plan_rates_again(*next);
+  gather_blocks(*next);
+  desired = std::move(next);
+  const auto to_be_written = [&](const plan::WantedBlock& want) {
+    return apply::must_write({*seen, known.inventory, known.refused, want.node},
+                             apply::ask_for(want));
+  };
+  return std::ranges::any_of(desired->p_key_blocks, to_be_written);
+}
+
+void SubnetManager::Impl::gather_blocks(plan::Desired& next) const {
+  plan::gather_blocks(
+      next, plan::want_guids(*seen, next.node_managed, inputs.aliases(), inputs.alias_blocks()));
+}
+
+bool SubnetManager::Impl::is_torn(const Observed& swept) const {
+  return desired && trap_look.waiting() && torn < kTornMax &&
+         somebody_fell_silent(swept, *seen, desired->node_managed);
+}
+
+void SubnetManager::Impl::log_trouble(const Trouble& t) {
+  log(LogLevel::Warning, "sweep",
+      fmt::format("{}: {}", ib::discover::trouble_name(t.kind), t.message));
+}
+
+void SubnetManager::Impl::begin_apply() {
+  apply::ApplyOptions o;
+  o.cookie_base = kOwnerApply;
+  o.per_node = options.transactor.window_per_target;
+  o.after_sweep = state == State::Applying;
+  o.only_read = state == State::Reading;
+  o.rehearse = options.rehearse;
+  o.read_back = state == State::Applying && operator_asked;
+  for (NodeIndex n = 0; n < seen->nodes.size(); ++n)
+    o.silent.push_back(kept.contains(seen->nodes[n].info.node_guid));
+  published_before_active = state != State::Applying;
+  unshare();
+  applying = std::make_unique<apply::Apply>(state == State::Reading ? with_readings() : desired,
+                                            *seen, known, std::move(o));
+}
+
+void SubnetManager::Impl::before_activation(Instant) {
+  if (!applying || published_before_active || applying->phase() < apply::Phase::Activate) return;
+  published_before_active = true;
+  transactor.settle();
+  publish(false);
+}
+
+void SubnetManager::Impl::publish(bool up) {
+  auto s = std::make_shared<Snapshot>();
+  s->generation = ++generation;
+  seen->fabric.reindex();  // answers to Sets changed LIDs
+  s->observed = applying ? std::make_shared<Observed>(*seen) : seen;
+  s->routing = desired->program_lfts || !snapshot ? desired->routing : snapshot->routing;
+  s->sm_port = desired->sm_port;
+  s->sm_lid = desired->sm_lid;
+  s->sm_sl = options.plan.sm_sl.value_or(ib::Sl{});
+  s->sm_port_guid = seen->fabric.port(desired->sm_port).guid;
+  s->partitions = desired->partitions;
+  s->subnet_prefix = options.plan.subnet_prefix;
+  s->subnet_timeout = options.plan.subnet_timeout;
+  s->packet_life_time = options.plan.packet_life_time;
+  s->up = up;
+  snapshot = std::move(s);
+  publish_holdings();
+}
+
+void SubnetManager::Impl::publish_holdings() {
+  auto h = std::make_shared<Holdings>();
+  h->tables = tables.tables();
+  h->tables_to_come = tables.to_come();
+  // Trees that failed a must were not programmed: what stands is not known.
+  if (desired->program_mfts) {
+    h->graph = {desired->routing, &desired->routing->graph};
+    h->multicast = {desired, &desired->mfts};
+  }
+  h->aliases_revision = desired_aliases_revision;
+  mastership.set_sends(transactor.counters().sends);
+  h->own_sm = mastership.own_info();
+  h->other_sms = mastership.others().known();
+  holdings = std::move(h);
+}
+
+void SubnetManager::Impl::note_who_was_told() {
+  inputs.not_told.clear();
+  for (const ib::route::LidAssignment& a : desired->lids)
+    if (desired->ports[seen->port_index(a.port)].reregister && !applying->has_answered(a.port))
+      inputs.not_told.insert(a.guid);
+}
+
+void SubnetManager::Impl::end_apply(Instant now) {
+  const bool links_restarted = applying->restarted_links();
+  sets_this_time += applying->sets();
+  counters.sets += applying->sets();
+  const auto failures = applying->failures();
+  auto differences = applying->differences();
+  const State done = state;
+  if (done == State::Applying) note_who_was_told();
+  applying.reset();
+  go(Event::Applied);
+  if (done == State::Reading) {
+    plan_blocks_again();
+    return begin_apply();
+  }
+  if (done == State::Applying) transactor.settle();
+  for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
+  if (done == State::Programming) {
+    publish_holdings();
+    if (!failures.empty()) want_sweep(now + retry_pause, Reason::Unfinished);
+    return;
+  }
+  inputs.sa_state_lost = false;
+  Report report = make_report(*desired, *seen, failures);
+  report.differences = std::move(differences);
+  const bool moved = std::ranges::any_of(
+      seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Moved; });
+  // That there are no routes does not change by asking the same again.
+  const bool ports_missing = report.missing > (desired->routed ? 0U : 1U);
+  // Nor of those who do not answer, who have their time.
+  const bool settled = !ports_missing || kept.count() > 0;
+  if ((!settled || links_restarted || moved) && ++round < options.rounds) {
+    // Once more at once, before anything is said: a loss or a change in the middle is no verdict.
+    want_sweep(links_restarted ? now + std::chrono::milliseconds(200) : now,
+               links_restarted ? Reason::LinksRestarted : Reason::Unfinished);
+    return;
+  }
+  publish(report.up());
+  tables.on_sweep_done(now);
+  if (!own_port.is_known()) own_port.call_for(now + kOwnPortAfter);
+  finish(now, std::move(report));
+}
+
+void SubnetManager::Impl::finish(Instant now, Report report) {
+  round = 0;
+  report.took = now - began;
+  report.mads = transactor.counters().sends - sends_before;
+  report.sets = sets_this_time;
+  log(LogLevel::Verbose, "sweep",
+      fmt::format("{} MADs, {} of them repetitions, {} SubnSets", report.mads,
+                  transactor.counters().retries - retries_before, report.sets));
+  for (const std::string& line : report.lines) log(LogLevel::Warning, "subnet", line);
+  report.silent = kept.count();
+  for (std::string& line : flapping.held_links()) {
+    ++report.held_down;
+    report.lines.push_back(std::move(line));
+  }
+  if (report.missing > 0 && kept.count() == 0) {
+    want_sweep(now + retry_pause, Reason::Unfinished);
+    retry_pause = std::min(retry_pause * 2, std::max(options.sweep_interval, kRetryFirst));
+  } else {
+    retry_pause = kRetryFirst;
+  }
+  effects.reports.push_back(std::move(report));
+  rest(now);
+}
+
+void SubnetManager::Impl::rest(Instant now) {
+  if (options.sweep_interval == Duration{0}) return;
+  const bool silence = std::ranges::any_of(
+      seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Silent; });
+  if (cut_short && silence) {
+    look_at = now + silence_pause;
+    silence_pause = std::min(2 * silence_pause, options.sweep_interval);
+  } else {
+    look_at = now + options.sweep_interval;
+    silence_pause = std::min(kRetryFirst, options.sweep_interval);
+  }
+}
+
+}  // namespace sm::core

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The inside of SubnetManager: what is known, what is under way, and what to do when. Its parts
+// have a file each: machine.cpp (who gets which answer, what is next), bring_up.cpp (from a sweep
+// to a report), asides.cpp (what is looked at and programmed between sweeps). Inside sm/core only.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "libdiag/base/invariant.h"
+#include "sm/core/culprits.h"
+#include "sm/core/flapping.h"
+#include "sm/core/kept_nodes.h"
+#include "sm/core/light_sweep.h"
+#include "sm/core/mastership.h"
+#include "sm/core/own_port.h"
+#include "sm/core/plan_inputs.h"
+#include "sm/core/states.h"
+#include "sm/core/subnet_manager.h"
+#include "sm/core/table_upkeep.h"
+#include "sm/core/trap_look.h"
+
+namespace sm::core {
+
+using ib::Duration;
+using ib::Instant;
+using ib::kNever;
+using ib::LogLevel;
+using ib::discover::Observed;
+using ib::discover::Trouble;
+using ib::fabric::NodeIndex;
+
+// Whose a completion is stands in the upper bits of its cookie.
+inline constexpr ib::mad::Cookie kOwnerSweep = ib::mad::Cookie{1} << 48;
+inline constexpr ib::mad::Cookie kOwnerApply = ib::mad::Cookie{2} << 48;
+inline constexpr ib::mad::Cookie kOwnerLook = ib::mad::Cookie{3} << 48;
+inline constexpr ib::mad::Cookie kOwnerMastership = ib::mad::Cookie{4} << 48;
+inline constexpr ib::mad::Cookie kOwnerRead = ib::mad::Cookie{5} << 48;
+inline constexpr ib::mad::Cookie kOwnerOwnPort = ib::mad::Cookie{6} << 48;
+inline constexpr ib::mad::Cookie kOwnerTrapLook = ib::mad::Cookie{7} << 48;
+constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
+  return c & ~((ib::mad::Cookie{1} << 48) - 1);
+}
+
+inline constexpr Duration kRetryFirst = std::chrono::seconds(1);
+inline constexpr Duration kSilence =
+    std::chrono::milliseconds(100);  // of all who are still to answer
+
+struct SubnetManager::Impl {
+  Options options;
+  ib::mad::Transactor transactor;
+  Counters counters;
+  bool started{false};
+  bool stirred{false};  // since settle()
+
+  // What is under way (states.h), and what each state works with.
+  State state{State::Idle};
+  std::unique_ptr<ib::discover::Sweep> sweep;
+  std::unique_ptr<apply::Apply> applying;  // Reading, Applying, Programming
+  std::unique_ptr<LightSweep> looking;
+  std::shared_ptr<Observed> found;  // by the sweep, until there is a plan: Deciding, Planning
+  std::optional<PlanJob> plan_job;  // that nobody has taken yet
+  std::uint64_t plans{0};           // begun, or known to be out of date
+
+  // What is known. Shared with the snapshot between sweeps; unshare() before anything changes it.
+  std::shared_ptr<Observed> seen{std::make_shared<Observed>()};
+  apply::Known known;
+  std::shared_ptr<const plan::Desired> desired;
+  PlanInputs inputs;
+  std::uint64_t desired_aliases_revision{0};
+  bool operator_asked{false};  // for the sweep that is under way
+  bool taking_over{false};     // by it; till then others managed the subnet
+  /// This sweep and what follows from it wait for everybody with all the patience there is: nothing
+  /// is up yet that they could hold up, or the operator asked.
+  bool patient{true};
+  bool cut_short{false};   // it did not
+  Instant cut_at{kNever};  // unless somebody answers before
+  Culprits culprits;
+  std::set<ib::Guid> silent_switches;  // seen by light sweeps since the last full one
+  Mastership mastership;
+  TableUpkeep tables;  // reads between the others
+  OwnPort own_port{kOwnerOwnPort};
+  TrapLook trap_look;
+  Flapping flapping;
+  KeptNodes kept;
+  SnapshotPtr snapshot;
+  HoldingsPtr holdings;
+  std::uint64_t generation{0};
+
+  // When to do what.
+  std::set<Reason> reasons;
+  Instant sweep_at{kNever};
+  Instant look_at{kNever};
+  Instant multicast_at{kNever};
+  Instant forget_groups_at{kNever};  // trees of the master before, whose members do not come back
+  bool sweeping{true};               // sweeps are not inhibited
+  bool reroute_wanted{false};
+  Duration retry_pause{kRetryFirst};
+  Duration silence_pause{kRetryFirst};
+  unsigned round{0};
+  unsigned torn{0};  // sweeps in a row that were not used
+  bool published_before_active{false};
+
+  // The bring-up being reported.
+  Instant began;
+  std::uint64_t sends_before{0}, retries_before{0};
+  std::uint64_t sets_this_time{0};
+
+  Effects effects;  // of what happened since they were taken; packets of the transactor are its own
+  SnapshotPtr snapshot_taken;
+  HoldingsPtr holdings_taken;
+
+  Impl(Options o, const store::Contents& contents)
+      : options(std::move(o)),
+        transactor(options.transactor),
+        inputs(contents, options.registrations_lost, options.plan.reassign_lids),
+        mastership(options.mastership, kOwnerMastership),
+        tables(kOwnerRead, options.read_tables_after, known.inventory),
+        trap_look(kOwnerTrapLook, options.trap_pause) {}
+
+  void log(LogLevel level, std::string topic, std::string message) {
+    effects.log.push_back({level, std::move(topic), std::move(message)});
+  }
+
+  template <class Machine>
+  void take_logs(Machine& machine) {
+    while (auto event = machine.next_log()) effects.log.push_back(*std::move(event));
+  }
+
+  bool busy() const { return state != State::Idle; }
+  /// The transition of `event`.
+  void go(Event event);
+
+  // ---- when
+
+  void want_sweep(Instant at, Reason reason);
+
+  Instant next_deadline() const;
+
+  void on_time(Instant now);
+
+  /// Everything that can be done now.
+  void run(Instant now);
+  /// What waits for the silent alone holds everybody else up.
+  void cut_short_if_silent(Instant now);
+
+  bool deliverable();
+  std::optional<ib::mad::Completion> completion;
+
+  void begin_next(Instant now);
+
+  /// Somebody is asked who may not answer.
+  bool may_be_cut_short() const { return state == State::Sweeping || is_applying(); }
+  bool is_applying() const {
+    return state == State::Reading || state == State::Applying || state == State::Programming;
+  }
+
+  ib::mad::Exchange* exchange();
+  /// Whose completions the exchange waits for.
+  ib::mad::Cookie owner_now() const {
+    return state == State::Sweeping ? kOwnerSweep : is_applying() ? kOwnerApply : kOwnerLook;
+  }
+
+  void submit(Instant now);
+
+  /// Hands completions to whom they belong and moves on when a machine is done.
+  void pump(Instant now);
+
+  void move_on(Instant now);
+
+  // ---- full sweep
+
+  /// Of the fabric as it is known.
+  void begin_reroute(Instant now);
+
+  void stop_reading();
+
+  void begin_bring_up(Instant now);
+
+  void begin_sweep(Instant now);
+
+  void end_sweep(Instant now);
+
+  // ---- other subnet managers
+
+  /// What it asks and what it orders; and the sweep goes on, once the others are known.
+  void heed_mastership(Instant now);
+
+  void on_decided(Instant now);
+
+  /// Somebody else is master: whatever is under way is left, and of the subnet nothing is believed.
+  void stand_down(Instant now);
+
+  void begin_plan(Instant now, std::shared_ptr<Observed> swept);
+
+  /// What the operator gave anew is not in the plan that is being made.
+  void outdate_plan();
+
+  void on_planned(Instant now, PlanResult result);
+
+  void take_plan(Instant now, std::shared_ptr<Observed> swept, ib::Result<plan::Desired> planned);
+
+  bool is_unknown(const plan::WantedBlock& want) const;
+
+  /// A key keeps its index, so tables are known before they are planned; and what a device can do
+  /// is known before it is asked to.
+  bool is_to_be_read() const;
+
+  /// The plan as it is, with what is to be read among its blocks.
+  std::shared_ptr<const plan::Desired> with_readings() const;
+
+  /// Nodes that were asked what they can do, and did not tell.
+  std::set<ib::Guid> mute_nodes(const Observed& swept) const;
+
+  void plan_rates_again(plan::Desired& next);
+
+  /// With what was read since; true: some table is to be written.
+  bool plan_blocks_again();
+
+  void gather_blocks(plan::Desired& next) const;
+
+  /// A trap came while the sweep ran, and somebody who is managed did not answer: perhaps for a
+  /// cable only that the questions went over.
+  bool is_torn(const Observed& swept) const;
+
+  void log_trouble(const Trouble& t);
+
+  void begin_apply();
+
+  void unshare() {
+    if (snapshot && snapshot->observed == seen) seen = std::make_shared<Observed>(*seen);
+  }
+
+  void before_activation(Instant);
+
+  void publish(bool up);
+
+  void publish_holdings();
+
+  /// Who is not there any more is asked when it is back.
+  void note_who_was_told();
+
+  void end_apply(Instant now);
+
+  void finish(Instant now, Report report);
+
+  /// Until the next light sweep. It asks those who were silent, sooner where nobody waited for
+  /// them.
+  void rest(Instant now);
+
+  // ---- light sweep
+
+  void begin_look(Instant now);
+
+  /// A full sweep is due: what does not answer would hold it up for seconds.
+  void leave_look();
+
+  void end_look(Instant now);
+
+  // ---- our own port
+
+  /// Not while a sweep reads what is looked at or Sets change it.
+  bool may_look_aside() const;
+
+  void look_at_own_port(Instant now);
+
+  // ---- traps
+
+  void look_at_traps(Instant now);
+
+  // ---- multicast
+
+  void begin_multicast(Instant now);
+
+  // ---- tables of devices
+
+  void go_on_reading(Instant now);
+
+  // ---- what arrives unasked
+
+  void on_packet(Instant now, const ib::mad::Packet& packet);
+
+  Effects take_effects(Instant now);
+
+  void members_changed(Instant now);
+
+  void on_trap(Instant now, const ib::mad::Packet& packet, const ib::wire::Notice& notice);
+};
+
+}  // namespace sm::core

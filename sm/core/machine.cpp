@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <fmt/format.h>
+
+#include "sm/core/impl.h"
+#include "sm/core/unsolicited.h"
+
+namespace sm::core {
+namespace {
+
+constexpr std::size_t kNoticesMax = 1024;            // that nobody has fetched yet
+constexpr Duration kSoon = std::chrono::seconds(1);  // no light sweep so shortly before a full one
+constexpr Duration kMemberPause = std::chrono::milliseconds(50);
+
+}  // namespace
+
+void SubnetManager::Impl::go(Event event) {
+  const auto to = transition(state, event);
+  ib::invariant(to.has_value(), "an event came that the state has no transition for");
+  state = *to;
+}
+
+void SubnetManager::Impl::want_sweep(Instant at, Reason reason) {
+  reasons.insert(reason);
+  sweep_at = std::min(sweep_at, at);
+}
+
+Instant SubnetManager::Impl::next_deadline() const {
+  Instant t = transactor.next_deadline();
+  t = std::min(t, mastership.due());
+  const bool free = !busy() && mastership.sweeps();
+  if (free) t = std::min({t, forget_groups_at, tables.due()});
+  if (free && sweeping) t = std::min({t, sweep_at, look_at, flapping.due(), kept.due()});
+  if (free && !trap_look.busy()) t = std::min(t, multicast_at);
+  if (state == State::Looking && sweeping) t = std::min(t, sweep_at);
+  if (may_be_cut_short()) t = std::min(t, cut_at);
+  if (may_look_aside()) t = std::min({t, own_port.due(), trap_look.due()});
+  return t;
+}
+
+void SubnetManager::Impl::on_time(Instant now) {
+  transactor.on_time(now);
+  if (started && mastership.due() <= now) mastership.on_time(now);
+  run(now);
+}
+
+void SubnetManager::Impl::run(Instant now) {
+  do {
+    pump(now);
+    heed_mastership(now);
+    if (cut_at <= now) cut_short_if_silent(now);
+    if (state == State::Looking && sweeping && sweep_at <= now) leave_look();
+    if (!busy()) begin_next(now);
+    look_at_own_port(now);
+    look_at_traps(now);
+    if (!busy()) go_on_reading(now);
+  } while (deliverable());
+}
+
+void SubnetManager::Impl::cut_short_if_silent(Instant now) {
+  cut_at = kNever;
+  if (patient || !may_be_cut_short()) return;
+  const ib::mad::Cookie owner = owner_now();
+  const auto is_its = [&](ib::mad::Cookie cookie) { return owner_of(cookie) == owner; };
+  cut_at = now + kSilence;
+  if (!transactor.waits_for_the_silent(is_its)) return;
+  cut_short = true;
+  transactor.give_up(now, is_its);
+  pump(now);
+}
+
+bool SubnetManager::Impl::deliverable() {
+  completion = transactor.next_completion();
+  return completion.has_value();
+}
+
+void SubnetManager::Impl::begin_next(Instant now) {
+  if (!started || !mastership.sweeps()) return;
+  if (forget_groups_at <= now) {
+    forget_groups_at = kNever;
+    multicast_at = now;
+  }
+  if (sweeping && kept.due() <= now) want_sweep(now, Reason::ChangeSeen);
+  if (sweeping && flapping.release(now)) want_sweep(now, Reason::LinkReleased);
+  if (sweeping && sweep_at <= now) {
+    begin_sweep(now);
+  } else if (sweeping && reroute_wanted) {
+    begin_reroute(now);
+  } else if (multicast_at <= now && !trap_look.busy()) {
+    begin_multicast(now);
+  } else if (sweeping && look_at <= now) {
+    if (sweep_at <= now + kSoon) {
+      look_at = sweep_at;
+      return;
+    }
+    begin_look(now);
+  } else {
+    return;
+  }
+  submit(now);
+  move_on(now);  // what has nothing to ask is done already
+}
+
+ib::mad::Exchange* SubnetManager::Impl::exchange() {
+  if (state == State::Sweeping) return sweep.get();
+  if (is_applying()) return applying.get();
+  return looking.get();
+}
+
+void SubnetManager::Impl::submit(Instant now) {
+  ib::mad::Exchange* machine = exchange();
+  if (machine == nullptr) return;
+  for (auto requests = machine->take_requests(); !requests.empty();
+       requests = machine->take_requests())
+    for (ib::mad::Request& r : requests) transactor.submit(now, std::move(r));
+  before_activation(now);
+}
+
+void SubnetManager::Impl::pump(Instant now) {
+  if (!completion) completion = transactor.next_completion();
+  for (; completion; completion = transactor.next_completion()) {
+    const ib::mad::Cookie owner = owner_of(completion->cookie);
+    if (owner == kOwnerMastership) {
+      mastership.on_completion(now, *completion);
+      continue;
+    }
+    if (owner == kOwnerOwnPort) {
+      own_port.on_completion(*completion);
+      continue;
+    }
+    if (owner == kOwnerTrapLook) {
+      trap_look.on_completion(now, *completion, *seen, flapping);
+      continue;
+    }
+    if (owner == kOwnerRead) {
+      tables.on_completion(now, *completion);
+      continue;
+    }
+    ib::mad::Exchange* machine = exchange();
+    if (machine == nullptr || owner != owner_now()) continue;
+    if (completion->reply && !patient) cut_at = now + kSilence;
+    machine->on_completion(now, *completion);
+    submit(now);
+    move_on(now);
+  }
+  move_on(now);
+}
+
+void SubnetManager::Impl::move_on(Instant now) {
+  while (true) {
+    const ib::mad::Exchange* machine = exchange();
+    if (machine == nullptr || !machine->done()) return;
+    if (state == State::Sweeping) {
+      end_sweep(now);
+    } else if (state == State::Looking) {
+      end_look(now);
+    } else {
+      end_apply(now);
+    }
+    submit(now);
+  }
+}
+
+void SubnetManager::Impl::on_packet(Instant now, const ib::mad::Packet& packet) {
+  if (transactor.on_packet(now, packet)) {
+    run(now);
+    return;
+  }
+  const ib::wire::Mad& mad = packet.mad;
+  if (mad.method() == ib::wire::Method::Trap && mad.attribute_id() == ib::wire::attr::kNotice) {
+    ++counters.traps;
+    effects.send.push_back({trap_repress(packet), Duration{0}});
+    const auto notice = ib::wire::body<ib::wire::Notice>(mad);
+    if (effects.notices.size() < kNoticesMax)
+      effects.notices.push_back({notice, packet.address.lid});
+    on_trap(now, packet, notice);
+    return;
+  }
+  if (ib::wire::is_response(mad.method()) || mad.method() == ib::wire::Method::TrapRepress) {
+    ++counters.dropped;
+    return;
+  }
+  mastership.set_sends(transactor.counters().sends);
+  const std::uint64_t refused = mastership.refused();
+  auto reply = mastership.answer(now, packet, *seen);
+  if (reply) effects.send.push_back({*std::move(reply), Duration{0}});
+  if (mad.attribute_id() != ib::wire::attr::kSmInfo)
+    ++counters.dropped;
+  else if (mad.method() == ib::wire::Method::Get)
+    ++counters.sm_info_gets;
+  counters.sm_info_sets_refused += mastership.refused() - refused;
+  run(now);
+}
+
+Effects SubnetManager::Impl::take_effects(Instant now) {
+  Effects taken = std::exchange(effects, {});
+  taken.plan = std::exchange(plan_job, std::nullopt);
+  if (holdings != holdings_taken) taken.holdings = holdings_taken = holdings;
+  if (snapshot != snapshot_taken) taken.snapshot = snapshot_taken = snapshot;
+  while (auto order = transactor.next_send(now))
+    taken.send.push_back(
+        {{order->address, order->mad, std::move(order->more)}, order->reply_within});
+  return taken;
+}
+
+void SubnetManager::Impl::members_changed(Instant now) {
+  if (mastership.is_master() && (desired || state == State::Planning))
+    multicast_at = std::min(multicast_at, now + kMemberPause);
+}
+
+void SubnetManager::Impl::on_trap(Instant now, const ib::mad::Packet& packet,
+                                  const ib::wire::Notice& notice) {
+  const std::uint16_t number = notice.is_generic ? notice.trap_number : std::uint16_t{0};
+  // A trap of the port that we work by arrives without a LID.
+  const ib::Lid from =
+      desired && packet.address.lid == ib::kNoLid ? desired->sm_lid : packet.address.lid;
+  effects.log.push_back({LogLevel::Info, "trap",
+                         fmt::format("trap {} from LID {}", number, notice.issuer_lid.value),
+                         ib::LogCause{"trap", from}});
+  if (number == ib::wire::trap::kCapabilityChange && desired) mastership.on_change_at(from, *seen);
+  if (desired && speaks_of(notice, desired->sm_lid)) own_port.call_for(now);
+  // Opening our own issm file raises 144 at our own port.
+  if (desired && from == desired->sm_lid && number == ib::wire::trap::kCapabilityChange) return;
+  if (options.look_at_traps && mastership.sweeps())
+    trap_look.on_trap(now, from, notice, *seen, !may_look_aside());
+  run(now);
+}
+
+}  // namespace sm::core

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Apply: a plan and what devices hold in, Sets of the slots that differ out; and what comes of it
+// when devices refuse, are silent, or say that they hold something else.
+#include "sm/apply/apply.h"
+
+#include <gmock/gmock.h>
+
+#include "sm/plan/plan.h"
+#include "tests/unit/sm/apply/devices.h"
+
+namespace sm::apply {
+namespace {
+
+using namespace sm::test;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+namespace attr = ib::wire::attr;
+
+constexpr std::uint16_t kBadValue = 0x001C;
+
+/// The small subnet, its devices and a plan for it.
+struct Scene {
+  explicit Scene(plan::PlanOptions plan_options = {}) : options(std::move(plan_options)) {
+    replan();
+  }
+
+  /// As a sweep now finds it.
+  void replan() {
+    plan::PlanRequest request;
+    request.observed = std::make_shared<const Observed>(*seen);
+    request.options = options;
+    request.held = known.inventory.publish();
+    auto stored = std::make_shared<ib::route::StoredLids>();
+    if (desired)
+      for (const auto& a : desired->lids) (*stored)[a.guid] = {a.lid, a.lmc};
+    request.stored = stored;
+    auto planned = plan::make_plan(std::move(request));
+    ASSERT_TRUE(planned.desired.has_value()) << planned.desired.error().message;
+    desired = std::make_shared<const plan::Desired>(*std::move(planned.desired));
+  }
+
+  std::vector<Asked> run(const Faults& faults = {}, ApplyOptions with = {}) {
+    Apply apply(desired, *seen, known, std::move(with));
+    auto asked = devices.run(apply, faults);
+    failures = apply.failures();
+    differences = apply.differences();
+    return asked;
+  }
+  std::vector<Asked> run_sets(const Faults& faults = {}) {
+    auto asked = run(faults);
+    std::erase_if(asked, [](const Asked& a) { return a.method != Method::Set; });
+    return asked;
+  }
+  PortState state(std::uint64_t node, std::uint8_t port = 1) const {
+    return seen->port(port_of(*seen, node, port)).state();
+  }
+
+  plan::PlanOptions options;
+  std::shared_ptr<Observed> seen{cold_subnet()};
+  Known known;
+  Devices devices{*seen};
+  std::shared_ptr<const plan::Desired> desired;
+  std::vector<Failure> failures;
+  std::vector<Difference> differences;
+};
+
+std::size_t count(const std::vector<Asked>& asked, std::uint16_t attribute) {
+  return static_cast<std::size_t>(std::ranges::count(asked, attribute, &Asked::attribute));
+}
+
+Faults on(std::uint64_t node, std::uint16_t attribute, Fault fault) {
+  return [=](const Asked& asked) {
+    return asked.node == Guid{node} && asked.is_set(attribute) ? fault : std::nullopt;
+  };
+}
+
+TEST(Apply, ColdSubnetComesUpAndTheSecondTimeNothingIsSet) {
+  Scene scene;
+  const auto sets = scene.run_sets();
+  EXPECT_THAT(scene.failures, IsEmpty());
+  // A block of 64 holds all LIDs of the subnet.
+  EXPECT_EQ(count(sets, attr::kLinearForwarding), 2U);
+  for (const std::uint64_t host : {0x30U, 0x40U, 0x50U, 0x60U})
+    EXPECT_EQ(scene.state(host), PortState::Active) << host;
+  for (std::uint8_t port = 1; port <= 4; ++port) {
+    EXPECT_EQ(scene.state(0x10, port), PortState::Active) << int{port};
+    EXPECT_EQ(scene.state(0x20, port), PortState::Active) << int{port};
+  }
+  EXPECT_THAT(missing_ports(*scene.desired, *scene.seen, scene.failures), IsEmpty());
+
+  scene.replan();
+  EXPECT_THAT(scene.run_sets(), IsEmpty());
+}
+
+TEST(Apply, OnlyTheSlotThatDiffersIsSet) {
+  Scene scene;
+  scene.run();
+  // Somebody set H3's subnet time-out, and a sweep found it.
+  change_port(*scene.seen, port_of(*scene.seen, 0x50),
+              [](PortInfo& info) { info.subnet_timeout = 3; });
+  const auto sets = scene.run_sets();
+  ASSERT_THAT(sets, SizeIs(1));
+  EXPECT_EQ(sets[0].node, Guid{0x50});
+  EXPECT_TRUE(sets[0].is_set(attr::kPortInfo));
+  EXPECT_EQ(sets[0].port_info().subnet_timeout, 18);
+  EXPECT_EQ(sets[0].port_info().port_state, PortState::NoChange) << "the link stays as it is";
+}
+
+TEST(Apply, TablesAreWrittenBeforeTheTopAndLinksAreArmedBeforeTheyAreActive) {
+  Scene scene;
+  const auto sets = scene.run_sets();
+  std::map<Guid, std::size_t> table, top;
+  std::size_t last_armed = 0, first_active = sets.size();
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    if (sets[i].is_set(attr::kLinearForwarding)) table[sets[i].node] = i;
+    if (!sets[i].is_set(attr::kPortInfo)) continue;
+    if (sets[i].port_info().port_state == PortState::Armed) last_armed = i;
+    if (sets[i].port_info().port_state == PortState::Active)
+      first_active = std::min(first_active, i);
+  }
+  EXPECT_LT(last_armed, first_active);
+  for (const auto& [node, at] : table) EXPECT_LT(at, last_armed) << node.value;
+  EXPECT_THAT(table, SizeIs(2));
+}
+
+TEST(Apply, WhatWasRefusedIsSaidAndStaysADifference) {
+  Scene scene;
+  scene.run(on(0x20, attr::kLinearForwarding, Status{kBadValue}));
+  ASSERT_THAT(scene.failures, SizeIs(1));
+  EXPECT_THAT(scene.failures[0].message,
+              AllOf(HasSubstr("Set(LinearForwardingTable)"), HasSubstr("S2"), HasSubstr("block 0"),
+                    HasSubstr("status 0x001c")));
+  EXPECT_FALSE(scene.failures[0].timed_out);
+  const auto again = scene.run_sets();
+  EXPECT_EQ(count(again, attr::kLinearForwarding), 1U);
+  EXPECT_THAT(again, Each(testing::Field(&Asked::node, Guid{0x20})));
+  EXPECT_THAT(scene.failures, IsEmpty());
+}
+
+TEST(Apply, WhoIsSilentIsAskedNothingMoreAndHoldsUpNobody) {
+  Scene scene;
+  const auto asked = scene.run([](const Asked& a) -> Fault {
+    return a.node == Guid{0x50} ? Fault(Silence{}) : std::nullopt;
+  });
+  EXPECT_EQ(std::ranges::count(asked, Guid{0x50}, &Asked::node), 1);
+  ASSERT_THAT(scene.failures, SizeIs(1));
+  EXPECT_TRUE(scene.failures[0].timed_out);
+  EXPECT_EQ(scene.failures[0].node, node_of(*scene.seen, 0x50));
+  EXPECT_EQ(scene.state(0x60), PortState::Active);
+  EXPECT_NE(scene.state(0x20, 3), PortState::Active) << "its far end was never armed";
+  const auto missing = missing_ports(*scene.desired, *scene.seen, scene.failures);
+  EXPECT_THAT(missing, Contains(testing::Field(&Missing::port, port_of(*scene.seen, 0x50))));
+}
+
+TEST(Apply, AFarEndThatCannotBeArmedIsNotMadeActive) {
+  Scene scene;
+  const auto sets = scene.run_sets([](const Asked& a) -> Fault {
+    return a.node == Guid{0x60} && a.is_set(attr::kPortInfo) &&
+                   a.port_info().port_state == PortState::Armed
+               ? Fault(Status{kBadValue})
+               : std::nullopt;
+  });
+  for (const Asked& a : sets) {
+    if (!a.is_set(attr::kPortInfo) || a.port_info().port_state != PortState::Active) continue;
+    EXPECT_FALSE((a.node == Guid{0x20} && a.port() == 4) || a.node == Guid{0x60});
+  }
+  EXPECT_EQ(scene.state(0x20, 4), PortState::Armed);
+  EXPECT_EQ(scene.state(0x50), PortState::Active);
+}
+
+TEST(Apply, ATableThatWasAnsweredOtherwiseIsWrittenAgain) {
+  Scene scene;
+  scene.run(on(0x10, attr::kLinearForwarding,
+               Says{[](Mad& answer) { answer.data()[1] = std::byte{0x2A}; }}));
+  const auto again = scene.run_sets();
+  ASSERT_THAT(again, SizeIs(1)) << "of the rest everything was taken";
+  EXPECT_TRUE(again[0].is_set(attr::kLinearForwarding));
+  EXPECT_EQ(again[0].node, Guid{0x10});
+}
+
+TEST(Apply, APortThatKeepsItsOwnValueIsNotAskedForEver) {
+  Scene scene;
+  const auto stubborn =
+      on(0x50, attr::kPortInfo, Says{[](Mad& answer) {
+           ib::wire::View<PortInfo>(answer.data()).set<&PortInfo::subnet_timeout>(7);
+         }});
+  scene.run(stubborn);
+  EXPECT_THAT(scene.run_sets(stubborn), IsEmpty())
+      << "it was told, and said that it holds something else";
+  EXPECT_EQ(scene.state(0x50), PortState::Active) << "which is no reason to leave the link down";
+}
+
+TEST(Apply, ABlockThatADeviceDoesNotTakeIsAFailureAndNotSentAgain) {
+  plan::PlanOptions options;
+  options.qos = true;
+  Scene scene(options);
+  const auto arbitration =
+      on(0x50, attr::kVlArbitration, Says{[](Mad& answer) { answer.data()[1] = std::byte{99}; }});
+  const auto sets = scene.run_sets(arbitration);
+  const auto asked_h3 = std::ranges::count_if(
+      sets, [](const Asked& a) { return a.node == Guid{0x50} && a.is_set(attr::kVlArbitration); });
+  ASSERT_GT(asked_h3, 0);
+  EXPECT_THAT(
+      scene.failures,
+      Contains(testing::Field(&Failure::message, AllOf(HasSubstr("H3"), HasSubstr("VLArbitration"),
+                                                       HasSubstr("holds something else")))));
+  scene.replan();
+  const auto again = scene.run_sets(arbitration);
+  EXPECT_EQ(count(again, attr::kVlArbitration), 0U)
+      << "asked the same again it would answer the same again";
+}
+
+TEST(Apply, ASetWithoutAnAnswerLeavesTheTableUnknown) {
+  Scene scene;
+  scene.run(on(0x20, attr::kLinearForwarding, Silence{}));
+  EXPECT_FALSE(scene.known.tables.at(Guid{0x20}).lft_known.at(0));
+  // The sweep after finds it again; what it holds may be what it was told.
+  const auto asked = scene.run();
+  EXPECT_GE(count(asked, attr::kLinearForwarding), 1U);
+  EXPECT_THAT(scene.failures, IsEmpty());
+  EXPECT_EQ(scene.state(0x60), PortState::Active);
+}
+
+TEST(Apply, NobodyIsAskedWhoIsNotManaged) {
+  Scene scene;
+  scene.seen->nodes[node_of(*scene.seen, 0x20)].usable = false;
+  scene.replan();
+  for (const Asked& a : scene.run())
+    EXPECT_TRUE(a.node == Guid{0x10} || a.node == Guid{0x30} || a.node == Guid{0x40})
+        << a.node.value;
+  EXPECT_NE(scene.state(0x10, 3), PortState::Active);
+}
+
+TEST(Apply, ARehearsalSendsNoSetAndNamesEverySlot) {
+  Scene scene;
+  ApplyOptions options;
+  options.rehearse = true;
+  for (const Asked& a : scene.run({}, options)) EXPECT_EQ(a.method, Method::Get);
+  const auto of = [&](std::string_view table) {
+    return std::ranges::count(scene.differences, table, &Difference::table);
+  };
+  EXPECT_EQ(of("LinearForwardingTable"), 2);
+  // Ten ends of links and two ports 0 of switches.
+  EXPECT_EQ(of("PortInfo"), 14);
+}
+
+}  // namespace
+}  // namespace sm::apply
