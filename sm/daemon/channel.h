@@ -48,4 +48,15 @@ struct Channel {
   }
 };
 
+/// The port for SMPs: answers, traps, and requests from elsewhere.
+ib::Result<Channel> open_smi(const ib::mad::PortChoice& choice);
+
+struct SaChannel {
+  Channel channel;
+  bool kernel_rmpp{
+      false};  // the kernel segments, and tables are capped: it is an old one, or ibsim
+};
+/// The port for subnet administration.
+ib::Result<SaChannel> open_gsi(const ib::mad::PortChoice& choice);
+
 }  // namespace sm::daemon

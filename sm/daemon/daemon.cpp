@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +21,7 @@
 #include "libdiag/mad/umad/umad_port.h"
 #include "sm/control/server.h"
 #include "sm/core/subnet_manager.h"
+#include "sm/daemon/announcer.h"
 #include "sm/daemon/channel.h"
 #include "sm/daemon/console.h"
 #include "sm/daemon/console_orders.h"
@@ -39,6 +38,7 @@
 #include "sm/daemon/sa_dump.h"
 #include "sm/daemon/sa_thread.h"
 #include "sm/daemon/sa_verbs.h"
+#include "sm/daemon/signals.h"
 #include "sm/daemon/sm_verb.h"
 #include "sm/daemon/store_retry.h"
 #include "sm/daemon/store_thread.h"
@@ -51,10 +51,6 @@ namespace {
 
 using ib::Duration;
 using ib::Instant;
-using ib::mad::AgentSpec;
-using ib::mad::UmadPort;
-using ib::wire::Method;
-using ib::wire::MgmtClass;
 
 constexpr const char* kEnding = "ending";
 constexpr int kAnotherIsMaster = 5;  // exit status of --once
@@ -63,36 +59,6 @@ int cannot_run(const std::string& message) {
   std::cerr << "ibsm: " << message << std::endl;
   return 4;
 }
-
-/// SIGTERM and SIGINT end, SIGHUP sweeps, SIGUSR1 opens the log again. Blocked before any thread
-/// starts, so that only this descriptor sees them.
-class Signals {
- public:
-  Signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int s : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&set, s);
-    pthread_sigmask(SIG_BLOCK, &set, &before_);
-    fd_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    std::signal(SIGPIPE, SIG_IGN);
-  }
-  ~Signals() {
-    if (fd_ >= 0) close(fd_);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-  int fd() const { return fd_; }
-  /// 0: none.
-  int next() const {
-    signalfd_siginfo info{};
-    return read(fd_, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
-  }
-
- private:
-  int fd_{-1};
-  sigset_t before_{};
-};
 
 /// Leases outlive restarts, so they are kept in wall-clock time.
 sa::WallClock read_wall_clock() {
@@ -161,15 +127,18 @@ class Daemon : private core::Carrier {
     ib::mad::PortChoice choice;
     choice.port_guid = options_.port_guid;
     choice.receive_threshold = options_.rx_threshold;
-    if (auto made = open_channel(smi_, choice); !made) return made;
+    auto smi = open_smi(choice);
+    if (!smi) return tl::unexpected<ib::Error>(std::move(smi.error()));
+    smi_ = *std::move(smi);
     if (const std::string& why = smi_.port->no_kernel_threshold_because(); !why.empty())
       say(ib::LogLevel::Verbose, "port", "the kernel keeps all MADs that are not read: " + why);
     // GMPs go by a port of their own, so that they never wait behind SMP answers.
     choice.port_guid.reset();
     choice.device = smi_.port->device();
     choice.number = smi_.port->number();
-    if (auto made = open_channel(gsi_, choice); !made) return made;
-    if (auto made = register_all(); !made) return made;
+    auto gsi = open_gsi(choice);
+    if (!gsi) return tl::unexpected<ib::Error>(std::move(gsi.error()));
+    gsi_ = std::move(gsi->channel);
     auto managers = Managers::open(options_, choice, log_);
     if (!managers) return tl::unexpected<ib::Error>(std::move(managers.error()));
     managers_ = *std::move(managers);
@@ -207,7 +176,7 @@ class Daemon : private core::Carrier {
     if (!settled->empty()) say(ib::LogLevel::Info, "sa", *settled);
     if (const std::string warning = sa_key_warning(sa); !warning.empty())
       say(ib::LogLevel::Warning, "sa", warning);
-    sa.server.kernel_rmpp = kernel_rmpp_;
+    sa.server.kernel_rmpp = gsi->kernel_rmpp;
     sa.server.multicast.configured = sa::groups_of(*partitions_, sa.server.qos.get());
     sa.server.wall_clock = read_wall_clock();
     events_->know(*contents);
@@ -254,47 +223,6 @@ class Daemon : private core::Carrier {
                    [this](const ib::LogEvent& line) { log_.write(line); });
     lid_backup_.emplace(options_.state_dir + "/" + kLidsName, contents.lids);
     return std::move(contents);
-  }
-
-  static ib::Result<void> open_channel(Channel& channel, const ib::mad::PortChoice& choice) {
-    auto port = UmadPort::open(choice, UmadPort::Receiving::EventLoop);
-    if (!port) return tl::unexpected<ib::Error>(std::move(port.error()));
-    channel.port = *std::move(port);
-    return {};
-  }
-
-  ib::Result<void> register_all() {
-    AgentSpec smp;
-    smp.mgmt_class = MgmtClass::SubnLid;
-    smp.methods = {Method::Get, Method::Set, Method::Trap, Method::TrapRepress};
-    if (auto ok = smi_.serve(smp); !ok) return ok;
-    smp.mgmt_class = MgmtClass::SubnDirected;
-    smp.methods = {Method::Get, Method::Set};
-    if (auto ok = smi_.serve(smp); !ok) return ok;
-
-    AgentSpec sa;
-    sa.mgmt_class = MgmtClass::SubnAdm;
-    sa.class_version = 2;
-    // All request methods of the class: what the SA does not do it answers with a status.
-    sa.methods = {Method::Get,      Method::Set,           Method::Report,  Method::Delete,
-                  Method::GetTable, Method::GetTraceTable, Method::GetMulti};
-    sa.rmpp = AgentSpec::Rmpp::User;
-    if (gsi_.serve(sa)) {
-      register_reporters();
-      return {};
-    }
-    // An old kernel, or ibsim: the kernel segments, and tables are capped.
-    kernel_rmpp_ = true;
-    sa.rmpp = AgentSpec::Rmpp::Kernel;
-    return gsi_.serve(sa);
-  }
-
-  void register_reporters() {
-    AgentSpec client;
-    client.mgmt_class = MgmtClass::SubnAdm;
-    client.class_version = 2;
-    for (std::size_t i = 0; i < sa::kReportAgents; ++i)
-      if (auto agent = gsi_.port->register_agent(client)) gsi_.reporters.push_back(*agent);
   }
 
   /// A daemon's stderr leads nowhere once it is in the background: the log has the reason too.
@@ -519,7 +447,7 @@ class Daemon : private core::Carrier {
     });
   }
   void publish(const SnapshotPtr& snapshot) override {
-    if (snapshot->routing) say_engine(*snapshot->routing);
+    if (snapshot->routing) announcer_.say_engine(*snapshot->routing);
     events_->on_routing(snapshot);
     sa_->publish(snapshot);
   }
@@ -551,10 +479,7 @@ class Daemon : private core::Carrier {
     }
     if (!reload_trouble_.empty())
       say(ib::LogLevel::Error, "config", reload_trouble_ + ": what was in force before stays");
-    if (!announce(report.headline(), report.lines)) {
-      end_status_ = status_;
-      return;
-    }
+    if (!announce(report.headline(), report.lines)) return;
     background_.tell(report.exit_status());
     if (managers_) managers_->on_subnet_up(now_, manager_->snapshot());
     if (options_.once) once_status_ = report.exit_status();
@@ -567,49 +492,16 @@ class Daemon : private core::Carrier {
     if (standing.state == SmState::Master || end_status_) return;
     sa_->post([](Instant, sa::Server& server) { server.withdraw(); });
     if (standing.state == SmState::Discovering) return;
-    if (!announce(manager_->mastership().headline(), {})) {
-      end_status_ = status_;
-      return;
-    }
+    if (!announce(manager_->mastership().headline(), {})) return;
     background_.tell(0);
     if (options_.once && !once_status_) end_status_ = kAnotherIsMaster;
   }
 
-  /// By whose routes the subnet works, when that is news.
-  void say_engine(const Routing& routing) {
-    const bool one_vl = routing.virtual_lanes.trivial();
-    std::string news = routing.engine.empty() ? "no routes stand"
-                                              : "routes are those of " + routing.engine +
-                                                    (one_vl ? ", on one VL" : ", on several VLs");
-    if (news == last_engine_) return;
-    last_engine_ = std::move(news);
-    say(ib::LogLevel::Info, "plan", last_engine_);
-  }
-
-  /// Printed when it says something new; logged always. False: ibsm ends because that failed.
+  /// False: this is the end.
   bool announce(const std::string& headline, const std::vector<std::string>& lines) {
-    log_.write_always(headline);
-    std::string news = headline.substr(0, headline.find(" mads="));
-    for (const std::string& line : lines) news += "\n" + line;
-    if (news == last_news_) return true;
-    last_news_ = news;
-    std::cout << headline << '\n';
-    for (const std::string& line : lines) std::cout << line << '\n';
-    std::cout << std::flush;
-    return std::cout || std::exchange(unheard_, true) || is_told_otherwise();
-  }
-
-  /// stdout could not be written. Who runs ibsm once wants the result; a daemon goes on managing
-  /// the subnet as long as somebody can learn of it.
-  bool is_told_otherwise() {
-    const std::string why = "cannot write the result to stdout";
-    if (!options_.once) {
-      say(ib::LogLevel::Warning, "ibsm", why);
-      std::cerr << "ibsm: " << why << (log_.is_file() ? "; the log has it" : "") << std::endl;
-      if (std::cerr || log_.is_file()) return true;
-    }
-    status_ = give_up(why);
-    return false;
+    const std::string failure = announcer_.announce(headline, lines);
+    if (!failure.empty()) end_status_ = give_up(failure);
+    return failure.empty();
   }
 
   bool wait() {
@@ -650,7 +542,6 @@ class Daemon : private core::Carrier {
   bool registrations_lost_{false};
   StoreRetry lids_{[this](store::Batch batch) { return store_->commit(std::move(batch)); }};
   Channel smi_, gsi_;  // gsi_ until the SA has it
-  bool kernel_rmpp_{false};
   std::optional<ib::mad::IsSmFlag> is_sm_;
   std::shared_ptr<const policy::PartitionPolicy> file_partitions_, partitions_;
   std::vector<policy::AddedMember> added_members_;  // by P_Key and port GUID
@@ -670,9 +561,7 @@ class Daemon : private core::Carrier {
   Instant now_{};                   // of the effects that are being carried out
   std::optional<int> end_status_;   // set by one of them: this is the end
   std::optional<int> once_status_;  // --once: it is, when managers have done their part
-  std::string last_engine_;
-  std::string last_news_;
-  bool unheard_{false};  // stdout takes nothing any more
+  Announcer announcer_{log_, options_.once};
   int status_{0};
 };
 
