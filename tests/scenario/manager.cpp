@@ -128,6 +128,13 @@ void Manager::publish(const sm::SnapshotPtr& snapshot) {
 void Manager::log(const ib::LogEvent& event) {
   say(world_.now(), event.topic + ": " + event.message);
 }
+/// Another one answers for the subnet.
+void Manager::stand(const sm::core::Standing& standing) {
+  if (standing.state != ib::wire::SmState::Master) sa_->withdraw();
+}
+std::string Manager::state() const {
+  return std::string(sm::core::election::state_name(sm_->mastership().state()));
+}
 void Manager::hear(const sm::core::ReceivedNotice& notice) {
   sa_->on_notice(world_.now(), notice.notice, notice.from);
 }
@@ -160,7 +167,7 @@ void Manager::pass_groups(Instant now) {
 void Manager::say(Instant now, const std::string& line) {
   // How many MADs it took is not the scenario's matter, and changes with every improvement.
   if (line.ends_with("SubnSets")) return;
-  lines_.push_back(fmt::format("{:.2f}s {}", static_cast<double>(now.ns) / 1e9, line));
+  lines_.push_back({now, line});
 }
 
 }  // namespace scenario

@@ -33,10 +33,16 @@ class Manager final : public ib::sim::Program, private sm::core::Carrier {
   std::size_t reports() const { return reports_; }
   const sm::core::Report& last() const { return last_; }
   const sm::core::Counters& counters() const { return sm_->counters(); }
+  /// "MASTER", "STANDBY"
+  std::string state() const;
   sm::SnapshotPtr snapshot() const { return sm_->snapshot(); }
   ib::fabric::PortRef at() const { return smi_->at(); }
-  /// What was logged and reported since the last call, each line with its time.
-  std::vector<std::string> take_lines() { return std::exchange(lines_, {}); }
+  struct Line {
+    ib::Instant at;
+    std::string text;
+  };
+  /// What was logged and reported since the last call.
+  std::vector<Line> take_lines() { return std::exchange(lines_, {}); }
 
  private:
   void speak(ib::Instant now);
@@ -49,6 +55,7 @@ class Manager final : public ib::sim::Program, private sm::core::Carrier {
   void publish(const sm::HoldingsPtr& holdings) override { sa_->publish(holdings); }
   void publish(const sm::SnapshotPtr& snapshot) override;
   void log(const ib::LogEvent& event) override;
+  void stand(const sm::core::Standing& standing) override;
   void hear(const sm::core::ReceivedNotice& notice) override;
   ib::Result<void> send(const sm::core::Outgoing& out) override;
   void report(sm::core::Report report) override;
@@ -65,7 +72,7 @@ class Manager final : public ib::sim::Program, private sm::core::Carrier {
   std::size_t reported_{0};
   std::size_t reports_{0};
   sm::core::Report last_;
-  std::vector<std::string> lines_;
+  std::vector<Line> lines_;
 };
 
 }  // namespace scenario

@@ -69,7 +69,7 @@ const std::string& at(const std::vector<std::string>& words, std::size_t i) {
 
 }  // namespace
 
-Stage::~Stage() { manager_.reset(); }
+Stage::~Stage() { seats_.clear(); }  // before the world
 
 std::string Stage::run(const std::string& command, const std::vector<std::string>& body) {
   try {
@@ -86,8 +86,9 @@ std::string Stage::act(const Words& w, const std::vector<std::string>& body) {
   if (verb == "twin") return twin(at(w, 1), at(w, 2)), "";
   if (verb == "lid") return give_lid(at(w, 1), at(w, 2)), "";
   if (verb == "sm") return start_manager(w), "";
-  if (verb == "kill") return manager(), manager_.reset(), "";
-  if (verb == "forget") return kept_ = {}, "";
+  if (verb == "on") return turn_to(at(w, 1)), "";
+  if (verb == "kill") return manager(), seat().manager.reset(), "";
+  if (verb == "forget") return seat().kept = {}, "";
   if (verb == "sweep") return manager().sweep_now(), "";
   if (verb == "run") return let_run(w);
   if (verb == "link") return cable(w), "";
@@ -114,6 +115,7 @@ std::string Stage::act(const Words& w, const std::vector<std::string>& body) {
   if (verb == "order") return order();
   if (verb == "loads") return loads();
   if (verb == "report") return report();
+  if (verb == "managers") return managers();
   if (verb == "trace") return trace(at(w, 1), at(w, 2));
   if (verb == "tree") return tree(at(w, 1));
   if (verb == "tops") return tops();
@@ -164,16 +166,21 @@ ib::sim::World& Stage::world() {
   return *world_;
 }
 
+Stage::Seat& Stage::seat() {
+  const auto at = seats_.find(host_);
+  if (at == seats_.end()) throw Complaint("no subnet manager was started");
+  return at->second;
+}
+
 Manager& Stage::manager() {
-  if (!manager_) throw Complaint("no subnet manager runs");
-  return *manager_;
+  if (!seats_.contains(host_) || !seat().manager) throw Complaint("no subnet manager runs");
+  return *seat().manager;
 }
 
 // ---- what happens
 
-///   sm [at HOST] [engine NAME] [lmc N] [sweep TIME] [-r]
+///   sm [at HOST] [engine NAME] [lmc N] [sweep TIME] [priority N] [-r]
 void Stage::start_manager(const Words& w) {
-  if (manager_) throw Complaint("a subnet manager runs already");
   sm::core::Options options;
   // The default engine follows the fabric; what is written here follows the tables of one.
   options.plan.choice.engines = {"minhop"};
@@ -189,6 +196,8 @@ void Stage::start_manager(const Words& w) {
       options.plan.lmc = static_cast<std::uint8_t>(number_of(at(w, ++i), 7));
     } else if (w[i] == "sweep") {
       options.sweep_interval = time_of(at(w, ++i));
+    } else if (w[i] == "priority") {
+      options.mastership.priority = static_cast<std::uint8_t>(number_of(at(w, ++i), 15));
     } else if (w[i] == "-r") {
       options.plan.reassign_lids = true;
     } else {
@@ -199,7 +208,19 @@ void Stage::start_manager(const Words& w) {
   if (host.empty())
     for (NodeIndex n = 0; n < f.nodes().size() && host.empty(); ++n)
       if (!f.node(n).is_switch()) host = short_name(f, n);
-  manager_ = std::make_unique<Manager>(world(), host_port(f, host), options, kept_);
+  const PortRef port = host_port(f, host);
+  if (const auto old = seats_.find(host); old != seats_.end() && old->second.manager)
+    throw Complaint("a subnet manager runs there already");
+  options.mastership.port_guid = f.port(port).guid;  // as the daemon knows it
+  host_ = host;
+  Seat& seat = seats_[host];
+  seat.manager = std::make_unique<Manager>(world(), port, options, seat.kept);
+}
+
+/// What follows is about the subnet manager of `host`.
+void Stage::turn_to(const std::string& host) {
+  if (!seats_.contains(host)) throw Complaint("no subnet manager was started on " + host);
+  host_ = host;
 }
 
 /// `run TIME`, or `run until report`: until the manager has said one more time how the subnet is.
@@ -212,7 +233,17 @@ std::string Stage::let_run(const Words& w) {
   } else {
     world().run_for(time_of(w[1]));
   }
-  auto lines = manager_ ? manager_->take_lines() : Words{};
+  // Of several in the order of time, each with the name of its host.
+  std::vector<std::pair<ib::Instant, std::string>> said;
+  for (auto& [host, seat] : seats_) {
+    if (!seat.manager) continue;
+    for (auto& line : seat.manager->take_lines())
+      said.emplace_back(line.at, (seats_.size() > 1 ? host + " " : "") + line.text);
+  }
+  std::ranges::stable_sort(said, {}, &std::pair<ib::Instant, std::string>::first);
+  Words lines;
+  for (const auto& [time, text] : said)
+    lines.push_back(fmt::format("{:.2f}s {}", static_cast<double>(time.ns) / 1e9, text));
   if (w.back() == "no-traps")
     std::erase_if(lines, [](const auto& line) { return line.find(" trap: ") != line.npos; });
   return join_lines(lines);
@@ -346,7 +377,7 @@ std::string Stage::reach() {
   const auto& f = world().model().topology();
   std::size_t good = 0;
   std::string out;
-  for (const sm::store::LidClaim& claim : kept_.lids) {
+  for (const sm::store::LidClaim& claim : seat().kept.lids) {
     const auto target = f.find_port_guid(claim.port_guid);
     if (!target) continue;
     for (NodeIndex s = 0; s < f.nodes().size(); ++s) {
@@ -421,6 +452,14 @@ std::string Stage::report() {
   return headline.substr(0, headline.find(" mads=")) +
          fmt::format("\nexit status {}, {} SubnSets\n", r.exit_status(), r.sets) +
          join_lines(r.lines);
+}
+
+/// What every subnet manager is.
+std::string Stage::managers() {
+  std::string out;
+  for (const auto& [host, seat] : seats_)
+    out += fmt::format("{} {}\n", host, seat.manager ? seat.manager->state() : "does not run");
+  return out;
 }
 
 /// ibtracer on host `from`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Stage: what a scenario acts on, and its verbs. One fabric, one subnet manager, one virtual clock.
+// Stage: what a scenario acts on, and its verbs. One fabric, its subnet managers, one virtual
+// clock.
 #pragma once
 
 #include <map>
@@ -30,6 +31,7 @@ class Stage {
 
   // What happens.
   void start_manager(const Words& words);
+  void turn_to(const std::string& host);
   std::string let_run(const Words& words);
   void cable(const Words& words);
   void flap(const Words& words);
@@ -46,11 +48,18 @@ class Stage {
   std::string order();
   std::string loads();
   std::string report();
+  std::string managers();
   std::string trace(const std::string& from, const std::string& to);
   std::string tree(const std::string& mlid);
   std::string tops();
 
   ib::sim::World& world();
+  /// A host on which a subnet manager runs, or ran: its store is what is on its disk.
+  struct Seat {
+    sm::store::Contents kept;
+    std::unique_ptr<Manager> manager;
+  };
+  Seat& seat();
   Manager& manager();
   ib::fabric::PortRef port(const std::string& node, const std::string& number);
   void watch(const ib::mad::Packet& packet);
@@ -59,8 +68,8 @@ class Stage {
   std::optional<ib::fabric::Fabric> fabric_;  // until the world is made of it
   ib::sim::ModelOptions model_options_;
   std::unique_ptr<ib::sim::World> world_;
-  sm::store::Contents kept_;
-  std::unique_ptr<Manager> manager_;
+  std::map<std::string, Seat> seats_;  // by host
+  std::string host_;                   // whose subnet manager commands are about
   std::vector<std::unique_ptr<ib::sim::HostPort>> ports_;
   std::map<std::string, std::size_t> sent_;
   struct Step {
