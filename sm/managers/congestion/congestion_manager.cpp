@@ -113,11 +113,11 @@ void CongestionManager::begin(Instant now, SnapshotPtr subnet) {
   work_.clear();
   refreshing_ = false;
   sets_ = 0;
-  std::unordered_map<std::uint64_t, Known> before = std::exchange(known_, {});
+  std::unordered_map<ib::Guid, Known> before = std::exchange(known_, {});
   for (EndPort& end : end_ports(*subnet_)) {
     if (end.type == NodeType::Router) continue;
-    const auto old = before.find(end.port_guid.value);
-    known_[end.port_guid.value] = old == before.end() ? Known{} : old->second;
+    const auto old = before.find(end.port_guid);
+    known_[end.port_guid] = old == before.end() ? Known{} : old->second;
     Work work;
     work.end = std::move(end);
     work.key = settings_.cc_key;

@@ -90,13 +90,13 @@ class CongestionManager final : public Manager {
   void on_error(ib::Instant now, Work& work, const ib::Error& error);
   void end(const std::string& last);
 
-  Known& known(const Work& work) { return known_[work.end.port_guid.value]; }
+  Known& known(const Work& work) { return known_[work.end.port_guid]; }
 
   policy::CongestionSettings settings_;
   std::optional<policy::CongestionSettings> fresh_;  // for the next run
   std::uint64_t previous_key_{0};
   ErrorWindow errors_;
-  std::unordered_map<std::uint64_t, Known> known_;  // by port GUID
+  std::unordered_map<ib::Guid, Known> known_;  // by port GUID
 
   // The run that is under way, or was the last.
   std::uint32_t generation_{0};  // 24 bits; in the cookies of its requests
