@@ -9,7 +9,9 @@
 #include <tuple>
 #include <utility>
 
-#include "libdiag/route/deadlock/turns.h"
+#include "libdiag/route/deadlock/grid_layers.h"
+#include "libdiag/route/deadlock/layer.h"
+#include "libdiag/route/deadlock/pair_mender.h"
 #include "libdiag/tables/least_hops.h"
 
 namespace ib::route {
@@ -19,120 +21,24 @@ using fabric::SwitchIndex;
 
 // Orders that leave more pairs over than this and one in kFew are given up.
 constexpr std::size_t kFewest = 16, kFew = 20;
+// Beyond one in so many, pairs left over are not led by other ways.
+constexpr std::size_t kFewToMend = 100;
 // Work before it is given up: channels looked at, and so many for each pair tried in a layer.
 constexpr std::uint64_t kStepsMax = 60'000'000, kStepsPerTry = 8;
-constexpr std::uint8_t kNoLayer = 255;
+constexpr std::uint64_t kHastySteps = 50;  // for each pair, where other ways are tried next
+constexpr std::uint8_t kNoLayer = PairMender::kNoLayer;
 constexpr std::size_t kRounds = 3;  // how often each layer is emptied to make room
-
-/// One layer being filled: pairs come in as long as no cycle closes.
-class Layer {
- public:
-  explicit Layer(const Turns& turns)
-      : turns_(&turns), graph_(turns.channels()), state_(turns.size(), State::Unknown) {}
-  Layer(const Turns& turns, const Dependencies& start, std::span<const Channel> order)
-      : turns_(&turns), graph_(start, order), state_(turns.size(), State::Unknown) {
-    for (Channel a = 0; a < turns.channels().size(); ++a)
-      start.for_next(a, [&](Channel b) { state_[turns.number(a, b)] = State::Taken; });
-  }
-
-  /// All turns or none. What closes a cycle once does so for good, since nothing is ever taken out:
-  /// each turn alone is looked at in earnest only once.
-  bool add(std::span<const Turn> turns) {
-    added_.clear();
-    for (const Turn t : turns) {
-      if (state_[t] == State::Refused) return false;
-      if (state_[t] == State::Unknown) added_.push_back(t);
-    }
-    for (std::size_t i = 0; i < added_.size(); ++i) {
-      const auto [a, b] = turns_->dependency(added_[i]);
-      if (graph_.add(a, b)) continue;
-      for (std::size_t j = 0; j < i; ++j) {
-        const auto [x, y] = turns_->dependency(added_[j]);
-        graph_.remove(x, y);
-      }
-      // Without the turns before it, it may yet do.
-      if (i == 0 || !graph_.add(a, b))
-        state_[added_[i]] = State::Refused;
-      else
-        graph_.remove(a, b);
-      return false;
-    }
-    for (const Turn t : added_) state_[t] = State::Taken;
-    return true;
-  }
-
-  /// Channels looked at so far.
-  std::uint64_t work() const { return graph_.work(); }
-
-  std::size_t pairs{0};
-
- private:
-  enum class State : std::uint8_t { Unknown, Taken, Refused };
-  const Turns* turns_;
-  AcyclicDependencies graph_;
-  std::vector<State> state_;
-  std::vector<Turn> added_;
-};
-
-/// Which layers of a grid a pair fits, as bits. A ring of n switches has no cycle while nothing
-/// passes straight through one of them. Minimal ways pass at most n/2 - 1, so they miss position 0
-/// or position n/2: with both choices in every ring, 2^rings layers hold every pair that takes the
-/// dimensions in order.
-class GridLayers {
- public:
-  GridLayers(const Grid& grid, const Turns& turns) : kind_(turns.size(), kFree) {
-    std::vector<std::uint8_t> dimension(turns.channels().size());
-    for (std::size_t i = 0; i < grid.dimension.size(); ++i)
-      dimension[turns.channels().of_arc(i)] = grid.dimension[i];
-    for (std::size_t d = 0; d < grid.dimensions.size(); ++d)
-      if (grid.dimensions[d].ring && grid.dimensions[d].size > 3) rings_.push_back(d);
-    for (Turn t = 0; t < turns.size(); ++t) {
-      const auto [a, b] = turns.dependency(t);
-      if (dimension[a] > dimension[b]) kind_[t] = kOutOfOrder;
-      if (dimension[a] != dimension[b]) continue;
-      const auto at = std::find(rings_.begin(), rings_.end(), dimension[a]);
-      if (at == rings_.end()) continue;
-      const auto ring = static_cast<unsigned>(at - rings_.begin());
-      const unsigned place = grid.at(turns.channels().to(a))[*at];
-      if (place == 0) kind_[t] = static_cast<std::uint8_t>(2 * ring);
-      if (place == grid.dimensions[*at].size / 2)
-        kind_[t] = static_cast<std::uint8_t>(2 * ring + 1);
-    }
-  }
-
-  /// 0 when there are no rings, or too many for a bit each.
-  unsigned count() const { return rings_.empty() || rings_.size() > 4 ? 0 : 1U << rings_.size(); }
-
-  /// 0 when the pair does not keep to the order of dimensions.
-  std::uint32_t fitting(std::span<const Turn> turns) const {
-    std::uint32_t layers = (std::uint32_t{1} << count()) - 1;
-    for (const Turn t : turns) {
-      if (kind_[t] == kFree) continue;
-      if (kind_[t] == kOutOfOrder) return 0;
-      // Layer l cuts ring r at 0 where bit r of l is clear, at n/2 where it is set.
-      for (unsigned l = 0; l < count(); ++l)
-        if (((l >> (kind_[t] / 2)) & 1U) == (kind_[t] & 1U)) layers &= ~(std::uint32_t{1} << l);
-    }
-    return layers;
-  }
-
- private:
-  static constexpr std::uint8_t kFree = 255, kOutOfOrder = 254;
-
-  std::vector<std::size_t> rings_;
-  std::vector<std::uint8_t> kind_;  // by turn: 2 * ring, + 1 at n/2; or the constants above
-};
 
 class Assigner {
  public:
-  Assigner(const Request& request, const Targets& targets, const Ways& ways,
-           const LayerRules& rules)
+  Assigner(const Request& request, const Targets& targets, Ways& ways, const LayerRules& rules)
       : graph_(*request.graph),
         targets_(targets),
         rules_(rules),
         previous_(request.previous_sls),
         channels_(graph_),
         turns_(channels_),
+        ways_(ways),
         walker_(graph_, targets, ways, turns_) {}
 
   Layers run() {
@@ -164,6 +70,8 @@ class Assigner {
       if (layers_.size() > 1) level_out();
     }
     result.needed = static_cast<unsigned>(layers_.size());
+    result.pairs_led_round = led_round_;
+    result.longer_ways = relieves();
     result.used = std::max(result.used, result.needed);
     if (!kept || !pairs_) result.multicast_fits = claim_tree(result.multicast);
     write_layers(result);
@@ -194,6 +102,7 @@ class Assigner {
   /// Fills layers in one order after another until none is left over. How many layers it takes.
   unsigned place_pairs() {
     pairs_.emplace(walker_);
+    if (rules_.hasty) steps_max_ = std::min(kStepsMax, kHastySteps * pairs_->size());
     std::vector<std::uint32_t> order(pairs_->size());
     std::iota(order.begin(), order.end(), 0U);
     const auto longest_first = [&](auto x, auto y) { return turns_of(x) > turns_of(y); };
@@ -202,7 +111,7 @@ class Assigner {
     Filling best;
     best.given_up = true;
     const auto attempt = [&](Filling filling) {
-      squeeze(filling);
+      if (!rules_.hasty) squeeze_if_it_helps(filling);
       if (best.given_up || (!filling.given_up && filling.left.size() < best.left.size()))
         best = std::move(filling);
       return !best.given_up && best.left.empty();
@@ -210,17 +119,23 @@ class Assigner {
     const auto try_all = [&] {
       if (rules_.grid != nullptr) {
         const GridLayers grid(*rules_.grid, turns_);
-        if (grid.count() != 0 && grid.count() <= rules_.layers_max &&
-            attempt(fill_grid(grid, sorted)))
-          return;
+        if (grid.count() != 0 && grid.count() <= rules_.layers_max) {
+          Filling filling = fill_grid(grid, sorted);
+          mend(filling);
+          if (attempt(std::move(filling)) || rules_.hasty) return;
+        }
       }
-      if (attempt(fill(sorted)) || steps_ > kStepsMax) return;
-      if (attempt(fill(order)) || steps_ > kStepsMax) return;
+      if (attempt(fill(sorted)) || steps_ > steps_max_) return;
+      if (attempt(fill(order)) || steps_ > steps_max_) return;
       std::reverse(sorted.begin(), sorted.end());
       attempt(fill(sorted));
     };
     try_all();
+    if (!tried_to_mend_) mend(best);
     if (!best.given_up && !best.left.empty()) open_more(best);
+    if (relieves() && !best.given_up && best.layers.size() <= rules_.layers_max) {
+      PairMender(walker_, ways_, *pairs_, best.layers, best.layer_of).relieve(false);
+    }
     layers_ = std::move(best.layers);
     layer_of_ = std::move(best.layer_of);
     return best.given_up ? rules_.layers_max + 1 : static_cast<unsigned>(layers_.size());
@@ -261,7 +176,7 @@ class Assigner {
     for (const std::uint32_t i : order) {
       const bool placed = place(i, filling);
       const bool many = filling.left.size() > kFewest + pairs_->size() / kFew;
-      if (steps_ <= kStepsMax && (placed || !many)) continue;
+      if (steps_ <= steps_max_ && (placed || !many)) continue;
       filling.given_up = true;
       return;
     }
@@ -318,6 +233,53 @@ class Assigner {
       place_all(first, filling);
       place_all(homeless, filling);
     }
+  }
+
+  /// Leads pairs that fit no layer by other ways, where they are few.
+  void mend(Filling& filling) {
+    if (filling.given_up || filling.left.empty() ||
+        filling.left.size() * kFewToMend > pairs_->size())
+      return;
+    tried_to_mend_ = true;
+    PairMender mender(walker_, ways_, *pairs_, filling.layers, filling.layer_of);
+    const auto drop_led = [&] {
+      const std::size_t before = filling.left.size();
+      std::erase_if(filling.left, [&](std::uint32_t i) { return filling.layer_of[i] != kNoLayer; });
+      led_round_ += before - filling.left.size();
+    };
+    for (const std::uint32_t i : filling.left)
+      if (filling.layer_of[i] == kNoLayer) mender.mend(i);
+    drop_led();
+    if (filling.left.empty() || filling.left.size() > kFewest) return;
+    refill(filling);
+    for (const std::uint32_t i : filling.left)
+      if (filling.layer_of[i] == kNoLayer && !mender.mend(i)) mender.mend_both_ways(i);
+    drop_led();
+  }
+
+  /// Where ways are the shortest they stay so.
+  bool relieves() const { return rules_.longer_ways || led_round_ != 0; }
+
+  /// Makes layers anew of the pairs that are in them: turns that pairs left behind go.
+  void refill(Filling& filling) const {
+    std::vector<std::size_t> pairs;
+    for (Layer& layer : filling.layers) {
+      pairs.push_back(layer.pairs);
+      layer = Layer(turns_);
+    }
+    for (std::uint32_t i = 0; i < pairs_->size(); ++i)
+      if (filling.layer_of[i] != kNoLayer)
+        filling.layers[filling.layer_of[i]].add(pairs_->pair(i).turns);
+    for (std::size_t l = 0; l < pairs.size(); ++l) filling.layers[l].pairs = pairs[l];
+  }
+
+  /// Emptying layers may also leave more pairs over than there were.
+  void squeeze_if_it_helps(Filling& filling) {
+    if (filling.given_up || filling.left.empty()) return;
+    Filling squeezed = filling;
+    squeeze(squeezed);
+    if (!squeezed.given_up && squeezed.left.size() < filling.left.size())
+      filling = std::move(squeezed);
   }
 
   /// Counts how many layers it would take, as far as that is cheap.
@@ -398,13 +360,17 @@ class Assigner {
     pairs_.emplace(walker_);
     const auto tree = tree_turns(result.multicast);
     Filling kept = fill_as_before({});
+    mend(kept);
+    squeeze_if_it_helps(kept);
     if (kept.given_up || !kept.left.empty()) return false;
     result.multicast_fits = kept.layers.front().add(tree);
     if (!result.multicast_fits) {
       Filling beside = fill_as_before(tree);
+      squeeze_if_it_helps(beside);
       result.multicast_fits = !beside.given_up && beside.left.empty();
       if (result.multicast_fits) kept = std::move(beside);
     }
+    if (relieves()) PairMender(walker_, ways_, *pairs_, kept.layers, kept.layer_of).relieve(true);
     layers_ = std::move(kept.layers);
     layer_of_ = std::move(kept.layer_of);
     return true;
@@ -473,7 +439,6 @@ class Assigner {
       ++filling.layers[l].pairs;
     }
     place_all(homeless, filling);
-    squeeze(filling);
     for (std::uint32_t i = 0; i < pairs_->size(); ++i)
       filling.moved += filling.layer_of[i] != former_layer(i);
     return filling;
@@ -629,16 +594,19 @@ class Assigner {
   const tables::PathSls* previous_;
   const Channels channels_;
   const Turns turns_;
+  Ways& ways_;
   const Walker walker_;
   std::optional<PairTurns> pairs_;  // made when one layer does not do
-  std::uint64_t steps_{0};
+  std::size_t led_round_{0};
+  bool tried_to_mend_{false};
+  std::uint64_t steps_{0}, steps_max_{kStepsMax};
   std::vector<Layer> layers_;
   std::vector<std::uint8_t> layer_of_;  // by pair
 };
 
 }  // namespace
 
-Layers assign_layers(const Request& request, const Targets& targets, const Ways& ways,
+Layers assign_layers(const Request& request, const Targets& targets, Ways& ways,
                      const LayerRules& rules) {
   return Assigner(request, targets, ways, rules).run();
 }

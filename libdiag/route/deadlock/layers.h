@@ -15,12 +15,16 @@ struct LayerRules {
   bool use_all{false};
   const Grid* grid{nullptr};  // of the graph, if the ways follow it
   unsigned first_sl{0};       // of layer 0, in Request::previous_sls
+  bool hasty{false};          // other ways are tried next: what takes long is left alone
+  bool longer_ways{false};    // ways are not the shortest, and may be longer for less load
 };
 
 struct Layers {
-  unsigned needed{1};   // how many the assignment takes; more than layers_max: failed
-  unsigned used{1};     // 0 .. used - 1 have pairs
-  tables::PathSls sls;  // the layer of each pair of switches, as an SL from 0
+  unsigned needed{1};             // how many the assignment takes; more than layers_max: failed
+  unsigned used{1};               // 0 .. used - 1 have pairs
+  tables::PathSls sls;            // the layer of each pair of switches, as an SL from 0
+  bool longer_ways{false};        // not all are the shortest
+  std::size_t pairs_led_round{};  // got other ways, since by their own they fit no layer
   std::size_t switch_pairs_left_out{};  // pairs with a switch that has no CA: in layer 0 though
                                         // they close a cycle there
   fabric::SwitchIndex crossing{fabric::kNoSwitch};  // failed: a switch on a cycle that is left
@@ -28,7 +32,8 @@ struct Layers {
   bool multicast_fits{false};  // and beside what flows on its SL
 };
 
-Layers assign_layers(const Request& request, const Targets& targets, const Ways& ways,
+/// Pairs that fit no layer may get other ways.
+Layers assign_layers(const Request& request, const Targets& targets, Ways& ways,
                      const LayerRules& rules);
 
 }  // namespace ib::route

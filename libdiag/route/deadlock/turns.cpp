@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/deadlock/turns.h"
 
+#include <algorithm>
+
 #include "libdiag/base/parallel.h"
 
 namespace ib::route {
@@ -58,8 +60,19 @@ PairTurns::Pair PairTurns::pair(std::size_t i) const {
   const std::uint32_t at = row_of_[i];
   const std::size_t j = i - first_pair_[at];
   const Row& row = rows_[at];
+  if (!replaced_.empty())
+    if (const auto found = replaced_.find(i); found != replaced_.end())
+      return {leaves_[at], leaves_[at + 1 + j], found->second};
   return {leaves_[at], leaves_[at + 1 + j],
           std::span(row.turns).subspan(row.first[j], row.first[j + 1] - row.first[j])};
+}
+
+std::uint32_t PairTurns::index(SwitchIndex a, SwitchIndex b) const {
+  const auto row = [&](SwitchIndex s) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(leaves_, s) - leaves_.begin());
+  };
+  const auto [first, second] = std::minmax({row(a), row(b)});
+  return static_cast<std::uint32_t>(first_pair_[first] + second - first - 1);
 }
 
 Dependencies all_dependencies(const Walker& walker, Ends ends) {

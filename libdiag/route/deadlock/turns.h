@@ -3,6 +3,10 @@
 // switches take.
 #pragma once
 
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
 #include "libdiag/route/deadlock/channels.h"
 #include "libdiag/route/spread/ways.h"
 
@@ -38,6 +42,8 @@ class Walker {
   template <class Function>
   void walk(fabric::SwitchIndex from, fabric::SwitchIndex to, Function function) const;
 
+  /// The trees that lead to a switch.
+  std::span<const std::size_t> trees(fabric::SwitchIndex to) const { return trees_[to]; }
   const Turns& turns() const { return turns_; }
   const Targets& targets() const { return targets_; }
   const Ways& ways() const { return ways_; }
@@ -62,6 +68,9 @@ class PairTurns {
   };
   std::size_t size() const { return pairs_; }
   Pair pair(std::size_t i) const;
+  std::uint32_t index(fabric::SwitchIndex a, fabric::SwitchIndex b) const;
+  /// Trees changed: these are the turns of pair i now.
+  void replace(std::uint32_t i, std::vector<Turn> turns) { replaced_[i] = std::move(turns); }
 
  private:
   struct Row {  // of one switch, with all later ones
@@ -72,6 +81,7 @@ class PairTurns {
   std::vector<Row> rows_;
   std::vector<std::uint32_t> row_of_;    // by pair
   std::vector<std::size_t> first_pair_;  // by row
+  std::unordered_map<std::size_t, std::vector<Turn>> replaced_;
   std::size_t pairs_{};
 };
 

@@ -11,17 +11,18 @@ namespace ib::route {
 Result<Routes> dfsssp(const Request& asked) {
   const Request request = listed_nodes_first(asked);
   const Targets targets(request);
-  const auto grid = find_grid(*request.graph);
+  const GridAttempts in_grid(*request.graph);
   // In a grid all LIDs of a leaf would take the same way, so it need not be found for each.
-  std::vector<WayOptions> attempts;
-  if (grid) attempts.push_back({Grain::Leaf, &*grid});
-  attempts.push_back({Grain::Lid});
-  attempts.push_back({Grain::Leaf});
+  std::vector<Attempt> attempts = in_grid.all();
+  attempts.push_back({{Grain::Lid}});
+  attempts.push_back({{Grain::Leaf}});
   unsigned needed = ~0U;
   fabric::SwitchIndex crossing = fabric::kNoSwitch;
-  for (const WayOptions& attempt : attempts) {
-    const Ways ways = find_ways(request, targets, attempt);
-    const Layers layers = assign_layers(request, targets, ways, {request.vls, true, attempt.grid});
+  for (const Attempt& attempt : attempts) {
+    Ways ways = find_ways(request, targets, attempt.ways);
+    const Layers layers = assign_layers(
+        request, targets, ways,
+        {request.vls, true, attempt.ways.grid, 0, attempt.hasty, attempt.ways.round_damage});
     if (layers.needed <= request.vls)
       return layered_routes("dfsssp", request, targets, ways, layers, 0);
     if (layers.needed < needed) needed = layers.needed, crossing = layers.crossing;

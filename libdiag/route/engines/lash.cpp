@@ -12,16 +12,16 @@ Result<Routes> lash(const Request& request) {
     return too_few_vls("lash", request, 1,
                        request.graph->switch_count() > 0 ? 0 : fabric::kNoSwitch, start);
   const Targets targets(request);
-  const auto grid = find_grid(*request.graph);
-  std::vector<WayOptions> attempts;
-  if (grid) attempts.push_back({Grain::Leaf, &*grid});
-  attempts.push_back({Grain::Leaf});
+  const GridAttempts in_grid(*request.graph);
+  std::vector<Attempt> attempts = in_grid.all();
+  attempts.push_back({{Grain::Leaf}});
   unsigned needed = ~0U;
   fabric::SwitchIndex crossing = fabric::kNoSwitch;
-  for (const WayOptions& attempt : attempts) {
-    const Ways ways = find_ways(request, targets, attempt);
-    const Layers layers =
-        assign_layers(request, targets, ways, {request.vls - start, false, attempt.grid, start});
+  for (const Attempt& attempt : attempts) {
+    Ways ways = find_ways(request, targets, attempt.ways);
+    const Layers layers = assign_layers(request, targets, ways,
+                                        {request.vls - start, false, attempt.ways.grid, start,
+                                         attempt.hasty, attempt.ways.round_damage});
     if (layers.needed <= request.vls - start)
       return layered_routes("lash", request, targets, ways, layers, start);
     if (layers.needed < needed) needed = layers.needed, crossing = layers.crossing;

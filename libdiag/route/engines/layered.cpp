@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "libdiag/route/shape/grid_rows.h"
 #include "libdiag/tables/names.h"
 
 namespace ib::route {
@@ -24,6 +25,17 @@ Request listed_nodes_first(const Request& request) {
   for (const GuidList* list : {&request.options.compute_nodes, &request.options.io_nodes})
     order.insert(order.end(), list->entries.begin(), list->entries.end());
   return ordered;
+}
+
+GridAttempts::GridAttempts(const fabric::CompactGraph& graph) : grid_(find_grid(graph)) {
+  if (!grid_) return;
+  const Channels channels(graph);
+  all_.push_back({{Grain::Leaf, &*grid_}});
+  if (GridRows(*grid_, channels).whole()) return;
+  turned_ = with_last_dimension_first(*grid_);
+  all_.front().hasty = true;
+  all_.push_back({{Grain::Leaf, &*grid_, true}, true});
+  all_.push_back({{Grain::Leaf, &*turned_, true}, false});
 }
 
 Routes layered_routes(std::string_view engine, const Request& request, const Targets& targets,
@@ -49,6 +61,10 @@ Routes layered_routes(std::string_view engine, const Request& request, const Tar
       if (sl < first_vl || sl >= result.vls_used)
         result.multicast.sls |= static_cast<std::uint16_t>(1U << sl);
   }
+  if (layers.longer_ways)
+    result.notes.push_back(fmt::format(
+        "{}: not all ways are the shortest; by those some pairs of switches would fit none of {}",
+        engine, tables::counted(request.vls, "VL", "VLs")));
   if (layers.switch_pairs_left_out > 0)
     result.notes.push_back(fmt::format(
         "{}: {} pairs of switches of which one has no CA fit no layer and use the first", engine,

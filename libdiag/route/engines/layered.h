@@ -3,7 +3,9 @@
 // become routes, and what is said where there are too few VLs.
 #pragma once
 
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "libdiag/route/deadlock/layers.h"
 
@@ -12,6 +14,27 @@ namespace ib::route {
 /// The request with compute nodes (-u), then I/O nodes (-G), routed behind what the operator's own
 /// order (-X) names and ahead of all others: what is routed first finds the links empty.
 Request listed_nodes_first(const Request& request);
+
+/// Ways, and how layers are sought for them.
+struct Attempt {
+  WayOptions ways;
+  bool hasty{false};  // LayerRules
+};
+
+/// In a grid its dimensions are taken in order. Where something is missing, the shortest ways so,
+/// then those that keep more of that order and are longer, in either order of the dimensions.
+class GridAttempts {
+ public:
+  explicit GridAttempts(const fabric::CompactGraph& graph);
+  GridAttempts(const GridAttempts&) = delete;  // attempts refer to grids
+
+  /// Nothing where the links form no grid.
+  const std::vector<Attempt>& all() const { return all_; }
+
+ private:
+  std::optional<Grid> grid_, turned_;
+  std::vector<Attempt> all_;
+};
 
 /// Layer i becomes SL and VL first_vl + i.
 Routes layered_routes(std::string_view engine, const Request& request, const Targets& targets,

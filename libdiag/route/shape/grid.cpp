@@ -263,6 +263,17 @@ std::optional<Grid> grid_of_torus(const fabric::CompactGraph& graph) {
 
 }  // namespace
 
+Grid with_last_dimension_first(const Grid& grid) {
+  Grid turned = grid;
+  const std::size_t count = grid.dimensions.size();
+  std::reverse(turned.dimensions.begin(), turned.dimensions.end());
+  for (std::uint8_t& d : turned.dimension) d = static_cast<std::uint8_t>(count - 1 - d);
+  for (auto at = turned.coordinates.begin(); at != turned.coordinates.end();
+       at += static_cast<std::ptrdiff_t>(count))
+    std::reverse(at, at + static_cast<std::ptrdiff_t>(count));
+  return turned;
+}
+
 std::optional<Grid> find_grid(const fabric::CompactGraph& graph) {
   auto grid = GridFinder(graph).find();
   return grid ? std::move(grid) : grid_of_torus(graph);

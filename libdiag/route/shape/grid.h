@@ -25,6 +25,9 @@ struct Grid {
   }
 };
 
+/// The same grid, its dimensions in the opposite order.
+Grid with_last_dimension_first(const Grid& grid);
+
 /// nullopt when it is none. A ring of four switches counts as two dimensions of two: it is both.
 std::optional<Grid> find_grid(const fabric::CompactGraph& graph);
 

@@ -4,26 +4,17 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "libdiag/base/parallel.h"
 #include "libdiag/route/spread/exits.h"
+#include "libdiag/route/spread/grid_fan.h"
 #include "libdiag/tables/least_hops.h"
 
 namespace ib::route {
 namespace {
 
 using fabric::SwitchIndex;
-
-/// All shortest paths to one target: switches from near to far, each with the arcs it may take.
-struct Fan {
-  struct Candidate {
-    std::uint32_t arc;
-    SwitchIndex to;
-  };
-  std::vector<SwitchIndex> order;     // without the target
-  std::vector<std::uint32_t> first;   // by position in `order`; one more at the end
-  std::vector<Candidate> candidates;  // in order of preference
-};
 
 class WayFinder {
  public:
@@ -43,6 +34,7 @@ class WayFinder {
     cost_.resize(graph_.switch_count());
     hops_.resize(graph_.switch_count());
     through_.resize(graph_.switch_count());
+    if (options_.round_damage) grid_fans_.emplace(graph_, *options_.grid, exits_);
   }
 
   Ways run() {
@@ -156,12 +148,15 @@ class WayFinder {
     const auto targets = targets_.batch(batch);
     std::vector<SwitchIndex> leaves;
     for (const Target& target : targets) leaves.push_back(target.leaf);
-    const auto hops = tables::least_hops(graph_, leaves);
+    const auto hops = grid_fans_ ? tables::LeastHops() : tables::least_hops(graph_, leaves);
     std::vector<Fan> fans(std::min(kFansAtOnce, targets.size()));
     for (std::size_t start = 0; start < targets.size(); start += kFansAtOnce) {
       const std::size_t count = std::min(kFansAtOnce, targets.size() - start);
       parallel_for(std::size_t{0}, count, [&](std::size_t i) {
-        make_fan(targets[start + i].leaf, hops, start + i, fans[i]);
+        if (grid_fans_)
+          grid_fans_->make(targets[start + i].leaf, fans[i]);
+        else
+          make_fan(targets[start + i].leaf, hops, start + i, fans[i]);
       });
       for (std::size_t i = 0; i < count; ++i)
         route(batch * tables::kTargetsPerBatch + start + i, fans[i], is_first, ways);
@@ -386,6 +381,7 @@ class WayFinder {
   const WayOptions options_;
   const tables::LinearTables* previous_;
   const Exits exits_;
+  std::optional<GridFans> grid_fans_;
   std::uint64_t unit_{~std::uint64_t{0}};             // what a route costs at least
   std::vector<std::uint64_t> price_, load_;           // by arc
   std::uint64_t total_{0};                            // of load_

@@ -48,6 +48,8 @@ struct WayOptions {
   Grain grain{Grain::Lid};
   /// If given: one dimension is finished before the next, which leaves few cycles.
   const Grid* grid{nullptr};
+  /// In a grid: where something is missing ways may be longer, and keep to that order (grid_fan.h).
+  bool round_damage{false};
   /// Rounds after the first, in which each tree is chosen again with all others in place, as long
   /// as they lower the greatest load.
   unsigned rounds_more{3};

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
@@ -129,6 +130,26 @@ TEST(Layered, EightVlsDoOnDamagedTori) {
       const auto routes = engine(c.request(8));
       ASSERT_TRUE(routes.has_value()) << seed << ": " << routes.error().message;
       EXPECT_TRUE(c.judge(*routes).must_ok());
+    }
+  }
+}
+
+/// The floor is 8,192. What fits no layer by the ways of all takes others, so that the order of
+/// dimensions need not be given up for all.
+TEST(Layered, EightVlsDoOnALargeTorusWithLinksMissing) {
+  for (const auto& [percent, load] :
+       {std::pair(2.0, 17'000U), std::pair(3.0, 20'000U), std::pair(5.0, 23'000U)}) {
+    fabric::GenerateCommon common;
+    common.missing_links_percent = percent;
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      common.seed = seed;
+      const Case c(fabric::generate(fabric::Grid{{8, 8, 8}, true, 4, 1}, common).value());
+      const auto routes = dfsssp(c.request(8));
+      ASSERT_TRUE(routes.has_value()) << percent << ", " << seed << ": " << routes.error().message;
+      const auto verdict = c.judge(*routes);
+      EXPECT_TRUE(verdict.must_ok());
+      EXPECT_EQ(verdict.asymmetric_pairs, 0U);
+      EXPECT_LT(verdict.load_max, load) << percent << ", " << seed;
     }
   }
 }
