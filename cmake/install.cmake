@@ -12,6 +12,8 @@ foreach(section 1 7 8)
   install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
 
+file(GLOB schemas CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/doc/schema/*.json)
+install(FILES ${schemas} DESTINATION share/ibkit/schema)
 install(FILES ${CMAKE_SOURCE_DIR}/sm/config/ibsm.bash-completion
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ibsm)
 

@@ -93,28 +93,30 @@ bool has_errors(std::span<const Diagnostic> diagnostics) {
                              [](const Diagnostic& d) { return d.severity == Severity::Error; });
 }
 
-std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known,
-                              unsigned distance_max) {
-  constexpr std::size_t kWordMax = 64;  // nobody mistypes a word of that length for a keyword
-  if (word.empty() || word.size() > kWordMax) return {};
-  std::string_view best;
-  unsigned least = distance_max + 1;
-  bool several = false;
+std::vector<std::string_view> nearest_words(std::string_view word,
+                                            std::span<const std::string_view> known,
+                                            unsigned distance_max) {
+  constexpr std::size_t kWordMax = 64;  // no word of that length is a mistyped name
+  std::vector<std::string_view> best;
+  if (word.empty() || word.size() > kWordMax) return best;
+  unsigned least = distance_max;
   for (const std::string_view candidate : known) {
     const std::size_t longer = std::max(word.size(), candidate.size());
-    if (longer - std::min(word.size(), candidate.size()) > distance_max) continue;
+    if (longer - std::min(word.size(), candidate.size()) > least) continue;
     const unsigned d = distance(word, candidate);
     // Half of a short word changed makes another word.
-    if (std::size_t{d} * 2 > longer) continue;
-    if (d < least) {
-      least = d;
-      best = candidate;
-      several = false;
-    } else if (d == least && candidate != best) {
-      several = true;
-    }
+    if (d > least || std::size_t{d} * 2 > longer) continue;
+    if (d < least) best.clear();
+    least = d;
+    if (std::ranges::find(best, candidate) == best.end()) best.push_back(candidate);
   }
-  return several ? std::string_view{} : best;
+  return best;
+}
+
+std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known,
+                              unsigned distance_max) {
+  const auto nearest = nearest_words(word, known, distance_max);
+  return nearest.size() == 1 ? nearest.front() : std::string_view{};
 }
 
 }  // namespace ib

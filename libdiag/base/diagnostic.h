@@ -35,9 +35,14 @@ std::string with_caret(const Diagnostic& diagnostic, std::string_view text);
 
 bool has_errors(std::span<const Diagnostic> diagnostics);
 
-/// The word of `known` that `word` is most likely meant to be: at most `distance_max` insertions,
-/// deletions, changes or swaps of neighbours away, whatever the case; empty when none is, or when
-/// several are equally near.
+/// The words of `known` that `word` is most likely meant to be, in their order, each once: the
+/// fewest insertions, deletions, changes or swaps of neighbours away, at most `distance_max`,
+/// whatever the case.
+std::vector<std::string_view> nearest_words(std::string_view word,
+                                            std::span<const std::string_view> known,
+                                            unsigned distance_max = 2);
+
+/// The one such word; empty when there is none, or when several are equally near.
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known,
                               unsigned distance_max = 2);
 

@@ -9,6 +9,10 @@
 
 namespace ib::cli {
 
+int status_of(const Error& error) {
+  return error.kind == ErrorKind::NotFound ? kExitFound : exit_status(error.kind);
+}
+
 int complain(const std::string& program, const std::string& message, int status) {
   std::fflush(stdout);
   for (const std::string_view line : split(message, '\n')) {
@@ -18,7 +22,7 @@ int complain(const std::string& program, const std::string& message, int status)
 }
 
 int complain(const std::string& program, const Error& error) {
-  return complain(program, error.message, exit_status(error.kind));
+  return complain(program, error.message, status_of(error));
 }
 
 int run_main(const std::string& program, const std::function<int()>& body) {

@@ -10,12 +10,17 @@
 namespace ib::cli {
 
 inline constexpr int kExitGood = 0;
-inline constexpr int kExitFound = 1;       // findings: a mismatch, a broken path, a difference
-inline constexpr int kExitUsage = 2;       // wrong options, or a bad file
+inline constexpr int kExitFound =
+    1;  // findings: a mismatch, a broken path, a name that does not exist
+inline constexpr int kExitUsage = 2;       // wrong options, an ambiguous name, or a bad file
 inline constexpr int kExitIncomplete = 3;  // an answer, but some of the data is missing
 inline constexpr int kExitCannotRun = 4;   // no device, no permission, no server
 
-/// `PROGRAM: MESSAGE` on stderr, printable characters only; returns the error's exit status.
+/// What is named and does not exist is a finding, not a usage error: it may have been there.
+int status_of(const Error& error);
+
+/// `PROGRAM: MESSAGE` on stderr, printable characters only, a line for each of the message; returns
+/// the error's exit status.
 int complain(const std::string& program, const Error& error);
 int complain(const std::string& program, const std::string& message, int status);
 

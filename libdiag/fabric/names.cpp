@@ -2,8 +2,10 @@
 #include "libdiag/fabric/names.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <vector>
 
+#include "libdiag/base/diagnostic.h"
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/text_file.h"
 
@@ -29,23 +31,97 @@ tl::unexpected<Error> wrong(std::string_view file, std::size_t line, std::string
 
 std::string quoted(std::string_view text) { return "'" + printable(text) + "'"; }
 
-/// The one that fits, or in which way there is none.
+/// "NAME" and GUID, as a list of nodes has them.
+std::string entry(const NamedNode& node) {
+  return '"' + printable(node.description) + "\" " + to_string(node.guid);
+}
+
+/// The one that fits; an error where several do; nothing: none does.
 template <class Fits>
-std::optional<Result<NodeIndex>> only_one(const Fabric& fabric, std::string_view text, Fits fits) {
-  std::vector<NodeIndex> found;
-  for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
-    if (fits(fabric.node(n))) found.push_back(n);
-  }
+std::optional<Result<std::size_t>> only_one(std::span<const NamedNode> nodes, std::string_view text,
+                                            const DescribeNode& describe, Fits fits) {
+  std::vector<std::size_t> found;
+  for (std::size_t n = 0; n < nodes.size(); ++n)
+    if (fits(nodes[n])) found.push_back(n);
   if (found.empty()) return std::nullopt;
   if (found.size() == 1) return found[0];
-  std::string message = "the name " + quoted(text) + " is borne by " +
-                        std::to_string(found.size()) + " nodes; say which by GUID:";
   constexpr std::size_t kListed = 8;
+  std::string message = "ambiguous name " + quoted(text) + " (" + std::to_string(found.size()) +
+                        " nodes); specify one by its GUID or as HOST:HCA:";
   for (std::size_t i = 0; i < std::min(found.size(), kListed); ++i) {
-    message += (i == 0 ? " " : ", ") + to_string(fabric.node(found[i]).guid);
+    message += "\n  " + entry(nodes[found[i]]);
+    if (const std::string more = describe(found[i]); !more.empty()) message += ' ' + more;
   }
-  if (found.size() > kListed) message += ", ...";
-  return Result<NodeIndex>(fail(ErrorKind::Usage, message));
+  if (found.size() > kListed) message += "\n  ...";
+  return Result<std::size_t>(fail(ErrorKind::Usage, message));
+}
+
+/// "a06:HCA-1" of "a06 HCA-1".
+bool is_host_and_hca(const NamedNode& node, std::string_view text) {
+  const std::string_view name = trim(node.description);
+  const std::size_t blank = name.find(' ');
+  return !node.is_switch && blank != std::string_view::npos && text.size() == name.size() &&
+         text[blank] == ':' && text.substr(0, blank) == name.substr(0, blank) &&
+         text.substr(blank + 1) == name.substr(blank + 1);
+}
+
+std::string short_name(std::string_view description, bool is_switch) {
+  std::string name(trim(printable(description)));
+  if (!is_switch) return name.substr(0, name.find(' '));
+  // "MF0;" and the like, NAME, ":MODEL/"; what follows the model is the place in a chassis, and
+  // "U1" alone, the only chip of a box, is none.
+  const std::size_t semicolon = name.find(';');
+  const std::size_t colon = name.find(':', semicolon == std::string::npos ? 0 : semicolon);
+  if (semicolon == std::string::npos || colon == std::string::npos) return name;
+  const std::size_t slash = name.find('/', colon);
+  std::string host = name.substr(semicolon + 1, colon - semicolon - 1);
+  if (slash == std::string::npos || name.substr(slash) == "/U1") return host;
+  return host.append(1, ' ').append(name, slash + 1);
+}
+
+/// "; did you mean 'host0005 HCA-1' (LID 13)?", or nothing.
+std::string nearest_names(std::span<const NamedNode> nodes, std::string_view text,
+                          const NodeNames* names, const DescribeNode& describe) {
+  std::vector<std::string> shorts;
+  shorts.reserve(nodes.size());
+  for (const NamedNode& node : nodes)
+    shorts.push_back(short_name(node.description, node.is_switch));
+  std::vector<std::string_view> known;
+  std::vector<std::size_t> owners;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const auto mapped = names == nullptr ? std::nullopt : names->find(nodes[n].guid);
+    for (const std::string_view name :
+         {mapped.value_or(std::string_view{}), nodes[n].description, std::string_view(shorts[n])}) {
+      if (name.empty()) continue;
+      known.push_back(name);
+      owners.push_back(n);
+    }
+  }
+  constexpr std::size_t kSuggested = 3;
+  const auto nearest = nearest_words(text, known);
+  if (nearest.empty() || nearest.size() > kSuggested) return "";
+  std::string out = "; did you mean ";
+  for (std::size_t i = 0; i < nearest.size(); ++i) {
+    const auto at = std::find(known.begin(), known.end(), nearest[i]);
+    const std::string more = describe(owners[static_cast<std::size_t>(at - known.begin())]);
+    out += (i == 0 ? "" : " or ") + quoted(nearest[i]) + (more.empty() ? "" : " (" + more + ')');
+  }
+  return out + '?';
+}
+
+/// LID of a node, and the switch it is connected to.
+std::string describe(const Fabric& fabric, NodeIndex n) {
+  const Node& node = fabric.node(n);
+  for (unsigned p = node.is_switch() ? 0 : 1; p <= (node.is_switch() ? 0U : node.num_ports); ++p) {
+    const Port& port = fabric.port(n, p);
+    if (!port.lid.is_unicast()) continue;
+    std::string out = "LID " + to_string(port.lid);
+    if (port.peer)
+      out += ", " + short_name(fabric.node(port.peer.node)) + " port " +
+             std::to_string(port.peer.port);
+    return out;
+  }
+  return "";
 }
 
 std::optional<NodeIndex> find_by_guid(const Fabric& fabric, std::string_view text) {
@@ -96,6 +172,20 @@ Result<NodeNames> NodeNames::read_file(const std::string& path) {
   return read(*text, path);
 }
 
+Result<NodeNames> NodeNames::read_file_or_default(const std::string& path) {
+  if (!path.empty()) return read_file(path);
+  std::error_code error;
+  for (const char* file : kDefaultMaps)
+    if (std::filesystem::exists(file, error)) return read_file(file);
+  return NodeNames{};
+}
+
+std::optional<Guid> NodeNames::find_guid(std::string_view name) const {
+  for (const auto& [guid, known] : names_)
+    if (known == name) return guid;
+  return std::nullopt;
+}
+
 std::optional<std::string_view> NodeNames::find(Guid node_guid) const {
   const auto it = names_.find(node_guid);
   if (it == names_.end()) return std::nullopt;
@@ -107,39 +197,39 @@ std::string NodeNames::name_of(const Node& node) const {
   return mapped ? std::string(*mapped) : printable(node.description);
 }
 
-std::string short_name(const Node& node) {
-  std::string name(trim(printable(node.description)));
-  if (!node.is_switch()) return name.substr(0, name.find(' '));
-  // "MF0;" and the like, NAME, ":MODEL/"; what follows the model is the place in a chassis, and
-  // "U1" alone, the only chip of a box, is none.
-  const std::size_t semicolon = name.find(';');
-  const std::size_t colon = name.find(':', semicolon == std::string::npos ? 0 : semicolon);
-  if (semicolon == std::string::npos || colon == std::string::npos) return name;
-  const std::size_t slash = name.find('/', colon);
-  std::string host = name.substr(semicolon + 1, colon - semicolon - 1);
-  if (slash == std::string::npos || name.substr(slash) == "/U1") return host;
-  return host.append(1, ' ').append(name, slash + 1);
+std::string short_name(const Node& node) { return short_name(node.description, node.is_switch()); }
+
+Result<std::size_t> find_named(std::span<const NamedNode> nodes, std::string_view text,
+                               const NodeNames* names, const DescribeNode& describe) {
+  text = trim(text);
+  if (text.empty()) return fail(ErrorKind::Usage, "expected a node, got nothing");
+  Guid guid;
+  const bool is_guid = text.starts_with("0x") && parse_guid(text, guid);
+  const std::function<bool(const NamedNode&)> kForms[] = {
+      [&](const NamedNode& node) { return node.file_id == text; },
+      [&](const NamedNode& node) { return is_guid && node.guid == guid; },
+      [&](const NamedNode& node) { return names != nullptr && names->find(node.guid) == text; },
+      [&](const NamedNode& node) { return node.description == text; },
+      [&](const NamedNode& node) { return trim(node.description) == text; },
+      [&](const NamedNode& node) { return short_name(node.description, node.is_switch) == text; },
+      [&](const NamedNode& node) { return is_host_and_hca(node, text); }};
+  for (const auto& fits : kForms)
+    if (auto found = only_one(nodes, text, describe, fits)) return *std::move(found);
+  if (is_guid) return fail(ErrorKind::NotFound, "no node or port has the GUID " + to_string(guid));
+  return fail(ErrorKind::NotFound,
+              "no node is named " + quoted(text) + nearest_names(nodes, text, names, describe));
 }
 
 Result<NodeIndex> find_node(const Fabric& fabric, std::string_view text, const NodeNames* names) {
-  if (text.empty()) return fail(ErrorKind::Usage, "expected a node, got nothing");
-  if (auto n = only_one(fabric, text, [&](const Node& node) { return node.file_id == text; })) {
-    return *n;
-  }
   if (const auto n = find_by_guid(fabric, text)) return *n;
-  if (names != nullptr) {
-    if (auto n = only_one(fabric, text,
-                          [&](const Node& node) { return names->find(node.guid) == text; })) {
-      return *n;
-    }
-  }
-  if (auto n = only_one(fabric, text, [&](const Node& node) { return node.description == text; })) {
-    return *n;
-  }
-  if (auto n = only_one(fabric, text, [&](const Node& node) { return short_name(node) == text; })) {
-    return *n;
-  }
-  return fail(ErrorKind::NotFound, "no node has the name, id or GUID " + quoted(text));
+  std::vector<NamedNode> nodes;
+  nodes.reserve(fabric.nodes().size());
+  for (const Node& node : fabric.nodes())
+    nodes.push_back({node.guid, node.is_switch(), node.description, node.file_id});
+  auto found = find_named(nodes, text, names, [&](std::size_t n) {
+    return describe(fabric, static_cast<NodeIndex>(n));
+  });
+  return found.map([](std::size_t n) { return static_cast<NodeIndex>(n); });
 }
 
 Result<NodeAndPort> find_node_and_port(const Fabric& fabric, std::string_view text,

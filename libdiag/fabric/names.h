@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What nodes are called: the node-name map file, and finding a node by what a person typed.
+// What nodes are called: the node-name map file, and finding a node by what a person typed. All
+// programs find nodes by these functions, whether the nodes are of a sweep, a file or the SA.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,8 +22,12 @@ class NodeNames {
   /// An error begins with `FILE:LINE:COL: expected X, got Y`.
   static Result<NodeNames> read(std::string_view text, std::string_view file_name);
   static Result<NodeNames> read_file(const std::string& path);
+  /// The file at `path`; without one the first of kDefaultMaps that exists, or no names.
+  static Result<NodeNames> read_file_or_default(const std::string& path);
 
   std::optional<std::string_view> find(Guid node_guid) const;
+  /// The node that the map calls so.
+  std::optional<Guid> find_guid(std::string_view name) const;
   /// The mapped name, else the printable NodeDescription.
   std::string name_of(const Node& node) const;
   std::size_t size() const { return names_.size(); }
@@ -29,13 +36,33 @@ class NodeNames {
   std::unordered_map<Guid, std::string> names_;
 };
 
+/// Where the stock tools and opensm have their node-name map.
+inline constexpr const char* kDefaultMaps[] = {"/etc/rdma/ib-node-name-map",
+                                               "/etc/infiniband-diags/ib-node-name-map",
+                                               "/etc/opensm/ib-node-name-map"};
+
 /// The name without what vendors add: "node0254" of "node0254 HCA-1", "sw95" of
 /// "MF0;sw95:MQM8700/U1", "Director-1 L05/U1" of "MF0;Director-1:IS5600/L05/U1".
 std::string short_name(const Node& node);
 
-/// The node that `text` means: the id a topology file gave it ("S-0002c9..."), a node's or port's
-/// GUID (0x...), a name of `names`, its whole NodeDescription, or its short name, tried in this
-/// order. Errors: NotFound, nobody is called so; Usage, several are (their GUIDs are listed).
+/// What of a node its names are made of. Views: the owner outlives the search.
+struct NamedNode {
+  Guid guid{};
+  bool is_switch{false};
+  std::string_view description;
+  std::string_view file_id;  // of a topology file ("S-0002c9..."); empty: none
+};
+/// Says of a node what tells it from another of the same name: "LID 7, leaf-01 port 3".
+using DescribeNode = std::function<std::string(std::size_t index)>;
+
+/// The one of `nodes` that `text` means: by its id in the file, its GUID (0x...), a name of
+/// `names`, its whole NodeDescription, its short name, or HOST:HCA ("a06:HCA-1"), tried in this
+/// order. Errors: NotFound, none is called so (the nearest names follow); Usage, several are (each
+/// follows, a line each).
+Result<std::size_t> find_named(std::span<const NamedNode> nodes, std::string_view text,
+                               const NodeNames* names, const DescribeNode& describe);
+
+/// The same of the nodes of a fabric, where the GUID may also be that of a port.
 Result<NodeIndex> find_node(const Fabric& fabric, std::string_view text,
                             const NodeNames* names = nullptr);
 

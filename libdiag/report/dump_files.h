@@ -44,13 +44,14 @@ extern const DumpFile kSl2Vl;      // opensm-sl2vl.dump
 extern const DumpFile kPathSls;    // path-sls.dump
 }  // namespace dump_files
 
-/// Into `directory`, made if missing; each file is whole or as it was. Returns the paths of what was
-/// written. An error is of kind Io and names the file.
+/// Into `directory`, made if missing; each file is whole or as it was. Returns the paths of what
+/// was written. An error is of kind Io and names the file.
 Result<std::vector<std::string>> write_dump_files(const std::string& directory,
                                                   std::span<const DumpFile* const> files,
                                                   const DumpContent& content);
 
-/// `write` makes the text of `path`, which is whole or as it was (a device or a pipe is written to).
+/// `write` makes the text of `path`, which is whole or as it was (a device or a pipe is written
+/// to).
 Result<void> write_dump_file(const std::string& path,
                              const std::function<void(const tables::TextSink&)>& write);
 

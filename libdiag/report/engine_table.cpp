@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "libdiag/base/text.h"
@@ -26,7 +27,7 @@ Cells cells_of(const route::Tried& row) {
   Cells cells;
   cells.fill("-");
   cells[0] = row.engine;
-  cells[1] = standing(row);
+  cells[1] = result_of(row);
   if (row.seconds) cells[10] = fmt::format("{:.3f}", *row.seconds);
   if (!row.verdict) return cells;
   const auto& v = *row.verdict;
@@ -44,11 +45,11 @@ Cells cells_of(const route::Tried& row) {
 
 }  // namespace
 
-const char* standing(const route::Tried& row) {
-  if (!row.verdict) return "does not fit";
-  if (!row.passed) return "refused";
+const char* result_of(const route::Tried& row) {
+  if (!row.verdict) return "not applicable";
+  if (!row.passed) return "rejected";
   if (row.verdict->credit_loop_channels != 0) return "can deadlock";
-  return row.verdict->unreachable == 0 ? "verified" : "reaches not all";
+  return row.verdict->unreachable == 0 ? "verified" : "switches missed";
 }
 
 std::string engine_table(std::span<const route::Tried> rows) {
@@ -70,9 +71,13 @@ std::string engine_table(std::span<const route::Tried> rows) {
     out += '\n';
   for (const auto& row : rows)
     if (!row.passed)
-      out += fmt::format("{} {}: {}\n", row.engine, row.verdict ? "is refused" : "does not fit",
-                         printable(row.why));
+      out += fmt::format("{} {}: {}\n", row.engine,
+                         row.verdict ? "is rejected" : "is not applicable", printable(row.why));
   return out;
+}
+
+std::optional<double> to_milliseconds(std::optional<double> seconds) {
+  return seconds ? std::optional(std::round(*seconds * 1000) / 1000) : std::nullopt;
 }
 
 void write_engines(JsonWriter& json, std::span<const route::Tried> rows) {
@@ -80,10 +85,10 @@ void write_engines(JsonWriter& json, std::span<const route::Tried> rows) {
   for (const auto& row : rows) {
     json.begin_object()
         .field("engine", row.engine)
-        .field("result", standing(row))
+        .field("result", result_of(row))
         .field("passed", row.passed)
-        .field("why", row.why)
-        .field("seconds", row.seconds);
+        .field("reason", row.why)
+        .field("seconds", to_milliseconds(row.seconds));
     if (row.verdict) {
       const auto& v = *row.verdict;
       json.field("vls", row.vls_used)

@@ -10,12 +10,15 @@
 
 namespace ib::report {
 
-/// One word or two: "verified", "reaches not all" (switches are missed, which blocks nothing), "can
-/// deadlock", "refused", "does not fit".
-const char* standing(const route::Tried& row);
+/// One word or two: "verified", "switches missed" (LIDs of switches are unreachable, which affects
+/// no traffic between hosts), "can deadlock", "rejected", "not applicable".
+const char* result_of(const route::Tried& row);
 
 /// A line of names, a line for each engine, and below why those that did not pass did not.
 std::string engine_table(std::span<const route::Tried> rows);
+
+/// In JSON seconds have three decimals.
+std::optional<double> to_milliseconds(std::optional<double> seconds);
 
 /// The same as the member "engines" of a document.
 void write_engines(JsonWriter& json, std::span<const route::Tried> rows);

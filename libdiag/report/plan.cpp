@@ -14,7 +14,7 @@ using route::Plan;
 using wire::NodeType;
 
 const char* verdict_of(const Plan& plan) {
-  if (plan.routes.engine.empty()) return "no engine fits";
+  if (plan.routes.engine.empty()) return "no engine is applicable";
   if (!plan.passed) return "fails";
   if (plan.verdict.credit_loop_channels != 0) return "can deadlock";
   return plan.verdict.unreachable == 0 ? "good" : "some switches are not reached";
@@ -26,7 +26,16 @@ std::vector<std::string> notes_of(const PlanReport& report) {
   auto lines = report.plan.taken.notes;
   for (auto& line : tables::piece_lines(report.plan.fabric, report.plan.pieces))
     lines.push_back(std::move(line));
+  if (!report.programmed_note.empty()) lines.push_back("programmed: " + report.programmed_note);
   return lines;
+}
+
+/// A row for what is programmed, where that is known, and one for each engine.
+std::vector<route::Tried> rows_of(const PlanReport& report) {
+  std::vector<route::Tried> rows;
+  if (report.programmed) rows.push_back(*report.programmed);
+  rows.insert(rows.end(), report.plan.tried.begin(), report.plan.tried.end());
+  return rows;
 }
 
 std::optional<double> seconds_of(const Plan& plan) {
@@ -55,9 +64,9 @@ std::string routes_text(const PlanReport& report) {
 
 void write_routes(JsonWriter& json, const PlanReport& report) {
   const Plan& plan = report.plan;
-  json.field("vls", plan.routes.vls_used).field("seconds", seconds_of(plan));
+  json.field("vls", plan.routes.vls_used).field("seconds", to_milliseconds(seconds_of(plan)));
   write_verdict(json, plan.verdict);
-  json.field("must_failures", plan.verdict.must_failures);
+  json.field("failures", plan.verdict.must_failures);
   if (report.figures) write_figures(json, *report.figures);
 }
 
@@ -70,8 +79,12 @@ std::string plan_text(const PlanReport& report) {
   if (!report.compares && routed) out += routes_text(report);
   if (!report.compares) out += fmt::format("verdict: {}\n", verdict_of(plan));
   for (const auto& note : notes_of(report)) out += "note: " + printable(note) + '\n';
-  if (report.compares) return out + '\n' + engine_table(plan.tried);
-  return out + findings_text(plan.verdict.findings);
+  if (report.compares) return out + '\n' + engine_table(rows_of(report));
+  out += findings_text(plan.verdict.findings);
+  if (report.changes)
+    out += fmt::format("entries-to-change: {}\nblocks-to-write: {}\n", report.changes->entries,
+                       report.changes->blocks);
+  return out;
 }
 
 void write_plan(JsonWriter& json, const PlanReport& report) {
@@ -97,8 +110,11 @@ void write_plan(JsonWriter& json, const PlanReport& report) {
   for (const auto& note : notes_of(report)) json.value(note);
   json.end_array();
   write_pieces(json, plan.fabric, plan.pieces);
-  write_engines(json, plan.tried);
-  write_findings(json, plan.graph, plan.verdict.findings);
+  write_engines(json, rows_of(report));
+  write_findings(json, plan.fabric, plan.graph, plan.verdict.findings);
+  if (report.changes)
+    json.field("entries_to_change", report.changes->entries)
+        .field("blocks_to_write", report.changes->blocks);
 }
 
 }  // namespace ib::report

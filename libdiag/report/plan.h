@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// A plan of routes as text and as members of a document (doc/formats.md, *ibsm plan*), of a saved
-// topology or of a running fabric.
+// A plan of routes as text and as members of a document (doc/formats.md, *plan*), of a saved
+// topology or of a live fabric.
 #pragma once
 
 #include <optional>
@@ -14,9 +14,16 @@ namespace ib::report {
 
 struct PlanReport {
   const route::Plan& plan;
-  std::string topology;  // what was routed: a file, or words for a running fabric
+  std::string topology;  // what was routed: a file, or words for a live fabric
   bool compares{false};  // engines side by side: a row each, no routes of one
   std::optional<tables::Figures> figures;
+  std::optional<route::Tried> programmed;  // with `compares`: what switches hold, as a first row
+  std::string programmed_note;             // where the SLs of that are from
+  /// What switches would be sent if the plan were programmed, where that is known.
+  struct Changes {
+    std::size_t entries{0}, blocks{0};
+  };
+  std::optional<Changes> changes;
 };
 
 /// "name: value" lines; of a comparison a table of the engines below them.

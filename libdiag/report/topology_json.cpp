@@ -5,7 +5,8 @@
 #include <numeric>
 #include <tuple>
 
-#include "libdiag/wire/words.h"
+#include "libdiag/report/shapes.h"
+#include "libdiag/report/words.h"
 
 namespace ib::report {
 namespace {
@@ -15,24 +16,11 @@ using fabric::NodeIndex;
 using fabric::PortRef;
 using wire::NodeType;
 
-const char* state_name(wire::PortState state) {
-  switch (state) {
-    case wire::PortState::Down:
-      return "down";
-    case wire::PortState::Initialize:
-      return "init";
-    case wire::PortState::Armed:
-      return "armed";
-    case wire::PortState::Active:
-      return "active";
-    default:
-      return nullptr;
-  }
-}
-
 class Document {
  public:
-  Document(const Fabric& fabric, const fabric::NodeNames* names) : fabric_(fabric), names_(names) {
+  Document(const Fabric& fabric, const fabric::NodeNames* names,
+           const std::function<bool(PortRef)>& degraded)
+      : fabric_(fabric), names_(names), degraded_(degraded) {
     order_.resize(fabric.nodes().size());
     std::iota(order_.begin(), order_.end(), NodeIndex{0});
     std::stable_sort(order_.begin(), order_.end(),
@@ -70,8 +58,7 @@ class Document {
   void write_node(NodeIndex n) {
     const fabric::Node& node = fabric_.node(n);
     json_.begin_object();
-    json_.field("type", wire::type_word(node.type)).field("guid", node.guid);
-    json_.field("name", names_ != nullptr ? names_->name_of(node) : node.description);
+    report::write_node(json_, node, names_);
     json_.field("description", node.description);
     json_.field("system_image_guid", node.system_image_guid);
     json_.field("vendor_id", node.vendor_id).field("device_id", node.device_id);
@@ -85,7 +72,7 @@ class Document {
       for (unsigned p = 1; p <= node.num_ports; ++p) {
         const fabric::Port& port = fabric_.port(n, p);
         if (!port.present) continue;
-        json_.begin_object().field("port", p).field("guid", port.guid);
+        json_.begin_object().field("port", p).field("port_guid", port.guid);
         json_.field("lid", port.lid).field("lmc", port.lmc).end_object();
       }
       json_.end_array();
@@ -104,23 +91,21 @@ class Document {
         continue;
       }
       json_.begin_object();
-      write_end("from", self);
-      write_end("to", peer);
+      write_link_ends(json_, port_shape(fabric_, self, names_), port_shape(fabric_, peer, names_));
       json_.field("width", wire::width_name(ports[p].width));
       json_.field("speed", wire::speed_name(ports[p].speed));
-      const char* state = state_name(ports[p].state);
+      const char* state = link_state_word(ports[p].state);
       json_.key("state");
       state != nullptr ? json_.value(state) : json_.null();
+      json_.key("degraded");
+      degraded_ ? json_.value(degraded_(self) || degraded_(peer)) : json_.null();
       json_.end_object();
     }
-  }
-  void write_end(const char* name, PortRef end) {
-    json_.key(name).begin_object().field("guid", fabric_.node(end.node).guid);
-    json_.field("port", end.port).end_object();
   }
 
   const Fabric& fabric_;
   const fabric::NodeNames* names_;
+  const std::function<bool(PortRef)>& degraded_;
   std::vector<NodeIndex> order_;
   JsonWriter json_;
 };
@@ -128,8 +113,9 @@ class Document {
 }  // namespace
 
 std::string topology_json(const Fabric& fabric, const Envelope& envelope,
-                          const fabric::NodeNames* names) {
-  return Document(fabric, names).write(envelope);
+                          const fabric::NodeNames* names,
+                          const std::function<bool(PortRef)>& degraded) {
+  return Document(fabric, names, degraded).write(envelope);
 }
 
 }  // namespace ib::report

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// A fabric as JSON, schema ibkit.ibtopo/1 (doc/formats.md). Nodes by type and GUID, cables by their
+// A fabric as JSON, schema ibkit.ibtopo/2 (doc/formats.md). Nodes by type and GUID, cables by their
 // ends: the same fabric gives the same document.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "libdiag/fabric/names.h"
@@ -10,7 +11,9 @@
 
 namespace ib::report {
 
+/// `degraded`: whether the link at this port runs below what both its ends support; empty: unknown.
 std::string topology_json(const fabric::Fabric& fabric, const Envelope& envelope,
-                          const fabric::NodeNames* names = nullptr);
+                          const fabric::NodeNames* names = nullptr,
+                          const std::function<bool(fabric::PortRef)>& degraded = {});
 
 }  // namespace ib::report

@@ -2,15 +2,20 @@
 #include "libdiag/report/verdict.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "libdiag/base/text.h"
+#include "libdiag/report/shapes.h"
 #include "libdiag/report/words.h"
 
 namespace ib::report {
 
 std::string verdict_text(const tables::Verdict& v) {
   std::string out = fmt::format("pairs: {}\n", v.pairs);
-  if (v.pairs_apart != 0) out += fmt::format("pairs-apart: {}\n", v.pairs_apart);
+  if (v.pairs_apart != 0) out += fmt::format("pairs-disconnected: {}\n", v.pairs_apart);
   return out + fmt::format(
                    "unreachable: {}\nloops: {}\ncredit-loop-channels: {}\nload-max: {}\n"
                    "load-mean: {:.1f}\n",
@@ -19,7 +24,7 @@ std::string verdict_text(const tables::Verdict& v) {
 
 void write_verdict(JsonWriter& json, const tables::Verdict& v) {
   json.field("pairs", v.pairs)
-      .field("pairs_apart", v.pairs_apart)
+      .field("pairs_disconnected", v.pairs_apart)
       .field("unreachable", v.unreachable)
       .field("loops", v.loops)
       .field("credit_loop_channels", v.credit_loop_channels)
@@ -29,16 +34,20 @@ void write_verdict(JsonWriter& json, const tables::Verdict& v) {
 
 void write_pieces(JsonWriter& json, const fabric::Fabric& fabric,
                   std::span<const tables::Piece> pieces) {
-  const auto guids = [&](const char* name, const std::vector<fabric::NodeIndex>& nodes) {
+  const auto write_nodes = [&](const char* name, const std::vector<fabric::NodeIndex>& nodes) {
     json.key(name).begin_array();
-    for (const fabric::NodeIndex n : nodes) json.value(fabric.node(n).guid);
+    for (const fabric::NodeIndex n : nodes) {
+      json.begin_object();
+      write_node(json, fabric.node(n));
+      json.end_object();
+    }
     json.end_array();
   };
-  json.key("pieces").begin_array();
+  json.key("subfabrics").begin_array();
   for (const tables::Piece& piece : pieces) {
     json.begin_object();
-    guids("switches", piece.switches);
-    guids("hosts", piece.hosts);
+    write_nodes("switches", piece.switches);
+    write_nodes("hosts", piece.hosts);
     json.end_object();
   }
   json.end_array();
@@ -78,25 +87,52 @@ void write_figures(JsonWriter& json, const tables::Figures& f) {
       .end_object();
 }
 
+bool is_error(const tables::Finding& finding) {
+  return finding.must || finding.kind == tables::Finding::Kind::CreditLoop;
+}
+
+std::string routes_verdict(const tables::Verdict& verdict, std::size_t duplicate_lids) {
+  std::vector<std::string> wrong;
+  const auto count = [&](std::uint64_t n, const char* words) {
+    if (n != 0) wrong.push_back(fmt::format(fmt::runtime(words), n));
+  };
+  count(verdict.credit_loop_channels, "routes can deadlock ({} channels)");
+  count(verdict.loops, "routes loop ({})");
+  count(verdict.unreachable - std::min(verdict.unreachable, verdict.loops),
+        "routes do not arrive ({})");
+  count(duplicate_lids, "duplicate LIDs ({})");
+  if (wrong.empty() && !verdict.must_ok()) count(verdict.must_failures, "checks failed ({})");
+  return wrong.empty() ? "routes are verified" : fmt::format("{}", fmt::join(wrong, ", "));
+}
+
 std::string findings_text(std::span<const tables::Finding> findings) {
   std::string out;
   for (const auto& finding : findings)
-    out += (finding.must ? "must: " : "should: ") + printable(finding.message) + '\n';
+    out += (is_error(finding) ? "error: " : "warning: ") + printable(finding.message) + '\n';
   return out;
 }
 
-void write_findings(JsonWriter& json, const fabric::CompactGraph& graph,
-                    std::span<const tables::Finding> findings) {
+void write_findings(JsonWriter& json, const fabric::Fabric& fabric,
+                    const fabric::CompactGraph& graph, std::span<const tables::Finding> findings) {
   json.key("findings").begin_array();
   for (const auto& finding : findings) {
     json.begin_object()
         .field("kind", finding_word(finding.kind))
-        .field("must", finding.must)
+        .field("severity", is_error(finding) ? "error" : "warning")
         .field("lid", finding.lid)
         .field("message", finding.message);
     json.key("hops").begin_array();
-    for (const auto& [s, port] : finding.hops)
-      json.begin_object().field("switch", graph.guid(s)).field("port", port).end_object();
+    std::uint8_t ingress = 0;
+    for (const auto& [s, port] : finding.hops) {
+      const fabric::NodeIndex node = graph.node_of(s);
+      json.begin_object();
+      write_hop(json, fabric, node, ingress, port);
+      json.end_object();
+      const fabric::PortRef peer = port != 0 && port <= fabric.node(node).num_ports
+                                       ? fabric.port(node, port).peer
+                                       : fabric::PortRef{};
+      ingress = peer ? peer.port : std::uint8_t{0};
+    }
     json.end_array().end_object();
   }
   json.end_array();

@@ -17,7 +17,7 @@ namespace ib::report {
 std::string verdict_text(const tables::Verdict& verdict);
 void write_verdict(JsonWriter& json, const tables::Verdict& verdict);
 
-/// As the member "pieces": switches and hosts of each, by GUID.
+/// As the member "subfabrics": switches and hosts of each.
 void write_pieces(JsonWriter& json, const fabric::Fabric& fabric,
                   std::span<const tables::Piece> pieces);
 
@@ -25,9 +25,15 @@ void write_pieces(JsonWriter& json, const fabric::Fabric& fabric,
 std::string figures_text(const tables::Figures& figures);
 void write_figures(JsonWriter& json, const tables::Figures& figures);
 
-/// As "must: MESSAGE" and "should: MESSAGE" lines, and as the member "findings".
+/// Whether a finding is an error: a credit loop always is, whether or not the engine promised none.
+bool is_error(const tables::Finding& finding);
+
+/// "routes are verified", or what is wrong: "routes can deadlock (689 channels)".
+std::string routes_verdict(const tables::Verdict& verdict, std::size_t duplicate_lids = 0);
+
+/// As "error: MESSAGE" and "warning: MESSAGE" lines, and as the member "findings".
 std::string findings_text(std::span<const tables::Finding> findings);
-void write_findings(JsonWriter& json, const fabric::CompactGraph& graph,
-                    std::span<const tables::Finding> findings);
+void write_findings(JsonWriter& json, const fabric::Fabric& fabric,
+                    const fabric::CompactGraph& graph, std::span<const tables::Finding> findings);
 
 }  // namespace ib::report

@@ -3,8 +3,25 @@
 #pragma once
 
 #include "libdiag/tables/verify.h"
+#include "libdiag/wire/smp_attributes.h"
 
 namespace ib::report {
+
+/// The state of a port as a document has it; nullptr: unknown.
+constexpr const char* link_state_word(wire::PortState state) {
+  switch (state) {
+    case wire::PortState::Down:
+      return "down";
+    case wire::PortState::Initialize:
+      return "init";
+    case wire::PortState::Armed:
+      return "armed";
+    case wire::PortState::Active:
+      return "active";
+    default:
+      return nullptr;
+  }
+}
 
 constexpr const char* finding_word(tables::Finding::Kind kind) {
   switch (kind) {
@@ -17,7 +34,7 @@ constexpr const char* finding_word(tables::Finding::Kind kind) {
     case tables::Finding::Kind::AsymmetricSl:
       return "asymmetric SL";
     case tables::Finding::Kind::Lane:
-      return "lane";
+      return "VL";
     case tables::Finding::Kind::Multicast:
       return "multicast";
   }

@@ -60,13 +60,14 @@ std::vector<Piece> find_pieces(const Fabric& fabric, const fabric::CompactGraph&
 std::vector<std::string> piece_lines(const Fabric& fabric, const std::vector<Piece>& pieces) {
   if (pieces.empty()) return {};
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("the fabric is in {} pieces that no link joins", pieces.size()));
+  lines.push_back(
+      fmt::format("the fabric is disconnected: no link joins its {} subfabrics", pieces.size()));
   for (std::size_t i = 0; i < std::min(pieces.size(), kPiecesMax); ++i)
-    lines.push_back(fmt::format("piece {}: {} and {}", i + 1,
+    lines.push_back(fmt::format("subfabric {}: {} and {}", i + 1,
                                 named(fabric, pieces[i].switches, "switch", "switches"),
                                 named(fabric, pieces[i].hosts, "host", "hosts")));
   if (pieces.size() > kPiecesMax)
-    lines.push_back(fmt::format("and {} pieces more", pieces.size() - kPiecesMax));
+    lines.push_back(fmt::format("and {} more subfabrics", pieces.size() - kPiecesMax));
   return lines;
 }
 

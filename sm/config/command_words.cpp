@@ -11,10 +11,9 @@ constexpr const char* kCacheFile = "-";  // no file has this name on a command l
 
 }  // namespace
 
-void CommandWords::add_to(ib::cli::CommandLine& line, Which which) {
+void CommandWords::add_to(ib::cli::CommandLine& line) {
   for (const Row& row : table())
-    if (!row.names.empty() && (which == Which::All || row.section == Section::Routing))
-      add(line, row);
+    if (!row.names.empty()) add(line, row);
 }
 
 void CommandWords::add(ib::cli::CommandLine& line, const Row& row) {

@@ -14,8 +14,7 @@ namespace sm::config {
 /// Options of the table. Outlives the reading of the words.
 class CommandWords {
  public:
-  enum class Which { All, Routing };
-  void add_to(ib::cli::CommandLine& line, Which which);
+  void add_to(ib::cli::CommandLine& line);
   /// What the words said, on top of what `to` has.
   void apply(Configuration& to) const;
 

@@ -16,9 +16,10 @@
 #include "libdiag/base/text.h"
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/report/json.h"
+#include "libdiag/wire/words.h"
 #include "sm/daemon/channel.h"
+#include "sm/daemon/failure_documents.h"
 #include "sm/daemon/partition_verbs.h"
-#include "sm/daemon/plan_failure.h"
 #include "sm/daemon/sa_thread.h"
 #include "sm/sa/registry/partitions.h"
 #include "sm/sa/server.h"
@@ -170,7 +171,7 @@ DryRunReport dry_run_report(const core::Report& report, const ib::fabric::Fabric
   for (const apply::Difference& d : report.differences) {
     const auto& node = fabric.node(d.node);
     out.differences.push_back(
-        {node.guid, ib::printable(node.description), std::string(d.table), d.slot});
+        {node.type, node.guid, ib::printable(node.description), std::string(d.table), d.slot});
   }
   std::ranges::stable_sort(out.differences, [](const auto& a, const auto& b) {
     return std::tie(a.table, a.guid) < std::tie(b.table, b.guid);
@@ -206,7 +207,8 @@ std::string dry_run_json(const DryRunReport& report, const std::string& version)
   json.end_array().key("differences").begin_array();
   for (const NamedDifference& d : report.differences) {
     json.begin_object().key("node").begin_object();
-    json.field("guid", d.guid).field("name", d.node).end_object();
+    json.field("type", ib::wire::type_word(d.type));
+    json.field("node_guid", d.guid).field("name", d.node).end_object();
     json.field("table", d.table).field("slot", d.slot).end_object();
   }
   json.end_array().end_object();

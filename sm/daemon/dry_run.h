@@ -12,6 +12,7 @@ namespace sm::daemon {
 
 /// A difference with the names that an operator knows the node by.
 struct NamedDifference {
+  ib::wire::NodeType type{};
   ib::Guid guid{};
   std::string node;
   std::string table, slot;

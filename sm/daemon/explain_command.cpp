@@ -9,8 +9,8 @@
 #include "libdiag/fabric/topology_text.h"
 #include "sm/daemon/against.h"
 #include "sm/daemon/explain_view.h"
+#include "sm/daemon/failure_documents.h"
 #include "sm/daemon/offline_subnet.h"
-#include "sm/daemon/plan_failure.h"
 
 namespace sm::daemon {
 

@@ -7,10 +7,10 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/cli/exit_status.h"
-#include "libdiag/report/json.h"
+#include "libdiag/report/shapes.h"
 #include "libdiag/tables/vl_share.h"
 #include "libdiag/wire/rates.h"
-#include "sm/daemon/plan_failure.h"
+#include "sm/daemon/failure_documents.h"
 #include "sm/device/end_port_facts.h"
 #include "sm/device/tables/kinds.h"
 #include "sm/sa/paths/explain.h"
@@ -180,13 +180,9 @@ std::string text_of(const Report& report) {
 
 void write_hop(ib::report::JsonWriter& json, const ExplainView& subnet, const Hop& hop) {
   const auto& f = subnet.fabric();
-  const auto lid = [&](PortRef p) { return f.port(ib::fabric::end_port_of(f, p)).lid; };
   const auto& port = f.port(hop.from);
   json.begin_object();
-  json.field("from_lid", lid(hop.from)).field("from_port", hop.from.port);
-  json.field("from_name", f.node(hop.from.node).description);
-  json.field("to_lid", lid(hop.to)).field("to_port", hop.to.port);
-  json.field("to_name", f.node(hop.to.node).description);
+  write_link_ends(json, ib::report::port_shape(f, hop.from), ib::report::port_shape(f, hop.to));
   json.field("width", ib::wire::width_name(port.width));
   json.field("speed", ib::wire::speed_name(port.speed));
   json.field("mtu", ib::wire::mtu_bytes(subnet.paths().cable(hop.from).mtu));

@@ -15,12 +15,13 @@
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/text_file.h"
 #include "libdiag/fabric/topology_text.h"
+#include "libdiag/plan/plan_command.h"
 #include "sm/config/command_words.h"
 #include "sm/config/documents.h"
 #include "sm/control/client.h"
 #include "sm/daemon/against.h"
 #include "sm/daemon/default_paths.h"
-#include "sm/daemon/plan_failure.h"
+#include "sm/daemon/failure_documents.h"
 
 namespace sm::daemon {
 namespace {
@@ -36,6 +37,10 @@ constexpr const char* kFooter =
     "parent returns after the first result with the same status, but for 5, which is 0. Of\n"
     "--dry-run: 0 devices hold what is planned, 1 some do not, 3 some nodes were not compared. Of\n"
     "--check-config: 0 in order, 1 warnings, 2 errors.";
+
+constexpr const char* kPlanFooter =
+    "Exit status: 0 the routes are verified, 1 those of no engine are, 2 usage or a bad file,\n"
+    "4 something could not be written.";
 
 int refuse(const ib::Error& error) {
   return ib::cli::complain(kProgram, error.message, ib::cli::kExitUsage);
@@ -235,7 +240,7 @@ Command settle(const config::Requests& asked, const config::CommandWords& words,
 Command read_command_line(int argc, const char* const* argv, const std::string& version) {
   config::CommandWords words;
   config::Requests asked;
-  PlanWords plan;
+  PlanVerb plan;
   ib::cli::CommandLine line(kProgram, "ibsm: InfiniBand subnet manager and subnet administrator",
                             version);
   line.spelled_as_in_opensm();
@@ -246,13 +251,16 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
                          [&](std::string_view word) { return word.starts_with(option); });
     };
     if (said("--explain-policy")) return explain_failure(version, error);
-    return said("--dry-run") ? dry_run_failure(version, error) : plan_failure(version, error);
+    return said("--dry-run") ? dry_run_failure(version, error)
+                             : ib::plan::failure(kProgram, version, error);
   });
   line.footer(kFooter);
   asked.add_to(line);
-  words.add_to(line, config::CommandWords::Which::All);
+  words.add_to(line);
   auto& plan_line = line.optional_verb("plan", "Routes of a saved topology, no fabric attached");
-  plan.add_to(plan_line);
+  plan.args.add_to(plan_line);
+  plan_line.flag("--json", plan.json, "JSON instead of text");
+  plan_line.footer(kPlanFooter);
   CtlWords ctl;
   auto& ctl_line = line.optional_verb("ctl", "Ask the running ibsm");
   ctl.add_to(ctl_line);

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "libdiag/plan/plan_args.h"
 #include "sm/config/configuration.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/console_options.h"
@@ -17,7 +18,6 @@
 #include "sm/daemon/event_options.h"
 #include "sm/daemon/explain_report.h"
 #include "sm/daemon/partition_options.h"
-#include "sm/daemon/plan_options.h"
 #include "sm/daemon/registry_options.h"
 #include "sm/daemon/sa_options.h"
 #include "sm/managers/performance/manager.h"
@@ -77,8 +77,14 @@ struct ExplainCommand {
   std::string version;
 };
 
+/// `ibsm plan`.
+struct PlanVerb {
+  ib::plan::PlanArgs args;
+  bool json{false};
+};
+
 /// What to do: serve, plan, explain, or leave with a status (the text was printed).
-using Command = std::variant<int, DaemonOptions, PlanWords, ExplainCommand>;
+using Command = std::variant<int, DaemonOptions, PlanVerb, ExplainCommand>;
 
 Command read_command_line(int argc, const char* const* argv, const std::string& version);
 

@@ -267,7 +267,7 @@ TEST_F(Fixture, ANodeWithoutALidIsThereAndCannotBeTraced) {
   const auto found = ibtracer::resolve(session, mad::DirectedRoute{{1}});
   ASSERT_FALSE(found);
   EXPECT_EQ(exit_status(found.error().kind), 4) << found.error().message;
-  EXPECT_NE(found.error().message.find("has no lid yet; is a subnet manager running?"),
+  EXPECT_NE(found.error().message.find("has no LID yet; is a subnet manager running?"),
             std::string::npos);
 }
 

@@ -24,6 +24,7 @@ ALLOWED = {
     "libdiag/tables": MAD + FABRIC,
     "libdiag/route": FABRIC + ["libdiag/tables"],
     "libdiag/report": MAD + FABRIC + ["libdiag/tables", "libdiag/route", "libdiag/query"],
+    "libdiag/plan": FABRIC + ["libdiag/cli", "libdiag/tables", "libdiag/route", "libdiag/report"],
     "libdiag/sim": MAD + FABRIC,
     "tools/common": LIBDIAG,
     "tools": LIBDIAG + ["tools/common"],

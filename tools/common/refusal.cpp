@@ -21,7 +21,7 @@ std::function<std::string(const Error&)> failures_of(std::string program, std::s
                                                      std::string version) {
   return [program = std::move(program), schema = std::move(schema),
           version = std::move(version)](const Error& error) {
-    return report::failure_document(schema, program, version, error, exit_status(error.kind));
+    return report::failure_document(schema, program, version, error, cli::status_of(error));
   };
 }
 

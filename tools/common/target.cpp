@@ -48,7 +48,8 @@ Result<Target> parse_target(std::string_view text) {
   }
   if (only(text, "0123456789") && text.size() < 16) {
     Lid lid;
-    if (!parse_lid(text, lid)) return expected("a LID from 1 to 65534", text);
+    if (!parse_lid(text, lid))
+      return expected("a LID (1 to 0xbfff, multicast 0xc000 to 0xfffe)", text);
     return Target{lid};
   }
   Gid gid;

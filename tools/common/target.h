@@ -2,7 +2,7 @@
 // Target: the one grammar by which every tool names a port.
 //
 //   17, 0x11              LID (up to four hexadecimal digits)
-//   0x0002c903000085d1    GUID (of a port; a node's where no port bears it)
+//   0x0002c903000085d1    GUID (of a port; a node's where no port has it)
 //   fe80::2:c903:0:85d1   GID
 //   0,1,3                 directed route from the local port; 0, or 0, alone: the local port
 //   anything else         name

@@ -9,7 +9,9 @@
 #include "libdiag/base/text.h"
 #include "libdiag/mad/describe.h"
 #include "libdiag/report/json.h"
+#include "libdiag/report/words.h"
 #include "libdiag/wire/rates.h"
+#include "libdiag/wire/words.h"
 #include "tools/ibfabric/control_answers.h"
 #include "tools/ibfabric/place.h"
 
@@ -24,6 +26,12 @@ using ib::sim::Faults;
 using ib::sim::PortRef;
 
 CtlResult usage(const std::string& message) { return {2, message + "\n"}; }
+Json node_json(const ib::fabric::Node& node) {
+  return {{"type", ib::wire::type_word(node.type)},
+          {"node_guid", ib::to_string(node.guid)},
+          {"name", ib::printable(node.description)}};
+}
+
 CtlResult in_json(const std::string& verb, const Json& fields) {
   ib::report::JsonWriter json;
   ib::report::begin_document(json, {kSchema, "ibfabric", IBKIT_VERSION, true, {}});
@@ -294,16 +302,18 @@ CtlResult Control::show(const CtlCommand& command) {
   }
 
   Json ports = Json::array();
+  std::vector<const char*> states;
   for (unsigned p = first; p <= last; ++p) {
     const PortRef port{*found, static_cast<std::uint8_t>(p)};
     const auto info = model_.port_info(port);
     const bool end_port = is_host_port(fabric, port);
+    states.push_back(state_name(info.port_state));
     Json entry = {{"port", p},
-                  {"state", state_name(info.port_state)},
+                  {"state", ib::report::link_state_word(info.port_state)},
                   {"phys_state", phys_name(info.port_physical_state)}};
     if (end_port) {
       const auto guids = model_.guids(port);
-      entry["guid"] = ib::to_string(guids.empty() ? ib::Guid{} : guids.front());
+      entry["port_guid"] = ib::to_string(guids.empty() ? ib::Guid{} : guids.front());
       entry["lid"] = info.lid.value;
       entry["lmc"] = info.lmc;
       entry["sm_lid"] = info.master_sm_lid.value;
@@ -316,29 +326,24 @@ CtlResult Control::show(const CtlCommand& command) {
       entry["operational_vls"] = ib::wire::data_vls(info.operational_vls);
     }
     if (const auto peer = fabric.port(port).peer) {
-      entry["peer"] = {{"name", ib::printable(fabric.node(peer.node).description)},
-                       {"guid", ib::to_string(fabric.node(peer.node).guid)},
-                       {"port", peer.port}};
+      entry["peer"] = node_json(fabric.node(peer.node));
+      entry["peer"]["port"] = peer.port;
     }
     ports.push_back(std::move(entry));
   }
   if (command.json) {
-    Json whole = {{"node",
-                   {{"name", ib::printable(node.description)},
-                    {"guid", ib::to_string(node.guid)},
-                    {"id", ib::printable(node.file_id)},
-                    {"type", type_name(node.type)},
-                    {"num_ports", node.num_ports}}},
-                  {"ports", std::move(ports)}};
+    Json whole = {{"node", node_json(node)}, {"ports", std::move(ports)}};
+    whole["node"]["id"] = ib::printable(node.file_id);
+    whole["node"]["num_ports"] = node.num_ports;
     return in_json("show", whole);
   }
 
   std::string text = std::string(type_name(node.type)) + " " + describe_node(fabric, *found) +
                      " ports " + std::to_string(node.num_ports) + "\n";
-  for (const Json& p : ports) {
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const Json& p = ports[i];
     char line[160];
-    std::snprintf(line, sizeof line, "%4u %-8s %s", p["port"].get<unsigned>(),
-                  p["state"].get<std::string>().c_str(),
+    std::snprintf(line, sizeof line, "%4u %-8s %s", p["port"].get<unsigned>(), states[i],
                   p["phys_state"].get<std::string>().c_str());
     text += line;
     if (p.contains("width")) {

@@ -15,7 +15,7 @@
 
 namespace ibfabric {
 
-inline constexpr const char* kSchema = "ibkit.ibfabric/1";
+inline constexpr const char* kSchema = "ibkit.ibfabric/2";
 
 /// A command as the user wrote it: "link", {"down", NODE, PORT}; options by name without dashes.
 struct CtlCommand {

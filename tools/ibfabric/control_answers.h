@@ -11,6 +11,8 @@ namespace ibfabric {
 
 using Json = nlohmann::ordered_json;
 
+/// type, node_guid and name, the shape of a node in all documents.
+Json node_json(const ib::fabric::Node& node);
 CtlResult usage(const std::string& message);
 CtlResult refused(const ib::Error& error);
 /// The answer in JSON: doc/formats.md's frame and what is particular to the command.

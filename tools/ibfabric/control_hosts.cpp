@@ -22,7 +22,7 @@ CtlResult Control::thresholds(const CtlCommand& command) {
   for (const OpenFile& file : hosts_.open_files()) {
     const auto& node = model_.topology().node(file.port.node);
     const std::string name = ib::printable(node.description);
-    rows.push_back({{"node", {{"name", name}, {"guid", ib::to_string(node.guid)}}},
+    rows.push_back({{"node", node_json(node)},
                     {"port", file.port.port},
                     {"pid", file.pid},
                     {"threshold", file.queue.threshold == 0 ? Json() : Json(file.queue.threshold)},

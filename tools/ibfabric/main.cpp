@@ -45,7 +45,7 @@ constexpr int kRunFailed = 125;
 int complain(const ib::Error& error, int status) {
   return ib::cli::complain("ibfabric", error.message, status);
 }
-int complain(const ib::Error& error) { return complain(error, ib::exit_status(error.kind)); }
+int complain(const ib::Error& error) { return complain(error, ib::cli::status_of(error)); }
 
 /// `status`, unless what was printed did not arrive.
 int finish(int status) {
@@ -55,7 +55,7 @@ int finish(int status) {
 
 std::string failure(const ib::Error& error) {
   return ib::report::failure_document(kSchema, "ibfabric", IBKIT_VERSION, error,
-                                      ib::exit_status(error.kind));
+                                      ib::cli::status_of(error));
 }
 
 /// A complaint and, where JSON was asked for, the document that says the same on stdout.
@@ -237,7 +237,7 @@ int execute(const std::string& socket, const std::string& at,
   if (!place) return complain(place.error());
   if (place->status != 0) {
     std::fprintf(stderr, "ibfabric: %s", place->text.c_str());
-    return kExitUsage;
+    return place->status == kNobody ? ib::cli::kExitFound : kExitUsage;
   }
   enter_environment(*library, absolute_path(socket), place->text);
   return replace_by(command);

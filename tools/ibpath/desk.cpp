@@ -9,8 +9,11 @@
 namespace ibpath {
 
 Desk::Desk(const Options& options, ib::tools::Connection& connection,
-           const ib::query::SaAddress& address)
-    : options_(options), connection_(connection), sa_(connection.session(), address) {}
+           const ib::query::SaAddress& address, ib::fabric::NodeNames names)
+    : options_(options),
+      connection_(connection),
+      sa_(connection.session(), address),
+      names_(std::move(names)) {}
 
 ib::Result<std::vector<ib::Lid>> Desk::lids(const ib::tools::Target& target) {
   const auto ports = ports_of(*this, target);

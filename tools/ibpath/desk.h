@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "libdiag/cli/common_options.h"
+#include "libdiag/fabric/names.h"
 #include "libdiag/query/sa_client.h"
 #include "tools/common/connection.h"
 #include "tools/common/target.h"
@@ -19,7 +20,7 @@
 namespace ibpath {
 
 inline constexpr const char* kProgram = "ibpath";
-inline constexpr const char* kSchema = "ibkit.ibpath/1";
+inline constexpr const char* kSchema = "ibkit.ibpath/2";
 /// ibsm's status for all paths of a large subnet without the SA key (doc/sa.md).
 inline constexpr std::uint16_t kAllPathsDenied = 0x0003;
 
@@ -30,6 +31,7 @@ struct Options {
   std::optional<std::uint64_t> service_id;
   std::uint64_t sm_key{0};
   std::string sm_key_file;
+  std::string node_name_map;
   bool reversible{false};
   bool keys{false};
 };
@@ -42,12 +44,14 @@ using Words = std::span<const std::string>;
 class Desk {
  public:
   Desk(const Options& options, ib::tools::Connection& connection,
-       const ib::query::SaAddress& address);
+       const ib::query::SaAddress& address, ib::fabric::NodeNames names = {});
 
   const Options& options() const { return options_; }
   ib::mad::Session& session() { return connection_.session(); }
   const ib::mad::PortFacts& facts() const { return connection_.facts(); }
   ib::query::SaClient& sa() { return sa_; }
+  /// Of the node-name map.
+  const ib::fabric::NodeNames& names() const { return names_; }
 
   /// A table; that there are no records is an empty one, whether the SA says so by a status or not.
   template <class Record>
@@ -71,6 +75,7 @@ class Desk {
   const Options& options_;
   ib::tools::Connection& connection_;
   ib::query::SaClient sa_;
+  ib::fabric::NodeNames names_;
   std::string about_gids_;
 };
 

@@ -149,6 +149,17 @@ class Atlas {
   std::map<std::pair<Lid, std::uint8_t>, std::vector<wire::VlArbitrationRecord>> arbitration_;
 };
 
+LinkEnd end_of(const wire::NodeRecord& node, Lid lid, std::uint8_t port,
+               const wire::PortInfo& info) {
+  return {lid,
+          port,
+          name_of(node),
+          info,
+          node.node_info.node_type,
+          node.node_info.node_guid,
+          node.node_info.port_guid};
+}
+
 bool holds(Lid base, std::uint8_t lmc, Lid wanted) {
   return wanted.value >= base.value && wanted.value < base.value + (1U << lmc);
 }
@@ -177,7 +188,7 @@ Result<Way> walk(Atlas& atlas, Lid source, Lid destination, ib::Sl sl) {
     if (!port) return missing(port.error());
     if (holds(node->lid, port->lmc, destination)) return way;
     if (!is_switch && !way.links.empty())
-      return broken(fmt::format("delivered to {} (LID {}), who does not hold LID {}",
+      return broken(fmt::format("delivered to {} (LID {}), which does not have LID {}",
                                 name_of(*node), node->lid.value, destination.value));
     if (!passed.insert(node->lid).second)
       return broken(fmt::format("a loop: back at {} (LID {})", name_of(*node), node->lid.value));
@@ -187,7 +198,7 @@ Result<Way> walk(Atlas& atlas, Lid source, Lid destination, ib::Sl sl) {
       if (!entry) return missing(entry.error());
       out = *entry;
       if (out == kNoPort || out == 0 || out > node->node_info.num_ports)
-        return broken(fmt::format("{} (LID {}) has no way to LID {}: its LFT says {}",
+        return broken(fmt::format("{} (LID {}) has no route to LID {}: its LFT entry is {}",
                                   name_of(*node), node->lid.value, destination.value, out));
     }
     const auto next = atlas.link(node->lid, out);
@@ -199,9 +210,8 @@ Result<Way> walk(Atlas& atlas, Lid source, Lid destination, ib::Sl sl) {
     const auto peer = atlas.node(next->to_lid);
     if (!peer) return missing(peer.error());
     const auto vl = atlas.vl(node->lid, is_switch ? in : std::uint8_t{0}, out, sl);
-    way.links.push_back({{node->lid, out, name_of(*node), *leaving},
-                         {next->to_lid, next->to_port.value, name_of(*peer), *entering},
-                         vl,
+    way.links.push_back({end_of(*node, node->lid, out, *leaving),
+                         end_of(*peer, next->to_lid, next->to_port.value, *entering), vl,
                          vl ? atlas.share(node->lid, out, *vl) : std::nullopt});
     in = next->to_port.value;
     at = next->to_lid;

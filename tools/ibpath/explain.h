@@ -23,6 +23,8 @@ struct LinkEnd {
   std::uint8_t port{};
   std::string name;
   ib::wire::PortInfo info{};
+  std::optional<ib::wire::NodeType> type{};
+  ib::Guid node_guid{}, port_guid{};
 };
 
 /// One link of the way, from the end packets leave by to the one they enter by.

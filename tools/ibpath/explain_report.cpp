@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "libdiag/base/text.h"
-#include "libdiag/report/json.h"
+#include "libdiag/report/shapes.h"
 #include "libdiag/wire/rates.h"
 #include "tools/ibpath/explain.h"
 
@@ -43,14 +43,15 @@ std::string vl_text(const WayLink& link) {
   return text;
 }
 
+ib::report::PortShape shape_of(const LinkEnd& end) {
+  return {end.type, end.node_guid, end.name, end.port, end.port_guid, end.lid};
+}
+
 void write_way(ib::report::JsonWriter& json, const Way& way) {
   json.begin_array();
   for (const WayLink& link : way.links) {
     json.begin_object();
-    json.field("from_lid", link.from.lid).field("from_port", link.from.port);
-    json.field("from_name", link.from.name);
-    json.field("to_lid", link.to.lid).field("to_port", link.to.port);
-    json.field("to_name", link.to.name);
+    write_link_ends(json, shape_of(link.from), shape_of(link.to));
     json.field("width", ib::wire::width_name(ib::wire::active_width(link.from.info)));
     json.field("speed", ib::wire::speed_name(ib::wire::active_speed(link.from.info)));
     json.field("mtu", link_mtu(link)).field("vl", link.vl);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// ibpath: what subnet administration says, of paths before all.
+// ibpath: queries subnet administration, for paths above all.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "libdiag/base/diagnostic.h"
 #include "libdiag/base/text.h"
 #include "libdiag/cli/command_line.h"
 #include "libdiag/cli/common_options.h"
@@ -32,11 +33,12 @@ struct Command {
   bool of_paths{false};
 };
 constexpr Command kCommands[] = {
-    {"explain", "SRC DST", "what decides the path's MTU, rate, SL, VLs, P_Key, life, and where",
+    {"explain", "SRC DST",
+     "what determines MTU, rate, SL, VLs, P_Key and packet life of a path, and where",
      ibpath::plan_explain, true},
     {"batch", "FILE", "paths of every pair in a file ('-': standard input)", ibpath::plan_batch,
      true},
-    {"trace", "SRC DST", "TraceRecords: the nodes on the way, where the SA has them",
+    {"trace", "SRC DST", "TraceRecords: the nodes on the path, where the SA has them",
      ibpath::plan_trace, true},
     {"multi", "SRC,SRC... DST,DST...", "paths between groups of ports, by MultiPathRecord",
      ibpath::plan_multi, true},
@@ -47,7 +49,7 @@ constexpr Command kCommands[] = {
      ibpath::plan_name_of},
     {"sms", "", "ports that have a subnet manager", ibpath::plan_sms},
     {"groups", "", "multicast groups", ibpath::plan_groups},
-    {"members", "[MLID]", "members of all multicast groups, or of one (--smkey)",
+    {"members", "[MLID]", "members of all multicast groups, or of one (--sa-key)",
      ibpath::plan_members},
 };
 
@@ -67,33 +69,36 @@ std::string help() {
     text += '\n';
   }
   return text +
-         "\nExit status: 0 found, 1 no such path or record, or a promise that is not kept "
-         "(explain),\n"
-         "2 usage or bad file, 3 lines of a batch without an answer, 4 cannot run.";
+         "\nExit status: 0 found, 1 no such path, record or name, or a PathRecord that the "
+         "route cannot\nsatisfy (explain), 2 usage or bad file, 3 lines of a batch without an "
+         "answer, 4 cannot run.";
 }
 
 std::optional<int> parse(int argc, char** argv, ibpath::Options& out,
                          std::vector<std::string>& words) {
-  ib::cli::CommandLine line(kProgram,
-                            "prints what subnet administration knows: the paths between two ports, "
-                            "and every other record.\n"
-                            "  ibpath [options] SRC DST [FIELD=VALUE...]\n"
-                            "  ibpath [options] RECORD [OPERAND...] [FIELD=VALUE...]\n"
-                            "  ibpath [options] COMMAND [OPERAND...]",
-                            IBKIT_VERSION);
+  ib::cli::CommandLine line(
+      kProgram,
+      "queries subnet administration: paths between two ports, and every other "
+      "record.\n"
+      "  ibpath [options] SRC DST [FIELD=VALUE...]\n"
+      "  ibpath [options] RECORD [OPERAND...] [FIELD=VALUE...]\n"
+      "  ibpath [options] COMMAND [OPERAND...]",
+      IBKIT_VERSION);
   ib::cli::add_common(line, out.common);
   line.operands("WORDS", words, "two ports, a record or a command; see below");
-  line.number("--numb-path", out.numb_path, 1, 127, "at most so many paths a pair of ports");
+  line.number("--numb-path", out.numb_path, 1, 127, "maximum number of paths for a pair of ports");
   line.number("--sl", out.sl, 0, 15, "only paths of this service level");
   line.number("--pkey", out.p_key, 0, 0xFFFF, "only paths of this partition key");
   line.number("--service-id", {0, UINT64_MAX}, "only paths for traffic of this service ID",
               [&](std::uint64_t v) { out.service_id = v; });
   line.number("--qos-class", out.qos_class, 0, 0xFFF, "only paths for traffic of this QoS class");
-  line.flag("--reversible", out.reversible, "only paths whose way back works by the same values");
-  line.number("--smkey", out.sm_key, 0, UINT64_MAX, "SM_Key of the queries (0: none)");
-  line.text("--smkey-file", out.sm_key_file, "FILE",
+  line.flag("--reversible", out.reversible,
+            "only paths whose return path works with the same values");
+  line.number("--sa-key,--smkey", out.sm_key, 0, UINT64_MAX, "SA key of the queries (0: none)");
+  line.text("--sa-key-file,--smkey-file", out.sm_key_file, "FILE",
             "the same, read from a file (ibsm keeps one: --sa_key auto)");
   line.flag("-K,--show_keys", out.keys, "print keys too");
+  line.text("--node-name-map", out.node_name_map, "FILE", "names for node GUIDs");
   line.documents(tools::failures_of(kProgram, ibpath::kSchema, IBKIT_VERSION));
   line.footer(help());
   return line.parse(argc, argv);
@@ -105,6 +110,35 @@ tl::unexpected<ib::Error> not_of_paths(const std::string& word) {
       fmt::format("--numb-path, --sl, --pkey, --service-id, --qos-class and --reversible are "
                   "conditions of paths, and '{}' has none",
                   ib::printable(word)));
+}
+
+/// "; did you mean 'paths'?", or nothing.
+std::string nearest_verb(const std::string& word) {
+  std::vector<std::string_view> known;
+  for (const Command& c : kCommands) known.push_back(c.word);
+  for (const auto& kind : ibpath::record_kinds()) {
+    known.push_back(kind.name);
+    known.push_back(kind.plain);
+  }
+  const auto nearest = ib::nearest_word(word, known);
+  return nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
+}
+
+/// A LID, GUID or the like alone lacks its DST; another word is neither.
+std::string of_one_word(const std::string& word) {
+  const auto target = ib::tools::parse_target(word);
+  if (target && !std::holds_alternative<ib::tools::NodeName>(*target))
+    return "missing DST: expected ibpath SRC DST";
+  return fmt::format("'{}' is neither a record nor a command{}; paths need SRC and DST",
+                     ib::printable(word), nearest_verb(word));
+}
+
+std::string of_first_word(const std::string& first, const std::string& third) {
+  const std::string nearest = nearest_verb(first);
+  if (nearest.empty())
+    return fmt::format("expected a condition FIELD=VALUE after SRC DST, got '{}'",
+                       ib::printable(third));
+  return fmt::format("'{}' is neither a record nor a command{}", ib::printable(first), nearest);
 }
 
 ib::Result<ibpath::Job> plan(const ibpath::Options& options, ibpath::Words words) {
@@ -124,27 +158,26 @@ ib::Result<ibpath::Job> plan(const ibpath::Options& options, ibpath::Words words
                      : ibpath::with_options(options, *kind->structure, words.subspan(1)));
     }
   }
-  if (words.size() == 1)
-    return ib::fail(ib::ErrorKind::Usage,
-                    fmt::format("'{}' is no record and no command (ibpath --help lists them), and "
-                                "a pair of ports is SRC and DST",
-                                ib::printable(words[0])));
+  if (words.size() == 1) return ib::fail(ib::ErrorKind::Usage, of_one_word(words[0]));
+  // Two ports, then conditions: a first word that is nearly a verb, and no target, is that verb.
+  if (words.size() > 2 && words[2].find_first_of("=<>") == std::string::npos)
+    return ib::fail(ib::ErrorKind::Usage, of_first_word(words[0], words[2]));
   return ibpath::plan_paths(options, words);
 }
 
-/// What is refused to who has no key, and how to give one.
+/// What is refused without a key, and how to give one.
 ib::Error with_advice(ib::Error error, const ibpath::Options& options) {
   const bool for_key = error.mad_status == ib::wire::status::kSaReqDenied ||
                        error.mad_status == ibpath::kAllPathsDenied ||
                        (error.mad_status == ib::wire::status::kSaReqInvalid &&
                         error.message.find("SA key") != std::string::npos);
   if (for_key && options.sm_key == 0 && options.sm_key_file.empty())
-    error.message += "; --smkey or --smkey-file gives it";
+    error.message += "; give it by --sa-key or --sa-key-file";
   return error;
 }
 
-/// Nobody but the SA is asked, over a VL with flow control; ibsm makes as many tables for one
-/// requester at once.
+/// Requests that the SA is sent at once, over a VL with flow control; ibsm prepares as many tables
+/// for one requester.
 constexpr std::uint32_t kAskedAtOnce = 16;
 
 int run(const ibpath::Options& options, ibpath::Words words) {
@@ -154,13 +187,15 @@ int run(const ibpath::Options& options, ibpath::Words words) {
   if (!job) return refuse(job.error());
   const auto key = tools::sm_key(options.sm_key, options.sm_key_file);
   if (!key) return refuse(key.error());
+  auto names = ib::fabric::NodeNames::read_file_or_default(options.node_name_map);
+  if (!names) return refuse(names.error());
   auto pace = tools::transactor_options(options.common);
   pace.window_per_target = std::min(kAskedAtOnce, options.common.outstanding);
   auto connection = tools::Connection::open(options.common, pace);
   if (!connection) return refuse(connection.error());
   const auto address = ib::query::sa_address((*connection)->facts(), *key);
   if (!address) return refuse(address.error());
-  ibpath::Desk desk(options, **connection, *address);
+  ibpath::Desk desk(options, **connection, *address, *std::move(names));
   const auto status = (*job)(desk);
   return status ? *status : refuse(with_advice(status.error(), options));
 }

@@ -54,13 +54,13 @@ void print_nodes(Desk& desk, const std::string& heading, const std::vector<NodeR
   for (const NodeRecord& node : nodes) print(line(node) + "\n");
 }
 
-/// Prints who bears what was named; `nobody` says that there is none.
+/// Prints the nodes that have what was named; `none` says that there is none.
 template <class Line>
-Result<int> print_bearers(Desk& desk, const std::string& nobody,
-                          const Result<std::vector<NodeRecord>>& bearers, Line line) {
-  if (!bearers) return tl::unexpected(bearers.error());
-  if (bearers->empty()) return ib::fail(ib::ErrorKind::NotFound, nobody);
-  print_nodes(desk, "", *bearers, line);
+Result<int> print_owners(Desk& desk, const std::string& none,
+                         const Result<std::vector<NodeRecord>>& owners, Line line) {
+  if (!owners) return tl::unexpected(owners.error());
+  if (owners->empty()) return ib::fail(ib::ErrorKind::NotFound, none);
+  print_nodes(desk, "", *owners, line);
   return ib::cli::kExitGood;
 }
 
@@ -68,18 +68,15 @@ void warn_of_hidden_members(const Options& options) {
   const bool has_key = options.sm_key != 0 || !options.sm_key_file.empty();
   ib::cli::complain(
       kProgram,
-      fmt::format("the SA shows the members of groups for its key only{}",
-                  has_key ? ", which the one given is not" : "; --smkey or --smkey-file gives it"),
+      fmt::format("the SA shows members of groups only to requests with its key{}",
+                  has_key ? "; the key given is not it" : "; give it by --sa-key or --sa-key-file"),
       ib::cli::kExitGood);
 }
 
 template <class Line>
 Job by_name(const std::string& name, Line line) {
-  return [name, line](Desk& desk) {
-    return print_bearers(
-        desk, fmt::format("the SA knows no node named \"{}\"", ib::printable(name)),
-        nodes_where(desk, [&](const NodeRecord& node) { return name_of(node) == name; }), line);
-  };
+  return
+      [name, line](Desk& desk) { return print_owners(desk, "", nodes_by_name(desk, name), line); };
 }
 
 }  // namespace
@@ -115,24 +112,23 @@ Result<Job> plan_name_of(const Options&, Words words) {
   if (auto ok = expect("name-of", kOperand, words, 1, 1); !ok) return tl::unexpected(ok.error());
   const auto target = ib::tools::parse_target(words[0]);
   if (!target) return tl::unexpected(target.error());
-  const std::string nobody = "the SA knows no port of " + to_string(*target);
+  const std::string none = "no port has " + to_string(*target);
   if (const auto* lid = std::get_if<Lid>(&*target)) {
     // The SA finds a port by any of its LIDs.
     NodeRecord wanted;
     wanted.lid = *lid;
-    return Job([wanted, nobody](Desk& desk) {
-      return print_bearers(desk, nobody, desk.table(wanted, ib::query::component::kNodeLid),
-                           name_of);
+    return Job([wanted, none](Desk& desk) {
+      return print_owners(desk, none, desk.table(wanted, ib::query::component::kNodeLid), name_of);
     });
   }
   if (const auto* guid = std::get_if<Guid>(&*target))
-    return Job([guid = *guid, nobody](Desk& desk) {
+    return Job([guid = *guid, none](Desk& desk) {
       const auto gid = ib::Gid::from(desk.facts().gid_prefix, guid);
-      return print_bearers(desk, nobody, nodes_of_gid(desk, gid), name_of);
+      return print_owners(desk, none, nodes_of_gid(desk, gid), name_of);
     });
   if (const auto* gid = std::get_if<ib::Gid>(&*target))
-    return Job([gid = *gid, nobody](Desk& desk) {
-      return print_bearers(desk, nobody, nodes_of_gid(desk, gid), name_of);
+    return Job([gid = *gid, none](Desk& desk) {
+      return print_owners(desk, none, nodes_of_gid(desk, gid), name_of);
     });
   return tl::unexpected(
       usage(fmt::format("name-of: expected {}, got '{}'", kOperand, ib::printable(words[0]))));

@@ -9,6 +9,7 @@
 #include "libdiag/base/text.h"
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/query/smp_client.h"
+#include "tools/common/sa_names.h"
 #include "tools/ibpath/report.h"
 
 namespace ibpath {
@@ -62,8 +63,7 @@ Result<std::vector<NodeRecord>> nodes_of_alias(Desk& desk, const Gid& gid) {
 Result<std::vector<Port>> by_gid(Desk& desk, const Gid& gid) {
   const auto found = nodes_of_gid(desk, gid);
   if (!found) return tl::unexpected(found.error());
-  if (found->empty())
-    return ib::fail(ErrorKind::NotFound, "the SA knows no port of GID " + to_string(gid));
+  if (found->empty()) return ib::fail(ErrorKind::NotFound, "no port has the GID " + to_string(gid));
   return ports(*found);
 }
 
@@ -76,29 +76,13 @@ Result<std::vector<Port>> by_guid(Desk& desk, Guid guid) {
     found = nodes_of_alias(desk, Gid::from(desk.facts().gid_prefix, guid));
   if (!found) return tl::unexpected(found.error());
   if (found->empty())
-    return ib::fail(ErrorKind::NotFound,
-                    fmt::format("the SA knows no port or node of GUID {}", to_string(guid)));
+    return ib::fail(ErrorKind::NotFound, "no port or node has the GUID " + to_string(guid));
   return ports(*found);
 }
 
 Result<std::vector<Port>> by_name(Desk& desk, const std::string& name) {
-  NodeRecord wanted;
-  auto& text = wanted.node_description.text;
-  std::copy_n(name.begin(), std::min(name.size(), text.size()), text.begin());
-  const auto found = desk.table(wanted, component::kNodeDescription);
+  const auto found = nodes_by_name(desk, name);
   if (!found) return tl::unexpected(found.error());
-  std::set<Guid> nodes;
-  for (const auto& record : *found) nodes.insert(record.node_info.node_guid);
-  if (nodes.empty())
-    return ib::fail(ErrorKind::NotFound,
-                    fmt::format("the SA knows no node named \"{}\"", ib::printable(name)));
-  if (nodes.size() > 1) {
-    std::string guids;
-    for (const auto guid : nodes) guids += (guids.empty() ? "" : ", ") + to_string(guid);
-    return ib::fail(ErrorKind::Usage,
-                    fmt::format("{} nodes are named \"{}\": give one of their GUIDs, {}",
-                                nodes.size(), ib::printable(name), guids));
-  }
   return ports(*found);
 }
 
@@ -109,7 +93,7 @@ Result<std::vector<Port>> by_route(Desk& desk, const ib::mad::DirectedRoute& rou
     auto error = node.error();
     const auto own = desk.facts().port_num;
     if (!route.hops.empty() && route.hops.front() != own) {
-      // The kernel lets no packet out that its route leads by another port: nobody is there.
+      // The kernel refuses a packet whose route leaves by another port: no node is there.
       if (error.kind == ErrorKind::Io) error.kind = ErrorKind::NotFound;
       error.message += fmt::format("; from this port of a host routes begin with 0,{}", own);
     }
@@ -186,6 +170,12 @@ Result<std::vector<NodeRecord>> nodes_of_gid(Desk& desk, const Gid& gid) {
   auto found = desk.table(wanted, component::kNodePortGuid);
   if (found && found->empty()) return nodes_of_alias(desk, gid);
   return found;
+}
+
+Result<std::vector<NodeRecord>> nodes_by_name(Desk& desk, const std::string& name) {
+  return ib::tools::find_node_records(
+      [&desk](const NodeRecord& wanted, std::uint64_t mask) { return desk.table(wanted, mask); },
+      name, desk.names());
 }
 
 Result<std::vector<Port>> ports_of(Desk& desk, const ib::tools::Target& target) {

@@ -47,9 +47,12 @@ struct Port {
   ib::Guid guid;
 };
 /// The ports a target means: one, or every port of the node it names. NotFound when the SA knows
-/// none; Usage, with the GUIDs, when several nodes bear the name.
+/// none; Usage, with the nodes, where the name is ambiguous.
 ib::Result<std::vector<Port>> ports_of(Desk& desk, const ib::tools::Target& target);
-/// The NodeRecord of the port that has this GID, by its own GUID or an alias; none when nobody has.
+/// NodeRecords of the node of that name, one a port. Errors are those of find_node_records().
+ib::Result<std::vector<ib::wire::NodeRecord>> nodes_by_name(Desk& desk, const std::string& name);
+/// The NodeRecord of the port that has this GID, by its own GUID or an alias; none where no port
+/// has it.
 ib::Result<std::vector<ib::wire::NodeRecord>> nodes_of_gid(Desk& desk, const ib::Gid& gid);
 /// The same as ends of paths: a LID is that address alone, everything else all LIDs of a port.
 ib::Result<std::vector<End>> resolve(Desk& desk, const ib::tools::Target& target);

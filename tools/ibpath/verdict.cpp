@@ -41,8 +41,8 @@ std::optional<std::uint8_t> link_rate(const WayLink& link) {
 
 std::string others(std::size_t count) {
   if (count <= 1) return "";
-  return count == 2 ? " (and one more on the way)"
-                    : fmt::format(" (and {} more on the way)", count - 1);
+  return count == 2 ? " (and one more on the path)"
+                    : fmt::format(" (and {} more on the path)", count - 1);
 }
 
 std::string mtu_text(std::uint8_t code) {
@@ -59,8 +59,8 @@ std::string mtu_cause(const WayLink& link) {
   const auto mtu = link_mtu(link);
   const bool from = link.from.info.mtu_cap == mtu, to = link.to.info.mtu_cap == mtu;
   if (from && to) return "neither end can do more";
-  if (from) return fmt::format("{} can do no more", end_text(link.from));
-  if (to) return fmt::format("{} can do no more", end_text(link.to));
+  if (from) return fmt::format("{} supports no more", end_text(link.from));
+  if (to) return fmt::format("{} supports no more", end_text(link.to));
   return fmt::format("both ends could do more (MTUCap {} and {}): the SM set it",
                      mtu_text(link.from.info.mtu_cap), mtu_text(link.to.info.mtu_cap));
 }
@@ -127,7 +127,7 @@ std::string rule(const PathFacts& facts, const std::vector<Limit>& limits, bool 
                  const std::string& router_option) {
   if (asked) return kAskedFor;
   if (facts.there.links.empty() && limits.empty()) return "the port's own: to itself takes no link";
-  if (limits.empty()) return "nothing on the way is known to limit it";
+  if (limits.empty()) return "nothing on the path is known to limit it";
   return fmt::format(
       "{}the partition or a QoS level decided{}",
       leaves_subnet(facts)
@@ -289,7 +289,7 @@ Reason life_reason(const PathFacts& facts) {
     r.reason += kAskedFor;
   else
     r.reason += facts.there.links.size() <= 1 && facts.path.packet_life == 0
-                    ? "no switch on the way keeps packets"
+                    ? "no switch on the path holds packets"
                     : "the SA's own value; no link decides it";
   return r;
 }
@@ -311,22 +311,22 @@ Reason reversible_reason(const PathFacts& facts) {
   Reason r{"reversible", facts.path.reversible ? "yes" : "no", "", std::nullopt, false};
   if (!facts.back.broken.empty()) {
     r.wrong = facts.path.reversible;
-    r.reason = "the way back is broken: " + facts.back.broken;
+    r.reason = "the return path is broken: " + facts.back.broken;
     return r;
   }
   const auto links = facts.back.links.size();
   std::string way = same_cables(facts.there, facts.back)
-                        ? "the way back takes the same cables"
-                        : fmt::format("the way back takes other cables, {} links", links);
+                        ? "the return path takes the same links"
+                        : fmt::format("the return path takes other links, {} links", links);
   if (!facts.back_path) {
     r.wrong = facts.path.reversible;
     r.reason = way + "; but the SA gives no path back";
   } else if (facts.back_path->sl != facts.path.sl) {
     // Packets from another subnet come by the SL that their router gives them.
     r.wrong = facts.path.reversible && !leaves_subnet(facts);
-    r.reason = fmt::format("{}; but by SL {}", way, facts.back_path->sl.value);
+    r.reason = fmt::format("{}; but with SL {}", way, facts.back_path->sl.value);
   } else {
-    r.reason = fmt::format("{}, by the same SL", way);
+    r.reason = fmt::format("{}, with the same SL", way);
   }
   return r;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// ibroutes: dumps forwarding tables, and says whether they are any good.
+// ibroutes: dumps, traces, verifies and plans forwarding tables.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
+#include <iostream>
 #include <memory>
 #include <string_view>
 
@@ -12,14 +12,10 @@
 #include "libdiag/cli/common_options.h"
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/text_file.h"
+#include "libdiag/plan/plan_command.h"
 #include "libdiag/report/dump_files.h"
-#include "libdiag/report/engine_table.h"
-#include "libdiag/report/plan_files.h"
 #include "libdiag/tables/sl2vl_dump.h"
 #include "tools/common/refusal.h"
-#include "tools/ibroutes/compare.h"
-#include "tools/ibroutes/engine_words.h"
-#include "tools/ibroutes/plan.h"
 #include "tools/ibroutes/report.h"
 #include "tools/ibroutes/source.h"
 
@@ -30,24 +26,55 @@ constexpr const char* kProgram = "ibroutes";
 
 struct Options {
   cli::CommonOptions common;
-  std::optional<std::string> from;
+  std::string load, tables;         // saved topology and tables
+  std::optional<std::string> from;  // both, joined by a comma
   std::string node_name_map;
   std::uint64_t m_key{0};
+  const char* schema{kRoutesSchema};  // of documents
+
+  bool saved() const { return !load.empty(); }
+  /// Puts the files of --from into `load` and `tables`. An error is of kind Usage.
+  Result<void> settle();
 };
 
+Result<void> Options::settle() {
+  if (from) {
+    if (!load.empty() || !tables.empty())
+      return fail(ErrorKind::Usage, "expected --from or --load and --tables, got both");
+    const std::size_t comma = from->find(',');
+    if (comma == std::string::npos || comma == 0 || comma + 1 == from->size())
+      return fail(ErrorKind::Usage, "--from: expected TOPOLOGY,TABLES, got '" + *from + "'");
+    load = from->substr(0, comma);
+    tables = from->substr(comma + 1);
+    from.reset();
+  }
+  if (!tables.empty() && load.empty())
+    return fail(ErrorKind::Usage, "--tables: expected --load TOPOLOGY beside it");
+  return {};
+}
+
 int refuse(const Options& options, const Error& error) {
-  return Refusal{kProgram, kRoutesSchema, IBKIT_VERSION, options.common.json}(error);
+  return Refusal{kProgram, options.schema, IBKIT_VERSION, options.common.json}(error);
 }
 
 Error usage(std::string message) { return {ErrorKind::Usage, std::move(message), 0}; }
 
+void add_other_options(cli::CommandLine& line, Options& options) {
+  cli::add_common(line, options.common);
+  line.text("--tables", options.tables, "FILE", "Tables of the saved topology, in any dump format");
+  line.text("--from", options.from, "TOPOLOGY,TABLES",
+            "The same as --load TOPOLOGY --tables TABLES");
+  line.text("--node-name-map", options.node_name_map, "FILE", "Names for node GUIDs");
+  line.number("-y,--m-key", options.m_key, 0, ~std::uint64_t{0}, "M_Key of requests");
+}
+
+/// Options of a verb whose own options have no --load.
 void add_options(cli::CommandLine& line, Options& options) {
   line.documents(failures_of(kProgram, kRoutesSchema, IBKIT_VERSION));
-  cli::add_common(line, options.common);
-  line.text("--from", options.from, "TOPOLOGY,LFTS",
-            "Read these two files instead of the live fabric");
-  line.text("--node-name-map", options.node_name_map, "FILE", "Names for node GUIDs");
-  line.number("-y,--m-key", options.m_key, 0, ~std::uint64_t{0}, "Key for management packets");
+  line.text("--load", options.load, "TOPOLOGY",
+            "Read this saved topology (ibnetdiscover's text or opensm-subnet.lst) instead of the "
+            "live fabric");
+  add_other_options(line, options);
 }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
@@ -61,10 +88,17 @@ int refuse_unfound(const Options& options, const Source& source, Error error) {
 }
 
 /// Fabric and tables, nodes by their own names, or the status to exit with.
-std::optional<Source> load_unnamed(const Options& options, LoadOptions live, int& status) {
+std::optional<Source> load_unnamed(Options& options, LoadOptions live, int& status) {
+  auto settled = options.settle();
+  if (settled && options.saved() && options.tables.empty())
+    settled = fail(ErrorKind::Usage, "--load: expected --tables FILE beside it");
+  if (!settled) {
+    status = refuse(options, settled.error());
+    return std::nullopt;
+  }
   live.node_name_map = options.node_name_map;
   Result<Source> source = [&]() -> Result<Source> {
-    if (options.from) return load_files(*options.from, live);
+    if (options.saved()) return load_files(options.load, options.tables, live);
     auto connection = Connection::open(options.common);
     if (!connection) return tl::unexpected<Error>(std::move(connection.error()));
     live.tables.m_key = options.m_key;
@@ -84,7 +118,7 @@ std::optional<Source> load_unnamed(const Options& options, LoadOptions live, int
 }
 
 /// The same, nodes by the names of the node-name map.
-std::optional<Source> load(const Options& options, const LoadOptions& live, int& status) {
+std::optional<Source> load(Options& options, const LoadOptions& live, int& status) {
   auto source = load_unnamed(options, live, status);
   if (source) apply_names(*source);
   return source;
@@ -105,7 +139,8 @@ const Verb* find_verb(std::string_view name);
 // ---- ibroutes [START [END]]: dump_fts's text
 
 int run_tables(int argc, const char* const* argv) {
-  cli::CommandLine line(kProgram, "Forwarding tables of all switches, in dump_fts's text.",
+  cli::CommandLine line(kProgram,
+                        "Prints the forwarding tables of all switches in the format of dump_fts.",
                         IBKIT_VERSION);
   Options options;
   tables::DumpOptions dump;
@@ -123,20 +158,24 @@ int run_tables(int argc, const char* const* argv) {
       "Verbs, each with a --help of its own:\n"
       "  ibroutes dump --format opensm DIR   OpenSM's dump files\n"
       "  ibroutes verify                     reachability, loops, credit loops, balance\n"
-      "  ibroutes path SRC DST               where the tables lead\n"
-      "  ibroutes compare [ENGINES]          what engines would make of the fabric\n"
-      "  ibroutes plan [ENGINES]             routes of one, to look at, dump and draw\n\n" +
+      "  ibroutes path SRC DST               path through the LFTs\n"
+      "  ibroutes plan [TOPOLOGY]            routes of an engine: verdict, changes, dumps, "
+      "picture\n"
+      "  ibroutes plan --compare [LIST]      the same of several engines, a row each\n\n" +
       cli::exit_status_help());
   if (const auto status = line.parse(argc, argv)) return *status;
   for (auto [text, lid] : {std::pair{&first, &dump.first}, std::pair{&last, &dump.last}}) {
     std::uint64_t number = 0;
     if (!*text) continue;
     if (!parse_number(**text, 0xFFFF, number)) {
-      return refuse(options, usage(find_verb(**text) != nullptr
-                                       ? "expected the verb '" + **text + "' before the options"
-                                       : "expected a LID, or dump, verify, path, compare or plan, "
-                                         "got '" +
-                                             **text + "'"));
+      const std::string lids = std::string("a LID up to ") + (multicast ? "0xfffe" : "0xbfff");
+      return refuse(
+          options,
+          usage(find_verb(**text) != nullptr
+                    ? "expected the verb '" + **text + "' before the options"
+                : text == &last ? "END: expected " + lids + ", got '" + **text + "'"
+                                : "expected " + lids + ", or dump, verify, path or plan, got '" +
+                                      **text + "'"));
     }
     *lid = Lid{static_cast<std::uint16_t>(number)};
   }
@@ -177,9 +216,9 @@ int run_dump(int argc, const char* const* argv) {
       IBKIT_VERSION);
   Options options;
   std::string format = "opensm", directory;
-  bool lanes = false;
-  line.choice("--format", format, {"opensm"}, "Whose files");
-  line.flag("--lanes", lanes, "opensm-sl2vl.dump too, of the live fabric");
+  bool sl2vl = false;
+  line.choice("--format", format, {"opensm"}, "Format of the files");
+  line.flag("--sl2vl", sl2vl, "Write opensm-sl2vl.dump, too (of the live fabric)");
   add_options(line, options);
   line.operand("DIR", directory, "Folder to write them to; made if missing");
   line.footer(cli::exit_status_help());
@@ -188,9 +227,7 @@ int run_dump(int argc, const char* const* argv) {
   TableReaderOptions reader;
   reader.multicast = true;
   int status = 0;
-  if (lanes && options.from)
-    return refuse(options, usage("--lanes reads the live fabric: not with --from"));
-  auto source = load(options, {.tables = reader, .lanes = lanes}, status);
+  auto source = load(options, {.tables = reader, .sl2vl = sl2vl}, status);
   if (!source) return status;
   std::stable_sort(source->tables.begin(), source->tables.end(),
                    [](const auto& a, const auto& b) { return a.guid < b.guid; });
@@ -212,78 +249,97 @@ int run_dump(int argc, const char* const* argv) {
       &files::kSubnet, &files::kLfts, &files::kFdbs, &files::kMcFdbs, &files::kSl2Vl};
   const auto written = report::write_dump_files(directory, kFiles, content);
   if (!written) return refuse(options, written.error());
-  if (options.common.json) print(dump_json(*source, *written, IBKIT_VERSION));
+  if (options.common.json) {
+    print(dump_json(*source, *written, IBKIT_VERSION));
+  } else {
+    for (const std::string& file : *written) print(file + '\n');
+  }
   return status_of(*source, false);
 }
 
 // ---- ibroutes verify
 
 struct VerifyLineOptions {
-  std::string sl2vl, path_sls;
-  bool lanes{false}, multicast{false}, figures{false};
+  std::optional<std::string> sl2vl;  // a file; empty: of the live fabric
+  std::string path_sls;
+  bool multicast{false}, figures{false};
   unsigned findings{16}, samples{1000};
   std::uint64_t seed{1};
 };
 
-/// Lanes from files, or what was read from switches; one SL on one VL otherwise. An error is the
-/// user's file.
-Result<tables::VirtualLanes> lanes_of(const Source& source, const fabric::CompactGraph& graph,
-                                      const VerifyLineOptions& options) {
-  tables::VirtualLanes lanes;
-  if (source.sl_to_vl) lanes.sl_to_vl = *source.sl_to_vl;
-  if (source.path_sls) lanes.sls = source.path_sls->sls;
-  if (!options.sl2vl.empty()) {
-    auto text = fabric::read_file_or_pipe(options.sl2vl);
+bool reads_sl2vl(const VerifyLineOptions& options) {
+  return options.sl2vl && options.sl2vl->empty();
+}
+
+/// --sls and --sl2vl.
+void add_sl_options(cli::CommandLine& line, VerifyLineOptions& options) {
+  line.text("--sls", options.path_sls, "FILE",
+            "SLs of paths (default: path records of the SA; of a saved topology SL 0)");
+  line.optional_value(
+      "--sl2vl", "FILE",
+      "SL2VL tables of this file, without FILE those of the live fabric (default: all on VL 0)", "",
+      [](const std::string& word) { return !word.starts_with('-'); },
+      [&options](const std::string& file) -> Result<void> {
+        options.sl2vl = file;
+        return {};
+      });
+}
+
+/// SLs and SL2VL tables from files, or what was read from switches; one SL on one VL otherwise. An
+/// error is the user's file.
+Result<tables::VirtualLanes> vls_of(const Source& source, const fabric::CompactGraph& graph,
+                                    const VerifyLineOptions& options) {
+  tables::VirtualLanes vls;
+  if (source.sl_to_vl) vls.sl_to_vl = *source.sl_to_vl;
+  if (source.path_sls) vls.sls = source.path_sls->sls;
+  if (options.sl2vl && !options.sl2vl->empty()) {
+    auto text = fabric::read_file_or_pipe(*options.sl2vl);
     if (!text) return tl::unexpected<Error>(std::move(text.error()));
-    auto tables = tables::read_sl2vl(*text, options.sl2vl, source.fabric, graph);
+    auto tables = tables::read_sl2vl(*text, *options.sl2vl, source.fabric, graph);
     if (!tables) return tl::unexpected<Error>(std::move(tables.error()));
-    lanes.sl_to_vl = std::move(*tables);
+    vls.sl_to_vl = std::move(*tables);
   }
   if (!options.path_sls.empty()) {
     auto text = fabric::read_file_or_pipe(options.path_sls);
     if (!text) return tl::unexpected<Error>(std::move(text.error()));
     auto sls = tables::read_path_sls(*text, options.path_sls, source.fabric, graph);
     if (!sls) return tl::unexpected<Error>(std::move(sls.error()));
-    lanes.sls = std::move(*sls);
+    vls.sls = std::move(*sls);
   }
-  return lanes;
+  return vls;
 }
 
 int run_verify(int argc, const char* const* argv) {
-  cli::CommandLine line(
-      "ibroutes verify",
-      "Follows every route: what is not reached, what loops, what can deadlock, how "
-      "even the load is.",
-      IBKIT_VERSION);
+  cli::CommandLine line("ibroutes verify",
+                        "Follows every route of the LFTs and reports unreachable destinations, "
+                        "loops, credit loops and "
+                        "load.",
+                        IBKIT_VERSION);
   Options options;
   VerifyLineOptions wanted;
-  line.number("--findings", wanted.findings, 0, 1000000, "How many to explain (16)");
-  line.text("--sls", wanted.path_sls, "FILE",
-            "SLs of paths; without it the SA is asked for them, and with --from all have SL 0");
-  line.text("--sl2vl", wanted.sl2vl, "FILE",
-            "SL2VL tables (opensm-sl2vl.dump); without it all is on VL 0");
-  line.flag("--lanes", wanted.lanes, "Read the SL2VL tables of the live fabric");
-  line.flag("-M,--multicast", wanted.multicast, "Read multicast tables too: are they trees");
+  line.number("--findings", wanted.findings, 0, 1000000,
+              "Findings that are explained, at most (16)");
+  add_sl_options(line, wanted);
+  line.flag("-M,--multicast", wanted.multicast, "Check multicast tables too");
   line.flag("--figures", wanted.figures,
-            "Load against its floor, lengths of paths, contention of patterns");
+            "Load against its floor, path lengths, contention of patterns");
   line.number("--samples", wanted.samples, 1, 1000000, "Patterns of --figures (1000)");
-  line.number("--seed", wanted.seed, 0, ~std::uint64_t{0}, "For the patterns (1)");
+  line.number("--seed", wanted.seed, 0, ~std::uint64_t{0}, "Random seed of the patterns (1)");
   add_options(line, options);
   line.footer(cli::exit_status_help());
   if (const auto status = line.parse(argc, argv)) return *status;
-  if (wanted.lanes && (options.from || !wanted.sl2vl.empty()))
-    return refuse(options, usage("--lanes reads the live fabric: not with --from or --sl2vl"));
 
   TableReaderOptions reader;
   reader.multicast = wanted.multicast;
   int status = 0;
   const auto source =
-      load(options, {.tables = reader, .lanes = wanted.lanes, .path_sls = wanted.path_sls.empty()},
+      load(options,
+           {.tables = reader, .sl2vl = reads_sl2vl(wanted), .path_sls = wanted.path_sls.empty()},
            status);
   if (!source) return status;
   const fabric::CompactGraph graph(source->fabric);
-  const auto lanes = lanes_of(*source, graph, wanted);
-  if (!lanes) return refuse(options, lanes.error());
+  const auto vls = vls_of(*source, graph, wanted);
+  if (!vls) return refuse(options, vls.error());
   tables::VerifyOptions verify;
   verify.findings_max = wanted.findings;
   verify.sm_lid = source->sm_lid;
@@ -291,18 +347,18 @@ int run_verify(int argc, const char* const* argv) {
   const auto trees = multicast_tables(graph, source->tables);
   const tables::MulticastCheck multicast{&trees, Sl{0}, false, nullptr};
   VerdictReport report;
-  report.verdict = tables::verify(source->fabric, graph, tables, *lanes, multicast, verify);
-  report.lanes = !lanes->trivial();
+  report.verdict = tables::verify(source->fabric, graph, tables, *vls, multicast, verify);
+  report.uses_vls = !vls->trivial();
   report.sls = !wanted.path_sls.empty()                         ? "file"
                : source->path_sls && !source->path_sls->assumed ? "SA"
                                                                 : "assumed";
   if (source->path_sls) report.notes.push_back(source->path_sls->note);
-  if (wanted.multicast && options.from &&
+  if (wanted.multicast && options.saved() &&
       report.verdict.multicast == tables::MulticastVerdict::None)
     report.notes.push_back("these files have no multicast tables");
-  if (report.lanes && !source->sl_to_vl && wanted.sl2vl.empty())
+  if (report.uses_vls && !source->sl_to_vl && !wanted.sl2vl)
     report.notes.push_back(
-        "SL2VL tables are not known, and all is taken to be on VL 0: --lanes reads them");
+        "SL2VL tables are unknown, VL 0 is assumed for all SLs; --sl2vl reads them");
   report.pieces = tables::find_pieces(source->fabric, graph);
   report.shared_lids = shared_lids(source->fabric);
   if (wanted.figures)
@@ -325,8 +381,8 @@ void warn(const std::string& what) { cli::complain(kProgram, "warning: " + what,
 // ---- ibroutes path SRC DST
 
 int run_path(int argc, const char* const* argv) {
-  cli::CommandLine line("ibroutes path", "Where the tables lead from one port to another.",
-                        IBKIT_VERSION);
+  cli::CommandLine line(
+      "ibroutes path", "Traces the path from one port to another through the LFTs.", IBKIT_VERSION);
   Options options;
   std::string from, to;
   add_options(line, options);
@@ -347,16 +403,16 @@ int run_path(int argc, const char* const* argv) {
   if (!source_port) return refuse_unfound(options, *source, source_port.error());
   const auto named = end_port(source->fabric, to, source->names);
   const bool by_lid = number != 0;
-  // The tables lead towards a LID even where its bearer did not answer.
+  // The tables lead towards a LID even where its port did not answer.
   if (!named && !(by_lid && source->unseen)) return refuse_unfound(options, *source, named.error());
   apply_names(*source);
-  // One LID of several is the one that was named, and whoever bears it may be the end.
+  // A LID matches any port that has it; a name or GUID only that port.
   std::optional<fabric::PortRef> target;
   if (!by_lid) target = *named;
   const Lid dlid =
       by_lid ? Lid{static_cast<std::uint16_t>(number)} : source->fabric.port(*target).lid;
   for (const auto& shared : shared_lids(source->fabric))
-    if (shared.lid == dlid || bears(source->fabric, *source_port, shared.lid))
+    if (shared.lid == dlid || has_lid(source->fabric, *source_port, shared.lid))
       warn(shared_lid_text(source->fabric, shared));
   const auto path = follow(source->fabric, source->tables, *source_port, dlid, target);
   print(options.common.json ? path_json(*source, path, IBKIT_VERSION)
@@ -364,124 +420,79 @@ int run_path(int argc, const char* const* argv) {
   return path.arrives() ? cli::kExitGood : status_of(*source, true);
 }
 
-// ---- ibroutes compare [ENGINES], ibroutes plan [ENGINES]
+// ---- ibroutes plan [TOPOLOGY], ibroutes compare [ENGINES]
 
-int run_compare(int argc, const char* const* argv) {
-  cli::CommandLine line("ibroutes compare",
-                        "What engines would make of the fabric, beside what is programmed now.",
-                        IBKIT_VERSION);
-  Options options;
-  VerifyLineOptions now;
-  EngineWords words;
-  std::optional<std::string> engines;
-  words.add_to(line);
-  line.text(
-      "--sls", now.path_sls, "FILE",
-      "SLs of paths as they are now; without it the SA is asked for them, and with --from all "
-      "have SL 0");
-  line.text("--sl2vl", now.sl2vl, "FILE",
-            "SL2VL tables as they are now; without it all is on VL 0");
-  line.flag("--lanes", now.lanes, "Read the SL2VL tables of the live fabric");
-  add_options(line, options);
-  line.operand("ENGINES", engines, "Engines, joined by commas (all)");
-  line.footer(cli::exit_status_help());
-  if (const auto status = line.parse(argc, argv)) return *status;
-  if (now.lanes && (options.from || !now.sl2vl.empty()))
-    return refuse(options, usage("--lanes reads the live fabric: not with --from or --sl2vl"));
-  route::ChoiceOptions choice;
-  if (engines)
-    if (auto known = route::read_engine_list(*engines, choice); !known)
-      return refuse(options, known.error());
-
-  int status = 0;
-  const auto source = load(options, {.lanes = now.lanes, .path_sls = now.path_sls.empty()}, status);
-  if (!source) return status;
+/// The fabric that is to be planned, and what its switches hold, where that is known.
+Result<plan::Subject> plan_subject(Options& options, const plan::PlanCommand& command,
+                                   const VerifyLineOptions& now, const plan::Reporter& reporter,
+                                   int& status) {
+  if (options.saved() && options.tables.empty()) return saved_subject(command, reporter);
+  const bool compares = command.plan.choice.compare;
+  auto source = load(
+      options, {.sl2vl = reads_sl2vl(now), .path_sls = compares && now.path_sls.empty()}, status);
+  if (!source) return fail(ErrorKind::Unavailable, "");
   const fabric::CompactGraph graph(source->fabric);
-  const auto lanes = lanes_of(*source, graph, now);
-  if (!lanes) return refuse(options, lanes.error());
-  auto wanted = words.read(*source, warn);
-  if (!wanted) return refuse(options, wanted.error());
-  wanted->choice.engines = choice.engines;
-  const auto comparison = compare(*source, graph, *lanes, *wanted, words.has_tables());
-  if (!comparison) return refuse(options, comparison.error());
-  if (options.common.json) {
-    print(comparison_json(*source, *comparison, IBKIT_VERSION));
-  } else {
-    for (const auto& note : comparison->notes) print("note: " + printable(note) + '\n');
-    print((comparison->notes.empty() ? "" : "\n") + report::engine_table(comparison->rows));
-  }
-  if (source->path_sls && !options.common.json)
-    print("\nprogrammed: " + source->path_sls->note + '\n');
-  return status_of(*source, !comparison->rows.front().passed);
+  auto vls = vls_of(*source, graph, now);
+  if (!vls) return tl::unexpected<Error>(std::move(vls.error()));
+  plan::Subject subject;
+  subject.name = options.saved() ? options.load : "live fabric";
+  subject.vls = *std::move(vls);
+  if (source->path_sls) subject.vls_note = source->path_sls->note;
+  subject.sm_lid = source->sm_lid;
+  subject.errors = std::move(source->errors);
+  subject.tables = std::move(source->tables);
+  subject.fabric = std::move(source->fabric);
+  return subject;
 }
 
-int run_plan(int argc, const char* const* argv) {
+int plan_or_compare(int argc, const char* const* argv, bool compares) {
   cli::CommandLine line(
-      "ibroutes plan",
-      "Routes for the fabric as it is, or as it would be: what they are worth, and "
-      "how far they are from what is programmed. Nothing is written to the fabric.",
+      compares ? "ibroutes compare" : "ibroutes plan",
+      "Routes for the live fabric or a saved topology, as it is or as it would be: what they are "
+      "worth, and what would change. Nothing is written to the fabric.",
       IBKIT_VERSION);
+  line.spelled_as_in_opensm();
   Options options;
-  EngineWords words;
-  std::optional<std::string> engines, dump, svg;
-  route::ChoiceOptions choice;
-  bool figures = false;
-  words.add_to(line);
-  line.flag("--allow-credit-loops", choice.allow_credit_loops, "Take routes that can deadlock");
-  line.flag("--figures", figures,
-            "Load against its floor, lengths of paths, contention of patterns");
-  line.text("--dump", dump, "DIR",
-            "Write tables and lanes into this folder, as opensm and dump_fts do");
-  line.text("--svg", svg, "FILE", "Draw the fabric, links coloured by load");
-  add_options(line, options);
-  line.operand("ENGINES", engines,
-               "Engines, tried in order; with no_fallback no others (by the fabric)");
+  options.schema = plan::kPlanSchema;
+  VerifyLineOptions now;
+  plan::PlanArgs args;
+  std::optional<std::string> engines;
+  const auto failures = [](const Error& error) {
+    return plan::failure(kProgram, IBKIT_VERSION, error);
+  };
+  if (compares)
+    line.operand("ENGINES", engines, "Engines to compare, joined by commas (default: all)");
+  args.add_to(line, compares ? plan::PlanArgs::Operand::None : plan::PlanArgs::Operand::Topology);
+  add_sl_options(line, now);
+  line.documents(failures);
+  add_other_options(line, options);
   line.footer(cli::exit_status_help());
   if (const auto status = line.parse(argc, argv)) return *status;
-  if (engines)
-    if (auto known = route::read_engine_list(*engines, choice); !known)
-      return refuse(options, known.error());
-  for (const auto& [word, what] :
-       {std::pair{&dump, "--dump: expected a folder"}, {&svg, "--svg: expected a file"}})
-    if (*word && (word->value().empty() || **word == "-"))
-      return refuse(options, usage(std::string(what) + ", got '" + **word + "'"));
+  const plan::Reporter reporter{kProgram, IBKIT_VERSION, options.common.json, &std::cout,
+                                &std::cerr};
+  options.load = args.topology();
+  if (const auto settled = options.settle(); !settled) return reporter.refuse(settled.error());
+  if (compares)
+    if (auto known = args.compare(engines.value_or(plan::PlanArgs::kAll)); !known)
+      return reporter.refuse(known.error());
+  const auto command = args.command();
+  if (!command) return reporter.refuse(command.error());
 
   int status = 0;
-  const auto source = load(options, {}, status);
-  if (!source) return status;
-  auto wanted = words.read(*source, warn);
-  if (!wanted) return refuse(options, wanted.error());
-  wanted->choice.engines = choice.engines;
-  wanted->choice.no_fallback = choice.no_fallback;
-  wanted->choice.allow_credit_loops = choice.allow_credit_loops;
-  const auto plan = route::plan_routes(source->fabric, *wanted);
-  if (!plan) return refuse(options, plan.error());
-  const std::string topology =
-      options.from ? options.from->substr(0, options.from->find(',')) : "running fabric";
-  report::PlanReport report{*plan, topology, false, {}};
-  if (!plan->routes.engine.empty()) {
-    if (figures)
-      report.figures = tables::figures(plan->graph, plan->routes.lfts, {wanted->what_if.seed});
-    if (dump)
-      if (auto written = report::write_dumps(*dump, *plan); !written)
-        return refuse(options, written.error());
-    if (svg)
-      if (auto drawn =
-              report::draw_loads(*svg, std::filesystem::path(topology).filename().string(), *plan);
-          !drawn)
-        return refuse(options, drawn.error());
-  }
-  const auto changes = words.as_it_is() ? changes_of(*source, *plan) : std::nullopt;
-  print(options.common.json ? plan_json(*source, report, changes, IBKIT_VERSION)
-                            : plan_text(report, changes));
-  return status_of(*source, !plan->passed);
+  auto subject = plan_subject(options, *command, now, reporter, status);
+  if (status != 0) return status;
+  if (!subject) return reporter.refuse(subject.error());
+  return run_plan(*command, *std::move(subject), reporter);
 }
+
+int run_plan_verb(int argc, const char* const* argv) { return plan_or_compare(argc, argv, false); }
+int run_compare(int argc, const char* const* argv) { return plan_or_compare(argc, argv, true); }
 
 constexpr Verb kVerbs[] = {{"dump", run_dump},
                            {"verify", run_verify},
                            {"path", run_path},
                            {"compare", run_compare},
-                           {"plan", run_plan}};
+                           {"plan", run_plan_verb}};
 
 const Verb* find_verb(std::string_view name) {
   const auto at = std::ranges::find(kVerbs, name, &Verb::name);

@@ -23,22 +23,22 @@ std::string lids(const Fabric& fabric, PortRef at) {
   return fmt::format("{}-{}", end.lid.value, end.lid.value + (1U << end.lmc) - 1);
 }
 
-/// Of a port nobody is known behind: no cable, or a cable to who did not answer the sweep.
+/// Of a port without a known peer: no link, or a link to a node that did not answer.
 std::string no_link(const Fabric& fabric, PortRef at) {
   const auto state = fabric.port(at).state;
   const bool up = state != wire::PortState::NoChange && state != wire::PortState::Down;
   return fmt::format("{} port {} {}", tables::node_name(fabric, at.node), at.port,
-                     up ? "has a link, and nobody behind it answered" : "has no link");
+                     up ? "has a link, but its peer did not answer" : "has no link");
 }
 
 /// What is wrong with an arrival at `at`; nothing when it is where `dlid` was to lead.
 std::string wrong_end(const Fabric& fabric, PortRef at, Lid dlid, std::optional<PortRef> target) {
-  if (!bears(fabric, at, dlid))
+  if (!has_lid(fabric, at, dlid))
     return fabric.node(at.node).is_switch()
-               ? fmt::format("{} takes LID {} for its own", end_port_name(fabric, at), dlid.value)
+               ? fmt::format("{} takes LID {} as its own", end_port_name(fabric, at), dlid.value)
                : fmt::format("{} does not have LID {}", end_port_name(fabric, at), dlid.value);
   if (!target || *target == at) return "";
-  return fmt::format("{} has LID {} too, and the way ends there, not at {}",
+  return fmt::format("{} has LID {} too, and the path ends there, not at {}",
                      end_port_name(fabric, at), dlid.value, end_port_name(fabric, *target));
 }
 
@@ -50,7 +50,7 @@ TablePath follow(const Fabric& fabric, std::span<const tables::SwitchTables> tab
   path.steps.push_back({source.node, 0, 0});
   PortRef next;
   if (!fabric.node(source.node).is_switch()) {
-    if (bears(fabric, source, dlid)) {
+    if (has_lid(fabric, source, dlid)) {
       path.failure = wrong_end(fabric, source, dlid, target);
       return path;
     }
@@ -74,7 +74,7 @@ TablePath follow(const Fabric& fabric, std::span<const tables::SwitchTables> tab
       return path;
     }
     if (again || path.steps.size() > kHopsMax) {
-      path.failure = again ? fmt::format("loop: {} is passed again", here)
+      path.failure = again ? fmt::format("loop: {} is reached a second time", here)
                            : fmt::format("more than {} hops", kHopsMax);
       return path;
     }
@@ -82,7 +82,7 @@ TablePath follow(const Fabric& fabric, std::span<const tables::SwitchTables> tab
         tables.begin(), tables.end(),
         [&](const tables::SwitchTables& t) { return t.guid == fabric.node(next.node).guid; });
     if (table == tables.end()) {
-      path.failure = fmt::format("the table of {} is not known", here);
+      path.failure = fmt::format("the LFT of {} is unknown", here);
       return path;
     }
     const std::uint8_t port =
@@ -143,7 +143,7 @@ Result<PortRef> end_port(const Fabric& fabric, std::string_view text,
   if (parse_number(text, 0xFFFF, number)) {
     const Lid lid{static_cast<std::uint16_t>(number)};
     if (const auto at = fabric.find_lid(lid)) return *at;
-    return fail(ErrorKind::NotFound, fmt::format("nobody has LID {}", lid.value));
+    return fail(ErrorKind::NotFound, fmt::format("no port has LID {}", lid.value));
   }
   Guid guid;
   if (parse_guid(text, guid))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The way the tables lead from a port to a LID, as ibtracert prints it; every hop up to a failure.
+// The path of the tables from a port to a LID, as ibtracert prints it; every hop up to a failure.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct TablePath {
 };
 
 /// Follows `tables` from the end port `source` to `dlid`: to `target` where it is given, and to no
-/// other port that bears the LID too.
+/// other port that has the LID too.
 TablePath follow(const fabric::Fabric& fabric, std::span<const tables::SwitchTables> tables,
                  fabric::PortRef source, Lid dlid, std::optional<fabric::PortRef> target = {});
 

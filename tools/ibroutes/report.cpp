@@ -5,6 +5,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/report/json.h"
+#include "libdiag/report/shapes.h"
 #include "libdiag/report/verdict.h"
 #include "libdiag/report/words.h"
 #include "libdiag/wire/words.h"
@@ -28,14 +29,9 @@ void write_destinations(report::JsonWriter& json, const fabric::Fabric& fabric) 
     for (unsigned p = node.is_switch() ? 0 : 1; p <= end; ++p) {
       const auto& port = fabric.port(n, p);
       if (!port.lid.is_unicast()) continue;
-      json.begin_object()
-          .field("lid", port.lid)
-          .field("lmc", port.lmc)
-          .field("type", wire::type_word(node.type))
-          .field("node_guid", node.guid)
-          .field("port_guid", node.is_switch() ? node.guid : port.guid)
-          .field("name", node.description)
-          .end_object();
+      json.begin_object();
+      report::write_port(json, report::port_shape(fabric, {n, static_cast<std::uint8_t>(p)}));
+      json.field("lmc", port.lmc).end_object();
     }
   }
   json.end_array();
@@ -52,7 +48,8 @@ std::string tables_json(const Source& source, bool unicast, bool multicast,
   json.key("switches").begin_array();
   for (const auto& table : source.tables) {
     json.begin_object()
-        .field("guid", table.guid)
+        .field("type", "switch")
+        .field("node_guid", table.guid)
         .field("name", table.name)
         .field("address", table.address)
         .field("num_ports", table.num_ports);
@@ -94,17 +91,18 @@ std::string dump_json(const Source& source, const std::vector<std::string>& file
 std::string verdict_text(const fabric::Fabric& fabric, const VerdictReport& judged) {
   const tables::Verdict& verdict = judged.verdict;
   std::string out = report::verdict_text(verdict);
-  if (judged.lanes)
-    out += fmt::format("vls: {}\nasymmetric-sls: {}\nlane-faults: {}\n", verdict.vls,
+  if (judged.uses_vls)
+    out += fmt::format("vls: {}\nasymmetric-sls: {}\nvl-errors: {}\n", verdict.vls,
                        verdict.asymmetric_pairs, verdict.vl_faults);
   if (verdict.multicast != tables::MulticastVerdict::None)
-    out += fmt::format("multicast: {}\nmulticast-faults: {}\n",
+    out += fmt::format("multicast: {}\nmulticast-errors: {}\n",
                        report::multicast_word(verdict.multicast), verdict.multicast_faults);
   if (judged.figures) out += report::figures_text(*judged.figures);
   for (const auto& lines : {judged.notes, tables::piece_lines(fabric, judged.pieces)})
     for (const auto& line : lines) out += "note: " + printable(line) + '\n';
+  out += "verdict: " + report::routes_verdict(verdict, judged.shared_lids.size()) + '\n';
   for (const auto& shared : judged.shared_lids)
-    out += "must: " + shared_lid_text(fabric, shared) + '\n';
+    out += "error: " + shared_lid_text(fabric, shared) + '\n';
   return out + report::findings_text(verdict.findings);
 }
 
@@ -116,33 +114,29 @@ std::string verdict_json(const Source& source, const fabric::CompactGraph& graph
   json.field("sls", judged.sls)
       .field("vls", verdict.vls)
       .field("asymmetric_sls", verdict.asymmetric_pairs)
-      .field("lane_faults", verdict.vl_faults)
+      .field("vl_errors", verdict.vl_faults)
       .field("multicast", report::multicast_word(verdict.multicast))
-      .field("multicast_faults", verdict.multicast_faults)
+      .field("multicast_errors", verdict.multicast_faults)
       .field("switch_turns_refused", verdict.switch_turns_refused)
-      .field("must_failures", verdict.must_failures);
+      .field("failures", verdict.must_failures)
+      .field("verdict", report::routes_verdict(verdict, judged.shared_lids.size()));
   if (judged.figures) report::write_figures(json, *judged.figures);
   json.key("notes").begin_array();
   for (const auto& line : judged.notes) json.value(line);
   json.end_array();
   report::write_pieces(json, source.fabric, judged.pieces);
-  json.key("shared_lids").begin_array();
+  json.key("duplicate_lids").begin_array();
   for (const auto& shared : judged.shared_lids) {
-    json.begin_object().field("lid", shared.lid).key("bearers").begin_array();
-    for (const auto at : shared.bearers) {
-      const auto& node = source.fabric.node(at.node);
-      json.begin_object()
-          .field("type", wire::type_word(node.type))
-          .field("node_guid", node.guid)
-          .field("port_guid", node.is_switch() ? node.guid : source.fabric.port(at).guid)
-          .field("port", at.port)
-          .field("name", node.description)
-          .end_object();
+    json.begin_object().field("lid", shared.lid).key("ports").begin_array();
+    for (const auto at : shared.ports) {
+      json.begin_object();
+      report::write_port(json, report::port_shape(source.fabric, at));
+      json.end_object();
     }
     json.end_array().end_object();
   }
   json.end_array();
-  report::write_findings(json, graph, verdict.findings);
+  report::write_findings(json, source.fabric, graph, verdict.findings);
   json.end_object();
   return json.take();
 }
@@ -154,20 +148,12 @@ std::string unfound_json(const Source& source, const Error& error, int status,
 
 std::string path_json(const Source& source, const TablePath& path, const std::string& version) {
   auto json = begin(source, "path", version);
-  json.field("dlid", path.dlid).field("arrives", path.arrives()).field("failure", path.failure);
-  json.key("steps").begin_array();
+  json.field("dlid", path.dlid).field("arrives", path.arrives()).field("reason", path.failure);
+  json.key("hops").begin_array();
   for (const PathStep& step : path.steps) {
-    const auto& node = source.fabric.node(step.node);
-    const auto& end = source.fabric.port(
-        end_port_of(source.fabric, {step.node, step.in_port != 0 ? step.in_port : step.out_port}));
-    json.begin_object()
-        .field("type", wire::type_word(node.type))
-        .field("node_guid", node.guid)
-        .field("name", node.description)
-        .field("lid", end.lid)
-        .field("in_port", step.in_port)
-        .field("out_port", step.out_port)
-        .end_object();
+    json.begin_object();
+    report::write_hop(json, source.fabric, step.node, step.in_port, step.out_port);
+    json.end_object();
   }
   json.end_array().end_object();
   return json.take();

@@ -14,7 +14,7 @@
 
 namespace ib::tools {
 
-inline constexpr const char* kRoutesSchema = "ibkit.ibroutes/1";
+inline constexpr const char* kRoutesSchema = "ibkit.ibroutes/2";
 
 /// Entries of LIDs that `asked` leaves out are null: they may not have been read.
 std::string tables_json(const Source& source, bool unicast, bool multicast,
@@ -24,7 +24,7 @@ std::string dump_json(const Source& source, const std::vector<std::string>& file
                       const std::string& version);
 struct VerdictReport {
   tables::Verdict verdict;
-  bool lanes{false};  // there was more than SL 0 on VL 0 to look at
+  bool uses_vls{false};  // some SL uses another VL than 0
   std::optional<tables::Figures> figures;
   std::string sls{"assumed"};         // where SLs of paths are from: file, SA, assumed (SL 0)
   std::vector<std::string> notes;     // what that means, in words

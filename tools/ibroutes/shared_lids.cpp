@@ -27,19 +27,19 @@ std::vector<SharedLid> shared_lids(const Fabric& fabric) {
         const Lid lid{static_cast<std::uint16_t>(port.lid.value + i)};
         const auto first = fabric.find_lid(lid);
         if (!first || *first == at) continue;
-        auto& bearers = shared[lid];
-        if (bearers.empty()) bearers.push_back(*first);
-        bearers.push_back(at);
+        auto& ports = shared[lid];
+        if (ports.empty()) ports.push_back(*first);
+        ports.push_back(at);
       }
     }
   }
   std::vector<SharedLid> all;
   all.reserve(shared.size());
-  for (auto& [lid, bearers] : shared) all.push_back({lid, std::move(bearers)});
+  for (auto& [lid, ports] : shared) all.push_back({lid, std::move(ports)});
   return all;
 }
 
-bool bears(const Fabric& fabric, PortRef at, Lid lid) {
+bool has_lid(const Fabric& fabric, PortRef at, Lid lid) {
   const auto& end = fabric.port(end_port_of(fabric, at));
   return end.lid.is_unicast() && lid >= end.lid && lid.value < end.lid.value + (1U << end.lmc);
 }
@@ -52,10 +52,10 @@ std::string end_port_name(const Fabric& fabric, PortRef at) {
 std::string shared_lid_text(const Fabric& fabric, const SharedLid& shared) {
   constexpr std::size_t kListed = 8;
   std::string text =
-      fmt::format("LID {} is borne by {} ports:", shared.lid.value, shared.bearers.size());
-  for (std::size_t i = 0; i < std::min(shared.bearers.size(), kListed); ++i)
-    text += (i == 0 ? " " : ", ") + end_port_name(fabric, shared.bearers[i]);
-  if (shared.bearers.size() > kListed) text += ", ...";
+      fmt::format("duplicate LID {}: assigned to {} ports:", shared.lid.value, shared.ports.size());
+  for (std::size_t i = 0; i < std::min(shared.ports.size(), kListed); ++i)
+    text += (i == 0 ? " " : ", ") + end_port_name(fabric, shared.ports[i]);
+  if (shared.ports.size() > kListed) text += ", ...";
   return text;
 }
 

@@ -12,7 +12,7 @@
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/tables/names.h"
 #include "libdiag/tables/subnet_lst.h"
-#include "tools/ibroutes/lane_reader.h"
+#include "tools/ibroutes/sl2vl_reader.h"
 
 namespace ib::tools {
 namespace {
@@ -27,8 +27,7 @@ Result<fabric::NodeIndex> find_switch(const fabric::Fabric& fabric, const std::s
 }
 
 Result<fabric::NodeNames> read_names(const std::string& map_file) {
-  if (map_file.empty()) return fabric::NodeNames{};
-  return fabric::NodeNames::read_file(map_file);
+  return fabric::NodeNames::read_file_or_default(map_file);
 }
 
 /// Tables of the other kind are no empty tables of the kind that is asked for.
@@ -81,12 +80,12 @@ Result<Source> load_live(Connection& connection, const LoadOptions& options) {
     return tl::unexpected<Error>(std::move(ran.error()));
   source.errors.insert(source.errors.end(), reader.errors().begin(), reader.errors().end());
   source.tables = reader.take_tables();
-  if (options.lanes) {
-    LaneReader lanes(observed, m_key);
-    if (auto ran = connection.session().run(lanes); !ran)
+  if (options.sl2vl) {
+    Sl2VlReader sl2vl(observed, m_key);
+    if (auto ran = connection.session().run(sl2vl); !ran)
       return tl::unexpected<Error>(std::move(ran.error()));
-    source.sl_to_vl = lanes.tables(fabric::CompactGraph(observed.fabric));
-    source.errors.insert(source.errors.end(), lanes.errors().begin(), lanes.errors().end());
+    source.sl_to_vl = sl2vl.tables(fabric::CompactGraph(observed.fabric));
+    source.errors.insert(source.errors.end(), sl2vl.errors().begin(), sl2vl.errors().end());
   }
   source.fabric = observed.fabric;
   if (options.path_sls)
@@ -95,18 +94,16 @@ Result<Source> load_live(Connection& connection, const LoadOptions& options) {
   return source;
 }
 
-Result<Source> load_files(const std::string& topology_and_tables, const LoadOptions& options) {
-  const std::size_t comma = topology_and_tables.find(',');
-  if (comma == std::string::npos || comma == 0 || comma + 1 == topology_and_tables.size())
+Result<Source> load_files(const std::string& topology_path, const std::string& tables_path,
+                          const LoadOptions& options) {
+  if (options.sl2vl)
     return fail(ErrorKind::Usage,
-                "--from: expected TOPOLOGY,LFTS, got '" + topology_and_tables + "'");
-  const std::string topology_path = topology_and_tables.substr(0, comma);
+                "--sl2vl without FILE reads the live fabric, but a saved topology was given");
   auto text = fabric::read_file_or_pipe(topology_path);
   if (!text) return tl::unexpected<Error>(std::move(text.error()));
   auto fabric = tables::looks_like_subnet_lst(*text) ? tables::read_subnet_lst(*text, topology_path)
                                                      : fabric::read_topology(*text, topology_path);
   if (!fabric) return tl::unexpected<Error>(std::move(fabric.error()));
-  const std::string tables_path = topology_and_tables.substr(comma + 1);
   auto tables = tables::read_tables_file(tables_path);
   if (!tables) return tl::unexpected<Error>(std::move(tables.error()));
   if (auto known = check_kind(*tables, options.tables, tables_path); !known)

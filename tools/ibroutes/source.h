@@ -27,7 +27,7 @@ struct Source {
 
 struct LoadOptions {
   TableReaderOptions tables{};
-  bool lanes{false};            // SL2VL tables too
+  bool sl2vl{false};            // SL2VL tables too
   bool path_sls{false};         // SLs of paths too
   std::string only{};           // a switch, by any of its names; empty: all
   std::string node_name_map{};  // file; empty: none
@@ -37,10 +37,12 @@ struct LoadOptions {
 /// either. Unavailable where the local port is DOWN.
 Result<Source> load_live(Connection& connection, const LoadOptions& options);
 
-/// `TOPOLOGY,LFTS`: ibnetdiscover's text (or opensm-subnet.lst) and any of the dump formats.
-/// Switches without tables are among the errors. Of `options`, what is read (`tables.unicast`,
-/// `tables.multicast`) and of which switch count here; lanes are not in these files.
-Result<Source> load_files(const std::string& topology_and_tables, const LoadOptions& options);
+/// A topology (ibnetdiscover's text or opensm-subnet.lst) and tables in any of the dump formats.
+/// Switches without tables are among the errors. Of `options`, which tables are read
+/// (`tables.unicast`, `tables.multicast`) and of which switch counts here; an error of kind Usage
+/// says that SL2VL tables are not in these files.
+Result<Source> load_files(const std::string& topology_path, const std::string& tables_path,
+                          const LoadOptions& options);
 
 /// Names of the node-name map in place of NodeDescriptions, in fabric and tables.
 void apply_names(Source& source);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// ibtopo: what a fabric is made of, as text, JSON, graph or picture.
+// ibtopo: discovers the topology of a fabric and prints it as text, JSON, graph or picture.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -47,6 +47,14 @@ std::string now_as_text() {
   return text;
 }
 
+/// Whether the link at a port runs below what both its ends support; empty: unknown.
+std::function<bool(fabric::PortRef)> degraded_of(const Source& source) {
+  if (!source.degraded) return {};
+  return [&source](fabric::PortRef port) {
+    return std::binary_search(source.degraded->begin(), source.degraded->end(), port);
+  };
+}
+
 fabric::Picture picture_of(const Source& source, const Options& options,
                            const fabric::NodeNames* names) {
   fabric::PictureOptions picture;
@@ -56,11 +64,7 @@ fabric::Picture picture_of(const Source& source, const Options& options,
                  : options.fold == "never" ? fabric::PictureOptions::Fold::Never
                                            : fabric::PictureOptions::Fold::Auto;
   picture.names = names;
-  if (source.degraded) {
-    picture.degraded = [&source](fabric::PortRef port) {
-      return std::binary_search(source.degraded->begin(), source.degraded->end(), port);
-    };
-  }
+  picture.degraded = degraded_of(source);
   return fabric::make_picture(source.fabric, picture);
 }
 
@@ -79,7 +83,7 @@ Result<void> put_out(const Source& source, const Options& options, const fabric:
   if (options.common.json) {
     report::Envelope envelope{kSchema, kProgram, IBKIT_VERSION, source.complete, source.errors};
     envelope.errors.insert(envelope.errors.end(), source.warnings.begin(), source.warnings.end());
-    print(report::topology_json(source.fabric, envelope, names));
+    print(report::topology_json(source.fabric, envelope, names, degraded_of(source)));
   } else if (options.dot) {
     auto dot = fabric::dot_text(picture_of(source, options, names));
     if (!dot) return tl::unexpected<Error>(std::move(dot.error()));
@@ -106,15 +110,13 @@ int run(int argc, const char* const* argv) {
         {ErrorKind::Usage, "expected a file for --svg beside --json or --dot, got '-'", 0});
 
   if (options.load && options.hops_max < 63)
-    return refuse(
-        {ErrorKind::Usage, "--max-hops is for a sweep of the fabric: not with --load", 0});
+    return refuse({ErrorKind::Usage, "--max-hops applies to discovery only, not to --load", 0});
 
-  const auto names = options.names ? fabric::NodeNames::read_file(*options.names)
-                                   : Result<fabric::NodeNames>(fabric::NodeNames{});
+  const auto names = fabric::NodeNames::read_file_or_default(options.names.value_or(""));
   if (!names) return refuse(names.error());
   const auto source = load_source(options);
   if (!source) return refuse(source.error());
-  const auto done = put_out(*source, options, options.names ? &*names : nullptr);
+  const auto done = put_out(*source, options, names->size() != 0 ? &*names : nullptr);
   if (!done) return refuse(done.error());
 
   for (const std::string& warning : source->warnings)

@@ -8,14 +8,14 @@ namespace ib::tools::topo {
 cli::CommandLine command_line(Options& out) {
   cli::CommandLine line(
       "ibtopo",
-      "Finds out what an InfiniBand fabric is made of and prints it as ibnetdiscover "
-      "does, as JSON, as a graph or as a picture.",
+      "Discovers the topology of an InfiniBand fabric and prints it in the format of "
+      "ibnetdiscover, as JSON, as a graph or as a picture.",
       IBKIT_VERSION);
   cli::add_common(line, out.common);
-  line.text("-l,--load", out.load, "FILE", "Read this topology instead of asking the fabric");
+  line.text("-l,--load", out.load, "FILE", "Read this saved topology instead of the live fabric");
   line.choice("--discover", out.discover, {"own", "libibnetdisc"},
-              "Who sweeps the fabric (default own)");
-  line.number("-m,--max-hops", out.hops_max, 0, 63, "Go no farther than this (default 63)");
+              "Discovery by ibtopo itself or by libibnetdisc (default own)");
+  line.number("-m,--max-hops", out.hops_max, 0, 63, "Maximum hops of discovery (default 63)");
   line.flag("-f,--full", out.full, "Text: append raw speed, width and VL codes to each port");
   line.flag("--dot", out.dot, "Print the picture as Graphviz text, not laid out");
   line.text("--svg", out.svg, "FILE", "Draw the picture into FILE (-: standard output)");
@@ -23,10 +23,10 @@ cli::CommandLine command_line(Options& out) {
   line.choice("--fold", out.fold, {"auto", "always", "never"},
               "Pictures: alike chips of a chassis as one box (default auto)");
   line.text("--title", out.title, "TEXT", "Pictures: heading (default: the file or local port)");
-  line.text("--node-name-map", out.names, "FILE", "Names for nodes: lines of 0xGUID \"name\"");
-  line.text("-y,--m_key", out.m_key, "KEY", "M_Key of SMPs");
+  line.text("--node-name-map", out.names, "FILE", "Names for node GUIDs: lines of 0xGUID \"name\"");
+  line.text("-y,--m-key,--m_key", out.m_key, "KEY", "M_Key of requests");
   line.documents(failures_of("ibtopo", kSchema, IBKIT_VERSION));
-  line.footer(cli::exit_status_help());
+  line.footer("Exit status: 0 good, 2 usage or bad file, 3 incomplete data, 4 cannot run.");
   return line;
 }
 

@@ -10,7 +10,7 @@
 
 namespace ib::tools::topo {
 
-inline constexpr const char* kSchema = "ibkit.ibtopo/1";
+inline constexpr const char* kSchema = "ibkit.ibtopo/2";
 
 struct Options {
   cli::CommonOptions common;

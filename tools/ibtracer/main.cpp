@@ -47,6 +47,8 @@ int run(const ibtracer::Options& options) {
   const ib::tools::Refusal refuse = refusal(options);
   const auto sm_key = ib::tools::sm_key(options.sm_key, options.sm_key_file);
   if (!sm_key) return refuse(sm_key.error());
+  const auto names = ib::fabric::NodeNames::read_file_or_default(options.node_name_map);
+  if (!names) return refuse(names.error());
   auto connection =
       ib::tools::Connection::open(options.common, ibtracer::transactor_options(options));
   if (!connection) return refuse(connection.error());
@@ -54,7 +56,7 @@ int run(const ibtracer::Options& options) {
 
   if (options.multicast) return run_multicast(options, session, *sm_key);
 
-  const auto target = ibtracer::resolve(session, options.target);
+  const auto target = ibtracer::resolve(session, options.target, *names);
   if (!target) {
     // A directed route that nobody answers at the end of is a broken path like any other; the
     // kernel itself refuses one that leaves by another port than ours.

@@ -95,10 +95,10 @@ ib::Result<GroupMembers> read_group(SaClient& sa, const Group& group) {
     if (record.mgid != found.mgid) {
       found.others.push_back(record.port_gid.guid());
     } else if (record.port_gid.is_zero()) {
-      // To whoever does not have its key an SA shows a group in place of its members.
+      // Without its key an SA shows a group in place of its members.
       return ib::fail(ib::ErrorKind::Refused,
-                      fmt::format("the SA shows the members of group {} for its key only; --smkey "
-                                  "or --smkey-file gives it",
+                      fmt::format("the SA shows the members of group {} only to requests with its "
+                                  "key; give it by --sa-key or --sa-key-file",
                                   name_of(group)));
     } else {
       found.members.push_back(member_of(record, *nodes));

@@ -152,7 +152,7 @@ std::vector<std::string> unread(const MulticastReport& report) {
 }
 
 void write_ports(ib::report::JsonWriter& json, const ib::query::PortSet& ports) {
-  json.key("out").begin_array();
+  json.key("egress_ports").begin_array();
   for (std::size_t port = 0; port < ports.size(); ++port)
     if (ports.test(port)) json.value(port);
   json.end_array();
@@ -216,7 +216,7 @@ std::string json_report(const MulticastReport& report) {
         .field("parent",
                node.parent == TreeNode::kNone ? std::optional<std::size_t>() : node.parent)
         .field("parent_port", node.parent_port)
-        .field("in", node.hop.ingress_port);
+        .field("ingress_port", node.hop.ingress_port);
     write_ports(json, node.out);
     json.field("agent", agent_word(report.agents[i])).end_object();
   }

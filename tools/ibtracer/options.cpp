@@ -56,7 +56,10 @@ ib::Result<Target> take_target(const Spellings& s) {
   }
   if (const auto* lid = std::get_if<ib::Lid>(&target); lid != nullptr && !lid->is_unicast())
     return ib::fail(ib::ErrorKind::Usage,
-                    fmt::format("expected a unicast LID (1 to 0xbfff), got {}", lid->value));
+                    fmt::format("expected a unicast LID (1 to 0xbfff), got 0x{:x}", lid->value));
+  if (s.operand && *s.operand == "0")
+    return ib::fail(ib::ErrorKind::Usage,
+                    "expected a unicast LID (1 to 0xbfff), got 0; -D 0 is the local port");
   return target;
 }
 
@@ -84,10 +87,10 @@ const char* not_of_a_group(const Options& o) {
 ib::Result<void> take_multicast(const Spellings& s, Options& o) {
   const bool has_target = s.lid || s.gid || s.guid || s.name || s.route || s.operand;
   if (has_target)
-    return ib::fail(ib::ErrorKind::Usage, "--multicast names what to trace: no other target");
+    return ib::fail(ib::ErrorKind::Usage, "expected --multicast or another target, got both");
   if (const char* word = not_of_a_group(o))
     return ib::fail(ib::ErrorKind::Usage,
-                    fmt::format("{} is of the way to a LID, and --multicast traces a tree", word));
+                    fmt::format("{} applies to a trace to a LID, not to --multicast", word));
   auto group = take_group(*s.group);
   if (!group) return tl::unexpected(group.error());
   o.multicast = *group;
@@ -108,11 +111,11 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
       "ibtracer", "Prove the path that packets take to a LID, GUID, GID or host, hop by hop.",
       IBKIT_VERSION);
   ib::cli::CommonLetters letters;
-  letters.device = "-I,--device";
-  letters.port = "-p,--port";
+  letters.device = "-C,-I,--device";
+  letters.port = "-P,-p,--port";
   ib::cli::add_common(line, o.common, letters);
   line.number("-r,--retries", retries, 0, kRetriesMax,
-              "retries of an unanswered MAD (default 7; 11 to who answered before)");
+              "retries of an unanswered MAD (default 7; 11 to a node that answered before)");
   line.lid("-l,--lid", s.lid, "target LID");
   line.text("-g,--gid", s.gid, "DGID", "target GID; the SA gives its LID and SL");
   line.guid("--guid", s.guid, "target port or node GUID");
@@ -121,21 +124,20 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   line.operand("TARGET", s.operand, "the same as one operand of any form");
   line.number("--sl", sl, 0, 15,
               "service level of the requests (default: the path record's, or 0)");
-  line.flag("--sa", o.by_sa,
-            "expect the route that the SA tells; no switch is asked for its tables");
-  line.flag("--both", o.both, "the way back too");
+  line.flag("--sa", o.by_sa, "expect the route that the SA reports; LFTs of switches are not read");
+  line.flag("--both", o.both, "trace the return path too");
   line.flag("--lmc-all", o.lmc_all, "every LID of the target port");
   line.flag("--counters", o.counters, "counters of each hop's ingress port");
   line.flag("--prove", o.prove, "count packets on the target's own path; resets no counter");
   line.text("--multicast", s.group, "MGID",
             "the tree of a multicast group, by its GID or LID, in place of a target");
-  line.text(
-      "--from", s.from, "MEMBER",
-      "the group's member that its packets come from (default: this port, or else the first)");
-  line.number("--smkey", o.sm_key, 0, UINT64_MAX,
-              "SM_Key that the SA shows a group's members for (0: none)");
-  line.text("--smkey-file", o.sm_key_file, "FILE",
+  line.text("--from", s.from, "MEMBER",
+            "the sending member of the group (default: this port, or else the first)");
+  line.number("--sa-key,--smkey", o.sm_key, 0, UINT64_MAX,
+              "SA key, without which the SA hides members of groups (0: none)");
+  line.text("--sa-key-file,--smkey-file", o.sm_key_file, "FILE",
             "the same, read from a file (ibsm keeps one: --sa_key auto)");
+  line.text("--node-name-map", o.node_name_map, "FILE", "Names for node GUIDs");
   line.documents(ib::tools::failures_of("ibtracer", kSchema, IBKIT_VERSION));
   line.footer(
       "exit status: 0 verified, 1 mismatch or broken, 2 usage, 3 some hop has no proof, 4 cannot "
@@ -148,12 +150,12 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     if (auto taken = take_multicast(s, o); !taken) return refuse(taken.error());
     return o;
   }
-  if (s.from) return refuse({ib::ErrorKind::Usage, "--from is of a group: no --multicast", 0});
+  if (s.from) return refuse({ib::ErrorKind::Usage, "--from: expected --multicast beside it", 0});
   auto target = take_target(s);
   if (!target) return refuse(target.error());
   if (o.by_sa && o.both)
-    return refuse(
-        {ib::ErrorKind::Usage, "--sa tells the way there, not the way back: no --both", 0});
+    return refuse({ib::ErrorKind::Usage,
+                   "--sa reports the forward path only; expected --sa or --both, got both", 0});
   o.target = *target;
   return o;
 }

@@ -22,6 +22,7 @@ struct Options {
   std::optional<ib::tools::Target> from;  // of the group: the member its packets come from
   std::uint64_t sm_key{};
   std::string sm_key_file;
+  std::string node_name_map;
 };
 
 /// The options, or the status to exit with (help and version 0, usage 2); what is to be said has

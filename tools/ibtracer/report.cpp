@@ -28,7 +28,7 @@ std::string_view agent_word(AgentWord word) {
     case AgentWord::OtherVersion:
       return "agent of another version";
     case AgentWord::Silent:
-      return "agent time-out";
+      return "agent timeout";
     case AgentWord::KnowsNoIngress:
       return "agent cannot know its ingress";
     case AgentWord::Odd:
@@ -78,7 +78,7 @@ const char* grh_word(GrhWord word) {
     case GrhWord::Unknown:
       return "agent does not know it";
     case GrhWord::Silent:
-      return "time-out";
+      return "timeout";
   }
   return "";
 }
@@ -159,7 +159,7 @@ std::string evidence(const TracedHop& hop) {
       break;
   }
   if (hop.differs_from_dlid_route())
-    text += fmt::format(", for its own lid enters by {}", hop.expected);
+    text += fmt::format(" (route to its own LID enters on port {})", hop.expected);
   if (!hop.note.empty()) text += "; " + hop.note;
   return text;
 }
@@ -217,7 +217,7 @@ std::string target_of(const Trace& trace) {
 std::string heading(const Trace& trace) {
   const std::string from = trace.hops.empty() ? std::string("here") : name_of(trace.hops.front());
   std::string line =
-      fmt::format("{} {}: \"{}\"", trace.reverse ? "Back to" : "To", target_of(trace), from);
+      fmt::format("{} {}: \"{}\"", trace.reverse ? "Return to" : "To", target_of(trace), from);
   // Where the path breaks off, the last node on it is not the one that was looked for.
   if (trace.end == WalkEnd::Arrived && !trace.hops.empty())
     line += fmt::format(" -> \"{}\"", name_of(trace.hops.back()));
@@ -250,7 +250,7 @@ const Trace& decisive(const TraceReport& report) {
 std::string last_line(const TraceReport& report) {
   const Verdict verdict = report.verdict();
   const Trace& t = decisive(report);
-  const std::string where = t.reverse ? "way back to lid" : "lid";
+  const std::string where = t.reverse ? "return path to lid" : "lid";
   const std::size_t hops = t.hops.empty() ? 0 : t.hops.size() - 1;
   switch (verdict) {
     case Verdict::Verified: {
@@ -258,8 +258,8 @@ std::string last_line(const TraceReport& report) {
       const std::string what = report.traces.size() == 1
                                    ? std::string()
                                    : fmt::format(", {} traces", report.traces.size());
-      return fmt::format("VERIFIED lid {} \"{}\": every hop of {} confirmed its ingress port{}\n",
-                         first.dlid.value, name_of(first.hops.back()), first.hops.size() - 1, what);
+      return fmt::format("VERIFIED lid {} \"{}\": all {} hops confirmed{}\n", first.dlid.value,
+                         name_of(first.hops.back()), first.hops.size() - 1, what);
     }
     case Verdict::Partly:
       return fmt::format("PARTLY VERIFIED {} {} \"{}\": {} of {} hops have a proof\n", where,
@@ -272,11 +272,11 @@ std::string last_line(const TraceReport& report) {
           return fmt::format("MISMATCH {} {} at hop {} \"{}\": {}\n", where, t.dlid.value,
                              hop.hop_number, name_of(hop), hop.note);
       return fmt::format(
-          "MISMATCH {} {}: packets did not take the tables' path, the counters say\n", where,
-          t.dlid.value);
+          "MISMATCH {} {}: according to the counters, packets did not take the path of the LFTs\n",
+          where, t.dlid.value);
     }
     case Verdict::Broken:
-      return fmt::format("BROKEN {}{} after {} hop{}: {}: {}\n", t.reverse ? "way back to " : "",
+      return fmt::format("BROKEN {}{} after {} hop{}: {}: {}\n", t.reverse ? "return path to " : "",
                          target_of(t), hops, hops == 1 ? "" : "s", ib::query::walk_end_name(t.end),
                          t.failure);
   }
@@ -362,7 +362,7 @@ namespace {
 std::vector<std::string> unread(const TraceReport& report) {
   std::vector<std::string> out = report.errors;
   for (const Trace& trace : report.traces) {
-    const std::string where = trace.reverse ? "way back to " : "";
+    const std::string where = trace.reverse ? "return path to " : "";
     for (const TracedHop& hop : trace.hops) {
       if (trace.end != WalkEnd::Arrived || hop.hop_number == 0 || hop.proof != Proof::None ||
           hop.mismatch != Mismatch::No)
@@ -392,10 +392,10 @@ std::string json_report(const TraceReport& report, ib::Lid lid) {
         .field("route", trace.route)
         .field("verdict", verdict_word(verdict_of(trace)))
         .field("end", ib::query::walk_end_name(trace.end))
-        .field("failure", trace.failure)
+        .field("reason", trace.failure)
         .field("wrong_node", trace.wrong_node)
         .field("counters", counter_word(trace.counters))
-        .field("counters_note", trace.counters_note)
+        .field("counters_reason", trace.counters_note)
         .field("packets_sent", trace.packets_sent);
     json.key("hops").begin_array(ib::report::JsonWriter::Items::Lines);
     for (std::size_t i = 0; i < trace.hops.size(); ++i)

@@ -9,7 +9,7 @@
 
 namespace ibtracer {
 
-inline constexpr const char* kSchema = "ibkit.ibtracer/1";
+inline constexpr const char* kSchema = "ibkit.ibtracer/2";
 
 /// The word for what an agent said: "answered", "no agent (0x000C)", "agent time-out", ...
 std::string_view agent_word(AgentWord word);

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "libdiag/base/text.h"
 #include "libdiag/query/sa_client.h"
 #include "libdiag/query/smp_client.h"
+#include "tools/common/sa_names.h"
 
 namespace ibtracer {
 
@@ -32,15 +32,14 @@ class Resolver {
     auto found = path(wanted, query::component::kPathDgid);
     if (!found && (found.error().mad_status == wire::status::kSaNoRecords ||
                    found.error().mad_status == wire::status::kSaInvalidGid))
-      return ib::fail(ib::ErrorKind::NotFound,
-                      "find " + ib::to_string(gid) +
-                          ": the SA knows no path to that GID: " + found.error().message);
+      return ib::fail(ib::ErrorKind::NotFound, "the SA knows no path to GID " + ib::to_string(gid) +
+                                                   ": " + found.error().message);
     if (!found) return found;
     found->grh->gid = gid;
     // An alias GID is no port's GUID: then there is nothing to compare.
-    wire::NodeRecord bearer;
-    bearer.node_info.port_guid = gid.guid();
-    if (const auto records = nodes(bearer, query::component::kNodePortGuid);
+    wire::NodeRecord owner;
+    owner.node_info.port_guid = gid.guid();
+    if (const auto records = nodes(owner, query::component::kNodePortGuid);
         records && !records->empty())
       found->wanted = wanted_of(records->front());
     return found;
@@ -54,29 +53,16 @@ class Resolver {
     if (found && found->empty()) found = nodes(wanted, query::component::kNodeGuid);
     if (!found) return tl::unexpected(found.error());
     if (found->empty())
-      return ib::fail(ib::ErrorKind::NotFound, "find " + ib::to_string(guid) +
-                                                   ": the SA knows no port or node of that GUID");
+      return ib::fail(ib::ErrorKind::NotFound,
+                      "no port or node has the GUID " + ib::to_string(guid));
     return by_record(lowest(*found));
   }
 
-  ib::Result<Destination> by_name(const std::string& name) {
-    wire::NodeRecord wanted;
-    std::copy_n(name.begin(), std::min(name.size(), wanted.node_description.text.size()),
-                wanted.node_description.text.begin());
-    const auto found = nodes(wanted, query::component::kNodeDescription);
+  ib::Result<Destination> by_name(const std::string& name, const ib::fabric::NodeNames& names) {
+    const auto found = ib::tools::find_node_records(
+        [this](const wire::NodeRecord& wanted, std::uint64_t mask) { return nodes(wanted, mask); },
+        name, names);
     if (!found) return tl::unexpected(found.error());
-    std::set<std::string> guids;
-    for (const auto& record : *found) guids.insert(ib::to_string(record.node_info.node_guid));
-    if (guids.empty())
-      return ib::fail(ib::ErrorKind::NotFound,
-                      "find '" + ib::printable(name) + "': the SA knows no node of that name");
-    if (guids.size() > 1) {
-      std::string all;
-      for (const auto& guid : guids) all += (all.empty() ? "" : ", ") + guid;
-      return ib::fail(ib::ErrorKind::Usage,
-                      fmt::format("name '{}' is borne by {} nodes: {}; use --guid",
-                                  ib::printable(name), guids.size(), all));
-    }
     return by_record(lowest(*found));
   }
 
@@ -87,7 +73,7 @@ class Resolver {
   }
 
   ib::Result<Destination> by_record(const wire::NodeRecord& record) {
-    // The way to ourselves needs no path record.
+    // The path to ourselves needs no path record.
     if (record.lid == facts_.lid) return Destination{record.lid, ib::Sl{0}, wanted_of(record)};
     wire::PathRecord wanted;
     wanted.dlid = record.lid;
@@ -146,7 +132,7 @@ ib::Result<Destination> by_route(ib::mad::Session& session, const ib::mad::Direc
   if (!port->lid.is_unicast())
     return ib::fail(
         ib::ErrorKind::Unavailable,
-        fmt::format("trace to DR path {}: {} there has no lid yet; is a subnet manager running?",
+        fmt::format("trace to DR path {}: {} there has no LID yet; is a subnet manager running?",
                     ib::mad::to_string(route), ib::to_string(node->node_guid)));
   Wanted wanted{node->node_guid, node->port_guid, {}, "which has this lid too"};
   // Its name is a comfort here.
@@ -156,7 +142,8 @@ ib::Result<Destination> by_route(ib::mad::Session& session, const ib::mad::Direc
 
 }  // namespace
 
-ib::Result<Destination> resolve(ib::mad::Session& session, const ib::tools::Target& target) {
+ib::Result<Destination> resolve(ib::mad::Session& session, const ib::tools::Target& target,
+                                const ib::fabric::NodeNames& names) {
   if (const auto* lid = std::get_if<ib::Lid>(&target)) return Destination{*lid, ib::Sl{0}};
   if (const auto* route = std::get_if<ib::mad::DirectedRoute>(&target))
     return by_route(session, *route);
@@ -167,7 +154,7 @@ ib::Result<Destination> resolve(ib::mad::Session& session, const ib::tools::Targ
   Resolver resolver(session, *facts, *sa);
   if (const auto* gid = std::get_if<ib::Gid>(&target)) return resolver.by_gid(*gid);
   if (const auto* guid = std::get_if<ib::Guid>(&target)) return resolver.by_guid(*guid);
-  return resolver.by_name(std::get<ib::tools::NodeName>(target).text);
+  return resolver.by_name(std::get<ib::tools::NodeName>(target).text, names);
 }
 
 }  // namespace ibtracer

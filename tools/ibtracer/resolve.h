@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// From a target as it was typed to a LID and a service level. A LID needs nobody; a GID, GUID or
-// name asks the SA; a directed route asks the node it leads to.
+// From a target as it was typed to a LID and a service level. A LID needs no query; a GID, GUID or
+// name is looked up at the SA; for a directed route the node at its end is asked.
 #pragma once
 
 #include <optional>
 
+#include "libdiag/fabric/names.h"
 #include "libdiag/mad/session.h"
 #include "tools/common/target.h"
 #include "tools/ibtracer/trace.h"
@@ -18,6 +19,7 @@ struct Destination {
   std::optional<ib::mad::Grh> grh{};  // of a target by GID: as the path record has it
 };
 
-ib::Result<Destination> resolve(ib::mad::Session& session, const ib::tools::Target& target);
+ib::Result<Destination> resolve(ib::mad::Session& session, const ib::tools::Target& target,
+                                const ib::fabric::NodeNames& names = {});
 
 }  // namespace ibtracer

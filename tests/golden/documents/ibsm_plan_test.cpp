@@ -8,13 +8,22 @@
 
 #include "libdiag/fabric/text_file.h"
 #include "libdiag/fabric/topology_text.h"
+#include "libdiag/plan/plan_command.h"
 #include "libdiag/tables/dump.h"
 #include "libdiag/tables/sl2vl_dump.h"
-#include "sm/daemon/plan_command.h"
 #include "tests/golden/documents/golden.h"
 
-namespace sm::daemon {
+namespace ib::plan {
 namespace {
+
+/// `ibsm plan`, what follows the reading of its words.
+int run(const PlanCommand& command, std::ostream& out, std::ostream& complaints,
+        bool json = false) {
+  const Reporter reporter{"ibsm", "0", json, &out, &complaints};
+  auto subject = saved_subject(command, reporter);
+  return subject ? run_plan(command, *std::move(subject), reporter)
+                 : reporter.refuse(subject.error());
+}
 
 PlanCommand command(const std::string& topology = "topology/small.topo") {
   PlanCommand command;
@@ -22,14 +31,12 @@ PlanCommand command(const std::string& topology = "topology/small.topo") {
   // The default is what suits the fabric, and may be another one day.
   command.plan.choice.engines = {"minhop"};
   command.plan.choice.no_fallback = true;
-  command.version = "0";
   return command;
 }
 
-std::string print(PlanCommand command, bool json, int status) {
-  command.json = json;
+std::string print(const PlanCommand& command, bool json, int status) {
   std::ostringstream out, complaints;
-  EXPECT_EQ(run_plan_command(command, out, complaints), status) << complaints.str();
+  EXPECT_EQ(run(command, out, complaints, json), status) << complaints.str();
   return out.str();
 }
 
@@ -86,15 +93,14 @@ TEST(IbsmPlan, ComplainsOfWhatIsNotThereAndOfWhatCannotBeWritten) {
   std::ostringstream out, complaints;
   PlanCommand wrong = command();
   wrong.plan.what_if.without = {"nobody"};
-  EXPECT_EQ(run_plan_command(wrong, out, complaints), 2);
-  EXPECT_EQ(complaints.str(),
-            "ibsm: cannot take 'nobody' away: no node has the name, id or GUID 'nobody'\n");
+  EXPECT_EQ(run(wrong, out, complaints), 2);
+  EXPECT_EQ(complaints.str(), "ibsm: cannot take 'nobody' away: no node is named 'nobody'\n");
   EXPECT_EQ(out.str(), "");
   for (std::string PlanCommand::*file : {&PlanCommand::dump_dir, &PlanCommand::svg_file}) {
     PlanCommand unwritable = command();
     unwritable.*file = "/dev/null/x";
     complaints.str("");
-    EXPECT_EQ(run_plan_command(unwritable, out, complaints), 4);
+    EXPECT_EQ(run(unwritable, out, complaints), 4);
     EXPECT_NE(complaints.str().find("/dev/null/x: Not a directory"), std::string::npos)
         << complaints.str();
   }
@@ -137,4 +143,4 @@ TEST(IbsmPlan, DumpsReadBackAsTheRoutes) {
 }
 
 }  // namespace
-}  // namespace sm::daemon
+}  // namespace ib::plan

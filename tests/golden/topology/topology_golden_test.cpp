@@ -30,7 +30,7 @@ TEST_F(TopologyGolden, Text) {
 }
 
 TEST_F(TopologyGolden, Json) {
-  EXPECT_EQ(report::topology_json(fabric, {"ibkit.ibtopo/1", "ibtopo", "0.1.0", true, {}}),
+  EXPECT_EQ(report::topology_json(fabric, {"ibkit.ibtopo/2", "ibtopo", "0.1.0", true, {}}),
             golden("small.json"));
 }
 

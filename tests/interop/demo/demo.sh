@@ -13,7 +13,7 @@ fail() { echo "FAILED: $*"; cat "$dir/out"; exit 1; }
 [ "$(grep -c '^SUBNET UP switches=18 cas=144 routers=0 links=28[87] ' "$dir/out")" = 2 ] || fail "not up twice"
 grep -q 'links=287 ' "$dir/out" || fail "no cable went down"
 [ "$(grep -c '^VERIFIED lid ' "$dir/out")" = 3 ] || fail "not three traces"
-grep -q '^Back to lid' "$dir/out" || fail "no way back"
+grep -q '^Return to lid' "$dir/out" || fail "no return path"
 before=$(grep -m 1 '"leaf-001"' "$dir/out")
 after=$(grep '"leaf-001"' "$dir/out" | tail -n 1)
 [ "$before" != "$after" ] || fail "the trace still leaves by the cable that is down"

@@ -218,12 +218,12 @@ class Cases:
     def test_explain_walks_the_way_ibtracert_walks(self):
         explained = self.document("explain", "{here}", "{far}")["explained"][0]
         links = explained["links"]
-        self.assertEqual((links[0]["from_lid"], links[-1]["to_lid"]), (self.here, self.far))
+        self.assertEqual((links[0]["from"]["lid"], links[-1]["to"]["lid"]), (self.here, self.far))
         for one, two in zip(links, links[1:]):
-            self.assertEqual(one["to_lid"], two["from_lid"])
+            self.assertEqual(one["to"]["lid"], two["from"]["lid"])
         trace = self.ok("ibtracert", self.here, self.far)
         for link in links[1:]:
-            self.assertIn(f"[{link['from_port']}] -> ", trace)
+            self.assertIn(f"[{link['from']['port']}] -> ", trace)
         self.assertEqual(len(links), len([l for l in trace.splitlines() if "] -> " in l]), trace)
         subjects = [reason["subject"] for reason in explained["reasons"]]
         self.assertEqual(subjects, ["MTU", "rate", "SL", "P_Key", "packet life", "reversible"])
@@ -250,7 +250,7 @@ class Cases:
         rate, key = document["unmet"]
         self.assertEqual((rate["condition"], rate["value"], rate["link"]), ("Rate>100", "rate 100 Gb/s", 1))
         link = document["without"]["links"][0]
-        self.assertEqual((link["from_lid"], link["width"], link["speed"]), (self.here, "4x", "EDR"))
+        self.assertEqual((link["from"]["lid"], link["width"], link["speed"]), (self.here, "4x", "EDR"))
         self.assertIn("4x EDR", rate["reason"])
         self.assertEqual(key["condition"], "P_Key=0x7123")
         shown = self.ibpath("--smkey", "1", "explain", "{here}", "{far}", "P_Key=0x7123")
@@ -272,8 +272,8 @@ class Cases:
               for name in ("PortGid", "ScopeState", "ProxyJoin", "NodeDescription")}
         self.assertEqual(of, dict.fromkeys(of, {"<not displayed>"}), hidden.stdout)
         self.assertIn(f"\t\tMGID....................{BROADCAST}\n", hidden.stdout)
-        self.assertEqual(hidden.stderr, "ibpath: the SA shows the members of groups for its key only; "
-                                        "--smkey or --smkey-file gives it\n")
+        self.assertEqual(hidden.stderr, "ibpath: the SA shows members of groups only to requests with its key; "
+                                        "give it by --sa-key or --sa-key-file\n")
         one = self.ibpath("members", "0xc000")
         self.assertEqual((one.returncode, one.stdout), (0, "\t\tPortGid.................<not displayed>\n"))
         group, = [r for r in self.document("members")["records"] if r["MGID"] == BROADCAST]
@@ -335,16 +335,16 @@ class OnIbsm(Cases, Shared):
         nodes = self.document("trace", "{here}", "{far}")["records"]
         self.assertEqual(len(nodes), len(links) + 1)
         self.assertEqual([node["ExitPort"] for node in nodes[:-1]],
-                         [link["from_port"] for link in links])
+                         [link["from"]["port"] for link in links])
         self.assertEqual([node["EntryPort"] for node in nodes[1:]],
-                         [link["to_port"] for link in links])
+                         [link["to"]["port"] for link in links])
         self.assertEqual([node["NodeType"] for node in nodes],
                          ["Channel Adapter"] + ["Switch"] * (len(links) - 1) + ["Channel Adapter"])
 
     def test_a_refusal_says_what_would_help(self):
         keys = self.ibpath("PKTR", "{here}")
         self.assertEqual(keys.returncode, 4)
-        self.assertIn("P_Key tables are shown for the SA key only); --smkey or --smkey-file gives it", keys.stderr)
+        self.assertIn("P_Key tables are shown for the SA key only); give it by --sa-key or --sa-key-file", keys.stderr)
         away = self.ibpath("{here}", "fec0:0:0:7::1")
         self.assertEqual(away.returncode, 1)
         self.assertIn("no router is known to lead to its own", away.stderr)
@@ -353,12 +353,12 @@ class OnIbsm(Cases, Shared):
         self.assertIn("to lead to the subnet of DGID fec0:0:0:7::1 (prefix_routes_file)", log)
 
     def test_what_is_not_there_is_named(self):
-        for words, said in ((("name-of", "999"), "the SA knows no port of LID 999"),
+        for words, said in ((("name-of", "999"), "no port has LID 999"),
                             (("{here}", "{far}", "P_Key=0x7123"), "that meets the conditions"),
                             (("{here}", "ff12::5"), "there is no such group, or the source is not in it"),
                             (("{here}", "{far}", "SLID=3"), "'SLID=3': SRC and DST say that already"),
                             (("0,9,9", "{far}"), "from this port of a host routes begin with 0,1"),
-                            (("MPR",), "'MPR' is no record and no command"),
+                            (("MPR",), "'MPR' is neither a record nor a command"),
                             (("{here}", "{far}", "RawTraffic=1"), "a value that no path can have")):
             answer = self.ibpath(*words)
             self.assertNotEqual(answer.returncode, 0, words)
@@ -393,11 +393,11 @@ class Alias(unittest.TestCase):
                 self.assertEqual([r["LID"] for r in document("NR", word)["records"]], [lid])
                 self.assertEqual([p["dlid"] for p in document("0", word)["paths"]], [lid])
                 explained, = document("explain", "0", word)["explained"]
-                self.assertEqual(explained["links"][-1]["to_lid"], lid)
+                self.assertEqual(explained["links"][-1]["to"]["lid"], lid)
             for words in (("name-of", "0x77"), ("NR", "fe80::77"), ("NR", "fec0::14:500:0:a1")):
                 nobody = f.on(here, BIN / "ibpath", *words)
-                self.assertEqual((nobody.returncode, nobody.stdout), (2, ""), words)
-                self.assertIn("the SA knows no port ", nobody.stderr)
+                self.assertEqual((nobody.returncode, nobody.stdout), (1, ""), words)
+                self.assertRegex(nobody.stderr, "no port (or node )?has ")
 
     def test_on_opensm(self):
         self.found_by(lambda f: f.opensm(None))
@@ -492,7 +492,7 @@ class Limits(unittest.TestCase):
                 rate, = [r for r in path["reasons"] if r["subject"] == "rate"]
                 speeds = [self.GBPS[link["width"] + link["speed"]] for link in path["links"]]
                 for link in path["links"]:
-                    ends = (link["from_name"], link["to_name"])
+                    ends = (link["from"]["name"], link["to"]["name"])
                     wanted = self.SLOW.get(ends) or self.SLOW.get(ends[::-1]) or "4xEDR"
                     self.assertEqual(link["width"] + link["speed"], wanted, ends)
                 self.assertEqual(rate["value"], f"{min(speeds)} Gb/s", path)

@@ -61,7 +61,7 @@ inside() {
   timeout 20 "$bin/ibpath" --json 1 "$lid" | python3 -c '
 import json, sys
 d = json.load(sys.stdin)
-assert d["schema"] == "ibkit.ibpath/1" and d["complete"] and d["errors"] == []
+assert d["schema"] == "ibkit.ibpath/2" and d["complete"] and d["errors"] == []
 assert len(d["paths"]) == 1 and d["paths"][0]["mtu"] == 4096 and d["paths"][0]["rate_gbps"] == 100
 ' || fail "ibpath --json"
   timeout 20 "$bin/ibpath" 1 9999 >none 2>&1

@@ -576,7 +576,7 @@ class QosPolicy(unittest.TestCase):
                                       *lids))["explained"]
                 for links in (planned["links"], seen["links"]):
                     self.assertEqual([link["vl"] for link in links], 4 * [sl])
-                same = ("from_name", "from_port", "mtu", "vls", "weight", "high_limit")
+                same = ("from", "to", "mtu", "vls", "weight", "high_limit")
                 of = [[[link[key] for key in same] for link in shown["links"]]
                       for shown in (planned, running, seen)]
                 self.assertEqual(of[0], of[1])
@@ -1034,7 +1034,7 @@ class DryRun(unittest.TestCase):
             other = f.ibsm("--dry-run", "--json", "-R", "dfsssp")
             self.assertEqual(other.returncode, 1, other.stdout + other.stderr)
             document = json.loads(other.stdout)
-            self.assertEqual((document["schema"], document["complete"]), ("ibkit.ibsm-dry-run/1", True))
+            self.assertEqual((document["schema"], document["complete"]), ("ibkit.ibsm-dry-run/2", True))
             self.assertEqual(document["slots"], len(document["differences"]))
             self.assertIn("LinearForwardingTable", {row["table"] for row in document["tables"]})
             self.assertEqual(f.ctl("node", "silent", "host0009 HCA-1").returncode, 0)
@@ -1219,7 +1219,7 @@ class Lanes(unittest.TestCase):
     def test_verify_takes_sls_from_the_sa_or_says_that_it_could_not(self):
         with Sm("torus", "6", "--no-lids") as f:
             f.daemon("-R", "dfsssp")
-            whole = f.on(HOST, BIN / "ibroutes", "verify", "--lanes")
+            whole = f.on(HOST, BIN / "ibroutes", "verify", "--sl2vl")
             self.assertEqual(whole.returncode, 0, whole.stdout)
             self.assertIn("credit-loop-channels: 0\n", whole.stdout)
             self.assertIn("note: SLs are those of the SA's path records for 30 pairs", whole.stdout)
@@ -1230,7 +1230,7 @@ class Lanes(unittest.TestCase):
             self.assertIn("note: SL2VL tables are not known", one_vl.stdout)
             os.kill(int(f.pid_file.read_text()), signal.SIGTERM)
             self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
-            alone = f.on(HOST, BIN / "ibroutes", "verify", "--lanes", "-t", "50")
+            alone = f.on(HOST, BIN / "ibroutes", "verify", "--sl2vl", "-t", "50")
             self.assertEqual(alone.returncode, 1)
             self.assertIn("note: SL 0 is assumed for all paths: ", alone.stdout)
             self.assertIn("credit-loop-channels: 12\n", alone.stdout)

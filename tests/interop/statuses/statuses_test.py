@@ -3,10 +3,14 @@
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 
 from fabric import BIN, IBFABRIC, Fabric, end_daemon, run
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import json_schema  # noqa: E402 (the folder must be known first)
 
 HERE, FAR = "host0001 HCA-1", "host0005 HCA-1"
 
@@ -18,7 +22,9 @@ class Failures(unittest.TestCase):
         self.assertNotEqual(result.stderr, "")
         document = json.loads(result.stdout)
         self.assertEqual(document["schema"], schema)
-        self.assertEqual(document["tool"], "ibsm" if "ibsm" in schema else schema[6:-2])
+        if schema != "ibkit.plan/1":
+            self.assertEqual(document["tool"], schema[6:-2])
+        self.assertEqual(json_schema.complaints(document), [])
         self.assertFalse(document["complete"])
         self.assertEqual(document["error"]["status"], status)
         self.assertEqual(document["errors"], [document["error"]["message"]])
@@ -30,39 +36,38 @@ class Failures(unittest.TestCase):
                                ("ibtopo", ["--load", "x", "-m", "2"]), ("ibpath", ["--sl", "1", "nodes"]),
                                ("ibtopo", ["--nonsense"]), ("ibroutes", ["verify", "--findings", "x"]),
                                ("ibroutes", ["nonsense"])):
-            error = self.refusal(run(BIN / program, *words, "--json"), 2, f"ibkit.{program}/1")
+            error = self.refusal(run(BIN / program, *words, "--json"), 2, f"ibkit.{program}/2")
             self.assertEqual(error["kind"], "usage", (program, words))
             self.assertEqual(run(BIN / program, *words).stdout, "", (program, words))
         for option, kind in (("--svg", "a file"), ("--dump", "a folder")):
             for nowhere in ("-", ""):
                 error = self.refusal(run(BIN / "ibsm", "plan", "/no/such", option, nowhere, "--json"), 2,
-                                     "ibkit.ibsm-plan/1")
+                                     "ibkit.plan/1")
                 self.assertEqual(error["message"], f"{option}: expected {kind}, got '{nowhere}'")
-        self.refusal(run(BIN / "ibsm", "plan", "/no/such", "--json"), 2, "ibkit.ibsm-plan/1")
-        self.refusal(run(BIN / "ibsm", "plan", "/no/such", "--json", "-R", "x"), 2, "ibkit.ibsm-plan/1")
+        self.refusal(run(BIN / "ibsm", "plan", "/no/such", "--json"), 2, "ibkit.plan/1")
+        self.refusal(run(BIN / "ibsm", "plan", "/no/such", "--json", "-R", "x"), 2, "ibkit.plan/1")
 
     def test_no_server_and_no_device_are_documents_too(self):
         self.refusal(run(IBFABRIC, "ctl", "--socket", "/no/such", "stats", "--json"), 4,
-                     "ibkit.ibfabric/1")
+                     "ibkit.ibfabric/2")
         self.refusal(run(IBFABRIC, "ctl", "--socket", "/no/such", "show", "--json"), 2,
-                     "ibkit.ibfabric/1")
+                     "ibkit.ibfabric/2")
         with Fabric("fat-tree", "--radix", "4") as f:
             for words in (("show", "nobody"), ("node", "reboot", "nobody")):
-                error = self.refusal(f.ctl(*words, "--json"), 2, "ibkit.ibfabric/1")
+                error = self.refusal(f.ctl(*words, "--json"), 1, "ibkit.ibfabric/2")
                 self.assertEqual(error["kind"], "not found")
-            several = self.refusal(f.ctl("show", "host0001 HCA-1", "9", "--json"), 2, "ibkit.ibfabric/1")
+            several = self.refusal(f.ctl("show", "host0001 HCA-1", "9", "--json"), 2, "ibkit.ibfabric/2")
             self.assertEqual(several["kind"], "usage")
             for program, *words in (("ibpath", "1", "2"), ("ibtracer", "-l", "2"), ("ibtopo",),
                                     ("ibroutes",), ("ibroutes", "verify")):
-                device = "-I" if program == "ibtracer" else "-C"
-                result = f.on(HERE, BIN / program, *words, device, "nosuch", "--json")
-                error = self.refusal(result, 4, f"ibkit.{program}/1")
+                result = f.on(HERE, BIN / program, *words, "-C", "nosuch", "--json")
+                error = self.refusal(result, 4, f"ibkit.{program}/2")
                 self.assertEqual(error["kind"], "unavailable")
                 self.assertRegex(error["message"], "^no local port of nosuch; there is ")
             result = f.on(HERE, BIN / "ibtopo", "-P", "9")
             self.assertRegex(result.stderr, "^ibtopo: no local port 9; there is ")
 
-    def test_a_name_that_nobody_has_is_2_everywhere(self):
+    def test_a_name_that_does_not_exist_is_a_finding_everywhere(self):
         with Fabric("fat-tree", "--radix", "4", "--no-lids") as f:
             f.start(HERE, BIN / "ibsm", "-f", f.directory / "log", "--state-dir", f.directory / "sm",
                     "-B", "--pidfile", f.directory / "pid").wait()
@@ -73,26 +78,26 @@ class Failures(unittest.TestCase):
                                         ("ibroutes", "path", nobody, HERE),
                                         ("ibroutes", "-S", nobody)):
                     result = f.on(HERE, BIN / program, *words, "--json")
-                    error = self.refusal(result, 2, f"ibkit.{program}/1")
+                    error = self.refusal(result, 1, f"ibkit.{program}/2")
                     self.assertEqual(error["kind"], "not found", (program, words))
             for words in (("lid-of", "nosuch"), ("guid-of", "nosuch"), ("name-of", "0x123"),
                           ("name-of", "0x0002c903deadbeef")):
                 result = f.on(HERE, BIN / "ibpath", *words, "--json")
-                self.refusal(result, 2, "ibkit.ibpath/1")
-            # A GID of another subnet: to ibtracer nobody's, to ibpath an end of no path.
-            self.refusal(f.on(HERE, BIN / "ibtracer", "-g", "2001::1", "--json"), 2, "ibkit.ibtracer/1")
+                self.refusal(result, 1, "ibkit.ibpath/2")
+            # A GID of another subnet: for ibtracer it does not exist, for ibpath it is the end of no path.
+            self.refusal(f.on(HERE, BIN / "ibtracer", "-g", "2001::1", "--json"), 1, "ibkit.ibtracer/2")
             for words in (("1", "2001::1"), ("1", "::"), ("PathRecord", "SLID=1", "DGID=2001::1"),
                           ("--smkey", "1", "members", "0xc123")):
                 result = f.on(HERE, BIN / "ibpath", *words, "--json")
                 self.assertEqual(result.returncode, 1, (words, result.stderr))
                 self.assertNotEqual(result.stderr, "", words)
                 self.assertNotIn("error", json.loads(result.stdout), words)
-            # A directed route by a port that is not ours is broken to ibtracer, nobody's to ibpath.
+            # A directed route by a port that is not ours is broken for ibtracer, and does not exist for ibpath.
             result = f.on(HERE, BIN / "ibtracer", "-r", "1", "-D", "0,9", "--json")
             self.assertEqual(result.returncode, 1, result.stderr)
             self.assertEqual(json.loads(result.stdout)["verdict"], "BROKEN")
-            self.refusal(f.on(HERE, BIN / "ibpath", "0", "0,9", "--json"), 2, "ibkit.ibpath/1")
-            # Somebody has the name and the way to him does not hold: that is found out.
+            self.refusal(f.on(HERE, BIN / "ibpath", "0", "0,9", "--json"), 1, "ibkit.ibpath/2")
+            # The name exists and no path leads to it.
             self.assertEqual(f.ctl("link", "down", FAR, "1").returncode, 0)
             result = f.on(HERE, BIN / "ibpath", "1", "0xbffe", "--json")
             self.assertEqual(result.returncode, 1, result.stderr)
@@ -109,7 +114,7 @@ class Failures(unittest.TestCase):
                 encoding="ascii")
             with Fabric(topology=topology, options=("--lids", "keep")) as f:
                 result = f.on("left HCA-1", BIN / "ibroutes", "compare", "--json")
-                error = self.refusal(result, 2, "ibkit.ibroutes/1")
+                error = self.refusal(result, 2, "ibkit.plan/1")
                 self.assertIn("it has no switch", error["message"])
 
     def test_saved_tables_are_what_they_are_taken_for(self):
@@ -121,13 +126,13 @@ class Failures(unittest.TestCase):
             result = f.on(HERE, BIN / "ibroutes", "plan", "--json")
             self.assertEqual(result.returncode, 0, result.stderr)
             document = json.loads(result.stdout)
-            self.assertEqual((document["what"], document["verdict"], document["entries_to_change"],
-                              document["blocks_to_write"]), ("plan", "good", 0, 0))
+            self.assertEqual((document["schema"], document["verdict"], document["entries_to_change"],
+                              document["blocks_to_write"]), ("ibkit.plan/1", "good", 0, 0))
             result = f.on(HERE, BIN / "ibroutes", "dump", directory, "--json")
             self.assertEqual(result.returncode, 0, result.stderr)
             document = json.loads(result.stdout)
             self.assertEqual((document["schema"], document["what"], document["complete"]),
-                             ("ibkit.ibroutes/1", "dump", True))
+                             ("ibkit.ibroutes/2", "dump", True))
             self.assertEqual(sorted(document["files"]),
                              sorted(str(p) for p in pathlib.Path(directory).iterdir()))
             topology, tables = f"{directory}/opensm-subnet.lst", f"{directory}/opensm-lfts.dump"
@@ -136,32 +141,32 @@ class Failures(unittest.TestCase):
                 return run(BIN / "ibroutes", *words, "--from", f"{topology},{of}", "--json")
 
             groups = pathlib.Path(directory) / "groups"
-            guid = json.loads(routes().stdout)["switches"][0]["guid"]
+            guid = json.loads(routes().stdout)["switches"][0]["node_guid"]
             groups.write_text(f"Switch {guid}\nLID    : Out Port(s)\n0xC000 : 0x001 0x002 \n", encoding="ascii")
             whole = json.loads(routes().stdout)["switches"][0]["lft"]
             for part in (routes("5", "7"), f.on(HERE, BIN / "ibroutes", "--json", "5", "7")):
                 table = json.loads(part.stdout)["switches"]
-                row = next(row["lft"] for row in table if row["guid"] == guid)
+                row = next(row["lft"] for row in table if row["node_guid"] == guid)
                 self.assertEqual(row[5:8], whole[5:8])
                 self.assertEqual(set(row[:5] + row[8:]), {None})
             one = json.loads(routes("-S", "leaf-002").stdout)
             self.assertEqual([s["name"] for s in one["switches"]], ["leaf-002"])
-            self.refusal(routes("-S", "nobody"), 2, "ibkit.ibroutes/1")
-            self.refusal(routes("-S", HERE), 2, "ibkit.ibroutes/1")
+            self.refusal(routes("-S", "nobody"), 1, "ibkit.ibroutes/2")
+            self.refusal(routes("-S", HERE), 2, "ibkit.ibroutes/2")
             trees = json.loads(routes("-M", of=groups).stdout)
             self.assertEqual(trees["switches"][0]["mft"], [{"mlid": 0xC000, "ports": [1, 2]}])
             for words, of, complaint in (
                     (("-M",), tables, "expected multicast tables, got unicast ones alone"),
                     (("verify",), groups,
                      "expected unicast tables, got multicast ones alone")):
-                error = self.refusal(routes(*words, of=of), 2, "ibkit.ibroutes/1")
+                error = self.refusal(routes(*words, of=of), 2, "ibkit.ibroutes/2")
                 self.assertEqual(error["message"], f"{of}: {complaint}")
             self.assertIn("these files have no multicast tables",
                           json.loads(routes("verify", "-M").stdout)["notes"])
-            for words in (("verify", "--lanes"), ("dump", "--lanes", directory),
-                          ("compare", "--lanes"), ("verify", "--sl2vl", "/no/such"),
-                          ("verify", "--sls", topology)):
-                self.refusal(routes(*words), 2, "ibkit.ibroutes/1")
+            for words in (("verify", "--sl2vl"), ("dump", "--sl2vl", directory),
+                          ("verify", "--sl2vl", "/no/such"), ("verify", "--sls", topology)):
+                self.refusal(routes(*words), 2, "ibkit.ibroutes/2")
+            self.refusal(routes("plan", "--sl2vl"), 2, "ibkit.plan/1")
 
     def test_what_never_ends_is_no_file(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -171,12 +176,12 @@ class Failures(unittest.TestCase):
                                     ("ibtopo", "-l", topology, "--node-name-map", "/dev/zero"),
                                     ("ibpath", "--smkey-file", "/dev/zero", "1", "2"),
                                     ("ibpath", "batch", "/dev/zero")):
-                error = self.refusal(run(BIN / program, *words, "--json"), 2, f"ibkit.{program}/1")
+                error = self.refusal(run(BIN / program, *words, "--json"), 2, f"ibkit.{program}/2")
                 self.assertIn("/dev/zero: expected a regular file or a pipe", error["message"])
             key = pathlib.Path(directory) / "key"
             key.write_text("secret\n", encoding="ascii")
             error = self.refusal(run(BIN / "ibpath", "--smkey-file", key, "1", "2", "--json"), 2,
-                                 "ibkit.ibpath/1")
+                                 "ibkit.ibpath/2")
             self.assertEqual(error["message"], f"{key}:1:1: expected a number, got something else")
 
     def test_closed_standard_files_are_nobody_elses(self):
@@ -199,7 +204,7 @@ class Failures(unittest.TestCase):
                 answer = f.on(FAR, BIN / "ibpath", "--json", "nodes")
                 self.assertEqual(answer.returncode, 0, answer.stderr)
                 self.assertEqual(len(json.loads(answer.stdout)["records"]), 14)
-                for program, *words in (("ibtopo",), ("ibroutes",), ("ibpath", "0", "0"), ("ibtracer", "0")):
+                for program, *words in (("ibtopo",), ("ibroutes",), ("ibpath", "0", "0"), ("ibtracer", "-D", "0")):
                     result = closed(">&- <&-", BIN / program, *words)
                     self.assertEqual(result.returncode, 4, program)
                     self.assertIn("standard output: ", result.stderr)

@@ -122,7 +122,7 @@ class Cases:
         """Traces the group while `change` of the entry of its tree's node `chosen` is in the tables."""
         tree = self.healthy[group][1]["group"]["tree"]
         switch = tree[chosen]
-        ports = {switch["in"], *switch["out"]}
+        ports = {switch["ingress_port"], *switch["egress_ports"]}
         self.poke(switch, group, change(ports, switch))
         try:
             text = self.f.on(HOSTS[0], BIN / "ibtracer", "--smkey", "1", "--multicast", group)
@@ -147,7 +147,7 @@ class Cases:
                     continue
                 found = self.spoiled(group, node["parent"], lambda ports, _, n=node: ports - {n["parent_port"]})
                 above = tree[node["parent"]]
-                kind = "no MFT entry" if len({above["in"], *above["out"]}) == 1 else "no such port in the MFT entry"
+                kind = "no MFT entry" if len({above["ingress_port"], *above["egress_ports"]}) == 1 else "no such port in the MFT entry"
                 self.expect_named(found, above, "BROKEN", beyond(tree, index), kind)
 
     def test_a_switch_that_sends_nothing_up_is_named(self):
@@ -155,7 +155,7 @@ class Cases:
         group = GROUPS[5]
         tree = self.healthy[group][1]["group"]["tree"]
         leaf = max(i for i, n in enumerate(tree) if n["type"] == "switch")
-        found = self.spoiled(group, leaf, lambda ports, switch: ports - {switch["in"]})
+        found = self.spoiled(group, leaf, lambda ports, switch: ports - {switch["ingress_port"]})
         self.expect_named(found, tree[leaf], "MISMATCH", set(), "no way up")
 
     def test_an_entry_that_is_gone_is_named(self):
@@ -170,7 +170,7 @@ class Cases:
         tree = self.healthy[group][1]["group"]["tree"]
         leaf = next(i for i, n in enumerate(tree) if n["type"] == "switch" and any(
             t["parent"] == i and t["type"] == "ca" for t in tree))
-        stranger = min({1, 2, 3, 4} - {tree[leaf]["in"], *tree[leaf]["out"]})
+        stranger = min({1, 2, 3, 4} - {tree[leaf]["ingress_port"], *tree[leaf]["egress_ports"]})
         found = self.spoiled(group, leaf, lambda ports, _: ports | {stranger})
         self.expect_named(found, tree[leaf], "MISMATCH", set(), "no member")
 
@@ -180,11 +180,11 @@ class Cases:
         tree = self.healthy[group][1]["group"]["tree"]
         top = next(i for i, n in enumerate(tree) if n["type"] == "switch" and n["depth"] == 2)
         leaf, other = [i for i, n in enumerate(tree) if n["parent"] == top][:2]
-        free = min({5, 6, 7, 8} - {tree[leaf]["in"], *tree[leaf]["out"]})
+        free = min({5, 6, 7, 8} - {tree[leaf]["ingress_port"], *tree[leaf]["egress_ports"]})
         dropped = self.spoiled(group, leaf, lambda ports, _: ports | {free})
         second = next(n for n in dropped[2]["group"]["tree"] if n["parent_port"] == free and n["type"] == "switch")
         self.expect_named(dropped, second, "MISMATCH", set(), "no MFT entry")
-        self.poke(second, group, {second["in"], tree[other]["parent_port"]})
+        self.poke(second, group, {second["ingress_port"], tree[other]["parent_port"]})
         try:
             looped = self.spoiled(group, leaf, lambda ports, _: ports | {free})
         finally:
@@ -279,9 +279,9 @@ class Words(unittest.TestCase):
         with Fabric("fat-tree", "--radix", "4") as f:
             for words, complaint in ((("--multicast", "fe80::1"), "expected a multicast GID"),
                                      (("--multicast", "0xbfff"), "expected a multicast GID"),
-                                     (("--multicast", "0xc000", "-l", "3"), "no other target"),
-                                     (("--multicast", "0xc000", "--prove"), "--prove is of the way to a LID"),
-                                     (("-l", "3", "--from", "x"), "--from is of a group")):
+                                     (("--multicast", "0xc000", "-l", "3"), "expected --multicast or another target, got both"),
+                                     (("--multicast", "0xc000", "--prove"), "--prove applies to a trace to a LID"),
+                                     (("-l", "3", "--from", "x"), "--from: expected --multicast beside it")):
                 traced = f.on(HOSTS[0], BIN / "ibtracer", *words)
                 self.assertEqual(traced.returncode, 2, traced.stderr)
                 self.assertIn(complaint, traced.stderr)
@@ -289,11 +289,11 @@ class Words(unittest.TestCase):
             join(f, "create", HOSTS[0], GROUPS[0])
             hidden = f.on(HOSTS[0], BIN / "ibtracer", "--multicast", GROUPS[0])
             self.assertEqual(hidden.returncode, 4, hidden.stdout)
-            self.assertIn("for its key only; --smkey or --smkey-file gives it", hidden.stderr)
+            self.assertIn("give it by --sa-key or --sa-key-file", hidden.stderr)
             for words, complaint in (((GROUPS[1],), "the SA has none with members"),
                                      ((GROUPS[0], "--from", HOSTS[3]), "has no such member")):
                 traced = f.on(HOSTS[0], BIN / "ibtracer", "--smkey", "1", "--multicast", *words)
-                self.assertEqual(traced.returncode, 2, traced.stdout)
+                self.assertEqual(traced.returncode, 1, traced.stdout)
                 self.assertIn(complaint, traced.stderr)
 
 

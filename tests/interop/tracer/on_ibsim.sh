@@ -40,7 +40,7 @@ diff <(theirs) <(ours trace.json) || fail "the path is not ibtracert's"
 import json
 document = json.load(open("trace.json"))
 assert not document["complete"], document
-assert [line.split(":")[-1] for line in document["errors"]] == [" no proof (agent time-out)"] * 3, document["errors"]' || fail "what could not be read: $(cat trace.json)"
+assert [line.split(":")[-1] for line in document["errors"]] == [" no proof (agent timeout)"] * 3, document["errors"]' || fail "what could not be read: $(cat trace.json)"
 inside "$bin/ibtracer" -r 1 -l "$far" >text 2>>stderr
 [ "$(tail -n 1 text)" = "PARTLY VERIFIED lid $far \"host0032 HCA-1\": 1 of 4 hops have a proof" ] || fail "$(cat text)"
 exit 0

@@ -68,7 +68,7 @@ inside() {
   timeout 30 "$bin/ibtracer" --name "$far_name" | grep -q "^VERIFIED lid $lid " || fail "--name"
   timeout 30 "$bin/ibtracer" --both --prove --counters --lmc-all "$lid" >all 2>&1 || fail "all options: $(cat all)"
   grep -q 'counters: proven' all || fail "not proven: $(cat all)"
-  grep -q '^Back to lid' all || fail "no way back: $(cat all)"
+  grep -q '^Return to lid' all || fail "no return path: $(cat all)"
 
   # The SA tells the same route, and the packets take it.
   timeout 30 "$bin/ibtracer" --sa --json -l "$lid" >sa.json 2>sa.err || fail "--sa: $? $(cat sa.json sa.err)"
@@ -92,11 +92,11 @@ inside() {
   fi
   grep -q '^NoNewPrivs:.1$' "/proc/$agent/status" || fail "agent may gain privileges"
 
-  # What the SA does not know is a wrong word; a directed route that ends early is a broken path.
-  timeout 30 "$bin/ibtracer" -g fe80::dead:beef >usage 2>&1; [ $? = 2 ] || fail "unknown GID: not 2: $(cat usage)"
-  grep -q 'no path to that GID' usage || fail "unknown GID: $(cat usage)"
-  timeout 30 "$bin/ibtracer" -g 2001::1 >usage 2>&1; [ $? = 2 ] || fail "GID of another subnet: not 2: $(cat usage)"
-  grep -q 'no path to that GID: ' usage || fail "GID of another subnet: $(cat usage)"
+  # What the SA does not know is a finding; a directed route that ends early is a broken path.
+  timeout 30 "$bin/ibtracer" -g fe80::dead:beef >usage 2>&1; [ $? = 1 ] || fail "unknown GID: not 1: $(cat usage)"
+  grep -q 'no path to GID' usage || fail "unknown GID: $(cat usage)"
+  timeout 30 "$bin/ibtracer" -g 2001::1 >usage 2>&1; [ $? = 1 ] || fail "GID of another subnet: not 1: $(cat usage)"
+  grep -q 'no path to GID ' usage || fail "GID of another subnet: $(cat usage)"
   timeout 30 "$bin/ibtracer" -r 1 -D 0,9 >broken 2>&1; [ $? = 1 ] || fail "-D 0,9: not 1: $(cat broken)"
   tail -n 1 broken | grep -q '^BROKEN DR path 0,9 after 0 hops: wrong port: ' || fail "-D 0,9: $(cat broken)"
   timeout 30 "$bin/ibtracer" -r 1 -D 0,1,99 >broken 2>&1; [ $? = 1 ] || fail "-D 0,1,99: not 1: $(cat broken)"

@@ -83,14 +83,30 @@ TEST_F(FindNode, ByIdGuidAndName) {
 
 TEST_F(FindNode, RefusesNamesOfSeveralNodesWithTheirGuids) {
   EXPECT_EQ(name("lab-96"),
-            "the name 'lab-96' is borne by 2 nodes; say which by GUID: 0x0002c90300000000, "
-            "0x0002c90300000010");
+            "ambiguous name 'lab-96' (2 nodes); specify one by its GUID or as HOST:HCA:\n"
+            "  \"lab-96 HCA-1\" 0x0002c90300000000 LID 3, lab-sw95 port 23\n"
+            "  \"lab-96 HCA-2\" 0x0002c90300000010 LID 4, lab-sw95 port 24");
   EXPECT_EQ(find_node(f, "lab-96").error().kind, ErrorKind::Usage);
-  EXPECT_EQ(name("nobody"), "no node has the name, id or GUID 'nobody'");
+  EXPECT_EQ(name("nobody"), "no node is named 'nobody'");
+  EXPECT_EQ(name("0x77"), "no node or port has the GUID 0x0000000000000077");
   EXPECT_EQ(find_node(f, "nobody").error().kind, ErrorKind::NotFound);
   const Fabric janus = *generate_janus_like();
   EXPECT_THAT(find_node(janus, "Infiniscale-IV Mellanox Technologies").error().message,
-              HasSubstr("borne by 79 nodes"));
+              HasSubstr("ambiguous name 'Infiniscale-IV Mellanox Technologies' (79 nodes)"));
+}
+
+TEST_F(FindNode, SuggestsTheNearestNames) {
+  EXPECT_EQ(
+      name("lab-96 HCA-3"),
+      "no node is named 'lab-96 HCA-3'; did you mean 'lab-96 HCA-1' (LID 3, lab-sw95 port 23) "
+      "or 'lab-96 HCA-2' (LID 4, lab-sw95 port 24)?");
+  EXPECT_EQ(name("lab-sw96"), "no node is named 'lab-sw96'; did you mean 'lab-sw95' (LID 1)?");
+}
+
+TEST_F(FindNode, ByHostAndHca) {
+  EXPECT_EQ(name("lab-96:HCA-2"), "lab-96 HCA-2");
+  EXPECT_EQ(find_node_and_port(f, "lab-96:HCA-2:1")->port, 1);
+  EXPECT_EQ(find_node(f, "lab-96:HCA-9").error().kind, ErrorKind::NotFound);
 }
 
 TEST_F(FindNode, WithAPort) {
@@ -106,7 +122,7 @@ TEST_F(FindNode, WithAPort) {
             "expected a port of 'lab-sw95', 0 to 41, got 42");
   EXPECT_EQ(find_node_and_port(f, "lab-96 HCA-1:0").error().message,
             "expected a port of 'lab-96 HCA-1', 1 to 1, got 0");
-  EXPECT_EQ(find_node_and_port(f, "x:1").error().message, "no node has the name, id or GUID 'x'");
+  EXPECT_EQ(find_node_and_port(f, "x:1").error().message, "no node is named 'x'");
 }
 
 }  // namespace

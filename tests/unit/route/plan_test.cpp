@@ -171,7 +171,7 @@ TEST(Plan, AFabricInPiecesIsRoutedPieceByPieceAndTheSplitIsNamed) {
   }
   EXPECT_EQ(plan.pieces.size(), 2U);
   ASSERT_GE(plan.notes.size(), 3U);
-  EXPECT_EQ(plan.notes[0], "the fabric is in 2 pieces that no link joins");
+  EXPECT_EQ(plan.notes[0], "the fabric is disconnected: no link joins its 2 subfabrics");
   EXPECT_THAT(plan.notes[1], HasSubstr("6 switches ("));
 }
 

@@ -34,10 +34,10 @@ TEST(Pieces, EachIsALineWithWhatIsInIt) {
   cut(fabric, [](SwitchIndex a, SwitchIndex b) { return a < 6 && b >= 6; });
   const auto lines = lines_of(fabric);
   ASSERT_THAT(lines, SizeIs(3));
-  EXPECT_EQ(lines[0], "the fabric is in 2 pieces that no link joins");
-  EXPECT_THAT(lines[1], StartsWith("piece 1: 6 switches ('sw-0' (0x"));
+  EXPECT_EQ(lines[0], "the fabric is disconnected: no link joins its 2 subfabrics");
+  EXPECT_THAT(lines[1], StartsWith("subfabric 1: 6 switches ('sw-0' (0x"));
   EXPECT_THAT(lines[1], HasSubstr(" and 2 more) and 6 hosts ('host"));
-  EXPECT_THAT(lines[2], StartsWith("piece 2: 2 switches ('sw-6' (0x"));
+  EXPECT_THAT(lines[2], StartsWith("subfabric 2: 2 switches ('sw-6' (0x"));
   EXPECT_THAT(lines[2], HasSubstr("'sw-7'"));
   EXPECT_THAT(lines[2], Not(HasSubstr("more")));
 }
@@ -47,8 +47,8 @@ TEST(Pieces, ManyEndInHowManyMore) {
   cut(fabric, [](SwitchIndex, SwitchIndex) { return true; });
   const auto lines = lines_of(fabric);
   ASSERT_THAT(lines, SizeIs(10));
-  EXPECT_EQ(lines[0], "the fabric is in 12 pieces that no link joins");
-  EXPECT_EQ(lines[9], "and 4 pieces more");
+  EXPECT_EQ(lines[0], "the fabric is disconnected: no link joins its 12 subfabrics");
+  EXPECT_EQ(lines[9], "and 4 more subfabrics");
 }
 
 /// A host with a port in each of two planes is in both and joins nothing: packets do not pass it.
@@ -88,7 +88,7 @@ TEST(Pieces, HostsBackToBackAreOne) {
   const auto pieces = find_pieces(fabric, fabric::CompactGraph(fabric));
   ASSERT_THAT(pieces, SizeIs(2));
   EXPECT_THAT(pieces[1].hosts, ElementsAre(a, b));
-  EXPECT_THAT(lines_of(fabric)[2], StartsWith("piece 2: no switch and 2 hosts ("));
+  EXPECT_THAT(lines_of(fabric)[2], StartsWith("subfabric 2: no switch and 2 hosts ("));
 }
 
 }  // namespace

@@ -95,13 +95,13 @@ TEST(IbpathExplain, NamesTheLinkThatLimitsTheMtu) {
   EXPECT_EQ(r.value, "2048");
   EXPECT_EQ(r.link, 2U);
   EXPECT_FALSE(r.wrong);
-  EXPECT_EQ(r.reason, "link 2, leaf-1 port 20 to leaf-2 port 21: leaf-2 port 21 can do no more");
+  EXPECT_EQ(r.reason, "link 2, leaf-1 port 20 to leaf-2 port 21: leaf-2 port 21 supports no more");
 }
 
 TEST(IbpathExplain, NamesTheLinkThatLimitsTheRateByTheOrderOfSpeed) {
   auto facts = three_links();
   EXPECT_EQ(judged(facts, "rate").link, 1U);
-  EXPECT_THAT(judged(facts, "rate").reason, HasSubstr("(and one more on the way): 4x EDR"));
+  EXPECT_THAT(judged(facts, "rate").reason, HasSubstr("(and one more on the path): 4x EDR"));
   // 4x FDR's code (12) is below 4x EDR's (16), 4x DDR's (6) above 4x SDR's (3): codes say nothing.
   facts.there.links[1] = link(Lid{10}, 20, "leaf-1", Lid{11}, 21, "leaf-2", LinkSpeed::Ddr, 4);
   facts.path.rate = 6;
@@ -264,10 +264,10 @@ TEST(IbpathExplain, BothEndsHaveThePKeyAndOneOfThemFully) {
 TEST(IbpathExplain, ReversibleNeedsAWayBackByTheSameSl) {
   auto facts = three_links();
   EXPECT_EQ(judged(facts, "reversible").reason,
-            "the way back takes the same cables, by the same SL");
+            "the return path takes the same links, with the same SL");
   facts.back.links[1].from.port = 22;
   EXPECT_EQ(judged(facts, "reversible").reason,
-            "the way back takes other cables, 3 links, by the same SL");
+            "the return path takes other links, 3 links, with the same SL");
   facts.back_path->sl = ib::Sl{1};
   EXPECT_TRUE(judged(facts, "reversible").wrong);
   facts.path.reversible = false;
@@ -306,7 +306,8 @@ TEST(IbpathExplain, AConditionThatIsNotMetNamesTheLinkThatDecides) {
     EXPECT_EQ(r.subject, condition);
     EXPECT_EQ(r.value, "MTU 2048") << "what there is without the condition";
     EXPECT_EQ(r.link, 2U);
-    EXPECT_EQ(r.reason, "link 2, leaf-1 port 20 to leaf-2 port 21: leaf-2 port 21 can do no more");
+    EXPECT_EQ(r.reason,
+              "link 2, leaf-1 port 20 to leaf-2 port 21: leaf-2 port 21 supports no more");
   }
   EXPECT_EQ(refused("Rate>100").link, 1U);
   EXPECT_EQ(refused("Rate=200").value, "rate 100 Gb/s");
@@ -331,7 +332,7 @@ TEST(IbpathExplain, AnUnmetConditionOfOtherFieldsNamesTheRule) {
   EXPECT_EQ(refused("SL=3", facts).link, 2U);
   facts.back.broken = "LID 11 has no way to LID 1: its LFT says 255";
   facts.path.reversible = false;
-  EXPECT_THAT(refused("Reversible=1", facts).reason, HasSubstr("the way back is broken"));
+  EXPECT_THAT(refused("Reversible=1", facts).reason, HasSubstr("the return path is broken"));
   EXPECT_EQ(refused("PacketLifeTime<1").value, "packet life 1.07 s");
   EXPECT_EQ(refused("QosClass=7").reason, "the SA gives no path with it");
 }

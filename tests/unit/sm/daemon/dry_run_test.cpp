@@ -42,7 +42,7 @@ TEST(DryRunReport, HasTheSlotsByTableAndNodeAfterTheSums) {
                 "differs: " +
                 who(1) + " SwitchInfo\n");
   const std::string json = dry_run_json(dry, "1");
-  EXPECT_THAT(json, HasSubstr("\"schema\": \"ibkit.ibsm-dry-run/1\""));
+  EXPECT_THAT(json, HasSubstr("\"schema\": \"ibkit.ibsm-dry-run/2\""));
   EXPECT_THAT(json, HasSubstr("\"slots\": 4"));
 }
 

@@ -9,9 +9,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "libdiag/base/text.h"
+#include "sm/config/table.h"
 #include "sm/daemon/default_paths.h"
 
 namespace sm::daemon {
@@ -386,6 +389,31 @@ TEST(ConsoleOptions, OfATerminalAreForAnIbsmThatStaysThere) {
     EXPECT_EQ(options.console.place, ConsoleOptions::Place::None) << word;
     EXPECT_EQ(options.warnings.size(), 1U);
   }
+}
+
+/// Options of routing are the same for the daemon and for plans: names, letters, ranges.
+TEST(PlanOptions, AreTheRowsOfRouting) {
+  std::map<std::string, const ib::plan::RoutingOption*> by_name;
+  for (const auto& option : ib::plan::routing_options())
+    for (const auto name : ib::split(option.names, ',')) by_name[std::string(name)] = &option;
+  std::size_t rows = 0;
+  for (const config::Row& row : config::table()) {
+    if (row.section != config::Section::Routing || row.names.empty() ||
+        row.name() == "routing_engine")
+      continue;
+    ++rows;
+    for (const auto name : ib::split(row.names, ',')) {
+      const auto at = by_name.find(std::string(name));
+      ASSERT_NE(at, by_name.end()) << name;
+      EXPECT_EQ(at->second->number != nullptr, row.kind == config::Kind::Number) << name;
+      EXPECT_EQ(at->second->min, row.min) << name;
+      EXPECT_EQ(at->second->max, row.max) << name;
+      EXPECT_EQ(std::string_view(at->second->help).find("no effect") != std::string_view::npos,
+                row.effect == config::Effect::None)
+          << name;
+    }
+  }
+  EXPECT_EQ(rows, ib::plan::routing_options().size());
 }
 
 }  // namespace

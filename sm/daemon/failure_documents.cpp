@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "sm/daemon/plan_failure.h"
+#include "sm/daemon/failure_documents.h"
 
 #include "libdiag/report/json.h"
 
 namespace sm::daemon {
-
-std::string plan_failure(const std::string& version, const ib::Error& error) {
-  return ib::report::failure_document(kPlanSchema, "ibsm", version, error,
-                                      ib::exit_status(error.kind));
-}
 
 std::string explain_failure(const std::string& version, const ib::Error& error) {
   return ib::report::failure_document(kExplainSchema, "ibsm", version, error,

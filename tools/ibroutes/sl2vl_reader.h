@@ -11,10 +11,10 @@
 
 namespace ib::tools {
 
-class LaneReader final : public mad::Exchange {
+class Sl2VlReader final : public mad::Exchange {
  public:
   /// `observed` must outlive the reader.
-  LaneReader(const discover::Observed& observed, std::uint64_t m_key);
+  Sl2VlReader(const discover::Observed& observed, std::uint64_t m_key);
 
   std::vector<mad::Request> take_requests() override;
   void on_completion(Instant now, const mad::Completion& completion) override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "tools/ibroutes/lane_reader.h"
+#include "tools/ibroutes/sl2vl_reader.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ constexpr std::uint8_t kOneVl = 1;  // VLCap's code
 
 }  // namespace
 
-LaneReader::LaneReader(const discover::Observed& observed, std::uint64_t m_key)
+Sl2VlReader::Sl2VlReader(const discover::Observed& observed, std::uint64_t m_key)
     : observed_(observed), m_key_(m_key) {
   const auto& fabric = observed.fabric;
   for (fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
@@ -40,7 +40,7 @@ LaneReader::LaneReader(const discover::Observed& observed, std::uint64_t m_key)
   }
 }
 
-std::vector<mad::Request> LaneReader::take_requests() {
+std::vector<mad::Request> Sl2VlReader::take_requests() {
   std::vector<mad::Request> requests;
   if (under_way_ > kUnderWayMax / 2) return requests;
   for (; next_ < jobs_.size() && under_way_ < kUnderWayMax; ++next_, ++under_way_) {
@@ -53,7 +53,7 @@ std::vector<mad::Request> LaneReader::take_requests() {
   return requests;
 }
 
-void LaneReader::on_completion(Instant, const mad::Completion& completion) {
+void Sl2VlReader::on_completion(Instant, const mad::Completion& completion) {
   --under_way_;
   Job& job = jobs_[completion.cookie];
   std::string why;
@@ -71,7 +71,7 @@ void LaneReader::on_completion(Instant, const mad::Completion& completion) {
                                 why));
 }
 
-tables::SlToVl LaneReader::tables(const fabric::CompactGraph& graph) {
+tables::SlToVl Sl2VlReader::tables(const fabric::CompactGraph& graph) {
   std::optional<tables::SlToVlRow> injection;
   for (const Job& job : jobs_) {
     if (!job.known || observed_.fabric.node(job.node).is_switch()) continue;

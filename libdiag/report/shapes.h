@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The one shape that a node, a port, a link and a hop have in all documents (doc/formats.md).
+#pragma once
+
+#include "libdiag/fabric/names.h"
+#include "libdiag/report/json.h"
+
+namespace ib::report {
+
+/// What is known of a port, wherever it is known from. GUID 0: unknown.
+struct PortShape {
+  std::optional<wire::NodeType> type;
+  Guid node_guid{};
+  std::string name;
+  std::uint8_t port{};
+  Guid port_guid{};
+  Lid lid{};
+};
+PortShape port_shape(const fabric::Fabric& fabric, fabric::PortRef port,
+                     const fabric::NodeNames* names = nullptr);
+
+// Members of the object that is open.
+
+/// type, node_guid, name
+void write_node(JsonWriter& json, const fabric::Node& node,
+                const fabric::NodeNames* names = nullptr);
+/// Those of its node, port, port_guid, lid
+void write_port(JsonWriter& json, const PortShape& port);
+/// Those of its node, port_guid, lid, ingress_port, egress_port; port 0: none.
+void write_hop(JsonWriter& json, const fabric::Fabric& fabric, fabric::NodeIndex node,
+               std::uint8_t ingress_port, std::uint8_t egress_port);
+/// from and to, ports as above
+void write_link_ends(JsonWriter& json, const PortShape& from, const PortShape& to);
+
+}  // namespace ib::report
