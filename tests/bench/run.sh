@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# usage: run.sh BUILD_DIR [NAME]: the benchmarks, or the one named; see bench.py and the micro benchmarks beside it.
+# usage: run.sh BUILD_DIR [NAME]: the benchmarks, or the one named; see bench.py and the micro benchmarks beside it. What
+#        they print is put into doc/figures.md, too.
 #        run.sh --knows NAME: is there one of that name? Nothing needs to be built for that.
 set -u
 build=$1
@@ -14,12 +15,20 @@ esac
 [ "$build" = --knows ] && exit 0
 status=0
 found=0
+log=$(mktemp) || exit 4
+trap 'rm -f "$log"' EXIT
+# run NAME COMMAND...: prints its output, and keeps it for the page.
+run() {
+  echo "== $1" | tee -a "$log"
+  shift
+  "$@" | tee -a "$log"
+  [ "${PIPESTATUS[0]}" = 0 ] || status=1
+}
 for micro in "$build"/bench/*; do
   [ -f "$micro" ] && [ -x "$micro" ] || continue
   if [ "$name" = all ] || [ "$name" = "$(basename "$micro")" ]; then
     found=1
-    echo "== $(basename "$micro")"
-    "$micro" --benchmark_color=false || status=1
+    run "$(basename "$micro")" "$micro" --benchmark_color=false
   fi
 done
 if [[ $name = *_bench && $found = 0 ]]; then
@@ -28,10 +37,11 @@ if [[ $name = *_bench && $found = 0 ]]; then
 fi
 for suite in $suites; do
   if [ "$name" = all ] || [ "$name" = "$suite" ]; then
-    /usr/bin/python3 tests/bench/bench.py "$build" "$suite" || status=1
+    run "$suite" /usr/bin/python3 tests/bench/bench.py "$build" "$suite"
   fi
 done
 if [ "$name" = all ] || [ "$name" = routes ]; then
-  /usr/bin/python3 tests/bench/routes.py "$build" || status=1
+  run routes /usr/bin/python3 tests/bench/routes.py "$build"
 fi
+[ -s "$log" ] && { /usr/bin/python3 tests/bench/figures.py doc/figures.md "$log" || status=1; }
 exit $status
