@@ -124,7 +124,8 @@ class Once {
  public:
   bool first(Line& line, const Key& key, const std::string& what) {
     const auto [at, fresh] = seen_.emplace(key, line.number());
-    if (!fresh) line.complain(what + " stands in line " + std::to_string(at->second) + " already");
+    if (!fresh)
+      line.complain("duplicate " + what + " (first on line " + std::to_string(at->second) + ')');
     return fresh;
   }
 
@@ -164,7 +165,7 @@ Result<Mentions> read_list(OptionFile which, std::string_view text, const std::s
     GuidList::Entry entry;
     entry.guid = line.guid(what);
     entry.line = line.number();
-    if (!line.good() || !once.first(line, entry.guid, to_string(entry.guid))) return;
+    if (!line.good() || !once.first(line, entry.guid, "GUID " + to_string(entry.guid))) return;
     if (ranks && line.next_is_number())
       entry.rank = static_cast<std::uint8_t>(line.number("a rank", 0, 255));
     if (numbers) {
@@ -190,7 +191,7 @@ Result<Mentions> read_ports(OptionFile which, std::string_view text, const std::
     const Guid guid = line.guid(ignored ? "the GUID of a node" : "the GUID of a switch");
     if (ignored && line.good() && line.at_end()) {
       // An end port by its port GUID, as the manual of 2008 has it.
-      if (!once.first(line, {guid, 0}, to_string(guid))) return;
+      if (!once.first(line, {guid, 0}, "GUID " + to_string(guid))) return;
       options.ignored[{guid, 0}] = true;
       mentions.places.push_back({Means::EndPort, guid, line.number(), {}});
       return;
@@ -198,7 +199,8 @@ Result<Mentions> read_ports(OptionFile which, std::string_view text, const std::
     const std::uint8_t port = line.port();
     if (!line.good()) return;
     const PortName name{guid, port};
-    if (!once.first(line, name, to_string(guid) + " port " + std::to_string(port))) return;
+    if (!once.first(line, name, "GUID " + to_string(guid) + " port " + std::to_string(port)))
+      return;
     if (ignored) {
       options.ignored[name] = true;
     } else {
@@ -217,7 +219,7 @@ Result<Mentions> read_search_order(std::string_view text, const std::string& fil
   Once<Guid> once;
   auto done = each_line(text, file, [&](Line& line) {
     const Guid guid = line.guid("the GUID of a switch");
-    if (!line.good() || !once.first(line, guid, to_string(guid))) return;
+    if (!line.good() || !once.first(line, guid, "GUID " + to_string(guid))) return;
     std::vector<std::uint8_t> ports;
     do {
       const std::uint8_t port = line.port();
@@ -323,8 +325,8 @@ class TorusReader {
 
   void link(Line& line, std::optional<TorusConfig::Link>& where) {
     if (where) {
-      line.complain("this link of the seed stands in line " + std::to_string(where->line) +
-                    " already");
+      line.complain("duplicate link of the seed (first on line " + std::to_string(where->line) +
+                    ")");
       return;
     }
     TorusConfig::Link link;

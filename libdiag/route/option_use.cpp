@@ -59,7 +59,10 @@ std::string unused_options(const Options& options, std::string_view engine,
       continue;
     names.append(names.empty() ? "" : ", ").append(use.name);
   }
-  return names.empty() ? names : std::string(engine) + " takes no notice of " + names;
+  if (names.empty()) return names;
+  const bool several = names.find(',') != std::string::npos;
+  return names + (several ? " have" : " has") + " no effect with routing engine " +
+         std::string(engine);
 }
 
 }  // namespace ib::route

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Which engines heed which options, so that an operator is told of one that does nothing.
+// Which engines use which options, so that the operator is told of options without effect.
 #pragma once
 
 #include <span>
@@ -15,13 +15,14 @@ namespace ib::route {
 struct OptionUse {
   const char* name;               // as opensm spells it
   bool (*given)(const Options&);  // it says something
-  std::string_view engines;       // that heed it, with spaces around each
+  std::string_view engines;       // that use it, with spaces around each
   bool used_by(std::string_view engine) const;
 };
 std::span<const OptionUse> option_uses();
 
-/// `updn takes no notice of --hop_weights_file`: of what is given, what neither `engine`, whose
-/// routes are taken, nor any of `named`, which could have come in its place, heeds. Empty: nothing.
+/// `--hop_weights_file has no effect with routing engine updn`: of what is given, what neither
+/// `engine`, whose routes are used, nor any of `named`, which could have come in its place, uses.
+/// Empty: nothing.
 std::string unused_options(const Options& options, std::string_view engine,
                            std::span<const std::string> named);
 

@@ -60,7 +60,7 @@ TEST(OptionFiles, AnIgnoredPortMayBeAnEndPortByItsGuid) {
   ASSERT_EQ(read->places.size(), 2U);
   EXPECT_EQ(read->places[0].means, Mention::Means::EndPort);
   EXPECT_EQ(error_of(OptionFile::Ignored, "0x7\n0x7\n"),
-            "f:2:1: 0x0000000000000007 stands in line 1 already");
+            "f:2:1: duplicate GUID 0x0000000000000007 (first on line 1)");
 }
 
 TEST(OptionFiles, ReadsPortsWeightsAndOrders) {
@@ -86,10 +86,10 @@ TEST(OptionFiles, AMistakeIsNamedByFileLineAndColumn) {
   EXPECT_EQ(error_of(OptionFile::Roots, "0x1 256\n"),
             "f:1:5: expected a rank from 0 to 255, got '256'");
   EXPECT_EQ(error_of(OptionFile::ComputeNodes, "0x1\n0x2\n0x1\n"),
-            "f:3:1: 0x0000000000000001 stands in line 1 already");
+            "f:3:1: duplicate GUID 0x0000000000000001 (first on line 1)");
   EXPECT_THAT(error_of(OptionFile::IoNodes, "0x1z\n"), HasSubstr("f:1:1: expected a port GUID"));
   EXPECT_THAT(error_of(OptionFile::GuidRoutingOrder, "0x0\n"), HasSubstr("expected a port GUID"));
-  EXPECT_EQ(error_of(OptionFile::Ids, "0x1 5\n0x2 5\n"), "f:2:5: id 5 stands in line 1 already");
+  EXPECT_EQ(error_of(OptionFile::Ids, "0x1 5\n0x2 5\n"), "f:2:5: duplicate id 5 (first on line 1)");
   EXPECT_EQ(error_of(OptionFile::Ids, "0x1\n"),
             "f:1:4: expected a number, got the end of the line");
   EXPECT_EQ(error_of(OptionFile::Ignored, "0x1 0\n"),
@@ -99,7 +99,7 @@ TEST(OptionFiles, AMistakeIsNamedByFileLineAndColumn) {
   EXPECT_EQ(error_of(OptionFile::HopWeights, "0x1 1 256\n"),
             "f:1:7: expected a weight from 0 to 255, got '256'");
   EXPECT_EQ(error_of(OptionFile::HopWeights, "0x1 1 2\n0x1 1 3\n"),
-            "f:2:5: 0x0000000000000001 port 1 stands in line 1 already");
+            "f:2:5: duplicate GUID 0x0000000000000001 port 1 (first on line 1)");
   EXPECT_EQ(error_of(OptionFile::PortSearchOrder, "0x1 1 2 1\n"), "f:1:9: port 1 is given twice");
   EXPECT_THAT(error_of(OptionFile::PortSearchOrder, "0x1\n"), HasSubstr("expected a port number"));
 }
@@ -146,7 +146,7 @@ TEST(OptionFiles, AMistakeInTorus2QosIsNamed) {
   EXPECT_EQ(error("torus 3 3 3\ntorus 3 3 3\n"), "f:2:1: the size of the torus is given twice");
   EXPECT_EQ(error("torus 3 3 3\nxp_link 0x1 0x1\n"), "f:2:13: a link from a switch to itself");
   EXPECT_EQ(error("torus 3 3 3\nxp_link 0x1 0x2\nxp_link 0x1 0x3\n"),
-            "f:3:1: this link of the seed stands in line 2 already");
+            "f:3:1: duplicate link of the seed (first on line 2)");
   EXPECT_THAT(error("torus 3 3 3\nxp_link 0x1 0x2\nyp_link 0x2 0x3\n"),
               HasSubstr("f:3:13: the links of a seed share their first switch"));
   EXPECT_EQ(error("torus 3 3 3\nnext_seed\n"), "f:2:1: the seed before this one has no links");

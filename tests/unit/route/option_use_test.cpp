@@ -101,10 +101,11 @@ TEST(OptionUse, WhatDoesNothingIsSaidInOneLine) {
   options.scatter_seed = 3;
   options.nue_max_num_vls = 2;
   EXPECT_EQ(unused_options(options, "updn", {}),
-            "updn takes no notice of --connect_roots, --nue_max_num_vls");
+            "--connect_roots, --nue_max_num_vls have no effect with routing engine updn");
   // nue stands by and would heed it.
   const std::vector<std::string> named{"updn", "nue"};
-  EXPECT_EQ(unused_options(options, "updn", named), "updn takes no notice of --connect_roots");
+  EXPECT_EQ(unused_options(options, "updn", named),
+            "--connect_roots has no effect with routing engine updn");
 }
 
 TEST(OptionUse, AChoiceSaysIt) {
@@ -112,7 +113,7 @@ TEST(OptionUse, AChoiceSaysIt) {
   ChoiceOptions options;
   options.engine.max_reverse_hops = 1;
   const auto choice = choose_routes(f, CompactGraph(f), options, {});
-  EXPECT_EQ(choice.notes().back(), "ftree takes no notice of --max_reverse_hops");
+  EXPECT_EQ(choice.notes().back(), "--max_reverse_hops has no effect with routing engine ftree");
 }
 
 }  // namespace
