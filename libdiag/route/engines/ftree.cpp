@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "libdiag/route/choose/quality.h"
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/reroute/detours.h"
+#include "libdiag/route/reroute/reroute.h"
 #include "libdiag/route/shape/ranks.h"
 #include "libdiag/route/shape/tree_shape.h"
 #include "libdiag/route/spread/deal.h"
@@ -8,6 +10,43 @@
 #include "libdiag/route/spread/shifts.h"
 
 namespace ib::route {
+namespace {
+
+/// Dealt tables whose greatest load, once the fullest links were relieved, is within this of the
+/// least there can be stay as they are.
+constexpr double kNear = 1.03;
+
+/// True when the fullest link of `a` carries less by more than a hundredth, or as much and fewer
+/// packets of a shift meet on it.
+bool is_better(const Request& request, const tables::LinearTables& a,
+               const tables::LinearTables& b) {
+  const double load_a = greatest_load(request, a), load_b = greatest_load(request, b);
+  if (load_a * kEqualLoad < load_b || load_b * kEqualLoad < load_a) return load_a < load_b;
+  return sampled_contention(*request.graph, a) < sampled_contention(*request.graph, b);
+}
+
+/// Where something is missing: single entries on the fullest links move, so that all others stay as
+/// they were dealt and what shifts need stays with them. Only where that does not do, everything is
+/// evened out.
+void mend(const Request& request, const UpDownOrder& order, const Targets& targets,
+          const TreePlaces& places, std::vector<tables::LeastHops>& hops,
+          tables::LinearTables& lfts) {
+  add_detours(*request.graph, order, targets, hops);
+  Routes dealt;
+  dealt.lfts = lfts;
+  auto relieved =
+      Rerouter::relieved(request, candidates_by(*request.graph, order, true), std::move(dealt))
+          .lfts;
+  calm_shifts(request, targets, places, hops, relieved);
+  if (greatest_load(request, relieved) > kNear * least_load(request)) {
+    even_out(request, targets, hops, lfts);
+    calm_shifts(request, targets, places, hops, lfts);
+    if (is_better(request, lfts, relieved)) return;
+  }
+  lfts = std::move(relieved);
+}
+
+}  // namespace
 
 Result<CandidateRule> ftree_candidates(const Request& request) {
   auto ranks = ranks_from_roots(request);
@@ -31,11 +70,8 @@ Result<Routes> ftree(const Request& request) {
   result.engine = "ftree";
   const TreePlaces places(request, *ranks, targets);
   result.lfts = deal(request, targets, places, hops);
-  if (!is_complete_tree(request, *ranks, targets, hops)) {
-    add_detours(*request.graph, order, targets, hops);
-    even_out(request, targets, hops, result.lfts);
-    calm_shifts(request, targets, places, hops, result.lfts);
-  }
+  if (!is_complete_tree(request, *ranks, targets, hops))
+    mend(request, order, targets, places, hops, result.lfts);
   result.promises_deadlock_freedom = true;
   result.multicast.up_order.assign(order.positions().begin(), order.positions().end());
   result.notes = std::move(ranks->notes);

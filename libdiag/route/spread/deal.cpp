@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
+#include <utility>
 
 #include "libdiag/base/parallel.h"
 
@@ -17,12 +19,15 @@ constexpr std::uint8_t kNone = 255;  // no arc has this index: a switch has 254 
 class Row {
  public:
   Row(const Request& request, const Targets& targets, const TreePlaces& places,
-      std::span<const std::vector<std::uint16_t>> uplinks, SwitchIndex s,
+      std::span<const std::vector<std::uint16_t>> uplinks,
+      std::span<const std::vector<std::uint32_t>> others, SwitchIndex s, std::uint32_t rank,
       tables::LinearTables& tables)
       : targets_(targets),
         places_(places),
         uplinks_(uplinks),
+        others_(others[places.height[s]]),
         s_(s),
+        rank_(rank),
         height_(places.height[s]),
         arcs_(request.graph->arcs(s)),
         first_(request.graph->arc_index(s, 0)),
@@ -102,7 +107,6 @@ class Row {
                                            [&](auto i) { return arcs_[i].to == to; });
     // Cables to a child are numbered as the child numbers those that lead up.
     const bool down = one_neighbour && places_.height[to] < height_;
-    const auto& next = uplinks_[std::min<std::size_t>(height_ + 1, uplinks_.size() - 1)];
     const auto& below = uplinks_[down ? places_.height[to] : height_];
     const std::uint32_t below_slots = places_.slots[down ? places_.height[to] : height_];
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -111,7 +115,7 @@ class Row {
       if (n > 1 && down)
         arc = candidates[below[c] / below_slots % n];
       else if (arc == kNone || (!only_up && !allowed[arc]))
-        arc = candidates[(own[c] + next[c]) % n];
+        arc = candidates[(own[c] + others_[c] + rank_) % n];
       set(columns[i].lid, candidates, arc);
     }
     deal_switch_lids(target, candidates, index);
@@ -153,7 +157,9 @@ class Row {
   const Targets& targets_;
   const TreePlaces& places_;
   std::span<const std::vector<std::uint16_t>> uplinks_;
+  std::span<const std::uint32_t> others_;  // by column: where it goes whose uplink is missing
   SwitchIndex s_;
+  std::uint32_t rank_;  // of the switch among those of its height
   std::uint32_t height_;
   std::span<const fabric::Arc> arcs_;
   std::size_t first_;
@@ -163,6 +169,34 @@ class Row {
   std::vector<std::uint8_t> uplink_to_, uplink_port_;  // by uplink: the arc, its port
   bool no_gaps_{true};                                 // an arc for every uplink
 };
+
+/// By height and column, a number that tells apart what shares an uplink there and takes the same
+/// uplink at the next switch: so what has to leave an uplink does not meet again on another link.
+std::vector<std::vector<std::uint32_t>> other_uplinks(const TreePlaces& places) {
+  std::vector<std::vector<std::uint32_t>> others(places.slots.size());
+  for (std::uint32_t h = 0; h < others.size(); ++h) {
+    const std::uint32_t next =
+        std::min<std::uint32_t>(h + 1, static_cast<std::uint32_t>(others.size()) - 1);
+    for (const std::uint64_t number : places.number) {
+      const std::uint64_t above = number / places.divisor[next];
+      const std::uint32_t width = next > h ? places.uplinks(next) : 1;
+      others[h].push_back(static_cast<std::uint32_t>(above % width + above / width));
+    }
+  }
+  return others;
+}
+
+/// A number for each switch among those of its height, by GUID: a LID that one uplink of all of
+/// them is missing for leaves them by different others.
+std::vector<std::uint32_t> ranks_by_height(const fabric::CompactGraph& graph,
+                                           const TreePlaces& places) {
+  std::vector<SwitchIndex> order(graph.switch_count());
+  std::iota(order.begin(), order.end(), SwitchIndex{0});
+  std::ranges::sort(order, {}, [&](SwitchIndex s) { return std::pair(graph.guid(s), s); });
+  std::vector<std::uint32_t> rank(graph.switch_count()), next(places.slots.size(), 0);
+  for (const SwitchIndex s : order) rank[s] = next[places.height[s]]++;
+  return rank;
+}
 
 }  // namespace
 
@@ -175,8 +209,10 @@ tables::LinearTables deal(const Request& request, const Targets& targets, const 
     for (std::size_t c = 0; c < places.number.size(); ++c)
       uplinks[h].push_back(static_cast<std::uint16_t>(
           places.uplink(h, places.number[c], targets.columns()[c].offset)));
+  const auto others = other_uplinks(places);
+  const auto rank = ranks_by_height(graph, places);
   parallel_for(SwitchIndex{0}, static_cast<SwitchIndex>(graph.switch_count()), [&](SwitchIndex s) {
-    Row row(request, targets, places, uplinks, s, tables);
+    Row row(request, targets, places, uplinks, others, s, rank[s], tables);
     for (std::size_t i = 0; i < hops.size(); ++i)
       row.fill(targets.batch(i), hops[i], i * tables::kTargetsPerBatch);
   });

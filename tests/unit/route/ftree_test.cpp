@@ -7,9 +7,11 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
+#include "libdiag/route/choose/quality.h"
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/plan.h"
 #include "libdiag/route/reroute/detours.h"
+#include "libdiag/route/reroute/reroute.h"
 #include "libdiag/route/shape/ca_order.h"
 #include "libdiag/route/shape/tree_shape.h"
 #include "libdiag/route/spread/deal.h"
@@ -148,6 +150,29 @@ TEST(Ftree, DamagedTreesStayReachableAndNearTheirBound) {
               bound, (ends - attached[s]) * attached[s] / c.graph.arcs(s).size());
       EXPECT_LE(verdict.load_max, bound + bound / 2) << levels << " levels, seed " << seed;
     }
+}
+
+/// What was on the cable goes round it, evenly and beside what others send: what is computed anew
+/// hardly differs, carries little more than it must, and hardly any packets of a shift meet.
+TEST(Ftree, OneMissingCableLeavesAllOthersAsTheyWereDealt) {
+  const Case whole(fabric::generate(tree(12, 3)).value());
+  const auto before = ftree(whole.request).value().lfts;
+  for (const bool up : {false, true}) {  // of a leaf, of a switch above it
+    fabric::Fabric damaged = whole.fabric;
+    SwitchIndex s = 0;
+    while (whole.graph.attached()[s] == 0) ++s;
+    if (up) s = whole.graph.arcs(s).front().to;
+    const auto& arc = whole.graph.arcs(s).back();
+    damaged.disconnect({whole.graph.node_of(s), arc.out_port});
+    const Case c(std::move(damaged));
+    const auto routes = ftree(c.request).value();
+    const auto verdict = c.verdict(routes);
+    EXPECT_TRUE(verdict.must_ok());
+    EXPECT_LE(static_cast<double>(verdict.load_max), 1.03 * least_load(c.request));
+    EXPECT_LE(worst_shift(c, routes.lfts), 3U);
+    const auto moved = difference(before, routes.lfts).entries.size();
+    EXPECT_LT(moved * 50, c.graph.switch_count() * c.graph.destinations().size());
+  }
 }
 
 TEST(Ftree, SaysWhyATorusIsNoTree) {
