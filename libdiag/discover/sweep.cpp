@@ -67,11 +67,13 @@ struct Sweep::Impl {
 
   std::vector<PortRef> claim;  // by port index: what NodeInfo through this port named
   struct Progress {
-    Duration hint{0};            // how slow its answers may be
-    std::uint16_t next_port{0};  // the next switch port to read; 0: not begun
-    std::uint8_t reading{0};     // PortInfos under way
-    bool queued{false};          // in `scanning`
-    bool silent{false};          // it did not answer: asked nothing more
+    Duration hint{0};              // how slow its answers may be
+    std::uint16_t next_port{0};    // the next switch port to read; 0: not begun
+    std::uint8_t reading{0};       // PortInfos under way
+    bool queued{false};            // in `scanning`
+    bool silent{false};            // it did not answer: asked nothing more
+    bool other_key{false};         // it is asked with another M_Key than in the beginning
+    std::uint32_t asked_again{0};  // with it: a bit for each Ask
   };
   std::vector<Progress> progress;  // by node
   std::unordered_map<Guid, PortRef> port_guids;
@@ -122,7 +124,9 @@ struct Sweep::Impl {
     const ObservedNode& n = seen.nodes[key.at.node];
     const std::uint64_t guid = n.info.node_guid.value;
     if (key.ask != Ask::Probe && key.ask != Ask::Recheck) {
-      auto request = make_request(t, guid, n.info.node_guid, n.route);
+      // Who was silent to another M_Key is somebody else to the transactor.
+      const std::uint64_t target = progress[key.at.node].other_key ? mix(guid, 0) : guid;
+      auto request = make_request(t, target, n.info.port_guid, n.route);
       request.resp_time_hint = progress[key.at.node].hint;
       return request;
     }
@@ -266,11 +270,30 @@ struct Sweep::Impl {
            progress[key.at.node].reading > 0;
   }
 
+  /// A port that has an M_Key may be silent to every other (IBA 14.2.4.1).
+  bool ask_with_other_key(Key key) {
+    Progress& at = progress[key.at.node];
+    const Guid port = seen.nodes[key.at.node].info.port_guid;
+    if (at.silent || !options.other_m_key) return false;
+    if (!at.other_key && !options.other_m_key(port)) return false;
+    at.other_key = true;
+    const std::uint32_t bit = 1U << static_cast<unsigned>(key.ask);
+    if ((at.asked_again & bit) != 0) return false;
+    at.asked_again |= bit;
+    if (key.ask == Ask::PortInfo || key.ask == Ask::PortInfoExt) {
+      ask_port(key.at, key.ask == Ask::PortInfoExt);
+    } else {
+      ask(key.ask, key.at, 0);
+    }
+    return true;
+  }
+
   void on_failure(Key key, Trouble::Kind kind, std::string what) {
     const bool of_node = key.at.node != kNoNode && key.ask != Ask::Probe &&
                          key.ask != Ask::Recheck && key.ask != Ask::VendorPortInfo &&
                          key.ask != Ask::ClearChange;
     if (of_node && kind == Trouble::Kind::Silent) {
+      if (ask_with_other_key(key)) return;
       // It answered before and does not now. One line, and no further question.
       if (!std::exchange(progress[key.at.node].silent, true))
         quarantine(key.at.node, kind, key, std::move(what));

@@ -93,7 +93,6 @@ struct Difference {
 };
 
 struct ApplyOptions {
-  std::function<std::uint64_t(ib::Guid)> m_key;  // by node GUID; empty: none
   std::uint32_t per_node{4};                     // requests under way to one node
   std::uint32_t in_all{512};
   bool after_sweep{true};  // `observed` is that of a sweep just now

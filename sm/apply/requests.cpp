@@ -129,9 +129,8 @@ ib::mad::Request request_for(Job& job, const Work& work, ib::mad::Cookie cookie)
       modifier = modifier_of(job.seen, n, work.ask);
       break;
   }
-  const std::uint64_t m_key = job.options.m_key ? job.options.m_key(guid) : 0;
   auto request = ib::mad::smp_request(cookie, guid.value, route_for(job.seen, work), method,
-                                      attribute, modifier, m_key);
+                                      attribute, modifier);
   if (method == ib::wire::Method::Set) fill(job, work, request.mad);
   return request;
 }

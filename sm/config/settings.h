@@ -17,6 +17,8 @@ struct Settings {
   std::uint64_t subnet_prefix{0xfe80000000000000};
   std::uint64_t sm_priority{0};
   std::uint64_t sm_key{1};
+  std::optional<std::uint64_t> m_key, m_key_lease_period, m_key_protection_level;
+  bool m_key_lookup{true};
   std::uint64_t master_sm_priority{0};
   bool sm_inactive{false};
   std::string allowed_sm_guids;

@@ -61,20 +61,19 @@ constexpr std::array kPort = {
     number("", "polling_retry_number", &S::polling_retry_number, 0, 1000,
            "Polls in a row that a master may leave unanswered")
         .opensm_has("4"),
-    number("", "m_key", {}, 0, UINT64_MAX, "M_Key of every port")
+    number("", "m_key", &S::m_key, 0, UINT64_MAX,
+           "M_Key of every end port; where it is not said ports keep theirs")
         .hex()
-        .opensm_has("0x0000000000000000")
-        .not_yet("ports keep the M_Key they have"),
-    number("", "m_key_lease_period", {}, 0, 65535, "Lease of the M_Key")
+        .opensm_has("0x0000000000000000"),
+    number("", "m_key_lease_period", &S::m_key_lease_period, 0, 65535,
+           "After so long a port at which somebody tried a wrong M_Key is open; 0: never")
         .in("s")
-        .opensm_has("0")
-        .not_yet("ports keep the M_Key they have"),
-    number("", "m_key_protection_level", {}, 0, 3, "M_Key protection bits")
-        .opensm_has("0")
-        .not_yet("ports keep the M_Key they have"),
-    truth("", "m_key_lookup", {}, "Look M_Keys up in the file guid2mkey")
-        .opensm_has("TRUE")
-        .not_yet("ports keep the M_Key they have"),
+        .opensm_has("0"),
+    number("", "m_key_protection_level", &S::m_key_protection_level, 0, 3,
+           "M_KeyProtectBits: 1 hides the key, 2 and 3 refuse reading without it")
+        .opensm_has("0"),
+    truth("", "m_key_lookup", &S::m_key_lookup,
+          "Know from the file guid2mkey which M_Keys ports had last"),
 };
 
 constexpr std::array kLids = {

@@ -43,7 +43,7 @@ bool SubnetManager::Impl::may_look_aside() const {
 
 void SubnetManager::Impl::look_at_own_port(Instant now) {
   if (may_look_aside() && own_port.due() <= now) own_port.begin(now, *seen, *desired);
-  for (ib::mad::Request& r : own_port.take_requests()) transactor.submit(now, std::move(r));
+  for (ib::mad::Request& r : own_port.take_requests()) ask(now, std::move(r));
   take_logs(own_port);
   if (own_port.take_sweep_wanted()) want_sweep(now, Reason::ChangeSeen);
   const auto lid = own_port.take_other_master();
@@ -59,7 +59,7 @@ void SubnetManager::Impl::look_at_traps(Instant now) {
   if (may_look_aside() && trap_look.due() <= now)
     for (const ib::mad::Cookie cookie : trap_look.on_time(now, *seen, flapping))
       transactor.cancel(cookie);
-  for (ib::mad::Request& r : trap_look.take_requests()) transactor.submit(now, std::move(r));
+  for (ib::mad::Request& r : trap_look.take_requests()) ask(now, std::move(r));
   take_logs(trap_look);
   if (const auto at = trap_look.take_sweep_wanted()) want_sweep(std::max(now, *at), Reason::Trap);
   if (may_look_aside() && trap_look.take_light_sweep_wanted())
@@ -91,7 +91,7 @@ void SubnetManager::Impl::go_on_reading(Instant now) {
     stirred = true;
     tables.begin(now, snapshot, desired->node_managed, desired->partitions->from_file);
   }
-  for (ib::mad::Request& r : tables.take_requests()) transactor.submit(now, std::move(r));
+  for (ib::mad::Request& r : tables.take_requests()) ask(now, std::move(r));
   const bool news = tables.has_news(now);
   counters.tables_read = tables.nodes_read();
   take_logs(tables);

@@ -64,6 +64,9 @@ void SubnetManager::Impl::begin_sweep(Instant now) {
   o.stood_elsewhere = [before = seen](ib::Guid node, ib::Guid at, std::uint8_t port) {
     return before && stood_elsewhere(before->fabric, node, at, port);
   };
+  o.other_m_key = [this](ib::Guid port) { return m_keys.try_other(port); };
+  // Whom it does not know yet is asked with the key of who was there before.
+  o.m_key = [this](ib::Guid port) { return port.value == 0 ? 0 : m_keys.of(port); };
   o.is_held = [this](ib::Guid at, std::uint8_t port) { return flapping.is_held(at, port); };
   go(Event::SweepDue);
   sweep = std::make_unique<ib::discover::Sweep>(std::move(o));
@@ -72,6 +75,7 @@ void SubnetManager::Impl::begin_sweep(Instant now) {
 void SubnetManager::Impl::end_sweep(Instant now) {
   found = std::make_shared<Observed>(sweep->take_observed());
   sweep.reset();
+  m_keys.learn(*found);
   transactor.settle();
   culprits.identify(*found, *seen);
   for (const auto& node : found->nodes)
@@ -98,7 +102,7 @@ void SubnetManager::Impl::end_sweep(Instant now) {
 
 void SubnetManager::Impl::heed_mastership(Instant now) {
   for (const ib::mad::Cookie cookie : mastership.take_cancelled()) transactor.cancel(cookie);
-  for (ib::mad::Request& r : mastership.take_requests()) transactor.submit(now, std::move(r));
+  for (ib::mad::Request& r : mastership.take_requests()) ask(now, std::move(r));
   for (ib::mad::Packet& p : mastership.take_packets())
     effects.send.push_back({std::move(p), Duration{0}});
   while (const auto order = mastership.next_order()) {
@@ -390,6 +394,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
   const State done = state;
   if (done == State::Applying) note_who_was_told();
   applying.reset();
+  m_keys.learn(*seen);
   go(Event::Applied);
   if (done == State::Reading) {
     plan_blocks_again();

@@ -82,6 +82,7 @@ struct SubnetManager::Impl {
   Culprits culprits;
   std::set<ib::Guid> silent_switches;  // seen by light sweeps since the last full one
   Mastership mastership;
+  MKeys m_keys;
   TableUpkeep tables;  // reads between the others
   OwnPort own_port{kOwnerOwnPort};
   TrapLook trap_look;
@@ -119,6 +120,7 @@ struct SubnetManager::Impl {
         transactor(options.transactor),
         inputs(contents, options.registrations_lost, options.plan.reassign_lids),
         mastership(options.mastership, kOwnerMastership),
+        m_keys(options.m_keys),
         tables(kOwnerRead, options.read_tables_after, known.inventory),
         trap_look(kOwnerTrapLook, options.trap_pause) {}
 
@@ -165,6 +167,8 @@ struct SubnetManager::Impl {
     return state == State::Sweeping ? kOwnerSweep : is_applying() ? kOwnerApply : kOwnerLook;
   }
 
+  /// Every request goes this way: with the M_Key of the port that it goes to.
+  void ask(Instant now, ib::mad::Request&& request);
   void submit(Instant now);
 
   /// Hands completions to whom they belong and moves on when a machine is done.
@@ -288,6 +292,9 @@ struct SubnetManager::Impl {
 
   void members_changed(Instant now);
 
+  /// A trap of the port that we work by arrives without a LID, and nothing goes back to none. A
+  /// port that has an M_Key takes no TrapRepress without it, and repeats its trap.
+  ib::mad::Packet repress(const ib::mad::Packet& trap) const;
   void on_trap(Instant now, const ib::mad::Packet& packet, const ib::wire::Notice& notice);
 };
 

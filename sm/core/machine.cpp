@@ -106,12 +106,17 @@ ib::mad::Exchange* SubnetManager::Impl::exchange() {
   return looking.get();
 }
 
+void SubnetManager::Impl::ask(Instant now, ib::mad::Request&& request) {
+  m_keys.stamp(request, *seen);
+  transactor.submit(now, std::move(request));
+}
+
 void SubnetManager::Impl::submit(Instant now) {
   ib::mad::Exchange* machine = exchange();
   if (machine == nullptr) return;
   for (auto requests = machine->take_requests(); !requests.empty();
        requests = machine->take_requests())
-    for (ib::mad::Request& r : requests) transactor.submit(now, std::move(r));
+    for (ib::mad::Request& r : requests) ask(now, std::move(r));
   before_activation(now);
 }
 
@@ -168,7 +173,7 @@ void SubnetManager::Impl::on_packet(Instant now, const ib::mad::Packet& packet) 
   const ib::wire::Mad& mad = packet.mad;
   if (mad.method() == ib::wire::Method::Trap && mad.attribute_id() == ib::wire::attr::kNotice) {
     ++counters.traps;
-    effects.send.push_back({trap_repress(packet), Duration{0}});
+    effects.send.push_back({repress(packet), Duration{0}});
     const auto notice = ib::wire::body<ib::wire::Notice>(mad);
     if (effects.notices.size() < kNoticesMax)
       effects.notices.push_back({notice, packet.address.lid});
@@ -205,6 +210,13 @@ Effects SubnetManager::Impl::take_effects(Instant now) {
 void SubnetManager::Impl::members_changed(Instant now) {
   if (mastership.is_master() && (desired || state == State::Planning))
     multicast_at = std::min(multicast_at, now + kMemberPause);
+}
+
+ib::mad::Packet SubnetManager::Impl::repress(const ib::mad::Packet& trap) const {
+  ib::mad::Packet from = trap;
+  if (trap.mad.is_directed()) return trap_repress(from);
+  if (desired && from.address.lid == ib::kNoLid) from.address.lid = desired->sm_lid;
+  return trap_repress(from, m_keys.of_target(from.address, from.mad, *seen));
 }
 
 void SubnetManager::Impl::on_trap(Instant now, const ib::mad::Packet& packet,

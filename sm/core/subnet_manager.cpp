@@ -106,6 +106,7 @@ void SubnetManager::set_options(const Options& options) {
   now.sweep_interval = options.sweep_interval;
   now.full_sweeps_only = options.full_sweeps_only;
   now.look_at_traps = options.look_at_traps;
+  impl_->m_keys.set_key(options.m_keys.key);
   plan::PlanOptions plan = options.plan;
   plan.choice = std::move(now.plan.choice);
   plan.mentions = std::move(now.plan.mentions);
@@ -124,6 +125,7 @@ void SubnetManager::set_rates(std::shared_ptr<const policy::RatePolicy> rates) {
   impl_->options.plan.rates = std::move(rates);
 }
 
+const MKeys& SubnetManager::m_keys() const { return impl_->m_keys; }
 const Mastership& SubnetManager::mastership() const { return impl_->mastership; }
 
 Instant SubnetManager::next_deadline() const { return impl_->next_deadline(); }

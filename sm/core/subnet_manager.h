@@ -29,6 +29,7 @@
 #include "sm/apply/apply.h"
 #include "sm/core/effects.h"
 #include "sm/core/light_sweep.h"
+#include "sm/core/m_keys.h"
 
 namespace sm::core {
 
@@ -51,6 +52,7 @@ struct Options {
   ib::mad::TransactorOptions transactor;
   ib::Duration sweep_interval{std::chrono::seconds(10)};  // light sweeps; 0: none
   MastershipOptions mastership;
+  MKeyOptions m_keys;  // and plan.m_key: what ports are to have
   /// Coming out of standby the LIDs of the store stand above those that ports hold (opensm's -x).
   bool honor_stored_lids{false};
   /// Changes that traps tell of within this of the first are served by one sweep.
@@ -117,6 +119,7 @@ class SubnetManager {
 
   /// Among several subnet managers: what this one is, and what the others are.
   const Mastership& mastership() const;
+  const MKeys& m_keys() const;
 
   ib::Instant next_deadline() const;
 

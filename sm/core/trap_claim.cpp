@@ -32,6 +32,12 @@ TrapClaim claim_of(const ib::wire::Notice& notice, ib::Lid from,
                    const ib::discover::Observed& seen) {
   const std::uint16_t number = notice.trap_number;
   if (!notice.is_generic) return {};
+  // Somebody tried a wrong M_Key there; the lease runs until a MAD with the right one comes, and a
+  // look at the port is one (IBA 14.2.4.2).
+  if (number == trap::kBadMKey) {
+    const auto sender = seen.fabric.find_lid(from);
+    return sender ? TrapClaim{Kind::PortInfo, *sender} : TrapClaim{};
+  }
   if ((number < trap::kLinkStateChange || number > trap::kFlowControlWatchdog) &&
       number != trap::kCapabilityChange && number != trap::kSystemImageGuidChange)
     return {};

@@ -31,10 +31,11 @@ void put(ib::wire::Notice& notice, std::size_t at, std::size_t bytes, std::uint3
 
 }  // namespace
 
-ib::mad::Packet trap_repress(const ib::mad::Packet& trap) {
+ib::mad::Packet trap_repress(const ib::mad::Packet& trap, std::uint64_t m_key) {
   ib::mad::Packet reply = turned_round(trap, Method::TrapRepress, 0);
   reply.mad.set<&MadHeader::status>(trap.mad.is_directed() ? std::uint16_t{0x8000}
                                                            : std::uint16_t{0});
+  reply.mad.set<&SmpHeader::m_key>(m_key);
   return reply;
 }
 

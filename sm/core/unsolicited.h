@@ -12,7 +12,7 @@
 namespace sm::core {
 
 /// The answer to a trap: the same notice, TrapRepress, back to where it came from (IBA 14.2.5.1).
-ib::mad::Packet trap_repress(const ib::mad::Packet& trap);
+ib::mad::Packet trap_repress(const ib::mad::Packet& trap, std::uint64_t m_key = 0);
 
 /// The answer to a request that reached the subnet manager's QP0, or nothing for what needs none.
 /// SMInfo is answered with `own`: a Get, and a Set that is `granted`; another Set is refused with

@@ -31,6 +31,7 @@
 #include "sm/daemon/explain_verb.h"
 #include "sm/daemon/lid_backup.h"
 #include "sm/daemon/local_ports.h"
+#include "sm/daemon/m_key_file.h"
 #include "sm/daemon/managers.h"
 #include "sm/daemon/partition_verbs.h"
 #include "sm/daemon/plan_worker.h"
@@ -109,6 +110,9 @@ class Daemon : private core::Carrier {
   void finish_lid_backup() {
     if (!lid_backup_) return;
     if (const auto failure = lid_backup_->finish()) say(ib::LogLevel::Error, "store", *failure);
+    if (!m_key_file_ || !manager_) return;
+    if (const auto failure = m_key_file_->finish(manager_->m_keys()))
+      say(ib::LogLevel::Error, "store", *failure);
   }
 
   ib::Result<void> open() {
@@ -166,6 +170,7 @@ class Daemon : private core::Carrier {
     core::Options core = options_.core;
     if (const auto facts = smi_.port->facts()) core.mastership.port_guid = facts->port_guid;
     core.plan.partitions = partitions_;
+    core.m_keys.of_ports = std::move(m_keys_of_ports_);
     core.registrations_lost = registrations_lost_;
     if (const std::uint32_t most = smi_.port->window_max(); most != 0)
       core.transactor.window = std::min(core.transactor.window, most);
@@ -222,6 +227,12 @@ class Daemon : private core::Carrier {
     store_.emplace(std::move(opened->store),
                    [this](const ib::LogEvent& line) { log_.write(line); });
     lid_backup_.emplace(options_.state_dir + "/" + kLidsName, contents.lids);
+    m_key_file_.emplace(options_.state_dir);
+    if (options_.m_key_lookup) {
+      auto read = m_key_file_->read();
+      m_keys_of_ports_ = std::move(read.keys);
+      for (const ib::LogEvent& line : read.lines) log_.write(line);
+    }
     return std::move(contents);
   }
 
@@ -420,6 +431,7 @@ class Daemon : private core::Carrier {
       end_status_ = once_status_;
     if (const auto event = lids_.on_time(now)) log_.write(*event);
     if (const auto event = lid_backup_->look(now)) log_.write(*event);
+    if (const auto event = m_key_file_->look(now, manager_->m_keys())) log_.write(*event);
     log_.on_time(now);
     if (end_status_) {
       status_ = *end_status_;
@@ -508,7 +520,8 @@ class Daemon : private core::Carrier {
     const Managers* managers = managers_at_work();
     const Instant deadline =
         std::min({manager_->next_deadline(), lids_.next_deadline(), lid_backup_->next_deadline(),
-                  log_.next_deadline(), managers ? managers->next_deadline() : ib::kNever,
+                  m_key_file_->next_deadline(manager_->m_keys()), log_.next_deadline(),
+                  managers ? managers->next_deadline() : ib::kNever,
                   console_ ? console_->next_deadline() : ib::kNever});
     int ms = -1;
     if (deadline != ib::kNever) {
@@ -539,6 +552,8 @@ class Daemon : private core::Carrier {
   PidFile pid_file_;
   std::optional<StoreThread> store_;
   std::optional<LidBackup> lid_backup_;
+  std::optional<MKeyFile> m_key_file_;
+  std::map<ib::Guid, std::uint64_t> m_keys_of_ports_;  // as they were last time
   bool registrations_lost_{false};
   StoreRetry lids_{[this](store::Batch batch) { return store_->commit(std::move(batch)); }};
   Channel smi_, gsi_;  // gsi_ until the SA has it

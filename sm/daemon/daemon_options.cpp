@@ -103,6 +103,20 @@ void take_mastership(const Settings& s, core::MastershipOptions& to) {
   to.unanswered_most = static_cast<std::uint32_t>(s.polling_retry_number);
 }
 
+void take_m_keys(const Settings& s, DaemonOptions& to) {
+  to.m_key_lookup = s.m_key_lookup;
+  to.core.m_keys.key = s.m_key.value_or(0);
+  if (!s.m_key && !s.m_key_lease_period && !s.m_key_protection_level) return;
+  plan::MKeyWant want;
+  want.key = s.m_key.value_or(0);
+  want.lease = static_cast<std::uint16_t>(s.m_key_lease_period.value_or(0));
+  want.protection = static_cast<std::uint8_t>(s.m_key_protection_level.value_or(0));
+  if (want.key == 0 && (want.lease != 0 || want.protection != 0))
+    to.warnings.push_back(
+        "m_key_lease_period and m_key_protection_level protect nothing without m_key");
+  to.core.plan.m_key = want;
+}
+
 void take_core(const Configuration& configuration, const Settings& s, DaemonOptions& to) {
   auto& core = to.core;
   core.plan = config::plan_options(s);
@@ -117,6 +131,7 @@ void take_core(const Configuration& configuration, const Settings& s, DaemonOpti
   if (s.sm_sl == 0U && origin(configuration, "sm_sl") == config::Origin::From::File)
     core.plan.sm_sl.reset();
   take_mastership(s, core.mastership);
+  take_m_keys(s, to);
   core.honor_stored_lids = s.honor_guid2lid;
   core.sweep_interval = seconds(s.sweep_interval);
   core.full_sweeps_only = s.force_heavy_sweep;

@@ -47,6 +47,7 @@ struct DaemonOptions {
   std::size_t log_max_size{0};  // bytes; 0: no limit
   std::string log_prefix;
   bool exit_on_fatal{false};
+  bool m_key_lookup{true};  // M_Keys that ports had last are read from guid2mkey
   DumpOptions dumps;
   std::optional<managers::performance::Options> performance;  // nothing: no counters are read
   EventOptions events;

@@ -230,11 +230,30 @@ class Planner {
   void want_ports() {
     out_.ports.resize(observed_.ports.size());
     for (const LidAssignment& a : out_.lids) want_end_port(a);
+    tell_hidden_keys();
     for (NodeIndex n = 0; n < observed_.nodes.size(); ++n) {
       if (!out_.node_managed[n]) continue;
       for (unsigned p = 0; p <= fabric().node(n).num_ports; ++p)
         want_link({n, static_cast<std::uint8_t>(p)});
     }
+  }
+
+  /// Ports that hide their M_Key from us take no Set from us.
+  void tell_hidden_keys() {
+    std::size_t count = 0;
+    PortRef first;
+    for (const LidAssignment& a : out_.lids) {
+      const auto& seen = observed_.port(a.port);
+      if (!seen.known || seen.get<&PortInfo::m_key>() != 0 ||
+          seen.get<&PortInfo::m_key_protect_bits>() == 0)
+        continue;
+      if (count++ == 0) first = a.port;
+    }
+    if (count == 0) return;
+    out_.alarms.push_back(fmt::format(
+        "{} port{} protected by an M_Key that this subnet manager does not have, the first {} port "
+        "{}: they take no Set; give the key (m_key, or the file guid2mkey)",
+        count, count == 1 ? " is" : "s are", name(first.node), first.port));
   }
 
   void want_rates() {
@@ -264,6 +283,15 @@ class Planner {
     want.sm_lid = out_.sm_lid;
     want.gid_prefix = options_.subnet_prefix;
     want.subnet_timeout = options_.subnet_timeout;
+    if (options_.m_key) {
+      want.m_key = options_.m_key->key;
+      want.m_key_lease = options_.m_key->lease;
+      want.m_key_protect = options_.m_key->protection;
+    } else {
+      want.m_key = seen.get<&PortInfo::m_key>();
+      want.m_key_lease = seen.get<&PortInfo::m_key_lease_period>();
+      want.m_key_protect = seen.get<&PortInfo::m_key_protect_bits>();
+    }
     // Only what software behind the port may have built on: a port that comes up by itself
     // registers anyway.
     const bool in_use = is_in_use(seen);
@@ -288,6 +316,8 @@ class Planner {
       want.activate = want.managed && seen.known && observed_.nodes[p.node].switch_info &&
                       observed_.nodes[p.node].switch_info->enhanced_port0 &&
                       seen.state() >= PortState::Initialize;
+      // It may come up with less than it can, and packets to it are as small (IBA 14.2.5.6).
+      if (want.activate) want.neighbor_mtu = seen.get<&PortInfo::mtu_cap>();
       return;
     }
     if (!seen.known || !q || seen.state() == PortState::Down) return;

@@ -20,6 +20,13 @@
 
 namespace sm::plan {
 
+/// What every end port is to have.
+struct MKeyWant {
+  std::uint64_t key{};
+  std::uint16_t lease{};      // seconds until a port that somebody tries keys at is open; 0: never
+  std::uint8_t protection{};  // M_KeyProtectBits, 0 to 3 (IBA 14.2.4.1)
+};
+
 struct PlanOptions {
   std::uint8_t lmc{0};
   bool lmc_enhanced_port0{false};  // enhanced switch ports 0 get `lmc` too
@@ -35,6 +42,7 @@ struct PlanOptions {
   std::uint64_t subnet_prefix{ib::kDefaultSubnetPrefix};
   std::optional<ib::Sl> sm_sl;  // none: that of each port's path to the subnet manager
   std::uint8_t subnet_timeout{18};
+  std::optional<MKeyWant> m_key;  // none: ports keep theirs
   std::uint8_t packet_life_time{18};
   std::uint8_t hoq_life{18}, leaf_hoq_life{16};
   std::uint8_t vl_stall_count{7}, leaf_vl_stall_count{7};

@@ -61,6 +61,32 @@ class Devices(unittest.TestCase):
         return re.search(rf'"{name}" enhanced port 0 lid (\d+)|"{name}" base port 0 lid (\d+)',
                          f.on(HOST, "ibnetdiscover").stdout).group(1)
 
+    def test_m_keys_are_given_and_remembered(self):
+        with Sm(*TREE) as f:
+            conf = f.directory / "conf"
+            conf.write_text("m_key 0x1122334455667788\nm_key_protection_level 1\nm_key_lease_period 60\n")
+            self.assertEqual(f.ibsm("-o", "-F", conf).returncode, 0)
+            lid = self.lid(f, "leaf-001")
+            shown = f.on(HOST, "smpquery", "-K", "portinfo", lid, "0").stdout
+            self.assertRegex(shown, r"Mkey:\.*0x0000000000000000\n")
+            self.assertRegex(shown, r"ProtectBits:\.*1\n")
+            self.assertRegex(f.on(HOST, "smpquery", "-K", "-y", "0x1122334455667788", "portinfo", lid, "0").stdout,
+                             r"Mkey:\.*0x1122334455667788\n")
+            keys = (f.directory / "state" / "guid2mkey").read_text()
+            self.assertEqual(keys.count(" 0x1122334455667788\n"), 44)
+            # Another key: the file knows the one that ports have.
+            conf.write_text("m_key 0x99\nm_key_protection_level 2\n")
+            self.assertEqual(f.ibsm("-o", "-F", conf).returncode, 0)
+            self.assertRegex(f.on(HOST, "smpquery", "-K", "-y", "0x99", "portinfo", lid, "0").stdout,
+                             r"Mkey:\.*0x0000000000000099\n")
+            # A file with a mistake is not read in part.
+            (f.directory / "state" / "guid2mkey").rename(f.directory / "state" / "guid2mkey.bad")
+            (f.directory / "state" / "guid2mkey").write_text("0x1 0x2\nrubbish\n")
+            again = f.ibsm("-o", "-F", conf)
+            self.assertEqual(again.returncode, 0, again.stdout)
+            self.assertIn("guid2mkey:2:1: expected a port GUID (0x...), got 'rubbish'",
+                          (f.directory / "log").read_text())
+
     def test_a_line_that_is_wrong_is_named(self):
         with Sm(*TREE) as f:
             text = f.directory / "bad.topo"

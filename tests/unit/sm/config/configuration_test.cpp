@@ -145,14 +145,14 @@ TEST(OptionsFile, NothingSaidIsTheDefault) {
 
 TEST(OptionsFile, WhatIsNotSupportedYetSaysWhatFollows) {
   const auto [configuration, problems] = read(
-      "node_name_map_name f\nsingle_thread TRUE\nm_key 5\n"
+      "node_name_map_name f\nsingle_thread TRUE\nbabbling_port_policy TRUE\n"
       "cc_key 0\n");
   EXPECT_THAT(
       problems,
       ElementsAre("opensm.conf:1:1: warning: node_name_map_name: not supported yet: nodes are "
                   "named by their NodeDescription",
-                  "opensm.conf:3:1: warning: m_key: not supported yet: ports keep the "
-                  "M_Key they have"));
+                  "opensm.conf:3:1: warning: babbling_port_policy: not supported yet: such "
+                  "ports are reported and stay enabled"));
   EXPECT_THAT(without_effect(configuration),
               testing::Contains("single_thread: accepted, no effect: one thread owns all state in "
                                 "any case"));

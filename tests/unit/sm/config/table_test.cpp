@@ -59,7 +59,7 @@ std::optional<Configuration> typed(const std::vector<std::string>& words) {
   ib::cli::CommandLine line("ibsm", "Options.", "0");
   line.spelled_as_in_opensm();
   CommandWords said;
-  said.add_to(line, CommandWords::Which::All);
+  said.add_to(line);
   std::vector<const char*> argv{"ibsm"};
   for (const auto& word : words) argv.push_back(word.c_str());
   testing::internal::CaptureStderr();
