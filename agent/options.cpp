@@ -17,12 +17,12 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   line.number("-P,--port", o.port, 0, 254, "serve this port number only");
   line.text("--user", o.user, "NAME",
             "user to become once the devices are open (default " + o.user + ")");
-  line.text("--host", o.host, "NAME", "name to answer ping with (default: host name and domain)");
+  line.text("--host", o.host, "NAME", "name in answers to ibping (default: host name and domain)");
   line.number("--source-rate", o.source_rate, 1, 1e6,
               "answers a second to one source (default 5000)");
-  line.number("--total-rate", o.total_rate, 1, 1e6, "answers a second in all (default 20000)");
+  line.number("--total-rate", o.total_rate, 1, 1e6, "answers a second in total (default 20000)");
   line.number("--rx_threshold", o.rx_threshold, 64, 1U << 20,
-              "received MADs of a port that wait to be read, at most; more are dropped (default "
+              "received MADs of a port that may wait to be read; more are dropped (default "
               "8192)");
   line.footer("exit status: 0 ended by a signal, 2 usage, 4 cannot run");
   if (const auto status = line.parse(argc, argv)) {

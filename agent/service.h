@@ -21,7 +21,7 @@ struct ServedPort {
 ib::Result<void> register_classes(ib::mad::Port& port);
 
 /// Serves until `stop_fd` becomes readable. An error: a port failed (a device went away); systemd
-/// starts the agent anew.
+/// starts the agent again.
 ib::Result<void> serve(std::vector<ServedPort>& ports, Responder& responder, int stop_fd);
 
 }  // namespace agent

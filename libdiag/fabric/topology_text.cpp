@@ -8,6 +8,7 @@
 #include <charconv>
 #include <numeric>
 #include <ostream>
+#include <set>
 
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/text_file.h"
@@ -472,12 +473,30 @@ class Reader {
     return std::nullopt;
   }
 
+  /// A line for each cable to a node that is not in the file; of many one that sums them up.
+  void warn_of_undescribed(const std::vector<const Claim*>& claims) {
+    constexpr std::size_t kListed = 4;
+    if (claims.size() <= kListed) {
+      for (const Claim* claim : claims)
+        warn(
+            claim->line, claim->column,
+            std::string(kUndescribed) + " node '" + printable(claim->peer_id) + "'; cable ignored");
+      return;
+    }
+    std::set<std::string_view> nodes;
+    for (const Claim* claim : claims) nodes.insert(claim->peer_id);
+    warn(claims.front()->line, claims.front()->column,
+         std::string(kUndescribed) + ' ' + std::to_string(nodes.size()) + " nodes ('" +
+             printable(claims.front()->peer_id) + "' first): is it truncated? " +
+             std::to_string(claims.size()) + " cables ignored");
+  }
+
   bool resolve_claims() {
+    std::vector<const Claim*> undescribed;
     for (Claim& claim : claims_) {
       const auto node = node_of_id(claim.peer_id);
       if (!node) {
-        warn(claim.line, claim.column,
-             "the file does not describe node '" + printable(claim.peer_id) + "'; cable ignored");
+        undescribed.push_back(&claim);
         continue;
       }
       if (claim.peer_port > fabric_.node(*node).num_ports) {
@@ -488,6 +507,7 @@ class Reader {
       }
       claim.to = {*node, claim.peer_port};
     }
+    warn_of_undescribed(undescribed);
     return true;
   }
 

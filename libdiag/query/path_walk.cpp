@@ -45,7 +45,7 @@ std::string_view walk_end_name(WalkEnd end) {
     case WalkEnd::TooLong:
       return "too long";
     case WalkEnd::TimedOut:
-      return "time-out";
+      return "timeout";
     case WalkEnd::Refused:
       return "refused";
     case WalkEnd::BadAnswer:

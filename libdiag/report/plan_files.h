@@ -13,7 +13,8 @@ namespace ib::report {
 /// opensm-sl2vl.dump and path-sls.dump. An error is of kind Io and names the file.
 Result<void> write_dumps(const std::string& directory, const route::Plan& plan);
 
-/// The fabric as SVG, links coloured by how many routes go over them. `title` says which fabric.
+/// The fabric as SVG, links coloured by their routes relative to the floor that no routing is
+/// below. `title` says which fabric.
 Result<void> draw_loads(const std::string& path, const std::string& title, const route::Plan& plan);
 
 }  // namespace ib::report

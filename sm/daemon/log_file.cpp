@@ -42,7 +42,11 @@ ib::Result<spdlog::sink_ptr> open_file(const std::string& path, std::size_t max_
       return std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, max_size, 0);
     return std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
   } catch (const spdlog::spdlog_ex& e) {
-    return ib::fail(ib::ErrorKind::Io, e.what());
+    // "Failed opening file F for writing: REASON"
+    const std::string text = e.what();
+    return ib::fail(ib::ErrorKind::Io,
+                    fmt::format("cannot log to {}: {}; name another file (--log_file)", path,
+                                text.substr(text.rfind(": ") + 2)));
   }
 }
 }  // namespace

@@ -67,7 +67,8 @@ ib::Result<Lock> lock_directory(const std::string& directory) {
   std::filesystem::create_directories(directory, error);
   if (error)
     return fail(ErrorKind::Io,
-                fmt::format("cannot create state directory {}: {}", directory, error.message()));
+                fmt::format("cannot create state directory {}: {}; run as root or give --state-dir",
+                            directory, error.message()));
   auto lock = DirectoryLock::take(directory);
   if (!lock) return tl::unexpected(std::move(lock.error()));
   return std::make_shared<const DirectoryLock>(*std::move(lock));

@@ -276,7 +276,7 @@ TEST_F(Fixture, ASilentHostIsATimeOutAndNotAMissingAgent) {
   const auto report = run();
   EXPECT_EQ(report.traces[0].end, WalkEnd::TimedOut);
   EXPECT_EQ(report.verdict(), Verdict::Broken);
-  EXPECT_NE(ibtracer::text_report(report, false).find("time-out"), std::string::npos);
+  EXPECT_NE(ibtracer::text_report(report, false).find("timeout"), std::string::npos);
   EXPECT_NE(ibtracer::json_report(report, lid_of(target())).find("\"complete\": false"),
             std::string::npos);
 }

@@ -61,10 +61,9 @@ CtlResult expected(const std::string& what, const std::string& wanted, std::stri
 }
 
 Json port_json(const ib::fabric::Fabric& fabric, PortRef port) {
-  const auto& node = fabric.node(port.node);
-  return {{"name", ib::printable(node.description)},
-          {"guid", ib::to_string(node.guid)},
-          {"port", port.port}};
+  Json json = node_json(fabric.node(port.node));
+  json["port"] = port.port;
+  return json;
 }
 std::string port_text(const ib::fabric::Fabric& fabric, PortRef port) {
   return "\"" + ib::printable(fabric.node(port.node).description) + "\" port " +

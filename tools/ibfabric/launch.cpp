@@ -78,7 +78,9 @@ Result<CtlResult> call_server(const std::string& socket, const CtlCommand& comma
     return ib::fail(ErrorKind::Unavailable, socket + ": " + what);
   };
   if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) < 0) {
-    return give_up(std::string("no server: ") + std::strerror(errno));
+    return give_up((errno == EACCES || errno == EPERM ? std::string("cannot connect: ")
+                                                      : std::string("no server: ")) +
+                   std::strerror(errno));
   }
   Request request = {};
   request.protocol = kProtocol;

@@ -290,10 +290,10 @@ constexpr std::uint64_t kQueueMax = 1'000'000;  // as ctl faults has it
 void add_serve_options(ib::cli::CommandLine& line, ServeOptions& o) {
   line.operand("TOPOLOGY", o.topology, "ibnetdiscover text");
   line.choice("--lids", o.lids, {"none", "keep"}, "LIDs at the start: none, or keep the file's");
-  line.number("--seed", o.seed, 0, UINT64_MAX, "what the dice start from");
-  line.number("--loss", o.loss, 0, 100, "per cent of MADs lost, each way");
-  line.number("--duplicate", o.duplicate, 0, 100, "per cent of MADs that come twice");
-  line.number("--delay-ms", o.delay_ms, 0, 1e6, "added to every MAD");
+  line.number("--seed", o.seed, 0, UINT64_MAX, "random seed");
+  line.number("--loss", o.loss, 0, 100, "per cent of MADs lost, in each direction");
+  line.number("--duplicate", o.duplicate, 0, 100, "per cent of MADs that are duplicated");
+  line.number("--delay-ms", o.delay_ms, 0, 1e6, "delay added to every MAD");
   line.number("--sma-us", o.sma_us, 0, 1e9, "time an SMA takes for one MAD");
   line.number("--sma-queue", o.faults.sma_queue, 0, kQueueMax, "MADs waiting at an SMA");
   line.number("--vl15-buffer", o.faults.vl15_buffer, 0, kQueueMax,
@@ -318,18 +318,18 @@ struct CtlVerb {
 };
 constexpr CtlVerb kCtlVerbs[] = {
     {"link", "pull or plug a cable", "down|up NODE PORT", 3, 3},
-    {"node", "what happens to a node", "reboot|remove|return|silent|garbage|normal NODE", 2, 2},
-    {"cable", "plug a cable in elsewhere", "move NODE PORT NODE2 PORT2", 5, 5},
-    {"seed", "start the dice anew", "N", 1, 1},
-    {"show", "a node's or port's state", "NODE [PORT]", 1, 2},
+    {"node", "change the behaviour of a node", "reboot|remove|return|silent|garbage|normal NODE", 2, 2},
+    {"cable", "move one end of a cable", "move NODE PORT NODE2 PORT2", 5, 5},
+    {"seed", "reset the random seed", "N", 1, 1},
+    {"show", "state of a node or port", "NODE [PORT]", 1, 2},
     {"pcap", "capture for Wireshark", "FILE|off", 1, 1},
     {"stats", "MADs by class, method, attribute", "", 0, 0},
     {"faults", "loss, delay, slow devices", "", 0, 0},
-    {"device", "in what a node is unlike others: show, change", "NODE [PORT] [NAME=VALUE]...", 1,
+    {"device", "properties of a device: show, change", "NODE [PORT] [NAME=VALUE]...", 1,
      64},
-    {"flow", "traffic between end ports, and how fast it is",
+    {"flow", "traffic between end ports, and its rates",
      "add SRC DST|list|del ID|all|pattern shift|alltoall|random [N]", 1, 3},
-    {"counters", "error counters of a port: show, set, let grow",
+    {"counters", "error counters of a port: show, set, increase over time",
      "NODE PORT [NAME=VALUE|NAME=+RATE]...", 2, 64},
     {"thresholds", "receive queues of open ports, MADs dropped above the threshold", "[reset]", 0,
      1},
@@ -363,7 +363,7 @@ void add_ctl(ib::cli::CommandLine& ctl, CtlOptions& o) {
     line.pair("--link", o.link, "NODE PORT", "of one cable only");
     line.text("--loss", o.loss, "PCT", "per cent");
     line.text("--duplicate", o.duplicate, "PCT", "per cent");
-    line.text("--delay-ms", o.delay_ms, "N", "added to every MAD");
+    line.text("--delay-ms", o.delay_ms, "N", "delay added to every MAD");
     line.text("--sma-us", o.sma_us, "N", "time an SMA takes for one MAD");
     line.text("--sma-queue", o.sma_queue, "N", "MADs waiting at an SMA");
     line.text("--vl15-buffer", o.vl15_buffer, "N", "MADs on a link");
@@ -420,13 +420,13 @@ int main(int argc, char** argv) {
   run_line.footer("-- COMMAND...  follows the options");
   auto& serve_line = line.verb("serve", "serve a fabric until SIGTERM");
   add_serve_options(serve_line, options);
-  serve_line.required_text("--socket", options.socket, "where to listen");
+  serve_line.required_text("--socket", options.socket, "unix socket to serve the fabric at");
   auto& exec_line = line.verb("exec", "run a command in a fabric that is served");
   exec_line.text_or_environment("--socket", exec_socket, kEnvSocket, "of the server");
   exec_line.text("--at", options.at, "NODE[:PORT]", "where the command runs");
   exec_line.command_to_run(command);
   exec_line.footer("-- COMMAND...  follows the options");
-  add_ctl(line.verb("ctl", "change or look at a fabric that is served"), ctl_options);
+  add_ctl(line.verb("ctl", "control a fabric that is served"), ctl_options);
   line.verb("gen", "write a topology: gen --help");
 
   if (const auto status = line.parse(argc, argv)) return finish(*status);

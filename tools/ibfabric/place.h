@@ -12,7 +12,7 @@
 
 namespace ibfabric {
 
-/// An error names the GUIDs when several nodes bear the name.
+/// An error names the GUIDs when several nodes have the name.
 ib::Result<ib::fabric::NodeIndex> find_node(const ib::fabric::Fabric& fabric,
                                             std::string_view text);
 

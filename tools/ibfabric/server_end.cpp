@@ -248,7 +248,7 @@ std::size_t ServerEnd::unread(std::size_t enough) {
 }
 
 bool ServerEnd::finds_room() {
-  // Wanted anew, and not only looked for: a reader may have given back its slots before it was
+  // Wanted again, and not only looked for: a reader may have given back its slots before it was
   // wanted first, and not have seen until now that it is. The ring that was taken was then his.
   down_.want_room();
   return down_.room() != 0;

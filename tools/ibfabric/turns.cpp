@@ -17,7 +17,7 @@ namespace {
 
 /// Turns in a row that make an owner, at first and at most.
 constexpr uint32_t kRowLeast = 16, kRowMost = 1U << 20U;
-/// A mark of nobody who can be an owner.
+/// A mark of no node that can be an owner.
 constexpr uint64_t kNoMark = 1;
 /// How often an owner that does not come out of its turn is looked at.
 constexpr long kLookEveryNs = 50'000;

@@ -50,8 +50,8 @@ class Query {
   std::span<const std::byte> body() const { return body_; }
   std::uint64_t mask() const { return mask_; }
 
-  /// The record has every value that was asked for; keys aside, which an SA may hide. True of what
-  /// an SA that heeds every component bit answers.
+  /// The record has every value that was asked for, except keys, which an SA may hide. True of what
+  /// an SA that honours every component bit answers.
   bool satisfied_by(std::span<const std::byte> record) const;
   /// Conditions that the SA cannot judge, having no component bit for them.
   bool has_own_conditions() const;

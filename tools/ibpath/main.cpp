@@ -12,6 +12,7 @@
 #include "tools/common/connection.h"
 #include "tools/common/refusal.h"
 #include "tools/common/sm_key.h"
+#include "tools/common/waiting.h"
 #include "tools/ibpath/batch.h"
 #include "tools/ibpath/desk.h"
 #include "tools/ibpath/explain.h"
@@ -196,7 +197,11 @@ int run(const ibpath::Options& options, ibpath::Words words) {
   const auto address = ib::query::sa_address((*connection)->facts(), *key);
   if (!address) return refuse(address.error());
   ibpath::Desk desk(options, **connection, *address, *std::move(names));
-  const auto status = (*job)(desk);
+  const auto status = [&] {
+    const tools::Waiting waiting(kProgram,
+                                 "the SA at LID " + ib::to_string((*connection)->facts().sm_lid));
+    return (*job)(desk);
+  }();
   return status ? *status : refuse(with_advice(status.error(), options));
 }
 

@@ -27,7 +27,7 @@ struct RecordKind {
   /// Operands: names of fields with '/' between them, an operand each: "LID/BlockNum".
   std::vector<std::string_view> operands;
   /// The SA selects by equality of every field, so what it sends can be checked against the query
-  /// (opensm does not heed every component bit). Not so where a field of the request means
+  /// (opensm does not honour every component bit). Not so where a field of the request means
   /// something else than in the answer, or is hidden from the untrusted.
   bool by_equality{false};
   std::string (*text)(std::span<const std::byte> record, const TextOptions& options){};

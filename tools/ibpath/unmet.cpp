@@ -39,7 +39,7 @@ Reason too_much(Reason r, const Wish& wish, std::string_view lower) {
     r.link.reset();
   };
   if (!wish.known)
-    rule("nobody knows this code");
+    rule("the code is unknown");
   else if (wish.how == Selector::LessThan && wish.least)
     rule(fmt::format("there is no {} one", lower));
   else if (wish.how == Selector::LessThan || (wish.how == Selector::Exactly && wish.order >= 0))

@@ -263,7 +263,7 @@ Reason p_key_reason(const PathFacts& facts) {
   }
   if (!source->is_full() && !destination->is_full()) {
     r.wrong = true;
-    r.reason = "both ends are limited members, who cannot speak with each other";
+    r.reason = "both ends are limited members, which cannot communicate with each other";
     return r;
   }
   std::size_t shared = 0;

@@ -32,6 +32,14 @@ Result<Source> load_file(const Options& options) {
   Source source;
   auto fabric = fabric::read_topology_file(*options.load, &source.warnings);
   if (!fabric) return tl::unexpected<Error>(std::move(fabric.error()));
+  // What the file does not have is missing data; other warnings are not.
+  const auto missing = std::stable_partition(
+      source.warnings.begin(), source.warnings.end(), [](const std::string& warning) {
+        return warning.find(fabric::kUndescribed) == std::string::npos;
+      });
+  source.errors.assign(missing, source.warnings.end());
+  source.warnings.erase(missing, source.warnings.end());
+  source.complete = source.errors.empty();
   source.fabric = *std::move(fabric);
   source.title = options.load->substr(options.load->rfind('/') + 1);
   return source;
@@ -40,7 +48,7 @@ Result<Source> load_file(const Options& options) {
 Result<Source> sweep(const Options& options) {
   std::uint64_t m_key = 0;
   if (options.m_key && !parse_number(*options.m_key, ~std::uint64_t{0}, m_key)) {
-    return fail(ErrorKind::Usage, "--m_key: expected a number, got '" + *options.m_key + "'");
+    return fail(ErrorKind::Usage, "--m-key: expected a number, got '" + *options.m_key + "'");
   }
   auto connection = Connection::open(options.common);
   if (!connection) return tl::unexpected<Error>(std::move(connection.error()));
@@ -67,7 +75,7 @@ Result<Source> sweep(const Options& options) {
   source.degraded = degraded_ports(observed);
   const auto& counters = (*connection)->session().transactor().counters();
   char effort[120];
-  std::snprintf(effort, sizeof effort, "%llu MADs, %llu of them again, %.3f s",
+  std::snprintf(effort, sizeof effort, "%llu MADs, %llu of them retries, %.3f s",
                 static_cast<unsigned long long>(counters.sends),
                 static_cast<unsigned long long>(counters.retries),
                 static_cast<double>(took.count()) / 1e9);

@@ -11,7 +11,7 @@ namespace ibtracer {
 
 inline constexpr const char* kSchema = "ibkit.ibtracer/2";
 
-/// The word for what an agent said: "answered", "no agent (0x000C)", "agent time-out", ...
+/// The word for what an agent said: "answered", "no agent (0x000C)", "agent timeout", ...
 std::string_view agent_word(AgentWord word);
 /// VERIFIED, PARTLY VERIFIED, MISMATCH or BROKEN.
 std::string_view verdict_word(Verdict verdict);

@@ -86,7 +86,7 @@ ib::Result<Trace> trace_forward(const Guide& guide, Lid dlid, const TraceOptions
   return trace;
 }
 
-/// The way back, from the tables: our own LID's route from the far end. It starts at the first
+/// The return path, from the tables: our own LID's route from the far end. It starts at the first
 /// switch the answers meet, since a CA does not pass directed routes on.
 ib::Result<Trace> trace_back(mad::Session& session, const Trace& forward, Lid own_lid,
                              const TraceOptions& options) {
@@ -117,7 +117,7 @@ ib::Result<Trace> trace_back(mad::Session& session, const Trace& forward, Lid ow
   return trace;
 }
 
-/// Evidence for the way back. A switch is asked by a packet that itself goes that way: a directed
+/// Evidence for the return path. A switch is asked by a packet that itself goes that way: a directed
 /// route to the first switch, LID-routed from there (IBA 14.2.2, DrDLID). What does not support
 /// that form stays unproved.
 ib::Result<void> prove_back(mad::Session& session, Trace& trace, const Trace& forward,
@@ -322,7 +322,7 @@ ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOption
   }
   TraceReport report;
   std::vector<Lid> targets{dlid};
-  // LIDs of both ends go in pairs, the first with the first (as the SA pairs them): a way back to
+  // LIDs of both ends go in pairs, the first with the first (as the SA pairs them): a return path to
   // each of ours, and what is left over behind the last way there.
   const std::vector<Lid> own =
       options.lmc_all ? lids_of(facts->lid, facts->lmc) : std::vector<Lid>{facts->lid};

@@ -105,7 +105,7 @@ struct TraceOptions {
   bool counters{};
   bool prove{};
   bool by_sa{};                     // the SA says which route to expect; excludes `both`
-  std::optional<Wanted> wanted;     // nothing: whoever bears the LID
+  std::optional<Wanted> wanted;     // nothing: whoever has the LID
   std::optional<ib::mad::Grh> grh;  // agents are asked with a GRH, and the last hop with this one
   std::uint64_t m_key{};
 };

@@ -100,17 +100,23 @@ const char* speed_colour(LinkSpeed speed) {
       return "#212121";
   }
 }
-/// Idle, then five equal steps up to the fullest link.
 constexpr const char* kIdleColour = "#b0bec5";
-constexpr const char* kLoadColours[] = {"#3b6fb6", "#2a9d8f", "#8ab440", "#f0a020", "#d62718"};
+/// Loads up to this percentage of the floor, the last without a limit.
+struct LoadStep {
+  unsigned percent;
+  const char* colour;
+};
+constexpr LoadStep kLoadSteps[] = {
+    {50, "#3b6fb6"}, {100, "#2a9d8f"}, {125, "#8ab440"}, {150, "#f0a020"}, {~0U, "#d62718"}};
 
-/// Which step `load` is on: 0..4. Precondition: 0 < load <= load_max.
-std::size_t load_step(std::uint64_t load, std::uint64_t load_max) {
-  return static_cast<std::size_t>((load * std::size(kLoadColours) - 1) / load_max);
+std::size_t load_step(std::uint64_t load, std::uint64_t floor) {
+  std::size_t step = 0;
+  while (step + 1 < std::size(kLoadSteps) && load * 100 > floor * kLoadSteps[step].percent) ++step;
+  return step;
 }
 std::string line_colour(const Picture& picture, const Bundle& bundle) {
   if (bundle.load == 0) return kIdleColour;
-  return kLoadColours[load_step(bundle.load, picture.load_max)];
+  return kLoadSteps[load_step(bundle.load, picture.load_floor)].colour;
 }
 
 constexpr const char* kDegradedColour = "#d50000";
@@ -269,17 +275,20 @@ class GraphWriter {
   /// Steps of load, each with the number of its lines.
   std::string load_legend() const {
     std::size_t idle = 0;
-    std::array<std::size_t, std::size(kLoadColours)> lines{};
+    std::array<std::size_t, std::size(kLoadSteps)> lines{};
     for (const Bundle& b : picture_.bundles)
-      ++(b.load == 0 ? idle : lines[load_step(b.load, picture_.load_max)]);
-    std::string text = "<TD BORDER=\"0\">routes over a link:</TD>";
+      ++(b.load == 0 ? idle : lines[load_step(b.load, picture_.load_floor)]);
+    std::string text = "<TD BORDER=\"0\">routes over a link, floor " +
+                       std::to_string(picture_.load_floor) + ":</TD>";
     if (idle > 0) text += entry(kIdleColour, 4, "0 (" + std::to_string(idle) + ")");
     for (std::size_t step = 0; step < lines.size(); ++step)
-      if (lines[step] > 0)
-        text +=
-            entry(kLoadColours[step], 4,
-                  "to " + std::to_string(picture_.load_max * (step + 1) / std::size(kLoadColours)) +
-                      " (" + std::to_string(lines[step]) + ")");
+      if (lines[step] > 0) {
+        const bool last = step + 1 == lines.size();
+        const unsigned percent = kLoadSteps[last ? step - 1 : step].percent;
+        text += entry(kLoadSteps[step].colour, 4,
+                      (last ? "above " : "to ") + std::to_string(percent) + "% (" +
+                          std::to_string(lines[step]) + ")");
+      }
     return text;
   }
 

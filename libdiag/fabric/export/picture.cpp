@@ -280,6 +280,7 @@ class Builder {
       }
       picture_.load_max = std::max(picture_.load_max, bundle.load);
     }
+    picture_.load_floor = options_.load_floor != 0 ? options_.load_floor : picture_.load_max;
     std::stable_sort(picture_.bundles.begin(), picture_.bundles.end(),
                      [](const Bundle& a, const Bundle& b) { return a.load < b.load; });
   }

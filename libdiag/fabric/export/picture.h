@@ -25,8 +25,10 @@ struct PictureOptions {
   /// with the other cables of its two switches.
   std::function<bool(PortRef)> degraded;
   /// Routes that leave a switch by this port. Where there is one, links are coloured by it, each by
-  /// its fuller direction.
+  /// its more loaded direction, relative to `load_floor`.
   std::function<std::uint64_t(PortRef)> load;
+  /// The maximum load that no routing can be below; 0: unknown, then the maximum of `load`.
+  std::uint64_t load_floor{0};
 };
 
 struct Vertex {
@@ -52,7 +54,7 @@ struct Bundle {
   wire::LinkSpeed speed{};
   bool degraded{false};
   std::vector<PortRef> lower_ports;  // one per cable
-  std::uint64_t load{};              // of the fullest cable in its fuller direction
+  std::uint64_t load{};              // of the most loaded cable in its more loaded direction
 };
 
 struct Chassis {
@@ -70,8 +72,9 @@ struct Picture {
   /// Nearly all cables run between tiers; otherwise (torus, dragonfly) ranks would mislead.
   bool layered{true};
   std::size_t cables{};  // of the whole fabric, hosts included
-  bool by_load{false};   // bundles have loads, the fullest comes last
+  bool by_load{false};   // bundles have loads, the most loaded comes last
   std::uint64_t load_max{};
+  std::uint64_t load_floor{};  // what loads are compared with; 0: no link has a load
 };
 
 Picture make_picture(const Fabric& fabric, const PictureOptions& options = {});

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """How every program ends when it cannot give what it was asked for (doc/formats.md)."""
 import json
+import os
 import pathlib
+import pty
 import subprocess
 import sys
 import tempfile
@@ -183,6 +185,20 @@ class Failures(unittest.TestCase):
             error = self.refusal(run(BIN / "ibpath", "--smkey-file", key, "1", "2", "--json"), 2,
                                  "ibkit.ibpath/2")
             self.assertEqual(error["message"], f"{key}:1:1: expected a number, got something else")
+
+    def test_a_person_at_a_terminal_is_told_of_a_silent_sa(self):
+        with Fabric("fat-tree", "--radix", "4", "--no-lids") as f:
+            up = f.on(HERE, BIN / "ibsm", "-o", "-f", f.directory / "log", "--state-dir", f.directory / "sm")
+            self.assertEqual(up.returncode, 0, up.stderr)
+            terminal, inside = pty.openpty()
+            self.addCleanup(os.close, terminal)
+            asks = subprocess.Popen(f.command(FAR, BIN / "ibpath", "1", "2"), stdout=subprocess.DEVNULL, stderr=inside)
+            os.close(inside)
+            try:
+                self.assertRegex(os.read(terminal, 1000).decode(), r"^ibpath: waiting for the SA at LID \d+ \.\.\.")
+            finally:
+                asks.kill()
+                asks.wait()
 
     def test_closed_standard_files_are_nobody_elses(self):
         """What is printed must not get into the device, socket or store that was opened instead."""

@@ -228,6 +228,21 @@ TEST(Draw, DotTextIsTheSameEveryTime) {
   EXPECT_EQ(*dot_text(p), *dot_text(make_picture(made({"fat-tree", "--radix", "6"}))));
 }
 
+/// Colours say how far a load is above the floor, not which link has the most.
+TEST(Picture, LoadsAreColouredByTheirRatioToTheFloor) {
+  const auto fabric = generate(FatTree{.radix = 4}).value();
+  const auto reds = [&](std::uint64_t load, std::uint64_t floor) {
+    PictureOptions options;
+    options.load = [load](PortRef) { return load; };
+    options.load_floor = floor;
+    const std::string text = dot_text(make_picture(fabric, options)).value();
+    return text.find("#d62718") != std::string::npos;
+  };
+  EXPECT_FALSE(reds(100, 100));
+  EXPECT_FALSE(reds(150, 100));
+  EXPECT_TRUE(reds(151, 100));
+}
+
 TEST(Picture, LinksHaveTheLoadOfTheirFullerDirection) {
   const auto fabric = generate(FatTree{.radix = 4}).value();
   PictureOptions options;
@@ -242,6 +257,9 @@ TEST(Picture, LinksHaveTheLoadOfTheirFullerDirection) {
     last = bundle.load;
   }
   EXPECT_EQ(picture.load_max, last);
+  EXPECT_EQ(picture.load_floor, last) << "no floor is known";
+  options.load_floor = 7;
+  EXPECT_EQ(make_picture(fabric, options).load_floor, 7U);
   EXPECT_FALSE(make_picture(fabric).by_load);
 }
 

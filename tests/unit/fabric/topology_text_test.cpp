@@ -233,6 +233,19 @@ TEST(TopologyReader, IgnoresCablesToNodesTheFileDoesNotDescribe) {
   EXPECT_THAT(warnings[0], HasSubstr("t.topo:2:5: the file does not describe node"));
 }
 
+/// A file that was cut off is one line, not one for each cable.
+TEST(TopologyReader, ManyUndescribedNodesAreOneWarning) {
+  std::vector<std::string> warnings;
+  std::string text = "Switch 8 \"S-0000000000000001\"\n";
+  for (int port = 1; port <= 8; ++port)
+    text += "[" + std::to_string(port) + "] \"H-000000000000001" + std::to_string(port) + "\"[1]\n";
+  read(text, &warnings);
+  ASSERT_THAT(warnings, SizeIs(1));
+  EXPECT_EQ(warnings[0],
+            "t.topo:2:5: the file does not describe 8 nodes ('H-0000000000000011' first): is it "
+            "truncated? 8 cables ignored");
+}
+
 TEST(TopologyReader, UnknownSpeedsAreUnknown) {
   std::vector<std::string> warnings;
   const Fabric f = read(

@@ -314,7 +314,7 @@ TEST(IbpathExplain, AConditionThatIsNotMetNamesTheLinkThatDecides) {
   EXPECT_EQ(refused("Mtu<256").reason, "there is no smaller one");
   EXPECT_EQ(refused("Rate<2.5").reason, "there is no slower one");
   EXPECT_EQ(refused("Mtu<256").link, std::nullopt);
-  EXPECT_EQ(refused("Rate=0x3f").reason, "nobody knows this code");
+  EXPECT_EQ(refused("Rate=0x3f").reason, "the code is unknown");
   EXPECT_EQ(refused("Mtu=1024").reason,
             "links could carry it; the SA gives no path with just this value");
 }
