@@ -98,7 +98,8 @@ TEST_F(CtlGolden, WhatFlowAndCountersRefuse) {
   EXPECT_EQ(refusal({"flow", "add", "node01 HCA-1"}), form);
   EXPECT_EQ(refusal({"flow", "sing"}), form);
   EXPECT_EQ(refusal({"flow", "add", "node77", "node01 HCA-1"}),
-            "no node 'node77': expected a name, a node id of the file, or a GUID\n");
+            "no node is named 'node77'; did you mean 'node01' (LID 4, leaf <&> \"A\" port 1) or "
+            "'node02' (LID 5, leaf <&> \"A\" port 2)?\n");
   EXPECT_EQ(refusal({"flow", "add", "node01 HCA-1", "node02 HCA-1"}, {{"sl", "16"}}),
             "--sl: expected an SL from 0 to 15, got '16'\n");
   EXPECT_EQ(refusal({"flow", "add", "node01 HCA-1", "node02 HCA-1"}, {{"rate", "-1"}}),
