@@ -14,15 +14,16 @@ namespace {
 
 /// Dealt tables whose greatest load, once the fullest links were relieved, is within this of the
 /// least there can be stay as they are.
-constexpr double kNear = 1.03;
+constexpr double kNear = 1.02;
 
-/// True when the fullest link of `a` carries less by more than a hundredth, or as much and fewer
+/// True when the fullest link of `a` carries less by more than a hundredth, or as much and no more
 /// packets of a shift meet on it.
-bool is_better(const Request& request, const tables::LinearTables& a,
-               const tables::LinearTables& b) {
+bool is_as_good(const Request& request, const tables::LinearTables& a,
+                const tables::LinearTables& b) {
   const double load_a = greatest_load(request, a), load_b = greatest_load(request, b);
   if (load_a * kEqualLoad < load_b || load_b * kEqualLoad < load_a) return load_a < load_b;
-  return sampled_contention(*request.graph, a) < sampled_contention(*request.graph, b);
+  return sampled_contention(*request.graph, a) <=
+         sampled_contention(*request.graph, b) * kEqualContention;
 }
 
 /// Where something is missing: single entries on the fullest links move, so that all others stay as
@@ -41,7 +42,7 @@ void mend(const Request& request, const UpDownOrder& order, const Targets& targe
   if (greatest_load(request, relieved) > kNear * least_load(request)) {
     even_out(request, targets, hops, lfts);
     calm_shifts(request, targets, places, hops, lfts);
-    if (is_better(request, lfts, relieved)) return;
+    if (is_as_good(request, lfts, relieved)) return;
   }
   lfts = std::move(relieved);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <utility>
 
 namespace ib::route {
 namespace {
@@ -71,20 +72,56 @@ class Planner {
   }
 
  private:
+  static constexpr unsigned kMissesMax = 16;
+
   struct Up {
     Arc arc;
     std::size_t index;  // CompactGraph::arc_index
   };
 
   void plant(Lid mlid, const std::vector<SwitchIndex>& leaves, std::span<const Leaf> receivers) {
-    const auto& roots = roots_for(leaves);
+    if (rule_.up_order.empty() || !rule_.parent.empty() || !plant_anywhere(mlid, leaves)) {
+      by_order_ = true;
+      grow_by_turn(mlid, roots_for(leaves), leaves);
+    }
+    for (const Leaf& l : receivers)
+      if (level_[l.at] != kNoSwitch) masks_[l.at].set(l.port);
+  }
+
+  /// An order has one top, over which all groups would go. Trees from the middle that are grown
+  /// without it may keep to it all the same, as those of full trees do; those that do not are left.
+  bool plant_anywhere(Lid mlid, const std::vector<SwitchIndex>& leaves) {
+    by_order_ = false;
+    auto& roots = roots_for(leaves);
+    while (!roots.empty() && misses_ < kMissesMax) {
+      const auto masks = masks_;
+      const auto trees_over = trees_over_;
+      const SwitchIndex root = grow_by_turn(mlid, roots, leaves);
+      if (keeps_to_order()) return true;
+      masks_ = masks;
+      trees_over_ = trees_over;
+      ++misses_;
+      std::erase(roots, root);
+    }
+    return false;
+  }
+
+  SwitchIndex grow_by_turn(Lid mlid, const std::vector<SwitchIndex>& roots,
+                           const std::vector<SwitchIndex>& leaves) {
     turn_ = mlid.value - unsigned{kLidMulticastMin.value};
     const SwitchIndex root = by_turn(roots, [&](SwitchIndex s) { return rooted_[s]; });
     ++rooted_[root];
     turn_ /= static_cast<unsigned>(roots.size());
     grow(root, leaves);
-    for (const Leaf& l : receivers)
-      if (level_[l.at] != kNoSwitch) masks_[l.at].set(l.port);
+    return root;
+  }
+
+  /// Every switch of the tree but one has one neighbour above it, whatever it was grown from.
+  bool keeps_to_order() const {
+    std::map<SwitchIndex, unsigned> above;
+    for (const auto& [a, b] : links_)
+      if (++above[rule_.up_order[a] < rule_.up_order[b] ? b : a] > 1) return false;
+    return true;
   }
 
   /// The one whose turn it is, unless it has well more than the one that has least: groups may be
@@ -101,13 +138,14 @@ class Planner {
 
   /// Whether a tree may have `to` above `s`.
   bool may_climb(SwitchIndex s, SwitchIndex to) const {
+    if (!by_order_) return true;
     if (!rule_.up_order.empty() && rule_.up_order[to] > rule_.up_order[s]) return false;
     return rule_.parent.empty() || rule_.parent[s] == to;
   }
 
   /// Switches that most members can climb to, with the fewest levels; by GUID.
-  const std::vector<SwitchIndex>& roots_for(const std::vector<SwitchIndex>& leaves) {
-    const auto [at, fresh] = roots_.try_emplace(leaves);
+  std::vector<SwitchIndex>& roots_for(const std::vector<SwitchIndex>& leaves) {
+    const auto [at, fresh] = roots_[by_order_].try_emplace(leaves);
     if (!fresh) return at->second;
     const std::size_t n = graph_.switch_count();
     std::vector<std::uint32_t> reached(n, 0), height(n, 0);
@@ -156,6 +194,7 @@ class Planner {
   /// Levels from the root down; then each switch that is needed, the lowest first, picks one above
   /// it: one that is needed anyway, else by turn.
   void grow(SwitchIndex root, const std::vector<SwitchIndex>& leaves) {
+    links_.clear();
     level_.assign(graph_.switch_count(), kNoSwitch);
     level_[root] = 0;
     std::vector<SwitchIndex> order{root};
@@ -198,6 +237,7 @@ class Planner {
       });
       const auto& [arc, index] = by_turn(up, [&](const Up& a) { return trees_over_[a.index]; });
       ++trees_over_[index];
+      links_.emplace_back(s, arc.to);
       masks_[s].set(arc.out_port);
       masks_[arc.to].set(arc.in_port);
       ++children[arc.to];
@@ -228,7 +268,11 @@ class Planner {
   const CompactGraph& graph_;
   const MulticastRule& rule_;
   const fabric::Pieces pieces_;
-  std::map<std::vector<SwitchIndex>, std::vector<SwitchIndex>> roots_;  // by the members' switches
+  // By the members' switches; those of trees grown without the order, and by it.
+  std::map<std::vector<SwitchIndex>, std::vector<SwitchIndex>> roots_[2];
+  bool by_order_{true};
+  unsigned misses_{0};                                      // trees that did not keep to the order
+  std::vector<std::pair<SwitchIndex, SwitchIndex>> links_;  // of the tree at hand
   std::map<SwitchIndex, tables::PortMask> masks_;
   std::vector<std::uint32_t> level_;
   unsigned turn_{0};

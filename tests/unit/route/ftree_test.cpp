@@ -98,7 +98,7 @@ TEST(Ftree, RoutesRealFabricsCompletelyAndEvenly) {
     }
     if (path.filename() == "dgx-ndr-582.topo") {
       EXPECT_LE(verdict.load_max, 985U);
-      EXPECT_LE(worst_shift(c, routes->lfts), 3U);
+      EXPECT_LE(worst_shift(c, routes->lfts), 4U);
     }
   }
 }

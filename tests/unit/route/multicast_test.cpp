@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -255,6 +256,40 @@ TEST(MulticastTree, ByAnEnginesRuleTreesCloseNoCreditLoop) {
     }
   }
   EXPECT_TRUE(proved.contains("updn"));
+}
+
+/// Groups of all hosts use all spines of a full tree, though the order that their trees keep to has
+/// one top, and are proved together with the unicast routes.
+TEST(Multicast, GroupsOfAllHostsSpreadOverAllSpines) {
+  for (const unsigned levels : {2U, 3U}) {
+    fabric::FatTree tree;
+    tree.radix = 8;
+    tree.levels = levels;
+    const Fabric f = *fabric::generate(tree);
+    const CompactGraph g(f);
+    std::vector<MulticastGroup> groups;
+    for (std::uint16_t i = 0; i < 64; ++i)
+      groups.push_back(group_of(f, static_cast<std::uint16_t>(0xC000 + i)));
+    for (const char* engine : {"ftree", "updn"}) {
+      SCOPED_TRACE(testing::Message() << engine << ", " << levels << " levels");
+      const auto routes = find_engine(engine)->compute({&f, &g, {}, nullptr, 1}).value();
+      ASSERT_TRUE(claims(routes.multicast));
+      const auto trees = multicast_trees(f, g, groups, routes.multicast);
+      ASSERT_EQ(trees.size(), groups.size());
+      std::vector<std::size_t> over(g.arc_count(), 0);
+      for (const auto& [mlid, masks] : trees)
+        for (const auto& [s, mask] : masks)
+          for (std::size_t i = 0; i < g.arcs(s).size(); ++i)
+            over[g.arc_index(s, i)] += mask.test(g.arcs(s)[i].out_port);
+      const std::size_t sum = std::accumulate(over.begin(), over.end(), std::size_t{0});
+      EXPECT_LE(*std::ranges::max_element(over) * over.size(), 2 * sum);
+      tables::MulticastCheck check;
+      check.trees = &trees;
+      check.claimed = true;
+      const auto verdict = tables::verify(f, g, routes.lfts, routes.virtual_lanes, check, {});
+      EXPECT_EQ(verdict.multicast, tables::MulticastVerdict::Proved);
+    }
+  }
 }
 
 TEST(Multicast, LanesThatLashLeavesFreeAreClaimedAsWell) {

@@ -93,8 +93,7 @@ TEST(WhatIf, DamageTakesAShareOfTheLinksBetweenSwitchesBySeed) {
 }
 
 TEST(WhatIf, WordsThatMeanNothingOrTooMuchAreRefusedAndNothingGoes) {
-  EXPECT_EQ(complaint("leaf-99"),
-            "cannot take 'leaf-99' away: no node has the name, id or GUID 'leaf-99'");
+  EXPECT_EQ(complaint("leaf-99"), "cannot take 'leaf-99' away: no node is named 'leaf-99'");
   const Fabric f = tree();
   const std::string host = guid(f, NodeType::ChannelAdapter, 0);
   EXPECT_THAT(complaint(host),
