@@ -53,9 +53,10 @@ constexpr std::array kManagers = {
              .in("s")),
     perf(truth("", "perfmgr_redir", &S::perfmgr_redir, "Follow redirections of ClassPortInfo")),
     perf(number("", "perfmgr_max_outstanding_queries", &S::perfmgr_max_outstanding_queries, 1,
-                1U << 20, "Queries of counters under way, at most")),
+                1U << 20, "Maximum number of outstanding counter queries")),
     perf(truth("", "perfmgr_ignore_cas", &S::perfmgr_ignore_cas, "Counters of switches alone")),
-    perf(truth("", "perfmgr_rm_nodes", &S::perfmgr_rm_nodes, "Forget nodes that are gone")),
+    perf(truth("", "perfmgr_rm_nodes", &S::perfmgr_rm_nodes,
+               "Drop the counters of nodes that are gone")),
     perf(truth("", "perfmgr_log_errors", &S::perfmgr_log_errors,
                "A line for each port that counted errors")),
     perf(truth("", "perfmgr_query_cpi", &S::perfmgr_query_cpi,
@@ -94,7 +95,7 @@ constexpr std::array kManagers = {
     truth("", "cc_key_protect_bit", &S::cc_key_protect_bit, "Devices do not show --cc_key")
         .on_reload(),
     number("", "cc_max_outstanding_mads", &S::cc_max_outstanding_mads, 1, UINT32_MAX,
-           "Requests of congestion control under way")
+           "Maximum number of outstanding congestion control MADs")
         .on_reload(),
     number("", "cc_sw_cong_setting_control_map", &S::cc_sw_control_map, 0, 0x1F,
            "What switches are set: 1 victim mask, 2 credit mask, 4 threshold and packet size, 8 "

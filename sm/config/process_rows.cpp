@@ -36,7 +36,7 @@ constexpr std::array kLog = {
     unflag("-e,--erase_log_file", "accum_log_file", &S::accum_log_file,
            "Begin with an empty log file"),
     number("-L,--log_limit", "log_max_size", &S::log_max_size, 0, 1U << 20,
-           "Size at which the log file begins anew, empty (default 0: never)")
+           "Size at which the log file is truncated (default 0: never)")
         .in("MB"),
     text("--log_prefix", "log_prefix", &S::log_prefix, "TEXT",
          "Beginning of every line of the log, behind time and level"),

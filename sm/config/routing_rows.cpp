@@ -16,14 +16,15 @@ ib::Result<void> check_engines(std::string_view list) {
 }
 
 constexpr std::array kRouting = {
-    text("-R,--routing_engine", "routing_engine", &S::routing_engine, "LIST",
-         "Routing engines, tried in order; with no_fallback no others (default: by the fabric)",
-         check_engines),
+    text(
+        "-R,--routing_engine", "routing_engine", &S::routing_engine, "LIST",
+        "Routing engines, tried in order; with no_fallback no others (default: chosen by topology)",
+        check_engines),
     flag("--allow-credit-loops", "allow_credit_loops", &S::allow_credit_loops,
-         "Program routes that can deadlock; said at every sweep"),
+         "Program routes that can deadlock, with a warning at every sweep"),
     number("--vls-max", "vls_max", &S::vls_max, 1, 15, "Data VLs that routing may use (default 8)"),
     text("-a,--root_guid_file", "root_guid_file", &S::root_guid_file, "FILE",
-         "GUIDs of the tops of a tree: updn, ftree, nue")
+         "GUIDs of the root switches: updn, ftree, nue")
         .contents_on_reload(),
     text("-u,--cn_guid_file", "cn_guid_file", &S::cn_guid_file, "FILE",
          "Port GUIDs of compute nodes: ftree, (df)sssp")
@@ -32,17 +33,17 @@ constexpr std::array kRouting = {
          "Port GUIDs of I/O nodes: ftree, (df)sssp")
         .contents_on_reload(),
     text("-m,--ids_guid_file", "ids_guid_file", &S::ids_guid_file, "FILE",
-         "Numbers that stand for GUIDs of switches: updn, dnup, ftree, nue")
+         "Numbers that replace switch GUIDs in comparisons: updn, dnup, ftree, nue")
         .contents_on_reload(),
     text("-i,--ignore_guids", "port_prof_ignore_file", &S::port_prof_ignore_file, "FILE",
          "Ports whose load is not counted")
         .contents_on_reload(),
     text("-w,--hop_weights_file", "hop_weights_file", &S::hop_weights_file, "FILE",
-         "What a hop costs, by port of a switch: minhop, dfp")
+         "Cost of a hop, by switch and port: minhop, dfp")
         .contents_on_reload(),
     text("-O,--port_search_ordering_file,--dimn_ports_file",
          "port_search_ordering_file,dimn_ports_file", &S::port_search_ordering_file, "FILE",
-         "Order in which ports of a switch are looked at; for dor that of the dimensions")
+         "Order in which ports of a switch are searched; for dor, the order of the dimensions")
         .contents_on_reload(),
     text("-X,--guid_routing_order_file", "guid_routing_order_file", &S::guid_routing_order_file,
          "FILE", "Port GUIDs that are routed first")
@@ -57,27 +58,27 @@ constexpr std::array kRouting = {
          "Hop counts: engine file")
         .contents_on_reload(),
     flag("-z,--connect_roots", "connect_roots", &S::connect_roots,
-         "Let the tops of a tree reach one another")
-        .no_effect("tops of a tree always reach one another, without a credit loop"),
+         "Make the root switches mutually reachable")
+        .no_effect("root switches are always mutually reachable, without a credit loop"),
     number("-H,--max_reverse_hops", "max_reverse_hops", &S::max_reverse_hops, 0, 64,
-           "Hops the wrong way on paths to I/O nodes")
-        .no_effect("ftree reaches I/O nodes wherever they hang"),
+           "Hops in the reverse direction on paths to I/O nodes")
+        .no_effect("ftree always reaches I/O nodes"),
     number("--scatter-ports", "scatter_ports", &S::scatter_ports, 0, UINT32_MAX,
-           "Seed to choose among equally loaded ports by chance; 0: do not (default)"),
-    flag("--do_mesh_analysis", "do_mesh_analysis", &S::do_mesh_analysis,
-         "lash: look for the dimensions of a mesh")
-        .no_effect("lash always looks for dimensions"),
+           "Seed for a random choice among equally loaded ports; 0: no random choice (default)"),
+    flag("--do_mesh_analysis", "do_mesh_analysis", &S::do_mesh_analysis, "lash: mesh analysis")
+        .no_effect("lash always analyses the mesh"),
     number("--lash_start_vl", "lash_start_vl", &S::lash_start_vl, 0, 14,
            "First VL that lash uses (default 0)"),
     number("--nue_max_num_vls", "nue_max_num_vls", &S::nue_max_num_vls, 0, 15,
-           "VLs that nue uses, at most; 0: all there are (default)")
+           "Maximum number of VLs for nue; 0: all (default)")
         .opensm_has("1"),
     flag("--nue_include_switches", "nue_include_switches", &S::nue_include_switches,
-         "nue: paths of switches count as well")
-        .no_effect("nue heeds paths of switches as far as it can"),
-    flag("-A,--ucast_cache", "use_ucast_cache", {}, "Keep routes while links come and go")
+         "nue: include paths of switches")
+        .no_effect("nue always includes paths of switches, as far as possible"),
+    flag("-A,--ucast_cache", "use_ucast_cache", {},
+         "Cache routes while links go down and come back")
         .opensm_has("FALSE")
-        .no_effect("routes always follow links that come and go, and no entry changes needlessly"),
+        .no_effect("routes are always updated by difference, and no entry changes needlessly"),
     flag("--port-shifting", "port_shifting", {}, "Shift candidate ports")
         .opensm_has("FALSE")
         .no_effect("LIDs are spread so that they do not line up"),
@@ -93,7 +94,7 @@ constexpr std::array kRouting = {
         .no_effect("a link gets a share of the load that suits its speed and width"),
     truth("", "quasi_ftree_indexing", {}, "ftree numbers switches from the roots")
         .opensm_has("FALSE")
-        .no_effect("ftree finds the places of switches by itself"),
+        .no_effect("ftree determines the places of switches"),
     text("", "topo_policy_file", {}, "FILE", "Parts of the fabric, for routing chains")
         .not_yet("one engine routes all of the fabric"),
     text("", "rch_policy_file", {}, "FILE", "Routing chains")

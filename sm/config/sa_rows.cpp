@@ -49,7 +49,7 @@ constexpr std::array kSa = {
            &S::sa_etm_max_num_event_subs, 1, 1U << 20,
            "Subscriptions that one port may have (default 32)"),
     unflag("--no_sa_check_sgid_spoofing", "sa_check_sgid_spoofing", &S::sa_check_sgid_spoofing,
-           "Serve requests whose GRH bears another port's GID"),
+           "Serve requests whose GRH has another port's GID"),
     number("--max_outstanding,--sa_max_outstanding", "sa_max_outstanding,max_outstanding",
            &S::sa_max_outstanding, 1, 1U << 20,
            "Tables on their way to one requester, at most (default 16)"),
@@ -101,7 +101,7 @@ constexpr std::array kSa = {
         .a("a code"),
     number("", "rtr_aguid_enable", {}, 0, UINT32_MAX, "Make the alias GUIDs that routers need")
         .not_yet("routers have the alias GUIDs that they register"),
-    truth("", "drop_event_subscriptions", {}, "Forget subscriptions of ports that are gone")
+    truth("", "drop_event_subscriptions", {}, "Drop subscriptions of ports that are gone")
         .opensm_has("FALSE")
         .not_yet("subscriptions end by the rules of doc/sa.md"),
     truth("", "use_original_extended_sa_rates_only", {}, "Answer with rates up to code 18 alone")

@@ -28,7 +28,8 @@ constexpr std::string_view kLeftAsDevicesSay =
 
 constexpr std::array kPort = {
     flag("-o,--once", "", &S::once, "Configure the subnet once, then exit; links stay ACTIVE"),
-    text("-g,--guid", "guid", &S::guid, "GUID", "Local port to work by; 0 asks which", check_guid),
+    text("-g,--guid", "guid", &S::guid, "GUID",
+         "Bind to the port with this GUID; 0 lists the ports and asks", check_guid),
     number("--subnet_prefix", "subnet_prefix", &S::subnet_prefix, 0, UINT64_MAX,
            "GID prefix of the subnet (default 0xfe80000000000000)")
         .hex(),
@@ -66,7 +67,7 @@ constexpr std::array kPort = {
         .hex()
         .opensm_has("0x0000000000000000"),
     number("", "m_key_lease_period", &S::m_key_lease_period, 0, 65535,
-           "After so long a port at which somebody tried a wrong M_Key is open; 0: never")
+           "Lease period after which a port that saw a wrong M_Key is unprotected; 0: never")
         .in("s")
         .opensm_has("0"),
     number("", "m_key_protection_level", &S::m_key_protection_level, 0, 3,
@@ -80,9 +81,9 @@ constexpr std::array kLids = {
     number("-l,--lmc", "lmc", &S::lmc, 0, 7, "2^LMC LIDs for each host port (default 0)"),
     flag("", "lmc_esp0", &S::lmc_esp0, "Enhanced switch ports 0 get 2^LMC LIDs too"),
     flag("-r,--reassign_lids", "reassign_lids", &S::reassign_lids,
-         "Forget all LIDs, those that ports hold and those of the store"),
+         "Reassign all LIDs: ignore those set on ports and the stored mapping"),
     flag("-x,--honor_guid2lid", "honor_guid2lid_file", &S::honor_guid2lid,
-         "Coming out of standby, LIDs of the store stand above those that ports in use hold")
+         "When it becomes master, LIDs of the store override those that ports in use have")
         .opensm_has("FALSE"),
     truth("", "fsync_high_avail_files", {}, "Write files through to the disk")
         .opensm_has("TRUE")
@@ -152,15 +153,15 @@ constexpr std::array kSweep = {
            "longest there is")
         .in("ms"),
     number("-n,--maxsmps", "max_wire_smps", &S::max_wire_smps, 0, 0x7fffffff,
-           "Requests under way, at most (default 256); 0: no limit of its own")
+           "Maximum number of outstanding SMPs (default 256); 0: no limit")
         .opensm_has("4"),
-    number("", "max_wire_smps2", {}, 0, UINT32_MAX, "SMPs under way while answers are missing")
+    number("", "max_wire_smps2", {}, 0, UINT32_MAX, "Outstanding SMPs while answers are missing")
         .opensm_has("4")
-        .no_effect("the number of requests under way adapts to losses by itself"),
+        .no_effect("the number of outstanding requests adapts to losses"),
     number("", "max_smps_timeout", {}, 0, UINT32_MAX, "When max_wire_smps2 counts")
         .in("us")
         .opensm_has("600000")
-        .no_effect("the number of requests under way adapts to losses by itself"),
+        .no_effect("the number of outstanding requests adapts to losses"),
     number("--retries", "transaction_retries", {}, 0, UINT32_MAX, "Retries of a MAD")
         .opensm_has("3")
         .no_effect("attempts follow from what is known of the target"),
