@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What `ibsm plan` makes of a saved sweep is what the subnet manager programs: LIDs and forwarding
-// tables, byte for byte, on every kind of fabric, real ones (../shared/fabrics, or $IBKIT_FABRICS)
-// where they are there.
+// What `ibsm plan` and the subnet manager's planner make of a saved sweep is what the subnet
+// manager programs: LIDs and forwarding tables, byte for byte, on every kind of fabric, real ones
+// (../shared/fabrics, or $IBKIT_FABRICS) where they are there.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -11,6 +11,7 @@
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/route/plan.h"
+#include "sm/daemon/offline_subnet.h"
 #include "tests/sim/sm_on_model.h"
 
 namespace {
@@ -67,6 +68,24 @@ std::string sweep_of(SmOnModel& run) {
   return ib::fabric::topology_text(run.sm().snapshot()->fabric(), {true, {}, nullptr});
 }
 
+/// What the subnet manager's own planner makes of the file, on an Inventory without answers.
+Tables planned_offline(const std::string& saved, const std::string& engine, std::uint8_t lmc,
+                       Lid last) {
+  sm::daemon::DaemonOptions options;
+  options.core.plan.lmc = lmc;
+  if (!engine.empty()) options.core.plan.choice.engines = {engine};
+  const auto subnet =
+      sm::daemon::plan_offline(ib::fabric::read_topology(saved, "sweep").value(), options).value();
+  const auto& routing = *subnet.desired->routing;
+  Tables tables;
+  for (ib::fabric::SwitchIndex s = 0; s < routing.graph.switch_count(); ++s) {
+    auto& table = tables[routing.graph.guid(s)];
+    for (unsigned lid = 0; lid <= last.value; ++lid)
+      table.push_back(routing.lfts.at(s, Lid{static_cast<std::uint16_t>(lid)}));
+  }
+  return tables;
+}
+
 /// No engine: what is tried by default.
 void expect_the_same(const Fabric& fabric, const std::string& engine = {}, std::uint8_t lmc = 0) {
   SmOnModel run(fabric, {}, manager_options(engine, lmc));
@@ -76,6 +95,7 @@ void expect_the_same(const Fabric& fabric, const std::string& engine = {}, std::
   EXPECT_EQ(plan.lids_given, 0U);
   EXPECT_EQ(plan.routes.engine, run.sm().snapshot()->routing->engine);
   EXPECT_EQ(planned(plan), programmed(run, plan.graph.max_lid()));
+  EXPECT_EQ(planned_offline(sweep_of(run), engine, lmc, plan.graph.max_lid()), planned(plan));
 }
 
 template <class Kind>
@@ -88,19 +108,18 @@ Fabric made(const Kind& kind, double missing = 0) {
 
 TEST(SavedSweep, PlansWhatIsProgrammedOnEveryKindOfFabric) {
   using namespace ib::fabric;
-  const std::pair<const char*, Fabric> fabrics[] = {
-      {"tree", made(FatTree{8})},
-      {"tree with holes", made(FatTree{8}, 10)},
-      {"tree of three levels", made(FatTree{4, 3})},
-      {"torus", made(Grid{{4, 4}})},
-      {"mesh", made(Grid{{3, 3, 2}, false})},
-      {"hypercube", made(Hypercube{})},
-      {"HyperX", made(HyperX{})},
-      {"Dragonfly+", made(DragonflyPlus{})},
-      {"Dragonfly", made(Dragonfly{})},
-      {"random", made(RandomGraph{})},
-      {"Kautz", made(Kautz{})},
-      {"lab", generate_lab_like().value()}};
+  const std::pair<const char*, Fabric> fabrics[] = {{"tree", made(FatTree{8})},
+                                                    {"tree with holes", made(FatTree{8}, 10)},
+                                                    {"tree of three levels", made(FatTree{4, 3})},
+                                                    {"torus", made(Grid{{4, 4}})},
+                                                    {"mesh", made(Grid{{3, 3, 2}, false})},
+                                                    {"hypercube", made(Hypercube{})},
+                                                    {"HyperX", made(HyperX{})},
+                                                    {"Dragonfly+", made(DragonflyPlus{})},
+                                                    {"Dragonfly", made(Dragonfly{})},
+                                                    {"random", made(RandomGraph{})},
+                                                    {"Kautz", made(Kautz{})},
+                                                    {"lab", generate_lab_like().value()}};
   for (const auto& [name, fabric] : fabrics) {
     SCOPED_TRACE(name);
     expect_the_same(fabric);
