@@ -219,7 +219,6 @@ void append_path_sls(std::string& out, const fabric::Fabric& fabric,
       if (first != 0) out += fmt::format("0x{:04x}-0x{:04x} : {}\n", first, last, sl.value);
     };
     for (const auto& d : graph.destinations()) {
-      if (d.is_switch()) continue;
       const Sl here = sls.at(s, d.leaf);
       if (first == 0 || here != sl) {
         flush();
@@ -271,8 +270,12 @@ Result<PathSls> read_path_sls(std::string_view text, std::string_view file_name,
                               Lid{static_cast<std::uint16_t>(*first)},
                               [](const auto& x, Lid lid) { return x.lid < lid; });
     for (; d != graph.destinations().end() && d->lid.value <= last; ++d) {
-      if (d->is_switch()) continue;
       const Sl value{static_cast<std::uint8_t>(*sl)};
+      if (d->is_switch()) {
+        // Where hosts are, their LIDs say it: others may write ranges across those of switches.
+        if (graph.end_ports()[d->leaf] == 0) result.set_one_way(from, d->leaf, value);
+        continue;
+      }
       if (known[from * switches + d->leaf] && result.at(from, d->leaf) != value)
         return lines.wrong(
             fmt::format(

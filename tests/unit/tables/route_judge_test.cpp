@@ -221,6 +221,24 @@ TEST(RouteJudge, LanesComeBackFromTheirDumps) {
   }
 }
 
+/// Packets to a switch without hosts have an SL as well, which a reader of the file gets.
+TEST(RouteJudge, PathSlsToSwitchesWithoutHostsComeBack) {
+  const Case c(fabric::generate(fabric::DragonflyPlus{}), "dfp");
+  PathSls sls(c.graph.switch_count(), Sl{0});
+  std::size_t without_hosts = 0;
+  for (SwitchIndex a = 0; a < c.graph.switch_count(); ++a)
+    for (SwitchIndex b = 0; b < a; ++b) sls.set(a, b, Sl{static_cast<std::uint8_t>((a + b) % 3)});
+  std::string text;
+  append_path_sls(text, c.fabric, c.graph, sls);
+  const auto read = read_path_sls(text, "sls", c.fabric, c.graph).value();
+  for (SwitchIndex a = 0; a < c.graph.switch_count(); ++a)
+    for (SwitchIndex b = 0; c.graph.end_ports()[a] != 0 && b < c.graph.switch_count(); ++b) {
+      EXPECT_EQ(read.at(a, b), sls.at(a, b));
+      without_hosts += c.graph.end_ports()[b] == 0;
+    }
+  EXPECT_GT(without_hosts, 0U);
+}
+
 TEST(RouteJudge, BadLanesAreRefusedByLineAndColumn) {
   const Case c = torus("minhop");
   std::string sl2vl;
