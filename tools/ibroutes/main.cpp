@@ -271,16 +271,18 @@ bool reads_sl2vl(const VerifyLineOptions& options) {
   return options.sl2vl && options.sl2vl->empty();
 }
 
+constexpr const char* kLive = "-";  // --sl2vl without FILE
+
 /// --sls and --sl2vl.
 void add_sl_options(cli::CommandLine& line, VerifyLineOptions& options) {
   line.text("--sls", options.path_sls, "FILE",
             "SLs of paths (default: path records of the SA; of a saved topology SL 0)");
   line.optional_value(
       "--sl2vl", "FILE",
-      "SL2VL tables of this file, without FILE those of the live fabric (default: all on VL 0)", "",
-      [](const std::string& word) { return !word.starts_with('-'); },
+      "SL2VL tables of this file, without FILE those of the live fabric (default: all on VL 0)",
+      kLive, [](const std::string& word) { return !word.starts_with('-'); },
       [&options](const std::string& file) -> Result<void> {
-        options.sl2vl = file;
+        options.sl2vl = file == kLive ? "" : file;
         return {};
       });
 }

@@ -1227,7 +1227,7 @@ class Lanes(unittest.TestCase):
             one_vl = f.on(HOST, BIN / "ibroutes", "verify")
             self.assertEqual(one_vl.returncode, 1)
             self.assertIn("credit-loop-channels: 12\n", one_vl.stdout)
-            self.assertIn("note: SL2VL tables are not known", one_vl.stdout)
+            self.assertIn("note: SL2VL tables are unknown", one_vl.stdout)
             os.kill(int(f.pid_file.read_text()), signal.SIGTERM)
             self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
             alone = f.on(HOST, BIN / "ibroutes", "verify", "--sl2vl", "-t", "50")
