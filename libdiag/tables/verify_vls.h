@@ -52,8 +52,6 @@ class VlView {
   unsigned vl(Channel c, unsigned bit) const {
     return by_channel_.empty() ? uniform_.vl[sl_of(bit)] : by_channel_[c * 16 + sl_of(bit)];
   }
-  /// The VL that stands for it in the dependency graph.
-  unsigned node_vl(Channel c, unsigned bit) const { return kind_ == Kind::One ? 0 : vl(c, bit); }
   unsigned vl(SwitchIndex s, std::uint8_t in, std::uint8_t out, unsigned sl) const {
     return virtual_lanes_.sl_to_vl.vl(s, in, out, Sl{static_cast<std::uint8_t>(sl)});
   }

@@ -163,11 +163,6 @@ struct Apply::Impl {
   }
 };
 
-void Known::doubt_ports() {
-  inventory.clear();
-  refused.clear();
-}
-
 Apply::Apply(std::shared_ptr<const Desired> desired, Observed& observed, Known& known,
              ApplyOptions options)
     : impl_(std::make_unique<Impl>(std::move(desired), observed, known, std::move(options))) {}

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/labels.h"
 
 namespace sm::apply {
 namespace {
@@ -15,7 +16,7 @@ std::string where(const ib::discover::Observed& seen, const Work& work) {
   const auto& node = seen.fabric.node(work.node);
   std::string text(describe(work.kind));
   if (work.is_block()) text += fmt::format("({})", work.ask.kind->name);
-  text += fmt::format(" to {} \"{}\"", to_string(node.guid), ib::printable(node.description));
+  text += " to " + ib::fabric::node_label(node);
   if (work.is_port()) text += fmt::format(" port {}", work.arg);
   if (work.kind == Kind::SetLft || work.kind == Kind::GetLft)
     text += fmt::format(" block {}", work.arg);

@@ -10,9 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "sm/apply/apply.h"
+#include "sm/apply/known.h"
 #include "sm/apply/table_work.h"
 #include "sm/apply/work.h"
+#include "sm/plan/desired.h"
 
 namespace sm::apply {
 

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "sm/apply/apply.h"
+#include "sm/apply/known.h"
 #include "sm/apply/work.h"
 
 namespace sm::apply {

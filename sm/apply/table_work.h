@@ -8,7 +8,8 @@
 #include <set>
 #include <span>
 
-#include "sm/apply/apply.h"
+#include "sm/apply/known.h"
+#include "sm/plan/desired.h"
 
 namespace sm::apply {
 

@@ -7,8 +7,8 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/wire/rates.h"
+#include "sm/sa/paths/path_bits.h"
 #include "sm/sa/paths/path_choice.h"
-#include "sm/sa/paths/path_records.h"
 
 namespace sm::sa {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "libdiag/wire/rates.h"
-#include "sm/sa/paths/path_records.h"
+#include "sm/sa/paths/path_bits.h"
 
 namespace sm::sa {
 namespace {
@@ -122,14 +122,6 @@ bool PathChoice::fit_life(std::uint8_t& life) const {
       return true;
   }
   return false;
-}
-
-/// A link of this rate on the way rules the path out.
-bool PathChoice::is_too_slow(std::uint8_t rate) const {
-  if (!both(path_bit::kRateSelector, path_bit::kRate)) return false;
-  const int order = ib::wire::compare_rates(rate, wanted_.rate);
-  return (wanted_.rate_selector == Selector::GreaterThan && order <= 0) ||
-         (wanted_.rate_selector == Selector::Exactly && order < 0);
 }
 
 /// The SL of the level of service: the rule's, the router's, the partition's, the default level's.

@@ -42,7 +42,6 @@ class PathChoice {
   bool fit_mtu(std::uint8_t& mtu) const;
   bool fit_rate(std::uint8_t& rate) const;
   bool fit_life(std::uint8_t& life) const;
-  bool is_too_slow(std::uint8_t rate) const;
   std::optional<ib::Sl> level_sl(const policy::QosGrant* level, const Partition& partition) const;
   std::optional<ib::Sl> choose_sl(const EndPort& from, const EndPort& to,
                                   const policy::QosGrant* level, const Partition& partition) const;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sm/sa/paths/path_records.h"
+#include "sm/sa/paths/path_bits.h"
 
 namespace sm::sa {
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <variant>
 
+#include "sm/sa/paths/path_bits.h"
 #include "sm/sa/paths/path_ends.h"
 #include "sm/sa/records/record_source.h"
 
@@ -13,14 +14,6 @@ namespace sm::sa {
 
 /// What an untrusted client hears that asks for all paths of a large subnet.
 inline constexpr std::uint16_t kTooMuchForTheUntrusted = 0x0003;
-
-namespace path_bit {
-inline constexpr unsigned kServiceIdHigh = 0, kServiceIdLow = 1, kDgid = 2, kSgid = 3, kDlid = 4,
-                          kSlid = 5, kRawTraffic = 6, kFlowLabel = 8, kHopLimit = 9, kTClass = 10,
-                          kReversible = 11, kNumbPath = 12, kPKey = 13, kQosClass = 14, kSl = 15,
-                          kMtuSelector = 16, kMtu = 17, kRateSelector = 18, kRate = 19,
-                          kLifeSelector = 20, kLife = 21;
-}
 
 /// The ends that a PathRecord names.
 NamedEnd named_source(const ib::wire::PathRecord& wanted, std::uint64_t mask);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What an Apply begins with and leaves behind: what devices are known to hold, the phases, what
+// went wrong, and the caller's options.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "libdiag/mad/request.h"
+#include "sm/apply/block_work.h"
+#include "sm/apply/stubborn_ports.h"
+#include "sm/device/inventory.h"
+
+namespace sm::apply {
+
+/// What a switch's forwarding tables are known to hold, from answers.
+struct SwitchTables {
+  std::vector<std::uint8_t> lft;  // by LID, as far as known
+  std::vector<bool> lft_known;    // by block of 64
+  std::map<std::pair<std::uint16_t, std::uint8_t>, std::array<std::uint16_t, 32>>
+      mft;  // by block and position
+};
+
+/// What outlives one sweep.
+struct Known {
+  std::unordered_map<ib::Guid, SwitchTables> tables;
+  device::Inventory inventory;  // tables that are read, or written by difference
+  RefusedBlocks refused;
+  StubbornPorts stubborn;
+  /// Switches that said something changed since their tables were read last: they may have been
+  /// rebooted.
+  std::set<ib::Guid> doubtful;
+
+  /// What tables of ports are known to say is no longer believed. (Tables of switches are
+  /// TableWork's.)
+  void doubt_ports() {
+    inventory.clear();
+    refused.clear();
+  }
+};
+
+enum class Phase {
+  Switches,
+  Read,
+  Vls,
+  SettleNew,
+  ArmLinks,
+  ActivateLinks,
+  Settle,
+  Arm,
+  Activate,
+  Look,
+  Done
+};
+
+struct Failure {
+  ib::fabric::NodeIndex node{};
+  std::uint8_t port{};
+  bool timed_out{false};
+  std::string message;  // what was attempted, on what, what came back
+};
+
+/// What a device holds and should not: one Set would change it.
+struct Difference {
+  ib::fabric::NodeIndex node{};
+  std::string_view table;  // the attribute: "PortInfo", "LinearForwardingTable"
+  std::string slot;        // "port 4", "block 2"; empty where a node has one
+};
+
+struct ApplyOptions {
+  std::uint32_t per_node{4};  // requests under way to one node
+  std::uint32_t in_all{512};
+  bool after_sweep{true};  // `observed` is that of a sweep just now
+  /// By node: it does not answer, so it is asked nothing; what it lacks is a failure. Empty: none.
+  std::vector<bool> silent;
+  bool only_read{
+      false};  // wanted blocks of which nothing is known are read, and nothing is written
+  /// Nothing is set: what a Set would change is among differences(), and counts as done.
+  bool rehearse{false};
+  bool read_back{false};  // what devices are known to hold is read from them before it is believed
+  ib::mad::Cookie cookie_base{0};  // added to every cookie; the low 32 bits are ours
+};
+
+}  // namespace sm::apply
