@@ -19,9 +19,11 @@
 #include "libdiag/mad/attempts.h"
 #include "libdiag/mad/congestion_window.h"
 #include "libdiag/mad/describe.h"
+#include "libdiag/mad/entries.h"
 #include "libdiag/mad/fifo.h"
+#include "libdiag/mad/patience.h"
 #include "libdiag/mad/round_trip.h"
-#include "libdiag/mad/target_index.h"
+#include "libdiag/mad/targets.h"
 
 namespace ib::mad {
 namespace {
@@ -30,49 +32,6 @@ using Index = Attempts::Index;
 constexpr Index kNone = Attempts::kNone;
 
 constexpr std::uint64_t kSilence = 8;  // so many in a row are not lost by chance
-constexpr std::size_t kTargetsKept = 1U << 17;
-constexpr Duration kLongestWait = std::chrono::seconds(10);
-constexpr Duration kOvertaken = std::chrono::milliseconds(50);  // an SA may serve out of turn
-
-enum class EntryState : std::uint8_t {
-  Free,
-  Queued,    // not sent yet, in its target's queue
-  OnWire,    // sent; may be presumed lost
-  RetryDue,  // in the retry queue
-};
-
-struct Entry {
-  Request request;
-  Index target{kNone};
-  Index next{kNone};  // in the target's queue
-  Index last_attempt{kNone};
-  std::uint32_t generation{0};
-  std::uint8_t attempts{0};
-  std::uint8_t held_back{0};  // of these were not sent (on_held_back)
-  EntryState state{EntryState::Free};
-  bool counted{false};    // holds a place in the window
-  bool overtaken{false};  // a later MAD to the same target was answered
-  Instant first_sent;
-};
-
-struct Target {
-  std::uint64_t key{};
-  RoundTrip round_trip;
-  Instant progress{0};        // last sign of life
-  Instant timer{kNever};      // when something of this target falls due
-  Instant in_heap{kNever};    // earliest heap entry that stands for it
-  std::uint32_t window{1};    // 1 until it has answered; a probe of an unknown queue
-  std::uint32_t clean{0};     // answers since the last spurious retry
-  std::uint32_t failures{0};  // requests given up since the last sign of life
-  bool probing{false};        // silent: only the oldest request is repeated
-  bool in_ready{false};
-  bool of_sa{false};     // its requests are to subnet administration
-  bool alive{false};     // has ever answered
-  bool often{false};     // more than once since it is known
-  bool presumed{false};  // `round_trip` is others': it answered, and settle() forgot how soon
-  Index queue_head{kNone}, queue_tail{kNone};
-  std::vector<Index> in_flight;  // sent and not complete, oldest first
-};
 
 struct TimerEntry {
   Instant when;
@@ -114,172 +73,41 @@ struct Transactor::Impl {
   TransactorOptions options;
   TransactorCounters counters;
   CongestionWindow window;
-  RoundTrip elsewhere;  // what all SMAs showed: the start for targets not heard yet
+  RoundTrip elsewhere;  // what all SMAs showed
+  Patience patience{options, elsewhere};
   std::uint64_t sequence{0};
   std::uint64_t answered_to{0};  // highest sequence answered
   Instant heard{0};              // when anything was, or when there began to be something to hear
   Instant resumed{0};            // when the last silence of everybody ended
   std::uint32_t on_wire{0};
-  std::size_t pending{0};
 
-  std::deque<Entry> entries;
-  std::vector<Index> free_entries;
+  Entries entries;
   Attempts attempts;
-  std::deque<Target> targets;
-  std::vector<Index> free_targets;
-  TargetIndex target_of;
-  std::vector<std::uint64_t> heard_once;          // keys of targets that settle() forgot, in order
+  Targets targets;
   Fifo<Index> ready;                              // targets with something to send
   Fifo<std::pair<Index, std::uint32_t>> retries;  // entries to repeat, with their generation
   Fifo<Completion> completions;
   std::priority_queue<TimerEntry, std::vector<TimerEntry>, std::greater<>> timers;
 
-  // ---- estimates ------------------------------------------------------------------------------
-
-  /// How long an answer of `target` may take before it is presumed lost. `overtaken`: one to a
-  /// later request has come.
-  Duration patience(const Target& target, const Request& request, bool overtaken = false) const {
-    Duration wait;
-    if (target.round_trip.measured()) {
-      wait = target.round_trip.timeout();
-    } else {
-      wait = options.timeout_start;
-      if (elsewhere.measured()) wait = std::max(wait, elsewhere.timeout());
-    }
-    // A small answer of the SA takes as long as others do: it is not busy, it goes on answering.
-    if (overtaken && request.first_wait > Duration{0} && target.round_trip.measured())
-      return std::clamp(wait, std::min(kOvertaken, request.first_wait), request.first_wait);
-    // The SA may have thousands of records to collect: a repeated table is dearer than a late one.
-    if (request.mad.mgmt_class() == wire::MgmtClass::SubnAdm)
-      wait = std::max(
-          {wait, options.timeout_ceiling,
-           request.first_wait > Duration{0} ? request.first_wait : request.resp_time_hint});
-    return std::clamp(wait, options.timeout_floor, kLongestWait);
-  }
-
-  /// The wait after attempt `attempt`: doubling, up to the ceiling.
-  Duration backed_off(const Target& target, const Entry& entry) const {
-    const Request& request = entry.request;
-    const std::uint8_t attempt = entry.attempts;
-    const Duration base = patience(target, request, entry.overtaken);
-    if (attempt <= 1) return base;
-    const Duration ceiling = std::max({options.timeout_ceiling, request.resp_time_hint, base});
-    // Nothing is known of a target that never answered: it may be slow rather than deaf, and a
-    // second repetition would only lengthen its queue.
-    if (!target.round_trip.measured()) return ceiling;
-    const int shift = std::min<int>(attempt - 1, 20);
-    return std::min(base * (std::int64_t{1} << shift), ceiling);
-  }
-
   std::uint8_t attempts_of(const Target& target) const {
     return target.alive ? options.attempts_known : options.attempts_min;
   }
 
-  // ---- pools ----------------------------------------------------------------------------------
-
-  Index new_entry() {
-    if (free_entries.empty()) {
-      entries.emplace_back();
-      return static_cast<Index>(entries.size() - 1);
-    }
-    const Index e = free_entries.back();
-    free_entries.pop_back();
-    return e;
-  }
-
-  void free_entry(Index e) {
-    Entry& entry = entries[e];
-    entry.state = EntryState::Free;
-    entry.request.more.clear();
-    ++entry.generation;
-    free_entries.push_back(e);
-    --pending;
-  }
+  // ---- room
 
   bool transport_is_full() const {
     return options.awaited_most != 0 && on_wire + attempts.lost() >= options.awaited_most;
   }
 
-  Index target_for(std::uint64_t key) {
-    if (free_targets.empty() && targets.size() >= kTargetsKept) forget_idle_targets();
-    Index& t = target_of.at(key);
-    if (t != kNone) return t;
-    if (free_targets.empty()) {
-      targets.emplace_back();
-      t = static_cast<Index>(targets.size() - 1);
-    } else {
-      t = free_targets.back();
-      free_targets.pop_back();
-    }
-    targets[t].key = key;
-    if (std::ranges::binary_search(heard_once, key)) {
-      targets[t].alive = true;
-      targets[t].window = options.window_per_target;
-      targets[t].round_trip = elsewhere;
-      targets[t].presumed = true;
-    }
-    return t;
-  }
-
-  void forget_idle_targets() {
-    for (Index t = 0; t < targets.size(); ++t) {
-      Target& target = targets[t];
-      if (target_of.find(target.key) != t) continue;  // free already
-      if (!target.in_flight.empty() || target.queue_head != kNone || target.in_ready) continue;
-      target_of.erase(target.key);
-      const Instant in_heap = target.in_heap;
-      target = Target{};
-      target.in_heap = in_heap;
-      free_targets.push_back(t);
-    }
-  }
-
   /// With nothing under way: see Transactor::settle().
   void settle() {
-    if (pending != 0) return;
+    if (entries.in_use() != 0) return;
     entries = {};
-    free_entries = {};
     ready = {};
     retries = {};
     timers = {};
     if (completions.empty()) completions = {};
-    keep_targets();
-  }
-
-  /// Without those that answered once: ports behind which a sweep looked. That they answered is all
-  /// there is to know of them.
-  void keep_targets() {
-    std::deque<Target> kept;
-    TargetIndex places;
-    std::vector<Index> became(targets.size(), kNone);
-    if (heard_once.size() > kTargetsKept) heard_once.clear();
-    for (Index t = 0; t < targets.size(); ++t) {
-      const Target& target = targets[t];
-      if (target_of.find(target.key) != t) continue;  // free
-      if (target.alive && !target.often && target.failures == 0) {
-        heard_once.push_back(target.key);
-        continue;
-      }
-      became[t] = places.at(target.key) = static_cast<Index>(kept.size());
-      Target& now = kept.emplace_back();
-      now.key = target.key;
-      now.round_trip = target.round_trip;
-      now.progress = target.progress;
-      now.window = target.window;
-      now.clean = target.clean;
-      now.failures = target.failures;
-      now.of_sa = target.of_sa;
-      now.alive = target.alive;
-      now.often = target.often;
-    }
-    std::ranges::sort(heard_once);
-    const auto twice = std::ranges::unique(heard_once);
-    heard_once.erase(twice.begin(), twice.end());
-    heard_once.shrink_to_fit();
-    attempts.renumber_targets(became);
-    targets = std::move(kept);
-    free_targets = {};
-    target_of = std::move(places);
+    attempts.renumber_targets(targets.settle());
   }
 
   // ---- timers ---------------------------------------------------------------------------------
@@ -311,7 +139,7 @@ struct Transactor::Impl {
     const Attempt& last = attempts[entry.last_attempt];
     const Instant from =
         entry.overtaken ? last.sent : std::max({last.sent, target.progress, resumed});
-    return from + backed_off(target, entry);
+    return from + patience.backed_off(target, entry.request, entry.attempts, entry.overtaken);
   }
 
   /// Sets the target's timer from what is under way.
@@ -325,7 +153,8 @@ struct Transactor::Impl {
       when = std::min(when, due(target, entry));
       // A repeated MAD holds its place in the window no longer than a first one would.
       if (entry.counted && entry.attempts > 1)
-        when = std::min(when, attempts[entry.last_attempt].sent + patience(target, entry.request));
+        when =
+            std::min(when, attempts[entry.last_attempt].sent + patience.of(target, entry.request));
     }
     arm(t, when);
   }
@@ -357,7 +186,7 @@ struct Transactor::Impl {
         continue;
       }
       if (entry.counted && entry.attempts > 1 &&
-          attempts[entry.last_attempt].sent + patience(target, entry.request) <= now)
+          attempts[entry.last_attempt].sent + patience.of(target, entry.request) <= now)
         presume_lost(entry);
       const bool waits_for_probe = target.probing && !entry.overtaken && i != 0;
       if (waits_for_probe || due(target, entry) > now) {
@@ -448,7 +277,7 @@ struct Transactor::Impl {
     ++counters.timeouts;
     complete_with_error(e, no_answer(now, entries[e]));
     retire_attempts(e, 0);
-    free_entry(e);
+    entries.free(e);
     Target& target = targets[t];
     if (silent) ++target.failures;
     if (target.failures < 2) {
@@ -461,16 +290,14 @@ struct Transactor::Impl {
       ++counters.timeouts;
       complete_with_error(other, no_answer(now, entries[other]));
       retire_attempts(other, 0);
-      free_entry(other);
+      entries.free(other);
     }
     while (target.queue_head != kNone) {
-      const Index other = target.queue_head;
-      target.queue_head = entries[other].next;
+      const Index other = entries.take_first(target);
       ++counters.timeouts;
       complete_with_error(other, not_sent(entries[other].request));
-      free_entry(other);
+      entries.free(other);
     }
-    target.queue_tail = kNone;
     target.probing = false;
     arm(t, kNever);
     return true;
@@ -537,7 +364,7 @@ struct Transactor::Impl {
   /// what was lost has one for as long: the more are taken, the sooner each is free again.
   Duration keep_match(const Target& target, const Entry& entry) const {
     const Request& request = entry.request;
-    const Duration wait = patience(target, request);
+    const Duration wait = patience.of(target, request);
     const Duration longest =
         std::max({options.timeout_ceiling, request.resp_time_hint, wait}) * attempts_of(target);
     const bool of_sa = request.mad.mgmt_class() == wire::MgmtClass::SubnAdm;
@@ -548,8 +375,11 @@ struct Transactor::Impl {
     if (places == 0 || 4 * taken < places) return longest;
     // A table that the kernel puts together is dropped if its request was given up meanwhile.
     if (of_sa && request.first_wait == Duration{0}) return 4 * wait;
-    if (2 * taken < places) return 2 * backed_off(target, entry);
-    return 4 * taken < 3 * places ? backed_off(target, entry) : wait;
+    if (2 * taken < places)
+      return 2 * patience.backed_off(target, entry.request, entry.attempts, entry.overtaken);
+    return 4 * taken < 3 * places
+               ? patience.backed_off(target, entry.request, entry.attempts, entry.overtaken)
+               : wait;
   }
 
   std::optional<SendOrder> next_send(Instant now) {
@@ -565,9 +395,7 @@ struct Transactor::Impl {
       Target& target = targets[t];
       target.in_ready = false;
       if (!may_send(target)) continue;
-      const Index e = target.queue_head;
-      target.queue_head = entries[e].next;
-      if (target.queue_head == kNone) target.queue_tail = kNone;
+      const Index e = entries.take_first(target);
       target.in_flight.push_back(e);
       make_ready(t);
       return send(now, e);
@@ -622,7 +450,7 @@ struct Transactor::Impl {
     book_first_attempt(entries[e], slot.ordinal == 1);
 
     retire_attempts(e, slot.ordinal);
-    free_entry(e);
+    entries.free(e);
     sign_of_life(now, slot);
     return true;
   }
@@ -671,26 +499,10 @@ struct Transactor::Impl {
   // ---- the rest -------------------------------------------------------------------------------
 
   void submit(Request request) {
-    const Index t = target_for(key_of(request));
-    const Index e = new_entry();
-    Entry& entry = entries[e];
-    entry.request = std::move(request);
-    entry.target = t;
-    entry.next = kNone;
-    entry.last_attempt = kNone;
-    entry.attempts = entry.held_back = 0;
-    entry.state = EntryState::Queued;
-    entry.counted = false;
-    entry.overtaken = false;
+    const Index t = targets.at(key_of(request), options.window_per_target, elsewhere);
     Target& target = targets[t];
-    target.of_sa = entry.request.mad.mgmt_class() == wire::MgmtClass::SubnAdm;
-    if (target.queue_tail == kNone) {
-      target.queue_head = e;
-    } else {
-      entries[target.queue_tail].next = e;
-    }
-    target.queue_tail = e;
-    ++pending;
+    target.of_sa = request.mad.mgmt_class() == wire::MgmtClass::SubnAdm;
+    entries.add(std::move(request), t, target);
     ++counters.requests;
     make_ready(t);
   }
@@ -718,15 +530,12 @@ struct Transactor::Impl {
     const Index t = entry.target;
     Target& target = targets[t];
     if (entry.state == EntryState::Queued) {
-      Index before = kNone;
-      for (Index at = target.queue_head; at != e; at = entries[at].next) before = at;
-      (before == kNone ? target.queue_head : entries[before].next) = entry.next;
-      if (target.queue_tail == e) target.queue_tail = before;
+      entries.take_out(target, e);
     } else {
       retire_attempts(e, 0);
       if (target.in_flight.empty()) target.probing = false;
     }
-    free_entry(e);
+    entries.free(e);
     rearm(t);
     make_ready(t);
   }
@@ -736,7 +545,7 @@ struct Transactor::Impl {
   }
 
   bool waits_for_the_silent(const Choice& chosen) const {
-    return std::ranges::all_of(entries, [&](const Entry& entry) {
+    return std::ranges::all_of(entries.all(), [&](const Entry& entry) {
       return !is_chosen(entry, chosen) || targets[entry.target].probing;
     });
   }
@@ -791,7 +600,7 @@ bool Transactor::wants(const SendOrder& order) const {
 void Transactor::set_sa_outstanding(std::uint32_t most) { impl_->options.sa_outstanding = most; }
 void Transactor::on_time(Instant now) { impl_->on_time(now); }
 Instant Transactor::next_deadline() const {
-  if (impl_->pending == 0) return kNever;
+  if (impl_->entries.in_use() == 0) return kNever;
   const Instant due =
       impl_->timers.empty() ? kNever : std::max(impl_->timers.top().when, impl_->silence_until());
   // Repetitions that wait for a place have no timer.
@@ -809,7 +618,7 @@ bool Transactor::waits_for_the_silent(const Choice& chosen) const {
 void Transactor::give_up(Instant now, const Choice& chosen) { impl_->give_up_chosen(now, chosen); }
 void Transactor::settle() { impl_->settle(); }
 std::size_t Transactor::outstanding() const { return impl_->on_wire; }
-std::size_t Transactor::pending() const { return impl_->pending; }
+std::size_t Transactor::pending() const { return impl_->entries.in_use(); }
 const TransactorCounters& Transactor::counters() const { return impl_->counters; }
 std::uint32_t Transactor::window() const { return impl_->window.size(); }
 

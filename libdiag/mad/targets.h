@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Targets of requests: what each has shown of itself, and what of it is under way. Inside
+// Transactor only.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "libdiag/mad/attempts.h"
+#include "libdiag/mad/round_trip.h"
+#include "libdiag/mad/target_index.h"
+
+namespace ib::mad {
+
+struct Target {
+  std::uint64_t key{};
+  RoundTrip round_trip;
+  Instant progress{0};        // last sign of life
+  Instant timer{kNever};      // when something of this target falls due
+  Instant in_heap{kNever};    // earliest heap entry that stands for it
+  std::uint32_t window{1};    // 1 until it has answered; a probe of an unknown queue
+  std::uint32_t clean{0};     // answers since the last spurious retry
+  std::uint32_t failures{0};  // requests given up since the last sign of life
+  bool probing{false};        // silent: only the oldest request is repeated
+  bool in_ready{false};
+  bool of_sa{false};     // its requests are to subnet administration
+  bool alive{false};     // has ever answered
+  bool often{false};     // more than once since it is known
+  bool presumed{false};  // `round_trip` is others': it answered, and settle() forgot how soon
+  Attempts::Index queue_head{Attempts::kNone}, queue_tail{Attempts::kNone};
+  std::vector<Attempts::Index> in_flight;  // sent and not complete, oldest first
+};
+
+class Targets {
+ public:
+  using Index = Attempts::Index;
+
+  Target& operator[](Index t) { return targets_[t]; }
+  const Target& operator[](Index t) const { return targets_[t]; }
+
+  /// The one with this key. One that is met anew begins as a place where somebody answered, if
+  /// somebody did: with `window`, and the round trips of others.
+  Index at(std::uint64_t key, std::uint32_t window, const RoundTrip& others);
+
+  /// With nothing under way. Without those that answered once: ports behind which a sweep looked.
+  /// That they answered is all there is to know of them. By old index the new ones, or kNone.
+  std::vector<Index> settle();
+
+ private:
+  void forget_idle();
+
+  std::deque<Target> targets_;
+  std::vector<Index> free_;
+  TargetIndex index_;
+  std::vector<std::uint64_t> heard_once_;  // keys of targets that settle() forgot, in order
+};
+
+}  // namespace ib::mad
