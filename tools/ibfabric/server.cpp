@@ -10,8 +10,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +24,8 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/sim/kernel.h"
-#include "libdiag/wire/rates.h"
+#include "tools/ibfabric/description.h"
+#include "tools/ibfabric/listening_socket.h"
 #include "tools/ibfabric/place.h"
 #include "tools/ibfabric/protocol.h"
 #include "tools/ibfabric/server_end.h"
@@ -57,36 +56,6 @@ constexpr ib::Duration kRest = std::chrono::microseconds(10);
 constexpr unsigned kSilentRounds = 16;
 /// While rings are busy the sockets are looked at no more often: what comes by them is rare then.
 constexpr ib::Duration kSocketsEvery = std::chrono::microseconds(50);
-
-std::string errno_text() { return std::strerror(errno); }
-
-/// How the kernel's sysfs prints a port's rate: whole Gb/s.
-std::uint32_t sysfs_rate(const ib::wire::PortInfo& info) {
-  using ib::wire::LinkSpeed;
-  const auto tenths = [](LinkSpeed s) -> unsigned {
-    switch (s) {
-      case LinkSpeed::Ddr:
-        return 50;
-      case LinkSpeed::Qdr:
-      case LinkSpeed::Fdr10:
-        return 100;
-      case LinkSpeed::Fdr:
-        return 140;
-      case LinkSpeed::Edr:
-        return 250;
-      case LinkSpeed::Hdr:
-        return 500;
-      case LinkSpeed::Ndr:
-        return 1000;
-      case LinkSpeed::Xdr:
-        return 2000;
-      default:
-        return 25;
-    }
-  };
-  const unsigned lanes = std::max(1U, ib::wire::lanes(ib::wire::active_width(info)));
-  return tenths(ib::wire::active_speed(info)) * lanes / 10;
-}
 
 std::uint64_t random_id() {
   std::uint64_t id = 0;
@@ -137,14 +106,6 @@ struct Host {
   bool touched{false};
 };
 
-/// Device and inode of a file.
-using File = std::optional<std::pair<dev_t, ino_t>>;
-File file_at(const std::string& path) {
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
-  return std::pair{status.st_dev, status.st_ino};
-}
-
 }  // namespace
 
 struct Server::Impl {
@@ -155,11 +116,8 @@ struct Server::Impl {
 
   Model& model;
   Command command;
-  std::string path;
-  int listener{-1};
-  File file;  // what bind() made at `path`; somebody may have put another there since
+  ListeningSocket listener;
   int epoll{-1};
-  int spare{open_spare()};  // a descriptor for when there are no more
   Instant last{};
   Instant looked_at_sockets{};
   std::uint64_t next_id{random_id()};  // programs of a server before this one hold others
@@ -175,11 +133,7 @@ struct Server::Impl {
   ~Impl() {
     for (auto& [fd, c] : connections)
       if (!c->end) ::close(fd);
-    // Before the listener is closed, or the number of its inode could be another's by now.
-    if (listener >= 0 && file_at(path) == file) ::unlink(path.c_str());
-    if (listener >= 0) ::close(listener);
     if (epoll >= 0) ::close(epoll);
-    if (spare >= 0) ::close(spare);
   }
 
   // ---- time -----------------------------------------------------------------------------------
@@ -280,8 +234,7 @@ struct Server::Impl {
 
   void accept_all() {
     for (;;) {
-      const int fd = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-      if (fd < 0 && (errno == EMFILE || errno == ENFILE) && turn_away_one()) continue;
+      const int fd = listener.accept();
       if (fd < 0) return;
       int buffer = 1 << 20;
       setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
@@ -291,17 +244,6 @@ struct Server::Impl {
       watch(fd, EPOLLIN, EPOLL_CTL_ADD);
     }
   }
-
-  /// Who finds no descriptor left is to fail, and not to wait for ever. False: nobody was there.
-  bool turn_away_one() {
-    if (spare < 0) return false;
-    ::close(spare);
-    const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    if (fd >= 0) ::close(fd);
-    spare = open_spare();
-    return fd >= 0;
-  }
-  static int open_spare() { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
   void close(Connection& c) {
     if (c.host != nullptr) {
@@ -394,57 +336,12 @@ struct Server::Impl {
       case Op::Ctl:
         return run_command(c, more);
       case Op::Describe:
-        describe(c, request);
+        reply(c, describe(model, request.at));
         return close(c);
       default:
         reply_result(c, on_port_request(request, more));
         return close(c);
     }
-  }
-
-  void describe(Connection& c, const Request& request) {
-    Description d = {};
-    d.reply.protocol = kProtocol;
-    const auto& fabric = model.topology();
-    const auto place = find_place(fabric, request.at);
-    if (!place) {
-      d.reply.result = -ENODEV;
-      return reply(c, d);
-    }
-    const auto& node = fabric.node(place->node);
-    const auto info = model.node_info(place->node);
-    d.node_type = static_cast<std::uint32_t>(info.node_type);
-    d.device_id = info.device_id;
-    d.revision = info.revision;
-    d.node_guid = info.node_guid.value;
-    d.system_guid = info.system_image_guid.value;
-    d.default_port = place->port.value_or(0);
-    d.num_ports = node.is_switch() ? 0 : std::min<int>(node.num_ports, kPortsMax - 1);
-    for (int p = node.is_switch() ? 0 : 1; p <= d.num_ports; ++p) {
-      d.ports[p] = describe_port({place->node, static_cast<std::uint8_t>(p)});
-    }
-    reply(c, d);
-  }
-
-  PortDescription describe_port(PortRef port) const {
-    const auto info = model.port_info(port);
-    PortDescription p = {};
-    p.present = 1;
-    p.lid = info.lid.value;
-    p.lmc = info.lmc;
-    p.sm_lid = info.master_sm_lid.value;
-    p.sm_sl = info.master_sm_sl.value;
-    p.state = static_cast<std::uint8_t>(info.port_state);
-    p.phys_state = static_cast<std::uint8_t>(info.port_physical_state);
-    p.rate_gbps = sysfs_rate(info);
-    p.cap_mask = info.capability_mask;
-    p.gid_prefix = info.gid_prefix;
-    const auto guids = model.guids(port);
-    p.guid = guids.empty() ? 0 : guids.front().value;
-    const auto keys = model.p_keys(port);
-    p.p_key_count = static_cast<std::uint16_t>(std::min(keys.size(), kPKeysMax));
-    for (std::size_t i = 0; i < p.p_key_count; ++i) p.p_keys[i] = keys[i].value;
-    return p;
   }
 
   /// The host port `port_num` of the node the client sits at.
@@ -751,54 +648,11 @@ void Server::reset_dropped() {
   for (const auto& [id, c] : impl_->ports_by_id) c->host->kernel.reset_dropped(c->file);
 }
 
-namespace {
-
-/// What stands at `path` and is no socket; nullptr: nothing does. A link counts as itself, since
-/// unlink() would take the link and not what it leads to.
-const char* what_else_is_there(const std::string& path) {
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0 || S_ISSOCK(status.st_mode)) return nullptr;
-  if (S_ISREG(status.st_mode)) return "a regular file";
-  if (S_ISDIR(status.st_mode)) return "a directory";
-  if (S_ISLNK(status.st_mode)) return "a symbolic link";
-  if (S_ISFIFO(status.st_mode)) return "a pipe";
-  return "a device";
-}
-
-}  // namespace
-
 Result<void> Server::listen(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof address.sun_path) {
-    return ib::fail(ErrorKind::Usage, "socket path '" + path + "': expected 1 to 107 characters");
-  }
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  auto* const where = reinterpret_cast<sockaddr*>(&address);
-
-  const int probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  const bool taken = connect(probe, where, sizeof address) == 0;
-  const bool abandoned = !taken && errno == ECONNREFUSED;
-  ::close(probe);
-  if (taken) return ib::fail(ErrorKind::Unavailable, path + ": another server is listening there");
-  if (const char* other = what_else_is_there(path)) {
-    return ib::fail(ErrorKind::Unavailable,
-                    path + ": there is " + other + ", and only a socket left behind is replaced");
-  }
-  if (abandoned) ::unlink(path.c_str());
-
+  if (auto listening = impl_->listener.listen(path); !listening) return listening;
   impl_->epoll = epoll_create1(EPOLL_CLOEXEC);
-  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0 || impl_->epoll < 0 || bind(fd, where, sizeof address) < 0) {
-    const std::string why = errno_text();
-    if (fd >= 0) ::close(fd);
-    return ib::fail(ErrorKind::Unavailable, path + ": " + why);
-  }
-  impl_->listener = fd;
-  impl_->path = path;
-  impl_->file = file_at(path);
-  if (::listen(fd, 4096) < 0) return ib::fail(ErrorKind::Unavailable, path + ": " + errno_text());
-  impl_->watch(fd, EPOLLIN, EPOLL_CTL_ADD);
+  if (impl_->epoll < 0) return ib::fail(ErrorKind::Unavailable, path + ": " + std::strerror(errno));
+  impl_->watch(impl_->listener.fd(), EPOLLIN, EPOLL_CTL_ADD);
   return {};
 }
 
@@ -810,7 +664,7 @@ std::optional<int> Server::look_at_sockets(
                              sleep ? &*sleep : nullptr, nullptr);
   for (int i = 0; i < n; ++i) {
     const epoll_event& e = events[static_cast<std::size_t>(i)];
-    if (e.data.fd == impl_->listener) {
+    if (e.data.fd == impl_->listener.fd()) {
       impl_->accept_all();
     } else if (e.data.fd == signal_fd) {
       signalfd_siginfo info;
