@@ -167,6 +167,16 @@ class Daemon : private core::Carrier {
       say(ib::LogLevel::Error, "partitions",
           options_.partition_trouble + "\nthose of the last file that could be used are in force");
 
+    make_manager(*contents);
+    if (auto made = make_sa(*contents, gsi->kernel_rmpp); !made) return made;
+    planner_.emplace();
+    listen_for_operators();
+    if (!options_.dumps.directory.empty())
+      dumps_.emplace(options_.dumps, [this](const ib::LogEvent& event) { log_.write(event); });
+    return {};
+  }
+
+  void make_manager(const store::Contents& contents) {
     core::Options core = options_.core;
     if (const auto facts = smi_.port->facts()) core.mastership.port_guid = facts->port_guid;
     core.plan.partitions = partitions_;
@@ -174,18 +184,21 @@ class Daemon : private core::Carrier {
     core.registrations_lost = registrations_lost_;
     if (const std::uint32_t most = smi_.port->window_max(); most != 0)
       core.transactor.window = std::min(core.transactor.window, most);
-    manager_ = std::make_unique<core::SubnetManager>(std::move(core), *contents);
+    manager_ = std::make_unique<core::SubnetManager>(std::move(core), contents);
+  }
+
+  ib::Result<void> make_sa(const store::Contents& contents, bool kernel_rmpp) {
     SaOptions sa = options_.sa;
     const auto settled = settle_sa_key(options_.state_dir, sa);
     if (!settled) return tl::unexpected<ib::Error>(settled.error());
     if (!settled->empty()) say(ib::LogLevel::Info, "sa", *settled);
     if (const std::string warning = sa_key_warning(sa); !warning.empty())
       say(ib::LogLevel::Warning, "sa", warning);
-    sa.server.kernel_rmpp = gsi->kernel_rmpp;
+    sa.server.kernel_rmpp = kernel_rmpp;
     sa.server.multicast.configured = sa::groups_of(*partitions_, sa.server.qos.get());
     sa.server.wall_clock = read_wall_clock();
-    events_->know(*contents);
-    auto server = std::make_unique<sa::Server>(sa.server, *contents);
+    events_->know(contents);
+    auto server = std::make_unique<sa::Server>(sa.server, contents);
     // The store's groups before the first plan, or it would close the switches to multicast.
     manager_->set_groups(ib::monotonic_now(), SaThread::groups_of(*server));
     manager_->set_aliases(ib::monotonic_now(), SaThread::aliases_of(*server));
@@ -195,10 +208,6 @@ class Daemon : private core::Carrier {
                                                          : options_.state_dir + "/" + kDumpName,
                options_.registry.dump_every),
         [this](const store::Batch& batch) { events_->on_registry(batch); });
-    planner_.emplace();
-    listen_for_operators();
-    if (!options_.dumps.directory.empty())
-      dumps_.emplace(options_.dumps, [this](const ib::LogEvent& event) { log_.write(event); });
     return {};
   }
 
