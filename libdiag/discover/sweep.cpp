@@ -10,6 +10,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/discover/sweep_request.h"
+#include "libdiag/fabric/labels.h"
 #include "libdiag/wire/rates.h"
 
 namespace ib::discover {
@@ -187,10 +188,7 @@ struct Sweep::Impl {
 
   // ---- troubles
 
-  std::string place(PortRef p) const {
-    const auto& n = seen.fabric.node(p.node);
-    return fmt::format("{} \"{}\" port {}", to_string(n.guid), printable(n.description), p.port);
-  }
+  std::string place(PortRef p) const { return fabric::port_label(seen.fabric, p); }
   Trouble& note(Trouble::Kind kind, PortRef behind, Key key, std::string what) {
     Trouble t;
     t.kind = kind;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/labels.h"
 
 namespace sm::core {
 namespace {
@@ -28,9 +29,7 @@ bool is_at_a_cable(const Trouble& t) {
 std::string cable_names(const Observed& found, const std::vector<PortRef>& cables) {
   std::string out;
   for (std::size_t i = 0; i < cables.size() && i < kCablesShown; ++i) {
-    const auto& node = found.fabric.node(cables[i].node);
-    out += fmt::format("{}{} \"{}\" port {}", i == 0 ? "" : ", ", to_string(node.guid),
-                       ib::printable(node.description), cables[i].port);
+    out += (i == 0 ? "" : ", ") + ib::fabric::port_label(found.fabric, cables[i]);
   }
   if (cables.size() > kCablesShown)
     out += fmt::format(" and {} more ports", cables.size() - kCablesShown);

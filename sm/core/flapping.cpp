@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/labels.h"
 
 namespace sm::core {
 namespace {
@@ -77,11 +78,10 @@ void Flapping::count(Instant now, const Link& link, const Observed& before) {
   const auto [it, is_new] = links_.emplace(link, Record{HoldDown(kLimits), {}, {}, false});
   Record& record = it->second;
   const auto name = [&](const End& end) {
-    const auto& node = before.fabric.node(*before.fabric.find_node(end.node));
-    if (node.is_switch() && record.lid == ib::kNoLid)
-      record.lid = before.fabric.port(*before.fabric.find_node(end.node), 0).lid;
-    return fmt::format("{} \"{}\" port {}", to_string(end.node), ib::printable(node.description),
-                       end.port);
+    const NodeIndex n = *before.fabric.find_node(end.node);
+    if (before.fabric.node(n).is_switch() && record.lid == ib::kNoLid)
+      record.lid = before.fabric.port(n, 0).lid;
+    return ib::fabric::port_label(before.fabric, {n, end.port});
   };
   if (is_new) {
     record.name = name(link.first);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/labels.h"
 #include "sm/core/election.h"
 
 namespace sm::core {
@@ -49,8 +50,7 @@ void OtherManagers::take(const ib::discover::Observed& seen, std::map<Guid, Othe
       OtherManager manager = at == before.end() ? OtherManager{} : std::move(at->second);
       manager.route = route_to(seen, p);
       manager.lid = port->get<&ib::wire::PortInfo::lid>();
-      manager.name =
-          fmt::format("\"{}\" port {}", ib::printable(seen.fabric.node(n).description), i);
+      manager.name = ib::fabric::port_name(seen.fabric, p);
       manager.allowed = allowed_.empty() || allowed_.contains(guid);
       all_.insert_or_assign(guid, std::move(manager));
     }

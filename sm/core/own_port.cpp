@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/labels.h"
 #include "libdiag/wire/words.h"
 
 namespace sm::core {
@@ -115,8 +116,7 @@ void OwnPort::begin(ib::Instant now, const ib::discover::Observed& seen,
   const auto& node = seen.fabric.node(at.node);
   const auto info = seen.port(at).info();
   node_ = node.guid;
-  name_ = fmt::format("{} \"{}\" port {}", to_string(node.guid), ib::printable(node.description),
-                      at.port);
+  name_ = ib::fabric::port_label(seen.fabric, at);
   port_ = at.port;
   // What a port does not take is the sweep's business; no key of anybody's stays.
   const PortWant& wanted = desired.ports[seen.port_index(at)];

@@ -7,6 +7,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/discover/degraded.h"
+#include "libdiag/fabric/labels.h"
 #include "libdiag/wire/words.h"
 
 namespace sm::core {
@@ -53,10 +54,7 @@ Report make_report(const plan::Desired& desired, const ib::discover::Observed& o
   for (const ib::route::LidAssignment& a : desired.lids)
     if (a.lid != ib::kNoLid) r.lids += std::size_t{1} << a.lmc;
 
-  const auto name = [&](ib::fabric::NodeIndex n) {
-    return fmt::format("{} \"{}\"", to_string(fabric.node(n).guid),
-                       ib::printable(fabric.node(n).description));
-  };
+  const auto name = [&](ib::fabric::NodeIndex n) { return ib::fabric::node_label(fabric.node(n)); };
   const auto missing = apply::missing_ports(desired, observed, failures);
   r.missing = missing.size();
   for (const apply::Missing& m : missing)

@@ -7,6 +7,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/discover/degraded.h"
+#include "libdiag/fabric/labels.h"
 #include "libdiag/route/reroute/reroute.h"
 #include "libdiag/wire/rates.h"
 #include "sm/device/tables/kinds.h"
@@ -19,11 +20,6 @@ using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
 using ib::wire::NodeType;
 using ib::wire::PortInfo;
-
-std::string port_name(const Fabric& fabric, PortRef port) {
-  return fmt::format("\"{}\" port {}", ib::printable(fabric.node(port.node).description),
-                     port.port);
-}
 
 std::string type_name(NodeType type) {
   return type == NodeType::Switch ? "switch" : type == NodeType::Router ? "router" : "CA";
@@ -96,15 +92,16 @@ class Topology {
         if (!old) continue;
         const ib::Lid lid = before_->fabric().port(old).lid;
         if (lid.is_unicast() && lid != port.lid)
-          say(Kind::LidChanged,
-              {port_name(now, self), std::uint64_t{lid.value}, std::uint64_t{port.lid.value}});
+          say(Kind::LidChanged, {ib::fabric::port_name(now, self), std::uint64_t{lid.value},
+                                 std::uint64_t{port.lid.value}});
       }
   }
 
   std::vector<Value> link(PortRef a, PortRef b) const {
     const Fabric& now = after_.fabric();
     const auto& port = now.port(a);
-    return {port_name(now, a), port_name(now, b), std::string(ib::wire::width_name(port.width)),
+    return {ib::fabric::port_name(now, a), ib::fabric::port_name(now, b),
+            std::string(ib::wire::width_name(port.width)),
             std::string(ib::wire::speed_name(port.speed))};
   }
 
@@ -135,7 +132,8 @@ class Topology {
     const PortRef old_peer = old ? before_->fabric().port(old).peer : PortRef{};
     if (old_peer)
       say(Kind::CableMoved,
-          {port_name(now, end), port_name(before_->fabric(), old_peer), port_name(now, peer)});
+          {ib::fabric::port_name(now, end), ib::fabric::port_name(before_->fabric(), old_peer),
+           ib::fabric::port_name(now, peer)});
   }
 
   void cable_before(PortRef a, PortRef b) {
@@ -144,7 +142,7 @@ class Topology {
     const PortRef self = same_port(was, a, now);
     const PortRef peer = self ? now.port(self).peer : PortRef{};
     if (peer && peer == same_port(was, b, now)) return;
-    say(Kind::LinkDown, {port_name(was, a), port_name(was, b)});
+    say(Kind::LinkDown, {ib::fabric::port_name(was, a), ib::fabric::port_name(was, b)});
   }
 
   const Snapshot* before_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/labels.h"
 
 namespace sm::managers {
 
@@ -13,11 +14,10 @@ using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
 using ib::wire::PortInfo;
 
-std::string port_name(const ib::fabric::Fabric& fabric, PortRef port) {
+std::string place_name(const ib::fabric::Fabric& fabric, PortRef port) {
   const auto& node = fabric.node(port.node);
-  std::string name = fmt::format("\"{}\"", ib::printable(node.description));
-  if (!node.is_switch() || port.port != 0) name += fmt::format(" port {}", port.port);
-  return name;
+  return node.is_switch() && port.port == 0 ? fmt::format("\"{}\"", ib::printable(node.description))
+                                            : ib::fabric::port_name(fabric, port);
 }
 
 std::vector<EndPort> end_ports(const Snapshot& subnet) {
@@ -42,7 +42,7 @@ std::vector<EndPort> end_ports(const Snapshot& subnet) {
       end.port_guid = fabric.port(ref).guid;
       end.address = ib::mad::gsi_address(
           lid, subnet.routing ? path_sl(fabric, *subnet.routing, subnet.sm_port, ref) : ib::Sl{});
-      end.name = port_name(fabric, ref);
+      end.name = place_name(fabric, ref);
       all.push_back(std::move(end));
     }
   }

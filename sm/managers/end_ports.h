@@ -25,8 +25,8 @@ struct EndPort {
 /// switches. In the order of the fabric's nodes, which is that of their GUIDs.
 std::vector<EndPort> end_ports(const Snapshot& subnet);
 
-/// How messages call port `port` of a node: `"node042 HCA-1" port 1`.
-std::string port_name(const ib::fabric::Fabric& fabric, ib::fabric::PortRef port);
+/// How messages call port `port` of a node: `"node042 HCA-1" port 1`; of port 0 the switch alone.
+std::string place_name(const ib::fabric::Fabric& fabric, ib::fabric::PortRef port);
 
 /// Get or Set of `attribute` at `target`; the body is the caller's to fill in.
 ib::mad::Request gmp_request(ib::mad::Cookie cookie, const EndPort& target,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/labels.h"
 #include "sm/device/tables/kinds.h"
 
 namespace sm::plan {
@@ -205,11 +206,7 @@ class Planner {
     out_.alarms.push_back(fmt::format("{}: its table holds {} P_Keys; these did not fit: {}",
                                       name(port), room, list));
   }
-  std::string name(PortRef port) const {
-    const auto& node = observed_.fabric.node(port.node);
-    return fmt::format("{} \"{}\" port {}", to_string(node.guid), ib::printable(node.description),
-                       port.port);
-  }
+  std::string name(PortRef port) const { return ib::fabric::port_label(observed_.fabric, port); }
 
   const Observed& observed_;
   const device::Inventory& held_;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/labels.h"
 #include "libdiag/tables/names.h"
 #include "sm/plan/partitions.h"
 #include "sm/plan/sl_rates.h"
@@ -93,10 +94,7 @@ class Planner {
 
   const Fabric& fabric() const { return observed_.fabric; }
   bool is_switch(NodeIndex n) const { return fabric().node(n).is_switch(); }
-  std::string name(NodeIndex n) const {
-    return fmt::format("{} \"{}\"", to_string(fabric().node(n).guid),
-                       ib::printable(fabric().node(n).description));
-  }
+  std::string name(NodeIndex n) const { return ib::fabric::node_label(fabric().node(n)); }
 
   /// Managed: usable, and reached from the local port by cables between usable nodes. Packets pass
   /// through switches only, so a CA ends the search.

@@ -8,6 +8,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/aggregation_node.h"
+#include "libdiag/fabric/labels.h"
 #include "sm/device/end_port_facts.h"
 #include "sm/device/tables/kinds.h"
 
@@ -69,8 +70,7 @@ SlRatePlan plan_sl_rates(const ib::discover::Observed& observed, const std::vect
     }
     if (can || !is_limited) continue;
     Unable& kind = unable[{node.vendor_id, node.device_id}];
-    if (kind.count++ == 0)
-      kind.first = fmt::format("{} \"{}\"", to_string(node.guid), ib::printable(node.description));
+    if (kind.count++ == 0) kind.first = ib::fabric::node_label(node);
   }
   for (const auto& [kind, devices] : unable)
     plan.alarms.push_back(fmt::format(

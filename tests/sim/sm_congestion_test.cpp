@@ -68,7 +68,7 @@ class Congestion : public testing::Test {
   const ib::sim::Model& run_model() const { return run.model(); }
   Lid lid_of(PortRef port) const { return run_model().port_info(port).lid; }
   std::string name_of(PortRef port) const {
-    return managers::port_name(run_model().topology(), port);
+    return managers::place_name(run_model().topology(), port);
   }
   /// Answers of `port` of this class are changed by `change` before they arrive.
   template <class Change>

@@ -41,8 +41,8 @@ std::uint64_t errors_in(const CounterValues& values) {
 
 /// `"leaf-003" port 9 - "spine-001" port 5`.
 std::string name_of_link(const ib::fabric::Fabric& fabric, PortRef port) {
-  std::string name = port_name(fabric, port);
-  if (const PortRef peer = fabric.port(port).peer) name += " - " + port_name(fabric, peer);
+  std::string name = place_name(fabric, port);
+  if (const PortRef peer = fabric.port(port).peer) name += " - " + place_name(fabric, peer);
   return name;
 }
 
