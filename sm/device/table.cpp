@@ -3,19 +3,11 @@
 
 #include <algorithm>
 
-#include "sm/device/tables/kinds.h"
-
 namespace sm::device {
 
 using ib::discover::Observed;
 using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
-
-std::span<const TableKind* const> table_kinds() {
-  static constexpr std::array<const TableKind*, 4> kKinds{&kGuidInfo, &kPKeyTable, &kSlToVl,
-                                                          &kVlArbitration};
-  return kKinds;
-}
 
 std::optional<ib::mad::DirectedRoute> route_to(const Observed& observed, NodeIndex node,
                                                const TableKind& kind, Slot slot) {

@@ -34,6 +34,7 @@ ALLOWED = {
     "sm/config": LIBDIAG + ["sm/policy", "sm/plan"],
     "sm/control": BASE,
     "sm/device": LIBDIAG + ["sm/policy"],
+    "sm/device/tables": LIBDIAG + ["sm/device", "sm/policy"],
     "sm/plan": LIBDIAG + ["sm/device", "sm/policy"],
     "sm/apply": LIBDIAG + ["sm/device", "sm/plan"],
     "sm/core": LIBDIAG + ["sm/device", "sm/plan", "sm/apply", "sm/store"],

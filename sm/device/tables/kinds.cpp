@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/device/tables/kinds.h"
+
+#include <array>
+
+namespace sm::device {
+
+std::span<const TableKind* const> table_kinds() {
+  static constexpr std::array<const TableKind*, 4> kKinds{&kGuidInfo, &kPKeyTable, &kSlToVl,
+                                                          &kVlArbitration};
+  return kKinds;
+}
+
+}  // namespace sm::device
