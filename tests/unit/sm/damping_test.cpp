@@ -107,8 +107,11 @@ TEST(TrapClaim, APortSpeaksOfItselfAndOfNobodyElse) {
     EXPECT_EQ(kind(notice(number, Lid{3}, Lid{2}), Lid{2}), Kind::Forged) << number;
     EXPECT_EQ(kind(of_itself(number, Lid{9}), Lid{9}), Kind::Stranger) << number;
   }
-  for (const std::uint16_t number : Numbers{64, 67, 127, 132, 143, 146, 256, 259})
+  for (const std::uint16_t number : Numbers{64, 67, 127, 132, 143, 146, 257, 259})
     EXPECT_EQ(kind(of_itself(number, Lid{9}), Lid{2}), Kind::Nothing) << number;
+  // A wrong M_Key was tried at whoever says so: a look ends the lease.
+  EXPECT_EQ(kind(of_itself(256, Lid{9}), Lid{2}), Kind::PortInfo);
+  EXPECT_EQ(kind(of_itself(256, Lid{9}), Lid{9}), Kind::Nothing) << "nobody has the LID";
 }
 
 TEST(TrapClaim, ANewNameAloneIsNotALinksBusiness) {
