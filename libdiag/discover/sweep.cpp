@@ -25,14 +25,15 @@ using fabric::PortRef;
 bool answers_vendor_port_info(std::uint32_t vendor, std::uint16_t device) {
   constexpr std::uint32_t kBull = 0x119f;
   if (vendor == kBull) {
-    constexpr std::uint16_t known[] = {0x1b02, 0x1b50, 0x1ba0, 0x1b33, 0x1b73,
-                                       0x1b40, 0x1b41, 0x1b60, 0x1b61, 0x1b83,
-                                       0x1b93, 0x1b94, 0x1bb4, 0x1bb5, 0x1bc4};
+    constexpr std::uint16_t known[] = {0x1b02, 0x1b50, 0x1ba0, 0x1b33, 0x1b73, 0x1b40,
+                                       0x1b41, 0x1b60, 0x1b61, 0x1b83, 0x1b93, 0x1b94,
+                                       0x1bb4, 0x1bb5, 0x1bc4, 0x1bc5, 0x1bc6, 0x1bf0};
     return std::ranges::find(known, device) != std::end(known) ||
            (device >= 0x1bd0 && device <= 0x1bd5);
   }
-  return (device >= 0xc738 && device <= 0xc73b) || device == 0xcb20 || device == 0xcf08 ||
-         (device >= 0x1003 && device <= 0x1017);
+  return (device >= 0xc738 && device <= 0xc73b) || device == 0xc839 || device == 0xcb20 ||
+         device == 0xcf08 || device == 0xcf09 || device == 0xd2f0 || device == 0xa2d2 ||
+         (device >= 0x1003 && device <= 0x101b);
 }
 /// FDR10 shows as plain QDR in PortInfo.
 bool may_run_fdr10(const wire::PortInfo& info) {
@@ -465,6 +466,9 @@ struct Sweep::Impl {
     }
     ObservedNode& node = seen.nodes[n];
     node.switch_info = info;
+    // Such devices say that they enforce partitions at their ports, and do not.
+    constexpr std::uint32_t kIbmEhca = 0x5076;
+    if (node.info.vendor_id == kIbmEhca) node.switch_info->partition_enforcement_cap = 0;
     node.changed = node.changed || info.port_state_change;
     seen.fabric.node(n).enhanced_port0 = info.enhanced_port0;
     // What changes once it is cleared says so again: a port is read after that or not at all.

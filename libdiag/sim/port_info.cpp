@@ -27,6 +27,9 @@ void apply_mask(std::uint8_t& enabled, std::uint8_t wanted, std::uint8_t support
 /// A LID that may be written: unicast, or what the port has already.
 bool lid_valid(Lid wanted, Lid current) { return wanted == current || wanted.is_unicast(); }
 
+/// Written as LinkSpeedExtEnabled it means none (IBA 14.2.5.6).
+constexpr std::uint8_t kNoExtendedSpeed = 30;
+
 /// Logical state transitions that a Set may ask for. The same state again changes nothing, so that
 /// a repeated request whose answer was lost is not an error (as in Linux hfi1's table).
 bool state_allowed(PortState from, PortState to) {
@@ -94,7 +97,8 @@ std::uint16_t Model::Impl::set_port_info(PortIndex at, const PortInfo& wanted, b
     if (!mask_valid(wanted.link_width_enabled, info.link_width_supported, 0xFF) ||
         !mask_valid(wanted.link_speed_enabled, info.link_speed_supported, 0xF) ||
         (extended &&
-         (!mask_valid(wanted.link_speed_ext_enabled, info.link_speed_ext_supported, 0x1F) ||
+         ((wanted.link_speed_ext_enabled != kNoExtendedSpeed &&
+           !mask_valid(wanted.link_speed_ext_enabled, info.link_speed_ext_supported, 0x1F)) ||
           !mask_valid(wanted.link_speed_ext_enabled2, info.link_speed_ext_supported2, 0x7))))
       return status::kBadValue;
     if (wanted.link_down_default_state > 2) return status::kBadValue;
@@ -134,8 +138,11 @@ std::uint16_t Model::Impl::set_port_info(PortIndex at, const PortInfo& wanted, b
     apply_mask(info.link_width_enabled, wanted.link_width_enabled, info.link_width_supported, 0xFF);
     apply_mask(info.link_speed_enabled, wanted.link_speed_enabled, info.link_speed_supported, 0xF);
     if (extended) {
-      apply_mask(info.link_speed_ext_enabled, wanted.link_speed_ext_enabled,
-                 info.link_speed_ext_supported, 0x1F);
+      if (wanted.link_speed_ext_enabled == kNoExtendedSpeed)
+        info.link_speed_ext_enabled = 0;
+      else
+        apply_mask(info.link_speed_ext_enabled, wanted.link_speed_ext_enabled,
+                   info.link_speed_ext_supported, 0x1F);
       apply_mask(info.link_speed_ext_enabled2, wanted.link_speed_ext_enabled2,
                  info.link_speed_ext_supported2, 0x7);
     }

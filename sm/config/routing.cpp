@@ -54,6 +54,11 @@ plan::PlanOptions plan_options(const Settings& s) {
   out.phy_errors = byte(s.local_phy_errors_threshold);
   out.overrun_errors = byte(s.overrun_errors_threshold);
   out.operational_vls_max = byte(s.max_op_vls);
+  const auto forced = [&](const std::optional<std::uint64_t>& value) {
+    return value ? std::optional(byte(*value)) : std::nullopt;
+  };
+  out.link_force = {forced(s.force_link_speed), forced(s.force_link_speed_ext),
+                    forced(s.force_link_width)};
   return out;
 }
 

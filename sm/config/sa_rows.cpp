@@ -104,11 +104,11 @@ constexpr std::array kSa = {
     truth("", "drop_event_subscriptions", {}, "Drop subscriptions of ports that are gone")
         .opensm_has("FALSE")
         .not_yet("subscriptions end by the rules of doc/sa.md"),
-    truth("", "use_original_extended_sa_rates_only", {}, "Answer with rates up to code 18 alone")
-        .opensm_has("FALSE")
-        .not_yet("rates are those that paths have"),
-    number("", "max_rate_enum", {}, 2, 63, "Highest rate code in answers")
-        .not_yet("rates are those that paths have"),
+    truth("", "use_original_extended_sa_rates_only", &S::use_original_extended_sa_rates_only,
+          "Paths have rates up to code 18 alone, the next slower ones instead of later codes")
+        .opensm_has("FALSE"),
+    number("", "max_rate_enum", &S::max_rate_enum, 2, 63,
+           "Highest rate code of paths, the next slower rate instead of higher codes"),
     truth("", "no_clients_rereg", &S::no_clients_rereg,
           "Never ask ports to register again, though registrations may be gone")
         .on_reload(),

@@ -39,6 +39,7 @@ struct Settings {
   std::uint64_t vl_stall_count{7}, leaf_vl_stall_count{7};
   std::uint64_t head_of_queue_lifetime{18}, leaf_head_of_queue_lifetime{16};
   std::uint64_t local_phy_errors_threshold{8}, overrun_errors_threshold{8};
+  std::optional<std::uint64_t> force_link_speed, force_link_speed_ext, force_link_width;
   bool use_mfttop{true};
 
   // ---- sweeps
@@ -86,6 +87,8 @@ struct Settings {
   bool no_clients_rereg{false};
   bool disable_multicast{false};
   std::uint64_t sa_untrusted_records{10'000};
+  bool use_original_extended_sa_rates_only{false};
+  std::optional<std::uint64_t> max_rate_enum;
   std::string prefix_routes_file;
   std::string qos_policy_file, enhanced_qos_policy_file;
   std::string partition_config_file, pgrp_policy_file;

@@ -124,15 +124,18 @@ constexpr std::array kLinks = {
            "OverrunErrors before trap 130")
         .opensm_has("0x08")
         .on_reload(),
-    number("", "force_link_speed", {}, 0, 15, "LinkSpeedEnabled; 15: what is supported")
+    number("", "force_link_speed", &S::force_link_speed, 0, 15,
+           "LinkSpeedEnabled of ports of switches; 0: as it is, 15: what is supported")
         .opensm_has("15")
-        .not_yet(kLeftAsDevicesSay),
-    number("", "force_link_speed_ext", {}, 0, 31, "LinkSpeedExtEnabled; 31: what is supported")
+        .on_reload(),
+    number("", "force_link_speed_ext", &S::force_link_speed_ext, 0, 31,
+           "LinkSpeedExtEnabled of ports of switches; 0: as it is, 30: none, 31: what is supported")
         .opensm_has("31")
-        .not_yet(kLeftAsDevicesSay),
-    number("", "force_link_width", {}, 0, 255, "LinkWidthEnabled; 255: what is supported")
+        .on_reload(),
+    number("", "force_link_width", &S::force_link_width, 0, 255,
+           "LinkWidthEnabled of ports of switches; 0: as it is, 255: what is supported")
         .opensm_has("255")
-        .not_yet(kLeftAsDevicesSay),
+        .on_reload(),
     number("", "fdr10", {}, 0, 2, "FDR10: 0 left alone, 1 enabled, 2 disabled")
         .opensm_has("1")
         .not_yet(kLeftAsDevicesSay),

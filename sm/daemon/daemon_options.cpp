@@ -22,6 +22,7 @@ using config::Settings;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr std::uint8_t kOldRatesMax = 18;  // 300 Gb/s, the last code of the first extension
 constexpr std::uint64_t kTimeoutMax = 60'000, kWindowMax = 4096;
 
 config::Origin::From origin(const Configuration& configuration, const char* key) {
@@ -62,6 +63,10 @@ sa::Options sa_server(const Settings& s) {
   out.multicast.consolidate_ipv6_snm = s.consolidate_ipv6_snm_req;
   out.multicast.disabled = s.disable_multicast;
   out.policy.untrusted_records_max = s.sa_untrusted_records;
+  out.policy.rate_code_max = static_cast<std::uint8_t>(s.max_rate_enum.value_or(0));
+  if (s.use_original_extended_sa_rates_only)
+    out.policy.rate_code_max =
+        std::min(s.max_rate_enum ? out.policy.rate_code_max : kOldRatesMax, kOldRatesMax);
   auto& router = out.policy.router_paths;
   router.flow_label = static_cast<std::uint32_t>(s.rtr_pr_flow_label);
   router.traffic_class = static_cast<std::uint8_t>(s.rtr_pr_tclass);

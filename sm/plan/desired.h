@@ -45,7 +45,9 @@ struct PortWant {
   // External ports of switches; 255 leaves the field alone.
   std::uint8_t hoq_life{255};
   std::uint8_t vl_stall_count{255};
-  std::optional<std::uint8_t> vl_high_limit;              // with a table of arbitration
+  std::optional<std::uint8_t> vl_high_limit;  // with a table of arbitration
+  // Speeds and widths that a link may train to, of ports of switches that the operator forces.
+  std::optional<std::uint8_t> speed_enabled, speed_ext_enabled, width_enabled;
   std::optional<bool> enforce_inbound, enforce_outbound;  // of P_Keys, where a host is behind it
   friend auto operator<=>(const PortWant&, const PortWant&) = default;
 };

@@ -337,9 +337,48 @@ class Planner {
       want.hoq_life = leaf ? options_.leaf_hoq_life : options_.hoq_life;
       want.vl_stall_count = leaf ? options_.leaf_vl_stall_count : options_.vl_stall_count;
     }
+    bool trains = false;
+    if (const auto& force = options_.link_force;
+        is_switch(p.node) && (force.speed || force.speed_ext || force.width)) {
+      want_training(seen.info(), want);
+      trains = trains_again(seen.info(), want);
+    }
     want.restart = seen.state() > PortState::Initialize &&
-                   (want.neighbor_mtu != seen.get<&PortInfo::neighbor_mtu>() ||
+                   (trains || want.neighbor_mtu != seen.get<&PortInfo::neighbor_mtu>() ||
                     want.operational_vls != seen.get<&PortInfo::operational_vls>());
+  }
+
+  /// What the operator forces, of what the port supports; what it supports nothing of stays.
+  void want_training(const PortInfo& info, PortWant& want) const {
+    const auto of = [](std::optional<std::uint8_t> forced, std::uint8_t supported, unsigned all,
+                       unsigned none) -> std::optional<std::uint8_t> {
+      if (!forced || *forced == 0 || supported == 0) return std::nullopt;
+      if (*forced == none) return std::uint8_t{0};
+      const auto enabled =
+          static_cast<std::uint8_t>(*forced == all ? supported : *forced & supported);
+      return enabled != 0 ? std::optional(enabled) : std::nullopt;
+    };
+    const LinkForce& force = options_.link_force;
+    constexpr unsigned kNever = 256;
+    want.speed_enabled = of(force.speed, info.link_speed_supported, 15, kNever);
+    want.speed_ext_enabled = of(force.speed_ext, info.link_speed_ext_supported, 31, 30);
+    want.width_enabled = of(force.width, info.link_width_supported, 255, kNever);
+  }
+
+  /// A link that runs at what it is no longer to has to train again, once it is told.
+  static bool trains_again(const PortInfo& info, const PortWant& want) {
+    const bool told =
+        (!want.speed_enabled || *want.speed_enabled == info.link_speed_enabled) &&
+        (!want.speed_ext_enabled || *want.speed_ext_enabled == info.link_speed_ext_enabled) &&
+        (!want.width_enabled || *want.width_enabled == info.link_width_enabled);
+    if (told) return false;
+    const bool extended = info.link_speed_ext_active != 0;
+    const auto allows = [](std::optional<std::uint8_t> enabled, std::uint8_t active) {
+      return !enabled || (*enabled & active) != 0;
+    };
+    return !(extended ? allows(want.speed_ext_enabled, info.link_speed_ext_active)
+                      : allows(want.speed_enabled, info.link_speed_active)) ||
+           !allows(want.width_enabled, info.link_width_active);
   }
 
   const policy::VlSettings& vl_settings(PortRef p) const {

@@ -27,6 +27,14 @@ struct MKeyWant {
   std::uint8_t protection{};  // M_KeyProtectBits, 0 to 3 (IBA 14.2.4.1)
 };
 
+/// What links of switches may train to, as opensm's force_link_* keys have it; none: as devices
+/// say.
+struct LinkForce {
+  std::optional<std::uint8_t> speed;      // LinkSpeedEnabled; 15: what is supported
+  std::optional<std::uint8_t> speed_ext;  // LinkSpeedExtEnabled; 30: none, 31: what is supported
+  std::optional<std::uint8_t> width;      // LinkWidthEnabled; 255: what is supported
+};
+
 struct PlanOptions {
   std::uint8_t lmc{0};
   bool lmc_enhanced_port0{false};  // enhanced switch ports 0 get `lmc` too
@@ -42,6 +50,7 @@ struct PlanOptions {
   std::uint64_t subnet_prefix{ib::kDefaultSubnetPrefix};
   std::optional<ib::Sl> sm_sl;  // none: that of each port's path to the subnet manager
   std::uint8_t subnet_timeout{18};
+  LinkForce link_force;
   std::optional<MKeyWant> m_key;  // none: ports keep theirs
   std::uint8_t packet_life_time{18};
   std::uint8_t hoq_life{18}, leaf_hoq_life{16};

@@ -5,6 +5,11 @@ namespace sm::plan {
 
 using ib::wire::PortInfo;
 
+namespace {
+/// Written as LinkSpeedExtEnabled: extended speeds are off, and 0 is read (IBA 14.2.5.6).
+constexpr std::uint8_t kNoExtendedSpeed = 30;
+}  // namespace
+
 PortWant held(const PortWant& want, const PortInfo& info) {
   PortWant h = want;
   h.reregister = false;  // an event, not a state
@@ -26,6 +31,9 @@ PortWant held(const PortWant& want, const PortInfo& info) {
   if (want.hoq_life != 255) h.hoq_life = info.hoq_life;
   if (want.vl_stall_count != 255) h.vl_stall_count = info.vl_stall_count;
   if (want.vl_high_limit) h.vl_high_limit = info.vl_high_limit;
+  if (want.speed_enabled) h.speed_enabled = info.link_speed_enabled;
+  if (want.speed_ext_enabled) h.speed_ext_enabled = info.link_speed_ext_enabled;
+  if (want.width_enabled) h.width_enabled = info.link_width_enabled;
   if (want.enforce_inbound) h.enforce_inbound = info.partition_enforcement_inbound;
   if (want.enforce_outbound) h.enforce_outbound = info.partition_enforcement_outbound;
   return h;
@@ -63,6 +71,11 @@ void write_wanted(const PortWant& want, std::byte* port_info) {
   if (want.hoq_life != 255) view.set<&PortInfo::hoq_life>(want.hoq_life);
   if (want.vl_stall_count != 255) view.set<&PortInfo::vl_stall_count>(want.vl_stall_count);
   if (want.vl_high_limit) view.set<&PortInfo::vl_high_limit>(*want.vl_high_limit);
+  if (want.speed_enabled) view.set<&PortInfo::link_speed_enabled>(*want.speed_enabled);
+  if (want.speed_ext_enabled)
+    view.set<&PortInfo::link_speed_ext_enabled>(
+        *want.speed_ext_enabled != 0 ? *want.speed_ext_enabled : kNoExtendedSpeed);
+  if (want.width_enabled) view.set<&PortInfo::link_width_enabled>(*want.width_enabled);
   if (want.enforce_inbound)
     view.set<&PortInfo::partition_enforcement_inbound>(*want.enforce_inbound);
   if (want.enforce_outbound)

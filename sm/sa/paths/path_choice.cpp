@@ -193,6 +193,7 @@ std::optional<PathRecord> PathChoice::path(const EndPort& from, Lid slid, const 
   const bool same_sl_back = paths_->sl(to, from) == paths_->sl(from, to);
   const bool reversible = same_sl_back && paths_->arrives(to, from, slid);
   if (has(path_bit::kReversible) && wanted_.reversible && !reversible) return std::nullopt;
+  rate = known_rate(rate, policy_->rate_code_max);
   rate = known_rate(rate, from.knows_rates);
   if (reversible) rate = known_rate(rate, to.knows_rates);
 

@@ -57,6 +57,7 @@ struct Policy {
   Qos qos;
   std::vector<PrefixRoute> prefix_routes;
   RouterPaths router_paths;
+  std::uint8_t rate_code_max{0};  // of paths, for clients that know no higher one; 0: any
   MulticastOptions multicast;
   /// A table of paths that names neither end is refused to the untrusted above this many records.
   std::size_t untrusted_records_max{10'000};

@@ -379,6 +379,20 @@ TEST(SaPathLimits, RawTrafficIsRefused) {
   EXPECT_EQ(w.refusal(wanted, kGids | bit(path_bit::kRawTraffic)), status::kSaReqInvalid);
 }
 
+TEST(SaPathLimits, NoHigherRateCodeThanTheOperatorAllows) {
+  auto fabric = small_tree();
+  const auto hosts = hosts_of(fabric);
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    for (const PortRef end : {hosts[i], fabric.port(hosts[i]).peer}) {
+      fabric.port(end).speed = ib::wire::LinkSpeed::Edr;
+      fabric.port(end).width = ib::wire::LinkWidth::W4x;
+    }
+  PathWorld w(std::move(fabric));
+  EXPECT_EQ(w.get(w.between(0, 1), kGids)->rate, 16) << "100 Gb/s";
+  w.policy.rate_code_max = 10;
+  EXPECT_EQ(w.get(w.between(0, 1), kGids)->rate, 10) << "12x QDR carries 96 Gb/s of data";
+}
+
 TEST(SaPathLimits, AHostIsToldRatesThatItKnows) {
   auto fabric = small_tree();
   const auto hosts = hosts_of(fabric);

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Speeds and widths that the operator forces upon links of switches.
+#include <gtest/gtest.h>
+
+#include "libdiag/wire/rates.h"
+#include "tests/sim/sm_on_model.h"
+#include "tests/sim/small_tree.h"
+
+namespace sm::test {
+namespace {
+
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+using ib::wire::LinkSpeed;
+using ib::wire::LinkWidth;
+
+class LinkForce : public testing::Test {
+ protected:
+  void bring_up(const plan::LinkForce& force) {
+    core::Options options;
+    options.plan.link_force = force;
+    run.boot_as(options);
+    ASSERT_TRUE(run.run_until_reports(1));
+    EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  }
+  /// Every link, as both its ends have it.
+  void expect_links(LinkSpeed speed, LinkWidth width) {
+    const auto& fabric = run.model().topology();
+    for (NodeIndex n = 0; n < fabric.nodes().size(); ++n)
+      for (unsigned p = 1; p <= fabric.node(n).num_ports; ++p) {
+        const PortRef port{n, static_cast<std::uint8_t>(p)};
+        if (!fabric.port(port).peer) continue;
+        const auto info = run.model().port_info(port);
+        EXPECT_EQ(ib::wire::active_speed(info), speed);
+        EXPECT_EQ(ib::wire::active_width(info), width);
+        EXPECT_EQ(info.port_state, ib::wire::PortState::Active);
+      }
+  }
+  void expect_no_set() {
+    run.sm().sweep_now(run.now(), core::Reason::Operator);
+    const auto before = run.reports();
+    ASSERT_TRUE(run.run_until_reports(before + 1));
+    EXPECT_EQ(run.last().sets, 0U);
+  }
+
+  SmOnModel run{small_tree()};
+};
+
+TEST_F(LinkForce, LinksTrainToWhatIsForcedAndStayThere) {
+  bring_up({});
+  expect_links(LinkSpeed::Edr, LinkWidth::W4x);
+  bring_up({std::nullopt, std::uint8_t{1}, std::nullopt});
+  expect_links(LinkSpeed::Fdr, LinkWidth::W4x);
+  expect_no_set();
+  bring_up({std::nullopt, std::uint8_t{30}, std::uint8_t{1}});
+  expect_links(LinkSpeed::Qdr, LinkWidth::W1x);
+  expect_no_set();
+  bring_up({std::uint8_t{3}, std::uint8_t{0}, std::uint8_t{0}});
+  expect_links(LinkSpeed::Ddr, LinkWidth::W1x);
+  expect_no_set();
+}
+
+TEST_F(LinkForce, WhatIsSupportedIsNoReasonToTakeLinksDown) {
+  bring_up({});
+  bring_up({std::uint8_t{15}, std::uint8_t{31}, std::uint8_t{255}});
+  EXPECT_EQ(run.last().sets, 0U);
+  expect_links(LinkSpeed::Edr, LinkWidth::W4x);
+}
+
+TEST_F(LinkForce, WhatAPortDoesNotSupportStays) {
+  bring_up({std::nullopt, std::uint8_t{8}, std::nullopt});  // NDR
+  expect_links(LinkSpeed::Edr, LinkWidth::W4x);
+  expect_no_set();
+}
+
+}  // namespace
+}  // namespace sm::test
