@@ -158,6 +158,16 @@ TEST(Apply, WhoIsSilentIsAskedNothingMoreAndHoldsUpNobody) {
   EXPECT_THAT(missing, Contains(testing::Field(&Missing::port, port_of(*scene.seen, 0x50))));
 }
 
+TEST(Apply, ASilentSwitchIsAskedOnceInAllPhases) {
+  Scene scene;
+  const auto asked = scene.run([](const Asked& a) -> Fault {
+    return a.node == Guid{0x20} ? Fault(Silence{}) : std::nullopt;
+  });
+  EXPECT_EQ(std::ranges::count(asked, Guid{0x20}, &Asked::node), 1) << "its SwitchInfo";
+  EXPECT_EQ(scene.state(0x30), PortState::Active) << "what is not behind it comes up";
+  EXPECT_NE(scene.state(0x10, 3), PortState::Active);
+}
+
 TEST(Apply, AFarEndThatCannotBeArmedIsNotMadeActive) {
   Scene scene;
   const auto sets = scene.run_sets([](const Asked& a) -> Fault {
