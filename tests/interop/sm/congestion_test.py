@@ -178,7 +178,7 @@ class Incast(unittest.TestCase):
         return next(flow for flow in flows if flow["id"] == number)
 
     def lid(self, f, node):
-        return re.search(rf"{node['guid'][2:]}.* lid (\d+) ", f.on(HOST, "ibnetdiscover").stdout)[1]
+        return re.search(rf"{node['node_guid'][2:]}.* lid (\d+) ", f.on(HOST, "ibnetdiscover").stdout)[1]
 
     def wait_counter(self, f, node, port):
         """How far stock perfquery's PortXmitWait comes in two reads."""
