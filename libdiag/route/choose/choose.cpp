@@ -129,6 +129,10 @@ std::vector<std::string> default_engines(const CompactGraph& graph) {
   };
   if (is_tree_like(graph)) {
     add(kTrees);
+    // Where CAs hang off spines it may be the best, and finding out takes long on large trees.
+    constexpr std::size_t kArcsTimesLids = 1'000'000;
+    static constexpr const char* kSmallTrees[] = {"dfp"};
+    if (graph.arc_count() * graph.destinations().size() <= kArcsTimesLids) add(kSmallTrees);
   } else {
     add(kOthers);
   }
@@ -230,7 +234,7 @@ class Chooser {
         const auto perfect = [&](const Candidate& c) { return is_perfect(c.quality, floor); };
         if (std::ranges::any_of(passed, perfect)) break;
         const double more = work_of(name);
-        if (work + more > kWorkMax || is_of_no_use(name, passed)) continue;
+        if (work + more > kWorkMax || is_of_no_use(name)) continue;
         work += more;
       } else {
         work += work_of(name);
@@ -292,17 +296,18 @@ class Chooser {
   }
 
   /// Engines whose routes are those of others, which are there already.
-  bool is_of_no_use(const std::string& name, std::span<const Candidate> passed) const {
-    const auto has = [&](std::string_view engine) {
-      return std::ranges::any_of(
-          passed, [&](const Candidate& candidate) { return candidate.routes.engine == engine; });
+  bool is_of_no_use(const std::string& name) const {
+    const auto was = [&](std::string_view engine, bool passed) {
+      return std::ranges::any_of(choice_.tried, [&](const Tried& row) {
+        return row.engine == engine && row.passed == passed;
+      });
     };
     // With enough VLs it asks these.
-    if (name == "nue") return has("dfsssp") || has("ftree") || has("torus-2QoS") || has("dfp");
+    if (name == "nue")
+      return was("dfsssp", true) || was("ftree", true) || was("torus-2QoS", true) ||
+             was("dfp", true);
     // What it tries, dfsssp has tried.
-    return name == "lash" && std::ranges::any_of(choice_.tried, [](const Tried& row) {
-             return row.engine == "dfsssp" && !row.passed;
-           });
+    return name == "lash" && was("dfsssp", false);
   }
 
   /// How long an engine takes, in entries that are written.
@@ -392,7 +397,7 @@ class Chooser {
     double by_entries, by_arcs;
   };
   static constexpr Work kWork[] = {
-      {"ftree", 1, 0}, {"sssp", 0, 1}, {"dfsssp", 0, 1}, {"lash", 0, 1}, {"nue", 0, 4},
+      {"ftree", 1, 0}, {"sssp", 0, 1}, {"dfsssp", 0, 8}, {"lash", 0, 8}, {"nue", 0, 8},
   };
   static constexpr double kWorkMax = 3e8;
 

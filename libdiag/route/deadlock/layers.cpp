@@ -21,8 +21,9 @@ using fabric::SwitchIndex;
 
 // Orders that leave more pairs over than this and one in kFew are given up.
 constexpr std::size_t kFewest = 16, kFew = 20;
-// Beyond one in so many, pairs left over are not led by other ways.
-constexpr std::size_t kFewToMend = 100;
+// Beyond one in so many, and this many, pairs left over are not led by other ways; outside grids,
+// where ways have more to choose from and trees are many, beyond fewer.
+constexpr std::size_t kFewToMend = 100, kMostToMend = 500, kMostToMendElsewhere = 32;
 // Work before it is given up: channels looked at, and so many for each pair tried in a layer.
 constexpr std::uint64_t kStepsMax = 60'000'000, kStepsPerTry = 8;
 constexpr std::uint64_t kHastySteps = 50;  // for each pair, where other ways are tried next
@@ -238,7 +239,8 @@ class Assigner {
   /// Leads pairs that fit no layer by other ways, where they are few.
   void mend(Filling& filling) {
     if (filling.given_up || filling.left.empty() ||
-        filling.left.size() * kFewToMend > pairs_->size())
+        filling.left.size() * kFewToMend > pairs_->size() ||
+        filling.left.size() > (rules_.grid != nullptr ? kMostToMend : kMostToMendElsewhere))
       return;
     tried_to_mend_ = true;
     PairMender mender(walker_, ways_, *pairs_, filling.layers, filling.layer_of);

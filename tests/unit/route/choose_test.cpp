@@ -219,6 +219,18 @@ TEST(Choice, WhatDidNotPassIsNotTriedAgain) {
   EXPECT_THAT(choice.notes(), Contains("routing engine dfsssp does not fit: as before"));
 }
 
+/// nue would ask ftree and dfsssp again: it is not tried where one of them passed, even if others
+/// carry less.
+TEST(Choice, WhatNueWouldAskIsNotAskedAgain) {
+  for (const auto& f :
+       {fabric::generate_janus_like(1).value(), fabric::generate_superpod_like(1).value()}) {
+    const Choice choice = choose(f, {});
+    EXPECT_TRUE(choice.passed);
+    EXPECT_THAT(choice.tried, Contains(::testing::Field(&Tried::engine, "ftree")));
+    EXPECT_THAT(choice.tried, Not(Contains(::testing::Field(&Tried::engine, "nue"))));
+  }
+}
+
 TEST(Choice, LoadsAreWeighedByTheSpeedOfLinks) {
   auto f = ring(3);
   const fabric::CompactGraph graph(f);
