@@ -118,8 +118,8 @@ std::string sentence(const Tried& row) {
 std::vector<std::string> default_engines(const CompactGraph& graph) {
   static constexpr const char* kTrees[] = {"ftree", "minhop", "updn", "dnup", "dfsssp", "nue"};
   // The engines of one kind of network look for it themselves and say when it is not there.
-  static constexpr const char* kOthers[] = {"updn", "torus-2QoS", "dfsssp", "dnup",
-                                            "dfp",  "lash",       "nue",    "minhop"};
+  static constexpr const char* kOthers[] = {"updn", "torus-2QoS", "dfsssp", "dnup",  "dfp",
+                                            "lash", "nue",        "ftree",  "minhop"};
   std::vector<std::string> names;
   const auto add = [&](std::span<const char* const> list) {
     for (const char* name : list)

@@ -149,6 +149,32 @@ TEST(Reroute, FollowsFailuresAndRepairsOfTrees) {
     }
 }
 
+/// How much of the tables hangs on the order of failures: entries that differ between following
+/// one cable after the other and computing anew, in a thousand.
+std::size_t left_to_history(const char* engine, unsigned cables) {
+  fabric::Fabric fabric = tree(12, 3);
+  const EngineEntry& entry = *find_engine(engine);
+  Rerouter rerouter(entry, {});
+  const fabric::CompactGraph whole(fabric);
+  rerouter.adopt(fabric, whole, entry.compute({&fabric, &whole, {}, nullptr}).value());
+  std::mt19937_64 random(7);
+  Cables all(fabric);
+  for (unsigned i = 0; i < cables; ++i) {
+    all.fail_one(random);
+    EXPECT_TRUE(rerouter.update(fabric, fabric::CompactGraph(fabric)));
+  }
+  const fabric::CompactGraph graph(fabric);
+  const auto fresh = entry.compute({&fabric, &graph, {}, nullptr}).value();
+  return difference(rerouter.routes().lfts, fresh.lfts).entries.size() * 1000 /
+         (graph.switch_count() * graph.destinations().size());
+}
+
+TEST(Reroute, FtreeLeavesLittleToHistory) {
+  EXPECT_LE(left_to_history("ftree", 1), 5U);
+  for (const unsigned cables : {1U, 5U, 20U})
+    EXPECT_LT(left_to_history("ftree", cables) * 4, left_to_history("updn", cables)) << cables;
+}
+
 TEST(Reroute, FollowsFailuresAndRepairsOfDamagedTrees) {
   fabric::FatTree kind;
   kind.radix = 8;
