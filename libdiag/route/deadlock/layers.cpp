@@ -29,6 +29,8 @@ constexpr std::uint64_t kStepsMax = 60'000'000, kStepsPerTry = 8;
 constexpr std::uint64_t kHastySteps = 50;  // for each pair, where other ways are tried next
 constexpr std::uint8_t kNoLayer = PairMender::kNoLayer;
 constexpr std::size_t kRounds = 3;  // how often each layer is emptied to make room
+// So few left over are worth all rounds, even where some of them are in vain.
+constexpr std::size_t kWorthAllRounds = 8;
 
 class Assigner {
  public:
@@ -213,9 +215,10 @@ class Assigner {
          round < kRounds * rules_.layers_max && !filling.left.empty() && !filling.given_up;
          ++round) {
       auto& layers = filling.layers;
-      // Once all have been emptied in vain, it will not do.
+      // Once all have been emptied in vain, it will hardly do.
       if (round % layers.size() == 0) {
-        if (round != 0 && filling.left.size() >= most) return;
+        const bool in_vain = round != 0 && filling.left.size() >= most;
+        if (in_vain && filling.left.size() > kWorthAllRounds) return;
         most = filling.left.size();
       }
       std::vector<std::size_t> order(layers.size());

@@ -250,8 +250,7 @@ TEST(ServiceClasses, NoEngineClosesACycleWithOneTwoOrFourClassesAndClassesShareN
       SCOPED_TRACE(std::string(c.engine) + ", classes: " + std::to_string(levels.size()));
       std::uint16_t sls = 0;
       for (const std::uint8_t level : levels) sls |= bits({level});
-      // 8 data VLs, for four classes 15.
-      Planned planned(c.fabric, c.engine, sls, levels.size() == 4 ? 5 : 4);
+      Planned planned(c.fabric, c.engine, sls, 4);  // 8 data VLs
       ASSERT_TRUE(planned.desired.program_lfts) << testing::PrintToString(planned.desired.alarms);
       EXPECT_EQ(planned.desired.routing->merged_levels, "");
       const auto found = planned.judged(levels);
