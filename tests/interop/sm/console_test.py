@@ -196,8 +196,16 @@ class Terminal(unittest.TestCase):
                 found, said = said.split(text, 1)
                 return found
 
+            def edits():
+                return not termios.tcgetattr(ours)[3] & termios.ICANON
+
+            def type_keys(keys):
+                # Between two lines the terminal is as it was, and would take keys for its own.
+                self.assertTrue(wait_until(edits, 20))
+                os.write(ours, keys)
+
             def say(line):
-                os.write(ours, line.encode() + b"\n")
+                type_keys(line.encode() + b"\n")
                 read_until("\r\n")  # what was typed
 
             try:
@@ -217,7 +225,7 @@ class Terminal(unittest.TestCase):
                 read_until("SM State             : Master")
                 say("q")
                 read_until(PROMPT)
-                os.write(ours, b"\x04")
+                type_keys(b"\x04")
                 ups = f.ups()
                 ibsm_pid = ibsm.pid
                 self.assertTrue(f.ibsm_ctl("console", "resweep", "heavy").returncode == 0)
