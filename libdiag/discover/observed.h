@@ -60,7 +60,7 @@ struct Trouble {
   };
   Kind kind{};
   Guid node_guid{};           // 0: never learnt
-  std::string description;    // the node's, raw, where known
+  std::string description;    // what the node is called, raw, where known
   fabric::PortRef behind;     // the switch port it hangs from, where there is one
   std::uint16_t attribute{};  // what was asked
   std::uint8_t port{};        // of the node, where a port's attribute was asked

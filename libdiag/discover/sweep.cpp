@@ -200,7 +200,7 @@ struct Sweep::Impl {
       t.route = through_port ? n.route.extended(key.at.port) : n.route;
       if (!through_port) {
         t.node_guid = n.info.node_guid;
-        t.description = seen.fabric.node(key.at.node).description;
+        t.description = seen.fabric.node(key.at.node).name();
         t.port = key.at.port;
       }
     }
@@ -429,6 +429,7 @@ struct Sweep::Impl {
     node.device_id = info.device_id;
     node.revision = info.revision;
     node.num_ports = info.num_ports;
+    if (options.names) options.names->name(node);
     const NodeIndex n = seen.fabric.add_node(std::move(node));
     ObservedNode seen_node;
     seen_node.info = info;
@@ -535,14 +536,13 @@ struct Sweep::Impl {
     for (const Duplicate& d : duplicates) {
       const bool by_port = d.shared == Shared::PortGuid;
       Trouble& t = seen.troubles[d.trouble];
-      t.what =
-          fmt::format("duplicate GUID {}: {} is that of {} \"{}\" at route {}; left out",
-                      to_string(by_port ? d.info.port_guid : d.info.node_guid),
-                      by_port ? fmt::format("PortGUID of NodeGUID {}", to_string(d.info.node_guid))
-                              : "NodeGUID",
-                      to_string(seen.nodes[d.holder].info.node_guid),
-                      printable(seen.fabric.node(d.holder).description),
-                      mad::to_string(seen.nodes[d.holder].route));
+      t.what = fmt::format(
+          "duplicate GUID {}: {} is that of {} \"{}\" at route {}; left out",
+          to_string(by_port ? d.info.port_guid : d.info.node_guid),
+          by_port ? fmt::format("PortGUID of NodeGUID {}", to_string(d.info.node_guid))
+                  : "NodeGUID",
+          to_string(seen.nodes[d.holder].info.node_guid),
+          printable(seen.fabric.node(d.holder).name()), mad::to_string(seen.nodes[d.holder].route));
       t.message += t.what;
     }
     duplicates.clear();

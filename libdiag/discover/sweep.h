@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "libdiag/discover/observed.h"
+#include "libdiag/fabric/names.h"
 #include "libdiag/mad/session.h"
 
 namespace ib::discover {
@@ -30,6 +31,7 @@ struct SweepOptions {
   bool fdr10{true};         // ask Mellanox devices that may run FDR10 whether they do
   unsigned hops_max{63};    // how far to go; 63 is the longest directed route
   bool descriptions{true};  // ask for NodeDescription
+  std::shared_ptr<const fabric::NodeNames> names;  // what people call nodes; nullptr: no map
   /// Clear PortStateChange of a switch where it is set, before its ports are read, so that no
   /// change is lost between the two. For the master only: it is a Set. Where it fails, SwitchInfo
   /// of the switch still has it set.

@@ -52,10 +52,13 @@ struct Node {
   std::uint8_t num_ports{};
   bool enhanced_port0{};
   std::string description;     // raw bytes; printable() before it is shown
+  std::string map_name;        // of a node name map; empty: it names another node, or there is none
   std::string file_id;         // "S-0002c9...", as the file wrote it; empty if not from a file
   std::uint32_t first_port{};  // index of port 0 in Fabric::ports_
 
   bool is_switch() const { return type == wire::NodeType::Switch; }
+  /// What people call it. Raw bytes, too.
+  const std::string& name() const { return map_name.empty() ? description : map_name; }
 };
 
 /// The whole snapshot. Nodes are in the order they were added; ports of a node are contiguous,

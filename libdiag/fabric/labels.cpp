@@ -6,7 +6,7 @@
 namespace ib::fabric {
 namespace {
 
-std::string quoted(const Node& node) { return '"' + printable(node.description) + '"'; }
+std::string quoted(const Node& node) { return '"' + printable(node.name()) + '"'; }
 std::string behind(const std::string& node, PortRef at) {
   return node + " port " + std::to_string(at.port);
 }

@@ -14,19 +14,43 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t";
 
-std::string place(std::string_view file, std::size_t line, std::size_t column) {
-  return std::string(file) + ':' + std::to_string(line) + ':' + std::to_string(column) + ": ";
+/// What is wrong with a line of a map: where, and what was expected there.
+struct Wrong {
+  std::size_t at{};
+  const char* expected{};
+};
+
+struct Entry {
+  Guid guid;
+  std::string_view name;
+};
+
+/// Nothing: the line is blank or a comment.
+tl::expected<std::optional<Entry>, Wrong> read_line(std::string_view line) {
+  std::size_t at = line.find_first_not_of(kBlanks);
+  if (at == std::string_view::npos || line[at] == '#') return std::nullopt;
+  const std::size_t guid_end = std::min(line.find_first_of(" \t\"", at), line.size());
+  Guid guid;
+  const std::string_view digits = line.substr(at, guid_end - at);
+  if (!digits.starts_with("0x") || !parse_guid(digits, guid))
+    return tl::unexpected<Wrong>({at, "a node GUID (0x and hexadecimal digits)"});
+  at = std::min(line.find_first_not_of(kBlanks, guid_end), line.size());
+  if (at == line.size() || line[at] != '"') return tl::unexpected<Wrong>({at, "a name in quotes"});
+  const std::size_t name_end = line.find('"', at + 1);
+  if (name_end == std::string_view::npos)
+    return tl::unexpected<Wrong>({line.size(), "a closing quote"});
+  if (name_end == at + 1) return tl::unexpected<Wrong>({at, "a name that is not empty"});
+  const std::string_view name = line.substr(at + 1, name_end - at - 1);
+  at = std::min(line.find_first_not_of(kBlanks, name_end + 1), line.size());
+  if (at < line.size() && line[at] != '#')
+    return tl::unexpected<Wrong>({at, "a comment or the end of the line"});
+  return Entry{guid, name};
 }
 
-tl::unexpected<Error> wrong(std::string_view file, std::size_t line, std::string_view text,
-                            std::size_t at, std::string_view expected) {
-  std::string got = "the end of the line";
-  if (at < text.size()) {
-    const std::string_view word = text.substr(at, text.find_first_of(kBlanks, at) - at);
-    got = "'" + printable(word.empty() ? text.substr(at, 1) : word.substr(0, 40)) + "'";
-  }
-  return fail(ErrorKind::Usage, place(file, line, std::min(at, text.size()) + 1) + "expected " +
-                                    std::string(expected) + ", got " + got);
+std::string got(std::string_view line, std::size_t at) {
+  if (at >= line.size()) return "the end of the line";
+  const std::string_view word = line.substr(at, line.find_first_of(kBlanks, at) - at);
+  return "'" + printable(word.empty() ? line.substr(at, 1) : word.substr(0, 40)) + "'";
 }
 
 std::string quoted(std::string_view text) { return "'" + printable(text) + "'"; }
@@ -134,36 +158,34 @@ std::optional<NodeIndex> find_by_guid(const Fabric& fabric, std::string_view tex
 
 }  // namespace
 
-Result<NodeNames> NodeNames::read(std::string_view text, std::string_view file_name) {
+NodeNames NodeNames::read(std::string_view text, std::string_view file_name,
+                          std::vector<Diagnostic>& problems) {
   NodeNames names;
-  std::size_t number = 0;
+  std::uint32_t number = 0;
   for (std::string_view line : split(text, '\n')) {
     ++number;
     if (line.ends_with('\r')) line.remove_suffix(1);
-    std::size_t at = line.find_first_not_of(kBlanks);
-    if (at == std::string_view::npos || line[at] == '#') continue;
-    const std::size_t guid_end = std::min(line.find_first_of(" \t\"", at), line.size());
-    Guid guid;
-    const std::string_view digits = line.substr(at, guid_end - at);
-    if (!digits.starts_with("0x") || !parse_guid(digits, guid)) {
-      return wrong(file_name, number, line, at, "a node GUID (0x and hexadecimal digits)");
-    }
-    at = std::min(line.find_first_not_of(kBlanks, guid_end), line.size());
-    if (at == line.size() || line[at] != '"') {
-      return wrong(file_name, number, line, at, "a name in quotes");
-    }
-    const std::size_t name_end = line.find('"', at + 1);
-    if (name_end == std::string_view::npos) {
-      return wrong(file_name, number, line, line.size(), "a closing quote");
-    }
-    if (name_end == at + 1) return wrong(file_name, number, line, at, "a name that is not empty");
-    names.names_.emplace(guid, printable(line.substr(at + 1, name_end - at - 1)));
-    at = std::min(line.find_first_not_of(kBlanks, name_end + 1), line.size());
-    if (at < line.size() && line[at] != '#') {
-      return wrong(file_name, number, line, at, "a comment or the end of the line");
+    const auto entry = read_line(line);
+    if (!entry) {
+      const auto [at, expected] = entry.error();
+      problems.push_back({Severity::Error,
+                          std::string(file_name),
+                          {number, static_cast<std::uint32_t>(std::min(at, line.size()) + 1)},
+                          std::string("expected ") + expected + ", got " + got(line, at)});
+    } else if (*entry) {
+      names.names_.emplace((*entry)->guid, printable((*entry)->name));
     }
   }
   return names;
+}
+
+Result<NodeNames> NodeNames::read(std::string_view text, std::string_view file_name) {
+  std::vector<Diagnostic> problems;
+  NodeNames names = read(text, file_name, problems);
+  if (problems.empty()) return names;
+  const auto& [severity, file, place, message] = problems.front();
+  return fail(ErrorKind::Usage, file + ':' + std::to_string(place.line) + ':' +
+                                    std::to_string(place.column) + ": " + message);
 }
 
 Result<NodeNames> NodeNames::read_file(const std::string& path) {
@@ -190,6 +212,15 @@ std::optional<std::string_view> NodeNames::find(Guid node_guid) const {
   const auto it = names_.find(node_guid);
   if (it == names_.end()) return std::nullopt;
   return it->second;
+}
+
+void NodeNames::name(Node& node) const {
+  const auto mapped = find(node.guid);
+  node.map_name = mapped ? *mapped : std::string_view{};
+}
+
+void NodeNames::name_all(Fabric& fabric) const {
+  for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) name(fabric.node(n));
 }
 
 std::string NodeNames::name_of(const Node& node) const {

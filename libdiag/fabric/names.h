@@ -9,7 +9,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
+#include "libdiag/base/diagnostic.h"
 #include "libdiag/base/result.h"
 #include "libdiag/fabric/fabric.h"
 
@@ -19,7 +21,10 @@ namespace ib::fabric {
 /// name counts.
 class NodeNames {
  public:
-  /// An error begins with `FILE:LINE:COL: expected X, got Y`.
+  /// The names of the lines that can be read; of the others each adds an error to `problems`.
+  static NodeNames read(std::string_view text, std::string_view file_name,
+                        std::vector<Diagnostic>& problems);
+  /// The first error, `FILE:LINE:COL: expected X, got Y`, where there is one.
   static Result<NodeNames> read(std::string_view text, std::string_view file_name);
   static Result<NodeNames> read_file(const std::string& path);
   /// The file at `path`; without one the first of kDefaultMaps that exists, or no names.
@@ -28,6 +33,9 @@ class NodeNames {
   std::optional<std::string_view> find(Guid node_guid) const;
   /// The node that the map calls so.
   std::optional<Guid> find_guid(std::string_view name) const;
+  /// Gives it the name that the map has for it; one that it had from a map of before goes.
+  void name(Node& node) const;
+  void name_all(Fabric& fabric) const;
   /// The mapped name, else the printable NodeDescription.
   std::string name_of(const Node& node) const;
   std::size_t size() const { return names_.size(); }

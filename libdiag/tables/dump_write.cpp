@@ -113,7 +113,7 @@ DestinationNames::DestinationNames(const fabric::Fabric& fabric) {
       entry.text += " portguid 0x";
       hex(entry.text, guid.value, 16);
       entry.text += ": '";
-      entry.text += printable(nodes[n].description);
+      entry.text += printable(nodes[n].name());
       entry.text += '\'';
       const std::size_t top = port.lid.value + (std::size_t{1} << port.lmc);
       if (entries_.size() < top) entries_.resize(top);
@@ -160,7 +160,7 @@ std::vector<SwitchTables> switch_tables(const fabric::Fabric& fabric,
     auto& entry = result[s];
     entry.guid = node.guid;
     entry.address = "Lid " + to_string(fabric.port(graph.node_of(s), 0).lid);
-    entry.name = node.description;
+    entry.name = node.name();
     entry.num_ports = node.num_ports;
     const auto row = tables.row(s);
     entry.lft.assign(row.begin(), row.end());

@@ -10,7 +10,7 @@ namespace ib::tables {
 std::string node_name(const fabric::Fabric& fabric, fabric::NodeIndex node) {
   if (node == fabric::kNoNode) return "an unknown node";
   const auto& n = fabric.node(node);
-  return fmt::format("'{}' ({})", printable(n.description), to_string(n.guid));
+  return fmt::format("'{}' ({})", printable(n.name()), to_string(n.guid));
 }
 
 std::string switch_name(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,

@@ -25,7 +25,7 @@ void append_header(std::string& out, const fabric::Fabric& fabric, fabric::PortR
   const auto& port = fabric.port(at);
   out += fmt::format("{} 0x{:016x}, base LID {}, \"{}\"\n", wire::type_title(node.type),
                      port.guid.value != 0 ? port.guid.value : node.guid.value, port.lid.value,
-                     printable(node.description));
+                     printable(node.name()));
 }
 
 void append_row(std::string& out, unsigned in, unsigned port, const SlToVlRow& row) {

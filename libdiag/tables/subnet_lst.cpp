@@ -59,7 +59,7 @@ void append_end(std::string& out, const Fabric& fabric, PortRef at, Lid sm_lid) 
                      : node.type == NodeType::ChannelAdapter ? "CA"
                                                              : "Rt";
   // Braces would end the name for every reader of this format.
-  std::string name = printable(node.description);
+  std::string name = printable(node.name());
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '{' || c == '}'; }, ' ');
   fmt::format_to(std::back_inserter(out),

@@ -48,8 +48,10 @@ constexpr std::array kLog = {
          "and hop counts too (default $OSM_TMP_DIR; with 0x40 under ibfabric the state "
          "directory, else /var/log)")
         .opensm_has("/var/log/"),
-    text("", "node_name_map_name", {}, "FILE", "Names of nodes")
-        .not_yet("nodes are named by their NodeDescription"),
+    text("--node_name_map", "node_name_map_name", &S::node_name_map_name, "FILE",
+         "What nodes are called in the log, events, dumps and policy files, beside their "
+         "NodeDescription: lines of a node's GUID and a name in quotes")
+        .contents_on_reload(),
 };
 
 constexpr std::array kProcess = {

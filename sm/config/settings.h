@@ -127,6 +127,7 @@ struct Settings {
   std::uint64_t log_max_size{0};
   std::string log_prefix;
   std::string dump_files_dir;
+  std::string node_name_map_name;
   std::optional<std::uint64_t> debug;
 
   // ---- managers

@@ -51,7 +51,7 @@ std::string guids_text(const ib::fabric::Fabric& fabric, const plan::PortAliases
   std::vector<ib::Guid> guids;
   for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
     const auto& node = fabric.node(n);
-    const std::string name = ib::printable(node.description);
+    const std::string name = ib::printable(node.name());
     if (std::ranges::none_of(expressions, [&](const auto& e) { return e->matches(name); }))
       continue;
     const unsigned last = node.is_switch() ? 0 : node.num_ports;

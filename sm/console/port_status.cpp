@@ -160,7 +160,7 @@ std::string issues_text(const Figures& figures, const ib::fabric::Fabric& fabric
 std::string node_text(const ib::fabric::Fabric& fabric, NodeIndex node,
                       std::string_view before_name) {
   return fmt::format("{}{}({})", to_string(fabric.node(node).guid), before_name,
-                     ib::printable(fabric.node(node).description));
+                     ib::printable(fabric.node(node).name()));
 }
 
 Outcome port_status(const View& view, Words words) {
@@ -200,7 +200,7 @@ Outcome query_lid(const View& view, Words words) {
       "   Node Desc           : {}\n"
       "   Node Type           : {}\n"
       "   Num Ports           : {}\n",
-      lid.value, to_string(observed.fabric.port(*port).guid), ib::printable(node.description),
+      lid.value, to_string(observed.fabric.port(*port).guid), ib::printable(node.name()),
       ib::wire::type_title(node.type), node.num_ports);
   const auto is_in_trouble = [&](unsigned p) {
     return std::ranges::any_of(observed.troubles, [&](const auto& trouble) {

@@ -50,7 +50,7 @@ void SubnetManager::Impl::look_at_own_port(Instant now) {
   if (!lid) return;
   if (const auto at = seen->fabric.find_lid(*lid)) {
     mastership.on_other_master(fmt::format(
-        "\"{}\", LID {}", ib::printable(seen->fabric.node(at->node).description), lid->value));
+        "\"{}\", LID {}", ib::printable(seen->fabric.node(at->node).name()), lid->value));
     heed_mastership(now);
   }
 }

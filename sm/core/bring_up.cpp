@@ -60,6 +60,7 @@ void SubnetManager::Impl::begin_sweep(Instant now) {
   if (round == 0) begin_bring_up(now);
   ib::discover::SweepOptions o;
   o.cookie_base = kOwnerSweep;
+  o.names = options.node_names;
   o.clear_changes = desired != nullptr;  // the first sweep does not know yet who is master
   o.stood_elsewhere = [before = seen](ib::Guid node, ib::Guid at, std::uint8_t port) {
     return before && stood_elsewhere(before->fabric, node, at, port);

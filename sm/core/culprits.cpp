@@ -44,7 +44,7 @@ void Culprits::identify(Observed& found, const Observed& before) {
         n && cable.second <= before.fabric.node(*n).num_ports) {
       if (const PortRef peer = before.fabric.port(*n, cable.second).peer) {
         const auto& node = before.fabric.node(peer.node);
-        return Who{node.guid, node.description};
+        return Who{node.guid, node.name()};
       }
     }
     if (const auto it = remembered_.find(cable); it != remembered_.end()) return it->second;

@@ -145,7 +145,7 @@ void KeptNodes::keep(Instant now, Observed& found, const Observed& before,
         {ib::LogLevel::Info, "sweep",
          fmt::format("{} \"{}\" does not answer, though the link to it is up: it stays "
                      "as it was for {} s, unless it answers",
-                     to_string(guid), ib::printable(node.description),
+                     to_string(guid), ib::printable(node.name()),
                      std::chrono::duration_cast<std::chrono::seconds>(kPatience).count())});
   }
   since_ = std::move(since);

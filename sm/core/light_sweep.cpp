@@ -114,7 +114,7 @@ void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completio
   const auto& node = observed_.nodes[at.node];
   const auto name = [&] {
     return fmt::format("{} \"{}\"", to_string(node.info.node_guid),
-                       ib::printable(observed_.fabric.node(at.node).description));
+                       ib::printable(observed_.fabric.node(at.node).name()));
   };
   const bool answered = completion.reply && completion.reply->mad.status() == 0;
   switch (kind) {

@@ -103,6 +103,7 @@ void SubnetManager::set_aliases(Instant now, plan::PortAliases aliases, std::uin
 void SubnetManager::set_options(const Options& options) {
   impl_->outdate_plan();
   Options& now = impl_->options;
+  now.node_names = options.node_names;
   now.sweep_interval = options.sweep_interval;
   now.full_sweeps_only = options.full_sweeps_only;
   now.look_at_traps = options.look_at_traps;

@@ -50,7 +50,8 @@ std::string_view reason_name(Reason reason);
 struct Options {
   plan::PlanOptions plan;
   ib::mad::TransactorOptions transactor;
-  ib::Duration sweep_interval{std::chrono::seconds(10)};  // light sweeps; 0: none
+  std::shared_ptr<const ib::fabric::NodeNames> node_names;  // nullptr: no map
+  ib::Duration sweep_interval{std::chrono::seconds(10)};    // light sweeps; 0: none
   MastershipOptions mastership;
   MKeyOptions m_keys;  // and plan.m_key: what ports are to have
   /// Coming out of standby the LIDs of the store stand above those that ports hold (opensm's -x).

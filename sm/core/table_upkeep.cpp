@@ -87,8 +87,7 @@ void TableUpkeep::tell_rewritten() {
       {ib::LogLevel::Warning, "tables",
        fmt::format("{} of {} \"{}\" port {} is not what was written to it{}: it is written again; "
                    "look for another program that sends Sets on this fabric",
-                   kind->name, to_string(node.guid), ib::printable(node.description), slot.port,
-                   more)});
+                   kind->name, to_string(node.guid), ib::printable(node.name()), slot.port, more)});
 }
 
 std::shared_ptr<const device::Inventory> TableUpkeep::tables() {

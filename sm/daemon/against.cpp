@@ -92,7 +92,7 @@ class Against {
     }
     if (who.kind != policy::Selector::Kind::Node) return std::nullopt;
     const bool there = std::ranges::any_of(ports_, [&](const auto& port) {
-      return port.node_description == who.name && (!who.port || *who.port == port.port);
+      return is_called(port, who.name) && (!who.port || *who.port == port.port);
     });
     if (there) return std::nullopt;
     return fmt::format("the topology has no node \"{}\"{}", ib::printable(who.name),

@@ -2,15 +2,14 @@
 #include "sm/daemon/congestion_options.h"
 
 #include "libdiag/base/text.h"
-#include "libdiag/fabric/text_file.h"
 #include "sm/config/congestion.h"
+#include "sm/daemon/operator_file.h"
 #include "sm/policy/congestion_file.h"
 
 namespace sm::daemon {
 namespace {
 
 constexpr std::string_view kManager = "ccmgr", kFileOption = "--conf_file";
-constexpr std::size_t kFileBytesMax = std::size_t{1} << 20;
 
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
@@ -40,15 +39,11 @@ ib::Result<std::string> conf_file(const std::string& options) {
 ib::Result<policy::CongestionSettings> read_file(const std::string& name,
                                                  std::vector<std::string>& warnings) {
   if (name.empty()) return policy::CongestionSettings{};
-  const auto text = ib::fabric::read_regular_file(name, kFileBytesMax);
+  const auto text = read_operator_file(name);
   if (!text) return tl::unexpected<ib::Error>(text.error());
   auto file = policy::read_congestion_file(*text, name);
-  if (ib::has_errors(file.diagnostics)) {
-    std::string message = "cannot use the congestion control settings of " + name;
-    for (const auto& diagnostic : file.diagnostics)
-      message += '\n' + ib::with_caret(diagnostic, *text);
-    return ib::fail(ib::ErrorKind::Usage, std::move(message));
-  }
+  if (ib::has_errors(file.diagnostics))
+    return refused("the congestion control settings of " + name, *text, file.diagnostics);
   for (const auto& diagnostic : file.diagnostics) warnings.push_back(to_string(diagnostic));
   return file.settings;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "libdiag/base/text.h"
 #include "sm/config/activity.h"
@@ -10,6 +12,7 @@
 #include "sm/config/value.h"
 #include "sm/daemon/congestion_options.h"
 #include "sm/daemon/default_paths.h"
+#include "sm/daemon/node_name_options.h"
 #include "sm/daemon/options.h"
 #include "sm/daemon/path_options.h"
 #include "sm/daemon/qos_options.h"
@@ -181,7 +184,7 @@ ib::Result<void> take_partitions(const Settings& s, DaemonOptions& to) {
   if (!read && read.error().kind == ib::ErrorKind::Usage) {
     to.partition_trouble = std::move(read.error().message);
     read = read_last_partitions(files, s.state_dir);
-    if (!read) return ib::fail(ib::ErrorKind::Usage, std::move(to.partition_trouble));
+    if (!read) return ib::fail(ib::ErrorKind::Usage, std::exchange(to.partition_trouble, {}));
   }
   if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
   to.partitions = *std::move(read);
@@ -189,6 +192,71 @@ ib::Result<void> take_partitions(const Settings& s, DaemonOptions& to) {
   for (const std::string& line : to.partitions.warnings) to.warnings.push_back(line);
   return {};
 }
+
+ib::Result<void> take_routing(const Settings& s, DaemonOptions& to) {
+  auto [choice, files] = config::routing(s);
+  auto read = ib::route::read_option_files(files, choice.engine);
+  if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
+  to.routing_files = !files.empty();
+  to.core.plan.choice = std::move(choice);
+  to.core.plan.choice.engine = std::move(read->options);
+  to.core.plan.mentions = std::move(read->mentions);
+  to.dumps.engine = to.core.plan.choice.engine;
+  return {};
+}
+
+/// Behind take_partitions(), which may have failed.
+ib::Result<void> take_qos_rules(const Settings& s, DaemonOptions& to) {
+  if (s.qos) to.sa.qos_policy_file = s.qos_policy_file;
+  if (!s.qos && !s.qos_policy_file.empty())
+    to.notes.push_back(s.qos_policy_file + ": no QoS policy is in force without -Q (qos TRUE)");
+  const auto& partitions = to.partitions.policy;
+  auto qos = read_qos_rules(to.sa.qos_policy_file,
+                            partitions ? partitions->partitions : policy::Partitions{});
+  if (!qos) return tl::unexpected<ib::Error>(std::move(qos.error()));
+  to.sa.server.qos = std::move(qos->rules);
+  if (to.sa.server.qos) to.core.plan.level_sls = to.sa.server.qos->sls();
+  for (std::string& line : qos->warnings) to.warnings.push_back(std::move(line));
+  return {};
+}
+
+ib::Result<void> take_congestion(const Configuration& configuration, DaemonOptions& to) {
+  auto congestion = read_congestion(configuration);
+  if (!congestion) return tl::unexpected<ib::Error>(std::move(congestion.error()));
+  to.congestion = std::move(congestion->settings);
+  for (std::string& line : congestion->warnings) to.warnings.push_back(std::move(line));
+  return {};
+}
+
+/// What came of reading the files. What is wrong with any of them is said at once.
+class Files {
+ public:
+  void take(const ib::Result<void>& read) {
+    if (!read) add(read.error());
+  }
+  template <class T>
+  void take(ib::Result<T> read, T& to) {
+    if (read)
+      to = *std::move(read);
+    else
+      add(read.error());
+  }
+  /// `besides` is of a file whose place another one takes.
+  ib::Result<void> all_in_order(const std::string& besides) {
+    if (!trouble_) return {};
+    if (!besides.empty()) trouble_->message += '\n' + besides;
+    return tl::unexpected<ib::Error>(*trouble_);
+  }
+
+ private:
+  void add(const ib::Error& error) {
+    if (trouble_)
+      trouble_->message += '\n' + error.message;
+    else
+      trouble_ = error;
+  }
+  std::optional<ib::Error> trouble_;
+};
 
 ib::Result<void> take_rates(const Settings& s, DaemonOptions& to) {
   if (!s.qos) {
@@ -289,32 +357,16 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   take_events(s, o);
   o.state_dir = s.state_dir;
 
-  auto [choice, files] = config::routing(s);
-  auto read = ib::route::read_option_files(files, choice.engine);
-  if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
-  auto routes = read_prefix_routes(o.sa);
-  if (!routes) return tl::unexpected<ib::Error>(std::move(routes.error()));
-  o.sa.server.policy.prefix_routes = *std::move(routes);
-  if (s.qos) o.sa.qos_policy_file = s.qos_policy_file;
-  if (!s.qos && !s.qos_policy_file.empty())
-    o.notes.push_back(s.qos_policy_file + ": no QoS policy is in force without -Q (qos TRUE)");
-  if (const auto taken = take_partitions(s, o); !taken)
-    return tl::unexpected<ib::Error>(taken.error());
-  auto qos = read_qos_rules(o.sa.qos_policy_file, o.partitions.policy->partitions);
-  if (!qos) return tl::unexpected<ib::Error>(std::move(qos.error()));
-  o.sa.server.qos = std::move(qos->rules);
-  if (o.sa.server.qos) o.core.plan.level_sls = o.sa.server.qos->sls();
-  for (std::string& line : qos->warnings) o.warnings.push_back(std::move(line));
-  if (const auto taken = take_rates(s, o); !taken) return tl::unexpected<ib::Error>(taken.error());
-  auto congestion = read_congestion(configuration);
-  if (!congestion) return tl::unexpected<ib::Error>(std::move(congestion.error()));
-  o.congestion = std::move(congestion->settings);
-  for (std::string& line : congestion->warnings) o.warnings.push_back(std::move(line));
-  o.routing_files = !files.empty();
-  o.core.plan.choice = std::move(choice);
-  o.core.plan.choice.engine = std::move(read->options);
-  o.core.plan.mentions = std::move(read->mentions);
-  o.dumps.engine = o.core.plan.choice.engine;
+  Files read;
+  read.take(take_routing(s, o));
+  read.take(read_prefix_routes(o.sa), o.sa.server.policy.prefix_routes);
+  read.take(read_node_names(s.node_name_map_name), o.core.node_names);
+  read.take(take_partitions(s, o));
+  read.take(take_qos_rules(s, o));
+  read.take(take_rates(s, o));
+  read.take(take_congestion(configuration, o));
+  if (auto whole = read.all_in_order(o.partition_trouble); !whole)
+    return tl::unexpected<ib::Error>(std::move(whole.error()));
   return o;
 }
 

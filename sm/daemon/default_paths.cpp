@@ -11,6 +11,7 @@ constexpr const char* kConfDir = IBKIT_CONF_DIR;
 constexpr const char* kPartitionsFile = IBKIT_PARTITION_CONFIG_FILE;
 constexpr const char* kPrefixRoutesFile = IBKIT_PREFIX_ROUTES_FILE;
 constexpr const char* kQosPolicyFile = IBKIT_QOS_POLICY_FILE;
+constexpr const char* kNodeNamesFile = IBKIT_NODE_NAME_MAP_FILE;
 
 /// Empty where it is not set.
 std::string environment(const char* name) {
@@ -43,11 +44,13 @@ DefaultPaths paths_of_opensm(const config::Settings& said) {
     out.prefix_routes.push_back(dir + "prefix-routes.conf");
     out.qos_policy.push_back(dir + "qos-policy.conf");
     out.partitions.push_back(dir + "partitions.conf");
+    out.node_names.push_back(dir + "ib-node-name-map");
   }
   out.options.push_back(ofa + "opensm.conf");
   out.prefix_routes.push_back(ofa + "opensm-prefix-routes.conf");
   out.qos_policy.push_back(ofa + "opensm-qos-policy.conf");
   out.partitions.push_back(ofa + "opensm-partitions.conf");
+  out.node_names.push_back(ofa + "ib-node-name-map");
   return out;
 }
 
@@ -63,6 +66,7 @@ DefaultPaths default_paths(std::string_view program, const config::Settings& sai
     out.partitions.push_back(std::string(kConfDir) + "/" + kPartitionsFile);
     out.prefix_routes.push_back(std::string(kConfDir) + "/" + kPrefixRoutesFile);
     out.qos_policy.push_back(std::string(kConfDir) + "/" + kQosPolicyFile);
+    out.node_names.push_back(std::string(kConfDir) + "/" + kNodeNamesFile);
   }
   out.options.push_back(out.state_dir + "/opensm.opts");  // as -c writes it
   return out;
@@ -88,11 +92,14 @@ void fill_in(const DefaultPaths& paths, config::Settings& settings) {
   if (settings.state_dir.empty()) settings.state_dir = paths.state_dir;
   if (settings.log_file.empty()) settings.log_file = paths.log_file;
   if (settings.control_socket.empty())
-    settings.control_socket = control_socket(DefaultPaths{{}, {}, {}, {}, settings.state_dir, {}});
+    settings.control_socket =
+        control_socket(DefaultPaths{{}, {}, {}, {}, {}, settings.state_dir, {}});
   if (settings.prefix_routes_file.empty())
     settings.prefix_routes_file = first_there(paths.prefix_routes);
   if (settings.partition_config_file.empty())
     settings.partition_config_file = first_there(paths.partitions);
+  if (settings.node_name_map_name.empty())
+    settings.node_name_map_name = first_there(paths.node_names);
   if (settings.qos && settings.qos_policy_file.empty())
     settings.qos_policy_file = first_there(paths.qos_policy);
 }

@@ -18,6 +18,7 @@ struct DefaultPaths {
   std::vector<std::string> prefix_routes;
   std::vector<std::string> qos_policy;
   std::vector<std::string> partitions;
+  std::vector<std::string> node_names;
   std::string state_dir;
   std::string log_file;  // empty: LogFile's own
 };

@@ -171,7 +171,7 @@ DryRunReport dry_run_report(const core::Report& report, const ib::fabric::Fabric
   for (const apply::Difference& d : report.differences) {
     const auto& node = fabric.node(d.node);
     out.differences.push_back(
-        {node.type, node.guid, ib::printable(node.description), std::string(d.table), d.slot});
+        {node.type, node.guid, ib::printable(node.name()), std::string(d.table), d.slot});
   }
   std::ranges::stable_sort(out.differences, [](const auto& a, const auto& b) {
     return std::tie(a.table, a.guid) < std::tie(b.table, b.guid);

@@ -29,7 +29,7 @@ void write_ca_order(const TextSink& write, const ib::fabric::Fabric& fabric,
                     const std::vector<std::optional<ib::Lid>>& order) {
   for (const auto& lid : order) {
     const auto port = lid ? fabric.find_lid(*lid) : std::nullopt;
-    write(port ? fmt::format("0x{:04x}\t{}\n", lid->value, fabric.node(port->node).description)
+    write(port ? fmt::format("0x{:04x}\t{}\n", lid->value, fabric.node(port->node).name())
                : std::string("0xFFFF\tDUMMY\n"));
   }
 }

@@ -23,8 +23,9 @@ int run_explain_command(const ExplainCommand& command, std::ostream& out,
     return ib::exit_status(error.kind);
   };
   std::vector<std::string> warnings = options.warnings;
-  const auto topology = ib::fabric::read_topology_file(command.topology, &warnings);
+  auto topology = ib::fabric::read_topology_file(command.topology, &warnings);
   if (!topology) return complain(topology.error());
+  if (options.core.node_names) options.core.node_names->name_all(*topology);
   std::ranges::move(unknown_names(*topology, options), std::back_inserter(warnings));
   const auto planned = plan_offline(*topology, options);
   if (!planned) return complain(planned.error());

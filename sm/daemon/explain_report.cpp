@@ -67,7 +67,7 @@ class Ends {
                                          std::optional<std::uint8_t> number) const {
     const sa::EndPort* found = nullptr;
     for (ib::fabric::NodeIndex n = 0; n < fabric_.nodes().size(); ++n) {
-      if (fabric_.node(n).description != name) continue;
+      if (fabric_.node(n).name() != name) continue;
       const sa::EndPort* port = of_node(n, number);
       if (port == nullptr) continue;
       if (found != nullptr)
@@ -125,7 +125,7 @@ struct Report {
     return explained.path && std::ranges::none_of(hops, [](const Hop& h) { return h.drops(); });
   }
   const std::string& name(const sa::EndPort& end) const {
-    return subnet.fabric().node(end.port.node).description;
+    return subnet.fabric().node(end.port.node).name();
   }
 };
 
@@ -148,7 +148,7 @@ void add_sl_rate(const RateRules& limited, Report& report) {
 std::string end_text(const ExplainView& subnet, PortRef port) {
   const auto& f = subnet.fabric();
   return fmt::format("LID {} port {} {}", f.port(ib::fabric::end_port_of(f, port)).lid.value,
-                     port.port, ib::printable(f.node(port.node).description));
+                     port.port, ib::printable(f.node(port.node).name()));
 }
 
 std::string hop_text(const ExplainView& subnet, const Hop& hop) {

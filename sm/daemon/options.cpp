@@ -131,8 +131,9 @@ int check(const Configuration& configuration, const std::vector<ib::Diagnostic>&
     return refuse({ib::ErrorKind::Usage, options->partition_trouble});
   if (ib::has_errors(problems)) return ib::cli::kExitUsage;
   if (!topology.empty()) {
-    const auto fabric = ib::fabric::read_topology_file(topology);
+    auto fabric = ib::fabric::read_topology_file(topology);
     if (!fabric) return refuse(fabric.error());
+    if (options->core.node_names) options->core.node_names->name_all(*fabric);
     for (std::string& line : unknown_names(*fabric, *options))
       options->warnings.push_back(std::move(line));
   }

@@ -4,48 +4,42 @@
 #include <fmt/format.h>
 
 #include "libdiag/base/text.h"
-#include "libdiag/fabric/text_file.h"
+#include "sm/daemon/operator_file.h"
 #include "sm/store/text_backup.h"
 
 namespace sm::daemon {
 namespace {
 
-constexpr std::size_t kFileBytesMax = std::size_t{64} << 20;
 constexpr std::string_view kKeysName = "/partition-keys";
 constexpr std::string_view kLastName = "/partitions.conf.last";
-
-tl::unexpected<ib::Error> refused(const std::string& file, std::string_view text,
-                                  std::span<const ib::Diagnostic> diagnostics) {
-  std::string message = "cannot use the partitions of " + file;
-  for (const auto& diagnostic : diagnostics) message += '\n' + ib::with_caret(diagnostic, text);
-  return ib::fail(ib::ErrorKind::Usage, std::move(message));
-}
 
 /// `name` is what messages call the file.
 ib::Result<ReadPartitions> understand(std::string text, const std::string& name,
                                       const PartitionOptions& options,
                                       const std::string& state_dir) {
   auto file = policy::read_partition_file(text, name);
-  if (ib::has_errors(file.diagnostics)) return refused(name, text, file.diagnostics);
+  if (ib::has_errors(file.diagnostics))
+    return refused("the partitions of " + name, text, file.diagnostics);
   ReadPartitions out;
-  if (const auto kept =
-          ib::fabric::read_regular_file(state_dir + std::string(kKeysName), kFileBytesMax))
+  if (const auto kept = read_operator_file(state_dir + std::string(kKeysName)))
     out.keys = read_generated_keys(*kept);
   policy::PartitionPolicy policy;
   policy.from_file = true;
   policy.allow_both = options.allow_both;
   policy.partitions = policy::merge_definitions(file, name, out.keys, file.diagnostics);
-  if (ib::has_errors(file.diagnostics)) return refused(name, text, file.diagnostics);
+  if (ib::has_errors(file.diagnostics))
+    return refused("the partitions of " + name, text, file.diagnostics);
   if (!options.groups_file.empty()) {
-    const auto groups = ib::fabric::read_regular_file(options.groups_file, kFileBytesMax);
+    const auto groups = read_operator_file(options.groups_file);
     if (!groups) return tl::unexpected<ib::Error>(groups.error());
     auto read = policy::read_qos_file(*groups, options.groups_file);
     if (ib::has_errors(read.diagnostics))
-      return refused(options.groups_file, *groups, read.diagnostics);
+      return refused("the port groups of " + options.groups_file, *groups, read.diagnostics);
     policy.port_groups = std::move(read.groups);
   }
   policy::check_groups(file, name, policy.port_groups, options.groups_file, file.diagnostics);
-  if (ib::has_errors(file.diagnostics)) return refused(name, text, file.diagnostics);
+  if (ib::has_errors(file.diagnostics))
+    return refused("the partitions of " + name, text, file.diagnostics);
   for (const auto& diagnostic : file.diagnostics) out.warnings.push_back(to_string(diagnostic));
   out.policy = std::make_shared<const policy::PartitionPolicy>(std::move(policy));
   out.text = std::move(text);
@@ -58,7 +52,7 @@ ib::Result<ReadPartitions> read_partitions(const PartitionOptions& options,
                                            const std::string& state_dir) {
   if (options.file.empty())
     return ReadPartitions{std::make_shared<const policy::PartitionPolicy>(), {}, {}, {}};
-  auto text = ib::fabric::read_regular_file(options.file, kFileBytesMax);
+  auto text = read_operator_file(options.file);
   if (!text) {
     ib::Error error = std::move(text.error());
     error.kind = ib::ErrorKind::Io;
@@ -70,7 +64,7 @@ ib::Result<ReadPartitions> read_partitions(const PartitionOptions& options,
 ib::Result<ReadPartitions> read_last_partitions(const PartitionOptions& options,
                                                 const std::string& state_dir) {
   const std::string path = state_dir + std::string(kLastName);
-  auto text = ib::fabric::read_regular_file(path, kFileBytesMax);
+  auto text = read_operator_file(path);
   if (!text) return tl::unexpected<ib::Error>(std::move(text.error()));
   return understand(*std::move(text), path, options, state_dir);
 }

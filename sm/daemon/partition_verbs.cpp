@@ -88,7 +88,7 @@ std::string name_of(const AddedMember& member, const SubnetView& subnet) {
   if (!subnet.snapshot) return {};
   const auto& fabric = subnet.snapshot->fabric();
   const auto port = fabric.find_port_guid(member.port_guid);
-  return port ? ib::printable(fabric.node(port->node).description) : std::string();
+  return port ? ib::printable(fabric.node(port->node).name()) : std::string();
 }
 
 std::string list_text(const std::vector<AddedMember>& members, const SubnetView& subnet) {

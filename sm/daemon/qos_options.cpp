@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/qos_options.h"
 
-#include <span>
-
-#include "libdiag/fabric/text_file.h"
+#include "sm/daemon/operator_file.h"
 
 namespace sm::daemon {
-namespace {
-
-constexpr std::size_t kPolicyBytesMax = std::size_t{64} << 20;
-
-tl::unexpected<ib::Error> refused(const std::string& what, std::string_view text,
-                                  std::span<const ib::Diagnostic> diagnostics) {
-  std::string message = "cannot use " + what;
-  for (const auto& diagnostic : diagnostics) message += '\n' + ib::with_caret(diagnostic, text);
-  return ib::fail(ib::ErrorKind::Usage, std::move(message));
-}
-
-}  // namespace
 
 ib::Result<QosRules> read_qos_rules(const std::string& file, const policy::Partitions& partitions) {
   QosRules out;
   if (file.empty()) return out;
-  const auto text = ib::fabric::read_regular_file(file, kPolicyBytesMax);
+  const auto text = read_operator_file(file);
   if (!text) return tl::unexpected<ib::Error>(text.error());
   const policy::QosFile read = policy::read_qos_file(*text, file);
   if (ib::has_errors(read.diagnostics))
@@ -36,14 +22,14 @@ ib::Result<QosRules> read_qos_rules(const std::string& file, const policy::Parti
 ib::Result<RateLimits> read_rate_limits(const std::string& file, const std::string& groups_file) {
   RateLimits out;
   if (file.empty() || file == "null") return out;
-  const auto text = ib::fabric::read_regular_file(file, kPolicyBytesMax);
+  const auto text = read_operator_file(file);
   if (!text) return tl::unexpected<ib::Error>(text.error());
   policy::RatePolicy policy;
   policy.file = policy::read_rate_file(*text, file);
   if (ib::has_errors(policy.file.diagnostics))
     return refused("the rate limits of " + file, *text, policy.file.diagnostics);
   if (!groups_file.empty()) {
-    const auto groups = ib::fabric::read_regular_file(groups_file, kPolicyBytesMax);
+    const auto groups = read_operator_file(groups_file);
     if (!groups) return tl::unexpected<ib::Error>(groups.error());
     auto read = policy::read_qos_file(*groups, groups_file);
     if (ib::has_errors(read.diagnostics))

@@ -26,6 +26,7 @@ policy::EndPortFacts end_port_facts(const ib::fabric::Fabric& fabric, ib::fabric
   facts.guid = node.is_switch() && own == ib::Guid{} ? node.guid : own;
   facts.kind = kind_of(node.type);
   facts.node_description = node.description;
+  facts.map_name = node.map_name;
   facts.port = port.port;
   facts.is_sm = is_sm;
   return facts;

@@ -68,7 +68,7 @@ class Topology {
     for (const auto& node : now.nodes()) {
       const auto old = was.find_node(node.guid);
       if (!old) {
-        say(Kind::NodeJoined, {node.description, to_string(node.guid), type_name(node.type)});
+        say(Kind::NodeJoined, {node.name(), to_string(node.guid), type_name(node.type)});
       } else if (was.node(*old).description != node.description) {
         say(Kind::NodeRenamed,
             {to_string(node.guid), was.node(*old).description, node.description});
@@ -76,7 +76,7 @@ class Topology {
     }
     for (const auto& node : was.nodes())
       if (!now.find_node(node.guid))
-        say(Kind::NodeLeft, {node.description, to_string(node.guid), type_name(node.type)});
+        say(Kind::NodeLeft, {node.name(), to_string(node.guid), type_name(node.type)});
     lids();
   }
 

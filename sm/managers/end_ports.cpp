@@ -16,7 +16,7 @@ using ib::wire::PortInfo;
 
 std::string place_name(const ib::fabric::Fabric& fabric, PortRef port) {
   const auto& node = fabric.node(port.node);
-  return node.is_switch() && port.port == 0 ? fmt::format("\"{}\"", ib::printable(node.description))
+  return node.is_switch() && port.port == 0 ? fmt::format("\"{}\"", ib::printable(node.name()))
                                             : ib::fabric::port_name(fabric, port);
 }
 

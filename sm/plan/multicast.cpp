@@ -86,7 +86,7 @@ std::optional<std::string> beyond_tables(const Desired& desired, const Fabric& f
       "(MulticastFDBCap {}): the members behind it hear nothing; groups that are made anew get "
       "lower MLIDs",
       first->first.value, more == 0 ? " is" : fmt::format(" and {} more are", more),
-      node.description, to_string(node.guid), last_mlid(*least), least->multicast_fdb_cap);
+      node.name(), to_string(node.guid), last_mlid(*least), least->multicast_fdb_cap);
 }
 
 }  // namespace

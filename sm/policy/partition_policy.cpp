@@ -15,7 +15,7 @@ bool names_port(const PortGroup& group, const EndPortFacts& port) {
       (group.switches && port.kind == EndPortKind::Switch) ||
       (group.routers && port.kind == EndPortKind::Router);
   return kind || std::ranges::any_of(group.ports, [&](const NamedPort& named) {
-           return named.port == port.port && named.node == port.node_description;
+           return named.port == port.port && is_called(port, named.node);
          });
 }
 

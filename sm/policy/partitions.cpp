@@ -244,6 +244,8 @@ class PortIndex {
     for (std::size_t i = 0; i < ports.size(); ++i) {
       by_guid_.emplace_back(ports[i].guid, i);
       by_name_.emplace(ports[i].node_description, i);
+      if (!ports[i].map_name.empty() && ports[i].map_name != ports[i].node_description)
+        by_name_.emplace(ports[i].map_name, i);
     }
     std::ranges::sort(by_guid_);
   }

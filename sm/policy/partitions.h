@@ -78,7 +78,13 @@ struct EndPortFacts {
   std::string_view node_description;
   std::uint8_t port{};
   bool is_sm{false};
+  std::string_view map_name{};  // of the node name map; empty: none
 };
+/// Files may name a node by its NodeDescription, and by what the node name map calls it.
+inline bool is_called(const EndPortFacts& port, std::string_view node_name) {
+  return port.node_description == node_name ||
+         (!port.map_name.empty() && port.map_name == node_name);
+}
 
 /// One P_Key that a port is to have.
 struct PortPartition {

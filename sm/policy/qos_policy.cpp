@@ -150,10 +150,13 @@ RuleSet QosPolicy::rules_at(const Side& side, const EndPortFacts& port,
       break;
   }
   if (port.is_sm) add_all(set, side.self);
-  if (const auto named = side.names.find(std::string(port.node_description));
-      named != side.names.end())
-    for (const auto& [number, rule] : named->second)
-      if (number == port.port) insert_rule(set, rule);
+  const auto add_named = [&](std::string_view name) {
+    if (const auto named = side.names.find(std::string(name)); named != side.names.end())
+      for (const auto& [number, rule] : named->second)
+        if (number == port.port) insert_rule(set, rule);
+  };
+  add_named(port.node_description);
+  if (!port.map_name.empty()) add_named(port.map_name);
   return set;
 }
 

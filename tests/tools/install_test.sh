@@ -41,6 +41,19 @@ for daemon in ibsm ibtracerd; do
   [ "$start" = "$prefix/sbin/$daemon" ] || fail "the unit of $daemon starts '$start'"
 done
 
+# The page and the unit name the places of the files that were chosen.
+grep -q "$(sed -n 's/^CONF_DIR:STRING=//p' "$build/CMakeCache.txt")/ibsm.conf" "$prefix/lib/systemd/system/ibsm.service" ||
+  fail "the unit of ibsm does not name the options file"
+source=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$build/CMakeCache.txt")
+"$cmake" -DCONF_DIR=/opt/fabric-a -DPARTITION_CONFIG_FILE=opensm-partitions.conf -DPREFIX_ROUTES_FILE=routes -DQOS_POLICY_FILE=qos \
+  -DNODE_NAME_MAP_FILE=node-names "-DFROM=$source/doc/man/ibsm.8" "-DTO=$dir/ibsm.8" -P "$source/cmake/paths_in.cmake" || fail "paths_in"
+for place in ibsm.conf 'opensm\\-partitions.conf' routes qos 'node\\-names'; do
+  grep -q "/opt/fabric\\\\-a/$place" "$dir/ibsm.8" || fail "the page of ibsm does not name /opt/fabric-a/$place"
+done
+grep -q '/etc/ibsm' "$dir/ibsm.8" && fail "the page of ibsm names the usual places: $(grep /etc/ibsm "$dir/ibsm.8")"
+"$cmake" -E compare_files "$prefix/share/man/man8/ibsm.8" "$source/doc/man/ibsm.8" ||
+  grep -q '^CONF_DIR:STRING=/etc/ibsm$' "$build/CMakeCache.txt" && fail "the usual places are not those of the page"
+
 # For a package: into a folder that will be / elsewhere.
 DESTDIR=$dir/package "$cmake" --install "$build" --prefix /usr >"$dir/log" 2>&1 || fail "DESTDIR: $(tail -5 "$dir/log")"
 [ -x package/usr/sbin/ibsm ] || fail "DESTDIR: no ibsm"

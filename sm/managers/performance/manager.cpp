@@ -107,7 +107,7 @@ std::vector<Redirection> PerformanceManager::redirections() const {
     Redirection& r = all.emplace_back();
     r.node_guid = target->end.node_guid;
     if (node) {
-      r.node_name = subnet_->fabric().node(*node).description;
+      r.node_name = subnet_->fabric().node(*node).name();
       r.enhanced_port0 = subnet_->fabric().node(*node).enhanced_port0;
     }
     r.port = target->end.port.port;
@@ -176,7 +176,7 @@ void PerformanceManager::begin(Instant now) {
       record.node_guid = end.node_guid;
       record.port_guid = end.port_guid;
       record.port = ref.port;
-      record.node_name = node.description;
+      record.node_name = node.name();
       record.name = name_of_link(fabric, ref);
       target->ports.push_back(std::move(record));
     }

@@ -43,7 +43,7 @@ std::string name_of_requester(const Paths& paths, ib::Lid from) {
   const auto* port = paths.find(from);
   if (port == nullptr) return fmt::format("LID {}, which no port has,", from.value);
   return fmt::format("{} port {} ({}, LID {})",
-                     ib::printable(paths.snapshot().fabric().node(port->port.node).description),
+                     ib::printable(paths.snapshot().fabric().node(port->port.node).name()),
                      port->port.port, to_string(port->guid), from.value);
 }
 

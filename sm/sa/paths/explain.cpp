@@ -201,9 +201,8 @@ class Explainer {
       if (step.exit == 0) continue;
       const ib::fabric::PortRef at{step.node, step.exit}, far = fabric.port(at).peer;
       if (!is_it(paths_.cable(at))) continue;
-      return fmt::format("{} port {} to {} port {}",
-                         ib::printable(fabric.node(at.node).description), at.port,
-                         ib::printable(fabric.node(far.node).description), far.port);
+      return fmt::format("{} port {} to {} port {}", ib::printable(fabric.node(at.node).name()),
+                         at.port, ib::printable(fabric.node(far.node).name()), far.port);
     }
     return "the own port of a switch";
   }

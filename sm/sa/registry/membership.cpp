@@ -456,7 +456,7 @@ class Rules {
   /// "S-1 host3 port 1 (0x...)"
   std::string name(const EndPort& port) const {
     const auto& node = world_.snapshot().fabric().node(port.port.node);
-    return fmt::format("{} port {} ({})", ib::printable(node.description), port.port.port,
+    return fmt::format("{} port {} ({})", ib::printable(node.name()), port.port.port,
                        to_string(port.guid));
   }
   Refusal refused(std::uint16_t code, const std::string& why = {}) const {

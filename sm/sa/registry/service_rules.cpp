@@ -33,9 +33,8 @@ std::string describe(const World& world, const WriteRequest& request, const Serv
              ib::printable(std::string_view(r.name.data(), strnlen(r.name.data(), r.name.size()))),
              to_string(r.service_gid), port ? to_string(port->guid) : "unknown",
              request.from.lid.value) +
-         (port ? fmt::format(
-                     " \"{}\"",
-                     ib::printable(world.snapshot().fabric().node(port->port.node).description))
+         (port ? fmt::format(" \"{}\"",
+                             ib::printable(world.snapshot().fabric().node(port->port.node).name()))
                : std::string());
 }
 

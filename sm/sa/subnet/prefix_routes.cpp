@@ -37,10 +37,10 @@ bool read(std::string_view word, std::optional<std::uint64_t>& value) {
 
 }  // namespace
 
-ib::Result<std::vector<PrefixRoute>> read_prefix_routes(std::string_view text,
-                                                        std::string_view file_name) {
+std::vector<PrefixRoute> read_prefix_routes(std::string_view text, std::string_view file_name,
+                                            std::vector<ib::Diagnostic>& problems) {
   std::vector<PrefixRoute> routes;
-  for (std::size_t number = 1; !text.empty(); ++number) {
+  for (std::uint32_t number = 1; !text.empty(); ++number) {
     const auto end = std::min(text.find('\n'), text.size());
     const std::string_view whole = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -52,11 +52,14 @@ ib::Result<std::vector<PrefixRoute>> read_prefix_routes(std::string_view text,
     const bool good = read(left, route.prefix);
     if (!good || !read(right, guid) || !more.empty()) {
       const std::string_view wrong = !good ? left : !more.empty() ? more : right;
-      return ib::fail(ib::ErrorKind::Usage,
-                      fmt::format("{}:{}:{}: expected a subnet prefix and a router's port GUID, "
-                                  "each in hex or * for any, got '{}'",
-                                  ib::printable(file_name), number, wrong.data() - whole.data() + 1,
-                                  ib::printable(ib::trim(whole.substr(0, kQuotedMax)))));
+      problems.push_back(
+          {ib::Severity::Error,
+           std::string(file_name),
+           {number, static_cast<std::uint32_t>(wrong.data() - whole.data() + 1)},
+           fmt::format("expected a subnet prefix and a router's port GUID, each in hex or * for "
+                       "any, got '{}'",
+                       ib::printable(ib::trim(whole.substr(0, kQuotedMax))))});
+      continue;
     }
     if (guid) route.router = ib::Guid{*guid};
     routes.push_back(route);

@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "libdiag/base/result.h"
+#include "libdiag/base/diagnostic.h"
 #include "sm/sa/subnet/policy.h"
 
 namespace sm::sa {
 
-/// In the order of the lines; Usage, with file and line, at the first that cannot be read.
-ib::Result<std::vector<PrefixRoute>> read_prefix_routes(std::string_view text,
-                                                        std::string_view file_name);
+/// In the order of the lines; of those that cannot be read each adds an error to `problems`.
+std::vector<PrefixRoute> read_prefix_routes(std::string_view text, std::string_view file_name,
+                                            std::vector<ib::Diagnostic>& problems);
 
 }  // namespace sm::sa

@@ -979,6 +979,50 @@ class Events(unittest.TestCase):
             self.assertNotIn("link", report)
 
 
+class NodeNames(unittest.TestCase):
+    """--node_name_map: what people call nodes, wherever they read of them."""
+
+    def test_replace_descriptions_but_in_the_sa_and_change_with_a_reload(self):
+        with Sm(*TREE) as f:
+            hosts = f.on(HOST, "ibnetdiscover").stdout
+            guid = re.search(r'caguid=(0x\w+)\nCa\t\d+ "\S+"\s+# "host0009 HCA-1"', hosts).group(1)
+            names, partitions = f.directory / "names", f.directory / "partitions"
+            names.write_text(f'# who stands where\n{guid} "rack 7 slot 2"\n')
+            partitions.write_text('Default=0x7fff : ALL=full ;\nred=0x1 : "rack 7 slot 2"=full ;\n')
+            words = ("-P", partitions, "--node_name_map", names, "--event_file", f.directory / "events",
+                     "--dump_files_dir", f.directory)
+            pid = f.daemon(*words)
+            port = re.search(r"PortGuid\.+(0x\w+)", f.on(HOST, "saquery", "-N", "host0009 HCA-1").stdout)
+            self.assertIsNotNone(port, "subnet administration has what nodes say of themselves")
+            self.assertIn("rack 7 slot 2", (f.directory / "opensm-subnet.lst").read_text())
+            keys = f.on("host0009 HCA-1", "smpquery", "-D", "pkeys", "0", "1").stdout
+            self.assertIn("0x7fff 0x8001", keys.replace("0xffff", "0x7fff"))
+            names.write_text(f"{guid} nobody\n")
+            os.kill(pid, signal.SIGHUP)
+            self.assertTrue(wait_until(lambda: f"{names}:1:20: error: expected a name in quotes"
+                                       in (f.directory / "log").read_text()))
+            names.write_text(f'{guid} "moved"\n')
+            partitions.write_text('Default=0x7fff : ALL=full ;\nred=0x1 : "moved"=full ;\n')
+            sets, ups = f.sets(), f.ups()
+            os.kill(pid, signal.SIGHUP)
+            self.assertTrue(wait_until(lambda: f.ups() > ups))
+            self.assertEqual(f.sets(), sets, "a name changes nothing on the fabric")
+            f.ctl("node", "remove", "host0009 HCA-1")
+            self.assertTrue(wait_until(lambda: '"node.left"' in (f.directory / "events").read_text()))
+            self.assertIn('"moved"', (f.directory / "events").read_text())
+
+    def test_a_map_that_cannot_be_read_ends_the_start_with_its_place(self):
+        with Sm(*TREE) as f:
+            names = f.directory / "names"
+            missing = f.ibsm("-o", "--node_name_map", names)
+            self.assertEqual((missing.returncode, missing.stderr), (2, f"ibsm: {names}: No such file or directory\n"))
+            names.write_text('0x1 "one"\n0x2 "two\n')
+            broken = f.ibsm("-o", "--node_name_map", names)
+            self.assertEqual(broken.returncode, 2)
+            self.assertIn(f"{names}:2:9: error: expected a closing quote, got the end of the line\n", broken.stderr)
+            self.assertEqual(f.sets(), 0)
+
+
 class SaKey(unittest.TestCase):
     def test_known_key_is_warned_of_and_a_secret_one_is_kept_secret(self):
         with Sm(*TREE) as f:

@@ -78,6 +78,19 @@ Observed run(const Fabric& topology, const Spoil& spoil = {},
   return sweep.take_observed();
 }
 
+TEST(Sweep, NodesAreCalledAsTheMapSaysAndKeepTheirDescription) {
+  const Fabric topology = small_tree();
+  ib::discover::SweepOptions options;
+  options.names = std::make_shared<const ib::fabric::NodeNames>(
+      *ib::fabric::NodeNames::read(to_string(topology.node(0).guid) + " \"core\"\n", "map"));
+  const Observed seen = run(topology, {}, options);
+  for (const auto& node : seen.fabric.nodes()) {
+    const auto& own = topology.node(*topology.find_node(node.guid)).description;
+    EXPECT_EQ(node.description, own);
+    EXPECT_EQ(node.name(), node.guid == topology.node(0).guid ? "core" : own);
+  }
+}
+
 TEST(Sweep, FindsEveryNodeAndCable) {
   const Fabric f = small_tree();
   const Observed seen = run(f);

@@ -43,6 +43,31 @@ TEST(NodeNames, SaysWhatIsWrongWithAnEntry) {
   EXPECT_EQ(error("0x10 \"a\" b"), "map:1:10: expected a comment or the end of the line, got 'b'");
 }
 
+TEST(NodeNames, EveryLineThatCannotBeReadIsNamedAndTheOthersAreRead) {
+  std::vector<Diagnostic> problems;
+  const auto names = NodeNames::read("x\n0x1 \"one\"\n0x2 two\n", "map", problems);
+  EXPECT_EQ(names.size(), 1U);
+  ASSERT_EQ(problems.size(), 2U);
+  EXPECT_EQ(problems[0].place, (TextPlace{1, 1}));
+  EXPECT_EQ(to_string(problems[1]), "map:3:5: error: expected a name in quotes, got 'two'");
+}
+
+TEST(NodeNames, ANodeIsCalledAsTheMapSaysElseByItsDescription) {
+  Fabric f;
+  Node node;
+  node.guid = Guid{1};
+  node.description = "one HCA-1";
+  f.add_node(node);
+  node.guid = Guid{2};
+  node.description = "two HCA-1";
+  f.add_node(node);
+  NodeNames::read("0x1 \"rack 1\"\n0x2 \"rack 2\"\n", "map")->name_all(f);
+  NodeNames::read("0x2 \"head\"\n", "map")->name_all(f);
+  EXPECT_EQ(f.node(0).name(), "one HCA-1") << "the map of before counts no more";
+  EXPECT_EQ(f.node(1).name(), "head");
+  EXPECT_EQ(f.node(1).description, "two HCA-1");
+}
+
 TEST(ShortName, DropsWhatVendorsAdd) {
   const auto shorten = [](const char* description, bool is_switch) {
     Node node;

@@ -145,12 +145,12 @@ TEST(OptionsFile, NothingSaidIsTheDefault) {
 
 TEST(OptionsFile, WhatIsNotSupportedYetSaysWhatFollows) {
   const auto [configuration, problems] = read(
-      "node_name_map_name f\nsingle_thread TRUE\nbabbling_port_policy TRUE\n"
+      "sm_assigned_guid 5\nsingle_thread TRUE\nbabbling_port_policy TRUE\n"
       "cc_key 0\n");
   EXPECT_THAT(
       problems,
-      ElementsAre("opensm.conf:1:1: warning: node_name_map_name: not supported yet: nodes are "
-                  "named by their NodeDescription",
+      ElementsAre("opensm.conf:1:1: warning: sm_assigned_guid: not supported yet: alias GUIDs are "
+                  "those that clients ask for",
                   "opensm.conf:3:1: warning: babbling_port_policy: not supported yet: such "
                   "ports are reported and stay enabled"));
   EXPECT_THAT(without_effect(configuration),

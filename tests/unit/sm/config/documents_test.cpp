@@ -57,11 +57,11 @@ TEST(Documents, TheCompletionIsMadeFromTheRows) {
 TEST(Documents, ShowSaysWhereAValueComesFrom) {
   Configuration configuration;
   std::vector<ib::Diagnostic> problems;
-  read_options_text("\nlmc 2\nnode_name_map_name f\n", "my.conf", configuration, problems);
+  read_options_text("\nlmc 2\nsm_assigned_guid 5\n", "my.conf", configuration, problems);
   const std::string text = show_text(configuration);
   EXPECT_THAT(text, HasSubstr("\nlmc 2  # my.conf:2\n"));
   EXPECT_THAT(text, HasSubstr("\nsweep_interval 10  # default\n"));
-  EXPECT_THAT(text, HasSubstr("\nnode_name_map_name f  # my.conf:3; not supported yet: "));
+  EXPECT_THAT(text, HasSubstr("\nsm_assigned_guid 5  # my.conf:3; not supported yet: "));
   const std::string json = show_json(configuration, "0");
   EXPECT_THAT(json, HasSubstr(R"("schema": "ibkit.ibsm-config/1")"));
   EXPECT_THAT(json, HasSubstr(R"("name": "lmc", "value": "2", "default": "0", "origin": "file", )"

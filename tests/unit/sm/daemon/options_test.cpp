@@ -25,12 +25,18 @@ Command read(std::vector<const char*> words) {
   return read_command_line(static_cast<int>(words.size()), words.data(), "0");
 }
 
-/// The line that is said of words that are refused.
-std::string refusal(std::vector<const char*> words) {
+/// What is said of words that are refused.
+std::string all_of_refusal(std::vector<const char*> words) {
   testing::internal::CaptureStderr();
   const Command command = read(std::move(words));
   std::string text = testing::internal::GetCapturedStderr();
   EXPECT_TRUE(std::holds_alternative<int>(command) && std::get<int>(command) == 2) << text;
+  return text;
+}
+
+/// The first line of it.
+std::string refusal(std::vector<const char*> words) {
+  const std::string text = all_of_refusal(std::move(words));
   return text.substr(0, text.find('\n'));
 }
 
@@ -126,10 +132,10 @@ TEST(Refusal, ABadLineOfTheFileOfPrefixRoutesEndsIt) {
   const std::string path = testing::TempDir() + "ibkit-prefix-routes-" + std::to_string(::getpid());
   std::ofstream(path) << "# campus\n* *\nfec0::7 *\n";
   EXPECT_EQ(
-      refusal({"--prefix_routes_file", path.c_str()}),
-      "ibsm: " + path +
-          ":3:1: expected a subnet prefix and a router's port GUID, each in hex or * for any, "
-          "got 'fec0::7 *'");
+      all_of_refusal({"--prefix_routes_file", path.c_str()}),
+      "ibsm: cannot use the prefix routes of " + path + "\n" + path +
+          ":3:1: error: expected a subnet prefix and a router's port GUID, each in hex or * for "
+          "any, got 'fec0::7 *'\nfec0::7 *\n^\n");
   std::ofstream(path) << "fec0000000000007 0x2c90300001234\n";
   const Command command = read({"--prefix_routes_file", path.c_str()});
   EXPECT_EQ(std::get<DaemonOptions>(command).sa.server.policy.prefix_routes.size(), 1U);
@@ -165,6 +171,37 @@ TEST_F(OptionsFile, ACheckSaysTheWarningsOfThePolicyFilesAndThatTheyAreThere) {
   ASSERT_TRUE(std::holds_alternative<int>(command));
   EXPECT_EQ(std::get<int>(command), 1);
   EXPECT_NE(said.find(partitions + ":1:1: warning: 'one' has no P_Key"), std::string::npos) << said;
+}
+
+TEST_F(OptionsFile, WhatIsWrongWithAnyOfTheFilesIsSaidAtOnce) {
+  const std::string partitions = write("partitions", "one=0x1 : ALL=fall ;\n");
+  const std::string names = write("names", "0x1 \"one\"\nhost \"a\"\n0x2 b\n");
+  const std::string routes = write("routes", "* *\nnowhere *\n");
+  const std::string said =
+      all_of_refusal({"--check-config", "-P", partitions.c_str(), "--node_name_map", names.c_str(),
+                      "--prefix_routes_file", routes.c_str()});
+  for (const std::string& part :
+       {routes + ":2:1: error: expected a subnet prefix",
+        names + ":2:1: error: expected a node GUID",
+        names + ":3:5: error: expected a name in quotes, got 'b'\n0x2 b\n    ^",
+        partitions + ":1:15: error: "})
+    EXPECT_NE(said.find(part), std::string::npos) << part << "\n" << said;
+}
+
+TEST_F(OptionsFile, NamesOfNodesAreReadWithTheOptionsAndAgainOnReload) {
+  const std::string names = write("names", "0x1 \"one\" # rack 1\n");
+  const auto options = std::get<DaemonOptions>(read({"--node-name-map", names.c_str()}));
+  ASSERT_NE(options.core.node_names, nullptr);
+  EXPECT_EQ(options.core.node_names->find(ib::Guid{1}), "one");
+  EXPECT_EQ(std::get<DaemonOptions>(read({})).core.node_names, nullptr);
+  write("names", "0x1 \"first\"\n");
+  const auto fresh = options.read_again();
+  ASSERT_TRUE(fresh) << fresh.error().message;
+  EXPECT_EQ(fresh->core.node_names->find(ib::Guid{1}), "first");
+  write("names", "0x1 first\n");
+  const auto broken = options.read_again();
+  ASSERT_FALSE(broken);
+  EXPECT_NE(broken.error().message.find(names + ":1:5: error: "), std::string::npos);
 }
 
 TEST_F(OptionsFile, TheCommandLineComesBeforeTheFileAndTheFileBeforeTheDefault) {
@@ -214,7 +251,8 @@ TEST_F(OptionsFile, IsCheckedWithTheFilesItNames) {
     return std::get<int>(command);
   };
   EXPECT_EQ(status("lmc 1\n"), 0);
-  EXPECT_EQ(status("node_name_map_name f\n"), 1);
+  EXPECT_EQ(status("sm_assigned_guid 5\n"), 1);
+  EXPECT_EQ(status("node_name_map_name /nonexistent/names\n"), 2);
   EXPECT_EQ(status("lmc 9\n"), 2);
   EXPECT_EQ(status("root_guid_file /nonexistent/roots\n"), 2);
   // opensm's default path, where there need be no file.
@@ -294,6 +332,7 @@ TEST_F(OptionsFile, UnderTheNameOpensmDefaultsAreThoseOfOpensm) {
                                                      "/etc/opensm/opensm.conf",
                                                      "/etc/ofa/opensm.conf", path("opensm.opts")}));
   EXPECT_EQ(paths.prefix_routes.back(), "/etc/ofa/opensm-prefix-routes.conf");
+  EXPECT_EQ(paths.node_names[1], "/etc/opensm/ib-node-name-map");
   EXPECT_EQ(paths.log_file, "/var/log/opensm.log");
   EXPECT_EQ(default_paths("ibsm", {}).log_file, "");
   ::unsetenv("IBSM_STATE_DIR");
@@ -312,6 +351,10 @@ TEST_F(OptionsFile, OfSeveralPlacesTheFirstWhereThereIsAFileCounts) {
   paths.partitions = {path("a"), second};
   fill_in(paths, settings);
   EXPECT_EQ(settings.partition_config_file, second);
+  EXPECT_EQ(settings.node_name_map_name, "");
+  paths.node_names = {path("a"), third};
+  fill_in(paths, settings);
+  EXPECT_EQ(settings.node_name_map_name, third);
 }
 
 TEST(StateDir, IsTheOptionOrOneOfTwoVariablesOrTheSystems) {

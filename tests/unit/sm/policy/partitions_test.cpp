@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sm/policy/partition_policy.h"
+
 namespace sm::policy {
 namespace {
 
@@ -141,6 +143,22 @@ TEST(Partitions, NodesPortsRangesKindsAndGroupsAreFound) {
   EXPECT_THAT(keys_of(r.partitions, options),
               ElementsAre(ElementsAre(0xFFFF), ElementsAre(0x7FFF, 0x10, 0x12, 0x8014),
                           ElementsAre(0x7FFF, 0x12, 0x13)));
+}
+
+TEST(Partitions, ANodeIsFoundByItsDescriptionAndByTheNameThatTheMapHas) {
+  const auto r = read("A=0x10 : \"host\";\nB=0x11 : \"rack 7\";\nC=0x12 : \"rack 7\"/P2;");
+  EndPortFacts host = kHost;
+  host.map_name = "rack 7";
+  const EndPortFacts ports[] = {kSm, host};
+  const auto keys = port_partitions(r.partitions, ports);
+  EXPECT_THAT(keys[0], testing::SizeIs(1));
+  ASSERT_THAT(keys[1], testing::SizeIs(3));
+  EXPECT_EQ(keys[1][1].p_key.base(), 0x10);
+  EXPECT_EQ(keys[1][2].p_key.base(), 0x11);
+  PortGroup group;
+  group.ports = {{"rack 7", 1}};
+  EXPECT_TRUE(names_port(group, host));
+  EXPECT_FALSE(names_port(group, kHost));
 }
 
 }  // namespace
