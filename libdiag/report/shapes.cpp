@@ -28,7 +28,7 @@ PortShape port_shape(const fabric::Fabric& fabric, fabric::PortRef port,
   PortShape shape;
   shape.type = node.type;
   shape.node_guid = node.guid;
-  shape.name = names != nullptr ? names->name_of(node) : node.description;
+  shape.name = names != nullptr ? names->name_of(node) : node.name();
   shape.port = port.port;
   shape.port_guid = node.is_switch() ? node.guid : end.guid;
   shape.lid = end.lid;
@@ -37,7 +37,7 @@ PortShape port_shape(const fabric::Fabric& fabric, fabric::PortRef port,
 
 void write_node(JsonWriter& json, const fabric::Node& node, const fabric::NodeNames* names) {
   write_node_members(json, node.type, node.guid,
-                     names != nullptr ? names->name_of(node) : node.description);
+                     names != nullptr ? names->name_of(node) : node.name());
 }
 
 void write_port(JsonWriter& json, const PortShape& port) {

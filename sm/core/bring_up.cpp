@@ -262,14 +262,20 @@ bool SubnetManager::Impl::is_unknown(const plan::WantedBlock& want) const {
 
 bool SubnetManager::Impl::is_to_be_read() const {
   const auto unknown = [this](const plan::WantedBlock& want) { return is_unknown(want); };
-  return (desired->partitions->from_file && std::ranges::any_of(desired->p_key_blocks, unknown)) ||
+  return std::ranges::any_of(desired->unread_p_keys, unknown) ||
          std::ranges::any_of(desired->to_read, unknown);
 }
 
+bool SubnetManager::Impl::has_unread_p_keys() const {
+  return std::ranges::any_of(desired->unread_p_keys, [this](const plan::WantedBlock& want) {
+    return is_unknown(want) && !kept.contains(seen->fabric.node(want.node).guid);
+  });
+}
+
 std::shared_ptr<const plan::Desired> SubnetManager::Impl::with_readings() const {
-  if (desired->to_read.empty()) return desired;
   auto reading = std::make_shared<plan::Desired>(*desired);
-  reading->blocks.insert(reading->blocks.end(), desired->to_read.begin(), desired->to_read.end());
+  for (const auto* more : {&desired->unread_p_keys, &desired->to_read})
+    reading->blocks.insert(reading->blocks.end(), more->begin(), more->end());
   std::ranges::stable_sort(reading->blocks, {}, &plan::WantedBlock::node);
   return reading;
 }
@@ -399,6 +405,8 @@ void SubnetManager::Impl::end_apply(Instant now) {
   go(Event::Applied);
   if (done == State::Reading) {
     plan_blocks_again();
+    if (has_unread_p_keys())
+      for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
     return begin_apply();
   }
   if (done == State::Applying) transactor.settle();
@@ -416,7 +424,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
   // That there are no routes does not change by asking the same again.
   const bool ports_missing = report.missing > (desired->routed ? 0U : 1U);
   // Nor of those who do not answer, who have their time.
-  const bool settled = !ports_missing || kept.count() > 0;
+  const bool settled = (!ports_missing || kept.count() > 0) && !has_unread_p_keys();
   if ((!settled || links_restarted || moved) && ++round < options.rounds) {
     // Once more at once, before anything is said: a loss or a change in the middle is no verdict.
     want_sweep(links_restarted ? now + std::chrono::milliseconds(200) : now,
@@ -443,7 +451,7 @@ void SubnetManager::Impl::finish(Instant now, Report report) {
     ++report.held_down;
     report.lines.push_back(std::move(line));
   }
-  if (report.missing > 0 && kept.count() == 0) {
+  if ((report.missing > 0 && kept.count() == 0) || has_unread_p_keys()) {
     want_sweep(now + retry_pause, Reason::Unfinished);
     retry_pause = std::min(retry_pause * 2, std::max(options.sweep_interval, kRetryFirst));
   } else {

@@ -214,6 +214,9 @@ struct SubnetManager::Impl {
   /// is known before it is asked to.
   bool is_to_be_read() const;
 
+  /// P_Key tables that were asked for and are not known are left as they are, and asked for again.
+  bool has_unread_p_keys() const;
+
   /// The plan as it is, with what is to be read among its blocks.
   std::shared_ptr<const plan::Desired> with_readings() const;
 

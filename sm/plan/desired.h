@@ -81,9 +81,10 @@ struct Desired {
   ib::tables::MulticastTables mfts;
   std::vector<WantedBlock> blocks;  // by node; of what is not among them nothing is changed
   std::shared_ptr<const policy::PartitionPolicy> partitions;  // that these were made by:
-  std::vector<WantedBlock> p_key_blocks;  // those of P_KeyTable, which are among them
-  std::vector<WantedBlock> rate_blocks;   // those of rate limits, likewise
-  std::vector<WantedBlock> to_read;       // what must be known before the plan is whole; by node
+  std::vector<WantedBlock> p_key_blocks;   // those of P_KeyTable, which are among them
+  std::vector<WantedBlock> unread_p_keys;  // empty blocks of P_KeyTable that must be known first
+  std::vector<WantedBlock> rate_blocks;    // those of rate limits, likewise
+  std::vector<WantedBlock> to_read;        // what must be known before the plan is whole; by node
   /// SL2VL and VL arbitration; null: they are not ours. Shared, since there are many.
   std::shared_ptr<const WantedTables> vl_tables;
   bool program_mfts{true};  // false: the trees failed a must; what stands is left

@@ -22,6 +22,25 @@ bool is_idle_table(const Observed& observed, const WantedBlock& want) {
                              !seen->get<&PortInfo::partition_enforcement_outbound>());
 }
 
+/// Takes tables with a block that `held` does not know out of the plan: a key that is there already
+/// would move. Gives the blocks to read.
+std::vector<WantedBlock> take_unread(PKeyPlan& plan, const Observed& observed,
+                                     const device::Inventory& held) {
+  std::vector<WantedBlock> unread;
+  std::vector<PortRef> ports;  // ascending, as the blocks are
+  const auto port_of = [](const WantedBlock& want) { return PortRef{want.node, want.slot.port}; };
+  for (const WantedBlock& want : plan.blocks) {
+    if (held.held(*want.kind, observed.fabric.node(want.node).guid, want.slot) != nullptr) continue;
+    unread.push_back({want.node, want.kind, want.slot, {}});
+    if (ports.empty() || ports.back() != port_of(want)) ports.push_back(port_of(want));
+  }
+  const auto is_unread = [&](PortRef port) { return std::ranges::binary_search(ports, port); };
+  std::erase_if(plan.blocks, [&](const WantedBlock& want) { return is_unread(port_of(want)); });
+  std::erase_if(plan.enforcement,
+                [&](const PortEnforcement& check) { return is_unread(check.port); });
+  return unread;
+}
+
 }  // namespace
 
 std::vector<EndPortKeys> end_port_keys(const Observed& observed,
@@ -45,11 +64,12 @@ std::vector<std::string> want_p_keys(Desired& desired, const Observed& observed,
                                      const PKeyOptions& options, const device::Inventory& held) {
   const auto keys = end_port_keys(observed, desired.lids, desired.sm_port, *policy);
   PKeyPlan plan = plan_p_keys(observed, keys, held, options);
-  if (!policy->from_file)
-    std::erase_if(plan.blocks, [&](const WantedBlock& want) {
-      return is_idle_table(observed, want) ||
-             held.held(*want.kind, observed.fabric.node(want.node).guid, want.slot) == nullptr;
-    });
+  desired.unread_p_keys = take_unread(plan, observed, held);
+  if (!policy->from_file) {
+    desired.unread_p_keys.clear();
+    std::erase_if(plan.blocks,
+                  [&](const WantedBlock& want) { return is_idle_table(observed, want); });
+  }
   desired.p_key_blocks = std::move(plan.blocks);
   // One partition has nothing to keep apart: what is in force at a switch port lets it pass.
   if (!policy->from_file && options.enforcement != Enforcement::Off) plan.enforcement.clear();

@@ -16,10 +16,10 @@ std::vector<EndPortKeys> end_port_keys(const ib::discover::Observed& observed,
                                        const policy::PartitionPolicy& policy);
 
 /// Puts P_Key blocks and enforcement into `desired`, which has its LIDs and ports; gives what an
-/// operator should know, a line each. Indexes of keys are those in `held`, which must know every
-/// block where a partition file is in force and indexes are to stay. Without a file
-/// enforcement stays as it is, and of tables that `held` does not know nothing is wanted: they are
-/// read later.
+/// operator should know, a line each. Keys keep the indexes that they have in `held`. Of a table
+/// that it does not know whole nothing is wanted, nor that its port checks keys: with a partition
+/// file it is to be read first (`unread_p_keys`), without one it is read later. Without a file
+/// enforcement stays as it is.
 std::vector<std::string> want_p_keys(Desired& desired, const ib::discover::Observed& observed,
                                      std::shared_ptr<const policy::PartitionPolicy> policy,
                                      const PKeyOptions& options, const device::Inventory& held);
