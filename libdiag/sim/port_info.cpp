@@ -134,6 +134,7 @@ std::uint16_t Model::Impl::set_port_info(PortIndex at, const PortInfo& wanted, b
   if (wanted.m_key_violations == 0) info.m_key_violations = 0;
   if (wanted.p_key_violations == 0) info.p_key_violations = 0;
   if (wanted.q_key_violations == 0) info.q_key_violations = 0;
+  if (!base0) info.vl_high_limit = wanted.vl_high_limit;
   if (link) {
     apply_mask(info.link_width_enabled, wanted.link_width_enabled, info.link_width_supported, 0xFF);
     apply_mask(info.link_speed_enabled, wanted.link_speed_enabled, info.link_speed_supported, 0xF);
@@ -148,7 +149,6 @@ std::uint16_t Model::Impl::set_port_info(PortIndex at, const PortInfo& wanted, b
     }
     if (wanted.link_down_default_state != 0)
       info.link_down_default_state = wanted.link_down_default_state;
-    info.vl_high_limit = wanted.vl_high_limit;
     info.vl_stall_count = wanted.vl_stall_count;
     info.hoq_life = wanted.hoq_life;
     info.local_phy_errors = wanted.local_phy_errors;

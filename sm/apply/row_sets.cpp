@@ -2,6 +2,7 @@
 #include "sm/apply/row_sets.h"
 
 #include <algorithm>
+#include <span>
 
 #include "sm/device/tables/kinds.h"
 
@@ -92,19 +93,22 @@ class RowSets {
     return true;
   }
 
-  /// Where one Set for all pairs leaves fewer rows to be written.
+  /// Where one Set for all pairs leaves fewer rows to be written. That it is for port 0, too,
+  /// nobody promises.
   void set_all() {
+    const auto external = std::span(columns_).subspan(columns_.front().output == 0 ? 1 : 0);
+    if (external.empty()) return;
     std::vector<const Block*> all;
-    for (const Column& column : columns_)
+    for (const Column& column : external)
       all.insert(all.end(), column.wanted.begin(), column.wanted.end());
     const Block* row = usual(std::move(all));
     std::size_t now = 0, after = 0;
-    for (const Column& column : columns_) {
+    for (const Column& column : external) {
       now += column.differences();
       after += column.differences_from(row);
     }
     if (now <= after + 1 || !add_wide({&kSlToVl, {}, row, true, true})) return;
-    for (Column& column : columns_) column.hold(row);
+    for (Column& column : external) column.hold(row);
   }
 
   void set_inputs(Column& column) {

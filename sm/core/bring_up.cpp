@@ -247,7 +247,7 @@ void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept
   taking_over = false;
   desired = std::make_shared<const plan::Desired>(*std::move(planned));
   desired_aliases_revision = inputs.aliases_revision();
-  inputs.vls_programmed = inputs.vls_programmed || desired->vl_tables != nullptr;
+  if (desired->vl_tables) remember_vls(true);  // before the first of them is told
   transactor.settle();
   if (!patient) cut_at = now + kSilence;
   go(is_to_be_read() ? Event::PlanToRead : Event::Planned);
@@ -392,6 +392,12 @@ void SubnetManager::Impl::note_who_was_told() {
       inputs.not_told.insert(a.guid);
 }
 
+void SubnetManager::Impl::remember_vls(bool programmed) {
+  if (options.rehearse) return;
+  if (store::Batch batch = inputs.remember_vls(programmed); !batch.empty())
+    effects.commit.push_back(std::move(batch));
+}
+
 void SubnetManager::Impl::end_apply(Instant now) {
   const bool links_restarted = applying->restarted_links();
   sets_this_time += applying->sets();
@@ -410,6 +416,8 @@ void SubnetManager::Impl::end_apply(Instant now) {
     return begin_apply();
   }
   if (done == State::Applying) transactor.settle();
+  const bool put_back = desired->vl_tables != nullptr && !desired->vls_needed;
+  if (done == State::Applying && put_back && failures.empty()) remember_vls(false);
   for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
   if (done == State::Programming) {
     publish_holdings();

@@ -251,6 +251,9 @@ struct SubnetManager::Impl {
   /// Who is not there any more is asked when it is back.
   void note_who_was_told();
 
+  /// In the store: whether devices hold SL2VL and VL arbitration as they were told.
+  void remember_vls(bool programmed);
+
   void end_apply(Instant now);
 
   void finish(Instant now, Report report);

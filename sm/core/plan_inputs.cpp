@@ -6,7 +6,9 @@
 namespace sm::core {
 
 PlanInputs::PlanInputs(const store::Contents& contents, bool registrations_lost, bool forget_lids)
-    : sa_state_lost(registrations_lost || contents.lids.empty()), forget_lids_(forget_lids) {
+    : sa_state_lost(registrations_lost || contents.lids.empty()),
+      forget_lids_(forget_lids),
+      vls_programmed_(contents.vls_programmed) {
   for (const store::LidClaim& claim : contents.lids)
     (*stored_)[claim.port_guid] = {claim.lid, claim.lmc};
   // Also of aliases that were taken back: the port may not have heard of it.
@@ -26,7 +28,7 @@ plan::PlanRequest PlanInputs::request_for(std::shared_ptr<const ib::discover::Ob
   request.groups = groups_;
   request.aliases = aliases_;
   request.alias_blocks = alias_blocks_;
-  request.vls_programmed = vls_programmed;
+  request.vls_programmed = vls_programmed_;
   request.offered = offered;
   request.following = std::exchange(following_, {});
   return request;
@@ -49,6 +51,12 @@ store::Batch PlanInputs::remember_lids(const plan::Desired& plan) {
     (*stored_)[a.guid] = {a.lid, a.lmc};
     batch.lids.push_back({a.guid, a.lid, a.lmc});
   }
+  return batch;
+}
+
+store::Batch PlanInputs::remember_vls(bool programmed) {
+  store::Batch batch;
+  if (std::exchange(vls_programmed_, programmed) != programmed) batch.vls_programmed = programmed;
   return batch;
 }
 

@@ -26,6 +26,10 @@ class PlanInputs {
 
   /// `plan` counts: its LIDs are to be stored before the first of them is sent to a device.
   store::Batch remember_lids(const plan::Desired& plan);
+  /// SL2VL and VL arbitration of devices are to be as we tell them, or (false) are as they were
+  /// before anybody did. Empty: that is known.
+  store::Batch remember_vls(bool programmed);
+  bool vls_programmed() const { return vls_programmed_; }
   bool no_lids_stored() const { return stored_->empty(); }
   bool lids_are_forgotten() const { return forget_lids_; }
 
@@ -39,12 +43,12 @@ class PlanInputs {
   std::shared_ptr<const ib::route::ReadOptions> offered;  // routing files not taken yet
   bool sa_state_lost;
   std::set<ib::Guid> not_told;  // who was to register again and did not answer
-  bool vls_programmed{false};   // SL2VL and VL arbitration, since the start
 
  private:
   // Written between plans only, and shared with the one that is being made.
   std::shared_ptr<ib::route::StoredLids> stored_{std::make_shared<ib::route::StoredLids>()};
   bool forget_lids_;
+  bool vls_programmed_;
   std::shared_ptr<const std::vector<plan::MlidGroup>> groups_{
       std::make_shared<const std::vector<plan::MlidGroup>>()};
   plan::PortAliases aliases_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "libdiag/route/engine.h"
+#include "sm/policy/dropped_levels.h"
 
 namespace sm {
 
@@ -21,6 +22,8 @@ struct Routing {
   std::optional<ib::tables::PathSls> engine_sls{};
   /// Which levels of service share VLs for want of them, in one sentence; empty: none does.
   std::string merged_levels{};
+  /// What the operator's mapping drops, where routes use one VL. (Else `virtual_lanes` says.)
+  policy::DroppedSls dropped_sls{};
   /// Engines that were asked before `engine`, and whose routes cannot be used.
   std::vector<std::string> failed{};
   /// The routes of before followed what changed; false: all were computed.

@@ -87,6 +87,7 @@ struct Desired {
   std::vector<WantedBlock> to_read;        // what must be known before the plan is whole; by node
   /// SL2VL and VL arbitration; null: they are not ours. Shared, since there are many.
   std::shared_ptr<const WantedTables> vl_tables;
+  bool vls_needed{false};   // they serve options or routes; else they put back what did before
   bool program_mfts{true};  // false: the trees failed a must; what stands is left
   /// Trees of groups that are not known here are left: their members are still to register again.
   bool keep_unknown_groups{false};

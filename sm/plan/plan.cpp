@@ -386,20 +386,23 @@ class Planner {
   }
 
   /// qos_*_max_vls caps what a link that comes up operates, and bounces none: one whose two ends
-  /// agree keeps its VLs.
-  void cap_vls(PortRef p, PortRef q, PortWant& want) const {
-    if (!vl_settings_) return;
+  /// agree keeps its VLs, those of a max_vls of before included.
+  void cap_vls(PortRef p, PortRef q, PortWant& want) {
+    if (!vl_settings_ && !request_.vls_programmed) return;
     std::uint8_t capped = want.operational_vls;
-    const unsigned most = std::min(vl_settings(p).vls, vl_settings(q).vls);
-    while (capped > 1 && ib::wire::data_vls(capped) > most) --capped;
+    if (vl_settings_) {
+      const unsigned most = std::min(vl_settings(p).vls, vl_settings(q).vls);
+      while (capped > 1 && ib::wire::data_vls(capped) > most) --capped;
+    }
     const auto in_use = [&](PortRef end) {
       return observed_.port(end).state() > PortState::Initialize;
     };
     const auto held = observed_.port(p).get<&PortInfo::operational_vls>();
     const bool stays = in_use(p) && in_use(q) &&
-                       held == observed_.port(q).get<&PortInfo::operational_vls>() &&
-                       held >= capped && held <= want.operational_vls;
+                       held == observed_.port(q).get<&PortInfo::operational_vls>() && held != 0 &&
+                       (held >= capped || request_.vls_programmed) && held <= want.operational_vls;
     want.operational_vls = stays ? held : capped;
+    keeps_vls_ = keeps_vls_ || want.operational_vls < capped;
   }
 
   /// The operator's options as they count for `f`; says what is wrong with them.
@@ -471,6 +474,7 @@ class Planner {
     routing->multicast = std::move(lanes_ ? lanes_->multicast : choice.routes.multicast);
     routing->engine = std::move(choice.routes.engine);
     if (lanes_) routing->merged_levels = std::move(chosen.merged_levels);
+    if (vl_settings_ && !lanes_) routing->dropped_sls = policy::dropped_sls(*vl_settings_);
     if (!routing->merged_levels.empty()) out_.alarms.push_back("qos: " + routing->merged_levels);
     routing->followed = chosen.followed;
     for (const ib::route::Tried& tried : choice.tried)
@@ -576,7 +580,7 @@ class Planner {
     const VlClasses of_classes{lanes_classes_, lanes_ ? &*lanes_ : nullptr};
     out_.vl_tables = plan_vl_tables(observed_, out_.ports, *out_.routing, settings,
                                     lanes_ ? &of_classes : nullptr);
-    if (!needed) return;
+    out_.vls_needed = needed || keeps_vls_;  // links that keep VLs are not as they were before
     for (NodeIndex n = 0; n < observed_.nodes.size(); ++n)
       for (unsigned p = 0; p <= fabric().node(n).num_ports; ++p)
         want_high_limit({n, static_cast<std::uint8_t>(p)}, settings != nullptr);
@@ -584,7 +588,9 @@ class Planner {
 
   void want_high_limit(PortRef p, bool by_settings) {
     PortWant& want = out_.ports[observed_.port_index(p)];
-    if (!want.activate || want.operational_vls <= 1 ||
+    // Port 0 of a switch has no link; what it can, it operates.
+    const bool port0 = is_switch(p.node) && p.port == 0;
+    if (!want.activate || (!port0 && want.operational_vls <= 1) ||
         observed_.port(p).get<&PortInfo::vl_cap>() <= 1)
       return;
     want.vl_high_limit = by_settings ? vl_settings(p).high_limit : kVlHighLimit;
@@ -630,6 +636,7 @@ class Planner {
   const PlanOptions& options_;
   const Observed& observed_;
   bool sa_state_lost_;
+  bool keeps_vls_{false};  // some link operates fewer than it would if it came up now
   Following following_;
   std::optional<policy::VlSettingsByKind> vl_settings_;  // with -Q
   std::optional<ClassLanes> lanes_;                      // with -Q and routes on several VLs

@@ -84,7 +84,8 @@ struct PlanRequest {
   std::shared_ptr<const device::Inventory> held;  // tables of devices; null: not known at all
   std::set<ib::Guid> mute;                        // nodes that do not tell what they can do
   std::shared_ptr<const Routing> previous;        // what is programmed now, if anything
-  /// SL2VL and VL arbitration were programmed before: what is not needed any more is put back.
+  /// SL2VL and VL arbitration were programmed before, by this process or one before it: what is
+  /// not needed any more is put back.
   bool vls_programmed{false};
   /// The operator's files as read anew. Taken when all they name is there, or nothing is programmed
   /// yet; else the old ones count on.

@@ -75,6 +75,7 @@ class VlPlanner {
       } else {
         for (const std::uint8_t p : live_) map_end_port(n, p);
       }
+      if (classes_ != nullptr && has_enhanced_port0(n)) arbitrate_by_set(n, 0);
       for (const std::uint8_t p : live_)
         classes_ != nullptr ? arbitrate_by_set(n, p) : arbitrate(n, p);
     }
@@ -85,17 +86,14 @@ class VlPlanner {
   /// As the operator wrote it, fitted to what each output port operates.
   void by_sets(NodeIndex n) {
     const bool is_switch = observed_.fabric.node(n).is_switch();
-    const auto& info = observed_.nodes[n].switch_info;
     std::vector<std::uint8_t> outputs = live_;
-    if (is_switch && info && info->enhanced_port0) outputs.insert(outputs.begin(), 0);
+    if (has_enhanced_port0(n)) outputs.insert(outputs.begin(), 0);
     const bool switch_maps = is_switch && maps(observed_.known_port({n, 0}));
     for (const std::uint8_t out : outputs) {
       const auto* port = observed_.known_port({n, out});
       if (port == nullptr) continue;
       const policy::VlSettings& holds = settings(n, out);
-      // Port 0 has no link; what it can, it operates.
-      const unsigned link =
-          out == 0 && is_switch ? ib::wire::data_vls(port->get<&PortInfo::vl_cap>()) : vls(n, out);
+      const unsigned link = out == 0 && is_switch ? port0_vls(n) : vls(n, out);
       const unsigned used = std::min(link, holds.vls);
       SlToVlRow row;
       std::ranges::copy(holds.sl_to_vl, row.vl.begin());
@@ -116,8 +114,7 @@ class VlPlanner {
   void arbitrate_by_set(NodeIndex n, std::uint8_t p) {
     const auto* port = observed_.known_port({n, p});
     if (port == nullptr || port->get<&PortInfo::vl_cap>() <= 1) return;
-    const bool port0 = p == 0;
-    const unsigned link = port0 ? ib::wire::data_vls(port->get<&PortInfo::vl_cap>()) : vls(n, p);
+    const unsigned link = p == 0 ? port0_vls(n) : vls(n, p);
     if (link <= 1) return;
     const policy::VlSettings& holds = settings(n, p);
     const auto wanted = [&](const policy::VlArbitrationTemplate& written) {
@@ -158,6 +155,15 @@ class VlPlanner {
   unsigned vls(NodeIndex n, std::uint8_t p) const {
     return ib::wire::data_vls(ports_[observed_.port_index({n, p})].operational_vls);
   }
+  bool has_enhanced_port0(NodeIndex n) const {
+    const auto& info = observed_.nodes[n].switch_info;
+    return observed_.fabric.node(n).is_switch() && info && info->enhanced_port0 &&
+           observed_.known_port({n, 0}) != nullptr;
+  }
+  /// Port 0 has no link; what it can, it operates.
+  unsigned port0_vls(NodeIndex n) const {
+    return ib::wire::data_vls(observed_.port({n, 0}).get<&PortInfo::vl_cap>());
+  }
   bool has_vls(NodeIndex n, std::uint8_t p) const {
     return observed_.port({n, p}).get<&PortInfo::vl_cap>() > 1;
   }
@@ -178,6 +184,11 @@ class VlPlanner {
   void map_switch(NodeIndex n) {
     const auto s = routing_.graph.switch_of(n);
     const bool by_pair = own_map_ && !map_.uniform();
+    // Behind port 0 no packet waits for another one's buffer: one VL of a class is as good as
+    // another.
+    if (classes_ != nullptr && has_enhanced_port0(n))
+      for (const std::uint8_t in : live_)
+        out_->set(kSlToVl, n, {0, in, 0}, row_for(map_.injection(), port0_vls(n)));
     for (const std::uint8_t out : live_) {
       const unsigned link = vls(n, out);
       const Block* row = row_for(map_.injection(), link);
@@ -191,10 +202,16 @@ class VlPlanner {
     const unsigned link = vls(n, p);
     if (!has_vls(n, p) || link <= 1) return;
     const auto& port = observed_.port({n, p});
-    if (port.get<&PortInfo::vl_arbitration_low_cap>() != 0)
-      out_->set(kVlArbitration, n, {p, 0, device::kArbitrationLow}, arbitration(link, false));
-    if (port.get<&PortInfo::vl_arbitration_high_cap>() != 0)
-      out_->set(kVlArbitration, n, {p, 0, device::kArbitrationHigh}, arbitration(link, true));
+    const auto put = [&](std::uint16_t first_block, unsigned entries, bool high) {
+      if (entries == 0) return;
+      out_->set(kVlArbitration, n, {p, 0, first_block}, arbitration(link, high));
+      // Entries behind these skip no VL, but may be somebody's of before.
+      if (entries > device::kArbitrationInBlock)
+        out_->set(kVlArbitration, n, {p, 0, static_cast<std::uint16_t>(first_block + 1)},
+                  out_->keep(Block{}));
+    };
+    put(device::kArbitrationLow, port.get<&PortInfo::vl_arbitration_low_cap>(), false);
+    put(device::kArbitrationHigh, port.get<&PortInfo::vl_arbitration_high_cap>(), true);
   }
   const Block* arbitration(unsigned vls, bool high) {
     const Block*& known = arbitrations_[{vls, high}];

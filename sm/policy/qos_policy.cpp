@@ -175,6 +175,13 @@ const QosGrant* QosPolicy::match(const QosRequest& request, const PortRules& fro
   return default_ ? &*default_ : nullptr;
 }
 
+std::vector<const QosGrant*> QosPolicy::grants() const {
+  std::vector<const QosGrant*> all;
+  for (const QosGrant& grant : grants_) all.push_back(&grant);
+  if (default_) all.push_back(&*default_);
+  return all;
+}
+
 std::uint16_t QosPolicy::sls() const {
   unsigned sls = default_ && default_->sl ? 1U << default_->sl->value : 1U;
   for (const QosGrant& grant : grants_)

@@ -51,6 +51,8 @@ class QosPolicy {
 
   /// True when no request gets anything: no rule, and no default but SL 0.
   bool is_empty() const { return grants_.empty() && !default_; }
+  /// Of all rules in their order, then of the default.
+  std::vector<const QosGrant*> grants() const;
   /// SLs that requests may get, a bit each; 0 where nothing gives them one.
   std::uint16_t sls() const;
   /// `p_keys`: those of the port, without the membership bit.

@@ -116,6 +116,12 @@ void apply(const Batch& batch, Contents& contents) {
       remove(contents.partition_members, member, by_partition);
     }
   }
+
+  const auto by_name = [](const GeneratedPKey& a, const GeneratedPKey& b) {
+    return a.name < b.name;
+  };
+  for (const auto& key : batch.generated_p_keys) put(contents.generated_p_keys, key, by_name);
+  contents.vls_programmed = batch.vls_programmed.value_or(contents.vls_programmed);
 }
 
 Batch batch_of(Contents contents) {
@@ -127,6 +133,8 @@ Batch batch_of(Contents contents) {
   batch.subscriptions = std::move(contents.subscriptions);
   batch.aliases = std::move(contents.aliases);
   batch.partition_members = std::move(contents.partition_members);
+  batch.generated_p_keys = std::move(contents.generated_p_keys);
+  if (contents.vls_programmed) batch.vls_programmed = true;
   return batch;
 }
 

@@ -81,6 +81,15 @@ CREATE TABLE IF NOT EXISTS partition_member (
   owner BLOB NOT NULL,
   sum INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (p_key, port_guid)) WITHOUT ROWID;
+)sql",
+    R"sql(
+CREATE TABLE IF NOT EXISTS generated_p_key (
+  name BLOB PRIMARY KEY CHECK(length(name) BETWEEN 1 AND 512),
+  p_key INTEGER NOT NULL CHECK(p_key BETWEEN 1 AND 32766),
+  sum INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS programmed (
+  what INTEGER PRIMARY KEY CHECK(what = 1),
+  sum INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 )sql"};
 static_assert(std::size(kSchemas) == kSchemaVersion);
 

@@ -16,6 +16,7 @@ using ib::wire::InformInfo;
 using ib::wire::ServiceRecord;
 
 constexpr unsigned kBySecret = 2;  // of a subscription's column `trusted`
+constexpr std::uint32_t kVls = 1;  // `what` is programmed
 
 template <class Record>
 std::array<std::byte, ib::wire::LayoutOf<Record>::kBytes> bytes_of(const Record& record) {
@@ -123,6 +124,16 @@ void take_partition_member(const Row& row, Contents& contents) {
   contents.partition_members.push_back(std::move(member));
 }
 
+void take_generated_p_key(const Row& row, Contents& contents) {
+  GeneratedPKey key{{}, row.integer_as<std::uint16_t>(1)};
+  for (const std::byte b : row.bytes(0)) key.name += static_cast<char>(b);
+  contents.generated_p_keys.push_back(std::move(key));
+}
+
+void take_programmed(const Row& row, Contents& contents) {
+  if (row.integer_as<std::uint32_t>(0) == kVls) contents.vls_programmed = true;
+}
+
 constexpr Table kTables[] = {
     {"lid", "port_guid, lid, lmc, sum", 4, 1, take_lid},
     {"mc_group",
@@ -137,6 +148,8 @@ constexpr Table kTables[] = {
      16, 1, take_subscription},
     {"alias_guid", "port_guid, place, guid, sum", 4, 2, take_alias},
     {"partition_member", "p_key, port_guid, membership, owner, sum", 5, 2, take_partition_member},
+    {"generated_p_key", "name, p_key, sum", 3, 1, take_generated_p_key},
+    {"programmed", "what, sum", 2, 1, take_programmed},
 };
 
 }  // namespace
@@ -198,12 +211,17 @@ Tables::Tables(sqlite3* db)
       remove_partition_member_(db,
                                "DELETE FROM partition_member WHERE p_key = ? AND port_guid = ?"),
       put_partition_member_(db, "INSERT OR REPLACE INTO partition_member VALUES (?, ?, ?, ?, ?)",
-                            "partition_member") {}
+                            "partition_member"),
+      put_generated_p_key_(db, "INSERT OR REPLACE INTO generated_p_key VALUES (?, ?, ?)",
+                           "generated_p_key"),
+      remove_programmed_(db, "DELETE FROM programmed WHERE what = ?"),
+      put_programmed_(db, "INSERT OR REPLACE INTO programmed VALUES (?, ?)", "programmed") {}
 
 int Tables::write(const Batch& batch) {
   for (const auto part :
        {&Tables::write_lids, &Tables::write_groups, &Tables::write_members, &Tables::write_services,
-        &Tables::write_subscriptions, &Tables::write_aliases, &Tables::write_partition_members})
+        &Tables::write_subscriptions, &Tables::write_aliases, &Tables::write_partition_members,
+        &Tables::write_generated_p_keys, &Tables::write_programmed})
     if (const int code = (this->*part)(batch); code != SQLITE_OK) return code;
   return SQLITE_OK;
 }
@@ -305,6 +323,24 @@ int Tables::write_partition_members(const Batch& batch) {
     if (const int code = statement.run(); code != SQLITE_DONE) return code;
   }
   return SQLITE_OK;
+}
+
+int Tables::write_generated_p_keys(const Batch& batch) {
+  for (const auto& key : batch.generated_p_keys) {
+    if (key.name.empty() || key.name.size() > GeneratedPKey::kNameMost) continue;
+    put_generated_p_key_.bind(std::as_bytes(std::span(key.name))).bind(key.p_key);
+    if (const int code = put_generated_p_key_.bind_sum().run(); code != SQLITE_DONE) return code;
+  }
+  return SQLITE_OK;
+}
+
+int Tables::write_programmed(const Batch& batch) {
+  if (!batch.vls_programmed) return SQLITE_OK;
+  auto& statement = *batch.vls_programmed ? put_programmed_ : remove_programmed_;
+  statement.bind(kVls);
+  if (*batch.vls_programmed) statement.bind_sum();
+  const int code = statement.run();
+  return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
 }  // namespace sm::store

@@ -44,6 +44,8 @@ class Tables {
   int write_subscriptions(const Batch& batch);
   int write_aliases(const Batch& batch);
   int write_partition_members(const Batch& batch);
+  int write_generated_p_keys(const Batch& batch);
+  int write_programmed(const Batch& batch);
 
   Statement forget_lids_, remove_lid_, put_lid_;
   Statement remove_group_, remove_members_, put_group_;
@@ -52,6 +54,8 @@ class Tables {
   Statement remove_subscription_, put_subscription_;
   Statement remove_alias_, put_alias_;
   Statement remove_partition_member_, put_partition_member_;
+  Statement put_generated_p_key_;
+  Statement remove_programmed_, put_programmed_;
 };
 
 }  // namespace sm::store

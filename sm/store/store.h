@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What must survive a restart of the subnet manager: who has which LID, the multicast groups with
-// their members, registered services, subscriptions to notices, alias GUIDs, and members of
-// partitions that were added at run time. One interface, two
-// implementations: a SQLite file in the state directory, and memory. Not a cache of the fabric:
-// what a sweep can see again is not kept here.
+// their members, registered services, subscriptions to notices, alias GUIDs, members of partitions
+// that were added at run time, P_Keys that were generated, and whether SL2VL and VL arbitration of
+// devices are of our making. One interface, two implementations: a SQLite file in the state
+// directory, and memory. Not a cache of the fabric: what a sweep can see again is not kept here.
 #pragma once
 
 #include <compare>
@@ -111,6 +111,15 @@ struct PartitionMember {
   friend bool operator==(const PartitionMember&, const PartitionMember&) = default;
 };
 
+/// The P_Key of a partition that was written without one.
+struct GeneratedPKey {
+  static constexpr std::size_t kNameMost = 512;  // bytes; of longer ones there is no row
+
+  std::string name;
+  std::uint16_t p_key{};  // without the membership bit
+  friend bool operator==(const GeneratedPKey&, const GeneratedPKey&) = default;
+};
+
 /// Everything kept, each list in ascending order of its key.
 struct Contents {
   std::vector<LidClaim> lids;                      // by port GUID
@@ -120,6 +129,8 @@ struct Contents {
   std::vector<Subscription> subscriptions;         // by compare_keys()
   std::vector<AliasGuid> aliases;                  // by port GUID, then index
   std::vector<PartitionMember> partition_members;  // by P_Key, then port GUID
+  std::vector<GeneratedPKey> generated_p_keys;     // by name
+  bool vls_programmed{false};  // SL2VL and VL arbitration of devices are as they were told
   friend bool operator==(const Contents&, const Contents&) = default;
 };
 
@@ -138,11 +149,14 @@ struct Batch {
   std::vector<AliasPlace> aliases_forgotten;  // places whose ports hold nothing of ours any more
   std::vector<AliasGuid> aliases;             // added or replaced; GUID 0 takes one back
   std::vector<PartitionMember> partition_members;  // added or replaced; membership 0 removes
+  std::vector<GeneratedPKey> generated_p_keys;     // added or replaced
+  std::optional<bool> vls_programmed;
   bool empty() const {
     return !forget_lids && lids_removed.empty() && lids.empty() && groups_removed.empty() &&
            groups.empty() && members.empty() && services_removed.empty() && services.empty() &&
            subscriptions_removed.empty() && subscriptions.empty() && aliases_forgotten.empty() &&
-           aliases.empty() && partition_members.empty();
+           aliases.empty() && partition_members.empty() && generated_p_keys.empty() &&
+           !vls_programmed;
   }
 };
 

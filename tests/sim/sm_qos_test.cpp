@@ -178,5 +178,139 @@ TEST(Qos, LongTablesTakeBothBlocksAndShortOnesWhatCounts) {
   for (unsigned i = 0; i < held.size(); ++i) EXPECT_EQ(held[i].second, i + 1);
 }
 
+/// What is asked of devices while it runs.
+struct Traffic {
+  explicit Traffic(SmOnModel& run) {
+    run.watch([this](const ib::mad::Packet& p) {
+      if (p.mad.method() != ib::wire::Method::Set) return true;
+      ++sets;
+      if (p.mad.attribute_id() == ib::wire::attr::kPortInfo)
+        downs += ib::wire::body<ib::wire::PortInfo>(p.mad).port_state == ib::wire::PortState::Down;
+      return true;
+    });
+  }
+  unsigned sets{0}, downs{0};
+};
+
+TEST(Qos, AStartWithoutItPutsBackWhatOneWithItProgrammedOnceAndBouncesNoLink) {
+  policy::QosSets sets;
+  policy::VlArbitrationTemplate longest;
+  for (unsigned i = 0; i < 64; ++i) longest.push_back({static_cast<std::uint8_t>(i % 2), 9});
+  auto& general = set_of(sets, QosKind::General);
+  general.vlarb_low = longest;
+  general.high_limit = 7;
+  general.sl_to_vl = {1, 1, 0, 15};
+  general.max_vls = 2;
+  QosRun q(sets);
+  ASSERT_EQ(q.vls(q.host()), 2U);
+  ASSERT_EQ(q.run.model().port_info(q.host()).vl_high_limit, 7);
+  EXPECT_TRUE(q.run.kept().vls_programmed);
+
+  Traffic traffic(q.run);
+  q.run.boot_as({});
+  ASSERT_TRUE(q.run.run_until_reports(1));
+  ASSERT_TRUE(q.run.last().up());
+  EXPECT_EQ(traffic.downs, 0U);
+  for (const PortRef p : {q.host(), q.leaf_port(), q.uplink()}) {
+    EXPECT_EQ(q.run.model().port_info(p).vl_high_limit, 0);
+    EXPECT_EQ(q.map(p), (std::vector<unsigned>{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1}));
+    EXPECT_EQ(q.arbitration(p, true), (Entries{{0, 4}}));
+    EXPECT_EQ(q.arbitration(p, false), (Entries{{1, 4}})) << "nor is any left behind the 32nd";
+  }
+  EXPECT_TRUE(q.run.kept().vls_programmed) << "links have the VLs of then, and keep them";
+  traffic.sets = 0;
+  q.run.boot();
+  ASSERT_TRUE(q.run.run_until_reports(1));
+  EXPECT_EQ(traffic.sets, 0U);
+  EXPECT_EQ(q.vls(q.host()), 2U);
+}
+
+TEST(Qos, WhenAllIsPutBackItIsForgotten) {
+  policy::QosSets sets;
+  set_of(sets, QosKind::General).high_limit = 7;
+  QosRun q(sets);
+  Traffic traffic(q.run);
+  q.run.boot_as({});
+  ASSERT_TRUE(q.run.run_until_reports(1));
+  EXPECT_EQ(q.run.model().port_info(q.host()).vl_high_limit, 0);
+  EXPECT_FALSE(q.run.kept().vls_programmed);
+  EXPECT_EQ(traffic.downs, 0U);
+  traffic.sets = 0;
+  q.run.boot();
+  ASSERT_TRUE(q.run.run_until_reports(1));
+  EXPECT_EQ(traffic.sets, 0U);
+}
+
+TEST(Qos, AChangeOfTheMapSetsWhatDiffersAndNothingElse) {
+  policy::QosSets sets;
+  QosRun q(sets);
+  const auto& f = q.run.model().topology();
+  unsigned hosts = 0, maps = 0;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n) hosts += f.node(n).is_switch() ? 0 : 1;
+  Traffic traffic(q.run);
+  set_of(sets, QosKind::Ca).sl_to_vl = {0, 0, 1, 1};
+  q.run.sm().set_options(with(sets));
+  q.run.sm().sweep_now(q.run.now(), core::Reason::Operator);
+  ASSERT_TRUE(q.run.run_until_reports(2));
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    if (!f.node(n).is_switch()) maps += q.run.model().sl_to_vl({n, 1}, 0).vl[2] == 1 ? 1 : 0;
+  EXPECT_EQ(maps, hosts);
+  EXPECT_EQ(traffic.sets, hosts) << "one table each";
+  EXPECT_EQ(traffic.downs, 0U);
+}
+
+TEST(Qos, WhereNobodyEverProgrammedItNothingIsPutBack) {
+  SmOnModel run(small_tree());
+  unsigned tables = 0;
+  run.watch([&](const ib::mad::Packet& p) {
+    const auto attribute = p.mad.attribute_id();
+    tables += p.mad.method() == ib::wire::Method::Set &&
+              (attribute == ib::wire::attr::kSlToVl || attribute == ib::wire::attr::kVlArbitration);
+    return true;
+  });
+  ASSERT_TRUE(run.run_until_reports(1));
+  run.boot();
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_EQ(tables, 0U);
+  EXPECT_FALSE(run.kept().vls_programmed);
+}
+
+TEST(Qos, EnhancedPort0HasTheClassesOfRoutesThatUseSeveralVls) {
+  policy::QosSets sets;
+  set_of(sets, QosKind::General).vlarb_low = policy::VlArbitrationTemplate{{0, 64}, {3, 192}};
+  set_of(sets, QosKind::General).high_limit = 5;
+  core::Options options = with(sets);
+  options.plan.level_sls = 0b1001;
+  options.plan.choice.engines = {"dfsssp"};
+  ib::fabric::Grid torus;
+  torus.sizes = {5, 5};
+  ib::fabric::GenerateCommon common;
+  common.lids = false;
+  SmOnModel run(ib::fabric::generate(torus, common).value(), {}, options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  const auto& row = run.sm().snapshot()->routing->virtual_lanes.sl_to_vl.injection();
+  ASSERT_NE(row.vl[0], row.vl[3]);
+  unsigned seen = 0;
+  const auto& f = run.model().topology();
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
+    if (!f.node(n).is_switch() || !run.model().switch_info(n).enhanced_port0) continue;
+    const PortRef port0{n, 0};
+    const unsigned vls = ib::wire::data_vls(run.model().port_info(port0).vl_cap);
+    if (vls < 2) continue;
+    ++seen;
+    EXPECT_EQ(run.model().port_info(port0).vl_high_limit, 5);
+    std::uint8_t in = 1;
+    while (!f.port(n, in).peer) ++in;
+    const auto map = run.model().sl_to_vl(port0, in);
+    for (unsigned sl = 0; sl < 16; ++sl)
+      EXPECT_EQ(map.vl[sl], row.vl[sl] == 15 ? 15 : row.vl[sl] % vls) << "SL " << sl;
+    const auto low = run.model().vl_arbitration(port0, 1);
+    unsigned weights = 0;
+    for (const auto weight : low.weight) weights += weight;
+    EXPECT_GT(weights, 0U);
+  }
+  EXPECT_GT(seen, 0U);
+}
+
 }  // namespace
 }  // namespace sm::test

@@ -152,9 +152,11 @@ std::optional<Sl> PathChoice::choose_sl(const EndPort& from, const EndPort& to,
     if (by_rule && *level->sl != wanted_.sl) return std::nullopt;
     sl = wanted_.sl;
   }
-  if (sl == routed || (paths_->free_sls() >> sl.value & 1) != 0) return sl;
-  if (has(path_bit::kSl) || paths_->free_sls() != 0) return std::nullopt;
-  return routed;
+  if (sl != routed && (paths_->free_sls() >> sl.value & 1) == 0) {
+    if (has(path_bit::kSl) || paths_->free_sls() != 0) return std::nullopt;
+    sl = routed;
+  }
+  return paths_->drops(from, to, sl) ? std::nullopt : std::optional(sl);
 }
 
 std::optional<PathRecord> PathChoice::path(const EndPort& from, Lid slid, const EndPort& to,

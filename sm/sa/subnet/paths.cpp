@@ -217,6 +217,26 @@ std::optional<PathQuality> Paths::between(const EndPort& from, const EndPort& to
   return PathQuality{all.mtu, rate_of_rank(all.rank), way->switches};
 }
 
+bool Paths::drops(const EndPort& from, const EndPort& to, ib::Sl sl) const {
+  using policy::QosKind;
+  if (from.port == to.port || snapshot_->routing == nullptr) return false;
+  const policy::DroppedSls& dropped = snapshot_->routing->dropped_sls;
+  if (dropped == policy::DroppedSls{}) return false;
+  const auto drops_at = [&](QosKind kind) {
+    return (dropped[static_cast<std::size_t>(kind)] >> sl.value & 1) != 0;
+  };
+  const auto type_of = [&](const EndPort& port) {
+    return snapshot_->fabric().node(port.port.node).type;
+  };
+  using ib::wire::NodeType;
+  // A switch maps by the port that packets leave by.
+  if (type_of(from) == NodeType::Router && drops_at(QosKind::Router)) return true;
+  if (type_of(from) == NodeType::ChannelAdapter && drops_at(QosKind::Ca)) return true;
+  if (from.leaf == kNoSwitch || to.leaf == kNoSwitch) return false;
+  if (from.leaf != to.leaf && drops_at(QosKind::SwitchToSwitch)) return true;
+  return drops_at(type_of(to) == NodeType::Switch ? QosKind::SwitchPort0 : QosKind::SwitchExternal);
+}
+
 std::vector<Paths::Step> Paths::trace(const EndPort& from, const EndPort& to, Lid dlid) const {
   if (from.port == to.port) return {{from.port.node, 0, 0}};
   if (!between(from, to, dlid)) return {};

@@ -86,6 +86,9 @@ class Paths {
   /// The SLs of levels of service on routes that use several VLs; nullptr: free_sls() counts.
   const ib::tables::LevelSls* levels() const { return levels_; }
 
+  /// Whether a port on the way drops packets of this SL, by the operator's mapping.
+  bool drops(const EndPort& from, const EndPort& to, ib::Sl sl) const;
+
   /// What the table of pairs is made from. Precondition: the snapshot has routes.
   PathTable::Terrain terrain() const;
 

@@ -159,6 +159,39 @@ TEST(SaPathPolicy, APartitionsSlStandsAboveTheDefaultAndBelowARule) {
             Sl{2});
 }
 
+TEST(SaPathPolicy, AnSlThatAPortOnTheWayDropsHasNoPath) {
+  using policy::QosKind;
+  PathWorld w(small_tree());
+  Routing routing = *w.snapshot->routing;
+  const auto drop = [&](QosKind kind, unsigned sl) {
+    routing.dropped_sls = {};
+    routing.dropped_sls[static_cast<std::size_t>(kind)] = static_cast<std::uint16_t>(1U << sl);
+    w.snapshot = std::make_shared<Snapshot>(*w.snapshot);
+    w.snapshot->routing = std::make_shared<Routing>(routing);
+    w.publish();
+  };
+  const auto has_path = [&](std::size_t to, unsigned sl) {
+    auto wanted = w.between(0, to);
+    wanted.sl = Sl{static_cast<std::uint8_t>(sl)};
+    return w.get(wanted, kGids | kSlBit).has_value();
+  };
+  ASSERT_EQ(w.host(0).leaf, w.host(1).leaf);
+  ASSERT_NE(w.host(0).leaf, w.host(9).leaf);
+  for (const auto& [kind, beside, far] :
+       {std::tuple(QosKind::Ca, false, false), std::tuple(QosKind::SwitchExternal, false, false),
+        std::tuple(QosKind::SwitchToSwitch, true, false), std::tuple(QosKind::Router, true, true),
+        std::tuple(QosKind::SwitchPort0, true, true)}) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    drop(kind, 3);
+    EXPECT_EQ(has_path(1, 3), beside);
+    EXPECT_EQ(has_path(9, 3), far);
+    EXPECT_TRUE(has_path(9, 2));
+    w.policy.partitions[0].sl = Sl{3};
+    EXPECT_EQ(w.get(w.between(0, 9), kGids).has_value(), far) << "the partition's SL";
+    w.policy.partitions[0].sl.reset();
+  }
+}
+
 TEST(SaPathPolicy, TheRoutesHaveTheLastWordOnTheSl) {
   PathWorld w(small_tree());
   w.policy.partitions[0].sl = Sl{6};

@@ -211,6 +211,10 @@ TEST(Store, AgreesWithItsTwinInMemory) {
       batch.partition_members.push_back({static_cast<std::uint16_t>(1 + below(3)), Guid{below(4)},
                                          static_cast<std::uint8_t>(below(4)),
                                          std::string(below(5), 'o')});
+    for (int i = below(3); i > 0; --i)
+      batch.generated_p_keys.push_back(
+          {std::string(1 + below(3), 'n'), static_cast<std::uint16_t>(1 + below(9))});
+    if (below(3) == 0) batch.vls_programmed = below(2) == 0;
     ASSERT_TRUE(disk->commit(batch));
     ASSERT_TRUE(memory->commit(batch));
   }
@@ -223,6 +227,7 @@ TEST(Store, AgreesWithItsTwinInMemory) {
   EXPECT_FALSE(disk->load()->subscriptions.empty());
   EXPECT_FALSE(disk->load()->aliases.empty());
   EXPECT_FALSE(disk->load()->partition_members.empty());
+  EXPECT_FALSE(disk->load()->generated_p_keys.empty());
 }
 
 TEST(Store, RefusesASecondOwnerOfTheDirectory) {
