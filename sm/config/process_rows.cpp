@@ -28,7 +28,7 @@ constexpr std::array kLog = {
         .opensm_has("/var/log/opensm.log"),
     number("-D,--D,--log_flags", "log_flags", &S::log_flags, 0, 0xFF,
            "What to log: 1 errors, 2 information, 4 verbose, 8 debug, 0x20 every MAD, 0x40 dump "
-           "files of routes (default 3)")
+           "files of routes (default 3); 0x10 is accepted and has no effect")
         .hex(),
     action("-v,--verbose", more_verbose, "Log more; may be repeated"),
     action("-V,--V", everything, "Log everything, every line at once"),

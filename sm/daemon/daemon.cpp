@@ -160,9 +160,12 @@ class Daemon : private core::Carrier {
     is_sm_.emplace(*std::move(flag));
 
     added_members_ = added_members(contents->partition_members);
-    take_partitions(options_.partitions.policy);
+    for (const auto& [name, p_key] : contents->generated_p_keys) kept_keys_.emplace(name, p_key);
+    auto partitions = with_kept_keys(options_.partitions, options_.partition_files, kept_keys_);
+    if (!partitions) return tl::unexpected<ib::Error>(std::move(partitions.error()));
+    take_partitions(partitions->policy);
     if (options_.partition_trouble.empty())
-      keep(options_.partitions);
+      keep(*partitions);
     else
       say(ib::LogLevel::Error, "partitions",
           options_.partition_trouble + "\nthose of the last file that could be used are in force");
@@ -198,6 +201,7 @@ class Daemon : private core::Carrier {
     sa.server.multicast.configured = sa::groups_of(*partitions_, sa.server.qos.get());
     sa.server.wall_clock = read_wall_clock();
     events_->know(contents);
+    events_->on_dropped_levels(options_.dropped_levels);
     auto server = std::make_unique<sa::Server>(sa.server, contents);
     // The store's groups before the first plan, or it would close the switches to multicast.
     manager_->set_groups(ib::monotonic_now(), SaThread::groups_of(*server));
@@ -301,6 +305,13 @@ class Daemon : private core::Carrier {
   /// The options file and all that it names: all of it is taken, or nothing.
   void reload() {
     auto fresh = read_again_();
+    if (fresh) {
+      auto kept = with_kept_keys(fresh->partitions, fresh->partition_files, kept_keys_);
+      if (kept)
+        fresh->partitions = *std::move(kept);
+      else
+        fresh = tl::unexpected<ib::Error>(std::move(kept.error()));
+    }
     if (!fresh) {
       reload_trouble_ = fresh.error().message.substr(0, fresh.error().message.find('\n'));
       events_->on_configuration(reload_trouble_);
@@ -319,6 +330,7 @@ class Daemon : private core::Carrier {
     manager_->set_partitions(partitions_);
     keep(fresh->partitions);
     manager_->set_rates(fresh->core.plan.rates);
+    events_->on_dropped_levels(fresh->dropped_levels);
     path_rules_ = path_rules_of(*fresh);
     if (managers_) managers_->set_options(*fresh);
     sa_->post([routes = fresh->sa.server.policy.prefix_routes, rules = fresh->sa.server.qos](
@@ -421,6 +433,14 @@ class Daemon : private core::Carrier {
   }
 
   void keep(const ReadPartitions& partitions) {
+    policy::GeneratedKeys kept_keys = kept_keys_;
+    if (store::Batch batch = keys_to_keep(partitions, kept_keys); !batch.empty()) {
+      if (const auto stored = store_->commit(std::move(batch)))
+        kept_keys_ = std::move(kept_keys);
+      else
+        say(ib::LogLevel::Error, "partitions",
+            stored.error().message + ": after a restart generated P_Keys may be others");
+    }
     if (const auto kept = keep_partitions(partitions, options_.state_dir); !kept)
       say(ib::LogLevel::Error, "partitions",
           kept.error().message + ": after a restart generated P_Keys may be others");
@@ -568,6 +588,7 @@ class Daemon : private core::Carrier {
   Channel smi_, gsi_;  // gsi_ until the SA has it
   std::optional<ib::mad::IsSmFlag> is_sm_;
   std::shared_ptr<const policy::PartitionPolicy> file_partitions_, partitions_;
+  policy::GeneratedKeys kept_keys_;                 // in the store
   std::vector<policy::AddedMember> added_members_;  // by P_Key and port GUID
   std::optional<control::Server> control_;
   std::unique_ptr<Console> console_;  // null: there is none

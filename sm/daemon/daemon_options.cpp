@@ -180,6 +180,7 @@ ib::Result<void> take_partitions(const Settings& s, DaemonOptions& to) {
                       : s.qos                     ? s.qos_policy_file
                                                   : std::string();
   files.allow_both = s.allow_both_pkeys;
+  files.with_sls = s.qos;
   auto read = read_partitions(files, s.state_dir);
   if (!read && read.error().kind == ib::ErrorKind::Usage) {
     to.partition_trouble = std::move(read.error().message);
@@ -190,6 +191,7 @@ ib::Result<void> take_partitions(const Settings& s, DaemonOptions& to) {
   to.partitions = *std::move(read);
   to.core.plan.partitions = to.partitions.policy;
   for (const std::string& line : to.partitions.warnings) to.warnings.push_back(line);
+  for (const std::string& line : to.partitions.notes) to.notes.push_back(line);
   return {};
 }
 
@@ -218,6 +220,16 @@ ib::Result<void> take_qos_rules(const Settings& s, DaemonOptions& to) {
   if (to.sa.server.qos) to.core.plan.level_sls = to.sa.server.qos->sls();
   for (std::string& line : qos->warnings) to.warnings.push_back(std::move(line));
   return {};
+}
+
+/// Behind take_qos_rules().
+void find_dropped_levels(DaemonOptions& to) {
+  if (!to.core.plan.qos || to.partitions.policy == nullptr) return;
+  to.dropped_levels =
+      policy::dropped_levels(to.sa.server.qos.get(), to.partitions.policy->partitions,
+                             policy::all_settings(to.core.plan.qos_sets));
+  for (const policy::DroppedLevel& level : to.dropped_levels)
+    to.warnings.push_back(to_string(level));
 }
 
 ib::Result<void> take_congestion(const Configuration& configuration, DaemonOptions& to) {
@@ -297,6 +309,15 @@ void take_performance(const Settings& s, DaemonOptions& to) {
   performance.xmit_wait_threshold = static_cast<std::uint32_t>(s.perfmgr_xmit_wait_threshold);
 }
 
+void say_flag_without_effect(const Configuration& configuration, DaemonOptions& to) {
+  constexpr unsigned kLogFunctions = 0x10;
+  if ((to.log_flags & kLogFunctions) != 0 &&
+      origin(configuration, "log_flags") != config::Origin::From::Default)
+    to.notes.emplace_back(
+        "log_flags 0x10: accepted, no effect: functions have no beginnings and ends to log; 0x20 "
+        "logs every MAD");
+}
+
 void take_console(const Settings& s, DaemonOptions& to) {
   using Place = ConsoleOptions::Place;
   constexpr bool kHasPort = IBKIT_ENABLE_CONSOLE_SOCKET != 0;
@@ -344,6 +365,7 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   if (s.control_socket != "none") o.control_socket = s.control_socket;
   o.log_file = s.log_file;
   o.log_flags = static_cast<unsigned>(s.log_flags);
+  say_flag_without_effect(configuration, o);
   o.flush_log = s.force_log_flush;
   o.erase_log = !s.accum_log_file;
   o.log_max_size = std::size_t{s.log_max_size} << 20;
@@ -363,6 +385,7 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   read.take(read_node_names(s.node_name_map_name), o.core.node_names);
   read.take(take_partitions(s, o));
   read.take(take_qos_rules(s, o));
+  find_dropped_levels(o);
   read.take(take_rates(s, o));
   read.take(take_congestion(configuration, o));
   if (auto whole = read.all_in_order(o.partition_trouble); !whole)

@@ -113,6 +113,15 @@ void EventLog::on_configuration(const std::string& why) {
   take({why.empty() ? events::make(events::Kind::ConfigurationTaken, {})
                     : events::make(events::Kind::ConfigurationRefused, {why})});
 }
+void EventLog::on_dropped_levels(std::vector<policy::DroppedLevel> levels) {
+  Events news;
+  for (const policy::DroppedLevel& level : levels)
+    if (std::ranges::find(dropped_levels_, level) == dropped_levels_.end())
+      news.push_back(events::make(events::Kind::LevelDropped,
+                                  {level.rule, std::uint64_t{level.sl.value}, level.where}));
+  dropped_levels_ = std::move(levels);
+  take(news);
+}
 void EventLog::on_end() {
   if (partitions_) take(events::partitions_at_the_end(*partitions_));
 }

@@ -40,6 +40,8 @@ class EventLog {
   void on_standing(ib::wire::SmState state, const std::string& why);
   /// `why` empty: it was taken.
   void on_configuration(const std::string& why);
+  /// Rules that were not told of before.
+  void on_dropped_levels(std::vector<policy::DroppedLevel> levels);
   void on_end();
 
   /// Opens the files again, after logrotate moved them.
@@ -64,6 +66,7 @@ class EventLog {
   std::shared_ptr<const Routing> routing_;
   HoldingsPtr holdings_;
   std::shared_ptr<const policy::PartitionPolicy> partitions_;
+  std::vector<policy::DroppedLevel> dropped_levels_;
   std::map<events::Kind, std::size_t> told_;  // lines of the log, of what is being taken
   File file_, activity_;
   bool failed_{false};  // writing did, and that was said

@@ -4,6 +4,7 @@
 
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/plan/plan_command.h"
+#include "sm/daemon/check_command.h"
 #include "sm/daemon/daemon.h"
 #include "sm/daemon/dry_run.h"
 #include "sm/daemon/explain_command.h"
@@ -63,6 +64,8 @@ int run(int argc, char** argv) {
   if (const auto* verb = std::get_if<PlanVerb>(&command)) return plan(*verb);
   if (const auto* asked = std::get_if<ExplainCommand>(&command))
     return run_explain_command(*asked, std::cout, std::cerr);
+  if (const auto* asked = std::get_if<CheckCommand>(&command))
+    return run_check_command(*asked, std::cerr);
   const auto& options = std::get<DaemonOptions>(command);
   if (options.dry_run) return run_dry(options, IBKIT_VERSION, std::cout, std::cerr);
   return options.list_ports ? with_chosen_port(options, serve) : serve(options);

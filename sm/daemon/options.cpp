@@ -14,12 +14,10 @@
 #include "libdiag/cli/command_line.h"
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/text_file.h"
-#include "libdiag/fabric/topology_text.h"
 #include "libdiag/plan/plan_command.h"
 #include "sm/config/command_words.h"
 #include "sm/config/documents.h"
 #include "sm/control/client.h"
-#include "sm/daemon/against.h"
 #include "sm/daemon/default_paths.h"
 #include "sm/daemon/failure_documents.h"
 
@@ -123,20 +121,14 @@ class Rereading {
 };
 
 /// --check-config: what the options file says was printed already.
-int check(const Configuration& configuration, const std::vector<ib::Diagnostic>& problems,
-          const std::string& topology) {
+Command check(const Configuration& configuration, const std::vector<ib::Diagnostic>& problems,
+              const std::string& topology) {
   auto options = daemon_options(configuration);
   if (!options) return refuse(options.error());
   if (!options->partition_trouble.empty())
     return refuse({ib::ErrorKind::Usage, options->partition_trouble});
   if (ib::has_errors(problems)) return ib::cli::kExitUsage;
-  if (!topology.empty()) {
-    auto fabric = ib::fabric::read_topology_file(topology);
-    if (!fabric) return refuse(fabric.error());
-    if (options->core.node_names) options->core.node_names->name_all(*fabric);
-    for (std::string& line : unknown_names(*fabric, *options))
-      options->warnings.push_back(std::move(line));
-  }
+  if (!topology.empty()) return CheckCommand{*std::move(options), topology, !problems.empty()};
   for (const std::string& line : options->warnings) std::fprintf(stderr, "%s\n", line.c_str());
   return problems.empty() && options->warnings.empty() ? ib::cli::kExitGood : ib::cli::kExitFound;
 }

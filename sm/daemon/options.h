@@ -56,11 +56,12 @@ struct DaemonOptions {
   std::string state_dir;
   std::string control_socket;  // empty: there is none
   ConsoleOptions console;
-  std::string version;                  // "ibsm 1.0.0"
-  config::Configuration configuration;  // that all this was made of
-  bool routing_files{false};            // the options name some
-  std::vector<std::string> notes;       // for the log: what file was read, what has no effect
-  std::vector<std::string> warnings;    // of policy files and of values beside each other
+  std::string version;                               // "ibsm 1.0.0"
+  config::Configuration configuration;               // that all this was made of
+  bool routing_files{false};                         // the options name some
+  std::vector<policy::DroppedLevel> dropped_levels;  // of the QoS policy and the partitions
+  std::vector<std::string> notes;     // for the log: what file was read, what has no effect
+  std::vector<std::string> warnings;  // of policy files and of values beside each other
   /// Reads the options file and all files again, for SIGHUP. An error has everything that is wrong,
   /// and changes nothing for the next call. Options that take a restart are as before.
   std::function<ib::Result<DaemonOptions>()> read_again;
@@ -84,8 +85,15 @@ struct PlanVerb {
   bool json{false};
 };
 
-/// What to do: serve, plan, explain, or leave with a status (the text was printed).
-using Command = std::variant<int, DaemonOptions, PlanVerb, ExplainCommand>;
+/// `ibsm --check-config --against TOPOLOGY`.
+struct CheckCommand {
+  DaemonOptions options;
+  std::string topology;
+  bool warned{false};  // of the options file, which was printed
+};
+
+/// What to do: serve, plan, explain, check, or leave with a status (the text was printed).
+using Command = std::variant<int, DaemonOptions, PlanVerb, ExplainCommand, CheckCommand>;
 
 Command read_command_line(int argc, const char* const* argv, const std::string& version);
 

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "libdiag/base/text.h"
 #include "sm/daemon/operator_file.h"
 #include "sm/store/text_backup.h"
@@ -13,16 +16,27 @@ namespace {
 constexpr std::string_view kKeysName = "/partition-keys";
 constexpr std::string_view kLastName = "/partitions.conf.last";
 
+/// Takes SLs out of the definitions, not out of mgid lines; gives a line for each that has one.
+std::vector<std::string> drop_sls(policy::PartitionFile& file, const std::string& name) {
+  std::vector<std::string> lines;
+  for (policy::PartitionDefinition& definition : file.definitions)
+    if (std::exchange(definition.flags.sl, std::nullopt))
+      lines.push_back(
+          fmt::format("{}:{}: sl= of partition '{}' has no effect without -Q (qos TRUE)", name,
+                      definition.place.line, ib::printable(definition.name)));
+  return lines;
+}
+
 /// `name` is what messages call the file.
 ib::Result<ReadPartitions> understand(std::string text, const std::string& name,
-                                      const PartitionOptions& options,
-                                      const std::string& state_dir) {
+                                      const PartitionOptions& options, policy::GeneratedKeys keys) {
   auto file = policy::read_partition_file(text, name);
   if (ib::has_errors(file.diagnostics))
     return refused("the partitions of " + name, text, file.diagnostics);
   ReadPartitions out;
-  if (const auto kept = read_operator_file(state_dir + std::string(kKeysName)))
-    out.keys = read_generated_keys(*kept);
+  out.name = name;
+  out.keys = std::move(keys);
+  if (!options.with_sls) out.notes = drop_sls(file, name);
   policy::PartitionPolicy policy;
   policy.from_file = true;
   policy.allow_both = options.allow_both;
@@ -46,19 +60,27 @@ ib::Result<ReadPartitions> understand(std::string text, const std::string& name,
   return out;
 }
 
+policy::GeneratedKeys keys_of(const std::string& state_dir) {
+  const std::string path = state_dir + std::string(kKeysName);
+  // A death while it was written leaves the one before.
+  for (const std::string& candidate : {path, store::previous_backup(path)})
+    if (const auto kept = read_operator_file(candidate)) return read_generated_keys(*kept);
+  return {};
+}
+
 }  // namespace
 
 ib::Result<ReadPartitions> read_partitions(const PartitionOptions& options,
                                            const std::string& state_dir) {
   if (options.file.empty())
-    return ReadPartitions{std::make_shared<const policy::PartitionPolicy>(), {}, {}, {}};
+    return ReadPartitions{std::make_shared<const policy::PartitionPolicy>(), {}, {}, {}, {}, {}};
   auto text = read_operator_file(options.file);
   if (!text) {
     ib::Error error = std::move(text.error());
     error.kind = ib::ErrorKind::Io;
     return tl::unexpected<ib::Error>(std::move(error));
   }
-  return understand(*std::move(text), options.file, options, state_dir);
+  return understand(*std::move(text), options.file, options, keys_of(state_dir));
 }
 
 ib::Result<ReadPartitions> read_last_partitions(const PartitionOptions& options,
@@ -66,7 +88,31 @@ ib::Result<ReadPartitions> read_last_partitions(const PartitionOptions& options,
   const std::string path = state_dir + std::string(kLastName);
   auto text = read_operator_file(path);
   if (!text) return tl::unexpected<ib::Error>(std::move(text.error()));
-  return understand(*std::move(text), path, options, state_dir);
+  return understand(*std::move(text), path, options, keys_of(state_dir));
+}
+
+ib::Result<ReadPartitions> with_kept_keys(ReadPartitions read, const PartitionOptions& options,
+                                          const policy::GeneratedKeys& kept) {
+  policy::GeneratedKeys keys = read.keys;
+  for (const auto& [name, key] : kept) keys.insert_or_assign(name, key);
+  if (read.text.empty() || keys == read.keys) return read;
+  // What was generated for want of these does not count.
+  keys = kept;
+  for (const auto& [name, key] : read.keys)
+    if (!std::ranges::any_of(kept, [&](const auto& k) { return k.second == key; }))
+      keys.emplace(name, key);
+  return understand(std::move(read.text), read.name, options, std::move(keys));
+}
+
+store::Batch keys_to_keep(const ReadPartitions& read, policy::GeneratedKeys& kept) {
+  store::Batch batch;
+  for (const auto& [name, key] : read.keys) {
+    const auto [at, fresh] = kept.try_emplace(name, key);
+    if (!fresh && at->second == key) continue;
+    at->second = key;
+    batch.generated_p_keys.push_back({name, key});
+  }
+  return batch;
 }
 
 ib::Result<void> keep_partitions(const ReadPartitions& partitions, const std::string& state_dir) {

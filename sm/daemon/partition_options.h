@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The partition file: read with the options, and again on SIGHUP, whole or not at all. Two files in
-// the state directory outlive a restart: the P_Keys that were generated for names, and the last
-// partition file that could be used.
+// the state directory outlive a restart: the last partition file that could be used, and the P_Keys
+// that were generated for names. The latter are rows of the store, which stand above the file of
+// them: that is for commands that are not the running ibsm.
 #pragma once
 
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "libdiag/base/result.h"
 #include "sm/policy/partition_policy.h"
+#include "sm/store/store.h"
 
 namespace sm::daemon {
 
@@ -18,13 +20,16 @@ struct PartitionOptions {
   std::string file;         // empty: there is none, and everybody is a full member
   std::string groups_file;  // a QoS policy file whose port groups member lists may name; or empty
   bool allow_both{false};
+  bool with_sls{true};  // sl= counts; else it is said that it does not
 };
 
 struct ReadPartitions {
   std::shared_ptr<const policy::PartitionPolicy> policy;
   std::vector<std::string> warnings;  // a line each
+  std::vector<std::string> notes;     // likewise
   std::string text;                   // of the file; empty: there is none
   policy::GeneratedKeys keys;
+  std::string name;  // what messages call the file
 };
 
 /// `state_dir` has the keys that were generated before. An error has every mistake of the file,
@@ -35,6 +40,12 @@ ib::Result<ReadPartitions> read_partitions(const PartitionOptions& options,
 /// The same of the last file that could be used; an error where there is none.
 ib::Result<ReadPartitions> read_last_partitions(const PartitionOptions& options,
                                                 const std::string& state_dir);
+/// `read` with the keys that the store has for names. An error where the file says one of them of
+/// another name.
+ib::Result<ReadPartitions> with_kept_keys(ReadPartitions read, const PartitionOptions& options,
+                                          const policy::GeneratedKeys& kept);
+/// What the store lacks of the keys of `read`; `kept` is what it has, and has them then.
+store::Batch keys_to_keep(const ReadPartitions& read, policy::GeneratedKeys& kept);
 /// What is read again at the next start. Precondition: the state directory is there.
 ib::Result<void> keep_partitions(const ReadPartitions& partitions, const std::string& state_dir);
 

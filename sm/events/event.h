@@ -40,6 +40,7 @@ enum class Kind : std::uint8_t {
   RoutesMade,
   EngineFailed,
   LevelsMerged,
+  LevelDropped,
   RoutesComputedAnew,
   RoutesFollowed,
   ConfigurationTaken,

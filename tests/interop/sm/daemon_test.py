@@ -422,15 +422,15 @@ class PrefixRoutes(unittest.TestCase):
             for how in ("-o", "-B"):
                 refused = f.ibsm(how, *words)
                 self.assertEqual(refused.returncode, 2)
-                self.assertIn(f"{routes}:2:8: expected a subnet prefix", refused.stderr)
+                self.assertIn(f"{routes}:2:8: error: expected a subnet prefix", refused.stderr)
             routes.write_text("* *\n")
             pid = f.daemon(*words)
             log = f.directory / "log"
             routes.write_text("* *\n\n1 g\n")
             os.kill(pid, signal.SIGHUP)
-            said = f" E config: {routes}:3:3: expected a subnet prefix and a router's port GUID, each in hex or * for any, " \
-                   "got '1 g'\nwhat was in force stays in force, all of it"
+            said = f"{routes}:3:3: error: expected a subnet prefix and a router's port GUID, each in hex or * for any, got '1 g'"
             self.assertTrue(wait_until(lambda: said in log.read_text(), 20), log.read_text())
+            self.assertIn("what was in force stays in force, all of it", log.read_text())
 
 
 QOS_POLICY = """# what runs here
@@ -470,16 +470,116 @@ end-qos-ulps
 """
 
 
+def path_to(f, to, *words):
+    """Of the path that stock saquery gets for a kind of traffic."""
+    lids = {}
+    for name in (HOST, to):
+        lids[name] = f.on(HOST, "saquery", "-l", name).stdout.strip()
+    text = f.on(HOST, "saquery", "PR", "--slid", lids[HOST], "--dlid", lids[to], *words).stdout
+    found = dict(re.findall(r"(sl|mtu|rate|pkt_life)\.+(\S+)", text))
+    return {key: int(value, 0) for key, value in found.items()}
+
+
+SDP, RDS, OTHER = ("--service_id", "0x10005"), ("--service_id", "0x10648ca"), ("--service_id", "0x6234")
+IPOIB = ("--pkey", "0xffff")
+
+
+class QosExamples(unittest.TestCase):
+    """The deployments of the specification, with real GUIDs where it has names, and its lost line ends put back."""
+
+    def run_with(self, f, policy, keys, partitions="Default=0x7fff, ipoib : ALL=full ;\n"):
+        for name, text in (("policy", policy), ("partitions", partitions),
+                           ("conf", f"qos TRUE\n{keys}qos_sl2vl 0,1,2,3,4,5,6,7,15,15,15,15,15,15,15,15\n")):
+            (f.directory / name).write_text(text)
+        f.daemon("-F", f.directory / "conf", "-Y", f.directory / "policy", "-P", f.directory / "partitions")
+        lid = f.on(HOST, "saquery", "-l", HOST).stdout.strip()
+        row = f.on(HOST, "smpquery", "sl2vl", lid, "1").stdout.split("|")[-17:-1]
+        self.assertEqual([int(vl) for vl in row], [0, 1, 2, 3, 4, 5, 6, 7] + 8 * [15])
+        return f.on(HOST, "smpquery", "vlarb", lid, "1").stdout
+
+    def guid_of(self, f, name):
+        """As the topology file has it: no subnet manager runs yet."""
+        text = pathlib.Path(f.topology).read_text()
+        return "0x" + re.search(rf'\nCa\t\d+ "[^"]+"\s+# "{name}"\n\[1\]\((\w+)\)', text).group(1)
+
+    def entries(self, text, priority):
+        block = text.partition(f"# {priority} priority")[2]
+        vls, weights = (re.search(rf"^{what} *: \|(.*)\|", block, re.M).group(1).split("|") for what in ("VL", "WEIGHT"))
+        return [(int(v, 0), int(w, 0)) for v, w in zip(vls, weights) if int(w, 0)]
+
+    def check_sls(self, f, cases):
+        for to, words, sl in cases:
+            self.assertEqual(path_to(f, to, *words).get("sl"), sl, (to, words))
+
+    def test_hpc_mpi_and_lustre(self):
+        with Sm(*TREE) as f:
+            osts, mdss = (["host%04d HCA-1" % i for i in numbers] for numbers in ((11, 12, 13, 14), (21, 22)))
+            arbitration = self.run_with(
+                f, "qos-ulps\n\tdefault :0 # default SL (for MPI)\n"
+                f"\tany, target-port-guid {','.join(self.guid_of(f, n) for n in osts)} :1 # SL for Lustre OST\n"
+                f"\tany, target-port-guid {','.join(self.guid_of(f, n) for n in mdss)} :2 # SL for Lustre MDS\n"
+                "end-qos-ulps\n",
+                "qos_max_vls 8\nqos_high_limit 0\nqos_vlarb_high 2:1\nqos_vlarb_low 0:96,1:224\n")
+            self.assertEqual(self.entries(arbitration, "Low"), [(0, 96), (1, 224)])
+            self.assertEqual(self.entries(arbitration, "High"), [(2, 1)])
+            self.check_sls(f, [(n, words, 1) for n in osts for words in ((), SDP, OTHER)] +
+                           [(n, words, 2) for n in mdss for words in ((), RDS)] +
+                           [("host0006 HCA-1", words, 0) for words in ((), SDP, RDS, OTHER, IPOIB)])
+
+    def test_edc_of_two_tiers_ipoib_and_srp(self):
+        with Sm(*TREE) as f:
+            targets = ["host0011 HCA-1", "host0012 HCA-1", "host0013 HCA-1"]
+            arbitration = self.run_with(
+                f, "qos-ulps\n default :0\n ipoib :1\n sdp :1\n"
+                f" srp, target-port-guid {','.join(self.guid_of(f, n) for n in targets)} :2\nend-qos-ulps\n",
+                "qos_max_vls 8\nqos_high_limit 0\nqos_vlarb_high 1:32,2:32\nqos_vlarb_low 0:1,\n")
+            self.assertEqual(self.entries(arbitration, "Low"), [(0, 1)])
+            self.assertEqual(self.entries(arbitration, "High"), [(1, 32), (2, 32)])
+            self.check_sls(f, [("host0006 HCA-1", IPOIB, 1), ("host0006 HCA-1", SDP, 1), ("host0006 HCA-1", (), 0),
+                               ("host0006 HCA-1", RDS, 0), ("host0006 HCA-1", OTHER, 0)] +
+                           [(n, words, 2) for n in targets for words in ((), OTHER)] +
+                           [(targets[0], IPOIB, 1), (targets[0], SDP, 1)])
+
+    def test_edc_of_three_tiers_ipoib_rds_and_srp(self):
+        with Sm(*TREE) as f:
+            targets = ["host0011 HCA-1", "host0012 HCA-1", "host0013 HCA-1"]
+            arbitration = self.run_with(
+                f, "qos-ulps\n default :0\n ipoib, pkey 0x8001 :1\n ipoib, pkey 0x8002 :2\n rds :3\n"
+                f" srp, target-port-guid {', '.join(self.guid_of(f, n) for n in targets)} :4\nend-qos-ulps\n",
+                "qos_max_vls 8\nqos_high_limit 0\nqos_vlarb_high 1:32,2:96,3:96,4:96\nqos_vlarb_low 0:1\n",
+                "Default=0x7fff,ipoib : ALL=full;PartA=0x8001, sl=1, ipoib : ALL=full;\n"
+                "PartB=0x8002, sl=2, ipoib : ALL=full;\n")
+            self.assertEqual(self.entries(arbitration, "High"), [(1, 32), (2, 96), (3, 96), (4, 96)])
+            other = "host0006 HCA-1"
+            self.check_sls(f, [(other, ("--pkey", "0x8001"), 1), (other, ("--pkey", "0x8002"), 2), (other, RDS, 3),
+                               (other, (), 0), (other, SDP, 0), (other, IPOIB, 0)] + [(n, (), 4) for n in targets])
+            groups = f.on(HOST, "saquery", "-g").stdout
+            for key, sl in (("8001", 1), ("8002", 2), ("ffff", 0)):
+                group = groups.partition(f"ff12:401b:{key}::ffff:ffff")[2]
+                self.assertEqual(int(re.search(r"SL\.+(\S+)", group).group(1), 0), sl, key)
+
+    def test_every_keyword_of_the_simple_policy(self):
+        with Sm(*TREE) as f:
+            target, ranged, other = "host0011 HCA-1", "host0012 HCA-1", "host0006 HCA-1"
+            self.run_with(
+                f, "qos-ulps\n default :0\n sdp, port-num 30000 :0\n sdp, port-num 10000-20000 : 0\n sdp :1\n rds :2\n"
+                " ipoib, pkey 0x0001 :0\n ipoib :4\n any, service-id 0x6234 :6\n any, pkey 0x0ABC :6\n"
+                f" srp, target-port-guid {self.guid_of(f, target)} : 5\n"
+                f" any, target-port-guid {self.guid_of(f, ranged)}-{self.guid_of(f, ranged)} : 6\nend-qos-ulps\n", "",
+                "Default=0x7fff, ipoib : ALL=full ;\none=0x1, ipoib : ALL=full ;\nten=0xabc : ALL=full ;\n")
+            self.check_sls(f, [(other, ("--service_id", f"0x{0x10000 + 30000:x}"), 0),
+                               (other, ("--service_id", f"0x{0x10000 + 10000:x}"), 0),
+                               (other, ("--service_id", f"0x{0x10000 + 20000:x}"), 0),
+                               (other, ("--service_id", f"0x{0x10000 + 20001:x}"), 1), (other, SDP, 1), (other, RDS, 2),
+                               (other, ("--pkey", "0x8001"), 0), (other, IPOIB, 4), (other, OTHER, 6),
+                               (other, ("--pkey", "0x8abc"), 6), (target, (), 5), (ranged, (), 6), (other, (), 0)])
+
+
 class QosPolicy(unittest.TestCase):
     """What stock saquery gets for each kind of traffic."""
 
     def path(self, f, to, *words):
-        lids = {}
-        for name in (HOST, to):
-            lids[name] = f.on(HOST, "saquery", "-l", name).stdout.strip()
-        text = f.on(HOST, "saquery", "PR", "--slid", lids[HOST], "--dlid", lids[to], *words).stdout
-        found = dict(re.findall(r"(sl|mtu|rate|pkt_life)\.+(\S+)", text))
-        return {key: int(value, 0) for key, value in found.items()}
+        return path_to(f, to, *words)
 
     def test_each_application_gets_its_sl_and_a_reload_another(self):
         with Sm(*TREE) as f:
@@ -603,6 +703,48 @@ class QosPolicy(unittest.TestCase):
                 lambda: "what was in force stays in force, all of it" in log.read_text(), 20))
             self.assertEqual(self.path(f, "host0006 HCA-1")["sl"], 3)
 
+    def test_a_level_whose_sl_the_mapping_drops_gets_no_record_and_is_named_once(self):
+        with Sm(*TREE) as f:
+            policy, conf = f.directory / "qos-policy.conf", f.directory / "conf"
+            policy.write_text("qos-ulps\n  default : 0\n  any, service-id 0x6234 : 3\nend-qos-ulps\n")
+            conf.write_text(f"qos TRUE\nqos_sl2vl 0,1,2,15\nqos_policy_file {policy}\n")
+            said = (f"{policy}:3 (any, service-id 0x6234 : 3): SL 3 is mapped to VL 15 at all ports, so its packets are dropped and requests "
+                    "for its paths get no record\n")
+            checked = f.ibsm("--check-config", "-F", conf)
+            self.assertEqual((checked.returncode, checked.stderr), (1, said))
+            f.daemon("-F", conf, "-R", "ftree")
+            other = "host0006 HCA-1"
+            self.assertEqual(self.path(f, other)["sl"], 0)
+            self.assertEqual(self.path(f, other, "--service_id", "0x6234"), {})
+            self.path(f, other, "--service_id", "0x6234")
+            self.assertEqual((f.directory / "log").read_text().count(f"W config: {said}"), 1)
+            events = [json.loads(line) for line in f.ibsm_ctl("events", "--json").stdout.splitlines()]
+            dropped, = (e for e in events if e["event"] == "qos.level-dropped")
+            self.assertEqual((dropped["rule"], dropped["sl"]), (f"{policy}:3 (any, service-id 0x6234 : 3)", 3))
+            conf.write_text(f"qos TRUE\nqos_policy_file {policy}\n")
+            os.kill(int(f.pid_file.read_text()), signal.SIGHUP)
+            self.assertTrue(wait_until(
+                lambda: self.path(f, other, "--service_id", "0x6234").get("sl") == 3, 20))
+
+    def test_check_config_names_levels_that_a_topology_would_merge(self):
+        with Sm("torus", "5x5", "--no-lids") as f:
+            policy = f.directory / "qos-policy.conf"
+            policy.write_text("qos-ulps\n  default : 0\n" + "".join(
+                f"  any, service-id 0x{sl} : {sl}\n" for sl in range(1, 5)) + "end-qos-ulps\n")
+
+            def checked(engine):
+                return subprocess.run([IBSM, "--check-config", "-Q", "-Y", policy, "-R", engine, "--against",
+                                       f.topology, "--state-dir", f.directory / "none"],
+                                      capture_output=True, text=True, timeout=60)
+
+            merged = checked("torus-2QoS")
+            self.assertEqual((merged.returncode, merged.stderr),
+                             (1, "qos: 2 levels of service (SL 3, SL 4) have the same VLs, since torus-2QoS has VLs "
+                                 "for 4 of 5\n"))
+            policy.write_text("qos-ulps\n  default : 0\n  any, service-id 0x1 : 1\nend-qos-ulps\n")
+            fits = checked("torus-2QoS")
+            self.assertEqual((fits.returncode, fits.stderr), (0, ""))
+
     def test_without_q_no_policy_is_in_force_and_that_is_said(self):
         with Sm(*TREE) as f:
             policy = f.directory / "qos-policy.conf"
@@ -661,8 +803,10 @@ class Partitions(unittest.TestCase):
             self.assertEqual(f.ibsm("-o", "-P", file).returncode, 0)
             self.assertEqual(f.sets(), sets)
             file.write_text('two : "host0003 HCA-1" ;\n')
+            (f.directory / "state" / "partition-keys").unlink()  # the store has them
             f.daemon("-P", file)
             self.assertEqual(self.keys(f, "host0003 HCA-1"), ["0x7fff", "0x0002"])
+            self.assertIn("0x0002 two\n", (f.directory / "state" / "partition-keys").read_text())
 
     def test_a_mistake_never_widens_access(self):
         with Sm(*TREE) as f:
@@ -992,14 +1136,14 @@ class NodeNames(unittest.TestCase):
             words = ("-P", partitions, "--node_name_map", names, "--event_file", f.directory / "events",
                      "--dump_files_dir", f.directory)
             pid = f.daemon(*words)
-            port = re.search(r"PortGuid\.+(0x\w+)", f.on(HOST, "saquery", "-N", "host0009 HCA-1").stdout)
-            self.assertIsNotNone(port, "subnet administration has what nodes say of themselves")
+            records = f.on(HOST, "saquery", "-N").stdout
+            self.assertTrue("host0009 HCA-1" in records and "rack 7" not in records, "they say what nodes say")
             self.assertIn("rack 7 slot 2", (f.directory / "opensm-subnet.lst").read_text())
             keys = f.on("host0009 HCA-1", "smpquery", "-D", "pkeys", "0", "1").stdout
             self.assertIn("0x7fff 0x8001", keys.replace("0xffff", "0x7fff"))
             names.write_text(f"{guid} nobody\n")
             os.kill(pid, signal.SIGHUP)
-            self.assertTrue(wait_until(lambda: f"{names}:1:20: error: expected a name in quotes"
+            self.assertTrue(wait_until(lambda: f"{names}:1:{len(guid) + 2}: error: expected a name in quotes"
                                        in (f.directory / "log").read_text()))
             names.write_text(f'{guid} "moved"\n')
             partitions.write_text('Default=0x7fff : ALL=full ;\nred=0x1 : "moved"=full ;\n')

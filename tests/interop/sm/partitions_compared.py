@@ -227,14 +227,14 @@ class Enforcement(unittest.TestCase):
 class Groups(unittest.TestCase):
     maxDiff = None
 
-    def made(self, manager, file):
+    def made(self, manager, file, *words):
         """MCMemberRecords by MGID, as stock saquery has them."""
         with Sm(*TREE) as f:
             if manager == "opensm":
-                managed(f, manager, file)
+                managed(f, manager, file, *words)
             else:
                 (f.directory / "partitions.conf").write_text(file)
-                f.daemon("-P", f.directory / "partitions.conf")
+                f.daemon("-P", f.directory / "partitions.conf", *words)
             dumped = f.on(SM_HOST, "saquery", "MCMR").stdout.split("MCMember Record dump:")[1:]
         groups = [dict(re.findall(r"(\w+)\.+(\S+)", group)) for group in dumped]
         return {group.pop("MGID"): group for group in groups}
@@ -255,13 +255,16 @@ PartC=0x3, ipoib, Q_Key=0x1234, FlowLabel=7 :
         self.assertEqual(self.made("opensm", file), ours)
 
     def test_scope_and_sl_of_a_partition_hold_with_ibsm(self):
-        """opensm 3.3.23 makes the group link-local, and without QoS its SL 0."""
-        ours = self.made("ibsm", "Default=0x7fff, ipoib : ALL=full ;\n"
-                                 "PartA=0x1, ipoib, sl=1, scope=2, scope=5 : ALL=full ;\n")
-        self.assertEqual({mgid: (group["SL"], group["Scope"]) for mgid, group in ours.items()},
-                         {"ff12:401b:ffff::ffff:ffff": ("0x0", "0x2"),
-                          "ff12:401b:8001::ffff:ffff": ("0x1", "0x2"),
-                          "ff15:401b:8001::ffff:ffff": ("0x1", "0x5")})
+        """opensm 3.3.23 makes the group link-local. Without QoS both have SL 0."""
+        file = "Default=0x7fff, ipoib : ALL=full ;\nPartA=0x1, ipoib, sl=1, scope=2, scope=5 : ALL=full ;\n"
+        for words, sl in ((("-Q",), "0x1"), ((), "0x0")):
+            ours = self.made("ibsm", file, *words)
+            self.assertEqual({mgid: (group["SL"], group["Scope"]) for mgid, group in ours.items()},
+                             {"ff12:401b:ffff::ffff:ffff": ("0x0", "0x2"),
+                              "ff12:401b:8001::ffff:ffff": (sl, "0x2"),
+                              "ff15:401b:8001::ffff:ffff": (sl, "0x5")})
+        theirs = self.made("opensm", file)
+        self.assertEqual(theirs["ff12:401b:8001::ffff:ffff"]["SL"], "0x0")
 
 
 class Packets(unittest.TestCase):

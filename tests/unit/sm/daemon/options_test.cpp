@@ -133,9 +133,9 @@ TEST(Refusal, ABadLineOfTheFileOfPrefixRoutesEndsIt) {
   std::ofstream(path) << "# campus\n* *\nfec0::7 *\n";
   EXPECT_EQ(
       all_of_refusal({"--prefix_routes_file", path.c_str()}),
-      "ibsm: cannot use the prefix routes of " + path + "\n" + path +
+      "ibsm: cannot use the prefix routes of " + path + "\nibsm: " + path +
           ":3:1: error: expected a subnet prefix and a router's port GUID, each in hex or * for "
-          "any, got 'fec0::7 *'\nfec0::7 *\n^\n");
+          "any, got 'fec0::7 *'\nibsm:   fec0::7 *\nibsm:   ^\n");
   std::ofstream(path) << "fec0000000000007 0x2c90300001234\n";
   const Command command = read({"--prefix_routes_file", path.c_str()});
   EXPECT_EQ(std::get<DaemonOptions>(command).sa.server.policy.prefix_routes.size(), 1U);
@@ -183,9 +183,70 @@ TEST_F(OptionsFile, WhatIsWrongWithAnyOfTheFilesIsSaidAtOnce) {
   for (const std::string& part :
        {routes + ":2:1: error: expected a subnet prefix",
         names + ":2:1: error: expected a node GUID",
-        names + ":3:5: error: expected a name in quotes, got 'b'\n0x2 b\n    ^",
+        names + ":3:5: error: expected a name in quotes, got 'b'\nibsm:   0x2 b\nibsm:       ^",
         partitions + ":1:15: error: "})
     EXPECT_NE(said.find(part), std::string::npos) << part << "\n" << said;
+}
+
+TEST_F(OptionsFile, AnSlOfAPartitionCountsWithQosAndThatItDoesNotIsSaid) {
+  const std::string file = write("partitions", "red=0x1, ipoib, sl=3 : ALL=full ;\n");
+  const auto sl_of = [](const DaemonOptions& options) {
+    return options.core.plan.partitions->partitions.all[1].sl;
+  };
+  const auto without = std::get<DaemonOptions>(read({"-P", file.c_str()}));
+  EXPECT_EQ(sl_of(without), std::nullopt);
+  EXPECT_EQ(without.core.plan.partitions->partitions.all[1].groups.at(0).sl, 0);
+  EXPECT_NE(std::find(without.notes.begin(), without.notes.end(),
+                      file + ":1: sl= of partition 'red' has no effect without -Q (qos TRUE)"),
+            without.notes.end());
+  const auto with = std::get<DaemonOptions>(read({"-P", file.c_str(), "-Q"}));
+  EXPECT_EQ(sl_of(with), ib::Sl{3});
+  EXPECT_EQ(with.core.plan.partitions->partitions.all[1].groups.at(0).sl, 3);
+}
+
+TEST_F(OptionsFile, ALevelWhoseSlTheMappingDropsIsWarnedOf) {
+  const std::string policy = write("policy", "qos-ulps\n default : 0\n sdp : 3\nend-qos-ulps\n");
+  const std::string file = write("f", "qos TRUE\nqos_sl2vl 0,1,2,15\n");
+  const auto options = std::get<DaemonOptions>(read({"-F", file.c_str(), "-Y", policy.c_str()}));
+  ASSERT_EQ(options.dropped_levels.size(), 1U);
+  EXPECT_EQ(options.dropped_levels[0].sl, ib::Sl{3});
+  EXPECT_EQ(options.warnings, std::vector<std::string>{to_string(options.dropped_levels[0])});
+  EXPECT_TRUE(std::get<DaemonOptions>(read({"-Y", policy.c_str()})).dropped_levels.empty());
+}
+
+TEST_F(OptionsFile, GeneratedKeysOfTheStoreStandAboveThoseOfTheFile) {
+  const std::string file = write("partitions", "one : ALL ;\ntwo : ALL ;\n");
+  write("partition-keys", "0x0007 one\n");
+  const auto options = std::get<DaemonOptions>(read({"-P", file.c_str()}));
+  const policy::GeneratedKeys read_keys{{"one", 7}, {"two", 1}};
+  EXPECT_EQ(options.partitions.keys, read_keys);
+  const auto& files = options.partition_files;
+  EXPECT_EQ(with_kept_keys(options.partitions, files, {})->keys, read_keys);
+  const auto kept = with_kept_keys(options.partitions, files, {{"one", 1}, {"gone", 2}});
+  EXPECT_EQ(kept->keys, (policy::GeneratedKeys{{"gone", 2}, {"one", 1}, {"two", 3}}));
+  EXPECT_EQ(kept->policy->partitions.all[2].p_key, 3);
+  policy::GeneratedKeys known{{"one", 1}};
+  const auto batch = keys_to_keep(*kept, known);
+  EXPECT_EQ(batch.generated_p_keys, (std::vector<store::GeneratedPKey>{{"gone", 2}, {"two", 3}}));
+  EXPECT_EQ(known, kept->keys);
+  EXPECT_TRUE(keys_to_keep(*kept, known).empty());
+}
+
+TEST_F(OptionsFile, OfKeysThatWereCutShortTheBackupBeforeCounts) {
+  const std::string file = write("partitions", "one : ALL ;\n");
+  write("partition-keys.1", "0x0007 one\n");
+  EXPECT_EQ(std::get<DaemonOptions>(read({"-P", file.c_str()})).partitions.keys.at("one"), 7);
+}
+
+TEST_F(OptionsFile, TheLogFlagOfFunctionsIsAcceptedAndSaidToHaveNoEffect) {
+  const auto said = [](const DaemonOptions& options) {
+    return std::ranges::count_if(options.notes, [](const std::string& note) {
+      return note.starts_with("log_flags 0x10: accepted, no effect: ");
+    });
+  };
+  EXPECT_EQ(said(std::get<DaemonOptions>(read({"-D", "0x13"}))), 1);
+  EXPECT_EQ(said(std::get<DaemonOptions>(read({"-D", "0x23"}))), 0);
+  EXPECT_EQ(said(std::get<DaemonOptions>(read({"-V"}))), 0);
 }
 
 TEST_F(OptionsFile, NamesOfNodesAreReadWithTheOptionsAndAgainOnReload) {
