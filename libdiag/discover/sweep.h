@@ -22,11 +22,11 @@
 namespace ib::discover {
 
 struct SweepOptions {
-  /// Key for requests to the port of this GUID, of a switch its port 0 (0: not known yet); empty: no
-  /// key.
+  /// Key for requests to the port of this GUID, of a switch its port 0 (0: not known yet); empty:
+  /// no key.
   std::function<std::uint64_t(Guid)> m_key;
-  /// The port of this GUID does not answer: whether `m_key` has another key for it from now on, with
-  /// which it is asked once more. Empty: never.
+  /// The port of this GUID does not answer: whether `m_key` has another key for it from now on,
+  /// with which it is asked once more. Empty: never.
   std::function<bool(Guid)> other_m_key;
   bool fdr10{true};         // ask Mellanox devices that may run FDR10 whether they do
   unsigned hops_max{63};    // how far to go; 63 is the longest directed route

@@ -85,8 +85,8 @@ std::optional<std::string> beyond_tables(const Desired& desired, const Fabric& f
       "multicast: MLID 0x{:04x}{} beyond the table of {} ({}), which ends at 0x{:04x} "
       "(MulticastFDBCap {}): the members behind it hear nothing; groups that are made anew get "
       "lower MLIDs",
-      first->first.value, more == 0 ? " is" : fmt::format(" and {} more are", more),
-      node.name(), to_string(node.guid), last_mlid(*least), least->multicast_fdb_cap);
+      first->first.value, more == 0 ? " is" : fmt::format(" and {} more are", more), node.name(),
+      to_string(node.guid), last_mlid(*least), least->multicast_fdb_cap);
 }
 
 }  // namespace
