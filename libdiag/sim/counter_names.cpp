@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/sim/counter_names.h"
-
+// Error counters of a port by the names that perfquery(8) prints.
 #include <algorithm>
+#include <string_view>
 
 #include "libdiag/sim/traffic.h"
 
 namespace ib::sim {
 namespace {
 
+struct CounterName {
+  std::string_view name;
+  std::uint32_t Counters::*counter;
+};
 constexpr CounterName kNames[] = {
     {"SymbolErrorCounter", &Counters::symbol_errors},
     {"LinkErrorRecoveryCounter", &Counters::link_recovery},
@@ -34,8 +38,6 @@ Result<const CounterName*> find(std::string_view name) {
 }
 
 }  // namespace
-
-std::span<const CounterName> counter_names() { return kNames; }
 
 Result<void> Model::set_counter(Instant now, PortRef port, std::string_view name,
                                 std::uint32_t value) {
