@@ -17,19 +17,24 @@ using ib::fabric::PortRef;
 
 constexpr std::uint8_t kEightVls = 4;  // the code
 
+ib::discover::Observed tree() {
+  ib::fabric::FatTree tree;
+  tree.radix = 36;
+  tree.levels = 3;
+  auto fabric = ib::fabric::generate(tree);
+  if (!fabric) std::abort();
+  ib::discover::Observed observed;
+  observed.fabric = *std::move(fabric);
+  return observed;
+}
+
 /// As a sweep sees it, as far as these tables go by it; and what is wanted of its ports.
 struct Subnet {
-  ib::discover::Observed observed;
+  ib::discover::Observed observed = tree();
   std::vector<plan::PortWant> ports;
-  Routing routing;
+  Routing routing{ib::fabric::CompactGraph(observed.fabric), {}, {}};
 
   Subnet() {
-    ib::fabric::FatTree tree;
-    tree.radix = 36;
-    tree.levels = 3;
-    auto fabric = ib::fabric::generate(tree);
-    if (!fabric) std::abort();
-    observed.fabric = *std::move(fabric);
     const auto& f = observed.fabric;
     observed.ports.resize(f.port_count());
     ports.resize(f.port_count());
@@ -42,7 +47,6 @@ struct Subnet {
       for (unsigned p = f.node(n).is_switch() ? 0 : 1; p <= f.node(n).num_ports; ++p)
         see({n, static_cast<std::uint8_t>(p)});
     }
-    routing.graph = ib::fabric::CompactGraph(f);
   }
 
  private:
