@@ -20,7 +20,7 @@ install(CODE "set(page \"${CMAKE_SOURCE_DIR}/doc/man/ibsm.8\")\nset(man \"${CMAK
 install(CODE [[
   get_filename_component(man "${man}" ABSOLUTE BASE_DIR "${CMAKE_INSTALL_PREFIX}")
   file(READ "${page}" text)
-  ibkit_paths_in(text)
+  ibkit_paths_in(text ON)
   file(WRITE "$ENV{DESTDIR}${man}/man8/ibsm.8" "${text}")
 ]])
 
@@ -40,7 +40,7 @@ install(CODE [[
     message(STATUS "Installing: $ENV{DESTDIR}${installed}")
     file(READ "${unit}" text)
     string(REPLACE "ExecStart=/usr/sbin/" "ExecStart=${sbin}/" text "${text}")
-    ibkit_paths_in(text)
+    ibkit_paths_in(text OFF)
     file(WRITE "$ENV{DESTDIR}${installed}" "${text}")
   endforeach()
 ]])

@@ -51,8 +51,9 @@ for place in ibsm.conf 'opensm\\-partitions.conf' routes qos 'node\\-names'; do
   grep -q "/opt/fabric\\\\-a/$place" "$dir/ibsm.8" || fail "the page of ibsm does not name /opt/fabric-a/$place"
 done
 grep -q '/etc/ibsm' "$dir/ibsm.8" && fail "the page of ibsm names the usual places: $(grep /etc/ibsm "$dir/ibsm.8")"
-"$cmake" -E compare_files "$prefix/share/man/man8/ibsm.8" "$source/doc/man/ibsm.8" ||
-  grep -q '^CONF_DIR:STRING=/etc/ibsm$' "$build/CMakeCache.txt" && fail "the usual places are not those of the page"
+if grep -q '^CONF_DIR:STRING=/etc/ibsm$' "$build/CMakeCache.txt"; then
+  "$cmake" -E compare_files "$prefix/share/man/man8/ibsm.8" "$source/doc/man/ibsm.8" || fail "the usual places are not those of the page"
+fi
 
 # For a package: into a folder that will be / elsewhere.
 DESTDIR=$dir/package "$cmake" --install "$build" --prefix /usr >"$dir/log" 2>&1 || fail "DESTDIR: $(tail -5 "$dir/log")"

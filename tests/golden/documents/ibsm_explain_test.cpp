@@ -87,7 +87,9 @@ TEST(IbsmExplainGolden, APartitionIsNamedAndItsSlStandsAboveTheDefaultLevel) {
 TEST(IbsmExplainGolden, WhatIsDroppedIsSaidWhereItIs) {
   const auto dropped = explain({"--qos-class", "9"});
   EXPECT_EQ(dropped.status, 1);
-  EXPECT_THAT(dropped.out, HasSubstr("VL 15: packets are dropped here\n"));
+  EXPECT_THAT(dropped.out,
+              HasSubstr("explain-qos.conf:22 (level 'Dropped') says, is none that packets "
+                        "can travel by all the way\n"));
 }
 
 TEST(IbsmExplainGolden, EndsThatAreNobodyAreRefused) {

@@ -67,7 +67,7 @@ assert len(d["paths"]) == 1 and d["paths"][0]["mtu"] == 4096 and d["paths"][0]["
   timeout 20 "$bin/ibpath" 1 9999 >none 2>&1
   [ $? = 1 ] || fail "no path: status $? $(cat none)"
   timeout 20 "$bin/ibpath" 1 nobody >none 2>&1
-  [ $? = 2 ] || fail "no such name: status $? $(cat none)"
+  [ $? = 1 ] || fail "no such name: status $? $(cat none)"
   timeout 40 "$bin/ibpath" 0 0,1,99 >none 2>&1
   [ $? = 4 ] || fail "nobody at the route's end: status $? $(cat none)"
 

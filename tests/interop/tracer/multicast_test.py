@@ -182,7 +182,9 @@ class Cases:
         leaf, other = [i for i, n in enumerate(tree) if n["parent"] == top][:2]
         free = min({5, 6, 7, 8} - {tree[leaf]["ingress_port"], *tree[leaf]["egress_ports"]})
         dropped = self.spoiled(group, leaf, lambda ports, _: ports | {free})
-        second = next(n for n in dropped[2]["group"]["tree"] if n["parent_port"] == free and n["type"] == "switch")
+        nodes = dropped[2]["group"]["tree"]
+        second = next(n for n in nodes if n["parent_port"] == free and n["type"] == "switch"
+                      and nodes[n["parent"]]["node_guid"] == tree[leaf]["node_guid"])
         self.expect_named(dropped, second, "MISMATCH", set(), "no MFT entry")
         self.poke(second, group, {second["ingress_port"], tree[other]["parent_port"]})
         try:

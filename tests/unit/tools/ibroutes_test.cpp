@@ -540,9 +540,8 @@ TEST(Ibroutes, PlansASavedTopologyAsIbsmDoes) {
         "--damage 10% --seed 3 -R minhop", "--load x"}) {
     const auto one = [&](const Ran& ran) {
       return std::to_string(ran.status) + ' ' +
-             std::regex_replace(
-                 std::regex_replace(ran.out, std::regex("ibroutes|ibsm"), "PROGRAM"),
-                 std::regex("(seconds: |\"seconds\": | +)[0-9]+\\.[0-9][0-9][0-9]\n?"), "$1");
+             std::regex_replace(std::regex_replace(ran.out, std::regex("ibroutes|ibsm"), "PROGRAM"),
+                                std::regex("(seconds: |\"seconds\": | +)[0-9]+\\.[0-9]+\n?"), "$1");
     };
     EXPECT_EQ(one(ibroutes("plan " + topology + ' ' + options)),
               one(run("ibsm", "plan " + topology + ' ' + options)))
