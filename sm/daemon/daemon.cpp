@@ -35,6 +35,7 @@
 #include "sm/daemon/managers.h"
 #include "sm/daemon/partition_verbs.h"
 #include "sm/daemon/plan_worker.h"
+#include "sm/daemon/qos_options.h"
 #include "sm/daemon/recovery.h"
 #include "sm/daemon/sa_dump.h"
 #include "sm/daemon/sa_thread.h"
@@ -169,6 +170,11 @@ class Daemon : private core::Carrier {
     else
       say(ib::LogLevel::Error, "partitions",
           options_.partition_trouble + "\nthose of the last file that could be used are in force");
+    if (options_.qos_trouble.empty())
+      keep_qos(options_.qos_text);
+    else
+      say(ib::LogLevel::Error, "qos",
+          options_.qos_trouble + "\nthe rules of the last file that could be used are in force");
 
     make_manager(*contents);
     if (auto made = make_sa(*contents, gsi->kernel_rmpp); !made) return made;
@@ -329,6 +335,7 @@ class Daemon : private core::Carrier {
     take_partitions(fresh->partitions.policy);
     manager_->set_partitions(partitions_);
     keep(fresh->partitions);
+    keep_qos(fresh->qos_text);
     manager_->set_rates(fresh->core.plan.rates);
     events_->on_dropped_levels(fresh->dropped_levels);
     path_rules_ = path_rules_of(*fresh);
@@ -444,6 +451,12 @@ class Daemon : private core::Carrier {
     if (const auto kept = keep_partitions(partitions, options_.state_dir); !kept)
       say(ib::LogLevel::Error, "partitions",
           kept.error().message + ": after a restart generated P_Keys may be others");
+  }
+
+  void keep_qos(const std::string& text) {
+    if (const auto kept = keep_qos_rules(text, options_.state_dir); !kept)
+      say(ib::LogLevel::Error, "qos",
+          kept.error().message + ": a start with a broken QoS policy file would end at once");
   }
 
   /// Managers are the master's; those of another one rest.

@@ -213,10 +213,18 @@ ib::Result<void> take_qos_rules(const Settings& s, DaemonOptions& to) {
   if (!s.qos && !s.qos_policy_file.empty())
     to.notes.push_back(s.qos_policy_file + ": no QoS policy is in force without -Q (qos TRUE)");
   const auto& partitions = to.partitions.policy;
-  auto qos = read_qos_rules(to.sa.qos_policy_file,
-                            partitions ? partitions->partitions : policy::Partitions{});
+  const auto known = partitions ? partitions->partitions : policy::Partitions{};
+  auto qos = read_qos_rules(to.sa.qos_policy_file, known);
+  if (!qos && qos.error().kind == ib::ErrorKind::Usage) {
+    auto last = read_last_qos_rules(s.state_dir, known);
+    if (last) {
+      to.qos_trouble = std::move(qos.error().message);
+      qos = std::move(last);
+    }
+  }
   if (!qos) return tl::unexpected<ib::Error>(std::move(qos.error()));
   to.sa.server.qos = std::move(qos->rules);
+  to.qos_text = std::move(qos->text);
   if (to.sa.server.qos) to.core.plan.level_sls = to.sa.server.qos->sls();
   for (std::string& line : qos->warnings) to.warnings.push_back(std::move(line));
   return {};
@@ -388,7 +396,7 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   find_dropped_levels(o);
   read.take(take_rates(s, o));
   read.take(take_congestion(configuration, o));
-  if (auto whole = read.all_in_order(o.partition_trouble); !whole)
+  if (auto whole = read.all_in_order(o.trouble()); !whole)
     return tl::unexpected<ib::Error>(std::move(whole.error()));
   return o;
 }

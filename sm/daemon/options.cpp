@@ -88,8 +88,8 @@ class Rereading {
     config::Reloaded reloaded = config::reloaded(running_, std::move(fresh));
     auto options = daemon_options(reloaded.configuration);
     if (!options) return options;
-    if (!options->partition_trouble.empty())
-      return ib::fail(ib::ErrorKind::Usage, std::move(options->partition_trouble));
+    if (const std::string trouble = options->trouble(); !trouble.empty())
+      return ib::fail(ib::ErrorKind::Usage, trouble);
     for (const std::string& key : reloaded.waiting)
       warnings.push_back(key + ": the new value takes a restart of ibsm");
     options->warnings.insert(options->warnings.begin(), warnings.begin(), warnings.end());
@@ -125,8 +125,8 @@ Command check(const Configuration& configuration, const std::vector<ib::Diagnost
               const std::string& topology) {
   auto options = daemon_options(configuration);
   if (!options) return refuse(options.error());
-  if (!options->partition_trouble.empty())
-    return refuse({ib::ErrorKind::Usage, options->partition_trouble});
+  if (const std::string trouble = options->trouble(); !trouble.empty())
+    return refuse({ib::ErrorKind::Usage, trouble});
   if (ib::has_errors(problems)) return ib::cli::kExitUsage;
   if (!topology.empty()) return CheckCommand{*std::move(options), topology, !problems.empty()};
   for (const std::string& line : options->warnings) std::fprintf(stderr, "%s\n", line.c_str());
@@ -178,8 +178,8 @@ Command explain(const config::Requests& asked, const Configuration& configuratio
   };
   auto options = daemon_options(configuration);
   if (!options) return refused(options.error());
-  if (!options->partition_trouble.empty())
-    return refused({ib::ErrorKind::Usage, options->partition_trouble});
+  if (const std::string trouble = options->trouble(); !trouble.empty())
+    return refused({ib::ErrorKind::Usage, trouble});
   ExplainCommand command;
   command.options = *std::move(options);
   command.topology = asked.against;

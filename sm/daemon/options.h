@@ -33,6 +33,8 @@ struct DaemonOptions {
   std::string rates_file, rate_groups_file;  // empty: no rate limits
   ReadPartitions partitions;                 // that are in force
   std::string partition_trouble;  // why they are those of the last file that could be used
+  std::string qos_text;           // of the QoS policy file; empty: there is none
+  std::string qos_trouble;        // why its rules are those of the last file that could be used
   std::optional<policy::CongestionSettings> congestion;  // empty: devices are left alone
   bool once{false};
   bool dry_run{false}, json{false};  // JSON: of a dry run
@@ -65,6 +67,12 @@ struct DaemonOptions {
   /// Reads the options file and all files again, for SIGHUP. An error has everything that is wrong,
   /// and changes nothing for the next call. Options that take a restart are as before.
   std::function<ib::Result<DaemonOptions>()> read_again;
+
+  /// What is wrong with files in whose place the last ones count; empty: nothing.
+  std::string trouble() const {
+    return partition_trouble + (partition_trouble.empty() || qos_trouble.empty() ? "" : "\n") +
+           qos_trouble;
+  }
 };
 
 /// The options as the parts of the daemon take them. Files that they name are read here; an error

@@ -2,8 +2,12 @@
 #include "sm/daemon/qos_options.h"
 
 #include "sm/daemon/operator_file.h"
+#include "sm/store/text_backup.h"
 
 namespace sm::daemon {
+namespace {
+constexpr const char* kLastName = "/qos-policy.conf.last";
+}  // namespace
 
 ib::Result<QosRules> read_qos_rules(const std::string& file, const policy::Partitions& partitions) {
   QosRules out;
@@ -16,7 +20,18 @@ ib::Result<QosRules> read_qos_rules(const std::string& file, const policy::Parti
   std::vector<ib::Diagnostic> diagnostics = read.diagnostics;
   out.rules = std::make_shared<const policy::QosPolicy>(read, file, partitions, diagnostics);
   for (const auto& diagnostic : diagnostics) out.warnings.push_back(to_string(diagnostic));
+  out.text = *text;
   return out;
+}
+
+ib::Result<QosRules> read_last_qos_rules(const std::string& state_dir,
+                                         const policy::Partitions& partitions) {
+  return read_qos_rules(state_dir + kLastName, partitions);
+}
+
+ib::Result<void> keep_qos_rules(const std::string& text, const std::string& state_dir) {
+  if (text.empty()) return {};
+  return store::write_backup(state_dir + kLastName, text);
 }
 
 ib::Result<RateLimits> read_rate_limits(const std::string& file, const std::string& groups_file) {

@@ -967,6 +967,23 @@ class BrokenFiles(unittest.TestCase):
     def test_qos_policy(self):
         self.check("qos-policy.cases", "qos_policy_file", "qos-ulps\n default : 1\nend-qos-ulps\n")
 
+    def test_a_broken_qos_policy_at_the_start(self):
+        """Without a last good one nothing starts; with one its rules are in force, and it is said."""
+        with Sm(*TREE) as f:
+            file, conf, log = f.directory / "file", f.directory / "conf", f.directory / "log"
+            file.write_text("qos-ulps\n default : 17\nend-qos-ulps\n")
+            conf.write_text(f"qos_policy_file {file}\nqos TRUE\n")
+            refused = f.ibsm("-o", "-F", conf)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn("the QoS policy of", refused.stderr)
+            file.write_text("qos-ulps\n default : 3\nend-qos-ulps\n")
+            self.assertEqual(f.ibsm("-o", "-F", conf).returncode, 0)
+            file.write_text("qos-ulps\n default : 17\nend-qos-ulps\n")
+            self.assertEqual(f.ibsm("--check-config", "-F", conf).returncode, 2)
+            f.daemon("-F", conf)
+            self.assertIn("the rules of the last file that could be used are in force", log.read_text())
+            self.assertEqual(path_to(f, "host0002 HCA-1")["sl"], 3)
+
     def test_rates(self):
         self.check("rates.cases", "enhanced_qos_policy_file",
                    "BW_NAMES\nslow = 1000\nBW_RULES\ndefault = 1:slow\n")
