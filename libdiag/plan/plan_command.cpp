@@ -125,7 +125,7 @@ Result<Subject> saved_subject(const PlanCommand& command, const Reporter& report
   return subject;
 }
 
-int run_plan(const PlanCommand& command, Subject subject, const Reporter& reporter) {
+int run_plan(const PlanCommand& command, const Subject& subject, const Reporter& reporter) {
   if (subject.fabric.count(wire::NodeType::Switch) == 0)
     return reporter.refuse({ErrorKind::Usage,
                             "cannot plan routes of " + subject.name +

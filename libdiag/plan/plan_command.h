@@ -44,7 +44,7 @@ struct Reporter {
 /// Returns the exit status: 0 the routes of an engine are verified, 1 those of none are (or, with
 /// --compare, those that are programmed are not), 2 a bad file or name, 3 some of the fabric could
 /// not be read, 4 something could not be written.
-int run_plan(const PlanCommand& command, Subject subject, const Reporter& reporter);
+int run_plan(const PlanCommand& command, const Subject& subject, const Reporter& reporter);
 
 /// The fabric of command.topology.
 Result<Subject> saved_subject(const PlanCommand& command, const Reporter& reporter);

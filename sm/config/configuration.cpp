@@ -6,6 +6,7 @@
 #include "libdiag/base/text.h"
 #include "sm/config/table.h"
 #include "sm/config/value.h"
+#include "sm/policy/text_line.h"
 
 namespace sm::config {
 namespace {
@@ -151,6 +152,11 @@ void read_options_text(std::string_view text, const std::string& file, Configura
                        std::vector<ib::Diagnostic>& problems) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  // Of what is no text no line says anything, and all of it would be passed over as unknown keys.
+  if (auto binary = policy::not_text(text, file)) {
+    problems.push_back(*std::move(binary));
+    return;
+  }
   Reader reader(file, to, problems);
   std::uint32_t number = 0;
   for (std::string_view line : ib::split(text, '\n')) {

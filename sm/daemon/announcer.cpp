@@ -32,7 +32,7 @@ std::string Announcer::announce(const std::string& headline,
 /// stdout could not be written. Who runs ibsm once wants the result; a daemon goes on managing the
 /// subnet as long as somebody can learn of it.
 std::string Announcer::told_otherwise() {
-  const std::string why = "cannot write the result to stdout";
+  std::string why = "cannot write the result to stdout";
   if (!once_) {
     log_.write({ib::LogLevel::Warning, "ibsm", why});
     std::cerr << "ibsm: " << why << (log_.is_file() ? "; the log has it" : "") << std::endl;

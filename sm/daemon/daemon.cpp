@@ -14,6 +14,7 @@
 #include <ctime>
 #include <iostream>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "libdiag/base/text.h"
@@ -162,7 +163,8 @@ class Daemon : private core::Carrier {
 
     added_members_ = added_members(contents->partition_members);
     for (const auto& [name, p_key] : contents->generated_p_keys) kept_keys_.emplace(name, p_key);
-    auto partitions = with_kept_keys(options_.partitions, options_.partition_files, kept_keys_);
+    auto partitions =
+        with_kept_keys(options_.partitions, options_.partition_files, kept_keys_, added_keys());
     if (!partitions) return tl::unexpected<ib::Error>(std::move(partitions.error()));
     take_partitions(partitions->policy);
     if (options_.partition_trouble.empty())
@@ -312,7 +314,8 @@ class Daemon : private core::Carrier {
   void reload() {
     auto fresh = read_again_();
     if (fresh) {
-      auto kept = with_kept_keys(fresh->partitions, fresh->partition_files, kept_keys_);
+      auto kept =
+          with_kept_keys(fresh->partitions, fresh->partition_files, kept_keys_, added_keys());
       if (kept)
         fresh->partitions = *std::move(kept);
       else
@@ -451,6 +454,13 @@ class Daemon : private core::Carrier {
     if (const auto kept = keep_partitions(partitions, options_.state_dir); !kept)
       say(ib::LogLevel::Error, "partitions",
           kept.error().message + ": after a restart generated P_Keys may be others");
+  }
+
+  /// P_Keys to which members were added: a partition of another name is not to come by one.
+  std::set<std::uint16_t> added_keys() const {
+    std::set<std::uint16_t> keys;
+    for (const policy::AddedMember& member : added_members_) keys.insert(member.p_key);
+    return keys;
   }
 
   void keep_qos(const std::string& text) {

@@ -179,6 +179,12 @@ ib::Result<void> take_partitions(const Settings& s, DaemonOptions& to) {
   files.groups_file = !s.pgrp_policy_file.empty() ? s.pgrp_policy_file
                       : s.qos                     ? s.qos_policy_file
                                                   : std::string();
+  // Port groups of a QoS policy that cannot be used are those of the last one that could.
+  if (s.qos && s.pgrp_policy_file.empty())
+    if (const auto rules = read_qos_rules(s.qos_policy_file, {});
+        !rules && rules.error().kind == ib::ErrorKind::Usage &&
+        read_last_qos_rules(s.state_dir, {}))
+      files.groups_file = last_qos_file(s.state_dir);
   files.allow_both = s.allow_both_pkeys;
   files.with_sls = s.qos;
   auto read = read_partitions(files, s.state_dir);

@@ -54,8 +54,7 @@ int plan(const PlanVerb& verb) {
     return reporter.refuse(
         {ib::ErrorKind::Usage, "expected a saved topology: ibsm plan TOPOLOGY", 0});
   auto subject = saved_subject(*command, reporter);
-  return subject ? run_plan(*command, *std::move(subject), reporter)
-                 : reporter.refuse(subject.error());
+  return subject ? run_plan(*command, *subject, reporter) : reporter.refuse(subject.error());
 }
 
 int run(int argc, char** argv) {

@@ -29,7 +29,8 @@ std::vector<std::string> drop_sls(policy::PartitionFile& file, const std::string
 
 /// `name` is what messages call the file.
 ib::Result<ReadPartitions> understand(std::string text, const std::string& name,
-                                      const PartitionOptions& options, policy::GeneratedKeys keys) {
+                                      const PartitionOptions& options, policy::GeneratedKeys keys,
+                                      const std::set<std::uint16_t>& in_use = {}) {
   auto file = policy::read_partition_file(text, name);
   if (ib::has_errors(file.diagnostics))
     return refused("the partitions of " + name, text, file.diagnostics);
@@ -40,7 +41,7 @@ ib::Result<ReadPartitions> understand(std::string text, const std::string& name,
   policy::PartitionPolicy policy;
   policy.from_file = true;
   policy.allow_both = options.allow_both;
-  policy.partitions = policy::merge_definitions(file, name, out.keys, file.diagnostics);
+  policy.partitions = policy::merge_definitions(file, name, out.keys, file.diagnostics, in_use);
   if (ib::has_errors(file.diagnostics))
     return refused("the partitions of " + name, text, file.diagnostics);
   if (!options.groups_file.empty()) {
@@ -92,16 +93,21 @@ ib::Result<ReadPartitions> read_last_partitions(const PartitionOptions& options,
 }
 
 ib::Result<ReadPartitions> with_kept_keys(ReadPartitions read, const PartitionOptions& options,
-                                          const policy::GeneratedKeys& kept) {
+                                          const policy::GeneratedKeys& kept,
+                                          const std::set<std::uint16_t>& in_use) {
   policy::GeneratedKeys keys = read.keys;
   for (const auto& [name, key] : kept) keys.insert_or_assign(name, key);
-  if (read.text.empty() || keys == read.keys) return read;
+  const bool collides = std::ranges::any_of(read.keys, [&](const auto& entry) {
+    return !kept.contains(entry.first) && in_use.contains(entry.second);
+  });
+  if (read.text.empty() || (keys == read.keys && !collides)) return read;
   // What was generated for want of these does not count.
   keys = kept;
   for (const auto& [name, key] : read.keys)
-    if (!std::ranges::any_of(kept, [&](const auto& k) { return k.second == key; }))
+    if (!in_use.contains(key) &&
+        !std::ranges::any_of(kept, [&](const auto& k) { return k.second == key; }))
       keys.emplace(name, key);
-  return understand(std::move(read.text), read.name, options, std::move(keys));
+  return understand(std::move(read.text), read.name, options, std::move(keys), in_use);
 }
 
 store::Batch keys_to_keep(const ReadPartitions& read, policy::GeneratedKeys& kept) {

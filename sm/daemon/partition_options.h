@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,10 +41,11 @@ ib::Result<ReadPartitions> read_partitions(const PartitionOptions& options,
 /// The same of the last file that could be used; an error where there is none.
 ib::Result<ReadPartitions> read_last_partitions(const PartitionOptions& options,
                                                 const std::string& state_dir);
-/// `read` with the keys that the store has for names. An error where the file says one of them of
-/// another name.
+/// `read` with the keys that the store has for names, and none that was generated now among those
+/// `in_use`. An error where the file says one of them of another name.
 ib::Result<ReadPartitions> with_kept_keys(ReadPartitions read, const PartitionOptions& options,
-                                          const policy::GeneratedKeys& kept);
+                                          const policy::GeneratedKeys& kept,
+                                          const std::set<std::uint16_t>& in_use = {});
 /// What the store lacks of the keys of `read`; `kept` is what it has, and has them then.
 store::Batch keys_to_keep(const ReadPartitions& read, policy::GeneratedKeys& kept);
 /// What is read again at the next start. Precondition: the state directory is there.

@@ -26,12 +26,14 @@ ib::Result<QosRules> read_qos_rules(const std::string& file, const policy::Parti
 
 ib::Result<QosRules> read_last_qos_rules(const std::string& state_dir,
                                          const policy::Partitions& partitions) {
-  return read_qos_rules(state_dir + kLastName, partitions);
+  return read_qos_rules(last_qos_file(state_dir), partitions);
 }
+
+std::string last_qos_file(const std::string& state_dir) { return state_dir + kLastName; }
 
 ib::Result<void> keep_qos_rules(const std::string& text, const std::string& state_dir) {
   if (text.empty()) return {};
-  return store::write_backup(state_dir + kLastName, text);
+  return store::write_backup(last_qos_file(state_dir), text);
 }
 
 ib::Result<RateLimits> read_rate_limits(const std::string& file, const std::string& groups_file) {

@@ -25,6 +25,8 @@ ib::Result<QosRules> read_qos_rules(const std::string& file, const policy::Parti
 /// The same of the last file that could be used; an error where there is none.
 ib::Result<QosRules> read_last_qos_rules(const std::string& state_dir,
                                          const policy::Partitions& partitions);
+/// Where that is kept.
+std::string last_qos_file(const std::string& state_dir);
 /// What that is from now on. Precondition: the state directory is there.
 ib::Result<void> keep_qos_rules(const std::string& text, const std::string& state_dir);
 

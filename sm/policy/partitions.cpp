@@ -49,12 +49,13 @@ std::vector<std::uint8_t> scopes_of(const GroupFlags& flags, const GroupFlags& h
 class Merger {
  public:
   Merger(const PartitionFile& file, const std::string& file_name, GeneratedKeys& keys,
-         std::vector<ib::Diagnostic>& diagnostics)
+         std::vector<ib::Diagnostic>& diagnostics, const std::set<std::uint16_t>& in_use)
       : file_(file), file_name_(file_name), keys_(keys), diagnostics_(diagnostics) {
     for (const PartitionDefinition& d : file.definitions)
       if (d.p_key) written_[*d.p_key] = true;
     used_ = written_;
     for (const auto& [name, key] : keys) used_[key] = true;
+    for (const std::uint16_t key : in_use) used_[key] = true;
     add("Default", kDefaultBase, false);
   }
 
@@ -331,8 +332,9 @@ Partitions open_partitions() {
 }
 
 Partitions merge_definitions(const PartitionFile& file, const std::string& file_name,
-                             GeneratedKeys& keys, std::vector<ib::Diagnostic>& diagnostics) {
-  return Merger(file, file_name, keys, diagnostics).run();
+                             GeneratedKeys& keys, std::vector<ib::Diagnostic>& diagnostics,
+                             const std::set<std::uint16_t>& in_use) {
+  return Merger(file, file_name, keys, diagnostics, in_use).run();
 }
 
 std::vector<std::vector<PortPartition>> port_partitions(const Partitions& partitions,

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,9 +63,11 @@ using GeneratedKeys = std::map<std::string, std::uint16_t, std::less<>>;
 
 /// Merges the definitions of a file by P_Key. Generates keys for those without one: that which
 /// `keys` has for the name, else the lowest from 1 that neither the file nor another name uses,
-/// which `keys` has then. What is wrong, or odd, goes to `diagnostics` under the name `file_name`.
+/// which `keys` has then; those `in_use` are somebody else's and are not generated. What is wrong,
+/// or odd, goes to `diagnostics` under the name `file_name`.
 Partitions merge_definitions(const PartitionFile& file, const std::string& file_name,
-                             GeneratedKeys& keys, std::vector<ib::Diagnostic>& diagnostics);
+                             GeneratedKeys& keys, std::vector<ib::Diagnostic>& diagnostics,
+                             const std::set<std::uint16_t>& in_use = {});
 
 /// The IPv4 broadcast group of a partition (RFC 4391): ff1<scope>:401b:<P_Key|0x8000>::ffff:ffff.
 ib::Gid broadcast_mgid(std::uint16_t p_key, std::uint8_t scope);

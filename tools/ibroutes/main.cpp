@@ -484,7 +484,7 @@ int plan_or_compare(int argc, const char* const* argv, bool compares) {
   auto subject = plan_subject(options, *command, now, reporter, status);
   if (status != 0) return status;
   if (!subject) return reporter.refuse(subject.error());
-  return run_plan(*command, *std::move(subject), reporter);
+  return run_plan(*command, *subject, reporter);
 }
 
 int run_plan_verb(int argc, const char* const* argv) { return plan_or_compare(argc, argv, false); }

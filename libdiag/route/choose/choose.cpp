@@ -252,6 +252,7 @@ class Chooser {
     }
     if (passed.empty()) return;
     std::vector<Quality> qualities;
+    qualities.reserve(passed.size());
     for (const Candidate& candidate : passed) qualities.push_back(candidate.quality);
     std::size_t best = best_of(qualities);
     for (std::size_t i = 0; i < passed.size(); ++i)

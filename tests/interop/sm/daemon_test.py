@@ -362,6 +362,19 @@ class AddedMembers(unittest.TestCase):
         record = f.on(HOST, "saquery", "NR", host).stdout
         return re.search(r"port_guid\.+(0x[0-9a-f]+)", record).group(1)
 
+    def test_a_key_that_has_added_members_is_generated_for_no_other_partition(self):
+        with Sm(*TREE) as f:
+            file = f.directory / "partitions.conf"
+            file.write_text("Default=0x7fff : ALL=full ;\n")
+            pid = f.daemon("-P", file)
+            host2, host3 = self.guid(f, self.HOST2), self.guid(f, self.HOST3)
+            self.assertEqual(f.ibsm_ctl("partition", "add", "1", host2).returncode, 0)
+            self.assertTrue(wait_until(lambda: self.p_keys(f, self.HOST2) == {"0xffff", "0x8001"}))
+            file.write_text(f"Default=0x7fff : ALL=full ;\ntenant : {host3}=full ;\n")
+            os.kill(pid, signal.SIGHUP)
+            self.assertTrue(wait_until(lambda: self.p_keys(f, self.HOST3) == {"0xffff", "0x8002"}))
+            self.assertEqual(self.p_keys(f, self.HOST2), {"0xffff", "0x8001"})
+
     def test_added_kept_over_a_restart_and_a_reload_and_taken_away(self):
         with Sm(*TREE) as f:
             file = f.directory / "partitions.conf"
@@ -978,6 +991,9 @@ class BrokenFiles(unittest.TestCase):
             self.assertIn("the QoS policy of", refused.stderr)
             file.write_text("qos-ulps\n default : 3\nend-qos-ulps\n")
             self.assertEqual(f.ibsm("-o", "-F", conf).returncode, 0)
+            partitions = f.directory / "partitions"
+            partitions.write_text("Default=0x7fff : ALL, SELF=full ;\n")
+            conf.write_text(conf.read_text() + f"partition_config_file {partitions}\n")
             file.write_text("qos-ulps\n default : 17\nend-qos-ulps\n")
             self.assertEqual(f.ibsm("--check-config", "-F", conf).returncode, 2)
             f.daemon("-F", conf)

@@ -143,6 +143,15 @@ TEST(OptionsFile, NothingSaidIsTheDefault) {
   EXPECT_EQ(configuration.origin(*find_key("lmc")).from, Origin::From::Default);
 }
 
+TEST(OptionsFile, WhatIsNoTextIsRefused) {
+  EXPECT_THAT(read(std::string("lmc 3\n\0\0", 8)).problems,
+              ElementsAre("opensm.conf:2:1: error: there is a control character (byte 0x00) here, "
+                          "which no text file has"));
+  EXPECT_THAT(read("\xFF\xFEl\n").problems,
+              ElementsAre("opensm.conf:1:1: error: this file is UTF-16; write it as plain text "
+                          "(UTF-8)"));
+}
+
 TEST(OptionsFile, WhatIsNotSupportedYetSaysWhatFollows) {
   const auto [configuration, problems] = read(
       "sm_assigned_guid 5\nsingle_thread TRUE\nbabbling_port_policy TRUE\n"
