@@ -5,7 +5,8 @@ namespace ib::cli {
 
 void add_common(CommandLine& line, CommonOptions& out, const CommonLetters& letters) {
   if (!letters.device.empty()) {
-    line.text(letters.device, out.device, "NAME", "Local device (default: the first with an active port)");
+    line.text(letters.device, out.device, "NAME",
+              "Local device (default: the first with an active port)");
   }
   if (!letters.port.empty()) {
     line.number(letters.port, out.port, 0, 254, "Local port (default 0: the first active port)");

@@ -81,8 +81,8 @@ void append_opensm_mcfdbs(std::string& out, const SwitchTables& tables);
 /// Takes the next piece of a file that is too large to be one string.
 using TextSink = std::function<void(std::string_view)>;
 
-/// opensm.fdbs of all switches, one after the other. Hops are counted along the tables; "yes" is for
-/// a shortest path.
+/// opensm.fdbs of all switches, one after the other. Hops are counted along the tables; "yes" is
+/// for a shortest path.
 void write_opensm_fdbs(const TextSink& write, const fabric::CompactGraph& graph,
                        const LinearTables& tables);
 

@@ -24,8 +24,8 @@ struct LidMatrix {
 /// An error is `FILE:LINE: expected X, got Y`.
 Result<std::vector<LidMatrix>> read_lid_matrix(std::string_view text, std::string_view file_name);
 
-/// The whole file, a switch at a time: hops to the LIDs of switches, by the shortest ways, as opensm
-/// has them (a host's are those of its switch). Switches in the order of GUIDs.
+/// The whole file, a switch at a time: hops to the LIDs of switches, by the shortest ways, as
+/// opensm has them (a host's are those of its switch). Switches in the order of GUIDs.
 void write_lid_matrix(const TextSink& write, const fabric::Fabric& fabric,
                       const fabric::CompactGraph& graph);
 

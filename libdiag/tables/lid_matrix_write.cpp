@@ -21,8 +21,8 @@ std::vector<std::uint8_t> hops_between_switches(const fabric::CompactGraph& grap
     std::vector<SwitchIndex> targets(std::min<std::size_t>(kTargetsPerBatch, switches - first));
     std::iota(targets.begin(), targets.end(), first);
     least_hops(graph, targets).for_each([&](std::size_t b, SwitchIndex s, std::size_t distance) {
-      hops[(first + b) * switches + s] = static_cast<std::uint8_t>(
-          std::min<std::size_t>(distance, LidMatrix::kUnreachable - 1));
+      hops[(first + b) * switches + s] =
+          static_cast<std::uint8_t>(std::min<std::size_t>(distance, LidMatrix::kUnreachable - 1));
     });
   }
   return hops;

@@ -177,6 +177,7 @@ const QosGrant* QosPolicy::match(const QosRequest& request, const PortRules& fro
 
 std::vector<const QosGrant*> QosPolicy::grants() const {
   std::vector<const QosGrant*> all;
+  all.reserve(grants_.size() + 1);
   for (const QosGrant& grant : grants_) all.push_back(&grant);
   if (default_) all.push_back(&*default_);
   return all;

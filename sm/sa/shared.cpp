@@ -51,7 +51,7 @@ ib::Lid Shared::who_of(const Packet& request) const {
 }
 
 void Shared::say(ib::LogLevel level, std::string line, std::optional<ib::LogCause> cause) {
-  if (log_.size() < kLogLinesMax) log_.push_back({level, "sa", std::move(line), std::move(cause)});
+  if (log_.size() < kLogLinesMax) log_.push_back({level, "sa", std::move(line), cause});
 }
 
 void Shared::complain(const Packet& request, const std::string& why) {

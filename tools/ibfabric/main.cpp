@@ -318,15 +318,15 @@ struct CtlVerb {
 };
 constexpr CtlVerb kCtlVerbs[] = {
     {"link", "pull or plug a cable", "down|up NODE PORT", 3, 3},
-    {"node", "change the behaviour of a node", "reboot|remove|return|silent|garbage|normal NODE", 2, 2},
+    {"node", "change the behaviour of a node", "reboot|remove|return|silent|garbage|normal NODE", 2,
+     2},
     {"cable", "move one end of a cable", "move NODE PORT NODE2 PORT2", 5, 5},
     {"seed", "reset the random seed", "N", 1, 1},
     {"show", "state of a node or port", "NODE [PORT]", 1, 2},
     {"pcap", "capture for Wireshark", "FILE|off", 1, 1},
     {"stats", "MADs by class, method, attribute", "", 0, 0},
     {"faults", "loss, delay, slow devices", "", 0, 0},
-    {"device", "properties of a device: show, change", "NODE [PORT] [NAME=VALUE]...", 1,
-     64},
+    {"device", "properties of a device: show, change", "NODE [PORT] [NAME=VALUE]...", 1, 64},
     {"flow", "traffic between end ports, and its rates",
      "add SRC DST|list|del ID|all|pattern shift|alltoall|random [N]", 1, 3},
     {"counters", "error counters of a port: show, set, increase over time",

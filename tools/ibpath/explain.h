@@ -48,8 +48,8 @@ struct PathFacts {
   std::optional<ib::wire::PortInfo> source_port0, destination_port0;  // of ends that are switches
   /// The way there with the VLs of an SL that was asked for in vain.
   std::optional<Way> asked_sl_way;
-  /// The return path as a path record of its own, by the same SL if there is one; none: the SA gives
-  /// none.
+  /// The return path as a path record of its own, by the same SL if there is one; none: the SA
+  /// gives none.
   std::optional<ib::wire::PathRecord> back_path;
   /// P_Keys of the end ports; none: the SA does not show them.
   std::optional<std::vector<ib::PKey>> source_keys, destination_keys;

@@ -117,9 +117,9 @@ ib::Result<Trace> trace_back(mad::Session& session, const Trace& forward, Lid ow
   return trace;
 }
 
-/// Evidence for the return path. A switch is asked by a packet that itself goes that way: a directed
-/// route to the first switch, LID-routed from there (IBA 14.2.2, DrDLID). What does not support
-/// that form stays unproved.
+/// Evidence for the return path. A switch is asked by a packet that itself goes that way: a
+/// directed route to the first switch, LID-routed from there (IBA 14.2.2, DrDLID). What does not
+/// support that form stays unproved.
 ib::Result<void> prove_back(mad::Session& session, Trace& trace, const Trace& forward,
                             const TraceOptions& options) {
   if (trace.hops.size() < 2) return {};
@@ -322,8 +322,8 @@ ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOption
   }
   TraceReport report;
   std::vector<Lid> targets{dlid};
-  // LIDs of both ends go in pairs, the first with the first (as the SA pairs them): a return path to
-  // each of ours, and what is left over behind the last way there.
+  // LIDs of both ends go in pairs, the first with the first (as the SA pairs them): a return path
+  // to each of ours, and what is left over behind the last way there.
   const std::vector<Lid> own =
       options.lmc_all ? lids_of(facts->lid, facts->lmc) : std::vector<Lid>{facts->lid};
   std::size_t ways_back = 0;

@@ -84,8 +84,8 @@ TEST_F(CtlGolden, Counters) {
 }
 
 TEST_F(CtlGolden, WhatFlowAndCountersRefuse) {
-  const auto refusal = [&](std::vector<std::string> words,
-                           std::map<std::string, std::string> options = {}) {
+  const auto refusal = [&](const std::vector<std::string>& words,
+                           const std::map<std::string, std::string>& options = {}) {
     const CtlResult result =
         control.execute(ib::Instant{0}, {words.front(), {words.begin() + 1, words.end()}, options});
     EXPECT_NE(result.status, 0);

@@ -290,8 +290,10 @@ TEST(Choice, TablesAreCarriedOverBySwitch) {
   for (fabric::SwitchIndex s = 0; s < to.switch_count(); ++s)
     for (fabric::SwitchIndex o = 0; o < from.switch_count(); ++o)
       if (to.guid(s) == from.guid(o)) {
-        for (std::uint16_t lid = 0; lid < carried.lid_count(); ++lid)
-          EXPECT_EQ(carried.at(s, Lid{lid}), tables.at(o, Lid{lid}));
+        for (std::size_t i = 0; i < carried.lid_count(); ++i) {
+          const Lid lid{static_cast<std::uint16_t>(i)};
+          EXPECT_EQ(carried.at(s, lid), tables.at(o, lid));
+        }
       }
 }
 

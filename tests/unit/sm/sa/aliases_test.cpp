@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Registering alias GUIDs: whose, which, how they are made up, and what keeps them.
-#include "sm/sa/registry/alias_rules.h"
 #include "sm/sa/registry/aliases.h"
 
 #include <gmock/gmock.h>
@@ -11,6 +10,7 @@
 #include <set>
 
 #include "sm/device/tables/kinds.h"
+#include "sm/sa/registry/alias_rules.h"
 #include "sm/sa/registry/membership.h"
 #include "sm/sa/registry/state.h"
 #include "tests/unit/sm/sa/subnet.h"
