@@ -11,6 +11,7 @@
 #include "libdiag/query/sa_client.h"
 #include "libdiag/query/smp_client.h"
 #include "libdiag/tables/verify.h"
+#include "libdiag/wire/words.h"
 #include "tools/ibtracer/report.h"
 #include "tools/ibtracer/trace.h"
 
@@ -33,21 +34,6 @@ Duration time_of(const std::string& word) {
   if (!ms && !word.ends_with("s")) throw Complaint("expected a time like 3s or 50ms, got " + word);
   const Duration unit = ms ? Duration(std::chrono::milliseconds(1)) : std::chrono::seconds(1);
   return unit * number_of(digits, 1'000'000);
-}
-
-const char* state_word(PortState state) {
-  switch (state) {
-    case PortState::Down:
-      return "DOWN";
-    case PortState::Initialize:
-      return "INIT";
-    case PortState::Armed:
-      return "ARMED";
-    case PortState::Active:
-      return "ACTIVE";
-    default:
-      return "no state";
-  }
 }
 
 template <class T>
@@ -348,7 +334,7 @@ std::string Stage::states() {
       if (state == PortState::Active) {
         ++active;
       } else {
-        out += fmt::format("{} port {} {}\n", short_name(f, n), i, state_word(state));
+        out += fmt::format("{} port {} {}\n", short_name(f, n), i, ib::wire::state_word(state));
       }
     }
   }
@@ -420,7 +406,7 @@ void Stage::watch(const ib::mad::Packet& packet) {
   std::string step = what;
   if (packet.mad.attribute_id() == attr::kPortInfo) {
     const auto state = ib::wire::body<ib::wire::PortInfo>(packet.mad).port_state;
-    if (state != PortState::NoChange) step += std::string(" ") + state_word(state);
+    if (state != PortState::NoChange) step += std::string(" ").append(ib::wire::state_word(state));
   }
   if (order_.empty() || order_.back().what != step) order_.push_back({step, 0});
   ++order_.back().times;

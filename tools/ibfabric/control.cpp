@@ -48,16 +48,16 @@ CtlResult refused(const Error& error) {
   return {error.kind == ErrorKind::NotFound ? kNobody : 2, error.message + "\n"};
 }
 
+bool parse_real(std::string_view text, double max, double& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc{} && end == text.data() + text.size() && out >= 0 && out <= max;
+}
+
 namespace {
 
 constexpr char kBetween = '\0';
 constexpr double kDelayMsMax = 1e6, kSmaUsMax = 1e9;
 constexpr std::uint32_t kQueueMax = 1'000'000;
-
-bool parse_real(const std::string& text, double min, double max, double& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc{} && end == text.data() + text.size() && out >= min && out <= max;
-}
 
 const char* state_name(ib::wire::PortState s) {
   static constexpr const char* kNames[] = {"NoChange", "Down", "Init", "Armed", "Active"};
@@ -232,7 +232,7 @@ CtlResult Control::faults(const CtlCommand& command) {
     if (name == "loss" || name == "duplicate" || name == "delay-ms") {
       const double max = name == "delay-ms" ? kDelayMsMax : 100;
       double value = 0;
-      if (!parse_real(text, 0, max, value)) return wrong_number(name, max, text);
+      if (!parse_real(text, max, value)) return wrong_number(name, max, text);
       if (name == "loss") f.loss_percent = value;
       if (name == "duplicate") f.duplicate_percent = value;
       if (name == "delay-ms") f.delay = ib::Duration{std::llround(value * 1e6)};
@@ -241,7 +241,7 @@ CtlResult Control::faults(const CtlCommand& command) {
     if (link) return usage("--" + ib::printable(name) + " is not a property of a link");
     if (name == "sma-us") {
       double value = 0;
-      if (!parse_real(text, 0, kSmaUsMax, value)) return wrong_number(name, kSmaUsMax, text);
+      if (!parse_real(text, kSmaUsMax, value)) return wrong_number(name, kSmaUsMax, text);
       f.sma_service = ib::Duration{std::llround(value * 1e3)};
       continue;
     }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "tools/ibfabric/control.h"
 
@@ -13,6 +14,9 @@ using Json = nlohmann::ordered_json;
 
 /// type, node_guid and name, the shape of a node in all documents.
 Json node_json(const ib::fabric::Node& node);
+/// A number from 0 to `max`, and nothing behind it.
+bool parse_real(std::string_view text, double max, double& out);
+
 CtlResult usage(const std::string& message);
 CtlResult refused(const ib::Error& error);
 /// The answer in JSON: doc/formats.md's frame and what is particular to the command.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // `ctl flow` and `ctl counters`: traffic, and errors that links are said to have.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -49,11 +48,6 @@ const LimitName& name_of(FlowLimit limit) {
   for (const LimitName& row : kLimits)
     if (row.limit == limit) return row;
   return kLimits[0];
-}
-
-bool parse_real(std::string_view text, double max, double& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc{} && end == text.data() + text.size() && out >= 0 && out <= max;
 }
 
 CtlResult expected(const std::string& what, const std::string& wanted, std::string_view got) {
