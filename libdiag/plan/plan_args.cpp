@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/plan/plan_args.h"
 
+#include <chrono>
 #include <filesystem>
 
 #include "libdiag/base/text.h"
@@ -19,13 +20,16 @@ cli::Read place(std::string& out, const char* kind) {
 }
 
 /// `file` only where there is something to read.
-std::vector<std::string> all_engines(const route::OptionFiles& given) {
-  using route::OptionFile;
-  const bool files = given.contains(OptionFile::Lfts) || given.contains(OptionFile::LidMatrix);
+std::vector<std::string> all_engines(bool has_tables) {
   std::vector<std::string> names;
   for (const auto& engine : route::engines())
-    if (files || engine.name != std::string_view("file")) names.emplace_back(engine.name);
+    if (has_tables || engine.name != std::string_view("file")) names.emplace_back(engine.name);
   return names;
+}
+
+double seconds_now() {
+  using std::chrono::duration;
+  return duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /// Not the topology file behind a --compare without a list.
@@ -36,7 +40,7 @@ bool is_engine_list(const std::string& word) {
 
 }  // namespace
 
-void PlanArgs::add_to(cli::CommandLine& line, Operand operand) {
+void PlanArgs::add_to(cli::CommandLine& line, Operand operand, Routing routing) {
   auto& what_if = command_.plan.what_if;
   if (operand == Operand::Topology)
     line.operand("TOPOLOGY", operand_, "Saved topology (the same as --load)");
@@ -53,11 +57,13 @@ void PlanArgs::add_to(cli::CommandLine& line, Operand operand) {
   line.number("--seed", {0, ~std::uint64_t{0}},
               "Random seed: which links --damage removes, what --figures samples (default 1)",
               [&](std::uint64_t v) { what_if.seed = command_.figures_options.seed = v; });
-  line.number("-l,--lmc", {0, 7}, "2^LMC LIDs for each host port (default: as they have)",
-              [&](std::uint64_t v) { command_.plan.lmc = static_cast<std::uint8_t>(v); });
   line.optional_value("--compare", "LIST", "A row for each engine of LIST (default: all engines)",
                       kAll, is_engine_list, [&](const std::string& text) { return compare(text); });
-  routing_.add_to(line);
+  if (routing == Routing::Here) {
+    line.number("-l,--lmc", {0, 7}, "2^LMC LIDs for each host port (default: as they have)",
+                [&](std::uint64_t v) { command_.plan.lmc = static_cast<std::uint8_t>(v); });
+    routing_.add_to(line);
+  }
   line.flag("--figures", command_.figures,
             "Load against its floor, path lengths, contention of shifts and permutations, "
             "bisection");
@@ -75,6 +81,17 @@ Result<void> PlanArgs::compare(const std::string& list) {
 }
 
 Result<PlanCommand> PlanArgs::command() const {
+  auto read = routing_.read();
+  if (!read) return tl::unexpected<Error>(std::move(read.error()));
+  using route::OptionFile;
+  const auto& files = routing_.files();
+  auto command = this->command(std::move(read->choice), files.contains(OptionFile::Lfts) ||
+                                                            files.contains(OptionFile::LidMatrix));
+  if (command) command->mentions = std::move(read->mentions);
+  return command;
+}
+
+Result<PlanCommand> PlanArgs::command(route::ChoiceOptions of_routing, bool has_tables) const {
   PlanCommand command = command_;
   if (operand_ && !load_.empty())
     return fail(ErrorKind::Usage, "expected one topology, got --load '" + printable(load_) +
@@ -83,10 +100,8 @@ Result<PlanCommand> PlanArgs::command() const {
     return fail(ErrorKind::Usage, "expected a topology file, got the routing engine '" + *operand_ +
                                       "'; name engines with -R");
   command.topology = topology();
-  auto read = routing_.read();
-  if (!read) return tl::unexpected<Error>(std::move(read.error()));
-  command.plan.choice = std::move(read->choice);
-  command.mentions = std::move(read->mentions);
+  command.plan.choice = std::move(of_routing);
+  command.plan.choice.clock = seconds_now;
   if (!compared_) return command;
   auto& choice = command.plan.choice;
   if (!choice.engines.empty() || choice.no_fallback)
@@ -98,7 +113,7 @@ Result<PlanCommand> PlanArgs::command() const {
                 "expected one engine's routes for --dump, --svg and --figures; name it with -R "
                 "instead of --compare");
   if (*compared_ == kAll) {
-    choice.engines = all_engines(routing_.files());
+    choice.engines = all_engines(has_tables);
   } else {
     route::ChoiceOptions listed;
     if (auto known = route::read_engine_list(*compared_, listed); !known)

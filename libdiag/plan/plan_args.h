@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// PlanArgs: the options of `ibsm plan` and `ibroutes plan`, which are the same.
+// PlanArgs: the options that `ibsm plan` and `ibroutes plan` share.
 #pragma once
 
 #include <optional>
@@ -29,10 +29,14 @@ class PlanArgs {
  public:
   /// Whether the saved topology may also be an operand.
   enum class Operand { Topology, None };
-  void add_to(cli::CommandLine& line, Operand operand = Operand::Topology);
+  /// Whose the options of routing and the LMC are.
+  enum class Routing { Here, OfTheCaller };
+  void add_to(cli::CommandLine& line, Operand operand = Operand::Topology,
+              Routing routing = Routing::Here);
 
   /// The saved topology that was named, by --load or as the operand. Empty: none was.
   std::string topology() const { return load_.empty() ? operand_.value_or("") : load_; }
+  bool compares() const { return compared_.has_value(); }
   /// Compares all engines, or those of `list`, as --compare does.
   Result<void> compare(const std::string& list);
   static constexpr const char* kAll = "all";
@@ -40,6 +44,9 @@ class PlanArgs {
   /// What was asked for, once the words are read; option files are read here. An error is of kind
   /// Usage.
   Result<PlanCommand> command() const;
+  /// The same with the caller's options of routing. `has_tables`: their files have forwarding
+  /// tables, for the engine `file`.
+  Result<PlanCommand> command(route::ChoiceOptions choice, bool has_tables) const;
 
  private:
   PlanCommand command_;

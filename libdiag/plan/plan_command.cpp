@@ -10,7 +10,6 @@
 #include "libdiag/fabric/names.h"
 #include "libdiag/fabric/text_file.h"
 #include "libdiag/fabric/topology_text.h"
-#include "libdiag/report/plan.h"
 #include "libdiag/report/plan_files.h"
 #include "libdiag/route/reroute/reroute.h"
 #include "libdiag/tables/subnet_lst.h"
@@ -75,10 +74,14 @@ void add_programmed(report::PlanReport& report, const PlanCommand& command,
 }
 
 Result<void> write_files(const PlanCommand& command, const Subject& subject,
-                         const route::Plan& plan) {
+                         const Planned& planned) {
+  const route::Plan& plan = planned.plan;
   if (plan.routes.engine.empty()) return {};
-  if (!command.dump_dir.empty())
+  if (!command.dump_dir.empty()) {
     if (auto written = report::write_dumps(command.dump_dir, plan); !written) return written;
+    if (planned.dump_tables)
+      if (auto written = planned.dump_tables(command.dump_dir); !written) return written;
+  }
   if (command.svg_file.empty()) return {};
   return report::draw_loads(command.svg_file,
                             std::filesystem::path(subject.name).filename().string(), plan);
@@ -125,7 +128,14 @@ Result<Subject> saved_subject(const PlanCommand& command, const Reporter& report
   return subject;
 }
 
-int run_plan(const PlanCommand& command, const Subject& subject, const Reporter& reporter) {
+Result<Planned> plan_routes(const fabric::Fabric& fabric, const route::PlanOptions& options) {
+  return route::plan_routes(fabric, options).map([](route::Plan plan) {
+    return Planned{std::move(plan), {}, {}};
+  });
+}
+
+int run_plan(const PlanCommand& command, const Subject& subject, const Reporter& reporter,
+             const Planner& planner) {
   if (subject.fabric.count(wire::NodeType::Switch) == 0)
     return reporter.refuse({ErrorKind::Usage,
                             "cannot plan routes of " + subject.name +
@@ -138,19 +148,21 @@ int run_plan(const PlanCommand& command, const Subject& subject, const Reporter&
   options.what_if.without = split_names(subject.fabric, command.plan.what_if.without);
   // With another LMC the subnet manager may have another LID.
   if (!options.lmc) options.verify.sm_lid = subject.sm_lid;
-  const auto plan = route::plan_routes(subject.fabric, options);
-  if (!plan) return reporter.refuse(plan.error());
+  const auto planned = planner(subject.fabric, options);
+  if (!planned) return reporter.refuse(planned.error());
+  const route::Plan& plan = planned->plan;
 
-  report::PlanReport report{*plan, subject.name, options.choice.compare, {}, {}, {}, {}};
-  if (command.figures && !plan->routes.engine.empty())
-    report.figures = tables::figures(plan->graph, plan->routes.lfts, command.figures_options);
+  report::PlanReport report{plan, subject.name, options.choice.compare, {}, {},
+                            {},   {},           planned->tables};
+  if (command.figures && !plan.routes.engine.empty())
+    report.figures = tables::figures(plan.graph, plan.routes.lfts, command.figures_options);
   add_programmed(report, command, subject);
-  if (auto written = write_files(command, subject, *plan); !written)
+  if (auto written = write_files(command, subject, *planned); !written)
     return reporter.refuse(written.error());
   *reporter.out << (reporter.json ? document(report, subject, reporter) : plan_text(report));
   if (!reporter.out->flush()) return reporter.refuse({ErrorKind::Io, "cannot write to stdout", 0});
   if (!subject.errors.empty()) return cli::kExitIncomplete;
-  return plan->passed && (!report.programmed || report.programmed->passed) ? 0 : 1;
+  return plan.passed && (!report.programmed || report.programmed->passed) ? 0 : 1;
 }
 
 }  // namespace ib::plan

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Plans the routes of a fabric and reports what they are worth: the body of `ibsm plan` and of
-// `ibroutes plan`. Nothing is written to a fabric.
+// Plans the routes of a fabric and reports what they are worth: the body of `ibsm plan`, which
+// hands in the planner of the subnet manager, and of `ibroutes plan`. Nothing is written to a
+// fabric.
 #pragma once
 
 #include <functional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "libdiag/plan/plan_args.h"
+#include "libdiag/report/plan.h"
 #include "libdiag/tables/tables.h"
 #include "libdiag/tables/virtual_lanes.h"
 
@@ -41,10 +43,24 @@ struct Reporter {
   int refuse(const Error& error) const;
 };
 
+/// What a planner makes of a fabric.
+struct Planned {
+  route::Plan plan;
+  /// Tables of devices besides LFTs; nothing: it plans none.
+  std::optional<std::vector<report::TableSum>> tables;
+  /// Writes these into a folder that is there; empty: it plans none.
+  std::function<Result<void>(const std::string& directory)> dump_tables;
+};
+using Planner = std::function<Result<Planned>(const fabric::Fabric&, const route::PlanOptions&)>;
+
+/// Routes and nothing besides, of a fabric without a subnet manager in it.
+Result<Planned> plan_routes(const fabric::Fabric& fabric, const route::PlanOptions& options);
+
 /// Returns the exit status: 0 the routes of an engine are verified, 1 those of none are (or, with
 /// --compare, those that are programmed are not), 2 a bad file or name, 3 some of the fabric could
 /// not be read, 4 something could not be written.
-int run_plan(const PlanCommand& command, const Subject& subject, const Reporter& reporter);
+int run_plan(const PlanCommand& command, const Subject& subject, const Reporter& reporter,
+             const Planner& planner = plan_routes);
 
 /// The fabric of command.topology.
 Result<Subject> saved_subject(const PlanCommand& command, const Reporter& reporter);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/plan/routing_args.h"
 
-#include <chrono>
-
 namespace ib::plan {
 namespace {
 
@@ -90,11 +88,6 @@ constexpr RoutingOption kOptions[] = {
         "scattered)"),
 };
 
-double seconds_now() {
-  using std::chrono::duration;
-  return duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 }  // namespace
 
 std::span<const RoutingOption> routing_options() { return kOptions; }
@@ -122,7 +115,6 @@ void RoutingArgs::add_to(cli::CommandLine& line) {
 
 Result<RoutingArgs::Read> RoutingArgs::read() const {
   Read out{choice_, {}};
-  out.choice.clock = seconds_now;
   auto read = route::read_option_files(files_, out.choice.engine);
   if (!read) return tl::unexpected<Error>(std::move(read.error()));
   out.choice.engine = std::move(read->options);

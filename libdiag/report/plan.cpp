@@ -70,6 +70,17 @@ void write_routes(JsonWriter& json, const PlanReport& report) {
   if (report.figures) write_figures(json, *report.figures);
 }
 
+void write_tables(JsonWriter& json, const std::vector<TableSum>& tables) {
+  json.key("tables").begin_array();
+  for (const TableSum& sum : tables)
+    json.begin_object()
+        .field("table", sum.table)
+        .field("blocks", sum.blocks)
+        .field("nodes", sum.nodes)
+        .end_object();
+  json.end_array();
+}
+
 }  // namespace
 
 std::string plan_text(const PlanReport& report) {
@@ -81,6 +92,9 @@ std::string plan_text(const PlanReport& report) {
   for (const auto& note : notes_of(report)) out += "note: " + printable(note) + '\n';
   if (report.compares) return out + '\n' + engine_table(rows_of(report));
   out += findings_text(plan.verdict.findings);
+  if (report.tables)
+    for (const TableSum& sum : *report.tables)
+      out += fmt::format("table: {} blocks={} nodes={}\n", sum.table, sum.blocks, sum.nodes);
   if (report.changes)
     out += fmt::format("entries-to-change: {}\nblocks-to-write: {}\n", report.changes->entries,
                        report.changes->blocks);
@@ -112,6 +126,7 @@ void write_plan(JsonWriter& json, const PlanReport& report) {
   write_pieces(json, plan.fabric, plan.pieces);
   write_engines(json, rows_of(report));
   write_findings(json, plan.fabric, plan.graph, plan.verdict.findings);
+  if (report.tables && !report.compares) write_tables(json, *report.tables);
   if (report.changes)
     json.field("entries_to_change", report.changes->entries)
         .field("blocks_to_write", report.changes->blocks);

@@ -5,12 +5,19 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "libdiag/report/json.h"
 #include "libdiag/route/plan.h"
 #include "libdiag/tables/figures.h"
 
 namespace ib::report {
+
+/// What devices are to hold of one table besides LFTs.
+struct TableSum {
+  std::string table;  // "P_KeyTable"
+  std::size_t blocks{0}, nodes{0};
+};
 
 struct PlanReport {
   const route::Plan& plan;
@@ -24,6 +31,8 @@ struct PlanReport {
     std::size_t entries{0}, blocks{0};
   };
   std::optional<Changes> changes;
+  /// Tables of devices, where these are planned, too.
+  std::optional<std::vector<TableSum>> tables;
 };
 
 /// "name: value" lines; of a comparison a table of the engines below them.

@@ -9,11 +9,30 @@ namespace {
 
 constexpr const char* kCacheFile = "-";  // no file has this name on a command line
 
+bool decides_plans(const Row& row) {
+  switch (row.section) {
+    case Section::Lids:
+    case Section::Links:
+    case Section::Partitions:
+    case Section::Qos:
+    case Section::Routing:
+      return true;
+    default:
+      return row.name() == "guid" || row.name() == "subnet_prefix" || row.name() == "sm_sl" ||
+             row.name() == "node_name_map";
+  }
+}
+
 }  // namespace
 
 void CommandWords::add_to(ib::cli::CommandLine& line) {
   for (const Row& row : table())
     if (!row.names.empty()) add(line, row);
+}
+
+void CommandWords::add_those_of_plans_to(ib::cli::CommandLine& line) {
+  for (const Row& row : table())
+    if (!row.names.empty() && decides_plans(row)) add(line, row);
 }
 
 void CommandWords::add(ib::cli::CommandLine& line, const Row& row) {

@@ -15,6 +15,8 @@ namespace sm::config {
 class CommandWords {
  public:
   void add_to(ib::cli::CommandLine& line);
+  /// Those that decide what is planned: LIDs, links, partitions, QoS and routing.
+  void add_those_of_plans_to(ib::cli::CommandLine& line);
   /// What the words said, on top of what `to` has.
   void apply(Configuration& to) const;
 

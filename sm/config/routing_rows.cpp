@@ -22,7 +22,7 @@ constexpr std::array kRouting = {
         check_engines),
     flag("--allow-credit-loops", "allow_credit_loops", &S::allow_credit_loops,
          "Program routes that can deadlock, with a warning at every sweep"),
-    number("--vls-max", "vls_max", &S::vls_max, 1, 15, "Data VLs that routing may use (default 8)"),
+    number("--vls-max,--vls", "vls_max", &S::vls_max, 1, 15, "Data VLs that routing may use (default 8)"),
     text("-a,--root_guid_file", "root_guid_file", &S::root_guid_file, "FILE",
          "GUIDs of the root switches: updn, ftree, nue")
         .contents_on_reload(),

@@ -3,11 +3,11 @@
 #include <iostream>
 
 #include "libdiag/cli/exit_status.h"
-#include "libdiag/plan/plan_command.h"
 #include "sm/daemon/check_command.h"
 #include "sm/daemon/daemon.h"
 #include "sm/daemon/dry_run.h"
 #include "sm/daemon/explain_command.h"
+#include "sm/daemon/plan_verb.h"
 #include "sm/daemon/system_log.h"
 
 namespace {
@@ -46,21 +46,11 @@ int serve(const DaemonOptions& options) {
   return run_daemon(options, *log, background);
 }
 
-int plan(const PlanVerb& verb) {
-  const ib::plan::Reporter reporter{kProgram, IBKIT_VERSION, verb.json, &std::cout, &std::cerr};
-  const auto command = verb.args.command();
-  if (!command) return reporter.refuse(command.error());
-  if (command->topology.empty())
-    return reporter.refuse(
-        {ib::ErrorKind::Usage, "expected a saved topology: ibsm plan TOPOLOGY", 0});
-  auto subject = saved_subject(*command, reporter);
-  return subject ? run_plan(*command, *subject, reporter) : reporter.refuse(subject.error());
-}
-
 int run(int argc, char** argv) {
   const Command command = read_command_line(argc, argv, IBKIT_VERSION);
   if (const int* status = std::get_if<int>(&command)) return *status;
-  if (const auto* verb = std::get_if<PlanVerb>(&command)) return plan(*verb);
+  if (const auto* verb = std::get_if<PlanVerb>(&command))
+    return run_plan_verb(*verb, IBKIT_VERSION, std::cout, std::cerr);
   if (const auto* asked = std::get_if<ExplainCommand>(&command))
     return run_explain_command(*asked, std::cout, std::cerr);
   if (const auto* asked = std::get_if<CheckCommand>(&command))

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/offline_subnet.h"
 
+#include <algorithm>
+#include <span>
+
 #include "libdiag/fabric/aggregation_node.h"
 #include "libdiag/sim/model.h"
+#include "sm/device/tables/kinds.h"
 #include "sm/plan/plan.h"
 
 namespace sm::daemon {
@@ -13,10 +17,30 @@ using ib::fabric::Fabric;
 using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
 
-/// What a sweep would see if all of it answered.
-std::shared_ptr<Observed> observed_of(const Fabric& topology, PortRef local) {
+/// Devices that nobody has configured yet.
+struct Devices {
+  std::shared_ptr<Observed> observed;       // as a sweep would see them if all of it answered
+  std::shared_ptr<device::Inventory> held;  // their P_Key tables
+};
+
+void put_p_keys(std::span<const ib::PKey> keys, ib::Guid node, unsigned num_ports,
+                std::uint8_t port, device::Inventory& to) {
+  for (std::size_t first = 0; first < keys.size(); first += device::kPKeysInBlock) {
+    ib::wire::PKeyTable table;
+    const auto part =
+        keys.subspan(first, std::min<std::size_t>(device::kPKeysInBlock, keys.size() - first));
+    std::ranges::copy(part, table.p_keys.begin());
+    device::Block block{};
+    ib::wire::encode(table, block.data());
+    const auto number = static_cast<std::uint16_t>(first / device::kPKeysInBlock);
+    to.put(device::kPKeyTable, node, num_ports, {port, 0, number}, block);
+  }
+}
+
+Devices devices_of(const Fabric& topology, PortRef local) {
   const ib::sim::Model model(topology);
   auto out = std::make_shared<Observed>();
+  auto held = std::make_shared<device::Inventory>();
   out->fabric = topology;
   out->local_port = local;
   out->complete = true;
@@ -36,9 +60,11 @@ std::shared_ptr<Observed> observed_of(const Fabric& topology, PortRef local) {
       ib::wire::encode(info, bytes.data());
       out->port(port).fdr10 = topology.port(port).speed == ib::wire::LinkSpeed::Fdr10;
       out->update_port(port, bytes.data(), info);
+      put_p_keys(model.p_keys(port), topology.node(n).guid, topology.node(n).num_ports, port.port,
+                 *held);
     }
   sort_nodes(*out);
-  return out;
+  return {std::move(out), std::move(held)};
 }
 
 /// Where the subnet manager is taken to be.
@@ -49,7 +75,10 @@ ib::Result<PortRef> local_port(const Fabric& topology, const std::optional<ib::G
     for (unsigned p = 1; !topology.node(n).is_switch() && p <= topology.node(n).num_ports; ++p)
       if (topology.port(n, p).peer && !ib::fabric::is_aggregation_node(topology.node(n)))
         return PortRef{n, static_cast<std::uint8_t>(p)};
-  return ib::fail(ib::ErrorKind::Unavailable, "the topology has no host with a cable");
+  for (NodeIndex n = 0; n < topology.nodes().size(); ++n)
+    if (topology.node(n).is_switch()) return PortRef{n, 0};
+  return ib::fail(ib::ErrorKind::Unavailable,
+                  "the topology has neither a host with a cable nor a switch");
 }
 
 /// LIDs that the file has are kept, as those in the store are.
@@ -87,14 +116,17 @@ SnapshotPtr snapshot_of(std::shared_ptr<Observed> observed, const plan::Desired&
 
 }  // namespace
 
-ib::Result<OfflineSubnet> plan_offline(const Fabric& topology, const DaemonOptions& options) {
+ib::Result<OfflineSubnet> plan_offline(const Fabric& topology, const DaemonOptions& options,
+                                       bool for_report) {
   const auto local = local_port(topology, options.port_guid);
   if (!local) return tl::unexpected<ib::Error>(local.error());
-  auto observed = observed_of(topology, *local);
+  auto [observed, held] = devices_of(topology, *local);
   plan::PlanRequest request;
   request.observed = observed;
   request.options = options.core.plan;
   request.stored = lids_of(topology);
+  request.held = std::move(held);
+  request.for_report = for_report;
   auto planned = plan::make_plan(std::move(request));
   if (!planned.desired) return tl::unexpected<ib::Error>(std::move(planned.desired.error()));
   OfflineSubnet subnet;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What ibsm would make of a saved topology by the operator's options, with no fabric attached:
 // LIDs, routes, partitions, VLs. Devices are taken for those that ibfabric models: MTU 4096, 8 data
-// VLs and arbitration tables of 8 entries where the topology does not say, all links up. Ports keep
-// the LIDs that it has.
+// VLs, arbitration tables of 8 entries and default P_Keys where the topology does not say, all
+// links up. Ports keep the LIDs that it has.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,10 @@ struct OfflineSubnet {
   SnapshotPtr snapshot;                          // as it is when all of that was programmed
 };
 
-/// The subnet manager is at the port that the options name, else at the first host. An error where
-/// there is nobody to manage.
+/// The subnet manager is at the port that the options name, else at the first host, else at a
+/// switch. An error where
+/// there is nobody to manage. `for_report`: that of plan::PlanRequest.
 ib::Result<OfflineSubnet> plan_offline(const ib::fabric::Fabric& topology,
-                                       const DaemonOptions& options);
+                                       const DaemonOptions& options, bool for_report = false);
 
 }  // namespace sm::daemon

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 
 #include "libdiag/base/text.h"
 #include "libdiag/cli/command_line.h"
@@ -17,6 +18,7 @@
 #include "libdiag/plan/plan_command.h"
 #include "sm/config/command_words.h"
 #include "sm/config/documents.h"
+#include "sm/config/table.h"
 #include "sm/control/client.h"
 #include "sm/daemon/default_paths.h"
 #include "sm/daemon/failure_documents.h"
@@ -38,7 +40,7 @@ constexpr const char* kFooter =
 
 constexpr const char* kPlanFooter =
     "Exit status: 0 the routes are verified, 1 those of no engine are, 2 usage or a bad file,\n"
-    "4 something could not be written.";
+    "4 something could not be written. Without --lmc ports have the LMC of the topology.";
 
 int refuse(const ib::Error& error) {
   return ib::cli::complain(kProgram, error.message, ib::cli::kExitUsage);
@@ -190,6 +192,60 @@ Command explain(const config::Requests& asked, const Configuration& configuratio
   return command;
 }
 
+/// The words of `ibsm plan`.
+struct PlanWords {
+  ib::plan::PlanArgs args;
+  config::CommandWords words;
+  std::optional<std::string> file;
+  bool json{false};
+
+  void add_to(ib::cli::CommandLine& line) {
+    using ib::plan::PlanArgs;
+    args.add_to(line, PlanArgs::Operand::Topology, PlanArgs::Routing::OfTheCaller);
+    line.text("-F,--config", file, "FILE", "Read options from this file first");
+    words.add_those_of_plans_to(line);
+    line.flag("--json", json, "JSON instead of text");
+    line.footer(kPlanFooter);
+  }
+};
+
+/// The options of a plan, as ibsm would have them: the file, then the words, those before `plan`
+/// first.
+ib::Result<PlanVerb> plan_verb(const PlanWords& said, const config::Requests& asked,
+                               const config::CommandWords& before, std::string_view program) {
+  Configuration configuration, of_words;
+  before.apply(of_words);
+  const DefaultPaths paths = default_paths(program, of_words.settings);
+  const auto& named = said.file ? said.file : asked.file;
+  const std::string file = named ? *named : first_there(paths.options);
+  if (!file.empty()) {
+    const auto problems = read_file(file, configuration);
+    if (!problems) return tl::unexpected<ib::Error>(problems.error());
+    if (ib::has_errors(*problems))
+      return ib::fail(ib::ErrorKind::Usage, "cannot plan with the options of " + file);
+  }
+  before.apply(configuration);
+  said.words.apply(configuration);
+  fill_in(paths, configuration.settings);
+  const auto origin = [&](const char* key) {
+    return configuration.origin(*config::find_key(key)).from;
+  };
+  // Of an options file, the engines to compare take the place.
+  if (said.args.compares() && origin("routing_engine") == config::Origin::From::File)
+    configuration.settings.routing_engine.clear();
+  auto options = daemon_options(configuration);
+  if (!options) return tl::unexpected<ib::Error>(std::move(options.error()));
+  if (const std::string trouble = options->trouble(); !trouble.empty())
+    return ib::fail(ib::ErrorKind::Usage, trouble);
+  const auto& settings = configuration.settings;
+  auto command = said.args.command(
+      options->core.plan.choice, !settings.lfts_file.empty() || !settings.lid_matrix_file.empty());
+  if (!command) return tl::unexpected<ib::Error>(std::move(command.error()));
+  if (origin("lmc") != config::Origin::From::Default)
+    command->plan.lmc = static_cast<std::uint8_t>(settings.lmc);
+  return PlanVerb{*std::move(options), *std::move(command), said.json};
+}
+
 /// The file, then the words; then what was asked for about them, or the options to serve by.
 Command settle(const config::Requests& asked, const config::CommandWords& words,
                std::string_view program, const std::string& version) {
@@ -233,7 +289,7 @@ Command settle(const config::Requests& asked, const config::CommandWords& words,
 Command read_command_line(int argc, const char* const* argv, const std::string& version) {
   config::CommandWords words;
   config::Requests asked;
-  PlanVerb plan;
+  PlanWords plan;
   ib::cli::CommandLine line(kProgram, "ibsm: InfiniBand subnet manager and subnet administrator",
                             version);
   line.spelled_as_in_opensm();
@@ -251,15 +307,18 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
   asked.add_to(line);
   words.add_to(line);
   auto& plan_line = line.optional_verb("plan", "Routes of a saved topology, no fabric attached");
-  plan.args.add_to(plan_line);
-  plan_line.flag("--json", plan.json, "JSON instead of text");
-  plan_line.footer(kPlanFooter);
+  plan.add_to(plan_line);
   CtlWords ctl;
   auto& ctl_line = line.optional_verb("ctl", "Ask the running ibsm");
   ctl.add_to(ctl_line);
 
   if (const auto status = line.parse(argc, argv)) return *status;
-  if (plan_line.chosen()) return plan;
+  if (plan_line.chosen()) {
+    auto verb = plan_verb(plan, asked, words, argc > 0 ? argv[0] : kProgram);
+    if (verb) return *std::move(verb);
+    return ib::plan::Reporter{kProgram, version, plan.json, &std::cout, &std::cerr}.refuse(
+        verb.error());
+  }
   if (ctl_line.chosen()) {
     Configuration said;
     words.apply(said);

@@ -89,7 +89,8 @@ struct ExplainCommand {
 
 /// `ibsm plan`.
 struct PlanVerb {
-  ib::plan::PlanArgs args;
+  DaemonOptions options;
+  ib::plan::PlanCommand command;
   bool json{false};
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "libdiag/discover/observed.h"
+#include "libdiag/route/choose/choose.h"
 #include "libdiag/route/lids.h"
 #include "libdiag/tables/tables.h"
 #include "libdiag/tables/verify_changes.h"
@@ -101,6 +102,7 @@ struct Desired {
   std::vector<bool> node_managed;  // by node
   bool offer_taken{false};         // PlanRequest::offered counts from now on
   ib::tables::Verdict verdict;
+  std::vector<ib::route::Tried> tried;  // routing engines, in the order in which they were asked
   /// Knows the routes above, so that trees of later memberships are checked by difference.
   std::shared_ptr<ib::tables::Verifier> verifier;
   std::vector<std::string> notes;   // worth a line in the log

@@ -441,7 +441,7 @@ class Planner {
     auto routing = std::make_shared<Routing>(Routing{std::move(graph), {}, {}, {}, {}});
     const ib::route::ChoiceOptions options = choice_for(f);
     ib::tables::VerifyOptions checks;
-    checks.loads = false;
+    checks.loads = request_.for_report;
     checks.sm_lid = out_.sm_lid;
     checks.master_sm_sl = options_.sm_sl;
     checks.credit_loops_are_must = !options.allow_credit_loops;
@@ -461,7 +461,7 @@ class Planner {
         if (finding.must && !is_said(finding.message)) out_.alarms.push_back(finding.message);
     out_.program_lfts = choice.passed || may_stand_in(f, *routing, choice, options, checks);
     out_.routed = out_.program_lfts || request_.previous != nullptr;
-    if (choice.routes.engine.empty() || !out_.routed) {
+    if (choice.routes.engine.empty() || (!out_.routed && !request_.for_report)) {
       choice.routes = {};
       lanes_.reset();
       choice.routes.lfts =
@@ -479,6 +479,7 @@ class Planner {
     routing->followed = chosen.followed;
     for (const ib::route::Tried& tried : choice.tried)
       if (!tried.passed && tried.named) routing->failed.push_back(tried.engine);
+    out_.tried = std::move(choice.tried);
     out_.verdict = std::move(choice.verdict);
     // What stands in place of routes is not what was verified.
     if (routing->engine.empty()) out_.verifier = std::make_shared<ib::tables::Verifier>(checks);

@@ -90,6 +90,9 @@ struct PlanRequest {
   /// The operator's files as read anew. Taken when all they name is there, or nothing is programmed
   /// yet; else the old ones count on.
   std::shared_ptr<const ib::route::ReadOptions> offered;
+  /// For a report: loads of links are counted, and routes that are refused are kept, though
+  /// program_lfts says that they are not to be programmed.
+  bool for_report{false};
   Following following;  // empty: routes are computed anew
 };
 

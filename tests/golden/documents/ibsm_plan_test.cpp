@@ -8,21 +8,18 @@
 
 #include "libdiag/fabric/text_file.h"
 #include "libdiag/fabric/topology_text.h"
-#include "libdiag/plan/plan_command.h"
 #include "libdiag/tables/dump.h"
 #include "libdiag/tables/sl2vl_dump.h"
+#include "sm/daemon/plan_verb.h"
 #include "tests/golden/documents/golden.h"
 
 namespace ib::plan {
 namespace {
 
-/// `ibsm plan`, what follows the reading of its words.
+/// `ibsm plan` without options of partitions and QoS, what follows the reading of its words.
 int run(const PlanCommand& command, std::ostream& out, std::ostream& complaints,
         bool json = false) {
-  const Reporter reporter{"ibsm", "0", json, &out, &complaints};
-  auto subject = saved_subject(command, reporter);
-  return subject ? run_plan(command, *std::move(subject), reporter)
-                 : reporter.refuse(subject.error());
+  return sm::daemon::run_plan_verb({{}, command, json}, "0", out, complaints);
 }
 
 PlanCommand command(const std::string& topology = "topology/small.topo") {

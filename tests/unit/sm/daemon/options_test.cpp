@@ -287,6 +287,29 @@ TEST_F(OptionsFile, AnErrorInItEndsIt) {
             "ibsm: " + path("none") + ": No such file or directory");
 }
 
+/// `ibsm plan` goes by the options that ibsm would go by.
+TEST_F(OptionsFile, IsThatOfPlansToo) {
+  const std::string file = path("opts");
+  std::ofstream(file) << "lmc 1\nrouting_engine updn\nqos TRUE\nmax_op_vls 3\n";
+  const auto plan = std::get<PlanVerb>(read({"plan", "x.topo", "-F", file.c_str(), "-sm-sl", "2"}));
+  EXPECT_EQ(plan.command.topology, "x.topo");
+  EXPECT_EQ(plan.command.plan.lmc, 1);
+  EXPECT_EQ(plan.command.plan.choice.engines, std::vector<std::string>{"updn"});
+  EXPECT_TRUE(plan.options.core.plan.qos);
+  EXPECT_EQ(plan.options.core.plan.operational_vls_max, 3);
+  EXPECT_EQ(plan.options.core.plan.sm_sl, ib::Sl{2});
+  // Words come before the file, and engines to compare take the place of the one that it names.
+  const auto compared = std::get<PlanVerb>(
+      read({"plan", "x.topo", "-F", file.c_str(), "-Q", "FALSE", "--compare", "minhop,nue"}));
+  EXPECT_FALSE(compared.options.core.plan.qos);
+  EXPECT_EQ(compared.command.plan.choice.engines, (std::vector<std::string>{"minhop", "nue"}));
+  EXPECT_EQ(std::get<PlanVerb>(read({"plan", "x.topo"})).command.plan.lmc, std::nullopt);
+  std::ofstream(file) << "lmc 8\n";
+  EXPECT_NE(all_of_refusal({"plan", "x.topo", "-F", file.c_str()})
+                .find("ibsm: cannot plan with the options of " + file),
+            std::string::npos);
+}
+
 TEST_F(OptionsFile, IsWrittenAndReadAgain) {
   const std::string file = path("written");
   EXPECT_EQ(std::get<int>(read({"-c", file.c_str(), "-l", "3", "--sa_key", "77"})), 0);
