@@ -36,6 +36,11 @@ std::optional<Work> Agenda::next(NodeIndex n, bool& wait) {
     job_.read_again.erase(it);
     return work;
   }
+  if (const auto it = job_.blocks_to_read.find(n); it != job_.blocks_to_read.end()) {
+    const Work work{Kind::GetBlock, 0, it->second};
+    job_.blocks_to_read.erase(it);
+    return work;
+  }
   switch (job_.phase) {
     case Phase::Switches:
       return next_switch(n);
@@ -170,6 +175,7 @@ std::optional<Work> Agenda::next_vl_read(NodeIndex n, std::uint8_t step) {
 }
 std::optional<Work> Agenda::next_vl_set(NodeIndex n) {
   Cursor& c = cursors_[n];
+  if (job_.vls_again.erase(n) > 0) c.step = 0;
   if (c.step == 0) {
     c.step = 1;
     forget_new_ports(job_.seen, *job_.desired->vl_tables, job_.known.inventory, n);

@@ -47,6 +47,19 @@ void forget(Job& job, const Work& work) {
         {static_cast<std::uint16_t>(work.arg >> 4), static_cast<std::uint8_t>(work.arg & 0xF)});
 }
 
+/// `status` 0: the device answered with another block.
+void on_block_refused(Job& job, const Work& work, std::uint16_t status) {
+  const Ask& ask = work.ask;
+  job.known.refused.note(job.guid(work.node), ask, describe(work.kind), status);
+  if (work.kind != Kind::SetBlock || ask.kind != &device::kSlToVl) return;
+  // Rows decide whether routes are free of deadlock: each is asked for by itself, and what stays in
+  // its place is read.
+  if (ask.wide())
+    job.vls_again.insert(work.node);
+  else if (job.known.inventory.held(*ask.kind, job.guid(work.node), ask.slot) == nullptr)
+    job.blocks_to_read.emplace(work.node, ask);
+}
+
 void on_block(Job& job, const Work& work, const ib::wire::Mad& mad) {
   const Ask& ask = work.ask;
   const device::Block held = device::block_of(*ask.kind, mad.data());
@@ -60,8 +73,10 @@ void on_block(Job& job, const Work& work, const ib::wire::Mad& mad) {
     forget_block(job, work);
   }
   if (work.kind != Kind::SetBlock) return;
-  job.known.refused.note(job.guid(work.node), ask, !taken);
-  if (!taken) job.note(work, false, "the device holds something else than it was told");
+  if (taken)
+    job.known.refused.took(job.guid(work.node), ask);
+  else
+    on_block_refused(job, work, 0);
 }
 
 void on_switch(Job& job, const Work& work, const ib::wire::SwitchInfo& info) {
@@ -124,14 +139,15 @@ void on_refusal(Job& job, const Work& work, std::uint16_t status) {
     job.read_again.insert({work.node, work.port()});
     return;
   }
-  job.note(work, false, fmt::format("status 0x{:04x}", status));
   if (work.kind == Kind::Probe) {
     on_probe(job, work, nullptr);
   } else if (work.is_block()) {
-    job.known.refused.note(job.guid(work.node), work.ask, true);
+    on_block_refused(job, work, status);
+    if (work.kind == Kind::SetBlock) return;  // what a device does not take is named by table
   } else {
     forget(job, work);
   }
+  job.note(work, false, fmt::format("status 0x{:04x}", status));
 }
 
 void on_answer(Job& job, const Work& work, const ib::wire::Mad& mad) {

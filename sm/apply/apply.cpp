@@ -9,6 +9,7 @@
 #include "sm/apply/job.h"
 #include "sm/apply/rehearsal.h"
 #include "sm/apply/requests.h"
+#include "sm/device/tables/kinds.h"
 
 namespace sm::apply {
 namespace {
@@ -30,6 +31,7 @@ struct Apply::Impl {
   std::vector<bool> queued;  // by node: it is in `ready`
   InFlight in_flight;
   std::uint64_t sets{0};
+  bool needs_another_plan{false};
   Rehearsal rehearsal;
 
   Impl(std::shared_ptr<const Desired> desired, Observed& seen, Known& known, ApplyOptions options)
@@ -43,6 +45,8 @@ struct Apply::Impl {
 
   void begin(Phase next) {
     job.phase = job.options.only_read && next > Phase::Read ? Phase::Done : next;
+    if (job.phase == Phase::SettleNew && (needs_another_plan = rows_were_refused()))
+      job.phase = Phase::Done;
     if (job.phase == Phase::Vls) believe_tables();
     if (job.phase == Phase::Vls && !job.vls_are_ours()) job.phase = Phase::SettleNew;
     if (job.phase == Phase::SettleNew && !new_ones_first()) job.phase = Phase::ArmLinks;
@@ -60,6 +64,16 @@ struct Apply::Impl {
       agenda.begin_step(n, step);
       if (job.desired->node_managed[n] && !job.failed[n]) enqueue(n);
     }
+  }
+  /// By a switch of which the plan does not know that it does so.
+  bool rows_were_refused() const {
+    if (!job.vls_are_ours() || job.desired->routing->virtual_lanes.trivial()) return false;
+    const auto refusing = job.known.refused.nodes(device::kSlToVl);
+    return std::ranges::any_of(refusing, [&](ib::Guid guid) {
+      const auto n = job.seen.fabric.find_node(guid);
+      return n && job.seen.fabric.node(*n).is_switch() && job.desired->node_managed[*n] &&
+             !job.desired->keep_sl_to_vl.contains(guid);
+    });
   }
   /// What was to be read of them was read.
   void believe_tables() {
@@ -179,6 +193,7 @@ bool Apply::has_answered(PortRef p) const {
   return impl_->job.acknowledged[impl_->job.seen.port_index(p)];
 }
 bool Apply::restarted_links() const { return impl_->job.restarted; }
+bool Apply::needs_another_plan() const { return impl_->needs_another_plan; }
 const std::vector<Failure>& Apply::failures() const { return impl_->job.failures; }
 const std::vector<Difference>& Apply::differences() const { return impl_->rehearsal.differences(); }
 

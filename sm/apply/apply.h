@@ -7,7 +7,9 @@
 //             changes from now on says so again; LinearFDBTop of switches without tables
 //   Read      tables of nodes that may hold good ones already (their content is not known yet), and
 //             wanted blocks of other tables that nothing is known of
-//   Vls       SL2VL and VL arbitration, where they are ours
+//   Vls       SL2VL and VL arbitration, where they are ours. Where a switch does not take rows that
+//             routes need to be free of deadlock, and the plan does not know, all ends here:
+//             another plan is needed before these routes forward anything
 //   Settle    LIDs and other fields of ports, tables written by difference, LFT and MFT blocks, and
 //             the tops of both, all pipelined; LFT blocks that could make a loop with old ones
 //             still in place wait for those
@@ -48,7 +50,8 @@ class Apply : public ib::mad::Exchange {
   Phase phase() const;
   std::uint64_t sets() const;                      // SubnSets sent so far
   bool has_answered(ib::fabric::PortRef p) const;  // the Set of its wanted fields
-  bool restarted_links() const;  // some links were taken down to change them: sweep again
+  bool restarted_links() const;     // some links were taken down to change them: sweep again
+  bool needs_another_plan() const;  // a switch does not map SLs as the routes need it
   const std::vector<Failure>& failures() const;
   /// With `rehearse`: by phase; each slot once.
   const std::vector<Difference>& differences() const;

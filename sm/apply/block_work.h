@@ -4,9 +4,13 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "sm/device/inventory.h"
 #include "sm/plan/desired.h"
@@ -27,20 +31,44 @@ Ask ask_for(const plan::WantedBlock& want);
 /// "port 4 block 1", "input 3 output 4": for complaints.
 std::string place_of(const Ask& ask);
 
+/// A table of which a device does not hold what it is to, since it did not take it.
+struct Refusal {
+  ib::fabric::NodeIndex node{};
+  const device::TableKind* kind{};
+  std::string message;  // what was attempted first, on what, what came back, and of how many blocks
+};
+
 /// Blocks that a device did not take; asked the same again it would answer the same again.
 class RefusedBlocks {
  public:
   bool contains(ib::Guid node, const Ask& ask) const;
-  /// The device answered the Set with another block, or a status; or took it.
-  void note(ib::Guid node, const Ask& ask, bool refused);
+  /// The device answered with a `status`, or, where that is 0, to a Set with another block.
+  void note(ib::Guid node, const Ask& ask, std::string_view method, std::uint16_t status);
+  void took(ib::Guid node, const Ask& ask);
+  /// Whether it took a block of this table since the last call of forget_restarted().
+  bool took_some(ib::Guid node, std::uint16_t attribute) const {
+    return taken_.contains({node, attribute});
+  }
+  /// Nodes that did not take some block of this kind.
+  std::set<ib::Guid> nodes(const device::TableKind& kind) const;
+  /// Of what `desired` wants, one for each node and kind.
+  std::vector<Refusal> of(const plan::Desired& desired, const ib::discover::Observed& seen,
+                          const device::Inventory& inventory) const;
   /// Nodes that restarted, or are not there, may have changed their mind.
   void forget_restarted(const ib::discover::Observed& observed);
   void clear() { blocks_.clear(); }
 
  private:
   using Place = std::tuple<ib::Guid, std::uint16_t, device::Slot, bool, bool>;
+  struct Refused {
+    const device::TableKind* kind{};
+    device::Block asked;
+    std::string_view method;
+    std::uint16_t status{};
+  };
   static Place place_of(ib::Guid node, const Ask& ask);
-  std::map<Place, device::Block> blocks_;
+  std::map<Place, Refused> blocks_;
+  std::set<std::pair<ib::Guid, std::uint16_t>> taken_;  // tables, by node and attribute
 };
 
 /// The wanted blocks of one node.

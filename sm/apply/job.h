@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -34,7 +35,9 @@ struct Job {
   std::vector<bool> probing;             // by node: one table says whether it lost others
   std::vector<bool> acknowledged;        // by port index: a Set of its wanted fields was answered
   std::set<ib::fabric::PortRef> read_again;  // ports to be read before their node's next step
-  bool restarted{false};                     // links were taken down
+  std::multimap<ib::fabric::NodeIndex, Ask> blocks_to_read;  // likewise
+  std::set<ib::fabric::NodeIndex> vls_again;  // whose SL2VL is to be asked for row by row
+  bool restarted{false};                      // links were taken down
   std::vector<Failure> failures;
 
   ib::Guid guid(ib::fabric::NodeIndex n) const { return seen.nodes[n].info.node_guid; }

@@ -33,6 +33,8 @@ struct Known {
   std::unordered_map<ib::Guid, SwitchTables> tables;
   device::Inventory inventory;  // tables that are read, or written by difference
   RefusedBlocks refused;
+  /// Tables of `refused` that were named, by node and attribute, until the device takes them.
+  std::set<std::pair<ib::Guid, std::uint16_t>> named;
   StubbornPorts stubborn;
   /// Switches that said something changed since their tables were read last: they may have been
   /// rebooted.

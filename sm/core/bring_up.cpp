@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <fmt/format.h>
 
+#include <iterator>
+
+#include "libdiag/fabric/labels.h"
 #include "sm/core/impl.h"
 #include "sm/core/lost_store.h"
 #include "sm/device/tables/kinds.h"
@@ -14,6 +17,12 @@ constexpr unsigned kTornMax = 2;
 constexpr Duration kOwnPortAfter = std::chrono::milliseconds(100);  // the first sweep
 /// After a take-over clients have so long to register again before trees of others are cleared.
 constexpr Duration kGroupsKept = std::chrono::seconds(60);
+
+std::string_view table_name(std::uint16_t attribute) {
+  for (const device::TableKind* kind : device::table_kinds())
+    if (kind->attribute == attribute) return kind->name;
+  return "table";
+}
 
 }  // namespace
 
@@ -155,7 +164,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   silent_switches.clear();
   kept.forget();
   reasons.clear();
-  sweep_at = look_at = multicast_at = forget_groups_at = cut_at = kNever;
+  sweep_at = look_at = multicast_at = refused_at = forget_groups_at = cut_at = kNever;
   round = torn = 0;
   taking_over = reroute_wanted = false;
   stirred = true;
@@ -185,6 +194,7 @@ void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swep
   if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing;
   request.held = tables.tables();
   request.mute = mute_nodes(*swept);
+  request.keep_sl_to_vl = known.refused.nodes(device::kSlToVl);
   cut_at = kNever;
   found = std::move(swept);
   plan_job.emplace(PlanJob{++plans, std::move(request)});
@@ -398,6 +408,38 @@ void SubnetManager::Impl::remember_vls(bool programmed) {
     effects.commit.push_back(std::move(batch));
 }
 
+bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Refusal>& refusals) {
+  std::set<std::pair<ib::Guid, std::uint16_t>> standing;
+  for (const apply::Refusal& refusal : refusals) {
+    const auto table = std::pair(seen->fabric.node(refusal.node).guid, refusal.kind->attribute);
+    standing.insert(table);
+    if (known.named.insert(table).second) log(LogLevel::Warning, "apply", refusal.message);
+  }
+  bool routes = false;
+  for (const auto& [guid, attribute] : known.named) {
+    const auto n = seen->fabric.find_node(guid);
+    if (standing.contains({guid, attribute}) || !n || !known.refused.took_some(guid, attribute))
+      continue;
+    log(LogLevel::Info, "apply",
+        fmt::format("{} takes its {} now", ib::fabric::node_label(seen->fabric.node(*n)),
+                    table_name(attribute)));
+    routes = routes ||
+             (attribute == device::kSlToVl.attribute && desired->keep_sl_to_vl.contains(guid) &&
+              !desired->deadlock_by_kept_rows.empty());
+  }
+  std::erase_if(known.named, [&](const auto& table) {
+    return !standing.contains(table) && known.refused.took_some(table.first, table.second);
+  });
+  if (refusals.empty()) {
+    refused_at = kNever;
+    refused_pause = kAskAgainFirst;
+  } else if (refused_at == kNever) {
+    refused_at = now + refused_pause;
+    refused_pause = std::min(2 * refused_pause, kAskAgainMost);
+  }
+  return routes;
+}
+
 void SubnetManager::Impl::end_apply(Instant now) {
   const bool links_restarted = applying->restarted_links();
   sets_this_time += applying->sets();
@@ -405,7 +447,8 @@ void SubnetManager::Impl::end_apply(Instant now) {
   const auto failures = applying->failures();
   auto differences = applying->differences();
   const State done = state;
-  if (done == State::Applying) note_who_was_told();
+  const bool needs_another_plan = applying->needs_another_plan();
+  if (done == State::Applying && !needs_another_plan) note_who_was_told();
   applying.reset();
   m_keys.learn(*seen);
   go(Event::Applied);
@@ -416,21 +459,28 @@ void SubnetManager::Impl::end_apply(Instant now) {
     return begin_apply();
   }
   if (done == State::Applying) transactor.settle();
+  const auto refusals = known.refused.of(*desired, *seen, known.inventory);
+  if (tell_refusals(now, refusals)) want_sweep(now, Reason::Unfinished);
   const bool put_back = desired->vl_tables != nullptr && !desired->vls_needed;
-  if (done == State::Applying && put_back && failures.empty()) remember_vls(false);
+  if (done == State::Applying && put_back && failures.empty() && refusals.empty())
+    remember_vls(false);
   for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
+  if (needs_another_plan) {
+    want_sweep(now, Reason::Unfinished);
+    return;
+  }
   if (done == State::Programming) {
     publish_holdings();
     if (!failures.empty()) want_sweep(now + retry_pause, Reason::Unfinished);
     return;
   }
   inputs.sa_state_lost = false;
-  Report report = make_report(*desired, *seen, failures);
+  Report report = make_report(*desired, *seen, failures, refusals);
   report.differences = std::move(differences);
   const bool moved = std::ranges::any_of(
       seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Moved; });
   // That there are no routes does not change by asking the same again.
-  const bool ports_missing = report.missing > (desired->routed ? 0U : 1U);
+  const bool ports_missing = report.missing > report.lasting + (desired->routed ? 0U : 1U);
   // Nor of those who do not answer, who have their time.
   const bool settled = (!ports_missing || kept.count() > 0) && !has_unread_p_keys();
   if ((!settled || links_restarted || moved) && ++round < options.rounds) {
@@ -454,12 +504,14 @@ void SubnetManager::Impl::finish(Instant now, Report report) {
       fmt::format("{} MADs, {} of them repetitions, {} SubnSets", report.mads,
                   transactor.counters().retries - retries_before, report.sets));
   for (const std::string& line : report.lines) log(LogLevel::Warning, "subnet", line);
+  std::ranges::move(report.lasting_lines, std::back_inserter(report.lines));
+  report.lasting_lines.clear();
   report.silent = kept.count();
   for (std::string& line : flapping.held_links()) {
     ++report.held_down;
     report.lines.push_back(std::move(line));
   }
-  if ((report.missing > 0 && kept.count() == 0) || has_unread_p_keys()) {
+  if ((report.missing > report.lasting && kept.count() == 0) || has_unread_p_keys()) {
     want_sweep(now + retry_pause, Reason::Unfinished);
     retry_pause = std::min(retry_pause * 2, std::max(options.sweep_interval, kRetryFirst));
   } else {

@@ -47,6 +47,8 @@ constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
 }
 
 inline constexpr Duration kRetryFirst = std::chrono::seconds(1);
+inline constexpr Duration kAskAgainFirst = std::chrono::minutes(1);
+inline constexpr Duration kAskAgainMost = std::chrono::hours(1);
 inline constexpr Duration kSilence =
     std::chrono::milliseconds(100);  // of all who are still to answer
 
@@ -97,11 +99,13 @@ struct SubnetManager::Impl {
   Instant sweep_at{kNever};
   Instant look_at{kNever};
   Instant multicast_at{kNever};
+  Instant refused_at{kNever};        // devices are asked again what they did not take
   Instant forget_groups_at{kNever};  // trees of the master before, whose members do not come back
   bool sweeping{true};               // sweeps are not inhibited
   bool reroute_wanted{false};
   Duration retry_pause{kRetryFirst};
   Duration silence_pause{kRetryFirst};
+  Duration refused_pause{kAskAgainFirst};
   unsigned round{0};
   unsigned torn{0};  // sweeps in a row that were not used
   bool published_before_active{false};
@@ -253,6 +257,10 @@ struct SubnetManager::Impl {
 
   /// In the store: whether devices hold SL2VL and VL arbitration as they were told.
   void remember_vls(bool programmed);
+
+  /// Names tables that devices do not take, once each, and those that they take again. True: one
+  /// that routes were left for is among the latter.
+  bool tell_refusals(Instant now, const std::vector<apply::Refusal>& refusals);
 
   void end_apply(Instant now);
 

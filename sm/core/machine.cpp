@@ -29,7 +29,8 @@ Instant SubnetManager::Impl::next_deadline() const {
   t = std::min(t, mastership.due());
   const bool free = !busy() && mastership.sweeps();
   if (free) t = std::min({t, forget_groups_at, tables.due()});
-  if (free && sweeping) t = std::min({t, sweep_at, look_at, flapping.due(), kept.due()});
+  if (free && sweeping)
+    t = std::min({t, sweep_at, look_at, refused_at, flapping.due(), kept.due()});
   if (free && !trap_look.busy()) t = std::min(t, multicast_at);
   if (state == State::Looking && sweeping) t = std::min(t, sweep_at);
   if (may_be_cut_short()) t = std::min(t, cut_at);
@@ -81,6 +82,11 @@ void SubnetManager::Impl::begin_next(Instant now) {
   }
   if (sweeping && kept.due() <= now) want_sweep(now, Reason::ChangeSeen);
   if (sweeping && flapping.release(now)) want_sweep(now, Reason::LinkReleased);
+  if (sweeping && refused_at <= now) {
+    refused_at = kNever;
+    known.refused.clear();
+    want_sweep(now, Reason::Unfinished);
+  }
   if (sweeping && sweep_at <= now) {
     begin_sweep(now);
   } else if (sweeping && reroute_wanted) {

@@ -9,6 +9,7 @@
 #include "libdiag/discover/degraded.h"
 #include "libdiag/fabric/labels.h"
 #include "libdiag/wire/words.h"
+#include "sm/device/tables/kinds.h"
 
 namespace sm::core {
 
@@ -30,11 +31,13 @@ std::string Report::headline() const {
   if (silent > 0) line += fmt::format(" silent={}", silent);
   if (degraded > 0) line += fmt::format(" degraded={}", degraded);
   if (held_down > 0) line += fmt::format(" held_down={}", held_down);
+  if (refused > 0) line += fmt::format(" refused={}", refused);
   return line;
 }
 
 Report make_report(const plan::Desired& desired, const ib::discover::Observed& observed,
-                   const std::vector<apply::Failure>& failures) {
+                   const std::vector<apply::Failure>& failures,
+                   const std::vector<apply::Refusal>& refusals) {
   using Type = ib::wire::NodeType;
   Report r;
   const auto& fabric = observed.fabric;
@@ -67,6 +70,18 @@ Report make_report(const plan::Desired& desired, const ib::discover::Observed& o
         "missing: routes: no routing engine asked for can be used, the log says why of each; -R "
         "without no_fallback admits others, --allow-credit-loops those that can deadlock");
   }
+
+  // Rows of switches decide on which VLs packets wait for each other; all else is done without.
+  for (const apply::Refusal& refusal : refusals) {
+    const bool is_row = refusal.kind == &device::kSlToVl && fabric.node(refusal.node).is_switch();
+    ++(is_row ? r.lasting : r.refused);
+    r.lasting_lines.push_back((is_row ? "missing: " : "refused: ") + refusal.message);
+  }
+  if (!desired.deadlock_by_kept_rows.empty()) {
+    ++r.lasting;
+    r.lasting_lines.push_back("missing: " + desired.deadlock_by_kept_rows);
+  }
+  r.missing += r.lasting;
 
   // What discovery complained of says more than that a node is not managed. Of a node that was
   // never heard nothing tells which cables end at it: each of them has a line.

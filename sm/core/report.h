@@ -20,10 +20,13 @@ struct Report {
   std::size_t unmanaged{};
   std::size_t duplicate_guids{};  // nodes that bear one of another
   std::size_t missing{};
+  std::size_t lasting{};    // of these: asking the same again changes nothing
+  std::size_t refused{};    // tables that devices did not take, those of `missing` aside
   std::size_t held_down{};  // links that flap
   std::size_t degraded{};   // links below what both ends can do
   std::size_t silent{};     // managed nodes that did not answer and were not waited for
   std::vector<apply::Difference> differences;  // where it was rehearsed, by phase
+  std::vector<std::string> lasting_lines;      // among `lines` in the end, and not logged each time
   std::vector<std::string> lines;  // for each missing port, node not managed and link held down
 
   bool up() const { return missing == 0; }
@@ -35,7 +38,8 @@ struct Report {
 
 /// Counts and lines; figures of time and MADs are the caller's.
 Report make_report(const plan::Desired& desired, const ib::discover::Observed& observed,
-                   const std::vector<apply::Failure>& failures);
+                   const std::vector<apply::Failure>& failures,
+                   const std::vector<apply::Refusal>& refusals = {});
 
 /// The trouble is of a node that is managed all the same: it lost no more than an attribute, and
 /// make_report() has no line for it.

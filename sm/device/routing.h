@@ -22,6 +22,8 @@ struct Routing {
   std::optional<ib::tables::PathSls> engine_sls{};
   /// Which levels of service share VLs for want of them, in one sentence; empty: none does.
   std::string merged_levels{};
+  /// Why an engine was left for one that needs one VL, in one sentence; empty: none was.
+  std::string left_for_one_vl{};
   /// What the operator's mapping drops, where routes use one VL. (Else `virtual_lanes` says.)
   policy::DroppedSls dropped_sls{};
   /// Engines that were asked before `engine`, and whose routes cannot be used.

@@ -249,6 +249,9 @@ Events routing_changes(const Routing* before, const Routing& after) {
   if (!after.merged_levels.empty() &&
       (before == nullptr || before->merged_levels != after.merged_levels))
     out.push_back(make(Kind::LevelsMerged, {after.merged_levels}));
+  if (!after.left_for_one_vl.empty() &&
+      (before == nullptr || before->left_for_one_vl != after.left_for_one_vl))
+    out.push_back(make(Kind::LeftForOneVl, {after.left_for_one_vl}));
   if (after.engine.empty()) return out;
   const auto moved =
       before == nullptr

@@ -177,6 +177,17 @@ constexpr Row kRows[] = {
      0,
      "a rule of the QoS policy, or a partition, gives an SL that the mapping drops: requests for "
      "its paths get no record"},
+    {Kind::LeftForOneVl,
+     "routes.left-for-one-vl",
+     LogLevel::Error,
+     "{what}",
+     "what",
+     0,
+     {},
+     0,
+     "routes on several VLs are left, since switches keep an SLtoVLMappingTable with which they "
+     "may "
+     "deadlock"},
     {Kind::RoutesComputedAnew, "routes.computed-anew", LogLevel::Verbose,
      "the routes of before do not count any more: all are computed anew", "", 11,
      "ucast_cache_invalidated", subject::kRouting,

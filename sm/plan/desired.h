@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,10 @@ struct Desired {
   std::vector<WantedBlock> to_read;        // what must be known before the plan is whole; by node
   /// SL2VL and VL arbitration; null: they are not ours. Shared, since there are many.
   std::shared_ptr<const WantedTables> vl_tables;
+  std::set<ib::Guid> keep_sl_to_vl;  // PlanRequest's
+  /// Why routes on several VLs are not taken, or are and may deadlock, with the rows that switches
+  /// keep; empty: they are taken, and proved.
+  std::string deadlock_by_kept_rows;
   bool vls_needed{false};   // they serve options or routes; else they put back what did before
   bool program_mfts{true};  // false: the trees failed a must; what stands is left
   /// Trees of groups that are not known here are left: their members are still to register again.

@@ -446,10 +446,14 @@ class Planner {
     checks.master_sm_sl = options_.sm_sl;
     checks.credit_loops_are_must = !options.allow_credit_loops;
     ChosenRoutes chosen = choose_for_classes(
-        {f, routing->graph, options, checks, request_.previous.get(), out_.offer_taken,
+        {f, routing->graph, &options, checks, request_.previous.get(), out_.offer_taken,
          vl_settings_ ? &(*vl_settings_)[kBetweenSwitches] : nullptr, used_sls(),
-         options_.operational_vls_max},
+         options_.operational_vls_max, request_.keep_sl_to_vl, request_.held.get()},
         following_);
+    out_.keep_sl_to_vl = request_.keep_sl_to_vl;
+    out_.deadlock_by_kept_rows = chosen.deadlock_by_kept_rows;
+    if (!chosen.deadlock_by_kept_rows.empty()) out_.alarms.push_back(chosen.deadlock_by_kept_rows);
+    if (chosen.left) routing->left_for_one_vl = std::move(chosen.deadlock_by_kept_rows);
     out_.verifier = std::move(chosen.verifier);
     lanes_ = std::move(chosen.lanes);
     lanes_classes_ = std::move(chosen.classes);

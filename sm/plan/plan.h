@@ -83,7 +83,8 @@ struct PlanRequest {
   AliasBlocks alias_blocks;                       // that hold some or did
   std::shared_ptr<const device::Inventory> held;  // tables of devices; null: not known at all
   std::set<ib::Guid> mute;                        // nodes that do not tell what they can do
-  std::shared_ptr<const Routing> previous;        // what is programmed now, if anything
+  std::set<ib::Guid> keep_sl_to_vl;         // that did not take rows they were told: `held` is
+  std::shared_ptr<const Routing> previous;  // what is programmed now, if anything
   /// SL2VL and VL arbitration were programmed before, by this process or one before it: what is
   /// not needed any more is put back.
   bool vls_programmed{false};

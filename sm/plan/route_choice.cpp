@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "libdiag/tables/names.h"
+#include "sm/plan/kept_rows.h"
+
 namespace sm::plan {
 namespace {
 
@@ -16,6 +19,13 @@ using ib::fabric::Fabric;
 bool same_checks(const ib::tables::VerifyOptions& a, const ib::tables::VerifyOptions& b) {
   return a.sm_lid == b.sm_lid && a.master_sm_sl == b.master_sm_sl &&
          a.credit_loops_are_must == b.credit_loops_are_must;
+}
+
+std::vector<Guid> guids_of(const ib::fabric::CompactGraph& graph) {
+  std::vector<Guid> guids;
+  for (ib::fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) guids.push_back(graph.guid(s));
+  std::ranges::sort(guids);
+  return guids;
 }
 
 class Chooser {
@@ -31,7 +41,7 @@ class Chooser {
   /// engine that is tried first, else for as many as there are VLs with the engine that all VLs
   /// would bring.
   ib::route::Choice run() {
-    const auto& options = request_.options;
+    const auto& options = *request_.options;
     if (request_.between == nullptr) return follow_or_choose(options);
     const policy::VlSettings& between = *request_.between;
     operable_ = ib::tables::data_vls(
@@ -73,8 +83,14 @@ class Chooser {
 
   ChosenRoutes result(ib::route::Choice choice) && {
     auto merged = merged_levels(choice.routes.engine);
-    return {std::move(choice),         std::move(verifier_), std::move(lanes_),
-            std::move(lanes_classes_), std::move(merged),    is_following_};
+    return {std::move(choice),
+            std::move(verifier_),
+            std::move(lanes_),
+            std::move(lanes_classes_),
+            std::move(merged),
+            is_following_,
+            {},
+            false};
   }
 
  private:
@@ -147,13 +163,7 @@ class Chooser {
     return next != options.engines.end() && *next == engine;
   }
 
-  std::vector<Guid> switches() const {
-    std::vector<Guid> guids;
-    for (ib::fabric::SwitchIndex s = 0; s < graph_.switch_count(); ++s)
-      guids.push_back(graph_.guid(s));
-    std::ranges::sort(guids);
-    return guids;
-  }
+  std::vector<Guid> switches() const { return guids_of(graph_); }
 
   /// Engines that did not pass, as long as the switches are the same.
   std::span<const ib::route::Tried> failed_before() const {
@@ -251,10 +261,89 @@ class Chooser {
 
 }  // namespace
 
-ChosenRoutes choose_for_classes(const RouteRequest& request, Following& following) {
+namespace {
+
+ChosenRoutes choose_as_planned(const RouteRequest& request, Following& following) {
   Chooser chooser(request, following);
   auto choice = chooser.run();
   return std::move(chooser).result(std::move(choice));
+}
+
+/// What one VL allows, if anything passes there.
+std::optional<ChosenRoutes> choose_for_one_vl(const RouteRequest& request, Following& following) {
+  ib::route::ChoiceOptions options = *request.options;
+  options.vls_max = 1;
+  RouteRequest one_vl = request;
+  one_vl.options = &options;
+  auto chosen = choose_as_planned(one_vl, following);
+  if (!chosen.choice.passed || !chosen.choice.routes.virtual_lanes.trivial()) return std::nullopt;
+  return chosen;
+}
+
+/// The credit loop that the routes close with rows that switches keep; empty: none.
+std::string loop_with_kept_rows(const RouteRequest& request, const ChosenRoutes& chosen) {
+  auto lanes = chosen.lanes ? chosen.lanes->virtual_lanes : chosen.choice.routes.virtual_lanes;
+  if (request.keepers.empty() || request.held == nullptr || !chosen.choice.passed ||
+      lanes.trivial())
+    return {};
+  lanes.sl_to_vl = with_kept_rows(lanes.sl_to_vl, request.graph, request.keepers, *request.held);
+  const auto verdict =
+      verify(request.fabric, request.graph, chosen.choice.routes.lfts, lanes, {}, request.checks);
+  if (verdict.credit_loop_channels == 0) return {};
+  const auto loop = std::ranges::find(verdict.findings, ib::tables::Finding::Kind::CreditLoop,
+                                      &ib::tables::Finding::kind);
+  return loop != verdict.findings.end()
+             ? loop->message
+             : fmt::format("{} channels close a credit loop", verdict.credit_loop_channels);
+}
+
+std::string name_keepers(const RouteRequest& request) {
+  std::vector<std::string> names;
+  for (ib::fabric::SwitchIndex s = 0; s < request.graph.switch_count(); ++s)
+    if (request.keepers.contains(request.graph.guid(s)))
+      names.push_back(ib::tables::switch_name(request.fabric, request.graph, s));
+  const std::string first = names.empty() ? std::string("a switch") : names.front();
+  return names.size() < 2
+             ? first + " keeps a SLtoVLMappingTable that is not what it was told"
+             : fmt::format(
+                   "{} switches keep a SLtoVLMappingTable that is not what they were told "
+                   "(the first is {})",
+                   names.size(), first);
+}
+
+}  // namespace
+
+ChosenRoutes choose_for_classes(const RouteRequest& request, Following& following) {
+  const auto instead = [](ChosenRoutes chosen, const std::string& why) {
+    chosen.left = true;
+    chosen.deadlock_by_kept_rows =
+        fmt::format("{}; {} routes on one VL, free of deadlock by any mapping, until they take it",
+                    why, chosen.choice.routes.engine);
+    return chosen;
+  };
+  if (!following.left.why.empty()) {
+    if (!request.options_changed && following.left.keepers == request.keepers &&
+        following.left.switches == guids_of(request.graph))
+      if (auto chosen = choose_for_one_vl(request, following))
+        return instead(*std::move(chosen), following.left.why);
+    following = {};
+  }
+  auto chosen = choose_as_planned(request, following);
+  const std::string loop = loop_with_kept_rows(request, chosen);
+  if (loop.empty()) return chosen;
+  std::string why = fmt::format("{}, and with these routes of {} may deadlock: {}",
+                                name_keepers(request), chosen.choice.routes.engine, loop);
+  if (request.checks.credit_loops_are_must) {
+    Following of_one_vl;
+    if (auto other = choose_for_one_vl(request, of_one_vl)) {
+      following = std::move(of_one_vl);
+      following.left = {why, request.keepers, guids_of(request.graph)};
+      return instead(*std::move(other), why);
+    }
+    why += "; no other routes are allowed that need one VL and pass";
+  }
+  chosen.deadlock_by_kept_rows = std::move(why);
+  return chosen;
 }
 
 }  // namespace sm::plan

@@ -6,17 +6,26 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "libdiag/route/choose/choose.h"
 #include "libdiag/route/reroute/reroute.h"
 #include "libdiag/tables/verify_changes.h"
+#include "sm/device/inventory.h"
 #include "sm/device/routing.h"
 #include "sm/plan/service_classes.h"
 #include "sm/policy/qos_sets.h"
 
 namespace sm::plan {
+
+/// Routes that close a credit loop with the rows of SL2VL that some switches keep.
+struct LeftForOneVl {
+  std::string why;  // less which engine routes instead
+  std::set<ib::Guid> keepers;
+  std::vector<ib::Guid> switches;  // of the fabric, ascending
+};
 
 /// Routes that follow links which come and go, so that only entries that must change do. Handed
 /// from plan to plan; dropped when the operator's options change.
@@ -31,12 +40,14 @@ struct Following {
   /// Engines that did not pass with these switches, which are not asked again.
   std::vector<ib::route::Tried> failed;
   std::vector<ib::Guid> switches;  // ascending
+  /// Why routes on several VLs were left, and with which switches; empty: they were not.
+  LeftForOneVl left;
 };
 
 struct RouteRequest {
   const ib::fabric::Fabric& fabric;  // with the LIDs as assigned
   const ib::fabric::CompactGraph& graph;
-  const ib::route::ChoiceOptions& options;
+  const ib::route::ChoiceOptions* options;  // never null
   const ib::tables::VerifyOptions& checks;
   const Routing* routes_before{};  // that are programmed; nullptr: none
   bool options_changed{};          // since the routes that are followed were made
@@ -44,6 +55,9 @@ struct RouteRequest {
   const policy::VlSettings* between{};  // of links between switches; nullptr: without QoS
   std::uint16_t used_sls{};             // that packets may be asked to have (bits)
   std::uint8_t operational_vls_max{};   // code
+  // Switches that did not take rows of SL2VL, and what they hold:
+  const std::set<ib::Guid>& keepers;
+  const device::Inventory* held{};  // nullptr: not known
 };
 
 struct ChosenRoutes {
@@ -53,8 +67,14 @@ struct ChosenRoutes {
   ServiceClasses classes;                          // that have these
   std::string merged_levels;                       // which levels are not apart, a sentence
   bool followed{};                                 // the routes of before
+  /// Why routes on several VLs were left for these, or were not although with the rows that
+  /// switches keep they may deadlock: a sentence. Empty: neither.
+  std::string deadlock_by_kept_rows;
+  bool left{};  // they were
 };
 
+/// Where switches keep rows of SL2VL, routes are proved with these, too. If that fails, routes that
+/// need one VL are taken in their place: they are free of deadlock whatever switches map.
 ChosenRoutes choose_for_classes(const RouteRequest& request, Following& following);
 
 }  // namespace sm::plan

@@ -206,7 +206,7 @@ TEST(Apply, APortThatKeepsItsOwnValueIsNotAskedForEver) {
   EXPECT_EQ(scene.state(0x50), PortState::Active) << "which is no reason to leave the link down";
 }
 
-TEST(Apply, ABlockThatADeviceDoesNotTakeIsAFailureAndNotSentAgain) {
+TEST(Apply, BlocksThatADeviceDoesNotTakeAreNamedAsOneTableAndNotSentAgain) {
   plan::PlanOptions options;
   options.qos = true;
   Scene scene(options);
@@ -216,14 +216,24 @@ TEST(Apply, ABlockThatADeviceDoesNotTakeIsAFailureAndNotSentAgain) {
   const auto asked_h3 = std::ranges::count_if(
       sets, [](const Asked& a) { return a.node == Guid{0x50} && a.is_set(attr::kVlArbitration); });
   ASSERT_GT(asked_h3, 0);
-  EXPECT_THAT(
-      scene.failures,
-      Contains(testing::Field(&Failure::message, AllOf(HasSubstr("H3"), HasSubstr("VLArbitration"),
-                                                       HasSubstr("holds something else")))));
+  EXPECT_THAT(scene.failures, IsEmpty());
+  const auto refusals = [&] {
+    return scene.known.refused.of(*scene.desired, *scene.seen, scene.known.inventory);
+  };
+  EXPECT_THAT(refusals(),
+              ElementsAre(testing::Field(
+                  &Refusal::message,
+                  AllOf(HasSubstr("H3"), HasSubstr("VLArbitration"), HasSubstr("port 1 block 1: "),
+                        HasSubstr("holds something else"), HasSubstr("(and so 1 other block)")))));
   scene.replan();
   const auto again = scene.run_sets(arbitration);
   EXPECT_EQ(count(again, attr::kVlArbitration), 0U)
       << "asked the same again it would answer the same again";
+  EXPECT_THAT(refusals(), SizeIs(1));
+
+  scene.known.doubt_ports();
+  scene.run();
+  EXPECT_THAT(refusals(), IsEmpty()) << "it was asked again, and took them";
 }
 
 TEST(Apply, ASetWithoutAnAnswerLeavesTheTableUnknown) {

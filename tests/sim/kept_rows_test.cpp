@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Switches that do not take the SL2VL they are told: routes that need it are not programmed where
+// what the switches keep would let them deadlock, as a judge of the tests' own finds it in the
+// tables of the devices.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "libdiag/fabric/generate.h"
+#include "sm/policy/qos_sets.h"
+#include "sm/sa/subnet/paths.h"
+#include "tests/sim/sm_on_model.h"
+#include "tests/unit/tables/lane_walk.h"
+
+namespace sm::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+using testing::HasSubstr;
+
+ib::fabric::Fabric torus() {
+  ib::fabric::Grid grid;
+  grid.sizes = {5, 5};
+  ib::fabric::GenerateCommon common;
+  common.lids = false;
+  return ib::fabric::generate(grid, common).value();
+}
+
+core::Options routed_by(const char* engine) {
+  core::Options options;
+  options.plan.qos = true;
+  options.plan.choice.engines = {engine};
+  return options;
+}
+
+class KeptRows : public testing::Test {
+ protected:
+  /// updn, with every SL on VL 0; then switches stop taking SL2VL, in one way or the other.
+  void begin_with_one_vl(const char* trait) {
+    core::Options before = routed_by("updn");
+    before.plan.qos_sets[0].sl_to_vl = std::vector<std::uint8_t>(16, 0);
+    run.boot_as(before);
+    ASSERT_TRUE(run.run_until_reports(1));
+    ASSERT_TRUE(run.last().up());
+    change("sw-", "-0", trait, "SLtoVLMappingTable");
+  }
+  static core::Options four_levels() {
+    core::Options options = routed_by("dfsssp");
+    options.plan.level_sls = 0b1111;
+    return options;
+  }
+  void change(std::string_view first, std::string_view last, const char* trait, const char* value) {
+    const auto& f = run.model().topology();
+    for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+      if (f.node(n).is_switch() && f.node(n).name().starts_with(first) &&
+          f.node(n).name().ends_with(last)) {
+        ASSERT_TRUE(run.model().set_trait(run.now(), n, std::nullopt, trait, value));
+        ++changed;
+      }
+  }
+  std::string engine() { return run.sm().snapshot()->routing->engine; }
+  std::size_t said(const std::string& words) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        run.log(), [&](const std::string& line) { return line.find(words) != line.npos; }));
+  }
+
+  /// Of what the devices hold, for every pair of hosts on every SL that a record may have.
+  ib::tables::test::LaneFindings judged() {
+    const auto snapshot = run.sm().snapshot();
+    const sa::Paths paths(snapshot);
+    const auto& f = snapshot->fabric();
+    ib::sim::Model& model = run.model();
+    const auto at = [&](NodeIndex n) { return *model.topology().find_node(f.node(n).guid); };
+    return ib::tables::test::LaneWalk(
+               {f, [&](NodeIndex n, ib::Lid lid) { return model.lft(at(n), lid); },
+                [&](NodeIndex n, std::uint8_t in, std::uint8_t out, ib::Sl sl) {
+                  return model.sl_to_vl({at(n), out}, in).vl[sl.value];
+                },
+                [&](PortRef from, PortRef to) {
+                  const auto& a = *paths.find(f.port(from).guid);
+                  const auto& b = *paths.find(f.port(to).guid);
+                  std::set<std::uint8_t> sls{paths.sl(a, b).value};
+                  for (std::uint8_t level = 0; level < 4 && paths.levels() != nullptr; ++level)
+                    if (const auto sl = paths.levels()->at(ib::Sl{level}, paths.sl(a, b)))
+                      sls.insert(sl->value);
+                  return sls;
+                }})
+        .findings();
+  }
+
+  SmOnModel run{torus()};
+  unsigned changed{0};
+};
+
+TEST_F(KeptRows, RoutesThatWouldDeadlockWithThemAreLeftForOneVlAndComeBackWhenTheyAreTaken) {
+  begin_with_one_vl("refuse");
+  ASSERT_EQ(changed, 5U);
+  run.boot_as(four_levels());
+  bool cycled = false;
+  run.on_report([&](const core::Report&) { cycled = cycled || judged().cycle; });
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_FALSE(cycled);
+  EXPECT_FALSE(run.last().up());
+  EXPECT_NE(engine(), "dfsssp");
+  EXPECT_TRUE(run.sm().snapshot()->routing->virtual_lanes.trivial());
+  EXPECT_THAT(run.last().lines,
+              testing::Contains(testing::AllOf(
+                  HasSubstr("5 switches keep a SLtoVLMappingTable"), HasSubstr("'sw-0-0'"),
+                  HasSubstr("routes of dfsssp may deadlock: "), HasSubstr("credit loop"),
+                  HasSubstr(" routes on one VL, free of deadlock"))));
+  EXPECT_EQ(said("Set(SLtoVLMappingTable)"), 5U) << "each is named once";
+
+  // Asked again, they refuse again.
+  run.sm().sweep_now(run.now(), core::Reason::Operator);
+  ASSERT_TRUE(run.run_until_reports(2));
+  EXPECT_FALSE(cycled);
+  EXPECT_FALSE(run.last().up());
+  EXPECT_NE(engine(), "dfsssp");
+  EXPECT_EQ(said("Set(SLtoVLMappingTable)"), 5U) << "and nothing new is said of them";
+  const auto sweeps = run.sm().counters().full_sweeps;
+  run.run_for(30s);
+  EXPECT_EQ(run.sm().counters().full_sweeps, sweeps) << "nobody is bothered by it";
+
+  change("sw-", "-0", "refuse", "none");
+  run.run_for(150s);
+  EXPECT_EQ(engine(), "dfsssp");
+  EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+  EXPECT_FALSE(cycled);
+  EXPECT_EQ(said("takes its SLtoVLMappingTable now"), 5U);
+}
+
+TEST_F(KeptRows, DevicesThatSayYesAndKeepTheirsAreNamedAlikeAtEverySweepOfTheOperator) {
+  begin_with_one_vl("keep");
+  run.boot_as(four_levels());
+  std::vector<std::string> lines;
+  for (unsigned sweep = 1; sweep <= 3; ++sweep) {
+    ASSERT_TRUE(run.run_until_reports(sweep));
+    EXPECT_FALSE(run.last().up()) << sweep;
+    EXPECT_FALSE(judged().cycle);
+    if (sweep > 1) {
+      EXPECT_EQ(run.last().lines, lines);
+    }
+    lines = run.last().lines;
+    run.sm().sweep_now(run.now(), core::Reason::Operator);
+  }
+  EXPECT_THAT(lines, testing::Contains(HasSubstr("routes of dfsssp may deadlock: ")));
+  EXPECT_EQ(said("something else than it was told"), 5U) << "each is named once";
+}
+
+TEST_F(KeptRows, WhereNoOtherEngineIsAllowedTheLoopIsNamedAndTheSubnetIsNotUp) {
+  begin_with_one_vl("refuse");
+  core::Options options = four_levels();
+  options.plan.choice.no_fallback = true;
+  run.boot_as(options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_EQ(engine(), "dfsssp");
+  EXPECT_FALSE(run.last().up());
+  EXPECT_THAT(run.last().lines,
+              testing::Contains(testing::AllOf(HasSubstr("routes of dfsssp may deadlock: "),
+                                               HasSubstr("no other routes are allowed"))));
+}
+
+/// A tree needs no VL to be free of deadlock, whatever a switch maps.
+TEST_F(KeptRows, ASwitchThatRefusesOnRoutesOfOneVlChangesNoEngine) {
+  begin_with_one_vl("refuse");
+  core::Options options = routed_by("updn");
+  options.plan.level_sls = 0b1111;
+  run.boot_as(options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_EQ(engine(), "updn");
+  EXPECT_FALSE(run.last().up());
+  EXPECT_EQ(said("may deadlock"), 0U);
+  EXPECT_EQ(said("Set(SLtoVLMappingTable)"), 5U);
+}
+
+TEST(RefusedTables, AHostThatRefusesIsNamedOnceAndTheSubnetIsUp) {
+  core::Options options = routed_by("updn");
+  SmOnModel run(torus());
+  ASSERT_TRUE(run.run_until_reports(1));
+  const NodeIndex host = run.at().node;
+  ASSERT_TRUE(run.model().set_trait(run.now(), host, std::nullopt, "refuse", "VLArbitrationTable"));
+  options.plan.qos_sets[0].vlarb_low = policy::VlArbitrationTemplate{{0, 1}, {1, 9}};
+  options.plan.qos_sets[0].vlarb_high = policy::VlArbitrationTemplate{{2, 9}};
+  run.boot_as(options);
+  for (unsigned sweep = 1; sweep <= 2; ++sweep) {
+    ASSERT_TRUE(run.run_until_reports(sweep));
+    EXPECT_TRUE(run.last().up());
+    EXPECT_THAT(run.last().headline(), HasSubstr(" refused=1"));
+    EXPECT_THAT(run.last().lines,
+                testing::ElementsAre(testing::AllOf(
+                    HasSubstr("refused: Set(VLArbitrationTable) to "),
+                    HasSubstr("port 1 block 1: status 0x001c (and so 1 other block)"))));
+    run.sm().sweep_now(run.now(), core::Reason::Operator);
+  }
+  EXPECT_EQ(std::ranges::count_if(run.log(),
+                                  [](const std::string& line) {
+                                    return line.find("Set(VLArbitrationTable)") != line.npos &&
+                                           !line.starts_with("refused: ");
+                                  }),
+            1);
+}
+
+}  // namespace
+}  // namespace sm::test
