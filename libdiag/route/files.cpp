@@ -4,8 +4,13 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <map>
+#include <optional>
+#include <span>
 #include <unordered_map>
+#include <utility>
 
+#include "libdiag/base/diagnostic.h"
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/text_file.h"
 
@@ -17,9 +22,14 @@ constexpr std::uint64_t kPortMax = 254;
 /// Lists of all ports there can be take a few megabytes, tables of all switches some gigabytes.
 constexpr std::size_t kListBytesMax = std::size_t{64} << 20;
 constexpr std::size_t kTableBytesMax = std::size_t{8} << 30;
+constexpr std::size_t kMistakesMax = 200;  // that are said of one file
 
-std::string place(const std::string& file, std::size_t line, std::size_t column) {
-  return file + ':' + std::to_string(line) + ':' + std::to_string(column) + ": ";
+/// Each mistake with its line and a caret under the place.
+tl::unexpected<Error> refused(std::span<const Diagnostic> mistakes, std::string_view text) {
+  std::string message;
+  for (const Diagnostic& mistake : mistakes)
+    message += (message.empty() ? "" : "\n") + with_caret(mistake, text);
+  return fail(ErrorKind::Usage, std::move(message));
 }
 
 /// One line, word by word. The first complaint is kept; after it every answer is a zero.
@@ -34,8 +44,8 @@ class Line {
   std::uint32_t number() const { return number_; }
   /// Nothing but a comment is left.
   bool at_end() const { return rest_.empty() || rest_.front() == '#'; }
-  bool good() const { return error_.empty(); }
-  const std::string& error() const { return error_; }
+  bool good() const { return !error_; }
+  const std::optional<Diagnostic>& error() const { return error_; }
 
   std::string_view word() {
     const std::string_view w = rest_.substr(0, word_length());
@@ -97,7 +107,8 @@ class Line {
   }
   /// Of the word that was read last.
   void complain(const std::string& what) {
-    if (good()) error_ = place(file_, number_, last_) + what;
+    if (good())
+      error_ = {Severity::Error, file_, {number_, static_cast<std::uint32_t>(last_)}, what};
   }
 
  private:
@@ -115,7 +126,7 @@ class Line {
   std::uint32_t number_;
   std::string_view text_, rest_;
   std::size_t last_{1};  // column of the word a complaint is about
-  std::string error_;
+  std::optional<Diagnostic> error_;
 };
 
 /// Complains when a key comes a second time.
@@ -133,16 +144,19 @@ class Once {
   std::map<Key, std::uint32_t> seen_;
 };
 
-/// Runs `read(line)` for every line that says something.
+/// Runs `read(line)` for every line that says something, whatever is wrong with those before.
 template <class Read>
 Result<void> each_line(std::string_view text, const std::string& file, Read&& read) {
+  std::vector<Diagnostic> mistakes;
   std::uint32_t number = 0;
   for (const std::string_view words : split(text, '\n')) {
     Line line(file, ++number, words);
     if (line.at_end()) continue;
     read(line);
-    if (!line.good()) return fail(ErrorKind::Usage, line.error());
+    if (line.error()) mistakes.push_back(*line.error());
+    if (mistakes.size() == kMistakesMax) break;
   }
+  if (!mistakes.empty()) return refused(mistakes, text);
   return {};
 }
 
@@ -245,8 +259,10 @@ class TorusReader {
     const std::string_view word = line.word();
     if (word == "torus" || word == "mesh") return sizes(line, word == "mesh");
     if (!sized_) {
-      line.complain("expected torus or mesh before anything else, got '" +
-                    printable(word.substr(0, 40)) + "'");
+      // Once is enough, and so is a size that was wrong.
+      if (!std::exchange(size_missed_, true))
+        line.complain("expected torus or mesh before anything else, got '" +
+                      printable(word.substr(0, 40)) + "'");
       return;
     }
     for (std::size_t dim = 0; dim < 3; ++dim) {
@@ -282,8 +298,10 @@ class TorusReader {
 
   Result<Mentions> finish(Options& options) {
     if (!sized_)
-      return fail(ErrorKind::Usage,
-                  place(config_.file, 1, 1) + "expected torus or mesh, got nothing");
+      return refused(
+          std::vector{Diagnostic{
+              Severity::Error, config_.file, {1, 1}, "expected torus or mesh, got nothing"}},
+          {});
     // A seed without links says nothing, whatever else was said about it.
     if (!origin() && config_.seeds.size() > 1) config_.seeds.pop_back();
     options.torus = std::move(config_);
@@ -292,6 +310,7 @@ class TorusReader {
 
  private:
   void sizes(Line& line, bool mesh) {
+    size_missed_ = true;
     if (sized_) {
       line.complain("the size of the torus is given twice");
       return;
@@ -347,6 +366,7 @@ class TorusReader {
   TorusConfig config_;
   Mentions mentions_;
   bool sized_{false};
+  bool size_missed_{false};  // what is wrong with it was said
 };
 
 Result<Mentions> read_torus(std::string_view text, const std::string& file, Options& options) {
@@ -464,14 +484,18 @@ std::vector<std::string> empty_files(const std::vector<Mentions>& mentions) {
 
 Result<ReadOptions> read_option_files(const OptionFiles& files, const Options& given) {
   ReadOptions read{given, {}};
+  std::string mistakes;
   for (const auto& [which, path] : files) {
     const bool tables = which == OptionFile::Lfts || which == OptionFile::LidMatrix;
     const auto text = fabric::read_regular_file(path, tables ? kTableBytesMax : kListBytesMax);
-    if (!text) return tl::unexpected<Error>(text.error());
-    auto mentions = read_option_text(which, *text, path, read.options);
-    if (!mentions) return tl::unexpected<Error>(std::move(mentions.error()));
-    read.mentions.push_back(*std::move(mentions));
+    auto mentions = text ? read_option_text(which, *text, path, read.options)
+                         : Result<Mentions>(tl::unexpected<Error>(text.error()));
+    if (mentions)
+      read.mentions.push_back(*std::move(mentions));
+    else
+      mistakes += (mistakes.empty() ? "" : "\n") + mentions.error().message;
   }
+  if (!mistakes.empty()) return fail(ErrorKind::Usage, std::move(mistakes));
   return read;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The files by which an operator steers routing, read into Options. Grammars are opensm's (lines of
 // a GUID and what belongs to it, # comments; torus-2QoS.conf by keywords); unlike there a mistake
-// is an error that names file and line, never a line passed over.
+// is an error that names its place, never a line passed over.
 #pragma once
 
 #include <functional>
@@ -46,8 +46,8 @@ struct Mentions {
   std::vector<Mention> places;
 };
 
-/// Puts what `text` says into `options`. An error is of kind Usage and reads `FILE:LINE: expected
-/// X, got Y`, or what is said twice; `options` is not to be used then.
+/// Puts what `text` says into `options`. An error, of kind Usage, has every mistake with its line
+/// and a caret (the first of -U and -M, which programs write); `options` is not to be used then.
 Result<Mentions> read_option_text(OptionFile which, std::string_view text, const std::string& file,
                                   Options& options);
 
@@ -55,8 +55,8 @@ struct ReadOptions {
   Options options;
   std::vector<Mentions> mentions;
 };
-/// All of `files` on top of `given`. The first mistake is the error; so is what is no regular file,
-/// or so big that it cannot be meant.
+/// All of `files` on top of `given`. The error has the mistakes of all of them; one is what is no
+/// regular file, or so big that it cannot be meant.
 Result<ReadOptions> read_option_files(const OptionFiles& files, const Options& given);
 
 /// Lists in which nothing is named, a line each: `FILE: names nothing (--root_guid_file) ...`.

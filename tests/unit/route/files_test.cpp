@@ -22,12 +22,29 @@ using ::testing::UnorderedElementsAre;
 
 constexpr Guid kSwitch{0x0002c90200000001}, kOther{0x0002c90200000002};
 
-std::string error_of(OptionFile which, std::string_view text) {
+/// All that is said of a text.
+std::string errors_of(OptionFile which, std::string_view text) {
   Options options;
   const auto read = read_option_text(which, text, "f", options);
   if (read) return "no error";
   EXPECT_EQ(read.error().kind, ErrorKind::Usage);
   return read.error().message;
+}
+
+/// The first line of it.
+std::string error_of(OptionFile which, std::string_view text) {
+  const std::string all = errors_of(which, text);
+  return all.substr(0, all.find('\n'));
+}
+
+TEST(OptionFiles, EveryMistakeIsShownWithItsLineAndACaret) {
+  EXPECT_EQ(errors_of(OptionFile::Roots, "0x1\nspine\n0x2 256\n"),
+            "f:2:1: error: expected the GUID of a switch or host like 0x0002c90300a1b2c3, got "
+            "'spine'\n  spine\n  ^\n"
+            "f:3:5: error: expected a rank from 0 to 255, got '256'\n  0x2 256\n      ^");
+  EXPECT_EQ(errors_of(OptionFile::Torus, "torus 3 0 3\nxp_link 0x1 0x2\n"),
+            "f:1:9: error: expected three sizes like `8 8 8` or `4 3t 5m`, got '0'\n"
+            "  torus 3 0 3\n          ^");
 }
 
 TEST(OptionFiles, ReadsRootsWithRanksAndNames) {
@@ -60,7 +77,7 @@ TEST(OptionFiles, AnIgnoredPortMayBeAnEndPortByItsGuid) {
   ASSERT_EQ(read->places.size(), 2U);
   EXPECT_EQ(read->places[0].means, Mention::Means::EndPort);
   EXPECT_EQ(error_of(OptionFile::Ignored, "0x7\n0x7\n"),
-            "f:2:1: duplicate GUID 0x0000000000000007 (first on line 1)");
+            "f:2:1: error: duplicate GUID 0x0000000000000007 (first on line 1)");
 }
 
 TEST(OptionFiles, ReadsPortsWeightsAndOrders) {
@@ -81,26 +98,30 @@ TEST(OptionFiles, ReadsPortsWeightsAndOrders) {
 }
 
 TEST(OptionFiles, AMistakeIsNamedByFileLineAndColumn) {
-  EXPECT_EQ(error_of(OptionFile::Roots, "# x\nspine-1\n"),
-            "f:2:1: expected the GUID of a switch or host like 0x0002c90300a1b2c3, got 'spine-1'");
+  EXPECT_EQ(
+      error_of(OptionFile::Roots, "# x\nspine-1\n"),
+      "f:2:1: error: expected the GUID of a switch or host like 0x0002c90300a1b2c3, got 'spine-1'");
   EXPECT_EQ(error_of(OptionFile::Roots, "0x1 256\n"),
-            "f:1:5: expected a rank from 0 to 255, got '256'");
+            "f:1:5: error: expected a rank from 0 to 255, got '256'");
   EXPECT_EQ(error_of(OptionFile::ComputeNodes, "0x1\n0x2\n0x1\n"),
-            "f:3:1: duplicate GUID 0x0000000000000001 (first on line 1)");
-  EXPECT_THAT(error_of(OptionFile::IoNodes, "0x1z\n"), HasSubstr("f:1:1: expected a port GUID"));
+            "f:3:1: error: duplicate GUID 0x0000000000000001 (first on line 1)");
+  EXPECT_THAT(error_of(OptionFile::IoNodes, "0x1z\n"),
+              HasSubstr("f:1:1: error: expected a port GUID"));
   EXPECT_THAT(error_of(OptionFile::GuidRoutingOrder, "0x0\n"), HasSubstr("expected a port GUID"));
-  EXPECT_EQ(error_of(OptionFile::Ids, "0x1 5\n0x2 5\n"), "f:2:5: duplicate id 5 (first on line 1)");
+  EXPECT_EQ(error_of(OptionFile::Ids, "0x1 5\n0x2 5\n"),
+            "f:2:5: error: duplicate id 5 (first on line 1)");
   EXPECT_EQ(error_of(OptionFile::Ids, "0x1\n"),
-            "f:1:4: expected a number, got the end of the line");
+            "f:1:4: error: expected a number, got the end of the line");
   EXPECT_EQ(error_of(OptionFile::Ignored, "0x1 0\n"),
-            "f:1:5: expected a port number from 1 to 254, got '0'");
+            "f:1:5: error: expected a port number from 1 to 254, got '0'");
   EXPECT_EQ(error_of(OptionFile::Ignored, "0x1 1 2\n"),
-            "f:1:7: expected a comment or the end of the line, got '2'");
+            "f:1:7: error: expected a comment or the end of the line, got '2'");
   EXPECT_EQ(error_of(OptionFile::HopWeights, "0x1 1 256\n"),
-            "f:1:7: expected a weight from 0 to 255, got '256'");
+            "f:1:7: error: expected a weight from 0 to 255, got '256'");
   EXPECT_EQ(error_of(OptionFile::HopWeights, "0x1 1 2\n0x1 1 3\n"),
-            "f:2:5: duplicate GUID 0x0000000000000001 port 1 (first on line 1)");
-  EXPECT_EQ(error_of(OptionFile::PortSearchOrder, "0x1 1 2 1\n"), "f:1:9: port 1 is given twice");
+            "f:2:5: error: duplicate GUID 0x0000000000000001 port 1 (first on line 1)");
+  EXPECT_EQ(error_of(OptionFile::PortSearchOrder, "0x1 1 2 1\n"),
+            "f:1:9: error: port 1 is given twice");
   EXPECT_THAT(error_of(OptionFile::PortSearchOrder, "0x1\n"), HasSubstr("expected a port number"));
 }
 
@@ -138,21 +159,25 @@ TEST(OptionFiles, ReadsTorus2Qos) {
 
 TEST(OptionFiles, AMistakeInTorus2QosIsNamed) {
   const auto error = [](std::string_view text) { return error_of(OptionFile::Torus, text); };
-  EXPECT_EQ(error("\n"), "f:1:1: expected torus or mesh, got nothing");
+  EXPECT_EQ(error("\n"), "f:1:1: error: expected torus or mesh, got nothing");
   EXPECT_EQ(error("xp_link 0x1 0x2\n"),
-            "f:1:1: expected torus or mesh before anything else, got 'xp_link'");
-  EXPECT_THAT(error("torus 3 0 5\n"), HasSubstr("f:1:9: expected three sizes"));
-  EXPECT_THAT(error("torus 3 4\n"), HasSubstr("f:1:9: expected three sizes"));
-  EXPECT_EQ(error("torus 3 3 3\ntorus 3 3 3\n"), "f:2:1: the size of the torus is given twice");
-  EXPECT_EQ(error("torus 3 3 3\nxp_link 0x1 0x1\n"), "f:2:13: a link from a switch to itself");
+            "f:1:1: error: expected torus or mesh before anything else, got 'xp_link'");
+  EXPECT_THAT(error("torus 3 0 5\n"), HasSubstr("f:1:9: error: expected three sizes"));
+  EXPECT_THAT(error("torus 3 4\n"), HasSubstr("f:1:9: error: expected three sizes"));
+  EXPECT_EQ(error("torus 3 3 3\ntorus 3 3 3\n"),
+            "f:2:1: error: the size of the torus is given twice");
+  EXPECT_EQ(error("torus 3 3 3\nxp_link 0x1 0x1\n"),
+            "f:2:13: error: a link from a switch to itself");
   EXPECT_EQ(error("torus 3 3 3\nxp_link 0x1 0x2\nxp_link 0x1 0x3\n"),
-            "f:3:1: duplicate link of the seed (first on line 2)");
+            "f:3:1: error: duplicate link of the seed (first on line 2)");
   EXPECT_THAT(error("torus 3 3 3\nxp_link 0x1 0x2\nyp_link 0x2 0x3\n"),
-              HasSubstr("f:3:13: the links of a seed share their first switch"));
-  EXPECT_EQ(error("torus 3 3 3\nnext_seed\n"), "f:2:1: the seed before this one has no links");
+              HasSubstr("f:3:13: error: the links of a seed share their first switch"));
+  EXPECT_EQ(error("torus 3 3 3\nnext_seed\n"),
+            "f:2:1: error: the seed before this one has no links");
   EXPECT_EQ(error("torus 3 3 3\nzz_link 0x1 0x2\n"),
-            "f:2:1: no keyword of torus-2QoS.conf is called 'zz_link'");
-  EXPECT_THAT(error("torus 3 3 3\nx_dateline one\n"), HasSubstr("f:2:12: expected a whole number"));
+            "f:2:1: error: no keyword of torus-2QoS.conf is called 'zz_link'");
+  EXPECT_THAT(error("torus 3 3 3\nx_dateline one\n"),
+              HasSubstr("f:2:12: error: expected a whole number"));
 }
 
 TEST(OptionFiles, WhatTheFabricLacksIsNamedAndWhatIsAwayIsNot) {
@@ -204,9 +229,11 @@ TEST(OptionFiles, ReadsThemAllFromDisk) {
   EXPECT_EQ(read->mentions.size(), 2U);
   std::remove(roots.c_str());
   std::remove(orders.c_str());
-  const auto missing = read_option_files({{OptionFile::Roots, roots}}, given);
+  const auto missing =
+      read_option_files({{OptionFile::Roots, roots}, {OptionFile::PortSearchOrder, orders}}, given);
   ASSERT_FALSE(missing.has_value());
-  EXPECT_THAT(missing.error().message, HasSubstr(roots + ": "));
+  EXPECT_EQ(missing.error().message,
+            roots + ": No such file or directory\n" + orders + ": No such file or directory");
 }
 
 /// A file of its own in a folder that is gone afterwards.
