@@ -371,6 +371,9 @@ std::optional<int> CommandLine::parse(int argc, const char* const* argv) {
     words.erase(dashes, words.end());
   }
   const bool json = std::ranges::find(words, "--json") != words.end();
+  if (impl_->grammar.as_in_opensm)
+    if (const auto odd = say_of_letters(words, impl_->grammar))
+      return impl_->refuse(*odd, *impl_, json);
   words = as_gnu_spells(words, impl_->grammar);
   std::ranges::reverse(words);  // CLI11 wants them last to first
   try {

@@ -99,6 +99,30 @@ void walk(std::span<const std::string> words, const Grammar& grammar, Visit visi
   }
 }
 
+std::vector<std::string_view> long_names(const Grammar& grammar) {
+  std::vector<std::string_view> known;
+  for (const Spelling& option : grammar.options)
+    known.insert(known.end(), option.longs.begin(), option.longs.end());
+  for (const auto& [_, verb] : grammar.verbs)
+    for (const Spelling& option : verb->options)
+      known.insert(known.end(), option.longs.begin(), option.longs.end());
+  return known;
+}
+
+bool takes_nothing(const Spelling& option) {
+  return option.takes == Takes::Truth || option.takes == Takes::Nothing;
+}
+
+/// Letters that can stand together.
+bool are_flags(std::string_view letters, const Grammar& grammar) {
+  return std::ranges::all_of(letters, [&](const char& letter) {
+    const auto is_it = [&](const Spelling& o) { return o.letters.find(letter) != o.letters.npos; };
+    const auto option = std::ranges::find_if(grammar.options, is_it);
+    if (option == grammar.options.end()) return false;
+    return takes_nothing(*option) || &letter == &letters.back();
+  });
+}
+
 /// What stands behind an option that takes no value.
 std::optional<std::string> say_of_stray(std::string_view complaint,
                                         std::span<const std::string> words,
@@ -120,12 +144,7 @@ std::optional<std::string> say_of_unknown(std::string_view complaint,
                                           std::span<const std::string> words,
                                           const Grammar& grammar) {
   if (complaint.find(kNotExpected) == std::string_view::npos) return std::nullopt;
-  std::vector<std::string_view> known;
-  for (const Spelling& option : grammar.options)
-    known.insert(known.end(), option.longs.begin(), option.longs.end());
-  for (const auto& [_, verb] : grammar.verbs)
-    for (const Spelling& option : verb->options)
-      known.insert(known.end(), option.longs.begin(), option.longs.end());
+  const auto known = long_names(grammar);
   std::optional<std::string> said;
   walk(words, grammar, [&](std::size_t i, const Spelling* option) {
     const std::string_view word = words[i];
@@ -236,6 +255,33 @@ std::vector<std::string> as_gnu_spells(std::span<const std::string> words, const
   if (before != nullptr && before->takes == Takes::OptionalValue)
     out.back() = before->name() + "=" + before->bare;
   return out;
+}
+
+std::optional<std::string> say_of_letters(std::span<const std::string> words,
+                                          const Grammar& grammar) {
+  constexpr std::size_t kNameMin = 5;  // a shorter one is as near to a value
+  const auto known = long_names(grammar);
+  std::optional<std::string> said;
+  walk(words, grammar, [&](std::size_t i, const Spelling* option) {
+    const std::string_view word = words[i];
+    const bool is_letter = option != nullptr && word.size() > 2 && word[1] != '-' &&
+                           word[2] != '=' && typed(*option, word)->name.size() == 2;
+    if (said || !is_letter) return;
+    const std::string_view name = word.substr(0, word.find('='));
+    const auto nearest =
+        name.size() > kNameMin ? nearest_word(name.substr(1), known) : std::string_view{};
+    const bool none = takes_nothing(*option);
+    const bool good = none ? are_flags(word.substr(1), grammar)
+                           : option->takes != Takes::OptionalValue && nearest.empty();
+    if (good) return;
+    said = "expected an option, got '" + printable(name) + "'; ";
+    if (!nearest.empty())
+      *said += "did you mean '--" + std::string(nearest) + "'?";
+    else
+      *said += std::string(word.substr(0, 2)) +
+               (none ? " takes no value" : " has its value behind a blank");
+  });
+  return said;
 }
 
 std::string in_plain_words(std::string complaint, std::span<const std::string> words,

@@ -39,6 +39,12 @@ struct Grammar {
 /// `words` as a parser of GNU style reads them: canonical names, values behind "=".
 std::vector<std::string> as_gnu_spells(std::span<const std::string> words, const Grammar& grammar);
 
+/// What is wrong with a word of one dash that only its first letter makes an option ("-Nfoo"):
+/// letters stand together where none but the last takes a value, and a letter has its value beside
+/// it where that is no long name but for a slip. Nothing: no word is one of these.
+std::optional<std::string> say_of_letters(std::span<const std::string> words,
+                                          const Grammar& grammar);
+
 /// A parser's complaint in the words of a person who typed `words`.
 std::string in_plain_words(std::string complaint, std::span<const std::string> words,
                            const Grammar& grammar);
