@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 namespace ib::fabric {
 namespace {
@@ -38,6 +39,8 @@ Result<std::string> rest_of(std::FILE* file, const std::string& path, std::size_
   if (size > bytes_max) return too_long(path, bytes_max, "more");
   if (std::ferror(file) != 0) return fail(ErrorKind::Usage, path + ": " + std::strerror(errno));
   text.resize(size);
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text;
 }
 

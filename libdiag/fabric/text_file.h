@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// A whole file as a string.
+// A whole file as a string. The byte order mark of UTF-8, which some editors write, is left out.
 #pragma once
 
 #include <string>

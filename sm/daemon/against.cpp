@@ -32,6 +32,7 @@ class Against {
       for (unsigned p = first; p <= last; ++p)
         ports_.push_back(end_port_facts(fabric_, {n, static_cast<std::uint8_t>(p)}, false));
     }
+    nodes_.emplace(ports_);
   }
 
   void partitions(const std::string& path) {
@@ -91,10 +92,13 @@ class Against {
       return node && !fabric_.node(*node).is_switch() ? why + "; a node has it" : why;
     }
     if (who.kind != policy::Selector::Kind::Node) return std::nullopt;
-    const bool there = std::ranges::any_of(ports_, [&](const auto& port) {
-      return is_called(port, who.name) && (!who.port || *who.port == port.port);
-    });
+    const auto meant = nodes_->ports(who.name);
+    const bool there = std::ranges::any_of(
+        meant, [&](std::size_t at) { return !who.port || *who.port == ports_[at].port; });
     if (there) return std::nullopt;
+    if (const auto several = nodes_->nodes(who.name); several.size() > 1)
+      return fmt::format("{} nodes of the topology are called \"{}\", and none of them is meant",
+                         several.size(), ib::printable(who.name));
     return fmt::format("the topology has no node \"{}\"{}", ib::printable(who.name),
                        who.port ? fmt::format(" with a port {}", *who.port) : "");
   }
@@ -106,6 +110,7 @@ class Against {
 
   const Fabric& fabric_;
   std::vector<policy::EndPortFacts> ports_;
+  std::optional<policy::NamedNodes> nodes_;
   std::vector<std::string> lines_;
 };
 

@@ -27,6 +27,7 @@ policy::EndPortFacts end_port_facts(const ib::fabric::Fabric& fabric, ib::fabric
   facts.kind = kind_of(node.type);
   facts.node_description = node.description;
   facts.map_name = node.map_name;
+  facts.node = node.guid;
   facts.port = port.port;
   facts.is_sm = is_sm;
   return facts;

@@ -2,6 +2,7 @@
 #include "sm/plan/partitions.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "sm/device/end_port_facts.h"
 
@@ -41,29 +42,44 @@ std::vector<WantedBlock> take_unread(PKeyPlan& plan, const Observed& observed,
   return unread;
 }
 
+struct EndPorts {
+  std::vector<EndPortKeys> keys;
+  std::vector<policy::EndPortFacts> facts;
+};
+/// Those that have a LID; their keys are to come.
+EndPorts end_ports(const Observed& observed, std::span<const ib::route::LidAssignment> lids,
+                   PortRef sm_port) {
+  EndPorts out;
+  for (const ib::route::LidAssignment& a : lids) {
+    if (a.lid == ib::kNoLid) continue;
+    out.keys.push_back({a.port, {}});
+    out.facts.push_back(end_port_facts(observed.fabric, a.port, a.port == sm_port));
+    out.facts.back().guid = a.guid;
+  }
+  return out;
+}
+
+void give_keys(EndPorts& ports, const policy::PartitionPolicy& policy) {
+  auto keys = policy.keys_of(ports.facts);
+  for (std::size_t i = 0; i < ports.keys.size(); ++i) ports.keys[i].keys = std::move(keys[i]);
+}
+
 }  // namespace
 
 std::vector<EndPortKeys> end_port_keys(const Observed& observed,
                                        std::span<const ib::route::LidAssignment> lids,
                                        PortRef sm_port, const policy::PartitionPolicy& policy) {
-  std::vector<EndPortKeys> out;
-  std::vector<policy::EndPortFacts> facts;
-  for (const ib::route::LidAssignment& a : lids) {
-    if (a.lid == ib::kNoLid) continue;
-    out.push_back({a.port, {}});
-    facts.push_back(end_port_facts(observed.fabric, a.port, a.port == sm_port));
-    facts.back().guid = a.guid;
-  }
-  auto keys = policy.keys_of(facts);
-  for (std::size_t i = 0; i < out.size(); ++i) out[i].keys = std::move(keys[i]);
-  return out;
+  EndPorts ports = end_ports(observed, lids, sm_port);
+  give_keys(ports, policy);
+  return std::move(ports.keys);
 }
 
 std::vector<std::string> want_p_keys(Desired& desired, const Observed& observed,
                                      std::shared_ptr<const policy::PartitionPolicy> policy,
                                      const PKeyOptions& options, const device::Inventory& held) {
-  const auto keys = end_port_keys(observed, desired.lids, desired.sm_port, *policy);
-  PKeyPlan plan = plan_p_keys(observed, keys, held, options);
+  EndPorts ports = end_ports(observed, desired.lids, desired.sm_port);
+  give_keys(ports, *policy);
+  PKeyPlan plan = plan_p_keys(observed, ports.keys, held, options);
   desired.unread_p_keys = take_unread(plan, observed, held);
   if (!policy->from_file) {
     desired.unread_p_keys.clear();
@@ -81,6 +97,8 @@ std::vector<std::string> want_p_keys(Desired& desired, const Observed& observed,
   desired.partitions = std::move(policy);
   // One key fits every table.
   if (!desired.partitions->from_file) plan.alarms.clear();
+  std::ranges::move(policy::ambiguous_names(*desired.partitions, ports.facts),
+                    std::back_inserter(plan.alarms));
   return std::move(plan.alarms);
 }
 

@@ -8,6 +8,7 @@
 
 #include "libdiag/base/text.h"
 #include "sm/policy/group_flags.h"
+#include "sm/policy/selector_text.h"
 #include "sm/policy/text_line.h"
 #include "sm/policy/tokens.h"
 #include "sm/policy/words.h"
@@ -60,6 +61,10 @@ class Parser {
         break;
       }
     }
+    if (out_.definitions.empty() && out_.diagnostics.empty())
+      report(ib::Severity::Warning, {},
+             "this file defines no partition: the subnet manager's port is a full member of the "
+             "default partition, and every other port a limited one");
     std::ranges::stable_sort(out_.diagnostics, {}, &ib::Diagnostic::place);
     return std::move(out_);
   }
@@ -424,6 +429,26 @@ class Parser {
 };
 
 }  // namespace
+
+std::string to_string(const Selector& who) {
+  switch (who.kind) {
+    case Kind::Guids:
+      return to_string(who.first) + (who.first == who.last ? "" : "-" + to_string(who.last));
+    case Kind::Node:
+      return fmt::format("\"{}\"{}", who.name, who.port ? fmt::format("/P{}", *who.port) : "");
+    case Kind::Group:
+      return who.name;
+    default:
+      for (const auto& [name, kind] : kSelectorWords)
+        if (kind == who.kind) return std::string(name);
+  }
+  return {};
+}
+
+std::string_view word(Membership membership) {
+  const auto at = std::ranges::find(kMemberships, membership);
+  return kMembershipNames[static_cast<std::size_t>(at - std::begin(kMemberships))];
+}
 
 PartitionFile read_partition_file(std::string_view text, const std::string& file) {
   return Parser(text, file).run(text);

@@ -3,19 +3,22 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "libdiag/base/text.h"
 #include "sm/policy/words.h"
 
 namespace sm::policy {
 
-bool names_port(const PortGroup& group, const EndPortFacts& port) {
+bool names_port(const PortGroup& group, const EndPortFacts& port, const NamedNodes* nodes) {
   if (contains(group.guids, port.guid.value) || (group.self && port.is_sm)) return true;
   const bool kind =
       (group.cas && (port.kind == EndPortKind::Ca || port.kind == EndPortKind::Virtual)) ||
       (group.switches && port.kind == EndPortKind::Switch) ||
       (group.routers && port.kind == EndPortKind::Router);
   return kind || std::ranges::any_of(group.ports, [&](const NamedPort& named) {
-           return named.port == port.port && is_called(port, named.node);
+           return named.port == port.port &&
+                  (nodes != nullptr ? nodes->means(named.node, port) : is_called(port, named.node));
          });
 }
 
@@ -45,9 +48,11 @@ std::vector<std::vector<PortPartition>> PartitionPolicy::keys_of(
     std::span<const EndPortFacts> ports) const {
   MembershipOptions options;
   options.allow_both = allow_both;
-  options.in_group = [this](std::string_view name, const EndPortFacts& port) {
+  std::optional<NamedNodes> nodes;
+  if (!port_groups.empty()) nodes.emplace(ports);
+  options.in_group = [&](std::string_view name, const EndPortFacts& port) {
     return std::ranges::any_of(port_groups, [&](const PortGroup& group) {
-      return equal_words(group.name, name) && names_port(group, port);
+      return equal_words(group.name, name) && names_port(group, port, &*nodes);
     });
   };
   return port_partitions(partitions, ports, options);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sm/policy/named_nodes.h"
 #include "sm/policy/partitions.h"
 #include "sm/policy/qos_file.h"
 
@@ -22,8 +23,10 @@ struct PartitionPolicy {
 };
 
 /// Whether a group names the port by GUID, by name or by kind. Its lines of partitions and P_Keys
-/// do not count: what they say hangs on what is decided here.
-bool names_port(const PortGroup& group, const EndPortFacts& port);
+/// do not count: what they say hangs on what is decided here. With `nodes` a name that several of
+/// them bear names none of them.
+bool names_port(const PortGroup& group, const EndPortFacts& port,
+                const NamedNodes* nodes = nullptr);
 
 /// An error in `diagnostics` for each name in a member list of `file` that is no port group of
 /// `groups`, which are those of `groups_file` (empty: there is no file of port groups).

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "sm/policy/named_nodes.h"
+
 namespace sm::policy {
 namespace {
 
@@ -241,13 +243,8 @@ struct Entry {
 /// Ports by what selectors name, so that a list of 10,000 GUIDs over 10,000 ports is quick.
 class PortIndex {
  public:
-  explicit PortIndex(std::span<const EndPortFacts> ports) : ports_(ports) {
-    for (std::size_t i = 0; i < ports.size(); ++i) {
-      by_guid_.emplace_back(ports[i].guid, i);
-      by_name_.emplace(ports[i].node_description, i);
-      if (!ports[i].map_name.empty() && ports[i].map_name != ports[i].node_description)
-        by_name_.emplace(ports[i].map_name, i);
-    }
+  explicit PortIndex(std::span<const EndPortFacts> ports) : ports_(ports), nodes_(ports) {
+    for (std::size_t i = 0; i < ports.size(); ++i) by_guid_.emplace_back(ports[i].guid, i);
     std::ranges::sort(by_guid_);
   }
 
@@ -267,12 +264,10 @@ class PortIndex {
              at != by_guid_.end() && at->first <= who.last; ++at)
           run(at->second);
         return;
-      case Kind::Node: {
-        const auto [first, last] = by_name_.equal_range(who.name);
-        for (auto at = first; at != last; ++at)
-          if (!who.port || ports_[at->second].port == *who.port) run(at->second);
+      case Kind::Node:
+        for (const std::size_t at : nodes_.ports(who.name))
+          if (!who.port || ports_[at].port == *who.port) run(at);
         return;
-      }
       case Kind::Group:
         return all_of([&](const EndPortFacts& p) {
           return options.in_group && options.in_group(who.name, p);
@@ -297,7 +292,7 @@ class PortIndex {
  private:
   std::span<const EndPortFacts> ports_;
   std::vector<std::pair<ib::Guid, std::size_t>> by_guid_;
-  std::multimap<std::string_view, std::size_t> by_name_;
+  NamedNodes nodes_;
 };
 
 void enter(Entry& entry, const PartitionMember& member, bool allow_both) {

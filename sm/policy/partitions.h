@@ -82,6 +82,7 @@ struct EndPortFacts {
   std::uint8_t port{};
   bool is_sm{false};
   std::string_view map_name{};  // of the node name map; empty: none
+  ib::Guid node{};
 };
 /// Files may name a node by its NodeDescription, and by what the node name map calls it.
 inline bool is_called(const EndPortFacts& port, std::string_view node_name) {

@@ -286,8 +286,8 @@ class Reader {
         problems_.error(level.place, fmt::format("QoS level '{}' has no sl", level.name));
     for (const QosMatchRule& rule : out_.rules) check_rule(rule);
     const auto* level = out_.find_level(kDefaultLevel);
-    const bool any =
-        !out_.groups.empty() || !out_.levels.empty() || !out_.rules.empty() || !out_.ulps.empty();
+    // Port groups alone are for partitions and rate limits to name.
+    const bool any = !out_.levels.empty() || !out_.rules.empty() || !out_.ulps.empty();
     if (any && level == nullptr && !out_.default_sl)
       problems_.error(end_,
                       "there is no default: add a qos-level named DEFAULT, or 'default : SL' "

@@ -10,7 +10,6 @@
 namespace sm::policy {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kBlanks = " \t\r\f\v";
 constexpr std::size_t kDiagnosticsMax = 200;
 constexpr char kDelete = 0x7F;
@@ -66,7 +65,6 @@ std::vector<Piece> text_lines(std::string_view text) {
   std::uint32_t number = 0;
   for (const std::string_view whole : ib::split(text, '\n')) {
     Piece line{whole, {++number, 1}};
-    if (number == 1 && whole.starts_with(kByteOrderMark)) line = line.part(kByteOrderMark.size());
     line = line.part(0, line.text.find('#')).trimmed();
     if (!line.text.empty()) out.push_back(line);
   }

@@ -30,8 +30,7 @@ struct Piece {
   Piece part(std::size_t from, std::size_t length = std::string_view::npos) const;
 };
 
-/// The lines of a text without comments, blanks at their ends and a byte order mark; empty ones are
-/// left out.
+/// The lines of a text without comments and blanks at their ends; empty ones are left out.
 std::vector<Piece> text_lines(std::string_view text);
 
 /// `text` without double quotes, straight or typographic, and without blanks at its ends.

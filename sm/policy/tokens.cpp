@@ -9,7 +9,6 @@
 namespace sm::policy {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
@@ -46,7 +45,6 @@ std::string describe(const Token& token) {
 Tokens::Tokens(std::string_view text, const std::string& file,
                std::vector<ib::Diagnostic>& problems)
     : text_(text), file_(file), problems_(problems) {
-  if (text_.starts_with(kByteOrderMark)) at_ = line_start_ = kByteOrderMark.size();
   for (int i = 0; i < 2; ++i) {
     before_[i] = {at_, line_start_, line_};
     ahead_[i] = scan();

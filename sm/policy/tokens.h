@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Tokens of a policy file: words, quoted strings and the marks = , : ; each with its place.
-// Comments (from # to the end of the line), blanks and a byte order mark are left out. Inside
-// sm/policy only.
+// Comments (from # to the end of the line) and blanks are left out. Inside sm/policy only.
 #pragma once
 
 #include <string>

@@ -29,7 +29,8 @@ core::Options with_file(const std::string& text,
 
 class PartitionRun {
  public:
-  explicit PartitionRun(core::Options options) : run_(small_tree(), {}, std::move(options)) {
+  explicit PartitionRun(core::Options options, const ib::fabric::Fabric& topology = small_tree())
+      : run_(topology, {}, std::move(options)) {
     const auto& f = run_.model().topology();
     for (NodeIndex n = 0; n < f.nodes().size(); ++n)
       if (!f.node(n).is_switch()) hosts_.push_back({n, 1});
@@ -115,6 +116,23 @@ TEST(Partitions, HostsHoldTheKeysOfTheFileAndTheirSwitchPortsCheckThem) {
     EXPECT_TRUE(p.switch_port(host).partition_enforcement_inbound);
     EXPECT_TRUE(p.switch_port(host).partition_enforcement_outbound);
   }
+}
+
+TEST(Partitions, ANameThatTwoHostsBearMakesNeitherAMemberAndTheLogNamesBoth) {
+  auto twins = small_tree();
+  std::vector<NodeIndex> hosts;
+  for (NodeIndex n = 0; n < twins.nodes().size(); ++n)
+    if (!twins.node(n).is_switch()) hosts.push_back(n);
+  twins.node(hosts[2]).description = twins.node(hosts[1]).description;
+  const std::string by_name = '"' + twins.node(hosts[1]).description + '"';
+  PartitionRun p(with_file(kAll + red(by_name + "=full, " + guid_of(3))), twins);
+  EXPECT_THAT(p.keys(1), ElementsAre(PKey{0x7FFF}));
+  EXPECT_THAT(p.keys(2), ElementsAre(PKey{0x7FFF}));
+  EXPECT_THAT(p.keys(3), ElementsAre(PKey{0x7FFF}, PKey{0x0001}));
+  EXPECT_THAT(p.run_.log(), testing::Contains(testing::AllOf(
+                                testing::HasSubstr("2 nodes bear the name " + by_name),
+                                testing::HasSubstr(to_string(twins.node(hosts[1]).guid)),
+                                testing::HasSubstr(to_string(twins.node(hosts[2]).guid)))));
 }
 
 TEST(Partitions, PartEnforceSaysWhereSwitchesCheck) {

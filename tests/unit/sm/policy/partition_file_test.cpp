@@ -71,7 +71,7 @@ TEST(PartitionFile, SeveralDefinitionsShareALine) {
 
 TEST(PartitionFile, ListsAndHeadersMayBeWrapped) {
   const auto d = only(
-      "\xEF\xBB\xBF# with a byte order mark\r\nA = 0x12\r\n : # here\r\n 0x1,\r\n\t0x2 = full "
+      "# wrapped\r\nA = 0x12\r\n : # here\r\n 0x1,\r\n\t0x2 = full "
       ",\r\n\r\n 18446744073709551615 ;\r\n");
   ASSERT_EQ(d.members.size(), 3U);
   EXPECT_EQ(d.members[2].who.first.value, ~std::uint64_t{0});

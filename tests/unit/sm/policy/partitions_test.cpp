@@ -131,6 +131,54 @@ TEST(Partitions, AnMgidThatContradictsItsPartitionIsAnError) {
               ElementsAre(testing::HasSubstr("p:2:2: error: the mtu of an IPoIB group")));
 }
 
+EndPortFacts port_of(std::uint64_t node, std::string_view description, std::string_view map_name) {
+  EndPortFacts port{ib::Guid{node * 16 + 1}, EndPortKind::Ca, description, 1, false, map_name};
+  port.node = ib::Guid{node};
+  return port;
+}
+
+TEST(Partitions, ANameThatSeveralNodesBearMakesNobodyAMemberAndIsSaid) {
+  PartitionPolicy policy;
+  policy.partitions = read("A=0x10 : \"twin\", \"lone\", g, 0x31;").partitions;
+  PortGroup group;
+  group.name = "g";
+  group.ports = {{"other", 1}, {"lone", 1}};
+  policy.port_groups = {group};
+  const EndPortFacts ports[] = {port_of(1, "twin", ""),  port_of(2, "twin", ""),
+                                port_of(3, "twin", ""),  port_of(4, "lone", ""),
+                                port_of(5, "other", ""), port_of(6, "other", "")};
+  const auto keys = policy.keys_of(ports);
+  std::vector<std::size_t> sizes;
+  for (const auto& of_port : keys) sizes.push_back(of_port.size());
+  EXPECT_THAT(sizes, ElementsAre(1, 1, 2, 2, 1, 1));
+  EXPECT_THAT(
+      ambiguous_names(policy, ports),
+      ElementsAre("partitions: 2 nodes bear the name \"other\" (0x0000000000000005, "
+                  "0x0000000000000006), and none of them is a member of a partition by it; "
+                  "name their ports by GUID",
+                  testing::HasSubstr("3 nodes bear the name \"twin\" (0x0000000000000001, ")));
+}
+
+TEST(Partitions, ANodeThatDescribesItselfAsTheMapCallsAnotherIsNotMeant) {
+  PartitionPolicy policy;
+  policy.partitions = read("A=0x10 : \"head\";").partitions;
+  const EndPortFacts ports[] = {port_of(1, "node1", "head"), port_of(2, "head", "")};
+  const auto keys = policy.keys_of(ports);
+  EXPECT_EQ(keys[0].size(), 2U);
+  EXPECT_EQ(keys[1].size(), 1U);
+  EXPECT_THAT(ambiguous_names(policy, ports), IsEmpty());
+}
+
+TEST(Partitions, BothPortsOfANodeAreMembersByItsName) {
+  PartitionPolicy policy;
+  policy.partitions = read("A=0x10 : \"host\";").partitions;
+  EndPortFacts ports[] = {port_of(1, "host", ""), port_of(1, "host", "")};
+  ports[1].port = 2;
+  ports[1].guid = ib::Guid{18};
+  EXPECT_EQ(policy.keys_of(ports)[0].size(), 2U);
+  EXPECT_EQ(policy.keys_of(ports)[1].size(), 2U);
+}
+
 TEST(Partitions, NodesPortsRangesKindsAndGroupsAreFound) {
   const auto r = read(
       "A=0x10 : \"host\";\nB=0x11 : \"host\"/P2;\nC=0x12 : 0x2-0x9;\nD=0x13 : ALL_SWITCHES;\n"
