@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "libdiag/base/text.h"
+#include "sm/store/text_backup.h"
 
 namespace sm::daemon {
 namespace {
@@ -49,7 +50,7 @@ ib::Result<std::uint64_t> make_key(const std::string& path) {
       write(file.fd(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
       fsync(file.fd()) != 0 || rename(fresh.c_str(), path.c_str()) != 0)
     return tl::unexpected<ib::Error>(file_error("writing the SA key to", path));
-  return key;
+  return store::keep_name(path).map([&] { return key; });
 }
 
 }  // namespace

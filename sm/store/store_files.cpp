@@ -15,6 +15,7 @@
 #include "libdiag/base/text.h"
 #include "sm/store/set_aside.h"
 #include "sm/store/sqlite_store.h"
+#include "sm/store/text_backup.h"
 
 namespace sm::store {
 namespace {
@@ -80,7 +81,7 @@ ib::Result<void> take_fresh(const std::string& path) {
   if (error)
     return fail(ErrorKind::Io,
                 fmt::format("cannot rename {} to {}: {}", fresh_path(path), path, error.message()));
-  return {};
+  return keep_name(path);
 }
 
 void finish_replacement(const std::string& path) {

@@ -57,6 +57,19 @@ bool is_already(const std::string& path, const std::string& text) {
 
 }  // namespace
 
+ib::Result<void> keep_name(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const std::string dir = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int fd = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return failed("open", dir, errno);
+  // Some file systems have nothing to write through for a directory, and say EINVAL.
+  const bool kept = ::fsync(fd) == 0 || errno == EINVAL;
+  const int reason = errno;
+  ::close(fd);
+  if (!kept) return failed("write through", dir, reason);
+  return {};
+}
+
 std::string previous_backup(const std::string& path) { return path + ".1"; }
 
 ib::Result<void> write_backup(const std::string& path, const std::string& text) {
@@ -67,7 +80,7 @@ ib::Result<void> write_backup(const std::string& path, const std::string& text) 
   if (std::rename(path.c_str(), previous_backup(path).c_str()) != 0 && errno != ENOENT)
     return failed("keep", path, errno);
   if (std::rename(fresh.c_str(), path.c_str()) != 0) return failed("rename", fresh, errno);
-  return {};
+  return keep_name(path);
 }
 
 }  // namespace sm::store

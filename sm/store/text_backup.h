@@ -12,6 +12,10 @@ namespace sm::store {
 /// The backup before `path`.
 std::string previous_backup(const std::string& path);
 
+/// Writes the directory of `path` through. Until then a file that was renamed to it may be the old
+/// one again after a loss of power.
+ib::Result<void> keep_name(const std::string& path);
+
 /// Writes `text` as `path`, whole or not at all; what was there becomes
 /// previous_backup(path), unless it is the same.
 ib::Result<void> write_backup(const std::string& path, const std::string& text);
