@@ -23,6 +23,21 @@ bool decides_plans(const Row& row) {
   }
 }
 
+/// What -d N says of other options.
+void apply_debug(Configuration& to) {
+  struct Implied {
+    std::uint64_t level;
+    const char* key;
+  };
+  constexpr Implied kImplied[] = {
+      {0, "ignore_other_sm"}, {2, "force_log_flush"}, {3, "disable_multicast"}};
+  for (const auto& [level, key] : kImplied) {
+    const Row& row = *find_key(key);
+    if (to.settings.debug == level && read_value(row, "TRUE", to.settings))
+      to.origins[&row] = {Origin::From::CommandLine, 0, "TRUE"};
+  }
+}
+
 }  // namespace
 
 void CommandWords::add_to(ib::cli::CommandLine& line) {
@@ -63,6 +78,7 @@ void CommandWords::apply(Configuration& to) const {
     row->action(to.settings, times);
     to.origins[row] = {Origin::From::CommandLine, 0, std::to_string(times)};
   }
+  apply_debug(to);
 }
 
 void Requests::add_to(ib::cli::CommandLine& line) {

@@ -67,11 +67,13 @@ class Reader {
 
   void say_unknown(std::string_view key) {
     const std::string quoted = "'" + ib::printable(key.substr(0, 60)) + "'";
-    const auto nearest = ib::nearest_word(key, all_keys());
-    if (nearest.empty())
-      return report(ib::Severity::Warning, key, "no option is called " + quoted + "; ignored");
-    report(ib::Severity::Error, key,
-           "no option is called " + quoted + "; did you mean '" + std::string(nearest) + "'?");
+    if (const auto meant = meant_key(key); !meant.empty())
+      return report(
+          ib::Severity::Error, key,
+          "no option is called " + quoted + "; did you mean '" + std::string(meant) + "'?");
+    if (find_name(key) != nullptr)
+      return report(ib::Severity::Error, key, quoted + " is for the command line alone");
+    report(ib::Severity::Warning, key, "no option is called " + quoted + "; ignored");
   }
 
   void take(const Row& row, std::string_view key, std::string_view value) {
@@ -150,8 +152,6 @@ Origin Configuration::origin(const Row& row) const {
 
 void read_options_text(std::string_view text, const std::string& file, Configuration& to,
                        std::vector<ib::Diagnostic>& problems) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   // Of what is no text no line says anything, and all of it would be passed over as unknown keys.
   if (auto binary = policy::not_text(text, file)) {
     problems.push_back(*std::move(binary));
@@ -163,6 +163,12 @@ void read_options_text(std::string_view text, const std::string& file, Configura
     if (line.ends_with('\r')) line.remove_suffix(1);
     reader.line(line, ++number);
   }
+  // A number that lost its last digits is a number.
+  if (!text.empty() && !text.ends_with('\n'))
+    problems.push_back({ib::Severity::Warning,
+                        file,
+                        {number, static_cast<std::uint32_t>(text.size() - text.rfind('\n'))},
+                        "the last line does not end: the file may be cut"});
   to.file = file;
 }
 

@@ -9,6 +9,7 @@
 #include "libdiag/report/json.h"
 #include "sm/config/table.h"
 #include "sm/config/value.h"
+#include "sm/policy/selector_text.h"
 
 namespace sm::config {
 namespace {
@@ -84,13 +85,35 @@ void by_section(Heading heading, Print print) {
   }
 }
 
+void show_partition(ib::report::JsonWriter& json, const policy::Partition& partition,
+                    const std::string& file) {
+  json.begin_object().field("p_key", fmt::format("0x{:04x}", partition.p_key));
+  json.field("name", partition.name).field("generated", partition.generated);
+  json.field("origin", file.empty() ? "default" : "file");
+  if (!file.empty()) json.field("file", file);
+  if (partition.sl) json.field("sl", unsigned{partition.sl->value});
+  json.key("groups").begin_array();
+  for (const policy::PartitionGroup& group : partition.groups) json.value(to_string(group.mgid));
+  json.end_array().key("members").begin_array();
+  for (const policy::PartitionMember& member : partition.members)
+    json.begin_object()
+        .field("who", to_string(member.who))
+        .field("membership", policy::word(member.membership))
+        .end_object();
+  json.end_array().end_object();
+}
+
 }  // namespace
 
 std::string show_text(const Configuration& configuration) {
   std::string out;
   for (const Row& row : table()) {
-    if (row.keys.empty()) continue;
     const Origin origin = configuration.origin(row);
+    if (row.keys.empty()) {
+      if (origin.from != Origin::From::Default)
+        out += fmt::format("# --{} {}  # command line\n", row.name(), ib::printable(origin.value));
+      continue;
+    }
     std::string from(origin_name(origin.from));
     if (origin.from == Origin::From::File)
       from = fmt::format("{}:{}", configuration.file, origin.line);
@@ -103,20 +126,26 @@ std::string show_text(const Configuration& configuration) {
 }
 
 std::string show_json(const Configuration& configuration, const std::string& version,
-                      const std::string& added_members) {
+                      const ShownPartitions& partitions, const std::string& added_members) {
   ib::report::JsonWriter json;
   ib::report::begin_document(json, {kSchema, "ibsm", version, true, {}});
   json.key("options").begin_array();
   for (const Row& row : table()) {
-    if (row.keys.empty()) continue;
     const Origin origin = configuration.origin(row);
+    if (row.keys.empty() && origin.from == Origin::From::Default) continue;
     json.begin_object();
-    json.field("name", row.key()).field("value", value_of(configuration, row));
+    json.field("name", row.keys.empty() ? row.name() : row.key());
+    json.field("value", value_of(configuration, row));
     json.field("default", default_of(row)).field("origin", origin_name(origin.from));
     if (origin.from == Origin::From::File)
       json.field("file", configuration.file).field("line", origin.line);
     json.field("reload", row.applied != Applied::Restart).end_object();
   }
+  json.end_array();
+  json.key("partitions").begin_array(ib::report::JsonWriter::Items::Lines);
+  if (partitions.of != nullptr)
+    for (const policy::Partition& partition : partitions.of->all)
+      show_partition(json, partition, partitions.file);
   json.end_array();
   json.key("accepted_without_effect").begin_array();
   for (const std::string& line : without_effect(configuration)) json.value(line);
@@ -126,6 +155,21 @@ std::string show_json(const Configuration& configuration, const std::string& ver
     json.key("added_partition_members").tree(added["members"]);
   json.end_object();
   return json.take();
+}
+
+std::string show_text(const ShownPartitions& partitions) {
+  std::string out;
+  if (partitions.of == nullptr) return out;
+  for (const policy::Partition& partition : partitions.of->all) {
+    std::string members;
+    for (const policy::PartitionMember& member : partition.members)
+      members += fmt::format("{}{}={}", members.empty() ? "" : ", ",
+                             ib::printable(to_string(member.who)), policy::word(member.membership));
+    out += fmt::format("# partition 0x{:04x} \"{}\": {}  # {}\n", partition.p_key,
+                       ib::printable(partition.name), members.empty() ? "nobody" : members,
+                       partitions.file.empty() ? "default" : partitions.file);
+  }
+  return out;
 }
 
 std::string markdown_table() {

@@ -6,13 +6,22 @@
 #include <string>
 
 #include "sm/config/configuration.h"
+#include "sm/policy/partitions.h"
 
 namespace sm::config {
 
 /// Every key with its value and where that comes from.
 std::string show_text(const Configuration& configuration);
+/// Partitions that a start would begin with.
+struct ShownPartitions {
+  const policy::Partitions* of{nullptr};  // nullptr: they cannot be told
+  std::string file;                       // empty: there is none
+};
+/// A line for each, as a comment.
+std::string show_text(const ShownPartitions& partitions);
 /// `added_members`: the document of `ibsm ctl partition list --json`, or empty.
 std::string show_json(const Configuration& configuration, const std::string& version,
+                      const ShownPartitions& partitions = {},
                       const std::string& added_members = {});
 
 std::string markdown_table();

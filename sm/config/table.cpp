@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "libdiag/base/diagnostic.h"
 #include "libdiag/base/text.h"
 #include "sm/config/rows.h"
 
@@ -62,6 +63,33 @@ const std::vector<std::string_view>& all_keys() {
     return all;
   }();
   return keys;
+}
+
+const Row* find_name(std::string_view name) {
+  for (const Row& row : table())
+    for (const std::string_view known : ib::split(row.names, ','))
+      if (known.starts_with("--") && with_underscores(known.substr(2)) == with_underscores(name))
+        return &row;
+  return nullptr;
+}
+
+std::string_view meant_key(std::string_view word) {
+  if (const Row* row = find_name(word)) return row->key();
+  if (const auto nearest = ib::nearest_word(word, all_keys()); !nearest.empty()) return nearest;
+  const std::string whole = with_underscores(word);
+  const auto parts = ib::split(whole, '_');
+  if (parts.size() < 2) return {};
+  std::string_view found;
+  for (const std::string_view key : all_keys()) {
+    const auto of_key = ib::split(key, '_');
+    const bool has_all = std::ranges::all_of(parts, [&](std::string_view part) {
+      return std::ranges::find(of_key, part) != of_key.end();
+    });
+    if (!has_all) continue;
+    if (!found.empty()) return {};
+    found = key;
+  }
+  return found;
 }
 
 std::string_view section_name(Section section) {

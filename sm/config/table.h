@@ -17,6 +17,12 @@ std::span<const Row> table();
 const Row* find_key(std::string_view key);
 /// Every key there is, other spellings included.
 const std::vector<std::string_view>& all_keys();
+/// The row with this long name on the command line, dashes and underscores alike; nullptr: none.
+const Row* find_name(std::string_view name);
+/// The key that somebody means who wrote `word`, which is none: one that differs by two edits, that
+/// of the option with such a long name, or the only one with all parts of the word
+/// ("partition_file"). Empty: nobody can tell.
+std::string_view meant_key(std::string_view word);
 
 std::string_view section_name(Section section);  // "Routing"
 

@@ -74,7 +74,7 @@ void CtlWords::add_to(ib::cli::CommandLine& line) {
   partition.text("--owner", owner_, "TAG", "Who adds: another owner cannot change these members");
   partition.flag("--limited", limited_, "Limited members (default: full)");
   partition.flag("--both", both_, "Full and limited P_Key (allow_both_pkeys)");
-  partition.flag("--json", json_, "The list as JSON");
+  partition.flag("--json", json_, "Answer in JSON");
   partition.operands("WORDS", words_, "add, remove or list, and what follows");
   partition.footer(kPartitionFooter);
   auto& counters = add_verb(line, "counters", "What the ports have counted (with --perfmgr)");

@@ -15,6 +15,7 @@
 #include <iostream>
 #include <iterator>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "libdiag/base/text.h"
@@ -36,7 +37,6 @@
 #include "sm/daemon/managers.h"
 #include "sm/daemon/partition_verbs.h"
 #include "sm/daemon/plan_worker.h"
-#include "sm/daemon/qos_options.h"
 #include "sm/daemon/recovery.h"
 #include "sm/daemon/sa_dump.h"
 #include "sm/daemon/sa_thread.h"
@@ -62,6 +62,8 @@ int cannot_run(const std::string& message) {
   std::cerr << "ibsm: " << message << std::endl;
   return 4;
 }
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 /// Leases outlive restarts, so they are kept in wall-clock time.
 sa::WallClock read_wall_clock() {
@@ -167,16 +169,18 @@ class Daemon : private core::Carrier {
         with_kept_keys(options_.partitions, options_.partition_files, kept_keys_, added_keys());
     if (!partitions) return tl::unexpected<ib::Error>(std::move(partitions.error()));
     take_partitions(partitions->policy);
-    if (options_.partition_trouble.empty())
-      keep(*partitions);
-    else
-      say(ib::LogLevel::Error, "partitions",
-          options_.partition_trouble + "\nthose of the last file that could be used are in force");
-    if (options_.qos_trouble.empty())
-      keep_qos(options_.qos_text);
-    else
-      say(ib::LogLevel::Error, "qos",
-          options_.qos_trouble + "\nthe rules of the last file that could be used are in force");
+    // What was generated for the copy of a broken file is not what the file will say.
+    const auto is_partitions = [](const FileTrouble& file) { return file.kind == &kPartitionFile; };
+    if (std::ranges::none_of(options_.file_troubles, is_partitions)) keep_keys(*partitions);
+    keep_files(options_.good_files);
+    for (const FileTrouble& file : options_.file_troubles) {
+      say(ib::LogLevel::Error, file.kind->topic, file.message);
+      trouble_ += (trouble_.empty() ? "" : "; ") + first_line(file.message);
+    }
+    if (!trouble_.empty()) {
+      trouble_ += ": the last copy that could be used is in force";
+      events_->on_configuration(trouble_);
+    }
 
     make_manager(*contents);
     if (auto made = make_sa(*contents, gsi->kernel_rmpp); !made) return made;
@@ -322,13 +326,14 @@ class Daemon : private core::Carrier {
         fresh = tl::unexpected<ib::Error>(std::move(kept.error()));
     }
     if (!fresh) {
-      reload_trouble_ = fresh.error().message.substr(0, fresh.error().message.find('\n'));
-      events_->on_configuration(reload_trouble_);
+      trouble_ = first_line(fresh.error().message);
+      events_->on_configuration(trouble_);
+      trouble_ += ": what was in force before stays";
       return say(ib::LogLevel::Error, "config",
                  fresh.error().message + "\nwhat was in force stays in force, all of it");
     }
     events_->on_configuration({});
-    if (!std::exchange(reload_trouble_, {}).empty())
+    if (!std::exchange(trouble_, {}).empty())
       say(ib::LogLevel::Info, "config", "the configuration is in order again");
     for (const std::string& line : fresh->warnings) say(ib::LogLevel::Warning, "config", line);
     configuration_ = fresh->configuration;
@@ -337,8 +342,8 @@ class Daemon : private core::Carrier {
       manager_->set_routing_files({fresh->core.plan.choice.engine, fresh->core.plan.mentions});
     take_partitions(fresh->partitions.policy);
     manager_->set_partitions(partitions_);
-    keep(fresh->partitions);
-    keep_qos(fresh->qos_text);
+    keep_keys(fresh->partitions);
+    keep_files(fresh->good_files);
     manager_->set_rates(fresh->core.plan.rates);
     events_->on_dropped_levels(fresh->dropped_levels);
     path_rules_ = path_rules_of(*fresh);
@@ -429,7 +434,8 @@ class Daemon : private core::Carrier {
   /// Durable first, then in force.
   control::Answer change_partitions(const control::Request& request) {
     MembersChange change =
-        partition_verb(request, added_members_, {manager_->snapshot(), manager_->holdings()});
+        partition_verb(request, added_members_,
+                       {manager_->snapshot(), manager_->holdings(), partitions_->allow_both});
     if (change.batch.empty()) return std::move(change.answer);
     if (auto kept = store_->commit(change.batch); !kept)
       return {4, "nothing was changed, since it cannot be stored: " + kept.error().message + '\n'};
@@ -437,12 +443,11 @@ class Daemon : private core::Carrier {
     take_partitions(file_partitions_);
     manager_->set_partitions(partitions_);
     manager_->sweep_now(ib::monotonic_now(), core::Reason::Partitions);
-    say(ib::LogLevel::Info, "partitions",
-        change.answer.text.substr(0, change.answer.text.find('\n')) + " (ibsm ctl)");
+    say(ib::LogLevel::Info, "partitions", change.note + " (ibsm ctl)");
     return std::move(change.answer);
   }
 
-  void keep(const ReadPartitions& partitions) {
+  void keep_keys(const ReadPartitions& partitions) {
     policy::GeneratedKeys kept_keys = kept_keys_;
     if (store::Batch batch = keys_to_keep(partitions, kept_keys); !batch.empty()) {
       if (const auto stored = store_->commit(std::move(batch)))
@@ -451,9 +456,16 @@ class Daemon : private core::Carrier {
         say(ib::LogLevel::Error, "partitions",
             stored.error().message + ": after a restart generated P_Keys may be others");
     }
-    if (const auto kept = keep_partitions(partitions, options_.state_dir); !kept)
+    if (const auto kept = keep_generated_keys(partitions.keys, options_.state_dir); !kept)
       say(ib::LogLevel::Error, "partitions",
           kept.error().message + ": after a restart generated P_Keys may be others");
+  }
+
+  void keep_files(std::span<const GoodFile> files) {
+    for (const GoodFile& file : files)
+      if (const auto kept = keep_good(file, options_.state_dir); !kept)
+        say(ib::LogLevel::Error, file.kind->topic,
+            kept.error().message + ": a start with a broken " + file.path + " would end at once");
   }
 
   /// P_Keys to which members were added: a partition of another name is not to come by one.
@@ -461,12 +473,6 @@ class Daemon : private core::Carrier {
     std::set<std::uint16_t> keys;
     for (const policy::AddedMember& member : added_members_) keys.insert(member.p_key);
     return keys;
-  }
-
-  void keep_qos(const std::string& text) {
-    if (const auto kept = keep_qos_rules(text, options_.state_dir); !kept)
-      say(ib::LogLevel::Error, "qos",
-          kept.error().message + ": a start with a broken QoS policy file would end at once");
   }
 
   /// Managers are the master's; those of another one rest.
@@ -541,8 +547,10 @@ class Daemon : private core::Carrier {
                       report.duplicate_guids, fmt::join(report.lines, "; ")));
       return;
     }
-    if (!reload_trouble_.empty())
-      say(ib::LogLevel::Error, "config", reload_trouble_ + ": what was in force before stays");
+    if (!trouble_.empty()) {
+      say(ib::LogLevel::Error, "config", trouble_);
+      report.lines.push_back("config: " + trouble_);
+    }
     if (!announce(report.headline(), report.lines)) return;
     background_.tell(report.exit_status());
     if (managers_) managers_->on_subnet_up(now_, manager_->snapshot());
@@ -618,7 +626,7 @@ class Daemon : private core::Carrier {
   config::Configuration configuration_{options_.configuration};
   std::function<ib::Result<DaemonOptions>()> read_again_{options_.read_again};
   PathRules path_rules_{path_rules_of(options_)};  // in force
-  std::string reload_trouble_;                     // why the last SIGHUP changed nothing
+  std::string trouble_;  // why the configuration in force is not that of the files; empty: it is
   std::unique_ptr<core::SubnetManager> manager_;
   std::optional<SaThread> sa_;
   std::optional<PlanWorker> planner_;

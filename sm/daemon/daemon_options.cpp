@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -38,9 +37,8 @@ void forget_absent_defaults(const Configuration& configuration, Settings& settin
        {"torus_config", "prefix_routes_file", "qos_policy_file", "partition_config_file"}) {
     const config::Row& row = *config::find_key(key);
     std::string& path = settings.*std::get<std::string Settings::*>(row.field);
-    std::error_code error;
     if (configuration.origin(row).from == config::Origin::From::File && path == row.stock &&
-        !std::filesystem::exists(path, error))
+        !is_there(path))
       path.clear();
   }
 }
@@ -171,31 +169,49 @@ plan::Enforcement enforcement(const Settings& s) {
   return plan::Enforcement::Both;
 }
 
-/// A file that cannot be used ends the start, unless the last one that could is known.
-ib::Result<void> take_partitions(const Settings& s, DaemonOptions& to) {
+/// Without a file everybody is a full member. Whoever had one is told what became of it.
+void say_partitions_are_gone(const std::string& state_dir, DaemonOptions& to) {
+  const auto before = last_good(kPartitionFile, state_dir);
+  if (!before) return;
+  to.warnings.push_back(
+      "partitions: no partition file is there or named, and that of " + before->of +
+      " was in force before: everybody is a full member of the default partition now; put it back, "
+      "or remove " +
+      copy_path(kPartitionFile, state_dir) + " where this is meant");
+}
+
+/// Those that partitions and rate limits may name.
+ib::Result<void> take_port_groups(const Settings& s, DaemonOptions& to, PolicyFiles& files) {
+  const bool own = !s.pgrp_policy_file.empty();
+  to.partition_files.groups_file = own     ? s.pgrp_policy_file
+                                   : s.qos ? s.qos_policy_file
+                                           : std::string();
+  auto groups = read_port_groups(own ? kPortGroupsFile : kQosPolicyFile,
+                                 to.partition_files.groups_file, files);
+  to.partition_files.groups.reset();
+  if (groups) to.partition_files.groups = *std::move(groups);
+  // Of a QoS policy file take_qos_rules() says what is wrong.
+  if (groups || !own) return {};
+  return tl::unexpected<ib::Error>(std::move(groups.error()));
+}
+
+/// Behind take_port_groups(). A file that cannot be used ends the start, unless the last good copy
+/// of it is known.
+ib::Result<void> take_partitions(const Configuration& configuration, const Settings& s,
+                                 DaemonOptions& to, PolicyFiles& policy_files) {
   to.core.plan.p_keys = {enforcement(s), s.keep_pkey_indexes};
   auto& files = to.partition_files;
   files.file = s.partition_config_file;
-  files.groups_file = !s.pgrp_policy_file.empty() ? s.pgrp_policy_file
-                      : s.qos                     ? s.qos_policy_file
-                                                  : std::string();
-  // Port groups of a QoS policy that cannot be used are those of the last one that could.
-  if (s.qos && s.pgrp_policy_file.empty())
-    if (const auto rules = read_qos_rules(s.qos_policy_file, {});
-        !rules && rules.error().kind == ib::ErrorKind::Usage &&
-        read_last_qos_rules(s.state_dir, {}))
-      files.groups_file = last_qos_file(s.state_dir);
+  // One that an option names may be mistyped.
+  files.must_be_readable =
+      origin(configuration, "partition_config_file") != config::Origin::From::Default;
   files.allow_both = s.allow_both_pkeys;
   files.with_sls = s.qos;
-  auto read = read_partitions(files, s.state_dir);
-  if (!read && read.error().kind == ib::ErrorKind::Usage) {
-    to.partition_trouble = std::move(read.error().message);
-    read = read_last_partitions(files, s.state_dir);
-    if (!read) return ib::fail(ib::ErrorKind::Usage, std::exchange(to.partition_trouble, {}));
-  }
+  auto read = read_partitions(files, policy_files);
   if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
   to.partitions = *std::move(read);
   to.core.plan.partitions = to.partitions.policy;
+  if (files.file.empty()) say_partitions_are_gone(s.state_dir, to);
   for (const std::string& line : to.partitions.warnings) to.warnings.push_back(line);
   for (const std::string& line : to.partitions.notes) to.notes.push_back(line);
   return {};
@@ -214,23 +230,15 @@ ib::Result<void> take_routing(const Settings& s, DaemonOptions& to) {
 }
 
 /// Behind take_partitions(), which may have failed.
-ib::Result<void> take_qos_rules(const Settings& s, DaemonOptions& to) {
+ib::Result<void> take_qos_rules(const Settings& s, DaemonOptions& to, PolicyFiles& files) {
   if (s.qos) to.sa.qos_policy_file = s.qos_policy_file;
   if (!s.qos && !s.qos_policy_file.empty())
     to.notes.push_back(s.qos_policy_file + ": no QoS policy is in force without -Q (qos TRUE)");
   const auto& partitions = to.partitions.policy;
-  const auto known = partitions ? partitions->partitions : policy::Partitions{};
-  auto qos = read_qos_rules(to.sa.qos_policy_file, known);
-  if (!qos && qos.error().kind == ib::ErrorKind::Usage) {
-    auto last = read_last_qos_rules(s.state_dir, known);
-    if (last) {
-      to.qos_trouble = std::move(qos.error().message);
-      qos = std::move(last);
-    }
-  }
+  auto qos = read_qos_rules(to.sa.qos_policy_file,
+                            partitions ? partitions->partitions : policy::Partitions{}, files);
   if (!qos) return tl::unexpected<ib::Error>(std::move(qos.error()));
   to.sa.server.qos = std::move(qos->rules);
-  to.qos_text = std::move(qos->text);
   if (to.sa.server.qos) to.core.plan.level_sls = to.sa.server.qos->sls();
   for (std::string& line : qos->warnings) to.warnings.push_back(std::move(line));
   return {};
@@ -284,15 +292,15 @@ class Files {
   std::optional<ib::Error> trouble_;
 };
 
-ib::Result<void> take_rates(const Settings& s, DaemonOptions& to) {
+ib::Result<void> take_rates(const Settings& s, DaemonOptions& to, PolicyFiles& files) {
   if (!s.qos) {
     if (!s.enhanced_qos_policy_file.empty() && s.enhanced_qos_policy_file != "null")
       to.notes.push_back(s.enhanced_qos_policy_file + ": no rate is limited without -Q (qos TRUE)");
     return {};
   }
   to.rates_file = s.enhanced_qos_policy_file == "null" ? std::string() : s.enhanced_qos_policy_file;
-  to.rate_groups_file = to.partition_files.groups_file;
-  auto read = read_rate_limits(to.rates_file, to.rate_groups_file);
+  auto read = read_rate_limits(
+      to.rates_file, to.partition_files.groups.value_or(std::vector<policy::PortGroup>{}), files);
   if (!read) return tl::unexpected<ib::Error>(std::move(read.error()));
   for (std::string& line : read->warnings) to.warnings.push_back(std::move(line));
   to.core.plan.rates = std::move(read->policy);
@@ -358,9 +366,6 @@ void take_console(const Settings& s, DaemonOptions& to) {
 ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   Settings s = configuration.settings;
   forget_absent_defaults(configuration, s);
-  if (s.debug == 0U) s.force = true;
-  if (s.debug == 2U) s.force_log_flush = true;
-  if (s.debug == 3U) s.disable_multicast = true;
   DaemonOptions o;
   if (!configuration.file.empty()) o.notes.push_back("options are those of " + configuration.file);
   for (const std::string& line : config::without_effect(configuration)) o.notes.push_back(line);
@@ -394,14 +399,18 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   o.state_dir = s.state_dir;
 
   Files read;
+  PolicyFiles files(s.state_dir);
   read.take(take_routing(s, o));
-  read.take(read_prefix_routes(o.sa), o.sa.server.policy.prefix_routes);
-  read.take(read_node_names(s.node_name_map_name), o.core.node_names);
-  read.take(take_partitions(s, o));
-  read.take(take_qos_rules(s, o));
+  read.take(read_prefix_routes(o.sa, files), o.sa.server.policy.prefix_routes);
+  read.take(read_node_names(s.node_name_map_name, files), o.core.node_names);
+  read.take(take_port_groups(s, o, files));
+  read.take(take_partitions(configuration, s, o, files));
+  read.take(take_qos_rules(s, o, files));
   find_dropped_levels(o);
-  read.take(take_rates(s, o));
+  read.take(take_rates(s, o, files));
   read.take(take_congestion(configuration, o));
+  o.good_files = files.take_good();
+  o.file_troubles = files.take_troubles();
   if (auto whole = read.all_in_order(o.trouble()); !whole)
     return tl::unexpected<ib::Error>(std::move(whole.error()));
   return o;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/default_paths.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -12,6 +13,8 @@ constexpr const char* kPartitionsFile = IBKIT_PARTITION_CONFIG_FILE;
 constexpr const char* kPrefixRoutesFile = IBKIT_PREFIX_ROUTES_FILE;
 constexpr const char* kQosPolicyFile = IBKIT_QOS_POLICY_FILE;
 constexpr const char* kNodeNamesFile = IBKIT_NODE_NAME_MAP_FILE;
+
+std::string in_conf_dir(const char* name) { return std::string(kConfDir).append("/").append(name); }
 
 /// Empty where it is not set.
 std::string environment(const char* name) {
@@ -62,11 +65,11 @@ DefaultPaths default_paths(std::string_view program, const config::Settings& sai
     out = paths_of_opensm(said);
   } else {
     out.state_dir = state_dir(said, "/var/lib/ibsm");
-    out.options.push_back(std::string(kConfDir) + "/ibsm.conf");
-    out.partitions.push_back(std::string(kConfDir) + "/" + kPartitionsFile);
-    out.prefix_routes.push_back(std::string(kConfDir) + "/" + kPrefixRoutesFile);
-    out.qos_policy.push_back(std::string(kConfDir) + "/" + kQosPolicyFile);
-    out.node_names.push_back(std::string(kConfDir) + "/" + kNodeNamesFile);
+    out.options.push_back(in_conf_dir("ibsm.conf"));
+    out.partitions.push_back(in_conf_dir(kPartitionsFile));
+    out.prefix_routes.push_back(in_conf_dir(kPrefixRoutesFile));
+    out.qos_policy.push_back(in_conf_dir(kQosPolicyFile));
+    out.node_names.push_back(in_conf_dir(kNodeNamesFile));
   }
   out.options.push_back(out.state_dir + "/opensm.opts");  // as -c writes it
   return out;
@@ -81,11 +84,15 @@ std::string dump_directory(const config::Settings& said, bool routing) {
   return simulated.empty() ? "/var/log" : simulated;
 }
 
-std::string first_there(const std::vector<std::string>& paths) {
+bool is_there(const std::string& path) {
   std::error_code error;
-  for (const std::string& path : paths)
-    if (std::filesystem::exists(path, error)) return path;
-  return {};
+  return std::filesystem::symlink_status(path, error).type() !=
+         std::filesystem::file_type::not_found;
+}
+
+std::string first_there(const std::vector<std::string>& paths) {
+  const auto there = std::ranges::find_if(paths, is_there);
+  return there == paths.end() ? std::string() : *there;
 }
 
 void fill_in(const DefaultPaths& paths, config::Settings& settings) {

@@ -29,6 +29,9 @@ DefaultPaths default_paths(std::string_view program, const config::Settings& sai
 /// Of `ibsm ctl`, where the options name no other.
 std::string control_socket(const DefaultPaths& paths);
 
+/// Whether the name is taken. A link that leads nowhere and what may not be looked at are there:
+/// they cannot be read, which is something else than that nobody wrote such a file.
+bool is_there(const std::string& path);
 /// "" where none of the list is there.
 std::string first_there(const std::vector<std::string>& paths);
 

@@ -31,7 +31,7 @@ int run_explain_command(const ExplainCommand& command, std::ostream& out,
   if (!planned) return complain(planned.error());
   std::ranges::copy(planned->desired->alarms, std::back_inserter(warnings));
   for (const std::string& line : warnings)
-    complaints << "ibsm: warning: " << ib::printable(line) << '\n';
+    complaints << "ibsm: warning: " << ib::printable(line.substr(0, line.find('\n'))) << '\n';
 
   const ExplainView subnet(planned->snapshot,
                            planned_vl_tables(planned->desired, planned->snapshot),

@@ -6,11 +6,13 @@
 #include <string>
 
 #include "libdiag/fabric/names.h"
+#include "sm/daemon/last_good.h"
 
 namespace sm::daemon {
 
 /// `file` may be empty: nullptr. An error has every mistake of the file, each with its line and a
 /// caret under the place.
-ib::Result<std::shared_ptr<const ib::fabric::NodeNames>> read_node_names(const std::string& file);
+ib::Result<std::shared_ptr<const ib::fabric::NodeNames>> read_node_names(const std::string& file,
+                                                                         PolicyFiles& files);
 
 }  // namespace sm::daemon

@@ -144,17 +144,26 @@ std::string added_members(const Configuration& configuration, bool json) {
   return answer && answer->status == 0 ? answer->text : std::string();
 }
 
+/// Options are shown whatever is wrong with the files that they name; that is said, and is
+/// status 2.
 int show(const Configuration& configuration, const std::string& form, const std::string& version) {
+  const auto options = daemon_options(configuration);
+  config::ShownPartitions partitions;
+  if (options) partitions = {&options->partitions.policy->partitions, options->partitions.name};
   std::string text;
   if (form == "json") {
-    text = config::show_json(configuration, version, added_members(configuration, true));
+    text =
+        config::show_json(configuration, version, partitions, added_members(configuration, true));
   } else {
-    text = config::show_text(configuration);
+    text = config::show_text(configuration) + show_text(partitions);
     if (const std::string added = added_members(configuration, false); added.starts_with("0x"))
       for (const std::string_view line : ib::split(ib::trim(added), '\n'))
         text += fmt::format("# partition member {}  # ibsm ctl partition\n", line);
   }
   std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!options) return refuse(options.error());
+  if (const std::string trouble = options->trouble(); !trouble.empty())
+    return refuse({ib::ErrorKind::Usage, trouble});
   return ib::cli::kExitGood;
 }
 

@@ -30,11 +30,10 @@ struct DaemonOptions {
   SaOptions sa;
   RegistryOptions registry;
   PartitionOptions partition_files;
-  std::string rates_file, rate_groups_file;  // empty: no rate limits
-  ReadPartitions partitions;                 // that are in force
-  std::string partition_trouble;  // why they are those of the last file that could be used
-  std::string qos_text;           // of the QoS policy file; empty: there is none
-  std::string qos_trouble;        // why its rules are those of the last file that could be used
+  std::string rates_file;            // empty: no rate limits
+  ReadPartitions partitions;         // that are in force
+  std::vector<GoodFile> good_files;  // of which copies are to be kept, once they are in force
+  std::vector<FileTrouble> file_troubles;
   std::optional<policy::CongestionSettings> congestion;  // empty: devices are left alone
   bool once{false};
   bool dry_run{false}, json{false};  // JSON: of a dry run
@@ -68,10 +67,11 @@ struct DaemonOptions {
   /// and changes nothing for the next call. Options that take a restart are as before.
   std::function<ib::Result<DaemonOptions>()> read_again;
 
-  /// What is wrong with files in whose place the last ones count; empty: nothing.
+  /// What is wrong with files in whose place their last good copies count; empty: nothing.
   std::string trouble() const {
-    return partition_trouble + (partition_trouble.empty() || qos_trouble.empty() ? "" : "\n") +
-           qos_trouble;
+    std::string out;
+    for (const FileTrouble& file : file_troubles) out += (out.empty() ? "" : "\n") + file.message;
+    return out;
   }
 };
 

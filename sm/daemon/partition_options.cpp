@@ -14,7 +14,6 @@ namespace sm::daemon {
 namespace {
 
 constexpr std::string_view kKeysName = "/partition-keys";
-constexpr std::string_view kLastName = "/partitions.conf.last";
 
 /// Takes SLs out of the definitions, not out of mgid lines; gives a line for each that has one.
 std::vector<std::string> drop_sls(policy::PartitionFile& file, const std::string& name) {
@@ -25,6 +24,17 @@ std::vector<std::string> drop_sls(policy::PartitionFile& file, const std::string
           fmt::format("{}:{}: sl= of partition '{}' has no effect without -Q (qos TRUE)", name,
                       definition.place.line, ib::printable(definition.name)));
   return lines;
+}
+
+void warn_of_both(policy::PartitionFile& file, const std::string& name) {
+  for (const policy::PartitionDefinition& definition : file.definitions)
+    for (const policy::Member& member : definition.members) {
+      if (member.membership != policy::Membership::Both) continue;
+      file.diagnostics.push_back({ib::Severity::Warning, name, member.place,
+                                  "members that are both get the full P_Key alone, since "
+                                  "allow_both_pkeys (-W) is off"});
+      return;  // once is enough
+    }
 }
 
 /// `name` is what messages call the file.
@@ -44,18 +54,15 @@ ib::Result<ReadPartitions> understand(std::string text, const std::string& name,
   policy.partitions = policy::merge_definitions(file, name, out.keys, file.diagnostics, in_use);
   if (ib::has_errors(file.diagnostics))
     return refused("the partitions of " + name, text, file.diagnostics);
-  if (!options.groups_file.empty()) {
-    const auto groups = read_operator_file(options.groups_file);
-    if (!groups) return tl::unexpected<ib::Error>(groups.error());
-    auto read = policy::read_qos_file(*groups, options.groups_file);
-    if (ib::has_errors(read.diagnostics))
-      return refused("the port groups of " + options.groups_file, *groups, read.diagnostics);
-    policy.port_groups = std::move(read.groups);
+  if (options.groups) {
+    policy.port_groups = *options.groups;
+    policy::check_groups(file, name, policy.port_groups, options.groups_file, file.diagnostics);
   }
-  policy::check_groups(file, name, policy.port_groups, options.groups_file, file.diagnostics);
   if (ib::has_errors(file.diagnostics))
     return refused("the partitions of " + name, text, file.diagnostics);
-  for (const auto& diagnostic : file.diagnostics) out.warnings.push_back(to_string(diagnostic));
+  if (!options.allow_both) warn_of_both(file, name);
+  for (const auto& diagnostic : file.diagnostics)
+    out.warnings.push_back(ib::with_caret(diagnostic, text));
   out.policy = std::make_shared<const policy::PartitionPolicy>(std::move(policy));
   out.text = std::move(text);
   return out;
@@ -71,25 +78,20 @@ policy::GeneratedKeys keys_of(const std::string& state_dir) {
 
 }  // namespace
 
-ib::Result<ReadPartitions> read_partitions(const PartitionOptions& options,
-                                           const std::string& state_dir) {
-  if (options.file.empty())
-    return ReadPartitions{std::make_shared<const policy::PartitionPolicy>(), {}, {}, {}, {}, {}};
-  auto text = read_operator_file(options.file);
-  if (!text) {
-    ib::Error error = std::move(text.error());
-    error.kind = ib::ErrorKind::Io;
-    return tl::unexpected<ib::Error>(std::move(error));
+ib::Result<ReadPartitions> read_partitions(const PartitionOptions& options, PolicyFiles& files) {
+  if (options.file.empty()) {
+    policy::PartitionPolicy policy;
+    policy.allow_both = options.allow_both;
+    return ReadPartitions{
+        std::make_shared<const policy::PartitionPolicy>(std::move(policy)), {}, {}, {}, {}, {}};
   }
-  return understand(*std::move(text), options.file, options, keys_of(state_dir));
-}
-
-ib::Result<ReadPartitions> read_last_partitions(const PartitionOptions& options,
-                                                const std::string& state_dir) {
-  const std::string path = state_dir + std::string(kLastName);
-  auto text = read_operator_file(path);
-  if (!text) return tl::unexpected<ib::Error>(std::move(text.error()));
-  return understand(*std::move(text), path, options, keys_of(state_dir));
+  const auto use = [&](const std::string& text, const std::string& name) {
+    return understand(text, name, options, keys_of(files.state_dir()));
+  };
+  if (options.must_be_readable)
+    if (const auto text = read_operator_file(options.file); !text)
+      return tl::unexpected<ib::Error>(text.error());
+  return files.read(kPartitionFile, options.file, use);
 }
 
 ib::Result<ReadPartitions> with_kept_keys(ReadPartitions read, const PartitionOptions& options,
@@ -121,14 +123,10 @@ store::Batch keys_to_keep(const ReadPartitions& read, policy::GeneratedKeys& kep
   return batch;
 }
 
-ib::Result<void> keep_partitions(const ReadPartitions& partitions, const std::string& state_dir) {
-  if (partitions.text.empty()) return {};
-  if (!partitions.keys.empty()) {
-    auto kept = store::write_backup(state_dir + std::string(kKeysName),
-                                    write_generated_keys(partitions.keys));
-    if (!kept) return kept;
-  }
-  return store::write_backup(state_dir + std::string(kLastName), partitions.text);
+ib::Result<void> keep_generated_keys(const policy::GeneratedKeys& keys,
+                                     const std::string& state_dir) {
+  if (keys.empty()) return {};
+  return store::write_backup(state_dir + std::string(kKeysName), write_generated_keys(keys));
 }
 
 std::string write_generated_keys(const policy::GeneratedKeys& keys) {

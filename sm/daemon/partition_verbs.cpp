@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "libdiag/base/text.h"
 #include "libdiag/report/json.h"
 #include "sm/device/tables/kinds.h"
+#include "sm/policy/selector_text.h"
 
 namespace sm::daemon {
 namespace {
@@ -20,17 +22,12 @@ using policy::Membership;
 
 constexpr std::size_t kOwnerMax = 64;
 constexpr const char* kSchema = "ibkit.ibsm.partitions/1";
+constexpr const char* kChangeSchema = "ibkit.ibsm.partitions-change/1";
 constexpr const char* kUsage =
     "expected partition add P_KEY GUID..., partition remove P_KEY GUID... or partition list";
 
 /// By P_Key and port GUID.
 using Members = std::map<std::pair<std::uint16_t, ib::Guid>, AddedMember>;
-
-const char* word(Membership membership) {
-  return membership == Membership::Limited ? "limited"
-         : membership == Membership::Full  ? "full"
-                                           : "both";
-}
 
 control::Answer usage(const std::string& message) { return {2, message + '\n'}; }
 
@@ -96,7 +93,7 @@ std::string list_text(const std::vector<AddedMember>& members, const SubnetView&
   for (const AddedMember& m : members) {
     const State state = state_of(m, subnet);
     out += fmt::format("0x{:04x} {} {:<7} {:<10} owner={} \"{}\"{}{}\n", m.p_key,
-                       to_string(m.port_guid), word(m.membership), state.word,
+                       to_string(m.port_guid), policy::word(m.membership), state.word,
                        m.owner.empty() ? "-" : ib::printable(m.owner), name_of(m, subnet),
                        state.why.empty() ? "" : " ", state.why);
   }
@@ -111,7 +108,7 @@ std::string list_json(const std::vector<AddedMember>& members, const SubnetView&
     const State state = state_of(m, subnet);
     json.begin_object();
     json.field("p_key", fmt::format("0x{:04x}", m.p_key)).field("port_guid", m.port_guid);
-    json.field("membership", word(m.membership)).field("state", state.word);
+    json.field("membership", policy::word(m.membership)).field("state", state.word);
     json.field("why", state.why).field("owner", m.owner).field("node", name_of(m, subnet));
     json.end_object();
   }
@@ -158,6 +155,7 @@ class Change {
   }
 
   void add(const AddedMember& wanted) {
+    if (!named_.insert(wanted.port_guid).second) return;
     if (auto why = objection(wanted, members_, subnet_)) return refuse(wanted, *why);
     auto& member = members_[{wanted.p_key, wanted.port_guid}];
     ++done_;
@@ -166,6 +164,7 @@ class Change {
     out_.batch.partition_members.push_back(stored(wanted, true));
   }
   void remove(const AddedMember& named) {
+    if (!named_.insert(named.port_guid).second) return;
     const auto there = members_.find({named.p_key, named.port_guid});
     if (there == members_.end()) return refuse(named, "it was not added; the file may name it");
     if (!named.owner.empty() && there->second.owner != named.owner)
@@ -175,23 +174,41 @@ class Change {
     ++done_;
     out_.batch.partition_members.push_back(stored(named, false));
   }
-  MembersChange finish(std::string_view what, std::uint16_t p_key) {
+  MembersChange finish(std::string_view what, std::uint16_t p_key, bool json) {
     for (auto& [key, member] : members_) out_.members.push_back(std::move(member));
     out_.answer.status = refused_.empty() ? 0 : 1;
-    out_.answer.text = fmt::format("{} {} member{} of P_Key 0x{:04x}\n{}", what, done_,
-                                   done_ == 1 ? "" : "s", p_key, refused_);
+    out_.note =
+        fmt::format("{} {} member{} of P_Key 0x{:04x}", what, done_, done_ == 1 ? "" : "s", p_key);
+    out_.answer.text = json ? as_json(what, p_key) : as_text();
     return std::move(out_);
   }
 
  private:
   void refuse(const AddedMember& member, const std::string& why) {
-    refused_ += fmt::format("refused: {}: {}\n", to_string(member.port_guid), why);
+    refused_.emplace_back(member.port_guid, why);
+  }
+  std::string as_text() const {
+    std::string text = out_.note + '\n';
+    for (const auto& [guid, why] : refused_)
+      text += fmt::format("refused: {}: {}\n", to_string(guid), why);
+    return text;
+  }
+  std::string as_json(std::string_view what, std::uint16_t p_key) const {
+    ib::report::JsonWriter json;
+    json.begin_object().field("schema", kChangeSchema).field("change", what);
+    json.field("p_key", fmt::format("0x{:04x}", p_key)).field("members", done_).key("refused");
+    json.begin_array(ib::report::JsonWriter::Items::Lines);
+    for (const auto& [guid, why] : refused_)
+      json.begin_object().field("port_guid", guid).field("why", why).end_object();
+    json.end_array().end_object();
+    return json.take();
   }
 
   const SubnetView& subnet_;
   Members members_;
+  std::set<ib::Guid> named_;  // in the request; a GUID twice is one member
   std::size_t done_{0};
-  std::string refused_;
+  std::vector<std::pair<ib::Guid, std::string>> refused_;
   MembersChange out_;
 };
 
@@ -206,6 +223,12 @@ MembersChange change(const control::Request& request, const std::vector<AddedMem
   if (request.words.size() < 3) return fail(kUsage);
   const auto p_key = policy::read_p_key(request.words[1]);
   if (!p_key) return fail(p_key.error().message);
+  if (request.has("both") && request.has("limited"))
+    return fail("expected --limited or --both, got both of them");
+  if (request.has("both") && !subnet.allow_both)
+    return fail(
+        "--both: members would get the full P_Key alone, since allow_both_pkeys (-W) is off; "
+        "nothing was changed");
   AddedMember one;
   one.p_key = *p_key;
   one.membership = request.has("both")      ? Membership::Both
@@ -229,7 +252,7 @@ MembersChange change(const control::Request& request, const std::vector<AddedMem
     one.port_guid = guid;
     adds ? change.add(one) : change.remove(one);
   }
-  return change.finish(adds ? "added" : "removed", *p_key);
+  return change.finish(adds ? "added" : "removed", *p_key, request.has("json"));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace sm::daemon {
 /// What a request would do.
 struct MembersChange {
   control::Answer answer;
+  std::string note;                          // for the log: "added 1 member of P_Key 0x0001"
   std::vector<policy::AddedMember> members;  // as they are then, by P_Key and port GUID
   store::Batch batch;                        // empty: nothing changes
 };
@@ -24,6 +25,7 @@ struct MembersChange {
 struct SubnetView {
   SnapshotPtr snapshot;
   HoldingsPtr holdings;
+  bool allow_both{false};  // allow_both_pkeys
 };
 
 std::vector<policy::AddedMember> added_members(const std::vector<store::PartitionMember>& stored);

@@ -2,6 +2,7 @@
 // The file of prefix routes: ways to other subnets.
 #pragma once
 
+#include "sm/daemon/last_good.h"
 #include "sm/daemon/sa_options.h"
 #include "sm/sa/subnet/prefix_routes.h"
 
@@ -9,6 +10,7 @@ namespace sm::daemon {
 
 /// The file of prefix routes; nothing when there is none to read. Read with the command line, and
 /// again on SIGHUP.
-ib::Result<std::vector<sa::PrefixRoute>> read_prefix_routes(const SaOptions& options);
+ib::Result<std::vector<sa::PrefixRoute>> read_prefix_routes(const SaOptions& options,
+                                                            PolicyFiles& files);
 
 }  // namespace sm::daemon

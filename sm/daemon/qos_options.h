@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The QoS policy file: read with the options, and again on SIGHUP, whole or not at all. The last
-// one that could be used is kept in the state directory.
+// The QoS policy file and the enhanced one: read with the options, and again on SIGHUP, whole or
+// not at all.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libdiag/base/result.h"
+#include "sm/daemon/last_good.h"
 #include "sm/policy/qos_policy.h"
 #include "sm/policy/rate_policy.h"
 
@@ -15,28 +16,28 @@ namespace sm::daemon {
 
 struct QosRules {
   std::shared_ptr<const policy::QosPolicy> rules;  // nullptr: no file
-  std::vector<std::string> warnings;               // a line each
-  std::string text;                                // of the file
+  std::vector<std::string> warnings;               // each with its line and a caret under the place
 };
 
 /// `file` may be empty: no policy. An error has every mistake of the file, each with its line and a
 /// caret under the place.
-ib::Result<QosRules> read_qos_rules(const std::string& file, const policy::Partitions& partitions);
-/// The same of the last file that could be used; an error where there is none.
-ib::Result<QosRules> read_last_qos_rules(const std::string& state_dir,
-                                         const policy::Partitions& partitions);
-/// Where that is kept.
-std::string last_qos_file(const std::string& state_dir);
-/// What that is from now on. Precondition: the state directory is there.
-ib::Result<void> keep_qos_rules(const std::string& text, const std::string& state_dir);
+ib::Result<QosRules> read_qos_rules(const std::string& file, const policy::Partitions& partitions,
+                                    PolicyFiles& files);
+
+/// Of a QoS policy file its port groups, for others to name; `file` may be empty.
+ib::Result<std::vector<policy::PortGroup>> read_port_groups(const PolicyFile& kind,
+                                                            const std::string& file,
+                                                            PolicyFiles& files);
 
 struct RateLimits {
   std::shared_ptr<const policy::RatePolicy> policy;  // nullptr: no file
-  std::vector<std::string> warnings;                 // a line each
+  std::vector<std::string> warnings;                 // likewise
 };
 
-/// The enhanced QoS policy file; `file` may be empty or "null": limits of devices are left alone.
-/// `groups_file`, if any, has the port groups that rules may name. Errors as above.
-ib::Result<RateLimits> read_rate_limits(const std::string& file, const std::string& groups_file);
+/// The enhanced QoS policy file; `file` may be empty: limits of devices are left alone. `groups`
+/// are those that rules may name. Errors as above.
+ib::Result<RateLimits> read_rate_limits(const std::string& file,
+                                        const std::vector<policy::PortGroup>& groups,
+                                        PolicyFiles& files);
 
 }  // namespace sm::daemon

@@ -212,7 +212,8 @@ constexpr Row kRows[] = {
      0,
      {},
      0,
-     "a SIGHUP found a mistake; what was in force stays"},
+     "a SIGHUP found a mistake, and what was in force stays; or a start did, and goes by last good "
+     "copies"},
 };
 
 std::string text_of(const Value& value) {

@@ -414,11 +414,18 @@ class AddedMembers(unittest.TestCase):
                     (("add", "1", "host"), 2, "expected the GUID of a port (0x...), got 'host'"),
                     (("add", "1"), 2, "expected partition add P_KEY GUID..."),
                     (("remove", "1", "0x99"), 1, "it was not added"),
-                    (("add", "0x7fff", self.guid(f, HOST), "--limited"), 1, "always a full member")):
+                    (("add", "0x7fff", self.guid(f, HOST), "--limited"), 1, "always a full member"),
+                    (("add", "1", "0x99", "--limited", "--both"), 2, "expected --limited or --both, got both of them"),
+                    (("add", "1", "0x99", "--both"), 2, "allow_both_pkeys (-W) is off")):
                 answer = f.ibsm_ctl("partition", *words)
                 self.assertEqual(answer.returncode, status, words)
                 self.assertIn(text, answer.stdout + answer.stderr)
             self.assertEqual(f.ibsm_ctl("partition", "list").stdout, "no member was added\n")
+            twice = f.ibsm_ctl("partition", "add", "9", "0x99", "0x99", "--json")
+            self.assertEqual(json.loads(twice.stdout), {"schema": "ibkit.ibsm.partitions-change/1", "change": "added",
+                                                        "p_key": "0x0009", "members": 1, "refused": []})
+            gone = json.loads(f.ibsm_ctl("partition", "remove", "9", "0x99", "0x98", "--json").stdout)
+            self.assertEqual((gone["members"], [r["port_guid"] for r in gone["refused"]]), (1, ["0x0000000000000098"]))
             os.kill(int(f.pid_file.read_text()), signal.SIGTERM)
             self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
             nobody = f.ibsm_ctl("partition", "list")
@@ -841,9 +848,30 @@ class Partitions(unittest.TestCase):
             os.kill(pid, signal.SIGTERM)
             self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
             # A cold start with it takes the last good one, and says so.
-            f.daemon("-P", file)
-            self.assertIn("those of the last file that could be used are in force", log.read_text())
+            log.unlink()
+            pid = f.daemon("-P", file)
+            trouble = f"cannot use the partitions of {file}: the last copy that could be used is in force"
+            self.assertIn(f"the last copy of {file} that could be used is in force", log.read_text())
             self.assertEqual(self.keys(f, "host0002 HCA-1"), ["0x7fff", "0x0001"])
+            # An event, a line at each report, and one beside SUBNET UP, until it is mended.
+            self.assertIn(f"the configuration is refused: {trouble}", f.ibsm_ctl("events").stdout)
+            self.assertEqual(log.read_text().count(f" E config: {trouble}"), 1)
+            os.kill(pid, signal.SIGHUP)
+            self.assertTrue(wait_until(lambda: f.ups() == 2))
+            self.assertEqual(len(re.findall(r" E config: cannot use the partitions of .*: what was in force before stays",
+                                            log.read_text())), 1)
+            file.write_text(good)
+            os.kill(pid, signal.SIGHUP)
+            self.assertTrue(wait_until(lambda: "the configuration is in order again" in log.read_text()))
+            self.assertTrue(wait_until(lambda: f.ups() == 3))
+            self.assertIn("the configuration was read again", f.ibsm_ctl("events").stdout)
+            self.assertEqual(len(re.findall(" E config: cannot use the partitions of .*: ", log.read_text())), 2)
+            os.kill(pid, signal.SIGTERM)
+            self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
+            file.write_text(good + "blue=0x8000 : ALL ;\n")
+            once = f.ibsm("-o", "-P", file)
+            self.assertEqual(once.returncode, 0)
+            self.assertEqual(once.stdout.splitlines()[1:], [f"config: {trouble}"])
             checked = f.ibsm("--check-config", "-P", file)
             self.assertEqual(checked.returncode, 2)
 
@@ -997,7 +1025,7 @@ class BrokenFiles(unittest.TestCase):
             file.write_text("qos-ulps\n default : 17\nend-qos-ulps\n")
             self.assertEqual(f.ibsm("--check-config", "-F", conf).returncode, 2)
             f.daemon("-F", conf)
-            self.assertIn("the rules of the last file that could be used are in force", log.read_text())
+            self.assertIn(f"the last copy of {file} that could be used is in force", log.read_text())
             self.assertEqual(path_to(f, "host0002 HCA-1")["sl"], 3)
 
     def test_rates(self):

@@ -32,12 +32,12 @@ Read read(std::string_view text) {
 
 TEST(OptionsFile, KeysAndValuesMayHaveABlankOrAnEqualsSignBetweenThem) {
   const auto [configuration, problems] = read(
-      "\xEF\xBB\xBF# from the head node\r\n"
+      "# from the head node\r\n"
       "lmc 2   # two bits\r\n"
       "  sweep_interval=30\n"
       "routing_engine =\t ftree\n"
       "log_file \"/var/log/my # log\"\n"
-      "root-guid-file 'roots'");
+      "root-guid-file 'roots'\n");
   EXPECT_THAT(problems, IsEmpty());
   EXPECT_EQ(configuration.settings.lmc, 2U);
   EXPECT_EQ(configuration.settings.sweep_interval, 30U);
@@ -71,9 +71,31 @@ TEST(OptionsFile, WhatIsWrongIsSaidWithItsPlaceAndTheRestIsRead) {
                   "ignored",
                   "opensm.conf:7:14: error: expected both, in, out or off, got 'bot'",
                   "opensm.conf:8:5: error: expected TRUE or FALSE, got 'perhaps'",
-                  "opensm.conf:9:1: warning: no option is called 'priority'; ignored"));
+                  "opensm.conf:9:1: error: no option is called 'priority'; did you mean "
+                  "'sm_priority'?"));
   EXPECT_EQ(configuration.settings.sm_priority, 3U);
   EXPECT_EQ(configuration.settings.lmc, 0U);
+}
+
+TEST(OptionsFile, WhatIsACommandLinesNameOrHalfAKeyIsAnErrorWithTheKey) {
+  EXPECT_THAT(
+      read("Pconfig /etc/p\nmaxsmps 3\npartition_file /etc/p\nonce TRUE\npolicy_file x\n").problems,
+      ElementsAre(
+          "opensm.conf:1:1: error: no option is called 'Pconfig'; did you mean "
+          "'partition_config_file'?",
+          "opensm.conf:2:1: error: no option is called 'maxsmps'; did you mean 'max_wire_smps'?",
+          "opensm.conf:3:1: error: no option is called 'partition_file'; did you mean "
+          "'partition_config_file'?",
+          "opensm.conf:4:1: error: 'once' is for the command line alone",
+          "opensm.conf:5:1: warning: no option is called 'policy_file'; ignored"))
+      << "several keys have these parts";
+}
+
+TEST(OptionsFile, ALastLineThatDoesNotEndMayBeCut) {
+  EXPECT_THAT(read("lmc 2\nsweep_interval 3").problems,
+              ElementsAre("opensm.conf:2:17: warning: the last line does not end: the file may be "
+                          "cut"));
+  EXPECT_THAT(read("").problems, IsEmpty());
 }
 
 TEST(OptionsFile, TruthsMayBeWrittenOtherwiseWithAWarning) {

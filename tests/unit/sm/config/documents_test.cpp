@@ -66,6 +66,23 @@ TEST(Documents, ShowSaysWhereAValueComesFrom) {
   EXPECT_THAT(json, HasSubstr(R"("schema": "ibkit.ibsm-config/1")"));
   EXPECT_THAT(json, HasSubstr(R"("name": "lmc", "value": "2", "default": "0", "origin": "file", )"
                               R"("file": "my.conf", "line": 2, "reload": false)"));
+  EXPECT_THAT(json, HasSubstr(R"("partitions": [])"));
+}
+
+TEST(Documents, ShowHasThePartitions) {
+  auto file = policy::read_partition_file(
+      "red=0x8001, ipoib, sl=3 : \"a b\"/P2, 0x1-0x2=full, storage=both, ALL_CAS;\n", "p");
+  policy::GeneratedKeys keys;
+  const auto partitions = policy::merge_definitions(file, "p", keys, file.diagnostics);
+  EXPECT_EQ(show_text(ShownPartitions{&partitions, "p"}),
+            "# partition 0x7fff \"Default\": nobody  # p\n"
+            "# partition 0x0001 \"red\": \"a b\"/P2=limited, "
+            "0x0000000000000001-0x0000000000000002=full, storage=both, ALL_CAS=limited  # p\n");
+  const std::string json = show_json({}, "0", {&partitions, "p"});
+  EXPECT_THAT(json, HasSubstr(R"({"p_key": "0x0001", "name": "red", "generated": false, )"
+                              R"("origin": "file", "file": "p", "sl": 3, "groups": )"
+                              R"(["ff12:401b:8001::ffff:ffff"], "members": [{"who": "\"a b\"/P2", )"
+                              R"("membership": "limited"}, )"));
 }
 
 }  // namespace

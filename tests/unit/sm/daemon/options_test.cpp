@@ -188,6 +188,180 @@ TEST_F(OptionsFile, WhatIsWrongWithAnyOfTheFilesIsSaidAtOnce) {
     EXPECT_NE(said.find(part), std::string::npos) << part << "\n" << said;
 }
 
+/// As the daemon does when they are in force.
+void keep(const DaemonOptions& options) {
+  for (const GoodFile& file : options.good_files) ASSERT_TRUE(keep_good(file, options.state_dir));
+}
+
+TEST_F(OptionsFile, ALastGoodCopyStandsInForEachBrokenPolicyFileAtAStart) {
+  const char* good_qos =
+      "port-groups\nport-group\nname: g\nport-guid: 0x5\nend-port-group\n"
+      "end-port-groups\nqos-ulps\ndefault : 1\nend-qos-ulps\n";
+  const std::string partitions = write("p", "red=0x1 : g, 0x7 ;\n");
+  const std::string qos = write("q", good_qos);
+  const std::string rates = write("r", "BW_NAMES\nslow = 1000\nBW_RULES\ndefault = 1:slow\n");
+  const std::string routes = write("routes", "* *\n1 2");
+  const std::string names = write("names", "0x1 \"one\"\n");
+  const std::string conf =
+      write("conf", ("qos TRUE\nenhanced_qos_policy_file " + rates + "\n").c_str());
+  const auto start = [&] {
+    return read({"-F", conf.c_str(), "-P", partitions.c_str(), "-Y", qos.c_str(),
+                 "--prefix_routes_file", routes.c_str(), "--node_name_map", names.c_str()});
+  };
+  const auto first = std::get<DaemonOptions>(start());
+  EXPECT_EQ(first.good_files.size(), 5U);
+  EXPECT_EQ(first.trouble(), "");
+  keep(first);
+  for (const char* name : {"p", "q", "r", "routes", "names"}) write(name, "]\n");
+  const auto second = std::get<DaemonOptions>(start());
+  EXPECT_EQ(second.file_troubles.size(), 5U);
+  EXPECT_TRUE(second.good_files.empty());
+  for (const std::string& file : {partitions, qos, rates, routes, names})
+    EXPECT_NE(second.trouble().find("the last copy of " + file + " that could be used is in force"),
+              std::string::npos)
+        << file << '\n'
+        << second.trouble();
+  ASSERT_EQ(second.partitions.policy->partitions.all.size(), 2U);
+  EXPECT_EQ(second.partitions.policy->port_groups.size(), 1U);
+  EXPECT_NE(second.sa.server.qos, nullptr);
+  EXPECT_NE(second.core.plan.rates, nullptr);
+  EXPECT_EQ(second.sa.server.policy.prefix_routes.size(), 2U);
+  EXPECT_EQ(second.core.node_names->find(ib::Guid{1}), "one");
+  // All of it, until it is mended, is refused by a reload.
+  EXPECT_FALSE(second.read_again());
+}
+
+TEST_F(OptionsFile, ALastGoodCopyStandsInForNoOtherFile) {
+  const std::string a = write("a", "red=0x1 : 0x7 ;\n"), b = write("b", "red=0x1 : 0x7\n0x8 ; ,\n");
+  keep(std::get<DaemonOptions>(read({"-P", a.c_str()})));
+  const std::string said = all_of_refusal({"-P", b.c_str()});
+  EXPECT_NE(said.find("the last file that could be used was another one, " + a), std::string::npos)
+      << said;
+  // It is a typo at least, whatever there was.
+  write("a", "red=0x1 : 0x7\n0x8 ; ,\n");
+  EXPECT_TRUE(std::holds_alternative<DaemonOptions>(read({"-P", a.c_str()})));
+  std::filesystem::remove(a);
+  EXPECT_EQ(refusal({"-P", a.c_str()}), "ibsm: " + a + ": No such file or directory");
+}
+
+TEST_F(OptionsFile, PartitionsThatWereThereBeforeAndAreGoneAreWarnedOf) {
+  const std::string a = write("a", "red=0x1 : 0x7 ;\n");
+  EXPECT_TRUE(std::get<DaemonOptions>(read({})).warnings.empty());
+  keep(std::get<DaemonOptions>(read({"-P", a.c_str()})));
+  const auto warnings = std::get<DaemonOptions>(read({})).warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0],
+            "partitions: no partition file is there or named, and that of " + a +
+                " was in force before: everybody is a full member of the default partition now; "
+                "put it back, or remove " +
+                path("partitions.conf.last") + " where this is meant");
+}
+
+TEST_F(OptionsFile, ALinkThatLeadsNowhereIsAFileThatCannotBeRead) {
+  std::filesystem::create_symlink(path("nowhere"), path("link"));
+  EXPECT_EQ(first_there({path("a"), path("link")}), path("link"));
+  DefaultPaths paths;
+  paths.partitions = {path("link")};
+  config::Configuration configuration;
+  configuration.settings.state_dir = dir_;
+  fill_in(paths, configuration.settings);
+  const auto refused = daemon_options(configuration);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find(path("link")), std::string::npos);
+  // The last good copy of it stands in.
+  ASSERT_TRUE(keep_good({&kPartitionFile, path("link"), "red=0x1 : 0x7 ;\n"}, dir_));
+  const auto options = daemon_options(configuration);
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->partitions.policy->partitions.all.size(), 2U);
+  EXPECT_NE(options->trouble(), "");
+}
+
+TEST_F(OptionsFile, ACopyThatWasCutShortIsNoneAndTheOneBeforeCounts) {
+  const std::string a = write("a", "red=0x1 : 0x7 ;");
+  keep(std::get<DaemonOptions>(read({"-P", a.c_str()})));
+  write("a", "red=0x1 : 0x7, 0x8 ;\n");
+  keep(std::get<DaemonOptions>(read({"-P", a.c_str()})));
+  EXPECT_EQ(last_good(kPartitionFile, dir_)->text, "red=0x1 : 0x7, 0x8 ;\n");
+  write("partitions.conf.last", "red=0x1 : 0x7, ");
+  EXPECT_EQ(last_good(kPartitionFile, dir_)->text, "red=0x1 : 0x7 ;\n");
+}
+
+/// As some editors write it, before every file of the operator's.
+TEST_F(OptionsFile, AByteOrderMarkIsPassedOver) {
+  const std::string mark = "\xEF\xBB\xBF";
+  const auto marked = [&](const char* name, const std::string& text) {
+    return write(name, (mark + text).c_str());
+  };
+  const std::string partitions = marked("p", "red=0x1 : 0x7 ;\n");
+  const std::string qos = marked("q", "qos-ulps\ndefault : 1\nend-qos-ulps\n");
+  const std::string rates = marked("r", "BW_NAMES\nslow = 1000\nBW_RULES\ndefault = 1:slow\n");
+  const std::string routes = marked("routes", "1 2\n");
+  const std::string names = marked("names", "0x1 \"one\"\n");
+  const std::string roots = marked("roots", "0x5\n");
+  const std::string conf = marked(
+      "conf", "qos TRUE\nenhanced_qos_policy_file " + rates + "\nroot_guid_file " + roots + "\n");
+  const auto options = std::get<DaemonOptions>(
+      read({"-F", conf.c_str(), "-P", partitions.c_str(), "-Y", qos.c_str(), "--prefix_routes_file",
+            routes.c_str(), "--node_name_map", names.c_str()}));
+  EXPECT_EQ(options.good_files.size(), 5U);
+  EXPECT_EQ(options.core.plan.choice.engine.roots.entries.size(), 1U);
+}
+
+TEST_F(OptionsFile, ShowHasWhatTheCommandLineAloneCanSay) {
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(std::get<int>(read({"--show-config", "-d0", "-y"})), 0);
+  const std::string text = testing::internal::GetCapturedStdout();
+  for (const char* line :
+       {"\n# --debug 0  # command line\n", "\n# --stay_on_fatal TRUE  # command line\n",
+        "\nignore_other_sm TRUE  # command line\n",
+        "\n# partition 0x7fff \"Default\": ALL=full  # default\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line;
+  const std::string broken = write("p", "red=0x8000 : ALL ;\n");
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(std::get<int>(read({"--show-config=json", "-P", broken.c_str(), "-d2"})), 2);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find(broken + ":1:5: error: "),
+            std::string::npos);
+  const std::string json = testing::internal::GetCapturedStdout();
+  EXPECT_NE(
+      json.find(
+          R"("name": "force_log_flush", "value": "TRUE", "default": "FALSE", "origin": "command line")"),
+      std::string::npos);
+  EXPECT_NE(json.find(R"("name": "debug", "value": "2")"), std::string::npos);
+}
+
+TEST_F(OptionsFile, AMemberThatCannotBeBothIsWarnedOf) {
+  const std::string partitions = write("p", "red=0x1, defmember=both : 0x7, 0x8 ;\n");
+  const auto warnings = std::get<DaemonOptions>(read({"-P", partitions.c_str()})).warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0], partitions +
+                             ":1:27: warning: members that are both get the full P_Key alone, "
+                             "since allow_both_pkeys (-W) is off\n"
+                             "  red=0x1, defmember=both : 0x7, 0x8 ;\n"
+                             "                            ^");
+  EXPECT_TRUE(std::get<DaemonOptions>(read({"-P", partitions.c_str(), "-W"})).warnings.empty());
+  EXPECT_TRUE(std::get<DaemonOptions>(read({"-W"})).partitions.policy->allow_both);
+}
+
+TEST_F(OptionsFile, AnEmptyPartitionFileIsOneAndIsWarnedOf) {
+  const std::string partitions = write("p", "# nothing\n");
+  const auto options = std::get<DaemonOptions>(read({"-P", partitions.c_str()}));
+  ASSERT_EQ(options.warnings.size(), 1U);
+  EXPECT_NE(options.warnings[0].find("this file defines no partition"), std::string::npos);
+  EXPECT_TRUE(options.partitions.policy->from_file);
+}
+
+TEST_F(OptionsFile, AFileOfPortGroupsNeedsNoLevel) {
+  const std::string groups = write("groups",
+                                   "port-groups\nport-group\nname: g\nport-guid: 0x5\n"
+                                   "end-port-group\nend-port-groups\n");
+  const std::string partitions = write("p", "red=0x1 : g ;\n");
+  const std::string conf = write("conf", ("pgrp_policy_file " + groups + "\n").c_str());
+  const auto options =
+      std::get<DaemonOptions>(read({"-F", conf.c_str(), "-P", partitions.c_str()}));
+  EXPECT_EQ(options.partitions.policy->port_groups.size(), 1U);
+}
+
 TEST_F(OptionsFile, AnSlOfAPartitionCountsWithQosAndThatItDoesNotIsSaid) {
   const std::string file = write("partitions", "red=0x1, ipoib, sl=3 : ALL=full ;\n");
   const auto sl_of = [](const DaemonOptions& options) {
@@ -470,6 +644,21 @@ TEST(Refusal, AnUnknownOptionIsAnsweredWithTheNearest) {
   EXPECT_EQ(refusal({"--sweeep", "3"}),
             "ibsm: expected an option, got '--sweeep'; did you mean '--sweep'?");
   EXPECT_EQ(refusal({"-K"}), "ibsm: expected an option, got '-K'");
+}
+
+TEST(Refusal, AMistypedNameIsNotSplitIntoLetters) {
+  EXPECT_EQ(refusal({"-Nfoo"}), "ibsm: expected an option, got '-Nfoo'; -N takes no value");
+  EXPECT_EQ(refusal({"-No_part_enforce"}),
+            "ibsm: expected an option, got '-No_part_enforce'; did you mean '--no_part_enforce'?");
+  EXPECT_EQ(refusal({"-const_multicast"}),
+            "ibsm: expected an option, got '-const_multicast'; -c has its value behind a blank");
+  EXPECT_EQ(refusal({"-create-confg", "x"}),
+            "ibsm: expected an option, got '-create-confg'; did you mean '--create-config'?");
+  EXPECT_EQ(refusal({"-Pconfg=x"}),
+            "ibsm: expected an option, got '-Pconfg'; did you mean '--Pconfig'?");
+  const auto options = std::get<DaemonOptions>(read({"-oQ", "-l2", "-Nf", "x"}));
+  EXPECT_TRUE(options.once && options.core.plan.qos);
+  EXPECT_EQ(options.core.plan.lmc, 2);
 }
 
 TEST(Names, ALetterMayHaveItsValueBehindAnEqualsSign) {
