@@ -21,4 +21,13 @@ tl::unexpected<ib::Error> refused(const std::string& what, std::string_view text
   return ib::fail(ib::ErrorKind::Usage, std::move(message));
 }
 
+std::vector<std::string> shown(std::span<const ib::Diagnostic> diagnostics, std::string_view text) {
+  constexpr std::size_t kWithCaret = 200;
+  std::vector<std::string> out;
+  for (const auto& diagnostic : diagnostics)
+    out.push_back(out.size() < kWithCaret ? ib::with_caret(diagnostic, text)
+                                          : to_string(diagnostic));
+  return out;
+}
+
 }  // namespace sm::daemon

@@ -61,8 +61,7 @@ ib::Result<ReadPartitions> understand(std::string text, const std::string& name,
   if (ib::has_errors(file.diagnostics))
     return refused("the partitions of " + name, text, file.diagnostics);
   if (!options.allow_both) warn_of_both(file, name);
-  for (const auto& diagnostic : file.diagnostics)
-    out.warnings.push_back(ib::with_caret(diagnostic, text));
+  out.warnings = shown(file.diagnostics, text);
   out.policy = std::make_shared<const policy::PartitionPolicy>(std::move(policy));
   out.text = std::move(text);
   return out;

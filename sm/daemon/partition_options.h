@@ -30,7 +30,7 @@ struct PartitionOptions {
 
 struct ReadPartitions {
   std::shared_ptr<const policy::PartitionPolicy> policy;
-  std::vector<std::string> warnings;  // each with its line and a caret under the place
+  std::vector<std::string> warnings;  // as shown() gives them
   std::vector<std::string> notes;     // a line each
   std::string text;                   // of the file; empty: there is none
   policy::GeneratedKeys keys;

@@ -13,8 +13,7 @@ ib::Result<QosRules> read_qos_rules(const std::string& file, const policy::Parti
     QosRules out;
     std::vector<ib::Diagnostic> diagnostics = read.diagnostics;
     out.rules = std::make_shared<const policy::QosPolicy>(read, name, partitions, diagnostics);
-    for (const auto& diagnostic : diagnostics)
-      out.warnings.push_back(ib::with_caret(diagnostic, text));
+    out.warnings = shown(diagnostics, text);
     return out;
   };
   return files.read(kQosPolicyFile, file, use);
@@ -44,8 +43,7 @@ ib::Result<RateLimits> read_rate_limits(const std::string& file,
       return refused("the rate limits of " + name, text, policy.file.diagnostics);
     policy.groups = groups;
     RateLimits out;
-    for (const auto& diagnostic : policy.file.diagnostics)
-      out.warnings.push_back(ib::with_caret(diagnostic, text));
+    out.warnings = shown(policy.file.diagnostics, text);
     for (std::string& line : policy.unknown_groups(name)) out.warnings.push_back(std::move(line));
     out.policy = std::make_shared<const policy::RatePolicy>(std::move(policy));
     return out;

@@ -16,7 +16,7 @@ namespace sm::daemon {
 
 struct QosRules {
   std::shared_ptr<const policy::QosPolicy> rules;  // nullptr: no file
-  std::vector<std::string> warnings;               // each with its line and a caret under the place
+  std::vector<std::string> warnings;               // as shown() gives them
 };
 
 /// `file` may be empty: no policy. An error has every mistake of the file, each with its line and a

@@ -73,6 +73,8 @@ class Parser {
   // ---- messages
 
   void report(ib::Severity severity, ib::TextPlace place, std::string message) {
+    // One definition of a million empty entries is said to be odd often enough.
+    if (severity == ib::Severity::Warning && out_.diagnostics.size() >= kDiagnosticsMax) return;
     out_.diagnostics.push_back({severity, file_, place, std::move(message)});
   }
   /// An error; what belongs to the definition is skipped. Always false.

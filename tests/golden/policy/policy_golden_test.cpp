@@ -113,5 +113,38 @@ INSTANTIATE_TEST_SUITE_P(Of, BrokenPolicyFiles,
                                          Grammar{"qos-policy.cases", of_qos_policy, 150},
                                          Grammar{"rates.cases", of_rates, 50}));
 
+std::string times(std::size_t count, std::string_view text) {
+  std::string out;
+  out.reserve(count * text.size());
+  for (std::size_t i = 0; i < count; ++i) out += text;
+  return out;
+}
+
+/// Megabytes that no operator wrote: what is said of them is short, and said soon.
+TEST(HugeBrokenPolicyFiles, HaveFewMessages) {
+  constexpr std::size_t kMany = 1'000'000;
+  const std::string head = "A=1 : ";
+  const auto last = [](const std::string& text) {
+    const auto said = of_partitions(text);
+    EXPECT_LE(said.size(), 202U);
+    return said.empty() ? "nothing" : to_string(said.back());
+  };
+  EXPECT_EQ(last(times(kMany, "A=0:;\n")),
+            "p:200:6: error: too many problems; the rest of the file was not read");
+  EXPECT_EQ(last(head + times(kMany, ",") + "0x1=fulll;\n"),
+            "p:1:1000017: error: too many problems; the rest of the file was not read");
+  EXPECT_EQ(last(head + times(kMany, "0x7, ") + "0x8=lim 0x9;\n"),
+            "p:1:5000015: error: expected ',' or ';' after a member, got '0x9'");
+  EXPECT_EQ(last(times(8 * kMany, "x")),
+            "p:1:8000001: error: expected ',' and a flag, or ':' and the members, got the end of "
+            "the file");
+  EXPECT_EQ(last(times(kMany, "\"")),
+            "p:1:1000001: error: expected ',' and a flag, or ':' and the members, got the end of "
+            "the file");
+  EXPECT_LE(of_qos_policy("qos-ulps\n" + times(kMany, "sdp : 99\n") + "end-qos-ulps\n").size(),
+            200U);
+  EXPECT_LE(of_rates("BW_NAMES\n" + times(kMany, "x = y\n")).size(), 200U);
+}
+
 }  // namespace
 }  // namespace sm::policy
