@@ -41,6 +41,7 @@ ib::discover::Observed tree() {
   if (!fabric) std::abort();
   ib::discover::Observed observed;
   observed.fabric = *std::move(fabric);
+  observed.ports.resize(observed.fabric.port_count());  // nothing is known of them
   for (const auto& node : observed.fabric.nodes()) {
     auto& seen = observed.nodes.emplace_back();
     seen.info.partition_cap = kPKeysOfAHost;

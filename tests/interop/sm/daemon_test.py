@@ -1206,6 +1206,7 @@ class NodeNames(unittest.TestCase):
             os.kill(pid, signal.SIGHUP)
             self.assertTrue(wait_until(lambda: f"{names}:1:{len(guid) + 2}: error: expected a name in quotes"
                                        in (f.directory / "log").read_text()))
+            self.assertTrue(wait_until(lambda: f.ups() == 2))
             names.write_text(f'{guid} "moved"\n')
             partitions.write_text('Default=0x7fff : ALL=full ;\nred=0x1 : "moved"=full ;\n')
             sets, ups = f.sets(), f.ups()
