@@ -134,7 +134,7 @@ std::optional<Work> Agenda::next_read(NodeIndex n) {
   Cursor& c = cursors_[n];
   if (s == kNoSwitch) return next_vl_read(n, 0);
   if (!job_.tables.was_warm(n)) return std::nullopt;
-  SwitchTables& t = job_.tables.held(n);
+  const device::Forwarding& t = job_.tables.held(n);
   if (job_.tables.take_doubt(n)) {
     if (const auto probe = probe_for(n)) {
       job_.probing[n] = true;
@@ -249,7 +249,7 @@ std::optional<Work> Agenda::next_settle(NodeIndex n, bool& wait) {
     c.at = 0;
   }
   if (s == kNoSwitch) return std::nullopt;
-  SwitchTables& t = job_.tables.held(n);
+  const device::Forwarding& t = job_.tables.held(n);
   if (c.step == kStepTables) {
     if (job_.desired->program_lfts) {
       for (; c.at < job_.tables.lft_blocks(); ++c.at) {

@@ -43,7 +43,7 @@ void forget(Job& job, const Work& work) {
   if (work.is_block()) forget_block(job, work);
   if (work.kind == Kind::SetLft) job.tables.lft_failed(work.node, work.arg);
   if (work.kind == Kind::SetMft)
-    job.tables.held(work.node).mft.erase(
+    job.tables.own(work.node).mft.erase(
         {static_cast<std::uint16_t>(work.arg >> 4), static_cast<std::uint8_t>(work.arg & 0xF)});
 }
 
@@ -162,7 +162,7 @@ void on_answer(Job& job, const Work& work, const ib::wire::Mad& mad) {
       break;
     case Kind::SetLft:
     case Kind::GetLft: {
-      SwitchTables& t = job.tables.held(work.node);
+      device::Forwarding& t = job.tables.own(work.node);
       std::transform(mad.data(), mad.data() + kLftBlock,
                      t.lft.begin() + static_cast<std::ptrdiff_t>(work.arg * kLftBlock),
                      [](std::byte b) { return static_cast<std::uint8_t>(b); });
@@ -171,8 +171,8 @@ void on_answer(Job& job, const Work& work, const ib::wire::Mad& mad) {
     }
     case Kind::SetMft:
     case Kind::GetMft:
-      job.tables.held(work.node).mft[{static_cast<std::uint16_t>(work.arg >> 4),
-                                      static_cast<std::uint8_t>(work.arg & 0xF)}] =
+      job.tables.own(work.node).mft[{static_cast<std::uint16_t>(work.arg >> 4),
+                                     static_cast<std::uint8_t>(work.arg & 0xF)}] =
           ib::wire::body<ib::wire::MulticastForwardingTable>(mad).port_mask;
       break;
     case Kind::Probe:

@@ -3,14 +3,10 @@
 // went wrong, and the caller's options.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "libdiag/mad/request.h"
@@ -20,18 +16,9 @@
 
 namespace sm::apply {
 
-/// What a switch's forwarding tables are known to hold, from answers.
-struct SwitchTables {
-  std::vector<std::uint8_t> lft;  // by LID, as far as known
-  std::vector<bool> lft_known;    // by block of 64
-  std::map<std::pair<std::uint16_t, std::uint8_t>, std::array<std::uint16_t, 32>>
-      mft;  // by block and position
-};
-
 /// What outlives one sweep.
 struct Known {
-  std::unordered_map<ib::Guid, SwitchTables> tables;
-  device::Inventory inventory;  // tables that are read, or written by difference
+  device::Inventory inventory;
   RefusedBlocks refused;
   /// Tables of `refused` that were named, by node and attribute, until the device takes them.
   std::set<std::pair<ib::Guid, std::uint16_t>> named;

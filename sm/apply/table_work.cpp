@@ -27,7 +27,7 @@ TableWork::TableWork(const Desired& desired, const Observed& seen, Known& known,
       seen_(seen),
       known_(known),
       states_(seen.nodes.size()),
-      tables_of_(seen.nodes.size(), nullptr) {
+      is_ours_(seen.nodes.size(), false) {
   prepare(options);
 }
 
@@ -60,8 +60,9 @@ bool TableWork::lost_its_tables(NodeIndex n) const {
 void TableWork::collect_mft_blocks() {
   std::set<std::uint16_t> blocks;
   for (const auto& [mlid, masks] : desired_.mfts) blocks.insert(mft_block_of(mlid.value));
-  for (const auto& [guid, t] : known_.tables)
+  known_.inventory.for_each_forwarding([&](ib::Guid, const device::Forwarding& t) {
     for (const auto& [key, block] : t.mft) blocks.insert(key.first);
+  });
   mft_blocks_.assign(blocks.begin(), blocks.end());
 }
 
@@ -85,26 +86,32 @@ void TableWork::prepare(Options options) {
   collect_mft_blocks();
   for (NodeIndex n = 0; n < seen_.nodes.size(); ++n) {
     if (!desired_.node_managed[n] || switch_of(n) == kNoSwitch) continue;
-    SwitchTables& t = known_.tables[seen_.fabric.node(n).guid];
-    tables_of_[n] = &t;
+    is_ours_[n] = true;
     const bool cold = lost_its_tables(n);
     // A port that changed may be all that is left to see of a reboot in the middle of the last
     // Sets: what was known then is read again.
     const bool doubtful =
         options.after_sweep && known_.doubtful.contains(seen_.fabric.node(n).guid);
-    if (cold || doubtful || options.read_back) t = {};
+    make_room(n, cold || doubtful || options.read_back);
     if (cold) known_.inventory.forget(seen_.fabric.node(n).guid);
     states_[n].doubtful = doubtful && !cold;
     states_[n].was_warm = !cold;
     states_[n].mft_blocks = mft_blocks_of(n);
-    const std::size_t lids = lft_blocks() * kLftBlock;
-    if (t.lft.size() < lids) t.lft.resize(lids, ib::tables::kNoPort);
-    if (t.lft_known.size() < lft_blocks()) t.lft_known.resize(lft_blocks(), false);
   }
 }
 
+/// Entries for all LIDs; `anew`: nothing is known of any.
+void TableWork::make_room(NodeIndex n, bool anew) {
+  const auto* before = known_.inventory.forwarding(seen_.fabric.node(n).guid);
+  if (!anew && before != nullptr && before->lft_known.size() >= lft_blocks()) return;
+  device::Forwarding& t = own(n);
+  if (anew) t = {};
+  t.lft.resize(std::max(t.lft.size(), lft_blocks() * kLftBlock), ib::tables::kNoPort);
+  t.lft_known.resize(std::max(t.lft_known.size(), lft_blocks()), false);
+}
+
 bool TableWork::new_ones_can_be_first() const {
-  const auto is_new = [&](NodeIndex n) { return tables_of_[n] != nullptr && !was_warm(n); };
+  const auto is_new = [&](NodeIndex n) { return is_ours_[n] && !was_warm(n); };
   bool any_new = false, any_warm = false;
   for (NodeIndex n = 0; n < states_.size(); ++n) {
     any_new = any_new || is_new(n);
@@ -120,7 +127,7 @@ bool TableWork::new_ones_can_be_first() const {
       leads_to_new[p] = q && is_new(q.node);
       any = any || leads_to_new[p];
     }
-    const SwitchTables& t = *tables_of_[n];
+    const device::Forwarding& t = held(n);
     for (std::size_t lid = 0; any && lid < t.lft.size(); ++lid)
       if (t.lft_known[lid / kLftBlock] && leads_to_new[t.lft[lid]]) return false;
   }
@@ -159,18 +166,19 @@ void TableWork::stage() {
   const auto& wanted = d.routing->lfts;
   std::vector<ib::route::Transition::Write> differing;
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-    const SwitchTables* t = tables_of_[graph.node_of(s)];
-    if (t == nullptr) continue;
+    const NodeIndex n = graph.node_of(s);
+    if (!is_ours_[n]) continue;
+    const device::Forwarding& t = held(n);
     const auto row = wanted.row(s);
     for (std::size_t block = 0; block < lft_blocks(); ++block) {
-      if (!t->lft_known[block]) continue;
+      if (!t.lft_known[block]) continue;
       const auto first = static_cast<std::ptrdiff_t>(block * kLftBlock);
       const auto size = std::min(kLftBlock, lids - block * kLftBlock);
-      const auto held = std::span(t->lft).subspan(block * kLftBlock, size);
-      if (std::equal(held.begin(), held.end(), row.begin() + first)) continue;
+      const auto entries = std::span(t.lft).subspan(block * kLftBlock, size);
+      if (std::equal(entries.begin(), entries.end(), row.begin() + first)) continue;
       auto& write =
           differing.emplace_back(ib::route::block_of(wanted, s, static_cast<std::uint16_t>(block)));
-      std::copy(held.begin(), held.end(), write.ports.begin());
+      std::copy(entries.begin(), entries.end(), write.ports.begin());
     }
   }
   if (differing.empty()) return;
@@ -189,15 +197,15 @@ bool TableWork::next_round() {
 }
 
 void TableWork::lft_failed(NodeIndex n, std::uint32_t block) {
-  held(n).lft_known[block] = false;
+  own(n).lft_known[block] = false;
   failed_ = true;
 }
 
 std::uint8_t TableWork::next_port(SwitchIndex s, ib::Lid lid) const {
   const auto& routing = *desired_.routing;
   if (!stay_.contains(s)) return routing.lfts.at(s, lid);
-  const auto& held = tables_of_[routing.graph.node_of(s)]->lft;
-  return lid.value < held.size() ? held[lid.value] : ib::tables::kNoPort;
+  const auto& lft = held(routing.graph.node_of(s)).lft;
+  return lid.value < lft.size() ? lft[lid.value] : ib::tables::kNoPort;
 }
 
 /// Whether a packet to `lid` that leaves switch s meets it again. The others' wanted tables have no
@@ -218,7 +226,7 @@ bool TableWork::comes_back(SwitchIndex s, ib::Lid lid) const {
 
 void TableWork::lft_stays(NodeIndex n) {
   const SwitchIndex s = switch_of(n);
-  const SwitchTables& t = held(n);
+  const device::Forwarding& t = held(n);
   stay_.insert(s);
   const auto& wanted = desired_.routing->lfts;
   for (std::size_t i = 1; i < wanted.lid_count() && !failed_; ++i) {
@@ -239,9 +247,9 @@ std::array<std::uint16_t, kMftBlock> TableWork::wanted_mft(SwitchIndex s, std::u
   std::array<std::uint16_t, kMftBlock> out{};
   const auto first = static_cast<std::uint16_t>(ib::kLidMulticastMin.value + block * kMftBlock);
   if (desired_.keep_unknown_groups) {
-    const auto& held = tables_of_[desired_.routing->graph.node_of(s)]->mft;
-    const auto at = held.find({block, static_cast<std::uint8_t>(position)});
-    for (std::uint16_t i = 0; at != held.end() && i < kMftBlock; ++i)
+    const auto& mft = held(desired_.routing->graph.node_of(s)).mft;
+    const auto at = mft.find({block, static_cast<std::uint8_t>(position)});
+    for (std::uint16_t i = 0; at != mft.end() && i < kMftBlock; ++i)
       if (!desired_.mfts.contains(ib::Lid{static_cast<std::uint16_t>(first + i)}))
         out[i] = at->second[i];
   }

@@ -13,7 +13,8 @@
 
 namespace sm::apply {
 
-inline constexpr std::size_t kLftBlock = 64, kMftBlock = 32, kMftPorts = 16;
+inline constexpr std::size_t kLftBlock = device::kLidsInBlock, kMftBlock = device::kMlidsInBlock,
+                             kMftPorts = device::kPortsInPosition;
 
 class TableWork {
  public:
@@ -42,7 +43,13 @@ class TableWork {
   void became_warm(ib::fabric::NodeIndex n);
 
   /// Precondition, here and below: n is a managed switch.
-  SwitchTables& held(ib::fabric::NodeIndex n) { return *tables_of_[n]; }
+  const device::Forwarding& held(ib::fabric::NodeIndex n) const {
+    return *known_.inventory.forwarding(seen_.fabric.node(n).guid);
+  }
+  /// To take an answer in.
+  device::Forwarding& own(ib::fabric::NodeIndex n) {
+    return known_.inventory.own_forwarding(seen_.fabric.node(n).guid);
+  }
   std::size_t lft_blocks() const;
   std::size_t mft_positions(ib::fabric::NodeIndex n) const;
   /// MFT blocks that are to hold something, or that this switch or another one may hold something
@@ -77,6 +84,7 @@ class TableWork {
   };
   bool lost_its_tables(ib::fabric::NodeIndex n) const;
   void prepare(Options options);
+  void make_room(ib::fabric::NodeIndex n, bool anew);
   void collect_mft_blocks();
   std::vector<std::uint16_t> mft_blocks_of(ib::fabric::NodeIndex n) const;
   std::uint8_t next_port(ib::fabric::SwitchIndex s, ib::Lid lid) const;
@@ -87,7 +95,7 @@ class TableWork {
   const ib::discover::Observed& seen_;
   Known& known_;
   std::vector<State> states_;              // by node
-  std::vector<SwitchTables*> tables_of_;   // by node, in `known_`; of managed switches only
+  std::vector<bool> is_ours_;              // by node: a managed switch
   std::vector<std::uint16_t> mft_blocks_;  // in use, or held by some switch
   // Blocks that must not be written all at once: by switch and block what each round writes.
   std::map<std::pair<ib::fabric::SwitchIndex, std::uint32_t>, std::map<std::uint32_t, Ports>>

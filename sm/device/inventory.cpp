@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/device/inventory.h"
 
-#include <algorithm>
-
 namespace sm::device {
 
 using ib::wire::PortInfo;
@@ -20,10 +18,7 @@ bool may_have_lost(const ib::discover::Observed& found, ib::fabric::NodeIndex n)
   return false;
 }
 
-const NodeTables* Inventory::find(ib::Guid node) const {
-  const auto at = by_node_.find(node);
-  return at == by_node_.end() ? nullptr : at->second.tables.get();
-}
+const NodeTables* Inventory::find(ib::Guid node) const { return by_node_.find(node); }
 
 const Block* Inventory::held(const TableKind& kind, ib::Guid node, Slot slot) const {
   const NodeTables* tables = find(node);
@@ -32,14 +27,7 @@ const Block* Inventory::held(const TableKind& kind, ib::Guid node, Slot slot) co
 
 NodeTables& Inventory::own(ib::Guid node, unsigned num_ports) {
   ++revision_;
-  auto& [tables, ours_since] = by_node_[node];
-  if (!tables) {
-    tables = std::make_shared<NodeTables>(num_ports);
-  } else if (ours_since < published_) {
-    tables = std::make_shared<NodeTables>(*tables);  // who has the old one keeps it
-  }
-  ours_since = published_;
-  return *tables;
+  return by_node_.own(node, [&] { return NodeTables(num_ports); });
 }
 
 void Inventory::put(const TableKind& kind, ib::Guid node, unsigned num_ports, Slot slot,
@@ -65,16 +53,15 @@ void Inventory::forget(const TableKind& kind, ib::Guid node) {
 }
 
 void Inventory::forget(ib::Guid node) {
-  if (by_node_.erase(node) > 0) ++revision_;
+  if (by_node_.erase(node)) ++revision_;
 }
 
 void Inventory::forget_lost(const ib::discover::Observed& found) {
-  const auto before = by_node_.size();
-  std::erase_if(by_node_, [&](const auto& entry) {
-    const auto n = found.fabric.find_node(entry.first);
+  const auto gone = by_node_.erase_if([&](ib::Guid node) {
+    const auto n = found.fabric.find_node(node);
     return !n || may_have_lost(found, *n);
   });
-  if (by_node_.size() != before) ++revision_;
+  if (gone > 0) ++revision_;
 }
 
 void Inventory::clear() {
@@ -83,7 +70,8 @@ void Inventory::clear() {
 }
 
 std::shared_ptr<const Inventory> Inventory::publish() {
-  ++published_;
+  by_node_.publish();
+  forwarding_.publish();
   return std::shared_ptr<const Inventory>(new Inventory(*this));
 }
 
@@ -97,8 +85,9 @@ void Inventory::mark_read(ib::Guid node, unsigned num_ports) {
 }
 
 std::size_t Inventory::nodes_read() const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      by_node_, [](const auto& entry) { return entry.second.tables->is_read(); }));
+  std::size_t read = 0;
+  by_node_.for_each([&](ib::Guid, const NodeTables& tables) { read += tables.is_read() ? 1 : 0; });
+  return read;
 }
 
 }  // namespace sm::device

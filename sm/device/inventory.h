@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Inventory: the tables of all devices as they answered, by node GUID, so that they outlive a
-// sweep. Only answers write it; a block whose Set was not answered is unknown again. What was
-// published stays as it was and shares what did not change since.
+// sweep: forwarding tables of switches, and those of the kinds in tables/. Only answers write it; a
+// block whose Set was not answered is unknown again. What was published stays as it was and shares
+// what did not change since.
 #pragma once
 
 #include <memory>
-#include <unordered_map>
 
 #include "libdiag/base/ids.h"
+#include "sm/device/forwarding.h"
 #include "sm/device/node_tables.h"
+#include "sm/device/published_map.h"
 
 namespace sm::device {
 
@@ -35,6 +37,20 @@ class Inventory {
   void forget_lost(const ib::discover::Observed& found);
   void clear();
 
+  // ---- forwarding tables, which nothing above concerns: a sweep shows what a switch lost
+  /// nullptr: nothing is known of this switch.
+  const Forwarding* forwarding(ib::Guid node) const { return forwarding_.find(node); }
+  /// To be changed, until the next publish().
+  Forwarding& own_forwarding(ib::Guid node) {
+    ++revision_;
+    return forwarding_.own(node, [] { return Forwarding{}; });
+  }
+  /// Calls run(guid, forwarding) for each switch.
+  template <class Run>
+  void for_each_forwarding(Run run) const {
+    forwarding_.for_each(run);
+  }
+
   /// Nodes of which everything was asked for, since a forget of them.
   bool is_read(ib::Guid node) const;
   void mark_read(ib::Guid node, unsigned num_ports);
@@ -49,15 +65,12 @@ class Inventory {
   const Block* stored(const Block& block) { return pool_->stored(block); }
 
  private:
-  struct Node {
-    std::shared_ptr<NodeTables> tables;
-    std::uint64_t ours_since;  // published_ when only this one had them
-  };
   Inventory(const Inventory&) = default;
 
-  std::unordered_map<ib::Guid, Node> by_node_;
+  PublishedMap<NodeTables> by_node_;
+  PublishedMap<Forwarding> forwarding_;
   std::shared_ptr<BlockPool> pool_{std::make_shared<BlockPool>()};
-  std::uint64_t revision_{0}, published_{0};
+  std::uint64_t revision_{0};
 };
 
 }  // namespace sm::device

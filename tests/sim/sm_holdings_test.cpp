@@ -83,6 +83,65 @@ TEST(Holdings, TablesAreReadOnceTheSubnetIsUpAndNotAgain) {
   EXPECT_EQ(gets.count, 2 * so_far) << "an operator wants to know anew";
 }
 
+/// Everything known of the forwarding tables of switches is what these hold.
+void expect_forwarding_of_devices(SmOnModel& run) {
+  const auto& snapshot = *run.sm().snapshot();
+  const auto& graph = snapshot.routing->graph;
+  for (ib::fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    const auto* held = run.sm().holdings()->tables->forwarding(graph.guid(s));
+    ASSERT_NE(held, nullptr);
+    const NodeIndex device = run.model().topology().find_node(graph.guid(s)).value();
+    for (unsigned lid = 0; lid <= graph.max_lid().value; ++lid) {
+      ASSERT_TRUE(held->knows_lft_block(lid / 64));
+      ASSERT_EQ(held->lft[lid], run.model().lft(device, ib::Lid{static_cast<std::uint16_t>(lid)}));
+    }
+  }
+}
+
+TEST(Holdings, ForwardingTablesAreWhatSwitchesAnswered) {
+  SmOnModel run(tree());
+  ASSERT_TRUE(run.run_until_reports(1));
+  expect_forwarding_of_devices(run);
+  const auto before = run.sm().holdings();
+  const auto guid = run.sm().snapshot()->routing->graph.guid(0);
+  const auto lft = before->tables->forwarding(guid)->lft;
+  // A restart reads what stands.
+  run.boot();
+  ASSERT_TRUE(run.run_until_reports(1));
+  expect_forwarding_of_devices(run);
+  // Other routes: what was published before stays as it was.
+  core::Options options;
+  options.plan.choice.engines = {"dfsssp"};
+  options.plan.lmc = 1;
+  const auto published = run.sm().holdings();
+  run.boot_as(options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  expect_forwarding_of_devices(run);
+  EXPECT_EQ(published->tables->forwarding(guid)->lft, lft);
+  EXPECT_NE(run.sm().holdings()->tables->forwarding(guid)->lft, lft);
+}
+
+/// A Set whose answer is lost leaves its block unknown, until it is read or written again.
+TEST(Holdings, ALftBlockWithoutAnAnswerIsNotKnown) {
+  SmOnModel run(tree());
+  run.watch([&](const ib::mad::Packet& p) {
+    return p.mad.method() != ib::wire::Method::Set ||
+           p.mad.attribute_id() != attr::kLinearForwarding ||
+           p.mad.get<&ib::wire::SmpHeader::hop_count>() > 1;
+  });
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_FALSE(run.last().up());
+  // The switch next to us is one hop away.
+  const auto& fabric = run.sm().observed().fabric;
+  const auto near = fabric.port(run.sm().observed().local_port).peer.node;
+  const auto* held = run.sm().holdings()->tables->forwarding(fabric.node(near).guid);
+  ASSERT_NE(held, nullptr);
+  EXPECT_FALSE(held->knows_lft_block(0));
+  run.watch({});
+  ASSERT_TRUE(run.run_until_reports(2));
+  expect_forwarding_of_devices(run);
+}
+
 TEST(Holdings, ASweepInterruptsTheReadingAndItGoesOn) {
   SmOnModel run(tree());
   unsigned nodes_read = 0;

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What switches were programmed with: SwitchInfoRecord, LinearFDTRecord, MulticastFDTRecord
-// (IBA 15.2.5.5 to 15.2.5.7).
+// What switches hold, as they answered: SwitchInfoRecord, LinearFDTRecord, MulticastFDTRecord
+// (IBA 15.2.5.5 to 15.2.5.7). A block that no answer reported has no record.
+#include <algorithm>
+#include <iterator>
+
 #include "sm/sa/records/families.h"
 #include "sm/sa/records/walk.h"
 
 namespace sm::sa {
 namespace {
 
-using ib::fabric::kNoSwitch;
-using ib::fabric::SwitchIndex;
+using device::kLidsInBlock;
+using device::kMlidsInBlock;
+using device::kPortsInPosition;
 using ib::wire::LinearFdtRecord;
 using ib::wire::MulticastFdtRecord;
 using ib::wire::SwitchInfoRecord;
-
-constexpr unsigned kLidsInBlock = 64, kMlidsInBlock = 32, kPortsInPosition = 16;
 
 class SwitchInfoSource final : public PortWalk<SwitchInfoRecord, &SwitchInfoRecord::lid> {
  public:
@@ -41,19 +43,17 @@ class LinearTableSource final : public PortWalk<LinearFdtRecord, &LinearFdtRecor
   Grid grid(const EndPort& owner) const override {
     const auto& routing = snapshot().routing;
     if (!routing || !node_of(owner).is_switch()) return {};
-    const auto lids = static_cast<unsigned>(routing->lfts.lid_count());
-    const Range blocks{0, (lids + kLidsInBlock - 1) / kLidsInBlock};
+    const std::size_t lids = routing->lfts.lid_count();
+    const Range blocks{0, static_cast<unsigned>((lids + kLidsInBlock - 1) / kLidsInBlock)};
     return {kOne, blocks.narrowed(is_named(kBlockBit), wanted().block)};
   }
   bool make(const EndPort& owner, unsigned, unsigned block, LinearFdtRecord& r) const override {
-    const auto& routing = *snapshot().routing;
-    const SwitchIndex s = routing.graph.switch_of(owner.port.node);
-    if (s == kNoSwitch) return false;
+    const auto* held = holdings().tables->forwarding(node_of(owner).guid);
+    if (held == nullptr || !held->knows_lft_block(block)) return false;
     r.lid = owner.lid;
     r.block = static_cast<std::uint16_t>(block);
-    for (unsigned i = 0; i < kLidsInBlock; ++i)
-      r.table.port[i] =
-          routing.lfts.at(s, ib::Lid{static_cast<std::uint16_t>(block * kLidsInBlock + i)});
+    const auto first = held->lft.begin() + static_cast<std::ptrdiff_t>(block * kLidsInBlock);
+    std::copy_n(first, kLidsInBlock, std::begin(r.table.port));
     return true;
   }
 };
@@ -72,30 +72,24 @@ class MulticastTableSource final : public PortWalk<MulticastFdtRecord, &Multicas
     if (!holdings().multicast || holdings().multicast->empty() || !node.is_switch() || !info)
       return {};
     const unsigned last = holdings().multicast->rbegin()->first.value;
-    const unsigned in_use = (last - ib::kLidMulticastMin.value) / kMlidsInBlock + 1;
-    const Range blocks{0, std::min(in_use, info->multicast_fdb_cap / kMlidsInBlock)};
-    const Range positions{0, node.num_ports / kPortsInPosition + 1U};
+    const std::size_t in_use = (last - ib::kLidMulticastMin.value) / kMlidsInBlock + 1;
+    const std::size_t most = info->multicast_fdb_cap / kMlidsInBlock;
+    const Range blocks{0, static_cast<unsigned>(std::min(in_use, most))};
+    const Range positions{0, static_cast<unsigned>(node.num_ports / kPortsInPosition + 1)};
     return {positions.narrowed(is_named(kPositionBit), wanted().position),
             blocks.narrowed(is_named(kBlockBit), wanted().block)};
   }
   bool make(const EndPort& owner, unsigned position, unsigned block,
             MulticastFdtRecord& r) const override {
-    const SwitchIndex s = holdings().graph->switch_of(owner.port.node);
-    if (s == kNoSwitch) return false;
+    const auto* held = holdings().tables->forwarding(node_of(owner).guid);
+    if (held == nullptr) return false;
+    const auto at =
+        held->mft.find({static_cast<std::uint16_t>(block), static_cast<std::uint8_t>(position)});
+    if (at == held->mft.end()) return false;
     r.lid = owner.lid;
     r.position = static_cast<std::uint8_t>(position);
     r.block = static_cast<std::uint16_t>(block);
-    const unsigned first = ib::kLidMulticastMin.value + block * kMlidsInBlock;
-    const auto& tables = *holdings().multicast;
-    for (auto at = tables.lower_bound(ib::Lid{static_cast<std::uint16_t>(first)});
-         at != tables.end() && at->first.value < first + kMlidsInBlock; ++at) {
-      const auto mask = at->second.find(s);
-      if (mask == at->second.end()) continue;
-      auto& bits = r.table.port_mask[at->first.value - first];
-      for (unsigned i = 0; i < kPortsInPosition; ++i)
-        if (mask->second.test(position * kPortsInPosition + i))
-          bits = static_cast<std::uint16_t>(bits | 1U << i);
-    }
+    std::ranges::copy(at->second, std::begin(r.table.port_mask));
     return true;
   }
 };

@@ -239,7 +239,7 @@ TEST(Apply, BlocksThatADeviceDoesNotTakeAreNamedAsOneTableAndNotSentAgain) {
 TEST(Apply, ASetWithoutAnAnswerLeavesTheTableUnknown) {
   Scene scene;
   scene.run(on(0x20, attr::kLinearForwarding, Silence{}));
-  EXPECT_FALSE(scene.known.tables.at(Guid{0x20}).lft_known.at(0));
+  EXPECT_FALSE(scene.known.inventory.forwarding(Guid{0x20})->knows_lft_block(0));
   // The sweep after finds it again; what it holds may be what it was told.
   const auto asked = scene.run();
   EXPECT_GE(count(asked, attr::kLinearForwarding), 1U);

@@ -158,5 +158,34 @@ TEST(Inventory, ForgetsWhoIsNotThereOrMayHaveLostItsTables) {
   EXPECT_EQ(inventory.nodes_read(), observed.nodes.size() - 1);
 }
 
+TEST(Inventory, ForwardingTablesStayAsTheyWerePublished) {
+  Inventory inventory;
+  const Guid a{1}, b{2};
+  inventory.own_forwarding(a).lft = {7, 8};
+  inventory.own_forwarding(b).lft = {9};
+  const auto before = inventory.publish();
+  EXPECT_EQ(inventory.forwarding(a), before->forwarding(a)) << "shared";
+  const auto revision = inventory.revision();
+  inventory.own_forwarding(a).lft[0] = 1;
+  EXPECT_GT(inventory.revision(), revision);
+  EXPECT_EQ(before->forwarding(a)->lft[0], 7);
+  EXPECT_EQ(inventory.forwarding(a)->lft[0], 1);
+  EXPECT_EQ(inventory.forwarding(b), before->forwarding(b)) << "nothing of it changed";
+  EXPECT_EQ(inventory.forwarding(Guid{3}), nullptr);
+}
+
+/// Whether a switch lost its forwarding tables is seen by its LinearFDBTop and its ports.
+TEST(Inventory, ForgettingOtherTablesLeavesForwardingTables) {
+  Inventory inventory;
+  const Guid node{1};
+  inventory.put(kPKeyTable, node, kPorts, {1, 0, 0}, filled(1));
+  inventory.own_forwarding(node).lft = {7};
+  inventory.forget(node);
+  EXPECT_EQ(inventory.find(node), nullptr);
+  ASSERT_NE(inventory.forwarding(node), nullptr);
+  inventory.clear();
+  EXPECT_EQ(inventory.forwarding(node)->lft[0], 7);
+}
+
 }  // namespace
 }  // namespace sm::device

@@ -30,7 +30,6 @@ class Records {
     const auto& observed = *bench.snapshot->observed;
     device::Inventory tables;
     for (NodeIndex n = 0; n < observed.nodes.size(); ++n) read(n, tables);
-    holdings->tables = tables.publish();
     const auto& routing = bench.snapshot->routing;
     holdings->graph = {routing, &routing->graph};
     auto mfts = std::make_shared<ib::tables::MulticastTables>();
@@ -39,6 +38,9 @@ class Records {
         for (unsigned p = 0; p <= 8; ++p)
           if (random() % 3 == 0) (*mfts)[Lid{static_cast<std::uint16_t>(mlid)}][s].set(p);
     holdings->multicast = mfts;
+    for (ib::fabric::SwitchIndex s = 0; s < routing->graph.switch_count(); ++s)
+      read_forwarding(tables.own_forwarding(routing->graph.guid(s)));
+    holdings->tables = tables.publish();
     holdings->own_sm.guid = bench.snapshot->sm_port_guid;
     holdings->own_sm.act_count = 4711;
     holdings->own_sm.priority = 5;
@@ -169,6 +171,17 @@ class Records {
     return b;
   }
   /// As if a device had answered; the last node and some blocks are silent.
+  /// Other entries than those of the routes, and all masks of the first position.
+  void read_forwarding(device::Forwarding& held) {
+    const std::size_t blocks = (bench.snapshot->routing->lfts.lid_count() + 63) / 64;
+    held.lft_known.assign(blocks, true);
+    for (std::size_t lid = 0; lid < blocks * 64; ++lid)
+      held.lft.push_back(static_cast<std::uint8_t>(random() % 9));
+    for (const std::uint16_t block : {0, 1})
+      for (auto& mask : held.mft[{block, std::uint8_t{0}}])
+        mask = static_cast<std::uint16_t>(random());
+  }
+
   void read(NodeIndex n, device::Inventory& tables) {
     const auto& f = bench.snapshot->fabric();
     const auto& node = f.node(n);
@@ -209,38 +222,46 @@ TEST(SaRecords, SwitchInfoOfEverySwitchAsItAnswered) {
   }
 }
 
-TEST(SaRecords, LinearTablesAreTheProgrammedOnesUpToTheHighestLid) {
-  Records r;
-  const auto& routing = *r.bench.snapshot->routing;
-  const auto records = r.table<ib::wire::LinearFdtRecord>(attr::kLinearFdtRecord);
-  ASSERT_THAT(records, SizeIs(6 * ((routing.lfts.lid_count() + 63) / 64)));
-  for (const auto& record : records) {
-    const auto owner = r.bench.snapshot->fabric().find_lid(record.lid);
-    const auto s = routing.graph.switch_of(owner->node);
-    for (unsigned i = 0; i < 64; ++i)
-      EXPECT_EQ(record.table.port[i],
-                routing.lfts.at(s, Lid{static_cast<std::uint16_t>(record.block * 64 + i)}));
-  }
+/// What the switch of a record's LID answered.
+const device::Forwarding& answered(const Records& r, Lid lid) {
+  const auto owner = r.bench.snapshot->fabric().find_lid(lid);
+  return *r.holdings->tables->forwarding(r.bench.snapshot->fabric().node(owner->node).guid);
 }
 
-TEST(SaRecords, MulticastTablesAreTheProgrammedOnes) {
+TEST(SaRecords, LinearTablesAreWhatSwitchesAnsweredUpToTheHighestLid) {
   Records r;
-  const auto& routing = *r.bench.snapshot->routing;
+  const auto records = r.table<ib::wire::LinearFdtRecord>(attr::kLinearFdtRecord);
+  ASSERT_THAT(records, SizeIs(6 * ((r.bench.snapshot->routing->lfts.lid_count() + 63) / 64)));
+  for (const auto& record : records)
+    for (std::size_t i = 0; i < 64; ++i)
+      EXPECT_EQ(record.table.port[i],
+                answered(r, record.lid).lft[std::size_t{64} * record.block + i]);
+}
+
+TEST(SaRecords, MulticastTablesAreWhatSwitchesAnswered) {
+  Records r;
   const auto records = r.table<ib::wire::MulticastFdtRecord>(attr::kMulticastFdtRecord);
   ASSERT_THAT(records, SizeIs(6 * 2)) << "blocks 0 and 1, one position of 16 ports";
-  for (const auto& record : records) {
-    const auto owner = r.bench.snapshot->fabric().find_lid(record.lid);
-    const auto s = routing.graph.switch_of(owner->node);
-    for (unsigned i = 0; i < 32; ++i) {
-      const Lid mlid{static_cast<std::uint16_t>(0xC000 + record.block * 32 + i)};
-      for (unsigned p = 0; p < 16; ++p) {
-        const auto group = r.holdings->multicast->find(mlid);
-        const bool member = group != r.holdings->multicast->end() && group->second.contains(s) &&
-                            group->second.at(s).test(p);
-        EXPECT_EQ((record.table.port_mask[i] >> p & 1) != 0, member) << mlid.value << " " << p;
-      }
-    }
-  }
+  for (const auto& record : records)
+    EXPECT_EQ(record.table.port_mask,
+              answered(r, record.lid).mft.at({record.block, record.position}));
+}
+
+/// As after a Set without an answer.
+TEST(SaRecords, BlocksOfForwardingTablesThatAreNotKnownHaveNoRecord) {
+  Records r;
+  device::Inventory tables;
+  const auto& graph = r.bench.snapshot->routing->graph;
+  const Guid whole = graph.guid(0), part = graph.guid(1);
+  for (const Guid guid : {whole, part})
+    tables.own_forwarding(guid) = *r.holdings->tables->forwarding(guid);
+  tables.own_forwarding(part).lft_known[0] = false;
+  tables.own_forwarding(part).mft.erase({1, 0});
+  r.holdings->tables = tables.publish();
+  r.bench.server.publish(std::make_shared<Holdings>(*r.holdings));
+  const auto blocks = (r.bench.snapshot->routing->lfts.lid_count() + 63) / 64;
+  EXPECT_THAT(r.table<ib::wire::LinearFdtRecord>(attr::kLinearFdtRecord), SizeIs(2 * blocks - 1));
+  EXPECT_THAT(r.table<ib::wire::MulticastFdtRecord>(attr::kMulticastFdtRecord), SizeIs(3));
 }
 
 TEST(SaRecords, EveryCableIsALinkFromBothEnds) {
