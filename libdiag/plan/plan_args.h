@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "libdiag/plan/routing_args.h"
-#include "libdiag/route/plan.h"
+#include "libdiag/route/choose/plan.h"
 
 namespace ib::plan {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "libdiag/report/json.h"
-#include "libdiag/route/plan.h"
+#include "libdiag/route/choose/plan.h"
 #include "libdiag/tables/figures.h"
 
 namespace ib::report {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "libdiag/base/result.h"
-#include "libdiag/route/plan.h"
+#include "libdiag/route/choose/plan.h"
 
 namespace ib::report {
 

@@ -13,7 +13,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
-#include "libdiag/route/plan.h"
+#include "libdiag/route/choose/plan.h"
 #include "sm/daemon/plan_verb.h"
 #include "tests/sim/sm_on_model.h"
 #include "tests/unit/sm/policy/policy_of.h"

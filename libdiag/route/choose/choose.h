@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "libdiag/route/choose/quality.h"
 #include "libdiag/route/engine.h"
 #include "libdiag/route/reroute/reroute.h"
+#include "libdiag/route/spread/quality.h"
 #include "libdiag/tables/figures.h"
 #include "libdiag/tables/verify_changes.h"
 

@@ -4,8 +4,8 @@
 // is an SL and a VL of its own, and nothing deadlocks.
 #pragma once
 
-#include "libdiag/route/deadlock/channels.h"
-#include "libdiag/route/spread/ways.h"
+#include "libdiag/route/shape/channels.h"
+#include "libdiag/route/ways/ways.h"
 
 namespace ib::route {
 

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "libdiag/route/deadlock/channels.h"
+#include "libdiag/route/shape/channels.h"
 #include "libdiag/tables/tables.h"
 #include "libdiag/tables/virtual_lanes.h"
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "libdiag/route/deadlock/channels.h"
-#include "libdiag/route/spread/ways.h"
+#include "libdiag/route/shape/channels.h"
+#include "libdiag/route/ways/ways.h"
 
 namespace ib::route {
 

@@ -5,12 +5,12 @@
 // grown again and again under it, with the loads of all others in place.
 #pragma once
 
-#include "libdiag/route/deadlock/channels.h"
 #include "libdiag/route/deadlock/escape_tree.h"
 #include "libdiag/route/engine.h"
+#include "libdiag/route/shape/channels.h"
 #include "libdiag/route/spread/exits.h"
 #include "libdiag/route/spread/spread.h"
-#include "libdiag/route/spread/up_down.h"
+#include "libdiag/route/up_down/up_down.h"
 
 namespace ib::route {
 

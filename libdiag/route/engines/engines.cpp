@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/engine.h"
+#include "libdiag/route/engines/engines.h"
 
 #include <algorithm>
 #include <array>
 
-#include "libdiag/route/engines/engines.h"
+#include "libdiag/route/engine.h"
 
 namespace ib::route {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The engines, each in the file of its name beside this one; engine.cpp lists them.
+// The engines, each in the file of its name beside this one; engines.cpp lists them.
 #pragma once
 
 #include "libdiag/route/engine.h"
-#include "libdiag/route/spread/up_down.h"
+#include "libdiag/route/up_down/up_down.h"
 
 namespace ib::route {
 
@@ -21,6 +21,10 @@ Result<Routes> updn(const Request& request);
 /// know about the roots.
 Result<UpDownOrder> updn_order(const Request& request, std::vector<std::string>& notes);
 Result<CandidateRule> updn_candidates(const Request& request);
+
+/// Tables spread over the candidates of an order, with the promise and the multicast rule that
+/// come with it.
+Routes up_down_routes(const Request& request, std::string engine, const UpDownOrder& order);
 
 /// Fat trees: as updn, but loads are evened out over whole ways, and a fabric that is no tree is
 /// refused. Never a credit loop.

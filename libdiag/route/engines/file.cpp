@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/spread/even_out.h"
 #include "libdiag/route/spread/spread.h"
+#include "libdiag/route/ways/even_out.h"
 #include "libdiag/tables/names.h"
 
 namespace ib::route {

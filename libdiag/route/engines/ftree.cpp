@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/choose/quality.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/reroute/detours.h"
 #include "libdiag/route/reroute/reroute.h"
 #include "libdiag/route/shape/ranks.h"
 #include "libdiag/route/shape/tree_shape.h"
-#include "libdiag/route/spread/deal.h"
-#include "libdiag/route/spread/even_out.h"
-#include "libdiag/route/spread/shifts.h"
+#include "libdiag/route/spread/quality.h"
+#include "libdiag/route/up_down/detours.h"
+#include "libdiag/route/ways/deal.h"
+#include "libdiag/route/ways/even_out.h"
+#include "libdiag/route/ways/shifts.h"
 
 namespace ib::route {
 namespace {

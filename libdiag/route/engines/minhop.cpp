@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/reroute/live_ways.h"
-#include "libdiag/route/spread/even_out.h"
 #include "libdiag/route/spread/spread.h"
+#include "libdiag/route/up_down/live_ways.h"
+#include "libdiag/route/ways/even_out.h"
 #include "libdiag/tables/least_hops.h"
 
 namespace ib::route {

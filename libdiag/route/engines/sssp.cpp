@@ -3,7 +3,7 @@
 // switch, one whose links together carry the least so far. One VL, no promise about deadlocks.
 #include "libdiag/route/engines/engines.h"
 #include "libdiag/route/engines/layered.h"
-#include "libdiag/route/spread/ways.h"
+#include "libdiag/route/ways/ways.h"
 
 namespace ib::route {
 

@@ -9,8 +9,8 @@
 #include <bit>
 #include <numeric>
 
-#include "libdiag/route/deadlock/channels.h"
 #include "libdiag/route/engines/engines.h"
+#include "libdiag/route/shape/channels.h"
 #include "libdiag/route/shape/torus_coordinates.h"
 #include "libdiag/route/spread/spread.h"
 #include "libdiag/tables/least_hops.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "libdiag/route/choose/choose.h"
 #include "libdiag/route/reroute/reroute_origin.h"
 #include "libdiag/route/reroute/reroute_state.h"
 #include "libdiag/tables/verify.h"

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "libdiag/route/reroute/live_ways.h"
 #include "libdiag/route/reroute/reroute.h"
-#include "libdiag/route/spread/load_floor.h"
 #include "libdiag/route/spread/spread.h"
+#include "libdiag/route/up_down/live_ways.h"
+#include "libdiag/route/up_down/load_floor.h"
 
 namespace ib::route {
 

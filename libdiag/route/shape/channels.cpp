@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/deadlock/channels.h"
+#include "libdiag/route/shape/channels.h"
 
 #include <numeric>
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "libdiag/fabric/graph.h"
-#include "libdiag/route/deadlock/edge_order.h"
+#include "libdiag/route/shape/edge_order.h"
 
 namespace ib::route {
 

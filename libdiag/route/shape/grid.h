@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "libdiag/route/deadlock/channels.h"
+#include "libdiag/route/shape/channels.h"
 
 namespace ib::route {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "libdiag/route/engine.h"
-#include "libdiag/route/spread/up_down.h"
+#include "libdiag/route/up_down/up_down.h"
 
 namespace ib::route {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/choose/quality.h"
+#include "libdiag/route/spread/quality.h"
 
 #include <algorithm>
 #include <vector>

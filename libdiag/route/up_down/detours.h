@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "libdiag/route/spread/up_down.h"
+#include "libdiag/route/up_down/up_down.h"
 
 namespace ib::route {
 

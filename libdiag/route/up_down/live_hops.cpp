@@ -7,7 +7,7 @@
 #include <queue>
 #include <utility>
 
-#include "libdiag/route/reroute/live_ways.h"
+#include "libdiag/route/up_down/live_ways.h"
 
 namespace ib::route {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "libdiag/fabric/graph.h"
-#include "libdiag/route/spread/up_down.h"
+#include "libdiag/route/up_down/up_down.h"
 #include "libdiag/tables/least_hops.h"
 
 namespace ib::route {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "libdiag/route/reroute/live_ways.h"
 #include "libdiag/route/spread/spread.h"
+#include "libdiag/route/up_down/live_ways.h"
 
 namespace ib::route {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/spread/up_down.h"
+#include "libdiag/route/up_down/up_down.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -18,9 +18,8 @@
 #include <unordered_map>
 
 #include "libdiag/base/parallel.h"
-#include "libdiag/route/reroute/detours.h"
-#include "libdiag/route/reroute/live_ways.h"
-#include "libdiag/route/spread/even_out.h"
+#include "libdiag/route/up_down/detours.h"
+#include "libdiag/route/up_down/live_ways.h"
 
 namespace ib::route {
 namespace {
@@ -564,17 +563,6 @@ CandidateRule rule_of(UpDownOrder order, bool detours, std::shared_ptr<const Nam
 CandidateRule candidates_by(const fabric::CompactGraph& graph, UpDownOrder order, bool detours) {
   auto named = std::make_shared<const NamedOrder>(graph, order);
   return rule_of(std::move(order), detours, std::move(named));
-}
-
-Routes up_down_routes(const Request& request, std::string engine, const UpDownOrder& order) {
-  const Targets targets(request);
-  Routes result;
-  result.engine = std::move(engine);
-  result.lfts = spread_evenly(request, targets, up_down_candidates(*request.graph, order, targets),
-                              candidates_by(*request.graph, order));
-  result.promises_deadlock_freedom = true;
-  result.multicast.up_order.assign(order.positions().begin(), order.positions().end());
-  return result;
 }
 
 }  // namespace ib::route

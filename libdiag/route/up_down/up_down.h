@@ -103,8 +103,4 @@ std::vector<tables::LeastHops> up_down_candidates(const fabric::CompactGraph& gr
 CandidateRule candidates_by(const fabric::CompactGraph& graph, UpDownOrder order,
                             bool detours = false);
 
-/// Tables spread over the candidates of an order, with the promise and the multicast rule that
-/// come with it.
-Routes up_down_routes(const Request& request, std::string engine, const UpDownOrder& order);
-
 }  // namespace ib::route

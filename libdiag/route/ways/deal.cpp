@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/spread/deal.h"
+#include "libdiag/route/ways/deal.h"
 
 #include <algorithm>
 #include <array>

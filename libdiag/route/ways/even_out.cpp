@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/spread/even_out.h"
+#include "libdiag/route/ways/even_out.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/spread/grid_fan.h"
+#include "libdiag/route/ways/grid_fan.h"
 
 #include <algorithm>
 #include <tuple>

@@ -7,7 +7,7 @@
 
 #include "libdiag/route/shape/grid_rows.h"
 #include "libdiag/route/spread/exits.h"
-#include "libdiag/route/spread/fan.h"
+#include "libdiag/route/ways/fan.h"
 
 namespace ib::route {
 

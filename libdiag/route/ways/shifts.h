@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "libdiag/route/shape/tree_places.h"
-#include "libdiag/route/spread/even_out.h"
+#include "libdiag/route/ways/even_out.h"
 
 namespace ib::route {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/spread/ways.h"
+#include "libdiag/route/ways/ways.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,7 +8,7 @@
 
 #include "libdiag/base/parallel.h"
 #include "libdiag/route/spread/exits.h"
-#include "libdiag/route/spread/grid_fan.h"
+#include "libdiag/route/ways/grid_fan.h"
 #include "libdiag/tables/least_hops.h"
 
 namespace ib::route {

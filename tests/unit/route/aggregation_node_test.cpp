@@ -11,8 +11,8 @@
 
 #include "libdiag/fabric/topology_builder.h"
 #include "libdiag/route/choose/choose.h"
+#include "libdiag/route/choose/plan.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/plan.h"
 #include "libdiag/route/shape/ranks.h"
 #include "libdiag/route/spread/spread.h"
 #include "libdiag/tables/figures.h"

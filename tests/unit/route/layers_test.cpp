@@ -10,8 +10,8 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
+#include "libdiag/route/choose/plan.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/plan.h"
 #include "libdiag/route/reroute/what_if.h"
 #include "libdiag/tables/verify.h"
 #include "tests/unit/tables/judge.h"

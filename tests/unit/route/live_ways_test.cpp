@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/reroute/live_ways.h"
+#include "libdiag/route/up_down/live_ways.h"
 
 #include <gtest/gtest.h>
 

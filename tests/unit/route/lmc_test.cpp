@@ -7,8 +7,8 @@
 #include <set>
 
 #include "libdiag/fabric/generate.h"
+#include "libdiag/route/choose/plan.h"
 #include "libdiag/route/engine.h"
-#include "libdiag/route/plan.h"
 
 namespace ib::route {
 namespace {

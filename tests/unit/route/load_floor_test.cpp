@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/spread/load_floor.h"
+#include "libdiag/route/up_down/load_floor.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
+#include "libdiag/route/choose/plan.h"
 #include "libdiag/route/engines/engines.h"
-#include "libdiag/route/plan.h"
 #include "libdiag/tables/least_hops.h"
 #include "libdiag/tables/verify.h"
 #include "tests/unit/tables/judge.h"

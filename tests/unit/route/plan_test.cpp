@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "libdiag/route/plan.h"
+#include "libdiag/route/choose/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

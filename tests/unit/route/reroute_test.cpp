@@ -7,7 +7,7 @@
 #include <random>
 
 #include "libdiag/fabric/generate.h"
-#include "libdiag/route/plan.h"
+#include "libdiag/route/choose/plan.h"
 #include "libdiag/tables/verify.h"
 
 namespace ib::route {

@@ -13,7 +13,7 @@
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/report/plan_files.h"
-#include "libdiag/route/plan.h"
+#include "libdiag/route/choose/plan.h"
 #include "libdiag/sim/host_port.h"
 #include "tests/unit/tables/judge.h"
 #include "tools/ibroutes/path.h"

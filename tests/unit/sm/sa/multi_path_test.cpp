@@ -8,8 +8,8 @@
 #include <random>
 #include <set>
 
+#include "libdiag/route/choose/plan.h"
 #include "libdiag/route/engine.h"
-#include "libdiag/route/plan.h"
 #include "sm/sa/paths/trace_records.h"
 #include "tests/unit/sm/sa/path_world.h"
 

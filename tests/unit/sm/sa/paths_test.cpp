@@ -9,8 +9,8 @@
 #include <random>
 
 #include "libdiag/fabric/topology_text.h"
+#include "libdiag/route/choose/plan.h"
 #include "libdiag/route/engine.h"
-#include "libdiag/route/plan.h"
 #include "tests/unit/sm/sa/subnet.h"
 
 namespace sm::sa::test {
