@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 
 #include "libdiag/base/ids.h"
 
@@ -37,6 +38,10 @@ class Row {
     return static_cast<T>(values_[column].integer);
   }
   std::span<const std::byte> bytes(std::size_t column) const { return values_[column].bytes; }
+  std::string text(std::size_t column) const {
+    const auto b = bytes(column);
+    return {reinterpret_cast<const char*>(b.data()), b.size()};
+  }
   ib::Gid gid(std::size_t column) const {
     ib::Gid g;
     if (const auto b = bytes(column); b.size() == g.bytes.size())

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The tables of the store's file: how each row of them is read and written. A row's last column is
-// its sum (row_sum.h).
+// The tables of the store's file, one for each kind (kinds.h), and one for what is programmed. A
+// row's last column is its sum (row_sum.h).
 #pragma once
 
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "sm/store/kinds.h"
 #include "sm/store/sqlite_statement.h"
 #include "sm/store/store.h"
 
 namespace sm::store {
 
+/// What there is to know of a kind's table (kinds.h) without its types.
 struct Table {
   const char* name;
   const char* columns;  // in the order of the file: first the keys, last the sum
@@ -37,24 +40,18 @@ class Tables {
   int write(const Batch& batch);
 
  private:
-  int write_lids(const Batch& batch);
-  int write_groups(const Batch& batch);
-  int write_members(const Batch& batch);
-  int write_services(const Batch& batch);
-  int write_subscriptions(const Batch& batch);
-  int write_aliases(const Batch& batch);
-  int write_partition_members(const Batch& batch);
-  int write_generated_p_keys(const Batch& batch);
+  template <class Kind>
+  struct Statements {
+    explicit Statements(sqlite3* db);
+    int write(const Batch& batch);
+    Statement remove, put;
+  };
+  template <class... Kinds>
+  static std::tuple<Statements<Kinds>...> statements_of(const std::tuple<Kinds...>*);
   int write_programmed(const Batch& batch);
 
-  Statement forget_lids_, remove_lid_, put_lid_;
-  Statement remove_group_, remove_members_, put_group_;
-  Statement remove_member_, put_member_;
-  Statement remove_service_, put_service_;
-  Statement remove_subscription_, put_subscription_;
-  Statement remove_alias_, put_alias_;
-  Statement remove_partition_member_, put_partition_member_;
-  Statement put_generated_p_key_;
+  Statement forget_lids_, remove_members_;
+  decltype(statements_of(static_cast<const Kinds*>(nullptr))) of_kinds_;
   Statement remove_programmed_, put_programmed_;
 };
 

@@ -151,13 +151,7 @@ struct Batch {
   std::vector<PartitionMember> partition_members;  // added or replaced; membership 0 removes
   std::vector<GeneratedPKey> generated_p_keys;     // added or replaced
   std::optional<bool> vls_programmed;
-  bool empty() const {
-    return !forget_lids && lids_removed.empty() && lids.empty() && groups_removed.empty() &&
-           groups.empty() && members.empty() && services_removed.empty() && services.empty() &&
-           subscriptions_removed.empty() && subscriptions.empty() && aliases_forgotten.empty() &&
-           aliases.empty() && partition_members.empty() && generated_p_keys.empty() &&
-           !vls_programmed;
-  }
+  bool empty() const;
 };
 
 /// Not thread-safe: one thread owns a store.

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "libdiag/base/text.h"
+#include "sm/store/kinds.h"
 #include "sm/store/set_aside.h"
 #include "sm/store/sqlite_store.h"
 #include "sm/store/text_backup.h"
@@ -117,13 +118,14 @@ tl::unexpected<ib::Error> cannot_use(const std::string& path, const SqliteFile& 
               fmt::format("cannot use {}: {}", path, ib::printable(file.reason)));
 }
 
-std::string counted(const Contents& c) {
-  return fmt::format(
-      "{} LIDs, {} groups with {} members, {} services, {} subscriptions, {} alias GUIDs, {} "
-      "members "
-      "of partitions",
-      c.lids.size(), c.groups.size(), c.members.size(), c.services.size(), c.subscriptions.size(),
-      c.aliases.size(), c.partition_members.size());
+std::string counted(const Contents& contents) {
+  std::string text;
+  for_each_kind([&](auto kind) {
+    using Kind = decltype(kind);
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", (contents.*Kind::kept).size(), Kind::word);
+  });
+  return text;
 }
 
 }  // namespace sm::store
