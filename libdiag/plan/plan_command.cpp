@@ -104,13 +104,13 @@ void warn(const Reporter& reporter, const std::string& what) {
 }  // namespace
 
 std::string failure(const std::string& program, const std::string& version, const Error& error) {
-  return report::failure_document(kPlanSchema, program, version, error, exit_status(error.kind));
+  return report::failure_document(kPlanSchema, program, version, error, cli::status_of(error));
 }
 
 int Reporter::refuse(const Error& error) const {
   *complaints << program << ": " << printable(error.message) << '\n';
   if (json) *out << failure(program, version, error) << std::flush;
-  return exit_status(error.kind);
+  return cli::status_of(error);
 }
 
 Result<Subject> saved_subject(const PlanCommand& command, const Reporter& reporter) {

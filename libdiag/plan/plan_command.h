@@ -57,8 +57,8 @@ using Planner = std::function<Result<Planned>(const fabric::Fabric&, const route
 Result<Planned> plan_routes(const fabric::Fabric& fabric, const route::PlanOptions& options);
 
 /// Returns the exit status: 0 the routes of an engine are verified, 1 those of none are (or, with
-/// --compare, those that are programmed are not), 2 a bad file or name, 3 some of the fabric could
-/// not be read, 4 something could not be written.
+/// --compare, those that are programmed are not) or a name of --without does not exist, 2 a bad
+/// file, 3 some of the fabric could not be read, 4 something could not be written.
 int run_plan(const PlanCommand& command, const Subject& subject, const Reporter& reporter,
              const Planner& planner = plan_routes);
 

@@ -223,7 +223,7 @@ int run_dry(const DaemonOptions& options, const std::string& version, std::ostre
   if (!report) {
     complaints << "ibsm: " << ib::printable(report.error().message) << '\n';
     if (options.json) out << dry_run_failure(version, report.error());
-    return ib::exit_status(report.error().kind);
+    return ib::cli::status_of(report.error());
   }
   out << (options.json ? dry_run_json(*report, version) : dry_run_text(*report));
   return report->exit_status();

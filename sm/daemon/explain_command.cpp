@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "libdiag/base/text.h"
+#include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/topology_text.h"
 #include "sm/daemon/against.h"
 #include "sm/daemon/explain_view.h"
@@ -20,7 +21,7 @@ int run_explain_command(const ExplainCommand& command, std::ostream& out,
   const auto complain = [&](const ib::Error& error) {
     complaints << "ibsm: " << ib::printable(error.message) << '\n';
     if (command.request.json) out << explain_failure(command.version, error) << std::flush;
-    return ib::exit_status(error.kind);
+    return ib::cli::status_of(error);
   };
   std::vector<std::string> warnings = options.warnings;
   auto topology = ib::fabric::read_topology_file(command.topology, &warnings);

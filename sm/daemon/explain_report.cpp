@@ -52,8 +52,8 @@ class Ends {
   static ib::Result<const sa::EndPort*> known(const sa::EndPort* port, const char* what,
                                               const std::string& word) {
     if (port != nullptr) return port;
-    return ib::fail(ib::ErrorKind::Usage, fmt::format("no port of the topology has the {} {}", what,
-                                                      ib::printable(word)));
+    return ib::fail(ib::ErrorKind::NotFound, fmt::format("no port of the topology has the {} {}",
+                                                         what, ib::printable(word)));
   }
   /// The first of its ports that has a LID, or that of this number.
   const sa::EndPort* of_node(ib::fabric::NodeIndex node, std::optional<std::uint8_t> number) const {
@@ -62,7 +62,7 @@ class Ends {
     });
     return at == paths_.end_ports().end() ? nullptr : &*at;
   }
-  /// nullptr: nobody bears it.
+  /// nullptr: no port has it.
   ib::Result<const sa::EndPort*> by_name(const std::string& name,
                                          std::optional<std::uint8_t> number) const {
     const sa::EndPort* found = nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/explain_verb.h"
 
+#include "libdiag/cli/exit_status.h"
 #include "sm/daemon/explain_view.h"
 
 namespace sm::daemon {
@@ -20,7 +21,8 @@ control::Answer explain_verb(const control::Request& request, const SnapshotPtr&
     return {4, "there are no routes to explain: ibsm has not finished a sweep as master\n"};
   const ExplainView subnet(snapshot, held_vl_tables(snapshot, holdings), rules.policy, rules.qos);
   const auto answer = explain_path(subnet, *asked, rules.rates, rules.version);
-  return answer ? *answer : control::Answer{2, answer.error().message + '\n'};
+  if (answer) return *answer;
+  return {ib::cli::status_of(answer.error()), answer.error().message + '\n'};
 }
 
 }  // namespace sm::daemon

@@ -39,8 +39,9 @@ constexpr const char* kFooter =
     "--check-config: 0 in order, 1 warnings, 2 errors.";
 
 constexpr const char* kPlanFooter =
-    "Exit status: 0 the routes are verified, 1 those of no engine are, 2 usage or a bad file,\n"
-    "4 something could not be written. Without --lmc ports have the LMC of the topology.";
+    "Exit status: 0 the routes are verified, 1 those of no engine are, or a name of --without\n"
+    "does not exist, 2 usage or a bad file, 4 something could not be written.\n"
+    "Without --lmc ports have the LMC of the topology.";
 
 int refuse(const ib::Error& error) {
   return ib::cli::complain(kProgram, error.message, ib::cli::kExitUsage);

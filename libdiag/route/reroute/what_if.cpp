@@ -28,11 +28,11 @@ struct Part {
 };
 
 Result<Part> find_part(const Fabric& fabric, const std::string& word) {
-  const auto wrong = [&](const std::string& why) {
-    return fail(ErrorKind::Usage, fmt::format("cannot take '{}' away: {}", printable(word), why));
+  const auto wrong = [&](const std::string& why, ErrorKind kind = ErrorKind::Usage) {
+    return fail(kind, fmt::format("cannot take '{}' away: {}", printable(word), why));
   };
   const auto found = fabric::find_node_and_port(fabric, word);
-  if (!found) return wrong(found.error().message);
+  if (!found) return wrong(found.error().message, found.error().kind);
   const std::string name = node_name(fabric, found->node);
   if (!found->port) {
     if (!fabric.node(found->node).is_switch())

@@ -31,8 +31,9 @@ struct Taken {
   std::vector<std::string> notes;   // a line each
 };
 
-/// Takes it all from `fabric`. Names are looked up before anything goes. An error is of kind Usage
-/// and says which word is meant, what was looked for and what was found; `fabric` is as it was.
+/// Takes it all from `fabric`. Names are looked up before anything goes. An error is of kind
+/// NotFound, or Usage, and says which word is meant, what was looked for and what was found;
+/// `fabric` is as it was.
 Result<Taken> take_away(fabric::Fabric& fabric, const WhatIf& what_if);
 
 /// Takes links away that operate no data VL, whose VLCap is none of 1 to 5: nothing but SMPs gets

@@ -30,13 +30,13 @@ fabric::NodeIndex nth(const Fabric& f, NodeType type, std::size_t i) {
 std::string guid(const Fabric& f, NodeType type, std::size_t i) {
   return to_string(f.node(nth(f, type, i)).guid);
 }
-std::string complaint(const std::string& word) {
+std::string complaint(const std::string& word, ErrorKind kind = ErrorKind::Usage) {
   Fabric f = tree();
   const auto taken = take_away(f, {{word}});
   EXPECT_FALSE(taken.has_value());
   EXPECT_EQ(topology_text(f), topology_text(tree()));
   if (taken) return {};
-  EXPECT_EQ(taken.error().kind, ErrorKind::Usage);
+  EXPECT_EQ(taken.error().kind, kind);
   return taken.error().message;
 }
 
@@ -93,7 +93,8 @@ TEST(WhatIf, DamageTakesAShareOfTheLinksBetweenSwitchesBySeed) {
 }
 
 TEST(WhatIf, WordsThatMeanNothingOrTooMuchAreRefusedAndNothingGoes) {
-  EXPECT_EQ(complaint("leaf-99"), "cannot take 'leaf-99' away: no node is named 'leaf-99'");
+  EXPECT_EQ(complaint("leaf-99", ErrorKind::NotFound),
+            "cannot take 'leaf-99' away: no node is named 'leaf-99'");
   const Fabric f = tree();
   const std::string host = guid(f, NodeType::ChannelAdapter, 0);
   EXPECT_THAT(complaint(host),
