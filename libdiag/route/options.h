@@ -75,7 +75,7 @@ struct Options {
 
   // updn, dnup, ftree.
   GuidList roots;                // (-a) switch or CA GUIDs
-  GuidList ids;                  // (-m) GUID and the number that stands for it in comparisons
+  GuidList ids;                  // (-m) GUID and the number that replaces it in comparisons
   bool connect_roots{false};     // (-z)
   GuidList compute_nodes;        // (-u)
   GuidList io_nodes;             // (-G)

@@ -100,12 +100,12 @@ void TableWork::prepare(Options options) {
   }
 }
 
-/// Entries for all LIDs; `anew`: nothing is known of any.
-void TableWork::make_room(NodeIndex n, bool anew) {
+/// Makes room for entries of all LIDs. `forgotten`: nothing of the switch is known any more.
+void TableWork::make_room(NodeIndex n, bool forgotten) {
   const auto* before = known_.inventory.forwarding(seen_.fabric.node(n).guid);
-  if (!anew && before != nullptr && before->lft_known.size() >= lft_blocks()) return;
+  if (!forgotten && before != nullptr && before->lft_known.size() >= lft_blocks()) return;
   device::Forwarding& t = own(n);
-  if (anew) t = {};
+  if (forgotten) t = {};
   t.lft.resize(std::max(t.lft.size(), lft_blocks() * kLftBlock), ib::tables::kNoPort);
   t.lft_known.resize(std::max(t.lft_known.size(), lft_blocks()), false);
 }

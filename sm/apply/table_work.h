@@ -84,7 +84,7 @@ class TableWork {
   };
   bool lost_its_tables(ib::fabric::NodeIndex n) const;
   void prepare(Options options);
-  void make_room(ib::fabric::NodeIndex n, bool anew);
+  void make_room(ib::fabric::NodeIndex n, bool forgotten);
   void collect_mft_blocks();
   std::vector<std::uint16_t> mft_blocks_of(ib::fabric::NodeIndex n) const;
   std::uint8_t next_port(ib::fabric::SwitchIndex s, ib::Lid lid) const;

@@ -11,7 +11,8 @@ namespace sm::config {
 /// checked when they were read.
 policy::CongestionSettings congestion_settings(const Configuration& configuration);
 
-/// The keys that count whoever says the rest: the CC_Key, and how much is under way.
+/// The keys that apply wherever the other settings come from: the CC_Key, and how much is under
+/// way.
 void take_congestion_key(const Settings& settings, policy::CongestionSettings& to);
 
 }  // namespace sm::config

@@ -47,7 +47,8 @@ constexpr Row ports(std::string_view key, std::string_view help) {
 }
 
 constexpr std::array kManagers = {
-    perf(flag("--perfmgr", "perfmgr", &S::perfmgr, "Read the counters of all ports by and by")),
+    perf(flag("--perfmgr", "perfmgr", &S::perfmgr,
+              "Read the counters of all ports, a few at a time")),
     perf(number("--perfmgr_sweep_time_s", "perfmgr_sweep_time_s", &S::perfmgr_sweep_time_s, 1,
                 65535, "Seconds between sweeps of counters")
              .in("s")),

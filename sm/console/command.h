@@ -37,8 +37,8 @@ struct View {
   std::function<std::string()> configuration;  // an options file of all that is in force
   std::function<ib::Instant()> clock;
   const managers::performance::PerformanceManager* performance{nullptr};  // null: there is none
-  /// Who asks is root or the user that ibsm runs as, and not whoever reaches a port: files may be
-  /// written anywhere.
+  /// The client is root or the user that ibsm runs as, and not anyone who reaches a port: files may
+  /// be written anywhere.
   bool is_trusted{true};
 };
 
@@ -80,7 +80,7 @@ struct Outcome {
   std::optional<Order> order{};
   bool is_usage{false};  // not understood: the text says what is wrong
   bool ends{false};      // quit
-  bool loops{false};     // the same again by and by
+  bool loops{false};     // the same again after each pause
 };
 
 using Words = std::span<const std::string>;

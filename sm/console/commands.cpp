@@ -121,7 +121,7 @@ constexpr std::array kCommands = {
             "   heavy  read the whole fabric again\n"
             "   light  look whether something has changed\n",
             sweep_again},
-    Command{"reroute", "reroute", "   compute routes anew, without reading the fabric again\n",
+    Command{"reroute", "reroute", "   recompute routes, without reading the fabric again\n",
             reroute},
     Command{"sweep", "sweep [on|off]",
             "   on   sweep as usual\n"

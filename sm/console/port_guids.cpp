@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// dump_portguid. Expressions come from whoever reaches the console, so those that can cost more
+// dump_portguid. Expressions come from any client of the console, so those that can cost more
 // than a few passes over a name are refused: counted repetitions, which the C library writes out,
 // and references to what matched.
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Lines: what somebody says in pieces, cut where a line ends.
+// Lines: text that arrives in parts, cut where a line ends.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kBacklog = 16;
 
-/// Root and whoever ibsm runs as.
+/// Root, and the user that ibsm runs as.
 bool may_connect(int fd) {
   ucred peer{};
   socklen_t size = sizeof peer;

@@ -51,7 +51,7 @@ void SubnetManager::Impl::look_at_own_port(Instant now) {
   if (const auto at = seen->fabric.find_lid(*lid)) {
     mastership.on_other_master(fmt::format(
         "\"{}\", LID {}", ib::printable(seen->fabric.node(at->node).name()), lid->value));
-    heed_mastership(now);
+    follow_mastership(now);
   }
 }
 
@@ -88,7 +88,7 @@ void SubnetManager::Impl::begin_multicast(Instant now) {
 
 void SubnetManager::Impl::go_on_reading(Instant now) {
   if (tables.due() <= now) {
-    stirred = true;
+    memory_dirty = true;
     tables.begin(now, snapshot, desired->node_managed, desired->partitions->from_file);
   }
   for (ib::mad::Request& r : tables.take_requests()) ask(now, std::move(r));

@@ -13,7 +13,7 @@
 namespace sm::core {
 namespace {
 
-constexpr unsigned kTornMax = 2;
+constexpr unsigned kInconsistentSweepsMax = 2;
 constexpr Duration kOwnPortAfter = std::chrono::milliseconds(100);  // the first sweep
 /// After a take-over clients have so long to register again before trees of others are cleared.
 constexpr Duration kGroupsKept = std::chrono::seconds(60);
@@ -30,7 +30,7 @@ void SubnetManager::Impl::begin_reroute(Instant now) {
   reroute_wanted = false;
   // Whom a sweep did not wait for the next one hears.
   if (!desired || kept.count() > 0) return want_sweep(now, Reason::Operator);
-  log(LogLevel::Verbose, "sweep", "routes are computed anew");
+  log(LogLevel::Verbose, "sweep", "all routes are recomputed");
   operator_asked = cut_short = false;
   patient = true;
   stop_reading();
@@ -42,7 +42,7 @@ void SubnetManager::Impl::begin_reroute(Instant now) {
 void SubnetManager::Impl::stop_reading() {
   for (const ib::mad::Cookie cookie : tables.on_sweep_begun()) transactor.cancel(cookie);
   for (const ib::mad::Cookie cookie : trap_look.on_sweep_begun()) transactor.cancel(cookie);
-  stirred = true;
+  memory_dirty = true;
 }
 
 void SubnetManager::Impl::begin_bring_up(Instant now) {
@@ -87,30 +87,30 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   sweep.reset();
   m_keys.learn(*found);
   transactor.settle();
-  culprits.identify(*found, *seen);
+  silent_nodes.identify(*found, *seen);
   for (const auto& node : found->nodes)
     if (node.changed) known.doubtful.insert(node.info.node_guid);
-  if (is_torn(*found)) {
+  if (is_inconsistent(*found)) {
     go(Event::Torn);
     found.reset();
     log(LogLevel::Info, "sweep",
         "the fabric changed while it was swept, and nodes did not answer: once more before "
         "anybody is left out");
-    ++torn;
+    ++inconsistent_sweeps;
     want_sweep(now, operator_asked ? Reason::Operator : Reason::Trap);
     return;
   }
-  torn = 0;
+  inconsistent_sweeps = 0;
   go(Event::Swept);
   if (options.rehearse) {
     go(Event::ToBeManaged);
     return begin_plan(now, std::exchange(found, nullptr));
   }
   mastership.on_swept(now, *found);
-  heed_mastership(now);
+  follow_mastership(now);
 }
 
-void SubnetManager::Impl::heed_mastership(Instant now) {
+void SubnetManager::Impl::follow_mastership(Instant now) {
   for (const ib::mad::Cookie cookie : mastership.take_cancelled()) transactor.cancel(cookie);
   for (ib::mad::Request& r : mastership.take_requests()) ask(now, std::move(r));
   for (ib::mad::Packet& p : mastership.take_packets())
@@ -138,7 +138,7 @@ void SubnetManager::Impl::on_decided(Instant now) {
     if (!desired) seen = std::move(decided);
     if (desired) rest(now);
   }
-  heed_mastership(now);
+  follow_mastership(now);
 }
 
 void SubnetManager::Impl::stand_down(Instant now) {
@@ -165,9 +165,9 @@ void SubnetManager::Impl::stand_down(Instant now) {
   kept.forget();
   reasons.clear();
   sweep_at = look_at = multicast_at = refused_at = forget_groups_at = cut_at = kNever;
-  round = torn = 0;
+  round = inconsistent_sweeps = 0;
   taking_over = reroute_wanted = false;
-  stirred = true;
+  memory_dirty = true;
 }
 
 void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swept) {
@@ -327,8 +327,8 @@ void SubnetManager::Impl::gather_blocks(plan::Desired& next) const {
       next, plan::want_guids(*seen, next.node_managed, inputs.aliases(), inputs.alias_blocks()));
 }
 
-bool SubnetManager::Impl::is_torn(const Observed& swept) const {
-  return desired && trap_look.waiting() && torn < kTornMax &&
+bool SubnetManager::Impl::is_inconsistent(const Observed& swept) const {
+  return desired && trap_look.waiting() && inconsistent_sweeps < kInconsistentSweepsMax &&
          somebody_fell_silent(swept, *seen, desired->node_managed);
 }
 
@@ -383,7 +383,7 @@ void SubnetManager::Impl::publish_holdings() {
   auto h = std::make_shared<Holdings>();
   h->tables = tables.tables();
   h->tables_to_come = tables.to_come();
-  // Trees that failed a must were not programmed: what stands is not known.
+  // Trees that failed a must were not programmed: what switches hold is not known.
   if (desired->program_mfts) {
     h->graph = {desired->routing, &desired->routing->graph};
     h->multicast = {desired, &desired->mfts};

@@ -29,7 +29,7 @@ enum class Event : std::uint8_t {
   // What a sweep found, once the others have said what they are
   NobodyAbove,  // none is master, and none ranks above us
   MasterFound,  // one is master, or is none yet and ranks above us
-  HigherFound,  // we are master, and one that stands by or is master ranks above us
+  HigherFound,  // we are master, and one that is STANDBY or master ranks above us
   MastersMeet,  // we are master, and so is one that ranks below us
   // Control packets: Set(SMInfo) by attribute modifier (IBA 14.2.5.13)
   Handover,

@@ -12,13 +12,13 @@
 #include <utility>
 
 #include "libdiag/base/invariant.h"
-#include "sm/core/culprits.h"
 #include "sm/core/flapping.h"
 #include "sm/core/kept_nodes.h"
 #include "sm/core/light_sweep.h"
 #include "sm/core/mastership.h"
 #include "sm/core/own_port.h"
 #include "sm/core/plan_inputs.h"
+#include "sm/core/silent_nodes.h"
 #include "sm/core/states.h"
 #include "sm/core/subnet_manager.h"
 #include "sm/core/table_upkeep.h"
@@ -57,7 +57,7 @@ struct SubnetManager::Impl {
   ib::mad::Transactor transactor;
   Counters counters;
   bool started{false};
-  bool stirred{false};  // since settle()
+  bool memory_dirty{false};  // since settle()
 
   // What is under way (states.h), and what each state works with.
   State state{State::Idle};
@@ -81,7 +81,7 @@ struct SubnetManager::Impl {
   bool patient{true};
   bool cut_short{false};   // it did not
   Instant cut_at{kNever};  // unless somebody answers before
-  Culprits culprits;
+  SilentNodes silent_nodes;
   std::set<ib::Guid> silent_switches;  // seen by light sweeps since the last full one
   Mastership mastership;
   MKeys m_keys;
@@ -107,7 +107,7 @@ struct SubnetManager::Impl {
   Duration silence_pause{kRetryFirst};
   Duration refused_pause{kAskAgainFirst};
   unsigned round{0};
-  unsigned torn{0};  // sweeps in a row that were not used
+  unsigned inconsistent_sweeps{0};  // in a row, which were not used
   bool published_before_active{false};
 
   // The bring-up being reported.
@@ -196,7 +196,7 @@ struct SubnetManager::Impl {
   // ---- other subnet managers
 
   /// What it asks and what it orders; and the sweep goes on, once the others are known.
-  void heed_mastership(Instant now);
+  void follow_mastership(Instant now);
 
   void on_decided(Instant now);
 
@@ -205,7 +205,7 @@ struct SubnetManager::Impl {
 
   void begin_plan(Instant now, std::shared_ptr<Observed> swept);
 
-  /// What the operator gave anew is not in the plan that is being made.
+  /// The operator changed options that the plan which is being made does not have.
   void outdate_plan();
 
   void on_planned(Instant now, PlanResult result);
@@ -236,7 +236,7 @@ struct SubnetManager::Impl {
 
   /// A trap came while the sweep ran, and somebody who is managed did not answer: perhaps for a
   /// cable only that the questions went over.
-  bool is_torn(const Observed& swept) const;
+  bool is_inconsistent(const Observed& swept) const;
 
   void log_trouble(const Trouble& t);
 

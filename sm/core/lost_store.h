@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What a fabric tells of a store that is lost together with all that stood beside it: ports that
+// What a fabric tells of a store that is lost together with its backups: ports that
 // hold LIDs and name ours for their subnet manager's, while no LID is stored.
 #pragma once
 

@@ -47,7 +47,7 @@ void SubnetManager::Impl::on_time(Instant now) {
 void SubnetManager::Impl::run(Instant now) {
   do {
     pump(now);
-    heed_mastership(now);
+    follow_mastership(now);
     if (cut_at <= now) cut_short_if_silent(now);
     if (state == State::Looking && sweeping && sweep_at <= now) leave_look();
     if (!busy()) begin_next(now);

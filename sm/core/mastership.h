@@ -33,7 +33,7 @@ struct MastershipOptions {
   std::uint8_t priority{0};                     // 0 to 15
   std::optional<std::uint8_t> master_priority;  // while it is master, where that is more
   std::uint64_t sm_key{1};                      // 0: any key of others will do
-  bool ignore_others{false};                    // manages the subnet whoever else does
+  bool ignore_others{false};                    // manages the subnet even if another one does
   bool start_inactive{false};
   std::set<ib::Guid> allowed;                  // port GUIDs of subnet managers; empty: all
   ib::Duration poll{std::chrono::seconds(1)};  // between polls of the master

@@ -88,10 +88,10 @@ Report make_report(const plan::Desired& desired, const ib::discover::Observed& o
   std::set<ib::Guid> named;
   for (const Trouble& t : observed.troubles) {
     if (concerns_managed(desired, observed, t)) continue;
-    const bool newcomer = t.kind == Trouble::Kind::DuplicateGuid;
-    if (t.node_guid.value != 0 && !newcomer && !named.insert(t.node_guid).second) continue;
+    const bool duplicate = t.kind == Trouble::Kind::DuplicateGuid;
+    if (t.node_guid.value != 0 && !duplicate && !named.insert(t.node_guid).second) continue;
     ++r.unmanaged;
-    r.duplicate_guids += newcomer ? 1 : 0;
+    r.duplicate_guids += duplicate ? 1 : 0;
     r.lines.push_back(fmt::format("unmanaged: {}: {}", trouble_name(t.kind), t.message));
   }
   for (const plan::Unmanaged& u : desired.unmanaged) {

@@ -18,7 +18,7 @@ struct Report {
   ib::Duration took{};
   /// Nodes that are not managed. A node that was never heard counts once for each cable to it.
   std::size_t unmanaged{};
-  std::size_t duplicate_guids{};  // nodes that bear one of another
+  std::size_t duplicate_guids{};  // nodes with the GUID of another one
   std::size_t missing{};
   std::size_t lasting{};    // of these: asking the same again changes nothing
   std::size_t refused{};    // tables that devices did not take, those of `missing` aside

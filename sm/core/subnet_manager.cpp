@@ -135,8 +135,8 @@ Effects SubnetManager::take_effects(Instant now) { return impl_->take_effects(no
 SnapshotPtr SubnetManager::snapshot() const { return impl_->snapshot; }
 HoldingsPtr SubnetManager::holdings() const { return impl_->holdings; }
 bool SubnetManager::settle() {
-  if (!impl_->stirred || impl_->busy() || impl_->transactor.pending() != 0) return false;
-  impl_->stirred = false;
+  if (!impl_->memory_dirty || impl_->busy() || impl_->transactor.pending() != 0) return false;
+  impl_->memory_dirty = false;
   impl_->transactor.settle();
   return true;
 }

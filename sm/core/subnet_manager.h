@@ -65,8 +65,8 @@ struct Options {
   bool registrations_lost{false};
   bool full_sweeps_only{false};  // instead of light ones
   bool look_at_traps{true};      // else what they tell of waits for the next sweep
-  /// The first sweep is planned whoever is master, and nothing is set: the report has what would
-  /// be. For one report; what is known of devices afterwards is how they would be.
+  /// The first sweep is planned even where another one is master, and nothing is set: the report
+  /// has what would be. For one report; what is known of devices afterwards is how they would be.
   bool rehearse{false};
   unsigned rounds{3};  // full sweeps before ports that should be ACTIVE are reported missing
 };
@@ -94,7 +94,7 @@ class SubnetManager {
   void sweep_now(ib::Instant now, Reason reason);
   /// A light sweep.
   void look_now(ib::Instant now);
-  /// Routes anew for the fabric as it was swept last.
+  /// Computes all routes again for the fabric as it was swept last.
   void reroute_now(ib::Instant now);
   /// Off: no sweep of any kind begins, whatever happens; memberships are programmed all the same.
   void set_sweeping(ib::Instant now, bool on);

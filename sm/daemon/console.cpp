@@ -42,9 +42,10 @@ std::unique_ptr<Console> Console::open(const ConsoleOptions& options, LogFile& l
   made->say(LogLevel::Info,
             fmt::format("listening on TCP port {}{}", port, is_open ? "" : " of 127.0.0.1"));
   if (is_open)
-    made->say(LogLevel::Warning,
-              "whoever reaches the port from an address in console_allow administers the subnet: "
-              "telnet asks for no password and hides nothing");
+    made->say(
+        LogLevel::Warning,
+        "anyone who reaches the port from an address in console_allow administers the subnet: "
+        "telnet asks for no password and hides nothing");
   return made;
 }
 

@@ -543,7 +543,7 @@ class Daemon : private core::Carrier {
     if (dumps_) dumps_->write(manager_->snapshot(), manager_->holdings());
     if (options_.exit_on_fatal && report.duplicate_guids > 0) {
       end_status_ = give_up(
-          fmt::format("{} nodes bear a GUID that another one has, and --exit-on-fatal is given: {}",
+          fmt::format("{} nodes have the GUID of another node, and --exit-on-fatal is given: {}",
                       report.duplicate_guids, fmt::join(report.lines, "; ")));
       return;
     }

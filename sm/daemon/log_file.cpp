@@ -36,7 +36,7 @@ ib::Result<spdlog::sink_ptr> open_file(const std::string& path, std::size_t max_
                                 path, folder.string()));
   const auto found_there = std::filesystem::status(path, unknown).type();
   try {
-    // With no files to rotate to, the one that there is begins anew. A device has no size.
+    // With no files to rotate to, the current one is emptied and begun again. A device has no size.
     if (max_size != 0 && (found_there == std::filesystem::file_type::not_found ||
                           found_there == std::filesystem::file_type::regular))
       return std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, max_size, 0);

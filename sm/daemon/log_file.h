@@ -16,7 +16,7 @@ namespace sm::daemon {
 inline constexpr const char* kDefaultLogFile = "/var/log/ibsm.log";
 
 struct LogShape {
-  std::size_t max_size{0};  // bytes at which the file begins anew, empty; 0: never
+  std::size_t max_size{0};  // bytes at which the file is emptied and begun again; 0: never
   std::string prefix;       // of what a line says
 };
 

@@ -53,7 +53,7 @@ ib::Result<void> keep_generated_keys(const policy::GeneratedKeys& keys,
 
 /// A line for each key: "0x0001 name".
 std::string write_generated_keys(const policy::GeneratedKeys& keys);
-/// Lines that cannot be read are passed over: their names get new keys.
+/// Lines that cannot be read are skipped: their names get new keys.
 policy::GeneratedKeys read_generated_keys(std::string_view text);
 
 }  // namespace sm::daemon

@@ -83,8 +83,8 @@ class Recovery {
     batch.lids = store::lids_missing_from(contents_.lids, read.lids);
     store::apply(batch, contents_);
     if (read.lines_not_read != 0)
-      say(LogLevel::Warning, fmt::format("{}: {} lines could not be read and are passed over", path,
-                                         read.lines_not_read));
+      say(LogLevel::Warning,
+          fmt::format("{}: {} lines could not be read and are skipped", path, read.lines_not_read));
     say(LogLevel::Info, fmt::format("{}: took the LIDs of {} ports", path, batch.lids.size()));
     if (auto kept = store_.commit(batch); !kept) say(LogLevel::Error, kept.error().message);
     return true;

@@ -68,7 +68,7 @@ ib::Result<std::vector<ib::LogEvent>> take_dump(const std::string& path, const s
     say(ib::LogLevel::Warning, ib::printable(complaint));
   if (dump.passed_over != 0)
     say(ib::LogLevel::Warning,
-        fmt::format("{} lines could not be read and are passed over", dump.passed_over));
+        fmt::format("{} lines could not be read and are skipped", dump.passed_over));
   for (const auto& group : missing.left_out | std::views::take(kGroupsNamedMax))
     say(ib::LogLevel::Warning, group);
   if (missing.left_out.size() > kGroupsNamedMax)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // TableKind: what a table that devices hold is: how it is addressed and asked for, and which blocks
 // of it a node has. A table is one row of this type in a file of its own under tables/, named in
-// table_kinds(); whoever reads, keeps, compares or tells of tables goes by the row.
+// table_kinds(); all code that reads, keeps, compares or reports tables goes by the row.
 #pragma once
 
 #include <array>

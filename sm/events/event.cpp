@@ -189,7 +189,7 @@ constexpr Row kRows[] = {
      "may "
      "deadlock"},
     {Kind::RoutesComputedAnew, "routes.computed-anew", LogLevel::Verbose,
-     "the routes of before do not count any more: all are computed anew", "", 11,
+     "the previous routes are not followed any more: all routes are recomputed", "", 11,
      "ucast_cache_invalidated", subject::kRouting,
      "all routes were computed, where there were some before"},
     {Kind::RoutesFollowed, "routes.followed", LogLevel::Verbose,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Journal: numbers events, keeps the last of them, and hands each to whoever writes it down.
+// Journal: numbers events, keeps the last of them, and hands each to the readers that write it
+// down.
 #pragma once
 
 #include <deque>

@@ -66,8 +66,8 @@ std::optional<ib::mad::SendOrder> ClientChannel::next_send(Instant now) {
   collect(now);
   auto order = transactor_.next_send(now);
   if (order)
-    stirred_ = true;
-  else if (transactor_.pending() == 0 && std::exchange(stirred_, false))
+    memory_dirty_ = true;
+  else if (transactor_.pending() == 0 && std::exchange(memory_dirty_, false))
     transactor_.settle();
   return order;
 }

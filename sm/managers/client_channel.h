@@ -59,7 +59,7 @@ class ClientChannel {
 
   ib::mad::Transactor transactor_;
   std::vector<Member> members_;
-  bool stirred_{false};  // something was sent since the Transactor settled
+  bool memory_dirty_{false};  // something was sent since the Transactor settled
   std::deque<ib::LogEvent> log_;
 };
 

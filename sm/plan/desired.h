@@ -94,10 +94,10 @@ struct Desired {
   /// keep; empty: they are taken, and proved.
   std::string deadlock_by_kept_rows;
   bool vls_needed{false};   // they serve options or routes; else they put back what did before
-  bool program_mfts{true};  // false: the trees failed a must; what stands is left
+  bool program_mfts{true};  // false: the trees failed a must; the current ones are left
   /// Trees of groups that are not known here are left: their members are still to register again.
   bool keep_unknown_groups{false};
-  bool program_lfts{true};  // false: the tables failed a must; what stands is better
+  bool program_lfts{true};  // false: the tables failed a must; the current ones are better
   bool routed{true};        // false: nor does anything stand
 
   ib::fabric::PortRef sm_port;

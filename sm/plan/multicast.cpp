@@ -83,7 +83,7 @@ std::optional<std::string> beyond_tables(const Desired& desired, const Fabric& f
   const auto more = std::distance(first, desired.mfts.end()) - 1;
   return fmt::format(
       "multicast: MLID 0x{:04x}{} beyond the table of {} ({}), which ends at 0x{:04x} "
-      "(MulticastFDBCap {}): the members behind it hear nothing; groups that are made anew get "
+      "(MulticastFDBCap {}): the members behind it hear nothing; groups that are created again get "
       "lower MLIDs",
       first->first.value, more == 0 ? " is" : fmt::format(" and {} more are", more), node.name(),
       to_string(node.guid), last_mlid(*least), least->multicast_fdb_cap);

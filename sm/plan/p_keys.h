@@ -23,7 +23,7 @@ enum class Enforcement : std::uint8_t { Both, In, Out, Off };
 
 struct PKeyOptions {
   Enforcement enforcement{Enforcement::Both};
-  bool keep_indexes{true};  // false: keys are placed anew, in the order of the file
+  bool keep_indexes{true};  // false: keys are placed again, in the order of the file
 };
 
 /// The keys of one table. Those that have an index in `held` keep it; of the others `index0` goes

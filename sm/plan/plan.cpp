@@ -421,7 +421,7 @@ class Planner {
       for (const std::string& line : unknown)
         if (!out_.offer_taken)
           out_.alarms.push_back(line +
-                                "; the files as read anew are not used, the old routing stays");
+                                "; the files as last read are not used, the current routing stays");
       if (out_.offer_taken) {
         choice.engine = request_.offered->options;
         mentions = &request_.offered->mentions;
@@ -512,7 +512,7 @@ class Planner {
         "again",
         moved.size(), ib::tables::switch_name(routed_, now.graph, moved.front().first),
         ib::tables::switch_name(routed_, now.graph, moved.front().second),
-        loops ? "may close a credit loop until they are made anew" : "close no credit loop"));
+        loops ? "may close a credit loop until they are set up again" : "close no credit loop"));
     std::set<ib::fabric::SwitchIndex> leaves;
     for (const auto& [a, b] : moved) leaves.insert({a, b});
     for (const LidAssignment& a : out_.lids) {

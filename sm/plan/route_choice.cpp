@@ -171,8 +171,8 @@ class Chooser {
     return following_.failed;
   }
 
-  /// Whether the fullest link carries more than ib::route::kStays times what it would if the engine
-  /// did as well as when it was chosen.
+  /// Whether the most loaded link carries more than ib::route::kStays times what it would if the
+  /// engine did as well as when it was chosen.
   bool is_overloaded(const ib::route::Routes& routes,
                      const ib::route::ChoiceOptions& options) const {
     const ib::route::Request request{&f_, &graph_, options.engine, nullptr, following_.vls};

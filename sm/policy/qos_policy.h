@@ -33,7 +33,7 @@ struct QosGrant {
   std::optional<std::uint8_t> mtu_limit, rate_limit, packet_life;
   Intervals<std::uint16_t> p_keys;     // that its paths may have; none: all
   Intervals<std::uint32_t> path_bits;  // without effect; for explanations
-  bool is_default{false};              // no rule matched: a partition's own SL stands above
+  bool is_default{false};              // no rule matched: a partition's own SL takes precedence
   std::string rule;                    // "qos-policy.conf:12 (level 'Storage')", for explanations
 };
 

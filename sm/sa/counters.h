@@ -21,7 +21,7 @@ struct Counters {
   std::uint64_t under_way{};             // repeated requests whose answer was still to come
   std::uint64_t busy_queue_full{}, busy_too_old{};  // answered BUSY
   std::uint64_t denied_untrusted{};                 // by the enhanced trust model
-  std::uint64_t denied_source_gid{};                // a GRH that bears another port's GID
+  std::uint64_t denied_source_gid{};                // a GRH with another port's GID
   std::uint64_t waiting_most{};                     // the longest that the queues ever were
   std::uint64_t transfers{}, transfers_aborted{}, segments{}, segments_resent{};  // tables out
   std::uint64_t messages_in{};                      // requests that came by RMPP

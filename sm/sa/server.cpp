@@ -280,7 +280,7 @@ struct Server::Impl {
   Tidied tidy(Instant now) {
     auto& admission = shared.admission;
     auto& replays = replies.replays();
-    // What was let go on the way counts as well, so it is the most since that is compared.
+    // What was released on the way counts as well, so it is the most since that is compared.
     memory_most = std::max(memory_most, admission.bytes() + replays.bytes());
     admission.tidy();
     replays.tidy(now);

@@ -74,7 +74,7 @@ class Server {
 
   struct Tidied {
     bool is_worth_a_trim{};  // a megabyte or more was freed since it was last said
-    bool is_done{};          // nothing is kept that is freed by and by
+    bool is_done{};          // nothing is kept that is still to be freed
   };
   /// Frees what a storm needed and nothing needs now. To be called now and then after requests came
   /// in, until it is done.
@@ -87,7 +87,7 @@ class Server {
   /// How long the transport is to wait for the answer to that packet; 0: there will be none.
   ib::Duration reply_within() const;
   std::optional<ib::LogEvent> next_log();
-  /// True once after groups or memberships changed: multicast() is to be routed anew. With many
+  /// True once after groups or memberships changed: multicast() is to be routed again. With many
   /// members not every few milliseconds; next_deadline() says when.
   bool take_multicast_changed();
   /// True once after alias GUIDs changed: ports are to be programmed with aliases().

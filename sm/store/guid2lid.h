@@ -16,7 +16,7 @@ std::string write_guid2lid(std::span<const LidClaim> lids);
 
 struct ReadGuid2Lid {
   std::vector<LidClaim> lids;     // by port GUID; of two with one GUID the later
-  std::size_t lines_not_read{0};  // and passed over
+  std::size_t lines_not_read{0};  // and skipped
 };
 ReadGuid2Lid read_guid2lid(std::string_view text);
 

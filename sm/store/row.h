@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Row: one record of a table as its values stand in the file, whoever read them: SQLite, or the
+// Row: one record of a table with the values as they are in the file, read by SQLite or by the
 // salvage of a file that SQLite cannot use.
 #pragma once
 

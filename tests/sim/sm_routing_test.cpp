@@ -78,7 +78,7 @@ TEST(RoutingFiles, ReadAnewWithAnUnknownGuidTheOldRoutingStaysUntilItIsThere) {
   run.sm().set_routing_files(roots(spine + "\n0x77\n"));
   for (int i = 0; i < 2; ++i) {
     EXPECT_THAT(sweep(run), Contains(HasSubstr("roots:2: no node has the GUID 0x0000000000000077; "
-                                               "the files as read anew are not used")));
+                                               "the files as last read are not used")));
     EXPECT_EQ(run.last().sets, 0U);
   }
   run.sm().set_routing_files(roots(spine + "\n"));

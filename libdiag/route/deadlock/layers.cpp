@@ -265,7 +265,7 @@ class Assigner {
   /// Where ways are the shortest they stay so.
   bool relieves() const { return rules_.longer_ways || led_round_ != 0; }
 
-  /// Makes layers anew of the pairs that are in them: turns that pairs left behind go.
+  /// Rebuilds layers from the pairs that are in them: turns that pairs left behind are dropped.
   void refill(Filling& filling) const {
     std::vector<std::size_t> pairs;
     for (Layer& layer : filling.layers) {
@@ -359,7 +359,7 @@ class Assigner {
   }
 
   /// Every pair into the layer it was in as long as that has no cycle, the others where they fit.
-  /// False: some fit nowhere, so all have to be dealt anew. Multicast flows on the first layer:
+  /// False: some fit nowhere, so all have to be dealt again. Multicast flows on the first layer:
   /// where its tree has no room beside the pairs, it goes before them if they find other layers.
   bool keep_layers(Layers& result) {
     pairs_.emplace(walker_);

@@ -16,8 +16,8 @@ using fabric::SwitchIndex;
 constexpr std::size_t kLongest = 3, kLongestThoroughly = 4;
 /// Detours that are tried for a pair; for both of its ways at once, so many of the first.
 constexpr std::size_t kTries = 200, kTriesTogether = 20;
-/// Links are relieved while the fullest carries more than kEven times the mean, so many ways for a
-/// target and in all, each of which makes it better by one part in kReliefLeast.
+/// Links are relieved while the most loaded one carries more than kEven times the mean, so many
+/// ways for a target and in all, each of which makes it better by one part in kReliefLeast.
 constexpr double kEven = 1.4;
 constexpr std::size_t kReliefChoices = 6, kReliefTries = 1500;
 constexpr std::int64_t kReliefLeast = 20;
@@ -245,13 +245,13 @@ void PairMender::relieve(bool keep_layers) {
   std::size_t tries = 0;
   SwitchIndex turn = 0;
   for (;;) {
-    const auto fullest = std::ranges::max_element(load_);
-    const std::int64_t most = *fullest;
+    const auto most_loaded = std::ranges::max_element(load_);
+    const std::int64_t most = *most_loaded;
     const std::int64_t sum = std::accumulate(load_.begin(), load_.end(), std::int64_t{0});
     const auto used = std::ranges::count_if(load_, [](std::int64_t l) { return l != 0; });
     if (static_cast<double>(most) * static_cast<double>(used) <= kEven * static_cast<double>(sum))
       return;
-    const auto arc = static_cast<std::size_t>(fullest - load_.begin());
+    const auto arc = static_cast<std::size_t>(most_loaded - load_.begin());
     SwitchIndex s = 0;
     while (graph_.arc_index(s, 0) + graph_.arcs(s).size() <= arc) ++s;
     const auto exit = static_cast<std::uint8_t>(arc - graph_.arc_index(s, 0));

@@ -22,8 +22,8 @@ class PairMender {
   bool mend(std::uint32_t pair);
   /// The same in both directions at once, which takes longer.
   bool mend_both_ways(std::uint32_t pair);
-  /// Leads routes beside the fullest links as long as that lowers the greatest load. Pairs stay in
-  /// their layers if told so.
+  /// Leads routes around the most loaded links as long as that lowers the greatest load. Pairs stay
+  /// in their layers if told so.
   void relieve(bool keep_layers);
 
  private:
@@ -33,7 +33,7 @@ class PairMender {
     fabric::SwitchIndex from{}, to{};
     std::vector<std::pair<fabric::SwitchIndex, std::uint8_t>> exits;
     std::size_t senders{};  // switches with CAs whose way changes, about
-    std::int64_t load{};    // of the fullest link on the way
+    std::int64_t load{};    // of the most loaded link on the way
   };
   /// What a detour changed.
   struct Change {

@@ -217,7 +217,7 @@ bool VlTrees::extend(Channel c) {
 }
 
 /// Grows a tree on VL 0 while it fills. Sources that find no way are put on the escape tree, with
-/// all that lies on their way there, and the rest grows anew around them.
+/// all that lies on their way there, and the rest grows again around them.
 void VlTrees::grow_or_escape(SwitchIndex leaf) {
   while (!grow(leaf)) {
     assert(!vls_[0].frozen() && "an order of up*/down* paths has no dead end");

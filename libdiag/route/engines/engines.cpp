@@ -13,7 +13,7 @@ constexpr std::array kEngines{
     EngineEntry{"minhop", "fewest hops, loads even; may form credit loops where links form cycles",
                 minhop, minhop_candidates},
     EngineEntry{"dfp",
-                "fewest hops, no credit loop, lanes by turn: Dragonfly+ and other networks with "
+                "fewest hops, no credit loop, VLs by turn: Dragonfly+ and other networks with "
                 "short paths",
                 dfp},
     EngineEntry{"dor",

@@ -12,12 +12,12 @@
 namespace ib::route {
 namespace {
 
-/// Dealt tables whose greatest load, once the fullest links were relieved, is within this of the
-/// least there can be stay as they are.
+/// Dealt tables whose greatest load, once the most loaded links were relieved, is within this of
+/// the least there can be stay as they are.
 constexpr double kNear = 1.02;
 
-/// True when the fullest link of `a` carries less by more than a hundredth, or as much and no more
-/// packets of a shift meet on it.
+/// True when the most loaded link of `a` carries less by more than a hundredth, or as much and no
+/// more packets of a shift meet on it.
 bool is_as_good(const Request& request, const tables::LinearTables& a,
                 const tables::LinearTables& b) {
   const double load_a = greatest_load(request, a), load_b = greatest_load(request, b);
@@ -26,9 +26,9 @@ bool is_as_good(const Request& request, const tables::LinearTables& a,
          sampled_contention(*request.graph, b) * kEqualContention;
 }
 
-/// Where something is missing: single entries on the fullest links move, so that all others stay as
-/// they were dealt and what shifts need stays with them. Only where that does not do, everything is
-/// evened out.
+/// Where something is missing: single entries on the most loaded links move, so that all others
+/// stay as they were dealt and what shifts need stays with them. Only where that does not do,
+/// everything is evened out.
 void mend(const Request& request, const UpDownOrder& order, const Targets& targets,
           const TreePlaces& places, std::vector<tables::LeastHops>& hops,
           tables::LinearTables& lfts) {

@@ -15,7 +15,7 @@ namespace ib::route {
 namespace {
 
 constexpr double kWorkToCompare = 3e6;  // arcs looked at: beyond, one order has to do
-constexpr unsigned kRounds = 4;         // of growing all trees anew
+constexpr unsigned kRounds = 4;         // in which all trees are grown again
 
 struct Candidate {
   VlTrees trees;

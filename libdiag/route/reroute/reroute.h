@@ -48,7 +48,7 @@ class Rerouter {
   void adopt(const fabric::Fabric& fabric, fabric::CompactGraph graph, Routes routes);
 
   /// Follows the fabric to `now`. Links between the same switches are followed entry by entry; when
-  /// switches or LIDs came, went or moved, when links are cabled anew, or when the engine has no
+  /// switches or LIDs came, went or moved, when cables were moved, or when the engine has no
   /// candidates, or leaves hosts without a way that cables would give them, it computes everything,
   /// keeping what still fits, and says so. When all is again as it was when routes were adopted, so
   /// are the routes. The most loaded link carries at most a tenth more than

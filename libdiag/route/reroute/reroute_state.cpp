@@ -138,7 +138,7 @@ bool Rerouter::State::same_kinds(const Request& request) const {
   return true;
 }
 
-bool Rerouter::State::choose_anew(const fabric::CompactGraph& now, std::vector<Fix>& fixes) {
+bool Rerouter::State::choose_again(const fabric::CompactGraph& now, std::vector<Fix>& fixes) {
   struct Batch {
     LiveWays::Followed followed;
     std::vector<LiveWays::Change> changes;
@@ -310,7 +310,7 @@ bool Rerouter::State::follow(const Request& request) {
   follow_dead();
   std::vector<Fix> fixes;
   const bool joins = floor_.follow(now, links, cost_);
-  if (has_moved() && (!choose_anew(now, fixes) || (joins && leaves_hosts_apart()))) {
+  if (has_moved() && (!choose_again(now, fixes) || (joins && leaves_hosts_apart()))) {
     astray_ = true;  // candidates are neither the old ones nor the new
     ways_ = nullptr;
     return false;

@@ -178,7 +178,7 @@ class Rerouter::State {
   std::vector<fabric::SwitchIndex> leaves_of(std::span<const std::uint32_t> targets) const;
   /// And those of `targets` of a batch over lost links.
   void drop_lost_detours(std::size_t batch, std::uint64_t targets, std::vector<Fix>& fixes);
-  bool choose_anew(const fabric::CompactGraph& now, std::vector<Fix>& fixes);
+  bool choose_again(const fabric::CompactGraph& now, std::vector<Fix>& fixes);
   /// The same for targets that the rule looks at as a whole.
   bool ask_again(const fabric::CompactGraph& now, const std::vector<std::uint32_t>& targets,
                  std::vector<Fix>& fixes);

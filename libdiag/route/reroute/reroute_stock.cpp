@@ -167,8 +167,8 @@ bool Rerouter::State::take_load(std::size_t batch, std::size_t begin, std::size_
              [&](Lid lid) { columns.emplace_back(lid, goals_[lid.value].counts); });
   }
   first[end] = columns.size();
-  // Sources that come by, by switch and column; whoever has handed them on has none left. LIDs
-  // limit their number to 49,151.
+  // Sources that come by, by switch and column; a switch that has handed them on has none left.
+  // LIDs limit their number to 49,151.
   auto& arriving = stock.arriving;
   if (arriving.size() < switches * columns.size()) arriving.resize(switches * columns.size(), 0);
   const auto unfit = [&] {

@@ -76,7 +76,7 @@ class Layers {
     return {};
   }
 
-  /// Damage may cut a layer in pieces. Two that lie opposite the same third across a layer are one,
+  /// Damage may disconnect a layer. Two that lie opposite the same third across a layer are one,
   /// and so are all neighbours of a layer through which nothing goes straight, the end of a chain.
   bool join_pieces() {
     bool joined = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What routes that may be programmed are compared by: the load of the fullest link, then how many
-// packets of a shift meet on one, then VLs.
+// What routes that may be programmed are compared by: the load of the most loaded link, then how
+// many packets of a shift meet on one, then VLs.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ namespace ib::route {
 
 /// Less is better.
 struct Quality {
-  /// CA-to-CA routes over the fullest link between switches, as many more on a slower link as it is
-  /// slower than the fastest (Options::link_capacity); ignored ports count nothing.
+  /// CA-to-CA routes over the most loaded link between switches, as many more on a slower link as
+  /// it is slower than the fastest (Options::link_capacity); ignored ports count nothing.
   double load{0};
-  /// Packets that meet on the fullest link under a shift of all hosts, the mean of a sample; none:
-  /// it was not needed.
+  /// Packets that meet on the most loaded link under a shift of all hosts, the mean of a sample;
+  /// none: it was not needed.
   std::optional<double> contention;
   unsigned vls{1};
 };
@@ -25,7 +25,7 @@ struct Quality {
 /// Quality::load of tables for the fabric of `request`.
 double greatest_load(const Request& request, const tables::LinearTables& tables);
 
-/// No routes do with less on the fullest link: what the hosts of a switch send and get crosses its
+/// No routes load the most loaded link less: what the hosts of a switch send and get crosses its
 /// links. In the unit of greatest_load().
 double least_load(const Request& request);
 

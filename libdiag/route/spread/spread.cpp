@@ -270,7 +270,7 @@ class Spreader {
   }
 
   /// For which targets of a batch somebody behind a switch wants to know how much it sends there:
-  /// whoever has a choice, or a load that decides another choice.
+  /// a switch that has a choice, or a load that decides another choice.
   void find_what_passes_on(std::size_t index) {
     const std::uint64_t loaded = loaded_targets(index);
     if (loaded == 0) return;
@@ -520,8 +520,8 @@ class Spreader {
     });
   }
 
-  /// One LID after the other, with all the rules: what stands is kept if asked for; the further
-  /// LIDs of one end port prefer a system, then a switch that its earlier ones do not use.
+  /// One LID after the other, with all the rules: entries of before are kept if asked for; the
+  /// further LIDs of one end port prefer a system, then a switch that its earlier ones do not use.
   void choose_one_by_one(SwitchIndex s, std::size_t b, ExitMask mask, std::uint8_t* ports) {
     const Target& target = batch_[b];
     const Targets::Column* columns = targets_.columns(target).data();

@@ -170,7 +170,7 @@ class Joiner {
 
   /// Puts `valley` above everything that is above it and not joined. In each connected part of
   /// that, the neighbour with most links to the valley becomes the top, and hops from there decide;
-  /// links to anything else stay as they are. Then sorts all switches anew, the former order
+  /// links to anything else stay as they are. Then sorts all switches again, the former order
   /// deciding where links do not.
   void turn_round(SwitchIndex valley) {
     valley_[valley] = true;
@@ -409,7 +409,7 @@ class Ways {
     return passed;
   }
 
-  /// Finds ways anew for switches that do not count, as far as those of the others allow: into
+  /// Finds new ways for switches that do not count, as far as those of the others allow: into
   /// what descends anyway, else up.
   void settle(const std::vector<std::uint64_t>& counts) {
     const std::uint64_t everything = all_targets();

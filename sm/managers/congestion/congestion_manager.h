@@ -38,7 +38,7 @@ class CongestionManager final : public Manager {
   std::size_t requests_most() const override { return settings_.requests_most; }
   bool idle() const override;
 
-  /// Other settings, from the next sweep on. It begins anew, even where errors had ended it.
+  /// Other settings, from the next sweep on. It starts over, even where errors had ended it.
   void set_settings(const policy::CongestionSettings& settings);
 
   /// It met too many errors and does nothing any more.

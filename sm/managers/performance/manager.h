@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The performance manager: reads the counters of all ports by and by, keeps totals that outlive the
-// narrow fields of PortCounters, and tells which port counted errors, with both ends of its cable.
+// The performance manager: reads the counters of all ports, a few at a time, keeps totals that
+// outlive the narrow fields of PortCounters, and tells which port counted errors, with both ends of
+// its cable.
 //
 //   Waiting --sweep time--> Reading --all read--> Waiting
 //
@@ -75,7 +76,7 @@ class PerformanceManager final : public Manager {
   /// A run of `ibsm --once` does not wait for counters.
   bool idle() const override { return true; }
 
-  // ---- for whoever looks at them
+  // ---- for readers of the counters
   const PortRecords& records() const { return records_; }
   /// A sweep now, unless one is under way.
   void sweep_now(ib::Instant now);
@@ -86,7 +87,7 @@ class PerformanceManager final : public Manager {
   const Options& options() const { return options_; }
   std::size_t under_way() const { return under_way_.size(); }
 
-  // ---- for whoever administers it
+  // ---- for the operator
   bool is_enabled() const { return enabled_; }
   /// Disabled, no sweep begins; one that is under way comes to its end.
   void set_enabled(ib::Instant now, bool enabled);

@@ -20,9 +20,9 @@ constexpr std::size_t kSlotsKept = 4096;
 constexpr std::size_t kLine = 64, kUsualBytes = 3 * kLine;
 }  // namespace
 
-Admission::Lane Admission::lane_of(ib::Lid who, const Packet& request) {
+Admission::QueueKey Admission::queue_key(ib::Lid who, const Packet& request) {
   using ib::wire::Method;
-  const auto kind = [&]() -> Lane {
+  const auto kind = [&]() -> QueueKey {
     switch (request.mad.method()) {
       case Method::GetTable:
       case Method::GetMulti:
@@ -35,7 +35,7 @@ Admission::Lane Admission::lane_of(ib::Lid who, const Packet& request) {
         return 0;
     }
   };
-  return Lane{who.value} << kKindBits | kind();
+  return QueueKey{who.value} << kKindBits | kind();
 }
 
 bool Admission::offer(ib::Instant now, ib::Lid who, const Packet& request) {
@@ -43,8 +43,8 @@ bool Admission::offer(ib::Instant now, ib::Lid who, const Packet& request) {
   const std::size_t room = options_.queue_in_all - std::min(waiting_, options_.queue_in_all);
   if (room == 0) return false;
   const std::size_t most = std::clamp<std::size_t>(room / kShare, 1, options_.queue_size);
-  const Lane lane = lane_of(who, request);
-  Queue& queue = queue_of(lane);
+  const QueueKey key = queue_key(who, request);
+  Queue& queue = queue_of(key);
   if (queue.size >= most) return false;
   Slot slot = free_;
   if (slot != kNone) {
@@ -58,7 +58,7 @@ bool Admission::offer(ib::Instant now, ib::Lid who, const Packet& request) {
   waiting.serial = ++serial_;
   waiting.next = kNone;
   if (queue.size == 0) {
-    turns_.push_back(lane);
+    turns_.push_back(key);
     queue.first = slot;
   } else {
     slots_[queue.last].next = slot;
@@ -68,7 +68,7 @@ bool Admission::offer(ib::Instant now, ib::Lid who, const Packet& request) {
   ++waiting_;
   // What is gone is left in front only by requests that were served, so this stays short.
   while (!arrivals_.empty() && is_gone(arrivals_.front())) arrivals_.pop_front();
-  arrivals_.push_back({now + options_.time_in_queue, lane, slot, serial_});
+  arrivals_.push_back({now + options_.time_in_queue, key, slot, serial_});
   return true;
 }
 
@@ -84,7 +84,7 @@ const Packet* Admission::take_first(Queue& queue) {
   --waiting_;
   if (--queue.size == 0) {
     if (recent_ == &queue) recent_ = nullptr;
-    queues_.erase(queue.lane);
+    queues_.erase(queue.key);
   } else {
     // The next one is likely to have its turn next, and many came since it did.
     const auto* next = reinterpret_cast<const std::byte*>(&slots_[queue.first]);
@@ -121,15 +121,15 @@ ib::Instant Admission::next_deadline() {
 const Packet* Admission::expired(ib::Instant now) {
   if (next_deadline() > now) return nullptr;
   let_go();
-  const Lane lane = arrivals_.front().lane;
+  const QueueKey key = arrivals_.front().key;
   arrivals_.pop_front();
-  Queue& queue = queue_of(lane);
+  Queue& queue = queue_of(key);
   const bool was_last = queue.size == 1;
   // Times are all the same, so the oldest of all is the oldest of its queue.
   const Packet* request = take_first(queue);
   if (!was_last) return request;
   for (auto* order : {&turns_, &held_})
-    if (const auto at = std::find(order->begin(), order->end(), lane); at != order->end())
+    if (const auto at = std::find(order->begin(), order->end(), key); at != order->end())
       order->erase(at);
   return request;
 }

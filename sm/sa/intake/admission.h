@@ -42,16 +42,16 @@ class Admission {
   const ib::mad::Packet* next(MayBegin&& may_begin) {
     let_go();
     while (!turns_.empty()) {
-      const Lane lane = turns_.front();
-      Queue& queue = queue_of(lane);
-      if (!may_begin(who_of(lane), slots_[queue.first].request)) {
+      const QueueKey key = turns_.front();
+      Queue& queue = queue_of(key);
+      if (!may_begin(who_of(key), slots_[queue.first].request)) {
         turns_.pop_front();
-        held_.push_back(lane);
+        held_.push_back(key);
         continue;
       }
       // The turn of one who is alone stays where it is.
       const bool is_last = queue.size == 1;
-      if (!is_last && turns_.size() > 1) turns_.push_back(lane);
+      if (!is_last && turns_.size() > 1) turns_.push_back(key);
       if (is_last || turns_.size() > 1) turns_.pop_front();
       return take_first(queue);
     }
@@ -86,21 +86,21 @@ class Admission {
   };
   /// A requester and the kind of his requests: what has to wait until a table ends, or a write,
   /// holds up nothing else of his.
-  using Lane = std::uint32_t;
+  using QueueKey = std::uint32_t;
   static constexpr unsigned kKindBits = 2;
-  static Lane lane_of(ib::Lid who, const ib::mad::Packet& request);
-  static ib::Lid who_of(Lane lane) {
-    return ib::Lid{static_cast<std::uint16_t>(lane >> kKindBits)};
+  static QueueKey queue_key(ib::Lid who, const ib::mad::Packet& request);
+  static ib::Lid who_of(QueueKey key) {
+    return ib::Lid{static_cast<std::uint16_t>(key >> kKindBits)};
   }
 
   struct Queue {
-    Lane lane{};
+    QueueKey key{};
     Slot first{kNone}, last{kNone};
     std::size_t size{0};
   };
   struct Arrival {
     ib::Instant deadline;
-    Lane lane;
+    QueueKey key;
     Slot slot;
     std::uint64_t serial;
   };
@@ -109,10 +109,10 @@ class Admission {
     return slots_[arrival.slot].serial != arrival.serial;
   }
   /// An empty one if there was none.
-  Queue& queue_of(Lane lane) {
-    if (recent_ != nullptr && recent_->lane == lane) return *recent_;
-    recent_ = &queues_[lane];
-    recent_->lane = lane;
+  Queue& queue_of(QueueKey key) {
+    if (recent_ != nullptr && recent_->key == key) return *recent_;
+    recent_ = &queues_[key];
+    recent_->key = key;
     return *recent_;
   }
   /// Takes the first request out; a queue that is empty then goes too.
@@ -124,11 +124,11 @@ class Admission {
   AdmissionOptions options_;
   std::vector<Waiting> slots_;
   Slot free_{kNone};
-  Slot taken_{kNone};                       // in use until the next call
-  std::unordered_map<Lane, Queue> queues_;  // none is empty
-  Queue* recent_{nullptr};                  // the last that was looked for
-  std::deque<Lane> turns_, held_;           // every lane with a queue, once
-  std::deque<Arrival> arrivals_;            // in order; also of those that are gone
+  Slot taken_{kNone};                           // in use until the next call
+  std::unordered_map<QueueKey, Queue> queues_;  // none is empty
+  Queue* recent_{nullptr};                      // the last that was looked for
+  std::deque<QueueKey> turns_, held_;           // every key with a queue, once
+  std::deque<Arrival> arrivals_;                // in order; also of those that are gone
   std::size_t waiting_{0};
   std::uint64_t serial_{0};
 };

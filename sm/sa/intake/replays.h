@@ -21,7 +21,7 @@ struct ReplayOptions {
   ib::Duration reads_for{std::chrono::seconds(5)};
   ib::Duration writes_for{std::chrono::seconds(30)};
   /// ... about which something newer was said since: late copies of a join must not undo the leave
-  /// after it, but a client that uses a TID anew after so long means it.
+  /// after it, but a client that reuses a TID after so long sends a new request.
   ib::Duration outdated_writes_for{std::chrono::seconds(5)};
   // A path takes 104 bytes, a join 176: 5 s at 55,000 joins a second, which is more than the server
   // judges, and at 48,000 reads, which is less: in a storm of reads the oldest answers go sooner,

@@ -29,7 +29,7 @@ constexpr std::size_t kRequestersKnown = 4096;
 
 constexpr std::size_t kSinglesOfAPlace = 8;
 
-// What was taken is let go in pieces of this size.
+// Memory that was taken is released in parts of this size.
 constexpr std::size_t kTrimBytes = 8192;
 
 // What a segment may have looked at at once; what takes longer is looked for in steps.

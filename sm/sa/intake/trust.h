@@ -24,7 +24,7 @@ struct TrustOptions {
   bool enhanced{false};
   bool untrusted_guid_info{false};  // ... which GUIDInfoRecord Set and Delete may join
   bool untrusted_proxies{true};     // ... and joins by proxy may leave
-  /// A request with a GRH must come from the port whose GID it bears.
+  /// A request with a GRH must come from the port whose GID it has.
   bool check_source_gid{true};
 };
 

@@ -14,11 +14,11 @@ namespace sm::sa::turn {
 /// thread here for more than some 10 ms.
 inline constexpr std::size_t kRead = 4096;
 /// Requests served before what has arrived meanwhile is looked at, and answers leave. Fewer keep
-/// the answers of a storm back: each slice rings for whoever slept meanwhile, which on a virtual
+/// the answers of a storm back: each slice wakes a client that slept meanwhile, which on a virtual
 /// machine costs as much as twenty answers (doc/sa.md).
 inline constexpr std::size_t kServed = 128;
-/// ... and not for longer than that, where requests are dear. How long has been served is looked at
-/// after every few.
+/// ... and not for longer than that, where requests are expensive. How long has been served is
+/// looked at after every few.
 inline constexpr ib::Duration kServedFor{std::chrono::microseconds(500)};
 inline constexpr std::size_t kServedAtOnce = 16;
 /// Segments of tables sent. A requester may have 16 tables with as many each under way.

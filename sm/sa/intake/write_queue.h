@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Group commit: writes that arrive together share one transaction. Each is judged by the state as
-// those before it leave it; replies and effects are let go when all of it is durable, and when it
+// those before it leave it; replies and effects are released when all of it is durable, and when it
 // cannot be made durable all of it is taken back. A machine: no store, no clock.
 //
 //   add() -> queue of its requester -> next_batch(): judged, applied -> on_done() ->

@@ -76,7 +76,7 @@ bool PathPairs::next_lid_pair() {
     }
     diagonal_ = false;
     from_lid_ = 0;
-    to_lid_ = 0;  // passed over below: it was on the diagonal
+    to_lid_ = 0;  // skipped below: it was on the diagonal
   }
   do {
     if (++to_lid_ == destinations) {

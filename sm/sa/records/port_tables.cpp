@@ -60,7 +60,7 @@ class SlToVlSource final : public PortWalk<SlToVlRecord, &SlToVlRecord::lid> {
  private:
   static constexpr unsigned kInputBit = 1, kOutputBit = 2;
 
-  /// A switch has a row for each pair of ports; an end port one, which bears no numbers.
+  /// A switch has a row for each pair of ports; an end port has one, without numbers.
   Grid grid(const EndPort& owner) const override {
     if (!node_of(owner).is_switch()) return {kOne};
     return {narrowed_on_switch(owner, kOutputBit, wanted().output_port),

@@ -36,7 +36,7 @@ class Aliases {
   };
 
   const Map& all() const { return by_place_; }
-  /// GUID of the port that bears `alias`; zero when none does.
+  /// GUID of the port that has `alias`; zero when none does.
   ib::Guid port_of(ib::Guid alias) const;
   /// Those of one port.
   std::ranges::subrange<Map::const_iterator> of(ib::Guid port) const {

@@ -17,7 +17,7 @@ inline constexpr std::string_view kGuidNames[kGuidsPerBlock] = {
     " guid0=0x", " guid1=0x", " guid2=0x", " guid3=0x",
     " guid4=0x", " guid5=0x", " guid6=0x", " guid7=0x"};
 
-/// The fields of a line, looked up one after the other: text between them is passed over.
+/// The fields of a line, looked up one after the other: text between them is skipped.
 class Fields {
  public:
   explicit Fields(std::string_view line) : rest_(line) {}

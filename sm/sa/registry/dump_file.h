@@ -19,7 +19,7 @@ std::string write_dump(const store::Contents& contents);
 
 struct ReadDump {
   store::Contents contents;             // no LIDs; groups without a full member are left out
-  std::vector<std::string> complaints;  // "line 7: ...": the first of those that are passed over
+  std::vector<std::string> complaints;  // "line 7: ...": the first of those that are skipped
   std::size_t passed_over{0};           // lines in all
 };
 /// Never fails as a whole: what can be read is.

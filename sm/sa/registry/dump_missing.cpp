@@ -71,14 +71,14 @@ Missing missing_from(const store::Contents& contents, const store::Contents& dum
               [&](const Subscription& o) { return std::is_eq(compare_keys(o, s)); }))
       batch.subscriptions.push_back(s);
   // A GUID is one port's only.
-  std::set<Guid> borne;
-  for (const auto& a : contents.aliases) borne.insert(a.guid);
+  std::set<Guid> in_use;
+  for (const auto& a : contents.aliases) in_use.insert(a.guid);
   for (const auto& a : dump.aliases)
     if (lacks(contents.aliases,
               [&](const AliasGuid& o) {
                 return o.port_guid == a.port_guid && o.index == a.index && o.guid.value != 0;
               }) &&
-        borne.insert(a.guid).second)
+        in_use.insert(a.guid).second)
       batch.aliases.push_back(a);
   return missing;
 }

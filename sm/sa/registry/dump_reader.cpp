@@ -167,7 +167,8 @@ class Reader {
     s.to.q_key = f.number<std::uint32_t>(" remote_qkey=0x");
     s.to.p_key_index = f.number<std::uint16_t>(" pkey_ix=0x");
     s.to.sl = ib::Sl{static_cast<std::uint8_t>(f.number<std::uint8_t>(" sl=0x") & 0x0F)};
-    // The incumbent does not say it: whoever subscribed there to what is for the trusted was one.
+    // opensm does not say it: a client that subscribed to what only trusted ones may get was
+    // trusted.
     s.trusted = f.has(" trusted=0x") ? f.number<std::uint8_t>(" trusted=0x") != 0
                                      : i.is_generic == 1 && is_security_trap(i.trap_number);
     s.by_secret = f.has(" trusted=0x2");

@@ -12,7 +12,7 @@ namespace sm::sa {
 
 class MlidPool {
  public:
-  /// LIDs that are no multicast LIDs are passed over.
+  /// LIDs that are no multicast LIDs are ignored.
   void take(ib::Lid mlid);
   void give_back(ib::Lid mlid);
   bool is_free(ib::Lid mlid) const;

@@ -61,7 +61,7 @@ class Multicast {
   using Groups = std::map<ib::Gid, Group>;             // by MGID
   using Ports = std::map<ib::Gid, std::set<ib::Gid>>;  // port GID: MGIDs
 
-  /// Members of groups that do not exist are passed over.
+  /// Members of groups that do not exist are skipped.
   void apply(const store::Batch& batch);
   void add_to(store::Contents& contents) const;
 

@@ -15,11 +15,12 @@ namespace sm::sa {
 std::vector<Partition> partitions_of(const Paths& paths);
 
 /// The groups that partitions create and keep (their IPoIB groups, one a scope, and those of mgid
-/// lines). A rule of `qos` (nullptr: none) that matches a group stands above the partition's SL.
+/// lines). A rule of `qos` (nullptr: none) that matches a group takes precedence over the
+/// partition's SL.
 std::vector<store::McGroup> groups_of(const policy::PartitionPolicy& partitions,
                                       const policy::QosPolicy* qos);
 
-/// Where these have their SLs from, a line a group. Groups with SL 0 are passed over where there
+/// Where these have their SLs from, a line a group. Groups with SL 0 are left out where there
 /// are no rules.
 std::vector<std::string> sl_origins(const policy::PartitionPolicy& partitions,
                                     const policy::QosPolicy* qos);

@@ -47,7 +47,7 @@ bool is_of_this_subnet(const World& world, const ib::Gid& gid) {
          world.is_own_prefix(gid.prefix());
 }
 
-/// A group's service is announced by whoever is in the group.
+/// A group's service is announced by a member of the group.
 bool is_member(const World& world, const ib::Gid& mgid, const EndPort& port) {
   const auto joined_by = [&](ib::Guid guid) {
     const auto gid = ib::Gid::from(world.snapshot().subnet_prefix, guid);
@@ -97,7 +97,7 @@ bool owns_gid(const World& world, const EndPort& port, const ib::Gid& gid) {
   return at != nullptr && at->port == port.port;
 }
 
-/// Keys are secrets: shown to those who have the SA key only, whoever set them.
+/// Keys are secrets: only clients that have the SA key see them, no matter who set them.
 std::vector<std::byte> reply_to(const WriteRequest& request, ServiceRecord r) {
   if (!request.requester.trusted) r.key = {};
   return reply_of(r);
@@ -133,7 +133,7 @@ Outcome register_service(const World& world, const WriteRequest& request) {
 
   const auto* before = world.state.services.find(service.key());
   if (before != nullptr) {
-    // What a key protects is changed by whoever has the key; without one, by the port alone.
+    // A client that has the key may change what it protects; without a key, only the port may.
     const auto& key = before->record.key;
     if (!request.requester.trusted && !is_zero(key) && key != r.key)
       return refuse(status::kSaReqDenied, kOtherKey);

@@ -17,7 +17,8 @@ Refusal why_not(const World& world, const EndPort& port, const InformInfo& info)
     return Refusal{status::kSaReqInvalid, std::move(why)};
   };
   if (!info.gid.is_zero()) {
-    // Notices bear GIDs of this subnet: a subscription to another's would never be told anything.
+    // Notices have GIDs of this subnet: a subscription to another subnet's would never get a
+    // report.
     if (!world.is_own_prefix(info.gid.prefix()))
       return {status::kSaInvalidGid,
               fmt::format("the prefix of the GID {} is not that of this subnet, 0x{:016x}",

@@ -48,7 +48,7 @@ class Subscriptions {
   std::unordered_map<ib::Guid, std::size_t> by_subscriber_;
 };
 
-/// Where reports go for whoever sends from there.
+/// The address of the reports for a client that sends from there.
 ib::mad::Address reports_to(ib::mad::Address subscriber);
 /// 256 to 259, generic: told to the trusted only.
 bool is_security_trap(std::uint16_t number);

@@ -91,7 +91,7 @@ TEST_F(SaDumpTest, LinesThatCannotBeReadAreWarnedOfAndCounted) {
   EXPECT_EQ(events->front().level, ib::LogLevel::Warning);
   EXPECT_THAT(events->front().message, HasSubstr(path + ": line 1: "));
   EXPECT_EQ((*events)[20].level, ib::LogLevel::Warning);
-  EXPECT_EQ((*events)[20].message, path + ": 50 lines could not be read and are passed over");
+  EXPECT_EQ((*events)[20].message, path + ": 50 lines could not be read and are skipped");
   EXPECT_EQ(events->back().level, ib::LogLevel::Info);
   EXPECT_THAT(events->back().message, HasSubstr("took 0 groups"));
 }

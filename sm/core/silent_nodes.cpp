@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "sm/core/culprits.h"
+#include "sm/core/silent_nodes.h"
 
 #include <fmt/format.h>
 
@@ -38,7 +38,7 @@ std::string cable_names(const Observed& found, const std::vector<PortRef>& cable
 
 }  // namespace
 
-void Culprits::identify(Observed& found, const Observed& before) {
+void SilentNodes::identify(Observed& found, const Observed& before) {
   const auto who_was_at = [&](const Cable& cable) -> std::optional<Who> {
     if (const auto n = before.fabric.find_node(cable.first);
         n && cable.second <= before.fabric.node(*n).num_ports) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Culprits: who it is that does not answer. A sweep meets a silent node once for every cable that
-// leads to it and cannot tell that they lead to one; the sweep before may have heard who hung
+// SilentNodes: who it is that does not answer. A sweep meets a silent node once for every cable
+// that leads to it and cannot tell that they lead to one; the sweep before may have heard who hung
 // there. Only names troubles; what is done about them is the plan's.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace sm::core {
 
-class Culprits {
+class SilentNodes {
  public:
   /// Troubles of `found` at cables whose far end was heard in `before`, or is remembered from
   /// further back, become one for each such node. A node that answers elsewhere now is not behind
