@@ -27,8 +27,8 @@ int run_check_command(const CheckCommand& command, std::ostream& complaints) {
     if (!planned)
       warnings.push_back(command.topology +
                          ": levels of service are not held against it: " + planned.error().message);
-    else if (const std::string& merged = planned->desired->routing->merged_levels; !merged.empty())
-      warnings.push_back("qos: " + merged);
+    else
+      std::ranges::copy(planned->desired->qos_alarms, std::back_inserter(warnings));
   }
   for (const std::string& line : warnings) complaints << line << '\n';
   return warnings.empty() && !command.warned ? ib::cli::kExitGood : ib::cli::kExitFound;

@@ -166,7 +166,7 @@ constexpr Row kRows[] = {
      0,
      {},
      0,
-     "levels of service have the same VLs, since the routing engine has too few for all"},
+     "levels of service have the same VLs, since there are too few for all"},
     {Kind::LevelDropped,
      "qos.level-dropped",
      LogLevel::Verbose,

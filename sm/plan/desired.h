@@ -110,6 +110,8 @@ struct Desired {
   std::vector<ib::route::Tried> tried;  // routing engines, in the order in which they were asked
   /// Knows the routes above, so that trees of later memberships are checked by difference.
   std::shared_ptr<ib::tables::Verifier> verifier;
+  /// What holds of levels of service otherwise than it was asked for; among `alarms`, too.
+  std::vector<std::string> qos_alarms;
   std::vector<std::string> notes;   // worth a line in the log
   std::vector<std::string> alarms;  // worth a warning
 };

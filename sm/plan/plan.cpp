@@ -12,6 +12,7 @@
 #include "sm/plan/partitions.h"
 #include "sm/plan/sl_rates.h"
 #include "sm/plan/vl_tables.h"
+#include "sm/plan/vl_weights.h"
 
 namespace sm::plan {
 namespace {
@@ -439,7 +440,9 @@ class Planner {
     const Fabric& f = routed_;
     ib::fabric::CompactGraph graph(f);
     auto routing = std::make_shared<Routing>(Routing{std::move(graph), {}, {}, {}, {}});
-    const ib::route::ChoiceOptions options = choice_for(f);
+    ib::route::ChoiceOptions options = choice_for(f);
+    const Weighable weighable = weighable_between_switches(routing->graph);
+    options.vls_max = std::min(options.vls_max, weighable.vls);
     ib::tables::VerifyOptions checks;
     checks.loads = request_.for_report;
     checks.sm_lid = out_.sm_lid;
@@ -448,7 +451,7 @@ class Planner {
     ChosenRoutes chosen = choose_for_classes(
         {f, routing->graph, &options, checks, request_.previous.get(), out_.offer_taken,
          vl_settings_ ? &(*vl_settings_)[kBetweenSwitches] : nullptr, used_sls(),
-         options_.operational_vls_max, request_.keep_sl_to_vl, request_.held.get()},
+         options_.operational_vls_max, weighable.vls, request_.keep_sl_to_vl, request_.held.get()},
         following_);
     out_.keep_sl_to_vl = request_.keep_sl_to_vl;
     out_.deadlock_by_kept_rows = chosen.deadlock_by_kept_rows;
@@ -477,14 +480,27 @@ class Planner {
         std::move(lanes_ ? lanes_->virtual_lanes : choice.routes.virtual_lanes);
     routing->multicast = std::move(lanes_ ? lanes_->multicast : choice.routes.multicast);
     routing->engine = std::move(choice.routes.engine);
-    if (lanes_) routing->merged_levels = std::move(chosen.merged_levels);
+    routing->merged_levels = std::move(chosen.merged_levels);
     if (vl_settings_ && !lanes_) routing->dropped_sls = policy::dropped_sls(*vl_settings_);
-    if (!routing->merged_levels.empty()) out_.alarms.push_back("qos: " + routing->merged_levels);
+    if (!weighable.why.empty() && (vl_settings_ || !routing->virtual_lanes.trivial()))
+      say_of_qos(weighable.why);
+    if (!routing->merged_levels.empty()) say_of_qos(routing->merged_levels);
+    if (lanes_)
+      for (const std::string& key : policy::keys_without_effect(options_.qos_sets))
+        say_of_qos(
+            fmt::format("{} has no effect: routes of {} use several VLs, and the mapping of "
+                        "links between switches makes the classes",
+                        key, routing->engine));
     routing->followed = chosen.followed;
     for (const ib::route::Tried& tried : choice.tried)
       if (!tried.passed && tried.named) routing->failed.push_back(tried.engine);
     out_.tried = std::move(choice.tried);
     out_.verdict = std::move(choice.verdict);
+    if (lanes_ && out_.verdict.switch_turns_refused > 0)
+      out_.notes.push_back(
+          fmt::format("paths between LIDs of switches are not free of credit loops ({} "
+                      "dependencies): nothing but SMPs goes there, on a VL of its own",
+                      out_.verdict.switch_turns_refused));
     // What stands in place of routes is not what was verified.
     if (routing->engine.empty()) out_.verifier = std::make_shared<ib::tables::Verifier>(checks);
     out_.routing = std::move(routing);
@@ -538,6 +554,38 @@ class Planner {
                                [&](const std::string& line) { return line.ends_with(message); });
   }
 
+  void say_of_qos(const std::string& what) {
+    out_.qos_alarms.push_back("qos: " + what);
+    out_.alarms.push_back(out_.qos_alarms.back());
+  }
+
+  /// The VLs that ports between switches have entries of arbitration for. Rows that name more would
+  /// be folded after they were proved.
+  struct Weighable {
+    unsigned vls{15};
+    std::string why;  // a sentence, where links could have more; else empty
+  };
+  Weighable weighable_between_switches(const ib::fabric::CompactGraph& graph) const {
+    unsigned least = 15;
+    PortRef where;
+    for (ib::fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
+      for (const auto& arc : graph.arcs(s)) {
+        const PortRef p{graph.node_of(s), arc.out_port};
+        const unsigned here = weighable_vls(observed_.known_port(p), least);
+        if (here < least) where = p;
+        least = here;
+      }
+    if (const unsigned asked = ib::tables::data_vls(
+            routed_, graph,
+            std::min(options_.choice.vls_max, ib::wire::data_vls(options_.operational_vls_max)));
+        least < asked)
+      return {least, fmt::format("links between switches use {} of {} VLs, since a table of VL "
+                                 "arbitration of {} port {} has {} entr{}",
+                                 least, asked, name(where.node), where.port, least,
+                                 least == 1 ? "y" : "ies")};
+    return {least, {}};
+  }
+
   static constexpr auto kBetweenSwitches =
       static_cast<std::size_t>(policy::QosKind::SwitchToSwitch);
 
@@ -585,6 +633,10 @@ class Planner {
     const VlClasses of_classes{lanes_classes_, lanes_ ? &*lanes_ : nullptr};
     out_.vl_tables = plan_vl_tables(observed_, out_.ports, *out_.routing, settings,
                                     lanes_ ? &of_classes : nullptr);
+    if (settings != nullptr && !lanes_)
+      for (const std::string& line :
+           vls_without_weight(observed_, out_.ports, *out_.vl_tables, used_sls()))
+        say_of_qos(line);
     out_.vls_needed = needed || keeps_vls_;  // links that keep VLs are not as they were before
     for (NodeIndex n = 0; n < observed_.nodes.size(); ++n)
       for (unsigned p = 0; p <= fabric().node(n).num_ports; ++p)

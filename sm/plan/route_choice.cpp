@@ -2,6 +2,7 @@
 #include "sm/plan/route_choice.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -14,6 +15,8 @@ namespace {
 
 using ib::Guid;
 using ib::fabric::Fabric;
+
+constexpr unsigned kVls = 15;  // data VLs that there are
 
 /// As far as what was proved under one holds under the other.
 bool same_checks(const ib::tables::VerifyOptions& a, const ib::tables::VerifyOptions& b) {
@@ -45,8 +48,10 @@ class Chooser {
     if (request_.between == nullptr) return follow_or_choose(options);
     const policy::VlSettings& between = *request_.between;
     operable_ = ib::tables::data_vls(
-        f_, graph_, std::min(between.vls, ib::wire::data_vls(request_.operational_vls_max)));
-    classes_ = service_classes(request_.used_sls, between.sl_to_vl, operable_);
+        f_, graph_,
+        std::min({between.vls, ib::wire::data_vls(request_.operational_vls_max),
+                  request_.weighable_vls}));
+    classes_ = service_classes(request_.used_sls, between.sl_to_vl, kVls);
     const std::size_t classes_wanted = classes_.size();
     const auto attempt = [&](std::size_t count, ib::route::ChoiceOptions with) {
       // Routes need one VL at least; verification names the link that has none.
@@ -102,7 +107,7 @@ class Chooser {
     if (choice.routes.engine.empty() || choice.routes.virtual_lanes.trivial()) return;
     const auto& map = request_.between->sl_to_vl;
     lanes_classes_ = merged(classes_, count);
-    lanes_ = lanes_of_classes(choice.routes, graph_.switch_count(), lanes_classes_, map, operable_);
+    lanes_ = lanes_of_classes(choice.routes, graph_.switch_count(), lanes_classes_, map, kVls);
     fits_ = lanes_ && (count == 1 || lanes_->vls() <= operable_);
     if (!fits_ || count == 1) return;
     choice.verdict = verifier_->verify(f_, graph_, choice.routes.lfts, lanes_->virtual_lanes);
@@ -235,7 +240,8 @@ class Chooser {
 
   /// Which classes are not apart, in a sentence.
   std::string merged_levels(const std::string& engine) const {
-    if (!lanes_ || lanes_classes_.size() == classes_.size()) return {};
+    if (!lanes_) return request_.between == nullptr ? std::string() : folded_levels();
+    if (lanes_classes_.size() == classes_.size()) return {};
     const ServiceClasses alone(classes_.begin(), classes_.begin() + static_cast<std::ptrdiff_t>(
                                                                         lanes_classes_.size() - 1));
     const ServiceClasses together(classes_.begin() + static_cast<std::ptrdiff_t>(alone.size()),
@@ -243,6 +249,19 @@ class Chooser {
     return fmt::format("{} levels of service ({}) have the same VLs, since {} has VLs for {} of {}",
                        together.size(), class_names(together), engine, lanes_classes_.size(),
                        classes_.size());
+  }
+
+  /// On one VL packets have that of the operator's mapping, folded to what links operate.
+  std::string folded_levels() const {
+    std::vector<std::string> together;
+    for (const std::uint16_t set :
+         service_classes(request_.used_sls, request_.between->sl_to_vl, operable_))
+      if (std::ranges::find(classes_, set) == classes_.end())
+        together.push_back(class_names({set}));
+    if (together.empty()) return {};
+    return fmt::format(
+        "levels of service have the same VL ({}), since links between switches use {}",
+        fmt::join(together, "; "), operable_ == 1 ? "one" : fmt::format("{} VLs", operable_));
   }
 
   const RouteRequest& request_;

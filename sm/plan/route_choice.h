@@ -55,6 +55,7 @@ struct RouteRequest {
   const policy::VlSettings* between{};  // of links between switches; nullptr: without QoS
   std::uint16_t used_sls{};             // that packets may be asked to have (bits)
   std::uint8_t operational_vls_max{};   // code
+  unsigned weighable_vls{};             // that links between switches have weights for
   // Switches that did not take rows of SL2VL, and what they hold:
   const std::set<ib::Guid>& keepers;
   const device::Inventory* held{};  // nullptr: not known

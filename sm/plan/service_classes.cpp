@@ -225,28 +225,39 @@ std::optional<ClassLanes> lanes_of_classes(const ib::route::Routes& routes,
   return Dealer(routes, switch_count, classes, map, vls).run();
 }
 
-policy::VlArbitrationTemplate class_arbitration(const policy::VlArbitrationTemplate& written,
-                                                const policy::SlToVlTemplate& map,
-                                                const ServiceClasses& classes,
-                                                const ClassLanes& lanes, unsigned link_vls) {
-  const unsigned link = std::max(link_vls, 1U);
+namespace {
+
+/// VLs of each class by the operator's mapping, a bit each.
+using ClassVls = std::vector<std::uint16_t>;
+
+ClassVls vls_of_classes(const policy::VlSettings& written, const ServiceClasses& classes,
+                        unsigned link) {
+  std::uint16_t weighted = 0;
+  for (const auto* table : {&written.low, &written.high})
+    for (const policy::VlWeight& entry : *table)
+      if (entry.weight != 0) weighted |= bit(entry.vl);
+  ClassVls vls(classes.size(), 0);
+  for (std::size_t c = 0; c < classes.size(); ++c)
+    for (unsigned sl = 0; sl < kSls; ++sl) {
+      const std::uint8_t vl = written.sl_to_vl[sl];
+      if (has(classes[c], sl) && vl != kDrop) vls[c] |= bit(has(weighted, vl) ? vl : vl % link);
+    }
+  return vls;
+}
+
+policy::VlArbitrationTemplate shared(const policy::VlArbitrationTemplate& written,
+                                     const ClassVls& vls, const ClassLanes& lanes, unsigned link) {
   std::array<std::uint64_t, kSls> of_vl{};
-  for (const policy::VlWeight& entry : written)
-    if (entry.vl < link) of_vl[entry.vl] += entry.weight;
-  // The VLs, as this port has them, of each class; and how many classes share one.
-  std::vector<std::uint16_t> vls(classes.size(), 0);
-  std::array<unsigned, kSls> sharers{};
-  for (std::size_t c = 0; c < classes.size(); ++c) {
-    for (unsigned sl = 0; sl < kSls; ++sl)
-      if (has(classes[c], sl) && map[sl] != kDrop) vls[c] |= bit(folded(map[sl], link));
-    for (unsigned vl = 0; vl < kSls; ++vl) sharers[vl] += has(vls[c], vl) ? 1 : 0;
-  }
+  for (const policy::VlWeight& entry : written) of_vl[entry.vl] += entry.weight;
+  std::array<unsigned, kSls> sharers{};  // classes that share a VL
+  for (const std::uint16_t set : vls)
+    for (unsigned vl = 0; vl < kSls; ++vl) sharers[vl] += has(set, vl) ? 1 : 0;
   std::uint64_t common = 1;
   for (const unsigned count : sharers) common = std::lcm(common, std::max(count, 1U));
   // A VL's weights in units of 1 / (common * VLs of a class).
-  const unsigned each = classes.size() == 1 ? link : lanes.vls_each;
+  const unsigned each = vls.size() == 1 ? link : lanes.vls_each;
   std::vector<std::uint64_t> weights(link, 0);
-  for (std::size_t c = 0; c < classes.size(); ++c) {
+  for (std::size_t c = 0; c < vls.size(); ++c) {
     std::uint64_t weight = 0;
     for (unsigned vl = 0; vl < kSls; ++vl)
       if (has(vls[c], vl)) weight += of_vl[vl] * (common / sharers[vl]);
@@ -265,6 +276,24 @@ policy::VlArbitrationTemplate class_arbitration(const policy::VlArbitrationTempl
     table.push_back({static_cast<std::uint8_t>(vl), static_cast<std::uint8_t>(fits)});
   }
   return table;
+}
+
+}  // namespace
+
+ClassWeights class_arbitration(const policy::VlSettings& written, const ServiceClasses& classes,
+                               const ClassLanes& lanes, unsigned link_vls) {
+  const unsigned link = std::max(link_vls, 1U);
+  const ClassVls vls = vls_of_classes(written, classes, link);
+  ClassWeights out{shared(written.low, vls, lanes, link), shared(written.high, vls, lanes, link)};
+  const unsigned used = classes.size() == 1 ? link : std::min<unsigned>(link, lanes.vls());
+  for (unsigned vl = 0; vl < used; ++vl) {
+    const auto has_it = [&](const policy::VlArbitrationTemplate& table) {
+      return std::ranges::find(table, vl, &policy::VlWeight::vl) != table.end();
+    };
+    if (!has_it(out.low) && !has_it(out.high))
+      out.low.push_back({static_cast<std::uint8_t>(vl), 1});
+  }
+  return out;
 }
 
 }  // namespace sm::plan

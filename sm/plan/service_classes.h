@@ -45,12 +45,16 @@ std::optional<ClassLanes> lanes_of_classes(const ib::route::Routes& routes,
                                            std::size_t switch_count, const ServiceClasses& classes,
                                            const policy::SlToVlTemplate& map, unsigned vls);
 
-/// A table of arbitration for a port whose link operates `link_vls`: the weight that `written` has
-/// for the VL of a class, by this port's `map`, is shared by the VLs of the class. Where it does
-/// not divide, all weights are the same multiple of what they should be; none is above 255.
-policy::VlArbitrationTemplate class_arbitration(const policy::VlArbitrationTemplate& written,
-                                                const policy::SlToVlTemplate& map,
-                                                const ServiceClasses& classes,
-                                                const ClassLanes& lanes, unsigned link_vls);
+/// Both tables of arbitration.
+struct ClassWeights {
+  policy::VlArbitrationTemplate low, high;
+};
+
+/// For a port whose link operates `link_vls`: the weight that `written` has for the VL of a class,
+/// by this port's mapping, is shared by the VLs of the class; a VL without any is that which it is
+/// folded to. Where weights do not divide, all are the same multiple of what they should be; none
+/// is above 255. A class without any has the least there is, of low priority.
+ClassWeights class_arbitration(const policy::VlSettings& written, const ServiceClasses& classes,
+                               const ClassLanes& lanes, unsigned link_vls);
 
 }  // namespace sm::plan

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "sm/device/tables/kinds.h"
+#include "sm/plan/vl_weights.h"
 
 namespace sm::plan {
 namespace {
@@ -35,18 +36,6 @@ Block folded(const SlToVlRow& row, unsigned vls) {
   Block block{};
   ib::wire::encode(table, block.data());
   return block;
-}
-
-/// The table for a port with `entries` of them whose link operates `vls`: as it was written, but
-/// for VLs that are not in operation. Where it is too long, entries that are skipped go first.
-policy::VlArbitrationTemplate fitted(policy::VlArbitrationTemplate table, unsigned vls,
-                                     unsigned entries) {
-  for (policy::VlWeight& entry : table)
-    if (entry.vl >= vls) entry = {};
-  if (table.size() > entries)
-    std::erase_if(table, [](const policy::VlWeight& entry) { return entry.weight == 0; });
-  table.resize(entries);
-  return table;
 }
 
 class VlPlanner {
@@ -94,7 +83,9 @@ class VlPlanner {
       if (port == nullptr) continue;
       const policy::VlSettings& holds = settings(n, out);
       const unsigned link = out == 0 && is_switch ? port0_vls(n) : vls(n, out);
-      const unsigned used = std::min(link, holds.vls);
+      unsigned used = std::min(link, holds.vls);
+      // What the operator wrote stands as it is; what is built in fits.
+      if (is_built_in(holds)) used = weighable_vls(port, used);
       SlToVlRow row;
       std::ranges::copy(holds.sl_to_vl, row.vl.begin());
       if (switch_maps) {
@@ -114,18 +105,33 @@ class VlPlanner {
   void arbitrate_by_set(NodeIndex n, std::uint8_t p) {
     const auto* port = observed_.known_port({n, p});
     if (port == nullptr || port->get<&PortInfo::vl_cap>() <= 1) return;
-    const unsigned link = p == 0 ? port0_vls(n) : vls(n, p);
-    if (link <= 1) return;
+    const unsigned operates = p == 0 ? port0_vls(n) : vls(n, p);
+    if (operates <= 1) return;
     const policy::VlSettings& holds = settings(n, p);
-    const auto wanted = [&](const policy::VlArbitrationTemplate& written) {
-      return classes_ == nullptr ? written
-                                 : class_arbitration(written, holds.sl_to_vl, classes_->classes,
-                                                     *classes_->lanes, link);
-    };
-    put_arbitration(n, p, device::kArbitrationLow, port->get<&PortInfo::vl_arbitration_low_cap>(),
-                    wanted(holds.low), link);
-    put_arbitration(n, p, device::kArbitrationHigh, port->get<&PortInfo::vl_arbitration_high_cap>(),
-                    wanted(holds.high), link);
+    const unsigned low = port->get<&PortInfo::vl_arbitration_low_cap>();
+    const unsigned high = port->get<&PortInfo::vl_arbitration_high_cap>();
+    const bool of_classes = classes_ != nullptr;
+    const unsigned link =
+        of_classes || is_built_in(holds) ? weighable_vls(port, operates) : operates;
+    ClassWeights weights{holds.low, holds.high};
+    if (of_classes) weights = class_arbitration(holds, classes_->classes, *classes_->lanes, link);
+    // A port with one table serves all from it.
+    if (of_classes || is_built_in(holds)) {
+      if (high == 0) move(weights.high, weights.low);
+      if (low == 0) move(weights.low, weights.high);
+    }
+    put_arbitration(n, p, device::kArbitrationLow, low, weights.low, link);
+    put_arbitration(n, p, device::kArbitrationHigh, high, weights.high, link);
+  }
+  static bool is_built_in(const policy::VlSettings& holds) {
+    static const policy::VlSettings kBuiltIn;
+    return holds.low == kBuiltIn.low && holds.high == kBuiltIn.high;
+  }
+  /// Entries of VLs that the other table has none for.
+  static void move(const policy::VlArbitrationTemplate& from, policy::VlArbitrationTemplate& to) {
+    for (const policy::VlWeight& entry : from)
+      if (entry.weight != 0 && std::ranges::find(to, entry.vl, &policy::VlWeight::vl) == to.end())
+        to.push_back(entry);
   }
   void put_arbitration(NodeIndex n, std::uint8_t p, std::uint16_t first_block, unsigned entries,
                        const policy::VlArbitrationTemplate& wanted, unsigned link) {
@@ -160,6 +166,11 @@ class VlPlanner {
     return observed_.fabric.node(n).is_switch() && info && info->enhanced_port0 &&
            observed_.known_port({n, 0}) != nullptr;
   }
+  /// Those of them that get weight; VLs behind these are folded to them.
+  unsigned served_vls(NodeIndex n, std::uint8_t p) const {
+    const unsigned link = observed_.fabric.node(n).is_switch() && p == 0 ? port0_vls(n) : vls(n, p);
+    return weighable_vls(observed_.known_port({n, p}), link);
+  }
   /// Port 0 has no link; what it can, it operates.
   unsigned port0_vls(NodeIndex n) const {
     return ib::wire::data_vls(observed_.port({n, 0}).get<&PortInfo::vl_cap>());
@@ -178,7 +189,7 @@ class VlPlanner {
 
   void map_end_port(NodeIndex n, std::uint8_t p) {
     if (!maps(&observed_.port({n, p})) || !has_vls(n, p)) return;
-    out_->set(kSlToVl, n, {p, 0, 0}, row_for(map_.injection(), vls(n, p)));
+    out_->set(kSlToVl, n, {p, 0, 0}, row_for(map_.injection(), served_vls(n, p)));
   }
 
   void map_switch(NodeIndex n) {
@@ -188,9 +199,9 @@ class VlPlanner {
     // another.
     if (classes_ != nullptr && has_enhanced_port0(n))
       for (const std::uint8_t in : live_)
-        out_->set(kSlToVl, n, {0, in, 0}, row_for(map_.injection(), port0_vls(n)));
+        out_->set(kSlToVl, n, {0, in, 0}, row_for(map_.injection(), served_vls(n, 0)));
     for (const std::uint8_t out : live_) {
-      const unsigned link = vls(n, out);
+      const unsigned link = served_vls(n, out);
       const Block* row = row_for(map_.injection(), link);
       out_->set(kSlToVl, n, {out, 0, 0}, row);
       for (const std::uint8_t in : live_)
@@ -199,12 +210,17 @@ class VlPlanner {
   }
 
   void arbitrate(NodeIndex n, std::uint8_t p) {
-    const unsigned link = vls(n, p);
-    if (!has_vls(n, p) || link <= 1) return;
+    if (!has_vls(n, p) || vls(n, p) <= 1) return;
+    const unsigned link = served_vls(n, p);
     const auto& port = observed_.port({n, p});
+    const bool alone = port.get<&PortInfo::vl_arbitration_low_cap>() == 0 ||
+                       port.get<&PortInfo::vl_arbitration_high_cap>() == 0;
     const auto put = [&](std::uint16_t first_block, unsigned entries, bool high) {
       if (entries == 0) return;
-      out_->set(kVlArbitration, n, {p, 0, first_block}, arbitration(link, high));
+      out_->set(kVlArbitration, n, {p, 0, first_block},
+                arbitration(link, alone  ? Arbitrated::All
+                                  : high ? Arbitrated::High
+                                         : Arbitrated::Low));
       // Entries behind these skip no VL, but may be somebody's of before.
       if (entries > device::kArbitrationInBlock)
         out_->set(kVlArbitration, n, {p, 0, static_cast<std::uint16_t>(first_block + 1)},
@@ -213,11 +229,11 @@ class VlPlanner {
     put(device::kArbitrationLow, port.get<&PortInfo::vl_arbitration_low_cap>(), false);
     put(device::kArbitrationHigh, port.get<&PortInfo::vl_arbitration_high_cap>(), true);
   }
-  const Block* arbitration(unsigned vls, bool high) {
-    const Block*& known = arbitrations_[{vls, high}];
+  const Block* arbitration(unsigned vls, Arbitrated which) {
+    const Block*& known = arbitrations_[{vls, which}];
     if (known == nullptr) {
       Block block{};
-      ib::wire::encode(default_arbitration(vls, high), block.data());
+      ib::wire::encode(default_arbitration(vls, which), block.data());
       known = out_->keep(block);
     }
     return known;
@@ -232,7 +248,7 @@ class VlPlanner {
   const VlClasses* classes_;
   std::shared_ptr<WantedTables> out_;
   std::map<std::pair<const SlToVlRow*, unsigned>, const Block*> rows_;  // by row and VLs
-  std::map<std::pair<unsigned, bool>, const Block*> arbitrations_;
+  std::map<std::pair<unsigned, Arbitrated>, const Block*> arbitrations_;
   std::vector<std::uint8_t> live_;  // ports of the present node
 };
 
@@ -256,16 +272,14 @@ policy::QosKind qos_kind(const ib::fabric::Fabric& fabric, ib::fabric::PortRef p
                                                     : policy::QosKind::SwitchExternal;
 }
 
-ib::wire::VlArbitrationTable default_arbitration(unsigned vls, bool high) {
+ib::wire::VlArbitrationTable default_arbitration(unsigned vls, Arbitrated which) {
   ib::wire::VlArbitrationTable table;
   // Entries of weight 0 are skipped, so those that count stand first: short tables hold them too.
-  if (high) {
-    table.weight[0] = kWeight;
-    return table;
-  }
-  for (unsigned vl = 1; vl < vls; ++vl) {
-    table.vl[vl - 1] = static_cast<std::uint8_t>(vl);
-    table.weight[vl - 1] = kWeight;
+  const unsigned first = which == Arbitrated::Low ? 1 : 0;
+  const unsigned end = which == Arbitrated::High ? 1 : vls;
+  for (unsigned vl = first; vl < end; ++vl) {
+    table.vl[vl - first] = static_cast<std::uint8_t>(vl);
+    table.weight[vl - first] = kWeight;
   }
   return table;
 }

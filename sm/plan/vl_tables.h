@@ -26,7 +26,9 @@ struct VlClasses {
 /// `ports` by Observed::port_index(). Tables of ports that are not to be brought up are nobody's.
 /// `settings`: mapping and arbitration are the operator's; the output port decides which set a row
 /// is of. nullptr: the routes' mapping, and default_arbitration(). `classes`: the mapping is that
-/// of the routes all the same, and the arbitration the operator's for the VLs of each class.
+/// of the routes all the same, and the arbitration the operator's for the VLs of each class. Tables
+/// of arbitration that are not the operator's own have weight for every VL that is mapped to: a
+/// port with fewer entries than VLs uses fewer.
 std::shared_ptr<const WantedTables> plan_vl_tables(
     const ib::discover::Observed& observed, std::span<const PortWant> ports, const Routing& routing,
     const policy::VlSettingsByKind* settings = nullptr, const VlClasses* classes = nullptr);
@@ -34,8 +36,10 @@ std::shared_ptr<const WantedTables> plan_vl_tables(
 /// Which set of the operator's is for a port.
 policy::QosKind qos_kind(const ib::fabric::Fabric& fabric, ib::fabric::PortRef port);
 
+/// Which table of arbitration: a port that has one has all VLs in it.
+enum class Arbitrated : std::uint8_t { Low, High, All };
 /// The specified defaults (VL 0 in the high priority table, the others in the low one, 4 x 64 bytes
-/// each), of `vls` data VLs. `high`: which of the two.
-ib::wire::VlArbitrationTable default_arbitration(unsigned vls, bool high);
+/// each), of `vls` data VLs.
+ib::wire::VlArbitrationTable default_arbitration(unsigned vls, Arbitrated which);
 
 }  // namespace sm::plan

@@ -2,6 +2,7 @@
 #include "sm/policy/qos_sets.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -20,6 +21,44 @@ void overlay(const QosSet& set, VlSettings& on) {
 
 bool has_weight(const VlArbitrationTemplate& table) {
   return std::ranges::any_of(table, [](const VlWeight& entry) { return entry.weight != 0; });
+}
+
+}  // namespace
+
+namespace {
+
+/// The sets that stand behind those of a kind, the general one first.
+std::vector<std::size_t> sets_behind(std::size_t kind) {
+  std::vector<std::size_t> out{static_cast<std::size_t>(QosKind::General)};
+  if (kind == static_cast<std::size_t>(QosKind::SwitchToSwitch))
+    out.push_back(static_cast<std::size_t>(QosKind::SwitchExternal));
+  if (kind != out.front()) out.push_back(kind);
+  return out;
+}
+
+/// VLs without weight that the mapping, as far as it was written, gives packets; where somebody
+/// wrote tables of arbitration.
+std::string left_out(const QosSets& sets, std::size_t kind) {
+  const VlSettings holds = settings_for(sets, static_cast<QosKind>(kind));
+  std::size_t written = 0;
+  bool has_tables = false;
+  for (const std::size_t set : sets_behind(kind)) {
+    written = std::max(written, sets[set].sl_to_vl.size());
+    has_tables = has_tables || sets[set].vlarb_high || sets[set].vlarb_low;
+  }
+  if (!has_tables) return {};
+  std::vector<std::string> vls;
+  for (unsigned vl = 0; vl < holds.vls; ++vl) {
+    const auto has = [&](const VlArbitrationTemplate& table) {
+      return std::ranges::any_of(
+          table, [&](const VlWeight& entry) { return entry.vl == vl && entry.weight != 0; });
+    };
+    bool used = false;
+    for (std::size_t sl = 0; sl < written; ++sl)
+      used = used || (holds.sl_to_vl[sl] != kVlDrop && holds.sl_to_vl[sl] % holds.vls == vl);
+    if (used && !has(holds.high) && !has(holds.low)) vls.push_back(std::to_string(vl));
+  }
+  return fmt::format("{}", fmt::join(vls, ", "));
 }
 
 }  // namespace
@@ -57,6 +96,12 @@ std::vector<std::string> qos_warnings(const QosSets& sets) {
           fmt::format("{}high_limit 255 is no limit: while the high priority table has "
                       "packets, VLs of the low one may starve",
                       prefix));
+    if (set.vlarb_high || set.vlarb_low || !set.sl_to_vl.empty())
+      if (const std::string vls = left_out(sets, i); !vls.empty())
+        lines.push_back(
+            fmt::format("{}vlarb_high and {}vlarb_low have no weight for VL {}, which {}sl2vl "
+                        "gives: packets there may never be sent",
+                        prefix, prefix, vls, prefix));
     if (!set.sl_to_vl.empty() && set.sl_to_vl.front() == kVlDrop)
       lines.push_back(
           fmt::format("{}sl2vl maps SL 0 to VL 15: packets of SL 0, which paths have "
@@ -64,6 +109,16 @@ std::vector<std::string> qos_warnings(const QosSets& sets) {
                       prefix));
   }
   return lines;
+}
+
+std::vector<std::string> keys_without_effect(const QosSets& sets) {
+  std::vector<std::string> keys;
+  const auto between = settings_for(sets, QosKind::SwitchToSwitch).sl_to_vl;
+  for (std::size_t i = 0; i < sets.size(); ++i)
+    if (!sets[i].sl_to_vl.empty() &&
+        settings_for(sets, static_cast<QosKind>(i)).sl_to_vl != between)
+      keys.push_back(std::string(kQosPrefixes[i]) + "sl2vl");
+  return keys;
 }
 
 std::vector<std::string> weight_hints(const QosSets& sets) {

@@ -51,8 +51,12 @@ VlSettingsByKind all_settings(const QosSets& sets);
 unsigned operable_vls(unsigned vls);
 
 /// What of the sets works otherwise than its author may think, a line each: VLs that a port cannot
-/// operate exactly, low priority tables that may starve, SL 0 dropped.
+/// operate exactly, low priority tables that may starve, SL 0 dropped, VLs that a mapping names and
+/// tables of arbitration leave out.
 std::vector<std::string> qos_warnings(const QosSets& sets);
+/// Keys of mappings other than that of links between switches that say something else than it: of
+/// routes on several VLs they are not asked.
+std::vector<std::string> keys_without_effect(const QosSets& sets);
 /// Weights that are no multiple of 64, which is what a packet of 4096 bytes takes: a line a list.
 std::vector<std::string> weight_hints(const QosSets& sets);
 

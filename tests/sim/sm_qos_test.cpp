@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "sm/policy/qos_sets.h"
 #include "tests/sim/sm_on_model.h"
 #include "tests/sim/small_tree.h"
@@ -310,6 +312,97 @@ TEST(Qos, EnhancedPort0HasTheClassesOfRoutesThatUseSeveralVls) {
     EXPECT_GT(weights, 0U);
   }
   EXPECT_GT(seen, 0U);
+}
+
+/// Of the tables that the devices hold.
+void expect_weight_for_every_vl(const ib::sim::Model& model) {
+  const auto& f = model.topology();
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    for (unsigned p = 1; p <= f.node(n).num_ports; ++p) {
+      const PortRef port{n, static_cast<std::uint8_t>(p)};
+      if (!f.port(port).peer) continue;
+      std::set<unsigned> weighted;
+      const auto info = model.port_info(port);
+      for (const unsigned block : {1U, 3U}) {
+        const auto table = model.vl_arbitration(port, block);
+        const unsigned entries =
+            block == 1 ? info.vl_arbitration_low_cap : info.vl_arbitration_high_cap;
+        for (unsigned i = 0; i < std::min(entries, 32U); ++i)
+          if (table.weight[i] != 0) weighted.insert(table.vl[i]);
+      }
+      for (unsigned in = 0; in <= (f.node(n).is_switch() ? f.node(n).num_ports : 0U); ++in)
+        for (const unsigned vl : model.sl_to_vl(port, static_cast<std::uint8_t>(in)).vl)
+          if (in != p && (in == 0 || f.port(n, in).peer) && vl != 15) {
+            ASSERT_TRUE(weighted.contains(vl)) << f.node(n).name() << " port " << p << " VL " << vl;
+          }
+    }
+}
+
+TEST(Qos, EveryVlThatPacketsAreMappedToHasWeightHoweverShortTablesAre) {
+  struct Case {
+    const char *vls, *entries;
+    std::uint16_t levels;  // SLs; 0: without QoS
+    const char* engine;
+    bool merged;
+  };
+  for (const Case& c :
+       {Case{"8", "4", 0b1111, "dfsssp", true}, Case{"15", "8", 0b11111, "dfsssp", true},
+        Case{"15", "8", 0b11, "dfsssp", false}, Case{"8", "4", 0, "dfsssp", false},
+        Case{"8", "4", 0, "lash", false}, Case{"15", "4", 0b1111, "updn", false}}) {
+    SCOPED_TRACE(std::string(c.vls) + " VLs, entries: " + c.entries + ", " + c.engine);
+    ib::fabric::Grid torus;
+    torus.sizes = {5, 5};
+    ib::fabric::GenerateCommon common;
+    common.lids = false;
+    SmOnModel run(ib::fabric::generate(torus, common).value());
+    for (NodeIndex n = 0; n < run.model().topology().nodes().size(); ++n) {
+      ASSERT_TRUE(run.model().set_trait(run.now(), n, std::nullopt, "vl_cap", c.vls));
+      ASSERT_TRUE(run.model().set_trait(run.now(), n, std::nullopt, "vl_arb_cap", c.entries));
+    }
+    core::Options options;
+    options.plan.qos = c.levels != 0;
+    if (c.levels != 0) options.plan.level_sls = c.levels;
+    options.plan.choice.engines = {c.engine};
+    run.boot_as(options);
+    ASSERT_TRUE(run.run_until_reports(1));
+    EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+    EXPECT_EQ(run.sm().snapshot()->routing->engine, c.engine);
+    EXPECT_EQ(!run.sm().snapshot()->routing->merged_levels.empty(), c.merged)
+        << run.sm().snapshot()->routing->merged_levels;
+    expect_weight_for_every_vl(run.model());
+  }
+}
+
+TEST(Qos, VlsThatTheOperatorsOwnTablesLeaveOutAreNamed) {
+  policy::QosSets sets;
+  set_of(sets, QosKind::General).vlarb_high = policy::VlArbitrationTemplate{{0, 64}};
+  set_of(sets, QosKind::General).vlarb_low = policy::VlArbitrationTemplate{{1, 64}};
+  core::Options options = with(sets);
+  options.plan.level_sls = 0b111;
+  SmOnModel run(small_tree(), {}, options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  EXPECT_TRUE(run.last().up());
+  EXPECT_THAT(run.log(),
+              testing::Contains(testing::AllOf(
+                  testing::StartsWith("qos: qos_ca_vlarb_high and qos_ca_vlarb_low leave no weight "
+                                      "for VL 2 (SL 2) at "),
+                  testing::HasSubstr("packets there may never be sent"))));
+}
+
+TEST(Qos, EntriesOfOneVlBecomeOneWhereATableIsTooShort) {
+  policy::QosSets sets;
+  set_of(sets, QosKind::General).vlarb_low =
+      policy::VlArbitrationTemplate{{0, 10}, {1, 1}, {0, 10}, {2, 1}, {0, 250}, {3, 1}};
+  SmOnModel run(small_tree());
+  for (NodeIndex n = 0; n < run.model().topology().nodes().size(); ++n)
+    ASSERT_TRUE(run.model().set_trait(run.now(), n, std::nullopt, "vl_arb_cap", "4"));
+  run.boot_as(with(sets));
+  ASSERT_TRUE(run.run_until_reports(1));
+  const auto table = run.model().vl_arbitration(run.at(), 1);
+  EXPECT_THAT(std::vector<unsigned>(table.vl.begin(), table.vl.begin() + 4),
+              testing::ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(std::vector<unsigned>(table.weight.begin(), table.weight.begin() + 5),
+              testing::ElementsAre(255, 1, 1, 1, 0));
 }
 
 }  // namespace

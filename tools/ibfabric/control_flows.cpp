@@ -266,10 +266,16 @@ CtlResult Control::counters(Instant now, const CtlCommand& command) {
   }
   Json rows = Json::array();
   std::string text;
-  for (const auto& [name, value] : model_.error_counters(now, *port)) {
-    rows.push_back({{"name", std::string(name)}, {"value", value}});
+  const auto show = [&](const std::string& name, std::uint64_t value) {
+    rows.push_back({{"name", name}, {"value", value}});
     text.append(name).append(" ").append(std::to_string(value)).append("\n");
-  }
+  };
+  for (const auto& [name, value] : model_.error_counters(now, *port))
+    show(std::string(name), value);
+  // No attribute tells it, so perfquery has no name for it.
+  const auto waits = model_.lane_counters(*port).rate_wait_of_sl;
+  for (std::size_t sl = 0; sl < waits.size(); ++sl)
+    if (waits[sl] != 0) show("RateWaitSL" + std::to_string(sl), waits[sl]);
   if (command.json) return in_json("counters", {{"counters", std::move(rows)}});
   return changes.empty() ? CtlResult{0, text} : CtlResult{};
 }

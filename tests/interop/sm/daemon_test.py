@@ -1033,6 +1033,26 @@ class BrokenFiles(unittest.TestCase):
                    "BW_NAMES\nslow = 1000\nBW_RULES\ndefault = 1:slow\n")
 
 
+class RateLimits(unittest.TestCase):
+    def test_what_a_limit_holds_back_is_counted_by_sl_and_is_no_wait_of_the_port(self):
+        with Sm(*TREE) as f:
+            conf, rates = f.directory / "conf", f.directory / "rates"
+            rates.write_text("BW_NAMES\nslow = 1000\nBW_RULES\ndefault = 0:slow\n")
+            conf.write_text(f"qos TRUE\nenhanced_qos_policy_file {rates}\n")
+            f.daemon("-F", conf)
+            self.assertEqual(f.ctl("flow", "add", "host0002 HCA-1", "host0030 HCA-1").returncode, 0)
+
+            def counters():
+                rows = json.loads(f.ctl("counters", "host0002 HCA-1", "1", "--json").stdout)["counters"]
+                return {row["name"]: row["value"] for row in rows}
+
+            self.assertTrue(wait_until(lambda: counters().get("RateWaitSL0", 0) > 0))
+            lid = f.on(HOST, "saquery", "-l", "host0002 HCA-1").stdout.strip()
+            self.assertRegex(f.on(HOST, "perfquery", lid, "1").stdout, r"PortXmitWait:\.*0\n")
+            refused = f.ctl("counters", "host0002 HCA-1", "1", "RateWaitSL0=1")
+            self.assertNotEqual(refused.returncode, 0)
+
+
 class DumpFiles(unittest.TestCase):
     """opensm's dump files, by opensm and by ibsm on the same fabric."""
     NAMES = ("opensm-lid-matrix.dump", "opensm-subnet.lst", "opensm.mcfdbs", "opensm-lfts.dump", "opensm.fdbs")

@@ -112,21 +112,25 @@ TEST(ServiceClasses, SixteenSlsCanBeTooFew) {
 }
 
 TEST(ServiceClasses, WeightsOfAClassAreSharedByItsVlsInTheProportionsThatWereWritten) {
-  const auto map = policy::kDefaultSlToVl;
   const ServiceClasses classes{bits({0}), bits({3})};
   ClassLanes lanes;
   lanes.vls_each = 2;
   lanes.classes = 2;
   const auto share = [&](const VlArbitrationTemplate& written, unsigned link) {
-    return class_arbitration(written, map, classes, lanes, link);
+    policy::VlSettings settings;
+    settings.low = written;
+    settings.high = {};
+    const auto weights = class_arbitration(settings, classes, lanes, link);
+    EXPECT_TRUE(weights.high.empty());
+    return weights.low;
   };
   EXPECT_EQ(share({{0, 64}, {3, 192}}, 8),
             (VlArbitrationTemplate{{0, 32}, {1, 32}, {2, 96}, {3, 96}}));
   EXPECT_EQ(share({{0, 1}, {3, 7}, {0, 2}}, 8),
             (VlArbitrationTemplate{{0, 3}, {1, 3}, {2, 7}, {3, 7}}))
       << "what does not divide is 3 to 7 all the same";
-  EXPECT_EQ(share({{3, 4}}, 8), (VlArbitrationTemplate{{2, 2}, {3, 2}}))
-      << "the others are skipped";
+  EXPECT_EQ(share({{3, 4}}, 8), (VlArbitrationTemplate{{2, 2}, {3, 2}, {0, 1}, {1, 1}}))
+      << "what nobody gave any has the least";
   EXPECT_EQ(share({{0, 2}, {3, 6}}, 4), (VlArbitrationTemplate{{0, 1}, {1, 1}, {2, 3}, {3, 3}}));
   EXPECT_EQ(share({{0, 255}, {0, 255}, {0, 255}, {3, 1}}, 8).front().weight, 255)
       << "no weight is above what an entry holds";
@@ -286,6 +290,44 @@ TEST(ServiceClasses, WhereVlsAreTooFewTheLastClassesAreMergedAndNamed) {
   EXPECT_EQ(planned.judged({1}).vls, planned.judged({6}).vls);
   for (const std::uint8_t vl : planned.judged({0}).vls)
     EXPECT_FALSE(planned.judged({1}).vls.contains(vl));
+}
+
+/// By modulo of 4 VLs SL 4 would have that of SL 0.
+TEST(ServiceClasses, ClassesAreMergedFromTheLastOnAndNotAsVlsAreFolded) {
+  policy::QosSets sets;
+  sets[0].max_vls = 4;
+  Planned planned(torus(5, 5), "dfsssp", bits({0, 1, 2, 3, 4}), 4, sets);
+  const auto& routing = *planned.desired.routing;
+  EXPECT_THAT(planned.desired.qos_alarms, testing::Contains("qos: " + routing.merged_levels));
+  EXPECT_THAT(routing.merged_levels, testing::HasSubstr("SL 3, SL 4) have the same VLs"));
+  EXPECT_EQ(planned.judged({4}).vls, planned.judged({3}).vls);
+  for (const std::uint8_t vl : planned.judged({0}).vls)
+    EXPECT_FALSE(planned.judged({4}).vls.contains(vl));
+  EXPECT_FALSE(planned.judged({0, 1, 2, 3, 4}).cycle);
+}
+
+TEST(ServiceClasses, LevelsThatFoldToOneVlOnRoutesOfOneVlAreNamed) {
+  policy::QosSets sets;
+  sets[0].max_vls = 4;
+  Planned planned(torus(5, 5), "updn", bits({0, 1, 2, 3, 4}), 4, sets);
+  EXPECT_THAT(planned.desired.qos_alarms,
+              ElementsAre("qos: levels of service have the same VL (SLs 0 and 4), since links "
+                          "between switches use 4 VLs"));
+  Planned enough(torus(5, 5), "updn", bits({0, 1, 2, 3, 4}), 4);
+  EXPECT_THAT(enough.desired.qos_alarms, testing::IsEmpty());
+}
+
+TEST(ServiceClasses, KeysOfMappingsThatDoNotCountAreNamed) {
+  policy::QosSets sets;
+  sets[static_cast<std::size_t>(policy::QosKind::Ca)].sl_to_vl = {0, 0, 0, 0};
+  sets[static_cast<std::size_t>(policy::QosKind::SwitchExternal)].sl_to_vl = {1, 1};
+  Planned planned(torus(5, 5), "dfsssp", bits({0, 3}), 4, sets);
+  EXPECT_THAT(planned.desired.qos_alarms,
+              ElementsAre(testing::StartsWith("qos: qos_ca_sl2vl has no effect: routes of dfsssp")))
+      << "that of switches is the one of links between switches as well";
+  Planned one_vl(torus(5, 5), "updn", bits({0, 3}), 4, sets);
+  EXPECT_THAT(one_vl.desired.qos_alarms,
+              testing::Not(testing::Contains(testing::HasSubstr("qos_ca"))));
 }
 
 TEST(ServiceClasses, AnSlThatTheMappingDropsHasNoPath) {

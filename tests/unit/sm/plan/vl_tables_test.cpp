@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 #include "sm/device/tables/kinds.h"
 #include "tests/unit/sm/sa/subnet.h"
@@ -123,10 +124,12 @@ TEST_F(VlTables, ArbitrationServesEveryVlOfTheLink) {
   const PortRef up = switch_port(true), down = switch_port(false);
   set_port(observed.fabric.port(down).peer, 3, 8, 0);
   plan();
-  EXPECT_EQ(arbitration(up, 1), default_arbitration(8, false));
-  EXPECT_EQ(arbitration(up, 3), default_arbitration(8, true));
-  EXPECT_EQ(arbitration(down, 1), default_arbitration(4, false));
-  EXPECT_FALSE(has(kVlArbitration, observed.fabric.port(down).peer, 3)) << "it has no such table";
+  EXPECT_EQ(arbitration(up, 1), default_arbitration(8, Arbitrated::Low));
+  EXPECT_EQ(arbitration(up, 3), default_arbitration(8, Arbitrated::High));
+  EXPECT_EQ(arbitration(down, 1), default_arbitration(4, Arbitrated::Low));
+  const PortRef host = observed.fabric.port(down).peer;
+  EXPECT_FALSE(has(kVlArbitration, host, 3)) << "it has no such table";
+  EXPECT_EQ(arbitration(host, 1), default_arbitration(4, Arbitrated::All));
 }
 
 TEST_F(VlTables, WhatADeviceHasNotIsNotWanted) {
@@ -179,6 +182,35 @@ void expect_in_operation(const Observed& observed, const std::vector<PortWant>& 
   }
 }
 
+/// Every VL that a row maps to has weight, where the port has a table.
+void expect_weight(const Observed& observed, const WantedTables& tables) {
+  for (NodeIndex n = 0; n < observed.nodes.size(); ++n) {
+    std::vector<Slot> slots;
+    kSlToVl.slots(observed, n, slots);
+    for (const Slot slot : slots) {
+      const auto* row = tables.find(kSlToVl, n, slot);
+      std::set<unsigned> weighted;
+      bool any = false;
+      for (std::uint16_t number = 1; number <= 4; ++number) {
+        const auto* block = tables.find(kVlArbitration, n, {slot.port, 0, number});
+        if (block == nullptr) continue;
+        any = true;
+        const auto& port = observed.port({n, slot.port});
+        const unsigned entries = number <= 2 ? port.get<&PortInfo::vl_arbitration_low_cap>()
+                                             : port.get<&PortInfo::vl_arbitration_high_cap>();
+        const auto table = ib::wire::decode<ib::wire::VlArbitrationTable>(block->data());
+        for (unsigned i = 0; i < 32 && i + (number % 2 == 0 ? 32 : 0) < entries; ++i)
+          if (table.weight[i] != 0) weighted.insert(table.vl[i]);
+      }
+      if (row == nullptr || !any) continue;
+      for (const unsigned vl : ib::wire::decode<ib::wire::SlToVlTable>(row->data()).vl)
+        if (vl != 15) {
+          ASSERT_TRUE(weighted.contains(vl)) << vl;
+        }
+    }
+  }
+}
+
 TEST_F(VlTables, NoTableNamesAVlThatIsNotInOperation) {
   for (unsigned seed = 1; seed <= 50; ++seed) {
     std::mt19937_64 random(seed);
@@ -199,6 +231,7 @@ TEST_F(VlTables, NoTableNamesAVlThatIsNotInOperation) {
           routing.virtual_lanes.sl_to_vl.set(s, in, out, any_row());
     plan();
     expect_in_operation(observed, ports, *tables);
+    expect_weight(observed, *tables);
   }
 }
 
