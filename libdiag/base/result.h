@@ -9,11 +9,11 @@
 
 namespace ib {
 
-/// Why something did not succeed, coarse enough to choose an exit status by.
+/// Why something did not succeed, coarse enough to choose an exit status by (cli/exit_status.h).
 enum class ErrorKind {
-  Usage,        // the caller's words or a bad file: exit 2
-  NotFound,     // what was named does not exist: exit 2
-  Unavailable,  // no device, no server, no permission: exit 4
+  Usage,        // the caller's words or a bad file
+  NotFound,     // what was named does not exist
+  Unavailable,  // no device, no server, no permission
   TimedOut,     // no answer after every attempt
   Refused,      // an answer with a MAD status other than 0
   Malformed,    // an answer or input that does not parse
@@ -34,18 +34,6 @@ using Result = tl::expected<T, Error>;
 
 inline tl::unexpected<Error> fail(ErrorKind kind, std::string message) {
   return tl::unexpected<Error>(Error{kind, std::move(message), 0});
-}
-
-/// The exit status of a process that this error kept from its work (doc/formats.md). What it was
-/// asked to find out, and found to be wrong, is no error and exits 1.
-constexpr int exit_status(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::Usage:
-    case ErrorKind::NotFound:
-      return 2;
-    default:
-      return 4;
-  }
 }
 
 }  // namespace ib

@@ -10,7 +10,14 @@
 namespace ib::cli {
 
 int status_of(const Error& error) {
-  return error.kind == ErrorKind::NotFound ? kExitFound : exit_status(error.kind);
+  switch (error.kind) {
+    case ErrorKind::Usage:
+      return kExitUsage;
+    case ErrorKind::NotFound:
+      return kExitFound;
+    default:
+      return kExitCannotRun;
+  }
 }
 
 int complain(const std::string& program, const std::string& message, int status) {

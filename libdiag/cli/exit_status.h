@@ -16,7 +16,8 @@ inline constexpr int kExitUsage = 2;       // wrong options, an ambiguous name, 
 inline constexpr int kExitIncomplete = 3;  // an answer, but some of the data is missing
 inline constexpr int kExitCannotRun = 4;   // no device, no permission, no server
 
-/// What is named and does not exist is a finding, not a usage error: it may have been there.
+/// The status of a process that this error kept from its work (doc/formats.md). What is named and
+/// does not exist is a finding, not a usage error: it may have been there.
 int status_of(const Error& error);
 
 /// `PROGRAM: MESSAGE` on stderr, printable characters only, a line for each of the message; returns

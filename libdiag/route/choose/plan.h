@@ -46,8 +46,8 @@ struct GivenLids {
 Result<GivenLids> give_lids(fabric::Fabric& fabric, std::optional<std::uint8_t> lmc = {});
 
 /// Nodes are taken by GUID, as a subnet manager has them: their order in `fabric` decides nothing.
-/// An error names an engine (Usage), or a switch (NotFound) or link that does not exist. Where no engine fits
-/// the plan has routes of none, and `tried` says why.
+/// An error names an engine (Usage), or a switch (NotFound) or link that does not exist. Where no
+/// engine fits the plan has routes of none, and `tried` says why.
 Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options = {});
 
 }  // namespace ib::route

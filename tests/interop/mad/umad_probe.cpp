@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "libdiag/cli/exit_status.h"
 #include "libdiag/mad/session.h"
 #include "libdiag/mad/umad/umad_port.h"
 
@@ -20,7 +21,7 @@ using namespace ib::mad;
 
 int give_up(const Error& error) {
   fmt::print(stderr, "{}\n", error.message);
-  return exit_status(error.kind);
+  return cli::status_of(error);
 }
 
 /// COUNT requests, never more than a window's worth of them submitted.

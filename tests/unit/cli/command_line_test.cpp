@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "libdiag/cli/common_options.h"
+#include "libdiag/cli/exit_status.h"
 
 namespace ib::cli {
 namespace {
@@ -200,6 +201,16 @@ TEST(CommandLine, WordsOfAVerbAreCountedAlsoBehindTwoDashes) {
   EXPECT_EQ(said({"show", "--", "-a", "-b", "-c"}),
             "ibtest show: expected NODE [PORT], got 3 words");
   EXPECT_EQ(said({"show"}), "ibtest show: expected NODE [PORT], got 0 words");
+}
+
+/// What is named and does not exist is a finding; what cannot be read is a usage error.
+TEST(ExitStatus, IsChosenByTheKindOfTheError) {
+  const auto status = [](ErrorKind kind) { return status_of({kind, "", 0}); };
+  EXPECT_EQ(status(ErrorKind::NotFound), 1);
+  EXPECT_EQ(status(ErrorKind::Usage), 2);
+  for (const auto kind : {ErrorKind::Unavailable, ErrorKind::TimedOut, ErrorKind::Refused,
+                          ErrorKind::Malformed, ErrorKind::Io, ErrorKind::Internal})
+    EXPECT_EQ(status(kind), 4);
 }
 
 }  // namespace

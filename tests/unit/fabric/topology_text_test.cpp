@@ -51,7 +51,7 @@ Fabric read(std::string_view text, std::vector<std::string>* warnings = nullptr)
 std::string error_of(std::string_view text) {
   const auto fabric = read_topology(text, "t.topo");
   if (fabric.has_value()) return "no error";
-  EXPECT_EQ(exit_status(fabric.error().kind), 2);
+  EXPECT_EQ(fabric.error().kind, ErrorKind::Usage);
   return fabric.error().message;
 }
 
