@@ -73,6 +73,16 @@ class LiveWays;
 
 class Targets;
 
+/// A switch in an order of up*/down* routes (spread/up_down.h).
+struct PlacedSwitch {
+  Guid guid{};
+  std::uint32_t position{};  // 0 is the top
+  std::uint32_t former{};    // before single tops were made
+  bool valley{false};        // it was put above switches that were above it
+  friend auto operator<=>(const PlacedSwitch&, const PlacedSwitch&) = default;
+};
+using PlacedSwitches = std::vector<PlacedSwitch>;  // from the top
+
 struct CandidateRule {
   CandidatesOf of;
   /// The same for many targets, one link after the other (live_ways.h).
@@ -85,6 +95,13 @@ struct CandidateRule {
   /// The same rule when switches went or came back; nothing when one is new to it. Empty: what it
   /// remembers does not hang on switches, so the engine makes the same one again.
   std::function<std::optional<CandidateRule>(const fabric::CompactGraph&)> among;
+  /// The order of switches that it keeps to, those that went included; nullptr: it has none.
+  std::shared_ptr<const PlacedSwitches> order;
+  /// The same rule by another order; nothing where the graph has switches without a place in it.
+  /// Empty: there is no order.
+  std::function<std::optional<CandidateRule>(const fabric::CompactGraph&,
+                                             std::shared_ptr<const PlacedSwitches>)>
+      by_order;
   std::vector<std::uint32_t> up_order;  // MulticastRule::up_order, which comes with it
   std::vector<std::string> notes;       // Routes::notes, likewise
 };

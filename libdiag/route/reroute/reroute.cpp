@@ -24,6 +24,37 @@ bool is_near(std::uint64_t load, std::uint64_t fresh) {
   return is_near(load, static_cast<double>(fresh));
 }
 
+std::uint64_t load_of(const Request& request, const Routes& routes) {
+  return tables::verify(*request.fabric, *request.graph, routes.lfts).load_max;
+}
+
+/// Entries that switches with CAs lack, of LIDs that somebody has.
+std::size_t unreached(const tables::LinearTables& lfts, const fabric::CompactGraph& graph) {
+  const auto parts = fabric::pieces_of(graph).of;
+  std::size_t count = 0;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    if (graph.end_ports()[s] == 0) continue;
+    for (const auto& to : graph.destinations())
+      count += parts[s] == parts[to.leaf] && lfts.at(s, to.lid) == tables::kNoPort ? 1 : 0;
+  }
+  return count;
+}
+
+/// Whether an update left a switch with CAs without a way to a LID to which cables lead.
+bool leaves_out_of_reach(const Difference& difference, const fabric::CompactGraph& graph) {
+  if (std::ranges::none_of(difference.entries,
+                           [&](const auto& e) { return e.after == tables::kNoPort; }))
+    return false;
+  const auto parts = fabric::pieces_of(graph).of;
+  std::vector<SwitchIndex> leaf_of(graph.max_lid().value + std::size_t{1}, fabric::kNoSwitch);
+  for (const auto& to : graph.destinations()) leaf_of[to.lid.value] = to.leaf;
+  return std::ranges::any_of(difference.entries, [&](const auto& e) {
+    const SwitchIndex leaf = leaf_of[e.lid.value];
+    return e.after == tables::kNoPort && graph.end_ports()[e.at] != 0 &&
+           leaf != fabric::kNoSwitch && parts[e.at] == parts[leaf];
+  });
+}
+
 /// The most that is near.
 std::uint64_t most_near(std::uint64_t fresh) {
   auto load = static_cast<std::uint64_t>(kDriftMax * static_cast<double>(fresh));
@@ -95,13 +126,17 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
       fresh = better(*state_, request);
     }
     result = state_->take_changes();
+    const bool loaded = fresh != nullptr;
+    if (!loaded && leaves_out_of_reach(result, now)) fresh = reaching_more(request);
     if (fresh == nullptr) return result;
     leave(now);
     tables::LinearTables before = std::move(state_->routes.lfts);
     for (const auto& entry : result.entries) before.set(entry.at, entry.lid, entry.before);
     state_ = std::move(fresh);
     result = difference(before, state_->routes.lfts);
-    result.recomputed = "by the order that was kept the most loaded link carries a tenth too much";
+    result.recomputed =
+        loaded ? "by the order that was kept the most loaded link carries a tenth too much"
+               : "by the order that was kept hosts do not reach all switches";
     return result;
   }
 
@@ -123,15 +158,8 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
   } else {
     auto fresh = engine_->compute(request);
     if (!fresh) return tl::unexpected(fresh.error());
-    Request keeping = request;
-    keeping.previous = &before;
-    keeping.options.honour_previous = true;
-    auto kept = engine_->compute(keeping);
-    const auto load = [&](const Routes& of) {
-      return tables::verify(fabric, now, of.lfts).load_max;
-    };
-    const bool near = kept && is_near(load(*kept), load(*fresh));
-    state_ = begun(request, now, near ? *std::move(kept) : *std::move(fresh));
+    auto kept = kept_by_engine(request, before, *fresh);
+    state_ = begun(request, now, kept ? *std::move(kept) : *std::move(fresh));
     result.recomputed = std::string(engine_->name) + " routes as a whole";
   }
   std::string why = std::move(result.recomputed);
@@ -139,6 +167,79 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
   result.recomputed = std::move(why);
   return result;
 }
+
+/// Of an engine without a rule: its routes with what fits of `before`, where they are near to fresh
+/// ones.
+std::optional<Routes> Rerouter::kept_by_engine(Request request, const tables::LinearTables& before,
+                                               const Routes& fresh) const {
+  request.previous = &before;
+  request.options.honour_previous = true;
+  auto kept = engine_->compute(request);
+  if (!kept || !is_near(load_of(request, *kept), load_of(request, fresh))) return std::nullopt;
+  return *std::move(kept);
+}
+
+Difference Rerouter::take_up(const fabric::Fabric& fabric, const StandingRoutes& standing) {
+  const fabric::CompactGraph graph = state_->links.graph;
+  Request request{&fabric, &graph, options_, nullptr, vls_};
+  if (standing.as_made) request.previous_sls = &standing.as_made->virtual_lanes.sls;
+  origin_.reset();
+  if (engine_->candidates != nullptr) {
+    if (auto kept = taken_up(request, standing)) state_ = std::move(kept);
+  } else if (auto as_made = kept_as_made(request, standing)) {
+    state_ = begun(request, graph, *std::move(as_made));
+  } else if (auto kept = kept_by_engine(request, standing.lfts, state_->routes)) {
+    state_ = begun(request, graph, *std::move(kept));
+  }
+  return difference(standing.lfts, state_->routes.lfts);
+}
+
+/// By the order there was, else by that of the fresh routes. Null: too much would have to move.
+std::unique_ptr<Rerouter::State> Rerouter::taken_up(const Request& request,
+                                                    const StandingRoutes& standing) const {
+  if (!state_->follows()) return nullptr;
+  std::vector<CandidateRule> rules;
+  if (standing.order != nullptr && state_->rule().by_order)
+    if (auto rule = state_->rule().by_order(*request.graph, standing.order))
+      rules.push_back(*std::move(rule));
+  rules.push_back(state_->rule());
+  const std::uint64_t limit_of_fresh = state_->load_max();
+  for (CandidateRule& rule : rules) {
+    Routes routes = state_->routes;
+    routes.lfts = standing.lfts;
+    routes.multicast.up_order = rule.up_order;
+    auto state = std::make_unique<State>(request, *request.graph, std::move(routes));
+    if (state->take_up(std::move(rule)) != std::size_t{0}) continue;
+    const std::uint64_t limit = most_near(limit_of_fresh);
+    if (state->load_max() <= limit ||
+        (state->keeps_order_of(*state_) ? state->approach(*state_, limit) : state->lower_to(limit)))
+      return state;
+  }
+  return nullptr;
+}
+
+/// Of an engine that gives pairs SLs, each a VL of its own: all that is held, if that is proved.
+std::optional<Routes> Rerouter::kept_as_made(const Request& request,
+                                             const StandingRoutes& standing) const {
+  const Routes& fresh = state_->routes;
+  if (!standing.as_made || fresh.virtual_lanes.trivial() || !fresh.virtual_lanes.sl_to_vl.uniform())
+    return std::nullopt;
+  Routes kept = *standing.as_made;
+  kept.engine = fresh.engine;
+  kept.lfts = standing.lfts;
+  kept.virtual_lanes.sl_to_vl = fresh.virtual_lanes.sl_to_vl;
+  kept.promises_deadlock_freedom = fresh.promises_deadlock_freedom;
+  if (!is_near(load_of(request, kept), load_of(request, fresh))) return std::nullopt;
+  tables::VerifyOptions checks;
+  checks.loads = false;
+  checks.credit_loops_are_must = kept.promises_deadlock_freedom;
+  const auto verdict =
+      tables::verify(*request.fabric, *request.graph, kept.lfts, kept.virtual_lanes, {}, checks);
+  if (!verdict.must_ok()) return std::nullopt;
+  return kept;
+}
+
+std::shared_ptr<const PlacedSwitches> Rerouter::order() const { return state_->rule().order; }
 
 /// Before the state is given up: its routes are those to return to, unless the fabric has grown
 /// beyond what was known, so that there is hardly a way back.
@@ -184,6 +285,22 @@ std::unique_ptr<Rerouter::State> Rerouter::better(State& kept, const Request& re
       state->approach(*fresh, most_near(state->load_max_of(*fresh))))
     return state;
   return fresh;
+}
+
+/// Routes by a fresh order, if hosts reach more switches by that than by the one that is kept; else
+/// null. What is a candidate stays.
+std::unique_ptr<Rerouter::State> Rerouter::reaching_more(const Request& request) const {
+  auto rule = engine_->candidates(request);
+  if (!rule || rule->up_order == state_->rule().up_order) return nullptr;
+  Routes routes = state_->routes;
+  routes.multicast.up_order = rule->up_order;
+  auto state = std::make_unique<State>(request, *request.graph, std::move(routes));
+  if (!state->take_over(*std::move(rule), state_->links) ||
+      unreached(state->routes.lfts, *request.graph) >=
+          unreached(state_->routes.lfts, *request.graph))
+    return nullptr;
+  if (auto fresh = better(*state, request)) return fresh;
+  return state;
 }
 
 /// The routes of before in a fabric that cannot be followed: by the rule there was if that knows

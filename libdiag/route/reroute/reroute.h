@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,15 @@ struct Difference {
   std::string recomputed;      // not empty: why links were not followed entry by entry
 };
 
+/// Routes that switches hold already, by the switch indexes of the graph at hand.
+struct StandingRoutes {
+  tables::LinearTables lfts;
+  /// What the tables do not show, as it was when they were made: SLs, VLs, how multicast trees keep
+  /// clear of them. Its `lfts` are not looked at. Empty: that is not known.
+  std::optional<Routes> as_made;
+  std::shared_ptr<const PlacedSwitches> order;  // CandidateRule's; nullptr: not known, or none
+};
+
 /// Entries that differ, by the switches of the tables.
 Difference difference(const tables::LinearTables& before, const tables::LinearTables& after);
 
@@ -47,14 +57,23 @@ class Rerouter {
   /// Begins with routes that the engine made for this graph.
   void adopt(const fabric::Fabric& fabric, fabric::CompactGraph graph, Routes routes);
 
+  /// Goes on with what switches hold, in place of fresh routes of the same engine that it was given
+  /// for the same fabric: a restart changes nothing. Engines with a rule keep every entry that is a
+  /// candidate, by the order there was if that is known, and mend the others; those that give pairs
+  /// SLs keep all, if it can be proved; the rest keep what fits. Where the most loaded link carries
+  /// a tenth more than by the fresh routes, entries move until it does not. The difference is to
+  /// what is held. Precondition: adopt().
+  Difference take_up(const fabric::Fabric& fabric, const StandingRoutes& standing);
+
   /// Follows the fabric to `now`. Links between the same switches are followed entry by entry; when
   /// switches or LIDs came, went or moved, when cables were moved, or when the engine has no
   /// candidates, or leaves hosts without a way that cables would give them, it computes everything,
   /// keeping what still fits, and says so. When all is again as it was when routes were adopted, so
   /// are the routes. The most loaded link carries at most a tenth more than
   /// it would by fresh routes, which are computed where nothing simpler tells; where that takes
-  /// another order of switches, it says so too. Switches that carry no CA traffic to a LID may be
-  /// left without an entry for it (the rule of an order has no way for every pair). An error leaves
+  /// another order of switches, or where hosts would not reach a switch by the order that was kept,
+  /// it says so too. Switches that carry no CA traffic to a LID may be left without an entry for it
+  /// (the rule of an order has no way for every pair). An error leaves
   /// the routes as they were. Precondition: adopt().
   Result<Difference> update(const fabric::Fabric& fabric, const fabric::CompactGraph& now);
 
@@ -63,6 +82,8 @@ class Rerouter {
   static Routes relieved(const Request& request, CandidateRule rule, Routes routes);
 
   std::string_view engine() const { return engine_->name; }
+  /// That the engine's rule keeps to; nullptr: none.
+  std::shared_ptr<const PlacedSwitches> order() const;
   const Routes& routes() const;
   /// The most loaded link: CA-to-CA routes, more on slower links (Options::link_capacity). 0 for
   /// engines without candidates.
@@ -77,6 +98,11 @@ class Rerouter {
                                     const tables::LinearTables& before) const;
   void leave(const fabric::CompactGraph& now);
   Difference return_to_origin(const Request& request);
+  std::unique_ptr<State> reaching_more(const Request& request) const;
+  std::unique_ptr<State> taken_up(const Request& request, const StandingRoutes& standing) const;
+  std::optional<Routes> kept_as_made(const Request& request, const StandingRoutes& standing) const;
+  std::optional<Routes> kept_by_engine(Request request, const tables::LinearTables& before,
+                                       const Routes& fresh) const;
   const EngineEntry* engine_;
   Options options_;
   unsigned vls_;

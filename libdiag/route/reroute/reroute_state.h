@@ -61,9 +61,12 @@ class Rerouter::State {
   /// Fills candidates and loads. False: the tables hold entries that are no candidates.
   bool take_stock(CandidateRule of);
   /// The same, of tables that were made for another fabric, keeping what is a candidate; the rest
-  /// is mended as after a failure, and links that `old` did not have get their share. Returns how
-  /// many pairs of switches that cables join have no way; nothing when there are hosts at both.
+  /// is mended as after a failure, and links that `old` did not have get their share. Returns to
+  /// how many switches that cables join with them switches with CAs have no way, in all; nothing
+  /// when there are CAs at both.
   std::optional<std::size_t> take_over(CandidateRule of, const LiveLinks& old);
+  /// The same, of tables that were made for this fabric: nothing moves but what must be mended.
+  std::optional<std::size_t> take_up(CandidateRule of);
   /// Gives links that carry nothing their share, and takes from those that carry most.
   void relieve_all();
   /// Relieves the most loaded links as long as that helps. Of `Mended` only entries move whose way
@@ -143,7 +146,7 @@ class Rerouter::State {
   struct Stock {
     std::vector<std::uint64_t> load;  // by arc
     std::vector<Fix> fixes;           // of take_over()
-    std::size_t apart{0};             // pairs of switches without a way
+    std::size_t apart{0};             // pairs of a switch with CAs and any other without a way
     bool hosts_apart{false};          // and two with hosts
     // Of the targets at hand, see take_load().
     struct Longer {
@@ -156,6 +159,7 @@ class Rerouter::State {
     std::vector<Longer> longer;
   };
   void begin(CandidateRule of);
+  std::optional<std::size_t> keep_candidates(CandidateRule of);
   template <class Function>
   Stock take_batches(Function function);
   void write_own();

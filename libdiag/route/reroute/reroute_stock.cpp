@@ -57,7 +57,8 @@ bool Rerouter::State::take_stock(CandidateRule of) {
   return fits;
 }
 
-std::optional<std::size_t> Rerouter::State::take_over(CandidateRule of, const LiveLinks& old) {
+/// What take_over() and take_up() share.
+std::optional<std::size_t> Rerouter::State::keep_candidates(CandidateRule of) {
   const fabric::CompactGraph& graph = links.graph;
   begin(std::move(of));
   write_own();
@@ -72,6 +73,20 @@ std::optional<std::size_t> Rerouter::State::take_over(CandidateRule of, const Li
   });
   if (stock.hosts_apart) return std::nullopt;
   mend_all(stock.fixes);
+  return stock.apart;
+}
+
+std::optional<std::size_t> Rerouter::State::take_up(CandidateRule of) {
+  const auto apart = keep_candidates(std::move(of));
+  changed_.clear();
+  loaded_ = load_;
+  return apart;
+}
+
+std::optional<std::size_t> Rerouter::State::take_over(CandidateRule of, const LiveLinks& old) {
+  const auto apart = keep_candidates(std::move(of));
+  if (!apart) return std::nullopt;
+  const fabric::CompactGraph& graph = links.graph;
   std::unordered_map<Guid, SwitchIndex> named;
   for (SwitchIndex s = 0; s < old.graph.switch_count(); ++s) named.emplace(old.graph.guid(s), s);
   std::vector<SwitchIndex> former;
@@ -93,7 +108,7 @@ std::optional<std::size_t> Rerouter::State::take_over(CandidateRule of, const Li
   level_out(Moving::All);
   changed_.clear();
   loaded_ = load_;
-  return stock.apart;
+  return apart;
 }
 
 /// What is known without candidates: LIDs of a switch and of what hangs on it, and that nothing
@@ -125,10 +140,10 @@ void Rerouter::State::leave_out(std::size_t batch, const tables::LeastHops& hops
       const auto b = static_cast<std::size_t>(std::countr_zero(none));
       const Target& to = targets[b];
       if (s == to.leaf) continue;
-      if (parts[s] == parts[to.leaf]) {
+      const auto ends = links.graph.end_ports();
+      if (parts[s] == parts[to.leaf] && ends[s] != 0) {
         ++stock.apart;
-        if (const auto ends = links.graph.end_ports(); ends[s] != 0 && ends[to.leaf] != 0)
-          stock.hosts_apart = true;
+        if (ends[to.leaf] != 0) stock.hosts_apart = true;
       }
       for_lids(static_cast<std::uint32_t>(batch * tables::kTargetsPerBatch + b),
                [&](Lid lid) { routes.lfts.set(s, lid, tables::kNoPort); });

@@ -502,41 +502,40 @@ std::vector<tables::LeastHops> up_down_candidates(const fabric::CompactGraph& gr
 
 namespace {
 
-/// An order by the names of switches, some of which may be gone.
-struct NamedOrder {
-  struct Place {
-    std::uint32_t position{}, former{};
-    bool valley{false};
-  };
-  std::unordered_map<Guid, Place> places;
-
-  NamedOrder(const fabric::CompactGraph& graph, const UpDownOrder& order) {
-    for (std::uint32_t i = 0; i < graph.switch_count(); ++i) {
-      const SwitchIndex s = order.from_top()[i];
-      places.emplace(graph.guid(s), Place{i, order.former_position(s), order.is_valley(s)});
-    }
+std::shared_ptr<const PlacedSwitches> placed(const fabric::CompactGraph& graph,
+                                             const UpDownOrder& order) {
+  auto places = std::make_shared<PlacedSwitches>();
+  for (std::uint32_t i = 0; i < graph.switch_count(); ++i) {
+    const SwitchIndex s = order.from_top()[i];
+    places->push_back({graph.guid(s), i, order.former_position(s), order.is_valley(s)});
   }
+  return places;
+}
 
-  std::optional<UpDownOrder> among(const fabric::CompactGraph& graph) const {
-    std::vector<Place> place;
-    for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
-      const auto at = places.find(graph.guid(s));
-      if (at == places.end()) return std::nullopt;
-      place.push_back(at->second);
-    }
-    std::vector<SwitchIndex> from_top(place.size());
-    std::iota(from_top.begin(), from_top.end(), SwitchIndex{0});
-    std::ranges::stable_sort(from_top, {}, [&](SwitchIndex s) { return place[s].position; });
-    UpDownOrder order(std::move(from_top));
-    std::vector<bool> valley;
-    std::vector<std::uint32_t> former;
-    for (const Place& at : place) valley.push_back(at.valley), former.push_back(at.former);
-    order.set_valleys(std::move(valley), std::move(former));
-    return order;
+/// The order of these switches among all that have a place; nothing when one has none.
+std::optional<UpDownOrder> order_among(const PlacedSwitches& places,
+                                       const fabric::CompactGraph& graph) {
+  std::unordered_map<Guid, const PlacedSwitch*> named;
+  for (const PlacedSwitch& place : places) named.emplace(place.guid, &place);
+  std::vector<const PlacedSwitch*> place;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    const auto at = named.find(graph.guid(s));
+    if (at == named.end()) return std::nullopt;
+    place.push_back(at->second);
   }
-};
+  std::vector<SwitchIndex> from_top(place.size());
+  std::iota(from_top.begin(), from_top.end(), SwitchIndex{0});
+  std::ranges::stable_sort(from_top, {}, [&](SwitchIndex s) { return place[s]->position; });
+  UpDownOrder order(std::move(from_top));
+  std::vector<bool> valley;
+  std::vector<std::uint32_t> former;
+  for (const PlacedSwitch* at : place) valley.push_back(at->valley), former.push_back(at->former);
+  order.set_valleys(std::move(valley), std::move(former));
+  return order;
+}
 
-CandidateRule rule_of(UpDownOrder order, bool detours, std::shared_ptr<const NamedOrder> named) {
+CandidateRule rule_of(UpDownOrder order, bool detours,
+                      std::shared_ptr<const PlacedSwitches> places) {
   CandidateRule rule;
   rule.up_order.assign(order.positions().begin(), order.positions().end());
   rule.follow = [order](const fabric::CompactGraph& graph, std::span<const SwitchIndex> targets) {
@@ -549,20 +548,25 @@ CandidateRule rule_of(UpDownOrder order, bool detours, std::shared_ptr<const Nam
                                        std::span<const SwitchIndex> targets) {
     return up_down_hops(graph, order, targets);
   };
-  rule.among = [detours, named = std::move(named)](
-                   const fabric::CompactGraph& graph) -> std::optional<CandidateRule> {
-    auto of_these = named->among(graph);
+  rule.by_order = [detours](
+                      const fabric::CompactGraph& graph,
+                      std::shared_ptr<const PlacedSwitches> by) -> std::optional<CandidateRule> {
+    auto of_these = order_among(*by, graph);
     if (!of_these) return std::nullopt;
-    return rule_of(*std::move(of_these), detours, named);
+    return rule_of(*std::move(of_these), detours, std::move(by));
   };
+  rule.among = [by_order = rule.by_order, places](const fabric::CompactGraph& graph) {
+    return by_order(graph, places);
+  };
+  rule.order = std::move(places);
   return rule;
 }
 
 }  // namespace
 
 CandidateRule candidates_by(const fabric::CompactGraph& graph, UpDownOrder order, bool detours) {
-  auto named = std::make_shared<const NamedOrder>(graph, order);
-  return rule_of(std::move(order), detours, std::move(named));
+  auto places = placed(graph, order);
+  return rule_of(std::move(order), detours, std::move(places));
 }
 
 }  // namespace ib::route

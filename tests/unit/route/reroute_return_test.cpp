@@ -177,10 +177,17 @@ TEST(RerouteReturn, InATreeOnlyWhatTookTheCableMoves) {
     for (const Cable& cable : followed.cables) {
       const auto change = followed.pull(cable);
       EXPECT_FALSE(change.entries.empty());
-      for (const auto& [at, lid, was, is] : change.entries)
-        others += !passes(whole, before, at, lid, cable);
-      moved += change.entries.size();
+      const auto along = std::ranges::count_if(change.entries, [&](const auto& entry) {
+        return passes(whole, before, entry.at, entry.lid, cable);
+      });
       followed.plug(cable);
+      // Where the order had to change for hosts to reach a switch, a few entries more do.
+      if (!change.recomputed.empty()) {
+        EXPECT_GT(static_cast<std::size_t>(along) * 10, change.entries.size() * 7);
+        continue;
+      }
+      moved += change.entries.size();
+      others += change.entries.size() - static_cast<std::size_t>(along);
     }
     // ftree's own tables may be more even than what took the cable can make them.
     EXPECT_LE(others * 50, followed.engine() == "ftree" ? moved : 0) << others << " of " << moved;
@@ -212,11 +219,14 @@ TEST(RerouteReturn, BesideACableThatStaysOut) {
   for_engines(trees(), kFollowing, [](Followed& followed) {
     const auto& cables = followed.cables;
     followed.pull(cables.front());
-    const auto before = followed.tables();
+    auto before = followed.tables();
     for (std::size_t i = 1; i < cables.size(); ++i) {
-      followed.pull(cables[i]);
+      const bool is_kept = followed.pull(cables[i]).recomputed.empty();
       followed.plug(cables[i]);
-      ASSERT_EQ(followed.tables(), before);
+      if (is_kept) {
+        ASSERT_EQ(followed.tables(), before);
+      }
+      before = followed.tables();  // of another order, if it had to change
     }
   });
 }
