@@ -36,7 +36,7 @@ class PathSls {
   explicit PathSls(Sl sl) : uniform_(sl) {}
   /// A matrix of `switches` squared, all `sl`.
   PathSls(std::size_t switches, Sl sl)
-      : uniform_(sl), switches_(switches), sls_(switches * switches, sl) {}
+      : uniform_(switches == 0 ? sl : Sl{}), switches_(switches), sls_(switches * switches, sl) {}
 
   bool uniform() const { return sls_.empty(); }
   Sl at(fabric::SwitchIndex a, fabric::SwitchIndex b) const {

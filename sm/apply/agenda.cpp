@@ -129,13 +129,14 @@ std::optional<Work> Agenda::next_mft(NodeIndex n, Kind kind, Must must) {
 
 std::optional<Work> Agenda::next_read(NodeIndex n) {
   if (const auto block = next_block(n, Kind::GetBlock, must_read)) return block;
-  if (job_.options.only_read) return std::nullopt;
+  const bool all = !job_.options.only_read;
+  if (!all && !job_.options.read_lfts) return std::nullopt;
   const SwitchIndex s = job_.tables.switch_of(n);
   Cursor& c = cursors_[n];
-  if (s == kNoSwitch) return next_vl_read(n, 0);
+  if (s == kNoSwitch) return all ? next_vl_read(n, 0) : std::nullopt;
   if (!job_.tables.was_warm(n)) return std::nullopt;
   const device::Forwarding& t = job_.tables.held(n);
-  if (job_.tables.take_doubt(n)) {
+  if (all && job_.tables.take_doubt(n)) {
     if (const auto probe = probe_for(n)) {
       job_.probing[n] = true;
       return Work{Kind::Probe, 0, *probe};
@@ -148,6 +149,7 @@ std::optional<Work> Agenda::next_read(NodeIndex n) {
     c.step = 1;
     c.at = 0;
   }
+  if (!all) return std::nullopt;
   if (c.step == 1) {
     const auto unknown = [&](std::uint16_t block, std::uint8_t position) {
       return !t.mft.contains({block, position});

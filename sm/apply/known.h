@@ -71,6 +71,7 @@ struct ApplyOptions {
   std::vector<bool> silent;
   bool only_read{
       false};  // wanted blocks of which nothing is known are read, and nothing is written
+  bool read_lfts{false};  // with `only_read`: and LFT blocks of switches that may hold good ones
   /// Nothing is set: what a Set would change is among differences(), and counts as done.
   bool rehearse{false};
   bool read_back{false};  // what devices are known to hold is read from them before it is believed

@@ -166,7 +166,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   reasons.clear();
   sweep_at = look_at = multicast_at = refused_at = forget_groups_at = cut_at = kNever;
   round = inconsistent_sweeps = 0;
-  taking_over = reroute_wanted = false;
+  taking_over = reroute_wanted = lfts_read = looks_for_routes = false;
   memory_dirty = true;
 }
 
@@ -187,15 +187,22 @@ void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swep
   if (operator_asked) known.doubt_ports();
   tables.on_found(*swept, operator_asked);
   silent_switches.clear();  // those of this sweep are in its troubles
+  looks_for_routes = !snapshot && (inputs.routes_made() || taking_over);
+  cut_at = kNever;
+  ask_for_plan(now, std::move(swept));
+}
+
+void SubnetManager::Impl::ask_for_plan(Instant now, std::shared_ptr<Observed> swept,
+                                       std::shared_ptr<const plan::Standing> standing) {
   plan::PlanRequest request = inputs.request_for(swept, options.plan);
   request.options.keep_unknown_groups = now < forget_groups_at && forget_groups_at != kNever;
   request.options.lids_of_devices = taking_over && !options.honor_stored_lids;
-  if (desired) request.before = seen;
+  if (desired && !standing) request.before = seen;
   if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing;
   request.held = tables.tables();
   request.mute = mute_nodes(*swept);
   request.keep_sl_to_vl = known.refused.nodes(device::kSlToVl);
-  cut_at = kNever;
+  request.standing = std::move(standing);
   found = std::move(swept);
   plan_job.emplace(PlanJob{++plans, std::move(request)});
 }
@@ -241,8 +248,6 @@ void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept
   // The others are in the report.
   for (const Trouble& t : seen->troubles)
     if (concerns_managed(*planned, *seen, t)) log_trouble(t);
-  for (const std::string& line : planned->alarms) log(LogLevel::Warning, "plan", line);
-  for (const std::string& line : planned->notes) log(LogLevel::Info, "plan", line);
   if (planned->offer_taken) {
     // What is read badly from now on leaves these.
     options.plan.choice.engine = inputs.offered->options;
@@ -257,11 +262,48 @@ void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept
   taking_over = false;
   desired = std::make_shared<const plan::Desired>(*std::move(planned));
   desired_aliases_revision = inputs.aliases_revision();
-  if (desired->vl_tables) remember_vls(true);  // before the first of them is told
+  looks_for_routes = looks_for_routes && has_standing_routes();
+  if (!looks_for_routes) settle_plan();
   transactor.settle();
   if (!patient) cut_at = now + kSilence;
-  go(is_to_be_read() ? Event::PlanToRead : Event::Planned);
+  go(looks_for_routes || is_to_be_read() ? Event::PlanToRead : Event::Planned);
   begin_apply();
+}
+
+void SubnetManager::Impl::settle_plan() {
+  for (const std::string& line : desired->alarms) log(LogLevel::Warning, "plan", line);
+  for (const std::string& line : desired->notes) log(LogLevel::Info, "plan", line);
+  if (desired->vl_tables) remember_vls(true);  // before the first of them is told
+  if (options.rehearse) return;
+  if (store::Batch batch = inputs.remember_routes(*desired); !batch.empty())
+    effects.commit.push_back(std::move(batch));
+}
+
+bool SubnetManager::Impl::has_standing_routes() const {
+  if (!desired->program_lfts) return false;
+  return std::ranges::any_of(seen->nodes, [](const auto& node) {
+    return node.switch_info && node.switch_info->linear_fdb_top != 0;
+  });
+}
+
+std::shared_ptr<const plan::Standing> SubnetManager::Impl::standing_routes() const {
+  const auto& routing = *desired->routing;
+  auto standing = std::make_shared<plan::Standing>();
+  bool differs = false;
+  for (ib::fabric::SwitchIndex s = 0; s < routing.graph.switch_count(); ++s) {
+    const device::Forwarding* held = known.inventory.forwarding(routing.graph.guid(s));
+    if (held == nullptr) continue;
+    const auto row = routing.lfts.row(s);
+    std::vector<std::uint8_t> lft(row.size(), ib::tables::kNoPort);
+    for (std::size_t lid = 0; lid < row.size(); ++lid)
+      if (held->knows_lft_block(lid / device::kLidsInBlock)) lft[lid] = held->lft[lid];
+    if (std::ranges::all_of(lft, [](auto port) { return port == ib::tables::kNoPort; })) continue;
+    differs = differs || !std::ranges::equal(lft, row);
+    standing->lfts.emplace(routing.graph.guid(s), std::move(lft));
+  }
+  if (!differs) return nullptr;
+  standing->made = inputs.routes_made();
+  return standing;
 }
 
 bool SubnetManager::Impl::is_unknown(const plan::WantedBlock& want) const {
@@ -344,7 +386,9 @@ void SubnetManager::Impl::begin_apply() {
   o.after_sweep = state == State::Applying;
   o.only_read = state == State::Reading;
   o.rehearse = options.rehearse;
-  o.read_back = state == State::Applying && operator_asked;
+  o.read_lfts = looks_for_routes;
+  o.read_back = operator_asked && (o.read_lfts || (state == State::Applying && !lfts_read));
+  lfts_read = o.read_lfts;
   for (NodeIndex n = 0; n < seen->nodes.size(); ++n)
     o.silent.push_back(kept.contains(seen->nodes[n].info.node_guid));
   published_before_active = state != State::Applying;
@@ -451,8 +495,15 @@ void SubnetManager::Impl::end_apply(Instant now) {
   if (done == State::Applying && !needs_another_plan) note_who_was_told();
   applying.reset();
   m_keys.learn(*seen);
+  const bool looked = std::exchange(looks_for_routes, false);
+  if (looked)
+    if (auto standing = standing_routes()) {
+      go(Event::ReadToPlan);
+      return ask_for_plan(now, std::make_shared<Observed>(*seen), std::move(standing));
+    }
   go(Event::Applied);
   if (done == State::Reading) {
+    if (looked) settle_plan();
     plan_blocks_again();
     if (has_unread_p_keys())
       for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);

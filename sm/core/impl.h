@@ -66,7 +66,10 @@ struct SubnetManager::Impl {
   std::unique_ptr<LightSweep> looking;
   std::shared_ptr<Observed> found;  // by the sweep, until there is a plan: Deciding, Planning
   std::optional<PlanJob> plan_job;  // that nobody has taken yet
-  std::uint64_t plans{0};           // begun, or known to be out of date
+  /// The plan is the first, and switches may hold routes of somebody before this process: they are
+  /// read, and it is made once more with them.
+  bool looks_for_routes{false};
+  std::uint64_t plans{0};  // begun, or known to be out of date
 
   // What is known. Shared with the snapshot between sweeps; unshare() before anything changes it.
   std::shared_ptr<Observed> seen{std::make_shared<Observed>()};
@@ -76,6 +79,7 @@ struct SubnetManager::Impl {
   std::uint64_t desired_aliases_revision{0};
   bool operator_asked{false};  // for the sweep that is under way
   bool taking_over{false};     // by it; till then others managed the subnet
+  bool lfts_read{false};       // for the plan that is programmed next
   /// This sweep and what follows from it wait for everybody with all the patience there is: nothing
   /// is up yet that they could hold up, or the operator asked.
   bool patient{true};
@@ -204,6 +208,8 @@ struct SubnetManager::Impl {
   void stand_down(Instant now);
 
   void begin_plan(Instant now, std::shared_ptr<Observed> swept);
+  void ask_for_plan(Instant now, std::shared_ptr<Observed> swept,
+                    std::shared_ptr<const plan::Standing> standing = nullptr);
 
   /// The operator changed options that the plan which is being made does not have.
   void outdate_plan();
@@ -239,6 +245,13 @@ struct SubnetManager::Impl {
   bool is_inconsistent(const Observed& swept) const;
 
   void log_trouble(const Trouble& t);
+
+  /// Switches may hold routes from before, which are to be read first.
+  bool has_standing_routes() const;
+  /// What was read of them, where it is not what is planned; null: it is.
+  std::shared_ptr<const plan::Standing> standing_routes() const;
+  /// The plan is to be programmed as it is now.
+  void settle_plan();
 
   void begin_apply();
 

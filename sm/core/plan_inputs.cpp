@@ -8,7 +8,9 @@ namespace sm::core {
 PlanInputs::PlanInputs(const store::Contents& contents, bool registrations_lost, bool forget_lids)
     : sa_state_lost(registrations_lost || contents.lids.empty()),
       forget_lids_(forget_lids),
-      vls_programmed_(contents.vls_programmed) {
+      vls_programmed_(contents.vls_programmed),
+      routes_made_(plan::decode(contents.routes)),
+      routes_stored_(contents.routes) {
   for (const store::LidClaim& claim : contents.lids)
     (*stored_)[claim.port_guid] = {claim.lid, claim.lmc};
   // Also of aliases that were taken back: the port may not have heard of it.
@@ -57,6 +59,15 @@ store::Batch PlanInputs::remember_lids(const plan::Desired& plan) {
 store::Batch PlanInputs::remember_vls(bool programmed) {
   store::Batch batch;
   if (std::exchange(vls_programmed_, programmed) != programmed) batch.vls_programmed = programmed;
+  return batch;
+}
+
+store::Batch PlanInputs::remember_routes(const plan::Desired& plan) {
+  store::Batch batch;
+  if (!following_.rerouter || !plan.program_lfts || plan.routing->engine.empty()) return batch;
+  auto routes = encode(plan::remember(*following_.rerouter, plan.routing->graph));
+  if (routes == routes_stored_) return batch;
+  batch.routes = routes_stored_ = std::move(routes);
   return batch;
 }
 

@@ -30,6 +30,10 @@ class PlanInputs {
   /// before anybody did. Empty: that is known.
   store::Batch remember_vls(bool programmed);
   bool vls_programmed() const { return vls_programmed_; }
+  /// How the routes were made that are followed; of an engine that passed only.
+  store::Batch remember_routes(const plan::Desired& plan);
+  /// How those in switches were, before there was a plan; nullptr: nobody knows.
+  const std::optional<plan::RouteMemory>& routes_made() const { return routes_made_; }
   bool no_lids_stored() const { return stored_->empty(); }
   bool lids_are_forgotten() const { return forget_lids_; }
 
@@ -49,6 +53,8 @@ class PlanInputs {
   std::shared_ptr<ib::route::StoredLids> stored_{std::make_shared<ib::route::StoredLids>()};
   bool forget_lids_;
   bool vls_programmed_;
+  std::optional<plan::RouteMemory> routes_made_;  // by whoever was there before
+  std::vector<std::byte> routes_stored_;
   std::shared_ptr<const std::vector<plan::MlidGroup>> groups_{
       std::make_shared<const std::vector<plan::MlidGroup>>()};
   plan::PortAliases aliases_;

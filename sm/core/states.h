@@ -32,6 +32,7 @@ enum class Event : std::uint8_t {
   Planned,
   PlanDropped,  // there is none, or it is out of date
   Applied,      // or read
+  ReadToPlan,   // what was read changes the plan
   Looked,       // or left, since a full sweep is due
   StoodDown,    // another one is master
 };

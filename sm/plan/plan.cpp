@@ -450,6 +450,7 @@ class Planner {
     checks.credit_loops_are_must = !options.allow_credit_loops;
     ChosenRoutes chosen = choose_for_classes(
         {f, routing->graph, &options, checks, request_.previous.get(), out_.offer_taken,
+         request_.previous == nullptr ? request_.standing.get() : nullptr,
          vl_settings_ ? &(*vl_settings_)[kBetweenSwitches] : nullptr, used_sls(),
          options_.operational_vls_max, weighable.vls, request_.keep_sl_to_vl, request_.held.get()},
         following_);
@@ -463,6 +464,10 @@ class Planner {
     ib::route::Choice& choice = chosen.choice;
     for (std::string& line : choice.alarms()) out_.alarms.push_back(std::move(line));
     for (std::string& line : choice.notes()) out_.notes.push_back(std::move(line));
+    if (chosen.taken_up)
+      out_.notes.push_back(fmt::format(
+          "forwarding tables go on from what switches hold: {} of {} entries change",
+          *chosen.taken_up, routing->graph.switch_count() * routing->graph.destinations().size()));
     if (!choice.passed)
       for (const auto& finding : choice.verdict.findings)
         if (finding.must && !is_said(finding.message)) out_.alarms.push_back(finding.message);
@@ -511,10 +516,11 @@ class Planner {
   /// are said, with the proof of both together, and their hosts asked to register, and so to query,
   /// again.
   void compare_sls(const ib::tables::VerifyOptions& checks) {
-    if (request_.previous == nullptr || !out_.program_lfts || out_.routing->engine.empty()) return;
+    if (!out_.program_lfts || out_.routing->engine.empty()) return;
     const Routing& now = *out_.routing;
-    const auto earlier =
-        carried_over(request_.previous->virtual_lanes.sls, request_.previous->graph, now.graph);
+    const auto known = earlier_sls(now);
+    if (!known) return;
+    const ib::tables::PathSls& earlier = *known;
     const auto moved = moved_pairs(now.graph, earlier, now.virtual_lanes.sls);
     if (moved.empty()) return;
     ib::tables::VerifyOptions both = checks;
@@ -537,6 +543,16 @@ class Planner {
           leaves.contains(leaf_of(routed_, now.graph, a.port)))
         out_.ports[observed_.port_index(a.port)].reregister = true;
     }
+  }
+
+  /// The SLs that connections have. Of standing routes those of the engine are known, which are
+  /// other ones than those of its classes.
+  std::optional<ib::tables::PathSls> earlier_sls(const Routing& now) const {
+    if (request_.previous != nullptr)
+      return carried_over(request_.previous->virtual_lanes.sls, request_.previous->graph,
+                          now.graph);
+    if (request_.standing == nullptr || now.engine_sls) return std::nullopt;
+    return standing_sls(*request_.standing, now.graph);
   }
 
   static bool is_in_use(const ib::discover::ObservedPort& seen) {

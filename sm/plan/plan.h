@@ -14,6 +14,7 @@
 #include "sm/plan/guids.h"
 #include "sm/plan/multicast.h"
 #include "sm/plan/route_choice.h"
+#include "sm/plan/standing.h"
 #include "sm/policy/partition_policy.h"
 #include "sm/policy/qos_sets.h"
 #include "sm/policy/rate_policy.h"
@@ -85,6 +86,8 @@ struct PlanRequest {
   std::set<ib::Guid> mute;                        // nodes that do not tell what they can do
   std::set<ib::Guid> keep_sl_to_vl;         // that did not take rows they were told: `held` is
   std::shared_ptr<const Routing> previous;  // what is programmed now, if anything
+  /// Routes that stand in switches, where there is nothing `previous`; null: not known.
+  std::shared_ptr<const Standing> standing;
   /// SL2VL and VL arbitration were programmed before, by this process or one before it: what is
   /// not needed any more is put back.
   bool vls_programmed{false};

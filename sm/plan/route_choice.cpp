@@ -95,7 +95,8 @@ class Chooser {
             std::move(merged),
             is_following_,
             {},
-            false};
+            false,
+            taken_up_};
   }
 
  private:
@@ -115,7 +116,8 @@ class Chooser {
   }
 
   ib::route::Choice follow_or_choose(const ib::route::ChoiceOptions& options) {
-    auto followed = follow(options);
+    auto followed =
+        request_.standing != nullptr && !is_taken_up_ ? take_up(options) : follow(options);
     is_following_ = followed.has_value();
     return is_following_ ? *std::move(followed) : choose(options);
   }
@@ -148,13 +150,69 @@ class Chooser {
       return std::nullopt;
     }
     if (options.engines.empty() && is_overloaded(choice.routes, options)) return std::nullopt;
-    ib::route::Tried& row = choice.tried.emplace_back();
+    choice.tried.push_back(row_of(choice, options));
+    return choice;
+  }
+
+  /// The routes that stand in switches, as the engine would follow them; none, where they cannot be
+  /// proved.
+  std::optional<ib::route::Choice> take_up(const ib::route::ChoiceOptions& options) {
+    is_taken_up_ = true;
+    ib::route::Choice choice;
+    if (!is_followed(options)) choice = choose(options);
+    if (!following_.rerouter) return std::nullopt;
+    stay_with_engine(options);
+    ib::route::Rerouter& rerouter = *following_.rerouter;
+    const ib::route::Routes fresh = rerouter.routes();
+    const auto difference = rerouter.take_up(f_, standing_routes(*request_.standing, graph_));
+    auto verifier = std::make_shared<ib::tables::Verifier>(checks_);
+    const auto& routes = rerouter.routes();
+    const auto verdict = verifier->verify(f_, graph_, routes.lfts, routes.virtual_lanes);
+    if (!verdict.must_ok()) {
+      rerouter.adopt(f_, graph_, fresh);
+      return std::nullopt;
+    }
+    taken_up_ = difference.entries.size();
+    verifier_ = following_.verifier = std::move(verifier);
+    following_.checks = checks_;
+    choice.routes = routes;
+    choice.verdict = verdict;
+    choice.passed = true;
+    if (choice.tried.empty()) choice.tried.push_back(row_of(choice, options));
+    return choice;
+  }
+
+  /// By default the engine that made the standing routes goes on, while no other loads links less
+  /// by more than a tenth.
+  void stay_with_engine(const ib::route::ChoiceOptions& options) {
+    const auto& made = request_.standing->made;
+    const std::string chosen(following_.rerouter->engine());
+    if (!made || !options.engines.empty() || made->engine == chosen) return;
+    ib::route::ChoiceOptions same = options;
+    same.engines = {made->engine};
+    same.no_fallback = true;
+    const ib::route::Request request{&f_, &graph_, options.engine, nullptr, following_.vls};
+    const double best = greatest_load(request, following_.rerouter->routes().lfts);
+    Following kept = std::move(following_);
+    const auto choice = choose(same);
+    if (choice.passed && greatest_load(request, choice.routes.lfts) <= ib::route::kStays * best) {
+      following_.failed = kept.failed;
+      following_.load_to_least = kept.load_to_least;
+      following_.left = kept.left;
+    } else {
+      following_ = std::move(kept);
+    }
+  }
+
+  static ib::route::Tried row_of(const ib::route::Choice& choice,
+                                 const ib::route::ChoiceOptions& options) {
+    ib::route::Tried row;
     row.engine = choice.routes.engine;
     row.named = !options.engines.empty();
     row.passed = true;
     row.verdict = choice.verdict;
     row.vls_used = choice.routes.vls_used;
-    return choice;
+    return row;
   }
 
   /// Whether the engine in use is to be asked before all others: by default always, and of a list
@@ -203,6 +261,11 @@ class Chooser {
       sls = carried_over(previous.engine_sls.value_or(previous.virtual_lanes.sls), previous.graph,
                          graph_);
       before.sls = &sls;
+    } else if (request_.standing != nullptr) {
+      if (auto standing = standing_sls(*request_.standing, graph_)) {
+        sls = *std::move(standing);
+        before.sls = &sls;
+      }
     }
     auto choice = choose_routes(f_, graph_, options, checks_, before, verifier_.get());
     remember(options, choice);
@@ -275,12 +338,9 @@ class Chooser {
   std::optional<ClassLanes> lanes_;
   ServiceClasses lanes_classes_;  // that have these
   std::size_t lanes_given_{1};
-  bool fits_{true}, is_following_{false};
+  bool fits_{true}, is_following_{false}, is_taken_up_{false};
+  std::optional<std::size_t> taken_up_;
 };
-
-}  // namespace
-
-namespace {
 
 ChosenRoutes choose_as_planned(const RouteRequest& request, Following& following) {
   Chooser chooser(request, following);

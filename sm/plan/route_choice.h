@@ -16,6 +16,7 @@
 #include "sm/device/inventory.h"
 #include "sm/device/routing.h"
 #include "sm/plan/service_classes.h"
+#include "sm/plan/standing.h"
 #include "sm/policy/qos_sets.h"
 
 namespace sm::plan {
@@ -51,6 +52,7 @@ struct RouteRequest {
   const ib::tables::VerifyOptions& checks;
   const Routing* routes_before{};  // that are programmed; nullptr: none
   bool options_changed{};          // since the routes that are followed were made
+  const Standing* standing{};      // with no routes before: what to go on with; nullptr: nothing
   // Levels of service:
   const policy::VlSettings* between{};  // of links between switches; nullptr: without QoS
   std::uint16_t used_sls{};             // that packets may be asked to have (bits)
@@ -71,7 +73,8 @@ struct ChosenRoutes {
   /// Why routes on several VLs were left for these, or were not although with the rows that
   /// switches keep they may deadlock: a sentence. Empty: neither.
   std::string deadlock_by_kept_rows;
-  bool left{};  // they were
+  bool left{};                          // they were
+  std::optional<std::size_t> taken_up;  // entries that differ from standing routes, if kept
 };
 
 /// Where switches keep rows of SL2VL, routes are proved with these, too. If that fails, routes that

@@ -83,6 +83,7 @@ void apply(const Batch& batch, Contents& contents) {
     }
   });
   contents.vls_programmed = batch.vls_programmed.value_or(contents.vls_programmed);
+  if (batch.routes) contents.routes = *batch.routes;
 }
 
 Batch batch_of(Contents contents) {
@@ -92,11 +93,12 @@ Batch batch_of(Contents contents) {
     batch.*Kind::changed = std::move(contents.*Kind::kept);
   });
   if (contents.vls_programmed) batch.vls_programmed = true;
+  if (!contents.routes.empty()) batch.routes = std::move(contents.routes);
   return batch;
 }
 
 bool Batch::empty() const {
-  bool empty = !forget_lids && !vls_programmed;
+  bool empty = !forget_lids && !vls_programmed && !routes;
   for_each_kind([&](auto kind) {
     using Kind = decltype(kind);
     empty = empty && (this->*Kind::changed).empty();

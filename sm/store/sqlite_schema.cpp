@@ -90,6 +90,12 @@ CREATE TABLE IF NOT EXISTS generated_p_key (
 CREATE TABLE IF NOT EXISTS programmed (
   what INTEGER PRIMARY KEY CHECK(what = 1),
   sum INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+)sql",
+    R"sql(
+CREATE TABLE IF NOT EXISTS routes (
+  part INTEGER PRIMARY KEY CHECK(part = 0),
+  memory BLOB NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 )sql"};
 static_assert(std::size(kSchemas) == kSchemaVersion);
 

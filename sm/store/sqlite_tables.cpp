@@ -13,6 +13,8 @@ namespace sm::store {
 namespace {
 
 constexpr std::uint32_t kVls = 1;  // `what` is programmed
+/// Of what is longer than a record may be (salvage.h) each row has so much.
+constexpr std::size_t kPartBytes = 900;
 
 constexpr std::size_t columns_in(std::string_view columns) {
   return static_cast<std::size_t>(std::ranges::count(columns, ',')) + 1;
@@ -32,9 +34,16 @@ constexpr Table kProgrammed{"programmed", "what, sum", 2, 1,
                                 contents.vls_programmed = true;
                             }};
 
+constexpr Table kRoutes{"routes", "part, memory, sum", 3, 1,
+                        [](const Row& row, Contents& contents) {
+                          const auto memory = row.bytes(1);
+                          contents.routes.insert(contents.routes.end(), memory.begin(),
+                                                 memory.end());
+                        }};
+
 constexpr auto kTables = std::apply(
     [](auto... kind) {
-      return std::array{table_of(kind)..., kProgrammed};
+      return std::array{table_of(kind)..., kProgrammed, kRoutes};
     },
     Kinds{});
 
@@ -123,7 +132,9 @@ Tables::Tables(sqlite3* db)
       of_kinds_(std::apply(
           [db](auto... kind) { return std::tuple{Statements<decltype(kind)>(db)...}; }, Kinds{})),
       remove_programmed_(db, "DELETE FROM programmed WHERE what = ?"),
-      put_programmed_(db, "INSERT OR REPLACE INTO programmed VALUES (?, ?)", "programmed") {}
+      put_programmed_(db, "INSERT OR REPLACE INTO programmed VALUES (?, ?)", "programmed"),
+      remove_routes_(db, "DELETE FROM routes"),
+      put_routes_(db, "INSERT OR REPLACE INTO routes VALUES (?, ?, ?)", "routes") {}
 
 int Tables::write(const Batch& batch) {
   if (batch.forget_lids)
@@ -133,7 +144,8 @@ int Tables::write(const Batch& batch) {
   int code = SQLITE_OK;
   std::apply([&](auto&... kind) { ((code = code == SQLITE_OK ? kind.write(batch) : code), ...); },
              of_kinds_);
-  return code == SQLITE_OK ? write_programmed(batch) : code;
+  if (code == SQLITE_OK) code = write_programmed(batch);
+  return code == SQLITE_OK ? write_routes(batch) : code;
 }
 
 int Tables::write_programmed(const Batch& batch) {
@@ -143,6 +155,18 @@ int Tables::write_programmed(const Batch& batch) {
   if (*batch.vls_programmed) statement.bind_sum();
   const int code = statement.run();
   return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+int Tables::write_routes(const Batch& batch) {
+  if (!batch.routes) return SQLITE_OK;
+  if (const int code = remove_routes_.run(); code != SQLITE_DONE) return code;
+  const std::span<const std::byte> all = *batch.routes;
+  for (std::size_t part = 0; part * kPartBytes < all.size(); ++part) {
+    const auto rest = all.subspan(part * kPartBytes);
+    put_routes_.bind(part).bind(rest.first(std::min(kPartBytes, rest.size())));
+    if (const int code = put_routes_.bind_sum().run(); code != SQLITE_DONE) return code;
+  }
+  return SQLITE_OK;
 }
 
 }  // namespace sm::store

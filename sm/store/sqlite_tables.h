@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The tables of the store's file, one for each kind (kinds.h), and one for what is programmed. A
-// row's last column is its sum (row_sum.h).
+// The tables of the store's file, one for each kind (kinds.h), one for what is programmed, and
+// one for how routes were made. A row's last column is its sum (row_sum.h).
 #pragma once
 
 #include <span>
@@ -49,10 +49,12 @@ class Tables {
   template <class... Kinds>
   static std::tuple<Statements<Kinds>...> statements_of(const std::tuple<Kinds...>*);
   int write_programmed(const Batch& batch);
+  int write_routes(const Batch& batch);
 
   Statement forget_lids_, remove_members_;
   decltype(statements_of(static_cast<const Kinds*>(nullptr))) of_kinds_;
   Statement remove_programmed_, put_programmed_;
+  Statement remove_routes_, put_routes_;
 };
 
 }  // namespace sm::store

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What must survive a restart of the subnet manager: who has which LID, the multicast groups with
 // their members, registered services, subscriptions to notices, alias GUIDs, members of partitions
-// that were added at run time, P_Keys that were generated, and whether SL2VL and VL arbitration of
-// devices are of our making. One interface, two implementations: a SQLite file in the state
-// directory, and memory. Not a cache of the fabric: what a sweep can see again is not kept here.
+// that were added at run time, P_Keys that were generated, whether SL2VL and VL arbitration of
+// devices are of our making, and how routes were made. One interface, two implementations: a SQLite
+// file in the state directory, and memory. Not a cache of the fabric: what a sweep can see again is
+// not kept here.
 #pragma once
 
 #include <compare>
@@ -131,6 +132,8 @@ struct Contents {
   std::vector<PartitionMember> partition_members;  // by P_Key, then port GUID
   std::vector<GeneratedPKey> generated_p_keys;     // by name
   bool vls_programmed{false};  // SL2VL and VL arbitration of devices are as they were told
+  /// How the routes that switches hold were made (plan::RouteMemory); empty: nobody knows.
+  std::vector<std::byte> routes;
   friend bool operator==(const Contents&, const Contents&) = default;
 };
 
@@ -151,6 +154,7 @@ struct Batch {
   std::vector<PartitionMember> partition_members;  // added or replaced; membership 0 removes
   std::vector<GeneratedPKey> generated_p_keys;     // added or replaced
   std::optional<bool> vls_programmed;
+  std::optional<std::vector<std::byte>> routes;
   bool empty() const;
 };
 

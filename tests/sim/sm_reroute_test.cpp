@@ -228,6 +228,83 @@ TEST(Reroute, TheMostLoadedLinkStaysNearAndNothingGoesRoundInCircles) {
   EXPECT_GE(used, 8U);
 }
 
+/// What switches hold after many failures stays when the subnet manager starts anew, SLs included.
+TEST(Reroute, ARestartOnADamagedFabricSendsNoSet) {
+  ib::fabric::FatTree three;
+  three.radix = 8;
+  three.levels = 3;
+  const std::pair<Fabric, const char*> cases[] = {
+      {make(three), "ftree"}, {make(three), "minhop"}, {make(three), "updn"}, {torus(4), "updn"},
+      {torus(5), "dfsssp"},   {torus(5), "lash"},      {make(three), nullptr}};
+  for (const auto& [fabric, engine] : cases)
+    for (const unsigned failures : {1U, 12U}) {
+      SCOPED_TRACE(testing::Message() << (engine ? engine : "by default") << ", " << failures);
+      std::mt19937_64 random(3);
+      SmOnModel run(fabric, {}, engine != nullptr ? with(engine) : sm::core::Options{});
+      ASSERT_TRUE(run.run_until_reports(1));
+      for (unsigned i = 0; i < failures; ++i) {
+        fail_one(run, random);
+        run.run_for(seconds(15));
+      }
+      const auto before = run.sm().snapshot();
+      std::size_t sets = 0;
+      run.watch([&](const ib::mad::Packet& packet) {
+        sets += packet.mad.method() == ib::wire::Method::Set;
+        return true;
+      });
+      run.boot();
+      ASSERT_TRUE(run.run_until_reports(1));
+      run.run_for(seconds(30));
+      EXPECT_EQ(sets, 0U);
+      const auto after = run.sm().snapshot();
+      EXPECT_EQ(after->routing->engine, before->routing->engine);
+      EXPECT_EQ(after->routing->lfts, before->routing->lfts);
+      EXPECT_EQ(after->routing->virtual_lanes, before->routing->virtual_lanes);
+      expect_routed(run);
+      // And it goes on from there.
+      fail_one(run, random);
+      run.run_for(seconds(15));
+      expect_routed(run);
+      EXPECT_EQ(broken_pairs(run.model()).lost, 0U);
+    }
+}
+
+/// Somebody else's tables, or some that were lost, are no routes to go on with.
+TEST(Reroute, ARestartMendsWhatSwitchesLostOrGotFromSomebodyElse) {
+  ib::fabric::FatTree three;
+  three.radix = 8;
+  three.levels = 3;
+  SmOnModel run(make(three), {}, with("ftree"));
+  ASSERT_TRUE(run.run_until_reports(1));
+  std::mt19937_64 random(5);
+  for (unsigned i = 0; i < 6; ++i) {
+    fail_one(run, random);
+    run.run_for(seconds(15));
+  }
+  const auto kept = run.kept();
+  run.boot_as(with("minhop"));
+  ASSERT_TRUE(run.run_until_reports(1));
+  const auto others = run.sm().snapshot()->routing;
+  const auto& f = run.model().topology();
+  NodeIndex rebooted = f.port(SmOnModel::first_host(f)).peer.node;
+  while (!f.node(++rebooted).is_switch()) {
+  }
+  ASSERT_TRUE(run.model().reboot(run.now(), rebooted).has_value());
+  run.boot_as(with("ftree"));
+  run.boot_with(kept);
+  ASSERT_TRUE(run.run_until_reports(1));
+  run.run_for(seconds(30));
+  expect_routed(run);
+  EXPECT_EQ(broken_pairs(run.model()).lost, 0U);
+  const auto& now = *run.sm().snapshot()->routing;
+  EXPECT_EQ(now.engine, "ftree");
+  const auto fresh = ib::route::find_engine("ftree")
+                         ->compute({&run.sm().snapshot()->fabric(), &now.graph, {}, nullptr, 8})
+                         .value();
+  EXPECT_LT(ib::route::difference(others->lfts, now.lfts).entries.size(),
+            ib::route::difference(others->lfts, fresh.lfts).entries.size());
+}
+
 TEST(Reroute, ASwitchThatComesBackCostsNobodyAnything) {
   ib::fabric::FatTree three;
   three.radix = 4;

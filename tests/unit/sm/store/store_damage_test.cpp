@@ -66,6 +66,7 @@ Batch few_of_each() {
                              {1, Guid{7}, 3, ""}};
   batch.generated_p_keys = {{"storage", 1}, {"two words", 0x7FFE}};
   batch.vls_programmed = true;
+  batch.routes = {std::byte{1}, std::byte{0xF0}, std::byte{0}};
   return batch;
 }
 Contents make_small(Store& store) {
@@ -94,7 +95,7 @@ Contents make_small(Store& store) {
 std::size_t records(const Contents& c) {
   return c.lids.size() + c.groups.size() + c.members.size() + c.services.size() +
          c.subscriptions.size() + c.aliases.size() + c.partition_members.size() +
-         c.generated_p_keys.size() + (c.vls_programmed ? 1 : 0);
+         c.generated_p_keys.size() + (c.vls_programmed ? 1 : 0) + (c.routes.empty() ? 0 : 1);
 }
 /// Every record of `part` is in `whole`, as it is there.
 bool is_part(const Contents& part, const Contents& whole) {
@@ -108,7 +109,8 @@ bool is_part(const Contents& part, const Contents& whole) {
          in(part.subscriptions, whole.subscriptions) && in(part.aliases, whole.aliases) &&
          in(part.partition_members, whole.partition_members) &&
          in(part.generated_p_keys, whole.generated_p_keys) &&
-         (!part.vls_programmed || whole.vls_programmed);
+         (!part.vls_programmed || whole.vls_programmed) &&
+         (part.routes.empty() || part.routes == whole.routes);
 }
 
 /// Opens what is there after one bit of `file` was flipped and holds it to the promise. What is

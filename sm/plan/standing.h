@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Routes that stand in switches before this process has a plan: what a subnet manager before it
+// programmed, itself before a restart or the master that it takes over from. A plan goes on with
+// them where they can be proved, so that neither changes an entry.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "libdiag/route/reroute/reroute.h"
+
+namespace sm::plan {
+
+/// How routes were made, for who has to go on with their tables: what switches do not tell.
+struct RouteMemory {
+  std::string engine;
+  std::vector<ib::Guid> switches;  // of the indexes below
+  ib::route::MulticastRule multicast;
+  std::uint8_t vls_used{1};
+  ib::tables::PathSls sls;                                 // as the engine has them
+  std::shared_ptr<const ib::route::PlacedSwitches> order;  // nullptr: the engine keeps to none
+};
+
+RouteMemory remember(const ib::route::Rerouter& rerouter, const ib::fabric::CompactGraph& graph);
+
+/// As bytes for the store. What is cut or wrong reads as nothing.
+std::vector<std::byte> encode(const RouteMemory& memory);
+std::optional<RouteMemory> decode(std::span<const std::byte> bytes);
+
+struct Standing {
+  /// What switches answered that they hold, by LID. Whoever is missing holds nothing good.
+  std::unordered_map<ib::Guid, std::vector<std::uint8_t>> lfts;
+  std::optional<RouteMemory> made;  // by whom they were programmed; empty: not known
+};
+
+/// By the switch indexes of `graph`. What was made for other switches than these is left out.
+ib::route::StandingRoutes standing_routes(const Standing& standing,
+                                          const ib::fabric::CompactGraph& graph);
+/// SLs that connections got, likewise; kNoSl where that is not known.
+std::optional<ib::tables::PathSls> standing_sls(const Standing& standing,
+                                                const ib::fabric::CompactGraph& graph);
+
+}  // namespace sm::plan
