@@ -93,8 +93,8 @@ CREATE TABLE IF NOT EXISTS programmed (
 )sql",
     R"sql(
 CREATE TABLE IF NOT EXISTS routes (
-  part INTEGER PRIMARY KEY CHECK(part = 0),
-  memory BLOB NOT NULL,
+  part INTEGER PRIMARY KEY CHECK(part >= 0),
+  memory BLOB NOT NULL CHECK(length(memory) BETWEEN 1 AND 900),
   sum INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 )sql"};
 static_assert(std::size(kSchemas) == kSchemaVersion);

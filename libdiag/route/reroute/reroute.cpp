@@ -16,6 +16,13 @@ using fabric::SwitchIndex;
 /// How much more than after a fresh computation the most loaded link may carry.
 constexpr double kDriftMax = 1.1;
 
+/// Where more than this part of all entries changes anyhow, fresh routes are taken.
+constexpr std::size_t kMuch = 4;
+
+std::size_t entries_of(const fabric::CompactGraph& graph) {
+  return graph.switch_count() * graph.destinations().size();
+}
+
 /// Whether a link carries at most that much more than it would by fresh routes.
 bool is_near(std::uint64_t load, double fresh) {
   return static_cast<double>(load) <= kDriftMax * fresh;
@@ -184,12 +191,20 @@ Difference Rerouter::take_up(const fabric::Fabric& fabric, const StandingRoutes&
   Request request{&fabric, &graph, options_, nullptr, vls_};
   if (standing.as_made) request.previous_sls = &standing.as_made->virtual_lanes.sls;
   origin_.reset();
+  std::unique_ptr<State> kept;
   if (engine_->candidates != nullptr) {
-    if (auto kept = taken_up(request, standing)) state_ = std::move(kept);
+    kept = taken_up(request, standing);
   } else if (auto as_made = kept_as_made(request, standing)) {
-    state_ = begun(request, graph, *std::move(as_made));
-  } else if (auto kept = kept_by_engine(request, standing.lfts, state_->routes)) {
-    state_ = begun(request, graph, *std::move(kept));
+    kept = begun(request, graph, *std::move(as_made));
+  } else if (auto routes = kept_by_engine(request, standing.lfts, state_->routes)) {
+    kept = begun(request, graph, *std::move(routes));
+  }
+  if (kept != nullptr) {
+    auto change = difference(standing.lfts, kept->routes.lfts);
+    if (change.entries.size() <= entries_of(graph) / kMuch) {
+      state_ = std::move(kept);
+      return change;
+    }
   }
   return difference(standing.lfts, state_->routes.lfts);
 }
