@@ -69,7 +69,7 @@ void SubnetManager::Impl::begin_sweep(Instant now) {
   if (round == 0) begin_bring_up(now);
   ib::discover::SweepOptions o;
   o.cookie_base = kOwnerSweep;
-  o.names = options.node_names;
+  o.names = named_by = options.node_names;
   o.clear_changes = desired != nullptr;  // the first sweep does not know yet who is master
   o.stood_elsewhere = [before = seen](ib::Guid node, ib::Guid at, std::uint8_t port) {
     return before && stood_elsewhere(before->fabric, node, at, port);
@@ -194,6 +194,11 @@ void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swep
 
 void SubnetManager::Impl::ask_for_plan(Instant now, std::shared_ptr<Observed> swept,
                                        std::shared_ptr<const plan::Standing> standing) {
+  // What is planned by names goes by those of now, whatever the map was when it was swept.
+  if (named_by != options.node_names) {
+    named_by = options.node_names;
+    (named_by ? *named_by : ib::fabric::NodeNames{}).name_all(swept->fabric);
+  }
   plan::PlanRequest request = inputs.request_for(swept, options.plan);
   request.options.keep_unknown_groups = now < forget_groups_at && forget_groups_at != kNever;
   request.options.lids_of_devices = taking_over && !options.honor_stored_lids;

@@ -64,6 +64,7 @@ struct SubnetManager::Impl {
   std::unique_ptr<ib::discover::Sweep> sweep;
   std::unique_ptr<apply::Apply> applying;  // Reading, Applying, Programming
   std::unique_ptr<LightSweep> looking;
+  std::shared_ptr<const ib::fabric::NodeNames> named_by;  // what is swept, or was
   std::shared_ptr<Observed> found;  // by the sweep, until there is a plan: Deciding, Planning
   std::optional<PlanJob> plan_job;  // that nobody has taken yet
   /// The plan is the first, and switches may hold routes of somebody before this process: they are

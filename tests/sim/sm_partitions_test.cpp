@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Partitions on the model: what tables and switch ports hold by a partition file, what a change of
 // it costs, what a restart costs, and what happens where there is no file.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -326,6 +327,24 @@ TEST(Partitions, APortBetweenSwitchesThatChecksKeysIsSetFree) {
   p.operator_sweeps();
   EXPECT_FALSE(p.run_.model().port_info(uplink).partition_enforcement_inbound);
   EXPECT_FALSE(p.run_.model().port_info(uplink).partition_enforcement_outbound);
+}
+
+/// A reload while a sweep is under way: the nodes found go by the new map's names.
+TEST(Partitions, MembersGoByTheNamesThatAreInForceWhenTheyArePlanned) {
+  PartitionRun p(with_file(kAll));
+  p.run_.sm().sweep_now(p.run_.now(), core::Reason::Operator);
+  p.run_.run_for(10us);
+  ASSERT_FALSE(p.run_.sm().idle());
+  core::Options reloaded = with_file(kAll + red("\"storage-1\"=full"));
+  const auto line = fmt::format("0x{:016x} \"storage-1\"\n",
+                                p.topology().node(p.host(1).node).guid.value);
+  reloaded.node_names = std::make_shared<const ib::fabric::NodeNames>(
+      ib::fabric::NodeNames::read(line, "names").value());
+  p.run_.sm().set_options(reloaded);
+  p.run_.sm().set_partitions(reloaded.plan.partitions);
+  const auto reports = p.run_.reports();
+  p.settle(static_cast<unsigned>(reports + 1));
+  EXPECT_THAT(p.keys(1), testing::Contains(PKey{0x8001}));
 }
 
 }  // namespace
