@@ -34,12 +34,11 @@ constexpr Table kProgrammed{"programmed", "what, sum", 2, 1,
                                 contents.vls_programmed = true;
                             }};
 
-constexpr Table kRoutes{"routes", "part, memory, sum", 3, 1,
-                        [](const Row& row, Contents& contents) {
-                          const auto memory = row.bytes(1);
-                          contents.routes.insert(contents.routes.end(), memory.begin(),
-                                                 memory.end());
-                        }};
+constexpr Table kRoutes{
+    "routes", "part, memory, sum", 3, 1, [](const Row& row, Contents& contents) {
+      const auto memory = row.bytes(1);
+      contents.routes.insert(contents.routes.end(), memory.begin(), memory.end());
+    }};
 
 constexpr auto kTables = std::apply(
     [](auto... kind) {
