@@ -116,7 +116,7 @@ TEST(RoutingFiles, NamesThatAreNotThereLeaveWhatWasReadLastNotWhatTheStartHad) {
   ASSERT_NE(changed, at_start);
 
   run.sm().set_routing_files(roots("0x77\n"));
-  EXPECT_THAT(sweep(run), Contains(HasSubstr("the old routing stays")));
+  EXPECT_THAT(sweep(run), Contains(HasSubstr("the current routing stays")));
   EXPECT_EQ(tables(), changed);
   EXPECT_EQ(run.last().sets, 0U);
 }
@@ -388,15 +388,13 @@ void answer_otherwise(SmOnModel& run, std::function<bool(std::uint32_t modifier)
   });
 }
 
-TEST(VirtualLanes, AWideSetThatIsAnsweredWithAnotherRowIsSaidAndNotRepeated) {
+TEST(VirtualLanes, AWideSetThatIsAnsweredWithAnotherRowIsNotRepeatedAndRowsAreToldOneByOne) {
   SmOnModel run(torus(), {}, several_vls());
   answer_otherwise(run, [](std::uint32_t modifier) { return (modifier & 3U << 16) != 0; });
   const auto sent = count(run);
   ASSERT_TRUE(run.run_until_reports(1));
   EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
   expect_vls_hold(run);
-  EXPECT_THAT(run.log(), Contains(HasSubstr("input all output all: the device holds something "
-                                            "else than it was told")));
   const std::size_t rows = sent->rows;
   sweep(run);
   EXPECT_EQ(sent->rows, rows) << "and is not told again";
