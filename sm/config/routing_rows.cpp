@@ -22,7 +22,8 @@ constexpr std::array kRouting = {
         check_engines),
     flag("--allow-credit-loops", "allow_credit_loops", &S::allow_credit_loops,
          "Program routes that can deadlock, with a warning at every sweep"),
-    number("--vls-max,--vls", "vls_max", &S::vls_max, 1, 15, "Data VLs that routing may use (default 8)"),
+    number("--vls-max,--vls", "vls_max", &S::vls_max, 1, 15,
+           "Data VLs that routing may use (default 8)"),
     text("-a,--root_guid_file", "root_guid_file", &S::root_guid_file, "FILE",
          "GUIDs of the root switches: updn, ftree, nue")
         .contents_on_reload(),
@@ -99,11 +100,13 @@ constexpr std::array kRouting = {
         .not_yet("one engine routes all of the fabric"),
     text("", "rch_policy_file", {}, "FILE", "Routing chains")
         .not_yet("one engine routes all of the fabric"),
-    truth("", "offsweep_balancing_enabled", {}, "Balance loads between sweeps")
-        .no_effect("every plan is balanced"),
-    number("", "offsweep_balancing_window", {}, 0, UINT32_MAX, "Pause before loads are balanced")
+    truth("", "offsweep_balancing_enabled", &S::offsweep_balancing_enabled,
+          "Balance routes that followed changes, when nothing has changed for a while")
+        .on_reload(),
+    number("", "offsweep_balancing_window", &S::offsweep_balancing_window, 0, UINT32_MAX,
+           "Seconds without a change before routes are balanced (default 180)")
         .in("s")
-        .no_effect("every plan is balanced"),
+        .on_reload(),
 };
 
 }  // namespace

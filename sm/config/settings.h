@@ -53,6 +53,8 @@ struct Settings {
   // ---- routing
   std::string routing_engine;
   bool allow_credit_loops{false};
+  bool offsweep_balancing_enabled{false};
+  std::uint64_t offsweep_balancing_window{180};
   std::uint64_t vls_max{8};
   std::string root_guid_file, cn_guid_file, io_guid_file, ids_guid_file;
   std::string port_prof_ignore_file, hop_weights_file, port_search_ordering_file;

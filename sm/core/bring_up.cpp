@@ -31,6 +31,12 @@ void SubnetManager::Impl::begin_reroute(Instant now) {
   // Whom a sweep did not wait for the next one hears.
   if (!desired || kept.count() > 0) return want_sweep(now, Reason::Operator);
   log(LogLevel::Verbose, "sweep", "all routes are recomputed");
+  begin_balance(now);
+}
+
+void SubnetManager::Impl::begin_balance(Instant now) {
+  balance_at = kNever;
+  balancing = true;
   operator_asked = cut_short = false;
   patient = true;
   stop_reading();
@@ -63,7 +69,8 @@ void SubnetManager::Impl::begin_sweep(Instant now) {
   cut_at = patient ? kNever : now + kSilence;
   reasons.clear();
   sweep_at = look_at = kNever;
-  reroute_wanted = false;
+  balance_at = kNever;
+  reroute_wanted = balancing = false;
   stop_reading();
   ++counters.full_sweeps;
   if (round == 0) begin_bring_up(now);
@@ -164,9 +171,9 @@ void SubnetManager::Impl::stand_down(Instant now) {
   silent_switches.clear();
   kept.forget();
   reasons.clear();
-  sweep_at = look_at = multicast_at = refused_at = forget_groups_at = cut_at = kNever;
+  sweep_at = look_at = multicast_at = balance_at = refused_at = forget_groups_at = cut_at = kNever;
   round = inconsistent_sweeps = 0;
-  taking_over = reroute_wanted = lfts_read = looks_for_routes = false;
+  taking_over = reroute_wanted = lfts_read = looks_for_routes = balancing = false;
   memory_dirty = true;
 }
 
@@ -208,6 +215,7 @@ void SubnetManager::Impl::ask_for_plan(Instant now, std::shared_ptr<Observed> sw
   request.mute = mute_nodes(*swept);
   request.keep_sl_to_vl = known.refused.nodes(device::kSlToVl);
   request.standing = std::move(standing);
+  request.balance = balancing;
   found = std::move(swept);
   plan_job.emplace(PlanJob{++plans, std::move(request)});
 }
@@ -553,6 +561,10 @@ void SubnetManager::Impl::end_apply(Instant now) {
 
 void SubnetManager::Impl::finish(Instant now, Report report) {
   round = 0;
+  balance_at = kNever;
+  if (options.balance_after && !balancing && report.missing == 0 && snapshot->routing->followed)
+    balance_at = now + *options.balance_after;
+  balancing = false;
   report.took = now - began;
   report.mads = transactor.counters().sends - sends_before;
   report.sets = sets_this_time;

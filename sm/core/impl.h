@@ -108,6 +108,8 @@ struct SubnetManager::Impl {
   Instant forget_groups_at{kNever};  // trees of the master before, whose members do not come back
   bool sweeping{true};               // sweeps are not inhibited
   bool reroute_wanted{false};
+  Instant balance_at{kNever};  // routes, unless something changes before
+  bool balancing{false};       // they are being
   Duration retry_pause{kRetryFirst};
   Duration silence_pause{kRetryFirst};
   Duration refused_pause{kAskAgainFirst};
@@ -189,6 +191,7 @@ struct SubnetManager::Impl {
 
   /// Of the fabric as it is known.
   void begin_reroute(Instant now);
+  void begin_balance(Instant now);
 
   void stop_reading();
 

@@ -30,7 +30,7 @@ Instant SubnetManager::Impl::next_deadline() const {
   const bool free = !busy() && mastership.sweeps();
   if (free) t = std::min({t, forget_groups_at, tables.due()});
   if (free && sweeping)
-    t = std::min({t, sweep_at, look_at, refused_at, flapping.due(), kept.due()});
+    t = std::min({t, sweep_at, look_at, balance_at, refused_at, flapping.due(), kept.due()});
   if (free && !trap_look.busy()) t = std::min(t, multicast_at);
   if (state == State::Looking && sweeping) t = std::min(t, sweep_at);
   if (may_be_cut_short()) t = std::min(t, cut_at);
@@ -91,6 +91,9 @@ void SubnetManager::Impl::begin_next(Instant now) {
     begin_sweep(now);
   } else if (sweeping && reroute_wanted) {
     begin_reroute(now);
+  } else if (sweeping && balance_at <= now) {
+    log(LogLevel::Verbose, "sweep", "nothing has changed for a while: loads are balanced");
+    begin_balance(now);
   } else if (multicast_at <= now && !trap_look.busy()) {
     begin_multicast(now);
   } else if (sweeping && look_at <= now) {

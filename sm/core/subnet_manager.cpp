@@ -106,6 +106,7 @@ void SubnetManager::set_options(const Options& options) {
   now.node_names = options.node_names;
   now.sweep_interval = options.sweep_interval;
   now.full_sweeps_only = options.full_sweeps_only;
+  now.balance_after = options.balance_after;
   now.look_at_traps = options.look_at_traps;
   impl_->m_keys.set_key(options.m_keys.key);
   plan::PlanOptions plan = options.plan;

@@ -64,6 +64,8 @@ struct Options {
   /// register again.
   bool registrations_lost{false};
   bool full_sweeps_only{false};  // instead of light ones
+  /// When nothing has changed for so long, routes that followed what changed are balanced anew.
+  std::optional<ib::Duration> balance_after;
   bool look_at_traps{true};      // else what they tell of waits for the next sweep
   /// The first sweep is planned even where another one is master, and nothing is set: the report
   /// has what would be. For one report; what is known of devices afterwards is how they would be.
@@ -94,7 +96,8 @@ class SubnetManager {
   void sweep_now(ib::Instant now, Reason reason);
   /// A light sweep.
   void look_now(ib::Instant now);
-  /// Computes all routes again for the fabric as it was swept last.
+  /// Computes all routes again for the fabric as it was swept last, and takes them if they spread
+  /// loads better.
   void reroute_now(ib::Instant now);
   /// Off: no sweep of any kind begins, whatever happens; memberships are programmed all the same.
   void set_sweeping(ib::Instant now, bool on);

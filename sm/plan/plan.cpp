@@ -450,7 +450,7 @@ class Planner {
     checks.credit_loops_are_must = !options.allow_credit_loops;
     ChosenRoutes chosen = choose_for_classes(
         {f, routing->graph, &options, checks, request_.previous.get(), out_.offer_taken,
-         request_.previous == nullptr ? request_.standing.get() : nullptr,
+         request_.previous == nullptr ? request_.standing.get() : nullptr, request_.balance,
          vl_settings_ ? &(*vl_settings_)[kBetweenSwitches] : nullptr, used_sls(),
          options_.operational_vls_max, weighable.vls, request_.keep_sl_to_vl, request_.held.get()},
         following_);

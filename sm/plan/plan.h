@@ -86,6 +86,8 @@ struct PlanRequest {
   std::set<ib::Guid> mute;                        // nodes that do not tell what they can do
   std::set<ib::Guid> keep_sl_to_vl;         // that did not take rows they were told: `held` is
   std::shared_ptr<const Routing> previous;  // what is programmed now, if anything
+  /// The fabric is idle: fresh routes of the same engine are taken where they spread loads better.
+  bool balance{false};
   /// Routes that stand in switches, where there is nothing `previous`; null: not known.
   std::shared_ptr<const Standing> standing;
   /// SL2VL and VL arbitration were programmed before, by this process or one before it: what is

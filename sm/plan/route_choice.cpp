@@ -93,7 +93,7 @@ class Chooser {
             std::move(lanes_),
             std::move(lanes_classes_),
             std::move(merged),
-            is_following_,
+            is_following_ && !is_balanced_,
             {},
             false,
             taken_up_};
@@ -116,6 +116,11 @@ class Chooser {
   }
 
   ib::route::Choice follow_or_choose(const ib::route::ChoiceOptions& options) {
+    if (request_.balance && !is_balanced_)
+      if (auto fresh = balance(options)) {
+        is_following_ = is_balanced_ = true;
+        return *std::move(fresh);
+      }
     auto followed =
         request_.standing != nullptr && !is_taken_up_ ? take_up(options) : follow(options);
     is_following_ = followed.has_value();
@@ -180,6 +185,37 @@ class Chooser {
     choice.passed = true;
     if (choice.tried.empty()) choice.tried.push_back(row_of(choice, options));
     return choice;
+  }
+
+  /// Fresh routes of the engine in use, where the most loaded link carries less by them, or as much
+  /// and shifts meet less.
+  std::optional<ib::route::Choice> balance(const ib::route::ChoiceOptions& options) {
+    if (!is_followed(options)) return std::nullopt;
+    ib::route::ChoiceOptions same = options;
+    same.engines = {std::string(following_.rerouter->engine())};
+    same.no_fallback = true;
+    Following kept = std::exchange(following_, {});
+    auto fresh = choose(same);
+    if (!fresh.passed || !is_better(fresh.routes.lfts, kept.rerouter->routes().lfts, options)) {
+      following_ = std::move(kept);
+      return std::nullopt;
+    }
+    following_.failed = std::move(kept.failed);
+    following_.load_to_least = kept.load_to_least;
+    following_.left = std::move(kept.left);
+    following_.classes = kept.classes;
+    following_.classes_wanted = kept.classes_wanted;
+    return fresh;
+  }
+
+  bool is_better(const ib::tables::LinearTables& a, const ib::tables::LinearTables& b,
+                 const ib::route::ChoiceOptions& options) const {
+    const ib::route::Request request{&f_, &graph_, options.engine, nullptr, following_.vls};
+    const double load_a = greatest_load(request, a), load_b = greatest_load(request, b);
+    if (load_a * ib::route::kEqualLoad < load_b) return true;
+    return load_a <= load_b &&
+           ib::route::sampled_contention(graph_, a) * ib::route::kEqualContention <
+               ib::route::sampled_contention(graph_, b);
   }
 
   /// By default the engine that made the standing routes goes on, while no other loads links less
@@ -338,7 +374,7 @@ class Chooser {
   std::optional<ClassLanes> lanes_;
   ServiceClasses lanes_classes_;  // that have these
   std::size_t lanes_given_{1};
-  bool fits_{true}, is_following_{false}, is_taken_up_{false};
+  bool fits_{true}, is_following_{false}, is_taken_up_{false}, is_balanced_{false};
   std::optional<std::size_t> taken_up_;
 };
 

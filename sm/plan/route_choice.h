@@ -53,6 +53,7 @@ struct RouteRequest {
   const Routing* routes_before{};  // that are programmed; nullptr: none
   bool options_changed{};          // since the routes that are followed were made
   const Standing* standing{};      // with no routes before: what to go on with; nullptr: nothing
+  bool balance{};                  // fresh routes of the same engine, if they spread loads better
   // Levels of service:
   const policy::VlSettings* between{};  // of links between switches; nullptr: without QoS
   std::uint16_t used_sls{};             // that packets may be asked to have (bits)

@@ -269,6 +269,42 @@ TEST(Reroute, ARestartOnADamagedFabricSendsNoSet) {
     }
 }
 
+/// Off-sweep balancing: by fresh routes, once nothing has changed for long enough, and once only.
+TEST(Reroute, AnIdleFabricIsBalancedOnceTheWindowHasPassed) {
+  ib::fabric::FatTree three;
+  three.radix = 8;
+  three.levels = 3;
+  unsigned balanced = 0;
+  for (const char* engine : {"minhop", "updn", "ftree"}) {
+    SCOPED_TRACE(engine);
+    auto options = with(engine);
+    options.balance_after = seconds(180);
+    SmOnModel run(make(three), {}, options);
+    ASSERT_TRUE(run.run_until_reports(1));
+    std::mt19937_64 random(9);
+    for (unsigned i = 0; i < 12; ++i) {
+      fail_one(run, random);
+      run.run_for(seconds(20));
+    }
+    const Loads before = loads(run);
+    const auto watched = watch(run, [] { return true; });
+    run.run_for(seconds(150));
+    EXPECT_EQ(watched->sets, 0U);
+    run.run_for(seconds(60));
+    const Loads after = loads(run);
+    EXPECT_LE(after.held, before.held);
+    EXPECT_LE(static_cast<double>(after.held), 1.01 * static_cast<double>(after.fresh));
+    EXPECT_EQ(watched->looping, 0U);
+    EXPECT_EQ(watched->lost, 0U);
+    expect_routed(run);
+    balanced += after.held < before.held;
+    const auto sets = watched->sets;
+    run.run_for(seconds(600));
+    EXPECT_EQ(watched->sets, sets);
+  }
+  EXPECT_GE(balanced, 1U);
+}
+
 /// Somebody else's tables, or some that were lost, are no routes to go on with.
 TEST(Reroute, ARestartMendsWhatSwitchesLostOrGotFromSomebodyElse) {
   ib::fabric::FatTree three;
