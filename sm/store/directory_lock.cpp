@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 namespace sm::store {
@@ -74,6 +75,18 @@ DirectoryLock::DirectoryLock(DirectoryLock&& other) noexcept
 DirectoryLock::~DirectoryLock() {
   for (const int fd : {directory_, file_})
     if (fd >= 0) ::close(fd);
+}
+
+ib::Result<std::shared_ptr<const DirectoryLock>> lock_directory(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error)
+    return fail(ErrorKind::Io,
+                fmt::format("cannot create state directory {}: {}; run as root or give --state-dir",
+                            directory, error.message()));
+  auto lock = DirectoryLock::take(directory);
+  if (!lock) return tl::unexpected(std::move(lock.error()));
+  return std::make_shared<const DirectoryLock>(*std::move(lock));
 }
 
 }  // namespace sm::store

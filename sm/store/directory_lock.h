@@ -3,6 +3,7 @@
 // kernel drops it however the process dies.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "libdiag/base/result.h"
@@ -23,5 +24,8 @@ class DirectoryLock {
   DirectoryLock() = default;
   int directory_{-1}, file_{-1};
 };
+
+/// That of a directory which is made where there is none. Unavailable and Io as above.
+ib::Result<std::shared_ptr<const DirectoryLock>> lock_directory(const std::string& directory);
 
 }  // namespace sm::store

@@ -61,19 +61,6 @@ ib::Result<void> replace(const std::string& path, const std::string& reason, Ope
   return {};
 }
 
-/// Its lock, Unavailable where another ibsm has it, Io where there can be none.
-ib::Result<Lock> lock_directory(const std::string& directory) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error)
-    return fail(ErrorKind::Io,
-                fmt::format("cannot create state directory {}: {}; run as root or give --state-dir",
-                            directory, error.message()));
-  auto lock = DirectoryLock::take(directory);
-  if (!lock) return tl::unexpected(std::move(lock.error()));
-  return std::make_shared<const DirectoryLock>(*std::move(lock));
-}
-
 ib::Result<Opened> open_files(const std::string& directory, Sync sync, const Lock& lock) {
   const std::string path = database_path(directory);
   finish_replacement(path);

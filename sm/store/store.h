@@ -167,6 +167,12 @@ class Store {
   /// kept.
   virtual ib::Result<void> commit(const Batch& batch) = 0;
 
+  /// From now on this one alone writes, where several share a store; what is kept then. What is
+  /// committed before reaches no other. An error: not yet, and what is committed waits.
+  virtual ib::Result<Contents> take() { return load(); }
+  /// Another one may write from now on.
+  virtual void stand_by() {}
+
   /// How long until on_time() is worth a call; nullopt: it is not.
   virtual std::optional<ib::Duration> rest() const { return std::nullopt; }
   /// What there is to say of what it did.

@@ -179,43 +179,11 @@ TEST(Store, AgreesWithItsTwinInMemory) {
   constexpr unsigned kSeed = 20261;
   SCOPED_TRACE(kSeed);
   std::mt19937 random(kSeed);
-  const auto below = [&](unsigned n) { return static_cast<std::uint8_t>(random() % n); };
   Directory directory;
   auto disk = open_well(directory);
   auto memory = make_memory_store();
   for (int round = 0; round < 60; ++round) {
-    Batch batch;
-    batch.forget_lids = below(15) == 0;
-    for (int i = below(4); i > 0; --i) batch.lids_removed.push_back(Guid{below(20)});
-    for (int i = below(6); i > 0; --i)
-      batch.lids.push_back({Guid{below(20)}, Lid{static_cast<std::uint16_t>(1 + below(90))}, 0});
-    if (below(4) == 0) batch.groups_removed.push_back(mgid(below(5)));
-    for (int i = below(3); i > 0; --i) batch.groups.push_back(group(below(5)));
-    for (int i = below(8); i > 0; --i)
-      batch.members.push_back(member(below(5), below(9), below(3)));
-    for (int i = below(3); i > 0; --i)
-      batch.services_removed.push_back(service(below(4), below(4)).key());
-    for (int i = below(4); i > 0; --i) {
-      batch.services.push_back(service(below(4), below(4)));
-      batch.services.back().expires = -static_cast<std::int64_t>(below(9));
-    }
-    for (int i = below(3); i > 0; --i)
-      batch.subscriptions_removed.push_back(subscription(below(3), below(6), below(2) == 0));
-    for (int i = below(4); i > 0; --i)
-      batch.subscriptions.push_back(subscription(below(3), below(6), below(2) == 0));
-    for (int i = below(3); i > 0; --i)
-      batch.aliases_forgotten.emplace_back(Guid{below(3)}, std::uint16_t{below(7)});
-    for (int i = below(6); i > 0; --i)
-      batch.aliases.push_back({Guid{below(3)}, below(7), Guid{below(4)}});
-    for (int i = below(6); i > 0; --i)
-      batch.partition_members.push_back({static_cast<std::uint16_t>(1 + below(3)), Guid{below(4)},
-                                         static_cast<std::uint8_t>(below(4)),
-                                         std::string(below(5), 'o')});
-    for (int i = below(3); i > 0; --i)
-      batch.generated_p_keys.push_back(
-          {std::string(1 + below(3), 'n'), static_cast<std::uint16_t>(1 + below(9))});
-    if (below(3) == 0) batch.vls_programmed = below(2) == 0;
-    if (below(3) == 0) batch.routes.emplace(below(3) * std::size_t{3000}, std::byte{below(9)});
+    const Batch batch = random_batch(random);
     ASSERT_TRUE(disk->commit(batch));
     ASSERT_TRUE(memory->commit(batch));
   }

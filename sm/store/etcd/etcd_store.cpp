@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/store/etcd/etcd_store.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "sm/store/store_files.h"
+
+namespace sm::store::etcd {
+namespace {
+
+constexpr std::size_t kSinceMost = 4096;  // batches that are kept one by one
+
+}  // namespace
+
+ib::Result<Opened> EtcdStore::open(BookOptions options, std::unique_ptr<Cluster> cluster,
+                                   std::shared_ptr<const DirectoryLock> lock) {
+  std::unique_ptr<EtcdStore> store(
+      new EtcdStore(std::move(options), std::move(cluster), std::move(lock)));
+  Opened opened;
+  auto contents = store->book_.read();
+  if (contents) {
+    store->contents_ = *std::move(contents);
+    opened.found = store->book_.was_there() ? Found::All : Found::Nothing;
+  } else if (contents.error().kind == ib::ErrorKind::TimedOut) {
+    opened.found = Found::Part;
+    opened.lines.push_back({ib::LogLevel::Error, "store", contents.error().message});
+  } else {
+    return tl::unexpected<ib::Error>(std::move(contents.error()));
+  }
+  opened.contents = store->contents_;
+  opened.store = std::move(store);
+  return opened;
+}
+
+ib::Result<void> EtcdStore::commit(const Batch& batch) {
+  if (role_ == Role::Deposed)
+    return ib::fail(ib::ErrorKind::Refused,
+                    "another subnet manager has taken the store: nothing of ours is written");
+  apply(batch, contents_);
+  if (role_ == Role::Reads) apply(batch, before_);
+  if (role_ == Role::Waits) {
+    if (since_.size() >= kSinceMost) since_ = {batch_of(contents_)};
+    since_.push_back(batch);
+  }
+  if (role_ != Role::Writes) return {};
+  auto done = book_.commit(batch, contents_);
+  if (!done && book_.is_deposed()) return depose(std::move(done.error()));
+  if (!done) {
+    role_ = Role::Behind;
+    fail(done.error());
+  }
+  return {};
+}
+
+ib::Result<Contents> EtcdStore::take() {
+  role_ = Role::Waits;
+  since_.clear();
+  if (auto taken = take_now(); !taken) {
+    fail(taken.error());
+    return tl::unexpected<ib::Error>(std::move(taken.error()));
+  }
+  return contents_;
+}
+
+/// What etcd has stands above what was committed before it was ours, and below what was since.
+ib::Result<void> EtcdStore::take_now() {
+  auto there = book_.take();
+  if (!there) return tl::unexpected<ib::Error>(std::move(there.error()));
+  Contents all = std::move(before_);
+  apply(batch_of(*there), all);
+  for (const Batch& batch : since_) apply(batch, all);
+  contents_ = std::move(all);
+  before_ = {};
+  since_.clear();
+  role_ = Role::Writes;
+  if (contents_ == *there) return {};
+  auto written = book_.write(contents_);
+  if (written) return {};
+  if (book_.is_deposed()) return depose(std::move(written.error()));
+  role_ = Role::Behind;
+  fail(written.error());
+  return {};
+}
+
+ib::Result<void> EtcdStore::write_all() {
+  auto written = book_.write(contents_);
+  if (!written && book_.is_deposed()) return depose(std::move(written.error()));
+  if (written) role_ = Role::Writes;
+  return written;
+}
+
+/// Once for each reason.
+void EtcdStore::fail(const ib::Error& error) {
+  if (error.message == std::exchange(last_failure_, error.message)) return;
+  lines_.push_back({ib::LogLevel::Error, "store",
+                    fmt::format("{}: the subnet is managed from memory, and what clients register "
+                                "is lost when ibsm ends; writing is tried again every {} s",
+                                error.message, kTryEvery / std::chrono::seconds(1))});
+}
+
+ib::Result<void> EtcdStore::depose(ib::Error error) {
+  role_ = Role::Deposed;
+  lines_.push_back({ib::LogLevel::Error, "store",
+                    error.message + ": what this one manages is not written any more"});
+  return tl::unexpected<ib::Error>(std::move(error));
+}
+
+std::optional<ib::Duration> EtcdStore::rest() const {
+  if (!lines_.empty()) return ib::Duration{0};
+  if (role_ == Role::Waits || role_ == Role::Behind) return kTryEvery;
+  return std::nullopt;
+}
+
+std::vector<ib::LogEvent> EtcdStore::on_time() {
+  if (!lines_.empty()) return std::exchange(lines_, {});
+  if (role_ != Role::Waits && role_ != Role::Behind) return {};
+  const auto done = role_ == Role::Waits ? take_now() : write_all();
+  if (!done) {
+    if (role_ != Role::Deposed) fail(done.error());
+  } else if (role_ == Role::Writes) {
+    last_failure_.clear();
+    // The end of an alarm: as loud, so that nobody waits for it.
+    lines_.push_back(
+        {ib::LogLevel::Warning, "store",
+         "etcd can be written again, and what was kept in memory is there: " + counted(contents_)});
+  }
+  return std::exchange(lines_, {});
+}
+
+}  // namespace sm::store::etcd
