@@ -136,7 +136,12 @@ void SubnetManager::Impl::follow_mastership(Instant now) {
 
 void SubnetManager::Impl::on_decided(Instant now) {
   auto decided = std::exchange(found, nullptr);
-  if (mastership.conclude(now)) {
+  const bool to_manage = mastership.conclude(now);
+  if (to_manage && options.shares_store && recall_wanted) {
+    go(Event::ToBeRecalled);
+    found = std::move(decided);
+    effects.recall = true;
+  } else if (to_manage) {
     go(Event::ToBeManaged);
     begin_plan(now, std::move(decided));
   } else {
@@ -146,6 +151,18 @@ void SubnetManager::Impl::on_decided(Instant now) {
     if (desired) rest(now);
   }
   follow_mastership(now);
+}
+
+void SubnetManager::Impl::on_recalled(Instant now, const std::optional<store::Contents>& contents) {
+  if (state != State::Recalling) return;
+  recall_wanted = false;
+  if (contents)
+    inputs.recall(*contents);
+  else
+    inputs.sa_state_lost = true;
+  go(Event::Recalled);
+  begin_plan(now, std::exchange(found, nullptr));
+  run(now);
 }
 
 void SubnetManager::Impl::stand_down(Instant now) {
@@ -174,6 +191,8 @@ void SubnetManager::Impl::stand_down(Instant now) {
   sweep_at = look_at = multicast_at = balance_at = refused_at = forget_groups_at = cut_at = kNever;
   round = inconsistent_sweeps = 0;
   taking_over = reroute_wanted = lfts_read = looks_for_routes = balancing = false;
+  effects.recall = false;
+  recall_wanted = true;
   memory_dirty = true;
 }
 

@@ -47,6 +47,9 @@ struct Effects {
   /// Where it is another state of the election than before. Who is not master, or not yet, answers
   /// for no subnet: what was published is withdrawn.
   std::optional<Standing> standing;
+  /// What is stored is to be asked for, since another one may have written it; it goes to
+  /// on_recalled().
+  bool recall{false};
   /// To be made on any thread; at most one at a time. Its result goes to on_planned().
   std::optional<PlanJob> plan;
   /// Last, since the program may end with one.
@@ -72,6 +75,8 @@ class Carrier {
   virtual void stand(const Standing& standing) { (void)standing; }
   virtual void hear(const ReceivedNotice& notice) { (void)notice; }
   virtual ib::Result<void> send(const Outgoing& outgoing) = 0;
+  /// Whoever has nothing to wait for calls on_recalled() at once.
+  virtual void recall() {}
   /// The result, or nothing where it comes later.
   virtual std::optional<PlanResult> plan(PlanJob job) { return std::move(job).run(); }
   virtual void report(Report report) = 0;

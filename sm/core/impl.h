@@ -110,6 +110,7 @@ struct SubnetManager::Impl {
   bool reroute_wanted{false};
   Instant balance_at{kNever};  // routes, unless something changes before
   bool balancing{false};       // they are being
+  bool recall_wanted{true};    // another one may have written what is stored
   Duration retry_pause{kRetryFirst};
   Duration silence_pause{kRetryFirst};
   Duration refused_pause{kAskAgainFirst};
@@ -207,6 +208,7 @@ struct SubnetManager::Impl {
   void follow_mastership(Instant now);
 
   void on_decided(Instant now);
+  void on_recalled(Instant now, const std::optional<store::Contents>& contents);
 
   /// Somebody else is master: whatever is under way is left, and of the subnet nothing is believed.
   void stand_down(Instant now);

@@ -6,11 +6,16 @@
 namespace sm::core {
 
 PlanInputs::PlanInputs(const store::Contents& contents, bool registrations_lost, bool forget_lids)
-    : sa_state_lost(registrations_lost || contents.lids.empty()),
-      forget_lids_(forget_lids),
-      vls_programmed_(contents.vls_programmed),
-      routes_made_(plan::decode(contents.routes)),
-      routes_stored_(contents.routes) {
+    : sa_state_lost(registrations_lost), forget_lids_(forget_lids), vls_programmed_(false) {
+  recall(contents);
+}
+
+void PlanInputs::recall(const store::Contents& contents) {
+  sa_state_lost = sa_state_lost || contents.lids.empty();
+  vls_programmed_ = contents.vls_programmed;
+  routes_made_ = plan::decode(contents.routes);
+  routes_stored_ = contents.routes;
+  stored_ = std::make_shared<ib::route::StoredLids>();
   for (const store::LidClaim& claim : contents.lids)
     (*stored_)[claim.port_guid] = {claim.lid, claim.lmc};
   // Also of aliases that were taken back: the port may not have heard of it.

@@ -17,6 +17,9 @@ class PlanInputs {
  public:
   PlanInputs(const store::Contents& contents, bool registrations_lost, bool forget_lids);
 
+  /// What is stored is this now.
+  void recall(const store::Contents& contents);
+
   /// The request for `found`, with all that is known now. The routes that follow go with it, until
   /// take_back().
   plan::PlanRequest request_for(std::shared_ptr<const ib::discover::Observed> found,

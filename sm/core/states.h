@@ -12,6 +12,7 @@ enum class State : std::uint8_t {
   Idle,
   Sweeping,     // a full sweep asks
   Deciding,     // other subnet managers are asked what they are, before anything is planned
+  Recalling,    // what the one before us stored is asked for, before anything is planned by it
   Planning,     // a plan is made, on whatever thread
   Reading,      // of devices what must be known before all of the plan can be
   Applying,     // a plan is programmed
@@ -27,6 +28,8 @@ enum class Event : std::uint8_t {
   Torn,  // the sweep cannot be used: the fabric changed meanwhile
   Swept,
   ToBeManaged,   // by us
+  ToBeRecalled,  // likewise, when it is known what is stored
+  Recalled,      // or it cannot be
   LeftToOthers,  // who are master
   PlanToRead,
   Planned,

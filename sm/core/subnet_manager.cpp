@@ -83,6 +83,9 @@ void SubnetManager::set_priority(Instant now, std::uint8_t priority) {
 void SubnetManager::on_planned(Instant now, PlanResult result) {
   impl_->on_planned(now, std::move(result));
 }
+void SubnetManager::on_recalled(Instant now, const std::optional<store::Contents>& contents) {
+  impl_->on_recalled(now, contents);
+}
 void SubnetManager::set_routing_files(ib::route::ReadOptions files) {
   impl_->outdate_plan();
   impl_->inputs.offered = std::make_shared<const ib::route::ReadOptions>(std::move(files));

@@ -70,6 +70,8 @@ struct Options {
   /// The first sweep is planned even where another one is master, and nothing is set: the report
   /// has what would be. For one report; what is known of devices afterwards is how they would be.
   bool rehearse{false};
+  /// Others write the store, too: before this one plans as master it asks what is there.
+  bool shares_store{false};
   unsigned rounds{3};  // full sweeps before ports that should be ACTIVE are reported missing
 };
 
@@ -93,6 +95,10 @@ class SubnetManager {
   /// What came of the job that Effects::plan handed out. One that is out of date is dropped: the
   /// operator asked for a sweep while it was made.
   void on_planned(ib::Instant now, PlanResult result);
+  /// What Effects::recall asked for; nullopt: it cannot be read, and it is planned by what is
+  /// known here, and all clients are asked to register again. Nothing where nobody waits for it any
+  /// more.
+  void on_recalled(ib::Instant now, const std::optional<store::Contents>& contents);
   void sweep_now(ib::Instant now, Reason reason);
   /// A light sweep.
   void look_now(ib::Instant now);

@@ -35,6 +35,14 @@ Registrations::Registrations(Shared& shared, Replies& replies, Forwarding& forwa
   first_commit_ = Commit{++last_ticket_, std::move(batch)};
 }
 
+void Registrations::count_on_from(const Registrations& before) {
+  last_ticket_ = before.last_ticket_ + 1;
+  if (first_commit_) first_commit_->ticket = last_ticket_;
+  revision_ = before.revision_ + 1;
+  aliases_revision_ = before.aliases_revision_ + 1;
+  multicast_changed_ = aliases_changed_ = true;
+}
+
 bool Registrations::may_begin(ib::Lid who) const {
   return queue_.size() < shared_.options.writes_pending_max && queue_.has_room(who);
 }

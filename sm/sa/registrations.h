@@ -21,6 +21,9 @@ class Registrations {
  public:
   Registrations(Shared& shared, Replies& replies, Forwarding& forwarding);
 
+  /// In place of `before`, whose commits may still be out: nobody takes the one's for the other's.
+  void count_on_from(const Registrations& before);
+
   bool may_begin(ib::Lid who) const;
   void begin(const ib::mad::Packet& request);
 

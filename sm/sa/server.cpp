@@ -375,6 +375,15 @@ void Server::publish(Instant now, SnapshotPtr snapshot) {
 
 void Server::withdraw() { impl_->withdrawn = true; }
 
+void Server::restore(const store::Contents& contents) {
+  auto fresh = std::make_unique<Impl>(impl_->shared.options, contents);
+  fresh->shared.counters = impl_->shared.counters;
+  fresh->shared.policy.prefix_routes = std::move(impl_->shared.policy.prefix_routes);
+  fresh->withdrawn = impl_->withdrawn;
+  fresh->registrations.count_on_from(impl_->registrations);
+  impl_ = std::move(fresh);
+}
+
 void Server::publish(HoldingsPtr holdings) { impl_->publish(std::move(holdings)); }
 
 Limits Server::limits() const { return limits_of(impl_->shared.options); }

@@ -44,6 +44,9 @@ class Server {
   /// Somebody else answers for the subnet (IBA 15.4.3): requests are dropped, and nobody is
   /// reported to, until the next snapshot.
   void withdraw();
+  /// What is registered is this now, as at a start: another one has answered meanwhile. Requests
+  /// that wait are forgotten, and nothing is answered before the next snapshot.
+  void restore(const store::Contents& contents);
   /// What its devices hold; goes with the snapshot that is or is about to be published.
   void publish(HoldingsPtr holdings);
 

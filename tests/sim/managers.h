@@ -3,6 +3,7 @@
 // and killed as a test says. Every SMP that a device is sent is counted.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,6 +63,8 @@ class ManagerHost final : public ib::sim::Program, private core::Carrier {
   void forget_log() { log_.clear(); }
   std::size_t changes() const { return changes_; }  // of its state
   store::Contents& kept() { return kept_; }
+  /// Answers what it asks of a store that others write, too.
+  std::function<void()> on_recall;
 
   void step(ib::Instant now) override {
     std::vector<ib::mad::Received> arrived;
@@ -75,6 +78,9 @@ class ManagerHost final : public ib::sim::Program, private core::Carrier {
 
  private:
   void commit(store::Batch batch) override { store::apply(batch, kept_); }
+  void recall() override {
+    if (on_recall) on_recall();
+  }
   ib::Result<void> send(const core::Outgoing& out) override {
     const auto& mad = out.packet.mad;
     if (mad.method() == ib::wire::Method::Set && mad.attribute_id() != ib::wire::attr::kSmInfo)

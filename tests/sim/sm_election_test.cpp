@@ -176,6 +176,59 @@ TEST_F(Election, AStandbyTakesOverFromADeadMasterWithoutOneSetOfTables) {
   EXPECT_EQ(mft_sets_, 0U);
 }
 
+core::Options with_shared_store() {
+  core::Options options;
+  options.shares_store = true;
+  return options;
+}
+
+TEST_F(Election, AStandbyThatSharesTheStorePlansByWhatTheMasterStored) {
+  for (const bool can_be_read : {true, false}) {
+    unsigned recalls = 0;
+    host(0).kept() = {};
+    host(0).on_recall = [&] { host(0).sm().on_recalled(world_.now(), store::Contents{}); };
+    host(0).start(with_shared_store());
+    ASSERT_TRUE(settles());
+    host(2).kept() = {};
+    host(2).on_recall = [&] {
+      ++recalls;
+      host(2).sm().on_recalled(world_.now(),
+                               can_be_read ? std::optional(host(0).kept()) : std::nullopt);
+    };
+    host(2).start(with_shared_store());
+    world_.run_for(5s);
+    EXPECT_EQ(recalls, 0U) << "a standby plans nothing";
+    const auto before = lids();
+    host(0).kill();
+    ASSERT_TRUE(settles()) << logs();
+    EXPECT_TRUE(host(2).is_master());
+    world_.run_for(30s);
+    EXPECT_EQ(recalls, 1U);
+    EXPECT_EQ(lids(), before);
+    // What is stored already is not written again.
+    EXPECT_EQ(host(2).kept().lids.empty(), can_be_read);
+    host(2).kill();
+  }
+}
+
+TEST_F(Election, AStoreThatAnswersLateHoldsUpThePlanAndNotTheElection) {
+  host(2).on_recall = [] {};
+  host(2).start(with_shared_store());
+  world_.run_for(20s);
+  EXPECT_TRUE(host(2).is_master());
+  EXPECT_EQ(host(2).sets(), 0U);
+  host(2).sm().on_recalled(world_.now(), store::Contents{});
+  ASSERT_TRUE(settles()) << logs();
+  const auto before = lids();
+  // What nobody waits for any more changes nothing.
+  store::Contents late;
+  late.lids = {{host(0).guid(), ib::Lid{4000}, 0}};
+  host(2).sm().on_recalled(world_.now(), late);
+  host(2).sm().sweep_now(world_.now(), core::Reason::Operator);
+  world_.run_for(20s);
+  EXPECT_EQ(lids(), before);
+}
+
 TEST_F(Election, TreesOfGroupsThatTheNewMasterDoesNotKnowStandWhileMembersRegisterAgain) {
   host(0).start();
   ASSERT_TRUE(settles());

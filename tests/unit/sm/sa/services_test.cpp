@@ -454,6 +454,37 @@ struct Model {
   }
 };
 
+TEST_F(SaServices, WhatAnotherOneStoredIsAnsweredAndWasNeverMixed) {
+  set(wish(1, 7), 1);
+  // A commit is out while another subnet manager answers.
+  bench.give(bench.request(Method::Set, attr::kServiceRecord, wish(2, 8), kUsual, 0, 2));
+  bench.now = std::max(bench.now, bench.server.next_deadline());
+  bench.server.on_time(bench.now);
+  const auto out = bench.server.next_commit();
+  ASSERT_TRUE(out);
+  bench.server.withdraw();
+  const auto requests = bench.server.counters().requests;
+  const auto revision = bench.server.revision();
+
+  store::Contents theirs;
+  theirs.services = {{wish(3, 9)}};
+  theirs.services[0].owner = bench.host(3).guid;
+  theirs.aliases = {{bench.host(3).guid, 1, ib::Guid{0xABC}}};
+  bench.store = store::make_memory_store(theirs);
+  bench.server.restore(theirs);
+  bench.server.on_commit_done(bench.now, out->ticket, true);
+  EXPECT_THAT(bench.drain(), IsEmpty());
+  EXPECT_EQ(bench.server.contents().services, theirs.services);
+  EXPECT_EQ(bench.server.counters().requests, requests);
+  EXPECT_GT(bench.server.revision(), revision) << "the dump is written anew";
+  EXPECT_TRUE(bench.server.take_aliases_changed());
+  EXPECT_EQ(bench.server.aliases().size(), 1U);
+
+  bench.server.publish(bench.now, bench.snapshot);
+  EXPECT_EQ(set(wish(4, 10), 4).mad.status(), status::kOk);
+  EXPECT_THAT(kept(), SizeIs(2));
+}
+
 TEST_F(SaServices, AnySequenceKeepsToTheRules) {
   std::mt19937 random(4);
   SCOPED_TRACE("seed 4");
