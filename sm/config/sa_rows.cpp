@@ -5,6 +5,7 @@
 #include "libdiag/base/ids.h"
 #include "libdiag/base/text.h"
 #include "sm/config/rows.h"
+#include "sm/config/store_place.h"
 
 namespace sm::config {
 namespace {
@@ -14,6 +15,10 @@ using S = Settings;
 tl::unexpected<ib::Error> expected(const char* what, std::string_view got) {
   return ib::fail(ib::ErrorKind::Usage,
                   std::string("expected ") + what + ", got '" + ib::printable(got) + "'");
+}
+
+ib::Result<void> check_store(std::string_view value) {
+  return StorePlace::read(value).map([](const auto&) {});
 }
 
 ib::Result<void> check_sa_key(std::string_view key) {
@@ -120,6 +125,23 @@ constexpr std::array kStore = {
     text("--state-dir", "state_dir", &S::state_dir, "DIR",
          "What must survive a restart is kept here (default $IBSM_STATE_DIR, $OSM_CACHE_DIR, "
          "under ibfabric beside its socket, /var/lib/ibsm)"),
+    text("--store", "store", &S::store, "PLACE",
+         "Where what must survive is kept instead: etcd://HOST[:PORT],HOST[:PORT],... , members of "
+         "one cluster of etcd, that standbys share; etcds:// for TLS; port 2379 if none is given",
+         check_store),
+    text("", "store_prefix", &S::store_prefix, "PREFIX",
+         "Keys of this fabric in etcd begin with it; each fabric has its own (default "
+         "/ibkit/default/)",
+         check_store_prefix),
+    text("", "store_ca", &S::store_ca, "FILE",
+         "Certificates of the authorities that etcd's certificate is to be of (default: the "
+         "system's)"),
+    text("", "store_cert", &S::store_cert, "FILE",
+         "Certificate that etcd is shown; with store_key"),
+    text("", "store_key", &S::store_key, "FILE", "The key of store_cert"),
+    text("", "store_user", &S::store_user, "NAME", "User of etcd; with store_password_file"),
+    text("", "store_password_file", &S::store_password_file, "FILE",
+         "The password of store_user is its first line; nobody else may read the file"),
     word("--store_sync", "store_sync", &S::store_sync, "SYNC", "normal|full",
          "What is registered survives the death of ibsm (normal, the default), or a power cut too "
          "(full)"),

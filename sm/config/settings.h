@@ -101,6 +101,10 @@ struct Settings {
 
   // ---- what survives
   std::string state_dir;
+  std::string store;  // empty: the state directory
+  std::string store_prefix{"/ibkit/default/"};
+  std::string store_ca, store_cert, store_key;
+  std::string store_user, store_password_file;
   std::string store_sync{"normal"};
   std::string sa_db_file;
   std::string sa_db_dump{"30"};

@@ -214,7 +214,8 @@ class Daemon : private core::Carrier {
     sa.server.wall_clock = read_wall_clock();
     events_->know(contents);
     events_->on_dropped_levels(options_.dropped_levels);
-    auto server = std::make_unique<sa::Server>(sa.server, contents);
+    sa_options_ = sa.server;
+    auto server = std::make_unique<sa::Server>(sa_options_, contents);
     // The store's groups before the first plan, or it would close the switches to multicast.
     manager_->set_groups(ib::monotonic_now(), SaThread::groups_of(*server));
     manager_->set_aliases(ib::monotonic_now(), SaThread::aliases_of(*server));
@@ -230,7 +231,9 @@ class Daemon : private core::Carrier {
   /// What is kept: by the store, by its backups where it lost something, by the dump that -S names
   /// (`dump`).
   ib::Result<store::Contents> open_store(const std::string& dump) {
-    auto opened = store::open_or_stand_in(options_.state_dir, options_.registry.sync);
+    const auto& etcd = options_.registry.etcd;
+    auto opened = etcd ? store::open_etcd(*etcd, options_.state_dir)
+                       : store::open_or_stand_in(options_.state_dir, options_.registry.sync);
     if (!opened) return tl::unexpected<ib::Error>(std::move(opened.error()));
     for (const ib::LogEvent& line : opened->lines) log_.write(line);
     // The directory is ours from here on, and so is the file that says whose it is.
@@ -245,8 +248,10 @@ class Daemon : private core::Carrier {
       if (!taken) return tl::unexpected<ib::Error>(std::move(taken.error()));
       lines = *std::move(taken);
     }
-    std::ranges::move(recover(options_.state_dir, now, opened->found, *opened->store, contents),
-                      std::back_inserter(lines));
+    // What lies in the state directory may be older than what others wrote to etcd.
+    if (!etcd || opened->found == store::Found::Part)
+      std::ranges::move(recover(options_.state_dir, now, opened->found, *opened->store, contents),
+                        std::back_inserter(lines));
     for (const ib::LogEvent& line : lines) log_.write(line);
     registrations_lost_ = opened->found == store::Found::Part;
     store_.emplace(std::move(opened->store),
@@ -293,6 +298,7 @@ class Daemon : private core::Carrier {
     if (control_) control_->serve([this](const control::Request& r) { return answer(r); });
     if (console_) console_->serve(now);
     if (auto made = planner_->take()) manager_->on_planned(now, *std::move(made));
+    if (auto taken = store_->next_taken()) on_taken(now, *std::move(taken));
     if (auto groups = sa_->take_groups()) manager_->set_groups(now, *std::move(groups));
     if (auto news = sa_->take_aliases())
       manager_->set_aliases(now, std::move(news->aliases), news->revision);
@@ -354,6 +360,40 @@ class Daemon : private core::Carrier {
       server.set_qos(rules);
     });
   }
+  /// What another one wrote while this one stood by is ours from here on.
+  void on_taken(Instant now, ib::Result<store::Contents> taken) {
+    if (!manager_->mastership().is_master()) return;
+    if (!taken) {
+      say(ib::LogLevel::Error, "store",
+          taken.error().message +
+              ": what another subnet manager stored is not known here, and all "
+              "clients are asked to register again");
+      return manager_->on_recalled(now, std::nullopt);
+    }
+    const auto contents = std::make_shared<const store::Contents>(*std::move(taken));
+    auto members = added_members(contents->partition_members);
+    policy::GeneratedKeys keys;
+    for (const auto& [name, p_key] : contents->generated_p_keys) keys.emplace(name, p_key);
+    const bool partitions_change = members != added_members_ || keys != kept_keys_;
+    added_members_ = std::move(members);
+    kept_keys_ = std::move(keys);
+    if (partitions_change) reload();
+    lids_ = StoreRetry([this](store::Batch batch) { return store_->commit(std::move(batch)); });
+    store::Batch lids;
+    lids.forget_lids = true;
+    lids.lids = contents->lids;
+    lid_backup_->take(lids);
+    // The groups before the plan, or it would close the switches to multicast.
+    const sa::Server server(sa_options_, *contents);
+    manager_->set_groups(now, SaThread::groups_of(server));
+    manager_->set_aliases(now, SaThread::aliases_of(server));
+    sa_->post([this, contents](Instant, sa::Server& ours) {
+      ours.restore(*contents);
+      events_->know(*contents);
+    });
+    manager_->on_recalled(now, *contents);
+  }
+
   /// Those of the file, with what was added since.
   void take_partitions(std::shared_ptr<const policy::PartitionPolicy> of_file) {
     file_partitions_ = std::move(of_file);
@@ -502,6 +542,7 @@ class Daemon : private core::Carrier {
   }
 
   // ---- effects of the subnet manager
+  void recall() override { store_->post_take(); }
   void commit(store::Batch batch) override {
     lid_backup_->take(batch);
     if (const auto event = lids_.commit(now_, std::move(batch))) log_.write(*event);
@@ -563,6 +604,7 @@ class Daemon : private core::Carrier {
     using ib::wire::SmState;
     if (standing.state == SmState::Master || end_status_) return;
     sa_->post([](Instant, sa::Server& server) { server.withdraw(); });
+    store_->post_stand_by();
     if (standing.state == SmState::Discovering) return;
     if (!announce(manager_->mastership().headline(), {})) return;
     background_.tell(0);
@@ -595,6 +637,7 @@ class Daemon : private core::Carrier {
                     {planner_->readable_fd(), POLLIN, 0},
                     {managers ? managers->readable_fd() : -1, POLLIN, 0},
                     {signals_.fd(), POLLIN, 0},
+                    {store_->taken_fd(), POLLIN, 0},
                     {control_ ? control_->readable_fd() : -1, POLLIN, 0},
                     {console_ ? console_->port_fd() : -1, POLLIN, 0},
                     {console_ ? console_->terminal_fd() : -1, POLLIN, 0}};
@@ -628,6 +671,7 @@ class Daemon : private core::Carrier {
   PathRules path_rules_{path_rules_of(options_)};  // in force
   std::string trouble_;  // why the configuration in force is not that of the files; empty: it is
   std::unique_ptr<core::SubnetManager> manager_;
+  sa::Options sa_options_;  // as at the start
   std::optional<SaThread> sa_;
   std::optional<PlanWorker> planner_;
   std::unique_ptr<EventLog> events_;

@@ -7,6 +7,7 @@
 #include "sm/config/activity.h"
 #include "sm/config/qos.h"
 #include "sm/config/routing.h"
+#include "sm/config/store_place.h"
 #include "sm/config/table.h"
 #include "sm/config/value.h"
 #include "sm/daemon/congestion_options.h"
@@ -362,6 +363,20 @@ void take_console(const Settings& s, DaemonOptions& to) {
     to.console.allowed = *std::move(peers);
 }
 
+/// Nothing: the store is in the state directory.
+std::optional<store::EtcdOptions> etcd_options(const Settings& s) {
+  auto place = config::StorePlace::read(s.store);  // it was checked where it was read
+  if (!place || place->endpoints.empty()) return std::nullopt;
+  return store::EtcdOptions{std::move(place->endpoints),
+                            s.store_prefix,
+                            fmt::format("{:016x}", s.subnet_prefix),
+                            s.store_user,
+                            s.store_password_file,
+                            s.store_ca,
+                            s.store_cert,
+                            s.store_key};
+}
+
 }  // namespace
 
 ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
@@ -376,6 +391,8 @@ ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   o.sa.key_auto = s.sa_key == "auto";
   o.rx_threshold = static_cast<std::uint32_t>(s.rx_threshold);
   o.sa.prefix_routes_file = s.prefix_routes_file;
+  o.registry.etcd = etcd_options(s);
+  o.core.shares_store = o.registry.etcd.has_value();
   o.registry.sync = s.store_sync == "full" ? store::Sync::Full : store::Sync::Normal;
   o.registry.sa_db_file = s.sa_db_file;
   o.registry.dump_every = dump_pause(s.sa_db_dump);

@@ -114,9 +114,11 @@ class DryRun : private core::Carrier {
 
   /// What an ibsm left in the state directory; nothing where there was none.
   ib::Result<store::Contents> kept() {
+    const auto& [etcd, sync, dump, dump_every] = options_.registry;
     std::error_code error;
-    if (!std::filesystem::exists(options_.state_dir + "/ibsm.db", error)) return store::Contents{};
-    auto opened = store::open_directory(options_.state_dir, options_.registry.sync);
+    if (!etcd && !std::filesystem::exists(options_.state_dir + "/ibsm.db", error))
+      return store::Contents{};
+    auto opened = etcd ? store::open_etcd(*etcd) : store::open_directory(options_.state_dir, sync);
     if (!opened) return tl::unexpected<ib::Error>(std::move(opened.error()));
     for (const ib::LogEvent& line : opened->lines) log(line);
     return std::move(opened->contents);

@@ -20,7 +20,7 @@ StoreThread::~StoreThread() {
 ib::Result<void> StoreThread::commit(store::Batch batch) {
   std::optional<ib::Result<void>> result;
   std::unique_lock lock(mutex_);
-  orders_.push_back({std::nullopt, std::move(batch), &result});
+  orders_.push_back({What::Commit, std::nullopt, std::move(batch), &result});
   wanted_.notify_one();
   served_.wait(lock, [&] { return result.has_value(); });
   return *std::move(result);
@@ -28,8 +28,31 @@ ib::Result<void> StoreThread::commit(store::Batch batch) {
 
 void StoreThread::post(std::uint64_t ticket, store::Batch batch) {
   const std::lock_guard lock(mutex_);
-  orders_.push_back({ticket, std::move(batch), nullptr});
+  orders_.push_back({What::Commit, ticket, std::move(batch), nullptr});
   wanted_.notify_one();
+}
+
+void StoreThread::post_take() {
+  const std::lock_guard lock(mutex_);
+  orders_.push_back({What::Take, std::nullopt, {}, nullptr});
+  wanted_.notify_one();
+}
+
+void StoreThread::post_stand_by() {
+  const std::lock_guard lock(mutex_);
+  orders_.push_back({What::StandBy, std::nullopt, {}, nullptr});
+  wanted_.notify_one();
+}
+
+std::optional<ib::Result<store::Contents>> StoreThread::next_taken() {
+  const std::lock_guard lock(mutex_);
+  if (taken_.empty()) {
+    taken_wake_.quiet();
+    return std::nullopt;
+  }
+  std::optional<ib::Result<store::Contents>> taken(std::move(taken_.front()));
+  taken_.pop_front();
+  return taken;
 }
 
 std::optional<StoreThread::Done> StoreThread::next_done() {
@@ -62,16 +85,30 @@ void StoreThread::run() {
     if (orders_.empty()) return;
     Order order = std::move(orders_.front());
     orders_.pop_front();
-    lock.unlock();
-    auto result = store_->commit(order.batch);
+    carry_out(std::move(order), lock);
+  }
+}
+
+void StoreThread::carry_out(Order order, std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  if (order.what == What::StandBy) {
+    store_->stand_by();
+    return lock.lock();
+  }
+  if (order.what == What::Take) {
+    auto taken = store_->take();
     lock.lock();
-    if (order.ticket) {
-      done_.push_back({*order.ticket, result ? std::string() : std::move(result.error().message)});
-      done_wake_.ring();
-    } else {
-      *order.result = std::move(result);
-      served_.notify_all();
-    }
+    taken_.push_back(std::move(taken));
+    return taken_wake_.ring();
+  }
+  auto result = store_->commit(order.batch);
+  lock.lock();
+  if (order.ticket) {
+    done_.push_back({*order.ticket, result ? std::string() : std::move(result.error().message)});
+    done_wake_.ring();
+  } else {
+    *order.result = std::move(result);
+    served_.notify_all();
   }
 }
 

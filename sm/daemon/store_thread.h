@@ -35,17 +35,27 @@ class StoreThread {
   ib::Result<void> commit(store::Batch batch);
   /// Does not.
   void post(std::uint64_t ticket, store::Batch batch);
+  /// Store::take(), without waiting for it.
+  void post_take();
+  /// Store::stand_by(), likewise.
+  void post_stand_by();
+  /// Readable when next_taken() has something.
+  int taken_fd() const { return taken_wake_.fd(); }
+  std::optional<ib::Result<store::Contents>> next_taken();
   /// Readable when next_done() has something.
   int readable_fd() const { return done_wake_.fd(); }
   std::optional<Done> next_done();
 
  private:
+  enum class What : std::uint8_t { Commit, Take, StandBy };
   struct Order {
+    What what{What::Commit};
     std::optional<std::uint64_t> ticket;  // none: somebody waits
     store::Batch batch;
     std::optional<ib::Result<void>>* result{nullptr};
   };
   void run();
+  void carry_out(Order order, std::unique_lock<std::mutex>& lock);
   /// Until there is an order, or the end. False: meanwhile the store wants its turn.
   bool wait(std::unique_lock<std::mutex>& lock);
 
@@ -55,8 +65,9 @@ class StoreThread {
   std::condition_variable wanted_, served_;
   std::deque<Order> orders_;
   std::deque<Done> done_;
+  std::deque<ib::Result<store::Contents>> taken_;
   bool ending_{false};
-  Wake done_wake_;
+  Wake done_wake_, taken_wake_;
   std::thread thread_;  // last: it uses the others
 };
 

@@ -42,6 +42,8 @@ std::string other_value(const Row& row) {
       if (row.name() == "sa_key") return "auto";
       if (row.name() == "console_allow") return "192.0.2.7,10.0.0.0/8";
       if (row.name() == "sa_db_dump") return "7";
+      if (row.name() == "store") return "etcds://sm1:2379,[fd00::7]";
+      if (row.name() == "store_prefix") return "/ibkit/other/";
       if (row.key().ends_with("high_limit")) return "9";
       if (row.key().ends_with("sl2vl")) return "0,1,2";
       if (row.key().find("vlarb") != std::string_view::npos) return "0:4,1:64";

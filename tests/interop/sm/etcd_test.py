@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The store on Debian's etcd: what clients registered outlives the host of the subnet manager, the one that
+another has deposed writes nothing, and an etcd that is gone, slow or full is no reason to stop."""
+import contextlib
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
+from daemon_test import BIN, Sm, TREE  # noqa: E402
+from fabric import end_daemon, wait_until  # noqa: E402
+from state_test import errors, register, registered, stop  # noqa: E402
+
+OTHER_HOST = "host0017 HCA-1"
+RETRY = 20  # seconds: ibsm tries every 5
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Etcd:
+    """One member in a directory of its own."""
+
+    def __init__(self, directory, *words, scheme="http"):
+        self.directory, self.words, self.scheme = directory, words, scheme
+        self.port, self.peers, self.process = free_port(), free_port(), None
+
+    def start(self):
+        client, peer = f"{self.scheme}://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.peers}"
+        with open(self.directory / "etcd.log", "ab") as log:
+            self.process = subprocess.Popen(
+                ["etcd", "--data-dir", self.directory / "etcd", "--listen-client-urls", client,
+                 "--advertise-client-urls", client, "--listen-peer-urls", peer,
+                 "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}", *self.words],
+                stdout=log, stderr=log)
+        assert wait_until(lambda: self.answers(), 20), (self.directory / "etcd.log").read_text()
+
+    def answers(self):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+            return self.scheme == "https" or self.ctl("endpoint", "health").returncode == 0
+        return False
+
+    def ctl(self, *words):
+        return subprocess.run(["etcdctl", "--endpoints", f"{self.scheme}://127.0.0.1:{self.port}", *words],
+                              capture_output=True, text=True, errors="replace", timeout=60,
+                              env=dict(os.environ, ETCDCTL_API="3"))
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    @property
+    def place(self):
+        return ("--store", f"etcd{'s' if self.scheme == 'https' else ''}://127.0.0.1:{self.port}")
+
+
+@contextlib.contextmanager
+def etcd(f, *words, **options):
+    server = Etcd(f.directory, *words, **options)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+def log_of(f):
+    return (f.directory / "log").read_text()
+
+
+class Kept(unittest.TestCase):
+    def test_another_host_goes_on_with_all_that_was_registered(self):
+        with Sm(*TREE) as f, etcd(f) as server:
+            f.daemon(*server.place)
+            register(f)
+            lids = f.lids()
+            stop(f, signal.SIGKILL)
+            sets = f.sets()
+            pid = f.directory / "pid"
+            started = f.ibsm("-B", "--pidfile", pid, *server.place, at=OTHER_HOST, state="of another host")
+            self.assertEqual(started.returncode, 0, started.stdout + started.stderr)
+            self.assertTrue(registered(f))
+            self.assertEqual(f.lids(), lids)
+            self.assertEqual(errors(f), [])
+            self.assertGreater(f.sets(), sets, "the ports learn who their subnet manager is")
+            self.assertFalse((f.directory / "of another host" / "ibsm.db").exists())
+
+    def test_two_fabrics_share_an_etcd(self):
+        with Sm(*TREE) as f, etcd(f) as server:
+            options = f.directory / "options"
+            options.write_text("store_prefix /ibkit/rail-1/\n")
+            self.assertEqual(f.ibsm("-o", *server.place, "-F", options).returncode, 0)
+            keys = server.ctl("get", "--prefix", "--keys-only", "/").stdout.split()
+            self.assertTrue(keys)
+            self.assertTrue(all(key.startswith("/ibkit/rail-1/") for key in keys), keys)
+
+    def test_what_is_another_fabrics_is_left_alone(self):
+        with Sm(*TREE) as f, etcd(f) as server:
+            self.assertEqual(f.ibsm("-o", *server.place).returncode, 0)
+            before = server.ctl("get", "--prefix", "/").stdout
+            other = f.ibsm("-o", *server.place, "--subnet_prefix", "0xfe80000000000001", state="other")
+            self.assertEqual(other.returncode, 4)
+            self.assertIn("it is that of another fabric", other.stderr)
+            self.assertEqual(server.ctl("get", "--prefix", "/").stdout, before)
+            # One of a newer release.
+            head = server.ctl("get", "--print-value-only", "/ibkit/default/head").stdout.strip()
+            server.ctl("put", "/ibkit/default/head", head.replace("ibkit-store=1", "ibkit-store=2"))
+            newer = f.ibsm("-o", *server.place)
+            self.assertEqual(newer.returncode, 4)
+            self.assertIn("a newer release wrote it", newer.stderr)
+
+
+class Standby(unittest.TestCase):
+    def test_a_standby_has_what_was_registered_after_it_had_started(self):
+        with Sm(*TREE) as f, etcd(f) as server:
+            f.daemon(*server.place, "-p", "9")
+            pid = f.directory / "standby.pid"
+            log = f.directory / "standby.log"
+            standby = f.on(OTHER_HOST, BIN / "ibsm", "-B", "--state-dir", f.directory / "standby", "-f", log,
+                           "--pidfile", pid, *server.place)
+            f.at_end(lambda: end_daemon(pid))
+            self.assertTrue(standby.stdout.startswith("SUBNET STANDBY"), standby.stdout + standby.stderr)
+            register(f)
+            lids = f.lids()
+            stop(f, signal.SIGKILL)
+            self.assertTrue(wait_until(lambda: "SUBNET UP" in log.read_text(), 30), log.read_text())
+            self.assertTrue(registered(f))
+            self.assertEqual(f.lids(), lids)
+            self.assertNotIn(" E store: ", log.read_text())
+
+    def test_one_that_wakes_up_deposed_writes_nothing(self):
+        with Sm(*TREE) as f, etcd(f) as server:
+            first = f.daemon(*server.place)
+            os.kill(first, signal.SIGSTOP)
+            pid = f.directory / "second.pid"
+            log = f.directory / "second.log"
+            second = f.on(OTHER_HOST, BIN / "ibsm", "-B", "--state-dir", f.directory / "second", "-f", log,
+                          "--pidfile", pid, "--force", *server.place)
+            self.assertTrue(second.stdout.startswith("SUBNET UP"), second.stdout + second.stderr)
+            f.at_end(lambda: end_daemon(pid))
+            register(f)
+            os.kill(first, signal.SIGCONT)
+            refused = f.ibsm_ctl("partition", "add", "0x7fff", "0x0002c90300000004")
+            self.assertEqual(refused.returncode, 4, refused.stdout + refused.stderr)
+            self.assertIn("another subnet manager has taken the store", refused.stderr + refused.stdout)
+            stop(f, signal.SIGKILL)
+            self.assertTrue(registered(f))
+
+
+class Trouble(unittest.TestCase):
+    def test_an_etcd_that_dies_and_comes_back(self):
+        with Sm(*TREE) as f, etcd(f) as server:
+            f.daemon(*server.place)
+            lids = f.lids()
+            server.kill()
+            register(f)
+            self.assertTrue(registered(f))
+            self.assertTrue(wait_until(lambda: "managed from memory" in " ".join(errors(f)), 5), log_of(f))
+            server.start()
+            self.assertTrue(wait_until(lambda: "etcd can be written again" in log_of(f), RETRY), log_of(f))
+            self.assertEqual(len(errors(f)), 1, "said once")
+            stop(f, signal.SIGKILL)
+            f.daemon(*server.place)
+            self.assertTrue(registered(f))
+            self.assertEqual(f.lids(), lids)
+
+    def test_a_start_without_etcd(self):
+        with Sm(*TREE) as f, etcd(f) as server:
+            f.daemon(*server.place)
+            register(f)
+            lids = f.lids()
+            stop(f)
+            server.kill()
+            f.daemon(*server.place)
+            self.assertIn("does not answer", " ".join(errors(f)))
+            self.assertTrue(registered(f), "by the backup beside it")
+            self.assertEqual(f.lids(), lids)
+            server.start()
+            self.assertTrue(wait_until(lambda: "etcd can be written again" in log_of(f), RETRY), log_of(f))
+
+    def test_a_disk_that_is_full(self):
+        with Sm(*TREE) as f, etcd(f, "--quota-backend-bytes", str(256 << 10)) as server:
+            f.daemon(*server.place)
+            for i in range(40):
+                if server.ctl("put", f"/others/{i}", "x" * 50000).returncode != 0:
+                    break
+            self.assertIn("NOSPACE", server.ctl("alarm", "list").stdout)
+            register(f)
+            self.assertTrue(registered(f))
+            self.assertTrue(wait_until(lambda: "database space exceeded" in " ".join(errors(f)), 5), log_of(f))
+            server.ctl("del", "--prefix", "/others/")
+            revision = server.ctl("endpoint", "status", "-w", "json").stdout.split('"revision":')[1].split(",")[0]
+            self.assertEqual(server.ctl("compact", revision).returncode, 0)
+            self.assertEqual(server.ctl("defrag").returncode, 0)
+            self.assertEqual(server.ctl("alarm", "disarm").returncode, 0)
+            self.assertTrue(wait_until(lambda: "etcd can be written again" in log_of(f), RETRY), log_of(f))
+            stop(f, signal.SIGKILL)
+            f.daemon(*server.place)
+            self.assertTrue(registered(f))
+
+
+class Doors(unittest.TestCase):
+    def test_tls_user_and_password(self):
+        with Sm(*TREE) as f:
+            key, certificate = f.directory / "key.pem", f.directory / "cert.pem"
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
+                            "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out",
+                            certificate], check=True, capture_output=True)
+            with etcd(f, "--cert-file", certificate, "--key-file", key, scheme="https") as server:
+                def ctl(*words):
+                    done = server.ctl("--cacert", certificate, *words)
+                    self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                    return done.stdout
+                ctl("user", "add", "root:secret")
+                ctl("user", "grant-role", "root", "root")
+                ctl("user", "add", "ibsm:word")
+                ctl("role", "add", "ibsm")
+                ctl("role", "grant-permission", "ibsm", "--prefix=true", "readwrite", "/ibkit/default/")
+                ctl("user", "grant-role", "ibsm", "ibsm")
+                ctl("auth", "enable")
+
+                password = f.directory / "password"
+                password.write_text("word\n")
+                password.chmod(0o600)
+                options = f.directory / "options"
+                options.write_text(f"store_user ibsm\nstore_password_file {password}\n")
+                strange = f.ibsm("-o", *server.place, "-F", options)
+                self.assertEqual(strange.returncode, 0, strange.stderr)
+                self.assertIn("certificate", " ".join(errors(f)), "of nobody who is known")
+                options.write_text(options.read_text() + f"store_ca {certificate}\n")
+                (f.directory / "log").unlink()
+                good = f.ibsm("-o", *server.place, "-F", options)
+                self.assertEqual(good.returncode, 0, good.stderr)
+                self.assertNotIn("etcd", " ".join(errors(f)))
+                self.assertIn("/ibkit/default/head", ctl("--user", "root:secret", "get", "--prefix",
+                                                         "--keys-only", "/"))
+                password.write_text("another\n")
+                wrong = f.ibsm("-o", *server.place, "-F", options)
+                self.assertEqual(wrong.returncode, 4)
+                self.assertIn("authentication failed", wrong.stderr)
+                password.chmod(0o644)
+                self.assertIn("chmod 600", f.ibsm("-o", *server.place, "-F", options).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
