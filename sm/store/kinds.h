@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The kinds of records that are kept: one description each, from which the twin in memory, the
-// SQLite file, its salvage and what is said of them are made. To add a kind is to add a description
-// here, its lists in store.h and its table to the schema (sqlite_schema.cpp).
+// SQLite file, its salvage, batches in etcd and what is said of them are made. To add a kind is to
+// add a description here, its lists in store.h and its table to the schema (sqlite_schema.cpp).
 //
 // A description has
 //   Value, Key       what is kept, and what is in the batch's list of removals

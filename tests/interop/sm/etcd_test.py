@@ -13,7 +13,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
 from daemon_test import BIN, Sm, TREE  # noqa: E402
 from fabric import end_daemon, wait_until  # noqa: E402
-from state_test import errors, register, registered, stop  # noqa: E402
+from state_test import MEMBER, PROBE, errors, register, registered, stop  # noqa: E402
 
 OTHER_HOST = "host0017 HCA-1"
 RETRY = 20  # seconds: ibsm tries every 5
@@ -30,17 +30,21 @@ class Etcd:
 
     def __init__(self, directory, *words, scheme="http"):
         self.directory, self.words, self.scheme = directory, words, scheme
-        self.port, self.peers, self.process = free_port(), free_port(), None
+        self.port, self.peer, self.process = free_port(), f"http://127.0.0.1:{free_port()}", None
+        self.cluster = f"default={self.peer}"
 
     def start(self):
-        client, peer = f"{self.scheme}://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.peers}"
+        self.run()
+        assert wait_until(self.answers, 20), (self.directory / "etcd.log").read_text()
+
+    def run(self):
+        client = f"{self.scheme}://127.0.0.1:{self.port}"
         with open(self.directory / "etcd.log", "ab") as log:
             self.process = subprocess.Popen(
                 ["etcd", "--data-dir", self.directory / "etcd", "--listen-client-urls", client,
-                 "--advertise-client-urls", client, "--listen-peer-urls", peer,
-                 "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}", *self.words],
+                 "--advertise-client-urls", client, "--listen-peer-urls", self.peer,
+                 "--initial-advertise-peer-urls", self.peer, "--initial-cluster", self.cluster, *self.words],
                 stdout=log, stderr=log)
-        assert wait_until(lambda: self.answers(), 20), (self.directory / "etcd.log").read_text()
 
     def answers(self):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
@@ -204,6 +208,38 @@ class Trouble(unittest.TestCase):
             stop(f, signal.SIGKILL)
             f.daemon(*server.place)
             self.assertTrue(registered(f))
+
+
+class Quorum(unittest.TestCase):
+    def test_two_of_three_are_gone_for_a_while(self):
+        with Sm(*TREE) as f, contextlib.ExitStack() as servers:
+            three = [Etcd(f.directory / f"member{i}", "--name", f"member{i}") for i in range(3)]
+            cluster = ",".join(f"member{i}={one.peer}" for i, one in enumerate(three))
+            for one in three:
+                one.cluster = cluster
+                one.directory.mkdir()
+                one.run()
+                servers.callback(one.kill)
+            self.assertTrue(wait_until(three[0].answers, 20))
+            place = ("--store", "etcd://" + ",".join(f"127.0.0.1:{one.port}" for one in three))
+            f.daemon(*place)
+            lids = f.lids()
+            three[0].kill()
+            register(f)
+            self.assertTrue(registered(f))
+            self.assertEqual(errors(f), [], "two of three are enough")
+            three[1].kill()
+            more = "ff12:401b:ffff::77"
+            self.assertEqual(f.on(MEMBER, PROBE, "create", more).returncode, 0)
+            self.assertTrue(wait_until(lambda: "managed from memory" in " ".join(errors(f)), 10), log_of(f))
+            for one in three[:2]:
+                one.run()
+            self.assertTrue(wait_until(lambda: "etcd can be written again" in log_of(f), RETRY * 2), log_of(f))
+            stop(f, signal.SIGKILL)
+            f.daemon(*place)
+            self.assertTrue(registered(f))
+            self.assertIn(more, f.on(MEMBER, "saquery", "--smkey", "1", "-m").stdout)
+            self.assertEqual(f.lids(), lids)
 
 
 class Doors(unittest.TestCase):
