@@ -49,8 +49,8 @@ void SubnetManager::Impl::look_at_own_port(Instant now) {
   const auto lid = own_port.take_other_master();
   if (!lid) return;
   if (const auto at = seen->fabric.find_lid(*lid)) {
-    mastership.on_other_master(fmt::format(
-        "\"{}\", LID {}", ib::printable(seen->fabric.node(at->node).name()), lid->value));
+    on_other_master(fmt::format("\"{}\", LID {}", ib::printable(seen->fabric.node(at->node).name()),
+                                lid->value));
     follow_mastership(now);
   }
 }

@@ -209,6 +209,8 @@ struct SubnetManager::Impl {
 
   void on_decided(Instant now);
   void on_recalled(Instant now, const std::optional<store::Contents>& contents);
+  /// Another one was master while this one did not look, and may have written what is stored.
+  void on_other_master(const std::string& where);
 
   /// Somebody else is master: whatever is under way is left, and of the subnet nothing is believed.
   void stand_down(Instant now);

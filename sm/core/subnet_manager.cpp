@@ -86,6 +86,11 @@ void SubnetManager::on_planned(Instant now, PlanResult result) {
 void SubnetManager::on_recalled(Instant now, const std::optional<store::Contents>& contents) {
   impl_->on_recalled(now, contents);
 }
+void SubnetManager::on_deposed(Instant now) {
+  if (impl_->recall_wanted) return;  // that is known
+  impl_->on_other_master("the place that the store names");
+  impl_->run(now);
+}
 void SubnetManager::set_routing_files(ib::route::ReadOptions files) {
   impl_->outdate_plan();
   impl_->inputs.offered = std::make_shared<const ib::route::ReadOptions>(std::move(files));

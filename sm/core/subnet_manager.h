@@ -66,7 +66,7 @@ struct Options {
   bool full_sweeps_only{false};  // instead of light ones
   /// When nothing has changed for so long, routes that followed what changed are balanced anew.
   std::optional<ib::Duration> balance_after;
-  bool look_at_traps{true};      // else what they tell of waits for the next sweep
+  bool look_at_traps{true};  // else what they tell of waits for the next sweep
   /// The first sweep is planned even where another one is master, and nothing is set: the report
   /// has what would be. For one report; what is known of devices afterwards is how they would be.
   bool rehearse{false};
@@ -99,6 +99,9 @@ class SubnetManager {
   /// known here, and all clients are asked to register again. Nothing where nobody waits for it any
   /// more.
   void on_recalled(ib::Instant now, const std::optional<store::Contents>& contents);
+  /// Another one has taken the store from this one: who is master is found out, and if it is this
+  /// one it asks what is stored anew.
+  void on_deposed(ib::Instant now);
   void sweep_now(ib::Instant now, Reason reason);
   /// A light sweep.
   void look_now(ib::Instant now);

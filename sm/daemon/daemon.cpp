@@ -298,6 +298,7 @@ class Daemon : private core::Carrier {
     if (control_) control_->serve([this](const control::Request& r) { return answer(r); });
     if (console_) console_->serve(now);
     if (auto made = planner_->take()) manager_->on_planned(now, *std::move(made));
+    if (store_->take_deposed()) manager_->on_deposed(now);
     if (auto taken = store_->next_taken()) on_taken(now, *std::move(taken));
     if (auto groups = sa_->take_groups()) manager_->set_groups(now, *std::move(groups));
     if (auto news = sa_->take_aliases())

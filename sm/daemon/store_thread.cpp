@@ -55,6 +55,11 @@ std::optional<ib::Result<store::Contents>> StoreThread::next_taken() {
   return taken;
 }
 
+bool StoreThread::take_deposed() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(deposed_, false);
+}
+
 std::optional<StoreThread::Done> StoreThread::next_done() {
   const std::lock_guard lock(mutex_);
   if (done_.empty()) {
@@ -103,6 +108,10 @@ void StoreThread::carry_out(Order order, std::unique_lock<std::mutex>& lock) {
   }
   auto result = store_->commit(order.batch);
   lock.lock();
+  if (!result && result.error().kind == ib::ErrorKind::Refused) {
+    deposed_ = true;
+    taken_wake_.ring();
+  }
   if (order.ticket) {
     done_.push_back({*order.ticket, result ? std::string() : std::move(result.error().message)});
     done_wake_.ring();

@@ -39,7 +39,9 @@ class StoreThread {
   void post_take();
   /// Store::stand_by(), likewise.
   void post_stand_by();
-  /// Readable when next_taken() has something.
+  /// True once after a commit was refused since another one has taken the store.
+  bool take_deposed();
+  /// Readable when next_taken() or take_deposed() has something.
   int taken_fd() const { return taken_wake_.fd(); }
   std::optional<ib::Result<store::Contents>> next_taken();
   /// Readable when next_done() has something.
@@ -66,6 +68,7 @@ class StoreThread {
   std::deque<Order> orders_;
   std::deque<Done> done_;
   std::deque<ib::Result<store::Contents>> taken_;
+  bool deposed_{false};
   bool ending_{false};
   Wake done_wake_, taken_wake_;
   std::thread thread_;  // last: it uses the others

@@ -164,7 +164,7 @@ class Store {
   virtual ~Store() = default;
   virtual ib::Result<Contents> load() = 0;
   /// When this returns success the batch survives what Sync promises. Otherwise nothing of it is
-  /// kept.
+  /// kept. Refused: another one has taken the store.
   virtual ib::Result<void> commit(const Batch& batch) = 0;
 
   /// From now on this one alone writes, where several share a store; what is kept then. What is

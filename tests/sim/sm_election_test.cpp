@@ -229,6 +229,33 @@ TEST_F(Election, AStoreThatAnswersLateHoldsUpThePlanAndNotTheElection) {
   EXPECT_EQ(lids(), before);
 }
 
+TEST_F(Election, WhoseStoreWasTakenAsksTheOthersAndIfItIsMasterTheStore) {
+  unsigned recalls = 0;
+  host(2).on_recall = [&] {
+    ++recalls;
+    host(2).sm().on_recalled(world_.now(), host(2).kept());
+  };
+  host(2).start(with_shared_store());
+  ASSERT_TRUE(settles());
+  const auto before = lids();
+  for (int i = 0; i < 3; ++i) host(2).sm().on_deposed(world_.now());
+  world_.run_for(20s);
+  EXPECT_EQ(recalls, 2U) << "once for the start, once for this";
+  EXPECT_TRUE(host(2).is_master());
+  EXPECT_EQ(lids(), before);
+
+  // Who heeds no others leaves the store to them.
+  host(2).kill();
+  recalls = 0;
+  auto alone = with_shared_store();
+  alone.mastership.ignore_others = true;
+  host(2).start(alone);
+  ASSERT_TRUE(settles());
+  host(2).sm().on_deposed(world_.now());
+  world_.run_for(20s);
+  EXPECT_EQ(recalls, 1U);
+}
+
 TEST_F(Election, TreesOfGroupsThatTheNewMasterDoesNotKnowStandWhileMembersRegisterAgain) {
   host(0).start();
   ASSERT_TRUE(settles());
