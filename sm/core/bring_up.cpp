@@ -123,10 +123,9 @@ void SubnetManager::Impl::follow_mastership(Instant now) {
   for (ib::mad::Packet& p : mastership.take_packets())
     effects.send.push_back({std::move(p), Duration{0}});
   while (const auto order = mastership.next_order()) {
-    if (*order == Mastership::Order::StandDown)
-      stand_down(now);
-    else
-      want_sweep(now, Reason::Election);
+    // For a sweep that only watches nobody waits.
+    if (*order == Mastership::Order::StandDown || watching) stand_down(now);
+    if (*order == Mastership::Order::Sweep) want_sweep(now, Reason::Election);
   }
   take_logs(mastership);
   if (mastership.take_news()) effects.standing = mastership.standing();
@@ -136,7 +135,7 @@ void SubnetManager::Impl::follow_mastership(Instant now) {
 
 void SubnetManager::Impl::on_decided(Instant now) {
   auto decided = std::exchange(found, nullptr);
-  const bool to_manage = mastership.conclude(now);
+  const bool to_manage = !watching && mastership.conclude(now);
   if (to_manage && options.shares_store && recall_wanted) {
     go(Event::ToBeRecalled);
     found = std::move(decided);
@@ -149,6 +148,8 @@ void SubnetManager::Impl::on_decided(Instant now) {
     // Whoever manages has plans by what was found before.
     if (!desired) seen = std::move(decided);
     if (desired) rest(now);
+    watching = false;
+    if (may_watch()) tell_watched(now);
   }
   follow_mastership(now);
 }
@@ -200,6 +201,8 @@ void SubnetManager::Impl::stand_down(Instant now) {
   effects.recall = false;
   recall_wanted = true;
   memory_dirty = true;
+  watching = false;
+  watch_at = now;
 }
 
 void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swept) {

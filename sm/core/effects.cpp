@@ -9,7 +9,8 @@ namespace sm::core {
 
 bool Effects::empty() const {
   return commit.empty() && holdings == nullptr && snapshot == nullptr && log.empty() &&
-         notices.empty() && send.empty() && !standing && !recall && !plan && reports.empty();
+         notices.empty() && send.empty() && !standing && !recall && !watched && !plan &&
+         reports.empty();
 }
 
 void carry_out(SubnetManager& manager, ib::Instant now, Carrier& carrier) {
@@ -24,6 +25,7 @@ void carry_out(SubnetManager& manager, ib::Instant now, Carrier& carrier) {
         manager.on_send_failed(now, outgoing, std::move(sent.error()));
     if (todo.standing) carrier.stand(*todo.standing);
     if (todo.recall) carrier.recall();
+    if (todo.watched) carrier.watch(*todo.watched);
     if (todo.plan)
       if (auto result = carrier.plan(*std::move(todo.plan)))
         manager.on_planned(now, *std::move(result));

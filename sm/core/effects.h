@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "libdiag/base/log.h"
@@ -32,6 +33,13 @@ struct ReceivedNotice {
   ib::Lid from{};
 };
 
+/// What a sweep found of the subnet of another master, or of one without a master: for who only
+/// reads.
+struct Watched {
+  SnapshotPtr subnet;  // without routes; never null
+  std::string master;  // for a message; empty: none answered
+};
+
 /// The fields stand in the order in which they are to be carried out.
 struct Effects {
   /// Durable before anything below is seen outside: no device holds a LID that a restart would not
@@ -50,6 +58,7 @@ struct Effects {
   /// What is stored is to be asked for, since another one may have written it; it goes to
   /// on_recalled().
   bool recall{false};
+  std::optional<Watched> watched;
   /// To be made on any thread; at most one at a time. Its result goes to on_planned().
   std::optional<PlanJob> plan;
   /// Last, since the program may end with one.
@@ -73,6 +82,7 @@ class Carrier {
   virtual void publish(const SnapshotPtr& snapshot) { (void)snapshot; }
   virtual void log(const ib::LogEvent& event) { (void)event; }
   virtual void stand(const Standing& standing) { (void)standing; }
+  virtual void watch(const Watched& watched) { (void)watched; }
   virtual void hear(const ReceivedNotice& notice) { (void)notice; }
   virtual ib::Result<void> send(const Outgoing& outgoing) = 0;
   /// Whoever has nothing to wait for calls on_recalled() at once.

@@ -103,6 +103,8 @@ struct SubnetManager::Impl {
   std::set<Reason> reasons;
   Instant sweep_at{kNever};
   Instant look_at{kNever};
+  Instant watch_at{0};   // while another one is master
+  bool watching{false};  // by the sweep that is under way
   Instant multicast_at{kNever};
   Instant refused_at{kNever};        // devices are asked again what they did not take
   Instant forget_groups_at{kNever};  // trees of the master before, whose members do not come back
@@ -214,6 +216,12 @@ struct SubnetManager::Impl {
 
   /// Somebody else is master: whatever is under way is left, and of the subnet nothing is believed.
   void stand_down(Instant now);
+
+  /// Another one is master, or this one is not active, and the subnet is to be known all the same.
+  bool may_watch() const;
+  void begin_watch(Instant now);
+  /// Those who only read, what the last sweep found.
+  void tell_watched(Instant now);
 
   void begin_plan(Instant now, std::shared_ptr<Observed> swept);
   void ask_for_plan(Instant now, std::shared_ptr<Observed> swept,

@@ -27,6 +27,7 @@ void SubnetManager::Impl::want_sweep(Instant at, Reason reason) {
 Instant SubnetManager::Impl::next_deadline() const {
   Instant t = transactor.next_deadline();
   t = std::min(t, mastership.due());
+  if (!busy() && may_watch()) t = std::min(t, watch_at);
   const bool free = !busy() && mastership.sweeps();
   if (free) t = std::min({t, forget_groups_at, tables.due()});
   if (free && sweeping)
@@ -75,6 +76,11 @@ bool SubnetManager::Impl::deliverable() {
 }
 
 void SubnetManager::Impl::begin_next(Instant now) {
+  if (watch_at <= now && may_watch()) {
+    begin_watch(now);
+    submit(now);
+    return move_on(now);
+  }
   if (!started || !mastership.sweeps()) return;
   if (forget_groups_at <= now) {
     forget_groups_at = kNever;

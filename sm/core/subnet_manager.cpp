@@ -29,6 +29,8 @@ std::string_view reason_name(Reason reason) {
       return "link released";
     case Reason::Election:
       return "election";
+    case Reason::Watch:
+      return "to watch the subnet of another master";
   }
   return "";
 }
@@ -57,6 +59,10 @@ void SubnetManager::on_send_failed(Instant now, const Outgoing& outgoing, ib::Er
 }
 void SubnetManager::on_time(Instant now) { impl_->on_time(now); }
 void SubnetManager::sweep_now(Instant now, Reason reason) {
+  if (impl_->may_watch()) {
+    impl_->watch_at = now;
+    return impl_->run(now);
+  }
   if (!impl_->mastership.sweeps()) return;
   if (reason == Reason::Operator) impl_->outdate_plan();
   impl_->want_sweep(now, reason);

@@ -43,7 +43,8 @@ enum class Reason {
   Unfinished,      // the last one left differences
   LinksRestarted,  // links were taken down to change their MTU or VLs
   LinkReleased,    // a link that flapped was quiet for long enough
-  Election         // other subnet managers: who is master is to be found out, or has changed
+  Election,        // other subnet managers: who is master is to be found out, or has changed
+  Watch            // another one is master, and managers that only read need to know the subnet
 };
 std::string_view reason_name(Reason reason);
 
@@ -63,6 +64,9 @@ struct Options {
   /// The store lost some of what clients registered: after the first sweep all are asked to
   /// register again.
   bool registrations_lost{false};
+  /// While it is not master, the subnet is swept this often all the same, for managers that only
+  /// read; nothing is set, and nothing is decided by it.
+  std::optional<ib::Duration> watch_every;
   bool full_sweeps_only{false};  // instead of light ones
   /// When nothing has changed for so long, routes that followed what changed are balanced anew.
   std::optional<ib::Duration> balance_after;

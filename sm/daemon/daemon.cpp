@@ -289,8 +289,8 @@ class Daemon : private core::Carrier {
     // A request that the transport gave up says nothing new: the Transactor has a clock of its own.
     for (const auto& r : smi_.arrived)
       if (!r.timed_out) manager_->on_packet(now, r.packet);
-    if (Managers* managers = managers_at_work()) {
-      if (auto got = managers->listen(now); !got) {
+    if (managers_) {
+      if (auto got = managers_->listen(now); !got) {
         status_ = give_up(got.error().message);
         return false;
       }
@@ -516,17 +516,15 @@ class Daemon : private core::Carrier {
     return keys;
   }
 
-  /// Managers are the master's; those of another one rest.
-  Managers* managers_at_work() const {
-    return manager_->mastership().is_master() ? managers_.get() : nullptr;
-  }
-
   /// Everything the machines want done. False: this is the end.
   bool speak(Instant now) {
     now_ = now;
     carry_out(*manager_, now, *this);
-    if (Managers* managers = managers_at_work()) managers->speak(now);
-    if (once_status_ && (managers_at_work() == nullptr || managers_->idle()))
+    if (managers_) {
+      managers_->set_master(manager_->mastership().is_master());
+      managers_->speak(now);
+    }
+    if (once_status_ && (!managers_ || !manager_->mastership().is_master() || managers_->idle()))
       end_status_ = once_status_;
     if (const auto event = lids_.on_time(now)) log_.write(*event);
     if (const auto event = lid_backup_->look(now)) log_.write(*event);
@@ -564,6 +562,9 @@ class Daemon : private core::Carrier {
     sa_->publish(snapshot);
   }
   void log(const ib::LogEvent& event) override { log_.write(event); }
+  void watch(const core::Watched& watched) override {
+    if (managers_) managers_->on_watched(now_, watched);
+  }
   void hear(const core::ReceivedNotice& notice) override {
     sa_->post([notice](Instant when, sa::Server& server) {
       server.on_notice(when, notice.notice, notice.from);
@@ -620,11 +621,10 @@ class Daemon : private core::Carrier {
   }
 
   bool wait() {
-    const Managers* managers = managers_at_work();
     const Instant deadline =
         std::min({manager_->next_deadline(), lids_.next_deadline(), lid_backup_->next_deadline(),
                   m_key_file_->next_deadline(manager_->m_keys()), log_.next_deadline(),
-                  managers ? managers->next_deadline() : ib::kNever,
+                  managers_ ? managers_->next_deadline() : ib::kNever,
                   console_ ? console_->next_deadline() : ib::kNever});
     int ms = -1;
     if (deadline != ib::kNever) {
@@ -636,7 +636,7 @@ class Daemon : private core::Carrier {
     pollfd fds[] = {{smi_.port->readable_fd(), POLLIN, 0},
                     {sa_->readable_fd(), POLLIN, 0},
                     {planner_->readable_fd(), POLLIN, 0},
-                    {managers ? managers->readable_fd() : -1, POLLIN, 0},
+                    {managers_ ? managers_->readable_fd() : -1, POLLIN, 0},
                     {signals_.fd(), POLLIN, 0},
                     {store_->taken_fd(), POLLIN, 0},
                     {control_ ? control_->readable_fd() : -1, POLLIN, 0},

@@ -323,6 +323,7 @@ void take_performance(const Settings& s, DaemonOptions& to) {
   if (!s.perfmgr || !is_built) return;
   auto& performance = to.performance.emplace();
   performance.sweep_time = seconds(s.perfmgr_sweep_time_s);
+  to.core.watch_every = performance.sweep_time;
   performance.outstanding = s.perfmgr_max_outstanding_queries;
   performance.follow_redirections = s.perfmgr_redir;
   performance.ignore_cas = s.perfmgr_ignore_cas;

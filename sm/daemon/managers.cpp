@@ -33,9 +33,10 @@ ib::Result<std::unique_ptr<Managers>> Managers::open(const DaemonOptions& option
   std::unique_ptr<Managers> made(new Managers(transactor_options(options, **port), log));
   made->channel_.port = *std::move(port);
   made->add_managers(options);
-  for (const ib::mad::AgentSpec& agent : made->machines_.agents())
-    if (auto served = made->channel_.serve(agent); !served)
-      return tl::unexpected<ib::Error>(std::move(served.error()));
+  for (const auto* machines : {&made->setters_, &made->readers_})
+    for (const ib::mad::AgentSpec& agent : machines->agents())
+      if (auto served = made->channel_.serve(agent); !served)
+        return tl::unexpected<ib::Error>(std::move(served.error()));
   made->channel_.watch = [&log](char direction, const ib::mad::Packet& packet) {
     if (log.writes_frames())
       for (const std::string& line : ib::mad::trace_lines(direction, packet, true))
@@ -48,13 +49,13 @@ void Managers::add_managers(const DaemonOptions& options) {
   if (options.congestion) {
     auto congestion = std::make_unique<managers::CongestionManager>(*options.congestion);
     congestion_ = congestion.get();
-    machines_.add(std::move(congestion));
+    setters_.add(std::move(congestion));
   }
   if (options.performance) {
     auto performance =
         std::make_unique<managers::performance::PerformanceManager>(*options.performance);
     performance_ = performance.get();
-    machines_.add(std::move(performance));
+    readers_.add(std::move(performance));
   }
 }
 
@@ -63,23 +64,41 @@ void Managers::set_options(const DaemonOptions& options) {
 }
 
 void Managers::on_subnet_up(Instant now, const SnapshotPtr& subnet) {
-  machines_.on_subnet_up(now, subnet);
+  setters_.on_subnet_up(now, subnet);
+  readers_.on_subnet_up(now, subnet);
+}
+
+void Managers::on_watched(Instant now, const core::Watched& watched) {
+  readers_.on_watched(now, watched.subnet, watched.master);
 }
 
 ib::Result<void> Managers::listen(Instant now) {
   if (auto got = channel_.receive(); !got) return got;
-  for (const auto& r : channel_.arrived)
-    if (!r.timed_out) machines_.on_packet(now, r.packet);
+  for (const auto& r : channel_.arrived) {
+    if (r.timed_out) continue;
+    const bool for_readers = r.packet.mad.mgmt_class() == ib::wire::MgmtClass::Perf;
+    (for_readers ? readers_ : setters_).on_packet(now, r.packet);
+  }
   return {};
 }
 
 void Managers::speak(Instant now) {
-  if (machines_.next_deadline() <= now) machines_.on_time(now);
-  while (const auto order = machines_.next_send(now))
+  if (is_master_) speak(now, setters_);
+  speak(now, readers_);
+}
+
+void Managers::speak(Instant now, managers::ClientChannel& machines) {
+  if (machines.next_deadline() <= now) machines.on_time(now);
+  while (const auto order = machines.next_send(now))
     if (auto sent = channel_.send({order->address, order->mad, order->more}, order->reply_within);
         !sent)
-      machines_.on_send_failed(*order, std::move(sent.error()));
-  while (const auto event = machines_.next_log()) log_.write(*event);
+      machines.on_send_failed(*order, std::move(sent.error()));
+  while (const auto event = machines.next_log()) log_.write(*event);
+}
+
+Instant Managers::next_deadline() const {
+  const Instant readers = readers_.next_deadline();
+  return is_master_ ? std::min(readers, setters_.next_deadline()) : readers;
 }
 
 }  // namespace sm::daemon

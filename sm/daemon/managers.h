@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "sm/core/effects.h"
 #include "sm/daemon/channel.h"
 #include "sm/daemon/log_file.h"
 #include "sm/daemon/options.h"
@@ -23,23 +24,29 @@ class Managers {
   /// Options as read again, for managers that there are; others wait for a restart.
   void set_options(const DaemonOptions& options);
   void on_subnet_up(ib::Instant now, const SnapshotPtr& subnet);
+  /// Another one is master: for those who only read.
+  void on_watched(ib::Instant now, const core::Watched& watched);
+  /// As long as it is not, those that set anything rest, with all that they have under way.
+  void set_master(bool is_master) { is_master_ = is_master; }
   /// Reads what has arrived. An error: the port is gone.
   ib::Result<void> listen(ib::Instant now);
   /// Sends and logs all that managers want now.
   void speak(ib::Instant now);
-  ib::Instant next_deadline() const { return machines_.next_deadline(); }
+  ib::Instant next_deadline() const;
   int readable_fd() const { return channel_.port->readable_fd(); }
   /// Null: no counters are read.
   managers::performance::PerformanceManager* performance() { return performance_; }
   /// Nothing is under way that `ibsm --once` should wait for.
-  bool idle() const { return machines_.idle(); }
+  bool idle() const { return setters_.idle() && readers_.idle(); }
 
  private:
   void add_managers(const DaemonOptions& options);
   Managers(const ib::mad::TransactorOptions& options, LogFile& log)
-      : machines_(options), log_(log) {}
+      : setters_(options), readers_(options), log_(log) {}
+  void speak(ib::Instant now, managers::ClientChannel& machines);
 
-  managers::ClientChannel machines_;
+  managers::ClientChannel setters_, readers_;
+  bool is_master_{false};
   // each one of them, where it is there
   managers::CongestionManager* congestion_{nullptr};
   managers::performance::PerformanceManager* performance_{nullptr};

@@ -41,6 +41,10 @@ void ClientChannel::on_subnet_up(Instant now, const SnapshotPtr& subnet) {
   for (Member& member : members_) member.manager->on_subnet_up(now, subnet);
 }
 
+void ClientChannel::on_watched(Instant now, const SnapshotPtr& subnet, const std::string& master) {
+  for (Member& member : members_) member.manager->on_watched(now, subnet, master);
+}
+
 bool ClientChannel::on_packet(Instant now, const ib::mad::Packet& packet) {
   return transactor_.on_packet(now, packet);
 }

@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "libdiag/mad/transactor.h"
@@ -33,6 +34,7 @@ class ClientChannel {
   // ---- events
   /// Null: there are no routes yet, and nobody is told.
   void on_subnet_up(ib::Instant now, const SnapshotPtr& subnet);
+  void on_watched(ib::Instant now, const SnapshotPtr& subnet, const std::string& master);
   /// False: the answer to no request of ours, or one that came too late.
   bool on_packet(ib::Instant now, const ib::mad::Packet& packet);
   /// The transport refused `order`.

@@ -41,7 +41,8 @@ std::vector<EndPort> end_ports(const Snapshot& subnet) {
       end.node_guid = node.guid;
       end.port_guid = fabric.port(ref).guid;
       end.address = ib::mad::gsi_address(
-          lid, subnet.routing ? path_sl(fabric, *subnet.routing, subnet.sm_port, ref) : ib::Sl{});
+          lid, subnet.routing ? path_sl(fabric, *subnet.routing, subnet.sm_port, ref)
+                              : port->get<&PortInfo::master_sm_sl>());
       end.name = place_name(fabric, ref);
       all.push_back(std::move(end));
     }

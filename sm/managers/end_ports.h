@@ -14,7 +14,7 @@ struct EndPort {
   ib::fabric::PortRef port;  // of a switch port 0
   ib::wire::NodeType type{};
   ib::Guid node_guid{}, port_guid{};
-  ib::mad::Address address;  // QP1, by the SL of the path
+  ib::mad::Address address;  // QP1, by the SL of the path; without routes by its MasterSMSL
   std::string name;          // for messages: the node's description, and a CA's or router's port
 
   /// What window and round-trip time a Transactor keeps belong to: the node.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,11 @@ class Manager {
   /// A full sweep has ended with SUBNET UP, or with SUBNET INCOMPLETE: what `subnet` has ACTIVE can
   /// be asked. Never null. What is still under way of the time before is answered as ever.
   virtual void on_subnet_up(ib::Instant now, const SnapshotPtr& subnet) = 0;
+  /// Another one is master, or nobody; a sweep found this. For who only reads; `master`: where it
+  /// is, for a message, or empty.
+  virtual void on_watched(ib::Instant now, const SnapshotPtr& subnet, const std::string& master) {
+    (void)now, (void)subnet, (void)master;
+  }
   /// The end of one of its requests: the answer, whatever its status, or that there is none.
   virtual void on_completion(ib::Instant now, const ib::mad::Completion& completion) = 0;
   virtual void on_time(ib::Instant now) { (void)now; }

@@ -190,6 +190,9 @@ class SmOnModel : private core::Carrier {
     held_plan_ = std::move(job);
     return std::nullopt;
   }
+  void watch(const core::Watched& watched) override {
+    if (managers_) managers_->on_watched(now_, watched.subnet, watched.master);
+  }
   void report(core::Report report) override {
     if (told_) told_(report);
     if (managers_) managers_->on_subnet_up(now_, sm_->snapshot());

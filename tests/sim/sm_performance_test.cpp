@@ -10,7 +10,8 @@
 
 #include "libdiag/fabric/generate.h"
 #include "sm/managers/performance/manager.h"
-#include "tests/sim/sm_on_model.h"
+#include "tests/sim/small_tree.h"
+#include "tests/sim/stranger.h"
 
 namespace sm::test {
 namespace {
@@ -130,6 +131,102 @@ TEST(Performance, ADayOfCountersThatWrapStopAndAreSetBack) {
   }
   EXPECT_NEAR(manager.sweeps(), 480, 25) << "an agent that is silent makes some sweeps longer";
   EXPECT_EQ(run.reports(), 1U) << "the subnet manager noticed nothing";
+}
+
+/// A subnet that is up, whose master is said to be at the last host.
+class BesideAMaster : public testing::Test {
+ protected:
+  BesideAMaster() : run_(small_tree()) {
+    EXPECT_TRUE(run_.run_until_reports(1));
+    const auto at = Stranger::last_host(run_.model().topology());
+    run_.model().set_is_sm(run_.now(), at, true);
+    guid_ = run_.model().topology().port(at).guid;
+    run_.watch([this](const ib::mad::Packet& packet) {
+      sets_ += packet.mad.method() == Method::Set;
+      const bool asks = packet.mad.attribute_id() == attr::kSmInfo &&
+                        packet.mad.method() == Method::Get && packet.mad.is_directed();
+      if (asks) questions_.push_back(packet);
+      return !asks;
+    });
+  }
+  void run_for(ib::Duration d) {
+    for (const ib::Instant end = run_.now() + d; run_.now() < end;) {
+      run_.run_for(50ms);
+      for (ib::mad::Packet& packet : std::exchange(questions_, {})) answer(std::move(packet));
+    }
+  }
+  void answer(ib::mad::Packet packet) {
+    ib::wire::SmInfo info;
+    info.guid = guid_;
+    info.priority = 15;
+    info.sm_state = state_;
+    packet.mad.set<&ib::wire::MadHeader::method>(Method::GetResp);
+    ib::wire::set_body(packet.mad, info);
+    run_.sm().on_packet(run_.now(), packet);
+  }
+  void start(bool inactive) {
+    core::Options options;
+    options.mastership.start_inactive = inactive;
+    options.watch_every = 180s;
+    run_.boot_as(std::move(options));
+    auto channel = std::make_unique<managers::ClientChannel>();
+    auto made = std::make_unique<PerformanceManager>(managers::performance::Options{});
+    manager_ = made.get();
+    channel->add(std::move(made));
+    run_.run_beside(std::move(channel));
+    run_.forget_what_was_said();
+    run_for(20s);
+  }
+  /// Of a host's port, with both ends of its cable in the line.
+  void plant(std::uint32_t errors) {
+    const auto port = Stranger::last_host(run_.model().topology());
+    ASSERT_TRUE(
+        run_.model().set_counter(run_.now(), port, "SymbolErrorCounter", counted_ += errors));
+    const auto& f = run_.model().topology();
+    const auto& record = manager_->records().at({f.node(port.node).guid, port.port});
+    EXPECT_THAT(record.name, testing::HasSubstr(" - "));
+    run_.forget_what_was_said();
+    run_for(2 * 180s);
+    EXPECT_THAT(run_.log(), testing::Contains(testing::HasSubstr(
+                                record.name + ": SymbolErrorCounter +" + std::to_string(errors))));
+    EXPECT_EQ(record.totals.values()[0], counted_);
+  }
+
+  SmOnModel run_;
+  ib::Guid guid_;
+  std::vector<ib::mad::Packet> questions_;
+  ib::wire::SmState state_{ib::wire::SmState::Master};
+  PerformanceManager* manager_{nullptr};
+  std::uint32_t counted_{0};
+  std::size_t sets_{0};
+};
+
+TEST_F(BesideAMaster, OneThatIsNotActiveCountsAndSetsNothing) {
+  start(true);
+  EXPECT_EQ(run_.sm().mastership().state(), ib::wire::SmState::NotActive);
+  EXPECT_THAT(run_.log(), testing::Contains(testing::HasSubstr("beside the master: \"")));
+  const auto sweeps = run_.sm().counters().full_sweeps;
+  plant(7);
+  plant(11);
+  EXPECT_EQ(run_.sm().counters().full_sweeps, sweeps + 4) << "one for each sweep of counters";
+  EXPECT_THAT(run_.log(), testing::Not(testing::Contains(testing::HasSubstr("beside the"))))
+      << "it is said once";
+  EXPECT_EQ(sets_, 0U);
+  EXPECT_EQ(run_.reports(), 0U);
+}
+
+TEST_F(BesideAMaster, AStandbyCountsAndGoesOnWithItsTotalsAsMaster) {
+  start(false);
+  EXPECT_EQ(run_.sm().mastership().state(), ib::wire::SmState::Standby);
+  plant(7);
+  EXPECT_EQ(sets_, 0U);
+  const auto ports = manager_->records().size();
+  state_ = ib::wire::SmState::NotActive;
+  run_for(200s);
+  EXPECT_TRUE(run_.sm().mastership().is_master());
+  EXPECT_TRUE(run_.last().up());
+  EXPECT_EQ(manager_->records().size(), ports);
+  plant(11);
 }
 
 }  // namespace

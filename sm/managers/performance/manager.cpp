@@ -73,7 +73,20 @@ std::vector<ib::mad::AgentSpec> PerformanceManager::agents() const {
 
 void PerformanceManager::on_subnet_up(Instant now, const SnapshotPtr& subnet) {
   subnet_ = subnet;
+  beside_.reset();
   if (next_sweep_ == ib::kNever && !sweeping_) next_sweep_ = now;
+}
+
+/// Counters are read as ever: whoever is master, a port is the same port.
+void PerformanceManager::on_watched(Instant now, const SnapshotPtr& subnet,
+                                    const std::string& master) {
+  const auto before = std::exchange(beside_, {});
+  on_subnet_up(now, subnet);
+  beside_ = master;
+  if (before == beside_) return;
+  log(ib::LogLevel::Info, master.empty()
+                              ? "counters are read on a subnet without a master"
+                              : fmt::format("counters are read beside the master: {}", master));
 }
 
 void PerformanceManager::on_time(Instant now) {
@@ -163,7 +176,9 @@ void PerformanceManager::begin(Instant now) {
     if (known != before.end() && known->second->end.address.lid == end.address.lid) {
       target->asked_info = known->second->asked_info;
       target->capabilities = known->second->capabilities;
-      end.address = known->second->end.address;
+      // One that redirected is asked where it said; the others by the routes of now.
+      const ib::mad::Address &asked = known->second->end.address, &first = known->second->first;
+      if (asked.lid != first.lid || asked.qpn != first.qpn) end.address = asked;
     }
     const auto& node = fabric.node(end.port.node);
     const unsigned first = is_switch ? 1 : end.port.port;

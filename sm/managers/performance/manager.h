@@ -13,6 +13,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -67,6 +68,7 @@ class PerformanceManager final : public Manager {
 
   std::vector<ib::mad::AgentSpec> agents() const override;
   void on_subnet_up(ib::Instant now, const SnapshotPtr& subnet) override;
+  void on_watched(ib::Instant now, const SnapshotPtr& subnet, const std::string& master) override;
   void on_completion(ib::Instant now, const ib::mad::Completion& completion) override;
   void on_time(ib::Instant now) override;
   ib::Instant next_deadline() const override;
@@ -124,6 +126,7 @@ class PerformanceManager final : public Manager {
 
   Options options_;
   SnapshotPtr subnet_;
+  std::optional<std::string> beside_;                    // the master, where that is another one
   std::map<ib::Guid, std::shared_ptr<Target>> targets_;  // by the GUID of the end port
   PortRecords records_;
   std::deque<Asked> work_;

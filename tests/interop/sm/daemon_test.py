@@ -1164,6 +1164,30 @@ class Counters(unittest.TestCase):
             rows = json.loads(f.ctl("stats", "--json").stdout)["mads"]
             self.assertFalse([r for r in rows if r["class_name"].startswith("Perf")])
 
+    def test_beside_opensm_it_counts_and_sets_nothing(self):
+        with Sm(*TREE) as f:
+            f.opensm("host0032 HCA-1", "-p", "3")
+            for words, state, errors in (("-I",), "NOTACTIVE", 3), ((), "STANDBY", 8):
+                log = f.directory / "log"
+                log.unlink(missing_ok=True)
+                f.pid_file = f.directory / "pid"
+                started = f.ibsm("-B", "--pidfile", f.pid_file, "-D", "0x23", *words,
+                                 "-perfmgr", "-perfmgr_sweep_time_s", "1")
+                self.assertEqual(started.returncode, 0, started.stdout + started.stderr)
+                self.assertTrue(started.stdout.startswith("SUBNET " + state), started.stdout)
+                self.assertTrue(wait_until(lambda: len(json.loads(
+                    self.counters(f, "--json").stdout or '{"ports": []}')["ports"]) == 128, 20))
+                self.assertIn('beside the master: "host0032 HCA-1" port 1, ', log.read_text())
+                planted = f.ctl("counters", "host0009 HCA-1", "1", f"SymbolErrorCounter={errors}")
+                self.assertEqual(planted.returncode, 0, planted.stderr)
+                said = re.compile(r'"host0009 HCA-1" port 1 - "leaf-\d+" port \d+: SymbolErrorCounter \+\d+ in \d+ s')
+                self.assertTrue(wait_until(lambda: said.search(log.read_text()), 10), log.read_text()[-3000:])
+                sent = set(re.findall(r"frame: > .*?(\w+\(\w+)\)", log.read_text()))
+                self.assertLessEqual({"Get(PortInfo", "Get(PortCounters"}, sent)
+                self.assertFalse([what for what in sent if "Set(" in what])
+                os.kill(int(f.pid_file.read_text()), signal.SIGTERM)
+                self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
+
 
 class Events(unittest.TestCase):
     """What changed: in the log, as JSON lines, in the activity report, over the control socket."""
