@@ -286,21 +286,12 @@ void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept
     return;
   }
   seen = std::move(swept);
-  // The others are in the report.
-  for (const Trouble& t : seen->troubles)
-    if (concerns_managed(*planned, *seen, t)) log_trouble(t);
   if (planned->offer_taken) {
     // What is read badly from now on leaves these.
     options.plan.choice.engine = inputs.offered->options;
     options.plan.mentions = inputs.offered->mentions;
     inputs.offered.reset();
   }
-  if (!desired && inputs.no_lids_stored() && !inputs.lids_are_forgotten())
-    if (std::string line = describe_lost_store(*seen, *planned); !line.empty())
-      log(LogLevel::Error, "store", std::move(line));
-  if (store::Batch batch = inputs.remember_lids(*planned); !batch.empty())
-    effects.commit.push_back(std::move(batch));
-  taking_over = false;
   desired = std::make_shared<const plan::Desired>(*std::move(planned));
   desired_aliases_revision = inputs.aliases_revision();
   looks_for_routes = looks_for_routes && has_standing_routes();
@@ -312,11 +303,21 @@ void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept
 }
 
 void SubnetManager::Impl::settle_plan() {
+  // The others are in the report.
+  for (const Trouble& t : seen->troubles)
+    if (concerns_managed(*desired, *seen, t)) log_trouble(t);
   for (const std::string& line : desired->alarms) log(LogLevel::Warning, "plan", line);
   for (const std::string& line : desired->notes) log(LogLevel::Info, "plan", line);
+  if (!snapshot && inputs.no_lids_stored() && !inputs.lids_are_forgotten())
+    if (std::string line = describe_lost_store(*seen, *desired); !line.empty())
+      log(LogLevel::Error, "store", std::move(line));
+  if (store::Batch batch = inputs.remember_lids(*desired); !batch.empty())
+    effects.commit.push_back(std::move(batch));
+  taking_over = false;
   if (desired->vl_tables) remember_vls(true);  // before the first of them is told
   if (options.rehearse) return;
-  if (store::Batch batch = inputs.remember_routes(*desired); !batch.empty())
+  if (store::Batch batch = inputs.remember_routes(*desired, options.plan.choice.engine);
+      !batch.empty())
     effects.commit.push_back(std::move(batch));
 }
 

@@ -67,10 +67,11 @@ store::Batch PlanInputs::remember_vls(bool programmed) {
   return batch;
 }
 
-store::Batch PlanInputs::remember_routes(const plan::Desired& plan) {
+store::Batch PlanInputs::remember_routes(const plan::Desired& plan,
+                                         const ib::route::Options& options) {
   store::Batch batch;
   if (!following_.rerouter || !plan.program_lfts || plan.routing->engine.empty()) return batch;
-  auto routes = encode(plan::remember(*following_.rerouter, plan.routing->graph));
+  auto routes = encode(plan::remember(*following_.rerouter, plan.routing->graph, options));
   if (routes == routes_stored_) return batch;
   batch.routes = routes_stored_ = std::move(routes);
   return batch;

@@ -34,7 +34,7 @@ class PlanInputs {
   store::Batch remember_vls(bool programmed);
   bool vls_programmed() const { return vls_programmed_; }
   /// How the routes were made that are followed; of an engine that passed only.
-  store::Batch remember_routes(const plan::Desired& plan);
+  store::Batch remember_routes(const plan::Desired& plan, const ib::route::Options& options);
   /// How those in switches were, before there was a plan; nullptr: nobody knows.
   const std::optional<plan::RouteMemory>& routes_made() const { return routes_made_; }
   bool no_lids_stored() const { return stored_->empty(); }

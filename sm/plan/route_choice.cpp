@@ -167,9 +167,12 @@ class Chooser {
     if (!is_followed(options)) choice = choose(options);
     if (!following_.rerouter) return std::nullopt;
     stay_with_engine(options);
+    if (!request_.standing->suits(following_.rerouter->engine(), options.engine))
+      return std::nullopt;
     ib::route::Rerouter& rerouter = *following_.rerouter;
     const ib::route::Routes fresh = rerouter.routes();
     const auto difference = rerouter.take_up(f_, standing_routes(*request_.standing, graph_));
+    if (!difference) return std::nullopt;
     auto verifier = std::make_shared<ib::tables::Verifier>(checks_);
     const auto& routes = rerouter.routes();
     const auto verdict = verifier->verify(f_, graph_, routes.lfts, routes.virtual_lanes);
@@ -177,7 +180,7 @@ class Chooser {
       rerouter.adopt(f_, graph_, fresh);
       return std::nullopt;
     }
-    taken_up_ = difference.entries.size();
+    taken_up_ = difference->entries.size();
     verifier_ = following_.verifier = std::move(verifier);
     following_.checks = checks_;
     choice.routes = routes;

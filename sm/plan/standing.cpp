@@ -76,6 +76,23 @@ class Reader {
   std::span<const std::byte> rest_;
 };
 
+/// FNV-1a over numbers.
+class Sum {
+ public:
+  template <class... Numbers>
+  void add(Numbers... numbers) {
+    (put(static_cast<std::uint64_t>(numbers)), ...);
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  void put(std::uint64_t number) {
+    for (unsigned shift = 0; shift < 64; shift += 8)
+      value_ = (value_ ^ (number >> shift & 0xFF)) * 0x100000001B3;
+  }
+  std::uint64_t value_{0xCBF29CE484222325};
+};
+
 /// The index in `graph` of each of these switches; kNoSwitch: it is not there.
 std::vector<SwitchIndex> indexes_of(const std::vector<Guid>& switches, const CompactGraph& graph) {
   std::unordered_map<Guid, SwitchIndex> of;
@@ -101,11 +118,40 @@ PathSls sls_among(const RouteMemory& made, const CompactGraph& graph) {
 
 }  // namespace
 
-RouteMemory remember(const ib::route::Rerouter& rerouter, const CompactGraph& graph) {
+std::uint64_t sum_of(const ib::route::Options& o) {
+  Sum sum;
+  sum.add(o.scatter_seed, o.link_capacity, o.connect_roots, o.max_reverse_hops, o.lash_start_vl,
+          o.do_mesh_analysis, o.nue_max_num_vls, o.nue_include_switches);
+  for (const auto* list :
+       {&o.guid_routing_order, &o.roots, &o.ids, &o.compute_nodes, &o.io_nodes}) {
+    sum.add(list->entries.size());
+    for (const auto& entry : list->entries)
+      sum.add(entry.guid.value, entry.rank.value_or(255), entry.number.value_or(0));
+  }
+  sum.add(o.ignored.size(), o.hop_weights.size(), o.port_search_order.size());
+  for (const auto& [port, both] : o.ignored) sum.add(port.first.value, port.second, both);
+  for (const auto& [port, hops] : o.hop_weights) sum.add(port.first.value, port.second, hops);
+  for (const auto& [guid, ports] : o.port_search_order) {
+    sum.add(guid.value, ports.size());
+    for (const std::uint8_t port : ports) sum.add(port);
+  }
+  if (!o.torus) return sum.value();
+  for (std::size_t axis = 0; axis < 3; ++axis) sum.add(o.torus->radix[axis], o.torus->mesh[axis]);
+  for (const auto& seed : o.torus->seeds)
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      sum.add(seed.dateline[axis]);
+      for (const auto* link : {&seed.plus[axis], &seed.minus[axis]})
+        if (*link) sum.add((*link)->from.value, (*link)->to.value);
+    }
+  return sum.value();
+}
+
+RouteMemory remember(const ib::route::Rerouter& rerouter, const CompactGraph& graph,
+                     const ib::route::Options& options) {
   const ib::route::Routes& routes = rerouter.routes();
-  RouteMemory memory{
-      routes.engine,   {}, routes.multicast, routes.vls_used, routes.virtual_lanes.sls,
-      rerouter.order()};
+  RouteMemory memory{routes.engine,    sum_of(options), {},
+                     routes.multicast, routes.vls_used, routes.virtual_lanes.sls,
+                     rerouter.order()};
   for (SwitchIndex s = 0; s < graph.switch_count(); ++s) memory.switches.push_back(graph.guid(s));
   return memory;
 }
@@ -114,6 +160,7 @@ std::vector<std::byte> encode(const RouteMemory& memory) {
   Writer out;
   out.number(kVersion, 1);
   out.text(memory.engine);
+  out.number(memory.options, 8);
   out.number(memory.vls_used, 1);
   out.number(memory.switches.size(), 4);
   for (const Guid guid : memory.switches) out.number(guid.value, 8);
@@ -142,6 +189,7 @@ std::optional<RouteMemory> decode(std::span<const std::byte> bytes) {
   if (in.number(1) != kVersion) return std::nullopt;
   RouteMemory memory;
   memory.engine = in.text();
+  memory.options = in.number(8);
   memory.vls_used = static_cast<std::uint8_t>(in.number(1));
   memory.switches.resize(in.count(8));
   for (Guid& guid : memory.switches) guid = Guid{in.number(8)};

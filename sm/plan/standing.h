@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace sm::plan {
 /// How routes were made, for who has to go on with their tables: what switches do not tell.
 struct RouteMemory {
   std::string engine;
+  std::uint64_t options{};         // sum_of() what the operator told the engine
   std::vector<ib::Guid> switches;  // of the indexes below
   ib::route::MulticastRule multicast;
   std::uint8_t vls_used{1};
@@ -26,7 +28,11 @@ struct RouteMemory {
   std::shared_ptr<const ib::route::PlacedSwitches> order;  // nullptr: the engine keeps to none
 };
 
-RouteMemory remember(const ib::route::Rerouter& rerouter, const ib::fabric::CompactGraph& graph);
+RouteMemory remember(const ib::route::Rerouter& rerouter, const ib::fabric::CompactGraph& graph,
+                     const ib::route::Options& options);
+
+/// A number that is another one where options differ that routes hang on.
+std::uint64_t sum_of(const ib::route::Options& options);
 
 /// As bytes for the store. What is cut or wrong reads as nothing.
 std::vector<std::byte> encode(const RouteMemory& memory);
@@ -36,6 +42,11 @@ struct Standing {
   /// What switches answered that they hold, by LID. Whoever is missing holds nothing good.
   std::unordered_map<ib::Guid, std::vector<std::uint8_t>> lfts;
   std::optional<RouteMemory> made;  // by whom they were programmed; empty: not known
+
+  /// Whether routes of this engine with these options may go on with them.
+  bool suits(std::string_view engine, const ib::route::Options& options) const {
+    return !made || (made->engine == engine && made->options == sum_of(options));
+  }
 };
 
 /// By the switch indexes of `graph`. What was made for other switches than these is left out.

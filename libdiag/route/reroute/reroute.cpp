@@ -186,7 +186,8 @@ std::optional<Routes> Rerouter::kept_by_engine(Request request, const tables::Li
   return *std::move(kept);
 }
 
-Difference Rerouter::take_up(const fabric::Fabric& fabric, const StandingRoutes& standing) {
+std::optional<Difference> Rerouter::take_up(const fabric::Fabric& fabric,
+                                            const StandingRoutes& standing) {
   const fabric::CompactGraph graph = state_->links.graph;
   Request request{&fabric, &graph, options_, nullptr, vls_};
   if (standing.as_made) request.previous_sls = &standing.as_made->virtual_lanes.sls;
@@ -199,14 +200,11 @@ Difference Rerouter::take_up(const fabric::Fabric& fabric, const StandingRoutes&
   } else if (auto routes = kept_by_engine(request, standing.lfts, state_->routes)) {
     kept = begun(request, graph, *std::move(routes));
   }
-  if (kept != nullptr) {
-    auto change = difference(standing.lfts, kept->routes.lfts);
-    if (change.entries.size() <= entries_of(graph) / kMuch) {
-      state_ = std::move(kept);
-      return change;
-    }
-  }
-  return difference(standing.lfts, state_->routes.lfts);
+  if (kept == nullptr) return std::nullopt;
+  auto change = difference(standing.lfts, kept->routes.lfts);
+  if (change.entries.size() > entries_of(graph) / kMuch) return std::nullopt;
+  state_ = std::move(kept);
+  return change;
 }
 
 /// By the order there was, else by that of the fresh routes. Null: too much would have to move.
@@ -237,7 +235,8 @@ std::unique_ptr<Rerouter::State> Rerouter::taken_up(const Request& request,
 std::optional<Routes> Rerouter::kept_as_made(const Request& request,
                                              const StandingRoutes& standing) const {
   const Routes& fresh = state_->routes;
-  if (!standing.as_made || fresh.virtual_lanes.trivial() || !fresh.virtual_lanes.sl_to_vl.uniform())
+  if (!standing.as_made || fresh.virtual_lanes.trivial() ||
+      !fresh.virtual_lanes.sl_to_vl.uniform() || standing.as_made->vls_used > vls_)
     return std::nullopt;
   Routes kept = *standing.as_made;
   kept.engine = fresh.engine;

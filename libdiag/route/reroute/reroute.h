@@ -62,8 +62,9 @@ class Rerouter {
   /// candidate, by the order there was if that is known, and mend the others; those that give pairs
   /// SLs keep all, if it can be proved; the rest keep what fits. Where the most loaded link carries
   /// a tenth more than by the fresh routes, entries move until it does not. Where a quarter of all
-  /// entries would change, the fresh routes stay. The difference is to what is held. Precondition: adopt().
-  Difference take_up(const fabric::Fabric& fabric, const StandingRoutes& standing);
+  /// entries would change, the fresh routes stay, and there is nothing to return. The difference
+  /// is to what is held. Precondition: adopt().
+  std::optional<Difference> take_up(const fabric::Fabric& fabric, const StandingRoutes& standing);
 
   /// Follows the fabric to `now`. Links between the same switches are followed entry by entry; when
   /// switches or LIDs came, went or moved, when cables were moved, or when the engine has no

@@ -333,7 +333,7 @@ class Judges(unittest.TestCase):
         self.check("kautz")
 
 
-class Culprits(unittest.TestCase):
+class SilentNodes(unittest.TestCase):
     """One GUID twice, five silent nodes and one that talks nonsense, among 576 hosts."""
     SILENT = (10, 20, 30, 40, 50)
     GARBAGE, FIRST, TWIN = 300, 100, 400

@@ -220,6 +220,7 @@ std::size_t changed_by_restart(const char* engine, fabric::Fabric fabric, unsign
   restarted.adopt(fabric, graph, entry.compute({&fabric, &graph, {}, nullptr, vls}).value());
   StandingRoutes standing{rerouter.routes().lfts, rerouter.routes(), rerouter.order()};
   const auto change = restarted.take_up(fabric, standing);
+  EXPECT_TRUE(change) << engine;
   EXPECT_EQ(restarted.routes().virtual_lanes.sls, rerouter.routes().virtual_lanes.sls) << engine;
   tables::VerifyOptions checks;
   checks.credit_loops_are_must = restarted.routes().promises_deadlock_freedom;
@@ -230,7 +231,7 @@ std::size_t changed_by_restart(const char* engine, fabric::Fabric fabric, unsign
   // And what it has taken up it follows.
   for (unsigned i = 0; i < 3; ++i) all.fail_one(random);
   EXPECT_TRUE(restarted.update(fabric, fabric::CompactGraph(fabric)));
-  return change.entries.size();
+  return change ? change->entries.size() : 0;
 }
 
 TEST(Reroute, ARestartAfterManyFailuresChangesNothing) {

@@ -17,6 +17,7 @@ using ib::fabric::kNoSwitch;
 RouteMemory sample() {
   RouteMemory memory;
   memory.engine = "dfsssp";
+  memory.options = 0xF123456789ABCDEF;
   memory.switches = {Guid{0x10}, Guid{0x20}, Guid{0x0002c90200000001}};
   memory.vls_used = 4;
   memory.multicast = {{2, 0, 1}, {1, kNoSwitch, 1}, ib::Sl{3}, 0x8001};
@@ -33,6 +34,7 @@ TEST(RouteMemory, ComesBackFromItsBytesAsItWas) {
   const auto is = decode(encode(was));
   ASSERT_TRUE(is);
   EXPECT_EQ(is->engine, was.engine);
+  EXPECT_EQ(is->options, was.options);
   EXPECT_EQ(is->switches, was.switches);
   EXPECT_EQ(is->vls_used, was.vls_used);
   EXPECT_EQ(is->multicast.up_order, was.multicast.up_order);
@@ -62,6 +64,21 @@ TEST(RouteMemory, WhatIsCutOrWrongReadsAsNothing) {
       EXPECT_LE(memory->sls.switch_count(), memory->switches.size());
     }
   }
+}
+
+TEST(RouteMemory, SuitsNoOtherEngineAndNoOtherOptions) {
+  ib::route::Options options;
+  options.roots.entries = {{Guid{0x10}, 1, {}, {}}};
+  Standing standing;
+  EXPECT_TRUE(standing.suits("ftree", options)) << "nothing is known of who made them";
+  standing.made = sample();
+  standing.made->options = sum_of(options);
+  EXPECT_TRUE(standing.suits("dfsssp", options));
+  EXPECT_FALSE(standing.suits("ftree", options));
+  options.roots.entries[0].line = 7;
+  EXPECT_TRUE(standing.suits("dfsssp", options)) << "where it is written does not count";
+  options.roots.entries[0].rank = 1;
+  EXPECT_FALSE(standing.suits("dfsssp", options));
 }
 
 TEST(RouteMemory, FollowsSwitchesToOtherIndexesAndLeavesOutThoseThatWent) {
