@@ -45,8 +45,8 @@ struct Apply::Impl {
 
   void begin(Phase next) {
     job.phase = job.options.only_read && next > Phase::Read ? Phase::Done : next;
-    if (job.phase == Phase::SettleNew && (needs_another_plan = rows_were_refused()))
-      job.phase = Phase::Done;
+    if (job.phase == Phase::SettleNew) needs_another_plan = rows_were_refused();
+    if (needs_another_plan) job.phase = Phase::Done;
     if (job.phase == Phase::Vls) believe_tables();
     if (job.phase == Phase::Vls && !job.vls_are_ours()) job.phase = Phase::SettleNew;
     if (job.phase == Phase::SettleNew && !new_ones_first()) job.phase = Phase::ArmLinks;

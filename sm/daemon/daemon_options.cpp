@@ -191,10 +191,10 @@ ib::Result<void> take_port_groups(const Settings& s, DaemonOptions& to, PolicyFi
   auto groups = read_port_groups(own ? kPortGroupsFile : kQosPolicyFile,
                                  to.partition_files.groups_file, files);
   to.partition_files.groups.reset();
-  if (groups) to.partition_files.groups = *std::move(groups);
   // Of a QoS policy file take_qos_rules() says what is wrong.
-  if (groups || !own) return {};
-  return tl::unexpected<ib::Error>(std::move(groups.error()));
+  if (!groups && own) return tl::unexpected<ib::Error>(std::move(groups.error()));
+  if (groups) to.partition_files.groups = *std::move(groups);
+  return {};
 }
 
 /// Behind take_port_groups(). A file that cannot be used ends the start, unless the last good copy
