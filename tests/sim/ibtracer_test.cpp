@@ -2,6 +2,7 @@
 // ibtracer against a whole simulated fabric in virtual time: SM, agents, faults.
 #include <gtest/gtest.h>
 
+#include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/generate.h"
 #include "libdiag/query/smp_client.h"
 #include "tests/sim/programs.h"
@@ -182,7 +183,7 @@ TEST_F(Fixture, WithoutAnAnswerOfOurOwnPortThereIsNoPathToJudge) {
   world_->model().set_behaviour(hosts_.front().node, Behaviour::Silent);
   const auto report = ibtracer::trace(*session_, lid_of(target()), {});
   ASSERT_FALSE(report);
-  EXPECT_EQ(exit_status(report.error().kind), 4) << report.error().message;
+  EXPECT_EQ(cli::status_of(report.error()), 4) << report.error().message;
   EXPECT_NE(report.error().message.find("our own port does not answer"), std::string::npos);
 }
 
@@ -266,7 +267,7 @@ TEST_F(Fixture, ANodeWithoutALidIsThereAndCannotBeTraced) {
   mad::Session session(*port, {}, world.clock());
   const auto found = ibtracer::resolve(session, mad::DirectedRoute{{1}});
   ASSERT_FALSE(found);
-  EXPECT_EQ(exit_status(found.error().kind), 4) << found.error().message;
+  EXPECT_EQ(cli::status_of(found.error()), 4) << found.error().message;
   EXPECT_NE(found.error().message.find("has no LID yet; is a subnet manager running?"),
             std::string::npos);
 }

@@ -177,7 +177,7 @@ class Records {
     held.lft_known.assign(blocks, true);
     for (std::size_t lid = 0; lid < blocks * 64; ++lid)
       held.lft.push_back(static_cast<std::uint8_t>(random() % 9));
-    for (const std::uint16_t block : {0, 1})
+    for (const std::uint16_t block : {std::uint16_t{0}, std::uint16_t{1}})
       for (auto& mask : held.mft[{block, std::uint8_t{0}}])
         mask = static_cast<std::uint16_t>(random());
   }
