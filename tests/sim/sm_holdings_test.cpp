@@ -137,7 +137,7 @@ TEST(Holdings, ALftBlockWithoutAnAnswerIsNotKnown) {
   const auto* held = run.sm().holdings()->tables->forwarding(fabric.node(near).guid);
   ASSERT_NE(held, nullptr);
   EXPECT_FALSE(held->knows_lft_block(0));
-  run.watch({});
+  run.watch(SmOnModel::Watch{});
   ASSERT_TRUE(run.run_until_reports(2));
   expect_forwarding_of_devices(run);
 }

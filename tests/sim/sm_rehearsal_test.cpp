@@ -41,7 +41,7 @@ std::vector<std::string> rehearse(SmOnModel& run) {
   std::vector<std::string> differences;
   for (const auto& d : run.last().differences)
     differences.push_back(std::string(d.table) + ' ' + d.slot);
-  run.watch({});
+  run.watch(SmOnModel::Watch{});
   return differences;
 }
 
