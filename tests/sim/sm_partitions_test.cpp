@@ -336,8 +336,8 @@ TEST(Partitions, MembersGoByTheNamesThatAreInForceWhenTheyArePlanned) {
   p.run_.run_for(10us);
   ASSERT_FALSE(p.run_.sm().idle());
   core::Options reloaded = with_file(kAll + red("\"storage-1\"=full"));
-  const auto line = fmt::format("0x{:016x} \"storage-1\"\n",
-                                p.topology().node(p.host(1).node).guid.value);
+  const auto line =
+      fmt::format("0x{:016x} \"storage-1\"\n", p.topology().node(p.host(1).node).guid.value);
   reloaded.node_names = std::make_shared<const ib::fabric::NodeNames>(
       ib::fabric::NodeNames::read(line, "names").value());
   p.run_.sm().set_options(reloaded);
