@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "libdiag/base/fnv.h"
+
 namespace sm::plan {
 namespace {
 
@@ -76,21 +78,21 @@ class Reader {
   std::span<const std::byte> rest_;
 };
 
-/// FNV-1a over numbers.
+/// A checksum of numbers.
 class Sum {
  public:
   template <class... Numbers>
   void add(Numbers... numbers) {
     (put(static_cast<std::uint64_t>(numbers)), ...);
   }
-  std::uint64_t value() const { return value_; }
+  std::uint64_t value() const { return sum_.value(); }
 
  private:
   void put(std::uint64_t number) {
     for (unsigned shift = 0; shift < 64; shift += 8)
-      value_ = (value_ ^ (number >> shift & 0xFF)) * 0x100000001B3;
+      sum_.add(static_cast<std::uint8_t>(number >> shift));
   }
-  std::uint64_t value_{0xCBF29CE484222325};
+  ib::Fnv1a sum_;
 };
 
 /// The index in `graph` of each of these switches; kNoSwitch: it is not there.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The checksum that each row of the store carries in its last column: 64 bits of FNV-1a over the
-// table's name and the values before it. Each step of it can be undone, so that a change within one
-// byte always changes the sum. It finds damage, not forgery.
+// The checksum that each row of the store carries in its last column: FNV-1a over the table's name
+// and the values before it.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string_view>
 
+#include "libdiag/base/fnv.h"
 #include "sm/store/row.h"
 
 namespace sm::store {
@@ -20,13 +20,13 @@ class RowSum {
   void add(std::int64_t integer);
   void add(std::span<const std::byte> blob);
   /// As the column has it.
-  std::int64_t value() const { return static_cast<std::int64_t>(sum_); }
+  std::int64_t value() const { return static_cast<std::int64_t>(sum_.value()); }
 
  private:
-  void take(std::uint8_t byte) { sum_ = (sum_ ^ byte) * 0x100000001B3ULL; }
+  void take(std::uint8_t byte) { sum_.add(byte); }
   void take_number(std::uint64_t number);
 
-  std::uint64_t sum_{0xCBF29CE484222325ULL};
+  ib::Fnv1a sum_;
 };
 
 /// Whether the last value of `row` is the sum of the others, as a row of `table`.

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "libdiag/base/fnv.h"
 #include "sm/store/kinds.h"
 #include "sm/store/row.h"
 
@@ -21,9 +22,9 @@ constexpr std::size_t kSumBytes = 8;
 constexpr std::string_view kForgetLids = "forget-lids", kVls = "vls-programmed", kRoutes = "routes";
 
 std::uint64_t sum_of(std::string_view bytes) {
-  std::uint64_t sum = 0xCBF29CE484222325ULL;  // FNV-1a
-  for (const char c : bytes) sum = (sum ^ static_cast<std::uint8_t>(c)) * 0x100000001B3ULL;
-  return sum;
+  ib::Fnv1a sum;
+  for (const char c : bytes) sum.add(static_cast<std::uint8_t>(c));
+  return sum.value();
 }
 
 /// How many columns a row has, without its sum.
