@@ -27,26 +27,22 @@ std::string copy_path(const PolicyFile& kind, const std::string& state_dir) {
 }
 
 std::optional<LastGood> last_good(const PolicyFile& kind, const std::string& state_dir) {
-  const std::string path = copy_path(kind, state_dir);
-  // A death while it was written leaves the one before.
-  for (const std::string& candidate : {path, store::previous_backup(path)}) {
-    auto text = read_operator_file(candidate);
-    if (!text || !text->ends_with('\n')) continue;
-    const auto begin = text->rfind('\n', text->size() - 2) + 1;
-    const std::string_view line(text->data() + begin, text->size() - 1 - begin);
-    if (!line.starts_with(kOrigin)) continue;
-    std::string of(line.substr(kOrigin.size()));
-    text->resize(begin);
-    return LastGood{*std::move(text), std::move(of)};
-  }
-  return std::nullopt;
+  auto text = read_operator_file(copy_path(kind, state_dir));
+  if (!text || !text->ends_with('\n')) return std::nullopt;
+  const std::string_view lines(text->data(), text->size() - 1);
+  const auto begin = lines.rfind('\n') + 1;  // npos + 1 is the beginning
+  const std::string_view line = lines.substr(begin);
+  if (!line.starts_with(kOrigin)) return std::nullopt;
+  std::string of(line.substr(kOrigin.size()));
+  text->resize(begin);
+  return LastGood{*std::move(text), std::move(of)};
 }
 
 ib::Result<void> keep_good(const GoodFile& file, const std::string& state_dir) {
   std::string copy = file.text;
   if (!copy.empty() && !copy.ends_with('\n')) copy += '\n';
   copy.append(kOrigin).append(full_name(file.path)) += '\n';
-  return store::write_backup(copy_path(*file.kind, state_dir), copy);
+  return store::replace_file(copy_path(*file.kind, state_dir), copy);
 }
 
 void PolicyFiles::know_good(const PolicyFile& kind, const std::string& path,

@@ -45,7 +45,8 @@ struct FileTrouble {
   std::string message;  // every mistake with its place, a line each
 };
 
-/// Nothing: there is no whole copy.
+/// Nothing: there is no whole copy. An older one never stands in: it may have members that were
+/// taken away since.
 std::optional<LastGood> last_good(const PolicyFile& kind, const std::string& state_dir);
 /// Precondition: the state directory is there.
 ib::Result<void> keep_good(const GoodFile& file, const std::string& state_dir);

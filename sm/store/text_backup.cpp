@@ -55,6 +55,19 @@ bool is_already(const std::string& path, const std::string& text) {
   return true;
 }
 
+/// `previous`: what was there becomes that; empty: it is gone.
+ib::Result<void> put_in_place(const std::string& path, const std::string& text,
+                              const std::string& previous) {
+  if (is_already(path, text)) return {};
+  const std::string fresh = path + ".tmp";
+  if (auto written = write_whole(fresh, text); !written) return written;
+  // A death between the two leaves the previous one, which is read where there is no other.
+  if (!previous.empty() && std::rename(path.c_str(), previous.c_str()) != 0 && errno != ENOENT)
+    return failed("keep", path, errno);
+  if (std::rename(fresh.c_str(), path.c_str()) != 0) return failed("rename", fresh, errno);
+  return keep_name(path);
+}
+
 }  // namespace
 
 ib::Result<void> keep_name(const std::string& path) {
@@ -72,15 +85,12 @@ ib::Result<void> keep_name(const std::string& path) {
 
 std::string previous_backup(const std::string& path) { return path + ".1"; }
 
+ib::Result<void> replace_file(const std::string& path, const std::string& text) {
+  return put_in_place(path, text, {});
+}
+
 ib::Result<void> write_backup(const std::string& path, const std::string& text) {
-  if (is_already(path, text)) return {};
-  const std::string fresh = path + ".tmp";
-  if (auto written = write_whole(fresh, text); !written) return written;
-  // A death between the two leaves the previous one, which is read where there is no other.
-  if (std::rename(path.c_str(), previous_backup(path).c_str()) != 0 && errno != ENOENT)
-    return failed("keep", path, errno);
-  if (std::rename(fresh.c_str(), path.c_str()) != 0) return failed("rename", fresh, errno);
-  return keep_name(path);
+  return put_in_place(path, text, previous_backup(path));
 }
 
 }  // namespace sm::store

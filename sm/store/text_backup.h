@@ -16,7 +16,10 @@ std::string previous_backup(const std::string& path);
 /// one again after a loss of power.
 ib::Result<void> keep_name(const std::string& path);
 
-/// Writes `text` as `path`, whole or not at all; what was there becomes
+/// Writes `text` as `path`, whole or not at all.
+ib::Result<void> replace_file(const std::string& path, const std::string& text);
+
+/// The same; what was there becomes
 /// previous_backup(path), unless it is the same.
 ib::Result<void> write_backup(const std::string& path, const std::string& text);
 

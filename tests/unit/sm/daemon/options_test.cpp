@@ -276,14 +276,34 @@ TEST_F(OptionsFile, ALinkThatLeadsNowhereIsAFileThatCannotBeRead) {
   EXPECT_NE(options->trouble(), "");
 }
 
-TEST_F(OptionsFile, ACopyThatWasCutShortIsNoneAndTheOneBeforeCounts) {
+/// The one before it may have members that were taken away since.
+TEST_F(OptionsFile, ACopyThatWasCutShortIsNoneAndNoOlderOneCounts) {
   const std::string a = write("a", "red=0x1 : 0x7 ;");
   keep(std::get<DaemonOptions>(read({"-P", a.c_str()})));
   write("a", "red=0x1 : 0x7, 0x8 ;\n");
   keep(std::get<DaemonOptions>(read({"-P", a.c_str()})));
   EXPECT_EQ(last_good(kPartitionFile, dir_)->text, "red=0x1 : 0x7, 0x8 ;\n");
+  write("a", "red=0x1 : 0x7 0x8 ;\n");
+  EXPECT_TRUE(std::holds_alternative<DaemonOptions>(read({"-P", a.c_str()})));
+  // As an ibsm of before kept it.
+  write("partitions.conf.last.1",
+        ("red=0x1 : 0x7, 0x9 ;\n# last good copy of " + a + "\n").c_str());
   write("partitions.conf.last", "red=0x1 : 0x7, ");
-  EXPECT_EQ(last_good(kPartitionFile, dir_)->text, "red=0x1 : 0x7 ;\n");
+  EXPECT_FALSE(last_good(kPartitionFile, dir_));
+  EXPECT_FALSE(std::holds_alternative<DaemonOptions>(read({"-P", a.c_str()})));
+  write("partitions.conf.last", "\n");
+  EXPECT_FALSE(last_good(kPartitionFile, dir_));
+  std::filesystem::remove(dir_ + "/partitions.conf.last");
+  EXPECT_FALSE(last_good(kPartitionFile, dir_));
+  EXPECT_FALSE(std::holds_alternative<DaemonOptions>(read({"-P", a.c_str()})));
+}
+
+TEST_F(OptionsFile, NoCopyOfBeforeIsKept) {
+  const std::string a = write("a", "red=0x1 : 0x7 ;\n");
+  keep(std::get<DaemonOptions>(read({"-P", a.c_str()})));
+  write("a", "red=0x1 : 0x8 ;\n");
+  keep(std::get<DaemonOptions>(read({"-P", a.c_str()})));
+  EXPECT_FALSE(std::filesystem::exists(dir_ + "/partitions.conf.last.1"));
 }
 
 /// As some editors write it, before every file of the operator's.
