@@ -16,9 +16,11 @@ constexpr int kInternal = 13, kUnknown = 2;
 /// Another member may know better: this one has no leader, or is about to end.
 constexpr std::array kAskAnother = {kDeadlineExceeded, kUnavailable, kInternal, kUnknown};
 
-/// All members together take no longer than a client waits for subnet administration.
-constexpr ib::Duration kAlone = std::chrono::seconds(2);
-constexpr ib::Duration kOfSeveral = std::chrono::seconds(1);
+/// All members together: a client of subnet administration, whose registration is answered once
+/// this is over, gives up after 2 s and more (8 requests 250 ms apart).
+constexpr ib::Duration kTogether = std::chrono::milliseconds(1500);
+/// One that is asked is given a chance.
+constexpr ib::Duration kLeast = std::chrono::milliseconds(50);
 
 bool is_good(const HttpAnswer& answer) { return answer.status == 200; }
 
@@ -49,8 +51,12 @@ ib::Result<RangeAnswer> Client::ask(const RangeRequest& range) {
 
 ib::Result<std::string> Client::ask(const char* path, const std::string& body) {
   std::string failures;
-  for (std::size_t i = 0; i < options_.endpoints.size(); ++i) {
-    const std::size_t at = (first_ + i) % options_.endpoints.size();
+  const std::size_t count = options_.endpoints.size();
+  const ib::Instant end = options_.now() + kTogether;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = (first_ + i) % count;
+    const ib::Instant now = options_.now();
+    until_ = now + (end - now) / static_cast<std::int64_t>(count - i);
     auto answer = ask_one(options_.endpoints[at], path, body);
     if (answer || answer.error().kind != ib::ErrorKind::TimedOut) {
       first_ = at;
@@ -81,8 +87,8 @@ ib::Result<std::string> Client::ask_one(const std::string& endpoint, const char*
 
 ib::Result<HttpAnswer> Client::post(const std::string& endpoint, const char* path,
                                     const std::string& body, const std::string& token) {
-  auto answer = poster_->post(
-      {endpoint + path, body, token, options_.endpoints.size() == 1 ? kAlone : kOfSeveral});
+  auto answer =
+      poster_->post({endpoint + path, body, token, std::max(until_ - options_.now(), kLeast)});
   if (!answer)
     return ib::fail(ib::ErrorKind::TimedOut,
                     fmt::format("{} does not answer: {}", endpoint, answer.error().message));

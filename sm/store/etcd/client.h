@@ -3,6 +3,7 @@
 // last, and authenticates where a user is given. Without I/O: Poster has the HTTP.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +44,7 @@ class Cluster {
 struct ClientOptions {
   std::vector<std::string> endpoints;  // "http://HOST:PORT"
   std::string user, password;          // empty: none
+  std::function<ib::Instant()> now{ib::monotonic_now};
 };
 
 class Client final : public Cluster {
@@ -63,6 +65,7 @@ class Client final : public Cluster {
   ib::Result<void> authenticate(const std::string& endpoint);
 
   ClientOptions options_;
+  ib::Instant until_{};  // the member that is asked has this long
   std::unique_ptr<Poster> poster_;
   std::size_t first_{0};  // whom to ask first
   std::string token_;

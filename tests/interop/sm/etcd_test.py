@@ -2,6 +2,7 @@
 """The store on Debian's etcd: what clients registered outlives the host of the subnet manager, the one that
 another has deposed writes nothing, and an etcd that is gone, slow or full is no reason to stop."""
 import contextlib
+import json
 import os
 import pathlib
 import signal
@@ -50,6 +51,13 @@ class Etcd:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
             return self.scheme == "https" or self.ctl("endpoint", "health").returncode == 0
         return False
+
+    def leads(self):
+        """This member is the leader of its cluster, by its own word."""
+        if not self.answers():
+            return False
+        status = json.loads(self.ctl("endpoint", "status", "-w", "json").stdout or "[]")
+        return any(one["Status"]["leader"] == one["Status"]["header"]["member_id"] for one in status)
 
     def ctl(self, *words):
         return subprocess.run(["etcdctl", "--endpoints", f"{self.scheme}://127.0.0.1:{self.port}", *words],
@@ -211,35 +219,58 @@ class Trouble(unittest.TestCase):
 
 
 class Quorum(unittest.TestCase):
-    def test_two_of_three_are_gone_for_a_while(self):
-        with Sm(*TREE) as f, contextlib.ExitStack() as servers:
-            three = [Etcd(f.directory / f"member{i}", "--name", f"member{i}") for i in range(3)]
-            cluster = ",".join(f"member{i}={one.peer}" for i, one in enumerate(three))
-            for one in three:
+    @contextlib.contextmanager
+    def three(self, f):
+        """Three members, and what ibsm calls them."""
+        with contextlib.ExitStack() as servers:
+            members = [Etcd(f.directory / f"member{i}", "--name", f"member{i}") for i in range(3)]
+            cluster = ",".join(f"member{i}={one.peer}" for i, one in enumerate(members))
+            for one in members:
                 one.cluster = cluster
                 one.directory.mkdir()
                 one.run()
                 servers.callback(one.kill)
-            self.assertTrue(wait_until(three[0].answers, 20))
-            place = ("--store", "etcd://" + ",".join(f"127.0.0.1:{one.port}" for one in three))
+            self.assertTrue(wait_until(lambda: any(one.leads() for one in members), 20))
+            yield members, ("--store", "etcd://" + ",".join(f"127.0.0.1:{one.port}" for one in members))
+
+    def written_again(self, f):
+        return wait_until(lambda: "etcd can be written again" in log_of(f), RETRY * 2)
+
+    def test_two_of_three_are_gone_for_a_while(self):
+        with Sm(*TREE) as f, self.three(f) as (members, place):
             f.daemon(*place)
             lids = f.lids()
-            three[0].kill()
+            follower = next(one for one in members if not one.leads())
+            follower.kill()
             register(f)
             self.assertTrue(registered(f))
             self.assertEqual(errors(f), [], "two of three are enough")
-            three[1].kill()
+            another = next(one for one in members if one is not follower)
+            another.kill()
             more = "ff12:401b:ffff::77"
             self.assertEqual(f.on(MEMBER, PROBE, "create", more).returncode, 0)
             self.assertTrue(wait_until(lambda: "managed from memory" in " ".join(errors(f)), 10), log_of(f))
-            for one in three[:2]:
+            for one in (follower, another):
                 one.run()
-            self.assertTrue(wait_until(lambda: "etcd can be written again" in log_of(f), RETRY * 2), log_of(f))
+            self.assertTrue(self.written_again(f), log_of(f))
             stop(f, signal.SIGKILL)
             f.daemon(*place)
             self.assertTrue(registered(f))
             self.assertIn(more, f.on(MEMBER, "saquery", "--smkey", "1", "-m").stdout)
             self.assertEqual(f.lids(), lids)
+
+    def test_the_leader_is_gone(self):
+        """Until there is another one nothing can be written: clients are answered all the same."""
+        with Sm(*TREE) as f, self.three(f) as (members, place):
+            f.daemon(*place)
+            next(one for one in members if one.leads()).kill()
+            register(f)
+            self.assertTrue(registered(f))
+            self.assertTrue(wait_until(lambda: not errors(f) or "etcd can be written again" in log_of(f),
+                                       RETRY * 2), log_of(f))
+            stop(f, signal.SIGKILL)
+            f.daemon(*place)
+            self.assertTrue(registered(f))
 
 
 class Doors(unittest.TestCase):

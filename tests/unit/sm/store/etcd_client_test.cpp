@@ -34,12 +34,18 @@ constexpr const char* kNoToken =
 struct Script {
   std::deque<ib::Result<HttpAnswer>> answers;
   std::vector<HttpRequest> asked;
+  int silences{0};  // first; each lasts as long as it may
+  ib::Instant now{};
 };
 class FakePoster final : public Poster {
  public:
   explicit FakePoster(Script& script) : script_(script) {}
   ib::Result<HttpAnswer> post(const HttpRequest& request) override {
     script_.asked.push_back(request);
+    if (script_.silences-- > 0) {
+      script_.now = script_.now + request.within;
+      return ib::fail(ErrorKind::TimedOut, "timed out");
+    }
     if (script_.answers.empty()) return ib::fail(ErrorKind::TimedOut, "refused");
     auto answer = std::move(script_.answers.front());
     script_.answers.pop_front();
@@ -59,7 +65,7 @@ ib::Result<HttpAnswer> silence() { return ib::fail(ErrorKind::TimedOut, "timed o
 class EtcdClient : public ::testing::Test {
  protected:
   Client client(std::vector<std::string> endpoints, std::string user = {}) {
-    return {{std::move(endpoints), std::move(user), "secret"},
+    return {{std::move(endpoints), std::move(user), "secret", [this] { return script.now; }},
             std::make_unique<FakePoster>(script)};
   }
   std::vector<std::string> urls() const {
@@ -77,7 +83,17 @@ TEST_F(EtcdClient, AsksTheMembersInTurnAndBeginsWithTheOneThatAnswered) {
   EXPECT_TRUE(c.ask(Txn{}));
   EXPECT_THAT(urls(),
               ElementsAre("http://a:1/v3/kv/txn", "http://b:2/v3/kv/txn", "http://b:2/v3/kv/txn"));
-  EXPECT_EQ(script.asked[0].within, std::chrono::seconds(1));
+}
+
+TEST_F(EtcdClient, AllMembersTogetherTakeLessThanAClientOfTheSaWaits) {
+  auto c = client({"http://a:1", "http://b:2", "http://c:3"});
+  script.answers = {silence()};  // refused at once
+  EXPECT_FALSE(c.ask(Txn{}));
+  EXPECT_EQ(script.asked[0].within, std::chrono::milliseconds(500));
+  EXPECT_EQ(script.asked[1].within, std::chrono::milliseconds(750));
+  script.silences = 3;
+  EXPECT_FALSE(c.ask(Txn{}));
+  EXPECT_EQ(script.now - ib::Instant{}, std::chrono::milliseconds(1500));
 }
 
 TEST_F(EtcdClient, WithoutALeaderAnotherMemberIsAsked) {
@@ -107,7 +123,7 @@ TEST_F(EtcdClient, WhatIsNoEtcdIsNotBelieved) {
   EXPECT_EQ(c.ask(Txn{}).error().kind, ErrorKind::TimedOut);
   EXPECT_EQ(c.ask(Txn{}).error().kind, ErrorKind::Malformed);
   EXPECT_EQ(c.ask(Txn{}).error().kind, ErrorKind::Malformed);
-  EXPECT_EQ(script.asked[0].within, std::chrono::seconds(2));
+  EXPECT_EQ(script.asked[0].within, std::chrono::milliseconds(1500));
 }
 
 TEST_F(EtcdClient, AuthenticatesAndDoesSoAgainWhenItsTokenIsNotKnownAnyMore) {
