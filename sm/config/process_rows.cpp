@@ -32,7 +32,7 @@ constexpr std::array kLog = {
         .hex(),
     action("-v,--verbose", more_verbose, "Log more; may be repeated"),
     action("-V,--V", everything, "Log everything, every line at once"),
-    flag("--force_log_flush", "force_log_flush", &S::force_log_flush, "Write every line at once"),
+    flag("--force_log_flush", "force_log_flush", &S::force_log_flush, "Write lines of -V at once, too"),
     unflag("-e,--erase_log_file", "accum_log_file", &S::accum_log_file,
            "Begin with an empty log file"),
     number("-L,--log_limit", "log_max_size", &S::log_max_size, 0, 1U << 20,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "sm/core/impl.h"
+#include "sm/core/trap_words.h"
 #include "sm/core/unsolicited.h"
 
 namespace sm::core {
@@ -241,7 +242,8 @@ void SubnetManager::Impl::on_trap(Instant now, const ib::mad::Packet& packet,
   const ib::Lid from =
       desired && packet.address.lid == ib::kNoLid ? desired->sm_lid : packet.address.lid;
   effects.log.push_back({LogLevel::Info, "trap",
-                         fmt::format("trap {} from LID {}", number, notice.issuer_lid.value),
+                         fmt::format("trap {} from LID {}{}", number, notice.issuer_lid.value,
+                                     trap_words(notice, *seen)),
                          ib::LogCause{"trap", from}});
   if (number == ib::wire::trap::kCapabilityChange && desired) mastership.on_change_at(from, *seen);
   if (desired && speaks_of(notice, desired->sm_lid)) own_port.call_for(now);

@@ -155,7 +155,7 @@ ib::Instant LogFile::next_deadline() const {
 unsigned LogFile::flags() const { return impl_->flags; }
 void LogFile::set_flags(unsigned flags) { impl_->flags = flags; }
 void LogFile::set_flush(bool each_line) {
-  impl_->logger->flush_on(each_line ? spdlog::level::trace : spdlog::level::warn);
+  impl_->logger->flush_on(each_line ? spdlog::level::trace : spdlog::level::info);
   if (each_line) impl_->logger->flush();
 }
 bool LogFile::writes_frames() const { return (impl_->flags & kLogFrames) != 0; }

@@ -47,7 +47,7 @@ class LogFile {
   unsigned flags() const;
   /// From now on, on all threads.
   void set_flags(unsigned flags);
-  /// Every line at once, or only those that matter.
+  /// Every line at once, or all but those of -V and of frames.
   void set_flush(bool each_line);
   /// A promise to scripts: logged whatever the flags, and flushed.
   void write_always(const std::string& line);

@@ -263,7 +263,10 @@ TEST(Partitions, APacketUnderAForgedKeyStopsAtTheSwitchAndTheTrapReachesTheManag
   ASSERT_EQ(seen.size(), 1U);
   EXPECT_EQ(seen[0].trap_number, ib::wire::trap::kSwitchBadPKey);
   EXPECT_EQ(seen[0].issuer_lid, p.run_.model().port_info({p.leaf_of(3).node, 0}).lid);
-  EXPECT_THAT(p.run_.log(), testing::Contains(testing::HasSubstr("trap 259 from LID")));
+  EXPECT_THAT(p.run_.log(),
+              testing::Contains(testing::AllOf(testing::HasSubstr("trap 259 from LID"),
+                                               testing::HasSubstr("stopped a packet from 0x"),
+                                               testing::HasSubstr("under P_Key 0x8001"))));
 
   // Its own key passes, and nobody complains.
   seen.clear();

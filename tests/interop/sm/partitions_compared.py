@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
-from fabric import BIN, Fabric, run, wait_until  # noqa: E402
+from fabric import BIN, TESTS, Fabric, run, wait_until  # noqa: E402
 from daemon_test import Sm  # noqa: E402
 
 IBSM = BIN / "ibsm"
@@ -275,10 +275,11 @@ class Packets(unittest.TestCase):
                      str(f.lid_of(f"host{target:04d} HCA-1")))
         return " 1 received" in asked.stdout
 
-    def test_hosts_of_different_partitions_and_limited_ones_are_apart(self):
-        def guid(host):
-            return f"0x{0x2c90300000001 + 0x10 * (host - 1):x}"
+    def guid(self, host):
+        return f"0x{0x2c90300000001 + 0x10 * (host - 1):x}"
 
+    def test_hosts_of_different_partitions_and_limited_ones_are_apart(self):
+        guid = self.guid
         file = (DEFAULT + f"red=0x1, indx0 : {guid(2)}=full, {guid(3)}, {guid(5)} ;\n"
                 f"blue=0x2, indx0 : {guid(4)}=full, {guid(6)} ;\n")
         for manager in ("ibsm", "opensm"):
@@ -292,6 +293,36 @@ class Packets(unittest.TestCase):
                                     (source, target))
                 for source, target in ((5, 3), (3, 5), (2, 4), (6, 3), (1, 4)):
                     self.assertFalse(self.pings(f, source, target), (source, target))
+
+    def constraint_errors(self, f, switch, port):
+        return int(re.search(r"RcvConstraintErrors:\.*(\d+)", f.on(SM_HOST, "perfquery", switch, port).stdout)[1])
+
+    def test_a_forged_key_stops_at_the_switch_and_the_manager_hears_of_it(self):
+        """Host 5 writes a partition's key into its own table: its switch knows better."""
+        file = DEFAULT + f"red=0x1, indx0 : {self.guid(2)}=full, {self.guid(3)}=full ;\n"
+        for manager in ("ibsm", "opensm"):
+            with self.subTest(manager), Sm(*TREE) as f:
+                (f.directory / "partitions.conf").write_text(file)
+                if manager == "ibsm":
+                    f.daemon("-P", f.directory / "partitions.conf")
+                    log = f.directory / "log"
+                else:
+                    log = f.opensm(SM_HOST, "-P", f.directory / "partitions.conf")
+                f.start("host0003 HCA-1", "ibping", "-S")
+                self.assertTrue(wait_until(lambda: self.pings(f, 2, 3), 20))
+                leaf, port = next(
+                    (re.search(r" lid (\d+)", block)[1], re.search(r'^\[(\d+)\].*"host0005 ', block, re.M)[1])
+                    for block in f.on(SM_HOST, "ibnetdiscover").stdout.split("\n\n")
+                    if "\nSwitch" in f"\n{block}" and '"host0005 ' in block)
+                before = self.constraint_errors(f, leaf, port)
+                lid = f.lid_of("host0005 HCA-1")
+                self.assertEqual(f.on("host0005 HCA-1", TESTS / "pkey_poke", lid, "0x8001").returncode, 0)
+                self.assertFalse(self.pings(f, 5, 3))
+                self.assertGreater(self.constraint_errors(f, leaf, port), before)
+                told = {"ibsm": f"trap 259 from LID {leaf}: port {port} stopped a packet from 0x0002c90300000040 ",
+                        "opensm": "num:259"}[manager]
+                self.assertTrue(wait_until(lambda: told in log.read_text(errors="replace"), 10),
+                                log.read_text(errors="replace")[-2000:])
 
 
 class LargeFabric(unittest.TestCase):

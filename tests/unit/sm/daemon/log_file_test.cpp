@@ -56,6 +56,17 @@ TEST(LogFile, AFolderThatWentAwayLeavesTheFileThatIsOpen) {
   EXPECT_NE(text_of(folder.path / "moved" / "log").find("test: goes on"), std::string::npos);
 }
 
+TEST(LogFile, WhoFollowsTheFileSeesWhatHappensAndLinesOfDetailWait) {
+  const Folder folder;
+  const auto path = folder.path / "log";
+  auto log = LogFile::open(path.string(), 7, false);
+  ASSERT_TRUE(log);
+  log->write({ib::LogLevel::Verbose, "test", "a detail"});
+  EXPECT_EQ(text_of(path), "");
+  log->write({ib::LogLevel::Info, "test", "trap"});
+  EXPECT_NE(text_of(path).find("test: trap"), std::string::npos);
+}
+
 TEST(LogFile, WhatIsNoFolderIsSaid) {
   const Folder folder;
   std::ofstream(folder.path / "file") << "here";
