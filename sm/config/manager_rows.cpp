@@ -5,6 +5,7 @@
 #include "sm/config/activity.h"
 #include "sm/config/rows.h"
 #include "sm/policy/congestion_values.h"
+#include "sm/policy/error_thresholds.h"
 
 namespace sm::config {
 namespace {
@@ -30,6 +31,9 @@ ib::Result<void> check_delay(std::string_view value) {
 }
 ib::Result<void> check_subjects(std::string_view value) {
   return activity_subjects(value).map([](auto) {});
+}
+ib::Result<void> check_error_thresholds(std::string_view value) {
+  return policy::read_error_thresholds(value).map([](const auto&) {});
 }
 template <std::uint16_t Max>
 ib::Result<void> check_sl_values(std::string_view value) {
@@ -66,6 +70,17 @@ constexpr std::array kManagers = {
                "A line for PortXmitWait too")),
     perf(number("", "perfmgr_xmit_wait_threshold", &S::perfmgr_xmit_wait_threshold, 0, UINT32_MAX,
                 "... where a sweep adds more ticks than this")),
+    perf(text("", "perfmgr_error_thresholds", &S::perfmgr_error_thresholds, "NAME=N,...",
+              "How many errors of a counter in a window are an event, where there are more; off: "
+              "none (default: those of ibqueryerrors' file)",
+              check_error_thresholds)
+             .on_reload()),
+    perf(number("", "perfmgr_window_s", &S::perfmgr_window_s, 60, 604800,
+                "Length of the windows that errors and the history of counters are summed up by")
+             .in("s")),
+    perf(number("", "perfmgr_history", &S::perfmgr_history, 0, 10'000'000,
+                "Windows of counters that are kept, of all ports together; of each port two at "
+                "least")),
     perf(text("", "event_db_dump_file", &S::event_db_dump_file, "FILE",
               "Where `ibsm ctl counters dump` writes to (default: opensm_port_counters.log among "
               "the dump files)")),

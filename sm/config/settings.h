@@ -144,6 +144,9 @@ struct Settings {
   bool perfmgr_ignore_cas{false}, perfmgr_rm_nodes{true}, perfmgr_log_errors{true};
   bool perfmgr_query_cpi{true}, perfmgr_xmit_wait_log{false};
   std::uint64_t perfmgr_xmit_wait_threshold{65535};
+  std::string perfmgr_error_thresholds;
+  std::uint64_t perfmgr_window_s{3600};
+  std::uint64_t perfmgr_history{100'000};
   std::string event_db_dump_file;
 
   // ---- events

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "libdiag/base/text.h"
+#include "sm/managers/performance/history_text.h"
 #include "sm/store/text_backup.h"
 
 namespace sm::daemon {
@@ -15,8 +16,8 @@ using managers::performance::Which;
 
 constexpr int kUsage = 2, kCannot = 4;
 
-control::Answer list(const control::Request& request, const PerformanceManager& manager,
-                     const Clock& clock) {
+/// The node and port that words behind the first name.
+ib::Result<Which> which_of(const control::Request& request) {
   Which which;
   which.errors_only = request.has("errors");
   if (request.words.size() > 1) which.node = request.words[1];
@@ -24,16 +25,37 @@ control::Answer list(const control::Request& request, const PerformanceManager& 
     constexpr std::uint64_t kPortMax = 254;
     std::uint64_t port = 0;
     if (!ib::parse_number(request.words[2], kPortMax, port))
-      return {kUsage, fmt::format("expected a port number up to {}, got '{}'\n", kPortMax,
-                                  ib::printable(request.words[2]))};
+      return ib::fail(ib::ErrorKind::Usage,
+                      fmt::format("expected a port number up to {}, got '{}'\n", kPortMax,
+                                  ib::printable(request.words[2])));
     which.port = static_cast<int>(port);
   }
-  if (request.has("json")) return {0, counters_json(manager.records(), which, clock)};
-  std::string text = counters_text(manager.records(), which, clock);
+  return which;
+}
+
+/// Of `text`, where there is none.
+control::Answer or_why_not(std::string text, const PerformanceManager& manager,
+                           const Which& which) {
   if (!text.empty()) return {0, std::move(text)};
   if (manager.sweeps() == 0) return {1, "no counters have been read yet\n"};
   if (which.errors_only) return {0, "no port has counted errors\n"};
   return {1, "no port of that name or GUID is read\n"};
+}
+
+control::Answer list(const control::Request& request, const PerformanceManager& manager,
+                     const Clock& clock) {
+  const auto which = which_of(request);
+  if (!which) return {kUsage, which.error().message};
+  if (request.has("json")) return {0, counters_json(manager.records(), *which, clock)};
+  return or_why_not(counters_text(manager.records(), *which, clock), manager, *which);
+}
+
+control::Answer history(const control::Request& request, const PerformanceManager& manager) {
+  const auto which = which_of(request);
+  if (!which) return {kUsage, which.error().message};
+  const auto& windows = manager.options().windows;
+  if (request.has("json")) return {0, history_json(manager.records(), *which, windows)};
+  return or_why_not(history_text(manager.records(), *which, windows), manager, *which);
 }
 
 control::Answer dump(const control::Request& request, const PerformanceManager& manager,
@@ -56,9 +78,10 @@ control::Answer counters_verb(const control::Request& request, PerformanceManage
   if (manager == nullptr)
     return {kCannot, "counters are not read: start ibsm with --perfmgr (perfmgr TRUE)\n"};
   const std::string what = request.words.empty() ? "list" : request.words.front();
-  const std::size_t words_max = what == "list" ? 3 : what == "dump" ? 2 : 1;
+  const std::size_t words_max = what == "list" || what == "history" ? 3 : what == "dump" ? 2 : 1;
   if (request.words.size() <= words_max) {
     if (what == "list") return list(request, *manager, clock);
+    if (what == "history") return history(request, *manager);
     if (what == "dump") return dump(request, *manager, file, clock);
     if (what == "sweep") {
       const bool under_way = manager->sweeping();
@@ -70,9 +93,10 @@ control::Answer counters_verb(const control::Request& request, PerformanceManage
       return {0, fmt::format("totals of {} ports are 0\n", manager->records().size())};
     }
   }
-  return {kUsage,
-          "expected `counters list [NODE [PORT]]`, `counters dump [mach]`, `counters sweep` or "
-          "`counters clear`\n"};
+  return {
+      kUsage,
+      "expected `counters list [NODE [PORT]]`, `counters history [NODE [PORT]]`, `counters dump "
+      "[mach]`, `counters sweep` or `counters clear`\n"};
 }
 
 }  // namespace sm::daemon

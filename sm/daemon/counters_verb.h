@@ -9,8 +9,9 @@
 
 namespace sm::daemon {
 
-/// `counters list [NODE [PORT]]` (options errors, json), `counters dump [mach]`, `counters sweep`,
-/// `counters clear`. `manager` is null where no counters are read. `file`: where dumps go.
+/// `counters list [NODE [PORT]]` and `counters history [NODE [PORT]]` (options errors, json),
+/// `counters dump [mach]`, `counters sweep`, `counters clear`. `manager` is null where no counters
+/// are read. `file`: where dumps go.
 control::Answer counters_verb(const control::Request& request,
                               managers::performance::PerformanceManager* manager,
                               const std::string& file, const managers::performance::Clock& clock);

@@ -23,6 +23,7 @@ constexpr const char* kPartitionFooter =
 
 constexpr const char* kCountersFooter =
     "  list [NODE [PORT]]    totals of all ports, of a node (name or GUID), or of one port\n"
+    "  history [NODE [PORT]] what they counted in each window of time that is kept (an hour each)\n"
     "  dump [mach]           the same into opensm_port_counters.log; mach: a table\n"
     "  sweep                 read the counters now\n"
     "  clear                 totals begin at 0; what devices hold stays as it is\n\n"
@@ -79,8 +80,8 @@ void CtlWords::add_to(ib::cli::CommandLine& line) {
   partition.footer(kPartitionFooter);
   auto& counters = add_verb(line, "counters", "What the ports have counted (with --perfmgr)");
   counters.flag("--errors", errors_, "Ports with errors, and what they counted");
-  counters.flag("--json", json_, "The list as JSON, with rates");
-  counters.operands("WORDS", words_, "list, dump, sweep or clear, and what follows");
+  counters.flag("--json", json_, "The list, or the history, as JSON, with rates");
+  counters.operands("WORDS", words_, "list, history, dump, sweep or clear, and what follows");
   counters.footer(kCountersFooter);
   auto& managers =
       add_verb(line, "sm", "Which subnet managers there are, who is master, since when and why");

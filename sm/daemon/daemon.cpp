@@ -523,6 +523,8 @@ class Daemon : private core::Carrier {
     if (managers_) {
       managers_->set_master(manager_->mastership().is_master());
       managers_->speak(now);
+      if (const auto changes = managers_->take_error_changes(); !changes.empty())
+        events_->on_errors(changes);
     }
     if (once_status_ && (!managers_ || !manager_->mastership().is_master() || managers_->idle()))
       end_status_ = once_status_;

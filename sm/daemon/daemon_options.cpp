@@ -332,6 +332,10 @@ void take_performance(const Settings& s, DaemonOptions& to) {
   performance.ask_capabilities = s.perfmgr_query_cpi;
   performance.log_xmit_wait = s.perfmgr_xmit_wait_log;
   performance.xmit_wait_threshold = static_cast<std::uint32_t>(s.perfmgr_xmit_wait_threshold);
+  if (auto thresholds = policy::read_error_thresholds(s.perfmgr_error_thresholds))
+    performance.windows.thresholds = *thresholds;
+  performance.windows.length = seconds(s.perfmgr_window_s);
+  performance.windows_most = static_cast<std::size_t>(s.perfmgr_history);
 }
 
 void say_flag_without_effect(const Configuration& configuration, DaemonOptions& to) {

@@ -18,6 +18,7 @@
 #include "sm/daemon/log_file.h"
 #include "sm/events/changes.h"
 #include "sm/events/journal.h"
+#include "sm/managers/performance/port_record.h"
 
 namespace sm::daemon {
 
@@ -42,6 +43,8 @@ class EventLog {
   void on_configuration(const std::string& why);
   /// Rules that were not told of before.
   void on_dropped_levels(std::vector<policy::DroppedLevel> levels);
+  /// Thresholds of error counters that were passed.
+  void on_errors(const std::vector<managers::performance::ErrorChange>& changes);
   void on_end();
 
   /// Opens the files again, after logrotate moved them.

@@ -52,8 +52,10 @@ void Managers::add_managers(const DaemonOptions& options) {
     setters_.add(std::move(congestion));
   }
   if (options.performance) {
-    auto performance =
-        std::make_unique<managers::performance::PerformanceManager>(*options.performance);
+    auto with_clock = *options.performance;
+    with_clock.windows.wall_at_zero =
+        std::chrono::system_clock::now().time_since_epoch() - (ib::monotonic_now() - Instant{});
+    auto performance = std::make_unique<managers::performance::PerformanceManager>(with_clock);
     performance_ = performance.get();
     readers_.add(std::move(performance));
   }
@@ -61,6 +63,13 @@ void Managers::add_managers(const DaemonOptions& options) {
 
 void Managers::set_options(const DaemonOptions& options) {
   if (congestion_ != nullptr && options.congestion) congestion_->set_settings(*options.congestion);
+  if (performance_ != nullptr && options.performance)
+    performance_->set_error_thresholds(options.performance->windows.thresholds);
+}
+
+std::vector<managers::performance::ErrorChange> Managers::take_error_changes() {
+  if (performance_ == nullptr) return {};
+  return performance_->take_error_changes();
 }
 
 void Managers::on_subnet_up(Instant now, const SnapshotPtr& subnet) {

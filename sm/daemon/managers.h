@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "sm/core/effects.h"
 #include "sm/daemon/channel.h"
@@ -34,6 +35,8 @@ class Managers {
   void speak(ib::Instant now);
   ib::Instant next_deadline() const;
   int readable_fd() const { return channel_.port->readable_fd(); }
+  /// Thresholds of error counters that were passed since the last call.
+  std::vector<managers::performance::ErrorChange> take_error_changes();
   /// Null: no counters are read.
   managers::performance::PerformanceManager* performance() { return performance_; }
   /// Nothing is under way that `ibsm --once` should wait for.

@@ -214,6 +214,28 @@ constexpr Row kRows[] = {
      0,
      "a SIGHUP found a mistake, and what was in force stays; or a start did, and goes by last good "
      "copies"},
+    {Kind::ErrorsAbove,
+     "port.errors",
+     LogLevel::Warning,
+     "errors above the threshold: {a} - {b}, {counter} +{count} in {seconds} s ({category}; "
+     "threshold {threshold})",
+     "a,b,counter,category,count,seconds,threshold",
+     0,
+     {},
+     0,
+     "a port (a) counted more errors in a window than perfmgr_error_thresholds has; once, until it "
+     "is below it"},
+    {Kind::ErrorsBelow,
+     "port.errors-cleared",
+     LogLevel::Info,
+     "errors below the threshold again: {a} - {b}, {counter} +{count} in {seconds} s ({category}; "
+     "threshold {threshold})",
+     "a,b,counter,category,count,seconds,threshold",
+     0,
+     {},
+     0,
+     "a whole window had no more errors than that; or the counters were cleared, or the port is "
+     "gone, with a count of 0"},
 };
 
 std::string text_of(const Value& value) {

@@ -46,6 +46,8 @@ enum class Kind : std::uint8_t {
   RoutesFollowed,
   ConfigurationTaken,
   ConfigurationRefused,
+  ErrorsAbove,
+  ErrorsBelow,
 };
 
 /// Subjects of the activity report, as bits (activity_report_subjects).

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 
@@ -26,7 +27,7 @@ namespace attr = ib::wire::attr;
 
 ib::fabric::Fabric tree() {
   ib::fabric::FatTree tree;
-  tree.radix = 12;
+  tree.radix = 36;
   ib::fabric::GenerateCommon common;
   common.lids = false;
   return *ib::fabric::generate(tree, common);
@@ -98,7 +99,7 @@ TEST(Performance, ADayOfCountersThatWrapStopAndAreSetBack) {
   ASSERT_TRUE(run.run_until_reports(1));
   run.run_for(10s);
   const auto& f = run.model().topology();
-  ASSERT_EQ(manager.records().size(), 2 * (72 + 72)) << "both ends of every cable";
+  ASSERT_EQ(manager.records().size(), 2 * (648 + 648)) << "both ends of every cable";
 
   std::mt19937_64 dice(5);
   std::vector<PortKey> keys;
@@ -112,23 +113,38 @@ TEST(Performance, ADayOfCountersThatWrapStopAndAreSetBack) {
   devices.port(agent(keys[3])).stuck = true;
 
   std::map<PortKey, CounterValues> before;
-  for (int hour = 0; hour < 24; ++hour) {
-    const PortKey planted = keys[4 + dice() % (keys.size() - 4)];
-    const auto errors = static_cast<std::uint32_t>(1 + dice() % 30'000);
+  std::shuffle(keys.begin() + 4, keys.end(), dice);
+  std::size_t above = 0, below = 0;
+  run.run_for(180s);
+  EXPECT_EQ(manager.take_error_changes().size(), 1U) << "the one that stands at its largest value";
+  for (std::size_t hour = 0; hour < 24; ++hour) {
+    const PortKey planted = keys[4 + hour];
+    const auto errors = static_cast<std::uint32_t>(11 + dice() % 30'000);
     devices.port(agent(planted)).symbols += errors;
-    const std::string expected = manager.records().at(planted).name + ": SymbolErrorCounter +" +
-                                 std::to_string(errors) + " in ";
+    const auto& port = manager.records().at(planted);
+    const std::string expected =
+        port.link() + ": SymbolErrorCounter +" + std::to_string(errors) + " in ";
     run.forget_what_was_said();
     run.run_for(2 * 180s);
     EXPECT_THAT(run.log(), testing::Contains(testing::HasSubstr(expected))) << "hour " << hour;
+    for (const auto& change : manager.take_error_changes()) {
+      ++(change.is_above ? above : below);
+      if (!change.is_above) continue;
+      EXPECT_EQ(change.here, port.here);
+      EXPECT_EQ(change.there, port.there);
+      EXPECT_EQ(change.count, errors);
+      EXPECT_EQ(change.counter, "SymbolErrorCounter");
+    }
+    EXPECT_EQ(above, hour + 1);
     devices.be_silent(ib::Lid{agent(keys[dice() % keys.size()]).first});
     run.run_for(3600s - 2 * 180s);
     devices.be_silent(ib::kNoLid);
     for (const auto& [key, record] : manager.records())
       for (std::size_t i = 0; i < counter_rows().size(); ++i)
-        EXPECT_GE(record.totals.values()[i], before[key][i]) << record.name;
+        EXPECT_GE(record.totals.values()[i], before[key][i]) << record.link();
     for (const auto& [key, record] : manager.records()) before[key] = record.totals.values();
   }
+  EXPECT_EQ(below, 23U) << "all but the last two, once a whole hour had none";
   EXPECT_NEAR(manager.sweeps(), 480, 25) << "an agent that is silent makes some sweeps longer";
   EXPECT_EQ(run.reports(), 1U) << "the subnet manager noticed nothing";
 }
@@ -184,11 +200,12 @@ class BesideAMaster : public testing::Test {
         run_.model().set_counter(run_.now(), port, "SymbolErrorCounter", counted_ += errors));
     const auto& f = run_.model().topology();
     const auto& record = manager_->records().at({f.node(port.node).guid, port.port});
-    EXPECT_THAT(record.name, testing::HasSubstr(" - "));
+    EXPECT_THAT(record.link(), testing::HasSubstr(" - "));
     run_.forget_what_was_said();
     run_for(2 * 180s);
-    EXPECT_THAT(run_.log(), testing::Contains(testing::HasSubstr(
-                                record.name + ": SymbolErrorCounter +" + std::to_string(errors))));
+    EXPECT_THAT(run_.log(),
+                testing::Contains(testing::HasSubstr(record.link() + ": SymbolErrorCounter +" +
+                                                     std::to_string(errors))));
     EXPECT_EQ(record.totals.values()[0], counted_);
   }
 

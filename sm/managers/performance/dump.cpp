@@ -30,14 +30,6 @@ bool has_errors(const PortRecord& record) {
   return false;
 }
 
-bool is_asked_for(const PortRecord& record, const Which& which) {
-  if (which.port >= 0 && record.port != which.port) return false;
-  if (which.errors_only && !has_errors(record)) return false;
-  if (which.node.empty() || record.node_name == which.node) return true;
-  ib::Guid guid;
-  return ib::parse_guid(which.node, guid) && (record.node_guid == guid || record.port_guid == guid);
-}
-
 /// " (1.234GB)": words of 4 bytes, or packets, with a unit by 1024.
 std::string rounded(std::uint64_t value, bool words) {
   constexpr std::string_view kUnits[] = {"", "K", "M", "G", "T", "P", "E"};
@@ -47,9 +39,6 @@ std::string rounded(std::uint64_t value, bool words) {
   for (; shown >= kStep && unit + 1 < std::size(kUnits); ++unit) shown /= kStep;
   return fmt::format(" ({:.3f}{}{})", shown, kUnits[unit], words ? "B" : "");
 }
-
-/// Counters of data are words of 4 bytes; the others packets.
-bool is_words(const CounterRow& row) { return row.name.ends_with("Data"); }
 
 std::string block(const PortRecord& record, const Which& which, const Clock& clock) {
   const auto rows = counter_rows();
@@ -79,6 +68,16 @@ std::string block(const PortRecord& record, const Which& which, const Clock& clo
 }
 
 }  // namespace
+
+bool is_words(const CounterRow& row) { return row.name.ends_with("Data"); }
+
+bool is_asked_for(const PortRecord& record, const Which& which) {
+  if (which.port >= 0 && record.port != which.port) return false;
+  if (which.errors_only && !has_errors(record)) return false;
+  if (which.node.empty() || record.node_name == which.node) return true;
+  ib::Guid guid;
+  return ib::parse_guid(which.node, guid) && (record.node_guid == guid || record.port_guid == guid);
+}
 
 std::string counters_text(const PortRecords& records, const Which& which, const Clock& clock) {
   std::string text;
@@ -122,7 +121,7 @@ std::string counters_json(const PortRecords& records, const Which& which, const 
     const double seconds = std::chrono::duration<double>(totals.period()).count();
     json.begin_object();
     json.field("node_guid", record.node_guid).field("node", ib::printable(record.node_name));
-    json.field("port", record.port).field("link", record.name).field("active", record.active);
+    json.field("port", record.port).field("link", record.link()).field("active", record.active);
     json.field("read", std::chrono::duration_cast<std::chrono::seconds>(
                            clock.at(totals.last_reading()).time_since_epoch())
                            .count());

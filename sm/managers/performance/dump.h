@@ -23,6 +23,10 @@ struct Which {
   bool errors_only{false};  // ports with errors or waits, and of these the counters above 0
 };
 
+bool is_asked_for(const PortRecord& record, const Which& which);
+/// Counters of data are words of 4 bytes.
+bool is_words(const CounterRow& row);
+
 /// Blocks of lines, as opensm's `print_counters`, `print_errors` and `dump_counters` have them.
 std::string counters_text(const PortRecords& records, const Which& which, const Clock& clock);
 /// `dump_counters mach`: columns separated by tabs, under a head for each node.

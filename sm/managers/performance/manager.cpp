@@ -39,13 +39,6 @@ std::uint64_t errors_in(const CounterValues& values) {
   return sum;
 }
 
-/// `"leaf-003" port 9 - "spine-001" port 5`.
-std::string name_of_link(const ib::fabric::Fabric& fabric, PortRef port) {
-  std::string name = place_name(fabric, port);
-  if (const PortRef peer = fabric.port(port).peer) name += " - " + place_name(fabric, peer);
-  return name;
-}
-
 }  // namespace
 
 struct PerformanceManager::Target {
@@ -108,7 +101,20 @@ void PerformanceManager::set_sweep_time(Instant now, ib::Duration sweep_time) {
 }
 
 std::size_t PerformanceManager::forget_gone_nodes() {
-  return std::erase_if(records_, [](const auto& entry) { return !entry.second.active; });
+  const std::size_t before = records_.size();
+  forget_inactive();
+  return before - records_.size();
+}
+
+void PerformanceManager::forget_inactive() {
+  for (auto at = records_.begin(); at != records_.end();) {
+    if (at->second.active) {
+      ++at;
+    } else {
+      at->second.give_up(options_.windows, error_changes_);
+      at = records_.erase(at);
+    }
+  }
 }
 
 std::vector<Redirection> PerformanceManager::redirections() const {
@@ -152,7 +158,7 @@ void PerformanceManager::sweep_now(Instant now) {
 }
 
 void PerformanceManager::clear_totals(Instant now) {
-  for (auto& [key, record] : records_) record.totals.forget(now);
+  for (auto& [key, record] : records_) record.forget(now, options_.windows, error_changes_);
 }
 
 // ---- a sweep
@@ -192,7 +198,8 @@ void PerformanceManager::begin(Instant now) {
       record.port_guid = end.port_guid;
       record.port = ref.port;
       record.node_name = node.name();
-      record.name = name_of_link(fabric, ref);
+      record.here = place_name(fabric, ref);
+      record.there = place_name(fabric, port.peer);
       target->ports.push_back(std::move(record));
     }
     target->end = std::move(end);
@@ -205,8 +212,11 @@ void PerformanceManager::begin(Instant now) {
       next_port(target);
     }
   }
-  if (options_.forget_gone_nodes)
-    std::erase_if(records_, [](const auto& entry) { return !entry.second.active; });
+  if (options_.forget_gone_nodes) forget_inactive();
+  std::size_t ports = 1;
+  for (const auto& [guid, target] : targets_) ports += target->ports.size();
+  windows_kept_ =
+      std::clamp<std::size_t>(options_.windows_most / ports, 2, Options::kWindowsMost) - 1;
   if (work_.empty()) end(now);
 }
 
@@ -344,10 +354,11 @@ void PerformanceManager::keep(Instant now, Target& target, std::uint8_t port) {
   if (!is_new) {
     // A cable that was moved, a node with another name.
     record.node_name = fresh.node_name;
-    record.name = fresh.name;
+    record.here = fresh.here;
+    record.there = fresh.there;
   }
   record.active = true;
-  record.totals.take(now, target.reading);
+  record.take(now, target.reading, options_.windows, windows_kept_, error_changes_);
   const auto& more = record.totals.increase();
   const bool waits = options_.log_xmit_wait && [&] {
     const auto rows = counter_rows();
@@ -401,7 +412,7 @@ void PerformanceManager::tell_errors() {
       if (told) counted += fmt::format("{}{} +{}", counted.empty() ? "" : ", ", rows[i].name, more);
     }
     log(ib::LogLevel::Warning,
-        fmt::format("{}: {} in {} s", record.name, counted,
+        fmt::format("{}: {} in {} s", record.link(), counted,
                     std::chrono::round<std::chrono::seconds>(record.totals.period()).count()));
   }
   if (with_errors_.size() > kPortsToldMost)

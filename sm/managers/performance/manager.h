@@ -17,10 +17,12 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "sm/managers/end_ports.h"
 #include "sm/managers/manager.h"
-#include "sm/managers/performance/totals.h"
+#include "sm/managers/performance/port_record.h"
 
 namespace sm::managers::performance {
 
@@ -35,19 +37,12 @@ struct Options {
   bool ask_capabilities{true};               // ClassPortInfo; without it 32-bit counters alone
   bool log_xmit_wait{false};                 // ... for PortXmitWait above the threshold
   std::uint32_t xmit_wait_threshold{65535};  // ticks a sweep
+  Windows windows;
+  /// Windows of all ports together that are kept, ended ones and those that run; of each port at
+  /// least one of both, and no more than kWindowsMost.
+  std::size_t windows_most{100'000};
+  static constexpr std::size_t kWindowsMost = 1'000;
 };
-
-/// A port whose counters are kept.
-struct PortRecord {
-  ib::Guid node_guid{}, port_guid{};
-  std::uint8_t port{};
-  std::string node_name;
-  std::string name;   // `"leaf-003" port 9 - "spine-001" port 5`
-  bool active{true};  // in the subnet
-  PortTotals totals;
-};
-using PortKey = std::pair<ib::Guid, std::uint8_t>;  // node and port
-using PortRecords = std::map<PortKey, PortRecord>;
 
 /// An agent that said that another one is to be asked instead.
 struct Redirection {
@@ -75,6 +70,8 @@ class PerformanceManager final : public Manager {
   std::vector<ib::mad::Request> take_requests(ib::Instant now, std::size_t most) override;
   std::vector<ib::LogEvent> take_log() override;
   std::size_t requests_most() const override { return options_.outstanding; }
+  /// Thresholds that were passed since the last call.
+  std::vector<ErrorChange> take_error_changes() { return std::exchange(error_changes_, {}); }
   /// A run of `ibsm --once` does not wait for counters.
   bool idle() const override { return true; }
 
@@ -96,6 +93,9 @@ class PerformanceManager final : public Manager {
   /// Counts from the last sweep on.
   void set_sweep_time(ib::Instant now, ib::Duration sweep_time);
   void set_forget_gone_nodes(bool forget) { options_.forget_gone_nodes = forget; }
+  void set_error_thresholds(const policy::ErrorThresholds& thresholds) {
+    options_.windows.thresholds = thresholds;
+  }
   void set_ask_capabilities(bool ask) { options_.ask_capabilities = ask; }
   /// How many ports of nodes that are gone had totals.
   std::size_t forget_gone_nodes();
@@ -122,6 +122,7 @@ class PerformanceManager final : public Manager {
   void skip(const std::shared_ptr<Target>& target, std::string why);
   ib::mad::Request request_of(ib::mad::Cookie cookie, const Asked& asked) const;
   void tell_errors();
+  void forget_inactive();
   void log(ib::LogLevel level, std::string message);
 
   Options options_;
@@ -134,6 +135,8 @@ class PerformanceManager final : public Manager {
   ib::mad::Cookie next_cookie_{0};
   std::vector<PortKey> with_errors_;  // of this sweep
   std::set<ib::Guid> named_;          // targets whose trouble has been told
+  std::vector<ErrorChange> error_changes_;
+  std::size_t windows_kept_{1};  // ended ones of a port
   std::vector<ib::LogEvent> log_;
   bool sweeping_{false}, enabled_{true};
   ib::Instant sweep_began_{}, next_sweep_{ib::kNever};

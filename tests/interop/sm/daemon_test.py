@@ -1155,6 +1155,38 @@ class Counters(unittest.TestCase):
             self.assertEqual(len([line for line in table if line.startswith("host0009 HCA-1\t0x")]), 1)
             self.assertEqual(self.counters(f, "--errors").stdout, "no port has counted errors\n")
 
+    def test_errors_above_their_threshold_are_an_event_and_the_history_has_them(self):
+        with Sm(*TREE) as f:
+            conf = f.directory / "conf"
+            conf.write_text("perfmgr TRUE\nperfmgr_sweep_time_s 1\nperfmgr_window_s 60\n"
+                            f"perfmgr_error_thresholds PortRcvErrors=2,VL15Dropped=off\nevent_file {f.directory}/events\n")
+            pid = f.daemon("-F", conf)
+            host = "host0009 HCA-1"
+            self.assertTrue(wait_until(lambda: self.counters(f, host, "1").returncode == 0))
+            f.ctl("counters", host, "1", "PortRcvErrors=3", "SymbolErrorCounter=10", "VL15Dropped=1000")
+
+            def events():
+                return [json.loads(line) for line in (f.directory / "events").read_text().splitlines()]
+
+            self.assertTrue(wait_until(lambda: any(e["event"] == "port.errors" for e in events())))
+            event = next(e for e in events() if e["event"] == "port.errors")
+            self.assertEqual(event["a"], f'"{host}" port 1')
+            self.assertRegex(event["b"], r'"leaf-\d+" port \d+')
+            self.assertEqual([event[k] for k in ("counter", "category", "count", "threshold")],
+                             ["PortRcvErrors", "integrity", 3, 2])
+            self.assertIn(f'errors above the threshold: "{host}" port 1 - ', f.ibsm_ctl("events").stdout)
+            shown = f.ibsm_ctl("counters", "history", host, "1")
+            self.assertIn("SymbolErrorCounter +10, PortRcvErrors +3, VL15Dropped +1000", shown.stdout, shown.stderr)
+            ports = json.loads(f.ibsm_ctl("counters", "history", host, "--json").stdout)["ports"]
+            self.assertEqual([p["link"] for p in ports], [event["a"] + " - " + event["b"]])
+            self.assertEqual(ports[0]["windows"][-1]["counts"].get("PortRcvErrors") or
+                             ports[0]["windows"][-2]["counts"]["PortRcvErrors"], 3)
+            # A threshold that is read again is in force at once.
+            conf.write_text(conf.read_text().replace("PortRcvErrors=2", "SymbolErrorCounter=9"))
+            os.kill(pid, signal.SIGHUP)
+            self.assertTrue(wait_until(lambda: any(e.get("counter") == "SymbolErrorCounter" for e in events())))
+            self.assertFalse([e for e in events() if e.get("counter") == "VL15Dropped"])
+
     def test_without_the_option_nothing_is_read_and_that_is_said(self):
         with Sm(*TREE) as f:
             f.daemon()

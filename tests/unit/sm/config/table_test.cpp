@@ -48,6 +48,7 @@ std::string other_value(const Row& row) {
       if (row.key().ends_with("sl2vl")) return "0,1,2";
       if (row.key().find("vlarb") != std::string_view::npos) return "0:4,1:64";
       if (row.key() == "cc_cct") return "0:0,1:7";
+      if (row.key() == "perfmgr_error_thresholds") return "LinkDownedCounter=0,VL15Dropped=off";
       if (row.key() == "activity_report_subjects") return "mc,routing";
       if (row.key().ends_with("return_delay")) return "1:7";
       if (row.key().starts_with("cc_ca_")) return "3 5";

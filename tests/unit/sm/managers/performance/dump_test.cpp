@@ -20,7 +20,8 @@ struct DumpTest : testing::Test {
     leaf.node_guid = ib::Guid{0x2c90200400000};
     leaf.node_name = "leaf-001";
     leaf.port = 5;
-    leaf.name = "\"leaf-001\" port 5 - \"spine-001\" port 1";
+    leaf.here = "\"leaf-001\" port 5";
+    leaf.there = "\"spine-001\" port 1";
     Reading reading;
     reading.narrow.symbol_error_counter = 12;
     reading.wide.emplace();

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// PortRecord: a port whose counters are kept: its totals, what they were at the end of each window
+// of time, and which error counters are above their thresholds.
+//
+// Windows are of one length and begin at multiples of it by the wall clock. A counter is above its
+// threshold as soon as a window has more than that, and below it again when a whole window had no
+// more.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "libdiag/base/ids.h"
+#include "libdiag/base/instant.h"
+#include "sm/managers/performance/totals.h"
+#include "sm/policy/error_thresholds.h"
+
+namespace sm::managers::performance {
+
+struct Windows {
+  ib::Duration length{std::chrono::hours(1)};
+  ib::Duration wall_at_zero{0};  // the wall clock, since 1970, at Instant 0
+  policy::ErrorThresholds thresholds{policy::default_error_thresholds()};
+
+  /// When the window that holds `t` began, in seconds since 1970.
+  std::int64_t began(ib::Instant t) const;
+};
+
+/// What had been counted at the last reading of a window.
+struct WindowEnd {
+  std::int64_t began{};  // of the window, in seconds since 1970
+  ib::Instant read{};
+  CounterValues totals{};
+};
+
+/// A counter of a port is above its threshold, or is not any more.
+struct ErrorChange {
+  bool is_above{};
+  std::string here, there;  // both ends of the cable
+  std::string_view counter, category;
+  std::uint64_t count{};  // in `seconds`
+  std::int64_t seconds{};
+  std::uint64_t threshold{};  // in a window
+};
+
+struct PortRecord {
+  ib::Guid node_guid{}, port_guid{};
+  std::uint8_t port{};
+  std::string node_name;
+  std::string here, there;  // `"leaf-003" port 9`, `"spine-001" port 5`
+  bool active{true};        // in the subnet
+  PortTotals totals;
+  /// Ended windows, the oldest first; never empty once the port has been read. The first stands for
+  /// all time before.
+  std::vector<WindowEnd> ended;
+  std::uint32_t above{0};  // bits by the number of the error counter
+
+  /// Both ends of the cable.
+  std::string link() const { return there.empty() ? here : here + " - " + there; }
+  /// As PortTotals::take(); `kept`: ended windows at most, at least 1.
+  void take(ib::Instant now, const Reading& reading, const Windows& windows, std::size_t kept,
+            std::vector<ErrorChange>& changes);
+  /// As PortTotals::forget(): windows begin anew, too.
+  void forget(ib::Instant now, const Windows& windows, std::vector<ErrorChange>& changes);
+  /// Nobody counts any more: what is above its threshold is told as below.
+  void give_up(const Windows& windows, std::vector<ErrorChange>& changes);
+
+ private:
+  void judge_end(const Windows& windows, std::vector<ErrorChange>& changes);
+  void judge(const Windows& windows, std::vector<ErrorChange>& changes);
+};
+using PortKey = std::pair<ib::Guid, std::uint8_t>;  // node and port
+using PortRecords = std::map<PortKey, PortRecord>;
+
+}  // namespace sm::managers::performance
