@@ -15,7 +15,7 @@ using S = Settings;
 constexpr bool kHasPerformanceManager = IBKIT_ENABLE_PERFMGR != 0;
 constexpr Row perf(Row row) {
   return kHasPerformanceManager
-             ? row
+             ? row.may_differ()
              : row.not_yet("ibsm was built without the performance manager (ENABLE_PERFMGR)");
 }
 ib::Result<void> check_port_mask(std::string_view value) {
@@ -93,11 +93,13 @@ constexpr std::array kManagers = {
         .contents_on_reload(),
     text("--event_file", "event_file", &S::event_file, "FILE",
          "Every event as a line of JSON, added to this file (default: none; `ibsm ctl events` has "
-         "the last of them)"),
+         "the last of them)")
+        .may_differ(),
     text("", "activity_report_subjects", &S::activity_report_subjects, "LIST",
          "Subjects of the activity report (opensm-activity.dump): mc, prtn, virt, routing with "
          "commas between them, all or none",
-         check_subjects),
+         check_subjects)
+        .may_differ(),
     flag("--congestion_control", "congestion_control", &S::congestion_control,
          "Program devices for congestion control by the cc_ keys"),
     number("--cc_key", "cc_key", &S::cc_key, 0, UINT64_MAX,

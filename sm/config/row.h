@@ -75,6 +75,7 @@ struct Row {
   Effect effect{Effect::Works};
   Applied applied{Applied::Restart};
   Section section{Section::Process};
+  bool of_host{false};  // of two subnet managers of a subnet each may have its own
 
   /// "lmc": the first long name, else the first key.
   std::string_view name() const;
@@ -114,6 +115,11 @@ struct Row {
   constexpr Row contents_on_reload() const {
     Row row = *this;
     row.applied = Applied::Contents;
+    return row;
+  }
+  constexpr Row may_differ() const {
+    Row row = *this;
+    row.of_host = true;
     return row;
   }
   constexpr Row no_effect(std::string_view why) const {

@@ -21,6 +21,7 @@ struct Settings {
   bool m_key_lookup{true};
   std::uint64_t master_sm_priority{0};
   bool sm_inactive{false};
+  bool standby_needs_same_config{false};
   std::string allowed_sm_guids;
   std::uint64_t sminfo_polling_timeout{1000}, polling_retry_number{3};
   std::optional<std::uint64_t> sm_sl;

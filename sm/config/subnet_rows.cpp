@@ -29,15 +29,18 @@ constexpr std::string_view kLeftAsDevicesSay =
 constexpr std::array kPort = {
     flag("-o,--once", "", &S::once, "Configure the subnet once, then exit; links stay ACTIVE"),
     text("-g,--guid", "guid", &S::guid, "GUID",
-         "Bind to the port with this GUID; 0 lists the ports and asks", check_guid),
+         "Bind to the port with this GUID; 0 lists the ports and asks", check_guid)
+        .may_differ(),
     number("--subnet_prefix", "subnet_prefix", &S::subnet_prefix, 0, UINT64_MAX,
            "GID prefix of the subnet (default 0xfe80000000000000)")
         .hex(),
     number("-p,--priority", "sm_priority", &S::sm_priority, 0, 15,
-           "Priority in the election of the master (default 0); of equal ones the lower GUID wins"),
+           "Priority in the election of the master (default 0); of equal ones the lower GUID wins")
+        .may_differ(),
     number("", "master_sm_priority", &S::master_sm_priority, 0, 15,
            "Priority while it is master, where that is more: it stays master when one between the "
-           "two comes back"),
+           "two comes back")
+        .may_differ(),
     number("-k,--smkey", "sm_key", &S::sm_key, 0, UINT64_MAX,
            "SM_Key that other subnet managers have to show (default 1); 0: any will do")
         .hex(),
@@ -48,9 +51,16 @@ constexpr std::array kPort = {
         "-I,--inactive", "sm_inactive", &S::sm_inactive,
         "Start as a subnet manager that is NOTACTIVE: it does nothing until the master tells it to "
         "stand by")
-        .opensm_has("FALSE"),
+        .opensm_has("FALSE")
+        .may_differ(),
     flag("--force", "ignore_other_sm", &S::force,
-         "Manage the subnet whatever other subnet managers there are (as -d 0 does)"),
+         "Manage the subnet whatever other subnet managers there are (as -d 0 does)")
+        .may_differ(),
+    truth(
+        "", "standby_needs_same_config", &S::standby_needs_same_config,
+        "A standby whose options or policy files differ from the master's is NOTACTIVE until they "
+        "agree; they are compared where both have their store on one etcd")
+        .may_differ(),
     text("", "allowed_sm_guids", &S::allowed_sm_guids, "GUIDS",
          "Port GUIDs of those that may be subnet managers here; others count for nothing. Default: "
          "all may",
@@ -58,10 +68,12 @@ constexpr std::array kPort = {
     number("", "sminfo_polling_timeout", &S::sminfo_polling_timeout, 50, 3'600'000,
            "Pause between polls of the master, while standing by")
         .in("ms")
-        .opensm_has("10000"),
+        .opensm_has("10000")
+        .may_differ(),
     number("", "polling_retry_number", &S::polling_retry_number, 0, 1000,
            "Polls in a row that a master may leave unanswered")
-        .opensm_has("4"),
+        .opensm_has("4")
+        .may_differ(),
     number("", "m_key", &S::m_key, 0, UINT64_MAX,
            "M_Key of every end port; where it is not said ports keep theirs")
         .hex()

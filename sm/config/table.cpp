@@ -2,6 +2,7 @@
 #include "sm/config/table.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "libdiag/base/diagnostic.h"
@@ -90,6 +91,11 @@ std::string_view meant_key(std::string_view word) {
     found = key;
   }
   return found;
+}
+
+bool is_of_host(const Row& row) {
+  constexpr std::array kOfHost = {Section::Sweep, Section::Store, Section::Log, Section::Process};
+  return row.of_host || std::ranges::find(kOfHost, row.section) != kOfHost.end();
 }
 
 std::string_view section_name(Section section) {

@@ -24,6 +24,9 @@ const Row* find_name(std::string_view name);
 /// ("partition_file"). Empty: nobody can tell.
 std::string_view meant_key(std::string_view word);
 
+/// What the option says is of a subnet manager and its host, and nothing of it is programmed.
+bool is_of_host(const Row& row);
+
 std::string_view section_name(Section section);  // "Routing"
 
 /// What --help says of it: its effect, its default and its range included.

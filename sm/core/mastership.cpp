@@ -82,6 +82,16 @@ void Mastership::set_priority(std::uint8_t priority) {
   others_changed_ = true;
 }
 
+void Mastership::set_fit(Instant now, bool fit, const std::string& why) {
+  if (!fit && state() == SmState::Standby) {
+    const Guid master = followed_.value_or(Guid{});
+    take(now, Event::Disable, {}, why);
+    unfit_ = master;
+  } else if (fit && unfit_ && state() == SmState::NotActive) {
+    take(now, Event::Standby, *unfit_, why);
+  }
+}
+
 SmInfo Mastership::shown_info(bool with_key) const {
   SmInfo info = own_info();
   if (with_key) info.sm_key = options_.sm_key;
@@ -331,6 +341,7 @@ bool Mastership::take(Instant now, Event event, Guid who, std::string why) {
 void Mastership::go(Instant now, SmState to, std::string why) {
   if (to != SmState::Discovering || was_standby_)
     log(LogLevel::Info, fmt::format("{}: {}", election::state_name(to), why));
+  unfit_.reset();
   standing_.state = to;
   standing_.since = now;
   standing_.why = std::move(why);

@@ -93,6 +93,9 @@ class Mastership {
   void on_time(ib::Instant now);
   /// As it is judged by from now on; 0 to 15.
   void set_priority(std::uint8_t priority);
+  /// A standby that is not fit to take over is NOTACTIVE until it is. `why` says what is the
+  /// matter.
+  void set_fit(ib::Instant now, bool fit, const std::string& why);
   /// SMPs sent so far, for ActCount.
   void set_sends(std::uint64_t sends) { sends_ = sends; }
 
@@ -156,7 +159,8 @@ class Mastership {
   bool at_switch_{false};
   std::uint64_t sends_{0};
   bool taken_over_{false};
-  bool was_standby_{false};  // since it was master last
+  bool was_standby_{false};          // since it was master last
+  std::optional<ib::Guid> unfit_{};  // it is NOTACTIVE for that; whom it stood by
 
   std::uint32_t last_cookie_{0};
   std::map<ib::mad::Cookie, Asked> asked_;

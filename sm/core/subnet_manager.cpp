@@ -86,6 +86,10 @@ void SubnetManager::set_priority(Instant now, std::uint8_t priority) {
   impl_->mastership.set_priority(priority);
   impl_->run(now);
 }
+void SubnetManager::set_fit(Instant now, bool fit, const std::string& why) {
+  impl_->mastership.set_fit(now, fit, why);
+  impl_->run(now);
+}
 void SubnetManager::on_planned(Instant now, PlanResult result) {
   impl_->on_planned(now, std::move(result));
 }

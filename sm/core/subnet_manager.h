@@ -116,6 +116,8 @@ class SubnetManager {
   void set_sweeping(ib::Instant now, bool on);
   /// Of the election; 0 to 15. The others hear of it when they ask.
   void set_priority(ib::Instant now, std::uint8_t priority);
+  /// Whether it may take over from the master that it stands by; else it is NOTACTIVE.
+  void set_fit(ib::Instant now, bool fit, const std::string& why);
   /// The operator's routing files as read again, for the next sweep.
   void set_routing_files(ib::route::ReadOptions files);
   /// Multicast memberships as they are now.

@@ -25,6 +25,7 @@
 #include "sm/core/subnet_manager.h"
 #include "sm/daemon/announcer.h"
 #include "sm/daemon/channel.h"
+#include "sm/daemon/comparison.h"
 #include "sm/daemon/console.h"
 #include "sm/daemon/console_orders.h"
 #include "sm/daemon/counters_verb.h"
@@ -102,6 +103,7 @@ class Daemon : private core::Carrier {
     console_.reset();
     control_.reset();
     planner_.reset();
+    comparison_.reset();
     managers_.reset();
     dumps_.reset();
     manager_.reset();
@@ -185,6 +187,7 @@ class Daemon : private core::Carrier {
     make_manager(*contents);
     if (auto made = make_sa(*contents, gsi->kernel_rmpp); !made) return made;
     planner_.emplace();
+    if (auto opened = compare_with_others(); !opened) return opened;
     listen_for_operators();
     if (!options_.dumps.directory.empty())
       dumps_.emplace(options_.dumps, [this](const ib::LogEvent& event) { log_.write(event); });
@@ -266,6 +269,29 @@ class Daemon : private core::Carrier {
     return std::move(contents);
   }
 
+  /// Where several subnet managers share a store.
+  ib::Result<void> compare_with_others() {
+    if (!options_.registry.etcd) return {};
+    const auto facts = smi_.port->facts();
+    if (!facts) return {};
+    auto board = store::open_etcd_board(*options_.registry.etcd, to_string(facts->port_guid));
+    if (!board) return tl::unexpected<ib::Error>(std::move(board.error()));
+    comparison_.emplace(*std::move(board), fingerprint_of(configuration_, options_.good_files));
+    return {};
+  }
+  void compare(Instant now) {
+    const auto state = manager_->mastership().state();
+    std::vector<ib::LogEvent> lines;
+    const auto news = comparison_->serve(now, state, lines);
+    for (const ib::LogEvent& line : lines) log_.write(line);
+    events_->on_differences(news);
+    if (!configuration_.settings.standby_needs_same_config) return;
+    const bool fits = !comparison_->consistency().differs_from_master();
+    manager_->set_fit(now, fits,
+                      fits ? "its configuration is the master's"
+                           : "its configuration is not the master's (standby_needs_same_config)");
+  }
+
   /// A daemon's stderr leads nowhere once it is in the background: the log has the reason too.
   int give_up(const std::string& message) {
     sa_.reset();  // which may have something to say, too; the reason comes last
@@ -298,6 +324,7 @@ class Daemon : private core::Carrier {
     if (control_) control_->serve([this](const control::Request& r) { return answer(r); });
     if (console_) console_->serve(now);
     if (auto made = planner_->take()) manager_->on_planned(now, *std::move(made));
+    if (comparison_) compare(now);
     if (store_->take_deposed()) manager_->on_deposed(now);
     if (auto taken = store_->next_taken()) on_taken(now, *std::move(taken));
     if (auto groups = sa_->take_groups()) manager_->set_groups(now, *std::move(groups));
@@ -344,6 +371,9 @@ class Daemon : private core::Carrier {
       say(ib::LogLevel::Info, "config", "the configuration is in order again");
     for (const std::string& line : fresh->warnings) say(ib::LogLevel::Warning, "config", line);
     configuration_ = fresh->configuration;
+    if (comparison_)
+      comparison_->set_fingerprint(ib::monotonic_now(),
+                                   fingerprint_of(configuration_, fresh->good_files));
     manager_->set_options(fresh->core);
     if (fresh->routing_files)
       manager_->set_routing_files({fresh->core.plan.choice.engine, fresh->core.plan.mentions});
@@ -421,7 +451,8 @@ class Daemon : private core::Carrier {
     if (request.verb == "counters") return counters(request);
     if (request.verb == "events") return events_->answer(request);
     if (request.verb == "sm")
-      return sm_verb(request, manager_->mastership(), own_lid(), ib::monotonic_now());
+      return sm_verb(request, manager_->mastership(), own_lid(), ib::monotonic_now(),
+                     comparison_ ? &comparison_->consistency() : nullptr);
     if (request.verb == "sa") return change_sa(request);
     if (request.verb == "explain")
       return explain_verb(request, manager_->snapshot(), manager_->holdings(), path_rules_);
@@ -596,6 +627,11 @@ class Daemon : private core::Carrier {
       say(ib::LogLevel::Error, "config", trouble_);
       report.lines.push_back("config: " + trouble_);
     }
+    if (comparison_)
+      if (const std::string other = comparison_->consistency().trouble(); !other.empty()) {
+        say(ib::LogLevel::Error, "config", other);
+        report.lines.push_back("config: " + other);
+      }
     if (!announce(report.headline(), report.lines)) return;
     background_.tell(report.exit_status());
     if (managers_) managers_->on_subnet_up(now_, manager_->snapshot());
@@ -627,6 +663,7 @@ class Daemon : private core::Carrier {
         std::min({manager_->next_deadline(), lids_.next_deadline(), lid_backup_->next_deadline(),
                   m_key_file_->next_deadline(manager_->m_keys()), log_.next_deadline(),
                   managers_ ? managers_->next_deadline() : ib::kNever,
+                  comparison_ ? comparison_->next_deadline() : ib::kNever,
                   console_ ? console_->next_deadline() : ib::kNever});
     int ms = -1;
     if (deadline != ib::kNever) {
@@ -641,6 +678,7 @@ class Daemon : private core::Carrier {
                     {managers_ ? managers_->readable_fd() : -1, POLLIN, 0},
                     {signals_.fd(), POLLIN, 0},
                     {store_->taken_fd(), POLLIN, 0},
+                    {comparison_ ? comparison_->readable_fd() : -1, POLLIN, 0},
                     {control_ ? control_->readable_fd() : -1, POLLIN, 0},
                     {console_ ? console_->port_fd() : -1, POLLIN, 0},
                     {console_ ? console_->terminal_fd() : -1, POLLIN, 0}};
@@ -677,6 +715,7 @@ class Daemon : private core::Carrier {
   sa::Options sa_options_;  // as at the start
   std::optional<SaThread> sa_;
   std::optional<PlanWorker> planner_;
+  std::optional<Comparison> comparison_;  // where several share a store
   std::unique_ptr<EventLog> events_;
   std::unique_ptr<Managers> managers_;  // null: options call for none
   std::optional<DumpFiles> dumps_;      // what the operator wants of them

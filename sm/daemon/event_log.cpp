@@ -2,6 +2,7 @@
 #include "sm/daemon/event_log.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cerrno>
 #include <cstring>
@@ -112,6 +113,16 @@ void EventLog::on_standing(ib::wire::SmState state, const std::string& why) {
 void EventLog::on_configuration(const std::string& why) {
   take({why.empty() ? events::make(events::Kind::ConfigurationTaken, {})
                     : events::make(events::Kind::ConfigurationRefused, {why})});
+}
+void EventLog::on_differences(std::span<const Consistency::News> news) {
+  Events all;
+  for (const auto& [who, difference] : news)
+    all.push_back(difference.names.empty()
+                      ? events::make(events::Kind::ConfigurationAgrees, {who, difference.host})
+                      : events::make(events::Kind::ConfigurationDiffers,
+                                     {who, difference.host,
+                                      fmt::format("{}", fmt::join(difference.names, ", "))}));
+  take(all);
 }
 void EventLog::on_dropped_levels(std::vector<policy::DroppedLevel> levels) {
   Events news;

@@ -10,10 +10,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 
 #include "libdiag/base/result.h"
 #include "sm/control/protocol.h"
+#include "sm/daemon/consistency.h"
 #include "sm/daemon/event_options.h"
 #include "sm/daemon/log_file.h"
 #include "sm/events/changes.h"
@@ -41,6 +43,7 @@ class EventLog {
   void on_standing(ib::wire::SmState state, const std::string& why);
   /// `why` empty: it was taken.
   void on_configuration(const std::string& why);
+  void on_differences(std::span<const Consistency::News> news);
   /// Rules that were not told of before.
   void on_dropped_levels(std::vector<policy::DroppedLevel> levels);
   /// Thresholds of error counters that were passed.

@@ -2,6 +2,7 @@
 #include "sm/daemon/sm_verb.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "libdiag/base/text.h"
 #include "libdiag/report/json.h"
@@ -13,12 +14,23 @@ using core::election::state_name;
 
 constexpr const char* kSchema = "ibkit.ibsm.managers/1";
 
+/// What is configured otherwise at others.
+struct Differences {
+  const Consistency* known{};  // null: nothing is compared
+
+  const std::vector<std::string>* of(ib::Guid guid) const {
+    if (known == nullptr) return nullptr;
+    const auto at = known->all().find(to_string(guid));
+    return at == known->all().end() ? nullptr : &at->second.names;
+  }
+};
+
 std::int64_t seconds_since(ib::Instant now, ib::Instant then) {
   return std::chrono::duration_cast<std::chrono::seconds>(now - then).count();
 }
 
 /// What keeps it out of the election, if anything does.
-std::string remark(const core::OtherManager& other) {
+std::string remark(ib::Guid guid, const core::OtherManager& other, const Differences& differ) {
   std::string text;
   const auto add = [&](bool is_so, std::string_view what) {
     if (is_so) text += (text.empty() ? "" : ", ") + std::string(what);
@@ -26,10 +38,13 @@ std::string remark(const core::OtherManager& other) {
   add(!other.allowed, "not among allowed_sm_guids");
   add(other.known && !other.key_matches, "another SM_Key");
   add(!other.answered, "does not answer");
+  if (const auto* names = differ.of(guid))
+    add(true, fmt::format("configured otherwise: {}", fmt::join(*names, ", ")));
   return text;
 }
 
-std::string text_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Instant now) {
+std::string text_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Instant now,
+                    const Differences& differ) {
   const core::Standing& own = mastership.standing();
   const auto row = [](std::string_view guid, std::string_view lid, std::string_view state,
                       std::string_view priority, std::string_view since, std::string_view act,
@@ -44,7 +59,7 @@ std::string text_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Ins
              std::to_string(mastership.own_info().priority), since(own.since),
              std::to_string(mastership.own_info().act_count), "this one");
   for (const auto& [guid, other] : mastership.others().all()) {
-    const std::string what = remark(other);
+    const std::string what = remark(guid, other, differ);
     out += row(to_string(guid), std::to_string(other.lid.value),
                other.known ? state_name(other.info.sm_state) : "?",
                other.known ? std::to_string(other.info.priority) : "?",
@@ -56,7 +71,8 @@ std::string text_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Ins
                            seconds_since(now, own.since), own.why);
 }
 
-std::string json_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Instant now) {
+std::string json_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Instant now,
+                    const Differences& differ) {
   const core::Standing& own = mastership.standing();
   const auto info = mastership.own_info();
   ib::report::JsonWriter json;
@@ -75,6 +91,11 @@ std::string json_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Ins
       json.field("act_count", other.info.act_count).field("key_matches", other.key_matches);
       json.field("since_seconds", seconds_since(now, other.since));
     }
+    if (const auto* names = differ.of(guid)) {
+      json.key("configured_otherwise").begin_array();
+      for (const std::string& name : *names) json.value(name);
+      json.end_array();
+    }
     json.end_object();
   }
   json.end_array().end_object();
@@ -84,11 +105,12 @@ std::string json_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Ins
 }  // namespace
 
 control::Answer sm_verb(const control::Request& request, const core::Mastership& mastership,
-                        ib::Lid own_lid, ib::Instant now) {
+                        ib::Lid own_lid, ib::Instant now, const Consistency* consistency) {
+  const Differences differ{consistency};
   if (!request.words.empty())
     return {2, "sm: expected no more words, got '" + ib::printable(request.words.front()) + "'\n"};
-  return {0, request.has("json") ? json_of(mastership, own_lid, now)
-                                 : text_of(mastership, own_lid, now)};
+  return {0, request.has("json") ? json_of(mastership, own_lid, now, differ)
+                                 : text_of(mastership, own_lid, now, differ)};
 }
 
 }  // namespace sm::daemon

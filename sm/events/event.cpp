@@ -236,6 +236,26 @@ constexpr Row kRows[] = {
      0,
      "a whole window had no more errors than that; or the counters were cleared, or the port is "
      "gone, with a count of 0"},
+    {Kind::ConfigurationDiffers,
+     "configuration.differs",
+     LogLevel::Error,
+     "the subnet manager on {host} ({guid}) is configured otherwise than this one: {names}; "
+     "whichever takes over from the other changes the subnet",
+     "guid,host,names",
+     0,
+     {},
+     0,
+     "options or policy files of a master and of a standby are not the same"},
+    {Kind::ConfigurationAgrees,
+     "configuration.agrees",
+     LogLevel::Warning,
+     "the subnet manager on {host} ({guid}) is configured as this one again, or is not there any "
+     "more",
+     "guid,host",
+     0,
+     {},
+     0,
+     "a difference of configurations ended"},
 };
 
 std::string text_of(const Value& value) {

@@ -48,6 +48,8 @@ enum class Kind : std::uint8_t {
   ConfigurationRefused,
   ErrorsAbove,
   ErrorsBelow,
+  ConfigurationDiffers,
+  ConfigurationAgrees,
 };
 
 /// Subjects of the activity report, as bits (activity_report_subjects).

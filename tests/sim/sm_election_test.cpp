@@ -628,6 +628,42 @@ TEST_F(Election, CtlShowsAllOfThemAndWhy) {
   EXPECT_EQ(ask({"sm", {"all"}, {}}).status, 2);
 }
 
+TEST_F(Election, AStandbyThatIsNotFitDoesNotTakeOverUntilItIs) {
+  host(0).start(with_priority(2));
+  ASSERT_TRUE(settles());
+  host(2).start(with_priority(1));
+  world_.run_for(12s);
+  ASSERT_EQ(host(2).state(), SmState::Standby);
+  host(2).sm().set_fit(world_.now(), false, "another configuration");
+  world_.run_for(2s);
+  EXPECT_EQ(host(2).state(), SmState::NotActive);
+  EXPECT_EQ(host(2).sm().mastership().standing().why, "another configuration");
+  host(2).sm().set_fit(world_.now(), true, "the master's configuration");
+  world_.run_for(2s);
+  EXPECT_EQ(host(2).state(), SmState::Standby);
+  host(2).sm().set_fit(world_.now(), false, "another configuration");
+  host(0).stop();
+  world_.run_for(60s);
+  EXPECT_EQ(host(2).state(), SmState::NotActive) << logs();
+  host(2).sm().set_fit(world_.now(), true, "the operator says so");
+  world_.run_for(30s);
+  EXPECT_TRUE(host(2).is_master()) << logs();
+}
+
+TEST_F(Election, AMasterIsFitAndOneThatTheMasterDisabledStaysSo) {
+  host(0).start(with_priority(2));
+  ASSERT_TRUE(settles());
+  host(0).sm().set_fit(world_.now(), false, "another configuration");
+  world_.run_for(5s);
+  EXPECT_TRUE(host(0).is_master());
+  auto inactive = with_priority(1);
+  inactive.mastership.start_inactive = true;
+  host(2).start(inactive);
+  host(2).sm().set_fit(world_.now(), true, "the master's configuration");
+  world_.run_for(5s);
+  EXPECT_EQ(host(2).state(), SmState::NotActive);
+}
+
 TEST_F(Election, WhoeverIgnoresOthersManagesTheSubnet) {
   host(0).start(with_priority(9));
   ASSERT_TRUE(settles());

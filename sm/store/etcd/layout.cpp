@@ -89,6 +89,7 @@ std::string log_folder(const std::string& prefix) { return prefix + "log/"; }
 std::string log_key(const std::string& prefix, std::uint64_t sequence) {
   return fmt::format("{}{:020}", log_folder(prefix), sequence);
 }
+std::string managers_folder(const std::string& prefix) { return prefix + "managers/"; }
 std::string snapshots_folder(const std::string& prefix) { return prefix + "snapshot/"; }
 std::string snapshot_folder(const std::string& prefix, std::uint64_t generation) {
   return fmt::format("{}{:020}/", snapshots_folder(prefix), generation);

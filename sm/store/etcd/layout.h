@@ -5,6 +5,7 @@
 //   PREFIX head                   what counts of the rest; written with each change
 //   PREFIX snapshot/GENERATION/N  everything at one time, as a Batch in parts
 //   PREFIX log/SEQUENCE           each Batch since then
+//   PREFIX managers/PORT_GUID     what each subnet manager says of itself (board.h)
 #pragma once
 
 #include <cstdint>
@@ -40,6 +41,7 @@ std::string epoch_key(const std::string& prefix);
 std::string head_key(const std::string& prefix);
 std::string log_folder(const std::string& prefix);
 std::string log_key(const std::string& prefix, std::uint64_t sequence);
+std::string managers_folder(const std::string& prefix);
 std::string snapshots_folder(const std::string& prefix);
 std::string snapshot_folder(const std::string& prefix, std::uint64_t generation);
 std::string snapshot_key(const std::string& prefix, std::uint64_t generation, std::uint32_t part);

@@ -12,6 +12,7 @@
 
 #include "sm/store/directory_lock.h"
 #include "sm/store/etcd/curl_poster.h"
+#include "sm/store/etcd/etcd_board.h"
 #include "sm/store/etcd/etcd_store.h"
 
 namespace sm::store {
@@ -44,21 +45,28 @@ ib::Result<std::string> read_password(const std::string& path) {
   return password;
 }
 
-ib::Result<Opened> open(const EtcdOptions& options, std::shared_ptr<const DirectoryLock> lock) {
-  etcd::ClientOptions client{options.endpoints, options.user, {}};
+ib::Result<std::unique_ptr<etcd::Cluster>> cluster_of(const EtcdOptions& options) {
+  etcd::ClientOptions client;
+  client.endpoints = options.endpoints;
+  client.user = options.user;
   if (!options.user.empty()) {
     auto password = read_password(options.password_file);
     if (!password) return tl::unexpected<ib::Error>(std::move(password.error()));
     client.password = *std::move(password);
   }
+  auto poster = etcd::make_curl_poster({options.ca, options.certificate, options.key});
+  if (!poster) return tl::unexpected<ib::Error>(std::move(poster.error()));
+  return std::make_unique<etcd::Client>(std::move(client), *std::move(poster));
+}
+
+ib::Result<Opened> open(const EtcdOptions& options, std::shared_ptr<const DirectoryLock> lock) {
+  auto cluster = cluster_of(options);
+  if (!cluster) return tl::unexpected<ib::Error>(std::move(cluster.error()));
   etcd::BookOptions book;
   book.prefix = options.prefix;
   book.fabric = options.fabric;
   book.holder = holder();
-  auto poster = etcd::make_curl_poster({options.ca, options.certificate, options.key});
-  if (!poster) return tl::unexpected<ib::Error>(std::move(poster.error()));
-  auto cluster = std::make_unique<etcd::Client>(std::move(client), *std::move(poster));
-  return etcd::EtcdStore::open(std::move(book), std::move(cluster), std::move(lock));
+  return etcd::EtcdStore::open(std::move(book), *std::move(cluster), std::move(lock));
 }
 
 }  // namespace
@@ -74,6 +82,13 @@ ib::Result<Opened> open_etcd(const EtcdOptions& options, const std::string& dire
     opened->lines.push_back(
         {ib::LogLevel::Error, "store", lock.error().message + ": no backups are written there"});
   return opened;
+}
+
+ib::Result<std::unique_ptr<Board>> open_etcd_board(const EtcdOptions& options,
+                                                   const std::string& who) {
+  auto cluster = cluster_of(options);
+  if (!cluster) return tl::unexpected<ib::Error>(std::move(cluster.error()));
+  return std::make_unique<etcd::EtcdBoard>(options.prefix, who, *std::move(cluster));
 }
 
 }  // namespace sm::store

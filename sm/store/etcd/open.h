@@ -2,9 +2,11 @@
 // Opens the store on etcd.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "sm/store/board.h"
 #include "sm/store/store.h"
 
 namespace sm::store {
@@ -25,5 +27,10 @@ ib::Result<Opened> open_etcd(const EtcdOptions& options);
 /// Likewise; and takes the lock of `directory`, where backups are, for the store's lifetime.
 /// Unavailable, too, when another ibsm has it.
 ib::Result<Opened> open_etcd(const EtcdOptions& options, const std::string& directory);
+
+/// The board of those that share that store, for a thread of its own; `who` is a word. Io: the
+/// password cannot be read. etcd is not asked yet.
+ib::Result<std::unique_ptr<Board>> open_etcd_board(const EtcdOptions& options,
+                                                   const std::string& who);
 
 }  // namespace sm::store

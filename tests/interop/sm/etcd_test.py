@@ -166,6 +166,47 @@ class Standby(unittest.TestCase):
             self.assertTrue(registered(f))
 
 
+class Configurations(unittest.TestCase):
+    COMPARED = 45  # seconds: every 5, and twice before what another one says counts
+
+    def other(self, f, *words):
+        log, pid = f.directory / "standby.log", f.directory / "standby.pid"
+        standby = f.on(OTHER_HOST, BIN / "ibsm", "-B", "--state-dir", f.directory / "standby", "-f", log,
+                       "--pidfile", pid, *words)
+        self.assertTrue(standby.stdout.startswith("SUBNET STANDBY"), standby.stdout + standby.stderr)
+        f.at_end(lambda: pid.exists() and end_daemon(pid))
+        return log, int(pid.read_text())
+
+    def test_a_standby_with_another_configuration(self):
+        with Sm(*TREE) as f, etcd(f) as server:
+            ours, theirs = f.directory / "ours", f.directory / "theirs"
+            ours.write_text("sm_priority 9\n")
+            theirs.write_text("routing_engine minhop\nstandby_needs_same_config TRUE\n")
+            f.daemon(*server.place, "-F", ours)
+            log, pid = self.other(f, *server.place, "-F", theirs)
+            differs = ") is configured otherwise than this one: routing_engine;"
+            self.assertTrue(wait_until(lambda: differs in log_of(f), self.COMPARED), log_of(f))
+            self.assertTrue(wait_until(lambda: differs in log.read_text(), self.COMPARED), log.read_text())
+            self.assertTrue(wait_until(lambda: "NOTACTIVE: its configuration is not the master's" in log.read_text(),
+                                       self.COMPARED), log.read_text())
+            self.assertIn("configured otherwise: routing_engine", f.ibsm_ctl("sm").stdout)
+            self.assertIn('"configured_otherwise": ["routing_engine"]', f.ibsm_ctl("sm", "--json").stdout)
+            self.assertIn('"configuration.differs"', f.ibsm_ctl("events", "--json").stdout)
+            # What a restart alone takes waits for one: it is the master that changes.
+            ours.write_text("sm_priority 9\nrouting_engine minhop\n")
+            stop(f)
+            f.daemon(*server.place, "-F", ours)
+            agrees = ") is configured as this one again"
+            self.assertTrue(wait_until(lambda: agrees in log.read_text(), self.COMPARED), log.read_text())
+            self.assertTrue(wait_until(lambda: "STANDBY: its configuration is the master's" in log.read_text(),
+                                       self.COMPARED), log.read_text())
+            keys = server.ctl("get", "--prefix", "--keys-only", "/ibkit/default/managers/").stdout.split()
+            self.assertEqual(len(keys), 2)
+            os.kill(pid, signal.SIGTERM)
+            self.assertTrue(wait_until(lambda: len(server.ctl(
+                "get", "--prefix", "--keys-only", "/ibkit/default/managers/").stdout.split()) == 1, 20))
+
+
 class Trouble(unittest.TestCase):
     def test_an_etcd_that_dies_and_comes_back(self):
         with Sm(*TREE) as f, etcd(f) as server:
