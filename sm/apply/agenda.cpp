@@ -170,17 +170,21 @@ std::optional<Work> Agenda::next_vl_read(NodeIndex n, std::uint8_t step) {
   if (!job_.vls_are_ours()) return std::nullopt;
   if (c.step == step) {
     c.step = static_cast<std::uint8_t>(step + 1);
-    forget_new_ports(job_.seen, *job_.desired->vl_tables, job_.known.inventory, n);
+    forget_new_ports(job_.holder(n), *job_.desired->vl_tables, job_.known.inventory);
     begin_vls(c, vl_reads(job_.holder(n), *job_.desired->vl_tables));
   }
   return next_vl(c, Kind::GetBlock);
 }
 std::optional<Work> Agenda::next_vl_set(NodeIndex n) {
   Cursor& c = cursors_[n];
-  if (job_.vls_again.erase(n) > 0) c.step = 0;
+  if (job_.vls_again.contains(n)) {
+    if (job_.in_flight[n] > 0) return std::nullopt;  // its rows are being read
+    job_.vls_again.erase(n);
+    c.step = 0;
+  }
   if (c.step == 0) {
     c.step = 1;
-    forget_new_ports(job_.seen, *job_.desired->vl_tables, job_.known.inventory, n);
+    forget_new_ports(job_.holder(n), *job_.desired->vl_tables, job_.known.inventory);
     begin_vls(c, vl_sets(job_.holder(n), *job_.desired->vl_tables));
   }
   return next_vl(c, Kind::SetBlock);

@@ -7,6 +7,7 @@
 
 #include "libdiag/discover/sweep.h"
 #include "sm/apply/row_sets.h"
+#include "sm/apply/vl_work.h"
 #include "sm/device/tables/kinds.h"
 
 namespace sm::apply {
@@ -52,12 +53,16 @@ void on_block_refused(Job& job, const Work& work, std::uint16_t status) {
   const Ask& ask = work.ask;
   job.known.refused.note(job.guid(work.node), ask, describe(work.kind), status);
   if (work.kind != Kind::SetBlock || ask.kind != &device::kSlToVl) return;
-  // Rows decide whether routes are free of deadlock: each is asked for by itself, and what stays in
-  // its place is read.
-  if (ask.wide())
+  // Rows decide whether routes are free of deadlock: what stays in their place is read, and each
+  // that is not as it is to be is asked for by itself.
+  if (ask.wide()) {
     job.vls_again.insert(work.node);
-  else if (job.known.inventory.held(*ask.kind, job.guid(work.node), ask.slot) == nullptr)
+    job.blocks_to_read.erase(work.node);
+    for (const Ask& row : unknown_rows(job.holder(work.node), *job.desired->vl_tables))
+      job.blocks_to_read.emplace(work.node, row);
+  } else if (job.known.inventory.held(*ask.kind, job.guid(work.node), ask.slot) == nullptr) {
     job.blocks_to_read.emplace(work.node, ask);
+  }
 }
 
 void on_block(Job& job, const Work& work, const ib::wire::Mad& mad) {
@@ -143,7 +148,10 @@ void on_refusal(Job& job, const Work& work, std::uint16_t status) {
     on_probe(job, work, nullptr);
   } else if (work.is_block()) {
     on_block_refused(job, work, status);
-    if (work.kind == Kind::SetBlock) return;  // what a device does not take is named by table
+    // What a device does not take is named by table; so is what it does not tell of those.
+    if (work.kind == Kind::SetBlock || work.ask.kind == &device::kSlToVl ||
+        work.ask.kind == &device::kVlArbitration)
+      return;
   } else {
     forget(job, work);
   }

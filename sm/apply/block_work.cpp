@@ -56,6 +56,16 @@ void RefusedBlocks::note(ib::Guid node, const Ask& ask, std::string_view method,
 void RefusedBlocks::took(ib::Guid node, const Ask& ask) {
   blocks_.erase(place_of(node, ask));
   taken_.insert({node, ask.kind->attribute});
+  if (ask.wide()) return;
+  for (auto at = blocks_.lower_bound({node, ask.kind->attribute, {}, false, false});
+       at != blocks_.end() && std::get<ib::Guid>(at->first) == node && at->second.kind == ask.kind;
+       ++at)
+    at->second.rows_taken = true;
+}
+
+bool RefusedBlocks::refuses(ib::Guid node, const device::TableKind& kind) const {
+  const auto at = blocks_.lower_bound({node, kind.attribute, {}, false, false});
+  return at != blocks_.end() && std::get<ib::Guid>(at->first) == node && at->second.kind == &kind;
 }
 
 std::set<ib::Guid> RefusedBlocks::nodes(const device::TableKind& kind) const {
@@ -72,31 +82,51 @@ std::vector<Refusal> RefusedBlocks::of(const plan::Desired& desired, const Obser
   for (const auto& [place, refused] : blocks_) {
     const auto& [guid, attribute, slot, all_inputs, all_outputs] = place;
     const auto node = seen.fabric.find_node(guid);
-    // What was asked for many rows at once was asked row by row then.
-    if (!node || !desired.node_managed[*node] || all_inputs || all_outputs) continue;
-    const device::Block* wanted = wanted_block(desired, *node, *refused.kind, slot);
-    const device::Block* held = inventory.held(*refused.kind, guid, slot);
-    if (wanted == nullptr ||
-        (held != nullptr && means_the_same(*refused.kind, seen, *node, slot, *wanted, *held)))
-      continue;
-    if (!out.empty() && out.back().node == *node && out.back().kind == refused.kind) {
-      ++others.back();
-      continue;
+    if (!node || !desired.node_managed[*node]) continue;
+    Ask ask{refused.kind, slot, &refused.asked, all_inputs, all_outputs};
+    bool holds_it = false;
+    if (ask.wide()) {
+      // The rows were looked at one by one then: of one that differs there is a place of its own.
+      if (refused.rows_taken || !desired.vl_tables) continue;
+      holds_it = true;
+    } else {
+      ask.block = wanted_block(desired, *node, *refused.kind, slot);
+      if (ask.block == nullptr) continue;
+      const device::Block* held = inventory.held(*refused.kind, guid, slot);
+      holds_it =
+          held != nullptr && means_the_same(*refused.kind, seen, *node, slot, *ask.block, *held);
+      // What is wanted by now is another one than it refused.
+      if (holds_it && *ask.block != refused.asked) continue;
     }
-    out.push_back(
-        {*node, refused.kind,
-         fmt::format("{}({}) to {} {}: {}", refused.method, refused.kind->name,
-                     ib::fabric::node_label(seen.fabric.node(*node)),
-                     apply::place_of({refused.kind, slot, wanted}),
-                     refused.status != 0 ? fmt::format("status 0x{:04x}", refused.status)
-                                         : "the device holds something else than it was told")});
-    others.push_back(0);
+    const bool same_table =
+        !out.empty() && out.back().node == *node && out.back().kind == refused.kind;
+    if (same_table && holds_it) continue;
+    if (same_table && !out.back().holds_it) {
+      ++others.back();
+    } else {
+      if (same_table) out.pop_back(), others.pop_back();
+      out.push_back({*node, refused.kind, describe(seen, *node, ask, refused, holds_it), holds_it});
+      others.push_back(0);
+    }
   }
   for (std::size_t i = 0; i < out.size(); ++i)
     if (others[i] > 0)
       out[i].message +=
           fmt::format(" (and so {} other block{})", others[i], others[i] == 1 ? "" : "s");
   return out;
+}
+
+std::string RefusedBlocks::describe(const Observed& seen, NodeIndex node, const Ask& ask,
+                                    const Refused& refused, bool holds_it) {
+  std::string text =
+      fmt::format("{}({}) to {} {}: ", refused.method, refused.kind->name,
+                  ib::fabric::node_label(seen.fabric.node(node)), apply::place_of(ask));
+  if (refused.status != 0)
+    text += fmt::format("status 0x{:04x}", refused.status);
+  else
+    text += holds_it ? "the device answered with something else than it was told"
+                     : "the device holds something else than it was told";
+  return text + (holds_it ? "; it holds what it is to all the same" : "");
 }
 
 void RefusedBlocks::forget_restarted(const Observed& observed) {

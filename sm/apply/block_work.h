@@ -31,11 +31,12 @@ Ask ask_for(const plan::WantedBlock& want);
 /// "port 4 block 1", "input 3 output 4": for complaints.
 std::string place_of(const Ask& ask);
 
-/// A table of which a device does not hold what it is to, since it did not take it.
+/// A table that a device did not take.
 struct Refusal {
   ib::fabric::NodeIndex node{};
   const device::TableKind* kind{};
   std::string message;  // what was attempted first, on what, what came back, and of how many blocks
+  bool holds_it{false};  // what it is to hold is what it held before
 };
 
 /// Blocks that a device did not take; asked the same again it would answer the same again.
@@ -49,6 +50,8 @@ class RefusedBlocks {
   bool took_some(ib::Guid node, std::uint16_t attribute) const {
     return taken_.contains({node, attribute});
   }
+  /// Whether it did not take some block of this kind.
+  bool refuses(ib::Guid node, const device::TableKind& kind) const;
   /// Nodes that did not take some block of this kind.
   std::set<ib::Guid> nodes(const device::TableKind& kind) const;
   /// Of what `desired` wants, one for each node and kind.
@@ -65,7 +68,10 @@ class RefusedBlocks {
     device::Block asked;
     std::string_view method;
     std::uint16_t status{};
+    bool rows_taken{false};  // it was of many rows, which were taken one by one then
   };
+  static std::string describe(const ib::discover::Observed& seen, ib::fabric::NodeIndex node,
+                              const Ask& ask, const Refused& refused, bool holds_it);
   static Place place_of(ib::Guid node, const Ask& ask);
   std::map<Place, Refused> blocks_;
   std::set<std::pair<ib::Guid, std::uint16_t>> taken_;  // tables, by node and attribute

@@ -36,7 +36,7 @@ struct Job {
   std::vector<bool> acknowledged;        // by port index: a Set of its wanted fields was answered
   std::set<ib::fabric::PortRef> read_again;  // ports to be read before their node's next step
   std::multimap<ib::fabric::NodeIndex, Ask> blocks_to_read;  // likewise
-  std::set<ib::fabric::NodeIndex> vls_again;  // whose SL2VL is to be asked for row by row
+  std::set<ib::fabric::NodeIndex> vls_again;  // whose SL2VL is asked for row by row, once read
   bool restarted{false};                      // links were taken down
   std::vector<Failure> failures;
 

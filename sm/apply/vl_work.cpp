@@ -5,6 +5,7 @@
 
 #include "sm/apply/row_sets.h"
 #include "sm/device/tables/kinds.h"
+#include "sm/plan/vl_tables.h"
 
 namespace sm::apply {
 namespace {
@@ -15,12 +16,11 @@ using device::Slot;
 using device::TableKind;
 using ib::discover::Observed;
 using ib::fabric::NodeIndex;
-using ib::wire::PortState;
 
 constexpr std::array<const TableKind*, 2> kKinds{&kSlToVl, &kVlArbitration};
 
 bool comes_up(const Observed& seen, NodeIndex n, Slot slot) {
-  return seen.port({n, slot.port}).state() <= PortState::Initialize;
+  return plan::comes_up(seen, {n, slot.port});
 }
 
 /// The wanted blocks of one kind, slots ascending, to which a way leads.
@@ -38,20 +38,31 @@ std::vector<Ask> wanted_asks(const Observed& seen, const plan::WantedTables& wan
 
 }  // namespace
 
-void forget_new_ports(const Observed& seen, const plan::WantedTables& wanted,
-                      device::Inventory& inventory, NodeIndex node) {
-  const ib::Guid guid = seen.fabric.node(node).guid;
+void forget_new_ports(const Holder& holder, const plan::WantedTables& wanted,
+                      device::Inventory& inventory) {
+  const Observed& seen = holder.seen;
+  const NodeIndex node = holder.node;
+  const ib::Guid guid = holder.guid();
   if (inventory.find(guid) == nullptr) return;
   std::array<bool, 256> is_new{};
   for (const TableKind* kind : kKinds)
     for (const Ask& ask : wanted_asks(seen, wanted, node, *kind))
       is_new[ask.slot.port] = comes_up(seen, node, ask.slot);
   for (const TableKind* kind : kKinds) {
+    if (kind == &kSlToVl && holder.refused.refuses(guid, kSlToVl)) continue;
     std::vector<Slot> slots;
     kind->slots(seen, node, slots);
     for (const Slot slot : slots)
       if (is_new[slot.port]) inventory.forget(*kind, guid, slot);
   }
+}
+
+std::vector<Ask> unknown_rows(const Holder& holder, const plan::WantedTables& wanted) {
+  std::vector<Ask> out = wanted_asks(holder.seen, wanted, holder.node, kSlToVl);
+  std::erase_if(out, [&](const Ask& ask) {
+    return holder.inventory.held(kSlToVl, holder.guid(), ask.slot) != nullptr;
+  });
+  return out;
 }
 
 std::vector<Ask> vl_reads(const Holder& holder, const plan::WantedTables& wanted) {

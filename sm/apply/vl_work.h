@@ -11,9 +11,13 @@
 
 namespace sm::apply {
 
-/// What is known of tables of ports that come up is forgotten.
-void forget_new_ports(const ib::discover::Observed& seen, const plan::WantedTables& wanted,
-                      device::Inventory& inventory, ib::fabric::NodeIndex node);
+/// What is known of tables of ports that come up is forgotten; not of rows of who takes none, which
+/// stay what they are.
+void forget_new_ports(const Holder& holder, const plan::WantedTables& wanted,
+                      device::Inventory& inventory);
+
+/// Rows of SL2VL that nothing is known of.
+std::vector<Ask> unknown_rows(const Holder& holder, const plan::WantedTables& wanted);
 
 /// What can only be known by asking. A switch can be told a row for many pairs of ports at once,
 /// but is asked one pair at a time.

@@ -314,7 +314,8 @@ void SubnetManager::Impl::settle_plan() {
   if (store::Batch batch = inputs.remember_lids(*desired); !batch.empty())
     effects.commit.push_back(std::move(batch));
   taking_over = false;
-  if (desired->vl_tables) remember_vls(true);  // before the first of them is told
+  if (desired->vl_tables && desired->vls_needed)
+    remember_vls(store::DeviceVls::Told);  // before the first of them is told
   if (options.rehearse) return;
   if (store::Batch batch = inputs.remember_routes(*desired, options.plan.choice.engine);
       !batch.empty())
@@ -488,9 +489,9 @@ void SubnetManager::Impl::note_who_was_told() {
       inputs.not_told.insert(a.guid);
 }
 
-void SubnetManager::Impl::remember_vls(bool programmed) {
+void SubnetManager::Impl::remember_vls(store::DeviceVls vls) {
   if (options.rehearse) return;
-  if (store::Batch batch = inputs.remember_vls(programmed); !batch.empty())
+  if (store::Batch batch = inputs.remember_vls(vls); !batch.empty())
     effects.commit.push_back(std::move(batch));
 }
 
@@ -516,7 +517,7 @@ bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Re
   std::erase_if(known.named, [&](const auto& table) {
     return !standing.contains(table) && known.refused.took_some(table.first, table.second);
   });
-  if (refusals.empty()) {
+  if (std::ranges::all_of(refusals, &apply::Refusal::holds_it)) {
     refused_at = kNever;
     refused_pause = kAskAgainFirst;
   } else if (refused_at == kNever) {
@@ -555,8 +556,9 @@ void SubnetManager::Impl::end_apply(Instant now) {
   const auto refusals = known.refused.of(*desired, *seen, known.inventory);
   if (tell_refusals(now, refusals)) want_sweep(now, Reason::Unfinished);
   const bool put_back = desired->vl_tables != nullptr && !desired->vls_needed;
-  if (done == State::Applying && put_back && failures.empty() && refusals.empty())
-    remember_vls(false);
+  if (done == State::Applying && put_back && failures.empty() &&
+      std::ranges::all_of(refusals, &apply::Refusal::holds_it) && inputs.all_are_there(*desired))
+    remember_vls(store::DeviceVls::PutBack);
   for (const apply::Failure& f : failures) log(LogLevel::Warning, "apply", f.message);
   if (needs_another_plan) {
     want_sweep(now, Reason::Unfinished);

@@ -285,7 +285,7 @@ struct SubnetManager::Impl {
   void note_who_was_told();
 
   /// In the store: whether devices hold SL2VL and VL arbitration as they were told.
-  void remember_vls(bool programmed);
+  void remember_vls(store::DeviceVls vls);
 
   /// Names tables that devices do not take, once each, and those that they take again. True: one
   /// that routes were left for is among the latter.

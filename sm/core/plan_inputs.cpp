@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/core/plan_inputs.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sm::core {
 
 PlanInputs::PlanInputs(const store::Contents& contents, bool registrations_lost, bool forget_lids)
-    : sa_state_lost(registrations_lost), forget_lids_(forget_lids), vls_programmed_(false) {
+    : sa_state_lost(registrations_lost), forget_lids_(forget_lids) {
   recall(contents);
 }
 
 void PlanInputs::recall(const store::Contents& contents) {
   sa_state_lost = sa_state_lost || contents.lids.empty();
-  vls_programmed_ = contents.vls_programmed;
+  vls_ = contents.vls;
   routes_made_ = plan::decode(contents.routes);
   routes_stored_ = contents.routes;
   stored_ = std::make_shared<ib::route::StoredLids>();
@@ -35,7 +36,8 @@ plan::PlanRequest PlanInputs::request_for(std::shared_ptr<const ib::discover::Ob
   request.groups = groups_;
   request.aliases = aliases_;
   request.alias_blocks = alias_blocks_;
-  request.vls_programmed = vls_programmed_;
+  request.vls_programmed = vls_ == store::DeviceVls::Told;
+  request.vls_put_back = vls_ == store::DeviceVls::PutBack;
   request.offered = offered;
   request.following = std::exchange(following_, {});
   return request;
@@ -61,10 +63,16 @@ store::Batch PlanInputs::remember_lids(const plan::Desired& plan) {
   return batch;
 }
 
-store::Batch PlanInputs::remember_vls(bool programmed) {
+store::Batch PlanInputs::remember_vls(store::DeviceVls vls) {
   store::Batch batch;
-  if (std::exchange(vls_programmed_, programmed) != programmed) batch.vls_programmed = programmed;
+  if (std::exchange(vls_, vls) != vls) batch.vls = vls;
   return batch;
+}
+
+bool PlanInputs::all_are_there(const plan::Desired& plan) const {
+  const auto has_lid = [](const ib::route::LidAssignment& a) { return a.lid != ib::kNoLid; };
+  // All of them are stored.
+  return static_cast<std::size_t>(std::ranges::count_if(plan.lids, has_lid)) == stored_->size();
 }
 
 store::Batch PlanInputs::remember_routes(const plan::Desired& plan,

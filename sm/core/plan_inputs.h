@@ -29,10 +29,10 @@ class PlanInputs {
 
   /// `plan` counts: its LIDs are to be stored before the first of them is sent to a device.
   store::Batch remember_lids(const plan::Desired& plan);
-  /// SL2VL and VL arbitration of devices are to be as we tell them, or (false) are as they were
-  /// before anybody did. Empty: that is known.
-  store::Batch remember_vls(bool programmed);
-  bool vls_programmed() const { return vls_programmed_; }
+  /// What is so of SL2VL and VL arbitration of devices from now on. Empty: that is known.
+  store::Batch remember_vls(store::DeviceVls vls);
+  /// Everybody who ever had a LID is in `plan`, whose LIDs are remembered.
+  bool all_are_there(const plan::Desired& plan) const;
   /// How the routes were made that are followed; of an engine that passed only.
   store::Batch remember_routes(const plan::Desired& plan, const ib::route::Options& options);
   /// How those in switches were, before there was a plan; nullptr: nobody knows.
@@ -55,7 +55,7 @@ class PlanInputs {
   // Written between plans only, and shared with the one that is being made.
   std::shared_ptr<ib::route::StoredLids> stored_{std::make_shared<ib::route::StoredLids>()};
   bool forget_lids_;
-  bool vls_programmed_;
+  store::DeviceVls vls_{store::DeviceVls::Untouched};
   std::optional<plan::RouteMemory> routes_made_;  // by whoever was there before
   std::vector<std::byte> routes_stored_;
   std::shared_ptr<const std::vector<plan::MlidGroup>> groups_{

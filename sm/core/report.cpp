@@ -73,7 +73,8 @@ Report make_report(const plan::Desired& desired, const ib::discover::Observed& o
 
   // Rows of switches decide on which VLs packets wait for each other; all else is done without.
   for (const apply::Refusal& refusal : refusals) {
-    const bool is_row = refusal.kind == &device::kSlToVl && fabric.node(refusal.node).is_switch();
+    const bool is_row = refusal.kind == &device::kSlToVl && !refusal.holds_it &&
+                        fabric.node(refusal.node).is_switch();
     ++(is_row ? r.lasting : r.refused);
     r.lasting_lines.push_back((is_row ? "missing: " : "refused: ") + refusal.message);
   }

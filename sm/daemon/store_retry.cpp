@@ -12,7 +12,7 @@ std::optional<ib::LogEvent> StoreRetry::commit(ib::Instant now, store::Batch lid
     unwritten_.lids.clear();
     unwritten_.forget_lids = true;
   }
-  if (lids.vls_programmed) unwritten_.vls_programmed = lids.vls_programmed;
+  if (lids.vls) unwritten_.vls = lids.vls;
   if (lids.routes) unwritten_.routes = std::move(lids.routes);
   // Of two claims of one GUID the later counts, so the order is kept.
   std::move(lids.lids.begin(), lids.lids.end(), std::back_inserter(unwritten_.lids));

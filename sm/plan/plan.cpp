@@ -644,7 +644,8 @@ class Planner {
   /// Without arbitration entries for its VLs a link would serve none but one of them.
   void want_vls() {
     const bool needed = options_.qos || !out_.routing->virtual_lanes.trivial();
-    if (!out_.program_lfts || (!needed && !request_.vls_programmed)) return;
+    if (!out_.program_lfts) return;
+    if (!needed) return put_vls_back();
     const auto* settings = vl_settings_ ? &*vl_settings_ : nullptr;
     const VlClasses of_classes{lanes_classes_, lanes_ ? &*lanes_ : nullptr};
     out_.vl_tables = plan_vl_tables(observed_, out_.ports, *out_.routing, settings,
@@ -653,10 +654,26 @@ class Planner {
       for (const std::string& line :
            vls_without_weight(observed_, out_.ports, *out_.vl_tables, used_sls()))
         say_of_qos(line);
-    out_.vls_needed = needed || keeps_vls_;  // links that keep VLs are not as they were before
+    out_.vls_needed = true;
+    for_each_port([&](PortRef p) { want_high_limit(p, settings != nullptr); });
+  }
+
+  /// What routing alone needs, which is what devices have when they are new.
+  void put_vls_back() {
+    if (!request_.vls_programmed && !request_.vls_put_back) return;
+    const PutBack which = request_.vls_programmed ? PutBack::All : PutBack::ComingUp;
+    out_.vl_tables = plan_default_vl_tables(observed_, out_.ports, *out_.routing, which);
+    out_.vls_needed = keeps_vls_;  // links that keep VLs are not as they were before
+    for_each_port([&](PortRef p) {
+      if (which == PutBack::All || comes_up(observed_, p)) want_high_limit(p, false);
+    });
+  }
+
+  template <class Do>
+  void for_each_port(Do&& run) const {
     for (NodeIndex n = 0; n < observed_.nodes.size(); ++n)
       for (unsigned p = 0; p <= fabric().node(n).num_ports; ++p)
-        want_high_limit({n, static_cast<std::uint8_t>(p)}, settings != nullptr);
+        run(PortRef{n, static_cast<std::uint8_t>(p)});
   }
 
   void want_high_limit(PortRef p, bool by_settings) {

@@ -93,6 +93,8 @@ struct PlanRequest {
   /// SL2VL and VL arbitration were programmed before, by this process or one before it: what is
   /// not needed any more is put back.
   bool vls_programmed{false};
+  /// Since then the default was: ports that come up get it, since they may not have had it.
+  bool vls_put_back{false};
   /// The operator's files as read anew. Taken when all they name is there, or nothing is programmed
   /// yet; else the old ones count on.
   std::shared_ptr<const ib::route::ReadOptions> offered;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "sm/device/tables/kinds.h"
 #include "sm/plan/vl_weights.h"
@@ -41,7 +42,8 @@ Block folded(const SlToVlRow& row, unsigned vls) {
 class VlPlanner {
  public:
   VlPlanner(const Observed& observed, std::span<const PortWant> ports, const Routing& routing,
-            const policy::VlSettingsByKind* settings, const VlClasses* classes)
+            const policy::VlSettingsByKind* settings, const VlClasses* classes,
+            std::optional<PutBack> put_back = std::nullopt)
       : observed_(observed),
         ports_(ports),
         routing_(routing),
@@ -49,12 +51,13 @@ class VlPlanner {
         own_map_(!routing.virtual_lanes.trivial()),
         settings_(settings),
         classes_(classes),
+        put_back_(put_back),
         out_(std::make_shared<WantedTables>(observed.fabric)) {}
 
   std::shared_ptr<const WantedTables> run() {
     for (NodeIndex n = 0; n < observed_.nodes.size(); ++n) {
       find_live(n);
-      if (live_.empty()) continue;
+      if (live_.empty() || !concerns(n)) continue;
       if (settings_ != nullptr && classes_ == nullptr) {
         by_sets(n);
         continue;
@@ -65,6 +68,7 @@ class VlPlanner {
         for (const std::uint8_t p : live_) map_end_port(n, p);
       }
       if (classes_ != nullptr && has_enhanced_port0(n)) arbitrate_by_set(n, 0);
+      if (put_back_ == PutBack::All && has_enhanced_port0(n)) arbitrate(n, 0);
       for (const std::uint8_t p : live_)
         classes_ != nullptr ? arbitrate_by_set(n, p) : arbitrate(n, p);
     }
@@ -158,6 +162,14 @@ class VlPlanner {
       if (want.managed && want.activate && observed_.port({n, port}).known) live_.push_back(port);
     }
   }
+  /// Whether a row between these is among those that are planned.
+  bool is_due(NodeIndex n, std::uint8_t in, std::uint8_t out) const {
+    return put_back_ != PutBack::ComingUp || comes_up(observed_, {n, in}) ||
+           comes_up(observed_, {n, out});
+  }
+  bool concerns(NodeIndex n) const {
+    return std::ranges::any_of(live_, [&](std::uint8_t p) { return is_due(n, p, p); });
+  }
   unsigned vls(NodeIndex n, std::uint8_t p) const {
     return ib::wire::data_vls(ports_[observed_.port_index({n, p})].operational_vls);
   }
@@ -188,7 +200,7 @@ class VlPlanner {
   }
 
   void map_end_port(NodeIndex n, std::uint8_t p) {
-    if (!maps(&observed_.port({n, p})) || !has_vls(n, p)) return;
+    if (!is_due(n, p, p) || !maps(&observed_.port({n, p})) || !has_vls(n, p)) return;
     out_->set(kSlToVl, n, {p, 0, 0}, row_for(map_.injection(), served_vls(n, p)));
   }
 
@@ -197,20 +209,23 @@ class VlPlanner {
     const bool by_pair = own_map_ && !map_.uniform();
     // Behind port 0 no packet waits for another one's buffer: one VL of a class is as good as
     // another.
-    if (classes_ != nullptr && has_enhanced_port0(n))
+    if ((classes_ != nullptr || put_back_) && has_enhanced_port0(n))
       for (const std::uint8_t in : live_)
-        out_->set(kSlToVl, n, {0, in, 0}, row_for(map_.injection(), served_vls(n, 0)));
+        if (is_due(n, in, in))
+          out_->set(kSlToVl, n, {0, in, 0}, row_for(map_.injection(), served_vls(n, 0)));
     for (const std::uint8_t out : live_) {
       const unsigned link = served_vls(n, out);
       const Block* row = row_for(map_.injection(), link);
-      out_->set(kSlToVl, n, {out, 0, 0}, row);
+      if (is_due(n, out, out)) out_->set(kSlToVl, n, {out, 0, 0}, row);
       for (const std::uint8_t in : live_)
-        out_->set(kSlToVl, n, {out, in, 0}, by_pair ? row_for(map_.row(s, in, out), link) : row);
+        if (is_due(n, in, out))
+          out_->set(kSlToVl, n, {out, in, 0}, by_pair ? row_for(map_.row(s, in, out), link) : row);
     }
   }
 
   void arbitrate(NodeIndex n, std::uint8_t p) {
-    if (!has_vls(n, p) || vls(n, p) <= 1) return;
+    const bool port0 = observed_.fabric.node(n).is_switch() && p == 0;
+    if (!is_due(n, p, p) || !has_vls(n, p) || (port0 ? port0_vls(n) : vls(n, p)) <= 1) return;
     const unsigned link = served_vls(n, p);
     const auto& port = observed_.port({n, p});
     const bool alone = port.get<&PortInfo::vl_arbitration_low_cap>() == 0 ||
@@ -246,6 +261,7 @@ class VlPlanner {
   bool own_map_;  // the routes need one of their own
   const policy::VlSettingsByKind* settings_;
   const VlClasses* classes_;
+  std::optional<PutBack> put_back_;
   std::shared_ptr<WantedTables> out_;
   std::map<std::pair<const SlToVlRow*, unsigned>, const Block*> rows_;  // by row and VLs
   std::map<std::pair<unsigned, Arbitrated>, const Block*> arbitrations_;
@@ -260,6 +276,16 @@ std::shared_ptr<const WantedTables> plan_vl_tables(const Observed& observed,
                                                    const policy::VlSettingsByKind* settings,
                                                    const VlClasses* classes) {
   return VlPlanner(observed, ports, routing, settings, classes).run();
+}
+
+std::shared_ptr<const WantedTables> plan_default_vl_tables(const Observed& observed,
+                                                           std::span<const PortWant> ports,
+                                                           const Routing& routing, PutBack which) {
+  return VlPlanner(observed, ports, routing, nullptr, nullptr, which).run();
+}
+
+bool comes_up(const Observed& observed, ib::fabric::PortRef port) {
+  return observed.port(port).state() <= ib::wire::PortState::Initialize;
 }
 
 policy::QosKind qos_kind(const ib::fabric::Fabric& fabric, ib::fabric::PortRef port) {

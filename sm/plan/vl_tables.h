@@ -33,6 +33,19 @@ std::shared_ptr<const WantedTables> plan_vl_tables(
     const ib::discover::Observed& observed, std::span<const PortWant> ports, const Routing& routing,
     const policy::VlSettingsByKind* settings = nullptr, const VlClasses* classes = nullptr);
 
+/// Who gets the default mapping and arbitration, where others stood.
+enum class PutBack : std::uint8_t {
+  All,
+  ComingUp,  // ports that come up, and what comes in by them
+};
+/// The default in place of all that the function above ever plans, on routes of one VL.
+std::shared_ptr<const WantedTables> plan_default_vl_tables(const ib::discover::Observed& observed,
+                                                           std::span<const PortWant> ports,
+                                                           const Routing& routing, PutBack which);
+
+/// Behind the link there may be another device than before, or the same after a reset.
+bool comes_up(const ib::discover::Observed& observed, ib::fabric::PortRef port);
+
 /// Which set of the operator's is for a port.
 policy::QosKind qos_kind(const ib::fabric::Fabric& fabric, ib::fabric::PortRef port);
 

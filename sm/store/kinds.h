@@ -295,7 +295,7 @@ struct GeneratedPKeyKind : KindOf<GeneratedPKey, std::string> {
 };
 
 /// All of them, in the order in which a batch is applied. What is no list (Batch::forget_lids,
-/// vls_programmed) is not among them.
+/// vls) is not among them.
 using Kinds = std::tuple<LidKind, GroupKind, MemberKind, ServiceKind, SubscriptionKind, AliasKind,
                          PartitionMemberKind, GeneratedPKeyKind>;
 

@@ -82,7 +82,7 @@ void apply(const Batch& batch, Contents& contents) {
         put<Kind>(list, value);
     }
   });
-  contents.vls_programmed = batch.vls_programmed.value_or(contents.vls_programmed);
+  contents.vls = batch.vls.value_or(contents.vls);
   if (batch.routes) contents.routes = *batch.routes;
 }
 
@@ -92,13 +92,13 @@ Batch batch_of(Contents contents) {
     using Kind = decltype(kind);
     batch.*Kind::changed = std::move(contents.*Kind::kept);
   });
-  if (contents.vls_programmed) batch.vls_programmed = true;
+  if (contents.vls != DeviceVls::Untouched) batch.vls = contents.vls;
   if (!contents.routes.empty()) batch.routes = std::move(contents.routes);
   return batch;
 }
 
 bool Batch::empty() const {
-  bool empty = !forget_lids && !vls_programmed && !routes;
+  bool empty = !forget_lids && !vls && !routes;
   for_each_kind([&](auto kind) {
     using Kind = decltype(kind);
     empty = empty && (this->*Kind::changed).empty();

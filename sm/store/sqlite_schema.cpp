@@ -96,6 +96,15 @@ CREATE TABLE IF NOT EXISTS routes (
   part INTEGER PRIMARY KEY CHECK(part >= 0),
   memory BLOB NOT NULL CHECK(length(memory) BETWEEN 1 AND 900),
   sum INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+)sql",
+    R"sql(
+CREATE TEMP TABLE programmed_before AS SELECT what FROM programmed;
+DROP TABLE programmed;
+CREATE TABLE programmed (
+  what INTEGER PRIMARY KEY CHECK(what BETWEEN 1 AND 2),
+  sum INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+INSERT INTO programmed (what) SELECT what FROM programmed_before;
+DROP TABLE programmed_before;
 )sql"};
 static_assert(std::size(kSchemas) == kSchemaVersion);
 

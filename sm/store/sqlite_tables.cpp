@@ -12,7 +12,6 @@
 namespace sm::store {
 namespace {
 
-constexpr std::uint32_t kVls = 1;  // `what` is programmed
 /// Of what is longer than a record may be (salvage.h) each row has so much.
 constexpr std::size_t kPartBytes = 900;
 
@@ -30,8 +29,9 @@ constexpr Table table_of(Kind) {
 
 constexpr Table kProgrammed{"programmed", "what, sum", 2, 1,
                             [](const Row& row, Contents& contents) {
-                              if (row.integer_as<std::uint32_t>(0) == kVls)
-                                contents.vls_programmed = true;
+                              const auto vls = static_cast<DeviceVls>(row.integer_as<int>(0));
+                              if (vls == DeviceVls::Told || vls == DeviceVls::PutBack)
+                                contents.vls = vls;
                             }};
 
 constexpr Table kRoutes{
@@ -130,7 +130,7 @@ Tables::Tables(sqlite3* db)
       remove_members_(db, "DELETE FROM mc_member WHERE mgid = ?"),
       of_kinds_(std::apply(
           [db](auto... kind) { return std::tuple{Statements<decltype(kind)>(db)...}; }, Kinds{})),
-      remove_programmed_(db, "DELETE FROM programmed WHERE what = ?"),
+      remove_programmed_(db, "DELETE FROM programmed"),
       put_programmed_(db, "INSERT OR REPLACE INTO programmed VALUES (?, ?)", "programmed"),
       remove_routes_(db, "DELETE FROM routes"),
       put_routes_(db, "INSERT OR REPLACE INTO routes VALUES (?, ?, ?)", "routes") {}
@@ -148,11 +148,11 @@ int Tables::write(const Batch& batch) {
 }
 
 int Tables::write_programmed(const Batch& batch) {
-  if (!batch.vls_programmed) return SQLITE_OK;
-  auto& statement = *batch.vls_programmed ? put_programmed_ : remove_programmed_;
-  statement.bind(kVls);
-  if (*batch.vls_programmed) statement.bind_sum();
-  const int code = statement.run();
+  if (!batch.vls) return SQLITE_OK;
+  if (const int code = remove_programmed_.run(); code != SQLITE_DONE) return code;
+  if (*batch.vls == DeviceVls::Untouched) return SQLITE_OK;
+  put_programmed_.bind(static_cast<std::uint8_t>(*batch.vls));
+  const int code = put_programmed_.bind_sum().run();
   return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 

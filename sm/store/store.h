@@ -121,6 +121,13 @@ struct GeneratedPKey {
   friend bool operator==(const GeneratedPKey&, const GeneratedPKey&) = default;
 };
 
+/// SL2VL and VL arbitration of devices, as far as this subnet manager is concerned.
+enum class DeviceVls : std::uint8_t {
+  Untouched = 0,  // nobody told them any
+  Told = 1,       // they are to be as they were told
+  PutBack = 2,    // all were told the default again; ports without a link then were not
+};
+
 /// Everything kept, each list in ascending order of its key.
 struct Contents {
   std::vector<LidClaim> lids;                      // by port GUID
@@ -131,7 +138,7 @@ struct Contents {
   std::vector<AliasGuid> aliases;                  // by port GUID, then index
   std::vector<PartitionMember> partition_members;  // by P_Key, then port GUID
   std::vector<GeneratedPKey> generated_p_keys;     // by name
-  bool vls_programmed{false};  // SL2VL and VL arbitration of devices are as they were told
+  DeviceVls vls{DeviceVls::Untouched};
   /// How the routes that switches hold were made (plan::RouteMemory); empty: nobody knows.
   std::vector<std::byte> routes;
   friend bool operator==(const Contents&, const Contents&) = default;
@@ -153,7 +160,7 @@ struct Batch {
   std::vector<AliasGuid> aliases;             // added or replaced; GUID 0 takes one back
   std::vector<PartitionMember> partition_members;  // added or replaced; membership 0 removes
   std::vector<GeneratedPKey> generated_p_keys;     // added or replaced
-  std::optional<bool> vls_programmed;
+  std::optional<DeviceVls> vls;
   std::optional<std::vector<std::byte>> routes;
   bool empty() const;
 };

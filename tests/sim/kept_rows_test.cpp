@@ -174,6 +174,77 @@ TEST_F(KeptRows, ASwitchThatRefusesOnRoutesOfOneVlChangesNoEngine) {
   EXPECT_EQ(said("Set(SLtoVLMappingTable)"), 5U);
 }
 
+/// What it holds is what it is to hold: nothing is missing, today and after a restart.
+TEST(RefusedTables, ASwitchThatTakesNoRowsAndNeedsNoneIsNamedOnceAndTheSubnetIsUp) {
+  for (const char* trait : {"refuse", "keep"})
+    for (const char* engine : {"updn", "dfsssp"}) {
+      SCOPED_TRACE(std::string(trait) + ", " + engine);
+      SmOnModel run(torus());
+      const auto& f = run.model().topology();
+      NodeIndex sw = 0;
+      while (f.node(sw).name() != "sw-1-1") ++sw;
+      ASSERT_TRUE(run.model().set_trait(run.now(), sw, std::nullopt, trait, "SLtoVLMappingTable"));
+      const auto rows_set = [&] {
+        std::uint64_t count = 0;
+        for (const auto& row : run.model().stats())
+          if (row.method == static_cast<std::uint8_t>(ib::wire::Method::Set) &&
+              row.attribute == ib::wire::attr::kSlToVl)
+            count += row.count;
+        return count;
+      };
+      core::Options options = routed_by(engine);
+      options.plan.qos = std::string_view(engine) == "updn";
+      run.boot_as(options);
+      ASSERT_TRUE(run.run_until_reports(1));
+      EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+      EXPECT_THAT(run.last().lines, testing::Contains(testing::AllOf(
+                                        testing::StartsWith("refused: Set(SLtoVLMappingTable) to "),
+                                        HasSubstr("sw-1-1"), HasSubstr("it holds what it is to"))));
+      const auto named = [&] {
+        return std::ranges::count_if(run.log(), [](const std::string& line) {
+          return line.starts_with("Set(SLtoVLMappingTable)");
+        });
+      };
+      EXPECT_EQ(named(), 1);
+      const auto sets = rows_set();
+      EXPECT_LE(sets, 8 * 25U) << "a few for each of 25 switches";
+      run.run_for(120s);
+      run.sm().sweep_now(run.now(), core::Reason::Operator);
+      ASSERT_TRUE(run.run_until_reports(2));
+      EXPECT_TRUE(run.last().up());
+      EXPECT_EQ(named(), 1);
+      run.boot();
+      ASSERT_TRUE(run.run_until_reports(1));
+      EXPECT_TRUE(run.last().up());
+      EXPECT_EQ(rows_set(), sets) << "it is asked for nothing that it holds";
+    }
+}
+
+TEST(RefusedTables, ASwitchThatTellsNoRowsIsNamedOnceAndNotUp) {
+  SmOnModel run(torus());
+  const auto& f = run.model().topology();
+  NodeIndex sw = 0;
+  while (f.node(sw).name() != "sw-1-1") ++sw;
+  ASSERT_TRUE(
+      run.model().set_trait(run.now(), sw, std::nullopt, "unsupported", "SLtoVLMappingTable"));
+  run.boot_as(routed_by("updn"));
+  for (unsigned sweep = 1; sweep <= 2; ++sweep) {
+    ASSERT_TRUE(run.run_until_reports(sweep));
+    EXPECT_FALSE(run.last().up());
+    EXPECT_THAT(run.last().lines,
+                testing::Contains(testing::AllOf(testing::StartsWith("missing: "),
+                                                 HasSubstr("(SLtoVLMappingTable) to "),
+                                                 HasSubstr("sw-1-1"), HasSubstr("status 0x000c"))));
+    run.sm().sweep_now(run.now(), core::Reason::Operator);
+  }
+  EXPECT_EQ(std::ranges::count_if(run.log(),
+                                  [](const std::string& line) {
+                                    return line.find("(SLtoVLMappingTable) to ") != line.npos &&
+                                           !line.starts_with("missing: ");
+                                  }),
+            1);
+}
+
 TEST(RefusedTables, AHostThatRefusesIsNamedOnceAndTheSubnetIsUp) {
   core::Options options = routed_by("updn");
   SmOnModel run(torus());

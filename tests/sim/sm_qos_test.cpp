@@ -206,7 +206,7 @@ TEST(Qos, AStartWithoutItPutsBackWhatOneWithItProgrammedOnceAndBouncesNoLink) {
   QosRun q(sets);
   ASSERT_EQ(q.vls(q.host()), 2U);
   ASSERT_EQ(q.run.model().port_info(q.host()).vl_high_limit, 7);
-  EXPECT_TRUE(q.run.kept().vls_programmed);
+  EXPECT_EQ(q.run.kept().vls, store::DeviceVls::Told);
 
   Traffic traffic(q.run);
   q.run.boot_as({});
@@ -219,7 +219,8 @@ TEST(Qos, AStartWithoutItPutsBackWhatOneWithItProgrammedOnceAndBouncesNoLink) {
     EXPECT_EQ(q.arbitration(p, true), (Entries{{0, 4}}));
     EXPECT_EQ(q.arbitration(p, false), (Entries{{1, 4}})) << "nor is any left behind the 32nd";
   }
-  EXPECT_TRUE(q.run.kept().vls_programmed) << "links have the VLs of then, and keep them";
+  EXPECT_EQ(q.run.kept().vls, store::DeviceVls::Told)
+      << "links have the VLs of then, and keep them";
   traffic.sets = 0;
   q.run.boot();
   ASSERT_TRUE(q.run.run_until_reports(1));
@@ -227,7 +228,7 @@ TEST(Qos, AStartWithoutItPutsBackWhatOneWithItProgrammedOnceAndBouncesNoLink) {
   EXPECT_EQ(q.vls(q.host()), 2U);
 }
 
-TEST(Qos, WhenAllIsPutBackItIsForgotten) {
+TEST(Qos, WhenAllIsPutBackARestartSetsNothing) {
   policy::QosSets sets;
   set_of(sets, QosKind::General).high_limit = 7;
   QosRun q(sets);
@@ -235,12 +236,112 @@ TEST(Qos, WhenAllIsPutBackItIsForgotten) {
   q.run.boot_as({});
   ASSERT_TRUE(q.run.run_until_reports(1));
   EXPECT_EQ(q.run.model().port_info(q.host()).vl_high_limit, 0);
-  EXPECT_FALSE(q.run.kept().vls_programmed);
+  EXPECT_EQ(q.run.kept().vls, store::DeviceVls::PutBack);
   EXPECT_EQ(traffic.downs, 0U);
   traffic.sets = 0;
   q.run.boot();
   ASSERT_TRUE(q.run.run_until_reports(1));
   EXPECT_EQ(traffic.sets, 0U);
+}
+
+/// With -Q, then without it and with something away, which comes back after another restart.
+class PutBackLate : public testing::Test {
+ protected:
+  static policy::QosSets sets() {
+    policy::QosSets sets;
+    set_of(sets, QosKind::General).sl_to_vl = {0, 15, 1, 15};
+    set_of(sets, QosKind::General).vlarb_low = policy::VlArbitrationTemplate{{0, 9}, {1, 9}};
+    set_of(sets, QosKind::General).high_limit = 7;
+    return sets;
+  }
+  void stop_it_meanwhile() {
+    q.run.boot_as({});
+    ASSERT_TRUE(q.run.run_until_reports(1));
+    ASSERT_TRUE(q.run.last().up()) << testing::PrintToString(q.run.last().lines);
+    q.run.boot();
+    ASSERT_TRUE(q.run.run_until_reports(1));
+  }
+  /// Of every port of every device that has a cable, and of port 0 of switches.
+  void expect_nothing_left_of_it() {
+    const auto& f = q.run.model().topology();
+    std::vector<unsigned> map;
+    const unsigned vls = q.vls(q.host());
+    for (unsigned sl = 0; sl < 16; ++sl) map.push_back(sl % vls);
+    for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
+      const bool is_switch = f.node(n).is_switch();
+      for (unsigned p = is_switch ? 0 : 1; p <= f.node(n).num_ports; ++p) {
+        const PortRef out{n, static_cast<std::uint8_t>(p)};
+        if (p != 0 && !f.port(out).peer) continue;
+        const auto where = f.node(n).name() + " port " + std::to_string(p);
+        for (unsigned in = is_switch ? 1 : 0; in <= (is_switch ? f.node(n).num_ports : 0U); ++in)
+          if (!is_switch || f.port(n, in).peer) {
+            const auto held = q.run.model().sl_to_vl(out, static_cast<std::uint8_t>(in));
+            ASSERT_EQ(std::vector<unsigned>(held.vl.begin(), held.vl.end()), map)
+                << where << " from " << in;
+          }
+        ASSERT_EQ(q.run.model().port_info(out).vl_high_limit, 0) << where;
+        for (const auto& entry : q.arbitration(out, false)) ASSERT_NE(entry.second, 9U) << where;
+      }
+    }
+  }
+
+  QosRun q{sets()};
+};
+
+TEST_F(PutBackLate, AHostThatWasAwayGetsTheDefaultWhenItIsBack) {
+  const auto& f = q.run.model().topology();
+  auto host = static_cast<NodeIndex>(f.nodes().size() - 1);
+  while (f.node(host).is_switch() || host == q.host().node) --host;
+  ASSERT_TRUE(q.run.model().remove(q.run.now(), host));
+  stop_it_meanwhile();
+  Traffic traffic(q.run);
+  ASSERT_TRUE(q.run.model().bring_back(q.run.now(), host));
+  q.run.run_for(5s);
+  EXPECT_TRUE(q.run.not_active().empty());
+  expect_nothing_left_of_it();
+  EXPECT_EQ(traffic.downs, 0U);
+  EXPECT_EQ(q.run.kept().vls, store::DeviceVls::PutBack);
+}
+
+/// The links behind it were in use all the time, so nothing tells that they were not seen.
+TEST_F(PutBackLate, APartThatWasCutOffGetsTheDefaultWhenItIsBack) {
+  const auto& f = q.run.model().topology();
+  NodeIndex leaf = q.leaf_port().node;
+  const auto has_hosts = [&](NodeIndex n) {
+    for (unsigned p = 1; p <= f.node(n).num_ports; ++p)
+      if (const auto peer = f.port(n, p).peer; peer && !f.node(peer.node).is_switch()) return true;
+    return false;
+  };
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+    if (f.node(n).is_switch() && n != q.leaf_port().node && has_hosts(n)) leaf = n;
+  ASSERT_NE(leaf, q.leaf_port().node);
+  std::vector<PortRef> uplinks;
+  for (unsigned p = 1; p <= f.node(leaf).num_ports; ++p)
+    if (const auto peer = f.port(leaf, p).peer; peer && f.node(peer.node).is_switch())
+      uplinks.push_back({leaf, static_cast<std::uint8_t>(p)});
+  for (const PortRef p : uplinks) ASSERT_TRUE(q.run.model().link_down(q.run.now(), p));
+  stop_it_meanwhile();
+  EXPECT_EQ(q.run.kept().vls, store::DeviceVls::Told);
+  for (const PortRef p : uplinks) ASSERT_TRUE(q.run.model().link_up(q.run.now(), p));
+  q.run.boot();
+  ASSERT_TRUE(q.run.run_until_reports(1));
+  q.run.run_for(5s);
+  EXPECT_TRUE(q.run.not_active().empty());
+  expect_nothing_left_of_it();
+  EXPECT_EQ(q.run.kept().vls, store::DeviceVls::PutBack);
+}
+
+TEST_F(PutBackLate, ALinkThatWasDownBetweenDevicesThatWereThereGetsTheDefault) {
+  const PortRef uplink = q.uplink();
+  ASSERT_TRUE(q.run.model().link_down(q.run.now(), uplink));
+  stop_it_meanwhile();
+  EXPECT_EQ(q.run.kept().vls, store::DeviceVls::PutBack);
+  Traffic traffic(q.run);
+  ASSERT_TRUE(q.run.model().link_up(q.run.now(), uplink));
+  q.run.run_for(5s);
+  EXPECT_TRUE(q.run.not_active().empty());
+  expect_nothing_left_of_it();
+  EXPECT_EQ(traffic.downs, 0U);
 }
 
 TEST(Qos, AChangeOfTheMapSetsWhatDiffersAndNothingElse) {
@@ -274,7 +375,7 @@ TEST(Qos, WhereNobodyEverProgrammedItNothingIsPutBack) {
   run.boot();
   ASSERT_TRUE(run.run_until_reports(1));
   EXPECT_EQ(tables, 0U);
-  EXPECT_FALSE(run.kept().vls_programmed);
+  EXPECT_EQ(run.kept().vls, store::DeviceVls::Untouched);
 }
 
 TEST(Qos, EnhancedPort0HasTheClassesOfRoutesThatUseSeveralVls) {

@@ -199,7 +199,9 @@ void take_kind(Reader& reader, Batch& batch) {
 bool take_section(std::string_view name, Reader& reader, Batch& batch) {
   if (name == kForgetLids) return batch.forget_lids = true;
   if (name == kVls) {
-    batch.vls_programmed = reader.number() != 0;
+    const auto vls = reader.number();
+    if (vls > static_cast<std::uint64_t>(DeviceVls::PutBack)) return false;
+    batch.vls = static_cast<DeviceVls>(vls);
     return true;
   }
   if (name == kRoutes) {
@@ -230,9 +232,9 @@ std::string encode(const Batch& batch) {
   Writer writer;
   if (batch.forget_lids) writer.section(kForgetLids);
   for_each_kind([&](auto kind) { put_kind<decltype(kind)>(writer, batch); });
-  if (batch.vls_programmed) {
+  if (batch.vls) {
     writer.section(kVls);
-    writer.number(*batch.vls_programmed ? 1 : 0);
+    writer.number(static_cast<std::uint64_t>(*batch.vls));
   }
   if (batch.routes) {
     writer.section(kRoutes);

@@ -136,7 +136,7 @@ inline Batch random_batch(std::mt19937& random) {
   for (int i = below(3); i > 0; --i)
     batch.generated_p_keys.push_back(
         {std::string(1 + below(3), 'n'), static_cast<std::uint16_t>(1 + below(9))});
-  if (below(3) == 0) batch.vls_programmed = below(2) == 0;
+  if (below(3) == 0) batch.vls = static_cast<DeviceVls>(below(3));
   if (below(3) == 0) batch.routes.emplace(below(3) * std::size_t{3000}, std::byte{below(9)});
   return batch;
 }

@@ -122,6 +122,32 @@ PRAGMA user_version=1)sql",
   EXPECT_THAT(open_well(directory)->load()->services, SizeIs(1));
 }
 
+TEST(Store, MigratesWhatWasProgrammed) {
+  Directory directory;
+  Batch batch;
+  batch.vls = DeviceVls::Told;
+  ASSERT_TRUE(open_well(directory)->commit(batch));
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(directory.database().c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db, R"sql(
+DROP TABLE programmed;
+CREATE TABLE programmed (
+  what INTEGER PRIMARY KEY CHECK(what = 1),
+  sum INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+INSERT INTO programmed (what) VALUES (1);
+PRAGMA user_version=7; PRAGMA application_id=0x69620007)sql",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(db);
+  EXPECT_EQ(open_well(directory)->load()->vls, DeviceVls::Told);
+  batch.vls = DeviceVls::PutBack;
+  ASSERT_TRUE(open_well(directory)->commit(batch));
+  EXPECT_EQ(open_well(directory)->load()->vls, DeviceVls::PutBack);
+  batch.vls = DeviceVls::Untouched;
+  ASSERT_TRUE(open_well(directory)->commit(batch));
+  EXPECT_EQ(open_well(directory)->load()->vls, DeviceVls::Untouched);
+}
+
 /// A batch that the schema refuses leaves nothing, and the next one is none the worse.
 TEST(Store, KeepsNothingOfABatchThatFails) {
   Directory directory;
