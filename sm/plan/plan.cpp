@@ -4,52 +4,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <optional>
 
-#include "libdiag/base/text.h"
 #include "libdiag/fabric/labels.h"
-#include "libdiag/tables/names.h"
 #include "sm/plan/partitions.h"
+#include "sm/plan/routes.h"
 #include "sm/plan/sl_rates.h"
-#include "sm/plan/vl_tables.h"
-#include "sm/plan/vl_weights.h"
+#include "sm/plan/vl_wants.h"
 
 namespace sm::plan {
 namespace {
 
-using ib::Guid;
 using ib::Lid;
 using ib::discover::Observed;
 using ib::fabric::Fabric;
-using ib::fabric::kNoNode;
 using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
 using ib::route::LidAssignment;
 using ib::route::LidMemory;
 using ib::wire::PortInfo;
 using ib::wire::PortState;
-
-/// One packet of the high priority table, then one of the low one (IBA 7.6.9).
-constexpr std::uint8_t kVlHighLimit = 0;
-
-/// The fabric as routes see it: the assigned LIDs, and no cable to a node that is not managed.
-Fabric routed_fabric(const Fabric& fabric, const std::vector<bool>& node_managed,
-                     std::span<const LidAssignment> lids) {
-  Fabric f = fabric;
-  for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
-    for (unsigned p = 0; p <= f.node(n).num_ports; ++p) {
-      f.port(n, p).lid = ib::kNoLid;
-      f.port(n, p).lmc = 0;
-      if (!node_managed[n]) f.disconnect({n, static_cast<std::uint8_t>(p)});
-    }
-  }
-  for (const LidAssignment& a : lids) {
-    f.port(a.port).lid = a.lid;
-    f.port(a.port).lmc = a.lmc;
-  }
-  f.reindex();
-  return f;
-}
 
 /// The planner's working state; run() reads as the order of the steps.
 class Planner {
@@ -86,13 +60,16 @@ class Planner {
     want_ports();
     want_partitions();
     want_rates();
-    route();
+    routes_ = plan_routes(request_, settings(), following_, out_);
     want_sm_sls();
-    want_vls();
+    want_vls(request_, settings(), routes_, keeps_vls_, out_);
     want_switches();
     return std::move(out_);
   }
 
+  const policy::VlSettingsByKind* settings() const {
+    return vl_settings_ ? &*vl_settings_ : nullptr;
+  }
   const Fabric& fabric() const { return observed_.fabric; }
   bool is_switch(NodeIndex n) const { return fabric().node(n).is_switch(); }
   std::string name(NodeIndex n) const { return ib::fabric::node_label(fabric().node(n)); }
@@ -301,7 +278,7 @@ class Planner {
     const bool was_away =
         request_.before != nullptr && !request_.before->fabric.find_port_guid(a.guid);
     const bool not_told = request_.not_told.contains(a.guid);
-    want.reregister = may_reregister(seen) && !is_switch(a.port.node) &&
+    want.reregister = may_reregister(options_, seen) && !is_switch(a.port.node) &&
                       (lid_lost || sm_lost || (in_use && (was_away || not_told || sa_state_lost_)));
   }
 
@@ -330,7 +307,7 @@ class Planner {
     want.neighbor_mtu = std::min(seen.get<&PortInfo::mtu_cap>(), far.get<&PortInfo::mtu_cap>());
     want.operational_vls = std::min({seen.get<&PortInfo::vl_cap>(), far.get<&PortInfo::vl_cap>(),
                                      options_.operational_vls_max});
-    cap_vls(p, q, want);
+    keeps_vls_ = cap_vls(request_, settings(), p, q, want) || keeps_vls_;
     want.phy_errors = options_.phy_errors;
     want.overrun_errors = options_.overrun_errors;
     if (is_switch(p.node)) {
@@ -382,256 +359,6 @@ class Planner {
            !allows(want.width_enabled, info.link_width_active);
   }
 
-  const policy::VlSettings& vl_settings(PortRef p) const {
-    return (*vl_settings_)[static_cast<std::size_t>(qos_kind(fabric(), p))];
-  }
-
-  /// qos_*_max_vls caps what a link that comes up operates, and bounces none: one whose two ends
-  /// agree keeps its VLs, those of a max_vls of before included.
-  void cap_vls(PortRef p, PortRef q, PortWant& want) {
-    if (!vl_settings_ && !request_.vls_programmed) return;
-    std::uint8_t capped = want.operational_vls;
-    if (vl_settings_) {
-      const unsigned most = std::min(vl_settings(p).vls, vl_settings(q).vls);
-      while (capped > 1 && ib::wire::data_vls(capped) > most) --capped;
-    }
-    const auto in_use = [&](PortRef end) {
-      return observed_.port(end).state() > PortState::Initialize;
-    };
-    const auto held = observed_.port(p).get<&PortInfo::operational_vls>();
-    const bool stays = in_use(p) && in_use(q) &&
-                       held == observed_.port(q).get<&PortInfo::operational_vls>() && held != 0 &&
-                       (held >= capped || request_.vls_programmed) && held <= want.operational_vls;
-    want.operational_vls = stays ? held : capped;
-    keeps_vls_ = keeps_vls_ || want.operational_vls < capped;
-  }
-
-  /// The operator's options as they count for `f`; says what is wrong with them.
-  ib::route::ChoiceOptions choice_for(const Fabric& f) {
-    const auto remembered = [&](Guid guid) {
-      return request_.stored != nullptr && request_.stored->contains(guid);
-    };
-    ib::route::ChoiceOptions choice = options_.choice;
-    // Rows that name more VLs would be folded after they were proved.
-    if (vl_settings_)
-      choice.vls_max = std::min(choice.vls_max, (*vl_settings_)[kBetweenSwitches].vls);
-    const auto* mentions = &options_.mentions;
-    if (request_.offered != nullptr) {
-      const auto unknown = unknown_names(f, request_.offered->mentions, remembered);
-      out_.offer_taken = unknown.empty() || request_.previous == nullptr;
-      for (const std::string& line : unknown)
-        if (!out_.offer_taken)
-          out_.alarms.push_back(line +
-                                "; the files as last read are not used, the current routing stays");
-      if (out_.offer_taken) {
-        choice.engine = request_.offered->options;
-        mentions = &request_.offered->mentions;
-      }
-    }
-    for (const std::string& line : unknown_names(f, *mentions, remembered))
-      out_.alarms.push_back(line + "; routed without it");
-    for (std::string& line : ib::route::empty_files(*mentions))
-      out_.alarms.push_back(std::move(line));
-    return choice;
-  }
-
-  void route() {
-    routed_ = routed_fabric(fabric(), out_.node_managed, out_.lids);
-    const Fabric& f = routed_;
-    ib::fabric::CompactGraph graph(f);
-    auto routing = std::make_shared<Routing>(Routing{std::move(graph), {}, {}, {}, {}});
-    ib::route::ChoiceOptions options = choice_for(f);
-    const Weighable weighable = weighable_between_switches(routing->graph);
-    options.vls_max = std::min(options.vls_max, weighable.vls);
-    ib::tables::VerifyOptions checks;
-    checks.loads = request_.for_report;
-    checks.sm_lid = out_.sm_lid;
-    checks.master_sm_sl = options_.sm_sl;
-    checks.credit_loops_are_must = !options.allow_credit_loops;
-    ChosenRoutes chosen = choose_for_classes(
-        {f, routing->graph, &options, checks, request_.previous.get(), out_.offer_taken,
-         request_.previous == nullptr ? request_.standing.get() : nullptr, request_.balance,
-         vl_settings_ ? &(*vl_settings_)[kBetweenSwitches] : nullptr, used_sls(),
-         options_.operational_vls_max, weighable.vls, request_.keep_sl_to_vl, request_.held.get()},
-        following_);
-    out_.keep_sl_to_vl = request_.keep_sl_to_vl;
-    out_.deadlock_by_kept_rows = chosen.deadlock_by_kept_rows;
-    if (!chosen.deadlock_by_kept_rows.empty()) out_.alarms.push_back(chosen.deadlock_by_kept_rows);
-    if (chosen.left) routing->left_for_one_vl = std::move(chosen.deadlock_by_kept_rows);
-    out_.verifier = std::move(chosen.verifier);
-    lanes_ = std::move(chosen.lanes);
-    lanes_classes_ = std::move(chosen.classes);
-    ib::route::Choice& choice = chosen.choice;
-    for (std::string& line : choice.alarms()) out_.alarms.push_back(std::move(line));
-    for (std::string& line : choice.notes()) out_.notes.push_back(std::move(line));
-    if (chosen.taken_up)
-      out_.notes.push_back(fmt::format(
-          "forwarding tables go on from what switches hold: {} of {} entries change",
-          *chosen.taken_up, routing->graph.switch_count() * routing->graph.destinations().size()));
-    if (!choice.passed)
-      for (const auto& finding : choice.verdict.findings)
-        if (finding.must && !is_said(finding.message)) out_.alarms.push_back(finding.message);
-    out_.program_lfts = choice.passed || may_stand_in(f, *routing, choice, options, checks);
-    out_.routed = out_.program_lfts || request_.previous != nullptr;
-    if (choice.routes.engine.empty() || (!out_.routed && !request_.for_report)) {
-      choice.routes = {};
-      lanes_.reset();
-      choice.routes.lfts =
-          ib::tables::LinearTables(routing->graph.switch_count(), routing->graph.max_lid());
-    }
-    routing->lfts = std::move(choice.routes.lfts);
-    if (lanes_ && lanes_->classes > 1) routing->engine_sls = choice.routes.virtual_lanes.sls;
-    routing->virtual_lanes =
-        std::move(lanes_ ? lanes_->virtual_lanes : choice.routes.virtual_lanes);
-    routing->multicast = std::move(lanes_ ? lanes_->multicast : choice.routes.multicast);
-    routing->engine = std::move(choice.routes.engine);
-    routing->merged_levels = std::move(chosen.merged_levels);
-    if (vl_settings_ && !lanes_) routing->dropped_sls = policy::dropped_sls(*vl_settings_);
-    if (!weighable.why.empty() && (vl_settings_ || !routing->virtual_lanes.trivial()))
-      say_of_qos(weighable.why);
-    if (!routing->merged_levels.empty()) say_of_qos(routing->merged_levels);
-    if (lanes_)
-      for (const std::string& key : policy::keys_without_effect(options_.qos_sets))
-        say_of_qos(
-            fmt::format("{} has no effect: routes of {} use several VLs, and the mapping of "
-                        "links between switches makes the classes",
-                        key, routing->engine));
-    routing->followed = chosen.followed;
-    for (const ib::route::Tried& tried : choice.tried)
-      if (!tried.passed && tried.named) routing->failed.push_back(tried.engine);
-    out_.tried = std::move(choice.tried);
-    out_.verdict = std::move(choice.verdict);
-    if (lanes_ && out_.verdict.switch_turns_refused > 0)
-      out_.notes.push_back(
-          fmt::format("paths between LIDs of switches are not free of credit loops ({} "
-                      "dependencies): nothing but SMPs goes there, on a VL of its own",
-                      out_.verdict.switch_turns_refused));
-    // What stands in place of routes is not what was verified.
-    if (routing->engine.empty()) out_.verifier = std::make_shared<ib::tables::Verifier>(checks);
-    out_.routing = std::move(routing);
-    compare_sls(checks);
-  }
-
-  /// Connections go on with the SLs they got, by the new tables. Pairs that could not keep theirs
-  /// are said, with the proof of both together, and their hosts asked to register, and so to query,
-  /// again.
-  void compare_sls(const ib::tables::VerifyOptions& checks) {
-    if (!out_.program_lfts || out_.routing->engine.empty()) return;
-    const Routing& now = *out_.routing;
-    const auto known = earlier_sls(now);
-    if (!known) return;
-    const ib::tables::PathSls& earlier = *known;
-    const auto moved = moved_pairs(now.graph, earlier, now.virtual_lanes.sls);
-    if (moved.empty()) return;
-    ib::tables::VerifyOptions both = checks;
-    both.earlier_sls = &earlier;
-    const auto verdict = verify(routed_, now.graph, now.lfts, now.virtual_lanes, {}, both);
-    const bool loops = verdict.credit_loop_channels != 0;
-    auto& lines = loops ? out_.alarms : out_.notes;
-    lines.push_back(fmt::format(
-        "{} pairs of switches have another SL than connections between their hosts got, the first "
-        "{} and {}; on the SLs of before these connections {}; the hosts are asked to register "
-        "again",
-        moved.size(), ib::tables::switch_name(routed_, now.graph, moved.front().first),
-        ib::tables::switch_name(routed_, now.graph, moved.front().second),
-        loops ? "may close a credit loop until they are set up again" : "close no credit loop"));
-    std::set<ib::fabric::SwitchIndex> leaves;
-    for (const auto& [a, b] : moved) leaves.insert({a, b});
-    for (const LidAssignment& a : out_.lids) {
-      const auto& seen = observed_.port(a.port);
-      if (!is_switch(a.port.node) && may_reregister(seen) && is_in_use(seen) &&
-          leaves.contains(leaf_of(routed_, now.graph, a.port)))
-        out_.ports[observed_.port_index(a.port)].reregister = true;
-    }
-  }
-
-  /// The SLs that connections have. Of standing routes those of the engine are known, which are
-  /// other ones than those of its classes.
-  std::optional<ib::tables::PathSls> earlier_sls(const Routing& now) const {
-    if (request_.previous != nullptr)
-      return carried_over(request_.previous->virtual_lanes.sls, request_.previous->graph,
-                          now.graph);
-    if (request_.standing == nullptr || now.engine_sls) return std::nullopt;
-    return standing_sls(*request_.standing, now.graph);
-  }
-
-  static bool is_in_use(const ib::discover::ObservedPort& seen) {
-    return seen.state() == PortState::Armed || seen.state() == PortState::Active;
-  }
-
-  bool may_reregister(const ib::discover::ObservedPort& seen) const {
-    return options_.reregister && (seen.get<&PortInfo::capability_mask>() &
-                                   ib::wire::port_cap::kClientReregistration) != 0;
-  }
-
-  /// The first finding is why an engine was refused.
-  bool is_said(const std::string& message) const {
-    return std::ranges::any_of(out_.alarms,
-                               [&](const std::string& line) { return line.ends_with(message); });
-  }
-
-  void say_of_qos(const std::string& what) {
-    out_.qos_alarms.push_back("qos: " + what);
-    out_.alarms.push_back(out_.qos_alarms.back());
-  }
-
-  /// The VLs that ports between switches have entries of arbitration for. Rows that name more would
-  /// be folded after they were proved.
-  struct Weighable {
-    unsigned vls{15};
-    std::string why;  // a sentence, where links could have more; else empty
-  };
-  Weighable weighable_between_switches(const ib::fabric::CompactGraph& graph) const {
-    unsigned least = 15;
-    PortRef where;
-    for (ib::fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
-      for (const auto& arc : graph.arcs(s)) {
-        const PortRef p{graph.node_of(s), arc.out_port};
-        const unsigned here = weighable_vls(observed_.known_port(p), least);
-        if (here < least) where = p;
-        least = here;
-      }
-    if (const unsigned asked = ib::tables::data_vls(
-            routed_, graph,
-            std::min(options_.choice.vls_max, ib::wire::data_vls(options_.operational_vls_max)));
-        least < asked)
-      return {least, fmt::format("links between switches use {} of {} VLs, since a table of VL "
-                                 "arbitration of {} port {} has {} entr{}",
-                                 least, asked, name(where.node), where.port, least,
-                                 least == 1 ? "y" : "ies")};
-    return {least, {}};
-  }
-
-  static constexpr auto kBetweenSwitches =
-      static_cast<std::size_t>(policy::QosKind::SwitchToSwitch);
-
-  /// SLs that packets may be asked to have.
-  std::uint16_t used_sls() const {
-    unsigned sls = options_.level_sls;
-    if (options_.sm_sl) sls |= 1U << options_.sm_sl->value;
-    for (const policy::Partition& partition : options_.partitions->partitions.all) {
-      if (partition.sl) sls |= 1U << partition.sl->value;
-      for (const policy::PartitionGroup& group : partition.groups)
-        if (options_.multicast) sls |= 1U << group.sl;
-    }
-    return static_cast<std::uint16_t>(sls);
-  }
-
-  /// Whether routes that fail a must are programmed all the same: on a cold start, or when what is
-  /// programmed fails worse by now. Never against the operator's word.
-  bool may_stand_in(const Fabric& f, const Routing& routing, const ib::route::Choice& choice,
-                    const ib::route::ChoiceOptions& options,
-                    const ib::tables::VerifyOptions& checks) {
-    if (choice.routes.engine.empty() || options.no_fallback) return false;
-    if (request_.previous == nullptr) return true;
-    const Routing& previous = *request_.previous;
-    const auto standing = carried_over(previous.lfts, previous.graph, routing.graph);
-    auto verdict = verify(f, routing.graph, standing, checks);
-    // Its VLs belong to switch indexes of then; they were proved free of credit loops.
-    if (!previous.virtual_lanes.trivial()) verdict.credit_loop_channels = 0;
-    return ib::route::fails_less(choice.verdict, verdict);
-  }
-
   /// By which SL a port reaches the subnet manager: that of the path, unless the operator says.
   void want_sm_sls() {
     for (const LidAssignment& a : out_.lids) {
@@ -639,51 +366,6 @@ class Planner {
       want.sm_sl =
           options_.sm_sl.value_or(path_sl(observed_.fabric, *out_.routing, a.port, out_.sm_port));
     }
-  }
-
-  /// Without arbitration entries for its VLs a link would serve none but one of them.
-  void want_vls() {
-    const bool needed = options_.qos || !out_.routing->virtual_lanes.trivial();
-    if (!out_.program_lfts) return;
-    if (!needed) return put_vls_back();
-    const auto* settings = vl_settings_ ? &*vl_settings_ : nullptr;
-    const VlClasses of_classes{lanes_classes_, lanes_ ? &*lanes_ : nullptr};
-    out_.vl_tables = plan_vl_tables(observed_, out_.ports, *out_.routing, settings,
-                                    lanes_ ? &of_classes : nullptr);
-    if (settings != nullptr && !lanes_)
-      for (const std::string& line :
-           vls_without_weight(observed_, out_.ports, *out_.vl_tables, used_sls()))
-        say_of_qos(line);
-    out_.vls_needed = true;
-    for_each_port([&](PortRef p) { want_high_limit(p, settings != nullptr); });
-  }
-
-  /// What routing alone needs, which is what devices have when they are new.
-  void put_vls_back() {
-    if (!request_.vls_programmed && !request_.vls_put_back) return;
-    const PutBack which = request_.vls_programmed ? PutBack::All : PutBack::ComingUp;
-    out_.vl_tables = plan_default_vl_tables(observed_, out_.ports, *out_.routing, which);
-    out_.vls_needed = keeps_vls_;  // links that keep VLs are not as they were before
-    for_each_port([&](PortRef p) {
-      if (which == PutBack::All || comes_up(observed_, p)) want_high_limit(p, false);
-    });
-  }
-
-  template <class Do>
-  void for_each_port(Do&& run) const {
-    for (NodeIndex n = 0; n < observed_.nodes.size(); ++n)
-      for (unsigned p = 0; p <= fabric().node(n).num_ports; ++p)
-        run(PortRef{n, static_cast<std::uint8_t>(p)});
-  }
-
-  void want_high_limit(PortRef p, bool by_settings) {
-    PortWant& want = out_.ports[observed_.port_index(p)];
-    // Port 0 of a switch has no link; what it can, it operates.
-    const bool port0 = is_switch(p.node) && p.port == 0;
-    if (!want.activate || (!port0 && want.operational_vls <= 1) ||
-        observed_.port(p).get<&PortInfo::vl_cap>() <= 1)
-      return;
-    want.vl_high_limit = by_settings ? vl_settings(p).high_limit : kVlHighLimit;
   }
 
   /// The last LID; one more where that begins a block of 64, since stock dump_fts and ibroute leave
@@ -717,7 +399,7 @@ class Planner {
       return;
     }
     auto [notes, alarms] =
-        want_multicast(out_, routed_, request_.groups ? *request_.groups : kNone);
+        want_multicast(out_, routes_.fabric, request_.groups ? *request_.groups : kNone);
     std::ranges::move(notes, std::back_inserter(out_.notes));
     std::ranges::move(alarms, std::back_inserter(out_.alarms));
   }
@@ -729,9 +411,7 @@ class Planner {
   bool keeps_vls_{false};  // some link operates fewer than it would if it came up now
   Following following_;
   std::optional<policy::VlSettingsByKind> vl_settings_;  // with -Q
-  std::optional<ClassLanes> lanes_;                      // with -Q and routes on several VLs
-  ServiceClasses lanes_classes_;                         // that have these
-  Fabric routed_;
+  PlannedRoutes routes_;
   Desired out_;
 };
 

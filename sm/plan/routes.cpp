@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/plan/routes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "libdiag/fabric/labels.h"
+#include "libdiag/tables/names.h"
+#include "sm/plan/vl_weights.h"
+
+namespace sm::plan {
+namespace {
+
+using ib::Guid;
+using ib::fabric::Fabric;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+using ib::route::LidAssignment;
+using ib::wire::PortInfo;
+using ib::wire::PortState;
+
+Fabric routed_fabric(const Fabric& fabric, const std::vector<bool>& node_managed,
+                     std::span<const LidAssignment> lids) {
+  Fabric f = fabric;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
+    for (unsigned p = 0; p <= f.node(n).num_ports; ++p) {
+      f.port(n, p).lid = ib::kNoLid;
+      f.port(n, p).lmc = 0;
+      if (!node_managed[n]) f.disconnect({n, static_cast<std::uint8_t>(p)});
+    }
+  }
+  for (const LidAssignment& a : lids) {
+    f.port(a.port).lid = a.lid;
+    f.port(a.port).lmc = a.lmc;
+  }
+  f.reindex();
+  return f;
+}
+
+/// The working state; run() reads as the order of the steps.
+class RoutePlanner {
+ public:
+  RoutePlanner(const PlanRequest& request, const policy::VlSettingsByKind* settings,
+               Following& following, Desired& out)
+      : request_(request),
+        options_(request.options),
+        observed_(*request.observed),
+        settings_(settings),
+        following_(following),
+        out_(out) {}
+
+  PlannedRoutes run() && {
+    route();
+    return {std::move(routed_), std::move(lanes_), std::move(lanes_classes_)};
+  }
+
+ private:
+  const Fabric& fabric() const { return observed_.fabric; }
+  bool is_switch(NodeIndex n) const { return fabric().node(n).is_switch(); }
+  std::string name(NodeIndex n) const { return ib::fabric::node_label(fabric().node(n)); }
+
+  /// The operator's options as they count for `f`; says what is wrong with them.
+  ib::route::ChoiceOptions choice_for(const Fabric& f) {
+    const auto remembered = [&](Guid guid) {
+      return request_.stored != nullptr && request_.stored->contains(guid);
+    };
+    ib::route::ChoiceOptions choice = options_.choice;
+    // Rows that name more VLs would be folded after they were proved.
+    if (settings_ != nullptr)
+      choice.vls_max = std::min(choice.vls_max, (*settings_)[kBetweenSwitches].vls);
+    const auto* mentions = &options_.mentions;
+    if (request_.offered != nullptr) {
+      const auto unknown = unknown_names(f, request_.offered->mentions, remembered);
+      out_.offer_taken = unknown.empty() || request_.previous == nullptr;
+      for (const std::string& line : unknown)
+        if (!out_.offer_taken)
+          out_.alarms.push_back(line +
+                                "; the files as last read are not used, the current routing stays");
+      if (out_.offer_taken) {
+        choice.engine = request_.offered->options;
+        mentions = &request_.offered->mentions;
+      }
+    }
+    for (const std::string& line : unknown_names(f, *mentions, remembered))
+      out_.alarms.push_back(line + "; routed without it");
+    for (std::string& line : ib::route::empty_files(*mentions))
+      out_.alarms.push_back(std::move(line));
+    return choice;
+  }
+
+  void route() {
+    routed_ = routed_fabric(fabric(), out_.node_managed, out_.lids);
+    const Fabric& f = routed_;
+    ib::fabric::CompactGraph graph(f);
+    auto routing = std::make_shared<Routing>(Routing{std::move(graph), {}, {}, {}, {}});
+    ib::route::ChoiceOptions options = choice_for(f);
+    const Weighable weighable = weighable_between_switches(routing->graph);
+    options.vls_max = std::min(options.vls_max, weighable.vls);
+    ib::tables::VerifyOptions checks;
+    checks.loads = request_.for_report;
+    checks.sm_lid = out_.sm_lid;
+    checks.master_sm_sl = options_.sm_sl;
+    checks.credit_loops_are_must = !options.allow_credit_loops;
+    ChosenRoutes chosen = choose_for_classes(
+        {f, routing->graph, &options, checks, request_.previous.get(), out_.offer_taken,
+         request_.previous == nullptr ? request_.standing.get() : nullptr, request_.balance,
+         settings_ ? &(*settings_)[kBetweenSwitches] : nullptr, used_sls(options_),
+         options_.operational_vls_max, weighable.vls, request_.keep_sl_to_vl, request_.held.get()},
+        following_);
+    out_.keep_sl_to_vl = request_.keep_sl_to_vl;
+    out_.deadlock_by_kept_rows = chosen.deadlock_by_kept_rows;
+    if (!chosen.deadlock_by_kept_rows.empty()) out_.alarms.push_back(chosen.deadlock_by_kept_rows);
+    if (chosen.left) routing->left_for_one_vl = std::move(chosen.deadlock_by_kept_rows);
+    out_.verifier = std::move(chosen.verifier);
+    lanes_ = std::move(chosen.lanes);
+    lanes_classes_ = std::move(chosen.classes);
+    ib::route::Choice& choice = chosen.choice;
+    for (std::string& line : choice.alarms()) out_.alarms.push_back(std::move(line));
+    for (std::string& line : choice.notes()) out_.notes.push_back(std::move(line));
+    if (chosen.taken_up)
+      out_.notes.push_back(fmt::format(
+          "forwarding tables go on from what switches hold: {} of {} entries change",
+          *chosen.taken_up, routing->graph.switch_count() * routing->graph.destinations().size()));
+    if (!choice.passed)
+      for (const auto& finding : choice.verdict.findings)
+        if (finding.must && !is_said(finding.message)) out_.alarms.push_back(finding.message);
+    out_.program_lfts = choice.passed || may_stand_in(f, *routing, choice, options, checks);
+    out_.routed = out_.program_lfts || request_.previous != nullptr;
+    if (choice.routes.engine.empty() || (!out_.routed && !request_.for_report)) {
+      choice.routes = {};
+      lanes_.reset();
+      choice.routes.lfts =
+          ib::tables::LinearTables(routing->graph.switch_count(), routing->graph.max_lid());
+    }
+    routing->lfts = std::move(choice.routes.lfts);
+    if (lanes_ && lanes_->classes > 1) routing->engine_sls = choice.routes.virtual_lanes.sls;
+    routing->virtual_lanes =
+        std::move(lanes_ ? lanes_->virtual_lanes : choice.routes.virtual_lanes);
+    routing->multicast = std::move(lanes_ ? lanes_->multicast : choice.routes.multicast);
+    routing->engine = std::move(choice.routes.engine);
+    routing->merged_levels = std::move(chosen.merged_levels);
+    if (settings_ != nullptr && !lanes_) routing->dropped_sls = policy::dropped_sls(*settings_);
+    if (!weighable.why.empty() && (settings_ != nullptr || !routing->virtual_lanes.trivial()))
+      say_of_qos(out_, weighable.why);
+    if (!routing->merged_levels.empty()) say_of_qos(out_, routing->merged_levels);
+    if (lanes_)
+      for (const std::string& key : policy::keys_without_effect(options_.qos_sets))
+        say_of_qos(out_,
+                   fmt::format("{} has no effect: routes of {} use several VLs, and the mapping of "
+                               "links between switches makes the classes",
+                               key, routing->engine));
+    routing->followed = chosen.followed;
+    for (const ib::route::Tried& tried : choice.tried)
+      if (!tried.passed && tried.named) routing->failed.push_back(tried.engine);
+    out_.tried = std::move(choice.tried);
+    out_.verdict = std::move(choice.verdict);
+    if (lanes_ && out_.verdict.switch_turns_refused > 0)
+      out_.notes.push_back(
+          fmt::format("paths between LIDs of switches are not free of credit loops ({} "
+                      "dependencies): nothing but SMPs goes there, on a VL of its own",
+                      out_.verdict.switch_turns_refused));
+    // What stands in place of routes is not what was verified.
+    if (routing->engine.empty()) out_.verifier = std::make_shared<ib::tables::Verifier>(checks);
+    out_.routing = std::move(routing);
+    compare_sls(checks);
+  }
+
+  /// Connections go on with the SLs they got, by the new tables. Pairs that could not keep theirs
+  /// are said, with the proof of both together, and their hosts asked to register, and so to query,
+  /// again.
+  void compare_sls(const ib::tables::VerifyOptions& checks) {
+    if (!out_.program_lfts || out_.routing->engine.empty()) return;
+    const Routing& now = *out_.routing;
+    const auto known = earlier_sls(now);
+    if (!known) return;
+    const ib::tables::PathSls& earlier = *known;
+    const auto moved = moved_pairs(now.graph, earlier, now.virtual_lanes.sls);
+    if (moved.empty()) return;
+    ib::tables::VerifyOptions both = checks;
+    both.earlier_sls = &earlier;
+    const auto verdict = verify(routed_, now.graph, now.lfts, now.virtual_lanes, {}, both);
+    const bool loops = verdict.credit_loop_channels != 0;
+    auto& lines = loops ? out_.alarms : out_.notes;
+    lines.push_back(fmt::format(
+        "{} pairs of switches have another SL than connections between their hosts got, the first "
+        "{} and {}; on the SLs of before these connections {}; the hosts are asked to register "
+        "again",
+        moved.size(), ib::tables::switch_name(routed_, now.graph, moved.front().first),
+        ib::tables::switch_name(routed_, now.graph, moved.front().second),
+        loops ? "may close a credit loop until they are set up again" : "close no credit loop"));
+    std::set<ib::fabric::SwitchIndex> leaves;
+    for (const auto& [a, b] : moved) leaves.insert({a, b});
+    for (const LidAssignment& a : out_.lids) {
+      const auto& seen = observed_.port(a.port);
+      if (!is_switch(a.port.node) && may_reregister(options_, seen) && is_in_use(seen) &&
+          leaves.contains(leaf_of(routed_, now.graph, a.port)))
+        out_.ports[observed_.port_index(a.port)].reregister = true;
+    }
+  }
+
+  /// The SLs that connections have. Of standing routes those of the engine are known, which are
+  /// other ones than those of its classes.
+  std::optional<ib::tables::PathSls> earlier_sls(const Routing& now) const {
+    if (request_.previous != nullptr)
+      return carried_over(request_.previous->virtual_lanes.sls, request_.previous->graph,
+                          now.graph);
+    if (request_.standing == nullptr || now.engine_sls) return std::nullopt;
+    return standing_sls(*request_.standing, now.graph);
+  }
+
+  /// The first finding is why an engine was refused.
+  bool is_said(const std::string& message) const {
+    return std::ranges::any_of(out_.alarms,
+                               [&](const std::string& line) { return line.ends_with(message); });
+  }
+
+  /// The VLs that ports between switches have entries of arbitration for. Rows that name more would
+  /// be folded after they were proved.
+  struct Weighable {
+    unsigned vls{15};
+    std::string why;  // a sentence, where links could have more; else empty
+  };
+  Weighable weighable_between_switches(const ib::fabric::CompactGraph& graph) const {
+    unsigned least = 15;
+    PortRef where;
+    for (ib::fabric::SwitchIndex s = 0; s < graph.switch_count(); ++s)
+      for (const auto& arc : graph.arcs(s)) {
+        const PortRef p{graph.node_of(s), arc.out_port};
+        const unsigned here = weighable_vls(observed_.known_port(p), least);
+        if (here < least) where = p;
+        least = here;
+      }
+    if (const unsigned asked = ib::tables::data_vls(
+            routed_, graph,
+            std::min(options_.choice.vls_max, ib::wire::data_vls(options_.operational_vls_max)));
+        least < asked)
+      return {least, fmt::format("links between switches use {} of {} VLs, since a table of VL "
+                                 "arbitration of {} port {} has {} entr{}",
+                                 least, asked, name(where.node), where.port, least,
+                                 least == 1 ? "y" : "ies")};
+    return {least, {}};
+  }
+
+  static constexpr auto kBetweenSwitches =
+      static_cast<std::size_t>(policy::QosKind::SwitchToSwitch);
+
+  /// Whether routes that fail a must are programmed all the same: on a cold start, or when what is
+  /// programmed fails worse by now. Never against the operator's word.
+  bool may_stand_in(const Fabric& f, const Routing& routing, const ib::route::Choice& choice,
+                    const ib::route::ChoiceOptions& options,
+                    const ib::tables::VerifyOptions& checks) {
+    if (choice.routes.engine.empty() || options.no_fallback) return false;
+    if (request_.previous == nullptr) return true;
+    const Routing& previous = *request_.previous;
+    const auto standing = carried_over(previous.lfts, previous.graph, routing.graph);
+    auto verdict = verify(f, routing.graph, standing, checks);
+    // Its VLs belong to switch indexes of then; they were proved free of credit loops.
+    if (!previous.virtual_lanes.trivial()) verdict.credit_loop_channels = 0;
+    return ib::route::fails_less(choice.verdict, verdict);
+  }
+
+  const PlanRequest& request_;
+  const PlanOptions& options_;
+  const ib::discover::Observed& observed_;
+  const policy::VlSettingsByKind* settings_;
+  Following& following_;
+  Desired& out_;
+  Fabric routed_;
+  std::optional<ClassLanes> lanes_;
+  ServiceClasses lanes_classes_;
+};
+
+}  // namespace
+
+PlannedRoutes plan_routes(const PlanRequest& request, const policy::VlSettingsByKind* settings,
+                          Following& following, Desired& out) {
+  return RoutePlanner(request, settings, following, out).run();
+}
+
+std::uint16_t used_sls(const PlanOptions& options) {
+  unsigned sls = options.level_sls;
+  if (options.sm_sl) sls |= 1U << options.sm_sl->value;
+  for (const policy::Partition& partition : options.partitions->partitions.all) {
+    if (partition.sl) sls |= 1U << partition.sl->value;
+    for (const policy::PartitionGroup& group : partition.groups)
+      if (options.multicast) sls |= 1U << group.sl;
+  }
+  return static_cast<std::uint16_t>(sls);
+}
+
+bool is_in_use(const ib::discover::ObservedPort& seen) {
+  return seen.state() == PortState::Armed || seen.state() == PortState::Active;
+}
+
+bool may_reregister(const PlanOptions& options, const ib::discover::ObservedPort& seen) {
+  return options.reregister &&
+         (seen.get<&PortInfo::capability_mask>() & ib::wire::port_cap::kClientReregistration) != 0;
+}
+
+void say_of_qos(Desired& out, const std::string& what) {
+  out.qos_alarms.push_back("qos: " + what);
+  out.alarms.push_back(out.qos_alarms.back());
+}
+
+}  // namespace sm::plan
