@@ -3,24 +3,20 @@
 all end ports and of the switch ports behind which hosts are on Debian's ibsim; on ibfabric
 enforcement (which ibsim has not), packets, and what a change costs. What the examples of the manual are
 to program is written out by hand, so that both are judged by it."""
-import glob
 import os
 import pathlib
 import re
 import signal
-import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
 from fabric import BIN, TESTS, Fabric, run, wait_until  # noqa: E402
 from daemon_test import Sm  # noqa: E402
+from under_ibsim import SM_HOST, programmed  # noqa: E402
 
 IBSM = BIN / "ibsm"
-PRELOAD = glob.glob("/usr/lib/*/umad2sim/libumad2sim.so")[0]
 TREE = ("fat-tree", "--radix", "8", "--leaves", "4", "--spines", "2", "--no-lids")
-SM_HOST = "host0001 HCA-1"
 # Port GUIDs of the manual's examples: those of the other 15 hosts, in their order.
 GUIDS = (0x123451, 0x123452, 0x123453, 0x123454, 0x123455, 0x123456, 0x123457, 0x123458, 0x123459,
          0x12345a, 0x12345b, 0x12345c, 0x12345d, 0x3456789034, 0x2134af2306)
@@ -67,35 +63,10 @@ def ports(ask):
 
 def tables(manager, file, *words):
     """The keys that `manager` has programmed under ibsim, by name and port."""
-    with tempfile.TemporaryDirectory(prefix="ibkit-partitions-") as folder:
-        at = pathlib.Path(folder)
-        (at / "fabric.topo").write_text(topology())
-        (at / "partitions.conf").write_text(file)
-        door = f"ibkit-partitions-{os.getpid()}-{manager}"
-        environment = {**os.environ, "OSM_CACHE_DIR": folder, "OSM_TMP_DIR": folder,
-                       "IBSIM_SOCKNAME": door}
-        simulator = subprocess.Popen(["ibsim", "-s", "-n", at / "fabric.topo"], env=environment,
-                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                     stderr=subprocess.DEVNULL)
-        try:
-            doors = pathlib.Path("/proc/net/unix")
-            assert wait_until(lambda: f"@{door}:ctl" in doors.read_text(encoding="ascii")), "no ibsim"
-            environment.update(LD_PRELOAD=PRELOAD, SIM_HOST=SM_HOST)
-            program = {"opensm": ("opensm",), "ibsm": (IBSM, "--state-dir", at / "state")}[manager]
-            up = run(*program, "-o", "-f", at / "log", "-P", at / "partitions.conf", *words,
-                     env=environment)
-            assert up.returncode == 0, up.stdout + up.stderr
-
-            def ask(*question):
-                answer = run(*question, env=environment)
-                assert answer.returncode == 0, (question, answer.stderr)
-                return answer.stdout
-
-            return {(name, port): keys(ask("smpquery", "pkeys", lid, port))
-                    for name, lid, port in ports(ask)}
-        finally:
-            simulator.send_signal(signal.SIGTERM)
-            simulator.wait()
+    with programmed(manager, topology(), {"partitions.conf": file}, "-P", "partitions.conf",
+                    *words) as ask:
+        return {(name, port): keys(ask("smpquery", "pkeys", lid, port))
+                for name, lid, port in ports(ask)}
 
 
 def keys(text):
