@@ -11,16 +11,13 @@ namespace {
 
 using S = Settings;
 
-ib::Result<void> check_guid(std::string_view text) {
-  ib::Guid guid;
-  std::uint64_t zero = 0;
-  if (ib::parse_number(text, 0, zero) || ib::parse_guid(text, guid)) return {};
-  return ib::fail(ib::ErrorKind::Usage, "expected a port GUID like 0x0002c90300a1b2c3, got '" +
-                                            ib::printable(text) + "'");
-}
-
 ib::Result<void> check_guids(std::string_view text) {
   return read_guids(text).map([](const auto&) {});
+}
+
+ib::Result<void> check_ports(std::string_view text) {
+  std::uint64_t zero = 0;
+  return ib::parse_number(text, 0, zero) ? ib::Result<void>{} : check_guids(text);
 }
 
 constexpr std::string_view kLeftAsDevicesSay =
@@ -28,8 +25,10 @@ constexpr std::string_view kLeftAsDevicesSay =
 
 constexpr std::array kPort = {
     flag("-o,--once", "", &S::once, "Configure the subnet once, then exit; links stay ACTIVE"),
-    text("-g,--guid", "guid", &S::guid, "GUID",
-         "Bind to the port with this GUID; 0 lists the ports and asks", check_guid)
+    text("-g,--guid", "guid", &S::guid, "GUID[,GUID...]",
+         "Bind to the port with this GUID; of several to the first whose link is up, and when that "
+         "goes down to the next one that is; 0 lists the ports and asks",
+         check_ports)
         .may_differ(),
     number("--subnet_prefix", "subnet_prefix", &S::subnet_prefix, 0, UINT64_MAX,
            "GID prefix of the subnet (default 0xfe80000000000000)")

@@ -38,6 +38,7 @@
 #include "sm/daemon/managers.h"
 #include "sm/daemon/partition_verbs.h"
 #include "sm/daemon/plan_worker.h"
+#include "sm/daemon/port_watch.h"
 #include "sm/daemon/recovery.h"
 #include "sm/daemon/sa_dump.h"
 #include "sm/daemon/sa_thread.h"
@@ -82,6 +83,9 @@ class Daemon : private core::Carrier {
     end();
     return status;
   }
+
+  /// Set where it ended since its port did: the options in force, and the port by which to go on.
+  std::optional<DaemonOptions> take_successor() { return std::exchange(successor_, std::nullopt); }
 
  private:
   int serve() {
@@ -303,11 +307,33 @@ class Daemon : private core::Carrier {
     log_.write({level, std::move(topic), std::move(message)});
   }
 
+  /// Where there are several to work by. False: this is the end.
+  bool watch_port(Instant now) {
+    if (options_.port_guids.size() < 2 || !port_watch_.is_due(now)) return true;
+    const auto facts = smi_.port->facts();
+    return !port_watch_.look(now, facts && facts->state >= ib::wire::PortState::Initialize) ||
+           !moves_on("its link is down");
+  }
+  /// To another port, if there is one.
+  bool moves_on(const std::string& why) {
+    const auto ports = ib::mad::list_umad_ports();
+    if (!ports || !options_.port_guid) return false;
+    const auto next = next_port(options_.port_guids, *options_.port_guid, *ports);
+    if (!next || *next == *options_.port_guid) return false;
+    say(ib::LogLevel::Error, "port",
+        fmt::format("the port with GUID {} is of no use any more ({}): ibsm goes on from {}",
+                    to_string(*options_.port_guid), why, to_string(*next)));
+    successor_ = latest_ ? *latest_ : options_;
+    successor_->port_guid = next;
+    return true;
+  }
+
   bool listen(Instant now) {
     if (auto got = smi_.receive(); !got) {
-      status_ = give_up(got.error().message);
+      if (!moves_on(got.error().message)) status_ = give_up(got.error().message);
       return false;
     }
+    if (!watch_port(now)) return false;
     if (const auto broken = sa_->broken()) {
       status_ = give_up(*broken);
       return false;
@@ -366,6 +392,7 @@ class Daemon : private core::Carrier {
       return say(ib::LogLevel::Error, "config",
                  fresh.error().message + "\nwhat was in force stays in force, all of it");
     }
+    latest_ = *fresh;
     events_->on_configuration({});
     if (!std::exchange(trouble_, {}).empty())
       say(ib::LogLevel::Info, "config", "the configuration is in order again");
@@ -606,7 +633,7 @@ class Daemon : private core::Carrier {
   ib::Result<void> send(const core::Outgoing& out) override {
     auto sent = smi_.send(out.packet, out.reply_within);
     if (!sent && sent.error().kind == ib::ErrorKind::Unavailable && !end_status_)
-      end_status_ = give_up(sent.error().message);
+      end_status_ = moves_on(sent.error().message) ? 0 : give_up(sent.error().message);
     return sent;
   }
   std::optional<core::PlanResult> plan(core::PlanJob job) override {
@@ -664,6 +691,7 @@ class Daemon : private core::Carrier {
                   m_key_file_->next_deadline(manager_->m_keys()), log_.next_deadline(),
                   managers_ ? managers_->next_deadline() : ib::kNever,
                   comparison_ ? comparison_->next_deadline() : ib::kNever,
+                  options_.port_guids.size() < 2 ? ib::kNever : port_watch_.next_deadline(),
                   console_ ? console_->next_deadline() : ib::kNever});
     int ms = -1;
     if (deadline != ib::kNever) {
@@ -701,6 +729,9 @@ class Daemon : private core::Carrier {
   bool registrations_lost_{false};
   StoreRetry lids_{[this](store::Batch batch) { return store_->commit(std::move(batch)); }};
   Channel smi_, gsi_;  // gsi_ until the SA has it
+  PortWatch port_watch_;
+  std::optional<DaemonOptions> latest_;     // as read again last; none: those of the start
+  std::optional<DaemonOptions> successor_;  // of the one that goes on when this one ends
   std::optional<ib::mad::IsSmFlag> is_sm_;
   std::shared_ptr<const policy::PartitionPolicy> file_partitions_, partitions_;
   policy::GeneratedKeys kept_keys_;                 // in the store
@@ -732,8 +763,22 @@ class Daemon : private core::Carrier {
 int run_daemon(const DaemonOptions& options, LogFile& log, Background& background) {
   // While signals still end the process: under ibsim without a server this waits for ever. What is
   // wrong with the ports the daemon says itself.
-  (void)ib::mad::list_umad_ports();
-  const int status = Daemon(options, log, background).run();
+  const auto ports = ib::mad::list_umad_ports();
+  DaemonOptions current = options;
+  if (ports && !options.port_guids.empty())
+    current.port_guid = first_port(options.port_guids, *ports);
+  const Signals between;  // none ends the process while it moves from one port to another
+  int status = 0;
+  for (bool goes_on = true; goes_on;) {
+    std::optional<DaemonOptions> successor;
+    {
+      Daemon daemon(current, log, background);
+      status = daemon.run();
+      successor = daemon.take_successor();
+    }  // all is closed that the next one opens
+    goes_on = successor.has_value();
+    if (goes_on) current = *std::move(successor);
+  }
   if (PlanWorker::abandoned()) std::quick_exit(status);  // all is closed that others see
   return status;
 }

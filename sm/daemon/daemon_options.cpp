@@ -86,13 +86,13 @@ ib::Duration dump_pause(const std::string& text) {
 }
 
 void take_port(const Configuration& configuration, const Settings& s, DaemonOptions& to) {
-  ib::Guid guid;
   std::uint64_t zero = 0;
   if (ib::parse_number(s.guid, 0, zero)) {
     // In a file it is opensm's way to say nothing.
     to.list_ports = origin(configuration, "guid") == config::Origin::From::CommandLine;
-  } else if (ib::parse_guid(s.guid, guid)) {
-    to.port_guid = guid;
+  } else if (auto guids = config::read_guids(s.guid); guids && !guids->empty()) {
+    to.port_guids = *std::move(guids);
+    to.port_guid = to.port_guids.front();
   }
 }
 

@@ -38,10 +38,11 @@ struct DaemonOptions {
   bool once{false};
   bool dry_run{false}, json{false};  // JSON: of a dry run
   bool background{false};
-  std::optional<ib::Guid> port_guid;
-  std::uint32_t rx_threshold{8192};  // MADs that wait to be read at each QP, at most
-  bool list_ports{false};            // -g 0
-  std::string log_file;              // empty: the default place
+  std::vector<ib::Guid> port_guids;   // of -g, in their order; empty: the library's default
+  std::optional<ib::Guid> port_guid;  // the one of them to work by
+  std::uint32_t rx_threshold{8192};   // MADs that wait to be read at each QP, at most
+  bool list_ports{false};             // -g 0
+  std::string log_file;               // empty: the default place
   unsigned log_flags{0x03};
   bool flush_log{false};
   bool erase_log{false};

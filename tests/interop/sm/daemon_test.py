@@ -15,7 +15,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
-from fabric import BIN, Fabric, end_daemon, wait_until  # noqa: E402
+from fabric import BIN, TESTS, Fabric, end_daemon, wait_until  # noqa: E402
 
 IBSM = BIN / "ibsm"
 TREE = ("fat-tree", "--radix", "8", "--no-lids")
@@ -39,6 +39,36 @@ caguid=0x2c90300000000
 Ca	2 "H-0002c90300000000"		# "bridge"
 [1](2c90300000001) 	"S-0002c90200400000"[1]		# lid 0 lmc 0 "sw1" lid 0 4xEDR
 [2](2c90300000002) 	"S-0002c90200400100"[1]		# lid 0 lmc 0 "sw2" lid 0 4xEDR
+"""
+
+
+TWO_PORTS = """vendid=0x2c9
+devid=0xbd36
+switchguid=0x2c90200400000(2c90200400000)
+Switch	4 "S-0002c90200400000"		# "sw1" enhanced port 0 lid 0 lmc 0
+[1]	"H-0002c90300000000"[1](2c90300000001) 		# "head" lid 0 4xEDR
+[2]	"S-0002c90200400100"[2]		# "sw2" lid 0 4xEDR
+[3]	"H-0002c90300000010"[1](2c90300000011) 		# "host" lid 0 4xEDR
+
+vendid=0x2c9
+devid=0xbd36
+switchguid=0x2c90200400100(2c90200400100)
+Switch	4 "S-0002c90200400100"		# "sw2" enhanced port 0 lid 0 lmc 0
+[1]	"H-0002c90300000000"[2](2c90300000002) 		# "head" lid 0 4xEDR
+[2]	"S-0002c90200400000"[2]		# "sw1" lid 0 4xEDR
+
+vendid=0x2c9
+devid=0x1003
+caguid=0x2c90300000000
+Ca	2 "H-0002c90300000000"		# "head"
+[1](2c90300000001) 	"S-0002c90200400000"[1]		# lid 0 lmc 0 "sw1" lid 0 4xEDR
+[2](2c90300000002) 	"S-0002c90200400100"[1]		# lid 0 lmc 0 "sw2" lid 0 4xEDR
+
+vendid=0x2c9
+devid=0x1003
+caguid=0x2c90300000010
+Ca	1 "H-0002c90300000010"		# "host"
+[1](2c90300000011) 	"S-0002c90200400000"[3]		# lid 0 lmc 0 "sw1" lid 0 4xEDR
 """
 
 
@@ -1380,6 +1410,67 @@ class DryRun(unittest.TestCase):
             self.assertEqual(elsewhere.returncode, 1, elsewhere.stdout)
             self.assertNotIn("LinearForwardingTable", elsewhere.stdout)
             self.assertEqual((f.sets(), f.ups()), (sets, 1))
+
+
+class Ports(unittest.TestCase):
+    GUIDS = "0x0002c90300000001,0x0002c90300000002"
+
+    def fabric(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".topo", delete=False) as file:
+            file.write(TWO_PORTS)
+        self.addCleanup(os.unlink, file.name)
+        return Sm(topology=file.name)
+
+    def lids(self, f):
+        text = f.on("host", "ibnetdiscover").stdout
+        return dict(re.findall(r"^\[\d+\]\(([0-9a-f]+)\).*# lid (\d+) lmc", text, re.M))
+
+    def test_a_port_that_dies_is_followed_by_the_next_one(self):
+        with self.fabric() as f:
+            f.pid_file = f.directory / "pid"
+            up = f.ibsm("-B", "--pidfile", f.pid_file, "-g", self.GUIDS, at="head")
+            self.assertTrue(up.stdout.startswith("SUBNET UP"), up.stdout + up.stderr)
+            pid = f.pid_file.read_text()
+            joined = f.on("host", TESTS / "join_probe", "create", "ff12:401b:ffff::1234")
+            self.assertEqual(joined.returncode, 0, joined.stdout)
+            before = self.lids(f)
+            self.assertEqual(set(before), {"2c90300000001", "2c90300000002", "2c90300000011"})
+            f.ctl("link", "down", "sw1", "1")
+            log = f.directory / "log"
+            moved = "the port with GUID 0x0002c90300000001 is of no use any more (its link is down): ibsm goes on from"
+            self.assertTrue(wait_until(lambda: f.ups() == 2, 30), log.read_text())
+            self.assertIn(moved + " 0x0002c90300000002", log.read_text())
+            after = self.lids(f)
+            del before["2c90300000001"]
+            self.assertEqual({guid: after[guid] for guid in before}, before)
+            answer = f.on("host", "saquery", "--smkey", "1", "-m")
+            self.assertIn("ff12:401b:ffff::1234", answer.stdout, answer.stderr)
+            self.assertIn(after["2c90300000002"], re.search(
+                r"SM lid: *(\d+)", f.on("host", "ibstat").stdout)[1])
+            self.assertEqual(f.pid_file.read_text(), pid, "it is the same process")
+            # And back, when that one dies.
+            f.ctl("link", "up", "sw1", "1")
+            self.assertTrue(wait_until(lambda: "2c90300000001" in self.lids(f), 20))
+            f.ctl("link", "down", "sw2", "1")
+            self.assertTrue(wait_until(lambda: "goes on from 0x0002c90300000001" in log.read_text(), 30))
+            self.assertTrue(wait_until(lambda: self.lids(f).get("2c90300000011") == before["2c90300000011"], 20))
+
+    def test_the_first_that_is_up_is_taken(self):
+        with self.fabric() as f:
+            f.ctl("link", "down", "sw1", "1")
+            up = f.ibsm("-o", "-g", self.GUIDS, at="head")
+            self.assertTrue(up.stdout.startswith("SUBNET UP"), up.stdout + up.stderr)
+
+    def test_with_no_other_port_it_stays(self):
+        with self.fabric() as f:
+            f.pid_file = f.directory / "pid"
+            up = f.ibsm("-B", "--pidfile", f.pid_file, "-g", self.GUIDS, at="head")
+            self.assertTrue(up.stdout.startswith("SUBNET UP"), up.stdout + up.stderr)
+            f.ctl("link", "down", "sw2", "1")
+            f.ctl("link", "down", "sw1", "1")
+            f.ctl("link", "up", "sw1", "1")
+            self.assertTrue(wait_until(lambda: set(self.lids(f)) == {"2c90300000001", "2c90300000011"}, 20))
+            self.assertNotIn("goes on from", (f.directory / "log").read_text())
 
 
 class Lids(unittest.TestCase):
