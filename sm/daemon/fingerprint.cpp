@@ -33,6 +33,13 @@ std::string name_of(const PolicyFile& kind) {
   return std::string(copy.substr(0, copy.rfind('.')));
 }
 
+/// As we write them ourselves; what goes to the log is printable.
+bool is_word(std::string_view text) {
+  constexpr std::size_t kMost = 64;
+  return !text.empty() && text.size() <= kMost &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
+}
+
 bool take_number(std::string_view text, int base, std::uint64_t& value) {
   const char* end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, value, base);
@@ -46,7 +53,8 @@ bool read_head(std::string_view line, Notice& to) {
     const std::string_view name = word.substr(0, at), value = word.substr(at + 1);
     std::uint64_t number = 0;
     if (name == "host") {
-      to.host = ib::printable(value.substr(0, 64));
+      if (!is_word(value)) return false;
+      to.host = value;
     } else if (name == "state") {
       if (!take_number(value, 10, number) || number > 3) return false;
       to.state = static_cast<ib::wire::SmState>(number);
@@ -125,10 +133,10 @@ ib::Result<Notice> read_notice(std::string_view text) {
     const std::string_view line = text.substr(0, end);
     const std::size_t blank = line.find(' ');
     std::uint64_t sum = 0;
-    if (blank == std::string_view::npos || blank == 0 ||
+    if (blank == std::string_view::npos || !is_word(line.substr(0, blank)) ||
         !take_number(line.substr(blank + 1), 16, sum))
       return damaged();
-    notice.fingerprint[ib::printable(line.substr(0, std::min<std::size_t>(blank, 64)))] = sum;
+    notice.fingerprint[std::string(line.substr(0, blank))] = sum;
   }
   return notice;
 }
