@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <algorithm>
+
+#include "sm/daemon/daemon_impl.h"
+
+namespace sm::daemon {
+
+using ib::Instant;
+
+void Daemon::compare(Instant now) {
+  const auto state = manager_->mastership().state();
+  std::vector<ib::LogEvent> lines;
+  const auto news = comparison_->serve(now, state, lines);
+  for (const ib::LogEvent& line : lines) log_.write(line);
+  events_->on_differences(news);
+  if (!configuration_.settings.standby_needs_same_config) return;
+  const bool fits = !comparison_->consistency().differs_from_master();
+  manager_->set_fit(now, fits,
+                    fits ? "its configuration is the master's"
+                         : "its configuration is not the master's (standby_needs_same_config)");
+}
+
+void Daemon::reload() {
+  auto fresh = read_again_();
+  if (fresh) {
+    auto kept = with_kept_keys(fresh->partitions, fresh->partition_files, kept_keys_, added_keys());
+    if (kept)
+      fresh->partitions = *std::move(kept);
+    else
+      fresh = tl::unexpected<ib::Error>(std::move(kept.error()));
+  }
+  if (!fresh) {
+    trouble_ = first_line(fresh.error().message);
+    events_->on_configuration(trouble_);
+    trouble_ += ": what was in force before stays";
+    return say(ib::LogLevel::Error, "config",
+               fresh.error().message + "\nwhat was in force stays in force, all of it");
+  }
+  latest_ = *fresh;
+  events_->on_configuration({});
+  if (!std::exchange(trouble_, {}).empty())
+    say(ib::LogLevel::Info, "config", "the configuration is in order again");
+  for (const std::string& line : fresh->warnings) say(ib::LogLevel::Warning, "config", line);
+  configuration_ = fresh->configuration;
+  if (comparison_)
+    comparison_->set_fingerprint(ib::monotonic_now(),
+                                 fingerprint_of(configuration_, fresh->good_files));
+  manager_->set_options(fresh->core);
+  if (fresh->routing_files)
+    manager_->set_routing_files({fresh->core.plan.choice.engine, fresh->core.plan.mentions});
+  take_partitions(fresh->partitions.policy);
+  manager_->set_partitions(partitions_);
+  keep_keys(fresh->partitions);
+  keep_files(fresh->good_files);
+  manager_->set_rates(fresh->core.plan.rates);
+  events_->on_dropped_levels(fresh->dropped_levels);
+  path_rules_ = path_rules_of(*fresh);
+  if (managers_) managers_->set_options(*fresh);
+  sa_->post([routes = fresh->sa.server.policy.prefix_routes, rules = fresh->sa.server.qos](
+                Instant, sa::Server& server) {
+    server.set_prefix_routes(routes);
+    server.set_qos(rules);
+  });
+}
+
+void Daemon::on_taken(Instant now, ib::Result<store::Contents> taken) {
+  if (!manager_->mastership().is_master()) return;
+  if (!taken) {
+    say(ib::LogLevel::Error, "store",
+        taken.error().message +
+            ": what another subnet manager stored is not known here, and all "
+            "clients are asked to register again");
+    return manager_->on_recalled(now, std::nullopt);
+  }
+  const auto contents = std::make_shared<const store::Contents>(*std::move(taken));
+  auto members = added_members(contents->partition_members);
+  policy::GeneratedKeys keys;
+  for (const auto& [name, p_key] : contents->generated_p_keys) keys.emplace(name, p_key);
+  const bool partitions_change = members != added_members_ || keys != kept_keys_;
+  added_members_ = std::move(members);
+  kept_keys_ = std::move(keys);
+  if (partitions_change) reload();
+  lids_ = StoreRetry([this](store::Batch batch) { return store_->commit(std::move(batch)); });
+  store::Batch lids;
+  lids.forget_lids = true;
+  lids.lids = contents->lids;
+  lid_backup_->take(lids);
+  // The groups before the plan, or it would close the switches to multicast.
+  const sa::Server server(sa_options_, *contents);
+  manager_->set_groups(now, SaThread::groups_of(server));
+  manager_->set_aliases(now, SaThread::aliases_of(server));
+  sa_->post([this, contents](Instant, sa::Server& ours) {
+    ours.restore(*contents);
+    events_->know(*contents);
+  });
+  manager_->on_recalled(now, *contents);
+}
+
+void Daemon::take_partitions(std::shared_ptr<const policy::PartitionPolicy> of_file) {
+  file_partitions_ = std::move(of_file);
+  partitions_ = policy::with_members(file_partitions_, added_members_);
+  events_->on_partitions(partitions_);
+}
+
+void Daemon::keep_keys(const ReadPartitions& partitions) {
+  policy::GeneratedKeys kept_keys = kept_keys_;
+  if (store::Batch batch = keys_to_keep(partitions, kept_keys); !batch.empty()) {
+    if (const auto stored = store_->commit(std::move(batch)))
+      kept_keys_ = std::move(kept_keys);
+    else
+      say(ib::LogLevel::Error, "partitions",
+          stored.error().message + ": after a restart generated P_Keys may be others");
+  }
+  if (const auto kept = keep_generated_keys(partitions.keys, options_.state_dir); !kept)
+    say(ib::LogLevel::Error, "partitions",
+        kept.error().message + ": after a restart generated P_Keys may be others");
+}
+
+void Daemon::keep_files(std::span<const GoodFile> files) {
+  for (const GoodFile& file : files)
+    if (const auto kept = keep_good(file, options_.state_dir); !kept)
+      say(ib::LogLevel::Error, file.kind->topic,
+          kept.error().message + ": a start with a broken " + file.path + " would end at once");
+}
+
+std::set<std::uint16_t> Daemon::added_keys() const {
+  std::set<std::uint16_t> keys;
+  for (const policy::AddedMember& member : added_members_) keys.insert(member.p_key);
+  return keys;
+}
+
+}  // namespace sm::daemon

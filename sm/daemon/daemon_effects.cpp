@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sm/daemon/daemon_impl.h"
+
+namespace sm::daemon {
+
+namespace {
+
+using ib::Instant;
+
+constexpr int kAnotherIsMaster = 5;  // exit status of --once
+
+}  // namespace
+
+void Daemon::commit(store::Batch batch) {
+  lid_backup_->take(batch);
+  if (const auto event = lids_.commit(now_, std::move(batch))) log_.write(*event);
+}
+
+void Daemon::publish(const HoldingsPtr& holdings) {
+  // A full sweep has its dumps written when it is reported.
+  if (dumps_ && manager_->idle() && holdings->multicast != dumped_trees_)
+    dumps_->write(manager_->snapshot(), holdings);
+  dumped_trees_ = holdings->multicast;
+  events_->on_holdings(holdings, manager_->snapshot());
+  sa_->post(
+      [held = holdings](Instant, sa::Server& server) mutable { server.publish(std::move(held)); });
+}
+
+void Daemon::publish(const SnapshotPtr& snapshot) {
+  if (snapshot->routing) announcer_.say_engine(*snapshot->routing);
+  events_->on_routing(snapshot);
+  sa_->publish(snapshot);
+}
+
+void Daemon::watch(const core::Watched& watched) {
+  if (managers_) managers_->on_watched(now_, watched);
+}
+
+void Daemon::hear(const core::ReceivedNotice& notice) {
+  sa_->post([notice](Instant when, sa::Server& server) {
+    server.on_notice(when, notice.notice, notice.from);
+  });
+}
+
+ib::Result<void> Daemon::send(const core::Outgoing& out) {
+  auto sent = smi_.send(out.packet, out.reply_within);
+  if (!sent && sent.error().kind == ib::ErrorKind::Unavailable && !end_status_)
+    end_status_ = moves_on(sent.error().message) ? 0 : give_up(sent.error().message);
+  return sent;
+}
+
+std::optional<core::PlanResult> Daemon::plan(core::PlanJob job) {
+  planner_->post(std::move(job));
+  return std::nullopt;
+}
+
+void Daemon::report(core::Report report) {
+  if (end_status_) return;
+  events_->on_report(manager_->snapshot());
+  if (dumps_) dumps_->write(manager_->snapshot(), manager_->holdings());
+  if (options_.exit_on_fatal && report.duplicate_guids > 0) {
+    end_status_ = give_up(
+        fmt::format("{} nodes have the GUID of another node, and --exit-on-fatal is given: {}",
+                    report.duplicate_guids, fmt::join(report.lines, "; ")));
+    return;
+  }
+  if (!trouble_.empty()) {
+    say(ib::LogLevel::Error, "config", trouble_);
+    report.lines.push_back("config: " + trouble_);
+  }
+  if (comparison_)
+    if (const std::string other = comparison_->consistency().trouble(); !other.empty()) {
+      say(ib::LogLevel::Error, "config", other);
+      report.lines.push_back("config: " + other);
+    }
+  if (!announce(report.headline(), report.lines)) return;
+  background_.tell(report.exit_status());
+  if (managers_) managers_->on_subnet_up(now_, manager_->snapshot());
+  if (options_.once) once_status_ = report.exit_status();
+}
+
+void Daemon::stand(const core::Standing& standing) {
+  events_->on_standing(standing.state, standing.why);
+  using ib::wire::SmState;
+  if (standing.state == SmState::Master || end_status_) return;
+  sa_->post([](Instant, sa::Server& server) { server.withdraw(); });
+  store_->post_stand_by();
+  if (standing.state == SmState::Discovering) return;
+  if (!announce(manager_->mastership().headline(), {})) return;
+  background_.tell(0);
+  if (options_.once && !once_status_) end_status_ = kAnotherIsMaster;
+}
+
+bool Daemon::announce(const std::string& headline, const std::vector<std::string>& lines) {
+  const std::string failure = announcer_.announce(headline, lines);
+  if (!failure.empty()) end_status_ = give_up(failure);
+  return failure.empty();
+}
+
+}  // namespace sm::daemon
