@@ -116,6 +116,10 @@ void on_port(Job& job, const Work& work, const ib::wire::Mad& mad) {
   job.acknowledged[i] = true;
   PortWant want = job.desired->ports[i];
   want.reregister = false;
+  // A link in use keeps its VLs, whatever it is told.
+  if (want.operational_vls > info.operational_vls && info.operational_vls != 0 && !want.restart &&
+      info.port_state <= ib::wire::PortState::Armed)
+    job.known.fewer_vls[{job.guid(p.node), p.port}] = info.operational_vls;
   job.known.stubborn.note(job.seen.fabric.node(p.node).guid, p.port, want, held(want, info));
 }
 

@@ -13,6 +13,7 @@
 #include "sm/apply/block_work.h"
 #include "sm/apply/stubborn_ports.h"
 #include "sm/device/inventory.h"
+#include "sm/plan/plan.h"
 
 namespace sm::apply {
 
@@ -23,6 +24,7 @@ struct Known {
   /// Tables of `refused` that were named, by node and attribute, until the device takes them.
   std::set<std::pair<ib::Guid, std::uint16_t>> named;
   StubbornPorts stubborn;
+  plan::FewerVls fewer_vls;
   /// Switches that said something changed since their tables were read last: they may have been
   /// rebooted.
   std::set<ib::Guid> doubtful;

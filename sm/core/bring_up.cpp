@@ -241,6 +241,7 @@ void SubnetManager::Impl::ask_for_plan(Instant now, std::shared_ptr<Observed> sw
   if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing;
   request.held = tables.tables();
   request.mute = mute_nodes(*swept);
+  request.fewer_vls = known.fewer_vls;
   request.keep_sl_to_vl = known.refused.nodes(device::kSlToVl);
   request.standing = std::move(standing);
   request.balance = balancing;
@@ -527,6 +528,25 @@ bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Re
   return routes;
 }
 
+bool SubnetManager::Impl::tell_fewer_vls() {
+  std::erase_if(known.fewer_vls,
+                [&](const auto& port) { return !seen->fabric.find_node(port.first.first); });
+  std::erase_if(fewer_vls_told, [&](const auto& port) { return !known.fewer_vls.contains(port); });
+  bool news = false;
+  for (const auto& [port, vls] : known.fewer_vls) {
+    if (!fewer_vls_told.insert(port).second) continue;
+    news = true;
+    const auto n = *seen->fabric.find_node(port.first);
+    log(LogLevel::Warning, "apply",
+        fmt::format(
+            "{} port {} says that it has {} VLs and operates {}: so does its link",
+            ib::fabric::node_label(seen->fabric.node(n)), port.second,
+            ib::wire::data_vls(seen->port({n, port.second}).get<&ib::wire::PortInfo::vl_cap>()),
+            ib::wire::data_vls(vls)));
+  }
+  return news;
+}
+
 void SubnetManager::Impl::end_apply(Instant now) {
   const bool links_restarted = applying->restarted_links();
   sets_this_time += applying->sets();
@@ -555,6 +575,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
   if (done == State::Applying) transactor.settle();
   const auto refusals = known.refused.of(*desired, *seen, known.inventory);
   if (tell_refusals(now, refusals)) want_sweep(now, Reason::Unfinished);
+  const bool links_have_fewer_vls = tell_fewer_vls();
   const bool put_back = desired->vl_tables != nullptr && !desired->vls_needed;
   if (done == State::Applying && put_back && failures.empty() &&
       std::ranges::all_of(refusals, &apply::Refusal::holds_it) && inputs.all_are_there(*desired))
@@ -578,7 +599,7 @@ void SubnetManager::Impl::end_apply(Instant now) {
   const bool ports_missing = report.missing > report.lasting + (desired->routed ? 0U : 1U);
   // Nor of those who do not answer, who have their time.
   const bool settled = (!ports_missing || kept.count() > 0) && !has_unread_p_keys();
-  if ((!settled || links_restarted || moved) && ++round < options.rounds) {
+  if ((!settled || links_restarted || moved || links_have_fewer_vls) && ++round < options.rounds) {
     // Once more at once, before anything is said: a loss or a change in the middle is no verdict.
     want_sweep(links_restarted ? now + std::chrono::milliseconds(200) : now,
                links_restarted ? Reason::LinksRestarted : Reason::Unfinished);

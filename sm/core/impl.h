@@ -75,6 +75,7 @@ struct SubnetManager::Impl {
   // What is known. Shared with the snapshot between sweeps; unshare() before anything changes it.
   std::shared_ptr<Observed> seen{std::make_shared<Observed>()};
   apply::Known known;
+  std::set<std::pair<ib::Guid, std::uint8_t>> fewer_vls_told;  // of `known`, those that were named
   std::shared_ptr<const plan::Desired> desired;
   PlanInputs inputs;
   std::uint64_t desired_aliases_revision{0};
@@ -283,6 +284,10 @@ struct SubnetManager::Impl {
 
   /// Who is not there any more is asked when it is back.
   void note_who_was_told();
+
+  /// Names ports that operate fewer VLs than they say they have, once. True: there are new ones,
+  /// and the other ends of their links are to follow.
+  bool tell_fewer_vls();
 
   /// In the store: whether devices hold SL2VL and VL arbitration as they were told.
   void remember_vls(store::DeviceVls vls);

@@ -305,8 +305,7 @@ class Planner {
     want.activate = true;
     const auto& far = observed_.port(q);
     want.neighbor_mtu = std::min(seen.get<&PortInfo::mtu_cap>(), far.get<&PortInfo::mtu_cap>());
-    want.operational_vls = std::min({seen.get<&PortInfo::vl_cap>(), far.get<&PortInfo::vl_cap>(),
-                                     options_.operational_vls_max});
+    want.operational_vls = std::min({vls_of(p), vls_of(q), options_.operational_vls_max});
     keeps_vls_ = cap_vls(request_, settings(), p, q, want) || keeps_vls_;
     want.phy_errors = options_.phy_errors;
     want.overrun_errors = options_.overrun_errors;
@@ -324,6 +323,13 @@ class Planner {
     want.restart = seen.state() > PortState::Initialize &&
                    (trains || want.neighbor_mtu != seen.get<&PortInfo::neighbor_mtu>() ||
                     want.operational_vls != seen.get<&PortInfo::operational_vls>());
+  }
+
+  /// The code of those that it can operate.
+  std::uint8_t vls_of(PortRef p) const {
+    const auto cap = observed_.port(p).get<&PortInfo::vl_cap>();
+    const auto fewer = request_.fewer_vls.find({fabric().node(p.node).guid, p.port});
+    return fewer == request_.fewer_vls.end() ? cap : std::min(cap, fewer->second);
   }
 
   /// What the operator forces, of what the port supports; what it supports nothing of stays.

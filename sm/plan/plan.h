@@ -2,10 +2,12 @@
 // From what was observed to what should be: LIDs, port attributes, routes, multicast. Pure.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libdiag/route/choose/choose.h"
@@ -35,6 +37,10 @@ struct LinkForce {
   std::optional<std::uint8_t> speed_ext;  // LinkSpeedExtEnabled; 30: none, 31: what is supported
   std::optional<std::uint8_t> width;      // LinkWidthEnabled; 255: what is supported
 };
+
+/// Ports that operate fewer VLs than they say they have, by node GUID and port: the code of
+/// OperationalVLs that they answered with when they were told more.
+using FewerVls = std::map<std::pair<ib::Guid, std::uint8_t>, std::uint8_t>;
 
 struct PlanOptions {
   std::uint8_t lmc{0};
@@ -84,6 +90,7 @@ struct PlanRequest {
   AliasBlocks alias_blocks;                       // that hold some or did
   std::shared_ptr<const device::Inventory> held;  // tables of devices; null: not known at all
   std::set<ib::Guid> mute;                        // nodes that do not tell what they can do
+  FewerVls fewer_vls;
   std::set<ib::Guid> keep_sl_to_vl;         // that did not take rows they were told: `held` is
   std::shared_ptr<const Routing> previous;  // what is programmed now, if anything
   /// The fabric is idle: fresh routes of the same engine are taken where they spread loads better.

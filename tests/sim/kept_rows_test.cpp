@@ -245,6 +245,61 @@ TEST(RefusedTables, ASwitchThatTellsNoRowsIsNamedOnceAndNotUp) {
             1);
 }
 
+/// VLCap says 8; told to operate them the port operates 4.
+TEST(FewerVls, APortThatOperatesFewerThanItSaysIsNamedOnceAndItsLinkHasAsMany) {
+  for (const bool qos : {false, true}) {
+    SCOPED_TRACE(qos);
+    constexpr std::uint8_t kFourVls = 3;
+    SmOnModel run(torus());
+    run.listen([&](ib::mad::Packet& packet) {
+      if (packet.mad.attribute_id() != ib::wire::attr::kPortInfo ||
+          packet.mad.get<&ib::wire::SmpHeader::hop_count>() != 0)
+        return;
+      ib::wire::View<ib::wire::PortInfo> info(packet.mad.data());
+      if (info.get<&ib::wire::PortInfo::operational_vls>() > kFourVls)
+        info.set<&ib::wire::PortInfo::operational_vls>(kFourVls);
+    });
+    core::Options options;
+    options.plan.qos = qos;
+    run.boot_as(options);
+    ASSERT_TRUE(run.run_until_reports(1));
+    EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+    const PortRef far = run.model().topology().port(run.at()).peer;
+    EXPECT_EQ(run.model().port_info(far).operational_vls, kFourVls);
+    const auto named = [&] {
+      return std::ranges::count_if(run.log(), [](const std::string& line) {
+        return line.find("says that it has 8 VLs and operates 4") != line.npos;
+      });
+    };
+    EXPECT_EQ(named(), 1);
+    if (qos) {
+      for (const unsigned vl :
+           run.model().sl_to_vl(far, static_cast<std::uint8_t>(far.port == 1 ? 2 : 1)).vl)
+        EXPECT_LT(vl, 4U);
+    }
+    unsigned others = 0;
+    const auto& f = run.model().topology();
+    for (NodeIndex n = 0; n < f.nodes().size(); ++n)
+      for (unsigned p = 1; p <= f.node(n).num_ports; ++p)
+        if (const PortRef port{n, static_cast<std::uint8_t>(p)}; f.port(port).peer && port != far)
+          others += run.model().port_info(port).operational_vls == kFourVls ? 1 : 0;
+    EXPECT_LE(others, 1U) << "but the port itself";
+    unsigned sets = 0;
+    run.watch([&](const ib::mad::Packet& p) {
+      sets += p.mad.method() == ib::wire::Method::Set ? 1 : 0;
+      return true;
+    });
+    for (unsigned more = 2; more <= 3; ++more) {
+      const auto reports = run.reports();
+      run.sm().sweep_now(run.now(), core::Reason::Operator);
+      ASSERT_TRUE(run.run_until_reports(reports + 1));
+      EXPECT_TRUE(run.last().up());
+    }
+    EXPECT_EQ(sets, 0U);
+    EXPECT_EQ(named(), 1);
+  }
+}
+
 TEST(RefusedTables, AHostThatRefusesIsNamedOnceAndTheSubnetIsUp) {
   core::Options options = routed_by("updn");
   SmOnModel run(torus());
