@@ -78,9 +78,10 @@ constexpr std::array kManagers = {
     perf(number("", "perfmgr_window_s", &S::perfmgr_window_s, 60, 604800,
                 "Length of the windows that errors and the history of counters are summed up by")
              .in("s")),
-    perf(number("", "perfmgr_history", &S::perfmgr_history, 0, 10'000'000,
-                "Windows of counters that are kept, of all ports together; of each port two at "
-                "least")),
+    perf(number(
+        "", "perfmgr_history", &S::perfmgr_history, 0, 10'000'000,
+        "Windows of counters that are kept, of all ports together, in the store too; of each "
+        "port two at least; 0: none is stored")),
     perf(text("", "event_db_dump_file", &S::event_db_dump_file, "FILE",
               "Where `ibsm ctl counters dump` writes to (default: opensm_port_counters.log among "
               "the dump files)")),

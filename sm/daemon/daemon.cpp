@@ -157,6 +157,8 @@ bool Daemon::speak(Instant now) {
     managers_->speak(now);
     if (const auto changes = managers_->take_error_changes(); !changes.empty())
       events_->on_errors(changes);
+    if (auto counted = managers_->take_counted(); !counted.empty())
+      store_->post_later(std::move(counted));
   }
   if (once_status_ && (!managers_ || !manager_->mastership().is_master() || managers_->idle()))
     end_status_ = once_status_;

@@ -56,6 +56,7 @@ ib::Result<void> Daemon::open() {
   auto managers = Managers::open(options_, choice, log_);
   if (!managers) return tl::unexpected<ib::Error>(std::move(managers.error()));
   managers_ = *std::move(managers);
+  if (managers_) managers_->resume(ib::monotonic_now(), *contents);
 
   // Its flag may come while ibsm runs.
   smi_.watch = gsi_.watch = [this](char direction, const ib::mad::Packet& packet) {

@@ -336,6 +336,8 @@ void take_performance(const Settings& s, DaemonOptions& to) {
     performance.windows.thresholds = *thresholds;
   performance.windows.length = seconds(s.perfmgr_window_s);
   performance.windows_most = static_cast<std::size_t>(s.perfmgr_history);
+  // A store that several share has what is true for all of them.
+  performance.stores = s.perfmgr_history > 0 && !to.registry.etcd;
 }
 
 void say_flag_without_effect(const Configuration& configuration, DaemonOptions& to) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "libdiag/mad/tap/taps.h"
+#include "sm/daemon/counted_windows.h"
 
 namespace sm::daemon {
 namespace {
@@ -67,6 +68,20 @@ void Managers::set_options(const DaemonOptions& options) {
     performance_->set_error_thresholds(options.performance->windows.thresholds);
 }
 
+void Managers::resume(Instant now, const store::Contents& contents) {
+  if (performance_ == nullptr || !performance_->options().stores) return;
+  const auto& windows = performance_->options().windows;
+  performance_->resume(now, stored_windows(contents.counted_windows, windows.wall_at_zero));
+}
+
+store::Batch Managers::take_counted() {
+  // LIDs wait for what is written at the time, and for no more than that.
+  constexpr std::size_t kPortsAtATime = 2048;
+  if (performance_ == nullptr || !performance_->options().stores) return {};
+  return batch_of(performance_->take_unstored(kPortsAtATime),
+                  performance_->options().windows.wall_at_zero);
+}
+
 std::vector<managers::performance::ErrorChange> Managers::take_error_changes() {
   if (performance_ == nullptr) return {};
   return performance_->take_error_changes();
@@ -106,6 +121,7 @@ void Managers::speak(Instant now, managers::ClientChannel& machines) {
 }
 
 Instant Managers::next_deadline() const {
+  if (performance_ != nullptr && performance_->has_unstored()) return Instant{};
   const Instant readers = readers_.next_deadline();
   return is_master_ ? std::min(readers, setters_.next_deadline()) : readers;
 }

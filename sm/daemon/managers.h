@@ -37,6 +37,10 @@ class Managers {
   int readable_fd() const { return channel_.port->readable_fd(); }
   /// Thresholds of error counters that were passed since the last call.
   std::vector<managers::performance::ErrorChange> take_error_changes();
+  /// Goes on with what was counted before a restart.
+  void resume(ib::Instant now, const store::Contents& contents);
+  /// What of it is to be stored since the last call, not all at once; empty: nothing.
+  store::Batch take_counted();
   /// Null: no counters are read.
   managers::performance::PerformanceManager* performance() { return performance_; }
   /// Nothing is under way that `ibsm --once` should wait for.

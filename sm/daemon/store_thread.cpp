@@ -32,6 +32,14 @@ void StoreThread::post(std::uint64_t ticket, store::Batch batch) {
   wanted_.notify_one();
 }
 
+void StoreThread::post_later(store::Batch batch) {
+  constexpr std::size_t kWaitMost = 128;
+  const std::lock_guard lock(mutex_);
+  if (later_.size() >= kWaitMost) return;
+  later_.push_back(std::move(batch));
+  wanted_.notify_one();
+}
+
 void StoreThread::post_take() {
   const std::lock_guard lock(mutex_);
   orders_.push_back({What::Take, std::nullopt, {}, nullptr});
@@ -72,7 +80,7 @@ std::optional<StoreThread::Done> StoreThread::next_done() {
 }
 
 bool StoreThread::wait(std::unique_lock<std::mutex>& lock) {
-  const auto is_wanted = [this] { return ending_ || !orders_.empty(); };
+  const auto is_wanted = [this] { return ending_ || !orders_.empty() || !later_.empty(); };
   if (const auto rest = store_->rest()) return wanted_.wait_for(lock, *rest, is_wanted);
   wanted_.wait(lock, is_wanted);
   return true;
@@ -87,11 +95,28 @@ void StoreThread::run() {
       lock.lock();
       continue;
     }
+    if (orders_.empty() && !later_.empty()) {
+      store::Batch batch = std::move(later_.front());
+      later_.pop_front();
+      commit_later(std::move(batch), lock);
+      continue;
+    }
     if (orders_.empty()) return;
     Order order = std::move(orders_.front());
     orders_.pop_front();
     carry_out(std::move(order), lock);
   }
+}
+
+/// Told once, until it works again.
+void StoreThread::commit_later(store::Batch batch, std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  const auto result = store_->commit(batch);
+  if (!result && !std::exchange(later_failed_, true))
+    say_({ib::LogLevel::Warning, "store",
+          "what ports counted is not stored: " + result.error().message});
+  if (result) later_failed_ = false;
+  lock.lock();
 }
 
 void StoreThread::carry_out(Order order, std::unique_lock<std::mutex>& lock) {

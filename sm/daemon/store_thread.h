@@ -35,6 +35,8 @@ class StoreThread {
   ib::Result<void> commit(store::Batch batch);
   /// Does not.
   void post(std::uint64_t ticket, store::Batch batch);
+  /// Nobody waits for it, all else comes first, and it is dropped where too much waits already.
+  void post_later(store::Batch batch);
   /// Store::take(), without waiting for it.
   void post_take();
   /// Store::stand_by(), likewise.
@@ -57,6 +59,7 @@ class StoreThread {
     std::optional<ib::Result<void>>* result{nullptr};
   };
   void run();
+  void commit_later(store::Batch batch, std::unique_lock<std::mutex>& lock);
   void carry_out(Order order, std::unique_lock<std::mutex>& lock);
   /// Until there is an order, or the end. False: meanwhile the store wants its turn.
   bool wait(std::unique_lock<std::mutex>& lock);
@@ -66,9 +69,11 @@ class StoreThread {
   std::mutex mutex_;
   std::condition_variable wanted_, served_;
   std::deque<Order> orders_;
+  std::deque<store::Batch> later_;
   std::deque<Done> done_;
   std::deque<ib::Result<store::Contents>> taken_;
   bool deposed_{false};
+  bool later_failed_{false};  // the last of later_, and that was said
   bool ending_{false};
   Wake done_wake_, taken_wake_;
   std::thread thread_;  // last: it uses the others

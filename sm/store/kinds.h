@@ -294,10 +294,39 @@ struct GeneratedPKeyKind : KindOf<GeneratedPKey, std::string> {
   }
 };
 
+struct CountedWindowKind : KindOf<CountedWindow, CountedWindowKey> {
+  static constexpr auto kept = &Contents::counted_windows;
+  static constexpr auto changed = &Batch::counted_windows;
+  static constexpr auto removed = &Batch::counted_windows_removed;
+  static constexpr const char* word = "windows of counters";
+  static constexpr const char* table = "counted_window";
+  static constexpr const char* columns = "node_guid, port, began, read_ms, counters, sum";
+  static constexpr std::size_t keys = 3;
+
+  static Key key(const Value& v) { return v.key; }
+  static bool has_row(const Value& v) {
+    return !v.counters.empty() && v.counters.size() <= CountedWindow::kBytesMost;
+  }
+  static Value take(const Row& row) {
+    const auto bytes = row.bytes(4);
+    return {{row.guid(0), row.integer_as<std::uint8_t>(1), row.integer_as<std::int64_t>(2)},
+            row.integer_as<std::int64_t>(3),
+            {bytes.begin(), bytes.end()}};
+  }
+  template <class Statement>
+  static void bind_key(Statement& s, const Key& key) {
+    s.bind(key.node_guid).bind(key.port).bind(static_cast<std::uint64_t>(key.began));
+  }
+  template <class Statement>
+  static void bind(Statement& s, const Value& v) {
+    s.bind(static_cast<std::uint64_t>(v.read_ms)).bind(v.counters);
+  }
+};
+
 /// All of them, in the order in which a batch is applied. What is no list (Batch::forget_lids,
 /// vls) is not among them.
 using Kinds = std::tuple<LidKind, GroupKind, MemberKind, ServiceKind, SubscriptionKind, AliasKind,
-                         PartitionMemberKind, GeneratedPKeyKind>;
+                         PartitionMemberKind, GeneratedPKeyKind, CountedWindowKind>;
 
 /// Calls run(kind) for each, an object of its type.
 template <class Run>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <algorithm>
 #include <compare>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -34,6 +35,32 @@ template <class Kind, class List>
 void remove(List& list, const typename Kind::Key& key) {
   const auto at = place_of<Kind>(list, key);
   if (at != list.end() && !Kind::before(key, Kind::key(*at))) list.erase(at);
+}
+
+/// What put() and remove() of each would do, in one pass over the list. The keys ascend.
+template <class Kind>
+void merge(std::vector<typename Kind::Value>& list,
+           const std::vector<typename Kind::Value>& changed) {
+  std::vector<typename Kind::Value> merged;
+  merged.reserve(list.size() + changed.size());
+  auto old = list.begin();
+  for (const auto& value : changed) {
+    while (old != list.end() && Kind::before(Kind::key(*old), Kind::key(value)))
+      merged.push_back(std::move(*old++));
+    const bool replaces = old != list.end() && !Kind::before(Kind::key(value), Kind::key(*old));
+    if (!Kind::removes(value) && !Kind::has_row(value)) continue;
+    if (replaces) ++old;
+    if (!Kind::removes(value)) merged.push_back(value);
+  }
+  std::move(old, list.end(), std::back_inserter(merged));
+  list = std::move(merged);
+}
+
+template <class Kind>
+bool ascends(const std::vector<typename Kind::Value>& values) {
+  return std::adjacent_find(values.begin(), values.end(), [](const auto& a, const auto& b) {
+           return !Kind::before(Kind::key(a), Kind::key(b));
+         }) == values.end();
 }
 
 class MemoryStore final : public Store {
@@ -75,7 +102,10 @@ void apply(const Batch& batch, Contents& contents) {
         if constexpr (std::is_same_v<Kind, GroupKind>)
           std::erase_if(contents.members, [&](const McMember& m) { return m.mgid == key; });
       }
-    for (const auto& value : batch.*Kind::changed) {
+    const auto& changed = batch.*Kind::changed;
+    constexpr std::size_t kMany = 64;  // so that a place each would cost more
+    if (changed.size() > kMany && ascends<Kind>(changed)) return merge<Kind>(list, changed);
+    for (const auto& value : changed) {
       if (Kind::removes(value))
         remove<Kind>(list, Kind::key(value));
       else if (Kind::has_row(value))

@@ -105,6 +105,15 @@ CREATE TABLE programmed (
   sum INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 INSERT INTO programmed (what) SELECT what FROM programmed_before;
 DROP TABLE programmed_before;
+)sql",
+    R"sql(
+CREATE TABLE IF NOT EXISTS counted_window (
+  node_guid BLOB NOT NULL CHECK(length(node_guid) = 8),
+  port INTEGER NOT NULL CHECK(port BETWEEN 0 AND 254),
+  began INTEGER NOT NULL, read_ms INTEGER NOT NULL,
+  counters BLOB NOT NULL CHECK(length(counters) BETWEEN 1 AND 900),
+  sum INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (node_guid, port, began)) WITHOUT ROWID;
 )sql"};
 static_assert(std::size(kSchemas) == kSchemaVersion);
 

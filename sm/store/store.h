@@ -2,9 +2,9 @@
 // What must survive a restart of the subnet manager: who has which LID, the multicast groups with
 // their members, registered services, subscriptions to notices, alias GUIDs, members of partitions
 // that were added at run time, P_Keys that were generated, whether SL2VL and VL arbitration of
-// devices are of our making, and how routes were made. One interface, two implementations: a SQLite
-// file in the state directory, and memory. Not a cache of the fabric: what a sweep can see again is
-// not kept here.
+// devices are of our making, how routes were made, and what ports counted. One interface, two
+// implementations: a SQLite file in the state directory, and memory. Not a cache of the fabric:
+// what a sweep can see again is not kept here.
 #pragma once
 
 #include <compare>
@@ -128,6 +128,24 @@ enum class DeviceVls : std::uint8_t {
   PutBack = 2,    // all were told the default again; ports without a link then were not
 };
 
+/// Which port, and when the window of time began, in seconds since 1970.
+struct CountedWindowKey {
+  ib::Guid node_guid{};
+  std::uint8_t port{};
+  std::int64_t began{};
+  friend auto operator<=>(const CountedWindowKey&, const CountedWindowKey&) = default;
+};
+
+/// What a port had counted at the last reading of a window of time.
+struct CountedWindow {
+  static constexpr std::size_t kBytesMost = 900;  // of `counters`; of more there is no row
+
+  CountedWindowKey key;
+  std::int64_t read_ms{};           // when that was, in ms since 1970
+  std::vector<std::byte> counters;  // as the performance manager writes them
+  friend bool operator==(const CountedWindow&, const CountedWindow&) = default;
+};
+
 /// Everything kept, each list in ascending order of its key.
 struct Contents {
   std::vector<LidClaim> lids;                      // by port GUID
@@ -138,6 +156,7 @@ struct Contents {
   std::vector<AliasGuid> aliases;                  // by port GUID, then index
   std::vector<PartitionMember> partition_members;  // by P_Key, then port GUID
   std::vector<GeneratedPKey> generated_p_keys;     // by name
+  std::vector<CountedWindow> counted_windows;      // by key
   DeviceVls vls{DeviceVls::Untouched};
   /// How the routes that switches hold were made (plan::RouteMemory); empty: nobody knows.
   std::vector<std::byte> routes;
@@ -160,6 +179,8 @@ struct Batch {
   std::vector<AliasGuid> aliases;             // added or replaced; GUID 0 takes one back
   std::vector<PartitionMember> partition_members;  // added or replaced; membership 0 removes
   std::vector<GeneratedPKey> generated_p_keys;     // added or replaced
+  std::vector<CountedWindowKey> counted_windows_removed;
+  std::vector<CountedWindow> counted_windows;  // added or replaced, by key
   std::optional<DeviceVls> vls;
   std::optional<std::vector<std::byte>> routes;
   bool empty() const;

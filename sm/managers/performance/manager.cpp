@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "libdiag/query/pma_client.h"
@@ -111,7 +112,7 @@ void PerformanceManager::forget_inactive() {
     if (at->second.active) {
       ++at;
     } else {
-      at->second.give_up(options_.windows, error_changes_);
+      at->second.give_up(options_.windows, news_);
       at = records_.erase(at);
     }
   }
@@ -158,7 +159,7 @@ void PerformanceManager::sweep_now(Instant now) {
 }
 
 void PerformanceManager::clear_totals(Instant now) {
-  for (auto& [key, record] : records_) record.forget(now, options_.windows, error_changes_);
+  for (auto& [key, record] : records_) record.forget(now, options_.windows, news_);
 }
 
 // ---- a sweep
@@ -204,8 +205,14 @@ void PerformanceManager::begin(Instant now) {
     }
     target->end = std::move(end);
     for (const PortRecord& port : target->ports)
-      if (const auto at = records_.find({port.node_guid, port.port}); at != records_.end())
+      if (const auto at = records_.find({port.node_guid, port.port}); at != records_.end()) {
+        // A cable may have been moved, a node have another name.
         at->second.active = true;
+        at->second.port_guid = port.port_guid;
+        at->second.node_name = port.node_name;
+        at->second.here = port.here;
+        at->second.there = port.there;
+      }
     if (options_.ask_capabilities && !target->asked_info) {
       work_.push_back({target, Step::Info, 0, {}});
     } else {
@@ -349,16 +356,10 @@ void PerformanceManager::on_counters(Instant now, const Asked& asked,
 void PerformanceManager::keep(Instant now, Target& target, std::uint8_t port) {
   PortRecord& fresh = target.ports[target.next - 1];
   const PortKey key{fresh.node_guid, port};
-  auto [at, is_new] = records_.try_emplace(key, fresh);
-  PortRecord& record = at->second;
-  if (!is_new) {
-    // A cable that was moved, a node with another name.
-    record.node_name = fresh.node_name;
-    record.here = fresh.here;
-    record.there = fresh.there;
-  }
+  PortRecord& record = records_.try_emplace(key, fresh).first->second;
   record.active = true;
-  record.take(now, target.reading, options_.windows, windows_kept_, error_changes_);
+  record.take(now, target.reading, options_.windows, windows_kept_, news_);
+  if (options_.stores) unstored_.push_back(key);
   const auto& more = record.totals.increase();
   const bool waits = options_.log_xmit_wait && [&] {
     const auto rows = counter_rows();
@@ -367,6 +368,35 @@ void PerformanceManager::keep(Instant now, Target& target, std::uint8_t port) {
     return false;
   }();
   if (errors_in(more) > 0 || waits) with_errors_.push_back(key);
+}
+
+PerformanceManager::Unstored PerformanceManager::take_unstored(std::size_t most) {
+  Unstored unstored;
+  unstored.dropped = std::exchange(news_.dropped, {});
+  if (sweeping_) return unstored;
+  for (; !unstored_.empty() && most > 0; --most) {
+    if (const auto at = records_.find(unstored_.back()); at != records_.end())
+      std::ranges::move(at->second.to_store(options_.windows),
+                        std::back_inserter(unstored.windows));
+    unstored_.pop_back();
+  }
+  return unstored;
+}
+
+void PerformanceManager::resume(Instant now, std::span<const StoredWindow> stored) {
+  while (!stored.empty()) {
+    const PortKey port = stored.front().port;
+    const auto is_other = [&](const StoredWindow& window) { return window.port != port; };
+    const auto count = std::ranges::find_if(stored, is_other) - stored.begin();
+    PortRecord& record = records_[port];
+    record.node_guid = port.first;
+    record.port = port.second;
+    record.active = false;  // until a sweep finds it
+    record.node_name = to_string(port.first);
+    record.here = fmt::format("{} port {}", record.node_name, port.second);
+    record.resume(now, stored.first(static_cast<std::size_t>(count)), options_.windows);
+    stored = stored.subspan(static_cast<std::size_t>(count));
+  }
 }
 
 /// Nothing more is asked of it in this sweep. Named once, until it answers again.
@@ -380,6 +410,7 @@ void PerformanceManager::skip(const std::shared_ptr<Target>& target, std::string
 void PerformanceManager::end(Instant now) {
   sweeping_ = false;
   ++sweeps_;
+  if (!options_.stores) news_.dropped.clear();
   if (options_.log_errors) tell_errors();
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(now - sweep_began_);
   log(ib::LogLevel::Verbose,

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -41,6 +42,7 @@ struct Options {
   /// Windows of all ports together that are kept, ended ones and those that run; of each port at
   /// least one of both, and no more than kWindowsMost.
   std::size_t windows_most{100'000};
+  bool stores{false};  // take_unstored() is asked
   static constexpr std::size_t kWindowsMost = 1'000;
 };
 
@@ -71,7 +73,18 @@ class PerformanceManager final : public Manager {
   std::vector<ib::LogEvent> take_log() override;
   std::size_t requests_most() const override { return options_.outstanding; }
   /// Thresholds that were passed since the last call.
-  std::vector<ErrorChange> take_error_changes() { return std::exchange(error_changes_, {}); }
+  std::vector<ErrorChange> take_error_changes() { return std::exchange(news_.changes, {}); }
+  /// Windows that were read, of at most `most` ports, and those that are not kept any more, since
+  /// the last call; of sweeps that have ended.
+  struct Unstored {
+    std::vector<StoredWindow> windows;
+    std::vector<WindowKey> dropped;
+    bool empty() const { return windows.empty() && dropped.empty(); }
+  };
+  Unstored take_unstored(std::size_t most);
+  bool has_unstored() const { return !sweeping_ && !unstored_.empty(); }
+  /// Goes on where a run before this one ended: windows as stored, by port and then time.
+  void resume(ib::Instant now, std::span<const StoredWindow> stored);
   /// A run of `ibsm --once` does not wait for counters.
   bool idle() const override { return true; }
 
@@ -135,8 +148,9 @@ class PerformanceManager final : public Manager {
   ib::mad::Cookie next_cookie_{0};
   std::vector<PortKey> with_errors_;  // of this sweep
   std::set<ib::Guid> named_;          // targets whose trouble has been told
-  std::vector<ErrorChange> error_changes_;
-  std::size_t windows_kept_{1};  // ended ones of a port
+  RecordNews news_;
+  std::vector<PortKey> unstored_;  // ports that were read
+  std::size_t windows_kept_{1};    // ended ones of a port
   std::vector<ib::LogEvent> log_;
   bool sweeping_{false}, enabled_{true};
   ib::Instant sweep_began_{}, next_sweep_{ib::kNever};

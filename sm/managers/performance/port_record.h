@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +48,27 @@ struct ErrorChange {
   std::uint64_t threshold{};  // in a window
 };
 
+using PortKey = std::pair<ib::Guid, std::uint8_t>;  // node and port
+
+/// A window of a port as it is stored: what is needed to go on from it.
+struct StoredWindow {
+  PortKey port;
+  std::int64_t began{};
+  PortTotals::State state;
+};
+/// Which one of them.
+struct WindowKey {
+  PortKey port;
+  std::int64_t began{};
+  friend auto operator<=>(const WindowKey&, const WindowKey&) = default;
+};
+
+/// What became of records, for who tells of it and who stores it.
+struct RecordNews {
+  std::vector<ErrorChange> changes;
+  std::vector<WindowKey> dropped;  // windows that are not kept any more
+};
+
 struct PortRecord {
   ib::Guid node_guid{}, port_guid{};
   std::uint8_t port{};
@@ -57,23 +79,29 @@ struct PortRecord {
   /// Ended windows, the oldest first; never empty once the port has been read. The first stands for
   /// all time before.
   std::vector<WindowEnd> ended;
-  std::uint32_t above{0};  // bits by the number of the error counter
+  std::uint32_t above{0};    // bits by the number of the error counter
+  bool has_new_past{false};  // `ended` is not what the store may have, but for its growth
 
   /// Both ends of the cable.
   std::string link() const { return there.empty() ? here : here + " - " + there; }
   /// As PortTotals::take(); `kept`: ended windows at most, at least 1.
   void take(ib::Instant now, const Reading& reading, const Windows& windows, std::size_t kept,
-            std::vector<ErrorChange>& changes);
+            RecordNews& news);
+  /// Goes on where the windows of a port end, which ascend: nothing is told of them. Nothing is
+  /// later than `now`.
+  void resume(ib::Instant now, std::span<const StoredWindow> stored, const Windows& windows);
+  /// The window that runs; those before it, too, where the store cannot have them.
+  std::vector<StoredWindow> to_store(const Windows& windows);
   /// As PortTotals::forget(): windows begin anew, too.
-  void forget(ib::Instant now, const Windows& windows, std::vector<ErrorChange>& changes);
+  void forget(ib::Instant now, const Windows& windows, RecordNews& news);
   /// Nobody counts any more: what is above its threshold is told as below.
-  void give_up(const Windows& windows, std::vector<ErrorChange>& changes);
+  void give_up(const Windows& windows, RecordNews& news);
 
  private:
-  void judge_end(const Windows& windows, std::vector<ErrorChange>& changes);
-  void judge(const Windows& windows, std::vector<ErrorChange>& changes);
+  PortKey key() const { return {node_guid, port}; }
+  void judge_end(const Windows& windows, RecordNews& news);
+  void judge(const Windows& windows, RecordNews& news);
 };
-using PortKey = std::pair<ib::Guid, std::uint8_t>;  // node and port
 using PortRecords = std::map<PortKey, PortRecord>;
 
 }  // namespace sm::managers::performance

@@ -50,6 +50,15 @@ void PortTotals::cleared(ib::Instant now, std::uint32_t select, std::uint8_t sel
   nearly_full_ = {};
 }
 
+void PortTotals::resume(const State& state) {
+  *this = {};
+  last_ = state.last;
+  totals_ = state.totals;
+  last_reading_ = state.last_reading;
+  last_reset_ = state.last_reset;
+  readings_ = 1;
+}
+
 void PortTotals::forget(ib::Instant now) {
   totals_ = {};
   increase_ = {};

@@ -30,6 +30,14 @@ class PortTotals {
   /// Totals, not the device's counters, begin at 0 again.
   void forget(ib::Instant now);
 
+  /// What goes on where this one ended, after a restart.
+  struct State {
+    CounterValues last{}, totals{};
+    ib::Instant last_reading{}, last_reset{};
+  };
+  State state() const { return {last_, totals_, last_reading_, last_reset_}; }
+  void resume(const State& state);
+
   const CounterValues& values() const { return totals_; }
   /// Of the last take(); all 0 after the first.
   const CounterValues& increase() const { return increase_; }

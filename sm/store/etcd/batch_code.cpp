@@ -178,6 +178,9 @@ void take_key(const Row& row, ServiceKey& key) {
 void take_key(const Row& row, AliasPlace& key) {
   key = {row.guid(0), row.integer_as<std::uint16_t>(1)};
 }
+void take_key(const Row& row, CountedWindowKey& key) {
+  key = {row.guid(0), row.integer_as<std::uint8_t>(1), row.integer_as<std::int64_t>(2)};
+}
 
 template <class Kind>
 void take_kind(Reader& reader, Batch& batch) {

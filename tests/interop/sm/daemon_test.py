@@ -8,6 +8,7 @@ import pathlib
 import pty
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -1216,6 +1217,41 @@ class Counters(unittest.TestCase):
             os.kill(pid, signal.SIGHUP)
             self.assertTrue(wait_until(lambda: any(e.get("counter") == "SymbolErrorCounter" for e in events())))
             self.assertFalse([e for e in events() if e.get("counter") == "VL15Dropped"])
+
+    def test_a_restart_goes_on_with_totals_windows_and_thresholds(self):
+        with Sm(*TREE) as f:
+            conf, host = f.directory / "conf", "host0009 HCA-1"
+            conf.write_text("perfmgr TRUE\nperfmgr_sweep_time_s 1\nperfmgr_window_s 604800\n"
+                            f"event_file {f.directory}/events\n")
+
+            def history():
+                return f.ibsm_ctl("counters", "history", host, "1").stdout
+
+            pid = f.daemon("-F", conf)
+            self.assertTrue(wait_until(lambda: self.counters(f, host, "1").returncode == 0))
+            f.ctl("counters", host, "1", "SymbolErrorCounter=8")
+            self.assertTrue(wait_until(lambda: "SymbolErrorCounter +8" in history()))
+            database = sqlite3.connect(f.directory / "state" / "ibsm.db")
+
+            def stored():
+                return database.execute("select count(*), max(length(counters)), max(read_ms) from counted_window").fetchone()
+
+            last = stored()[2]
+            self.assertTrue(wait_until(lambda: stored()[2] > last + 1000))
+            self.assertEqual(stored()[0], 2 * 128, "what runs, and what was before, of each port")
+            self.assertLess(stored()[1], 120)
+            os.kill(pid, signal.SIGKILL)
+            self.assertTrue(wait_until(lambda: not pathlib.Path(f"/proc/{pid}").exists()))
+            f.ctl("counters", host, "1", "SymbolErrorCounter=13")
+            f.daemon("-F", conf)
+            self.assertTrue(wait_until(lambda: "SymbolErrorCounter +13" in history()), history())
+            events = [json.loads(line) for line in (f.directory / "events").read_text().splitlines()]
+            above = [(e["count"], e["threshold"]) for e in events if e["event"] == "port.errors"]
+            self.assertEqual(above, [(13, 10)])
+            self.assertEqual(f.ibsm_ctl("counters", "clear").returncode, 0)
+            self.assertTrue(wait_until(lambda: "port.errors-cleared" in (f.directory / "events").read_text()))
+            f.ibsm_ctl("counters", "sweep")
+            self.assertTrue(wait_until(lambda: "SymbolErrorCounter" not in history()))
 
     def test_without_the_option_nothing_is_read_and_that_is_said(self):
         with Sm(*TREE) as f:

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <vector>
 
 namespace sm::daemon {
 namespace {
@@ -33,6 +34,50 @@ TEST(StoreThread, GivesTheStoreItsTurn) {
                      [&](const ib::LogEvent& line) { said.set_value(line.message); });
   EXPECT_EQ(said.get_future().get(), "had its turn");
   EXPECT_TRUE(thread.commit({}));
+}
+
+/// Says in which order batches come, by the number of their LIDs; the first waits for the gate.
+class Ordered final : public store::Store {
+ public:
+  Ordered(std::shared_future<void> gate, std::vector<std::size_t>& order)
+      : gate_(std::move(gate)), order_(order) {}
+  ib::Result<store::Contents> load() override { return store::Contents{}; }
+  ib::Result<void> commit(const store::Batch& batch) override {
+    gate_.wait();
+    order_.push_back(batch.lids.size());
+    return {};
+  }
+
+ private:
+  std::shared_future<void> gate_;
+  std::vector<std::size_t>& order_;
+};
+
+TEST(StoreThread, WhatCanWaitComesLastAndIsDoneBeforeTheEnd) {
+  const auto batch_of = [](std::size_t lids) {
+    store::Batch batch;
+    batch.lids.resize(lids);
+    return batch;
+  };
+  std::promise<void> gate;
+  std::vector<std::size_t> order;
+  {
+    StoreThread thread(std::make_unique<Ordered>(gate.get_future().share(), order),
+                       [](const ib::LogEvent&) {});
+    thread.post(1, batch_of(1));
+    thread.post_later(batch_of(4));
+    thread.post_later(batch_of(5));
+    thread.post(2, batch_of(2));
+    thread.post(3, batch_of(3));
+    gate.set_value();
+  }
+  // The thread may have begun with what can wait before there was anything else.
+  std::vector<std::size_t> late;
+  for (const std::size_t lids : order)
+    if (lids > 3) late.push_back(lids);
+  EXPECT_THAT(order, testing::UnorderedElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT(late, testing::ElementsAre(4, 5));
+  EXPECT_EQ(order.back(), 5U);
 }
 
 }  // namespace

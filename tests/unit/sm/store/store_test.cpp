@@ -223,6 +223,7 @@ TEST(Store, AgreesWithItsTwinInMemory) {
   EXPECT_FALSE(disk->load()->aliases.empty());
   EXPECT_FALSE(disk->load()->partition_members.empty());
   EXPECT_FALSE(disk->load()->generated_p_keys.empty());
+  EXPECT_GT(disk->load()->counted_windows.size(), 80U);
 }
 
 TEST(Store, RefusesASecondOwnerOfTheDirectory) {

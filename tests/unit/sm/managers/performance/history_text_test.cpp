@@ -19,16 +19,16 @@ struct HistoryTextTest : testing::Test {
     leaf.port = 5;
     leaf.here = "\"leaf-001\" port 5";
     leaf.there = "\"spine-001\" port 1";
-    std::vector<ErrorChange> changes;
+    RecordNews news;
     Reading reading;
     reading.wide.emplace();
-    leaf.take(ib::Instant{} + 60s, reading, windows, 10, changes);
+    leaf.take(ib::Instant{} + 60s, reading, windows, 10, news);
     reading.wide->port_xmit_data = 3'540'000'000;
     reading.narrow.symbol_error_counter = 7;
-    leaf.take(ib::Instant{} + 3600s, reading, windows, 10, changes);
+    leaf.take(ib::Instant{} + 3600s, reading, windows, 10, news);
     reading.wide->port_rcv_pkts = 3'480;
-    leaf.take(ib::Instant{} + 7080s, reading, windows, 10, changes);
-    leaf.take(ib::Instant{} + 7260s, reading, windows, 10, changes);
+    leaf.take(ib::Instant{} + 7080s, reading, windows, 10, news);
+    leaf.take(ib::Instant{} + 7260s, reading, windows, 10, news);
     records.emplace(PortKey{leaf.node_guid, leaf.port}, leaf);
   }
   Windows windows;

@@ -344,5 +344,58 @@ TEST_F(PerformanceTest, ClearAndSweepOnDemand) {
   EXPECT_EQ(agents.manager.sweeps(), 2U);
 }
 
+TEST_F(PerformanceTest, ARestartGoesOnWithWhatWasStored) {
+  Options stores;
+  stores.stores = true;
+  Agents before(stores);
+  auto& port = before.by_lid[fabric.port(node("leaf-002"), 0).lid.value].ports[5];
+  port.narrow.symbol_error_counter = 40;
+  before.up(fabric);
+  port.narrow.symbol_error_counter = 52;
+  before.sweep();
+  EXPECT_TRUE(before.manager.has_unstored());
+  std::vector<StoredWindow> stored;
+  while (true) {
+    const auto some = before.manager.take_unstored(50);
+    if (some.empty()) break;
+    stored.insert(stored.end(), some.windows.begin(), some.windows.end());
+  }
+  EXPECT_FALSE(before.manager.has_unstored());
+  // Both ends of each cable, twice for each sweep, of which the last write of a window stands.
+  std::map<WindowKey, StoredWindow> rows;
+  for (const StoredWindow& window : stored) rows[{window.port, window.began}] = window;
+  ASSERT_EQ(rows.size(), 2 * 2 * kCables);
+  stored.clear();
+  for (const auto& [key, window] : rows) stored.push_back(window);
+
+  Agents after(stores);
+  after.now = before.now + seconds(100);
+  after.by_lid = before.by_lid;
+  after.by_lid[fabric.port(node("leaf-002"), 0).lid.value].ports[5].narrow.symbol_error_counter =
+      59;
+  after.manager.resume(after.now, stored);
+  EXPECT_FALSE(after.record(fabric.node(node("leaf-002")).guid, 5).active);
+  after.up(fabric);
+  EXPECT_THAT(after.log, ElementsAre(HasSubstr("\"leaf-002\" port 5 - \"spine-001\" port 3: "
+                                               "SymbolErrorCounter +7 in 100 s")));
+  const auto& record = after.record(fabric.node(node("leaf-002")).guid, 5);
+  EXPECT_TRUE(record.active);
+  EXPECT_EQ(record.totals.values()[0], 59U);
+  EXPECT_THAT(after.manager.take_error_changes(), IsEmpty()) << "12 of them were told before";
+}
+
+TEST_F(PerformanceTest, OfNodesThatAreGoneTheStoreForgets) {
+  Options stores;
+  stores.stores = true;
+  Agents kept(stores);
+  kept.up(fabric);
+  while (!kept.manager.take_unstored(1000).empty()) {
+  }
+  auto smaller = fabric;
+  smaller.disconnect({node("host0016 HCA-1"), 1});
+  kept.up(smaller);
+  EXPECT_EQ(kept.manager.take_unstored(1).dropped.size(), 2U * 2U) << "two windows of two ports";
+}
+
 }  // namespace
 }  // namespace sm::managers::performance

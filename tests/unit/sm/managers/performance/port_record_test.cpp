@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace sm::managers::performance {
 namespace {
 
@@ -24,9 +26,9 @@ struct PortRecordTest : testing::Test {
     now = now + later;
     Reading reading;
     reading.narrow.symbol_error_counter = symbols;
-    std::vector<ErrorChange> changes;
-    record.take(now, reading, windows, kept, changes);
-    return changes;
+    RecordNews news;
+    record.take(now, reading, windows, kept, news);
+    return news.changes;
   }
   Windows windows;
   PortRecord record;
@@ -89,15 +91,15 @@ TEST_F(PortRecordTest, WindowsBeginAtTheHourAndOldOnesGo) {
 
 TEST_F(PortRecordTest, ClearedOrGoneItIsBelow) {
   ASSERT_THAT(read(50), SizeIs(1));
-  std::vector<ErrorChange> changes;
-  record.forget(now, windows, changes);
-  ASSERT_THAT(changes, SizeIs(1));
-  EXPECT_FALSE(changes[0].is_above);
+  RecordNews news;
+  record.forget(now, windows, news);
+  ASSERT_THAT(news.changes, SizeIs(1));
+  EXPECT_FALSE(news.changes[0].is_above);
   EXPECT_THAT(read(60), IsEmpty()) << "10 since then";
   EXPECT_THAT(read(61), SizeIs(1));
-  changes.clear();
-  record.give_up(windows, changes);
-  EXPECT_THAT(changes, SizeIs(1));
+  news.changes.clear();
+  record.give_up(windows, news);
+  EXPECT_THAT(news.changes, SizeIs(1));
 }
 
 TEST_F(PortRecordTest, AThresholdThatIsOffIsNeverPassedAndClearsWhatWasAbove) {
@@ -106,6 +108,102 @@ TEST_F(PortRecordTest, AThresholdThatIsOffIsNeverPassedAndClearsWhatWasAbove) {
   EXPECT_THAT(read(1000, 180s), IsEmpty());
   EXPECT_THAT(read(1000, 3600s), SizeIs(1));
   EXPECT_THAT(read(2000, 180s), IsEmpty());
+}
+
+/// A record as a store would have it back: the window that runs, and those before that were the one
+/// that ran once.
+struct RestartTest : PortRecordTest {
+  std::map<std::int64_t, StoredWindow> store;
+  void keep() {
+    for (const StoredWindow& window : record.to_store(windows))
+      store.insert_or_assign(window.began, window);
+  }
+  std::vector<ErrorChange> read_and_keep(std::uint16_t symbols, ib::Duration later = 180s) {
+    auto changes = read(symbols, later);
+    keep();
+    return changes;
+  }
+  void restart() {
+    PortRecord fresh;
+    fresh.here = record.here;
+    fresh.there = record.there;
+    std::vector<StoredWindow> stored;
+    for (const auto& [began, window] : store) stored.push_back(window);
+    fresh.resume(now, stored, windows);
+    record = fresh;
+  }
+};
+
+TEST_F(RestartTest, RatesAndThresholdsGoOn) {
+  keep();
+  read_and_keep(8);
+  restart();
+  EXPECT_EQ(record.totals.values()[0], 8U);
+  const auto above = read_and_keep(13);
+  EXPECT_EQ(record.totals.increase()[0], 5U) << "the first reading after a restart counts";
+  EXPECT_EQ(record.totals.period(), 180s);
+  ASSERT_THAT(above, SizeIs(1));
+  EXPECT_EQ(above[0].count, 13U);
+  EXPECT_EQ(above[0].seconds, 360);
+}
+
+TEST_F(RestartTest, WhatWasAboveIsNotToldAgainAndIsBelowInItsTime) {
+  keep();
+  ASSERT_THAT(read_and_keep(50), SizeIs(1));
+  restart();
+  EXPECT_THAT(read_and_keep(70), IsEmpty());
+  EXPECT_THAT(read_and_keep(70, 3600s), IsEmpty());
+  restart();
+  EXPECT_THAT(read_and_keep(70), IsEmpty());
+  const auto below = read_and_keep(70, 3600s);
+  ASSERT_THAT(below, SizeIs(1));
+  EXPECT_FALSE(below[0].is_above);
+}
+
+TEST_F(RestartTest, TheWindowsAreThoseOfBefore) {
+  keep();
+  for (std::uint16_t hour = 1; hour < 5; ++hour) read_and_keep(hour, 3600s);
+  const auto before = record;
+  for (const auto& dropped : std::vector(store.begin(), store.end()))
+    if (dropped.first < before.ended.front().began) store.erase(dropped.first);
+  restart();
+  ASSERT_EQ(record.ended.size(), before.ended.size());
+  for (std::size_t i = 0; i < before.ended.size(); ++i) {
+    EXPECT_EQ(record.ended[i].began, before.ended[i].began);
+    EXPECT_EQ(record.ended[i].read, before.ended[i].read);
+    EXPECT_EQ(record.ended[i].totals, before.ended[i].totals);
+  }
+}
+
+TEST_F(RestartTest, ADeviceThatWasResetMeanwhileCountsFromZero) {
+  keep();
+  read_and_keep(9);
+  restart();
+  EXPECT_THAT(read_and_keep(3), SizeIs(1)) << "9 + 3";
+}
+
+TEST_F(RestartTest, TotalsThatWentDownAndATimeToComeAreNotBelieved) {
+  keep();
+  read_and_keep(9, 3600s);
+  auto& first = store.begin()->second.state;
+  first.totals[0] = 5'000;
+  auto& last = store.rbegin()->second.state;
+  last.last_reading = now + 1000h;
+  restart();
+  EXPECT_THAT(read_and_keep(10, 3600s), IsEmpty());
+  EXPECT_GE(record.totals.period(), 0s);
+}
+
+TEST_F(RestartTest, WhatIsDroppedIsNamed) {
+  RecordNews news;
+  record.give_up(windows, news);
+  EXPECT_THAT(news.dropped, SizeIs(2));
+  news = {};
+  kept = 1;
+  now = now + 3600s;
+  record.take(now, {}, windows, kept, news);
+  ASSERT_THAT(news.dropped, SizeIs(1));
+  EXPECT_EQ(news.dropped[0].began, windows.began(ib::Instant{}) - 3600);
 }
 
 }  // namespace
