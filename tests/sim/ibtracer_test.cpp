@@ -297,6 +297,80 @@ TEST_F(Fixture, BothWaysAreProved) {
   EXPECT_EQ(report.verdict(), Verdict::Verified) << ibtracer::text_report(report, true);
 }
 
+/// The way from one host to another, neither of which is ours.
+struct FromElsewhere : Fixture {
+  PortRef sender() const { return hosts_[5]; }
+  TraceReport run_from(PortRef from, const TraceOptions& options = {}) {
+    auto report = ibtracer::trace_between(*session_, {lid_of(from)}, lid_of(target()), options);
+    EXPECT_TRUE(report) << (report ? "" : report.error().message);
+    return report ? *report : TraceReport{};
+  }
+};
+
+TEST_F(FromElsewhere, EveryHopIsProvedAndTheFirstCableByTheSendersAgent) {
+  agent_on(sender());
+  const auto report = run_from(sender());
+  ASSERT_EQ(report.traces.size(), 1U);
+  const Trace& t = report.traces[0];
+  ASSERT_EQ(t.end, WalkEnd::Arrived) << t.failure;
+  ASSERT_EQ(t.hops.size(), 5U);
+  const auto& f = world_->model().topology();
+  EXPECT_EQ(t.hops.front().hop.node_guid, f.node(sender().node).guid);
+  EXPECT_EQ(t.hops.back().hop.node_guid, f.node(target().node).guid);
+  EXPECT_EQ(t.hops[1].proof, Proof::Agent);
+  for (std::size_t i = 2; i < 5; ++i) EXPECT_EQ(t.hops[i].proof, Proof::Smp) << i;
+  EXPECT_EQ(report.verdict(), Verdict::Verified);
+  const std::string text = ibtracer::text_report(report, true);
+  EXPECT_EQ(text.find("From \"host0006 HCA-1\" to lid "), 0U) << text;
+  EXPECT_NE(text.find("by packets of \"host0001 HCA-1\" that join the way at its first switch"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("verified by agent; the sender's cable"), std::string::npos) << text;
+  EXPECT_NE(text.find("VERIFIED from \"host0006 HCA-1\" to lid "), std::string::npos) << text;
+}
+
+TEST_F(FromElsewhere, WithoutAnAgentAnSmpShowsTheCableAndThatIsSaid) {
+  const auto report = run_from(sender());
+  EXPECT_EQ(report.traces[0].hops[1].proof, Proof::Smp);
+  EXPECT_NE(report.traces[0].hops[1].note.find("its agent did not say so"), std::string::npos);
+}
+
+TEST_F(FromElsewhere, AMissingEntryOnTheWayIsNamed) {
+  const auto good = run_from(sender());
+  ASSERT_EQ(good.traces[0].hops.size(), 5U);
+  break_entry(good.traces[0].hops[2].hop, lid_of(target()), 255);
+  const auto report = run_from(sender());
+  EXPECT_EQ(report.verdict(), Verdict::Broken);
+  EXPECT_EQ(report.traces[0].end, WalkEnd::NoEntry);
+  EXPECT_EQ(report.traces[0].hops.size(), 3U);
+}
+
+TEST_F(FromElsewhere, ASenderThatCannotBeReachedIsNoVerdictOfItsWay) {
+  const auto good = run_from(sender());
+  ASSERT_EQ(good.traces[0].hops.size(), 5U);
+  break_entry(good.traces[0].hops[1].hop, lid_of(sender()), 255);
+  const auto report = run_from(sender());
+  ASSERT_EQ(report.traces.size(), 1U);
+  EXPECT_EQ(report.traces[0].dlid, lid_of(sender()));
+  EXPECT_EQ(report.verdict(), Verdict::Broken);
+  ASSERT_EQ(report.errors.size(), 1U);
+}
+
+TEST_F(FromElsewhere, FromOurOwnPortItIsATraceLikeAnyOther) {
+  const auto report = run_from(hosts_.front());
+  EXPECT_TRUE(report.traces[0].seen_from.empty());
+  EXPECT_EQ(report.verdict(), Verdict::Verified);
+}
+
+TEST_F(FromElsewhere, ASwitchSendsByItsOwnTable) {
+  const auto way = run_from(sender());
+  const auto& f = world_->model().topology();
+  const auto leaf = *f.find_node(way.traces[0].hops[1].hop.node_guid);
+  const auto report = run_from({leaf, 0});
+  ASSERT_EQ(report.traces[0].hops.size(), 4U);
+  EXPECT_EQ(report.verdict(), Verdict::Verified) << ibtracer::text_report(report, true);
+}
+
 TEST_F(Fixture, CountersAreShownOfBothWays) {
   TraceOptions options;
   options.both = true;

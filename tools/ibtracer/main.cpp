@@ -43,6 +43,15 @@ int run_multicast(const ibtracer::Options& options, ib::mad::Session& session,
   return ibtracer::exit_status(report->verdict());
 }
 
+ib::Result<ibtracer::TraceReport> trace_from(ib::mad::Session& session,
+                                             const ib::tools::Target& from,
+                                             const ib::fabric::NodeNames& names, ib::Lid dlid,
+                                             const ibtracer::TraceOptions& how) {
+  const auto sender = ibtracer::resolve(session, from, names);
+  if (!sender) return tl::unexpected(sender.error());
+  return ibtracer::trace_between(session, {sender->lid, sender->wanted}, dlid, how);
+}
+
 int run(const ibtracer::Options& options) {
   const ib::tools::Refusal refuse = refusal(options);
   const auto sm_key = ib::tools::sm_key(options.sm_key, options.sm_key_file);
@@ -77,7 +86,8 @@ int run(const ibtracer::Options& options) {
   how.by_sa = options.by_sa;
   how.wanted = target->wanted;
   how.grh = target->grh;
-  const auto report = ibtracer::trace(session, target->lid, how);
+  const auto report = options.from ? trace_from(session, *options.from, *names, target->lid, how)
+                                   : ibtracer::trace(session, target->lid, how);
   if (!report) return refuse(report.error());
 
   return print(options, *report, target->lid);

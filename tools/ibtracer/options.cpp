@@ -74,14 +74,24 @@ ib::Result<Group> take_group(const std::string& text) {
                       ib::printable(text) + "'");
 }
 
+/// What only a way of our own packets has.
+const char* only_from_here(const Options& o) {
+  return o.by_sa     ? "--sa"
+         : o.both    ? "--both"
+         : o.lmc_all ? "--lmc-all"
+         : o.prove   ? "--prove"
+                     : nullptr;
+}
 /// What a trace of a group does not have.
 const char* not_of_a_group(const Options& o) {
-  return o.by_sa      ? "--sa"
-         : o.both     ? "--both"
-         : o.lmc_all  ? "--lmc-all"
-         : o.counters ? "--counters"
-         : o.prove    ? "--prove"
-                      : nullptr;
+  return o.counters && only_from_here(o) == nullptr ? "--counters" : only_from_here(o);
+}
+
+ib::Result<void> take_from(const std::string& text, Options& o) {
+  auto from = ib::tools::parse_target(text);
+  if (!from) return tl::unexpected(from.error());
+  o.from = *from;
+  return {};
 }
 
 ib::Result<void> take_multicast(const Spellings& s, Options& o) {
@@ -94,11 +104,7 @@ ib::Result<void> take_multicast(const Spellings& s, Options& o) {
   auto group = take_group(*s.group);
   if (!group) return tl::unexpected(group.error());
   o.multicast = *group;
-  if (!s.from) return {};
-  auto from = ib::tools::parse_target(*s.from);
-  if (!from) return tl::unexpected(from.error());
-  o.from = *from;
-  return {};
+  return s.from ? take_from(*s.from, o) : ib::Result<void>{};
 }
 
 }  // namespace
@@ -131,8 +137,9 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   line.flag("--prove", o.prove, "count packets on the target's own path; resets no counter");
   line.text("--multicast", s.group, "MGID",
             "the tree of a multicast group, by its GID or LID, in place of a target");
-  line.text("--from", s.from, "MEMBER",
-            "the sending member of the group (default: this port, or else the first)");
+  line.text("--from", s.from, "SENDER",
+            "the way from another host to the target; of a group the sending member (default: this "
+            "port, or else the first)");
   line.number("--sa-key,--smkey", o.sm_key, 0, UINT64_MAX,
               "SA key, without which the SA hides members of groups (0: none)");
   line.text("--sa-key-file,--smkey-file", o.sm_key_file, "FILE",
@@ -150,7 +157,12 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     if (auto taken = take_multicast(s, o); !taken) return refuse(taken.error());
     return o;
   }
-  if (s.from) return refuse({ib::ErrorKind::Usage, "--from: expected --multicast beside it", 0});
+  if (s.from) {
+    if (const char* word = only_from_here(o))
+      return refuse({ib::ErrorKind::Usage,
+                     fmt::format("{} applies to a trace from here, not to --from", word), 0});
+    if (auto taken = take_from(*s.from, o); !taken) return refuse(taken.error());
+  }
   auto target = take_target(s);
   if (!target) return refuse(target.error());
   if (o.by_sa && o.both)

@@ -19,7 +19,7 @@ struct Options {
   std::optional<ib::Sl> sl;
   ib::tools::Target target;
   std::optional<Group> multicast;         // in place of a target
-  std::optional<ib::tools::Target> from;  // of the group: the member its packets come from
+  std::optional<ib::tools::Target> from;  // who sends; of a group one of its members
   std::uint64_t sm_key{};
   std::string sm_key_file;
   std::string node_name_map;

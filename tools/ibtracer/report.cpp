@@ -216,12 +216,26 @@ std::string target_of(const Trace& trace) {
 
 std::string heading(const Trace& trace) {
   const std::string from = trace.hops.empty() ? std::string("here") : name_of(trace.hops.front());
-  std::string line =
-      fmt::format("{} {}: \"{}\"", trace.reverse ? "Return to" : "To", target_of(trace), from);
+  std::string line = fmt::format("{} {}: \"{}\"",
+                                 trace.reverse             ? "Return to"
+                                 : trace.seen_from.empty() ? "To"
+                                                           : fmt::format("From \"{}\" to", from),
+                                 target_of(trace), from);
   // Where the path breaks off, the last node on it is not the one that was looked for.
   if (trace.end == WalkEnd::Arrived && !trace.hops.empty())
     line += fmt::format(" -> \"{}\"", name_of(trace.hops.back()));
-  return line + '\n';
+  line += '\n';
+  if (!trace.seen_from.empty())
+    line +=
+        fmt::format("  by packets of {} that join the way at its first switch\n", trace.seen_from);
+  return line;
+}
+
+/// Before the number of a LID: which way that is.
+std::string way_of(const Trace& trace) {
+  if (trace.reverse) return "return path to lid";
+  if (trace.seen_from.empty() || trace.hops.empty()) return "lid";
+  return fmt::format("from \"{}\" to lid", name_of(trace.hops.front()));
 }
 
 std::string counting_lines(const Trace& trace) {
@@ -250,7 +264,7 @@ const Trace& decisive(const TraceReport& report) {
 std::string last_line(const TraceReport& report) {
   const Verdict verdict = report.verdict();
   const Trace& t = decisive(report);
-  const std::string where = t.reverse ? "return path to lid" : "lid";
+  const std::string where = way_of(t);
   const std::size_t hops = t.hops.empty() ? 0 : t.hops.size() - 1;
   switch (verdict) {
     case Verdict::Verified: {
@@ -258,8 +272,8 @@ std::string last_line(const TraceReport& report) {
       const std::string what = report.traces.size() == 1
                                    ? std::string()
                                    : fmt::format(", {} traces", report.traces.size());
-      return fmt::format("VERIFIED lid {} \"{}\": all {} hops confirmed{}\n", first.dlid.value,
-                         name_of(first.hops.back()), first.hops.size() - 1, what);
+      return fmt::format("VERIFIED {} {} \"{}\": all {} hops confirmed{}\n", way_of(first),
+                         first.dlid.value, name_of(first.hops.back()), first.hops.size() - 1, what);
     }
     case Verdict::Partly:
       return fmt::format("PARTLY VERIFIED {} {} \"{}\": {} of {} hops have a proof\n", where,
@@ -387,7 +401,9 @@ std::string json_report(const TraceReport& report, ib::Lid lid) {
   json.key("traces").begin_array();
   for (const Trace& trace : report.traces) {
     json.begin_object()
-        .field("direction", trace.reverse ? "back" : "forward")
+        .field("direction", trace.reverse             ? "back"
+                            : trace.seen_from.empty() ? "forward"
+                                                      : "between")
         .field("dlid", trace.dlid)
         .field("route", trace.route)
         .field("verdict", verdict_word(verdict_of(trace)))

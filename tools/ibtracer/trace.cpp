@@ -117,6 +117,27 @@ ib::Result<Trace> trace_back(mad::Session& session, const Trace& forward, Lid ow
   return trace;
 }
 
+/// The cable of the host that a way begins at is that by which packets of ours came to the host.
+void prove_first_cable(Trace& trace, const TracedHop& host) {
+  TracedHop& first = trace.hops[1];
+  if (host.proof != Proof::None) {
+    first.proof = host.proof;
+    first.expected = first.hop.ingress_port;
+    first.note = "the same cable as the last hop there";
+  }
+  if (trace.reverse) return;
+  switch (host.proof) {
+    case Proof::Agent:
+      first.note = "the sender's cable, by which its agent got a packet of ours";
+      break;
+    case Proof::Smp:
+      first.note = "the sender's cable, by which an SMP of ours came; its agent did not say so";
+      break;
+    default:
+      first.note = "the sender's agent did not say that this is its cable";
+  }
+}
+
 /// Evidence for the return path. A switch is asked by a packet that itself goes that way: a
 /// directed route to the first switch, LID-routed from there (IBA 14.2.2, DrDLID). What does not
 /// support that form stays unproved.
@@ -128,11 +149,7 @@ ib::Result<void> prove_back(mad::Session& session, Trace& trace, const Trace& fo
   const mad::DirectedRoute& start = trace.hops[first_switch].hop.route;
   // The switch next to the far host: its ingress is the far end of the cable the forward walk came
   // out of.
-  if (from_host && forward.hops.back().proof != Proof::None) {
-    trace.hops[1].proof = forward.hops.back().proof;
-    trace.hops[1].expected = trace.hops[1].hop.ingress_port;
-    trace.hops[1].note = "the same cable as the last hop there";
-  }
+  if (from_host) prove_first_cable(trace, forward.hops.back());
   for (std::size_t i = first_switch + 1; i < trace.hops.size(); ++i) {
     TracedHop& hop = trace.hops[i];
     const bool is_last = trace.end == WalkEnd::Arrived && i + 1 == trace.hops.size();
@@ -145,8 +162,9 @@ ib::Result<void> prove_back(mad::Session& session, Trace& trace, const Trace& fo
     const auto walk = walk_to({session, 0}, lid, own);
     if (!walk) return tl::unexpected(walk.error());
     if (!walk->arrived() || walk->hops.size() < 2) {
-      hop.note =
-          fmt::format("the route back to its own lid {} is broken: {}", lid.value, walk->failure);
+      hop.note = fmt::format("the route {} its own lid {} is broken: {}",
+                             trace.reverse ? "back to" : "from the first switch to", lid.value,
+                             walk->failure);
       continue;
     }
     hop.expected = walk->hops.back().ingress_port;
@@ -237,6 +255,16 @@ std::vector<Lid> lids_of(Lid lid, unsigned lmc) {
   return lids;
 }
 
+/// Of our own port, which has to have a LID.
+ib::Result<mad::PortFacts> local_facts(mad::Session& session, Lid dlid) {
+  auto facts = session.port().facts();
+  if (!facts || facts->lid.is_unicast()) return facts;
+  return ib::fail(
+      ib::ErrorKind::Unavailable,
+      fmt::format("trace lid {}: port {}/{} has no lid yet; is a subnet manager running?",
+                  dlid.value, facts->device, facts->port_num));
+}
+
 /// Says so where a trace arrived at another port than the one that is asked for.
 void check_end(const std::optional<Wanted>& wanted, Trace& trace) {
   if (!wanted || trace.end != WalkEnd::Arrived) return;
@@ -305,14 +333,38 @@ Verdict TraceReport::verdict() const {
   return worst;
 }
 
-ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOptions& options) {
-  const auto facts = session.port().facts();
+ib::Result<TraceReport> trace_between(mad::Session& session, const Sender& from, Lid dlid,
+                                      const TraceOptions& options) {
+  const auto facts = local_facts(session, dlid);
   if (!facts) return tl::unexpected(facts.error());
-  if (!facts->lid.is_unicast())
-    return ib::fail(
-        ib::ErrorKind::Unavailable,
-        fmt::format("trace lid {}: port {}/{} has no lid yet; is a subnet manager running?",
-                    dlid.value, facts->device, facts->port_num));
+  TraceOptions to_sender = options;
+  to_sender.grh.reset();
+  auto there = trace_forward({session, facts->gid_prefix}, from.lid, to_sender);
+  if (!there) return tl::unexpected(there.error());
+  if (there->end == WalkEnd::Arrived && there->hops.size() == 1)
+    return trace(session, dlid, options);
+  check_end(from.wanted, *there);
+  TraceReport report;
+  if (there->end != WalkEnd::Arrived || !there->wrong_node.empty()) {
+    report.errors.emplace_back("the sender is not where it was looked for, so its way is unknown");
+    report.traces.push_back(std::move(*there));
+    return report;
+  }
+  auto way = trace_back(session, *there, dlid, options);
+  if (!way) return tl::unexpected(way.error());
+  way->reverse = false;
+  way->seen_from = label(there->hops.front().hop);
+  check_end(options.wanted, *way);
+  if (auto asked = prove_back(session, *way, *there, options); !asked)
+    return tl::unexpected(asked.error());
+  if (options.counters) read_counters(session, *way, options, report.errors);
+  report.traces.push_back(std::move(*way));
+  return report;
+}
+
+ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOptions& options) {
+  const auto facts = local_facts(session, dlid);
+  if (!facts) return tl::unexpected(facts.error());
   Guide guide{session, facts->gid_prefix};
   std::optional<SaRoutes> sa_routes;
   if (options.by_sa) {

@@ -86,6 +86,7 @@ struct Trace {
   ib::Lid dlid;
   std::string route;  // a directed route that was to be followed; then there is no dlid
   bool reverse{};
+  std::string seen_from;  // another host sends, hops[0]: who looks on; empty: our own packets
   ib::query::WalkEnd end{ib::query::WalkEnd::Running};
   std::string failure;     // empty when the walk arrived
   std::string wrong_node;  // it arrived, but at another port than the wanted one: which, for whom
@@ -129,6 +130,18 @@ Verdict verdict_of(const Trace& trace);
 
 /// Traces `dlid` from the session's port. Error: our own port does not answer or has no LID.
 ib::Result<TraceReport> trace(ib::mad::Session& session, ib::Lid dlid, const TraceOptions& options);
+
+/// Where packets come from that another host sends.
+struct Sender {
+  ib::Lid lid;
+  std::optional<Wanted> wanted{};  // nothing: whoever has the LID
+};
+
+/// Traces `dlid` from a host elsewhere: the way from its first switch on by packets of ours that
+/// join it there, its cable by what proves the last hop of our way to it, its agent above all. Of
+/// `options` no other way, GRH or counting of packets. Error: as trace().
+ib::Result<TraceReport> trace_between(ib::mad::Session& session, const Sender& from, ib::Lid dlid,
+                                      const TraceOptions& options);
 
 /// Follows a directed route that leads to no node that answers, up to where it ends and why.
 ib::Result<TraceReport> trace_route(ib::mad::Session& session, const ib::mad::DirectedRoute& route);

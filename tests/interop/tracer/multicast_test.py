@@ -283,7 +283,7 @@ class Words(unittest.TestCase):
                                      (("--multicast", "0xbfff"), "expected a multicast GID"),
                                      (("--multicast", "0xc000", "-l", "3"), "expected --multicast or another target, got both"),
                                      (("--multicast", "0xc000", "--prove"), "--prove applies to a trace to a LID"),
-                                     (("-l", "3", "--from", "x"), "--from: expected --multicast beside it")):
+                                     (("-l", "3", "--from", "4", "--both"), "--both applies to a trace from here")):
                 traced = f.on(HOSTS[0], BIN / "ibtracer", *words)
                 self.assertEqual(traced.returncode, 2, traced.stderr)
                 self.assertIn(complaint, traced.stderr)
