@@ -1537,8 +1537,8 @@ class Lids(unittest.TestCase):
             self.assertEqual(f.lids(), fresh)
 
 
-class Beside(unittest.TestCase):
-    """Several subnet managers: stock opensm, or another ibsm, on another host."""
+class Others:
+    """Another subnet manager, stock opensm or ibsm, on another host."""
     OTHER, OTHER_GUID = "host0032 HCA-1", "0x0002c903000001f1"
 
     def start_opensm(self, f, *words):
@@ -1575,6 +1575,14 @@ class Beside(unittest.TestCase):
         self.assertTrue(wait_until(lambda: f.states() == {"Active"}, 20), f.states())
         self.assertEqual(f.lids(), lids)
 
+
+    def sets_of_tables(self, f, attributes=(0x19, 0x1B)):
+        rows = json.loads(f.ctl("stats", "--json").stdout)["mads"]
+        return sum(r["mads"] for r in rows if r["method_name"] == "Set"
+                   and int(str(r["attribute"]), 0) in attributes)
+
+
+class Beside(Others, unittest.TestCase):
     def test_a_subnet_with_another_master_is_left_alone_unless_forced(self):
         with Sm(*TREE) as f:
             f.opensm(self.OTHER, "-p", "3")
@@ -1652,11 +1660,6 @@ class Beside(unittest.TestCase):
             self.is_whole(f, lids)
             self.assertEqual(self.sets_of_tables(f), tables)
             self.assertEqual(f.on(HOST, "saquery", "-N").returncode, 0)
-
-    def sets_of_tables(self, f):
-        rows = json.loads(f.ctl("stats", "--json").stdout)["mads"]
-        return sum(r["mads"] for r in rows if r["method_name"] == "Set"
-                   and int(str(r["attribute"]), 0) in (0x19, 0x1B))
 
 
 class Lanes(unittest.TestCase):

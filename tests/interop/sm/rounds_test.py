@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Rounds of ibsm and stock opensm on one subnet: priorities of every relation, either of them master, killed
+or told to end. When it is quiet there is exactly one master, the one that ranks highest, all ports are ACTIVE
+and no LID has changed. And rounds of two ibsm that share a store on etcd, the master killed at any instant."""
+import os
+import pathlib
+import random
+import re
+import signal
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
+from daemon_test import BIN, HOST, TREE, Others, Sm  # noqa: E402
+from etcd_test import etcd  # noqa: E402
+from fabric import TESTS, is_gone, wait_until  # noqa: E402
+
+SEED = int(os.environ.get("IBKIT_SEED", "20263"))
+
+
+class Opensm(Others, unittest.TestCase):
+    ROUNDS = 20
+
+    def masters(self, f):
+        """Who says that it is master, by its host, with its priority."""
+        found = {}
+        for host in (HOST, self.OTHER):
+            said = re.search(r"priority (\d+) state 3", f.on(host, "sminfo", str(f.lid_of(host))).stdout)
+            if said:
+                found[host] = int(said[1])
+        return found
+
+    def settles(self, f, lids, expected):
+        self.assertTrue(wait_until(lambda: self.masters(f) == expected, 60),
+                        f"{self.masters(f)}, expected {expected}\n{(f.directory / 'log').read_text()[-3000:]}"
+                        f"{self.said.read_text(errors='replace')[-2000:]}")
+        self.is_whole(f, lids)
+
+    def start_ibsm(self, f, priority):
+        up = f.ibsm("-B", "--pidfile", f.pid_file, "-s", "1", "-p", str(priority))
+        self.assertEqual(up.returncode, 0, up.stdout + up.stderr)
+
+    def end_ibsm(self, f, how):
+        pid = int(f.pid_file.read_text())
+        os.kill(pid, how)
+        self.assertTrue(wait_until(lambda: is_gone(pid), 20))
+        f.pid_file.unlink(missing_ok=True)
+
+    def test_rounds(self):
+        chance = random.Random(SEED)
+        with Sm(*TREE) as f:
+            f.pid_file = f.directory / "pid"
+            of = {HOST: 5, self.OTHER: 4}
+            self.start_ibsm(f, of[HOST])
+            lids = f.lids()
+            self.process = self.start_opensm(f, "-p", str(of[self.OTHER]))
+            self.says("Entering STANDBY state")
+            for number in range(self.ROUNDS):
+                # Of equal ones the lower GUID wins, and that is HOST's.
+                best = HOST if of[HOST] >= of[self.OTHER] else self.OTHER
+                with self.subTest(seed=SEED, round=number, priorities=dict(of)):
+                    self.settles(f, lids, {best: of[best]})
+                ended, how = chance.choice((HOST, self.OTHER)), chance.choice((signal.SIGTERM, signal.SIGKILL))
+                other = self.OTHER if ended == HOST else HOST
+                if ended == HOST:
+                    self.end_ibsm(f, how)
+                else:
+                    self.end_opensm(how)
+                with self.subTest(seed=SEED, round=number, ended=ended, how=how.name):
+                    self.settles(f, lids, {other: of[other]})
+                of[ended] = chance.randrange(15)
+                if ended == HOST:
+                    self.start_ibsm(f, of[HOST])
+                else:
+                    self.process = self.start_opensm(f, "-p", str(of[self.OTHER]))
+            self.end_opensm(signal.SIGTERM)
+
+
+class Store(Others, unittest.TestCase):
+    """On 3,456 end ports; IBKIT_ROUNDS is their number."""
+    ROUNDS = int(os.environ.get("IBKIT_ROUNDS", "20"))
+    FABRIC = ("fat-tree", "--radix", "24", "--levels", "3", "--no-lids")
+
+    def start(self, f, number, place):
+        """One of the two, on its host with its state."""
+        at, state, pid = ((HOST, "state", f.directory / "pid0"), (self.OTHER, "state2", f.directory / "pid1"))[number]
+        up = f.on(at, BIN / "ibsm", "-B", "--pidfile", pid, "--state-dir", f.directory / state, "-f",
+                  f.directory / f"log{number}", *place, "-F", self.options)
+        self.assertEqual(up.returncode, 0, up.stdout + up.stderr)
+        return int(pid.read_text())
+
+    def test_the_master_is_killed_at_any_instant(self):
+        chance = random.Random(SEED)
+        took = []
+        with Sm(*self.FABRIC) as f, etcd(f) as server:
+            self.options = f.directory / "options"
+            self.options.write_text("sweep_interval 1\nsminfo_polling_timeout 200\npolling_retry_number 2\n")
+            pids = [self.start(f, 0, server.place)]
+            pids.append(self.start(f, 1, server.place))
+            for number in (0, 1):
+                f.at_end(lambda number=number: os.kill(pids[number], signal.SIGKILL))
+            lids, master = f.lids(), 0
+            groups = []
+            for number in range(self.ROUNDS):
+                # One service of that host, with another name each time; and a group more.
+                service = f"service {number}"
+                groups.append(f"ff12:401b:ffff::{0x1000 + number:x}")
+                for words in (("serve", service), ("create", groups[-1])):
+                    made = f.on("host0002 HCA-1", TESTS / "join_probe", *words)
+                    self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
+                tables = self.sets_of_tables(f, (0x19,))  # the group's tree may be on its way
+                time.sleep(chance.random() * 1.5)  # some instant of a sweep, of its pause, of a write
+                log = f.directory / f"log{1 - master}"
+                ups = log.read_text().count("SUBNET UP")
+                os.kill(pids[master], signal.SIGKILL)
+                killed = time.monotonic()
+                self.assertTrue(wait_until(lambda: log.read_text().count("SUBNET UP") > ups, 60),
+                                f"seed {SEED}, round {number}\n{log.read_text()[-3000:]}")
+                took.append(time.monotonic() - killed)
+                with self.subTest(seed=SEED, round=number):
+                    self.assertEqual(self.sets_of_tables(f, (0x19,)), tables, "no forwarding table is written")
+                    self.assertIn(service, f.on("host0002 HCA-1", "saquery", "--smkey", "1", "SR").stdout)
+                    known = f.on("host0002 HCA-1", "saquery", "--smkey", "1", "-m").stdout
+                    self.assertEqual([group for group in groups if group not in known], [])
+                    self.assertNotIn("asked to register again", log.read_text())
+                pids[master] = self.start(f, master, server.place)
+                master = 1 - master
+            self.assertEqual(f.lids(), lids)
+        took.sort()
+        print(f"from the kill to SUBNET UP: median {took[len(took) // 2]:.2f} s, most {took[-1]:.2f} s")
+
+
+if __name__ == "__main__":
+    unittest.main()
