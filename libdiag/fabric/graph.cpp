@@ -2,6 +2,7 @@
 #include "libdiag/fabric/graph.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "libdiag/fabric/aggregation_node.h"
 
@@ -15,8 +16,14 @@ bool carries_traffic(const Fabric& fabric, const Port& port) {
 
 }  // namespace
 
-CompactGraph::CompactGraph(const Fabric& fabric) {
+CompactGraph::CompactGraph(const Fabric& fabric, std::span<const Guid> no_hosts) {
   const auto nodes = fabric.nodes();
+  const std::unordered_set<Guid> listed(no_hosts.begin(), no_hosts.end());
+  const auto has_host = [&](PortRef end) {
+    return !is_aggregation_node(nodes[end.node]) &&
+           (listed.empty() ||
+            (!listed.contains(nodes[end.node].guid) && !listed.contains(fabric.port(end).guid)));
+  };
   switch_of_.assign(nodes.size(), kNoSwitch);
   for (NodeIndex n = 0; n < nodes.size(); ++n) {
     if (!nodes[n].is_switch()) continue;
@@ -57,7 +64,7 @@ CompactGraph::CompactGraph(const Fabric& fabric) {
       if (far != kNoSwitch) {
         arcs_.push_back({far, out_port, port.peer.port});
       } else {
-        const bool is_host = !is_aggregation_node(nodes[port.peer.node]);
+        const bool is_host = has_host(port.peer);
         attached_[s] += is_host ? 1 : 0;
         ++end_ports_[s];
         add_destination(port.peer, s, out_port, is_host);

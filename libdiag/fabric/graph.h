@@ -26,14 +26,16 @@ struct Destination {
   SwitchIndex leaf{kNoSwitch};
   std::uint8_t port{};  // of the leaf; 0: the switch itself
   PortRef end_port;
-  bool is_host{false};  // of a CA or router, and not of a switch's aggregation node
+  bool is_host{false};  // of a CA or router that is no aggregation node and no node of `no_hosts`
   bool is_switch() const { return port == 0; }
 };
 
 class CompactGraph {
  public:
-  /// Builds from the switches of `fabric`. Only cables whose two ends are not Down count.
-  explicit CompactGraph(const Fabric& fabric);
+  /// Builds from the switches of `fabric`. Only cables whose two ends are not Down count. Behind
+  /// CAs and routers whose node or port GUID is among `no_hosts` is no host, as behind aggregation
+  /// nodes.
+  explicit CompactGraph(const Fabric& fabric, std::span<const Guid> no_hosts = {});
 
   std::size_t switch_count() const { return node_of_.size(); }
   NodeIndex node_of(SwitchIndex s) const { return node_of_[s]; }
@@ -50,9 +52,9 @@ class CompactGraph {
 
   /// Every unicast LID in use, ascending, LMC expanded.
   std::span<const Destination> destinations() const { return destinations_; }
-  /// Number of host ports (of CAs and routers, aggregation nodes excepted) at each switch.
+  /// Number of host ports (Destination::is_host) at each switch.
   std::span<const std::uint32_t> attached() const { return attached_; }
-  /// Number of CA and router ports at each switch, aggregation nodes included: who sends.
+  /// Number of CA and router ports at each switch, those without a host included: who sends.
   std::span<const std::uint32_t> end_ports() const { return end_ports_; }
   Lid max_lid() const { return max_lid_; }
 

@@ -60,7 +60,7 @@ bool same_switches(const fabric::CompactGraph& a, const fabric::CompactGraph& b)
 void add_programmed(report::PlanReport& report, const PlanCommand& command,
                     const Subject& subject) {
   if (subject.tables.empty()) return;
-  const fabric::CompactGraph graph(subject.fabric);
+  const fabric::CompactGraph graph(subject.fabric, command.plan.choice.engine.no_hosts.guids());
   if (graph.destinations().empty()) return;  // no port has a LID yet
   const auto lfts = tables::linear_tables(graph, subject.tables);
   if (report.compares) {

@@ -47,6 +47,8 @@ constexpr RoutingOption kOptions[] = {
          "Order in which ports of a switch are searched; for dor, the order of the dimensions"),
     file("-X,--guid_routing_order_file", OptionFile::GuidRoutingOrder,
          "Port GUIDs that are routed first"),
+    file("--no_host_guid_file", OptionFile::NoHosts,
+         "Node or port GUIDs behind which no host is, as behind aggregation nodes"),
     file("--torus_config", OptionFile::Torus, "torus-2QoS.conf"),
     file("-U,--lfts_file,--ucast_file", OptionFile::Lfts, "Forwarding tables: engine file"),
     file("-M,--lid_matrix_file", OptionFile::LidMatrix, "Hop counts: engine file"),

@@ -166,10 +166,15 @@ Result<Mentions> read_list(OptionFile which, std::string_view text, const std::s
   using Means = Mention::Means;
   const bool ranks = which == OptionFile::Roots;
   const bool numbers = which == OptionFile::Ids;
-  const Means means = ranks ? Means::SwitchOrHost : numbers ? Means::Switch : Means::EndPort;
-  const std::string_view what = ranks     ? "the GUID of a switch or host"
-                                : numbers ? "the GUID of a switch"
-                                          : "a port GUID";
+  const bool no_hosts = which == OptionFile::NoHosts;
+  const Means means = ranks      ? Means::SwitchOrHost
+                      : numbers  ? Means::Switch
+                      : no_hosts ? Means::Host
+                                 : Means::EndPort;
+  const std::string_view what = ranks      ? "the GUID of a switch or host"
+                                : numbers  ? "the GUID of a switch"
+                                : no_hosts ? "the GUID of a node or port"
+                                           : "a port GUID";
   list = {};
   list.file = file;
   Mentions mentions{file, which, {}};
@@ -415,6 +420,8 @@ const char* list_option(OptionFile which) {
       return "--port_search_ordering_file";
     case OptionFile::GuidRoutingOrder:
       return "--guid_routing_order_file";
+    case OptionFile::NoHosts:
+      return "--no_host_guid_file";
     case OptionFile::Torus:
     case OptionFile::Lfts:
     case OptionFile::LidMatrix:
@@ -427,6 +434,12 @@ const char* list_option(OptionFile which) {
 std::string complaint(const fabric::Fabric& fabric, const Mention& m) {
   using Means = Mention::Means;
   const auto node = fabric.find_node(m.guid);
+  if (m.means == Means::Host) {
+    const auto port = fabric.find_port_guid(m.guid);
+    if (!node && !port) return "no node and no port has the GUID " + to_string(m.guid);
+    const bool is_switch = fabric.node(node ? *node : port->node).is_switch();
+    return is_switch ? to_string(m.guid) + " is a switch, where a CA or router is meant" : "";
+  }
   if (m.means == Means::EndPort) {
     if (fabric.find_port_guid(m.guid)) return {};
     return "no port has the GUID " + to_string(m.guid) + (node ? "; it is a node's" : "");
@@ -460,6 +473,8 @@ Result<Mentions> read_option_text(OptionFile which, std::string_view text, const
       return read_list(which, text, file, options.ids);
     case OptionFile::GuidRoutingOrder:
       return read_list(which, text, file, options.guid_routing_order);
+    case OptionFile::NoHosts:
+      return read_list(which, text, file, options.no_hosts);
     case OptionFile::Ignored:
     case OptionFile::HopWeights:
       return read_ports(which, text, file, options);

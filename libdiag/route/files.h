@@ -25,6 +25,7 @@ enum class OptionFile {
   HopWeights,        // -w: GUID of a switch, port, weight 0..255
   PortSearchOrder,   // -O: GUID of a switch, ports
   GuidRoutingOrder,  // -X: port GUID
+  NoHosts,           // --no_host_guid_file: GUID of a CA or router, or of its port
   Torus,             // --torus_config
   Lfts,              // -U: forwarding tables as opensm or dump_fts print them
   LidMatrix          // -M: hop counts as opensm dumps them
@@ -34,7 +35,7 @@ using OptionFiles = std::map<OptionFile, std::string>;
 
 /// A place in a file that names a node or port, to be held against a fabric.
 struct Mention {
-  enum class Means { Switch, SwitchOrHost, Node, EndPort };
+  enum class Means { Switch, SwitchOrHost, Host, Node, EndPort };
   Means means{};
   Guid guid{};
   std::uint32_t line{};

@@ -27,6 +27,8 @@ constexpr OptionUse kUses[] = {
      " minhop updn dnup dor sssp dfsssp lash torus-2QoS nue dfp file "},
     {"--guid_routing_order_file", [](const Options& o) { return !o.guid_routing_order.empty(); },
      " minhop updn dnup ftree dor sssp dfsssp lash torus-2QoS nue dfp file "},
+    {"--no_host_guid_file", [](const Options& o) { return !o.no_hosts.empty(); },
+     " minhop updn dnup ftree dor sssp dfsssp lash torus-2QoS nue dfp file "},
     // Grids are looked for in any case.
     {"--do_mesh_analysis", [](const Options& o) { return o.do_mesh_analysis; }, " "},
     {"--lash_start_vl", [](const Options& o) { return o.lash_start_vl != 0; }, " lash "},

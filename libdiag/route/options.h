@@ -29,6 +29,11 @@ struct GuidList {
   std::string file;
   std::vector<Entry> entries;
   bool empty() const { return entries.empty(); }
+  std::vector<Guid> guids() const {
+    std::vector<Guid> all;
+    for (const Entry& entry : entries) all.push_back(entry.guid);
+    return all;
+  }
 };
 
 /// One port of a switch (or CA) by the GUID of its node.
@@ -63,6 +68,10 @@ struct TableFiles {
 };
 
 struct Options {
+  /// For whoever makes the graph: behind these nodes (or ports) is no host, so they count in no
+  /// rank, place or load.
+  GuidList no_hosts;
+
   // Every engine that spreads LIDs over candidates.
   bool honour_previous{false};                   // keep entries of Request::previous that still fit
   std::uint32_t scatter_seed{0};                 // --scatter-ports: 0 is off

@@ -28,6 +28,7 @@ Routing routing(const Settings& s) {
       {OptionFile::HopWeights, &s.hop_weights_file},
       {OptionFile::PortSearchOrder, &s.port_search_ordering_file},
       {OptionFile::GuidRoutingOrder, &s.guid_routing_order_file},
+      {OptionFile::NoHosts, &s.no_host_guid_file},
       {OptionFile::Torus, &s.torus_config},
       {OptionFile::Lfts, &s.lfts_file},
       {OptionFile::LidMatrix, &s.lid_matrix_file}};

@@ -49,6 +49,9 @@ constexpr std::array kRouting = {
     text("-X,--guid_routing_order_file", "guid_routing_order_file", &S::guid_routing_order_file,
          "FILE", "Port GUIDs that are routed first")
         .contents_on_reload(),
+    text("--no_host_guid_file", "no_host_guid_file", &S::no_host_guid_file, "FILE",
+         "Node or port GUIDs behind which no host is, as behind aggregation nodes")
+        .contents_on_reload(),
     text("--torus_config", "torus_config", &S::torus_config, "FILE", "torus-2QoS.conf")
         .opensm_has("/etc/opensm/torus-2QoS.conf")
         .contents_on_reload(),

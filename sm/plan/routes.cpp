@@ -95,9 +95,9 @@ class RoutePlanner {
   void route() {
     routed_ = routed_fabric(fabric(), out_.node_managed, out_.lids);
     const Fabric& f = routed_;
-    ib::fabric::CompactGraph graph(f);
-    auto routing = std::make_shared<Routing>(Routing{std::move(graph), {}, {}, {}, {}});
     ib::route::ChoiceOptions options = choice_for(f);
+    ib::fabric::CompactGraph graph(f, options.engine.no_hosts.guids());
+    auto routing = std::make_shared<Routing>(Routing{std::move(graph), {}, {}, {}, {}});
     const Weighable weighable = weighable_between_switches(routing->graph);
     options.vls_max = std::min(options.vls_max, weighable.vls);
     ib::tables::VerifyOptions checks;

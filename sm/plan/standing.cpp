@@ -125,7 +125,7 @@ std::uint64_t sum_of(const ib::route::Options& o) {
   sum.add(o.scatter_seed, o.link_capacity, o.connect_roots, o.max_reverse_hops, o.lash_start_vl,
           o.do_mesh_analysis, o.nue_max_num_vls, o.nue_include_switches);
   for (const auto* list :
-       {&o.guid_routing_order, &o.roots, &o.ids, &o.compute_nodes, &o.io_nodes}) {
+       {&o.guid_routing_order, &o.roots, &o.ids, &o.compute_nodes, &o.io_nodes, &o.no_hosts}) {
     sum.add(list->entries.size());
     for (const auto& entry : list->entries)
       sum.add(entry.guid.value, entry.rank.value_or(255), entry.number.value_or(0));

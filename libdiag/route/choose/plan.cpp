@@ -86,7 +86,7 @@ Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options) {
   auto taken = take_away(fabric, options.what_if);
   if (!taken) return tl::unexpected<Error>(std::move(taken.error()));
   const auto without_vls = take_links_without_vls(fabric);
-  fabric::CompactGraph graph(fabric);
+  fabric::CompactGraph graph(fabric, options.choice.engine.no_hosts.guids());
   Choice choice = choose_routes(fabric, graph, options.choice, options.verify);
   std::vector<tables::Piece> pieces = tables::find_pieces(fabric, graph);
   std::vector<std::string> notes = std::move(given->notes);

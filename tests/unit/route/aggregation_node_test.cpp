@@ -25,7 +25,8 @@ using fabric::SwitchIndex;
 
 /// `pods` of two leaves and two spines, two hosts a leaf, under two cores for each spine of a
 /// pod. Aggregation nodes come last, so that GUIDs and LIDs of all others stay.
-fabric::Fabric pods(unsigned pods, bool aggregation_nodes) {
+fabric::Fabric pods(unsigned pods, bool extra_nodes,
+                    const std::string& called = "Mellanox Technologies Aggregation Node") {
   fabric::TopologyBuilder b({});
   std::vector<fabric::TopologyBuilder::Id> all;
   const auto add_switch = [&](const std::string& name) {
@@ -47,13 +48,14 @@ fabric::Fabric pods(unsigned pods, bool aggregation_nodes) {
       b.attach_hosts(leaf, 2);
     }
   }
-  if (aggregation_nodes)
-    for (const auto s : all) b.connect(s, b.add_host("Mellanox Technologies Aggregation Node"));
+  if (extra_nodes)
+    for (const auto s : all) b.connect(s, b.add_host(called));
   return b.finish().value();
 }
 
 struct Case {
-  explicit Case(fabric::Fabric f) : fabric(std::move(f)), graph((give_lids(fabric), fabric)) {
+  explicit Case(fabric::Fabric f, const std::vector<Guid>& no_hosts = {})
+      : fabric(std::move(f)), graph((give_lids(fabric), fabric), no_hosts) {
     request.fabric = &fabric;
     request.graph = &graph;
     request.vls = 8;
@@ -132,6 +134,46 @@ TEST(AggregationNode, LeavesEveryShiftOnePacketALink) {
   EXPECT_EQ(figures.hosts, 16U);
   EXPECT_EQ(figures.shifts.worst, 1U);
   EXPECT_EQ(figures.load_max, figures.load_floor);
+}
+
+/// Nodes by this name: every second by its node GUID, the others by that of their port.
+std::vector<Guid> guids_of(const fabric::Fabric& f, const std::string& name) {
+  std::vector<Guid> guids;
+  for (fabric::NodeIndex n = 0; n < f.nodes().size(); ++n)
+    if (f.node(n).description == name)
+      guids.push_back(guids.size() % 2 == 0 ? f.node(n).guid : f.port(n, 1).guid);
+  return guids;
+}
+
+TEST(AggregationNode, WhatAFileListsIsRoutedLikeOne) {
+  const Case known(pods(4, true)), without(pods(4, false));
+  const fabric::Fabric unknown = pods(4, true, "gateway");
+  const auto listed = guids_of(unknown, "gateway");
+  ASSERT_EQ(listed.size(), known.graph.switch_count());
+  const Case told(unknown, listed), untold(unknown);
+  EXPECT_EQ(find_roots(told.graph), find_roots(without.graph));
+  EXPECT_EQ(default_engines(told.graph), default_engines(without.graph));
+  for (const char* name : {"minhop", "ftree", "updn", "dfsssp"}) {
+    const auto as_known = find_engine(name)->compute(known.request);
+    const auto as_told = find_engine(name)->compute(told.request);
+    const auto as_hosts = find_engine(name)->compute(untold.request);
+    ASSERT_TRUE(as_known && as_told && as_hosts) << name;
+    EXPECT_EQ(as_told->lfts, as_known->lfts) << name;
+    EXPECT_NE(as_hosts->lfts, as_known->lfts) << name;
+  }
+}
+
+TEST(AggregationNode, APlanHeedsTheList) {
+  const fabric::Fabric unknown = pods(4, true, "gateway");
+  PlanOptions options;
+  const auto plain = plan_routes(unknown, options);
+  for (const Guid guid : guids_of(unknown, "gateway"))
+    options.choice.engine.no_hosts.entries.push_back({guid, 1, {}, {}});
+  const auto told = plan_routes(unknown, options);
+  ASSERT_TRUE(plain && told);
+  EXPECT_EQ(told->routes.engine, "ftree");
+  EXPECT_EQ(told->verdict.unreachable, 0U);
+  EXPECT_GT(plain->verdict.load_max, told->verdict.load_max);
 }
 
 }  // namespace

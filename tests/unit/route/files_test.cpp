@@ -214,6 +214,36 @@ TEST(OptionFiles, WhatTheFabricLacksIsNamedAndWhatIsAwayIsNot) {
                           "cn:2: no port has the GUID 0x0000000000000099"));
 }
 
+TEST(OptionFiles, WhatHasNoHostIsNamedByNodeOrPort) {
+  fabric::Fabric f;
+  fabric::Node node;
+  node.type = wire::NodeType::Switch;
+  node.guid = kSwitch;
+  node.num_ports = 4;
+  f.add_node(node);
+  node.type = wire::NodeType::ChannelAdapter;
+  node.guid = Guid{0x10};
+  node.num_ports = 1;
+  f.port(f.add_node(node), 1).guid = Guid{0x11};
+  f.reindex();
+
+  Options options;
+  const auto mentions = read_option_text(
+      OptionFile::NoHosts, "# management\n0x10 by node\n0x11 by port\n0x12\n" + to_string(kSwitch),
+      "no-hosts", options);
+  ASSERT_TRUE(mentions) << mentions.error().message;
+  EXPECT_THAT(options.no_hosts.guids(), ElementsAre(Guid{0x10}, Guid{0x11}, Guid{0x12}, kSwitch));
+  EXPECT_THAT(
+      unknown_names(f, {*mentions}),
+      ElementsAre("no-hosts:4: no node and no port has the GUID 0x0000000000000012",
+                  "no-hosts:5: 0x0002c90200000001 is a switch, where a CA or router is meant"));
+  EXPECT_EQ(error_of(OptionFile::NoHosts, "0x10\n  gateway\n"),
+            "f:2:3: error: expected the GUID of a node or port like 0x0002c90300a1b2c3, got "
+            "'gateway'");
+  EXPECT_THAT(error_of(OptionFile::NoHosts, "0x10\n0x10\n"),
+              HasSubstr("f:2:1: error: duplicate GUID"));
+}
+
 TEST(OptionFiles, ReadsThemAllFromDisk) {
   const std::string dir = ::testing::TempDir() + "ibkit-" + std::to_string(::getpid());
   const std::string roots = dir + "-roots", orders = dir + "-orders";
@@ -281,15 +311,15 @@ TEST(OptionFiles, AListThatNamesNothingIsSaidWithItsOption) {
   const std::string empty = folder.path("empty"), torus = folder.path("torus");
   std::ofstream(empty) << "# nothing yet\n\n";
   std::ofstream(torus) << "torus 3 3 3\n";
-  for (const auto& [which, option] :
-       {std::pair{OptionFile::Roots, "--root_guid_file"},
-        {OptionFile::ComputeNodes, "--cn_guid_file"},
-        {OptionFile::IoNodes, "--io_guid_file"},
-        {OptionFile::Ids, "--ids_guid_file"},
-        {OptionFile::Ignored, "--ignore_guids"},
-        {OptionFile::HopWeights, "--hop_weights_file"},
-        {OptionFile::PortSearchOrder, "--port_search_ordering_file"},
-        {OptionFile::GuidRoutingOrder, "--guid_routing_order_file"}}) {
+  for (const auto& [which, option] : {std::pair{OptionFile::Roots, "--root_guid_file"},
+                                      {OptionFile::ComputeNodes, "--cn_guid_file"},
+                                      {OptionFile::IoNodes, "--io_guid_file"},
+                                      {OptionFile::Ids, "--ids_guid_file"},
+                                      {OptionFile::Ignored, "--ignore_guids"},
+                                      {OptionFile::HopWeights, "--hop_weights_file"},
+                                      {OptionFile::PortSearchOrder, "--port_search_ordering_file"},
+                                      {OptionFile::GuidRoutingOrder, "--guid_routing_order_file"},
+                                      {OptionFile::NoHosts, "--no_host_guid_file"}}) {
     const auto read = read_option_files({{which, empty}, {OptionFile::Torus, torus}}, {});
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_THAT(empty_files(read->mentions),

@@ -67,6 +67,22 @@ TEST(MakePlan, EveryLidIsReachedFromEverySwitch) {
   EXPECT_EQ(desired.switches.front().linear_fdb_top, 6);
 }
 
+TEST(MakePlan, ANodeThatTheOperatorListsIsReachedAndCountsAsNoHost) {
+  const auto seen = cold_subnet();
+  PlanOptions options;
+  options.choice.engine.no_hosts.entries = {{Guid{0x30}, 1, {}, {}}, {Guid{0x51}, 2, {}, {}}};
+  const auto desired = plan_of(request_for(seen, options));
+  const auto& routing = *desired.routing;
+  std::size_t hosts = 0;
+  for (const auto& d : routing.graph.destinations()) {
+    hosts += d.is_host ? 1 : 0;
+    for (ib::fabric::SwitchIndex s = 0; s < routing.graph.switch_count(); ++s)
+      EXPECT_NE(routing.lfts.at(s, d.lid), ib::tables::kNoPort);
+  }
+  EXPECT_EQ(hosts, 2U) << "H2 and H4; H1 is listed by its node GUID, H3 by that of its port";
+  EXPECT_THAT(routing.graph.attached(), Each(1U));
+}
+
 TEST(MakePlan, ALinkHasTheLeastThatItsEndsCanDo) {
   const auto seen = cold_subnet();
   change_port(*seen, port_of(*seen, 0x50), [](PortInfo& info) {
