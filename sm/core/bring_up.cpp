@@ -333,7 +333,6 @@ bool SubnetManager::Impl::has_standing_routes() const {
 std::shared_ptr<const plan::Standing> SubnetManager::Impl::standing_routes() const {
   const auto& routing = *desired->routing;
   auto standing = std::make_shared<plan::Standing>();
-  bool differs = false;
   for (ib::fabric::SwitchIndex s = 0; s < routing.graph.switch_count(); ++s) {
     const device::Forwarding* held = known.inventory.forwarding(routing.graph.guid(s));
     if (held == nullptr) continue;
@@ -342,10 +341,9 @@ std::shared_ptr<const plan::Standing> SubnetManager::Impl::standing_routes() con
     for (std::size_t lid = 0; lid < row.size(); ++lid)
       if (held->knows_lft_block(lid / device::kLidsInBlock)) lft[lid] = held->lft[lid];
     if (std::ranges::all_of(lft, [](auto port) { return port == ib::tables::kNoPort; })) continue;
-    differs = differs || !std::ranges::equal(lft, row);
     standing->lfts.emplace(routing.graph.guid(s), std::move(lft));
   }
-  if (!differs) return nullptr;
+  if (standing->lfts.empty()) return nullptr;
   standing->made = inputs.routes_made();
   return standing;
 }
@@ -463,6 +461,9 @@ void SubnetManager::Impl::publish(bool up) {
   s->subnet_timeout = options.plan.subnet_timeout;
   s->packet_life_time = options.plan.packet_life_time;
   s->up = up;
+  if (snapshot && snapshot->routing == s->routing) s->changed_at_start = snapshot->changed_at_start;
+  if (const auto found_before = std::exchange(found_at_start, nullptr))
+    s->changed_at_start = changed_from(*found_before, s->routing->graph, s->routing->lfts);
   snapshot = std::move(s);
   publish_holdings();
 }
@@ -561,8 +562,11 @@ void SubnetManager::Impl::end_apply(Instant now) {
   const bool looked = std::exchange(looks_for_routes, false);
   if (looked)
     if (auto standing = standing_routes()) {
-      go(Event::ReadToPlan);
-      return ask_for_plan(now, std::make_shared<Observed>(*seen), std::move(standing));
+      found_at_start = standing;
+      if (!is_held(*standing, desired->routing->graph, desired->routing->lfts)) {
+        go(Event::ReadToPlan);
+        return ask_for_plan(now, std::make_shared<Observed>(*seen), std::move(standing));
+      }
     }
   go(Event::Applied);
   if (done == State::Reading) {

@@ -70,7 +70,8 @@ struct SubnetManager::Impl {
   /// The plan is the first, and switches may hold routes of somebody before this process: they are
   /// read, and it is made once more with them.
   bool looks_for_routes{false};
-  std::uint64_t plans{0};  // begun, or known to be out of date
+  std::shared_ptr<const plan::Standing> found_at_start;  // until the first snapshot
+  std::uint64_t plans{0};                                // begun, or known to be out of date
 
   // What is known. Shared with the snapshot between sweeps; unshare() before anything changes it.
   std::shared_ptr<Observed> seen{std::make_shared<Observed>()};
@@ -265,7 +266,7 @@ struct SubnetManager::Impl {
 
   /// Switches may hold routes from before, which are to be read first.
   bool has_standing_routes() const;
-  /// What was read of them, where it is not what is planned; null: it is.
+  /// What was read of them; null: nothing.
   std::shared_ptr<const plan::Standing> standing_routes() const;
   /// The plan is to be programmed as it is now.
   void settle_plan();

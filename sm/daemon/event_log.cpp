@@ -98,7 +98,7 @@ void EventLog::on_report(const SnapshotPtr& subnet) {
 }
 void EventLog::on_routing(const SnapshotPtr& subnet) {
   if (!subnet->routing || subnet->routing == routing_) return;
-  take(events::routing_changes(routing_.get(), *subnet->routing));
+  take(events::routing_changes(routing_.get(), *subnet->routing, subnet->changed_at_start));
   routing_ = subnet->routing;
 }
 void EventLog::on_holdings(const HoldingsPtr& holdings, const SnapshotPtr& subnet) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "libdiag/discover/observed.h"
 #include "sm/device/routing.h"
@@ -12,12 +13,20 @@
 
 namespace sm {
 
+/// Entries of forwarding tables that are not what switches held, and in how many switches.
+struct Changed {
+  std::uint64_t entries{0}, switches{0};
+};
+
 struct Snapshot {
   std::uint64_t generation{0};  // grows with every publication
   /// Nodes, ports, cables, LIDs (observed->fabric), and every attribute as answered. Never null.
   std::shared_ptr<const ib::discover::Observed> observed;
   /// Node indexes of `graph` are those of observed->fabric. Null before the first routing.
   std::shared_ptr<const Routing> routing;
+
+  /// While `routing` is the first: what it changed. None: switches held nothing, or nobody looked.
+  std::optional<Changed> changed_at_start;
 
   ib::fabric::PortRef sm_port;  // end port of the subnet manager; on a switch port 0
   ib::Lid sm_lid{};

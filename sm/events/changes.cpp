@@ -222,6 +222,17 @@ bool is_default(const policy::Partition& partition) {
   return partition.p_key == ib::kDefaultPKey.base();
 }
 
+Changed changed(const Routing* before, const Routing& after) {
+  const auto moved = ib::route::difference(
+      before == nullptr ? ib::tables::LinearTables()
+                        : ib::tables::carried_over(before->lfts, before->graph, after.graph),
+      after.lfts);
+  Changed out{moved.entries.size(), 0};
+  for (std::size_t i = 0; i < moved.entries.size(); ++i)
+    if (i == 0 || moved.entries[i].at != moved.entries[i - 1].at) ++out.switches;
+  return out;
+}
+
 }  // namespace
 
 std::string_view state_name(ib::wire::SmState state) {
@@ -243,7 +254,8 @@ Events topology_changes(const Snapshot* before, const Snapshot& after) {
   return Topology(before, after).run();
 }
 
-Events routing_changes(const Routing* before, const Routing& after) {
+Events routing_changes(const Routing* before, const Routing& after,
+                       const std::optional<Changed>& at_start) {
   Events out;
   for (const std::string& engine : after.failed) out.push_back(make(Kind::EngineFailed, {engine}));
   if (!after.merged_levels.empty() &&
@@ -253,19 +265,12 @@ Events routing_changes(const Routing* before, const Routing& after) {
       (before == nullptr || before->left_for_one_vl != after.left_for_one_vl))
     out.push_back(make(Kind::LeftForOneVl, {after.left_for_one_vl}));
   if (after.engine.empty()) return out;
-  const auto moved =
-      before == nullptr
-          ? ib::route::difference({}, after.lfts)
-          : ib::route::difference(
-                ib::tables::carried_over(before->lfts, before->graph, after.graph), after.lfts);
-  if (before != nullptr && moved.entries.empty() && before->engine == after.engine) return out;
+  const auto [entries, switches] =
+      before == nullptr && at_start ? *at_start : changed(before, after);
+  if (before != nullptr && entries == 0 && before->engine == after.engine) return out;
   if (before != nullptr)
     out.push_back(make(after.followed ? Kind::RoutesFollowed : Kind::RoutesComputedAnew, {}));
-  std::uint64_t switches = 0;
-  for (std::size_t i = 0; i < moved.entries.size(); ++i)
-    if (i == 0 || moved.entries[i].at != moved.entries[i - 1].at) ++switches;
-  out.push_back(
-      make(Kind::RoutesMade, {after.engine, std::uint64_t{moved.entries.size()}, switches}));
+  out.push_back(make(Kind::RoutesMade, {after.engine, entries, switches}));
   return out;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -21,8 +22,10 @@ using Events = std::vector<Event>;
 /// null: the first state, of which degraded links alone are told.
 Events topology_changes(const Snapshot* before, const Snapshot& after);
 
-/// Routes that are not those of before, engines that failed. `before` null: there were none.
-Events routing_changes(const Routing* before, const Routing& after);
+/// Routes that are not those of before, engines that failed. `before` null: they are the first, and
+/// change what `at_start` says, or else all entries.
+Events routing_changes(const Routing* before, const Routing& after,
+                       const std::optional<Changed>& at_start = {});
 
 /// Partitions that are defined or not any more. `before` null: only the default partition was.
 Events partition_changes(const policy::PartitionPolicy* before,

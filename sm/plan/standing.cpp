@@ -224,6 +224,32 @@ std::optional<RouteMemory> decode(std::span<const std::byte> bytes) {
   return memory;
 }
 
+bool is_held(const Standing& standing, const CompactGraph& graph,
+             const ib::tables::LinearTables& lfts) {
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    const auto held = standing.lfts.find(graph.guid(s));
+    if (held != standing.lfts.end() && !std::ranges::equal(held->second, lfts.row(s))) return false;
+  }
+  return true;
+}
+
+Changed changed_from(const Standing& standing, const CompactGraph& graph,
+                     const ib::tables::LinearTables& lfts) {
+  Changed changed;
+  for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
+    const auto held = standing.lfts.find(graph.guid(s));
+    const auto row = lfts.row(s);
+    std::uint64_t entries = 0;
+    for (std::size_t lid = 0; lid < row.size(); ++lid) {
+      const bool known = held != standing.lfts.end() && lid < held->second.size();
+      entries += row[lid] != (known ? held->second[lid] : ib::tables::kNoPort) ? 1 : 0;
+    }
+    changed.entries += entries;
+    changed.switches += entries != 0 ? 1 : 0;
+  }
+  return changed;
+}
+
 ib::route::StandingRoutes standing_routes(const Standing& standing, const CompactGraph& graph) {
   ib::route::StandingRoutes routes;
   routes.lfts = ib::tables::LinearTables(graph.switch_count(), graph.max_lid());

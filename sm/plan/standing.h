@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "libdiag/route/reroute/reroute.h"
+#include "sm/device/snapshot.h"
 
 namespace sm::plan {
 
@@ -52,6 +53,12 @@ struct Standing {
 /// By the switch indexes of `graph`. What was made for other switches than these is left out.
 ib::route::StandingRoutes standing_routes(const Standing& standing,
                                           const ib::fabric::CompactGraph& graph);
+/// Whether all that is known of switches is what these tables say.
+bool is_held(const Standing& standing, const ib::fabric::CompactGraph& graph,
+             const ib::tables::LinearTables& lfts);
+/// What these tables change.
+Changed changed_from(const Standing& standing, const ib::fabric::CompactGraph& graph,
+                     const ib::tables::LinearTables& lfts);
 /// SLs that connections got, likewise; kNoSl where that is not known.
 std::optional<ib::tables::PathSls> standing_sls(const Standing& standing,
                                                 const ib::fabric::CompactGraph& graph);

@@ -247,6 +247,7 @@ TEST(Reroute, ARestartOnADamagedFabricSendsNoSet) {
         run.run_for(seconds(15));
       }
       const auto before = run.sm().snapshot();
+      EXPECT_FALSE(before->changed_at_start.has_value()) << "it began with switches that held none";
       std::size_t sets = 0;
       run.watch([&](const ib::mad::Packet& packet) {
         sets += packet.mad.method() == ib::wire::Method::Set;
@@ -260,6 +261,9 @@ TEST(Reroute, ARestartOnADamagedFabricSendsNoSet) {
       EXPECT_EQ(after->routing->engine, before->routing->engine);
       EXPECT_EQ(after->routing->lfts, before->routing->lfts);
       EXPECT_EQ(after->routing->virtual_lanes, before->routing->virtual_lanes);
+      ASSERT_TRUE(after->changed_at_start.has_value());
+      EXPECT_EQ(after->changed_at_start->entries, 0U);
+      EXPECT_EQ(after->changed_at_start->switches, 0U);
       expect_routed(run);
       // And it goes on from there.
       fail_one(run, random);

@@ -136,6 +136,11 @@ TEST(RoutingChanges, CountEntriesAndSwitchesAndNameEnginesThatFailed) {
   ASSERT_EQ(made.size(), 2U);
   EXPECT_EQ(text_of(made[0]), "routes of ftree cannot be used");
   EXPECT_EQ(name_of(made[1]), "routes.made");
+  // Where switches held them already, as after a restart, nothing has changed.
+  EXPECT_EQ(text_of(routing_changes(nullptr, first, Changed{0, 0})[1]),
+            "routes of updn: 0 entries in 0 switches changed");
+  EXPECT_EQ(text_of(routing_changes(nullptr, first, Changed{7, 2})[1]),
+            "routes of updn: 7 entries in 2 switches changed");
   Routing second = first;
   second.failed.clear();
   second.followed = true;
