@@ -48,6 +48,8 @@ struct Planned {
   route::Plan plan;
   /// Tables of devices besides LFTs; nothing: it plans none.
   std::optional<std::vector<report::TableSum>> tables;
+  /// Where something is left out and engines are not compared.
+  std::optional<report::PlanReport::Event> event;
   /// Writes these into a folder that is there; empty: it plans none.
   std::function<Result<void>(const std::string& directory)> dump_tables;
 };

@@ -70,6 +70,21 @@ void write_routes(JsonWriter& json, const PlanReport& report) {
   if (report.figures) write_figures(json, *report.figures);
 }
 
+std::string event_text(const PlanReport::Event& event) {
+  const auto& [pairs, loops] = event.sl_moves;
+  return fmt::format("event: engine={} pairs-with-another-sl={} credit-loop-channels={}\n",
+                     event.engine, pairs.size(), loops);
+}
+
+void write_event(JsonWriter& json, const PlanReport::Event& event) {
+  json.key("event")
+      .begin_object()
+      .field("engine", event.engine)
+      .field("pairs_with_another_sl", event.sl_moves.pairs.size())
+      .field("credit_loop_channels", event.sl_moves.credit_loop_channels)
+      .end_object();
+}
+
 void write_tables(JsonWriter& json, const std::vector<TableSum>& tables) {
   json.key("tables").begin_array();
   for (const TableSum& sum : tables)
@@ -89,6 +104,7 @@ std::string plan_text(const PlanReport& report) {
   const bool routed = !plan.routes.engine.empty();
   if (!report.compares && routed) out += routes_text(report);
   if (!report.compares) out += fmt::format("verdict: {}\n", verdict_of(plan));
+  if (report.event) out += event_text(*report.event);
   for (const auto& note : notes_of(report)) out += "note: " + printable(note) + '\n';
   if (report.compares) return out + '\n' + engine_table(rows_of(report));
   out += findings_text(plan.verdict.findings);
@@ -120,6 +136,7 @@ void write_plan(JsonWriter& json, const PlanReport& report) {
     json.value(plan.routes.engine);
   if (!plan.routes.engine.empty()) write_routes(json, report);
   json.field("verdict", verdict_of(plan));
+  if (report.event) write_event(json, *report.event);
   json.key("notes").begin_array();
   for (const auto& note : notes_of(report)) json.value(note);
   json.end_array();

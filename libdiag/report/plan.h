@@ -10,6 +10,7 @@
 #include "libdiag/report/json.h"
 #include "libdiag/route/choose/plan.h"
 #include "libdiag/tables/figures.h"
+#include "libdiag/tables/sl_moves.h"
 
 namespace ib::report {
 
@@ -31,6 +32,12 @@ struct PlanReport {
     std::size_t entries{0}, blocks{0};
   };
   std::optional<Changes> changes;
+  /// What a subnet manager that watches would do where the fabric was whole before.
+  struct Event {
+    std::string engine;
+    tables::SlMoves sl_moves;
+  };
+  std::optional<Event> event;
   /// Tables of devices, where these are planned, too.
   std::optional<std::vector<TableSum>> tables;
 };

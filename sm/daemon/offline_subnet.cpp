@@ -114,25 +114,40 @@ SnapshotPtr snapshot_of(std::shared_ptr<Observed> observed, const plan::Desired&
   return s;
 }
 
-}  // namespace
-
-ib::Result<OfflineSubnet> plan_offline(const Fabric& topology, const DaemonOptions& options,
-                                       bool for_report) {
+ib::Result<OfflineSubnet> answer(const Fabric& topology, const DaemonOptions& options,
+                                 plan::PlanRequest request) {
   const auto local = local_port(topology, options.port_guid);
   if (!local) return tl::unexpected<ib::Error>(local.error());
   auto [observed, held] = devices_of(topology, *local);
-  plan::PlanRequest request;
   request.observed = observed;
   request.options = options.core.plan;
   request.stored = lids_of(topology);
   request.held = std::move(held);
-  request.for_report = for_report;
   auto planned = plan::make_plan(std::move(request));
   if (!planned.desired) return tl::unexpected<ib::Error>(std::move(planned.desired.error()));
   OfflineSubnet subnet;
   subnet.desired = std::make_shared<const plan::Desired>(*std::move(planned.desired));
   subnet.snapshot = snapshot_of(std::move(observed), *subnet.desired, options.core.plan);
+  subnet.following = std::move(planned.following);
   return subnet;
+}
+
+}  // namespace
+
+ib::Result<OfflineSubnet> plan_offline(const Fabric& topology, const DaemonOptions& options,
+                                       bool for_report) {
+  plan::PlanRequest request;
+  request.for_report = for_report;
+  return answer(topology, options, std::move(request));
+}
+
+ib::Result<OfflineSubnet> plan_offline_after(OfflineSubnet before, const Fabric& topology,
+                                             const DaemonOptions& options) {
+  plan::PlanRequest request;
+  request.for_report = true;
+  if (!before.desired->routing->engine.empty()) request.previous = before.desired->routing;
+  request.following = std::move(before.following);
+  return answer(topology, options, std::move(request));
 }
 
 }  // namespace sm::daemon

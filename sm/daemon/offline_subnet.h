@@ -10,12 +10,14 @@
 #include "sm/daemon/options.h"
 #include "sm/device/snapshot.h"
 #include "sm/plan/desired.h"
+#include "sm/plan/plan.h"
 
 namespace sm::daemon {
 
 struct OfflineSubnet {
   std::shared_ptr<const plan::Desired> desired;  // never null, nor is the other
   SnapshotPtr snapshot;                          // as it is when all of that was programmed
+  plan::Following following;                     // for a plan of what comes after it
 };
 
 /// The subnet manager is at the port that the options name, else at the first host, else at a
@@ -23,5 +25,11 @@ struct OfflineSubnet {
 /// there is nobody to manage. `for_report`: that of plan::PlanRequest.
 ib::Result<OfflineSubnet> plan_offline(const ib::fabric::Fabric& topology,
                                        const DaemonOptions& options, bool for_report = false);
+
+/// What follows once the subnet has become `topology`, as of a fabric that is watched. For a
+/// report.
+ib::Result<OfflineSubnet> plan_offline_after(OfflineSubnet before,
+                                             const ib::fabric::Fabric& topology,
+                                             const DaemonOptions& options);
 
 }  // namespace sm::daemon

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <ostream>
 
 #include "libdiag/base/text.h"
@@ -152,16 +154,12 @@ std::uint8_t lmc_of(const Fabric& topology) {
   return lmc;
 }
 
-/// `topology` with the LIDs that it has before anything is left out.
-ib::Result<Fabric> with_lids(const Fabric& topology, DaemonOptions& options) {
-  DaemonOptions whole = options;
-  whole.core.plan.choice = {};
-  whole.core.plan.choice.engines = {"minhop"};  // LIDs do not depend on it
-  whole.core.plan.mentions.clear();
-  const auto subnet = plan_offline(topology, whole);
-  if (!subnet) return tl::unexpected<ib::Error>(subnet.error());
-  options.core.plan.reassign_lids = false;
-  return subnet->snapshot->fabric();
+/// What an event would bring: `fabric`, which was `whole`.
+std::optional<ib::report::PlanReport::Event> event_of(OfflineSubnet whole, const Fabric& fabric,
+                                                      const DaemonOptions& options) {
+  const auto after = plan_offline_after(std::move(whole), fabric, options);
+  if (!after || !after->desired->sl_moves) return std::nullopt;
+  return ib::report::PlanReport::Event{after->desired->routing->engine, *after->desired->sl_moves};
 }
 
 ib::Result<ib::plan::Planned> make_plan(DaemonOptions options, const Fabric& topology,
@@ -172,13 +170,22 @@ ib::Result<ib::plan::Planned> make_plan(DaemonOptions options, const Fabric& top
   options.core.plan.lmc = wanted.lmc.value_or(lmc_of(topology));
   Fabric fabric = topology;
   ib::route::Taken left_out;
+  std::optional<ib::report::PlanReport::Event> event;
   if (!wanted.what_if.empty()) {
-    auto whole = with_lids(topology, options);
+    DaemonOptions of_whole = options;
+    of_whole.core.plan.mentions.clear();  // what is wrong with them is said once
+    if (wanted.choice.compare) {          // LIDs do not depend on the engine
+      of_whole.core.plan.choice = {};
+      of_whole.core.plan.choice.engines = {"minhop"};
+    }
+    auto whole = plan_offline(topology, of_whole, !wanted.choice.compare);
     if (!whole) return tl::unexpected<ib::Error>(std::move(whole.error()));
-    fabric = *std::move(whole);
+    options.core.plan.reassign_lids = false;
+    fabric = whole->snapshot->fabric();
     auto taken = take_away(fabric, wanted.what_if);
     if (!taken) return tl::unexpected<ib::Error>(std::move(taken.error()));
     left_out = *std::move(taken);
+    if (!wanted.choice.compare) event = event_of(*std::move(whole), fabric, options);
   }
   auto subnet = plan_offline(fabric, options, true);
   if (!subnet) return tl::unexpected<ib::Error>(std::move(subnet.error()));
@@ -193,10 +200,11 @@ ib::Result<ib::plan::Planned> make_plan(DaemonOptions options, const Fabric& top
       {std::move(planned), desired.routing->graph, routes_of(desired), desired.verdict, passed,
        desired.tried, lids, lids_given, std::move(left_out), std::move(pieces), std::move(notes)},
       sums_of(*subnet),
+      std::move(event),
       {}};
-  out.dump_tables = [subnet = *std::move(subnet)](const std::string& directory) {
-    return dump_tables(subnet, directory);
-  };
+  // Shared, since a function is copied and routes that are followed are not.
+  out.dump_tables = [shared = std::make_shared<const OfflineSubnet>(*std::move(subnet))](
+                        const std::string& directory) { return dump_tables(*shared, directory); };
   return out;
 }
 

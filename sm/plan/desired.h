@@ -12,6 +12,7 @@
 #include "libdiag/discover/observed.h"
 #include "libdiag/route/choose/choose.h"
 #include "libdiag/route/lids.h"
+#include "libdiag/tables/sl_moves.h"
 #include "libdiag/tables/tables.h"
 #include "libdiag/tables/verify_changes.h"
 #include "sm/device/routing.h"
@@ -107,6 +108,8 @@ struct Desired {
   std::vector<bool> node_managed;  // by node
   bool offer_taken{false};         // PlanRequest::offered counts from now on
   ib::tables::Verdict verdict;
+  /// Since the routes of before; nothing where their SLs are not known.
+  std::optional<ib::tables::SlMoves> sl_moves;
   std::vector<ib::route::Tried> tried;  // routing engines, in the order in which they were asked
   /// Knows the routes above, so that trees of later memberships are checked by difference.
   std::shared_ptr<ib::tables::Verifier> verifier;

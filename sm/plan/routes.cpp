@@ -175,15 +175,12 @@ class RoutePlanner {
   void compare_sls(const ib::tables::VerifyOptions& checks) {
     if (!out_.program_lfts || out_.routing->engine.empty()) return;
     const Routing& now = *out_.routing;
-    const auto known = earlier_sls(now);
-    if (!known) return;
-    const ib::tables::PathSls& earlier = *known;
-    const auto moved = moved_pairs(now.graph, earlier, now.virtual_lanes.sls);
+    const auto earlier = earlier_sls(now);
+    if (!earlier) return;
+    out_.sl_moves = sl_moves(routed_, now.graph, now.lfts, now.virtual_lanes, *earlier, checks);
+    const auto& moved = out_.sl_moves->pairs;
     if (moved.empty()) return;
-    ib::tables::VerifyOptions both = checks;
-    both.earlier_sls = &earlier;
-    const auto verdict = verify(routed_, now.graph, now.lfts, now.virtual_lanes, {}, both);
-    const bool loops = verdict.credit_loop_channels != 0;
+    const bool loops = out_.sl_moves->credit_loop_channels != 0;
     auto& lines = loops ? out_.alarms : out_.notes;
     lines.push_back(fmt::format(
         "{} pairs of switches have another SL than connections between their hosts got, the first "

@@ -107,4 +107,23 @@ Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options) {
               std::move(notes)};
 }
 
+std::optional<Followed> routes_after(const Plan& whole, const Plan& now,
+                                     const PlanOptions& options) {
+  const EngineEntry* engine = whole.passed ? find_engine(whole.routes.engine) : nullptr;
+  if (engine == nullptr) return std::nullopt;
+  ChoiceOptions in_use = options.choice;
+  in_use.engines = {whole.routes.engine};
+  in_use.no_fallback = false;
+  Rerouter rerouter(*engine, in_use.engine,
+                    tables::data_vls(now.fabric, now.graph, in_use.vls_max));
+  rerouter.adopt(whole.fabric, whole.graph, whole.routes);
+  const auto sls = tables::carried_over(whole.routes.virtual_lanes.sls, whole.graph, now.graph);
+  Choice choice =
+      choose_routes(now.fabric, now.graph, in_use, options.verify, Before{&rerouter, {}, &sls});
+  if (!choice.passed) return std::nullopt;
+  auto moves = tables::sl_moves(now.fabric, now.graph, choice.routes.lfts,
+                                choice.routes.virtual_lanes, sls, options.verify);
+  return Followed{std::move(choice.routes), std::move(moves)};
+}
+
 }  // namespace ib::route

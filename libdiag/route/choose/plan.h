@@ -8,6 +8,7 @@
 #include "libdiag/route/choose/choose.h"
 #include "libdiag/route/reroute/what_if.h"
 #include "libdiag/tables/pieces.h"
+#include "libdiag/tables/sl_moves.h"
 
 namespace ib::route {
 
@@ -49,5 +50,15 @@ Result<GivenLids> give_lids(fabric::Fabric& fabric, std::optional<std::uint8_t> 
 /// An error names an engine (Usage), or a switch (NotFound) or link that does not exist. Where no
 /// engine fits the plan has routes of none, and `tried` says why.
 Result<Plan> plan_routes(fabric::Fabric fabric, const PlanOptions& options = {});
+
+/// Routes that go on with those of before.
+struct Followed {
+  Routes routes;
+  tables::SlMoves sl_moves;
+};
+/// What a subnet manager that has programmed `whole` makes of the fabric of `now`: the engine in
+/// use is asked first, for as few changes as it can. nullopt: either has no routes that pass.
+std::optional<Followed> routes_after(const Plan& whole, const Plan& now,
+                                     const PlanOptions& options);
 
 }  // namespace ib::route

@@ -69,6 +69,15 @@ TEST(IbsmPlanGolden, ComparisonJson) {
   ib::golden::expect_same(print(comparison(), true, 0), "ibsm-plan-compare.json");
 }
 
+/// A cable less: what a manager that watches would do stands beside the plan.
+TEST(IbsmPlanGolden, WithoutACable) {
+  PlanCommand less = command("documents/ring.topo");
+  less.plan.choice.engines = {"lash"};
+  less.plan.what_if.without = {"sw-0:2"};
+  ib::golden::expect_same(print(less, false, 0), "ibsm-plan-without.txt");
+  ib::golden::expect_same(print(less, true, 0), "ibsm-plan-without.json");
+}
+
 TEST(IbsmPlanGolden, FiguresText) {
   PlanCommand figures = command();
   figures.figures = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/route/choose/plan.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/fabric/node_order.h"
+#include "libdiag/tables/sl_moves.h"
 #include "tests/unit/tables/cut.h"
 
 namespace ib::route {
@@ -102,6 +104,48 @@ TEST(Plan, WhatIsTakenAwayKeepsTheOthersLids) {
   const auto before = lids_of(whole.fabric);
   for (const auto& [lid, guid] : lids_of(less.fabric)) EXPECT_EQ(before.at(lid), guid);
   EXPECT_LT(lids_of(less.fabric).size(), before.size());
+}
+
+/// What a manager does on an event is what a plan says of it: pairs whose SL is another than
+/// connections got, and what is in flight.
+TEST(Plan, WhatFollowsALossSaysWhichPairsMove) {
+  const auto torus = fabric::generate(fabric::Grid{{5, 5}, true, 1, 1}).value();
+  PlanOptions options;
+  options.choice.engines = {"dfsssp"};
+  const auto whole = plan_routes(torus, options).value();
+  ASSERT_TRUE(whole.passed);
+  std::size_t moved = 0, anew = 0;
+  for (unsigned i = 0; i < 25; ++i) {
+    const std::string cable = fmt::format("sw-{}-{}:{}", i / 5, i % 5, 2 + i % 4);
+    options.what_if.without = {cable};
+    const auto less = plan_routes(torus, options).value();
+    const auto after = routes_after(whole, less, options);
+    ASSERT_TRUE(after) << cable;
+    EXPECT_EQ(after->routes.engine, "dfsssp");
+    const auto earlier =
+        tables::carried_over(whole.routes.virtual_lanes.sls, whole.graph, less.graph);
+    const auto pairs = tables::moved_pairs(less.graph, earlier, after->routes.virtual_lanes.sls);
+    EXPECT_EQ(after->sl_moves.pairs, pairs);
+    anew += tables::moved_pairs(less.graph, earlier, less.routes.virtual_lanes.sls).size();
+    tables::VerifyOptions both;
+    both.earlier_sls = &earlier;
+    EXPECT_EQ(after->sl_moves.credit_loop_channels,
+              tables::verify(less.fabric, less.graph, after->routes.lfts,
+                             after->routes.virtual_lanes, {}, both)
+                  .credit_loop_channels);
+    moved += pairs.size();
+  }
+  EXPECT_GT(moved, 0U);
+  EXPECT_LT(moved * 4, anew) << "it keeps SLs, which a plan made anew does not";
+  // Routes of one VL have one SL, whatever happens.
+  options.choice.engines = {"updn"};
+  options.what_if.without = {};
+  const auto plain = plan_routes(torus, options).value();
+  options.what_if.without = {"sw-0-0:2"};
+  const auto after = routes_after(plain, plan_routes(torus, options).value(), options);
+  ASSERT_TRUE(after);
+  EXPECT_TRUE(after->sl_moves.pairs.empty());
+  EXPECT_EQ(after->sl_moves.credit_loop_channels, 0U);
 }
 
 /// Entries by GUID of the switch.
