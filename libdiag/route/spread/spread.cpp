@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "libdiag/base/parallel.h"
+#include "libdiag/route/spread/demand.h"
 #include "libdiag/route/spread/exit_classes.h"
 #include "libdiag/route/spread/passing.h"
 
@@ -31,11 +32,6 @@ class Scratch {
   std::unique_ptr<T[]> values_;
   std::size_t size_{0};
 };
-
-template <class Function>
-void over(std::size_t count, Function function) {
-  parallel_for(std::size_t{0}, count, function, 8);
-}
 
 /// Targets for which `sources` send to the exits in `turns`, one LID after the other, from a switch
 /// of `group`.
@@ -60,16 +56,13 @@ class Spreader {
         load_(graph_.arc_count(), 0),
         turns_(graph_.arc_count()),
         here_(graph_.switch_count()),
+        demand_(graph_, targets, hops),
         classes_(graph_.switch_count()),
         passing_(targets, graph_.switch_count()) {
     find_gaps();
     make_queues();
     group_switches();
     if (previous_ != nullptr) index_ports();
-    find_contested();
-    passes_on_.resize(hops.size());
-    asked_.resize(hops.size());
-    over(hops.size(), [&](std::size_t i) { find_what_passes_on(i); });
   }
 
   void run_batch(std::size_t index) {
@@ -80,7 +73,7 @@ class Spreader {
       // Switches need not wait for each other before the next level from which sources are handed
       // on.
       std::size_t last = level;
-      while (last > 0 && asked_at(index, last) == 0) --last;
+      while (last > 0 && demand_.asked_at(index, last) == 0) --last;
       over_parts([&](SwitchIndex s) {
         if (first) begin_row(s, index);
         for (std::size_t l = level; l > 0 && l >= last; --l)
@@ -89,7 +82,7 @@ class Spreader {
         if (last == 0) leave_others(s);
       });
       if (last == 0) break;
-      hand_on(at[last], asked_at(index, last));
+      hand_on(at[last], demand_.asked_at(index, last));
       level = last - 1;
     }
     for (const Target& target : batch_) here_[target.leaf].own = 0;
@@ -150,7 +143,7 @@ class Spreader {
     }
     handed_on_ = false;
     if (with_columns_ == 0) return;
-    passes_ = passes_on_[index].data();
+    passes_ = demand_.passes_on(index);
     choice_.make(graph_.switch_count() * (batch_.back().last_column - first_column_));
     passing_.begin(batch_);
   }
@@ -234,73 +227,6 @@ class Spreader {
       for (std::size_t rank = 0; rank < exits.size(); ++rank)
         rank_of_port_[s * ports_ + exits[rank].port] = static_cast<std::uint8_t>(rank);
     }
-  }
-
-  /// Arcs that are one of several candidates for anything: only their loads ever decide.
-  void find_contested() {
-    contested_.assign(graph_.arc_count(), 0);
-    over(graph_.switch_count(), [&](std::size_t s) {
-      const std::size_t first = graph_.arc_index(static_cast<SwitchIndex>(s), 0);
-      const std::size_t end = first + graph_.arcs(static_cast<SwitchIndex>(s)).size();
-      bool all = false;
-      for (std::size_t i = 0; i < hops_.size() && !all; ++i) {
-        const std::uint64_t loaded = loaded_targets(i);
-        if (loaded == 0) break;  // nor have the batches behind it
-        const auto& arcs = hops_[i].arcs;
-        std::uint64_t once = 0, again = 0;
-        for (std::size_t a = first; a < end; ++a) again |= once & arcs[a], once |= arcs[a];
-        again &= loaded;
-        if (again == 0) continue;
-        all = true;
-        for (std::size_t a = first; a < end; ++a) {
-          contested_[a] |= static_cast<std::uint8_t>((arcs[a] & again) != 0);
-          all &= contested_[a] != 0;
-        }
-      }
-    });
-  }
-
-  /// Targets of a batch that have columns: the loads of links come of these alone.
-  std::uint64_t loaded_targets(std::size_t index) const {
-    std::uint64_t loaded = 0;
-    const auto batch = targets_.batch(index);
-    for (std::size_t b = 0; b < batch.size(); ++b)
-      if (batch[b].columns() != 0) loaded |= std::uint64_t{1} << b;
-    return loaded;
-  }
-
-  /// For which targets of a batch somebody behind a switch wants to know how much it sends there:
-  /// a switch that has a choice, or a load that decides another choice.
-  void find_what_passes_on(std::size_t index) {
-    const std::uint64_t loaded = loaded_targets(index);
-    if (loaded == 0) return;
-    const auto& hops = hops_[index];
-    auto& passes = passes_on_[index];
-    passes.assign(graph_.switch_count(), 0);
-    asked_[index].assign(hops.at.size(), 0);
-    std::vector<std::uint64_t> wants(graph_.switch_count(), 0);
-    for (std::size_t level = 1; level < hops.at.size(); ++level)
-      for (SwitchIndex s = 0; s < graph_.switch_count(); ++s) {
-        const std::uint64_t here = hops.at[level][s] & loaded;
-        if (here == 0) continue;
-        const auto arcs = graph_.arcs(s);
-        const std::size_t first = graph_.arc_index(s, 0);
-        std::uint64_t once = 0, decides = 0, behind = 0;
-        for (std::size_t i = 0; i < arcs.size(); ++i) {
-          const std::uint64_t mine = hops.arcs[first + i] & here;
-          decides |= contested_[first + i] != 0 ? mine : once & mine;
-          once |= mine;
-          behind |= mine & wants[arcs[i].to];
-        }
-        passes[s] |= behind;
-        asked_[index][level] |= behind;
-        wants[s] |= behind | decides;
-      }
-  }
-
-  /// For which targets of a batch switches of a level hand something on.
-  std::uint64_t asked_at(std::size_t index, std::size_t level) const {
-    return asked_[index].empty() ? 0 : asked_[index][level];
   }
 
   /// Where the columns of a target begin in choice_: targets one after the other, so that what is
@@ -388,7 +314,7 @@ class Spreader {
       fill_bytes(choice_.data() + cell(s, batch_[b]), static_cast<std::uint8_t>(rank),
                  batch_[b].columns());
     });
-    if (contested_[exits_.arc[exit]] == 0) return;
+    if (!demand_.contested(exits_.arc[exit])) return;
     std::uint64_t sum = 0;
     for_bits(targets & here_[s].written, [&](std::size_t b) {
       passing_.for_columns(s, b, [&](std::size_t, std::uint16_t sources) { sum += sources; });
@@ -656,11 +582,7 @@ class Spreader {
   Scratch<std::uint64_t> keys_;      // of queues_
   Scratch<std::uint8_t> bytes_;
   std::size_t ports_{0};
-  std::vector<std::uint8_t> rank_of_port_;             // [s * ports_ + port]
-  std::vector<std::uint8_t> contested_;                // by arc
-  std::vector<std::vector<std::uint64_t>> passes_on_;  // by batch and switch
-
-  std::vector<std::vector<std::uint64_t>> asked_;          // by batch and level: any of passes_on_
+  std::vector<std::uint8_t> rank_of_port_;                 // [s * ports_ + port]
   std::vector<std::pair<std::size_t, std::size_t>> gaps_;  // LIDs of nobody: from, to before
 
   std::vector<SwitchIndex> order_;    // switches with the same neighbours together
@@ -690,8 +612,9 @@ class Spreader {
   const std::uint64_t* passes_{};
   std::size_t first_column_{};
   bool handed_on_{false};
-  std::vector<std::uint8_t> turns_;   // by switch, as arcs are
-  std::vector<AtSwitch> here_;        // by switch
+  std::vector<std::uint8_t> turns_;  // by switch, as arcs are
+  std::vector<AtSwitch> here_;       // by switch
+  const Demand demand_;
   std::vector<ExitClasses> classes_;  // by switch
   Scratch<std::uint8_t> choice_;      // the exit, by column and switch, where passes_ says so
   Passing passing_;
