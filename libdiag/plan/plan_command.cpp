@@ -45,7 +45,7 @@ route::Tried programmed_row(const Subject& subject, const fabric::CompactGraph& 
   row.passed = row.verdict->must_ok();
   for (const auto& finding : row.verdict->findings)
     if (finding.must && row.why.empty()) row.why = finding.message;
-  row.figures = tables::figures(graph, lfts, {1, 0, 0});
+  row.figures = tables::figures(subject.fabric, graph, lfts, {1, 0, 0, 0});
   return row;
 }
 
@@ -129,9 +129,18 @@ Result<Subject> saved_subject(const PlanCommand& command, const Reporter& report
 }
 
 Result<Planned> plan_routes(const fabric::Fabric& fabric, const route::PlanOptions& options) {
-  return route::plan_routes(fabric, options).map([](route::Plan plan) {
-    return Planned{std::move(plan), {}, {}};
-  });
+  auto plan = route::plan_routes(fabric, options);
+  if (!plan) return tl::unexpected<Error>(std::move(plan.error()));
+  std::optional<report::PlanReport::Event> event;
+  if (!options.what_if.empty() && !options.choice.compare) {
+    route::PlanOptions of_whole = options;
+    of_whole.what_if = {};
+    const auto whole = route::plan_routes(fabric, of_whole);
+    if (whole)
+      if (auto after = route::routes_after(*whole, *plan, options))
+        event = {after->routes.engine, std::move(after->sl_moves)};
+  }
+  return Planned{*std::move(plan), {}, std::move(event), {}};
 }
 
 int run_plan(const PlanCommand& command, const Subject& subject, const Reporter& reporter,
@@ -152,10 +161,11 @@ int run_plan(const PlanCommand& command, const Subject& subject, const Reporter&
   if (!planned) return reporter.refuse(planned.error());
   const route::Plan& plan = planned->plan;
 
-  report::PlanReport report{plan, subject.name, options.choice.compare, {}, {},
-                            {},   {},           planned->tables};
+  report::PlanReport report{plan, subject.name,   options.choice.compare, {}, {}, {},
+                            {},   planned->event, planned->tables};
   if (command.figures && !plan.routes.engine.empty())
-    report.figures = tables::figures(plan.graph, plan.routes.lfts, command.figures_options);
+    report.figures =
+        tables::figures(plan.fabric, plan.graph, plan.routes.lfts, command.figures_options);
   add_programmed(report, command, subject);
   if (auto written = write_files(command, subject, *planned); !written)
     return reporter.refuse(written.error());

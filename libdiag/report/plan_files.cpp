@@ -41,7 +41,8 @@ Result<void> draw_loads(const std::string& path, const std::string& title, const
       if (arcs[i].out_port == port.port) return loads[plan.graph.arc_index(s, i)];
     return 0;
   };
-  options.load_floor = tables::figures(plan.graph, plan.routes.lfts, {1, 0, 0}).load_floor;
+  options.load_floor =
+      tables::figures(plan.fabric, plan.graph, plan.routes.lfts, {1, 0, 0, 0}).load_floor;
   auto picture = fabric::make_picture(plan.fabric, options);
   picture.summary += fmt::format("; at most {} routes over a link, {:.1f} on average",
                                  plan.verdict.load_max, plan.verdict.load_mean);

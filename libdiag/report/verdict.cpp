@@ -54,14 +54,24 @@ void write_pieces(JsonWriter& json, const fabric::Fabric& fabric,
 }
 
 std::string figures_text(const tables::Figures& f) {
-  return fmt::format(
-      "hosts: {}\nload-floor: {}\nhops-mean: {:.3f} (least {:.3f})\nhops-max: {}\n"
+  std::string out = fmt::format(
+      "hosts: {}\nload-floor: {}\nweighted-load: {:.1f} at most, {:.1f} on average, floor {:.1f}\n"
+      "all-to-all: {:.3f}\nhops-mean: {:.3f} (least {:.3f})\nhops-max: {}\n"
       "extra-hops-max: {}\nshift-contention: {} at worst, {:.2f} on average of {}\n"
       "permutation-contention: {} at worst, {:.2f} on average of {}\n"
       "bisection: {:.3f} on average, {:.3f} at least\n",
-      f.hosts, f.load_floor, f.hops_mean, f.hops_least_mean, f.hops_max, f.extra_hops_max,
-      f.shifts.worst, f.shifts.mean, f.shifts.patterns, f.permutations.worst, f.permutations.mean,
-      f.permutations.patterns, f.bisection_mean, f.bisection_least);
+      f.hosts, f.load_floor, f.weighed.max, f.weighed.mean, f.weighed.floor, f.all_to_all,
+      f.hops_mean, f.hops_least_mean, f.hops_max, f.extra_hops_max, f.shifts.worst, f.shifts.mean,
+      f.shifts.patterns, f.permutations.worst, f.permutations.mean, f.permutations.patterns,
+      f.bisection_mean, f.bisection_least);
+  const auto paths = [&](const char* name, const tables::DisjointPaths& p) {
+    if (p.possible > 0)
+      out += fmt::format("{}: {:.2f} on average, {} at least, {:.2f} possible\n", name, p.mean,
+                         p.least, p.possible);
+  };
+  paths("disjoint-paths", f.paths);
+  paths("disjoint-paths-of-a-port", f.paths_of_port);
+  return out;
 }
 
 void write_figures(JsonWriter& json, const tables::Figures& f) {
@@ -73,18 +83,31 @@ void write_figures(JsonWriter& json, const tables::Figures& f) {
         .field("mean", c.mean)
         .end_object();
   };
+  const auto paths = [&](const char* name, const tables::DisjointPaths& p) {
+    json.key(name)
+        .begin_object()
+        .field("mean", p.mean)
+        .field("least", p.least)
+        .field("possible", p.possible)
+        .end_object();
+  };
   json.key("figures").begin_object();
   json.field("hosts", f.hosts)
       .field("load_floor", f.load_floor)
+      .field("weighted_load_max", f.weighed.max)
+      .field("weighted_load_mean", f.weighed.mean)
+      .field("weighted_load_floor", f.weighed.floor)
+      .field("all_to_all", f.all_to_all)
       .field("hops_mean", f.hops_mean)
       .field("hops_least_mean", f.hops_least_mean)
       .field("hops_max", f.hops_max)
       .field("extra_hops_max", f.extra_hops_max);
   contention("shifts", f.shifts);
   contention("permutations", f.permutations);
-  json.field("bisection_mean", f.bisection_mean)
-      .field("bisection_least", f.bisection_least)
-      .end_object();
+  json.field("bisection_mean", f.bisection_mean).field("bisection_least", f.bisection_least);
+  paths("disjoint_paths", f.paths);
+  paths("disjoint_paths_of_a_port", f.paths_of_port);
+  json.end_object();
 }
 
 bool is_error(const tables::Finding& finding) {

@@ -7,6 +7,7 @@
 
 #include "libdiag/base/parallel.h"
 #include "libdiag/tables/least_hops.h"
+#include "libdiag/tables/loads.h"
 #include "libdiag/tables/verify_walk.h"
 
 namespace ib::tables {
@@ -211,6 +212,43 @@ Figures::Contention under_shifts(const Terrain& terrain, const LinearTables& tab
   return summary(worst);
 }
 
+double all_to_all(const WeighedLoads& loads, std::size_t hosts, std::size_t lids) {
+  const double sent =
+      static_cast<double>(lids) - static_cast<double>(lids) / static_cast<double>(hosts);
+  return std::max(1.0, loads.max / sent);
+}
+
+/// A sample, LIDs in ascending order.
+std::vector<Ways> between_switches(std::span<const SwitchIndex> leaves,
+                                   const std::vector<std::vector<Lid>>& lids_of,
+                                   const Terrain& terrain, const FiguresOptions& options) {
+  std::vector<Ways> ways;
+  for (std::size_t i = 0; leaves.size() > 1 && i < options.path_samples; ++i) {
+    Random random(options.seed * 11 + i);
+    const SwitchIndex from = leaves[random.below(leaves.size())];
+    const SwitchIndex to = leaves[random.below(leaves.size())];
+    if (from != to && !terrain.apart(from, to)) ways.push_back({from, to, lids_of[to]});
+  }
+  return ways;
+}
+
+/// Likewise; nothing where ports have one LID.
+std::vector<Ways> to_ports(std::span<const Host> hosts, std::span<const SwitchIndex> leaves,
+                           const Terrain& terrain, const FiguresOptions& options) {
+  std::vector<Ways> ways;
+  for (std::size_t i = 0; leaves.size() > 1 && i < options.path_samples; ++i) {
+    Random random(options.seed * 13 + i);
+    const Host& to = hosts[random.below(hosts.size())];
+    const SwitchIndex from = leaves[random.below(leaves.size())];
+    if (from == to.leaf || terrain.apart(from, to.leaf)) continue;
+    Ways& way = ways.emplace_back(Ways{from, to.leaf, {}});
+    for (const auto& d : terrain.destinations)
+      if (d.leaf == to.leaf && d.port == to.port) way.lids.push_back(d.lid);
+    if (way.lids.size() < 2) ways.pop_back();
+  }
+  return ways;
+}
+
 }  // namespace
 
 Figures::Contention shift_contention(const fabric::CompactGraph& graph, const LinearTables& tables,
@@ -221,8 +259,8 @@ Figures::Contention shift_contention(const fabric::CompactGraph& graph, const Li
   return under_shifts(terrain, tables, hosts, options);
 }
 
-Figures figures(const fabric::CompactGraph& graph, const LinearTables& tables,
-                const FiguresOptions& options) {
+Figures figures(const fabric::Fabric& fabric, const fabric::CompactGraph& graph,
+                const LinearTables& tables, const FiguresOptions& options) {
   const Terrain terrain(graph, kNoLid);
   const std::vector<Host> hosts = hosts_of(terrain);
   Figures result;
@@ -230,13 +268,16 @@ Figures figures(const fabric::CompactGraph& graph, const LinearTables& tables,
   if (hosts.size() < 2 || tables.switch_count() != graph.switch_count()) return result;
 
   // Load and lengths.
-  const Loads loads = link_loads(terrain, tables);
+  const auto by_arc = loads_by_arc(graph, tables);
+  const Loads loads = summed(by_arc);
   result.load_max = loads.max;
   result.load_mean = loads.mean;
   std::vector<std::vector<Lid>> lids_of(graph.switch_count());
   std::vector<SwitchIndex> leaves;
+  std::size_t lids = 0;
   for (const auto& d : terrain.destinations) {
     if (!d.is_host) continue;
+    ++lids;
     if (lids_of[d.leaf].empty()) leaves.push_back(d.leaf);
     lids_of[d.leaf].push_back(d.lid);
   }
@@ -262,6 +303,11 @@ Figures figures(const fabric::CompactGraph& graph, const LinearTables& tables,
   if (graph.arc_count() != 0)
     result.load_floor =
         std::max(result.load_floor, (lengths.least + graph.arc_count() - 1) / graph.arc_count());
+
+  result.weighed = weighed_loads(fabric, graph, by_arc, static_cast<double>(lengths.least));
+  result.all_to_all = all_to_all(result.weighed, hosts.size(), lids);
+  result.paths = disjoint_paths(graph, tables, between_switches(leaves, lids_of, terrain, options));
+  result.paths_of_port = disjoint_paths(graph, tables, to_ports(hosts, leaves, terrain, options));
 
   // Patterns.
   const std::size_t n = hosts.size();

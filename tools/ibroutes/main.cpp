@@ -364,8 +364,9 @@ int run_verify(int argc, const char* const* argv) {
   report.pieces = tables::find_pieces(source->fabric, graph);
   report.shared_lids = shared_lids(source->fabric);
   if (wanted.figures)
-    report.figures = tables::figures(
-        graph, tables, {wanted.seed, wanted.samples, tables::FiguresOptions{}.all_shifts_up_to});
+    report.figures =
+        tables::figures(source->fabric, graph, tables,
+                        {wanted.seed, wanted.samples, tables::FiguresOptions{}.all_shifts_up_to});
   const auto& verdict = report.verdict;
   print(options.common.json ? verdict_json(*source, graph, report, IBKIT_VERSION)
                             : verdict_text(source->fabric, report));

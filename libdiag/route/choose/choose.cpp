@@ -363,7 +363,8 @@ class Chooser {
     row.passed = candidate.verdict.must_ok();
     if (!row.passed) row.why = why_it_fails(candidate.verdict);
     row.verdict = candidate.verdict;
-    if (options_.compare) row.figures = tables::figures(graph_, candidate.routes.lfts, {1, 0, 0});
+    if (options_.compare)
+      row.figures = tables::figures(fabric_, graph_, candidate.routes.lfts, {1, 0, 0, 0});
     return candidate;
   }
 

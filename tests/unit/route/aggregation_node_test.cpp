@@ -130,7 +130,7 @@ TEST(AggregationNode, LeavesEveryShiftOnePacketALink) {
   const Case c(pods(4, true));
   const auto routes = find_engine("ftree")->compute(c.request);
   ASSERT_TRUE(routes) << routes.error().message;
-  const auto figures = tables::figures(c.graph, routes->lfts, {});
+  const auto figures = tables::figures(c.fabric, c.graph, routes->lfts, {});
   EXPECT_EQ(figures.hosts, 16U);
   EXPECT_EQ(figures.shifts.worst, 1U);
   EXPECT_EQ(figures.load_max, figures.load_floor);
