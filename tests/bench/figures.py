@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """figures.py PAGE LOG: puts the output of a run of benchmarks ("== NAME" lines begin one) into the page of figures, each
-in a section of its own with command, date, commit and machine; other sections of the page stay."""
+in a section of its own with command, date, commit and machine, and the picture NAME.svg beside the page, if there is one;
+other sections of the page stay."""
 import datetime
 import os
+import pathlib
 import platform
 import re
 import subprocess
@@ -12,7 +14,7 @@ import sys
 HEAD = """# Figures
 
 What `./dev bench` measured, a section for each benchmark; `./dev bench` and `./dev bench NAME` replace the sections of what they
-run. Compare figures of one machine only. What a benchmark does is in `tests/bench/bench.py`, `routes.py` and the files beside them.
+run. Compare figures of one machine only. What a benchmark does is in `tests/bench/bench.py`, `routes.py`, `damage.py` and the files beside them.
 """
 
 
@@ -29,11 +31,12 @@ def sections(text, mark):
     return dict(zip(parts[1::2], parts[2::2]))
 
 
-def page(old, log, when, commit, where):
+def page(old, log, when, commit, where, pictures=()):
     found = sections(old, "##")
     for name, output in sections(log, "==").items():
-        found[name] = ("\n`./dev bench %s`, %s, commit %s\n%s\n\n```\n%s\n```\n\n"
-                       % (name, when, commit, where, output.strip("\n")))
+        picture = "![%s](%s.svg)\n\n" % (name, name) if name in pictures else ""
+        found[name] = ("\n`./dev bench %s`, %s, commit %s\n%s\n\n%s```\n%s\n```\n\n"
+                       % (name, when, commit, where, picture, output.strip("\n")))
     return HEAD + "".join("\n## %s\n%s" % (name, body.rstrip("\n") + "\n") for name, body in sorted(found.items()))
 
 
@@ -41,7 +44,8 @@ def main(path, log):
     old = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
     with open(log, encoding="utf-8", errors="replace") as file:
-        text = page(old, file.read(), datetime.date.today().isoformat(), commit or "unknown", machine())
+        text = page(old, file.read(), datetime.date.today().isoformat(), commit or "unknown", machine(),
+                    [picture.stem for picture in pathlib.Path(path).parent.glob("*.svg")])
     with open(path, "w", encoding="utf-8") as out:
         out.write(text)
 
@@ -51,6 +55,7 @@ def check():
     one = page("", "== b\nfirst\n", "D", "C", "M")
     both = page(one, "== a\nx\n== b\nsecond\n", "D", "C", "M")
     assert "first" in one and "first" not in both and "second" in both
+    assert "![a](a.svg)" in page("", "== a\nx\n", "D", "C", "M", ["a"]) and "![" not in both
     assert both.index("## a") < both.index("## b") and page(both, "", "D", "C", "M") == both
 
 

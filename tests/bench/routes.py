@@ -46,6 +46,25 @@ def figures(result, what):
     return json.loads(result.stdout)
 
 
+def incumbent_tables(sim, engine, state):
+    """What `ibroutes --from` reads of opensm's dump files, or None, and why there are none. `state` is made anew."""
+    shutil.rmtree(state, ignore_errors=True)
+    state.mkdir()
+    lanes = ["-Q"] if engine in LANES else []
+    try:
+        run(["opensm", "-o", "-R", engine, *lanes, "-D", "0x43", "-f", state / "log"], cwd=state, timeout=PATIENCE,
+            env=dict(sim.client_env, OSM_CACHE_DIR=str(state), OSM_TMP_DIR=str(state)))
+    except subprocess.TimeoutExpired:
+        return None, "not done after %d s" % PATIENCE
+    log = (state / "log").read_text(encoding="utf-8", errors="replace")
+    done = re.findall(r"(\S+) tables configured on all switches", log)
+    if not done:
+        return None, "nothing programmed"
+    if done[-1] != engine:
+        return None, "falls back to " + done[-1]
+    return "%s,%s" % (state / "opensm-subnet.lst", state / "opensm-lfts.dump"), ""
+
+
 class Bench:
     def __init__(self, args, folder):
         self.bin = pathlib.Path(args.build).resolve() / "bin"
@@ -76,29 +95,16 @@ class Bench:
 
     def incumbent(self, sim, engine):
         """Figures of opensm's tables, or why there are none."""
-        state = self.folder / "opensm"
-        shutil.rmtree(state, ignore_errors=True)
-        state.mkdir()
-        lanes = ["-Q"] if engine in LANES else []
-        try:
-            run(["opensm", "-o", "-R", engine, *lanes, "-D", "0x43", "-f", state / "log"], cwd=self.folder, timeout=PATIENCE,
-                env=dict(sim.client_env, OSM_CACHE_DIR=str(state), OSM_TMP_DIR=str(state)))
-        except subprocess.TimeoutExpired:
-            return None, "not done after %d s" % PATIENCE
-        log = (state / "log").read_text(encoding="utf-8", errors="replace")
-        done = re.findall(r"(\S+) tables configured on all switches", log)
-        if not done:
-            return None, "nothing programmed"
-        if done[-1] != engine:
-            return None, "falls back to " + done[-1]
-        tables = state / "opensm-lfts.dump"
-        found = figures(run([self.bin / "ibroutes", "verify", "--json", "--findings", "0", "--from",
-                             "%s,%s" % (state / "opensm-subnet.lst", tables)]), "ibroutes verify")
+        source, why = incumbent_tables(sim, engine, self.folder / "opensm")
+        if source is None:
+            return None, why
+        found = figures(run([self.bin / "ibroutes", "verify", "--json", "--findings", "0", "--from", source]),
+                        "ibroutes verify")
         remark = ""
         if self.judge:
             net = self.folder / "net.topo"
             net.write_text(run(["ibnetdiscover"], env=sim.client_env, cwd=self.folder).stdout, encoding="utf-8")
-            remark = self.judged(net, tables, found)
+            remark = self.judged(net, source.rsplit(",", 1)[1], found)
         return found, remark
 
     def ours(self, topology, engine):
@@ -121,7 +127,7 @@ def compare(bench, words, engine, sim, topology):
     if theirs is None:
         apart.append(their_remark)
     else:
-        if theirs["must_failures"]:
+        if theirs["failures"]:
             apart.append("CAs it does not reach")
         if engine not in LANES and theirs["credit_loop_channels"]:
             apart.append("%d channels in credit loops" % theirs["credit_loop_channels"])

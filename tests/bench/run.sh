@@ -8,7 +8,7 @@ build=$1
 name=${2-all}
 cd "$(dirname "$0")/../.." || exit 4
 suites="bringup cost tools memory loss storm tables congestion"
-case " all routes $suites " in
+case " all routes damage $suites " in
   *" $name "*) ;;
   *) [[ $name = *_bench && -f tests/bench/$name.cpp ]] || { echo "bench: no benchmark '$name'" >&2; exit 2; } ;;
 esac
@@ -42,6 +42,9 @@ for suite in $suites; do
 done
 if [ "$name" = all ] || [ "$name" = routes ]; then
   run routes /usr/bin/python3 tests/bench/routes.py "$build"
+fi
+if [ "$name" = all ] || [ "$name" = routes ] || [ "$name" = damage ]; then
+  run damage /usr/bin/python3 tests/bench/damage.py "$build" --plot doc/damage.svg
 fi
 [ -s "$log" ] && { /usr/bin/python3 tests/bench/figures.py doc/figures.md "$log" || status=1; }
 exit $status
