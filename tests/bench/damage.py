@@ -91,6 +91,7 @@ def plot(path, found):
     import matplotlib
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "ibkit"  # the same picture for the same figures
+    matplotlib.rcParams["svg.fonttype"] = "none"
     from matplotlib import pyplot
     names = [name for name, _, _ in DAMAGES]
     panels = [("Load of the fullest link, by its floor", lambda f: f["weighted_load_max"] / f["weighted_load_floor"]),
