@@ -104,8 +104,9 @@ constexpr std::array kSa = {
     number("--rtr_pr_rate", "rtr_pr_rate", &S::rtr_pr_rate, 2, 25,
            "Rate of paths through a router, at most (default 16: 100 Gb/s)")
         .a("a code"),
-    number("", "rtr_aguid_enable", {}, 0, UINT32_MAX, "Make the alias GUIDs that routers need")
-        .not_yet("routers have the alias GUIDs that they register"),
+    number("", "rtr_aguid_enable", &S::rtr_aguid_enable, 0, 2,
+           "Alias GUIDs that end with the LID, for routers: 1 each host port has one, 2 they are "
+           "taken back, 0 they stay as they are"),
     truth("", "drop_event_subscriptions", {}, "Drop subscriptions of ports that are gone")
         .opensm_has("FALSE")
         .not_yet("subscriptions end by the rules of doc/sa.md"),

@@ -97,8 +97,8 @@ struct Settings {
   std::string partition_config_file, pgrp_policy_file;
   bool no_partition_enforcement{false}, allow_both_pkeys{false}, keep_pkey_indexes{true};
   std::string part_enforce{"both"};
-  std::uint64_t rtr_pr_flow_label{0}, rtr_pr_tclass{0}, rtr_pr_sl{0}, rtr_pr_mtu{4},
-      rtr_pr_rate{16};
+  std::uint64_t rtr_pr_flow_label{0}, rtr_pr_tclass{0}, rtr_pr_sl{0}, rtr_aguid_enable{0},
+      rtr_pr_mtu{4}, rtr_pr_rate{16};
 
   // ---- what survives
   std::string state_dir;

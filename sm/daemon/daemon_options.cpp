@@ -75,6 +75,7 @@ sa::Options sa_server(const Settings& s) {
   router.sl = ib::Sl{static_cast<std::uint8_t>(s.rtr_pr_sl)};
   router.mtu = static_cast<std::uint8_t>(s.rtr_pr_mtu);
   router.rate = static_cast<std::uint8_t>(s.rtr_pr_rate);
+  out.router_aliases = static_cast<sa::RouterAliases>(s.rtr_aguid_enable);
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "sm/sa/intake/trust.h"
 #include "sm/sa/registry/quotas.h"
 #include "sm/sa/registry/wall_clock.h"
+#include "sm/sa/registry/world.h"
 #include "sm/sa/reports/forwarding.h"
 #include "sm/sa/subnet/policy.h"
 
@@ -29,7 +30,8 @@ struct Options {
   WallClock wall_clock;  // leases are kept by it
   MulticastOptions multicast;
   ForwardingOptions forwarding;
-  std::uint8_t sm_assigned_guid{0};              // part of alias GUIDs that are made here
+  std::uint8_t sm_assigned_guid{0};  // part of alias GUIDs that are made here
+  RouterAliases router_aliases{RouterAliases::Leave};
   Policy policy;                                 // its multicast options are those above
   std::shared_ptr<const policy::QosPolicy> qos;  // nullptr: no policy
 };

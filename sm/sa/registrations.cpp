@@ -10,6 +10,7 @@
 #include "sm/sa/registry/alias_rules.h"
 #include "sm/sa/registry/membership.h"
 #include "sm/sa/registry/partitions.h"
+#include "sm/sa/registry/router_aliases.h"
 #include "sm/sa/registry/writes.h"
 
 namespace sm::sa {
@@ -150,6 +151,7 @@ void Registrations::on_snapshot(const Snapshot* before) {
   chores_.on_snapshot(world, before);
   if (auto taken = taken_from_ports(world); !taken.empty())
     add_own([taken = std::move(taken)](const World& w) { return give_to_ports(w, taken); });
+  if (!bring_router_aliases(world).batch.empty()) add_own(bring_router_aliases);
   if (auto gone = departed_members(world, before); !gone.empty())
     add_own([gone = std::move(gone)](const World& w) { return drop_members(w, gone); });
 }

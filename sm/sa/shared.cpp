@@ -31,7 +31,8 @@ Shared::Shared(const Options& o, const store::Contents& contents)
             options.quotas,
             std::make_shared<const Holdings>(),
             options.sm_assigned_guid,
-            options.trust.sa_key_is_secret || options.trust.sa_key != kKnownSaKey},
+            options.trust.sa_key_is_secret || options.trust.sa_key != kKnownSaKey,
+            options.router_aliases},
       admission(options.admission) {}
 
 bool Shared::is_trusted(const Packet& request) const {

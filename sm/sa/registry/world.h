@@ -12,6 +12,9 @@
 
 namespace sm::sa {
 
+/// rtr_aguid_enable: the alias GUIDs that routers need (router_aliases.h).
+enum class RouterAliases : std::uint8_t { Leave, Make, TakeBack };
+
 struct World {
   std::shared_ptr<const Paths> paths;  // kept by queries that outlive the call
   const State& state;                  // both live as long as any query
@@ -20,6 +23,7 @@ struct World {
   HoldingsPtr holdings{std::make_shared<const Holdings>()};  // never null
   std::uint8_t sm_assigned_guid{};                           // of alias GUIDs that are made here
   bool key_is_secret{false};  // the SA key is not the one that everybody knows
+  RouterAliases router_aliases{RouterAliases::Leave};
 
   const Snapshot& snapshot() const { return paths->snapshot(); }
   /// A prefix of GIDs of this subnet: its own or the default one (IBA 4.1.3).

@@ -16,7 +16,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
-from fabric import BIN, TESTS, Fabric, end_daemon, wait_until  # noqa: E402
+from fabric import BIN, TESTS, Fabric, end_daemon, generate, wait_until  # noqa: E402
 
 IBSM = BIN / "ibsm"
 TREE = ("fat-tree", "--radix", "8", "--no-lids")
@@ -1285,6 +1285,52 @@ class Counters(unittest.TestCase):
                 self.assertFalse([what for what in sent if "Set(" in what])
                 os.kill(int(f.pid_file.read_text()), signal.SIGTERM)
                 self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
+
+
+class RouterAliases(unittest.TestCase):
+    """rtr_aguid_enable: aliases that end with the LID, as stock saquery and smpquery see them, on a fabric with a router."""
+
+    def topology(self):
+        directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        path = pathlib.Path(generate(directory / "tree.topo", "fat-tree", "--radix", "4", "--no-lids"))
+        text = path.read_text(encoding="utf-8")
+        guid = re.search(r'Ca\t1 "H-([0-9a-f]{16})"\s+# "host0008 HCA-1"', text)[1]
+        text = re.sub(rf"caguid=(0x0*{guid.lstrip('0')}\nCa\t)", lambda m: "rtguid=" + m[1], text)
+        text = text.replace(f'Ca\t1 "H-{guid}"', f'Rt\t1 "R-{guid}"').replace(f'"H-{guid}"', f'"R-{guid}"')
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def test_each_host_has_one_until_they_are_taken_back(self):
+        with Sm(topology=self.topology()) as f:
+            conf, prefixes = f.directory / "conf", f.directory / "prefixes"
+            prefixes.write_text("* *\n")
+            conf.write_text(f"rtr_aguid_enable 1\nprefix_routes_file {prefixes}\n")
+            f.daemon("-F", conf)
+            lids = {n: int(f.on(HOST, "saquery", "-l", f"host000{n} HCA-1").stdout) for n in range(1, 9)}
+
+            def aliases():
+                told = f.on(HOST, "saquery", "--smkey", "1", "GIR").stdout.lower()
+                return sorted(int(lid, 16) for lid in re.findall(r"0x001405000100([0-9a-f]{4})", told))
+
+            hosts = sorted(lids[n] for n in range(1, 8))
+            self.assertTrue(wait_until(lambda: aliases() == hosts), (aliases(), hosts))
+            # The port has it, too.
+            def held(n):
+                return f.on(HOST, "smpquery", "guidinfo", str(lids[n])).stdout.lower()
+            self.assertTrue(wait_until(lambda: f"0x001405000100{lids[3]:04x}" in held(3)), held(3))
+            # A path from an alias to one on another subnet leads to the router.
+            def path(source, target):
+                return f.on(HOST, "saquery", "PR", "--sgid", source, "--dgid", target).stdout
+            found = path(f"fe80::14:500:100:{lids[1]:x}", "fec0:0:0:7:14:500:100:3")
+            self.assertRegex(found, rf"(?m)^\s*dlid\.+{lids[8]}$")
+            # And within the subnet it is the host's.
+            found = path(f"fe80::14:500:100:{lids[1]:x}", f"fe80::14:500:100:{lids[3]:x}")
+            self.assertRegex(found, rf"(?m)^\s*dlid\.+{lids[3]}$")
+            end_daemon(f.pid_file)
+            conf.write_text("rtr_aguid_enable 2\n")
+            f.daemon("-F", conf)
+            self.assertTrue(wait_until(lambda: aliases() == []))
+            self.assertTrue(wait_until(lambda: "0x0014050001" not in held(3)), held(3))
 
 
 class Events(unittest.TestCase):
