@@ -130,7 +130,12 @@ ib::Result<Contents> Book::take() {
     auto contents = read();
     if (!contents) return contents;
     Epoch epoch{1, options_.holder};
-    if (!known_epoch_.empty()) epoch.number = read_epoch(known_epoch_)->number + 1;
+    if (!known_epoch_.empty()) {
+      const auto there = read_epoch(known_epoch_);
+      epoch.number = there->number + 1;
+      // A take of ours whose answer was lost does not count.
+      if (there->holder != options_.holder) epoch_before_ = known_epoch_;
+    }
     const std::string ours = text_of(epoch), head = known_head_;
     Txn txn;
     txn.conditions = {{epoch_key(options_.prefix), value_there(known_epoch_)}};

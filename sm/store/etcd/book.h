@@ -45,6 +45,10 @@ class Book {
   ib::Result<void> commit(const Batch& batch, const Contents& contents);
   /// Everything anew.
   ib::Result<void> write(const Contents& contents);
+  /// Ours, as it was taken last; empty: never.
+  const std::string& epoch() const { return epoch_; }
+  /// Whose it was before that; empty: nobody's.
+  const std::string& epoch_before() const { return epoch_before_; }
   /// Somebody else has taken it: nothing that we wrote since was kept, and nothing will be.
   bool is_deposed() const { return is_deposed_; }
 
@@ -69,6 +73,7 @@ class Book {
   std::string known_epoch_, known_head_;  // as read or written last; empty: not there
   Head head_;                             // that one
   std::string epoch_;                     // ours, as it was taken; empty: never
+  std::string epoch_before_;              // what stood there when it was taken
   std::uint64_t generation_most_{0};      // that we ever began
   std::uint32_t log_entries_{0};
   std::size_t log_bytes_{0};

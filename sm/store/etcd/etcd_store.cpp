@@ -10,14 +10,17 @@
 namespace sm::store::etcd {
 namespace {
 
-constexpr std::size_t kSinceMost = 4096;  // batches that are kept one by one
+constexpr std::size_t kSinceMost = 4096;         // batches that are kept one by one
+constexpr std::size_t kJournalMost = 64U << 20;  // bytes; then it begins anew with everything
 
 }  // namespace
 
 ib::Result<Opened> EtcdStore::open(BookOptions options, std::unique_ptr<Cluster> cluster,
-                                   std::shared_ptr<const DirectoryLock> lock) {
+                                   Local local) {
   std::unique_ptr<EtcdStore> store(
-      new EtcdStore(std::move(options), std::move(cluster), std::move(lock)));
+      new EtcdStore(std::move(options), std::move(cluster), std::move(local)));
+  store->left_ = store->journal_.read();
+  if (!store->left_.entries.empty()) store->keep(store->journal_.resume(store->left_));
   Opened opened;
   auto contents = store->book_.read();
   if (contents) {
@@ -29,6 +32,8 @@ ib::Result<Opened> EtcdStore::open(BookOptions options, std::unique_ptr<Cluster>
   } else {
     return tl::unexpected<ib::Error>(std::move(contents.error()));
   }
+  // Whether another one has had the store meanwhile is seen when it is taken.
+  apply(store->left_, store->contents_);
   opened.contents = store->contents_;
   opened.store = std::move(store);
   return opened;
@@ -43,15 +48,46 @@ ib::Result<void> EtcdStore::commit(const Batch& batch) {
   if (role_ == Role::Waits) {
     if (since_.size() >= kSinceMost) since_ = {batch_of(contents_)};
     since_.push_back(batch);
+    if (!left_.entries.empty()) keep(journal_.add(batch));
   }
+  if (role_ == Role::Behind)
+    keep(journal_.bytes() < kJournalMost
+             ? journal_.add(batch)
+             : journal_.begin(book_.epoch(), {true, batch_of(contents_)}));
   if (role_ != Role::Writes) return {};
   auto done = book_.commit(batch, contents_);
   if (!done && book_.is_deposed()) return depose(std::move(done.error()));
-  if (!done) {
-    role_ = Role::Behind;
-    fail(done.error());
-  }
+  if (!done) fall_behind(done.error(), {false, batch});
   return {};
+}
+
+void EtcdStore::fall_behind(const ib::Error& error, Journal::Entry first) {
+  role_ = Role::Behind;
+  fail(error);
+  keep(journal_.begin(book_.epoch(), first));
+}
+
+void EtcdStore::keep(const ib::Result<void>& kept) {
+  if (kept) return;
+  lines_.push_back({ib::LogLevel::Error, "store",
+                    fmt::format("{}: what clients register while etcd is away is lost when ibsm "
+                                "ends",
+                                kept.error().message)});
+}
+
+void EtcdStore::take_what_was_left(Contents& all) {
+  if (left_.entries.empty()) return;
+  if (left_.epoch == book_.epoch_before()) {
+    apply(left_, all);
+    lines_.push_back({ib::LogLevel::Warning, "store",
+                      "what was registered while etcd was away, before ibsm was started anew, "
+                      "is there again"});
+  } else {
+    lines_.push_back({ib::LogLevel::Error, "store",
+                      "what was registered while etcd was away, before ibsm was started anew, "
+                      "counts no more: another subnet manager has taken the store since"});
+  }
+  left_ = {};
 }
 
 ib::Result<Contents> EtcdStore::take() {
@@ -70,24 +106,28 @@ ib::Result<void> EtcdStore::take_now() {
   if (!there) return tl::unexpected<ib::Error>(std::move(there.error()));
   Contents all = std::move(before_);
   apply(batch_of(*there), all);
+  take_what_was_left(all);
   for (const Batch& batch : since_) apply(batch, all);
   contents_ = std::move(all);
   before_ = {};
   since_.clear();
   role_ = Role::Writes;
-  if (contents_ == *there) return {};
-  auto written = book_.write(contents_);
-  if (written) return {};
-  if (book_.is_deposed()) return depose(std::move(written.error()));
-  role_ = Role::Behind;
-  fail(written.error());
+  auto written = contents_ == *there ? ib::Result<void>{} : book_.write(contents_);
+  if (!written && book_.is_deposed()) return depose(std::move(written.error()));
+  if (written)
+    journal_.clear();
+  else
+    fall_behind(written.error(), {true, batch_of(contents_)});
   return {};
 }
 
 ib::Result<void> EtcdStore::write_all() {
   auto written = book_.write(contents_);
   if (!written && book_.is_deposed()) return depose(std::move(written.error()));
-  if (written) role_ = Role::Writes;
+  if (written) {
+    role_ = Role::Writes;
+    journal_.clear();
+  }
   return written;
 }
 
@@ -96,12 +136,13 @@ void EtcdStore::fail(const ib::Error& error) {
   if (error.message == std::exchange(last_failure_, error.message)) return;
   lines_.push_back({ib::LogLevel::Error, "store",
                     fmt::format("{}: the subnet is managed from memory, and what clients register "
-                                "is lost when ibsm ends; writing is tried again every {} s",
+                                "is on this host alone; writing is tried again every {} s",
                                 error.message, kTryEvery / std::chrono::seconds(1))});
 }
 
 ib::Result<void> EtcdStore::depose(ib::Error error) {
   role_ = Role::Deposed;
+  journal_.clear();
   lines_.push_back({ib::LogLevel::Error, "store",
                     error.message + ": what this one manages is not written any more"});
   return tl::unexpected<ib::Error>(std::move(error));

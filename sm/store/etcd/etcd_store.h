@@ -16,6 +16,7 @@
 
 #include "sm/store/directory_lock.h"
 #include "sm/store/etcd/book.h"
+#include "sm/store/etcd/journal.h"
 #include "sm/store/store.h"
 
 namespace sm::store::etcd {
@@ -24,9 +25,14 @@ class EtcdStore final : public Store {
  public:
   static constexpr ib::Duration kTryEvery = std::chrono::seconds(5);
 
+  /// What is kept on this host beside etcd.
+  struct Local {
+    std::shared_ptr<const DirectoryLock> lock;  // null: none
+    std::string journal;                        // a path; empty: none
+  };
   /// Reads what is there, and is told about in `lines` where it cannot.
   static ib::Result<Opened> open(BookOptions options, std::unique_ptr<Cluster> cluster,
-                                 std::shared_ptr<const DirectoryLock> lock = nullptr);
+                                 Local local = {});
 
   ib::Result<Contents> load() override { return contents_; }
   ib::Result<void> commit(const Batch& batch) override;
@@ -44,16 +50,20 @@ class EtcdStore final : public Store {
     Deposed,  // it was
   };
 
-  EtcdStore(BookOptions options, std::unique_ptr<Cluster> cluster,
-            std::shared_ptr<const DirectoryLock> lock)
-      : lock_(std::move(lock)),
+  EtcdStore(BookOptions options, std::unique_ptr<Cluster> cluster, Local local)
+      : lock_(std::move(local.lock)),
         cluster_(std::move(cluster)),
-        book_(std::move(options), *cluster_) {}
+        book_(std::move(options), *cluster_),
+        journal_(std::move(local.journal)) {}
 
   ib::Result<void> take_now();
   ib::Result<void> write_all();
   void fail(const ib::Error& error);
   ib::Result<void> depose(ib::Error error);
+  /// The first that etcd lacks.
+  void fall_behind(const ib::Error& error, Journal::Entry first);
+  void keep(const ib::Result<void>& kept);
+  void take_what_was_left(Contents& all);
 
   std::shared_ptr<const DirectoryLock> lock_;  // null: none
   std::unique_ptr<Cluster> cluster_;
@@ -62,6 +72,8 @@ class EtcdStore final : public Store {
   Contents contents_;
   Contents before_;           // committed while it was not ours: what etcd has stands above it
   std::vector<Batch> since_;  // committed while Waits: stands above what etcd has
+  Journal journal_;           // committed while Behind
+  Journal::Left left_;        // by the process before, which was Behind
   std::string last_failure_;  // that was said
   std::vector<ib::LogEvent> lines_;
 };

@@ -59,25 +59,27 @@ ib::Result<std::unique_ptr<etcd::Cluster>> cluster_of(const EtcdOptions& options
   return std::make_unique<etcd::Client>(std::move(client), *std::move(poster));
 }
 
-ib::Result<Opened> open(const EtcdOptions& options, std::shared_ptr<const DirectoryLock> lock) {
+ib::Result<Opened> open(const EtcdOptions& options, etcd::EtcdStore::Local local) {
   auto cluster = cluster_of(options);
   if (!cluster) return tl::unexpected<ib::Error>(std::move(cluster.error()));
   etcd::BookOptions book;
   book.prefix = options.prefix;
   book.fabric = options.fabric;
   book.holder = holder();
-  return etcd::EtcdStore::open(std::move(book), *std::move(cluster), std::move(lock));
+  return etcd::EtcdStore::open(std::move(book), *std::move(cluster), std::move(local));
 }
 
 }  // namespace
 
-ib::Result<Opened> open_etcd(const EtcdOptions& options) { return open(options, nullptr); }
+ib::Result<Opened> open_etcd(const EtcdOptions& options) { return open(options, {}); }
 
 ib::Result<Opened> open_etcd(const EtcdOptions& options, const std::string& directory) {
   auto lock = lock_directory(directory);
   if (!lock && lock.error().kind != ib::ErrorKind::Io)
     return tl::unexpected<ib::Error>(std::move(lock.error()));
-  auto opened = open(options, lock ? *lock : nullptr);
+  etcd::EtcdStore::Local local;
+  if (lock) local = {*lock, directory + "/etcd-journal"};
+  auto opened = open(options, std::move(local));
   if (opened && !lock)
     opened->lines.push_back(
         {ib::LogLevel::Error, "store", lock.error().message + ": no backups are written there"});

@@ -224,6 +224,26 @@ class Trouble(unittest.TestCase):
             self.assertTrue(registered(f))
             self.assertEqual(f.lids(), lids)
 
+    def test_what_is_registered_meanwhile_outlives_ibsm(self):
+        with Sm(*TREE) as f, etcd(f) as server:
+            f.daemon(*server.place)
+            lids = f.lids()
+            server.kill()
+            register(f)
+            stop(f, signal.SIGKILL)
+            journal = f.directory / "state" / "etcd-journal"
+            self.assertEqual(journal.stat().st_mode & 0o777, 0o600)
+            server.start()
+            f.daemon(*server.place)
+            self.assertTrue(registered(f))
+            self.assertIn("before ibsm was started anew, is there again", log_of(f))
+            self.assertFalse(journal.exists())
+            self.assertEqual(f.lids(), lids)
+            stop(f, signal.SIGKILL)
+            again = f.ibsm("-B", "--pidfile", f.pid_file, *server.place, state="of another host")
+            self.assertEqual(again.returncode, 0, again.stderr)
+            self.assertTrue(registered(f), "it is in etcd")
+
     def test_a_start_without_etcd(self):
         with Sm(*TREE) as f, etcd(f) as server:
             f.daemon(*server.place)

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <random>
 
 #include "sm/store/etcd/batch_code.h"
@@ -163,6 +164,119 @@ TEST(EtcdStore, WhileEtcdIsAwayMemoryIsEnoughAndThenAllIsWritten) {
   EXPECT_THAT(kept_in(etcd).lids, SizeIs(3));
   ASSERT_TRUE(store->commit(lid(4, 4)));
   EXPECT_THAT(kept_in(etcd).lids, SizeIs(4));
+}
+
+class EtcdJournal : public ::testing::Test {
+ protected:
+  Opened open(const std::string& holder) {
+    auto opened =
+        EtcdStore::open(options(holder), std::make_unique<FakeCluster>(etcd), {nullptr, path});
+    EXPECT_TRUE(opened);
+    return opened ? *std::move(opened) : Opened{};
+  }
+  /// Writes LID 1, and 2 and 3 while etcd is away; and dies.
+  void leave_two() {
+    auto opened = open("a");
+    ASSERT_TRUE(opened.store->take());
+    ASSERT_TRUE(opened.store->commit(lid(1, 1)));
+    EXPECT_FALSE(std::filesystem::exists(path));
+    etcd.always = Fault::Away;
+    ASSERT_TRUE(opened.store->commit(lid(2, 2)));
+    ASSERT_TRUE(opened.store->commit(lid(3, 3)));
+    EXPECT_TRUE(std::filesystem::exists(path));
+  }
+  FakeEtcd etcd;
+  Directory directory;
+  std::string path{directory.path() + "/etcd-journal"};
+};
+
+TEST_F(EtcdJournal, WhatWasCommittedWhileEtcdWasAwayOutlivesTheProcess) {
+  leave_two();
+  etcd.always = Fault::None;
+  EXPECT_THAT(kept_in(etcd).lids, SizeIs(1));
+  auto opened = open("b");
+  EXPECT_THAT(opened.contents.lids, SizeIs(3));
+  const auto contents = opened.store->take();
+  ASSERT_TRUE(contents);
+  EXPECT_THAT(contents->lids, SizeIs(3));
+  EXPECT_THAT(lines_of(*opened.store), HasSubstr("is there again"));
+  EXPECT_EQ(kept_in(etcd), *contents);
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(EtcdJournal, ButNotTheTermOfAnotherOne) {
+  leave_two();
+  etcd.always = Fault::None;
+  ASSERT_TRUE(master(etcd, "host-b")->commit(lid(2, 9)));
+  auto opened = open("c");
+  const auto contents = opened.store->take();
+  ASSERT_TRUE(contents);
+  EXPECT_THAT(contents->lids,
+              ElementsAre(LidClaim{Guid{1}, Lid{1}, 0}, LidClaim{Guid{2}, Lid{9}, 0}));
+  EXPECT_THAT(lines_of(*opened.store), HasSubstr("counts no more"));
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(EtcdJournal, ASecondProcessThatFindsEtcdAwayAddsToIt) {
+  leave_two();
+  {
+    auto opened = open("b");
+    EXPECT_EQ(opened.found, Found::Part);
+    EXPECT_THAT(opened.contents.lids, SizeIs(2)) << "LID 1 is in etcd alone";
+    EXPECT_FALSE(opened.store->take());
+    ASSERT_TRUE(opened.store->commit(lid(4, 4)));
+  }
+  etcd.always = Fault::None;
+  auto opened = open("c");
+  const auto contents = opened.store->take();
+  ASSERT_TRUE(contents);
+  EXPECT_THAT(contents->lids, SizeIs(4));
+  EXPECT_EQ(kept_in(etcd), *contents);
+}
+
+TEST_F(EtcdJournal, ATakeWhoseWriteFailedKeepsEverything) {
+  leave_two();
+  etcd.always = Fault::None;
+  {
+    auto opened = open("b");
+    // Two reads and the epoch, and then it is away again.
+    etcd.next = {Fault::None, Fault::None, Fault::None};
+    etcd.always = Fault::Away;
+    (void)opened.store->take();
+    etcd.next.clear();
+    Batch gone;
+    gone.lids_removed = {Guid{3}};
+    ASSERT_TRUE(opened.store->commit(gone));
+  }
+  etcd.always = Fault::None;
+  auto opened = open("c");
+  const auto contents = opened.store->take();
+  ASSERT_TRUE(contents);
+  EXPECT_THAT(contents->lids,
+              ElementsAre(LidClaim{Guid{1}, Lid{1}, 0}, LidClaim{Guid{2}, Lid{2}, 0}));
+}
+
+TEST_F(EtcdJournal, OfOneThatIsCutThereIsAllThatIsWhole) {
+  leave_two();
+  const auto size = std::filesystem::file_size(path);
+  std::size_t before = 2;
+  for (auto bytes = size; bytes-- > 0;) {
+    std::filesystem::resize_file(path, bytes);
+    const auto left = Journal(path).read();
+    EXPECT_LE(left.entries.size(), before) << bytes;
+    before = left.entries.size();
+  }
+  EXPECT_EQ(before, 0U);
+}
+
+TEST_F(EtcdJournal, OneThatCannotBeWrittenIsSaidAndHoldsNothingUp) {
+  path = directory.path() + "/no folder/etcd-journal";
+  auto opened = open("a");
+  ASSERT_TRUE(opened.store->take());
+  etcd.always = Fault::Away;
+  ASSERT_TRUE(opened.store->commit(lid(2, 2)));
+  ASSERT_TRUE(opened.store->commit(lid(3, 3)));
+  EXPECT_THAT(lines_of(*opened.store), HasSubstr("is lost when ibsm ends"));
 }
 
 TEST(EtcdStore, AFullDiskIsSaidAndSurvived) {
