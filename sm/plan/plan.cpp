@@ -100,11 +100,13 @@ class Planner {
       const auto has_link = [](const ib::fabric::Port& port) {
         return static_cast<bool>(port.peer);
       };
-      out_.unmanaged.push_back({n, !observed_.nodes[n].usable
-                                       ? "its answers are incomplete or wrong"
-                                   : std::ranges::any_of(fabric().ports(n), has_link)
-                                       ? "only reached through a node that is not managed"
-                                       : "no link that is in use leads to it"});
+      const char* why = "no link that is in use leads to it";
+      if (!observed_.nodes[n].usable)
+        why = "its answers are incomplete or wrong";
+      else if (std::ranges::any_of(fabric().ports(n), has_link))
+        why = "only reached through a node that is not managed";
+      out_.unmanaged.emplace_back().node = n;
+      out_.unmanaged.back().reason = why;
     }
   }
 
