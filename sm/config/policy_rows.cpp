@@ -65,7 +65,9 @@ constexpr Row arbitration(std::string_view key) {
       .on_reload();
 }
 constexpr Row mapping(std::string_view key) {
-  return text("", key, {}, "VL,...", "VLs of SL 0 to 15 (with -Q)", check_sl_to_vl).on_reload();
+  return text("", key, {}, "VL,...",
+              "VLs of SL 0 to 15; SLs behind a short list have VL 0 (with -Q)", check_sl_to_vl)
+      .on_reload();
 }
 
 constexpr std::array kQos = {

@@ -16,6 +16,8 @@ void overlay(const QosSet& set, VlSettings& on) {
   if (set.high_limit) on.high_limit = *set.high_limit;
   if (set.vlarb_high) on.high = *set.vlarb_high;
   if (set.vlarb_low) on.low = *set.vlarb_low;
+  if (set.sl_to_vl.empty()) return;
+  on.sl_to_vl.fill(0);  // for SLs behind a short list
   std::ranges::copy(set.sl_to_vl, on.sl_to_vl.begin());
 }
 
@@ -102,6 +104,9 @@ std::vector<std::string> qos_warnings(const QosSets& sets) {
             fmt::format("{}vlarb_high and {}vlarb_low have no weight for VL {}, which {}sl2vl "
                         "gives: packets there may never be sent",
                         prefix, prefix, vls, prefix));
+    if (!set.sl_to_vl.empty() && set.sl_to_vl.size() < holds.sl_to_vl.size())
+      lines.push_back(fmt::format("{}sl2vl ends at SL {}: SLs above it have VL 0", prefix,
+                                  set.sl_to_vl.size() - 1));
     if (!set.sl_to_vl.empty() && set.sl_to_vl.front() == kVlDrop)
       lines.push_back(
           fmt::format("{}sl2vl maps SL 0 to VL 15: packets of SL 0, which paths have "

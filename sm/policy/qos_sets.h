@@ -17,7 +17,7 @@ namespace sm::policy {
 struct QosSet {
   std::optional<std::uint8_t> max_vls, high_limit;
   std::optional<VlArbitrationTemplate> vlarb_high, vlarb_low;
-  std::vector<std::uint8_t> sl_to_vl;  // VLs of SL 0 on; may be short
+  std::vector<std::uint8_t> sl_to_vl;  // VLs of SL 0 on; SLs behind a short list have VL 0
   friend bool operator==(const QosSet&, const QosSet&) = default;
 };
 

@@ -104,8 +104,8 @@ TEST(Qos, EachKindOfPortHasItsSetAboveTheGeneralOne) {
     return map;
   };
   EXPECT_EQ(first(q.host()), (std::vector<unsigned>{0, 1, 0, 1, 0}));
-  EXPECT_EQ(first(q.leaf_port()), (std::vector<unsigned>{1, 1, 0, 0, 4}));
-  EXPECT_EQ(first(q.uplink()), (std::vector<unsigned>{0, 1, 2, 0, 4}));
+  EXPECT_EQ(first(q.leaf_port()), (std::vector<unsigned>{1, 1, 0, 0, 0}));
+  EXPECT_EQ(first(q.uplink()), (std::vector<unsigned>{0, 1, 2, 0, 0}));
   EXPECT_EQ(q.arbitration(q.uplink(), true), (Entries{{1, 64}, {2, 8}}));
   EXPECT_EQ(q.arbitration(q.leaf_port(), true), (Entries{{0, 4}}));
   EXPECT_EQ(q.run.model().port_info(q.host()).vl_high_limit, 2);

@@ -758,7 +758,7 @@ class QosPolicy(unittest.TestCase):
         with Sm(*TREE) as f:
             policy, conf = f.directory / "qos-policy.conf", f.directory / "conf"
             policy.write_text("qos-ulps\n  default : 0\n  any, service-id 0x6234 : 3\nend-qos-ulps\n")
-            conf.write_text(f"qos TRUE\nqos_sl2vl 0,1,2,15\nqos_policy_file {policy}\n")
+            conf.write_text(f"qos TRUE\nqos_sl2vl 0,1,2,15,4,5,6,7,0,1,2,3,4,5,6,7\nqos_policy_file {policy}\n")
             said = (f"{policy}:3 (any, service-id 0x6234 : 3): SL 3 is mapped to VL 15 at all ports, so its packets are dropped and requests "
                     "for its paths get no record\n")
             checked = f.ibsm("--check-config", "-F", conf)

@@ -30,6 +30,11 @@ qos_sl2vl 0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,3
 qos_vlarb_low 0:1,1:2,2:3,3:4
 qos_vlarb_high 3:200,2:100
 """
+SHORT = """qos TRUE
+qos_sl2vl 0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7
+qos_ca_sl2vl 0,3,2,
+qos_swe_sl2vl 2,1
+"""
 LIMITS = "qos TRUE\nqos_swe_high_limit 255\nqos_swe_vlarb_low 1:7,0:9,1:7,\nqos_ca_vlarb_high 3:0,0:3\n"
 
 
@@ -93,6 +98,9 @@ class Tables(unittest.TestCase):
         # opensm reads qos_max_vls and leaves OperationalVLs as they are.
         self.compare(FEW_VLS, same=2)
         self.assertEqual(self.limits, {("0", "VL0-7"), ("0", "VL0-3")})
+
+    def test_short_mappings(self):
+        self.compare(SHORT)
 
     def test_limits_commas_and_weights_of_0(self):
         self.compare(LIMITS)

@@ -400,7 +400,7 @@ TEST_F(OptionsFile, AnSlOfAPartitionCountsWithQosAndThatItDoesNotIsSaid) {
 
 TEST_F(OptionsFile, ALevelWhoseSlTheMappingDropsIsWarnedOf) {
   const std::string policy = write("policy", "qos-ulps\n default : 0\n sdp : 3\nend-qos-ulps\n");
-  const std::string file = write("f", "qos TRUE\nqos_sl2vl 0,1,2,15\n");
+  const std::string file = write("f", "qos TRUE\nqos_sl2vl 0,1,2,15,0,0,0,0,0,0,0,0,0,0,0,0\n");
   const auto options = std::get<DaemonOptions>(read({"-F", file.c_str(), "-Y", policy.c_str()}));
   ASSERT_EQ(options.dropped_levels.size(), 1U);
   EXPECT_EQ(options.dropped_levels[0].sl, ib::Sl{3});
