@@ -7,6 +7,7 @@
 #include "sm/core/impl.h"
 #include "sm/core/lost_store.h"
 #include "sm/device/tables/kinds.h"
+#include "sm/plan/kept_rows.h"
 #include "sm/plan/partitions.h"
 #include "sm/plan/sl_rates.h"
 
@@ -17,12 +18,6 @@ constexpr unsigned kInconsistentSweepsMax = 2;
 constexpr Duration kOwnPortAfter = std::chrono::milliseconds(100);  // the first sweep
 /// After a take-over clients have so long to register again before trees of others are cleared.
 constexpr Duration kGroupsKept = std::chrono::seconds(60);
-
-std::string_view table_name(std::uint16_t attribute) {
-  for (const device::TableKind* kind : device::table_kinds())
-    if (kind->attribute == attribute) return kind->name;
-  return "table";
-}
 
 }  // namespace
 
@@ -464,6 +459,9 @@ void SubnetManager::Impl::publish(bool up) {
   if (snapshot && snapshot->routing == s->routing) s->changed_at_start = snapshot->changed_at_start;
   if (const auto found_before = std::exchange(found_at_start, nullptr))
     s->changed_at_start = changed_from(*found_before, s->routing->graph, s->routing->lfts);
+  s->refused_tables = known.named;
+  s->dropped_by_hosts =
+      plan::sls_dropped_by_hosts(*seen, known.refused.nodes(device::kSlToVl), known.inventory);
   snapshot = std::move(s);
   publish_holdings();
 }
@@ -511,7 +509,7 @@ bool SubnetManager::Impl::tell_refusals(Instant now, const std::vector<apply::Re
       continue;
     log(LogLevel::Info, "apply",
         fmt::format("{} takes its {} now", ib::fabric::node_label(seen->fabric.node(*n)),
-                    table_name(attribute)));
+                    device::table_name(attribute)));
     routes = routes ||
              (attribute == device::kSlToVl.attribute && desired->keep_sl_to_vl.contains(guid) &&
               !desired->deadlock_by_kept_rows.empty());

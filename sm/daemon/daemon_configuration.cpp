@@ -53,7 +53,7 @@ void Daemon::reload() {
   keep_keys(fresh->partitions);
   keep_files(fresh->good_files);
   manager_->set_rates(fresh->core.plan.rates);
-  events_->on_dropped_levels(fresh->dropped_levels);
+  tell_dropped_levels(manager_->snapshot());
   path_rules_ = path_rules_of(*fresh);
   if (managers_) managers_->set_options(*fresh);
   sa_->post([routes = fresh->sa.server.policy.prefix_routes, rules = fresh->sa.server.qos](

@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "sm/daemon/daemon_impl.h"
+#include "sm/daemon/host_levels.h"
 
 namespace sm::daemon {
 
@@ -32,7 +35,21 @@ void Daemon::publish(const HoldingsPtr& holdings) {
 void Daemon::publish(const SnapshotPtr& snapshot) {
   if (snapshot->routing) announcer_.say_engine(*snapshot->routing);
   events_->on_routing(snapshot);
+  tell_dropped_levels(snapshot);
   sa_->publish(snapshot);
+}
+
+void Daemon::tell_dropped_levels(const SnapshotPtr& subnet) {
+  const DaemonOptions& in_force = latest_ ? *latest_ : options_;
+  auto by_hosts = subnet ? levels_dropped_by_hosts(in_force.sa.server.qos.get(), *subnet)
+                         : std::vector<policy::DroppedLevel>{};
+  for (const policy::DroppedLevel& level : by_hosts)
+    if (std::ranges::find(dropped_by_hosts_, level) == dropped_by_hosts_.end())
+      say(ib::LogLevel::Warning, "qos", line_of(level));
+  auto all = in_force.dropped_levels;
+  all.insert(all.end(), by_hosts.begin(), by_hosts.end());
+  dropped_by_hosts_ = std::move(by_hosts);
+  events_->on_dropped_levels(std::move(all));
 }
 
 void Daemon::watch(const core::Watched& watched) {

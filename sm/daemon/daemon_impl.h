@@ -110,6 +110,8 @@ class Daemon : private core::Carrier {
   void commit(store::Batch batch) override;
   void publish(const HoldingsPtr& holdings) override;
   void publish(const SnapshotPtr& snapshot) override;
+  /// Of the configuration in force and of a subnet, which may be null.
+  void tell_dropped_levels(const SnapshotPtr& subnet);
   void log(const ib::LogEvent& event) override { log_.write(event); }
   void watch(const core::Watched& watched) override;
   void hear(const core::ReceivedNotice& notice) override;
@@ -137,7 +139,8 @@ class Daemon : private core::Carrier {
   StoreRetry lids_{[this](store::Batch batch) { return store_->commit(std::move(batch)); }};
   Channel smi_, gsi_;  // gsi_ until the SA has it
   PortWatch port_watch_;
-  std::optional<DaemonOptions> latest_;     // as read again last; none: those of the start
+  std::optional<DaemonOptions> latest_;  // as read again last; none: those of the start
+  std::vector<policy::DroppedLevel> dropped_by_hosts_;  // as told
   std::optional<DaemonOptions> successor_;  // of the one that goes on when this one ends
   std::optional<ib::mad::IsSmFlag> is_sm_;
   std::shared_ptr<const policy::PartitionPolicy> file_partitions_, partitions_;

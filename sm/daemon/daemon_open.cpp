@@ -121,7 +121,7 @@ ib::Result<void> Daemon::make_sa(const store::Contents& contents, bool kernel_rm
   sa.server.multicast.configured = sa::groups_of(*partitions_, sa.server.qos.get());
   sa.server.wall_clock = read_wall_clock();
   events_->know(contents);
-  events_->on_dropped_levels(options_.dropped_levels);
+  tell_dropped_levels(nullptr);
   sa_options_ = sa.server;
   auto server = std::make_unique<sa::Server>(sa_options_, contents);
   // The store's groups before the first plan, or it would close the switches to multicast.

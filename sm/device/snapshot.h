@@ -4,8 +4,11 @@
 // ACTIVE (LIDs and routes stand, states are behind) and again when a sweep has ended.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "libdiag/discover/observed.h"
 #include "sm/device/routing.h"
@@ -39,6 +42,11 @@ struct Snapshot {
   std::uint8_t subnet_timeout{18};    // as programmed into PortInfo
   std::uint8_t packet_life_time{18};  // as programmed into SwitchInfo:LifeTimeValue
   bool up{false};                     // every port whose SMA answered is ACTIVE
+  /// Tables that devices do not take, by node and attribute.
+  std::set<std::pair<ib::Guid, std::uint16_t>> refused_tables;
+  /// SLs, a bit each, that ports of hosts drop by the SLtoVLMappingTable that they keep; ports that
+  /// drop none are absent.
+  std::map<ib::fabric::PortRef, std::uint16_t> dropped_by_hosts;
 
   const ib::fabric::Fabric& fabric() const { return observed->fabric; }
 };

@@ -45,6 +45,7 @@ class Topology {
     each_cable(now, [&](PortRef a, PortRef b) { cable_now(a, b); });
     if (before_ != nullptr)
       each_cable(before_->fabric(), [&](PortRef a, PortRef b) { cable_before(a, b); });
+    refusals();
     return std::move(out_);
   }
 
@@ -61,6 +62,16 @@ class Topology {
   }
 
   void say(Kind kind, std::vector<Value> values) { out_.push_back(make(kind, std::move(values))); }
+
+  void refusals() {
+    for (const auto& table : after_.refused_tables) {
+      const auto& [guid, attribute] = table;
+      const auto n = after_.fabric().find_node(guid);
+      if (!n || (before_ != nullptr && before_->refused_tables.contains(table))) continue;
+      say(Kind::DeviceRefuses, {after_.fabric().node(*n).name(), to_string(guid),
+                                std::string(device::table_name(attribute))});
+    }
+  }
 
   void nodes() {
     const Fabric& was = before_->fabric();

@@ -18,8 +18,9 @@ namespace sm::events {
 
 using Events = std::vector<Event>;
 
-/// Nodes that came and went, cables, links that are slower than both ends can do, LIDs. `before`
-/// null: the first state, of which degraded links alone are told.
+/// Nodes that came and went, cables, links that are slower than both ends can do, LIDs, devices
+/// that do not take a table. `before` null: the first state, of which degraded links and such
+/// devices alone are told.
 Events topology_changes(const Snapshot* before, const Snapshot& after);
 
 /// Routes that are not those of before, engines that failed. `before` null: they are the first, and

@@ -170,13 +170,24 @@ constexpr Row kRows[] = {
     {Kind::LevelDropped,
      "qos.level-dropped",
      LogLevel::Verbose,
-     "{rule}: SL {sl} is mapped to VL 15 at {where}",
+     "{rule}: SL {sl} is dropped at {where}",
      "rule,sl,where",
      0,
      {},
      0,
-     "a rule of the QoS policy, or a partition, gives an SL that the mapping drops: requests for "
-     "its paths get no record"},
+     "a rule of the QoS policy, or a partition, gives an SL that the mapping, or a host that keeps "
+     "another one, drops: requests for its paths get no record"},
+    {Kind::DeviceRefuses,
+     "device.refuses",
+     LogLevel::Verbose,
+     "{node} ({guid}) does not take its {table}",
+     "node,guid,table",
+     0,
+     {},
+     0,
+     "a device refuses a table, or says that it took it and keeps another one; once, until it "
+     "takes "
+     "it"},
     {Kind::LeftForOneVl,
      "routes.left-for-one-vl",
      LogLevel::Error,

@@ -41,6 +41,7 @@ enum class Kind : std::uint8_t {
   EngineFailed,
   LevelsMerged,
   LevelDropped,
+  DeviceRefuses,
   LeftForOneVl,
   RoutesComputedAnew,
   RoutesFollowed,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libdiag/wire/rates.h"
 #include "libdiag/wire/smp_attributes.h"
 #include "sm/device/tables/kinds.h"
 
@@ -30,6 +31,32 @@ ib::tables::SlToVl with_kept_rows(const ib::tables::SlToVl& planned,
                           row.vl.begin());
         out.set(s, in, to, row);
       }
+  }
+  return out;
+}
+
+std::map<ib::fabric::PortRef, std::uint16_t> sls_dropped_by_hosts(
+    const ib::discover::Observed& observed, const std::set<ib::Guid>& keepers,
+    const device::Inventory& held) {
+  constexpr std::uint8_t kVlDrops = 15;
+  std::map<ib::fabric::PortRef, std::uint16_t> out;
+  for (const ib::Guid guid : keepers) {
+    const auto n = observed.fabric.find_node(guid);
+    if (!n || observed.fabric.node(*n).is_switch()) continue;
+    for (unsigned p = 1; p <= observed.fabric.node(*n).num_ports; ++p) {
+      const ib::fabric::PortRef port{*n, static_cast<std::uint8_t>(p)};
+      const auto* seen = observed.known_port(port);
+      const auto* block = held.held(device::kSlToVl, guid, {port.port, 0, 0});
+      if (seen == nullptr || block == nullptr) continue;
+      const unsigned vls =
+          ib::wire::data_vls(seen->get<&ib::wire::PortInfo::operational_vls>());  // 0: not known
+      const auto row = ib::wire::decode<ib::wire::SlToVlTable>(block->data()).vl;
+      std::uint16_t dropped = 0;
+      for (std::size_t sl = 0; sl < row.size(); ++sl)
+        if (row[sl] == kVlDrops || (vls != 0 && row[sl] >= vls))
+          dropped = static_cast<std::uint16_t>(dropped | 1U << sl);
+      if (dropped != 0) out.emplace(port, dropped);
+    }
   }
   return out;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// SL2VL as it is where switches keep rows that are not those they were told: what a proof that
-// routes are free of deadlock has to go by. Pure.
+// SL2VL as it is where devices keep rows that are not those they were told: what a proof that
+// routes are free of deadlock has to go by, and what paths from hosts can have. Pure.
 #pragma once
 
+#include <map>
 #include <set>
 
+#include "libdiag/discover/observed.h"
 #include "libdiag/tables/virtual_lanes.h"
 #include "sm/device/inventory.h"
 
@@ -14,5 +16,12 @@ namespace sm::plan {
 ib::tables::SlToVl with_kept_rows(const ib::tables::SlToVl& planned,
                                   const ib::fabric::CompactGraph& graph,
                                   const std::set<ib::Guid>& keepers, const device::Inventory& held);
+
+/// SLs, a bit each, that ports of the hosts of `keepers` drop by the rows that they are known to
+/// hold: those on VL 15, and on VLs that the link does not operate. Ports that drop none are
+/// absent.
+std::map<ib::fabric::PortRef, std::uint16_t> sls_dropped_by_hosts(
+    const ib::discover::Observed& observed, const std::set<ib::Guid>& keepers,
+    const device::Inventory& held);
 
 }  // namespace sm::plan

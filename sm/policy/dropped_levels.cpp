@@ -46,19 +46,24 @@ DroppedSls dropped_sls(const VlSettingsByKind& settings) {
 }
 
 std::vector<DroppedLevel> dropped_levels(const QosPolicy* rules, const Partitions& partitions,
-                                         const VlSettingsByKind& settings) {
-  const DroppedSls dropped = dropped_sls(settings);
+                                         const DroppedWhere& where) {
   std::vector<DroppedLevel> out;
   const auto look = [&](std::string rule, std::optional<ib::Sl> sl) {
     if (!sl) return;
-    if (std::string where = places(dropped, *sl); !where.empty())
-      out.push_back({std::move(rule), *sl, std::move(where)});
+    if (std::string places = where(*sl); !places.empty())
+      out.push_back({std::move(rule), *sl, std::move(places)});
   };
   if (rules != nullptr)
     for (const QosGrant* grant : rules->grants()) look(grant->rule, grant->sl);
   for (const Partition& partition : partitions.all)
     look(fmt::format("partition '{}'", ib::printable(partition.name)), partition.sl);
   return out;
+}
+
+std::vector<DroppedLevel> dropped_levels(const QosPolicy* rules, const Partitions& partitions,
+                                         const VlSettingsByKind& settings) {
+  const DroppedSls dropped = dropped_sls(settings);
+  return dropped_levels(rules, partitions, [&](ib::Sl sl) { return places(dropped, sl); });
 }
 
 std::string to_string(const DroppedLevel& level) {

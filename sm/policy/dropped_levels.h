@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,12 @@ struct DroppedLevel {
   std::string where;  // "all ports", "CAs, ports between switches"
   friend bool operator==(const DroppedLevel&, const DroppedLevel&) = default;
 };
+/// Where packets of an SL are dropped, in words; empty: nowhere.
+using DroppedWhere = std::function<std::string(ib::Sl)>;
 /// One for each rule and partition that gives a dropped SL. `rules` may be null.
+std::vector<DroppedLevel> dropped_levels(const QosPolicy* rules, const Partitions& partitions,
+                                         const DroppedWhere& where);
+/// Those that the operator's mapping drops.
 std::vector<DroppedLevel> dropped_levels(const QosPolicy* rules, const Partitions& partitions,
                                          const VlSettingsByKind& settings);
 /// A sentence for an operator.

@@ -9,6 +9,7 @@
 #include "sm/policy/qos_sets.h"
 #include "sm/sa/subnet/paths.h"
 #include "tests/sim/sm_on_model.h"
+#include "tests/unit/sm/sa/path_world.h"
 #include "tests/unit/tables/lane_walk.h"
 
 namespace sm::test {
@@ -298,6 +299,96 @@ TEST(FewerVls, APortThatOperatesFewerThanItSaysIsNamedOnceAndItsLinkHasAsMany) {
     EXPECT_EQ(sets, 0U);
     EXPECT_EQ(named(), 1);
   }
+}
+
+/// The SA by a snapshot, asked for paths on one SL as GIDs name their ends.
+class PathsOnSl {
+ public:
+  explicit PathsOnSl(SmOnModel& run) : w_(std::make_shared<Snapshot>(*run.sm().snapshot())) {}
+  std::size_t host(ib::Guid port) const {
+    std::size_t i = 0;
+    while (w_.host(i).guid != port) ++i;
+    return i;
+  }
+  std::optional<ib::wire::PathRecord> get(std::size_t from, std::size_t to, unsigned sl,
+                                          bool reversible = false) const {
+    using sa::bit;
+    auto wanted = w_.between(from, to);
+    wanted.sl = ib::Sl{static_cast<std::uint8_t>(sl)};
+    wanted.reversible = reversible;
+    std::uint64_t mask = sa::test::kGids | bit(sa::path_bit::kSl);
+    if (reversible) mask |= bit(sa::path_bit::kReversible);
+    return w_.get(wanted, mask);
+  }
+
+ private:
+  sa::test::PathWorld w_;
+};
+
+/// SL 3 was dropped everywhere; then no more, but a host does not take that.
+TEST(RefusedTables, AHostThatKeepsRowsWhichDropAnSlHasNoPathOnItAndOthersHave) {
+  for (const char* trait : {"refuse", "keep"}) {
+    SCOPED_TRACE(trait);
+    core::Options before = routed_by("updn");
+    before.plan.qos_sets[0].sl_to_vl = std::vector<std::uint8_t>(16, 0);
+    before.plan.qos_sets[0].sl_to_vl[3] = 15;
+    SmOnModel run(torus());
+    run.boot_as(before);
+    ASSERT_TRUE(run.run_until_reports(1));
+    EXPECT_TRUE(run.sm().snapshot()->dropped_by_hosts.empty()) << "nobody refused";
+    const PortRef host = run.at();
+    const ib::Guid guid = run.model().topology().port(host).guid;
+    ASSERT_TRUE(
+        run.model().set_trait(run.now(), host.node, std::nullopt, trait, "SLtoVLMappingTable"));
+    run.boot_as(routed_by("updn"));
+    ASSERT_TRUE(run.run_until_reports(1));
+    EXPECT_TRUE(run.last().up()) << testing::PrintToString(run.last().lines);
+    {
+      const PathsOnSl paths(run);
+      const std::size_t odd = paths.host(guid), a = odd == 0 ? 1 : 0, b = odd <= 1 ? 2 : 1;
+      EXPECT_FALSE(paths.get(odd, a, 3));
+      EXPECT_TRUE(paths.get(odd, a, 2, true));
+      EXPECT_TRUE(paths.get(a, b, 3, true));
+      ASSERT_TRUE(paths.get(a, odd, 3)) << "packets to it arrive";
+      EXPECT_FALSE(paths.get(a, odd, 3)->reversible) << "answers do not";
+      EXPECT_FALSE(paths.get(a, odd, 3, true));
+    }
+    EXPECT_EQ(run.sm().snapshot()->refused_tables.size(), 1U);
+    ASSERT_TRUE(run.model().set_trait(run.now(), host.node, std::nullopt, trait, "none"));
+    run.run_for(150s);
+    EXPECT_TRUE(run.sm().snapshot()->dropped_by_hosts.empty());
+    EXPECT_TRUE(run.sm().snapshot()->refused_tables.empty());
+    const PathsOnSl paths(run);
+    const std::size_t odd = paths.host(guid);
+    EXPECT_TRUE(paths.get(odd, odd == 0 ? 1 : 0, 3, true));
+  }
+}
+
+TEST(RefusedTables, AHostThatKeepsRowsOnVlsWhichItsLinkHasNotHasNoPathOnTheirSls) {
+  constexpr std::uint8_t kFourVls = 3;
+  core::Options options = routed_by("updn");
+  SmOnModel run(torus());
+  run.boot_as(options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  const PortRef host = run.at();
+  const ib::Guid guid = run.model().topology().port(host).guid;
+  ASSERT_EQ(run.model().sl_to_vl(host, 0).vl[5], 5U);
+  ASSERT_TRUE(
+      run.model().set_trait(run.now(), host.node, std::nullopt, "refuse", "SLtoVLMappingTable"));
+  run.listen([&](ib::mad::Packet& packet) {
+    if (packet.mad.attribute_id() != ib::wire::attr::kPortInfo ||
+        packet.mad.get<&ib::wire::SmpHeader::hop_count>() != 0)
+      return;
+    ib::wire::View<ib::wire::PortInfo> info(packet.mad.data());
+    if (info.get<&ib::wire::PortInfo::operational_vls>() > kFourVls)
+      info.set<&ib::wire::PortInfo::operational_vls>(kFourVls);
+  });
+  run.boot_as(options);
+  ASSERT_TRUE(run.run_until_reports(1));
+  const PathsOnSl paths(run);
+  const std::size_t odd = paths.host(guid), other = odd == 0 ? 1 : 0;
+  for (unsigned sl = 0; sl < 8; ++sl)
+    EXPECT_EQ(paths.get(odd, other, sl).has_value(), sl < 4) << sl;
 }
 
 TEST(RefusedTables, AHostThatRefusesIsNamedOnceAndTheSubnetIsUp) {

@@ -11,4 +11,11 @@ std::span<const TableKind* const> table_kinds() {
   return kKinds;
 }
 
+std::string_view table_name(std::uint16_t attribute) {
+  for (const TableKind* kind :
+       {&kGuidInfo, &kPKeyTable, &kSlToVl, &kGeneralInfo, &kQosConfigSl, &kVlArbitration})
+    if (kind->attribute == attribute) return kind->name;
+  return "table";
+}
+
 }  // namespace sm::device

@@ -2,6 +2,8 @@
 // The tables that devices hold, each in the file of its name.
 #pragma once
 
+#include <string_view>
+
 #include "sm/device/table.h"
 
 namespace sm::device {
@@ -13,6 +15,9 @@ extern const TableKind kGeneralInfo;    // Mellanox 0xFF17: capabilities of a no
 extern const TableKind kQosConfigSl;    // Mellanox 0xFF82: rate limits of a CA port, one block
 extern const TableKind kVlArbitration;  // IBA 14.2.5.9: 32 entries a block; blocks 1 and 2 are of
                                         // low priority, 3 and 4 of high priority
+
+/// "SLtoVLMappingTable"
+std::string_view table_name(std::uint16_t attribute);
 
 inline constexpr unsigned kGuidsInBlock = 8, kPKeysInBlock = 32, kArbitrationInBlock = 32;
 /// In the modifier of a Set of SL2VL by optimised programming: rows of many pairs at once.

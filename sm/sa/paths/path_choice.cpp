@@ -156,7 +156,7 @@ std::optional<Sl> PathChoice::choose_sl(const EndPort& from, const EndPort& to,
     if (has(path_bit::kSl) || paths_->free_sls() != 0) return std::nullopt;
     sl = routed;
   }
-  return paths_->drops(from, to, sl) ? std::nullopt : std::optional(sl);
+  return sl;
 }
 
 std::optional<PathRecord> PathChoice::path(const EndPort& from, Lid slid, const EndPort& to,
@@ -169,7 +169,7 @@ std::optional<PathRecord> PathChoice::path(const EndPort& from, Lid slid, const 
       !policy::contains(level->p_keys, partition->base))
     return std::nullopt;
   const auto sl = choose_sl(from, to, level, *partition);
-  if (!sl) return std::nullopt;
+  if (!sl || paths_->drops(from, to, *sl)) return std::nullopt;
 
   std::uint8_t life = from.port == to.port ? std::uint8_t{0} : paths_->snapshot().subnet_timeout;
   if (level != nullptr && level->packet_life && from.port != to.port) life = *level->packet_life;
@@ -193,7 +193,8 @@ std::optional<PathRecord> PathChoice::path(const EndPort& from, Lid slid, const 
 
   // Answers come back on the request's SL: the way back must be one that was proved with it.
   const bool same_sl_back = paths_->sl(to, from) == paths_->sl(from, to);
-  const bool reversible = same_sl_back && paths_->arrives(to, from, slid);
+  const bool reversible =
+      same_sl_back && paths_->arrives(to, from, slid) && !paths_->drops(to, from, *sl);
   if (has(path_bit::kReversible) && wanted_.reversible && !reversible) return std::nullopt;
   rate = known_rate(rate, policy_->rate_code_max);
   rate = known_rate(rate, from.knows_rates);

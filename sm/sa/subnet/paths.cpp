@@ -80,6 +80,8 @@ void Paths::find_end_ports() {
     if (!port.lid.is_unicast()) return;
     EndPort e{at, port.guid, port.lid, port.lmc};
     if (const auto* seen = snapshot_->observed->known_port(at)) e.knows_rates = newer_rates(*seen);
+    const auto dropped = snapshot_->dropped_by_hosts.find(at);
+    if (dropped != snapshot_->dropped_by_hosts.end()) e.drops = dropped->second;
     if (routing != nullptr) e.leaf = leaf_of(fabric, routing->graph, at);
     e.link = fabric.node(at.node).is_switch()
                  ? Allowed{links_[snapshot_->observed->port_index(at)].mtu, kNoRank}
@@ -220,6 +222,7 @@ std::optional<PathQuality> Paths::between(const EndPort& from, const EndPort& to
 bool Paths::drops(const EndPort& from, const EndPort& to, ib::Sl sl) const {
   using policy::QosKind;
   if (from.port == to.port || snapshot_->routing == nullptr) return false;
+  if ((from.drops >> sl.value & 1) != 0) return true;
   const policy::DroppedSls& dropped = snapshot_->routing->dropped_sls;
   if (dropped == policy::DroppedSls{}) return false;
   const auto drops_at = [&](QosKind kind) {

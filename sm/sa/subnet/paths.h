@@ -21,6 +21,7 @@ struct EndPort {
   ib::fabric::SwitchIndex leaf{ib::fabric::kNoSwitch};  // the switch it hangs from, or is
   Allowed link{};              // by its cable; of a switch's port 0 there is none, and no rate
   std::uint8_t knows_rates{};  // highest rate code that its host has heard of; 0: not known
+  std::uint16_t drops{};       // SLs, a bit each, that its host drops by a mapping that it keeps
   bool has_rivals{};           // one of its LIDs is another port's too, or none that packets go to
   unsigned lid_count() const { return 1U << lmc; }
   bool owns(ib::Lid l) const { return l.value >= lid.value && l.value < lid.value + lid_count(); }
@@ -86,7 +87,8 @@ class Paths {
   /// The SLs of levels of service on routes that use several VLs; nullptr: free_sls() counts.
   const ib::tables::LevelSls* levels() const { return levels_; }
 
-  /// Whether a port on the way drops packets of this SL, by the operator's mapping.
+  /// Whether a port on the way drops packets of this SL, by the operator's mapping or by one that
+  /// the host keeps.
   bool drops(const EndPort& from, const EndPort& to, ib::Sl sl) const;
 
   /// What the table of pairs is made from. Precondition: the snapshot has routes.

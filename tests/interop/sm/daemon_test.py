@@ -777,6 +777,32 @@ class QosPolicy(unittest.TestCase):
             self.assertTrue(wait_until(
                 lambda: self.path(f, other, "--service_id", "0x6234").get("sl") == 3, 20))
 
+    def test_a_level_that_a_host_drops_by_a_mapping_that_it_keeps_gets_no_record(self):
+        with Sm(*TREE) as f:
+            policy, conf = f.directory / "qos-policy.conf", f.directory / "conf"
+            policy.write_text("qos-ulps\n  default : 0\n  any, service-id 0x6234 : 3\nend-qos-ulps\n")
+            conf.write_text("qos TRUE\nqos_sl2vl 0,1,2,15,4,5,6,7,0,1,2,3,4,5,6,7\n")
+            self.assertEqual(f.ibsm("-o", "-F", conf).returncode, 0)
+            f.ctl("device", HOST, "keep=SLtoVLMappingTable")
+            f.daemon("-Q", "-Y", policy)
+            other = "host0006 HCA-1"
+            self.assertEqual(self.path(f, other)["sl"], 0)
+            self.assertEqual(self.path(f, other, "--service_id", "0x6234"), {})
+            rule = f"{policy}:3 (any, service-id 0x6234 : 3)"
+            where = f'"{HOST}" port 1, by the SLtoVLMappingTable that is kept there'
+            log = (f.directory / "log").read_text()
+            self.assertEqual(log.count(f"W qos: {rule}: SL 3 is dropped at {where}, and requests for such paths "
+                                       "get no record\n"), 1, log)
+            events = [json.loads(line) for line in f.ibsm_ctl("events", "--json").stdout.splitlines()]
+            dropped, = (e for e in events if e["event"] == "qos.level-dropped")
+            self.assertEqual((dropped["rule"], dropped["sl"], dropped["where"]), (rule, 3, where))
+            refuses, = (e for e in events if e["event"] == "device.refuses")
+            self.assertEqual((refuses["node"], refuses["table"]), (HOST, "SLtoVLMappingTable"))
+            f.ctl("device", HOST, "keep=none")
+            os.kill(int(f.pid_file.read_text()), signal.SIGHUP)
+            self.assertTrue(wait_until(
+                lambda: self.path(f, other, "--service_id", "0x6234").get("sl") == 3, 20))
+
     def test_check_config_names_levels_that_a_topology_would_merge(self):
         with Sm("torus", "5x5", "--no-lids") as f:
             policy = f.directory / "qos-policy.conf"

@@ -101,6 +101,19 @@ TEST(TopologyChanges, NodesComeGoAndAreRenamed) {
   EXPECT_EQ(joined, gone);
 }
 
+TEST(TopologyChanges, ADeviceThatDoesNotTakeATableIsToldOnce) {
+  const Fabric fabric = tree();
+  const ib::Guid host = fabric.node(node(fabric, "host0002 HCA-1")).guid;
+  const auto before = snapshot_of(fabric), after = snapshot_of(fabric);
+  after->refused_tables = {{host, device::kSlToVl.attribute}, {ib::Guid{7}, 0x17}};
+  const auto told =
+      ElementsAre("host0002 HCA-1 (" + to_string(host) + ") does not take its SLtoVLMappingTable");
+  EXPECT_THAT(lines(topology_changes(before.get(), *after)), told);
+  EXPECT_THAT(lines(topology_changes(nullptr, *after)), told);
+  EXPECT_THAT(lines(topology_changes(after.get(), *after)), IsEmpty());
+  EXPECT_THAT(lines(topology_changes(after.get(), *before)), IsEmpty());
+}
+
 TEST(TopologyChanges, ALidThatChangedUnderAPortInUseIsTold) {
   const Fabric before = tree();
   Fabric after = before;

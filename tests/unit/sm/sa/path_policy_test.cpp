@@ -192,6 +192,26 @@ TEST(SaPathPolicy, AnSlThatAPortOnTheWayDropsHasNoPath) {
   }
 }
 
+TEST(SaPathPolicy, AnSlThatAHostDropsHasNoPathFromItAndNoneBackToIt) {
+  PathWorld w(small_tree());
+  w.snapshot->dropped_by_hosts = {{w.hosts[0], std::uint16_t{1U << 3}}};
+  w.publish();
+  w.policy.partitions[0].sl = Sl{3};
+  EXPECT_FALSE(w.get(w.between(0, 9), kGids));
+  EXPECT_TRUE(w.get(w.between(1, 9), kGids)->reversible);
+  EXPECT_FALSE(w.get(w.between(9, 0), kGids)->reversible);
+  EXPECT_TRUE(w.get(w.between(0, 0), kGids)) << "which leaves no port";
+  w.policy.partitions[0].sl = Sl{2};
+  EXPECT_TRUE(w.get(w.between(0, 9), kGids)->reversible);
+
+  Routing routing = *w.snapshot->routing;
+  routing.virtual_lanes.levels.set(Sl{2}, Sl{0}, Sl{3});
+  w.snapshot->routing = std::make_shared<Routing>(routing);
+  w.publish();
+  EXPECT_FALSE(w.get(w.between(0, 9), kGids)) << "SL 3 is what the routes have for level 2";
+  EXPECT_EQ(w.get(w.between(1, 9), kGids)->sl, Sl{3});
+}
+
 TEST(SaPathPolicy, TheRoutesHaveTheLastWordOnTheSl) {
   PathWorld w(small_tree());
   w.policy.partitions[0].sl = Sl{6};
