@@ -101,6 +101,10 @@ void SubnetManager::on_deposed(Instant now) {
   impl_->on_other_master("the place that the store names");
   impl_->run(now);
 }
+void SubnetManager::on_store_back(Instant now) {
+  impl_->recall_wanted = true;
+  sweep_now(now, Reason::Operator);
+}
 void SubnetManager::set_routing_files(ib::route::ReadOptions files) {
   impl_->outdate_plan();
   impl_->inputs.offered = std::make_shared<const ib::route::ReadOptions>(std::move(files));

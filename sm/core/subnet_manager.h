@@ -106,6 +106,9 @@ class SubnetManager {
   /// Another one has taken the store from this one: who is master is found out, and if it is this
   /// one it asks what is stored anew.
   void on_deposed(ib::Instant now);
+  /// What is stored, which could not be read when it was asked for, can be now: it is asked for
+  /// again, and the subnet is planned by it.
+  void on_store_back(ib::Instant now);
   void sweep_now(ib::Instant now, Reason reason);
   /// A light sweep.
   void look_now(ib::Instant now);

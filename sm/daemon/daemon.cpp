@@ -128,6 +128,7 @@ bool Daemon::listen(Instant now) {
   if (auto made = planner_->take()) manager_->on_planned(now, *std::move(made));
   if (comparison_) compare(now);
   if (store_->take_deposed()) manager_->on_deposed(now);
+  if (store_->take_made_up()) manager_->on_store_back(now);
   if (auto taken = store_->next_taken()) on_taken(now, *std::move(taken));
   if (auto groups = sa_->take_groups()) manager_->set_groups(now, *std::move(groups));
   if (auto news = sa_->take_aliases())

@@ -68,6 +68,11 @@ bool StoreThread::take_deposed() {
   return std::exchange(deposed_, false);
 }
 
+bool StoreThread::take_made_up() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(made_up_, false);
+}
+
 std::optional<StoreThread::Done> StoreThread::next_done() {
   const std::lock_guard lock(mutex_);
   if (done_.empty()) {
@@ -92,7 +97,13 @@ void StoreThread::run() {
     if (!wait(lock)) {
       lock.unlock();
       for (const ib::LogEvent& line : store_->on_time()) say_(line);
+      // A store that wants no more turns has done what it had to.
+      const bool is_done = !store_->rest();
       lock.lock();
+      if (is_done && std::exchange(take_failed_, false)) {
+        made_up_ = true;
+        taken_wake_.ring();
+      }
       continue;
     }
     if (orders_.empty() && !later_.empty()) {
@@ -128,6 +139,7 @@ void StoreThread::carry_out(Order order, std::unique_lock<std::mutex>& lock) {
   if (order.what == What::Take) {
     auto taken = store_->take();
     lock.lock();
+    take_failed_ = !taken;
     taken_.push_back(std::move(taken));
     return taken_wake_.ring();
   }

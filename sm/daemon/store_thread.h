@@ -43,7 +43,9 @@ class StoreThread {
   void post_stand_by();
   /// True once after a commit was refused since another one has taken the store.
   bool take_deposed();
-  /// Readable when next_taken() or take_deposed() has something.
+  /// True once after a take that had failed was made up for: what is kept is not what was told.
+  bool take_made_up();
+  /// Readable when one of these three has something.
   int taken_fd() const { return taken_wake_.fd(); }
   std::optional<ib::Result<store::Contents>> next_taken();
   /// Readable when next_done() has something.
@@ -73,6 +75,7 @@ class StoreThread {
   std::deque<Done> done_;
   std::deque<ib::Result<store::Contents>> taken_;
   bool deposed_{false};
+  bool take_failed_{false}, made_up_{false};
   bool later_failed_{false};  // the last of later_, and that was said
   bool ending_{false};
   Wake done_wake_, taken_wake_;

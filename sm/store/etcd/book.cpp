@@ -157,6 +157,10 @@ ib::Result<Contents> Book::take() {
 }
 
 ib::Result<void> Book::heed(const Marks& marks) {
+  // Somebody else who took it would have left an epoch.
+  is_gone_ = !epoch_.empty() && marks.epoch.empty() && marks.head.empty();
+  if (is_gone_)
+    return ib::fail(ib::ErrorKind::TimedOut, fmt::format("the store in {} is gone", name()));
   if (epoch_.empty() || marks.epoch != epoch_) {
     is_deposed_ = true;
     const auto by = read_epoch(marks.epoch);
@@ -165,6 +169,22 @@ ib::Result<void> Book::heed(const Marks& marks) {
                                 by ? by->holder : "its epoch is gone"));
   }
   known_head_ = marks.head;
+  return {};
+}
+
+ib::Result<void> Book::begin_again() {
+  Txn txn;
+  txn.conditions = {{epoch_key(options_.prefix), {}}, {head_key(options_.prefix), {}}};
+  txn.puts = {{epoch_key(options_.prefix), epoch_}};
+  auto answer = cluster_.ask(txn);
+  if (!answer) return cannot(std::move(answer.error()));
+  if (!answer->succeeded)
+    return ib::fail(ib::ErrorKind::TimedOut,
+                    fmt::format("the store in {} was gone, and another began there", name()));
+  is_gone_ = false;
+  was_gone_ = true;
+  known_head_.clear();
+  head_ = Head{options_.fabric, 0, 0, 0, 0};
   return {};
 }
 
@@ -194,7 +214,8 @@ ib::Result<void> Book::commit(const Batch& batch, const Contents& contents) {
   const std::string text = text_of(next);
   Txn txn;
   txn.puts = {{log_key(options_.prefix, next.sequence), bytes}, {head_key(options_.prefix), text}};
-  if (auto done = write_if(std::move(txn), known_head_); !done) return done;
+  if (auto done = write_if(std::move(txn), known_head_); !done)
+    return is_gone_ ? write(contents) : done;
   head_ = std::move(next);
   known_head_ = text;
   ++log_entries_;
@@ -207,7 +228,10 @@ ib::Result<void> Book::write(const Contents& contents) {
   if (!now)
     return ib::fail(now.error().kind, fmt::format("the store in {} cannot be written: {}", name(),
                                                   now.error().message));
-  if (auto ours = heed(*now); !ours) return ours;
+  if (auto ours = heed(*now); !ours) {
+    if (!is_gone_) return ours;
+    if (auto again = begin_again(); !again) return again;
+  }
   Head there = head_;
   if (!known_head_.empty()) {
     auto head = read_head(known_head_);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "libdiag/base/result.h"
 #include "sm/store/etcd/client.h"
@@ -49,6 +50,8 @@ class Book {
   const std::string& epoch() const { return epoch_; }
   /// Whose it was before that; empty: nobody's.
   const std::string& epoch_before() const { return epoch_before_; }
+  /// True once after its keys were found to be gone, and all of it was written anew.
+  bool take_was_gone() { return std::exchange(was_gone_, false); }
   /// Somebody else has taken it: nothing that we wrote since was kept, and nothing will be.
   bool is_deposed() const { return is_deposed_; }
 
@@ -64,6 +67,7 @@ class Book {
   ib::Result<Marks> marks();
   static Marks marks_of(const TxnAnswer& answer);
   ib::Result<void> heed(const Marks& marks);
+  ib::Result<void> begin_again();
   ib::Result<void> write_if(Txn txn, const std::string& head);
   std::string name() const { return "etcd, " + options_.prefix; }
   tl::unexpected<ib::Error> cannot(ib::Error error) const;
@@ -78,6 +82,8 @@ class Book {
   std::uint32_t log_entries_{0};
   std::size_t log_bytes_{0};
   bool is_deposed_{false};
+  bool is_gone_{false};   // neither epoch nor head is there any more
+  bool was_gone_{false};  // so it was, and is not told yet
 };
 
 }  // namespace sm::store::etcd

@@ -56,6 +56,7 @@ ib::Result<void> EtcdStore::commit(const Batch& batch) {
              : journal_.begin(book_.epoch(), {true, batch_of(contents_)}));
   if (role_ != Role::Writes) return {};
   auto done = book_.commit(batch, contents_);
+  tell_gone();
   if (!done && book_.is_deposed()) return depose(std::move(done.error()));
   if (!done) fall_behind(done.error(), {false, batch});
   return {};
@@ -73,6 +74,13 @@ void EtcdStore::keep(const ib::Result<void>& kept) {
                     fmt::format("{}: what clients register while etcd is away is lost when ibsm "
                                 "ends",
                                 kept.error().message)});
+}
+
+void EtcdStore::tell_gone() {
+  if (!book_.take_was_gone()) return;
+  lines_.push_back({ib::LogLevel::Error, "store",
+                    "the store in etcd was gone, since its keys were deleted or etcd began with an "
+                    "empty directory: all of it is written there anew"});
 }
 
 void EtcdStore::take_what_was_left(Contents& all) {
@@ -123,6 +131,7 @@ ib::Result<void> EtcdStore::take_now() {
 
 ib::Result<void> EtcdStore::write_all() {
   auto written = book_.write(contents_);
+  tell_gone();
   if (!written && book_.is_deposed()) return depose(std::move(written.error()));
   if (written) {
     role_ = Role::Writes;

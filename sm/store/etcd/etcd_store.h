@@ -63,6 +63,7 @@ class EtcdStore final : public Store {
   /// The first that etcd lacks.
   void fall_behind(const ib::Error& error, Journal::Entry first);
   void keep(const ib::Result<void>& kept);
+  void tell_gone();
   void take_what_was_left(Contents& all);
 
   std::shared_ptr<const DirectoryLock> lock_;  // null: none

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -257,6 +258,39 @@ class Trouble(unittest.TestCase):
             self.assertEqual(f.lids(), lids)
             server.start()
             self.assertTrue(wait_until(lambda: "etcd can be written again" in log_of(f), RETRY), log_of(f))
+
+    def test_what_etcd_has_is_in_force_as_soon_as_it_can_be_read(self):
+        """ibsm started without etcd: neither a group nor a member of a partition is forgotten for long."""
+        with Sm(*TREE) as f, etcd(f) as server:
+            f.daemon(*server.place, "--sa_db_dump", "0")
+            register(f)
+            member = "0x0002c90300000041"
+            added = f.ibsm_ctl("partition", "add", "0x8002", member)
+            self.assertEqual(added.returncode, 0, added.stderr)
+            server.kill()
+            stop(f, signal.SIGKILL)
+            f.daemon(*server.place, "--sa_db_dump", "0")
+            self.assertFalse(registered(f), "it is in etcd alone")
+            server.start()
+            self.assertTrue(wait_until(lambda: registered(f), RETRY), log_of(f))
+            self.assertTrue(wait_until(lambda: member in f.ibsm_ctl("partition", "list").stdout, RETRY))
+            self.assertEqual(f.ibsm_ctl("partition", "remove", "0x8002", member).returncode, 0)
+
+    def test_an_etcd_that_begins_anew_gets_everything(self):
+        with Sm(*TREE) as f, etcd(f) as server:
+            f.daemon(*server.place)
+            register(f)
+            server.kill()
+            shutil.rmtree(server.directory / "etcd")
+            server.start()
+            created = f.on(MEMBER, PROBE, "create", "ff12:401b:ffff::77")
+            self.assertEqual(created.returncode, 0, created.stdout)
+            self.assertTrue(wait_until(lambda: "was gone" in " ".join(errors(f)), RETRY), log_of(f))
+            self.assertTrue(registered(f))
+            stop(f, signal.SIGKILL)
+            again = f.ibsm("-B", "--pidfile", f.pid_file, *server.place, state="of another host")
+            self.assertEqual(again.returncode, 0, again.stderr)
+            self.assertTrue(registered(f))
 
     def test_a_disk_that_is_full(self):
         with Sm(*TREE) as f, etcd(f, "--quota-backend-bytes", str(256 << 10)) as server:

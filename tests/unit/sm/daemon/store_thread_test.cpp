@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <future>
 #include <vector>
@@ -34,6 +35,40 @@ TEST(StoreThread, GivesTheStoreItsTurn) {
                      [&](const ib::LogEvent& line) { said.set_value(line.message); });
   EXPECT_EQ(said.get_future().get(), "had its turn");
   EXPECT_TRUE(thread.commit({}));
+}
+
+/// A take fails, and is made up for in the store's own time.
+class LateTake final : public store::Store {
+ public:
+  ib::Result<store::Contents> load() override { return store::Contents{}; }
+  ib::Result<void> commit(const store::Batch&) override { return {}; }
+  ib::Result<store::Contents> take() override {
+    failed_ = true;
+    return ib::fail(ib::ErrorKind::TimedOut, "away");
+  }
+  std::optional<ib::Duration> rest() const override {
+    return failed_ ? std::optional(ib::Duration{0}) : std::nullopt;
+  }
+  std::vector<ib::LogEvent> on_time() override {
+    failed_ = false;
+    return {};
+  }
+
+ private:
+  bool failed_{false};
+};
+
+TEST(StoreThread, SaysOnceThatATakeThatFailedWasMadeUpFor) {
+  StoreThread thread(std::make_unique<LateTake>(), [](const ib::LogEvent&) {});
+  thread.post_take();
+  bool failed = false, made_up = false;
+  while (!failed || !made_up) {
+    pollfd fd{thread.taken_fd(), POLLIN, 0};
+    ASSERT_EQ(poll(&fd, 1, -1), 1);
+    if (const auto taken = thread.next_taken()) failed = !*taken;
+    made_up = thread.take_made_up() || made_up;
+  }
+  EXPECT_FALSE(thread.take_made_up());
 }
 
 /// Says in which order batches come, by the number of their LIDs; the first waits for the gate.

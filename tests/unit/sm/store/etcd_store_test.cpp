@@ -458,15 +458,41 @@ TEST(EtcdStore, AStoreThatBecameUnreadableIsNotOverwrittenByATake) {
   EXPECT_EQ(etcd.keys, before);
 }
 
-TEST(EtcdStore, KeysThatAreGoneAreNotTakenForOurs) {
+TEST(EtcdStore, KeysThatAreGoneAreWrittenAnew) {
   FakeEtcd etcd;
   auto store = master(etcd);
   ASSERT_TRUE(store->commit(lid(1, 1)));
-  etcd.keys.clear();  // etcdctl del --prefix
-  const auto refused = store->commit(lid(2, 2));
-  ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, HasSubstr("its epoch is gone"));
-  EXPECT_THAT(etcd.keys, IsEmpty());
+  etcd.keys.clear();  // etcdctl del --prefix, or another data directory
+  EXPECT_TRUE(store->commit(lid(2, 2)));
+  EXPECT_THAT(lines_of(*store), HasSubstr("was gone"));
+  EXPECT_EQ(kept_in(etcd), *store->load());
+  EXPECT_THAT(kept_in(etcd).lids, SizeIs(2));
+  ASSERT_TRUE(store->commit(lid(3, 3)));
+  EXPECT_THAT(kept_in(etcd).lids, SizeIs(3));
+}
+
+TEST(EtcdStore, KeysThatAreGoneAfterEtcdWasAwayAreWrittenAnewToo) {
+  FakeEtcd etcd;
+  auto store = master(etcd);
+  ASSERT_TRUE(store->commit(lid(1, 1)));
+  etcd.always = Fault::Away;
+  ASSERT_TRUE(store->commit(lid(2, 2)));
+  lines_of(*store);
+  etcd.keys.clear();
+  etcd.always = Fault::None;
+  EXPECT_THAT(retry(*store), HasSubstr("was gone"));
+  EXPECT_EQ(kept_in(etcd), *store->load());
+}
+
+TEST(EtcdStore, WhoTookAStoreThatWasGoneKeepsIt) {
+  FakeEtcd etcd;
+  auto first = master(etcd, "host-a");
+  ASSERT_TRUE(first->commit(lid(1, 1)));
+  etcd.keys.clear();
+  auto second = master(etcd, "host-b");
+  ASSERT_TRUE(second->commit(lid(2, 2)));
+  EXPECT_FALSE(first->commit(lid(3, 3)));
+  EXPECT_THAT(kept_in(etcd).lids, ElementsAre(LidClaim{Guid{2}, Lid{2}, 0}));
 }
 
 }  // namespace
