@@ -1685,7 +1685,7 @@ class Beside(Others, unittest.TestCase):
                 self.process = self.start_opensm(f, "-p", "4")
                 self.says("Entering STANDBY state")
                 self.assertNotIn("Entering MASTER state", self.said.read_text(errors="replace"))
-                self.assertTrue(wait_until(lambda: [(m["state"], m["priority"]) for m in self.standing(f)["managers"]
+                self.assertTrue(wait_until(lambda: [(m.get("state"), m.get("priority")) for m in self.standing(f)["managers"]
                                                     if not m["own"]] == [("STANDBY", 4)], 20))
                 os.kill(pid, how)
                 self.says("SUBNET UP")
