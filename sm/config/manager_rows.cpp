@@ -71,8 +71,9 @@ constexpr std::array kManagers = {
     perf(number("", "perfmgr_xmit_wait_threshold", &S::perfmgr_xmit_wait_threshold, 0, UINT32_MAX,
                 "... where a sweep adds more ticks than this")),
     perf(text("", "perfmgr_error_thresholds", &S::perfmgr_error_thresholds, "NAME=N,...",
-              "How many errors of a counter in a window are an event, where there are more; off: "
-              "none (default: those of ibqueryerrors' file)",
+              "How many errors of a counter in a window are an event, where there are more; "
+              "NAME=off: "
+              "none of it is (default: those of ibqueryerrors' file)",
               check_error_thresholds)
              .on_reload()),
     perf(number("", "perfmgr_window_s", &S::perfmgr_window_s, 60, 604800,

@@ -216,6 +216,13 @@ int run_daemon(const DaemonOptions& options, LogFile& log, Background& backgroun
   DaemonOptions current = options;
   if (ports && !options.port_guids.empty())
     current.port_guid = first_port(options.port_guids, *ports);
+  for (const ib::Guid guid : options.port_guids)
+    if (ports && options.port_guids.size() > 1 &&
+        std::ranges::find(*ports, guid, &ib::mad::PortFacts::port_guid) == ports->end())
+      log.write({ib::LogLevel::Warning, "port",
+                 fmt::format("this host has no port with GUID {}, which --guid lists: it is passed "
+                             "over",
+                             to_string(guid))});
   const Signals between;  // none ends the process while it moves from one port to another
   int status = 0;
   for (bool goes_on = true; goes_on;) {

@@ -356,6 +356,19 @@ TEST_F(FromElsewhere, ASenderThatCannotBeReachedIsNoVerdictOfItsWay) {
   ASSERT_EQ(report.errors.size(), 1U);
 }
 
+TEST_F(FromElsewhere, AnAnswerThatDoesNotComeBackIsSaid) {
+  const auto good = run_from(sender());
+  ASSERT_EQ(good.traces[0].hops.size(), 5U);
+  break_entry(good.traces[0].hops[2].hop, good.traces[0].hops[1].hop.lid, 255);
+  const auto report = run_from(sender());
+  const auto& hop = report.traces[0].hops[2];
+  EXPECT_EQ(hop.proof, Proof::None);
+  EXPECT_NE(hop.note.find("an SMP that went on from the first switch to lid " +
+                          std::to_string(hop.hop.lid.value) + " has no answer"),
+            std::string::npos)
+      << ibtracer::text_report(report, true);
+}
+
 TEST_F(FromElsewhere, FromOurOwnPortItIsATraceLikeAnyOther) {
   const auto report = run_from(hosts_.front());
   EXPECT_TRUE(report.traces[0].seen_from.empty());

@@ -88,7 +88,11 @@ class HopCheck {
 
   void take_expectation() {
     hop_.expected = 0;
-    if (!own_.arrived() || own_.hops.size() < 2) {
+    if (own_.arrived() && own_.hops.size() < 2) {
+      hop_.note = "the packet is back where it came from, to which no route leads from there";
+      return;
+    }
+    if (!own_.arrived()) {
       hop_.note =
           fmt::format("the route to this hop's own lid {} is broken: {}", lid_.value, own_.failure);
       return;

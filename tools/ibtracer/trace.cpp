@@ -161,7 +161,11 @@ ib::Result<void> prove_back(mad::Session& session, Trace& trace, const Trace& fo
     own.descriptions = false;
     const auto walk = walk_to({session, 0}, lid, own);
     if (!walk) return tl::unexpected(walk.error());
-    if (!walk->arrived() || walk->hops.size() < 2) {
+    if (walk->arrived() && walk->hops.size() < 2) {
+      hop.note = "the packet is back at the first switch, to which no route leads from there";
+      continue;
+    }
+    if (!walk->arrived()) {
       hop.note = fmt::format("the route {} its own lid {} is broken: {}",
                              trace.reverse ? "back to" : "from the first switch to", lid.value,
                              walk->failure);
@@ -173,6 +177,10 @@ ib::Result<void> prove_back(mad::Session& session, Trace& trace, const Trace& fo
                                         wire::attr::kNodeInfo, 0, options.m_key);
     ask.mad.set<&wire::SmpHeader::dr_dlid>(lid);
     const auto answer = session.call(std::move(ask));
+    if (!answer && !trace.reverse)
+      hop.note =
+          fmt::format("an SMP that went on from the first switch to lid {} has no answer: {}",
+                      lid.value, answer.error().message);
     if (!answer || answer->mad.status() != 0) continue;
     const auto node = wire::body<wire::NodeInfo>(answer->mad);
     if (node.local_port_num.value == 0 || node.node_guid != hop.hop.node_guid) continue;

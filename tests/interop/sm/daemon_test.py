@@ -1566,8 +1566,10 @@ class Ports(unittest.TestCase):
     def test_the_first_that_is_up_is_taken(self):
         with self.fabric() as f:
             f.ctl("link", "down", "sw1", "1")
-            up = f.ibsm("-o", "-g", self.GUIDS, at="head")
+            up = f.ibsm("-o", "-g", self.GUIDS + ",0x0002c90300000011", at="head")
             self.assertTrue(up.stdout.startswith("SUBNET UP"), up.stdout + up.stderr)
+            self.assertIn("this host has no port with GUID 0x0002c90300000011, which --guid lists",
+                          (f.directory / "log").read_text())
 
     def test_with_no_other_port_it_stays(self):
         with self.fabric() as f:
