@@ -31,6 +31,7 @@ struct GuidList {
   bool empty() const { return entries.empty(); }
   std::vector<Guid> guids() const {
     std::vector<Guid> all;
+    all.reserve(entries.size());
     for (const Entry& entry : entries) all.push_back(entry.guid);
     return all;
   }

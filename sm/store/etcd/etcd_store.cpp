@@ -62,7 +62,7 @@ ib::Result<void> EtcdStore::commit(const Batch& batch) {
   return {};
 }
 
-void EtcdStore::fall_behind(const ib::Error& error, Journal::Entry first) {
+void EtcdStore::fall_behind(const ib::Error& error, const Journal::Entry& first) {
   role_ = Role::Behind;
   fail(error);
   keep(journal_.begin(book_.epoch(), first));

@@ -61,7 +61,7 @@ class EtcdStore final : public Store {
   void fail(const ib::Error& error);
   ib::Result<void> depose(ib::Error error);
   /// The first that etcd lacks.
-  void fall_behind(const ib::Error& error, Journal::Entry first);
+  void fall_behind(const ib::Error& error, const Journal::Entry& first);
   void keep(const ib::Result<void>& kept);
   void tell_gone();
   void take_what_was_left(Contents& all);

@@ -137,15 +137,18 @@ inline Batch random_batch(std::mt19937& random) {
     batch.generated_p_keys.push_back(
         {std::string(1 + below(3), 'n'), static_cast<std::uint16_t>(1 + below(9))});
   for (int i = below(3); i > 0; --i)
-    batch.counted_windows_removed.push_back({ib::Guid{below(3)}, below(3), below(3) * 3600});
+    batch.counted_windows_removed.push_back(
+        {ib::Guid{below(3)}, below(3), below(3) * std::int64_t{3600}});
   for (int i = below(5); i > 0; --i)
-    batch.counted_windows.push_back({{ib::Guid{below(3)}, below(3), below(3) * 3600},
+    batch.counted_windows.push_back({{ib::Guid{below(3)}, below(3), below(3) * std::int64_t{3600}},
                                      below(9),
                                      std::vector<std::byte>(below(9), std::byte{below(9)})});
   if (below(20) == 0)  // many in order
     for (unsigned i = 0; i < 80; ++i)
       batch.counted_windows.push_back(
-          {{ib::Guid{4}, static_cast<std::uint8_t>(i), below(2) * 3600}, below(9), {std::byte{1}}});
+          {{ib::Guid{4}, static_cast<std::uint8_t>(i), below(2) * std::int64_t{3600}},
+           below(9),
+           {std::byte{1}}});
   if (below(3) == 0) batch.vls = static_cast<DeviceVls>(below(3));
   if (below(3) == 0) batch.routes.emplace(below(3) * std::size_t{3000}, std::byte{below(9)});
   return batch;
