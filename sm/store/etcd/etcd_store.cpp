@@ -91,9 +91,12 @@ void EtcdStore::take_what_was_left(Contents& all) {
                       "what was registered while etcd was away, before ibsm was started anew, "
                       "is there again"});
   } else {
-    lines_.push_back({ib::LogLevel::Error, "store",
-                      "what was registered while etcd was away, before ibsm was started anew, "
-                      "counts no more: another subnet manager has taken the store since"});
+    lines_.push_back(
+        {ib::LogLevel::Error, "store",
+         fmt::format("what was registered while etcd was away, before ibsm was started anew, "
+                     "counts no more ({} changes, kept in {}): another subnet manager has taken "
+                     "the store since",
+                     left_.entries.size(), journal_.set_aside())});
   }
   left_ = {};
 }

@@ -103,6 +103,14 @@ void Journal::clear() {
   if (!path_.empty()) (void)::unlink(path_.c_str());
 }
 
+std::string Journal::set_aside() {
+  file_.reset();
+  bytes_ = 0;
+  const std::string aside = path_ + ".dropped";
+  (void)::rename(path_.c_str(), aside.c_str());
+  return aside;
+}
+
 void apply(const Journal::Left& left, Contents& contents) {
   for (const Journal::Entry& entry : left.entries) {
     if (entry.is_whole) contents = {};

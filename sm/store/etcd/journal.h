@@ -42,6 +42,8 @@ class Journal {
   ib::Result<void> resume(const Left& left);
   /// All of it is in etcd, or is worth nothing.
   void clear();
+  /// For the operator to look at; gives the path.
+  std::string set_aside();
   std::size_t bytes() const { return bytes_; }
 
  private:

@@ -213,8 +213,10 @@ TEST_F(EtcdJournal, ButNotTheTermOfAnotherOne) {
   ASSERT_TRUE(contents);
   EXPECT_THAT(contents->lids,
               ElementsAre(LidClaim{Guid{1}, Lid{1}, 0}, LidClaim{Guid{2}, Lid{9}, 0}));
-  EXPECT_THAT(lines_of(*opened.store), HasSubstr("counts no more"));
+  EXPECT_THAT(lines_of(*opened.store),
+              HasSubstr("counts no more (2 changes, kept in " + path + ".dropped)"));
   EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_TRUE(std::filesystem::exists(path + ".dropped"));
 }
 
 TEST_F(EtcdJournal, ASecondProcessThatFindsEtcdAwayAddsToIt) {
