@@ -496,7 +496,7 @@ TEST_F(Election, MastersOfTwoSubnetsThatAreJoinedSettleByTheBook) {
 }
 
 TEST_F(Election, TheThirdTakesOverAfterTheSecond) {
-  for (const std::size_t i : {0, 1, 2}) {
+  for (const std::size_t i : {0U, 1U, 2U}) {
     host(i).start(with_priority(9 - static_cast<unsigned>(i)));
     ASSERT_TRUE(settles());
   }
