@@ -134,7 +134,7 @@ ib::Result<Contents> Book::take() {
       const auto there = read_epoch(known_epoch_);
       epoch.number = there->number + 1;
       // A take of ours whose answer was lost does not count.
-      if (there->holder != options_.holder) epoch_before_ = known_epoch_;
+      if (there->holder != options_.holder || known_epoch_ == epoch_) epoch_before_ = known_epoch_;
     }
     const std::string ours = text_of(epoch), head = known_head_;
     Txn txn;

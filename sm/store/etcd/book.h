@@ -50,7 +50,7 @@ class Book {
   const std::string& epoch() const { return epoch_; }
   /// Whose it was before that; empty: nobody's.
   const std::string& epoch_before() const { return epoch_before_; }
-  /// True once after its keys were found to be gone, and all of it was written anew.
+  /// True once after its keys were found to be gone, and everything was written again.
   bool take_was_gone() { return std::exchange(was_gone_, false); }
   /// Somebody else has taken it: nothing that we wrote since was kept, and nothing will be.
   bool is_deposed() const { return is_deposed_; }

@@ -80,7 +80,7 @@ void EtcdStore::tell_gone() {
   if (!book_.take_was_gone()) return;
   lines_.push_back({ib::LogLevel::Error, "store",
                     "the store in etcd was gone, since its keys were deleted or etcd began with an "
-                    "empty directory: all of it is written there anew"});
+                    "empty directory: everything is written to it again"});
 }
 
 void EtcdStore::take_what_was_left(Contents& all) {
@@ -88,22 +88,32 @@ void EtcdStore::take_what_was_left(Contents& all) {
   if (left_.epoch == book_.epoch_before()) {
     apply(left_, all);
     lines_.push_back({ib::LogLevel::Warning, "store",
-                      "what was registered while etcd was away, before ibsm was started anew, "
-                      "is there again"});
+                      "what was registered while etcd was away is in the store now"});
   } else {
     lines_.push_back(
         {ib::LogLevel::Error, "store",
-         fmt::format("what was registered while etcd was away, before ibsm was started anew, "
-                     "counts no more ({} changes, kept in {}): another subnet manager has taken "
-                     "the store since",
-                     left_.entries.size(), journal_.set_aside())});
+         fmt::format("what was registered while etcd was away is not written to the store, since "
+                     "another subnet manager has taken it meanwhile; it is kept in {}",
+                     journal_.set_aside())});
   }
   left_ = {};
 }
 
-ib::Result<Contents> EtcdStore::take() {
-  role_ = Role::Waits;
+void EtcdStore::leave_what_etcd_lacks() {
+  if (role_ == Role::Behind) left_ = {book_.epoch(), {{true, batch_of(contents_)}}, 0};
+}
+
+void EtcdStore::stand_by() {
+  leave_what_etcd_lacks();
+  // It never was the one that writes: what others wrote stands above it.
+  for (const Batch& batch : since_) apply(batch, before_);
   since_.clear();
+  role_ = Role::Reads;
+}
+
+ib::Result<Contents> EtcdStore::take() {
+  leave_what_etcd_lacks();
+  role_ = Role::Waits;
   if (auto taken = take_now(); !taken) {
     fail(taken.error());
     return tl::unexpected<ib::Error>(std::move(taken.error()));

@@ -37,7 +37,7 @@ class EtcdStore final : public Store {
   ib::Result<Contents> load() override { return contents_; }
   ib::Result<void> commit(const Batch& batch) override;
   ib::Result<Contents> take() override;
-  void stand_by() override { role_ = Role::Reads; }
+  void stand_by() override;
   std::optional<ib::Duration> rest() const override;
   std::vector<ib::LogEvent> on_time() override;
 
@@ -64,6 +64,8 @@ class EtcdStore final : public Store {
   void fall_behind(const ib::Error& error, const Journal::Entry& first);
   void keep(const ib::Result<void>& kept);
   void tell_gone();
+  /// Its place among the others is known when the store is taken.
+  void leave_what_etcd_lacks();
   void take_what_was_left(Contents& all);
 
   std::shared_ptr<const DirectoryLock> lock_;  // null: none
@@ -74,7 +76,7 @@ class EtcdStore final : public Store {
   Contents before_;           // committed while it was not ours: what etcd has stands above it
   std::vector<Batch> since_;  // committed while Waits: stands above what etcd has
   Journal journal_;           // committed while Behind
-  Journal::Left left_;        // by the process before, which was Behind
+  Journal::Left left_;        // by one that was Behind: the process before, or this one
   std::string last_failure_;  // that was said
   std::vector<ib::LogEvent> lines_;
 };

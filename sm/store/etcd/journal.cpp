@@ -68,15 +68,21 @@ ib::Result<void> Journal::resume(const Left& left) {
 }
 
 ib::Result<void> Journal::begin(const std::string& epoch, const Entry& first) {
-  clear();
+  file_.reset();
+  bytes_ = 0;
   if (path_.empty()) return {};
-  if (auto made = make_private(path_); !made) return made;
-  file_.reset(std::fopen(path_.c_str(), "wb"));
+  // The one before is there until this one is whole.
+  const std::string fresh = path_ + ".new";
+  if (auto made = make_private(fresh); !made) return made;
+  file_.reset(std::fopen(fresh.c_str(), "wb"));
   if (file_ == nullptr)
     return ib::fail(ib::ErrorKind::Io,
-                    fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
+                    fmt::format("{} cannot be written: {}", fresh, std::strerror(errno)));
   std::fputs((epoch + '\n').c_str(), file_.get());
-  return append(first);
+  if (auto done = append(first); !done) return done;
+  if (::rename(fresh.c_str(), path_.c_str()) == 0) return {};
+  return ib::fail(ib::ErrorKind::Io,
+                  fmt::format("{} cannot be replaced: {}", path_, std::strerror(errno)));
 }
 
 ib::Result<void> Journal::add(const Batch& batch) {

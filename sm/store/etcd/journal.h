@@ -35,7 +35,7 @@ class Journal {
 
   /// What the process before left; up to the first entry that is not whole.
   Left read() const;
-  /// Begins anew. Durable when it returns, as add() is. Io: it cannot be written.
+  /// Replaces the one before. Durable when it returns, as add() is. Io: it cannot be written.
   ib::Result<void> begin(const std::string& epoch, const Entry& first);
   ib::Result<void> add(const Batch& batch);
   /// What is added follows what was left.

@@ -237,7 +237,7 @@ class Trouble(unittest.TestCase):
             server.start()
             f.daemon(*server.place)
             self.assertTrue(registered(f))
-            self.assertIn("before ibsm was started anew, is there again", log_of(f))
+            self.assertIn("what was registered while etcd was away is in the store now", log_of(f))
             self.assertFalse(journal.exists())
             self.assertEqual(f.lids(), lids)
             stop(f, signal.SIGKILL)

@@ -199,7 +199,7 @@ TEST_F(EtcdJournal, WhatWasCommittedWhileEtcdWasAwayOutlivesTheProcess) {
   const auto contents = opened.store->take();
   ASSERT_TRUE(contents);
   EXPECT_THAT(contents->lids, SizeIs(3));
-  EXPECT_THAT(lines_of(*opened.store), HasSubstr("is there again"));
+  EXPECT_THAT(lines_of(*opened.store), HasSubstr("is in the store now"));
   EXPECT_EQ(kept_in(etcd), *contents);
   EXPECT_FALSE(std::filesystem::exists(path));
 }
@@ -213,8 +213,7 @@ TEST_F(EtcdJournal, ButNotTheTermOfAnotherOne) {
   ASSERT_TRUE(contents);
   EXPECT_THAT(contents->lids,
               ElementsAre(LidClaim{Guid{1}, Lid{1}, 0}, LidClaim{Guid{2}, Lid{9}, 0}));
-  EXPECT_THAT(lines_of(*opened.store),
-              HasSubstr("counts no more (2 changes, kept in " + path + ".dropped)"));
+  EXPECT_THAT(lines_of(*opened.store), HasSubstr("is kept in " + path + ".dropped"));
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_TRUE(std::filesystem::exists(path + ".dropped"));
 }
@@ -256,6 +255,43 @@ TEST_F(EtcdJournal, ATakeWhoseWriteFailedKeepsEverything) {
   ASSERT_TRUE(contents);
   EXPECT_THAT(contents->lids,
               ElementsAre(LidClaim{Guid{1}, Lid{1}, 0}, LidClaim{Guid{2}, Lid{2}, 0}));
+}
+
+TEST_F(EtcdJournal, AnElectionWhileEtcdIsAwayLosesNothing) {
+  for (const bool stands_by : {false, true}) {
+    SCOPED_TRACE(stands_by);
+    etcd = {};
+    auto opened = open("a");
+    Store& store = *opened.store;
+    ASSERT_TRUE(store.take());
+    ASSERT_TRUE(store.commit(lid(1, 1)));
+    etcd.always = Fault::Away;
+    ASSERT_TRUE(store.commit(lid(2, 2)));
+    if (stands_by) store.stand_by();
+    EXPECT_FALSE(store.take());
+    ASSERT_TRUE(store.commit(lid(3, 3)));
+    EXPECT_FALSE(store.take()) << "and once more";
+    etcd.always = Fault::None;
+    lines_of(store);
+    retry(store);
+    EXPECT_THAT(kept_in(etcd).lids, SizeIs(3));
+    EXPECT_EQ(kept_in(etcd), *store.load());
+    EXPECT_FALSE(std::filesystem::exists(path));
+  }
+}
+
+TEST_F(EtcdJournal, WhatOneThatWasBehindHasIsNotWrittenOverTheTermOfAnotherOne) {
+  auto opened = open("a");
+  Store& store = *opened.store;
+  ASSERT_TRUE(store.take());
+  etcd.always = Fault::Away;
+  ASSERT_TRUE(store.commit(lid(2, 2)));
+  store.stand_by();
+  etcd.always = Fault::None;
+  ASSERT_TRUE(master(etcd, "host-b")->commit(lid(2, 9)));
+  const auto contents = store.take();
+  ASSERT_TRUE(contents);
+  EXPECT_THAT(contents->lids, ElementsAre(LidClaim{Guid{2}, Lid{9}, 0}));
 }
 
 TEST_F(EtcdJournal, OfOneThatIsCutThereIsAllThatIsWhole) {
@@ -460,7 +496,7 @@ TEST(EtcdStore, AStoreThatBecameUnreadableIsNotOverwrittenByATake) {
   EXPECT_EQ(etcd.keys, before);
 }
 
-TEST(EtcdStore, KeysThatAreGoneAreWrittenAnew) {
+TEST(EtcdStore, KeysThatAreGoneAreWrittenAgain) {
   FakeEtcd etcd;
   auto store = master(etcd);
   ASSERT_TRUE(store->commit(lid(1, 1)));
@@ -473,7 +509,7 @@ TEST(EtcdStore, KeysThatAreGoneAreWrittenAnew) {
   EXPECT_THAT(kept_in(etcd).lids, SizeIs(3));
 }
 
-TEST(EtcdStore, KeysThatAreGoneAfterEtcdWasAwayAreWrittenAnewToo) {
+TEST(EtcdStore, KeysThatAreGoneAfterEtcdWasAwayAreWrittenAgainToo) {
   FakeEtcd etcd;
   auto store = master(etcd);
   ASSERT_TRUE(store->commit(lid(1, 1)));
