@@ -386,14 +386,15 @@ Result<Mentions> read_saved_tables(OptionFile which, std::string_view text, cons
                                    Options& options) {
   auto tables = options.tables ? std::make_shared<TableFiles>(*options.tables)
                                : std::make_shared<TableFiles>();
+  std::vector<Diagnostic> mistakes;
   if (which == OptionFile::Lfts) {
-    auto lfts = tables::read_tables(text, file, &tables->owners);
-    if (!lfts) return tl::unexpected<Error>(std::move(lfts.error()));
+    auto lfts = tables::read_tables(text, file, &tables->owners, &mistakes);
+    if (!lfts) return refused(mistakes, text);
     tables->lfts_file = file;
     tables->lfts = std::move(*lfts);
   } else {
-    auto matrix = tables::read_lid_matrix(text, file);
-    if (!matrix) return tl::unexpected<Error>(std::move(matrix.error()));
+    auto matrix = tables::read_lid_matrix(text, file, &mistakes);
+    if (!matrix) return refused(mistakes, text);
     tables->lid_matrix_file = file;
     tables->matrix = std::move(*matrix);
   }

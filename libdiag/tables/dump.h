@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libdiag/base/diagnostic.h"
 #include "libdiag/base/result.h"
 #include "libdiag/tables/tables.h"
 
@@ -89,8 +90,10 @@ void write_opensm_fdbs(const TextSink& write, const fabric::CompactGraph& graph,
 /// Reads any of these formats, one or several after the other in one text. An error is
 /// `FILE:LINE:COL: expected X, got Y`.
 /// `owners`, if given, gets the port GUID that rows name for each LID, by LID (zero: none did).
+/// `mistakes`, if given, gets all that is wrong with rows up to the first other line that is wrong.
 Result<std::vector<SwitchTables>> read_tables(std::string_view text, std::string_view file_name,
-                                              std::vector<Guid>* owners = nullptr);
+                                              std::vector<Guid>* owners = nullptr,
+                                              std::vector<Diagnostic>* mistakes = nullptr);
 Result<std::vector<SwitchTables>> read_tables_file(const std::string& path);
 
 }  // namespace ib::tables

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/text_file.h"
@@ -13,12 +14,15 @@
 namespace ib::tables {
 namespace {
 
+constexpr std::size_t kMistakesMax = 200;  // that are said of one file
+
 enum class Rows { None, Unicast, MulticastColumns, MulticastMasks, Fdb, McFdb };
 
 class Reader {
  public:
-  Reader(std::string_view text, std::string_view file, std::vector<Guid>* owners)
-      : text_(text), file_(file), owners_(owners) {}
+  Reader(std::string_view text, std::string_view file, std::vector<Guid>* owners,
+         std::vector<Diagnostic>* mistakes)
+      : text_(text), file_(file), owners_(owners), mistakes_(mistakes) {}
 
   Result<std::vector<SwitchTables>> read() {
     while (!text_.empty()) {
@@ -27,13 +31,18 @@ class Reader {
       text_.remove_prefix(end == std::string_view::npos ? text_.size() : end + 1);
       if (!line_.empty() && line_.back() == '\r') line_.remove_suffix(1);
       ++number_;
-      if (!read_line()) return tl::unexpected<Error>(std::move(error_));
+      // What follows a header that is wrong cannot be told apart.
+      const bool is_row = rows_ != Rows::None && starts("0x");
+      if (!read_line() && (mistakes_ == nullptr || !is_row || mistakes_->size() >= kMistakesMax))
+        break;
     }
-    if (open_)
-      return fail(ErrorKind::Usage,
-                  fmt::format("{}:{}:1: expected '... lids dumped' below the {} rows of switch {}, "
-                              "got end of file",
-                              file_, number_ + 1, rows_read_, to_string(tables_[current_].guid)));
+    if (!error_ && open_) {
+      ++number_;
+      wrong(1, fmt::format("expected '... lids dumped' below the {} rows of switch {}, got end of "
+                           "file",
+                           rows_read_, to_string(tables_[current_].guid)));
+    }
+    if (error_) return tl::unexpected<Error>(*std::move(error_));
     return std::move(tables_);
   }
 
@@ -43,11 +52,20 @@ class Reader {
   bool expected(std::size_t column, std::string_view what) {
     std::string_view got = column < line_.size() ? line_.substr(column) : std::string_view();
     got = got.substr(0, 24);
-    error_ = {ErrorKind::Usage,
-              fmt::format("{}:{}:{}: expected {}, got {}", file_, number_, column + 1, what,
-                          got.empty() ? "end of line" : "'" + printable(got) + "'"),
-              0};
+    wrong(column + 1, fmt::format("expected {}, got {}", what,
+                                  got.empty() ? "end of line" : "'" + printable(got) + "'"));
     return false;
+  }
+  /// The first is the error, all are mistakes.
+  void wrong(std::size_t column, std::string what) {
+    if (!error_)
+      error_ = {ErrorKind::Usage, fmt::format("{}:{}:{}: {}", file_, number_, column, what), 0};
+    if (mistakes_ != nullptr)
+      mistakes_->push_back(
+          {Severity::Error,
+           std::string(file_),
+           {static_cast<std::uint32_t>(number_), static_cast<std::uint32_t>(column)},
+           std::move(what)});
   }
 
   /// A number at `at`, hexadecimal after 0x; moves `at` behind it.
@@ -273,6 +291,7 @@ class Reader {
 
   std::string_view text_, file_, line_;
   std::vector<Guid>* owners_;
+  std::vector<Diagnostic>* mistakes_;
   std::size_t number_{0};
   Rows rows_{Rows::None};
   std::size_t rows_read_{0};  // since the header
@@ -280,7 +299,7 @@ class Reader {
   std::vector<SwitchTables> tables_;
   std::map<Guid, std::size_t> index_;
   std::size_t current_{0};
-  Error error_;
+  std::optional<Error> error_;
 };
 
 /// A row of dump_fts has some 70 bytes: 1,620 switches with 13,284 LIDs make 1.4 GB of them, 5,000
@@ -290,8 +309,9 @@ constexpr std::size_t kTablesBytesMax = std::size_t{20} << 30;
 }  // namespace
 
 Result<std::vector<SwitchTables>> read_tables(std::string_view text, std::string_view file_name,
-                                              std::vector<Guid>* owners) {
-  return Reader(text, file_name, owners).read();
+                                              std::vector<Guid>* owners,
+                                              std::vector<Diagnostic>* mistakes) {
+  return Reader(text, file_name, owners, mistakes).read();
 }
 
 Result<std::vector<SwitchTables>> read_tables_file(const std::string& path) {

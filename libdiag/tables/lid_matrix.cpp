@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <optional>
+#include <utility>
 
 #include "libdiag/base/text.h"
 
 namespace ib::tables {
 namespace {
 
-constexpr std::size_t kPortsMax = 255;  // port 0 with them
+constexpr std::size_t kPortsMax = 255;     // port 0 with them
+constexpr std::size_t kMistakesMax = 200;  // that are said of one file
 
 /// Takes hexadecimal digits off the front of `text`; false when there are none or they exceed max.
 bool take_hex(std::string_view& text, std::uint64_t max, std::uint64_t& value) {
@@ -62,19 +65,29 @@ const char* read_line(std::string_view& rest, std::vector<LidMatrix>& matrix) {
 
 }  // namespace
 
-Result<std::vector<LidMatrix>> read_lid_matrix(std::string_view text, std::string_view file_name) {
+Result<std::vector<LidMatrix>> read_lid_matrix(std::string_view text, std::string_view file_name,
+                                               std::vector<Diagnostic>* mistakes) {
   std::vector<LidMatrix> matrix;
+  std::optional<Error> error;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string_view whole = text.substr(0, end), line = trim(whole);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.empty() || line.front() == '#') continue;
     std::string_view rest = line;
-    if (const char* expected = read_line(rest, matrix))
-      return fail(ErrorKind::Usage, fmt::format("{}:{}:{}: expected {}, got '{}'", file_name,
-                                                number, rest.data() - whole.data() + 1, expected,
-                                                printable(line.substr(0, 24))));
+    const char* expected = read_line(rest, matrix);
+    if (expected == nullptr) continue;
+    const auto column = static_cast<std::size_t>(rest.data() - whole.data()) + 1;
+    auto what = fmt::format("expected {}, got '{}'", expected, printable(line.substr(0, 24)));
+    if (!error)
+      error = {ErrorKind::Usage, fmt::format("{}:{}:{}: {}", file_name, number, column, what), 0};
+    if (mistakes == nullptr || mistakes->size() == kMistakesMax) break;
+    mistakes->push_back({Severity::Error,
+                         std::string(file_name),
+                         {static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(column)},
+                         std::move(what)});
   }
+  if (error) return tl::unexpected<Error>(*std::move(error));
   return matrix;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libdiag/base/diagnostic.h"
 #include "libdiag/base/ids.h"
 #include "libdiag/base/result.h"
 #include "libdiag/tables/dump.h"
@@ -22,7 +23,9 @@ struct LidMatrix {
 
 /// A header `Switch: guid 0x...`, rows `0x0005: 01 ff 01 02 # portguid 0x...`, comments behind `#`.
 /// An error is `FILE:LINE: expected X, got Y`.
-Result<std::vector<LidMatrix>> read_lid_matrix(std::string_view text, std::string_view file_name);
+/// `mistakes`, if given, gets all of them.
+Result<std::vector<LidMatrix>> read_lid_matrix(std::string_view text, std::string_view file_name,
+                                               std::vector<Diagnostic>* mistakes = nullptr);
 
 /// The whole file, a switch at a time: hops to the LIDs of switches, by the shortest ways, as
 /// opensm has them (a host's are those of its switch). Switches in the order of GUIDs.

@@ -47,6 +47,22 @@ TEST(OptionFiles, EveryMistakeIsShownWithItsLineAndACaret) {
             "  torus 3 0 3\n          ^");
 }
 
+TEST(OptionFiles, MistakesOfSavedTablesAreShownLikewise) {
+  EXPECT_EQ(errors_of(OptionFile::LidMatrix, "Switch: guid 0x1\n0x0002 01 01\n0x0003: 01 xx\n"),
+            "f:2:7: error: expected `:` behind the LID, got '0x0002 01 01'\n"
+            "  0x0002 01 01\n        ^\n"
+            "f:3:12: error: expected hops of two hexadecimal digits, got '0x0003: 01 xx'\n"
+            "  0x0003: 01 xx\n             ^");
+  const std::string lfts =
+      errors_of(OptionFile::Lfts,
+                "Unicast lids [0x0-0x3] of switch Lid 1 guid 0x0000000000000001 ('s'):\n"
+                "0x0001 xyz : (x)\n0x0002 001 : (x)\n0x0003 zzz : (x)\nno table\n");
+  EXPECT_THAT(lfts, HasSubstr("f:2:8: error: "));
+  EXPECT_THAT(lfts, HasSubstr("  0x0001 xyz : (x)\n"));
+  EXPECT_THAT(lfts, HasSubstr("f:4:8: error: "));
+  EXPECT_THAT(lfts, HasSubstr("f:5:1: error: expected the header or a row"));
+}
+
 TEST(OptionFiles, ReadsRootsWithRanksAndNames) {
   Options options;
   const auto read = read_option_text(OptionFile::Roots,
