@@ -275,7 +275,8 @@ TEST(Flows, LevelsOfServiceHaveTheirVlsOnEnginesThatUseSeveral) {
   for (const auto& [topology, engine] :
        {Case{fat_tree, "lash"}, Case{fat_tree, "dfsssp"}, Case{fat_tree, "nue"},
         Case{torus, "lash"}, Case{torus, "dfsssp"}, Case{torus, "nue"}, Case{torus, "torus-2QoS"},
-        Case{dragonfly_plus, "dfp"}, Case{dragonfly_plus, "dfsssp"}, Case{dragonfly_plus, "nue"}})
+        Case{dragonfly_plus, "dfp"}, Case{dragonfly_plus, "dfsssp"}, Case{dragonfly_plus, "nue"},
+        Case{dragonfly_plus, "lash"}})
     for (const std::vector<std::uint8_t>& levels :
          {std::vector<std::uint8_t>{0}, {0, 3}, {0, 1, 3, 6}}) {
       SCOPED_TRACE(testing::Message() << engine << ", " << levels.size());
