@@ -42,7 +42,7 @@ std::vector<Consistency::News> Comparison::serve(ib::Instant now, ib::wire::SmSt
       lines.push_back(*std::move(line));
     }
   }
-  // Whoever reads it goes by what this one is.
+  // A difference counts only between a master and a standby, so a new state is posted at once.
   if (said_ != state) due_ = now;
   if (due_ > now) return news;
   due_ = now + Consistency::kEvery;

@@ -14,7 +14,7 @@ namespace {
 
 using ib::wire::SmState;
 
-/// Between a master and whoever may take over from it.
+/// Between a master and one that may take over from it.
 bool matters(SmState own, SmState other) {
   return (own == SmState::Master) != (other == SmState::Master);
 }

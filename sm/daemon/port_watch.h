@@ -24,7 +24,7 @@ std::optional<ib::Guid> first_port(std::span<const ib::Guid> listed,
 class PortWatch {
  public:
   static constexpr ib::Duration kEvery = std::chrono::milliseconds(500);
-  /// A link that is trained anew is back before.
+  /// A link that retrains is up again within this time.
   static constexpr ib::Duration kPatience = std::chrono::seconds(3);
 
   bool is_due(ib::Instant now) const { return due_ <= now; }

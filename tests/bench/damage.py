@@ -94,7 +94,7 @@ def plot(path, found):
     matplotlib.rcParams["svg.fonttype"] = "none"
     from matplotlib import pyplot
     names = [name for name, _, _ in DAMAGES]
-    panels = [("Load of the fullest link, by its floor", lambda f: f["weighted_load_max"] / f["weighted_load_floor"]),
+    panels = [("Load of the most loaded link, by its floor", lambda f: f["weighted_load_max"] / f["weighted_load_floor"]),
               ("Contention of shifts, mean", lambda f: f["shifts"]["mean"]),
               ("Contention of random permutations, mean", lambda f: f["permutations"]["mean"])]
     colours = {engine: "C%d" % i for i, engine in enumerate(e for e in OURS if e != "default")}
@@ -135,7 +135,7 @@ def main():
         whole = folder / "whole.topo"
         whole.write_text(run([programs / "ibfabric", "gen", *args.fabric.split()]).stdout, encoding="utf-8")
         print("%s, random damage of seed %d; loads are routes over a link, weighed by its capacity; contention is flows on the"
-              "\nfullest link, the worst pattern and the mean; all-to-all: 1 where the links of hosts are what limits it"
+              "\nmost loaded link, the worst pattern and the mean; all-to-all: 1 where the links of hosts are what limits it"
               % (args.fabric, args.seed))
         for damage, percent, switches in DAMAGES:
             fabric, rows = Damaged(programs, folder, whole, damage, percent, switches, args.seed), []

@@ -10,8 +10,9 @@
 namespace sm::store::etcd {
 namespace {
 
-constexpr std::size_t kSinceMost = 4096;         // batches that are kept one by one
-constexpr std::size_t kJournalMost = 64U << 20;  // bytes; then it begins anew with everything
+constexpr std::size_t kSinceMost = 4096;  // batches that are kept one by one
+constexpr std::size_t kJournalMost = 64U
+                                     << 20;  // bytes; then one entry with everything replaces it
 
 }  // namespace
 
