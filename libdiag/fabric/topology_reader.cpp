@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The reader goes over the text once, line by line, on string_views; cables are joined afterwards,
-// when every node is known. Ends that name each other come first, one-sided claims take what is
-// left.
+// when every node is known.
 #include <algorithm>
 #include <charconv>
 #include <set>
@@ -9,6 +8,8 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/text_file.h"
+#include "libdiag/fabric/topology_cables.h"
+#include "libdiag/fabric/topology_oddities.h"
 #include "libdiag/fabric/topology_text.h"
 
 namespace ib::fabric {
@@ -17,6 +18,7 @@ namespace {
 using wire::LinkSpeed;
 using wire::LinkWidth;
 using wire::NodeType;
+using Oddity = TopologyOddities::Kind;
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -24,18 +26,6 @@ bool parse_hex(std::string_view digits, std::uint64_t& out) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out, 16);
   return !digits.empty() && error == std::errc{} && end == digits.data() + digits.size();
 }
-
-/// What the file says of a cable at one end.
-struct Claim {
-  std::string_view peer_id;
-  std::size_t line{}, column{};  // of the peer's id
-  PortRef from, to;              // `to` is resolved when every node is known
-  std::uint8_t peer_port{};
-  LinkWidth width{LinkWidth::Unknown};
-  LinkSpeed speed{LinkSpeed::Unknown};
-  Guid peer_port_guid{};
-  Lid peer_lid{};
-};
 
 /// Facts that precede a node's header line.
 struct Preamble {
@@ -50,17 +40,25 @@ class Reader {
 
   Result<Fabric> read() {
     while (next_line()) {
-      if (!read_line()) return tl::unexpected<Error>(std::move(error_));
+      if (read_line()) continue;
+      if (!is_cut_off()) return tl::unexpected<Error>(std::move(error_));
+      cut_line_ = line_number_;
     }
     if (fabric_.nodes().empty()) {
-      // A file that was never written, or comments alone: no fabric is that small.
-      wrong_at(line_number_ + 1, 1, "a node", "the end of the file");
+      // A file that was never written, comments alone, or text of another kind.
+      if (oddities_.header_lines() == 0)
+        wrong_at(line_number_ + 1, 1, "a node", "the end of the file");
       return tl::unexpected<Error>(std::move(error_));
     }
+    for (const auto& [line, column, text] : oddities_.warnings()) warn(line, column, text);
     if (!resolve_claims()) return tl::unexpected<Error>(std::move(error_));
-    join_cables();
-    warn_of_twins();
-    fill_port_guids();
+    const WarnAt say = [this](std::size_t line, std::size_t column, const std::string& text) {
+      warn(line, column, text);
+    };
+    const bool may_be_cut = is_unfinished() || !undescribed_.empty();
+    warn_of_undescribed(join_cables(fabric_, claims_, may_be_cut ? current_ : kNoNode, say));
+    if (warnings_ != nullptr) warn_of_twins(fabric_, line_of_node_, say);
+    fill_port_guids(fabric_);
     fabric_.reindex();
     return std::move(fabric_);
   }
@@ -72,11 +70,23 @@ class Reader {
     if (next_ >= text_.size()) return false;
     const std::size_t end = std::min(text_.find('\n', next_), text_.size());
     line_ = text_.substr(next_, end - next_);
-    if (!line_.empty() && line_.back() == '\r') line_.remove_suffix(1);
     next_ = end + 1;
     ++line_number_;
     at_ = 0;
+    const std::size_t length = line_.find_last_not_of('\r') + 1;
+    if (length < line_.size()) odd(Oddity::CarriageReturns, length);
+    line_ = line_.substr(0, length);
     return true;
+  }
+  /// The current line is the last one, and has no end.
+  bool is_unfinished() const { return next_ > text_.size(); }
+  /// ... and is what such a line may begin with.
+  bool is_cut_off() const {
+    return is_unfinished() && !fabric_.nodes().empty() &&
+           may_begin_a_record(line_.substr(std::min(line_.find_first_not_of(" \t"), line_.size())));
+  }
+  void odd(Oddity kind, std::size_t column) {
+    oddities_.met(kind, line_number_, column + 1, line_);
   }
   bool at_end() const { return at_ >= line_.size(); }
   char peek() const { return at_end() ? '\0' : line_[at_]; }
@@ -144,6 +154,11 @@ class Reader {
 
   bool read_line() {
     skip_blanks();
+    if (at_end() && !line_.empty()) odd(Oddity::WhiteSpace, 0);
+    if (!is_begun_ && !at_end() && peek() != '#') {
+      if (!begins_a_record(rest())) return read_header_line();
+      is_begun_ = true;
+    }
     switch (peek()) {
       case '\0':
         if (at_end()) return true;
@@ -188,7 +203,16 @@ class Reader {
       default:
         break;
     }
-    return wrong("a node, a port, vendid=, devid=, sysimgguid=, switchguid=, caguid= or rtguid=");
+    return wrong(kRecords);
+  }
+
+  /// What a terminal or a mail put before the file.
+  bool read_header_line() {
+    constexpr std::size_t kHeaderMax = 20;
+    if (oddities_.header_lines() == 0) wrong(kRecords);  // for a file without anything else
+    if (oddities_.header_lines() == kHeaderMax) return false;
+    odd(Oddity::Header, at_);
+    return true;
   }
 
   bool read_comment() {
@@ -255,7 +279,12 @@ class Reader {
   }
 
   bool read_header(NodeType type) {
-    if (!is_blank(peek())) return wrong("a blank after the node's type");
+    const std::size_t end_of_word = at_;
+    if (!is_blank(peek())) {
+      if (peek() < '0' || peek() > '9') return wrong("a blank after the node's type");
+      oddities_.met(Oddity::LostBlank, line_number_, at_ + 1,
+                    line_.substr(0, end_of_word).substr(line_.find_first_not_of(" \t")));
+    }
     skip_blanks();
     Node node;
     node.type = type;
@@ -292,7 +321,7 @@ class Reader {
 
     current_ = fabric_.add_node(std::move(node));
     line_of_node_.push_back(line_number_);
-    claim_of_.resize(claim_of_.size() + ports + 1, kNoClaim);
+    claims_.add_ports(ports + 1);
     node_of_id_.emplace(id, current_);
     if (type == NodeType::Switch) {
       Port& port0 = fabric_.port(current_, 0);
@@ -326,7 +355,7 @@ class Reader {
 
   /// One word of a comment outside quotes: `lid N`, `lmc N`, `enhanced`, `4xEDR`, `v=N`; others
   /// pass.
-  bool read_comment_word(Lid& lid, std::uint8_t& lmc, bool* enhanced, Claim* claim) {
+  bool read_comment_word(Lid& lid, std::uint8_t& lmc, bool* enhanced, CableClaim* claim) {
     const std::string_view word = take_word();
     std::uint64_t value = 0;
     if (word == "lid") {
@@ -345,7 +374,7 @@ class Reader {
     return true;
   }
 
-  void read_link_word(std::string_view word, Claim& claim) {
+  void read_link_word(std::string_view word, CableClaim& claim) {
     if (word.starts_with("v=")) {
       std::uint64_t vl_cap = 0;
       if (parse_hex(word.substr(2), vl_cap) && vl_cap <= 15) {
@@ -370,6 +399,10 @@ class Reader {
     const std::size_t column = static_cast<std::size_t>(word.data() - line_.data()) + 1;
     if ((claim.width == LinkWidth::Unknown && width != "??") ||
         (claim.speed == LinkSpeed::Unknown && speed != "???")) {
+      if (is_unfinished()) {
+        cut_line_ = line_number_;
+        return;
+      }
       warn(line_number_, column, "'" + printable(word) + "' is no width and speed known here");
     }
   }
@@ -415,15 +448,14 @@ class Reader {
       return wrong("a port number, 1 to " + std::to_string(ports));
     }
     if (!take(']')) return wrong("']'");
-    Claim claim;
+    CableClaim claim;
     claim.from = {current_, static_cast<std::uint8_t>(number)};
     Port& port = fabric_.port(claim.from);
-    std::size_t& claim_index = claim_of_[fabric_.node(current_).first_port + number];
-    if (claim_index != kNoClaim) {
+    const std::size_t index = fabric_.node(current_).first_port + number;
+    if (claims_.has(index)) {
       at_ = line_start;
       return wrong("a port that was not described before");
     }
-    port.present = true;
     if (!read_external_port(&port.external_port)) return false;
     if (!read_port_guid(port.guid)) return false;
     if (!read_external_port(&port.external_port)) return false;
@@ -438,13 +470,13 @@ class Reader {
     if (!read_external_port(nullptr) || !read_port_guid(claim.peer_port_guid)) return false;
     if (!read_external_port(nullptr)) return false;
     if (!read_port_comment(claim, port)) return false;
-    claim_index = claims_.size();
-    claims_.push_back(claim);
+    port.present = true;
+    claims_.add(index, claim);
     return true;
   }
 
   /// Of a switch: `# "far name" lid 19 4xFDR`; of others: `# lid 28 lmc 0 "far name" lid 13 4xEDR`.
-  bool read_port_comment(Claim& claim, Port& port) {
+  bool read_port_comment(CableClaim& claim, Port& port) {
     skip_blanks();
     if (at_end()) return true;
     if (!take('#')) return wrong("a comment or the end of the line");
@@ -471,30 +503,12 @@ class Reader {
     return std::nullopt;
   }
 
-  /// A line for each cable to a node that is not in the file; of many one that sums them up.
-  void warn_of_undescribed(const std::vector<const Claim*>& claims) {
-    constexpr std::size_t kListed = 4;
-    if (claims.size() <= kListed) {
-      for (const Claim* claim : claims)
-        warn(
-            claim->line, claim->column,
-            std::string(kUndescribed) + " node '" + printable(claim->peer_id) + "'; cable ignored");
-      return;
-    }
-    std::set<std::string_view> nodes;
-    for (const Claim* claim : claims) nodes.insert(claim->peer_id);
-    warn(claims.front()->line, claims.front()->column,
-         std::string(kUndescribed) + ' ' + std::to_string(nodes.size()) + " nodes ('" +
-             printable(claims.front()->peer_id) + "' first): is it truncated? " +
-             std::to_string(claims.size()) + " cables ignored");
-  }
-
+  /// Where the cables lead. False where the far node has no such port.
   bool resolve_claims() {
-    std::vector<const Claim*> undescribed;
-    for (Claim& claim : claims_) {
+    for (CableClaim& claim : claims_.all) {
       const auto node = node_of_id(claim.peer_id);
       if (!node) {
-        undescribed.push_back(&claim);
+        undescribed_.push_back(&claim);
         continue;
       }
       if (claim.peer_port > fabric_.node(*node).num_ports) {
@@ -505,101 +519,62 @@ class Reader {
       }
       claim.to = {*node, claim.peer_port};
     }
-    warn_of_undescribed(undescribed);
+    drop_half_a_claim();
     return true;
   }
 
-  const Claim* claim_at(PortRef port) const {
-    const std::size_t index = claim_of_[fabric_.node(port.node).first_port + port.port];
-    return index == kNoClaim ? nullptr : &claims_[index];
+  /// Of a last line without an end the other end of the cable knows better.
+  void drop_half_a_claim() {
+    if (!is_unfinished() || claims_.all.empty() || claims_.all.back().line != line_number_) return;
+    const CableClaim& claim = claims_.all.back();
+    const CableClaim* far = claim.to ? claims_.at(fabric_, claim.to) : nullptr;
+    if (far == nullptr || far->to != claim.from) return;
+    Port& port = fabric_.port(claim.from);
+    const bool is_switch = fabric_.node(claim.from.node).is_switch();
+    if (far->width == claim.width && far->speed == claim.speed &&
+        (is_switch || far->peer_lid.value == 0 || far->peer_lid == port.lid))
+      return;
+    cut_line_ = line_number_;
+    port.lid = {};
+    claims_.drop_last(fabric_.node(claim.from.node).first_port + std::size_t{claim.from.port});
   }
 
-  void join_cables() {
-    for (const Claim& claim : claims_) {
-      if (!claim.to || fabric_.port(claim.from).peer) continue;
-      const Claim* far = claim_at(claim.to);
-      if (far == nullptr || far->to != claim.from) continue;
-      if (claim.width != far->width || claim.speed != far->speed) {
-        warn(far->line, far->column,
-             "width and speed differ from those of the other end in line " +
-                 std::to_string(claim.line));
-      }
-      join(claim);
+  /// One line about all cables to nodes that are not in the file. `of_cut`: cables of the last node
+  /// that others named.
+  void warn_of_undescribed(std::size_t of_cut) {
+    const std::string the_file(kUndescribed);
+    if (is_unfinished() && of_cut > 0) cut_line_ = line_number_;
+    if (cut_line_ == 0 && of_cut == 0 && undescribed_.size() <= 1) {
+      for (const CableClaim* claim : undescribed_)
+        warn(claim->line, claim->column,
+             the_file + " node '" + printable(claim->peer_id) + "'; cable ignored");
+      return;
     }
-    for (const Claim& claim : claims_) {
-      if (!claim.to || fabric_.port(claim.from).peer == claim.to) continue;
-      if (fabric_.port(claim.from).peer || fabric_.port(claim.to).peer) {
-        warn(claim.line, claim.column, "the two ends disagree; this cable is ignored");
-        continue;
-      }
-      warn(claim.line, claim.column, "only this end names the cable");
-      join(claim);
-    }
-  }
-
-  void join(const Claim& claim) {
-    fabric_.connect(claim.from, claim.to, claim.width, claim.speed);
-    const Claim* far = claim_at(claim.to);
-    if (far != nullptr && claim.width == LinkWidth::Unknown) {
-      fabric_.connect(claim.from, claim.to, far->width, far->speed);
-    }
-    // What a node does not say of itself its neighbour may know.
-    learn(claim.to, &claim);
-    learn(claim.from, far);
-  }
-  void learn(PortRef end, const Claim* from_far_end) {
-    if (from_far_end == nullptr || from_far_end->to != end) return;
-    Port& port = fabric_.port(end);
-    if (fabric_.node(end.node).is_switch()) return;
-    const auto differs = [&](const char* what, auto theirs, auto own) {
-      if (theirs.value != 0 && theirs != own)
-        warn(from_far_end->line, from_far_end->column,
-             std::string(what) + ' ' + to_string(theirs) + " is " + to_string(own) +
-                 " at the other end of the cable, which is taken");
+    std::set<std::string_view> nodes;
+    for (const CableClaim* claim : undescribed_) nodes.insert(claim->peer_id);
+    const auto count = [](std::size_t number, const char* one, const char* many) {
+      return std::to_string(number) + ' ' + (number == 1 ? one : many);
     };
-    if (port.guid.value == 0) port.guid = from_far_end->peer_port_guid;
-    if (port.lid.value == 0) port.lid = from_far_end->peer_lid;
-    differs("port GUID", from_far_end->peer_port_guid, port.guid);
-    differs("LID", from_far_end->peer_lid, port.lid);
-  }
-
-  /// End ports whose GUID nobody wrote get the node's plus the port number, as vendors do.
-  void fill_port_guids() {
-    for (NodeIndex n = 0; n < fabric_.nodes().size(); ++n) {
-      if (fabric_.node(n).is_switch()) continue;
-      for (unsigned p = 1; p <= fabric_.node(n).num_ports; ++p) {
-        Port& port = fabric_.port(n, p);
-        if (port.present && port.guid.value == 0) port.guid = Guid{fabric_.node(n).guid.value + p};
-      }
-    }
-  }
-
-  /// Two nodes of one GUID, or two ports: whoever looks one up may get the other.
-  void warn_of_twins() {
-    if (warnings_ == nullptr) return;
-    std::unordered_map<std::uint64_t, NodeIndex> nodes, ports;
-    const auto twins = [&](auto& seen, const char* what, Guid guid, NodeIndex n) {
-      if (guid.value == 0) return;
-      const auto [first, fresh] = seen.emplace(guid.value, n);
-      if (fresh) return;
-      warn(line_of_node_[n], 1,
-           std::string(what) + " GUID " + to_string(guid) + " of '" + fabric_.node(n).file_id +
-               "' is that of '" + fabric_.node(first->second).file_id + "', line " +
-               std::to_string(line_of_node_[first->second]) + ", too");
+    std::string what = nodes.empty() ? " all of '" + printable(fabric_.nodes().back().file_id) + "'"
+                                     : ' ' + count(nodes.size(), "node", "nodes") + " ('" +
+                                           printable(undescribed_.front()->peer_id) + "' first)";
+    what += cut_line_ != 0 ? ": it ends in the middle of line " + std::to_string(cut_line_)
+                           : ": is it truncated?";
+    std::string_view between = cut_line_ != 0 ? "; " : " ";
+    const auto add = [&](std::size_t number, const char* is) {
+      if (number == 0) return;
+      what.append(between).append(count(number, "cable ", "cables ")).append(is);
+      between = ", ";
     };
-    for (NodeIndex n = 0; n < fabric_.nodes().size(); ++n) {
-      const Node& node = fabric_.node(n);
-      twins(nodes, "node", node.guid, n);
-      if (node.is_switch()) {
-        twins(ports, "port", fabric_.port(n, 0).guid, n);
-        continue;
-      }
-      for (unsigned p = 1; p <= node.num_ports; ++p)
-        if (fabric_.port(n, p).present) twins(ports, "port", fabric_.port(n, p).guid, n);
-    }
+    add(undescribed_.size(), "ignored");
+    add(of_cut, "known from one end");
+    const bool of_line = cut_line_ != 0 || undescribed_.empty();
+    warn(of_line ? line_number_ : undescribed_.front()->line,
+         of_line ? 1 : undescribed_.front()->column, the_file + what);
   }
 
-  static constexpr std::size_t kNoClaim = ~std::size_t{0};
+  static constexpr std::string_view kRecords =
+      "a node, a port, vendid=, devid=, sysimgguid=, switchguid=, caguid= or rtguid=";
 
   std::string_view text_, file_, line_;
   std::vector<std::string>* warnings_;
@@ -608,9 +583,12 @@ class Reader {
   Fabric fabric_;
   Preamble preamble_;
   NodeIndex current_{kNoNode};
-  std::vector<Claim> claims_;
+  bool is_begun_{false};     // the first record was read, or is
+  std::size_t cut_line_{0};  // which the file ends in the middle of; 0: it does not
+  TopologyOddities oddities_;
+  CableClaims claims_;
+  std::vector<const CableClaim*> undescribed_;  // claims whose far node is not in the file
   std::vector<std::size_t> line_of_node_;
-  std::vector<std::size_t> claim_of_;  // by the index of a port in the fabric
   std::unordered_map<std::string_view, NodeIndex> node_of_id_;
 };
 

@@ -68,6 +68,18 @@ grep -q '^ibtopo: /dev/zero: expected a regular file or a pipe, got a device or 
   || { cat err.txt; die "a device: not said"; }
 status 2 "$bin/ibtopo" --load .
 status 0 sh -c "cat lab.topo | $bin/ibtopo --load /dev/stdin"
+
+# Files as people keep them, and one that ends in the middle.
+{ printf 'Script started on Sun Feb 21\n[root@head ~]# ibnetdiscover\n'
+  sed -e 's/^\(Switch\|Ca\)\t/\1/' -e 's/$/\r\r/' -e 's/^\r/ \t\r/' lab.topo; } > kept.topo
+status 0 "$bin/ibtopo" --load kept.topo
+lines out.txt > a; lines lab.topo > b
+diff a b || die "a file as people keep it is not read as it is meant"
+[ "$(wc -l < err.txt)" = 4 ] || { cat err.txt; die "expected a warning a kind"; }
+head -c $(($(wc -c < janus.topo) / 2 - 3)) janus.topo > cut.topo
+status 3 "$bin/ibtopo" --load cut.topo
+[ "$(grep -c 'the file does not describe' err.txt)" = 1 ] && [ "$(wc -l < err.txt)" = 1 ] \
+  || { cat err.txt; die "a file that ends in the middle: expected one line"; }
 printf '# nothing\n' > bad.topo
 status 2 "$bin/ibtopo" --load bad.topo
 grep -q '^ibtopo: bad.topo:2:1: expected a node, got the end of the file$' err.txt \

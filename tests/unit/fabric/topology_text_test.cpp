@@ -102,13 +102,102 @@ TEST(TopologyReader, WritesWhatItRead) {
   EXPECT_EQ(topology_text(read(text), options), text);
 }
 
-TEST(TopologyReader, AcceptsCarriageReturns) {
+// ---- as people keep them
+
+std::string with_each_line_ended_by(std::string_view end) {
   std::string text;
   for (const char c : kSmall) {
-    if (c == '\n') text += '\r';
-    text += c;
+    if (c == '\n')
+      text += end;
+    else
+      text += c;
   }
-  EXPECT_EQ(topology_text(read(text)), topology_text(read(kSmall)));
+  return text;
+}
+
+TEST(TopologyReader, PassesOverCarriageReturnsOneOrTwoAndSaysSoOnce) {
+  for (const char* end : {"\r\n", "\r\r\n"}) {
+    std::vector<std::string> warnings;
+    EXPECT_EQ(topology_text(read(with_each_line_ended_by(end), &warnings)),
+              topology_text(read(kSmall)));
+    EXPECT_THAT(warnings, ::testing::ElementsAre("t.topo:1:2: carriage returns at the end of 26 "
+                                                 "lines are passed over"));
+  }
+}
+
+TEST(TopologyReader, PassesOverLinesOfWhiteSpaceAndSaysSoOnce) {
+  std::vector<std::string> warnings;
+  EXPECT_EQ(topology_text(read(with_each_line_ended_by("\n \t\n"), &warnings)),
+            topology_text(read(kSmall)));
+  EXPECT_THAT(warnings,
+              ::testing::ElementsAre("t.topo:2:1: 26 lines of white space are passed over"));
+}
+
+TEST(TopologyReader, PassesOverWhatATerminalPutBeforeTheFirstRecord) {
+  std::vector<std::string> warnings;
+  const std::string text =
+      "Script started on Sun Feb 21 16:30:10 2021\n"
+      "\x1b]0;root@head\a[root@head ~]# ibnetdiscover\nCannot say.\n" +
+      std::string(kSmall);
+  EXPECT_EQ(topology_text(read(text, &warnings)), topology_text(read(kSmall)));
+  EXPECT_THAT(warnings,
+              ::testing::ElementsAre("t.topo:1:1: 3 lines before the first record are passed over: "
+                                     "'Script started on Sun Feb 21 16:30:10 20' and so on"));
+}
+
+TEST(TopologyReader, TextOfAnotherKindIsRefusedWhereItBegins) {
+  EXPECT_EQ(error_of("\n{ \"nodes\": [] }\n"),
+            "t.topo:2:1: expected a node, a port, vendid=, devid=, sysimgguid=, switchguid=, "
+            "caguid= or rtguid=, got '{'");
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += "so much for that\n";
+  EXPECT_THAT(error_of(text + std::string(kSmall)), HasSubstr("t.topo:1:1: expected a node"));
+  EXPECT_THAT(error_of(std::string(kSmall) + "[root@head ~]# exit\n"), HasSubstr("t.topo:27:"));
+}
+
+TEST(TopologyReader, ReadsANumberOfPortsWhoseBlankWasLost) {
+  std::vector<std::string> warnings;
+  std::string text(kSmall);
+  for (const char* word : {"Switch\t", "Ca\t"})
+    for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos;)
+      text.erase(at + std::string_view(word).size() - 1, 1);
+  EXPECT_EQ(topology_text(read(text, &warnings)), topology_text(read(kSmall)));
+  EXPECT_THAT(warnings,
+              ::testing::ElementsAre("t.topo:10:7: no blank behind 'Switch' in 3 lines; read as if "
+                                     "there were one"));
+}
+
+TEST(TopologyReader, CommentsStandAnywhere) {
+  std::vector<std::string> warnings;
+  std::string text;
+  for (std::string_view rest = kSmall; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1))
+    text += "  # moved to rack 7\n" + std::string(rest.substr(0, rest.find('\n') + 1));
+  for (const char* end : {"devid=0xd2f0", "caguid=0xec0d9a03007d7d0a"})
+    text.insert(text.find(end) + std::string_view(end).size(), " # by hand");
+  EXPECT_EQ(topology_text(read(text, &warnings)), topology_text(read(kSmall)));
+  EXPECT_THAT(warnings, IsEmpty());
+}
+
+/// Wherever in the file it ends.
+TEST(TopologyReader, AFileThatEndsInTheMiddleIsOneLine) {
+  for (std::size_t size = kSmall.find("[3]"); size + 1 < kSmall.size(); ++size) {
+    std::vector<std::string> warnings;
+    const auto fabric = read_topology(kSmall.substr(0, size), "t.topo", &warnings);
+    ASSERT_TRUE(fabric.has_value()) << size << ": " << fabric.error().message;
+    // A file may end behind a whole line, or within a comment, and name nobody whom it has not.
+    if (warnings.empty()) continue;
+    if (kSmall[size - 1] == '\n' && warnings[0].ends_with("only this end names the cable"))
+      continue;
+    EXPECT_THAT(warnings, SizeIs(1)) << size;
+    EXPECT_THAT(warnings[0], HasSubstr(kUndescribed)) << size;
+  }
+  std::vector<std::string> warnings;
+  const std::size_t size = kSmall.find("[23]\t\"H-ec0d") + 10;
+  read(kSmall.substr(0, size), &warnings);
+  EXPECT_THAT(warnings,
+              ::testing::ElementsAre("t.topo:12:1: the file does not describe 1 node "
+                                     "('S-0002c903007b78b0' first): it ends in the middle of line "
+                                     "12; 1 cable ignored"));
 }
 
 TEST(TopologyReader, AcceptsChassisGroupingAndFullInfo) {
