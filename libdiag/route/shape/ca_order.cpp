@@ -25,7 +25,7 @@ Result<std::vector<std::optional<Lid>>> ca_order(const Request& request) {
       const auto& column = targets.columns()[c];
       if (column.offset != 0 || !places.computes[c]) continue;
       auto& hosts = leaves[target.leaf];
-      hosts.emplace(places.number[c], column.lid);
+      hosts.emplace(places.place[c], column.lid);
       room = std::max(room, hosts.size());
     }
   std::map<std::uint64_t, const std::map<std::uint64_t, Lid>*> in_order;

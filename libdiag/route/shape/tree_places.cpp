@@ -43,7 +43,8 @@ TreePlaces::TreePlaces(const Request& request, const Ranks& ranks, const Targets
     : height(ranks.of) {
   const auto& graph = *request.graph;
   const std::uint32_t lowest = height.empty() ? 0 : *std::max_element(height.begin(), height.end());
-  for (auto& h : height) h = lowest - h;
+  switches.assign(lowest + std::size_t{1}, 0);
+  for (auto& h : height) ++switches[h = lowest - h];
   for (const auto& column : targets.columns())
     siblings_ = std::max<std::uint32_t>(siblings_, column.offset + 1U);
   find_slots(request);
@@ -132,10 +133,21 @@ void TreePlaces::number_columns(const Request& request, const Targets& targets) 
       computes[c] = compute.has(targets.columns()[c].lid);
       if (computes[c]) ends[target.leaf] += targets.columns()[c].offset == 0 ? 1 : 0;
     }
-  std::uint64_t room = 1;
+  // Of each leaf as many as make full rounds over its uplinks, all if there are fewer than those.
+  const auto in_rounds = [&](SwitchIndex leaf) {
+    const std::uint32_t count = ends.at(leaf), width = uplinks(height[leaf]);
+    return count < width ? count : count / width * width;
+  };
+  // Where that is usual, rounds of one leaf follow those of another. An odd host or two leave the
+  // leaves to begin with different uplinks, which uneven ones should.
+  std::size_t with_left_over = 0;
+  for (const auto& [leaf, count] : ends) with_left_over += in_rounds(leaf) < count;
+  const bool usual = 2 * with_left_over > ends.size();
+  std::uint64_t room = 1, most_on_a_leaf = 1;
   std::vector<SwitchIndex> leaves;
   for (const auto& [leaf, count] : ends) {
-    room = std::max<std::uint64_t>(room, count);
+    room = std::max<std::uint64_t>(room, usual ? in_rounds(leaf) : count);
+    most_on_a_leaf = std::max<std::uint64_t>(most_on_a_leaf, count);
     leaves.push_back(leaf);
   }
 
@@ -162,7 +174,7 @@ void TreePlaces::number_columns(const Request& request, const Targets& targets) 
   });
 
   // Indexes within the parts, from the lowest height to the highest; leaves may stand higher.
-  std::vector<std::uint64_t> place(leaves.size(), 0);
+  std::vector<std::uint64_t> index_of(leaves.size(), 0);
   std::uint64_t size = 1;
   const std::size_t depth = slots.size();
   for (std::size_t level = depth; level-- > 0;) {  // part_of[...][level]: from fine to coarse
@@ -175,19 +187,32 @@ void TreePlaces::number_columns(const Request& request, const Targets& targets) 
       };
       // A new finer part takes the next index; a new part of this level starts from 0.
       index = !same(level) ? 0 : same(level + 1) ? index : index + 1;
-      place[order[i]] += index * size;
+      index_of[order[i]] += index * size;
       most = std::max(most, index + 1);
     }
     size *= std::max<std::uint64_t>(most, 1);
   }
 
-  std::map<SwitchIndex, std::uint64_t> next;
-  for (std::size_t i = 0; i < leaves.size(); ++i) next[leaves[i]] = place[i] * room;
-  std::uint64_t other = size * room;
+  std::map<SwitchIndex, std::uint64_t> index, next;
+  for (std::size_t i = 0; i < leaves.size(); ++i) index[leaves[i]] = index_of[i];
+  std::uint64_t other = 0;
+  place.assign(number.size(), 0);
+  left_over.assign(number.size(), false);
   for (const Target& target : targets.all())
     for (std::size_t c = target.first_column; c < target.last_column; ++c) {
-      std::uint64_t& counter = computes[c] ? next[target.leaf] : other;
-      number[c] = targets.columns()[c].offset == 0 ? counter++ : number[c - 1];
+      if (targets.columns()[c].offset != 0) {
+        number[c] = number[c - 1];
+        place[c] = place[c - 1];
+        left_over[c] = left_over[c - 1];
+      } else if (!computes[c]) {
+        number[c] = size * room + other;
+        place[c] = size * most_on_a_leaf + other++;
+      } else {
+        const std::uint64_t i = next[target.leaf]++, rounds = in_rounds(target.leaf);
+        left_over[c] = i >= rounds;
+        number[c] = index[target.leaf] * room + (left_over[c] ? i - rounds : i);
+        place[c] = index[target.leaf] * most_on_a_leaf + i;
+      }
     }
 }
 

@@ -17,13 +17,18 @@ namespace ib::route {
 struct TreePlaces {
   TreePlaces(const Request& request, const Ranks& ranks, const Targets& targets);
 
-  std::vector<std::uint32_t> height;  // by switch, 0 at the bottom
-  std::vector<std::uint32_t> slot;    // by switch; different for those that share a child
+  std::vector<std::uint32_t> height;    // by switch, 0 at the bottom
+  std::vector<std::uint32_t> slot;      // by switch; different for those that share a child
+  std::vector<std::uint32_t> switches;  // by height
   // By height of the lower switch.
   std::vector<std::uint32_t> slots, cables;
   std::vector<std::uint64_t> divisor;
   std::vector<std::uint64_t> number;  // by column of the targets
-  std::vector<bool> computes;         // likewise: a compute node, which are numbered first
+  std::vector<std::uint64_t> place;   // likewise: CAs in the order of leaves, all of one in a row
+  /// Likewise: left over where CAs of a leaf are dealt to its uplinks in rounds. With an uplink of
+  /// its own everywhere it would double what that carries, so each leaf sends to it by another.
+  std::vector<bool> left_over;
+  std::vector<bool> computes;  // likewise: a compute node, which are numbered first
 
   std::uint32_t uplinks(std::uint32_t h) const { return slots[h] * cables[h]; }
   /// Further LIDs of an end port (offset > 0) go as far from the first as there is room.

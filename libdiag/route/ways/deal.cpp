@@ -20,14 +20,14 @@ class Row {
  public:
   Row(const Request& request, const Targets& targets, const TreePlaces& places,
       std::span<const std::vector<std::uint16_t>> uplinks,
-      std::span<const std::vector<std::uint32_t>> others, SwitchIndex s, std::uint32_t rank,
-      tables::LinearTables& tables)
+      std::span<const std::vector<std::uint32_t>> others, SwitchIndex s,
+      std::span<const std::uint32_t> ranks, tables::LinearTables& tables)
       : targets_(targets),
         places_(places),
         uplinks_(uplinks),
         others_(others[places.height[s]]),
         s_(s),
-        rank_(rank),
+        ranks_(ranks),
         height_(places.height[s]),
         arcs_(request.graph->arcs(s)),
         first_(request.graph->arc_index(s, 0)),
@@ -94,7 +94,8 @@ class Row {
     const std::size_t n = candidates.size();
     const bool only_up = candidates.data() == up_.data();
     const auto& own = uplinks_[height_];
-    if (previous_.empty() && (n == 1 || (only_up && no_gaps_))) {
+    const bool as_numbered = height_ > 0 || !has_left_over(target);
+    if (previous_.empty() && (n == 1 || (only_up && no_gaps_ && as_numbered))) {
       fill_simple(target, only_up && n > 1 ? nullptr : &candidates[0]);
       deal_switch_lids(target, candidates, index);
       return;
@@ -114,11 +115,26 @@ class Row {
       std::uint8_t arc = n == 1 ? candidates[0] : uplink_to_[own[c]];
       if (n > 1 && down)
         arc = candidates[below[c] / below_slots % n];
+      else if (n > 1 && height_ == 0 && places_.left_over[c])
+        arc = candidates[(own[c] + leaves_between(target.leaf)) % n];
       else if (arc == kNone || (!only_up && !allowed[arc]))
-        arc = candidates[(own[c] + others_[c] + rank_) % n];
+        arc = candidates[(own[c] + others_[c] + ranks_[s_]) % n];
       set(columns[i].lid, candidates, arc);
     }
     deal_switch_lids(target, candidates, index);
+  }
+
+  /// From here to another leaf, in a ring of all: each number once from every leaf and to every
+  /// leaf.
+  std::size_t leaves_between(SwitchIndex leaf) const {
+    const std::size_t leaves = places_.switches[height_];
+    return (leaves + ranks_[leaf] - ranks_[s_] - 1) % leaves;
+  }
+
+  bool has_left_over(const Target& target) const {
+    for (std::size_t c = target.first_column; c < target.last_column; ++c)
+      if (places_.left_over[c]) return true;
+    return false;
   }
 
   /// Nearly all targets of a complete tree: one arc for all columns, or the one of each uplink.
@@ -159,7 +175,7 @@ class Row {
   std::span<const std::vector<std::uint16_t>> uplinks_;
   std::span<const std::uint32_t> others_;  // by column: where it goes whose uplink is missing
   SwitchIndex s_;
-  std::uint32_t rank_;  // of the switch among those of its height
+  std::span<const std::uint32_t> ranks_;  // of every switch among those of its height
   std::uint32_t height_;
   std::span<const fabric::Arc> arcs_;
   std::size_t first_;
@@ -212,7 +228,7 @@ tables::LinearTables deal(const Request& request, const Targets& targets, const 
   const auto others = other_uplinks(places);
   const auto rank = ranks_by_height(graph, places);
   parallel_for(SwitchIndex{0}, static_cast<SwitchIndex>(graph.switch_count()), [&](SwitchIndex s) {
-    Row row(request, targets, places, uplinks, others, s, rank[s], tables);
+    Row row(request, targets, places, uplinks, others, s, rank, tables);
     for (std::size_t i = 0; i < hops.size(); ++i)
       row.fill(targets.batch(i), hops[i], i * tables::kTargetsPerBatch);
   });

@@ -16,7 +16,7 @@ struct End {
   SwitchIndex leaf{};
   Lid lid{};
   std::size_t batch{}, bit{};  // of its target
-  std::uint64_t number{};
+  std::uint64_t place{};
 };
 
 /// One order of the CAs and the packets each of its shifts puts on each arc.
@@ -53,8 +53,7 @@ class Calmer {
         const Target& target = targets.batch(i)[b];
         for (std::size_t c = target.first_column; c < target.last_column; ++c) {
           const auto& column = targets.columns()[c];
-          if (column.offset == 0)
-            ends_.push_back({target.leaf, column.lid, i, b, places.number[c]});
+          if (column.offset == 0) ends_.push_back({target.leaf, column.lid, i, b, places.place[c]});
         }
       }
     for (std::uint32_t e = 0; e < ends_.size(); ++e) ends_of_[ends_[e].leaf].push_back(e);
@@ -95,15 +94,15 @@ class Calmer {
 
   /// False when some CA cannot be reached: then there are no shifts of all.
   bool add_orders() {
-    std::vector<std::uint32_t> by_number(ends_.size()), by_lid;
-    std::iota(by_number.begin(), by_number.end(), 0U);
-    by_lid = by_number;
-    std::stable_sort(by_number.begin(), by_number.end(),
-                     [&](auto a, auto b) { return ends_[a].number < ends_[b].number; });
+    std::vector<std::uint32_t> by_place(ends_.size()), by_lid;
+    std::iota(by_place.begin(), by_place.end(), 0U);
+    by_lid = by_place;
+    std::stable_sort(by_place.begin(), by_place.end(),
+                     [&](auto a, auto b) { return ends_[a].place < ends_[b].place; });
     std::sort(by_lid.begin(), by_lid.end(),
               [&](auto a, auto b) { return ends_[a].lid < ends_[b].lid; });
-    add_order(by_number);
-    if (by_lid != by_number) add_order(by_lid);
+    add_order(by_place);
+    if (by_lid != by_place) add_order(by_lid);
     for (std::uint32_t to = 0; to < ends_.size(); ++to)
       for (SwitchIndex s = 0; s < graph_.switch_count(); ++s) {
         if (ends_of_[s].empty() || s == ends_[to].leaf) continue;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "libdiag/fabric/generate.h"
@@ -126,6 +127,31 @@ TEST(Ftree, OversubscribedTreesShareUplinksEvenly) {
   const auto routes = ftree(c.request).value();
   EXPECT_EQ(c.verdict(routes).unreachable, 0U);
   EXPECT_EQ(worst_shift(c, routes.lfts), 3U);
+}
+
+/// A leaf with more CAs than uplinks, and not twice as many: the way down to those that are left
+/// over is shared by all uplinks, or one of them would carry twice what the others do.
+TEST(Ftree, UplinksThatDoNotDivideTheHostsOfALeafAreLoadedAlike) {
+  struct Shape {
+    unsigned leaves, spines, hosts;
+    unsigned shift;  // packets of a shift that meet, at most
+  };
+  // One spine and one leaf of a full tree gone; three hosts for two uplinks; an odd host each.
+  for (const auto& [leaves, spines, hosts, shift] :
+       {Shape{35, 17, 18, 2}, {17, 8, 12, 3}, {7, 6, 7, 2}}) {
+    SCOPED_TRACE(spines);
+    auto kind = tree(hosts + spines, 2);
+    kind.leaves = leaves;
+    kind.spines = spines;
+    kind.hosts_per_leaf = hosts;
+    const Case c(fabric::generate(kind).value());
+    const auto routes = ftree(c.request).value();
+    EXPECT_EQ(c.verdict(routes).unreachable, 0U);
+    // What the hosts of one leaf send cannot be halved.
+    EXPECT_LE(greatest_load(c.request, routes.lfts),
+              std::ceil(least_load(c.request) / hosts) * hosts);
+    EXPECT_LE(worst_shift(c, routes.lfts), shift);
+  }
 }
 
 TEST(Ftree, DamagedTreesStayReachableAndNearTheirBound) {
