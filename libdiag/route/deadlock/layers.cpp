@@ -121,7 +121,7 @@ class Assigner {
     };
     const auto try_all = [&] {
       if (rules_.grid != nullptr) {
-        const GridLayers grid(*rules_.grid, turns_);
+        const GridLayers grid(*rules_.grid, turns_, rules_.free_dimensions);
         if (grid.count() != 0 && grid.count() <= rules_.layers_max) {
           Filling filling = fill_grid(grid, sorted);
           mend(filling);

@@ -13,10 +13,11 @@ struct LayerRules {
   unsigned layers_max{8};
   /// Pairs are dealt over all of layers_max in the end, though fewer would do: shorter queues.
   bool use_all{false};
-  const Grid* grid{nullptr};  // of the graph, if the ways follow it
-  unsigned first_sl{0};       // of layer 0, in Request::previous_sls
-  bool hasty{false};          // other ways are tried next: what takes long is left alone
-  bool longer_ways{false};    // ways are not the shortest, and may be longer for less load
+  const Grid* grid{nullptr};    // of the graph, if the ways follow it
+  unsigned first_sl{0};         // of layer 0, in Request::previous_sls
+  bool hasty{false};            // other ways are tried next: what takes long is left alone
+  bool longer_ways{false};      // ways are not the shortest, and may be longer for less load
+  unsigned free_dimensions{0};  // WayOptions
 };
 
 struct Layers {

@@ -11,7 +11,7 @@ namespace ib::route {
 Result<Routes> dfsssp(const Request& asked) {
   const Request request = listed_nodes_first(asked);
   const Targets targets(request);
-  const GridAttempts in_grid(*request.graph);
+  const GridAttempts in_grid(*request.graph, targets, request.vls);
   // In a grid all LIDs of a leaf would take the same way, so it need not be found for each.
   std::vector<Attempt> attempts = in_grid.all();
   attempts.push_back({{Grain::Lid}});
@@ -20,9 +20,9 @@ Result<Routes> dfsssp(const Request& asked) {
   fabric::SwitchIndex crossing = fabric::kNoSwitch;
   for (const Attempt& attempt : attempts) {
     Ways ways = find_ways(request, targets, attempt.ways);
-    const Layers layers = assign_layers(
-        request, targets, ways,
-        {request.vls, true, attempt.ways.grid, 0, attempt.hasty, attempt.ways.round_damage});
+    const Layers layers = assign_layers(request, targets, ways,
+                                        {request.vls, true, attempt.ways.grid, 0, attempt.hasty,
+                                         attempt.ways.round_damage, attempt.ways.free_dimensions});
     if (layers.needed <= request.vls)
       return layered_routes("dfsssp", request, targets, ways, layers, 0);
     if (layers.needed < needed) needed = layers.needed, crossing = layers.crossing;

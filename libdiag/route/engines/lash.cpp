@@ -12,16 +12,17 @@ Result<Routes> lash(const Request& request) {
     return too_few_vls("lash", request, 1,
                        request.graph->switch_count() > 0 ? 0 : fabric::kNoSwitch, start);
   const Targets targets(request);
-  const GridAttempts in_grid(*request.graph);
+  const GridAttempts in_grid(*request.graph, targets, request.vls - start);
   std::vector<Attempt> attempts = in_grid.all();
   attempts.push_back({{Grain::Leaf}});
   unsigned needed = ~0U;
   fabric::SwitchIndex crossing = fabric::kNoSwitch;
   for (const Attempt& attempt : attempts) {
     Ways ways = find_ways(request, targets, attempt.ways);
-    const Layers layers = assign_layers(request, targets, ways,
-                                        {request.vls - start, false, attempt.ways.grid, start,
-                                         attempt.hasty, attempt.ways.round_damage});
+    const Layers layers =
+        assign_layers(request, targets, ways,
+                      {request.vls - start, false, attempt.ways.grid, start, attempt.hasty,
+                       attempt.ways.round_damage, attempt.ways.free_dimensions});
     if (layers.needed <= request.vls - start)
       return layered_routes("lash", request, targets, ways, layers, start);
     if (layers.needed < needed) needed = layers.needed, crossing = layers.crossing;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "libdiag/route/shape/grid_order.h"
 #include "libdiag/route/shape/grid_rows.h"
 #include "libdiag/tables/names.h"
 
@@ -27,13 +28,19 @@ Request listed_nodes_first(const Request& request) {
   return ordered;
 }
 
-GridAttempts::GridAttempts(const fabric::CompactGraph& graph) : grid_(find_grid(graph)) {
+GridAttempts::GridAttempts(const fabric::CompactGraph& graph, const Targets& targets,
+                           unsigned layers_max)
+    : grid_(find_grid(graph)) {
   if (!grid_) return;
   const Channels channels(graph);
+  if (targets.lids_of_a_port() > 1 && grid_->dimensions.size() > 1) {
+    all_.push_back({{Grain::Leaf, &*grid_}});
+    all_.back().ways.free_dimensions = free_dimensions(*grid_, layers_max);
+  }
   all_.push_back({{Grain::Leaf, &*grid_}});
   if (GridRows(*grid_, channels).whole()) return;
   turned_ = with_last_dimension_first(*grid_);
-  all_.front().hasty = true;
+  for (Attempt& attempt : all_) attempt.hasty = true;
   all_.push_back({{Grain::Leaf, &*grid_, true}, true});
   all_.push_back({{Grain::Leaf, &*turned_, true}, false});
 }

@@ -21,11 +21,12 @@ struct Attempt {
   bool hasty{false};  // LayerRules
 };
 
-/// In a grid its dimensions are taken in order. Where something is missing, the shortest ways so,
+/// In a grid its dimensions are taken in order; where end ports have several LIDs, in other orders
+/// by the further ones if layers can hold that. Where something is missing, the shortest ways so,
 /// then those that keep more of that order and are longer, in either order of the dimensions.
 class GridAttempts {
  public:
-  explicit GridAttempts(const fabric::CompactGraph& graph);
+  GridAttempts(const fabric::CompactGraph& graph, const Targets& targets, unsigned layers_max);
   GridAttempts(const GridAttempts&) = delete;  // attempts refer to grids
 
   /// Nothing where the links form no grid.

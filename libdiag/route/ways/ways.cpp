@@ -5,8 +5,10 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "libdiag/base/parallel.h"
+#include "libdiag/route/shape/grid_order.h"
 #include "libdiag/route/spread/exits.h"
 #include "libdiag/route/ways/grid_fan.h"
 #include "libdiag/tables/least_hops.h"
@@ -34,6 +36,10 @@ class WayFinder {
     cost_.resize(graph_.switch_count());
     hops_.resize(graph_.switch_count());
     through_.resize(graph_.switch_count());
+    if (options_.free_dimensions != 0) {
+      order_.emplace(*options_.grid, options_.free_dimensions);
+      orders_ = std::min(options_.grid->dimensions.size(), targets.lids_of_a_port());
+    }
     if (options_.round_damage) grid_fans_.emplace(graph_, *options_.grid, exits_);
   }
 
@@ -57,10 +63,11 @@ class WayFinder {
 
  private:
   static constexpr std::size_t kFansAtOnce = 16;
+  static constexpr std::size_t kNoDimension = ~std::size_t{0};
   // Above any cost: loads are below 49,151 squared times the cost of a route on the slowest link,
   // 64 at most in a row.
   static constexpr std::uint64_t kMove = std::uint64_t{1} << 61;
-  // Of the mean load, for each step of overlap(): with more, LIDs of one end port crowd together
+  // Of the mean load, for two steps of overlap(): with more, LIDs of one end port crowd together
   // where a damaged tree has one other system left; with nothing, they share exits without need.
   static constexpr double kOverlap = 0.03;
   static constexpr double kEven = 1.05;     // greatest load to mean
@@ -88,6 +95,7 @@ class WayFinder {
     Ways ways(graph_.switch_count(), trees);
     ways.first = std::move(first);
     ways.of_column = std::move(of_column);
+    ways.orders = orders_;
     return ways;
   }
 
@@ -149,46 +157,52 @@ class WayFinder {
     std::vector<SwitchIndex> leaves;
     for (const Target& target : targets) leaves.push_back(target.leaf);
     const auto hops = grid_fans_ ? tables::LeastHops() : tables::least_hops(graph_, leaves);
-    std::vector<Fan> fans(std::min(kFansAtOnce, targets.size()));
+    std::vector<Fan> fans(std::min(kFansAtOnce, targets.size()) * orders_);
     for (std::size_t start = 0; start < targets.size(); start += kFansAtOnce) {
       const std::size_t count = std::min(kFansAtOnce, targets.size() - start);
-      parallel_for(std::size_t{0}, count, [&](std::size_t i) {
+      parallel_for(std::size_t{0}, count * orders_, [&](std::size_t j) {
+        const std::size_t i = start + j / orders_;
         if (grid_fans_)
-          grid_fans_->make(targets[start + i].leaf, fans[i]);
+          grid_fans_->make(targets[i].leaf, fans[j]);
         else
-          make_fan(targets[start + i].leaf, hops, start + i, fans[i]);
+          make_fan(targets[i].leaf, hops, i, j % orders_, fans[j]);
       });
       for (std::size_t i = 0; i < count; ++i)
-        route(batch * tables::kTargetsPerBatch + start + i, fans[i], is_first, ways);
+        route(batch * tables::kTargetsPerBatch + start + i,
+              std::span(fans).subspan(i * orders_, orders_), is_first, ways);
     }
   }
 
-  void make_fan(SwitchIndex leaf, const tables::LeastHops& hops, std::size_t bit, Fan& fan) const {
+  void make_fan(SwitchIndex leaf, const tables::LeastHops& hops, std::size_t bit,
+                std::size_t sibling, Fan& fan) const {
     fan.order.clear();
     fan.first.clear();
     fan.candidates.clear();
     const std::uint64_t mask = std::uint64_t{1} << bit;
     for (std::size_t level = 1; level < hops.at.size(); ++level)
       for (SwitchIndex s = 0; s < graph_.switch_count(); ++s)
-        if ((hops.at[level][s] & mask) != 0) add_switch(s, leaf, hops, mask, fan);
+        if ((hops.at[level][s] & mask) != 0) add_switch(s, leaf, hops, mask, sibling, fan);
     fan.first.push_back(static_cast<std::uint32_t>(fan.candidates.size()));
   }
 
   void add_switch(SwitchIndex s, SwitchIndex leaf, const tables::LeastHops& hops,
-                  std::uint64_t mask, Fan& fan) const {
+                  std::uint64_t mask, std::size_t sibling, Fan& fan) const {
     fan.order.push_back(s);
     fan.first.push_back(static_cast<std::uint32_t>(fan.candidates.size()));
     const std::size_t count = graph_.arcs(s).size();
     const std::size_t first = graph_.arc_index(s, 0);
-    std::uint8_t best = 255;
+    // The dimension whose turn it is before all others, then those that come first.
+    const std::size_t turn = order_ ? order_->next(s, leaf, sibling) : kNoDimension;
+    const auto place = [&](std::size_t d) { return d == turn ? 0 : d + 1; };
+    std::size_t best = kNoDimension;
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t arc = exits_.arc[first + i];
       if ((hops.arcs[arc] & mask) == 0) continue;
       if (options_.grid != nullptr) {
-        const std::uint8_t dimension = options_.grid->dimension[arc];
-        if (dimension > best) continue;
-        if (dimension < best) fan.candidates.resize(fan.first.back());
-        best = dimension;
+        const std::size_t d = options_.grid->dimension[arc];
+        if (best != kNoDimension && place(d) > place(best)) continue;
+        if (d != best) fan.candidates.resize(fan.first.back());
+        best = d;
       }
       fan.candidates.push_back({static_cast<std::uint32_t>(arc), exits_.all[first + i].to});
     }
@@ -209,7 +223,8 @@ class WayFinder {
     unsigned sum = std::min(here[d], there[d]);
     for (std::size_t later = d + 1; later < grid.dimensions.size(); ++later)
       sum += here[later] + there[later];
-    const bool low = sum % 2 == 0;  // by way of the positions between the two
+    // By way of the positions between the two.
+    const bool low = order_ ? GridOrder::by_low_half(here[d], there[d]) : sum % 2 == 0;
     const unsigned step = low == (here[d] < there[d]) ? 1 : ring.size - 1;
     const unsigned next = (here[d] + step) % ring.size;
     const auto first = fan.candidates.begin() + fan.first.back();
@@ -218,7 +233,8 @@ class WayFinder {
     if (split != first) fan.candidates.erase(split, fan.candidates.end());
   }
 
-  void route(std::size_t index, const Fan& fan, bool is_first, Ways& ways) {
+  /// `fans` by the number of an LID among those of its end port, and again from the first.
+  void route(std::size_t index, std::span<const Fan> fans, bool is_first, Ways& ways) {
     const Target& target = targets_.all()[index];
     // LIDs by tree, and how many trees of the same end port come before it.
     const std::size_t first = ways.first[index];
@@ -230,6 +246,7 @@ class WayFinder {
     }
     for (std::size_t i = 0; i < lids.size(); ++i) {
       const auto tree = ways.tree(first + i);
+      const Fan& fan = fans[siblings[i] % fans.size()];
       if (!is_first && previous_ != nullptr) {
         if (lids[i] != 0 && is_crowded(tree))
           choose_beside_crowds(target.leaf, fan, lids[i], ways, first + i, siblings[i]);
@@ -243,8 +260,8 @@ class WayFinder {
       const Lid lid = lid_of_tree(target, i);
       choose(target.leaf, fan, lids[i], tree, [&](SwitchIndex s, const Fan::Candidate& candidate) {
         return (stands(s, candidate.arc, lid) ? 0 : kMove) +
-               overlap(s, candidate.to, ways, first + i, siblings[i]) *
-                   price_of_overlap(s, candidate.arc, lids[i]);
+               overlap(s, candidate, ways, first + i, siblings[i]) *
+                   price_of_overlap(s, candidate.arc, lids[i]) / 2;
       });
     }
   }
@@ -259,8 +276,8 @@ class WayFinder {
       const bool stands = candidate.arc == graph_.arc_index(s, former[s]);
       return (stands || crosses[s] ? 0 : kMove) +
              (siblings == 0 ? 0
-                            : overlap(s, candidate.to, ways, index, siblings) *
-                                  price_of_overlap(s, candidate.arc, weight));
+                            : overlap(s, candidate, ways, index, siblings) *
+                                  price_of_overlap(s, candidate.arc, weight) / 2);
     });
   }
 
@@ -336,7 +353,7 @@ class WayFinder {
     return used != arcs.end() && used->to == a.to;
   }
 
-  /// What each step of overlap() costs: as much as the switch itself sends, for ways are alike that
+  /// What two steps of overlap() cost: as much as the switch itself sends, for ways are alike that
   /// differ by one tree of the same weight, and a part of the mean load.
   std::uint64_t price_of_overlap(SwitchIndex s, std::uint32_t arc, std::uint64_t weight) const {
     const double mean = static_cast<double>(total_) / static_cast<double>(load_.size());
@@ -345,18 +362,23 @@ class WayFinder {
   }
 
   /// What the trees of the same end port just before `tree` already use at s. 0: neither the switch
-  /// `to` nor its system; 1: the system; 2: the switch.
-  std::uint64_t overlap(SwitchIndex s, SwitchIndex to, const Ways& ways, std::size_t tree,
-                        std::size_t siblings) const {
+  /// behind a candidate nor its system; 2: the system; 3: the switch; 4: the link.
+  std::uint64_t overlap(SwitchIndex s, const Fan::Candidate& candidate, const Ways& ways,
+                        std::size_t tree, std::size_t siblings) const {
     std::uint64_t worst = 0;
     for (std::size_t i = 1; i <= siblings; ++i) {
       const std::uint8_t exit = ways.tree(tree - i)[s];
       if (exit == kNoExit) continue;
       const SwitchIndex used = graph_.arcs(s)[exit].to;
-      if (used == to) return 2;
+      if (graph_.arc_index(s, exit) == candidate.arc) return 4;
+      if (used == candidate.to) {
+        worst = 3;
+        continue;
+      }
       const Guid system = fabric_.node(graph_.node_of(used)).system_image_guid;
-      if (system.value != 0 && system == fabric_.node(graph_.node_of(to)).system_image_guid)
-        worst = 1;
+      if (system.value != 0 &&
+          system == fabric_.node(graph_.node_of(candidate.to)).system_image_guid)
+        worst = std::max<std::uint64_t>(worst, 2);
     }
     return worst;
   }
@@ -382,6 +404,8 @@ class WayFinder {
   const tables::LinearTables* previous_;
   const Exits exits_;
   std::optional<GridFans> grid_fans_;
+  std::optional<GridOrder> order_;
+  std::size_t orders_{1};                             // fans of a target
   std::uint64_t unit_{~std::uint64_t{0}};             // what a route costs at least
   std::vector<std::uint64_t> price_, load_;           // by arc
   std::uint64_t total_{0};                            // of load_
@@ -405,6 +429,18 @@ void count_through(const fabric::CompactGraph& graph, const Targets& targets, Sw
     for (SwitchIndex s = source; targets.sources(source) != 0 && s != leaf && tree[s] != kNoExit;
          s = graph.arcs(s)[tree[s]].to)
       through[s] += targets.sources(source);
+}
+
+/// How many earlier LIDs of an end port leave a switch by a port, twice those that go the same way
+/// elsewhere, too.
+unsigned siblings_over(const tables::LinearTables& tables, const Ways& ways, SwitchIndex s,
+                       const Targets::Column& column, std::uint8_t out_port) {
+  unsigned count = 0;
+  for (unsigned i = 1; i <= column.offset; ++i) {
+    const auto lid = static_cast<std::uint16_t>(column.lid.value - i);
+    if (tables.at(s, Lid{lid}) == out_port) count += i % ways.orders == 0 ? 2 : 1;
+  }
+  return count;
 }
 
 /// Spreads the LIDs that share a tree over the links that run beside those it names. Those that
@@ -434,9 +470,13 @@ void spread_over_parallel(const fabric::CompactGraph& graph, const Targets& targ
           };
           const auto kept = std::ranges::find_if(arcs, stands);
           if (kept != arcs.end()) best = static_cast<std::size_t>(kept - arcs.begin());
+          // Links first that earlier LIDs of the same end port leave alone.
+          const auto price = [&](std::size_t a) {
+            return std::pair(siblings_over(tables, ways, s, targets.columns()[c], arcs[a].out_port),
+                             load[graph.arc_index(s, a)]);
+          };
           for (std::size_t a = 0; kept == arcs.end() && a < arcs.size(); ++a)
-            if (arcs[a].to == to && load[graph.arc_index(s, a)] < load[graph.arc_index(s, best)])
-              best = a;
+            if (arcs[a].to == to && price(a) < price(best)) best = a;
           // A switch nobody sends through counts as one, so that its LIDs take turns too.
           load[graph.arc_index(s, best)] += std::max(through[s], 1U);
           tables.set(s, lid, arcs[best].out_port);

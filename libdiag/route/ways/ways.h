@@ -32,6 +32,8 @@ class Ways {
   std::vector<std::size_t> first;
   /// The tree of each of targets.columns().
   std::vector<std::uint32_t> of_column;
+  /// So many LIDs of an end port go different ways as far as that can be, then they repeat.
+  std::size_t orders{1};
 
  private:
   std::size_t switches_;
@@ -50,6 +52,9 @@ struct WayOptions {
   const Grid* grid{nullptr};
   /// In a grid: where something is missing ways may be longer, and keep to that order (grid_fan.h).
   bool round_damage{false};
+  /// In a grid: further LIDs of an end port take its dimensions in other orders (grid_order.h), and
+  /// so many of them in any; 0: all in one order.
+  unsigned free_dimensions{0};
   /// Rounds after the first, in which each tree is chosen again with all others in place, as long
   /// as they lower the greatest load.
   unsigned rounds_more{3};

@@ -9,6 +9,8 @@
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/choose/plan.h"
 #include "libdiag/route/engine.h"
+#include "libdiag/tables/disjoint_paths.h"
+#include "libdiag/tables/least_hops.h"
 
 namespace ib::route {
 namespace {
@@ -101,6 +103,76 @@ TEST_P(LmcOfDamagedTrees, LoadsGrowAsTheLidsDo) {
 }
 INSTANTIATE_TEST_SUITE_P(All, LmcOfDamagedTrees,
                          ::testing::Values("minhop", "updn", "dnup", "sssp", "dfsssp", "lash"),
+                         [](const auto& engine) { return std::string(engine.param); });
+
+/// Paths from every switch with hosts to the LIDs of one port of every other that share no link:
+/// how many routes have on average, and how many shortest ones there could be in a grid, where each
+/// neighbour that is nearer is on a path of its own.
+struct Paths {
+  double are, could_be;
+};
+Paths paths_of_a_port(const fabric::CompactGraph& g, const tables::LinearTables& lfts) {
+  std::map<SwitchIndex, std::vector<Lid>> lids;
+  std::map<SwitchIndex, std::uint8_t> port;
+  for (const auto& d : g.destinations())
+    if (d.is_host && port.try_emplace(d.leaf, d.port).first->second == d.port)
+      lids[d.leaf].push_back(d.lid);
+  Paths paths{0, 0};
+  std::vector<tables::Ways> ways;
+  for (const auto& [leaf, of_port] : lids) {
+    const auto hops = tables::least_hops(g, std::vector{leaf});
+    for (SwitchIndex s = 0; s < g.switch_count(); ++s) {
+      if (s == leaf || g.attached()[s] == 0) continue;
+      ways.push_back({s, leaf, of_port});
+      std::size_t nearer = 0;
+      for (std::size_t i = 0; i < g.arcs(s).size(); ++i) nearer += hops.arcs[g.arc_index(s, i)];
+      paths.could_be += static_cast<double>(std::min(nearer, of_port.size()));
+    }
+  }
+  paths.are = tables::disjoint_paths(g, lfts, ways).mean;
+  paths.could_be /= static_cast<double>(ways.size());
+  return paths;
+}
+
+tables::Verdict verdict_of(const char* engine, fabric::Fabric& f, std::uint8_t lmc, Paths& paths) {
+  give_lids(f, lmc).value();
+  const fabric::CompactGraph g(f);
+  const auto routes = find_engine(engine)->compute({&f, &g, {}, nullptr, 8}).value();
+  paths = paths_of_a_port(g, routes.lfts);
+  return tables::verify(f, g, routes.lfts, routes.virtual_lanes, {}, {});
+}
+
+class LmcInGrids : public ::testing::TestWithParam<const char*> {};
+
+/// Each LID of a port takes the dimensions of a grid in another order. As many paths that share no
+/// link as shortest ways allow, where there are layers for all orders; of three rings not all.
+TEST_P(LmcInGrids, FurtherLidsTakeTheDimensionsInAnotherOrder) {
+  struct Shape {
+    const char* name;
+    fabric::Fabric fabric;
+    double share;  // of the further paths that there could be, those that there are at least
+  };
+  std::vector<Shape> shapes;
+  shapes.push_back({"torus 7x5", fabric::generate(fabric::Grid{{7, 5}, true, 2}).value(), 1});
+  shapes.push_back({"torus 5x5x5", fabric::generate(fabric::Grid{{5, 5, 5}}).value(), 0.4});
+  shapes.push_back({"mesh 4x3x3", fabric::generate(fabric::Grid{{4, 3, 3}, false, 2}).value(), 1});
+  shapes.push_back({"HyperX 5x4", fabric::generate(fabric::HyperX{{5, 4}, 3}).value(), 1});
+  shapes.push_back({"HyperX 3x3x3", fabric::generate(fabric::HyperX{{3, 3, 3}, 2}).value(), 1});
+  shapes.push_back({"hypercube 4", fabric::generate(fabric::Hypercube{4, 2}).value(), 1});
+  for (auto& [name, f, share] : shapes)
+    for (const std::uint8_t lmc : {std::uint8_t{1}, std::uint8_t{2}}) {
+      SCOPED_TRACE(std::string(name) + ", LMC " + std::to_string(lmc));
+      Paths paths{};
+      const std::uint64_t load = verdict_of(GetParam(), f, 0, paths).load_max;
+      const auto verdict = verdict_of(GetParam(), f, lmc, paths);
+      EXPECT_TRUE(verdict.must_ok());
+      EXPECT_EQ(verdict.credit_loop_channels, 0U);
+      EXPECT_LE(static_cast<double>(verdict.load_max), 1.1 * static_cast<double>(load << lmc));
+      EXPECT_GT(paths.could_be, 1.5);
+      EXPECT_GE(paths.are - 1, share * (paths.could_be - 1) - 1e-9);
+    }
+}
+INSTANTIATE_TEST_SUITE_P(All, LmcInGrids, ::testing::Values("dfsssp", "lash", "nue"),
                          [](const auto& engine) { return std::string(engine.param); });
 
 }  // namespace
