@@ -26,6 +26,17 @@ bool is_as_good(const Request& request, const tables::LinearTables& a,
          sampled_contention(*request.graph, b) * kEqualContention;
 }
 
+/// calm_shifts() looks at the first LID of every end port. Where further ones make up for that on
+/// links that are loaded most, tables stay as they are.
+void calm(const Request& request, const Targets& targets, const TreePlaces& places,
+          std::span<const tables::LeastHops> hops, tables::LinearTables& lfts) {
+  auto calmed = lfts;
+  calm_shifts(request, targets, places, hops, calmed);
+  if (targets.lids_of_a_port() == 1 ||
+      greatest_load(request, calmed) <= greatest_load(request, lfts))
+    lfts = std::move(calmed);
+}
+
 /// Where something is missing: single entries on the most loaded links move, so that all others
 /// stay as they were dealt and what shifts need stays with them. Only where that does not do,
 /// everything is evened out.
@@ -38,10 +49,17 @@ void mend(const Request& request, const UpDownOrder& order, const Targets& targe
   auto relieved =
       Rerouter::relieved(request, candidates_by(*request.graph, order, true), std::move(dealt))
           .lfts;
-  calm_shifts(request, targets, places, hops, relieved);
-  if (greatest_load(request, relieved) > kNear * least_load(request)) {
-    even_out(request, targets, hops, lfts);
-    calm_shifts(request, targets, places, hops, lfts);
+  calm(request, targets, places, hops, relieved);
+  const double near = kNear * least_load(request);
+  if (greatest_load(request, relieved) > near) {
+    // Where leaves have very different numbers of hosts, counting what is on the links of a switch
+    // does at once what moving LIDs one by one takes long to come near to.
+    auto counted = spread(request, targets, hops);
+    if (greatest_load(request, counted) <= near)
+      lfts = std::move(counted);
+    else
+      even_out(request, targets, hops, lfts);
+    calm(request, targets, places, hops, lfts);
     if (is_as_good(request, lfts, relieved)) return;
   }
   lfts = std::move(relieved);

@@ -18,7 +18,12 @@ std::size_t GridOrder::next(SwitchIndex s, SwitchIndex target, std::size_t sibli
   for (std::size_t d = 0; d < here.size(); ++d)
     if (here[d] != there[d]) left.push_back(d);
   const std::size_t first = left.front();
-  if (!all_long_rings_ || !goes_up(grid_->dimensions[first], here[first], there[first]))
+  // Half way round, up and down would not come to the same for switches at different positions.
+  const auto& ring = grid_->dimensions[first];
+  const unsigned low = std::min(here[first], there[first]);
+  const unsigned high = std::max(here[first], there[first]);
+  const bool half = ring.size == 2 * (high - low);
+  if (!all_long_rings_ || half || !goes_up(ring, here[first], there[first]))
     std::erase_if(left, [&](std::size_t d) { return d != first && d >= free_dimensions_; });
   const std::size_t turn = sibling % here.size();
   return turn < left.size() ? left[turn] : first;

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <random>
 #include <set>
 
 #include "libdiag/fabric/generate.h"
+#include "libdiag/fabric/topology_builder.h"
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/route/choose/plan.h"
 #include "libdiag/route/engines/engines.h"
@@ -152,6 +155,37 @@ TEST(Ftree, UplinksThatDoNotDivideTheHostsOfALeafAreLoadedAlike) {
               std::ceil(least_load(c.request) / hosts) * hosts);
     EXPECT_LE(worst_shift(c, routes.lfts), shift);
   }
+}
+
+/// Leaves with very different numbers of hosts: places alone load some links twice as much as
+/// others, and moving LIDs one by one is slow to come near to what counting loads finds at once.
+TEST(Ftree, LeavesOfVeryDifferentSizesAreNearTheirBound) {
+  fabric::TopologyBuilder b({});
+  constexpr unsigned kPods = 20, kHalf = 12;
+  std::mt19937 random(1);
+  std::vector<fabric::TopologyBuilder::Id> cores;
+  for (unsigned i = 0; i < kHalf * kHalf; ++i)
+    cores.push_back(b.add_switch("core" + std::to_string(i), 2 * kHalf));
+  unsigned leaf = 0;
+  for (unsigned p = 0; p < kPods; ++p) {
+    std::vector<fabric::TopologyBuilder::Id> middle;
+    for (unsigned m = 0; m < kHalf; ++m) {
+      middle.push_back(b.add_switch("middle" + std::to_string(p * kHalf + m), 2 * kHalf));
+      for (unsigned c = 0; c < kHalf; ++c) b.connect(middle[m], cores[m * kHalf + c]);
+    }
+    for (unsigned l = 0; l < kHalf; ++l) {
+      const auto s = b.add_switch("leaf" + std::to_string(leaf++), 2 * kHalf);
+      for (const auto m : middle) b.connect(s, m);
+      constexpr std::array kHosts{0U, 1U, kHalf / 4, kHalf / 2, kHalf, kHalf};
+      if (const unsigned hosts = leaf == 1 ? kHalf : kHosts[random() % kHosts.size()]; hosts != 0)
+        b.attach_hosts(s, hosts);
+    }
+  }
+  const Case c(b.finish().value());
+  const auto routes = ftree(c.request).value();
+  EXPECT_EQ(c.verdict(routes).unreachable, 0U);
+  EXPECT_EQ(c.verdict(routes).credit_loop_channels, 0U);
+  EXPECT_LE(greatest_load(c.request, routes.lfts), 1.02 * least_load(c.request));
 }
 
 TEST(Ftree, DamagedTreesStayReachableAndNearTheirBound) {
