@@ -88,7 +88,7 @@ bool Model::Impl::send_express(FlightIndex f, PortIndex from) {
   Flight& x = flight(f);
   const bool others = flights_in_use() != express_.size() + arrived_.size() + 1;
   if (others || x.dlid >= kLidMulticastMin.value || faults_.loss_percent > 0 ||
-      faults_.duplicate_percent > 0 || faults_.delay.count() > 0)
+      faults_.duplicate_percent > 0 || faults_.delay.count() > 0 || faults_.jitter.count() > 0)
     return false;
   Way* const found = way_of(from, x);
   if (found == nullptr) return false;

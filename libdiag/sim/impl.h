@@ -260,6 +260,7 @@ struct Model::Impl {
   void originate(FlightIndex f, PortIndex from);
   void originate_directed(FlightIndex f, PortIndex from);
   void originate_by_lid(FlightIndex f, PortIndex from);
+  std::int64_t hold_back();
   void leave(FlightIndex f, PortIndex out);
   void depart(FlightIndex f, PortIndex out);
   void arrive(FlightIndex f, PortIndex in);
@@ -458,6 +459,8 @@ struct Model::Impl {
   std::array<std::uint16_t, 64> last_stats_{};  // by hash of a kind: where it was found last
   Tap tap_{nullptr};
   void* tap_context_{nullptr};
+  Watch watch_{nullptr};
+  void* watch_context_{nullptr};
   mad::Packet tap_packet_;
 };
 

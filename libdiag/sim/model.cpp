@@ -367,6 +367,20 @@ std::uint8_t Model::lft(NodeIndex node, Lid lid) const {
   const SimNode& n = impl_->nodes_[node];
   return n.is_switch() && lid.value < n.sw->lft.size() ? n.sw->lft[lid.value] : 255;
 }
+std::vector<std::uint8_t> Model::multicast_ports(NodeIndex node, Lid mlid) const {
+  const SimNode& n = impl_->nodes_[node];
+  std::vector<std::uint8_t> ports;
+  if (!n.is_switch() || mlid.value < kLidMulticastMin.value) return ports;
+  const std::size_t row = std::size_t{mlid.value} - kLidMulticastMin.value;
+  for (std::size_t position = 0; position < n.sw->mft_positions; ++position) {
+    const std::size_t at = row * n.sw->mft_positions + position;
+    if (at >= n.sw->mft.size()) break;
+    for (unsigned bit = 0; bit < 16; ++bit)
+      if ((n.sw->mft[at] >> bit & 1U) != 0)
+        ports.push_back(static_cast<std::uint8_t>(position * 16 + bit));
+  }
+  return ports;
+}
 
 wire::SlToVlTable Model::sl_to_vl(PortRef out, std::uint8_t in) const {
   return impl_->sl_to_vl_at(impl_->ports_[impl_->index_of(out)], in);
@@ -438,6 +452,10 @@ std::vector<Model::StatRow> Model::stats() const {
 void Model::set_tap(Tap tap, void* context) {
   impl_->tap_ = tap;
   impl_->tap_context_ = context;
+}
+void Model::set_watch(Watch watch, void* context) {
+  impl_->watch_ = watch;
+  impl_->watch_context_ = context;
 }
 
 }  // namespace ib::sim

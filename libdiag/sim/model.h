@@ -30,7 +30,8 @@ struct Faults {
   double loss_percent{
       0};  // each MAD at most once per direction between sender and receiver, whatever its hops
   double duplicate_percent{0};
-  Duration delay{0};                                   // added to every MAD
+  Duration delay{0};   // added to every MAD
+  Duration jitter{0};  // up to so much is added to each, so that one overtakes another
   Duration sma_service{std::chrono::microseconds(2)};  // an SMA serves one MAD after the other
   std::uint32_t sma_queue{64};       // waiting MADs per SMA; more are dropped in silence
   std::uint32_t vl15_buffer{64};     // MADs in flight per link direction
@@ -116,6 +117,8 @@ class Model {
   std::vector<PKey> p_keys(PortRef port) const;
   std::vector<Guid> guids(PortRef port) const;
   std::uint8_t lft(NodeIndex node, Lid lid) const;
+  /// Ports by which a switch forwards a multicast LID, ascending.
+  std::vector<std::uint8_t> multicast_ports(NodeIndex node, Lid mlid) const;
   /// VLs of the 16 SLs on the way from input port `in` (switches; else 0) to `out`.
   wire::SlToVlTable sl_to_vl(PortRef out, std::uint8_t in = 0) const;
   /// Block 1 or 2 of low, 3 or 4 of high priority.
@@ -182,6 +185,11 @@ class Model {
   using Tap = void (*)(void* context, Instant now, Lid slid, Lid dlid, bool smi,
                        const mad::Packet& packet);
   void set_tap(Tap tap, void* context);
+
+  /// Called when the agent of `at`, an end port, has done what a Set of subnet management asked;
+  /// `answer` is what it will say, the method still Set.
+  using Watch = void (*)(void* context, Instant now, PortRef at, const wire::Mad& answer);
+  void set_watch(Watch watch, void* context);
 
   /// Implementation, spread over several .cpp files of this room.
   struct Impl;

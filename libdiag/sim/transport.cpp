@@ -185,6 +185,13 @@ void Model::Impl::originate_by_lid(FlightIndex f, PortIndex from) {
   if (x.smi || !send_express(f, from)) leave(f, from);
 }
 
+/// How long a MAD that leaves its node now is held back.
+std::int64_t Model::Impl::hold_back() {
+  const auto jitter = static_cast<std::uint64_t>(faults_.jitter.count());
+  return faults_.delay.count() +
+         (jitter > 0 ? static_cast<std::int64_t>(random_.next() % (jitter + 1)) : 0);
+}
+
 /// The first link of a journey: here a MAD may be lost, doubled or held back, once per direction
 /// whatever the number of hops.
 void Model::Impl::leave(FlightIndex f, PortIndex out) {
@@ -195,10 +202,10 @@ void Model::Impl::leave(FlightIndex f, PortIndex out) {
     if (random_.chance(faults_.duplicate_percent)) {
       const FlightIndex copy = allocate();
       flight(copy) = flight(f);
-      schedule(now_.ns + faults_.delay.count(), EventKind::Depart, copy, out);
+      schedule(now_.ns + hold_back(), EventKind::Depart, copy, out);
     }
-    if (faults_.delay.count() > 0)
-      return schedule(now_.ns + faults_.delay.count(), EventKind::Depart, f, out);
+    if (const std::int64_t held = hold_back(); held > 0)
+      return schedule(now_.ns + held, EventKind::Depart, f, out);
   }
   depart(f, out);
 }
@@ -528,6 +535,9 @@ void Model::Impl::serve(FlightIndex f, PortIndex end) {
   if (x.smi) {
     if (x.mad.method() == wire::Method::Set) forget_ways();
     if (!sma_answer(x, end)) return drop(f, counters_.dropped_key);
+    if (watch_ != nullptr && x.mad.method() == wire::Method::Set &&
+        x.mad.get<&wire::SmpHeader::status>() == 0)
+      watch_(watch_context_, now_, ref_of(end), x.mad);
   } else {
     end_express();
     count_all_arrived();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What goes wrong: loss, duplicates, delay, queues that overflow, nodes that are silent or babble.
+#include <algorithm>
+
 #include "tests/unit/sim/small_fabric.h"
 
 namespace ib::sim::test {
@@ -64,6 +66,16 @@ TEST(Faults, OneCableCanBeBad) {
   EXPECT_EQ(answers_to_burst(model, 3, {1, 4}), 3U);
   model.set_link_faults({kS2, 3}, Faults{});  // either end names the cable
   EXPECT_EQ(answers_to_burst(model, 3, {1, 3}), 3U);
+}
+
+TEST(Faults, WithJitterOneOvertakesAnother) {
+  ModelOptions options;
+  options.faults.jitter = std::chrono::milliseconds(1);
+  Model model(small_fabric(), options);
+  std::vector<Delivery> answers;
+  EXPECT_EQ(answers_to_burst(model, 20, {1}, &answers), 20U);
+  EXPECT_FALSE(std::ranges::is_sorted(answers, {},
+                                      [](const Delivery& d) { return d.packet.mad.tid().value; }));
 }
 
 TEST(Faults, DelayHoldsEveryMadBackOncePerDirection) {

@@ -27,6 +27,40 @@ TEST(Tables, LinearForwardingStartsEmptyAndKeepsWhatIsWritten) {
             wire::status::kBadValue);
 }
 
+TEST(Tables, PortsOfAMulticastLidAreThoseThatWereSet) {
+  Model model(small_fabric());
+  Hand hand(model);
+  wire::MulticastForwardingTable block;
+  block.port_mask[3] = 0x8006;
+  EXPECT_EQ(hand.set({1}, attr::kMulticastForwarding, 1, block), 0);
+  block.port_mask[3] = 0x0001;
+  EXPECT_EQ(hand.set({1}, attr::kMulticastForwarding, (1U << 28) | 1, block), 0);
+  EXPECT_EQ(model.multicast_ports(kS1, Lid{0xC023}), (std::vector<std::uint8_t>{1, 2, 15, 16}));
+  EXPECT_TRUE(model.multicast_ports(kS1, Lid{0xC024}).empty());
+  EXPECT_TRUE(model.multicast_ports(kS2, Lid{0xC023}).empty());
+  EXPECT_TRUE(model.multicast_ports(kH1, Lid{0xC023}).empty());
+}
+
+TEST(Tables, SetsThatDevicesTakeAreWatchedAndOthersAreNot) {
+  Model model(small_fabric());
+  Hand hand(model);
+  std::vector<std::string> seen;
+  model.set_watch(
+      [](void* seen_by, Instant, PortRef at, const wire::Mad& answer) {
+        static_cast<std::vector<std::string>*>(seen_by)->push_back(
+            std::to_string(at.node) + "." + std::to_string(at.port) + " " +
+            std::to_string(answer.attribute_id()) + " " +
+            std::to_string(answer.attribute_modifier()));
+      },
+      &seen);
+  wire::LinearForwardingTable block;
+  block.port.fill(255);
+  EXPECT_EQ(hand.set({1}, attr::kLinearForwarding, 3, block), 0);
+  EXPECT_EQ(hand.set({1}, attr::kLinearForwarding, 768, block), wire::status::kBadValue);
+  (void)hand.get<wire::LinearForwardingTable>({1}, attr::kLinearForwarding, 3);
+  EXPECT_EQ(seen, std::vector<std::string>{"0.0 25 3"});
+}
+
 TEST(Tables, SwitchInfoRefusesTopsBeyondItsCapacity) {
   Model model(small_fabric());
   Hand hand(model);
