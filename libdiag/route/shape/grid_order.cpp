@@ -18,7 +18,7 @@ std::size_t GridOrder::next(SwitchIndex s, SwitchIndex target, std::size_t sibli
   for (std::size_t d = 0; d < here.size(); ++d)
     if (here[d] != there[d]) left.push_back(d);
   const std::size_t first = left.front();
-  // Half way round, up and down would not come to the same for switches at different positions.
+  // Of what goes half way round, more goes up from some positions than from others.
   const auto& ring = grid_->dimensions[first];
   const unsigned low = std::min(here[first], there[first]);
   const unsigned high = std::max(here[first], there[first]);
