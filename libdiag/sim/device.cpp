@@ -6,6 +6,7 @@
 #include "libdiag/base/text.h"
 #include "libdiag/mad/describe.h"
 #include "libdiag/sim/traffic.h"
+#include "libdiag/wire/port_attributes.h"
 #include "libdiag/wire/rates.h"
 
 namespace ib::sim {
@@ -47,6 +48,19 @@ std::optional<Value> mtu(std::string_view text) {
   for (Value code = 1; code <= 5; ++code)
     if (std::to_string(wire::mtu_bytes(static_cast<std::uint8_t>(code))) == text) return code;
   return std::nullopt;
+}
+
+std::optional<Value> special(std::string_view text) {
+  constexpr std::string_view kTypes[] = {"none", "aggregation_node", "router", "gateway"};
+  const auto type = std::ranges::find(kTypes, text);
+  if (type == std::end(kTypes)) return std::nullopt;
+  return static_cast<Value>(type - std::begin(kTypes));
+}
+
+std::optional<Value> speed(std::string_view text) {
+  const auto known = wire::parse_speed(text);
+  return known && *known != wire::LinkSpeed::Unknown ? std::optional(static_cast<Value>(*known))
+                                                     : std::nullopt;
 }
 
 std::optional<Value> attribute(std::string_view text) {
@@ -101,6 +115,42 @@ constexpr TraitRow kRows[] = {
      [](const Target& t, Value state) {
        t.traits.shown_state.resize(t.model.nodes_[t.node].num_ports + std::size_t{1});
        t.traits.shown_state[t.at().number] = static_cast<std::uint8_t>(state);
+     }},
+    {"special", true, "none, aggregation_node, router or gateway", special,
+     [](const Target& t, Value type) {
+       t.traits.special.resize(t.model.nodes_[t.node].num_ports + std::size_t{1});
+       t.traits.special[t.at().number] = static_cast<std::uint8_t>(type);
+     }},
+    {"runs_at", true, "a speed, such as QDR or EDR", speed,
+     [](const Target& t, Value value) {
+       if (t.at().peer == kNoPort || t.at().info.port_physical_state != wire::PhysState::LinkUp)
+         return;
+       for (SimPort* p : {&t.at(), &t.model.ports_[t.at().peer]})
+         t.model.run_at(*p, static_cast<wire::LinkSpeed>(value));
+     }},
+    {"planes", false, "1: all ports of a CA are planes of one", number<0, 1>,
+     [](const Target& t, Value on) {
+       const SimNode& node = t.model.nodes_[t.node];
+       for (unsigned i = 1; i <= node.num_ports && !node.is_switch(); ++i)
+         t.model.ports_[node.first_port + i].guid =
+             t.model.fabric_.port(t.node, on != 0 ? 1 : i).guid;
+     }},
+    {"port_state_table", false, "0 or 1", number<0, 1>,
+     [](const Target& t, Value on) {
+       SimNode& node = t.model.nodes_[t.node];
+       if (!node.is_switch()) return;
+       auto& info = t.model.ports_[node.first_port].info;
+       constexpr std::uint16_t kBit = wire::port_cap2::kSwitchPortStateTable;
+       info.capability_mask2 = static_cast<std::uint16_t>(on != 0 ? info.capability_mask2 | kBit
+                                                                  : info.capability_mask2 & ~kBit);
+       if (info.capability_mask2 != 0) info.capability_mask |= wire::port_cap::kCapabilityMask2;
+     }},
+    {"old_counters", false, "1: the PMA has no PortCountersExtended; 0", number<0, 1>,
+     [](const Target& t, Value on) { t.traits.only_old_counters = on != 0; }},
+    {"pma_at", false, "the LID that the PMA redirects to, 0 (it answers) to 49151",
+     number<0, 0xBFFF>,
+     [](const Target& t, Value lid) {
+       t.traits.redirects_to = Lid{static_cast<std::uint16_t>(lid)};
      }},
     {"p_keys", false, "entries of each P_KeyTable, 1 to 65535", number<1, 65535>,
      [](const Target& t, Value keys) {

@@ -28,6 +28,9 @@ struct DeviceTraits {
   std::uint32_t served{};
   bool traps_without_lid{};                              // those for its own subnet manager
   std::vector<std::optional<std::uint8_t>> shown_state;  // PortState by port, whatever it is
+  std::vector<std::uint8_t> special;  // by port: what a switch has built in behind it; 0: nothing
+  bool only_old_counters{};           // the PMA has no PortCountersExtended
+  Lid redirects_to{};                 // the PMA answers with it; 0: it answers
 
   /// An SMP that is served now is lost.
   bool loses(std::uint16_t attribute);

@@ -370,6 +370,7 @@ struct Model::Impl {
   std::uint16_t sma_linear_forwarding(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_multicast_forwarding(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_extended_port_info(Flight& f, PortIndex end, bool set);
+  std::uint16_t sma_port_states(Flight& f, PortIndex end, bool set) const;
   std::uint16_t sma_general_info(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_qos_config_sl(Flight& f, PortIndex end, bool set);
   std::uint16_t sma_port_info(Flight& f, PortIndex end, bool set);
@@ -386,6 +387,7 @@ struct Model::Impl {
   void start_training(PortIndex p);
   void finish_training(PortIndex p);
   void negotiate(PortIndex p);
+  void run_at(SimPort& p, wire::LinkSpeed speed);
   /// Takes the link at `p` down, both ends; `phys` is what `p` itself does next.
   void drop_link(PortIndex p, wire::PhysState phys);
   void apply_phys_state(PortIndex p, wire::PhysState phys);
@@ -404,6 +406,7 @@ struct Model::Impl {
   void trap_bad_key(const Flight& f, PortIndex end, std::uint16_t number, std::uint32_t key);
   void trap_switch_p_key(const Flight& f, PortIndex at);
   void trap_capability(PortIndex end);
+  void trap_description(PortIndex end);
   void start_lease(PortIndex end);
   void end_lease(PortIndex p, std::uint32_t stamp);
 

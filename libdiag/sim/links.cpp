@@ -103,13 +103,18 @@ void Model::Impl::negotiate(PortIndex index) {
       break;
     }
   if (width == LinkWidth::Unknown) speed = LinkSpeed::Unknown;
-  const double gbps = wire::gbps_per_lane(speed) * wire::lanes(width);
   for (SimPort* p : {&a, &b}) {
-    wire::set_active_speed(p->info, speed);
     wire::set_active_width(p->info, width);
-    p->fdr10_active = speed == LinkSpeed::Fdr10 ? 1 : 0;
-    p->word_time_ps = gbps > 0 ? static_cast<std::uint32_t>(32000.0 / gbps) : 0;
+    run_at(*p, speed);
   }
+}
+
+/// The link has this speed from now on, as this end tells it.
+void Model::Impl::run_at(SimPort& p, LinkSpeed speed) {
+  const double gbps = wire::gbps_per_lane(speed) * wire::lanes(wire::active_width(p.info));
+  wire::set_active_speed(p.info, speed);
+  p.fdr10_active = speed == LinkSpeed::Fdr10 ? 1 : 0;
+  p.word_time_ps = gbps > 0 ? static_cast<std::uint32_t>(32000.0 / gbps) : 0;
 }
 
 void Model::Impl::drop_link(PortIndex index, PhysState phys) {

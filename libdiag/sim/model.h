@@ -145,6 +145,8 @@ class Model {
   /// A port's hardware notices errors on its link: trap 129, 130 or 131.
   void report_link_errors(Instant now, PortRef port, std::uint16_t trap_number);
   /// The system image GUID of a node changes, as when a module is replaced: trap 145.
+  /// A host names itself, as rdma-ndd does some time after boot: trap 144 that says no more.
+  void set_description(Instant now, NodeIndex node, std::string_view text);
   void set_system_image_guid(Instant now, NodeIndex node, Guid guid);
   void set_faults(const Faults& faults);
   void set_link_faults(PortRef port,

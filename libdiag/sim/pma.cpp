@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "libdiag/sim/device.h"
 #include "libdiag/sim/impl.h"
 #include "libdiag/wire/performance_attributes.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::uint8_t kAllPorts = 255;
 // ClassPortInfo:CapabilityMask: AllPortSelect, extended width, PortXmitWait.
-constexpr std::uint16_t kCapabilities = 0x0100 | 0x0200 | 0x1000;
+constexpr std::uint16_t kExtended = 0x0200, kCapabilities = 0x0100 | kExtended | 0x1000;
 
 template <class T>
 T saturated(std::uint64_t v, std::uint64_t max = std::numeric_limits<T>::max()) {
@@ -265,6 +266,23 @@ constexpr CounterAttribute kCounterAttributes[] = {
     attribute<wire::PortRcvDataSl>(attr::kPortRcvDataSl),
 };
 
+bool has_only_old_counters(const SimNode& node) {
+  return node.traits && node.traits->only_old_counters;
+}
+
+/// Who is asked names another port, whatever the question (IBA 13.5.2).
+void redirect(wire::Mad& mad, const SimPort& p, Lid to) {
+  wire::ClassPortInfo info;
+  info.resp_time_value = p.info.resp_time_value;
+  info.redirect_lid = to;
+  info.redirect_qp = 1;
+  info.redirect_q_key = wire::kQp1QKey;
+  info.redirect_p_key = PKey{0xFFFF};
+  mad.set<&wire::MadHeader::attribute_id>(attr::kClassPortInfo);
+  std::memset(mad.data(), 0, wire::kGmpDataBytes);
+  wire::set_body(mad, info);
+}
+
 }  // namespace
 
 std::uint16_t Model::Impl::pma_answer(Flight& f, PortIndex end) {
@@ -275,10 +293,16 @@ std::uint16_t Model::Impl::pma_answer(Flight& f, PortIndex end) {
   const bool set = mad.method() == wire::Method::Set;
   const std::uint16_t id = mad.attribute_id();
   const SimNode& node = node_of(end);
+  const Lid elsewhere = node.traits ? node.traits->redirects_to : Lid{};
+  if (elsewhere.value != 0 && !owns_lid(ports_[end], elsewhere.value)) {
+    redirect(mad, ports_[end], elsewhere);
+    return status::kRedirect;
+  }
   if (id == attr::kClassPortInfo) {
     if (set) return status::kBadAttribute;
     wire::ClassPortInfo info;
     info.capability_mask = kCapabilities;
+    if (has_only_old_counters(node)) info.capability_mask &= static_cast<std::uint16_t>(~kExtended);
     info.resp_time_value = ports_[end].info.resp_time_value;
     std::memset(mad.data(), 0, wire::kGmpDataBytes);
     wire::set_body(mad, info);
@@ -286,6 +310,8 @@ std::uint16_t Model::Impl::pma_answer(Flight& f, PortIndex end) {
   }
   const auto kind = std::ranges::find(kCounterAttributes, id, &CounterAttribute::id);
   if (kind == std::end(kCounterAttributes)) return status::kBadAttribute;
+  if (id == attr::kPortCountersExtended && has_only_old_counters(node))
+    return status::kBadAttribute;
 
   const std::uint8_t select = wire::body<wire::PortCounters>(mad).port_select.value;
   unsigned first = select, last = select;

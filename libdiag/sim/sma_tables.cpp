@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "libdiag/sim/device.h"
 #include "libdiag/sim/impl.h"
+#include "libdiag/wire/port_attributes.h"
 
 namespace ib::sim {
 
@@ -190,12 +192,34 @@ std::uint16_t Model::Impl::sma_multicast_forwarding(Flight& f, PortIndex end, bo
   return status::kOk;
 }
 
-/// Mellanox devices from FDR on; everything else does not know the attribute.
+/// IBA: of switches that say so in CapabilityMask2.
+std::uint16_t Model::Impl::sma_port_states(Flight& f, PortIndex end, bool set) const {
+  const SimNode& node = nodes_[ports_[end].node];
+  if (set || !node.is_switch() ||
+      (ports_[node.first_port].info.capability_mask2 & wire::port_cap2::kSwitchPortStateTable) == 0)
+    return status::kBadAttribute;
+  const unsigned first = (f.mad.attribute_modifier() & 1) * wire::kPortStatesInBlock;
+  if (first > node.num_ports) return status::kBadValue;
+  wire::SwitchPortStateTable table;
+  for (unsigned i = 0; i < wire::kPortStatesInBlock && first + i <= node.num_ports; ++i) {
+    const SimPort& p = ports_[node.first_port + first + i];
+    table.state[i] = static_cast<std::uint8_t>(p.info.port_state);
+    if (node.traits && p.number < node.traits->shown_state.size())
+      table.state[i] = node.traits->shown_state[p.number].value_or(table.state[i]);
+  }
+  wire::set_body(f.mad, table);
+  return status::kOk;
+}
+
+/// Mellanox devices from FDR on, and switches with something built in; everything else does not
+/// know the attribute.
 std::uint16_t Model::Impl::sma_extended_port_info(Flight& f, PortIndex end, bool set) {
   const PortIndex at = addressed_port(f, end, f.mad.attribute_modifier() & 0xFF);
   if (at == kNoPort) return status::kBadValue;
   SimPort& p = ports_[at];
-  if (p.fdr10_supported == 0) return status::kBadAttribute;
+  const auto& traits = node_of(at).traits;
+  const bool has_special = traits && !traits->special.empty();
+  if (p.fdr10_supported == 0 && !has_special) return status::kBadAttribute;
   std::uint16_t result = status::kOk;
   if (set) {
     const auto wanted = wire::body<wire::MlnxExtendedPortInfo>(f.mad);
@@ -212,6 +236,11 @@ std::uint16_t Model::Impl::sma_extended_port_info(Flight& f, PortIndex end, bool
   info.link_speed_enabled = p.fdr10_enabled;
   info.link_speed_active = p.fdr10_active;
   wire::set_body(f.mad, info);
+  if (has_special && traits->special[p.number] != 0) {
+    wire::View<wire::MlnxSpecialPort> view(f.mad.data());
+    view.set<&wire::MlnxSpecialPort::is_special>(true);
+    view.set<&wire::MlnxSpecialPort::type>(traits->special[p.number]);
+  }
   return result;
 }
 

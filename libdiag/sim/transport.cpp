@@ -480,7 +480,9 @@ bool Model::Impl::check_keys(FlightIndex f, PortIndex end) {
   }
   if (!member) {
     if (p.info.p_key_violations < 0xFFFF) ++p.info.p_key_violations;
-    trap_bad_key(x, end, wire::trap::kBadPKey, x.p_key);
+    const bool is_suppressed =
+        !Lid{x.dlid}.is_unicast() && (p.info.multicast_p_key_trap_suppression & 1) != 0;
+    if (!is_suppressed) trap_bad_key(x, end, wire::trap::kBadPKey, x.p_key);
     drop(f, counters_.dropped_key);
     return false;
   }

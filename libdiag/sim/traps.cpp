@@ -3,6 +3,7 @@
 // 14.2.5.1). They go by LID to PortInfo:MasterSMLID on MasterSMSL, and are repeated every
 // 4.096 us x 2^SubnetTimeOut until a TrapRepress with their transaction ID comes.
 #include <algorithm>
+#include <cstring>
 
 #include "libdiag/sim/device.h"
 #include "libdiag/sim/impl.h"
@@ -121,6 +122,18 @@ void Model::Impl::trap_capability(PortIndex end) {
   raise(end, wire::trap::kCapabilityChange, kTypeInfo, d);
 }
 
+/// Trap 144 that says of itself that the NodeDescription is all that changed (IBA 14.2.5.1).
+void Model::Impl::trap_description(PortIndex end) {
+  const wire::PortInfo& info = ports_[end].info;
+  Details d{};
+  put(d, 2, info.lid.value, 2);
+  put(d, 5, 1, 1);  // OtherLocalChanges: there are change flags
+  put(d, 6, info.capability_mask, 4);
+  put(d, 10, 1, 2);  // NodeDescriptionChange
+  put(d, 12, info.capability_mask2, 2);
+  raise(end, wire::trap::kCapabilityChange, kTypeInfo, d);
+}
+
 void Model::Impl::trap_bad_m_key(const Flight& f, PortIndex end) {
   Details d{};
   put(d, 2, f.slid, 2);
@@ -201,6 +214,18 @@ void Model::report_link_errors(Instant now, PortRef ref, std::uint16_t trap_numb
   put(d, 2, m.ports_[end].info.lid.value, 2);
   put(d, 4, ref.port, 1);
   m.raise(end, trap_number, kTypeUrgent, d);
+}
+
+void Model::set_description(Instant now, NodeIndex n, std::string_view text) {
+  advance(now);
+  Impl& m = *impl_;
+  if (n >= m.nodes_.size()) return;
+  SimNode& node = m.nodes_[n];
+  node.description = {};
+  std::memcpy(node.description.data(), text.data(), std::min(text.size(), node.description.size()));
+  m.fabric_.node(n).description = text.substr(0, node.description.size());
+  const unsigned first = node.is_switch() ? 0 : 1, last = node.is_switch() ? 0 : node.num_ports;
+  for (unsigned i = first; i <= last; ++i) m.trap_description(node.first_port + i);
 }
 
 void Model::set_system_image_guid(Instant now, NodeIndex n, Guid guid) {

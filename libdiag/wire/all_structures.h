@@ -7,6 +7,7 @@
 #include "libdiag/wire/gmp_attributes.h"
 #include "libdiag/wire/mad.h"
 #include "libdiag/wire/performance_attributes.h"
+#include "libdiag/wire/port_attributes.h"
 #include "libdiag/wire/sa_records.h"
 #include "libdiag/wire/smp_attributes.h"
 #include "libdiag/wire/tracer_attributes.h"
@@ -22,20 +23,19 @@ struct TypeList {
   }
 };
 
-using AllStructures =
-    TypeList<MadHeader, SmpHeader, RmppHeader, SaHeader, VendorHeader, NodeInfo, NodeDescription,
-             SwitchInfo, PortInfo, PKeyTable, SlToVlTable, VlArbitrationTable,
-             LinearForwardingTable, MulticastForwardingTable, GuidInfo, SmInfo, Notice,
-             MlnxExtendedPortInfo, MlnxGeneralInfo, MlnxQosConfigSl, ClassPortInfo, PortCounters,
-             PortCountersExtended, PortRcvErrorDetails, PortXmitDiscardDetails, PortVlOpPackets,
-             PortVlOpData, PortVlXmitWait, PortXmitDataSl, PortRcvDataSl, CongestionHeader,
-             CongestionInfo, CongestionKeyInfo, SwitchCongestionEvent, SwitchCongestionLog,
-             CaCongestionEvent, CaCongestionLog, CongestionDelay, SwitchCongestionSetting,
-             SwitchPortCongestion, SwitchPortCongestionSetting, CaCongestionEntry,
-             CaCongestionSetting, CongestionControlTable, CongestionTimeStamp, SourceRoute,
-             MulticastRoute, Ping, InformInfo, NodeRecord, PortInfoRecord, SlToVlRecord,
-             SwitchInfoRecord, LinearFdtRecord, MulticastFdtRecord, SmInfoRecord,
-             VlArbitrationRecord, PKeyTableRecord, InformInfoRecord, LinkRecord, ServiceRecord,
-             GuidInfoRecord, PathRecord, McMemberRecord, TraceRecord, MultiPathRecord>;
+using AllStructures = TypeList<
+    MadHeader, SmpHeader, RmppHeader, SaHeader, VendorHeader, NodeInfo, NodeDescription, SwitchInfo,
+    PortInfo, PKeyTable, SlToVlTable, VlArbitrationTable, LinearForwardingTable,
+    MulticastForwardingTable, GuidInfo, SmInfo, Notice, SwitchPortStateTable, MlnxExtendedPortInfo,
+    MlnxSpecialPort, MlnxGeneralInfo, MlnxQosConfigSl, ClassPortInfo, PortCounters,
+    PortCountersExtended, PortRcvErrorDetails, PortXmitDiscardDetails, PortVlOpPackets,
+    PortVlOpData, PortVlXmitWait, PortXmitDataSl, PortRcvDataSl, CongestionHeader, CongestionInfo,
+    CongestionKeyInfo, SwitchCongestionEvent, SwitchCongestionLog, CaCongestionEvent,
+    CaCongestionLog, CongestionDelay, SwitchCongestionSetting, SwitchPortCongestion,
+    SwitchPortCongestionSetting, CaCongestionEntry, CaCongestionSetting, CongestionControlTable,
+    CongestionTimeStamp, SourceRoute, MulticastRoute, Ping, InformInfo, NodeRecord, PortInfoRecord,
+    SlToVlRecord, SwitchInfoRecord, LinearFdtRecord, MulticastFdtRecord, SmInfoRecord,
+    VlArbitrationRecord, PKeyTableRecord, InformInfoRecord, LinkRecord, ServiceRecord,
+    GuidInfoRecord, PathRecord, McMemberRecord, TraceRecord, MultiPathRecord>;
 
 }  // namespace ib::wire

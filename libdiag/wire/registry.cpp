@@ -6,6 +6,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/wire/all_structures.h"
+#include "libdiag/wire/port_attributes.h"
 
 namespace ib::wire {
 namespace {
@@ -97,6 +98,7 @@ std::span<const AttributeInfo> attributes() {
       attribute<LinearForwardingTable>(kSmp, attr::kLinearForwarding, {Get, Set}),
       attribute<MulticastForwardingTable>(kSmp, attr::kMulticastForwarding, {Get, Set}),
       attribute<SmInfo>(kSmp, attr::kSmInfo, {Get, Set}),
+      attribute<SwitchPortStateTable>(kSmp, attr::kSwitchPortStateTable, {Get}),
       attribute<MlnxExtendedPortInfo>(kSmp, attr::kMlnxExtendedPortInfo, {Get, Set}),
       attribute<MlnxGeneralInfo>(kSmp, attr::kMlnxGeneralInfo, {Get}),
       attribute<MlnxQosConfigSl>(kSmp, attr::kMlnxQosConfigSl, {Get, Set}),

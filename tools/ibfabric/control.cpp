@@ -176,7 +176,16 @@ CtlResult Control::link(Instant now, const CtlCommand& command) {
 CtlResult Control::node(Instant now, const CtlCommand& command) {
   using ib::sim::Behaviour;
   const auto& w = command.words;
-  if (w.size() != 2) return usage("expected node reboot|remove|return|silent|garbage|normal NODE");
+  if (w.size() == 3 && w[0] == "describe") {
+    const auto node = find_node(model_.topology(), w[1]);
+    if (!node) return refused(node.error());
+    model_.set_description(now, *node, w[2]);
+    return done(command);
+  }
+  if (w.size() != 2)
+    return usage(
+        "expected node reboot|remove|return|silent|garbage|normal NODE, or node describe NODE "
+        "TEXT");
   static constexpr std::string_view kVerbs[] = {"reboot", "remove",  "return",
                                                 "silent", "garbage", "normal"};
   if (std::find(std::begin(kVerbs), std::end(kVerbs), w[0]) == std::end(kVerbs)) {

@@ -318,8 +318,8 @@ struct CtlVerb {
 };
 constexpr CtlVerb kCtlVerbs[] = {
     {"link", "pull or plug a cable", "down|up NODE PORT", 3, 3},
-    {"node", "change the behaviour of a node", "reboot|remove|return|silent|garbage|normal NODE", 2,
-     2},
+    {"node", "change the behaviour of a node",
+     "reboot|remove|return|silent|garbage|normal NODE, describe NODE TEXT", 2, 3},
     {"cable", "move one end of a cable", "move NODE PORT NODE2 PORT2", 5, 5},
     {"seed", "reset the random seed", "N", 1, 1},
     {"show", "state of a node or port", "NODE [PORT]", 1, 2},

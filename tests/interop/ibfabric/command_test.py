@@ -230,6 +230,7 @@ class Ctl(unittest.TestCase):
                           ("show", "leaf-001"), ("show", "host0001 HCA-1"), ("pcap", "off"),
                           ("link", "up", "leaf-001", "1"), ("flow", "list"), ("counters", "leaf-001", "1"),
                           ("device", "leaf-001", "vl_cap=2"), ("device", "leaf-001"),
+                          ("node", "describe", "spine-001", "the spine"),
                           ("node", "reboot", "leaf-001")):
                 result = f.ctl(*words, "--json")
                 self.assertEqual(result.returncode, 0, result.stderr)
@@ -259,6 +260,9 @@ class Ctl(unittest.TestCase):
             self.assertEqual(len(port), 1)
             self.assertEqual(port[0]["state"], "init")
             self.assertIn("leaf-001", f.ctl("show", "leaf-001").stdout)
+            self.assertEqual(f.ctl("node", "describe", "leaf-001", "leaf one").returncode, 0)
+            self.assertIn("leaf one", f.on(None, "smpquery", "-D", "nodedesc", "0,1").stdout)
+            self.assertIn("leaf one", f.ctl("show", "leaf one").stdout)
 
     def test_a_node_may_be_called_like_an_option(self):
         with tempfile.TemporaryDirectory() as directory:

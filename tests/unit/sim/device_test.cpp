@@ -2,6 +2,9 @@
 // Devices that are unlike others: what they can hold, and how their agents misbehave.
 #include <gmock/gmock.h>
 
+#include "libdiag/wire/gmp_attributes.h"
+#include "libdiag/wire/port_attributes.h"
+#include "libdiag/wire/rates.h"
 #include "tests/unit/sim/small_fabric.h"
 
 namespace ib::sim::test {
@@ -114,6 +117,88 @@ TEST_F(Device, ItsOwnTrapsComeWithoutALid) {
   ASSERT_FALSE(hand.unasked.empty());
   EXPECT_EQ(hand.unasked.front().packet.mad.method(), Method::Trap);
   EXPECT_EQ(hand.unasked.front().packet.address.lid.value, 0);
+}
+
+TEST_F(Device, ASwitchSaysWhatIsBuiltInBehindAPort) {
+  is(kS2, "special", "gateway", 2);
+  const auto info = hand.get<wire::MlnxSpecialPort>({1, 3}, attr::kMlnxExtendedPortInfo, 2);
+  EXPECT_TRUE(info.is_special);
+  EXPECT_EQ(info.type, 3);
+  EXPECT_FALSE(hand.get<wire::MlnxSpecialPort>({1, 3}, attr::kMlnxExtendedPortInfo, 1).is_special);
+  EXPECT_EQ(refusal(kS2, "special", "dungeon"),
+            "special: expected none, aggregation_node, router or gateway, got 'dungeon'");
+}
+
+TEST_F(Device, ASwitchHasATableOfPortStatesWhereItSaysSo) {
+  EXPECT_EQ(hand.directed({1}, Method::Get, attr::kSwitchPortStateTable)->mad.status(),
+            wire::status::kBadAttribute);
+  is(kS1, "port_state_table", "1");
+  is(kS1, "shows_state", "5", 4);
+  EXPECT_NE(hand.port_info({1}, 0).capability_mask2 & wire::port_cap2::kSwitchPortStateTable, 0);
+  const auto table = hand.get<wire::SwitchPortStateTable>({1}, attr::kSwitchPortStateTable);
+  for (unsigned p = 0; p <= 36; ++p)
+    EXPECT_EQ(table.state[p], static_cast<unsigned>(hand.port_info({1}, p).port_state)) << p;
+  EXPECT_EQ(table.state[4], 5);
+  EXPECT_EQ(hand.directed({1}, Method::Get, attr::kSwitchPortStateTable, 1)->mad.status(),
+            wire::status::kBadValue);
+}
+
+TEST_F(Device, ALinkRunsAtAnotherSpeedWithoutGoingDown) {
+  is(kS1, "runs_at", "QDR", 3);
+  for (const auto& info : {hand.port_info({1}, 3), hand.port_info({1, 3}, 3)}) {
+    EXPECT_EQ(wire::active_speed(info), LinkSpeed::Qdr);
+    EXPECT_EQ(info.port_state, wire::PortState::Active);
+  }
+  EXPECT_EQ(wire::active_speed(hand.port_info({1}, 4)), LinkSpeed::Edr);
+}
+
+TEST_F(Device, PlanesOfOnePortHaveOneGuid) {
+  EXPECT_EQ(hand.get<wire::NodeInfo>({1, 2}, attr::kNodeInfo).port_guid, Guid{0x32});
+  is(kH1, "planes", "1");
+  EXPECT_EQ(hand.get<wire::NodeInfo>({1, 2}, attr::kNodeInfo).port_guid, Guid{0x31});
+  EXPECT_EQ(hand.get<wire::NodeInfo>({1, 1}, attr::kNodeInfo).port_guid, Guid{0x31});
+  is(kH1, "planes", "0");
+  EXPECT_EQ(hand.get<wire::NodeInfo>({1, 2}, attr::kNodeInfo).port_guid, Guid{0x32});
+}
+
+TEST_F(Device, AnOldPmaHasNoExtendedCounters) {
+  const Lid lid = model.port_info({kH2, 1}).lid;
+  constexpr std::uint16_t kExtended = 0x0200;
+  const auto status = [&](std::uint16_t attribute) {
+    const auto reply = hand.gmp(lid, Method::Get, attribute);
+    return reply ? reply->mad.status() : kNoAnswer;
+  };
+  is(kH2, "old_counters", "1");
+  const auto info = hand.gmp(lid, Method::Get, attr::kClassPortInfo);
+  ASSERT_TRUE(info);
+  EXPECT_EQ(wire::body<wire::ClassPortInfo>(info->mad).capability_mask & kExtended, 0);
+  EXPECT_EQ(status(attr::kPortCountersExtended), wire::status::kBadAttribute);
+  is(kH2, "old_counters", "0");
+  EXPECT_NE(status(attr::kPortCountersExtended), wire::status::kBadAttribute);
+}
+
+TEST_F(Device, APmaMayBeElsewhere) {
+  const Lid lid = model.port_info({kH2, 1}).lid, other = model.port_info({kH3, 1}).lid;
+  is(kH2, "pma_at", std::to_string(other.value));
+  const auto reply = hand.gmp(lid, Method::Get, attr::kPortCounters);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->mad.status(), wire::status::kRedirect);
+  EXPECT_EQ(wire::body<wire::ClassPortInfo>(reply->mad).redirect_lid, other);
+  is(kH2, "pma_at", std::to_string(lid.value));
+  EXPECT_EQ(hand.gmp(lid, Method::Get, attr::kClassPortInfo)->mad.status(), 0) << "that is itself";
+}
+
+TEST_F(Device, AHostThatGetsItsNameLateSaysThatNothingElseChanged) {
+  hand.unasked.clear();
+  model.set_description(hand.now(), kH3, "host3 mlx5_0");
+  hand.run_for(std::chrono::milliseconds(1));
+  ASSERT_FALSE(hand.unasked.empty());
+  const auto notice = wire::body<wire::Notice>(hand.unasked.front().packet.mad);
+  EXPECT_EQ(notice.trap_number, wire::trap::kCapabilityChange);
+  EXPECT_EQ(notice.details[5] & 1, 1) << "OtherLocalChanges";
+  EXPECT_EQ(notice.details[11], 1) << "NodeDescriptionChange, and nothing else";
+  const auto text = hand.get<wire::NodeDescription>({1, 3, 2}, attr::kNodeDescription).text;
+  EXPECT_STREQ(std::string(text.begin(), text.end()).c_str(), "host3 mlx5_0");
 }
 
 TEST_F(Device, SaysWhatItDoesNotUnderstand) {
