@@ -46,6 +46,19 @@ void Observed::update_port(fabric::PortRef p, const std::byte* answer, const wir
   }
 }
 
+std::vector<Guid> special_nodes(const Observed& observed) {
+  std::vector<Guid> nodes;
+  for (fabric::NodeIndex n = 0; n < observed.fabric.nodes().size(); ++n)
+    for (unsigned p = 1; p <= observed.fabric.node(n).num_ports; ++p) {
+      const fabric::PortRef at{n, static_cast<std::uint8_t>(p)};
+      const fabric::PortRef peer = observed.fabric.port(at).peer;
+      if (peer && observed.port(at).special != SpecialPort::None)
+        nodes.push_back(observed.fabric.node(peer.node).guid);
+    }
+  std::ranges::sort(nodes);
+  return nodes;
+}
+
 void sort_nodes(Observed& observed) {
   using fabric::NodeIndex;
   using fabric::PortRef;

@@ -29,13 +29,17 @@ struct ObservedNode {
   bool usable{true};
 };
 
+/// What a switch says is built in behind a port; `None` of most.
+enum class SpecialPort : std::uint8_t { None, AggregationNode, Router, Gateway };
+
 /// PortInfo of one port as its bytes were answered, so that bits this release does not know survive
 /// a read-modify-write. Ports are what there is most of: their meaning is read from the bytes when
 /// it is asked for.
 struct ObservedPort {
   bool known{false};
-  bool extended{false};  // asked with the extended-speeds modifier
-  bool fdr10{false};     // the vendor attribute says FDR10 is active
+  bool extended{false};                    // asked with the extended-speeds modifier
+  bool fdr10{false};                       // the vendor attribute says FDR10 is active
+  SpecialPort special{SpecialPort::None};  // and that this is built in behind it
   std::array<std::byte, 64> bytes{};
 
   wire::PortInfo info() const;
@@ -94,6 +98,9 @@ struct Observed {
   /// Puts a PortInfo answer, as bytes and decoded, in its place, here and in `fabric`.
   void update_port(fabric::PortRef p, const std::byte* answer, const wire::PortInfo& info);
 };
+
+/// Nodes behind special ports of switches, ascending: no hosts, whatever they call themselves.
+std::vector<Guid> special_nodes(const Observed& observed);
 
 /// Puts nodes in the order of their GUIDs: what is built on them must not depend on whose answer
 /// came first.

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "libdiag/base/text.h"
+#include "libdiag/discover/quirks.h"
 #include "libdiag/discover/sweep_request.h"
+#include "libdiag/discover/vendor_port_info.h"
 #include "libdiag/fabric/labels.h"
 #include "libdiag/wire/rates.h"
 
@@ -19,27 +21,6 @@ namespace {
 using fabric::kNoNode;
 using fabric::NodeIndex;
 using fabric::PortRef;
-
-/// Devices that are known to answer the vendor attribute 0xFF90; others must not be asked, since
-/// some firmware does not survive it. The ranges are those infiniband-diags asks.
-bool answers_vendor_port_info(std::uint32_t vendor, std::uint16_t device) {
-  constexpr std::uint32_t kBull = 0x119f;
-  if (vendor == kBull) {
-    constexpr std::uint16_t known[] = {0x1b02, 0x1b50, 0x1ba0, 0x1b33, 0x1b73, 0x1b40,
-                                       0x1b41, 0x1b60, 0x1b61, 0x1b83, 0x1b93, 0x1b94,
-                                       0x1bb4, 0x1bb5, 0x1bc4, 0x1bc5, 0x1bc6, 0x1bf0};
-    return std::ranges::find(known, device) != std::end(known) ||
-           (device >= 0x1bd0 && device <= 0x1bd5);
-  }
-  return (device >= 0xc738 && device <= 0xc73b) || device == 0xc839 || device == 0xcb20 ||
-         device == 0xcf08 || device == 0xcf09 || device == 0xd2f0 || device == 0xa2d2 ||
-         (device >= 0x1003 && device <= 0x101b);
-}
-/// FDR10 shows as plain QDR in PortInfo.
-bool may_run_fdr10(const wire::PortInfo& info) {
-  return info.port_state != wire::PortState::Down && info.link_speed_active == 4 &&
-         info.link_speed_ext_active == 0;
-}
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   a ^= (b + 1) * 0x9E3779B97F4A7C15ULL;
@@ -352,10 +333,7 @@ struct Sweep::Impl {
         on_port_info(key, mad.data());
         break;
       case Ask::VendorPortInfo:
-        if (wire::body<wire::MlnxExtendedPortInfo>(mad).link_speed_active & 1) {
-          seen.port(key.at).fdr10 = true;
-          seen.fabric.port(key.at).speed = wire::LinkSpeed::Fdr10;
-        }
+        on_vendor_port_info(key, mad);
         break;
       case Ask::Recheck: {
         const auto info = wire::body<wire::NodeInfo>(mad);
@@ -407,7 +385,9 @@ struct Sweep::Impl {
     if (first.node_type == wire::NodeType::Switch) return;
     PortRef& entry = claim[seen.port_index({n, port})];
     if (entry) return;  // seen by this port before: settle() decides what that means
-    if (const auto holder = port_guids.find(info.port_guid); holder != port_guids.end()) {
+    // A GUID that an earlier port of the same CA has is that of another plane of one end port.
+    if (const auto holder = port_guids.find(info.port_guid);
+        holder != port_guids.end() && holder->second.node != n) {
       if (from) claim[seen.port_index(from)] = {};
       duplicate(key, info, holder->second.node, Shared::PortGuid);
       return;
@@ -466,10 +446,7 @@ struct Sweep::Impl {
       return;
     }
     ObservedNode& node = seen.nodes[n];
-    node.switch_info = info;
-    // Such devices say that they enforce partitions at their ports, and do not.
-    constexpr std::uint32_t kIbmEhca = 0x5076;
-    if (node.info.vendor_id == kIbmEhca) node.switch_info->partition_enforcement_cap = 0;
+    node.switch_info = corrected(info, node.info.vendor_id);
     node.changed = node.changed || info.port_state_change;
     seen.fabric.node(n).enhanced_port0 = info.enhanced_port0;
     // What changes once it is cleared says so again: a port is read after that or not at all.
@@ -510,8 +487,7 @@ struct Sweep::Impl {
     }
     if (!is_switch && knows_extended && key.ask == Ask::PortInfo && !seen.port(key.at).extended) {
       ask_port(key.at, true);
-    } else if (options.fdr10 && answers_vendor_port_info(node.vendor_id, node.device_id) &&
-               may_run_fdr10(info)) {
+    } else if (options.fdr10 && is_to_tell_vendor_port_info(node, key.at.port, info)) {
       ask(Ask::VendorPortInfo, key.at, key.at.port);
     }
     // The local CA's own port is the first hop; a CA further away forwards nothing.
@@ -520,6 +496,14 @@ struct Sweep::Impl {
         seen.nodes[n].usable && !claim[seen.port_index(key.at)] &&
         !(options.is_held && options.is_held(node.node_guid, key.at.port)))
       probe(Ask::Probe, key.at);
+  }
+
+  void on_vendor_port_info(Key key, const wire::Mad& mad) {
+    if ((wire::body<wire::MlnxExtendedPortInfo>(mad).link_speed_active & 1) != 0) {
+      seen.port(key.at).fdr10 = true;
+      seen.fabric.port(key.at).speed = wire::LinkSpeed::Fdr10;
+    }
+    seen.port(key.at).special = special_port(wire::body<wire::MlnxSpecialPort>(mad));
   }
 
   /// Somebody at `key` bears a GUID that node `holder` bore first. The newcomer is left out.

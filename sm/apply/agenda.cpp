@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sm/apply/vl_work.h"
+#include "sm/device/tables/kinds.h"
 
 namespace sm::apply {
 
@@ -54,7 +55,7 @@ std::optional<Work> Agenda::next(NodeIndex n, bool& wait) {
       return next_settle(n, wait);
     case Phase::ArmLinks:
     case Phase::Arm:
-      return next_state(n, PortState::Initialize);
+      return next_armed(n, wait);
     case Phase::ActivateLinks:
     case Phase::Activate:
       return next_state(n, PortState::Armed);
@@ -66,8 +67,14 @@ std::optional<Work> Agenda::next(NodeIndex n, bool& wait) {
   return std::nullopt;
 }
 
+/// Both ends of a link are told of its speeds before it is made to train again.
+static bool must_be_early(const Holder& holder, const Ask& ask) {
+  return ask.kind == &device::kExtendedPortInfo && must_write(holder, ask);
+}
+
 std::optional<Work> Agenda::next_switch(NodeIndex n) {
   Cursor& c = cursors_[n];
+  if (const auto block = next_block(n, Kind::SetBlock, must_be_early)) return block;
   const SwitchIndex s = job_.tables.switch_of(n);
   if (s == kNoSwitch || std::exchange(c.step, std::uint8_t{1}) != 0) return std::nullopt;
   const auto& info = *job_.seen.nodes[n].switch_info;
@@ -185,10 +192,24 @@ std::optional<Work> Agenda::next_vl_set(NodeIndex n) {
   if (c.step == 0) {
     c.step = 1;
     forget_new_ports(job_.holder(n), *job_.desired->vl_tables, job_.known.inventory);
-    begin_vls(c, vl_sets(job_.holder(n), *job_.desired->vl_tables));
+    begin_vls(c, vl_sets(job_.holder(n), *job_.desired->vl_tables, widened(n)));
   }
   return next_vl(c, Kind::SetBlock);
 }
+/// Ports whose links operate fewer VLs than they are to, and go down for more: their rows are those
+/// for fewer until they come up again.
+PortSet Agenda::widened(NodeIndex n) const {
+  PortSet ports;
+  for (unsigned p = 1; p <= job_.seen.fabric.node(n).num_ports; ++p) {
+    const PortRef at{n, static_cast<std::uint8_t>(p)};
+    const ObservedPort& port = job_.seen.port(at);
+    const auto wanted = job_.desired->ports[job_.seen.port_index(at)].operational_vls;
+    ports[p] = port.known && job_.restarts(at) && wanted > port.get<&PortInfo::operational_vls>() &&
+               port.state() > PortState::Initialize;
+  }
+  return ports;
+}
+
 void Agenda::begin_vls(Cursor& c, std::vector<Ask> asks) {
   c.at = 0;
   c.vls = std::move(asks);
@@ -210,7 +231,7 @@ bool Agenda::port_needs_set(PortRef p) const {
   const PortWant& want = job_.desired->ports[i];
   const ObservedPort& port = job_.seen.ports[i];
   if (!want.managed || !port.known) return false;
-  if (want.restart) return true;
+  if (job_.restarts(p)) return true;
   PortWant asked = want;
   if (job_.acknowledged[i]) asked.reregister = false;
   const PortInfo info = port.info();
@@ -247,7 +268,7 @@ std::optional<Work> Agenda::next_settle(NodeIndex n, bool& wait) {
       const PortRef p{n, static_cast<std::uint8_t>(c.at)};
       const PortWant& want = job_.desired->ports[job_.seen.port_index(p)];
       // A switch's external port in INIT gets its fields with the step to ARMED.
-      const bool later = s != kNoSwitch && c.at != 0 && want.activate &&
+      const bool later = s != kNoSwitch && c.at != 0 && want.activate && !job_.restarts(p) &&
                          job_.seen.port(p).state() == PortState::Initialize;
       if (!later && port_needs_set(p)) return Work{Kind::SetPort, c.at++};
     }
@@ -295,25 +316,58 @@ std::optional<Work> Agenda::next_settle(NodeIndex n, bool& wait) {
   return std::nullopt;
 }
 
-/// Ports to be moved up from `from`. To ACTIVE only where the far end is armed too.
+/// To ACTIVE only where the far end is armed too.
+bool Agenda::goes_up(PortRef p, PortState from) const {
+  const std::size_t i = job_.seen.port_index(p);
+  const PortWant& want = job_.desired->ports[i];
+  if (!want.managed || !want.activate || job_.restarts(p) || !job_.seen.ports[i].known)
+    return false;
+  if (job_.seen.ports[i].state() != from) return false;
+  if (job_.phase < Phase::Settle && !job_.joins_routed(p)) return false;
+  if (want.end_port && job_.seen.ports[i].get<&PortInfo::lid>() != want.lid)
+    return false;  // the LID did not take
+  const PortRef q = job_.seen.fabric.port(p).peer;
+  if (!q) return true;
+  if (job_.failed[q.node]) return false;
+  return from != PortState::Armed || job_.seen.port(q).state() >= PortState::Armed;
+}
+
+/// A switch's external port in INIT is told of its MTU and VLs by a Set of their own, as opensm
+/// does it (osm_link_mgr.c); everything else goes with the step to ARMED.
+std::optional<Work> Agenda::next_armed(NodeIndex n, bool& wait) {
+  Cursor& c = cursors_[n];
+  if (c.step == 0) {
+    for (; c.at <= job_.seen.fabric.node(n).num_ports; ++c.at) {
+      const PortRef p{n, static_cast<std::uint8_t>(c.at)};
+      const PortWant& want = job_.desired->ports[job_.seen.port_index(p)];
+      const ObservedPort& port = job_.seen.port(p);
+      if (want.end_port || !goes_up(p, PortState::Initialize)) continue;
+      const auto differs = [](std::uint8_t wanted, std::uint8_t held) {
+        return wanted != 0 && wanted != held;
+      };
+      if (!differs(want.neighbor_mtu, port.get<&PortInfo::neighbor_mtu>()) &&
+          !differs(want.operational_vls, port.get<&PortInfo::operational_vls>()))
+        continue;
+      Work work{Kind::SetPort, c.at++};
+      work.state_stays = true;
+      return work;
+    }
+    c.step = 1;
+    c.at = 0;
+  }
+  if (c.step == 1 && job_.in_flight[n] > 0) {
+    wait = true;
+    return std::nullopt;
+  }
+  c.step = 2;
+  return next_state(n, PortState::Initialize);
+}
+
+/// Ports to be moved up from `from`.
 std::optional<Work> Agenda::next_state(NodeIndex n, PortState from) {
   Cursor& c = cursors_[n];
-  for (; c.at <= job_.seen.fabric.node(n).num_ports; ++c.at) {
-    const PortRef p{n, static_cast<std::uint8_t>(c.at)};
-    const std::size_t i = job_.seen.port_index(p);
-    const PortWant& want = job_.desired->ports[i];
-    if (!want.managed || !want.activate || want.restart || !job_.seen.ports[i].known) continue;
-    if (job_.seen.ports[i].state() != from) continue;
-    if (job_.phase < Phase::Settle && !job_.joins_routed(p)) continue;
-    if (want.end_port && job_.seen.ports[i].get<&PortInfo::lid>() != want.lid)
-      continue;  // the LID did not take
-    const PortRef q = job_.seen.fabric.port(p).peer;
-    if (q) {
-      if (job_.failed[q.node]) continue;
-      if (from == PortState::Armed && job_.seen.port(q).state() < PortState::Armed) continue;
-    }
-    return Work{Kind::SetPort, c.at++};
-  }
+  for (; c.at <= job_.seen.fabric.node(n).num_ports; ++c.at)
+    if (goes_up({n, static_cast<std::uint8_t>(c.at)}, from)) return Work{Kind::SetPort, c.at++};
   return std::nullopt;
 }
 

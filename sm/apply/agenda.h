@@ -43,12 +43,16 @@ class Agenda {
   std::optional<Work> next_read(ib::fabric::NodeIndex n);
   std::optional<Work> next_vl_read(ib::fabric::NodeIndex n, std::uint8_t step);
   std::optional<Work> next_vl_set(ib::fabric::NodeIndex n);
+  PortSet widened(ib::fabric::NodeIndex n) const;
   static void begin_vls(Cursor& c, std::vector<Ask> asks);
   static std::optional<Work> next_vl(Cursor& c, Kind kind);
   std::optional<Ask> probe_for(ib::fabric::NodeIndex n) const;
   bool port_needs_set(ib::fabric::PortRef p) const;
   std::optional<Work> next_settle_new(ib::fabric::NodeIndex n, bool& wait);
   std::optional<Work> next_settle(ib::fabric::NodeIndex n, bool& wait);
+  /// Whether this port is to go up from `from` in this phase.
+  bool goes_up(ib::fabric::PortRef p, ib::wire::PortState from) const;
+  std::optional<Work> next_armed(ib::fabric::NodeIndex n, bool& wait);
   std::optional<Work> next_state(ib::fabric::NodeIndex n, ib::wire::PortState from);
 
   Job& job_;

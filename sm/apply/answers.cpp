@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "libdiag/discover/quirks.h"
 #include "libdiag/discover/sweep.h"
 #include "sm/apply/row_sets.h"
 #include "sm/apply/vl_work.h"
@@ -89,7 +90,7 @@ void on_switch(Job& job, const Work& work, const ib::wire::SwitchInfo& info) {
   // One that does not clear it when it is told to says nothing by it.
   if (job.options.after_sweep && info.port_state_change && !held.port_state_change)
     job.note(work, false, "a port changed its state meanwhile");
-  held = info;
+  held = ib::discover::corrected(info, job.seen.nodes[work.node].info.vendor_id);
 }
 
 /// A switch that was rebooted has no LID at its port 0.

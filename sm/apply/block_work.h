@@ -3,6 +3,7 @@
 // written. What devices hold is in the Inventory; here is what they refused. Inside sm/apply only.
 #pragma once
 
+#include <bitset>
 #include <map>
 #include <set>
 #include <span>
@@ -80,6 +81,9 @@ class RefusedBlocks {
 /// The wanted blocks of one node.
 std::span<const plan::WantedBlock> blocks_of(const plan::Desired& desired,
                                              ib::fabric::NodeIndex node);
+
+/// Of one node, a bit each.
+using PortSet = std::bitset<256>;
 
 /// What the questions below are about.
 struct Holder {

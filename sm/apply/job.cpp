@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/labels.h"
+#include "sm/device/tables/kinds.h"
 
 namespace sm::apply {
 namespace {
@@ -42,6 +44,23 @@ Job::Job(std::shared_ptr<const plan::Desired> d, ib::discover::Observed& o, Know
 bool Job::joins_routed(ib::fabric::PortRef p) const {
   const ib::fabric::PortRef q = seen.fabric.port(p).peer;
   return q && tables.was_warm(p.node) && tables.was_warm(q.node);
+}
+
+bool Job::holds_speeds(ib::fabric::PortRef p) const {
+  const auto blocks = blocks_of(*desired, p.node);
+  return std::ranges::all_of(blocks, [&](const plan::WantedBlock& want) {
+    if (want.kind != &device::kExtendedPortInfo || want.slot.port != p.port) return true;
+    const device::Block* held = known.inventory.held(*want.kind, guid(p.node), want.slot);
+    return held != nullptr &&
+           means_the_same(*want.kind, seen, p.node, want.slot, want.block, *held);
+  });
+}
+
+bool Job::restarts(ib::fabric::PortRef p) const {
+  const plan::PortWant& want = desired->ports[seen.port_index(p)];
+  if (!want.retrain) return want.restart;
+  const ib::fabric::PortRef q = seen.fabric.port(p).peer;
+  return want.restart || (q && holds_speeds(p) && holds_speeds(q));
 }
 
 void Job::note(const Work& work, bool timed_out, std::string_view what) {

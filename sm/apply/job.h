@@ -45,6 +45,10 @@ struct Job {
   bool vls_are_ours() const { return options.after_sweep && desired->vl_tables != nullptr; }
   /// Both its switches forward already: it is to carry packets before their tables send any.
   bool joins_routed(ib::fabric::PortRef p) const;
+  /// Its link is to go down, or is to stay down where it was taken down.
+  bool restarts(ib::fabric::PortRef p) const;
+  /// What it is to hold of speeds.
+  bool holds_speeds(ib::fabric::PortRef p) const;
   void note(const Work& work, bool timed_out, std::string_view what);
 };
 

@@ -38,11 +38,11 @@ void fill(Job& job, const Work& work, ib::wire::Mad& mad) {
       if (job.acknowledged[i]) want.reregister = false;
       write_wanted(want, mad.data());
       ib::wire::View<PortInfo> view(mad.data());
-      if (job.phase == Phase::Settle && want.restart) {
+      if (job.phase == Phase::Settle && job.restarts(p)) {
         view.set<&PortInfo::port_state>(PortState::Down);
         job.restarted = true;
       }
-      if (arms(job.phase)) view.set<&PortInfo::port_state>(PortState::Armed);
+      if (arms(job.phase) && !work.state_stays) view.set<&PortInfo::port_state>(PortState::Armed);
       if (activates(job.phase)) view.set<&PortInfo::port_state>(PortState::Active);
       break;
     }

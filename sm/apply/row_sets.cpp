@@ -2,8 +2,11 @@
 #include "sm/apply/row_sets.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <span>
 
+#include "libdiag/wire/rates.h"
 #include "sm/device/tables/kinds.h"
 
 namespace sm::apply {
@@ -50,10 +53,12 @@ struct Column {
 
 class RowSets {
  public:
-  RowSets(const Holder& holder, const plan::WantedTables& wanted) : holder_(holder) {
+  RowSets(const Holder& holder, const plan::WantedTables& wanted, const PortSet& later)
+      : holder_(holder), all_now_(later.none()) {
     const unsigned ports = holder.seen.fabric.node(holder.node).num_ports;
     const device::NodeTables* known = holder.inventory.find(holder.guid());
     for (unsigned output = 0; output <= ports; ++output) {
+      if (later[output]) continue;
       Column column;
       column.output = static_cast<std::uint8_t>(output);
       for (unsigned input = 0; input <= ports; ++input) {
@@ -76,7 +81,7 @@ class RowSets {
     // Bit 0 is the wildcarded form; bit 1 is another one, with a mask of ports, that is not used.
     const bool optimised =
         (holder_.seen.nodes[holder_.node].switch_info->optimized_sl_to_vl & 1U) != 0;
-    if (optimised && !columns_.empty()) set_all();
+    if (optimised && all_now_ && !columns_.empty()) set_all();
     for (Column& column : columns_) {
       if (optimised) set_inputs(column);
       for (std::size_t i = 0; i < column.wanted.size(); ++i)
@@ -93,6 +98,35 @@ class RowSets {
     return true;
   }
 
+  /// Until each output has its own, no packet of theirs is to be dropped by a VL that the link has
+  /// not.
+  bool fits_links_in_use(const Block* row) {
+    const auto known = vls_of_row_.find(row);
+    const unsigned vls = known != vls_of_row_.end()
+                             ? known->second
+                             : vls_of_row_.emplace(row, vls_of(*row)).first->second;
+    return vls <= fewest_in_use();
+  }
+  static unsigned vls_of(const Block& row) {
+    constexpr unsigned kDrop = 15;
+    unsigned vls = 0;
+    for (const std::uint8_t vl : ib::wire::decode<ib::wire::SlToVlTable>(row.data()).vl)
+      if (vl != kDrop) vls = std::max(vls, vl + 1U);
+    return vls;
+  }
+  unsigned fewest_in_use() {
+    if (fewest_in_use_) return *fewest_in_use_;
+    unsigned fewest = 15;
+    for (const Column& column : columns_) {
+      const auto& port = holder_.seen.port({holder_.node, column.output});
+      if (column.output != 0 && port.state() > ib::wire::PortState::Initialize)
+        fewest =
+            std::min(fewest, ib::wire::data_vls(port.get<&ib::wire::PortInfo::operational_vls>()));
+    }
+    fewest_in_use_ = fewest;
+    return fewest;
+  }
+
   /// Where one Set for all pairs leaves fewer rows to be written. That it is for port 0, too,
   /// nobody promises.
   void set_all() {
@@ -101,6 +135,8 @@ class RowSets {
     std::vector<const Block*> all;
     for (const Column& column : external)
       all.insert(all.end(), column.wanted.begin(), column.wanted.end());
+    std::erase_if(all, [&](const Block* row) { return !fits_links_in_use(row); });
+    if (all.empty()) return;
     const Block* row = usual(std::move(all));
     std::size_t now = 0, after = 0;
     for (const Column& column : external) {
@@ -118,14 +154,18 @@ class RowSets {
   }
 
   const Holder& holder_;
+  bool all_now_;  // no port's rows are to stay as they are
   std::vector<Column> columns_;
+  std::map<const Block*, unsigned> vls_of_row_;
+  std::optional<unsigned> fewest_in_use_;
   std::vector<Ask> asks_;
 };
 
 }  // namespace
 
-std::vector<Ask> row_sets(const Holder& holder, const plan::WantedTables& wanted) {
-  return RowSets(holder, wanted).run();
+std::vector<Ask> row_sets(const Holder& holder, const plan::WantedTables& wanted,
+                          const PortSet& later) {
+  return RowSets(holder, wanted, later).run();
 }
 
 void put_row(device::Inventory& inventory, ib::Guid node, unsigned num_ports, const Ask& ask,

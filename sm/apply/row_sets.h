@@ -10,8 +10,9 @@
 
 namespace sm::apply {
 
-/// In the order in which they have to arrive.
-std::vector<Ask> row_sets(const Holder& holder, const plan::WantedTables& wanted);
+/// In the order in which they have to arrive. Rows of the ports `later` stay as they are.
+std::vector<Ask> row_sets(const Holder& holder, const plan::WantedTables& wanted,
+                          const PortSet& later);
 
 /// What the answer to a Set of a row, of one pair or of many, says that the node holds.
 void put_row(device::Inventory& inventory, ib::Guid node, unsigned num_ports, const Ask& ask,

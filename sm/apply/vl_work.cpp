@@ -74,18 +74,19 @@ std::vector<Ask> vl_reads(const Holder& holder, const plan::WantedTables& wanted
   return out;
 }
 
-std::vector<Ask> vl_sets(const Holder& holder, const plan::WantedTables& wanted) {
+std::vector<Ask> vl_sets(const Holder& holder, const plan::WantedTables& wanted,
+                         const PortSet& later) {
   // What could not be read is set.
   const auto needs = [&](const Ask& ask) {
     return must_read(holder, ask) || must_write(holder, ask);
   };
   std::vector<Ask> out;
   const bool is_switch = holder.seen.fabric.node(holder.node).is_switch();
-  if (is_switch) out = row_sets(holder, wanted);
+  if (is_switch) out = row_sets(holder, wanted, later);
   for (const TableKind* kind : kKinds)
     if (!is_switch || kind != &kSlToVl)
       for (const Ask& ask : wanted_asks(holder.seen, wanted, holder.node, *kind))
-        if (needs(ask)) out.push_back(ask);
+        if ((kind != &kSlToVl || !later[ask.slot.port]) && needs(ask)) out.push_back(ask);
   return out;
 }
 

@@ -23,8 +23,9 @@ std::vector<Ask> unknown_rows(const Holder& holder, const plan::WantedTables& wa
 /// but is asked one pair at a time.
 std::vector<Ask> vl_reads(const Holder& holder, const plan::WantedTables& wanted);
 
-/// What the node still needs.
-std::vector<Ask> vl_sets(const Holder& holder, const plan::WantedTables& wanted);
+/// What the node still needs; rows of SL2VL of the ports `later` stay as they are.
+std::vector<Ask> vl_sets(const Holder& holder, const plan::WantedTables& wanted,
+                         const PortSet& later);
 
 /// The tables are many: one of arbitration, unlike any that a switch begins with, says whether they
 /// are still what they were.

@@ -31,6 +31,7 @@ struct Work {
   std::uint32_t arg{};  // a port, an LFT block, MFT block << 4 | position
   Ask ask{};            // of a block
   ib::fabric::NodeIndex node{};
+  bool state_stays{false};  // of SetPort, whatever the phase
 
   bool is_block() const { return kind >= Kind::SetBlock; }
   bool is_port() const { return kind == Kind::SetPort || kind == Kind::GetPort; }

@@ -59,7 +59,9 @@ plan::PlanOptions plan_options(const Settings& s) {
     return value ? std::optional(byte(*value)) : std::nullopt;
   };
   out.link_force = {forced(s.force_link_speed), forced(s.force_link_speed_ext),
-                    forced(s.force_link_width)};
+                    forced(s.force_link_width), std::nullopt};
+  if (s.fdr10 && *s.fdr10 != 0) out.link_force.fdr10 = *s.fdr10 == 1;
+  out.suppress_multicast_p_key_traps = s.suppress_mc_pkey_traps != 0;
   return out;
 }
 

@@ -40,7 +40,8 @@ struct Settings {
   std::uint64_t vl_stall_count{7}, leaf_vl_stall_count{7};
   std::uint64_t head_of_queue_lifetime{18}, leaf_head_of_queue_lifetime{16};
   std::uint64_t local_phy_errors_threshold{8}, overrun_errors_threshold{8};
-  std::optional<std::uint64_t> force_link_speed, force_link_speed_ext, force_link_width;
+  std::optional<std::uint64_t> force_link_speed, force_link_speed_ext, force_link_width, fdr10;
+  std::uint64_t suppress_mc_pkey_traps{1};
   bool use_mfttop{true};
 
   // ---- sweeps
@@ -48,6 +49,7 @@ struct Settings {
   std::uint64_t transaction_timeout{200};
   std::uint64_t max_wire_smps{256};
   bool force_heavy_sweep{false};
+  std::uint64_t silent_host_sweeps{3}, silent_host_seconds{600};
   bool sweep_on_trap{true};
   bool exit_on_fatal{false};
 

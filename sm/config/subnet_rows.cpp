@@ -20,9 +20,6 @@ ib::Result<void> check_ports(std::string_view text) {
   return ib::parse_number(text, 0, zero) ? ib::Result<void>{} : check_guids(text);
 }
 
-constexpr std::string_view kLeftAsDevicesSay =
-    "links keep the speeds and widths that devices enable";
-
 constexpr std::array kPort = {
     flag("-o,--once", "", &S::once, "Configure the subnet once, then exit; links stay ACTIVE"),
     text("-g,--guid", "guid", &S::guid, "GUID[,GUID...]",
@@ -147,9 +144,15 @@ constexpr std::array kLinks = {
            "LinkWidthEnabled of ports of switches; 0: as it is, 255: what is supported")
         .opensm_has("255")
         .on_reload(),
-    number("", "fdr10", {}, 0, 2, "FDR10: 0 left alone, 1 enabled, 2 disabled")
+    number("", "fdr10", &S::fdr10, 0, 2,
+           "FDR10 of ports that know it, where a link runs at QDR or FDR10: 0 left alone, 1 "
+           "enabled, 2 disabled")
         .opensm_has("1")
-        .not_yet(kLeftAsDevicesSay),
+        .on_reload(),
+    number("", "suppress_mc_pkey_traps", &S::suppress_mc_pkey_traps, 0, 1,
+           "1: ports that can be told so send no traps about multicast packets with a P_Key that "
+           "they do not have; 0: they do")
+        .on_reload(),
     truth("", "use_mfttop", &S::use_mfttop, "Program MulticastFDBTop where a switch has it")
         .on_reload(),
     truth("", "enable_quirks", {}, "Work round faults of devices at a risk")
@@ -184,6 +187,12 @@ constexpr std::array kSweep = {
         .opensm_has("500")
         .no_effect("timeouts are learnt from each target"),
     truth("", "force_heavy_sweep", &S::force_heavy_sweep, "Every sweep is a full one").on_reload(),
+    number("", "silent_host_sweeps", &S::silent_host_sweeps, 0, 1000,
+           "Full sweeps in a row that a host may leave unanswered and keep its routes, while its "
+           "link is up"),
+    number("", "silent_host_seconds", &S::silent_host_seconds, 2, 86'400,
+           "... but no longer than that")
+        .in("s"),
     truth("", "sweep_on_trap", &S::sweep_on_trap,
           "Look at what traps tell of at once; else the next sweep finds it")
         .on_reload(),

@@ -7,6 +7,7 @@
 #include "sm/core/impl.h"
 #include "sm/core/lost_store.h"
 #include "sm/device/tables/kinds.h"
+#include "sm/plan/fdr10.h"
 #include "sm/plan/kept_rows.h"
 #include "sm/plan/partitions.h"
 #include "sm/plan/sl_rates.h"
@@ -206,8 +207,8 @@ void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swep
     operator_asked = true;  // what devices hold is read again
     forget_groups_at = now + kGroupsKept;
   }
-  if (cut_short && desired) {
-    kept.keep(now, *swept, *seen, desired->node_managed);
+  if (desired) {
+    kept.keep(now, *swept, *seen, desired->node_managed, !cut_short);
   } else {
     kept.forget();
   }
@@ -236,6 +237,7 @@ void SubnetManager::Impl::ask_for_plan(Instant now, std::shared_ptr<Observed> sw
   if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing;
   request.held = tables.tables();
   request.mute = mute_nodes(*swept);
+  request.keep_fdr10 = known.refused.nodes(device::kExtendedPortInfo);
   request.fewer_vls = known.fewer_vls;
   request.keep_sl_to_vl = known.refused.nodes(device::kSlToVl);
   request.standing = std::move(standing);
@@ -379,19 +381,24 @@ std::set<ib::Guid> SubnetManager::Impl::mute_nodes(const Observed& swept) const 
   return mute;
 }
 
-void SubnetManager::Impl::plan_rates_again(plan::Desired& next) {
+void SubnetManager::Impl::plan_vendor_blocks_again(plan::Desired& next) {
+  next.to_read.clear();
+  next.speed_blocks.clear();
+  if (options.plan.link_force.fdr10)
+    plan::want_fdr10(next, *seen, *options.plan.link_force.fdr10, known.inventory,
+                     known.refused.nodes(device::kExtendedPortInfo));
   if (options.plan.rates == nullptr) return;
   auto rates = plan::plan_sl_rates(*seen, next.node_managed, next.sm_port, *options.plan.rates,
                                    known.inventory, mute_nodes(*seen));
   next.rate_blocks = std::move(rates.blocks);
-  next.to_read = std::move(rates.to_read);
+  next.to_read.insert(next.to_read.end(), rates.to_read.begin(), rates.to_read.end());
   for (const std::string& line : rates.alarms) log(LogLevel::Warning, "plan", line);
 }
 
 bool SubnetManager::Impl::plan_blocks_again() {
   auto next = std::make_shared<plan::Desired>(*desired);
   plan::want_p_keys(*next, *seen, desired->partitions, options.plan.p_keys, known.inventory);
-  if (!next->to_read.empty()) plan_rates_again(*next);
+  if (!next->to_read.empty()) plan_vendor_blocks_again(*next);
   gather_blocks(*next);
   desired = std::move(next);
   const auto to_be_written = [&](const plan::WantedBlock& want) {

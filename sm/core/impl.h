@@ -96,7 +96,7 @@ struct SubnetManager::Impl {
   OwnPort own_port{kOwnerOwnPort};
   TrapLook trap_look;
   Flapping flapping;
-  KeptNodes kept;
+  KeptNodes kept{options.silent_hosts};
   SnapshotPtr snapshot;
   HoldingsPtr holdings;
   std::uint64_t generation{0};
@@ -251,7 +251,7 @@ struct SubnetManager::Impl {
   /// Nodes that were asked what they can do, and did not tell.
   std::set<ib::Guid> mute_nodes(const Observed& swept) const;
 
-  void plan_rates_again(plan::Desired& next);
+  void plan_vendor_blocks_again(plan::Desired& next);
 
   /// With what was read since; true: some table is to be written.
   bool plan_blocks_again();

@@ -115,45 +115,65 @@ class Transplant {
 
 }  // namespace
 
+bool KeptNodes::may_stay(Instant now, const Silence& silence, bool waited) const {
+  if (silence.is_host && silence.sweeps <= hosts_.sweeps && now - silence.since < hosts_.most)
+    return true;
+  return !waited && now - silence.since < kPatience;
+}
+
 void KeptNodes::keep(Instant now, Observed& found, const Observed& before,
-                     const std::vector<bool>& managed) {
+                     const std::vector<bool>& managed, bool waited) {
   std::set<Guid> silent;
   for (const Trouble& t : found.troubles)
     if (const auto n = before.fabric.find_node(t.node_guid);
         t.kind == Trouble::Kind::Silent && n && managed[*n])
       silent.insert(t.node_guid);
 
-  std::map<Guid, Instant> since;
+  std::map<Guid, Silence> since;
   Transplant transplant(found, before, managed);
   for (const Guid guid : silent) {
     const auto it = since_.find(guid);
-    const Instant first = it != since_.end() ? it->second : now;
-    if (now - first >= kPatience) continue;
+    Silence silence = it != since_.end() ? it->second : Silence{now, 0, false};
+    ++silence.sweeps;
+    silence.is_host = !before.fabric.node(*before.fabric.find_node(guid)).is_switch();
+    if (!may_stay(now, silence, waited)) continue;
     for (const Guid kept : transplant.put_in(guid)) {
       const auto earlier = since_.find(kept);
-      since.emplace(kept, earlier != since_.end() ? earlier->second : first);
+      since.emplace(kept, earlier != since_.end() && kept != guid ? earlier->second : silence);
     }
   }
   if (!since.empty()) ib::discover::sort_nodes(found);
   std::erase_if(found.troubles, [&](const Trouble& t) {
     return t.kind == Trouble::Kind::Silent && since.contains(t.node_guid);
   });
-  for (const auto& [guid, first] : since) {
+  for (const auto& [guid, silence] : since) {
     if (since_.contains(guid)) continue;
     const auto& node = found.fabric.node(*found.fabric.find_node(guid));
     logs_.push_back(
         {ib::LogLevel::Info, "sweep",
-         fmt::format("{} \"{}\" does not answer, though the link to it is up: it stays "
-                     "as it was for {} s, unless it answers",
-                     to_string(guid), ib::printable(node.name()),
-                     std::chrono::duration_cast<std::chrono::seconds>(kPatience).count())});
+         fmt::format("{} \"{}\" does not answer, though the link to it is up: it stays as it was "
+                     "for {}, unless it answers",
+                     to_string(guid), ib::printable(node.name()), promise(silence))});
   }
   since_ = std::move(since);
 }
 
+std::string KeptNodes::promise(const Silence& silence) const {
+  const auto in_seconds = [](ib::Duration d) {
+    return std::chrono::duration_cast<std::chrono::seconds>(d).count();
+  };
+  if (!silence.is_host || hosts_.sweeps == 0) return fmt::format("{} s", in_seconds(kPatience));
+  return fmt::format("{} more sweep{} or {} s", hosts_.sweeps, hosts_.sweeps == 1 ? "" : "s",
+                     in_seconds(hosts_.most));
+}
+
+Instant KeptNodes::until(const Silence& silence) const {
+  return silence.since + (silence.is_host && hosts_.sweeps > 0 ? hosts_.most : kPatience);
+}
+
 Instant KeptNodes::due() const {
   Instant due = ib::kNever;
-  for (const auto& [guid, first] : since_) due = std::min(due, first + kPatience);
+  for (const auto& [guid, silence] : since_) due = std::min(due, until(silence));
   return due;
 }
 

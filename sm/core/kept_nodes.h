@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// KeptNodes: nodes that did not answer a sweep which did not wait for them. While the link to such
-// a node is up it may well forward what it was told to, so it stays in the fabric as it was known,
-// for two seconds at most. Then a sweep leaves it out.
+// KeptNodes: nodes that did not answer a sweep. While the link to such a node is up it may well do
+// what it was told to, so it stays in the fabric as it was known: a host that is merely loaded for
+// some sweeps, or some time; anybody else where the sweep did not wait for him, for two seconds.
+// Then a sweep leaves it out.
 #pragma once
 
 #include <deque>
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "libdiag/base/log.h"
@@ -15,14 +17,22 @@
 
 namespace sm::core {
 
+/// How long a CA or router that does not answer stays where its link is up: that many sweeps, and
+/// no longer than that.
+struct HostPatience {
+  unsigned sweeps{3};
+  ib::Duration most{std::chrono::minutes(10)};
+};
+
 class KeptNodes {
  public:
+  explicit KeptNodes(HostPatience hosts = {}) : hosts_(hosts) {}
+
   /// Adds to `found` the silent nodes that `before` has, and those that only they lead to; the
   /// troubles with them are gone. `managed`: the nodes of `before`. Troubles have been told whose
-  /// they are.
+  /// they are. `waited`: the sweep waited for everybody.
   void keep(ib::Instant now, ib::discover::Observed& found, const ib::discover::Observed& before,
-            const std::vector<bool>& managed);
-  /// A sweep waited for everybody: who is silent is silent.
+            const std::vector<bool>& managed, bool waited);
   void forget() { since_.clear(); }
 
   std::size_t count() const { return since_.size(); }
@@ -32,7 +42,17 @@ class KeptNodes {
   std::optional<ib::LogEvent> next_log();
 
  private:
-  std::map<ib::Guid, ib::Instant> since_;  // silent
+  struct Silence {
+    ib::Instant since;
+    unsigned sweeps{0};  // that it did not answer
+    bool is_host{false};
+  };
+  bool may_stay(ib::Instant now, const Silence& silence, bool waited) const;
+  ib::Instant until(const Silence& silence) const;
+  std::string promise(const Silence& silence) const;
+
+  HostPatience hosts_;
+  std::map<ib::Guid, Silence> since_;
   std::deque<ib::LogEvent> logs_;
 };
 

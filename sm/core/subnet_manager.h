@@ -28,6 +28,7 @@
 #include "libdiag/mad/transactor.h"
 #include "sm/apply/apply.h"
 #include "sm/core/effects.h"
+#include "sm/core/kept_nodes.h"
 #include "sm/core/light_sweep.h"
 #include "sm/core/m_keys.h"
 
@@ -76,6 +77,7 @@ struct Options {
   bool rehearse{false};
   /// Others write the store, too: before this one plans as master it asks what is there.
   bool shares_store{false};
+  HostPatience silent_hosts;
   unsigned rounds{3};  // full sweeps before ports that should be ACTIVE are reported missing
 };
 

@@ -29,6 +29,7 @@ struct PortWant {
   bool end_port{false};    // the fields of an end port below count
   bool activate{false};    // has a link whose two ends are ours to bring up
   bool restart{false};     // MTU or VLs of a link in use must change: it has to go down first
+  bool retrain{false};     // it has to go down once both its ends hold their `speed_blocks`
   bool reregister{false};  // clients lost what they had registered
   // End ports.
   ib::Lid lid{};
@@ -51,6 +52,8 @@ struct PortWant {
   std::optional<std::uint8_t> vl_high_limit;  // with a table of arbitration
   // Speeds and widths that a link may train to, of ports of switches that the operator forces.
   std::optional<std::uint8_t> speed_enabled, speed_ext_enabled, width_enabled;
+  std::optional<std::uint8_t>
+      trap_suppression;  // MulticastPKeyTrapSuppressionEnabled, of end ports
   std::optional<bool> enforce_inbound, enforce_outbound;  // of P_Keys, where a host is behind it
   friend auto operator<=>(const PortWant&, const PortWant&) = default;
 };
@@ -87,6 +90,7 @@ struct Desired {
   std::vector<WantedBlock> p_key_blocks;   // those of P_KeyTable, which are among them
   std::vector<WantedBlock> unread_p_keys;  // empty blocks of P_KeyTable that must be known first
   std::vector<WantedBlock> rate_blocks;    // those of rate limits, likewise
+  std::vector<WantedBlock> speed_blocks;   // those of FDR10, likewise
   std::vector<WantedBlock> to_read;        // what must be known before the plan is whole; by node
   /// SL2VL and VL arbitration; null: they are not ours. Shared, since there are many.
   std::shared_ptr<const WantedTables> vl_tables;

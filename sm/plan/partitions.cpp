@@ -103,7 +103,7 @@ std::vector<std::string> want_p_keys(Desired& desired, const Observed& observed,
 }
 
 void gather_blocks(Desired& desired, std::vector<WantedBlock> guids) {
-  for (const auto* more : {&desired.p_key_blocks, &desired.rate_blocks})
+  for (const auto* more : {&desired.p_key_blocks, &desired.rate_blocks, &desired.speed_blocks})
     guids.insert(guids.end(), more->begin(), more->end());
   std::ranges::stable_sort(guids, {}, &WantedBlock::node);
   desired.blocks = std::move(guids);

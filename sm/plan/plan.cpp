@@ -7,6 +7,9 @@
 #include <optional>
 
 #include "libdiag/fabric/labels.h"
+#include "libdiag/fabric/planes.h"
+#include "libdiag/wire/port_attributes.h"
+#include "sm/plan/fdr10.h"
 #include "sm/plan/partitions.h"
 #include "sm/plan/routes.h"
 #include "sm/plan/sl_rates.h"
@@ -60,6 +63,7 @@ class Planner {
     want_ports();
     want_partitions();
     want_rates();
+    want_fdr10();
     routes_ = plan_routes(request_, settings(), following_, out_);
     want_sm_sls();
     want_vls(request_, settings(), routes_, keeps_vls_, out_);
@@ -110,10 +114,35 @@ class Planner {
     }
   }
 
+  /// Of an end port that another port stands for; the local port always stands for its own.
+  bool is_plane(PortRef p) const {
+    const PortRef local = observed_.local_port;
+    if (p == local) return false;
+    if (p.node == local.node && !is_switch(p.node) && fabric().port(p).guid.value != 0 &&
+        fabric().port(p).guid == fabric().port(local).guid)
+      return true;
+    return ib::fabric::is_further_plane(fabric(), p);
+  }
+  void tell_planes() {
+    std::size_t count = 0;
+    PortRef first;
+    for (NodeIndex n = 0; n < observed_.nodes.size(); ++n)
+      for (unsigned p = 1; p <= fabric().node(n).num_ports && !is_switch(n); ++p) {
+        const PortRef ref{n, static_cast<std::uint8_t>(p)};
+        if (fabric().port(ref).peer && is_plane(ref) && count++ == 0) first = ref;
+      }
+    if (count == 0) return;
+    out_.notes.push_back(fmt::format(
+        "{} port{} further planes of multi-plane HCAs, the first {} port {}: one plane of each has "
+        "the LID, and the others are left as they are",
+        count, count == 1 ? " is one of the" : "s are", name(first.node), first.port));
+  }
+
   template <class Do>
   void for_each_end_port(Do&& run) const {
     const auto visit = [&](PortRef p) {
-      if (const auto* seen = observed_.known_port(p)) run(p, *seen);
+      if (const auto* seen = observed_.known_port(p); seen != nullptr && !is_plane(p))
+        run(p, *seen);
     };
     visit(observed_.local_port);  // the subnet manager's own LID first
     for (NodeIndex n = 0; n < observed_.nodes.size(); ++n) {
@@ -209,6 +238,7 @@ class Planner {
     out_.ports.resize(observed_.ports.size());
     for (const LidAssignment& a : out_.lids) want_end_port(a);
     tell_hidden_keys();
+    tell_planes();
     for (NodeIndex n = 0; n < observed_.nodes.size(); ++n) {
       if (!out_.node_managed[n]) continue;
       for (unsigned p = 0; p <= fabric().node(n).num_ports; ++p)
@@ -244,6 +274,13 @@ class Planner {
     std::ranges::move(rates.alarms, std::back_inserter(out_.alarms));
   }
 
+  void want_fdr10() {
+    static const device::Inventory kNothing;
+    if (options_.link_force.fdr10)
+      plan::want_fdr10(out_, observed_, *options_.link_force.fdr10,
+                       request_.held != nullptr ? *request_.held : kNothing, request_.keep_fdr10);
+  }
+
   void want_partitions() {
     static const device::Inventory kNothing;
     auto alarms = want_p_keys(out_, observed_, options_.partitions, options_.p_keys,
@@ -270,6 +307,10 @@ class Planner {
       want.m_key_lease = seen.get<&PortInfo::m_key_lease_period>();
       want.m_key_protect = seen.get<&PortInfo::m_key_protect_bits>();
     }
+    if (options_.suppress_multicast_p_key_traps &&
+        (seen.get<&PortInfo::capability_mask>() &
+         ib::wire::port_cap::kMulticastPKeyTrapSuppression) != 0)
+      want.trap_suppression = *options_.suppress_multicast_p_key_traps ? 1 : 0;
     // Only what software behind the port may have built on: a port that comes up by itself
     // registers anyway.
     const bool in_use = is_in_use(seen);
@@ -299,6 +340,7 @@ class Planner {
       return;
     }
     if (!seen.known || !q || seen.state() == PortState::Down) return;
+    if (is_plane(p) || is_plane(q)) return;
     if (!out_.node_managed[q.node] || !observed_.port(q).known) return;
     if (!is_switch(p.node) && !want.end_port) return;
     if (observed_.port(q).state() == PortState::Down) return;

@@ -36,6 +36,7 @@ struct LinkForce {
   std::optional<std::uint8_t> speed;      // LinkSpeedEnabled; 15: what is supported
   std::optional<std::uint8_t> speed_ext;  // LinkSpeedExtEnabled; 30: none, 31: what is supported
   std::optional<std::uint8_t> width;      // LinkWidthEnabled; 255: what is supported
+  std::optional<bool> fdr10;  // of every port that knows it, CAs included; none: left alone
 };
 
 /// Ports that operate fewer VLs than they say they have, by node GUID and port: the code of
@@ -64,6 +65,9 @@ struct PlanOptions {
   std::uint8_t vl_stall_count{7}, leaf_vl_stall_count{7};
   std::uint8_t phy_errors{8}, overrun_errors{8};
   std::uint8_t operational_vls_max{5};
+  /// Traps 257 and 259 about multicast packets, at ports that can be told (IBA 14.2.5.6); none:
+  /// ports keep what they have.
+  std::optional<bool> suppress_multicast_p_key_traps;
   bool reregister{true};            // ask ports to, where registrations may be gone
   bool multicast{true};             // else tables of switches stay as they are
   bool keep_unknown_groups{false};  // Desired's
@@ -90,6 +94,7 @@ struct PlanRequest {
   AliasBlocks alias_blocks;                       // that hold some or did
   std::shared_ptr<const device::Inventory> held;  // tables of devices; null: not known at all
   std::set<ib::Guid> mute;                        // nodes that do not tell what they can do
+  std::set<ib::Guid> keep_fdr10;                  // nodes that did not take a Set of it
   FewerVls fewer_vls;
   std::set<ib::Guid> keep_sl_to_vl;         // that did not take rows they were told: `held` is
   std::shared_ptr<const Routing> previous;  // what is programmed now, if anything

@@ -23,6 +23,7 @@ PortWant held(const PortWant& want, const PortInfo& info) {
     h.m_key_lease = info.m_key_lease_period;
     h.m_key_protect = info.m_key_protect_bits;
     h.subnet_timeout = info.subnet_timeout;
+    if (want.trap_suppression) h.trap_suppression = info.multicast_p_key_trap_suppression;
   }
   if (want.neighbor_mtu != 0) h.neighbor_mtu = info.neighbor_mtu;
   if (want.operational_vls != 0) h.operational_vls = info.operational_vls;
@@ -63,6 +64,8 @@ void write_wanted(const PortWant& want, std::byte* port_info) {
     view.set<&PortInfo::m_key_lease_period>(want.m_key_lease);
     view.set<&PortInfo::m_key_protect_bits>(want.m_key_protect);
     view.set<&PortInfo::subnet_timeout>(want.subnet_timeout);
+    if (want.trap_suppression)
+      view.set<&PortInfo::multicast_p_key_trap_suppression>(*want.trap_suppression);
   }
   if (want.neighbor_mtu != 0) view.set<&PortInfo::neighbor_mtu>(want.neighbor_mtu);
   if (want.operational_vls != 0) view.set<&PortInfo::operational_vls>(want.operational_vls);

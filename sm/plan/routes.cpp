@@ -96,7 +96,11 @@ class RoutePlanner {
     routed_ = routed_fabric(fabric(), out_.node_managed, out_.lids);
     const Fabric& f = routed_;
     ib::route::ChoiceOptions options = choice_for(f);
-    ib::fabric::CompactGraph graph(f, options.engine.no_hosts.guids());
+    const auto listed = options.engine.no_hosts.guids();
+    std::vector<ib::Guid> no_hosts(listed.begin(), listed.end());
+    std::ranges::copy(ib::discover::special_nodes(*request_.observed),
+                      std::back_inserter(no_hosts));
+    ib::fabric::CompactGraph graph(f, no_hosts);
     auto routing = std::make_shared<Routing>(Routing{std::move(graph), {}, {}, {}, {}});
     const Weighable weighable = weighable_between_switches(routing->graph);
     options.vls_max = std::min(options.vls_max, weighable.vls);

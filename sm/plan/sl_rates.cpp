@@ -9,6 +9,7 @@
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/aggregation_node.h"
 #include "libdiag/fabric/labels.h"
+#include "libdiag/fabric/makers.h"
 #include "sm/device/end_port_facts.h"
 #include "sm/device/tables/kinds.h"
 
@@ -47,11 +48,12 @@ SlRatePlan plan_sl_rates(const ib::discover::Observed& observed, const std::vect
                          const device::Inventory& held, const std::set<ib::Guid>& refused) {
   SlRatePlan plan;
   const auto& fabric = observed.fabric;
+  const auto built_in = ib::discover::special_nodes(observed);
   std::map<std::pair<std::uint32_t, std::uint16_t>, Unable> unable;
   for (NodeIndex n = 0; n < observed.nodes.size(); ++n) {
     const auto& node = fabric.node(n);
     if (!managed[n] || node.type != ib::wire::NodeType::ChannelAdapter ||
-        ib::fabric::is_aggregation_node(node))
+        ib::fabric::is_aggregation_node(node) || std::ranges::binary_search(built_in, node.guid))
       continue;
     const device::Block* capabilities = held.held(device::kGeneralInfo, node.guid, {});
     if (capabilities == nullptr && !refused.contains(node.guid)) {
@@ -73,10 +75,11 @@ SlRatePlan plan_sl_rates(const ib::discover::Observed& observed, const std::vect
     if (kind.count++ == 0) kind.first = ib::fabric::node_label(node);
   }
   for (const auto& [kind, devices] : unable)
-    plan.alarms.push_back(fmt::format(
-        "rate limits of SLs: {} of vendor 0x{:06x} device {} cannot limit: {}{}",
-        devices.count == 1 ? "1 node" : fmt::format("{} nodes", devices.count), kind.first,
-        kind.second, devices.first, devices.count == 1 ? "" : " and others"));
+    plan.alarms.push_back(
+        fmt::format("rate limits of SLs: {} of {} cannot limit: {}{}",
+                    devices.count == 1 ? "1 node" : fmt::format("{} nodes", devices.count),
+                    ib::fabric::device_label(kind.first, kind.second), devices.first,
+                    devices.count == 1 ? "" : " and others"));
   return plan;
 }
 

@@ -8,11 +8,12 @@
 
 namespace sm::device {
 
-extern const TableKind kGuidInfo;       // IBA 14.2.5.5: 8 GUIDs a block, of end ports
-extern const TableKind kPKeyTable;      // IBA 14.2.5.7: 32 P_Keys a block
-extern const TableKind kSlToVl;         // IBA 14.2.5.8: 16 SLs
-extern const TableKind kGeneralInfo;    // Mellanox 0xFF17: capabilities of a node, one block
-extern const TableKind kQosConfigSl;    // Mellanox 0xFF82: rate limits of a CA port, one block
+extern const TableKind kGuidInfo;          // IBA 14.2.5.5: 8 GUIDs a block, of end ports
+extern const TableKind kPKeyTable;         // IBA 14.2.5.7: 32 P_Keys a block
+extern const TableKind kSlToVl;            // IBA 14.2.5.8: 16 SLs
+extern const TableKind kGeneralInfo;       // Mellanox 0xFF17: capabilities of a node, one block
+extern const TableKind kExtendedPortInfo;  // Mellanox 0xFF90: FDR10 of a port, one block
+extern const TableKind kQosConfigSl;       // Mellanox 0xFF82: rate limits of a CA port, one block
 extern const TableKind kVlArbitration;  // IBA 14.2.5.9: 32 entries a block; blocks 1 and 2 are of
                                         // low priority, 3 and 4 of high priority
 

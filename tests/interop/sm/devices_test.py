@@ -27,6 +27,8 @@ LINES = """#device leaf-001 optimized_sl2vl=2
 #device "host0010 HCA-1" loses_every=7
 #device leaf-004 4 shows_state=5
 #device "host0001 HCA-1" traps_without_lid=1
+#device leaf-003 port_state_table=1 special=none
+#device "host0011 HCA-1" old_counters=1 planes=0
 """
 
 
