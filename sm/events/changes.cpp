@@ -11,6 +11,7 @@
 #include "libdiag/route/reroute/reroute.h"
 #include "libdiag/wire/rates.h"
 #include "sm/device/tables/kinds.h"
+#include "sm/events/recognised.h"
 
 namespace sm::events {
 namespace {
@@ -88,6 +89,7 @@ class Topology {
     for (const auto& node : was.nodes())
       if (!now.find_node(node.guid))
         say(Kind::NodeLeft, {node.name(), to_string(node.guid), type_name(node.type)});
+    for (Event& event : recognised(was, now)) out_.push_back(std::move(event));
     lids();
   }
 

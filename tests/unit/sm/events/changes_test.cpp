@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "libdiag/fabric/generate.h"
+#include "libdiag/fabric/node_order.h"
 #include "sm/device/tables/kinds.h"
 #include "tests/unit/sm/policy/policy_of.h"
 #include "tests/unit/sm/sa/snapshot_of.h"
@@ -72,6 +74,82 @@ TEST(TopologyChanges, AHostThatIsCabledToAnotherPortMoved) {
                            "link up: \"leaf-003\" port 1 - \"host0001 HCA-1\" port 1, 4x EDR",
                            "cable moved: \"host0001 HCA-1\" port 1 from \"leaf-001\" port 1 to "
                            "\"leaf-003\" port 1"));
+}
+
+void connect(Fabric& f, PortRef a, PortRef b) {
+  f.connect(a, b, ib::wire::LinkWidth::W4x, ib::wire::LinkSpeed::Edr);
+}
+/// The lines of kinds that say what others are together.
+std::vector<std::string> recognised_between(const Fabric& before, const Fabric& after) {
+  std::vector<std::string> out;
+  for (const Event& e : topology_changes(snapshot_of(before).get(), *snapshot_of(after)))
+    if (e.kind >= Kind::CablesSwapped && e.kind <= Kind::PartJoined) out.push_back(text_of(e));
+  return out;
+}
+
+TEST(TopologyChanges, TwoHostsWhoseCablesWereSwappedAreTold) {
+  const Fabric before = tree();
+  Fabric after = before;
+  const PortRef one = {node(after, "host0001 HCA-1"), 1},
+                other = {node(after, "host0009 HCA-1"), 1};
+  const PortRef at_one = after.port(one).peer, at_other = after.port(other).peer;
+  connect(after, one, at_other);
+  connect(after, other, at_one);
+  EXPECT_THAT(recognised_between(before, after),
+              ElementsAre(testing::AllOf(testing::HasSubstr("cables swapped: "),
+                                         testing::HasSubstr("\"leaf-001\" port 1"),
+                                         testing::HasSubstr("\"leaf-003\" port 1"),
+                                         testing::HasSubstr("\"host0001 HCA-1\" port 1"),
+                                         testing::HasSubstr("\"host0009 HCA-1\" port 1"))));
+  EXPECT_THAT(recognised_between(before, before), IsEmpty());
+}
+
+/// `name` is another device, in the same place.
+Fabric with_another(const Fabric& before, std::string_view name) {
+  Fabric out;
+  const NodeIndex replaced = node(before, name);
+  for (NodeIndex n = 0; n < before.nodes().size(); ++n) {
+    auto like = before.node(n);
+    if (n == replaced) {
+      like.guid = ib::Guid{0x1234};
+      like.description = "new one";
+    }
+    out.add_node(std::move(like));
+  }
+  for (NodeIndex n = 0; n < before.nodes().size(); ++n)
+    for (unsigned p = 0; p <= before.node(n).num_ports; ++p) out.port(n, p) = before.port(n, p);
+  out.reindex();
+  return out;
+}
+
+TEST(TopologyChanges, ANodeInThePlaceOfAnotherReplacesIt) {
+  const Fabric before = tree();
+  for (const char* name : {"leaf-002", "host0003 HCA-1"}) {
+    const Fabric after = with_another(before, name);
+    EXPECT_THAT(
+        recognised_between(before, after),
+        ElementsAre(testing::AllOf(testing::StartsWith(std::string("replaced: ") + name),
+                                   testing::HasSubstr("by new one 0x0000000000001234, at "))));
+  }
+}
+
+TEST(TopologyChanges, APartThatSplitsOffOrJoinsIsTold) {
+  const Fabric whole = tree();
+  Fabric rest;
+  const NodeIndex leaf = node(whole, "leaf-004");
+  const auto is_gone = [&](NodeIndex n) {
+    return n == leaf || (!whole.node(n).is_switch() && whole.port(n, 1).peer.node == leaf);
+  };
+  std::vector<NodeIndex> kept;
+  for (NodeIndex n = 0; n < whole.nodes().size(); ++n)
+    if (!is_gone(n)) kept.push_back(n);
+  rest = ib::fabric::with_nodes_in(whole, kept);
+  EXPECT_THAT(recognised_between(whole, rest),
+              ElementsAre(testing::StartsWith("a part of the subnet is not reached any more: "
+                                              "switches 1, others 4, behind \"spine-00")));
+  EXPECT_THAT(recognised_between(rest, whole),
+              ElementsAre(testing::StartsWith(
+                  "a part joined the subnet: switches 1, others 4, behind \"spine-00")));
 }
 
 TEST(TopologyChanges, NodesComeGoAndAreRenamed) {
