@@ -28,21 +28,26 @@ void Sweep::Impl::describe_duplicates() {
 }
 
 void Sweep::Impl::settle() {
+  if (part) return settle_partial();
   for (const auto& [key, info] : std::exchange(newcomers, {})) on_node_info(key, info, true);
   if (!idle()) return;
   if (suspects.empty() && rechecked.empty() && recheck_down.empty() && find_suspects()) return;
   judge();
   connect();
   describe_duplicates();
-  std::ranges::stable_sort(seen.troubles, [](const Trouble& a, const Trouble& b) {
-    return std::pair(a.route, a.port) < std::pair(b.route, b.port);
-  });
+  sort_troubles();
   claim = {};
   progress = {};
   port_guids = {};
   sort_nodes(seen);
   seen.complete = true;
   finished = true;
+}
+
+void Sweep::Impl::sort_troubles() {
+  std::ranges::stable_sort(seen.troubles, [](const Trouble& a, const Trouble& b) {
+    return std::pair(a.route, a.port) < std::pair(b.route, b.port);
+  });
 }
 
 bool Sweep::Impl::find_suspects() {

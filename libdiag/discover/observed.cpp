@@ -60,12 +60,17 @@ std::vector<Guid> special_nodes(const Observed& observed) {
 }
 
 void sort_nodes(Observed& observed) {
+  keep_nodes(observed, fabric::nodes_by_guid(observed.fabric));
+}
+
+void keep_nodes(Observed& observed, const std::vector<fabric::NodeIndex>& order) {
   using fabric::NodeIndex;
   using fabric::PortRef;
-  const auto order = fabric::nodes_by_guid(observed.fabric);
-  std::vector<NodeIndex> place(order.size());
+  std::vector<NodeIndex> place(observed.nodes.size(), fabric::kNoNode);
   for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<NodeIndex>(i);
-  const auto moved = [&](PortRef p) { return p ? PortRef{place[p.node], p.port} : p; };
+  const auto moved = [&](PortRef p) {
+    return p && place[p.node] != fabric::kNoNode ? PortRef{place[p.node], p.port} : PortRef{};
+  };
 
   // Part for part, so that not everything is there twice.
   std::vector<ObservedPort> ports;

@@ -105,5 +105,7 @@ std::vector<Guid> special_nodes(const Observed& observed);
 /// Puts nodes in the order of their GUIDs: what is built on them must not depend on whose answer
 /// came first.
 void sort_nodes(Observed& observed);
+/// The nodes in this order alone; what is told of others is gone with them.
+void keep_nodes(Observed& observed, const std::vector<fabric::NodeIndex>& order);
 
 }  // namespace ib::discover

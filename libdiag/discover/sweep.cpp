@@ -166,6 +166,10 @@ void Sweep::Impl::quarantine(NodeIndex n, Trouble::Kind kind, Key key, std::stri
 void Sweep::Impl::on_completion(const mad::Completion& c) {
   const Key key = from_cookie((c.cookie - options.cookie_base) & kCookieMask);
   --in_flight;
+  if (part && !part->why_whole.empty()) {
+    finished = in_flight == 0;
+    return;
+  }
   if (is_port_scan(key)) {
     --progress[key.at.node].reading;
     scan(key.at.node);
@@ -219,6 +223,9 @@ bool Sweep::Impl::ask_with_other_key(Key key) {
 }
 
 void Sweep::Impl::on_failure(Key key, Trouble::Kind kind, std::string what) {
+  if (part && (key.ask == Ask::Probe || (was_in_order(key.at.node) && key.ask != Ask::PortInfoExt &&
+                                         key.ask != Ask::VendorPortInfo)))
+    return static_cast<void>(on_partial_failure(key, kind, std::move(what)));
   const bool of_node = key.at.node != kNoNode && key.ask != Ask::Probe && key.ask != Ask::Recheck &&
                        key.ask != Ask::VendorPortInfo && key.ask != Ask::ClearChange;
   if (of_node && kind == Trouble::Kind::Silent) {
@@ -302,9 +309,12 @@ void Sweep::Impl::on_node_info(Key key, const wire::NodeInfo& info, bool last) {
   if (wrong.empty() && from && info.local_port_num.value == 0)
     wrong = "LocalPortNum is 0 for a request that came by a cable";
   if (!wrong.empty()) {
-    note(Trouble::Kind::Garbage, from, key, wrong).node_guid = info.node_guid;
+    Trouble* t = part ? on_partial_failure(key, Trouble::Kind::Garbage, wrong)
+                      : &note(Trouble::Kind::Garbage, from, key, wrong);
+    if (t != nullptr) t->node_guid = info.node_guid;
     return;
   }
+  if (part) return on_neighbour(from, info);
   const std::uint8_t port = info.local_port_num.value;
   const auto known = seen.fabric.find_node(info.node_guid);
   if (!known && !last && from && info.node_type != wire::NodeType::Switch &&
@@ -367,6 +377,11 @@ void Sweep::Impl::add_node(PortRef from, const wire::NodeInfo& info, std::uint8_
   seen.ports.resize(seen.fabric.node(n).first_port + info.num_ports + std::size_t{1});
   claim.resize(seen.ports.size());
   progress.emplace_back();
+  if (part) {
+    part->look.push_back(Look::New);
+    part->read_ports.push_back(false);
+    part->fresh.resize(seen.ports.size());
+  }
   const std::uint8_t port = info.local_port_num.value;
   if (from) {
     claim[seen.port_index(from)] = {n, port};
@@ -391,6 +406,7 @@ void Sweep::Impl::add_node(PortRef from, const wire::NodeInfo& info, std::uint8_
 void Sweep::Impl::on_switch_info(Key key, const wire::SwitchInfo& info) {
   const NodeIndex n = key.at.node;
   if (auto wrong = implausible(info, seen.nodes[n].info); !wrong.empty()) {
+    if (was_in_order(n)) return want_whole(fmt::format("{}: {}", node_label(n), wrong));
     quarantine(n, Trouble::Kind::Garbage, key, std::move(wrong));
     return;
   }
@@ -398,6 +414,7 @@ void Sweep::Impl::on_switch_info(Key key, const wire::SwitchInfo& info) {
   node.switch_info = corrected(info, node.info.vendor_id);
   node.changed = node.changed || info.port_state_change;
   seen.fabric.node(n).enhanced_port0 = info.enhanced_port0;
+  if (was_known(n) && key.ask == Ask::SwitchInfo && is_same_switch(n, info)) return;
   // What changes once it is cleared says so again: a port is read after that or not at all.
   if (options.clear_changes && key.ask == Ask::SwitchInfo && info.port_state_change) {
     ask(Ask::ClearChange, {n, 0}, 0);
@@ -412,6 +429,7 @@ void Sweep::Impl::on_port_info(Key key, const std::byte* bytes) {
   const bool is_switch = node.node_type == wire::NodeType::Switch;
   const auto info = wire::decode<wire::PortInfo>(bytes);
   if (auto wrong = implausible(info, node, key.at.port); !wrong.empty()) {
+    if (was_in_order(n)) return want_whole(fmt::format("{}: {}", place(key.at), wrong));
     // One strange port is left alone, and not the node with it; who answers for a port that it
     // does not have is not believed at all.
     const bool other_ports = node.num_ports > 1 && info.local_port_num.value <= node.num_ports;
@@ -438,6 +456,10 @@ void Sweep::Impl::on_port_info(Key key, const std::byte* bytes) {
     ask_port(key.at, true);
   } else if (options.fdr10 && is_to_tell_vendor_port_info(node, key.at.port, info)) {
     ask(Ask::VendorPortInfo, key.at, key.at.port);
+  }
+  if (was_known(n)) {
+    if (is_switch) on_known_switch_port(key.at, info);
+    return;
   }
   // The local CA's own port is the first hop; a CA further away forwards nothing.
   const bool local_ca = !is_switch && key.at == seen.local_port && key.ask == Ask::PortInfo;
@@ -470,6 +492,14 @@ Sweep::~Sweep() = default;
 std::vector<mad::Request> Sweep::take_requests() { return impl_->take_requests(); }
 void Sweep::on_completion(Instant, const mad::Completion& completion) {
   impl_->on_completion(completion);
+}
+const std::string& Sweep::why_whole() const {
+  static const std::string kAddsUp;
+  return impl_->part ? impl_->part->why_whole : kAddsUp;
+}
+const std::vector<Guid>& Sweep::asked_anew() const {
+  static const std::vector<Guid> kNobody;
+  return impl_->part ? impl_->part->asked_anew : kNobody;
 }
 bool Sweep::done() const { return impl_->finished; }
 const Observed& Sweep::observed() const { return impl_->seen; }

@@ -9,17 +9,42 @@
 // physical link is up is probed (NodeInfo through it) unless the node was reached by that cable.
 // Every cable between switches is thus seen from both its ends, which is what tells one switch from
 // another that bears the same GUID.
+//
+// Where most of a fabric is known a partial sweep asks around the places that changed, and follows
+// what it finds there. What it finds is what a whole sweep would have found, as far as devices tell
+// that they changed; where the part does not add up it says so, and the whole is to be swept.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "libdiag/discover/observed.h"
 #include "libdiag/fabric/names.h"
 #include "libdiag/mad/session.h"
 
 namespace ib::discover {
+
+/// What is swept of a fabric that is known.
+struct PartialSweep {
+  struct Place {
+    Guid node;
+    /// Of a switch: its ports are read even where SwitchInfo says that none changed.
+    bool read_ports{true};
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  /// What a sweep found, and Sets changed since.
+  std::shared_ptr<const Observed> known;
+  /// Of `known`, as that sweep told them; none of a duplicate GUID or of a cable that moved.
+  std::vector<Trouble> troubles;
+  std::vector<Place> places;
+  /// Whether a cable of this switch may have moved without its port leaving ACTIVE, as far as
+  /// `known` tells: then all its neighbours are asked who they are. Empty: none.
+  std::function<bool(Guid)> is_unsure;
+};
 
 struct SweepOptions {
   /// Key for requests to the port of this GUID, of a switch its port 0 (0: not known yet); empty:
@@ -43,7 +68,8 @@ struct SweepOptions {
   /// Whether this port of the node `at` is not to be used: nobody is looked for behind it. Empty:
   /// none.
   std::function<bool(Guid at, std::uint8_t port)> is_held;
-  mad::Cookie cookie_base{0};  // added to every cookie; the low 48 bits are the sweep's
+  std::optional<PartialSweep> partial;  // else the whole is swept
+  mad::Cookie cookie_base{0};           // added to every cookie; the low 48 bits are the sweep's
 };
 
 /// Check of one answer; empty: plausible, else the field and why ("NumPorts is 0").
@@ -59,6 +85,12 @@ class Sweep : public mad::Exchange {
   std::vector<mad::Request> take_requests() override;
   void on_completion(Instant now, const mad::Completion& completion) override;
   bool done() const override;
+
+  /// Of a partial sweep that is done: why the whole is to be swept, and what was found is of no
+  /// use; empty: the part adds up.
+  const std::string& why_whole() const;
+  /// Of a partial sweep that is done and adds up: the nodes that were asked anew.
+  const std::vector<Guid>& asked_anew() const;
 
   /// What was found; complete when done().
   const Observed& observed() const;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The inside of Sweep. Its parts have a file each: sweep.cpp (what is asked, and what comes of
-// answers), cables.cpp (the end: cables from what each port's neighbour said). Inside
-// libdiag/discover only.
+// answers), cables.cpp (the end: cables from what each port's neighbour said), partial.cpp (where
+// most of the fabric is known). Inside libdiag/discover only.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -22,7 +23,12 @@ struct Sweep::Impl {
   using NodeIndex = fabric::NodeIndex;
   using PortRef = fabric::PortRef;
 
-  explicit Impl(SweepOptions o) : options(std::move(o)) { ask_local(); }
+  explicit Impl(SweepOptions o) : options(std::move(o)) {
+    if (options.partial)
+      begin_partial();
+    else
+      ask_local();
+  }
 
   SweepOptions options;
   Observed seen;
@@ -127,6 +133,63 @@ struct Sweep::Impl {
   bool find_suspects();
   void judge();
   void connect();
+  void sort_troubles();
+
+  // ---- a partial sweep
+
+  /// What becomes of a node of the known fabric.
+  enum class Look : std::uint8_t {
+    Known,     // nobody has asked: it is as it was known
+    Waiting,   // to be asked, after those that its route leads by
+    Entering,  // asked who it is
+    Same,      // a switch that says that nothing changed
+    Read,      // asked anew
+    New,       // it was not known
+  };
+  struct Part {
+    std::vector<Look> look;        // by node
+    std::vector<bool> read_ports;  // by node, while it waits: whatever its SwitchInfo says
+    std::vector<NodeIndex> waiting;
+    std::vector<bool> fresh;   // by port index: its claim was made by this sweep
+    std::vector<PortRef> via;  // by node: the port its route arrives from; none: no way leads there
+    bool routes_stale{true};
+    std::size_t cost{0}, cost_max{0};  // in requests, roughly
+    std::string why_whole;
+    std::vector<Guid> asked_anew;
+  };
+  std::optional<Part> part;
+
+  void begin_partial();
+  /// Gives up: the whole is to be swept.
+  void want_whole(std::string why);
+  bool is_open(NodeIndex n) const;
+  void wait(NodeIndex n);
+  void examine(NodeIndex n, bool read_ports);
+  void enter(NodeIndex n);
+  /// The next nodes that wait are asked, nearest first: what lies on the way to others is known
+  /// before they are. False: nothing is left to ask.
+  bool next_wave();
+  void find_routes();
+  bool is_reached(NodeIndex n) const { return part->via[n] || n == seen.local_port.node; }
+  /// What the known fabric or this sweep had behind `from` is not there any more.
+  void lose(PortRef from);
+  void on_neighbour(PortRef from, const wire::NodeInfo& info);
+  bool stayed_up(PortRef at) const;
+  void read_again(NodeIndex n, PortRef from, const wire::NodeInfo& info);
+  /// True: it says that nothing changed, and nothing more is asked of it.
+  bool is_same_switch(NodeIndex n, const wire::SwitchInfo& info);
+  void on_known_switch_port(PortRef at, const wire::PortInfo& info);
+  /// The trouble that it is, if it is one already.
+  Trouble* on_partial_failure(Key key, Trouble::Kind kind, std::string what);
+  void settle_partial();
+  bool claims_agree() const;
+  void carry_troubles_over();
+  std::string node_label(NodeIndex n) const { return fabric::node_label(seen.fabric.node(n)); }
+  bool was_known(NodeIndex n) const { return part && part->look[n] != Look::New; }
+  /// Whatever it fails to answer now is something new.
+  bool was_in_order(NodeIndex n) const {
+    return was_known(n) && options.partial->known->nodes[n].usable;
+  }
 };
 
 }  // namespace ib::discover

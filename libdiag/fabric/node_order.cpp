@@ -14,7 +14,7 @@ std::vector<NodeIndex> nodes_by_guid(const Fabric& fabric) {
 }
 
 Fabric with_nodes_in(const Fabric& fabric, std::span<const NodeIndex> order) {
-  std::vector<NodeIndex> place(order.size());
+  std::vector<NodeIndex> place(fabric.nodes().size(), kNoNode);
   for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<NodeIndex>(i);
   Fabric moved;
   moved.reserve(fabric.nodes().size(), fabric.port_count());
@@ -22,7 +22,9 @@ Fabric with_nodes_in(const Fabric& fabric, std::span<const NodeIndex> order) {
     const NodeIndex n = moved.add_node(fabric.node(old));
     for (unsigned p = 0; p <= fabric.node(old).num_ports; ++p) {
       Port& port = moved.port(n, p) = fabric.port(old, p);
-      if (port.peer) port.peer.node = place[port.peer.node];
+      if (!port.peer) continue;
+      port.peer.node = place[port.peer.node];
+      if (!port.peer) port.peer = {};
     }
   }
   moved.initiated_from_node = fabric.initiated_from_node;

@@ -9,7 +9,8 @@ namespace ib::fabric {
 
 /// Nodes by GUID, those of one GUID as they are.
 std::vector<NodeIndex> nodes_by_guid(const Fabric& fabric);
-/// The same fabric with its nodes in this order, a permutation of them.
+/// The same fabric with its nodes in this order. Nodes that it leaves out are gone, and their
+/// cables with them.
 Fabric with_nodes_in(const Fabric& fabric, std::span<const NodeIndex> order);
 /// The same fabric with its nodes by GUID.
 Fabric sorted_by_guid(const Fabric& fabric);

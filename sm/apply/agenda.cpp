@@ -175,6 +175,11 @@ std::optional<Work> Agenda::next_read(NodeIndex n) {
 std::optional<Work> Agenda::next_vl_read(NodeIndex n, std::uint8_t step) {
   Cursor& c = cursors_[n];
   if (!job_.vls_are_ours()) return std::nullopt;
+  if (job_.options.rewrite) {  // what is not known is set
+    job_.known.inventory.forget(device::kSlToVl, job_.guid(n));
+    job_.known.inventory.forget(device::kVlArbitration, job_.guid(n));
+    return std::nullopt;
+  }
   if (c.step == step) {
     c.step = static_cast<std::uint8_t>(step + 1);
     forget_new_ports(job_.holder(n), *job_.desired->vl_tables, job_.known.inventory);
@@ -231,7 +236,7 @@ bool Agenda::port_needs_set(PortRef p) const {
   const PortWant& want = job_.desired->ports[i];
   const ObservedPort& port = job_.seen.ports[i];
   if (!want.managed || !port.known) return false;
-  if (job_.restarts(p)) return true;
+  if (job_.restarts(p) || (job_.options.rewrite && !job_.acknowledged[i])) return true;
   PortWant asked = want;
   if (job_.acknowledged[i]) asked.reregister = false;
   const PortInfo info = port.info();
@@ -253,8 +258,11 @@ std::optional<Work> Agenda::next_settle(NodeIndex n, bool& wait) {
   Cursor& c = cursors_[n];
   const SwitchIndex s = job_.tables.switch_of(n);
   const unsigned last_port = job_.phase == Phase::Settle ? job_.seen.fabric.node(n).num_ports : 0U;
+  // Once, and not in every round.
+  const bool rewrites = job_.options.rewrite && job_.tables.last_round();
+  const bool rewrites_blocks = job_.options.rewrite && c.step == 0;
   // A port that checks P_Keys is to hold them before.
-  if (const auto block = next_block(n, Kind::SetBlock, must_write)) {
+  if (const auto block = next_block(n, Kind::SetBlock, rewrites_blocks ? may_write : must_write)) {
     c.blocks_sent = true;
     return block;
   }
@@ -282,7 +290,7 @@ std::optional<Work> Agenda::next_settle(NodeIndex n, bool& wait) {
       for (; c.at < job_.tables.lft_blocks(); ++c.at) {
         const auto due = job_.tables.due_lft(s, c.at);
         const auto held = t.lft.begin() + static_cast<std::ptrdiff_t>(c.at * kLftBlock);
-        if (due && (!t.lft_known[c.at] || !std::equal(due->begin(), due->end(), held)))
+        if (due && (rewrites || !t.lft_known[c.at] || !std::equal(due->begin(), due->end(), held)))
           return Work{Kind::SetLft, c.at++};
       }
     }
@@ -291,7 +299,7 @@ std::optional<Work> Agenda::next_settle(NodeIndex n, bool& wait) {
   }
   if (c.step == 2) {
     const auto differs = [&](std::uint16_t block, std::uint8_t position) {
-      return job_.tables.mft_differs(n, block, position);
+      return rewrites || job_.tables.mft_differs(n, block, position);
     };
     if (job_.desired->program_mfts)
       if (const auto set = next_mft(n, Kind::SetMft, differs)) return set;
@@ -311,7 +319,7 @@ std::optional<Work> Agenda::next_settle(NodeIndex n, bool& wait) {
         job_.desired->program_lfts && info.linear_fdb_top != want.linear_fdb_top;
     const bool mcast_differs = job_.desired->program_mfts && want.has_multicast_top &&
                                info.multicast_fdb_top != job_.tables.wanted_multicast_top(n);
-    if (top_differs || mcast_differs) return Work{Kind::SetSwitch, 1};
+    if (top_differs || mcast_differs || rewrites) return Work{Kind::SetSwitch, 1};
   }
   return std::nullopt;
 }

@@ -154,4 +154,9 @@ bool must_write(const Holder& holder, const Ask& ask) {
          !holder.refused.contains(holder.guid(), ask);
 }
 
+bool may_write(const Holder& holder, const Ask& ask) {
+  return holder.inventory.held(*ask.kind, holder.guid(), ask.slot) != nullptr &&
+         !holder.refused.contains(holder.guid(), ask);
+}
+
 }  // namespace sm::apply

@@ -99,5 +99,7 @@ struct Holder {
 bool must_read(const Holder& holder, const Ask& ask);
 /// It holds something that means something else.
 bool must_write(const Holder& holder, const Ask& ask);
+/// It holds something, and does not refuse this.
+bool may_write(const Holder& holder, const Ask& ask);
 
 }  // namespace sm::apply

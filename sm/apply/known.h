@@ -76,6 +76,8 @@ struct ApplyOptions {
   bool read_lfts{false};  // with `only_read`: and LFT blocks of switches that may hold good ones
   /// Nothing is set: what a Set would change is among differences(), and counts as done.
   bool rehearse{false};
+  /// All that devices are to hold is set once, whatever they are known or said to hold.
+  bool rewrite{false};
   bool read_back{false};  // what devices are known to hold is read from them before it is believed
   ib::mad::Cookie cookie_base{0};  // added to every cookie; the low 32 bits are ours
 };

@@ -46,6 +46,7 @@ struct Settings {
 
   // ---- sweeps
   std::uint64_t sweep_interval{10};
+  std::uint64_t full_sweep_interval{86400};
   std::uint64_t transaction_timeout{200};
   std::uint64_t max_wire_smps{256};
   bool force_heavy_sweep{false};

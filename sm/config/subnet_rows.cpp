@@ -165,6 +165,11 @@ constexpr std::array kSweep = {
            "Seconds between light sweeps (default 10); 0: none")
         .in("s")
         .on_reload(),
+    number("--full_sweep_interval", "full_sweep_interval", &S::full_sweep_interval, 0, 31'536'000,
+           "Seconds from one sweep of the whole fabric to the next at most (default 86400), where "
+           "smaller sweeps serve what devices report; 0: no such bound")
+        .in("s")
+        .on_reload(),
     number("-t,--timeout", "transaction_timeout", &S::transaction_timeout, 0, 60'000,
            "Longest wait for one answer, in ms, before it is asked again (default 200); 0: the "
            "longest there is")

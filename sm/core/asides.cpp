@@ -5,6 +5,12 @@
 #include "sm/core/impl.h"
 
 namespace sm::core {
+namespace {
+
+// All hosts of a cluster may set their names at once.
+constexpr Duration kRenamePause = std::chrono::seconds(1);
+
+}  // namespace
 
 void SubnetManager::Impl::begin_look(Instant now) {
   look_at = kNever;
@@ -25,20 +31,23 @@ void SubnetManager::Impl::leave_look() {
 
 void SubnetManager::Impl::end_look(Instant now) {
   const auto changes = looking->changes();
+  const auto places = looking->places();
+  for (const ib::Guid guid : looking->unchanged()) scope.on_unchanged(guid);
   for (const std::string& line : looking->notes()) log(LogLevel::Warning, "sweep", line);
   silent_switches = looking->silent();
   looking.reset();
   go(Event::Looked);
   for (const std::string& line : changes) log(LogLevel::Info, "sweep", line);
   if (!changes.empty()) {
-    want_sweep(now, Reason::ChangeSeen);
+    want_sweep_around(now, Reason::ChangeSeen, places);
   } else {
     rest(now);
   }
 }
 
 bool SubnetManager::Impl::may_look_aside() const {
-  return desired && (state == State::Idle || state == State::Looking || state == State::Deciding);
+  return desired && !paused &&
+         (state == State::Idle || state == State::Looking || state == State::Deciding);
 }
 
 void SubnetManager::Impl::look_at_own_port(Instant now) {
@@ -61,9 +70,34 @@ void SubnetManager::Impl::look_at_traps(Instant now) {
       transactor.cancel(cookie);
   for (ib::mad::Request& r : trap_look.take_requests()) ask(now, std::move(r));
   take_logs(trap_look);
-  if (const auto at = trap_look.take_sweep_wanted()) want_sweep(std::max(now, *at), Reason::Trap);
+  if (const auto at = trap_look.take_sweep_wanted())
+    want_sweep_around(std::max(now, *at), Reason::Trap, trap_look.take_places());
+  note_renamed(now, trap_look.take_renamed());
   if (may_look_aside() && trap_look.take_light_sweep_wanted())
     look_at = std::min(look_at, now + options.trap_pause);
+}
+
+void SubnetManager::Impl::note_renamed(Instant now, std::map<ib::Guid, std::string> names) {
+  if (names.empty()) return;
+  // Policies may go by names.
+  if (desired->partitions->from_file || options.plan.rates != nullptr) {
+    std::vector<SweepScope::Place> places;
+    for (const auto& [guid, name] : names) places.push_back({guid, false});
+    return want_sweep_around(now + kRenamePause, Reason::Trap, places);
+  }
+  rename_at = std::min(rename_at, now + kRenamePause);
+  names.merge(renamed);
+  renamed = std::move(names);
+}
+
+void SubnetManager::Impl::publish_renamed() {
+  rename_at = kNever;
+  const auto names = std::exchange(renamed, {});
+  if (!snapshot) return;
+  unshare();
+  for (const auto& [guid, name] : names)
+    if (const auto n = seen->fabric.find_node(guid)) seen->fabric.node(*n).description = name;
+  publish(snapshot->up);
 }
 
 void SubnetManager::Impl::begin_multicast(Instant now) {

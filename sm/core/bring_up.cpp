@@ -41,9 +41,11 @@ void SubnetManager::Impl::begin_balance(Instant now) {
   begin_plan(now, std::make_shared<Observed>(*seen));
 }
 
-void SubnetManager::Impl::stop_reading() {
+void SubnetManager::Impl::stop_reading(bool partial) {
   for (const ib::mad::Cookie cookie : tables.on_sweep_begun()) transactor.cancel(cookie);
-  for (const ib::mad::Cookie cookie : trap_look.on_sweep_begun()) transactor.cancel(cookie);
+  for (const ib::mad::Cookie cookie :
+       partial ? trap_look.on_partial_sweep_begun() : trap_look.on_sweep_begun())
+    transactor.cancel(cookie);
   memory_dirty = true;
 }
 
@@ -58,7 +60,10 @@ void SubnetManager::Impl::begin_sweep(Instant now) {
   std::string why;
   for (const Reason r : reasons)
     why += fmt::format("{}{}", why.empty() ? "" : ", ", reason_name(r));
-  log(LogLevel::Verbose, "sweep", fmt::format("full sweep: {}", why));
+  // Who was not waited for, and is in the fabric all the same, no part of it is to lean on.
+  if (!desired || kept.count() > 0) scope.want_whole();
+  auto partial = scope.take(seen);
+  log(LogLevel::Verbose, "sweep", fmt::format("{} sweep: {}", partial ? "partial" : "full", why));
   operator_asked = reasons.contains(Reason::Operator);
   if (round == 0) patient = !desired || operator_asked;
   cut_short = false;
@@ -67,8 +72,12 @@ void SubnetManager::Impl::begin_sweep(Instant now) {
   sweep_at = look_at = kNever;
   balance_at = kNever;
   reroute_wanted = balancing = false;
-  stop_reading();
-  ++counters.full_sweeps;
+  stop_reading(partial.has_value());
+  if (!partial) {  // it asks everybody
+    renamed.clear();
+    rename_at = kNever;
+  }
+  ++(partial ? counters.partial_sweeps : counters.full_sweeps);
   if (round == 0) begin_bring_up(now);
   ib::discover::SweepOptions o;
   o.cookie_base = kOwnerSweep;
@@ -81,13 +90,30 @@ void SubnetManager::Impl::begin_sweep(Instant now) {
   // Whom it does not know yet is asked with the key of who was there before.
   o.m_key = [this](ib::Guid port) { return port.value == 0 ? 0 : m_keys.of(port); };
   o.is_held = [this](ib::Guid at, std::uint8_t port) { return flapping.is_held(at, port); };
+  sweeps_part = partial.has_value();
+  o.partial = std::move(partial);
   go(Event::SweepDue);
   sweep = std::make_unique<ib::discover::Sweep>(std::move(o));
 }
 
 void SubnetManager::Impl::end_sweep(Instant now) {
+  if (!sweep->why_whole().empty()) {
+    log(LogLevel::Info, "sweep",
+        fmt::format("a part of the fabric is not enough: {}", sweep->why_whole()));
+    sweep.reset();
+    go(Event::Torn);
+    want_sweep(now, Reason::Unfinished);
+    return;
+  }
+  const auto asked_anew = sweep->asked_anew();
   found = std::make_shared<Observed>(sweep->take_observed());
   sweep.reset();
+  if (sweeps_part) {
+    scope.on_part_swept(*found, asked_anew);
+  } else {
+    scope.on_whole_swept(*found, desired != nullptr);
+    whole_at = options.full_sweep_every > Duration{0} ? now + options.full_sweep_every : kNever;
+  }
   m_keys.learn(*found);
   transactor.settle();
   silent_nodes.identify(*found, *seen);
@@ -191,9 +217,12 @@ void SubnetManager::Impl::stand_down(Instant now) {
   silent_switches.clear();
   kept.forget();
   reasons.clear();
-  sweep_at = look_at = multicast_at = balance_at = refused_at = forget_groups_at = cut_at = kNever;
+  scope.forget();
+  renamed.clear();
+  sweep_at = whole_at = look_at = rename_at = multicast_at = balance_at = refused_at =
+      forget_groups_at = cut_at = kNever;
   round = inconsistent_sweeps = 0;
-  taking_over = reroute_wanted = lfts_read = looks_for_routes = balancing = false;
+  taking_over = reroute_wanted = rewriting = lfts_read = looks_for_routes = balancing = false;
   effects.recall = false;
   recall_wanted = true;
   memory_dirty = true;
@@ -432,9 +461,11 @@ void SubnetManager::Impl::begin_apply() {
   o.rehearse = options.rehearse;
   o.read_lfts = looks_for_routes;
   o.read_back = operator_asked && (o.read_lfts || (state == State::Applying && !lfts_read));
+  o.rewrite = state == State::Applying && std::exchange(rewriting, false);
   lfts_read = o.read_lfts;
   for (NodeIndex n = 0; n < seen->nodes.size(); ++n)
     o.silent.push_back(kept.contains(seen->nodes[n].info.node_guid));
+  if (state == State::Applying) scope.on_apply(*seen);
   published_before_active = state != State::Applying;
   unshare();
   applying = std::make_unique<apply::Apply>(state == State::Reading ? with_readings() : desired,

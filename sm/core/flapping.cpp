@@ -125,18 +125,18 @@ Instant Flapping::due() const {
   return due;
 }
 
-bool Flapping::release(Instant now) {
-  bool any = false;
+std::vector<ib::Guid> Flapping::release(Instant now) {
+  std::vector<ib::Guid> ends;
   for (auto& [link, record] : links_) {
     if (!record.held || record.hold.is_held(now)) continue;
     set_held(link, record, false);
-    any = true;
+    for (const End& end : {link.first, link.second}) ends.push_back(end.node);
     logs_.push_back({ib::LogLevel::Info, "flapping",
                      fmt::format("the link {} was quiet for {}: it is used again", record.name,
                                  seconds(record.hold.pause())),
                      ib::LogCause{"flapping", record.lid}});
   }
-  return any;
+  return ends;
 }
 
 std::vector<std::string> Flapping::held_links() const {

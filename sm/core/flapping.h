@@ -33,8 +33,8 @@ class Flapping {
 
   /// When the next link was quiet for long enough; kNever.
   ib::Instant due() const;
-  /// True: some link is to be used again.
-  bool release(ib::Instant now);
+  /// The nodes at links that are to be used again.
+  std::vector<ib::Guid> release(ib::Instant now);
 
   /// Each link that is held down, for the report.
   std::vector<std::string> held_links() const;

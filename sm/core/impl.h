@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -21,6 +22,7 @@
 #include "sm/core/silent_nodes.h"
 #include "sm/core/states.h"
 #include "sm/core/subnet_manager.h"
+#include "sm/core/sweep_scope.h"
 #include "sm/core/table_upkeep.h"
 #include "sm/core/trap_look.h"
 
@@ -103,18 +105,25 @@ struct SubnetManager::Impl {
 
   // When to do what.
   std::set<Reason> reasons;
+  SweepScope scope;  // of the next sweep
   Instant sweep_at{kNever};
+  Instant whole_at{kNever};  // the whole is swept, whatever devices say
   Instant look_at{kNever};
-  Instant watch_at{0};   // while another one is master
-  bool watching{false};  // by the sweep that is under way
+  Instant watch_at{0};      // while another one is master
+  bool watching{false};     // by the sweep that is under way
+  bool sweeps_part{false};  // it does
   Instant multicast_at{kNever};
   Instant refused_at{kNever};        // devices are asked again what they did not take
   Instant forget_groups_at{kNever};  // trees of the master before, whose members do not come back
   bool sweeping{true};               // sweeps are not inhibited
+  bool paused{false};                // nothing begins
   bool reroute_wanted{false};
-  Instant balance_at{kNever};  // routes, unless something changes before
-  bool balancing{false};       // they are being
-  bool recall_wanted{true};    // another one may have written what is stored
+  bool rewriting{false};                    // the next plan that is programmed is sent whole
+  std::map<ib::Guid, std::string> renamed;  // nodes, since the last publication
+  Instant rename_at{kNever};                // when it is published
+  Instant balance_at{kNever};               // routes, unless something changes before
+  bool balancing{false};                    // they are being
+  bool recall_wanted{true};                 // another one may have written what is stored
   Duration retry_pause{kRetryFirst};
   Duration silence_pause{kRetryFirst};
   Duration refused_pause{kAskAgainFirst};
@@ -155,7 +164,10 @@ struct SubnetManager::Impl {
 
   // ---- when
 
+  /// Of the whole fabric.
   void want_sweep(Instant at, Reason reason);
+  /// Of what is around these places; none: of the whole.
+  void want_sweep_around(Instant at, Reason reason, const std::vector<SweepScope::Place>& places);
 
   Instant next_deadline() const;
 
@@ -198,7 +210,7 @@ struct SubnetManager::Impl {
   void begin_reroute(Instant now);
   void begin_balance(Instant now);
 
-  void stop_reading();
+  void stop_reading(bool partial = false);
 
   void begin_bring_up(Instant now);
 
@@ -324,6 +336,9 @@ struct SubnetManager::Impl {
   // ---- traps
 
   void look_at_traps(Instant now);
+  /// What nodes are called now, where no sweep tells.
+  void note_renamed(Instant now, std::map<ib::Guid, std::string> names);
+  void publish_renamed();
 
   // ---- multicast
 

@@ -100,6 +100,15 @@ void LightSweep::ask(unsigned kind, PortRef at, std::uint16_t attribute,
                                         attribute, modifier));
 }
 
+std::vector<SweepScope::Place> LightSweep::places() const {
+  return anywhere_ ? std::vector<SweepScope::Place>{} : places_;
+}
+
+void LightSweep::note_change(const std::vector<SweepScope::Place>& places, std::string line) {
+  places_.insert(places_.end(), places.begin(), places.end());
+  changes_.push_back(std::move(line));
+}
+
 std::vector<ib::mad::Request> LightSweep::take_requests() {
   for (const ib::mad::Request& request : queue_) in_flight_.insert(request.cookie);
   return std::exchange(queue_, {});
@@ -121,6 +130,7 @@ void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completio
     case kSwitch: {
       if (!answered) {
         if (node.route.hops.empty()) {
+          anywhere_ = true;
           changes_.push_back(fmt::format("switch {} does not answer", name()));
           return;
         }
@@ -136,19 +146,25 @@ void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completio
         notes_.push_back(fmt::format("switch {} answers again", name()));
       const auto info = ib::wire::body<ib::wire::SwitchInfo>(completion.reply->mad);
       if (info.port_state_change) {
-        changes_.push_back(fmt::format("switch {}: a port changed its state", name()));
+        note_change({{node.info.node_guid, false}},
+                    fmt::format("switch {}: a port changed its state", name()));
       } else if (node.switch_info && info.linear_fdb_top != node.switch_info->linear_fdb_top) {
-        changes_.push_back(fmt::format("switch {}: LinearFDBTop is {}, {} was set", name(),
-                                       info.linear_fdb_top, node.switch_info->linear_fdb_top));
+        note_change({{node.info.node_guid, true}},
+                    fmt::format("switch {}: LinearFDBTop is {}, {} was set", name(),
+                                info.linear_fdb_top, node.switch_info->linear_fdb_top));
+      } else {
+        unchanged_.push_back(node.info.node_guid);
       }
       return;
     }
     case kNeighbour:
       if (!answered) {
+        anywhere_ = true;
         changes_.push_back(fmt::format("switch {} and its neighbour do not answer", name()));
       } else if (ib::wire::body<ib::wire::PortInfo>(completion.reply->mad).port_state ==
                  ib::wire::PortState::Down) {
-        changes_.push_back(fmt::format("the cable to switch {} is down", name()));
+        note_change(places_on_the_way(observed_, at.node),
+                    fmt::format("the cable to switch {} is down", name()));
       } else {
         // It may well forward what it was told to: no reason to sweep, and one to tell, once.
         if (silent_.insert(node.info.node_guid).second)
@@ -158,15 +174,21 @@ void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completio
                           name()));
       }
       return;
-    case kTrouble:
-      if (completion.reply && is_in_order(observed_, troubles_.at(at), completion.reply->mad))
-        changes_.push_back(fmt::format("the node behind {} port {} answers now", name(), at.port));
+    case kTrouble: {
+      const Trouble& t = troubles_.at(at);
+      if (!completion.reply || !is_in_order(observed_, t, completion.reply->mad)) return;
+      // Who never said who he is is looked for behind the port.
+      const bool is_known = observed_.fabric.find_node(t.node_guid).has_value();
+      note_change({{is_known ? t.node_guid : node.info.node_guid, true}},
+                  fmt::format("the node behind {} port {} answers now", name(), at.port));
       return;
+    }
     case kEndPort: {
       const auto info = answered ? ib::wire::body<ib::wire::PortInfo>(completion.reply->mad)
                                  : ib::wire::PortInfo{};
-      if (info.port_state != observed_.port(at).state())
-        changes_.emplace_back("the local port changed its state");
+      if (info.port_state == observed_.port(at).state()) return;
+      anywhere_ = true;
+      changes_.emplace_back("the local port changed its state");
       return;
     }
     default:

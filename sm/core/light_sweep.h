@@ -11,6 +11,7 @@
 
 #include "libdiag/discover/observed.h"
 #include "libdiag/mad/session.h"
+#include "sm/core/sweep_scope.h"
 
 namespace sm::core {
 
@@ -27,8 +28,12 @@ class LightSweep : public ib::mad::Exchange {
   /// What was asked and not answered, for who ends this early.
   const std::set<ib::mad::Cookie>& in_flight() const { return in_flight_; }
 
-  /// Why a full sweep is called for, one line each; empty: nothing changed.
+  /// Why a sweep is called for, one line each; empty: nothing changed.
   const std::vector<std::string>& changes() const { return changes_; }
+  /// Where it is to look; empty: everywhere.
+  std::vector<SweepScope::Place> places() const;
+  /// Switches that say that no port changed.
+  const std::vector<ib::Guid>& unchanged() const { return unchanged_; }
   /// Worth a line, and no sweep.
   const std::vector<std::string>& notes() const { return notes_; }
   /// Switches that do not answer though the cable to them is up.
@@ -37,6 +42,7 @@ class LightSweep : public ib::mad::Exchange {
  private:
   void ask(unsigned kind, ib::fabric::PortRef at, std::uint16_t attribute,
            const ib::mad::DirectedRoute& route, std::uint64_t target, std::uint32_t modifier);
+  void note_change(const std::vector<SweepScope::Place>& places, std::string line);
 
   const ib::discover::Observed& observed_;
   ib::mad::Cookie cookie_base_;
@@ -45,6 +51,9 @@ class LightSweep : public ib::mad::Exchange {
   bool started_{false};
   std::map<ib::fabric::PortRef, ib::discover::Trouble> troubles_;  // by where it is asked
   std::vector<std::string> changes_;
+  std::vector<SweepScope::Place> places_;
+  bool anywhere_{false};  // something changed that no place is known of
+  std::vector<ib::Guid> unchanged_;
   std::vector<std::string> notes_;
   std::set<ib::Guid> silent_;
 };

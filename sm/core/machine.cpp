@@ -21,18 +21,26 @@ void SubnetManager::Impl::go(Event event) {
 }
 
 void SubnetManager::Impl::want_sweep(Instant at, Reason reason) {
+  want_sweep_around(at, reason, {});
+}
+
+void SubnetManager::Impl::want_sweep_around(Instant at, Reason reason,
+                                            const std::vector<SweepScope::Place>& places) {
   reasons.insert(reason);
   sweep_at = std::min(sweep_at, at);
+  scope.want(places);
+  if (places.empty()) scope.want_whole();
 }
 
 Instant SubnetManager::Impl::next_deadline() const {
   Instant t = transactor.next_deadline();
   t = std::min(t, mastership.due());
   if (!busy() && may_watch()) t = std::min(t, watch_at);
-  const bool free = !busy() && mastership.sweeps();
-  if (free) t = std::min({t, forget_groups_at, tables.due()});
+  const bool free = !busy() && !paused && mastership.sweeps();
+  if (free) t = std::min({t, forget_groups_at, rename_at, tables.due()});
   if (free && sweeping)
-    t = std::min({t, sweep_at, look_at, balance_at, refused_at, flapping.due(), kept.due()});
+    t = std::min(
+        {t, sweep_at, whole_at, look_at, balance_at, refused_at, flapping.due(), kept.due()});
   if (free && !trap_look.busy()) t = std::min(t, multicast_at);
   if (state == State::Looking && sweeping) t = std::min(t, sweep_at);
   if (may_be_cut_short()) t = std::min(t, cut_at);
@@ -55,7 +63,7 @@ void SubnetManager::Impl::run(Instant now) {
     if (!busy()) begin_next(now);
     look_at_own_port(now);
     look_at_traps(now);
-    if (!busy()) go_on_reading(now);
+    if (!busy() && !paused) go_on_reading(now);
   } while (deliverable());
 }
 
@@ -82,13 +90,19 @@ void SubnetManager::Impl::begin_next(Instant now) {
     submit(now);
     return move_on(now);
   }
-  if (!started || !mastership.sweeps()) return;
+  if (!started || paused || !mastership.sweeps()) return;
+  if (rename_at <= now) publish_renamed();
   if (forget_groups_at <= now) {
     forget_groups_at = kNever;
     multicast_at = now;
   }
   if (sweeping && kept.due() <= now) want_sweep(now, Reason::ChangeSeen);
-  if (sweeping && flapping.release(now)) want_sweep(now, Reason::LinkReleased);
+  if (sweeping && whole_at <= now) want_sweep(now, Reason::Daily);
+  if (sweeping && flapping.due() <= now) {
+    std::vector<SweepScope::Place> ends;
+    for (const ib::Guid guid : flapping.release(now)) ends.push_back({guid, true});
+    want_sweep_around(now, Reason::LinkReleased, ends);
+  }
   if (sweeping && refused_at <= now) {
     refused_at = kNever;
     known.refused.clear();

@@ -29,6 +29,8 @@ std::string_view reason_name(Reason reason) {
       return "link released";
     case Reason::Election:
       return "election";
+    case Reason::Daily:
+      return "daily";
     case Reason::Watch:
       return "to watch the subnet of another master";
   }
@@ -78,8 +80,21 @@ void SubnetManager::reroute_now(Instant now) {
   impl_->reroute_wanted = true;
   impl_->run(now);
 }
+void SubnetManager::rewrite_now(Instant now) {
+  impl_->rewriting = true;
+  impl_->log(LogLevel::Info, "sweep", "all that devices are to hold is sent again");
+  sweep_now(now, Reason::Operator);
+}
 void SubnetManager::set_sweeping(Instant now, bool on) {
   impl_->sweeping = on;
+  impl_->run(now);
+}
+void SubnetManager::set_paused(Instant now, bool on) {
+  if (impl_->paused != on)
+    impl_->log(LogLevel::Warning, "sweep",
+               on ? "paused: nothing is asked of devices and nothing set until `ibsm ctl resume`"
+                  : "resumed");
+  impl_->paused = on;
   impl_->run(now);
 }
 void SubnetManager::set_priority(Instant now, std::uint8_t priority) {
@@ -128,6 +143,7 @@ void SubnetManager::set_options(const Options& options) {
   now.node_names = options.node_names;
   now.sweep_interval = options.sweep_interval;
   now.full_sweeps_only = options.full_sweeps_only;
+  now.full_sweep_every = options.full_sweep_every;
   now.balance_after = options.balance_after;
   now.look_at_traps = options.look_at_traps;
   impl_->m_keys.set_key(options.m_keys.key);
@@ -168,6 +184,7 @@ bool SubnetManager::idle() const {
 }
 const plan::PortAliases& SubnetManager::aliases() const { return impl_->inputs.aliases(); }
 bool SubnetManager::sweeping() const { return impl_->sweeping; }
+bool SubnetManager::paused() const { return impl_->paused; }
 Duration SubnetManager::sweep_interval() const { return impl_->options.sweep_interval; }
 std::size_t SubnetManager::mads_outstanding() const { return impl_->transactor.outstanding(); }
 std::size_t SubnetManager::mads_pending() const { return impl_->transactor.pending(); }

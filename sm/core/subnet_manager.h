@@ -45,6 +45,7 @@ enum class Reason {
   LinksRestarted,  // links were taken down to change their MTU or VLs
   LinkReleased,    // a link that flapped was quiet for long enough
   Election,        // other subnet managers: who is master is to be found out, or has changed
+  Daily,           // full_sweep_every has passed
   Watch            // another one is master, and managers that only read need to know the subnet
 };
 std::string_view reason_name(Reason reason);
@@ -69,6 +70,8 @@ struct Options {
   /// read; nothing is set, and nothing is decided by it.
   std::optional<ib::Duration> watch_every;
   bool full_sweeps_only{false};  // instead of light ones
+  /// What no device tells of is found by a sweep of the whole fabric, this often; 0: never.
+  ib::Duration full_sweep_every{std::chrono::hours(24)};
   /// When nothing has changed for so long, routes that followed what changed are balanced anew.
   std::optional<ib::Duration> balance_after;
   bool look_at_traps{true};  // else what they tell of waits for the next sweep
@@ -82,7 +85,7 @@ struct Options {
 };
 
 struct Counters {
-  std::uint64_t full_sweeps{}, light_sweeps{}, traps{}, sets{};
+  std::uint64_t full_sweeps{}, partial_sweeps{}, light_sweeps{}, traps{}, sets{};
   std::uint64_t tables_read{};  // nodes whose tables were read
   std::uint64_t sm_info_gets{}, sm_info_sets_refused{}, dropped{};
 };
@@ -117,8 +120,14 @@ class SubnetManager {
   /// Computes all routes again for the fabric as it was swept last, and takes them if they spread
   /// loads better.
   void reroute_now(ib::Instant now);
+  /// Sweeps, and sets once more all that devices are to hold, whatever they say that they hold.
+  void rewrite_now(ib::Instant now);
   /// Off: no sweep of any kind begins, whatever happens; memberships are programmed all the same.
   void set_sweeping(ib::Instant now, bool on);
+  /// Nothing is asked of devices and nothing set, but for what is under way, which is finished;
+  /// what calls for it meanwhile is remembered. Other subnet managers are answered and polled as
+  /// ever.
+  void set_paused(ib::Instant now, bool on);
   /// Of the election; 0 to 15. The others hear of it when they ask.
   void set_priority(ib::Instant now, std::uint8_t priority);
   /// Whether it may take over from the master that it stands by; else it is NOTACTIVE.
@@ -162,6 +171,7 @@ class SubnetManager {
   bool idle() const;
   const plan::PortAliases& aliases() const;
   bool sweeping() const;  // as set_sweeping() left it
+  bool paused() const;
   ib::Duration sweep_interval() const;
   std::size_t mads_outstanding() const;  // on the wire
   std::size_t mads_pending() const;      // and with those that wait to be sent

@@ -124,6 +124,7 @@ void TrapLook::begin(Instant now, Guid guid, Sender& sender, const Observed& see
   if (!at) return;  // the sweep that came between did not find it
   Look& look = looks_[guid];
   look.at = *at;
+  look.wanted = wanted;
   look.since = sender.since;
   look.until = now + kPatience;
   look.read_ports = during_sweep && seen.fabric.node(at->node).is_switch();
@@ -182,10 +183,11 @@ void TrapLook::on_answer(Look& look, Ask what, std::uint8_t port, const ib::wire
       if (node.switch_info && info.linear_fdb_top != node.switch_info->linear_fdb_top)
         look.changed = true;
       const bool some_are_held = flapping.holds_any_of(node.info.node_guid);
-      if (look.changed || (look.says_change && !some_are_held && !look.read_ports)) {
+      if (look.changed || (look.says_change && !some_are_held)) {
         look.changed = true;
       } else if (look.says_change) {
         // Written as 1 it clears (IBA 14.2.5.4).
+        look.cleared = true;
         ask(look, Ask::ClearChange, 0, seen, answer.data());
       } else if (look.read_ports) {
         read_ports(look, seen, flapping);
@@ -202,7 +204,10 @@ void TrapLook::on_answer(Look& look, Ask what, std::uint8_t port, const ib::wire
       look.changed |= differs(seen.port(look.at), ib::wire::body<PortInfo>(answer));
       return;
     case Ask::Description:
-      look.changed |= text_of(answer) != seen.fabric.node(look.at.node).description;
+      if (std::string text = text_of(answer); text != seen.fabric.node(look.at.node).description) {
+        renamed_[node.info.node_guid] = std::move(text);
+        look.renamed = true;
+      }
       return;
     case Ask::NodeInfo:
       look.changed |= ib::wire::body<ib::wire::NodeInfo>(answer).system_image_guid !=
@@ -230,8 +235,11 @@ void TrapLook::end(Instant now, Looks::iterator it, const Observed& seen, Flappi
   if (changed) {
     const Instant at = look.since + (is_switch ? pause_ : kSeldom);
     sweep_wanted_ = std::min(sweep_wanted_.value_or(at), at);
+    places_.push_back({seen.fabric.node(look.at.node).guid, look.cleared || look.read_ports});
+    if (look.failed)
+      for (const auto& place : places_on_the_way(seen, look.at.node)) places_.push_back(place);
   }
-  if (look.changed) {
+  if (look.changed || look.renamed) {
     sender.hold.forgive();
   } else if (look.says_change) {
     flapping.on_change(now, seen.nodes[look.at.node].info.node_guid);
@@ -241,13 +249,33 @@ void TrapLook::end(Instant now, Looks::iterator it, const Observed& seen, Flappi
   looks_.erase(it);
 }
 
-std::vector<Cookie> TrapLook::on_sweep_begun() {
+std::vector<Cookie> TrapLook::leave_looks() {
   std::vector<Cookie> asked;
   for (const auto& [guid, look] : looks_)
     for (const auto& [cookie, what] : look.asked) asked.push_back(cookie);
   looks_.clear();
   queue_.clear();
+  return asked;
+}
+
+std::vector<Cookie> TrapLook::on_partial_sweep_begun() {
+  for (const auto& [guid, look] : looks_) {
+    const auto it = senders_.find(guid);
+    if (it == senders_.end()) continue;
+    Sender& sender = it->second;
+    if (sender.wanted.empty()) sender.since = look.since;
+    sender.wanted.insert(look.wanted.begin(), look.wanted.end());
+  }
+  // Whoever waits may be among those that it reads, and whose news it clears.
+  for (auto& [guid, sender] : senders_) sender.during_sweep |= !sender.wanted.empty();
+  return leave_looks();
+}
+
+std::vector<Cookie> TrapLook::on_sweep_begun() {
+  std::vector<Cookie> asked = leave_looks();
   sweep_wanted_.reset();
+  places_.clear();
+  renamed_.clear();
   light_sweep_wanted_ = false;
   for (auto& [guid, sender] : senders_) {
     sender.wanted.clear();
@@ -259,6 +287,8 @@ std::vector<Cookie> TrapLook::on_sweep_begun() {
 std::optional<Instant> TrapLook::take_sweep_wanted() {
   return std::exchange(sweep_wanted_, std::nullopt);
 }
+std::map<Guid, std::string> TrapLook::take_renamed() { return std::exchange(renamed_, {}); }
+std::vector<SweepScope::Place> TrapLook::take_places() { return std::exchange(places_, {}); }
 bool TrapLook::take_light_sweep_wanted() { return std::exchange(light_sweep_wanted_, false); }
 
 std::optional<ib::LogEvent> TrapLook::next_log() {

@@ -17,12 +17,14 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "libdiag/base/log.h"
 #include "libdiag/mad/request.h"
 #include "sm/core/flapping.h"
+#include "sm/core/sweep_scope.h"
 #include "sm/core/trap_claim.h"
 
 namespace sm::core {
@@ -48,14 +50,20 @@ class TrapLook {
                      const ib::discover::Observed& seen, Flapping& flapping);
   /// A full sweep begins and looks at everything. Requests that are to be cancelled.
   std::vector<ib::mad::Cookie> on_sweep_begun();
+  /// One begins that looks at some places: looks that are under way begin anew when it has ended.
+  std::vector<ib::mad::Cookie> on_partial_sweep_begun();
 
   /// A trap that is worth a look came and nobody has looked yet.
   bool waiting() const;
   /// A look is under way, and may set a SwitchInfo that no other Set is to cross.
   bool busy() const { return !looks_.empty(); }
 
-  /// When a full sweep is called for; once for each change.
+  /// When a sweep is called for; once for each change.
   std::optional<ib::Instant> take_sweep_wanted();
+  /// Where it is to look.
+  std::vector<SweepScope::Place> take_places();
+  /// NodeDescriptions that are not as they were known, by node.
+  std::map<ib::Guid, std::string> take_renamed();
   /// Whoever sent traps is not known: a light sweep may tell.
   bool take_light_sweep_wanted();
   std::optional<ib::LogEvent> next_log();
@@ -80,11 +88,14 @@ class TrapLook {
   };
   struct Look {
     ib::fabric::PortRef at;  // the sender
+    std::set<Kind> wanted;
     ib::Instant since{0}, until{0};
     bool read_ports{false};   // whatever SwitchInfo says
     bool says_change{false};  // PortStateChange is set
     bool changed{false};      // something that matters
+    bool renamed{false};      // NodeDescription did, which calls for no sweep
     bool failed{false};       // it gave no answer, or a refusal
+    bool cleared{false};      // PortStateChange, or it may be
     std::map<ib::mad::Cookie, std::pair<Ask, std::uint8_t>> asked;  // with the port
   };
   using Looks = std::map<ib::Guid, Look>;
@@ -98,6 +109,8 @@ class TrapLook {
   void read_ports(Look& look, const ib::discover::Observed& seen, const Flapping& flapping);
   void end(ib::Instant now, Looks::iterator look, const ib::discover::Observed& seen,
            Flapping& flapping);
+  /// Requests that are to be cancelled.
+  std::vector<ib::mad::Cookie> leave_looks();
   void strike(ib::Instant now, ib::Guid guid, Sender& sender);
 
   ib::mad::Cookie owner_;
@@ -107,6 +120,8 @@ class TrapLook {
   std::uint32_t last_cookie_{0};
   std::vector<ib::mad::Request> queue_;
   std::optional<ib::Instant> sweep_wanted_;
+  std::vector<SweepScope::Place> places_;
+  std::map<ib::Guid, std::string> renamed_;
   bool light_sweep_wanted_{false};
   std::deque<ib::LogEvent> logs_;
 };

@@ -8,7 +8,7 @@
 namespace sm::core {
 
 bool SubnetManager::Impl::may_watch() const {
-  return started && sweeping && options.watch_every && !mastership.is_master() &&
+  return started && sweeping && !paused && options.watch_every && !mastership.is_master() &&
          !mastership.sweeps();
 }
 

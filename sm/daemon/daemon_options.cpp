@@ -144,6 +144,7 @@ void take_core(const Configuration& configuration, const Settings& s, DaemonOpti
   core.sweep_interval = seconds(s.sweep_interval);
   core.full_sweeps_only = s.force_heavy_sweep;
   core.silent_hosts = {static_cast<unsigned>(s.silent_host_sweeps), seconds(s.silent_host_seconds)};
+  core.full_sweep_every = seconds(s.full_sweep_interval);
   if (s.offsweep_balancing_enabled) core.balance_after = seconds(s.offsweep_balancing_window);
   core.look_at_traps = s.sweep_on_trap;
   core.plan.reregister = !s.no_clients_rereg;

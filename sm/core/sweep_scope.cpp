@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/core/sweep_scope.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sm::core {
+namespace {
+
+using ib::discover::Observed;
+using ib::discover::PartialSweep;
+using ib::discover::Trouble;
+using ib::fabric::NodeIndex;
+using ib::fabric::PortRef;
+using ib::wire::PortState;
+
+/// What is known by it alone no part of the fabric can be judged by.
+bool is_of_the_whole(const Trouble& t) {
+  return t.kind == Trouble::Kind::DuplicateGuid || t.kind == Trouble::Kind::Moved;
+}
+
+}  // namespace
+
+void SweepScope::want(const Place& place) {
+  bool& read_ports = places_[place.node];
+  read_ports = read_ports || place.read_ports;
+}
+
+std::optional<PartialSweep> SweepScope::take(const std::shared_ptr<const Observed>& seen) {
+  const auto places = std::exchange(places_, {});
+  if (std::exchange(whole_, false) || places.empty() || !seen->complete ||
+      std::ranges::any_of(troubles_, is_of_the_whole))
+    return std::nullopt;
+  PartialSweep partial;
+  partial.known = seen;
+  partial.troubles = troubles_;
+  for (const auto& [node, read_ports] : places) partial.places.push_back({node, read_ports});
+  partial.is_unsure = [this](ib::Guid guid) { return is_unsure(guid); };
+  return partial;
+}
+
+void SweepScope::forget() { *this = {}; }
+
+void SweepScope::on_whole_swept(const Observed& found, bool cleared) {
+  troubles_ = found.troubles;
+  if (cleared) unsure_.clear();
+}
+
+void SweepScope::on_part_swept(const Observed& found, const std::vector<ib::Guid>& asked_anew) {
+  troubles_ = found.troubles;
+  for (const ib::Guid guid : asked_anew) unsure_.erase(guid);
+  std::erase_if(unsure_, [&](const auto& entry) { return !found.fabric.find_node(entry.first); });
+}
+
+void SweepScope::on_apply(const Observed& seen) {
+  for (NodeIndex n = 0; n < seen.nodes.size(); ++n) {
+    const auto& node = seen.nodes[n];
+    if (!node.switch_info) continue;
+    if (node.switch_info->port_state_change) {
+      unsure_[node.info.node_guid] = Doubt::Uncleared;
+      continue;
+    }
+    for (unsigned p = 1; p <= node.info.num_ports; ++p) {
+      const PortRef at{n, static_cast<std::uint8_t>(p)};
+      const auto state = seen.port(at).state();
+      if (!seen.fabric.port(at).peer ||
+          (state != PortState::Initialize && state != PortState::Armed))
+        continue;
+      unsure_.try_emplace(node.info.node_guid, Doubt::Activated);
+      break;
+    }
+  }
+}
+
+void SweepScope::on_unchanged(ib::Guid switch_guid) {
+  const auto it = unsure_.find(switch_guid);
+  if (it != unsure_.end() && it->second == Doubt::Activated) unsure_.erase(it);
+}
+
+std::vector<SweepScope::Place> places_on_the_way(const Observed& seen, NodeIndex to) {
+  std::vector<SweepScope::Place> places;
+  PortRef at = seen.local_port;
+  for (const std::uint8_t hop : seen.nodes[to].route.hops) {
+    if (!at || hop > seen.fabric.node(at.node).num_ports) break;
+    if (seen.fabric.node(at.node).is_switch())
+      places.push_back({seen.fabric.node(at.node).guid, false});
+    at = seen.fabric.port(at.node, hop).peer;
+  }
+  places.push_back({seen.fabric.node(to).guid, false});
+  return places;
+}
+
+}  // namespace sm::core
