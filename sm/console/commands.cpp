@@ -98,6 +98,11 @@ Outcome sweeping(const View&, Words words) {
   return {"", SetSweeping{words[0] == "on"}};
 }
 
+/// Verbs of the control socket.
+Outcome pause(const View&, Words) { return {"", control::Request{"pause", {}, {}}}; }
+Outcome resume(const View&, Words) { return {"", control::Request{"resume", {}, {}}}; }
+Outcome rewrite(const View&, Words) { return {"", control::Request{"rewrite", {}, {}}}; }
+
 Outcome dump_configuration(const View& view, Words) { return {view.configuration()}; }
 
 /// A full sweep asks every node for it.
@@ -127,6 +132,10 @@ constexpr std::array kCommands = {
             "   on   sweep as usual\n"
             "   off  no sweep until it is on again, whatever happens to the fabric\n",
             sweeping},
+    Command{"pause", "pause", "   ask devices nothing and set nothing, until resume\n", pause},
+    Command{"resume", "resume", "   go on after pause\n", resume},
+    Command{"rewrite", "rewrite",
+            "   send all that devices are to hold once more, whatever they report\n", rewrite},
     Command{"status", "status [loop]", "   loop  every 2 seconds; type \"q<ret>\" to quit\n",
             status},
     Command{"logflush", "logflush [on|off] -- write every line of the log at once, or not", "",

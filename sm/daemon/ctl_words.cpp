@@ -86,6 +86,13 @@ void CtlWords::add_to(ib::cli::CommandLine& line) {
   auto& managers =
       add_verb(line, "sm", "Which subnet managers there are, who is master, since when and why");
   managers.flag("--json", json_, "As JSON");
+  add_verb(line, "pause", "Ask devices nothing and set nothing, until resume")
+      .footer(
+          "What is under way is finished, and what happens meanwhile is remembered. Exit "
+          "status: 0 done, 2 usage, 4 no ibsm.");
+  add_verb(line, "resume", "Go on after pause").footer("Exit status: 0 done, 2 usage, 4 no ibsm.");
+  add_verb(line, "rewrite", "Send all that devices are to hold once more, whatever they report")
+      .footer("Exit status: 0 done, 2 usage, 4 no ibsm, or another one is master.");
   auto& console = add_verb(line, "console", "A command of the console");
   console.operands("WORDS", words_, "the command, and what follows");
   console.footer(kConsoleFooter);

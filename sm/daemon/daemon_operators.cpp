@@ -4,6 +4,7 @@
 #include "sm/daemon/daemon_impl.h"
 #include "sm/daemon/sa_verbs.h"
 #include "sm/daemon/sm_verb.h"
+#include "sm/daemon/sweep_verbs.h"
 
 namespace sm::daemon {
 
@@ -30,8 +31,11 @@ control::Answer Daemon::answer(const control::Request& request) {
   if (request.verb == "explain")
     return explain_verb(request, manager_->snapshot(), manager_->holdings(), path_rules_);
   if (request.verb == "console") return console_verb(console_world(), request);
-  return {2, "unknown verb '" + ib::printable(request.verb) +
-                 "': expected partition, counters, events, explain, sa, sm or console\n"};
+  if (auto done = sweep_verb(request, *manager_, ib::monotonic_now())) return *std::move(done);
+  return {2,
+          "unknown verb '" + ib::printable(request.verb) +
+              "': expected partition, counters, events, explain, pause, resume, rewrite, sa, sm or "
+              "console\n"};
 }
 
 ConsoleWorld Daemon::console_world() {

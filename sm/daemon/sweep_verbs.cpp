@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "sm/daemon/sweep_verbs.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sm::daemon {
+namespace {
+
+using control::Answer;
+using core::SubnetManager;
+
+constexpr int kUsage = 2, kCannot = 4;
+
+Answer pause(SubnetManager& manager, ib::Instant now) {
+  const bool was = manager.paused();
+  manager.set_paused(now, true);
+  if (was) return {0, "paused already\n"};
+  return {0, manager.idle() ? "paused\n" : "paused; what is under way is finished\n"};
+}
+
+Answer resume(SubnetManager& manager, ib::Instant now) {
+  const bool was = manager.paused();
+  manager.set_paused(now, false);
+  return {0, was ? "resumed\n" : "it was not paused\n"};
+}
+
+Answer rewrite(SubnetManager& manager, ib::Instant now) {
+  if (!manager.mastership().is_master()) return {kCannot, "another one is master\n"};
+  manager.rewrite_now(now);
+  return {0, manager.paused() ? "everything is sent again after `ibsm ctl resume`\n"
+                              : "everything is sent again\n"};
+}
+
+struct Verb {
+  std::string_view name;
+  Answer (*run)(SubnetManager& manager, ib::Instant now);
+};
+constexpr std::array kVerbs{Verb{"pause", pause}, Verb{"resume", resume}, Verb{"rewrite", rewrite}};
+
+}  // namespace
+
+std::optional<Answer> sweep_verb(const control::Request& request, SubnetManager& manager,
+                                 ib::Instant now) {
+  const auto verb = std::ranges::find(kVerbs, request.verb, &Verb::name);
+  if (verb == kVerbs.end()) return std::nullopt;
+  if (!request.words.empty()) return Answer{kUsage, request.verb + " takes no words\n"};
+  return verb->run(manager, now);
+}
+
+}  // namespace sm::daemon
