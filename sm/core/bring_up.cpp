@@ -108,6 +108,9 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   const auto asked_anew = sweep->asked_anew();
   found = std::make_shared<Observed>(sweep->take_observed());
   sweep.reset();
+  for (const auto& node : found->nodes)
+    if (node.changed && !scope.cannot_have_rebooted(node.info.node_guid, *seen, *found))
+      known.doubtful.insert(node.info.node_guid);
   if (sweeps_part) {
     scope.on_part_swept(*found, asked_anew);
   } else {
@@ -117,8 +120,6 @@ void SubnetManager::Impl::end_sweep(Instant now) {
   m_keys.learn(*found);
   transactor.settle();
   silent_nodes.identify(*found, *seen);
-  for (const auto& node : found->nodes)
-    if (node.changed) known.doubtful.insert(node.info.node_guid);
   if (is_inconsistent(*found)) {
     go(Event::Torn);
     found.reset();

@@ -77,6 +77,21 @@ void SweepScope::on_unchanged(ib::Guid switch_guid) {
   if (it != unsure_.end() && it->second == Doubt::Activated) unsure_.erase(it);
 }
 
+bool SweepScope::cannot_have_rebooted(ib::Guid switch_guid, const Observed& before,
+                                      const Observed& found) const {
+  const auto was = before.fabric.find_node(switch_guid), is = found.fabric.find_node(switch_guid);
+  if (is_unsure(switch_guid) || !was || !is) return false;
+  const unsigned last =
+      std::min(before.fabric.node(*was).num_ports, found.fabric.node(*is).num_ports);
+  const auto is_active = [](const Observed& in, NodeIndex n, unsigned p) {
+    const auto* port = in.known_port({n, static_cast<std::uint8_t>(p)});
+    return port != nullptr && port->state() == PortState::Active;
+  };
+  for (unsigned p = 1; p <= last; ++p)
+    if (is_active(before, *was, p) && is_active(found, *is, p)) return true;
+  return false;
+}
+
 std::vector<SweepScope::Place> places_on_the_way(const Observed& seen, NodeIndex to) {
   std::vector<SweepScope::Place> places;
   PortRef at = seen.local_port;

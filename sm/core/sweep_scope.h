@@ -40,6 +40,10 @@ class SweepScope {
   void on_unchanged(ib::Guid switch_guid);
   /// Some of its ports may be ACTIVE with another neighbour than is known.
   bool is_unsure(ib::Guid switch_guid) const { return unsure_.contains(switch_guid); }
+  /// A link of the switch was ACTIVE `before` and is, which it would not be if it had rebooted: only
+  /// a subnet manager takes links to ACTIVE. Before on_part_swept() or on_whole_swept().
+  bool cannot_have_rebooted(ib::Guid switch_guid, const ib::discover::Observed& before,
+                            const ib::discover::Observed& found) const;
 
  private:
   enum class Doubt {
