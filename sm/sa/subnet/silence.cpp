@@ -5,7 +5,10 @@ namespace sm::sa {
 
 Silence::Silence(const ib::discover::Observed& now) : fabric_(now.fabric) {
   for (const auto& trouble : now.troubles) {
-    if (trouble.kind != ib::discover::Trouble::Kind::Silent) continue;
+    using Kind = ib::discover::Trouble::Kind;
+    if (trouble.kind != Kind::Silent && trouble.kind != Kind::Garbage &&
+        trouble.kind != Kind::Refused)
+      continue;
     any_ = true;
     if (trouble.behind) behind_.insert(place(fabric_, trouble.behind));
   }

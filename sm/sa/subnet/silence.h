@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Silence: where a sweep got no answer, though a link is up. What is behind is not known to be
-// gone.
+// Silence: where a sweep got no answer that it could use, though a link is up. What is behind is
+// not known to be gone.
 #pragma once
 
 #include <set>

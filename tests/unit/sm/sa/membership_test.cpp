@@ -402,13 +402,16 @@ TEST_F(SaMembership, APortThatMayOnlyBeSilentStays) {
   auto snapshot = snapshot_of(gone);
   auto observed = std::make_shared<ib::discover::Observed>(*snapshot->observed);
   ib::discover::Trouble silent;
-  silent.kind = ib::discover::Trouble::Kind::Silent;
   silent.behind = leaf_port;
   observed->troubles.push_back(silent);
   snapshot->observed = observed;
   paths = std::make_shared<const Paths>(snapshot);
-  EXPECT_THAT(departed_members(world(), &before), ElementsAre(fourth));
-  EXPECT_THAT(departed_members(world(), nullptr), IsEmpty()) << "nothing is known of before";
+  using Kind = ib::discover::Trouble::Kind;
+  for (const Kind kind : {Kind::Silent, Kind::Garbage, Kind::Refused}) {
+    observed->troubles.back().kind = kind;
+    EXPECT_THAT(departed_members(world(), &before), ElementsAre(fourth));
+    EXPECT_THAT(departed_members(world(), nullptr), IsEmpty()) << "nothing is known of before";
+  }
   observed->complete = false;
   EXPECT_THAT(departed_members(world(), &before), IsEmpty());
 }
