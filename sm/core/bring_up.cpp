@@ -169,8 +169,12 @@ void SubnetManager::Impl::on_decided(Instant now) {
   } else {
     go(Event::LeftToOthers);
     // Whoever manages has plans by what was found before.
-    if (!desired) seen = std::move(decided);
-    if (desired) rest(now);
+    if (desired) {
+      left = std::move(decided);
+      rest(now);
+    } else {
+      seen = std::move(decided);
+    }
     watching = false;
     if (may_watch()) tell_watched(now);
   }
@@ -195,7 +199,20 @@ void SubnetManager::Impl::on_other_master(const std::string& where) {
   mastership.on_other_master(where);
 }
 
+void SubnetManager::Impl::look_for_sleep(Instant now) {
+  const Instant before = std::exchange(awake_at, now);
+  if (now - before < kSleepLeast) return;
+  if (!started || !mastership.is_master() || options.mastership.ignore_others) return;
+  const Instant due = next_deadline();
+  if (due >= now - kSleepLeast) return;
+  // What is under way was planned for a subnet that may be somebody else's by now.
+  stand_down(now);
+  mastership.on_slept(now - due);
+  follow_mastership(now);
+}
+
 void SubnetManager::Impl::stand_down(Instant now) {
+  left.reset();
   sweep.reset();
   applying.reset();
   looking.reset();
@@ -232,6 +249,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
 }
 
 void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swept) {
+  left.reset();
   if (mastership.take_taken_over()) taking_over = true;
   if (taking_over) {
     operator_asked = true;  // what devices hold is read again

@@ -48,6 +48,8 @@ constexpr ib::mad::Cookie owner_of(ib::mad::Cookie c) {
   return c & ~((ib::mad::Cookie{1} << 48) - 1);
 }
 
+/// A master that does nothing for longer may have been taken for dead.
+inline constexpr Duration kSleepLeast = std::chrono::seconds(3);
 inline constexpr Duration kRetryFirst = std::chrono::seconds(1);
 inline constexpr Duration kAskAgainFirst = std::chrono::minutes(1);
 inline constexpr Duration kAskAgainMost = std::chrono::hours(1);
@@ -68,6 +70,9 @@ struct SubnetManager::Impl {
   std::unique_ptr<LightSweep> looking;
   std::shared_ptr<const ib::fabric::NodeNames> named_by;  // what is swept, or was
   std::shared_ptr<Observed> found;  // by the sweep, until there is a plan: Deciding, Planning
+  /// What the last sweep found, where the subnet was left to others who are about to hand it over:
+  /// newer than `seen`, by which nobody plans any more.
+  std::shared_ptr<const Observed> left;
   std::optional<PlanJob> plan_job;  // that nobody has taken yet
   /// The plan is the first, and switches may hold routes of somebody before this process: they are
   /// read, and it is made once more with them.
@@ -109,6 +114,7 @@ struct SubnetManager::Impl {
   Instant sweep_at{kNever};
   Instant whole_at{kNever};  // the whole is swept, whatever devices say
   Instant look_at{kNever};
+  Instant awake_at{0};      // the last time that anything happened here
   Instant watch_at{0};      // while another one is master
   bool watching{false};     // by the sweep that is under way
   bool sweeps_part{false};  // it does
@@ -227,6 +233,8 @@ struct SubnetManager::Impl {
   void on_recalled(Instant now, const std::optional<store::Contents>& contents);
   /// Another one was master while this one did not look, and may have written what is stored.
   void on_other_master(const std::string& where);
+  /// Called first with whatever happens: whether it happens long after something was due.
+  void look_for_sleep(Instant now);
 
   /// Somebody else is master: whatever is under way is left, and of the subnet nothing is believed.
   void stand_down(Instant now);

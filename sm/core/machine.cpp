@@ -49,6 +49,7 @@ Instant SubnetManager::Impl::next_deadline() const {
 }
 
 void SubnetManager::Impl::on_time(Instant now) {
+  look_for_sleep(now);
   transactor.on_time(now);
   if (started && mastership.due() <= now) mastership.on_time(now);
   run(now);
@@ -196,6 +197,7 @@ void SubnetManager::Impl::move_on(Instant now) {
 }
 
 void SubnetManager::Impl::on_packet(Instant now, const ib::mad::Packet& packet) {
+  look_for_sleep(now);
   if (transactor.on_packet(now, packet)) {
     run(now);
     return;
@@ -216,7 +218,7 @@ void SubnetManager::Impl::on_packet(Instant now, const ib::mad::Packet& packet) 
   }
   mastership.set_sends(transactor.counters().sends);
   const std::uint64_t refused = mastership.refused();
-  auto reply = mastership.answer(now, packet, *seen);
+  auto reply = mastership.answer(now, packet, left ? *left : *seen);
   if (reply) effects.send.push_back({*std::move(reply), Duration{0}});
   if (mad.attribute_id() != ib::wire::attr::kSmInfo)
     ++counters.dropped;
@@ -259,7 +261,8 @@ void SubnetManager::Impl::on_trap(Instant now, const ib::mad::Packet& packet,
                          fmt::format("trap {} from LID {}{}", number, notice.issuer_lid.value,
                                      trap_words(notice, *seen)),
                          ib::LogCause{"trap", from}});
-  if (number == ib::wire::trap::kCapabilityChange && desired) mastership.on_change_at(from, *seen);
+  if (number == ib::wire::trap::kCapabilityChange && desired)
+    mastership.on_change_at(from, left ? *left : *seen);
   if (desired && speaks_of(notice, desired->sm_lid)) own_port.call_for(now);
   // Opening our own issm file raises 144 at our own port.
   if (desired && from == desired->sm_lid && number == ib::wire::trap::kCapabilityChange) return;

@@ -185,8 +185,21 @@ void Mastership::ask_all() {
 void Mastership::on_change_at(ib::Lid lid, const ib::discover::Observed& seen) {
   const auto at = seen.fabric.find_lid(lid);
   if (!at || *at == seen.local_port) return;
-  if ((seen.port(*at).get<&PortInfo::capability_mask>() & ib::wire::port_cap::kIsSm) != 0)
-    ask_again(seen);
+  if ((seen.port(*at).get<&PortInfo::capability_mask>() & ib::wire::port_cap::kIsSm) == 0) return;
+  // It may have refused to take over for what it did not know, and asks for it now.
+  if (OtherManager* manager = others_.find(seen.fabric.port(*at).guid))
+    manager->refused_until = Instant{0};
+  ask_again(seen);
+}
+
+void Mastership::on_slept(ib::Duration how_long) {
+  if (!is_master() || options_.ignore_others) return;
+  log(LogLevel::Warning,
+      fmt::format("this subnet manager did nothing for {} s, and another one may have been master "
+                  "meanwhile: who is master now is found out, and what devices hold is read again",
+                  how_long / std::chrono::seconds(1)));
+  taken_over_ = true;
+  orders_.push_back(Order::Sweep);
 }
 
 void Mastership::on_other_master(const std::string& who) {

@@ -85,6 +85,8 @@ class Mastership {
   /// Our port was told that the subnet manager is at `who`: another one was master, while this one
   /// slept or beside it.
   void on_other_master(const std::string& who);
+  /// Nothing was done for so long, as when the process is stopped or its host sleeps.
+  void on_slept(ib::Duration how_long);
   /// A request for SMInfo arrived. The answer; none: it comes later.
   std::optional<ib::mad::Packet> answer(ib::Instant now, const ib::mad::Packet& request,
                                         const ib::discover::Observed& seen);
