@@ -32,7 +32,8 @@ ib::mad::AgentSpec serve_sa() {
 }  // namespace
 
 Manager::Manager(ib::sim::World& world, ib::fabric::PortRef at, const sm::core::Options& options,
-                 sm::store::Contents& kept, sm::managers::ClientChannel beside)
+                 sm::store::Contents& kept, sm::managers::ClientChannel beside,
+                 const sm::sa::Options& sa_options)
     : world_(world),
       smi_(world.open(at)),
       gsi_(world.open(at)),
@@ -51,7 +52,7 @@ Manager::Manager(ib::sim::World& world, ib::fabric::PortRef at, const sm::core::
     beside_agents_[agent.mgmt_class] = beside_port_->register_agent(agent).value();
   smi_->set_is_sm(true);
   sm_ = std::make_unique<sm::core::SubnetManager>(options, kept_);
-  sa_ = std::make_unique<sm::sa::Server>(sm::sa::Options{}, kept_);
+  sa_ = std::make_unique<sm::sa::Server>(sa_options, kept_);
   // Before the first plan, or it would take what the groups need out of the switches.
   pass_groups(world.now());
   pass_aliases(world.now());
@@ -97,17 +98,18 @@ void Manager::speak(Instant now) {
     while (sa_->work(now)) {
     }
     while (auto commit = sa_->next_commit()) {
-      sm::store::apply(commit->batch, kept_);
-      sa_->on_commit_done(now, commit->ticket, true);
+      const bool durable = keep(commit->batch);
+      sa_->on_commit_done(now, commit->ticket, durable);
     }
   } while (sa_->has_work());
   if (sa_->take_multicast_changed()) pass_groups(now);
   if (sa_->take_aliases_changed()) pass_aliases(now);
   while (auto packet = sa_->next_send(now))
-    (void)gsi_->send(packet->mad.method() == Method::Report
-                         ? reporters_[++reported_ % reporters_.size()]
-                         : sa_agent_,
-                     *packet, sa_->reply_within());
+    if (lets_out(*packet))
+      (void)gsi_->send(packet->mad.method() == Method::Report
+                           ? reporters_[++reported_ % reporters_.size()]
+                           : sa_agent_,
+                       *packet, sa_->reply_within());
   speak_beside(now);
 }
 

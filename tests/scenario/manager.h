@@ -15,13 +15,14 @@
 
 namespace scenario {
 
-class Manager final : public ib::sim::Program, private sm::core::Carrier {
+class Manager : public ib::sim::Program, protected sm::core::Carrier {
  public:
   /// `kept` outlives the program: it is what is on its disk. `beside`: managers that work beside
   /// the sweep.
   Manager(ib::sim::World& world, ib::fabric::PortRef at, const sm::core::Options& options,
           sm::store::Contents& kept,
-          sm::managers::ClientChannel beside = sm::managers::ClientChannel());
+          sm::managers::ClientChannel beside = sm::managers::ClientChannel(),
+          const sm::sa::Options& sa_options = {});
   ~Manager() override;
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
@@ -44,12 +45,21 @@ class Manager final : public ib::sim::Program, private sm::core::Carrier {
   /// What was logged and reported since the last call.
   std::vector<Line> take_lines() { return std::exchange(lines_, {}); }
 
- private:
-  void speak(ib::Instant now);
-  void speak_beside(ib::Instant now);
+ protected:
+  ib::sim::World& world() { return world_; }
+  sm::core::SubnetManager& sm() { return *sm_; }
+  const sm::core::SubnetManager& sm() const { return *sm_; }
+  sm::sa::Server& sa() { return *sa_; }
+  const sm::sa::Server& sa() const { return *sa_; }
   void pass_groups(ib::Instant now);
   void pass_aliases(ib::Instant now);
-  void say(ib::Instant now, const std::string& line);
+  /// What subnet administration wants to be durable. False: it cannot be written.
+  virtual bool keep(const sm::store::Batch& batch) {
+    sm::store::apply(batch, kept_);
+    return true;
+  }
+  /// What leaves subnet administration. False: it does not.
+  virtual bool lets_out(ib::mad::Packet&) { return true; }
 
   void commit(sm::store::Batch batch) override { sm::store::apply(batch, kept_); }
   void publish(const sm::HoldingsPtr& holdings) override { sa_->publish(holdings); }
@@ -59,6 +69,11 @@ class Manager final : public ib::sim::Program, private sm::core::Carrier {
   void hear(const sm::core::ReceivedNotice& notice) override;
   ib::Result<void> send(const sm::core::Outgoing& out) override;
   void report(sm::core::Report report) override;
+
+ private:
+  void speak(ib::Instant now);
+  void speak_beside(ib::Instant now);
+  void say(ib::Instant now, const std::string& line);
 
   ib::sim::World& world_;
   std::unique_ptr<ib::sim::HostPort> smi_, gsi_, beside_port_;

@@ -23,6 +23,15 @@ test --nonsense
 test --nightly more
 bench nonsense
 bench mad_bench more
+soak
+soak nonsense
+soak 17 18
+soak --minutes
+soak --minutes x
+soak --minutes 1 --from
+soak --seeds 0
+soak --shrink
+soak --shrink x
 fuzz --seconds
 fuzz --seconds x
 fuzz --seconds 1 more

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// I3 (a): no Set of a forwarding table closes a loop, for no destination, at no step. A loop that
+// is new goes through an entry that is new, so only those are followed.
+#include <fmt/format.h>
+
+#include "libdiag/wire/smp_attributes.h"
+#include "tests/sim/system/checks/check.h"
+#include "tests/sim/system/system.h"
+
+namespace soak {
+namespace {
+
+class LoopCheck final : public Check {
+ public:
+  void on_set(System& system, PortRef at, const ib::wire::Mad& answer) override {
+    if (answer.attribute_id() != ib::wire::attr::kLinearForwarding) return;
+    const std::size_t first = std::size_t{answer.attribute_modifier()} * 64;
+    auto& before = tables_[at.node];
+    if (before.size() < first + 64) before.resize(first + 64, 255);
+    for (std::size_t i = first; i < first + 64; ++i) {
+      const ib::Lid lid{static_cast<std::uint16_t>(i)};
+      const std::uint8_t now = system.model().lft(at.node, lid);
+      if (before[i] == now) continue;
+      before[i] = now;
+      if (closes_loop(system, at.node, lid) && !system.is_moved_cable_new())
+        system.report("I3", fmt::format("the entry of {} for LID {}, which is port {} now, closes "
+                                        "a loop",
+                                        system.name({at.node, 0}), i, now));
+    }
+  }
+
+ private:
+  static bool closes_loop(System& system, NodeIndex from, ib::Lid lid) {
+    const auto& model = system.model();
+    const auto& fabric = model.topology();
+    NodeIndex here = from;
+    for (std::size_t hops = 0; hops < fabric.nodes().size(); ++hops) {
+      const std::uint8_t out = model.lft(here, lid);
+      if (out == 0 || out > fabric.node(here).num_ports) return false;
+      const PortRef port{here, out}, peer = fabric.port(port).peer;
+      if (!peer || !fabric.node(peer.node).is_switch()) return false;
+      if (model.port_info(port).port_state != ib::wire::PortState::Active) return false;
+      here = peer.node;
+      if (system.is_liar(here)) return false;
+      if (here == from) return true;
+    }
+    return false;  // into a loop that was there before
+  }
+
+  std::map<NodeIndex, std::vector<std::uint8_t>> tables_;
+};
+
+}  // namespace
+
+std::unique_ptr<Check> make_loop_check() { return std::make_unique<LoopCheck>(); }
+
+}  // namespace soak

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// I11: SUBNET UP is said only where every port that can be is ACTIVE and no two have one LID; or
+// where a switch says that something has changed since, or the report names who is missing. At
+// every report.
+#include <fmt/format.h>
+
+#include "tests/sim/system/checks/check.h"
+#include "tests/sim/system/system.h"
+
+namespace soak {
+namespace {
+
+class TruthCheck final : public Check {
+ public:
+  void on_report(System& system, Seat& seat, const sm::core::Report& report) override {
+    if (!report.up() || report.unmanaged > 0 || report.silent > 0 || report.held_down > 0) return;
+    const Wires& wires = system.wires();
+    std::map<ib::Lid, PortRef> owners;
+    for (NodeIndex n = 0; n < wires.nodes(); ++n) {
+      if (wires.component(n) != wires.component(seat.at.node) || system.is_excused(n)) continue;
+      for (unsigned p = wires.is_switch(n) ? 0 : 1; p <= wires.ports(n); ++p) {
+        const PortRef at{n, static_cast<std::uint8_t>(p)};
+        const Wires::End& end = wires.end(at);
+        if (p != 0 && (!end.peer || system.is_excused(end.peer) || system.is_excused(at))) continue;
+        if (p != 0 && !end.active && !is_told(system, at))
+          return system.report(
+              "I11", fmt::format("SUBNET UP is said, and {} is not ACTIVE", system.name(at)));
+        if (p != 0 && wires.is_switch(n)) continue;
+        const ib::Lid lid = system.model().port_info(at).lid;
+        if (!lid.is_unicast()) continue;
+        if (const auto [other, is_new] = owners.emplace(lid, at); !is_new)
+          return system.report("I11",
+                               fmt::format("SUBNET UP is said, and {} and {} have LID {}",
+                                           system.name(other->second), system.name(at), lid.value));
+      }
+    }
+  }
+
+ private:
+  /// The switch at either end says that a port of it has changed.
+  static bool is_told(System& system, PortRef at) {
+    for (const PortRef end : {at, system.wires().end(at).peer})
+      if (system.wires().is_switch(end.node) &&
+          system.model().switch_info(end.node).port_state_change)
+        return true;
+    return false;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Check> make_truth_check() { return std::make_unique<TruthCheck>(); }
+
+}  // namespace soak
