@@ -56,6 +56,7 @@ void SubnetManager::Impl::on_time(Instant now) {
 }
 
 void SubnetManager::Impl::run(Instant now) {
+  awake_at = now;
   do {
     pump(now);
     follow_mastership(now);
