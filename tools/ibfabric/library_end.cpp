@@ -38,8 +38,8 @@ bool server_is_gone(int fd) {
 
 /// Of one who died in his turn, whole slots are all that others saw; the bell may not have been
 /// rung, so it is rung once more.
-void see_to_the_dead(const Turn& turn, Bells bells) {
-  if (turn.follows_death()) ring_bell(bells.up);
+void see_to_the_dead(const OwnerLockGuard& guard, Bells bells) {
+  if (guard.follows_death()) ring_bell(bells.up);
 }
 
 void wait_readable(int fd, int timeout_ms) {
@@ -158,8 +158,8 @@ uint64_t slots_read(PortMemory& memory) {
 }
 
 ssize_t read_message(PortMemory& memory, Bells bells, void* buffer, size_t size, bool awaited) {
-  const Turn turn(memory.readers);
-  see_to_the_dead(turn, bells);
+  const OwnerLockGuard guard(memory.readers);
+  see_to_the_dead(guard, bells);
   Consumer down(memory.down);
   size_t whole = 0;
   while (whole == 0) {
@@ -205,8 +205,8 @@ ssize_t read_message(PortMemory& memory, Bells bells, void* buffer, size_t size,
 
 bool write_message(PortMemory& memory, Bells bells, const void* header, const void* data,
                    size_t size) {
-  const Turn turn(memory.writers);
-  see_to_the_dead(turn, bells);
+  const OwnerLockGuard guard(memory.writers);
+  see_to_the_dead(guard, bells);
   Producer up(memory.up);
   const auto* bytes = static_cast<const uint8_t*>(data);
   size_t at = 0;

@@ -26,8 +26,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "tools/ibfabric/owner_lock.h"
 #include "tools/ibfabric/protocol.h"
-#include "tools/ibfabric/turns.h"
 
 namespace ibfabric {
 
@@ -211,10 +211,10 @@ class Consumer {
 
 /// What the server makes for an open port and both ends have mapped.
 struct PortMemory {
-  Turns readers, writers;  // the library's own, at its two ends
-  uint8_t found_empty;     // the last reader took the last MAD and with it the bell
-  Ring up;                 // from the library to the server
-  Ring down;               // and back
+  OwnerLock readers, writers;  // the library's own, at its two ends
+  uint8_t found_empty;         // the last reader took the last MAD and with it the bell
+  Ring up;                     // from the library to the server
+  Ring down;                   // and back
 };
 
 }  // namespace ibfabric
