@@ -101,7 +101,7 @@ SmInfo Mastership::shown_info(bool with_key) const {
 SmInfo Mastership::own_info() const {
   SmInfo info;
   info.guid = standing_.guid;
-  info.act_count = static_cast<std::uint32_t>(sends_);
+  info.act_count = static_cast<std::uint32_t>(sends_ + answers_);
   info.priority = rank().priority;
   info.sm_state = state();
   return info;
@@ -491,6 +491,7 @@ void Mastership::on_handover_answer(Instant now, Guid whom, const Completion& co
 std::optional<ib::mad::Packet> Mastership::answer(Instant now, const ib::mad::Packet& request,
                                                   const ib::discover::Observed& seen) {
   const bool about_us = request.mad.attribute_id() == attr::kSmInfo;
+  if (about_us) ++answers_;
   if (about_us && request.mad.method() == Method::Set) {
     const SmInfo before = shown_info(false);  // an answer says what we are when it is given
     const bool granted = grant(now, request, seen);

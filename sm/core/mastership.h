@@ -159,7 +159,7 @@ class Mastership {
   Standing standing_;
   OtherManagers others_;
   bool at_switch_{false};
-  std::uint64_t sends_{0};
+  std::uint64_t sends_{0}, answers_{0};  // SMPs sent; requests for SMInfo that came
   bool taken_over_{false};
   bool was_standby_{false};          // since it was master last
   std::optional<ib::Guid> unfit_{};  // it is NOTACTIVE for that; whom it stood by

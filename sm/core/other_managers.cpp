@@ -20,6 +20,9 @@ using ib::wire::SmState;
 
 namespace {
 
+/// A master does something more often: it answers who asks what it is.
+constexpr ib::Duration kIdleLong = std::chrono::minutes(5);
+
 /// The way to this port of a node, which need not be the one that the node was found by.
 ib::mad::DirectedRoute route_to(const ib::discover::Observed& seen, PortRef port) {
   const PortRef far = seen.fabric.port(port).peer;
@@ -75,16 +78,34 @@ std::optional<LogEvent> OtherManagers::on_answer(ib::Instant now, Guid asked,
   const bool news = !manager.known || manager.info.sm_state != info.sm_state ||
                     manager.info.priority != info.priority;
   if (!manager.known || manager.info.sm_state != info.sm_state) manager.since = now;
+  if (news || manager.info.act_count != info.act_count) {
+    manager.active = now;
+    manager.idle_told = false;
+  }
   manager.known = manager.answered = true;
   manager.info = info;
   manager.key_matches = sm_key_ == 0 || info.sm_key == sm_key_;
-  if (!news) return std::nullopt;
+  if (!news) return idle_master(now, manager);
   std::string text = fmt::format("another subnet manager is at {}", describe(asked));
   if (!manager.allowed) text += ", which is not among allowed_sm_guids: it counts for nothing here";
   if (!manager.key_matches)
     text += "; its SM_Key is not ours (sm_key): mastership is not handed over to it";
   const bool harmless = manager.allowed && manager.key_matches;
   return LogEvent{harmless ? LogLevel::Info : LogLevel::Error, "sm", std::move(text)};
+}
+
+std::optional<LogEvent> OtherManagers::idle_master(ib::Instant now, OtherManager& manager) const {
+  if (manager.info.sm_state != SmState::Master || manager.idle_told ||
+      now - manager.active < kIdleLong)
+    return std::nullopt;
+  manager.idle_told = true;
+  return LogEvent{
+      LogLevel::Warning, "sm",
+      fmt::format(
+          "the master at {} answers and does nothing: its ActCount has been {} for {} s. If "
+          "it hangs, end it, and a standby takes over",
+          describe(manager.info.guid), manager.info.act_count,
+          std::chrono::duration_cast<std::chrono::seconds>(now - manager.active).count())};
 }
 
 void OtherManagers::on_silence(Guid guid) {

@@ -26,6 +26,8 @@ struct OtherManager {
   bool allowed{true};            // to be a subnet manager here
   bool key_matches{true};        // its SM_Key is ours, or we have none
   ib::Instant since{0};          // in the state that it is in
+  ib::Instant active{0};         // its ActCount was seen to change last
+  bool idle_told{false};         // that it has not changed for long
   ib::Instant refused_until{0};  // it would not take over; it is not asked again before
 };
 
@@ -64,6 +66,8 @@ class OtherManagers {
   std::map<ib::Guid, OtherManager> all_;
   std::set<ib::Guid> liars_;  // that were told of
 
+  /// What to say of a master whose ActCount does not move (IBA 14.2.5.13: a heartbeat).
+  std::optional<ib::LogEvent> idle_master(ib::Instant now, OtherManager& manager) const;
   void take(const ib::discover::Observed& seen, std::map<ib::Guid, OtherManager> before);
 };
 

@@ -40,9 +40,30 @@ class OtherMaster : public testing::Test {
       if (state && question) answer(*std::exchange(question, std::nullopt), *state);
       run_->run_for(100ms);
     }
+    if (state)
+      run_->watch([this](const ib::mad::Packet& p) {
+        if (p.mad.method() == Method::Set) ++sets_;
+        if (p.mad.attribute_id() != attr::kSmInfo) return true;
+        questions_.push_back(p);
+        return false;
+      });
+  }
+  /// Questions are answered, each after some time.
+  void answer_for(ib::Duration time) {
+    for (const ib::Instant end = run_->now() + time; run_->now() < end; run_->run_for(100ms))
+      for (auto& question : std::exchange(questions_, {})) {
+        if (counts_) act_count_ += step_;
+        answer(std::move(question), SmState::Master);
+      }
+  }
+  std::ptrdiff_t warnings() const {
+    return std::ranges::count_if(run_->log(), [](const std::string& line) {
+      return line.find("answers and does nothing") != std::string::npos;
+    });
   }
   void answer(ib::mad::Packet packet, SmState state) {
     SmInfo info;
+    info.act_count = act_count_;
     info.guid = guid_;
     info.priority = 3;
     info.sm_state = state;
@@ -54,6 +75,9 @@ class OtherMaster : public testing::Test {
   std::unique_ptr<SmOnModel> run_;
   ib::Guid guid_;
   unsigned sets_{0};
+  std::vector<ib::mad::Packet> questions_;
+  std::uint32_t act_count_{5}, step_{1};
+  bool counts_{true};
 };
 
 TEST_F(OtherMaster, IsLeftAlone) {
@@ -81,6 +105,36 @@ TEST_F(OtherMaster, AStandbyOrOneThatDoesNotAnswerHoldsNobodyUp) {
     EXPECT_TRUE(run_->sm().mastership().is_master());
     EXPECT_TRUE(run_->last().up());
   }
+}
+
+/// ActCount is a heartbeat. What hangs is named once, and again when it hangs again; nobody becomes
+/// a second master for that.
+TEST_F(OtherMaster, ThatAnswersAndDoesNothingIsNamed) {
+  start_beside(SmState::Master);
+  answer_for(10min);
+  EXPECT_EQ(warnings(), 0);
+  counts_ = false;
+  answer_for(4min);
+  EXPECT_EQ(warnings(), 0);
+  answer_for(10min);
+  EXPECT_EQ(warnings(), 1);
+  counts_ = true;
+  answer_for(1min);
+  counts_ = false;
+  answer_for(6min);
+  EXPECT_EQ(warnings(), 2);
+  EXPECT_FALSE(run_->sm().mastership().is_master());
+  EXPECT_EQ(sets_, 0U);
+}
+
+/// As after a restart, or as a liar has it.
+TEST_F(OtherMaster, WhoseActCountGoesBackwardsIsAsAnyOther) {
+  start_beside(SmState::Master);
+  step_ = ~0U;
+  answer_for(10min);
+  EXPECT_EQ(warnings(), 0);
+  EXPECT_FALSE(run_->sm().mastership().is_master());
+  EXPECT_EQ(sets_, 0U);
 }
 
 }  // namespace
