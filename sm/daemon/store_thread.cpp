@@ -97,8 +97,7 @@ void StoreThread::run() {
     if (!wait(lock)) {
       lock.unlock();
       for (const ib::LogEvent& line : store_->on_time()) say_(line);
-      // A store that wants no more turns has done what it had to.
-      const bool is_done = !store_->rest();
+      const bool is_done = store_->is_whole();
       lock.lock();
       if (is_done && std::exchange(take_failed_, false)) {
         made_up_ = true;

@@ -205,6 +205,8 @@ class Store {
   virtual std::optional<ib::Duration> rest() const { return std::nullopt; }
   /// What there is to say of what it did.
   virtual std::vector<ib::LogEvent> on_time() { return {}; }
+  /// False: a take() or a commit() waits until what it was for can be reached.
+  virtual bool is_whole() const { return true; }
 };
 
 /// The twin for tests and for programs that keep nothing.

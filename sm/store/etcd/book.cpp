@@ -223,6 +223,13 @@ ib::Result<void> Book::commit(const Batch& batch, const Contents& contents) {
   return {};
 }
 
+ib::Result<void> Book::look(const Contents& contents) {
+  auto now = marks();
+  if (!now) return tl::unexpected<ib::Error>(std::move(now.error()));
+  auto ours = heed(*now);
+  return is_gone_ ? write(contents) : ours;
+}
+
 ib::Result<void> Book::write(const Contents& contents) {
   auto now = marks();
   if (!now)

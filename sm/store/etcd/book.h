@@ -44,6 +44,9 @@ class Book {
   /// Makes `batch` durable, after which everything is `contents`. An error: it is not known whether
   /// it was done; write() makes up for it.
   ib::Result<void> commit(const Batch& batch, const Contents& contents);
+  /// Whether everything is still there, and ours; it is written again if it is gone. Refused: it is
+  /// somebody else's.
+  ib::Result<void> look(const Contents& contents);
   /// Everything anew.
   ib::Result<void> write(const Contents& contents);
   /// Ours, as it was taken last; empty: never.

@@ -154,6 +154,13 @@ ib::Result<void> EtcdStore::write_all() {
   return written;
 }
 
+/// Where etcd cannot be reached nothing is missing in it: what is committed next says so.
+void EtcdStore::look() {
+  auto done = book_.look(contents_);
+  tell_gone();
+  if (!done && book_.is_deposed()) (void)depose(std::move(done.error()));
+}
+
 /// Once for each reason.
 void EtcdStore::fail(const ib::Error& error) {
   if (error.message == std::exchange(last_failure_, error.message)) return;
@@ -173,13 +180,15 @@ ib::Result<void> EtcdStore::depose(ib::Error error) {
 
 std::optional<ib::Duration> EtcdStore::rest() const {
   if (!lines_.empty()) return ib::Duration{0};
-  if (role_ == Role::Waits || role_ == Role::Behind) return kTryEvery;
+  if (!is_whole()) return kTryEvery;
+  if (role_ == Role::Writes) return kLookEvery;
   return std::nullopt;
 }
 
 std::vector<ib::LogEvent> EtcdStore::on_time() {
   if (!lines_.empty()) return std::exchange(lines_, {});
-  if (role_ != Role::Waits && role_ != Role::Behind) return {};
+  if (role_ == Role::Writes) look();
+  if (is_whole()) return std::exchange(lines_, {});
   const auto done = role_ == Role::Waits ? take_now() : write_all();
   if (!done) {
     if (role_ != Role::Deposed) fail(done.error());

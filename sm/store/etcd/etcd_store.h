@@ -24,6 +24,8 @@ namespace sm::store::etcd {
 class EtcdStore final : public Store {
  public:
   static constexpr ib::Duration kTryEvery = std::chrono::seconds(5);
+  /// Whether it is still there, though nothing is written: a standby that takes over needs it.
+  static constexpr ib::Duration kLookEvery = std::chrono::seconds(10);
 
   /// What is kept on this host beside etcd.
   struct Local {
@@ -40,6 +42,7 @@ class EtcdStore final : public Store {
   void stand_by() override;
   std::optional<ib::Duration> rest() const override;
   std::vector<ib::LogEvent> on_time() override;
+  bool is_whole() const override { return role_ != Role::Waits && role_ != Role::Behind; }
 
  private:
   enum class Role : std::uint8_t {
@@ -58,6 +61,7 @@ class EtcdStore final : public Store {
 
   ib::Result<void> take_now();
   ib::Result<void> write_all();
+  void look();
   void fail(const ib::Error& error);
   ib::Result<void> depose(ib::Error error);
   /// The first that etcd lacks.

@@ -47,12 +47,13 @@ class LateTake final : public store::Store {
     return ib::fail(ib::ErrorKind::TimedOut, "away");
   }
   std::optional<ib::Duration> rest() const override {
-    return failed_ ? std::optional(ib::Duration{0}) : std::nullopt;
+    return failed_ ? ib::Duration{0} : std::chrono::hours(1);  // it looks about, too
   }
   std::vector<ib::LogEvent> on_time() override {
     failed_ = false;
     return {};
   }
+  bool is_whole() const override { return !failed_; }
 
  private:
   bool failed_{false};

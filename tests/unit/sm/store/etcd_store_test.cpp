@@ -56,6 +56,13 @@ std::string lines_of(Store& store) {
     for (const auto& line : store.on_time()) text += line.message + '\n';
   return text;
 }
+/// When it looks whether everything is still there.
+std::string look(Store& store) {
+  EXPECT_EQ(store.rest(), EtcdStore::kLookEvery);
+  std::string text;
+  for (const auto& line : store.on_time()) text += line.message + '\n';
+  return text + lines_of(store);
+}
 /// When it tries again.
 std::string retry(Store& store) {
   EXPECT_EQ(store.rest(), EtcdStore::kTryEvery);
@@ -160,7 +167,7 @@ TEST(EtcdStore, WhileEtcdIsAwayMemoryIsEnoughAndThenAllIsWritten) {
   etcd.always = Fault::None;
   EXPECT_THAT(kept_in(etcd).lids, SizeIs(1));
   EXPECT_THAT(retry(*store), HasSubstr("can be written again"));
-  EXPECT_EQ(store->rest(), std::nullopt);
+  EXPECT_TRUE(store->is_whole());
   EXPECT_THAT(kept_in(etcd).lids, SizeIs(3));
   ASSERT_TRUE(store->commit(lid(4, 4)));
   EXPECT_THAT(kept_in(etcd).lids, SizeIs(4));
@@ -343,7 +350,7 @@ TEST(EtcdStore, AWriteWithoutAnAnswerIsNotDoneTwice) {
     const auto kept = kept_in(etcd);
     EXPECT_THAT(kept.lids, ElementsAre(LidClaim{Guid{1}, Lid{3}, 0}, LidClaim{Guid{2}, Lid{4}, 0}));
     ASSERT_TRUE(store->commit(lid(3, 5)));
-    EXPECT_EQ(store->rest(), std::nullopt);
+    EXPECT_TRUE(store->is_whole());
     EXPECT_THAT(kept_in(etcd).lids, SizeIs(3));
   }
 }
@@ -370,13 +377,13 @@ TEST(EtcdStore, HalfASnapshotIsNone) {
       etcd.next.clear();
       const auto now = kept_in(etcd);
       EXPECT_TRUE(now == before || now == *store.load());
-      if (store.rest()) retry(store);
+      if (!store.is_whole()) retry(store);
       etcd.deliver();
       EXPECT_EQ(kept_in(etcd), *store.load());
-      if (store.rest()) retry(store);
+      if (!store.is_whole()) retry(store);
       ASSERT_TRUE(store.commit(lid(21, 21)));
       if (store.rest() == ib::Duration{0}) lines_of(store);
-      if (store.rest()) retry(store);
+      if (!store.is_whole()) retry(store);
       EXPECT_EQ(kept_in(etcd), *store.load());
       EXPECT_THAT(kept_in(etcd).lids, SizeIs(10));
     }
@@ -507,6 +514,31 @@ TEST(EtcdStore, KeysThatAreGoneAreWrittenAgain) {
   EXPECT_THAT(kept_in(etcd).lids, SizeIs(2));
   ASSERT_TRUE(store->commit(lid(3, 3)));
   EXPECT_THAT(kept_in(etcd).lids, SizeIs(3));
+}
+
+/// Nothing is committed meanwhile: a standby that takes over finds everything all the same.
+TEST(EtcdStore, KeysThatAreGoneAreNoticedByAMasterThatWritesNothing) {
+  FakeEtcd etcd;
+  auto store = master(etcd);
+  ASSERT_TRUE(store->commit(lid(1, 1)));
+  EXPECT_THAT(look(*store), IsEmpty());
+  etcd.keys.clear();
+  etcd.always = Fault::Away;
+  EXPECT_THAT(look(*store), IsEmpty());
+  etcd.always = Fault::None;
+  EXPECT_THAT(look(*store), HasSubstr("was gone"));
+  EXPECT_EQ(kept_in(etcd), *store->load());
+  EXPECT_THAT(kept_in(etcd).lids, SizeIs(1));
+}
+
+/// Likewise: it learns that the store is another one's.
+TEST(EtcdStore, ADeposedWriterThatWritesNothingLearnsOfIt) {
+  FakeEtcd etcd;
+  auto first = master(etcd, "host-a");
+  auto second = master(etcd, "host-b");
+  EXPECT_THAT(look(*first), HasSubstr("host-b"));
+  EXPECT_EQ(first->rest(), std::nullopt);
+  EXPECT_FALSE(first->commit(lid(3, 3)));
 }
 
 TEST(EtcdStore, KeysThatAreGoneAfterEtcdWasAwayAreWrittenAgainToo) {
