@@ -297,7 +297,7 @@ def all_of_a_processor():
 class ServedSm:
     """`program` as the subnet manager of a fabric that ibfabric serves; clients run at other hosts."""
 
-    def __init__(self, build, program, topology, folder):
+    def __init__(self, build, program, topology, folder, words=()):
         self.fabric, self.folder, self.prefix = os.path.join(build, "bin/ibfabric"), folder, []
         self.socket = os.path.join(folder, program + ".sock")
         self.hosts = [line.split('"')[1] for line in open(topology) if line.startswith("Ca")]
@@ -308,7 +308,7 @@ class ServedSm:
         log = os.path.join(self.state, "log")
         command = ([os.path.join(build, "bin/ibsm"), "--state-dir", self.state, "-f", log] if program == "ibsm" else
                    ["opensm", "-d", "2", "-f", log])  # flushes every line
-        self.sm = subprocess.Popen(self.at(0, command), env=dict(os.environ, OSM_CACHE_DIR=self.state, OSM_TMP_DIR=self.state),
+        self.sm = subprocess.Popen(self.at(0, [*command, *words]), env=dict(os.environ, OSM_CACHE_DIR=self.state, OSM_TMP_DIR=self.state),
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in range(1200):
             if os.path.exists(log) and "SUBNET UP" in open(log, errors="replace").read():

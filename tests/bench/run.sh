@@ -8,7 +8,8 @@ build=$1
 name=${2-all}
 cd "$(dirname "$0")/../.." || exit 4
 suites="bringup cost tools memory loss storm tables congestion"
-case " all routes damage $suites " in
+managers="takeover perfmgr events"
+case " all routes damage $suites $managers " in
   *" $name "*) ;;
   *) [[ $name = *_bench && -f tests/bench/$name.cpp ]] || { echo "bench: no benchmark '$name'" >&2; exit 2; } ;;
 esac
@@ -38,6 +39,11 @@ fi
 for suite in $suites; do
   if [ "$name" = all ] || [ "$name" = "$suite" ]; then
     run "$suite" /usr/bin/python3 tests/bench/bench.py "$build" "$suite"
+  fi
+done
+for suite in $managers; do
+  if [ "$name" = all ] || [ "$name" = "$suite" ]; then
+    run "$suite" /usr/bin/python3 tests/bench/managers.py "$build" "$suite"
   fi
 done
 if [ "$name" = all ] || [ "$name" = routes ]; then
