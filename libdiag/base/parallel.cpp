@@ -143,7 +143,7 @@ void share(std::size_t count, std::size_t grain, Part part, const void* body) {
   Loop loop(count, grain, part, body);
   if (is_alone || worker_count() == 1 || loop.helpers_max() == 0) return part(body, 0, count);
   {
-    const Alone inner_loops;
+    const SerialScope inner_loops;
     if (!share(loop)) loop.work();
   }
   loop.rethrow();
@@ -151,7 +151,7 @@ void share(std::size_t count, std::size_t grain, Part part, const void* body) {
 
 }  // namespace parallel
 
-Alone::Alone() : before_(std::exchange(parallel::is_alone, true)) {}
-Alone::~Alone() { parallel::is_alone = before_; }
+SerialScope::SerialScope() : before_(std::exchange(parallel::is_alone, true)) {}
+SerialScope::~SerialScope() { parallel::is_alone = before_; }
 
 }  // namespace ib

@@ -72,12 +72,12 @@ class PerWorker {
 };
 
 /// While it lives, the loops of this thread have no helpers.
-class Alone {
+class SerialScope {
  public:
-  Alone();
-  ~Alone();
-  Alone(const Alone&) = delete;
-  Alone& operator=(const Alone&) = delete;
+  SerialScope();
+  ~SerialScope();
+  SerialScope(const SerialScope&) = delete;
+  SerialScope& operator=(const SerialScope&) = delete;
 
  private:
   bool before_;

@@ -172,7 +172,7 @@ struct HostKernel::Impl {
   void on_time_out(Instant now, RequestId id);
   void report_time_out(Instant now, RequestId id);
   /// What was to be sent comes back, cut to its header.
-  void give_back(Instant now, RequestId id, std::uint32_t status);
+  void return_to_client(Instant now, RequestId id, std::uint32_t status);
 
   // ---- receiving
   /// find_mad_agent: answers by the identifier's upper half, everything else by class and method.

@@ -131,7 +131,7 @@ int HostKernel::Impl::send(Instant now, const File& file, UserMad& mad) {
   if (verdict == Verdict::Wait) congestion.wait(now, id);
   if (verdict == Verdict::Drop) {
     congestion.drop();
-    give_back(now, id, kStatusDropped);
+    return_to_client(now, id, kStatusDropped);
   }
   if (waits) {
     if (controlled) agent.backlog.push_back(id);
@@ -178,7 +178,7 @@ void HostKernel::Impl::finish(Instant now, RequestId id) {
 // ---- MAD congestion control
 
 void HostKernel::Impl::give_up_waiting(Instant now) {
-  while (const auto id = congestion.next_expired(now)) give_back(now, *id, kStatusTimedOut);
+  while (const auto id = congestion.next_expired(now)) return_to_client(now, *id, kStatusTimedOut);
 }
 
 void HostKernel::Impl::send_waiting(Instant now) {
@@ -274,10 +274,10 @@ void HostKernel::Impl::on_time_out(Instant now, RequestId id) {
 
 void HostKernel::Impl::report_time_out(Instant now, RequestId id) {
   ++counters.timed_out;
-  give_back(now, id, kStatusTimedOut);
+  return_to_client(now, id, kStatusTimedOut);
 }
 
-void HostKernel::Impl::give_back(Instant now, RequestId id, std::uint32_t status) {
+void HostKernel::Impl::return_to_client(Instant now, RequestId id, std::uint32_t status) {
   Request& request = requests.at(id);
   Unread::Item& back = request.agent->file->unread.add();
   back.qp = 2;

@@ -332,11 +332,11 @@ void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept
     return;
   }
   seen = std::move(swept);
-  if (planned->offer_taken) {
+  if (planned->options_adopted) {
     // What is read badly from now on leaves these.
-    options.plan.choice.engine = inputs.offered->options;
-    options.plan.mentions = inputs.offered->mentions;
-    inputs.offered.reset();
+    options.plan.choice.engine = inputs.pending_options->options;
+    options.plan.mentions = inputs.pending_options->mentions;
+    inputs.pending_options.reset();
   }
   desired = std::make_shared<const plan::Desired>(*std::move(planned));
   desired_aliases_revision = inputs.aliases_revision();
@@ -524,7 +524,7 @@ void SubnetManager::Impl::publish(bool up) {
 }
 
 void SubnetManager::Impl::publish_holdings() {
-  auto h = std::make_shared<Holdings>();
+  auto h = std::make_shared<DeviceState>();
   h->tables = tables.tables();
   h->tables_to_come = tables.to_come();
   // Trees that failed a must were not programmed: what switches hold is not known.
@@ -540,10 +540,10 @@ void SubnetManager::Impl::publish_holdings() {
 }
 
 void SubnetManager::Impl::note_who_was_told() {
-  inputs.not_told.clear();
+  inputs.reregister_pending.clear();
   for (const ib::route::LidAssignment& a : desired->lids)
     if (desired->ports[seen->port_index(a.port)].reregister && !applying->has_answered(a.port))
-      inputs.not_told.insert(a.guid);
+      inputs.reregister_pending.insert(a.guid);
 }
 
 void SubnetManager::Impl::remember_vls(store::DeviceVls vls) {

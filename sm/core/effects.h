@@ -14,7 +14,7 @@
 #include "sm/core/mastership.h"
 #include "sm/core/plan_job.h"
 #include "sm/core/report.h"
-#include "sm/device/holdings.h"
+#include "sm/device/device_state.h"
 #include "sm/device/snapshot.h"
 #include "sm/store/store.h"
 
@@ -47,7 +47,7 @@ struct Effects {
   std::vector<store::Batch> commit;
   /// Published before anything is sent: whom a packet makes ACTIVE finds that its queries are
   /// answered. First what devices hold, then the snapshot that it goes with. Null: as it was.
-  HoldingsPtr holdings;
+  DeviceStatePtr holdings;
   SnapshotPtr snapshot;
   std::vector<ib::LogEvent> log;
   std::vector<ReceivedNotice> notices;
@@ -78,7 +78,7 @@ class Carrier {
   Carrier& operator=(const Carrier&) = delete;
 
   virtual void commit(store::Batch batch) = 0;
-  virtual void publish(const HoldingsPtr& holdings) { (void)holdings; }
+  virtual void publish(const DeviceStatePtr& holdings) { (void)holdings; }
   virtual void publish(const SnapshotPtr& snapshot) { (void)snapshot; }
   virtual void log(const ib::LogEvent& event) { (void)event; }
   virtual void stand(const Standing& standing) { (void)standing; }

@@ -105,7 +105,7 @@ struct SubnetManager::Impl {
   Flapping flapping;
   KeptNodes kept{options.silent_hosts};
   SnapshotPtr snapshot;
-  HoldingsPtr holdings;
+  DeviceStatePtr holdings;
   std::uint64_t generation{0};
 
   // When to do what.
@@ -144,7 +144,7 @@ struct SubnetManager::Impl {
 
   Effects effects;  // of what happened since they were taken; packets of the transactor are its own
   SnapshotPtr snapshot_taken;
-  HoldingsPtr holdings_taken;
+  DeviceStatePtr holdings_taken;
 
   Impl(Options o, const store::Contents& contents)
       : options(std::move(o)),

@@ -32,13 +32,13 @@ plan::PlanRequest PlanInputs::request_for(std::shared_ptr<const ib::discover::Ob
   request.options.reassign_lids = forget_lids_;
   request.stored = stored_;
   request.sa_state_lost = sa_state_lost;
-  request.not_told = not_told;
+  request.reregister_pending = reregister_pending;
   request.groups = groups_;
   request.aliases = aliases_;
   request.alias_blocks = alias_blocks_;
   request.vls_programmed = vls_ == store::DeviceVls::Told;
   request.vls_put_back = vls_ == store::DeviceVls::PutBack;
-  request.offered = offered;
+  request.pending_options = pending_options;
   request.following = std::exchange(following_, {});
   return request;
 }
@@ -46,7 +46,7 @@ plan::PlanRequest PlanInputs::request_for(std::shared_ptr<const ib::discover::Ob
 void PlanInputs::take_back(plan::Planned& plan, bool counts) {
   following_ = std::exchange(plan.following, {});
   // Routes by files that do not count yet are nobody's to follow.
-  if (!counts && plan.desired && plan.desired->offer_taken) following_ = {};
+  if (!counts && plan.desired && plan.desired->options_adopted) following_ = {};
 }
 
 store::Batch PlanInputs::remember_lids(const plan::Desired& plan) {

@@ -47,9 +47,9 @@ class PlanInputs {
   const plan::AliasBlocks& alias_blocks() const { return alias_blocks_; }
   std::uint64_t aliases_revision() const { return aliases_revision_; }
 
-  std::shared_ptr<const ib::route::ReadOptions> offered;  // routing files not taken yet
+  std::shared_ptr<const ib::route::ReadOptions> pending_options;  // routing files not taken yet
   bool sa_state_lost;
-  std::set<ib::Guid> not_told;  // who was to register again and did not answer
+  std::set<ib::Guid> reregister_pending;  // who was to register again and did not answer
 
  private:
   // Written between plans only, and shared with the one that is being made.

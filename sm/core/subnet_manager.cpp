@@ -122,7 +122,7 @@ void SubnetManager::on_store_back(Instant now) {
 }
 void SubnetManager::set_routing_files(ib::route::ReadOptions files) {
   impl_->outdate_plan();
-  impl_->inputs.offered = std::make_shared<const ib::route::ReadOptions>(std::move(files));
+  impl_->inputs.pending_options = std::make_shared<const ib::route::ReadOptions>(std::move(files));
 }
 void SubnetManager::set_groups(Instant now, std::vector<plan::MlidGroup> groups) {
   if (impl_->inputs.groups() == groups) return;
@@ -172,7 +172,7 @@ Instant SubnetManager::next_deadline() const { return impl_->next_deadline(); }
 
 Effects SubnetManager::take_effects(Instant now) { return impl_->take_effects(now); }
 SnapshotPtr SubnetManager::snapshot() const { return impl_->snapshot; }
-HoldingsPtr SubnetManager::holdings() const { return impl_->holdings; }
+DeviceStatePtr SubnetManager::holdings() const { return impl_->holdings; }
 bool SubnetManager::settle() {
   if (!impl_->memory_dirty || impl_->busy() || impl_->transactor.pending() != 0) return false;
   impl_->memory_dirty = false;

@@ -162,7 +162,7 @@ class SubnetManager {
   /// The latest one; null before the first routing.
   SnapshotPtr snapshot() const;
   /// What goes with it; null as long.
-  HoldingsPtr holdings() const;
+  DeviceStatePtr holdings() const;
 
   /// Nothing of a full sweep is under way any more: what only that needed is given back, once after
   /// each. True: there was such.

@@ -171,7 +171,7 @@ bool Daemon::speak(Instant now) {
     status_ = *end_status_;
     return false;
   }
-  const bool freed = sa_->let_go();
+  const bool freed = sa_->release_snapshots();
   // A sweep of a large fabric needed half as much again as what is kept.
   if (manager_->settle() || freed) malloc_trim(0);
   return true;

@@ -22,7 +22,7 @@ void Daemon::commit(store::Batch batch) {
   if (const auto event = lids_.commit(now_, std::move(batch))) log_.write(*event);
 }
 
-void Daemon::publish(const HoldingsPtr& holdings) {
+void Daemon::publish(const DeviceStatePtr& holdings) {
   // A full sweep has its dumps written when it is reported.
   if (dumps_ && manager_->idle() && holdings->multicast != dumped_trees_)
     dumps_->write(manager_->snapshot(), holdings);

@@ -108,7 +108,7 @@ class Daemon : private core::Carrier {
   // ---- effects of the subnet manager
   void recall() override { store_->post_take(); }
   void commit(store::Batch batch) override;
-  void publish(const HoldingsPtr& holdings) override;
+  void publish(const DeviceStatePtr& holdings) override;
   void publish(const SnapshotPtr& snapshot) override;
   /// Of the configuration in force and of a subnet, which may be null.
   void tell_dropped_levels(const SnapshotPtr& subnet);

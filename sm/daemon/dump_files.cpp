@@ -59,7 +59,7 @@ ib::Result<void> write_engine_files(const DumpOptions& options, const Snapshot& 
 }  // namespace
 
 ib::Result<void> write_dumps(const DumpOptions& options, const Snapshot& snapshot,
-                             const Holdings& holdings) {
+                             const DeviceState& holdings) {
   const Routing& routing = *snapshot.routing;
   const ib::tables::MulticastTables none;
   const bool has_trees = holdings.multicast != nullptr && holdings.graph != nullptr &&
@@ -101,7 +101,7 @@ DumpFiles::~DumpFiles() {
   thread_.join();
 }
 
-void DumpFiles::write(SnapshotPtr snapshot, HoldingsPtr holdings) {
+void DumpFiles::write(SnapshotPtr snapshot, DeviceStatePtr holdings) {
   if (snapshot == nullptr || snapshot->routing == nullptr || holdings == nullptr) return;
   {
     const std::lock_guard lock(mutex_);

@@ -13,14 +13,14 @@
 #include "libdiag/base/log.h"
 #include "libdiag/base/result.h"
 #include "sm/daemon/dump_options.h"
-#include "sm/device/holdings.h"
+#include "sm/device/device_state.h"
 #include "sm/device/snapshot.h"
 
 namespace sm::daemon {
 
 /// Writes the files of one state of the subnet. An error is of kind Io and names the file.
 ib::Result<void> write_dumps(const DumpOptions& options, const Snapshot& snapshot,
-                             const Holdings& holdings);
+                             const DeviceState& holdings);
 
 class DumpFiles {
  public:
@@ -32,12 +32,12 @@ class DumpFiles {
   DumpFiles& operator=(const DumpFiles&) = delete;
 
   /// After a full sweep, and when multicast tables were programmed. Does not wait.
-  void write(SnapshotPtr snapshot, HoldingsPtr holdings);
+  void write(SnapshotPtr snapshot, DeviceStatePtr holdings);
 
  private:
   struct State {
     SnapshotPtr snapshot;
-    HoldingsPtr holdings;
+    DeviceStatePtr holdings;
   };
   void run();
   void tell(const ib::Result<void>& done);

@@ -101,7 +101,7 @@ void EventLog::on_routing(const SnapshotPtr& subnet) {
   take(events::routing_changes(routing_.get(), *subnet->routing, subnet->changed_at_start));
   routing_ = subnet->routing;
 }
-void EventLog::on_holdings(const HoldingsPtr& holdings, const SnapshotPtr& subnet) {
+void EventLog::on_holdings(const DeviceStatePtr& holdings, const SnapshotPtr& subnet) {
   if (!subnet) return;
   const bool first = !holdings_ || holdings_->tables_to_come;
   take(events::device_changes(first ? nullptr : holdings_.get(), *holdings, *subnet));

@@ -39,7 +39,7 @@ class EventLog {
   /// A full sweep has ended. Null: nothing was found, not even the local port's neighbour.
   void on_report(const SnapshotPtr& subnet);
   void on_routing(const SnapshotPtr& subnet);
-  void on_holdings(const HoldingsPtr& holdings, const SnapshotPtr& subnet);
+  void on_holdings(const DeviceStatePtr& holdings, const SnapshotPtr& subnet);
   void on_standing(ib::wire::SmState state, const std::string& why);
   /// `why` empty: it was taken.
   void on_configuration(const std::string& why);
@@ -70,7 +70,7 @@ class EventLog {
   events::RegistryChanges registry_;
   SnapshotPtr reported_;
   std::shared_ptr<const Routing> routing_;
-  HoldingsPtr holdings_;
+  DeviceStatePtr holdings_;
   std::shared_ptr<const policy::PartitionPolicy> partitions_;
   std::vector<policy::DroppedLevel> dropped_levels_;
   std::map<events::Kind, std::size_t> told_;  // lines of the log, of what is being taken

@@ -14,7 +14,7 @@ PathRules path_rules_of(const DaemonOptions& options) {
 }
 
 control::Answer explain_verb(const control::Request& request, const SnapshotPtr& snapshot,
-                             const HoldingsPtr& holdings, const PathRules& rules) {
+                             const DeviceStatePtr& holdings, const PathRules& rules) {
   const auto asked = read_explain_request(request);
   if (!asked) return {2, asked.error().message + '\n'};
   if (snapshot == nullptr || snapshot->routing == nullptr)

@@ -7,7 +7,7 @@
 
 #include "sm/control/protocol.h"
 #include "sm/daemon/options.h"
-#include "sm/device/holdings.h"
+#include "sm/device/device_state.h"
 #include "sm/device/snapshot.h"
 
 namespace sm::daemon {
@@ -23,6 +23,6 @@ PathRules path_rules_of(const DaemonOptions& options);
 
 /// `snapshot` may be null: nothing is known yet.
 control::Answer explain_verb(const control::Request& request, const SnapshotPtr& snapshot,
-                             const HoldingsPtr& holdings, const PathRules& rules);
+                             const DeviceStatePtr& holdings, const PathRules& rules);
 
 }  // namespace sm::daemon

@@ -49,7 +49,7 @@ VlTables planned_vl_tables(const std::shared_ptr<const plan::Desired>& desired,
   return tables;
 }
 
-VlTables held_vl_tables(const SnapshotPtr& snapshot, const HoldingsPtr& holdings) {
+VlTables held_vl_tables(const SnapshotPtr& snapshot, const DeviceStatePtr& holdings) {
   VlTables tables =
       read_by([snapshot, holdings](const TableKind& kind, ib::fabric::NodeIndex n, Slot slot) {
         return holdings->tables->held(kind, snapshot->fabric().node(n).guid, slot);

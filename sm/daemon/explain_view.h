@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "sm/device/holdings.h"
+#include "sm/device/device_state.h"
 #include "sm/plan/desired.h"
 #include "sm/sa/registry/world.h"
 
@@ -26,7 +26,7 @@ struct VlTables {
 };
 VlTables planned_vl_tables(const std::shared_ptr<const plan::Desired>& desired,
                            const SnapshotPtr& snapshot);
-VlTables held_vl_tables(const SnapshotPtr& snapshot, const HoldingsPtr& holdings);
+VlTables held_vl_tables(const SnapshotPtr& snapshot, const DeviceStatePtr& holdings);
 
 class ExplainView {
  public:

@@ -203,7 +203,7 @@ Command explain(const config::Requests& asked, const Configuration& configuratio
 }
 
 /// The words of `ibsm plan`.
-struct PlanWords {
+struct PlanArgs {
   ib::plan::PlanArgs args;
   config::CommandWords words;
   std::optional<std::string> file;
@@ -221,7 +221,7 @@ struct PlanWords {
 
 /// The options of a plan, as ibsm would have them: the file, then the words, those before `plan`
 /// first.
-ib::Result<PlanVerb> plan_verb(const PlanWords& said, const config::Requests& asked,
+ib::Result<PlanVerb> plan_verb(const PlanArgs& said, const config::Requests& asked,
                                const config::CommandWords& before, std::string_view program) {
   Configuration configuration, of_words;
   before.apply(of_words);
@@ -299,7 +299,7 @@ Command settle(const config::Requests& asked, const config::CommandWords& words,
 Command read_command_line(int argc, const char* const* argv, const std::string& version) {
   config::CommandWords words;
   config::Requests asked;
-  PlanWords plan;
+  PlanArgs plan;
   ib::cli::CommandLine line(kProgram, "ibsm: InfiniBand subnet manager and subnet administrator",
                             version);
   line.spelled_as_in_opensm();

@@ -38,7 +38,7 @@ struct State {
   std::string why;
 };
 
-bool has_key(const Holdings& holdings, const ib::fabric::Node& node, std::uint8_t port,
+bool has_key(const DeviceState& holdings, const ib::fabric::Node& node, std::uint8_t port,
              const AddedMember& member) {
   const auto wants = [&](std::uint16_t key) {
     const bool full = (key & 0x8000) != 0;
@@ -55,7 +55,7 @@ bool has_key(const Holdings& holdings, const ib::fabric::Node& node, std::uint8_
   }
 }
 
-bool has_room(const Holdings& holdings, const ib::fabric::Node& node, std::uint8_t port) {
+bool has_room(const DeviceState& holdings, const ib::fabric::Node& node, std::uint8_t port) {
   for (std::uint16_t block = 0;; ++block) {
     const device::Block* held =
         holdings.tables->held(device::kPKeyTable, node.guid, {port, 0, block});

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sm/control/protocol.h"
-#include "sm/device/holdings.h"
+#include "sm/device/device_state.h"
 #include "sm/device/snapshot.h"
 #include "sm/policy/added_members.h"
 #include "sm/store/store.h"
@@ -24,7 +24,7 @@ struct MembersChange {
 /// What is known of the subnet when a request comes. Both null before the first routing.
 struct SubnetView {
   SnapshotPtr snapshot;
-  HoldingsPtr holdings;
+  DeviceStatePtr holdings;
   bool allow_both{false};  // allow_both_pkeys
 };
 

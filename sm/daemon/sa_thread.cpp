@@ -63,7 +63,7 @@ void SaThread::publish(SnapshotPtr snapshot) {
   });
 }
 
-bool SaThread::let_go() {
+bool SaThread::release_snapshots() {
   return std::erase_if(published_, [](const auto& old) { return old.use_count() == 1; }) != 0;
 }
 

@@ -44,7 +44,7 @@ class SaThread {
   void publish(SnapshotPtr snapshot);
   /// Takes those apart that nobody has any more: a large subnet is many pieces, and they are not to
   /// come between two answers. False: there are none.
-  bool let_go();
+  bool release_snapshots();
   /// Anything else that the subnet manager has to tell, in order.
   using Mail = std::function<void(ib::Instant, sa::Server&)>;
   void post(Mail mail);
@@ -100,7 +100,7 @@ class SaThread {
   std::optional<std::string> broken_;
   std::atomic<bool> ending_{false};
   Wake mail_wake_, news_;
-  std::vector<SnapshotPtr> published_;  // the caller's, see let_go()
+  std::vector<SnapshotPtr> published_;  // the caller's, see release_snapshots()
   std::thread thread_;                  // last: it uses the others
 };
 

@@ -179,7 +179,7 @@ std::vector<std::pair<ib::PKey, Place>> keys_of(const device::Inventory& tables,
   }
 }
 
-void p_key_changes(const Holdings& before, const Holdings& after, const Snapshot& subnet,
+void p_key_changes(const DeviceState& before, const DeviceState& after, const Snapshot& subnet,
                    Events& out) {
   const Fabric& fabric = subnet.fabric();
   for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
@@ -202,7 +202,7 @@ void p_key_changes(const Holdings& before, const Holdings& after, const Snapshot
   }
 }
 
-void tree_changes(const Holdings& before, const Holdings& after, Events& out) {
+void tree_changes(const DeviceState& before, const DeviceState& after, Events& out) {
   if (!after.multicast || before.multicast == after.multicast) return;
   for (const auto& [mlid, tree] : *after.multicast) {
     if (before.multicast) {
@@ -213,7 +213,7 @@ void tree_changes(const Holdings& before, const Holdings& after, Events& out) {
   }
 }
 
-void manager_changes(const Holdings* before, const Holdings& after, Events& out) {
+void manager_changes(const DeviceState* before, const DeviceState& after, Events& out) {
   static const std::vector<ib::wire::SmInfo> kNone;
   const auto& old = before != nullptr ? before->other_sms : kNone;
   for (const auto& sm : after.other_sms) {
@@ -311,7 +311,7 @@ Events partitions_at_the_end(const policy::PartitionPolicy& partitions) {
   return out;
 }
 
-Events device_changes(const Holdings* before, const Holdings& after, const Snapshot& subnet) {
+Events device_changes(const DeviceState* before, const DeviceState& after, const Snapshot& subnet) {
   Events out;
   manager_changes(before, after, out);
   if (before == nullptr) return out;

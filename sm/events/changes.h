@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "sm/device/holdings.h"
+#include "sm/device/device_state.h"
 #include "sm/device/snapshot.h"
 #include "sm/events/event.h"
 #include "sm/store/store.h"
@@ -36,7 +36,7 @@ Events partitions_at_the_end(const policy::PartitionPolicy& partitions);
 
 /// P_Keys that end ports have and had not, multicast trees that changed, other subnet managers.
 /// `before` null: the first reading, of which nothing is told but other subnet managers.
-Events device_changes(const Holdings* before, const Holdings& after, const Snapshot& subnet);
+Events device_changes(const DeviceState* before, const DeviceState& after, const Snapshot& subnet);
 
 /// "master", "standby"
 std::string_view state_name(ib::wire::SmState state);

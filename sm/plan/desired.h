@@ -110,7 +110,7 @@ struct Desired {
   std::vector<ib::route::LidAssignment> lids;
   std::vector<Unmanaged> unmanaged;
   std::vector<bool> node_managed;  // by node
-  bool offer_taken{false};         // PlanRequest::offered counts from now on
+  bool options_adopted{false};     // PlanRequest::pending_options counts from now on
   ib::tables::Verdict verdict;
   /// Since the routes of before; nothing where their SLs are not known.
   std::optional<ib::tables::SlMoves> sl_moves;

@@ -91,8 +91,8 @@ std::optional<std::string> beyond_tables(const Desired& desired, const Fabric& f
 
 }  // namespace
 
-TreesNews want_multicast(Desired& desired, const Fabric& fabric,
-                         std::span<const MlidGroup> groups) {
+MulticastPlan want_multicast(Desired& desired, const Fabric& fabric,
+                             std::span<const MlidGroup> groups) {
   const Routing& routing = *desired.routing;
   desired.mfts = multicast_trees(fabric, routing.graph, groups, routing.multicast);
   desired.program_mfts = true;
@@ -102,7 +102,7 @@ TreesNews want_multicast(Desired& desired, const Fabric& fabric,
   // What a switch cannot hold it would refuse, and with it the rest of its SwitchInfo.
   for (SwitchWant& want : desired.switches) want.multicast_fdb_top = std::min(top, last_mlid(want));
 
-  TreesNews news;
+  MulticastPlan news;
   if (auto line = beyond_tables(desired, fabric)) news.alarms.push_back(*std::move(line));
   const Members members = members_of(fabric, routing.graph, groups);
   if (desired.mfts.empty() && members.empty()) return news;

@@ -14,13 +14,13 @@ namespace sm::plan {
 using MlidGroup = ib::route::MulticastGroup;
 
 /// What an operator should know of the trees, a line each.
-struct TreesNews {
+struct MulticastPlan {
   std::vector<std::string> notes, alarms;
 };
 /// Trees of `groups` over the routes that `desired` has already; touches nothing else. Those that
 /// an engine claims are verified together with its routes; where they fail, none is programmed.
 /// `fabric` has the nodes and links of the routes.
-TreesNews want_multicast(Desired& desired, const ib::fabric::Fabric& fabric,
-                         std::span<const MlidGroup> groups);
+MulticastPlan want_multicast(Desired& desired, const ib::fabric::Fabric& fabric,
+                             std::span<const MlidGroup> groups);
 
 }  // namespace sm::plan

@@ -320,9 +320,10 @@ class Planner {
     const bool sm_lost = sm_lid.is_unicast() && sm_lid != out_.sm_lid;
     const bool was_away =
         request_.before != nullptr && !request_.before->fabric.find_port_guid(a.guid);
-    const bool not_told = request_.not_told.contains(a.guid);
-    want.reregister = may_reregister(options_, seen) && !is_switch(a.port.node) &&
-                      (lid_lost || sm_lost || (in_use && (was_away || not_told || sa_state_lost_)));
+    const bool reregister_pending = request_.reregister_pending.contains(a.guid);
+    want.reregister =
+        may_reregister(options_, seen) && !is_switch(a.port.node) &&
+        (lid_lost || sm_lost || (in_use && (was_away || reregister_pending || sa_state_lost_)));
   }
 
   void want_link(PortRef p) {

@@ -87,8 +87,8 @@ struct PlanRequest {
   std::shared_ptr<const ib::route::StoredLids> stored;
   /// What was seen before, if anything: the registrations of ports that were away may be gone.
   std::shared_ptr<const ib::discover::Observed> before;
-  bool sa_state_lost{false};    // registrations did not survive: ports in use must register again
-  std::set<ib::Guid> not_told;  // who was to register again and did not answer
+  bool sa_state_lost{false};  // registrations did not survive: ports in use must register again
+  std::set<ib::Guid> reregister_pending;  // who was to register again and did not answer
   std::shared_ptr<const std::vector<MlidGroup>> groups;
   PortAliases aliases;
   AliasBlocks alias_blocks;                       // that hold some or did
@@ -109,7 +109,7 @@ struct PlanRequest {
   bool vls_put_back{false};
   /// The operator's files as read anew. Taken when all they name is there, or nothing is programmed
   /// yet; else the old ones count on.
-  std::shared_ptr<const ib::route::ReadOptions> offered;
+  std::shared_ptr<const ib::route::ReadOptions> pending_options;
   /// For a report: loads of links are counted, and routes that are refused are kept, though
   /// program_lfts says that they are not to be programmed.
   bool for_report{false};

@@ -73,16 +73,16 @@ class RoutePlanner {
     if (settings_ != nullptr)
       choice.vls_max = std::min(choice.vls_max, (*settings_)[kBetweenSwitches].vls);
     const auto* mentions = &options_.mentions;
-    if (request_.offered != nullptr) {
-      const auto unknown = unknown_names(f, request_.offered->mentions, remembered);
-      out_.offer_taken = unknown.empty() || request_.previous == nullptr;
+    if (request_.pending_options != nullptr) {
+      const auto unknown = unknown_names(f, request_.pending_options->mentions, remembered);
+      out_.options_adopted = unknown.empty() || request_.previous == nullptr;
       for (const std::string& line : unknown)
-        if (!out_.offer_taken)
+        if (!out_.options_adopted)
           out_.alarms.push_back(line +
                                 "; the files as last read are not used, the current routing stays");
-      if (out_.offer_taken) {
-        choice.engine = request_.offered->options;
-        mentions = &request_.offered->mentions;
+      if (out_.options_adopted) {
+        choice.engine = request_.pending_options->options;
+        mentions = &request_.pending_options->mentions;
       }
     }
     for (const std::string& line : unknown_names(f, *mentions, remembered))
@@ -110,7 +110,7 @@ class RoutePlanner {
     checks.master_sm_sl = options_.sm_sl;
     checks.credit_loops_are_must = !options.allow_credit_loops;
     ChosenRoutes chosen = choose_for_classes(
-        {f, routing->graph, &options, checks, request_.previous.get(), out_.offer_taken,
+        {f, routing->graph, &options, checks, request_.previous.get(), out_.options_adopted,
          request_.previous == nullptr ? request_.standing.get() : nullptr, request_.balance,
          settings_ ? &(*settings_)[kBetweenSwitches] : nullptr, used_sls(options_),
          options_.operational_vls_max, weighable.vls, request_.keep_sl_to_vl, request_.held.get()},

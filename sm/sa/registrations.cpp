@@ -141,14 +141,14 @@ void Registrations::note_life(const Packet& request) {
   const auto address = reports_to(request.address);
   forwarding_.reports.on_sign_of_life(address);
   if (const auto* port = shared_.world.paths->find(request.address.lid))
-    chores_.on_sign_of_life(port->guid, address);
+    expiry_.on_sign_of_life(port->guid, address);
 }
 
 // ---- what nobody asks for
 
 void Registrations::on_snapshot(const Snapshot* before) {
   const auto& world = shared_.world;
-  chores_.on_snapshot(world, before);
+  expiry_.on_snapshot(world, before);
   if (auto taken = taken_from_ports(world); !taken.empty())
     add_own([taken = std::move(taken)](const World& w) { return give_to_ports(w, taken); });
   if (!bring_router_aliases(world).batch.empty()) add_own(bring_router_aliases);
@@ -177,7 +177,7 @@ void Registrations::on_holdings() {
 }
 
 void Registrations::on_dead_subscriber(const ib::mad::Address& address) {
-  chores_.on_dead_subscriber(shared_.state, address);
+  expiry_.on_dead_subscriber(shared_.state, address);
 }
 
 void Registrations::on_time(Instant now) {
@@ -188,16 +188,16 @@ void Registrations::on_time(Instant now) {
 void Registrations::add_chore() {
   const auto& clock = shared_.options.wall_clock;
   if (!shared_.world.paths || chore_waits_ ||
-      chores_.next_deadline(shared_.state, clock) > shared_.now)
+      expiry_.next_deadline(shared_.state, clock) > shared_.now)
     return;
   chore_waits_ = true;
   WriteQueue::Own own;
   own.change = [this](const World& w) {
-    return chores_.next(shared_.now, w, shared_.options.wall_clock).value_or(Change{});
+    return expiry_.next(shared_.now, w, shared_.options.wall_clock).value_or(Change{});
   };
   own.done = [this](bool durable) {
     chore_waits_ = false;
-    chores_.on_done(shared_.now, durable);
+    expiry_.on_done(shared_.now, durable);
   };
   queue_.add(shared_.now, std::move(own));
 }
@@ -212,7 +212,7 @@ void Registrations::add_own(std::function<Change(const World&)> change) {
 
 Instant Registrations::next_deadline() const {
   const Instant chore = shared_.world.paths && !chore_waits_
-                            ? chores_.next_deadline(shared_.state, shared_.options.wall_clock)
+                            ? expiry_.next_deadline(shared_.state, shared_.options.wall_clock)
                             : ib::kNever;
   return std::min(
       {queue_.next_deadline(), chore, multicast_changed_ ? multicast_again_at_ : ib::kNever});

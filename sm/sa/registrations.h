@@ -10,7 +10,7 @@
 
 #include "sm/sa/commit.h"
 #include "sm/sa/intake/write_queue.h"
-#include "sm/sa/registry/chores.h"
+#include "sm/sa/registry/expiry.h"
 #include "sm/sa/replies.h"
 #include "sm/sa/reports/forwarding.h"
 #include "sm/sa/shared.h"
@@ -59,7 +59,7 @@ class Registrations {
   Replies& replies_;
   Forwarding& forwarding_;
   WriteQueue queue_;
-  Chores chores_;
+  Expiry expiry_;
   bool chore_waits_{false};
   std::uint64_t last_ticket_{0};
   std::uint64_t revision_{0};

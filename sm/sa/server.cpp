@@ -314,7 +314,7 @@ struct Server::Impl {
          shared.world.paths && !withdrawn ? forwarding.reports.next_deadline() : ib::kNever});
   }
 
-  void publish(HoldingsPtr news) {
+  void publish(DeviceStatePtr news) {
     shared.world.holdings = std::move(news);
     if (!shared.world.holdings->tables_to_come) reads.tables_are_read();
     registrations.on_holdings();
@@ -384,7 +384,7 @@ void Server::restore(const store::Contents& contents) {
   impl_ = std::move(fresh);
 }
 
-void Server::publish(HoldingsPtr holdings) { impl_->publish(std::move(holdings)); }
+void Server::publish(DeviceStatePtr holdings) { impl_->publish(std::move(holdings)); }
 
 Limits Server::limits() const { return limits_of(impl_->shared.options); }
 void Server::set_limits(const Limits& limits) {

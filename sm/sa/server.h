@@ -19,7 +19,7 @@
 #include "libdiag/base/instant.h"
 #include "libdiag/base/log.h"
 #include "libdiag/mad/transport.h"
-#include "sm/device/holdings.h"
+#include "sm/device/device_state.h"
 #include "sm/device/snapshot.h"
 #include "sm/sa/commit.h"
 #include "sm/sa/counters.h"
@@ -48,7 +48,7 @@ class Server {
   /// that wait are forgotten, and nothing is answered before the next snapshot.
   void restore(const store::Contents& contents);
   /// What its devices hold; goes with the snapshot that is or is about to be published.
-  void publish(HoldingsPtr holdings);
+  void publish(DeviceStatePtr holdings);
 
   /// From now on packets for other subnets leave by these.
   void set_prefix_routes(std::vector<PrefixRoute> routes);
@@ -100,7 +100,7 @@ class Server {
   std::vector<MlidMembers> multicast() const;
   /// Those that are durable: what the ports are to hold.
   const Aliases::Map& aliases() const;
-  /// Grows with every change of them; Holdings say which of them the ports were programmed by.
+  /// Grows with every change of them; DeviceState say which of them the ports were programmed by.
   std::uint64_t aliases_revision() const;
   store::Contents contents() const;  // everything registered; no LIDs
   const Counters& counters() const;

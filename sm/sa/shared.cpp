@@ -29,7 +29,7 @@ Shared::Shared(const Options& o, const store::Contents& contents)
             state,
             policy,
             options.quotas,
-            std::make_shared<const Holdings>(),
+            std::make_shared<const DeviceState>(),
             options.sm_assigned_guid,
             options.trust.sa_key_is_secret || options.trust.sa_key != kKnownSaKey,
             options.router_aliases},

@@ -62,7 +62,7 @@ class Manager : public ib::sim::Program, protected sm::core::Carrier {
   virtual bool lets_out(ib::mad::Packet&) { return true; }
 
   void commit(sm::store::Batch batch) override { sm::store::apply(batch, kept_); }
-  void publish(const sm::HoldingsPtr& holdings) override { sa_->publish(holdings); }
+  void publish(const sm::DeviceStatePtr& holdings) override { sa_->publish(holdings); }
   void publish(const sm::SnapshotPtr& snapshot) override;
   void log(const ib::LogEvent& event) override;
   void stand(const sm::core::Standing& standing) override;

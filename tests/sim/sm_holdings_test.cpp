@@ -40,7 +40,7 @@ struct TableGets {
   unsigned count{0};
 };
 
-TEST(Holdings, TablesAreReadOnceTheSubnetIsUpAndNotAgain) {
+TEST(DeviceState, TablesAreReadOnceTheSubnetIsUpAndNotAgain) {
   SmOnModel run(tree());
   TableGets gets(run);
   ASSERT_TRUE(run.run_until_reports(1));
@@ -98,7 +98,7 @@ void expect_forwarding_of_devices(SmOnModel& run) {
   }
 }
 
-TEST(Holdings, ForwardingTablesAreWhatSwitchesAnswered) {
+TEST(DeviceState, ForwardingTablesAreWhatSwitchesAnswered) {
   SmOnModel run(tree());
   ASSERT_TRUE(run.run_until_reports(1));
   expect_forwarding_of_devices(run);
@@ -122,7 +122,7 @@ TEST(Holdings, ForwardingTablesAreWhatSwitchesAnswered) {
 }
 
 /// A Set whose answer is lost leaves its block unknown, until it is read or written again.
-TEST(Holdings, ALftBlockWithoutAnAnswerIsNotKnown) {
+TEST(DeviceState, ALftBlockWithoutAnAnswerIsNotKnown) {
   SmOnModel run(tree());
   run.watch([&](const ib::mad::Packet& p) {
     return p.mad.method() != ib::wire::Method::Set ||
@@ -142,7 +142,7 @@ TEST(Holdings, ALftBlockWithoutAnAnswerIsNotKnown) {
   expect_forwarding_of_devices(run);
 }
 
-TEST(Holdings, ASweepInterruptsTheReadingAndItGoesOn) {
+TEST(DeviceState, ASweepInterruptsTheReadingAndItGoesOn) {
   SmOnModel run(tree());
   unsigned nodes_read = 0;
   bool swept = false;
@@ -178,7 +178,7 @@ Way follow(const ib::fabric::Fabric& fabric, NodeIndex from,
 
 /// What was asked over a cable that went stays unanswered. The sweep that follows asks the same
 /// nodes by other ways, and waits for none of it.
-TEST(Holdings, ACableThatGoesWhileTablesAreReadTakesNobodyWithIt) {
+TEST(DeviceState, ACableThatGoesWhileTablesAreReadTakesNobodyWithIt) {
   const auto fabric = tree();
   const auto nodes = fabric.nodes().size();
   // Every leaf but the host's own: the cable that its route ends with, and when it is asked.
@@ -214,7 +214,7 @@ TEST(Holdings, ACableThatGoesWhileTablesAreReadTakesNobodyWithIt) {
   EXPECT_GE(cuts, 3U);
 }
 
-TEST(Holdings, MulticastTablesFollowMembership) {
+TEST(DeviceState, MulticastTablesFollowMembership) {
   SmOnModel run(tree());
   ASSERT_TRUE(run.run_until_reports(1));
   ASSERT_NE(run.sm().holdings()->multicast, nullptr);
@@ -235,7 +235,7 @@ TEST(Holdings, MulticastTablesFollowMembership) {
   }
 }
 
-TEST(Holdings, ThisSubnetManagerIsInThem) {
+TEST(DeviceState, ThisSubnetManagerIsInThem) {
   core::Options options;
   options.mastership.priority = 9;
   SmOnModel run(tree(), {}, options);

@@ -39,7 +39,7 @@ Admission::QueueKey Admission::queue_key(ib::Lid who, const Packet& request) {
 }
 
 bool Admission::offer(ib::Instant now, ib::Lid who, const Packet& request) {
-  let_go();
+  release_taken();
   const std::size_t room = options_.queue_in_all - std::min(waiting_, options_.queue_in_all);
   if (room == 0) return false;
   const std::size_t most = std::clamp<std::size_t>(room / kShare, 1, options_.queue_size);
@@ -93,7 +93,7 @@ const Packet* Admission::take_first(Queue& queue) {
   return &slots_[taken_].request;
 }
 
-void Admission::let_go() {
+void Admission::release_taken() {
   if (taken_ == kNone) return;
   slots_[taken_].request.more = {};
   slots_[taken_].next = free_;
@@ -109,7 +109,7 @@ void Admission::free_places() {
 }
 
 void Admission::tidy() {
-  let_go();
+  release_taken();
   free_places();
 }
 
@@ -120,7 +120,7 @@ ib::Instant Admission::next_deadline() {
 
 const Packet* Admission::expired(ib::Instant now) {
   if (next_deadline() > now) return nullptr;
-  let_go();
+  release_taken();
   const QueueKey key = arrivals_.front().key;
   arrivals_.pop_front();
   Queue& queue = queue_of(key);

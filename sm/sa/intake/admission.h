@@ -40,7 +40,7 @@ class Admission {
   /// resume().
   template <class MayBegin>
   const ib::mad::Packet* next(MayBegin&& may_begin) {
-    let_go();
+    release_taken();
     while (!turns_.empty()) {
       const QueueKey key = turns_.front();
       Queue& queue = queue_of(key);
@@ -118,7 +118,7 @@ class Admission {
   /// Takes the first request out; a queue that is empty then goes too.
   const ib::mad::Packet* take_first(Queue& queue);
   /// Makes the place of what was taken last free.
-  void let_go();
+  void release_taken();
   void free_places();
 
   AdmissionOptions options_;

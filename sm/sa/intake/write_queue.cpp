@@ -47,11 +47,11 @@ Instant WriteQueue::next_deadline() const { return waiting_ == 0 || out_ ? ib::k
 std::optional<store::Batch> WriteQueue::next_batch(const World& world, State& state,
                                                    const Judge& judge) {
   if (out_ || waiting_ == 0 || ready_at_ > now_) return std::nullopt;
-  Touched touched;
+  BatchKeys batch_keys;
   const auto is_full = [this] { return judged_.size() >= options_.batch_max; };
   for (std::size_t round = 0; round < options_.of_one_max && !turns_.empty() && !is_full(); ++round)
     for (std::size_t left = turns_.size(); left != 0 && !is_full(); --left)
-      judge_one(world, state, judge, touched);
+      judge_one(world, state, judge, batch_keys);
   company_until_ = judged_.size() > 1 ? now_ + options_.share : Instant{};
   // What did not fit any more has waited long enough.
   ready_at_ = now_;
@@ -60,10 +60,11 @@ std::optional<store::Batch> WriteQueue::next_batch(const World& world, State& st
     return std::nullopt;
   }
   out_ = true;
-  return touched.as_in(state);
+  return batch_keys.as_in(state);
 }
 
-void WriteQueue::judge_one(const World& world, State& state, const Judge& judge, Touched& touched) {
+void WriteQueue::judge_one(const World& world, State& state, const Judge& judge,
+                           BatchKeys& batch_keys) {
   Finished done{take_next(), Refusal{}};
   if (const auto* request = std::get_if<Packet>(&done.what)) {
     done.outcome = judge(world, *request);
@@ -71,11 +72,11 @@ void WriteQueue::judge_one(const World& world, State& state, const Judge& judge,
     done.outcome = std::get<Own>(done.what).change(world);
   }
   if (auto* change = std::get_if<Change>(&done.outcome); change && !change->batch.empty()) {
-    Touched ones;
+    BatchKeys ones;
     ones.add(change->batch);
     undo_.push_back(ones.as_in(state));
     state.apply(change->batch);
-    touched.add(change->batch);
+    batch_keys.add(change->batch);
     change->batch = {};
   }
   judged_.push_back(std::move(done));

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "libdiag/base/instant.h"
+#include "sm/sa/registry/batch_keys.h"
 #include "sm/sa/registry/change.h"
-#include "sm/sa/registry/touched.h"
 #include "sm/sa/registry/world.h"
 
 namespace sm::sa {
@@ -80,7 +80,7 @@ class WriteQueue {
 
   void add_entry(ib::Instant now, Who who, Entry entry);
   Entry take_next();
-  void judge_one(const World& world, State& state, const Judge& judge, Touched& touched);
+  void judge_one(const World& world, State& state, const Judge& judge, BatchKeys& batch_keys);
   void release();
 
   Options options_;

@@ -47,7 +47,7 @@ class SubnetManagerSource final : public RecordSource {
   }
 
   std::shared_ptr<const Paths> paths_;
-  HoldingsPtr holdings_;
+  DeviceStatePtr holdings_;
   const Policy& policy_;
   Query query_;
   SmInfoRecord wanted_;

@@ -107,7 +107,7 @@ class PortWalk : public RecordSource {
 
   const Paths& paths() const { return *paths_; }
   const Snapshot& snapshot() const { return paths_->snapshot(); }
-  const Holdings& holdings() const { return *holdings_; }
+  const DeviceState& holdings() const { return *holdings_; }
   const Policy& policy() const { return policy_; }
   const Query& query() const { return query_; }
   const Record& wanted() const { return wanted_; }
@@ -146,7 +146,7 @@ class PortWalk : public RecordSource {
   }
 
   std::shared_ptr<const Paths> paths_;
-  HoldingsPtr holdings_;
+  DeviceStatePtr holdings_;
   const Policy& policy_;
   Query query_;
   Record wanted_;

@@ -42,12 +42,12 @@ void Aliases::add_to(store::Contents& contents) const {
     contents.aliases.push_back({place.first, place.second, guid});
 }
 
-void Aliases::Touched::add(const store::Batch& batch) {
+void Aliases::BatchKeys::add(const store::Batch& batch) {
   aliases_.insert(batch.aliases_forgotten.begin(), batch.aliases_forgotten.end());
   for (const auto& alias : batch.aliases) aliases_.emplace(alias.port_guid, alias.index);
 }
 
-void Aliases::Touched::bring(const Aliases& present, store::Batch& batch) const {
+void Aliases::BatchKeys::bring(const Aliases& present, store::Batch& batch) const {
   // First what goes, so that an alias may have moved from one place to another.
   const auto& aliases = present.all();
   for (const auto& key : aliases_) {

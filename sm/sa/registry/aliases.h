@@ -25,7 +25,7 @@ class Aliases {
   void add_to(store::Contents& contents) const;
 
   /// The keys of them that batches change.
-  class Touched {
+  class BatchKeys {
    public:
     void add(const store::Batch& batch);
     /// What makes any aliases that differ from `present` in the keys only equal to it.

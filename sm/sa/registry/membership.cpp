@@ -10,7 +10,7 @@
 #include "libdiag/wire/rates.h"
 #include "sm/sa/registry/mask.h"
 #include "sm/sa/registry/notices.h"
-#include "sm/sa/subnet/silence.h"
+#include "sm/sa/subnet/unreachable_nodes.h"
 
 namespace sm::sa {
 namespace {
@@ -527,13 +527,13 @@ std::vector<Gid> departed_members(const World& world, const Snapshot* before) {
   const auto& observed = *world.snapshot().observed;
   std::vector<Gid> gone;
   if (!observed.complete) return gone;
-  const Silence silence(observed);
+  const UnreachableNodes unreachable(observed);
   for (const auto& [gid, mgids] : world.state.multicast.ports()) {
     // By the fabric, not by Paths: a port that waits for its LID is there.
     if (observed.fabric.find_port_guid(gid.guid())) continue;
     const Guid owner = world.state.aliases.port_of(gid.guid());
     const Guid guid = owner.value != 0 ? owner : gid.guid();
-    if (!observed.fabric.find_port_guid(guid) && !silence.may_hide(guid, before))
+    if (!observed.fabric.find_port_guid(guid) && !unreachable.may_hide(guid, before))
       gone.push_back(gid);
   }
   return gone;

@@ -13,7 +13,7 @@ void MlidPool::take(ib::Lid mlid) {
   taken_[i / 64] |= std::uint64_t{1} << (i % 64);
 }
 
-void MlidPool::give_back(ib::Lid mlid) {
+void MlidPool::release(ib::Lid mlid) {
   if (!is_ours(mlid)) return;
   const auto i = index(mlid);
   if (i < users_.size() && users_[i] != 0 && --users_[i] == 0)

@@ -14,7 +14,7 @@ class MlidPool {
  public:
   /// LIDs that are no multicast LIDs are ignored.
   void take(ib::Lid mlid);
-  void give_back(ib::Lid mlid);
+  void release(ib::Lid mlid);
   bool is_free(ib::Lid mlid) const;
   /// kNoLid when all up to `max` are in use.
   ib::Lid lowest_free(ib::Lid max) const;

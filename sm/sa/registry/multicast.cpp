@@ -122,14 +122,14 @@ void Multicast::remove_group(const Gid& mgid) {
   const auto at = groups_.find(mgid);
   if (at == groups_.end()) return;
   for (const auto& member : at->second.members) forget_member(member);
-  mlids_.give_back(at->second.values.mlid);
+  mlids_.release(at->second.values.mlid);
   member_count_ -= at->second.members.size();
   groups_.erase(at);
 }
 
 void Multicast::put_group(const McGroup& values) {
   const auto [at, is_new] = groups_.try_emplace(values.mgid);
-  if (!is_new) mlids_.give_back(at->second.values.mlid);
+  if (!is_new) mlids_.release(at->second.values.mlid);
   mlids_.take(values.mlid);
   at->second.values = values;
   if (const auto number = number_in(values.mgid); is_new && number != 0) last_mgid_ = number;
@@ -242,13 +242,13 @@ void Multicast::add_to(store::Contents& contents) const {
   }
 }
 
-void Multicast::Touched::add(const store::Batch& batch) {
+void Multicast::BatchKeys::add(const store::Batch& batch) {
   groups_removed_.insert(batch.groups_removed.begin(), batch.groups_removed.end());
   for (const auto& group : batch.groups) groups_.insert(group.mgid);
   for (const auto& member : batch.members) members_.emplace(member.mgid, member.port_gid);
 }
 
-void Multicast::Touched::bring(const Multicast& present, store::Batch& batch) const {
+void Multicast::BatchKeys::bring(const Multicast& present, store::Batch& batch) const {
   // A group that was removed, and made again or not: as a whole.
   for (const auto& mgid : groups_removed_) {
     batch.groups_removed.push_back(mgid);

@@ -66,7 +66,7 @@ class Multicast {
   void add_to(store::Contents& contents) const;
 
   /// The keys of them that batches change.
-  class Touched {
+  class BatchKeys {
    public:
     void add(const store::Batch& batch);
     /// What makes any groups that differ from `present` in the keys only equal to it.

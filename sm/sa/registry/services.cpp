@@ -67,12 +67,12 @@ void Services::add_to(store::Contents& contents) const {
   for (const auto& [key, service] : services_) contents.services.push_back(service);
 }
 
-void Services::Touched::add(const store::Batch& batch) {
+void Services::BatchKeys::add(const store::Batch& batch) {
   services_.insert(batch.services_removed.begin(), batch.services_removed.end());
   for (const auto& service : batch.services) services_.insert(service.key());
 }
 
-void Services::Touched::bring(const Services& present, store::Batch& batch) const {
+void Services::BatchKeys::bring(const Services& present, store::Batch& batch) const {
   for (const auto& key : services_) {
     const auto at = present.all().find(key);
     if (at != present.all().end()) {

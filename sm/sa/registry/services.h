@@ -26,7 +26,7 @@ class Services {
   void add_to(store::Contents& contents) const;
 
   /// The keys of them that batches change.
-  class Touched {
+  class BatchKeys {
    public:
     void add(const store::Batch& batch);
     /// What makes any services that differ from `present` in the keys only equal to it.

@@ -67,12 +67,12 @@ void Subscriptions::add_to(store::Contents& contents) const {
   contents.subscriptions.assign(subscriptions_.begin(), subscriptions_.end());
 }
 
-void Subscriptions::Touched::add(const store::Batch& batch) {
+void Subscriptions::BatchKeys::add(const store::Batch& batch) {
   subscriptions_.insert(batch.subscriptions_removed.begin(), batch.subscriptions_removed.end());
   subscriptions_.insert(batch.subscriptions.begin(), batch.subscriptions.end());
 }
 
-void Subscriptions::Touched::bring(const Subscriptions& present, store::Batch& batch) const {
+void Subscriptions::BatchKeys::bring(const Subscriptions& present, store::Batch& batch) const {
   for (const auto& key : subscriptions_) {
     const auto at = present.all().find(key);
     if (at != present.all().end()) {

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "sm/device/holdings.h"
+#include "sm/device/device_state.h"
 #include "sm/sa/registry/quotas.h"
 #include "sm/sa/registry/state.h"
 #include "sm/sa/subnet/policy.h"
@@ -20,9 +20,9 @@ struct World {
   const State& state;                  // both live as long as any query
   const Policy& policy;
   Quotas quotas{};
-  HoldingsPtr holdings{std::make_shared<const Holdings>()};  // never null
-  std::uint8_t sm_assigned_guid{};                           // of alias GUIDs that are made here
-  bool key_is_secret{false};  // the SA key is not the one that everybody knows
+  DeviceStatePtr holdings{std::make_shared<const DeviceState>()};  // never null
+  std::uint8_t sm_assigned_guid{};  // of alias GUIDs that are made here
+  bool key_is_secret{false};        // the SA key is not the one that everybody knows
   RouterAliases router_aliases{RouterAliases::Leave};
 
   const Snapshot& snapshot() const { return paths->snapshot(); }

@@ -93,7 +93,7 @@ TEST(ParallelFor, ThrowsWhatABodyThrows) {
 }
 
 TEST(ParallelFor, AloneHasNoHelpers) {
-  const Alone alone;
+  const SerialScope alone;
   const auto here = std::this_thread::get_id();
   std::vector<std::thread::id> threads(100);
   parallel_for(std::size_t{0}, threads.size(),

@@ -278,7 +278,7 @@ TEST(DeviceChanges, AreKeysThatPortsHaveAndHadNotTreesAndSubnetManagers) {
     inventory.put(device::kPKeyTable, fabric.node(host).guid, 1, {1, 0, 0}, block);
     return inventory.publish();
   };
-  Holdings before, after;
+  DeviceState before, after;
   before.tables = put({0xFFFF});
   after.tables = put({0xFFFF, 0x0000, 0x8001});
   auto trees = std::make_shared<ib::tables::MulticastTables>();

@@ -228,11 +228,11 @@ TEST(MakePlan, WhoWasAwayOrDidNotHearRegistersAgain) {
         info.capability_mask |= ib::wire::port_cap::kClientReregistration;
       });
   bool may_reregister = true, lost = false;
-  std::set<Guid> not_told;
+  std::set<Guid> reregister_pending;
   const auto asked = [&] {
     auto request = request_for(seen);
     request.before = seen;
-    request.not_told = not_told;
+    request.reregister_pending = reregister_pending;
     request.sa_state_lost = lost;
     request.options.reregister = may_reregister;
     const auto desired = plan_of(std::move(request));
@@ -242,7 +242,7 @@ TEST(MakePlan, WhoWasAwayOrDidNotHearRegistersAgain) {
     return guids;
   };
   EXPECT_THAT(asked(), IsEmpty());
-  not_told = {Guid{0x61}};
+  reregister_pending = {Guid{0x61}};
   EXPECT_THAT(asked(), ElementsAre(0x61));
   lost = true;
   EXPECT_THAT(asked(), ElementsAre(0x31, 0x41, 0x51, 0x61));

@@ -17,9 +17,9 @@ TEST(MlidPool, GivesTheLowestThatNobodyUses) {
   pool.take(Lid{0xC000});  // two groups on one
   pool.take(Lid{0xC002});
   EXPECT_EQ(pool.lowest_free(kMost), Lid{0xC001});
-  pool.give_back(Lid{0xC000});
+  pool.release(Lid{0xC000});
   EXPECT_FALSE(pool.is_free(Lid{0xC000}));
-  pool.give_back(Lid{0xC000});
+  pool.release(Lid{0xC000});
   EXPECT_EQ(pool.lowest_free(kMost), Lid{0xC000});
 }
 
@@ -38,9 +38,9 @@ TEST(MlidPool, PassesOverWhatWasNeverTakenOrIsNoMulticastLid) {
   for (const unsigned lid : {0x0000U, 0x0001U, 0xBFFFU, 0xFFFFU}) {
     pool.take(Lid{static_cast<std::uint16_t>(lid)});
     EXPECT_FALSE(pool.is_free(Lid{static_cast<std::uint16_t>(lid)}));
-    pool.give_back(Lid{static_cast<std::uint16_t>(lid)});
+    pool.release(Lid{static_cast<std::uint16_t>(lid)});
   }
-  pool.give_back(Lid{0xF000});
+  pool.release(Lid{0xF000});
   EXPECT_TRUE(pool.is_free(Lid{0xF000}));
   EXPECT_EQ(pool.lowest_free(Lid{0xFFFE}), Lid{0xC000});
 }

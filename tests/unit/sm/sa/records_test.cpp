@@ -26,7 +26,7 @@ constexpr ib::PKey kOthersPKey{0x8001};  // nobody of these ports holds it
 /// A tree with LMC on some hosts, tables on every device, groups, services and subscriptions.
 class Records {
  public:
-  Records() : bench(fabric(), {}, contents()), holdings(std::make_shared<Holdings>()) {
+  Records() : bench(fabric(), {}, contents()), holdings(std::make_shared<DeviceState>()) {
     const auto& observed = *bench.snapshot->observed;
     device::Inventory tables;
     for (NodeIndex n = 0; n < observed.nodes.size(); ++n) read(n, tables);
@@ -79,7 +79,7 @@ class Records {
 
   std::mt19937 random{20240607};
   Bench bench;
-  std::shared_ptr<Holdings> holdings;
+  std::shared_ptr<DeviceState> holdings;
 
  private:
   static Fabric fabric() {
@@ -258,7 +258,7 @@ TEST(SaRecords, BlocksOfForwardingTablesThatAreNotKnownHaveNoRecord) {
   tables.own_forwarding(part).lft_known[0] = false;
   tables.own_forwarding(part).mft.erase({1, 0});
   r.holdings->tables = tables.publish();
-  r.bench.server.publish(std::make_shared<Holdings>(*r.holdings));
+  r.bench.server.publish(std::make_shared<DeviceState>(*r.holdings));
   const auto blocks = (r.bench.snapshot->routing->lfts.lid_count() + 63) / 64;
   EXPECT_THAT(r.table<ib::wire::LinearFdtRecord>(attr::kLinearFdtRecord), SizeIs(2 * blocks - 1));
   EXPECT_THAT(r.table<ib::wire::MulticastFdtRecord>(attr::kMulticastFdtRecord), SizeIs(3));
@@ -287,7 +287,7 @@ TEST(SaRecords, EveryCableIsALinkFromBothEnds) {
 
 TEST(SaRecords, WhatWasNotReadHasNoRecordAndWhatCannotBeIsEmpty) {
   Records r;
-  r.bench.server.publish(std::make_shared<Holdings>());
+  r.bench.server.publish(std::make_shared<DeviceState>());
   r.bench.sm_key = kSmKey;
   EXPECT_THAT(r.table<ib::wire::PKeyTableRecord>(attr::kPKeyTableRecord), IsEmpty());
   EXPECT_THAT(r.table<ib::wire::MulticastFdtRecord>(attr::kMulticastFdtRecord), IsEmpty());

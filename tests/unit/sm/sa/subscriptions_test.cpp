@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sm/sa/registry/chores.h"
+#include "sm/sa/registry/expiry.h"
 #include "sm/sa/registry/notices.h"
 #include "sm/sa/registry/world.h"
 #include "sm/sa/reports/audience.h"
@@ -320,11 +320,11 @@ TEST_F(SaMeant, WhoSpeaksIsNotBuried) {
     batch.subscriptions.push_back(s);
   }
   state.apply(batch);
-  Chores chores;
-  for (const auto& s : batch.subscriptions) chores.on_dead_subscriber(state, s.to);
-  chores.on_sign_of_life(bench.host(3).guid, batch.subscriptions[0].to);
-  chores.on_sign_of_life(bench.host(3).guid, batch.subscriptions[1].to);  // not his
-  const auto change = chores.next(bench.now, world, {});
+  Expiry expiry;
+  for (const auto& s : batch.subscriptions) expiry.on_dead_subscriber(state, s.to);
+  expiry.on_sign_of_life(bench.host(3).guid, batch.subscriptions[0].to);
+  expiry.on_sign_of_life(bench.host(3).guid, batch.subscriptions[1].to);  // not his
+  const auto change = expiry.next(bench.now, world, {});
   ASSERT_TRUE(change);
   EXPECT_THAT(change->batch.subscriptions_removed, ElementsAre(batch.subscriptions[1]));
 }

@@ -19,14 +19,14 @@ namespace status = ib::wire::status;
 const std::uint16_t kOfDevices[] = {attr::kPKeyTableRecord, attr::kSlToVlRecord,
                                     attr::kVlArbitrationRecord, attr::kGuidInfoRecord};
 
-HoldingsPtr to_come(bool wanting) {
-  Holdings holdings;
+DeviceStatePtr to_come(bool wanting) {
+  DeviceState holdings;
   holdings.tables_to_come = wanting;
-  return std::make_shared<const Holdings>(std::move(holdings));
+  return std::make_shared<const DeviceState>(std::move(holdings));
 }
 /// One P_Key of one node, and nothing to come.
-HoldingsPtr read(const Bench& bench, NodeIndex node) {
-  Holdings holdings;
+DeviceStatePtr read(const Bench& bench, NodeIndex node) {
+  DeviceState holdings;
   device::Inventory all;
   const auto& of = bench.snapshot->fabric().node(node);
   ib::wire::PKeyTable keys{};
@@ -35,7 +35,7 @@ HoldingsPtr read(const Bench& bench, NodeIndex node) {
   ib::wire::encode(keys, block.data());
   all.put(device::kPKeyTable, of.guid, of.num_ports, {1, 0, 0}, block);
   holdings.tables = all.publish();
-  return std::make_shared<const Holdings>(std::move(holdings));
+  return std::make_shared<const DeviceState>(std::move(holdings));
 }
 
 Packet query(Bench& bench, Method method, std::uint16_t attribute, std::size_t from = 0) {

@@ -222,7 +222,7 @@ TEST_F(SaWriteQueue, RequestersTakeTurnsInATransaction) {
 }
 
 /// Whatever several changes do to a state: one batch does the same, and one takes it back.
-TEST(SaTouched, ManyChangesAreOneBatchAndHaveAWayBack) {
+TEST(SaBatchKeys, ManyChangesAreOneBatchAndHaveAWayBack) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
@@ -276,12 +276,12 @@ TEST(SaTouched, ManyChangesAreOneBatchAndHaveAWayBack) {
     for (int i = 0; i < 6; ++i) state.apply(step(change()));
     const auto before = state.contents();
 
-    Touched all;
+    BatchKeys all;
     std::vector<store::Batch> back;
     store::Contents stored = before;
     for (int i = 0; i < 5; ++i) {
       const auto batch = step(change());
-      Touched one;
+      BatchKeys one;
       one.add(batch);
       back.push_back(one.as_in(state));
       all.add(batch);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Holdings: what the devices of the subnet hold beside what a snapshot says: multicast tables as
+// DeviceState: what the devices of the subnet hold beside what a snapshot says: multicast tables as
 // programmed, tables that were read from the devices, other subnet managers. Immutable and shared,
 // and published apart from snapshots, since it changes with every membership and after a sweep.
 // What was not programmed and not read is absent, never guessed.
@@ -15,7 +15,7 @@
 
 namespace sm {
 
-struct Holdings {
+struct DeviceState {
   /// Multicast forwarding as programmed. Switch indexes are those of `graph`, whose node indexes
   /// are those of the snapshot that is published with this. Both null before the first routing.
   std::shared_ptr<const ib::fabric::CompactGraph> graph;
@@ -31,6 +31,6 @@ struct Holdings {
   ib::wire::SmInfo own_sm;                  // this subnet manager; its key is not told
   std::vector<ib::wire::SmInfo> other_sms;  // as they answered, by port GUID; keys not told
 };
-using HoldingsPtr = std::shared_ptr<const Holdings>;
+using DeviceStatePtr = std::shared_ptr<const DeviceState>;
 
 }  // namespace sm

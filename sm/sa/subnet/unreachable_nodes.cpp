@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "sm/sa/subnet/silence.h"
+#include "sm/sa/subnet/unreachable_nodes.h"
 
 namespace sm::sa {
 
-Silence::Silence(const ib::discover::Observed& now) : fabric_(now.fabric) {
+UnreachableNodes::UnreachableNodes(const ib::discover::Observed& now) : fabric_(now.fabric) {
   for (const auto& trouble : now.troubles) {
     using Kind = ib::discover::Trouble::Kind;
     if (trouble.kind != Kind::Silent && trouble.kind != Kind::Garbage &&
@@ -14,7 +14,7 @@ Silence::Silence(const ib::discover::Observed& now) : fabric_(now.fabric) {
   }
 }
 
-bool Silence::may_hide(ib::Guid guid, const Snapshot* before) const {
+bool UnreachableNodes::may_hide(ib::Guid guid, const Snapshot* before) const {
   if (!any_) return false;
   const auto was = before != nullptr ? before->fabric().find_port_guid(guid) : std::nullopt;
   if (!was) return true;

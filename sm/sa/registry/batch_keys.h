@@ -10,7 +10,7 @@
 
 namespace sm::sa {
 
-class Touched {
+class BatchKeys {
  public:
   void add(const store::Batch& batch) {
     std::apply([&](auto&... keys) { (keys.add(batch), ...); }, keys_);
@@ -20,7 +20,7 @@ class Touched {
 
  private:
   template <class... Kind>
-  static std::tuple<typename std::remove_cvref_t<Kind>::Touched...> keys_of(std::tuple<Kind...>);
+  static std::tuple<typename std::remove_cvref_t<Kind>::BatchKeys...> keys_of(std::tuple<Kind...>);
 
   decltype(keys_of(std::declval<const State&>().kinds())) keys_;
 };

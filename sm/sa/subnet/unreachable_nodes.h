@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Silence: where a sweep got no answer that it could use, though a link is up. What is behind is
-// not known to be gone.
+// Where a sweep got no answer that it could use, though a link is up. What is behind is not known
+// to be gone.
 #pragma once
 
 #include <set>
@@ -10,9 +10,9 @@
 
 namespace sm::sa {
 
-class Silence {
+class UnreachableNodes {
  public:
-  explicit Silence(const ib::discover::Observed& now);
+  explicit UnreachableNodes(const ib::discover::Observed& now);
   /// Whether the end port `guid`, which no longer shows, may be there all the same. `before`: where
   /// it was; nullptr: not known.
   bool may_hide(ib::Guid guid, const Snapshot* before) const;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "sm/sa/registry/touched.h"
+#include "sm/sa/registry/batch_keys.h"
 
 namespace sm::sa {
 
-store::Batch Touched::as_in(const State& state) const {
+store::Batch BatchKeys::as_in(const State& state) const {
   store::Batch batch;
   std::apply(
       [&](const auto&... kind) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "sm/sa/registry/chores.h"
+#include "sm/sa/registry/expiry.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "sm/sa/subnet/silence.h"
+#include "sm/sa/subnet/unreachable_nodes.h"
 
 namespace sm::sa {
 namespace {
@@ -19,14 +19,14 @@ constexpr ib::Duration kAfterFailure = std::chrono::seconds(5);
 
 }  // namespace
 
-void Chores::on_snapshot(const World& world, const Snapshot* before) {
+void Expiry::on_snapshot(const World& world, const Snapshot* before) {
   const auto& observed = *world.snapshot().observed;
   if (!observed.complete) return;
-  const Silence silence(observed);
+  const UnreachableNodes unreachable(observed);
   for (const auto& s : world.state.subscriptions.all()) {
     // By the fabric, not by Paths: a port that waits for its LID is there.
     if (!observed.fabric.find_port_guid(s.subscriber)) {
-      if (!silence.may_hide(s.subscriber, before)) to_drop_.push_back(s);
+      if (!unreachable.may_hide(s.subscriber, before)) to_drop_.push_back(s);
     } else if (const auto* port = world.paths->find(s.subscriber);
                port != nullptr && !port->owns(s.to.lid)) {
       to_drop_.push_back(s);
@@ -34,18 +34,18 @@ void Chores::on_snapshot(const World& world, const Snapshot* before) {
   }
 }
 
-void Chores::on_dead_subscriber(const State& state, const ib::mad::Address& address) {
+void Expiry::on_dead_subscriber(const State& state, const ib::mad::Address& address) {
   const auto all = state.subscriptions.at(address);
   to_drop_.insert(to_drop_.end(), all.begin(), all.end());
 }
 
-void Chores::on_sign_of_life(ib::Guid subscriber, const ib::mad::Address& address) {
+void Expiry::on_sign_of_life(ib::Guid subscriber, const ib::mad::Address& address) {
   std::erase_if(to_drop_, [&](const store::Subscription& s) {
     return s.subscriber == subscriber && s.to.lid == address.lid && s.to.qpn == address.qpn;
   });
 }
 
-std::optional<Change> Chores::next(ib::Instant now, const World& world, const WallClock& clock) {
+std::optional<Change> Expiry::next(ib::Instant now, const World& world, const WallClock& clock) {
   if (now < not_before_) return std::nullopt;
   Change change;
   world.state.expire(clock.seconds(now), kAtOnce, change.batch, change.log);
@@ -66,13 +66,13 @@ std::optional<Change> Chores::next(ib::Instant now, const World& world, const Wa
   return change;
 }
 
-void Chores::on_done(ib::Instant now, bool durable) {
+void Expiry::on_done(ib::Instant now, bool durable) {
   if (durable) return;
   not_before_ = now + kAfterFailure;
   to_drop_.insert(to_drop_.end(), dropping_.begin(), dropping_.end());
 }
 
-ib::Instant Chores::next_deadline(const State& state, const WallClock& clock) const {
+ib::Instant Expiry::next_deadline(const State& state, const WallClock& clock) const {
   if (!to_drop_.empty()) return not_before_;
   const auto due = clock.at(state.next_expiry());
   return due == ib::kNever ? due : std::max(due, not_before_);

@@ -12,7 +12,7 @@
 
 namespace sm::sa {
 
-class Chores {
+class Expiry {
  public:
   /// Subscribers that the new snapshot does not show any more, or not at the LID they gave.
   void on_snapshot(const World& world, const Snapshot* before);
