@@ -122,7 +122,8 @@ bool KeptNodes::may_stay(Instant now, const Silence& silence, bool waited) const
 }
 
 void KeptNodes::keep(Instant now, Observed& found, const Observed& before,
-                     const std::vector<bool>& managed, bool waited) {
+                     const std::vector<bool>& managed, bool waited,
+                     const std::vector<Guid>* asked) {
   std::set<Guid> silent;
   for (const Trouble& t : found.troubles)
     if (const auto n = before.fabric.find_node(t.node_guid);
@@ -155,7 +156,18 @@ void KeptNodes::keep(Instant now, Observed& found, const Observed& before,
                      "for {}, unless it answers",
                      to_string(guid), ib::printable(node.name()), promise(silence))});
   }
+  if (asked != nullptr)
+    for (const auto& [guid, silence] : since_)
+      if (found.fabric.find_node(guid) && std::ranges::find(*asked, guid) == asked->end())
+        since.emplace(guid, silence);
   since_ = std::move(since);
+}
+
+bool KeptNodes::want_whole(Instant now) const {
+  return std::ranges::any_of(since_, [&](const auto& entry) {
+    const Silence& silence = entry.second;
+    return !silence.is_host || hosts_.sweeps == 0 || until(silence) <= now;
+  });
 }
 
 std::string KeptNodes::promise(const Silence& silence) const {
