@@ -31,6 +31,8 @@ std::optional<PartialSweep> SweepScope::take(const std::shared_ptr<const Observe
   if (std::exchange(whole_, false) || places.empty() || !seen->complete ||
       std::ranges::any_of(troubles_, is_of_the_whole))
     return std::nullopt;
+  // Behind our own port is everything.
+  if (places.contains(seen->nodes[seen->local_port.node].info.node_guid)) return std::nullopt;
   PartialSweep partial;
   partial.known = seen;
   partial.troubles = troubles_;

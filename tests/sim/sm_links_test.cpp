@@ -49,26 +49,26 @@ class LinkForce : public testing::Test {
 TEST_F(LinkForce, LinksTrainToWhatIsForcedAndStayThere) {
   bring_up({});
   expect_links(LinkSpeed::Edr, LinkWidth::W4x);
-  bring_up({std::nullopt, std::uint8_t{1}, std::nullopt});
+  bring_up({std::nullopt, std::uint8_t{1}, std::nullopt, {}});
   expect_links(LinkSpeed::Fdr, LinkWidth::W4x);
   expect_no_set();
-  bring_up({std::nullopt, std::uint8_t{30}, std::uint8_t{1}});
+  bring_up({std::nullopt, std::uint8_t{30}, std::uint8_t{1}, {}});
   expect_links(LinkSpeed::Qdr, LinkWidth::W1x);
   expect_no_set();
-  bring_up({std::uint8_t{3}, std::uint8_t{0}, std::uint8_t{0}});
+  bring_up({std::uint8_t{3}, std::uint8_t{0}, std::uint8_t{0}, {}});
   expect_links(LinkSpeed::Ddr, LinkWidth::W1x);
   expect_no_set();
 }
 
 TEST_F(LinkForce, WhatIsSupportedIsNoReasonToTakeLinksDown) {
   bring_up({});
-  bring_up({std::uint8_t{15}, std::uint8_t{31}, std::uint8_t{255}});
+  bring_up({std::uint8_t{15}, std::uint8_t{31}, std::uint8_t{255}, {}});
   EXPECT_EQ(run.last().sets, 0U);
   expect_links(LinkSpeed::Edr, LinkWidth::W4x);
 }
 
 TEST_F(LinkForce, WhatAPortDoesNotSupportStays) {
-  bring_up({std::nullopt, std::uint8_t{8}, std::nullopt});  // NDR
+  bring_up({std::nullopt, std::uint8_t{8}, std::nullopt, {}});  // NDR
   expect_links(LinkSpeed::Edr, LinkWidth::W4x);
   expect_no_set();
 }
