@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The rings against a plain socket: whatever programs and server do, in any order, comes out of both
-// alike, and the bell is readable when the socket is.
+// The rings against a plain socket: whatever programs and server do, in any order, comes out of
+// both alike, and the bell is readable when the socket is.
 #include <sys/socket.h>
 
 #include <random>
