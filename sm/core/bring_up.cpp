@@ -35,8 +35,6 @@ void SubnetManager::Impl::begin_balance(Instant now) {
   balancing = true;
   operator_asked = cut_short = false;
   patient = true;
-  sweeps_part = true;  // of nobody
-  asked_anew.clear();
   stop_reading();
   begin_bring_up(now);
   go(Event::RerouteDue);
@@ -62,8 +60,8 @@ void SubnetManager::Impl::begin_sweep(Instant now) {
   std::string why;
   for (const Reason r : reasons)
     why += fmt::format("{}{}", why.empty() ? "" : ", ", reason_name(r));
-  // No part of the fabric is to lean on a switch that does not answer.
-  if (!desired || kept.want_whole(now)) scope.want_whole();
+  // Who was not waited for, and is in the fabric all the same, no part of it is to lean on.
+  if (!desired || kept.count() > 0) scope.want_whole();
   auto partial = scope.take(seen);
   log(LogLevel::Verbose, "sweep", fmt::format("{} sweep: {}", partial ? "partial" : "full", why));
   operator_asked = reasons.contains(Reason::Operator);
@@ -107,7 +105,7 @@ void SubnetManager::Impl::end_sweep(Instant now) {
     want_sweep(now, Reason::Unfinished);
     return;
   }
-  asked_anew = sweep->asked_anew();
+  const auto asked_anew = sweep->asked_anew();
   found = std::make_shared<Observed>(sweep->take_observed());
   sweep.reset();
   for (const auto& node : found->nodes)
@@ -258,8 +256,7 @@ void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swep
     forget_groups_at = now + kGroupsKept;
   }
   if (desired) {
-    kept.keep(now, *swept, *seen, desired->node_managed, !cut_short,
-              sweeps_part ? &asked_anew : nullptr);
+    kept.keep(now, *swept, *seen, desired->node_managed, !cut_short);
   } else {
     kept.forget();
   }

@@ -114,11 +114,10 @@ struct SubnetManager::Impl {
   Instant sweep_at{kNever};
   Instant whole_at{kNever};  // the whole is swept, whatever devices say
   Instant look_at{kNever};
-  Instant awake_at{0};               // the last time that anything happened here
-  Instant watch_at{0};               // while another one is master
-  bool watching{false};              // by the sweep that is under way
-  bool sweeps_part{false};           // it does
-  std::vector<ib::Guid> asked_anew;  // by the last one of a part
+  Instant awake_at{0};      // the last time that anything happened here
+  Instant watch_at{0};      // while another one is master
+  bool watching{false};     // by the sweep that is under way
+  bool sweeps_part{false};  // it does
   Instant multicast_at{kNever};
   Instant refused_at{kNever};        // devices are asked again what they did not take
   Instant forget_groups_at{kNever};  // trees of the master before, whose members do not come back

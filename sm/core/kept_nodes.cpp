@@ -122,8 +122,7 @@ bool KeptNodes::may_stay(Instant now, const Silence& silence, bool waited) const
 }
 
 void KeptNodes::keep(Instant now, Observed& found, const Observed& before,
-                     const std::vector<bool>& managed, bool waited,
-                     const std::vector<Guid>* asked) {
+                     const std::vector<bool>& managed, bool waited) {
   std::set<Guid> silent;
   for (const Trouble& t : found.troubles)
     if (const auto n = before.fabric.find_node(t.node_guid);
@@ -156,18 +155,7 @@ void KeptNodes::keep(Instant now, Observed& found, const Observed& before,
                      "for {}, unless it answers",
                      to_string(guid), ib::printable(node.name()), promise(silence))});
   }
-  if (asked != nullptr)
-    for (const auto& [guid, silence] : since_)
-      if (found.fabric.find_node(guid) && std::ranges::find(*asked, guid) == asked->end())
-        since.emplace(guid, silence);
   since_ = std::move(since);
-}
-
-bool KeptNodes::want_whole(Instant now) const {
-  return std::ranges::any_of(since_, [&](const auto& entry) {
-    const Silence& silence = entry.second;
-    return !silence.is_host || hosts_.sweeps == 0 || until(silence) <= now;
-  });
 }
 
 std::string KeptNodes::promise(const Silence& silence) const {

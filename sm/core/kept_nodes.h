@@ -30,16 +30,13 @@ class KeptNodes {
 
   /// Adds to `found` the silent nodes that `before` has, and those that only they lead to; the
   /// troubles with them are gone. `managed`: the nodes of `before`. Troubles have been told whose
-  /// they are. `waited`: the sweep waited for everybody. `asked`: whom it asked; null: everybody.
-  /// Of others it does not know, so they stay as silent as they were.
+  /// they are. `waited`: the sweep waited for everybody.
   void keep(ib::Instant now, ib::discover::Observed& found, const ib::discover::Observed& before,
-            const std::vector<bool>& managed, bool waited, const std::vector<ib::Guid>* asked);
+            const std::vector<bool>& managed, bool waited);
   void forget() { since_.clear(); }
 
   std::size_t count() const { return since_.size(); }
   bool contains(ib::Guid node) const { return since_.contains(node); }
-  /// The next sweep is to ask everybody: somebody is to answer or to be left out soon.
-  bool want_whole(ib::Instant now) const;
   /// When the first of them is to answer or to be left out; kNever.
   ib::Instant due() const;
   std::optional<ib::LogEvent> next_log();
