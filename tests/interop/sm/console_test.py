@@ -24,6 +24,8 @@ TYPED = ("status", "portstatus", "portstatus ca", "portstatus switch", "portstat
          "sweep", "logflush maybe", "dump_portguid ^leaf 0009", "dump_portguid", "nonsense", "help",
          "loglevel 7", "loglevel", "priority 5", "priority", "sweep off", "status", "sweep on")
 
+ONLY_OURS = ("pause", "resume", "rewrite")
+
 
 def free_port():
     with socket.socket() as s:
@@ -99,6 +101,8 @@ class Loopback(unittest.TestCase):
             elif line in ("help", "nonsense"):
                 def syntax(answer):
                     return [x.split(" -- ")[0] for x in answer]
+                for command in ONLY_OURS:
+                    mine.remove(command)
                 self.assertEqual(syntax(mine), syntax(wanted), line)
             elif re.search(r"^(Invalid (resweep|sweep|logflush|switchguid)|Node type not|no LID)", text):
                 # What follows is help, in our own words; opensm shows that of sweep for logflush.
