@@ -13,9 +13,10 @@ import sys
 
 HEAD = """# Figures
 
-What `./dev bench` measured, a section for each benchmark; `./dev bench` and `./dev bench NAME` replace the sections of what they
-run. Compare figures of one machine only. What a benchmark does is in `tests/bench/bench.py`, `managers.py`, `routes.py`, `damage.py` and the
-files beside them.
+What `./dev bench` and some tests measured, a section for each benchmark or test; `./dev bench` and
+`./dev bench NAME` replace the sections of what they run. Compare figures of one machine only. What a
+benchmark does is in `tests/bench/bench.py`, `managers.py`, `routes.py`, `damage.py` and the files
+beside them.
 """
 
 
