@@ -9,6 +9,7 @@
 #include "libdiag/base/text.h"
 #include "libdiag/fabric/text_file.h"
 #include "libdiag/fabric/topology_cables.h"
+#include "libdiag/fabric/topology_gaps.h"
 #include "libdiag/fabric/topology_oddities.h"
 #include "libdiag/fabric/topology_text.h"
 
@@ -558,8 +559,8 @@ class Reader {
     std::string what = nodes.empty() ? " all of '" + printable(fabric_.nodes().back().file_id) + "'"
                                      : ' ' + count(nodes.size(), "node", "nodes") + " ('" +
                                            printable(undescribed_.front()->peer_id) + "' first)";
-    what += cut_line_ != 0 ? ": it ends in the middle of line " + std::to_string(cut_line_)
-                           : ": is it truncated?";
+    what += cut_line_ != 0 ? std::string(kEndsInTheMiddle) + std::to_string(cut_line_)
+                           : std::string(kTruncated);
     std::string_view between = cut_line_ != 0 ? "; " : " ";
     const auto add = [&](std::size_t number, const char* is) {
       if (number == 0) return;

@@ -15,9 +15,6 @@
 
 namespace ib::fabric {
 
-/// In the warning about nodes that cables lead to and that the file does not have.
-inline constexpr std::string_view kUndescribed = "the file does not describe";
-
 /// Reads topology text. An error begins with `FILE:LINE:COL: expected X, got Y`. `warnings`
 /// receives what is odd but usable (a cable named by one end only, two ends that disagree, two
 /// nodes or ports of one GUID), one line each in the same form.

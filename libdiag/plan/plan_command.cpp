@@ -9,6 +9,7 @@
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/names.h"
 #include "libdiag/fabric/text_file.h"
+#include "libdiag/fabric/topology_gaps.h"
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/report/plan_files.h"
 #include "libdiag/route/reroute/reroute.h"
@@ -97,8 +98,11 @@ std::string document(const report::PlanReport& report, const Subject& subject,
   return json.take();
 }
 
+void complain(const Reporter& reporter, const std::string& what) {
+  *reporter.complaints << reporter.program << ": " << printable(what) << '\n';
+}
 void warn(const Reporter& reporter, const std::string& what) {
-  *reporter.complaints << reporter.program << ": warning: " << printable(what) << '\n';
+  complain(reporter, "warning: " + what);
 }
 
 }  // namespace
@@ -121,8 +125,13 @@ Result<Subject> saved_subject(const PlanCommand& command, const Reporter& report
                     ? tables::read_subnet_lst(*text, command.topology)
                     : fabric::read_topology(*text, command.topology, &warnings);
   if (!fabric) return tl::unexpected<Error>(std::move(fabric.error()));
-  for (const std::string& line : warnings) warn(reporter, line);
   Subject subject;
+  auto gaps = fabric::take_gaps(warnings);
+  subject.errors = std::move(gaps.lines);
+  subject.missing = std::move(gaps.summary);
+  for (const std::string& line : warnings) warn(reporter, line);
+  if (!reporter.json)
+    for (const std::string& line : subject.errors) complain(reporter, line);
   subject.fabric = *std::move(fabric);
   subject.name = command.topology;
   return subject;
@@ -161,8 +170,8 @@ int run_plan(const PlanCommand& command, const Subject& subject, const Reporter&
   if (!planned) return reporter.refuse(planned.error());
   const route::Plan& plan = planned->plan;
 
-  report::PlanReport report{plan, subject.name,   options.choice.compare, {}, {}, {},
-                            {},   planned->event, planned->tables};
+  report::PlanReport report{plan,           subject.name,    options.choice.compare, {}, {}, {}, {},
+                            planned->event, planned->tables, subject.missing};
   if (command.figures && !plan.routes.engine.empty())
     report.figures =
         tables::figures(plan.fabric, plan.graph, plan.routes.lfts, command.figures_options);

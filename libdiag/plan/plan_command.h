@@ -18,7 +18,7 @@
 
 namespace ib::plan {
 
-inline constexpr const char* kPlanSchema = "ibkit.plan/1";
+inline constexpr const char* kPlanSchema = "ibkit.plan/2";
 
 /// The fabric that is to be routed.
 struct Subject {
@@ -30,6 +30,7 @@ struct Subject {
   std::string vls_note;             // where they are from
   Lid sm_lid{};                     // 0: unknown
   std::vector<std::string> errors;  // what could not be read
+  std::string missing;              // that in a clause, for the verdict; empty: nothing
 };
 
 /// Who reports, and where to.

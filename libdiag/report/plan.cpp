@@ -13,11 +13,11 @@ namespace {
 using route::Plan;
 using wire::NodeType;
 
-const char* verdict_of(const Plan& plan) {
+std::string verdict_of(const PlanReport& report) {
+  const Plan& plan = report.plan;
   if (plan.routes.engine.empty()) return "no engine is applicable";
-  if (!plan.passed) return "fails";
-  if (plan.verdict.credit_loop_channels != 0) return "can deadlock";
-  return plan.verdict.unreachable == 0 ? "good" : "some switches are not reached";
+  return routes_verdict(plan.verdict,
+                        {0, report.missing, nothing_to_verify(plan.graph, plan.verdict)});
 }
 
 /// Notes but for what the rows of a comparison say.
@@ -103,18 +103,17 @@ std::string plan_text(const PlanReport& report) {
   std::string out = head_text(report);
   const bool routed = !plan.routes.engine.empty();
   if (!report.compares && routed) out += routes_text(report);
-  if (!report.compares) out += fmt::format("verdict: {}\n", verdict_of(plan));
   if (report.event) out += event_text(*report.event);
   for (const auto& note : notes_of(report)) out += "note: " + printable(note) + '\n';
   if (report.compares) return out + '\n' + engine_table(rows_of(report));
-  out += findings_text(plan.verdict.findings);
   if (report.tables)
     for (const TableSum& sum : *report.tables)
       out += fmt::format("table: {} blocks={} nodes={}\n", sum.table, sum.blocks, sum.nodes);
   if (report.changes)
     out += fmt::format("entries-to-change: {}\nblocks-to-write: {}\n", report.changes->entries,
                        report.changes->blocks);
-  return out;
+  out += findings_text(plan.verdict.findings);
+  return out + fmt::format("verdict: {}\n", verdict_of(report));
 }
 
 void write_plan(JsonWriter& json, const PlanReport& report) {
@@ -135,7 +134,7 @@ void write_plan(JsonWriter& json, const PlanReport& report) {
   else
     json.value(plan.routes.engine);
   if (!plan.routes.engine.empty()) write_routes(json, report);
-  json.field("verdict", verdict_of(plan));
+  json.field("verdict", verdict_of(report));
   if (report.event) write_event(json, *report.event);
   json.key("notes").begin_array();
   for (const auto& note : notes_of(report)) json.value(note);

@@ -40,6 +40,7 @@ struct PlanReport {
   std::optional<Event> event;
   /// Tables of devices, where these are planned, too.
   std::optional<std::vector<TableSum>> tables;
+  std::string missing;  // what of the fabric is unknown, a clause; empty: nothing
 };
 
 /// "name: value" lines; of a comparison a table of the engines below them.

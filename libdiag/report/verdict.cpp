@@ -114,18 +114,28 @@ bool is_error(const tables::Finding& finding) {
   return finding.must || finding.kind == tables::Finding::Kind::CreditLoop;
 }
 
-std::string routes_verdict(const tables::Verdict& verdict, std::size_t duplicate_lids) {
+std::string nothing_to_verify(const fabric::CompactGraph& graph, const tables::Verdict& verdict) {
+  if (verdict.pairs != 0) return "";
+  if (graph.switch_count() == 0) return "the fabric has no switch";
+  return graph.destinations().empty() ? "no port has a LID" : "no switch has a host with a LID";
+}
+
+std::string routes_verdict(const tables::Verdict& verdict, const VerdictScope& scope) {
   std::vector<std::string> wrong;
   const auto count = [&](std::uint64_t n, const char* words) {
     if (n != 0) wrong.push_back(fmt::format(fmt::runtime(words), n));
   };
   count(verdict.credit_loop_channels, "routes can deadlock ({} channels)");
   count(verdict.loops, "routes loop ({})");
+  // Hosts reach one another where the checks that must pass have passed.
   count(verdict.unreachable - std::min(verdict.unreachable, verdict.loops),
-        "routes do not arrive ({})");
-  count(duplicate_lids, "duplicate LIDs ({})");
+        verdict.must_ok() ? "some switches are not reached ({})" : "routes do not arrive ({})");
+  count(scope.duplicate_lids, "duplicate LIDs ({})");
   if (wrong.empty() && !verdict.must_ok()) count(verdict.must_failures, "checks failed ({})");
-  return wrong.empty() ? "routes are verified" : fmt::format("{}", fmt::join(wrong, ", "));
+  const std::string said = !wrong.empty()          ? fmt::format("{}", fmt::join(wrong, ", "))
+                           : scope.nothing.empty() ? std::string("routes are verified")
+                                                   : "nothing to verify: " + scope.nothing;
+  return scope.missing.empty() ? said : "incomplete (" + scope.missing + "): " + said;
 }
 
 std::string findings_text(std::span<const tables::Finding> findings) {

@@ -28,8 +28,17 @@ void write_figures(JsonWriter& json, const tables::Figures& figures);
 /// Whether a finding is an error: a credit loop always is, whether or not the engine promised none.
 bool is_error(const tables::Finding& finding);
 
-/// "routes are verified", or what is wrong: "routes can deadlock (689 channels)".
-std::string routes_verdict(const tables::Verdict& verdict, std::size_t duplicate_lids = 0);
+/// What a verdict says besides what was found on routes.
+struct VerdictScope {
+  std::size_t duplicate_lids{0};
+  std::string missing;  // what of the fabric is unknown, a clause; empty: nothing
+  std::string nothing;  // why there are no routes to verify; empty: there are
+};
+/// Why no pair of a host's switch and a LID is there to be verified; empty where some are.
+std::string nothing_to_verify(const fabric::CompactGraph& graph, const tables::Verdict& verdict);
+/// "routes are verified", or what is wrong: "routes can deadlock (689 channels)". Of incomplete
+/// data "incomplete (WHAT IS MISSING): ..." first.
+std::string routes_verdict(const tables::Verdict& verdict, const VerdictScope& scope = {});
 
 /// As "error: MESSAGE" and "warning: MESSAGE" lines, and as the member "findings".
 std::string findings_text(std::span<const tables::Finding> findings);

@@ -40,7 +40,9 @@ constexpr const char* kFooter =
 
 constexpr const char* kPlanFooter =
     "Exit status: 0 the routes are verified, 1 those of no engine are, or a name of --without\n"
-    "does not exist, 2 usage or a bad file, 4 something could not be written.\n"
+    "does not exist, 2 usage or a bad file, 3 the file lacks some of the fabric, 4 something "
+    "could\n"
+    "not be written.\n"
     "Without --lmc ports have the LMC of the topology.";
 
 int refuse(const ib::Error& error) {

@@ -47,7 +47,7 @@ class Damaged:
         """Figures, or why there are none."""
         words = [] if engine == "default" else ["-R", engine + " no_fallback"]
         plan = figures(run([self.bin / "ibsm", "plan", self.topology, "--figures", "--json", *words]), "ibsm plan")
-        if plan["verdict"] != "good":
+        if plan["verdict"] != "routes are verified":
             return plan["verdict"]
         if engine == "default":
             plan["name"] = "ibsm default (%s)" % plan["engine"]

@@ -27,7 +27,7 @@ for program in sbin/ibsm sbin/ibtopo sbin/ibroutes sbin/ibpath sbin/ibtracer sbi
   esac
 done
 
-[ -f "$prefix/share/ibkit/schema/plan-1.json" ] || fail "the JSON Schema files are not installed"
+[ -f "$prefix/share/ibkit/schema/plan-2.json" ] || fail "the JSON Schema files are not installed"
 [ -f "$prefix/share/man/man7/ibkit.7" ] || fail "ibkit(7) is not installed"
 
 ibfabric gen fat-tree --levels 2 --radix 8 >fabric.topo || fail "ibfabric gen"

@@ -14,6 +14,7 @@
 #include "libdiag/fabric/text_file.h"
 #include "libdiag/plan/plan_command.h"
 #include "libdiag/report/dump_files.h"
+#include "libdiag/report/verdict.h"
 #include "libdiag/tables/sl2vl_dump.h"
 #include "tools/common/refusal.h"
 #include "tools/ibroutes/report.h"
@@ -108,6 +109,8 @@ std::optional<Source> load_unnamed(Options& options, LoadOptions live, int& stat
     status = refuse(options, source.error());
     return std::nullopt;
   }
+  for (const auto& warning : source->warnings)
+    cli::complain(kProgram, "warning: " + warning, cli::kExitGood);
   if (!options.common.json)
     for (const auto& error : source->errors) cli::complain(kProgram, error, cli::kExitIncomplete);
   if (source->unfound) {
@@ -368,13 +371,13 @@ int run_verify(int argc, const char* const* argv) {
         tables::figures(source->fabric, graph, tables,
                         {wanted.seed, wanted.samples, tables::FiguresOptions{}.all_shifts_up_to});
   const auto& verdict = report.verdict;
+  report.nothing = report::nothing_to_verify(graph, verdict);
+  report.missing = source->missing();
   print(options.common.json ? verdict_json(*source, graph, report, IBKIT_VERSION)
                             : verdict_text(source->fabric, report));
-  // Nothing followed is nothing proved: before a subnet manager has run there are no LIDs.
+  // Nothing followed is nothing proved: before a subnet manager has run there are no LIDs. Two
+  // hosts back to back need no routes.
   const bool no_routes = verdict.pairs == 0 && graph.switch_count() != 0;
-  if (no_routes)
-    cli::complain(kProgram, "nothing to verify: no switch with a host, or no port with a LID",
-                  cli::kExitFound);
   return status_of(*source, no_routes || verdict.unreachable != 0 || !verdict.must_ok() ||
                                 verdict.credit_loop_channels != 0 || !report.shared_lids.empty());
 }
@@ -442,6 +445,7 @@ Result<plan::Subject> plan_subject(Options& options, const plan::PlanCommand& co
   subject.vls = *std::move(vls);
   if (source->path_sls) subject.vls_note = source->path_sls->note;
   subject.sm_lid = source->sm_lid;
+  subject.missing = source->missing();
   subject.errors = std::move(source->errors);
   subject.tables = std::move(source->tables);
   subject.fabric = std::move(source->fabric);

@@ -37,6 +37,11 @@ void write_destinations(report::JsonWriter& json, const fabric::Fabric& fabric) 
   json.end_array();
 }
 
+std::string sentence_of(const VerdictReport& judged) {
+  return report::routes_verdict(judged.verdict,
+                                {judged.shared_lids.size(), judged.missing, judged.nothing});
+}
+
 }  // namespace
 
 std::string tables_json(const Source& source, bool unicast, bool multicast,
@@ -100,10 +105,10 @@ std::string verdict_text(const fabric::Fabric& fabric, const VerdictReport& judg
   if (judged.figures) out += report::figures_text(*judged.figures);
   for (const auto& lines : {judged.notes, tables::piece_lines(fabric, judged.pieces)})
     for (const auto& line : lines) out += "note: " + printable(line) + '\n';
-  out += "verdict: " + report::routes_verdict(verdict, judged.shared_lids.size()) + '\n';
   for (const auto& shared : judged.shared_lids)
     out += "error: " + shared_lid_text(fabric, shared) + '\n';
-  return out + report::findings_text(verdict.findings);
+  out += report::findings_text(verdict.findings);
+  return out + "verdict: " + sentence_of(judged) + '\n';
 }
 
 std::string verdict_json(const Source& source, const fabric::CompactGraph& graph,
@@ -119,7 +124,7 @@ std::string verdict_json(const Source& source, const fabric::CompactGraph& graph
       .field("multicast_errors", verdict.multicast_faults)
       .field("switch_turns_refused", verdict.switch_turns_refused)
       .field("failures", verdict.must_failures)
-      .field("verdict", report::routes_verdict(verdict, judged.shared_lids.size()));
+      .field("verdict", sentence_of(judged));
   if (judged.figures) report::write_figures(json, *judged.figures);
   json.key("notes").begin_array();
   for (const auto& line : judged.notes) json.value(line);

@@ -30,6 +30,8 @@ struct VerdictReport {
   std::vector<std::string> notes;     // what that means, in words
   std::vector<tables::Piece> pieces;  // that no link joins; none when all is one
   std::vector<SharedLid> shared_lids;
+  std::string nothing;  // why there is nothing to verify; empty: there is
+  std::string missing;  // what of the fabric or its tables is unknown; empty: nothing
 };
 std::string verdict_text(const fabric::Fabric& fabric, const VerdictReport& report);
 std::string verdict_json(const Source& source, const fabric::CompactGraph& graph,

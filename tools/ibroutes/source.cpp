@@ -9,6 +9,7 @@
 #include "libdiag/discover/sweep.h"
 #include "libdiag/fabric/node_order.h"
 #include "libdiag/fabric/text_file.h"
+#include "libdiag/fabric/topology_gaps.h"
 #include "libdiag/fabric/topology_text.h"
 #include "libdiag/tables/names.h"
 #include "libdiag/tables/subnet_lst.h"
@@ -43,7 +44,18 @@ Result<void> check_kind(const std::vector<tables::SwitchTables>& tables,
   return {};
 }
 
+/// "A", or "A and 12 more".
+std::string first_of(const std::vector<std::string>& names) {
+  return names.size() == 1 ? names.front()
+                           : fmt::format("{} and {} more", names.front(), names.size() - 1);
+}
+
 }  // namespace
+
+std::string Source::missing() const {
+  if (!gaps.empty() || errors.empty()) return gaps;
+  return "some of the fabric or its tables is unknown";
+}
 
 Result<Source> load_live(Connection& connection, const LoadOptions& options) {
   auto names = read_names(options.node_name_map);
@@ -101,8 +113,10 @@ Result<Source> load_files(const std::string& topology_path, const std::string& t
                 "--sl2vl without FILE reads the live fabric, but a saved topology was given");
   auto text = fabric::read_file_or_pipe(topology_path);
   if (!text) return tl::unexpected<Error>(std::move(text.error()));
-  auto fabric = tables::looks_like_subnet_lst(*text) ? tables::read_subnet_lst(*text, topology_path)
-                                                     : fabric::read_topology(*text, topology_path);
+  Source source;
+  auto fabric = tables::looks_like_subnet_lst(*text)
+                    ? tables::read_subnet_lst(*text, topology_path)
+                    : fabric::read_topology(*text, topology_path, &source.warnings);
   if (!fabric) return tl::unexpected<Error>(std::move(fabric.error()));
   auto tables = tables::read_tables_file(tables_path);
   if (!tables) return tl::unexpected<Error>(std::move(tables.error()));
@@ -112,18 +126,21 @@ Result<Source> load_files(const std::string& topology_path, const std::string& t
   auto names = read_names(options.node_name_map);
   if (!names) return tl::unexpected<Error>(std::move(names.error()));
 
-  Source source;
+  auto gaps = fabric::take_gaps(source.warnings);
+  source.gaps = std::move(gaps.summary);
+  source.errors = std::move(gaps.lines);
   source.names = std::move(*names);
   // As a sweep has them: what engines make of it must not depend on the file.
   source.fabric = fabric::sorted_by_guid(*fabric);
   std::map<Guid, std::size_t> by_guid;
   for (std::size_t i = 0; i < tables->size(); ++i) by_guid.emplace((*tables)[i].guid, i);
   const auto nodes = source.fabric.nodes();
+  std::vector<std::string> without;
   for (fabric::NodeIndex n = 0; n < nodes.size(); ++n) {
     if (!nodes[n].is_switch()) continue;
     const auto at = by_guid.find(nodes[n].guid);
     if (at == by_guid.end()) {
-      source.errors.push_back("no table of " + tables::node_name(source.fabric, n));
+      without.push_back(tables::node_name(source.fabric, n));
       continue;
     }
     auto& table = (*tables)[at->second];
@@ -131,8 +148,13 @@ Result<Source> load_files(const std::string& topology_path, const std::string& t
     table.name = nodes[n].description;
     by_guid.erase(at);
   }
-  for (const auto& [guid, index] : by_guid)
-    source.errors.push_back("the topology has no switch " + to_string(guid));
+  // One line each, however many they are: a file that is cut lacks them all.
+  if (!without.empty()) source.errors.push_back("no table of " + first_of(without));
+  if (!by_guid.empty()) {
+    std::vector<std::string> guids;
+    for (const auto& [guid, index] : by_guid) guids.push_back(to_string(guid));
+    source.errors.push_back("the topology has no switch " + first_of(guids));
+  }
   source.tables = std::move(*tables);
   if (!options.only.empty()) {
     const auto node = find_switch(source.fabric, options.only, source.names);

@@ -16,6 +16,8 @@ struct Source {
   fabric::Fabric fabric;
   std::vector<tables::SwitchTables> tables;
   std::vector<std::string> errors;         // what could not be read
+  std::vector<std::string> warnings;       // what is odd in a topology file
+  std::string gaps;                        // what such a file lacks, a clause; empty: nothing
   bool unseen{false};                      // the sweep has gaps: there may be more nodes
   std::optional<Error> unfound;            // of the one switch that was asked for; then no tables
   fabric::NodeNames names;                 // of the node-name map
@@ -23,6 +25,8 @@ struct Source {
   std::optional<tables::SlToVl> sl_to_vl;  // by the switches of CompactGraph(fabric)
   std::optional<PathSlsRead> path_sls;     // of the live fabric, where it was asked for
   bool complete() const { return errors.empty(); }
+  /// The errors in a clause, for a verdict; empty: there are none.
+  std::string missing() const;
 };
 
 struct LoadOptions {

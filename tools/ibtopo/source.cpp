@@ -6,6 +6,7 @@
 
 #include "libdiag/discover/degraded.h"
 #include "libdiag/discover/sweep.h"
+#include "libdiag/fabric/topology_gaps.h"
 #include "libdiag/fabric/topology_text.h"
 #include "tools/common/connection.h"
 
@@ -32,13 +33,7 @@ Result<Source> load_file(const Options& options) {
   Source source;
   auto fabric = fabric::read_topology_file(*options.load, &source.warnings);
   if (!fabric) return tl::unexpected<Error>(std::move(fabric.error()));
-  // What the file does not have is missing data; other warnings are not.
-  const auto missing = std::stable_partition(
-      source.warnings.begin(), source.warnings.end(), [](const std::string& warning) {
-        return warning.find(fabric::kUndescribed) == std::string::npos;
-      });
-  source.errors.assign(missing, source.warnings.end());
-  source.warnings.erase(missing, source.warnings.end());
+  source.errors = fabric::take_gaps(source.warnings).lines;
   source.complete = source.errors.empty();
   source.fabric = *std::move(fabric);
   source.title = options.load->substr(options.load->rfind('/') + 1);

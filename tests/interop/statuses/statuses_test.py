@@ -24,7 +24,7 @@ class Failures(unittest.TestCase):
         self.assertNotEqual(result.stderr, "")
         document = json.loads(result.stdout)
         self.assertEqual(document["schema"], schema)
-        if schema != "ibkit.plan/1":
+        if schema != "ibkit.plan/2":
             self.assertEqual(document["tool"], schema[6:-2])
         self.assertEqual(json_schema.complaints(document), [])
         self.assertFalse(document["complete"])
@@ -44,10 +44,10 @@ class Failures(unittest.TestCase):
         for option, kind in (("--svg", "a file"), ("--dump", "a folder")):
             for nowhere in ("-", ""):
                 error = self.refusal(run(BIN / "ibsm", "plan", "/no/such", option, nowhere, "--json"), 2,
-                                     "ibkit.plan/1")
+                                     "ibkit.plan/2")
                 self.assertEqual(error["message"], f"{option}: expected {kind}, got '{nowhere}'")
-        self.refusal(run(BIN / "ibsm", "plan", "/no/such", "--json"), 2, "ibkit.plan/1")
-        self.refusal(run(BIN / "ibsm", "plan", "/no/such", "--json", "-R", "x"), 2, "ibkit.plan/1")
+        self.refusal(run(BIN / "ibsm", "plan", "/no/such", "--json"), 2, "ibkit.plan/2")
+        self.refusal(run(BIN / "ibsm", "plan", "/no/such", "--json", "-R", "x"), 2, "ibkit.plan/2")
 
     def test_no_server_and_no_device_are_documents_too(self):
         self.refusal(run(IBFABRIC, "ctl", "--socket", "/no/such", "stats", "--json"), 4,
@@ -116,7 +116,7 @@ class Failures(unittest.TestCase):
                 encoding="ascii")
             with Fabric(topology=topology, options=("--lids", "keep")) as f:
                 result = f.on("left HCA-1", BIN / "ibroutes", "compare", "--json")
-                error = self.refusal(result, 2, "ibkit.plan/1")
+                error = self.refusal(result, 2, "ibkit.plan/2")
                 self.assertIn("it has no switch", error["message"])
 
     def test_saved_tables_are_what_they_are_taken_for(self):
@@ -129,7 +129,7 @@ class Failures(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
             document = json.loads(result.stdout)
             self.assertEqual((document["schema"], document["verdict"], document["entries_to_change"],
-                              document["blocks_to_write"]), ("ibkit.plan/1", "good", 0, 0))
+                              document["blocks_to_write"]), ("ibkit.plan/2", "routes are verified", 0, 0))
             result = f.on(HERE, BIN / "ibroutes", "dump", directory, "--json")
             self.assertEqual(result.returncode, 0, result.stderr)
             document = json.loads(result.stdout)
@@ -168,7 +168,7 @@ class Failures(unittest.TestCase):
             for words in (("verify", "--sl2vl"), ("dump", "--sl2vl", directory),
                           ("verify", "--sl2vl", "/no/such"), ("verify", "--sls", topology)):
                 self.refusal(routes(*words), 2, "ibkit.ibroutes/2")
-            self.refusal(routes("plan", "--sl2vl"), 2, "ibkit.plan/1")
+            self.refusal(routes("plan", "--sl2vl"), 2, "ibkit.plan/2")
 
     def test_what_never_ends_is_no_file(self):
         with tempfile.TemporaryDirectory() as directory:

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "libdiag/fabric/topology_gaps.h"
+
 namespace ib::fabric {
 namespace {
 

@@ -565,9 +565,9 @@ TEST(Ibroutes, PlansRoutesAndSaysWhatWouldChange) {
   const Ran text = ibroutes("plan -R minhop,no_fallback --dump " + dir + " --svg " + svg + from);
   EXPECT_EQ(text.status, 0) << text.out;
   EXPECT_THAT(text.out, AllOf(StartsWith("topology: "), HasSubstr("\nengine: minhop\n"),
-                              HasSubstr("\nverdict: good\n"),
+                              HasSubstr("\nverdict: routes are verified\n"),
                               ::testing::ContainsRegex("\nentries-to-change: [0-9]+\n"
-                                                       "blocks-to-write: [0-9]+\n$")));
+                                                       "blocks-to-write: [0-9]+\n")));
   EXPECT_THAT(judge::read_file(svg),
               AllOf(HasSubstr("<svg"), HasSubstr("topology, routed by minhop")));
   // What was dumped is what would be programmed, and nothing is left to change then.
@@ -599,11 +599,13 @@ TEST(Ibroutes, PlansThatCanDeadlockAreRefused) {
   const std::string from = " --from " + dir + "/fabric.topo," + dir + "/dump_fts.txt";
   const Ran refused = ibroutes("plan -R minhop,no_fallback --vls 1" + from);
   EXPECT_EQ(refused.status, 1);
-  EXPECT_THAT(refused.out, AllOf(HasSubstr("\nverdict: fails\n"), HasSubstr("credit loop")));
+  EXPECT_THAT(refused.out,
+              AllOf(HasSubstr("\nverdict: routes can deadlock ("), HasSubstr("credit loop")));
   const Ran allowed = ibroutes("plan -R minhop,no_fallback --vls 1 --allow-credit-loops" + from);
   EXPECT_EQ(allowed.status, 0);
-  EXPECT_THAT(allowed.out, HasSubstr("\nverdict: can deadlock\n"));
-  EXPECT_THAT(ibroutes("plan -R minhop --vls 1" + from).out, HasSubstr("\nverdict: good\n"));
+  EXPECT_THAT(allowed.out, HasSubstr("\nverdict: routes can deadlock ("));
+  EXPECT_THAT(ibroutes("plan -R minhop --vls 1" + from).out,
+              HasSubstr("\nverdict: routes are verified\n"));
 }
 
 TEST(Ibroutes, StatusesSayWhatHappened) {
@@ -627,7 +629,26 @@ TEST(Ibroutes, StatusesSayWhatHappened) {
   const std::string part = kNet4 + "topology," + (scratch / "part").string();
   const Ran missing = ibroutes("verify --from " + part);
   EXPECT_EQ(missing.status, 3) << missing.out;
-  EXPECT_THAT(missing.out, HasSubstr("no table of 'spine'"));
+  EXPECT_THAT(
+      missing.out,
+      AllOf(HasSubstr("no table of 'leaf one' (0x0000000000000200) and 1 more\n"),
+            HasSubstr("\nverdict: incomplete (some of the fabric or its tables is unknown)")));
+
+  // A topology that ends in the middle, for every verb, and for ibsm.
+  const std::string topology = judge::read_file(kNet4 + "topology");
+  judge::write_file(scratch / "cut", topology.substr(0, topology.find("\nCa")));
+  const std::string cut = (scratch / "cut").string();
+  for (const Ran& ran : {ibroutes("verify --from " + cut + ',' + kNet4 + "dump_fts"),
+                         ibroutes("plan --from " + cut + ',' + kNet4 + "dump_fts"),
+                         ibroutes("plan " + cut), run("ibsm", "plan " + cut)}) {
+    EXPECT_EQ(ran.status, 3) << ran.out;
+    EXPECT_THAT(ran.out,
+                AllOf(HasSubstr("the file does not describe"),
+                      HasSubstr("\nverdict: incomplete (the topology file ends in the middle): ")));
+  }
+  const auto document = nlohmann::json::parse(run("ibsm", "plan --json 2>/dev/null " + cut).out);
+  EXPECT_EQ(document["complete"], false);
+  EXPECT_THAT(document["errors"], SizeIs(1));
 
   // Where no port has a LID nothing can be followed, and that is no clean bill.
   std::string bare = judge::read_file(kNet4 + "topology");
@@ -639,7 +660,8 @@ TEST(Ibroutes, StatusesSayWhatHappened) {
   const Ran nothing =
       ibroutes("verify --from " + (scratch / "bare").string() + "," + kNet4 + "dump_fts");
   EXPECT_EQ(nothing.status, 1) << nothing.out;
-  EXPECT_THAT(nothing.out, AllOf(HasSubstr("pairs: 0\n"), HasSubstr("nothing to verify")));
+  EXPECT_THAT(nothing.out, AllOf(HasSubstr("pairs: 0\n"),
+                                 HasSubstr("verdict: nothing to verify: no port has a LID\n")));
 
   // A wrong entry is a finding.
   std::string wrong = dump;
