@@ -80,6 +80,12 @@ std::optional<Result<std::size_t>> only_one(std::span<const NamedNode> nodes, st
   return Result<std::size_t>(fail(ErrorKind::Usage, message));
 }
 
+/// The name that a map has for it; empty: none.
+std::string_view mapped_name(const NamedNode& node, const NodeNames* names) {
+  const auto mapped = names == nullptr ? std::nullopt : names->find(node.guid);
+  return mapped.value_or(node.map_name);
+}
+
 /// "a06:HCA-1" of "a06 HCA-1".
 bool is_host_and_hca(const NamedNode& node, std::string_view text) {
   const std::string_view name = trim(node.description);
@@ -113,9 +119,8 @@ std::string nearest_names(std::span<const NamedNode> nodes, std::string_view tex
   std::vector<std::string_view> known;
   std::vector<std::size_t> owners;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const auto mapped = names == nullptr ? std::nullopt : names->find(nodes[n].guid);
     for (const std::string_view name :
-         {mapped.value_or(std::string_view{}), nodes[n].description, std::string_view(shorts[n])}) {
+         {mapped_name(nodes[n], names), nodes[n].description, std::string_view(shorts[n])}) {
       if (name.empty()) continue;
       known.push_back(name);
       owners.push_back(n);
@@ -239,7 +244,7 @@ Result<std::size_t> find_named(std::span<const NamedNode> nodes, std::string_vie
   const std::function<bool(const NamedNode&)> kForms[] = {
       [&](const NamedNode& node) { return node.file_id == text; },
       [&](const NamedNode& node) { return is_guid && node.guid == guid; },
-      [&](const NamedNode& node) { return names != nullptr && names->find(node.guid) == text; },
+      [&](const NamedNode& node) { return mapped_name(node, names) == text; },
       [&](const NamedNode& node) { return node.description == text; },
       [&](const NamedNode& node) { return trim(node.description) == text; },
       [&](const NamedNode& node) { return short_name(node.description, node.is_switch) == text; },
@@ -256,7 +261,7 @@ Result<NodeIndex> find_node(const Fabric& fabric, std::string_view text, const N
   std::vector<NamedNode> nodes;
   nodes.reserve(fabric.nodes().size());
   for (const Node& node : fabric.nodes())
-    nodes.push_back({node.guid, node.is_switch(), node.description, node.file_id});
+    nodes.push_back({node.guid, node.is_switch(), node.description, node.file_id, node.map_name});
   auto found = find_named(nodes, text, names, [&](std::size_t n) {
     return describe(fabric, static_cast<NodeIndex>(n));
   });
@@ -282,6 +287,38 @@ Result<NodeAndPort> find_node_and_port(const Fabric& fabric, std::string_view te
                                       ", got " + std::to_string(port));
   }
   return NodeAndPort{*node, static_cast<std::uint8_t>(port)};
+}
+
+std::optional<Result<Lid>> read_lid_word(std::string_view text) {
+  constexpr std::size_t kHexLidMax = 6;  // "0xbfff"; GUIDs are longer, padded or not
+  const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
+  const bool is_number =
+      is_hex ? text.size() <= kHexLidMax
+             : !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!is_number) return std::nullopt;
+  std::uint64_t number = 0;
+  if (!parse_number(text, kLidUnicastMax.value, number) || number == 0)
+    return Result<Lid>(fail(ErrorKind::Usage, "expected a LID up to 0xbfff, got " + quoted(text)));
+  return Result<Lid>(Lid{static_cast<std::uint16_t>(number)});
+}
+
+Result<PortRef> find_end_port(const Fabric& fabric, std::string_view text, const NodeNames* names) {
+  if (const auto lid = read_lid_word(text)) {
+    if (!*lid) return tl::unexpected<Error>(lid->error());
+    if (const auto at = fabric.find_lid(**lid)) return *at;
+    return fail(ErrorKind::NotFound, "no port has LID " + to_string(**lid));
+  }
+  Guid guid;
+  if (parse_guid(text, guid))
+    if (const auto at = fabric.find_port_guid(guid)) return *at;
+  const auto found = find_node_and_port(fabric, text, names);
+  if (!found) return tl::unexpected<Error>(found.error());
+  if (fabric.node(found->node).is_switch()) return PortRef{found->node, 0};
+  if (found->port) return PortRef{found->node, *found->port};
+  for (unsigned p = 1; p <= fabric.node(found->node).num_ports; ++p)
+    if (fabric.port(found->node, p).lid.is_unicast())
+      return PortRef{found->node, static_cast<std::uint8_t>(p)};
+  return fail(ErrorKind::Usage, quoted(text) + " has no port with a LID");
 }
 
 }  // namespace ib::fabric

@@ -58,15 +58,16 @@ struct NamedNode {
   Guid guid{};
   bool is_switch{false};
   std::string_view description;
-  std::string_view file_id;  // of a topology file ("S-0002c9..."); empty: none
+  std::string_view file_id;     // of a topology file ("S-0002c9..."); empty: none
+  std::string_view map_name{};  // that a node-name map gave it already; empty: none
 };
 /// Says of a node what tells it from another of the same name: "LID 7, leaf-01 port 3".
 using DescribeNode = std::function<std::string(std::size_t index)>;
 
-/// The one of `nodes` that `text` means: by its id in the file, its GUID (0x...), a name of
-/// `names`, its whole NodeDescription, its short name, or HOST:HCA ("a06:HCA-1"), tried in this
-/// order. Errors: NotFound, none is called so (the nearest names follow); Usage, several are (each
-/// follows, a line each).
+/// The one of `nodes` that `text` means: by its id in the file, its GUID (0x...), its name in a map
+/// (`names`, or the one that it was given), its whole NodeDescription, its short name, or HOST:HCA
+/// ("a06:HCA-1"), tried in this order. Errors: NotFound, none is called so (the nearest names
+/// follow); Usage, several are (each follows, a line each).
 Result<std::size_t> find_named(std::span<const NamedNode> nodes, std::string_view text,
                                const NodeNames* names, const DescribeNode& describe);
 
@@ -81,5 +82,15 @@ struct NodeAndPort {
 /// `NODE[:PORT]`. A name may hold colons: what is a node as a whole is one.
 Result<NodeAndPort> find_node_and_port(const Fabric& fabric, std::string_view text,
                                        const NodeNames* names = nullptr);
+
+/// A word that can only be a LID: decimal, or 0x and up to four digits. Nothing: it is none; Usage:
+/// it is no unicast LID ("expected a LID up to 0xbfff, got '70000'").
+std::optional<Result<Lid>> read_lid_word(std::string_view text);
+
+/// The end port that a word means: a LID, the GUID of a port, or NODE[:PORT]; of a host without a
+/// port the first that has a LID. NotFound: nothing is called so; Usage: several are, or there is
+/// no such port.
+Result<PortRef> find_end_port(const Fabric& fabric, std::string_view text,
+                              const NodeNames* names = nullptr);
 
 }  // namespace ib::fabric

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "libdiag/base/text.h"
+#include "libdiag/cli/exit_status.h"
+#include "libdiag/fabric/names.h"
 #include "sm/managers/performance/history_text.h"
 #include "sm/store/text_backup.h"
 
@@ -11,26 +13,58 @@ namespace sm::daemon {
 namespace {
 
 using managers::performance::Clock;
+using managers::performance::Frame;
 using managers::performance::PerformanceManager;
+using managers::performance::PortRecords;
 using managers::performance::Which;
 
 constexpr int kUsage = 2, kCannot = 4;
 
+/// The node that a word means, and its port where the word has one: of the subnet as it is, or of
+/// those that were counted before.
+ib::Result<ib::fabric::NodeAndPort> find_counted(const std::string& word, const Frame& frame) {
+  if (frame.fabric == nullptr)
+    return ib::fail(ib::ErrorKind::NotFound, "no node is known yet, '" + ib::printable(word) + "'");
+  return ib::fabric::find_node_and_port(*frame.fabric, word);
+}
+ib::Result<ib::Guid> find_gone(const std::string& word, const PortRecords& records) {
+  std::vector<ib::fabric::NamedNode> nodes;
+  for (const auto& [key, record] : records)
+    if (nodes.empty() || nodes.back().guid != record.node_guid)
+      nodes.push_back({record.node_guid, false, record.node_name, {}});
+  return ib::fabric::find_named(nodes, word, nullptr, [](std::size_t) { return std::string(); })
+      .map([&](std::size_t n) { return nodes[n].guid; });
+}
+
 /// The node and port that words behind the first name.
-ib::Result<Which> which_of(const control::Request& request) {
+ib::Result<Which> which_of(const control::Request& request, const PortRecords& records,
+                           const Frame& frame) {
   Which which;
   which.errors_only = request.has("errors");
-  if (request.words.size() > 1) which.node = request.words[1];
+  if (request.words.size() > 1) {
+    const std::string& word = request.words[1];
+    if (const auto found = find_counted(word, frame)) {
+      which.node = frame.fabric->node(found->node).guid;
+      if (found->port) which.port = *found->port;
+    } else {
+      const auto gone = find_gone(word, records);
+      if (!gone) return tl::unexpected<ib::Error>(found.error());
+      which.node = *gone;
+    }
+  }
   if (request.words.size() > 2) {
     constexpr std::uint64_t kPortMax = 254;
     std::uint64_t port = 0;
     if (!ib::parse_number(request.words[2], kPortMax, port))
-      return ib::fail(ib::ErrorKind::Usage,
-                      fmt::format("expected a port number up to {}, got '{}'\n", kPortMax,
-                                  ib::printable(request.words[2])));
+      return ib::fail(ib::ErrorKind::Usage, fmt::format("expected a port number up to {}, got '{}'",
+                                                        kPortMax, ib::printable(request.words[2])));
     which.port = static_cast<int>(port);
   }
   return which;
+}
+
+control::Answer refused(const ib::Error& error) {
+  return {ib::cli::status_of(error), error.message + '\n'};
 }
 
 /// Of `text`, where there is none.
@@ -39,22 +73,23 @@ control::Answer or_why_not(std::string text, const PerformanceManager& manager,
   if (!text.empty()) return {0, std::move(text)};
   if (manager.sweeps() == 0) return {1, "no counters have been read yet\n"};
   if (which.errors_only) return {0, "no port has counted errors\n"};
-  return {1, "no port of that name or GUID is read\n"};
+  return {1, "no counters of that port are read\n"};
 }
 
 control::Answer list(const control::Request& request, const PerformanceManager& manager,
-                     const Clock& clock) {
-  const auto which = which_of(request);
-  if (!which) return {kUsage, which.error().message};
-  if (request.has("json")) return {0, counters_json(manager.records(), *which, clock)};
+                     const Clock& clock, const Frame& frame) {
+  const auto which = which_of(request, manager.records(), frame);
+  if (!which) return refused(which.error());
+  if (request.has("json")) return {0, counters_json(manager.records(), *which, clock, frame)};
   return or_why_not(counters_text(manager.records(), *which, clock), manager, *which);
 }
 
-control::Answer history(const control::Request& request, const PerformanceManager& manager) {
-  const auto which = which_of(request);
-  if (!which) return {kUsage, which.error().message};
+control::Answer history(const control::Request& request, const PerformanceManager& manager,
+                        const Frame& frame) {
+  const auto which = which_of(request, manager.records(), frame);
+  if (!which) return refused(which.error());
   const auto& windows = manager.options().windows;
-  if (request.has("json")) return {0, history_json(manager.records(), *which, windows)};
+  if (request.has("json")) return {0, history_json(manager.records(), *which, windows, frame)};
   return or_why_not(history_text(manager.records(), *which, windows), manager, *which);
 }
 
@@ -74,14 +109,14 @@ control::Answer dump(const control::Request& request, const PerformanceManager& 
 }  // namespace
 
 control::Answer counters_verb(const control::Request& request, PerformanceManager* manager,
-                              const std::string& file, const Clock& clock) {
+                              const std::string& file, const Clock& clock, const Frame& frame) {
   if (manager == nullptr)
     return {kCannot, "counters are not read: start ibsm with --perfmgr (perfmgr TRUE)\n"};
   const std::string what = request.words.empty() ? "list" : request.words.front();
   const std::size_t words_max = what == "list" || what == "history" ? 3 : what == "dump" ? 2 : 1;
   if (request.words.size() <= words_max) {
-    if (what == "list") return list(request, *manager, clock);
-    if (what == "history") return history(request, *manager);
+    if (what == "list") return list(request, *manager, clock, frame);
+    if (what == "history") return history(request, *manager, frame);
     if (what == "dump") return dump(request, *manager, file, clock);
     if (what == "sweep") {
       const bool under_way = manager->sweeping();

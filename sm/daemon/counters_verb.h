@@ -14,6 +14,7 @@ namespace sm::daemon {
 /// are read. `file`: where dumps go.
 control::Answer counters_verb(const control::Request& request,
                               managers::performance::PerformanceManager* manager,
-                              const std::string& file, const managers::performance::Clock& clock);
+                              const std::string& file, const managers::performance::Clock& clock,
+                              const managers::performance::Frame& frame);
 
 }  // namespace sm::daemon

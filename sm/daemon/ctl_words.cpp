@@ -13,8 +13,9 @@ namespace sm::daemon {
 namespace {
 
 constexpr const char* kPartitionFooter =
-    "  add P_KEY GUID...     makes ports members; a GUID may come to the fabric later\n"
-    "  remove P_KEY GUID...  takes members away that were added so\n"
+    "  add P_KEY PORT...     makes ports members: a GUID, which may come to the fabric later, or "
+    "NODE[:PORT]\n"
+    "  remove P_KEY PORT...  takes members away that were added so\n"
     "  list                  every member that was added, and what became of it: programmed (its "
     "port\n"
     "                        holds the P_Key), waiting, absent, or refused with the reason\n\n"
@@ -37,7 +38,7 @@ constexpr const char* kSaFooter =
     "Exit status: 0 done, 2 usage (nothing was changed), 4 no ibsm, or it could not.";
 
 constexpr const char* kExplainFooter =
-    "SRC and DST: a LID, the GUID of a port or node, a node's name, or NAME:PORT.\n"
+    "SRC and DST: a LID, the GUID of a port or node, or NODE[:PORT].\n"
     "Exit status: 0 a path that works, 1 none, or one whose packets are dropped, 2 usage, 4 no "
     "ibsm.";
 

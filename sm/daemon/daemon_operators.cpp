@@ -58,10 +58,12 @@ const std::string& Daemon::dump_folder() const {
 }
 
 control::Answer Daemon::counters(const control::Request& request) {
+  const SnapshotPtr subnet = manager_->snapshot();
   return counters_verb(request, managers_ ? managers_->performance() : nullptr,
                        options_.counters_file.empty() ? dump_folder() + "/opensm_port_counters.log"
                                                       : options_.counters_file,
-                       {std::chrono::system_clock::now(), ib::monotonic_now()});
+                       {std::chrono::system_clock::now(), ib::monotonic_now()},
+                       {path_rules_.version, subnet ? &subnet->fabric() : nullptr});
 }
 
 ib::Lid Daemon::own_lid() {

@@ -7,6 +7,7 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/cli/exit_status.h"
+#include "libdiag/fabric/names.h"
 #include "libdiag/report/shapes.h"
 #include "libdiag/tables/vl_share.h"
 #include "libdiag/wire/rates.h"
@@ -22,62 +23,36 @@ using ib::fabric::PortRef;
 
 constexpr std::uint8_t kVlDrops = 15;
 
-/// The end port that a word names: a LID, the GUID of a port or node, a node's name, or the name
-/// and a port.
+/// The end port that a word names, as all programs read it (libdiag/fabric/names.h): a LID, the
+/// GUID of a port, or NODE[:PORT].
 class Ends {
  public:
   explicit Ends(const ExplainView& subnet) : paths_(subnet.paths()), fabric_(subnet.fabric()) {}
 
   ib::Result<const sa::EndPort*> find(const std::string& word) const {
-    std::uint64_t number = 0;
-    ib::Guid guid;
-    const bool is_hex = word.starts_with("0x") || word.starts_with("0X");
-    if (!is_hex && ib::parse_number(word, ib::kLidUnicastMax.value, number))
-      return known(paths_.find(ib::Lid{static_cast<std::uint16_t>(number)}), "LID", word);
-    if (is_hex && ib::parse_guid(word, guid)) {
-      if (const auto* port = paths_.find(guid)) return port;
-      const auto node = fabric_.find_node(guid);
-      return known(node ? of_node(*node, std::nullopt) : nullptr, "GUID", word);
+    if (const auto lid = ib::fabric::read_lid_word(word)) {
+      if (!*lid) return tl::unexpected<ib::Error>(lid->error());
+      if (const auto* port = paths_.find(**lid)) return port;
+      return ib::fail(ib::ErrorKind::NotFound, "no port has LID " + to_string(**lid));
     }
-    if (auto found = by_name(word, std::nullopt); !found || *found != nullptr) return found;
-    const auto colon = word.rfind(':');
-    if (colon != std::string::npos && ib::parse_number(word.substr(colon + 1), 254, number))
-      if (auto found = by_name(word.substr(0, colon), static_cast<std::uint8_t>(number));
-          !found || *found != nullptr)
-        return found;
-    return known(nullptr, "name", word);
+    ib::Guid guid;
+    if (ib::parse_guid(word, guid))
+      if (const auto* port = paths_.find(guid)) return port;
+    const auto named = ib::fabric::find_node_and_port(fabric_, word);
+    if (!named) return tl::unexpected<ib::Error>(named.error());
+    if (const auto* port = of_node(named->node, named->port)) return port;
+    return ib::fail(ib::ErrorKind::NotFound,
+                    fmt::format("'{}' has no port with a LID", ib::printable(word)));
   }
 
  private:
-  static ib::Result<const sa::EndPort*> known(const sa::EndPort* port, const char* what,
-                                              const std::string& word) {
-    if (port != nullptr) return port;
-    return ib::fail(ib::ErrorKind::NotFound, fmt::format("no port of the topology has the {} {}",
-                                                         what, ib::printable(word)));
-  }
-  /// The first of its ports that has a LID, or that of this number.
+  /// The first of its ports that has a LID, or that of this number; a switch has one for all.
   const sa::EndPort* of_node(ib::fabric::NodeIndex node, std::optional<std::uint8_t> number) const {
+    const bool any = !number || fabric_.node(node).is_switch();
     const auto at = std::ranges::find_if(paths_.end_ports(), [&](const sa::EndPort& e) {
-      return e.port.node == node && (!number || e.port.port == *number);
+      return e.port.node == node && (any || e.port.port == *number);
     });
     return at == paths_.end_ports().end() ? nullptr : &*at;
-  }
-  /// nullptr: no port has it.
-  ib::Result<const sa::EndPort*> by_name(const std::string& name,
-                                         std::optional<std::uint8_t> number) const {
-    const sa::EndPort* found = nullptr;
-    for (ib::fabric::NodeIndex n = 0; n < fabric_.nodes().size(); ++n) {
-      if (fabric_.node(n).name() != name) continue;
-      const sa::EndPort* port = of_node(n, number);
-      if (port == nullptr) continue;
-      if (found != nullptr)
-        return ib::fail(
-            ib::ErrorKind::Usage,
-            fmt::format("two nodes are named \"{}\", {} and {}: give a GUID", ib::printable(name),
-                        to_string(found->guid), to_string(port->guid)));
-      found = port;
-    }
-    return found;
   }
 
   const sa::Paths& paths_;

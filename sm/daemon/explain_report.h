@@ -17,7 +17,7 @@ namespace sm::daemon {
 inline constexpr std::uint16_t kQosClassMax = 0xFFF;
 
 struct ExplainRequest {
-  std::string source, destination;  // LIDs, GUIDs, names of nodes or NAME:PORT
+  std::string source, destination;  // LIDs, GUIDs or NODE[:PORT]
   policy::QosRequest traffic;
   bool json{false};
 };

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "libdiag/base/text.h"
+#include "libdiag/cli/exit_status.h"
+#include "libdiag/fabric/names.h"
 #include "libdiag/report/json.h"
 #include "sm/device/tables/kinds.h"
 #include "sm/policy/selector_text.h"
@@ -24,7 +26,7 @@ constexpr std::size_t kOwnerMax = 64;
 constexpr const char* kSchema = "ibkit.ibsm.partitions/1";
 constexpr const char* kChangeSchema = "ibkit.ibsm.partitions-change/1";
 constexpr const char* kUsage =
-    "expected partition add P_KEY GUID..., partition remove P_KEY GUID... or partition list";
+    "expected partition add P_KEY PORT..., partition remove P_KEY PORT... or partition list";
 
 /// By P_Key and port GUID.
 using Members = std::map<std::pair<std::uint16_t, ib::Guid>, AddedMember>;
@@ -212,6 +214,32 @@ class Change {
   MembersChange out_;
 };
 
+/// The port that a word means: its GUID, which need not be there yet, or NODE[:PORT] of the subnet.
+ib::Result<ib::Guid> port_of(const std::string& word, const SubnetView& subnet) {
+  ib::Guid guid;
+  const bool is_guid = ib::parse_guid(word, guid) && guid.value != 0;
+  if (is_guid && (word.starts_with("0x") || !subnet.snapshot)) return guid;
+  if (!subnet.snapshot || word.starts_with("0x"))
+    return ib::fail(ib::ErrorKind::Usage,
+                    "expected the GUID of a port (0x...)" +
+                        std::string(subnet.snapshot ? "" : " as long as the subnet is not up") +
+                        ", got '" + ib::printable(word) + "'");
+  const auto& fabric = subnet.snapshot->fabric();
+  const auto found = ib::fabric::find_node_and_port(fabric, word);
+  if (!found && is_guid) return guid;
+  if (!found) return tl::unexpected<ib::Error>(found.error());
+  const auto& node = fabric.node(found->node);
+  if (node.is_switch()) return node.guid;
+  std::vector<ib::Guid> guids;
+  for (unsigned p = 1; p <= node.num_ports; ++p)
+    if ((!found->port || *found->port == p) && fabric.port(found->node, p).guid.value != 0)
+      guids.push_back(fabric.port(found->node, p).guid);
+  if (guids.size() == 1) return guids.front();
+  return ib::fail(ib::ErrorKind::Usage,
+                  fmt::format("'{}' has {} ports; name one as NODE:PORT or by its GUID",
+                              ib::printable(word), guids.size()));
+}
+
 MembersChange change(const control::Request& request, const std::vector<AddedMember>& members,
                      const SubnetView& subnet, bool adds) {
   MembersChange nothing;
@@ -241,11 +269,13 @@ MembersChange change(const control::Request& request, const std::vector<AddedMem
   std::vector<ib::Guid> guids;
   guids.reserve(request.words.size() - 2);
   for (std::size_t i = 2; i < request.words.size(); ++i) {
-    ib::Guid guid;
-    if (!ib::parse_guid(request.words[i], guid) || guid.value == 0)
-      return fail("expected the GUID of a port (0x...), got '" + ib::printable(request.words[i]) +
-                  "'; nothing was changed");
-    guids.push_back(guid);
+    const auto guid = port_of(request.words[i], subnet);
+    if (!guid) {
+      nothing.answer = {ib::cli::status_of(guid.error()),
+                        guid.error().message + "; nothing was changed\n"};
+      return nothing;
+    }
+    guids.push_back(*guid);
   }
   Change change(members, subnet);
   for (const ib::Guid guid : guids) {

@@ -30,8 +30,8 @@ struct SubnetView {
 
 std::vector<policy::AddedMember> added_members(const std::vector<store::PartitionMember>& stored);
 
-/// `partition add P_KEY GUID...`, `partition remove P_KEY GUID...` and `partition list`, with the
-/// options limited, both, owner and json.
+/// `partition add P_KEY PORT...`, `partition remove P_KEY PORT...` (a GUID or NODE[:PORT]) and
+/// `partition list`, with the options limited, both, owner and json.
 MembersChange partition_verb(const control::Request& request,
                              const std::vector<policy::AddedMember>& members,
                              const SubnetView& subnet);

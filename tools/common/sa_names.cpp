@@ -43,10 +43,11 @@ Result<std::vector<NodeRecord>> find_among(const std::vector<NodeRecord>& record
   return out;
 }
 
-/// NODE:PORT among all nodes.
-Result<std::vector<NodeRecord>> find_port_among(const std::vector<NodeRecord>& records,
-                                                const std::string& text,
-                                                const fabric::NodeNames& names) {
+}  // namespace
+
+Result<std::vector<NodeRecord>> find_among_node_records(const std::vector<NodeRecord>& records,
+                                                        const std::string& text,
+                                                        const fabric::NodeNames& names) {
   auto whole = find_among(records, text, names);
   const std::size_t colon = text.rfind(':');
   std::uint64_t port = 0;
@@ -65,8 +66,6 @@ Result<std::vector<NodeRecord>> find_port_among(const std::vector<NodeRecord>& r
   return node;
 }
 
-}  // namespace
-
 Result<std::vector<NodeRecord>> find_node_records(const NodeTable& table, const std::string& text,
                                                   const fabric::NodeNames& names) {
   NodeRecord wanted;
@@ -84,7 +83,7 @@ Result<std::vector<NodeRecord>> find_node_records(const NodeTable& table, const 
   }
   const auto all = table(NodeRecord{}, 0);
   if (!all) return tl::unexpected<Error>(all.error());
-  return find_port_among(*all, text, names);
+  return find_among_node_records(*all, text, names);
 }
 
 }  // namespace ib::tools

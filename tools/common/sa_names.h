@@ -22,4 +22,9 @@ Result<std::vector<wire::NodeRecord>> find_node_records(const NodeTable& table,
                                                         const std::string& text,
                                                         const fabric::NodeNames& names);
 
+/// The same of a table that was fetched.
+Result<std::vector<wire::NodeRecord>> find_among_node_records(
+    const std::vector<wire::NodeRecord>& all, const std::string& text,
+    const fabric::NodeNames& names);
+
 }  // namespace ib::tools

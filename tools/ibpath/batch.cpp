@@ -14,6 +14,7 @@
 #include "libdiag/base/text.h"
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/text_file.h"
+#include "tools/common/sa_names.h"
 #include "tools/ibpath/report.h"
 
 namespace ibpath {
@@ -88,7 +89,7 @@ class Directory {
   static Result<Directory> read(Desk& desk) {
     const auto nodes = desk.table(NodeRecord{}, 0);
     if (!nodes) return tl::unexpected(nodes.error());
-    Directory directory(desk.facts().gid_prefix);
+    Directory directory(desk.facts().gid_prefix, desk.names());
     for (const NodeRecord& node : *nodes) {
       directory.ports_.insert(node.node_info.port_guid);
       directory.by_node_[node.node_info.node_guid].push_back(node.node_info.port_guid);
@@ -97,6 +98,7 @@ class Directory {
       directory.by_name_[std::string(name.substr(0, name.find('\0')))].insert(
           node.node_info.node_guid);
     }
+    directory.nodes_ = *nodes;
     return directory;
   }
 
@@ -106,19 +108,21 @@ class Directory {
     return ib::fail(ErrorKind::NotFound,
                     fmt::format("the SA knows no port or node of GUID {}", to_string(guid)));
   }
+  /// By any name of the node, as everywhere; NodeDescriptions, which are most of them, at once.
   Result<std::vector<End>> find(const std::string& name) const {
     const auto nodes = by_name_.find(name);
-    if (nodes == by_name_.end())
-      return ib::fail(ErrorKind::NotFound,
-                      fmt::format("the SA knows no node named \"{}\"", ib::printable(name)));
-    if (nodes->second.size() > 1)
-      return ib::fail(ErrorKind::NotFound, fmt::format("{} nodes are named \"{}\"",
-                                                       nodes->second.size(), ib::printable(name)));
-    return ends(by_node_.at(*nodes->second.begin()));
+    if (nodes != by_name_.end() && nodes->second.size() == 1 && names_->size() == 0)
+      return ends(by_node_.at(*nodes->second.begin()));
+    const auto found = ib::tools::find_among_node_records(nodes_, name, *names_);
+    if (!found) return tl::unexpected(found.error());
+    std::vector<Guid> ports;
+    for (const NodeRecord& node : *found) ports.push_back(node.node_info.port_guid);
+    return ends(ports);
   }
 
  private:
-  explicit Directory(std::uint64_t prefix) : prefix_(prefix) {}
+  Directory(std::uint64_t prefix, const ib::fabric::NodeNames& names)
+      : prefix_(prefix), names_(&names) {}
   std::vector<End> ends(const std::vector<Guid>& ports) const {
     std::vector<End> all;
     all.reserve(ports.size());
@@ -126,6 +130,8 @@ class Directory {
     return all;
   }
   std::uint64_t prefix_;
+  const ib::fabric::NodeNames* names_;
+  std::vector<NodeRecord> nodes_;
   std::unordered_set<Guid> ports_;
   std::unordered_map<Guid, std::vector<Guid>> by_node_;
   std::unordered_map<std::string, std::set<Guid>> by_name_;

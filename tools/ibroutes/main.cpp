@@ -88,8 +88,8 @@ int refuse_unfound(const Options& options, const Source& source, Error error) {
   return cli::complain(kProgram, error.message, cli::kExitIncomplete);
 }
 
-/// Fabric and tables, nodes by their own names, or the status to exit with.
-std::optional<Source> load_unnamed(Options& options, LoadOptions live, int& status) {
+/// Fabric and tables, or the status to exit with.
+std::optional<Source> load(Options& options, LoadOptions live, int& status) {
   auto settled = options.settle();
   if (settled && options.saved() && options.tables.empty())
     settled = fail(ErrorKind::Usage, "--load: expected --tables FILE beside it");
@@ -117,14 +117,8 @@ std::optional<Source> load_unnamed(Options& options, LoadOptions live, int& stat
     status = refuse_unfound(options, *source, *source->unfound);
     return std::nullopt;
   }
+  apply_names(*source);
   return std::move(*source);
-}
-
-/// The same, nodes by the names of the node-name map.
-std::optional<Source> load(Options& options, const LoadOptions& live, int& status) {
-  auto source = load_unnamed(options, live, status);
-  if (source) apply_names(*source);
-  return source;
 }
 
 /// Incomplete data come before findings: a verdict on half the tables is worth little.
@@ -400,23 +394,21 @@ int run_path(int argc, const char* const* argv) {
   int status = 0;
   // A destination by LID needs one block of each table; else all of them.
   TableReaderOptions reader;
-  std::uint64_t number = 0;
-  if (parse_number(to, kLidUnicastMax.value, number))
-    reader.first = reader.last = Lid{static_cast<std::uint16_t>(number)};
-  auto source = load_unnamed(options, {.tables = reader}, status);
+  const auto by_lid = fabric::read_lid_word(to);
+  for (const auto& word : {fabric::read_lid_word(from), by_lid})
+    if (word && !*word) return refuse(options, word->error());
+  if (by_lid) reader.first = reader.last = **by_lid;
+  auto source = load(options, {.tables = reader}, status);
   if (!source) return status;
-  const auto source_port = end_port(source->fabric, from, source->names);
+  const auto source_port = fabric::find_end_port(source->fabric, from);
   if (!source_port) return refuse_unfound(options, *source, source_port.error());
-  const auto named = end_port(source->fabric, to, source->names);
-  const bool by_lid = number != 0;
+  const auto named = fabric::find_end_port(source->fabric, to);
   // The tables lead towards a LID even where its port did not answer.
   if (!named && !(by_lid && source->unseen)) return refuse_unfound(options, *source, named.error());
-  apply_names(*source);
   // A LID matches any port that has it; a name or GUID only that port.
   std::optional<fabric::PortRef> target;
   if (!by_lid) target = *named;
-  const Lid dlid =
-      by_lid ? Lid{static_cast<std::uint16_t>(number)} : source->fabric.port(*target).lid;
+  const Lid dlid = by_lid ? **by_lid : source->fabric.port(*target).lid;
   for (const auto& shared : shared_lids(source->fabric))
     if (shared.lid == dlid || has_lid(source->fabric, *source_port, shared.lid))
       warn(shared_lid_text(source->fabric, shared));
@@ -432,7 +424,13 @@ int run_path(int argc, const char* const* argv) {
 Result<plan::Subject> plan_subject(Options& options, const plan::PlanCommand& command,
                                    const VerifyLineOptions& now, const plan::Reporter& reporter,
                                    int& status) {
-  if (options.saved() && options.tables.empty()) return saved_subject(command, reporter);
+  if (options.saved() && options.tables.empty()) {
+    const auto names = fabric::NodeNames::read_file_or_default(options.node_name_map);
+    if (!names) return tl::unexpected<Error>(names.error());
+    auto subject = saved_subject(command, reporter);
+    if (subject) names->name_all(subject->fabric);
+    return subject;
+  }
   const bool compares = command.plan.choice.compare;
   auto source = load(
       options, {.sl2vl = reads_sl2vl(now), .path_sls = compares && now.path_sls.empty()}, status);

@@ -113,7 +113,7 @@ std::string path_text(const Fabric& fabric, const TablePath& path) {
   out +=
       fmt::format("From {} {{0x{:016x}}} portnum {} lid {} \"{}\"\n", wire::type_word(source.type),
                   source.guid.value, source.is_switch() ? 0 : path.source.port,
-                  lids(fabric, path.source), printable(source.description));
+                  lids(fabric, path.source), printable(source.name()));
   for (std::size_t i = 1; i < path.steps.size(); ++i) {
     const PathStep& step = path.steps[i];
     const auto& node = fabric.node(step.node);
@@ -121,7 +121,7 @@ std::string path_text(const Fabric& fabric, const TablePath& path) {
     const Guid guid = node.is_switch() ? node.guid : fabric.port(at).guid;
     out += fmt::format("[{}] -> {} port {{0x{:016x}}}[{}] lid {} \"{}\"\n",
                        path.steps[i - 1].out_port, wire::type_word(node.type), guid.value,
-                       step.in_port, lids(fabric, at), printable(node.description));
+                       step.in_port, lids(fabric, at), printable(node.name()));
   }
   if (!path.arrives()) {
     out += "BROKEN: " + path.failure + '\n';
@@ -133,30 +133,8 @@ std::string path_text(const Fabric& fabric, const TablePath& path) {
       path.steps.size() == 1 && !node.is_switch() ? path.source.port : last.in_port;
   out += fmt::format("To {} {{0x{:016x}}} portnum {} lid {} \"{}\"\n", wire::type_word(node.type),
                      node.guid.value, node.is_switch() ? 0 : port, lids(fabric, {last.node, port}),
-                     printable(node.description));
+                     printable(node.name()));
   return out;
-}
-
-Result<PortRef> end_port(const Fabric& fabric, std::string_view text,
-                         const fabric::NodeNames& names) {
-  std::uint64_t number = 0;
-  if (parse_number(text, 0xFFFF, number)) {
-    const Lid lid{static_cast<std::uint16_t>(number)};
-    if (const auto at = fabric.find_lid(lid)) return *at;
-    return fail(ErrorKind::NotFound, fmt::format("no port has LID {}", lid.value));
-  }
-  Guid guid;
-  if (parse_guid(text, guid))
-    if (const auto at = fabric.find_port_guid(guid)) return *at;
-  const auto found = fabric::find_node_and_port(fabric, text, &names);
-  if (!found) return tl::unexpected<Error>(found.error());
-  if (fabric.node(found->node).is_switch()) return PortRef{found->node, 0};
-  if (found->port) return PortRef{found->node, *found->port};
-  for (unsigned p = 1; p <= fabric.node(found->node).num_ports; ++p)
-    if (fabric.port(found->node, p).lid.is_unicast())
-      return PortRef{found->node, static_cast<std::uint8_t>(p)};
-  return fail(ErrorKind::Usage,
-              fmt::format("{} has no LID", tables::node_name(fabric, found->node)));
 }
 
 }  // namespace ib::tools

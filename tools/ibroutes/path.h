@@ -34,9 +34,4 @@ TablePath follow(const fabric::Fabric& fabric, std::span<const tables::SwitchTab
 /// ibtracert's default format; the last line says what failed, if something did.
 std::string path_text(const fabric::Fabric& fabric, const TablePath& path);
 
-/// The end port that `text` means: a LID (of several ports with it the first), else a node by any
-/// of its names (the first of its ports that has a LID).
-Result<fabric::PortRef> end_port(const fabric::Fabric& fabric, std::string_view text,
-                                 const fabric::NodeNames& names = {});
-
 }  // namespace ib::tools

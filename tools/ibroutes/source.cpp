@@ -166,10 +166,7 @@ Result<Source> load_files(const std::string& topology_path, const std::string& t
 }
 
 void apply_names(Source& source) {
-  for (fabric::NodeIndex n = 0; n < source.fabric.nodes().size(); ++n) {
-    auto& node = source.fabric.node(n);
-    if (const auto name = source.names.find(node.guid)) node.description = *name;
-  }
+  source.names.name_all(source.fabric);
   for (auto& table : source.tables)
     if (const auto name = source.names.find(table.guid)) table.name = *name;
 }

@@ -37,8 +37,8 @@ struct LoadOptions {
   std::string node_name_map{};  // file; empty: none
 };
 
-/// Nodes have their own names still: apply_names() is another step, and before it they are found by
-/// either. Unavailable where the local port is DOWN.
+/// Nodes have their own names still: apply_names() is another step. Unavailable where the local
+/// port is DOWN.
 Result<Source> load_live(Connection& connection, const LoadOptions& options);
 
 /// A topology (ibnetdiscover's text or opensm-subnet.lst) and tables in any of the dump formats.
@@ -48,7 +48,7 @@ Result<Source> load_live(Connection& connection, const LoadOptions& options);
 Result<Source> load_files(const std::string& topology_path, const std::string& tables_path,
                           const LoadOptions& options);
 
-/// Names of the node-name map in place of NodeDescriptions, in fabric and tables.
+/// Names of the node-name map, in fabric and tables; nodes are found by their own names as well.
 void apply_names(Source& source);
 
 }  // namespace ib::tools

@@ -7,7 +7,7 @@
 #include <ctime>
 
 #include "libdiag/base/text.h"
-#include "libdiag/report/json.h"
+#include "libdiag/report/shapes.h"
 
 namespace sm::managers::performance {
 namespace {
@@ -74,9 +74,7 @@ bool is_words(const CounterRow& row) { return row.name.ends_with("Data"); }
 bool is_asked_for(const PortRecord& record, const Which& which) {
   if (which.port >= 0 && record.port != which.port) return false;
   if (which.errors_only && !has_errors(record)) return false;
-  if (which.node.empty() || record.node_name == which.node) return true;
-  ib::Guid guid;
-  return ib::parse_guid(which.node, guid) && (record.node_guid == guid || record.port_guid == guid);
+  return !which.node || record.node_guid == *which.node;
 }
 
 std::string counters_text(const PortRecords& records, const Which& which, const Clock& clock) {
@@ -110,18 +108,42 @@ std::string counters_table(const PortRecords& records, const Clock& clock) {
   return text;
 }
 
-std::string counters_json(const PortRecords& records, const Which& which, const Clock& clock) {
+void write_record_port(ib::report::JsonWriter& json, const PortRecord& record, const Frame& frame) {
+  using ib::report::PortShape;
+  // Of a node that is gone what is remembered of it.
+  PortShape own{{}, record.node_guid, record.node_name, record.port, record.port_guid, {}};
+  std::optional<PortShape> peer;
+  const auto node = frame.fabric == nullptr ? std::nullopt : frame.fabric->find_node(own.node_guid);
+  if (node && record.port <= frame.fabric->node(*node).num_ports) {
+    const ib::fabric::PortRef here{*node, record.port};
+    own = ib::report::port_shape(*frame.fabric, here);
+    if (const auto far = frame.fabric->port(here).peer)
+      peer = ib::report::port_shape(*frame.fabric, far);
+  }
+  ib::report::write_port(json, own);
+  json.key("peer");
+  if (peer) {
+    json.begin_object();
+    ib::report::write_port(json, *peer);
+    json.end_object();
+  } else {
+    json.null();
+  }
+  json.field("active", record.active);
+}
+
+std::string counters_json(const PortRecords& records, const Which& which, const Clock& clock,
+                          const Frame& frame) {
   const auto rows = counter_rows();
   ib::report::JsonWriter json;
-  json.begin_object().field("schema", "ibkit.ibsm-counters/1");
+  ib::report::begin_document(json, {"ibkit.ibsm-counters/2", "ibsm", frame.version, true, {}});
   json.key("ports").begin_array(ib::report::JsonWriter::Items::Lines);
   for (const auto& [key, record] : records) {
     if (!is_asked_for(record, which)) continue;
     const auto& totals = record.totals;
     const double seconds = std::chrono::duration<double>(totals.period()).count();
     json.begin_object();
-    json.field("node_guid", record.node_guid).field("node", ib::printable(record.node_name));
-    json.field("port", record.port).field("link", record.link()).field("active", record.active);
+    write_record_port(json, record, frame);
     json.field("read", std::chrono::duration_cast<std::chrono::seconds>(
                            clock.at(totals.last_reading()).time_since_epoch())
                            .count());

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
+#include "libdiag/fabric/fabric.h"
+#include "libdiag/report/json.h"
 #include "sm/managers/performance/manager.h"
 
 namespace sm::managers::performance {
@@ -18,9 +21,9 @@ struct Clock {
 
 /// Which ports a text is about.
 struct Which {
-  std::string node;         // a node GUID or NodeDescription; empty: all
-  int port{-1};             // -1: all
-  bool errors_only{false};  // ports with errors or waits, and of these the counters above 0
+  std::optional<ib::Guid> node;  // nothing: all
+  int port{-1};                  // -1: all
+  bool errors_only{false};       // ports with errors or waits, and of these the counters above 0
 };
 
 bool is_asked_for(const PortRecord& record, const Which& which);
@@ -31,8 +34,16 @@ bool is_words(const CounterRow& row);
 std::string counters_text(const PortRecords& records, const Which& which, const Clock& clock);
 /// `dump_counters mach`: columns separated by tabs, under a head for each node.
 std::string counters_table(const PortRecords& records, const Clock& clock);
-/// {"ports": [{"node_guid", "node", "port", "link", "active", "counters": {...}, "rates": {...}}]};
-/// rates are a second: bytes and packets of the time between the last two readings.
-std::string counters_json(const PortRecords& records, const Which& which, const Clock& clock);
+/// What a document has besides: who writes it, and nodes and cables as they are now.
+struct Frame {
+  std::string version;
+  const ib::fabric::Fabric* fabric{nullptr};  // null: unknown
+};
+/// The members of a port in a document: the shape of a port, "peer" and "active".
+void write_record_port(ib::report::JsonWriter& json, const PortRecord& record, const Frame& frame);
+/// `ibkit.ibsm-counters/2` (doc/formats.md): rates are a second, bytes and packets of the time
+/// between the last two readings.
+std::string counters_json(const PortRecords& records, const Which& which, const Clock& clock,
+                          const Frame& frame);
 
 }  // namespace sm::managers::performance

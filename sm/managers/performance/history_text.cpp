@@ -92,16 +92,17 @@ std::string history_text(const PortRecords& records, const Which& which, const W
   return text;
 }
 
-std::string history_json(const PortRecords& records, const Which& which, const Windows& windows) {
+std::string history_json(const PortRecords& records, const Which& which, const Windows& windows,
+                         const Frame& frame) {
   const auto rows = counter_rows();
   ib::report::JsonWriter json;
-  json.begin_object().field("schema", "ibkit.ibsm-counter-history/1");
+  ib::report::begin_document(json,
+                             {"ibkit.ibsm-counter-history/2", "ibsm", frame.version, true, {}});
   json.key("ports").begin_array(ib::report::JsonWriter::Items::Lines);
   for (const auto& [key, record] : records) {
     if (!is_asked_for(record, which)) continue;
     json.begin_object();
-    json.field("node_guid", record.node_guid).field("node", ib::printable(record.node_name));
-    json.field("port", record.port).field("link", ib::printable(record.link()));
+    write_record_port(json, record, frame);
     json.key("windows").begin_array();
     for (const Slice& slice : slices_of(record, windows)) {
       json.begin_object().field("began", slice.began).field("seconds", slice.seconds);

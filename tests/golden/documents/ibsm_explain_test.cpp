@@ -95,8 +95,15 @@ TEST(IbsmExplainGolden, WhatIsDroppedIsSaidWhereItIs) {
 TEST(IbsmExplainGolden, EndsThatAreNobodyAreRefused) {
   const auto nobody = explain({}, "node01 HCA-1", "node77");
   EXPECT_EQ(nobody.status, 1);
-  EXPECT_THAT(nobody.complaints, HasSubstr("no port of the topology has the name node77\n"));
-  EXPECT_THAT(explain({"--json"}, "4", "0x77").out, HasSubstr("has the GUID 0x77"));
+  EXPECT_THAT(nobody.complaints,
+              HasSubstr("ibsm: no node is named 'node77'; did you mean 'node01'"));
+  EXPECT_THAT(explain({"--json"}, "4", "0x77").out, HasSubstr("no port has LID 119"));
+  EXPECT_THAT(explain({"--json"}, "4", "0x0002c903000077").out,
+              HasSubstr("no node or port has the GUID 0x000002c903000077"));
+  const auto large = explain({}, "70000", "4");
+  EXPECT_EQ(large.status, 2);
+  EXPECT_THAT(large.complaints, HasSubstr("expected a LID up to 0xbfff, got '70000'\n"));
+  EXPECT_EQ(explain({}, "node01", "node02:HCA-1").status, 0) << "a short name, and HOST:HCA";
   EXPECT_EQ(explain({}, "4", "0x0002c90300000022").status, 0) << "a LID and a GUID";
 }
 

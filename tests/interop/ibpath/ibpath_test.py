@@ -192,6 +192,12 @@ class Cases:
         self.assertEqual((first["line"], first["source"], first["error"]), (1, HERE, None))
         self.assertEqual([p["dlid"] for p in first["paths"]], [self.far])
         self.assertIn("nobody here", second["error"])
+        # Names are those of every other command: short, HOST:HCA, and NODE:PORT.
+        host, _, hca = HERE.partition(" ")
+        for word in (host, f"{host}:{hca}", f'"{HERE}:1"'):
+            result = self.fed(f"{word} {self.far}\n", "--json", "batch", "-")
+            self.assertEqual(result.returncode, 0, (word, result.stdout))
+            self.assertEqual(json.loads(result.stdout)["pairs"][0]["paths"][0]["slid"], self.here, word)
         self.assertEqual((second["paths"], third["paths"]), ([], []))
 
     def test_a_key_from_a_file_is_the_key(self):

@@ -1235,7 +1235,13 @@ class Counters(unittest.TestCase):
             shown = f.ibsm_ctl("counters", "history", host, "1")
             self.assertIn("SymbolErrorCounter +10, PortRcvErrors +3, VL15Dropped +1000", shown.stdout, shown.stderr)
             ports = json.loads(f.ibsm_ctl("counters", "history", host, "--json").stdout)["ports"]
-            self.assertEqual([p["link"] for p in ports], [event["a"] + " - " + event["b"]])
+            ends = [f'"{end["name"]}" port {end["port"]}' for end in (ports[0], ports[0]["peer"])]
+            self.assertEqual((len(ports), ends), (1, [event["a"], event["b"]]))
+            # Every name that another command takes.
+            for word in ("host0009", "host0009:HCA-1", host + ":1"):
+                self.assertEqual(self.counters(f, word).stdout.count(f'"{host}"'), 1, word)
+            unknown = self.counters(f, "host0O09")
+            self.assertEqual((unknown.returncode, unknown.stdout.split(";")[0]), (1, "no node is named 'host0O09'"))
             self.assertEqual(ports[0]["windows"][-1]["counts"].get("PortRcvErrors") or
                              ports[0]["windows"][-2]["counts"]["PortRcvErrors"], 3)
             # A threshold that is read again is in force at once.

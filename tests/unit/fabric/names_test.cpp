@@ -150,5 +150,45 @@ TEST_F(FindNode, WithAPort) {
   EXPECT_EQ(find_node_and_port(f, "x:1").error().message, "no node is named 'x'");
 }
 
+/// One grammar for all programs: LID, GUID, and every name of a node with or without a port.
+TEST(EndPorts, AreFoundByEveryWordThatNamesThem) {
+  Fabric f;
+  Node leaf;
+  leaf.type = wire::NodeType::Switch;
+  leaf.guid = Guid{0x10};
+  leaf.num_ports = 4;
+  leaf.description = "MF0;leaf:MQM8700/U1";
+  leaf.map_name = "rack 7";
+  Node host;
+  host.guid = Guid{0x20};
+  host.num_ports = 2;
+  host.description = "a06 HCA-1";
+  const NodeIndex s = f.add_node(leaf), h = f.add_node(host);
+  f.port(s, 0).lid = Lid{3};
+  f.port(s, 0).guid = Guid{0x10};
+  f.port(h, 2).lid = Lid{0x11};
+  f.port(h, 2).guid = Guid{0x22};
+  f.reindex();
+  const auto found = [&](std::string_view word) {
+    const auto port = find_end_port(f, word);
+    return port ? *port : PortRef{};
+  };
+  for (const char* word :
+       {"3", "0x3", "0x0000000000000010", "rack 7", "leaf", "leaf:2", "MF0;leaf:MQM8700/U1"})
+    EXPECT_EQ(found(word), (PortRef{s, 0})) << word;
+  for (const char* word : {"17", "0x0011", "0x0000000000000022", "0x0000000000000020", "a06",
+                           "a06:HCA-1", "a06 HCA-1:2", "a06:2"})
+    EXPECT_EQ(found(word), (PortRef{h, 2})) << word;
+  const auto refused = [&](std::string_view word) {
+    const auto port = find_end_port(f, word);
+    return port ? "found" : port.error().message;
+  };
+  EXPECT_EQ(refused("70000"), "expected a LID up to 0xbfff, got '70000'");
+  EXPECT_EQ(refused("0xc000"), "expected a LID up to 0xbfff, got '0xc000'");
+  EXPECT_EQ(refused("0"), "expected a LID up to 0xbfff, got '0'");
+  EXPECT_EQ(refused("9"), "no port has LID 9");
+  EXPECT_EQ(refused("rack 8"), "no node is named 'rack 8'; did you mean 'rack 7' (LID 3)?");
+}
+
 }  // namespace
 }  // namespace ib::fabric

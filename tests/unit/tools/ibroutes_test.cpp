@@ -391,6 +391,16 @@ TEST(Ibroutes, ANodeHasItsOwnNameAndThatOfTheMap) {
                 StartsWith("From ca {0x0000000000000130}"));
   EXPECT_EQ(ibroutes("-S nobody" + from).status, 1);
   EXPECT_EQ(ibroutes("path 2 99" + from).status, 1);
+  EXPECT_EQ(ibroutes("path 2 70000" + from).out,
+            "ibroutes: expected a LID up to 0xbfff, got '70000'\n");
+  // Of a plan, too: what is left out has either name.
+  for (const char* name : {"'NEW NAME'", "spine"})
+    for (const std::string& topology : {from, " --node-name-map " + (scratch / "map").string() +
+                                                  " --load " + kNet4 + "topology"}) {
+      const Ran plan = ibroutes(fmt::format("plan --without {}{}", name, topology));
+      EXPECT_EQ(plan.status, 0) << plan.out;
+      EXPECT_THAT(plan.out, HasSubstr("note: without the switch 'NEW NAME' ("));
+    }
   const Ran near = ibroutes("path host-4x 2" + from);
   EXPECT_EQ(near.status, 1);
   EXPECT_THAT(near.out, HasSubstr("no node is named 'host-4x'; did you mean 'host-4' (LID "));

@@ -12,12 +12,14 @@ namespace {
 
 using testing::HasSubstr;
 
+constexpr ib::Guid kLeaf{0x2c90200400000};
+
 struct DumpTest : testing::Test {
   DumpTest() {
     ::setenv("TZ", "UTC", 1);
     ::tzset();
     PortRecord leaf;
-    leaf.node_guid = ib::Guid{0x2c90200400000};
+    leaf.node_guid = kLeaf;
     leaf.node_name = "leaf-001";
     leaf.port = 5;
     leaf.here = "\"leaf-001\" port 5";
@@ -46,7 +48,7 @@ struct DumpTest : testing::Test {
 };
 
 TEST_F(DumpTest, TextIsThatOfOpensm) {
-  EXPECT_EQ(counters_text(records, {"leaf-001"}, clock),
+  EXPECT_EQ(counters_text(records, {kLeaf}, clock),
             R"("leaf-001" 0x2c90200400000 active TRUE port 5
      Last Reset           : Tue Nov 14 22:13:20 2023
      Last Error Update    : Tue Nov 14 22:15:00 2023
@@ -86,10 +88,11 @@ TEST_F(DumpTest, ErrorsAloneAreThoseAboveZero) {
 )");
 }
 
-TEST_F(DumpTest, ANodeIsNamedByItsNameOrGuidAndAPortByItsNumber) {
-  EXPECT_THAT(counters_text(records, {"0x2c90300000000"}, clock), HasSubstr("active FALSE port 1"));
-  EXPECT_EQ(counters_text(records, {"leaf-001", 4}, clock), "");
-  EXPECT_EQ(counters_text(records, {"nobody"}, clock), "");
+TEST_F(DumpTest, ANodeIsNamedByItsGuidAndAPortByItsNumber) {
+  EXPECT_THAT(counters_text(records, {ib::Guid{0x2c90300000000}}, clock),
+              HasSubstr("active FALSE port 1"));
+  EXPECT_EQ(counters_text(records, {kLeaf, 4}, clock), "");
+  EXPECT_EQ(counters_text(records, {ib::Guid{1}}, clock), "");
 }
 
 TEST_F(DumpTest, TheTableHasAHeadForEachNode) {
@@ -102,8 +105,14 @@ TEST_F(DumpTest, TheTableHasAHeadForEachNode) {
 }
 
 TEST_F(DumpTest, JsonHasRatesByTheSecond) {
-  const std::string json = counters_json(records, {"leaf-001", 5}, clock);
-  EXPECT_THAT(json, HasSubstr("\"schema\": \"ibkit.ibsm-counters/1\""));
+  const std::string json = counters_json(records, {kLeaf, 5}, clock, {"9", nullptr});
+  EXPECT_THAT(json, HasSubstr("\"schema\": \"ibkit.ibsm-counters/2\""));
+  EXPECT_THAT(json, HasSubstr("\"version\": \"9\""));
+  EXPECT_THAT(json,
+              HasSubstr("\"type\": null, \"node_guid\": \"0x0002c90200400000\", \"name\": "
+                        "\"leaf-001\", \"port\": 5, \"port_guid\": null, \"lid\": 0, \"peer\": "
+                        "null, \"active\": true"))
+      << json;
   EXPECT_THAT(json, HasSubstr("\"SymbolErrorCounter\": 12"));
   EXPECT_THAT(json, HasSubstr("\"xmit_data\": 120000000"));
   EXPECT_THAT(json, HasSubstr("\"rcv_pkts\": 25"));

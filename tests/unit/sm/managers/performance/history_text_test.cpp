@@ -45,12 +45,13 @@ TEST_F(HistoryTextTest, AWindowHasTheTimeBetweenItsReadings) {
 }
 
 TEST_F(HistoryTextTest, JsonHasCountsAndWhetherTheWindowHasEnded) {
-  const std::string json = history_json(records, {"leaf-001", 5}, windows);
-  EXPECT_THAT(json, HasSubstr("\"schema\": \"ibkit.ibsm-counter-history/1\""));
+  const std::string json =
+      history_json(records, {ib::Guid{0x2c90200400000}, 5}, windows, {"9", nullptr});
+  EXPECT_THAT(json, HasSubstr("\"schema\": \"ibkit.ibsm-counter-history/2\""));
   EXPECT_THAT(json, HasSubstr("\"began\": 1700002800, \"seconds\": 7020.0, \"ended\": true"));
   EXPECT_THAT(json, HasSubstr("\"SymbolErrorCounter\": 7"));
   EXPECT_THAT(json, HasSubstr("\"began\": 1700006400, \"seconds\": 180.0, \"ended\": false"));
-  EXPECT_EQ(history_text(records, {"nobody"}, windows), "");
+  EXPECT_EQ(history_text(records, {ib::Guid{1}}, windows), "");
 }
 
 }  // namespace
