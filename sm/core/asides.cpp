@@ -20,7 +20,8 @@ void SubnetManager::Impl::begin_look(Instant now) {
   own_port.call_for(now);
   mastership.ask_again(*seen);
   go(Event::LookDue);
-  looking = std::make_unique<LightSweep>(*seen, desired->node_managed, silent_switches, kOwnerLook);
+  looking = std::make_unique<LightSweep>(*seen, desired->node_managed, silent_switches,
+                                         kept.nodes(), kOwnerLook);
 }
 
 void SubnetManager::Impl::leave_look() {

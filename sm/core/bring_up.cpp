@@ -5,20 +5,14 @@
 
 #include "libdiag/fabric/labels.h"
 #include "sm/core/impl.h"
-#include "sm/core/lost_store.h"
 #include "sm/device/tables/kinds.h"
-#include "sm/plan/fdr10.h"
 #include "sm/plan/kept_rows.h"
-#include "sm/plan/partitions.h"
-#include "sm/plan/sl_rates.h"
 
 namespace sm::core {
 namespace {
 
 constexpr unsigned kInconsistentSweepsMax = 2;
 constexpr Duration kOwnPortAfter = std::chrono::milliseconds(100);  // the first sweep
-/// After a take-over clients have so long to register again before trees of others are cleared.
-constexpr Duration kGroupsKept = std::chrono::seconds(60);
 
 }  // namespace
 
@@ -60,8 +54,9 @@ void SubnetManager::Impl::begin_sweep(Instant now) {
   std::string why;
   for (const Reason r : reasons)
     why += fmt::format("{}{}", why.empty() ? "" : ", ", reason_name(r));
-  // Who was not waited for, and is in the fabric all the same, no part of it is to lean on.
-  if (!desired || kept.count() > 0) scope.want_whole();
+  // No part of the fabric is to lean on a switch that is in it only because it was known.
+  if (!desired || !kept.are_hosts()) scope.want_whole();
+  scope.want(places_of(kept.nodes()));
   auto partial = scope.take(seen);
   log(LogLevel::Verbose, "sweep", fmt::format("{} sweep: {}", partial ? "partial" : "full", why));
   operator_asked = reasons.contains(Reason::Operator);
@@ -246,219 +241,6 @@ void SubnetManager::Impl::stand_down(Instant now) {
   memory_dirty = true;
   watching = false;
   watch_at = now;
-}
-
-void SubnetManager::Impl::begin_plan(Instant now, std::shared_ptr<Observed> swept) {
-  left.reset();
-  if (mastership.take_taken_over()) taking_over = true;
-  if (taking_over) {
-    operator_asked = true;  // what devices hold is read again
-    forget_groups_at = now + kGroupsKept;
-  }
-  if (desired) {
-    kept.keep(now, *swept, *seen, desired->node_managed, !cut_short);
-  } else {
-    kept.forget();
-  }
-  take_logs(kept);
-  flapping.on_sweep(now, *seen, *swept);
-  take_logs(flapping);
-  if (operator_asked) known.doubt_ports();
-  tables.on_found(*swept, operator_asked);
-  silent_switches.clear();  // those of this sweep are in its troubles
-  looks_for_routes = !snapshot && (inputs.routes_made() || taking_over);
-  cut_at = kNever;
-  ask_for_plan(now, std::move(swept));
-}
-
-void SubnetManager::Impl::ask_for_plan(Instant now, std::shared_ptr<Observed> swept,
-                                       std::shared_ptr<const plan::Standing> standing) {
-  // What is planned by names goes by those of now, whatever the map was when it was swept.
-  if (named_by != options.node_names) {
-    named_by = options.node_names;
-    (named_by ? *named_by : ib::fabric::NodeNames{}).name_all(swept->fabric);
-  }
-  plan::PlanRequest request = inputs.request_for(swept, options.plan);
-  request.options.keep_unknown_groups = now < forget_groups_at && forget_groups_at != kNever;
-  request.options.lids_of_devices = taking_over && !options.honor_stored_lids;
-  if (desired && !standing) request.before = seen;
-  if (snapshot && !snapshot->routing->engine.empty()) request.previous = snapshot->routing;
-  request.held = tables.tables();
-  request.mute = mute_nodes(*swept);
-  request.keep_fdr10 = known.refused.nodes(device::kExtendedPortInfo);
-  request.fewer_vls = known.fewer_vls;
-  request.keep_sl_to_vl = known.refused.nodes(device::kSlToVl);
-  request.standing = std::move(standing);
-  request.balance = balancing;
-  found = std::move(swept);
-  plan_job.emplace(PlanJob{++plans, std::move(request)});
-}
-
-void SubnetManager::Impl::outdate_plan() {
-  if (state == State::Planning) ++plans;
-}
-
-void SubnetManager::Impl::on_planned(Instant now, PlanResult result) {
-  ib::invariant(state == State::Planning, "a plan came back that nobody asked for");
-  auto planned_for = std::exchange(found, nullptr);
-  const bool counts = result.generation == plans;
-  inputs.take_back(result.planned, counts);
-  if (!mastership.is_master() && !options.rehearse) {
-    go(Event::PlanDropped);
-    log(LogLevel::Info, "plan", "what was computed is dropped: another one is master");
-  } else if (counts) {
-    take_plan(now, std::move(planned_for), std::move(result.planned.desired));
-  } else {
-    go(Event::PlanDropped);
-    log(LogLevel::Info, "plan", "what was computed is dropped: it is by options of before");
-    want_sweep(now, Reason::Operator);
-  }
-  submit(now);
-  run(now);
-}
-
-void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept,
-                                    ib::Result<plan::Desired> planned) {
-  if (!planned) {
-    go(Event::PlanDropped);
-    log(LogLevel::Error, "plan", planned.error().message);
-    for (const Trouble& t : swept->troubles) log_trouble(t);
-    Report r;
-    r.missing = 1;
-    r.lines.push_back("missing: " + planned.error().message);
-    // What was known before still belongs to what was desired then.
-    if (!desired) seen = std::move(swept);
-    finish(now, std::move(r));
-    return;
-  }
-  seen = std::move(swept);
-  if (planned->options_adopted) {
-    // What is read badly from now on leaves these.
-    options.plan.choice.engine = inputs.pending_options->options;
-    options.plan.mentions = inputs.pending_options->mentions;
-    inputs.pending_options.reset();
-  }
-  desired = std::make_shared<const plan::Desired>(*std::move(planned));
-  desired_aliases_revision = inputs.aliases_revision();
-  looks_for_routes = looks_for_routes && has_standing_routes();
-  if (!looks_for_routes) settle_plan();
-  transactor.settle();
-  if (!patient) cut_at = now + kSilence;
-  go(looks_for_routes || is_to_be_read() ? Event::PlanToRead : Event::Planned);
-  begin_apply();
-}
-
-void SubnetManager::Impl::settle_plan() {
-  // The others are in the report.
-  for (const Trouble& t : seen->troubles)
-    if (concerns_managed(*desired, *seen, t)) log_trouble(t);
-  for (const std::string& line : desired->alarms) log(LogLevel::Warning, "plan", line);
-  for (const std::string& line : desired->notes) log(LogLevel::Info, "plan", line);
-  if (!snapshot && inputs.no_lids_stored() && !inputs.lids_are_forgotten())
-    if (std::string line = describe_lost_store(*seen, *desired); !line.empty())
-      log(LogLevel::Error, "store", std::move(line));
-  if (store::Batch batch = inputs.remember_lids(*desired); !batch.empty())
-    effects.commit.push_back(std::move(batch));
-  taking_over = false;
-  if (desired->vl_tables && desired->vls_needed)
-    remember_vls(store::DeviceVls::Told);  // before the first of them is told
-  if (options.rehearse) return;
-  if (store::Batch batch = inputs.remember_routes(*desired, options.plan.choice.engine);
-      !batch.empty())
-    effects.commit.push_back(std::move(batch));
-}
-
-bool SubnetManager::Impl::has_standing_routes() const {
-  if (!desired->program_lfts) return false;
-  return std::ranges::any_of(seen->nodes, [](const auto& node) {
-    return node.switch_info && node.switch_info->linear_fdb_top != 0;
-  });
-}
-
-std::shared_ptr<const plan::Standing> SubnetManager::Impl::standing_routes() const {
-  const auto& routing = *desired->routing;
-  auto standing = std::make_shared<plan::Standing>();
-  for (ib::fabric::SwitchIndex s = 0; s < routing.graph.switch_count(); ++s) {
-    const device::Forwarding* held = known.inventory.forwarding(routing.graph.guid(s));
-    if (held == nullptr) continue;
-    const auto row = routing.lfts.row(s);
-    std::vector<std::uint8_t> lft(row.size(), ib::tables::kNoPort);
-    for (std::size_t lid = 0; lid < row.size(); ++lid)
-      if (held->knows_lft_block(lid / device::kLidsInBlock)) lft[lid] = held->lft[lid];
-    if (std::ranges::all_of(lft, [](auto port) { return port == ib::tables::kNoPort; })) continue;
-    standing->lfts.emplace(routing.graph.guid(s), std::move(lft));
-  }
-  if (standing->lfts.empty()) return nullptr;
-  standing->made = inputs.routes_made();
-  return standing;
-}
-
-bool SubnetManager::Impl::is_unknown(const plan::WantedBlock& want) const {
-  const ib::Guid guid = seen->fabric.node(want.node).guid;
-  return known.inventory.held(*want.kind, guid, want.slot) == nullptr &&
-         !known.refused.contains(guid, apply::ask_for(want));
-}
-
-bool SubnetManager::Impl::is_to_be_read() const {
-  const auto unknown = [this](const plan::WantedBlock& want) { return is_unknown(want); };
-  return std::ranges::any_of(desired->unread_p_keys, unknown) ||
-         std::ranges::any_of(desired->to_read, unknown);
-}
-
-bool SubnetManager::Impl::has_unread_p_keys() const {
-  return std::ranges::any_of(desired->unread_p_keys, [this](const plan::WantedBlock& want) {
-    return is_unknown(want) && !kept.contains(seen->fabric.node(want.node).guid);
-  });
-}
-
-std::shared_ptr<const plan::Desired> SubnetManager::Impl::with_readings() const {
-  auto reading = std::make_shared<plan::Desired>(*desired);
-  for (const auto* more : {&desired->unread_p_keys, &desired->to_read})
-    reading->blocks.insert(reading->blocks.end(), more->begin(), more->end());
-  std::ranges::stable_sort(reading->blocks, {}, &plan::WantedBlock::node);
-  return reading;
-}
-
-std::set<ib::Guid> SubnetManager::Impl::mute_nodes(const Observed& swept) const {
-  std::set<ib::Guid> mute;
-  if (options.plan.rates == nullptr) return mute;
-  for (NodeIndex n = 0; n < swept.nodes.size(); ++n)
-    if (known.refused.contains(swept.fabric.node(n).guid,
-                               apply::ask_for({n, &device::kGeneralInfo, {}, {}})))
-      mute.insert(swept.fabric.node(n).guid);
-  return mute;
-}
-
-void SubnetManager::Impl::plan_vendor_blocks_again(plan::Desired& next) {
-  next.to_read.clear();
-  next.speed_blocks.clear();
-  if (options.plan.link_force.fdr10)
-    plan::want_fdr10(next, *seen, *options.plan.link_force.fdr10, known.inventory,
-                     known.refused.nodes(device::kExtendedPortInfo));
-  if (options.plan.rates == nullptr) return;
-  auto rates = plan::plan_sl_rates(*seen, next.node_managed, next.sm_port, *options.plan.rates,
-                                   known.inventory, mute_nodes(*seen));
-  next.rate_blocks = std::move(rates.blocks);
-  next.to_read.insert(next.to_read.end(), rates.to_read.begin(), rates.to_read.end());
-  for (const std::string& line : rates.alarms) log(LogLevel::Warning, "plan", line);
-}
-
-bool SubnetManager::Impl::plan_blocks_again() {
-  auto next = std::make_shared<plan::Desired>(*desired);
-  plan::want_p_keys(*next, *seen, desired->partitions, options.plan.p_keys, known.inventory);
-  if (!next->to_read.empty()) plan_vendor_blocks_again(*next);
-  gather_blocks(*next);
-  desired = std::move(next);
-  const auto to_be_written = [&](const plan::WantedBlock& want) {
-    return apply::must_write({*seen, known.inventory, known.refused, want.node},
-                             apply::ask_for(want));
-  };
-  return std::ranges::any_of(desired->p_key_blocks, to_be_written);
-}
-
-void SubnetManager::Impl::gather_blocks(plan::Desired& next) const {
-  plan::gather_blocks(
-      next, plan::want_guids(*seen, next.node_managed, inputs.aliases(), inputs.alias_blocks()));
 }
 
 bool SubnetManager::Impl::is_inconsistent(const Observed& swept) const {
@@ -704,7 +486,7 @@ void SubnetManager::Impl::rest(Instant now) {
   if (options.sweep_interval == Duration{0}) return;
   const bool silence = std::ranges::any_of(
       seen->troubles, [](const Trouble& t) { return t.kind == Trouble::Kind::Silent; });
-  if (cut_short && silence) {
+  if (cut_short && (silence || kept.count() > 0)) {
     look_at = now + silence_pause;
     silence_pause = std::min(2 * silence_pause, options.sweep_interval);
   } else {

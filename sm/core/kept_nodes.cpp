@@ -171,6 +171,16 @@ Instant KeptNodes::until(const Silence& silence) const {
   return silence.since + (silence.is_host && hosts_.sweeps > 0 ? hosts_.most : kPatience);
 }
 
+std::vector<Guid> KeptNodes::nodes() const {
+  std::vector<Guid> out;
+  for (const auto& [guid, silence] : since_) out.push_back(guid);
+  return out;
+}
+
+bool KeptNodes::are_hosts() const {
+  return std::ranges::all_of(since_, [](const auto& entry) { return entry.second.is_host; });
+}
+
 Instant KeptNodes::due() const {
   Instant due = ib::kNever;
   for (const auto& [guid, silence] : since_) due = std::min(due, until(silence));

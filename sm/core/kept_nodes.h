@@ -36,6 +36,9 @@ class KeptNodes {
   void forget() { since_.clear(); }
 
   std::size_t count() const { return since_.size(); }
+  std::vector<ib::Guid> nodes() const;
+  /// None of them leads to anybody else.
+  bool are_hosts() const;
   bool contains(ib::Guid node) const { return since_.contains(node); }
   /// When the first of them is to answer or to be left out; kNever.
   ib::Instant due() const;

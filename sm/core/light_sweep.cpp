@@ -20,6 +20,7 @@ constexpr unsigned kSwitch = 1;     // SwitchInfo of a switch
 constexpr unsigned kNeighbour = 2;  // PortInfo of the port that leads to a silent switch
 constexpr unsigned kTrouble = 3;    // what somebody behind a port did not answer as he should
 constexpr unsigned kEndPort = 4;    // PortInfo of the peer, in a fabric without switches
+constexpr unsigned kKept = 5;       // NodeInfo of a node that is in the fabric as it was known
 
 /// Who answered NodeInfo and nothing after it would answer that again: the question is the one that
 /// went wrong.
@@ -68,7 +69,8 @@ bool is_in_order(const Observed& observed, const Trouble& t, const ib::wire::Mad
 }  // namespace
 
 LightSweep::LightSweep(const Observed& observed, const std::vector<bool>& managed,
-                       std::set<ib::Guid> silent, ib::mad::Cookie cookie_base)
+                       std::set<ib::Guid> silent, const std::vector<ib::Guid>& kept,
+                       ib::mad::Cookie cookie_base)
     : observed_(observed), cookie_base_(cookie_base), silent_(std::move(silent)) {
   namespace attr = ib::wire::attr;
   bool any_switch = false;
@@ -83,6 +85,11 @@ LightSweep::LightSweep(const Observed& observed, const std::vector<bool>& manage
     ask(kTrouble, t.behind, t.attribute, t.route,
         observed.nodes[t.behind.node].info.node_guid.value * 31 + t.behind.port,
         t.attribute == attr::kPortInfo ? t.port : 0);
+  }
+  for (const ib::Guid guid : kept) {
+    const auto n = observed.fabric.find_node(guid);
+    if (!n || observed.nodes[*n].info.node_type == ib::wire::NodeType::Switch) continue;
+    ask(kKept, {*n, 0}, attr::kNodeInfo, observed.nodes[*n].route, guid.value, 0);
   }
   if (!any_switch) {
     const PortRef local = observed.local_port;
@@ -183,6 +190,11 @@ void LightSweep::on_completion(ib::Instant, const ib::mad::Completion& completio
                   fmt::format("the node behind {} port {} answers now", name(), at.port));
       return;
     }
+    case kKept:
+      if (answered && ib::wire::body<ib::wire::NodeInfo>(completion.reply->mad).node_guid ==
+                          node.info.node_guid)
+        note_change({{node.info.node_guid, false}}, fmt::format("node {} answers again", name()));
+      return;
     case kEndPort: {
       const auto info = answered ? ib::wire::body<ib::wire::PortInfo>(completion.reply->mad)
                                  : ib::wire::PortInfo{};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // LightSweep: one question to each switch, to see whether anything changed. A machine. A switch
 // that does not answer is looked at from its neighbour before anything bigger is started; ports
-// behind which somebody was silent, refused or talked nonsense are tried again.
+// behind which somebody was silent, refused or talked nonsense are tried again, and so are kept
+// nodes.
 #pragma once
 
 #include <map>
@@ -18,9 +19,11 @@ namespace sm::core {
 class LightSweep : public ib::mad::Exchange {
  public:
   /// `observed` must outlive this and keep its nodes. `managed` by node. `silent`: what silent()
-  /// of the light sweep before said.
+  /// of the light sweep before said. `kept`: nodes that are in the fabric as they were known
+  /// (KeptNodes).
   LightSweep(const ib::discover::Observed& observed, const std::vector<bool>& managed,
-             std::set<ib::Guid> silent, ib::mad::Cookie cookie_base);
+             std::set<ib::Guid> silent, const std::vector<ib::Guid>& kept,
+             ib::mad::Cookie cookie_base);
 
   std::vector<ib::mad::Request> take_requests() override;
   void on_completion(ib::Instant now, const ib::mad::Completion& completion) override;

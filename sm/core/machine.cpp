@@ -98,7 +98,8 @@ void SubnetManager::Impl::begin_next(Instant now) {
     forget_groups_at = kNever;
     multicast_at = now;
   }
-  if (sweeping && kept.due() <= now) want_sweep(now, Reason::ChangeSeen);
+  if (sweeping && kept.due() <= now)
+    want_sweep_around(now, Reason::ChangeSeen, places_of(kept.nodes()));
   if (sweeping && whole_at <= now) want_sweep(now, Reason::Daily);
   if (sweeping && flapping.due() <= now) {
     std::vector<SweepScope::Place> ends;

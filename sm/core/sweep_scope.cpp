@@ -94,6 +94,12 @@ bool SweepScope::cannot_have_rebooted(ib::Guid switch_guid, const Observed& befo
   return false;
 }
 
+std::vector<SweepScope::Place> places_of(const std::vector<ib::Guid>& nodes) {
+  std::vector<SweepScope::Place> places;
+  for (const ib::Guid node : nodes) places.push_back({node, false});
+  return places;
+}
+
 std::vector<SweepScope::Place> places_on_the_way(const Observed& seen, NodeIndex to) {
   std::vector<SweepScope::Place> places;
   PortRef at = seen.local_port;

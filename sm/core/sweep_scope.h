@@ -40,8 +40,8 @@ class SweepScope {
   void on_unchanged(ib::Guid switch_guid);
   /// Some of its ports may be ACTIVE with another neighbour than is known.
   bool is_unsure(ib::Guid switch_guid) const { return unsure_.contains(switch_guid); }
-  /// A link of the switch was ACTIVE `before` and is, which it would not be if it had rebooted: only
-  /// a subnet manager takes links to ACTIVE. Before on_part_swept() or on_whole_swept().
+  /// A link of the switch was ACTIVE `before` and is, which it would not be if it had rebooted:
+  /// only a subnet manager takes links to ACTIVE. Before on_part_swept() or on_whole_swept().
   bool cannot_have_rebooted(ib::Guid switch_guid, const ib::discover::Observed& before,
                             const ib::discover::Observed& found) const;
 
@@ -56,6 +56,8 @@ class SweepScope {
   std::vector<ib::discover::Trouble> troubles_;  // of the last sweep, as it told them
 };
 
+/// Around these nodes.
+std::vector<SweepScope::Place> places_of(const std::vector<ib::Guid>& nodes);
 /// The switches that the route to this node leads by, and itself: where to look if it cannot be
 /// asked any more.
 std::vector<SweepScope::Place> places_on_the_way(const ib::discover::Observed& seen,

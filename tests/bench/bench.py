@@ -567,18 +567,19 @@ SUITES = {"storm": suite_storm, "tables": suite_tables, "bringup": suite_bringup
           "loss": suite_loss, "congestion": suite_congestion}
 
 
-def main():
+def main(suites):
+    """The command line of a file of suites: name -> function(build, args, folder)."""
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
-    parser.add_argument("suite", choices=sorted(SUITES))
+    parser.add_argument("suite", choices=sorted(suites))
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--size", type=int, action="append", choices=sorted(SIZES))
     args = parser.parse_args()
     build = os.path.abspath(args.build)
     with tempfile.TemporaryDirectory(prefix="ibkit-bench.") as folder:
         # A suite that judges says False.
-        return 1 if SUITES[args.suite](build, args, folder) is False else 0
+        return 1 if suites[args.suite](build, args, folder) is False else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(SUITES))

@@ -8,7 +8,6 @@ usage: managers.py BUILD_DIR SUITE [--runs N] [--size N]...
   perfmgr   one sweep of the performance manager over all ports: ibsm beside opensm (sizes 648 11664)
   events    processor time of a bring-up with and without --event-file (size 3456)
 """
-import argparse
 import datetime
 import json
 import os
@@ -20,7 +19,7 @@ import sys
 import tempfile
 import time
 
-from bench import SIZES, ServedSm, generate, median, run
+from bench import ServedSm, generate, main, median, run
 
 # Of 11,664 end ports, detection aside: the first answer, and until all is verified.
 FIRST_S, VERIFIED_S = 1.0, 3.0
@@ -210,17 +209,5 @@ def suite_events(build, args, folder):
 SUITES = {"takeover": suite_takeover, "perfmgr": suite_perfmgr, "events": suite_events}
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("build")
-    parser.add_argument("suite", choices=sorted(SUITES))
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--size", type=int, action="append", choices=sorted(SIZES))
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="ibkit-bench.") as folder:
-        # A suite that judges says False.
-        return 1 if SUITES[args.suite](os.path.abspath(args.build), args, folder) is False else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(SUITES))

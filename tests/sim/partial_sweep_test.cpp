@@ -144,6 +144,22 @@ TEST_F(PartialSweep, AHostThatLeavesAndComesBackCostsItsLeaf) {
   expect_known();
 }
 
+/// A light sweep finds it silent; a sweep, in which it was all that did not answer, leaves out what
+/// is behind it: everything.
+TEST_F(PartialSweep, OurOwnSwitchThatWasSilentBringsTheFabricBack) {
+  const NodeIndex own = run_.model().topology().port(run_.at()).peer.node;
+  const std::size_t nodes = run_.sm().observed().nodes.size();
+  run_.model().set_behaviour(own, ib::sim::Behaviour::Silent);
+  run_.sm().sweep_now(run_.now(), core::Reason::Operator);
+  run_.run_for(20s);
+  ASSERT_LT(run_.sm().observed().nodes.size(), nodes);
+  run_.model().set_behaviour(own, ib::sim::Behaviour::Normal);
+  run_.run_for(60s);
+  EXPECT_EQ(run_.sm().observed().nodes.size(), nodes);
+  EXPECT_TRUE(run_.last().up()) << testing::PrintToString(run_.last().lines);
+  expect_known();
+}
+
 /// The bit of a switch tells of it, and port states do not: ACTIVE before and ACTIVE now.
 TEST_F(PartialSweep, HostsThatAreSwappedBeforeTheirLinksAreTakenToActiveAreFound) {
   auto& model = run_.model();
@@ -371,7 +387,7 @@ Fabric any_fabric(std::uint64_t seed) {
   }
 }
 
-TEST(PartialSweeps, WhatIsKnownAfterAnyEventsIsWhatSomebodyFindsWhoSweepsAnew) {
+TEST(PartialSweeps, WhatIsKnownAfterAnyEventsIsWhatAWholeSweepFinds) {
   const char* all = std::getenv("IBKIT_PARTIAL_SWEEPS");
   const bool is_long = all != nullptr && *all != '\0';
   std::uint64_t partial = 0, full = 0;

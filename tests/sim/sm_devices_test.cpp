@@ -344,6 +344,42 @@ TEST_F(SilentHost, KeepsItsRoutesForTenMinutesWhereNothingIsSwept) {
   EXPECT_FALSE(has_routes());
 }
 
+TEST_F(SilentHost, DoesNotMakeWholeSweepsOfChangesElsewhere) {
+  bring_up();
+  fall_silent();
+  sweep();
+  const auto before = run.sm().counters();
+  ASSERT_TRUE(run.model().remove(run.now(), host(3)));
+  run.run_for(std::chrono::seconds(30));
+  EXPECT_EQ(run.sm().counters().full_sweeps, before.full_sweeps);
+  EXPECT_GT(run.sm().counters().partial_sweeps, before.partial_sweeps);
+  EXPECT_EQ(run.last().silent, 1U);
+  EXPECT_EQ(run.last().missing, 0U) << testing::PrintToString(run.last().lines);
+  EXPECT_TRUE(has_routes());
+  run.run_for(std::chrono::minutes(11));
+  EXPECT_FALSE(has_routes()) << "it is not kept for ever";
+  EXPECT_EQ(run.last().silent, 0U);
+}
+
+TEST_F(SilentHost, IsBackWhenItAnswersALightSweep) {
+  bring_up();
+  run.model().set_behaviour(host(2), ib::sim::Behaviour::Silent);
+  sweep();
+  ASSERT_EQ(run.last().silent, 1U);
+  const auto& topology = run.model().topology();
+  ASSERT_EQ(topology.port(host(2), 1).peer.node, topology.port(host(3), 1).peer.node);
+  ASSERT_TRUE(run.model().remove(run.now(), host(3)));
+  run.run_for(std::chrono::seconds(30));
+  EXPECT_EQ(run.last().silent, 1U) << "a change beside it, at the same switch";
+  EXPECT_TRUE(has_routes(2));
+  run.model().set_behaviour(host(2), ib::sim::Behaviour::Normal);
+  const auto before = run.sm().counters();
+  run.run_for(std::chrono::seconds(30));
+  EXPECT_EQ(run.sm().counters().full_sweeps, before.full_sweeps);
+  EXPECT_EQ(run.last().silent, 0U);
+  EXPECT_TRUE(has_routes(2));
+}
+
 TEST_F(SilentHost, IsLeftOutAtOnceWhereTheOperatorSaysSoOrItsLinkIsDown) {
   core::Options options;
   options.silent_hosts.sweeps = 0;

@@ -50,7 +50,7 @@ ib::wire::NodeInfo node_info() {
 std::size_t changes_by(Trouble::Kind kind, const ib::wire::NodeInfo& info, std::uint16_t status) {
   Observed seen = observed(attr::kNodeInfo, 0);
   seen.troubles.front().kind = kind;
-  LightSweep sweep(seen, std::vector<bool>(seen.nodes.size(), true), {}, 0);
+  LightSweep sweep(seen, std::vector<bool>(seen.nodes.size(), true), {}, {}, 0);
   for (const auto& request : sweep.take_requests()) {
     if (request.mad.attribute_id() != attr::kNodeInfo) continue;
     ib::mad::Packet packet;
@@ -69,7 +69,7 @@ std::size_t changes_by(Trouble::Kind kind, const ib::wire::NodeInfo& info, std::
 /// The light sweep's question to the silent one, and what an answer to it calls for.
 void expect_asks(std::uint16_t attribute, std::uint8_t port) {
   const Observed seen = observed(attribute, port);
-  LightSweep sweep(seen, std::vector<bool>(seen.nodes.size(), true), {}, 0);
+  LightSweep sweep(seen, std::vector<bool>(seen.nodes.size(), true), {}, {}, 0);
   const auto requests = sweep.take_requests();
   const auto expected = ib::mad::smp_request(0, 0, seen.troubles.front().route,
                                              ib::wire::Method::Get, attribute, port);
