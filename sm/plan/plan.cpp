@@ -93,6 +93,8 @@ class Planner {
       if (!is_switch(n) && n != start) continue;
       for (const auto& port : fabric().ports(n)) {
         if (!port.peer || port.state == PortState::Down) continue;
+        // Not through the subnet manager's own CA either.
+        if (!is_switch(n) && &port != &fabric().port(observed_.local_port)) continue;
         const NodeIndex far = port.peer.node;
         if (out_.node_managed[far] || !observed_.nodes[far].usable) continue;
         out_.node_managed[far] = true;
@@ -138,6 +140,14 @@ class Planner {
         count, count == 1 ? " is one of the" : "s are", name(first.node), first.port));
   }
 
+  /// A port of a CA that is down, or leads to what packets do not get to from here, gets no LID.
+  bool is_reached(PortRef p) const {
+    const auto& port = fabric().port(p);
+    if (!port.peer || port.state == PortState::Down) return false;
+    return port.peer == observed_.local_port ||
+           (is_switch(port.peer.node) && out_.node_managed[port.peer.node]);
+  }
+
   template <class Do>
   void for_each_end_port(Do&& run) const {
     const auto visit = [&](PortRef p) {
@@ -152,10 +162,7 @@ class Planner {
       for (unsigned p = first; p <= last; ++p) {
         const PortRef ref{n, static_cast<std::uint8_t>(p)};
         if (ref == observed_.local_port) continue;
-        // A port of a CA that is down, or was not reached, gets no LID.
-        if (first == 1 && (!fabric().port(ref).peer || fabric().port(ref).state == PortState::Down))
-          continue;
-        visit(ref);
+        if (is_switch(n) || is_reached(ref)) visit(ref);
       }
     }
   }

@@ -133,6 +133,35 @@ TEST(MakePlan, WhoIsQuarantinedOrBehindOneIsLeftAlone) {
   EXPECT_FALSE(want_of(desired, *seen, port_of(*seen, 0x50)).managed);
 }
 
+// Two CAs with a port in each of two pieces; the subnet manager is on one of them.
+constexpr std::string_view kTwoPieces = R"(switchguid=0x10(10)
+Switch	4 "S-0000000000000010"		# "S1" base port 0 lid 0 lmc 0
+[1]	"H-0000000000000030"[1](31) 		# "H1" lid 0 4xEDR
+[2]	"H-0000000000000040"[1](41) 		# "H2" lid 0 4xEDR
+
+switchguid=0x20(20)
+Switch	4 "S-0000000000000020"		# "S2" base port 0 lid 0 lmc 0
+[1]	"H-0000000000000030"[2](32) 		# "H1" lid 0 4xEDR
+[2]	"H-0000000000000040"[2](42) 		# "H2" lid 0 4xEDR
+
+caguid=0x30
+Ca	2 "H-0000000000000030"		# "H1"
+[1](31) 	"S-0000000000000010"[1]		# lid 0 lmc 0 "S1" lid 0 4xEDR
+[2](32) 	"S-0000000000000020"[1]		# lid 0 lmc 0 "S2" lid 0 4xEDR
+
+caguid=0x40
+Ca	2 "H-0000000000000040"		# "H2"
+[1](41) 	"S-0000000000000010"[2]		# lid 0 lmc 0 "S1" lid 0 4xEDR
+[2](42) 	"S-0000000000000020"[2]		# lid 0 lmc 0 "S2" lid 0 4xEDR
+)";
+
+TEST(MakePlan, APortThatHangsInAnotherPieceGetsNoLid) {
+  const auto lids = lids_of(plan_of(request_for(cold_subnet(kTwoPieces))));
+  std::vector<std::uint64_t> ports;
+  for (const auto& [guid, lid] : lids) ports.push_back(guid);
+  EXPECT_EQ(ports, (std::vector<std::uint64_t>{0x10, 0x31, 0x41}));
+}
+
 TEST(MakePlan, LidsOfTheStoreStand) {
   const auto seen = cold_subnet();
   auto stored = std::make_shared<ib::route::StoredLids>();
