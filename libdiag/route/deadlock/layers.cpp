@@ -78,7 +78,7 @@ class Assigner {
     result.used = std::max(result.used, result.needed);
     if (!kept || !pairs_) result.multicast_fits = claim_tree(result.multicast);
     write_layers(result);
-    if (!others_fit) place_other_switches(result);
+    if (!others_fit) place_other_switches(result, kept);
     if (rules_.use_all && !kept) deal_over_all(result);
     return result;
   }
@@ -451,24 +451,60 @@ class Assigner {
 
   // Pairs with a switch that has no CA.
 
-  void place_other_switches(Layers& result) {
+  /// Each into the layer it had, the first that takes it, or one of its own.
+  void place_other_switches(Layers& result, bool kept) {
+    if (kept && !pairs_) layers_ = layers_by_sl(result);
     std::vector<Turn> turns;
     const auto add = [&](Turn t) { turns.push_back(t); };
-    for (SwitchIndex a = 0; a < graph_.switch_count(); ++a) {
-      if (graph_.end_ports()[a] != 0) continue;
-      for (SwitchIndex b = 0; b < graph_.switch_count(); ++b) {
-        if (graph_.end_ports()[b] == 0) continue;
+    for_each_other_pair([&](SwitchIndex a, SwitchIndex b) {
+      turns.clear();
+      walker_.walk(a, b, add);
+      walker_.walk(b, a, add);
+      const std::uint8_t former = kept ? former_layer(a, b) : kNoLayer;
+      std::size_t l = former;
+      if (former >= layers_.size() || !layers_[former].add(turns)) {
+        l = 0;
+        while (l < layers_.size() && !layers_[l].add(turns)) ++l;
+      }
+      if (l == layers_.size() && l < rules_.layers_max) {
+        layers_.emplace_back(turns_);
+        if (!layers_.back().add(turns)) layers_.pop_back();
+      }
+      if (l == layers_.size())
+        ++result.switch_pairs_left_out;
+      else
+        result.sls.set(a, b, Sl{static_cast<std::uint8_t>(l)});
+    });
+    result.used = std::max(result.used, static_cast<unsigned>(layers_.size()));
+  }
+
+  template <class Do>
+  void for_each_other_pair(Do&& run) const {
+    for (SwitchIndex a = 0; a < graph_.switch_count(); ++a)
+      for (SwitchIndex b = 0; b < graph_.switch_count() && graph_.end_ports()[a] == 0; ++b)
+        if (graph_.end_ports()[b] != 0) run(a, b);
+  }
+
+  /// What each SL carries between switches with CAs: where one layer holds all, pairs keep SLs that
+  /// are many.
+  std::vector<Layer> layers_by_sl(const Layers& result) const {
+    std::vector<Layer> layers(result.used, Layer(turns_));
+    std::vector<Turn> turns;
+    for (SwitchIndex a = 0; a < graph_.switch_count(); ++a)
+      for (SwitchIndex b = 0; b < a; ++b) {
+        if (graph_.end_ports()[a] == 0 || graph_.end_ports()[b] == 0) continue;
         turns.clear();
+        const auto add = [&](Turn t) { turns.push_back(t); };
         walker_.walk(a, b, add);
         walker_.walk(b, a, add);
-        std::size_t l = 0;
-        while (l < layers_.size() && !layers_[l].add(turns)) ++l;
-        if (l == layers_.size())
-          ++result.switch_pairs_left_out;
-        else
-          result.sls.set(a, b, Sl{static_cast<std::uint8_t>(l)});
+        layers[result.sls.at(a, b).value].add(turns);
       }
+    // Multicast flows on the first.
+    if (result.multicast_fits) {
+      MulticastRule rule;
+      layers.front().add(tree_turns(rule));
     }
+    return layers;
   }
 
   /// Gives layers more than one SL until there are no more, those with most pairs for each first.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "libdiag/route/deadlock/layer.h"
+
 namespace ib::route {
 namespace {
 
@@ -53,10 +55,10 @@ class AcyclicGraph {
 using Path = std::vector<Channel>;
 
 /// Follows tables in channels.
-class Walker {
+class TableWalker {
  public:
-  Walker(const fabric::CompactGraph& graph, const Channels& channels,
-         const tables::LinearTables& lfts)
+  TableWalker(const fabric::CompactGraph& graph, const Channels& channels,
+              const tables::LinearTables& lfts)
       : channels_(channels), lfts_(lfts), by_port_(graph.switch_count() * 256, kNoChannel) {
     for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
       for (std::size_t i = 0; i < graph.arcs(s).size(); ++i)
@@ -83,20 +85,20 @@ class Walker {
   std::vector<Channel> by_port_;
 };
 
-/// True when the paths of all hosts to all hosts close no cycle on one VL.
-bool one_vl_does(const fabric::CompactGraph& graph, const Channels& channels,
-                 const Walker& walker) {
+/// Of the paths between all switches with hosts, or with the others as one of the two ends.
+Dependencies dependencies_of(const fabric::CompactGraph& graph, const Channels& channels,
+                             const TableWalker& walker, Ends ends) {
   Dependencies dependencies(channels);
-  std::vector<bool> source(graph.switch_count(), false);
+  std::vector<bool> hosts(graph.switch_count(), false);
   for (const auto& d : graph.destinations())
-    if (!d.is_switch()) source[d.leaf] = true;
+    if (!d.is_switch()) hosts[d.leaf] = true;
   std::vector<std::uint32_t> seen(graph.switch_count(), 0);
   std::uint32_t stamp = 0;
   for (const auto& d : graph.destinations()) {
-    if (d.is_switch()) continue;
+    if (d.is_switch() && (ends == Ends::Hosts || hosts[d.leaf])) continue;
     ++stamp;
     for (SwitchIndex start = 0; start < graph.switch_count(); ++start) {
-      if (!source[start]) continue;
+      if (!hosts[start] && (ends == Ends::Hosts || d.is_switch())) continue;
       Channel before = kNoChannel;
       for (SwitchIndex s = start; s != d.leaf;) {
         const Channel channel = walker.next(s, d.lid);
@@ -109,7 +111,53 @@ bool one_vl_does(const fabric::CompactGraph& graph, const Channels& channels,
       }
     }
   }
-  return dependencies.cycle().empty();
+  return dependencies;
+}
+
+/// Where hosts need one VL: the paths between CAs and switches that have none on the first VL on
+/// which they close no cycle either.
+TurnVls others_beside(const fabric::CompactGraph& graph, const Channels& channels,
+                      const TableWalker& walker, const Dependencies& of_hosts, unsigned vls_max) {
+  std::vector<std::vector<Lid>> lids(graph.switch_count());
+  std::vector<bool> hosts(graph.switch_count(), false);
+  for (const auto& d : graph.destinations())
+    if (!d.is_switch()) hosts[d.leaf] = true;
+  for (const auto& d : graph.destinations())
+    if (d.is_switch() != hosts[d.leaf]) lids[d.leaf].push_back(d.lid);
+  const Turns turns(channels);
+  std::vector<Layer> layers;
+  layers.emplace_back(turns, of_hosts, of_hosts.order());
+  TurnVls result;
+  tables::PathSls sls(graph.switch_count(), Sl{0});
+  std::vector<Turn> taken;
+  const auto walk = [&](SwitchIndex from, SwitchIndex to) {
+    for (const Lid lid : lids[to]) {
+      const Path path = walker.walk(from, to, lid);
+      for (std::size_t i = 1; i < path.size(); ++i)
+        taken.push_back(turns.number(path[i - 1], path[i]));
+    }
+  };
+  for (SwitchIndex a = 0; a < graph.switch_count(); ++a)
+    for (SwitchIndex b = 0; b < graph.switch_count() && !hosts[a]; ++b) {
+      if (!hosts[b]) continue;
+      taken.clear();
+      walk(a, b);
+      walk(b, a);
+      std::size_t vl = 0;
+      while (vl < layers.size() && !layers[vl].add(taken)) ++vl;
+      if (vl == layers.size() && vl < vls_max) {
+        layers.emplace_back(turns);
+        if (!layers.back().add(taken)) layers.pop_back();
+      }
+      if (vl == layers.size())
+        ++result.left_out;
+      else
+        sls.set(a, b, Sl{static_cast<std::uint8_t>(vl)});
+    }
+  result.vls = static_cast<unsigned>(layers.size());
+  if (result.vls > 1)
+    result.virtual_lanes = {std::move(sls), tables::SlToVl(tables::SlToVlRow::modulo(result.vls))};
+  return result;
 }
 
 /// Two switches, and every path between them in both directions.
@@ -121,7 +169,7 @@ struct Pair {
 };
 
 /// Those with hosts on both switches, and behind them those with hosts on one.
-std::vector<Pair> all_pairs(const fabric::CompactGraph& graph, const Walker& walker) {
+std::vector<Pair> all_pairs(const fabric::CompactGraph& graph, const TableWalker& walker) {
   std::vector<std::vector<Lid>> lids(graph.switch_count());
   std::vector<bool> hosts(graph.switch_count(), false);
   for (const auto& d : graph.destinations())
@@ -311,15 +359,20 @@ std::variant<TurnVls, NoVl> vls_by_turn(const fabric::CompactGraph& graph,
                                         const tables::LinearTables& lfts, unsigned vls_max,
                                         const tables::PathSls* previous) {
   const Channels channels(graph);
-  const Walker walker(graph, channels, lfts);
-  if (one_vl_does(graph, channels, walker)) return TurnVls{};
+  const TableWalker walker(graph, channels, lfts);
+  const auto of_hosts = dependencies_of(graph, channels, walker, Ends::Hosts);
+  if (of_hosts.cycle().empty()) {
+    if (dependencies_of(graph, channels, walker, Ends::All).cycle().empty()) return TurnVls{};
+    return others_beside(graph, channels, walker, of_hosts, vls_max);
+  }
   const std::vector<Pair> pairs = all_pairs(graph, walker);
   if (pairs.front().longest > kLongestPath) return NoVl{pairs.front().a, true};
   // Where all VLs there are do not do, fewer need not be tried: such fabrics are the slow ones.
   const Placement widest(graph, channels, pairs, vls_max, previous);
   if (widest.stuck) return NoVl{*widest.stuck, false};
   for (unsigned vls = 2; vls < vls_max; ++vls)
-    if (Placement placement(graph, channels, pairs, vls, previous); !placement.stuck)
+    if (Placement placement(graph, channels, pairs, vls, previous);
+        !placement.stuck && placement.left_out <= widest.left_out)
       return placement.result(graph, channels);
   return widest.result(graph, channels);
 }

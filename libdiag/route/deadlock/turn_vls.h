@@ -31,9 +31,9 @@ struct NoVl {
 /// taken in the order of their longest path, longest first; each takes the SL it had by `previous`,
 /// or else the first under which both directions fit. Under an SL a turn has one VL: the one its
 /// first path needed. Behind them come the paths between CAs and switches that have none, each with
-/// an SL under which it fits, as far as there is one.
-/// Preconditions: the tables do not loop; LIDs of a switch with CAs follow those of a CA;
-/// 1 <= vls_max <= 15.
+/// an SL under which it fits, as far as there is one; where hosts need one VL only, each on the
+/// first VL that takes it. Preconditions: the tables do not loop; LIDs of a switch with CAs follow
+/// those of a CA; 1 <= vls_max <= 15.
 std::variant<TurnVls, NoVl> vls_by_turn(const fabric::CompactGraph& graph,
                                         const tables::LinearTables& lfts, unsigned vls_max,
                                         const tables::PathSls* previous = nullptr);

@@ -155,6 +155,30 @@ TEST(Layered, EightVlsDoOnALargeTorusWithLinksMissing) {
 }
 
 /// A pair leaves its layer where that would have a cycle, and nowhere else.
+TEST(Layered, PathsToSwitchesCloseNoLoopWhereVlsAreFree) {
+  fabric::FatTree tree;
+  tree.radix = 8;
+  tree.levels = 3;
+  std::size_t on_further_vls = 0;
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+    fabric::GenerateCommon common;
+    common.seed = seed;
+    common.missing_links_percent = 8;
+    const Case c(fabric::generate(tree, common).value());
+    for (const auto engine : {dfsssp, lash, dfp}) {
+      Request request = c.request(8);
+      const auto routes = engine(request).value();
+      EXPECT_EQ(c.judge(routes).switch_turns_refused, 0U) << routes.engine << ' ' << seed;
+      EXPECT_THAT(routes.notes, ::testing::IsEmpty()) << routes.engine << ' ' << seed;
+      request.previous_sls = &routes.virtual_lanes.sls;
+      const auto again = engine(request).value();
+      EXPECT_EQ(c.judge(again).switch_turns_refused, 0U) << routes.engine << ' ' << seed;
+      if (routes.vls_used > 1) ++on_further_vls;
+    }
+  }
+  EXPECT_GT(on_further_vls, 4U);  // dfsssp always uses all
+}
+
 TEST(Layered, PairsKeepTheirSls) {
   const fabric::Fabric whole = fabric::generate(fabric::Grid{{4, 5, 3}, true, 1, 1}).value();
   const Case before(whole);
