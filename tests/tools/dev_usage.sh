@@ -70,4 +70,23 @@ stub dpkg-query 'echo "install ok installed"'
 : >"$stubs/calls"
 expect 0 '^$' setup
 [ -s "$stubs/calls" ] && { echo "apt-get was called for nothing"; status=1; }
+
+# Progress: of many steps few lines in a log, all that failed, and what it said at the end.
+mkdir "$stubs/tree" "$stubs/tree/build" "$stubs/tree/tools" && cp dev "$stubs/tree" || exit 1
+printf '#!/bin/sh\necho the demo\n' > "$stubs/tree/tools/demo.sh"
+chmod +x "$stubs/tree/tools/demo.sh"
+cd "$stubs/tree" || exit 1
+stub cmake 'case "$*" in *--build*) i=0; while [ $i -lt 250 ]; do i=$((i+1)); echo "[$i/250] Building $i"; done; echo "a warning";; esac'
+stub ctest 'i=0; while [ $i -lt 250 ]; do i=$((i+1)); echo "      Start $i: t$i"
+  if [ $i = 7 ]; then echo "  7/250 Test   #7: t7 ...***Failed  0.1 sec"; echo "what t7 said"; else echo " $i/250 Test #$i: t$i ...   Passed    0.1 sec"; fi
+  done; echo "99% tests passed, 1 tests failed out of 250"; exit 8'
+said=$(PATH=$stubs:$PATH ./dev demo 2>&1 </dev/null)
+[ "$(grep -c '^\[' <<<"$said")" = 3 ] && grep -q '^a warning$' <<<"$said" && grep -q '^the demo$' <<<"$said" ||
+  { echo "dev demo says: $said"; status=1; }
+said=$(PATH=$stubs:$PATH ./dev test 2>&1 </dev/null)
+got=$?
+[ $got = 1 ] && [ "$(grep -c ' of 250 tests$' <<<"$said")" = 3 ] && [ "$(grep -c '#7: t7' <<<"$said")" = 2 ] &&
+  grep -q '^what t7 said$' <<<"$said" && [ "$(wc -l <<<"$said")" -lt 40 ] || { echo "dev test: status $got, says: $said"; status=1; }
+stub cmake 'case "$*" in *--build*) echo "[1/2] x"; echo "FAILED: x"; exit 1;; esac'
+expect 1 '^FAILED: x$' test
 exit $status
