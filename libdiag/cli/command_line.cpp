@@ -76,6 +76,10 @@ struct CommandLine::Impl {
       if (verb.impl_->app->parsed()) return verb.impl_->deepest();
     return *this;
   }
+  bool takes_operands() const {
+    return std::ranges::any_of(app->get_options(),
+                               [](const CLI::Option* o) { return o->get_positional(); });
+  }
   bool wants_command() const {
     return rest != nullptr || words || std::ranges::any_of(verbs, [](const CommandLine& v) {
              return v.impl_->wants_command();
@@ -227,7 +231,7 @@ void CommandLine::guid(const std::string& names, std::optional<Guid>& out,
 void CommandLine::lid(const std::string& names, std::optional<Lid>& out, const std::string& help) {
   option(names, "LID", help, [&out](const std::string& v) -> Result<void> {
     Lid value;
-    if (!parse_lid(v, value)) return expected("a LID (1 to 65534, decimal or 0x)", v);
+    if (!parse_lid(v, value) || !value.is_unicast()) return expected("a LID up to 0xbfff", v);
     out = value;
     return {};
   });
@@ -246,14 +250,15 @@ void CommandLine::pair(const std::string& names, std::vector<std::string>& out,
 }
 
 void CommandLine::required_text(const std::string& names, std::string& out,
-                                const std::string& help) {
-  text(names, out, "TEXT", help);
+                                const std::string& value_name, const std::string& help) {
+  text(names, out, value_name, help);
   impl_->app->get_option(impl_->grammar.options.back().name())->required();
 }
 
 void CommandLine::text_or_environment(const std::string& names, std::string& out,
-                                      const std::string& variable, const std::string& help) {
-  required_text(names, out, help);
+                                      const std::string& variable, const std::string& value_name,
+                                      const std::string& help) {
+  required_text(names, out, value_name, help);
   impl_->app->get_option(impl_->grammar.options.back().name())->envname(variable);
 }
 
@@ -321,11 +326,19 @@ void CommandLine::usage_status(int status) { impl_->usage_status = status; }
 
 void CommandLine::footer(const std::string& text) { impl_->app->footer(text); }
 
-/// Where a verb is missing, which there are; else what CLI11 says, plainly.
+/// Where a verb is missing, which there are; of words that are left over the first; else what CLI11
+/// says, plainly.
 std::string CommandLine::Impl::complaint_of(const CLI::ParseError& error,
                                             std::span<const std::string> typed, Impl& verb) const {
-  if (verb.app->get_require_subcommand_min() == 0 || !verb.app->get_subcommands().empty())
-    return in_plain_words(error.what(), typed, grammar);
+  if (verb.app->get_require_subcommand_min() == 0 || !verb.app->get_subcommands().empty()) {
+    std::string plain = in_plain_words(error.what(), typed, grammar);
+    const auto left = own.remaining(true);
+    if (plain != error.what() || left.empty() ||
+        dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr)
+      return plain;
+    const Leftover where{program, &grammar, &verb.grammar, verb.takes_operands()};
+    return say_of_leftover(left.front(), where);
+  }
   std::string text = "expected";
   for (const auto& [name, _] : verb.grammar.verbs) text += (text == "expected" ? " " : "|") + name;
   const auto strays = verb.app->remaining();
@@ -353,8 +366,9 @@ Result<void> CommandLine::Impl::hand_over(const std::vector<std::string>& comman
 int CommandLine::Impl::refuse(const std::string& message, const Impl& verb, bool json) const {
   complain(verb.program, message, verb.usage_status);
   std::fprintf(stderr, "Try '%s --help'.\n", verb.program.c_str());
-  if (json && failure) {
-    const std::string document = failure({ErrorKind::Usage, message, 0});
+  const auto& write = verb.failure ? verb.failure : failure;
+  if (json && write) {
+    const std::string document = write({ErrorKind::Usage, message, 0});
     std::fwrite(document.data(), 1, document.size(), stdout);
   }
   return verb.usage_status;

@@ -79,9 +79,10 @@ class CommandLine {
   void pair(const std::string& names, std::vector<std::string>& out, const std::string& value_name,
             const std::string& help);
   /// Must be given; or else the variable of the environment must be set.
-  void required_text(const std::string& names, std::string& out, const std::string& help);
+  void required_text(const std::string& names, std::string& out, const std::string& value_name,
+                     const std::string& help);
   void text_or_environment(const std::string& names, std::string& out, const std::string& variable,
-                           const std::string& help);
+                           const std::string& value_name, const std::string& help);
 
   /// Operands, in the order of declaration; names in capitals.
   void operand(const std::string& name, std::string& out, const std::string& help);

@@ -139,24 +139,20 @@ std::optional<std::string> say_of_stray(std::string_view complaint,
   return said;
 }
 
-/// A word that looks like an option and is none.
-std::optional<std::string> say_of_unknown(std::string_view complaint,
-                                          std::span<const std::string> words,
-                                          const Grammar& grammar) {
-  if (complaint.find(kNotExpected) == std::string_view::npos) return std::nullopt;
-  const auto known = long_names(grammar);
-  std::optional<std::string> said;
-  walk(words, grammar, [&](std::size_t i, const Spelling* option) {
-    const std::string_view word = words[i];
-    if (said || option != nullptr || word.size() < 2 || !word.starts_with('-')) return;
-    if (complaint.find(word) == std::string_view::npos) return;
-    const std::string_view name = word.substr(0, word.find('='));
-    const std::string_view bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
-    said = "expected an option, got '" + std::string(name) + "'";
-    const auto nearest = nearest_word(bare, known);
-    if (!nearest.empty()) *said += "; did you mean '--" + std::string(nearest) + "'?";
-  });
-  return said;
+/// "ibsm plan" of the one verb that has the option; empty: none has it, or several have.
+std::string owner_of(const Grammar& grammar, std::string_view option, const std::string& path) {
+  std::string owner;
+  for (const auto& [name, verb] : grammar.verbs) {
+    const bool own = std::ranges::any_of(verb->options, [&](const Spelling& known) {
+      const auto here = typed(known, option);
+      return here && here->name.size() > 2;
+    });
+    const std::string below = own ? path + ' ' + name : owner_of(*verb, option, path + ' ' + name);
+    if (below.empty()) continue;
+    if (!owner.empty()) return "";
+    owner = below;
+  }
+  return owner;
 }
 
 /// The name by which the option was given; where it was given twice, with the value complained of.
@@ -248,7 +244,8 @@ std::vector<std::string> as_gnu_spells(std::span<const std::string> words, const
     // A letter with its value, or several letters, are read by the parser itself.
     const bool of_letters =
         here->name.size() == 2 && !word.starts_with(std::string(here->name) + "=");
-    if (!grammar.as_in_opensm || (of_letters && here->value)) return;
+    const bool of_dashes = grammar.as_in_opensm || word.starts_with("--");
+    if (!of_dashes || (of_letters && here->value)) return;
     out.back() = option->name();
     if (here->value) (out.back() += '=') += *here->value;
   });
@@ -284,13 +281,39 @@ std::optional<std::string> say_of_letters(std::span<const std::string> words,
   return said;
 }
 
+std::string say_of_leftover(const std::string& word, const Leftover& where) {
+  if (word.size() > 1 && word.starts_with('-')) {
+    const std::string_view name = std::string_view(word).substr(0, word.find('='));
+    const std::string_view bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+    std::string said = "expected an option, got '" + printable(name) + "'";
+    if (const auto owner = owner_of(*where.grammar, name, where.program); !owner.empty())
+      return said + "; it is one of '" + owner + "'";
+    const auto nearest = nearest_word(bare, long_names(*where.grammar));
+    if (!nearest.empty() && nearest != bare)
+      said += "; did you mean '--" + std::string(nearest) + "'?";
+    return said;
+  }
+  const std::string got = ", got '" + printable(word) + "'";
+  if (!where.verb->verbs.empty()) {
+    std::string verbs;
+    std::vector<std::string_view> names;
+    for (const auto& [name, _] : where.verb->verbs) {
+      verbs += (verbs.empty() ? "" : "|") + name;
+      names.push_back(name);
+    }
+    const auto nearest = nearest_word(word, names);
+    return "expected an option or " + verbs + got +
+           (nearest.empty() ? "" : "; did you mean '" + std::string(nearest) + "'?");
+  }
+  return (where.takes_operands ? "expected no more operands" : "expected no operand") + got;
+}
+
 std::string in_plain_words(std::string complaint, std::span<const std::string> words,
                            const Grammar& grammar) {
   if (words.empty()) return complaint;
   if (grammar.as_in_opensm) {
     if (auto stray = say_of_stray(complaint, words, grammar)) return *std::move(stray);
   }
-  if (auto unknown = say_of_unknown(complaint, words, grammar)) return *std::move(unknown);
   std::string text = say_of_flag(complaint).value_or(complaint);
   const auto colon = text.find(": ");
   if (colon == std::string::npos) return text;

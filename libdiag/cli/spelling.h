@@ -45,6 +45,16 @@ std::vector<std::string> as_gnu_spells(std::span<const std::string> words, const
 std::optional<std::string> say_of_letters(std::span<const std::string> words,
                                           const Grammar& grammar);
 
+/// Where a word was left over.
+struct Leftover {
+  std::string program;     // "ibsm"
+  const Grammar* grammar;  // of the program
+  const Grammar* verb;     // of the verb that was given, or the program
+  bool takes_operands{false};
+};
+/// What is said of a word that nothing takes: an option that is none, or an operand too many.
+std::string say_of_leftover(const std::string& word, const Leftover& where);
+
 /// A parser's complaint in the words of a person who typed `words`.
 std::string in_plain_words(std::string complaint, std::span<const std::string> words,
                            const Grammar& grammar);

@@ -233,6 +233,11 @@ std::string NodeNames::name_of(const Node& node) const {
   return mapped ? std::string(*mapped) : printable(node.description);
 }
 
+std::string name_in(const NodeNames* names, Guid node_guid, std::string description) {
+  const auto mapped = names == nullptr ? std::nullopt : names->find(node_guid);
+  return mapped ? std::string(*mapped) : std::move(description);
+}
+
 std::string short_name(const Node& node) { return short_name(node.description, node.is_switch()); }
 
 Result<std::size_t> find_named(std::span<const NamedNode> nodes, std::string_view text,

@@ -44,6 +44,9 @@ class NodeNames {
   std::unordered_map<Guid, std::string> names_;
 };
 
+/// The name that a map has for a node, else its NodeDescription as it is; no map: that.
+std::string name_in(const NodeNames* names, Guid node_guid, std::string description);
+
 /// Where the stock tools and opensm have their node-name map.
 inline constexpr const char* kDefaultMaps[] = {"/etc/rdma/ib-node-name-map",
                                                "/etc/infiniband-diags/ib-node-name-map",

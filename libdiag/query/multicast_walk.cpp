@@ -149,6 +149,7 @@ class TreeWalk {
       const auto text = wire::body<wire::NodeDescription>(name.reply->mad).text;
       hop.description.assign(text.begin(), std::find(text.begin(), text.end(), '\0'));
     }
+    hop.description = fabric::name_in(start_.names, hop.node_guid, std::move(hop.description));
     if (const auto& port = *answer++; trouble(port).empty()) {
       const auto info = wire::body<wire::PortInfo>(port.reply->mad);
       hop.lid = info.lid;

@@ -64,6 +64,7 @@ struct TreeStart {
   mad::DirectedRoute route;     // to the source: the local port where empty, otherwise a switch
   std::uint8_t ingress_port{};  // of that switch: where the source's packets come in
   std::uint64_t m_key{};
+  const fabric::NodeNames* names{nullptr};  // in place of NodeDescriptions, where it names a node
 };
 
 /// The tree of `mlid`. Error: the local port failed, or nobody answers at the start.

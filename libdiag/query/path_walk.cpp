@@ -137,7 +137,8 @@ struct PathWalk::Impl {
         node = wire::body<wire::NodeInfo>(answer);
         break;
       case Ask::Description:
-        hop.description = text_of(wire::body<wire::NodeDescription>(answer));
+        hop.description = fabric::name_in(options.names, hop.node_guid,
+                                          text_of(wire::body<wire::NodeDescription>(answer)));
         break;
       case Ask::EndPort:
         end_port = wire::body<wire::PortInfo>(answer);
@@ -164,6 +165,7 @@ struct PathWalk::Impl {
     hop.node_guid = node.node_guid;
     hop.port_guid = node.port_guid;
     hop.num_ports = node.num_ports;
+    hop.description = fabric::name_in(options.names, hop.node_guid, {});
     const bool is_switch = hop.type == wire::NodeType::Switch;
     const std::uint8_t arrived_by = node.local_port_num.value;
     if (!is_source) hop.ingress_port = arrived_by;

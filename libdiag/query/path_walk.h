@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libdiag/fabric/names.h"
 #include "libdiag/mad/session.h"
 #include "libdiag/wire/smp_attributes.h"
 
@@ -31,7 +32,7 @@ struct Hop {
   std::uint8_t egress_port{};   // 0 at the destination
   std::optional<wire::PortInfo> egress;   // of the egress port, where the walk leaves the node
   std::optional<wire::PortInfo> ingress;  // of the ingress port, where the node was entered
-  std::string description;                // raw bytes: printable() before showing
+  std::string description;                // or the map's name; raw bytes: printable()
 };
 
 /// What a sentence calls it: `switch "leaf-1"`, by its GUID where it has no name.
@@ -70,6 +71,7 @@ struct WalkOptions {
   std::uint8_t source_port{0};
   mad::Cookie cookie_base{0};
   bool descriptions{true};
+  const fabric::NodeNames* names{nullptr};  // in place of NodeDescriptions, where it names a node
 };
 
 /// Path from the node that `options.start` leads to, toward `dlid`.

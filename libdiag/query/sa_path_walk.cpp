@@ -106,7 +106,8 @@ Result<void> SaPathWalk::enter(Walk& walk, Lid lid, std::uint8_t ingress) {
   hop.port_guid = info.port_guid;
   hop.num_ports = info.num_ports;
   const auto& text = (*record)->node_description.text;
-  hop.description.assign(text.begin(), std::find(text.begin(), text.end(), '\0'));
+  hop.description = fabric::name_in(names_, hop.node_guid,
+                                    {text.begin(), std::find(text.begin(), text.end(), '\0')});
   const std::uint8_t end_port = is_switch(hop) ? 0 : is_source ? own_port_ : ingress;
   const auto end = port(lid, end_port);
   if (!end) return tl::unexpected(end.error());

@@ -17,8 +17,12 @@ namespace ib::query {
 class SaPathWalk {
  public:
   /// `own` is the local port, where every walk begins.
-  SaPathWalk(SaClient& sa, const mad::PortFacts& own)
-      : sa_(sa), own_lid_(own.lid), own_port_(own.port_num), own_node_(own.node_guid) {}
+  SaPathWalk(SaClient& sa, const mad::PortFacts& own, const fabric::NodeNames* names = nullptr)
+      : sa_(sa),
+        names_(names),
+        own_lid_(own.lid),
+        own_port_(own.port_num),
+        own_node_(own.node_guid) {}
 
   /// From the local port toward `dlid`. Error: the SA does not answer, or refuses.
   Result<Walk> walk(Lid dlid);
@@ -43,6 +47,7 @@ class SaPathWalk {
   Result<void> choose_egress(Walk& walk, Lid dlid);
 
   SaClient& sa_;
+  const fabric::NodeNames* names_;  // in place of NodeDescriptions, where it names a node
   Lid own_lid_;
   std::uint8_t own_port_;
   Guid own_node_;

@@ -42,16 +42,22 @@ void apply_debug(Configuration& to) {
 
 void CommandWords::add_to(ib::cli::CommandLine& line) {
   for (const Row& row : table())
-    if (!row.names.empty()) add(line, row);
+    if (!row.names.empty()) add(line, row, help_of(row));
 }
 
 void CommandWords::add_those_of_plans_to(ib::cli::CommandLine& line) {
-  for (const Row& row : table())
-    if (!row.names.empty() && decides_plans(row)) add(line, row);
+  for (const Row& row : table()) {
+    if (row.names.empty() || !decides_plans(row)) continue;
+    // Ports of a saved topology keep what they have.
+    const bool is_lmc = row.key() == "lmc";
+    add(line, row,
+        is_lmc ? "2^LMC LIDs for each host port (default: as in the topology); 0 to 7"
+               : help_of(row));
+  }
 }
 
-void CommandWords::add(ib::cli::CommandLine& line, const Row& row) {
-  const std::string names(row.names), help = help_of(row);
+void CommandWords::add(ib::cli::CommandLine& line, const Row& row, const std::string& help) {
+  const std::string names(row.names);
   switch (row.kind) {
     case Kind::Flag:
       return line.flag(names, help,

@@ -21,7 +21,7 @@ class CommandWords {
   void apply(Configuration& to) const;
 
  private:
-  void add(ib::cli::CommandLine& line, const Row& row);
+  void add(ib::cli::CommandLine& line, const Row& row, const std::string& help);
 
   std::map<const Row*, std::string> values_;
   std::map<const Row*, unsigned> actions_;

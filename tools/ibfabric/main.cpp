@@ -41,6 +41,9 @@ using ib::cli::kExitCannotRun;
 using ib::cli::kExitUsage;
 
 constexpr int kRunFailed = 125;
+constexpr const char* kStatuses =
+    "Exit status: 0 done, 1 unknown node, 2 usage or bad file, 4 cannot run; of run and exec that "
+    "of the command.";
 
 int complain(const ib::Error& error, int status) {
   return ib::cli::complain("ibfabric", error.message, status);
@@ -288,25 +291,25 @@ int generate(std::vector<std::string> words) {
 constexpr std::uint64_t kQueueMax = 1'000'000;  // as ctl faults has it
 
 void add_serve_options(ib::cli::CommandLine& line, ServeOptions& o) {
-  line.operand("TOPOLOGY", o.topology, "ibnetdiscover text");
+  line.operand("TOPOLOGY", o.topology, "Topology, in the format of ibnetdiscover");
   line.choice("--lids", o.lids, {"none", "keep"}, "LIDs at the start: none, or keep the file's");
-  line.number("--seed", o.seed, 0, UINT64_MAX, "random seed");
-  line.number("--loss", o.loss, 0, 100, "per cent of MADs lost, in each direction");
-  line.number("--duplicate", o.duplicate, 0, 100, "per cent of MADs that are duplicated");
-  line.number("--delay-ms", o.delay_ms, 0, 1e6, "delay added to every MAD");
-  line.number("--sma-us", o.sma_us, 0, 1e9, "time an SMA takes for one MAD");
+  line.number("--seed", o.seed, 0, UINT64_MAX, "Random seed");
+  line.number("--loss", o.loss, 0, 100, "Per cent of MADs lost, in each direction");
+  line.number("--duplicate", o.duplicate, 0, 100, "Per cent of MADs that are duplicated");
+  line.number("--delay-ms", o.delay_ms, 0, 1e6, "Delay added to every MAD");
+  line.number("--sma-us", o.sma_us, 0, 1e9, "Time an SMA takes for one MAD");
   line.number("--sma-queue", o.faults.sma_queue, 0, kQueueMax, "MADs waiting at an SMA");
   line.number("--vl15-buffer", o.faults.vl15_buffer, 0, kQueueMax,
               "MADs on a link in one direction");
   line.number("--rcv-queue", o.faults.receive_queue, 0, kQueueMax,
-              "receive slots of a host's QP0 and QP1");
+              "Receive slots of a host's QP0 and QP1");
   line.flag("--no-rx-threshold", o.no_receive_thresholds,
-            "hosts whose ib_umad has no enable_rx_threshold=1");
+            "Hosts whose ib_umad has no enable_rx_threshold=1");
   line.flag("--mad-sa-cc", o.sa_congestion,
-            "hosts whose driver has MAD congestion control, with its files in sysfs");
+            "Hosts whose driver has MAD congestion control, with its files in sysfs");
   line.flag("--strict-enforcement", o.strict_enforcement,
-            "switch ports that enforce partitions compare membership, too");
-  line.flag("-v,--verbose", o.verbose, "say what is odd in the topology");
+            "Switch ports that enforce partitions compare membership, too");
+  line.flag("-v,--verbose", o.verbose, "Say what is odd in the topology");
 }
 
 /// A verb of `ctl`: what it wants, and how many words that is.
@@ -317,21 +320,21 @@ struct CtlVerb {
   std::size_t words_min, words_max;
 };
 constexpr CtlVerb kCtlVerbs[] = {
-    {"link", "pull or plug a cable", "down|up NODE PORT", 3, 3},
-    {"node", "change the behaviour of a node",
+    {"link", "Pull or plug a cable", "down|up NODE PORT", 3, 3},
+    {"node", "Change the behaviour of a node",
      "reboot|remove|return|silent|garbage|normal NODE, describe NODE TEXT", 2, 3},
-    {"cable", "move one end of a cable", "move NODE PORT NODE2 PORT2", 5, 5},
-    {"seed", "reset the random seed", "N", 1, 1},
-    {"show", "state of a node or port", "NODE [PORT]", 1, 2},
-    {"pcap", "capture for Wireshark", "FILE|off", 1, 1},
+    {"cable", "Move one end of a cable", "move NODE PORT NODE2 PORT2", 5, 5},
+    {"seed", "Reset the random seed", "N", 1, 1},
+    {"show", "State of a node or port", "NODE [PORT]", 1, 2},
+    {"pcap", "Capture for Wireshark", "FILE|off", 1, 1},
     {"stats", "MADs by class, method, attribute", "", 0, 0},
-    {"faults", "loss, delay, slow devices", "", 0, 0},
-    {"device", "properties of a device: show, change", "NODE [PORT] [NAME=VALUE]...", 1, 64},
-    {"flow", "traffic between end ports, and its rates",
+    {"faults", "Loss, delay, slow devices", "", 0, 0},
+    {"device", "Properties of a device: show, change", "NODE [PORT] [NAME=VALUE]...", 1, 64},
+    {"flow", "Traffic between end ports, and its rates",
      "add SRC DST|list|del ID|all|pattern shift|alltoall|random [N]", 1, 3},
-    {"counters", "error counters of a port: show, set, increase over time",
+    {"counters", "Error counters of a port: show, set, increase over time",
      "NODE PORT [NAME=VALUE|NAME=+RATE]...", 2, 64},
-    {"thresholds", "receive queues of open ports, MADs dropped above the threshold", "[reset]", 0,
+    {"thresholds", "Receive queues of open ports, MADs dropped above the threshold", "[reset]", 0,
      1},
 };
 
@@ -346,28 +349,29 @@ struct CtlOptions {
 };
 
 void add_ctl(ib::cli::CommandLine& ctl, CtlOptions& o) {
-  ctl.text_or_environment("--socket", o.socket, kEnvSocket, "of the server");
-  ctl.footer("Words of a verb that begin with - follow after --");
+  ctl.text_or_environment("--socket", o.socket, kEnvSocket, "PATH",
+                          "Socket of the server (default: $IBFABRIC_SOCKET)");
+  ctl.footer(std::string("Words of a verb that begin with - follow after --\n\n") + kStatuses);
   for (const CtlVerb& verb : kCtlVerbs) {
     auto& line = ctl.verb(verb.name, verb.purpose);
     line.operands(verb.form, o.command.words, verb.words_min, verb.words_max);
-    line.flag("--json", o.command.json, "answer in JSON");
+    line.flag("--json", o.command.json, "Answer in JSON");
     o.verbs.emplace_back(verb.name, &line);
     if (verb.name == std::string_view("flow")) {
-      line.text("--sl", o.sl, "N", "service level (0)");
+      line.text("--sl", o.sl, "N", "Service level (0)");
       line.text("--rate", o.rate, "GBIT", "Gb/s that it wants to send (as much as it can)");
-      line.text("--size", o.size, "BYTES", "of a message (4096)");
-      line.text("--seed", o.seed, "N", "random seed of a pattern (1)");
+      line.text("--size", o.size, "BYTES", "Bytes of a message (4096)");
+      line.text("--seed", o.seed, "N", "Random seed of a pattern (1)");
     }
     if (verb.name != std::string_view("faults")) continue;
-    line.pair("--link", o.link, "NODE PORT", "of one cable only");
-    line.text("--loss", o.loss, "PCT", "per cent");
-    line.text("--duplicate", o.duplicate, "PCT", "per cent");
-    line.text("--delay-ms", o.delay_ms, "N", "delay added to every MAD");
-    line.text("--sma-us", o.sma_us, "N", "time an SMA takes for one MAD");
+    line.pair("--link", o.link, "NODE PORT", "This cable only");
+    line.text("--loss", o.loss, "PCT", "Per cent");
+    line.text("--duplicate", o.duplicate, "PCT", "Per cent");
+    line.text("--delay-ms", o.delay_ms, "N", "Delay added to every MAD");
+    line.text("--sma-us", o.sma_us, "N", "Time an SMA takes for one MAD");
     line.text("--sma-queue", o.sma_queue, "N", "MADs waiting at an SMA");
     line.text("--vl15-buffer", o.vl15_buffer, "N", "MADs on a link");
-    line.text("--rcv-queue", o.rcv_queue, "N", "receive slots of a QP");
+    line.text("--rcv-queue", o.rcv_queue, "N", "Receive slots of a QP");
   }
 }
 
@@ -407,27 +411,36 @@ int main(int argc, char** argv) {
                             IBKIT_VERSION);
   line.version_names("-V,--version");
   line.documents(failure);
+  line.footer(kStatuses);
   ServeOptions options;
   CtlOptions ctl_options;
   std::string exec_socket;
   std::vector<std::string> command;
 
-  auto& run_line = line.verb("run", "serve a fabric and run a command in it");
+  auto& run_line = line.verb("run", "Serve a fabric and run a command in it");
   add_serve_options(run_line, options);
-  run_line.text("--at", options.at, "NODE[:PORT]", "where the command runs");
+  run_line.text("--at", options.at, "NODE[:PORT]", "Where the command runs");
   run_line.command_to_run(command);
   run_line.usage_status(kRunFailed);
-  run_line.footer("-- COMMAND...  follows the options");
-  auto& serve_line = line.verb("serve", "serve a fabric until SIGTERM");
+  run_line.footer(
+      "-- COMMAND...  follows the options\n\nExit status: that of COMMAND; 126 or 127 it could not "
+      "be started, 125 ibfabric itself failed.");
+  auto& serve_line = line.verb("serve", "Serve a fabric until SIGTERM");
   add_serve_options(serve_line, options);
-  serve_line.required_text("--socket", options.socket, "unix socket to serve the fabric at");
-  auto& exec_line = line.verb("exec", "run a command in a fabric that is served");
-  exec_line.text_or_environment("--socket", exec_socket, kEnvSocket, "of the server");
-  exec_line.text("--at", options.at, "NODE[:PORT]", "where the command runs");
+  serve_line.footer(kStatuses);
+  serve_line.required_text("--socket", options.socket, "PATH",
+                           "Unix socket to serve the fabric at");
+  auto& exec_line = line.verb("exec", "Run a command in a fabric that is served");
+  exec_line.text_or_environment("--socket", exec_socket, kEnvSocket, "PATH",
+                                "Socket of the server (default: $IBFABRIC_SOCKET)");
+  exec_line.text("--at", options.at, "NODE[:PORT]", "Where the command runs");
   exec_line.command_to_run(command);
-  exec_line.footer("-- COMMAND...  follows the options");
-  add_ctl(line.verb("ctl", "control a fabric that is served"), ctl_options);
-  line.verb("gen", "write a topology: gen --help");
+  exec_line.footer(
+      "-- COMMAND...  follows the options\n\nExit status: that of COMMAND; 1 unknown node, 2 "
+      "usage, 4 "
+      "no server.");
+  add_ctl(line.verb("ctl", "Control a fabric that is served"), ctl_options);
+  line.verb("gen", "Write a topology: gen --help");
 
   if (const auto status = line.parse(argc, argv)) return finish(*status);
   std::signal(SIGPIPE, SIG_DFL);  // whatever it was: commands get it so

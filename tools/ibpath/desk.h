@@ -29,7 +29,7 @@ struct Options {
   // Outside their ranges: not asked for.
   unsigned numb_path{0}, sl{16}, p_key{0x10000}, qos_class{0x1000};
   std::optional<std::uint64_t> service_id;
-  std::uint64_t sm_key{0};
+  std::uint64_t sm_key{0}, m_key{0};
   std::string sm_key_file;
   std::string node_name_map;
   bool reversible{false};

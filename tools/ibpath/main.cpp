@@ -79,27 +79,29 @@ std::optional<int> parse(int argc, char** argv, ibpath::Options& out,
                          std::vector<std::string>& words) {
   ib::cli::CommandLine line(
       kProgram,
-      "queries subnet administration: paths between two ports, and every other "
+      "Queries subnet administration: paths between two ports, and every other "
       "record.\n"
       "  ibpath [options] SRC DST [FIELD=VALUE...]\n"
       "  ibpath [options] RECORD [OPERAND...] [FIELD=VALUE...]\n"
       "  ibpath [options] COMMAND [OPERAND...]",
       IBKIT_VERSION);
   ib::cli::add_common(line, out.common);
-  line.operands("WORDS", words, "two ports, a record or a command; see below");
-  line.number("--numb-path", out.numb_path, 1, 127, "maximum number of paths for a pair of ports");
-  line.number("--sl", out.sl, 0, 15, "only paths of this service level");
-  line.number("--pkey", out.p_key, 0, 0xFFFF, "only paths of this partition key");
-  line.number("--service-id", {0, UINT64_MAX}, "only paths for traffic of this service ID",
+  line.operands("WORDS", words, "Two ports, a record or a command; see below");
+  line.number("--numb-path", out.numb_path, 1, 127, "Maximum number of paths for a pair of ports");
+  line.number("--sl", out.sl, 0, 15, "Only paths of this service level");
+  line.number("--pkey", out.p_key, 0, 0xFFFF, "Only paths of this partition key");
+  line.number("--service-id", {0, UINT64_MAX}, "Only paths for traffic of this service ID",
               [&](std::uint64_t v) { out.service_id = v; });
-  line.number("--qos-class", out.qos_class, 0, 0xFFF, "only paths for traffic of this QoS class");
+  line.number("--qos-class", out.qos_class, 0, 0xFFF, "Only paths for traffic of this QoS class");
   line.flag("--reversible", out.reversible,
-            "only paths whose return path works with the same values");
+            "Only paths whose return path works with the same values");
   line.number("--sa-key,--smkey", out.sm_key, 0, UINT64_MAX, "SA key of the queries (0: none)");
   line.text("--sa-key-file,--smkey-file", out.sm_key_file, "FILE",
-            "the same, read from a file (ibsm keeps one: --sa_key auto)");
-  line.flag("-K,--show_keys", out.keys, "print keys too");
-  line.text("--node-name-map", out.node_name_map, "FILE", "names for node GUIDs");
+            "The same, read from a file (ibsm keeps one: --sa_key auto)");
+  line.flag("-K,--show_keys", out.keys, "Print keys too");
+  line.number("-y,--m-key", out.m_key, 0, UINT64_MAX,
+              "M_Key of SMPs (a directed route as SRC or DST)");
+  line.text("--node-name-map", out.node_name_map, "FILE", "Names for node GUIDs");
   line.documents(tools::failures_of(kProgram, ibpath::kSchema, IBKIT_VERSION));
   line.footer(help());
   return line.parse(argc, argv);

@@ -87,7 +87,7 @@ Result<std::vector<Port>> by_name(Desk& desk, const std::string& name) {
 }
 
 Result<std::vector<Port>> by_route(Desk& desk, const ib::mad::DirectedRoute& route) {
-  ib::query::SmpClient smp(desk.session());
+  ib::query::SmpClient smp(desk.session(), desk.options().m_key);
   const auto node = smp.node_info(route);
   if (!node) {
     auto error = node.error();

@@ -66,7 +66,7 @@ void add_other_options(cli::CommandLine& line, Options& options) {
   line.text("--from", options.from, "TOPOLOGY,TABLES",
             "The same as --load TOPOLOGY --tables TABLES");
   line.text("--node-name-map", options.node_name_map, "FILE", "Names for node GUIDs");
-  line.number("-y,--m-key", options.m_key, 0, ~std::uint64_t{0}, "M_Key of requests");
+  line.number("-y,--m-key", options.m_key, 0, ~std::uint64_t{0}, "M_Key of SMPs");
 }
 
 /// Options of a verb whose own options have no --load.
@@ -158,7 +158,8 @@ int run_tables(int argc, const char* const* argv) {
       "  ibroutes path SRC DST               path through the LFTs\n"
       "  ibroutes plan [TOPOLOGY]            routes of an engine: verdict, changes, dumps, "
       "picture\n"
-      "  ibroutes plan --compare [LIST]      the same of several engines, a row each\n\n" +
+      "  ibroutes plan --compare [LIST]      the same of several engines, a row each\n"
+      "  ibroutes compare [LIST]             the same as plan --compare\n\n" +
       cli::exit_status_help());
   if (const auto status = line.parse(argc, argv)) return *status;
   for (auto [text, lid] : {std::pair{&first, &dump.first}, std::pair{&last, &dump.last}}) {
@@ -166,13 +167,13 @@ int run_tables(int argc, const char* const* argv) {
     if (!*text) continue;
     if (!parse_number(**text, 0xFFFF, number)) {
       const std::string lids = std::string("a LID up to ") + (multicast ? "0xfffe" : "0xbfff");
-      return refuse(
-          options,
-          usage(find_verb(**text) != nullptr
-                    ? "expected the verb '" + **text + "' before the options"
-                : text == &last ? "END: expected " + lids + ", got '" + **text + "'"
-                                : "expected " + lids + ", or dump, verify, path or plan, got '" +
-                                      **text + "'"));
+      return refuse(options,
+                    usage(find_verb(**text) != nullptr
+                              ? "expected the verb '" + **text + "' before the options"
+                          : text == &last ? "END: expected " + lids + ", got '" + **text + "'"
+                                          : "expected " + lids +
+                                                ", or dump, verify, path, plan or compare, got '" +
+                                                **text + "'"));
     }
     *lid = Lid{static_cast<std::uint16_t>(number)};
   }

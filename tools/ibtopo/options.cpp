@@ -24,7 +24,8 @@ cli::CommandLine command_line(Options& out) {
               "Pictures: alike chips of a chassis as one box (default auto)");
   line.text("--title", out.title, "TEXT", "Pictures: heading (default: the file or local port)");
   line.text("--node-name-map", out.names, "FILE", "Names for node GUIDs: lines of 0xGUID \"name\"");
-  line.text("-y,--m-key,--m_key", out.m_key, "KEY", "M_Key of requests");
+  line.number("-y,--m-key", {0, UINT64_MAX}, "M_Key of SMPs",
+              [&](std::uint64_t key) { out.m_key = key; });
   line.documents(failures_of("ibtopo", kSchema, IBKIT_VERSION));
   line.footer("Exit status: 0 good, 2 usage or bad file, 3 incomplete data, 4 cannot run.");
   return line;

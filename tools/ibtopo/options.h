@@ -24,7 +24,7 @@ struct Options {
   std::string fold{"auto"};
   std::optional<std::string> names;  // node-name map
   std::string title;
-  std::optional<std::string> m_key;
+  std::optional<std::uint64_t> m_key;
 };
 
 cli::CommandLine command_line(Options& out);

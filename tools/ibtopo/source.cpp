@@ -41,15 +41,11 @@ Result<Source> load_file(const Options& options) {
 }
 
 Result<Source> sweep(const Options& options) {
-  std::uint64_t m_key = 0;
-  if (options.m_key && !parse_number(*options.m_key, ~std::uint64_t{0}, m_key)) {
-    return fail(ErrorKind::Usage, "--m-key: expected a number, got '" + *options.m_key + "'");
-  }
   auto connection = Connection::open(options.common);
   if (!connection) return tl::unexpected<Error>(std::move(connection.error()));
   discover::SweepOptions sweep_options;
   sweep_options.hops_max = options.hops_max;
-  if (options.m_key) sweep_options.m_key = [m_key](Guid) { return m_key; };
+  if (options.m_key) sweep_options.m_key = [key = *options.m_key](Guid) { return key; };
   discover::Sweep sweep(sweep_options);
   const Instant start = monotonic_now();
   if (auto ran = (*connection)->session().run(sweep); !ran) {

@@ -24,9 +24,7 @@ Result<Source> load_by_ibnetdisc(const Options& options) {
   config.max_hops = options.hops_max == 63 ? 0 : options.hops_max;
   config.timeout_ms = options.common.timeout_ms;
   config.flags = IBND_CONFIG_MLX_EPI;
-  if (options.m_key && !parse_number(*options.m_key, ~std::uint64_t{0}, config.mkey)) {
-    return fail(ErrorKind::Usage, "--m_key: expected a number, got '" + *options.m_key + "'");
-  }
+  config.mkey = options.m_key.value_or(0);
   std::string device = options.common.device;
   const std::unique_ptr<ibnd_fabric_t, DestroyFabric> found(
       ibnd_discover_fabric(device.empty() ? nullptr : device.data(),

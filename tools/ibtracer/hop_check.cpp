@@ -79,6 +79,7 @@ class HopCheck {
   ib::Result<void> read_own_route() {
     WalkOptions walk_options;
     walk_options.m_key = options_.m_key;
+    walk_options.names = options_.names;
     walk_options.descriptions = false;
     auto read = walk_to(guide_, lid_, walk_options);
     if (!read) return tl::unexpected(read.error());

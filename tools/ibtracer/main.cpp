@@ -26,12 +26,14 @@ ib::tools::Refusal refusal(const ibtracer::Options& options) {
   return {"ibtracer", ibtracer::kSchema, IBKIT_VERSION, options.common.json};
 }
 
-int run_multicast(const ibtracer::Options& options, ib::mad::Session& session,
-                  std::uint64_t sm_key) {
+int run_multicast(const ibtracer::Options& options, ib::mad::Session& session, std::uint64_t sm_key,
+                  const ib::fabric::NodeNames& names) {
   ibtracer::MulticastOptions how;
   how.sl = options.sl.value_or(ib::Sl{0});
   how.from = options.from;
   how.sm_key = sm_key;
+  how.m_key = options.m_key;
+  how.names = &names;
   const auto report = ibtracer::trace_multicast(session, *options.multicast, how);
   if (!report) return refusal(options)(report.error());
   const std::string text = options.common.json
@@ -47,7 +49,7 @@ ib::Result<ibtracer::TraceReport> trace_from(ib::mad::Session& session,
                                              const ib::tools::Target& from,
                                              const ib::fabric::NodeNames& names, ib::Lid dlid,
                                              const ibtracer::TraceOptions& how) {
-  const auto sender = ibtracer::resolve(session, from, names);
+  const auto sender = ibtracer::resolve(session, from, names, how.m_key);
   if (!sender) return tl::unexpected(sender.error());
   return ibtracer::trace_between(session, {sender->lid, sender->wanted}, dlid, how);
 }
@@ -63,9 +65,12 @@ int run(const ibtracer::Options& options) {
   if (!connection) return refuse(connection.error());
   ib::mad::Session& session = (*connection)->session();
 
-  if (options.multicast) return run_multicast(options, session, *sm_key);
+  if (options.multicast) return run_multicast(options, session, *sm_key, *names);
 
-  const auto target = ibtracer::resolve(session, options.target, *names);
+  ibtracer::TraceOptions how;
+  how.m_key = options.m_key;
+  how.names = &*names;
+  const auto target = ibtracer::resolve(session, options.target, *names, options.m_key);
   if (!target) {
     // A directed route that nobody answers at the end of is a broken path like any other; the
     // kernel itself refuses one that leaves by another port than ours.
@@ -73,11 +78,10 @@ int run(const ibtracer::Options& options) {
     const ib::ErrorKind why = target.error().kind;
     if (route == nullptr || (why != ib::ErrorKind::TimedOut && why != ib::ErrorKind::Io))
       return refuse(target.error());
-    const auto broken = ibtracer::trace_route(session, *route);
+    const auto broken = ibtracer::trace_route(session, *route, how);
     if (!broken || broken->verdict() != ibtracer::Verdict::Broken) return refuse(target.error());
     return print(options, *broken, ib::Lid{});
   }
-  ibtracer::TraceOptions how;
   how.sl = options.sl.value_or(target->sl);
   how.both = options.both;
   how.lmc_all = options.lmc_all;

@@ -29,7 +29,8 @@ namespace {
 ib::Result<const Member*> choose_source(const GroupMembers& group, const MulticastOptions& options,
                                         ib::Guid own_port) {
   if (options.from) {
-    if (const Member* named = find_member(group, *options.from)) return named;
+    const auto named = find_member(group, *options.from, options.names);
+    if (!named || *named != nullptr) return named;
     return ib::fail(ib::ErrorKind::NotFound,
                     fmt::format("--from {}: group {} (lid 0x{:04x}) has no such member",
                                 ib::tools::to_string(*options.from), ib::to_string(group.mgid),
@@ -115,6 +116,7 @@ ib::Result<TreeStart> start_at(mad::Session& session, SaClient& sa, const Member
                                const MulticastOptions& options, bool is_local) {
   TreeStart start;
   start.m_key = options.m_key;
+  start.names = options.names;
   if (is_local) return start;
   auto attached = switch_of(session, sa, source, options.m_key);
   if (!attached) return tl::unexpected(std::move(attached.error()));
@@ -165,7 +167,7 @@ ib::Result<MulticastReport> trace_multicast(mad::Session& session, const Group& 
   const auto address = ib::query::sa_address(*facts, options.sm_key);
   if (!address) return tl::unexpected(address.error());
   SaClient sa(session, *address);
-  const auto members = read_group(sa, group);
+  const auto members = read_group(sa, group, options.names);
   if (!members) return tl::unexpected(members.error());
   const auto source = choose_source(*members, options, facts->port_guid);
   if (!source) return tl::unexpected(source.error());

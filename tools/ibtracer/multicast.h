@@ -32,8 +32,10 @@ std::string_view member_word(MemberWord word);
 
 struct Member {
   ib::Gid port_gid{};
-  ib::Guid node_guid{};  // 0: the SA knows no port of that GID
-  std::string name;      // raw bytes
+  ib::Guid node_guid{};    // 0: the SA knows no port of that GID
+  std::string name;        // of the map, or its own; raw bytes
+  std::string own_name{};  // NodeDescription
+  bool is_switch{false};
   ib::Lid lid{};
   std::uint8_t port{};        // of the node, as the SA has it
   std::uint8_t join_state{};  // bits: 1 full, 2 non, 4 and 8 send-only
@@ -62,6 +64,7 @@ struct MulticastOptions {
   std::optional<ib::tools::Target> from;  // a member; nothing: the local port, or else the first
   std::uint64_t sm_key{};
   std::uint64_t m_key{};
+  const ib::fabric::NodeNames* names{nullptr};  // in place of NodeDescriptions
 };
 
 /// Traces the group's tree. Error: nobody has such a group or member, the SA does not show the

@@ -65,8 +65,8 @@ class Search {
       conclude(known->second, member);
       return {};
     }
-    const auto side =
-        ib::query::walk_multicast_tree(session_, report_.mlid, {at.route, at.port, options_.m_key});
+    const auto side = ib::query::walk_multicast_tree(
+        session_, report_.mlid, {at.route, at.port, options_.m_key, options_.names});
     if (!side && side.error().kind != ib::ErrorKind::Unavailable)
       return tl::unexpected(side.error());
     if (!side) {

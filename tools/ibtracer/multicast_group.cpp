@@ -64,7 +64,8 @@ ib::Result<NodesByPort> nodes_by_port(SaClient& sa) {
   return nodes;
 }
 
-Member member_of(const wire::McMemberRecord& record, const NodesByPort& nodes) {
+Member member_of(const wire::McMemberRecord& record, const NodesByPort& nodes,
+                 const ib::fabric::NodeNames* names) {
   Member member;
   member.port_gid = record.port_gid;
   member.join_state = record.join_state;
@@ -74,15 +75,18 @@ Member member_of(const wire::McMemberRecord& record, const NodesByPort& nodes) {
   member.node_guid = info.node_guid;
   member.lid = node->second.lid;
   const auto& text = node->second.node_description.text;
-  member.name.assign(text.begin(), std::find(text.begin(), text.end(), '\0'));
+  member.own_name.assign(text.begin(), std::find(text.begin(), text.end(), '\0'));
+  member.is_switch = info.node_type == wire::NodeType::Switch;
+  member.name = ib::fabric::name_in(names, info.node_guid, member.own_name);
   // A switch takes part by its port 0; LocalPortNum is that of whoever asked.
-  if (info.node_type != wire::NodeType::Switch) member.port = info.local_port_num.value;
+  if (!member.is_switch) member.port = info.local_port_num.value;
   return member;
 }
 
 }  // namespace
 
-ib::Result<GroupMembers> read_group(SaClient& sa, const Group& group) {
+ib::Result<GroupMembers> read_group(SaClient& sa, const Group& group,
+                                    const ib::fabric::NodeNames* names) {
   const auto records = records_of_lid(sa, group);
   if (!records) return tl::unexpected(records.error());
   GroupMembers found;
@@ -101,7 +105,7 @@ ib::Result<GroupMembers> read_group(SaClient& sa, const Group& group) {
                                   "key; give it by --sa-key or --sa-key-file",
                                   name_of(group)));
     } else {
-      found.members.push_back(member_of(record, *nodes));
+      found.members.push_back(member_of(record, *nodes, names));
     }
   }
   std::ranges::sort(found.members, {},
@@ -109,14 +113,27 @@ ib::Result<GroupMembers> read_group(SaClient& sa, const Group& group) {
   return found;
 }
 
-const Member* find_member(const GroupMembers& group, const ib::tools::Target& target) {
+ib::Result<const Member*> find_member(const GroupMembers& group, const ib::tools::Target& target,
+                                      const ib::fabric::NodeNames* names) {
+  std::optional<Guid> node;
+  if (const auto* name = std::get_if<ib::tools::NodeName>(&target)) {
+    std::vector<ib::fabric::NamedNode> nodes;
+    for (const Member& member : group.members)
+      if (std::ranges::find(nodes, member.node_guid, &ib::fabric::NamedNode::guid) == nodes.end())
+        nodes.push_back({member.node_guid, member.is_switch, member.own_name, {}});
+    const auto found =
+        ib::fabric::find_named(nodes, name->text, names, [](std::size_t) { return std::string(); });
+    if (!found && found.error().kind != ib::ErrorKind::NotFound)
+      return tl::unexpected(found.error());
+    if (!found) return nullptr;
+    node = nodes[*found].guid;
+  }
   const auto is_meant = [&](const Member& member) {
+    if (node) return member.node_guid == *node;
     if (const auto* lid = std::get_if<Lid>(&target)) return member.lid == *lid;
     if (const auto* gid = std::get_if<Gid>(&target)) return member.port_gid == *gid;
-    if (const auto* guid = std::get_if<Guid>(&target))
-      return member.port_gid.guid() == *guid || member.node_guid == *guid;
-    const auto* name = std::get_if<ib::tools::NodeName>(&target);
-    return name != nullptr && member.name == name->text;
+    const auto* guid = std::get_if<Guid>(&target);
+    return guid != nullptr && (member.port_gid.guid() == *guid || member.node_guid == *guid);
   };
   const auto found = std::ranges::find_if(group.members, is_meant);
   return found == group.members.end() ? nullptr : &*found;

@@ -16,10 +16,12 @@ struct GroupMembers {
 };
 
 /// Error: there is no such group, or the SA does not show its members to us.
-ib::Result<GroupMembers> read_group(ib::query::SaClient& sa, const Group& group);
+ib::Result<GroupMembers> read_group(ib::query::SaClient& sa, const Group& group,
+                                    const ib::fabric::NodeNames* names = nullptr);
 
 /// The member that `target` names; nullptr: none.
-const Member* find_member(const GroupMembers& group, const ib::tools::Target& target);
+ib::Result<const Member*> find_member(const GroupMembers& group, const ib::tools::Target& target,
+                                      const ib::fabric::NodeNames* names);
 
 /// The switch port that a member's cable leads to: LID of the switch, number of the port. Error:
 /// the SA has no such link.

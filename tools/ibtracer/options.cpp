@@ -56,10 +56,10 @@ ib::Result<Target> take_target(const Spellings& s) {
   }
   if (const auto* lid = std::get_if<ib::Lid>(&target); lid != nullptr && !lid->is_unicast())
     return ib::fail(ib::ErrorKind::Usage,
-                    fmt::format("expected a unicast LID (1 to 0xbfff), got 0x{:x}", lid->value));
+                    fmt::format("expected a LID up to 0xbfff, got 0x{:x}", lid->value));
   if (s.operand && *s.operand == "0")
     return ib::fail(ib::ErrorKind::Usage,
-                    "expected a unicast LID (1 to 0xbfff), got 0; -D 0 is the local port");
+                    "expected a LID up to 0xbfff, got 0; -D 0 is the local port");
   return target;
 }
 
@@ -121,34 +121,35 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   letters.port = "-P,-p,--port";
   ib::cli::add_common(line, o.common, letters);
   line.number("-r,--retries", retries, 0, kRetriesMax,
-              "retries of an unanswered MAD (default 7; 11 to a node that answered before)");
-  line.lid("-l,--lid", s.lid, "target LID");
-  line.text("-g,--gid", s.gid, "DGID", "target GID; the SA gives its LID and SL");
-  line.guid("--guid", s.guid, "target port or node GUID");
-  line.text("--name", s.name, "NAME", "target node name");
-  line.text("-D,--direct", s.route, "ROUTE", "target by directed route: 0,1,2");
-  line.operand("TARGET", s.operand, "the same as one operand of any form");
+              "Retries of an unanswered MAD (default 7; 11 to a node that answered before)");
+  line.lid("-l,--lid", s.lid, "Target LID");
+  line.text("-g,--gid", s.gid, "DGID", "Target GID; the SA gives its LID and SL");
+  line.guid("--guid", s.guid, "Target port or node GUID");
+  line.text("--name", s.name, "NAME", "Target node name");
+  line.text("-D,--direct", s.route, "ROUTE", "Target by directed route: 0,1,2");
+  line.operand("TARGET", s.operand, "The same as one operand of any form");
   line.number("--sl", sl, 0, 15,
-              "service level of the requests (default: the path record's, or 0)");
-  line.flag("--sa", o.by_sa, "expect the route that the SA reports; LFTs of switches are not read");
-  line.flag("--both", o.both, "trace the return path too");
-  line.flag("--lmc-all", o.lmc_all, "every LID of the target port");
-  line.flag("--counters", o.counters, "counters of each hop's ingress port");
-  line.flag("--prove", o.prove, "count packets on the target's own path; resets no counter");
+              "Service level of the requests (default: the path record's, or 0)");
+  line.flag("--sa", o.by_sa, "Expect the route that the SA reports; LFTs of switches are not read");
+  line.flag("--both", o.both, "Trace the return path too");
+  line.flag("--lmc-all", o.lmc_all, "Every LID of the target port");
+  line.flag("--counters", o.counters, "Counters of each hop's ingress port");
+  line.flag("--prove", o.prove, "Count packets on the target's own path; resets no counter");
   line.text("--multicast", s.group, "MGID",
-            "the tree of a multicast group, by its GID or LID, in place of a target");
+            "The tree of a multicast group, by its GID or LID, in place of a target");
   line.text("--from", s.from, "SENDER",
-            "the way from another host to the target; of a group the sending member (default: this "
+            "The way from another host to the target; of a group the sending member (default: this "
             "port, or else the first)");
   line.number("--sa-key,--smkey", o.sm_key, 0, UINT64_MAX,
               "SA key, without which the SA hides members of groups (0: none)");
   line.text("--sa-key-file,--smkey-file", o.sm_key_file, "FILE",
-            "the same, read from a file (ibsm keeps one: --sa_key auto)");
+            "The same, read from a file (ibsm keeps one: --sa_key auto)");
+  line.number("-y,--m-key", o.m_key, 0, UINT64_MAX, "M_Key of SMPs");
   line.text("--node-name-map", o.node_name_map, "FILE", "Names for node GUIDs");
   line.documents(ib::tools::failures_of("ibtracer", kSchema, IBKIT_VERSION));
   line.footer(
-      "exit status: 0 verified, 1 mismatch or broken, 2 usage, 3 some hop has no proof, 4 cannot "
-      "run");
+      "Exit status: 0 verified, 1 mismatch or broken, 2 usage, 3 some hop has no proof, 4 cannot "
+      "run.");
   if (const auto status = line.parse(argc, argv)) return *status;
   if (retries != kNoRetries) o.retries = retries;
   if (sl != kNoSl) o.sl = ib::Sl{static_cast<std::uint8_t>(sl)};

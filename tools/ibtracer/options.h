@@ -23,6 +23,7 @@ struct Options {
   std::uint64_t sm_key{};
   std::string sm_key_file;
   std::string node_name_map;
+  std::uint64_t m_key{};
 };
 
 /// The options, or the status to exit with (help and version 0, usage 2); what is to be said has

@@ -23,8 +23,9 @@ std::string text_of(const wire::NodeDescription& name) {
 
 class Resolver {
  public:
-  Resolver(ib::mad::Session& session, const ib::mad::PortFacts& facts, const query::SaAddress& sa)
-      : facts_(facts), sa_(session, sa) {}
+  Resolver(ib::mad::Session& session, const ib::mad::PortFacts& facts, const query::SaAddress& sa,
+           const ib::fabric::NodeNames& names)
+      : facts_(facts), sa_(session, sa), names_(names) {}
 
   ib::Result<Destination> by_gid(const ib::Gid& gid) {
     wire::PathRecord wanted;
@@ -58,18 +59,20 @@ class Resolver {
     return by_record(lowest(*found));
   }
 
-  ib::Result<Destination> by_name(const std::string& name, const ib::fabric::NodeNames& names) {
+  ib::Result<Destination> by_name(const std::string& name) {
     const auto found = ib::tools::find_node_records(
         [this](const wire::NodeRecord& wanted, std::uint64_t mask) { return nodes(wanted, mask); },
-        name, names);
+        name, names_);
     if (!found) return tl::unexpected(found.error());
     return by_record(lowest(*found));
   }
 
  private:
-  static Wanted wanted_of(const wire::NodeRecord& record) {
-    return {record.node_info.node_guid, record.node_info.port_guid,
-            text_of(record.node_description), "to which the SA gives this lid"};
+  Wanted wanted_of(const wire::NodeRecord& record) const {
+    const ib::Guid node = record.node_info.node_guid;
+    return {node, record.node_info.port_guid,
+            ib::fabric::name_in(&names_, node, text_of(record.node_description)),
+            "to which the SA gives this lid"};
   }
 
   ib::Result<Destination> by_record(const wire::NodeRecord& record) {
@@ -120,10 +123,12 @@ class Resolver {
 
   const ib::mad::PortFacts& facts_;
   query::SaClient sa_;
+  const ib::fabric::NodeNames& names_;
 };
 
-ib::Result<Destination> by_route(ib::mad::Session& session, const ib::mad::DirectedRoute& route) {
-  query::SmpClient smp(session);
+ib::Result<Destination> by_route(ib::mad::Session& session, const ib::mad::DirectedRoute& route,
+                                 const ib::fabric::NodeNames& names, std::uint64_t m_key) {
+  query::SmpClient smp(session, m_key);
   const auto node = smp.node_info(route);
   if (!node) return tl::unexpected(node.error());
   const bool is_switch = node->node_type == wire::NodeType::Switch;
@@ -137,24 +142,25 @@ ib::Result<Destination> by_route(ib::mad::Session& session, const ib::mad::Direc
   Wanted wanted{node->node_guid, node->port_guid, {}, "which has this lid too"};
   // Its name is a comfort here.
   if (const auto name = smp.node_description(route)) wanted.description = text_of(*name);
+  wanted.description = ib::fabric::name_in(&names, node->node_guid, std::move(wanted.description));
   return Destination{port->lid, ib::Sl{0}, std::move(wanted)};
 }
 
 }  // namespace
 
 ib::Result<Destination> resolve(ib::mad::Session& session, const ib::tools::Target& target,
-                                const ib::fabric::NodeNames& names) {
+                                const ib::fabric::NodeNames& names, std::uint64_t m_key) {
   if (const auto* lid = std::get_if<ib::Lid>(&target)) return Destination{*lid, ib::Sl{0}};
   if (const auto* route = std::get_if<ib::mad::DirectedRoute>(&target))
-    return by_route(session, *route);
+    return by_route(session, *route, names, m_key);
   const auto facts = session.port().facts();
   if (!facts) return tl::unexpected(facts.error());
   const auto sa = query::sa_address(*facts);
   if (!sa) return tl::unexpected(sa.error());
-  Resolver resolver(session, *facts, *sa);
+  Resolver resolver(session, *facts, *sa, names);
   if (const auto* gid = std::get_if<ib::Gid>(&target)) return resolver.by_gid(*gid);
   if (const auto* guid = std::get_if<ib::Guid>(&target)) return resolver.by_guid(*guid);
-  return resolver.by_name(std::get<ib::tools::NodeName>(target).text, names);
+  return resolver.by_name(std::get<ib::tools::NodeName>(target).text);
 }
 
 }  // namespace ibtracer

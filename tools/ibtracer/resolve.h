@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // From a target as it was typed to a LID and a service level. A LID needs no query; a GID, GUID or
-// name is looked up at the SA; for a directed route the node at its end is asked.
+// name is looked up at the SA; for a directed route the node at its end is asked, with the M_Key.
 #pragma once
 
 #include <optional>
@@ -20,6 +20,6 @@ struct Destination {
 };
 
 ib::Result<Destination> resolve(ib::mad::Session& session, const ib::tools::Target& target,
-                                const ib::fabric::NodeNames& names = {});
+                                const ib::fabric::NodeNames& names = {}, std::uint64_t m_key = 0);
 
 }  // namespace ibtracer

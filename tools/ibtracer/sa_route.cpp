@@ -41,7 +41,8 @@ ib::Result<Hop> SaRoutes::hop_of(const wire::TraceRecord& record) {
     hop.port_guid = r.node_info.port_guid;
     hop.num_ports = r.node_info.num_ports;
     const auto& text = r.node_description.text;
-    hop.description.assign(text.begin(), std::find(text.begin(), text.end(), '\0'));
+    hop.description = ib::fabric::name_in(
+        names_, hop.node_guid, {text.begin(), std::find(text.begin(), text.end(), '\0')});
   }
   return hop;
 }

@@ -14,8 +14,13 @@ namespace ibtracer {
 
 class SaRoutes {
  public:
-  SaRoutes(ib::mad::Session& session, const ib::query::SaAddress& sa, const ib::mad::PortFacts& own)
-      : sa_(session, sa), by_records_(sa_, own), own_lid_(own.lid), own_node_(own.node_guid) {}
+  SaRoutes(ib::mad::Session& session, const ib::query::SaAddress& sa, const ib::mad::PortFacts& own,
+           const ib::fabric::NodeNames* names)
+      : sa_(session, sa),
+        by_records_(sa_, own, names),
+        names_(names),
+        own_lid_(own.lid),
+        own_node_(own.node_guid) {}
   SaRoutes(const SaRoutes&) = delete;  // by_records_ refers to sa_
   SaRoutes& operator=(const SaRoutes&) = delete;
 
@@ -41,6 +46,7 @@ class SaRoutes {
 
   ib::query::SaClient sa_;
   ib::query::SaPathWalk by_records_;
+  const ib::fabric::NodeNames* names_;  // in place of NodeDescriptions
   bool has_trace_records_{true};
   ib::Lid own_lid_;
   ib::Guid own_node_;

@@ -65,6 +65,7 @@ Trace trace_of(const Walk& walk, Lid dlid) {
 ib::Result<Trace> trace_forward(const Guide& guide, Lid dlid, const TraceOptions& options) {
   WalkOptions walk_options;
   walk_options.m_key = options.m_key;
+  walk_options.names = options.names;
   const auto walk = walk_to(guide, dlid, walk_options);
   if (!walk) return tl::unexpected(walk.error());
   // Without our own node there is no path to call broken.
@@ -93,6 +94,7 @@ ib::Result<Trace> trace_back(mad::Session& session, const Trace& forward, Lid ow
   const TracedHop& last = forward.hops.back();
   WalkOptions walk_options;
   walk_options.m_key = options.m_key;
+  walk_options.names = options.names;
   walk_options.start = last.hop.route;
   const bool from_host = !is_switch(last.hop) && forward.hops.size() > 1;
   std::optional<std::uint8_t> entered;
@@ -157,6 +159,7 @@ ib::Result<void> prove_back(mad::Session& session, Trace& trace, const Trace& fo
     if (!lid.is_unicast()) continue;
     WalkOptions own;
     own.m_key = options.m_key;
+    own.names = options.names;
     own.start = start;
     own.descriptions = false;
     const auto walk = walk_to({session, 0}, lid, own);
@@ -202,8 +205,9 @@ std::string label(const ib::query::Hop& hop) {
 }
 
 /// Who answers at the end of `route`.
-ib::Result<ib::query::Hop> hop_at(mad::Session& session, const mad::DirectedRoute& route) {
-  ib::query::SmpClient smp(session);
+ib::Result<ib::query::Hop> hop_at(mad::Session& session, const mad::DirectedRoute& route,
+                                  const TraceOptions& options) {
+  ib::query::SmpClient smp(session, options.m_key);
   const auto node = smp.node_info(route);
   if (!node) return tl::unexpected(node.error());
   ib::query::Hop hop;
@@ -218,6 +222,7 @@ ib::Result<ib::query::Hop> hop_at(mad::Session& session, const mad::DirectedRout
     const auto& text = name->text;
     hop.description.assign(text.begin(), std::find(text.begin(), text.end(), '\0'));
   }
+  hop.description = ib::fabric::name_in(options.names, hop.node_guid, std::move(hop.description));
   const auto own =
       smp.port_info(route, is_switch(hop) ? std::uint8_t{0} : node->local_port_num.value);
   if (own) hop.lid = own->lid;
@@ -227,7 +232,8 @@ ib::Result<ib::query::Hop> hop_at(mad::Session& session, const mad::DirectedRout
 /// Why a route that leaves `hop` by `port` goes no further; nothing where it may.
 std::optional<std::pair<WalkEnd, std::string>> end_of_route(mad::Session& session,
                                                             const ib::query::Hop& hop,
-                                                            std::uint8_t port) {
+                                                            std::uint8_t port,
+                                                            std::uint64_t m_key) {
   if (!hop.route.hops.empty() && !is_switch(hop)) {
     return std::pair{WalkEnd::WrongPort,
                      fmt::format("{} is no switch and passes nothing on", label(hop))};
@@ -243,7 +249,7 @@ std::optional<std::pair<WalkEnd, std::string>> end_of_route(mad::Session& sessio
                        fmt::format("the route leaves by port {}, and the port in use is {} of {}",
                                    port, facts->port_num, facts->device)};
   }
-  ib::query::SmpClient smp(session);
+  ib::query::SmpClient smp(session, m_key);
   const auto info = smp.port_info(hop.route, port);
   if (!info) return std::pair{WalkEnd::TimedOut, info.error().message};
   if (info->port_state == wire::PortState::Down) {
@@ -289,12 +295,13 @@ void check_end(const std::optional<Wanted>& wanted, Trace& trace) {
 
 }  // namespace
 
-ib::Result<TraceReport> trace_route(mad::Session& session, const mad::DirectedRoute& route) {
+ib::Result<TraceReport> trace_route(mad::Session& session, const mad::DirectedRoute& route,
+                                    const TraceOptions& options) {
   Trace trace;
   trace.route = mad::to_string(route);
   mad::DirectedRoute so_far;
   for (std::size_t i = 0;; ++i) {
-    const auto hop = hop_at(session, so_far);
+    const auto hop = hop_at(session, so_far, options);
     if (!hop) {
       if (i == 0) return tl::unexpected(hop.error());
       trace.end = WalkEnd::TimedOut;
@@ -312,7 +319,7 @@ ib::Result<TraceReport> trace_route(mad::Session& session, const mad::DirectedRo
     }
     const std::uint8_t port = route.hops[i];
     traced.hop.egress_port = port;
-    if (auto end = end_of_route(session, traced.hop, port)) {
+    if (auto end = end_of_route(session, traced.hop, port, options.m_key)) {
       std::tie(trace.end, trace.failure) = std::move(*end);
       break;
     }
@@ -378,7 +385,7 @@ ib::Result<TraceReport> trace(mad::Session& session, Lid dlid, const TraceOption
   if (options.by_sa) {
     const auto sa = ib::query::sa_address(*facts);
     if (!sa) return tl::unexpected(sa.error());
-    guide.sa = &sa_routes.emplace(session, *sa, *facts);
+    guide.sa = &sa_routes.emplace(session, *sa, *facts, options.names);
   }
   TraceReport report;
   std::vector<Lid> targets{dlid};

@@ -109,6 +109,7 @@ struct TraceOptions {
   std::optional<Wanted> wanted;     // nothing: whoever has the LID
   std::optional<ib::mad::Grh> grh;  // agents are asked with a GRH, and the last hop with this one
   std::uint64_t m_key{};
+  const ib::fabric::NodeNames* names{nullptr};  // in place of NodeDescriptions
 };
 
 /// Who said which routes to expect.
@@ -144,7 +145,9 @@ ib::Result<TraceReport> trace_between(ib::mad::Session& session, const Sender& f
                                       const TraceOptions& options);
 
 /// Follows a directed route that leads to no node that answers, up to where it ends and why.
-ib::Result<TraceReport> trace_route(ib::mad::Session& session, const ib::mad::DirectedRoute& route);
+/// Of `options` the M_Key and the names.
+ib::Result<TraceReport> trace_route(ib::mad::Session& session, const ib::mad::DirectedRoute& route,
+                                    const TraceOptions& options = {});
 
 // Requests of the protocol (class 0x30, OpenIB OUI).
 ib::mad::Request class_port_info_request(ib::mad::Cookie cookie, ib::Guid target, ib::Lid lid,

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import pty
 import subprocess
 import sys
@@ -228,6 +229,43 @@ class Failures(unittest.TestCase):
             result = f.on(HERE, "sh", "-c", f"exec {IBFABRIC} exec --socket {f.socket} --at '{FAR}' -- "
                                             "sh -c 'echo >&1' >&-")
             self.assertNotEqual(result.returncode, 0)
+
+    def test_help_texts_have_one_form(self):
+        """Texts of options and verbs begin with a capital letter, and how a program ends is said in one way."""
+        verbs = {"ibsm": ["plan", "ctl", "ctl sa", "ctl partition", "ctl counters", "ctl sm", "ctl pause", "ctl explain",
+                          "ctl events"],
+                 "ibtracer": [], "ibpath": [], "ibtopo": [], "ibroutes": ["verify", "path", "plan", "compare", "dump"],
+                 "ibfabric": ["run", "serve", "exec", "ctl", "ctl link", "ctl faults", "ctl flow"]}
+        for program, names in verbs.items():
+            for verb in ("", *names):
+                text = run(BIN / program, *verb.split(), "--help").stdout
+                lower = [line for line in re.findall(r"^  -.*? {2,}([a-z].*)$", text, re.M)
+                         if not re.match(r"(ib|lash|nue|torus)", line)]  # names of programs and engines
+                self.assertEqual(lower, [], (program, verb))
+                if not verb.startswith("ctl") or program == "ibsm" and " " in verb:
+                    self.assertRegex(text.replace("\n", " "), r"Exit +status( of --once)?: ", (program, verb))
+                self.assertNotIn("exit status", text, (program, verb))
+        self.assertIn("ibroutes compare", run(BIN / "ibroutes", "--help").stdout)
+        plan = run(BIN / "ibsm", "plan", "--help").stdout
+        self.assertRegex(plan, r"--lmc .*default: as in the topology")
+        self.assertNotIn("(default 0); 0 to 7", plan)
+
+    def test_a_name_of_the_map_is_what_programs_find_and_print(self):
+        with tempfile.TemporaryDirectory() as directory, Fabric("fat-tree", "--radix", "4") as f:
+            made = f.on(HERE, BIN / "ibsm", "-o", "-f", f.directory / "log", "--state-dir", f.directory / "sm")
+            self.assertEqual(made.returncode, 0, made.stderr)
+            names = pathlib.Path(directory) / "map"
+            tables = json.loads(f.on(HERE, BIN / "ibroutes", "--json").stdout)
+            names.write_text("".join(f'{s["node_guid"]} "rack {i}"\n' for i, s in enumerate(tables["switches"])),
+                             encoding="ascii")
+            words = ("--node_name_map", names, "--m_key", "0")
+            lid = next(port["lid"] for port in tables["destinations"] if port["name"] == FAR)
+            traced = f.on(HERE, BIN / "ibtracer", "-v", *words, str(lid))
+            walked = f.on(HERE, BIN / "ibroutes", "path", *words, HERE, FAR)
+            for result in (traced, walked):
+                self.assertIn('"rack ', result.stdout, result.stderr)
+                self.assertNotIn("leaf-", result.stdout)
+            self.assertIn("rack 0", f.on(HERE, BIN / "ibroutes", "-S", "rack 0", *words).stdout)
 
     def test_help_to_a_full_disk_is_no_success(self):
         for program in ("ibsm", "ibtracer", "ibtracerd", "ibpath", "ibtopo", "ibroutes", "ibfabric"):

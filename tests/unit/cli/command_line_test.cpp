@@ -124,6 +124,50 @@ TEST(CommandLine, AnUnknownOptionIsAnsweredWithTheNearest) {
               HasSubstr("ibtest: expected an option, got '--timout'; did you mean '--timeout'?\n"));
 }
 
+TEST(CommandLine, DashesStandForUnderscoresInEveryProgram) {
+  for (const std::vector<const char*>& words :
+       {std::vector{"--rx_threshold", "99"}, {"--rx-threshold", "99"}, {"--rx-threshold=99"}}) {
+    Tool t;
+    EXPECT_EQ(t.parse(words), std::nullopt);
+    EXPECT_EQ(t.common.rx_threshold, 99U);
+  }
+}
+
+/// In the order in which words were typed, and never in the words of a parser.
+TEST(CommandLine, WhatNothingTakesIsSaidOfItsFirstWord) {
+  EXPECT_THAT(Tool().refusal({"a", "b", "c"}), HasSubstr("expected no more operands, got 'b'\n"));
+  EXPECT_THAT(Tool().refusal({"--sakey", "1", "5"}),
+              HasSubstr("expected an option, got '--sakey'\n"));
+  const auto said = [](std::vector<const char*> words) {
+    CommandLine line("ibtest", "Verbs.", "0.1.0");
+    bool json = false;
+    std::string file;
+    auto& plan = line.optional_verb("plan", "Plans.");
+    plan.text("--load", file, "FILE", "A file");
+    plan.documents([](const Error&) { return std::string("of plan"); });
+    auto& ctl = line.optional_verb("ctl", "Asks.");
+    ctl.verb("sm", "Who.").flag("--json", json, "JSON");
+    ctl.verb("sa", "What.").flag("--json", json, "JSON");
+    ctl.verb("pause", "Waits.");
+    line.documents([](const Error&) { return std::string("of the program"); });
+    words.insert(words.begin(), "ibtest");
+    CaptureStderr();
+    CaptureStdout();
+    EXPECT_EQ(line.parse(static_cast<int>(words.size()), words.data()), 2);
+    const std::string text = GetCapturedStderr();
+    return text.substr(0, text.find('\n')) + '|' + GetCapturedStdout();
+  };
+  EXPECT_EQ(said({"foo"}), "ibtest: expected an option or plan|ctl, got 'foo'|");
+  EXPECT_EQ(said({"plam"}),
+            "ibtest: expected an option or plan|ctl, got 'plam'; did you mean 'plan'?|");
+  EXPECT_EQ(said({"--load", "f"}),
+            "ibtest: expected an option, got '--load'; it is one of 'ibtest plan'|");
+  EXPECT_EQ(said({"ctl", "pause", "--json"}),
+            "ibtest ctl pause: expected an option, got '--json'|of the program");
+  EXPECT_EQ(said({"ctl", "pause", "x"}), "ibtest ctl pause: expected no operand, got 'x'|");
+  EXPECT_EQ(said({"plan", "x", "--json"}), "ibtest plan: expected no operand, got 'x'|of plan");
+}
+
 TEST(CommandLine, NumbersOfAnyKindHaveARange) {
   for (const char* wrong : {"nan", "101", "x"}) {
     CommandLine line("ibtest", "Tests options.", "0.1.0");

@@ -124,8 +124,7 @@ TEST(Refusal, ATruthMayBeAWordOfItsOwn) {
                           "got '") +
                   word + "'");
   EXPECT_EQ(refusal({"--verbose", "TRUE"}), "ibsm: --verbose: expected no value, got one");
-  EXPECT_EQ(refusal({"-l", "0", "astray"}),
-            "ibsm: The following argument was not expected: astray");
+  EXPECT_EQ(refusal({"-l", "0", "astray"}), "ibsm: expected an option or plan|ctl, got 'astray'");
 }
 
 TEST(Refusal, ABadLineOfTheFileOfPrefixRoutesEndsIt) {
