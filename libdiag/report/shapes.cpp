@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/report/shapes.h"
 
+#include "libdiag/base/text.h"
 #include "libdiag/wire/words.h"
 
 namespace ib::report {
@@ -33,6 +34,18 @@ PortShape port_shape(const fabric::Fabric& fabric, fabric::PortRef port,
   shape.port_guid = node.is_switch() ? node.guid : end.guid;
   shape.lid = end.lid;
   return shape;
+}
+
+NodeShape node_shape(const fabric::Node& node) { return {node.type, node.guid, node.name()}; }
+
+std::string port_text(const PortShape& port) {
+  const std::string name =
+      port.name.empty() ? to_string(port.node_guid) : '"' + printable(port.name) + '"';
+  return name + " port " + std::to_string(port.port);
+}
+
+void write_node(JsonWriter& json, const NodeShape& node) {
+  write_node_members(json, node.type, node.guid, node.name);
 }
 
 void write_node(JsonWriter& json, const fabric::Node& node, const fabric::NodeNames* names) {

@@ -14,7 +14,7 @@
 namespace sm::config {
 namespace {
 
-constexpr const char* kSchema = "ibkit.ibsm-config/1";
+constexpr const char* kSchema = "ibkit.ibsm-config/2";
 
 std::string value_of(const Configuration& configuration, const Row& row) {
   if (row.field.index() != 0) return value_text(row, configuration.settings);
@@ -221,7 +221,7 @@ std::string bash_completion() {
       "# Completion of ibsm's options for bash. Made from the option table (sm/config).\n"
       "complete -o default -W '{} --config --create-config --show-config --dry-run --check-config "
       "--against --explain-policy --service-id --pkey --qos-class --json --help "
-      "--version plan' ibsm\n",
+      "--version plan ctl' ibsm\n",
       words);
 }
 

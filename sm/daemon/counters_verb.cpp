@@ -13,7 +13,6 @@ namespace sm::daemon {
 namespace {
 
 using managers::performance::Clock;
-using managers::performance::Frame;
 using managers::performance::PerformanceManager;
 using managers::performance::PortRecords;
 using managers::performance::Which;
@@ -22,10 +21,11 @@ constexpr int kUsage = 2, kCannot = 4;
 
 /// The node that a word means, and its port where the word has one: of the subnet as it is, or of
 /// those that were counted before.
-ib::Result<ib::fabric::NodeAndPort> find_counted(const std::string& word, const Frame& frame) {
-  if (frame.fabric == nullptr)
+ib::Result<ib::fabric::NodeAndPort> find_counted(const std::string& word,
+                                                 const CountedSubnet& subnet) {
+  if (subnet.fabric == nullptr)
     return ib::fail(ib::ErrorKind::NotFound, "no node is known yet, '" + ib::printable(word) + "'");
-  return ib::fabric::find_node_and_port(*frame.fabric, word);
+  return ib::fabric::find_node_and_port(*subnet.fabric, word);
 }
 ib::Result<ib::Guid> find_gone(const std::string& word, const PortRecords& records) {
   std::vector<ib::fabric::NamedNode> nodes;
@@ -38,13 +38,13 @@ ib::Result<ib::Guid> find_gone(const std::string& word, const PortRecords& recor
 
 /// The node and port that words behind the first name.
 ib::Result<Which> which_of(const control::Request& request, const PortRecords& records,
-                           const Frame& frame) {
+                           const CountedSubnet& subnet) {
   Which which;
   which.errors_only = request.has("errors");
   if (request.words.size() > 1) {
     const std::string& word = request.words[1];
-    if (const auto found = find_counted(word, frame)) {
-      which.node = frame.fabric->node(found->node).guid;
+    if (const auto found = find_counted(word, subnet)) {
+      which.node = subnet.fabric->node(found->node).guid;
       if (found->port) which.port = *found->port;
     } else {
       const auto gone = find_gone(word, records);
@@ -77,19 +77,21 @@ control::Answer or_why_not(std::string text, const PerformanceManager& manager,
 }
 
 control::Answer list(const control::Request& request, const PerformanceManager& manager,
-                     const Clock& clock, const Frame& frame) {
-  const auto which = which_of(request, manager.records(), frame);
+                     const Clock& clock, const CountedSubnet& subnet) {
+  const auto which = which_of(request, manager.records(), subnet);
   if (!which) return refused(which.error());
-  if (request.has("json")) return {0, counters_json(manager.records(), *which, clock, frame)};
+  if (request.has("json"))
+    return {0, counters_json(manager.records(), *which, clock, subnet.version)};
   return or_why_not(counters_text(manager.records(), *which, clock), manager, *which);
 }
 
 control::Answer history(const control::Request& request, const PerformanceManager& manager,
-                        const Frame& frame) {
-  const auto which = which_of(request, manager.records(), frame);
+                        const CountedSubnet& subnet) {
+  const auto which = which_of(request, manager.records(), subnet);
   if (!which) return refused(which.error());
   const auto& windows = manager.options().windows;
-  if (request.has("json")) return {0, history_json(manager.records(), *which, windows, frame)};
+  if (request.has("json"))
+    return {0, history_json(manager.records(), *which, windows, subnet.version)};
   return or_why_not(history_text(manager.records(), *which, windows), manager, *which);
 }
 
@@ -109,14 +111,15 @@ control::Answer dump(const control::Request& request, const PerformanceManager& 
 }  // namespace
 
 control::Answer counters_verb(const control::Request& request, PerformanceManager* manager,
-                              const std::string& file, const Clock& clock, const Frame& frame) {
+                              const std::string& file, const Clock& clock,
+                              const CountedSubnet& subnet) {
   if (manager == nullptr)
     return {kCannot, "counters are not read: start ibsm with --perfmgr (perfmgr TRUE)\n"};
   const std::string what = request.words.empty() ? "list" : request.words.front();
   const std::size_t words_max = what == "list" || what == "history" ? 3 : what == "dump" ? 2 : 1;
   if (request.words.size() <= words_max) {
-    if (what == "list") return list(request, *manager, clock, frame);
-    if (what == "history") return history(request, *manager, frame);
+    if (what == "list") return list(request, *manager, clock, subnet);
+    if (what == "history") return history(request, *manager, subnet);
     if (what == "dump") return dump(request, *manager, file, clock);
     if (what == "sweep") {
       const bool under_way = manager->sweeping();

@@ -9,12 +9,18 @@
 
 namespace sm::daemon {
 
+/// Where names are looked up, and who writes documents.
+struct CountedSubnet {
+  std::string version;
+  const ib::fabric::Fabric* fabric{nullptr};  // null: nothing is known yet
+};
+
 /// `counters list [NODE [PORT]]` and `counters history [NODE [PORT]]` (options errors, json),
 /// `counters dump [mach]`, `counters sweep`, `counters clear`. `manager` is null where no counters
 /// are read. `file`: where dumps go.
 control::Answer counters_verb(const control::Request& request,
                               managers::performance::PerformanceManager* manager,
                               const std::string& file, const managers::performance::Clock& clock,
-                              const managers::performance::Frame& frame);
+                              const CountedSubnet& subnet);
 
 }  // namespace sm::daemon

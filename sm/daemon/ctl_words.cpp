@@ -6,8 +6,10 @@
 #include <string_view>
 #include <thread>
 
+#include "libdiag/base/text.h"
 #include "libdiag/cli/exit_status.h"
 #include "sm/control/client.h"
+#include "sm/daemon/failure_documents.h"
 
 namespace sm::daemon {
 namespace {
@@ -46,15 +48,34 @@ constexpr const char* kConsoleFooter =
     "  help      the commands: those of opensm's console\n\n"
     "Exit status: 0 done, 2 usage, 4 no ibsm.";
 
+/// What the daemon says of a request that it does not fulfil.
+ib::Error error_of(const control::Answer& answer) {
+  const auto kind = answer.status == ib::cli::kExitFound   ? ib::ErrorKind::NotFound
+                    : answer.status == ib::cli::kExitUsage ? ib::ErrorKind::Usage
+                                                           : ib::ErrorKind::Unavailable;
+  return {kind, std::string(ib::trim(answer.text)), 0};
+}
+
 /// The number of the last event of an answer, whichever its form.
 std::string last_number(std::string_view text) {
   if (text.empty()) return {};
   const auto line = text.substr(text.rfind('\n', text.size() - 2) + 1);
-  const auto digits = line.find_first_of("0123456789");
+  constexpr std::string_view kNumber = "\"number\":";  // of a line of JSON
+  const auto member = line.find(kNumber);
+  const auto digits = member == std::string_view::npos ? 0 : member + kNumber.size();
   return std::string(line.substr(digits, line.find_first_not_of("0123456789", digits) - digits));
 }
 
 }  // namespace
+
+int CtlWords::refuse(const control::Request& request, const ib::Error& error, int status) const {
+  ib::cli::complain("ibsm ctl", error.message, status);
+  if (json_) {
+    const std::string document = request_failure(request, version_, error);
+    std::fwrite(document.data(), 1, document.size(), stdout);
+  }
+  return status;
+}
 
 ib::cli::CommandLine& CtlWords::add_verb(ib::cli::CommandLine& line, const char* name,
                                          const char* purpose) {
@@ -62,6 +83,10 @@ ib::cli::CommandLine& CtlWords::add_verb(ib::cli::CommandLine& line, const char*
   verb.text("--socket", socket_, "PATH",
             "Control socket of ibsm (default: in the state directory)");
   verb.text("--state-dir", state_dir_, "DIR", "State directory of ibsm, as it was started with");
+  // Words that were read before the one that is wrong tell which document there is none of.
+  verb.documents([this, name](const ib::Error& error) {
+    return request_failure({name, words_, {}}, version_, error);
+  });
   verbs_.emplace_back(name, &verb);
   return verb;
 }
@@ -117,12 +142,8 @@ int CtlWords::follow(const std::string& socket, control::Request request) const 
   constexpr auto kPause = std::chrono::milliseconds(500);
   while (true) {
     const auto answer = control::ask(socket, request);
-    if (!answer)
-      return ib::cli::complain("ibsm ctl", answer.error().message, ib::cli::kExitCannotRun);
-    if (answer->status != 0) {
-      std::fwrite(answer->text.data(), 1, answer->text.size(), stderr);
-      return answer->status;
-    }
+    if (!answer) return refuse(request, answer.error(), ib::cli::kExitCannotRun);
+    if (answer->status != 0) return refuse(request, error_of(*answer), answer->status);
     const std::string& text = answer->text;
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
       return ib::cli::kExitGood;
@@ -132,7 +153,6 @@ int CtlWords::follow(const std::string& socket, control::Request request) const 
 }
 
 int CtlWords::run(const std::string& default_socket) const {
-  constexpr const char* kProgram = "ibsm ctl";
   control::Request request{{}, words_, {}};
   for (const auto& [name, line] : verbs_)
     if (line->chosen()) request.verb = name;
@@ -146,11 +166,15 @@ int CtlWords::run(const std::string& default_socket) const {
   const std::string& socket = socket_.empty() ? default_socket : socket_;
   if (follow_) return follow(socket, std::move(request));
   const auto answer = control::ask(socket, request);
-  if (!answer) return ib::cli::complain(kProgram, answer.error().message, ib::cli::kExitCannotRun);
-  std::FILE* out = answer->status <= 1 ? stdout : stderr;
-  const std::string text = (answer->status <= 1 ? "" : std::string(kProgram) + ": ") + answer->text;
-  if (std::fwrite(text.data(), 1, text.size(), out) != text.size() || std::fflush(out) != 0)
-    return ib::cli::complain(kProgram, "cannot write the answer", ib::cli::kExitCannotRun);
+  if (!answer) return refuse(request, answer.error(), ib::cli::kExitCannotRun);
+  // What is printed of something that was found is a document, or text where none was asked for.
+  const bool document = answer->text.starts_with('{');
+  if (answer->status > ib::cli::kExitFound ||
+      (answer->status == ib::cli::kExitFound && json_ && !document))
+    return refuse(request, error_of(*answer), answer->status);
+  const std::string& text = answer->text;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    return ib::cli::complain("ibsm ctl", "cannot write the answer", ib::cli::kExitCannotRun);
   return answer->status;
 }
 

@@ -25,7 +25,8 @@ control::Answer Daemon::answer(const control::Request& request) {
   if (request.verb == "counters") return counters(request);
   if (request.verb == "events") return events_->answer(request);
   if (request.verb == "sm")
-    return sm_verb(request, manager_->mastership(), own_lid(), ib::monotonic_now(),
+    return sm_verb(request, manager_->mastership(),
+                   {path_rules_.version, manager_->snapshot(), own_lid()}, ib::monotonic_now(),
                    comparison_ ? &comparison_->consistency() : nullptr);
   if (request.verb == "sa") return change_sa(request);
   if (request.verb == "explain")
@@ -77,20 +78,20 @@ control::Answer Daemon::change_sa(const control::Request& request) {
   if (!present) return {4, kSilent};
   const auto change = sa_change(request, *present);
   if (!change) return {2, change.error().message + '\n'};
-  if (!change->changes()) return sa_answer(request, *present);
+  if (!change->changes()) return sa_answer(request, *present, path_rules_.version);
   const auto after = sa_->change(*change);
   if (!after) return {4, kSilent};
   if (change->rx_threshold) smi_.port->set_receive_threshold(*change->rx_threshold);
   std::string words;
   for (const std::string& word : request.words) words += ' ' + word;
   say(ib::LogLevel::Info, "sa", "ibsm ctl sa" + words);
-  return sa_answer(request, *after);
+  return sa_answer(request, *after, path_rules_.version);
 }
 
 control::Answer Daemon::change_partitions(const control::Request& request) {
-  MembersChange change =
-      partition_verb(request, added_members_,
-                     {manager_->snapshot(), manager_->holdings(), partitions_->allow_both});
+  MembersChange change = partition_verb(
+      request, added_members_,
+      {manager_->snapshot(), manager_->holdings(), partitions_->allow_both, path_rules_.version});
   if (change.batch.empty()) return std::move(change.answer);
   if (auto kept = store_->commit(change.batch); !kept)
     return {4, "nothing was changed, since it cannot be stored: " + kept.error().message + '\n'};

@@ -136,10 +136,11 @@ void EventLog::on_dropped_levels(std::vector<policy::DroppedLevel> levels) {
 void EventLog::on_errors(const std::vector<managers::performance::ErrorChange>& changes) {
   Events news;
   for (const auto& change : changes)
-    news.push_back(events::make(
-        change.is_above ? events::Kind::ErrorsAbove : events::Kind::ErrorsBelow,
-        {change.here, change.there, std::string(change.counter), std::string(change.category),
-         change.count, change.seconds, change.threshold}));
+    news.push_back(
+        events::make(change.is_above ? events::Kind::ErrorsAbove : events::Kind::ErrorsBelow,
+                     {change.here, change.there ? events::Value(*change.there) : events::Value(),
+                      std::string(change.counter), std::string(change.category), change.count,
+                      change.seconds, change.threshold}));
   take(news);
 }
 void EventLog::on_end() {

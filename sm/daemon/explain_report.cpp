@@ -175,8 +175,15 @@ void write_hop(ib::report::JsonWriter& json, const ExplainView& subnet, const Ho
 std::string json_of(const Report& report, const std::string& version) {
   ib::report::JsonWriter json;
   ib::report::begin_document(json, {kExplainSchema, "ibsm", version, true, {}});
-  json.field("slid", report.from.lid).field("source_name", report.name(report.from));
-  json.field("dlid", report.to.lid).field("destination_name", report.name(report.to));
+  for (const auto& [key, end] :
+       {std::pair{"source", &report.from}, std::pair{"destination", &report.to}}) {
+    auto shape = ib::report::port_shape(report.subnet.fabric(), end->port);
+    shape.port_guid = end->guid;  // of a port behind it, where it is virtual
+    shape.lid = end->lid;
+    json.key(key).begin_object();
+    write_port(json, shape);
+    json.end_object();
+  }
   json.key("links").begin_array(ib::report::JsonWriter::Items::Lines);
   for (const Hop& hop : report.hops) write_hop(json, report.subnet, hop);
   json.end_array().key("reasons").begin_array(ib::report::JsonWriter::Items::Lines);

@@ -42,8 +42,7 @@ constexpr const char* kPlanFooter =
     "Exit status: 0 the routes are verified, 1 those of no engine are, or a name of --without\n"
     "does not exist, 2 usage or a bad file, 3 the file lacks some of the fabric, 4 something "
     "could\n"
-    "not be written.\n"
-    "Without --lmc ports have the LMC of the topology.";
+    "not be written.";
 
 int refuse(const ib::Error& error) {
   return ib::cli::complain(kProgram, error.message, ib::cli::kExitUsage);
@@ -320,7 +319,7 @@ Command read_command_line(int argc, const char* const* argv, const std::string& 
   words.add_to(line);
   auto& plan_line = line.optional_verb("plan", "Routes of a saved topology, no fabric attached");
   plan.add_to(plan_line);
-  CtlWords ctl;
+  CtlWords ctl(version);
   auto& ctl_line = line.optional_verb("ctl", "Ask the running ibsm");
   ctl.add_to(ctl_line);
 

@@ -12,7 +12,8 @@
 #include "libdiag/base/text.h"
 #include "libdiag/cli/exit_status.h"
 #include "libdiag/fabric/names.h"
-#include "libdiag/report/json.h"
+#include "libdiag/report/shapes.h"
+#include "sm/daemon/failure_documents.h"
 #include "sm/device/tables/kinds.h"
 #include "sm/policy/selector_text.h"
 
@@ -23,8 +24,6 @@ using policy::AddedMember;
 using policy::Membership;
 
 constexpr std::size_t kOwnerMax = 64;
-constexpr const char* kSchema = "ibkit.ibsm.partitions/1";
-constexpr const char* kChangeSchema = "ibkit.ibsm.partitions-change/1";
 constexpr const char* kUsage =
     "expected partition add P_KEY PORT..., partition remove P_KEY PORT... or partition list";
 
@@ -90,6 +89,16 @@ std::string name_of(const AddedMember& member, const SubnetView& subnet) {
   return port ? ib::printable(fabric.node(port->node).name()) : std::string();
 }
 
+/// A port that is not there has its GUID alone.
+ib::report::PortShape shape_of(ib::Guid port_guid, const SubnetView& subnet) {
+  const auto port =
+      subnet.snapshot ? subnet.snapshot->fabric().find_port_guid(port_guid) : std::nullopt;
+  if (port) return ib::report::port_shape(subnet.snapshot->fabric(), *port);
+  ib::report::PortShape shape;
+  shape.port_guid = port_guid;
+  return shape;
+}
+
 std::string list_text(const std::vector<AddedMember>& members, const SubnetView& subnet) {
   std::string out;
   for (const AddedMember& m : members) {
@@ -104,15 +113,14 @@ std::string list_text(const std::vector<AddedMember>& members, const SubnetView&
 
 std::string list_json(const std::vector<AddedMember>& members, const SubnetView& subnet) {
   ib::report::JsonWriter json;
-  json.begin_object().field("schema", kSchema).key("members");
-  json.begin_array(ib::report::JsonWriter::Items::Lines);
+  begin_document(json, {kMembersSchema, "ibsm", subnet.version, true, {}});
+  json.key("members").begin_array(ib::report::JsonWriter::Items::Lines);
   for (const AddedMember& m : members) {
     const State state = state_of(m, subnet);
-    json.begin_object();
-    json.field("p_key", fmt::format("0x{:04x}", m.p_key)).field("port_guid", m.port_guid);
+    json.begin_object().field("p_key", fmt::format("0x{:04x}", m.p_key));
+    write_port(json, shape_of(m.port_guid, subnet));
     json.field("membership", policy::word(m.membership)).field("state", state.word);
-    json.field("why", state.why).field("owner", m.owner).field("node", name_of(m, subnet));
-    json.end_object();
+    json.field("reason", state.why).field("owner", m.owner).end_object();
   }
   json.end_array().end_object();
   return json.take();
@@ -197,11 +205,15 @@ class Change {
   }
   std::string as_json(std::string_view what, std::uint16_t p_key) const {
     ib::report::JsonWriter json;
-    json.begin_object().field("schema", kChangeSchema).field("change", what);
+    begin_document(json, {kMembersChangeSchema, "ibsm", subnet_.version, true, {}});
+    json.field("change", what);
     json.field("p_key", fmt::format("0x{:04x}", p_key)).field("members", done_).key("refused");
     json.begin_array(ib::report::JsonWriter::Items::Lines);
-    for (const auto& [guid, why] : refused_)
-      json.begin_object().field("port_guid", guid).field("why", why).end_object();
+    for (const auto& [guid, why] : refused_) {
+      json.begin_object();
+      write_port(json, shape_of(guid, subnet_));
+      json.field("reason", why).end_object();
+    }
     json.end_array().end_object();
     return json.take();
   }

@@ -26,6 +26,7 @@ struct SubnetView {
   SnapshotPtr snapshot;
   DeviceStatePtr holdings;
   bool allow_both{false};  // allow_both_pkeys
+  std::string version{};   // of the program, for documents
 };
 
 std::vector<policy::AddedMember> added_members(const std::vector<store::PartitionMember>& stored);

@@ -9,11 +9,10 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/report/json.h"
+#include "sm/daemon/failure_documents.h"
 
 namespace sm::daemon {
 namespace {
-
-constexpr const char* kSchema = "ibkit.ibsm.sa/1";
 
 /// A limit by the name of its option.
 struct Limit {
@@ -55,9 +54,10 @@ ib::Result<void> take(const std::string& word, const SaState& present, SaChange&
   return {};
 }
 
-std::string in_json(const SaState& state) {
+std::string in_json(const SaState& state, const std::string& version) {
   ib::report::JsonWriter json;
-  json.begin_object().field("schema", kSchema).key("limits").begin_object();
+  begin_document(json, {kSaSchema, "ibsm", version, true, {}});
+  json.key("limits").begin_object();
   for (const Limit& limit : kLimits) json.field(limit.name, limit.of(state));
   json.end_object().key("counters").begin_object();
   for (const auto& [name, value] : sa::named_counters()) json.field(name, state.counters.*value);
@@ -83,8 +83,9 @@ ib::Result<SaChange> sa_change(const control::Request& request, const SaState& p
   return change;
 }
 
-control::Answer sa_answer(const control::Request& request, const SaState& state) {
-  if (request.has("json")) return {0, in_json(state)};
+control::Answer sa_answer(const control::Request& request, const SaState& state,
+                          const std::string& version) {
+  if (request.has("json")) return {0, in_json(state, version)};
   std::string text;
   for (const Limit& limit : kLimits) text += fmt::format("{} {}\n", limit.name, limit.of(state));
   for (const auto& [name, value] : sa::named_counters())

@@ -33,6 +33,7 @@ struct SaChange {
 ib::Result<SaChange> sa_change(const control::Request& request, const SaState& present);
 
 /// What the command prints; JSON with the option `json`.
-control::Answer sa_answer(const control::Request& request, const SaState& state);
+control::Answer sa_answer(const control::Request& request, const SaState& state,
+                          const std::string& version);
 
 }  // namespace sm::daemon

@@ -5,14 +5,13 @@
 #include <fmt/ranges.h>
 
 #include "libdiag/base/text.h"
-#include "libdiag/report/json.h"
+#include "libdiag/report/shapes.h"
+#include "sm/daemon/failure_documents.h"
 
 namespace sm::daemon {
 namespace {
 
 using core::election::state_name;
-
-constexpr const char* kSchema = "ibkit.ibsm.managers/1";
 
 /// What is configured otherwise at others.
 struct Differences {
@@ -71,21 +70,36 @@ std::string text_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Ins
                            seconds_since(now, own.since), own.why);
 }
 
-std::string json_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Instant now,
-                    const Differences& differ) {
+/// A port by its GUID, as the subnet has it; of one that it does not have what its manager said.
+ib::report::PortShape shape_of(const SnapshotPtr& subnet, ib::Guid guid, ib::Lid lid,
+                               const std::string& name) {
+  const auto port = subnet ? subnet->fabric().find_port_guid(guid) : std::nullopt;
+  ib::report::PortShape shape;
+  if (port) shape = ib::report::port_shape(subnet->fabric(), *port);
+  if (!port) shape.name = name;
+  shape.port_guid = guid;
+  shape.lid = lid;
+  return shape;
+}
+
+std::string json_of(const core::Mastership& mastership, const SnapshotPtr& subnet, ib::Lid own_lid,
+                    ib::Instant now, const Differences& differ, const std::string& version) {
   const core::Standing& own = mastership.standing();
   const auto info = mastership.own_info();
   ib::report::JsonWriter json;
-  json.begin_object().field("schema", kSchema).field("state", state_name(own.state));
-  json.field("since_seconds", seconds_since(now, own.since)).field("why", own.why);
+  begin_document(json, {kManagersSchema, "ibsm", version, true, {}});
+  json.field("state", state_name(own.state));
+  json.field("since_seconds", seconds_since(now, own.since)).field("reason", own.why);
   json.key("managers").begin_array(ib::report::JsonWriter::Items::Lines);
-  json.begin_object().field("guid", own.guid).field("own", true).field("lid", own_lid);
-  json.field("state", state_name(own.state)).field("priority", info.priority);
+  json.begin_object();
+  write_port(json, shape_of(subnet, own.guid, own_lid, {}));
+  json.field("own", true).field("state", state_name(own.state)).field("priority", info.priority);
   json.field("act_count", info.act_count).field("since_seconds", seconds_since(now, own.since));
   json.end_object();
   for (const auto& [guid, other] : mastership.others().all()) {
-    json.begin_object().field("guid", guid).field("own", false).field("lid", other.lid);
-    json.field("name", other.name).field("answers", other.answered).field("allowed", other.allowed);
+    json.begin_object();
+    write_port(json, shape_of(subnet, guid, other.lid, other.name));
+    json.field("own", false).field("answers", other.answered).field("allowed", other.allowed);
     if (other.known) {
       json.field("state", state_name(other.info.sm_state)).field("priority", other.info.priority);
       json.field("act_count", other.info.act_count).field("key_matches", other.key_matches);
@@ -105,12 +119,14 @@ std::string json_of(const core::Mastership& mastership, ib::Lid own_lid, ib::Ins
 }  // namespace
 
 control::Answer sm_verb(const control::Request& request, const core::Mastership& mastership,
-                        ib::Lid own_lid, ib::Instant now, const Consistency* consistency) {
+                        const ManagedSubnet& subnet, ib::Instant now,
+                        const Consistency* consistency) {
   const Differences differ{consistency};
   if (!request.words.empty())
     return {2, "sm: expected no more words, got '" + ib::printable(request.words.front()) + "'\n"};
-  return {0, request.has("json") ? json_of(mastership, own_lid, now, differ)
-                                 : text_of(mastership, own_lid, now, differ)};
+  return {0, request.has("json")
+                 ? json_of(mastership, subnet.snapshot, subnet.own_lid, now, differ, subnet.version)
+                 : text_of(mastership, subnet.own_lid, now, differ)};
 }
 
 }  // namespace sm::daemon

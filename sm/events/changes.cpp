@@ -7,7 +7,6 @@
 
 #include "libdiag/base/text.h"
 #include "libdiag/discover/degraded.h"
-#include "libdiag/fabric/labels.h"
 #include "libdiag/route/reroute/reroute.h"
 #include "libdiag/wire/rates.h"
 #include "sm/device/tables/kinds.h"
@@ -19,12 +18,9 @@ namespace {
 using ib::fabric::Fabric;
 using ib::fabric::NodeIndex;
 using ib::fabric::PortRef;
-using ib::wire::NodeType;
+using ib::report::node_shape;
+using ib::report::port_shape;
 using ib::wire::PortInfo;
-
-std::string type_name(NodeType type) {
-  return type == NodeType::Switch ? "switch" : type == NodeType::Router ? "router" : "CA";
-}
 
 std::string key_text(std::uint16_t p_key) { return fmt::format("0x{:04x}", p_key); }
 std::string lid_text(ib::Lid lid) { return fmt::format("0x{:04x}", lid.value); }
@@ -69,8 +65,8 @@ class Topology {
       const auto& [guid, attribute] = table;
       const auto n = after_.fabric().find_node(guid);
       if (!n || (before_ != nullptr && before_->refused_tables.contains(table))) continue;
-      say(Kind::DeviceRefuses, {after_.fabric().node(*n).name(), to_string(guid),
-                                std::string(device::table_name(attribute))});
+      say(Kind::DeviceRefuses,
+          {node_shape(after_.fabric().node(*n)), std::string(device::table_name(attribute))});
     }
   }
 
@@ -80,15 +76,14 @@ class Topology {
     for (const auto& node : now.nodes()) {
       const auto old = was.find_node(node.guid);
       if (!old) {
-        say(Kind::NodeJoined, {node.name(), to_string(node.guid), type_name(node.type)});
+        say(Kind::NodeJoined, {node_shape(node)});
       } else if (was.node(*old).description != node.description) {
         say(Kind::NodeRenamed,
             {to_string(node.guid), was.node(*old).description, node.description});
       }
     }
     for (const auto& node : was.nodes())
-      if (!now.find_node(node.guid))
-        say(Kind::NodeLeft, {node.name(), to_string(node.guid), type_name(node.type)});
+      if (!now.find_node(node.guid)) say(Kind::NodeLeft, {node_shape(node)});
     for (Event& event : recognised(was, now)) out_.push_back(std::move(event));
     lids();
   }
@@ -105,16 +100,15 @@ class Topology {
         if (!old) continue;
         const ib::Lid lid = before_->fabric().port(old).lid;
         if (lid.is_unicast() && lid != port.lid)
-          say(Kind::LidChanged, {ib::fabric::port_name(now, self), std::uint64_t{lid.value},
-                                 std::uint64_t{port.lid.value}});
+          say(Kind::LidChanged,
+              {port_shape(now, self), std::uint64_t{lid.value}, std::uint64_t{port.lid.value}});
       }
   }
 
   std::vector<Value> link(PortRef a, PortRef b) const {
     const Fabric& now = after_.fabric();
     const auto& port = now.port(a);
-    return {ib::fabric::port_name(now, a), ib::fabric::port_name(now, b),
-            std::string(ib::wire::width_name(port.width)),
+    return {port_shape(now, a), port_shape(now, b), std::string(ib::wire::width_name(port.width)),
             std::string(ib::wire::speed_name(port.speed))};
   }
 
@@ -145,8 +139,7 @@ class Topology {
     const PortRef old_peer = old ? before_->fabric().port(old).peer : PortRef{};
     if (old_peer)
       say(Kind::CableMoved,
-          {ib::fabric::port_name(now, end), ib::fabric::port_name(before_->fabric(), old_peer),
-           ib::fabric::port_name(now, peer)});
+          {port_shape(now, end), port_shape(before_->fabric(), old_peer), port_shape(now, peer)});
   }
 
   void cable_before(PortRef a, PortRef b) {
@@ -155,7 +148,7 @@ class Topology {
     const PortRef self = same_port(was, a, now);
     const PortRef peer = self ? now.port(self).peer : PortRef{};
     if (peer && peer == same_port(was, b, now)) return;
-    say(Kind::LinkDown, {ib::fabric::port_name(was, a), ib::fabric::port_name(was, b)});
+    say(Kind::LinkDown, {port_shape(was, a), port_shape(was, b)});
   }
 
   const Snapshot* before_;

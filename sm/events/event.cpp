@@ -55,8 +55,8 @@ constexpr Row kRows[] = {
     {Kind::NodeJoined,
      "node.joined",
      LogLevel::Info,
-     "joined: {node} {guid} ({type})",
-     "node,guid,type",
+     "joined: {node} {node.guid} ({node.type})",
+     "node",
      0,
      {},
      0,
@@ -64,8 +64,8 @@ constexpr Row kRows[] = {
     {Kind::NodeLeft,
      "node.left",
      LogLevel::Warning,
-     "left: {node} {guid} ({type})",
-     "node,guid,type",
+     "left: {node} {node.guid} ({node.type})",
+     "node",
      0,
      {},
      0,
@@ -91,8 +91,8 @@ constexpr Row kRows[] = {
     {Kind::NodeReplaced,
      "node.replaced",
      LogLevel::Info,
-     "replaced: {before} {before_guid} by {now} {now_guid}, at {place}",
-     "before,before_guid,now,now_guid,place",
+     "replaced: {before} {before.guid} by {now} {now.guid}, at {place}",
+     "before,now,place",
      0,
      {},
      0,
@@ -218,8 +218,8 @@ constexpr Row kRows[] = {
     {Kind::DeviceRefuses,
      "device.refuses",
      LogLevel::Verbose,
-     "{node} ({guid}) does not take its {table}",
-     "node,guid,table",
+     "{node} ({node.guid}) does not take its {table}",
+     "node,table",
      0,
      {},
      0,
@@ -307,13 +307,53 @@ constexpr Row kRows[] = {
      "a difference of configurations ended"},
 };
 
-std::string text_of(const Value& value) {
+std::string text_of(const ib::report::NodeShape& node, std::string_view part) {
+  using ib::wire::NodeType;
+  if (part == "guid") return to_string(node.guid);
+  if (part != "type") return ib::printable(node.name);
+  return node.type == NodeType::Switch ? "switch" : node.type == NodeType::Router ? "router" : "CA";
+}
+
+/// `part`: of a node, "guid" or "type"; empty: what it is called.
+std::string text_of(const Value& value, std::string_view part = {}) {
   return std::visit(
-      [](const auto& v) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>)
+      [&](const auto& v) -> std::string {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, std::monostate>)
+          return "";
+        else if constexpr (std::is_same_v<T, std::string>)
           return ib::printable(v);
+        else if constexpr (std::is_same_v<T, ib::report::NodeShape>)
+          return text_of(v, part);
+        else if constexpr (std::is_same_v<T, ib::report::PortShape>)
+          return port_text(v);
         else
           return fmt::format("{}", v);
+      },
+      value);
+}
+
+nlohmann::ordered_json json_of(const Value& value) {
+  return std::visit(
+      [](const auto& v) -> nlohmann::ordered_json {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, std::monostate>) {
+          return nullptr;
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return ib::printable(v);
+        } else if constexpr (std::is_same_v<T, ib::report::NodeShape> ||
+                             std::is_same_v<T, ib::report::PortShape>) {
+          ib::report::JsonWriter json;
+          json.begin_object();
+          if constexpr (std::is_same_v<T, ib::report::NodeShape>)
+            write_node(json, v);
+          else
+            write_port(json, v);
+          json.end_object();
+          return nlohmann::ordered_json::parse(json.take());
+        } else {
+          return v;
+        }
       },
       value);
 }
@@ -346,8 +386,11 @@ std::string text_of(const Event& event) {
     rest.remove_prefix(open);
     if (rest.empty()) break;
     const auto close = rest.find('}');
-    const auto field = std::ranges::find(event.fields, rest.substr(1, close - 1), &Field::name);
-    if (field != event.fields.end()) out += text_of(field->value);
+    const std::string_view name = rest.substr(1, close - 1);
+    const auto dot = std::min(name.find('.'), name.size());
+    const auto field = std::ranges::find(event.fields, name.substr(0, dot), &Field::name);
+    if (field != event.fields.end())
+      out += text_of(field->value, name.substr(std::min(dot + 1, name.size())));
     rest.remove_prefix(close + 1);
   }
   return out;
@@ -366,18 +409,12 @@ std::string time_text(std::chrono::system_clock::time_point time) {
 
 std::string json_of(const Record& record) {
   nlohmann::ordered_json json;
+  json["schema"] = kEventSchema;
   json["number"] = record.number;
   json["time"] = time_text(record.time);
   json["event"] = name_of(record.event);
   for (const Field& field : record.event.fields)
-    std::visit(
-        [&](const auto& v) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>)
-            json[std::string(field.name)] = ib::printable(v);
-          else
-            json[std::string(field.name)] = v;
-        },
-        field.value);
+    json[std::string(field.name)] = json_of(field.value);
   return json.dump();
 }
 

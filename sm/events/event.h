@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "libdiag/base/log.h"
+#include "libdiag/report/shapes.h"
 
 namespace sm::events {
 
@@ -67,7 +68,8 @@ struct Row {
   Kind kind;
   std::string_view name;     // "link.down"; never changes
   ib::LogLevel level;        // of its line in the log
-  std::string_view text;     // the line; {field} stands for the field's value
+  std::string_view text;     // the line; {field} stands for the field's value, {node.guid} and
+                             // {node.type} for more of a node than its name
   std::string_view fields;   // their names in order, with commas
   std::uint8_t activity{0};  // id in the activity report; 0: it is not in there
   std::string_view activity_name{};
@@ -78,7 +80,9 @@ struct Row {
 std::span<const Row> rows();
 const Row& row_of(Kind kind);
 
-using Value = std::variant<std::uint64_t, std::int64_t, double, std::string>;
+/// Nodes and ports have the shape that they have in all documents; nothing: not known.
+using Value = std::variant<std::monostate, std::uint64_t, std::int64_t, double, std::string,
+                           ib::report::NodeShape, ib::report::PortShape>;
 struct Field {
   std::string_view name;
   Value value;
@@ -102,8 +106,10 @@ struct Record {
   std::chrono::system_clock::time_point time;
   Event event;
 };
+inline constexpr const char* kEventSchema = "ibkit.ibsm-event/2";
 /// One line of JSON, without its end:
-/// {"number": 7, "time": "2026-11-25T22:53:02.123Z", "event": "link.down", "a": "...", ...}
+/// {"schema": kEventSchema, "number": 7, "time": "2026-11-25T22:53:02.123Z", "event": "link.down",
+/// "a": {"type": "switch", "node_guid": ..., "name": ..., "port": 9, ...}, ...}
 std::string json_of(const Record& record);
 /// The line of the activity report: date, id, name, fields.
 std::string activity_line(const Record& record);

@@ -5,8 +5,6 @@
 #include <set>
 #include <string>
 
-#include "libdiag/fabric/labels.h"
-
 namespace sm::events {
 namespace {
 
@@ -41,8 +39,8 @@ void swapped(const Fabric& before, const Fabric& now, std::vector<Event>& out) {
       // Each of the four ports finds the pair; the first of them tells.
       if (a > b || a > c || a > d) return;
       out.push_back(make(Kind::CablesSwapped,
-                         {ib::fabric::port_name(now, a), ib::fabric::port_name(now, b),
-                          ib::fabric::port_name(now, c), ib::fabric::port_name(now, d)}));
+                         {ib::report::port_shape(now, a), ib::report::port_shape(now, b),
+                          ib::report::port_shape(now, c), ib::report::port_shape(now, d)}));
     });
 }
 
@@ -68,8 +66,8 @@ std::set<ib::Guid> replaced(const Fabric& before, const Fabric& now, std::vector
         continue;
       both.insert(node.guid);
       out.push_back(
-          make(Kind::NodeReplaced, {was.name(), to_string(was.guid), node.name(),
-                                    to_string(node.guid), ib::fabric::port_name(now, place)}));
+          make(Kind::NodeReplaced, {ib::report::node_shape(was), ib::report::node_shape(node),
+                                    ib::report::port_shape(now, place)}));
     }
   }
   return both;
@@ -103,7 +101,7 @@ void parts(const Fabric& whole, const Fabric& rest, Kind kind, const std::set<ib
     }
     if (switches == 0 || part.size() < 2 || !place) continue;
     out.push_back(make(kind, {switches, std::uint64_t{part.size()} - switches,
-                              ib::fabric::port_name(whole, place)}));
+                              ib::report::port_shape(whole, place)}));
   }
 }
 

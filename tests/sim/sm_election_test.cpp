@@ -610,7 +610,8 @@ TEST_F(Election, CtlShowsAllOfThemAndWhy) {
   host(2).start(with_priority(1));
   world_.run_for(12s);
   const auto ask = [&](control::Request request) {
-    return daemon::sm_verb(request, host(2).sm().mastership(), ib::Lid{7}, world_.now());
+    return daemon::sm_verb(request, host(2).sm().mastership(), {"9", nullptr, ib::Lid{7}},
+                           world_.now());
   };
   const auto text = ask({"sm", {}, {}});
   EXPECT_EQ(text.status, 0);
@@ -621,7 +622,7 @@ TEST_F(Election, CtlShowsAllOfThemAndWhy) {
                                     "STANDBY since 1[12] s: another subnet manager is master, or "
                                     "ranks above this one: .*\n"));
   const auto json = ask({"sm", {}, {{"json", "TRUE"}}}).text;
-  EXPECT_THAT(json, testing::HasSubstr(R"("schema": "ibkit.ibsm.managers/1")"));
+  EXPECT_THAT(json, testing::HasSubstr(R"("schema": "ibkit.ibsm-managers/2")"));
   EXPECT_THAT(json, testing::HasSubstr(R"("state": "MASTER", "priority": 2)"));
   EXPECT_THAT(json, testing::HasSubstr(R"("key_matches": true)"));
   EXPECT_THAT(json, testing::Not(testing::HasSubstr("sm_key")));

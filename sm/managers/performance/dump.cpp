@@ -7,7 +7,6 @@
 #include <ctime>
 
 #include "libdiag/base/text.h"
-#include "libdiag/report/shapes.h"
 
 namespace sm::managers::performance {
 namespace {
@@ -108,23 +107,12 @@ std::string counters_table(const PortRecords& records, const Clock& clock) {
   return text;
 }
 
-void write_record_port(ib::report::JsonWriter& json, const PortRecord& record, const Frame& frame) {
-  using ib::report::PortShape;
-  // Of a node that is gone what is remembered of it.
-  PortShape own{{}, record.node_guid, record.node_name, record.port, record.port_guid, {}};
-  std::optional<PortShape> peer;
-  const auto node = frame.fabric == nullptr ? std::nullopt : frame.fabric->find_node(own.node_guid);
-  if (node && record.port <= frame.fabric->node(*node).num_ports) {
-    const ib::fabric::PortRef here{*node, record.port};
-    own = ib::report::port_shape(*frame.fabric, here);
-    if (const auto far = frame.fabric->port(here).peer)
-      peer = ib::report::port_shape(*frame.fabric, far);
-  }
-  ib::report::write_port(json, own);
+void write_record_port(ib::report::JsonWriter& json, const PortRecord& record) {
+  ib::report::write_port(json, record.here);
   json.key("peer");
-  if (peer) {
+  if (record.there) {
     json.begin_object();
-    ib::report::write_port(json, *peer);
+    ib::report::write_port(json, *record.there);
     json.end_object();
   } else {
     json.null();
@@ -133,17 +121,17 @@ void write_record_port(ib::report::JsonWriter& json, const PortRecord& record, c
 }
 
 std::string counters_json(const PortRecords& records, const Which& which, const Clock& clock,
-                          const Frame& frame) {
+                          const std::string& version) {
   const auto rows = counter_rows();
   ib::report::JsonWriter json;
-  ib::report::begin_document(json, {"ibkit.ibsm-counters/2", "ibsm", frame.version, true, {}});
+  ib::report::begin_document(json, {kCountersSchema, "ibsm", version, true, {}});
   json.key("ports").begin_array(ib::report::JsonWriter::Items::Lines);
   for (const auto& [key, record] : records) {
     if (!is_asked_for(record, which)) continue;
     const auto& totals = record.totals;
     const double seconds = std::chrono::duration<double>(totals.period()).count();
     json.begin_object();
-    write_record_port(json, record, frame);
+    write_record_port(json, record);
     json.field("read", std::chrono::duration_cast<std::chrono::seconds>(
                            clock.at(totals.last_reading()).time_since_epoch())
                            .count());

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "libdiag/fabric/fabric.h"
 #include "libdiag/report/json.h"
 #include "sm/managers/performance/manager.h"
 
@@ -34,16 +33,14 @@ bool is_words(const CounterRow& row);
 std::string counters_text(const PortRecords& records, const Which& which, const Clock& clock);
 /// `dump_counters mach`: columns separated by tabs, under a head for each node.
 std::string counters_table(const PortRecords& records, const Clock& clock);
-/// What a document has besides: who writes it, and nodes and cables as they are now.
-struct Frame {
-  std::string version;
-  const ib::fabric::Fabric* fabric{nullptr};  // null: unknown
-};
+inline constexpr const char* kCountersSchema = "ibkit.ibsm-counters/2";
+inline constexpr const char* kHistorySchema = "ibkit.ibsm-counter-history/2";
+
 /// The members of a port in a document: the shape of a port, "peer" and "active".
-void write_record_port(ib::report::JsonWriter& json, const PortRecord& record, const Frame& frame);
-/// `ibkit.ibsm-counters/2` (doc/formats.md): rates are a second, bytes and packets of the time
+void write_record_port(ib::report::JsonWriter& json, const PortRecord& record);
+/// A document (doc/formats.md): rates are a second, bytes and packets of the time
 /// between the last two readings.
 std::string counters_json(const PortRecords& records, const Which& which, const Clock& clock,
-                          const Frame& frame);
+                          const std::string& version);
 
 }  // namespace sm::managers::performance

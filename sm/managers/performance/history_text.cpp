@@ -93,16 +93,15 @@ std::string history_text(const PortRecords& records, const Which& which, const W
 }
 
 std::string history_json(const PortRecords& records, const Which& which, const Windows& windows,
-                         const Frame& frame) {
+                         const std::string& version) {
   const auto rows = counter_rows();
   ib::report::JsonWriter json;
-  ib::report::begin_document(json,
-                             {"ibkit.ibsm-counter-history/2", "ibsm", frame.version, true, {}});
+  ib::report::begin_document(json, {kHistorySchema, "ibsm", version, true, {}});
   json.key("ports").begin_array(ib::report::JsonWriter::Items::Lines);
   for (const auto& [key, record] : records) {
     if (!is_asked_for(record, which)) continue;
     json.begin_object();
-    write_record_port(json, record, frame);
+    write_record_port(json, record);
     json.key("windows").begin_array();
     for (const Slice& slice : slices_of(record, windows)) {
       json.begin_object().field("began", slice.began).field("seconds", slice.seconds);

@@ -11,8 +11,8 @@ namespace sm::managers::performance {
 /// A table for each port: when the window began, the seconds between its readings, rates of data a
 /// second, and what errors there were.
 std::string history_text(const PortRecords& records, const Which& which, const Windows& windows);
-/// `ibkit.ibsm-counter-history/2` (doc/formats.md); times are seconds since 1970.
+/// A document (doc/formats.md); times are seconds since 1970.
 std::string history_json(const PortRecords& records, const Which& which, const Windows& windows,
-                         const Frame& frame);
+                         const std::string& version);
 
 }  // namespace sm::managers::performance

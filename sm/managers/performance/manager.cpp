@@ -199,8 +199,8 @@ void PerformanceManager::begin(Instant now) {
       record.port_guid = end.port_guid;
       record.port = ref.port;
       record.node_name = node.name();
-      record.here = place_name(fabric, ref);
-      record.there = place_name(fabric, port.peer);
+      record.here = ib::report::port_shape(fabric, ref);
+      record.there = ib::report::port_shape(fabric, port.peer);
       target->ports.push_back(std::move(record));
     }
     target->end = std::move(end);
@@ -393,7 +393,8 @@ void PerformanceManager::resume(Instant now, std::span<const StoredWindow> store
     record.port = port.second;
     record.active = false;  // until a sweep finds it
     record.node_name = to_string(port.first);
-    record.here = fmt::format("{} port {}", record.node_name, port.second);
+    record.here.node_guid = port.first;
+    record.here.port = port.second;
     record.resume(now, stored.first(static_cast<std::size_t>(count)), options_.windows);
     stored = stored.subspan(static_cast<std::size_t>(count));
   }

@@ -17,6 +17,7 @@
 
 #include "libdiag/base/ids.h"
 #include "libdiag/base/instant.h"
+#include "libdiag/report/shapes.h"
 #include "sm/managers/performance/totals.h"
 #include "sm/policy/error_thresholds.h"
 
@@ -41,7 +42,8 @@ struct WindowEnd {
 /// A counter of a port is above its threshold, or is not any more.
 struct ErrorChange {
   bool is_above{};
-  std::string here, there;  // both ends of the cable
+  ib::report::PortShape here;  // both ends of the cable
+  std::optional<ib::report::PortShape> there;
   std::string_view counter, category;
   std::uint64_t count{};  // in `seconds`
   std::int64_t seconds{};
@@ -73,8 +75,9 @@ struct PortRecord {
   ib::Guid node_guid{}, port_guid{};
   std::uint8_t port{};
   std::string node_name;
-  std::string here, there;  // `"leaf-003" port 9`, `"spine-001" port 5`
-  bool active{true};        // in the subnet
+  ib::report::PortShape here;                  // as a document has it
+  std::optional<ib::report::PortShape> there;  // the other end of the cable
+  bool active{true};                           // in the subnet
   PortTotals totals;
   /// Ended windows, the oldest first; never empty once the port has been read. The first stands for
   /// all time before.
@@ -83,7 +86,9 @@ struct PortRecord {
   bool has_new_past{false};  // `ended` is not what the store may have, but for its growth
 
   /// Both ends of the cable.
-  std::string link() const { return there.empty() ? here : here + " - " + there; }
+  std::string link() const {
+    return port_text(here) + (there ? " - " + port_text(*there) : std::string());
+  }
   /// As PortTotals::take(); `kept`: ended windows at most, at least 1.
   void take(ib::Instant now, const Reading& reading, const Windows& windows, std::size_t kept,
             RecordNews& news);

@@ -16,7 +16,9 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 from fabric import BIN, TESTS, Fabric, end_daemon, generate, wait_until  # noqa: E402
+from json_schema import complaints  # noqa: E402
 
 IBSM = BIN / "ibsm"
 TREE = ("fat-tree", "--radix", "8", "--no-lids")
@@ -442,8 +444,9 @@ class AddedMembers(unittest.TestCase):
             f.daemon()
             for words, status, text in (
                     (("add", "0", "0x1"), 2, "expected a P_Key from 0x1 to 0x7fff"),
-                    (("add", "1", "host"), 2, "expected the GUID of a port (0x...), got 'host'"),
-                    (("add", "1"), 2, "expected partition add P_KEY GUID..."),
+                    (("add", "1", "nobody"), 1, "no node is named 'nobody'; nothing was changed"),
+                    (("add", "1", "0x"), 2, "expected the GUID of a port (0x...), got '0x'"),
+                    (("add", "1"), 2, "expected partition add P_KEY PORT..."),
                     (("remove", "1", "0x99"), 1, "it was not added"),
                     (("add", "0x7fff", self.guid(f, HOST), "--limited"), 1, "always a full member"),
                     (("add", "1", "0x99", "--limited", "--both"), 2, "expected --limited or --both, got both of them"),
@@ -453,8 +456,11 @@ class AddedMembers(unittest.TestCase):
                 self.assertIn(text, answer.stdout + answer.stderr)
             self.assertEqual(f.ibsm_ctl("partition", "list").stdout, "no member was added\n")
             twice = f.ibsm_ctl("partition", "add", "9", "0x99", "0x99", "--json")
-            self.assertEqual(json.loads(twice.stdout), {"schema": "ibkit.ibsm.partitions-change/1", "change": "added",
-                                                        "p_key": "0x0009", "members": 1, "refused": []})
+            said = json.loads(twice.stdout)
+            self.assertEqual(complaints(said), [])
+            self.assertEqual({key: said[key] for key in ("schema", "change", "p_key", "members", "refused")},
+                             {"schema": "ibkit.ibsm-partitions-change/2", "change": "added", "p_key": "0x0009",
+                              "members": 1, "refused": []})
             gone = json.loads(f.ibsm_ctl("partition", "remove", "9", "0x99", "0x98", "--json").stdout)
             self.assertEqual((gone["members"], [r["port_guid"] for r in gone["refused"]]), (1, ["0x0000000000000098"]))
             os.kill(int(f.pid_file.read_text()), signal.SIGTERM)
@@ -797,7 +803,7 @@ class QosPolicy(unittest.TestCase):
             dropped, = (e for e in events if e["event"] == "qos.level-dropped")
             self.assertEqual((dropped["rule"], dropped["sl"], dropped["where"]), (rule, 3, where))
             refuses, = (e for e in events if e["event"] == "device.refuses")
-            self.assertEqual((refuses["node"], refuses["table"]), (HOST, "SLtoVLMappingTable"))
+            self.assertEqual((refuses["node"]["name"], refuses["table"]), (HOST, "SLtoVLMappingTable"))
             f.ctl("device", HOST, "keep=none")
             os.kill(int(f.pid_file.read_text()), signal.SIGHUP)
             self.assertTrue(wait_until(
@@ -1227,16 +1233,17 @@ class Counters(unittest.TestCase):
 
             self.assertTrue(wait_until(lambda: any(e["event"] == "port.errors" for e in events())))
             event = next(e for e in events() if e["event"] == "port.errors")
-            self.assertEqual(event["a"], f'"{host}" port 1')
-            self.assertRegex(event["b"], r'"leaf-\d+" port \d+')
+            self.assertEqual((event["a"]["type"], event["a"]["name"], event["a"]["port"]), ("ca", host, 1))
+            self.assertRegex(event["b"]["name"], r"leaf-\d+")
             self.assertEqual([event[k] for k in ("counter", "category", "count", "threshold")],
                              ["PortRcvErrors", "integrity", 3, 2])
             self.assertIn(f'errors above the threshold: "{host}" port 1 - ', f.ibsm_ctl("events").stdout)
             shown = f.ibsm_ctl("counters", "history", host, "1")
             self.assertIn("SymbolErrorCounter +10, PortRcvErrors +3, VL15Dropped +1000", shown.stdout, shown.stderr)
             ports = json.loads(f.ibsm_ctl("counters", "history", host, "--json").stdout)["ports"]
-            ends = [f'"{end["name"]}" port {end["port"]}' for end in (ports[0], ports[0]["peer"])]
-            self.assertEqual((len(ports), ends), (1, [event["a"], event["b"]]))
+            self.assertEqual(len(ports), 1)
+            self.assertEqual({key: ports[0][key] for key in event["a"]}, event["a"])
+            self.assertEqual(ports[0]["peer"], event["b"])
             # Every name that another command takes.
             for word in ("host0009", "host0009:HCA-1", host + ":1"):
                 self.assertEqual(self.counters(f, word).stdout.count(f'"{host}"'), 1, word)
@@ -1319,6 +1326,48 @@ class Counters(unittest.TestCase):
                 self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
 
 
+class Documents(unittest.TestCase):
+    """What ibsm says in JSON is as its schema files have it, what it refuses included."""
+
+    def test_every_answer_has_its_schema_and_names_ports_in_one_shape(self):
+        with Sm(*TREE) as f:
+            f.daemon("-perfmgr", "-perfmgr_sweep_time_s", "1")
+            self.assertTrue(wait_until(lambda: f.ibsm_ctl("counters", "list", "leaf-001", "5").returncode == 0))
+            host, other = "host0001", "host0009:HCA-1"
+            self.assertEqual(f.ibsm_ctl("partition", "add", "1", other, "0x99").returncode, 0)
+            f.ctl("link", "down", "leaf-002", "5")
+            self.assertTrue(wait_until(lambda: "link.down" in f.ibsm_ctl("events", "--json").stdout))
+            documents = {}
+            for words in (("sm",), ("sa",), ("partition", "list"), ("partition", "add", "1", host),
+                          ("counters", "list"), ("counters", "history", host), ("explain", host, other)):
+                answer = f.ibsm_ctl(*words, "--json")
+                self.assertEqual((answer.returncode, answer.stderr), (0, ""), words)
+                documents[words] = json.loads(answer.stdout)
+                self.assertEqual(complaints(documents[words]), [], words)
+            self.assertEqual(documents[("explain", host, other)]["source"]["name"], "host0001 HCA-1")
+            self.assertEqual(documents[("sm",)]["managers"][0]["name"], HOST)
+            shown = json.loads(f.ibsm("--show-config=json").stdout)
+            self.assertEqual(complaints(shown), [])
+            events = [json.loads(line) for line in f.ibsm_ctl("events", "--json").stdout.splitlines()]
+            self.assertEqual([line for event in events for line in complaints(event)], [])
+            # What there is none of is a document of the same kind, and a sentence.
+            for words, status, said in (
+                    (("explain", "1", "999"), 1, "no port has LID 999"), (("explain", "1", "70000"), 2, "up to 0xbfff"),
+                    (("counters", "list", "nobody"), 1, "no node is named 'nobody'"), (("sm", "x"), 2, "got 'x'"),
+                    (("sa", "set", "x=1"), 2, "sa set"), (("partition", "add", "1", "nobody"), 1, "nothing was changed"),
+                    (("events", "x"), 2, "those after that number"), (("sa", "--nonsense"), 2, "got '--nonsense'")):
+                answer = f.ibsm_ctl(*words, "--json")
+                self.assertEqual(answer.returncode, status, (words, answer.stderr))
+                self.assertIn(said, answer.stderr, words)
+                document = json.loads(answer.stdout)
+                self.assertEqual(complaints(document), [], words)
+                self.assertEqual(document["error"]["status"], status, words)
+                self.assertRegex(document["schema"], r"^ibkit\.ibsm-", words)
+            followed = f.ibsm_ctl("pause", "--json")
+            self.assertEqual(followed.returncode, 2)
+            self.assertIn("ibsm ctl pause: expected an option, got '--json'", followed.stderr)
+
+
 class RouterAliases(unittest.TestCase):
     """rtr_aguid_enable: aliases that end with the LID, as stock saquery and smpquery see them, on a fabric with a router."""
 
@@ -1386,7 +1435,8 @@ class Events(unittest.TestCase):
             events = [json.loads(line) for line in (f.directory / "events").read_text().splitlines()]
             self.assertEqual([e["number"] for e in events], list(range(1, len(events) + 1)))
             down = next(e for e in events if e["event"] == "link.down")
-            self.assertEqual((down["a"], down["b"]), ('"leaf-002" port 5', '"spine-001" port 2'))
+            self.assertEqual([(down[end]["name"], down[end]["port"]) for end in "ab"],
+                             [("leaf-002", 5), ("spine-001", 2)])
             self.assertIn('W event: link down: "leaf-002" port 5 - "spine-001" port 2\n',
                           (f.directory / "log").read_text())
             asked = f.ibsm_ctl("events", "--json", str(down["number"] - 1)).stdout.splitlines()

@@ -63,7 +63,7 @@ TEST(Documents, ShowSaysWhereAValueComesFrom) {
   EXPECT_THAT(text, HasSubstr("\nsweep_interval 10  # default\n"));
   EXPECT_THAT(text, HasSubstr("\nsm_assigned_guid 5  # my.conf:3; not supported yet: "));
   const std::string json = show_json(configuration, "0");
-  EXPECT_THAT(json, HasSubstr(R"("schema": "ibkit.ibsm-config/1")"));
+  EXPECT_THAT(json, HasSubstr(R"("schema": "ibkit.ibsm-config/2")"));
   EXPECT_THAT(json, HasSubstr(R"("name": "lmc", "value": "2", "default": "0", "origin": "file", )"
                               R"("file": "my.conf", "line": 2, "reload": false)"));
   EXPECT_THAT(json, HasSubstr(R"("partitions": [])"));

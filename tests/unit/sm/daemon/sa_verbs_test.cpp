@@ -71,11 +71,11 @@ TEST(SaVerbs, WrongWordsSayWhatWasExpected) {
 TEST(SaVerbs, AnswersInTextWhatIsNotZero) {
   SaState state = present();
   state.counters.requests = 12;
-  EXPECT_EQ(sa_answer(request({}), state).text,
+  EXPECT_EQ(sa_answer(request({}), state, "9").text,
             "max_outstanding 16\nqueue_size 1024\ntime_sa_mad 2000\nrx_threshold 8192\n"
             "requests 12\n");
   state.dropped_at_port = 3;
-  EXPECT_THAT(sa_answer(request({}), state).text, HasSubstr("dropped_at_port 3\n"));
+  EXPECT_THAT(sa_answer(request({}), state, "9").text, HasSubstr("dropped_at_port 3\n"));
 }
 
 TEST(SaVerbs, AnswersInJsonWithEveryCounter) {
@@ -83,8 +83,9 @@ TEST(SaVerbs, AnswersInJsonWithEveryCounter) {
   state.counters.busy_queue_full = 7;
   control::Request asked = request({});
   asked.options["json"] = "TRUE";
-  const auto json = nlohmann::json::parse(sa_answer(asked, state).text);
-  EXPECT_EQ(json["schema"], "ibkit.ibsm.sa/1");
+  const auto json = nlohmann::json::parse(sa_answer(asked, state, "9").text);
+  EXPECT_EQ(json["schema"], "ibkit.ibsm-sa/2");
+  EXPECT_EQ(json["version"], "9");
   EXPECT_EQ(json["limits"]["queue_size"], 1024);
   EXPECT_EQ(json["limits"]["rx_threshold"], 8192);
   EXPECT_EQ(json["counters"]["busy_queue_full"], 7);

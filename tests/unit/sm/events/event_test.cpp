@@ -36,19 +36,24 @@ TEST(EventTable, EveryFieldOfATextIsOneOfTheRow) {
   for (const Row& row : rows())
     for (auto open = row.text.find('{'); open != std::string_view::npos;
          open = row.text.find('{', open + 1)) {
-      const auto name = row.text.substr(open + 1, row.text.find('}', open) - open - 1);
+      const auto name = row.text.substr(open + 1, row.text.find_first_of("}.", open) - open - 1);
       const std::string all = "," + std::string(row.fields) + ",";
       EXPECT_THAT(all, HasSubstr("," + std::string(name) + ",")) << row.name;
     }
 }
 
 TEST(Events, HaveALineAJsonLineAndALineOfTheActivityReport) {
-  const Event down = make(
-      Kind::LinkDown, {std::string("\"leaf-003\" port 9"), std::string("\"spine-001\" port 5")});
+  using ib::report::PortShape;
+  const Event down = make(Kind::LinkDown, {PortShape{ib::wire::NodeType::Switch, ib::Guid{0x30},
+                                                     "leaf-003", 9, ib::Guid{0x30}, ib::Lid{3}},
+                                           PortShape{{}, {}, "spine-001", 5, {}, {}}});
   EXPECT_EQ(text_of(down), "link down: \"leaf-003\" port 9 - \"spine-001\" port 5");
-  EXPECT_EQ(json_of({7, at(1'700'000'000'123), down}),
-            R"({"number":7,"time":"2023-11-14T22:13:20.123Z","event":"link.down",)"
-            R"("a":"\"leaf-003\" port 9","b":"\"spine-001\" port 5"})");
+  EXPECT_EQ(
+      json_of({7, at(1'700'000'000'123), down}),
+      R"({"schema":"ibkit.ibsm-event/2","number":7,"time":"2023-11-14T22:13:20.123Z",)"
+      R"("event":"link.down","a":{"type":"switch","node_guid":"0x0000000000000030",)"
+      R"("name":"leaf-003","port":9,"port_guid":"0x0000000000000030","lid":3},)"
+      R"("b":{"type":null,"node_guid":null,"name":"spine-001","port":5,"port_guid":null,"lid":0}})");
   const Event member =
       make(Kind::MemberJoinsGroup, {std::string("0xc001"), std::string("ff12:401b:ffff::1"),
                                     std::string("0x0002c903000085d1"), std::int64_t{-1}});
@@ -58,8 +63,10 @@ TEST(Events, HaveALineAJsonLineAndALineOfTheActivityReport) {
 }
 
 TEST(Events, TextFromTheWireBreaksOutOfNothing) {
-  const Event joined =
-      make(Kind::NodeJoined, {std::string("a\"\n{guid}"), std::string("0x1"), std::string("CA")});
+  const Event joined = make(
+      Kind::NodeJoined,
+      {ib::report::NodeShape{ib::wire::NodeType::ChannelAdapter, ib::Guid{1}, "a\"\n{node.guid}"}});
+  EXPECT_EQ(text_of(joined), "joined: a\" {node.guid} 0x0000000000000001 (CA)");
   EXPECT_EQ(text_of(joined).find('\n'), std::string::npos);
   EXPECT_EQ(json_of({1, at(0), joined}).find('\n'), std::string::npos);
 }

@@ -22,8 +22,8 @@ struct DumpTest : testing::Test {
     leaf.node_guid = kLeaf;
     leaf.node_name = "leaf-001";
     leaf.port = 5;
-    leaf.here = "\"leaf-001\" port 5";
-    leaf.there = "\"spine-001\" port 1";
+    leaf.here = ib::report::PortShape{{}, kLeaf, "leaf-001", 5, {}, {}};
+    leaf.there = ib::report::PortShape{{}, {}, "spine-001", 1, {}, {}};
     Reading reading;
     reading.narrow.symbol_error_counter = 12;
     reading.wide.emplace();
@@ -105,13 +105,15 @@ TEST_F(DumpTest, TheTableHasAHeadForEachNode) {
 }
 
 TEST_F(DumpTest, JsonHasRatesByTheSecond) {
-  const std::string json = counters_json(records, {kLeaf, 5}, clock, {"9", nullptr});
+  const std::string json = counters_json(records, {kLeaf, 5}, clock, "9");
   EXPECT_THAT(json, HasSubstr("\"schema\": \"ibkit.ibsm-counters/2\""));
   EXPECT_THAT(json, HasSubstr("\"version\": \"9\""));
-  EXPECT_THAT(json,
-              HasSubstr("\"type\": null, \"node_guid\": \"0x0002c90200400000\", \"name\": "
-                        "\"leaf-001\", \"port\": 5, \"port_guid\": null, \"lid\": 0, \"peer\": "
-                        "null, \"active\": true"))
+  EXPECT_THAT(
+      json,
+      HasSubstr(
+          R"("type": null, "node_guid": "0x0002c90200400000", "name": "leaf-001", "port": 5, )"
+          R"("port_guid": null, "lid": 0, "peer": {"type": null, "node_guid": null, )"
+          R"("name": "spine-001", "port": 1, "port_guid": null, "lid": 0}, "active": true)"))
       << json;
   EXPECT_THAT(json, HasSubstr("\"SymbolErrorCounter\": 12"));
   EXPECT_THAT(json, HasSubstr("\"xmit_data\": 120000000"));

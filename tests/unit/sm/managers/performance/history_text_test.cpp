@@ -17,8 +17,8 @@ struct HistoryTextTest : testing::Test {
     leaf.node_guid = ib::Guid{0x2c90200400000};
     leaf.node_name = "leaf-001";
     leaf.port = 5;
-    leaf.here = "\"leaf-001\" port 5";
-    leaf.there = "\"spine-001\" port 1";
+    leaf.here = ib::report::PortShape{{}, {}, "leaf-001", 5, {}, {}};
+    leaf.there = ib::report::PortShape{{}, {}, "spine-001", 1, {}, {}};
     RecordNews news;
     Reading reading;
     reading.wide.emplace();
@@ -45,8 +45,7 @@ TEST_F(HistoryTextTest, AWindowHasTheTimeBetweenItsReadings) {
 }
 
 TEST_F(HistoryTextTest, JsonHasCountsAndWhetherTheWindowHasEnded) {
-  const std::string json =
-      history_json(records, {ib::Guid{0x2c90200400000}, 5}, windows, {"9", nullptr});
+  const std::string json = history_json(records, {ib::Guid{0x2c90200400000}, 5}, windows, "9");
   EXPECT_THAT(json, HasSubstr("\"schema\": \"ibkit.ibsm-counter-history/2\""));
   EXPECT_THAT(json, HasSubstr("\"began\": 1700002800, \"seconds\": 7020.0, \"ended\": true"));
   EXPECT_THAT(json, HasSubstr("\"SymbolErrorCounter\": 7"));

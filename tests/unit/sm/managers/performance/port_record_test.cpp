@@ -15,8 +15,8 @@ using testing::SizeIs;
 
 struct PortRecordTest : testing::Test {
   PortRecordTest() {
-    record.here = "\"leaf-001\" port 5";
-    record.there = "\"spine-001\" port 1";
+    record.here = ib::report::PortShape{{}, {}, "leaf-001", 5, {}, {}};
+    record.there = ib::report::PortShape{{}, {}, "spine-001", 1, {}, {}};
     windows.wall_at_zero = 1'700'000'000s;  // 800 s behind the hour
     windows.length = 1h;
     read(0);
@@ -48,8 +48,8 @@ TEST_F(PortRecordTest, ACounterIsAboveOnceAndBelowAfterAWindowWithoutErrors) {
   const auto above = read(11);
   ASSERT_THAT(above, SizeIs(1));
   EXPECT_TRUE(above[0].is_above);
-  EXPECT_EQ(above[0].here, "\"leaf-001\" port 5");
-  EXPECT_EQ(above[0].there, "\"spine-001\" port 1");
+  EXPECT_EQ(port_text(above[0].here), "\"leaf-001\" port 5");
+  EXPECT_EQ(port_text(above[0].there.value()), "\"spine-001\" port 1");
   EXPECT_EQ(above[0].counter, "SymbolErrorCounter");
   EXPECT_EQ(above[0].category, "integrity");
   EXPECT_EQ(above[0].count, 11U);
