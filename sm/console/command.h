@@ -58,7 +58,7 @@ struct SweepNow {
 struct SetSweeping {
   bool is_on{};
 };
-/// `path` without a folder: among the dump files.
+/// `path` without a folder: in the folder of the console's files.
 struct WriteFile {
   std::string path, text;
 };

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "libdiag/base/text.h"
-#include "sm/store/text_backup.h"
+#include "sm/daemon/console_files.h"
 
 namespace sm::daemon {
 namespace {
@@ -75,10 +75,11 @@ struct Carrying {
   }
   std::string operator()(const WriteFile& order) const {
     const bool is_a_name = order.path.find('/') == std::string::npos;
-    const std::string path = is_a_name ? world.dump_folder + '/' + order.path : order.path;
-    if (auto written = store::write_backup(path, order.text); !written)
-      return fmt::format("Could not open file {}: {}\n", ib::printable(path),
-                         written.error().message);
+    const auto written = is_a_name ? write_console_file(world.dump_folder, order.path, order.text)
+                                   : write_file_anywhere(world.state_dir, order.path, order.text);
+    if (!written)
+      return fmt::format("Could not open file {}: {}\n", ib::printable(order.path),
+                         ib::printable(written.error().message));
     return {};
   }
   std::string operator()(const SetCounters& order) const {

@@ -20,13 +20,13 @@ struct ConsoleWorld {
   LogFile& log;
   const config::Configuration& configuration;  // as it was read last
   std::string version;
-  std::string dump_folder;
+  std::string state_dir, dump_folder;
   std::function<std::optional<sa::Counters>()> sa_counters;
   /// A verb of the control socket.
   std::function<control::Answer(const control::Request&)> ask;
 };
 
-/// Who is not trusted writes files among the dump files alone.
+/// Who is not trusted writes files in the console's folder alone (console_files.h).
 console::Outcome run_console(const ConsoleWorld& world, console::Words words, bool is_trusted);
 
 /// `ibsm ctl console WORDS`.

@@ -49,6 +49,7 @@ ConsoleWorld Daemon::console_world() {
           log_,
           configuration_,
           options_.version,
+          options_.state_dir,
           dump_folder(),
           sa_counters,
           [this](const control::Request& verb) { return answer(verb); }};

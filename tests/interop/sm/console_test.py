@@ -141,13 +141,45 @@ class Loopback(unittest.TestCase):
             refused = console.say("dump_portguid file /tmp/elsewhere .")
             self.assertIn("Could not open file /tmp/elsewhere", refused)
             self.assertEqual(console.say("dump_portguid file guids ^leaf-001$"), "")
-            self.assertEqual(len((f.directory / "state" / "guids").read_text().splitlines()), 1)
+            self.assertEqual(len((f.directory / "state" / "console" / "guids").read_text().splitlines()), 1)
             self.assertIn('use "q<ret>" to quit loop\n', console.say("status loop", end="quit loop\n"))
             console.read(end="\n\n")  # the next round, or part of it
             console.socket.sendall(b"q\n")
             console.read()
             self.assertEqual(console.say("version").split()[0], "ibsm")
             self.assertEqual(console.say("quit", end="never"), "")
+
+    def test_no_name_reaches_a_file_of_ibsms(self):
+        port = free_port()
+        with Sm(*TREE) as f, contextlib.ExitStack() as stack:
+            dumps = f.directory / "dumps"
+            dumps.mkdir()
+            f.daemon("-console", "loopback", "-console-port", str(port), "-perfmgr", "--dump_files_dir", dumps,
+                     "-D", "0x43", "--event_file", f.directory / "state" / "events")
+            elsewhere = f.directory / "elsewhere"
+            elsewhere.write_text("untouched")
+            (dumps / "link").symlink_to(elsewhere)
+            console = stack.enter_context(Telnet(port))
+            self.assertTrue(wait_until(lambda: (dumps / "opensm.fdbs").exists(), 20))
+            self.assertTrue(wait_until(lambda: (f.directory / "state" / "guid2lid").exists(), 20))
+
+            def inodes():
+                return {p: p.lstat().st_ino for folder in (f.directory / "state", dumps) for p in folder.iterdir()
+                        if p.name != "console"}
+
+            before = inodes()
+            self.assertGreater(len(before), 8, before)
+            for path in before:
+                console.say(f"dump_portguid file {path.name} .")
+            self.assertEqual({p: i for p, i in inodes().items() if p in before}, before)
+            self.assertEqual(elsewhere.read_text(), "untouched")
+            (dumps / "console" / "out").symlink_to(elsewhere)
+            self.assertEqual(console.say("dump_portguid file out ."), "")
+            self.assertEqual(elsewhere.read_text(), "untouched")
+            self.assertEqual(len((dumps / "console" / "out").read_text().splitlines()), 44)
+            ours = f.directory / "state" / "ibsm.db"
+            self.assertIn("for ibsm's own files", f.ibsm_ctl("console", "dump_portguid", "file", ours, ".").stdout)
+            self.assertEqual(f.ibsm_ctl("sm").returncode, 0)
 
     def test_the_performance_manager(self):
         port = free_port()
