@@ -39,9 +39,19 @@ class Recovery {
     return text && text->starts_with(sa::kDumpBegins);
   }
 
-  void keep_what_is_not_ours() {
-    for (const std::string& path : {dump_, lids_})
-      if (exists(path)) keep(path, "kept", LogLevel::Info, "it was there before ibsm");
+  /// At a first start: LIDs stay what they were under the subnet manager before.
+  void take_what_is_not_ours() {
+    if (exists(dump_)) keep(dump_, "kept", LogLevel::Info, "it was there before ibsm");
+    if (!exists(lids_)) return;
+    const auto text = read_dump_file(lids_);
+    auto lids = text ? store::import_guid2lid(*text)
+                     : ib::Result<std::vector<store::LidClaim>>(tl::unexpected(text.error()));
+    if (lids)
+      add_lids(lids_, *lids);
+    else
+      keep(lids_, "unread", LogLevel::Error,
+           fmt::format("no LID of it is taken: {}{}", text ? lids_ + ':' : std::string(),
+                       lids.error().message));
   }
 
   void take_backups() {
@@ -77,17 +87,21 @@ class Recovery {
   }
 
   bool take_lids(const std::string& path, const std::string& text) {
-    const auto read = store::read_guid2lid(text);
+    const auto read = store::salvage_guid2lid(text);
     if (read.lids.empty()) return false;
-    store::Batch batch;
-    batch.lids = store::lids_missing_from(contents_.lids, read.lids);
-    store::apply(batch, contents_);
     if (read.lines_not_read != 0)
       say(LogLevel::Warning,
           fmt::format("{}: {} lines could not be read and are skipped", path, read.lines_not_read));
+    add_lids(path, read.lids);
+    return true;
+  }
+
+  void add_lids(const std::string& path, const std::vector<store::LidClaim>& lids) {
+    store::Batch batch;
+    batch.lids = store::lids_missing_from(contents_.lids, lids);
+    store::apply(batch, contents_);
     say(LogLevel::Info, fmt::format("{}: took the LIDs of {} ports", path, batch.lids.size()));
     if (auto kept = store_.commit(batch); !kept) say(LogLevel::Error, kept.error().message);
-    return true;
   }
 
   bool take_registered(const std::string& path, const std::string& text) {
@@ -119,7 +133,7 @@ std::vector<ib::LogEvent> recover(const std::string& state_dir, std::int64_t uni
                              "is begun from that and from the LIDs that ports hold",
                              state_dir));
   }
-  if (found == store::Found::Nothing) recovery.keep_what_is_not_ours();
+  if (found == store::Found::Nothing) recovery.take_what_is_not_ours();
   if (found == store::Found::Part) recovery.take_backups();
   return std::move(recovery).lines();
 }

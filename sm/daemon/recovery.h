@@ -16,7 +16,8 @@ inline constexpr const char* kDumpName = "opensm-sa.dump";
 inline constexpr const char* kLidsName = "guid2lid";
 
 /// Adds to `store` and `contents` what `state_dir`'s backups have beyond them, where part of a
-/// store was lost; at a first start keeps what another program left there. `found` becomes Part
+/// store was lost; at a first start imports the guid2lid that is there, whole or not at all, and
+/// keeps a dump that another program left. `found` becomes Part
 /// where only a backup tells that there was a store. A line for each thing that an operator should
 /// know.
 std::vector<ib::LogEvent> recover(const std::string& state_dir, std::int64_t unix_seconds,

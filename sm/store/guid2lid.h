@@ -8,17 +8,23 @@
 #include <string_view>
 #include <vector>
 
+#include "libdiag/base/result.h"
 #include "sm/store/store.h"
 
 namespace sm::store {
 
 std::string write_guid2lid(std::span<const LidClaim> lids);
 
+/// Another program's, or one that an administrator wrote: whole or not at all; by port GUID. The
+/// error names line and column.
+ib::Result<std::vector<LidClaim>> import_guid2lid(std::string_view text);
+
 struct ReadGuid2Lid {
   std::vector<LidClaim> lids;     // by port GUID; of two with one GUID the later
   std::size_t lines_not_read{0};  // and skipped
 };
-ReadGuid2Lid read_guid2lid(std::string_view text);
+/// Our own after a loss: what can still be read is better than nothing.
+ReadGuid2Lid salvage_guid2lid(std::string_view text);
 
 /// Those of `backup` whose GUID `lids` do not have, and whose LIDs nobody of `lids` has.
 std::vector<LidClaim> lids_missing_from(std::span<const LidClaim> lids,

@@ -4,6 +4,7 @@ became of what was kept there."""
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import sqlite3
 import subprocess
@@ -12,7 +13,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
-from daemon_test import Sm, TREE  # noqa: E402
+from daemon_test import IBSM, Sm, TREE  # noqa: E402
 from fabric import TESTS, is_gone, wait_until  # noqa: E402
 
 MEMBER = "host0002 HCA-1"
@@ -94,6 +95,62 @@ class Lost(unittest.TestCase):
         with Sm(*TREE) as f:
             self.assertEqual(f.ibsm("-o").returncode, 0)
             self.assertEqual(errors(f), [])
+
+
+class Guid2Lid(unittest.TestCase):
+    """Ports without LIDs, a new store, and the guid2lid of the other program."""
+
+    def started_by_opensm(self, f, cache):
+        f.start("host0001 HCA-1", "opensm", "-f", f.directory / "log", "-d", "2",
+                env=dict(os.environ, OSM_CACHE_DIR=str(cache), OSM_TMP_DIR=str(cache)))
+        log = f.directory / "log"
+        self.assertTrue(wait_until(lambda: log.exists() and "SUBNET UP" in log.read_text(errors="replace")))
+        return f.lids()
+
+    def started_by_ibsm(self, f, cache):
+        command = f.command("host0001 HCA-1", IBSM, "-o", "-f", f.directory / "log")
+        up = subprocess.run(command, env=dict(os.environ, OSM_CACHE_DIR=str(cache)), capture_output=True, text=True,
+                            timeout=60)
+        self.assertEqual(up.returncode, 0, up.stderr)
+        return f.lids()
+
+    def planted(self, cache):
+        """LIDs that nobody would choose: 1000 more than those that are there."""
+        file = cache / "guid2lid"
+        text = re.sub(r"(?<= )0x\w+", lambda lid: f"0x{int(lid[0], 16) + 1000:04x}", file.read_text())
+        for other in cache.iterdir():
+            other.unlink()
+        file.write_text(text)
+        return {guid: int(lid, 16) for guid, lid in re.findall(r"^0x(\w+) (0x\w+)", text, re.M)}
+
+    def test_each_starts_from_the_others(self):
+        for first, second in ((self.started_by_opensm, self.started_by_ibsm),
+                              (self.started_by_ibsm, self.started_by_opensm)):
+            with tempfile.TemporaryDirectory() as directory, self.subTest(second.__name__):
+                cache = pathlib.Path(directory)
+                with Sm(*TREE) as f:
+                    first(f, cache)
+                wanted = self.planted(cache)
+                self.assertEqual(len(wanted), 44)
+                with Sm(*TREE) as f:
+                    lids = second(f, cache)
+                self.assertEqual(sorted(lids.values()), sorted(f"lid {lid} lmc 0" for lid in wanted.values()))
+                for port, lid in lids.items():
+                    guid = port.removeprefix("S-").zfill(16)
+                    self.assertEqual(lid, f"lid {wanted[guid]} lmc 0", port)
+
+    def test_one_that_is_not_whole_is_not_taken_at_all(self):
+        with tempfile.TemporaryDirectory() as directory:
+            cache = pathlib.Path(directory)
+            with Sm(*TREE) as f:
+                plain = self.started_by_ibsm(f, cache)
+            self.planted(cache)
+            with (cache / "guid2lid").open("a") as file:
+                file.write("0x1 0x2\n")
+            with Sm(*TREE) as f:
+                self.assertEqual(self.started_by_ibsm(f, cache), plain)
+                self.assertRegex(errors(f)[0], r"guid2lid is kept as .*\.unread-1: no LID of it is taken: .*/guid2lid:"
+                                               r"\d+:8: expected the last LID")
 
 
 class Damaged(unittest.TestCase):

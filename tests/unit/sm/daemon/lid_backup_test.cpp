@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "libdiag/base/text.h"
 #include "sm/store/guid2lid.h"
 
 namespace sm::daemon {
@@ -28,7 +29,7 @@ class LidBackupTest : public ::testing::Test {
 
   static std::vector<LidClaim> read(const std::string& path) {
     std::ifstream file(path);
-    return store::read_guid2lid(std::string(std::istreambuf_iterator<char>(file), {})).lids;
+    return store::salvage_guid2lid(std::string(std::istreambuf_iterator<char>(file), {})).lids;
   }
   static store::Batch claims(std::vector<LidClaim> lids) {
     store::Batch batch;
@@ -75,8 +76,8 @@ TEST_F(LidBackupTest, ForgetsWhatTheStoreForgets) {
   EXPECT_THAT(read(path), ElementsAre(LidClaim{Guid{6}, Lid{1}, 0}));
 }
 
-TEST(Guid2Lid, IsReadAsOpensmWritesItAndPassesOverTheRest) {
-  const auto read = store::read_guid2lid(
+TEST(Guid2Lid, ASalvageReadsWhatOpensmWritesAndPassesOverTheRest) {
+  const auto read = store::salvage_guid2lid(
       "0x0002c90300000002 0x0010 0x0013\n\n0x0002c90300000001 0x0001 0x0001\n\n"
       "# a comment\nnonsense\n0x1 0x5\n0x1 0x0005 0x0006\n0x1 0xc000 0xc000\n0x1 0x0 0x0\n"
       "0x1 0x2 0x2 more\n");
@@ -85,6 +86,44 @@ TEST(Guid2Lid, IsReadAsOpensmWritesItAndPassesOverTheRest) {
   EXPECT_EQ(read.lines_not_read, 6U);
   EXPECT_EQ(store::write_guid2lid(read.lids),
             "0x0002c90300000001 0x0001 0x0001\n\n0x0002c90300000002 0x0010 0x0013\n\n");
+}
+
+TEST(Guid2Lid, AnImportTakesWhatOpensmWrites) {
+  const auto lids = store::import_guid2lid(
+      "0x0002c90300000002 0x0010 0x0013\n\n# a comment\n\n"
+      "0x0002c90300000001\t0x0001 0x0001\r\n0x0002c90300000001 0x1 0x1\n");
+  ASSERT_TRUE(lids) << lids.error().message;
+  EXPECT_THAT(*lids, ElementsAre(LidClaim{Guid{0x0002c90300000001}, Lid{1}, 0},
+                                 LidClaim{Guid{0x0002c90300000002}, Lid{16}, 2}));
+  EXPECT_THAT(*store::import_guid2lid(""), IsEmpty());
+}
+
+TEST(Guid2Lid, AnImportThatIsRefusedNamesLineColumnAndWhatIsExpected) {
+  const std::string range =
+      "the last of 1, 2, 4 ... 128 LIDs that begin at a multiple of their number";
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"nonsense", "1:1: expected a port GUID (0x...), got 'nonsense'"},
+      {"\n  0x0 0x1 0x1", "2:3: expected a port GUID (0x...), got '0x0'"},
+      {"5 0x1 0x1", "1:1: expected a port GUID (0x...), got '5'"},
+      {"0x5", "1:4: expected the first LID, 0x0001 to 0xbfff, got ''"},
+      {"0x5 0xc000 0xc000", "1:5: expected the first LID, 0x0001 to 0xbfff, got '0xc000'"},
+      {"0x5 0x4 0x3",
+       "1:9: expected the last LID, not below the first and up to 0xbfff, got '0x3'"},
+      {"0x5 0x4 0x6", "1:9: expected " + range + ", got '0x6'"},
+      {"0x5 0x5 0x6", "1:9: expected " + range + ", got '0x6'"},
+      {"0x5 0x4 0x4 0x4", "1:13: expected the end of the line, got '0x4'"},
+      {"0x5 0x4 0x4\n0x5 0x5 0x5",
+       "2:1: expected a GUID that does not have other LIDs yet, got '0x5'"},
+      {"0x5 0x4 0x7\n0x6 0x6 0x6",
+       "2:5: expected LIDs that 0x0000000000000005 does not have yet, got '0x6'"},
+      {"0x5 0x4\x01 0x4",
+       "1:5: expected the first LID, 0x0001 to 0xbfff, got '" + ib::printable("0x4\x01") + "'"},
+  };
+  for (const auto& [text, wanted] : cases) {
+    const auto lids = store::import_guid2lid(text);
+    ASSERT_FALSE(lids) << text;
+    EXPECT_EQ(lids.error().message, wanted);
+  }
 }
 
 TEST(Guid2Lid, OnlyWhatNobodyHasIsMissing) {

@@ -110,15 +110,29 @@ TEST_F(RecoveryTest, ADumpOfOursTellsThatThereWasAStore) {
   EXPECT_THAT(contents.services, SizeIs(2));
 }
 
-TEST_F(RecoveryTest, AtAFirstStartFilesOfAnotherProgramAreKeptAndNotRead) {
+TEST_F(RecoveryTest, AtAFirstStartGuid2LidIsImportedAndADumpOfAnotherProgramIsKept) {
   write("opensm-sa.dump", "Service Record: id=0x1 ...\n");
-  write("guid2lid", "0x5 0x8 0x8\n");
+  write("guid2lid", "0x0000000000000005 0x0008 0x0008\n\n0x0000000000000006 0x0010 0x0013\n\n");
   const auto lines = recover(Found::Nothing);
   EXPECT_EQ(found, Found::Nothing);
-  EXPECT_THAT(lines, Not(Contains(Field(&ib::LogEvent::level, LogLevel::Error))));
+  EXPECT_THAT(lines, ElementsAre(says(LogLevel::Info, "opensm-sa.dump is kept as "),
+                                 says(LogLevel::Info, "guid2lid: took the LIDs of 2 ports")));
   EXPECT_TRUE(exists("opensm-sa.dump.kept-1"));
-  EXPECT_TRUE(exists("guid2lid.kept-1"));
+  EXPECT_TRUE(exists("guid2lid"));
+  EXPECT_THAT(contents.lids,
+              ElementsAre(LidClaim{Guid{5}, Lid{8}, 0}, LidClaim{Guid{6}, Lid{16}, 2}));
+  EXPECT_THAT(contents.services, IsEmpty());
+  EXPECT_EQ(*disk->load(), contents) << "and it is in the store";
+}
+
+TEST_F(RecoveryTest, AnImportIsWholeOrNotAtAll) {
+  write("guid2lid", "0x5 0x8 0x8\n\n0x6 0x9\n");
+  const auto lines = recover(Found::Nothing);
+  EXPECT_THAT(lines, ElementsAre(says(LogLevel::Error, "guid2lid:3:8: expected the last LID")));
   EXPECT_EQ(contents, store::Contents{});
+  EXPECT_EQ(*disk->load(), contents);
+  EXPECT_TRUE(exists("guid2lid.unread-1")) << "nothing overwrites what an administrator may mend";
+  EXPECT_FALSE(exists("guid2lid"));
 }
 
 TEST_F(RecoveryTest, AWholeStoreNeedsNone) {
