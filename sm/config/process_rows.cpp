@@ -46,8 +46,8 @@ constexpr std::array kLog = {
         .no_effect("modules are not opensm's"),
     text("--dump_files_dir", "dump_files_dir", &S::dump_files_dir, "DIR",
          "After each full sweep opensm-subnet.lst is written here, with --log_flags 0x40 tables "
-         "and hop counts too (default $OSM_TMP_DIR; with 0x40 under ibfabric the state "
-         "directory, else /var/log)")
+         "and hop counts too (default $OSM_TMP_DIR; with 0x40 or under the name opensm, "
+         "under ibfabric the state directory, else /var/log)")
         .opensm_has("/var/log/"),
     text("--node_name_map", "node_name_map_name", &S::node_name_map_name, "FILE",
          "What nodes are called in the log, events, dumps and policy files, beside their "

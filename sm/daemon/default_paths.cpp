@@ -41,6 +41,7 @@ DefaultPaths paths_of_opensm(const config::Settings& said) {
   DefaultPaths out;
   out.state_dir = state_dir(said, "/var/cache/opensm");
   out.log_file = "/var/log/opensm.log";
+  out.dump_files_dir = dump_directory(said, true);
   const std::string ofa = "/etc/ofa/";
   for (const std::string dir : {"/usr/local/etc/opensm/", "/etc/opensm/"}) {
     out.options.push_back(dir + "opensm.conf");
@@ -98,9 +99,10 @@ std::string first_there(const std::vector<std::string>& paths) {
 void fill_in(const DefaultPaths& paths, config::Settings& settings) {
   if (settings.state_dir.empty()) settings.state_dir = paths.state_dir;
   if (settings.log_file.empty()) settings.log_file = paths.log_file;
+  if (settings.dump_files_dir.empty()) settings.dump_files_dir = paths.dump_files_dir;
   if (settings.control_socket.empty())
     settings.control_socket =
-        control_socket(DefaultPaths{{}, {}, {}, {}, {}, settings.state_dir, {}});
+        control_socket(DefaultPaths{{}, {}, {}, {}, {}, settings.state_dir, {}, {}});
   if (settings.prefix_routes_file.empty())
     settings.prefix_routes_file = first_there(paths.prefix_routes);
   if (settings.partition_config_file.empty())

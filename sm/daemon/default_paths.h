@@ -20,7 +20,8 @@ struct DefaultPaths {
   std::vector<std::string> partitions;
   std::vector<std::string> node_names;
   std::string state_dir;
-  std::string log_file;  // empty: LogFile's own
+  std::string log_file;        // empty: LogFile's own
+  std::string dump_files_dir;  // empty: dump_directory() decides
 };
 
 /// `program` is argv[0]. `said` has the state directory, where the command line names one.

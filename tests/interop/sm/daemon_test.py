@@ -1150,6 +1150,14 @@ class DumpFiles(unittest.TestCase):
             self.assertEqual(len(order), 32)
             self.assertRegex(order[0], r"^0x[0-9a-f]{4}\thost\d+ HCA-1$")
 
+    def test_the_folder_of_the_environment(self):
+        with Sm(*TREE) as f:
+            folder = f.directory / "dumps"
+            command = f.command(HOST, IBSM, "-o", "--state-dir", f.directory / "state", "-f", f.directory / "log")
+            up = subprocess.run(command, env=dict(os.environ, OSM_TMP_DIR=str(folder)), capture_output=True, timeout=60)
+            self.assertEqual(up.returncode, 0)
+            self.assertTrue((folder / "opensm-subnet.lst").exists())
+
     def test_a_folder_that_cannot_be_written_is_an_error_in_the_log_and_no_end(self):
         with Sm(*TREE) as f:
             blocked = f.directory / "blocked"

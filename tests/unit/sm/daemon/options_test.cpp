@@ -650,6 +650,26 @@ TEST(StateDir, IsTheOptionOrOneOfTwoVariablesOrTheSystems) {
   EXPECT_EQ(dir({}), "/var/lib/ibsm");
 }
 
+TEST(DumpFolder, UnderTheNameOpensmThereIsOneInAnyCase) {
+  const auto folder = [](const char* program, const config::Settings& said = {}) {
+    config::Settings settings = said;
+    fill_in(default_paths(program, said), settings);
+    return dump_directory(settings, false);
+  };
+  ::unsetenv("OSM_TMP_DIR");
+  EXPECT_EQ(folder("/usr/sbin/opensm"), "/var/log");
+  EXPECT_EQ(folder("ibsm"), "") << "nobody asked for any";
+  EXPECT_EQ(dump_directory({}, true), "/var/log") << "--log_flags asks for tables";
+  ::setenv("OSM_TMP_DIR", "/tmp/opensms", 1);
+  EXPECT_EQ(folder("opensm"), "/tmp/opensms");
+  EXPECT_EQ(folder("ibsm"), "/tmp/opensms");
+  config::Settings said;
+  said.dump_files_dir = "/named";
+  EXPECT_EQ(folder("opensm", said), "/named");
+  EXPECT_EQ(folder("ibsm", said), "/named");
+  ::unsetenv("OSM_TMP_DIR");
+}
+
 TEST(StateDir, OfASimulatedFabricIsBesideItsSocket) {
   ::setenv("IBFABRIC_SOCKET", "/tmp/fabric/socket", 1);
   EXPECT_EQ(default_paths("ibsm", {}).state_dir, "/tmp/fabric/socket.ibsm");
