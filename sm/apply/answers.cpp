@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "libdiag/discover/quirks.h"
 #include "libdiag/discover/sweep.h"
+#include "libdiag/tables/tables.h"
 #include "sm/apply/row_sets.h"
 #include "sm/apply/vl_work.h"
 #include "sm/device/tables/kinds.h"
@@ -163,6 +165,36 @@ void on_refusal(Job& job, const Work& work, std::uint16_t status) {
   job.note(work, false, fmt::format("status 0x{:04x}", status));
 }
 
+constexpr std::string_view kHoldsAnother = "the device holds other entries than were set";
+
+void on_lft(Job& job, const Work& work, const ib::wire::Mad& mad) {
+  device::Forwarding& t = job.tables.own(work.node);
+  const auto held = t.lft.begin() + static_cast<std::ptrdiff_t>(work.arg * kLftBlock);
+  std::transform(mad.data(), mad.data() + kLftBlock, held,
+                 [](std::byte b) { return static_cast<std::uint8_t>(b); });
+  t.lft_known[work.arg] = true;
+  if (work.kind != Kind::SetLft) return;
+  const auto sent = job.tables.due_lft(job.tables.switch_of(work.node), work.arg);
+  // What it says of a LID without a route is its own affair.
+  const auto is_wrong = [](std::uint8_t wanted, std::uint8_t is) {
+    return wanted != ib::tables::kNoPort && wanted != is;
+  };
+  for (std::size_t i = 0; sent && i < kLftBlock; ++i) {
+    if (!is_wrong((*sent)[i], held[static_cast<std::ptrdiff_t>(i)])) continue;
+    job.note(work, false, kHoldsAnother);
+    return job.tables.lft_stays(work.node);
+  }
+}
+
+void on_mft(Job& job, const Work& work, const ib::wire::Mad& mad) {
+  const auto block = static_cast<std::uint16_t>(work.arg >> 4);
+  const auto position = static_cast<std::uint8_t>(work.arg & 0xF);
+  job.tables.own(work.node).mft[{block, position}] =
+      ib::wire::body<ib::wire::MulticastForwardingTable>(mad).port_mask;
+  if (work.kind == Kind::SetMft && job.tables.mft_differs(work.node, block, position))
+    job.note(work, false, kHoldsAnother);
+}
+
 void on_answer(Job& job, const Work& work, const ib::wire::Mad& mad) {
   switch (work.kind) {
     case Kind::SetPort:
@@ -174,19 +206,12 @@ void on_answer(Job& job, const Work& work, const ib::wire::Mad& mad) {
       on_switch(job, work, ib::wire::body<ib::wire::SwitchInfo>(mad));
       break;
     case Kind::SetLft:
-    case Kind::GetLft: {
-      device::Forwarding& t = job.tables.own(work.node);
-      std::transform(mad.data(), mad.data() + kLftBlock,
-                     t.lft.begin() + static_cast<std::ptrdiff_t>(work.arg * kLftBlock),
-                     [](std::byte b) { return static_cast<std::uint8_t>(b); });
-      t.lft_known[work.arg] = true;
+    case Kind::GetLft:
+      on_lft(job, work, mad);
       break;
-    }
     case Kind::SetMft:
     case Kind::GetMft:
-      job.tables.own(work.node).mft[{static_cast<std::uint16_t>(work.arg >> 4),
-                                     static_cast<std::uint8_t>(work.arg & 0xF)}] =
-          ib::wire::body<ib::wire::MulticastForwardingTable>(mad).port_mask;
+      on_mft(job, work, mad);
       break;
     case Kind::Probe:
       on_probe(job, work, &mad);

@@ -169,6 +169,7 @@ void SubnetManager::Impl::on_decided(Instant now) {
       rest(now);
     } else {
       seen = std::move(decided);
+      scope.on_known();
     }
     watching = false;
     if (may_watch()) tell_watched(now);

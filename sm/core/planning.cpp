@@ -101,6 +101,7 @@ void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept
     return;
   }
   seen = std::move(swept);
+  if (!balancing) scope.on_known();  // else nothing was swept
   if (planned->options_adopted) {
     // What is read badly from now on leaves these.
     options.plan.choice.engine = inputs.pending_options->options;

@@ -179,6 +179,7 @@ bool SubnetManager::settle() {
   impl_->transactor.settle();
   return true;
 }
+bool SubnetManager::keeps_unknown_groups() const { return impl_->forget_groups_at != kNever; }
 bool SubnetManager::idle() const {
   return !impl_->busy() && impl_->reasons.empty() && impl_->multicast_at == kNever;
 }

@@ -169,6 +169,8 @@ class SubnetManager {
   bool settle();
 
   bool idle() const;
+  /// For a minute after a take-over trees stay whose groups nobody registered here.
+  bool keeps_unknown_groups() const;
   const plan::PortAliases& aliases() const;
   bool sweeping() const;  // as set_sweeping() left it
   bool paused() const;

@@ -28,7 +28,8 @@ void SweepScope::want(const Place& place) {
 
 std::optional<PartialSweep> SweepScope::take(const std::shared_ptr<const Observed>& seen) {
   const auto places = std::exchange(places_, {});
-  if (std::exchange(whole_, false) || places.empty() || !seen->complete ||
+  const bool came_to_nothing = std::exchange(awaits_outcome_, true);
+  if (std::exchange(whole_, false) || came_to_nothing || places.empty() || !seen->complete ||
       std::ranges::any_of(troubles_, is_of_the_whole))
     return std::nullopt;
   // Behind our own port is everything.

@@ -29,6 +29,9 @@ class SweepScope {
   std::optional<ib::discover::PartialSweep> take(
       const std::shared_ptr<const ib::discover::Observed>& seen);
   void forget();
+  /// What the sweep that was taken last found is what is known now. Before that the next one is of
+  /// the whole: switches do not tell again what they told a sweep that came to nothing.
+  void on_known() { awaits_outcome_ = false; }
 
   /// What the sweep found, before anybody edits its troubles. `cleared`: switches were told to
   /// clear PortStateChange before they were read.
@@ -51,6 +54,7 @@ class SweepScope {
     Uncleared,  // likewise, and the bit that would tell was cleared afterwards
   };
   bool whole_{false};
+  bool awaits_outcome_{false};
   std::map<ib::Guid, bool> places_;
   std::map<ib::Guid, Doubt> unsure_;
   std::vector<ib::discover::Trouble> troubles_;  // of the last sweep, as it told them

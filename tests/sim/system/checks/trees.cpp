@@ -23,7 +23,8 @@ class TreeCheck final : public Check {
     for (const auto& [mlid, ports] : members)
       for (const PortRef from : ports)
         if (!look(system, mlid, from, ports)) return;
-    if (system.has_one_memory()) look_at_unused(system, master, members);
+    if (system.has_one_memory() && !master.manager->core().keeps_unknown_groups())
+      look_at_unused(system, master, members);
   }
 
   static Members members_of(System& system, const Seat& master) {

@@ -188,6 +188,8 @@ TEST(Apply, ATableThatWasAnsweredOtherwiseIsWrittenAgain) {
   Scene scene;
   scene.run(on(0x10, attr::kLinearForwarding,
                Says{[](Mad& answer) { answer.data()[1] = std::byte{0x2A}; }}));
+  ASSERT_THAT(scene.failures, SizeIs(1));
+  EXPECT_THAT(scene.failures[0].message, HasSubstr("the device holds other entries than were set"));
   const auto again = scene.run_sets();
   ASSERT_THAT(again, SizeIs(1)) << "of the rest everything was taken";
   EXPECT_TRUE(again[0].is_set(attr::kLinearForwarding));
