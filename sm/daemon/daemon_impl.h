@@ -89,6 +89,7 @@ class Daemon : private core::Carrier {
   /// Without one ibsm works as well; the log says why there is none.
   void listen_for_operators();
   control::Answer answer(const control::Request& request);
+  control::Answer answer_as_asked(const control::Request& request);
   ConsoleWorld console_world();
   const std::string& dump_folder() const;
   control::Answer counters(const control::Request& request);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "libdiag/base/text.h"
+#include "libdiag/cli/exit_status.h"
 #include "sm/daemon/counters_verb.h"
 #include "sm/daemon/daemon_impl.h"
 #include "sm/daemon/sa_verbs.h"
@@ -21,6 +22,20 @@ void Daemon::listen_for_operators() {
 }
 
 control::Answer Daemon::answer(const control::Request& request) {
+  control::Answer answer = answer_as_asked(request);
+  if (answer.status != ib::cli::kExitFound || !answer.text.starts_with("no node ")) return answer;
+  // Who asks for a node that is not there wants to know since when.
+  constexpr std::string_view kUnchanged = "; nothing was changed";
+  for (const std::string& word : request.words)
+    if (const std::string departure = events_->departure_of(word); !departure.empty()) {
+      const bool unchanged = answer.text.find(kUnchanged) != std::string::npos;
+      answer.text = departure + (unchanged ? std::string(kUnchanged) : "") + '\n';
+      break;
+    }
+  return answer;
+}
+
+control::Answer Daemon::answer_as_asked(const control::Request& request) {
   if (request.verb == "partition") return change_partitions(request);
   if (request.verb == "counters") return counters(request);
   if (request.verb == "events") return events_->answer(request);

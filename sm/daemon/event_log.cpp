@@ -147,6 +147,11 @@ void EventLog::on_end() {
   if (partitions_) take(events::partitions_at_the_end(*partitions_));
 }
 
+std::string EventLog::departure_of(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  return journal_.departure_of(name);
+}
+
 control::Answer EventLog::answer(const control::Request& request) const {
   std::uint64_t since = 0;
   if (request.words.size() > 1 ||

@@ -54,6 +54,8 @@ class EventLog {
   ib::Result<void> reopen();
 
   /// `events [SINCE]`, with the option json: a line for each after that number.
+  /// As Journal::departure_of().
+  std::string departure_of(std::string_view name) const;
   control::Answer answer(const control::Request& request) const;
 
  private:

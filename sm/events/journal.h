@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sm/events/event.h"
@@ -23,6 +24,10 @@ class Journal {
 
   /// Those after number `since` that are kept still.
   std::vector<Record> after(std::uint64_t since) const;
+  /// When the node left that `name` means by any of its names, and where it was:
+  /// `"host0032 HCA-1" (0x...) left at TIME; it was on "leaf-004" port 8`. Empty: none did, as far
+  /// as is kept.
+  std::string departure_of(std::string_view name) const;
   std::uint64_t last_number() const { return last_number_; }
   /// The number of the oldest that is kept; 0: none is.
   std::uint64_t first_kept() const { return kept_.empty() ? 0 : kept_.front().number; }

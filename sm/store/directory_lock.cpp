@@ -45,8 +45,9 @@ ib::Result<DirectoryLock> DirectoryLock::take(const std::string& directory) {
   lock.file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   const int file_error = errno;
   if (lock.directory_ < 0 && lock.file_ < 0)
-    return fail(ErrorKind::Io, fmt::format("cannot open state directory {}: {}", directory,
-                                           std::strerror(directory_error)));
+    return fail(ErrorKind::Io,
+                fmt::format("cannot open state directory {}: {}{}", directory,
+                            std::strerror(directory_error), advice_on_directory(directory_error)));
   bool has_one = false;
   std::string reason = lock.file_ < 0 ? std::strerror(file_error) : std::string();
   for (const int fd : {lock.directory_, lock.file_}) {
@@ -63,8 +64,8 @@ ib::Result<DirectoryLock> DirectoryLock::take(const std::string& directory) {
     }
   }
   if (!has_one)
-    return fail(ErrorKind::Io,
-                fmt::format("cannot lock state directory {}: {}", directory, reason));
+    return fail(ErrorKind::Io, fmt::format("cannot lock state directory {}: {}{}", directory,
+                                           reason, advice_on_directory(file_error)));
   if (lock.file_ >= 0) write_owner(lock.file_);
   return lock;
 }
@@ -81,12 +82,15 @@ ib::Result<std::shared_ptr<const DirectoryLock>> lock_directory(const std::strin
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error)
-    return fail(ErrorKind::Io,
-                fmt::format("cannot create state directory {}: {}; run as root or give --state-dir",
-                            directory, error.message()));
+    return fail(ErrorKind::Io, fmt::format("cannot create state directory {}: {}{}", directory,
+                                           error.message(), advice_on_directory(error.value())));
   auto lock = DirectoryLock::take(directory);
   if (!lock) return tl::unexpected(std::move(lock.error()));
   return std::make_shared<const DirectoryLock>(*std::move(lock));
+}
+
+std::string advice_on_directory(int error) {
+  return error == EACCES || error == EPERM ? "; run as root or give --state-dir DIR" : "";
 }
 
 }  // namespace sm::store

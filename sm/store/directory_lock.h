@@ -28,4 +28,8 @@ class DirectoryLock {
 /// That of a directory which is made where there is none. Unavailable and Io as above.
 ib::Result<std::shared_ptr<const DirectoryLock>> lock_directory(const std::string& directory);
 
+/// What helps against an error of the state directory: "; run as root or give --state-dir DIR"
+/// where there is no right to it, else nothing.
+std::string advice_on_directory(int error);
+
 }  // namespace sm::store

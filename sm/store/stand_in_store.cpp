@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "sm/store/directory_lock.h"
 #include "sm/store/sqlite_store.h"
 #include "sm/store/store_files.h"
 
@@ -61,8 +62,9 @@ class StandInStore final : public Store {
     std::error_code error;
     std::filesystem::create_directories(directory_, error);
     if (error)
-      return ib::fail(ib::ErrorKind::Io, fmt::format("cannot create state directory {}: {}",
-                                                     directory_, error.message()));
+      return ib::fail(ib::ErrorKind::Io,
+                      fmt::format("cannot create state directory {}: {}{}", directory_,
+                                  error.message(), advice_on_directory(error.value())));
     if (!lock_) {
       auto lock = DirectoryLock::take(directory_);
       if (!lock) return tl::unexpected<ib::Error>(std::move(lock.error()));

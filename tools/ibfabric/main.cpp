@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // ibfabric: a simulated InfiniBand fabric. run, serve, exec, ctl, gen.
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -190,6 +191,20 @@ struct TemporaryDirectory {
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 };
 
+/// Waits for processes that the command left behind (a daemon such as `ibsm -B`) and that end with
+/// the fabric: they may be writing into its directory. Not for longer than a moment; a process that
+/// has nothing to do with the fabric stays.
+struct LeftBehind {
+  LeftBehind() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+  ~LeftBehind() {
+    constexpr int kTries = 200;
+    constexpr useconds_t kRest = 10'000;
+    for (int i = 0; i < kTries && waitpid(-1, nullptr, WNOHANG) >= 0; ++i) usleep(kRest);
+  }
+  LeftBehind(const LeftBehind&) = delete;
+  LeftBehind& operator=(const LeftBehind&) = delete;
+};
+
 int run(const ServeOptions& options, const std::vector<std::string>& command) {
   const auto library = preload_library();
   if (!library) return complain(library.error(), kRunFailed);
@@ -202,6 +217,7 @@ int run(const ServeOptions& options, const std::vector<std::string>& command) {
     return complain({ErrorKind::Io, "cannot make a directory for the socket"}, kRunFailed);
   }
   const std::string socket = directory.path + "/socket";
+  const LeftBehind left_behind;  // goes after the fabric and before the directory
 
   Signals signals;
   Fabric fabric(std::move(topology->fabric), options.model());
@@ -224,9 +240,11 @@ int run(const ServeOptions& options, const std::vector<std::string>& command) {
   return fabric.server.run(signals.fd, [child](int signal) -> std::optional<int> {
     if (signal == SIGTERM || signal == SIGHUP) kill(child, signal);
     if (signal != SIGCHLD) return std::nullopt;  // SIGINT reaches the command by the terminal
+    std::optional<int> ended;
     int status = 0;
-    if (waitpid(child, &status, WNOHANG) != child) return std::nullopt;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+      if (pid == child) ended = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return ended;
   });
 }
 

@@ -47,6 +47,18 @@ class Symbols(unittest.TestCase):
 
 
 class Run(unittest.TestCase):
+    def test_a_daemon_that_the_command_left_behind_leaves_nothing(self):
+        with tempfile.TemporaryDirectory() as directory:
+            topology = pathlib.Path(directory) / "topo"
+            generate(topology, "fat-tree", "--radix", "4")
+            place = pathlib.Path(directory) / "tmp"
+            place.mkdir()
+            done = subprocess.run([IBFABRIC, "run", topology, "--", BIN / "ibsm", "-B", "-f", f"{directory}/log"],
+                                  env={**os.environ, "TMPDIR": str(place)}, capture_output=True, text=True,
+                                  check=False, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertEqual(list(place.iterdir()), [])
+
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()
         self.topology = generate(pathlib.Path(self.directory.name) / "t.topo", "fat-tree",

@@ -88,6 +88,24 @@ TEST(Journal, NumbersAndKeepsTheLast) {
   EXPECT_TRUE(journal.after(5).empty());
 }
 
+TEST(Journal, KnowsWhenANodeLeftAndWhereItWas) {
+  using ib::report::NodeShape;
+  using ib::report::PortShape;
+  using ib::wire::NodeType;
+  Journal journal;
+  const PortShape host{NodeType::ChannelAdapter, ib::Guid{0x32}, "host0032 HCA-1", 1, {}, {}};
+  const PortShape leaf{NodeType::Switch, ib::Guid{0x4}, "leaf-004", 8, {}, {}};
+  const NodeShape node{host.type, host.node_guid, host.name};
+  journal.take({make(Kind::LinkDown, {leaf, leaf})}, at(1'000));
+  journal.take({make(Kind::NodeLeft, {node}), make(Kind::LinkDown, {leaf, host})}, at(2'000));
+  const std::string said =
+      "\"host0032 HCA-1\" (0x0000000000000032) left at 1970-01-01T00:00:02.000Z; it was on "
+      "\"leaf-004\" port 8";
+  for (const char* name : {"host0032", "host0032 HCA-1", "host0032:HCA-1", "0x32"})
+    EXPECT_EQ(journal.departure_of(name), said) << name;
+  EXPECT_EQ(journal.departure_of("leaf-004"), "");
+}
+
 /// doc/events.md has the table. With IBKIT_REWRITE set it is written: look at what git says has
 /// changed.
 TEST(EventTable, IsInTheDocument) {

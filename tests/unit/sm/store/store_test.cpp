@@ -13,6 +13,7 @@
 #include <fstream>
 #include <random>
 
+#include "sm/store/directory_lock.h"
 #include "tests/unit/sm/store/samples.h"
 
 namespace sm::store {
@@ -304,6 +305,12 @@ TEST(Store, SurvivesKill9) {
     for (std::uint16_t i = 1; i <= told; ++i)
       EXPECT_THAT(contents->lids, ::testing::Contains(LidClaim{Guid{i}, Lid{i}, 0}));
   }
+}
+
+TEST(StateDirectory, WithoutARightToItTheWayOutIsSaid) {
+  EXPECT_EQ(advice_on_directory(EACCES), "; run as root or give --state-dir DIR");
+  EXPECT_EQ(advice_on_directory(EPERM), advice_on_directory(EACCES));
+  EXPECT_EQ(advice_on_directory(ENOSPC), "");
 }
 
 }  // namespace
