@@ -139,20 +139,17 @@ std::optional<std::string> say_of_stray(std::string_view complaint,
   return said;
 }
 
-/// "ibsm plan" of the one verb that has the option; empty: none has it, or several have.
-std::string owner_of(const Grammar& grammar, std::string_view option, const std::string& path) {
-  std::string owner;
+/// "ibsm plan" of every verb that has the option, verbs of verbs included.
+void add_owners(const Grammar& grammar, std::string_view option, const std::string& path,
+                std::vector<std::string>& owners) {
   for (const auto& [name, verb] : grammar.verbs) {
     const bool own = std::ranges::any_of(verb->options, [&](const Spelling& known) {
       const auto here = typed(known, option);
       return here && here->name.size() > 2;
     });
-    const std::string below = own ? path + ' ' + name : owner_of(*verb, option, path + ' ' + name);
-    if (below.empty()) continue;
-    if (!owner.empty()) return "";
-    owner = below;
+    if (own) owners.push_back(path + ' ' + name);
+    add_owners(*verb, option, path + ' ' + name, owners);
   }
-  return owner;
 }
 
 /// The name by which the option was given; where it was given twice, with the value complained of.
@@ -286,8 +283,9 @@ std::string say_of_leftover(const std::string& word, const Leftover& where) {
     const std::string_view name = std::string_view(word).substr(0, word.find('='));
     const std::string_view bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
     std::string said = "expected an option, got '" + printable(name) + "'";
-    if (const auto owner = owner_of(*where.grammar, name, where.program); !owner.empty())
-      return said + "; it is one of '" + owner + "'";
+    std::vector<std::string> owners;
+    add_owners(*where.grammar, name, where.program, owners);
+    if (owners.size() == 1) return said + "; it is one of '" + owners.front() + "'";
     const auto nearest = nearest_word(bare, long_names(*where.grammar));
     if (!nearest.empty() && nearest != bare)
       said += "; did you mean '--" + std::string(nearest) + "'?";

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "libdiag/base/text.h"
+#include "libdiag/fabric/names.h"
 #include "tools/common/connection.h"
 #include "tools/common/refusal.h"
 #include "tools/ibtracer/report.h"
@@ -50,6 +51,8 @@ ib::Result<Target> take_target(const Spellings& s) {
     if (!route) return tl::unexpected(route.error());
     target = *route;
   } else {
+    const auto lid = ib::fabric::read_lid_word(*s.operand);
+    if (lid && !*lid && *s.operand != "0") return tl::unexpected((*lid).error());
     auto parsed = ib::tools::parse_target(*s.operand);
     if (!parsed) return tl::unexpected(parsed.error());
     target = *parsed;

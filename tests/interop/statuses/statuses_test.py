@@ -42,6 +42,8 @@ class Failures(unittest.TestCase):
             error = self.refusal(run(BIN / program, *words, "--json"), 2, f"ibkit.{program}/2")
             self.assertEqual(error["kind"], "usage", (program, words))
             self.assertEqual(run(BIN / program, *words).stdout, "", (program, words))
+        for words in (["70000"], ["-l", "70000"], ["0xc001"], ["-l", "0xc001"]):
+            self.assertIn(f"expected a LID up to 0xbfff, got '{words[-1]}'", run(BIN / "ibtracer", *words).stderr)
         for option, kind in (("--svg", "a file"), ("--dump", "a folder")):
             for nowhere in ("-", ""):
                 error = self.refusal(run(BIN / "ibsm", "plan", "/no/such", option, nowhere, "--json"), 2,

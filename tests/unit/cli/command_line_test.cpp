@@ -144,6 +144,7 @@ TEST(CommandLine, WhatNothingTakesIsSaidOfItsFirstWord) {
     std::string file;
     auto& plan = line.optional_verb("plan", "Plans.");
     plan.text("--load", file, "FILE", "A file");
+    plan.flag("--json", json, "JSON");
     plan.documents([](const Error&) { return std::string("of plan"); });
     auto& ctl = line.optional_verb("ctl", "Asks.");
     ctl.verb("sm", "Who.").flag("--json", json, "JSON");
