@@ -416,7 +416,8 @@ void Sweep::Impl::on_switch_info(Key key, const wire::SwitchInfo& info) {
   seen.fabric.node(n).enhanced_port0 = info.enhanced_port0;
   if (was_known(n) && key.ask == Ask::SwitchInfo && is_same_switch(n, info)) return;
   // What changes once it is cleared says so again: a port is read after that or not at all.
-  if (options.clear_changes && key.ask == Ask::SwitchInfo && info.port_state_change) {
+  if (key.ask == Ask::SwitchInfo && info.port_state_change && options.clears_changes_of &&
+      options.clears_changes_of(node.info.node_guid)) {
     ask(Ask::ClearChange, {n, 0}, 0);
   } else {
     ask_port({n, 0}, false);

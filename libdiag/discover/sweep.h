@@ -57,10 +57,11 @@ struct SweepOptions {
   unsigned hops_max{63};    // how far to go; 63 is the longest directed route
   bool descriptions{true};  // ask for NodeDescription
   std::shared_ptr<const fabric::NodeNames> names;  // what people call nodes; nullptr: no map
-  /// Clear PortStateChange of a switch where it is set, before its ports are read, so that no
-  /// change is lost between the two. For the master only: it is a Set. Where it fails, SwitchInfo
-  /// of the switch still has it set.
-  bool clear_changes{false};
+  /// Whether to clear PortStateChange of the switch of this GUID where it is set, before its ports
+  /// are read, so that no change is lost between the two. For the master of the switch only: it is
+  /// a Set, and another master would not learn of the change any more. Where it fails, SwitchInfo
+  /// of the switch still has it set. Empty: of none.
+  std::function<bool(Guid)> clears_changes_of;
   /// Whether a CA or router is known to have stood elsewhere than at this port of the node `at`. It
   /// is looked at last, so that who bears its GUID and is where it was is found first; empty:
   /// nobody.

@@ -58,11 +58,12 @@ void SubnetManager::Impl::look_at_own_port(Instant now) {
   if (own_port.take_sweep_wanted()) want_sweep(now, Reason::ChangeSeen);
   const auto lid = own_port.take_other_master();
   if (!lid) return;
-  if (const auto at = seen->fabric.find_lid(*lid)) {
-    on_other_master(fmt::format("\"{}\", LID {}", ib::printable(seen->fabric.node(at->node).name()),
-                                lid->value));
-    follow_mastership(now);
-  }
+  const auto at = seen->fabric.find_lid(*lid);
+  const std::string name =
+      at ? fmt::format("\"{}\"", ib::printable(seen->fabric.node(at->node).name()))
+         : "a port that no sweep has found";
+  on_other_master(fmt::format("{}, LID {}", name, lid->value));
+  follow_mastership(now);
 }
 
 void SubnetManager::Impl::look_at_traps(Instant now) {

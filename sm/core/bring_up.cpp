@@ -77,7 +77,12 @@ void SubnetManager::Impl::begin_sweep(Instant now) {
   ib::discover::SweepOptions o;
   o.cookie_base = kOwnerSweep;
   o.names = named_by = options.node_names;
-  o.clear_changes = desired != nullptr;  // the first sweep does not know yet who is master
+  // Who is master is not known yet: of the first sweep, and of what a cable has joined to our
+  // subnet, which may have a master that looks for the change, too.
+  o.clears_changes_of = [before = seen, plan = desired](ib::Guid node) {
+    const auto n = plan ? before->fabric.find_node(node) : std::nullopt;
+    return n && *n < plan->node_managed.size() && plan->node_managed[*n];
+  };
   o.stood_elsewhere = [before = seen](ib::Guid node, ib::Guid at, std::uint8_t port) {
     return before && stood_elsewhere(before->fabric, node, at, port);
   };

@@ -24,14 +24,14 @@ namespace attr = ib::wire::attr;
 
 namespace {
 
-constexpr std::uint64_t kKeyEverybodyKnows = 1;  // opensm's default, in every manual
 /// Whoever is to hand over to us has so long; and who refuses us is not asked again before.
 constexpr ib::Duration kHandoverWait = std::chrono::seconds(30);
 constexpr ib::Duration kRefusedFor = std::chrono::seconds(60);
 /// A master that ranks below us is asked for mastership so often.
 constexpr ib::Duration kTrapPause = std::chrono::seconds(10);
-constexpr std::size_t kProofsMost = 16;
 constexpr std::uint64_t kPollsPerLook = 10;
+/// A decision waits for an answer so long, however late that manager has answered before.
+constexpr ib::Duration kAnswerWait = std::chrono::seconds(3);
 
 const SmInfo* answer_of(const Completion& completion, SmInfo& into) {
   if (!completion.reply || completion.reply->mad.status() != 0) return nullptr;
@@ -133,16 +133,37 @@ Cookie Mastership::ask(Kind kind, Guid whom) {
   return cookie;
 }
 
-void Mastership::set(Kind kind, Guid whom, Event control) {
+Cookie Mastership::set(Kind kind, Guid whom, Event control) {
   const OtherManager* manager = others_.find(whom);
-  if (manager == nullptr) return;
-  auto request =
-      ib::mad::smp_request(expect({kind, whom}), whom.value ^ 0x5252, manager->route, Method::Set,
-                           attr::kSmInfo, election::attribute_modifier(control));
+  if (manager == nullptr) return 0;
+  const Cookie cookie = expect({kind, whom});
+  auto request = ib::mad::smp_request(cookie, whom.value ^ 0x5252, manager->route, Method::Set,
+                                      attr::kSmInfo, election::attribute_modifier(control));
   SmInfo info = shown_info(true);
   info.sm_state = election::state_of_sender(control);
   ib::wire::set_body(request.mad, info);
   requests_.push_back(std::move(request));
+  return cookie;
+}
+
+void Mastership::wait_no_longer(Cookie cookie, Instant until) {
+  if (const auto at = asked_.find(cookie); at != asked_.end()) at->second.until = until;
+}
+
+/// Who hung before is known to answer late, and is waited for long where nobody cares when.
+void Mastership::give_up_late(Instant now) {
+  std::vector<Cookie> late;
+  for (const auto& [cookie, asked] : asked_)
+    if (asked.until <= now) late.push_back(cookie);
+  for (const Cookie cookie : late) {
+    cancelled_.push_back(cookie);
+    Completion completion;
+    completion.cookie = cookie;
+    completion.reply = tl::unexpected<ib::Error>(
+        ib::Error{ib::ErrorKind::TimedOut,
+                  fmt::format("no answer within {} s", kAnswerWait / std::chrono::seconds(1)), 0});
+    on_completion(now, completion);
+  }
 }
 
 void Mastership::drop_questions() {
@@ -154,7 +175,7 @@ void Mastership::drop_questions() {
   waited_.clear();
 }
 
-void Mastership::on_swept(Instant, const ib::discover::Observed& found) {
+void Mastership::on_swept(Instant now, const ib::discover::Observed& found) {
   at_switch_ = found.fabric.node(found.local_port.node).is_switch();
   if (standing_.guid == Guid{}) standing_.guid = found.fabric.port(found.local_port).guid;
   others_.on_swept(found);
@@ -164,7 +185,9 @@ void Mastership::on_swept(Instant, const ib::discover::Observed& found) {
     const Cookie cookie = ask(Kind::Question, guid);
     // Nobody is kept waiting for a standby, nor twice for one that does not answer.
     const bool matters = !is_master() || !manager.known || manager.info.sm_state == SmState::Master;
-    if (matters && !(is_master() && deaf_.contains(guid))) waited_.insert(cookie);
+    if (!matters || (is_master() && deaf_.contains(guid))) continue;
+    waited_.insert(cookie);
+    wait_no_longer(cookie, now + kAnswerWait);
   }
 }
 
@@ -236,6 +259,8 @@ void Mastership::on_completion(Instant now, const Completion& completion) {
       return on_own_port(completion);
     case Kind::Proof:
       return on_proof(*asked.request, completion);
+    case Kind::Stranger:
+      return on_stranger(now, completion);
     case Kind::Acknowledge:
       return;
   }
@@ -335,7 +360,7 @@ bool Mastership::take(Instant now, Event event, Guid who, std::string why) {
       if (successor_) break;
       successor_ = who;
       log(LogLevel::Info, fmt::format("mastership is handed over to {}", others_.describe(who)));
-      set(Kind::Handover, who, Event::Handover);
+      wait_no_longer(set(Kind::Handover, who, Event::Handover), now + kAnswerWait);
       break;
     case Action::Wait:
       if (followed_ == who) break;
@@ -383,10 +408,15 @@ void Mastership::stop_following() {
 
 // ---- polling
 
-Instant Mastership::due() const { return path_wanted_ ? kNever : poll_at_; }
+Instant Mastership::due() const {
+  Instant due = path_wanted_ ? kNever : poll_at_;
+  for (const auto& [cookie, asked] : asked_) due = std::min(due, asked.until);
+  return due;
+}
 
 void Mastership::on_time(Instant now) {
-  if (due() > now) return;
+  give_up_late(now);
+  if (path_wanted_ || poll_at_ > now) return;
   if (asked_.erase(poll_cookie_) > 0) {
     cancelled_.push_back(std::exchange(poll_cookie_, 0));
     others_.on_silence(*followed_);
@@ -478,100 +508,12 @@ void Mastership::on_handover_answer(Instant now, Guid whom, const Completion& co
                                : completion.reply.error().message;
   log(LogLevel::Warning, fmt::format("{} does not take mastership over ({}): this one stays master",
                                      others_.describe(whom), what));
-  // Whoever did not answer may have taken over all the same: the next sweep asks it.
-  if (!completion.reply)
-    others_.on_silence(whom);
-  else if (OtherManager* manager = others_.find(whom))
-    manager->refused_until = now + kRefusedFor;
+  if (OtherManager* manager = others_.find(whom)) {
+    // Whoever did not answer may have taken over all the same: the next sweep asks it.
+    (completion.reply ? manager->refused_until : manager->deaf_until) = now + kRefusedFor;
+    if (!completion.reply) manager->answered = false;
+  }
   take(now, Event::HandoverRefused, whom, {});
-}
-
-// ---- what others ask
-
-std::optional<ib::mad::Packet> Mastership::answer(Instant now, const ib::mad::Packet& request,
-                                                  const ib::discover::Observed& seen) {
-  const bool about_us = request.mad.attribute_id() == attr::kSmInfo;
-  if (about_us) ++answers_;
-  if (about_us && request.mad.method() == Method::Set) {
-    const SmInfo before = shown_info(false);  // an answer says what we are when it is given
-    const bool granted = grant(now, request, seen);
-    if (!granted) ++refused_;
-    return answer_request(request, granted ? shown_info(true) : before, granted);
-  }
-  if (about_us && request.mad.method() == Method::Get && needs_proof(request)) {
-    const auto proofs = std::ranges::count_if(
-        asked_, [](const auto& entry) { return entry.second.kind == Kind::Proof; });
-    if (static_cast<std::size_t>(proofs) < kProofsMost) {
-      const Cookie cookie = expect({Kind::Proof, {}, request});
-      const auto back = way_back(request);
-      requests_.push_back(
-          back ? ib::mad::smp_request(cookie, cookie, *back, Method::Get, attr::kPortInfo, 0)
-               : ib::mad::smp_request(cookie, cookie, request.address.lid, Method::Get,
-                                      attr::kPortInfo, 0));
-      return std::nullopt;
-    }
-  }
-  return answer_request(request, shown_info(options_.sm_key == kKeyEverybodyKnows));
-}
-
-/// A key that is secret is shown to who is a subnet manager, and its port says whether it is:
-/// opensm takes no notice of a master that does not show it its own key, and becomes a second one.
-bool Mastership::needs_proof(const ib::mad::Packet& request) const {
-  if (options_.sm_key == kKeyEverybodyKnows || options_.sm_key == 0) return false;
-  return request.mad.is_directed() ? way_back(request).has_value()
-                                   : request.address.lid.is_unicast();
-}
-
-void Mastership::on_proof(const ib::mad::Packet& request, const Completion& completion) {
-  const bool is_manager = completion.reply && completion.reply->mad.status() == 0 &&
-                          (ib::wire::body<PortInfo>(completion.reply->mad).capability_mask &
-                           ib::wire::port_cap::kIsSm) != 0;
-  if (auto reply = answer_request(request, shown_info(is_manager)))
-    packets_.push_back(*std::move(reply));
-}
-
-std::string Mastership::why_refused(Event control, const SmInfo& sender,
-                                    const ib::mad::Packet& request,
-                                    const ib::discover::Observed& seen) const {
-  if (sender.sm_state != election::state_of_sender(control))
-    return fmt::format("a sender that says it is {}", election::state_name(sender.sm_state));
-  if (options_.sm_key != 0 && sender.sm_key != options_.sm_key) return "another SM_Key";
-  if (sender.guid == standing_.guid) return "our own GUID";
-  if (!options_.allowed.empty() && !options_.allowed.contains(sender.guid))
-    return "a subnet manager that is not among allowed_sm_guids";
-  const auto from = sender_of(request, seen);
-  if (from && seen.fabric.port(*from).guid != sender.guid)
-    return "the port with GUID " + to_string(seen.fabric.port(*from).guid);
-  if (control == Event::Acknowledge && is_master() && successor_ != sender.guid)
-    return "a subnet manager that mastership was not handed over to";
-  if (election::transition(state(), control) == nullptr)
-    return fmt::format("a subnet manager, while this one is {}", election::state_name(state()));
-  return {};
-}
-
-bool Mastership::grant(Instant now, const ib::mad::Packet& request,
-                       const ib::discover::Observed& seen) {
-  const auto modifier = request.mad.get<&ib::wire::MadHeader::attribute_modifier>();
-  const auto control = election::control_packet(modifier);
-  const auto sender = ib::wire::body<SmInfo>(request.mad);
-  const auto complain = [&](const std::string& what) {
-    logs_.push_back(
-        {LogLevel::Warning, "sm", what, ib::LogCause{"Set(SMInfo)", request.address.lid}});
-    return false;
-  };
-  if (!control)
-    return complain(
-        fmt::format("Set(SMInfo) with attribute modifier {} is refused: there are 1 to "
-                    "5",
-                    modifier));
-  const std::string from =
-      fmt::format("{} from {}", election::event_name(*control), others_.describe(sender.guid));
-  if (const std::string why = why_refused(*control, sender, request, seen); !why.empty())
-    return complain(fmt::format("{} is refused: it is that of {}", from, why));
-  const bool to_acknowledge = *control == Event::Handover && state() == SmState::Standby;
-  if (!take(now, *control, sender.guid, from)) return false;
-  if (to_acknowledge) set(Kind::Acknowledge, sender.guid, Event::Acknowledge);
-  return true;
 }
 
 // ---- effects

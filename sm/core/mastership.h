@@ -25,6 +25,7 @@
 #include "libdiag/mad/request.h"
 #include "sm/core/election.h"
 #include "sm/core/other_managers.h"
+#include "sm/core/refusals.h"
 
 namespace sm::core {
 
@@ -119,19 +120,22 @@ class Mastership {
   std::uint64_t refused() const { return refused_; }
 
  private:
-  enum class Kind { Question, Poll, Handover, Acknowledge, OwnPort, Proof };
+  enum class Kind { Question, Poll, Handover, Acknowledge, OwnPort, Proof, Stranger };
   struct Asked {
     Kind kind;
     ib::Guid whom{};
     std::optional<ib::mad::Packet> request{};  // Proof: what waits for it
+    ib::Instant until{ib::kNever};             // longer nobody waits for the answer
   };
   using Event = election::Event;
 
   election::Rank rank() const;
   ib::mad::Cookie expect(Asked asked);
   ib::mad::Cookie ask(Kind kind, ib::Guid whom);
+  void wait_no_longer(ib::mad::Cookie cookie, ib::Instant until);
+  void give_up_late(ib::Instant now);
   void ask_all();
-  void set(Kind kind, ib::Guid whom, Event control);
+  ib::mad::Cookie set(Kind kind, ib::Guid whom, Event control);
   void drop_questions();
   /// The transition of `event`, with all that follows; false: there is none in this state.
   bool take(ib::Instant now, Event event, ib::Guid who, std::string why);
@@ -143,12 +147,18 @@ class Mastership {
   void on_poll_answer(ib::Instant now, ib::Guid whom, const ib::mad::Completion& completion);
   void on_handover_answer(ib::Instant now, ib::Guid whom, const ib::mad::Completion& completion);
   void on_own_port(const ib::mad::Completion& completion);
+  void ask_back(Asked asked, const ib::mad::Packet& request, std::uint16_t attribute);
+  void look_for_stranger(ib::Instant now, const ib::mad::Packet& request,
+                         const ib::discover::Observed& seen);
+  void on_stranger(ib::Instant now, const ib::mad::Completion& completion);
   void on_proof(const ib::mad::Packet& request, const ib::mad::Completion& completion);
   void take_answer(ib::Instant now, ib::Guid whom, const ib::mad::Completion& completion);
   void look_at_light_answer(ib::Instant now);
   void ask_for_handover(ib::Instant now);
   std::string why_refused(Event control, const ib::wire::SmInfo& sender,
                           const ib::mad::Packet& request, const ib::discover::Observed& seen) const;
+  bool may_order(Event control, ib::Guid sender, const ib::discover::Observed& seen) const;
+  bool is_repeated_handover(ib::Instant now, Event control, ib::Guid sender);
   bool grant(ib::Instant now, const ib::mad::Packet& request, const ib::discover::Observed& seen);
   bool needs_proof(const ib::mad::Packet& request) const;
   ib::wire::SmInfo shown_info(bool with_key) const;
@@ -179,6 +189,7 @@ class Mastership {
   ib::Instant wait_until_{ib::kNever};  // for a handover to us
   ib::Instant trap_at_{0};              // the next time that one is asked for it
   std::optional<ib::Guid> successor_;   // HANDOVER was sent to it
+  ib::Instant ask_back_at_{0};          // not before, who asks and is not known
 
   std::vector<ib::mad::Request> requests_;
   std::vector<ib::mad::Cookie> cancelled_;
@@ -187,6 +198,8 @@ class Mastership {
   std::deque<ib::LogEvent> logs_;
   bool news_{false}, others_changed_{false};
   std::uint64_t refused_{0};
+  Refusals refusals_;
+  std::map<ib::Guid, ib::Instant> handovers_;  // by sender, zero: not known; when one was heeded
   std::uint32_t trap_tid_{0};
 };
 

@@ -134,6 +134,8 @@ std::vector<ib::wire::SmInfo> OtherManagers::candidates(ib::Instant now, bool fo
     // other's work whatever their keys.
     if (!manager.key_matches && (for_master || manager.info.sm_state != SmState::Master)) continue;
     if (for_master && now < manager.refused_until) continue;
+    if (for_master && now < manager.deaf_until && manager.info.sm_state != SmState::Master)
+      continue;
     out.push_back(manager.info);
   }
   return out;

@@ -29,6 +29,7 @@ struct OtherManager {
   ib::Instant active{0};         // its ActCount was seen to change last
   bool idle_told{false};         // that it has not changed for long
   ib::Instant refused_until{0};  // it would not take over; it is not asked again before
+  ib::Instant deaf_until{0};     // likewise, or it did without a word: then it is master
 };
 
 class OtherManagers {

@@ -65,12 +65,14 @@ class ManagerHost final : public ib::sim::Program, private core::Carrier {
   store::Contents& kept() { return kept_; }
   /// Answers what it asks of a store that others write, too.
   std::function<void()> on_recall;
+  /// What is as if it had never arrived; empty: nothing.
+  std::function<bool(const ib::mad::Packet&)> swallows;
 
   void step(ib::Instant now) override {
     std::vector<ib::mad::Received> arrived;
     (void)port_->receive(arrived, ib::Duration{0});
     for (const auto& r : arrived)
-      if (!r.timed_out) manager_->on_packet(now, r.packet);
+      if (!r.timed_out && !(swallows && swallows(r.packet))) manager_->on_packet(now, r.packet);
     if (manager_->next_deadline() <= now) manager_->on_time(now);
     carry_out(*manager_, now, *this);
   }

@@ -111,6 +111,7 @@ class Election : public testing::Test {
     std::optional<std::uint16_t> status;
     to.sm().on_packet(world_.now(), packet);
     auto effects = to.sm().take_effects(world_.now());
+    for (const auto& line : effects.log) said_of_sets_.push_back(line.message);
     for (const auto& out : effects.send)
       if (out.packet.mad.method() == Method::GetResp && out.packet.mad.tid() == ib::Tid{77})
         status = out.packet.mad.status();
@@ -127,6 +128,7 @@ class Election : public testing::Test {
   ib::sim::World world_;
   std::vector<std::unique_ptr<ManagerHost>> hosts_;
   unsigned lft_sets_{0}, mft_sets_{0};
+  std::vector<std::string> said_of_sets_;  // by whom status_of_set() asked
 };
 
 TEST_F(Election, OneOfSeveralThatStartTogetherIsMasterWhateverTheirPriorities) {
@@ -495,6 +497,48 @@ TEST_F(Election, MastersOfTwoSubnetsThatAreJoinedSettleByTheBook) {
   }
 }
 
+/// Whoever sweeps first across the new cable leaves the other's switches as they are: what changed
+/// there is the only thing that tells the other master.
+TEST_F(Election, MastersThatACableJoinsFindEachOtherWhoeverOfThemLooksFirst) {
+  const auto& f = world_.model().topology();
+  const NodeIndex leaf = f.port(host(0).at()).peer.node;
+  std::vector<PortRef> cut;
+  for (unsigned p = 1; p <= f.node(leaf).num_ports; ++p) {
+    const PortRef far = f.port(leaf, p).peer;
+    if (far && f.node(far.node).is_switch()) cut.push_back({leaf, static_cast<std::uint8_t>(p)});
+  }
+  for (unsigned seed = 0; seed < 24; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](unsigned end) { return static_cast<unsigned>(random() % end); };
+    const bool first_is_better = below(2) != 0;
+    // They were one subnet, or never were.
+    const bool were_one = below(2) != 0;
+    if (!were_one) {
+      for (const PortRef p : cut) ASSERT_TRUE(world_.model().link_down(world_.now(), p));
+    }
+    host(0).start(with_priority(first_is_better ? 5 : 1));
+    host(2).start(with_priority(3));
+    world_.run_for(10s);
+    if (were_one) {
+      for (const PortRef p : cut) ASSERT_TRUE(world_.model().link_down(world_.now(), p));
+    }
+    world_.run_for(20s + std::chrono::milliseconds(below(20'000)));
+    ASSERT_EQ(masters(), 2U) << seed << "\n" << logs();
+    for (const auto& h : hosts_) h->forget_log();
+    for (const PortRef p : cut) ASSERT_TRUE(world_.model().link_up(world_.now(), p));
+    if (const unsigned first = below(3); first != 0)
+      host(first == 1 ? 0 : 2).sm().sweep_now(world_.now(), core::Reason::Trap);
+    EXPECT_TRUE(world_.run_until([&] { return masters() == 1; }, 5s)) << seed << "\n" << logs();
+    EXPECT_TRUE((first_is_better ? host(0) : host(2)).is_master()) << seed << "\n" << logs();
+    ASSERT_TRUE(settles()) << seed << "\n" << logs();
+    EXPECT_TRUE(all_active()) << seed << "\n" << logs();
+    if (HasFailure()) return;
+    host(0).kill();
+    host(2).kill();
+    for (const PortRef p : cut) (void)world_.model().link_up(world_.now(), p);
+  }
+}
+
 TEST_F(Election, TheThirdTakesOverAfterTheSecond) {
   for (const std::size_t i : {0U, 1U, 2U}) {
     host(i).start(with_priority(9 - static_cast<unsigned>(i)));
@@ -568,6 +612,79 @@ TEST_F(Election, SetsOfSmInfoAreHeardInTheStatesThatTheTableHas) {
     EXPECT_EQ(status_of_set(host(0), modifier, {host(2).guid(), 1, 9, 0, SmState::Master}, 2),
               ib::wire::status::kBadValue)
         << modifier;
+}
+
+TEST_F(Election, WhoeverIsNoSubnetManagerOrdersNobody) {
+  host(0).start(with_priority(5));
+  ASSERT_TRUE(settles());
+  host(2).start();
+  world_.run_for(5s);
+  // With its own GUID, as any host can.
+  const SmInfo forged{host(1).guid(), 1, 9, 15, SmState::Master};
+  for (unsigned i = 0; i < 50; ++i)
+    for (std::uint32_t modifier = 1; modifier < 6; ++modifier)
+      EXPECT_EQ(status_of_set(host(2), modifier, forged, 1), ib::wire::status::kBadValue);
+  EXPECT_EQ(host(2).state(), SmState::Standby);
+  EXPECT_THAT(said_of_sets_, testing::ElementsAre(testing::HasSubstr("is refused")));
+  // Nor does another subnet manager, which this one does not follow.
+  host(1).start();
+  world_.run_for(5s);
+  EXPECT_EQ(status_of_set(host(2), 3, forged, 1), ib::wire::status::kBadValue);
+  EXPECT_EQ(host(2).state(), SmState::Standby);
+}
+
+TEST_F(Election, AFloodOfHandoversMakesASweepInTenSeconds) {
+  host(0).start(with_priority(5));
+  ASSERT_TRUE(settles());
+  const auto before = host(0).sm().counters().full_sweeps;
+  const SmInfo forged{host(1).guid(), 1, 9, 15, SmState::Master};
+  for (unsigned i = 0; i < 1000; ++i) {
+    EXPECT_EQ(status_of_set(host(0), 1, forged, 1), 0);
+    world_.run_for(5ms);
+  }
+  EXPECT_LE(host(0).sm().counters().full_sweeps, before + 1);
+  EXPECT_TRUE(host(0).is_master());
+}
+
+TEST_F(Election, AStandbyThatTakesNoHandoverIsLeftInPeaceForAMinute) {
+  host(0).start(with_priority(1));
+  ASSERT_TRUE(settles());
+  host(2).swallows = [](const ib::mad::Packet& packet) {
+    return packet.mad.method() == Method::Set && packet.mad.attribute_id() == attr::kSmInfo;
+  };
+  host(2).start(with_priority(9));
+  world_.run_for(50s);
+  EXPECT_TRUE(host(0).is_master()) << logs();
+  EXPECT_EQ(host(2).state(), SmState::Standby);
+  const auto tries = [&] {
+    return std::ranges::count_if(host(0).log(), [](const std::string& line) {
+      return line.find("mastership is handed over to") != line.npos;
+    });
+  };
+  EXPECT_EQ(tries(), 1) << logs();
+  host(2).swallows = nullptr;
+  world_.run_for(40s);
+  EXPECT_TRUE(host(2).is_master()) << logs();
+  EXPECT_EQ(masters(), 1U);
+}
+
+/// What it answers when it goes on comes late, and says nothing of how long to wait for the next.
+TEST_F(Election, AMasterThatHangsAgainAndAgainIsTakenOverFromAsSoonAsTheFirstTime) {
+  host(0).start(with_priority(9));
+  ASSERT_TRUE(settles());
+  host(2).start();
+  world_.run_for(5s);
+  for (const auto pause : {4200ms, 6000ms, 4200ms}) {
+    host(0).stop();
+    world_.run_for(pause);
+    host(0).go_on();
+    ASSERT_TRUE(world_.run_until([&] { return host(0).is_master() && masters() == 1; }, 60s));
+    world_.run_for(3s);
+  }
+  host(0).stop();
+  const ib::Instant hung = world_.now();
+  EXPECT_TRUE(world_.run_until([&] { return host(2).is_master(); }, 60s)) << logs();
+  EXPECT_LE((world_.now() - hung) / 1ms, 9000);
 }
 
 TEST_F(Election, OneThatIsNotAllowedCountsForNothing) {

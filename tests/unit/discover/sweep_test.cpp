@@ -268,7 +268,7 @@ Spoil note_order(Seen& seen) {
 }
 ib::discover::SweepOptions clearing() {
   ib::discover::SweepOptions options;
-  options.clear_changes = true;
+  options.clears_changes_of = [](ib::Guid) { return true; };
   return options;
 }
 

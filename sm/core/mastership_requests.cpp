@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What others ask of Mastership: SMInfo, by who asks for it, and control packets.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sm/core/mastership.h"
+#include "sm/core/unsolicited.h"
+
+namespace sm::core {
+
+using ib::Guid;
+using ib::Instant;
+using ib::LogLevel;
+using ib::mad::Completion;
+using ib::mad::Cookie;
+using ib::wire::Method;
+using ib::wire::PortInfo;
+using ib::wire::SmInfo;
+using ib::wire::SmState;
+namespace attr = ib::wire::attr;
+
+namespace {
+
+constexpr std::uint64_t kKeyEverybodyKnows = 1;  // opensm's default, in every manual
+constexpr std::size_t kProofsMost = 16;
+/// A master asks back who asks it and is not known, and sweeps if that is another master: so often
+/// at most.
+constexpr ib::Duration kAskBackPause = std::chrono::seconds(1);
+constexpr ib::Duration kStrangerPause = std::chrono::seconds(10);
+
+}  // namespace
+
+// ---- what others ask
+
+std::optional<ib::mad::Packet> Mastership::answer(Instant now, const ib::mad::Packet& request,
+                                                  const ib::discover::Observed& seen) {
+  const bool about_us = request.mad.attribute_id() == attr::kSmInfo;
+  if (about_us) ++answers_;
+  if (about_us && request.mad.method() == Method::Set) {
+    const SmInfo before = shown_info(false);  // an answer says what we are when it is given
+    const bool granted = grant(now, request, seen);
+    if (!granted) ++refused_;
+    return answer_request(request, granted ? shown_info(true) : before, granted);
+  }
+  if (about_us && request.mad.method() == Method::Get) {
+    look_for_stranger(now, request, seen);
+    const auto proofs = std::ranges::count_if(
+        asked_, [](const auto& entry) { return entry.second.kind == Kind::Proof; });
+    if (needs_proof(request) && static_cast<std::size_t>(proofs) < kProofsMost) {
+      ask_back({Kind::Proof, {}, request}, request, attr::kPortInfo);
+      return std::nullopt;
+    }
+  }
+  return answer_request(request, shown_info(options_.sm_key == kKeyEverybodyKnows));
+}
+
+void Mastership::ask_back(Asked asked, const ib::mad::Packet& request, std::uint16_t attribute) {
+  const Cookie cookie = expect(std::move(asked));
+  const auto back = way_back(request);
+  requests_.push_back(
+      back ? ib::mad::smp_request(cookie, cookie, *back, Method::Get, attribute, 0)
+           : ib::mad::smp_request(cookie, cookie, request.address.lid, Method::Get, attribute, 0));
+}
+
+/// A cable may have joined the subnet of another master to ours, which found us and waits for us:
+/// no switch of ours need say so, as whoever looked first may have cleared what changed.
+void Mastership::look_for_stranger(Instant now, const ib::mad::Packet& request,
+                                   const ib::discover::Observed& seen) {
+  if (!is_master() || options_.ignore_others || now < ask_back_at_) return;
+  const auto from = sender_of(request, seen);
+  if (from && (*from == seen.local_port || others_.find(seen.fabric.port(*from).guid) != nullptr))
+    return;
+  ask_back_at_ = now + kAskBackPause;
+  ask_back({Kind::Stranger}, request, attr::kSmInfo);
+}
+
+void Mastership::on_stranger(Instant now, const Completion& completion) {
+  if (!is_master() || !completion.reply || completion.reply->mad.status() != 0) return;
+  const auto info = ib::wire::body<SmInfo>(completion.reply->mad);
+  if (info.sm_state != SmState::Master || info.guid == standing_.guid ||
+      others_.find(info.guid) != nullptr)
+    return;
+  ask_back_at_ = now + kStrangerPause;
+  log(LogLevel::Warning,
+      fmt::format("a subnet manager that no sweep has found says that it is master: GUID {}",
+                  to_string(info.guid)));
+  orders_.push_back(Order::Sweep);
+}
+
+/// A key that is secret is shown to who is a subnet manager, and its port says whether it is:
+/// opensm takes no notice of a master that does not show it its own key, and becomes a second one.
+bool Mastership::needs_proof(const ib::mad::Packet& request) const {
+  if (options_.sm_key == kKeyEverybodyKnows || options_.sm_key == 0) return false;
+  return request.mad.is_directed() ? way_back(request).has_value()
+                                   : request.address.lid.is_unicast();
+}
+
+void Mastership::on_proof(const ib::mad::Packet& request, const Completion& completion) {
+  const bool is_manager = completion.reply && completion.reply->mad.status() == 0 &&
+                          (ib::wire::body<PortInfo>(completion.reply->mad).capability_mask &
+                           ib::wire::port_cap::kIsSm) != 0;
+  if (auto reply = answer_request(request, shown_info(is_manager)))
+    packets_.push_back(*std::move(reply));
+}
+
+std::string Mastership::why_refused(Event control, const SmInfo& sender,
+                                    const ib::mad::Packet& request,
+                                    const ib::discover::Observed& seen) const {
+  if (sender.sm_state != election::state_of_sender(control))
+    return fmt::format("a sender that says it is {}", election::state_name(sender.sm_state));
+  if (options_.sm_key != 0 && sender.sm_key != options_.sm_key) return "another SM_Key";
+  if (sender.guid == standing_.guid) return "our own GUID";
+  if (!options_.allowed.empty() && !options_.allowed.contains(sender.guid))
+    return "a subnet manager that is not among allowed_sm_guids";
+  const auto from = sender_of(request, seen);
+  if (from && seen.fabric.port(*from).guid != sender.guid)
+    return "the port with GUID " + to_string(seen.fabric.port(*from).guid);
+  if (!may_order(control, sender.guid, seen))
+    return "a port where no subnet manager is known, or not the master that this one follows";
+  if (control == Event::Acknowledge && is_master() && successor_ != sender.guid)
+    return "a subnet manager that mastership was not handed over to";
+  if (election::transition(state(), control) == nullptr)
+    return fmt::format("a subnet manager, while this one is {}", election::state_name(state()));
+  return {};
+}
+
+/// A port says of itself whether a subnet manager is there (IsSM), and sweeps read it. Whoever is
+/// not known may say that it hands over to one that asks the others all the same; and a manager
+/// that has not looked at the subnet yet knows nobody.
+bool Mastership::may_order(Event control, Guid sender, const ib::discover::Observed& seen) const {
+  if (control == Event::Disable || control == Event::Discover)
+    return !followed_ || followed_ == sender;
+  if (control == Event::Handover && state() != SmState::Standby) return true;
+  return seen.nodes.empty() || followed_ == sender || successor_ == sender ||
+         others_.find(sender) != nullptr;
+}
+
+/// It makes a sweep, which the next one within a while would only make again.
+bool Mastership::is_repeated_handover(Instant now, Event control, Guid sender) {
+  if (control != Event::Handover || state() == SmState::Standby) return false;
+  std::erase_if(handovers_, [now](const auto& h) { return now - h.second >= kStrangerPause; });
+  const Guid key = others_.find(sender) != nullptr ? sender : Guid{};
+  return !handovers_.try_emplace(key, now).second;
+}
+
+bool Mastership::grant(Instant now, const ib::mad::Packet& request,
+                       const ib::discover::Observed& seen) {
+  const auto modifier = request.mad.get<&ib::wire::MadHeader::attribute_modifier>();
+  const auto control = election::control_packet(modifier);
+  const auto sender = ib::wire::body<SmInfo>(request.mad);
+  const auto complain = [&](const std::string& what) {
+    if (auto line = refusals_.note(now, request.address.lid, what))
+      logs_.push_back(*std::move(line));
+    return false;
+  };
+  if (!control)
+    return complain(
+        fmt::format("Set(SMInfo) with attribute modifier {} is refused: there are 1 to "
+                    "5",
+                    modifier));
+  const std::string from =
+      fmt::format("{} from {}", election::event_name(*control), others_.describe(sender.guid));
+  if (const std::string why = why_refused(*control, sender, request, seen); !why.empty())
+    return complain(fmt::format("{} is refused: it is that of {}", from, why));
+  if (is_repeated_handover(now, *control, sender.guid)) return true;
+  const bool to_acknowledge = *control == Event::Handover && state() == SmState::Standby;
+  if (!take(now, *control, sender.guid, from)) return false;
+  if (*control == Event::Disable)
+    log(LogLevel::Warning,
+        fmt::format("{}: this one takes over from nobody until it is told STANDBY", from));
+  if (to_acknowledge) set(Kind::Acknowledge, sender.guid, Event::Acknowledge);
+  return true;
+}
+
+}  // namespace sm::core
