@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "libdiag/mad/rmpp.h"
 #include "libdiag/wire/registry.h"
@@ -108,6 +110,9 @@ Result<TableShape> shape_of_first_mad(const mad::Packet& answer, std::size_t str
                           what(answer), shape.count, shape.count == 1 ? "" : "s"));
 }
 
+/// Apart from the SMA of the same node.
+std::uint64_t target_key_of(const SaAddress& sa) { return 0x5341ULL << 48 | sa.lid.value; }
+
 }  // namespace
 
 Result<SaAddress> sa_address(const mad::PortFacts& facts, std::uint64_t sm_key) {
@@ -161,7 +166,7 @@ mad::Request sa_request(mad::Cookie cookie, const SaAddress& sa, wire::Method me
                         std::uint32_t modifier) {
   mad::Request request;
   request.cookie = cookie;
-  request.target_key = 0x5341ULL << 48 | sa.lid.value;  // apart from the SMA of the same node
+  request.target_key = target_key_of(sa);
   request.address = mad::gsi_address(sa.lid, sa.sl);
   request.mad = wire::make_mad(wire::MgmtClass::SubnAdm, method, attribute, modifier);
   request.mad.set<&wire::SaHeader::sm_key>(sa.sm_key);
@@ -297,12 +302,69 @@ void copy_data(const mad::Packet& answer, std::size_t at, std::byte* to, std::si
   std::copy_n(answer.more.begin() + static_cast<std::ptrdiff_t>(from), rest, to + in_first);
 }
 
-Result<mad::Packet> SaClient::ask(const mad::Request& request) {
+namespace {
+
+/// One request, for as long as the local port names this SA for its own: while it is silent another
+/// subnet manager may have become master.
+class Question : public mad::Exchange {
+ public:
+  Question(mad::Request request, mad::Port& port, Lid sm_lid)
+      : port_(port), sm_lid_(sm_lid), request_(std::move(request)) {}
+
+  std::vector<mad::Request> take_requests() override {
+    std::vector<mad::Request> requests;
+    if (request_) requests.push_back(*std::exchange(request_, std::nullopt));
+    return requests;
+  }
+  void on_completion(Instant, const mad::Completion& completion) override {
+    answer_ = completion.reply;
+  }
+  /// The Session asks after each wait; the first time nobody has been silent yet.
+  bool done() const override {
+    if (answer_ || ++looks_ == 1) return answer_.has_value();
+    const auto facts = port_.facts();
+    if (facts && facts->sm_lid.is_unicast() && facts->sm_lid != sm_lid_) moved_ = *facts;
+    return moved_.has_value();
+  }
+  std::optional<Result<mad::Packet>>& answer() { return answer_; }
+  const std::optional<mad::PortFacts>& moved() const { return moved_; }
+
+ private:
+  mad::Port& port_;
+  Lid sm_lid_;
+  std::optional<mad::Request> request_;
+  std::optional<Result<mad::Packet>> answer_;
+  mutable unsigned looks_{0};
+  mutable std::optional<mad::PortFacts> moved_;
+};
+
+constexpr unsigned kMovesMost = 8;  // of the SA, while one request waits
+
+}  // namespace
+
+Result<mad::Packet> SaClient::ask(const mad::Request& asked) {
   const BusyRests rests;
-  for (unsigned rested = 0;; ++rested) {
-    auto answer = session_.call(request);
+  mad::Request request = asked;
+  for (unsigned rested = 0, moves = 0;;) {
+    Question question(request, session_.port(), sa_.lid);
+    if (auto ran = session_.run(question); !ran) {
+      session_.transactor().cancel(request.cookie);
+      return tl::unexpected(ran.error());
+    }
+    if (!question.answer() && question.moved()) {
+      session_.transactor().cancel(request.cookie);
+      if (++moves > kMovesMost)
+        return fail(ErrorKind::TimedOut, "the subnet manager moves from port to port");
+      sa_.lid = question.moved()->sm_lid;
+      sa_.sl = question.moved()->sm_sl;
+      request.address = mad::gsi_address(sa_.lid, sa_.sl);
+      request.target_key = target_key_of(sa_);
+      continue;
+    }
+    auto answer = question.answer() ? *std::move(question.answer())
+                                    : Result<mad::Packet>(fail(ErrorKind::TimedOut, "no answer"));
     if (!answer || !is_busy(*answer) || rested == rests.most) return answer;
-    if (auto ok = take_rest(session_, rests.rest(rested)); !ok) return tl::unexpected(ok.error());
+    if (auto ok = take_rest(session_, rests.rest(rested++)); !ok) return tl::unexpected(ok.error());
   }
 }
 

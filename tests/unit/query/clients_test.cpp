@@ -368,6 +368,26 @@ TEST(SaClient, ARecordTooShortIsMalformed) {
   EXPECT_EQ(records.error().kind, ErrorKind::Malformed);
 }
 
+/// A standby has taken over: the port names it before the patience with the dead one is at its end.
+TEST(SaClient, AsksWhomThePortNamesByNowWhereTheSaIsSilent) {
+  Echo* port = nullptr;
+  unsigned asked = 0;
+  Echo echo([&](const mad::Packet& request) -> std::optional<mad::Packet> {
+    if (request.address.lid == Lid{9}) return answer_to(request, wire::Method::GetResp);
+    if (++asked == 2) port->facts_now.sm_lid = Lid{9};
+    return std::nullopt;
+  });
+  port = &echo;
+  echo.facts_now.sm_lid = Lid{5};
+  mad::Session session(echo, {}, [&] { return echo.now; });
+  SaClient sa(session, {Lid{5}, Sl{0}, 42});
+  const Instant began = echo.now;
+  EXPECT_TRUE(sa.get(PathRecord{}, 0));
+  EXPECT_EQ(sa.address().lid, Lid{9});
+  EXPECT_LE(echo.now - began, std::chrono::seconds(2));
+  EXPECT_EQ(echo.sent.back().mad.get<&wire::SaHeader::sm_key>(), 42U);
+}
+
 TEST(SaClient, ASilentSaIsATimeout) {
   Echo echo([](const mad::Packet&) { return std::nullopt; });
   mad::Session session(echo, {}, [&] { return echo.now; });

@@ -17,7 +17,7 @@ class Echo final : public mad::Port {
  public:
   using Answer = std::function<std::optional<mad::Packet>(const mad::Packet&)>;
   explicit Echo(Answer answer) : answer_(std::move(answer)) {}
-  Result<mad::PortFacts> facts() override { return mad::PortFacts{}; }
+  Result<mad::PortFacts> facts() override { return facts_now; }
   Result<mad::AgentId> register_agent(const mad::AgentSpec& spec) override {
     specs.push_back(spec);
     return static_cast<mad::AgentId>(specs.size());
@@ -35,6 +35,7 @@ class Echo final : public mad::Port {
   }
   int readable_fd() const override { return -1; }
 
+  mad::PortFacts facts_now;
   std::vector<mad::AgentSpec> specs;
   std::vector<mad::Packet> sent;
   Instant now{1};
