@@ -2,7 +2,6 @@
 // ibtracerd: opens every port, gives up root, answers.
 #include <fmt/format.h>
 #include <sys/signalfd.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -13,6 +12,7 @@
 #include "agent/service.h"
 #include "libdiag/base/output.h"
 #include "libdiag/cli/exit_status.h"
+#include "libdiag/cli/service_manager.h"
 #include "libdiag/mad/umad/umad_port.h"
 
 namespace {
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
 
   fmt::print("ibtracerd: ready ports={}\n", ports->size());
   std::fflush(stdout);
-  ::sd_notify(0, "READY=1");
+  ib::cli::tell_service_manager("READY=1");
 
   const auto served = agent::serve(*ports, responder, stop_fd);
   const auto& c = responder.counters();
