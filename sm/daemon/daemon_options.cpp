@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -387,11 +392,38 @@ std::optional<store::EtcdOptions> etcd_options(const Settings& s) {
                             s.store_key};
 }
 
+/// What would only show when etcd is asked.
+ib::Result<void> check_etcd(const Settings& s) {
+  const auto wants = [](const std::string& has, const char* name, const std::string& other,
+                        const char* other_name) -> ib::Result<void> {
+    if (has.empty() || !other.empty()) return {};
+    return ib::fail(ib::ErrorKind::Usage,
+                    fmt::format("{} is of no use without {}", name, other_name));
+  };
+  if (auto ok = wants(s.store_user, "store_user", s.store_password_file, "store_password_file");
+      !ok)
+    return ok;
+  if (auto ok = wants(s.store_password_file, "store_password_file", s.store_user, "store_user");
+      !ok)
+    return ok;
+  if (auto ok = wants(s.store_cert, "store_cert", s.store_key, "store_key"); !ok) return ok;
+  if (auto ok = wants(s.store_key, "store_key", s.store_cert, "store_cert"); !ok) return ok;
+  if (s.store.empty()) return {};
+  const std::pair<const char*, const std::string&> files[] = {
+      {"store_ca", s.store_ca}, {"store_cert", s.store_cert}, {"store_key", s.store_key}};
+  for (const auto& [name, path] : files)
+    if (!path.empty() && ::access(path.c_str(), R_OK) != 0)
+      return ib::fail(ib::ErrorKind::Usage,
+                      fmt::format("{} {}: {}", name, path, std::strerror(errno)));
+  return {};
+}
+
 }  // namespace
 
 ib::Result<DaemonOptions> daemon_options(const Configuration& configuration) {
   Settings s = configuration.settings;
   forget_absent_defaults(configuration, s);
+  if (auto etcd = check_etcd(s); !etcd) return tl::unexpected<ib::Error>(std::move(etcd.error()));
   DaemonOptions o;
   if (!configuration.file.empty()) o.notes.push_back("options are those of " + configuration.file);
   for (const std::string& line : config::without_effect(configuration)) o.notes.push_back(line);

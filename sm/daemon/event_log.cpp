@@ -103,8 +103,14 @@ void EventLog::on_routing(const SnapshotPtr& subnet) {
 }
 void EventLog::on_holdings(const DeviceStatePtr& holdings, const SnapshotPtr& subnet) {
   if (!subnet) return;
-  const bool first = !holdings_ || holdings_->tables_to_come;
-  take(events::device_changes(first ? nullptr : holdings_.get(), *holdings, *subnet));
+  // Tables that are still being read are no changes; subnet managers are known all the same.
+  DeviceStatePtr before = holdings_;
+  if (before && before->tables_to_come) {
+    auto known = std::make_shared<DeviceState>(*holdings);
+    known->other_sms = before->other_sms;
+    before = std::move(known);
+  }
+  take(events::device_changes(before.get(), *holdings, *subnet));
   holdings_ = holdings;
 }
 void EventLog::on_standing(ib::wire::SmState state, const std::string& why) {

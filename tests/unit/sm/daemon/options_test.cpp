@@ -275,6 +275,27 @@ TEST_F(OptionsFile, ALinkThatLeadsNowhereIsAFileThatCannotBeRead) {
   EXPECT_NE(options->trouble(), "");
 }
 
+TEST_F(OptionsFile, WhatIsToBeShownToEtcdIsThereOrTheStartEnds) {
+  const auto trouble = [&](auto set) {
+    config::Configuration configuration;
+    configuration.settings.state_dir = dir_;
+    configuration.settings.store = "etcds://127.0.0.1";
+    set(configuration.settings);
+    const auto options = daemon_options(configuration);
+    return options ? std::string() : options.error().message;
+  };
+  const std::string there = write("there", "x");
+  EXPECT_EQ(trouble([](auto& s) { s.store_user = "u"; }),
+            "store_user is of no use without store_password_file");
+  EXPECT_EQ(trouble([&](auto& s) { s.store_cert = there; }),
+            "store_cert is of no use without store_key");
+  EXPECT_EQ(trouble([&](auto& s) { s.store_key = there; }),
+            "store_key is of no use without store_cert");
+  EXPECT_EQ(trouble([&](auto& s) { s.store_ca = path("nonesuch"); }),
+            "store_ca " + path("nonesuch") + ": No such file or directory");
+  EXPECT_EQ(trouble([&](auto& s) { s.store_cert = s.store_key = s.store_ca = there; }), "");
+}
+
 /// The one before it may have members that were taken away since.
 TEST_F(OptionsFile, ACopyThatWasCutShortIsNoneAndNoOlderOneCounts) {
   const std::string a = write("a", "red=0x1 : 0x7 ;");
