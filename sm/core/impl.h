@@ -130,6 +130,7 @@ struct SubnetManager::Impl {
   Instant balance_at{kNever};               // routes, unless something changes before
   bool balancing{false};                    // they are being
   bool recall_wanted{true};                 // another one may have written what is stored
+  bool registrations_lost{false};           // which the next plan is to make up for
   Duration retry_pause{kRetryFirst};
   Duration silence_pause{kRetryFirst};
   Duration refused_pause{kAskAgainFirst};

@@ -120,6 +120,20 @@ void SubnetManager::on_store_back(Instant now) {
   impl_->recall_wanted = true;
   sweep_now(now, Reason::Operator);
 }
+void SubnetManager::on_registrations_lost(Instant now) {
+  impl_->registrations_lost = true;
+  if (impl_->mastership.is_master()) sweep_now(now, Reason::Operator);
+}
+std::vector<ib::Guid> SubnetManager::found_ports() const {
+  std::vector<ib::Guid> ports;
+  const ib::fabric::Fabric& fabric = (impl_->found ? *impl_->found : *impl_->seen).fabric;
+  for (NodeIndex n = 0; n < fabric.nodes().size(); ++n)
+    for (unsigned p = 0; p <= fabric.node(n).num_ports; ++p)
+      if (const ib::Guid guid = fabric.port({n, static_cast<std::uint8_t>(p)}).guid;
+          guid != ib::Guid{})
+        ports.push_back(guid);
+  return ports;
+}
 void SubnetManager::set_routing_files(ib::route::ReadOptions files) {
   impl_->outdate_plan();
   impl_->inputs.pending_options = std::make_shared<const ib::route::ReadOptions>(std::move(files));

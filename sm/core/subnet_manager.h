@@ -114,6 +114,11 @@ class SubnetManager {
   /// What is stored, which could not be read when it was asked for, can be now: it is asked for
   /// again, and the subnet is planned by it.
   void on_store_back(ib::Instant now);
+  /// Somebody answered clients whose registrations are not among what is stored: with the next
+  /// sweep all are asked to register again.
+  void on_registrations_lost(ib::Instant now);
+  /// GUIDs of the ports that the sweep found by which what is stored is asked for.
+  std::vector<ib::Guid> found_ports() const;
   void sweep_now(ib::Instant now, Reason reason);
   /// A light sweep.
   void look_now(ib::Instant now);

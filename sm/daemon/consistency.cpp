@@ -26,6 +26,7 @@ std::string Consistency::posting(SmState state) { return text_of({host_, state, 
 std::vector<Consistency::News> Consistency::on_postings(SmState state,
                                                         std::span<const store::Posting> postings) {
   last_failure_.clear();
+  other_masters_.clear();
   std::vector<News> news;
   std::map<std::string, Heard> heard;
   std::map<std::string, Difference> found;
@@ -45,6 +46,7 @@ std::vector<Consistency::News> Consistency::on_postings(SmState state,
     }
     auto names = differences(own_, notice->fingerprint);
     if (notice->state == SmState::Master) differs_from_master_ = !names.empty();
+    if (notice->state == SmState::Master) other_masters_.push_back(posting.who);
     if (names.empty() || !matters(state, notice->state)) continue;
     found[posting.who] = {notice->host, std::move(names)};
   }

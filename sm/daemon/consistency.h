@@ -47,6 +47,8 @@ class Consistency {
 
   /// By who (their port GUIDs); between a master and one that is none.
   const std::map<std::string, Difference>& all() const { return differences_; }
+  /// Those that are alive and say that they are master, by who.
+  const std::vector<std::string>& other_masters() const { return other_masters_; }
   /// "the subnet manager on HOST is configured otherwise: a, b; ..."; empty: none is.
   std::string trouble() const;
   /// The master that was heard last is configured otherwise. That it is gone since makes nothing
@@ -66,6 +68,7 @@ class Consistency {
   std::map<std::string, Heard> heard_;
   std::map<std::string, Difference> differences_;
   bool differs_from_master_{false};
+  std::vector<std::string> other_masters_;
   std::string last_failure_;
 };
 

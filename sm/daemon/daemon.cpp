@@ -12,6 +12,7 @@
 #include <cstring>
 #include <iostream>
 
+#include "libdiag/cli/service_manager.h"
 #include "libdiag/mad/umad/umad_port.h"
 #include "sm/daemon/daemon_impl.h"
 #include "sm/daemon/local_ports.h"
@@ -127,7 +128,16 @@ bool Daemon::listen(Instant now) {
   if (console_) console_->serve(now);
   if (auto made = planner_->take()) manager_->on_planned(now, *std::move(made));
   if (comparison_) compare(now);
-  if (store_->take_deposed()) manager_->on_deposed(now);
+  if (store_->take_deposed()) {
+    deposed_ = manager_->mastership().is_master();
+    manager_->on_deposed(now);
+  }
+  if (store_->take_lacks()) {
+    say(ib::LogLevel::Warning, "store",
+        "clients were answered whose registrations may not be stored: all are asked to register "
+        "again");
+    manager_->on_registrations_lost(now);
+  }
   if (store_->take_made_up()) manager_->on_store_back(now);
   if (auto taken = store_->next_taken()) on_taken(now, *std::move(taken));
   if (auto groups = sa_->take_groups()) manager_->set_groups(now, *std::move(groups));
@@ -144,6 +154,7 @@ bool Daemon::listen(Instant now) {
         say(ib::LogLevel::Error, "event", reopened.error().message);
     } else {
       say(ib::LogLevel::Info, "ibsm", kEnding);
+      ib::cli::tell_service_manager("STOPPING=1");
       return false;
     }
   }

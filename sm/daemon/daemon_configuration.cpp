@@ -13,11 +13,37 @@ void Daemon::compare(Instant now) {
   const auto news = comparison_->serve(now, state, lines);
   for (const ib::LogEvent& line : lines) log_.write(line);
   events_->on_differences(news);
+  if (apart_ && !is_master_elsewhere()) {
+    apart_ = false;
+    manager_->on_store_back(now);
+  }
   if (!configuration_.settings.standby_needs_same_config) return;
   const bool fits = !comparison_->consistency().differs_from_master();
   manager_->set_fit(now, fits,
                     fits ? "its configuration is the master's"
                          : "its configuration is not the master's (standby_needs_same_config)");
+}
+
+/// Who says that it is master, and is none that a sweep of ours has found, manages another part of
+/// the fabric.
+bool Daemon::is_master_elsewhere() const {
+  if (!comparison_) return false;
+  const auto& others = manager_->mastership().others().all();
+  return std::ranges::any_of(
+      comparison_->consistency().other_masters(), [&](const std::string& who) {
+        return std::ranges::none_of(
+            others, [&](const auto& other) { return to_string(other.first) == who; });
+      });
+}
+
+/// Two that take the store back from each other would do so for ever.
+void Daemon::recall() {
+  apart_ = deposed_ && is_master_elsewhere();
+  deposed_ = false;
+  if (apart_)
+    store_->post_apart();
+  else
+    store_->post_take(manager_->found_ports());
 }
 
 void Daemon::reload() {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "libdiag/cli/service_manager.h"
 #include "sm/daemon/daemon_impl.h"
 #include "sm/daemon/host_levels.h"
 
@@ -103,9 +104,11 @@ void Daemon::stand(const core::Standing& standing) {
   events_->on_standing(standing.state, standing.why);
   using ib::wire::SmState;
   if (standing.state == SmState::Master || end_status_) return;
+  deposed_ = apart_ = false;
   sa_->post([](Instant, sa::Server& server) { server.withdraw(); });
   store_->post_stand_by();
-  if (standing.state == SmState::Discovering) return;
+  if (standing.state == SmState::Discovering)
+    return ib::cli::tell_service_manager("STATUS=SUBNET DISCOVERING " + standing.why);
   if (!announce(manager_->mastership().headline(), {})) return;
   background_.tell(0);
   if (options_.once && !once_status_) end_status_ = kAnotherIsMaster;
@@ -113,6 +116,7 @@ void Daemon::stand(const core::Standing& standing) {
 
 bool Daemon::announce(const std::string& headline, const std::vector<std::string>& lines) {
   const std::string failure = announcer_.announce(headline, lines);
+  ib::cli::tell_service_manager("READY=1\nSTATUS=" + headline);
   if (!failure.empty()) end_status_ = give_up(failure);
   return failure.empty();
 }

@@ -107,7 +107,8 @@ class Daemon : private core::Carrier {
   bool speak(ib::Instant now);
 
   // ---- effects of the subnet manager
-  void recall() override { store_->post_take(); }
+  void recall() override;
+  bool is_master_elsewhere() const;
   void commit(store::Batch batch) override;
   void publish(const DeviceStatePtr& holdings) override;
   void publish(const SnapshotPtr& snapshot) override;
@@ -158,6 +159,8 @@ class Daemon : private core::Carrier {
   std::optional<SaThread> sa_;
   std::optional<PlanWorker> planner_;
   std::optional<Comparison> comparison_;  // where several share a store
+  bool deposed_{false};                   // while it is master: another one has taken the store
+  bool apart_{false};                     // and manages another part of the fabric
   std::unique_ptr<EventLog> events_;
   std::unique_ptr<Managers> managers_;  // null: options call for none
   std::optional<DumpFiles> dumps_;      // what the operator wants of them

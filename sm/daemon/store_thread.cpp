@@ -6,7 +6,10 @@
 namespace sm::daemon {
 
 StoreThread::StoreThread(std::unique_ptr<store::Store> store, ib::LogSink say)
-    : store_(std::move(store)), say_(std::move(say)), thread_([this] { run(); }) {}
+    : store_(std::move(store)),
+      shared_(dynamic_cast<store::SharedStore*>(store_.get())),
+      say_(std::move(say)),
+      thread_([this] { run(); }) {}
 
 StoreThread::~StoreThread() {
   {
@@ -40,9 +43,15 @@ void StoreThread::post_later(store::Batch batch) {
   wanted_.notify_one();
 }
 
-void StoreThread::post_take() {
+void StoreThread::post_take(std::vector<ib::Guid> ports) {
   const std::lock_guard lock(mutex_);
-  orders_.push_back({What::Take, std::nullopt, {}, nullptr});
+  orders_.push_back({What::Take, std::nullopt, {}, nullptr, std::move(ports)});
+  wanted_.notify_one();
+}
+
+void StoreThread::post_apart() {
+  const std::lock_guard lock(mutex_);
+  orders_.push_back({What::Apart, std::nullopt, {}, nullptr});
   wanted_.notify_one();
 }
 
@@ -55,7 +64,8 @@ void StoreThread::post_stand_by() {
 std::optional<ib::Result<store::Contents>> StoreThread::next_taken() {
   const std::lock_guard lock(mutex_);
   if (taken_.empty()) {
-    taken_wake_.quiet();
+    // What came since the others were asked is asked for again.
+    if (!deposed_ && !lacks_ && !made_up_) taken_wake_.quiet();
     return std::nullopt;
   }
   std::optional<ib::Result<store::Contents>> taken(std::move(taken_.front()));
@@ -66,6 +76,11 @@ std::optional<ib::Result<store::Contents>> StoreThread::next_taken() {
 bool StoreThread::take_deposed() {
   const std::lock_guard lock(mutex_);
   return std::exchange(deposed_, false);
+}
+
+bool StoreThread::take_lacks() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(lacks_, false);
 }
 
 bool StoreThread::take_made_up() {
@@ -99,6 +114,7 @@ void StoreThread::run() {
       for (const ib::LogEvent& line : store_->on_time()) say_(line);
       const bool is_done = store_->is_whole();
       lock.lock();
+      hear();
       if (is_done && std::exchange(take_failed_, false)) {
         made_up_ = true;
         taken_wake_.ring();
@@ -118,6 +134,15 @@ void StoreThread::run() {
   }
 }
 
+void StoreThread::hear() {
+  if (shared_ == nullptr) return;
+  const bool is_deposed = shared_->is_deposed();
+  if (is_deposed && !was_deposed_) deposed_ = true;
+  was_deposed_ = is_deposed;
+  if (shared_->take_lacks()) lacks_ = true;
+  if (deposed_ || lacks_) taken_wake_.ring();
+}
+
 /// Told once, until it works again.
 void StoreThread::commit_later(store::Batch batch, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
@@ -127,27 +152,35 @@ void StoreThread::commit_later(store::Batch batch, std::unique_lock<std::mutex>&
           "what ports counted is not stored: " + result.error().message});
   if (result) later_failed_ = false;
   lock.lock();
+  hear();
 }
 
 void StoreThread::carry_out(Order order, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   if (order.what == What::StandBy) {
     store_->stand_by();
-    return lock.lock();
+    lock.lock();
+    return hear();
+  }
+  if (order.what == What::Apart) {
+    auto kept = shared_ != nullptr ? shared_->go_apart() : store::Contents{};
+    lock.lock();
+    hear();
+    taken_.push_back(std::move(kept));
+    return taken_wake_.ring();
   }
   if (order.what == What::Take) {
+    if (shared_ != nullptr) shared_->set_ports(std::move(order.ports));
     auto taken = store_->take();
     lock.lock();
+    hear();
     take_failed_ = !taken;
     taken_.push_back(std::move(taken));
     return taken_wake_.ring();
   }
   auto result = store_->commit(order.batch);
   lock.lock();
-  if (!result && result.error().kind == ib::ErrorKind::Refused) {
-    deposed_ = true;
-    taken_wake_.ring();
-  }
+  hear();
   if (order.ticket) {
     done_.push_back({*order.ticket, result ? std::string() : std::move(result.error().message)});
     done_wake_.ring();

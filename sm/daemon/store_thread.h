@@ -11,9 +11,10 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "sm/daemon/wake.h"
-#include "sm/store/store.h"
+#include "sm/store/shared_store.h"
 
 namespace sm::daemon {
 
@@ -37,15 +38,19 @@ class StoreThread {
   void post(std::uint64_t ticket, store::Batch batch);
   /// Nobody waits for it, all else comes first, and it is dropped where too much waits already.
   void post_later(store::Batch batch);
-  /// Store::take(), without waiting for it.
-  void post_take();
+  /// Store::take(), without waiting for it; of a shared one by the ports of this fabric.
+  void post_take(std::vector<ib::Guid> ports = {});
+  /// SharedStore::go_apart(), likewise; what is kept is as if it had been taken.
+  void post_apart();
   /// Store::stand_by(), likewise.
   void post_stand_by();
-  /// True once after a commit was refused since another one has taken the store.
+  /// True once after another one was found to have taken the store.
   bool take_deposed();
+  /// True once after registrations were found to be missing in it, before next_taken() has it.
+  bool take_lacks();
   /// True once after a take that had failed was made up for: what is kept is not what was told.
   bool take_made_up();
-  /// Readable when one of these three has something.
+  /// Readable when one of these has something.
   int taken_fd() const { return taken_wake_.fd(); }
   std::optional<ib::Result<store::Contents>> next_taken();
   /// Readable when next_done() has something.
@@ -53,20 +58,24 @@ class StoreThread {
   std::optional<Done> next_done();
 
  private:
-  enum class What : std::uint8_t { Commit, Take, StandBy };
+  enum class What : std::uint8_t { Commit, Take, Apart, StandBy };
   struct Order {
     What what{What::Commit};
     std::optional<std::uint64_t> ticket;  // none: somebody waits
     store::Batch batch;
     std::optional<ib::Result<void>>* result{nullptr};
+    std::vector<ib::Guid> ports{};
   };
   void run();
+  /// What the store has found out meanwhile; with the lock.
+  void hear();
   void commit_later(store::Batch batch, std::unique_lock<std::mutex>& lock);
   void carry_out(Order order, std::unique_lock<std::mutex>& lock);
   /// Until there is an order, or the end. False: meanwhile the store wants its turn.
   bool wait(std::unique_lock<std::mutex>& lock);
 
   std::unique_ptr<store::Store> store_;
+  store::SharedStore* shared_;  // the same; null: others do not write it
   ib::LogSink say_;
   std::mutex mutex_;
   std::condition_variable wanted_, served_;
@@ -74,7 +83,7 @@ class StoreThread {
   std::deque<store::Batch> later_;
   std::deque<Done> done_;
   std::deque<ib::Result<store::Contents>> taken_;
-  bool deposed_{false};
+  bool deposed_{false}, was_deposed_{false}, lacks_{false};
   bool take_failed_{false}, made_up_{false};
   bool later_failed_{false};  // the last of later_, and that was said
   bool ending_{false};

@@ -18,6 +18,13 @@ constexpr std::int64_t kLogPage = 64, kPartsPage = 8;
 
 ib::Error damaged(std::string what) { return {ib::ErrorKind::Malformed, std::move(what), 0}; }
 
+bool is_foreign(const Contents& contents, const std::vector<ib::Guid>& ports) {
+  const auto is_known = [&](ib::Guid port) {
+    return std::ranges::binary_search(contents.lids, port, {}, &LidClaim::port_guid);
+  };
+  return !ports.empty() && !contents.lids.empty() && std::ranges::none_of(ports, is_known);
+}
+
 std::optional<std::string> value_there(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
@@ -40,13 +47,19 @@ Book::Marks Book::marks_of(const TxnAnswer& answer) {
   };
   marks.epoch = value(0);
   marks.head = value(1);
+  marks.term = value(2);
+  marks.lacks = value(3);
   marks.revision = answer.revision;
+  marks.term_now = std::to_string(answer.term);
   return marks;
 }
 
 ib::Result<Book::Marks> Book::marks() {
   Txn txn;
-  txn.reads = {{epoch_key(options_.prefix), {}}, {head_key(options_.prefix), {}}};
+  txn.reads = {{epoch_key(options_.prefix), {}},
+               {head_key(options_.prefix), {}},
+               {term_key(options_.prefix), {}},
+               {lacks_key(options_.prefix), {}}};
   return cluster_.ask(txn).map(marks_of);
 }
 
@@ -76,6 +89,7 @@ ib::Result<Contents> Book::read_once() {
   auto now = marks();
   if (!now) return tl::unexpected<ib::Error>(std::move(now.error()));
   Contents contents;
+  marks_ = *now;
   known_epoch_ = now->epoch;
   known_head_ = now->head;
   head_ = Head{options_.fabric, 0, 0, 0, 0};
@@ -125,10 +139,16 @@ ib::Result<Contents> Book::read_once() {
   return contents;
 }
 
-ib::Result<Contents> Book::take() {
+ib::Result<Contents> Book::take(const std::vector<ib::Guid>& ports) {
   for (int i = 0; i < kAttempts; ++i) {
     auto contents = read();
     if (!contents) return contents;
+    if (is_foreign(*contents, ports))
+      return cannot({ib::ErrorKind::Unavailable,
+                     "none of the ports that it knows is on this fabric: it is that of another "
+                     "one; another store_prefix has room for this one, and `etcdctl del --prefix " +
+                         options_.prefix + "` begins a new store",
+                     0});
     Epoch epoch{1, options_.holder};
     if (!known_epoch_.empty()) {
       const auto there = read_epoch(known_epoch_);
@@ -140,12 +160,16 @@ ib::Result<Contents> Book::take() {
     Txn txn;
     txn.conditions = {{epoch_key(options_.prefix), value_there(known_epoch_)}};
     txn.puts = {{epoch_key(options_.prefix), ours}};
+    // Of another term somebody may have answered clients while etcd had no leader.
+    const Marks before = marks_;
+    if (before.term.empty()) txn.puts.push_back({term_key(options_.prefix), before.term_now});
     txn.reads = {{head_key(options_.prefix), {}}};
     auto answer = cluster_.ask(txn);
     if (!answer) return cannot(std::move(answer.error()));
     if (!answer->succeeded) continue;
     epoch_ = known_epoch_ = ours;
     is_deposed_ = false;
+    heed_lacks(before);
     generation_most_ = std::max(generation_most_, head_.generation);
     // The one before us may have written since we read; from now on it cannot.
     const bool is_same =
@@ -169,6 +193,42 @@ ib::Result<void> Book::heed(const Marks& marks) {
                                 by ? by->holder : "its epoch is gone"));
   }
   known_head_ = marks.head;
+  return {};
+}
+
+void Book::heed_lacks(const Marks& marks) {
+  const bool is_news = !marks.lacks.empty() && marks.lacks != lacks_told_;
+  lacks_told_ = marks.lacks;
+  if (is_news || (!marks.term.empty() && marks.term != marks.term_now)) lacks_ = true;
+}
+
+/// Everything is there: a mark that was heeded has served, and the term is that of now.
+ib::Result<void> Book::keep_marks(const Marks& marks) {
+  const bool is_heeded = !marks.lacks.empty() && marks.lacks == lacks_told_;
+  if (!marks.lacks.empty() && !is_heeded) {
+    lacks_told_ = marks.lacks;
+    lacks_ = true;
+  }
+  if (!is_heeded && marks.term == marks.term_now) return {};
+  Txn txn;
+  txn.conditions = {{epoch_key(options_.prefix), epoch_}};
+  txn.puts = {{term_key(options_.prefix), marks.term_now}};
+  if (is_heeded) {
+    txn.conditions.push_back({lacks_key(options_.prefix), marks.lacks});
+    txn.removes = {{lacks_key(options_.prefix), {}}};
+  }
+  auto answer = cluster_.ask(txn);
+  if (!answer) return tl::unexpected<ib::Error>(std::move(answer.error()));
+  return {};
+}
+
+ib::Result<void> Book::tell_lacks() {
+  Txn txn;
+  // Each is another one than that before, which may have been heeded.
+  txn.puts = {{lacks_key(options_.prefix),
+               fmt::format("ibkit-store=1 holder={} time={}", options_.holder, ++lacks_said_)}};
+  auto answer = cluster_.ask(txn);
+  if (!answer) return tl::unexpected<ib::Error>(std::move(answer.error()));
   return {};
 }
 
@@ -227,7 +287,8 @@ ib::Result<void> Book::look(const Contents& contents) {
   auto now = marks();
   if (!now) return tl::unexpected<ib::Error>(std::move(now.error()));
   auto ours = heed(*now);
-  return is_gone_ ? write(contents) : ours;
+  if (is_gone_) return write(contents);
+  return ours ? keep_marks(*now) : ours;
 }
 
 ib::Result<void> Book::write(const Contents& contents) {

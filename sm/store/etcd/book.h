@@ -40,7 +40,8 @@ class Book {
   bool was_there() const { return !known_head_.empty(); }
 
   /// From now on only we write, until somebody else does the same. What is there then.
-  ib::Result<Contents> take();
+  /// Unavailable, too, where LIDs are kept and none of `ports`, if there are any, has one.
+  ib::Result<Contents> take(const std::vector<ib::Guid>& ports = {});
   /// Makes `batch` durable, after which everything is `contents`. An error: it is not known whether
   /// it was done; write() makes up for it.
   ib::Result<void> commit(const Batch& batch, const Contents& contents);
@@ -55,6 +56,10 @@ class Book {
   const std::string& epoch_before() const { return epoch_before_; }
   /// True once after its keys were found to be gone, and everything was written again.
   bool take_was_gone() { return std::exchange(was_gone_, false); }
+  /// True once after it was found that somebody answered clients and could not write what.
+  bool take_lacks() { return std::exchange(lacks_, false); }
+  /// Tells whoever writes that we did.
+  ib::Result<void> tell_lacks();
   /// Somebody else has taken it: nothing that we wrote since was kept, and nothing will be.
   bool is_deposed() const { return is_deposed_; }
 
@@ -64,12 +69,15 @@ class Book {
   ib::Result<std::vector<KeyValue>> values(KeyRange keys, std::int64_t revision, std::int64_t page);
   /// Epoch and head as texts; empty: not there.
   struct Marks {
-    std::string epoch, head;
+    std::string epoch, head, term, lacks;
     std::int64_t revision{};
+    std::string term_now;
   };
   ib::Result<Marks> marks();
   static Marks marks_of(const TxnAnswer& answer);
   ib::Result<void> heed(const Marks& marks);
+  void heed_lacks(const Marks& marks);
+  ib::Result<void> keep_marks(const Marks& marks);
   ib::Result<void> begin_again();
   ib::Result<void> write_if(Txn txn, const std::string& head);
   std::string name() const { return "etcd, " + options_.prefix; }
@@ -84,6 +92,10 @@ class Book {
   std::uint64_t generation_most_{0};      // that we ever began
   std::uint32_t log_entries_{0};
   std::size_t log_bytes_{0};
+  Marks marks_;             // as they were read last
+  std::string lacks_told_;  // the mark that was heeded
+  bool lacks_{false};       // one is not told yet
+  std::uint64_t lacks_said_{0};
   bool is_deposed_{false};
   bool is_gone_{false};   // neither epoch nor head is there any more
   bool was_gone_{false};  // so it was, and is not told yet

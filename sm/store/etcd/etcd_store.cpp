@@ -49,9 +49,9 @@ ib::Result<void> EtcdStore::commit(const Batch& batch) {
   if (role_ == Role::Waits) {
     if (since_.size() >= kSinceMost) since_ = {batch_of(contents_)};
     since_.push_back(batch);
-    if (!left_.entries.empty()) keep(journal_.add(batch));
+    keep(journal_.add(batch));  // where there is one
   }
-  if (role_ == Role::Behind)
+  if (role_ == Role::Behind || role_ == Role::Apart)
     keep(journal_.bytes() < kJournalMost
              ? journal_.add(batch)
              : journal_.begin(book_.epoch(), {true, batch_of(contents_)}));
@@ -94,8 +94,10 @@ void EtcdStore::take_what_was_left(Contents& all) {
     lines_.push_back(
         {ib::LogLevel::Error, "store",
          fmt::format("what was registered while etcd was away is not written to the store, since "
-                     "another subnet manager has taken it meanwhile; it is kept in {}",
+                     "another subnet manager has taken it meanwhile: clients are to register "
+                     "again; it is kept in {}",
                      journal_.set_aside())});
+    lacks_ = true;
   }
   left_ = {};
 }
@@ -104,7 +106,31 @@ void EtcdStore::leave_what_etcd_lacks() {
   if (role_ == Role::Behind) left_ = {book_.epoch(), {{true, batch_of(contents_)}}, 0};
 }
 
+void EtcdStore::leave_to_others() {
+  lines_.push_back({ib::LogLevel::Error, "store",
+                    fmt::format("what clients registered while the store was not ours to write is "
+                                "kept in {}: the subnet manager that writes has them register "
+                                "again",
+                                journal_.set_aside())});
+  if (auto told = book_.tell_lacks(); !told)
+    lines_.push_back(
+        {ib::LogLevel::Error, "store", told.error().message + ": it does not know that it is to"});
+}
+
+Contents EtcdStore::go_apart() {
+  if (role_ != Role::Deposed) return contents_;
+  role_ = Role::Apart;
+  keep(journal_.begin(book_.epoch(), {true, batch_of(contents_)}));
+  lines_.push_back(
+      {ib::LogLevel::Error, "store",
+       "the subnet manager that has the store manages another part of the fabric, which is cut in "
+       "two: this part is managed from memory, and what clients register is on this host alone "
+       "until there is one master again"});
+  return contents_;
+}
+
 void EtcdStore::stand_by() {
+  if (role_ == Role::Apart) leave_to_others();
   leave_what_etcd_lacks();
   // It never was the one that writes: what others wrote stands above it.
   for (const Batch& batch : since_) apply(batch, before_);
@@ -114,6 +140,11 @@ void EtcdStore::stand_by() {
 
 ib::Result<Contents> EtcdStore::take() {
   leave_what_etcd_lacks();
+  // It is added to what the other one wrote; and clients of both say once more what they want.
+  if (role_ == Role::Apart) {
+    since_ = {batch_of(contents_)};
+    lacks_ = true;
+  }
   role_ = Role::Waits;
   if (auto taken = take_now(); !taken) {
     fail(taken.error());
@@ -124,7 +155,7 @@ ib::Result<Contents> EtcdStore::take() {
 
 /// What etcd has stands above what was committed before it was ours, and below what was since.
 ib::Result<void> EtcdStore::take_now() {
-  auto there = book_.take();
+  auto there = book_.take(ports_);
   if (!there) return tl::unexpected<ib::Error>(std::move(there.error()));
   Contents all = std::move(before_);
   apply(batch_of(*there), all);
@@ -171,8 +202,12 @@ void EtcdStore::fail(const ib::Error& error) {
 }
 
 ib::Result<void> EtcdStore::depose(ib::Error error) {
+  const bool lacked = role_ == Role::Behind || journal_.bytes() > 0;
   role_ = Role::Deposed;
-  journal_.clear();
+  if (lacked)
+    leave_to_others();
+  else
+    journal_.clear();
   lines_.push_back({ib::LogLevel::Error, "store",
                     error.message + ": what this one manages is not written any more"});
   return tl::unexpected<ib::Error>(std::move(error));

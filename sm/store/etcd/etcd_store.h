@@ -6,22 +6,24 @@
 //   reads --take()--> writes --etcd fails--> is behind --on_time()--> writes
 //     ^                  |
 //     +---stand_by()-----+--another one takes it--> deposed --stand_by(), take()--> ...
+//                                                      +--go_apart()--> apart --take()--> ...
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sm/store/directory_lock.h"
 #include "sm/store/etcd/book.h"
 #include "sm/store/etcd/journal.h"
-#include "sm/store/store.h"
+#include "sm/store/shared_store.h"
 
 namespace sm::store::etcd {
 
-class EtcdStore final : public Store {
+class EtcdStore final : public SharedStore {
  public:
   static constexpr ib::Duration kTryEvery = std::chrono::seconds(5);
   /// Whether it is still there, though nothing is written: a standby that takes over needs it.
@@ -42,6 +44,10 @@ class EtcdStore final : public Store {
   void stand_by() override;
   std::optional<ib::Duration> rest() const override;
   std::vector<ib::LogEvent> on_time() override;
+  void set_ports(std::vector<ib::Guid> ports) override { ports_ = std::move(ports); }
+  bool is_deposed() const override { return role_ == Role::Deposed; }
+  Contents go_apart() override;
+  bool take_lacks() override { return book_.take_lacks() || std::exchange(lacks_, false); }
   bool is_whole() const override { return role_ != Role::Waits && role_ != Role::Behind; }
 
  private:
@@ -51,6 +57,7 @@ class EtcdStore final : public Store {
     Writes,   // it is ours
     Behind,   // likewise, but etcd lacks something
     Deposed,  // it was
+    Apart,    // likewise, by one that manages another subnet
   };
 
   EtcdStore(BookOptions options, std::unique_ptr<Cluster> cluster, Local local)
@@ -68,6 +75,8 @@ class EtcdStore final : public Store {
   void fall_behind(const ib::Error& error, const Journal::Entry& first);
   void keep(const ib::Result<void>& kept);
   void tell_gone();
+  /// What clients were answered stays on this host: whoever writes has them register again.
+  void leave_to_others();
   /// Its place among the others is known when the store is taken.
   void leave_what_etcd_lacks();
   void take_what_was_left(Contents& all);
@@ -79,7 +88,9 @@ class EtcdStore final : public Store {
   Contents contents_;
   Contents before_;           // committed while it was not ours: what etcd has stands above it
   std::vector<Batch> since_;  // committed while Waits: stands above what etcd has
-  Journal journal_;           // committed while Behind
+  Journal journal_;           // committed while Behind or Apart
+  std::vector<ib::Guid> ports_;
+  bool lacks_{false};         // what this one answered is not written
   Journal::Left left_;        // by one that was Behind: the process before, or this one
   std::string last_failure_;  // that was said
   std::vector<ib::LogEvent> lines_;

@@ -85,6 +85,8 @@ ib::Result<Epoch> read_epoch(std::string_view text) {
 
 std::string epoch_key(const std::string& prefix) { return prefix + "epoch"; }
 std::string head_key(const std::string& prefix) { return prefix + "head"; }
+std::string term_key(const std::string& prefix) { return prefix + "term"; }
+std::string lacks_key(const std::string& prefix) { return prefix + "lacks"; }
 std::string log_folder(const std::string& prefix) { return prefix + "log/"; }
 std::string log_key(const std::string& prefix, std::uint64_t sequence) {
   return fmt::format("{}{:020}", log_folder(prefix), sequence);

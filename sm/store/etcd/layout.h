@@ -3,9 +3,11 @@
 //
 //   PREFIX epoch                  who may write: a number that grows, and a name
 //   PREFIX head                   what counts of the rest; written with each change
-//   PREFIX snapshot/GENERATION/N  everything at one time, as a Batch in parts
-//   PREFIX log/SEQUENCE           each Batch since then
-//   PREFIX managers/PORT_GUID     what each subnet manager says of itself (board.h)
+//   PREFIX term                   of etcd's leader, when the writer last found that nothing is
+//   missing PREFIX lacks                  who answered clients and could not write what; read by
+//   the writer PREFIX snapshot/GENERATION/N  everything at one time, as a Batch in parts PREFIX
+//   log/SEQUENCE           each Batch since then PREFIX managers/PORT_GUID     what each subnet
+//   manager says of itself (board.h)
 #pragma once
 
 #include <cstdint>
@@ -39,6 +41,8 @@ ib::Result<Epoch> read_epoch(std::string_view text);
 
 std::string epoch_key(const std::string& prefix);
 std::string head_key(const std::string& prefix);
+std::string term_key(const std::string& prefix);
+std::string lacks_key(const std::string& prefix);
 std::string log_folder(const std::string& prefix);
 std::string log_key(const std::string& prefix, std::uint64_t sequence);
 std::string managers_folder(const std::string& prefix);

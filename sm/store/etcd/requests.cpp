@@ -71,14 +71,15 @@ std::optional<std::vector<KeyValue>> key_values(const Json& json) {
   return found;
 }
 
-std::int64_t revision_of(const Json& json) {
+/// A number of the answer's header; 0: it has none.
+std::uint64_t in_header(const Json& json, const char* name) {
   const Json* header = member(json, "header");
-  const Json* text = header != nullptr ? member(*header, "revision") : nullptr;
-  std::uint64_t revision = 0;
+  const Json* text = header != nullptr ? member(*header, name) : nullptr;
+  std::uint64_t number = 0;
   if (text == nullptr || !text->is_string() ||
-      !ib::parse_number(text->get_ref<const std::string&>(), INT64_MAX, revision))
+      !ib::parse_number(text->get_ref<const std::string&>(), INT64_MAX, number))
     return 0;
-  return static_cast<std::int64_t>(revision);
+  return number;
 }
 
 bool is_true(const Json& json, const char* name) {
@@ -131,7 +132,8 @@ ib::Result<TxnAnswer> read_txn_answer(std::string_view text) {
   if (!json) return unreadable("JSON");
   TxnAnswer answer;
   answer.succeeded = is_true(*json, "succeeded");
-  answer.revision = revision_of(*json);
+  answer.revision = static_cast<std::int64_t>(in_header(*json, "revision"));
+  answer.term = in_header(*json, "raft_term");
   if (const Json* responses = member(*json, "responses")) {
     if (!responses->is_array()) return unreadable("responses");
     for (const Json& response : *responses) {

@@ -44,6 +44,7 @@ struct TxnAnswer {
   bool succeeded{false};
   std::vector<std::vector<KeyValue>> reads;
   std::int64_t revision{};  // of all of etcd, then
+  std::uint64_t term{};     // of its leader: another one after each election and each restart
 };
 
 struct RangeRequest {

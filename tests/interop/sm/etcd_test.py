@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "ibfabric"))
@@ -165,6 +166,71 @@ class Standby(unittest.TestCase):
             self.assertIn("another subnet manager has taken the store", refused.stderr + refused.stdout)
             stop(f, signal.SIGKILL)
             self.assertTrue(registered(f))
+
+
+TWO_SWITCHES = """vendid=0x2c9
+devid=0xd2f0
+switchguid=0x2c90200400000(2c90200400000)
+Switch	8 "S-0002c90200400000"		# "sw1" base port 0 lid 0 lmc 0
+[1]	"H-0002c90300000000"[1](2c90300000001) 		# "h1" lid 0 4xEDR
+[2]	"H-0002c90300000010"[1](2c90300000011) 		# "h2" lid 0 4xEDR
+[8]	"S-0002c90200400100"[8]		# "sw2" lid 0 4xEDR
+
+vendid=0x2c9
+devid=0xd2f0
+switchguid=0x2c90200400100(2c90200400100)
+Switch	8 "S-0002c90200400100"		# "sw2" base port 0 lid 0 lmc 0
+[1]	"H-0002c90300000020"[1](2c90300000021) 		# "h3" lid 0 4xEDR
+[2]	"H-0002c90300000030"[1](2c90300000031) 		# "h4" lid 0 4xEDR
+[8]	"S-0002c90200400000"[8]		# "sw1" lid 0 4xEDR
+""" + "".join(f"""
+vendid=0x2c9
+devid=0x1003
+caguid=0x2c903000000{i}0
+Ca	1 "H-0002c903000000{i}0"		# "h{i + 1}"
+[1](2c903000000{i}1) 	"S-0002c9020040{i // 2:02}00"[{1 + i % 2}]		# lid 0 lmc 0 "sw" lid 0 4xEDR
+""" for i in range(4))
+
+
+class Cut(unittest.TestCase):
+    """A subnet is cut in two between two subnet managers that share a store, and joined again."""
+
+    def manager(self, f, host, *words):
+        pid, state = f.directory / f"{host}.pid", f.directory / f"state of {host}"
+        started = f.on(host, BIN / "ibsm", "-B", "--pidfile", pid, "--state-dir", state, "-f",
+                       f.directory / f"{host}.log", "-s", "2", *words)
+        self.assertEqual(started.returncode, 0, started.stdout + started.stderr)
+        f.at_end(lambda: end_daemon(pid))
+        return state
+
+    def state_of(self, state):
+        asked = subprocess.run([BIN / "ibsm", "ctl", "sm", "--json", "--state-dir", state], capture_output=True,
+                               text=True)
+        return json.loads(asked.stdout)["state"] if asked.returncode == 0 else asked.stderr
+
+    def test_both_parts_are_managed_and_then_one_is(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".topo", delete=False) as file:
+            file.write(TWO_SWITCHES)
+        self.addCleanup(os.unlink, file.name)
+        with Sm(topology=file.name) as f, etcd(f) as server:
+            managers = [self.manager(f, "h1", "-p", "9", *server.place), self.manager(f, "h4", *server.place)]
+            states = lambda: [self.state_of(m) for m in managers]  # noqa: E731
+            logs = lambda: "".join((f.directory / f"{h}.log").read_text() for h in ("h1", "h4"))  # noqa: E731
+            self.assertEqual(states(), ["MASTER", "STANDBY"])
+            f.ctl("link", "down", "sw1", "8")
+            self.assertTrue(wait_until(lambda: states() == ["MASTER", "MASTER"], 20), states())
+            self.assertTrue(wait_until(lambda: "is cut in two" in logs(), 30), logs())
+            # Neither takes the store from the other any more.
+            for group in range(3):
+                for host in ("h2", "h3"):
+                    created = f.on(host, PROBE, "create", f"ff12:401b:ffff::{host[1]}{group:03}")
+                    self.assertEqual(created.returncode, 0, created.stdout + logs())
+            self.assertEqual(logs().count("is cut in two"), 1)
+            f.ctl("link", "up", "sw1", "8")
+            self.assertTrue(wait_until(lambda: states() == ["MASTER", "STANDBY"], 20), logs())
+            self.assertTrue(wait_until(lambda: "all are asked to register again" in logs(), 30), logs())
+            created = f.on("h3", PROBE, "create", "ff12:401b:ffff::4000")
+            self.assertEqual(created.returncode, 0, created.stdout + logs())
 
 
 class Configurations(unittest.TestCase):

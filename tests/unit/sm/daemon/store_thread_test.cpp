@@ -72,6 +72,44 @@ TEST(StoreThread, SaysOnceThatATakeThatFailedWasMadeUpFor) {
   EXPECT_FALSE(thread.take_made_up());
 }
 
+/// Another one takes it while nothing is written.
+class Lost final : public store::SharedStore {
+ public:
+  ib::Result<store::Contents> load() override { return store::Contents{}; }
+  ib::Result<void> commit(const store::Batch&) override { return {}; }
+  std::optional<ib::Duration> rest() const override {
+    return lost_ ? std::nullopt : std::optional(ib::Duration{0});
+  }
+  std::vector<ib::LogEvent> on_time() override {
+    lost_ = lacks_ = true;
+    return {};
+  }
+  void set_ports(std::vector<ib::Guid>) override {}
+  bool is_deposed() const override { return lost_; }
+  store::Contents go_apart() override {
+    store::Contents contents;
+    contents.lids = {{ib::Guid{1}, ib::Lid{1}, 0}};
+    return contents;
+  }
+  bool take_lacks() override { return std::exchange(lacks_, false); }
+
+ private:
+  bool lost_{false}, lacks_{false};
+};
+
+TEST(StoreThread, AMasterThatWritesNothingHearsThatItIsDeposed) {
+  StoreThread thread(std::make_unique<Lost>(), [](const ib::LogEvent&) {});
+  pollfd fd{thread.taken_fd(), POLLIN, 0};
+  ASSERT_EQ(poll(&fd, 1, -1), 1);
+  EXPECT_TRUE(thread.take_deposed());
+  EXPECT_FALSE(thread.take_deposed()) << "once";
+  EXPECT_TRUE(thread.take_lacks());
+  thread.post_apart();
+  std::optional<ib::Result<store::Contents>> kept;
+  while (!(kept = thread.next_taken())) ASSERT_EQ(poll(&fd, 1, -1), 1);
+  EXPECT_EQ((*kept)->lids.size(), 1U);
+}
+
 /// Says in which order batches come, by the number of their LIDs; the first waits for the gate.
 class Ordered final : public store::Store {
  public:

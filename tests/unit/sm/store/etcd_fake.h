@@ -69,6 +69,7 @@ class FakeEtcd {
     for (const Txn& txn : std::exchange(late_, {})) (void)apply(txn);
   }
   std::int64_t compacted{0};
+  std::uint64_t term{1};  // of the leader
   std::int64_t revision() const { return revision_; }
 
  private:
@@ -105,6 +106,7 @@ class FakeEtcd {
     }
     history_[++revision_] = keys;
     answer.revision = revision_;
+    answer.term = term;
     for (const KeyRange& range : answer.succeeded ? txn.reads : txn.otherwise)
       answer.reads.push_back(select(keys, range));
     return answer;

@@ -56,6 +56,7 @@ std::string lines_of(Store& store) {
     for (const auto& line : store.on_time()) text += line.message + '\n';
   return text;
 }
+SharedStore& shared(Store& store) { return dynamic_cast<SharedStore&>(store); }
 /// When it looks whether everything is still there.
 std::string look(Store& store) {
   EXPECT_EQ(store.rest(), EtcdStore::kLookEvery);
@@ -301,6 +302,64 @@ TEST_F(EtcdJournal, WhatOneThatWasBehindHasIsNotWrittenOverTheTermOfAnotherOne) 
   EXPECT_THAT(contents->lids, ElementsAre(LidClaim{Guid{2}, Lid{9}, 0}));
 }
 
+/// It hung while etcd was away, and another one took over meanwhile.
+TEST_F(EtcdJournal, WhatADeposedOneHadAnsweredStaysAndTheOtherIsToldOfIt) {
+  auto opened = open("a");
+  ASSERT_TRUE(opened.store->take());
+  etcd.always = Fault::Away;
+  ASSERT_TRUE(opened.store->commit(lid(2, 2)));
+  lines_of(*opened.store);
+  etcd.always = Fault::None;
+  auto other = master(etcd, "host-b");
+  EXPECT_FALSE(shared(*other).take_lacks());
+  retry(*opened.store);
+  EXPECT_TRUE(shared(*opened.store).is_deposed());
+  EXPECT_TRUE(std::filesystem::exists(path + ".dropped"));
+  look(*other);
+  EXPECT_TRUE(shared(*other).take_lacks());
+  look(*other);
+  look(*other);
+  EXPECT_FALSE(shared(*other).take_lacks()) << "once";
+  EXPECT_FALSE(shared(*master(etcd, "host-c")).take_lacks());
+}
+
+TEST_F(EtcdJournal, OneThatIsCutOffGoesOnFromMemoryAndAddsThatLater) {
+  auto opened = open("a");
+  Store& store = *opened.store;
+  ASSERT_TRUE(store.take());
+  ASSERT_TRUE(store.commit(lid(1, 1)));
+  auto other = master(etcd, "host-b");
+  ASSERT_TRUE(other->commit(lid(2, 2)));
+  look(store);
+  ASSERT_TRUE(shared(store).is_deposed());
+  EXPECT_FALSE(store.commit(lid(3, 3)));
+  EXPECT_EQ(shared(store).go_apart().lids, (std::vector{LidClaim{Guid{1}, Lid{1}, 0}}));
+  EXPECT_THAT(lines_of(store), HasSubstr("cut in two"));
+  ASSERT_TRUE(store.commit(lid(4, 4)));
+  EXPECT_EQ(store.rest(), std::nullopt);
+  EXPECT_TRUE(other->commit(lid(5, 5))) << "the other one writes";
+  EXPECT_EQ(Journal(path).read().entries.size(), 2U);
+  // One again.
+  const auto contents = store.take();
+  ASSERT_TRUE(contents);
+  EXPECT_THAT(contents->lids, SizeIs(4));
+  EXPECT_TRUE(shared(store).take_lacks());
+  EXPECT_EQ(kept_in(etcd), *contents);
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(EtcdJournal, OneThatWasCutOffAndStandsByTellsWhoeverWrites) {
+  auto opened = open("a");
+  ASSERT_TRUE(opened.store->take());
+  auto other = master(etcd, "host-b");
+  look(*opened.store);
+  (void)shared(*opened.store).go_apart();
+  ASSERT_TRUE(opened.store->commit(lid(4, 4)));
+  opened.store->stand_by();
+  look(*other);
+  EXPECT_TRUE(shared(*other).take_lacks());
+}
+
 TEST_F(EtcdJournal, OfOneThatIsCutThereIsAllThatIsWhole) {
   leave_two();
   const auto size = std::filesystem::file_size(path);
@@ -322,6 +381,48 @@ TEST_F(EtcdJournal, OneThatCannotBeWrittenIsSaidAndHoldsNothingUp) {
   ASSERT_TRUE(opened.store->commit(lid(2, 2)));
   ASSERT_TRUE(opened.store->commit(lid(3, 3)));
   EXPECT_THAT(lines_of(*opened.store), HasSubstr("is lost when ibsm ends"));
+}
+
+/// The master before may have answered clients while etcd had no leader, and died before it could
+/// write that.
+TEST(EtcdStore, WhoTakesOverAfterEtcdWasAwayKnowsThatRegistrationsMayBeMissing) {
+  FakeEtcd etcd;
+  auto first = master(etcd, "host-a");
+  EXPECT_FALSE(shared(*master(etcd, "host-b")).take_lacks());
+  etcd.term = 2;
+  {
+    auto next = master(etcd, "host-c");
+    EXPECT_TRUE(shared(*next).take_lacks());
+    EXPECT_TRUE(shared(*master(etcd, "host-d")).take_lacks()) << "and so does the next one";
+  }
+  auto last = master(etcd, "host-e");
+  EXPECT_TRUE(shared(*last).take_lacks());
+  look(*last);
+  EXPECT_FALSE(shared(*master(etcd, "host-f")).take_lacks()) << "it found that nothing is missing";
+}
+
+TEST(EtcdStore, ThatOfAnotherFabricIsNotTaken) {
+  FakeEtcd etcd;
+  auto first = master(etcd, "host-a");
+  ASSERT_TRUE(first->commit(lid(1, 1)));
+  const auto before = etcd.keys;
+  auto opened = open_well(etcd, options("host-b"));
+  shared(*opened.store).set_ports({Guid{7}, Guid{8}});
+  const auto taken = opened.store->take();
+  ASSERT_FALSE(taken);
+  EXPECT_THAT(taken.error().message, HasSubstr("is that of another one"));
+  ASSERT_TRUE(opened.store->commit(lid(7, 1)));
+  lines_of(*opened.store);
+  retry(*opened.store);
+  EXPECT_EQ(etcd.keys, before);
+  // One node that is known is enough: the rest was replaced.
+  shared(*opened.store).set_ports({Guid{7}, Guid{1}});
+  EXPECT_TRUE(opened.store->take());
+  // And an empty one is anybody's.
+  FakeEtcd empty;
+  auto fresh = open_well(empty, options("host-b"));
+  shared(*fresh.store).set_ports({Guid{7}});
+  EXPECT_TRUE(fresh.store->take());
 }
 
 TEST(EtcdStore, AFullDiskIsSaidAndSurvived) {
