@@ -38,6 +38,7 @@ class PlanInputs {
   /// How those in switches were, before there was a plan; nullptr: nobody knows.
   const std::optional<plan::RouteMemory>& routes_made() const { return routes_made_; }
   bool no_lids_stored() const { return stored_->empty(); }
+  const ib::route::StoredLids& stored_lids() const { return *stored_; }
   bool lids_are_forgotten() const { return forget_lids_; }
 
   void set_groups(std::vector<plan::MlidGroup> groups);

@@ -539,6 +539,25 @@ TEST_F(Election, MastersThatACableJoinsFindEachOtherWhoeverOfThemLooksFirst) {
   }
 }
 
+TEST_F(Election, WhatIsStoredOfAnotherFabricIsNamedAndStays) {
+  const store::LidClaim foreign{ib::Guid{0xf0e1}, ib::Lid{7}, 0};
+  const auto lines = [&] {
+    return std::ranges::count_if(host(0).log(), [](const std::string& line) {
+      return line.find("the state directory is that of another one") != line.npos;
+    });
+  };
+  host(0).kept().lids = {foreign};
+  host(0).start();
+  ASSERT_TRUE(settles());
+  EXPECT_EQ(lines(), 1) << logs();
+  EXPECT_THAT(host(0).kept().lids, testing::Contains(foreign));
+  // From now on it is this one's, too.
+  host(0).kill();
+  host(0).start();
+  ASSERT_TRUE(settles());
+  EXPECT_EQ(lines(), 1) << logs();
+}
+
 TEST_F(Election, TheThirdTakesOverAfterTheSecond) {
   for (const std::size_t i : {0U, 1U, 2U}) {
     host(i).start(with_priority(9 - static_cast<unsigned>(i)));
