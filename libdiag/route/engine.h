@@ -29,6 +29,8 @@ struct Request {
   /// SLs that connections got, by the switch indexes of `graph`; engines that give pairs SLs keep
   /// those they can. Null: there are none.
   const tables::PathSls* previous_sls{};
+  /// The rows that these SLs are for, for engines that make such. Null: they are not known.
+  const tables::SlToVl* previous_sl_to_vl{};
   /// Engines that were asked with these VLs and do not fit: nue need not ask them again.
   std::span<const std::string> unfit{};
 };

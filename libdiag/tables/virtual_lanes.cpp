@@ -22,8 +22,26 @@ void SlToVl::set(fabric::SwitchIndex s, std::uint8_t in, std::uint8_t out, const
   which_[(s * stride_ + in) * stride_ + out] = static_cast<std::uint16_t>(at - palette_.begin());
 }
 
-PathSls carried_over(const PathSls& sls, const fabric::CompactGraph& from,
-                     const fabric::CompactGraph& to) {
+SlToVl SlToVl::of_switches(const fabric::CompactGraph& graph,
+                           std::span<const fabric::SwitchIndex> former) const {
+  if (uniform()) return *this;
+  SlToVl result(graph, injection());
+  result.palette_ = palette_;
+  const std::size_t ports = std::min(stride_, result.stride_);
+  for (fabric::SwitchIndex s = 0; s < former.size(); ++s)
+    for (std::size_t in = 0; in < ports && former[s] != fabric::kNoSwitch; ++in)
+      std::copy_n(
+          which_.begin() + static_cast<std::ptrdiff_t>((former[s] * stride_ + in) * stride_), ports,
+          result.which_.begin() +
+              static_cast<std::ptrdiff_t>((s * result.stride_ + in) * result.stride_));
+  return result;
+}
+
+namespace {
+
+/// By switch of `to`: which of `from` it is.
+std::vector<fabric::SwitchIndex> former_switches(const fabric::CompactGraph& from,
+                                                 const fabric::CompactGraph& to) {
   std::unordered_map<Guid, fabric::SwitchIndex> old;
   for (fabric::SwitchIndex s = 0; s < from.switch_count(); ++s) old.emplace(from.guid(s), s);
   std::vector<fabric::SwitchIndex> former;
@@ -31,6 +49,19 @@ PathSls carried_over(const PathSls& sls, const fabric::CompactGraph& from,
     const auto at = old.find(to.guid(s));
     former.push_back(at != old.end() ? at->second : fabric::kNoSwitch);
   }
+  return former;
+}
+
+}  // namespace
+
+SlToVl carried_over(const SlToVl& rows, const fabric::CompactGraph& from,
+                    const fabric::CompactGraph& to) {
+  return rows.of_switches(to, former_switches(from, to));
+}
+
+PathSls carried_over(const PathSls& sls, const fabric::CompactGraph& from,
+                     const fabric::CompactGraph& to) {
+  const std::vector<fabric::SwitchIndex> former = former_switches(from, to);
   if (sls.uniform() && std::ranges::find(former, fabric::kNoSwitch) == former.end()) return sls;
   PathSls carried(to.switch_count(), kNoSl);
   for (fabric::SwitchIndex a = 0; a < former.size(); ++a)

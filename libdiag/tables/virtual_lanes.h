@@ -86,6 +86,10 @@ class SlToVl {
   const SlToVlRow& injection() const { return palette_.front(); }
   /// Every row that occurs.
   std::span<const SlToVlRow> rows() const { return palette_; }
+  /// The same rows for the switches of `graph`, of which each was another before; kNoSwitch: it was
+  /// not there, and has the row of injection.
+  SlToVl of_switches(const fabric::CompactGraph& graph,
+                     std::span<const fabric::SwitchIndex> former) const;
   /// Every row becomes what `change` makes of it, at all places that it stands at.
   void change_rows(const std::function<SlToVlRow(const SlToVlRow&)>& change) {
     for (SlToVlRow& row : palette_) row = change(row);
@@ -102,6 +106,9 @@ class SlToVl {
 /// one was not there.
 PathSls carried_over(const PathSls& sls, const fabric::CompactGraph& from,
                      const fabric::CompactGraph& to);
+/// And the same rows.
+SlToVl carried_over(const SlToVl& rows, const fabric::CompactGraph& from,
+                    const fabric::CompactGraph& to);
 
 /// Unordered pairs of switches with end ports of CAs or routers whose SL is another than it was.
 /// Those without one before are none.

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "libdiag/base/groups.h"
 #include "libdiag/route/option_use.h"
 #include "libdiag/tables/names.h"
+#include "libdiag/tables/sl_moves.h"
 
 namespace ib::route {
 namespace {
@@ -255,9 +257,49 @@ class Chooser {
     qualities.reserve(passed.size());
     for (const Candidate& candidate : passed) qualities.push_back(candidate.quality);
     std::size_t best = best_of(qualities);
-    for (std::size_t i = 0; i < passed.size(); ++i)
-      if (passed[i].stays) best = i;
+    const double least = least_load_of(passed);
+    const auto in_use = std::ranges::find(passed, true, &Candidate::stays);
+    if (in_use != passed.end() && is_near(*in_use, least))
+      best = static_cast<std::size_t>(in_use - passed.begin());
+    else if (sls_matter(passed))
+      best = least_trouble(passed, best);
     take(std::move(passed[best]));
+  }
+
+  /// Whether it matters that connections go on with the SLs of before: on one VL it never does.
+  bool sls_matter(std::span<const Candidate> passed) const {
+    return before_.sls != nullptr && !std::ranges::all_of(passed, [](const Candidate& c) {
+             return c.routes.virtual_lanes.trivial();
+           });
+  }
+
+  static double least_load_of(std::span<const Candidate> of) {
+    double least = of.front().quality.load;
+    for (const Candidate& candidate : of) least = std::min(least, candidate.quality.load);
+    return least;
+  }
+  static bool is_near(const Candidate& candidate, double least) {
+    return candidate.quality.load <= least * kStays;
+  }
+
+  /// On an event: whose routes close no credit loop together with the SLs of before, that in use
+  /// first, then the least loaded; where all close one, that by which the fewest pairs of switches
+  /// get another SL. `first` where that is as good.
+  std::size_t least_trouble(const std::vector<Candidate>& passed, std::size_t first) const {
+    std::size_t best = first;
+    std::vector<tables::SlMoves> moves;
+    for (const Candidate& candidate : passed)
+      moves.push_back(tables::sl_moves(fabric_, graph_, candidate.routes.lfts,
+                                       candidate.routes.virtual_lanes, *before_.sls, checks_));
+    const auto trouble = [&](std::size_t i) {
+      const bool loops = moves[i].credit_loop_channels != 0;
+      return std::tuple(loops, loops ? moves[i].pairs.size() : 0, !loops && !passed[i].stays);
+    };
+    for (std::size_t i = 0; i < passed.size(); ++i)
+      if (trouble(i) < trouble(best) || (best != first && trouble(i) == trouble(best) &&
+                                         passed[i].quality.load < passed[best].quality.load))
+        best = i;
+    return best;
   }
 
   bool is_listed(const std::string& name) const {
@@ -284,15 +326,16 @@ class Chooser {
 
   /// Drops candidates that cannot be taken any more. Those whose paths between CAs and switches may
   /// close a credit loop are so once there is one without; what is in use goes last.
-  static void drop_the_worse(std::vector<Candidate>& passed) {
+  void drop_the_worse(std::vector<Candidate>& passed) const {
     const auto doubtful = [](const Candidate& of) {
       return of.verdict.switch_turns_refused != 0 && !of.stays;
     };
     if (!std::ranges::all_of(passed, doubtful)) std::erase_if(passed, doubtful);
-    double least = passed.front().quality.load;
-    for (const Candidate& candidate : passed) least = std::min(least, candidate.quality.load);
+    const double least = least_load_of(passed);
+    const bool loops_may_close = sls_matter(passed);
     std::erase_if(passed, [&](const Candidate& candidate) {
-      return candidate.quality.load > least * (candidate.stays ? kStays : kEqualLoad);
+      const double most = loops_may_close ? kForFewerMoves : candidate.stays ? kStays : kEqualLoad;
+      return candidate.quality.load > least * most;
     });
   }
 
@@ -402,6 +445,9 @@ class Chooser {
       {"ftree", 1, 0}, {"sssp", 0, 1}, {"dfsssp", 0, 8}, {"lash", 0, 8}, {"nue", 0, 8},
   };
   static constexpr double kWorkMax = 3e8;
+  /// How much more load is taken on an event where with less more pairs would get another SL, and a
+  /// credit loop might close until they know.
+  static constexpr double kForFewerMoves = 1.5;
 
   const fabric::Fabric& fabric_;
   const CompactGraph& graph_;

@@ -31,6 +31,8 @@ constexpr std::uint8_t kNoLayer = PairMender::kNoLayer;
 constexpr std::size_t kRounds = 3;  // how often each layer is emptied to make room
 // So few left over are worth all rounds, even where some of them are in vain.
 constexpr std::size_t kWorthAllRounds = 8;
+constexpr std::size_t kFewForTree = 100;  // one in so many pairs may move for it
+constexpr std::size_t kTrees = 64;        // of multicast, from different roots
 
 class Assigner {
  public:
@@ -363,16 +365,16 @@ class Assigner {
   /// where its tree has no room beside the pairs, it goes before them if they find other layers.
   bool keep_layers(Layers& result) {
     pairs_.emplace(walker_);
-    const auto tree = tree_turns(result.multicast);
     Filling kept = fill_as_before({});
     mend(kept);
     squeeze_if_it_helps(kept);
     if (kept.given_up || !kept.left.empty()) return false;
-    result.multicast_fits = kept.layers.front().add(tree);
+    result.multicast_fits = add_tree(kept.layers.front(), result.multicast);
     if (!result.multicast_fits) {
-      Filling beside = fill_as_before(tree);
+      Filling beside = fill_as_before(tree_turns(result.multicast));
       squeeze_if_it_helps(beside);
-      result.multicast_fits = !beside.given_up && beside.left.empty();
+      result.multicast_fits = !beside.given_up && beside.left.empty() &&
+                              beside.moved <= kept.moved + pairs_->size() / kFewForTree;
       if (result.multicast_fits) kept = std::move(beside);
     }
     if (relieves()) PairMender(walker_, ways_, *pairs_, kept.layers, kept.layer_of).relieve(true);
@@ -531,6 +533,14 @@ class Assigner {
 
   // Multicast.
 
+  /// The first of a few trees that has room in a layer. False: none has.
+  bool add_tree(Layer& layer, MulticastRule& rule) const {
+    const auto first = roots();
+    for (std::size_t i = 0; i < std::min(kTrees, first.size()); ++i)
+      if (layer.add(tree_turns(rule, first, i))) return true;
+    return false;
+  }
+
   /// Where all turns of the tree fit into a layer beside the unicast routes, multicast on that SL
   /// is proved.
   bool claim_tree(MulticastRule& rule) {
@@ -548,16 +558,21 @@ class Assigner {
   }
 
   /// A spanning tree of few levels, and the turns packets of a group take going up and down in it.
-  std::vector<Turn> tree_turns(MulticastRule& rule) const {
+  std::vector<Turn> tree_turns(MulticastRule& rule) const { return tree_turns(rule, roots(), 0); }
+  /// That from one of `roots`; where there are several pieces, others follow in order.
+  std::vector<Turn> tree_turns(MulticastRule& rule, std::vector<SwitchIndex> roots,
+                               std::size_t root) const {
+    std::rotate(roots.begin(), roots.begin() + static_cast<std::ptrdiff_t>(root),
+                roots.begin() + static_cast<std::ptrdiff_t>(root) + 1);
     std::vector<SwitchIndex> parent(graph_.switch_count(), fabric::kNoSwitch);
     std::vector<std::uint32_t> number(graph_.switch_count(), 0);
     std::vector<bool> met(graph_.switch_count(), false);
     std::vector<SwitchIndex> order;
-    for (const SwitchIndex root : roots()) {
-      if (met[root]) continue;
+    for (const SwitchIndex start : roots) {
+      if (met[start]) continue;
       std::size_t next = order.size();
-      met[root] = true;
-      order.push_back(root);
+      met[start] = true;
+      order.push_back(start);
       for (; next < order.size(); ++next)
         for (const auto& arc : graph_.arcs(order[next]))
           if (!met[arc.to]) {

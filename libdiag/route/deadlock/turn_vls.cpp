@@ -164,12 +164,15 @@ TurnVls others_beside(const fabric::CompactGraph& graph, const Channels& channel
 struct Pair {
   SwitchIndex a{}, b{};
   bool hosts{true};         // on both of them
+  bool moved{false};        // some path is another than before
   std::vector<Path> paths;  // of two channels and more: others wait for nothing
   std::size_t longest{};
 };
 
 /// Those with hosts on both switches, and behind them those with hosts on one.
-std::vector<Pair> all_pairs(const fabric::CompactGraph& graph, const TableWalker& walker) {
+/// `former`: the tables of before; null: there are none.
+std::vector<Pair> all_pairs(const fabric::CompactGraph& graph, const TableWalker& walker,
+                            const TableWalker* former) {
   std::vector<std::vector<Lid>> lids(graph.switch_count());
   std::vector<bool> hosts(graph.switch_count(), false);
   for (const auto& d : graph.destinations())
@@ -180,11 +183,13 @@ std::vector<Pair> all_pairs(const fabric::CompactGraph& graph, const TableWalker
   for (SwitchIndex a = 0; a < graph.switch_count(); ++a) {
     for (SwitchIndex b = a + 1; b < graph.switch_count() && !lids[a].empty(); ++b) {
       if (!hosts[a] && !hosts[b]) continue;
-      Pair pair{a, b, hosts[a] && hosts[b], {}, 0};
+      Pair pair{a, b, hosts[a] && hosts[b], former == nullptr, {}, 0};
       const auto add = [&](SwitchIndex from, SwitchIndex to) {
         for (const Lid lid : lids[to])
-          if (auto path = walker.walk(from, to, lid); path.size() > 1)
+          if (auto path = walker.walk(from, to, lid); path.size() > 1) {
+            if (!pair.moved) pair.moved = path != former->walk(from, to, lid);
             pair.paths.push_back(std::move(path));
+          }
       };
       if (lids[b].empty()) continue;
       add(a, b);
@@ -205,18 +210,36 @@ std::vector<Pair> all_pairs(const fabric::CompactGraph& graph, const TableWalker
 /// One attempt with a fixed number of VLs.
 class Attempt {
  public:
-  Attempt(const fabric::CompactGraph& graph, const Channels& channels, unsigned data_vls)
-      : channels_(channels), vls_(data_vls), graph_(channels.size() * data_vls) {
-    for (SwitchIndex s = 0; s < graph.switch_count(); ++s)
+  /// `former`: rows whose VLs are tried first; null: there are none.
+  Attempt(const fabric::CompactGraph& graph, const Channels& channels, unsigned data_vls,
+          const tables::SlToVl* former)
+      : channels_(channels),
+        vls_(data_vls),
+        former_(former),
+        graph_(channels.size() * data_vls),
+        in_(channels.size()),
+        out_(channels.size()) {
+    for (SwitchIndex s = 0; s < graph.switch_count(); ++s) {
       ranks_ = std::max<std::size_t>(ranks_, channels.first(s + 1) - channels.first(s));
+      for (std::size_t i = 0; i < graph.arcs(s).size(); ++i) {
+        const Channel channel = channels.of_arc(graph.arc_index(s, i));
+        in_[channel] = graph.arcs(s)[i].in_port;
+        out_[channel] = graph.arcs(s)[i].out_port;
+      }
+    }
   }
 
-  /// The SL of the pair, `preferred` if it may be; nullopt when there is none.
-  std::optional<unsigned> place(const Pair& pair, Sl preferred) {
-    if (preferred.value < kSlsMax) {
-      while (vl_.size() <= preferred.value) vl_.emplace_back(channels_.size() * ranks_, kNone);
-      if (place(pair, unsigned{preferred.value})) return preferred.value;
-    }
+  /// Whether the pair fits under an SL, or with the former VLs of its turns even.
+  enum class Turning { AsBefore, Freely };
+  bool place(const Pair& pair, Sl sl, Turning turning) {
+    while (vl_.size() <= sl.value) vl_.emplace_back(channels_.size() * ranks_, kNone);
+    turning_ = turning;
+    const bool placed = place(pair, unsigned{sl.value});
+    turning_ = Turning::Freely;
+    return placed;
+  }
+  /// The first SL under which the pair fits; nullopt when there is none.
+  std::optional<unsigned> place(const Pair& pair) {
     for (unsigned sl = 0; sl < kSlsMax && graph_.work() < kWorkMax; ++sl) {
       if (sl == vl_.size()) vl_.emplace_back(channels_.size() * ranks_, kNone);
       if (place(pair, sl)) return sl;
@@ -240,6 +263,7 @@ class Attempt {
     turns_.clear();
     for (const Path& path : pair.paths) {
       tries_ = 0;
+      sl_ = sl;
       if (place(path, 1, entry(sl), vl_[sl])) continue;
       undo(0, 0, vl_[sl]);
       return false;
@@ -253,8 +277,13 @@ class Attempt {
     std::uint8_t& mine = vl[turn(path[i - 1], path[i])];
     if (mine != kNone) return step(path, i, before, mine, vl);
     // The last link is where to climb: nothing follows. Before it VLs are kept while they can.
-    const unsigned first = i + 1 == path.size() ? std::min(before + 1, vls_ - 1) : before;
-    for (unsigned n = 0; n < vls_; ++n) {
+    unsigned first = i + 1 == path.size() ? std::min(before + 1, vls_ - 1) : before;
+    if (former_ != nullptr)
+      first = former_->vl(channels_.to(path[i - 1]), in_[path[i - 1]], out_[path[i]],
+                          Sl{static_cast<std::uint8_t>(sl_)}) %
+              vls_;
+    const unsigned most = turning_ == Turning::AsBefore ? 1 : vls_;
+    for (unsigned n = 0; n < most; ++n) {
       const unsigned candidate = (first + n) % vls_;
       if (++tries_ > kTriesMax) return false;
       mine = static_cast<std::uint8_t>(candidate);
@@ -287,13 +316,16 @@ class Attempt {
 
   const Channels& channels_;
   unsigned vls_;
+  const tables::SlToVl* former_;
   std::size_t ranks_{1};
   AcyclicGraph graph_;
+  std::vector<std::uint8_t> in_, out_;         // by channel: ports of one of its cables
   std::vector<std::vector<std::uint8_t>> vl_;  // by SL, by turn
   // Of the pair at hand, newest last.
   std::vector<std::pair<Node, Node>> edges_;
   std::vector<std::size_t> turns_;
-  unsigned tries_{};
+  unsigned sl_{}, tries_{};
+  Turning turning_{Turning::Freely};
 };
 
 tables::VirtualLanes tables_of(const fabric::CompactGraph& graph, const Channels& channels,
@@ -321,30 +353,56 @@ tables::VirtualLanes tables_of(const fabric::CompactGraph& graph, const Channels
   return virtual_lanes;
 }
 
+/// VLs in which packets enter by these rows.
+unsigned vls_of(const tables::SlToVl& rows) {
+  const auto& entry = rows.injection().vl;
+  return *std::max_element(entry.begin(), entry.begin() + kSlsMax) + 1U;
+}
+
 /// All pairs with a given number of VLs.
 struct Placement {
   Placement(const fabric::CompactGraph& graph, const Channels& channels,
-            const std::vector<Pair>& pairs, unsigned data_vls, const tables::PathSls* previous)
-      : attempt(graph, channels, data_vls), sls(graph.switch_count(), Sl{0}), vls(data_vls) {
-    for (const Pair& pair : pairs) {
-      const auto sl =
-          attempt.place(pair, previous != nullptr ? previous->at(pair.a, pair.b) : tables::kNoSl);
-      if (!sl && pair.hosts) {
-        stuck = pair.a;
-        return;
-      }
-      if (!sl) {
-        ++left_out;
-        continue;
-      }
-      sls.set(pair.a, pair.b, Sl{static_cast<std::uint8_t>(*sl)});
-      sl_count = std::max(sl_count, *sl + 1);
+            const std::vector<Pair>& pairs, unsigned data_vls, const FormerVls& former)
+      : attempt(graph, channels, data_vls, former.sl_to_vl),
+        sls(graph.switch_count(), Sl{0}),
+        vls(data_vls) {
+    std::vector<const Pair*> others;
+    for (const Pair& pair : pairs) others.push_back(&pair);
+    const auto keep = [&](Attempt::Turning turning, bool with_moved) {
+      std::erase_if(others, [&](const Pair* pair) {
+        if (pair->moved && !with_moved) return false;
+        const Sl sl = former.sls->at(pair->a, pair->b);
+        if (sl.value >= kSlsMax || !attempt.place(*pair, sl, turning)) return false;
+        take(*pair, sl.value);
+        return true;
+      });
+    };
+    if (former.sls != nullptr && former.sl_to_vl != nullptr) {
+      keep(Attempt::Turning::AsBefore, false);
+      keep(Attempt::Turning::AsBefore, true);
     }
+    if (former.sls != nullptr) keep(Attempt::Turning::Freely, true);
+    for (const Pair* pair : others) {
+      if (const auto sl = attempt.place(*pair)) {
+        take(*pair, *sl);
+      } else if (pair->hosts) {
+        stuck = pair->a;
+        return;
+      } else {
+        ++left_out;
+      }
+    }
+  }
+  void take(const Pair& pair, unsigned sl) {
+    sls.set(pair.a, pair.b, Sl{static_cast<std::uint8_t>(sl)});
+    sl_count = std::max(sl_count, sl + 1);
   }
   TurnVls result(const fabric::CompactGraph& graph, const Channels& channels) const {
     return {tables_of(graph, channels, attempt, sl_count == 1 ? tables::PathSls() : sls, sl_count),
             vls, left_out};
   }
+
+  bool holds_all() const { return !stuck && left_out == 0; }
 
   Attempt attempt;
   tables::PathSls sls;
@@ -357,7 +415,7 @@ struct Placement {
 
 std::variant<TurnVls, NoVl> vls_by_turn(const fabric::CompactGraph& graph,
                                         const tables::LinearTables& lfts, unsigned vls_max,
-                                        const tables::PathSls* previous) {
+                                        const FormerVls& former) {
   const Channels channels(graph);
   const TableWalker walker(graph, channels, lfts);
   const auto of_hosts = dependencies_of(graph, channels, walker, Ends::Hosts);
@@ -365,13 +423,20 @@ std::variant<TurnVls, NoVl> vls_by_turn(const fabric::CompactGraph& graph,
     if (dependencies_of(graph, channels, walker, Ends::All).cycle().empty()) return TurnVls{};
     return others_beside(graph, channels, walker, of_hosts, vls_max);
   }
-  const std::vector<Pair> pairs = all_pairs(graph, walker);
+  std::optional<TableWalker> walker_of_before;
+  if (former.lfts != nullptr) walker_of_before.emplace(graph, channels, *former.lfts);
+  const auto pairs = all_pairs(graph, walker, walker_of_before ? &*walker_of_before : nullptr);
   if (pairs.front().longest > kLongestPath) return NoVl{pairs.front().a, true};
+  if (former.sl_to_vl != nullptr)
+    for (unsigned vls = std::max(2U, vls_of(*former.sl_to_vl)); vls <= vls_max; ++vls)
+      if (Placement placement(graph, channels, pairs, vls, former); placement.holds_all())
+        return placement.result(graph, channels);
   // Where all VLs there are do not do, fewer need not be tried: such fabrics are the slow ones.
-  const Placement widest(graph, channels, pairs, vls_max, previous);
+  const FormerVls sls_alone{former.sls, nullptr, nullptr};
+  const Placement widest(graph, channels, pairs, vls_max, sls_alone);
   if (widest.stuck) return NoVl{*widest.stuck, false};
   for (unsigned vls = 2; vls < vls_max; ++vls)
-    if (Placement placement(graph, channels, pairs, vls, previous);
+    if (Placement placement(graph, channels, pairs, vls, sls_alone);
         !placement.stuck && placement.left_out <= widest.left_out)
       return placement.result(graph, channels);
   return widest.result(graph, channels);

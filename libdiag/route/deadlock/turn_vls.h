@@ -27,15 +27,22 @@ struct NoVl {
   bool too_long{false};      // not tried: paths of more than six links between switches
 };
 
+/// What there was before, by the switches of now; null: nothing, or it is not known.
+struct FormerVls {
+  const tables::PathSls* sls{};
+  const tables::SlToVl* sl_to_vl{};
+  const tables::LinearTables* lfts{};
+};
+
 /// VLs for the paths that `lfts` gives to all pairs of CAs and routers. Pairs of switches are
-/// taken in the order of their longest path, longest first; each takes the SL it had by `previous`,
-/// or else the first under which both directions fit. Under an SL a turn has one VL: the one its
-/// first path needed. Behind them come the paths between CAs and switches that have none, each with
-/// an SL under which it fits, as far as there is one; where hosts need one VL only, each on the
-/// first VL that takes it. Preconditions: the tables do not loop; LIDs of a switch with CAs follow
-/// those of a CA; 1 <= vls_max <= 15.
+/// taken in the order of their longest path, longest first, those before all others that keep the
+/// SL they had; the others take the first under which both directions fit. Under an SL a turn has
+/// one VL: the one its first path needed. Behind them come the paths between CAs and switches that
+/// have none, each with an SL under which it fits, as far as there is one; where hosts need one VL
+/// only, each on the first VL that takes it. Preconditions: the tables do not loop; LIDs of a
+/// switch with CAs follow those of a CA; 1 <= vls_max <= 15.
 std::variant<TurnVls, NoVl> vls_by_turn(const fabric::CompactGraph& graph,
                                         const tables::LinearTables& lfts, unsigned vls_max,
-                                        const tables::PathSls* previous = nullptr);
+                                        const FormerVls& former = {});
 
 }  // namespace ib::route

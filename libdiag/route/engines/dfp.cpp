@@ -87,7 +87,8 @@ Result<Routes> on_vls(const Request& request) {
   if (request.options.honour_previous && request.previous != nullptr)
     routes = Rerouter::relieved(request, minhop_candidates(request).value(), *std::move(routes));
   follow_cas(*request.graph, routes->lfts);
-  auto found = vls_by_turn(*request.graph, routes->lfts, request.vls, request.previous_sls);
+  auto found = vls_by_turn(*request.graph, routes->lfts, request.vls,
+                           {request.previous_sls, request.previous_sl_to_vl, request.previous});
   if (const auto* none = std::get_if<NoVl>(&found))
     return fail(ErrorKind::NotFound,
                 none->too_long

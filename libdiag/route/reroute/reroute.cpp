@@ -122,6 +122,9 @@ Result<Difference> Rerouter::update(const fabric::Fabric& fabric, const fabric::
   Request request{&fabric, &now, options_, nullptr, vls_};
   const auto sls = tables::carried_over(state_->routes.virtual_lanes.sls, state_->links.graph, now);
   request.previous_sls = &sls;
+  const auto rows =
+      tables::carried_over(state_->routes.virtual_lanes.sl_to_vl, state_->links.graph, now);
+  request.previous_sl_to_vl = &rows;
   if (origin_ != nullptr && origin_->is_made_for(request) && origin_->mixes_with(request))
     return return_to_origin(request);
   if (state_->follow(request)) {

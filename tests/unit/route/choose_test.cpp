@@ -6,6 +6,7 @@
 
 #include "libdiag/fabric/generate.h"
 #include "libdiag/route/reroute/what_if.h"
+#include "libdiag/tables/sl_moves.h"
 
 namespace ib::route {
 namespace {
@@ -206,6 +207,56 @@ TEST(Choice, TheEngineInUseStaysWithinATenthOfTheBest) {
   }
   EXPECT_GT(stayed, 5U);
   EXPECT_GT(changed, 5U);
+}
+
+/// Several events of up to three links each in the whole fabric: how many pairs of switches get
+/// another SL, and how often the engine is another one.
+struct Moves {
+  std::size_t events{0}, pairs{0}, other_engines{0};
+};
+Moves moves_of(const fabric::Fabric& whole, const std::string& engine) {
+  const fabric::CompactGraph graph(whole);
+  const ChoiceOptions options = engine.empty() ? ChoiceOptions{} : only(engine.c_str());
+  const Choice first = choose(whole, options);
+  Moves moves;
+  if (!first.passed) return moves;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    fabric::Fabric now = whole;
+    const double links = static_cast<double>(graph.arc_count()) / 2;
+    EXPECT_TRUE(take_away(now, {{}, 100.0 * static_cast<double>(1 + seed % 3) / links, seed}));
+    const fabric::CompactGraph after(now);
+    const auto& name = first.routes.engine;
+    Rerouter rerouter(*find_engine(name), {}, 8);
+    rerouter.adopt(whole, graph, first.routes);
+    const auto sls = tables::carried_over(first.routes.virtual_lanes.sls, graph, after);
+    const Choice choice = choose_routes(now, after, options, {}, {&rerouter, {}, &sls});
+    EXPECT_TRUE(choice.passed);
+    const auto moved =
+        tables::sl_moves(now, after, choice.routes.lfts, choice.routes.virtual_lanes, sls, {});
+    ++moves.events;
+    moves.pairs += moved.pairs.size();
+    EXPECT_TRUE(moved.credit_loop_channels == 0 || !moved.pairs.empty());
+    if (choice.routes.engine != name) ++moves.other_engines;
+  }
+  return moves;
+}
+
+TEST(Choice, FewPairsGetAnotherSlOnAnEvent) {
+  const auto made = [](const auto& kind) { return fabric::generate(kind, {}).value(); };
+  for (const auto& f : {made(fabric::Grid{{6, 6}, true, 2}), made(fabric::Grid{{4, 4, 4}, true, 1}),
+                        made(fabric::HyperX{{3, 3, 3}, 2, 1}), made(fabric::Hypercube{5, 2, 1}),
+                        made(fabric::Dragonfly{})}) {
+    const std::size_t switches = fabric::CompactGraph(f).switch_count();
+    const std::size_t pairs = switches * (switches - 1) / 2;
+    for (const std::string engine : {"", "dfsssp", "lash", "nue", "dfp"}) {
+      const Moves moves = moves_of(f, engine);
+      EXPECT_EQ(moves.events, 6U) << engine;
+      // VLs by turn leave less room than layers do.
+      const std::size_t one_in = engine.empty() || engine == "dfp" ? 8 : 30;
+      EXPECT_LE(moves.pairs * one_in, moves.events * pairs) << engine << ' ' << switches;
+      EXPECT_LE(moves.other_engines, 1U) << engine << ' ' << switches;
+    }
+  }
 }
 
 TEST(Choice, WhatDidNotPassIsNotTriedAgain) {
