@@ -11,8 +11,8 @@
 
 #include "libdiag/route/deadlock/grid_layers.h"
 #include "libdiag/route/deadlock/layer.h"
+#include "libdiag/route/deadlock/multicast_tree.h"
 #include "libdiag/route/deadlock/pair_mender.h"
-#include "libdiag/tables/least_hops.h"
 
 namespace ib::route {
 namespace {
@@ -535,9 +535,9 @@ class Assigner {
 
   /// The first of a few trees that has room in a layer. False: none has.
   bool add_tree(Layer& layer, MulticastRule& rule) const {
-    const auto first = roots();
-    for (std::size_t i = 0; i < std::min(kTrees, first.size()); ++i)
-      if (layer.add(tree_turns(rule, first, i))) return true;
+    const auto roots = tree_roots(graph_, targets_);
+    for (std::size_t i = 0; i < std::min(kTrees, roots.size()); ++i)
+      if (layer.add(multicast_tree(graph_, turns_, roots, i, rule))) return true;
     return false;
   }
 
@@ -557,91 +557,8 @@ class Assigner {
     return false;
   }
 
-  /// A spanning tree of few levels, and the turns packets of a group take going up and down in it.
-  std::vector<Turn> tree_turns(MulticastRule& rule) const { return tree_turns(rule, roots(), 0); }
-  /// That from one of `roots`; where there are several pieces, others follow in order.
-  std::vector<Turn> tree_turns(MulticastRule& rule, std::vector<SwitchIndex> roots,
-                               std::size_t root) const {
-    std::rotate(roots.begin(), roots.begin() + static_cast<std::ptrdiff_t>(root),
-                roots.begin() + static_cast<std::ptrdiff_t>(root) + 1);
-    std::vector<SwitchIndex> parent(graph_.switch_count(), fabric::kNoSwitch);
-    std::vector<std::uint32_t> number(graph_.switch_count(), 0);
-    std::vector<bool> met(graph_.switch_count(), false);
-    std::vector<SwitchIndex> order;
-    for (const SwitchIndex start : roots) {
-      if (met[start]) continue;
-      std::size_t next = order.size();
-      met[start] = true;
-      order.push_back(start);
-      for (; next < order.size(); ++next)
-        for (const auto& arc : graph_.arcs(order[next]))
-          if (!met[arc.to]) {
-            met[arc.to] = true;
-            parent[arc.to] = order[next];
-            order.push_back(arc.to);
-          }
-    }
-    for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i]] = i;
-    prune(order, parent);
-
-    std::vector<std::vector<SwitchIndex>> neighbours(graph_.switch_count());
-    for (SwitchIndex s = 0; s < graph_.switch_count(); ++s)
-      if (parent[s] != fabric::kNoSwitch) {
-        neighbours[s].push_back(parent[s]);
-        neighbours[parent[s]].push_back(s);
-      }
-    std::vector<Turn> turns;
-    for (SwitchIndex s = 0; s < graph_.switch_count(); ++s)
-      for (const SwitchIndex from : neighbours[s])
-        for (const SwitchIndex to : neighbours[s])
-          if (from != to) turns.push_back(turns_.number(channel(from, s), channel(s, to)));
-    rule.up_order = std::move(number);
-    rule.parent = std::move(parent);
-    return turns;
-  }
-
-  /// Takes away branches on which there is no CA: they would only bind turns.
-  void prune(const std::vector<SwitchIndex>& order, std::vector<SwitchIndex>& parent) const {
-    std::vector<bool> needed(graph_.switch_count(), false);
-    for (auto at = order.rbegin(); at != order.rend(); ++at) {
-      if (graph_.end_ports()[*at] != 0) needed[*at] = true;
-      if (parent[*at] == fabric::kNoSwitch) continue;
-      if (needed[*at])
-        needed[parent[*at]] = true;
-      else
-        parent[*at] = fabric::kNoSwitch;
-    }
-  }
-
-  /// All switches, those with the shortest way to the farthest switch with CAs first.
-  std::vector<SwitchIndex> roots() const {
-    std::vector<std::size_t> farthest(graph_.switch_count(), 0);
-    std::vector<SwitchIndex> batch;
-    const auto targets = targets_.all();
-    for (std::size_t first = 0; first < targets.size(); first += tables::kTargetsPerBatch) {
-      batch.clear();
-      for (const Target& target :
-           targets.subspan(first, std::min(tables::kTargetsPerBatch, targets.size() - first)))
-        if (target.columns() != 0) batch.push_back(target.leaf);
-      if (batch.empty()) continue;
-      const auto hops = tables::least_hops(graph_, batch);
-      for (std::size_t level = 0; level < hops.at.size(); ++level)
-        for (SwitchIndex s = 0; s < graph_.switch_count(); ++s)
-          if (hops.at[level][s] != 0) farthest[s] = std::max(farthest[s], level);
-    }
-    std::vector<SwitchIndex> order(graph_.switch_count());
-    std::iota(order.begin(), order.end(), 0U);
-    std::sort(order.begin(), order.end(), [&](SwitchIndex a, SwitchIndex b) {
-      return std::tuple(farthest[a], targets_.sources(a), graph_.guid(a)) <
-             std::tuple(farthest[b], targets_.sources(b), graph_.guid(b));
-    });
-    return order;
-  }
-
-  Channel channel(SwitchIndex from, SwitchIndex to) const {
-    for (Channel c = channels_.first(from); c < channels_.first(from + 1); ++c)
-      if (channels_.to(c) == to) return c;
-    return kNoChannel;
+  std::vector<Turn> tree_turns(MulticastRule& rule) const {
+    return multicast_tree(graph_, turns_, tree_roots(graph_, targets_), 0, rule);
   }
 
   const fabric::CompactGraph& graph_;
