@@ -103,13 +103,14 @@ void PerformanceManager::set_sweep_time(Instant now, ib::Duration sweep_time) {
 
 std::size_t PerformanceManager::forget_gone_nodes() {
   const std::size_t before = records_.size();
-  forget_inactive();
+  forget_gone();
   return before - records_.size();
 }
 
-void PerformanceManager::forget_inactive() {
+void PerformanceManager::forget_gone() {
   for (auto at = records_.begin(); at != records_.end();) {
-    if (at->second.active) {
+    // A port whose cable is out counts on when it is back.
+    if (subnet_ == nullptr || subnet_->fabric().find_node(at->second.node_guid)) {
       ++at;
     } else {
       at->second.give_up(options_.windows, news_);
@@ -188,19 +189,20 @@ void PerformanceManager::begin(Instant now) {
       if (asked.lid != first.lid || asked.qpn != first.qpn) end.address = asked;
     }
     const auto& node = fabric.node(end.port.node);
-    const unsigned first = is_switch ? 1 : end.port.port;
+    // What a switch sends and receives itself is counted where it has an enhanced port 0.
+    const unsigned first = is_switch ? (node.enhanced_port0 ? 0 : 1) : end.port.port;
     const unsigned last = is_switch ? node.num_ports : end.port.port;
     for (unsigned p = first; p <= last; ++p) {
       const PortRef ref{end.port.node, static_cast<std::uint8_t>(p)};
       const auto& port = fabric.port(ref);
-      if (!port.peer) continue;
+      if (p != 0 && !port.peer) continue;
       PortRecord record;
       record.node_guid = end.node_guid;
       record.port_guid = end.port_guid;
       record.port = ref.port;
       record.node_name = node.name();
       record.here = ib::report::port_shape(fabric, ref);
-      record.there = ib::report::port_shape(fabric, port.peer);
+      if (port.peer) record.there = ib::report::port_shape(fabric, port.peer);
       target->ports.push_back(std::move(record));
     }
     target->end = std::move(end);
@@ -219,7 +221,7 @@ void PerformanceManager::begin(Instant now) {
       next_port(target);
     }
   }
-  if (options_.forget_gone_nodes) forget_inactive();
+  if (options_.forget_gone_nodes) forget_gone();
   std::size_t ports = 1;
   for (const auto& [guid, target] : targets_) ports += target->ports.size();
   windows_kept_ =

@@ -135,7 +135,7 @@ class PerformanceManager final : public Manager {
   void skip(const std::shared_ptr<Target>& target, std::string why);
   ib::mad::Request request_of(ib::mad::Cookie cookie, const Asked& asked) const;
   void tell_errors();
-  void forget_inactive();
+  void forget_gone();
   void log(ib::LogLevel level, std::string message);
 
   Options options_;

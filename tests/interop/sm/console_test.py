@@ -191,7 +191,7 @@ class Loopback(unittest.TestCase):
             console.say("pm disable")
             console.say("pm sweep_time 7")
             self.assertRegex(console.say("pm"), r"state +: Disabled\n.*\n.*sweep time +: 7s\n")
-            self.assertIn("128 ports written to ", console.say("pm dump_counters mach"))
+            self.assertIn("140 ports written to ", console.say("pm dump_counters mach"))
             self.assertEqual(f.ibsm_ctl("counters", "list", "leaf-001", "5").stdout.splitlines()[0],
                              console.say("pm print_counters leaf-001:5").splitlines()[0])
             ctl = f.ibsm_ctl("console", "pm", "pc", "leaf-001:5")

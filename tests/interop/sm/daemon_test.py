@@ -1218,7 +1218,7 @@ class Counters(unittest.TestCase):
             self.assertTrue(wait_until(lambda: ours() >= before))
             self.assertLessEqual(ours(), theirs())
             rows = json.loads(self.counters(f, "--json").stdout)["ports"]
-            self.assertEqual(len(rows), 128)
+            self.assertEqual(len(rows), 140, "both ends of 64 cables, and 12 ports 0")
             self.assertEqual({row["active"] for row in rows}, {True})
             dumped = f.ibsm_ctl("counters", "dump", "mach")
             self.assertEqual(dumped.returncode, 0, dumped.stderr)
@@ -1285,7 +1285,7 @@ class Counters(unittest.TestCase):
 
             last = stored()[2]
             self.assertTrue(wait_until(lambda: stored()[2] > last + 1000))
-            self.assertEqual(stored()[0], 2 * 128, "what runs, and what was before, of each port")
+            self.assertEqual(stored()[0], 2 * 140, "what runs, and what was before, of each port")
             self.assertLess(stored()[1], 120)
             os.kill(pid, signal.SIGKILL)
             self.assertTrue(wait_until(lambda: not pathlib.Path(f"/proc/{pid}").exists()))
@@ -1321,7 +1321,7 @@ class Counters(unittest.TestCase):
                 self.assertEqual(started.returncode, 0, started.stdout + started.stderr)
                 self.assertTrue(started.stdout.startswith("SUBNET " + state), started.stdout)
                 self.assertTrue(wait_until(lambda: len(json.loads(
-                    self.counters(f, "--json").stdout or '{"ports": []}')["ports"]) == 128, 20))
+                    self.counters(f, "--json").stdout or '{"ports": []}')["ports"]) == 140, 20))
                 self.assertIn('beside the master: "host0032 HCA-1" port 1, ', log.read_text())
                 planted = f.ctl("counters", "host0009 HCA-1", "1", f"SymbolErrorCounter={errors}")
                 self.assertEqual(planted.returncode, 0, planted.stderr)

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 
+#include "libdiag/fabric/node_order.h"
 #include "tests/unit/sm/sa/snapshot_of.h"
 
 namespace sm::managers::performance {
@@ -33,6 +34,8 @@ ib::fabric::Fabric tree() {
   return *ib::fabric::generate(tree);
 }
 constexpr std::size_t kHosts = 16, kSwitches = 6, kCables = 16 + 4 * 4;
+/// Both ends of cables, and ports 0, which are enhanced ones.
+constexpr std::size_t kPorts = 2 * kCables + kSwitches;
 
 /// The agents of a fabric, as far as the manager sees them.
 struct Agents {
@@ -142,13 +145,13 @@ struct PerformanceTest : testing::Test {
 TEST_F(PerformanceTest, ReadsEveryPortWithACableAndEachAgentsCapabilitiesOnce) {
   agents.up(fabric);
   EXPECT_EQ(agents.asked[attr::kClassPortInfo], kHosts + kSwitches);
-  EXPECT_EQ(agents.asked[attr::kPortCounters], 2 * kCables);
-  EXPECT_EQ(agents.asked[attr::kPortCountersExtended], 2 * kCables);
-  EXPECT_EQ(agents.manager.records().size(), 2 * kCables);
+  EXPECT_EQ(agents.asked[attr::kPortCounters], kPorts);
+  EXPECT_EQ(agents.asked[attr::kPortCountersExtended], kPorts);
+  EXPECT_EQ(agents.manager.records().size(), kPorts);
   EXPECT_EQ(agents.manager.next_deadline(), Instant{1'000'000'000} + seconds(180));
   agents.sweep();
   EXPECT_EQ(agents.asked[attr::kClassPortInfo], kHosts + kSwitches);
-  EXPECT_EQ(agents.asked[attr::kPortCounters], 4 * kCables);
+  EXPECT_EQ(agents.asked[attr::kPortCounters], 2 * kPorts);
   EXPECT_THAT(agents.log, IsEmpty());
 }
 
@@ -197,7 +200,7 @@ TEST_F(PerformanceTest, WhoRefusesToClearIsNamedOnceAndReadAllTheSame) {
   agent("leaf-001").ports[1].narrow.symbol_error_counter = 65'535;
   agents.up(fabric);
   EXPECT_THAT(agents.log, ElementsAre(HasSubstr("\"leaf-001\" refuses to clear its counters")));
-  EXPECT_EQ(agents.manager.records().size(), 2 * kCables);
+  EXPECT_EQ(agents.manager.records().size(), kPorts);
 }
 
 TEST_F(PerformanceTest, WhoLiesOrIsSilentIsNamedOnceAndHoldsUpNobody) {
@@ -208,7 +211,7 @@ TEST_F(PerformanceTest, WhoLiesOrIsSilentIsNamedOnceAndHoldsUpNobody) {
               testing::UnorderedElementsAre(
                   HasSubstr("counters of \"host0002 HCA-1\" port 1 cannot be read: no answer"),
                   HasSubstr("counters of \"leaf-003\" cannot be read: ")));
-  EXPECT_EQ(agents.manager.records().size(), 2 * kCables - 1 - 8);
+  EXPECT_EQ(agents.manager.records().size(), kPorts - 1 - 9);
   agents.log.clear();
   agents.sweep();
   EXPECT_THAT(agents.log, IsEmpty());
@@ -225,7 +228,7 @@ TEST_F(PerformanceTest, AnAgentWithoutClassPortInfoOrWideCountersIsReadByTheNarr
   for (const char* host : {"host0004 HCA-1", "host0005 HCA-1"})
     agent(host).ports[1].narrow.port_xmit_pkts = 9;
   agents.up(fabric);
-  EXPECT_EQ(agents.asked[attr::kPortCountersExtended], 2 * kCables - 2);
+  EXPECT_EQ(agents.asked[attr::kPortCountersExtended], kPorts - 2);
   const auto rows = counter_rows();
   const auto row = std::ranges::find(rows, "PortXmitPkts", &CounterRow::name) - rows.begin();
   for (const char* host : {"host0004 HCA-1", "host0005 HCA-1"}) {
@@ -284,23 +287,28 @@ TEST_F(PerformanceTest, ANewSweepTimeCountsFromTheLastSweep) {
   EXPECT_EQ(agents.manager.next_deadline(), before - seconds(150));
 }
 
+/// `fabric` without one node.
+ib::fabric::Fabric without(const ib::fabric::Fabric& fabric, ib::fabric::NodeIndex gone) {
+  std::vector<ib::fabric::NodeIndex> kept;
+  for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n)
+    if (n != gone) kept.push_back(n);
+  return ib::fabric::with_nodes_in(fabric, kept);
+}
+
 TEST_F(PerformanceTest, NodesThatAreGoneCanBeForgottenLater) {
   Options keeps;
   keeps.forget_gone_nodes = false;
   Agents kept(keeps);
-  auto smaller = fabric;
-  smaller.disconnect({node("host0016 HCA-1"), 1});
   kept.up(fabric);
-  kept.up(smaller);
-  EXPECT_EQ(kept.manager.forget_gone_nodes(), 2U);  // both ends of the cable
+  kept.up(without(fabric, node("host0016 HCA-1")));
+  EXPECT_EQ(kept.manager.forget_gone_nodes(), 1U);
   EXPECT_EQ(kept.manager.forget_gone_nodes(), 0U);
 }
 
 TEST_F(PerformanceTest, NodesThatAreGoneAreForgottenOrKeptAsNotActive) {
-  auto smaller = fabric;
   const auto host = node("host0016 HCA-1");
   const auto guid = fabric.node(host).guid;
-  smaller.disconnect({host, 1});
+  const auto smaller = without(fabric, host);
   agents.up(fabric);
   agents.up(smaller);
   EXPECT_FALSE(agents.manager.records().contains({guid, 1}));
@@ -311,6 +319,36 @@ TEST_F(PerformanceTest, NodesThatAreGoneAreForgottenOrKeptAsNotActive) {
   others.up(fabric);
   others.up(smaller);
   EXPECT_FALSE(others.record(guid, 1).active);
+}
+
+TEST_F(PerformanceTest, APortWhoseCableIsOutKeepsWhatItCounted) {
+  const ib::fabric::PortRef host{node("host0016 HCA-1"), 1}, leaf = fabric.port(host).peer;
+  const PortKey at{fabric.node(leaf.node).guid, leaf.port};
+  auto smaller = fabric;
+  smaller.disconnect(host);
+  agents.up(fabric);
+  agents.up(fabric);
+  const auto before = agents.record(at.first, at.second).totals.readings();
+  ASSERT_GT(before, 0U);
+  (void)agents.manager.take_error_changes();
+  agents.up(smaller);
+  EXPECT_FALSE(agents.record(at.first, at.second).active);
+  EXPECT_EQ(agents.record(at.first, at.second).totals.readings(), before);
+  EXPECT_THAT(agents.manager.take_error_changes(), testing::IsEmpty())
+      << "nor is it below anything";
+  EXPECT_EQ(agents.manager.forget_gone_nodes(), 0U) << "its node is there";
+  agents.up(fabric);
+  EXPECT_TRUE(agents.record(at.first, at.second).active);
+  EXPECT_EQ(agents.record(at.first, at.second).totals.readings(), before + 1);
+}
+
+TEST_F(PerformanceTest, AnEnhancedPort0IsReadAndAnotherIsNot) {
+  const auto leaf = node("leaf-001"), other = node("leaf-002");
+  fabric.node(other).enhanced_port0 = false;
+  agents.up(fabric);
+  EXPECT_EQ(agents.manager.records().size(), kPorts - 1);
+  EXPECT_EQ(agents.record(fabric.node(leaf).guid, 0).there, std::nullopt);
+  EXPECT_FALSE(agents.manager.records().contains({fabric.node(other).guid, 0}));
 }
 
 TEST_F(PerformanceTest, OptionsAreKept) {
@@ -325,7 +363,7 @@ TEST_F(PerformanceTest, OptionsAreKept) {
   a.up(fabric);
   EXPECT_EQ(a.asked[attr::kClassPortInfo], 0U);
   EXPECT_EQ(a.asked[attr::kPortCountersExtended], 0U);
-  EXPECT_EQ(a.asked[attr::kPortCounters], kHosts + 2 * (kCables - kHosts));
+  EXPECT_EQ(a.asked[attr::kPortCounters], kPorts - kHosts);
   EXPECT_LE(a.under_way_most, 3U);
   EXPECT_EQ(a.manager.next_deadline(), Instant{1'000'000'000} + seconds(7));
 }
@@ -364,7 +402,7 @@ TEST_F(PerformanceTest, ARestartGoesOnWithWhatWasStored) {
   // Both ends of each cable, twice for each sweep, of which the last write of a window stands.
   std::map<WindowKey, StoredWindow> rows;
   for (const StoredWindow& window : stored) rows[{window.port, window.began}] = window;
-  ASSERT_EQ(rows.size(), 2 * 2 * kCables);
+  ASSERT_EQ(rows.size(), 2 * kPorts);
   stored.clear();
   for (const auto& [key, window] : rows) stored.push_back(window);
 
@@ -391,10 +429,8 @@ TEST_F(PerformanceTest, OfNodesThatAreGoneTheStoreForgets) {
   kept.up(fabric);
   while (!kept.manager.take_unstored(1000).empty()) {
   }
-  auto smaller = fabric;
-  smaller.disconnect({node("host0016 HCA-1"), 1});
-  kept.up(smaller);
-  EXPECT_EQ(kept.manager.take_unstored(1).dropped.size(), 2U * 2U) << "two windows of two ports";
+  kept.up(without(fabric, node("host0016 HCA-1")));
+  EXPECT_EQ(kept.manager.take_unstored(1).dropped.size(), 2U) << "two windows of a port";
 }
 
 }  // namespace
