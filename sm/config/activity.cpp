@@ -16,9 +16,13 @@ constexpr std::array<std::uint8_t, 6> kBits = {1, 2, 4, 8, 0x0F, 0};
 
 ib::Result<std::uint8_t> activity_subjects(std::string_view list) {
   unsigned subjects = 0;
-  for (std::string_view word : ib::split(list, ',')) {
+  if (ib::trim(list).empty()) return std::uint8_t{0};
+  const auto words = ib::split(list, ',');
+  for (std::string_view word : words) {
     word = ib::trim(word);
-    if (word.empty()) continue;
+    if (word == "none" && words.size() > 1)
+      return ib::fail(ib::ErrorKind::Usage,
+                      "expected none alone, got '" + ib::printable(list) + "'");
     std::size_t i = 0;
     while (i < kWords.size() && kWords[i] != word) ++i;
     if (i == kWords.size()) {

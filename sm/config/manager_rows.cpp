@@ -3,6 +3,7 @@
 
 #include "libdiag/base/text.h"
 #include "sm/config/activity.h"
+#include "sm/config/congestion.h"
 #include "sm/config/rows.h"
 #include "sm/policy/congestion_values.h"
 #include "sm/policy/error_thresholds.h"
@@ -34,6 +35,9 @@ ib::Result<void> check_subjects(std::string_view value) {
 }
 ib::Result<void> check_error_thresholds(std::string_view value) {
   return policy::read_error_thresholds(value).map([](const auto&) {});
+}
+ib::Result<void> check_plugin_options(std::string_view value) {
+  return congestion_file(value).map([](const auto&) {});
 }
 template <std::uint16_t Max>
 ib::Result<void> check_sl_values(std::string_view value) {
@@ -91,7 +95,8 @@ constexpr std::array kManagers = {
          "names are warned of"),
     text("", "event_plugin_options", &S::event_plugin_options, "TEXT",
          "`ccmgr --conf_file FILE`: the file of the congestion control manager (default: its "
-         "defaults)")
+         "defaults)",
+         check_plugin_options)
         .contents_on_reload(),
     text("--event_file", "event_file", &S::event_file, "FILE",
          "Every event as a line of JSON, added to this file (default: none; `ibsm ctl events` has "

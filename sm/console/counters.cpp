@@ -30,7 +30,8 @@ Outcome clear_inactive(const View& view, Words) {
   const auto& records = view.performance->records();
   std::set<ib::Guid> gone;
   for (const auto& [key, record] : records)
-    if (!record.active) gone.insert(record.node_guid);
+    if (!view.snapshot || !view.snapshot->fabric().find_node(record.node_guid))
+      gone.insert(record.node_guid);
   return {fmt::format("Removed {} nodes from Database\n", gone.size()), ForgetGoneNodes{}};
 }
 Outcome sweep(const View&, Words) { return ask({"sweep"}); }
@@ -52,19 +53,38 @@ Outcome sweep_time(const View&, Words words) {
   return {"", SetCounters{.sweep_time_s = static_cast<std::uint16_t>(seconds)}};
 }
 
-/// NODE[:PORT]
-Outcome print_counters(const View&, Words words) {
-  const std::string which = joined(words);
-  if (which.empty()) return ask({"list"});
-  const std::size_t colon = which.rfind(':');
-  std::uint64_t port = 0;
-  if (colon != std::string::npos && ib::parse_number(which.substr(colon + 1), UINT8_MAX, port))
-    return ask({"list", which.substr(0, colon), which.substr(colon + 1)});
-  return ask({"list", which});
+/// Whether a node with this name or GUID is in the subnet, or was and its counters are kept.
+bool is_known(const View& view, const std::string& node) {
+  ib::Guid guid;
+  const bool is_guid = ib::parse_guid(node, guid);
+  if (view.snapshot)
+    for (const auto& there : view.snapshot->fabric().nodes())
+      if (there.name() == node || (is_guid && there.guid == guid)) return true;
+  return std::ranges::any_of(view.performance->records(), [&](const auto& r) {
+    return r.second.node_name == node || (is_guid && r.second.node_guid == guid);
+  });
+}
+std::string not_found(const std::string& node) {
+  return fmt::format("Node {} not found...\n", ib::printable(node));
 }
 
-Outcome print_errors(const View&, Words words) {
+/// NODE[:PORT]
+Outcome print_counters(const View& view, Words words) {
   const std::string which = joined(words);
+  if (which.empty()) return ask({"list"});
+  if (is_known(view, which)) return ask({"list", which});
+  const std::size_t colon = which.rfind(':');
+  std::uint64_t port = 0;
+  if (colon == std::string::npos || !ib::parse_number(which.substr(colon + 1), UINT8_MAX, port))
+    return {not_found(which)};
+  const std::string node = which.substr(0, colon);
+  if (!is_known(view, node)) return {not_found(node)};
+  return ask({"list", node, which.substr(colon + 1)});
+}
+
+Outcome print_errors(const View& view, Words words) {
+  const std::string which = joined(words);
+  if (!which.empty() && !is_known(view, which)) return {not_found(which)};
   return ask(
       which.empty() ? std::vector<std::string>{"list"} : std::vector<std::string>{"list", which},
       {{"errors", "TRUE"}});
@@ -85,10 +105,7 @@ Outcome dump_redirections(const View& view, Words words) {
   std::string text = not_followed(view) +
                      "\nRedirection Table\n"
                      "-----------------\n";
-  bool is_there = node.empty();
-  for (const auto& record : view.performance->records())
-    is_there =
-        is_there || record.second.node_name == node || to_string(record.second.node_guid) == node;
+  bool is_there = node.empty() || is_known(view, node);
   for (const auto& r : view.performance->redirections()) {
     if (!is_of(r, node)) continue;
     is_there = true;
@@ -102,7 +119,7 @@ Outcome dump_redirections(const View& view, Words words) {
         r.node_guid.value, r.enhanced_port0, ib::printable(r.node_name), r.port, r.from.value,
         r.to.value, r.p_key.value, r.qpn, r.p_key_index);
   }
-  if (!is_there) text += fmt::format("Node {} not found...\n", ib::printable(node));
+  if (!is_there) text += not_found(node);
   return {std::move(text)};
 }
 

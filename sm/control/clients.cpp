@@ -23,9 +23,10 @@ struct Client {
   ClientId id{};
   Descriptor fd;
   Lines said;
-  std::string answers{};  // that were not taken yet
-  bool ends{false};       // when they have been
-  bool is_heard{true};    // else it is watched for room for answers
+  std::string answers{};   // that were not taken yet
+  bool ends{false};        // when they have been
+  bool has_spoken{false};  // a whole line
+  bool is_heard{true};     // else it is watched for room for answers
 };
 
 /// What has arrived, up to the end of a line. Nothing: nothing has.
@@ -64,13 +65,19 @@ struct Clients::Impl {
           accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (connection.get() < 0) return;
       if (!listener.admits(connection.get())) continue;
-      if (clients.size() >= kMost) remove(clients.begin(), listener);
+      if (clients.size() >= kMost) remove(least_missed(), listener);
       Client& client =
           clients.emplace_back(Client{++next_id, std::move(connection), Lines(line_most)});
       client.answers = listener.greeting(client.id);
       watch(client.fd.get(), EPOLLIN, client.id, EPOLL_CTL_ADD);
       if (!speak_to(client)) remove(std::prev(clients.end()), listener);
     }
+  }
+
+  /// Connections that say nothing are no reason to let go of somebody who works.
+  std::list<Client>::iterator least_missed() {
+    const auto silent = std::ranges::find(clients, false, &Client::has_spoken);
+    return silent == clients.end() ? clients.begin() : silent;
   }
 
   void remove(std::list<Client>::iterator client, Listener& listener) {
@@ -86,6 +93,7 @@ struct Clients::Impl {
     if (piece->empty()) return false;
     client.said.add(*piece);
     if (const auto line = client.said.next()) {
+      client.has_spoken = true;
       Reply reply = listener.on_line(client.id, *line);
       client.answers += reply.text;
       client.ends = reply.ends;

@@ -54,7 +54,8 @@ class Clients {
   /// Told unasked. False: it is gone, or has not read what it was told before.
   bool tell(ClientId client, std::string_view text, Listener& listener);
 
-  static constexpr std::size_t kMost = 16;  // the one that was silent longest goes
+  static constexpr std::size_t kMost = 16;  // one that never said a line goes first, or else
+                                            // the one that was silent longest
 
  private:
   struct Impl;

@@ -374,7 +374,7 @@ void take_console(const Settings& s, DaemonOptions& to) {
   }
   to.console.port = static_cast<std::uint16_t>(s.console_port);
   // It was checked where it was read.
-  if (auto peers = config::Peers::read(s.console_allow.empty() ? "127.0.0.1" : s.console_allow))
+  if (auto peers = config::Peers::read(s.console_allow.empty() ? "127.0.0.1 ::1" : s.console_allow))
     to.console.allowed = *std::move(peers);
 }
 

@@ -24,6 +24,10 @@ TYPED = ("status", "portstatus", "portstatus ca", "portstatus switch", "portstat
          "sweep", "logflush maybe", "dump_portguid ^leaf 0009", "dump_portguid", "nonsense", "help",
          "loglevel 7", "loglevel", "priority 5", "priority", "sweep off", "status", "sweep on")
 
+TYPED_TO_PERFMGR = ("perfmgr", "pm sweep_time 7", "pm nonsense", "pm set_rm_nodes", "pm clear_rm_nodes", "pm",
+                    "pm set_query_cpi", "pm clear_query_cpi", "pm clear_inactive", "pm pe NOBODY", "pm pc NOBODY",
+                    "pm pc NOBODY:3", "pm dump_redir", "pm clear_redir", "pm disable", "pm", "pm enable", "reroute")
+
 ONLY_OURS = ("pause", "resume", "rewrite")
 
 
@@ -70,19 +74,21 @@ def fields(text):
     """Each line without what is another program's or another run's: "QP0 MADs rcvd : N"."""
     text = re.sub(r"( (?:MADs|unicasts) [\w ()]+: )\d+", r"\1N", text)
     text = re.sub(r"in \d+ us", "in N us", text)
+    text = re.sub(r"(outstanding queries/max +: )\d+", r"\1N", text)
+    text = re.sub(r"(sweep state +: )\w+", r"\1S", text)
     text = re.sub(r"(OpenSM Version +: ).*", r"\1V", text)
     text = re.sub(r"(Routing Engine +: )\w+", r"\1E", text)
     return text.splitlines()
 
 
 class Loopback(unittest.TestCase):
-    def answers(self, program):
+    def answers(self, program, typed=TYPED, *more):
         port = free_port()
-        words = ("-console", "loopback", "-console-port", str(port))
+        words = ("-console", "loopback", "-console-port", str(port), *more)
         with Sm(*TREE) as f:
             f.daemon("-R", "minhop", *words) if program == "ibsm" else f.opensm(HOST, "-R", "minhop", *words)
             with Telnet(port) as console:
-                return {(i, line): console.say(line) for i, line in enumerate(TYPED)}
+                return {(i, line): console.say(line) for i, line in enumerate(typed)}
 
     def test_each_answer_has_the_lines_of_opensms(self):
         ours, theirs = self.answers("ibsm"), self.answers("opensm")
@@ -111,6 +117,11 @@ class Loopback(unittest.TestCase):
                 self.assertEqual(mine[0], wanted[0], line)
             else:
                 self.assertEqual(mine, wanted, line)
+
+    def test_the_performance_manager_answers_like_opensms(self):
+        ours, theirs = (self.answers(program, TYPED_TO_PERFMGR, "-perfmgr") for program in ("ibsm", "opensm"))
+        for at, text in theirs.items():
+            self.assertEqual(fields(ours[at]), fields(text), at[1])
 
     def test_orders_are_carried_out(self):
         port = free_port()

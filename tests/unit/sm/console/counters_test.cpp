@@ -66,11 +66,22 @@ TEST_F(ConsoleCounters, WhatTheControlSocketDoesTooIsAskedThere) {
             (Request{"counters", {"list", "host0001 HCA-1"}, {}}));
   EXPECT_EQ(ordered<Request>(view, "pm pc leaf-001:5"),
             (Request{"counters", {"list", "leaf-001", "5"}, {}}));
+  auto named = small_tree();
+  named.node(0).description = "MF0;switch:MSX6036/U1";
+  view.snapshot = sa::test::snapshot_of(named);
   EXPECT_EQ(ordered<Request>(view, "pm pc MF0;switch:MSX6036/U1"),
             (Request{"counters", {"list", "MF0;switch:MSX6036/U1"}, {}}));
+  EXPECT_EQ(ordered<Request>(view, "pm pc MF0;switch:MSX6036/U1:5"),
+            (Request{"counters", {"list", "MF0;switch:MSX6036/U1", "5"}, {}}));
   EXPECT_EQ(ordered<Request>(view, "pm pe"), (Request{"counters", {"list"}, {{"errors", "TRUE"}}}));
-  EXPECT_EQ(ordered<Request>(view, "pm print_errors leaf-001"),
-            (Request{"counters", {"list", "leaf-001"}, {{"errors", "TRUE"}}}));
+  EXPECT_EQ(ordered<Request>(view, "pm print_errors host0001 HCA-1"),
+            (Request{"counters", {"list", "host0001 HCA-1"}, {{"errors", "TRUE"}}}));
+}
+
+TEST_F(ConsoleCounters, ANodeThatNobodyKnowsIsSaid) {
+  for (const char* line : {"pm pc NOBODY", "pm pe NOBODY", "pm print_errors NOBODY"})
+    EXPECT_EQ(said(view, line).text, "Node NOBODY not found...\n") << line;
+  EXPECT_EQ(said(view, "pm pc NOBODY:3").text, "Node NOBODY not found...\n");
 }
 
 TEST_F(ConsoleCounters, Redirections) {

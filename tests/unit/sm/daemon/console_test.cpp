@@ -188,6 +188,23 @@ TEST_F(ConsolePort, OfAThousandThatSayNothingNobodyIsKeptOut) {
   for (const int one : silent) close(one);
 }
 
+TEST_F(ConsolePort, WhoSaidALineStaysWhateverNumberOfOthersSaysNothing) {
+  open();
+  const int fd = connected();
+  EXPECT_EQ(heard(fd), "OpenSM $ ");
+  say(fd, "status\n");
+  EXPECT_EQ(heard(fd), "status\nOpenSM $ ");
+  std::vector<int> silent;
+  for (int i = 0; i < 100; ++i) {
+    silent.push_back(connected());
+    serve();
+  }
+  say(fd, "again\n");
+  EXPECT_EQ(heard(fd), "again\nOpenSM $ ");
+  close(fd);
+  for (const int one : silent) close(one);
+}
+
 TEST_F(ConsolePort, ALoopIsToldByAndBy) {
   open();
   const int fd = connected();
