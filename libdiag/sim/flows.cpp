@@ -28,6 +28,8 @@ Result<std::vector<std::uint32_t>> Model::add_flows(Instant now,
                                           "\" is no end port: a flow goes between ports of CAs, "
                                           "routers and ports 0 of switches");
     }
+    if (spec.source == spec.target)
+      return fail(ErrorKind::Usage, "a flow goes from a port to another one");
     if (spec.sl.value > 15) return fail(ErrorKind::Usage, "an SL is 0 to 15");
     if (spec.size == 0) return fail(ErrorKind::Usage, "a message has at least one byte");
     if (!(spec.gbit >= 0)) return fail(ErrorKind::Usage, "a rate cannot be negative");

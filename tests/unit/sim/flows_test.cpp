@@ -225,6 +225,9 @@ TEST_F(ModelFlows, WhatCannotArriveSaysWhy) {
   const auto bad = model.add_flows(hand.now(), {{{kS1, 3}, {kH2, 1}, Sl{0}, 0, 4096}});
   ASSERT_FALSE(bad);
   EXPECT_THAT(bad.error().message, HasSubstr("port 3 of \"S1\" is no end port"));
+  const auto self = model.add_flows(hand.now(), {{{kH1, 1}, {kH1, 1}, Sl{0}, 0, 4096}});
+  ASSERT_FALSE(self);
+  EXPECT_THAT(self.error().message, HasSubstr("to another one"));
   EXPECT_FALSE(model.remove_flow(hand.now(), 99));
   EXPECT_EQ(model.flows(hand.now()).size(), 1U);
   model.remove_flows(hand.now());
