@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Whether every test that documents name is there: named_tests.py BUILD DOCUMENT... [--each-row DOCUMENT...].
 
-With --each-row every row of a table whose last column is `test` has to name one.
+Where a document says "Of N lines M do not work", that is counted. With --each-row every row of a table whose last column is `test` has to name one.
 
 A name stands in backquotes: a suite (`Partitions.*`), a test (`AskForPort.Twice`), or the beginning of one
 with an ellipsis behind it."""
@@ -28,6 +28,18 @@ def rows_without_a_test(text):
             yield number
 
 
+def wrong_count(text):
+    """What a document says of its own lines, if it is not so."""
+    said = re.search(r"^Of (\d+) lines (\d+) do not work", text, re.M)
+    if not said:
+        return None
+    states = [line.split("|")[3].strip() for line in text.splitlines()
+              if re.match(r"\|[^-]", line) and not line.startswith("| line ")]
+    idle = [state for state in states if state.startswith(("not there", "partly"))]
+    counted = (len(states), len(idle))
+    return None if tuple(map(int, said.groups())) == counted else "of {} lines {} do not work".format(*counted)
+
+
 def main():
     build, documents = sys.argv[1], sys.argv[2:]
     each_row = documents[documents.index("--each-row") + 1:] if "--each-row" in documents else []
@@ -51,6 +63,9 @@ def main():
         for number in bare:
             print(f"{document}:{number}: the row names no test")
         print(f"named_tests: {document}: {len(named)} names, {len(missing)} wrong, {len(bare)} rows without one")
+        if count := wrong_count(text):
+            print(f"{document}: {count}, it says otherwise")
+            wrong += 1
         wrong += len(missing) + len(bare)
     return bool(wrong)
 
