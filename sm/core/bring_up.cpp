@@ -48,6 +48,7 @@ void SubnetManager::Impl::begin_bring_up(Instant now) {
   sends_before = transactor.counters().sends;
   retries_before = transactor.counters().retries;
   sets_this_time = 0;
+  sets_routes = false;
 }
 
 void SubnetManager::Impl::begin_sweep(Instant now) {
@@ -231,6 +232,7 @@ void SubnetManager::Impl::stand_down(Instant now) {
   for (auto c = transactor.next_completion(); c; c = transactor.next_completion())
     if (owner_of(c->cookie) == kOwnerMastership) mastership.on_completion(now, *c);
   desired.reset();
+  restarts.reset();
   snapshot.reset();
   holdings.reset();
   silent_switches.clear();
@@ -304,6 +306,9 @@ void SubnetManager::Impl::publish(bool up) {
   if (snapshot && snapshot->routing == s->routing) s->changed_at_start = snapshot->changed_at_start;
   if (const auto found_before = std::exchange(found_at_start, nullptr))
     s->changed_at_start = changed_from(*found_before, s->routing->graph, s->routing->lfts);
+  // Nobody looked before there was a plan; but what was read since was as it should be.
+  else if (!snapshot && !sets_routes)
+    s->changed_at_start = Changed{};
   s->refused_tables = known.named;
   s->dropped_by_hosts =
       plan::sls_dropped_by_hosts(*seen, known.refused.nodes(device::kSlToVl), known.inventory);
@@ -464,6 +469,7 @@ void SubnetManager::Impl::finish(Instant now, Report report) {
   if (options.balance_after && !balancing && report.missing == 0 && snapshot->routing->followed)
     balance_at = now + *options.balance_after;
   balancing = false;
+  report.restarts = std::exchange(restarts, nullptr);
   report.took = now - began;
   report.mads = transactor.counters().sends - sends_before;
   report.sets = sets_this_time;

@@ -103,6 +103,7 @@ struct SubnetManager::Impl {
   OwnPort own_port{kOwnerOwnPort};
   TrapLook trap_look;
   Flapping flapping;
+  std::shared_ptr<const Restarts> restarts;  // since the last report; null: nothing did
   KeptNodes kept{options.silent_hosts};
   SnapshotPtr snapshot;
   DeviceStatePtr holdings;
@@ -142,6 +143,7 @@ struct SubnetManager::Impl {
   Instant began;
   std::uint64_t sends_before{0}, retries_before{0};
   std::uint64_t sets_this_time{0};
+  bool sets_routes{false};  // this time: some block of a forwarding table was sent
 
   Effects effects;  // of what happened since they were taken; packets of the transactor are its own
   SnapshotPtr snapshot_taken;

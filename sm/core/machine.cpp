@@ -149,7 +149,12 @@ void SubnetManager::Impl::submit(Instant now) {
   if (machine == nullptr) return;
   for (auto requests = machine->take_requests(); !requests.empty();
        requests = machine->take_requests())
-    for (ib::mad::Request& r : requests) ask(now, std::move(r));
+    for (ib::mad::Request& r : requests) {
+      if (r.mad.method() == ib::wire::Method::Set &&
+          r.mad.attribute_id() == ib::wire::attr::kLinearForwarding)
+        sets_routes = true;
+      ask(now, std::move(r));
+    }
   before_activation(now);
 }
 

@@ -4,6 +4,7 @@
 // answer.
 #include "sm/core/impl.h"
 #include "sm/core/lost_store.h"
+#include "sm/core/restarts.h"
 #include "sm/device/tables/kinds.h"
 #include "sm/plan/fdr10.h"
 #include "sm/plan/partitions.h"
@@ -101,6 +102,7 @@ void SubnetManager::Impl::take_plan(Instant now, std::shared_ptr<Observed> swept
     finish(now, std::move(r));
     return;
   }
+  if (desired) restarts = with_restarts(std::move(restarts), *seen, *swept);
   seen = std::move(swept);
   if (!balancing) scope.on_known();  // else nothing was swept
   if (planned->options_adopted) {

@@ -40,6 +40,9 @@ Report make_report(const plan::Desired& desired, const ib::discover::Observed& o
                    const std::vector<apply::Refusal>& refusals) {
   using Type = ib::wire::NodeType;
   Report r;
+  r.alarms = desired.alarms;
+  r.lid_conflicts = desired.lid_conflicts;
+  r.left_out_keys = desired.left_out_keys;
   const auto& fabric = observed.fabric;
   for (ib::fabric::NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
     if (!desired.node_managed[n]) continue;

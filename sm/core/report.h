@@ -2,11 +2,14 @@
 // Report: what became of one bring-up, as counts and lines. The first line is a promise to scripts.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "libdiag/base/instant.h"
 #include "sm/apply/apply.h"
+#include "sm/device/restarts.h"
 #include "sm/plan/desired.h"
 
 namespace sm::core {
@@ -28,6 +31,13 @@ struct Report {
   std::vector<apply::Difference> differences;  // where it was rehearsed, by phase
   std::vector<std::string> lasting_lines;      // among `lines` in the end, and not logged each time
   std::vector<std::string> lines;  // for each missing port, node not managed and link held down
+
+  // For those who tell what changed. Ports are those of the snapshot that was published with it.
+  std::shared_ptr<const Restarts> restarts;  // since the report before; null: nothing did
+  /// Of the plan, with what it found wrong; nothing: none was made.
+  std::optional<std::vector<std::string>> alarms;
+  std::vector<plan::LidConflict> lid_conflicts;
+  std::vector<plan::LeftOutKeys> left_out_keys;
 
   bool up() const { return missing == 0; }
   /// Exit status of `ibsm -o`: 0 up, 1 incomplete, 3 up with nodes that are not managed.

@@ -187,6 +187,9 @@ Instant SubnetManager::next_deadline() const { return impl_->next_deadline(); }
 Effects SubnetManager::take_effects(Instant now) { return impl_->take_effects(now); }
 SnapshotPtr SubnetManager::snapshot() const { return impl_->snapshot; }
 DeviceStatePtr SubnetManager::holdings() const { return impl_->holdings; }
+std::uint64_t SubnetManager::routes_load_max() const {
+  return impl_->desired && impl_->desired->program_lfts ? impl_->desired->verdict.load_max : 0;
+}
 bool SubnetManager::settle() {
   if (!impl_->memory_dirty || impl_->busy() || impl_->transactor.pending() != 0) return false;
   impl_->memory_dirty = false;

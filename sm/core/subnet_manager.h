@@ -173,6 +173,10 @@ class SubnetManager {
   /// each. True: there was such.
   bool settle();
 
+  /// CA-to-CA routes over the most loaded link of the routes in force, more on slower links; 0: not
+  /// counted.
+  std::uint64_t routes_load_max() const;
+
   bool idle() const;
   /// For a minute after a take-over trees stay whose groups nobody registered here.
   bool keeps_unknown_groups() const;

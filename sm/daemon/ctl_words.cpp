@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "sm/daemon/ctl_words.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string_view>
@@ -133,18 +134,34 @@ void CtlWords::add_to(ib::cli::CommandLine& line) {
   auto& events = add_verb(line, "events", "What changed in the subnet: the last 10,000 events");
   events.flag("--follow", follow_, "Go on with what happens from now on");
   events.flag("--json", json_, "A line of JSON for each");
-  events.operands("NUMBER", words_, "Those after that number");
+  events.text("--since", since_, "NUMBER", "Those after that number");
+  events.operands("NUMBER", words_, "The same");
   events.footer("Names and fields: doc/events.md. Exit status: 0 done, 2 usage, 4 no ibsm.");
 }
 
-/// Prints what is new, again and again, until ibsm or the reader is gone.
+/// Prints what is new, again and again, until ibsm is gone for a while or the reader is. Where ibsm
+/// was started anew, its numbers begin at 1 again: all that it has is new.
 int CtlWords::follow(const std::string& socket, control::Request request) const {
   constexpr auto kPause = std::chrono::milliseconds(500);
-  while (true) {
+  constexpr unsigned kSilencesMost = 20;  // in a row
+  request.options["follow"] = "";
+  for (unsigned silences = 0;;) {
     const auto answer = control::ask(socket, request);
-    if (!answer) return refuse(request, answer.error(), ib::cli::kExitCannotRun);
+    if (!answer) {
+      const bool was_there = !request.option("follow").empty();
+      if (!was_there || ++silences > kSilencesMost)
+        return refuse(request, answer.error(), ib::cli::kExitCannotRun);
+      std::this_thread::sleep_for(kPause);
+      continue;
+    }
+    silences = 0;
     if (answer->status != 0) return refuse(request, error_of(*answer), answer->status);
-    const std::string& text = answer->text;
+    const auto end_of_epoch = std::min(answer->text.find('\n'), answer->text.size());
+    const std::string epoch = answer->text.substr(0, end_of_epoch);
+    const std::string text = answer->text.substr(std::min(end_of_epoch + 1, answer->text.size()));
+    const bool is_another = !request.option("follow").empty() && request.option("follow") != epoch;
+    request.options["follow"] = epoch;
+    if (is_another) request.words = {"0"};
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
       return ib::cli::kExitGood;
     if (const std::string last = last_number(text); !last.empty()) request.words = {last};
@@ -163,6 +180,7 @@ int CtlWords::run(const std::string& default_socket) const {
   for (const auto& [value, name] :
        {std::pair(&service_id_, "service-id"), {&p_key_, "pkey"}, {&qos_class_, "qos-class"}})
     if (!value->empty()) request.options[name] = *value;
+  if (!since_.empty()) request.words.insert(request.words.begin(), since_);
   const std::string& socket = socket_.empty() ? default_socket : socket_;
   if (follow_) return follow(socket, std::move(request));
   const auto answer = control::ask(socket, request);

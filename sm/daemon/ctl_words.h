@@ -30,7 +30,7 @@ class CtlWords {
 
   std::vector<std::pair<const char*, const ib::cli::CommandLine*>> verbs_;
   std::string version_, socket_, state_dir_, owner_;
-  std::string service_id_, p_key_, qos_class_;  // empty: not said
+  std::string service_id_, p_key_, qos_class_, since_;  // empty: not said
   std::vector<std::string> words_;
   bool limited_{false}, both_{false}, json_{false}, errors_{false}, follow_{false};
 };

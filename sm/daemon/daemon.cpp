@@ -169,6 +169,7 @@ bool Daemon::speak(Instant now) {
     managers_->speak(now);
     if (const auto changes = managers_->take_error_changes(); !changes.empty())
       events_->on_errors(changes);
+    if (const auto change = managers_->take_congestion_change()) events_->on_congestion(*change);
     if (auto counted = managers_->take_counted(); !counted.empty())
       store_->post_later(std::move(counted));
   }

@@ -35,7 +35,7 @@ void Daemon::publish(const DeviceStatePtr& holdings) {
 
 void Daemon::publish(const SnapshotPtr& snapshot) {
   if (snapshot->routing) announcer_.say_engine(*snapshot->routing);
-  events_->on_routing(snapshot);
+  events_->on_routing(snapshot, manager_->routes_load_max());
   tell_dropped_levels(snapshot);
   sa_->publish(snapshot);
 }
@@ -77,7 +77,7 @@ std::optional<core::PlanResult> Daemon::plan(core::PlanJob job) {
 
 void Daemon::report(core::Report report) {
   if (end_status_) return;
-  events_->on_report(manager_->snapshot());
+  events_->on_report(manager_->snapshot(), report);
   if (dumps_) dumps_->write(manager_->snapshot(), manager_->holdings());
   if (options_.exit_on_fatal && report.duplicate_guids > 0) {
     end_status_ = give_up(

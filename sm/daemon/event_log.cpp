@@ -8,21 +8,49 @@
 #include <cstring>
 
 #include "libdiag/base/text.h"
+#include "libdiag/report/shapes.h"
 
 namespace sm::daemon {
 namespace {
 
 using events::Events;
 using events::Record;
+using events::Troubles;
 
 constexpr int kUsage = 2;
 /// Lines of one kind that the log gets of one sweep; all are in the file of events.
 constexpr std::size_t kLinesMost = 20;
 
+/// Another at each start, on one machine in ascending order.
+std::uint64_t epoch_of_now() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+}
+
+Troubles troubles_of(const core::Report& report, const ib::fabric::Fabric& fabric) {
+  Troubles troubles;
+  troubles.alarms.insert(report.alarms->begin(), report.alarms->end());
+  for (const auto& [lid, keeper, other] : report.lid_conflicts)
+    troubles.conflicts.push_back(
+        {lid, ib::report::port_shape(fabric, keeper), ib::report::port_shape(fabric, other)});
+  for (const auto& [port, room, keys] : report.left_out_keys) {
+    std::vector<std::string> texts;
+    for (const ib::PKey key : keys) texts.push_back(fmt::format("0x{:04x}", key.value));
+    troubles.no_room.push_back({ib::report::port_shape(fabric, port), std::uint64_t{room},
+                                fmt::format("{}", fmt::join(texts, ", "))});
+  }
+  return troubles;
+}
+
 }  // namespace
 
 EventLog::EventLog(const EventOptions& options, LogFile& log)
-    : options_(options), log_(log), file_(nullptr, std::fclose), activity_(nullptr, std::fclose) {
+    : options_(options),
+      log_(log),
+      journal_(epoch_of_now()),
+      file_(nullptr, std::fclose),
+      activity_(nullptr, std::fclose) {
   journal_.add_sink([this](const Record& record) {
     const auto& row = events::row_of(record.event.kind);
     if (++told_[record.event.kind] <= kLinesMost)
@@ -91,26 +119,31 @@ void EventLog::on_partitions(const std::shared_ptr<const policy::PartitionPolicy
   take(events::partition_changes(partitions_.get(), *partitions));
   partitions_ = partitions;
 }
-void EventLog::on_report(const SnapshotPtr& subnet) {
-  if (!subnet) return;
+void EventLog::tell_topology(const SnapshotPtr& subnet) {
   take(events::topology_changes(reported_.get(), *subnet));
   reported_ = subnet;
 }
-void EventLog::on_routing(const SnapshotPtr& subnet) {
+void EventLog::on_report(const SnapshotPtr& subnet, const core::Report& report) {
+  if (!subnet) return;
+  tell_topology(subnet);
+  if (report.restarts) take(events::restart_events(*report.restarts, *subnet));
+  if (!report.alarms) return;
+  Troubles now = troubles_of(report, subnet->fabric());
+  take(events::trouble_changes(troubles_, now));
+  troubles_ = std::move(now);
+}
+void EventLog::on_routing(const SnapshotPtr& subnet, std::uint64_t load) {
   if (!subnet->routing || subnet->routing == routing_) return;
-  take(events::routing_changes(routing_.get(), *subnet->routing, subnet->changed_at_start));
+  tell_topology(subnet);
+  take(events::routing_changes(routing_.get(), *subnet->routing, subnet->changed_at_start,
+                               {load_, load}));
   routing_ = subnet->routing;
+  load_ = load;
 }
 void EventLog::on_holdings(const DeviceStatePtr& holdings, const SnapshotPtr& subnet) {
   if (!subnet) return;
-  // Tables that are still being read are no changes; subnet managers are known all the same.
-  DeviceStatePtr before = holdings_;
-  if (before && before->tables_to_come) {
-    auto known = std::make_shared<DeviceState>(*holdings);
-    known->other_sms = before->other_sms;
-    before = std::move(known);
-  }
-  take(events::device_changes(before.get(), *holdings, *subnet));
+  take(events::device_changes(holdings_.get(), *holdings, *subnet, tables_.get()));
+  if (!holdings->tables_to_come) tables_ = holdings->tables;
   holdings_ = holdings;
 }
 void EventLog::on_standing(ib::wire::SmState state, const std::string& why) {
@@ -149,6 +182,12 @@ void EventLog::on_errors(const std::vector<managers::performance::ErrorChange>& 
                       change.seconds, change.threshold}));
   take(news);
 }
+void EventLog::on_congestion(const managers::CongestionChange& change) {
+  take({change.has_ended
+            ? events::make(events::Kind::CongestionEnded,
+                           {change.errors, change.seconds, change.errors_max, change.last})
+            : events::make(events::Kind::CongestionResumed, {})});
+}
 void EventLog::on_end() {
   if (partitions_) take(events::partitions_at_the_end(*partitions_));
 }
@@ -159,13 +198,18 @@ std::string EventLog::departure_of(std::string_view name) const {
 }
 
 control::Answer EventLog::answer(const control::Request& request) const {
-  std::uint64_t since = 0;
+  std::uint64_t since = 0, epoch = journal_.epoch();
   if (request.words.size() > 1 ||
       (!request.words.empty() && !ib::parse_number(request.words[0], UINT64_MAX, since)))
-    return {kUsage, "expected `events [NUMBER]`: those after that number\n"};
+    return {kUsage, "expected `events [--since NUMBER]`: those after that number\n"};
+  const bool follows = request.has("follow");
+  if (follows && !request.option("follow").empty() &&
+      !ib::parse_number(request.option("follow"), UINT64_MAX, epoch))
+    return {kUsage, "expected the epoch of an answer to follow\n"};
   const std::lock_guard lock(mutex_);
   std::string text;
-  for (const Record& record : journal_.after(since))
+  if (follows) text = fmt::format("{}\n", journal_.epoch());
+  for (const Record& record : journal_.after(since, epoch))
     text += request.has("json")
                 ? events::json_of(record) + '\n'
                 : fmt::format("{} {} {}\n", record.number, events::time_text(record.time),

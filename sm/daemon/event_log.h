@@ -15,11 +15,13 @@
 
 #include "libdiag/base/result.h"
 #include "sm/control/protocol.h"
+#include "sm/core/report.h"
 #include "sm/daemon/consistency.h"
 #include "sm/daemon/event_options.h"
 #include "sm/daemon/log_file.h"
 #include "sm/events/changes.h"
 #include "sm/events/journal.h"
+#include "sm/managers/congestion/change.h"
 #include "sm/managers/performance/port_record.h"
 
 namespace sm::daemon {
@@ -37,8 +39,9 @@ class EventLog {
   void on_registry(const store::Batch& batch);
   void on_partitions(const std::shared_ptr<const policy::PartitionPolicy>& partitions);
   /// A full sweep has ended. Null: nothing was found, not even the local port's neighbour.
-  void on_report(const SnapshotPtr& subnet);
-  void on_routing(const SnapshotPtr& subnet);
+  void on_report(const SnapshotPtr& subnet, const core::Report& report);
+  /// What the routes follow is told before them. `load`: of the most loaded link; 0: not counted.
+  void on_routing(const SnapshotPtr& subnet, std::uint64_t load);
   void on_holdings(const DeviceStatePtr& holdings, const SnapshotPtr& subnet);
   void on_standing(ib::wire::SmState state, const std::string& why);
   /// `why` empty: it was taken.
@@ -48,14 +51,18 @@ class EventLog {
   void on_dropped_levels(std::vector<policy::DroppedLevel> levels);
   /// Thresholds of error counters that were passed.
   void on_errors(const std::vector<managers::performance::ErrorChange>& changes);
+  void on_congestion(const managers::CongestionChange& change);
   void on_end();
 
   /// Opens the files again, after logrotate moved them.
   ib::Result<void> reopen();
 
-  /// `events [SINCE]`, with the option json: a line for each after that number.
   /// As Journal::departure_of().
   std::string departure_of(std::string_view name) const;
+
+  /// `events [SINCE]`, with the option json: a line for each after that number. With the option
+  /// follow, whose value is the epoch of that number or empty, a first line has the epoch of now,
+  /// and where it is another one, all are told.
   control::Answer answer(const control::Request& request) const;
 
  private:
@@ -63,6 +70,7 @@ class EventLog {
   EventLog(const EventOptions& options, LogFile& log);
   static ib::Result<void> open(const std::string& path, File& file);
   void take(const events::Events& events);
+  void tell_topology(const SnapshotPtr& subnet);
   void write(File& file, const std::string& path, std::string line);
 
   const EventOptions options_;
@@ -71,8 +79,11 @@ class EventLog {
   events::Journal journal_;
   events::RegistryChanges registry_;
   SnapshotPtr reported_;
+  events::Troubles troubles_;
   std::shared_ptr<const Routing> routing_;
+  std::uint64_t load_{0};
   DeviceStatePtr holdings_;
+  std::shared_ptr<const device::Inventory> tables_;  // the last that were read to the end
   std::shared_ptr<const policy::PartitionPolicy> partitions_;
   std::vector<policy::DroppedLevel> dropped_levels_;
   std::map<events::Kind, std::size_t> told_;  // lines of the log, of what is being taken

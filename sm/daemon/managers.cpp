@@ -87,6 +87,11 @@ std::vector<managers::performance::ErrorChange> Managers::take_error_changes() {
   return performance_->take_error_changes();
 }
 
+std::optional<managers::CongestionChange> Managers::take_congestion_change() {
+  if (congestion_ == nullptr) return std::nullopt;
+  return congestion_->take_change();
+}
+
 void Managers::on_subnet_up(Instant now, const SnapshotPtr& subnet) {
   setters_.on_subnet_up(now, subnet);
   readers_.on_subnet_up(now, subnet);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sm/core/effects.h"
@@ -37,6 +38,8 @@ class Managers {
   int readable_fd() const { return channel_.port->readable_fd(); }
   /// Thresholds of error counters that were passed since the last call.
   std::vector<managers::performance::ErrorChange> take_error_changes();
+  /// That congestion control ended, or goes on, since the last call.
+  std::optional<managers::CongestionChange> take_congestion_change();
   /// Goes on with what was counted before a restart.
   void resume(ib::Instant now, const store::Contents& contents);
   /// What of it is to be stored since the last call, not all at once; empty: nothing.

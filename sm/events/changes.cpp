@@ -88,7 +88,7 @@ class Topology {
     lids();
   }
 
-  /// Of ports that were in use and still are.
+  /// Of ports that are in use.
   void lids() {
     const Fabric& now = after_.fabric();
     for (NodeIndex n = 0; n < now.nodes().size(); ++n)
@@ -97,9 +97,10 @@ class Topology {
         const auto& port = now.port(self);
         if (!port.lid.is_unicast() || (now.node(n).is_switch() && p != 0)) continue;
         const PortRef old = same_port(now, self, before_->fabric());
-        if (!old) continue;
-        const ib::Lid lid = before_->fabric().port(old).lid;
-        if (lid.is_unicast() && lid != port.lid)
+        const ib::Lid lid = old ? before_->fabric().port(old).lid : ib::kNoLid;
+        if (!lid.is_unicast())
+          say(Kind::LidAssigned, {port_shape(now, self), std::uint64_t{port.lid.value}});
+        else if (lid != port.lid)
           say(Kind::LidChanged,
               {port_shape(now, self), std::uint64_t{lid.value}, std::uint64_t{port.lid.value}});
       }
@@ -160,9 +161,9 @@ class Topology {
 struct Place {
   std::uint16_t block{}, index{};
 };
-std::vector<std::pair<ib::PKey, Place>> keys_of(const device::Inventory& tables, ib::Guid node,
-                                                std::uint8_t port) {
-  std::vector<std::pair<ib::PKey, Place>> keys;
+using Keys = std::vector<std::pair<ib::PKey, Place>>;
+Keys keys_of(const device::Inventory& tables, ib::Guid node, std::uint8_t port) {
+  Keys keys;
   for (std::uint16_t block = 0;; ++block) {
     const auto* held = tables.held(device::kPKeyTable, node, {port, 0, block});
     if (held == nullptr) return keys;
@@ -172,21 +173,28 @@ std::vector<std::pair<ib::PKey, Place>> keys_of(const device::Inventory& tables,
   }
 }
 
-void p_key_changes(const DeviceState& before, const DeviceState& after, const Snapshot& subnet,
-                   Events& out) {
+void p_key_changes(const device::Inventory* before, const device::Inventory& after,
+                   const Snapshot& subnet, Events& out) {
   const Fabric& fabric = subnet.fabric();
   for (NodeIndex n = 0; n < fabric.nodes().size(); ++n) {
     const auto& node = fabric.node(n);
     // Tables are shared as long as nothing of the node changes.
-    if (before.tables->find(node.guid) == after.tables->find(node.guid)) continue;
+    if (before != nullptr && before->find(node.guid) == after.find(node.guid)) continue;
     const unsigned first = node.is_switch() ? 0 : 1, last = node.is_switch() ? 0 : node.num_ports;
     for (unsigned p = first; p <= last; ++p) {
       const auto port = static_cast<std::uint8_t>(p);
-      const auto old = keys_of(*before.tables, node.guid, port);
-      for (const auto& [key, place] : keys_of(*after.tables, node.guid, port)) {
-        const bool had = std::ranges::any_of(old, [&](const auto& o) { return o.first == key; });
-        if (had) continue;
-        const ib::Guid guid = fabric.port(n, p).guid;
+      const auto old = before != nullptr ? keys_of(*before, node.guid, port) : Keys{};
+      const auto now = keys_of(after, node.guid, port);
+      const auto has = [](const Keys& keys, ib::PKey key) {
+        return std::ranges::find(keys, key, &Keys::value_type::first) != keys.end();
+      };
+      const ib::Guid guid = fabric.port(n, p).guid;
+      for (const auto& [key, place] : old)
+        if (!now.empty() && !has(now, key))
+          out.push_back(make(Kind::PartitionMemberGone, {to_string(guid), key_text(key.value)}));
+      for (const auto& [key, place] : now) {
+        if (has(old, key)) continue;
+        if (before == nullptr && key.base() == ib::kDefaultPKey.base()) continue;
         out.push_back(
             make(Kind::PartitionMember, {to_string(guid), key_text(key.value),
                                          std::uint64_t{place.block}, std::uint64_t{place.index}}));
@@ -219,6 +227,10 @@ void manager_changes(const DeviceState* before, const DeviceState& after, Events
     if (std::ranges::find(after.other_sms, sm.guid, &ib::wire::SmInfo::guid) ==
         after.other_sms.end())
       out.push_back(make(Kind::OtherSmGone, {to_string(sm.guid)}));
+}
+
+bool is_same(const ib::report::PortShape& a, const ib::report::PortShape& b) {
+  return a.node_guid == b.node_guid && a.port == b.port;
 }
 
 Event partition_deleted(std::uint16_t p_key, std::uint64_t reason) {
@@ -260,8 +272,50 @@ Events topology_changes(const Snapshot* before, const Snapshot& after) {
   return Topology(before, after).run();
 }
 
+Events restart_events(const Restarts& restarts, const Snapshot& subnet) {
+  Events out;
+  const Fabric& fabric = subnet.fabric();
+  for (const ib::Guid guid : restarts.nodes)
+    if (const auto n = fabric.find_node(guid)) {
+      out.push_back(make(Kind::NodeRebooted, {node_shape(fabric.node(*n))}));
+    }
+  for (const auto& [one, other] : restarts.links) {
+    if (restarts.nodes.contains(one.first) || restarts.nodes.contains(other.first)) continue;
+    const auto n = fabric.find_node(one.first);
+    if (!n || one.second > fabric.node(*n).num_ports) continue;
+    const PortRef self{*n, one.second}, peer = fabric.port(self).peer;
+    // What became of it meanwhile is told otherwise.
+    if (!peer || fabric.node(peer.node).guid != other.first || peer.port != other.second) continue;
+    const auto a = port_shape(fabric, self), b = port_shape(fabric, peer);
+    const auto& port = fabric.port(self);
+    out.push_back(make(Kind::LinkDown, {a, b}));
+    out.push_back(make(Kind::LinkUp, {a, b, std::string(ib::wire::width_name(port.width)),
+                                      std::string(ib::wire::speed_name(port.speed))}));
+  }
+  return out;
+}
+
+Events trouble_changes(const Troubles& before, const Troubles& after) {
+  Events out;
+  for (const auto& [lid, keeper, other] : after.conflicts)
+    if (std::ranges::none_of(before.conflicts, [&](const auto& c) {
+          return c.lid == lid && is_same(c.keeper, keeper) && is_same(c.other, other);
+        }))
+      out.push_back(make(Kind::LidConflict, {std::uint64_t{lid.value}, keeper, other}));
+  for (const auto& [port, room, p_keys] : after.no_room)
+    if (std::ranges::none_of(before.no_room, [&](const auto& n) {
+          return is_same(n.port, port) && n.room == room && n.p_keys == p_keys;
+        }))
+      out.push_back(make(Kind::PartitionNoRoom, {port, room, p_keys}));
+  for (const std::string& what : before.alarms)
+    if (!after.alarms.contains(what)) out.push_back(make(Kind::AlarmCleared, {what}));
+  for (const std::string& what : after.alarms)
+    if (!before.alarms.contains(what)) out.push_back(make(Kind::AlarmRaised, {what}));
+  return out;
+}
+
 Events routing_changes(const Routing* before, const Routing& after,
-                       const std::optional<Changed>& at_start) {
+                       const std::optional<Changed>& at_start, Loads loads) {
   Events out;
   for (const std::string& engine : after.failed) out.push_back(make(Kind::EngineFailed, {engine}));
   if (!after.merged_levels.empty() &&
@@ -273,10 +327,12 @@ Events routing_changes(const Routing* before, const Routing& after,
   if (after.engine.empty()) return out;
   const auto [entries, switches] =
       before == nullptr && at_start ? *at_start : changed(before, after);
-  if (before != nullptr && entries == 0 && before->engine == after.engine) return out;
+  if (entries == 0 && (before != nullptr ? before->engine == after.engine : at_start.has_value()))
+    return out;
   if (before != nullptr)
     out.push_back(make(after.followed ? Kind::RoutesFollowed : Kind::RoutesComputedAnew, {}));
-  out.push_back(make(Kind::RoutesMade, {after.engine, entries, switches}));
+  out.push_back(
+      make(Kind::RoutesMade, {after.engine, entries, switches, loads.before, loads.after}));
   return out;
 }
 
@@ -304,12 +360,12 @@ Events partitions_at_the_end(const policy::PartitionPolicy& partitions) {
   return out;
 }
 
-Events device_changes(const DeviceState* before, const DeviceState& after, const Snapshot& subnet) {
+Events device_changes(const DeviceState* before, const DeviceState& after, const Snapshot& subnet,
+                      const device::Inventory* tables_before) {
   Events out;
   manager_changes(before, after, out);
-  if (before == nullptr) return out;
-  p_key_changes(*before, after, subnet, out);
-  tree_changes(*before, after, out);
+  if (!after.tables_to_come) p_key_changes(tables_before, *after.tables, subnet, out);
+  if (before != nullptr) tree_changes(*before, after, out);
   return out;
 }
 

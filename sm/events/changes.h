@@ -7,9 +7,12 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
+#include "libdiag/report/shapes.h"
 #include "sm/device/device_state.h"
+#include "sm/device/restarts.h"
 #include "sm/device/snapshot.h"
 #include "sm/events/event.h"
 #include "sm/store/store.h"
@@ -23,10 +26,33 @@ using Events = std::vector<Event>;
 /// devices alone are told.
 Events topology_changes(const Snapshot* before, const Snapshot& after);
 
+/// Nodes that rebooted, and other links that went down and came up, of `subnet`.
+Events restart_events(const Restarts& restarts, const Snapshot& subnet);
+
+/// What stood wrong after a sweep.
+struct Troubles {
+  struct Conflict {
+    ib::Lid lid;
+    ib::report::PortShape keeper, other;
+  };
+  struct NoRoom {
+    ib::report::PortShape port;
+    std::uint64_t room{};
+    std::string p_keys;
+  };
+  std::vector<Conflict> conflicts;
+  std::vector<NoRoom> no_room;
+  std::set<std::string> alarms;
+};
+Events trouble_changes(const Troubles& before, const Troubles& after);
+
 /// Routes that are not those of before, engines that failed. `before` null: they are the first, and
 /// change what `at_start` says, or else all entries.
+struct Loads {
+  std::uint64_t before{}, after{};  // of the most loaded link; 0: not counted
+};
 Events routing_changes(const Routing* before, const Routing& after,
-                       const std::optional<Changed>& at_start = {});
+                       const std::optional<Changed>& at_start = {}, Loads loads = {});
 
 /// Partitions that are defined or not any more. `before` null: only the default partition was.
 Events partition_changes(const policy::PartitionPolicy* before,
@@ -34,9 +60,12 @@ Events partition_changes(const policy::PartitionPolicy* before,
 /// All but the default partition end with ibsm.
 Events partitions_at_the_end(const policy::PartitionPolicy& partitions);
 
-/// P_Keys that end ports have and had not, multicast trees that changed, other subnet managers.
-/// `before` null: the first reading, of which nothing is told but other subnet managers.
-Events device_changes(const DeviceState* before, const DeviceState& after, const Snapshot& subnet);
+/// P_Keys that end ports have and had not, or had and have not, multicast trees that changed, other
+/// subnet managers. `before` null: the first state. P_Keys are compared with `tables_before`, the
+/// last that had been read to the end, while none are to come; null: all but that of the default
+/// partition are told.
+Events device_changes(const DeviceState* before, const DeviceState& after, const Snapshot& subnet,
+                      const device::Inventory* tables_before);
 
 /// "master", "standby"
 std::string_view state_name(ib::wire::SmState state);

@@ -70,6 +70,17 @@ constexpr Row kRows[] = {
      {},
      0,
      "a host, switch or router is not there any more"},
+    {Kind::NodeRebooted,
+     "node.rebooted",
+     LogLevel::Warning,
+     "rebooted: {node} {node.guid} ({node.type})",
+     "node",
+     0,
+     {},
+     0,
+     "a node that is in its place has lost its LIDs, as one does that starts; its links, which "
+     "went "
+     "down and came up with it, are not told"},
     {Kind::CableMoved,
      "cable.moved",
      LogLevel::Info,
@@ -126,6 +137,16 @@ constexpr Row kRows[] = {
      {},
      0,
      "a node has another NodeDescription"},
+    {Kind::LidAssigned,
+     "lid.assigned",
+     LogLevel::Verbose,
+     "LID assigned: {port} has {lid}",
+     "port,lid",
+     0,
+     {},
+     0,
+     "a port has a LID that had none at the sweep before, or was not there; of the first sweep "
+     "after a start none is told"},
     {Kind::LidChanged,
      "lid.changed",
      LogLevel::Warning,
@@ -135,6 +156,15 @@ constexpr Row kRows[] = {
      {},
      0,
      "a port that is in use has another LID than before"},
+    {Kind::LidConflict,
+     "lid.conflict",
+     LogLevel::Warning,
+     "LID conflict: {port} and {other} hold LID {lid}, and {port} keeps it",
+     "lid,port,other",
+     0,
+     {},
+     0,
+     "two ports came with the same LID; the other one gets another"},
     {Kind::SmState,
      "sm.state",
      LogLevel::Info,
@@ -163,16 +193,35 @@ constexpr Row kRows[] = {
      0,
      "a subnet manager that answered does not any more"},
     {Kind::MemberJoinsGroup, "multicast.member", LogLevel::Verbose,
-     "multicast member: {port_guid}, MGID {mgid} ({mlid}), {join_state}",
+     "multicast member {join_state:1=joins,-1=leaves}: {port_guid}, MGID {mgid} ({mlid})",
      "mlid,mgid,port_guid,join_state", 1, "mcm_member", subject::kMulticast,
      "a port joined (1) or left (-1) a multicast group"},
     {Kind::GroupChange, "multicast.group", LogLevel::Verbose,
-     "multicast group: MGID {mgid} ({mlid}), {change}", "mlid,mgid,change", 2, "mcg_change",
-     subject::kMulticast, "a multicast group was created (0) or deleted (1)"},
+     "multicast group {change:0=created,1=deleted}: MGID {mgid} ({mlid})", "mlid,mgid,change", 2,
+     "mcg_change", subject::kMulticast, "a multicast group was created (0) or deleted (1)"},
     {Kind::PartitionMember, "partition.member", LogLevel::Verbose,
      "partition member: {port_guid} has P_Key {p_key} (block {block_index}, index {p_key_index})",
      "port_guid,p_key,block_index,p_key_index", 3, "prtn_guid_add", subject::kPartitions,
      "a port has a P_Key that it had not"},
+    {Kind::PartitionMemberGone,
+     "partition.member-removed",
+     LogLevel::Verbose,
+     "partition member removed: {port_guid} has P_Key {p_key} no more",
+     "port_guid,p_key",
+     0,
+     {},
+     0,
+     "a port that is there has a P_Key no more"},
+    {Kind::PartitionNoRoom,
+     "partition.does-not-fit",
+     LogLevel::Warning,
+     "P_Keys that do not fit: {port}, whose table holds {room}: {p_keys}",
+     "port,room,p_keys",
+     0,
+     {},
+     0,
+     "a port is a member of more partitions than its P_KeyTable holds; once, until the keys "
+     "left out are others"},
     {Kind::PartitionCreated, "partition.created", LogLevel::Info,
      "partition created: {p_key} {name}", "p_key,name", 4, "prtn_create", subject::kPartitions,
      "a partition is defined that was not"},
@@ -190,9 +239,11 @@ constexpr Row kRows[] = {
      "mcg_tree_calc", subject::kMulticast | subject::kRouting,
      "the tree of a multicast group was computed, and is not what it was"},
     {Kind::RoutesMade, "routes.made", LogLevel::Info,
-     "routes of {engine}: {entries} entries in {switches} switches changed",
-     "engine,entries,switches", 9, "routing_succeed", subject::kRouting,
-     "routes were made that passed verification"},
+     "routes of {engine}: {entries} entries in {switches} switches changed; most loaded link "
+     "{load_after}, before {load_before}",
+     "engine,entries,switches,load_before,load_after", 9, "routing_succeed", subject::kRouting,
+     "routes were made that passed verification. Loads are CA-to-CA routes over the most loaded "
+     "link (0: not counted). A start that changes no entry tells none"},
     {Kind::EngineFailed, "routes.failed", LogLevel::Warning, "routes of {engine} cannot be used",
      "engine", 10, "routing_failed", subject::kRouting,
      "an engine does not fit the fabric, or its routes did not pass verification"},
@@ -285,6 +336,27 @@ constexpr Row kRows[] = {
      0,
      "a whole window had no more errors than that; or the counters were cleared, or the port is "
      "gone, with a count of 0"},
+    {Kind::CongestionEnded,
+     "congestion.ended",
+     LogLevel::Warning,
+     "congestion control ended: {errors} errors within {seconds} s, more than {threshold}; the "
+     "last "
+     "at {last}",
+     "errors,seconds,threshold,last",
+     0,
+     {},
+     0,
+     "the congestion control manager met more errors than max_errors within error_window; devices "
+     "keep what they hold"},
+    {Kind::CongestionResumed,
+     "congestion.resumed",
+     LogLevel::Info,
+     "congestion control goes on",
+     "",
+     0,
+     {},
+     0,
+     "a SIGHUP started the congestion control manager again after it had ended"},
     {Kind::ConfigurationDiffers,
      "configuration.differs",
      LogLevel::Error,
@@ -305,6 +377,25 @@ constexpr Row kRows[] = {
      {},
      0,
      "a difference of configurations ended"},
+    {Kind::AlarmRaised,
+     "alarm.raised",
+     LogLevel::Verbose,
+     "alarm: {what}",
+     "what",
+     0,
+     {},
+     0,
+     "the plan has something that an operator should mend; the log has it as a warning at each "
+     "sweep"},
+    {Kind::AlarmCleared,
+     "alarm.cleared",
+     LogLevel::Info,
+     "alarm cleared: {what}",
+     "what",
+     0,
+     {},
+     0,
+     "an alarm that was raised does not stand any more, or has other words"},
 };
 
 std::string text_of(const ib::report::NodeShape& node, std::string_view part) {
@@ -358,6 +449,15 @@ nlohmann::ordered_json json_of(const Value& value) {
       value);
 }
 
+/// Of "0=created,1=deleted" the word for a value; the value itself where there is none.
+std::string word_for(std::string value, std::string_view words) {
+  for (const std::string_view pair : ib::split(words, ','))
+    if (const auto equals = pair.find('=');
+        equals != std::string_view::npos && pair.substr(0, equals) == value)
+      return std::string(pair.substr(equals + 1));
+  return value;
+}
+
 }  // namespace
 
 std::span<const Row> rows() { return kRows; }
@@ -386,11 +486,14 @@ std::string text_of(const Event& event) {
     rest.remove_prefix(open);
     if (rest.empty()) break;
     const auto close = rest.find('}');
-    const std::string_view name = rest.substr(1, close - 1);
+    const std::string_view place = rest.substr(1, close - 1);
+    const auto colon = std::min(place.find(':'), place.size());
+    const std::string_view name = place.substr(0, colon);
     const auto dot = std::min(name.find('.'), name.size());
     const auto field = std::ranges::find(event.fields, name.substr(0, dot), &Field::name);
     if (field != event.fields.end())
-      out += text_of(field->value, name.substr(std::min(dot + 1, name.size())));
+      out += word_for(text_of(field->value, name.substr(std::min(dot + 1, name.size()))),
+                      place.substr(std::min(colon + 1, place.size())));
     rest.remove_prefix(close + 1);
   }
   return out;

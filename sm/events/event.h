@@ -24,19 +24,24 @@ enum class Kind : std::uint8_t {
   LinkAsFastAsItCan,
   NodeJoined,
   NodeLeft,
+  NodeRebooted,
   CableMoved,
   CablesSwapped,
   NodeReplaced,
   PartLeft,
   PartJoined,
   NodeRenamed,
+  LidAssigned,
   LidChanged,
+  LidConflict,
   SmState,
   OtherSmSeen,
   OtherSmGone,
   MemberJoinsGroup,
   GroupChange,
   PartitionMember,
+  PartitionMemberGone,
+  PartitionNoRoom,
   PartitionCreated,
   PartitionDeleted,
   PortVirtualization,
@@ -54,8 +59,12 @@ enum class Kind : std::uint8_t {
   ConfigurationRefused,
   ErrorsAbove,
   ErrorsBelow,
+  CongestionEnded,
+  CongestionResumed,
   ConfigurationDiffers,
   ConfigurationAgrees,
+  AlarmRaised,
+  AlarmCleared,
 };
 
 /// Subjects of the activity report, as bits (activity_report_subjects).
@@ -69,7 +78,8 @@ struct Row {
   std::string_view name;     // "link.down"; never changes
   ib::LogLevel level;        // of its line in the log
   std::string_view text;     // the line; {field} stands for the field's value, {node.guid} and
-                             // {node.type} for more of a node than its name
+                             // {node.type} for more of a node than its name, and
+                             // {field:0=created,1=deleted} for a word for the value
   std::string_view fields;   // their names in order, with commas
   std::uint8_t activity{0};  // id in the activity report; 0: it is not in there
   std::string_view activity_name{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Journal: numbers events, keeps the last of them, and hands each to the readers that write it
-// down.
+// down. Numbers are of one run: its epoch tells them from those of another.
 #pragma once
 
 #include <deque>
@@ -16,7 +16,8 @@ namespace sm::events {
 class Journal {
  public:
   using Sink = std::function<void(const Record&)>;
-  explicit Journal(std::size_t kept_most = kKeptMost) : kept_most_(kept_most) {}
+  explicit Journal(std::uint64_t epoch = 0, std::size_t kept_most = kKeptMost)
+      : epoch_(epoch), kept_most_(kept_most) {}
 
   /// Called for each event from now on, in their order.
   void add_sink(Sink sink) { sinks_.push_back(std::move(sink)); }
@@ -24,6 +25,11 @@ class Journal {
 
   /// Those after number `since` that are kept still.
   std::vector<Record> after(std::uint64_t since) const;
+  /// Those after number `since` of a run with this epoch; of another run all that are kept.
+  std::vector<Record> after(std::uint64_t since, std::uint64_t epoch) const {
+    return after(epoch == epoch_ ? since : 0);
+  }
+  std::uint64_t epoch() const { return epoch_; }
   /// When the node left that `name` means by any of its names, and where it was:
   /// `"host0032 HCA-1" (0x...) left at TIME; it was on "leaf-004" port 8`. Empty: none did, as far
   /// as is kept.
@@ -35,6 +41,7 @@ class Journal {
   static constexpr std::size_t kKeptMost = 10'000;
 
  private:
+  std::uint64_t epoch_;
   std::size_t kept_most_;
   std::deque<Record> kept_;
   std::vector<Sink> sinks_;

@@ -80,6 +80,12 @@ struct Unmanaged {
   std::string reason;
 };
 
+/// A LID that two end ports held: one of them keeps it.
+struct LidConflict {
+  ib::Lid lid;
+  ib::fabric::PortRef keeper, other;
+};
+
 struct Desired {
   std::vector<PortWant> ports;       // by Observed::port_index()
   std::vector<SwitchWant> switches;  // by switch index of routing->graph
@@ -87,6 +93,7 @@ struct Desired {
   ib::tables::MulticastTables mfts;
   std::vector<WantedBlock> blocks;  // by node; of what is not among them nothing is changed
   std::shared_ptr<const policy::PartitionPolicy> partitions;  // that these were made by:
+  std::vector<LeftOutKeys> left_out_keys;
   std::vector<WantedBlock> p_key_blocks;   // those of P_KeyTable, which are among them
   std::vector<WantedBlock> unread_p_keys;  // empty blocks of P_KeyTable that must be known first
   std::vector<WantedBlock> rate_blocks;    // those of rate limits, likewise
@@ -108,6 +115,7 @@ struct Desired {
   ib::fabric::PortRef sm_port;
   ib::Lid sm_lid{};
   std::vector<ib::route::LidAssignment> lids;
+  std::vector<LidConflict> lid_conflicts;
   std::vector<Unmanaged> unmanaged;
   std::vector<bool> node_managed;  // by node
   bool options_adopted{false};     // PlanRequest::pending_options counts from now on

@@ -200,6 +200,8 @@ class Planner {
   }
 
   void say_left_out(PortRef port, std::size_t room, std::span<const PortPartition> keys) {
+    auto& left_out = out_.left_out.emplace_back(LeftOutKeys{port, room, {}});
+    for (const PortPartition& key : keys) left_out.keys.push_back(key.p_key);
     std::string list;
     for (const PortPartition& key : keys)
       list += fmt::format("{}0x{:04x}", list.empty() ? "" : ", ", key.p_key.value);

@@ -49,9 +49,17 @@ struct PortEnforcement {
   bool inbound{false}, outbound{false};
 };
 
+/// P_Keys of an end port that its table has no room for.
+struct LeftOutKeys {
+  ib::fabric::PortRef port;
+  std::size_t room{};
+  std::vector<ib::PKey> keys;
+};
+
 struct PKeyPlan {
   std::vector<WantedBlock> blocks;  // by node and slot
   std::vector<PortEnforcement> enforcement;
+  std::vector<LeftOutKeys> left_out;
   std::vector<std::string> alarms;  // what did not fit, a line for each port
 };
 

@@ -96,7 +96,11 @@ std::vector<std::string> want_p_keys(Desired& desired, const Observed& observed,
   }
   desired.partitions = std::move(policy);
   // One key fits every table.
-  if (!desired.partitions->from_file) plan.alarms.clear();
+  if (!desired.partitions->from_file) {
+    plan.alarms.clear();
+    plan.left_out.clear();
+  }
+  desired.left_out_keys = std::move(plan.left_out);
   std::ranges::move(policy::ambiguous_names(*desired.partitions, ports.facts),
                     std::back_inserter(plan.alarms));
   return std::move(plan.alarms);

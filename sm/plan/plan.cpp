@@ -204,6 +204,7 @@ class Planner {
                                         plan.unassigned, lid_max().value));
     std::ranges::move(plan.notes, std::back_inserter(out_.alarms));
     for (const auto& [lid, keeper, other] : plan.conflicts) {
+      out_.lid_conflicts.push_back({lid, requests[keeper].port, requests[other].port});
       const std::string kept = to_string(requests[keeper].guid);
       out_.alarms.push_back(fmt::format("LID {} is claimed by {} and {}; {} keeps it", lid.value,
                                         kept, to_string(requests[other].guid), kept));

@@ -162,6 +162,9 @@ class RoutePlanner {
       if (!tried.passed && tried.named) routing->failed.push_back(tried.engine);
     out_.tried = std::move(choice.tried);
     out_.verdict = std::move(choice.verdict);
+    // Whoever follows routes knows their loads all the time; to count them anew takes long.
+    if (!checks.loads && following_.rerouter)
+      out_.verdict.load_max = following_.rerouter->load_max();
     if (lanes_ && out_.verdict.switch_turns_refused > 0)
       out_.notes.push_back(
           fmt::format("paths between LIDs of switches are not free of credit loops ({} "

@@ -89,6 +89,8 @@ TEST_F(Incast, AVictimIsTwiceAsFastWithCongestionControlAtLeast) {
   bring_up(true);
   start();
   const double with = state(victim).gbit;
+  RecordProperty("victim_gbit_without", std::to_string(without));
+  RecordProperty("victim_gbit_with", std::to_string(with));
   EXPECT_GE(with, 2 * without);
   EXPECT_NEAR(with, kLink * (1 - 1.0 / kSenders * 4), 10);
   for (const auto id : senders) {

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <set>
+
 #include "libdiag/fabric/generate.h"
 #include "tests/sim/sm_on_model.h"
 
@@ -515,6 +518,55 @@ TEST(BringUp, CableThatGoesDownIsRoutedAround) {
         EXPECT_NE(run.model().lft(n, claim.lid), p) << "LID " << claim.lid.value;
       return;
     }
+  }
+}
+
+/// What reports told since: GUIDs of nodes, numbers of links.
+struct Restarted {
+  std::set<ib::Guid> nodes;
+  std::size_t links{};
+};
+Restarted restarts_after(SmOnModel& run, const std::function<void()>& change) {
+  Restarted all;
+  run.on_report([&](const sm::core::Report& report) {
+    if (!report.restarts) return;
+    all.nodes.insert(report.restarts->nodes.begin(), report.restarts->nodes.end());
+    all.links += report.restarts->links.size();
+  });
+  change();
+  run.run_for(30s);
+  run.on_report(nullptr);
+  return all;
+}
+
+TEST(BringUp, ANodeThatRebootsBetweenTwoSweepsIsTold) {
+  const Fabric f = small_tree();
+  SmOnModel run(f);
+  expect_up(run);
+  const PortRef leaf = f.port(SmOnModel::first_host(f)).peer;
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
+    if (n == run.at().node || n == leaf.node) continue;
+    SCOPED_TRACE(f.node(n).description);
+    const auto told = restarts_after(run, [&] { EXPECT_TRUE(run.model().reboot(run.now(), n)); });
+    EXPECT_THAT(told.nodes, testing::ElementsAre(f.node(n).guid));
+    EXPECT_TRUE(run.last().up());
+  }
+  EXPECT_THAT(restarts_after(run, [] {}).nodes, IsEmpty());
+}
+
+TEST(BringUp, ALinkThatIsDownForAMomentIsToldAndNoNode) {
+  const Fabric f = small_tree();
+  SmOnModel run(f);
+  expect_up(run);
+  for (NodeIndex n = 0; n < f.nodes().size(); ++n) {
+    if (f.node(n).is_switch() || n == run.at().node) continue;
+    const auto told = restarts_after(run, [&] {
+      EXPECT_TRUE(run.model().link_down(run.now(), {n, 1}));
+      EXPECT_TRUE(run.model().link_up(run.now(), {n, 1}));
+    });
+    EXPECT_THAT(told.nodes, IsEmpty());
+    EXPECT_EQ(told.links, 1U);
+    break;
   }
 }
 

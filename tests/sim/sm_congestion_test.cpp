@@ -233,6 +233,13 @@ TEST_F(Congestion, TooManyErrorsEndItAndNothingElse) {
   ASSERT_TRUE(run.run_until_reports(1));
   ASSERT_TRUE(run.run_until_managers_are_idle());
   EXPECT_TRUE(manager->has_ended());
+  const auto change = manager->take_change();
+  ASSERT_TRUE(change);
+  EXPECT_TRUE(change->has_ended);
+  EXPECT_EQ(change->errors, 2U);
+  EXPECT_EQ(change->errors_max, 1U);
+  EXPECT_FALSE(change->last.empty());
+  EXPECT_FALSE(manager->take_change()) << "it is told once";
   const auto lines = lines_with("more than max_errors (1)");
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_THAT(lines[0], HasSubstr("2 errors within 5 s"));
@@ -249,12 +256,16 @@ TEST_F(Congestion, OtherSettingsBringItBackAfterTooManyErrors) {
   deaf = end_ports(false);
   sweep();
   ASSERT_TRUE(manager->has_ended());
+  (void)manager->take_change();
   deaf.clear();
   // What is still under way of the run that ended says nothing about the next one.
   manager->set_settings({});
   sweep();
   run.run_for(seconds(10));
   EXPECT_FALSE(manager->has_ended());
+  const auto change = manager->take_change();
+  ASSERT_TRUE(change);
+  EXPECT_FALSE(change->has_ended);
   for (const PortRef host : end_ports(false))
     EXPECT_EQ(run_model().congestion(host).ccti_limit, 127);
 }

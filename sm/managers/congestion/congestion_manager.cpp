@@ -86,7 +86,7 @@ bool CongestionManager::idle() const { return ended_ || left_ == 0; }
 
 void CongestionManager::set_settings(const policy::CongestionSettings& settings) {
   fresh_ = settings;
-  ended_ = false;
+  if (std::exchange(ended_, false)) change_ = CongestionChange{};
 }
 
 // ---- runs
@@ -407,6 +407,8 @@ void CongestionManager::end(const std::string& last) {
                    "ibsm is restarted or gets SIGHUP",
                    errors_.count(), settings_.error_window.count(), last, settings_.max_errors)});
   ended_ = true;
+  change_ = CongestionChange{true, errors_.count(), settings_.error_window.count(),
+                             settings_.max_errors, last};
   ready_.clear();
   subnet_ = next_ = nullptr;
   left_ = 0;

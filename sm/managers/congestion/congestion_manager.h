@@ -15,7 +15,9 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
+#include "sm/managers/congestion/change.h"
 #include "sm/managers/congestion/error_window.h"
 #include "sm/managers/congestion/findings.h"
 #include "sm/managers/end_ports.h"
@@ -43,6 +45,8 @@ class CongestionManager final : public Manager {
 
   /// It met too many errors and does nothing any more.
   bool has_ended() const { return ended_; }
+  /// That it ended, or goes on after that, since the last call.
+  std::optional<CongestionChange> take_change() { return std::exchange(change_, std::nullopt); }
 
  private:
   enum class Step : std::uint8_t { ClassPortInfo, Info, Key, Setting, Table, Done };
@@ -115,6 +119,7 @@ class CongestionManager final : public Manager {
   Findings findings_;
   std::vector<ib::LogEvent> log_;
   bool ended_{false};
+  std::optional<CongestionChange> change_;
 };
 
 }  // namespace sm::managers

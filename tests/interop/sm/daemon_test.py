@@ -1460,7 +1460,7 @@ class Events(unittest.TestCase):
             self.assertTrue(wait_until(lambda: not f.pid_file.exists(), 10))
             report = (f.directory / "state" / "opensm-activity.dump").read_text()
             for line in (r" 2 mcg_change mlid=0xc000 mgid=ff12:401b:ffff::ffff:ffff change=0$",
-                         r" 9 routing_succeed engine=ftree entries=\d+ switches=12$",
+                         r" 9 routing_succeed engine=ftree entries=\d+ switches=12 load_before=0 load_after=\d+$",
                          r" 4 prtn_create p_key=0x0001 name=red$",
                          r" 3 prtn_guid_add port_guid=0x\w+ p_key=0x0001 block_index=0 p_key_index=1$",
                          r" 5 prtn_delete p_key=0x0001 reason=2$"):

@@ -202,6 +202,18 @@ TEST(TopologyChanges, ALidThatChangedUnderAPortInUseIsTold) {
                                                   std::to_string(lid) + " to 400"));
 }
 
+TEST(TopologyChanges, ALidOfAPortThatHadNoneIsAssigned) {
+  const Fabric after = tree();
+  const auto host = node(after, "host0002 HCA-1");
+  Fabric before = after;
+  before.port(host, 1).lid = ib::kNoLid;
+  before.reindex();
+  const std::string told = "LID assigned: \"host0002 HCA-1\" port 1 has " +
+                           std::to_string(after.port(host, 1).lid.value);
+  EXPECT_THAT(between(before, after), ElementsAre(told));
+  EXPECT_THAT(lines(topology_changes(nullptr, *snapshot_of(after))), IsEmpty());
+}
+
 TEST(TopologyChanges, ALinkBelowWhatBothEndsCanDoIsToldFromTheFirstSweepOn) {
   Fabric slow = tree();
   const PortRef a{node(slow, "leaf-001"), 5};
@@ -228,18 +240,19 @@ TEST(RoutingChanges, CountEntriesAndSwitchesAndNameEnginesThatFailed) {
   EXPECT_EQ(text_of(made[0]), "routes of ftree cannot be used");
   EXPECT_EQ(name_of(made[1]), "routes.made");
   // Where switches held them already, as after a restart, nothing has changed.
-  EXPECT_EQ(text_of(routing_changes(nullptr, first, Changed{0, 0})[1]),
-            "routes of updn: 0 entries in 0 switches changed");
-  EXPECT_EQ(text_of(routing_changes(nullptr, first, Changed{7, 2})[1]),
-            "routes of updn: 7 entries in 2 switches changed");
+  EXPECT_EQ(routing_changes(nullptr, first, Changed{0, 0}).size(), 1U);
+  EXPECT_EQ(text_of(routing_changes(nullptr, first, Changed{7, 2}, {0, 30})[1]),
+            "routes of updn: 7 entries in 2 switches changed; most loaded link 30, before 0");
   Routing second = first;
   second.failed.clear();
   second.followed = true;
   const Lid lid = second.graph.destinations().front().lid;
   second.lfts.set(0, lid, 7);
-  EXPECT_THAT(lines(routing_changes(&first, second)),
-              ElementsAre("routes follow the change: what still fits has stayed",
-                          "routes of updn: 1 entries in 1 switches changed"));
+  EXPECT_THAT(
+      lines(routing_changes(&first, second, {}, {30, 40})),
+      ElementsAre(
+          "routes follow the change: what still fits has stayed",
+          "routes of updn: 1 entries in 1 switches changed; most loaded link 40, before 30"));
   EXPECT_THAT(routing_changes(&second, second), IsEmpty());
   second.followed = false;
   EXPECT_EQ(name_of(routing_changes(&first, second).front()), "routes.computed-anew");
@@ -290,15 +303,54 @@ TEST(DeviceChanges, AreKeysThatPortsHaveAndHadNotTreesAndSubnetManagers) {
   other.sm_state = ib::wire::SmState::Standby;
   after.other_sms = {other};
   const std::string seen = "another subnet manager: 0x0000000000000077, priority 3, standby";
-  EXPECT_THAT(lines(device_changes(nullptr, after, *subnet)), ElementsAre(seen));
-  EXPECT_THAT(lines(device_changes(&before, after, *subnet)),
-              ElementsAre(seen,
-                          "partition member: " + to_string(fabric.port(host, 1).guid) +
-                              " has P_Key 0x8001 (block 0, index 2)",
-                          "multicast tree: 0xc000"));
-  EXPECT_THAT(lines(device_changes(&after, after, *subnet)), IsEmpty());
-  EXPECT_THAT(lines(device_changes(&after, before, *subnet)),
-              ElementsAre("a subnet manager is gone: 0x0000000000000077"));
+  const std::string guid = to_string(fabric.port(host, 1).guid);
+  const std::string has_key = "partition member: " + guid + " has P_Key 0x8001 (block 0, index 2)";
+  EXPECT_THAT(lines(device_changes(nullptr, after, *subnet, nullptr)), ElementsAre(seen, has_key))
+      << "the key of the default partition everybody has";
+  after.tables_to_come = true;
+  EXPECT_THAT(lines(device_changes(nullptr, after, *subnet, nullptr)), ElementsAre(seen));
+  after.tables_to_come = false;
+  EXPECT_THAT(lines(device_changes(&before, after, *subnet, before.tables.get())),
+              ElementsAre(seen, has_key, "multicast tree: 0xc000"));
+  EXPECT_THAT(lines(device_changes(&after, after, *subnet, after.tables.get())), IsEmpty());
+  EXPECT_THAT(lines(device_changes(&after, before, *subnet, after.tables.get())),
+              ElementsAre("a subnet manager is gone: 0x0000000000000077",
+                          "partition member removed: " + guid + " has P_Key 0x8001 no more"));
+}
+
+TEST(RestartEvents, AreNodesAndTheLinksOfOthers) {
+  const auto subnet = snapshot_of(tree());
+  const Fabric& fabric = subnet->fabric();
+  const auto& leaf = fabric.node(node(fabric, "leaf-002"));
+  const auto& spine = fabric.node(node(fabric, "spine-001"));
+  Restarts restarts;
+  restarts.links = {{{leaf.guid, 5}, {spine.guid, 3}}};
+  EXPECT_THAT(lines(restart_events(restarts, *subnet)),
+              ElementsAre("link down: \"leaf-002\" port 5 - \"spine-001\" port 3",
+                          "link up: \"leaf-002\" port 5 - \"spine-001\" port 3, 4x EDR"));
+  restarts.nodes = {spine.guid};
+  EXPECT_THAT(lines(restart_events(restarts, *subnet)),
+              ElementsAre("rebooted: spine-001 " + to_string(spine.guid) + " (switch)"));
+  restarts = {{ib::Guid{0x77}},
+              {{{leaf.guid, 200}, {spine.guid, 3}}, {{leaf.guid, 6}, {spine.guid, 3}}}};
+  EXPECT_THAT(restart_events(restarts, *subnet), IsEmpty()) << "what is not so any more";
+}
+
+TEST(TroubleChanges, AreToldWhenTheyComeAndAlarmsWhenTheyGo) {
+  ib::report::PortShape a{{}, ib::Guid{1}, "a", 1}, b{{}, ib::Guid{2}, "b", 1};
+  Troubles wrong;
+  wrong.conflicts = {{Lid{7}, a, b}};
+  wrong.no_room = {{a, 2, "0x8002, 0x8003"}};
+  wrong.alarms = {"LID 7 is claimed twice"};
+  EXPECT_THAT(
+      lines(trouble_changes({}, wrong)),
+      ElementsAre(
+          "LID conflict: \"a\" port 1 and \"b\" port 1 hold LID 7, and \"a\" port 1 keeps it",
+          "P_Keys that do not fit: \"a\" port 1, whose table holds 2: 0x8002, 0x8003",
+          "alarm: LID 7 is claimed twice"));
+  EXPECT_THAT(trouble_changes(wrong, wrong), IsEmpty());
+  EXPECT_THAT(lines(trouble_changes(wrong, {})),
+              ElementsAre("alarm cleared: LID 7 is claimed twice"));
 }
 
 TEST(RegistryChangesTest, GroupsAndMembersOfBatches) {
@@ -312,21 +364,21 @@ TEST(RegistryChangesTest, GroupsAndMembersOfBatches) {
   batch.members = {member};
   EXPECT_THAT(
       lines(registry.take(batch)),
-      ElementsAre("multicast group: MGID ff12:401b:ffff::1 (0xc001), 0",
-                  "multicast member: 0x00000000000085d1, MGID ff12:401b:ffff::1 (0xc001), 1"));
+      ElementsAre("multicast group created: MGID ff12:401b:ffff::1 (0xc001)",
+                  "multicast member joins: 0x00000000000085d1, MGID ff12:401b:ffff::1 (0xc001)"));
   EXPECT_THAT(lines(registry.take(batch)), IsEmpty()) << "it was a member";
   store::Batch gone;
   gone.groups_removed = {group.mgid};
   EXPECT_THAT(
       lines(registry.take(gone)),
-      ElementsAre("multicast member: 0x00000000000085d1, MGID ff12:401b:ffff::1 (0xc001), -1",
-                  "multicast group: MGID ff12:401b:ffff::1 (0xc001), 1"));
+      ElementsAre("multicast member leaves: 0x00000000000085d1, MGID ff12:401b:ffff::1 (0xc001)",
+                  "multicast group deleted: MGID ff12:401b:ffff::1 (0xc001)"));
   RegistryChanges restarted;
   restarted.know({group}, {member});
   batch.members[0].join_state = 0;
   EXPECT_THAT(
       lines(restarted.take(batch)),
-      ElementsAre("multicast member: 0x00000000000085d1, MGID ff12:401b:ffff::1 (0xc001), -1"));
+      ElementsAre("multicast member leaves: 0x00000000000085d1, MGID ff12:401b:ffff::1 (0xc001)"));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(EventTable, EveryFieldOfATextIsOneOfTheRow) {
   for (const Row& row : rows())
     for (auto open = row.text.find('{'); open != std::string_view::npos;
          open = row.text.find('{', open + 1)) {
-      const auto name = row.text.substr(open + 1, row.text.find_first_of("}.", open) - open - 1);
+      const auto name = row.text.substr(open + 1, row.text.find_first_of("}.:", open) - open - 1);
       const std::string all = "," + std::string(row.fields) + ",";
       EXPECT_THAT(all, HasSubstr("," + std::string(name) + ",")) << row.name;
     }
@@ -72,7 +72,7 @@ TEST(Events, TextFromTheWireBreaksOutOfNothing) {
 }
 
 TEST(Journal, NumbersAndKeepsTheLast) {
-  Journal journal(3);
+  Journal journal(7, 3);
   std::vector<std::uint64_t> told;
   journal.add_sink([&](const Record& record) { told.push_back(record.number); });
   for (int i = 0; i < 5; ++i) journal.take({make(Kind::ConfigurationTaken, {})}, at(i));
@@ -86,6 +86,8 @@ TEST(Journal, NumbersAndKeepsTheLast) {
   EXPECT_THAT(numbers(journal.after(0)), ElementsAre(3, 4, 5));
   EXPECT_THAT(numbers(journal.after(4)), ElementsAre(5));
   EXPECT_TRUE(journal.after(5).empty());
+  EXPECT_THAT(numbers(journal.after(4, 7)), ElementsAre(5));
+  EXPECT_THAT(numbers(journal.after(4, 6)), ElementsAre(3, 4, 5)) << "the 4 of another run";
 }
 
 TEST(Journal, KnowsWhenANodeLeftAndWhereItWas) {
