@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // I18: where nothing happens nothing is set, the master makes no full sweep, and nobody is asked to
-// register again. From when it is settled to the end.
+// register again. From when it is settled to the end, where a cable joins the subnet manager to
+// others.
 #include <fmt/format.h>
 
 #include "libdiag/wire/smp_attributes.h"
@@ -20,7 +21,7 @@ class QuietCheck final : public Check {
   void on_send(System& system, Seat& seat, const sm::core::Outgoing& out) override {
     const auto& mad = out.packet.mad;
     if (!system.is_settled() || mad.method() != ib::wire::Method::Set ||
-        mad.attribute_id() == ib::wire::attr::kSmInfo || said_)
+        mad.attribute_id() == ib::wire::attr::kSmInfo || said_ || !system.wires().end(seat.at).peer)
       return;
     said_ = true;
     system.report("I18", fmt::format("nothing has happened, and subnet manager {} sends a Set of "
@@ -29,6 +30,7 @@ class QuietCheck final : public Check {
   }
   void on_set(System& system, PortRef at, const ib::wire::Mad& answer) override {
     if (!system.is_settled() || said_) return;
+    if (at.port != 0 && !system.wires().end(at).peer) return;
     said_ = true;
     system.report("I18", fmt::format("nothing has happened, and {} takes a Set of attribute 0x{:x}",
                                      system.name(at), answer.attribute_id()));
